@@ -1,0 +1,41 @@
+# Language, warnings and sanitizers for every target of the project.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 99)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
+
+find_program(HALYARD_CCACHE ccache)
+if(HALYARD_CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${HALYARD_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${HALYARD_CCACHE})
+endif()
+
+find_package(Threads REQUIRED)
+
+add_library(halyard_options INTERFACE)
+target_compile_options(halyard_options INTERFACE -Wall -Wextra -Wshadow
+  )
+target_include_directories(halyard_options INTERFACE ${PROJECT_SOURCE_DIR}/src
+  ${PROJECT_SOURCE_DIR}/include)
+target_link_libraries(halyard_options INTERFACE Threads::Threads)
+
+if(HALYARD_SANITIZE)
+  add_compile_options(-fsanitize=${HALYARD_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${HALYARD_SANITIZE})
+endif()
+if(HALYARD_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()

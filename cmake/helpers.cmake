@@ -1,0 +1,37 @@
+include(GoogleTest)
+
+# halyard_library(NAME SOURCES... [LIBRARIES...]): a static library inside the project.
+function(halyard_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC halyard_options fmt::fmt ${ARG_LIBRARIES})
+endfunction()
+
+# halyard_test(NAME SOURCES... [LIBRARIES...] [DEFINITIONS...] [LABELS...] [ENVIRONMENT...]): a GoogleTest program that ctest runs
+# from the source folder. HALYARD_SOURCE_DIR and HALYARD_BINARY_DIR are defined as strings. LABELS:
+# "threads" for what ThreadSanitizer is to see, "slow" for what sanitizers leave out.
+function(halyard_test name)
+  if(NOT HALYARD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;DEFINITIONS;LABELS;ENVIRONMENT" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} halyard_options GTest::gtest GTest::gmock
+    GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE HALYARD_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+    HALYARD_BINARY_DIR="${PROJECT_BINARY_DIR}" ${ARG_DEFINITIONS})
+  gtest_discover_tests(${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS "${ARG_LABELS}" ENVIRONMENT "${ARG_ENVIRONMENT}")
+endfunction()
+
+# halyard_fuzzer(NAME SOURCES... [LIBRARIES...]): a libFuzzer program, in the fuzz preset only.
+function(halyard_fuzzer name)
+  if(NOT HALYARD_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} halyard_options)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+endfunction()

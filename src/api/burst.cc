@@ -1,0 +1,19 @@
+// ANeuralNetworksBurst_*.
+#include "api/objects.h"
+
+using namespace halyard;  // NOLINT(google-build-using-namespace): entry points are global
+using api::entryPoint;
+
+int ANeuralNetworksBurst_create(ANeuralNetworksCompilation* compilation,
+                                ANeuralNetworksBurst** burst) {
+  return entryPoint(__func__, [&]() -> Status {
+    HALYARD_RETURN_IF_NULL(compilation);
+    HALYARD_RETURN_IF_NULL(burst);
+    *burst = nullptr;
+    HALYARD_RETURN_IF_ERROR(compilation->impl->checkValid());
+    return api::pendingFunction("burst execution");
+  });
+}
+
+// There is no burst to free: create never succeeds.
+void ANeuralNetworksBurst_free(ANeuralNetworksBurst*) {}

@@ -1,0 +1,152 @@
+// ANeuralNetworks_* and ANeuralNetworksDevice_*.
+#include <dlfcn.h>
+
+#include <filesystem>
+
+#include "api/objects.h"
+
+namespace halyard::api {
+namespace {
+
+// The installation that this library belongs to: two levels above the library's file.
+std::string installationPrefix() {
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<const void*>(&installationPrefix), &info) == 0) return {};
+  std::error_code error;
+  const std::filesystem::path file = std::filesystem::canonical(info.dli_fname, error);
+  if (error) return {};
+  // lib, lib64 or lib/x86_64-linux-gnu: the prefix is the folder above "lib*".
+  for (std::filesystem::path folder = file.parent_path(); folder.has_relative_path();
+       folder = folder.parent_path()) {
+    if (folder.filename().string().starts_with("lib")) return folder.parent_path().string();
+  }
+  return {};
+}
+
+}  // namespace
+
+runtime::DeviceManager& deviceManager() {
+  static runtime::DeviceManager& manager =
+      *runtime::DeviceManager::create(installationPrefix()).release();
+  return manager;
+}
+
+namespace {
+
+Result<const runtime::Device*> checkDevice(const ANeuralNetworksDevice* device) {
+  HALYARD_RETURN_IF_NULL(device);
+  const runtime::Device* found = deviceManager().find(device);
+  if (found == nullptr) return badData("device is no device of this process");
+  return found;
+}
+
+}  // namespace
+}  // namespace halyard::api
+
+using namespace halyard;  // NOLINT(google-build-using-namespace): entry points are global
+using api::entryPoint;
+
+int64_t ANeuralNetworks_getRuntimeFeatureLevel() {
+  api::registerImplementation();
+  return apiFeatureLevel(FeatureLevel::FL8);
+}
+
+int ANeuralNetworks_getDeviceCount(uint32_t* numDevices) {
+  return entryPoint(__func__, [&]() -> Status {
+    HALYARD_RETURN_IF_NULL(numDevices);
+    *numDevices = static_cast<uint32_t>(api::deviceManager().devices().size());
+    return okStatus();
+  });
+}
+
+int ANeuralNetworks_getDevice(uint32_t devIndex, ANeuralNetworksDevice** device) {
+  return entryPoint(__func__, [&]() -> Status {
+    HALYARD_RETURN_IF_NULL(device);
+    *device = nullptr;
+    const auto devices = api::deviceManager().devices();
+    if (devIndex >= devices.size()) return badData("device {} of {}", devIndex, devices.size());
+    *device = const_cast<ANeuralNetworksDevice*>(api::toApi(&devices[devIndex]));
+    return okStatus();
+  });
+}
+
+int ANeuralNetworksDevice_getName(const ANeuralNetworksDevice* device, const char** name) {
+  return entryPoint(__func__, [&]() -> Status {
+    HALYARD_RETURN_IF_NULL(name);
+    HALYARD_ASSIGN_OR_RETURN(const runtime::Device* found, api::checkDevice(device));
+    *name = found->name().c_str();
+    return okStatus();
+  });
+}
+
+int ANeuralNetworksDevice_getVersion(const ANeuralNetworksDevice* device, const char** version) {
+  return entryPoint(__func__, [&]() -> Status {
+    HALYARD_RETURN_IF_NULL(version);
+    HALYARD_ASSIGN_OR_RETURN(const runtime::Device* found, api::checkDevice(device));
+    *version = found->info().versionString.c_str();
+    return okStatus();
+  });
+}
+
+int ANeuralNetworksDevice_getType(const ANeuralNetworksDevice* device, int32_t* type) {
+  return entryPoint(__func__, [&]() -> Status {
+    HALYARD_RETURN_IF_NULL(type);
+    HALYARD_ASSIGN_OR_RETURN(const runtime::Device* found, api::checkDevice(device));
+    *type = static_cast<int32_t>(found->info().type);
+    return okStatus();
+  });
+}
+
+int ANeuralNetworksDevice_getFeatureLevel(const ANeuralNetworksDevice* device,
+                                          int64_t* featureLevel) {
+  return entryPoint(__func__, [&]() -> Status {
+    HALYARD_RETURN_IF_NULL(featureLevel);
+    HALYARD_ASSIGN_OR_RETURN(const runtime::Device* found, api::checkDevice(device));
+    *featureLevel = apiFeatureLevel(found->featureLevel());
+    return okStatus();
+  });
+}
+
+int ANeuralNetworksDevice_wait(const ANeuralNetworksDevice* device) {
+  return entryPoint(__func__, [&]() -> Status {
+    HALYARD_ASSIGN_OR_RETURN(const runtime::Device* found, api::checkDevice(device));
+    return found->hal().wait();
+  });
+}
+
+int ANeuralNetworksDevice_getExtensionSupport(const ANeuralNetworksDevice* device,
+                                              const char* extensionName,
+                                              bool* isExtensionSupported) {
+  return entryPoint(__func__, [&]() -> Status {
+    HALYARD_RETURN_IF_NULL(extensionName);
+    HALYARD_RETURN_IF_NULL(isExtensionSupported);
+    HALYARD_ASSIGN_OR_RETURN(const runtime::Device* found, api::checkDevice(device));
+    *isExtensionSupported = false;
+    for (const hal::Extension& extension : found->info().extensions) {
+      if (extension.name == extensionName) *isExtensionSupported = true;
+    }
+    return okStatus();
+  });
+}
+
+uint64_t ANeuralNetworks_getDefaultLoopTimeout() { return 2'000'000'000; }
+
+uint64_t ANeuralNetworks_getMaximumLoopTimeout() { return 15'000'000'000; }
+
+int ANeuralNetworksModel_getSupportedOperationsForDevices(
+    const ANeuralNetworksModel* model, const ANeuralNetworksDevice* const* devices,
+    uint32_t numDevices, bool* supportedOps) {
+  return entryPoint(__func__, [&]() -> Status {
+    HALYARD_RETURN_IF_NULL(model);
+    HALYARD_RETURN_IF_NULL(devices);
+    HALYARD_RETURN_IF_NULL(supportedOps);
+    if (numDevices == 0) return badData("the list of devices is empty");
+    HALYARD_RETURN_IF_ERROR(model->impl.checkFinished());
+    HALYARD_ASSIGN_OR_RETURN(const std::vector<const runtime::Device*> list,
+                             api::readDevices(devices, numDevices));
+    HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> supported,
+                             runtime::supportedOperations(model->impl, list));
+    for (size_t i = 0; i < supported.size(); ++i) supportedOps[i] = supported[i];
+    return okStatus();
+  });
+}

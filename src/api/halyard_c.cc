@@ -1,0 +1,59 @@
+// libhalyard.so: the functions of halyard/halyard.h, passed on to libneuralnetworks.so.
+#include <android/NeuralNetworks.h>
+#include <halyard/halyard.h>
+
+#include <atomic>
+#include <cstdlib>
+
+#include "api/implementation.h"
+
+// Weak: an application may link libhalyard.so and load libneuralnetworks.so itself, or not at all.
+#pragma weak ANeuralNetworks_getRuntimeFeatureLevel
+
+namespace {
+
+std::atomic<const halyard_Implementation*> gImplementation{nullptr};
+
+// nullptr when libneuralnetworks.so is not loaded.
+const halyard_Implementation* implementation() {
+  const halyard_Implementation* found = gImplementation.load(std::memory_order_acquire);
+  // Any call into the library registers it.
+  if (found == nullptr && &ANeuralNetworks_getRuntimeFeatureLevel != nullptr) {
+    ANeuralNetworks_getRuntimeFeatureLevel();
+    found = gImplementation.load(std::memory_order_acquire);
+  }
+  return found;
+}
+
+}  // namespace
+
+void halyard_private_registerImplementation(const halyard_Implementation* implementation) {
+  gImplementation.store(implementation, std::memory_order_release);
+}
+
+const char* halyard_lastErrorText(void) {
+  const halyard_Implementation* found = implementation();
+  return found ? found->lastErrorText() : "";
+}
+
+int halyard_lastErrorCode(void) {
+  const halyard_Implementation* found = implementation();
+  return found ? found->lastErrorCode() : ANEURALNETWORKS_NO_ERROR;
+}
+
+const char* halyard_version(void) { return HALYARD_VERSION; }
+
+int halyard_deviceProcessId(const ANeuralNetworksDevice* device, int64_t* pid) {
+  if (device == nullptr || pid == nullptr) return ANEURALNETWORKS_UNEXPECTED_NULL;
+  const halyard_Implementation* found = implementation();
+  return found ? found->deviceProcessId(device, pid) : ANEURALNETWORKS_BAD_STATE;
+}
+
+int halyard_devicesJson(char** json) {
+  if (json == nullptr) return ANEURALNETWORKS_UNEXPECTED_NULL;
+  *json = nullptr;
+  const halyard_Implementation* found = implementation();
+  return found ? found->devicesJson(json) : ANEURALNETWORKS_BAD_STATE;
+}
+
+void halyard_free(void* p) { std::free(p); }

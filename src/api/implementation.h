@@ -1,0 +1,22 @@
+// What libneuralnetworks.so hands to libhalyard.so, so that the first exports nothing but NNAPI.
+// Thread safety: the functions may be called from any thread. Ownership: static storage.
+#pragma once
+
+#include <android/NeuralNetworksTypes.h>
+
+#include <cstdint>
+
+extern "C" {
+
+// Grows at the end only; `size` is that of the writer.
+struct halyard_Implementation {
+  uint32_t size;
+  const char* (*lastErrorText)();
+  int (*lastErrorCode)();
+  int (*deviceProcessId)(const ANeuralNetworksDevice* device, int64_t* pid);
+  int (*devicesJson)(char** json);
+};
+
+__attribute__((visibility("default"))) void halyard_private_registerImplementation(
+    const halyard_Implementation* implementation);
+}

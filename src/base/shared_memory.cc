@@ -1,0 +1,98 @@
+#include "base/shared_memory.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+namespace halyard {
+
+std::string_view memoryKindName(MemoryKind kind) {
+  switch (kind) {
+    case MemoryKind::ASHMEM:
+      return "ashmem";
+    case MemoryKind::MMAP_FD:
+      return "mmap_fd";
+    case MemoryKind::HARDWARE_BUFFER_BLOB:
+      return "hardware_buffer_blob";
+    case MemoryKind::HARDWARE_BUFFER:
+      return "hardware_buffer";
+  }
+  return "unknown";
+}
+
+Mapping::Mapping(void* base, size_t baseLength, size_t skip, size_t size)
+    : base_(base), baseLength_(baseLength), skip_(skip), size_(size) {}
+
+Mapping::Mapping(Mapping&& other) noexcept
+    : base_(std::exchange(other.base_, nullptr)),
+      baseLength_(std::exchange(other.baseLength_, 0)),
+      skip_(std::exchange(other.skip_, 0)),
+      size_(std::exchange(other.size_, 0)) {}
+
+Mapping& Mapping::operator=(Mapping&& other) noexcept {
+  std::swap(base_, other.base_);
+  std::swap(baseLength_, other.baseLength_);
+  std::swap(skip_, other.skip_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+Mapping::~Mapping() {
+  if (base_ != nullptr) ::munmap(base_, baseLength_);
+}
+
+Result<SharedMemoryPtr> SharedMemory::create(size_t size, const char* name) {
+  if (size == 0) return badData("shared memory '{}': size is 0", name);
+  UniqueFd fd(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd.valid()) return errnoStatus(ResultCode::OUT_OF_MEMORY, errno, "memfd_create");
+  if (::ftruncate(fd.get(), static_cast<off_t>(size)) != 0) {
+    return errnoStatus(ResultCode::OUT_OF_MEMORY, errno,
+                       fmt::format("shared memory '{}' of {} bytes", name, size));
+  }
+  if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return errnoStatus(ResultCode::OP_FAILED, errno, fmt::format("sealing memory '{}'", name));
+  }
+  return std::make_shared<const SharedMemory>(MemoryKind::ASHMEM, std::move(fd), size,
+                                              PROT_READ | PROT_WRITE, 0);
+}
+
+Result<SharedMemoryPtr> SharedMemory::fromFd(size_t size, int prot, int fd, uint64_t offset) {
+  UniqueFd own(fd < 0 ? -1 : ::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  if (!own.valid()) {
+    return errnoStatus(ResultCode::OP_FAILED, fd < 0 ? EBADF : errno,
+                       fmt::format("duplicating file descriptor {}", fd));
+  }
+  return std::make_shared<const SharedMemory>(MemoryKind::MMAP_FD, std::move(own), size, prot,
+                                              offset);
+}
+
+SharedMemory::SharedMemory(MemoryKind kind, UniqueFd fd, size_t size, int prot, uint64_t offset)
+    : kind_(kind), fd_(std::move(fd)), size_(size), prot_(prot), offset_(offset) {}
+
+Result<Mapping> SharedMemory::map() const {
+  const auto fail = [&](int error, std::string_view what) {
+    return errnoStatus(ResultCode::UNMAPPABLE, error,
+                       fmt::format("{} memory of {} bytes at offset {} of file descriptor {}: {}",
+                                   memoryKindName(kind_), size_, offset_, fd_.get(), what));
+  };
+  struct stat st {};
+  if (::fstat(fd_.get(), &st) != 0) return fail(errno, "fstat");
+  // Sizes of devices are not in st_size; mmap itself decides about those.
+  if (S_ISREG(st.st_mode)) {
+    const auto fileSize = static_cast<uint64_t>(st.st_size);
+    if (offset_ > fileSize || size_ > fileSize - offset_) {
+      return makeStatus(ResultCode::UNMAPPABLE,
+                        "{} memory of {} bytes at offset {}: the file has only {} bytes",
+                        memoryKindName(kind_), size_, offset_, fileSize);
+    }
+  }
+  const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  const size_t skip = static_cast<size_t>(offset_ % page);
+  void* base = ::mmap(nullptr, size_ + skip, prot_, MAP_SHARED, fd_.get(),
+                      static_cast<off_t>(offset_ - skip));
+  if (base == MAP_FAILED) return fail(errno, "mmap");
+  return Mapping(base, size_ + skip, skip, size_);
+}
+
+}  // namespace halyard

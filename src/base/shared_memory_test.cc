@@ -1,0 +1,178 @@
+// SharedMemory and Mapping: creation, seals, offsets, protection, lifetime, refusals.
+#include "base/shared_memory.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+namespace halyard {
+namespace {
+
+// An unnamed file with `size` bytes: byte i is i modulo 251.
+UniqueFd patternFile(size_t size) {
+  UniqueFd fd(::memfd_create("pattern", MFD_CLOEXEC));
+  std::vector<uint8_t> bytes(size);
+  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<uint8_t>(i % 251);
+  EXPECT_EQ(::write(fd.get(), bytes.data(), size), static_cast<ssize_t>(size));
+  return fd;
+}
+
+bool isOpen(int fd) { return ::fcntl(fd, F_GETFD) != -1; }
+
+TEST(SharedMemory, CreatedMemoryIsZeroedSharedAndSealed) {
+  auto memory = SharedMemory::create(10000, "test");
+  ASSERT_TRUE(memory.ok()) << memory.status().toString();
+  const SharedMemory& pool = **memory;
+  EXPECT_EQ(pool.kind(), MemoryKind::ASHMEM);
+  EXPECT_EQ(pool.size(), 10000u);
+  EXPECT_EQ(pool.prot(), PROT_READ | PROT_WRITE);
+  auto first = pool.map();
+  auto second = pool.map();
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(first->size(), 10000u);
+  EXPECT_NE(first->data(), second->data());
+  for (size_t i = 0; i < first->size(); ++i) ASSERT_EQ(first->data()[i], 0);
+  first->data()[9999] = 7;
+  EXPECT_EQ(second->data()[9999], 7);
+
+  EXPECT_EQ(::ftruncate(pool.fd(), 10), -1);
+  EXPECT_EQ(errno, EPERM);
+  EXPECT_EQ(::ftruncate(pool.fd(), 100000), -1);
+  EXPECT_EQ(::fcntl(pool.fd(), F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+}
+
+TEST(SharedMemory, RefusesSizeZero) {
+  EXPECT_EQ(SharedMemory::create(0, "nothing").status().code(), ResultCode::BAD_DATA);
+}
+
+TEST(SharedMemory, MapsAnyOffsetOfAFile) {
+  const UniqueFd file = patternFile(20000);
+  for (uint64_t offset : {0, 1, 4095, 4096, 4097, 12345}) {
+    auto memory = SharedMemory::fromFd(100, PROT_READ, file.get(), offset);
+    ASSERT_TRUE(memory.ok());
+    EXPECT_EQ((*memory)->kind(), MemoryKind::MMAP_FD);
+    EXPECT_EQ((*memory)->offset(), offset);
+    auto mapping = (*memory)->map();
+    ASSERT_TRUE(mapping.ok()) << mapping.status().toString();
+    ASSERT_EQ(mapping->size(), 100u);
+    for (size_t i = 0; i < 100; ++i) ASSERT_EQ(mapping->data()[i], (offset + i) % 251);
+  }
+}
+
+TEST(SharedMemory, DuplicatesTheCallersDescriptor) {
+  UniqueFd file = patternFile(100);
+  auto memory = SharedMemory::fromFd(100, PROT_READ, file.get(), 0);
+  ASSERT_TRUE(memory.ok());
+  EXPECT_NE((*memory)->fd(), file.get());
+  file.reset();
+  auto mapping = (*memory)->map();
+  ASSERT_TRUE(mapping.ok());
+  // A mapping needs neither the memory object nor its descriptor.
+  const int fd = (*memory)->fd();
+  *memory = nullptr;
+  EXPECT_FALSE(isOpen(fd));
+  EXPECT_EQ(mapping->data()[99], 99);
+}
+
+TEST(SharedMemory, RefusesAFileThatIsTooShort) {
+  const UniqueFd file = patternFile(5000);
+  const struct {
+    size_t size;
+    uint64_t offset;
+  } cases[] = {{5001, 0}, {1, 5000}, {1000, 4001}, {100, UINT64_MAX - 50}, {SIZE_MAX, 4096}};
+  for (const auto& c : cases) {
+    auto memory = SharedMemory::fromFd(c.size, PROT_READ, file.get(), c.offset);
+    ASSERT_TRUE(memory.ok());
+    const auto mapping = (*memory)->map();
+    EXPECT_EQ(mapping.status().code(), ResultCode::UNMAPPABLE) << c.size << " at " << c.offset;
+    EXPECT_NE(mapping.status().message().find("5000 bytes"), std::string::npos)
+        << mapping.status().message();
+  }
+}
+
+TEST(SharedMemory, RefusesDescriptorsThatCannotBeMapped) {
+  EXPECT_FALSE(SharedMemory::fromFd(10, PROT_READ, -1, 0).ok());
+  EXPECT_FALSE(SharedMemory::fromFd(10, PROT_READ, 1 << 20, 0).ok());
+  int pipeEnds[2];
+  ASSERT_EQ(::pipe(pipeEnds), 0);
+  const UniqueFd reader(pipeEnds[0]);
+  const UniqueFd writer(pipeEnds[1]);
+  auto memory = SharedMemory::fromFd(10, PROT_READ, reader.get(), 0);
+  ASSERT_TRUE(memory.ok());
+  EXPECT_EQ((*memory)->map().status().code(), ResultCode::UNMAPPABLE);
+}
+
+// A device has no size to compare with, so only arithmetic stands between a forged pool and memory
+// that is not there.
+TEST(SharedMemory, RefusesASizeThatWrapsAround) {
+  const UniqueFd zero(::open("/dev/zero", O_RDWR | O_CLOEXEC));
+  ASSERT_TRUE(zero.valid());
+  auto fits = SharedMemory::fromFd(4096, PROT_READ, zero.get(), 100);
+  ASSERT_TRUE(fits.ok());
+  EXPECT_TRUE((*fits)->map().ok());
+  for (size_t size : {SIZE_MAX, SIZE_MAX - 50, SIZE_MAX - 99}) {
+    auto memory = SharedMemory::fromFd(size, PROT_READ, zero.get(), 100);
+    ASSERT_TRUE(memory.ok());
+    EXPECT_EQ((*memory)->map().status().code(), ResultCode::UNMAPPABLE) << size;
+  }
+}
+
+TEST(SharedMemory, MapsWithThePoolsProtection) {
+  auto created = SharedMemory::create(4096, "read only");
+  ASSERT_TRUE(created.ok());
+  auto readOnly = SharedMemory::fromFd(4096, PROT_READ, (*created)->fd(), 0);
+  ASSERT_TRUE(readOnly.ok());
+  auto mapping = (*readOnly)->map();
+  ASSERT_TRUE(mapping.ok());
+  EXPECT_EQ(mapping->data()[0], 0);
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(*const_cast<volatile uint8_t*>(mapping->data()) = 1, "");
+}
+
+TEST(Mapping, MovesItsRange) {
+  auto memory = SharedMemory::create(4096, "moved");
+  ASSERT_TRUE(memory.ok());
+  auto mapped = (*memory)->map();
+  ASSERT_TRUE(mapped.ok());
+  uint8_t* const data = mapped->data();
+  Mapping first = std::move(mapped).value();
+  Mapping second(std::move(first));
+  EXPECT_EQ(second.data(), data);
+  Mapping third;
+  third = std::move(second);
+  EXPECT_EQ(third.data(), data);
+  data[0] = 1;  // still mapped
+  EXPECT_EQ(third.size(), 4096u);
+}
+
+TEST(MemoryKind, Names) {
+  EXPECT_EQ(memoryKindName(MemoryKind::ASHMEM), "ashmem");
+  EXPECT_EQ(memoryKindName(MemoryKind::MMAP_FD), "mmap_fd");
+  EXPECT_EQ(memoryKindName(MemoryKind::HARDWARE_BUFFER_BLOB), "hardware_buffer_blob");
+  EXPECT_EQ(memoryKindName(MemoryKind::HARDWARE_BUFFER), "hardware_buffer");
+}
+
+TEST(UniqueFd, ClosesWhatItOwns) {
+  UniqueFd first(::memfd_create("owned", MFD_CLOEXEC));
+  const int number = first.get();
+  UniqueFd duplicate = first.duplicate();
+  EXPECT_NE(duplicate.get(), number);
+  EXPECT_EQ(::fcntl(duplicate.get(), F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+  UniqueFd second(std::move(first));
+  EXPECT_FALSE(first.valid());  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(second.get(), number);
+  second.reset();
+  EXPECT_FALSE(isOpen(number));
+  EXPECT_TRUE(isOpen(duplicate.get()));
+  const int released = duplicate.release();
+  duplicate.reset();
+  EXPECT_TRUE(isOpen(released));
+  ::close(released);
+  EXPECT_FALSE(UniqueFd().duplicate().valid());
+}
+
+}  // namespace
+}  // namespace halyard

@@ -1,0 +1,169 @@
+// ThreadPool: workers sleep on a condition variable; ranges are handed out by one atomic counter.
+#include "base/thread_pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <csignal>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace halyard {
+namespace {
+
+// More ranges than threads, so that a thread that is late or slow does not hold up the loop.
+constexpr size_t kRangesPerThread = 4;
+
+unsigned usableProcessors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  // Fails on machines with more processors than cpu_set_t has room for.
+  if (::sched_getaffinity(0, sizeof(set), &set) == 0) {
+    return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
+  }
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+// Signals that a thread of a library should leave to the application's threads: all but those that
+// a fault of the thread itself raises, and the profiler's.
+sigset_t signalsOfTheApplication() {
+  sigset_t set;
+  sigfillset(&set);
+  for (int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF}) {
+    sigdelset(&set, own);
+  }
+  return set;
+}
+
+}  // namespace
+
+struct ThreadPool::State {
+  // One parallelFor call, on its caller's stack.
+  struct Loop {
+    const std::function<void(size_t, size_t)>& body;
+    size_t count;
+    size_t step;
+    size_t ranges;
+    std::atomic<size_t> next{0};  // range
+
+    void work() {
+      for (;;) {
+        const size_t range = next.fetch_add(1, std::memory_order_relaxed);
+        if (range >= ranges) return;
+        const size_t begin = range * step;
+        body(begin, begin + std::min(step, count - begin));
+      }
+    }
+  };
+
+  explicit State(unsigned threadCount) : threads(threadCount) {}
+
+  // Starts the workers; fewer than wanted when the system gives no more.
+  void start();
+  void runWorker();
+  // Runs `loop` in this thread and in up to `helpers` workers.
+  void run(Loop& loop, size_t helpers);
+
+  const unsigned threads;         // the calling thread included
+  std::atomic<bool> busy{false};  // held by the caller whose loop has the workers
+
+  std::vector<pthread_t> workers;  // changed only under `busy`
+  bool started = false;            // likewise
+
+  std::mutex mutex;
+  std::condition_variable wake;      // a loop has places, or stopping
+  std::condition_variable finished;  // active became 0
+  Loop* loop = nullptr;
+  size_t places = 0;  // how many more workers may join the loop
+  size_t active = 0;  // how many are in it
+  bool stopping = false;
+};
+
+void ThreadPool::State::start() {
+  started = true;
+  const sigset_t blocked = signalsOfTheApplication();
+  sigset_t previous;
+  pthread_sigmask(SIG_BLOCK, &blocked, &previous);
+  for (unsigned i = 1; i < threads; ++i) {
+    pthread_t worker;
+    const int error = pthread_create(
+        &worker, nullptr,
+        [](void* self) -> void* {
+          static_cast<State*>(self)->runWorker();
+          return nullptr;
+        },
+        this);
+    if (error != 0) break;
+    pthread_setname_np(worker, "halyard-worker");
+    workers.push_back(worker);
+  }
+  pthread_sigmask(SIG_SETMASK, &previous, nullptr);
+}
+
+void ThreadPool::State::runWorker() {
+  std::unique_lock<std::mutex> lock(mutex);
+  for (;;) {
+    wake.wait(lock, [&] { return stopping || places > 0; });
+    if (stopping) return;
+    --places;
+    ++active;
+    Loop* mine = loop;
+    lock.unlock();
+    mine->work();
+    lock.lock();
+    if (--active == 0) finished.notify_one();
+  }
+}
+
+void ThreadPool::State::run(Loop& mine, size_t helpers) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    loop = &mine;
+    places = helpers;
+  }
+  for (size_t i = 0; i < helpers; ++i) wake.notify_one();
+  mine.work();
+  std::unique_lock<std::mutex> lock(mutex);
+  // Workers that have not woken yet are not waited for.
+  places = 0;
+  finished.wait(lock, [&] { return active == 0; });
+  loop = nullptr;
+}
+
+ThreadPool::ThreadPool(unsigned threads)
+    : state_(std::make_unique<State>(threads == 0 ? usableProcessors() : threads)) {}
+
+ThreadPool::~ThreadPool() {
+  {
+    std::lock_guard<std::mutex> lock(state_->mutex);
+    state_->stopping = true;
+  }
+  state_->wake.notify_all();
+  for (pthread_t worker : state_->workers) pthread_join(worker, nullptr);
+}
+
+unsigned ThreadPool::threads() const { return state_->threads; }
+
+void ThreadPool::parallelFor(size_t count, size_t grain,
+                             const std::function<void(size_t begin, size_t end)>& body) {
+  if (count == 0) return;
+  grain = std::max<size_t>(grain, 1);
+  // A nested call finds the pool busy as well: its thread would otherwise wait for itself.
+  if (state_->threads == 1 || count <= grain ||
+      state_->busy.exchange(true, std::memory_order_acquire)) {
+    body(0, count);
+    return;
+  }
+  if (!state_->started) state_->start();
+  const size_t evenly = (count - 1) / (state_->threads * kRangesPerThread) + 1;
+  const size_t step = std::max(grain, evenly);
+  State::Loop loop{body, count, step, (count - 1) / step + 1};
+  state_->run(loop, std::min(state_->workers.size(), loop.ranges - 1));
+  state_->busy.store(false, std::memory_order_release);
+}
+
+}  // namespace halyard

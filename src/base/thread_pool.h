@@ -1,0 +1,32 @@
+// ThreadPool: a fixed set of threads that share the ranges of one loop at a time.
+// Thread safety: parallelFor may be called from several threads; nested calls run inline.
+// Ownership: owns its threads; joins them at destruction.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+namespace halyard {
+
+class ThreadPool {
+ public:
+  // `threads` counts the calling thread: 1 starts none. 0 takes the number of usable processors.
+  explicit ThreadPool(unsigned threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  unsigned threads() const;
+  // Calls body(begin, end) on disjoint ranges covering [0, count), each at least `grain` long but
+  // for the last; returns when all have been done. When the pool is busy with another caller's loop
+  // the whole range runs in the calling thread.
+  void parallelFor(size_t count, size_t grain,
+                   const std::function<void(size_t begin, size_t end)>& body);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace halyard

@@ -1,0 +1,160 @@
+// ThreadPool: coverage of the range, grain, nesting, contention, lazy start.
+#include "base/thread_pool.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <time.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace halyard {
+namespace {
+
+size_t threadsOfThisProcess() {
+  size_t count = 0;
+  for ([[maybe_unused]] const auto& entry :
+       std::filesystem::directory_iterator("/proc/self/task")) {
+    ++count;
+  }
+  return count;
+}
+
+// The ranges that parallelFor handed out, sorted.
+std::set<std::pair<size_t, size_t>> rangesOf(ThreadPool& pool, size_t count, size_t grain) {
+  std::mutex mutex;
+  std::set<std::pair<size_t, size_t>> ranges;
+  pool.parallelFor(count, grain, [&](size_t begin, size_t end) {
+    std::lock_guard<std::mutex> lock(mutex);
+    EXPECT_TRUE(ranges.emplace(begin, end).second) << "range " << begin << " given twice";
+  });
+  return ranges;
+}
+
+TEST(ThreadPool, CoversTheRangeOnceWithRangesOfAtLeastTheGrain) {
+  for (unsigned threads : {1u, 2u, 3u, 8u}) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(pool.threads(), threads);
+    for (size_t count : {1, 2, 7, 64, 1000, 4097}) {
+      for (size_t grain : {0, 1, 5, 64, 1000, 100000}) {
+        SCOPED_TRACE(testing::Message() << threads << " threads, " << count << "/" << grain);
+        size_t expectedBegin = 0;
+        for (const auto& [begin, end] : rangesOf(pool, count, grain)) {
+          EXPECT_EQ(begin, expectedBegin);
+          ASSERT_LT(begin, end);
+          EXPECT_TRUE(end == count || end - begin >= grain) << begin << " to " << end;
+          expectedBegin = end;
+        }
+        EXPECT_EQ(expectedBegin, count);
+      }
+    }
+  }
+}
+
+TEST(ThreadPool, EmptyRangeCallsNothing) {
+  ThreadPool pool(4);
+  pool.parallelFor(0, 1, [](size_t, size_t) { ADD_FAILURE() << "called"; });
+}
+
+TEST(ThreadPool, ZeroMeansTheUsableProcessors) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  ASSERT_EQ(sched_getaffinity(0, sizeof(set), &set), 0);
+  EXPECT_EQ(ThreadPool(0).threads(), static_cast<unsigned>(CPU_COUNT(&set)));
+}
+
+TEST(ThreadPool, StartsItsThreadsWithTheFirstLoopThatNeedsThem) {
+  const size_t before = threadsOfThisProcess();
+  {
+    ThreadPool pool(3);
+    pool.parallelFor(10, 10, [](size_t, size_t) {});
+    EXPECT_EQ(threadsOfThisProcess(), before);
+    pool.parallelFor(10, 1, [](size_t, size_t) {});
+    EXPECT_EQ(threadsOfThisProcess(), before + 2);
+    pool.parallelFor(10, 1, [](size_t, size_t) {});
+    EXPECT_EQ(threadsOfThisProcess(), before + 2);
+  }
+  // A joined thread may stay in /proc for a moment.
+  for (int i = 0; i < 1000 && threadsOfThisProcess() != before; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(threadsOfThisProcess(), before);
+}
+
+// Passes only when as many threads as the pool has are inside the body at one time.
+TEST(ThreadPool, AllThreadsWorkTogether) {
+  constexpr unsigned kThreads = 4;
+  ThreadPool pool(kThreads);
+  std::mutex mutex;
+  std::condition_variable allHere;
+  std::set<std::thread::id> inside;
+  bool together = false;
+  pool.parallelFor(kThreads * 100, 1, [&](size_t, size_t) {
+    std::unique_lock<std::mutex> lock(mutex);
+    inside.insert(std::this_thread::get_id());
+    if (inside.size() == kThreads) {
+      together = true;
+      allHere.notify_all();
+    }
+    allHere.wait_for(lock, std::chrono::seconds(30), [&] { return together; });
+  });
+  EXPECT_TRUE(together);
+}
+
+TEST(ThreadPool, NestedCallsRunInline) {
+  ThreadPool pool(4);
+  std::atomic<size_t> inner{0};
+  pool.parallelFor(64, 1, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      const auto outer = std::this_thread::get_id();
+      pool.parallelFor(100, 1, [&](size_t innerBegin, size_t innerEnd) {
+        EXPECT_EQ(std::this_thread::get_id(), outer);
+        EXPECT_EQ(innerBegin, 0u);
+        EXPECT_EQ(innerEnd, 100u);
+        inner += innerEnd - innerBegin;
+      });
+    }
+  });
+  EXPECT_EQ(inner, 6400u);
+}
+
+TEST(ThreadPool, SeveralCallersAtOnce) {
+  ThreadPool pool(3);
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 4; ++caller) {
+    callers.emplace_back([&pool] {
+      for (size_t round = 0; round < 200; ++round) {
+        // Not atomic on purpose: ranges are disjoint, and what the workers wrote must be visible.
+        std::vector<size_t> squares(round + 1);
+        pool.parallelFor(squares.size(), 1, [&](size_t begin, size_t end) {
+          for (size_t i = begin; i < end; ++i) squares[i] = i * i;
+        });
+        for (size_t i = 0; i < squares.size(); ++i) ASSERT_EQ(squares[i], i * i);
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+}
+
+TEST(ThreadPool, IdleWorkersUseNoProcessorTime) {
+  ThreadPool pool(4);
+  pool.parallelFor(1000, 1, [](size_t, size_t) {});
+  const auto processorTime = [] {
+    timespec time{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  };
+  const double before = processorTime();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_LT(processorTime() - before, 0.1);
+}
+
+}  // namespace
+}  // namespace halyard

@@ -1,0 +1,16 @@
+// Base64 as in RFC 4648 section 4.
+// Thread safety: a pure function. Ownership: none.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace halyard::conformance {
+
+// The bytes of a padded base64 text; nullopt when it is anything else (foreign characters, a length
+// that is no multiple of 4, padding in the middle, bits set that belong to no byte).
+std::optional<std::vector<uint8_t>> decodeBase64(std::string_view text);
+
+}  // namespace halyard::conformance

@@ -1,0 +1,38 @@
+// GzipLines: the lines of a gzip-compressed text file, one after the other.
+// Thread safety: none; one object belongs to one thread.
+// Ownership: owns the open file.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+
+namespace halyard::conformance {
+
+class GzipLines {
+ public:
+  // BAD_DATA with the path when the file cannot be opened. A file that is not compressed is read as
+  // it is.
+  static Result<GzipLines> open(const std::string& path);
+  GzipLines(GzipLines&&) noexcept;
+  GzipLines& operator=(GzipLines&&) noexcept;
+  ~GzipLines();
+
+  // The next line without its end, or nullopt after the last. BAD_DATA for damaged or truncated
+  // compression and for a line longer than kMaxLine.
+  Result<std::optional<std::string>> next();
+  // Of the line that next() gave last; the first is 1.
+  size_t lineNumber() const;
+
+  // A small file can unpack to an endless line.
+  static constexpr size_t kMaxLine = size_t{256} << 20;
+
+ private:
+  struct State;
+  explicit GzipLines(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace halyard::conformance

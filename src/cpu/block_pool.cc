@@ -1,0 +1,50 @@
+// Best fit over a short list: an execution has few free blocks at a time.
+#include "cpu/block_pool.h"
+
+#include <cstdint>
+#include <utility>
+
+namespace halyard::cpu {
+namespace {
+
+// A block that is much larger than needed is left for a tensor that needs it.
+bool fits(size_t capacity, size_t bytes) { return capacity >= bytes && capacity / 2 <= bytes; }
+
+}  // namespace
+
+BlockPool::Block BlockPool::acquire(size_t bytes) {
+  if (bytes > PTRDIFF_MAX - kAlignment) return {};  // no object can be that large
+  const size_t capacity = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  const size_t needed = capacity == 0 ? kAlignment : capacity;
+  auto best = free_.end();
+  for (auto it = free_.begin(); it != free_.end(); ++it) {
+    if (fits(it->capacity, needed) && (best == free_.end() || it->capacity < best->capacity)) {
+      best = it;
+    }
+  }
+  Block block;
+  if (best != free_.end()) {
+    block = std::move(*best);
+    free_.erase(best);
+    kept_ -= block.capacity;
+  } else {
+    block.memory.reset(std::aligned_alloc(kAlignment, needed));
+    if (block.memory == nullptr) return {};
+    block.capacity = needed;
+  }
+  inUse_ += block.capacity;
+  return block;
+}
+
+void BlockPool::release(Block block) {
+  if (block.memory == nullptr) return;
+  inUse_ -= block.capacity;
+  kept_ += block.capacity;
+  free_.push_back(std::move(block));
+  while (kept_ > inUse_) {
+    kept_ -= free_.front().capacity;
+    free_.erase(free_.begin());
+  }
+}
+
+}  // namespace halyard::cpu

@@ -1,0 +1,181 @@
+// CpuDevice: requests to arguments, and back.
+#include "cpu/cpu_device.h"
+
+#include <sys/mman.h>
+
+#include "cpu/executor.h"
+#include "model/validation.h"
+#include "ops/operation.h"
+
+namespace halyard::cpu {
+namespace {
+
+using hal::RequestArgument;
+
+std::string_view nameOf(bool isOutput) { return isOutput ? "output" : "input"; }
+
+// A request's pools mapped into this process, for the time of one execution.
+class MappedRequest {
+ public:
+  static Result<MappedRequest> map(const hal::Request& request) {
+    MappedRequest mapped;
+    for (size_t i = 0; i < request.pools.size(); ++i) {
+      const auto* memory = std::get_if<SharedMemoryPtr>(&request.pools[i]);
+      if (memory == nullptr) {
+        return badData("request pool {} is a token, and the CPU device allocates no buffers", i);
+      }
+      HALYARD_ASSIGN_OR_RETURN(Mapping mapping, (*memory)->map(), "request pool {}", i);
+      mapped.pools_.push_back({std::move(mapping), (*memory)->prot()});
+    }
+    HALYARD_RETURN_IF_ERROR(mapped.addAll(request.inputs, false, &mapped.inputs_));
+    HALYARD_RETURN_IF_ERROR(mapped.addAll(request.outputs, true, &mapped.outputs_));
+    return mapped;
+  }
+
+  const std::vector<Argument>& inputs() const { return inputs_; }
+  const std::vector<Argument>& outputs() const { return outputs_; }
+
+ private:
+  struct Pool {
+    Mapping mapping;
+    int prot;
+  };
+
+  Status addAll(const std::vector<RequestArgument>& from, bool areOutputs,
+                std::vector<Argument>* to) const {
+    for (size_t i = 0; i < from.size(); ++i) {
+      HALYARD_ASSIGN_OR_RETURN(Argument argument, bind(from[i], areOutputs), "request {} {}",
+                               nameOf(areOutputs), i);
+      to->push_back(std::move(argument));
+    }
+    return okStatus();
+  }
+
+  // The request has been validated: pool indices and ranges are good.
+  Result<Argument> bind(const RequestArgument& from, bool isOutput) const {
+    Argument argument;
+    argument.dims = from.dimensions;
+    switch (from.kind) {
+      case RequestArgument::Kind::NO_VALUE:
+        break;
+      case RequestArgument::Kind::POINTER:
+        argument.data = from.pointer;
+        argument.length = from.length;
+        break;
+      case RequestArgument::Kind::POOL: {
+        const Pool& pool = pools_[from.location.poolIndex];
+        // Touching memory against its protection would end the process.
+        if ((pool.prot & (isOutput ? PROT_WRITE : PROT_READ)) == 0) {
+          return badData("pool {} may not be {}", from.location.poolIndex,
+                         isOutput ? "written" : "read");
+        }
+        const bool isWhole = from.location.offset == 0 && from.location.length == 0;
+        argument.data = pool.mapping.data() + from.location.offset;
+        argument.length = isWhole ? pool.mapping.size() : from.location.length;
+        argument.shared = true;
+        break;
+      }
+    }
+    return argument;
+  }
+
+  std::vector<Pool> pools_;
+  std::vector<Argument> inputs_;
+  std::vector<Argument> outputs_;
+};
+
+uint64_t nanosecondsSince(hal::TimePoint start) {
+  const auto elapsed = hal::Clock::now() - start;
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
+}
+
+class CpuPreparedModel : public hal::PreparedModel {
+ public:
+  CpuPreparedModel(std::shared_ptr<const Model> model, std::shared_ptr<ThreadPool> threads,
+                   std::shared_ptr<Executor> executor, bool reportsTiming)
+      : model_(std::move(model)),
+        threads_(std::move(threads)),
+        executor_(std::move(executor)),
+        reportsTiming_(reportsTiming) {}
+
+  hal::ExecutionResult executeSynchronously(const hal::Request& request,
+                                            const hal::ExecuteOptions& options) override {
+    const hal::TimePoint called = hal::Clock::now();
+    if (Status status = hal::validateRequest(*model_, request, true); !status.ok()) {
+      return {std::move(status), {}, {}};
+    }
+    Result<MappedRequest> mapped = MappedRequest::map(request);
+    if (!mapped.ok()) return {mapped.takeStatus(), {}, {}};
+    const hal::TimePoint started = hal::Clock::now();
+    hal::ExecutionResult result = executor_->execute(mapped->inputs(), mapped->outputs(), options);
+    if (reportsTiming_ && options.measureTiming && result.status.ok()) {
+      // In this order, the time on the device cannot exceed that in the driver.
+      result.timing.timeOnDevice = nanosecondsSince(started);
+      result.timing.timeInDriver = nanosecondsSince(called);
+    }
+    return result;
+  }
+
+ private:
+  const std::shared_ptr<const Model> model_;
+  const std::shared_ptr<ThreadPool> threads_;  // what the executor borrows
+  const std::shared_ptr<Executor> executor_;
+  const bool reportsTiming_;
+};
+
+class CpuDevice : public hal::Device {
+ public:
+  CpuDevice(hal::DeviceInfo info, unsigned threads, bool reportsTiming)
+      : info_(std::move(info)),
+        threads_(std::make_shared<ThreadPool>(threads)),
+        reportsTiming_(reportsTiming) {}
+
+  const hal::DeviceInfo& info() const override { return info_; }
+
+  Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
+    HALYARD_RETURN_IF_ERROR(validateModel(model).takeStatus());
+    std::vector<bool> supported;
+    for (const Operation& operation : model.main.operations) {
+      supported.push_back(ops::definitionOf(operation.type) != nullptr);
+    }
+    return supported;
+  }
+
+  Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
+      std::shared_ptr<const Model> model, const hal::PrepareOptions& options) override {
+    HALYARD_RETURN_IF_ERROR(validateModel(*model).takeStatus());
+    if (options.deadline && hal::Clock::now() >= *options.deadline) {
+      return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
+                        "the deadline has passed before the model was prepared");
+    }
+    HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<Executor> executor,
+                             Executor::create(model, threads_.get()));
+    return std::shared_ptr<hal::PreparedModel>(std::make_shared<CpuPreparedModel>(
+        std::move(model), threads_, std::move(executor), reportsTiming_));
+  }
+
+ private:
+  const hal::DeviceInfo info_;
+  const std::shared_ptr<ThreadPool> threads_;
+  const bool reportsTiming_;
+};
+
+}  // namespace
+
+std::shared_ptr<hal::Device> makeCpuDevice(hal::DeviceInfo info, unsigned threads,
+                                           bool reportsTiming) {
+  return std::make_shared<CpuDevice>(std::move(info), threads, reportsTiming);
+}
+
+hal::DeviceInfo cpuDeviceInfo() {
+  hal::DeviceInfo info;
+  info.name = "nnapi-reference";
+  info.versionString = HALYARD_VERSION;
+  info.halVersion = HalVersion::V1_3;
+  info.type = hal::DeviceType::CPU;
+  info.capabilities = hal::Capabilities::uniform({1.0f, 1.0f});
+  return info;
+}
+
+}  // namespace halyard::cpu

@@ -1,0 +1,21 @@
+// CpuDevice: the executor as an in-process device: the runtime's own fallback "nnapi-reference",
+// and the body of the reference driver. Thread safety: as hal::Device. Ownership: owns its thread
+// pool.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "hal/device.h"
+
+namespace halyard::cpu {
+
+// `threads`: how many threads a kernel may use at once; 0 takes the number of usable processors.
+// `reportsTiming`: whether executions are timed when asked. A driver should; the runtime's own
+// device does not.
+std::shared_ptr<hal::Device> makeCpuDevice(hal::DeviceInfo info, unsigned threads,
+                                           bool reportsTiming = false);
+// What the runtime's own CPU device says of itself: name nnapi-reference, all figures 1.
+hal::DeviceInfo cpuDeviceInfo();
+
+}  // namespace halyard::cpu

@@ -1,0 +1,48 @@
+// Executor: runs a model on the CPU with the operations' reference kernels.
+// Thread safety: immutable after create; execute may run in several threads at once.
+// Ownership: shares the model; maps its constant pools for its own lifetime.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/shared_memory.h"
+#include "base/status.h"
+#include "base/thread_pool.h"
+#include "hal/types.h"
+#include "model/model.h"
+#include "ops/operation.h"
+
+namespace halyard::cpu {
+
+// A main input or output of the model as the caller holds it.
+struct Argument {
+  void* data = nullptr;  // never written for an input; null: omitted
+  size_t length = 0;     // bytes available
+  Shape dims;            // empty: as the model says
+  // Another process can write to the memory at any time: the executor reads an input of this kind
+  // once, and never reads an output back from it.
+  bool shared = false;
+};
+
+class Executor {
+ public:
+  // `model` must have passed validateModel. UNMAPPABLE when a constant pool cannot be mapped,
+  // BAD_DATA naming the operation when there is one that the CPU does not have.
+  // `pool` may be null: kernels then run in the calling thread. It must outlive the executor.
+  static Result<std::shared_ptr<Executor>> create(std::shared_ptr<const Model> model,
+                                                  ThreadPool* pool);
+  virtual ~Executor() = default;
+
+  // `outputs` say where results go: one that is too short (or null) makes the execution end with
+  // OUTPUT_INSUFFICIENT_SIZE and the shapes of all outputs. BAD_DATA for arguments that do not suit
+  // the model, MISSED_DEADLINE_PERSISTENT when the deadline has passed at the call and _TRANSIENT
+  // when it passes between two operations, OP_FAILED naming the operation that failed,
+  // OUT_OF_MEMORY. With OK there is one shape per output. Timing is not measured here.
+  virtual hal::ExecutionResult execute(std::span<const Argument> inputs,
+                                       std::span<const Argument> outputs,
+                                       const hal::ExecuteOptions& options) = 0;
+};
+
+}  // namespace halyard::cpu

@@ -1,0 +1,70 @@
+// Puts small models together in tests.
+// Thread safety: none needed. Ownership: owns the model being built.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "model/model.h"
+
+namespace halyard::cpu::testing {
+
+class TestModel {
+ public:
+  uint32_t input(Shape dims, OperandType type = OperandType::TENSOR_FLOAT32) {
+    const uint32_t index = operand(type, std::move(dims), Lifetime::SUBGRAPH_INPUT);
+    model_.main.inputIndexes.push_back(index);
+    return index;
+  }
+  uint32_t output(Shape dims, OperandType type = OperandType::TENSOR_FLOAT32) {
+    const uint32_t index = operand(type, std::move(dims), Lifetime::SUBGRAPH_OUTPUT);
+    model_.main.outputIndexes.push_back(index);
+    return index;
+  }
+  uint32_t temporary(Shape dims, OperandType type = OperandType::TENSOR_FLOAT32) {
+    return operand(type, std::move(dims), Lifetime::TEMPORARY_VARIABLE);
+  }
+  uint32_t omitted(OperandType type, Shape dims = {}) {
+    return operand(type, std::move(dims), Lifetime::NO_VALUE);
+  }
+  template <typename T>
+  uint32_t constant(OperandType type, Shape dims, const std::vector<T>& values) {
+    const uint32_t index = operand(type, std::move(dims), Lifetime::CONSTANT_COPY);
+    model_.main.operands[index].location =
+        appendConstant(model_, values.data(), values.size() * sizeof(T));
+    return index;
+  }
+  uint32_t int32(int32_t value) { return constant<int32_t>(OperandType::INT32, {}, {value}); }
+  // A constant at `offset` of a pool.
+  uint32_t poolConstant(OperandType type, Shape dims, DataLocation location) {
+    const uint32_t index = operand(type, std::move(dims), Lifetime::CONSTANT_REFERENCE);
+    model_.main.operands[index].location = location;
+    return index;
+  }
+  TestModel& operation(OperationType type, std::vector<uint32_t> inputs,
+                       std::vector<uint32_t> outputs) {
+    model_.main.operations.push_back({type, std::move(inputs), std::move(outputs)});
+    return *this;
+  }
+  // out = a + b.
+  TestModel& add(uint32_t a, uint32_t b, uint32_t out) {
+    return operation(OperationType::ADD, {a, b, int32(0)}, {out});
+  }
+  Model& model() { return model_; }
+  std::shared_ptr<const Model> share() const { return std::make_shared<const Model>(model_); }
+
+ private:
+  uint32_t operand(OperandType type, Shape dims, Lifetime lifetime) {
+    Operand result;
+    result.type = type;
+    result.dimensions = std::move(dims);
+    result.lifetime = lifetime;
+    model_.main.operands.push_back(std::move(result));
+    return static_cast<uint32_t>(model_.main.operands.size() - 1);
+  }
+  Model model_;
+};
+
+}  // namespace halyard::cpu::testing

@@ -1,0 +1,290 @@
+#include "hal/device_server.h"
+
+#include <unistd.h>
+
+#include "hal/prepared_model_server.h"
+#include "hal/server_core.h"
+#include "hal/wire_model.h"
+
+namespace halyard::hal {
+namespace {
+
+using ModelPtr = std::shared_ptr<const Model>;
+using PreparedClient = wire::v1_3::IPreparedModel::Client;
+
+// Calls whichever notify the version has.
+void notify(ServerCore& core, wire::v1_0::IPreparedModelCallback::Client callback,
+            const Status& status, kj::Maybe<PreparedClient> preparedModel, HalVersion version) {
+  const auto send = [&](auto request) {
+    setStatus(request, status, version);
+    KJ_IF_MAYBE (client, preparedModel) request.setPreparedModel(*client);
+    core.detach(request.send().ignoreResult());
+  };
+  if (version >= HalVersion::V1_3) {
+    send(callback.castAs<wire::v1_3::IPreparedModelCallback>().notify13Request());
+  } else if (version >= HalVersion::V1_2) {
+    send(callback.castAs<wire::v1_2::IPreparedModelCallback>().notify12Request());
+  } else {
+    send(callback.notifyRequest());
+  }
+}
+
+class DeviceServer final : public wire::v1_3::IDevice::Server {
+ public:
+  explicit DeviceServer(ServerCore& core) : core_(core), info_(core.device->info()) {}
+
+  kj::Promise<void> getCapabilities(GetCapabilitiesContext context) override {
+    return capabilities(context, HalVersion::V1_0);
+  }
+  kj::Promise<void> getCapabilities11(GetCapabilities11Context context) override {
+    return capabilities(context, HalVersion::V1_1);
+  }
+  kj::Promise<void> getCapabilities12(GetCapabilities12Context context) override {
+    return capabilities(context, HalVersion::V1_2);
+  }
+  kj::Promise<void> getCapabilities13(GetCapabilities13Context context) override {
+    return capabilities(context, HalVersion::V1_3);
+  }
+
+  kj::Promise<void> getSupportedOperations(GetSupportedOperationsContext context) override {
+    return supportedOperations(context, HalVersion::V1_0);
+  }
+  kj::Promise<void> getSupportedOperations11(GetSupportedOperations11Context context) override {
+    return supportedOperations(context, HalVersion::V1_1);
+  }
+  kj::Promise<void> getSupportedOperations12(GetSupportedOperations12Context context) override {
+    return supportedOperations(context, HalVersion::V1_2);
+  }
+  kj::Promise<void> getSupportedOperations13(GetSupportedOperations13Context context) override {
+    return supportedOperations(context, HalVersion::V1_3);
+  }
+
+  kj::Promise<void> prepareModel(PrepareModelContext context) override {
+    return prepare(context, HalVersion::V1_0, PrepareOptions());
+  }
+  kj::Promise<void> prepareModel11(PrepareModel11Context context) override {
+    return prepare(context, HalVersion::V1_1, preferenceOf(context.getParams()));
+  }
+  kj::Promise<void> prepareModel12(PrepareModel12Context context) override {
+    return prepare(context, HalVersion::V1_2, preferenceOf(context.getParams()));
+  }
+  kj::Promise<void> prepareModel13(PrepareModel13Context context) override {
+    const auto params = context.getParams();
+    Result<PrepareOptions> options = preferenceOf(params);
+    const Result<Priority> priority = decodePriority(params.getPriority());
+    if (options.ok() && !priority.ok()) options = Result<PrepareOptions>(priority.status());
+    if (options.ok()) {
+      options->priority = *priority;
+      options->deadline = decodeDeadline(params.getDeadline());
+    }
+    return prepare(context, HalVersion::V1_3, std::move(options));
+  }
+
+  kj::Promise<void> getStatus(GetStatusContext context) override {
+    auto status = core_.run<DeviceStatus>(
+        [device = core_.device]() -> Result<DeviceStatus> { return device->status(); });
+    return status.then([context](Result<DeviceStatus> result) mutable {
+      context.getResults().setStatus(result.ok() ? static_cast<wire::DeviceStatus>(*result)
+                                                 : wire::DeviceStatus::UNKNOWN);
+    });
+  }
+
+  kj::Promise<void> getVersionString(GetVersionStringContext context) override {
+    requireVersion(HalVersion::V1_2);
+    context.getResults().setVersion(info_.versionString);
+    return kj::READY_NOW;
+  }
+  kj::Promise<void> getType(GetTypeContext context) override {
+    requireVersion(HalVersion::V1_2);
+    context.getResults().setType(static_cast<wire::DeviceType>(info_.type));
+    return kj::READY_NOW;
+  }
+  kj::Promise<void> getSupportedExtensions(GetSupportedExtensionsContext context) override {
+    requireVersion(HalVersion::V1_2);
+    encodeExtensions(info_.extensions, context.getResults().initExtensions(
+                                           static_cast<unsigned>(info_.extensions.size())));
+    return kj::READY_NOW;
+  }
+  kj::Promise<void> getNumberOfCacheFilesNeeded(
+      GetNumberOfCacheFilesNeededContext context) override {
+    requireVersion(HalVersion::V1_2);
+    context.getResults().setNumModelCache(info_.modelCacheFiles);
+    context.getResults().setNumDataCache(info_.dataCacheFiles);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> prepareModelFromCache(PrepareModelFromCacheContext context) override {
+    return refuseFromCache(context, HalVersion::V1_2);
+  }
+  kj::Promise<void> prepareModelFromCache13(PrepareModelFromCache13Context context) override {
+    return refuseFromCache(context, HalVersion::V1_3);
+  }
+  kj::Promise<void> allocate(AllocateContext context) override {
+    requireVersion(HalVersion::V1_3);
+    setStatus(context.getResults(), opFailed("the driver has no buffers of its own"),
+              HalVersion::V1_3);
+    return kj::READY_NOW;
+  }
+
+ private:
+  void requireVersion(HalVersion method) const {
+    if (info_.halVersion < method) kj::throwFatalException(tooOld(method, info_.halVersion));
+  }
+
+  template <typename Params>
+  static Result<PrepareOptions> preferenceOf(Params params) {
+    PrepareOptions options;
+    HALYARD_ASSIGN_OR_RETURN(options.preference, decodePreference(params.getPreference()));
+    return options;
+  }
+
+  template <typename Context>
+  kj::Promise<void> capabilities(Context context, HalVersion version) {
+    requireVersion(version);
+    encodeCapabilities(info_.capabilities, version, context.getResults().initCapabilities());
+    return kj::READY_NOW;
+  }
+
+  // Reads the call's model and runs `use` with it, imported, on a worker. The call's parameters are
+  // let go of before that.
+  template <typename T, typename Context>
+  kj::Promise<Result<T>> withModel(Context context, HalVersion version,
+                                   std::function<Result<T>(ModelPtr)> use) {
+    auto decoded = std::make_shared<Result<DecodedModel>>(badData("the message cannot be read"));
+    std::vector<wire::Memory::Reader> memories;
+    const auto failure = kj::runCatchingExceptions([&] {
+      const auto model = context.getParams().getModel();
+      *decoded = decodeModel(model, version);
+      const auto pools = model.getPools();
+      for (unsigned i = 0; i < pools.size() && i <= kMaxPools; ++i) memories.push_back(pools[i]);
+    });
+    KJ_IF_MAYBE (exception, failure) {
+      return Result<T>(badData("the model's message is malformed: {}",
+                               exception->getDescription().cStr()));
+    }
+    if (!decoded->ok()) return Result<T>(decoded->takeStatus());
+    return decodeMemories(std::move(memories))
+        .then([this, context, version, decoded, use = std::move(use)](
+                  Result<std::vector<PoolDescription>> pools) mutable -> kj::Promise<Result<T>> {
+          context.releaseParams();
+          if (!pools.ok()) return Result<T>(pools.takeStatus());
+          auto taken = std::make_shared<std::vector<PoolDescription>>(std::move(*pools));
+          return core_.run<T>([version, decoded, taken, use = std::move(use)]() -> Result<T> {
+            HALYARD_ASSIGN_OR_RETURN(
+                ModelPtr model,
+                importModel(std::move(**decoded), std::move(*taken), version));
+            return use(std::move(model));
+          });
+        });
+  }
+
+  template <typename Context>
+  kj::Promise<void> supportedOperations(Context context, HalVersion version) {
+    requireVersion(version);
+    using Supported = std::vector<bool>;
+    return withModel<Supported>(context, version,
+                                [device = core_.device](ModelPtr model) -> Result<Supported> {
+                                  return device->getSupportedOperations(*model);
+                                })
+        .then([context, version](Result<Supported> supported) mutable {
+          setStatus(context.getResults(), supported.status(), version);
+          if (!supported.ok()) return;
+          auto list = context.getResults().initSupported(static_cast<unsigned>(supported->size()));
+          for (unsigned i = 0; i < list.size(); ++i) list.set(i, (*supported)[i]);
+        });
+  }
+
+  template <typename Context>
+  kj::Promise<void> prepare(Context context, HalVersion version, Result<PrepareOptions> options) {
+    requireVersion(version);
+    if (!context.getParams().hasCallback()) {
+      setStatus(context.getResults(), badData("the callback is null"), version);
+      return kj::READY_NOW;
+    }
+    wire::v1_0::IPreparedModelCallback::Client callback = context.getParams().getCallback();
+    auto answer = [this, context, callback, version](const Status& status) mutable {
+      setStatus(context.getResults(), status, version);
+      if (!status.ok()) notify(core_, callback, status, nullptr, version);
+    };
+    if (!options.ok()) {
+      answer(options.status());
+      return kj::READY_NOW;
+    }
+    return withModel<ModelPtr>(context, version,
+                               [](ModelPtr model) -> Result<ModelPtr> { return model; })
+        .then([this, callback, version, answer, options = *options](
+                  Result<ModelPtr> model) mutable {
+          answer(model.status());
+          if (model.ok()) launch(std::move(*model), options, callback, version);
+        });
+  }
+
+  // The part of a preparation that comes after the launch has been answered.
+  void launch(ModelPtr model, PrepareOptions options,
+              wire::v1_0::IPreparedModelCallback::Client callback, HalVersion version) {
+    using Prepared = std::shared_ptr<PreparedModel>;
+    auto prepared = core_.run<Prepared>([device = core_.device, model, options] {
+      return device->prepareModel(model, options);
+    });
+    // Not `this`: the client may have let go of the device by then.
+    core_.detach(prepared.then([&core = core_, deviceVersion = info_.halVersion, callback, version,
+                                model](Result<Prepared> result) mutable {
+      Status status = result.status();
+      if (status.ok() && *result == nullptr) status = opFailed("the driver prepared no model");
+      // A pool that cannot be mapped is the caller's mistake, by the HAL's rules.
+      if (status.code() == ResultCode::UNMAPPABLE) status = status.withCode(ResultCode::BAD_DATA);
+      kj::Maybe<PreparedClient> client;
+      if (status.ok()) {
+        client = makePreparedModelServer(core, model, std::move(*result), deviceVersion);
+      }
+      notify(core, callback, status, kj::mv(client), version);
+    }));
+  }
+
+  template <typename Context>
+  kj::Promise<void> refuseFromCache(Context context, HalVersion version) {
+    requireVersion(version);
+    Status status = badData("the callback is null");
+    if (context.getParams().hasCallback()) {
+      status = opFailed("the driver does not cache compilations");
+      notify(core_, context.getParams().getCallback(), status, nullptr, version);
+    }
+    setStatus(context.getResults(), status, version);
+    return kj::READY_NOW;
+  }
+
+  ServerCore& core_;
+  const DeviceInfo& info_;
+};
+
+class DriverServer final : public wire::IDriver::Server {
+ public:
+  explicit DriverServer(ServerCore& core) : core_(core) {}
+
+  kj::Promise<void> hello(HelloContext context) override {
+    auto results = context.getResults();
+    results.setProtocolVersion(wire::PROTOCOL_VERSION);
+    results.setProcessId(::getpid());
+    const HalVersion version = core_.device->info().halVersion;
+    results.setHalVersion(static_cast<uint16_t>(9 + static_cast<unsigned>(version)));
+    const uint32_t asked = context.getParams().getProtocolVersion();
+    if (asked != wire::PROTOCOL_VERSION) {
+      setStatus(results,
+                opFailed("the client speaks protocol version {}, this driver {}", asked,
+                         static_cast<uint32_t>(wire::PROTOCOL_VERSION)),
+                HalVersion::V1_3);
+      return kj::READY_NOW;
+    }
+    results.setDevice(kj::heap<DeviceServer>(core_));
+    return kj::READY_NOW;
+  }
+
+ private:
+  ServerCore& core_;
+};
+
+}  // namespace
+
+wire::IDriver::Client makeDriverServer(ServerCore& core) { return kj::heap<DriverServer>(core); }
+
+}  // namespace halyard::hal

@@ -1,0 +1,231 @@
+#include "hal/driver_connection.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cerrno>
+
+#include "hal/driver.capnp.h"
+
+namespace halyard::hal {
+namespace {
+
+// How long a driver may take to end once it has lost, or closed, its connection.
+constexpr kj::Duration kExitGrace = 2 * kj::SECONDS;
+
+struct Socket {
+  UniqueFd fd;
+  std::shared_ptr<ChildProcess> child;  // null: the driver runs already
+  pid_t processId = 0;
+};
+
+Result<Socket> spawnDriver(const std::string& executable) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return errnoStatus(ResultCode::OUT_OF_MEMORY, errno, "socketpair");
+  }
+  Socket socket;
+  socket.fd.reset(ends[0]);
+  const UniqueFd childEnd(ends[1]);
+  HALYARD_ASSIGN_OR_RETURN(socket.child, ChildProcess::spawn(executable, childEnd.get()));
+  socket.processId = socket.child->pid();
+  return socket;
+}
+
+Result<Socket> connectToDriver(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) {
+    return makeStatus(ResultCode::UNAVAILABLE_DEVICE, "socket path {} has more than {} bytes", path,
+                      sizeof address.sun_path - 1);
+  }
+  path.copy(address.sun_path, path.size());
+  Socket socket;
+  // Non-blocking: a service that does not accept must not hold up the application.
+  socket.fd.reset(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.fd.valid()) return errnoStatus(ResultCode::OUT_OF_MEMORY, errno, "socket");
+  if (::connect(socket.fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
+      0) {
+    return errnoStatus(ResultCode::UNAVAILABLE_DEVICE, errno, fmt::format("connecting to {}", path));
+  }
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  if (::getsockopt(socket.fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0) {
+    socket.processId = peer.pid;
+  }
+  return socket;
+}
+
+kj::Promise<std::string> endOf(RpcLoop::Context& context, std::shared_ptr<ChildProcess> child) {
+  if (child == nullptr) return kj::NEVER_DONE;
+  return context.whenEnded(std::move(child));
+}
+
+// Kills the process if it has not ended after the grace; resolves with its end.
+kj::Promise<std::string> endWithin(DriverConnection::Side& side, kj::Duration grace) {
+  auto late = side.context.io.provider->getTimer().afterDelay(grace).then(
+      [child = side.child]() -> kj::Promise<std::string> {
+        child->kill();
+        return kj::NEVER_DONE;
+      });
+  return side.ended.addBranch().exclusiveJoin(kj::mv(late));
+}
+
+}  // namespace
+
+DriverConnection::Side::Side(RpcLoop::Context& theContext, UniqueFd socket,
+                             std::shared_ptr<ChildProcess> theChild)
+    : context(theContext),
+      wire(theContext, std::move(socket), capnp::rpc::twoparty::Side::CLIENT, nullptr),
+      child(std::move(theChild)),
+      ended(endOf(theContext, child).fork()),
+      obituary(wire.onDisconnect()
+                   .then([this]() -> kj::Promise<std::string> {
+                     if (child == nullptr) return std::string("closed its connection");
+                     return endWithin(*this, kExitGrace);
+                   })
+                   .fork()) {}
+
+Result<std::shared_ptr<DriverConnection>> DriverConnection::open(std::shared_ptr<RpcLoop> loop,
+                                                                 const Manifest& manifest,
+                                                                 std::chrono::milliseconds limit) {
+  std::shared_ptr<DriverConnection> connection(
+      new DriverConnection(std::move(loop), manifest.name));
+  HALYARD_ASSIGN_OR_RETURN(Socket socket,
+                           manifest.kind == Manifest::Kind::SOCKET
+                               ? connectToDriver(manifest.target)
+                               : spawnDriver(manifest.target),
+                           "driver '{}'", manifest.name);
+  connection->processId_ = socket.processId;
+  connection->child_ = socket.child;
+  HALYARD_RETURN_IF_ERROR(
+      connection->handshake(std::move(socket.fd), std::move(socket.child), manifest, limit));
+  return connection;
+}
+
+Status DriverConnection::handshake(UniqueFd socket, std::shared_ptr<ChildProcess> child,
+                                   const Manifest& manifest, std::chrono::milliseconds limit) {
+  Completion<Status> completion;
+  const auto shared = std::make_shared<UniqueFd>(std::move(socket));
+  loop_->post([&, shared, child](RpcLoop::Context& context) {
+    auto made = kj::runCatchingExceptions(
+        [&] { side_ = new Side(context, std::move(*shared), child); });
+    KJ_IF_MAYBE (exception, made) {
+      if (child != nullptr) child->kill();
+      return completion.set(opFailed("driver '{}': setting up its connection: {}", name_,
+                                     exception->getDescription().cStr()));
+    }
+    // When the process ends, so does the connection, even if another process still holds its socket.
+    side_->watchers.add(
+        side_->ended.addBranch().then([this](std::string&&) { side_->wire.shutdown(); }));
+    side_->watchers.add(
+        side_->obituary.addBranch().then([this](std::string&& text) { markDead(std::move(text)); }));
+    auto late = context.io.provider->getTimer()
+                    .afterDelay(limit.count() * kj::MILLISECONDS)
+                    .then([this, child, limit]() -> Status {
+                      if (child != nullptr) child->kill();
+                      return makeStatus(ResultCode::DEAD_OBJECT,
+                                        "driver '{}' (process {}) has not answered within {} ms of "
+                                        "its start{}",
+                                        name_, processId_, limit.count(),
+                                        child != nullptr ? " and was killed" : "");
+                    });
+    context.tasks.add(
+        sayHello(*side_, manifest.halVersion)
+            .exclusiveJoin(kj::mv(late))
+            .then([&completion](Status status) -> kj::Promise<void> {
+                    completion.set(std::move(status));
+                    return kj::READY_NOW;
+                  },
+                  [this, &completion](kj::Exception&& exception) -> kj::Promise<void> {
+                    return explain(kj::mv(exception), "its start")
+                        .then([&completion](Status status) { completion.set(std::move(status)); });
+                  }));
+  });
+  return completion.wait();
+}
+
+kj::Promise<Status> DriverConnection::sayHello(Side& side, HalVersion wanted) {
+  auto request = side.wire.peer().castAs<wire::IDriver>().helloRequest();
+  request.setProtocolVersion(wire::PROTOCOL_VERSION);
+  return request.send().then([this, &side, wanted](auto&& response) -> Status {
+    HALYARD_RETURN_IF_ERROR(fromWireStatus(response.getStatus(), response.getMessage()),
+                            "driver '{}'", name_);
+    if (response.getProtocolVersion() != wire::PROTOCOL_VERSION) {
+      return opFailed("driver '{}' speaks protocol version {}, not {}", name_,
+                      response.getProtocolVersion(), static_cast<uint32_t>(wire::PROTOCOL_VERSION));
+    }
+    if (response.getHalVersion() < 9 + static_cast<unsigned>(wanted)) {
+      return opFailed("driver '{}' serves HAL 1.{} at most, its manifest says {}", name_,
+                      static_cast<int>(response.getHalVersion()) - 10, halVersionName(wanted));
+    }
+    if (!response.hasDevice()) return opFailed("driver '{}' has no device", name_);
+    side.device = response.getDevice();
+    return okStatus();
+  });
+}
+
+DriverConnection::~DriverConnection() {
+  // side_ is read on the loop thread: the set-up may still be in its queue.
+  Completion<bool> done;
+  loop_->post([this, &done](RpcLoop::Context& context) {
+    if (Side* const side = std::exchange(side_, nullptr)) {
+      if (side->child != nullptr) {
+        context.exits.add(endWithin(*side, kExitGrace).ignoreResult());
+      }
+      delete side;
+    } else if (child_ != nullptr) {
+      child_->kill();
+      context.exits.add(context.whenEnded(child_).ignoreResult());
+    }
+    done.set(true);
+  });
+  done.wait();
+}
+
+bool DriverConnection::dead() const {
+  return deathText().has_value() || (child_ != nullptr && child_->ended());
+}
+
+void DriverConnection::release(uint64_t preparedModel) {
+  loop_->post([this, preparedModel](RpcLoop::Context&) {
+    if (side_ != nullptr) side_->preparedModels.erase(preparedModel);
+  });
+}
+
+kj::Promise<Status> DriverConnection::explain(kj::Exception&& exception, std::string_view what) {
+  using Type = kj::Exception::Type;
+  const std::string description(
+      safeText(capnp::Text::Reader(exception.getDescription().cStr())));
+  if (exception.getType() == Type::DISCONNECTED && side_ != nullptr) {
+    auto dead = side_->obituary.addBranch().then([this, what](std::string&& text) -> Status {
+      return makeStatus(ResultCode::DEAD_OBJECT, "driver '{}' (process {}) {} during {}", name_,
+                        processId_, text, what);
+    });
+    // A driver that only claims to be disconnected must not hold up its client.
+    auto alive = side_->context.io.provider->getTimer().afterDelay(2 * kExitGrace).then(
+        [what, description]() -> Status { return opFailed("{}: {}", what, description); });
+    return dead.exclusiveJoin(kj::mv(alive));
+  }
+  if (exception.getType() == Type::UNIMPLEMENTED) {
+    return Status(opFailed("it does not implement {}", what));
+  }
+  return Status(opFailed("{}: {}", what, description));
+}
+
+void DriverConnection::markDead(std::string text) {
+  const std::lock_guard lock(mutex_);
+  death_ = std::move(text);
+}
+
+std::optional<std::string> DriverConnection::deathText() const {
+  const std::lock_guard lock(mutex_);
+  return death_;
+}
+
+Status DriverConnection::deadBefore(const std::string& text, std::string_view what) const {
+  return makeStatus(ResultCode::DEAD_OBJECT, "driver '{}' (process {}) {} before {}", name_,
+                    processId_, text, what);
+}
+
+}  // namespace halyard::hal

@@ -1,0 +1,177 @@
+#include "hal/model_import.h"
+
+#include <algorithm>
+
+#include "model/validation.h"
+
+namespace halyard::hal {
+namespace {
+
+// Constants up to this size become private: parameters such as shapes, permutations and paddings,
+// which kernels use to compute addresses, are far smaller; weights, which only change numbers, are
+// mostly larger and stay where they are.
+constexpr uint32_t kMaxParameterBytes = 512;
+constexpr size_t kBlockAlignment = 64;
+
+// What elements of `type` must be aligned to; extension types may hold anything.
+uint32_t alignmentOf(OperandType type) {
+  const uint32_t size = elementSize(type);
+  return size == 0 ? 8 : size;
+}
+
+template <typename Visit>
+Status forEachOperand(Model& model, Visit visit) {
+  for (Operand& operand : model.main.operands) HALYARD_RETURN_IF_ERROR(visit(operand));
+  for (Subgraph& subgraph : model.referenced) {
+    for (Operand& operand : subgraph.operands) HALYARD_RETURN_IF_ERROR(visit(operand));
+  }
+  return okStatus();
+}
+
+// Moves constants into the model's own operandValues. Works on what has not been validated: a
+// location out of range is left for the validation to name.
+class Privatiser {
+ public:
+  Privatiser(Model& model, const std::vector<ReceivedPool>& pools) : model_(model), pools_(pools) {}
+
+  Status run() {
+    HALYARD_RETURN_IF_ERROR(copyShrinkableFiles());
+    return forEachOperand(model_, [this](Operand& operand) { return privatise(operand); });
+  }
+
+ private:
+  struct Range {
+    uint64_t begin = UINT64_MAX;
+    uint64_t end = 0;
+    uint64_t copiedTo = 0;  // in operandValues
+  };
+
+  bool isReference(const Operand& operand) const {
+    const DataLocation& at = operand.location;
+    return operand.lifetime == Lifetime::CONSTANT_REFERENCE && at.poolIndex < pools_.size() &&
+           uint64_t{at.offset} + at.length <= pools_[at.poolIndex].size();
+  }
+
+  // Appends room for `size` bytes at an offset that is `phase` modulo the block alignment.
+  Result<uint64_t> append(uint64_t size, uint64_t phase) {
+    uint64_t offset = model_.operandValues.size();
+    offset += (phase + kBlockAlignment - offset % kBlockAlignment) % kBlockAlignment;
+    if (size > kMaxCopiedBytes || offset > kMaxCopiedBytes - size) {
+      return makeStatus(ResultCode::RESOURCE_EXHAUSTED_PERSISTENT,
+                        "the model has more than {} bytes of constants that must be copied",
+                        kMaxCopiedBytes);
+    }
+    model_.operandValues.resize(static_cast<size_t>(offset + size));
+    return offset;
+  }
+
+  Status copyShrinkableFiles() {
+    std::vector<Range> ranges(pools_.size());
+    HALYARD_RETURN_IF_ERROR(forEachOperand(model_, [&](Operand& operand) {
+      if (isReference(operand)) {
+        Range& range = ranges[operand.location.poolIndex];
+        range.begin = std::min<uint64_t>(range.begin, operand.location.offset);
+        range.end = std::max(range.end, uint64_t{operand.location.offset} + operand.location.length);
+      }
+      return okStatus();
+    }));
+    for (size_t i = 0; i < pools_.size(); ++i) {
+      Range& range = ranges[i];
+      if (pools_[i].mappable() || range.begin >= range.end) continue;
+      const uint64_t size = range.end - range.begin;
+      HALYARD_ASSIGN_OR_RETURN(range.copiedTo, append(size, range.begin % kBlockAlignment));
+      HALYARD_RETURN_IF_ERROR(
+          pools_[i].read(range.begin, {model_.operandValues.data() + range.copiedTo,
+                                       static_cast<size_t>(size)}),
+          "memory pool {}", i);
+    }
+    return forEachOperand(model_, [&](Operand& operand) {
+      if (isReference(operand) && !pools_[operand.location.poolIndex].mappable()) {
+        const Range& range = ranges[operand.location.poolIndex];
+        const uint64_t offset = range.begin >= range.end
+                                    ? 0  // every use of this pool is empty
+                                    : range.copiedTo + operand.location.offset - range.begin;
+        setCopied(operand, offset);
+      }
+      return okStatus();
+    });
+  }
+
+  Status privatise(Operand& operand) {
+    const DataLocation at = operand.location;
+    const uint32_t alignment = alignmentOf(operand.type);
+    if (operand.lifetime == Lifetime::CONSTANT_COPY) {
+      if (at.offset % alignment == 0 ||
+          uint64_t{at.offset} + at.length > model_.operandValues.size()) {
+        return okStatus();
+      }
+      HALYARD_ASSIGN_OR_RETURN(const uint64_t offset, append(at.length, 0));
+      std::copy_n(model_.operandValues.begin() + at.offset, at.length,
+                  model_.operandValues.begin() + static_cast<ptrdiff_t>(offset));
+      setCopied(operand, offset);
+      return okStatus();
+    }
+    if (!isReference(operand)) return okStatus();
+    const ReceivedPool& pool = pools_[at.poolIndex];
+    const bool aligned = (pool.memory()->offset() + at.offset) % alignment == 0;
+    if (aligned && at.length > kMaxParameterBytes) return okStatus();
+    HALYARD_ASSIGN_OR_RETURN(const uint64_t offset, append(at.length, 0));
+    HALYARD_RETURN_IF_ERROR(
+        pool.read(at.offset, {model_.operandValues.data() + offset, at.length}), "memory pool {}",
+        at.poolIndex);
+    setCopied(operand, offset);
+    return okStatus();
+  }
+
+  static void setCopied(Operand& operand, uint64_t offset) {
+    operand.lifetime = Lifetime::CONSTANT_COPY;
+    operand.location = {0, static_cast<uint32_t>(offset), operand.location.length};
+  }
+
+  Model& model_;
+  const std::vector<ReceivedPool>& pools_;
+};
+
+Status checkConsumers(const Subgraph& subgraph, const std::vector<uint32_t>& stated) {
+  const std::vector<uint32_t> counted = countConsumers(subgraph);
+  for (size_t i = 0; i < counted.size(); ++i) {
+    if (stated[i] != counted[i]) {
+      return badData("operand #{} has numberOfConsumers {}, and {} uses", i, stated[i], counted[i]);
+    }
+  }
+  return okStatus();
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Model>> importModel(DecodedModel decoded,
+                                                 std::vector<PoolDescription> descriptions,
+                                                 HalVersion version) {
+  auto model = std::make_shared<Model>(std::move(decoded.model));
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<ReceivedPool> pools,
+                           openPools(std::move(descriptions)));
+  for (const ReceivedPool& pool : pools) {
+    if (!pool.readable()) return badData("a memory pool of the model is not readable");
+    model->pools.push_back(pool.memory());
+  }
+  HALYARD_RETURN_IF_ERROR(Privatiser(*model, pools).run());
+  HALYARD_RETURN_IF_ERROR(validateModelForVersion(*model, version));
+  HALYARD_RETURN_IF_ERROR(checkConsumers(model->main, decoded.consumers[0]), "main subgraph");
+  for (size_t i = 0; i < model->referenced.size(); ++i) {
+    HALYARD_RETURN_IF_ERROR(checkConsumers(model->referenced[i], decoded.consumers[i + 1]),
+                            "referenced subgraph #{}", i);
+  }
+  // What still refers to a pool refers to one that cannot shrink. Others must not be mapped at all,
+  // so they go, but their place in the list stays taken.
+  SharedMemoryPtr placeholder;
+  for (size_t i = 0; i < pools.size(); ++i) {
+    if (pools[i].mappable()) continue;
+    if (placeholder == nullptr) {
+      HALYARD_ASSIGN_OR_RETURN(placeholder, SharedMemory::create(1, "halyard unused pool"));
+    }
+    model->pools[i] = placeholder;
+  }
+  return std::shared_ptr<const Model>(std::move(model));
+}
+
+}  // namespace halyard::hal

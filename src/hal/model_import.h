@@ -1,0 +1,29 @@
+// A model from another process on its way to the driver: checked, and made safe to compute with.
+// Thread safety: pure functions. Ownership: results own their data.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "hal/pool_mapping.h"
+#include "model/model.h"
+
+namespace halyard::hal {
+
+// As the wire has it: nothing is checked.
+struct DecodedModel {
+  Model model;  // without pools
+  // The numbersOfConsumers that the sender states, main subgraph first, then the referenced ones.
+  std::vector<std::vector<uint32_t>> consumers;
+};
+
+// The model with its pools, fit for a driver of `version`. BAD_DATA when it is not valid.
+// Afterwards the driver's CPU may trust what the model says: constants small enough to be
+// parameters of an operation, those that are not aligned to their elements, and those in files that
+// could shrink are private copies, which the sender can no longer change or take away.
+Result<std::shared_ptr<const Model>> importModel(DecodedModel decoded,
+                                                 std::vector<PoolDescription> pools,
+                                                 HalVersion version);
+
+}  // namespace halyard::hal

@@ -1,0 +1,59 @@
+// Pools of memory received from another process: checked, and read and written without trust.
+// Thread safety: ReceivedPool is immutable; its contents are shared with the sender, who may change
+// them at any moment.
+// Ownership: owns the received descriptor.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/shared_memory.h"
+#include "base/unique_fd.h"
+
+namespace halyard::hal {
+
+// What a peer says about a pool: nothing of it is checked. Numbers as on the wire.
+struct PoolDescription {
+  uint32_t kind = 0;
+  uint64_t size = 0;
+  uint32_t prot = 0;  // 1: read, 2: write
+  uint64_t offset = 0;
+  UniqueFd fd;
+};
+
+// The most bytes that are copied to private memory for one model or request.
+inline constexpr uint64_t kMaxCopiedBytes = uint64_t{2} << 30;
+
+class ReceivedPool {
+ public:
+  // BAD_DATA saying what is wrong: unknown kind or protection, a size of 0, a descriptor that is
+  // missing, not of a regular file, opened for too little, or of a file that is too short.
+  static Result<ReceivedPool> open(PoolDescription description);
+
+  // Describes the pool. To be mapped only if mappable() says so.
+  const SharedMemoryPtr& memory() const { return memory_; }
+  uint64_t size() const { return memory_->size(); }
+  // True when the file can never become shorter (a memfd sealed against shrinking), so that an
+  // access to its mapping cannot raise SIGBUS. The contents of another pool are copied instead.
+  bool mappable() const { return mappable_; }
+  bool readable() const;
+  bool writable() const;
+
+  // Copy between private memory and `offset` bytes into the pool; the range must lie within size().
+  // BAD_DATA when the file has become too short.
+  Status read(uint64_t offset, std::span<uint8_t> to) const;
+  Status write(uint64_t offset, std::span<const uint8_t> from) const;
+
+ private:
+  ReceivedPool(SharedMemoryPtr memory, bool mappable)
+      : memory_(std::move(memory)), mappable_(mappable) {}
+
+  SharedMemoryPtr memory_;
+  bool mappable_;
+};
+
+// Opens each; the error names the pool by its index.
+Result<std::vector<ReceivedPool>> openPools(std::vector<PoolDescription> descriptions);
+
+}  // namespace halyard::hal

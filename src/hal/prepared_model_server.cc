@@ -1,0 +1,237 @@
+#include "hal/prepared_model_server.h"
+
+#include "hal/wire_memory.h"
+#include "hal/wire_request.h"
+
+namespace halyard::hal {
+namespace {
+
+using ImportedPtr = std::shared_ptr<ImportedRequest>;
+
+struct CallOptions {
+  ExecuteOptions options;
+  HalVersion version = HalVersion::V1_0;  // of the method
+};
+
+// Makes a driver's result one that the HAL allows: nothing but the error with most errors, and no
+// times that nobody asked for.
+void normalise(ExecutionResult& result, bool measureTiming) {
+  if (!result.status.ok()) {
+    result.timing = {};
+    if (result.status.code() != ResultCode::OUTPUT_INSUFFICIENT_SIZE) result.outputShapes.clear();
+  }
+  if (!measureTiming) result.timing = {};
+}
+
+template <typename Results>
+void setResult(Results&& results, const ExecutionResult& result, HalVersion version) {
+  setStatus(results, result.status, version);
+  encodeOutputShapes(result.outputShapes, results.initOutputShapes(static_cast<unsigned>(
+                                              result.outputShapes.size())));
+  encodeTiming(result.timing, results.initTiming());
+}
+
+void notify(ServerCore& core, wire::v1_0::IExecutionCallback::Client callback,
+            const ExecutionResult& result, HalVersion version) {
+  const auto send = [&](auto request) { core.detach(request.send().ignoreResult()); };
+  if (version >= HalVersion::V1_3) {
+    auto request = callback.castAs<wire::v1_3::IExecutionCallback>().notify13Request();
+    setResult(request, result, version);
+    send(kj::mv(request));
+  } else if (version >= HalVersion::V1_2) {
+    auto request = callback.castAs<wire::v1_2::IExecutionCallback>().notify12Request();
+    setResult(request, result, version);
+    send(kj::mv(request));
+  } else {
+    auto request = callback.notifyRequest();
+    setStatus(request, result.status, version);
+    send(kj::mv(request));
+  }
+}
+
+ExecutionResult failed(Status status) {
+  ExecutionResult result;
+  result.status = std::move(status);
+  return result;
+}
+
+ExecutionResult execute(PreparedModel& preparedModel, const Model& model,
+                        const ImportedRequest& request, const ExecuteOptions& options) {
+  ExecutionResult result = preparedModel.executeSynchronously(request.request(), options);
+  const Status written = request.writeBack(model, result);
+  if (!written.ok()) result = failed(written);
+  normalise(result, options.measureTiming);
+  return result;
+}
+
+class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
+ public:
+  PreparedModelServer(ServerCore& core, std::shared_ptr<const Model> model,
+                      std::shared_ptr<PreparedModel> preparedModel, HalVersion version)
+      : core_(core),
+        model_(std::move(model)),
+        preparedModel_(std::move(preparedModel)),
+        version_(version) {}
+
+  kj::Promise<void> execute(ExecuteContext context) override {
+    return asynchronously(context, CallOptions{{}, HalVersion::V1_0});
+  }
+  kj::Promise<void> execute12(Execute12Context context) override {
+    return asynchronously(context, measureOf(context.getParams(), HalVersion::V1_2));
+  }
+  kj::Promise<void> execute13(Execute13Context context) override {
+    return asynchronously(context, allOptionsOf(context.getParams()));
+  }
+  kj::Promise<void> executeSynchronously(ExecuteSynchronouslyContext context) override {
+    return synchronously(context, measureOf(context.getParams(), HalVersion::V1_2));
+  }
+  kj::Promise<void> executeSynchronously13(ExecuteSynchronously13Context context) override {
+    return synchronously(context, allOptionsOf(context.getParams()));
+  }
+
+  kj::Promise<void> configureExecutionBurst(ConfigureExecutionBurstContext context) override {
+    requireVersion(HalVersion::V1_2);
+    setStatus(context.getResults(), opFailed("the driver does not take bursts"), HalVersion::V1_2);
+    return kj::READY_NOW;
+  }
+  kj::Promise<void> executeFenced(ExecuteFencedContext context) override {
+    requireVersion(HalVersion::V1_3);
+    setStatus(context.getResults(), opFailed("the driver does not take fenced executions"),
+              HalVersion::V1_3);
+    return kj::READY_NOW;
+  }
+
+ private:
+  void requireVersion(HalVersion method) const {
+    if (version_ < method) kj::throwFatalException(tooOld(method, version_));
+  }
+
+  template <typename Params>
+  static Result<CallOptions> measureOf(Params params, HalVersion version) {
+    CallOptions call;
+    call.version = version;
+    HALYARD_ASSIGN_OR_RETURN(call.options.measureTiming, decodeMeasureTiming(params.getMeasure()));
+    return call;
+  }
+  template <typename Params>
+  static Result<CallOptions> allOptionsOf(Params params) {
+    HALYARD_ASSIGN_OR_RETURN(CallOptions call, measureOf(params, HalVersion::V1_3));
+    call.options.deadline = decodeDeadline(params.getDeadline());
+    call.options.loopTimeout = decodeDuration(params.getLoopTimeoutDuration());
+    return call;
+  }
+
+  // Reads the call's request and runs `use` with it, imported, on a worker.
+  template <typename T, typename Context>
+  kj::Promise<Result<T>> withRequest(Context context, HalVersion version,
+                                     std::function<Result<T>(ImportedPtr)> use) {
+    auto decoded = std::make_shared<Result<WireRequest>>(badData("the message cannot be read"));
+    const auto failure = kj::runCatchingExceptions(
+        [&] { *decoded = decodeRequest(context.getParams().getRequest()); });
+    KJ_IF_MAYBE (exception, failure) {
+      return Result<T>(badData("the request's message is malformed: {}",
+                               exception->getDescription().cStr()));
+    }
+    if (!decoded->ok()) return Result<T>(decoded->takeStatus());
+    return decodeMemories((*decoded)->memories)
+        .then([this, context, version, decoded, use = std::move(use)](
+                  Result<std::vector<PoolDescription>> pools) mutable -> kj::Promise<Result<T>> {
+          auto request = std::make_shared<DecodedRequest>(std::move((*decoded)->decoded));
+          decoded = nullptr;  // its readers end with the parameters
+          context.releaseParams();
+          if (!pools.ok()) return Result<T>(pools.takeStatus());
+          auto taken = std::make_shared<std::vector<PoolDescription>>(std::move(*pools));
+          return core_.run<T>([model = model_, version, request, taken,
+                               use = std::move(use)]() -> Result<T> {
+            HALYARD_ASSIGN_OR_RETURN(
+                ImportedRequest imported,
+                ImportedRequest::create(*model, std::move(*request), std::move(*taken), version));
+            return use(std::make_shared<ImportedRequest>(std::move(imported)));
+          });
+        });
+  }
+
+  template <typename Context>
+  kj::Promise<void> synchronously(Context context, Result<CallOptions> call) {
+    if (!call.ok()) {
+      setResult(context.getResults(), failed(call.takeStatus()), version_);
+      return kj::READY_NOW;
+    }
+    requireVersion(call->version);
+    const HalVersion version = call->version;
+    return withRequest<ExecutionResult>(
+               context, version,
+               [model = model_, preparedModel = preparedModel_,
+                options = call->options](ImportedPtr request) -> Result<ExecutionResult> {
+                 return hal::execute(*preparedModel, *model, *request, options);
+               })
+        .then([context, version](Result<ExecutionResult> result) mutable {
+          setResult(context.getResults(), result.ok() ? *result : failed(result.takeStatus()),
+                    version);
+        });
+  }
+
+  template <typename Context>
+  kj::Promise<void> asynchronously(Context context, Result<CallOptions> call) {
+    const HalVersion version = call.ok() ? call->version : version_;
+    requireVersion(version);
+    if (!context.getParams().hasCallback()) {
+      setStatus(context.getResults(), badData("the callback is null"), version);
+      return kj::READY_NOW;
+    }
+    wire::v1_0::IExecutionCallback::Client callback = context.getParams().getCallback();
+    auto answer = [this, context, callback, version](const Status& status) mutable {
+      setStatus(context.getResults(), status, version);
+      if (!status.ok()) notify(core_, callback, failed(status), version);
+    };
+    if (!call.ok()) {
+      answer(call.status());
+      return kj::READY_NOW;
+    }
+    return withRequest<ImportedPtr>(context, version,
+                                    [](ImportedPtr request) -> Result<ImportedPtr> {
+                                      return request;
+                                    })
+        .then([this, callback, version, answer, options = call->options](
+                  Result<ImportedPtr> request) mutable {
+          answer(request.status());
+          if (request.ok()) launch(std::move(*request), options, callback, version);
+        });
+  }
+
+  // The part of an asynchronous execution that comes after the launch has been answered.
+  void launch(ImportedPtr request, ExecuteOptions options,
+              wire::v1_0::IExecutionCallback::Client callback, HalVersion version) {
+    auto done = core_.run<ExecutionResult>(
+        [model = model_, preparedModel = preparedModel_, request,
+         options]() -> Result<ExecutionResult> {
+          return hal::execute(*preparedModel, *model, *request, options);
+        });
+    // Not `this`: the client may have let go of the prepared model by then.
+    core_.detach(
+        done.then([&core = core_, callback, version](Result<ExecutionResult> result) mutable {
+          notify(core, callback, result.ok() ? *result : failed(result.takeStatus()), version);
+        }));
+  }
+
+  ServerCore& core_;
+  const std::shared_ptr<const Model> model_;
+  const std::shared_ptr<PreparedModel> preparedModel_;
+  const HalVersion version_;
+};
+
+}  // namespace
+
+wire::v1_3::IPreparedModel::Client makePreparedModelServer(
+    ServerCore& core, std::shared_ptr<const Model> model,
+    std::shared_ptr<PreparedModel> preparedModel, HalVersion version) {
+  return kj::heap<PreparedModelServer>(core, std::move(model), std::move(preparedModel), version);
+}
+
+kj::Exception tooOld(HalVersion method, HalVersion version) {
+  return KJ_EXCEPTION(UNIMPLEMENTED, "the method is of a newer HAL than the device",
+                      std::string(halVersionName(method)).c_str(),
+                      std::string(halVersionName(version)).c_str());
+}
+
+}  // namespace halyard::hal

@@ -1,0 +1,112 @@
+// The callbacks that a client hands to a driver: each passes its first notification on.
+// Thread safety: loop thread only.
+// Ownership: own the fulfiller of the promise that waits for the notification.
+#pragma once
+
+#include <kj/async.h>
+
+#include "hal/types.h"
+#include "hal/v1_3.capnp.h"
+#include "hal/wire_types.h"
+
+namespace halyard::hal {
+
+// The text of the exception with which a callback that a driver drops uncalled rejects.
+inline constexpr const char* kCallbackDropped = "the callback was dropped without a call";
+
+template <typename T>
+class CallbackFulfiller {
+ public:
+  explicit CallbackFulfiller(kj::Own<kj::PromiseFulfiller<T>> fulfiller)
+      : fulfiller_(kj::mv(fulfiller)) {}
+  ~CallbackFulfiller() {
+    if (fulfiller_->isWaiting()) fulfiller_->reject(KJ_EXCEPTION(OVERLOADED, kCallbackDropped));
+  }
+  CallbackFulfiller(const CallbackFulfiller&) = delete;
+  CallbackFulfiller& operator=(const CallbackFulfiller&) = delete;
+
+  // Any call but the first is ignored: the HAL promises exactly one.
+  void set(T value) { fulfiller_->fulfill(kj::mv(value)); }
+
+ private:
+  kj::Own<kj::PromiseFulfiller<T>> fulfiller_;
+};
+
+struct PreparedAnswer {
+  Status status;
+  kj::Maybe<wire::v1_0::IPreparedModel::Client> preparedModel;  // there if OK
+};
+
+class PreparedModelCallback final : public wire::v1_3::IPreparedModelCallback::Server {
+ public:
+  explicit PreparedModelCallback(kj::Own<kj::PromiseFulfiller<PreparedAnswer>> fulfiller)
+      : answer_(kj::mv(fulfiller)) {}
+
+  kj::Promise<void> notify(NotifyContext context) override { return take(context); }
+  kj::Promise<void> notify12(Notify12Context context) override { return take(context); }
+  kj::Promise<void> notify13(Notify13Context context) override { return take(context); }
+
+ private:
+  template <typename Context>
+  kj::Promise<void> take(Context context) {
+    const auto params = context.getParams();
+    PreparedAnswer answer{fromWireStatus(params.getStatus(), params.getMessage()), nullptr};
+    if (answer.status.ok() && !params.hasPreparedModel()) {
+      answer.status = opFailed("it reports success without a prepared model");
+    }
+    if (answer.status.ok()) {
+      answer.preparedModel = wire::v1_0::IPreparedModel::Client(params.getPreparedModel());
+    }
+    answer_.set(kj::mv(answer));
+    return kj::READY_NOW;
+  }
+
+  CallbackFulfiller<PreparedAnswer> answer_;
+};
+
+// Status, shapes and times as a driver reports them. `outputs`: how many the model has; a driver
+// that reports another number has failed.
+template <typename Reader>
+ExecutionResult decodeExecution(const Reader& from, size_t outputs) {
+  ExecutionResult result;
+  result.status = fromWireStatus(from.getStatus(), from.getMessage());
+  const bool insufficient = result.status.code() == ResultCode::OUTPUT_INSUFFICIENT_SIZE;
+  if (!result.status.ok() && !insufficient) return result;
+  const auto shapes = from.getOutputShapes();
+  if (shapes.size() != outputs && (insufficient || shapes.size() != 0)) {
+    result.status = opFailed("it reports the shapes of {} outputs; the model has {}",
+                             shapes.size(), outputs);
+    return result;
+  }
+  result.outputShapes = decodeOutputShapes(shapes);
+  if (result.status.ok()) result.timing = decodeTiming(from.getTiming());
+  return result;
+}
+
+class ExecutionCallback final : public wire::v1_3::IExecutionCallback::Server {
+ public:
+  ExecutionCallback(kj::Own<kj::PromiseFulfiller<ExecutionResult>> fulfiller, size_t outputs)
+      : result_(kj::mv(fulfiller)), outputs_(outputs) {}
+
+  kj::Promise<void> notify(NotifyContext context) override {
+    ExecutionResult result;
+    result.status =
+        fromWireStatus(context.getParams().getStatus(), context.getParams().getMessage());
+    result_.set(std::move(result));
+    return kj::READY_NOW;
+  }
+  kj::Promise<void> notify12(Notify12Context context) override {
+    result_.set(decodeExecution(context.getParams(), outputs_));
+    return kj::READY_NOW;
+  }
+  kj::Promise<void> notify13(Notify13Context context) override {
+    result_.set(decodeExecution(context.getParams(), outputs_));
+    return kj::READY_NOW;
+  }
+
+ private:
+  CallbackFulfiller<ExecutionResult> result_;
+  const size_t outputs_;
+};
+
+}  // namespace halyard::hal

@@ -1,0 +1,354 @@
+#include "hal/remote_device.h"
+
+#include <sys/auxv.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+#include "hal/driver_connection.h"
+#include "hal/remote_callbacks.h"
+#include "hal/remote_prepared_model.h"
+#include "hal/wire_model.h"
+#include "model/validation.h"
+
+namespace halyard::hal {
+namespace {
+
+using Side = DriverConnection::Side;
+template <typename T>
+using Answer = kj::Promise<Result<T>>;
+
+constexpr uint32_t kMaxCacheFiles = 32;
+constexpr std::chrono::milliseconds kDefaultStartTimeout{10'000};
+constexpr std::chrono::milliseconds kFirstBackOff{100};
+constexpr std::chrono::milliseconds kLongestBackOff{5'000};
+
+std::chrono::milliseconds startTimeoutFromEnvironment() {
+  const char* text = ::getauxval(AT_SECURE) == 0 ? std::getenv("HALYARD_DRIVER_START_TIMEOUT_MS")
+                                                 : nullptr;
+  if (text == nullptr) return kDefaultStartTimeout;
+  uint32_t value = 0;
+  const char* const end = text + std::strlen(text);
+  const auto [rest, error] = std::from_chars(text, end, value);
+  if (error != std::errc() || rest != end || value == 0) return kDefaultStartTimeout;
+  return std::chrono::milliseconds(value);
+}
+
+// Sends a call of `side`'s device and reads its answer's status; `read` makes the value of a good
+// one.
+template <typename T, typename Call, typename Read>
+Answer<T> ask(Call call, Read read) {
+  return call.send().then([read = kj::mv(read)](auto&& response) mutable -> Result<T> {
+    HALYARD_RETURN_IF_ERROR(fromWireStatus(response.getStatus(), response.getMessage()));
+    return read(response);
+  });
+}
+
+template <typename Interface>
+typename Interface::Client deviceOf(Side& side) {
+  return KJ_ASSERT_NONNULL(side.device).template castAs<Interface>();
+}
+
+Answer<Capabilities> askCapabilities(Side& side, HalVersion version) {
+  const auto read = [version](auto& response) -> Result<Capabilities> {
+    return decodeCapabilities(response.getCapabilities(), version);
+  };
+  switch (version) {
+    case HalVersion::V1_0:
+      return ask<Capabilities>(deviceOf<wire::v1_0::IDevice>(side).getCapabilitiesRequest(), read);
+    case HalVersion::V1_1:
+      return ask<Capabilities>(deviceOf<wire::v1_1::IDevice>(side).getCapabilities11Request(),
+                               read);
+    case HalVersion::V1_2:
+      return ask<Capabilities>(deviceOf<wire::v1_2::IDevice>(side).getCapabilities12Request(),
+                               read);
+    case HalVersion::V1_3:
+      return ask<Capabilities>(deviceOf<wire::v1_3::IDevice>(side).getCapabilities13Request(),
+                               read);
+  }
+  return Result<Capabilities>(opFailed("unknown HAL version"));
+}
+
+// A model as it goes to the driver. `constants`: null, or the pool for its operandValues.
+struct Outgoing {
+  const Model& model;
+  const SharedMemoryPtr& constants;
+};
+
+// Puts the model into a call. BAD_DATA when it makes the message too large.
+template <typename Call>
+Status putModel(Call& call, const Outgoing& outgoing) {
+  encodeModel(outgoing.model, outgoing.constants, call.initModel());
+  const uint64_t bytes = call.totalSize().wordCount * sizeof(uint64_t);
+  if (bytes > kMaxMessageBytes) {
+    return badData("the model's description has {} bytes; a message takes at most {}", bytes,
+                   kMaxMessageBytes);
+  }
+  return okStatus();
+}
+
+using Supported = std::vector<bool>;
+
+template <typename Call>
+Answer<Supported> askSupported(Call call, const Outgoing& outgoing) {
+  Status put = putModel(call, outgoing);
+  if (!put.ok()) return Result<Supported>(std::move(put));
+  const size_t operations = outgoing.model.main.operations.size();
+  return ask<Supported>(kj::mv(call), [operations](auto& response) -> Result<Supported> {
+    const auto list = response.getSupported();
+    if (list.size() != operations) {
+      return opFailed("it answers for {} operations; the model has {}", list.size(), operations);
+    }
+    Supported supported;
+    for (const bool one : list) supported.push_back(one);
+    return supported;
+  });
+}
+
+Answer<Supported> askSupported(Side& side, HalVersion version, const Outgoing& outgoing) {
+  switch (version) {
+    case HalVersion::V1_0:
+      return askSupported(deviceOf<wire::v1_0::IDevice>(side).getSupportedOperationsRequest(),
+                          outgoing);
+    case HalVersion::V1_1:
+      return askSupported(deviceOf<wire::v1_1::IDevice>(side).getSupportedOperations11Request(),
+                          outgoing);
+    case HalVersion::V1_2:
+      return askSupported(deviceOf<wire::v1_2::IDevice>(side).getSupportedOperations12Request(),
+                          outgoing);
+    case HalVersion::V1_3:
+      return askSupported(deviceOf<wire::v1_3::IDevice>(side).getSupportedOperations13Request(),
+                          outgoing);
+  }
+  return Result<Supported>(opFailed("unknown HAL version"));
+}
+
+// Sends a prepareModel call of any version; the result is the key of the prepared model.
+template <typename Call>
+Answer<uint64_t> sendPrepare(Side& side, Call call, const Outgoing& outgoing) {
+  Status put = putModel(call, outgoing);
+  if (!put.ok()) return Result<uint64_t>(std::move(put));
+  auto answer = kj::newPromiseAndFulfiller<PreparedAnswer>();
+  call.setCallback(kj::heap<PreparedModelCallback>(kj::mv(answer.fulfiller)));
+  return call.send().then([&side, promise = kj::mv(answer.promise)](
+                              auto&& response) mutable -> Answer<uint64_t> {
+    Status launched = fromWireStatus(response.getStatus(), response.getMessage());
+    if (!launched.ok()) return Result<uint64_t>(std::move(launched));
+    return side.orDisconnected(
+        promise.then([&side](PreparedAnswer prepared) -> Result<uint64_t> {
+          HALYARD_RETURN_IF_ERROR(prepared.status);
+          const uint64_t key = side.nextPreparedModel++;
+          side.preparedModels.emplace(key, KJ_ASSERT_NONNULL(prepared.preparedModel));
+          return key;
+        }));
+  });
+}
+
+Answer<uint64_t> prepare(Side& side, HalVersion version, const Outgoing& outgoing,
+                         const PrepareOptions& options) {
+  const auto preference = static_cast<wire::ExecutionPreference>(options.preference);
+  switch (version) {
+    case HalVersion::V1_0:
+      return sendPrepare(side, deviceOf<wire::v1_0::IDevice>(side).prepareModelRequest(), outgoing);
+    case HalVersion::V1_1: {
+      auto call = deviceOf<wire::v1_1::IDevice>(side).prepareModel11Request();
+      call.setPreference(preference);
+      return sendPrepare(side, kj::mv(call), outgoing);
+    }
+    case HalVersion::V1_2: {
+      auto call = deviceOf<wire::v1_2::IDevice>(side).prepareModel12Request();
+      call.setPreference(preference);
+      return sendPrepare(side, kj::mv(call), outgoing);
+    }
+    case HalVersion::V1_3: {
+      auto call = deviceOf<wire::v1_3::IDevice>(side).prepareModel13Request();
+      call.setPreference(preference);
+      call.setPriority(static_cast<wire::Priority>(options.priority));
+      encodeDeadline(options.deadline, call.initDeadline());
+      return sendPrepare(side, kj::mv(call), outgoing);
+    }
+  }
+  return Result<uint64_t>(opFailed("unknown HAL version"));
+}
+
+// Names such as prepareModel_1_3, as in the HAL.
+std::string methodName(const char* name, HalVersion version) {
+  if (version == HalVersion::V1_0) return name;
+  return fmt::format("{}_1_{}", name, static_cast<unsigned>(version) - 1);
+}
+
+// What every call with a model does first, in the caller's thread.
+Result<SharedMemoryPtr> checkModel(const Model& model, HalVersion version) {
+  HALYARD_RETURN_IF_ERROR(validateModelForVersion(model, version));
+  HALYARD_ASSIGN_OR_RETURN(SharedMemoryPtr constants, shareLargeConstants(model));
+  std::vector<SharedMemoryPtr> pools = model.pools;
+  if (constants != nullptr) pools.push_back(constants);
+  HALYARD_RETURN_IF_ERROR(checkPoolCount(pools));
+  return constants;
+}
+
+Status checkInfo(const DeviceInfo& info) {
+  HALYARD_RETURN_IF_ERROR(validateCapabilities(info.capabilities), "capabilities");
+  if (info.modelCacheFiles > kMaxCacheFiles || info.dataCacheFiles > kMaxCacheFiles) {
+    return badData("it wants {} model and {} data cache files; at most {} each are allowed",
+                   info.modelCacheFiles, info.dataCacheFiles, kMaxCacheFiles);
+  }
+  if (info.halVersion < HalVersion::V1_2) return okStatus();
+  if (info.versionString.empty()) return badData("its version string is empty");
+  if (info.type < DeviceType::OTHER || info.type > DeviceType::ACCELERATOR) {
+    return badData("its type {} is not one of 1 to 4", static_cast<int32_t>(info.type));
+  }
+  return okStatus();
+}
+
+}  // namespace
+
+RemoteDevice::RemoteDevice(std::shared_ptr<RpcLoop> loop, Manifest manifest,
+                           std::chrono::milliseconds startTimeout)
+    : loop_(std::move(loop)), manifest_(std::move(manifest)), startTimeout_(startTimeout) {}
+
+RemoteDevice::~RemoteDevice() = default;
+
+Result<std::shared_ptr<RemoteDevice>> RemoteDevice::open(
+    std::shared_ptr<RpcLoop> loop, Manifest manifest,
+    std::optional<std::chrono::milliseconds> startTimeout) {
+  if (manifest.kind == Manifest::Kind::LIBRARY) {
+    return makeStatus(ResultCode::UNAVAILABLE_DEVICE,
+                      "driver '{}': drivers that are libraries are not supported yet",
+                      manifest.name);
+  }
+  std::shared_ptr<RemoteDevice> device(new RemoteDevice(
+      std::move(loop), std::move(manifest), startTimeout.value_or(startTimeoutFromEnvironment())));
+  HALYARD_RETURN_IF_ERROR(device->fetchInfo());
+  return device;
+}
+
+Status RemoteDevice::fetchInfo() {
+  HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection());
+  const HalVersion version = manifest_.halVersion;
+  info_.name = manifest_.name;
+  info_.halVersion = version;
+  HALYARD_ASSIGN_OR_RETURN(
+      info_.capabilities,
+      driver->call<Capabilities>(methodName("getCapabilities", version), [version](Side& side) {
+        return askCapabilities(side, version);
+      }));
+  if (version < HalVersion::V1_2) {
+    info_.versionString = "UNKNOWN";
+    return checkInfo(info_).annotate(fmt::format("driver '{}'", info_.name)).withCode(
+        ResultCode::OP_FAILED);
+  }
+  using Device12 = wire::v1_2::IDevice;
+  HALYARD_ASSIGN_OR_RETURN(
+      info_.versionString, driver->call<std::string>("getVersionString", [](Side& side) {
+        return ask<std::string>(
+            deviceOf<Device12>(side).getVersionStringRequest(),
+            [](auto& response) -> Result<std::string> { return safeText(response.getVersion()); });
+      }));
+  HALYARD_ASSIGN_OR_RETURN(info_.type, driver->call<DeviceType>("getType", [](Side& side) {
+    return ask<DeviceType>(deviceOf<Device12>(side).getTypeRequest(),
+                           [](auto& response) -> Result<DeviceType> {
+                             return static_cast<DeviceType>(response.getType());
+                           });
+  }));
+  using Extensions = std::vector<Extension>;
+  HALYARD_ASSIGN_OR_RETURN(
+      info_.extensions, driver->call<Extensions>("getSupportedExtensions", [](Side& side) {
+        return ask<Extensions>(deviceOf<Device12>(side).getSupportedExtensionsRequest(),
+                               [](auto& response) -> Result<Extensions> {
+                                 return decodeExtensions(response.getExtensions());
+                               });
+      }));
+  using Counts = std::pair<uint32_t, uint32_t>;
+  HALYARD_ASSIGN_OR_RETURN(
+      const Counts counts, driver->call<Counts>("getNumberOfCacheFilesNeeded", [](Side& side) {
+        return ask<Counts>(deviceOf<Device12>(side).getNumberOfCacheFilesNeededRequest(),
+                           [](auto& response) -> Result<Counts> {
+                             return Counts(response.getNumModelCache(), response.getNumDataCache());
+                           });
+      }));
+  info_.modelCacheFiles = counts.first;
+  info_.dataCacheFiles = counts.second;
+  return checkInfo(info_).annotate(fmt::format("driver '{}'", info_.name)).withCode(
+      ResultCode::OP_FAILED);
+}
+
+Result<std::shared_ptr<DriverConnection>> RemoteDevice::connection() {
+  const std::lock_guard startLock(startMutex_);
+  {
+    const std::lock_guard lock(mutex_);
+    if (connection_ != nullptr && !connection_->dead()) return connection_;
+  }
+  if (failedStarts_ > 1 && Clock::now() < nextStart_) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(nextStart_ - Clock::now());
+    return makeStatus(ResultCode::UNAVAILABLE_DEVICE,
+                      "driver '{}' has failed to start {} times; the next attempt is in {} ms",
+                      manifest_.name, failedStarts_, left.count() + 1);
+  }
+  auto started = DriverConnection::open(loop_, manifest_, startTimeout_);
+  std::shared_ptr<DriverConnection> previous;
+  const std::lock_guard lock(mutex_);
+  previous = std::move(connection_);
+  if (!started.ok()) {
+    const unsigned doublings = std::min(failedStarts_++, 10u);
+    nextStart_ = Clock::now() + std::min(kLongestBackOff, kFirstBackOff * (1 << doublings));
+    return started.takeStatus();
+  }
+  failedStarts_ = 0;
+  connection_ = *started;
+  return *started;
+}
+
+DeviceStatus RemoteDevice::status() {
+  std::shared_ptr<DriverConnection> driver;
+  {
+    const std::lock_guard lock(mutex_);
+    driver = connection_;
+  }
+  if (driver == nullptr || driver->dead()) return DeviceStatus::OFFLINE;
+  const auto status = driver->call<DeviceStatus>("getStatus", [](Side& side) {
+    return deviceOf<wire::v1_0::IDevice>(side).getStatusRequest().send().then(
+        [](auto&& response) -> Result<DeviceStatus> {
+          return static_cast<DeviceStatus>(response.getStatus());
+        });
+  });
+  if (!status.ok()) return DeviceStatus::OFFLINE;
+  return *status <= DeviceStatus::OFFLINE ? *status : DeviceStatus::UNKNOWN;
+}
+
+Result<std::vector<bool>> RemoteDevice::getSupportedOperations(const Model& model) {
+  const HalVersion version = manifest_.halVersion;
+  HALYARD_ASSIGN_OR_RETURN(const SharedMemoryPtr constants, checkModel(model, version),
+                           "driver '{}'", manifest_.name);
+  HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection());
+  return driver->call<Supported>(
+      methodName("getSupportedOperations", version),
+      [&](Side& side) { return askSupported(side, version, Outgoing{model, constants}); });
+}
+
+Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(
+    std::shared_ptr<const Model> model, const PrepareOptions& options) {
+  const HalVersion version = manifest_.halVersion;
+  HALYARD_ASSIGN_OR_RETURN(const SharedMemoryPtr constants, checkModel(*model, version),
+                           "driver '{}'", manifest_.name);
+  HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection());
+  HALYARD_ASSIGN_OR_RETURN(
+      const uint64_t key,
+      driver->call<uint64_t>(methodName("prepareModel", version), [&](Side& side) {
+        return prepare(side, version, Outgoing{*model, constants}, options);
+      }));
+  return std::shared_ptr<PreparedModel>(
+      std::make_shared<RemotePreparedModel>(driver, key, std::move(model), version));
+}
+
+pid_t RemoteDevice::processId() const {
+  const std::lock_guard lock(mutex_);
+  return connection_ != nullptr && !connection_->dead() ? connection_->processId() : 0;
+}
+
+Status RemoteDevice::wait() { return connection().status(); }
+
+}  // namespace halyard::hal

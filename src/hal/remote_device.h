@@ -1,0 +1,64 @@
+// RemoteDevice: a driver in a process of its own, as a hal::Device.
+// Thread safety: as hal::Device. Calls block their thread; none may come from the RPC loop's.
+// Ownership: shares the loop. The driver's process ends with the device and all its prepared models.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "hal/device.h"
+#include "hal/manifest.h"
+#include "hal/rpc_loop.h"
+
+namespace halyard::hal {
+
+class DriverConnection;
+
+// Speaks the HAL version of the manifest. A driver that has ended answers DEAD_OBJECT, with a text
+// that says how it ended, to the calls that were running and to its prepared models; the next
+// getSupportedOperations or prepareModel starts it again.
+class RemoteDevice final : public Device {
+ public:
+  // Starts (or connects to) the driver and asks what it is. Without `startTimeout` the limit is
+  // $HALYARD_DRIVER_START_TIMEOUT_MS, or 10 s; a program with elevated privileges ignores the
+  // environment. UNAVAILABLE_DEVICE when it cannot be started or reached, DEAD_OBJECT when it ends
+  // or does not answer, OP_FAILED when it says something of itself that no device may say.
+  static Result<std::shared_ptr<RemoteDevice>> open(
+      std::shared_ptr<RpcLoop> loop, Manifest manifest,
+      std::optional<std::chrono::milliseconds> startTimeout = std::nullopt);
+  ~RemoteDevice() override;
+
+  const DeviceInfo& info() const override { return info_; }
+  DeviceStatus status() override;
+  Result<std::vector<bool>> getSupportedOperations(const Model& model) override;
+  Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model> model,
+                                                      const PrepareOptions& options) override;
+  pid_t processId() const override;
+  Status wait() override;
+
+  const Manifest& manifest() const { return manifest_; }
+
+ private:
+  RemoteDevice(std::shared_ptr<RpcLoop> loop, Manifest manifest,
+               std::chrono::milliseconds startTimeout);
+
+  // The running driver; starts it when there is none.
+  Result<std::shared_ptr<DriverConnection>> connection();
+  Status fetchInfo();
+
+  const std::shared_ptr<RpcLoop> loop_;
+  const Manifest manifest_;
+  const std::chrono::milliseconds startTimeout_;
+  DeviceInfo info_;  // constant once open has returned
+
+  mutable std::mutex mutex_;     // for connection_
+  std::mutex startMutex_;        // held while the driver starts, and for what follows
+  std::shared_ptr<DriverConnection> connection_;
+  unsigned failedStarts_ = 0;    // in a row
+  TimePoint nextStart_;          // not before
+};
+
+}  // namespace halyard::hal

@@ -1,0 +1,107 @@
+#include "hal/remote_prepared_model.h"
+
+#include "hal/remote_callbacks.h"
+#include "hal/wire_request.h"
+
+namespace halyard::hal {
+namespace {
+
+using Side = DriverConnection::Side;
+using ExecutionPromise = kj::Promise<Result<ExecutionResult>>;
+
+wire::MeasureTiming measureOf(const ExecuteOptions& options) {
+  return options.measureTiming ? wire::MeasureTiming::YES : wire::MeasureTiming::NO;
+}
+
+template <typename Call>
+ExecutionPromise sendSynchronous(Call call, const Request& request, size_t outputs) {
+  encodeRequest(request, call.initRequest());
+  return call.send().then([outputs](auto&& response) -> Result<ExecutionResult> {
+    return decodeExecution(response, outputs);
+  });
+}
+
+ExecutionPromise execute13(wire::v1_3::IPreparedModel::Client client, const Request& request,
+                           const ExecuteOptions& options, size_t outputs) {
+  auto call = client.executeSynchronously13Request();
+  call.setMeasure(measureOf(options));
+  encodeDeadline(options.deadline, call.initDeadline());
+  encodeDuration(options.loopTimeout, call.initLoopTimeoutDuration());
+  return sendSynchronous(kj::mv(call), request, outputs);
+}
+
+ExecutionPromise execute12(wire::v1_2::IPreparedModel::Client client, const Request& request,
+                           const ExecuteOptions& options, size_t outputs) {
+  auto call = client.executeSynchronouslyRequest();
+  call.setMeasure(measureOf(options));
+  return sendSynchronous(kj::mv(call), request, outputs);
+}
+
+// HAL 1.0 and 1.1 have nothing but asynchronous execution.
+ExecutionPromise execute10(Side& side, wire::v1_0::IPreparedModel::Client client,
+                           const Request& request, size_t outputs) {
+  auto call = client.executeRequest();
+  encodeRequest(request, call.initRequest());
+  auto result = kj::newPromiseAndFulfiller<ExecutionResult>();
+  call.setCallback(kj::heap<ExecutionCallback>(kj::mv(result.fulfiller), outputs));
+  return call.send().then([&side, promise = kj::mv(result.promise)](
+                              auto&& response) mutable -> ExecutionPromise {
+    Status launched = fromWireStatus(response.getStatus(), response.getMessage());
+    if (!launched.ok()) return Result<ExecutionResult>(std::move(launched));
+    return side.orDisconnected(promise.then(
+        [](ExecutionResult&& done) -> Result<ExecutionResult> { return kj::mv(done); }));
+  });
+}
+
+}  // namespace
+
+RemotePreparedModel::RemotePreparedModel(std::shared_ptr<DriverConnection> connection, uint64_t id,
+                                         std::shared_ptr<const Model> model, HalVersion version)
+    : connection_(std::move(connection)), id_(id), model_(std::move(model)), version_(version) {}
+
+RemotePreparedModel::~RemotePreparedModel() { connection_->release(id_); }
+
+ExecutionResult RemotePreparedModel::executeSynchronously(const Request& request,
+                                                          const ExecuteOptions& options) {
+  Result<ExecutionResult> result = executeRemotely(request, options);
+  if (result.ok()) return std::move(*result);
+  ExecutionResult failed;
+  failed.status = result.takeStatus();
+  return failed;
+}
+
+Result<ExecutionResult> RemotePreparedModel::executeRemotely(const Request& request,
+                                                             const ExecuteOptions& options) {
+  HALYARD_RETURN_IF_ERROR(
+      validateRequest(*model_, request, version_ >= HalVersion::V1_2));
+  HALYARD_ASSIGN_OR_RETURN(const ArgumentPacker::PackedRequest packed, packer_.pack(request));
+  HALYARD_RETURN_IF_ERROR(checkEncodable(packed.request()));
+  const size_t outputs = model_->main.outputIndexes.size();
+  const auto start = [&](Side& side) -> ExecutionPromise {
+    const auto it = side.preparedModels.find(id_);
+    if (it == side.preparedModels.end()) {
+      return Result<ExecutionResult>(badState("the prepared model is not known any more"));
+    }
+    if (version_ >= HalVersion::V1_3) {
+      return execute13(it->second.castAs<wire::v1_3::IPreparedModel>(), packed.request(), options,
+                       outputs);
+    }
+    if (version_ >= HalVersion::V1_2) {
+      return execute12(it->second.castAs<wire::v1_2::IPreparedModel>(), packed.request(), options,
+                       outputs);
+    }
+    return execute10(side, it->second, packed.request(), outputs);
+  };
+  const char* const method = version_ >= HalVersion::V1_3   ? "executeSynchronously_1_3"
+                             : version_ >= HalVersion::V1_2 ? "executeSynchronously"
+                                                            : "execute";
+  HALYARD_ASSIGN_OR_RETURN(ExecutionResult result,
+                           connection_->call<ExecutionResult>(method, start));
+  if (!result.status.ok()) {
+    result.status.annotate(fmt::format("driver '{}'", connection_->name()));
+  }
+  packed.unpack(*model_, result);
+  return result;
+}
+
+}  // namespace halyard::hal

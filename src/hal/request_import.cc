@@ -1,0 +1,159 @@
+#include "hal/request_import.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
+namespace halyard::hal {
+namespace {
+
+// Inputs up to this size are taken out of shared memory before the driver sees them, so that what
+// it checks is what it uses; larger ones are data, not parameters.
+constexpr uint64_t kMaxParameterBytes = 4096;
+
+uint32_t alignmentOf(OperandType type) {
+  const uint32_t size = elementSize(type);
+  return size == 0 ? 8 : size;
+}
+
+}  // namespace
+
+void ImportedRequest::Free::operator()(void* memory) const { std::free(memory); }
+
+Result<ImportedRequest> ImportedRequest::create(const Model& model, DecodedRequest decoded,
+                                                std::vector<PoolDescription> memories,
+                                                HalVersion version) {
+  ImportedRequest imported;
+  imported.request_ = std::move(decoded.request);
+  HALYARD_RETURN_IF_ERROR(imported.bindPools(decoded, std::move(memories)));
+  HALYARD_RETURN_IF_ERROR(
+      validateRequest(model, imported.request_, version >= HalVersion::V1_2));
+
+  Request& request = imported.request_;
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    const Operand& operand = model.main.operands[model.main.inputIndexes[i]];
+    HALYARD_RETURN_IF_ERROR(imported.privatise(operand, request.inputs[i], false, i),
+                            "request input {}", i);
+  }
+  for (size_t i = 0; i < request.outputs.size(); ++i) {
+    const Operand& operand = model.main.operands[model.main.outputIndexes[i]];
+    HALYARD_RETURN_IF_ERROR(imported.privatise(operand, request.outputs[i], true, i),
+                            "request output {}", i);
+  }
+  imported.dropUnusedPools();
+  return imported;
+}
+
+// What the driver gets is what it needs to map: neither pools whose arguments are private now nor,
+// above all, those that could shrink.
+void ImportedRequest::dropUnusedPools() {
+  std::vector<std::optional<uint32_t>> kept(request_.pools.size());
+  std::vector<RequestPool> pools;
+  for (auto* arguments : {&request_.inputs, &request_.outputs}) {
+    for (RequestArgument& argument : *arguments) {
+      if (argument.kind != RequestArgument::Kind::POOL) continue;
+      std::optional<uint32_t>& index = kept[argument.location.poolIndex];
+      if (!index) {
+        index = static_cast<uint32_t>(pools.size());
+        pools.push_back(request_.pools[argument.location.poolIndex]);
+      }
+      argument.location.poolIndex = *index;
+    }
+  }
+  request_.pools = std::move(pools);
+}
+
+Status ImportedRequest::bindPools(DecodedRequest& decoded, std::vector<PoolDescription> memories) {
+  HALYARD_ASSIGN_OR_RETURN(std::vector<ReceivedPool> opened, openPools(std::move(memories)));
+  for (size_t i = 0; i < decoded.pools.size(); ++i) {
+    if (const auto* token = std::get_if<DecodedRequest::Token>(&decoded.pools[i])) {
+      return badData("memory pool {}: there is no buffer with token {}", i, token->token);
+    }
+    ReceivedPool& pool = opened[std::get<size_t>(decoded.pools[i])];
+    request_.pools.emplace_back(pool.memory());
+    pools_.push_back(std::move(pool));
+  }
+  return okStatus();
+}
+
+Result<uint8_t*> ImportedRequest::allocate(uint64_t size) {
+  // calloc: what a kernel leaves unwritten must not show another client's data, and large blocks
+  // cost nothing until they are used.
+  allocated_ += size;
+  void* memory = allocated_ > kMaxCopiedBytes ? nullptr : std::calloc(std::max<uint64_t>(size, 1), 1);
+  if (memory == nullptr) {
+    return makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT,
+                      "no memory for a copy of {} bytes; at most {} are copied for a request", size,
+                      kMaxCopiedBytes);
+  }
+  buffers_.emplace_back(static_cast<uint8_t*>(memory));
+  return static_cast<uint8_t*>(memory);
+}
+
+Status ImportedRequest::privatise(const Operand& operand, RequestArgument& argument, bool isOutput,
+                                  size_t index) {
+  if (argument.kind != RequestArgument::Kind::POOL) return okStatus();
+  const size_t poolIndex = argument.location.poolIndex;
+  const ReceivedPool& pool = pools_[poolIndex];
+  if (isOutput ? !pool.writable() : !pool.readable()) {
+    return badData("memory pool {} is not {}", poolIndex, isOutput ? "writable" : "readable");
+  }
+  DataLocation& at = argument.location;
+  if (at.offset == 0 && at.length == 0) {  // the whole pool
+    at.length = static_cast<uint32_t>(
+        std::min<uint64_t>(pool.size(), std::numeric_limits<uint32_t>::max()));
+  }
+  const bool aligned = (pool.memory()->offset() + at.offset) % alignmentOf(operand.type) == 0;
+  const bool parameter = !isOutput && at.length <= kMaxParameterBytes;
+  if (pool.mappable() && aligned && !parameter) return okStatus();
+
+  HALYARD_ASSIGN_OR_RETURN(uint8_t* const memory, allocate(at.length));
+  if (isOutput) {
+    privateOutputs_.push_back({index, poolIndex, at.offset});
+  } else {
+    HALYARD_RETURN_IF_ERROR(pool.read(at.offset, {memory, at.length}));
+  }
+  argument.kind = RequestArgument::Kind::POINTER;
+  argument.pointer = memory;
+  argument.length = at.length;
+  argument.location = {};
+  return okStatus();
+}
+
+Status ImportedRequest::writeBack(const Model& model, const ExecutionResult& result) const {
+  if (!result.status.ok()) return okStatus();
+  for (const PrivateOutput& output : privateOutputs_) {
+    const RequestArgument& argument = request_.outputs[output.index];
+    const OutputShape* shape =
+        output.index < result.outputShapes.size() ? &result.outputShapes[output.index] : nullptr;
+    const Operand& operand = model.main.operands[model.main.outputIndexes[output.index]];
+    const size_t size = writtenBytes(operand, argument, shape);
+    HALYARD_RETURN_IF_ERROR(
+        pools_[output.pool].write(output.offset,
+                                   {static_cast<const uint8_t*>(argument.pointer), size}),
+        "request output {}", output.index);
+  }
+  return okStatus();
+}
+
+size_t writtenBytes(const Operand& operand, const RequestArgument& argument,
+                    const OutputShape* shape) {
+  const size_t length = argument.kind == RequestArgument::Kind::POINTER ? argument.length
+                                                                         : argument.location.length;
+  if (elementSize(operand.type) == 0) return length;  // only the driver knows
+  if (shape != nullptr) {
+    // Unlike in a model, a dimension of 0 is a size here.
+    uint64_t size = elementSize(operand.type);
+    for (const uint32_t dimension : shape->dimensions) {
+      if (dimension != 0 && size > length / dimension) return length;
+      size *= dimension;
+    }
+    return static_cast<size_t>(size);
+  }
+  const Shape& dimensions =
+      argument.dimensions.empty() ? operand.dimensions : argument.dimensions;
+  const std::optional<uint32_t> size = knownByteSize(operand.type, dimensions);
+  return size ? std::min<size_t>(*size, length) : length;
+}
+
+}  // namespace halyard::hal

@@ -1,0 +1,66 @@
+// A request from another process on its way to the driver: checked, and made safe to compute with.
+// Thread safety: an ImportedRequest is used by one thread.
+// Ownership: owns private copies of arguments; the request within points to them.
+#pragma once
+
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "hal/pool_mapping.h"
+#include "hal/types.h"
+
+namespace halyard::hal {
+
+// As the wire has it: arguments of Kind::POOL or NO_VALUE, without pools; nothing is checked.
+struct DecodedRequest {
+  Request request;
+  // One per pool: the index among the received memories, or the token of a buffer.
+  struct Token {
+    uint32_t token;
+  };
+  std::vector<std::variant<size_t, Token>> pools;
+};
+
+class ImportedRequest {
+ public:
+  // BAD_DATA when the request does not fit the model. `version`: of the method that it came with.
+  // Afterwards the driver may trust the request: inputs small enough to be parameters, arguments not
+  // aligned to their elements, and those in files that could shrink are in private memory.
+  static Result<ImportedRequest> create(const Model& model, DecodedRequest decoded,
+                                        std::vector<PoolDescription> memories, HalVersion version);
+
+  const Request& request() const { return request_; }
+  // After an execution with `result`: brings outputs that were computed in private memory to their
+  // pools.
+  Status writeBack(const Model& model, const ExecutionResult& result) const;
+
+ private:
+  struct Free {
+    void operator()(void* memory) const;
+  };
+  using Buffer = std::unique_ptr<uint8_t, Free>;
+  struct PrivateOutput {
+    size_t index;    // among the outputs
+    size_t pool;     // among pools_
+    uint64_t offset;
+  };
+
+  Status bindPools(DecodedRequest& decoded, std::vector<PoolDescription> memories);
+  Status privatise(const Operand& operand, RequestArgument& argument, bool isOutput, size_t index);
+  Result<uint8_t*> allocate(uint64_t size);
+  void dropUnusedPools();
+
+  Request request_;
+  std::vector<ReceivedPool> pools_;  // as the request came
+  std::vector<Buffer> buffers_;
+  std::vector<PrivateOutput> privateOutputs_;
+  uint64_t allocated_ = 0;
+};
+
+// How many bytes of an output an execution has written: by the reported shape, else by the request's
+// or the model's, never more than its buffer has.
+size_t writtenBytes(const Operand& operand, const RequestArgument& argument,
+                    const OutputShape* shape);
+
+}  // namespace halyard::hal

@@ -1,0 +1,171 @@
+#include "hal/rpc_loop.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "hal/rpc_loop_context.h"
+
+namespace halyard::hal {
+namespace {
+
+using Task = std::function<void(RpcLoop::Context&)>;
+
+// Blocks all signals of the calling thread but those that report its own faults, for its lifetime:
+// a thread started meanwhile inherits the mask. With SIGPIPE blocked a write into a broken
+// connection is just an error there, whatever the application does about SIGPIPE.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t set;
+    ::sigfillset(&set);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPROF}) {
+      ::sigdelset(&set, fault);
+    }
+    ::pthread_sigmask(SIG_BLOCK, &set, &saved_);
+  }
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &saved_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t saved_;
+};
+
+// kj's event port sets SIGPIPE to SIG_IGN for the whole process when it is made, the first time.
+// Puts back what was there. (Between the two a handler that another thread installs could be lost;
+// that is the time of a few system calls, once.)
+kj::AsyncIoContext makeIo() {
+  struct sigaction before {};
+  ::sigaction(SIGPIPE, nullptr, &before);
+  kj::AsyncIoContext io = kj::setupAsyncIo();
+  ::sigaction(SIGPIPE, &before, nullptr);
+  return io;
+}
+
+class IgnoreErrors final : public kj::TaskSet::ErrorHandler {
+ public:
+  void taskFailed(kj::Exception&&) override {}
+};
+
+}  // namespace
+
+struct RpcLoop::State {
+  UniqueFd wake;  // eventfd
+  std::mutex mutex;
+  std::vector<Task> queue;
+  bool stopping = false;
+  std::condition_variable startupDone;
+  std::optional<Status> startup;  // whether the loop thread could set itself up
+
+  void post(Task task) {
+    bool first = false;
+    {
+      const std::lock_guard lock(mutex);
+      first = queue.empty();
+      queue.push_back(std::move(task));
+    }
+    if (first) signal();
+  }
+  void signal() const {
+    const uint64_t one = 1;
+    // Fails only when the counter is full, and then the loop is awake anyway.
+    (void)!::write(wake.get(), &one, sizeof one);
+  }
+  // False: the loop is to end, and there is nothing left.
+  bool runPosted(Context& context) {
+    uint64_t count = 0;
+    while (::read(wake.get(), &count, sizeof count) > 0) {
+    }
+    for (;;) {
+      std::vector<Task> tasks;
+      {
+        const std::lock_guard lock(mutex);
+        if (queue.empty()) return !stopping;
+        tasks.swap(queue);
+      }
+      for (Task& task : tasks) {
+        // A task reports its errors itself; what still comes out must not end the process.
+        (void)kj::runCatchingExceptions([&] { task(context); });
+        task = nullptr;  // on this thread, before the next
+      }
+    }
+  }
+  void reportStartup(Status status) {
+    const std::lock_guard lock(mutex);
+    if (!startup) startup = std::move(status);
+    startupDone.notify_all();
+  }
+  Status awaitStartup() {
+    std::unique_lock lock(mutex);
+    startupDone.wait(lock, [this] { return startup.has_value(); });
+    return *startup;
+  }
+  void run() {
+    kj::AsyncIoContext io = makeIo();
+    kj::UnixEventPort::FdObserver observer(io.unixEventPort, wake.get(),
+                                           kj::UnixEventPort::FdObserver::OBSERVE_READ);
+    IgnoreErrors handler;
+    kj::TaskSet exits(handler);
+    reportStartup(okStatus());
+    {
+      kj::TaskSet tasks(handler);
+      Context context{io, tasks, exits};
+      while (runPosted(context)) observer.whenBecomesReadable().wait(io.waitScope);
+    }
+    exits.onEmpty().wait(io.waitScope);
+  }
+};
+
+Result<std::shared_ptr<RpcLoop>> RpcLoop::start() {
+  auto state = std::make_shared<State>();
+  state->wake.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!state->wake.valid()) {
+    return errnoStatus(ResultCode::OUT_OF_MEMORY, errno, "eventfd for the RPC thread");
+  }
+  std::shared_ptr<RpcLoop> loop(new RpcLoop(state));
+  const SignalsBlocked blocked;
+  try {
+    loop->thread_ = std::thread([state] {
+      ::pthread_setname_np(::pthread_self(), "halyard-rpc");
+      const auto failure = kj::runCatchingExceptions([&] { state->run(); });
+      KJ_IF_MAYBE(exception, failure) {
+        state->reportStartup(
+            opFailed("the RPC thread cannot work: {}", exception->getDescription().cStr()));
+      }
+    });
+  } catch (const std::system_error& error) {
+    return makeStatus(ResultCode::OUT_OF_MEMORY, "starting the RPC thread: {}", error.what());
+  }
+  HALYARD_RETURN_IF_ERROR(state->awaitStartup());
+  return loop;
+}
+
+RpcLoop::~RpcLoop() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->stopping = true;
+  }
+  state_->signal();
+  thread_.join();
+}
+
+void RpcLoop::post(std::function<void(Context&)> task) { state_->post(std::move(task)); }
+
+kj::Promise<std::string> RpcLoop::Context::whenEnded(std::shared_ptr<ChildProcess> child) {
+  auto observer = kj::heap<kj::UnixEventPort::FdObserver>(
+      io.unixEventPort, child->pidfd(), kj::UnixEventPort::FdObserver::OBSERVE_READ);
+  auto ended = observer->whenBecomesReadable();
+  return ended.then([child] { return child->collect().value_or("ended"); }).attach(kj::mv(observer));
+}
+
+}  // namespace halyard::hal

@@ -1,0 +1,73 @@
+#include "hal/server.h"
+
+#include <condition_variable>
+#include <mutex>
+
+#include "hal/device_server.h"
+#include "hal/server_core.h"
+
+namespace halyard::hal {
+
+void ServerCore::serve(RpcLoop::Context& context, UniqueFd socket,
+                       std::function<void()> onDisconnect) {
+  connections_.emplace_front(context, std::move(socket), capnp::rpc::twoparty::Side::SERVER,
+                             capnp::Capability::Client(makeDriverServer(*this)));
+  const auto connection = connections_.begin();
+  // evalLater: the connection must not be destroyed by its own event.
+  tasks_->add(connection->onDisconnect().then([this, connection, onDisconnect] {
+    return kj::evalLater([this, connection, onDisconnect] {
+      connections_.erase(connection);
+      onDisconnect();
+    });
+  }));
+}
+
+void ServerCore::closeAll() {
+  tasks_ = nullptr;
+  connections_.clear();
+  jobs_.clear();
+}
+
+void ServerCore::finish(uint64_t id) {
+  const auto it = jobs_.find(id);
+  if (it == jobs_.end()) return;
+  it->second->fulfill();
+  jobs_.erase(it);
+}
+
+Result<std::unique_ptr<Server>> Server::start(std::shared_ptr<RpcLoop> loop,
+                                              std::shared_ptr<Device> device, unsigned workers) {
+  HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<WorkerThreads> threads, WorkerThreads::start(workers));
+  auto* const core = new ServerCore(*loop, *threads, std::move(device));
+  return std::unique_ptr<Server>(new Server(std::move(loop), std::move(threads), core));
+}
+
+Server::~Server() {
+  // The workers first: they refer to the core. What they have posted runs before its deletion.
+  workers_->drain(std::chrono::milliseconds(0));
+  workers_.reset();
+  std::mutex mutex;
+  std::condition_variable done;
+  bool deleted = false;
+  loop_->post([&, core = core_](RpcLoop::Context&) {
+    core->closeAll();
+    delete core;
+    const std::lock_guard lock(mutex);
+    deleted = true;
+    done.notify_all();
+  });
+  std::unique_lock lock(mutex);
+  done.wait(lock, [&] { return deleted; });
+}
+
+void Server::serve(UniqueFd socket, std::function<void()> onDisconnect) {
+  auto shared = std::make_shared<UniqueFd>(std::move(socket));
+  loop_->post([core = core_, shared, onDisconnect = std::move(onDisconnect)](
+                  RpcLoop::Context& context) {
+    core->serve(context, std::move(*shared), onDisconnect);
+  });
+}
+
+bool Server::drain(std::chrono::milliseconds limit) { return workers_->drain(limit); }
+
+}  // namespace halyard::hal

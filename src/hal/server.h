@@ -1,0 +1,49 @@
+// Server: any hal::Device, served to other processes over sockets with HAL 1.0 to 1.3.
+// Thread safety: serve, clients and drain may be called from any thread but the loop's.
+// Ownership: shares the device and the loop; owns its worker threads and its connections.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include "base/unique_fd.h"
+#include "hal/device.h"
+#include "hal/rpc_loop.h"
+#include "hal/worker_threads.h"
+
+namespace halyard::hal {
+
+class ServerCore;
+
+// Models and requests are validated here, whatever the client has done: the device may trust them.
+// Its methods run on the server's worker threads, never on the loop's. A version's methods are
+// served up to the device's halVersion; what the device cannot do yet (caches, bursts, fences,
+// buffers) answers GENERAL_FAILURE with a text.
+class Server {
+ public:
+  static Result<std::unique_ptr<Server>> start(std::shared_ptr<RpcLoop> loop,
+                                               std::shared_ptr<Device> device,
+                                               unsigned workers = 4);
+  // Closes all connections and waits for the calls that run.
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // Serves a connected Unix stream socket. `onDisconnect` is called on the loop thread once the
+  // client has gone.
+  void serve(UniqueFd socket, std::function<void()> onDisconnect);
+  // Takes no more calls and waits for the running ones. False when they have not ended in time:
+  // the process can only be ended then.
+  bool drain(std::chrono::milliseconds limit);
+
+ private:
+  Server(std::shared_ptr<RpcLoop> loop, std::unique_ptr<WorkerThreads> workers, ServerCore* core)
+      : loop_(std::move(loop)), workers_(std::move(workers)), core_(core) {}
+
+  std::shared_ptr<RpcLoop> loop_;
+  std::unique_ptr<WorkerThreads> workers_;
+  ServerCore* core_;  // lives on the loop thread; deleted there
+};
+
+}  // namespace halyard::hal

@@ -1,0 +1,73 @@
+// ServerCore: what the objects of one Server share on the loop thread.
+// Thread safety: loop thread only, but for the device and the posting of finished work.
+// Ownership: the Server deletes it on the loop thread after its workers have ended.
+#pragma once
+
+#include <kj/async.h>
+
+#include <functional>
+#include <list>
+#include <map>
+#include <new>
+#include <optional>
+
+#include "hal/server.h"
+#include "hal/wire_connection.h"
+
+namespace halyard::hal {
+
+class ServerCore final : public kj::TaskSet::ErrorHandler {
+ public:
+  ServerCore(RpcLoop& loop, WorkerThreads& workers, std::shared_ptr<Device> served)
+      : device(std::move(served)), loop_(loop), workers_(workers) {}
+
+  void serve(RpcLoop::Context& context, UniqueFd socket, std::function<void()> onDisconnect);
+  void closeAll();
+  void taskFailed(kj::Exception&&) override {}  // a client that has gone needs no answer
+
+  // Runs `work` on a worker thread. The promise, like everything of Cap'n Proto, stays on the loop
+  // thread; `work` must not hold any of it.
+  template <typename T>
+  kj::Promise<Result<T>> run(std::function<Result<T>()> work) {
+    auto slot = std::make_shared<std::optional<Result<T>>>();
+    auto finished = kj::newPromiseAndFulfiller<void>();
+    const uint64_t id = nextJob_++;
+    jobs_.emplace(id, kj::mv(finished.fulfiller));
+    const Status posted = workers_.post([this, slot, id, work = std::move(work)] {
+      slot->emplace(guarded<T>(work));
+      loop_.post([this, id](RpcLoop::Context&) { finish(id); });
+    });
+    if (!posted.ok()) {
+      jobs_.erase(id);
+      return Result<T>(posted);
+    }
+    return finished.promise.then([slot]() -> Result<T> { return std::move(**slot); });
+  }
+
+  // A promise that nobody waits for.
+  void detach(kj::Promise<void> promise) { tasks_->add(kj::mv(promise)); }
+
+  const std::shared_ptr<Device> device;
+
+ private:
+  // A driver's exception, or one for lack of memory, must not end the process.
+  template <typename T>
+  static Result<T> guarded(const std::function<Result<T>()>& work) {
+    try {
+      return work();
+    } catch (const std::bad_alloc&) {
+      return makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, "the driver is out of memory");
+    } catch (const std::exception& exception) {
+      return opFailed("the driver failed: {}", exception.what());
+    }
+  }
+  void finish(uint64_t id);
+  RpcLoop& loop_;
+  WorkerThreads& workers_;
+  uint64_t nextJob_ = 0;
+  std::map<uint64_t, kj::Own<kj::PromiseFulfiller<void>>> jobs_;
+  std::list<WireConnection> connections_;
+  kj::Own<kj::TaskSet> tasks_ = kj::heap<kj::TaskSet>(*this);
+};
+
+}  // namespace halyard::hal

@@ -1,0 +1,186 @@
+#include "hal/testing/test_device.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <stdexcept>
+#include <thread>
+
+namespace halyard::hal::testing {
+namespace {
+
+// Where an argument is, with what keeps it there.
+struct Bound {
+  Mapping mapping;
+  uint8_t* data = nullptr;
+  size_t length = 0;
+};
+
+Result<Bound> bind(const Request& request, const RequestArgument& argument) {
+  Bound bound;
+  if (argument.kind == RequestArgument::Kind::POINTER) {
+    bound.data = static_cast<uint8_t*>(argument.pointer);
+    bound.length = argument.length;
+    return bound;
+  }
+  if (argument.kind == RequestArgument::Kind::NO_VALUE) return badData("argument without value");
+  const auto& memory = std::get<SharedMemoryPtr>(request.pools[argument.location.poolIndex]);
+  HALYARD_ASSIGN_OR_RETURN(bound.mapping, memory->map());
+  bound.data = bound.mapping.data() + argument.location.offset;
+  bound.length = argument.location.length;
+  return bound;
+}
+
+class TestPreparedModel final : public PreparedModel {
+ public:
+  TestPreparedModel(std::shared_ptr<const Model> model, std::shared_ptr<int> alive)
+      : model_(std::move(model)), alive_(std::move(alive)) {}
+
+  ExecutionResult executeSynchronously(const Request& request,
+                                       const ExecuteOptions& options) override {
+    ExecutionResult result;
+    result.status = run(request, result);
+    if (options.measureTiming) result.timing = {2'000'000, 3'000'000};
+    return result;
+  }
+
+ private:
+  Result<Bound> operandData(const Request& request, uint32_t index) {
+    const Subgraph& main = model_->main;
+    const auto input = std::find(main.inputIndexes.begin(), main.inputIndexes.end(), index);
+    if (input != main.inputIndexes.end()) {
+      return bind(request, request.inputs[static_cast<size_t>(input - main.inputIndexes.begin())]);
+    }
+    Bound bound;
+    const Operand& operand = main.operands[index];
+    bound.length = operand.location.length;
+    if (operand.lifetime == Lifetime::CONSTANT_COPY) {
+      bound.data = const_cast<uint8_t*>(model_->operandValues.data()) + operand.location.offset;
+      return bound;
+    }
+    HALYARD_ASSIGN_OR_RETURN(bound.mapping, model_->pools[operand.location.poolIndex]->map());
+    bound.data = bound.mapping.data() + operand.location.offset;
+    return bound;
+  }
+
+  Status run(const Request& request, ExecutionResult& result) {
+    const Operation& add = model_->main.operations[0];
+    HALYARD_ASSIGN_OR_RETURN(const Bound a, operandData(request, add.inputs[0]));
+    HALYARD_ASSIGN_OR_RETURN(const Bound b, operandData(request, add.inputs[1]));
+    HALYARD_ASSIGN_OR_RETURN(const Bound out, bind(request, request.outputs[0]));
+    const auto* const x = reinterpret_cast<const float*>(a.data);
+    const auto* const y = reinterpret_cast<const float*>(b.data);
+    const size_t n = a.length / sizeof(float);
+    if (x[0] == kHang) {
+      // A computation: no system call, nothing that could notice that nobody waits any more.
+      for (volatile bool forever = true; forever;) {
+      }
+    }
+    if (x[0] == kAbort) std::abort();
+    if (x[0] == kThrow) throw std::runtime_error("the test wants it");
+    result.outputShapes = {{{static_cast<uint32_t>(n)}, true}};
+    if (x[0] == kTooSmall || out.length < n * sizeof(float)) {
+      result.outputShapes[0].isSufficient = false;
+      return makeStatus(ResultCode::OUTPUT_INSUFFICIENT_SIZE, "output 0 is too small");
+    }
+    for (size_t i = 0; i < n; ++i) reinterpret_cast<float*>(out.data)[i] = x[i] + y[i];
+    return okStatus();
+  }
+
+  const std::shared_ptr<const Model> model_;
+  const std::shared_ptr<int> alive_;
+};
+
+}  // namespace
+
+TestDevice::TestDevice(HalVersion version) {
+  info_.name = "test-device";
+  info_.versionString = "1";
+  info_.halVersion = version;
+  info_.type = DeviceType::CPU;
+  info_.capabilities = Capabilities::uniform({2.0f, 3.0f});
+}
+
+Result<std::vector<bool>> TestDevice::getSupportedOperations(const Model& model) {
+  std::vector<bool> supported;
+  for (const Operation& operation : model.main.operations) {
+    supported.push_back(operation.type == OperationType::ADD);
+  }
+  return supported;
+}
+
+Result<std::shared_ptr<PreparedModel>> TestDevice::prepareModel(std::shared_ptr<const Model> model,
+                                                                const PrepareOptions& options) {
+  if (model->main.operations[0].type != OperationType::ADD) return opFailed("only ADD is there");
+  const std::lock_guard lock(mutex_);
+  lastModel_ = model;
+  lastOptions_ = options;
+  return std::shared_ptr<PreparedModel>(
+      std::make_shared<TestPreparedModel>(std::move(model), alive_));
+}
+
+std::shared_ptr<const Model> TestDevice::lastModel() const {
+  const std::lock_guard lock(mutex_);
+  return lastModel_;
+}
+
+PrepareOptions TestDevice::lastOptions() const {
+  const std::lock_guard lock(mutex_);
+  return lastOptions_;
+}
+
+namespace {
+
+Operand tensor(uint32_t n, Lifetime lifetime) {
+  Operand operand;
+  operand.type = OperandType::TENSOR_FLOAT32;
+  operand.dimensions = {n};
+  operand.lifetime = lifetime;
+  return operand;
+}
+
+}  // namespace
+
+Model addModel(uint32_t n) {
+  Model model;
+  model.main.operands = {tensor(n, Lifetime::SUBGRAPH_INPUT), tensor(n, Lifetime::SUBGRAPH_INPUT),
+                         Operand(), tensor(n, Lifetime::SUBGRAPH_OUTPUT)};
+  const int32_t activation = 0;
+  model.main.operands[2].type = OperandType::INT32;
+  model.main.operands[2].lifetime = Lifetime::CONSTANT_COPY;
+  model.main.operands[2].location = appendConstant(model, &activation, sizeof activation);
+  model.main.operations = {{OperationType::ADD, {0, 1, 2}, {3}}};
+  model.main.inputIndexes = {0, 1};
+  model.main.outputIndexes = {3};
+  return model;
+}
+
+Model addConstantModel(const std::vector<float>& constant) {
+  Model model = addModel(static_cast<uint32_t>(constant.size()));
+  model.main.inputIndexes = {0};
+  model.main.operands[1].lifetime = Lifetime::CONSTANT_COPY;
+  model.main.operands[1].location =
+      appendConstant(model, constant.data(), constant.size() * sizeof(float));
+  return model;
+}
+
+Request pointerRequest(const float* a, const float* b, float* out, uint32_t n) {
+  Request request;
+  for (const float* input : {a, b}) {
+    if (input == nullptr) continue;
+    RequestArgument argument;
+    argument.kind = RequestArgument::Kind::POINTER;
+    argument.pointer = const_cast<float*>(input);
+    argument.length = n * static_cast<uint32_t>(sizeof(float));
+    argument.dimensions = {n};
+    request.inputs.push_back(argument);
+  }
+  RequestArgument argument;
+  argument.kind = RequestArgument::Kind::POINTER;
+  argument.pointer = out;
+  argument.length = n * static_cast<uint32_t>(sizeof(float));
+  argument.dimensions = {n};
+  request.outputs.push_back(argument);
+  return request;
+}
+
+}  // namespace halyard::hal::testing

@@ -1,0 +1,51 @@
+// TestDevice: the smallest device that computes something, with ways to misbehave; for tests.
+// Thread safety: as hal::Device. Ownership: shares the last prepared model with the test.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "hal/device.h"
+
+namespace halyard::hal::testing {
+
+// First values of the first input that make an execution misbehave.
+inline constexpr float kHang = 777;       // computes for ever
+inline constexpr float kAbort = 666;      // aborts the process
+inline constexpr float kThrow = 555;      // throws an exception
+inline constexpr float kTooSmall = 444;   // OUTPUT_INSUFFICIENT_SIZE
+
+// Does ADD of float32 tensors of the same shape, without activation: the first operation of a model
+// is computed from its first two operands, model inputs or constants, to the first output.
+class TestDevice final : public Device {
+ public:
+  explicit TestDevice(HalVersion version = HalVersion::V1_3);
+
+  const DeviceInfo& info() const override { return info_; }
+  Result<std::vector<bool>> getSupportedOperations(const Model& model) override;
+  Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model> model,
+                                                      const PrepareOptions& options) override;
+
+  DeviceInfo& mutableInfo() { return info_; }
+  // What prepareModel got last.
+  std::shared_ptr<const Model> lastModel() const;
+  PrepareOptions lastOptions() const;
+  // How many prepared models there are.
+  size_t preparedModels() const { return static_cast<size_t>(alive_.use_count()) - 1; }
+
+ private:
+  DeviceInfo info_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Model> lastModel_;
+  PrepareOptions lastOptions_;
+  std::shared_ptr<int> alive_ = std::make_shared<int>();  // each prepared model has a reference
+};
+
+// out[n] = a[n] + b[n]; n = 0 leaves the size open.
+Model addModel(uint32_t n);
+// out[n] = a[n] + constant, the constant in the model's operandValues.
+Model addConstantModel(const std::vector<float>& constant);
+// A request with pointers to `a` (and `b`, unless null) and `out`, of `n` floats each.
+Request pointerRequest(const float* a, const float* b, float* out, uint32_t n);
+
+}  // namespace halyard::hal::testing

@@ -1,0 +1,28 @@
+// A driver for tests: the TestDevice in a process of its own. HALYARD_TEST_DRIVER in the environment
+// makes it fail to start: "silent" answers nothing, "exit" ends with status 3, "garbage" sends bytes
+// that are no message.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
+
+#include "hal/driver_main.h"
+#include "hal/testing/test_device.h"
+
+int main(int argc, char** argv) {
+  using halyard::Result;
+  using halyard::hal::Device;
+  const char* const mode = std::getenv("HALYARD_TEST_DRIVER");
+  const std::string_view text = mode != nullptr ? mode : "";
+  if (text == "silent") {
+    for (;;) ::pause();
+  }
+  if (text == "exit") return 3;
+  if (text == "garbage") {
+    for (int i = 0; i < 100; ++i) (void)!::write(3, "this is not a message", 21);
+    for (;;) ::pause();
+  }
+  return halyard::hal::driverMain(argc, argv, []() -> Result<std::shared_ptr<Device>> {
+    return std::shared_ptr<Device>(std::make_shared<halyard::hal::testing::TestDevice>());
+  });
+}

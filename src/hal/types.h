@@ -1,0 +1,130 @@
+// What crosses the HAL beside models: capabilities, requests, results, options.
+// Thread safety: plain data. Ownership: owns its tables; pools are shared.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/shared_memory.h"
+#include "base/status.h"
+#include "model/model.h"
+
+namespace halyard::hal {
+
+// Ratios to the reference CPU; smaller is better. An absent entry counts as FLT_MAX.
+struct PerformanceInfo {
+  float execTime;
+  float powerUsage;
+};
+struct OperandPerformance {
+  OperandType type;
+  PerformanceInfo info;
+};
+struct Capabilities {
+  PerformanceInfo relaxedFloat32toFloat16PerformanceScalar;
+  PerformanceInfo relaxedFloat32toFloat16PerformanceTensor;
+  std::vector<OperandPerformance> operandPerformance;  // ascending by type, no duplicates
+  PerformanceInfo ifPerformance;
+  PerformanceInfo whilePerformance;
+
+  // Every type, IF and WHILE at the same figures.
+  static Capabilities uniform(PerformanceInfo info);
+  PerformanceInfo lookup(OperandType type) const;  // {FLT_MAX, FLT_MAX} when absent
+};
+// All values > 0 and the table sorted, unique and without MODEL; otherwise says which entry.
+Status validateCapabilities(const Capabilities& capabilities);
+
+enum class DeviceType : int32_t { UNKNOWN = 0, OTHER = 1, CPU = 2, GPU = 3, ACCELERATOR = 4 };
+std::string_view deviceTypeName(DeviceType type);
+
+enum class ExecutionPreference : int32_t { LOW_POWER = 0, FAST_SINGLE_ANSWER = 1, SUSTAINED_SPEED = 2 };
+enum class Priority : int32_t { LOW = 0, MEDIUM = 1, HIGH = 2 };
+enum class DeviceStatus : int32_t { AVAILABLE = 0, BUSY = 1, OFFLINE = 2, UNKNOWN = 3 };
+
+struct ExtensionOperandType {
+  uint16_t type;
+  bool isTensor;
+  uint32_t byteSize;
+};
+struct Extension {
+  std::string name;
+  std::vector<ExtensionOperandType> operandTypes;
+};
+
+// Fixed for the life of a device; asked once at discovery.
+struct DeviceInfo {
+  std::string name;
+  std::string versionString;  // "UNKNOWN" for HAL 1.0 and 1.1
+  HalVersion halVersion = HalVersion::V1_3;
+  DeviceType type = DeviceType::UNKNOWN;
+  Capabilities capabilities;
+  std::vector<Extension> extensions;
+  uint32_t modelCacheFiles = 0;
+  uint32_t dataCacheFiles = 0;
+};
+
+using Clock = std::chrono::steady_clock;
+using TimePoint = Clock::time_point;
+using Token = std::array<uint8_t, 32>;
+
+struct OutputShape {
+  Shape dimensions;
+  bool isSufficient = true;
+};
+
+// Nanoseconds; nullopt: not measured.
+struct Timing {
+  std::optional<uint64_t> timeOnDevice;
+  std::optional<uint64_t> timeInDriver;
+};
+
+// One input or output of an execution.
+struct RequestArgument {
+  enum class Kind : uint8_t {
+    NO_VALUE,  // omitted
+    POOL,      // `location` in Request::pools
+    POINTER,   // `pointer`, `length` bytes, in this process: a remote device copies it to a pool
+  };
+  Kind kind = Kind::NO_VALUE;
+  DataLocation location;
+  void* pointer = nullptr;  // never written through for an input
+  uint32_t length = 0;
+  Shape dimensions;  // empty: as the model says
+};
+// Shared memory, or the token of a driver's buffer.
+using RequestPool = std::variant<SharedMemoryPtr, uint32_t>;
+struct Request {
+  std::vector<RequestArgument> inputs;
+  std::vector<RequestArgument> outputs;
+  std::vector<RequestPool> pools;
+};
+
+struct PrepareOptions {
+  ExecutionPreference preference = ExecutionPreference::FAST_SINGLE_ANSWER;
+  Priority priority = Priority::MEDIUM;
+  std::optional<TimePoint> deadline;
+};
+struct ExecuteOptions {
+  bool measureTiming = false;
+  std::optional<TimePoint> deadline;
+  std::optional<std::chrono::nanoseconds> loopTimeout;
+};
+
+// Result of an execution. With OK: outputShapes is empty, or one sufficient entry per output. With
+// OUTPUT_INSUFFICIENT_SIZE: one entry per output. With any other error: empty.
+struct ExecutionResult {
+  Status status;
+  std::vector<OutputShape> outputShapes;
+  Timing timing;
+};
+
+// Checks a request against the model's main subgraph (spec of NN HAL, request rules R1 to R7) but
+// for pool sizes of tokens. `allowUnspecifiedOutput`: output dimensions may be unknown.
+Status validateRequest(const Model& model, const Request& request, bool allowUnspecifiedOutput);
+
+}  // namespace halyard::hal

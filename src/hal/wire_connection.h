@@ -1,0 +1,66 @@
+// One Cap'n Proto connection over a Unix socket that passes file descriptors; either end.
+// Thread safety: loop thread only.
+// Ownership: owns the socket.
+#pragma once
+
+#include <capnp/rpc-twoparty.h>
+#include <capnp/rpc.h>
+
+#include "base/unique_fd.h"
+#include "hal/rpc_loop_context.h"
+#include "hal/types.capnp.h"
+#include "hal/wire_types.h"
+
+namespace halyard::hal {
+
+class WireConnection {
+ public:
+  // `bootstrap`: what the peer gets as its first object; null on a client.
+  WireConnection(RpcLoop::Context& context, UniqueFd socket, capnp::rpc::twoparty::Side side,
+                 kj::Maybe<capnp::Capability::Client> bootstrap)
+      : stream_(context.io.lowLevelProvider->wrapUnixSocketFd(
+            kj::AutoCloseFd(socket.release()))),
+        network_(*stream_, wire::MAX_FDS_PER_MESSAGE, side, readerOptions()),
+        rpc_(makeRpc(network_, bootstrap)) {
+    // Calls that wait count with their size; beyond this the peer is not read any further.
+    rpc_.setFlowLimit(4 * kMaxMessageWords);
+  }
+
+  // The peer's first object.
+  capnp::Capability::Client peer() {
+    capnp::MallocMessageBuilder message(4);
+    auto id = message.getRoot<capnp::rpc::twoparty::VatId>();
+    id.setSide(network_.getSide() == capnp::rpc::twoparty::Side::CLIENT
+                   ? capnp::rpc::twoparty::Side::SERVER
+                   : capnp::rpc::twoparty::Side::CLIENT);
+    return rpc_.bootstrap(id);
+  }
+  kj::Promise<void> onDisconnect() { return network_.onDisconnect(); }
+  // Makes the connection end as if the peer had closed it.
+  void shutdown() {
+    stream_->abortRead();
+    (void)kj::runCatchingExceptions([this] { stream_->shutdownWrite(); });
+  }
+
+ private:
+  using Rpc = capnp::RpcSystem<capnp::rpc::twoparty::VatId>;
+
+  static capnp::ReaderOptions readerOptions() {
+    capnp::ReaderOptions options;
+    // Twice the size of a message, as decoding looks at parts of it more than once.
+    options.traversalLimitInWords = 2 * kMaxMessageWords;
+    options.nestingLimit = 64;
+    return options;
+  }
+  static Rpc makeRpc(capnp::TwoPartyVatNetwork& network,
+                     kj::Maybe<capnp::Capability::Client>& bootstrap) {
+    KJ_IF_MAYBE (client, bootstrap) return capnp::makeRpcServer(network, kj::mv(*client));
+    return capnp::makeRpcClient(network);
+  }
+
+  kj::Own<kj::AsyncCapabilityStream> stream_;
+  capnp::TwoPartyVatNetwork network_;
+  Rpc rpc_;
+};
+
+}  // namespace halyard::hal

@@ -1,0 +1,105 @@
+#include "hal/wire_memory.h"
+
+#include <sys/mman.h>
+
+#include <set>
+
+namespace halyard::hal {
+namespace {
+
+class MemoryFile final : public wire::FileDescriptor::Server {
+ public:
+  explicit MemoryFile(SharedMemoryPtr memory) : memory_(std::move(memory)) {}
+  kj::Maybe<int> getFd() override { return memory_->fd(); }
+
+ private:
+  SharedMemoryPtr memory_;
+};
+
+// A duplicate of the capability's descriptor; invalid when it has none.
+kj::Promise<UniqueFd> duplicateFd(wire::FileDescriptor::Client client) {
+  // The descriptor belongs to the capability, which must stay until it has been duplicated.
+  auto promise = client.getFd();
+  return promise
+      .then(
+          [](kj::Maybe<int> fd) {
+            KJ_IF_MAYBE (number, fd) {
+              return UniqueFd(::fcntl(*number, F_DUPFD_CLOEXEC, 0));
+            }
+            return UniqueFd();
+          },
+          [](kj::Exception&&) { return UniqueFd(); })
+      .attach(kj::mv(client));
+}
+
+}  // namespace
+
+void MemoryEncoder::encode(const SharedMemoryPtr& memory, uint32_t index,
+                           wire::Memory::Builder to) {
+  to.setKind(static_cast<wire::MemoryKind>(memory->kind()));
+  to.setSize(memory->size());
+  to.setOffset(memory->offset());
+  to.setProt(((memory->prot() & PROT_READ) != 0 ? 1 : 0) |
+             ((memory->prot() & PROT_WRITE) != 0 ? 2 : 0));
+  const auto [it, isNew] = indexByFd_.emplace(memory->fd(), index);
+  if (isNew) {
+    to.getFile().setFd(kj::heap<MemoryFile>(memory));
+  } else {
+    to.getFile().setSameAs(it->second);
+  }
+}
+
+Status checkPoolCount(const std::vector<SharedMemoryPtr>& pools) {
+  if (pools.size() > kMaxPools) {
+    return badData("{} memory pools; a driver takes at most {}", pools.size(), kMaxPools);
+  }
+  std::set<int> fds;
+  for (const SharedMemoryPtr& pool : pools) {
+    if (pool == nullptr) return badData("a memory pool is null");
+    fds.insert(pool->fd());
+  }
+  if (fds.size() > wire::MAX_FDS_PER_MESSAGE) {
+    return badData("the memory pools use {} files; a driver takes at most {} at once", fds.size(),
+                   static_cast<uint32_t>(wire::MAX_FDS_PER_MESSAGE));
+  }
+  return okStatus();
+}
+
+kj::Promise<Result<std::vector<PoolDescription>>> decodeMemories(
+    std::vector<wire::Memory::Reader> memories) {
+  using Pools = Result<std::vector<PoolDescription>>;
+  if (memories.size() > kMaxPools) {
+    return Pools(badData("{} memory pools; at most {} are taken", memories.size(), kMaxPools));
+  }
+  std::vector<PoolDescription> pools(memories.size());
+  std::vector<uint32_t> sources(memories.size());  // the pool whose descriptor each takes
+  auto fds = kj::heapArrayBuilder<kj::Promise<UniqueFd>>(memories.size());
+  for (uint32_t i = 0; i < memories.size(); ++i) {
+    const wire::Memory::Reader& memory = memories[i];
+    pools[i].kind = static_cast<uint32_t>(memory.getKind());
+    pools[i].size = memory.getSize();
+    pools[i].prot = memory.getProt();
+    pools[i].offset = memory.getOffset();
+    sources[i] = i;
+    const auto file = memory.getFile();
+    if (file.isFd()) {
+      fds.add(file.hasFd() ? duplicateFd(file.getFd()) : kj::Promise<UniqueFd>(UniqueFd()));
+      continue;
+    }
+    fds.add(UniqueFd());
+    if (!file.isSameAs() || file.getSameAs() >= i || sources[file.getSameAs()] != file.getSameAs()) {
+      return Pools(badData("memory pool {} shares the file of no earlier pool", i));
+    }
+    sources[i] = file.getSameAs();
+  }
+  return kj::joinPromises(fds.finish())
+      .then([pools = std::move(pools),
+             sources = std::move(sources)](kj::Array<UniqueFd> received) mutable -> Pools {
+        for (size_t i = 0; i < pools.size(); ++i) {
+          pools[i].fd = sources[i] == i ? std::move(received[i]) : pools[sources[i]].fd.duplicate();
+        }
+        return std::move(pools);
+      });
+}
+
+}  // namespace halyard::hal

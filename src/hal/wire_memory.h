@@ -1,0 +1,36 @@
+// Memory pools on the wire: a description, and a capability that carries the file descriptor.
+// Thread safety: loop thread only.
+// Ownership: an encoded capability keeps its SharedMemory; decoding duplicates descriptors.
+#pragma once
+
+#include <kj/async.h>
+
+#include <map>
+#include <vector>
+
+#include "hal/pool_mapping.h"
+#include "hal/types.capnp.h"
+
+namespace halyard::hal {
+
+// The most pools of one model or request; each costs its receiver a descriptor.
+inline constexpr size_t kMaxPools = 512;
+
+// Writes the pools of one message, each file once.
+class MemoryEncoder {
+ public:
+  // `index`: the pool's place in its list.
+  void encode(const SharedMemoryPtr& memory, uint32_t index, wire::Memory::Builder to);
+
+ private:
+  std::map<int, uint32_t> indexByFd_;
+};
+// BAD_DATA when the pools are more than a message may carry.
+Status checkPoolCount(const std::vector<SharedMemoryPtr>& pools);
+
+// Takes the pools of a message as they are described; a missing descriptor stays invalid, for
+// ReceivedPool::open to name. BAD_DATA: too many, or a `sameAs` that points nowhere.
+kj::Promise<Result<std::vector<PoolDescription>>> decodeMemories(
+    std::vector<wire::Memory::Reader> memories);
+
+}  // namespace halyard::hal

@@ -1,0 +1,355 @@
+// Convolutions and fully connected layers: filters, biases, and their quantisation.
+#include <cmath>
+#include <cstring>
+
+#include "import/tflite/converters.h"
+
+namespace halyard::import {
+namespace {
+
+// A bias may be this far from the scale of the products, in steps of the output, before the file
+// counts as wrong; the bound of TFLite's own check.
+constexpr double kBiasScaleSlack = 0.02;
+
+bool isFloat(OperandType type) {
+  return type == OperandType::TENSOR_FLOAT32 || type == OperandType::TENSOR_FLOAT16;
+}
+
+tfl::TensorType floatTypeOf(OperandType type) {
+  return type == OperandType::TENSOR_FLOAT16 ? tfl::TensorType::FLOAT16 : tfl::TensorType::FLOAT32;
+}
+
+bool isPerChannel(const FileTensor& tensor) { return tensor.scales.size() > 1; }
+
+Status checkSymmetric(const FileTensor& tensor) {
+  for (size_t i = 0; i < tensor.zeroPoints.size(); ++i) {
+    if (tensor.zeroPoints[i] != 0) {
+      return badData("{} has zero point {} at {}, an INT8 filter has 0", tensor.text(),
+                     tensor.zeroPoints[i], i);
+    }
+  }
+  return okStatus();
+}
+
+// A TENSOR_QUANT8_SYMM_PER_CHANNEL operand of these dimensions with the data of `tensor`.
+Result<uint32_t> addPerChannelFilter(Node& node, const FileTensor& tensor, Shape dims,
+                                     uint32_t channelDim) {
+  if (tensor.type != tfl::TensorType::INT8) {
+    return unsupported("{} is {} with a scale per channel, only INT8 may be so", tensor.text(),
+                       tensorTypeName(tensor.type));
+  }
+  if (!tensor.isConstant()) {
+    return unsupported("{} has a scale per channel but is no constant", tensor.text());
+  }
+  HALYARD_RETURN_IF_ERROR(checkSymmetric(tensor));
+  HALYARD_RETURN_IF_ERROR(node.builder().spend(tensor.scales.size_bytes()));
+  SymmPerChannelQuantParams quant{{tensor.scales.begin(), tensor.scales.end()}, channelDim};
+  for (size_t i = 0; i < quant.scales.size(); ++i) {
+    if (!(quant.scales[i] > 0)) {
+      return badData("{} has scale {} at {}, expected a positive number", tensor.text(),
+                     quant.scales[i], i);
+    }
+  }
+  Operand operand;
+  operand.type = OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL;
+  operand.dimensions = std::move(dims);
+  operand.extraParams = std::move(quant);
+  return node.builder().addFileConstant(std::move(operand), tensor.data, displayName(tensor.name));
+}
+
+// Activations and weights of different kinds: dynamic-range quantisation, where TFLite quantises
+// the activations anew at every run. NNAPI has no such operation, and computing with dequantised
+// weights gives other results.
+Status refuseHybrid(OperandType input, const FileTensor& weights) {
+  const bool floatWeights =
+      weights.type == tfl::TensorType::FLOAT32 || weights.type == tfl::TensorType::FLOAT16;
+  if (isFloat(input) == floatWeights) return okStatus();
+  return unsupported("hybrid form: {} activations with {} weights ({})", operandTypeName(input),
+                     tensorTypeName(weights.type), weights.text());
+}
+
+// The filter in input 1, with its channels of output along `channelDim`.
+Result<uint32_t> filter(Node& node, OperandType input, uint32_t channelDim) {
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(1));
+  HALYARD_RETURN_IF_ERROR(refuseHybrid(input, tensor));
+  if (!isPerChannel(tensor)) {
+    if (tensor.type == tfl::TensorType::INT8) HALYARD_RETURN_IF_ERROR(checkSymmetric(tensor));
+    return node.input(1);
+  }
+  if (tensor.quantizedDimension != static_cast<int32_t>(channelDim)) {
+    return unsupported("{} has its scales along dimension {}, expected {}", tensor.text(),
+                       tensor.quantizedDimension, channelDim);
+  }
+  if (const std::optional<uint32_t> known = node.builder().known(tensor.index)) return *known;
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t operand,
+                           addPerChannelFilter(node, tensor, tensor.dims, channelDim));
+  HALYARD_RETURN_IF_ERROR(node.builder().bind(tensor.index, operand));
+  return operand;
+}
+
+// The type and scale that NNAPI wants of the bias of input x and filter f.
+Operand biasTemplate(const Operand& x, const Operand& f, uint32_t channels) {
+  Operand bias;
+  bias.dimensions = {channels};
+  if (isFloat(x.type)) {
+    bias.type = x.type;
+    return bias;
+  }
+  bias.type = OperandType::TENSOR_INT32;
+  // With a filter per channel the scales of the bias follow from it and 0 is declared.
+  if (f.type != OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL) bias.scale = x.scale * f.scale;
+  return bias;
+}
+
+Status checkBiasScales(const FileTensor& tensor, const Operand& x, const Operand& f,
+                       float outputScale) {
+  const auto* perChannel = std::get_if<SymmPerChannelQuantParams>(&f.extraParams);
+  for (size_t i = 0; i < tensor.scales.size(); ++i) {
+    if (perChannel != nullptr && i >= perChannel->scales.size()) break;
+    const double filterScale = perChannel != nullptr ? perChannel->scales[i] : f.scale;
+    const double product = static_cast<double>(x.scale) * filterScale;
+    if (std::fabs(product - tensor.scales[i]) > kBiasScaleSlack * outputScale) {
+      return badData("{} has scale {} at {}, input and filter make {}", tensor.text(),
+                     tensor.scales[i], i, product);
+    }
+  }
+  return okStatus();
+}
+
+// The bias in input 2, or zeros when there is none. Every use has its own operand, because the
+// scale belongs to the use.
+Result<uint32_t> bias(Node& node, uint32_t x, uint32_t f, uint32_t y, uint32_t channels) {
+  Operand wanted = biasTemplate(node.operand(x), node.operand(f), channels);
+  if (!node.hasInput(2)) {
+    const uint64_t size = uint64_t{channels} * elementSize(wanted.type);
+    HALYARD_RETURN_IF_ERROR(node.builder().spend(size));
+    return node.builder().addOwnConstant(std::move(wanted), std::vector<uint8_t>(size), "");
+  }
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(2));
+  if (!tensor.isConstant()) {
+    if (!isFloat(wanted.type)) {
+      return unsupported("the bias ({}) of a quantised operator is computed at run time",
+                         tensor.text());
+    }
+    return node.input(2);
+  }
+  const auto expected = isFloat(wanted.type) ? floatTypeOf(wanted.type) : tfl::TensorType::INT32;
+  if (tensor.type != expected) {
+    return unsupported("the bias ({}) is {}, expected {}", tensor.text(),
+                       tensorTypeName(tensor.type), tensorTypeName(expected));
+  }
+  if (tensor.data.size() != uint64_t{channels} * elementSize(wanted.type)) {
+    return badData("the bias ({}) is {}, expected one value for each of {} channels", tensor.text(),
+                   shapeText(tensor.dims), channels);
+  }
+  if (!isFloat(wanted.type)) {
+    HALYARD_RETURN_IF_ERROR(
+        checkBiasScales(tensor, node.operand(x), node.operand(f), node.operand(y).scale));
+  }
+  return node.builder().addFileConstant(std::move(wanted), tensor.data, displayName(tensor.name));
+}
+
+struct Window {
+  tfl::Padding padding;
+  tfl::ActivationFunctionType activation;
+  int32_t strideWidth, strideHeight;
+  int32_t dilationWidth, dilationHeight;
+};
+
+template <typename Options>
+Window windowOf(const Options& options) {
+  return {options.padding(),  options.fused_activation_function(), options.stride_w(),
+          options.stride_h(), options.dilation_w_factor(),         options.dilation_h_factor()};
+}
+
+Status checkWindow(const Window& window) {
+  if (window.strideWidth < 1 || window.strideHeight < 1) {
+    return badData("strides {}x{} (width x height), expected at least 1", window.strideWidth,
+                   window.strideHeight);
+  }
+  if (window.dilationWidth < 1 || window.dilationHeight < 1) {
+    return badData("dilation {}x{} (width x height), expected at least 1", window.dilationWidth,
+                   window.dilationHeight);
+  }
+  return okStatus();
+}
+
+// Appends padding scheme, strides, [depth multiplier,] activation, [layout, dilation].
+Status appendWindow(Node& node, const Window& window, std::optional<int32_t> depthMultiplier,
+                    std::vector<uint32_t>& inputs) {
+  HALYARD_ASSIGN_OR_RETURN(const int32_t padding, Node::paddingCode(window.padding));
+  HALYARD_ASSIGN_OR_RETURN(const int32_t activation, Node::fuseCode(window.activation));
+  std::vector<int32_t> values = {padding, window.strideWidth, window.strideHeight};
+  if (depthMultiplier) values.push_back(*depthMultiplier);
+  values.push_back(activation);
+  for (int32_t value : values) {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar, node.builder().int32Scalar(value));
+    inputs.push_back(scalar);
+  }
+  if (window.dilationWidth == 1 && window.dilationHeight == 1) return okStatus();
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t nchw, node.builder().boolScalar(false));
+  inputs.push_back(nchw);
+  for (int32_t value : {window.dilationWidth, window.dilationHeight}) {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar, node.builder().int32Scalar(value));
+    inputs.push_back(scalar);
+  }
+  return okStatus();
+}
+
+Status checkRank4(const Operand& operand, std::string_view what) {
+  if (operand.dimensions.size() == 4) return okStatus();
+  return badData("the {} has shape {}, expected rank 4", what, shapeText(operand.dimensions));
+}
+
+Status convertConv2d(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 3, 1));
+  const Window window = windowOf(*node.op().builtin_options_as_Conv2DOptions());
+  HALYARD_RETURN_IF_ERROR(checkWindow(window));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t f, filter(node, node.operand(x).type, 0));
+  HALYARD_RETURN_IF_ERROR(checkRank4(node.operand(x), "input"));
+  HALYARD_RETURN_IF_ERROR(checkRank4(node.operand(f), "filter"));
+  const uint32_t depth = node.operand(x).dimensions[3];
+  const uint32_t filterDepth = node.operand(f).dimensions[3];
+  if (depth != filterDepth && depth % filterDepth == 0) {
+    return unsupported("a convolution in {} groups", depth / filterDepth);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t b, bias(node, x, f, y, node.operand(f).dimensions[0]));
+  std::vector<uint32_t> inputs = {x, f, b};
+  HALYARD_RETURN_IF_ERROR(appendWindow(node, window, std::nullopt, inputs));
+  return node.builder().addOperation(OperationType::CONV_2D, std::move(inputs), {y});
+}
+
+Status convertDepthwiseConv2d(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 3, 1));
+  const Window window = windowOf(*node.op().builtin_options_as_DepthwiseConv2DOptions());
+  HALYARD_RETURN_IF_ERROR(checkWindow(window));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t f, filter(node, node.operand(x).type, 3));
+  HALYARD_RETURN_IF_ERROR(checkRank4(node.operand(x), "input"));
+  HALYARD_RETURN_IF_ERROR(checkRank4(node.operand(f), "filter"));
+  const uint32_t depth = node.operand(x).dimensions[3];
+  const uint32_t channels = node.operand(f).dimensions[3];
+  // The shapes decide, as in TFLite; the option of that name is not always filled in.
+  if (channels % depth != 0) {
+    return badData("the filter has {} channels, no multiple of the input's {}", channels, depth);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t b, bias(node, x, f, y, channels));
+  std::vector<uint32_t> inputs = {x, f, b};
+  HALYARD_RETURN_IF_ERROR(
+      appendWindow(node, window, static_cast<int32_t>(channels / depth), inputs));
+  return node.builder().addOperation(OperationType::DEPTHWISE_CONV_2D, std::move(inputs), {y});
+}
+
+// The shape of a fully connected layer: [batch, depth] x [units, depth] -> [batch, units].
+struct DenseShape {
+  uint32_t batch, depth, units;
+};
+
+Result<DenseShape> denseShape(const Operand& x, const FileTensor& weights) {
+  if (weights.dims.size() != 2) {
+    return badData("the weights ({}) have shape {}, expected rank 2", weights.text(),
+                   shapeText(weights.dims));
+  }
+  const uint32_t depth = weights.dims[1];
+  const std::optional<uint32_t> count = knownElementCount(x.dimensions);
+  if (!count || *count % depth != 0) {
+    return badData("the input {} is no multiple of the weights' depth {}", shapeText(x.dimensions),
+                   depth);
+  }
+  return DenseShape{*count / depth, depth, weights.dims[0]};
+}
+
+// NNAPI's operation for it has no scales per channel, but a 1x1 convolution is the same sum.
+Status convertDensePerChannel(Node& node, const FileTensor& weights, const DenseShape& shape,
+                              uint32_t x, uint32_t y, int32_t activation) {
+  if (weights.quantizedDimension != 0) {
+    return unsupported("{} has its scales along dimension {}, expected 0", weights.text(),
+                       weights.quantizedDimension);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t image,
+                           node.reshapedTo(x, {shape.batch, 1, 1, shape.depth}));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t f,
+                           addPerChannelFilter(node, weights, {shape.units, 1, 1, shape.depth}, 0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t b, bias(node, image, f, y, shape.units));
+  const Operand declared = node.operand(y);
+  HALYARD_ASSIGN_OR_RETURN(
+      const uint32_t result,
+      node.builder().addTemporary(declared.type, {shape.batch, 1, 1, shape.units}, declared.scale,
+                                  declared.zeroPoint, node.builder().operandName(y) + " (image)"));
+  std::vector<uint32_t> inputs = {image, f, b};
+  const Window window{tfl::Padding::VALID, tfl::ActivationFunctionType(), 1, 1, 1, 1};
+  HALYARD_RETURN_IF_ERROR(appendWindow(node, window, std::nullopt, inputs));
+  HALYARD_ASSIGN_OR_RETURN(inputs.back(), node.builder().int32Scalar(activation));
+  HALYARD_RETURN_IF_ERROR(
+      node.builder().addOperation(OperationType::CONV_2D, std::move(inputs), {result}));
+  return node.reshape(result, y);
+}
+
+Status convertFullyConnected(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 3, 1));
+  const auto* options = node.op().builtin_options_as_FullyConnectedOptions();
+  if (options->weights_format() != tfl::FullyConnectedOptionsWeightsFormat::DEFAULT) {
+    return unsupported("weights format {}", static_cast<int>(options->weights_format()));
+  }
+  HALYARD_ASSIGN_OR_RETURN(const int32_t activation,
+                           Node::fuseCode(options->fused_activation_function()));
+  HALYARD_ASSIGN_OR_RETURN(uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor weights, node.inputInfo(1));
+  HALYARD_RETURN_IF_ERROR(refuseHybrid(node.operand(x).type, weights));
+  HALYARD_ASSIGN_OR_RETURN(const DenseShape shape, denseShape(node.operand(x), weights));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+
+  Shape expected = {shape.batch, shape.units};
+  if (options->keep_num_dims()) {
+    expected = node.operand(x).dimensions;
+    if (expected.back() != shape.depth) {
+      return badData("the input {} cannot keep its dimensions: the weights' depth is {}",
+                     shapeText(expected), shape.depth);
+    }
+    expected.back() = shape.units;
+  }
+  if (node.operand(y).dimensions.empty()) node.builder().operand(y).dimensions = expected;
+  if (node.operand(y).dimensions != expected) {
+    return badData("the output is {} in the file, the inputs make it {}",
+                   shapeText(node.operand(y).dimensions), shapeText(expected));
+  }
+  if (isPerChannel(weights)) {
+    return convertDensePerChannel(node, weights, shape, x, y, activation);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t w, filter(node, node.operand(x).type, 0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t b, bias(node, x, w, y, shape.units));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t fuse, node.builder().int32Scalar(activation));
+  const size_t rank = node.operand(x).dimensions.size();
+  if (rank < 2 || rank > 4) {
+    HALYARD_ASSIGN_OR_RETURN(x, node.reshapedTo(x, {shape.batch, shape.depth}));
+  }
+  if (expected.size() == 2) {
+    return node.builder().addOperation(OperationType::FULLY_CONNECTED, {x, w, b, fuse}, {y});
+  }
+  const Operand declared = node.operand(y);
+  HALYARD_ASSIGN_OR_RETURN(
+      const uint32_t flat,
+      node.builder().addTemporary(declared.type, {shape.batch, shape.units}, declared.scale,
+                                  declared.zeroPoint, node.builder().operandName(y) + " (flat)"));
+  HALYARD_RETURN_IF_ERROR(
+      node.builder().addOperation(OperationType::FULLY_CONNECTED, {x, w, b, fuse}, {flat}));
+  return node.reshape(flat, y);
+}
+
+constexpr Converter kConverters[] = {
+    {tfl::BuiltinOperator::CONV_2D, tfl::BuiltinOptions::Conv2DOptions, OptionsNeed::REQUIRED,
+     convertConv2d},
+    {tfl::BuiltinOperator::DEPTHWISE_CONV_2D, tfl::BuiltinOptions::DepthwiseConv2DOptions,
+     OptionsNeed::REQUIRED, convertDepthwiseConv2d},
+    {tfl::BuiltinOperator::FULLY_CONNECTED, tfl::BuiltinOptions::FullyConnectedOptions,
+     OptionsNeed::REQUIRED, convertFullyConnected},
+};
+
+}  // namespace
+
+std::span<const Converter> convolutionConverters() { return kConverters; }
+
+}  // namespace halyard::import

@@ -1,0 +1,101 @@
+// Operators on images: pooling, padding, resizing.
+#include "import/tflite/converters.h"
+
+namespace halyard::import {
+namespace {
+
+Status convertPool(Node& node, OperationType type) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
+  const auto* options = node.op().builtin_options_as_Pool2DOptions();
+  HALYARD_ASSIGN_OR_RETURN(const int32_t padding, Node::paddingCode(options->padding()));
+  HALYARD_ASSIGN_OR_RETURN(const int32_t activation,
+                           Node::fuseCode(options->fused_activation_function()));
+  const int32_t values[] = {padding,
+                            options->stride_w(),
+                            options->stride_h(),
+                            options->filter_width(),
+                            options->filter_height(),
+                            activation};
+  for (size_t i = 1; i < 5; ++i) {
+    if (values[i] < 1) {
+      return badData("strides {}x{} and window {}x{} (width x height), expected at least 1",
+                     values[1], values[2], values[3], values[4]);
+    }
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, x));
+  std::vector<uint32_t> inputs = {x};
+  for (int32_t value : values) {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar, node.builder().int32Scalar(value));
+    inputs.push_back(scalar);
+  }
+  return node.builder().addOperation(type, std::move(inputs), {y});
+}
+
+Status convertAveragePool2d(Node& node) {
+  return convertPool(node, OperationType::AVERAGE_POOL_2D);
+}
+
+Status convertMaxPool2d(Node& node) { return convertPool(node, OperationType::MAX_POOL_2D); }
+
+Status convertPad(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  const auto rank = static_cast<uint32_t>(node.operand(x).dimensions.size());
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> paddings,
+                           node.constantInts(1, "the list of paddings", size_t{2} * rank));
+  if (paddings.size() != size_t{2} * rank) {
+    return badData("the list of paddings has {} values, rank {} needs {}", paddings.size(), rank,
+                   2 * rank);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, x));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t list, node.builder().int32Tensor({rank, 2}, paddings));
+  return node.builder().addOperation(OperationType::PAD, {x, list}, {y});
+}
+
+Status convertResizeBilinear(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
+  const auto* options = node.op().builtin_options_as_ResizeBilinearOptions();
+  const bool alignCorners = options != nullptr && options->align_corners();
+  const bool halfPixelCenters = options != nullptr && options->half_pixel_centers();
+  if (alignCorners && halfPixelCenters) {
+    return badData("align_corners and half_pixel_centers exclude each other");
+  }
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> size,
+                           node.constantInts(1, "the new size", 2));
+  if (size.size() != 2 || size[0] < 1 || size[1] < 1) {
+    return badData("the new size must be a height and a width, both at least 1");
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, x));
+  // Width before height in NNAPI.
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t width, node.builder().int32Scalar(size[1]));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t height, node.builder().int32Scalar(size[0]));
+  std::vector<uint32_t> inputs = {x, width, height};
+  if (alignCorners || halfPixelCenters) {
+    for (bool flag : {/*nchw=*/false, alignCorners, halfPixelCenters}) {
+      HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar, node.builder().boolScalar(flag));
+      inputs.push_back(scalar);
+    }
+  }
+  return node.builder().addOperation(OperationType::RESIZE_BILINEAR, std::move(inputs), {y});
+}
+
+constexpr Converter kConverters[] = {
+    {tfl::BuiltinOperator::AVERAGE_POOL_2D, tfl::BuiltinOptions::Pool2DOptions,
+     OptionsNeed::REQUIRED, convertAveragePool2d},
+    {tfl::BuiltinOperator::MAX_POOL_2D, tfl::BuiltinOptions::Pool2DOptions, OptionsNeed::REQUIRED,
+     convertMaxPool2d},
+    {tfl::BuiltinOperator::PAD, tfl::BuiltinOptions::PadOptions, OptionsNeed::OPTIONAL, convertPad},
+    {tfl::BuiltinOperator::RESIZE_BILINEAR, tfl::BuiltinOptions::ResizeBilinearOptions,
+     OptionsNeed::OPTIONAL, convertResizeBilinear},
+};
+
+}  // namespace
+
+std::span<const Converter> spatialConverters() { return kConverters; }
+
+}  // namespace halyard::import

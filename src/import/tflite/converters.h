@@ -1,0 +1,35 @@
+// The table of the TFLite operators that the importer converts.
+// Thread safety: pure functions over constant tables.
+// Ownership: none; the tables are static.
+#pragma once
+
+#include <span>
+
+#include "base/status.h"
+#include "import/tflite/node.h"
+
+namespace halyard::import {
+
+enum class OptionsNeed : uint8_t { REQUIRED, OPTIONAL };
+
+struct Converter {
+  tfl::BuiltinOperator op;
+  tfl::BuiltinOptions options;  // NONE: the operator has none
+  OptionsNeed need;
+  Status (*convert)(Node& node);
+};
+
+std::span<const Converter> convolutionConverters();
+std::span<const Converter> elementwiseConverters();
+std::span<const Converter> quantizationConverters();
+std::span<const Converter> shapeConverters();
+std::span<const Converter> spatialConverters();
+
+// A custom operator with options in a FlexBuffer; see convert_detection.cc.
+inline constexpr std::string_view kDetectionOperator = "TFLite_Detection_PostProcess";
+Status convertDetectionPostprocess(Node& node);
+
+// The float value of a quantised or float16 constant, as a constant of TENSOR_FLOAT32.
+Result<uint32_t> foldedToFloat(GraphBuilder& builder, const FileTensor& tensor);
+
+}  // namespace halyard::import

@@ -1,0 +1,396 @@
+// Building the model: operands for tensors, constants, operations with inferred shapes.
+#include "import/tflite/graph_builder.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/float16.h"
+#include "model/validation.h"
+#include "ops/operation.h"
+
+namespace halyard::import {
+namespace {
+
+// Up to here a constant travels inside the model, as the C API does it (values up to 128 bytes are
+// copied at once).
+constexpr size_t kMaxInlineConstant = 128;
+constexpr size_t kPoolAlignment = 64;
+
+size_t alignUp(size_t value) {
+  return (value + kPoolAlignment - 1) / kPoolAlignment * kPoolAlignment;
+}
+
+std::optional<OperandType> plainOperandType(tfl::TensorType type) {
+  switch (type) {
+    case tfl::TensorType::FLOAT32:
+      return OperandType::TENSOR_FLOAT32;
+    case tfl::TensorType::FLOAT16:
+      return OperandType::TENSOR_FLOAT16;
+    case tfl::TensorType::INT32:
+      return OperandType::TENSOR_INT32;
+    case tfl::TensorType::BOOL:
+      return OperandType::TENSOR_BOOL8;
+    case tfl::TensorType::UINT8:
+      return OperandType::TENSOR_QUANT8_ASYMM;
+    case tfl::TensorType::INT8:
+      return OperandType::TENSOR_QUANT8_ASYMM_SIGNED;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+Status Budget::spend(uint64_t bytes) {
+  if (bytes > left_) {
+    return badData("needs more memory than a file of its size may: {} bytes more than {} are left",
+                   bytes - left_, left_);
+  }
+  left_ -= bytes;
+  return okStatus();
+}
+
+Status GraphBuilder::beginGraph() {
+  const auto* inputs = file_.graph().inputs();
+  for (uint32_t i = 0; inputs != nullptr && i < inputs->size(); ++i) {
+    const int32_t index = inputs->Get(i);
+    HALYARD_ASSIGN_OR_RETURN(FileTensor tensor, file_.tensor(index), "model input {}", i);
+    if (tensor.isConstant()) {
+      return badData("model input {}: {} is a constant", i, tensor.text());
+    }
+    if (tensor.isVariable) {
+      return unsupported("model input {}: {} is a variable", i, tensor.text());
+    }
+    if (bindings_.count(index) != 0) {
+      return badData("model input {}: {} is an input already", i, tensor.text());
+    }
+    HALYARD_ASSIGN_OR_RETURN(Operand operand, describe(tensor), "model input {}", i);
+    if (operand.dimensions.empty()) operand.dimensions = {1};
+    operand.lifetime = Lifetime::SUBGRAPH_INPUT;
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t added,
+                             addOperand(std::move(operand), displayName(tensor.name)));
+    bindings_[index] = {TensorState::BOUND, added};
+    model_.main.inputIndexes.push_back(added);
+  }
+  for (int32_t index : *file_.graph().outputs()) {
+    if (isModelOutput(index)) {
+      return badData("tensor {} is listed twice among the model's outputs", index);
+    }
+    if (bindings_.count(index) != 0) {
+      return unsupported("tensor {} is an input and an output of the model: not supported", index);
+    }
+    outputTensors_.push_back(index);
+  }
+  std::sort(outputTensors_.begin(), outputTensors_.end());
+  return okStatus();
+}
+
+bool GraphBuilder::isModelOutput(int32_t tensor) const {
+  return std::binary_search(outputTensors_.begin(), outputTensors_.end(), tensor);
+}
+
+std::optional<uint32_t> GraphBuilder::known(int32_t tensor) const {
+  const auto found = bindings_.find(tensor);
+  if (found == bindings_.end() || found->second.state != TensorState::BOUND) return std::nullopt;
+  return found->second.operand;
+}
+
+// Type, dimensions and quantisation of a tensor that is no per-channel filter.
+Result<Operand> GraphBuilder::describe(const FileTensor& tensor) const {
+  Operand operand;
+  const std::optional<OperandType> type = plainOperandType(tensor.type);
+  if (!type) {
+    return unsupported("{} is of type {}, which is not supported here", tensor.text(),
+                       tensorTypeName(tensor.type));
+  }
+  operand.type = *type;
+  operand.dimensions = tensor.dims;
+  if (!isQuant8Asymm(*type)) return operand;
+  if (tensor.scales.empty()) {
+    return unsupported("{} is {} without a scale: not supported", tensor.text(),
+                       tensorTypeName(tensor.type));
+  }
+  if (tensor.scales.size() > 1) {
+    return unsupported("{} is quantised per channel, which only constant filters may be",
+                       tensor.text());
+  }
+  const OperandTypeTraits& traits = *operandTypeTraits(*type);
+  const int64_t zeroPoint = tensor.zeroPoints.empty() ? 0 : tensor.zeroPoints[0];
+  if (zeroPoint < traits.zeroPointMin || zeroPoint > traits.zeroPointMax) {
+    return badData("{} has zero point {}, expected {} to {}", tensor.text(), zeroPoint,
+                   traits.zeroPointMin, traits.zeroPointMax);
+  }
+  if (!(tensor.scales[0] > 0)) {
+    return badData("{} has scale {}, expected a positive number", tensor.text(), tensor.scales[0]);
+  }
+  operand.scale = tensor.scales[0];
+  operand.zeroPoint = static_cast<int32_t>(zeroPoint);
+  return operand;
+}
+
+Result<uint32_t> GraphBuilder::read(int32_t index) {
+  const auto found = bindings_.find(index);
+  if (found != bindings_.end()) {
+    if (found->second.state == TensorState::OPAQUE) {
+      return unsupported(
+          "tensor {} has integers here, no operator but the end of the model can take it", index);
+    }
+    if (operand(found->second.operand).type == OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL) {
+      return unsupported("tensor {} is quantised per channel, which only constant filters may be",
+                         index);
+    }
+    return found->second.operand;
+  }
+  HALYARD_ASSIGN_OR_RETURN(FileTensor tensor, file_.tensor(index));
+  if (tensor.isVariable) {
+    return unsupported("{} is a variable that keeps state: not supported", tensor.text());
+  }
+  if (!tensor.isConstant()) {
+    return badData("{} is read before anything writes it", tensor.text());
+  }
+  HALYARD_ASSIGN_OR_RETURN(Operand operand, describe(tensor));
+  if (operand.dimensions.empty()) operand.dimensions = {1};
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addFileConstant(std::move(operand), tensor.data,
+                                                                 displayName(tensor.name)));
+  bindings_[index] = {TensorState::BOUND, added};
+  return added;
+}
+
+Result<uint32_t> GraphBuilder::write(int32_t index, std::optional<OperandType> type) {
+  HALYARD_ASSIGN_OR_RETURN(FileTensor tensor, file_.tensor(index));
+  if (bindings_.count(index) != 0 || tensor.isConstant()) {
+    return badData("{} is written, but has a value already", tensor.text());
+  }
+  if (tensor.isVariable) {
+    return unsupported("{} is a variable that keeps state: not supported", tensor.text());
+  }
+  Operand operand;
+  if (type) {
+    operand.type = *type;
+    operand.dimensions = tensor.dims;
+  } else {
+    HALYARD_ASSIGN_OR_RETURN(operand, describe(tensor));
+  }
+  if (isModelOutput(index)) operand.lifetime = Lifetime::SUBGRAPH_OUTPUT;
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t added,
+                           addOperand(std::move(operand), displayName(tensor.name)));
+  bindings_[index] = {type ? TensorState::OPAQUE : TensorState::BOUND, added};
+  return added;
+}
+
+Status GraphBuilder::bind(int32_t index, uint32_t operand) {
+  if (bindings_.count(index) != 0) return badData("tensor {} has a value already", index);
+  bindings_[index] = {TensorState::BOUND, operand};
+  return okStatus();
+}
+
+Result<uint32_t> GraphBuilder::addOperand(Operand operand, std::string name) {
+  HALYARD_RETURN_IF_ERROR(budget_.spend(sizeof(Operand) + name.size()));
+  HALYARD_RETURN_IF_ERROR(checkSizeFits(operand.type, operand.dimensions), "'{}'", name);
+  model_.main.operands.push_back(std::move(operand));
+  names_.push_back(std::move(name));
+  constants_.emplace_back();
+  return static_cast<uint32_t>(model_.main.operands.size() - 1);
+}
+
+Result<uint32_t> GraphBuilder::addTemporary(OperandType type, Shape dims, float scale,
+                                            int32_t zeroPoint, std::string name) {
+  Operand operand;
+  operand.type = type;
+  operand.dimensions = std::move(dims);
+  operand.scale = scale;
+  operand.zeroPoint = zeroPoint;
+  return addOperand(std::move(operand), std::move(name));
+}
+
+Result<uint32_t> GraphBuilder::addFileConstant(Operand operand, std::span<const uint8_t> bytes,
+                                               std::string name) {
+  const std::optional<uint32_t> need = knownByteSize(operand.type, operand.dimensions);
+  if (!need || *need != bytes.size()) {
+    return badData("constant '{}' has {} bytes, {} need {}", name, bytes.size(),
+                   operandText(operand), need ? std::to_string(*need) : "an unknown number");
+  }
+  operand.lifetime =
+      bytes.size() <= kMaxInlineConstant ? Lifetime::CONSTANT_COPY : Lifetime::CONSTANT_REFERENCE;
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addOperand(std::move(operand), std::move(name)));
+  constants_[added] = bytes;
+  return added;
+}
+
+Result<uint32_t> GraphBuilder::addOwnConstant(Operand operand, std::vector<uint8_t> bytes,
+                                              std::string name) {
+  HALYARD_RETURN_IF_ERROR(budget_.spend(bytes.size()));
+  owned_.push_back(std::move(bytes));
+  return addFileConstant(std::move(operand), owned_.back(), std::move(name));
+}
+
+Result<uint32_t> GraphBuilder::cachedScalar(OperandType type, const void* bytes, size_t size) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, bytes, size);
+  const auto found = scalars_.find({type, bits});
+  if (found != scalars_.end()) return found->second;
+  Operand operand;
+  operand.type = type;
+  const auto* begin = static_cast<const uint8_t*>(bytes);
+  HALYARD_ASSIGN_OR_RETURN(
+      const uint32_t added,
+      addOwnConstant(std::move(operand), std::vector<uint8_t>(begin, begin + size), ""));
+  scalars_[{type, bits}] = added;
+  return added;
+}
+
+Result<uint32_t> GraphBuilder::int32Scalar(int32_t value) {
+  return cachedScalar(OperandType::INT32, &value, sizeof(value));
+}
+
+Result<uint32_t> GraphBuilder::boolScalar(bool value) {
+  const uint8_t byte = value ? 1 : 0;
+  return cachedScalar(OperandType::BOOL, &byte, sizeof(byte));
+}
+
+Result<uint32_t> GraphBuilder::floatScalar(OperandType tensorType, float value) {
+  if (tensorType == OperandType::TENSOR_FLOAT16) {
+    const Float16 half = toFloat16(value);
+    return cachedScalar(OperandType::FLOAT16, &half, sizeof(half));
+  }
+  return cachedScalar(OperandType::FLOAT32, &value, sizeof(value));
+}
+
+Result<uint32_t> GraphBuilder::int32Tensor(Shape dims, std::span<const int32_t> values) {
+  Operand operand;
+  operand.type = OperandType::TENSOR_INT32;
+  operand.dimensions = std::move(dims);
+  std::vector<uint8_t> bytes(values.size_bytes());
+  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return addOwnConstant(std::move(operand), std::move(bytes), "");
+}
+
+Status GraphBuilder::addOperation(OperationType type, std::vector<uint32_t> inputs,
+                                  std::vector<uint32_t> outputs) {
+  const ops::OperationDefinition* definition = ops::definitionOf(type);
+  if (definition == nullptr) {
+    return unsupported("{} is not implemented yet", operationTypeName(type));
+  }
+  const Operation operation{type, std::move(inputs), std::move(outputs)};
+  const Result<FeatureLevel> level = ops::checkSignature(
+      definition->signature, ops::OperationView(model_, model_.main, operation));
+  if (!level.ok()) {
+    return unsupported("{} of NNAPI does not take it: {}", operationTypeName(type),
+                       level.status().message());
+  }
+  HALYARD_RETURN_IF_ERROR(inferOutputs(operation));
+  model_.main.operations.push_back(operation);
+  return okStatus();
+}
+
+Status GraphBuilder::inferOutputs(const Operation& operation) {
+  const auto tensorOf = [this](uint32_t index) {
+    const Operand& from = operand(index);
+    ops::Tensor tensor;
+    tensor.type = from.type;
+    tensor.dims = from.dimensions;
+    tensor.scale = from.scale;
+    tensor.zeroPoint = from.zeroPoint;
+    tensor.channelQuant = std::get_if<SymmPerChannelQuantParams>(&from.extraParams);
+    // Inference only reads.
+    tensor.data = const_cast<uint8_t*>(constants_[index].data());
+    return tensor;
+  };
+  std::vector<ops::Tensor> inputs;
+  std::vector<ops::Tensor> outputs;
+  for (uint32_t index : operation.inputs) inputs.push_back(tensorOf(index));
+  for (uint32_t index : operation.outputs) outputs.push_back(tensorOf(index));
+
+  ops::OperationContext context(inputs, outputs, nullptr);
+  const Status status = ops::inferShapes(*ops::definitionOf(operation.type), context);
+  if (!status.ok()) {
+    return unsupported("{} of NNAPI does not take it: {}", operationTypeName(operation.type),
+                       status.message());
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Operand& declared = operand(operation.outputs[i]);
+    const bool empty =
+        std::find(outputs[i].dims.begin(), outputs[i].dims.end(), 0u) != outputs[i].dims.end();
+    if (empty || !checkSizeFits(declared.type, outputs[i].dims).ok()) {
+      return badData("output {} has the impossible shape {}", i, shapeText(outputs[i].dims));
+    }
+    if (declared.dimensions.empty()) declared.dimensions = outputs[i].dims;
+    if (declared.dimensions != outputs[i].dims) {
+      return badData("output {} is {} in the file, its inputs make it {}", i,
+                     shapeText(declared.dimensions), shapeText(outputs[i].dims));
+    }
+  }
+  return okStatus();
+}
+
+Status GraphBuilder::placeConstants() {
+  // Constants that share bytes in the file share them in the model.
+  std::map<std::pair<const uint8_t*, size_t>, DataLocation> placed;
+  size_t poolSize = 0;
+  for (size_t i = 0; i < constants_.size(); ++i) {
+    Operand& operand = model_.main.operands[i];
+    const std::span<const uint8_t> bytes = constants_[i];
+    if (bytes.empty()) continue;
+    const auto [at, isNew] = placed.try_emplace({bytes.data(), bytes.size()});
+    if (isNew && operand.lifetime == Lifetime::CONSTANT_COPY) {
+      at->second = appendConstant(model_, bytes.data(), bytes.size());
+    } else if (isNew) {
+      HALYARD_RETURN_IF_ERROR(budget_.spend(bytes.size()));
+      if (poolSize + bytes.size() > UINT32_MAX) {
+        return unsupported("has more than 4 GiB of constants: not supported");
+      }
+      at->second = {0, static_cast<uint32_t>(poolSize), static_cast<uint32_t>(bytes.size())};
+      poolSize = alignUp(poolSize + bytes.size());
+    }
+    operand.location = at->second;
+  }
+  if (poolSize == 0) return okStatus();
+  HALYARD_ASSIGN_OR_RETURN(SharedMemoryPtr pool,
+                           SharedMemory::create(poolSize, "halyard-constants"));
+  HALYARD_ASSIGN_OR_RETURN(Mapping mapping, pool->map());
+  for (const auto& [source, location] : placed) {
+    if (source.second <= kMaxInlineConstant) continue;
+    std::memcpy(mapping.data() + location.offset, source.first, source.second);
+  }
+  model_.pools.push_back(std::move(pool));
+  return okStatus();
+}
+
+std::vector<ModelPort> GraphBuilder::ports(std::span<const uint32_t> indexes) const {
+  std::vector<ModelPort> result;
+  for (uint32_t index : indexes) {
+    const Operand& from = operand(index);
+    result.push_back({names_[index], from.type, from.dimensions, from.scale, from.zeroPoint});
+  }
+  return result;
+}
+
+Result<ImportedModel> GraphBuilder::finish() {
+  for (int32_t index : *file_.graph().outputs()) {
+    const auto found = bindings_.find(index);
+    if (found == bindings_.end()) {
+      return badData("tensor {} is an output of the model, but no operator writes it", index);
+    }
+    if (operand(found->second.operand).lifetime != Lifetime::SUBGRAPH_OUTPUT) {
+      return unsupported("tensor {} is a constant and an output of the model: not supported",
+                         index);
+    }
+    model_.main.outputIndexes.push_back(found->second.operand);
+  }
+  HALYARD_RETURN_IF_ERROR(placeConstants());
+  const Result<FeatureLevel> level = validateModel(model_);
+  if (!level.ok()) return badData("makes no valid model: {}", level.status().message());
+
+  ImportedModel result;
+  result.inputs = ports(model_.main.inputIndexes);
+  result.outputs = ports(model_.main.outputIndexes);
+  const flatbuffers::String* description = file_.model().description();
+  if (description != nullptr) {
+    result.description = displayName({description->c_str(), description->size()}, 1000);
+  }
+  result.operandNames = std::move(names_);
+  result.model = std::move(model_);
+  return result;
+}
+
+}  // namespace halyard::import

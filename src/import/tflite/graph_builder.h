@@ -1,0 +1,108 @@
+// GraphBuilder: makes a model of NNAPI operations out of the tensors of a verified file.
+// Thread safety: none; one import uses one builder in one thread.
+// Ownership: borrows the VerifiedFile; owns the model until finish() hands it out. Constants of the
+// file are referred to in place and copied once, by finish().
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "import/tflite/importer.h"
+#include "import/tflite/verified_file.h"
+#include "model/model.h"
+
+namespace halyard::import {
+
+// How much an import may allocate, so that a small forged file cannot ask for much: tensors of a
+// file may share buffers, names and scales that count once in it.
+class Budget {
+ public:
+  explicit Budget(size_t fileSize) : left_(uint64_t{64} * 1024 * 1024 + 8 * uint64_t{fileSize}) {}
+  // BAD_DATA when `bytes` more are too many.
+  Status spend(uint64_t bytes);
+
+ private:
+  uint64_t left_;
+};
+
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(const VerifiedFile& file) : file_(file), budget_(file.size()) {}
+  GraphBuilder(const GraphBuilder&) = delete;
+  GraphBuilder& operator=(const GraphBuilder&) = delete;
+
+  const VerifiedFile& file() const { return file_; }
+  const Operand& operand(uint32_t index) const { return model_.main.operands[index]; }
+  Operand& operand(uint32_t index) { return model_.main.operands[index]; }
+  const std::string& operandName(uint32_t index) const { return names_[index]; }
+
+  // Declares the model's inputs and remembers its outputs. Call first.
+  Status beginGraph();
+
+  // The operand that holds a tensor's value. BAD_DATA when nothing has written it, or when its type
+  // or quantisation has no counterpart for an activation.
+  Result<uint32_t> read(int32_t tensor);
+  // A new operand for a tensor that an operator is about to write; its dimensions are the file's,
+  // or empty where the file has none. `type`: instead of the file's type (nobody can read it then).
+  Result<uint32_t> write(int32_t tensor, std::optional<OperandType> type = std::nullopt);
+  // Lets a tensor stand for an operand that exists already.
+  Status bind(int32_t tensor, uint32_t operand);
+  bool isModelOutput(int32_t tensor) const;
+  // The operand that `read` gave before, if it did; for tensors with more than one reading.
+  std::optional<uint32_t> known(int32_t tensor) const;
+
+  // A value between two operations that no tensor of the file has.
+  Result<uint32_t> addTemporary(OperandType type, Shape dims, float scale, int32_t zeroPoint,
+                                std::string name);
+  // A constant whose bytes lie in the file.
+  Result<uint32_t> addFileConstant(Operand operand, std::span<const uint8_t> bytes,
+                                   std::string name);
+  // A constant of the importer's own making, which is first given its bytes here.
+  Result<uint32_t> addOwnConstant(Operand operand, std::vector<uint8_t> bytes, std::string name);
+  Result<uint32_t> int32Scalar(int32_t value);
+  Result<uint32_t> boolScalar(bool value);
+  // A FLOAT16 scalar next to TENSOR_FLOAT16, otherwise FLOAT32.
+  Result<uint32_t> floatScalar(OperandType tensorType, float value);
+  Result<uint32_t> int32Tensor(Shape dims, std::span<const int32_t> values);
+  Status spend(uint64_t bytes) { return budget_.spend(bytes); }
+
+  // Appends an operation: checks it against its signature and infers the shapes of its outputs,
+  // which are filled in where unknown and must agree otherwise.
+  Status addOperation(OperationType type, std::vector<uint32_t> inputs,
+                      std::vector<uint32_t> outputs);
+
+  // Places the constants, declares the outputs and validates the whole. Call last, once.
+  Result<ImportedModel> finish();
+
+ private:
+  enum class TensorState : uint8_t { UNKNOWN, BOUND, OPAQUE };
+  struct Binding {
+    TensorState state = TensorState::UNKNOWN;
+    uint32_t operand = 0;
+  };
+
+  Result<Operand> describe(const FileTensor& tensor) const;
+  Result<uint32_t> addOperand(Operand operand, std::string name);
+  Result<uint32_t> cachedScalar(OperandType type, const void* bytes, size_t size);
+  Status inferOutputs(const Operation& operation);
+  Status placeConstants();
+  std::vector<ModelPort> ports(std::span<const uint32_t> indexes) const;
+
+  const VerifiedFile& file_;
+  Budget budget_;
+  Model model_;
+  std::vector<std::string> names_;                   // by operand
+  std::vector<std::span<const uint8_t>> constants_;  // by operand; empty: not a constant
+  std::deque<std::vector<uint8_t>> owned_;           // what constants_ of our own point to
+  std::map<int32_t, Binding> bindings_;              // by tensor
+  std::vector<int32_t> outputTensors_;
+  std::map<std::pair<OperandType, uint32_t>, uint32_t> scalars_;  // by type and bits
+};
+
+}  // namespace halyard::import

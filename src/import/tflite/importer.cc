@@ -1,0 +1,130 @@
+// The way of a .tflite file into a model: verify, convert node by node, validate.
+#include "import/tflite/importer.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/unique_fd.h"
+#include "import/tflite/converters.h"
+#include "import/tflite/graph_builder.h"
+#include "import/tflite/verified_file.h"
+
+namespace halyard::import {
+namespace {
+
+// More than this is no model; also what FlatBuffers can address.
+constexpr int64_t kMaxFileSize = int64_t{1} << 31;
+
+const Converter* converterOf(tfl::BuiltinOperator op) {
+  for (const auto& table : {convolutionConverters(), elementwiseConverters(),
+                            quantizationConverters(), shapeConverters(), spatialConverters()}) {
+    const auto found =
+        std::find_if(table.begin(), table.end(), [op](const Converter& c) { return c.op == op; });
+    if (found != table.end()) return &*found;
+  }
+  return nullptr;
+}
+
+// The operators are asked first of all, so that the error is about what the model is and not about
+// a tensor that only such an operator reads.
+Status checkOperators(const VerifiedFile& file) {
+  for (size_t i = 0; i < file.operatorCount(); ++i) {
+    if (file.builtin(i) == tfl::BuiltinOperator::CUSTOM) {
+      if (file.customName(i) == kDetectionOperator) continue;
+      return badData("operator {} of node {} is not supported: no such custom operator is known",
+                     file.operatorName(i), i);
+    }
+    if (converterOf(file.builtin(i)) == nullptr) {
+      return badData(
+          "operator {} of node {} is not supported: the importer has no conversion to NNAPI for it",
+          file.operatorName(i), i);
+    }
+  }
+  return okStatus();
+}
+
+Status convertNode(GraphBuilder& builder, size_t index) {
+  const VerifiedFile& file = builder.file();
+  Node node(builder, index);
+  if (file.builtin(index) == tfl::BuiltinOperator::CUSTOM) return convertDetectionPostprocess(node);
+
+  const Converter& converter = *converterOf(file.builtin(index));
+  const tfl::BuiltinOptions found = node.op().builtin_options_type();
+  const bool present = found != tfl::BuiltinOptions::NONE && node.op().builtin_options() != nullptr;
+  if (present && found != converter.options) {
+    const char* name = tfl::EnumNameBuiltinOptions(converter.options);
+    return badData("has options of kind {} ({}), expected {}", static_cast<int>(found),
+                   tfl::EnumNameBuiltinOptions(found), name);
+  }
+  if (!present && converter.need == OptionsNeed::REQUIRED) {
+    return badData("has no options, expected {}", tfl::EnumNameBuiltinOptions(converter.options));
+  }
+  return converter.convert(node);
+}
+
+// Makes one kind of error of the two that converters tell apart.
+Status withNode(Status status, const VerifiedFile& file, size_t node) {
+  if (status.code() == ResultCode::OP_FAILED) {
+    status.annotate(
+        fmt::format("operator {} of node {} is not supported", file.operatorName(node), node));
+    return status.withCode(ResultCode::BAD_DATA);
+  }
+  status.annotate(fmt::format("operator {} of node {}", file.operatorName(node), node));
+  return status;
+}
+
+Status asBadData(Status status) {
+  return status.code() == ResultCode::OP_FAILED ? status.withCode(ResultCode::BAD_DATA) : status;
+}
+
+Result<std::vector<uint8_t>> readFile(const std::string& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return errnoStatus(ResultCode::BAD_DATA, errno, "cannot be opened");
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) {
+    return errnoStatus(ResultCode::BAD_DATA, errno, "cannot be examined");
+  }
+  if (!S_ISREG(info.st_mode)) return badData("is not a regular file");
+  if (info.st_size > kMaxFileSize) {
+    return badData("has {} bytes, at most {} are supported", info.st_size, kMaxFileSize);
+  }
+  std::vector<uint8_t> bytes(static_cast<size_t>(info.st_size));
+  size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got = ::read(fd.get(), bytes.data() + done, bytes.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return errnoStatus(ResultCode::BAD_DATA, errno, "cannot be read");
+    if (got == 0) break;
+    done += static_cast<size_t>(got);
+  }
+  bytes.resize(done);
+  return bytes;
+}
+
+}  // namespace
+
+Result<ImportedModel> importTflite(std::span<const uint8_t> bytes) {
+  Result<VerifiedFile> file = VerifiedFile::create(bytes);
+  if (!file.ok()) return asBadData(file.takeStatus());
+  HALYARD_RETURN_IF_ERROR(checkOperators(*file));
+  GraphBuilder builder(*file);
+  HALYARD_RETURN_IF_ERROR(asBadData(builder.beginGraph()));
+  for (size_t i = 0; i < file->operatorCount(); ++i) {
+    Status status = convertNode(builder, i);
+    if (!status.ok()) return withNode(std::move(status), *file, i);
+  }
+  Result<ImportedModel> result = builder.finish();
+  if (!result.ok()) return asBadData(result.takeStatus());
+  return result;
+}
+
+Result<ImportedModel> importTfliteFile(const std::string& path) {
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, readFile(path), "{}", path);
+  HALYARD_ASSIGN_OR_RETURN(ImportedModel model, importTflite(bytes), "{}", path);
+  return model;
+}
+
+}  // namespace halyard::import

@@ -1,0 +1,40 @@
+// Reads TensorFlow Lite models (.tflite FlatBuffers) into Halyard's canonical model.
+// Thread safety: pure functions. Ownership: the result owns everything; the input bytes may go.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "model/model.h"
+
+namespace halyard::import {
+
+// A main input or output as the file describes it.
+struct ModelPort {
+  std::string name;
+  // As in Model::main.operands[...]; repeated here for convenience.
+  OperandType type;
+  Shape dims;
+  float scale = 0;
+  int32_t zeroPoint = 0;
+};
+
+struct ImportedModel {
+  Model model;                     // passes validateModel
+  std::vector<ModelPort> inputs;   // in the order of model.main.inputIndexes
+  std::vector<ModelPort> outputs;  // in the order of model.main.outputIndexes
+  std::string description;
+  // Operand names by index of main.operands, for dumps and reports; may be empty strings.
+  std::vector<std::string> operandNames;
+};
+
+// `bytes` is hostile until verified: a truncated or forged file gives BAD_DATA with what is wrong,
+// an operator or form that is not supported BAD_DATA "operator X of node N is not supported: why".
+Result<ImportedModel> importTflite(std::span<const uint8_t> bytes);
+// As above; errors begin with the file's name.
+Result<ImportedModel> importTfliteFile(const std::string& path);
+
+}  // namespace halyard::import

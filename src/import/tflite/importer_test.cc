@@ -1,0 +1,168 @@
+// Tests of the importer as a whole: files, ports, names, constants.
+#include "import/tflite/importer.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "import/tflite/import_for_test.h"
+#include "import/tflite/sample_models.h"
+#include "model/dump.h"
+#include "model/validation.h"
+
+namespace halyard::import {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class SampleModels : public testing::TestWithParam<Sample> {};
+
+TEST_P(SampleModels, AreImportedAndValid) {
+  const Result<ImportedModel> imported = importModel(GetParam().model);
+  ASSERT_TRUE(imported.ok()) << imported.status().toString();
+  const Result<FeatureLevel> level = validateModel(imported->model);
+  EXPECT_TRUE(level.ok()) << level.status().toString();
+  EXPECT_EQ(imported->operandNames.size(), imported->model.main.operands.size());
+  EXPECT_EQ(imported->inputs.size(), GetParam().model.inputs.size());
+  EXPECT_EQ(imported->outputs.size(), GetParam().model.outputs.size());
+  EXPECT_FALSE(modelText(imported->model, imported->operandNames).empty());
+  for (const Operand& operand : imported->model.main.operands) {
+    if (isScalarType(operand.type)) continue;
+    EXPECT_TRUE(knownByteSize(operand.type, operand.dimensions)) << operandText(operand);
+  }
+}
+
+TEST_P(SampleModels, AreTheSeedsOfTheFuzzer) {
+  const std::string path = std::string(HALYARD_SOURCE_DIR "/src/import/tflite/fuzz_corpus/") +
+                           GetParam().name + ".tflite";
+  std::ifstream file(path, std::ios::binary);
+  ASSERT_TRUE(file) << path << " is missing; run write_fuzz_corpus";
+  const std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(bytes, GetParam().model.bytes()) << path << " is outdated; run write_fuzz_corpus";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SampleModels, testing::ValuesIn(sampleModels()),
+                         [](const auto& sample) { return sample.param.name; });
+
+TEST(Importer, DescribesPorts) {
+  const Result<ImportedModel> imported = importModel(uint8Arithmetic());
+  ASSERT_TRUE(imported.ok()) << imported.status().toString();
+  ASSERT_EQ(imported->inputs.size(), 2u);
+  ASSERT_EQ(imported->outputs.size(), 2u);
+  const ModelPort& a = imported->inputs[0];
+  EXPECT_EQ(a.name, "a");
+  EXPECT_EQ(a.type, OperandType::TENSOR_QUANT8_ASYMM);
+  EXPECT_EQ(a.dims, (Shape{1, 2, 2, 1}));
+  EXPECT_EQ(a.scale, 0.5f);
+  EXPECT_EQ(a.zeroPoint, 100);
+  EXPECT_EQ(imported->inputs[1].name, "b");
+  EXPECT_EQ(imported->outputs[0].name, "product");
+  EXPECT_EQ(imported->outputs[1].name, "sum");
+  EXPECT_EQ(imported->description, "made by a test");
+  const Subgraph& main = imported->model.main;
+  EXPECT_EQ(imported->operandNames[main.outputIndexes[1]], "sum");
+  EXPECT_EQ(main.operands[main.outputIndexes[1]].lifetime, Lifetime::SUBGRAPH_OUTPUT);
+  EXPECT_EQ(main.operands[main.inputIndexes[1]].lifetime, Lifetime::SUBGRAPH_INPUT);
+}
+
+TEST(Importer, KeepsSmallConstantsInTheModelAndLargeOnesInAPool) {
+  const Result<ImportedModel> imported = importModel(floatConvolution());
+  ASSERT_TRUE(imported.ok()) << imported.status().toString();
+  ASSERT_EQ(imported->model.pools.size(), 1u);
+  const Operand& filter = inputOf(*imported, 0, 1);
+  EXPECT_EQ(filter.lifetime, Lifetime::CONSTANT_REFERENCE);
+  const std::vector<float> values = constantOf<float>(*imported, filter);
+  ASSERT_EQ(values.size(), 54u);
+  EXPECT_EQ(values[0], -1.0f);
+  EXPECT_EQ(values[53], 53 * 0.05f - 1.0f);
+  const Operand& bias = inputOf(*imported, 0, 2);
+  EXPECT_EQ(bias.lifetime, Lifetime::CONSTANT_COPY);
+  EXPECT_THAT(constantOf<float>(*imported, bias), ElementsAre(0, 0, 0));
+}
+
+TEST(Importer, StoresSharedBuffersOnce) {
+  ModelWriter w;
+  const int32_t x = w.floats("x", {1, 50});
+  const int32_t first = w.floatConstant("first", {1, 50}, std::vector<float>(50, 2.0f));
+  const int32_t second = w.floats("second", {1, 50});
+  w.tensors.back().buffer = 1;
+  const int32_t h = w.floats("h", {1, 50});
+  const int32_t y = w.floats("y", {1, 50});
+  w.node(tfl::BuiltinOperator::ADD, {x, first}, {h});
+  w.node(tfl::BuiltinOperator::ADD, {h, second}, {y});
+  w.inputs = {x};
+  w.outputs = {y};
+  const Result<ImportedModel> imported = importModel(w);
+  ASSERT_TRUE(imported.ok()) << imported.status().toString();
+  EXPECT_EQ(inputOf(*imported, 0, 1).location.offset, inputOf(*imported, 1, 1).location.offset);
+  EXPECT_LT(imported->model.pools[0]->size(), 2u * 200);
+}
+
+TEST(Importer, TakesAModelWithoutInputs) {
+  ModelWriter w;
+  const int32_t a = w.floatConstant("a", {2}, {1, 2});
+  const int32_t y = w.floats("y", {2});
+  w.node(tfl::BuiltinOperator::RELU, {a}, {y});
+  w.outputs = {y};
+  const Result<ImportedModel> imported = importModel(w);
+  ASSERT_TRUE(imported.ok()) << imported.status().toString();
+  EXPECT_TRUE(imported->inputs.empty());
+}
+
+TEST(Importer, TakesBytesAtAnyAddress) {
+  const std::vector<uint8_t> bytes = denseFloat().bytes();
+  for (size_t shift = 0; shift < 9; ++shift) {
+    std::vector<uint8_t> moved(shift);
+    moved.insert(moved.end(), bytes.begin(), bytes.end());
+    const auto imported = importTflite(std::span(moved).subspan(shift));
+    EXPECT_TRUE(imported.ok()) << shift << ": " << imported.status().toString();
+  }
+}
+
+TEST(Importer, MakesNamesPrintable) {
+  ModelWriter w = denseFloat();
+  w.tensors[0].name = "a\n\xff\xc3\xa9\xed\xa0\x80z";
+  w.tensors[3].name = std::string(5000, 'n');
+  const Result<ImportedModel> imported = importModel(w);
+  ASSERT_TRUE(imported.ok()) << imported.status().toString();
+  EXPECT_EQ(imported->inputs[0].name, "a??\xc3\xa9???z");
+  EXPECT_EQ(imported->outputs[0].name, std::string(200, 'n') + "...");
+}
+
+TEST(Importer, ReadsAFile) {
+  const std::string path = testing::TempDir() + "/halyard_importer_test.tflite";
+  const std::vector<uint8_t> bytes = denseFloat().bytes();
+  {
+    std::ofstream file(path, std::ios::binary);
+    file.write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+  }
+  const Result<ImportedModel> imported = importTfliteFile(path);
+  EXPECT_TRUE(imported.ok()) << imported.status().toString();
+  std::filesystem::resize_file(path, bytes.size() / 2);
+  EXPECT_THAT(importTfliteFile(path).status().message(), StartsWith(path + ": is damaged"));
+  std::filesystem::remove(path);
+  EXPECT_THAT(importTfliteFile(path).status().message(), StartsWith(path + ": cannot be opened"));
+  EXPECT_THAT(importTfliteFile(testing::TempDir()).status().message(),
+              HasSubstr("is not a regular file"));
+}
+
+TEST(Importer, NumbersOperatorsAsTheFormatDoes) {
+  // One name at each end and around the gaps of meaning; the list in the schema has no numbers.
+  EXPECT_EQ(static_cast<int>(tfl::BuiltinOperator::CUSTOM), 32);
+  EXPECT_EQ(static_cast<int>(tfl::BuiltinOperator::SOFTMAX), 25);
+  EXPECT_EQ(static_cast<int>(tfl::BuiltinOperator::MEAN), 40);
+  EXPECT_EQ(static_cast<int>(tfl::BuiltinOperator::UNIDIRECTIONAL_SEQUENCE_LSTM), 44);
+  EXPECT_EQ(static_cast<int>(tfl::BuiltinOperator::RESIZE_NEAREST_NEIGHBOR), 97);
+  EXPECT_EQ(static_cast<int>(tfl::BuiltinOperator::QUANTIZE), 114);
+  EXPECT_EQ(static_cast<int>(tfl::BuiltinOperator::PLACEHOLDER_FOR_GREATER_OP_CODES), 127);
+  EXPECT_EQ(static_cast<int>(tfl::BuiltinOperator::GELU), 150);
+  EXPECT_EQ(static_cast<int>(tfl::BuiltinOperator::STABLEHLO_CASE), 209);
+}
+
+}  // namespace
+}  // namespace halyard::import

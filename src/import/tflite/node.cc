@@ -1,0 +1,177 @@
+// What converters share: reading operands and constants, quantisation rules, common operations.
+#include "import/tflite/node.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace halyard::import {
+namespace {
+
+// Converters compute the scales of tensors that share one along different ways; what differs by
+// less is meant to be equal. 255 steps of such a scale are off by 0.003 of a step at the most.
+constexpr float kScaleNoise = 1e-5f;
+
+bool nearlyEqual(float a, float b) {
+  return std::fabs(a - b) <= kScaleNoise * std::max(std::fabs(a), std::fabs(b));
+}
+
+std::string quantizationText(const Operand& operand) {
+  return fmt::format("scale {} zero point {}", operand.scale, operand.zeroPoint);
+}
+
+}  // namespace
+
+Status Node::expectCounts(size_t minInputs, size_t maxInputs, size_t outputs) const {
+  if (inputCount() < minInputs || inputCount() > maxInputs) {
+    return badData("has {} inputs, expected {}", inputCount(),
+                   minInputs == maxInputs ? std::to_string(minInputs)
+                                          : fmt::format("{} to {}", minInputs, maxInputs));
+  }
+  if (outputCount() != outputs) {
+    return badData("has {} outputs, expected {}", outputCount(), outputs);
+  }
+  return okStatus();
+}
+
+bool Node::hasInput(size_t i) const { return i < inputCount() && inputTensor(i) != -1; }
+
+Result<FileTensor> Node::inputInfo(size_t i) const {
+  if (!hasInput(i)) return badData("input {} is left out", i);
+  HALYARD_ASSIGN_OR_RETURN(FileTensor tensor, builder_.file().tensor(inputTensor(i)), "input {}",
+                           i);
+  return tensor;
+}
+
+Result<FileTensor> Node::outputInfo(size_t i) const {
+  HALYARD_ASSIGN_OR_RETURN(FileTensor tensor, builder_.file().tensor(outputTensor(i)), "output {}",
+                           i);
+  return tensor;
+}
+
+Result<uint32_t> Node::input(size_t i) {
+  if (!hasInput(i)) return badData("input {} is left out", i);
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t operand, builder_.read(inputTensor(i)), "input {}", i);
+  return operand;
+}
+
+Result<uint32_t> Node::output(size_t i) {
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t operand, builder_.write(outputTensor(i)), "output {}", i);
+  return operand;
+}
+
+Result<std::vector<int32_t>> Node::constantInts(size_t i, std::string_view what,
+                                                size_t limit) const {
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, inputInfo(i));
+  if (!tensor.isConstant()) {
+    return unsupported("{} ({}) is computed at run time, only constants are supported", what,
+                       tensor.text());
+  }
+  const size_t size = tensorElementSize(tensor.type);
+  if (tensor.type != tfl::TensorType::INT32 && tensor.type != tfl::TensorType::INT64) {
+    return badData("{} ({}) is {}, expected INT32 or INT64", what, tensor.text(),
+                   tensorTypeName(tensor.type));
+  }
+  const size_t count = tensor.data.size() / size;
+  if (count > limit) return badData("{} has {} values, at most {} make sense", what, count, limit);
+  std::vector<int32_t> values;
+  for (size_t k = 0; k < count; ++k) {
+    int64_t value = 0;
+    if (size == sizeof(int64_t)) {
+      std::memcpy(&value, tensor.data.data() + k * size, size);
+    } else {
+      int32_t narrow = 0;
+      std::memcpy(&narrow, tensor.data.data() + k * size, size);
+      value = narrow;
+    }
+    if (value < INT32_MIN || value > INT32_MAX) {
+      return unsupported("{} has the value {}, which needs more than 32 bits", what, value);
+    }
+    values.push_back(static_cast<int32_t>(value));
+  }
+  return values;
+}
+
+bool Node::sameQuantization(uint32_t a, uint32_t b) const {
+  const Operand& first = operand(a);
+  const Operand& second = operand(b);
+  return first.zeroPoint == second.zeroPoint && nearlyEqual(first.scale, second.scale);
+}
+
+Status Node::shareQuantization(uint32_t output, uint32_t input) {
+  if (!sameQuantization(output, input)) {
+    return unsupported("the output has {}, the input {}: they must be equal",
+                       quantizationText(operand(output)), quantizationText(operand(input)));
+  }
+  builder_.operand(output).scale = operand(input).scale;
+  return okStatus();
+}
+
+Status Node::fixQuantization(uint32_t output, float scale, int32_t zeroPoint) {
+  Operand& declared = builder_.operand(output);
+  if (declared.zeroPoint != zeroPoint || !nearlyEqual(declared.scale, scale)) {
+    return unsupported("the output has {}, NNAPI has scale {} zero point {} only",
+                       quantizationText(declared), scale, zeroPoint);
+  }
+  declared.scale = scale;
+  return okStatus();
+}
+
+Result<int32_t> Node::fuseCode(tfl::ActivationFunctionType activation) {
+  switch (activation) {
+    case tfl::ActivationFunctionType::NONE:
+      return 0;
+    case tfl::ActivationFunctionType::RELU:
+      return 1;
+    case tfl::ActivationFunctionType::RELU_N1_TO_1:
+      return 2;
+    case tfl::ActivationFunctionType::RELU6:
+      return 3;
+    case tfl::ActivationFunctionType::TANH:
+    case tfl::ActivationFunctionType::SIGN_BIT:
+      return unsupported("fused activation {}", tfl::EnumNameActivationFunctionType(activation));
+  }
+  return badData("fused activation {} does not exist", static_cast<int>(activation));
+}
+
+Result<int32_t> Node::paddingCode(tfl::Padding padding) {
+  switch (padding) {
+    case tfl::Padding::SAME:
+      return 1;
+    case tfl::Padding::VALID:
+      return 2;
+  }
+  return badData("padding {} does not exist", static_cast<int>(padding));
+}
+
+Result<uint32_t> Node::dequantized(uint32_t from) {
+  HALYARD_ASSIGN_OR_RETURN(
+      const uint32_t real,
+      builder_.addTemporary(OperandType::TENSOR_FLOAT32, operand(from).dimensions, 0, 0,
+                            builder_.operandName(from) + " (float)"));
+  HALYARD_RETURN_IF_ERROR(builder_.addOperation(OperationType::DEQUANTIZE, {from}, {real}));
+  return real;
+}
+
+Status Node::quantize(uint32_t from, uint32_t to) {
+  return builder_.addOperation(OperationType::QUANTIZE, {from}, {to});
+}
+
+Status Node::reshape(uint32_t from, uint32_t to) {
+  const Shape dims = operand(to).dimensions;
+  const std::vector<int32_t> target(dims.begin(), dims.end());
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t shape,
+                           builder_.int32Tensor({static_cast<uint32_t>(target.size())}, target));
+  return builder_.addOperation(OperationType::RESHAPE, {from, shape}, {to});
+}
+
+Result<uint32_t> Node::reshapedTo(uint32_t from, Shape dims) {
+  const Operand source = operand(from);
+  HALYARD_ASSIGN_OR_RETURN(
+      const uint32_t to,
+      builder_.addTemporary(source.type, std::move(dims), source.scale, source.zeroPoint,
+                            builder_.operandName(from) + " (reshaped)"));
+  HALYARD_RETURN_IF_ERROR(reshape(from, to));
+  return to;
+}
+
+}  // namespace halyard::import

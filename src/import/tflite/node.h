@@ -1,0 +1,71 @@
+// Node: one operator of the file in the hands of its converter.
+// Thread safety: none; used by one import in one thread.
+// Ownership: borrows the builder and the file.
+//
+// A converter reads operands with input(), declares outputs with output(), and adds operations. It
+// returns badData for a file that contradicts itself and unsupported (verified_file.h) for what
+// NNAPI cannot express; the operator and the node's number are added on the way up.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "import/tflite/graph_builder.h"
+#include "import/tflite/verified_file.h"
+
+namespace halyard::import {
+
+class Node {
+ public:
+  Node(GraphBuilder& builder, size_t index) : builder_(builder), op_(builder.file().op(index)) {}
+
+  GraphBuilder& builder() { return builder_; }
+  const Operand& operand(uint32_t index) const { return builder_.operand(index); }
+  const tfl::Operator& op() const { return op_; }
+
+  size_t inputCount() const { return op_.inputs() == nullptr ? 0 : op_.inputs()->size(); }
+  size_t outputCount() const { return op_.outputs() == nullptr ? 0 : op_.outputs()->size(); }
+  // BAD_DATA unless the operator has that many of both.
+  Status expectCounts(size_t minInputs, size_t maxInputs, size_t outputs) const;
+  // In the list and not left out (-1).
+  bool hasInput(size_t i) const;
+  // Tensor indices; i has been checked by expectCounts. -1: left out.
+  int32_t inputTensor(size_t i) const { return op_.inputs()->Get(static_cast<uint32_t>(i)); }
+  int32_t outputTensor(size_t i) const { return op_.outputs()->Get(static_cast<uint32_t>(i)); }
+  Result<FileTensor> inputInfo(size_t i) const;
+  Result<FileTensor> outputInfo(size_t i) const;
+
+  // The operand of an input that the operator needs.
+  Result<uint32_t> input(size_t i);
+  // Declares an output with the file's type and shape.
+  Result<uint32_t> output(size_t i);
+  // The values of a constant input of INT32 or INT64, at most `limit` of them.
+  Result<std::vector<int32_t>> constantInts(size_t i, std::string_view what, size_t limit) const;
+
+  // Makes an output's quantisation exactly that of the input that it shares it with; unsupported
+  // when they differ by more than the noise of a converter.
+  Status shareQuantization(uint32_t output, uint32_t input);
+  // As above for an operation that dictates the quantisation of its output.
+  Status fixQuantization(uint32_t output, float scale, int32_t zeroPoint);
+  bool sameQuantization(uint32_t a, uint32_t b) const;
+
+  // NNAPI's codes (FuseCode, padding scheme).
+  static Result<int32_t> fuseCode(tfl::ActivationFunctionType activation);
+  static Result<int32_t> paddingCode(tfl::Padding padding);
+
+  // The value of a quantised operand in TENSOR_FLOAT32, through a temporary.
+  Result<uint32_t> dequantized(uint32_t operand);
+  // Writes a TENSOR_FLOAT32 operand to a quantised one.
+  Status quantize(uint32_t from, uint32_t to);
+  // Copies elements in order into `to`, whose dimensions are known.
+  Status reshape(uint32_t from, uint32_t to);
+  // As above into a new temporary of these dimensions, with the quantisation of `from`.
+  Result<uint32_t> reshapedTo(uint32_t from, Shape dims);
+
+ private:
+  GraphBuilder& builder_;
+  const tfl::Operator& op_;
+};
+
+}  // namespace halyard::import

@@ -1,0 +1,300 @@
+// Tests of each operator's way into NNAPI operations.
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "import/tflite/import_for_test.h"
+#include "import/tflite/sample_models.h"
+
+namespace halyard::import {
+namespace {
+
+using testing::ElementsAre;
+
+// Ends the test program when the model is refused: nothing after it could be checked.
+ImportedModel mustImport(const ModelWriter& writer) {
+  Result<ImportedModel> result = importModel(writer);
+  if (!result.ok()) GTEST_LOG_(FATAL) << result.status().toString();
+  return std::move(result).value();
+}
+
+const SymmPerChannelQuantParams& channelsOf(const Operand& operand) {
+  return std::get<SymmPerChannelQuantParams>(operand.extraParams);
+}
+
+TEST(Convolution, FloatWithoutBias) {
+  const ImportedModel m = mustImport(floatConvolution());
+  ASSERT_THAT(operationsOf(m), ElementsAre("CONV_2D"));
+  // padding SAME, stride width and height, RELU6.
+  EXPECT_THAT(scalarsOf(m, 0, 3), ElementsAre(1, 2, 1, 3));
+  EXPECT_EQ(inputOf(m, 0, 1).dimensions, (Shape{3, 3, 3, 2}));
+  EXPECT_EQ(inputOf(m, 0, 2).type, OperandType::TENSOR_FLOAT32);
+}
+
+TEST(Convolution, LeavesOutABiasThatIsMarkedAbsent) {
+  ModelWriter w = floatConvolution();
+  w.nodes[0].inputs.push_back(-1);
+  EXPECT_THAT(constantOf<float>(mustImport(w), inputOf(mustImport(w), 0, 2)), ElementsAre(0, 0, 0));
+}
+
+TEST(Convolution, DilatedHasLayoutAndDilation) {
+  const ImportedModel m = mustImport(dilatedConvolution());
+  EXPECT_THAT(scalarsOf(m, 0, 3), ElementsAre(2, 1, 1, 0, /*nchw*/ 0, 2, 2));
+  EXPECT_THAT(constantOf<float>(m, inputOf(m, 0, 2)), ElementsAre(0.5f));
+}
+
+TEST(Convolution, PerChannel) {
+  const ImportedModel m = mustImport(perChannelConvolutions());
+  ASSERT_THAT(operationsOf(m), ElementsAre("CONV_2D", "DEPTHWISE_CONV_2D"));
+  const Operand& filter = inputOf(m, 0, 1);
+  EXPECT_EQ(filter.type, OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL);
+  EXPECT_EQ(filter.scale, 0);
+  EXPECT_EQ(channelsOf(filter).channelDim, 0u);
+  EXPECT_THAT(channelsOf(filter).scales, ElementsAre(0.25f, 0.5f));
+  EXPECT_EQ(inputOf(m, 0, 2).scale, 0);
+  EXPECT_THAT(constantOf<int32_t>(m, inputOf(m, 0, 2)), ElementsAre(4, -8));
+  EXPECT_EQ(channelsOf(inputOf(m, 1, 1)).channelDim, 3u);
+  // VALID, strides, multiplier, activation.
+  EXPECT_THAT(scalarsOf(m, 1, 3), ElementsAre(2, 1, 1, 1, 0));
+  EXPECT_EQ(inputOf(m, 0, 0).type, OperandType::TENSOR_QUANT8_ASYMM_SIGNED);
+  EXPECT_EQ(inputOf(m, 0, 0).zeroPoint, -3);
+}
+
+TEST(Convolution, Uint8BiasHasTheScaleOfTheProducts) {
+  ModelWriter w = uint8Convolutions();
+  w.tensors[2].scales = {0.1251f};  // a converter's noise
+  const ImportedModel m = mustImport(w);
+  EXPECT_EQ(inputOf(m, 0, 2).type, OperandType::TENSOR_INT32);
+  EXPECT_EQ(inputOf(m, 0, 2).scale, 0.5f * 0.25f);
+  // Multiplier 2 by the shapes; a bias of zeros with the right scale.
+  EXPECT_THAT(scalarsOf(m, 1, 3), ElementsAre(1, 1, 1, 2, 0));
+  EXPECT_EQ(inputOf(m, 1, 2).scale, 1.0f * 0.5f);
+  EXPECT_THAT(constantOf<int32_t>(m, inputOf(m, 1, 2)), ElementsAre(0, 0, 0, 0));
+}
+
+TEST(Convolution, OneBiasForTwoHasTwoOperands) {
+  ModelWriter w;
+  const int32_t x = w.quantised("x", tfl::TensorType::UINT8, {1, 1, 1, 1}, 0.5f, 0);
+  const int32_t f = w.quantisedConstant("f", tfl::TensorType::UINT8, {1, 1, 1, 1}, {9}, 0.5f, 0);
+  const int32_t b = w.intConstant("b", {7});
+  const int32_t h = w.quantised("h", tfl::TensorType::UINT8, {1, 1, 1, 1}, 30.0f, 0);
+  const int32_t y = w.quantised("y", tfl::TensorType::UINT8, {1, 1, 1, 1}, 900.0f, 0);
+  const auto options = [](flatbuffers::FlatBufferBuilder& builder) {
+    return tfl::CreateConv2DOptions(builder, tfl::Padding::SAME, 1, 1);
+  };
+  w.node(tfl::BuiltinOperator::CONV_2D, {x, f, b}, {h}, tfl::BuiltinOptions::Conv2DOptions,
+         options);
+  w.node(tfl::BuiltinOperator::CONV_2D, {h, f, b}, {y}, tfl::BuiltinOptions::Conv2DOptions,
+         options);
+  w.inputs = {x};
+  w.outputs = {y};
+  const ImportedModel m = mustImport(w);
+  EXPECT_EQ(inputOf(m, 0, 2).scale, 0.25f);
+  EXPECT_EQ(inputOf(m, 1, 2).scale, 15.0f);
+  EXPECT_EQ(inputOf(m, 0, 2).location.offset, inputOf(m, 1, 2).location.offset);
+}
+
+TEST(FullyConnected, Float) {
+  const ImportedModel m = mustImport(denseFloat());
+  ASSERT_THAT(operationsOf(m), ElementsAre("FULLY_CONNECTED"));
+  EXPECT_THAT(scalarsOf(m, 0, 3), ElementsAre(1));
+  EXPECT_EQ(inputOf(m, 0, 1).dimensions, (Shape{2, 3}));
+}
+
+TEST(FullyConnected, KeepsDimensionsByAReshape) {
+  const ImportedModel m = mustImport(denseKeepDims());
+  ASSERT_THAT(operationsOf(m), ElementsAre("FULLY_CONNECTED", "RESHAPE"));
+  EXPECT_EQ(outputOf(m, 0).dimensions, (Shape{2, 2}));
+  EXPECT_EQ(outputOf(m, 1).dimensions, (Shape{2, 1, 2}));
+}
+
+TEST(FullyConnected, VectorBecomesABatchOfOne) {
+  const ImportedModel m = mustImport(denseFromVector());
+  ASSERT_THAT(operationsOf(m), ElementsAre("RESHAPE", "FULLY_CONNECTED"));
+  EXPECT_EQ(outputOf(m, 0).dimensions, (Shape{1, 3}));
+}
+
+TEST(FullyConnected, Int8HasAnAsymmetricFilterWithZeroPointZero) {
+  const ImportedModel m = mustImport(denseInt8());
+  EXPECT_EQ(inputOf(m, 0, 1).type, OperandType::TENSOR_QUANT8_ASYMM_SIGNED);
+  EXPECT_EQ(inputOf(m, 0, 1).zeroPoint, 0);
+  EXPECT_EQ(inputOf(m, 0, 2).scale, 0.125f);
+}
+
+TEST(FullyConnected, PerChannelIsAConvolution) {
+  const ImportedModel m = mustImport(densePerChannel());
+  ASSERT_THAT(operationsOf(m), ElementsAre("RESHAPE", "CONV_2D", "RESHAPE"));
+  EXPECT_EQ(inputOf(m, 1, 0).dimensions, (Shape{1, 1, 1, 3}));
+  EXPECT_EQ(inputOf(m, 1, 1).dimensions, (Shape{2, 1, 1, 3}));
+  EXPECT_THAT(channelsOf(inputOf(m, 1, 1)).scales, ElementsAre(0.25f, 0.5f));
+  EXPECT_THAT(scalarsOf(m, 1, 3), ElementsAre(2, 1, 1, 1));
+  EXPECT_EQ(outputOf(m, 2).dimensions, (Shape{1, 2}));
+}
+
+TEST(Elementwise, Arithmetic) {
+  const ImportedModel m = mustImport(uint8Arithmetic());
+  ASSERT_THAT(operationsOf(m), ElementsAre("ADD", "SUB", "MUL"));
+  EXPECT_THAT(scalarsOf(m, 0, 2), ElementsAre(1));
+  EXPECT_THAT(scalarsOf(m, 1, 2), ElementsAre(0));
+  // A scalar of the file is a tensor of one element.
+  EXPECT_EQ(inputOf(m, 2, 1).dimensions, (Shape{1}));
+  EXPECT_EQ(inputOf(m, 2, 1).scale, 0.5f);
+}
+
+TEST(Elementwise, FloatActivations) {
+  const ImportedModel m = mustImport(floatActivations());
+  ASSERT_THAT(operationsOf(m), ElementsAre("ADD", "RELU", "RELU1", "RELU6", "LOGISTIC", "SOFTMAX"));
+  EXPECT_EQ(inputOf(m, 5, 1).type, OperandType::FLOAT32);
+  EXPECT_THAT(constantOf<float>(m, inputOf(m, 5, 1)), ElementsAre(1.5f));
+}
+
+TEST(Elementwise, RectifierThatChangesTheScaleGoesThroughFloat) {
+  const ImportedModel m = mustImport(int8Activations());
+  ASSERT_THAT(operationsOf(m),
+              ElementsAre("DEQUANTIZE", "RELU", "QUANTIZE", "RELU6", "LOGISTIC", "SOFTMAX"));
+  EXPECT_EQ(outputOf(m, 2).scale, 0.25f);
+}
+
+TEST(Elementwise, UnitIntervalGetsItsExactScale) {
+  ModelWriter w = int8Activations();
+  w.tensors[3].scales = {std::nextafter(1.0f / 256, 1.0f)};
+  EXPECT_EQ(outputOf(mustImport(w), 4).scale, 1.0f / 256);
+}
+
+TEST(Spatial, PoolsPadsAndResizes) {
+  const ImportedModel m = mustImport(spatialOperators());
+  ASSERT_THAT(operationsOf(m),
+              ElementsAre("AVERAGE_POOL_2D", "MAX_POOL_2D", "PAD", "RESIZE_BILINEAR"));
+  EXPECT_THAT(scalarsOf(m, 0, 1), ElementsAre(2, 2, 2, 2, 2, 0));
+  EXPECT_THAT(scalarsOf(m, 1, 1), ElementsAre(1, 1, 1, 2, 2, 0));
+  // 64 bit paddings become 32 bit ones.
+  EXPECT_EQ(inputOf(m, 2, 1).type, OperandType::TENSOR_INT32);
+  EXPECT_EQ(inputOf(m, 2, 1).dimensions, (Shape{4, 2}));
+  EXPECT_THAT(constantOf<int32_t>(m, inputOf(m, 2, 1)), ElementsAre(0, 0, 1, 0, 0, 1, 0, 0));
+  // Width 5 before height 6; NHWC, no aligned corners, half pixel centres.
+  EXPECT_THAT(scalarsOf(m, 3, 1), ElementsAre(5, 6, 0, 0, 1));
+}
+
+TEST(Spatial, PlainResizeHasNoFlags) {
+  ModelWriter w = spatialOperators();
+  w.nodes[3].optionsType = tfl::BuiltinOptions::NONE;
+  w.nodes[3].options = nullptr;
+  EXPECT_THAT(scalarsOf(mustImport(w), 3, 1), ElementsAre(5, 6));
+}
+
+TEST(Spatial, PoolTakesTheInputsScaleWhenTheFilesIsOffByNoise) {
+  ModelWriter w;
+  const int32_t x = w.quantised("x", tfl::TensorType::UINT8, {1, 2, 2, 1}, 0.1f, 3);
+  const int32_t y = w.quantised("y", tfl::TensorType::UINT8, {1, 1, 1, 1}, 0.1000001f, 3);
+  w.node(tfl::BuiltinOperator::MAX_POOL_2D, {x}, {y}, tfl::BuiltinOptions::Pool2DOptions,
+         [](flatbuffers::FlatBufferBuilder& b) {
+           return tfl::CreatePool2DOptions(b, tfl::Padding::VALID, 1, 1, 2, 2);
+         });
+  w.inputs = {x};
+  w.outputs = {y};
+  const ImportedModel m = mustImport(w);
+  EXPECT_EQ(m.outputs[0].scale, 0.1f);
+}
+
+TEST(Shape, ReshapesAndMoves) {
+  const ImportedModel m = mustImport(shapeOperators());
+  ASSERT_THAT(operationsOf(m), ElementsAre("RESHAPE", "RESHAPE", "RESHAPE", "TRANSPOSE", "RESHAPE",
+                                           "CONCATENATION", "MEAN"));
+  EXPECT_THAT(constantOf<int32_t>(m, inputOf(m, 0, 1)), ElementsAre(3, 1, 2));
+  EXPECT_THAT(constantOf<int32_t>(m, inputOf(m, 1, 1)), ElementsAre(3, 2));
+  EXPECT_THAT(constantOf<int32_t>(m, inputOf(m, 2, 1)), ElementsAre(3, 2, 1));
+  EXPECT_THAT(constantOf<int32_t>(m, inputOf(m, 3, 1)), ElementsAre(2, 0, 1));
+  EXPECT_THAT(scalarsOf(m, 5, 2), ElementsAre(1));  // axis -2 of rank 3
+  EXPECT_THAT(constantOf<int32_t>(m, inputOf(m, 6, 1)), ElementsAre(1, -1));
+  EXPECT_THAT(scalarsOf(m, 6, 2), ElementsAre(1));
+}
+
+TEST(Shape, SqueezeOfEverythingLeavesOneElement) {
+  ModelWriter w;
+  const int32_t x = w.floats("x", {1, 1});
+  const int32_t y = w.floats("y", {});
+  w.node(tfl::BuiltinOperator::SQUEEZE, {x}, {y});
+  w.inputs = {x};
+  w.outputs = {y};
+  EXPECT_EQ(mustImport(w).outputs[0].dims, (Shape{1}));
+}
+
+TEST(Shape, MeanOfEverythingHasTheShapeThatNnapiGivesIt) {
+  ModelWriter w;
+  const int32_t x = w.floats("x", {2, 2});
+  const int32_t axes = w.intConstant("axes", {0, 1});
+  const int32_t y = w.floats("y", {});
+  w.node(tfl::BuiltinOperator::MEAN, {x, axes}, {y});
+  w.inputs = {x};
+  w.outputs = {y};
+  EXPECT_EQ(mustImport(w).outputs[0].dims, (Shape{1}));
+}
+
+TEST(Shape, RequantisedMeanGoesThroughFloat) {
+  const ImportedModel m = mustImport(requantisedMean());
+  ASSERT_THAT(operationsOf(m), ElementsAre("DEQUANTIZE", "MEAN", "QUANTIZE"));
+  EXPECT_EQ(outputOf(m, 1).dimensions, (Shape{1, 1}));
+  EXPECT_EQ(outputOf(m, 2).scale, 0.25f);
+}
+
+TEST(Quantization, ChainRequantisesThroughFloat) {
+  const ImportedModel m = mustImport(quantisationChain());
+  ASSERT_THAT(operationsOf(m), ElementsAre("QUANTIZE", "DEQUANTIZE", "QUANTIZE", "DEQUANTIZE"));
+  EXPECT_EQ(outputOf(m, 0).type, OperandType::TENSOR_QUANT8_ASYMM_SIGNED);
+  EXPECT_EQ(outputOf(m, 2).type, OperandType::TENSOR_QUANT8_ASYMM);
+}
+
+TEST(Quantization, ConstantsAreFolded) {
+  const ImportedModel m = mustImport(foldedWeights());
+  ASSERT_THAT(operationsOf(m), ElementsAre("FULLY_CONNECTED"));
+  EXPECT_THAT(constantOf<float>(m, inputOf(m, 0, 1)), ElementsAre(1, -2, 0.5f, 4));
+  EXPECT_THAT(constantOf<float>(m, inputOf(m, 0, 2)), ElementsAre(1, -2));
+}
+
+TEST(Quantization, FoldsAlongAnInnerChannelDimension) {
+  ModelWriter w;
+  TensorSpec spec;
+  spec.name = "c";
+  spec.type = tfl::TensorType::INT8;
+  spec.shape = {2, 2, 2};
+  spec.data = bytesOf<int8_t>({1, 2, 3, 4, 5, 6, 7, -8});
+  spec.scales = {1, 10};
+  spec.zeroPoints = {0, 1};
+  spec.quantizedDimension = 1;
+  const int32_t c = w.tensor(std::move(spec));
+  const int32_t f = w.floats("f", {2, 2, 2});
+  const int32_t y = w.floats("y", {2, 2, 2});
+  w.node(tfl::BuiltinOperator::DEQUANTIZE, {c}, {f});
+  w.node(tfl::BuiltinOperator::RELU, {f}, {y});
+  w.outputs = {y};
+  const ImportedModel m = mustImport(w);
+  EXPECT_THAT(constantOf<float>(m, inputOf(m, 0, 0)), ElementsAre(1, 2, 20, 30, 5, 6, 60, -90));
+}
+
+TEST(Detection, KeepsTheOrderOfTheFile) {
+  const ImportedModel m = mustImport(detection());
+  ASSERT_THAT(operationsOf(m), ElementsAre("DEQUANTIZE", "DEQUANTIZE", "DETECTION_POSTPROCESSING"));
+  const Operation& operation = m.model.main.operations[2];
+  const std::vector<uint32_t>& outputs = m.model.main.outputIndexes;
+  EXPECT_EQ(operation.outputs,
+            (std::vector<uint32_t>{outputs[2], outputs[0], outputs[1], outputs[3]}));
+  EXPECT_EQ(m.outputs[0].type, OperandType::TENSOR_FLOAT32);
+  EXPECT_EQ(m.outputs[0].dims, (Shape{1, 2, 4}));
+  EXPECT_EQ(m.outputs[1].type, OperandType::TENSOR_INT32);
+  EXPECT_EQ(m.outputs[1].dims, (Shape{1, 2}));
+  EXPECT_EQ(m.outputs[2].type, OperandType::TENSOR_FLOAT32);
+  EXPECT_EQ(m.outputs[3].type, OperandType::TENSOR_INT32);
+  EXPECT_EQ(m.outputs[3].dims, (Shape{1}));
+  // Scores come first in NNAPI; the anchors were folded to floats.
+  EXPECT_EQ(inputOf(m, 2, 0).dimensions, (Shape{1, 3, 3}));
+  EXPECT_EQ(inputOf(m, 2, 2).lifetime, Lifetime::CONSTANT_COPY);
+  EXPECT_EQ(constantOf<float>(m, inputOf(m, 2, 2))[0], 50 * 0.005f);
+  // Regular, detections, classes, per class, background.
+  EXPECT_THAT(scalarsOf(m, 2, 3), ElementsAre(0, 2, 1, 100, 0));
+  // TFLite keeps what reaches the score threshold and drops what exceeds the overlap.
+  EXPECT_EQ(constantOf<float>(m, inputOf(m, 2, 11))[0], std::nextafter(0.25f, 0.0f));
+  EXPECT_EQ(constantOf<float>(m, inputOf(m, 2, 12))[0], std::nextafter(0.5f, 1.0f));
+}
+
+}  // namespace
+}  // namespace halyard::import

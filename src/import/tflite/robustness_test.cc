@@ -1,0 +1,123 @@
+// Tests that damaged files give errors and nothing worse.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "import/tflite/import_for_test.h"
+#include "import/tflite/sample_models.h"
+#include "model/dump.h"
+#include "model/validation.h"
+
+namespace halyard::import {
+namespace {
+
+// Imports bytes that may be anything. Whatever is accepted must be valid.
+void tryImport(const std::vector<uint8_t>& bytes) {
+  const Result<ImportedModel> imported = importTflite(bytes);
+  if (!imported.ok()) {
+    ASSERT_EQ(imported.status().code(), ResultCode::BAD_DATA) << imported.status().toString();
+    ASSERT_FALSE(imported.status().message().empty());
+    return;
+  }
+  const Result<FeatureLevel> level = validateModel(imported->model);
+  ASSERT_TRUE(level.ok()) << level.status().toString();
+  ASSERT_FALSE(modelText(imported->model, imported->operandNames).empty());
+}
+
+class Damage : public testing::TestWithParam<Sample> {};
+
+TEST_P(Damage, EveryTruncation) {
+  const std::vector<uint8_t> good = GetParam().model.bytes();
+  for (size_t length = 0; length < good.size(); ++length) {
+    // A block of its own for each length, so that the address sanitizer sees a step too far.
+    const std::vector<uint8_t> cut(good.begin(),
+                                   good.begin() + static_cast<std::ptrdiff_t>(length));
+    ASSERT_NO_FATAL_FAILURE(tryImport(cut)) << "length " << length;
+  }
+}
+
+TEST_P(Damage, EveryByteOnce) {
+  const std::vector<uint8_t> good = GetParam().model.bytes();
+  for (size_t i = 0; i < good.size(); ++i) {
+    for (uint8_t value : {uint8_t{0x00}, uint8_t{0x7f}, uint8_t{0x80}, uint8_t{0xff},
+                          static_cast<uint8_t>(good[i] + 1), static_cast<uint8_t>(good[i] - 1)}) {
+      std::vector<uint8_t> bytes = good;
+      bytes[i] = value;
+      ASSERT_NO_FATAL_FAILURE(tryImport(bytes)) << "byte " << i << " = " << int{value};
+    }
+  }
+}
+
+TEST_P(Damage, RandomFlips) {
+  const std::vector<uint8_t> good = GetParam().model.bytes();
+  std::mt19937 random(20);  // always the same
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<uint8_t> bytes = good;
+    const unsigned count = 1 + random() % 8;
+    for (unsigned i = 0; i < count; ++i) {
+      bytes[random() % bytes.size()] ^= static_cast<uint8_t>(1u << (random() % 8));
+    }
+    ASSERT_NO_FATAL_FAILURE(tryImport(bytes)) << "round " << round;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Damage, testing::ValuesIn(sampleModels()),
+                         [](const auto& sample) { return sample.param.name; });
+
+TEST(Robustness, ReplaysWhatTheFuzzerFound) {
+  size_t count = 0;
+  const std::filesystem::path folder = HALYARD_SOURCE_DIR "/src/import/tflite/fuzz_regressions";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "the fuzzer has found nothing yet";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    const std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
+    ASSERT_NO_FATAL_FAILURE(tryImport(bytes)) << entry.path();
+    ++count;
+  }
+  RecordProperty("files", static_cast<int>(count));
+}
+
+TEST(Robustness, AForgedFileCannotAskForMuchMemory) {
+  // Channels without data: the zeros of the missing bias alone would need 2 GiB.
+  ModelWriter w;
+  const int32_t x = w.floats("x", {1, 1});
+  const int32_t f = w.floats("f", {1 << 29, 1});
+  const int32_t y = w.floats("y", {1, 1 << 29});
+  w.node(tfl::BuiltinOperator::FULLY_CONNECTED, {x, f}, {y},
+         tfl::BuiltinOptions::FullyConnectedOptions,
+         [](flatbuffers::FlatBufferBuilder& b) { return tfl::CreateFullyConnectedOptions(b); });
+  w.inputs = {x, f};
+  w.outputs = {y};
+  EXPECT_NE(refusalOf(w).find("needs more memory than a file of its size may"), std::string::npos)
+      << refusalOf(w);
+}
+
+TEST(Robustness, ManyUsesOfOneBufferStayWithinTheBudget) {
+  // 400 tensors fold the same megabyte to four each.
+  ModelWriter w;
+  TensorSpec first;
+  first.name = "first";
+  first.type = tfl::TensorType::INT8;
+  first.shape = {1 << 20};
+  first.data.resize(1 << 20);
+  first.scales = {1};
+  TensorSpec other = first;
+  other.data.clear();
+  other.buffer = 1;
+  int32_t half = w.tensor(std::move(first));
+  for (int i = 0; i < 400; ++i) {
+    const int32_t y = w.floats("y", {1 << 20});
+    w.node(tfl::BuiltinOperator::DEQUANTIZE, {half}, {y});
+    half = w.tensor(other);
+  }
+  const int32_t y = w.floats("end", {1 << 20});
+  w.node(tfl::BuiltinOperator::RELU, {1}, {y});
+  w.outputs = {y};
+  EXPECT_NE(refusalOf(w).find("needs more memory than a file of its size may"), std::string::npos)
+      << refusalOf(w);
+}
+
+}  // namespace
+}  // namespace halyard::import

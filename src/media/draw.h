@@ -1,0 +1,48 @@
+// Drawing into an Image: filled and framed rectangles, text in a small built-in font, colours.
+// Thread safety: pure functions; one image must not be drawn to from two threads at once.
+// Ownership: none.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "media/image.h"
+
+namespace halyard::media {
+
+struct Color {
+  uint8_t red;
+  uint8_t green;
+  uint8_t blue;
+  bool operator==(const Color&) const = default;
+};
+
+// A color of a fixed table for class `index`: neighbouring indices differ clearly. Index 0 is
+// black, as the background of a segmentation.
+Color classColor(uint32_t index);
+// Black or white, whichever is easier to read on `background`.
+Color contrastColor(Color background);
+
+// All coordinates are pixels from the top left; whatever lies outside the image (3 channels) is
+// left out, so any coordinates are safe.
+struct Box {
+  int32_t left;
+  int32_t top;
+  int32_t right;   // exclusive
+  int32_t bottom;  // exclusive
+};
+void fillBox(Image& image, const Box& box, Color color);
+// A frame of `thickness` pixels inside the edges of the box.
+void drawFrame(Image& image, const Box& box, int32_t thickness, Color color);
+
+// Glyphs are 5 x 7 pixels in cells of 6 x 8, times `scale`. Letters are drawn as capitals; a
+// character that the font lacks appears as a box.
+int32_t textWidth(std::string_view text, int32_t scale);
+int32_t textHeight(int32_t scale);
+void drawText(Image& image, int32_t left, int32_t top, std::string_view text, int32_t scale,
+              Color color);
+// Text on a filled background, moved so that it lies within the image if it fits.
+void drawLabel(Image& image, int32_t left, int32_t top, std::string_view text, int32_t scale,
+               Color background);
+
+}  // namespace halyard::media

@@ -1,0 +1,111 @@
+// Pictures by way of the stb libraries, with the limits that those lack.
+#include "media/image.h"
+
+#include <memory>
+
+#include "media/file_bytes.h"
+
+#define STBI_NO_STDIO
+#define STBI_WRITE_NO_STDIO
+#include <stb/stb_image.h>
+#include <stb/stb_image_resize.h>
+#include <stb/stb_image_write.h>
+
+namespace halyard::media {
+namespace {
+
+struct StbFree {
+  void operator()(stbi_uc* pixels) const { stbi_image_free(pixels); }
+};
+
+Status checkSize(uint64_t width, uint64_t height) {
+  if (width == 0 || height == 0 || width > kMaxImageSide || height > kMaxImageSide ||
+      width * height > kMaxImagePixels) {
+    return badData("a picture of {} x {} pixels; accepted are 1 to {} a side and {} in all", width,
+                   height, kMaxImageSide, kMaxImagePixels);
+  }
+  return okStatus();
+}
+
+void appendBytes(void* context, void* data, int size) {
+  auto* bytes = static_cast<std::vector<uint8_t>*>(context);
+  const auto* begin = static_cast<const uint8_t*>(data);
+  bytes->insert(bytes->end(), begin, begin + size);
+}
+
+}  // namespace
+
+Image blankImage(uint32_t width, uint32_t height, uint32_t channels) {
+  return {width, height, channels,
+          std::vector<uint8_t>(static_cast<size_t>(width) * height * channels)};
+}
+
+Result<Image> decodeImage(std::span<const uint8_t> bytes, uint32_t channels) {
+  if (channels != 1 && channels != 3) {
+    return badData("a picture can be read with 1 or 3 channels, not with {}", channels);
+  }
+  if (bytes.size() > kMaxImageFileBytes) {
+    return badData("{} bytes of picture; at most {} are accepted", bytes.size(),
+                   kMaxImageFileBytes);
+  }
+  const int length = static_cast<int>(bytes.size());
+  int width = 0;
+  int height = 0;
+  int stored = 0;
+  // The header first: what it announces is checked before any pixel is allocated.
+  if (stbi_info_from_memory(bytes.data(), length, &width, &height, &stored) == 0) {
+    return badData("not a BMP, PNG or JPEG picture that can be read ({})", stbi_failure_reason());
+  }
+  if (width < 0 || height < 0) return badData("a picture of negative size");
+  HALYARD_RETURN_IF_ERROR(checkSize(static_cast<uint64_t>(width), static_cast<uint64_t>(height)));
+  const std::unique_ptr<stbi_uc, StbFree> pixels(stbi_load_from_memory(
+      bytes.data(), length, &width, &height, &stored, static_cast<int>(channels)));
+  if (!pixels) return badData("damaged picture ({})", stbi_failure_reason());
+  HALYARD_RETURN_IF_ERROR(checkSize(static_cast<uint64_t>(width), static_cast<uint64_t>(height)));
+  Image image{static_cast<uint32_t>(width), static_cast<uint32_t>(height), channels, {}};
+  const size_t size = static_cast<size_t>(image.width) * image.height * channels;
+  image.pixels.assign(pixels.get(), pixels.get() + size);
+  return image;
+}
+
+Result<Image> loadImage(const std::string& path, uint32_t channels) {
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes,
+                           readFileBytes(path, kMaxImageFileBytes));
+  HALYARD_ASSIGN_OR_RETURN(Image image, decodeImage(bytes, channels), "{}", path);
+  return image;
+}
+
+Result<Image> resizeImage(const Image& image, uint32_t width, uint32_t height) {
+  HALYARD_RETURN_IF_ERROR(checkSize(image.width, image.height), "resizing");
+  HALYARD_RETURN_IF_ERROR(checkSize(width, height), "resizing");
+  if (image.width == width && image.height == height) return image;
+  Image resized = blankImage(width, height, image.channels);
+  if (stbir_resize_uint8(image.pixels.data(), static_cast<int>(image.width),
+                         static_cast<int>(image.height), 0, resized.pixels.data(),
+                         static_cast<int>(width), static_cast<int>(height), 0,
+                         static_cast<int>(image.channels)) == 0) {
+    return makeStatus(ResultCode::OUT_OF_MEMORY, "resizing a picture to {} x {} pixels", width,
+                      height);
+  }
+  return resized;
+}
+
+Result<std::vector<uint8_t>> encodePng(const Image& image) {
+  HALYARD_RETURN_IF_ERROR(checkSize(image.width, image.height), "writing a PNG");
+  std::vector<uint8_t> bytes;
+  if (stbi_write_png_to_func(appendBytes, &bytes, static_cast<int>(image.width),
+                             static_cast<int>(image.height), static_cast<int>(image.channels),
+                             image.pixels.data(),
+                             static_cast<int>(image.width * image.channels)) == 0) {
+    return makeStatus(ResultCode::OUT_OF_MEMORY, "writing a PNG of {} x {} pixels", image.width,
+                      image.height);
+  }
+  return bytes;
+}
+
+Status writePng(const Image& image, const std::string& path) {
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, encodePng(image), "{}", path);
+  return writeFileBytes(path, bytes);
+}
+
+}  // namespace halyard::media

@@ -1,0 +1,52 @@
+// The closed sets: names, codes, traits; and that they are those of the public header.
+#include "model/types.h"
+
+#include <android/NeuralNetworksTypes.h>
+#include <gtest/gtest.h>
+
+#include "base/status.h"
+
+namespace halyard {
+namespace {
+
+// The codes are the API's: compared one by one at compile time.
+#define HALYARD_OPERATION(code, name, definition) static_assert(ANEURALNETWORKS_##name == code);
+#define HALYARD_OPERATION_PENDING(code, name) static_assert(ANEURALNETWORKS_##name == code);
+#include "ops/ops.inc"
+#undef HALYARD_OPERATION
+#undef HALYARD_OPERATION_PENDING
+static_assert(static_cast<int>(halyard::ResultCode::DEAD_OBJECT) == ANEURALNETWORKS_DEAD_OBJECT);
+
+TEST(Types, NamesGoBothWays) {
+  for (const OperandTypeTraits& traits : allOperandTypes()) {
+    EXPECT_EQ(operandTypeFromName(traits.name), traits.type);
+    EXPECT_EQ(operandTypeName(traits.type), traits.name);
+  }
+  for (int32_t code = 0; code <= 105; ++code) {
+    const auto type = static_cast<OperationType>(code);
+    EXPECT_TRUE(isBaseOperation(type));
+    EXPECT_EQ(operationTypeFromName(operationTypeName(type)), type);
+  }
+  EXPECT_FALSE(isBaseOperation(static_cast<OperationType>(106)));
+  EXPECT_FALSE(isBaseOperation(static_cast<OperationType>(-1)));
+  EXPECT_FALSE(operandTypeFromName("TENSOR").has_value());
+}
+
+TEST(Types, UnknownAndExtensionCodesHaveText) {
+  EXPECT_EQ(operandTypeName(static_cast<OperandType>(16)), "unknown type 16");
+  EXPECT_EQ(operandTypeName(static_cast<OperandType>(0x20003)), "extension type 0x00020003");
+  EXPECT_EQ(operationTypeName(static_cast<OperationType>(9999)), "unknown operation 9999");
+  EXPECT_EQ(operandTypeTraits(static_cast<OperandType>(-1)), nullptr);
+}
+
+TEST(Types, FeatureLevelsHaveTheApisNumbers) {
+  EXPECT_EQ(apiFeatureLevel(FeatureLevel::FL1), ANEURALNETWORKS_FEATURE_LEVEL_1);
+  EXPECT_EQ(apiFeatureLevel(FeatureLevel::FL5), ANEURALNETWORKS_FEATURE_LEVEL_5);
+  EXPECT_EQ(apiFeatureLevel(FeatureLevel::FL8), ANEURALNETWORKS_FEATURE_LEVEL_8);
+  EXPECT_EQ(featureLevelName(FeatureLevel::FL3), "feature level 3 (HAL 1.2)");
+  EXPECT_EQ(halVersionFromName("1.3"), HalVersion::V1_3);
+  EXPECT_FALSE(halVersionFromName("1.4").has_value());
+}
+
+}  // namespace
+}  // namespace halyard

@@ -1,0 +1,61 @@
+// Non-maximum suppression: of boxes that overlap much, the one with the highest score stays.
+// Thread safety: a candidate list belongs to one thread; intersectionOverUnion is pure.
+// Ownership: a candidate list owns its columns.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace halyard::ops {
+
+// Corners of a box; which axis is called y does not matter. Not necessarily ordered.
+struct Box {
+  float y1;
+  float x1;
+  float y2;
+  float x2;
+};
+
+inline float boxArea(const Box& box) { return (box.y2 - box.y1) * (box.x2 - box.x1); }
+
+// inter / (a + b - inter), where inter is at least 0 per axis; NaN for 0 / 0.
+float intersectionOverUnion(const Box& a, const Box& b);
+
+// Boxes with scores, held as columns so that the tests of one box against all others vectorise.
+class CandidateList {
+ public:
+  explicit CandidateList(size_t capacity);
+
+  void clear();
+  // `id` is the caller's; `score` must not be NaN. Coordinates may be anything.
+  void push(uint32_t id, float score, const Box& box);
+  size_t size() const { return ids_.size(); }
+
+  // Repeatedly takes the candidate with the highest score (of equals the first in the current
+  // order), swaps it to the front of those not taken yet, and drops every other candidate whose
+  // intersection over union with it is at least `threshold` (>= 0): a dropped one is replaced by
+  // the last. Stops when none is left or, unless `limit` is negative, when `limit` are taken.
+  // Afterwards the list holds the taken ones in the order taken.
+  void suppress(float threshold, int32_t limit);
+
+  uint32_t id(size_t i) const { return ids_[i]; }
+  float score(size_t i) const { return scores_[i]; }
+
+ private:
+  Box box(size_t i) const { return {y1_[i], x1_[i], y2_[i], x2_[i]}; }
+  size_t highest(size_t from) const;
+  void swap(size_t i, size_t j);
+  void truncate(size_t size);
+  bool anyOverlap(size_t from, const Box& with) const;
+  void dropOverlapping(size_t taken, float threshold);
+
+  std::vector<uint32_t> ids_;
+  std::vector<float> scores_;
+  std::vector<float> y1_;
+  std::vector<float> x1_;
+  std::vector<float> y2_;
+  std::vector<float> x2_;
+};
+
+}  // namespace halyard::ops

@@ -1,0 +1,354 @@
+// CONV_2D against the definition as plain loops over real numbers, and its errors.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ops/window_for_test.h"
+
+namespace halyard::ops::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using enum OperandType;
+
+struct TypeCase {
+  OperandType type;
+  bool perChannel;
+};
+constexpr TypeCase kTypes[] = {{TENSOR_FLOAT32, false},
+                               {TENSOR_FLOAT16, false},
+                               {TENSOR_QUANT8_ASYMM, false},
+                               {TENSOR_QUANT8_ASYMM, true},
+                               {TENSOR_QUANT8_ASYMM_SIGNED, false},
+                               {TENSOR_QUANT8_ASYMM_SIGNED, true}};
+
+// [N,H',W',Co] before the activation.
+std::vector<double> convolve(const TestWindow& window, const TestOperand& image,
+                             const TestOperand& filter, const std::vector<double>& bias) {
+  const std::vector<double> x = realValues(image);
+  const std::vector<double> w = realValues(filter);
+  const int batch = static_cast<int>(image.tensor.dims[0]);
+  const int depth = static_cast<int>(image.tensor.dims[3]);
+  const int channels = static_cast<int>(filter.tensor.dims[0]);
+  const TestAxis& height = window.height;
+  const TestAxis& width = window.width;
+  std::vector<double> result;
+  for (int n = 0; n < batch; ++n) {
+    for (int i = 0; i < height.output; ++i) {
+      for (int j = 0; j < width.output; ++j) {
+        for (int c = 0; c < channels; ++c) {
+          double sum = bias[c];
+          for (int u = 0; u < height.filter; ++u) {
+            for (int v = 0; v < width.filter; ++v) {
+              const int y = height.source(i, u);
+              const int z = width.source(j, v);
+              if (!height.inside(y) || !width.inside(z)) continue;
+              for (int k = 0; k < depth; ++k) {
+                sum += x[((n * height.input + y) * width.input + z) * depth + k] *
+                       w[((c * height.filter + u) * width.filter + v) * depth + k];
+              }
+            }
+          }
+          result.push_back(sum);
+        }
+      }
+    }
+  }
+  return result;
+}
+
+std::vector<double> biasReals(const TestOperand& bias, const TestOperand& input,
+                              const TestOperand& filter) {
+  std::vector<double> reals = realValues(bias);
+  if (filter.tensor.channelQuant == nullptr) return reals;
+  const auto values = bias.values<int32_t>();
+  for (size_t c = 0; c < reals.size(); ++c) {
+    reals[c] = static_cast<double>(input.tensor.scale) *
+               static_cast<double>(filter.tensor.channelQuant->scales[c]) * values[c];
+  }
+  return reals;
+}
+
+double largest(const std::vector<double>& values) {
+  double result = 0.01;
+  for (double value : values) result = std::max(result, std::abs(value));
+  return result;
+}
+
+void checkOne(RandomOperands& random, const TypeCase& type, const TestWindow& window,
+              uint32_t batch, uint32_t depth, uint32_t channels) {
+  const auto size = [](int n) { return static_cast<uint32_t>(n); };
+  const TestOperand image =
+      random.tensor(type.type, {batch, size(window.height.input), size(window.width.input), depth});
+  const Shape filterDims = {channels, size(window.height.filter), size(window.width.filter), depth};
+  const TestOperand filter = type.perChannel ? random.perChannelFilter(filterDims, 0)
+                                             : random.tensor(type.type, filterDims);
+  const TestOperand bias = random.bias(image, filter, channels);
+  const auto code = static_cast<FuseCode>(random.between(0, 3));
+  std::vector<double> expected = convolve(window, image, filter, biasReals(bias, image, filter));
+
+  std::vector<TestOperand> inputs = {window.nchw ? toNchw(image) : image, filter, bias};
+  window.appendPaddingAndStrides(inputs);
+  inputs.push_back(TestOperand::int32(static_cast<int>(code)));
+  window.appendLayoutAndDilations(inputs);
+  std::vector<TestOperand> outputs = {random.output(type.type, largest(expected))};
+  const std::string what =
+      fmt::format("{}{}, batch {}, depth {} -> {}, activation {}, {}", operandTypeName(type.type),
+                  type.perChannel ? " per channel" : "", batch, depth, channels,
+                  static_cast<int>(code), window.text());
+  const Status status = runOperation(OperationType::CONV_2D, inputs, outputs);
+  ASSERT_TRUE(status.ok()) << status.toString() << "\n" << what;
+
+  for (double& value : expected) value = activated(value, code);
+  const Shape nhwc = {batch, size(window.height.output), size(window.width.output), channels};
+  if (window.nchw) {
+    EXPECT_THAT(outputs[0].tensor.dims, ElementsAre(nhwc[0], nhwc[3], nhwc[1], nhwc[2])) << what;
+    expected = permuted(expected, nhwc, false);
+  } else {
+    EXPECT_EQ(outputs[0].tensor.dims, nhwc) << what;
+  }
+  // A float sum may be off by half a unit in its last place for each of its terms.
+  const double slack = 0x1p-24 * depth * window.height.filter * window.width.filter;
+  expectReals(outputs[0], expected, what, slack);
+}
+
+TEST(Conv2d, AgreesWithDefinitionInAllForms) {
+  RandomOperands random(7);
+  for (int round = 0; round < 250; ++round) {
+    for (const TypeCase& type : kTypes) {
+      const TestWindow window = randomWindow(random, /*mayDilate=*/true);
+      checkOne(random, type, window, random.oneOf<uint32_t>({1, 1, 1, 2, 3, 0}),
+               static_cast<uint32_t>(random.between(1, 7)),
+               static_cast<uint32_t>(random.between(1, 9)));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Sizes at which the matrix product works in several tiles, blocks of depth and strips.
+TEST(Conv2d, AgreesWithDefinitionOnLargerImages) {
+  RandomOperands random(8);
+  TestWindow pointwise;
+  pointwise.scheme = 1;
+  pointwise.height = {20, 1, 1, 1, 0, 0, 20};
+  pointwise.width = {17, 1, 1, 1, 0, 0, 17};
+  TestWindow same;
+  same.scheme = 1;
+  same.height = {12, 3, 1, 1, 1, 1, 12};
+  same.width = {15, 3, 2, 1, 1, 1, 8};
+  for (const TypeCase& type : kTypes) {
+    checkOne(random, type, pointwise, 2, 35, 70);
+    checkOne(random, type, pointwise, 1, 600, 33);
+    checkOne(random, type, same, 2, 67, 41);
+    checkOne(random, type, same, 1, 3, 300);
+  }
+}
+
+TEST(Conv2d, WindowsOfPaddingOnlyGiveTheBias) {
+  // Dilation 4 with two taps: the middle windows see no cell of a one-cell image.
+  std::vector<TestOperand> inputs = {
+      TestOperand::of<float>(TENSOR_FLOAT32, {1, 1, 1, 1}, {5}),
+      TestOperand::of<float>(TENSOR_FLOAT32, {1, 1, 2, 1}, {10, 100}),
+      TestOperand::of<float>(TENSOR_FLOAT32, {1}, {1})};
+  for (int scalar : {4, 4, 0, 0, 1, 1, 0}) inputs.push_back(TestOperand::int32(scalar));
+  inputs.push_back(TestOperand::boolean(false));
+  inputs.push_back(TestOperand::int32(4));
+  inputs.push_back(TestOperand::int32(1));
+  std::vector<TestOperand> outputs = {TestOperand::output(TENSOR_FLOAT32)};
+  const Status status = runOperation(OperationType::CONV_2D, inputs, outputs);
+  ASSERT_TRUE(status.ok()) << status.toString();
+  EXPECT_THAT(outputs[0].values<float>(), ElementsAre(501, 1, 1, 1, 51));
+}
+
+class Conv2dErrors : public ::testing::Test {
+ protected:
+  // 1x4x5x3 image, 2x3x2x3 filter, no padding.
+  std::vector<TestOperand> validInputs() {
+    std::vector<TestOperand> inputs = {random_.tensor(TENSOR_QUANT8_ASYMM, {1, 4, 5, 3}),
+                                       random_.tensor(TENSOR_QUANT8_ASYMM, {2, 3, 2, 3})};
+    inputs.push_back(random_.bias(inputs[0], inputs[1], 2));
+    for (int scalar : {0, 0, 0, 0, 1, 1, 0}) inputs.push_back(TestOperand::int32(scalar));
+    inputs.push_back(TestOperand::boolean(false));
+    inputs.push_back(TestOperand::int32(1));
+    inputs.push_back(TestOperand::int32(1));
+    return inputs;
+  }
+  std::string errorOf(std::vector<TestOperand> inputs) {
+    std::vector<TestOperand> outputs = {TestOperand::output(TENSOR_QUANT8_ASYMM, 0.1f, 100)};
+    return runOperation(OperationType::CONV_2D, inputs, outputs).toString();
+  }
+  std::string errorWithScalar(size_t index, int32_t value) {
+    std::vector<TestOperand> inputs = validInputs();
+    inputs[index] = TestOperand::int32(value);
+    return errorOf(std::move(inputs));
+  }
+  RandomOperands random_{3};
+};
+
+TEST_F(Conv2dErrors, TheBaseOfTheseTestsIsValid) { EXPECT_EQ(errorOf(validInputs()), "OK"); }
+
+TEST_F(Conv2dErrors, NameTheScalar) {
+  EXPECT_EQ(errorWithScalar(3, -1), "OP_FAILED: left padding is -1, expected 0 or more");
+  EXPECT_EQ(errorWithScalar(4, 2),
+            "OP_FAILED: right padding is 2, expected less than the width of the dilated filter, 2");
+  EXPECT_EQ(errorWithScalar(6, 3),
+            "OP_FAILED: bottom padding is 3, expected less than the height of the dilated filter, "
+            "3");
+  EXPECT_EQ(errorWithScalar(7, 0), "OP_FAILED: stride width is 0, expected more than 0");
+  EXPECT_EQ(errorWithScalar(8, -2), "OP_FAILED: stride height is -2, expected more than 0");
+  EXPECT_EQ(errorWithScalar(11, 0), "OP_FAILED: dilation width is 0, expected more than 0");
+  EXPECT_THAT(errorWithScalar(9, 4), HasSubstr("activation is 4, expected"));
+  EXPECT_EQ(errorWithScalar(12, 2),
+            "OP_FAILED: the dilated filter's height 5 exceeds the padded input's 4");
+}
+
+TEST_F(Conv2dErrors, HugeScalarsDoNotOverflow) {
+  EXPECT_EQ(errorWithScalar(7, INT32_MAX), "OK");
+  EXPECT_THAT(errorWithScalar(12, INT32_MAX), HasSubstr("height 4294967295 exceeds"));
+  EXPECT_THAT(errorWithScalar(3, INT32_MAX), HasSubstr("left padding is 2147483647"));
+  std::vector<TestOperand> inputs = validInputs();
+  inputs[4] = TestOperand::int32(INT32_MAX);
+  inputs[11] = TestOperand::int32(INT32_MAX);
+  EXPECT_EQ(errorOf(inputs), "OK");  // 2^31 cells under the filter, so the padding is legal
+  inputs[3] = inputs[4] = TestOperand::int32(INT32_MAX - 1);
+  EXPECT_THAT(errorOf(inputs), HasSubstr("more than 4294967295 bytes"));
+}
+
+TEST_F(Conv2dErrors, NameTheShapes) {
+  std::vector<TestOperand> inputs = validInputs();
+  inputs[0] = random_.tensor(TENSOR_QUANT8_ASYMM, {1, 4, 5});
+  EXPECT_EQ(errorOf(inputs), "OP_FAILED: input has rank 3 [1,4,5], expected rank 4");
+  inputs = validInputs();
+  inputs[1] = random_.tensor(TENSOR_QUANT8_ASYMM, {2, 3, 6});
+  EXPECT_EQ(errorOf(inputs), "OP_FAILED: filter has rank 3 [2,3,6], expected rank 4");
+  inputs = validInputs();
+  inputs[1] = random_.tensor(TENSOR_QUANT8_ASYMM, {2, 3, 2, 4});
+  EXPECT_EQ(errorOf(inputs), "OP_FAILED: filter has depth_in 4, input has 3");
+  inputs = validInputs();
+  inputs[2] = random_.bias(inputs[0], inputs[1], 3);
+  EXPECT_EQ(errorOf(inputs),
+            "OP_FAILED: bias has shape [3], expected [2], one value for each output channel");
+  inputs = validInputs();
+  inputs[0] = random_.tensor(TENSOR_QUANT8_ASYMM, {1, 0, 5, 3});
+  EXPECT_THAT(errorOf(inputs), HasSubstr("zero-sized dimension that is not the batch"));
+  inputs = validInputs();
+  inputs[1] = random_.tensor(TENSOR_QUANT8_ASYMM, {0, 3, 2, 3});
+  EXPECT_THAT(errorOf(inputs), HasSubstr("filter has no output channels"));
+}
+
+TEST_F(Conv2dErrors, NameTheBiasScale) {
+  std::vector<TestOperand> inputs = validInputs();
+  inputs[2].tensor.scale *= 1.00001f;
+  EXPECT_THAT(errorOf(inputs), HasSubstr("expected that of input times filter"));
+  inputs = validInputs();
+  inputs[2].tensor.scale = 0;
+  EXPECT_THAT(errorOf(inputs), HasSubstr("bias has scale 0, expected"));
+  inputs = validInputs();
+  inputs[2].tensor.zeroPoint = 1;
+  EXPECT_THAT(errorOf(inputs), HasSubstr("bias has zero point 1, expected 0"));
+  inputs = validInputs();
+  inputs[1] = random_.perChannelFilter({2, 3, 2, 3}, 0);
+  EXPECT_THAT(errorOf(inputs), HasSubstr("expected 0 with a per-channel filter"));
+  inputs[2].tensor.scale = 0;
+  EXPECT_EQ(errorOf(inputs), "OK");
+}
+
+// An operation in a model for checkSignature.
+struct ModelWithOperation {
+  Model model;
+  Result<FeatureLevel> level() {
+    const OperationDefinition* definition = definitionOf(OperationType::CONV_2D);
+    return checkSignature(definition->signature,
+                          OperationView(model, model.main, model.main.operations[0]));
+  }
+  explicit ModelWithOperation(const std::vector<Operand>& inputs, const Operand& output) {
+    model.main.operands = inputs;
+    model.main.operands.push_back(output);
+    Operation operation;
+    operation.type = OperationType::CONV_2D;
+    for (uint32_t i = 0; i < inputs.size(); ++i) operation.inputs.push_back(i);
+    operation.outputs = {static_cast<uint32_t>(inputs.size())};
+    model.main.operations = {operation};
+  }
+};
+
+Operand operandOf(OperandType type, Shape dims = {}, float scale = 0) {
+  Operand operand;
+  operand.type = type;
+  operand.dimensions = std::move(dims);
+  operand.scale = scale;
+  return operand;
+}
+
+std::vector<Operand> modelInputs(OperandType type, OperandType filter,
+                                 const std::vector<OperandType>& scalars) {
+  const bool quantized = isQuant8Asymm(type);
+  std::vector<Operand> inputs = {
+      operandOf(type, {1, 4, 4, 3}, quantized ? 0.5f : 0),
+      operandOf(filter, {2, 1, 1, 3}, isQuant8Asymm(filter) ? 0.5f : 0),
+      operandOf(quantized ? TENSOR_INT32 : type, {2}, quantized ? 0.25f : 0)};
+  if (filter == TENSOR_QUANT8_SYMM_PER_CHANNEL) {
+    inputs[1].extraParams = SymmPerChannelQuantParams{{1.0f, 1.0f}, 0};
+  }
+  for (OperandType scalar : scalars) inputs.push_back(operandOf(scalar));
+  return inputs;
+}
+
+const std::vector<OperandType> kImplicit(4, INT32);
+const std::vector<OperandType> kExplicit(7, INT32);
+
+FeatureLevel levelOf(std::vector<Operand> inputs, OperandType type, float outputScale) {
+  ModelWithOperation model(inputs, operandOf(type, {1, 4, 4, 2}, outputScale));
+  const Result<FeatureLevel> level = model.level();
+  EXPECT_TRUE(level.ok()) << level.status().toString();
+  return level.ok() ? level.value() : FeatureLevel::FL8;
+}
+
+TEST(Conv2dSignature, FeatureLevels) {
+  using enum FeatureLevel;
+  EXPECT_EQ(levelOf(modelInputs(TENSOR_FLOAT32, TENSOR_FLOAT32, kImplicit), TENSOR_FLOAT32, 0),
+            FL1);
+  EXPECT_EQ(levelOf(modelInputs(TENSOR_FLOAT16, TENSOR_FLOAT16, kExplicit), TENSOR_FLOAT16, 0),
+            FL3);
+  const auto quant8 = modelInputs(TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM, kImplicit);
+  EXPECT_EQ(levelOf(quant8, TENSOR_QUANT8_ASYMM, 0.26f), FL1);
+  EXPECT_EQ(levelOf(quant8, TENSOR_QUANT8_ASYMM, 0.25f), FL3);
+  EXPECT_EQ(levelOf(modelInputs(TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_SYMM_PER_CHANNEL, kImplicit),
+                    TENSOR_QUANT8_ASYMM, 0.26f),
+            FL3);
+  for (OperandType filter : {TENSOR_QUANT8_ASYMM_SIGNED, TENSOR_QUANT8_SYMM_PER_CHANNEL}) {
+    EXPECT_EQ(levelOf(modelInputs(TENSOR_QUANT8_ASYMM_SIGNED, filter, kExplicit),
+                      TENSOR_QUANT8_ASYMM_SIGNED, 0.26f),
+              FL4);
+  }
+  for (std::vector<OperandType> scalars : {kImplicit, kExplicit}) {
+    scalars.push_back(BOOL);
+    EXPECT_EQ(levelOf(modelInputs(TENSOR_FLOAT32, TENSOR_FLOAT32, scalars), TENSOR_FLOAT32, 0),
+              FL3);
+    scalars.push_back(INT32);
+    scalars.push_back(INT32);
+    EXPECT_EQ(levelOf(modelInputs(TENSOR_FLOAT32, TENSOR_FLOAT32, scalars), TENSOR_FLOAT32, 0),
+              FL3);
+  }
+}
+
+TEST(Conv2dSignature, Rejects) {
+  const Operand output = operandOf(TENSOR_QUANT8_ASYMM, {1, 4, 4, 2}, 1.0f);
+  auto inputs = modelInputs(TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_SYMM_PER_CHANNEL, kImplicit);
+  inputs[1].extraParams = SymmPerChannelQuantParams{{1.0f, 1.0f, 1.0f}, 3};
+  EXPECT_THAT(ModelWithOperation(inputs, output).level().status().toString(),
+              HasSubstr("scales along dimension 3, expected dimension 0"));
+  inputs = modelInputs(TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM, kImplicit);
+  inputs[1].dimensions = {2, 1, 3};
+  EXPECT_FALSE(ModelWithOperation(inputs, output).level().ok());
+  // One dilation alone.
+  std::vector<OperandType> scalars = kImplicit;
+  scalars.insert(scalars.end(), {BOOL, INT32});
+  inputs = modelInputs(TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM, scalars);
+  EXPECT_FALSE(ModelWithOperation(inputs, output).level().ok());
+  inputs = modelInputs(TENSOR_QUANT8_ASYMM, TENSOR_FLOAT32, kImplicit);
+  EXPECT_FALSE(ModelWithOperation(inputs, output).level().ok());
+}
+
+}  // namespace
+}  // namespace halyard::ops::testing

@@ -1,0 +1,29 @@
+// Images stored channels first: kernels work on [N,H,W,C], these convert to and from [N,C,H,W].
+// Thread safety: as OperationContext.
+// Ownership: the copies live in the context's scratch memory.
+#pragma once
+
+#include "ops/operation.h"
+
+namespace halyard::ops {
+
+// `input` itself, or with `nchw` a copy in channels-last order. The element type has 1, 2 or 4
+// bytes, the rank is 4.
+Tensor asNhwc(OperationContext& context, const Tensor& input, bool nchw);
+
+// Where a kernel writes its [N,H,W,C] result: the output itself or, with `nchw`, scratch memory
+// that finish() copies to the output in channels-first order.
+class NhwcOutput {
+ public:
+  NhwcOutput(OperationContext& context, size_t index, bool nchw);
+  Tensor& tensor() { return tensor_; }
+  void finish();
+
+ private:
+  OperationContext& context_;
+  size_t index_;
+  bool nchw_;
+  Tensor tensor_;
+};
+
+}  // namespace halyard::ops

@@ -1,0 +1,140 @@
+// Scale rules and output stages of convolutions and fully connected layers.
+#include "ops/multiply_accumulate.h"
+
+#include <cmath>
+
+#include "ops/operand_checks.h"
+
+namespace halyard::ops {
+namespace {
+
+bool isPerChannel(OperandType type) { return type == OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL; }
+
+HALYARD_ALWAYS_INLINE void storeFloats(const float* sums, const float* bias, size_t count,
+                                       ClampRange<float> range, float* results) {
+  for (size_t i = 0; i < count; ++i) results[i] = clampTo(sums[i] + bias[i], range);
+}
+
+template <typename T>
+HALYARD_ALWAYS_INLINE void storeQuantized(const int32_t* sums, const double* bias,
+                                          const double* multiplier, size_t count, int32_t zeroPoint,
+                                          ClampRange<int32_t> range, T* results) {
+  // quantizeUnits, spelled out with the bounds outside of the loop.
+  const double low = range.min - zeroPoint;
+  const double high = range.max - zeroPoint;
+  for (size_t i = 0; i < count; ++i) {
+    const double units = (static_cast<double>(sums[i]) + bias[i]) * multiplier[i];
+    double limited = units > low ? units : low;
+    limited = limited < high ? limited : high;
+    const double adjusted = limited + std::copysign(0x1.fffffffffffffp-2, limited);
+    results[i] = static_cast<T>(static_cast<int32_t>(adjusted) + zeroPoint);
+  }
+}
+
+}  // namespace
+
+std::vector<TypeRow> multiplyAccumulateRows(bool perChannelFilters) {
+  using enum OperandType;
+  std::vector<TypeRow> rows = {
+      {FeatureLevel::FL1, {TENSOR_FLOAT32, TENSOR_FLOAT32, TENSOR_FLOAT32}},
+      {FeatureLevel::FL3, {TENSOR_FLOAT16, TENSOR_FLOAT16, TENSOR_FLOAT16}},
+      {FeatureLevel::FL1, {TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM, TENSOR_INT32}},
+      {FeatureLevel::FL4, {TENSOR_QUANT8_ASYMM_SIGNED, TENSOR_QUANT8_ASYMM_SIGNED, TENSOR_INT32}}};
+  if (perChannelFilters) {
+    for (const auto& [level, type] : {std::pair{FeatureLevel::FL3, TENSOR_QUANT8_ASYMM},
+                                      std::pair{FeatureLevel::FL4, TENSOR_QUANT8_ASYMM_SIGNED}}) {
+      rows.push_back({level, {type, TENSOR_QUANT8_SYMM_PER_CHANNEL, TENSOR_INT32}});
+    }
+  }
+  return rows;
+}
+
+Status checkFilterQuantization(const OperationView& operation, uint32_t channelDim,
+                               FeatureLevel& level) {
+  const Operand& input = operation.input(0);
+  const Operand& filter = operation.input(1);
+  if (isPerChannel(filter.type)) {
+    const auto* params = std::get_if<SymmPerChannelQuantParams>(&filter.extraParams);
+    if (params == nullptr) return badData("filter has no per-channel quantization parameters");
+    if (params->channelDim != channelDim) {
+      return badData("filter has its scales along dimension {}, expected dimension {}",
+                     params->channelDim, channelDim);
+    }
+    return okStatus();
+  }
+  if (isQuant8Asymm(input.type) && operation.output(0).scale <= input.scale * filter.scale) {
+    level = std::max(level, FeatureLevel::FL3);
+  }
+  return okStatus();
+}
+
+Status checkFilterAndBias(const Tensor& input, const Tensor& filter, const Tensor& bias,
+                          size_t channels) {
+  if (bias.rank() != 1 || bias.dims[0] != channels) {
+    return opFailed("bias has shape {}, expected [{}], one value for each output channel",
+                    realShapeText(bias.dims), channels);
+  }
+  if (!isQuant8Asymm(input.type)) return okStatus();
+  if (bias.zeroPoint != 0) {
+    return opFailed("bias has zero point {}, expected 0", bias.zeroPoint);
+  }
+  if (isPerChannel(filter.type)) {
+    if (filter.channelQuant == nullptr || filter.channelQuant->scales.size() != channels) {
+      return opFailed("filter has {} scales, expected one for each of {} output channels",
+                      filter.channelQuant ? filter.channelQuant->scales.size() : 0, channels);
+    }
+    if (bias.scale != 0) {
+      return opFailed("bias has scale {}, expected 0 with a per-channel filter", bias.scale);
+    }
+    return okStatus();
+  }
+  const double expected = static_cast<double>(input.scale) * static_cast<double>(filter.scale);
+  if (!(std::abs(static_cast<double>(bias.scale) - expected) <= 1e-6 * expected)) {
+    return opFailed("bias has scale {}, expected that of input times filter, {} * {} = {}",
+                    bias.scale, input.scale, filter.scale, expected);
+  }
+  return okStatus();
+}
+
+void FloatOutput::store(const float* sums, size_t channel, size_t count, float* results) const {
+  runBest<&storeFloats>(sums, bias_ + channel, count, range_, results);
+}
+
+template <typename T>
+QuantizedOutput<T>::QuantizedOutput(OperationContext& context, const Tensor& input,
+                                    const Tensor& filter, const Tensor& bias, const Tensor& output,
+                                    FuseCode activation)
+    : zeroPoint_(output.zeroPoint), range_(activationRange(activation, output)) {
+  const size_t channels = bias.elementCount();
+  bias_ = context.scratch<double>(channels);
+  multiplier_ = context.scratch<double>(channels);
+  for (size_t c = 0; c < channels; ++c) {
+    const float filterScale =
+        isPerChannel(filter.type) ? filter.channelQuant->scales[c] : filter.scale;
+    bias_[c] = bias.as<int32_t>()[c];
+    multiplier_[c] = static_cast<double>(input.scale) * static_cast<double>(filterScale) /
+                     static_cast<double>(output.scale);
+  }
+}
+
+template <typename T>
+void QuantizedOutput<T>::store(const int32_t* sums, size_t channel, size_t count,
+                               T* results) const {
+  runBest<&storeQuantized<T>>(sums, static_cast<const double*>(bias_ + channel),
+                              static_cast<const double*>(multiplier_ + channel), count, zeroPoint_,
+                              range_, results);
+}
+
+template class QuantizedOutput<uint8_t>;
+template class QuantizedOutput<int8_t>;
+
+void centerFilter(const Tensor& filter, size_t begin, size_t count, int16_t* to) {
+  const int32_t zero = filterZeroPoint(filter);
+  if (filter.type == OperandType::TENSOR_QUANT8_ASYMM) {
+    runBest<&subtractZeroPoint<uint8_t>>(filter.as<uint8_t>() + begin, count, zero, to);
+  } else {
+    runBest<&subtractZeroPoint<int8_t>>(filter.as<int8_t>() + begin, count, zero, to);
+  }
+}
+
+}  // namespace halyard::ops

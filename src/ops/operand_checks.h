@@ -1,0 +1,47 @@
+// Checks of operands at execution that many operations share; violations are OP_FAILED.
+// Thread safety: pure functions.
+// Ownership: none.
+#pragma once
+
+#include <fmt/ranges.h>
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "ops/operation.h"
+
+namespace halyard::ops {
+
+// A shape as it is at execution: "[2,0,3]"; a rank of 0 prints as "[]". (model/model.h's shapeText
+// is for declared shapes, where 0 stands for unknown.)
+inline std::string realShapeText(const Shape& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ","));
+}
+
+// The rank lies in [min, max]. A model may leave the rank open, so that the signature's rank rules
+// do not see it.
+inline Status checkRank(const Tensor& tensor, size_t min, size_t max, std::string_view name) {
+  if (tensor.rank() >= min && tensor.rank() <= max) return okStatus();
+  if (min == max) {
+    return opFailed("{} has rank {} {}, expected rank {}", name, tensor.rank(),
+                    realShapeText(tensor.dims), min);
+  }
+  return opFailed("{} has rank {} {}, expected rank {} to {}", name, tensor.rank(),
+                  realShapeText(tensor.dims), min, max);
+}
+
+// An output that holds the input's elements unchanged needs the same scale and zero point.
+inline Status checkSameQuantization(const Tensor& input, const Tensor& output) {
+  if (input.scale == output.scale && input.zeroPoint == output.zeroPoint) return okStatus();
+  return opFailed("output has scale {} and zero point {}, expected those of the input, {} and {}",
+                  output.scale, output.zeroPoint, input.scale, input.zeroPoint);
+}
+
+// Shape inference may run before the values of all scalars are known. Where a value is only
+// checked, and no shape depends on it, the check waits for the kernel.
+inline Status unlessIncomplete(Status status) {
+  return status.code() == ResultCode::INCOMPLETE ? okStatus() : status;
+}
+
+}  // namespace halyard::ops

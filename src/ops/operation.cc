@@ -1,0 +1,154 @@
+// Running one operation: reading its scalars, inference with the common rules, float16 conversion.
+#include "ops/operation.h"
+
+#include <cstring>
+
+#include "base/float16.h"
+
+namespace halyard::ops {
+namespace {
+
+Status checkScalar(const Tensor& tensor, size_t i, std::initializer_list<OperandType> types) {
+  if (tensor.omitted) return opFailed("input {} is omitted but needed", i);
+  for (OperandType type : types) {
+    if (tensor.type != type) continue;
+    if (tensor.data == nullptr) {
+      return makeStatus(ResultCode::INCOMPLETE, "the value of input {} is not known yet", i);
+    }
+    return okStatus();
+  }
+  return badData("input {} is {}, expected {}", i, operandTypeName(tensor.type),
+                 operandTypeName(*types.begin()));
+}
+
+bool isZeroSized(const Tensor& tensor) {
+  return !isScalarType(tensor.type) && tensor.elementCount() == 0;
+}
+
+// The spec of input i of the form that these inputs follow; by count only, which is enough to know
+// whether the operand may be omitted.
+bool mayBeOmitted(const Signature& signature, size_t count, size_t i) {
+  for (const Form& form : signature.forms) {
+    if (form.repeated >= 0 || i >= form.inputs.size() || count > form.inputs.size()) continue;
+    if (form.inputs[i].omittable) return true;
+  }
+  return false;
+}
+
+std::string_view inputName(const Signature& signature, size_t count, size_t i) {
+  for (const Form& form : signature.forms) {
+    if (form.repeated < 0 && i < form.inputs.size() && count <= form.inputs.size()) {
+      return form.inputs[i].name;
+    }
+  }
+  return "operand";
+}
+
+}  // namespace
+
+Status OperationContext::read(size_t i, int32_t* value) const {
+  if (i >= inputs_.size()) return opFailed("input {} is missing", i);
+  HALYARD_RETURN_IF_ERROR(checkScalar(inputs_[i], i, {OperandType::INT32}));
+  std::memcpy(value, inputs_[i].data, sizeof(*value));
+  return okStatus();
+}
+
+Status OperationContext::read(size_t i, bool* value) const {
+  if (i >= inputs_.size()) return opFailed("input {} is missing", i);
+  HALYARD_RETURN_IF_ERROR(checkScalar(inputs_[i], i, {OperandType::BOOL}));
+  *value = *inputs_[i].as<uint8_t>() != 0;
+  return okStatus();
+}
+
+Status OperationContext::read(size_t i, float* value) const {
+  if (i >= inputs_.size()) return opFailed("input {} is missing", i);
+  HALYARD_RETURN_IF_ERROR(checkScalar(inputs_[i], i, {OperandType::FLOAT32, OperandType::FLOAT16}));
+  if (inputs_[i].type == OperandType::FLOAT16) {
+    Float16 half;
+    std::memcpy(&half, inputs_[i].data, sizeof(half));
+    *value = toFloat(half);
+  } else {
+    std::memcpy(value, inputs_[i].data, sizeof(*value));
+  }
+  return okStatus();
+}
+
+Status OperationContext::readInts(size_t i, std::span<const int32_t>* values) const {
+  if (i >= inputs_.size()) return opFailed("input {} is missing", i);
+  HALYARD_RETURN_IF_ERROR(checkScalar(inputs_[i], i, {OperandType::TENSOR_INT32}));
+  *values = {inputs_[i].as<int32_t>(), inputs_[i].elementCount()};
+  return okStatus();
+}
+
+Status inferShapes(const OperationDefinition& definition, OperationContext& context) {
+  for (size_t i = 0; i < context.inputCount(); ++i) {
+    const Tensor& tensor = context.input(i);
+    const size_t count = context.inputCount();
+    if (tensor.omitted && !mayBeOmitted(definition.signature, count, i)) {
+      return opFailed("input {} ({}) has no value, but the operation needs it", i,
+                      inputName(definition.signature, count, i));
+    }
+    if (!tensor.omitted && !definition.acceptsZeroSized && isZeroSized(tensor)) {
+      // Integer lists (axes, paddings) may be empty; the operation itself decides about those.
+      if (tensor.type == OperandType::TENSOR_INT32 && i > 0) continue;
+      return opFailed("input {} ({}) is zero-sized {}, which the operation does not take", i,
+                      inputName(definition.signature, count, i), shapeText(tensor.dims));
+    }
+  }
+  HALYARD_RETURN_IF_ERROR(definition.infer(context));
+  for (size_t i = 0; i < context.outputCount(); ++i) {
+    uint64_t bytes = elementSize(context.output(i).type);
+    for (uint32_t d : context.output(i).dims) {
+      bytes *= d;
+      if (bytes > UINT32_MAX) {
+        return opFailed("output {} {} would need more than 4294967295 bytes", i,
+                        shapeText(context.output(i).dims));
+      }
+    }
+  }
+  return okStatus();
+}
+
+Status runReference(const OperationDefinition& definition, OperationContext& context) {
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> outputs;
+  bool converted = false;
+  for (size_t i = 0; i < context.inputCount(); ++i) {
+    Tensor tensor = context.input(i);
+    if (definition.float16AsFloat32 && tensor.type == OperandType::TENSOR_FLOAT16) {
+      converted = true;
+      tensor.type = OperandType::TENSOR_FLOAT32;
+      if (tensor.data != nullptr) {
+        const size_t count = tensor.elementCount();
+        const auto* source = tensor.as<Float16>();
+        auto* wide = context.scratch<float>(count);
+        for (size_t e = 0; e < count; ++e) wide[e] = toFloat(source[e]);
+        tensor.data = wide;
+      }
+    }
+    inputs.push_back(std::move(tensor));
+  }
+  for (size_t i = 0; i < context.outputCount(); ++i) {
+    Tensor tensor = context.output(i);
+    if (definition.float16AsFloat32 && tensor.type == OperandType::TENSOR_FLOAT16) {
+      converted = true;
+      tensor.type = OperandType::TENSOR_FLOAT32;
+      tensor.data = context.scratch<float>(tensor.elementCount());
+    }
+    outputs.push_back(std::move(tensor));
+  }
+  if (!converted) return definition.reference(context);
+  OperationContext wide(inputs, outputs, &context.services());
+  HALYARD_RETURN_IF_ERROR(definition.reference(wide));
+  for (size_t i = 0; i < context.outputCount(); ++i) {
+    Tensor& target = context.output(i);
+    if (target.type != OperandType::TENSOR_FLOAT16) continue;
+    const size_t count = target.elementCount();
+    const auto* source = outputs[i].as<float>();
+    auto* half = target.as<Float16>();
+    for (size_t e = 0; e < count; ++e) half[e] = toFloat16(source[e]);
+  }
+  return okStatus();
+}
+
+}  // namespace halyard::ops

@@ -1,0 +1,123 @@
+// OperationDefinition: everything Halyard knows about one operation: signature, shape inference and
+// the reference kernel. OperationContext: the operands of one run of it.
+// Thread safety: definitions are immutable; a context belongs to one thread, but its parallelFor may
+// be used to spread a kernel's work.
+// Ownership: a context borrows operands and services.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+
+#include "base/status.h"
+#include "model/model.h"
+#include "ops/signature.h"
+
+namespace halyard::ops {
+
+// One operand at execution: dims are real (0 is zero-sized). `data` is null for an omitted operand,
+// for a value that is not known yet (inference before execution) and for an output in inference.
+struct Tensor {
+  OperandType type = OperandType::FLOAT32;
+  Shape dims;
+  float scale = 0;
+  int32_t zeroPoint = 0;
+  const SymmPerChannelQuantParams* channelQuant = nullptr;
+  void* data = nullptr;
+  bool omitted = false;
+
+  template <typename T>
+  const T* as() const {
+    return static_cast<const T*>(data);
+  }
+  template <typename T>
+  T* as() {
+    return static_cast<T*>(data);
+  }
+  size_t elementCount() const {
+    size_t count = 1;
+    for (uint32_t d : dims) count *= d;
+    return count;
+  }
+  size_t rank() const { return dims.size(); }
+};
+
+// What a kernel may use beyond its operands.
+class KernelServices {
+ public:
+  virtual ~KernelServices() = default;
+  // Calls body(begin, end) on disjoint ranges that cover [0, count), each at least `grain` long but
+  // for the last; returns when all are done. Runs in the calling thread when that is as good.
+  virtual void parallelFor(size_t count, size_t grain,
+                           const std::function<void(size_t begin, size_t end)>& body) = 0;
+  // Uninitialised memory, 64-byte aligned, that lives until the kernel returns.
+  virtual void* scratch(size_t bytes) = 0;
+};
+
+class OperationContext {
+ public:
+  OperationContext(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                   KernelServices* services)
+      : inputs_(inputs), outputs_(outputs), services_(services) {}
+
+  size_t inputCount() const { return inputs_.size(); }
+  size_t outputCount() const { return outputs_.size(); }
+  const Tensor& input(size_t i) const { return inputs_[i]; }
+  Tensor& output(size_t i) { return outputs_[i]; }
+  // In the list and not omitted.
+  bool hasInput(size_t i) const { return i < inputs_.size() && !inputs_[i].omitted; }
+
+  // The value of a scalar input. INCOMPLETE when it is not known yet; shape inference passes that on.
+  Status read(size_t i, int32_t* value) const;
+  Status read(size_t i, bool* value) const;
+  // FLOAT32 or FLOAT16, widened.
+  Status read(size_t i, float* value) const;
+  // As read, but `value` keeps its default when the trailing input i is not given.
+  template <typename T>
+  Status readOptional(size_t i, T* value) const {
+    return hasInput(i) ? read(i, value) : okStatus();
+  }
+  // All elements of a TENSOR_INT32 input; INCOMPLETE when not known yet.
+  Status readInts(size_t i, std::span<const int32_t>* values) const;
+
+  // For kernels only (inference has no services).
+  KernelServices& services() { return *services_; }
+  template <typename T>
+  T* scratch(size_t count) {
+    return static_cast<T*>(services_->scratch(count * sizeof(T)));
+  }
+
+ private:
+  std::span<const Tensor> inputs_;
+  std::span<Tensor> outputs_;
+  KernelServices* services_;
+};
+
+struct OperationDefinition {
+  OperationType type;
+  Signature signature;
+  // Sets the dims of every output from the inputs, and checks what can be checked before computing:
+  // shapes, values of scalars, quantisation relations between inputs and outputs. An output's type,
+  // scale and zeroPoint are the declared ones. INCOMPLETE when it depends on a value that is not
+  // known yet (a null `data` of an input that is not omitted).
+  Status (*infer)(OperationContext& context);
+  // Computes all outputs, whose dims are those of infer and whose data is allocated. Never called
+  // with a zero-sized output.
+  Status (*reference)(OperationContext& context);
+  // Whether a zero-sized input is legal (it then yields what infer says and runs no kernel when all
+  // outputs are zero-sized).
+  bool acceptsZeroSized = false;
+  // TENSOR_FLOAT16 operands reach the kernel as TENSOR_FLOAT32 and its results are rounded once, so
+  // that `reference` needs no float16 code. False for kernels that only move bytes.
+  bool float16AsFloat32 = true;
+};
+
+// The definition of an operation, or nullptr for pending, extension, OEM and unknown ones.
+const OperationDefinition* definitionOf(OperationType type);
+
+// Checks that no input lacks a value that its signature needs, the zero-size rule, then infers.
+Status inferShapes(const OperationDefinition& definition, OperationContext& context);
+// Runs the reference kernel, with float16 converted as the definition says. Shapes are inferred.
+Status runReference(const OperationDefinition& definition, OperationContext& context);
+
+}  // namespace halyard::ops

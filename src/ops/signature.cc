@@ -1,0 +1,191 @@
+// Matching an operation's operands against its signature.
+#include "ops/signature.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+namespace halyard::ops {
+namespace {
+
+// Where a candidate (form, type row) stopped matching. Inputs count from 0, outputs follow.
+struct Mismatch {
+  size_t position = 0;
+  bool isInput = true;
+  size_t index = 0;
+  std::string_view name;
+  std::string expected;  // a type name, or "rank 4"
+  bool isRank = false;
+};
+
+// "7, 8 or 10".
+std::string orList(const std::vector<std::string>& items) {
+  if (items.empty()) return "nothing";
+  if (items.size() == 1) return items[0];
+  const std::vector<std::string> head(items.begin(), items.end() - 1);
+  return fmt::format("{} or {}", fmt::join(head, ", "), items.back());
+}
+
+// The spec for position i of `count` operands, where `repeated` (if any) stretches.
+const OperandSpec& specAt(const std::vector<OperandSpec>& specs, int repeated, size_t count,
+                          size_t i) {
+  if (repeated < 0) return specs[i];
+  const auto first = static_cast<size_t>(repeated);
+  const size_t extra = count - specs.size();
+  if (i < first) return specs[i];
+  if (i <= first + extra) return specs[first];
+  return specs[i - extra];
+}
+
+// Whether a list of `count` operands is legal, raising `level` to what that length needs.
+bool countAllowed(const std::vector<OperandSpec>& specs, const std::vector<CountRule>& counts,
+                  int repeated, size_t count, FeatureLevel& level) {
+  if (repeated >= 0) return count >= specs.size();
+  if (counts.empty()) return count == specs.size();
+  for (const CountRule& rule : counts) {
+    if (rule.count == count) {
+      level = std::max(level, rule.since);
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string rankText(const RankRules& rules) {
+  std::vector<std::string> texts;
+  for (const RankRule& rule : rules) {
+    texts.push_back(rule.min == rule.max ? fmt::format("{}", rule.min)
+                                         : fmt::format("{} to {}", rule.min, rule.max));
+  }
+  return "rank " + orList(texts);
+}
+
+// Checks one operand against one spec under one row of types.
+bool operandMatches(const OperandSpec& spec, const TypeRow* row, const Operand& operand,
+                    FeatureLevel& level, Mismatch& mismatch) {
+  const OperandType expected =
+      spec.column < 0 ? spec.fixed : row->types[static_cast<size_t>(spec.column)];
+  if (operand.type != expected) {
+    mismatch.expected = operandTypeName(expected);
+    mismatch.isRank = false;
+    return false;
+  }
+  if (spec.ranks.empty() || operand.dimensions.empty()) return true;
+  const size_t rank = operand.dimensions.size();
+  const RankRule* best = nullptr;
+  for (const RankRule& rule : spec.ranks) {
+    if (rank < rule.min || rank > rule.max) continue;
+    if (best == nullptr || rule.since < best->since) best = &rule;
+  }
+  if (best == nullptr) {
+    mismatch.expected = rankText(spec.ranks);
+    mismatch.isRank = true;
+    return false;
+  }
+  level = std::max(level, best->since);
+  return true;
+}
+
+// True when all operands match the form under the row; otherwise fills `mismatch`.
+bool candidateMatches(const Signature& signature, const Form& form, const TypeRow* row,
+                      const OperationView& operation, FeatureLevel& level, Mismatch& mismatch) {
+  const size_t inputs = operation.inputCount();
+  for (size_t i = 0; i < inputs; ++i) {
+    const OperandSpec& spec = specAt(form.inputs, form.repeated, inputs, i);
+    mismatch = {i, true, i, spec.name, "", false};
+    if (!operandMatches(spec, row, operation.input(i), level, mismatch)) return false;
+  }
+  const size_t outputs = operation.outputCount();
+  for (size_t i = 0; i < outputs; ++i) {
+    const OperandSpec& spec = specAt(signature.outputs, signature.repeatedOutput, outputs, i);
+    mismatch = {inputs + i, false, i, spec.name, "", false};
+    if (!operandMatches(spec, row, operation.output(i), level, mismatch)) return false;
+  }
+  return true;
+}
+
+Status countError(const Signature& signature, size_t inputs) {
+  std::set<size_t> legal;
+  for (const Form& form : signature.forms) {
+    if (form.repeated >= 0)
+      return badData("takes at least {} inputs, has {}", form.inputs.size(), inputs);
+    if (form.counts.empty()) legal.insert(form.inputs.size());
+    for (const CountRule& rule : form.counts) legal.insert(rule.count);
+  }
+  std::vector<std::string> texts;
+  for (size_t count : legal) texts.push_back(std::to_string(count));
+  return badData("takes {} input{}, has {}", orList(texts),
+                 texts == std::vector<std::string>{"1"} ? "" : "s", inputs);
+}
+
+Status outputCountError(const Signature& signature, size_t outputs) {
+  std::vector<std::string> texts;
+  for (const CountRule& rule : signature.outputCounts) texts.push_back(std::to_string(rule.count));
+  if (texts.empty()) texts.push_back(std::to_string(signature.outputs.size()));
+  return badData("has {} output{}, expected {}{}", outputs, outputs == 1 ? "" : "s",
+                 signature.repeatedOutput >= 0 ? "at least " : "", orList(texts));
+}
+
+Status mismatchError(const OperationView& operation, const Mismatch& at,
+                     const std::set<std::string>& expected) {
+  const Operand& operand = at.isInput ? operation.input(at.index) : operation.output(at.index);
+  const std::string place = fmt::format("{} {}{}", at.isInput ? "input" : "output", at.index,
+                                        at.name.empty() ? "" : fmt::format(" ({})", at.name));
+  const std::vector<std::string> list(expected.begin(), expected.end());
+  if (at.isRank) {
+    return badData("{} has rank {} {}, expected {}", place, operand.dimensions.size(),
+                   shapeText(operand.dimensions), orList(list));
+  }
+  return badData("{} is {}, expected {}", place, operandTypeName(operand.type), orList(list));
+}
+
+}  // namespace
+
+Result<FeatureLevel> checkSignature(const Signature& signature, const OperationView& operation) {
+  FeatureLevel outputLevel = FeatureLevel::FL1;
+  if (!countAllowed(signature.outputs, signature.outputCounts, signature.repeatedOutput,
+                    operation.outputCount(), outputLevel)) {
+    return outputCountError(signature, operation.outputCount());
+  }
+  std::vector<const TypeRow*> rows;
+  for (const TypeRow& row : signature.rows) rows.push_back(&row);
+  if (rows.empty()) rows.push_back(nullptr);
+
+  std::optional<FeatureLevel> found;
+  std::optional<Mismatch> furthest;
+  std::set<std::string> expected;
+  for (const Form& form : signature.forms) {
+    FeatureLevel countLevel = outputLevel;
+    if (!countAllowed(form.inputs, form.counts, form.repeated, operation.inputCount(),
+                      countLevel)) {
+      continue;
+    }
+    for (const TypeRow* row : rows) {
+      FeatureLevel level = row ? std::max(countLevel, row->since) : countLevel;
+      Mismatch mismatch;
+      if (candidateMatches(signature, form, row, operation, level, mismatch)) {
+        found = found ? std::min(*found, level) : level;
+        continue;
+      }
+      // The candidate that got furthest is the one that was meant.
+      if (!furthest || mismatch.position > furthest->position ||
+          (mismatch.position == furthest->position && mismatch.isRank && !furthest->isRank)) {
+        furthest = mismatch;
+        expected.clear();
+      }
+      if (mismatch.position == furthest->position && mismatch.isRank == furthest->isRank) {
+        expected.insert(mismatch.expected);
+      }
+    }
+  }
+  if (!found) {
+    if (!furthest) return countError(signature, operation.inputCount());
+    return mismatchError(operation, *furthest, expected);
+  }
+  if (signature.check != nullptr) HALYARD_RETURN_IF_ERROR(signature.check(operation, *found));
+  return *found;
+}
+
+}  // namespace halyard::ops

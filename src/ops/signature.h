@@ -1,0 +1,107 @@
+// Signature: which operands an operation takes, as data. Model validation, version compliance, the
+// support table of the docs and the generators of random graphs all read the same tables.
+// Thread safety: immutable once built; checkSignature is a pure function.
+// Ownership: names point to static storage.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "model/model.h"
+#include "model/types.h"
+
+namespace halyard::ops {
+
+// The rank may be min..max from this feature level on. Several rules may stand side by side, for
+// example {{FL1, 2, 2}, {FL1, 4, 4}, {FL3, 1, 4}}. Applies when the rank is known.
+struct RankRule {
+  FeatureLevel since;
+  uint8_t min;
+  uint8_t max;
+};
+using RankRules = std::vector<RankRule>;
+// Exactly n, at every level.
+inline RankRules rank(uint8_t n) { return {{FeatureLevel::FL1, n, n}}; }
+inline RankRules rankBetween(uint8_t min, uint8_t max) { return {{FeatureLevel::FL1, min, max}}; }
+
+// One position in an operand list. Its type is either fixed, or one column of the signature's type
+// rows: all operands that name columns must match one row together.
+struct OperandSpec {
+  std::string_view name;  // as in error texts and docs: "filter"
+  int column = -1;        // of TypeRow::types; -1: `fixed` counts
+  OperandType fixed = OperandType::INT32;
+  RankRules ranks;         // empty: any rank
+  bool omittable = false;  // may be present without a value (NO_VALUE)
+
+  OperandSpec orOmitted() const {
+    OperandSpec copy = *this;
+    copy.omittable = true;
+    return copy;
+  }
+};
+inline OperandSpec typed(std::string_view name, int column, RankRules ranks = {}) {
+  return {name, column, OperandType::INT32, std::move(ranks), false};
+}
+inline OperandSpec fixed(std::string_view name, OperandType type, RankRules ranks = {}) {
+  return {name, -1, type, std::move(ranks), false};
+}
+inline OperandSpec int32(std::string_view name) { return fixed(name, OperandType::INT32); }
+inline OperandSpec boolean(std::string_view name) { return fixed(name, OperandType::BOOL); }
+
+// One legal combination of types, one per column, and the level from which it is legal.
+struct TypeRow {
+  FeatureLevel since;
+  std::vector<OperandType> types;
+};
+
+// A legal length of an operand list, and the level from which it is.
+struct CountRule {
+  uint32_t count;
+  FeatureLevel since;
+};
+
+// One legal list of inputs. Lists that share a length are told apart by their types.
+struct Form {
+  std::string_view name;  // "implicit padding"; empty when there is only one form
+  std::vector<OperandSpec> inputs;
+  std::vector<CountRule> counts;  // empty: exactly inputs.size(); otherwise prefixes of `inputs`
+  // Index of the input that may stand any number of times (at least once), or -1.
+  int repeated = -1;
+};
+
+// An operation as it stands in a model, with its operands. Indices have been checked.
+class OperationView {
+ public:
+  OperationView(const Model& model, const Subgraph& subgraph, const Operation& operation)
+      : model_(model), subgraph_(subgraph), operation_(operation) {}
+  size_t inputCount() const { return operation_.inputs.size(); }
+  size_t outputCount() const { return operation_.outputs.size(); }
+  const Operand& input(size_t i) const { return subgraph_.operands[operation_.inputs[i]]; }
+  const Operand& output(size_t i) const { return subgraph_.operands[operation_.outputs[i]]; }
+  const Operation& operation() const { return operation_; }
+  const Model& model() const { return model_; }
+
+ private:
+  const Model& model_;
+  const Subgraph& subgraph_;
+  const Operation& operation_;
+};
+
+struct Signature {
+  std::vector<TypeRow> rows;
+  std::vector<Form> forms;
+  std::vector<OperandSpec> outputs;
+  std::vector<CountRule> outputCounts = {};  // empty: exactly outputs.size()
+  int repeatedOutput = -1;
+  // Relations that tables cannot say (the scale of a product, PAD's zero point). Raises `level` to
+  // what the operation needs, or says what is wrong. May be null.
+  Status (*check)(const OperationView& operation, FeatureLevel& level) = nullptr;
+};
+
+// The feature level that the operation needs by its signature, or BAD_DATA with the position, what
+// was expected there and what was found ("input 1 (filter) is TENSOR_INT32, expected ...").
+Result<FeatureLevel> checkSignature(const Signature& signature, const OperationView& operation);
+
+}  // namespace halyard::ops

@@ -1,0 +1,31 @@
+// Type rows that many operations share: one main type, from a feature level per type.
+// Thread safety: pure functions.
+// Ownership: none.
+#pragma once
+
+#include <initializer_list>
+#include <utility>
+#include <vector>
+
+#include "ops/signature.h"
+
+namespace halyard::ops {
+
+// A signature's rows with a single column: {{OperandType::TENSOR_FLOAT32, FeatureLevel::FL1}, ...}.
+inline std::vector<TypeRow> singleTypeRows(
+    std::initializer_list<std::pair<OperandType, FeatureLevel>> types) {
+  std::vector<TypeRow> rows;
+  for (const auto& [type, since] : types) rows.push_back({since, {type}});
+  return rows;
+}
+
+// The most common set: float32 and quant8 (unsigned) from `since`, float16 from level 3 and signed
+// quant8 from level 4.
+inline std::vector<TypeRow> floatAndQuant8Rows(FeatureLevel since) {
+  return singleTypeRows({{OperandType::TENSOR_FLOAT32, since},
+                         {OperandType::TENSOR_FLOAT16, FeatureLevel::FL3},
+                         {OperandType::TENSOR_QUANT8_ASYMM, since},
+                         {OperandType::TENSOR_QUANT8_ASYMM_SIGNED, FeatureLevel::FL4}});
+}
+
+}  // namespace halyard::ops

@@ -1,0 +1,168 @@
+// Choosing a device for a model and preparing it there.
+#include "runtime/compilation.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace halyard::runtime {
+namespace {
+
+constexpr uint32_t kPreferredAlignment = 64;
+// Drivers before feature level 5 are offered no padding.
+constexpr uint32_t kPreferredPaddingCpu = 64;
+constexpr uint32_t kPreferredPaddingDriver = 1;
+
+constexpr int32_t kPriorityLow = 90;
+constexpr int32_t kPriorityMedium = 100;
+constexpr int32_t kPriorityHigh = 110;
+
+}  // namespace
+
+std::optional<hal::TimePoint> deadlineAfter(uint64_t duration) {
+  if (duration == 0) return std::nullopt;
+  const hal::TimePoint now = hal::Clock::now();
+  const auto left = static_cast<uint64_t>((hal::TimePoint::max() - now).count());
+  if (duration >= left) return hal::TimePoint::max();
+  return now + std::chrono::nanoseconds(duration);
+}
+
+Compilation::Compilation(const ModelBuilder& model, std::vector<const Device*> devices,
+                         bool explicitDevices)
+    : model_(model.model()),
+      applicationOrder_(model.applicationOrder()),
+      devices_(std::move(devices)),
+      explicitDevices_(explicitDevices) {}
+
+Result<std::unique_ptr<Compilation>> Compilation::create(const ModelBuilder& model,
+                                                         std::vector<const Device*> devices,
+                                                         bool explicitDevices) {
+  HALYARD_RETURN_IF_ERROR(model.checkFinished());
+  return std::unique_ptr<Compilation>(new Compilation(model, std::move(devices), explicitDevices));
+}
+
+Status Compilation::setPreference(int32_t preference) {
+  if (state_ != State::CREATED) return badState("the compilation is finished");
+  if (preference < 0 || preference > 2) {
+    return badData(
+        "preference {}, expected 0 (low power), 1 (fast single answer) or 2 (sustained "
+        "speed)",
+        preference);
+  }
+  preference_ = static_cast<hal::ExecutionPreference>(preference);
+  return okStatus();
+}
+
+Status Compilation::setPriority(int32_t priority) {
+  if (state_ != State::CREATED) return badState("the compilation is finished");
+  switch (priority) {
+    case kPriorityLow:
+      priority_ = hal::Priority::LOW;
+      return okStatus();
+    case kPriorityMedium:
+      priority_ = hal::Priority::MEDIUM;
+      return okStatus();
+    case kPriorityHigh:
+      priority_ = hal::Priority::HIGH;
+      return okStatus();
+    default:
+      return badData("priority {}, expected 90 (low), 100 (medium) or 110 (high)", priority);
+  }
+}
+
+Status Compilation::setTimeout(uint64_t duration) {
+  if (state_ != State::CREATED) return badState("the compilation is finished");
+  if (!hasSingleExplicitDevice()) {
+    return badData("a timeout needs a compilation created for exactly one device");
+  }
+  timeout_ = duration;
+  return okStatus();
+}
+
+Status Compilation::checkValid() const {
+  if (state_ == State::CREATED) return badState("the compilation is not finished");
+  if (state_ == State::INVALID) return badState("the compilation failed to finish");
+  return okStatus();
+}
+
+Status Compilation::checkSupport(const Device& device) const {
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> supported,
+                           device.hal().getSupportedOperations(*model_), "device {}",
+                           device.name());
+  const std::vector<Operation>& operations = model_->main.operations;
+  if (supported.size() != operations.size()) {
+    return opFailed("device {} answered for {} operations of {}", device.name(), supported.size(),
+                    operations.size());
+  }
+  const auto it = std::find(supported.begin(), supported.end(), false);
+  if (it == supported.end()) return okStatus();
+  const auto index = static_cast<size_t>(it - supported.begin());
+  return badData("device {} does not support {}", device.name(),
+                 operationText(applicationOrder_[index], operations[index].type));
+}
+
+Status Compilation::prepareOn(const Device& device, const hal::PrepareOptions& options) {
+  HALYARD_ASSIGN_OR_RETURN(preparedModel_, device.hal().prepareModel(model_, options), "device {}",
+                           device.name());
+  if (preparedModel_ == nullptr) {
+    return opFailed("device {} answered without a prepared model", device.name());
+  }
+  chosen_ = &device;
+  return okStatus();
+}
+
+Status Compilation::prepare() {
+  const hal::PrepareOptions options{preference_, priority_, deadlineAfter(timeout_)};
+  std::string reasons;
+  Status transport;  // a device that could not be asked, rather than one that said no
+  for (const Device* device : devices_) {
+    const Status supported = checkSupport(*device);
+    if (!supported.ok()) {
+      if (supported.code() != ResultCode::BAD_DATA && transport.ok()) transport = supported;
+      reasons += (reasons.empty() ? "" : "; ") + supported.message();
+      continue;
+    }
+    Status prepared = prepareOn(*device, options);
+    if (prepared.ok() || explicitDevices_ || device->isCpu()) return prepared;
+    logWarning("{}: going on without that device", prepared.toString());
+    reasons += (reasons.empty() ? "" : "; ") + prepared.message();
+  }
+  if (devices_.size() == 1 && !transport.ok()) return transport;
+  return badData("no device takes the whole model: {}", reasons);
+}
+
+Status Compilation::finish() {
+  if (state_ != State::CREATED) return badState("the compilation is finished already");
+  Status status = prepare();
+  state_ = status.ok() ? State::VALID : State::INVALID;
+  return status;
+}
+
+uint32_t Compilation::preferredAlignment() const { return kPreferredAlignment; }
+
+uint32_t Compilation::preferredPadding() const {
+  return chosen_->isCpu() ? kPreferredPaddingCpu : kPreferredPaddingDriver;
+}
+
+Result<std::vector<bool>> supportedOperations(const ModelBuilder& model,
+                                              std::span<const Device* const> devices) {
+  HALYARD_RETURN_IF_ERROR(model.checkFinished());
+  const std::vector<uint32_t>& order = model.applicationOrder();
+  std::vector<bool> result(order.size(), false);
+  for (const Device* device : devices) {
+    const Result<std::vector<bool>> supported =
+        device->hal().getSupportedOperations(*model.model());
+    if (!supported.ok() || supported->size() != order.size()) {
+      // A device that cannot answer supports nothing; the application may still use the others.
+      logWarning("device {}: supported operations: {}", device->name(),
+                 supported.ok() ? "an answer of the wrong length" : supported.status().toString());
+      continue;
+    }
+    for (size_t i = 0; i < order.size(); ++i) {
+      if ((*supported)[i]) result[order[i]] = true;
+    }
+  }
+  return result;
+}
+
+}  // namespace halyard::runtime

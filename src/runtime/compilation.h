@@ -1,0 +1,73 @@
+// Compilation: an ANeuralNetworksCompilation: a model prepared on a device.
+// Thread safety: one modifying thread at a time; once finished, any number of readers.
+// Ownership: shares the finished model; the devices must outlive it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hal/device.h"
+#include "runtime/device_manager.h"
+#include "runtime/model_builder.h"
+
+namespace halyard::runtime {
+
+class Compilation {
+ public:
+  // `explicitDevices`: the application named `devices`, so that nothing else may be used; otherwise
+  // they are all devices, and the CPU takes over what a driver fails to prepare. Not empty.
+  static Result<std::unique_ptr<Compilation>> create(const ModelBuilder& model,
+                                                     std::vector<const Device*> devices,
+                                                     bool explicitDevices);
+
+  Status setPreference(int32_t preference);  // ANEURALNETWORKS_PREFER_*
+  Status setPriority(int32_t priority);      // ANEURALNETWORKS_PRIORITY_*
+  // Nanoseconds from finish on; 0 clears. Only with one explicit device.
+  Status setTimeout(uint64_t duration);
+  Status finish();
+
+  // BAD_STATE unless finish() succeeded.
+  Status checkValid() const;
+  bool hasSingleExplicitDevice() const { return explicitDevices_ && devices_.size() == 1; }
+
+  const Model& model() const { return *model_; }
+  // The following only after a successful finish().
+  hal::PreparedModel& preparedModel() const { return *preparedModel_; }
+  const Device& device() const { return *chosen_; }
+  // Alignment and padding in bytes that the device likes best, for any input or output.
+  uint32_t preferredAlignment() const;
+  uint32_t preferredPadding() const;
+
+ private:
+  enum class State { CREATED, VALID, INVALID };
+
+  Compilation(const ModelBuilder& model, std::vector<const Device*> devices, bool explicitDevices);
+  Status prepare();
+  Status prepareOn(const Device& device, const hal::PrepareOptions& options);
+  // OK when the device takes every operation; otherwise why not.
+  Status checkSupport(const Device& device) const;
+
+  std::shared_ptr<const Model> model_;
+  std::vector<uint32_t> applicationOrder_;
+  std::vector<const Device*> devices_;
+  bool explicitDevices_;
+  State state_ = State::CREATED;
+  hal::ExecutionPreference preference_ = hal::ExecutionPreference::FAST_SINGLE_ANSWER;
+  hal::Priority priority_ = hal::Priority::MEDIUM;
+  uint64_t timeout_ = 0;  // ns; 0: none
+  std::shared_ptr<hal::PreparedModel> preparedModel_;
+  const Device* chosen_ = nullptr;
+};
+
+// What ANeuralNetworksModel_getSupportedOperationsForDevices answers: for each operation in the
+// application's order, whether any of the devices takes it.
+Result<std::vector<bool>> supportedOperations(const ModelBuilder& model,
+                                              std::span<const Device* const> devices);
+
+// `duration` nanoseconds from now, saturating at the end of time; nullopt for 0.
+std::optional<hal::TimePoint> deadlineAfter(uint64_t duration);
+
+}  // namespace halyard::runtime

@@ -1,0 +1,112 @@
+// Discovery of devices.
+#include "runtime/device_manager.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cpu/cpu_device.h"
+#include "hal/manifest.h"
+#include "hal/remote_device.h"
+#include "hal/rpc_loop.h"
+
+namespace halyard::runtime {
+namespace {
+
+using Json = nlohmann::json;
+
+// The newest level of the API; the CPU device keeps up with it.
+constexpr FeatureLevel kRuntimeLevel = FeatureLevel::FL8;
+
+Json performance(const hal::PerformanceInfo& info) {
+  return {{"exec_time", info.execTime}, {"power_usage", info.powerUsage}};
+}
+
+Json describe(const Device& device) {
+  const hal::DeviceInfo& info = device.info();
+  const pid_t process = device.hal().processId();
+  std::vector<std::string> features;
+  if (process != ::getpid()) features.emplace_back("own process");
+  if (info.modelCacheFiles + info.dataCacheFiles > 0) features.emplace_back("compilation caching");
+  for (const hal::Extension& extension : info.extensions) features.push_back(extension.name);
+  const hal::Capabilities& capabilities = info.capabilities;
+  return {{"name", info.name},
+          {"type", hal::deviceTypeName(info.type)},
+          {"hal_version", halVersionName(info.halVersion)},
+          {"version", info.versionString},
+          {"feature_level", apiFeatureLevel(device.featureLevel())},
+          {"process_id", process},
+          {"manifest", device.manifest()},
+          {"features", features},
+          {"capabilities",
+           {{"float32", performance(capabilities.lookup(OperandType::TENSOR_FLOAT32))},
+            {"quant8", performance(capabilities.lookup(OperandType::TENSOR_QUANT8_ASYMM))},
+            {"relaxed", performance(capabilities.relaxedFloat32toFloat16PerformanceTensor)}}}};
+}
+
+}  // namespace
+
+FeatureLevel Device::featureLevel() const {
+  return isCpu_ ? kRuntimeLevel : featureLevelOf(info().halVersion);
+}
+
+DeviceManager::DeviceManager(std::vector<Device> drivers) : devices_(std::move(drivers)) {
+  devices_.emplace_back(cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 0), std::string(), true);
+  for (const Device& device : devices_) extensions_.addDevice(device.info().extensions);
+}
+
+std::unique_ptr<DeviceManager> DeviceManager::create(const std::string& prefix) {
+  const hal::ManifestList list = hal::discoverManifests(prefix);
+  std::vector<DeviceProblem> problems;
+  for (const hal::ManifestProblem& problem : list.problems) {
+    problems.push_back({problem.path.string(), problem.status});
+  }
+  std::vector<Device> drivers;
+  std::shared_ptr<hal::RpcLoop> loop;
+  const std::string cpuName = cpu::cpuDeviceInfo().name;
+  for (const hal::Manifest& manifest : list.manifests) {
+    if (manifest.name == cpuName) {
+      problems.push_back({manifest.path.string(),
+                          badData("'{}' is the name of the runtime's own device", cpuName)});
+      continue;
+    }
+    if (loop == nullptr) {
+      Result<std::shared_ptr<hal::RpcLoop>> started = hal::RpcLoop::start();
+      if (!started.ok()) {
+        problems.push_back({manifest.path.string(), started.takeStatus()});
+        continue;
+      }
+      loop = std::move(started).value();
+    }
+    auto device = hal::RemoteDevice::open(loop, manifest);
+    if (!device.ok()) {
+      problems.push_back({manifest.path.string(), device.takeStatus()});
+      continue;
+    }
+    drivers.emplace_back(std::move(device).value(), manifest.path.string(), false);
+  }
+  auto manager = std::make_unique<DeviceManager>(std::move(drivers));
+  manager->problems_ = std::move(problems);
+  return manager;
+}
+
+const Device* DeviceManager::find(const void* device) const {
+  const auto it = std::find_if(devices_.begin(), devices_.end(),
+                               [&](const Device& candidate) { return &candidate == device; });
+  return it == devices_.end() ? nullptr : &*it;
+}
+
+std::string DeviceManager::json() const {
+  Json devices = Json::array();
+  for (const Device& device : devices_) devices.push_back(describe(device));
+  Json problems = Json::array();
+  for (const DeviceProblem& problem : problems_) {
+    problems.push_back({{"manifest", problem.manifest}, {"reason", problem.reason.toString()}});
+  }
+  // Names and texts of drivers may hold any bytes.
+  return Json{{"devices", devices}, {"problems", problems}}.dump(2, ' ', false,
+                                                                 Json::error_handler_t::replace);
+}
+
+}  // namespace halyard::runtime

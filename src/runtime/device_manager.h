@@ -1,0 +1,67 @@
+// DeviceManager: the devices of the process: drivers in the order of discovery, then the CPU.
+// Thread safety: immutable after create, but for what the devices do themselves.
+// Ownership: owns the devices; pointers to Device are valid as long as the manager lives.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hal/device.h"
+#include "runtime/extension_registry.h"
+
+namespace halyard::runtime {
+
+// An ANeuralNetworksDevice.
+class Device {
+ public:
+  Device(std::shared_ptr<hal::Device> device, std::string manifest, bool isCpu)
+      : device_(std::move(device)), manifest_(std::move(manifest)), isCpu_(isCpu) {}
+
+  hal::Device& hal() const { return *device_; }
+  const hal::DeviceInfo& info() const { return device_->info(); }
+  const std::string& name() const { return info().name; }
+  // Where it was found; empty for the CPU device.
+  const std::string& manifest() const { return manifest_; }
+  // The runtime's own device, the one that everything can fall back to.
+  bool isCpu() const { return isCpu_; }
+  // Capped by what the runtime knows.
+  FeatureLevel featureLevel() const;
+
+ private:
+  std::shared_ptr<hal::Device> device_;
+  std::string manifest_;
+  bool isCpu_;
+};
+
+// A manifest or device that could not be used, and why.
+struct DeviceProblem {
+  std::string manifest;  // path of the file
+  Status reason;
+};
+
+class DeviceManager {
+ public:
+  // Looks for drivers, starting those that are executables, and adds the CPU device last. `prefix`
+  // is the installation whose share/halyard/drivers.d is searched last; may be empty.
+  static std::unique_ptr<DeviceManager> create(const std::string& prefix);
+  // For tests and embedders: exactly these devices, and the CPU device last.
+  explicit DeviceManager(std::vector<Device> drivers);
+
+  std::span<const Device> devices() const { return devices_; }
+  const Device& cpu() const { return devices_.back(); }
+  std::span<const DeviceProblem> problems() const { return problems_; }
+  // nullptr unless `device` is one of devices().
+  const Device* find(const void* device) const;
+  ExtensionRegistry& extensions() { return extensions_; }
+  // Devices and problems as JSON; the document of `halyard devices --json`.
+  std::string json() const;
+
+ private:
+  std::vector<Device> devices_;
+  std::vector<DeviceProblem> problems_;
+  ExtensionRegistry extensions_;
+};
+
+}  // namespace halyard::runtime

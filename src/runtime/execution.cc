@@ -1,0 +1,343 @@
+// Arguments, running, and results of executions; the order of checks is the API's.
+#include "runtime/execution.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "model/validation.h"
+
+namespace halyard::runtime {
+namespace {
+
+constexpr uint64_t kMaximumLoopTimeout = 15'000'000'000;
+constexpr uint64_t kNotAvailable = UINT64_MAX;
+
+std::string_view directionName(Execution::Direction direction) {
+  return direction == Execution::Direction::INPUT ? "input" : "output";
+}
+
+bool fullySpecified(OperandType type, const Shape& shape) {
+  return isScalarType(type) || knownElementCount(shape).has_value();
+}
+
+// `given` where it says something, `model` elsewhere.
+Shape combined(const Shape& model, const Shape& given) {
+  if (given.empty()) return model;
+  Shape result = given;
+  for (size_t i = 0; i < result.size() && i < model.size(); ++i) {
+    if (result[i] == 0) result[i] = model[i];
+  }
+  return result;
+}
+
+}  // namespace
+
+Execution::Execution(const Compilation& compilation)
+    : compilation_(compilation),
+      inputs_(compilation.model().main.inputIndexes.size()),
+      outputs_(compilation.model().main.outputIndexes.size()),
+      outputShapes_(outputs_.size()) {}
+
+Status Execution::checkPreparation() const {
+  const std::lock_guard lock(mutex_);
+  if (state_ != State::PREPARATION) return badState("the execution has been started");
+  return okStatus();
+}
+
+Status Execution::checkArgumentIndex(Direction direction, uint32_t index) const {
+  HALYARD_RETURN_IF_ERROR(checkPreparation());
+  const size_t count = (direction == Direction::INPUT ? inputs_ : outputs_).size();
+  if (index >= count) {
+    return badData("{} {} of a model with {}", directionName(direction), index, count);
+  }
+  return okStatus();
+}
+
+bool Execution::computing() const {
+  const std::lock_guard lock(mutex_);
+  return state_ == State::COMPUTATION;
+}
+
+Result<const Operand*> Execution::checkArgument(Direction direction, uint32_t index,
+                                                const ArgumentType* type, bool mayBePartial) const {
+  const Subgraph& main = compilation_.model().main;
+  const bool isInput = direction == Direction::INPUT;
+  const std::vector<uint32_t>& list = isInput ? main.inputIndexes : main.outputIndexes;
+  const std::string_view what = directionName(direction);
+  if (index >= list.size()) {
+    return badData("{} {} of a model with {}", what, index, list.size());
+  }
+  const Operand& operand = main.operands[list[index]];
+  if (type == nullptr) {
+    if (!mayBePartial && !isExtension(operand.type) &&
+        !fullySpecified(operand.type, operand.dimensions)) {
+      return badData("{} {} needs a type: the model says only {}", what, index,
+                     operandText(operand));
+    }
+    return &operand;
+  }
+  HALYARD_RETURN_IF_ERROR(
+      validateOperandType(type->type, type->dimensions, type->scale, type->zeroPoint),
+      "{} {}: type", what, index);
+  if (!mayBePartial && !isExtension(operand.type) && !isScalarType(type->type) &&
+      !fullySpecified(type->type, type->dimensions)) {
+    return badData("{} {}: dimensions {} are not all known", what, index,
+                   shapeText(type->dimensions));
+  }
+  if (operand.dimensions.empty() || (type->dimensions.empty() && mayBePartial)) return &operand;
+  bool compatible = operand.dimensions.size() == type->dimensions.size();
+  for (size_t i = 0; compatible && i < operand.dimensions.size(); ++i) {
+    compatible = operand.dimensions[i] == 0 || operand.dimensions[i] == type->dimensions[i] ||
+                 (mayBePartial && type->dimensions[i] == 0);
+  }
+  if (!compatible) {
+    return badData("{} {}: dimensions {}, the model has {}", what, index,
+                   shapeText(type->dimensions), shapeText(operand.dimensions));
+  }
+  return &operand;
+}
+
+Status Execution::checkLength(const Operand& operand, const ArgumentType* type,
+                              size_t length) const {
+  if (operand.type == OperandType::OEM_SCALAR || isExtension(operand.type)) return okStatus();
+  const Shape dims = combined(operand.dimensions, type ? type->dimensions : Shape());
+  const std::optional<uint32_t> needed = knownByteSize(operand.type, dims);
+  if (!needed) return okStatus();
+  if (*needed > length || (*needed < length && !paddingEnabled_)) {
+    return badData("{} bytes for {}{}, which needs {}", length, operandTypeName(operand.type),
+                   isScalarType(operand.type) ? "" : shapeText(dims), *needed);
+  }
+  return okStatus();
+}
+
+Status Execution::setArgument(Direction direction, uint32_t index, const ArgumentType* type,
+                              void* buffer, size_t length) {
+  HALYARD_RETURN_IF_ERROR(checkPreparation());
+  const bool isInput = direction == Direction::INPUT;
+  HALYARD_ASSIGN_OR_RETURN(const Operand* operand,
+                           checkArgument(direction, index, type, !isInput || buffer == nullptr));
+  const std::string_view what = directionName(direction);
+  if (length > UINT32_MAX) return badData("{} {}: {} bytes are too many", what, index, length);
+  Argument& argument = (isInput ? inputs_ : outputs_)[index];
+  if (argument.set) return badState("{} {} has been set already", what, index);
+  if ((buffer == nullptr) != (length == 0)) {
+    return badData("{} {}: a {} buffer with length {}", what, index,
+                   buffer == nullptr ? "null" : "real", length);
+  }
+  argumentTouched_ = true;
+  if (buffer == nullptr) {
+    argument.request.kind = hal::RequestArgument::Kind::NO_VALUE;
+  } else {
+    HALYARD_RETURN_IF_ERROR(checkLength(*operand, type, length), "{} {}", what, index);
+    argument.request.kind = hal::RequestArgument::Kind::POINTER;
+    argument.request.pointer = buffer;
+    argument.request.length = static_cast<uint32_t>(length);
+    if (type != nullptr) argument.request.dimensions = type->dimensions;
+  }
+  argument.set = true;
+  return okStatus();
+}
+
+Status Execution::setArgumentFromMemory(Direction direction, uint32_t index,
+                                        const ArgumentType* type, const Memory& memory,
+                                        size_t offset, size_t length) {
+  HALYARD_RETURN_IF_ERROR(checkPreparation());
+  const bool isInput = direction == Direction::INPUT;
+  HALYARD_ASSIGN_OR_RETURN(const Operand* operand, checkArgument(direction, index, type, !isInput));
+  const std::string_view what = directionName(direction);
+  HALYARD_RETURN_IF_ERROR(memory.checkRange(offset, length), "{} {}", what, index);
+  argumentTouched_ = true;
+  Argument& argument = (isInput ? inputs_ : outputs_)[index];
+  if (argument.set) return badState("{} {} has been set already", what, index);
+  if (offset > UINT32_MAX || length > UINT32_MAX) {
+    return badData("{} {}: offset {} or length {} is too large", what, index, offset, length);
+  }
+  const int needed = isInput ? PROT_READ : PROT_WRITE;
+  if ((memory.pool()->prot() & needed) == 0) {
+    return badData("{} {}: the memory may not be {}", what, index, isInput ? "read" : "written");
+  }
+  HALYARD_RETURN_IF_ERROR(checkLength(*operand, type, length), "{} {}", what, index);
+  uint32_t pool = 0;
+  while (pool < pools_.size() && std::get<SharedMemoryPtr>(pools_[pool]) != memory.pool()) ++pool;
+  if (pool == pools_.size()) pools_.emplace_back(memory.pool());
+  argument.request.kind = hal::RequestArgument::Kind::POOL;
+  argument.request.location = {pool, static_cast<uint32_t>(offset), static_cast<uint32_t>(length)};
+  if (type != nullptr) argument.request.dimensions = type->dimensions;
+  argument.set = true;
+  return okStatus();
+}
+
+Status Execution::setReusable(bool reusable) {
+  HALYARD_RETURN_IF_ERROR(checkPreparation());
+  reusable_ = reusable;
+  return okStatus();
+}
+
+Status Execution::enableInputAndOutputPadding(bool enable) {
+  HALYARD_RETURN_IF_ERROR(checkPreparation());
+  if (argumentTouched_) return badState("padding must be enabled before any argument is set");
+  paddingEnabled_ = enable;
+  return okStatus();
+}
+
+Status Execution::setLoopTimeout(uint64_t nanoseconds) {
+  HALYARD_RETURN_IF_ERROR(checkPreparation());
+  if (nanoseconds > kMaximumLoopTimeout) {
+    logWarning("loop timeout {} ns is above the maximum, {} ns are used", nanoseconds,
+               kMaximumLoopTimeout);
+    nanoseconds = kMaximumLoopTimeout;
+  }
+  loopTimeout_ = std::chrono::nanoseconds(nanoseconds);
+  return okStatus();
+}
+
+Status Execution::setMeasureTiming(bool measure) {
+  if (!compilation_.hasSingleExplicitDevice()) {
+    return badData("timing needs a compilation created for exactly one device");
+  }
+  HALYARD_RETURN_IF_ERROR(checkPreparation());
+  measureTiming_ = measure;
+  return okStatus();
+}
+
+Status Execution::setTimeout(uint64_t nanoseconds) {
+  if (!compilation_.hasSingleExplicitDevice()) {
+    return badData("a timeout needs a compilation created for exactly one device");
+  }
+  HALYARD_RETURN_IF_ERROR(checkPreparation());
+  timeout_ = nanoseconds;
+  return okStatus();
+}
+
+Status Execution::begin() {
+  const std::lock_guard lock(mutex_);
+  if (state_ == State::COMPUTATION) return badState("the execution is being computed");
+  if (state_ == State::COMPLETED && !reusable_) {
+    return badState("the execution has been computed, and is not reusable");
+  }
+  const auto check = [](const std::vector<Argument>& arguments, std::string_view what) {
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      if (!arguments[i].set) return badData("{} {} has not been set", what, i);
+    }
+    return okStatus();
+  };
+  Status status = check(inputs_, "input");
+  if (status.ok()) status = check(outputs_, "output");
+  state_ = status.ok() ? State::COMPUTATION : State::COMPLETED;
+  completion_ = status.ok() ? Completion::NONE : Completion::OTHER_ERROR;
+  return status;
+}
+
+Status Execution::run() {
+  hal::Request request;
+  for (const Argument& argument : inputs_) request.inputs.push_back(argument.request);
+  for (const Argument& argument : outputs_) request.outputs.push_back(argument.request);
+  request.pools = pools_;
+  const hal::ExecuteOptions options{measureTiming_, deadlineAfter(timeout_), loopTimeout_};
+  return finish(compilation_.preparedModel().executeSynchronously(request, options));
+}
+
+// Takes over the shapes that a device reports, which must refine what is known already.
+Status Execution::takeShapes(const std::vector<hal::OutputShape>& shapes, bool complete) {
+  const Subgraph& main = compilation_.model().main;
+  if (!shapes.empty() && shapes.size() != outputs_.size()) {
+    return opFailed("the device reported {} output shapes for {} outputs", shapes.size(),
+                    outputs_.size());
+  }
+  if (shapes.empty() && !complete) {
+    return opFailed("the device found an output too small without saying which");
+  }
+  bool allSufficient = true;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const Operand& operand = main.operands[main.outputIndexes[i]];
+    const Shape known = combined(operand.dimensions, outputs_[i].request.dimensions);
+    Output output{known, true};
+    if (!shapes.empty()) {
+      const Shape& reported = shapes[i].dimensions;
+      bool refines = known.empty() || isScalarType(operand.type) || known.size() == reported.size();
+      for (size_t d = 0; refines && d < known.size() && d < reported.size(); ++d) {
+        refines = known[d] == 0 || known[d] == reported[d];
+      }
+      if (!refines || !checkSizeFits(operand.type, reported).ok()) {
+        return opFailed("the device reported shape {} for output {}, which is known to be {}",
+                        shapeText(reported), i, shapeText(known));
+      }
+      output = {reported, shapes[i].isSufficient};
+    }
+    allSufficient = allSufficient && output.isSufficient;
+    outputShapes_[i] = std::move(output);
+  }
+  if (complete != allSufficient) {
+    return opFailed("the device's status and the output shapes it reported contradict each other");
+  }
+  return okStatus();
+}
+
+Status Execution::finish(hal::ExecutionResult result) {
+  Status status = std::move(result.status);
+  const bool insufficient = status.code() == ResultCode::OUTPUT_INSUFFICIENT_SIZE;
+  if (status.ok() || insufficient) {
+    Status shapes = takeShapes(result.outputShapes, status.ok());
+    if (!shapes.ok()) status = std::move(shapes);
+  }
+  status.annotate(fmt::format("device {}", compilation_.device().name()));
+  const std::lock_guard lock(mutex_);
+  timing_ = status.ok() ? result.timing : hal::Timing();
+  completion_ = status.ok() ? Completion::NO_ERROR
+                : status.code() == ResultCode::OUTPUT_INSUFFICIENT_SIZE
+                    ? Completion::OUTPUT_INSUFFICIENT_SIZE
+                    : Completion::OTHER_ERROR;
+  state_ = State::COMPLETED;
+  return status;
+}
+
+Status Execution::compute() {
+  HALYARD_RETURN_IF_ERROR(begin());
+  return run();
+}
+
+Result<std::unique_ptr<Event>> Execution::startCompute() {
+  HALYARD_RETURN_IF_ERROR(begin());
+  Result<std::unique_ptr<Event>> event = Event::start([this] { return run(); });
+  if (!event.ok()) {
+    const std::lock_guard lock(mutex_);
+    state_ = State::COMPLETED;
+    completion_ = Completion::OTHER_ERROR;
+  }
+  return event;
+}
+
+Status Execution::outputDimensions(uint32_t index, Shape* dimensions) const {
+  const std::lock_guard lock(mutex_);
+  if (state_ != State::COMPLETED) return badState("the execution has not been computed");
+  if (completion_ == Completion::OTHER_ERROR) return badState("the execution failed");
+  if (index >= outputShapes_.size()) {
+    return badData("output {} of a model with {}", index, outputShapes_.size());
+  }
+  const Output& output = outputShapes_[index];
+  *dimensions = output.dimensions;
+  if (!output.isSufficient) {
+    return makeStatus(ResultCode::OUTPUT_INSUFFICIENT_SIZE,
+                      "the buffer of output {} was too small for shape {}", index,
+                      shapeText(output.dimensions));
+  }
+  return okStatus();
+}
+
+Status Execution::duration(int32_t code, uint64_t* nanoseconds) const {
+  if (code < 0 || code > 3) return badData("duration code {}, expected 0 to 3", code);
+  const std::lock_guard lock(mutex_);
+  *nanoseconds = kNotAvailable;
+  if (state_ != State::COMPLETED) return badState("the execution has not been computed");
+  if (completion_ != Completion::NO_ERROR) return badState("the execution failed");
+  if (!measureTiming_) return badState("timing was not asked for before the execution");
+  // Without fences, the fenced durations are the plain ones.
+  const bool onHardware = code == 0 || code == 2;
+  const std::optional<uint64_t>& value = onHardware ? timing_.timeOnDevice : timing_.timeInDriver;
+  if (value) *nanoseconds = std::min(*value, kNotAvailable - 1);
+  return okStatus();
+}
+
+}  // namespace halyard::runtime

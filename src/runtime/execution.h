@@ -1,0 +1,99 @@
+// Execution: an ANeuralNetworksExecution: arguments for a compilation, and what came out.
+// Thread safety: one modifying thread at a time; compute may race with compute (one proceeds).
+// Ownership: refers to the compilation and to the application's buffers, shares memory pools.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "runtime/compilation.h"
+#include "runtime/event.h"
+#include "runtime/memory.h"
+
+namespace halyard::runtime {
+
+// The type given with an argument; only its dimensions are used (the API's rule), but the rest must
+// make sense by itself.
+struct ArgumentType {
+  OperandType type;
+  Shape dimensions;
+  float scale;
+  int32_t zeroPoint;
+};
+
+class Execution {
+ public:
+  // `compilation` must be valid and outlive the execution.
+  explicit Execution(const Compilation& compilation);
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+
+  enum class Direction { INPUT, OUTPUT };
+  // The first checks of setting an argument: not started, and such an argument exists.
+  Status checkArgumentIndex(Direction direction, uint32_t index) const;
+  // `type` may be null. `buffer` null with `length` 0 omits the argument.
+  Status setArgument(Direction direction, uint32_t index, const ArgumentType* type, void* buffer,
+                     size_t length);
+  Status setArgumentFromMemory(Direction direction, uint32_t index, const ArgumentType* type,
+                               const Memory& memory, size_t offset, size_t length);
+  Status setReusable(bool reusable);
+  Status enableInputAndOutputPadding(bool enable);
+  Status setLoopTimeout(uint64_t nanoseconds);
+  Status setMeasureTiming(bool measure);
+  Status setTimeout(uint64_t nanoseconds);  // 0: none
+
+  Status compute();
+  // Errors known at once are returned; the others come out of the event.
+  Result<std::unique_ptr<Event>> startCompute();
+
+  // After compute. OUTPUT_INSUFFICIENT_SIZE (with `dimensions` filled as far as known) when that
+  // output was too small.
+  Status outputDimensions(uint32_t index, Shape* dimensions) const;
+  // `code`: ANEURALNETWORKS_DURATION_*. UINT64_MAX when not available.
+  Status duration(int32_t code, uint64_t* nanoseconds) const;
+  bool computing() const;
+
+ private:
+  enum class State { PREPARATION, COMPUTATION, COMPLETED };
+  enum class Completion { NONE, NO_ERROR, OUTPUT_INSUFFICIENT_SIZE, OTHER_ERROR };
+  struct Argument {
+    bool set = false;
+    hal::RequestArgument request;
+  };
+  struct Output {
+    Shape dimensions;
+    bool isSufficient = true;
+  };
+
+  Status checkPreparation() const;
+  // Index, type and what is set already; gives the operand.
+  Result<const Operand*> checkArgument(Direction direction, uint32_t index,
+                                       const ArgumentType* type, bool mayBePartial) const;
+  Status checkLength(const Operand& operand, const ArgumentType* type, size_t length) const;
+  // Claims the execution for one computation, or says why not.
+  Status begin();
+  Status run();
+  Status finish(hal::ExecutionResult result);
+  Status takeShapes(const std::vector<hal::OutputShape>& shapes, bool complete);
+
+  const Compilation& compilation_;
+  mutable std::mutex mutex_;  // guards state_ and completion_
+  State state_ = State::PREPARATION;
+  Completion completion_ = Completion::NONE;
+  bool reusable_ = false;
+  bool paddingEnabled_ = false;
+  bool argumentTouched_ = false;
+  bool measureTiming_ = false;
+  uint64_t timeout_ = 0;
+  std::optional<std::chrono::nanoseconds> loopTimeout_;
+  std::vector<Argument> inputs_;
+  std::vector<Argument> outputs_;
+  std::vector<hal::RequestPool> pools_;
+  std::vector<Output> outputShapes_;
+  hal::Timing timing_;
+};
+
+}  // namespace halyard::runtime

@@ -1,0 +1,52 @@
+// Memory objects over file descriptors.
+#include "runtime/memory.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace halyard::runtime {
+
+Result<std::unique_ptr<Memory>> Memory::createFromFd(size_t size, int prot, int fd,
+                                                     uint64_t offset) {
+  if ((prot & ~(PROT_READ | PROT_WRITE)) != 0) {
+    return badData("protection {:#x}, expected a combination of PROT_READ and PROT_WRITE", prot);
+  }
+  if (size == 0) return badData("memory of size 0");
+  const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  if (offset % page != 0) {
+    return badData("offset {} is not a multiple of the page size {}", offset, page);
+  }
+  HALYARD_ASSIGN_OR_RETURN(SharedMemoryPtr pool, SharedMemory::fromFd(size, prot, fd, offset));
+  return std::make_unique<Memory>(std::move(pool));
+}
+
+Status Memory::checkRange(uint64_t offset, uint64_t length) const {
+  if (offset == 0 && length == 0) return badData("offset and length are both 0");
+  if (offset > pool_->size() || length > pool_->size() - offset) {
+    return badData("bytes from {} on, {} of them, lie outside the memory of {} bytes", offset,
+                   length, pool_->size());
+  }
+  return okStatus();
+}
+
+Status Memory::copy(const Memory& source, const Memory& destination) {
+  if (&source == &destination) return okStatus();
+  if (source.pool_->size() != destination.pool_->size()) {
+    return badData("the source has {} bytes, the destination {}", source.pool_->size(),
+                   destination.pool_->size());
+  }
+  HALYARD_ASSIGN_OR_RETURN(const Mapping from, source.pool_->map(), "source");
+  if ((source.pool_->prot() & PROT_READ) == 0) {
+    return makeStatus(ResultCode::UNMAPPABLE, "the source may not be read");
+  }
+  if ((destination.pool_->prot() & PROT_WRITE) == 0) {
+    return makeStatus(ResultCode::UNMAPPABLE, "the destination may not be written");
+  }
+  HALYARD_ASSIGN_OR_RETURN(const Mapping to, destination.pool_->map(), "destination");
+  std::memmove(to.data(), from.data(), from.size());
+  return okStatus();
+}
+
+}  // namespace halyard::runtime

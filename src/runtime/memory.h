@@ -1,0 +1,26 @@
+// Memory: an ANeuralNetworksMemory: shared memory of the application.
+// Thread safety: immutable. Ownership: shares the pool.
+#pragma once
+
+#include "base/shared_memory.h"
+#include "base/status.h"
+
+namespace halyard::runtime {
+
+class Memory {
+ public:
+  static Result<std::unique_ptr<Memory>> createFromFd(size_t size, int prot, int fd,
+                                                      uint64_t offset);
+  explicit Memory(SharedMemoryPtr pool) : pool_(std::move(pool)) {}
+
+  const SharedMemoryPtr& pool() const { return pool_; }
+  // BAD_DATA unless [offset, offset + length) lies inside, or when both are 0.
+  Status checkRange(uint64_t offset, uint64_t length) const;
+  // Copies all bytes; the sizes must be equal.
+  static Status copy(const Memory& source, const Memory& destination);
+
+ private:
+  SharedMemoryPtr pool_;
+};
+
+}  // namespace halyard::runtime

@@ -1,0 +1,420 @@
+// Building and finishing models; the rules are those of the API's model functions.
+#include "runtime/model_builder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "model/validation.h"
+
+namespace halyard::runtime {
+namespace {
+
+constexpr size_t kImmediatelyCopied = 128;  // ANEURALNETWORKS_MAX_SIZE_OF_IMMEDIATELY_COPIED_VALUES
+constexpr uint32_t kPendingPool = UINT32_MAX;  // a large constant that finish() will place
+constexpr uint32_t kMaxEntries = 0xFFFFFFFE;
+
+// Adds `source` and what it refers to to `target.referenced`; returns its index there.
+uint32_t appendReferenced(Model& target, const Model& source) {
+  std::vector<uint32_t> poolIndex;
+  for (const SharedMemoryPtr& pool : source.pools) {
+    const auto it = std::find(target.pools.begin(), target.pools.end(), pool);
+    poolIndex.push_back(static_cast<uint32_t>(it - target.pools.begin()));
+    if (it == target.pools.end()) target.pools.push_back(pool);
+  }
+  std::vector<uint8_t>& values = target.operandValues;
+  values.resize((values.size() + 3) / 4 * 4);
+  const auto valueShift = static_cast<uint32_t>(values.size());
+  values.insert(values.end(), source.operandValues.begin(), source.operandValues.end());
+
+  const auto self = static_cast<uint32_t>(target.referenced.size());
+  const auto append = [&](const Subgraph& subgraph) {
+    target.referenced.push_back(subgraph);
+    for (Operand& operand : target.referenced.back().operands) {
+      if (operand.lifetime == Lifetime::CONSTANT_COPY) operand.location.offset += valueShift;
+      if (operand.lifetime == Lifetime::CONSTANT_REFERENCE) {
+        operand.location.poolIndex = poolIndex[operand.location.poolIndex];
+      }
+      // The main subgraph comes first, then its referenced ones in order.
+      if (operand.lifetime == Lifetime::SUBGRAPH) operand.location.offset += self + 1;
+    }
+  };
+  append(source.main);
+  for (const Subgraph& subgraph : source.referenced) append(subgraph);
+  return self;
+}
+
+}  // namespace
+
+Status ModelBuilder::checkBuilding() const {
+  switch (state_) {
+    case State::BUILDING:
+      return okStatus();
+    case State::FINISHED:
+      return badState("the model is finished and cannot be changed any more");
+    case State::INVALID:
+      return badState("the model failed to finish and cannot be changed any more");
+  }
+  return okStatus();
+}
+
+Status ModelBuilder::checkFinished() const {
+  if (state_ == State::BUILDING) return badState("the model is not finished");
+  if (state_ == State::INVALID) return badState("the model failed to finish");
+  return okStatus();
+}
+
+Result<Operand*> ModelBuilder::operandAt(uint32_t index) {
+  if (index >= building_.main.operands.size()) {
+    return badData("operand #{} of {}", index, building_.main.operands.size());
+  }
+  return &building_.main.operands[index];
+}
+
+Status ModelBuilder::addOperand(OperandType type, Shape dimensions, float scale,
+                                int32_t zeroPoint) {
+  HALYARD_RETURN_IF_ERROR(checkBuilding());
+  const size_t index = building_.main.operands.size();
+  if (index >= kMaxEntries) return badData("a model holds at most {} operands", kMaxEntries);
+  HALYARD_RETURN_IF_ERROR(validateOperandType(type, dimensions, scale, zeroPoint), "operand #{}",
+                          index);
+  if (isExtension(type)) {
+    HALYARD_ASSIGN_OR_RETURN(const hal::ExtensionOperandType entry, extensions_.operandType(type),
+                             "operand #{}", index);
+    if (!entry.isTensor && !dimensions.empty()) {
+      return badData("operand #{}: {} is a scalar, but has dimensions {}", index,
+                     operandTypeName(type), shapeText(dimensions));
+    }
+  }
+  Operand operand;
+  operand.type = type;
+  operand.dimensions = std::move(dimensions);
+  operand.scale = scale;
+  operand.zeroPoint = zeroPoint;
+  building_.main.operands.push_back(std::move(operand));
+  return okStatus();
+}
+
+Result<std::optional<uint32_t>> ModelBuilder::requiredSize(const Operand& operand) const {
+  if (operand.type == OperandType::OEM_SCALAR) return std::optional<uint32_t>();
+  if (isExtension(operand.type)) {
+    HALYARD_ASSIGN_OR_RETURN(const hal::ExtensionOperandType entry,
+                             extensions_.operandType(operand.type));
+    uint64_t bytes = entry.byteSize;
+    if (entry.isTensor) {
+      const std::optional<uint32_t> count = knownElementCount(operand.dimensions);
+      if (!count) return badData("dimensions {} are not all known", shapeText(operand.dimensions));
+      bytes *= *count;
+    }
+    if (bytes > UINT32_MAX) return badData("a value of {} bytes is too large", bytes);
+    return std::optional<uint32_t>(static_cast<uint32_t>(bytes));
+  }
+  const std::optional<uint32_t> size = knownByteSize(operand.type, operand.dimensions);
+  if (!size) {
+    return badData("a value for {} whose dimensions are not all known", operandText(operand));
+  }
+  return size;
+}
+
+Status ModelBuilder::checkValueLength(const Operand& operand, size_t length) const {
+  if (length > UINT32_MAX) return badData("{} bytes, at most 4294967295 are possible", length);
+  if (operand.type == OperandType::MODEL) return badData("a value for an operand of type MODEL");
+  HALYARD_ASSIGN_OR_RETURN(const std::optional<uint32_t> needed, requiredSize(operand));
+  if (needed && *needed != length) {
+    return badData("{} bytes for {}, which needs {}", length, operandText(operand), *needed);
+  }
+  return okStatus();
+}
+
+Status ModelBuilder::setOperandValue(uint32_t index, const void* buffer, size_t length) {
+  HALYARD_RETURN_IF_ERROR(checkBuilding());
+  HALYARD_ASSIGN_OR_RETURN(Operand * operand, operandAt(index));
+  std::erase_if(largeConstants_, [&](const LargeConstant& c) { return c.operand == index; });
+  if (buffer == nullptr) {
+    operand->lifetime = Lifetime::NO_VALUE;
+    operand->location = {};
+    return okStatus();
+  }
+  if (length == 0) return badData("operand #{}: a buffer of length 0", index);
+  HALYARD_RETURN_IF_ERROR(checkValueLength(*operand, length), "operand #{}", index);
+  if (length > kImmediatelyCopied) {
+    operand->lifetime = Lifetime::CONSTANT_REFERENCE;
+    operand->location = {kPendingPool, 0, static_cast<uint32_t>(length)};
+    largeConstants_.push_back({index, buffer, static_cast<uint32_t>(length)});
+    return okStatus();
+  }
+  if (operand->lifetime == Lifetime::CONSTANT_COPY && operand->location.length == length) {
+    std::memcpy(building_.operandValues.data() + operand->location.offset, buffer, length);
+    return okStatus();
+  }
+  operand->lifetime = Lifetime::CONSTANT_COPY;
+  operand->location = appendConstant(building_, buffer, length);
+  return okStatus();
+}
+
+Status ModelBuilder::setOperandValueFromMemory(uint32_t index, const Memory& memory, size_t offset,
+                                               size_t length) {
+  HALYARD_RETURN_IF_ERROR(checkBuilding());
+  HALYARD_ASSIGN_OR_RETURN(Operand * operand, operandAt(index));
+  HALYARD_RETURN_IF_ERROR(checkValueLength(*operand, length), "operand #{}", index);
+  HALYARD_RETURN_IF_ERROR(memory.checkRange(offset, length), "operand #{}", index);
+  if (offset > UINT32_MAX) return badData("operand #{}: offset {} is too large", index, offset);
+  std::erase_if(largeConstants_, [&](const LargeConstant& c) { return c.operand == index; });
+  auto& pools = building_.pools;
+  const auto it = std::find(pools.begin(), pools.end(), memory.pool());
+  operand->location = {static_cast<uint32_t>(it - pools.begin()), static_cast<uint32_t>(offset),
+                       static_cast<uint32_t>(length)};
+  if (it == pools.end()) pools.push_back(memory.pool());
+  operand->lifetime = Lifetime::CONSTANT_REFERENCE;
+  return okStatus();
+}
+
+Status ModelBuilder::setOperandValueFromModel(uint32_t index, const ModelBuilder& value) {
+  HALYARD_RETURN_IF_ERROR(checkBuilding());
+  HALYARD_RETURN_IF_ERROR(value.checkFinished(), "the referenced model");
+  HALYARD_ASSIGN_OR_RETURN(Operand * operand, operandAt(index));
+  operand->lifetime = Lifetime::SUBGRAPH;
+  operand->location = {};
+  std::erase_if(references_, [&](const Reference& r) { return r.operand == index; });
+  references_.push_back({index, value.model()});
+  return okStatus();
+}
+
+Status ModelBuilder::setOperandSymmPerChannelQuantParams(uint32_t index,
+                                                         SymmPerChannelQuantParams params) {
+  HALYARD_RETURN_IF_ERROR(checkBuilding());
+  HALYARD_ASSIGN_OR_RETURN(Operand * operand, operandAt(index));
+  if (operand->type != OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL) {
+    return badData("operand #{} is {}, expected TENSOR_QUANT8_SYMM_PER_CHANNEL", index,
+                   operandTypeName(operand->type));
+  }
+  if (params.channelDim >= operand->dimensions.size()) {
+    return badData("operand #{}: channel dimension {} of a tensor {}", index, params.channelDim,
+                   shapeText(operand->dimensions));
+  }
+  const uint32_t channels = operand->dimensions[params.channelDim];
+  if (channels == 0 || params.scales.size() != channels) {
+    return badData("operand #{}: {} scales for channel dimension {} of {}", index,
+                   params.scales.size(), params.channelDim, shapeText(operand->dimensions));
+  }
+  for (size_t i = 0; i < params.scales.size(); ++i) {
+    if (!(params.scales[i] > 0)) {
+      return badData("operand #{}: scale {} of channel {}, expected more than 0", index,
+                     params.scales[i], i);
+    }
+  }
+  operand->extraParams = std::move(params);
+  return okStatus();
+}
+
+Status ModelBuilder::setOperandExtensionData(uint32_t index, const void* data, size_t length) {
+  HALYARD_RETURN_IF_ERROR(checkBuilding());
+  HALYARD_ASSIGN_OR_RETURN(Operand * operand, operandAt(index));
+  if (!isExtension(operand->type)) {
+    return badData("operand #{} is {}, expected an extension type", index,
+                   operandTypeName(operand->type));
+  }
+  if (data == nullptr) {
+    operand->extraParams = std::monostate();
+    return okStatus();
+  }
+  if (length == 0) return badData("operand #{}: data of length 0", index);
+  const auto* bytes = static_cast<const uint8_t*>(data);
+  operand->extraParams = std::vector<uint8_t>(bytes, bytes + length);
+  return okStatus();
+}
+
+Status ModelBuilder::addOperation(OperationType type, std::span<const uint32_t> inputs,
+                                  std::span<const uint32_t> outputs) {
+  HALYARD_RETURN_IF_ERROR(checkBuilding());
+  Subgraph& main = building_.main;
+  const size_t index = main.operations.size();
+  if (index >= kMaxEntries) return badData("a model holds at most {} operations", kMaxEntries);
+  const std::string context = operationText(index, type);
+  if (inputs.empty() || outputs.empty()) {
+    return badData("{}: {} inputs and {} outputs, at least one of each is needed", context,
+                   inputs.size(), outputs.size());
+  }
+  for (uint32_t operand : inputs) {
+    if (operand >= main.operands.size()) {
+      return badData("{}: input operand #{} of {}", context, operand, main.operands.size());
+    }
+  }
+  for (uint32_t operand : outputs) {
+    if (operand >= main.operands.size()) {
+      return badData("{}: output operand #{} of {}", context, operand, main.operands.size());
+    }
+  }
+  if (isExtension(type) &&
+      extensions_.nameOf(static_cast<uint16_t>(static_cast<uint32_t>(type) >> 16)).empty()) {
+    return badData("{} belongs to no extension", context);
+  }
+  main.operations.push_back(
+      {type, {inputs.begin(), inputs.end()}, {outputs.begin(), outputs.end()}});
+  const Result<FeatureLevel> level = requiredFeatureLevel(building_, main, index);
+  if (!level.ok()) {
+    main.operations.pop_back();
+    return level.status();
+  }
+  return okStatus();
+}
+
+Status ModelBuilder::identifyInputsAndOutputs(std::span<const uint32_t> inputs,
+                                              std::span<const uint32_t> outputs) {
+  HALYARD_RETURN_IF_ERROR(checkBuilding());
+  if (inputs.empty() || outputs.empty()) {
+    return badData("{} inputs and {} outputs, at least one of each is needed", inputs.size(),
+                   outputs.size());
+  }
+  Subgraph& main = building_.main;
+  for (Operand& operand : main.operands) {
+    if (operand.lifetime == Lifetime::SUBGRAPH_INPUT ||
+        operand.lifetime == Lifetime::SUBGRAPH_OUTPUT) {
+      operand.lifetime = Lifetime::TEMPORARY_VARIABLE;
+    }
+  }
+  const auto mark = [&](std::span<const uint32_t> list, Lifetime lifetime,
+                        std::string_view what) -> Status {
+    for (uint32_t index : list) {
+      HALYARD_ASSIGN_OR_RETURN(Operand * operand, operandAt(index), "model {}", what);
+      if (operand->lifetime != Lifetime::TEMPORARY_VARIABLE) {
+        return badData("model {}: operand #{} is already a {}", what, index,
+                       lifetimeName(operand->lifetime));
+      }
+      operand->lifetime = lifetime;
+    }
+    return okStatus();
+  };
+  HALYARD_RETURN_IF_ERROR(mark(inputs, Lifetime::SUBGRAPH_INPUT, "input"));
+  HALYARD_RETURN_IF_ERROR(mark(outputs, Lifetime::SUBGRAPH_OUTPUT, "output"));
+  main.inputIndexes.assign(inputs.begin(), inputs.end());
+  main.outputIndexes.assign(outputs.begin(), outputs.end());
+  return okStatus();
+}
+
+Status ModelBuilder::relaxComputationFloat32toFloat16(bool allow) {
+  HALYARD_RETURN_IF_ERROR(checkBuilding());
+  building_.relaxComputationFloat32toFloat16 = allow;
+  return okStatus();
+}
+
+Status ModelBuilder::copyLargeConstants() {
+  if (largeConstants_.empty()) return okStatus();
+  uint64_t size = 0;
+  std::vector<uint64_t> offsets;
+  for (const LargeConstant& constant : largeConstants_) {
+    offsets.push_back(size);
+    size = (size + constant.length + 3) / 4 * 4;
+  }
+  if (size > UINT32_MAX) return badData("the constants need {} bytes, at most 4294967295", size);
+  HALYARD_ASSIGN_OR_RETURN(SharedMemoryPtr pool,
+                           SharedMemory::create(static_cast<size_t>(size), "halyard-constants"));
+  HALYARD_ASSIGN_OR_RETURN(const Mapping mapping, pool->map());
+  for (size_t i = 0; i < largeConstants_.size(); ++i) {
+    const LargeConstant& constant = largeConstants_[i];
+    std::memcpy(mapping.data() + offsets[i], constant.data, constant.length);
+    building_.main.operands[constant.operand].location = {
+        static_cast<uint32_t>(building_.pools.size()), static_cast<uint32_t>(offsets[i]),
+        constant.length};
+  }
+  building_.pools.push_back(std::move(pool));
+  largeConstants_.clear();
+  return okStatus();
+}
+
+// The order that drivers see: a stack of ready operations, last in first out.
+Status ModelBuilder::sortOperations() {
+  Subgraph& main = building_.main;
+  std::vector<std::vector<uint32_t>> consumers(main.operands.size());
+  std::vector<uint32_t> missing(main.operations.size(), 0);
+  std::vector<uint32_t> ready;
+  for (uint32_t n = 0; n < main.operations.size(); ++n) {
+    for (uint32_t index : main.operations[n].inputs) {
+      const Lifetime lifetime = main.operands[index].lifetime;
+      if (lifetime != Lifetime::TEMPORARY_VARIABLE && lifetime != Lifetime::SUBGRAPH_OUTPUT) {
+        continue;
+      }
+      ++missing[n];
+      consumers[index].push_back(n);
+    }
+    if (missing[n] == 0) ready.push_back(n);
+  }
+  applicationOrder_.clear();
+  while (!ready.empty()) {
+    const uint32_t n = ready.back();
+    ready.pop_back();
+    applicationOrder_.push_back(n);
+    for (uint32_t index : main.operations[n].outputs) {
+      for (uint32_t consumer : consumers[index]) {
+        // An operand written twice counts down twice; validation reports that case.
+        if (missing[consumer] > 0 && --missing[consumer] == 0) ready.push_back(consumer);
+      }
+    }
+  }
+  if (applicationOrder_.size() != main.operations.size()) {
+    for (uint32_t n = 0; n < main.operations.size(); ++n) {
+      if (missing[n] == 0) continue;
+      return badData("{} is in a cycle, or reads an operand that is never written",
+                     operationText(n, main.operations[n].type));
+    }
+  }
+  std::vector<Operation> sorted;
+  for (uint32_t n : applicationOrder_) sorted.push_back(std::move(main.operations[n]));
+  main.operations = std::move(sorted);
+  return okStatus();
+}
+
+void ModelBuilder::attachReferencedModels() {
+  for (const Reference& reference : references_) {
+    const uint32_t index = appendReferenced(building_, *reference.model);
+    building_.main.operands[reference.operand].location = {0, index, 0};
+  }
+}
+
+void ModelBuilder::fillExtensionTable() {
+  std::set<uint16_t> prefixes;
+  const auto collect = [&](const Subgraph& subgraph) {
+    for (const Operand& operand : subgraph.operands) {
+      if (isExtension(operand.type)) {
+        prefixes.insert(static_cast<uint16_t>(static_cast<uint32_t>(operand.type) >> 16));
+      }
+    }
+    for (const Operation& operation : subgraph.operations) {
+      if (isExtension(operation.type)) {
+        prefixes.insert(static_cast<uint16_t>(static_cast<uint32_t>(operation.type) >> 16));
+      }
+    }
+  };
+  collect(building_.main);
+  for (const Subgraph& subgraph : building_.referenced) collect(subgraph);
+  for (uint16_t prefix : prefixes) {
+    building_.extensionNameToPrefix.push_back({extensions_.nameOf(prefix), prefix});
+  }
+}
+
+Status ModelBuilder::finishAfterCopy() {
+  if (building_.main.inputIndexes.empty() || building_.main.outputIndexes.empty()) {
+    return badData("the model's inputs and outputs have not been identified");
+  }
+  HALYARD_RETURN_IF_ERROR(sortOperations());
+  attachReferencedModels();
+  fillExtensionTable();
+  HALYARD_ASSIGN_OR_RETURN([[maybe_unused]] const FeatureLevel level, validateModel(building_));
+  return okStatus();
+}
+
+Status ModelBuilder::finish() {
+  HALYARD_RETURN_IF_ERROR(checkBuilding());
+  HALYARD_RETURN_IF_ERROR(copyLargeConstants());
+  const Status status = finishAfterCopy();
+  if (!status.ok()) {
+    state_ = State::INVALID;
+    return status;
+  }
+  finished_ = std::make_shared<const Model>(std::move(building_));
+  building_ = Model();
+  state_ = State::FINISHED;
+  return okStatus();
+}
+
+}  // namespace halyard::runtime

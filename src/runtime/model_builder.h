@@ -1,0 +1,81 @@
+// ModelBuilder: an ANeuralNetworksModel: built by the application, then finished into a Model.
+// Thread safety: one modifying thread at a time; once finished, any number of readers.
+// Ownership: copies small values, refers to large ones until finish, shares memory pools.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "model/model.h"
+#include "runtime/extension_registry.h"
+#include "runtime/memory.h"
+
+namespace halyard::runtime {
+
+class ModelBuilder {
+ public:
+  // `extensions` must outlive the builder.
+  explicit ModelBuilder(ExtensionRegistry& extensions) : extensions_(extensions) {}
+  ModelBuilder(const ModelBuilder&) = delete;
+  ModelBuilder& operator=(const ModelBuilder&) = delete;
+
+  // Every call below that changes the model fails with BAD_STATE after finish().
+  Status addOperand(OperandType type, Shape dimensions, float scale, int32_t zeroPoint);
+  // `buffer` null and `length` 0 mark the operand as omitted. More than 128 bytes are not copied
+  // before finish.
+  Status setOperandValue(uint32_t index, const void* buffer, size_t length);
+  Status setOperandValueFromMemory(uint32_t index, const Memory& memory, size_t offset,
+                                   size_t length);
+  Status setOperandValueFromModel(uint32_t index, const ModelBuilder& value);
+  Status setOperandSymmPerChannelQuantParams(uint32_t index, SymmPerChannelQuantParams params);
+  Status setOperandExtensionData(uint32_t index, const void* data, size_t length);
+  Status addOperation(OperationType type, std::span<const uint32_t> inputs,
+                      std::span<const uint32_t> outputs);
+  Status identifyInputsAndOutputs(std::span<const uint32_t> inputs,
+                                  std::span<const uint32_t> outputs);
+  Status relaxComputationFloat32toFloat16(bool allow);
+  // Sorts and validates. On failure the model is invalid for good, but for OUT_OF_MEMORY.
+  Status finish();
+
+  Status checkBuilding() const;  // BAD_STATE once finish() was called
+  Status checkFinished() const;  // BAD_STATE unless finish() succeeded
+  // The finished model; null before.
+  std::shared_ptr<const Model> model() const { return finished_; }
+  // For each operation of model()->main in run order, its index in the application's order.
+  const std::vector<uint32_t>& applicationOrder() const { return applicationOrder_; }
+  ExtensionRegistry& extensions() { return extensions_; }
+
+ private:
+  enum class State { BUILDING, FINISHED, INVALID };
+
+  Result<Operand*> operandAt(uint32_t index);
+  // The byte size that a value of the operand must have; nullopt when any will do.
+  Result<std::optional<uint32_t>> requiredSize(const Operand& operand) const;
+  Status checkValueLength(const Operand& operand, size_t length) const;
+  Status copyLargeConstants();
+  Status sortOperations();
+  void attachReferencedModels();
+  void fillExtensionTable();
+  Status finishAfterCopy();
+
+  ExtensionRegistry& extensions_;
+  State state_ = State::BUILDING;
+  Model building_;
+  std::shared_ptr<const Model> finished_;
+  std::vector<uint32_t> applicationOrder_;
+  struct LargeConstant {
+    uint32_t operand;
+    const void* data;
+    uint32_t length;
+  };
+  std::vector<LargeConstant> largeConstants_;
+  struct Reference {
+    uint32_t operand;
+    std::shared_ptr<const Model> model;
+  };
+  std::vector<Reference> references_;
+};
+
+}  // namespace halyard::runtime

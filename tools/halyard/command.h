@@ -1,0 +1,34 @@
+// The contract between main and the subcommands of the command line.
+// Thread safety: one thread parses and runs. Ownership: CLI::App objects belong to their parent.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+
+#include "base/status.h"
+
+namespace halyard::cli {
+
+// Exit statuses of the program.
+inline constexpr int kSuccess = 0;
+inline constexpr int kFailure = 1;
+inline constexpr int kMisuse = 2;
+
+struct CommandResult {
+  Status status;
+  bool misuse = false;  // the error is in how the command was called
+};
+
+// One subcommand: its parser, and what it does once the options are parsed.
+struct Command {
+  CLI::App* app = nullptr;
+  std::function<CommandResult()> run;
+};
+
+// Each adds its subcommand and options to `parent`; main lists them.
+Command addDevicesCommand(CLI::App& parent);
+Command addRunCommand(CLI::App& parent);
+Command addGraphCommand(CLI::App& parent);
+
+}  // namespace halyard::cli

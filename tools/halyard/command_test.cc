@@ -1,0 +1,188 @@
+// Tests of the command line as a program: exit statuses, streams, files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "media/image.h"
+#include "media/npy.h"
+
+namespace halyard::cli {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+const std::string kModels = HALYARD_SOURCE_DIR "/models/";
+
+struct Outcome {
+  int exitStatus = -1;
+  std::string output;
+  std::string errors;
+};
+
+class CommandTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = testing::TempDir() + "halyard_command_" +
+              testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  static std::string contentOf(const std::string& path) {
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  }
+
+  // Runs the program; `arguments` are words for the shell, `environment` assignments before it.
+  Outcome halyard(const std::string& arguments, const std::string& environment = "") const {
+    const std::string out = folder_ + "/.stdout";
+    const std::string err = folder_ + "/.stderr";
+    const std::string line = environment + " '" HALYARD_COMMAND "' " + arguments + " >'" + out +
+                             "' 2>'" + err + "' </dev/null";
+    const int status = std::system(line.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contentOf(out), contentOf(err)};
+  }
+
+  std::string folder_;
+};
+
+TEST_F(CommandTest, HelpAndVersion) {
+  const Outcome version = halyard("--version");
+  EXPECT_EQ(version.exitStatus, 0);
+  EXPECT_THAT(version.output, testing::MatchesRegex("halyard [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+  const Outcome help = halyard("--help");
+  EXPECT_EQ(help.exitStatus, 0);
+  for (const char* command : {"devices", "run", "graph"}) {
+    EXPECT_THAT(help.output, HasSubstr(command));
+    EXPECT_EQ(halyard(std::string(command) + " --help").exitStatus, 0);
+  }
+  EXPECT_THAT(halyard("run --help").output, HasSubstr("--input-range"));
+}
+
+TEST_F(CommandTest, MisuseIsStatus2) {
+  for (const char* arguments :
+       {"", "fly", "run", "run --flags", "graph a b", "devices extra", "run m --mean 1",
+        "run m --input x", "run m --input-range 1,2,3", "run m --top many",
+        "run m --input-range 0,1 --mean 1 --std 1", "run m --save-inputs"}) {
+    const Outcome outcome = halyard(arguments);
+    EXPECT_EQ(outcome.exitStatus, 2) << arguments;
+    EXPECT_THAT(outcome.errors, StartsWith("halyard")) << arguments;
+    EXPECT_THAT(outcome.errors, HasSubstr(": BAD_DATA: ")) << arguments;
+    EXPECT_THAT(outcome.errors, EndsWith(" --help'.\n")) << arguments;
+    EXPECT_THAT(outcome.output, IsEmpty()) << arguments;
+  }
+  EXPECT_THAT(halyard("run m --top many").errors, StartsWith("halyard run: BAD_DATA: "));
+}
+
+TEST_F(CommandTest, FailureIsStatus1) {
+  const Outcome missing = halyard("run /none/m.tflite --random-inputs 1");
+  EXPECT_EQ(missing.exitStatus, 1);
+  EXPECT_THAT(missing.errors, StartsWith("halyard run: BAD_DATA: /none/m.tflite"));
+  const Outcome graph = halyard("graph " + kModels + "README.md");
+  EXPECT_EQ(graph.exitStatus, 1);
+  EXPECT_THAT(graph.errors, StartsWith("halyard graph: BAD_DATA: "));
+  EXPECT_THAT(graph.output, IsEmpty());
+}
+
+TEST_F(CommandTest, FullDiskIsNoticed) {
+  const std::string line = "'" HALYARD_COMMAND "' graph " + kModels +
+                           "fashion_mnist_int8.tflite >/dev/full 2>" + folder_ + "/err";
+  const int status = std::system(line.c_str());
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+  EXPECT_THAT(contentOf(folder_ + "/err"), HasSubstr("halyard graph: OP_FAILED: cannot write"));
+}
+
+TEST_F(CommandTest, Devices) {
+  const Outcome table = halyard("devices");
+  EXPECT_EQ(table.exitStatus, 0) << table.errors;
+  EXPECT_THAT(table.output, HasSubstr("\nnnapi-reference "));
+  const Outcome json = halyard("devices --json");
+  EXPECT_EQ(json.exitStatus, 0) << json.errors;
+  EXPECT_THAT(json.output, HasSubstr("\"nnapi-reference\""));
+}
+
+TEST_F(CommandTest, DevicesSaysWhyADriverIsNotUsed) {
+  std::ofstream(folder_ + "/bad.json") << "{\"name\": 7}";
+  const Outcome outcome = halyard("devices", "HALYARD_DRIVER_FILES='" + folder_ + "/bad.json'");
+  EXPECT_EQ(outcome.exitStatus, 0) << outcome.errors;
+  EXPECT_THAT(outcome.output, HasSubstr("manifests that could not be used:\n  " + folder_));
+}
+
+TEST_F(CommandTest, GraphAsTextAndDrawing) {
+  const std::string model = "graph " + kModels + "fashion_mnist_int8.tflite";
+  const Outcome text = halyard(model + " --text");
+  EXPECT_EQ(text.exitStatus, 0) << text.errors;
+  EXPECT_THAT(text.output, HasSubstr("operation #0 "));
+  const std::string file = folder_ + "/g.dot";
+  const Outcome drawing = halyard(model + " --output " + file);
+  EXPECT_EQ(drawing.exitStatus, 0) << drawing.errors;
+  EXPECT_THAT(drawing.output, IsEmpty());
+  EXPECT_THAT(contentOf(file), StartsWith("digraph"));
+}
+
+TEST_F(CommandTest, ClassifiesAPicture) {
+  for (const char* model : {"fashion_mnist_int8.tflite", "fashion_mnist_float.tflite"}) {
+    const Outcome outcome =
+        halyard("run " + kModels + model + " --image " + kModels + "images/13_dress.png --labels " +
+                kModels + "fashion_mnist_labels.txt --device cpu --output " + folder_ +
+                "/results --save-inputs");
+    ASSERT_EQ(outcome.exitStatus, 0) << outcome.errors;
+    EXPECT_THAT(outcome.output, HasSubstr("device  nnapi-reference (in the application's own"));
+    EXPECT_THAT(outcome.output, HasSubstr("the 5 best of 10 classes\n  "));
+    const size_t best = outcome.output.find("classes\n") + 8;
+    const std::string line = outcome.output.substr(best, outcome.output.find('\n', best) - best);
+    EXPECT_THAT(line, EndsWith("3  Dress"));
+    size_t arrays = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_ + "/results")) {
+      const auto array = media::loadNpy(entry.path().string());
+      ASSERT_TRUE(array.ok()) << array.status().toString();
+      arrays += array->shape.back() == 10 || array->data.size() % 784 == 0 ? 1 : 0;
+    }
+    EXPECT_EQ(arrays, 2u);
+    std::filesystem::remove_all(folder_ + "/results");
+  }
+}
+
+TEST_F(CommandTest, RepeatsARunFromItsFiles) {
+  const std::string model = "run " + kModels + "fashion_mnist_float.tflite --device cpu";
+  const Outcome first =
+      halyard(model + " --random-inputs 3 --save-inputs --output " + folder_ + "/a");
+  ASSERT_EQ(first.exitStatus, 0) << first.errors;
+  std::string input;
+  std::string output;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_ + "/a")) {
+    const std::string name = entry.path().filename().string();
+    (name.starts_with("input_") ? input : output) = name;
+  }
+  const Outcome second =
+      halyard(model + " --input 0=" + folder_ + "/a/" + input + " --output " + folder_ + "/b");
+  ASSERT_EQ(second.exitStatus, 0) << second.errors;
+  ASSERT_THAT(contentOf(folder_ + "/a/" + output), testing::Not(IsEmpty()));
+  EXPECT_EQ(contentOf(folder_ + "/a/" + output), contentOf(folder_ + "/b/" + output));
+}
+
+TEST_F(CommandTest, RunSaysWhatIsMissing) {
+  const std::string model = "run " + kModels + "fashion_mnist_float.tflite ";
+  const Outcome none = halyard(model);
+  EXPECT_EQ(none.exitStatus, 1);
+  EXPECT_THAT(none.errors, HasSubstr("no value for input "));
+  const Outcome device = halyard(model + "--random-inputs 1 --device tpu");
+  EXPECT_EQ(device.exitStatus, 1);
+  EXPECT_THAT(device.errors, HasSubstr("no device 'tpu'; the devices are: "));
+  EXPECT_THAT(device.errors, HasSubstr("nnapi-reference"));
+}
+
+}  // namespace
+}  // namespace halyard::cli

@@ -1,0 +1,101 @@
+// Rendering of the list of devices.
+#include "tools/halyard/device_table.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "tools/halyard/terminal.h"
+
+namespace halyard::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view kNothing = "-";
+
+// The member called `key`, or null.
+const Json& member(const Json& object, const char* key) {
+  static const Json none;
+  if (!object.is_object()) return none;
+  const auto it = object.find(key);
+  return it == object.end() ? none : *it;
+}
+
+std::string text(const Json& value) {
+  if (const auto* string = value.get_ptr<const Json::string_t*>()) {
+    return string->empty() ? std::string(kNothing) : printable(*string);
+  }
+  if (value.is_number_integer()) return std::to_string(value.get<int64_t>());
+  if (value.is_number()) return fmt::format("{:g}", value.get<double>());
+  return std::string(kNothing);
+}
+
+// A driver that says nothing about a type is given the largest float by the runtime.
+std::string ratioText(const Json& ratio) {
+  constexpr double kUnknown = 3e38;
+  if (ratio.is_number() && ratio.get<double>() >= kUnknown) return std::string(kNothing);
+  return text(ratio);
+}
+
+// "exec/power" of one entry of the capabilities.
+std::string performanceText(const Json& device, const char* kind) {
+  const Json& info = member(member(device, "capabilities"), kind);
+  return fmt::format("{}/{}", ratioText(member(info, "exec_time")),
+                     ratioText(member(info, "power_usage")));
+}
+
+std::string listText(const Json& list) {
+  std::vector<std::string> parts;
+  for (const Json& entry : list.is_array() ? list : Json::array()) parts.push_back(text(entry));
+  return parts.empty() ? std::string(kNothing) : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+using Row = std::vector<std::string>;
+
+// Columns as wide as their longest cell, two blanks apart.
+std::string alignedRows(const std::vector<Row>& rows) {
+  std::vector<size_t> widths(rows[0].size(), 0);
+  for (const Row& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string result;
+  for (const Row& row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    result += line + "\n";
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<std::string> deviceTable(std::string_view json) {
+  const Json document = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+  if (!document.is_object()) return opFailed("the runtime's list of devices is no JSON object");
+  std::vector<Row> rows = {{"NAME", "TYPE", "HAL", "VERSION", "LEVEL", "FLOAT32", "QUANT8",
+                            "RELAXED", "PROCESS", "MANIFEST", "FEATURES"}};
+  const Json& devices = member(document, "devices");
+  for (const Json& device : devices.is_array() ? devices : Json::array()) {
+    rows.push_back({text(member(device, "name")), text(member(device, "type")),
+                    text(member(device, "hal_version")), text(member(device, "version")),
+                    text(member(device, "feature_level")), performanceText(device, "float32"),
+                    performanceText(device, "quant8"), performanceText(device, "relaxed"),
+                    text(member(device, "process_id")), text(member(device, "manifest")),
+                    listText(member(device, "features"))});
+  }
+  std::string result = alignedRows(rows);
+  const Json& problems = member(document, "problems");
+  if (problems.is_array() && !problems.empty()) {
+    result += "\nmanifests that could not be used:\n";
+    for (const Json& problem : problems) {
+      result += fmt::format("  {}: {}\n", text(member(problem, "manifest")),
+                            text(member(problem, "reason")));
+    }
+  }
+  return result;
+}
+
+}  // namespace halyard::cli

@@ -1,0 +1,45 @@
+// The outputs of one execution as a person would want to see them.
+// Thread safety: pure functions. Ownership: results own their data.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "import/tflite/importer.h"
+#include "media/image.h"
+#include "tools/halyard/api_session.h"
+#include "tools/halyard/labels.h"
+
+namespace halyard::cli {
+
+struct ReportOptions {
+  size_t top = 5;         // how many classes are listed
+  float minScore = 0.3f;  // of detections that are listed and drawn
+};
+
+struct ReportPicture {
+  std::string name;  // of a file, without extension
+  media::Image image;
+};
+struct Report {
+  std::string text;  // whole lines
+  std::vector<ReportPicture> pictures;
+};
+
+// Each output, or all together for a detector. `outputs` are those of an execution of `model`, in
+// its order; `picture` is the one that was given to the model, if one was.
+//
+//   detections    when the model ends in a detection post-processing: a list, and a picture
+//   segmentation  for [1,H,W,C] with C > 1: shares of the classes, and a picture
+//   class scores  for one dimension > 1 and all others 1, when labels or a picture are given, the
+//                 input has the shape of one, or the values are probabilities: the best classes.
+//                 Scores outside [0,1] are no probabilities; their softmax is shown beside them.
+//   else          shape, least, greatest and mean value, and the values when they are few
+Report describeOutputs(const import::ImportedModel& model, std::span<const ApiOutput> outputs,
+                       Labels labels, const std::optional<media::Image>& picture,
+                       const ReportOptions& options);
+
+}  // namespace halyard::cli

@@ -1,0 +1,27 @@
+// Standard output by stdio, whose error flag says at the end whether everything arrived.
+#include "tools/halyard/terminal.h"
+
+#include <cerrno>
+#include <cstdio>
+
+namespace halyard::cli {
+
+void writeOutput(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+Status flushOutput() {
+  const bool flushed = std::fflush(stdout) == 0;
+  const int error = errno;
+  if (flushed && std::ferror(stdout) == 0) return okStatus();
+  return errnoStatus(ResultCode::OP_FAILED, flushed ? EIO : error, "cannot write the output");
+}
+
+std::string printable(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    result += byte < 0x20 || byte == 0x7f ? '?' : c;
+  }
+  return result;
+}
+
+}  // namespace halyard::cli

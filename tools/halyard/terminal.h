@@ -1,0 +1,29 @@
+// Text to standard output, with errors that are noticed (a full disk, a closed pipe).
+// Thread safety: as stdio. Ownership: none.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+#include "base/status.h"
+
+namespace halyard::cli {
+
+// Buffered; errors are kept by stdio until flushOutput() reports them.
+void writeOutput(std::string_view text);
+
+template <typename... Args>
+void print(fmt::format_string<Args...> format, Args&&... args) {
+  writeOutput(fmt::format(format, std::forward<Args>(args)...));
+}
+
+// OP_FAILED when any part of the output so far could not be written.
+Status flushOutput();
+
+// `text` without control characters, which names and labels from files might contain: a terminal
+// would obey them.
+std::string printable(std::string_view text);
+
+}  // namespace halyard::cli
