@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -62,10 +63,13 @@ bool mayEndWithDefaults(const Model& model) {
                      [&](const Operation& operation) {
                        if (operation.inputs.empty()) return false;
                        const Operand& last = model.main.operands[operation.inputs.back()];
-                       if (last.lifetime != Lifetime::CONSTANT_COPY || !isScalarType(last.type))
-                         return false;
-                       const uint8_t lowest = model.operandValues[last.location.offset];
-                       return lowest == (last.type == OperandType::BOOL ? 0 : 1);
+                       if (last.lifetime != Lifetime::CONSTANT_COPY) return false;
+                       const uint8_t* bytes = model.operandValues.data() + last.location.offset;
+                       if (last.type == OperandType::BOOL) return *bytes == 0;
+                       if (last.type != OperandType::INT32) return false;
+                       int32_t value;
+                       std::memcpy(&value, bytes, sizeof(value));
+                       return value == 1 || value == -1;
                      });
 }
 

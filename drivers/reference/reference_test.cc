@@ -26,9 +26,12 @@ Model twoStepModel() {
     operand.location = appendConstant(model, &value, sizeof value);
     return operand;
   };
-  model.main.operands = {tensor(Lifetime::SUBGRAPH_INPUT),     tensor(Lifetime::SUBGRAPH_INPUT),
-                         tensor(Lifetime::TEMPORARY_VARIABLE), tensor(Lifetime::SUBGRAPH_OUTPUT),
-                         int32(3),                             int32(0)};
+  model.main.operands = {tensor(Lifetime::SUBGRAPH_INPUT),
+                         tensor(Lifetime::SUBGRAPH_INPUT),
+                         tensor(Lifetime::TEMPORARY_VARIABLE),
+                         tensor(Lifetime::SUBGRAPH_OUTPUT),
+                         int32(3),
+                         int32(0)};
   model.main.operations = {{OperationType::ADD, {0, 1, 4}, {2}},
                            {OperationType::ADD, {2, 0, 5}, {3}}};
   model.main.inputIndexes = {0, 1};
@@ -45,8 +48,8 @@ std::vector<float> run(hal::Device& device) {
     b[i] = static_cast<float>(i % 7);
   }
   const auto supported = device.getSupportedOperations(twoStepModel());
-  EXPECT_TRUE(supported.ok()) << supported.status().toString();
-  if (supported.ok()) EXPECT_EQ(*supported, std::vector<bool>(2, true));
+  EXPECT_TRUE(supported.ok() && *supported == std::vector<bool>(2, true))
+      << supported.status().toString();
   const auto prepared = device.prepareModel(std::make_shared<const Model>(twoStepModel()), {});
   EXPECT_TRUE(prepared.ok()) << prepared.status().toString();
   if (!prepared.ok()) return {};

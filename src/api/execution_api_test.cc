@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <deque>
 #include <thread>
 
 #include "api/test_model.h"
@@ -19,10 +20,12 @@ class ExecutionApi : public ::testing::Test {
     compilation_ = compileFor(model_.get(), deviceNamed(kCpuDevice));
     execution_ = newExecution(compilation_.get());
   }
-  int setInput(int32_t index, const std::vector<float>& values,
+  // The values live as long as the test: the API keeps the pointer, not the bytes.
+  int setInput(int32_t index, std::vector<float> values,
                const ANeuralNetworksOperandType* type = nullptr) {
-    return ANeuralNetworksExecution_setInput(execution_.get(), index, type, values.data(),
-                                             values.size() * sizeof(float));
+    inputs_.push_back(std::move(values));
+    return ANeuralNetworksExecution_setInput(execution_.get(), index, type, inputs_.back().data(),
+                                             inputs_.back().size() * sizeof(float));
   }
   int setOutput(int32_t index, std::vector<float>& values,
                 const ANeuralNetworksOperandType* type = nullptr) {
@@ -30,6 +33,7 @@ class ExecutionApi : public ::testing::Test {
                                               values.size() * sizeof(float));
   }
 
+  std::deque<std::vector<float>> inputs_;
   Handle<ANeuralNetworksModel> model_;
   Handle<ANeuralNetworksCompilation> compilation_;
   Handle<ANeuralNetworksExecution> execution_;
@@ -123,14 +127,13 @@ TEST_F(ExecutionApi, AContradictionFoundByInferenceFailsTheExecution) {
 
 TEST_F(ExecutionApi, AsynchronousAndReusable) {
   compile({1}, {1}, {1});
-  std::vector<float> a = {1};
   std::vector<float> out(1);
   EXPECT_NN_OK(ANeuralNetworksExecution_setReusable(execution_.get(), true));
-  EXPECT_NN_OK(setInput(0, a));
+  EXPECT_NN_OK(setInput(0, {1}));
   EXPECT_NN_OK(setInput(1, {5}));
   EXPECT_NN_OK(setOutput(0, out));
   for (int i = 0; i < 10; ++i) {
-    a[0] = static_cast<float>(i);
+    inputs_[0][0] = static_cast<float>(i);
     ANeuralNetworksEvent* event = nullptr;
     ASSERT_NN_OK(ANeuralNetworksExecution_startCompute(execution_.get(), &event));
     const Handle<ANeuralNetworksEvent> owner(event);
@@ -140,9 +143,10 @@ TEST_F(ExecutionApi, AsynchronousAndReusable) {
     EXPECT_NN_ERROR(ANeuralNetworksEvent_getSyncFenceFd(event, &fd), ANEURALNETWORKS_BAD_DATA,
                     "no sync fence");
     EXPECT_EQ(fd, -1);
+    EXPECT_EQ(out[0], static_cast<float>(i + 5));
   }
   ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution_.get()));
-  EXPECT_NN_ERROR(setInput(0, a), ANEURALNETWORKS_BAD_STATE, "has been started");
+  EXPECT_NN_ERROR(setInput(0, {1}), ANEURALNETWORKS_BAD_STATE, "has been started");
 }
 
 TEST_F(ExecutionApi, ManyThreadsShareACompilation) {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <limits>
 
 namespace halyard {
 
@@ -44,6 +45,9 @@ Mapping::~Mapping() {
 
 Result<SharedMemoryPtr> SharedMemory::create(size_t size, const char* name) {
   if (size == 0) return badData("shared memory '{}': size is 0", name);
+  if (size > static_cast<size_t>(std::numeric_limits<off_t>::max())) {
+    return makeStatus(ResultCode::OUT_OF_MEMORY, "shared memory '{}' of {} bytes", name, size);
+  }
   UniqueFd fd(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid()) return errnoStatus(ResultCode::OUT_OF_MEMORY, errno, "memfd_create");
   if (::ftruncate(fd.get(), static_cast<off_t>(size)) != 0) {
@@ -89,6 +93,9 @@ Result<Mapping> SharedMemory::map() const {
   }
   const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   const size_t skip = static_cast<size_t>(offset_ % page);
+  // Beyond a regular file nothing else bounds the numbers.
+  constexpr auto kMaxOffset = static_cast<uint64_t>(std::numeric_limits<off_t>::max());
+  if (size_ > SIZE_MAX - skip || offset_ > kMaxOffset) return fail(EOVERFLOW, "mmap");
   void* base = ::mmap(nullptr, size_ + skip, prot_, MAP_SHARED, fd_.get(),
                       static_cast<off_t>(offset_ - skip));
   if (base == MAP_FAILED) return fail(errno, "mmap");

@@ -17,7 +17,8 @@ Result<size_t> place(std::vector<RequestArgument>& arguments, uint32_t poolIndex
   uint64_t end = 0;
   for (RequestArgument& argument : arguments) {
     if (argument.kind != RequestArgument::Kind::POINTER) continue;
-    const uint64_t offset = end == 0 ? kAlignment : (end + kAlignment - 1) / kAlignment * kAlignment;
+    const uint64_t offset =
+        end == 0 ? kAlignment : (end + kAlignment - 1) / kAlignment * kAlignment;
     end = offset + argument.length;
     if (end > std::numeric_limits<uint32_t>::max()) {
       return badData("the arguments of one execution have more than 4 GiB together");

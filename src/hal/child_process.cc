@@ -88,8 +88,8 @@ Result<std::shared_ptr<ChildProcess>> ChildProcess::spawn(const std::string& exe
   std::string argument = fmt::format("--fd={}", kSocketFd);
   char* argv[] = {program.data(), argument.data(), nullptr};
   pid_t pid = -1;
-  error = ::posix_spawn(&pid, program.c_str(), &settings.actions, &settings.attributes, argv,
-                        environ);
+  error =
+      ::posix_spawn(&pid, program.c_str(), &settings.actions, &settings.attributes, argv, environ);
   if (error != 0) {
     return errnoStatus(ResultCode::UNAVAILABLE_DEVICE, error,
                        fmt::format("starting {}", executable));

@@ -156,11 +156,15 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
       const auto model = context.getParams().getModel();
       *decoded = decodeModel(model, version);
       const auto pools = model.getPools();
-      for (unsigned i = 0; i < pools.size() && i <= kMaxPools; ++i) memories.push_back(pools[i]);
+      if (pools.size() > kMaxPools) {
+        *decoded = badData("{} memory pools; at most {} are taken", pools.size(), kMaxPools);
+        return;
+      }
+      for (const auto pool : pools) memories.push_back(pool);
     });
     KJ_IF_MAYBE (exception, failure) {
-      return Result<T>(badData("the model's message is malformed: {}",
-                               exception->getDescription().cStr()));
+      return Result<T>(
+          badData("the model's message is malformed: {}", exception->getDescription().cStr()));
     }
     if (!decoded->ok()) return Result<T>(decoded->takeStatus());
     return decodeMemories(std::move(memories))
@@ -170,9 +174,8 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
           if (!pools.ok()) return Result<T>(pools.takeStatus());
           auto taken = std::make_shared<std::vector<PoolDescription>>(std::move(*pools));
           return core_.run<T>([version, decoded, taken, use = std::move(use)]() -> Result<T> {
-            HALYARD_ASSIGN_OR_RETURN(
-                ModelPtr model,
-                importModel(std::move(**decoded), std::move(*taken), version));
+            HALYARD_ASSIGN_OR_RETURN(ModelPtr model,
+                                     importModel(std::move(**decoded), std::move(*taken), version));
             return use(std::move(model));
           });
         });
@@ -212,20 +215,19 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     }
     return withModel<ModelPtr>(context, version,
                                [](ModelPtr model) -> Result<ModelPtr> { return model; })
-        .then([this, callback, version, answer, options = *options](
-                  Result<ModelPtr> model) mutable {
-          answer(model.status());
-          if (model.ok()) launch(std::move(*model), options, callback, version);
-        });
+        .then(
+            [this, callback, version, answer, options = *options](Result<ModelPtr> model) mutable {
+              answer(model.status());
+              if (model.ok()) launch(std::move(*model), options, callback, version);
+            });
   }
 
   // The part of a preparation that comes after the launch has been answered.
   void launch(ModelPtr model, PrepareOptions options,
               wire::v1_0::IPreparedModelCallback::Client callback, HalVersion version) {
     using Prepared = std::shared_ptr<PreparedModel>;
-    auto prepared = core_.run<Prepared>([device = core_.device, model, options] {
-      return device->prepareModel(model, options);
-    });
+    auto prepared = core_.run<Prepared>(
+        [device = core_.device, model, options] { return device->prepareModel(model, options); });
     // Not `this`: the client may have let go of the device by then.
     core_.detach(prepared.then([&core = core_, deviceVersion = info_.halVersion, callback, version,
                                 model](Result<Prepared> result) mutable {

@@ -46,7 +46,8 @@ Result<Socket> connectToDriver(const std::string& path) {
   if (!socket.fd.valid()) return errnoStatus(ResultCode::OUT_OF_MEMORY, errno, "socket");
   if (::connect(socket.fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
       0) {
-    return errnoStatus(ResultCode::UNAVAILABLE_DEVICE, errno, fmt::format("connecting to {}", path));
+    return errnoStatus(ResultCode::UNAVAILABLE_DEVICE, errno,
+                       fmt::format("connecting to {}", path));
   }
   ucred peer{};
   socklen_t length = sizeof peer;
@@ -108,18 +109,19 @@ Status DriverConnection::handshake(UniqueFd socket, std::shared_ptr<ChildProcess
   Completion<Status> completion;
   const auto shared = std::make_shared<UniqueFd>(std::move(socket));
   loop_->post([&, shared, child](RpcLoop::Context& context) {
-    auto made = kj::runCatchingExceptions(
-        [&] { side_ = new Side(context, std::move(*shared), child); });
+    auto made =
+        kj::runCatchingExceptions([&] { side_ = new Side(context, std::move(*shared), child); });
     KJ_IF_MAYBE (exception, made) {
       if (child != nullptr) child->kill();
       return completion.set(opFailed("driver '{}': setting up its connection: {}", name_,
                                      exception->getDescription().cStr()));
     }
-    // When the process ends, so does the connection, even if another process still holds its socket.
+    // When the process ends, so does the connection, even if another process still holds its
+    // socket.
     side_->watchers.add(
         side_->ended.addBranch().then([this](std::string&&) { side_->wire.shutdown(); }));
-    side_->watchers.add(
-        side_->obituary.addBranch().then([this](std::string&& text) { markDead(std::move(text)); }));
+    side_->watchers.add(side_->obituary.addBranch().then(
+        [this](std::string&& text) { markDead(std::move(text)); }));
     auto late = context.io.provider->getTimer()
                     .afterDelay(limit.count() * kj::MILLISECONDS)
                     .then([this, child, limit]() -> Status {
@@ -133,14 +135,16 @@ Status DriverConnection::handshake(UniqueFd socket, std::shared_ptr<ChildProcess
     context.tasks.add(
         sayHello(*side_, manifest.halVersion)
             .exclusiveJoin(kj::mv(late))
-            .then([&completion](Status status) -> kj::Promise<void> {
+            .then(
+                [&completion](Status status) -> kj::Promise<void> {
+                  completion.set(std::move(status));
+                  return kj::READY_NOW;
+                },
+                [this, &completion](kj::Exception&& exception) -> kj::Promise<void> {
+                  return explain(kj::mv(exception), "its start").then([&completion](Status status) {
                     completion.set(std::move(status));
-                    return kj::READY_NOW;
-                  },
-                  [this, &completion](kj::Exception&& exception) -> kj::Promise<void> {
-                    return explain(kj::mv(exception), "its start")
-                        .then([&completion](Status status) { completion.set(std::move(status)); });
-                  }));
+                  });
+                }));
   });
   return completion.wait();
 }
@@ -195,16 +199,18 @@ void DriverConnection::release(uint64_t preparedModel) {
 
 kj::Promise<Status> DriverConnection::explain(kj::Exception&& exception, std::string_view what) {
   using Type = kj::Exception::Type;
-  const std::string description(
-      safeText(capnp::Text::Reader(exception.getDescription().cStr())));
+  const std::string description(safeText(capnp::Text::Reader(exception.getDescription().cStr())));
   if (exception.getType() == Type::DISCONNECTED && side_ != nullptr) {
     auto dead = side_->obituary.addBranch().then([this, what](std::string&& text) -> Status {
       return makeStatus(ResultCode::DEAD_OBJECT, "driver '{}' (process {}) {} during {}", name_,
                         processId_, text, what);
     });
     // A driver that only claims to be disconnected must not hold up its client.
-    auto alive = side_->context.io.provider->getTimer().afterDelay(2 * kExitGrace).then(
-        [what, description]() -> Status { return opFailed("{}: {}", what, description); });
+    auto alive = side_->context.io.provider->getTimer()
+                     .afterDelay(2 * kExitGrace)
+                     .then([what, description]() -> Status {
+                       return opFailed("{}: {}", what, description);
+                     });
     return dead.exclusiveJoin(kj::mv(alive));
   }
   if (exception.getType() == Type::UNIMPLEMENTED) {

@@ -74,8 +74,8 @@ class DriverConnection {
     void taskFailed(kj::Exception&&) override {}
   };
 
-  // Starts the driver that the manifest names, or connects to it, and waits for its first answer, at
-  // most `limit`: a driver that does not give one is killed.
+  // Starts the driver that the manifest names, or connects to it, and waits for its first answer,
+  // at most `limit`: a driver that does not give one is killed.
   static Result<std::shared_ptr<DriverConnection>> open(std::shared_ptr<RpcLoop> loop,
                                                         const Manifest& manifest,
                                                         std::chrono::milliseconds limit);
@@ -97,17 +97,16 @@ class DriverConnection {
     loop_->post([&](RpcLoop::Context& context) {
       // evalNow: an exception of `start` itself is handled like one of its promise.
       auto promise = kj::evalNow([&] { return start(*side_); });
-      context.tasks.add(
-          promise.then([&completion](Result<T> result) -> kj::Promise<void> {
-                         completion.set(std::move(result));
-                         return kj::READY_NOW;
-                       },
-                       [this, &completion, what](kj::Exception&& exception) -> kj::Promise<void> {
-                         return explain(kj::mv(exception), what)
-                             .then([&completion](Status status) {
-                               completion.set(std::move(status));
-                             });
-                       }));
+      context.tasks.add(promise.then(
+          [&completion](Result<T> result) -> kj::Promise<void> {
+            completion.set(std::move(result));
+            return kj::READY_NOW;
+          },
+          [this, &completion, what](kj::Exception&& exception) -> kj::Promise<void> {
+            return explain(kj::mv(exception), what).then([&completion](Status status) {
+              completion.set(std::move(status));
+            });
+          }));
     });
     Result<T> result = completion.wait();
     if (result.ok() || result.status().code() == ResultCode::DEAD_OBJECT) return result;

@@ -11,13 +11,15 @@
 namespace halyard::hal {
 
 // Serves the device that `makeDevice` returns:
-//   --fd=N         on the connected socket N: how Halyard starts a driver. The process ends when its
+//   --fd=N         on the connected socket N: how Halyard starts a driver. The process ends when
+//   its
 //                  client goes, in the middle of a computation too.
-//   --listen PATH  on a Unix socket made at PATH, to any number of clients, until SIGTERM or SIGINT.
+//   --listen PATH  on a Unix socket made at PATH, to any number of clients, until SIGTERM or
+//   SIGINT.
 //                  With systemd's socket activation the socket is the one handed over.
-// Anything else prints how to use the program. Returns main's exit status: 0, 1 for a failure, which
-// is printed, or 2 for wrong arguments. `makeDevice` is called only when there is something to
-// serve.
+// Anything else prints how to use the program. Returns main's exit status: 0, 1 for a failure,
+// which is printed, or 2 for wrong arguments. `makeDevice` is called only when there is something
+// to serve.
 int driverMain(int argc, char** argv,
                const std::function<Result<std::shared_ptr<Device>>()>& makeDevice);
 

@@ -19,8 +19,8 @@ namespace halyard::hal {
 namespace {
 
 using std::chrono::milliseconds;
-using ::testing::HasSubstr;
 using testing::addModel;
+using ::testing::HasSubstr;
 using testing::pointerRequest;
 
 struct DriverRun {
@@ -55,8 +55,14 @@ DriverRun runDriver(std::vector<const char*> arguments) {
 
 TEST(DriverMainTest, ByHandItSaysHowItIsUsed) {
   for (const std::vector<const char*>& arguments :
-       std::vector<std::vector<const char*>>{{}, {"--help"}, {"--fd=x"}, {"--fd=-1"}, {"--listen"},
-                                             {"--fd=3", "more"}, {"--fd=0"}, {"--fd=77"}}) {
+       std::vector<std::vector<const char*>>{{},
+                                             {"--help"},
+                                             {"--fd=x"},
+                                             {"--fd=-1"},
+                                             {"--listen"},
+                                             {"--fd=3", "more"},
+                                             {"--fd=0"},
+                                             {"--fd=77"}}) {
     const DriverRun run = runDriver(arguments);
     EXPECT_EQ(run.status, 2);
     EXPECT_THAT(run.errors, HasSubstr("usage:"));

@@ -44,7 +44,8 @@ struct ManifestList {
   std::vector<ManifestProblem> problems;
 };
 
-// BAD_DATA naming the file and the field, for unreadable, malformed or oversized (64 KiB) files too.
+// BAD_DATA naming the file and the field, for unreadable, malformed or oversized (64 KiB) files
+// too.
 Result<Manifest> loadManifest(const std::filesystem::path& path);
 
 // The search path: $HALYARD_DRIVER_FILES (files separated by colons) alone if it is set; otherwise
@@ -57,8 +58,8 @@ ManifestList discoverManifests(const std::filesystem::path& prefix);
 
 // As discoverManifests with the given environment, for tests.
 struct ManifestEnvironment {
-  std::string driverFiles;     // HALYARD_DRIVER_FILES
-  std::string addDriverFiles;  // HALYARD_ADD_DRIVER_FILES
+  std::string driverFiles;                     // HALYARD_DRIVER_FILES
+  std::string addDriverFiles;                  // HALYARD_ADD_DRIVER_FILES
   std::vector<std::filesystem::path> folders;  // each with halyard/drivers.d
 };
 ManifestList discoverManifestsIn(const ManifestEnvironment& environment);

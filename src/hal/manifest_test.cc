@@ -30,8 +30,8 @@ class ManifestTest : public ::testing::Test {
     return path;
   }
   static std::string manifest(const std::string& name, const std::string& target = "bin/driver") {
-    return fmt::format(
-        R"({{"name":"{}","version":"1.2","hal_version":"1.3","executable":"{}"}})", name, target);
+    return fmt::format(R"({{"name":"{}","version":"1.2","hal_version":"1.3","executable":"{}"}})",
+                       name, target);
   }
   // The text of the error with which a manifest is refused.
   std::string errorOf(const std::string& text) {
@@ -119,9 +119,8 @@ TEST_F(ManifestTest, DiscoversInOrderAndListsProblems) {
 TEST_F(ManifestTest, DriverFilesReplaceEverything) {
   write("one/halyard/drivers.d/a.json", manifest("vendor-a"));
   const fs::path only = write("only.json", manifest("vendor-only"));
-  const auto list =
-      discoverManifestsIn({only.string() + ":" + (root_ / "absent.json").string(), only.string(),
-                           {root_ / "one"}});
+  const auto list = discoverManifestsIn(
+      {only.string() + ":" + (root_ / "absent.json").string(), only.string(), {root_ / "one"}});
   ASSERT_EQ(list.manifests.size(), 1u);
   EXPECT_EQ(list.manifests[0].name, "vendor-only");
   ASSERT_EQ(list.problems.size(), 1u);

@@ -71,7 +71,8 @@ class Privatiser {
       if (isReference(operand)) {
         Range& range = ranges[operand.location.poolIndex];
         range.begin = std::min<uint64_t>(range.begin, operand.location.offset);
-        range.end = std::max(range.end, uint64_t{operand.location.offset} + operand.location.length);
+        range.end =
+            std::max(range.end, uint64_t{operand.location.offset} + operand.location.length);
       }
       return okStatus();
     }));
@@ -81,8 +82,8 @@ class Privatiser {
       const uint64_t size = range.end - range.begin;
       HALYARD_ASSIGN_OR_RETURN(range.copiedTo, append(size, range.begin % kBlockAlignment));
       HALYARD_RETURN_IF_ERROR(
-          pools_[i].read(range.begin, {model_.operandValues.data() + range.copiedTo,
-                                       static_cast<size_t>(size)}),
+          pools_[i].read(range.begin,
+                         {model_.operandValues.data() + range.copiedTo, static_cast<size_t>(size)}),
           "memory pool {}", i);
     }
     return forEachOperand(model_, [&](Operand& operand) {
@@ -116,9 +117,8 @@ class Privatiser {
     const bool aligned = (pool.memory()->offset() + at.offset) % alignment == 0;
     if (aligned && at.length > kMaxParameterBytes) return okStatus();
     HALYARD_ASSIGN_OR_RETURN(const uint64_t offset, append(at.length, 0));
-    HALYARD_RETURN_IF_ERROR(
-        pool.read(at.offset, {model_.operandValues.data() + offset, at.length}), "memory pool {}",
-        at.poolIndex);
+    HALYARD_RETURN_IF_ERROR(pool.read(at.offset, {model_.operandValues.data() + offset, at.length}),
+                            "memory pool {}", at.poolIndex);
     setCopied(operand, offset);
     return okStatus();
   }

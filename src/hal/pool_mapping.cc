@@ -41,8 +41,8 @@ Status checkFile(const PoolDescription& pool) {
   if (!S_ISREG(st.st_mode)) return badData("its descriptor is not of a regular file");
   const auto fileSize = static_cast<uint64_t>(st.st_size);
   if (pool.offset > fileSize || pool.size > fileSize - pool.offset) {
-    return badData("{} bytes at offset {} do not fit in a file of {} bytes", pool.size,
-                   pool.offset, fileSize);
+    return badData("{} bytes at offset {} do not fit in a file of {} bytes", pool.size, pool.offset,
+                   fileSize);
   }
   const int flags = ::fcntl(pool.fd.get(), F_GETFL);
   if (flags < 0) return errnoStatus(ResultCode::BAD_DATA, errno, "F_GETFL");

@@ -26,8 +26,8 @@ void normalise(ExecutionResult& result, bool measureTiming) {
 template <typename Results>
 void setResult(Results&& results, const ExecutionResult& result, HalVersion version) {
   setStatus(results, result.status, version);
-  encodeOutputShapes(result.outputShapes, results.initOutputShapes(static_cast<unsigned>(
-                                              result.outputShapes.size())));
+  encodeOutputShapes(result.outputShapes,
+                     results.initOutputShapes(static_cast<unsigned>(result.outputShapes.size())));
   encodeTiming(result.timing, results.initTiming());
 }
 
@@ -129,8 +129,8 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
     const auto failure = kj::runCatchingExceptions(
         [&] { *decoded = decodeRequest(context.getParams().getRequest()); });
     KJ_IF_MAYBE (exception, failure) {
-      return Result<T>(badData("the request's message is malformed: {}",
-                               exception->getDescription().cStr()));
+      return Result<T>(
+          badData("the request's message is malformed: {}", exception->getDescription().cStr()));
     }
     if (!decoded->ok()) return Result<T>(decoded->takeStatus());
     return decodeMemories((*decoded)->memories)
@@ -188,12 +188,10 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
       answer(call.status());
       return kj::READY_NOW;
     }
-    return withRequest<ImportedPtr>(context, version,
-                                    [](ImportedPtr request) -> Result<ImportedPtr> {
-                                      return request;
-                                    })
-        .then([this, callback, version, answer, options = call->options](
-                  Result<ImportedPtr> request) mutable {
+    return withRequest<ImportedPtr>(
+               context, version, [](ImportedPtr request) -> Result<ImportedPtr> { return request; })
+        .then([this, callback, version, answer,
+               options = call->options](Result<ImportedPtr> request) mutable {
           answer(request.status());
           if (request.ok()) launch(std::move(*request), options, callback, version);
         });
@@ -202,11 +200,10 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
   // The part of an asynchronous execution that comes after the launch has been answered.
   void launch(ImportedPtr request, ExecuteOptions options,
               wire::v1_0::IExecutionCallback::Client callback, HalVersion version) {
-    auto done = core_.run<ExecutionResult>(
-        [model = model_, preparedModel = preparedModel_, request,
-         options]() -> Result<ExecutionResult> {
-          return hal::execute(*preparedModel, *model, *request, options);
-        });
+    auto done = core_.run<ExecutionResult>([model = model_, preparedModel = preparedModel_, request,
+                                            options]() -> Result<ExecutionResult> {
+      return hal::execute(*preparedModel, *model, *request, options);
+    });
     // Not `this`: the client may have let go of the prepared model by then.
     core_.detach(
         done.then([&core = core_, callback, version](Result<ExecutionResult> result) mutable {

@@ -74,8 +74,8 @@ ExecutionResult decodeExecution(const Reader& from, size_t outputs) {
   if (!result.status.ok() && !insufficient) return result;
   const auto shapes = from.getOutputShapes();
   if (shapes.size() != outputs && (insufficient || shapes.size() != 0)) {
-    result.status = opFailed("it reports the shapes of {} outputs; the model has {}",
-                             shapes.size(), outputs);
+    result.status =
+        opFailed("it reports the shapes of {} outputs; the model has {}", shapes.size(), outputs);
     return result;
   }
   result.outputShapes = decodeOutputShapes(shapes);

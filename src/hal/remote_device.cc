@@ -26,8 +26,8 @@ constexpr std::chrono::milliseconds kFirstBackOff{100};
 constexpr std::chrono::milliseconds kLongestBackOff{5'000};
 
 std::chrono::milliseconds startTimeoutFromEnvironment() {
-  const char* text = ::getauxval(AT_SECURE) == 0 ? std::getenv("HALYARD_DRIVER_START_TIMEOUT_MS")
-                                                 : nullptr;
+  const char* text =
+      ::getauxval(AT_SECURE) == 0 ? std::getenv("HALYARD_DRIVER_START_TIMEOUT_MS") : nullptr;
   if (text == nullptr) return kDefaultStartTimeout;
   uint32_t value = 0;
   const char* const end = text + std::strlen(text);
@@ -136,13 +136,12 @@ Answer<uint64_t> sendPrepare(Side& side, Call call, const Outgoing& outgoing) {
                               auto&& response) mutable -> Answer<uint64_t> {
     Status launched = fromWireStatus(response.getStatus(), response.getMessage());
     if (!launched.ok()) return Result<uint64_t>(std::move(launched));
-    return side.orDisconnected(
-        promise.then([&side](PreparedAnswer prepared) -> Result<uint64_t> {
-          HALYARD_RETURN_IF_ERROR(prepared.status);
-          const uint64_t key = side.nextPreparedModel++;
-          side.preparedModels.emplace(key, KJ_ASSERT_NONNULL(prepared.preparedModel));
-          return key;
-        }));
+    return side.orDisconnected(promise.then([&side](PreparedAnswer prepared) -> Result<uint64_t> {
+      HALYARD_RETURN_IF_ERROR(prepared.status);
+      const uint64_t key = side.nextPreparedModel++;
+      side.preparedModels.emplace(key, KJ_ASSERT_NONNULL(prepared.preparedModel));
+      return key;
+    }));
   });
 }
 
@@ -232,13 +231,13 @@ Status RemoteDevice::fetchInfo() {
   info_.halVersion = version;
   HALYARD_ASSIGN_OR_RETURN(
       info_.capabilities,
-      driver->call<Capabilities>(methodName("getCapabilities", version), [version](Side& side) {
-        return askCapabilities(side, version);
-      }));
+      driver->call<Capabilities>(methodName("getCapabilities", version),
+                                 [version](Side& side) { return askCapabilities(side, version); }));
   if (version < HalVersion::V1_2) {
     info_.versionString = "UNKNOWN";
-    return checkInfo(info_).annotate(fmt::format("driver '{}'", info_.name)).withCode(
-        ResultCode::OP_FAILED);
+    return checkInfo(info_)
+        .annotate(fmt::format("driver '{}'", info_.name))
+        .withCode(ResultCode::OP_FAILED);
   }
   using Device12 = wire::v1_2::IDevice;
   HALYARD_ASSIGN_OR_RETURN(
@@ -271,8 +270,9 @@ Status RemoteDevice::fetchInfo() {
       }));
   info_.modelCacheFiles = counts.first;
   info_.dataCacheFiles = counts.second;
-  return checkInfo(info_).annotate(fmt::format("driver '{}'", info_.name)).withCode(
-      ResultCode::OP_FAILED);
+  return checkInfo(info_)
+      .annotate(fmt::format("driver '{}'", info_.name))
+      .withCode(ResultCode::OP_FAILED);
 }
 
 Result<std::shared_ptr<DriverConnection>> RemoteDevice::connection() {
@@ -324,9 +324,9 @@ Result<std::vector<bool>> RemoteDevice::getSupportedOperations(const Model& mode
   HALYARD_ASSIGN_OR_RETURN(const SharedMemoryPtr constants, checkModel(model, version),
                            "driver '{}'", manifest_.name);
   HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection());
-  return driver->call<Supported>(
-      methodName("getSupportedOperations", version),
-      [&](Side& side) { return askSupported(side, version, Outgoing{model, constants}); });
+  return driver->call<Supported>(methodName("getSupportedOperations", version), [&](Side& side) {
+    return askSupported(side, version, Outgoing{model, constants});
+  });
 }
 
 Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(

@@ -1,6 +1,7 @@
 // RemoteDevice: a driver in a process of its own, as a hal::Device.
 // Thread safety: as hal::Device. Calls block their thread; none may come from the RPC loop's.
-// Ownership: shares the loop. The driver's process ends with the device and all its prepared models.
+// Ownership: shares the loop. The driver's process ends with the device and all its prepared
+// models.
 #pragma once
 
 #include <chrono>
@@ -54,11 +55,11 @@ class RemoteDevice final : public Device {
   const std::chrono::milliseconds startTimeout_;
   DeviceInfo info_;  // constant once open has returned
 
-  mutable std::mutex mutex_;     // for connection_
-  std::mutex startMutex_;        // held while the driver starts, and for what follows
+  mutable std::mutex mutex_;  // for connection_
+  std::mutex startMutex_;     // held while the driver starts, and for what follows
   std::shared_ptr<DriverConnection> connection_;
-  unsigned failedStarts_ = 0;    // in a row
-  TimePoint nextStart_;          // not before
+  unsigned failedStarts_ = 0;  // in a row
+  TimePoint nextStart_;        // not before
 };
 
 }  // namespace halyard::hal

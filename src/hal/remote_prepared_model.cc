@@ -44,13 +44,13 @@ ExecutionPromise execute10(Side& side, wire::v1_0::IPreparedModel::Client client
   encodeRequest(request, call.initRequest());
   auto result = kj::newPromiseAndFulfiller<ExecutionResult>();
   call.setCallback(kj::heap<ExecutionCallback>(kj::mv(result.fulfiller), outputs));
-  return call.send().then([&side, promise = kj::mv(result.promise)](
-                              auto&& response) mutable -> ExecutionPromise {
-    Status launched = fromWireStatus(response.getStatus(), response.getMessage());
-    if (!launched.ok()) return Result<ExecutionResult>(std::move(launched));
-    return side.orDisconnected(promise.then(
-        [](ExecutionResult&& done) -> Result<ExecutionResult> { return kj::mv(done); }));
-  });
+  return call.send().then(
+      [&side, promise = kj::mv(result.promise)](auto&& response) mutable -> ExecutionPromise {
+        Status launched = fromWireStatus(response.getStatus(), response.getMessage());
+        if (!launched.ok()) return Result<ExecutionResult>(std::move(launched));
+        return side.orDisconnected(promise.then(
+            [](ExecutionResult&& done) -> Result<ExecutionResult> { return kj::mv(done); }));
+      });
 }
 
 }  // namespace
@@ -72,8 +72,7 @@ ExecutionResult RemotePreparedModel::executeSynchronously(const Request& request
 
 Result<ExecutionResult> RemotePreparedModel::executeRemotely(const Request& request,
                                                              const ExecuteOptions& options) {
-  HALYARD_RETURN_IF_ERROR(
-      validateRequest(*model_, request, version_ >= HalVersion::V1_2));
+  HALYARD_RETURN_IF_ERROR(validateRequest(*model_, request, version_ >= HalVersion::V1_2));
   HALYARD_ASSIGN_OR_RETURN(const ArgumentPacker::PackedRequest packed, packer_.pack(request));
   HALYARD_RETURN_IF_ERROR(checkEncodable(packed.request()));
   const size_t outputs = model_->main.outputIndexes.size();

@@ -26,8 +26,7 @@ Result<ImportedRequest> ImportedRequest::create(const Model& model, DecodedReque
   ImportedRequest imported;
   imported.request_ = std::move(decoded.request);
   HALYARD_RETURN_IF_ERROR(imported.bindPools(decoded, std::move(memories)));
-  HALYARD_RETURN_IF_ERROR(
-      validateRequest(model, imported.request_, version >= HalVersion::V1_2));
+  HALYARD_RETURN_IF_ERROR(validateRequest(model, imported.request_, version >= HalVersion::V1_2));
 
   Request& request = imported.request_;
   for (size_t i = 0; i < request.inputs.size(); ++i) {
@@ -80,7 +79,8 @@ Result<uint8_t*> ImportedRequest::allocate(uint64_t size) {
   // calloc: what a kernel leaves unwritten must not show another client's data, and large blocks
   // cost nothing until they are used.
   allocated_ += size;
-  void* memory = allocated_ > kMaxCopiedBytes ? nullptr : std::calloc(std::max<uint64_t>(size, 1), 1);
+  void* memory =
+      allocated_ > kMaxCopiedBytes ? nullptr : std::calloc(std::max<uint64_t>(size, 1), 1);
   if (memory == nullptr) {
     return makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT,
                       "no memory for a copy of {} bytes; at most {} are copied for a request", size,
@@ -130,7 +130,7 @@ Status ImportedRequest::writeBack(const Model& model, const ExecutionResult& res
     const size_t size = writtenBytes(operand, argument, shape);
     HALYARD_RETURN_IF_ERROR(
         pools_[output.pool].write(output.offset,
-                                   {static_cast<const uint8_t*>(argument.pointer), size}),
+                                  {static_cast<const uint8_t*>(argument.pointer), size}),
         "request output {}", output.index);
   }
   return okStatus();
@@ -138,8 +138,8 @@ Status ImportedRequest::writeBack(const Model& model, const ExecutionResult& res
 
 size_t writtenBytes(const Operand& operand, const RequestArgument& argument,
                     const OutputShape* shape) {
-  const size_t length = argument.kind == RequestArgument::Kind::POINTER ? argument.length
-                                                                         : argument.location.length;
+  const size_t length =
+      argument.kind == RequestArgument::Kind::POINTER ? argument.length : argument.location.length;
   if (elementSize(operand.type) == 0) return length;  // only the driver knows
   if (shape != nullptr) {
     // Unlike in a model, a dimension of 0 is a size here.
@@ -150,8 +150,7 @@ size_t writtenBytes(const Operand& operand, const RequestArgument& argument,
     }
     return static_cast<size_t>(size);
   }
-  const Shape& dimensions =
-      argument.dimensions.empty() ? operand.dimensions : argument.dimensions;
+  const Shape& dimensions = argument.dimensions.empty() ? operand.dimensions : argument.dimensions;
   const std::optional<uint32_t> size = knownByteSize(operand.type, dimensions);
   return size ? std::min<size_t>(*size, length) : length;
 }

@@ -25,8 +25,8 @@ struct DecodedRequest {
 class ImportedRequest {
  public:
   // BAD_DATA when the request does not fit the model. `version`: of the method that it came with.
-  // Afterwards the driver may trust the request: inputs small enough to be parameters, arguments not
-  // aligned to their elements, and those in files that could shrink are in private memory.
+  // Afterwards the driver may trust the request: inputs small enough to be parameters, arguments
+  // not aligned to their elements, and those in files that could shrink are in private memory.
   static Result<ImportedRequest> create(const Model& model, DecodedRequest decoded,
                                         std::vector<PoolDescription> memories, HalVersion version);
 
@@ -41,8 +41,8 @@ class ImportedRequest {
   };
   using Buffer = std::unique_ptr<uint8_t, Free>;
   struct PrivateOutput {
-    size_t index;    // among the outputs
-    size_t pool;     // among pools_
+    size_t index;  // among the outputs
+    size_t pool;   // among pools_
     uint64_t offset;
   };
 
@@ -58,8 +58,8 @@ class ImportedRequest {
   uint64_t allocated_ = 0;
 };
 
-// How many bytes of an output an execution has written: by the reported shape, else by the request's
-// or the model's, never more than its buffer has.
+// How many bytes of an output an execution has written: by the reported shape, else by the
+// request's or the model's, never more than its buffer has.
 size_t writtenBytes(const Operand& operand, const RequestArgument& argument,
                     const OutputShape* shape);
 

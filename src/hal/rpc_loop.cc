@@ -137,7 +137,7 @@ Result<std::shared_ptr<RpcLoop>> RpcLoop::start() {
     loop->thread_ = std::thread([state] {
       ::pthread_setname_np(::pthread_self(), "halyard-rpc");
       const auto failure = kj::runCatchingExceptions([&] { state->run(); });
-      KJ_IF_MAYBE(exception, failure) {
+      KJ_IF_MAYBE (exception, failure) {
         state->reportStartup(
             opFailed("the RPC thread cannot work: {}", exception->getDescription().cStr()));
       }
@@ -165,7 +165,8 @@ kj::Promise<std::string> RpcLoop::Context::whenEnded(std::shared_ptr<ChildProces
   auto observer = kj::heap<kj::UnixEventPort::FdObserver>(
       io.unixEventPort, child->pidfd(), kj::UnixEventPort::FdObserver::OBSERVE_READ);
   auto ended = observer->whenBecomesReadable();
-  return ended.then([child] { return child->collect().value_or("ended"); }).attach(kj::mv(observer));
+  return ended.then([child] { return child->collect().value_or("ended"); })
+      .attach(kj::mv(observer));
 }
 
 }  // namespace halyard::hal

@@ -1,7 +1,7 @@
 // RpcLoop: the one thread on which all Cap'n Proto objects of a runtime (or of a driver) live.
-// Thread safety: post may be called from any thread; see rpc_loop_context.h for the loop's own side.
-// Ownership: owns its thread, which ends with it. Whatever uses the loop shares it by shared_ptr and
-// lets go of it on a thread other than the loop's.
+// Thread safety: post may be called from any thread; see rpc_loop_context.h for the loop's own
+// side. Ownership: owns its thread, which ends with it. Whatever uses the loop shares it by
+// shared_ptr and lets go of it on a thread other than the loop's.
 #pragma once
 
 #include <functional>

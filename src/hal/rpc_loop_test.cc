@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-
 #include "hal/driver_connection.h"
 
 namespace halyard::hal {
@@ -47,10 +46,10 @@ TEST(RpcLoopTest, WritingToABrokenConnectionDoesNotKill) {
   const int fd = ends[0];
   (*loop)->post([&done, fd](RpcLoop::Context& context) {
     auto stream = context.io.lowLevelProvider->wrapUnixSocketFd(kj::AutoCloseFd(fd));
-    auto write = stream->write("x", 1);
-    context.tasks.add(write.then([&done] { done.set(false); },
-                                 [&done](kj::Exception&&) { done.set(true); })
-                          .attach(kj::mv(stream)));
+    auto write = kj::evalNow([&] { return stream->write("x", 1); });
+    context.tasks.add(
+        write.then([&done] { done.set(false); }, [&done](kj::Exception&&) { done.set(true); })
+            .attach(kj::mv(stream)));
   });
   EXPECT_TRUE(done.wait()) << "the write went through";
 }

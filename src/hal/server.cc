@@ -62,10 +62,10 @@ Server::~Server() {
 
 void Server::serve(UniqueFd socket, std::function<void()> onDisconnect) {
   auto shared = std::make_shared<UniqueFd>(std::move(socket));
-  loop_->post([core = core_, shared, onDisconnect = std::move(onDisconnect)](
-                  RpcLoop::Context& context) {
-    core->serve(context, std::move(*shared), onDisconnect);
-  });
+  loop_->post(
+      [core = core_, shared, onDisconnect = std::move(onDisconnect)](RpcLoop::Context& context) {
+        core->serve(context, std::move(*shared), onDisconnect);
+      });
 }
 
 bool Server::drain(std::chrono::milliseconds limit) { return workers_->drain(limit); }

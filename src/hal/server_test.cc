@@ -22,9 +22,9 @@
 namespace halyard::hal {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::addConstantModel;
 using testing::addModel;
+using ::testing::HasSubstr;
 using testing::TestDevice;
 using Device13 = wire::v1_3::IDevice;
 using Prepared13 = wire::v1_3::IPreparedModel;
@@ -51,8 +51,8 @@ class ServerTest : public ::testing::Test {
     server_->serve(UniqueFd(ends[0]), [this] { disconnected_.set(true); });
     clientFd_ = ends[1];
     onLoop<bool>([fd = ends[1], this](RpcLoop::Context& context) -> kj::Promise<bool> {
-      client_ = new WireConnection(context, UniqueFd(fd), capnp::rpc::twoparty::Side::CLIENT,
-                                   nullptr);
+      client_ =
+          new WireConnection(context, UniqueFd(fd), capnp::rpc::twoparty::Side::CLIENT, nullptr);
       auto hello = client_->peer().castAs<wire::IDriver>().helloRequest();
       hello.setProtocolVersion(wire::PROTOCOL_VERSION);
       return hello.send().then([this](auto&& response) {
@@ -133,8 +133,7 @@ class ServerTest : public ::testing::Test {
       encodeModel(model, nullptr, call.initModel());
       if (mutate) mutate(call.getModel());
       return call.send().then([](auto&& response) -> Outcome {
-        return {response.getStatus(), response.getMessage().cStr(),
-                response.getSupported().size()};
+        return {response.getStatus(), response.getMessage().cStr(), response.getSupported().size()};
       });
     });
   }
@@ -207,8 +206,7 @@ Request poolRequest(SharedMemoryPtr in, SharedMemoryPtr out) {
 
 std::vector<float> contentsOf(const SharedMemory& memory) {
   std::vector<float> values(memory.size() / sizeof(float));
-  EXPECT_EQ(::pread(memory.fd(), values.data(), memory.size(),
-                    static_cast<off_t>(memory.offset())),
+  EXPECT_EQ(::pread(memory.fd(), values.data(), memory.size(), static_cast<off_t>(memory.offset())),
             static_cast<ssize_t>(memory.size()));
   return values;
 }
@@ -293,9 +291,9 @@ TEST_F(ServerTest, ConstantsInFilesThatCanShrinkAreCopied) {
   const auto arrived = device_->lastModel();
   const Operand& constant = arrived->main.operands[1];
   EXPECT_EQ(constant.lifetime, Lifetime::CONSTANT_COPY);
-  EXPECT_EQ(std::memcmp(arrived->operandValues.data() + constant.location.offset, values.data(),
-                        4000),
-            0);
+  EXPECT_EQ(
+      std::memcmp(arrived->operandValues.data() + constant.location.offset, values.data(), 4000),
+      0);
   const SharedMemoryPtr in = memoryOf(std::vector<float>(1000, 1.0f));
   const SharedMemoryPtr out = memoryOf(std::vector<float>(1000, 0.0f));
   Request request;
@@ -322,8 +320,8 @@ TEST_F(ServerTest, HostileModels) {
   expectRefused([](auto m) { m.getMain().getOperations()[0].setType(9999); }, "9999");
   expectRefused([](auto m) { m.getMain().getOperands()[0].setNumberOfConsumers(2); },
                 "numberOfConsumers 2");
-  expectRefused(
-      [](auto m) { m.getMain().getOperands()[2].getLocation().setOffset(0xfffffffe); }, "");
+  expectRefused([](auto m) { m.getMain().getOperands()[2].getLocation().setOffset(0xfffffffe); },
+                "");
   expectRefused([](auto m) { m.getMain().getOperands()[2].getLocation().setLength(1 << 30); }, "");
   expectRefused(
       [](auto m) {
@@ -357,8 +355,8 @@ TEST_F(ServerTest, HostilePools) {
                 "kind 40", model);
   expectRefused([](auto m) { m.getPools()[1].getFile().disownFd(); }, "missing", model);
   expectRefused([](auto m) { m.getPools()[1].getFile().setSameAs(1); }, "no earlier pool", model);
-  expectRefused([](auto m) { m.getPools()[0].getFile().setSameAs(0xffffffff); },
-                "no earlier pool", model);
+  expectRefused([](auto m) { m.getPools()[0].getFile().setSameAs(0xffffffff); }, "no earlier pool",
+                model);
   // A capability that is no file: the device itself.
   expectRefused(
       [this](auto m) {
@@ -373,9 +371,8 @@ TEST_F(ServerTest, BadEnumsAndNullCallback) {
     return prepare(model, nullptr, mutate).status == wire::ErrorStatus::INVALID_ARGUMENT;
   };
   for (const int value : {-1, 3}) {
-    EXPECT_TRUE(refused([value](auto call) {
-      call.setPreference(static_cast<wire::ExecutionPreference>(value));
-    }));
+    EXPECT_TRUE(refused(
+        [value](auto call) { call.setPreference(static_cast<wire::ExecutionPreference>(value)); }));
     EXPECT_TRUE(
         refused([value](auto call) { call.setPriority(static_cast<wire::Priority>(value)); }));
   }
@@ -391,9 +388,9 @@ TEST_F(ServerTest, ComputesInSealedAndInShrinkableMemory) {
 
   const UniqueFd in = fileOf(kInputs);
   const UniqueFd to = fileOf({-1, 0, 0, 0, 0, -1});
-  Request request = poolRequest(SharedMemory::fromFd(32, PROT_READ, in.get(), 0).value(),
-                                SharedMemory::fromFd(16, PROT_READ | PROT_WRITE, to.get(), 4)
-                                    .value());
+  Request request =
+      poolRequest(SharedMemory::fromFd(32, PROT_READ, in.get(), 0).value(),
+                  SharedMemory::fromFd(16, PROT_READ | PROT_WRITE, to.get(), 4).value());
   EXPECT_EQ(execute(request).status, wire::ErrorStatus::NONE);
   std::vector<float> written(6);
   ASSERT_EQ(::pread(to.get(), written.data(), 24, 0), 24);
@@ -447,8 +444,7 @@ TEST_F(ServerTest, HostileRequests) {
 
   // A file that is too short for what is said of it, and one that is cut later.
   const UniqueFd file = fileOf(kInputs);
-  Request fromFile =
-      poolRequest(SharedMemory::fromFd(32, PROT_READ, file.get(), 0).value(), out);
+  Request fromFile = poolRequest(SharedMemory::fromFd(32, PROT_READ, file.get(), 0).value(), out);
   ASSERT_EQ(execute(fromFile).status, wire::ErrorStatus::NONE);
   ASSERT_EQ(::ftruncate(file.get(), 20), 0);
   refused(nullptr, "do not fit", &fromFile);
@@ -553,11 +549,11 @@ TEST_F(ServerTest, AsynchronousExecutionCallsBackOnce) {
 TEST_F(ServerTest, OldDeviceDoesNotHaveNewMethods) {
   start(HalVersion::V1_1);
   const bool refused = onLoop<bool>([&](RpcLoop::Context&) {
-    return device().getTypeRequest().send().then(
-        [](auto&&) { return false; },
-        [](kj::Exception&& exception) {
-          return exception.getType() == kj::Exception::Type::UNIMPLEMENTED;
-        });
+    return device().getTypeRequest().send().then([](auto&&) { return false; },
+                                                 [](kj::Exception&& exception) {
+                                                   return exception.getType() ==
+                                                          kj::Exception::Type::UNIMPLEMENTED;
+                                                 });
   });
   EXPECT_TRUE(refused);
   const float execTime = onLoop<float>([&](RpcLoop::Context&) {

@@ -18,8 +18,7 @@ class WireConnection {
   // `bootstrap`: what the peer gets as its first object; null on a client.
   WireConnection(RpcLoop::Context& context, UniqueFd socket, capnp::rpc::twoparty::Side side,
                  kj::Maybe<capnp::Capability::Client> bootstrap)
-      : stream_(context.io.lowLevelProvider->wrapUnixSocketFd(
-            kj::AutoCloseFd(socket.release()))),
+      : stream_(context.io.lowLevelProvider->wrapUnixSocketFd(kj::AutoCloseFd(socket.release()))),
         network_(*stream_, wire::MAX_FDS_PER_MESSAGE, side, readerOptions()),
         rpc_(makeRpc(network_, bootstrap)) {
     // Calls that wait count with their size; beyond this the peer is not read any further.

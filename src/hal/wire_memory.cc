@@ -68,9 +68,6 @@ Status checkPoolCount(const std::vector<SharedMemoryPtr>& pools) {
 kj::Promise<Result<std::vector<PoolDescription>>> decodeMemories(
     std::vector<wire::Memory::Reader> memories) {
   using Pools = Result<std::vector<PoolDescription>>;
-  if (memories.size() > kMaxPools) {
-    return Pools(badData("{} memory pools; at most {} are taken", memories.size(), kMaxPools));
-  }
   std::vector<PoolDescription> pools(memories.size());
   std::vector<uint32_t> sources(memories.size());  // the pool whose descriptor each takes
   auto fds = kj::heapArrayBuilder<kj::Promise<UniqueFd>>(memories.size());
@@ -87,7 +84,8 @@ kj::Promise<Result<std::vector<PoolDescription>>> decodeMemories(
       continue;
     }
     fds.add(UniqueFd());
-    if (!file.isSameAs() || file.getSameAs() >= i || sources[file.getSameAs()] != file.getSameAs()) {
+    if (!file.isSameAs() || file.getSameAs() >= i ||
+        sources[file.getSameAs()] != file.getSameAs()) {
       return Pools(badData("memory pool {} shares the file of no earlier pool", i));
     }
     sources[i] = file.getSameAs();

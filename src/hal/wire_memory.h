@@ -29,7 +29,7 @@ class MemoryEncoder {
 Status checkPoolCount(const std::vector<SharedMemoryPtr>& pools);
 
 // Takes the pools of a message as they are described; a missing descriptor stays invalid, for
-// ReceivedPool::open to name. BAD_DATA: too many, or a `sameAs` that points nowhere.
+// ReceivedPool::open to name. At most kMaxPools. BAD_DATA: a `sameAs` that points nowhere.
 kj::Promise<Result<std::vector<PoolDescription>>> decodeMemories(
     std::vector<wire::Memory::Reader> memories);
 

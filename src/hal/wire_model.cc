@@ -133,9 +133,8 @@ Status decodeSubgraph(wire::Subgraph::Reader from, HalVersion version, Counts& c
 
 Result<SharedMemoryPtr> shareLargeConstants(const Model& model) {
   if (model.operandValues.size() <= kMaxInlineConstants) return SharedMemoryPtr();
-  HALYARD_ASSIGN_OR_RETURN(
-      SharedMemoryPtr memory,
-      SharedMemory::create(model.operandValues.size(), "halyard model constants"));
+  HALYARD_ASSIGN_OR_RETURN(SharedMemoryPtr memory, SharedMemory::create(model.operandValues.size(),
+                                                                        "halyard model constants"));
   HALYARD_ASSIGN_OR_RETURN(const Mapping mapping, memory->map());
   std::memcpy(mapping.data(), model.operandValues.data(), model.operandValues.size());
   return memory;
@@ -180,9 +179,9 @@ Result<DecodedModel> decodeModel(wire::Model::Reader from, HalVersion version) {
       decodeSubgraph(from.getMain(), version, counts, to.model.main, to.consumers[0]),
       "main subgraph");
   for (unsigned i = 0; i < subgraphs; ++i) {
-    HALYARD_RETURN_IF_ERROR(decodeSubgraph(referenced[i], version, counts,
-                                           to.model.referenced[i], to.consumers[i + 1]),
-                            "referenced subgraph #{}", i);
+    HALYARD_RETURN_IF_ERROR(
+        decodeSubgraph(referenced[i], version, counts, to.model.referenced[i], to.consumers[i + 1]),
+        "referenced subgraph #{}", i);
   }
   const auto values = from.getOperandValues();
   to.model.operandValues.assign(values.begin(), values.end());

@@ -180,8 +180,7 @@ Capabilities decodeCapabilities(wire::Capabilities::Reader from, HalVersion vers
   return to;
 }
 
-void encodeExtensions(std::span<const Extension> from,
-                      capnp::List<wire::Extension>::Builder to) {
+void encodeExtensions(std::span<const Extension> from, capnp::List<wire::Extension>::Builder to) {
   for (unsigned i = 0; i < from.size(); ++i) {
     to[i].setName(from[i].name);
     auto types = to[i].initOperandTypes(static_cast<unsigned>(from[i].operandTypes.size()));
@@ -260,8 +259,7 @@ void encodeDuration(const std::optional<std::chrono::nanoseconds>& from,
 std::optional<std::chrono::nanoseconds> decodeDuration(wire::OptionalTimeoutDuration::Reader from) {
   if (!from.isNanoseconds()) return std::nullopt;
   constexpr uint64_t kLongest = std::numeric_limits<int64_t>::max();
-  return std::chrono::nanoseconds(
-      static_cast<int64_t>(std::min(from.getNanoseconds(), kLongest)));
+  return std::chrono::nanoseconds(static_cast<int64_t>(std::min(from.getNanoseconds(), kLongest)));
 }
 
 Result<ExecutionPreference> decodePreference(wire::ExecutionPreference from) {

@@ -1,6 +1,6 @@
-// Conversions between the HAL's C++ types and the wire: statuses, capabilities, shapes, times, text.
-// Thread safety: pure functions over objects of the loop thread.
-// Ownership: results own their data.
+// Conversions between the HAL's C++ types and the wire: statuses, capabilities, shapes, times,
+// text. Thread safety: pure functions over objects of the loop thread. Ownership: results own their
+// data.
 #pragma once
 
 #include <span>
@@ -39,8 +39,7 @@ void encodeCapabilities(const Capabilities& from, HalVersion version,
 // For 1.0 and 1.1: the figures for a type come from the two or three groups of old.
 Capabilities decodeCapabilities(wire::Capabilities::Reader from, HalVersion version);
 
-void encodeExtensions(std::span<const Extension> from,
-                      capnp::List<wire::Extension>::Builder to);
+void encodeExtensions(std::span<const Extension> from, capnp::List<wire::Extension>::Builder to);
 std::vector<Extension> decodeExtensions(capnp::List<wire::Extension>::Reader from);
 
 template <typename T>

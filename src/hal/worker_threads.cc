@@ -69,8 +69,8 @@ Status WorkerThreads::post(std::function<void()> job) {
     const std::lock_guard lock(state_->mutex);
     if (state_->stopping) return opFailed("the driver is shutting down");
     if (state_->queue.size() >= kMaxQueued) {
-      return makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT,
-                        "{} calls are waiting already", state_->queue.size());
+      return makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, "{} calls are waiting already",
+                        state_->queue.size());
     }
     state_->queue.push_back(std::move(job));
   }

@@ -2,6 +2,7 @@
 #include "media/draw.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "media/font.h"
 
@@ -23,16 +24,19 @@ std::string_view visible(std::string_view text) { return text.substr(0, 1000); }
 }  // namespace
 
 Color classColor(uint32_t index) {
-  // Bit by bit, the index's low bits become the colour's high bits: the first 8 classes are the
-  // corners of the colour cube at half brightness, each further bit halves the distance.
-  Color color = kBlack;
-  for (uint32_t shift = 0, rest = index; shift < 8 && rest != 0; ++shift, rest >>= 3) {
-    const uint32_t weight = 0x80u >> shift;
-    color.red = static_cast<uint8_t>(color.red | ((rest & 1u) != 0 ? weight : 0u));
-    color.green = static_cast<uint8_t>(color.green | ((rest & 2u) != 0 ? weight : 0u));
-    color.blue = static_cast<uint8_t>(color.blue | ((rest & 4u) != 0 ? weight : 0u));
-  }
-  return color;
+  if (index == 0) return kBlack;
+  // Steps of the golden ratio around the circle of hues never come close to each other for long;
+  // three brightnesses keep apart what comes near.
+  constexpr double kGoldenRatio = 0.6180339887498949;
+  const double hue = std::fmod((index - 1) * kGoldenRatio, 1.0) * 6;
+  const double brightness = 255 - 45.0 * (index / 7 % 3);
+  const auto channel = [&](double offset) {
+    // Full for two sixths of the circle, rising or falling for one on each side, else dim.
+    const double distance = std::abs(std::fmod(hue + offset, 6.0) - 3);
+    const double share = std::clamp(distance - 1, 0.0, 1.0);
+    return static_cast<uint8_t>(std::lround(brightness * (0.15 + 0.85 * share)));
+  };
+  return {channel(0), channel(4), channel(2)};
 }
 
 Color contrastColor(Color background) {

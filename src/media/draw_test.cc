@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <set>
 #include <string>
@@ -97,10 +99,17 @@ TEST(Draw, GlyphsDiffer) {
 TEST(Draw, ClassColorsDiffer) {
   EXPECT_EQ(classColor(0), (Color{0, 0, 0}));
   std::set<uint32_t> seen;
-  for (uint32_t i = 0; i < 512; ++i) {
+  for (uint32_t i = 0; i < 256; ++i) {
     const Color c = classColor(i);
     EXPECT_TRUE(seen.insert(c.red << 16 | c.green << 8 | c.blue).second) << i;
+    const Color next = classColor(i + 1);
+    EXPECT_GT(
+        std::abs(c.red - next.red) + std::abs(c.green - next.green) + std::abs(c.blue - next.blue),
+        100)
+        << i;
+    EXPECT_GT(std::max({next.red, next.green, next.blue}), 150) << i;
   }
+  EXPECT_EQ(classColor(1), (Color{255, 38, 38}));
   EXPECT_EQ(contrastColor({255, 255, 0}), (Color{0, 0, 0}));
   EXPECT_EQ(contrastColor({0, 0, 128}), (Color{255, 255, 255}));
 }

@@ -80,10 +80,12 @@ Result<Image> resizeImage(const Image& image, uint32_t width, uint32_t height) {
   HALYARD_RETURN_IF_ERROR(checkSize(width, height), "resizing");
   if (image.width == width && image.height == height) return image;
   Image resized = blankImage(width, height, image.channels);
-  if (stbir_resize_uint8(image.pixels.data(), static_cast<int>(image.width),
-                         static_cast<int>(image.height), 0, resized.pixels.data(),
-                         static_cast<int>(width), static_cast<int>(height), 0,
-                         static_cast<int>(image.channels)) == 0) {
+  const auto channels = static_cast<int>(image.channels);
+  if (stbir_resize_uint8_generic(image.pixels.data(), static_cast<int>(image.width),
+                                 static_cast<int>(image.height), 0, resized.pixels.data(),
+                                 static_cast<int>(width), static_cast<int>(height), 0, channels,
+                                 STBIR_ALPHA_CHANNEL_NONE, 0, STBIR_EDGE_CLAMP,
+                                 STBIR_FILTER_CATMULLROM, STBIR_COLORSPACE_LINEAR, nullptr) == 0) {
     return makeStatus(ResultCode::OUT_OF_MEMORY, "resizing a picture to {} x {} pixels", width,
                       height);
   }

@@ -43,8 +43,10 @@ Result<Image> decodeImage(std::span<const uint8_t> bytes, uint32_t channels);
 // As above; errors begin with the file's name.
 Result<Image> loadImage(const std::string& path, uint32_t channels);
 
-// Resampled to width x height (both 1 to kMaxImageSide), without keeping the aspect ratio. Pixels
-// are blended as they are stored, without regard to gamma, as image models are trained on that.
+// Resampled to width x height (both 1 to kMaxImageSide), without keeping the aspect ratio, by the
+// Catmull-Rom filter over all pixels that a new one covers: sharper than the mean, without the
+// aliasing of sampling. Pixels are blended as they are stored, without regard to gamma, as image
+// models are trained on that.
 Result<Image> resizeImage(const Image& image, uint32_t width, uint32_t height);
 
 // The picture as the bytes of a PNG file, or written to `path`.

@@ -1,4 +1,6 @@
 // RESHAPE: the same elements in the same order under other dimensions.
+#include <fmt/ranges.h>
+
 #include <cstdint>
 #include <cstring>
 #include <span>

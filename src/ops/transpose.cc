@@ -1,4 +1,6 @@
 // TRANSPOSE: the same elements with the dimensions in another order.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>

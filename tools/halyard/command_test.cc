@@ -184,5 +184,85 @@ TEST_F(CommandTest, RunSaysWhatIsMissing) {
   EXPECT_THAT(device.errors, HasSubstr("nnapi-reference"));
 }
 
+TEST_F(CommandTest, ReferenceDriverRunsInItsOwnProcess) {
+  const Outcome outcome = halyard("run " + kModels + "fashion_mnist_float.tflite --image " +
+                                  kModels + "images/18_bag.png --device reference");
+  ASSERT_EQ(outcome.exitStatus, 0) << outcome.errors;
+  int driver = 0;
+  int application = 0;
+  const size_t at = outcome.output.find("device ");
+  ASSERT_NE(at, std::string::npos);
+  ASSERT_EQ(std::sscanf(outcome.output.c_str() + at,
+                        "device halyard-reference (driver process %d), application process %d",
+                        &driver, &application),
+            2)
+      << outcome.output;
+  EXPECT_GT(driver, 0);
+  EXPECT_NE(driver, application);
+  EXPECT_THAT(outcome.output, HasSubstr("classes\n   0.9591     8  class 8\n"));
+}
+
+// Models of others, beside the source folder where it has them.
+class SharedModelsTest : public CommandTest {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(kShared)) GTEST_SKIP() << kShared << " is absent";
+    CommandTest::SetUp();
+  }
+  Outcome run(const std::string& model, const std::string& image, const std::string& options) {
+    return halyard("run " + kShared + model + " --image " + kShared + image + " " + options +
+                   " --device reference --output " + folder_);
+  }
+  const std::string kShared = HALYARD_SOURCE_DIR "/../shared/models/";
+};
+
+TEST_F(SharedModelsTest, ClassifiesTheUniform) {
+  for (const char* model :
+       {"mobilenet_v2_1.0_224_quant.tflite", "tf2_mobilenet_v2_1.0_224_ptq.tflite"}) {
+    const Outcome outcome =
+        run(model, "grace_hopper.bmp", "--labels " + kShared + "imagenet_labels.txt --top 1");
+    ASSERT_EQ(outcome.exitStatus, 0) << outcome.errors;
+    EXPECT_THAT(outcome.output, HasSubstr("the 1 best of 1001 classes\n")) << model;
+    EXPECT_THAT(outcome.output, HasSubstr("  653  military uniform\n")) << model;
+  }
+  for (const char* model :
+       {"mobilenet_v1_0.25_224_float.tflite", "mobilenet_v1_0.25_128_quant.tflite"}) {
+    const Outcome outcome =
+        run(model, "grace_hopper.bmp", "--labels " + kShared + "imagenet_labels.txt");
+    EXPECT_THAT(outcome.output, HasSubstr("  653  military uniform\n")) << model;
+  }
+}
+
+TEST_F(SharedModelsTest, FindsThePerson) {
+  const Outcome outcome = run("coco_ssd_mobilenet_v1_quant.tflite", "grace_hopper.bmp",
+                              "--labels " + kShared + "coco_labels.txt");
+  ASSERT_EQ(outcome.exitStatus, 0) << outcome.errors;
+  EXPECT_THAT(outcome.output, testing::ContainsRegex("\n  0\\.[0-9]+  person  +left "));
+  const auto drawn = media::loadImage(folder_ + "/detections.png", 3);
+  const auto original = media::loadImage(kShared + "grace_hopper.bmp", 3);
+  ASSERT_TRUE(drawn.ok() && original.ok());
+  EXPECT_EQ(drawn->width, original->width);
+  EXPECT_NE(drawn->pixels, original->pixels);
+}
+
+TEST_F(SharedModelsTest, FindsTheCat) {
+  const Outcome outcome = run("deeplabv3_float.tflite", "cat.bmp", "");
+  ASSERT_EQ(outcome.exitStatus, 0) << outcome.errors;
+  // 8 is the cat of Pascal VOC; it fills about a third of the picture.
+  float share = 0;
+  const size_t line = outcome.output.rfind('\n', outcome.output.find("class 8"));
+  ASSERT_EQ(std::sscanf(outcome.output.c_str() + line, " %f %%", &share), 1) << outcome.output;
+  EXPECT_GT(share, 25);
+  EXPECT_LT(share, 50);
+  EXPECT_TRUE(media::loadImage(folder_ + "/segmentation.png", 3).ok());
+}
+
+TEST_F(SharedModelsTest, RefusesTheInvalidModel) {
+  const Outcome outcome =
+      halyard("run " + kShared + "invalid_model_invoking_error.tflite --random-inputs 1");
+  EXPECT_EQ(outcome.exitStatus, 1);
+  EXPECT_THAT(outcome.errors, StartsWith("halyard run: BAD_DATA: "));
+}
+
 }  // namespace
 }  // namespace halyard::cli

@@ -62,14 +62,6 @@ int32_t pixelOf(float fraction, uint32_t size) {
   return static_cast<int32_t>(std::lround(clamped * size));
 }
 
-// Class colours are made to lie over pictures; thin lines need brighter ones.
-media::Color lineColor(size_t classIndex) {
-  const auto brighter = [](uint8_t c) { return static_cast<uint8_t>(std::min(255, c + c / 2)); };
-  // 0 is black; the first class shall have a colour.
-  const media::Color color = media::classColor(static_cast<uint32_t>(classIndex) + 1);
-  return {brighter(color.red), brighter(color.green), brighter(color.blue)};
-}
-
 }  // namespace
 
 std::optional<DetectionOutputs> findDetectionOutputs(const Model& model) {
@@ -151,7 +143,8 @@ void drawDetections(media::Image& picture, std::span<const Detection> detections
   for (const Detection& d : order) {
     const media::Box box = {pixelOf(d.left, picture.width), pixelOf(d.top, picture.height),
                             pixelOf(d.right, picture.width), pixelOf(d.bottom, picture.height)};
-    const media::Color color = lineColor(d.classIndex);
+    // 0 is black; the first class shall have a colour.
+    const media::Color color = media::classColor(static_cast<uint32_t>(d.classIndex) + 1);
     media::drawFrame(picture, box, thickness, color);
     const std::string label = fmt::format("{} {:.0f}%", labels.nameOf(d.classIndex), 100 * d.score);
     media::drawLabel(picture, box.left, box.top - media::textHeight(scale) - 2 * scale, label,

@@ -17,7 +17,7 @@ namespace halyard::cli {
 
 struct ReportOptions {
   size_t top = 5;         // how many classes are listed
-  float minScore = 0.3f;  // of detections that are listed and drawn
+  float minScore = 0.5f;  // of detections that are listed and drawn
 };
 
 struct ReportPicture {

@@ -1,6 +1,6 @@
-// A driver for tests: the TestDevice in a process of its own. HALYARD_TEST_DRIVER in the environment
-// makes it fail to start: "silent" answers nothing, "exit" ends with status 3, "garbage" sends bytes
-// that are no message.
+// A driver for tests: the TestDevice in a process of its own. HALYARD_TEST_DRIVER in the
+// environment makes it fail to start: "silent" answers nothing, "exit" ends with status 3,
+// "garbage" sends bytes that are no message.
 #include <unistd.h>
 
 #include <cstdlib>

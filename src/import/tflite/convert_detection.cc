@@ -157,8 +157,9 @@ Status convertDetectionPostprocess(Node& node) {
   HALYARD_RETURN_IF_ERROR(
       appendScalars(node.builder(), OperandType::TENSOR_FLOAT32, options, inputs));
 
-  constexpr OperandType kTypes[] = {OperandType::TENSOR_FLOAT32, OperandType::TENSOR_INT32,
-                                    OperandType::TENSOR_FLOAT32, OperandType::TENSOR_INT32};
+  // Classes and count become integers, which the file's own operators do not expect.
+  constexpr std::optional<OperandType> kTypes[] = {std::nullopt, OperandType::TENSOR_INT32,
+                                                   std::nullopt, OperandType::TENSOR_INT32};
   uint32_t outputs[4] = {};  // in the order of the file
   for (size_t i = 0; i < 4; ++i) {
     HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.outputInfo(i));

@@ -75,11 +75,18 @@ TEST(DetectionRefusals, WhatNnapiComputesDifferently) {
 }
 
 TEST(DetectionRefusals, NobodyReadsTheIntegersThatTheFileCallsFloats) {
-  ModelWriter w = detection();
-  const int32_t y = w.floats("y", {1, 2});
-  w.node(tfl::BuiltinOperator::RELU, {w.outputs[1]}, {y});
-  w.outputs.push_back(y);
-  EXPECT_THAT(refusalOf(w), HasSubstr("operator RELU of node 1 is not supported: input 0: tensor"));
+  for (const auto& [output, shape] :
+       {std::pair{0, std::vector<int32_t>{1, 2, 4}}, std::pair{1, std::vector<int32_t>{1, 2}}}) {
+    ModelWriter w = detection();
+    const int32_t y = w.floats("y", shape);
+    w.node(tfl::BuiltinOperator::RELU, {w.outputs[static_cast<size_t>(output)]}, {y});
+    w.outputs.push_back(y);
+    // Boxes are floats, classes are not.
+    EXPECT_EQ(refusalOf(w), output == 0 ? ""
+                                        : "BAD_DATA: operator RELU of node 1 is not supported: "
+                                          "input 0: tensor 4 holds integers in NNAPI where the "
+                                          "file has floats, it can only be an output of the model");
+  }
 }
 
 TEST(DetectionRefusals, OutputShapes) {

@@ -133,7 +133,10 @@ Result<uint32_t> GraphBuilder::read(int32_t index) {
   if (found != bindings_.end()) {
     if (found->second.state == TensorState::OPAQUE) {
       return unsupported(
-          "tensor {} has integers here, no operator but the end of the model can take it", index);
+          "tensor {} holds integers in NNAPI where the file has floats, it can only be an output "
+          "of "
+          "the model",
+          index);
     }
     if (operand(found->second.operand).type == OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL) {
       return unsupported("tensor {} is quantised per channel, which only constant filters may be",

@@ -1,0 +1,151 @@
+// The reference driver in its own process through the C API: same answers as the CPU device, and
+// what the application sees when the driver dies.
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <thread>
+
+#include "api/test_model.h"
+
+namespace halyard::api::testing {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr const char* kReference = "halyard-reference";
+
+int64_t processOf(const ANeuralNetworksDevice* device) {
+  int64_t pid = -1;
+  EXPECT_EQ(halyard_deviceProcessId(device, &pid), ANEURALNETWORKS_NO_ERROR);
+  return pid;
+}
+
+// A chain of `length` 3x3 convolutions [1,side,side,64] -> the same, weights zero.
+Handle<ANeuralNetworksModel> convolutions(uint32_t side, uint32_t length) {
+  constexpr uint32_t kChannels = 64;
+  static const std::vector<float> filter(kChannels * 3 * 3 * kChannels, 0);
+  static const std::vector<float> bias(kChannels, 1);
+  Handle<ANeuralNetworksModel> model = newModel();
+  ANeuralNetworksModel* m = model.get();
+  EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {kChannels, 3, 3, kChannels}));
+  EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {kChannels}));
+  EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 0, filter.data(), filter.size() * 4));
+  EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 1, bias.data(), bias.size() * 4));
+  const int32_t scalars[] = {ANEURALNETWORKS_PADDING_SAME, 1, ANEURALNETWORKS_FUSED_NONE};
+  for (int32_t i = 0; i < 3; ++i) {
+    EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_INT32));
+    EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 2 + i, &scalars[i], sizeof(int32_t)));
+  }
+  for (uint32_t i = 0; i <= length; ++i) {
+    EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {1, side, side, kChannels}));
+  }
+  for (uint32_t i = 0; i < length; ++i) {
+    EXPECT_NN_OK(addOperation(m, ANEURALNETWORKS_CONV_2D, {5 + i, 0, 1, 2, 3, 3, 4}, {6 + i}));
+  }
+  EXPECT_NN_OK(identify(m, {5}, {5 + length}));
+  EXPECT_NN_OK(ANeuralNetworksModel_finish(m));
+  return model;
+}
+
+TEST(DriverProcess, RunsElsewhereAndAnswersLikeTheCpuDevice) {
+  const ANeuralNetworksDevice* reference = deviceNamed(kReference);
+  ASSERT_NE(reference, nullptr);
+  EXPECT_GT(processOf(reference), 0);
+  EXPECT_NE(processOf(reference), getpid());
+  const auto model = addModel({2, 3}, {3}, {2, 3});
+  ASSERT_NN_OK(ANeuralNetworksModel_finish(model.get()));
+  const float a[] = {1, 2, 3, 4, 5, 6};
+  const float b[] = {10, 20, 30};
+  std::vector<std::vector<float>> results;
+  for (const char* name : {kReference, kCpuDevice}) {
+    const auto compilation = compileFor(model.get(), deviceNamed(name));
+    const auto execution = newExecution(compilation.get());
+    std::vector<float> out(6);
+    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 0, nullptr, a, sizeof(a)));
+    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 1, nullptr, b, sizeof(b)));
+    EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(execution.get(), 0, nullptr, out.data(), 24));
+    ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+    results.push_back(out);
+  }
+  EXPECT_EQ(results[0], (std::vector<float>{11, 22, 33, 14, 25, 36}));
+  EXPECT_EQ(results[0], results[1]);
+}
+
+TEST(DriverProcess, KilledDuringAnExecution) {
+  const ANeuralNetworksDevice* reference = deviceNamed(kReference);
+  ASSERT_NE(reference, nullptr);
+  constexpr uint32_t kSide = 192;
+  const auto model = convolutions(kSide, 400);  // some seconds on any machine
+  const auto compilation = compileFor(model.get(), reference);
+  const auto execution = newExecution(compilation.get());
+  std::vector<float> in(kSide * kSide * 64);
+  std::vector<float> out(in.size());
+  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 0, nullptr, in.data(),
+                                                 in.size() * sizeof(float)));
+  EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(execution.get(), 0, nullptr, out.data(),
+                                                  out.size() * sizeof(float)));
+  const int64_t victim = processOf(reference);
+  ASSERT_GT(victim, 0);
+  std::thread killer([victim] {
+    std::this_thread::sleep_for(milliseconds(300));
+    kill(static_cast<pid_t>(victim), SIGKILL);
+  });
+  const int code = ANeuralNetworksExecution_compute(execution.get());
+  const std::string text = halyard_lastErrorText();
+  killer.join();
+  EXPECT_EQ(code, ANEURALNETWORKS_DEAD_OBJECT) << text;
+  EXPECT_THAT(text, ::testing::HasSubstr("halyard-reference"));
+  EXPECT_THAT(text, ::testing::HasSubstr(std::to_string(victim)));
+  EXPECT_THAT(text, ::testing::HasSubstr("signal 9"));
+
+  // What was prepared there is lost, and says so at once.
+  const auto again = newExecution(compilation.get());
+  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(again.get(), 0, nullptr, in.data(),
+                                                 in.size() * sizeof(float)));
+  EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(again.get(), 0, nullptr, out.data(),
+                                                  out.size() * sizeof(float)));
+  EXPECT_NN_ERROR(ANeuralNetworksExecution_compute(again.get()), ANEURALNETWORKS_DEAD_OBJECT,
+                  "halyard-reference");
+
+  // The next compilation starts the driver afresh.
+  const auto small = convolutions(4, 1);
+  const auto next = compileFor(small.get(), reference);
+  EXPECT_GT(processOf(reference), 0);
+  EXPECT_NE(processOf(reference), victim);
+  const auto works = newExecution(next.get());
+  EXPECT_NN_OK(
+      ANeuralNetworksExecution_setInput(works.get(), 0, nullptr, in.data(), 4 * 4 * 64 * 4));
+  EXPECT_NN_OK(
+      ANeuralNetworksExecution_setOutput(works.get(), 0, nullptr, out.data(), 4 * 4 * 64 * 4));
+  ASSERT_NN_OK(ANeuralNetworksExecution_compute(works.get()));
+  EXPECT_EQ(out[0], 1);
+}
+
+// Gone, or dead and only waiting to be reaped by whoever inherited it.
+bool hasEnded(pid_t pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  if (!std::getline(stat, line)) return true;
+  const size_t state = line.rfind(')') + 2;
+  return state < line.size() && (line[state] == 'Z' || line[state] == 'X');
+}
+
+TEST(DriverProcess, EndsWithItsApplication) {
+  FILE* application = popen(PRINT_DRIVER_PROCESS, "r");
+  ASSERT_NE(application, nullptr);
+  long long driver = 0;
+  const int fields = fscanf(application, "%lld", &driver);
+  ASSERT_EQ(pclose(application), 0);
+  ASSERT_EQ(fields, 1);
+  ASSERT_GT(driver, 1);
+  for (int i = 0; i < 200 && !hasEnded(static_cast<pid_t>(driver)); ++i) {
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  EXPECT_TRUE(hasEnded(static_cast<pid_t>(driver))) << "the driver outlives its application";
+}
+
+}  // namespace
+}  // namespace halyard::api::testing
