@@ -203,7 +203,8 @@ int ANeuralNetworksExecution_getOutputOperandDimensions(ANeuralNetworksExecution
     HALYARD_RETURN_IF_NULL(dimensions);
     Shape shape;
     const Status status = execution->impl.outputDimensions(static_cast<uint32_t>(index), &shape);
-    if (!status.ok() && status.code() != halyard::ResultCode::OUTPUT_INSUFFICIENT_SIZE) return status;
+    if (!status.ok() && status.code() != halyard::ResultCode::OUTPUT_INSUFFICIENT_SIZE)
+      return status;
     if (shape.empty()) return badData("output {} is a scalar or of unknown rank", index);
     std::copy(shape.begin(), shape.end(), dimensions);
     return status;

@@ -18,7 +18,8 @@ inline float toFloat(Float16 h) {
   const uint32_t exponent = (h.bits >> 10) & 0x1fu;
   const uint32_t fraction = h.bits & 0x3ffu;
   if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000u | (fraction << 13));
-  if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
+  if (exponent != 0)
+    return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
   // Zero and subnormals: fraction * 2^-24.
   const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
   return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(magnitude));

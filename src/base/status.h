@@ -24,13 +24,13 @@ namespace halyard {
 // The NNAPI result codes (ANEURALNETWORKS_*), same values.
 enum class ResultCode : int {
   NO_ERROR = 0,
-  OUT_OF_MEMORY = 1,     // An allocation failed. The caller may free something and try again.
-  INCOMPLETE = 2,        // Inside the library only: a value needed is not known yet.
-  UNEXPECTED_NULL = 3,   // A pointer argument was null: a bug of the caller.
-  BAD_DATA = 4,          // A bad argument, model or request: repeating cannot help.
-  OP_FAILED = 5,         // An execution or a driver failed; another device may succeed.
-  BAD_STATE = 6,         // The object is in the wrong state for the call: a bug of the caller.
-  UNMAPPABLE = 7,        // A file descriptor or hardware buffer cannot be mapped.
+  OUT_OF_MEMORY = 1,    // An allocation failed. The caller may free something and try again.
+  INCOMPLETE = 2,       // Inside the library only: a value needed is not known yet.
+  UNEXPECTED_NULL = 3,  // A pointer argument was null: a bug of the caller.
+  BAD_DATA = 4,         // A bad argument, model or request: repeating cannot help.
+  OP_FAILED = 5,        // An execution or a driver failed; another device may succeed.
+  BAD_STATE = 6,        // The object is in the wrong state for the call: a bug of the caller.
+  UNMAPPABLE = 7,       // A file descriptor or hardware buffer cannot be mapped.
   OUTPUT_INSUFFICIENT_SIZE = 8,  // An output buffer is too small; its real shape is reported.
   UNAVAILABLE_DEVICE = 9,        // The driver answers that it cannot serve now.
   MISSED_DEADLINE_TRANSIENT = 10,
@@ -105,8 +105,8 @@ Status errnoStatus(ResultCode code, int error, std::string_view what);
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}                  // NOLINT(google-explicit-constructor)
-  Result(Status status) : status_(std::move(status)) {}          // NOLINT(google-explicit-constructor)
+  Result(T value) : value_(std::move(value)) {}          // NOLINT(google-explicit-constructor)
+  Result(Status status) : status_(std::move(status)) {}  // NOLINT(google-explicit-constructor)
 
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
@@ -140,18 +140,18 @@ Status annotated(Status status, fmt::format_string<Args...> format, Args&&... ar
 
 // Returns from the function when `expr` (a Status) is an error; the optional format and its
 // arguments are added as context, and evaluated only then.
-#define HALYARD_RETURN_IF_ERROR(expr, ...)                                                  \
-  do {                                                                                      \
-    ::halyard::Status halyardStatus = (expr);                                               \
-    if (!halyardStatus.ok())                                                                \
+#define HALYARD_RETURN_IF_ERROR(expr, ...)                                                        \
+  do {                                                                                            \
+    ::halyard::Status halyardStatus = (expr);                                                     \
+    if (!halyardStatus.ok())                                                                      \
       return ::halyard::internal::annotated(std::move(halyardStatus) __VA_OPT__(, ) __VA_ARGS__); \
   } while (false)
 
 // `lhs` = the value of `expr` (a Result), or return its error with context.
 #define HALYARD_ASSIGN_OR_RETURN(lhs, expr, ...) \
   HALYARD_ASSIGN_OR_RETURN_INNER(HALYARD_CONCAT(halyardResult, __LINE__), lhs, expr, __VA_ARGS__)
-#define HALYARD_ASSIGN_OR_RETURN_INNER(tmp, lhs, expr, ...)                                    \
-  auto tmp = (expr);                                                                           \
-  if (!tmp.ok())                                                                               \
-    return ::halyard::internal::annotated(tmp.takeStatus() __VA_OPT__(, ) __VA_ARGS__);        \
+#define HALYARD_ASSIGN_OR_RETURN_INNER(tmp, lhs, expr, ...)                             \
+  auto tmp = (expr);                                                                    \
+  if (!tmp.ok())                                                                        \
+    return ::halyard::internal::annotated(tmp.takeStatus() __VA_OPT__(, ) __VA_ARGS__); \
   lhs = std::move(tmp).value()

@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <csignal>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -49,13 +50,20 @@ struct ThreadPool::State {
     size_t step;
     size_t ranges;
     std::atomic<size_t> next{0};  // range
+    std::atomic<bool> outOfMemory{false};
 
     void work() {
-      for (;;) {
-        const size_t range = next.fetch_add(1, std::memory_order_relaxed);
-        if (range >= ranges) return;
-        const size_t begin = range * step;
-        body(begin, begin + std::min(step, count - begin));
+      // A body may run out of memory, the one failure that the standard library throws; in a worker
+      // it must not end the process, so the caller's thread throws it again.
+      try {
+        for (;;) {
+          const size_t range = next.fetch_add(1, std::memory_order_relaxed);
+          if (range >= ranges) return;
+          const size_t begin = range * step;
+          body(begin, begin + std::min(step, count - begin));
+        }
+      } catch (const std::bad_alloc&) {
+        outOfMemory.store(true, std::memory_order_relaxed);
       }
     }
   };
@@ -164,6 +172,8 @@ void ThreadPool::parallelFor(size_t count, size_t grain,
   State::Loop loop{body, count, step, (count - 1) / step + 1};
   state_->run(loop, std::min(state_->workers.size(), loop.ranges - 1));
   state_->busy.store(false, std::memory_order_release);
+  // The end of the loop has made the workers' stores visible.
+  if (loop.outOfMemory.load(std::memory_order_relaxed)) throw std::bad_alloc();
 }
 
 }  // namespace halyard

@@ -20,7 +20,8 @@ class ThreadPool {
   unsigned threads() const;
   // Calls body(begin, end) on disjoint ranges covering [0, count), each at least `grain` long but
   // for the last; returns when all have been done. When the pool is busy with another caller's loop
-  // the whole range runs in the calling thread.
+  // the whole range runs in the calling thread. A body may throw std::bad_alloc, and nothing else:
+  // ranges may then be left out, and parallelFor throws it.
   void parallelFor(size_t count, size_t grain,
                    const std::function<void(size_t begin, size_t end)>& body);
 

@@ -156,5 +156,19 @@ TEST(ThreadPool, IdleWorkersUseNoProcessorTime) {
   EXPECT_LT(processorTime() - before, 0.1);
 }
 
+TEST(ThreadPool, LackOfMemoryInABodyReachesTheCaller) {
+  ThreadPool pool(4);
+  for (int round = 0; round < 20; ++round) {
+    const auto body = [](size_t begin, size_t end) {
+      if (begin <= 500 && 500 < end) throw std::bad_alloc();
+    };
+    EXPECT_THROW(pool.parallelFor(1000, 1, body), std::bad_alloc);
+    // The pool serves on.
+    std::atomic<size_t> sum{0};
+    pool.parallelFor(100, 1, [&](size_t begin, size_t end) { sum += end - begin; });
+    EXPECT_EQ(sum, 100u);
+  }
+}
+
 }  // namespace
 }  // namespace halyard

@@ -31,9 +31,7 @@ class UniqueFd {
     fd_ = fd;
   }
   // A close-on-exec duplicate; invalid when this is, or when the process has no descriptor left.
-  UniqueFd duplicate() const {
-    return UniqueFd(fd_ < 0 ? -1 : ::fcntl(fd_, F_DUPFD_CLOEXEC, 0));
-  }
+  UniqueFd duplicate() const { return UniqueFd(fd_ < 0 ? -1 : ::fcntl(fd_, F_DUPFD_CLOEXEC, 0)); }
 
  private:
   int fd_ = -1;

@@ -14,7 +14,11 @@ class PlanExecutor : public Executor {
 
   hal::ExecutionResult execute(std::span<const Argument> inputs, std::span<const Argument> outputs,
                                const hal::ExecuteOptions& options) override {
-    return ModelRun(plan_, threads_, options, inputs, outputs).run();
+    try {
+      return ModelRun(plan_, threads_, options, inputs, outputs).run();
+    } catch (const std::bad_alloc&) {
+      return {Status(ResultCode::OUT_OF_MEMORY, "the CPU executor ran out of memory"), {}, {}};
+    }
   }
 
  private:

@@ -30,7 +30,9 @@ class KernelRun : public ops::KernelServices {
   void* scratch(size_t bytes) override {
     // The bodies of a loop may ask as well.
     const std::lock_guard lock(mutex_);
-    scratch_.push_back(blocks_->acquire(bytes));
+    BlockPool::Block block = blocks_->acquire(bytes);
+    if (block.data() == nullptr) throw std::bad_alloc();
+    scratch_.push_back(std::move(block));
     return scratch_.back().data();
   }
 

@@ -28,8 +28,8 @@ class Device {
   virtual ~Device() = default;
   virtual const DeviceInfo& info() const = 0;
   virtual DeviceStatus status() { return DeviceStatus::AVAILABLE; }
-  // One bool per operation of model.main. true is a promise that prepareModel cannot fail because of
-  // that operation. BAD_DATA for an invalid model.
+  // One bool per operation of model.main. true is a promise that prepareModel cannot fail because
+  // of that operation. BAD_DATA for an invalid model.
   virtual Result<std::vector<bool>> getSupportedOperations(const Model& model) = 0;
   // The device may keep the shared model; nobody changes it any more.
   virtual Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model> model,

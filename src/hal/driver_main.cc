@@ -27,6 +27,8 @@ namespace {
 // told to end: whoever waits for the end of the process shall not wait for a kernel.
 constexpr std::chrono::milliseconds kDrainLimit{300};
 
+constexpr unsigned kLastLimitSeconds = 1;
+
 constexpr const char* kUsage =
     "usage: {0} --fd=N | --listen PATH\n"
     "This is a Halyard driver: Halyard's runtime starts it, with a connected socket as file\n"
@@ -118,6 +120,9 @@ int serveOne(Server& server, int fd) {
   Completion<bool> gone;
   server.serve(UniqueFd(fd), [&gone] { gone.set(true); });
   gone.wait();
+  // Should anything of what follows hang, a destructor of the device for instance, the process ends
+  // by the signal.
+  ::alarm(kLastLimitSeconds);
   return finish(server);
 }
 

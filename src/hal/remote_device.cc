@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 
 #include "hal/driver_connection.h"
 #include "hal/remote_callbacks.h"
@@ -188,6 +189,23 @@ Result<SharedMemoryPtr> checkModel(const Model& model, HalVersion version) {
   return constants;
 }
 
+// Names such as com.vendor.feature, each once.
+Status checkExtensions(const std::vector<Extension>& extensions) {
+  std::set<std::string_view> names;
+  for (const Extension& extension : extensions) {
+    const std::string& name = extension.name;
+    const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+    });
+    if (!plain || name.find('.') == std::string::npos) {
+      return badData("extension '{}' is not named like vendor.feature, of a-z, 0-9, '_' and '.'",
+                     name);
+    }
+    if (!names.insert(name).second) return badData("extension '{}' is listed twice", name);
+  }
+  return okStatus();
+}
+
 Status checkInfo(const DeviceInfo& info) {
   HALYARD_RETURN_IF_ERROR(validateCapabilities(info.capabilities), "capabilities");
   if (info.modelCacheFiles > kMaxCacheFiles || info.dataCacheFiles > kMaxCacheFiles) {
@@ -199,7 +217,7 @@ Status checkInfo(const DeviceInfo& info) {
   if (info.type < DeviceType::OTHER || info.type > DeviceType::ACCELERATOR) {
     return badData("its type {} is not one of 1 to 4", static_cast<int32_t>(info.type));
   }
-  return okStatus();
+  return checkExtensions(info.extensions);
 }
 
 }  // namespace

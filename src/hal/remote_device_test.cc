@@ -192,6 +192,57 @@ TEST_F(RemoteDeviceTest, KilledDriverIsADeadObjectAndComesBack) {
   expectAdds(*again);
 }
 
+TEST_F(RemoteDeviceTest, ApplicationThatIgnoresItsChildrenGetsAnAnswerToo) {
+  const auto device = open();
+  ASSERT_NE(device, nullptr);
+  const auto prepared = prepare(*device, addModel(4));
+  ASSERT_NE(prepared, nullptr);
+  ::signal(SIGCHLD, SIG_IGN);  // the kernel keeps no exit status
+  const std::vector<float> a(4, kAbort);
+  std::vector<float> out(4);
+  const auto result =
+      prepared->executeSynchronously(pointerRequest(a.data(), a.data(), out.data(), 4), {});
+  ::signal(SIGCHLD, SIG_DFL);
+  EXPECT_EQ(result.status.code(), ResultCode::DEAD_OBJECT);
+  EXPECT_THAT(result.status.message(), HasSubstr("ended"));
+  EXPECT_NE(prepare(*device, addModel(4)), nullptr);
+}
+
+TEST_F(RemoteDeviceTest, ManyPoolsAndTooMany) {
+  const auto device = open();
+  ASSERT_NE(device, nullptr);
+  // Each pool's first float is its index; the model adds that of the last one.
+  const auto modelWith = [](uint32_t pools) {
+    Model model = addModel(1);
+    model.main.inputIndexes = {0};
+    model.main.operands[1].lifetime = Lifetime::CONSTANT_REFERENCE;
+    model.main.operands[1].location = {pools - 1, 0, 4};
+    for (uint32_t i = 0; i < pools; ++i) {
+      model.pools.push_back(SharedMemory::create(4, "test").value());
+      *reinterpret_cast<float*>(model.pools.back()->map().value().data()) = static_cast<float>(i);
+    }
+    return model;
+  };
+  const auto addedBy = [&](Model model) {
+    const auto prepared = prepare(*device, std::move(model));
+    if (prepared == nullptr) return -1.0f;
+    const float a = 0;
+    float out = -1;
+    EXPECT_TRUE(
+        prepared->executeSynchronously(pointerRequest(&a, nullptr, &out, 1), {}).status.ok());
+    return out;
+  };
+  EXPECT_EQ(addedBy(modelWith(128)), 127.0f);
+  const auto tooMany = device->prepareModel(share(modelWith(129)), {});
+  EXPECT_EQ(tooMany.status().code(), ResultCode::BAD_DATA);
+  EXPECT_THAT(tooMany.status().message(), HasSubstr("129 files"));
+  // The same memory many times is one file.
+  Model repeated = modelWith(3);
+  for (int i = 0; i < 300; ++i) repeated.pools.push_back(repeated.pools[1]);
+  repeated.main.operands[1].location.poolIndex = 302;
+  EXPECT_EQ(addedBy(std::move(repeated)), 1.0f);
+}
+
 TEST_F(RemoteDeviceTest, DriverKilledBetweenCallsIsStartedAgainAtOnce) {
   const auto device = open();
   ASSERT_NE(device, nullptr);

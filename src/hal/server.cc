@@ -16,8 +16,9 @@ void ServerCore::serve(RpcLoop::Context& context, UniqueFd socket,
   // evalLater: the connection must not be destroyed by its own event.
   tasks_->add(connection->onDisconnect().then([this, connection, onDisconnect] {
     return kj::evalLater([this, connection, onDisconnect] {
-      connections_.erase(connection);
+      // First: letting go of what the client had may take long in some drivers.
       onDisconnect();
+      connections_.erase(connection);
     });
   }));
 }

@@ -42,7 +42,11 @@ Status validateCapabilities(const Capabilities& capabilities);
 enum class DeviceType : int32_t { UNKNOWN = 0, OTHER = 1, CPU = 2, GPU = 3, ACCELERATOR = 4 };
 std::string_view deviceTypeName(DeviceType type);
 
-enum class ExecutionPreference : int32_t { LOW_POWER = 0, FAST_SINGLE_ANSWER = 1, SUSTAINED_SPEED = 2 };
+enum class ExecutionPreference : int32_t {
+  LOW_POWER = 0,
+  FAST_SINGLE_ANSWER = 1,
+  SUSTAINED_SPEED = 2
+};
 enum class Priority : int32_t { LOW = 0, MEDIUM = 1, HIGH = 2 };
 enum class DeviceStatus : int32_t { AVAILABLE = 0, BUSY = 1, OFFLINE = 2, UNKNOWN = 3 };
 

@@ -43,8 +43,7 @@ struct SymmPerChannelQuantParams {
   uint32_t channelDim = 0;
   bool operator==(const SymmPerChannelQuantParams&) const = default;
 };
-using ExtraParams =
-    std::variant<std::monostate, SymmPerChannelQuantParams, std::vector<uint8_t>>;
+using ExtraParams = std::variant<std::monostate, SymmPerChannelQuantParams, std::vector<uint8_t>>;
 
 struct Operand {
   OperandType type = OperandType::FLOAT32;
@@ -57,7 +56,7 @@ struct Operand {
 };
 
 struct Operation {
-  OperationType type = OperationType::ADD;
+  OperationType type = {};
   std::vector<uint32_t> inputs;   // operand indices
   std::vector<uint32_t> outputs;  // operand indices
 };

@@ -34,7 +34,8 @@ void clampQuantized(OperationContext& context, FuseCode code) {
   const ClampRange<int32_t> range = activationRange(code, context.output(0));
   applyUnary<T, T>(context,
                    [low = static_cast<T>(range.min), high = static_cast<T>(range.max)](T q) {
-                     return q < low ? low : q > high ? high : q;
+                     const T raised = q < low ? low : q;
+                     return raised > high ? high : raised;
                    });
 }
 

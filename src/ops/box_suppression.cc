@@ -6,19 +6,38 @@
 #include <limits>
 #include <utility>
 
+#include "ops/simd.h"
+
 namespace halyard::ops {
 namespace {
 
-constexpr size_t kLanes = 16;
+constexpr size_t kLanes = 8;
+
+struct Columns {
+  const float* y1;
+  const float* x1;
+  const float* y2;
+  const float* x2;
+};
+
+// Moves *at on past whole groups of kLanes boxes of which none has a ratio of at least `threshold`
+// to `reference`; it ends at a group that has one, or less than a group before `count`.
+HALYARD_ALWAYS_INLINE void skipKept(Columns columns, const Box* reference, float threshold,
+                                    size_t count, size_t* at) {
+  const Box fixed = *reference;
+  size_t i = *at;
+  for (; i + kLanes <= count; i += kLanes) {
+    int dropped = 0;
+    for (size_t lane = i; lane < i + kLanes; ++lane) {
+      const Box box{columns.y1[lane], columns.x1[lane], columns.y2[lane], columns.x2[lane]};
+      dropped |= static_cast<int>(intersectionOverUnion(fixed, box) >= threshold);
+    }
+    if (dropped != 0) break;
+  }
+  *at = i;
+}
 
 }  // namespace
-
-float intersectionOverUnion(const Box& a, const Box& b) {
-  const float height = std::min(a.y2, b.y2) - std::max(a.y1, b.y1);
-  const float width = std::min(a.x2, b.x2) - std::max(a.x1, b.x1);
-  const float intersection = std::max(0.0f, height) * std::max(0.0f, width);
-  return intersection / (boxArea(a) + boxArea(b) - intersection);
-}
 
 CandidateList::CandidateList(size_t capacity) {
   ids_.reserve(capacity);
@@ -63,33 +82,14 @@ size_t CandidateList::highest(size_t from) const {
   return static_cast<size_t>(std::find(scores + from, scores + count, best) - scores);
 }
 
-// Whether any of the kLanes candidates from `from` on shares a positive area with the box.
-bool CandidateList::anyOverlap(size_t from, const Box& with) const {
-  const float* y1 = y1_.data() + from;
-  const float* x1 = x1_.data() + from;
-  const float* y2 = y2_.data() + from;
-  const float* x2 = x2_.data() + from;
-  int any = 0;
-  for (size_t i = 0; i < kLanes; ++i) {
-    const float height = std::min(y2[i], with.y2) - std::max(y1[i], with.y1);
-    const float width = std::min(x2[i], with.x2) - std::max(x1[i], with.x1);
-    any |= static_cast<int>(height > 0) & static_cast<int>(width > 0);
-  }
-  return any != 0;
-}
-
 void CandidateList::dropOverlapping(size_t taken, float threshold) {
   const Box reference = box(taken);
-  size_t i = taken + 1;
   size_t count = size();
-  while (i < count) {
-    // Without a common area the ratio is 0 or not a number: below every positive threshold.
-    if (threshold > 0 && i + kLanes <= count && !anyOverlap(i, reference)) {
-      i += kLanes;
-      continue;
-    }
-    const size_t stop = i + kLanes;
-    while (i < std::min(stop, count)) {
+  for (size_t i = taken + 1; i < count;) {
+    runBest<skipKept>(Columns{y1_.data(), x1_.data(), y2_.data(), x2_.data()}, &reference,
+                      threshold, count, &i);
+    // One by one through the group with a box to drop, or what is left at the end.
+    for (const size_t stop = i + kLanes; i < std::min(stop, count);) {
       if (intersectionOverUnion(reference, box(i)) >= threshold) {
         swap(i, --count);
       } else {

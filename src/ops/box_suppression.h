@@ -3,9 +3,12 @@
 // Ownership: a candidate list owns its columns.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include "ops/simd.h"
 
 namespace halyard::ops {
 
@@ -17,10 +20,17 @@ struct Box {
   float x2;
 };
 
-inline float boxArea(const Box& box) { return (box.y2 - box.y1) * (box.x2 - box.x1); }
+HALYARD_ALWAYS_INLINE float boxArea(const Box& box) {
+  return (box.y2 - box.y1) * (box.x2 - box.x1);
+}
 
 // inter / (a + b - inter), where inter is at least 0 per axis; NaN for 0 / 0.
-float intersectionOverUnion(const Box& a, const Box& b);
+HALYARD_ALWAYS_INLINE float intersectionOverUnion(const Box& a, const Box& b) {
+  const float height = std::min(a.y2, b.y2) - std::max(a.y1, b.y1);
+  const float width = std::min(a.x2, b.x2) - std::max(a.x1, b.x1);
+  const float intersection = std::max(0.0f, height) * std::max(0.0f, width);
+  return intersection / (boxArea(a) + boxArea(b) - intersection);
+}
 
 // Boxes with scores, held as columns so that the tests of one box against all others vectorise.
 class CandidateList {
@@ -47,7 +57,6 @@ class CandidateList {
   size_t highest(size_t from) const;
   void swap(size_t i, size_t j);
   void truncate(size_t size);
-  bool anyOverlap(size_t from, const Box& with) const;
   void dropOverlapping(size_t taken, float threshold);
 
   std::vector<uint32_t> ids_;

@@ -80,15 +80,16 @@ void applyBroadcast(OperationContext& context, F f) {
     const In* a = baseA + offsetA;
     const In* b = baseB + offsetB;
     Out* out = baseOut + offset;
+    const F local = f;  // see applyToRange
     if (strideA != 0 && strideB != 0) {
-      for (size_t i = 0; i < length; ++i) out[i] = f(a[i], b[i]);
+      for (size_t i = 0; i < length; ++i) out[i] = local(a[i], b[i]);
     } else if (strideA != 0) {
       const In y = *b;
-      for (size_t i = 0; i < length; ++i) out[i] = f(a[i], y);
+      for (size_t i = 0; i < length; ++i) out[i] = local(a[i], y);
     } else {
       // Both strides are 0 only in a row of one element.
       const In x = *a;
-      for (size_t i = 0; i < length; ++i) out[i] = f(x, b[i]);
+      for (size_t i = 0; i < length; ++i) out[i] = local(x, b[i]);
     }
   };
   context.services().parallelFor(

@@ -174,25 +174,41 @@ std::vector<Box> decodeBoxes(const float* deltas, size_t deltaStride, const floa
   return boxes;
 }
 
-// Suppression within each class, then the best of all classes.
-void detectPerClass(Image& image, const Limits& limits, const Options& options) {
-  struct Found {
-    float score;
-    uint32_t anchor;
-    uint32_t label;
-  };
+struct Found {
+  float score;
+  uint32_t anchor;
+  uint32_t label;
+};
+
+// Suppression within one class.
+std::vector<Found> detectOne(const Image& image, uint32_t label, const Options& options,
+                             CandidateList& candidates) {
+  candidates.clear();
+  for (uint32_t anchor = 0; anchor < image.anchors; ++anchor) {
+    const float score = image.score(anchor, label);
+    if (score > options.scoreThreshold) candidates.push(anchor, score, image.boxes[anchor]);
+  }
+  candidates.suppress(options.iouThreshold, options.maxPerClass);
   std::vector<Found> found;
-  CandidateList candidates(image.anchors);
-  for (uint32_t label = 1; label < image.classes; ++label) {
-    candidates.clear();
-    for (uint32_t anchor = 0; anchor < image.anchors; ++anchor) {
-      const float score = image.score(anchor, label);
-      if (score > options.scoreThreshold) candidates.push(anchor, score, image.boxes[anchor]);
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    found.push_back({candidates.score(i), candidates.id(i), label});
+  }
+  return found;
+}
+
+// Suppression within each class, then the best of all classes.
+void detectPerClass(Image& image, const Limits& limits, const Options& options,
+                    KernelServices& services) {
+  std::vector<std::vector<Found>> perClass(image.classes);
+  services.parallelFor(image.classes - 1, 1, [&](size_t begin, size_t end) {
+    CandidateList candidates(image.anchors);
+    for (size_t label = begin + 1; label < end + 1; ++label) {
+      perClass[label] = detectOne(image, static_cast<uint32_t>(label), options, candidates);
     }
-    candidates.suppress(options.iouThreshold, options.maxPerClass);
-    for (size_t i = 0; i < candidates.size(); ++i) {
-      found.push_back({candidates.score(i), candidates.id(i), label});
-    }
+  });
+  std::vector<Found> found;
+  for (const std::vector<Found>& some : perClass) {
+    found.insert(found.end(), some.begin(), some.end());
   }
   const size_t kept = std::min(found.size(), static_cast<size_t>(limits.maxDetections));
   // Of equal scores the lower class comes first, and within it the one found first.
@@ -264,7 +280,7 @@ Status compute(OperationContext& context) {
     image.outScores = context.output(0).as<float>() + batch * slots;
     image.outBoxes = context.output(1).as<Box>() + batch * slots;
     image.outLabels = context.output(2).as<int32_t>() + batch * slots;
-    limits.regular ? detectPerClass(image, limits, options)
+    limits.regular ? detectPerClass(image, limits, options, context.services())
                    : detectPerAnchor(image, limits, options);
     context.output(3).as<int32_t>()[batch] = static_cast<int32_t>(image.used);
   }

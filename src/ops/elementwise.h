@@ -14,15 +14,21 @@ namespace halyard::ops {
 // Elements that are worth a thread of their own: some ten microseconds of work.
 inline constexpr size_t kElementGrain = 16384;
 
-// output[i] = f(input[i]) for the first input and output. `f` is copied, so that what it captured
-// by value stays in registers.
+// to[i] = f(from[i]). All are passed by value: stores of bytes might change what lies in a closure,
+// for all the compiler knows, so that it would read its captures again for every element.
+template <typename In, typename Out, typename F>
+void applyToRange(const In* from, Out* to, size_t count, F f) {
+  for (size_t i = 0; i < count; ++i) to[i] = f(from[i]);
+}
+
+// output[i] = f(input[i]) for the first input and output. `f` is copied.
 template <typename In, typename Out, typename F>
 void applyUnary(OperationContext& context, F f) {
   const In* input = context.input(0).as<In>();
   Out* output = context.output(0).as<Out>();
   context.services().parallelFor(context.output(0).elementCount(), kElementGrain,
                                  [input, output, f](size_t begin, size_t end) {
-                                   for (size_t i = begin; i < end; ++i) output[i] = f(input[i]);
+                                   applyToRange(input + begin, output + begin, end - begin, f);
                                  });
 }
 

@@ -1,8 +1,7 @@
 // OperationDefinition: everything Halyard knows about one operation: signature, shape inference and
 // the reference kernel. OperationContext: the operands of one run of it.
-// Thread safety: definitions are immutable; a context belongs to one thread, but its parallelFor may
-// be used to spread a kernel's work.
-// Ownership: a context borrows operands and services.
+// Thread safety: definitions are immutable; a context belongs to one thread, but its parallelFor
+// may be used to spread a kernel's work. Ownership: a context borrows operands and services.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +49,8 @@ class KernelServices {
   // for the last; returns when all are done. Runs in the calling thread when that is as good.
   virtual void parallelFor(size_t count, size_t grain,
                            const std::function<void(size_t begin, size_t end)>& body) = 0;
-  // Uninitialised memory, 64-byte aligned, that lives until the kernel returns.
+  // Uninitialised memory, 64-byte aligned, that lives until the kernel returns. Throws
+  // std::bad_alloc like all allocation; whoever runs the model makes OUT_OF_MEMORY of it.
   virtual void* scratch(size_t bytes) = 0;
 };
 
@@ -67,7 +67,8 @@ class OperationContext {
   // In the list and not omitted.
   bool hasInput(size_t i) const { return i < inputs_.size() && !inputs_[i].omitted; }
 
-  // The value of a scalar input. INCOMPLETE when it is not known yet; shape inference passes that on.
+  // The value of a scalar input. INCOMPLETE when it is not known yet; shape inference passes that
+  // on.
   Status read(size_t i, int32_t* value) const;
   Status read(size_t i, bool* value) const;
   // FLOAT32 or FLOAT16, widened.

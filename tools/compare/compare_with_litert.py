@@ -95,7 +95,8 @@ def run_halyard(program, device, model, values, folder):
         lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
         raise HalyardError(lines[-1])
     # One line "wrote   PATH" for each output, in order, then perhaps pictures.
-    paths = [line.split(None, 1)[1] for line in done.stdout.splitlines() if line.startswith("wrote")]
+    lines = [line for line in done.stdout.splitlines() if line.startswith("wrote")]
+    paths = [line.split(None, 1)[1] for line in lines]
     return [np.load(path) for path in paths if path.endswith(".npy")]
 
 
@@ -151,7 +152,7 @@ def compare_float(ours, theirs):
 
 
 def detections(outputs, least_score):
-    """(class, box, score) of those with that score or more, of a detector's outputs for one image."""
+    """(class, box, score) of those with that score or more, of one image."""
     boxes, classes, scores, count = outputs
     return [
         (int(classes[0][i]), boxes[0][i], float(scores[0][i]))
@@ -222,7 +223,9 @@ def check_model(model, arguments):
     if reference is None:
         cases = [("none", [])]
     else:
-        cases = [(f"random {s}", random_values(reference.inputs, s)) for s in range(arguments.seeds)]
+        cases = []
+        for seed in range(arguments.seeds):
+            cases.append((f"random {seed}", random_values(reference.inputs, seed)))
         for picture in arguments.pictures:
             values = picture_values(reference.inputs, picture)
             if values is not None:
@@ -291,7 +294,8 @@ def main():
     header = ("model", "input", "outputs", "difference", "verdict")
     widths = [max(len(str(row[i])) for row in [header, *table]) for i in (0, 1, 2)]
     for name, source, shapes, text, verdict in [header, *table]:
-        print(f"{name:{widths[0]}}  {source:{widths[1]}}  {shapes:{widths[2]}}  {verdict:7}  {text}")
+        cells = (f"{cell:{width}}" for cell, width in zip((name, source, shapes), widths))
+        print(*cells, f"{verdict:7}", text, sep="  ")
     verdicts = [row[4] for row in table]
     print(f"{verdicts.count('ok')} agree, {verdicts.count('refused')} refused as expected, "
           f"{verdicts.count('FAIL')} failed")

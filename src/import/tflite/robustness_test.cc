@@ -69,14 +69,14 @@ INSTANTIATE_TEST_SUITE_P(All, Damage, testing::ValuesIn(sampleModels()),
 TEST(Robustness, ReplaysWhatTheFuzzerFound) {
   size_t count = 0;
   const std::filesystem::path folder = HALYARD_SOURCE_DIR "/src/import/tflite/fuzz_regressions";
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "the fuzzer has found nothing yet";
+  ASSERT_TRUE(std::filesystem::is_directory(folder)) << folder;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     std::ifstream file(entry.path(), std::ios::binary);
     const std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
     ASSERT_NO_FATAL_FAILURE(tryImport(bytes)) << entry.path();
     ++count;
   }
-  RecordProperty("files", static_cast<int>(count));
+  EXPECT_GT(count, 0u);
 }
 
 TEST(Robustness, AForgedFileCannotAskForMuchMemory) {
