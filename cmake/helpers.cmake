@@ -20,9 +20,18 @@ function(halyard_test name)
     GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE HALYARD_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     HALYARD_BINARY_DIR="${PROJECT_BINARY_DIR}" ${ARG_DEFINITIONS})
+  set(properties)
+  if(ARG_LABELS)
+    list(APPEND properties LABELS ${ARG_LABELS})
+  endif()
+  if(ARG_ENVIRONMENT)
+    list(APPEND properties ENVIRONMENT ${ARG_ENVIRONMENT})
+  endif()
+  if(properties)
+    list(PREPEND properties PROPERTIES)
+  endif()
   gtest_discover_tests(${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
-    DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS "${ARG_LABELS}" ENVIRONMENT "${ARG_ENVIRONMENT}")
+    DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 ${properties})
 endfunction()
 
 # halyard_fuzzer(NAME SOURCES... [LIBRARIES...]): a libFuzzer program, in the fuzz preset only.

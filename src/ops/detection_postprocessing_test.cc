@@ -132,7 +132,8 @@ std::vector<size_t> suppress(const NaiveImage& image, std::vector<std::pair<doub
                              double threshold, int limit) {
   std::sort(list.rbegin(), list.rend());
   std::vector<size_t> kept;
-  for (const auto& [score, anchor] : list) {
+  for (const std::pair<double, size_t>& candidate : list) {
+    const size_t anchor = candidate.second;
     if (kept.size() == static_cast<size_t>(limit)) break;
     if (std::all_of(kept.begin(), kept.end(), [&](size_t other) {
           return !(overlap(image.boxes[anchor], image.boxes[other]) >= threshold);

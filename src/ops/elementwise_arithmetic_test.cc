@@ -83,7 +83,7 @@ TEST(ElementwiseArithmetic, AgreesWithDefinition) {
   }
 }
 
-TEST(ElementwiseArithmetic, QuantizedTiesRoundAwayFromZero) {
+TEST(ElementwiseArithmetic, QuantizedTiesOfSumsRoundUp) {
   // 0.5 * 1 + 0.5 * 0 in units of 1 is a tie.
   std::vector<TestOperand> inputs = {
       TestOperand::of<int8_t>(TENSOR_QUANT8_ASYMM_SIGNED, {4}, {1, -1, 3, -3}, 0.5f, 0),
@@ -91,7 +91,7 @@ TEST(ElementwiseArithmetic, QuantizedTiesRoundAwayFromZero) {
       TestOperand::int32(0)};
   std::vector<TestOperand> outputs = {TestOperand::output(TENSOR_QUANT8_ASYMM_SIGNED, 1, 0)};
   ASSERT_TRUE(runOperation(OperationType::ADD, inputs, outputs).ok());
-  EXPECT_THAT(outputs[0].values<int8_t>(), ::testing::ElementsAre(1, -1, 2, -2));
+  EXPECT_THAT(outputs[0].values<int8_t>(), ::testing::ElementsAre(1, 0, 2, -1));
 }
 
 TEST(ElementwiseArithmetic, QuantizedSaturates) {

@@ -58,8 +58,8 @@ class QuantizedOutput {
   void store(const int32_t* sums, size_t channel, size_t count, T* results) const;
 
  private:
-  double* bias_;        // one for each channel
-  double* multiplier_;  // likewise
+  double* bias_;       // one for each channel
+  float* multiplier_;  // likewise
   int32_t zeroPoint_;
   ClampRange<int32_t> range_;
 };

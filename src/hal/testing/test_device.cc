@@ -94,7 +94,7 @@ class TestPreparedModel final : public PreparedModel {
 
 TestDevice::TestDevice(HalVersion version) {
   info_.name = "test-device";
-  info_.versionString = "1";
+  info_.versionString = "test 1";
   info_.halVersion = version;
   info_.type = DeviceType::CPU;
   info_.capabilities = Capabilities::uniform({2.0f, 3.0f});
