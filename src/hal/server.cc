@@ -44,21 +44,25 @@ Result<std::unique_ptr<Server>> Server::start(std::shared_ptr<RpcLoop> loop,
 }
 
 Server::~Server() {
-  // The workers first: they refer to the core. What they have posted runs before its deletion.
-  workers_->drain(std::chrono::milliseconds(0));
+  // Neither side may be taken away from under the other: first the loop stops handing out work,
+  // then the workers end, then goes the core, to which what they have posted last still refers.
+  onLoop([core = core_] { core->closeAll(); });
   workers_.reset();
+  onLoop([core = core_] { delete core; });
+}
+
+void Server::onLoop(const std::function<void()>& work) {
   std::mutex mutex;
-  std::condition_variable done;
-  bool deleted = false;
-  loop_->post([&, core = core_](RpcLoop::Context&) {
-    core->closeAll();
-    delete core;
+  std::condition_variable changed;
+  bool done = false;
+  loop_->post([&](RpcLoop::Context&) {
+    work();
     const std::lock_guard lock(mutex);
-    deleted = true;
-    done.notify_all();
+    done = true;
+    changed.notify_all();
   });
   std::unique_lock lock(mutex);
-  done.wait(lock, [&] { return deleted; });
+  changed.wait(lock, [&] { return done; });
 }
 
 void Server::serve(UniqueFd socket, std::function<void()> onDisconnect) {

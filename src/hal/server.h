@@ -41,6 +41,9 @@ class Server {
   Server(std::shared_ptr<RpcLoop> loop, std::unique_ptr<WorkerThreads> workers, ServerCore* core)
       : loop_(std::move(loop)), workers_(std::move(workers)), core_(core) {}
 
+  // Runs `work` on the loop thread and waits for it.
+  void onLoop(const std::function<void()>& work);
+
   std::shared_ptr<RpcLoop> loop_;
   std::unique_ptr<WorkerThreads> workers_;
   ServerCore* core_;  // lives on the loop thread; deleted there

@@ -49,7 +49,7 @@ void scaleChannels(OperationContext& context) {
       size_t at = o * view.extent * view.inner;
       for (size_t c = 0; c < view.extent; ++c) {
         const float scale = scales[c];
-        for (size_t i = 0; i < view.inner; ++i, ++at) to[at] = scale * from[at];
+        for (size_t i = 0; i < view.inner; ++i, ++at) to[at] = scale * static_cast<float>(from[at]);
       }
     }
   });

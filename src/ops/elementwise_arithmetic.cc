@@ -44,7 +44,7 @@ Status checkFuseCode(const OperationContext& context, FuseCode* code) {
 Status inferArithmetic(OperationContext& context) {
   HALYARD_RETURN_IF_ERROR(checkRank(context.input(0), 1, 4, "input 0"));
   HALYARD_RETURN_IF_ERROR(checkRank(context.input(1), 1, 4, "input 1"));
-  FuseCode code;
+  FuseCode code = FuseCode::NONE;
   HALYARD_RETURN_IF_ERROR(unlessIncomplete(checkFuseCode(context, &code)));
   return broadcastShapes(context.input(0).dims, context.input(1).dims, &context.output(0).dims);
 }
@@ -124,7 +124,7 @@ void computeQuantized(OperationContext& context, FuseCode code) {
 
 template <typename Op>
 Status compute(OperationContext& context) {
-  FuseCode code;
+  FuseCode code = FuseCode::NONE;
   HALYARD_RETURN_IF_ERROR(checkFuseCode(context, &code));
   switch (context.input(0).type) {
     case OperandType::TENSOR_FLOAT32:

@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/status.h"
 #include "ops/operation.h"
@@ -41,7 +42,7 @@ inline Status checkSameQuantization(const Tensor& input, const Tensor& output) {
 // Shape inference may run before the values of all scalars are known. Where a value is only
 // checked, and no shape depends on it, the check waits for the kernel.
 inline Status unlessIncomplete(Status status) {
-  return status.code() == ResultCode::INCOMPLETE ? okStatus() : status;
+  return status.code() == ResultCode::INCOMPLETE ? okStatus() : std::move(status);
 }
 
 }  // namespace halyard::ops

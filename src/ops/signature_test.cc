@@ -150,6 +150,17 @@ void forEachLegalCall(Visit visit) {
   }
 }
 
+// Whether a single form of the operation can have as many inputs as the call.
+bool isOnlyForm(const Call& call) {
+  size_t forms = 0;
+  for (const Form& form : definitionOf(call.type)->signature.forms) {
+    forms += form.counts.empty() ||
+             std::any_of(form.counts.begin(), form.counts.end(),
+                         [&](const CountRule& rule) { return rule.count == call.inputs.size(); });
+  }
+  return forms == 1;
+}
+
 TEST(Signature, AcceptsWhatItSays) {
   size_t calls = 0;
   forEachLegalCall([&](const Call& call, const Form&, FeatureLevel level) {
@@ -166,15 +177,17 @@ TEST(Signature, NamesThePositionOfAWrongType) {
     for (size_t i = 0; i < call.inputs.size(); ++i) {
       Call wrong = call;
       wrong.inputs[i] = operand(OEM_SCALAR);
-      expectRefused(wrong,
-                    fmt::format("input {} ({}) is OEM_SCALAR, expected ", i, form.inputs[i].name));
+      // Where several forms have this length, any of them may be meant.
+      expectRefused(wrong, isOnlyForm(call) ? fmt::format("input {} ({}) is OEM_SCALAR, expected ",
+                                                          i, form.inputs[i].name)
+                                            : fmt::format("input {} (", i));
     }
     for (size_t i = 0; i < call.outputs.size(); ++i) {
       Call wrong = call;
       wrong.outputs[i] = operand(OEM_SCALAR);
-      expectRefused(wrong, fmt::format("output {} ({}) is OEM_SCALAR, expected {}", i,
-                                       definitionOf(call.type)->signature.outputs[i].name,
-                                       operandTypeName(call.outputs[i].type)));
+      expectRefused(wrong, fmt::format("output {} ({}) is OEM_SCALAR, expected ", i,
+                                       definitionOf(call.type)->signature.outputs[i].name));
+      expectRefused(wrong, operandTypeName(call.outputs[i].type));
     }
   });
 }
@@ -190,7 +203,7 @@ TEST(Signature, NamesThePositionOfAWrongRank) {
       // An unknown rank fits every rule.
       Call open = call;
       open.inputs[i].dimensions.clear();
-      if (open.inputs[i].type != TENSOR_QUANT8_SYMM_PER_CHANNEL) EXPECT_TRUE(check(open).ok());
+      EXPECT_TRUE(check(open).ok()) << operationTypeName(call.type) << " input " << i;
     }
   });
 }

@@ -10,9 +10,11 @@ trap 'rm -rf "$work"' EXIT
 for fuzzer in "$build"/bin/*_fuzz; do
   name=$(basename "$fuzzer")
   source=$(git ls-files "*/$name.cc" | head -n 1)
-  corpus=$(dirname "$source")/fuzz_corpus
+  folders=("$work/$name")
   mkdir "$work/$name"
-  "$fuzzer" "$work/$name" "$corpus" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+  corpus=$(dirname "$source")/fuzz_corpus
+  [ -d "$corpus" ] && folders+=("$corpus")
+  "$fuzzer" "${folders[@]}" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
     -print_final_stats=1 2>&1 | tail -n 12
   echo "fuzz: $name ran $seconds s clean"
 done

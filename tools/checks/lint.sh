@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# clang-tidy over the project's sources; needs a configured build folder for its compile commands.
+# clang-tidy over the project's sources, or over those given; needs a built folder for its compile
+# commands and generated headers. A file takes some ten seconds.
 #   lint.sh BUILD_DIR [FILE...]
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -1,0 +1,116 @@
+// Kernels whose loops are handed out in parts, in any order, give the same as in one piece.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "ops/naive_for_test.h"
+
+namespace halyard::ops::testing {
+namespace {
+
+using enum OperandType;
+
+// Hands out the smallest ranges that a kernel allows, the last one first.
+class SplittingServices : public InlineServices {
+ public:
+  void parallelFor(size_t count, size_t grain,
+                   const std::function<void(size_t, size_t)>& body) override {
+    for (size_t parts = (count + grain - 1) / grain; parts > 0; --parts) {
+      body((parts - 1) * grain, std::min(parts * grain, count));
+      ++ranges;
+    }
+  }
+  size_t ranges = 0;
+};
+
+void expectSame(OperationType op, std::vector<TestOperand> inputs,
+                std::vector<TestOperand> outputs) {
+  ASSERT_TRUE(runOperation(op, inputs, outputs).ok()) << operationTypeName(op);
+  std::vector<Tensor> in;
+  std::vector<Tensor> out;
+  std::vector<std::vector<uint8_t>> results;
+  for (TestOperand& operand : inputs) {
+    in.push_back(operand.tensor);
+    in.back().data = operand.bytes.data();
+  }
+  for (const TestOperand& operand : outputs) {
+    results.emplace_back(operand.bytes.size());
+    out.push_back(operand.tensor);
+    out.back().data = results.back().data();
+  }
+  SplittingServices services;
+  OperationContext context(in, out, &services);
+  ASSERT_TRUE(runReference(*definitionOf(op), context).ok()) << operationTypeName(op);
+  EXPECT_GT(services.ranges, 1u) << operationTypeName(op) << " did not split its work";
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    EXPECT_TRUE(results[i] == outputs[i].bytes) << operationTypeName(op) << " output " << i;
+  }
+}
+
+TEST(SplitWork, Elementwise) {
+  RandomOperands random(111);
+  const Shape shape = {3, 50, 41, 7};
+  for (OperandType type : {TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED}) {
+    const TestOperand x = random.tensor(type, shape);
+    const TestOperand none = TestOperand::int32(0);
+    for (const Shape& other : {shape, Shape{7}, Shape{3, 1, 41, 1}, Shape{1}}) {
+      expectSame(OperationType::ADD, {x, random.tensor(type, other), none},
+                 {random.output(type, 2)});
+      expectSame(OperationType::MUL, {random.tensor(type, other), x, none},
+                 {random.output(type, 2)});
+    }
+    expectSame(OperationType::RELU6, {x}, {outputLike(x)});
+    TestOperand unit = TestOperand::output(type);
+    if (isQuant8Asymm(type)) {
+      unit = TestOperand::output(type, 1.0f / 256, type == TENSOR_QUANT8_ASYMM ? 0 : -128);
+    }
+    expectSame(OperationType::LOGISTIC, {x}, {unit});
+    for (int axis = 0; axis < 4; ++axis) {
+      expectSame(OperationType::SOFTMAX, {x, TestOperand::float32(1), TestOperand::int32(axis)},
+                 {unit});
+    }
+  }
+  expectSame(OperationType::QUANTIZE, {random.tensor(TENSOR_FLOAT32, shape)},
+             {random.output(TENSOR_QUANT8_ASYMM, 1)});
+  expectSame(OperationType::DEQUANTIZE, {random.tensor(TENSOR_QUANT8_ASYMM, shape)},
+             {TestOperand::output(TENSOR_FLOAT32)});
+  expectSame(OperationType::DEQUANTIZE, {random.perChannelFilter({50, 9, 100}, 1)},
+             {TestOperand::output(TENSOR_FLOAT32)});
+}
+
+TEST(SplitWork, Rearranging) {
+  RandomOperands random(112);
+  for (OperandType type : {TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM}) {
+    const TestOperand x = random.tensor(type, {20, 30, 40, 3});
+    std::vector<int32_t> order = {0, 1, 2, 3};
+    while (std::next_permutation(order.begin(), order.end())) {
+      expectSame(OperationType::TRANSPOSE, {x, intList(order)}, {outputLike(x)});
+    }
+  }
+}
+
+TEST(SplitWork, Reducing) {
+  RandomOperands random(113);
+  for (OperandType type : {TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM}) {
+    const TestOperand x = random.tensor(type, {20, 30, 40, 3});
+    for (const std::vector<int32_t>& axes : {std::vector<int32_t>{1, 2}, {3}, {1}, {1, 3}}) {
+      expectSame(OperationType::MEAN, {x, intList(axes), TestOperand::int32(0)}, {outputLike(x)});
+    }
+  }
+}
+
+TEST(SplitWork, Detections) {
+  RandomOperands random(114);
+  const auto real = [](float value) { return TestOperand::float32(value); };
+  expectSame(
+      OperationType::DETECTION_POSTPROCESSING,
+      {random.tensor(TENSOR_FLOAT32, {2, 100, 9}), random.tensor(TENSOR_FLOAT32, {2, 100, 4}),
+       random.tensor(TENSOR_FLOAT32, {100, 4}), real(10), real(10), real(5), real(5),
+       TestOperand::boolean(true), TestOperand::int32(40), TestOperand::int32(1),
+       TestOperand::int32(20), real(0.1f), real(0.5f), TestOperand::boolean(false)},
+      {TestOperand::output(TENSOR_FLOAT32), TestOperand::output(TENSOR_FLOAT32),
+       TestOperand::output(TENSOR_INT32), TestOperand::output(TENSOR_INT32)});
+}
+
+}  // namespace
+}  // namespace halyard::ops::testing
