@@ -34,6 +34,9 @@ target_include_directories(halyard_options INTERFACE ${PROJECT_SOURCE_DIR}/src
 target_link_libraries(halyard_options INTERFACE Threads::Threads)
 
 if(HALYARD_SANITIZE)
+  # Line numbers and some speed, for a third of the build time.
+  set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O1 -g1")
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
   add_compile_options(-fsanitize=${HALYARD_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${HALYARD_SANITIZE})
