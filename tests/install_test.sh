@@ -30,7 +30,7 @@ find_package(halyard 0.1 REQUIRED)
 add_executable(consumer ${EXAMPLE})
 target_link_libraries(consumer halyard::neuralnetworks halyard::halyard)
 CMAKE
-cmake -S "$work" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" \
+cmake -S "$work" -B "$work/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
   -DEXAMPLE="$source/examples/two_operations.c" >/dev/null
 cmake --build "$work/build" >/dev/null
 [ "$("$work/build/consumer")" = "1.1 2.2 0 4.4" ] || fail "the CMake consumer printed something else"
