@@ -27,6 +27,43 @@ Status checkSize(uint64_t width, uint64_t height) {
   return okStatus();
 }
 
+// stb_image of 2022 writes past a table of 256 entries when a JPEG announces more Huffman codes
+// than a byte can number, so such files must not reach it. It takes a table for one wherever FF C4
+// stands in the file, in any segment, and reads zeros past the end; this reads the same.
+Status checkHuffmanTables(std::span<const uint8_t> bytes) {
+  const auto at = [&](size_t i) -> uint32_t { return i < bytes.size() ? bytes[i] : 0; };
+  constexpr size_t kLengths = 16;
+  constexpr uint32_t kMaxCodes = 256;
+  constexpr size_t kMaxMarkers = 1000;  // files have four or so; bounds the work on hostile ones
+  size_t markers = 0;
+  for (size_t marker = 0; marker + 1 < bytes.size(); ++marker) {
+    if (bytes[marker] != 0xFF || bytes[marker + 1] != 0xC4) continue;
+    if (++markers > kMaxMarkers) {
+      return badData("damaged picture (more than {} Huffman table markers)", kMaxMarkers);
+    }
+    size_t position = marker + 4;
+    int64_t left = static_cast<int64_t>(at(marker + 2) << 8 | at(marker + 3)) - 2;
+    while (left > 0 && position < bytes.size()) {
+      uint32_t codes = 0;
+      for (size_t i = 1; i <= kLengths; ++i) codes += at(position + i);
+      if (codes > kMaxCodes) {
+        return badData("damaged picture (a Huffman table of {} codes at byte {}, at most {} exist)",
+                       codes, position, kMaxCodes);
+      }
+      position += 1 + kLengths + codes;
+      left -= static_cast<int64_t>(1 + kLengths + codes);
+    }
+  }
+  return okStatus();
+}
+
+// PNG and BMP files are told by their first bytes; stb_image looks for a JPEG in all others.
+bool mayBeJpeg(std::span<const uint8_t> bytes) {
+  const bool png = bytes.size() >= 2 && bytes[0] == 0x89 && bytes[1] == 'P';
+  const bool bmp = bytes.size() >= 2 && bytes[0] == 'B' && bytes[1] == 'M';
+  return !png && !bmp;
+}
+
 void appendBytes(void* context, void* data, int size) {
   auto* bytes = static_cast<std::vector<uint8_t>*>(context);
   const auto* begin = static_cast<const uint8_t*>(data);
@@ -53,6 +90,7 @@ Result<Image> decodeImage(std::span<const uint8_t> bytes, uint32_t channels) {
   int height = 0;
   int stored = 0;
   // The header first: what it announces is checked before any pixel is allocated.
+  if (mayBeJpeg(bytes)) HALYARD_RETURN_IF_ERROR(checkHuffmanTables(bytes));
   if (stbi_info_from_memory(bytes.data(), length, &width, &height, &stored) == 0) {
     return badData("not a BMP, PNG or JPEG picture that can be read ({})", stbi_failure_reason());
   }

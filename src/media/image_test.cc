@@ -71,6 +71,21 @@ TEST(Image, RefusesOtherChannelsAndOtherFiles) {
   EXPECT_THAT(result.status().message(), HasSubstr("not a BMP, PNG or JPEG"));
 }
 
+TEST(Image, RefusesJpegTablesThatOverflowTheDecoder) {
+  // Found by image_fuzz: 215 + 63 + ... codes in one Huffman table.
+  const uint8_t fuzzed[] = {0xbf, 0xff, 0xff, 0xff, 0xff, 0xd8, 0xff, 0xc4,
+                            0xd7, 0x01, 0x00, 0x00, 0x00, 0xb3, 0xe6, 0x3f};
+  EXPECT_FALSE(decodeImage(fuzzed, 3).ok());
+  // The same as a file that is otherwise in order: 16 lengths with 17 codes each.
+  std::vector<uint8_t> jpeg = {0xff, 0xd8, 0xff, 0xc4, 0x01, 0x23, 0x00};
+  jpeg.insert(jpeg.end(), 16, 17);
+  jpeg.insert(jpeg.end(), 272, 0);
+  const Result<Image> image = decodeImage(jpeg, 3);
+  ASSERT_FALSE(image.ok());
+  EXPECT_NE(image.status().message().find("a Huffman table of 272 codes"), std::string::npos)
+      << image.status().toString();
+}
+
 TEST(Image, RefusesAnnouncedSizesBeyondTheLimits) {
   std::vector<uint8_t> wide = smallBmp();
   put(&wide, 18, 100000);
