@@ -57,13 +57,6 @@ Status checkHuffmanTables(std::span<const uint8_t> bytes) {
   return okStatus();
 }
 
-// PNG and BMP files are told by their first bytes; stb_image looks for a JPEG in all others.
-bool mayBeJpeg(std::span<const uint8_t> bytes) {
-  const bool png = bytes.size() >= 2 && bytes[0] == 0x89 && bytes[1] == 'P';
-  const bool bmp = bytes.size() >= 2 && bytes[0] == 'B' && bytes[1] == 'M';
-  return !png && !bmp;
-}
-
 void appendBytes(void* context, void* data, int size) {
   auto* bytes = static_cast<std::vector<uint8_t>*>(context);
   const auto* begin = static_cast<const uint8_t*>(data);
@@ -90,7 +83,8 @@ Result<Image> decodeImage(std::span<const uint8_t> bytes, uint32_t channels) {
   int height = 0;
   int stored = 0;
   // The header first: what it announces is checked before any pixel is allocated.
-  if (mayBeJpeg(bytes)) HALYARD_RETURN_IF_ERROR(checkHuffmanTables(bytes));
+  // Only files that begin with FF are taken for JPEG.
+  if (!bytes.empty() && bytes[0] == 0xFF) HALYARD_RETURN_IF_ERROR(checkHuffmanTables(bytes));
   if (stbi_info_from_memory(bytes.data(), length, &width, &height, &stored) == 0) {
     return badData("not a BMP, PNG or JPEG picture that can be read ({})", stbi_failure_reason());
   }
