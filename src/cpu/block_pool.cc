@@ -1,6 +1,7 @@
 // Best fit over a short list: an execution has few free blocks at a time.
 #include "cpu/block_pool.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -32,7 +33,12 @@ BlockPool::Block BlockPool::acquire(size_t bytes) {
     if (block.memory == nullptr) return {};
     block.capacity = needed;
   }
+  return adopt(std::move(block));
+}
+
+BlockPool::Block BlockPool::adopt(Block block) {
   inUse_ += block.capacity;
+  peak_ = std::max(peak_, inUse_ + kept_);
   return block;
 }
 

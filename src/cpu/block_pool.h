@@ -26,17 +26,22 @@ class BlockPool {
 
   // At least `bytes` bytes, also for 0. Empty (null data) when there is no memory.
   Block acquire(size_t bytes);
+  // Counts a block from elsewhere among those in use, and returns it.
+  Block adopt(Block block);
   // Gives a block of this pool back; an empty one is ignored. What is kept for reuse never exceeds
   // what is in use, so that the pool stays within twice the live set.
   void release(Block block);
 
   size_t bytesInUse() const { return inUse_; }
   size_t bytesKept() const { return kept_; }
+  // The most that has been in use or kept at one time.
+  size_t peakBytes() const { return peak_; }
 
  private:
   std::vector<Block> free_;  // the oldest first
   size_t inUse_ = 0;
   size_t kept_ = 0;
+  size_t peak_ = 0;
 };
 
 }  // namespace halyard::cpu

@@ -3,6 +3,9 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "cpu/executor.h"
 #include "model/validation.h"
 #include "ops/operation.h"
@@ -90,6 +93,25 @@ uint64_t nanosecondsSince(hal::TimePoint start) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
 }
 
+// Whether the executor can run the operation and, if it runs subgraphs, all of theirs. `known`
+// keeps the answer for each subgraph.
+bool isSupported(const Model& model, const Subgraph& subgraph, const Operation& operation,
+                 std::vector<std::optional<bool>>* known) {
+  if (ops::definitionOf(operation.type) == nullptr) return false;
+  return std::all_of(operation.inputs.begin(), operation.inputs.end(), [&](uint32_t input) {
+    const Operand& operand = subgraph.operands[input];
+    if (operand.lifetime != Lifetime::SUBGRAPH) return true;
+    std::optional<bool>& answer = (*known)[operand.location.offset];
+    if (!answer) {
+      const Subgraph& inner = model.referenced[operand.location.offset];
+      answer = std::all_of(
+          inner.operations.begin(), inner.operations.end(),
+          [&](const Operation& each) { return isSupported(model, inner, each, known); });
+    }
+    return *answer;
+  });
+}
+
 class CpuPreparedModel : public hal::PreparedModel {
  public:
   CpuPreparedModel(std::shared_ptr<const Model> model, std::shared_ptr<ThreadPool> threads,
@@ -136,8 +158,9 @@ class CpuDevice : public hal::Device {
   Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
     HALYARD_RETURN_IF_ERROR(validateModel(model).takeStatus());
     std::vector<bool> supported;
+    std::vector<std::optional<bool>> subgraphs(model.referenced.size());
     for (const Operation& operation : model.main.operations) {
-      supported.push_back(ops::definitionOf(operation.type) != nullptr);
+      supported.push_back(isSupported(model, model.main, operation, &subgraphs));
     }
     return supported;
   }

@@ -1,12 +1,19 @@
-// Making a plan: definitions, constants, who reads what.
+// Making a plan: definitions, constants, who reads what, shapes known in advance, the arena.
 #include "cpu/execution_plan.h"
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
+
+#include "cpu/arena_plan.h"
+#include "cpu/block_pool.h"
 
 namespace halyard::cpu {
 namespace {
+
+// Beyond this many temporaries a subgraph gets memory as it goes: placing takes quadratic time.
+constexpr size_t kMaxArenaTensors = 4096;
 
 // Kernels read values of these types as sizes and indices. Memory that another process can write is
 // no place for them: between the check and the use they could change.
@@ -37,7 +44,7 @@ const std::byte* constantBytes(const ExecutionPlan& plan, const Operand& operand
   return nullptr;
 }
 
-void addOperand(const Operand& operand, ExecutionPlan* plan) {
+ops::Tensor tensorOf(const Operand& operand, ExecutionPlan* plan) {
   ops::Tensor tensor;
   tensor.type = operand.type;
   tensor.dims = operand.dimensions;
@@ -56,30 +63,189 @@ void addOperand(const Operand& operand, ExecutionPlan* plan) {
     // Kernels do not write to inputs.
     tensor.data = const_cast<std::byte*>(bytes);
   }
-  plan->tensors.push_back(std::move(tensor));
+  return tensor;
+}
+
+// How long the longest chain of references from the subgraph is; above the limit, any number above
+// it. `known` has 0 for what has not been looked at. The references are free of cycles.
+size_t nestingOf(const Model& model, const Subgraph& subgraph, size_t depth,
+                 std::vector<size_t>* known) {
+  size_t deepest = 0;
+  if (depth > ExecutionPlan::kMaxNesting) return 1;  // too deep already
+  for (const Operand& operand : subgraph.operands) {
+    if (operand.lifetime != Lifetime::SUBGRAPH) continue;
+    size_t& below = (*known)[operand.location.offset];
+    if (below == 0) {
+      below = nestingOf(model, model.referenced[operand.location.offset], depth + 1, known);
+    }
+    deepest = std::max(deepest, below);
+  }
+  return deepest + 1;
+}
+
+Status checkNesting(const Model& model) {
+  std::vector<size_t> known(model.referenced.size(), 0);
+  const size_t nesting = nestingOf(model, model.main, 1, &known);
+  if (nesting <= ExecutionPlan::kMaxNesting) return okStatus();
+  return badData("subgraphs are nested more than {} deep", ExecutionPlan::kMaxNesting);
+}
+
+Status findDefinitions(SubgraphPlan* plan) {
+  const std::vector<Operation>& operations = plan->subgraph->operations;
+  for (size_t i = 0; i < operations.size(); ++i) {
+    const ops::OperationDefinition* definition = ops::definitionOf(operations[i].type);
+    if (definition == nullptr) {
+      return badData("{}: the CPU device does not have it", operationText(i, operations[i].type));
+    }
+    plan->definitions.push_back(definition);
+  }
+  return okStatus();
+}
+
+// Whether the operation has an input that an execution may leave out.
+bool takesOmitted(const ops::OperationDefinition& definition) {
+  const auto& forms = definition.signature.forms;
+  return std::any_of(forms.begin(), forms.end(), [](const ops::Form& form) {
+    return std::any_of(form.inputs.begin(), form.inputs.end(),
+                       [](const ops::OperandSpec& spec) { return spec.omittable; });
+  });
+}
+
+// Ahead of execution: whether an operand's dimensions are all known, and will be what they are.
+class ShapePropagation {
+ public:
+  explicit ShapePropagation(SubgraphPlan* plan)
+      : plan_(*plan), operands_(plan->subgraph->operands), settled_(operands_.size()) {
+    for (size_t i = 0; i < settled_.size(); ++i) settled_[i] = isKnown(i);
+  }
+
+  // Fills in the dimensions that follow from the inputs' and from constants. BAD_DATA for what
+  // every execution would fail with.
+  Status run() {
+    const std::vector<Operation>& operations = plan_.subgraph->operations;
+    for (size_t i = 0; i < operations.size(); ++i) {
+      if (!mayInfer(i)) continue;
+      Status status = infer(i);
+      if (status.code() == ResultCode::OP_FAILED) status = status.withCode(ResultCode::BAD_DATA);
+      HALYARD_RETURN_IF_ERROR(std::move(status), "{}", operationText(i, operations[i].type));
+    }
+    return okStatus();
+  }
+
+  bool settled(size_t operand) const { return settled_[operand]; }
+
+ private:
+  bool isKnown(size_t operand) const {
+    const ops::Tensor& tensor = plan_.tensors[operand];
+    if (tensor.omitted || isExtension(tensor.type)) return tensor.omitted;
+    return isScalarType(tensor.type) ||
+           (!tensor.dims.empty() && knownByteSize(tensor.type, tensor.dims).has_value());
+  }
+
+  bool mayInfer(size_t index) const {
+    const ops::OperationDefinition& definition = *plan_.definitions[index];
+    if (definition.controlFlow != ops::ControlFlow::NONE) return false;
+    for (uint32_t operand : plan_.subgraph->operations[index].inputs) {
+      if (!settled_[operand]) return false;
+      // Whether such an input has a value is seen at execution, and can change the result's shape.
+      if (operands_[operand].lifetime == Lifetime::SUBGRAPH_INPUT && takesOmitted(definition)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  Status infer(size_t index) {
+    const Operation& operation = plan_.subgraph->operations[index];
+    std::vector<ops::Tensor> inputs;
+    for (uint32_t operand : operation.inputs) inputs.push_back(plan_.tensors[operand]);
+    std::vector<ops::Tensor> outputs;
+    for (uint32_t operand : operation.outputs) outputs.push_back(plan_.tensors[operand]);
+    ops::OperationContext context(inputs, outputs, nullptr);
+    Status status = ops::inferShapes(*plan_.definitions[index], context);
+    if (status.code() == ResultCode::INCOMPLETE) return okStatus();
+    HALYARD_RETURN_IF_ERROR(std::move(status));
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      ops::Tensor& tensor = plan_.tensors[operation.outputs[i]];
+      if (isScalarType(tensor.type)) continue;
+      ops::Tensor merged = tensor;
+      HALYARD_RETURN_IF_ERROR(mergeDims(outputs[i].dims, &merged), "output {} (operand #{})", i,
+                              operation.outputs[i]);
+      // As a declared dimension 0 would stand for unknown; execution will find it again.
+      const bool isEmpty = merged.elementCount() == 0;
+      if (isEmpty) continue;
+      tensor.dims = std::move(merged.dims);
+      settled_[operation.outputs[i]] = true;
+    }
+    return okStatus();
+  }
+
+  SubgraphPlan& plan_;
+  const std::vector<Operand>& operands_;
+  std::vector<bool> settled_;
+};
+
+// Gives the temporaries of known size their places.
+void placeTemporaries(const ShapePropagation& shapes, SubgraphPlan* plan) {
+  const Subgraph& subgraph = *plan->subgraph;
+  std::vector<ArenaTensor> tensors;
+  std::vector<uint32_t> operands;
+  std::vector<size_t> entryOf(subgraph.operands.size());
+  for (size_t step = 0; step < subgraph.operations.size(); ++step) {
+    const Operation& operation = subgraph.operations[step];
+    for (uint32_t operand : operation.inputs) {
+      if (plan->arenaOffset[operand]) tensors[entryOf[operand]].last = step;
+    }
+    // The values of control flow arrive in blocks of their own.
+    if (plan->definitions[step]->controlFlow != ops::ControlFlow::NONE) continue;
+    for (uint32_t operand : operation.outputs) {
+      if (subgraph.operands[operand].lifetime != Lifetime::TEMPORARY_VARIABLE) continue;
+      if (!shapes.settled(operand)) continue;
+      entryOf[operand] = tensors.size();
+      tensors.push_back({byteSizeOf(plan->tensors[operand]), step, step});
+      operands.push_back(operand);
+      plan->arenaOffset[operand] = 0;
+    }
+  }
+  if (tensors.size() > kMaxArenaTensors) {
+    plan->arenaOffset.assign(subgraph.operands.size(), std::nullopt);
+    return;
+  }
+  const ArenaPlan arena = planArena(tensors, BlockPool::kAlignment);
+  for (size_t i = 0; i < operands.size(); ++i) plan->arenaOffset[operands[i]] = arena.offsets[i];
+  plan->arenaBytes = arena.bytes;
+}
+
+Status planSubgraph(const Subgraph& subgraph, ExecutionPlan* whole, SubgraphPlan* plan) {
+  plan->subgraph = &subgraph;
+  HALYARD_RETURN_IF_ERROR(findDefinitions(plan));
+  plan->tensors.reserve(subgraph.operands.size());
+  for (const Operand& operand : subgraph.operands)
+    plan->tensors.push_back(tensorOf(operand, whole));
+  plan->consumers = countConsumers(subgraph);
+  plan->outputPosition.resize(subgraph.operands.size());
+  for (size_t i = 0; i < subgraph.outputIndexes.size(); ++i) {
+    plan->outputPosition[subgraph.outputIndexes[i]] = i;
+  }
+  plan->arenaOffset.resize(subgraph.operands.size());
+  ShapePropagation shapes(plan);
+  HALYARD_RETURN_IF_ERROR(shapes.run());
+  placeTemporaries(shapes, plan);
+  return okStatus();
 }
 
 }  // namespace
 
 Result<ExecutionPlan> ExecutionPlan::make(std::shared_ptr<const Model> model) {
   ExecutionPlan plan;
-  const Subgraph& main = model->main;
-  for (size_t i = 0; i < main.operations.size(); ++i) {
-    const OperationType type = main.operations[i].type;
-    const ops::OperationDefinition* definition = ops::definitionOf(type);
-    if (definition == nullptr) {
-      return badData("{}: the CPU device does not have it", operationText(i, type));
-    }
-    plan.definitions.push_back(definition);
-  }
+  HALYARD_RETURN_IF_ERROR(checkNesting(*model));
   HALYARD_RETURN_IF_ERROR(mapPools(*model, &plan.mappings));
   plan.model = std::move(model);
-  plan.tensors.reserve(main.operands.size());
-  for (const Operand& operand : main.operands) addOperand(operand, &plan);
-  plan.consumers = countConsumers(main);
-  plan.outputPosition.resize(main.operands.size());
-  for (size_t i = 0; i < main.outputIndexes.size(); ++i) {
-    plan.outputPosition[main.outputIndexes[i]] = i;
+  HALYARD_RETURN_IF_ERROR(planSubgraph(plan.model->main, &plan, &plan.main));
+  plan.referenced.resize(plan.model->referenced.size());
+  for (size_t i = 0; i < plan.referenced.size(); ++i) {
+    HALYARD_RETURN_IF_ERROR(planSubgraph(plan.model->referenced[i], &plan, &plan.referenced[i]),
+                            "subgraph {}", i);
   }
   return plan;
 }
@@ -94,5 +260,33 @@ bool isAlignedFor(OperandType type, const void* address) {
 }
 
 std::string realShapeText(const Shape& dims) { return fmt::format("[{}]", fmt::join(dims, ",")); }
+
+Status asFailure(Status status) {
+  const ResultCode code = status.code();
+  const bool rename = code == ResultCode::BAD_DATA || code == ResultCode::INCOMPLETE;
+  return rename ? status.withCode(ResultCode::OP_FAILED) : status;
+}
+
+Status mergeDims(const Shape& inferred, ops::Tensor* output) {
+  if (isScalarType(output->type)) return okStatus();
+  bool agree = output->dims.empty() || output->dims.size() == inferred.size();
+  for (size_t d = 0; agree && d < output->dims.size(); ++d) {
+    agree = output->dims[d] == 0 || output->dims[d] == inferred[d];
+  }
+  if (!agree) {
+    return opFailed("its dimensions are {}, declared {}", realShapeText(inferred),
+                    shapeText(output->dims));
+  }
+  // The product stays below 2^64: a factor has 32 bits.
+  uint64_t bytes = elementSize(output->type);
+  for (uint32_t d : inferred) {
+    bytes *= d;
+    if (bytes > UINT32_MAX) {
+      return opFailed("dimensions {} need more than 2^32 - 1 bytes", realShapeText(inferred));
+    }
+  }
+  output->dims = inferred;
+  return okStatus();
+}
 
 }  // namespace halyard::cpu

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/shared_memory.h"
@@ -15,17 +16,32 @@
 
 namespace halyard::cpu {
 
+// One subgraph of the model. Vectors are by operand but for `definitions`.
+struct SubgraphPlan {
+  const Subgraph* subgraph = nullptr;
+  std::vector<const ops::OperationDefinition*> definitions;  // by operation
+  // Data for constants only. The dimensions are the declared ones, or what shape inference makes of
+  // them ahead of execution.
+  std::vector<ops::Tensor> tensors;
+  std::vector<uint32_t> consumers;
+  std::vector<std::optional<size_t>> outputPosition;  // in the list of the subgraph's outputs
+  // Temporaries whose size is known have a place in one block of memory; the others get memory of
+  // their own when they are written.
+  std::vector<std::optional<size_t>> arenaOffset;
+  size_t arenaBytes = 0;
+};
+
 struct ExecutionPlan {
   // As Executor::create.
   static Result<ExecutionPlan> make(std::shared_ptr<const Model> model);
 
+  // A chain of subgraphs that refer to each other is this long at most: it is how deep running it
+  // nests.
+  static constexpr size_t kMaxNesting = 128;
+
   std::shared_ptr<const Model> model;
-  // By operation of the main subgraph.
-  std::vector<const ops::OperationDefinition*> definitions;
-  // By operand of the main subgraph. Tensors have the declared dimensions; data for constants only.
-  std::vector<ops::Tensor> tensors;
-  std::vector<uint32_t> consumers;
-  std::vector<std::optional<size_t>> outputPosition;  // in the list of main outputs
+  SubgraphPlan main;
+  std::vector<SubgraphPlan> referenced;  // as Model::referenced
 
   std::vector<Mapping> mappings;
   std::vector<std::unique_ptr<std::byte[]>> copies;
@@ -37,5 +53,12 @@ size_t byteSizeOf(const ops::Tensor& tensor);
 bool isAlignedFor(OperandType type, const void* address);
 // "[2,0,3]": real dimensions, where 0 is a size and not unknown.
 std::string realShapeText(const Shape& dims);
+// The error of an operation at execution: BAD_DATA is for models and requests, and INCOMPLETE for
+// inference ahead of execution; here the operation has failed.
+Status asFailure(Status status);
+// What a definition says that operation `index` makes of its inputs' dimensions, merged into what
+// is known of its outputs' by then. OP_FAILED when they contradict each other, or exceed 2^32 - 1
+// bytes.
+Status mergeDims(const Shape& inferred, ops::Tensor* output);
 
 }  // namespace halyard::cpu

@@ -1,6 +1,9 @@
 // The executor: a plan, and a run for each execution.
 #include "cpu/executor.h"
 
+#include <algorithm>
+#include <mutex>
+
 #include "cpu/execution_plan.h"
 #include "cpu/model_run.h"
 
@@ -15,15 +18,39 @@ class PlanExecutor : public Executor {
   hal::ExecutionResult execute(std::span<const Argument> inputs, std::span<const Argument> outputs,
                                const hal::ExecuteOptions& options) override {
     try {
-      return ModelRun(plan_, threads_, options, inputs, outputs).run();
+      ModelRun run(plan_, threads_, options, inputs, outputs);
+      run.giveArena(lendArena());
+      hal::ExecutionResult result = run.run();
+      finish(run);
+      return result;
     } catch (const std::bad_alloc&) {
       return {Status(ResultCode::OUT_OF_MEMORY, "the CPU executor ran out of memory"), {}, {}};
     }
   }
 
+  MemoryUse memoryUse() const override {
+    const std::lock_guard lock(mutex_);
+    return {plan_.main.arenaBytes, peak_};
+  }
+
  private:
+  BlockPool::Block lendArena() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(arena_, {});
+  }
+
+  void finish(ModelRun& run) {
+    const std::lock_guard lock(mutex_);
+    peak_ = std::max(peak_, run.peakBytes());
+    // One is kept: fresh memory costs a page fault for every 4 KiB that an execution touches.
+    if (arena_.data() == nullptr) arena_ = run.takeArena();
+  }
+
   const ExecutionPlan plan_;
   ThreadPool* const threads_;
+  mutable std::mutex mutex_;
+  BlockPool::Block arena_;
+  size_t peak_ = 0;
 };
 
 }  // namespace

@@ -28,8 +28,9 @@ struct Argument {
 
 class Executor {
  public:
-  // `model` must have passed validateModel. UNMAPPABLE when a constant pool cannot be mapped,
-  // BAD_DATA naming the operation when there is one that the CPU does not have.
+  // `model` must have passed validateModel. UNMAPPABLE when a constant pool cannot be mapped;
+  // BAD_DATA naming the operation when there is one that the CPU does not have, or that would fail
+  // in every execution because of its operands' dimensions or constants.
   // `pool` may be null: kernels then run in the calling thread. It must outlive the executor.
   static Result<std::shared_ptr<Executor>> create(std::shared_ptr<const Model> model,
                                                   ThreadPool* pool);
@@ -38,11 +39,20 @@ class Executor {
   // `outputs` say where results go: one that is too short (or null) makes the execution end with
   // OUTPUT_INSUFFICIENT_SIZE and the shapes of all outputs. BAD_DATA for arguments that do not suit
   // the model, MISSED_DEADLINE_PERSISTENT when the deadline has passed at the call and _TRANSIENT
-  // when it passes between two operations, OP_FAILED naming the operation that failed,
-  // OUT_OF_MEMORY. With OK there is one shape per output. Timing is not measured here.
+  // when it passes between two operations or a loop does not end within its timeout, OP_FAILED
+  // naming the operation that failed, OUT_OF_MEMORY. With OK there is one shape per output. Timing
+  // is not measured here.
   virtual hal::ExecutionResult execute(std::span<const Argument> inputs,
                                        std::span<const Argument> outputs,
                                        const hal::ExecuteOptions& options) = 0;
+
+  // In bytes: what the temporaries of the main subgraph need, planned in advance, and the most that
+  // temporaries and kernels of one execution had so far.
+  struct MemoryUse {
+    size_t planned = 0;
+    size_t peak = 0;
+  };
+  virtual MemoryUse memoryUse() const = 0;
 };
 
 }  // namespace halyard::cpu

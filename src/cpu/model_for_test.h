@@ -43,6 +43,30 @@ class TestModel {
     model_.main.operands[index].location = location;
     return index;
   }
+  // A reference to another model, which becomes a subgraph of this one with all that it refers to.
+  uint32_t reference(const TestModel& other) {
+    while (model_.operandValues.size() % 4 != 0) model_.operandValues.push_back(0);
+    const auto valueShift = static_cast<uint32_t>(model_.operandValues.size());
+    const auto first = static_cast<uint32_t>(model_.referenced.size());
+    const Model& source = other.model_;
+    model_.operandValues.insert(model_.operandValues.end(), source.operandValues.begin(),
+                                source.operandValues.end());
+    model_.referenced.push_back(source.main);
+    model_.referenced.insert(model_.referenced.end(), source.referenced.begin(),
+                             source.referenced.end());
+    for (size_t i = first; i < model_.referenced.size(); ++i) {
+      for (Operand& operand : model_.referenced[i].operands) {
+        if (operand.lifetime == Lifetime::CONSTANT_COPY) operand.location.offset += valueShift;
+        if (operand.lifetime == Lifetime::SUBGRAPH) operand.location.offset += first + 1;
+      }
+    }
+    return referenceTo(first);
+  }
+  uint32_t referenceTo(uint32_t subgraph) {
+    const uint32_t index = operand(OperandType::MODEL, {}, Lifetime::SUBGRAPH);
+    model_.main.operands[index].location.offset = subgraph;
+    return index;
+  }
   TestModel& operation(OperationType type, std::vector<uint32_t> inputs,
                        std::vector<uint32_t> outputs) {
     model_.main.operations.push_back({type, std::move(inputs), std::move(outputs)});

@@ -1,4 +1,4 @@
-// ModelRun: one execution of a plan.
+// ModelRun: one execution of a plan: the caller's arguments, and a run of the main subgraph.
 // Thread safety: none; one run belongs to one thread, which may use the pool's for its loops.
 // Ownership: borrows plan, thread pool and the caller's buffers; owns the temporaries.
 #pragma once
@@ -10,6 +10,7 @@
 #include "cpu/block_pool.h"
 #include "cpu/execution_plan.h"
 #include "cpu/executor.h"
+#include "cpu/subgraph_run.h"
 #include "hal/types.h"
 
 namespace halyard::cpu {
@@ -20,43 +21,34 @@ class ModelRun {
   ModelRun(const ExecutionPlan& plan, ThreadPool* threads, const hal::ExecuteOptions& options,
            std::span<const Argument> inputs, std::span<const Argument> outputs);
 
+  // The main subgraph's block, from an earlier run and for a later one; see SubgraphRun.
+  void giveArena(BlockPool::Block arena) { main_.giveArena(blocks_.adopt(std::move(arena))); }
+  BlockPool::Block takeArena() { return main_.takeArena(); }
+
   // As Executor::execute; once.
   hal::ExecutionResult run();
 
+  // The most memory that temporaries and kernels had at one time, in bytes.
+  size_t peakBytes() const { return blocks_.peakBytes(); }
+
  private:
   Status runAll();
-  Status checkDeadline(ResultCode missed) const;
   Status bindInputs();
-  Status bindInput(size_t position);
+  Result<ops::Tensor> inputValue(size_t position);
   Status bindOutputs();
-  Status runOperation(size_t index);
-  // Takes over the inferred dimensions of one output, which must agree with what is declared.
-  Status acceptDims(const Operation& operation, size_t i, const Shape& inferred);
-  // Says whether the caller's buffer is large enough, if the operand is a main output.
-  void noteOutputShape(uint32_t operand);
-  bool needsKernel(const Operation& operation) const;
-  // Gives the operand memory: the caller's where that serves, its own otherwise.
-  Status placeOutput(uint32_t operand);
-  // Brings a main output that was computed in memory of its own to the caller.
-  void deliverOutput(uint32_t operand);
-  void releaseConsumed(const Operation& operation);
-  Status giveBlock(uint32_t operand);
+  Status reportInsufficient();
 
   const ExecutionPlan& plan_;
-  const Subgraph& main_;
-  ThreadPool* threads_;
-  const hal::ExecuteOptions& options_;
+  const Subgraph& subgraph_;
   std::span<const Argument> inputs_;
   std::span<const Argument> outputs_;
 
   BlockPool blocks_;
-  // By operand.
-  std::vector<ops::Tensor> tensors_;
-  std::vector<BlockPool::Block> owned_;
-  std::vector<uint32_t> remaining_;  // consumers that have not run
-  // By main output.
+  const RunServices services_;
+  SubgraphRun main_;
+  std::vector<BlockPool::Block> inputCopies_;
+  const hal::ExecuteOptions& options_;
   std::vector<hal::OutputShape> outputShapes_;
-  bool insufficient_ = false;
 };
 
 }  // namespace halyard::cpu

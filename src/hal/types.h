@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <variant>
 #include <vector>
@@ -117,6 +118,9 @@ struct ExecuteOptions {
   bool measureTiming = false;
   std::optional<TimePoint> deadline;
   std::optional<std::chrono::nanoseconds> loopTimeout;
+  // Asks a device in this process to give up between two operations, with OP_FAILED. Not passed on
+  // to other processes.
+  std::stop_token cancel = {};
 };
 
 // Result of an execution. With OK: outputShapes is empty, or one sufficient entry per output. With

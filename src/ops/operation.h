@@ -94,6 +94,14 @@ class OperationContext {
   KernelServices* services_;
 };
 
+// Operations whose work is to run other subgraphs. The executor does that; they have neither infer
+// nor reference.
+enum class ControlFlow : uint8_t {
+  NONE,
+  BRANCH,  // inputs: condition, then-model, else-model, values for the model that is chosen
+  LOOP,    // inputs: condition model, body model, values
+};
+
 struct OperationDefinition {
   OperationType type;
   Signature signature;
@@ -111,6 +119,7 @@ struct OperationDefinition {
   // TENSOR_FLOAT16 operands reach the kernel as TENSOR_FLOAT32 and its results are rounded once, so
   // that `reference` needs no float16 code. False for kernels that only move bytes.
   bool float16AsFloat32 = true;
+  ControlFlow controlFlow = ControlFlow::NONE;
 };
 
 // The definition of an operation, or nullptr for pending, extension, OEM and unknown ones.

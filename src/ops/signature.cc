@@ -65,6 +65,7 @@ std::string rankText(const RankRules& rules) {
 // Checks one operand against one spec under one row of types.
 bool operandMatches(const OperandSpec& spec, const TypeRow* row, const Operand& operand,
                     FeatureLevel& level, Mismatch& mismatch) {
+  if (spec.column == OperandSpec::kAnyType) return true;
   const OperandType expected =
       spec.column < 0 ? spec.fixed : row->types[static_cast<size_t>(spec.column)];
   if (operand.type != expected) {
@@ -108,12 +109,13 @@ bool candidateMatches(const Signature& signature, const Form& form, const TypeRo
 
 Status countError(const Signature& signature, size_t inputs) {
   std::set<size_t> legal;
+  bool openEnded = false;
   for (const Form& form : signature.forms) {
-    if (form.repeated >= 0)
-      return badData("takes at least {} inputs, has {}", form.inputs.size(), inputs);
+    openEnded = openEnded || form.repeated >= 0;
     if (form.counts.empty()) legal.insert(form.inputs.size());
     for (const CountRule& rule : form.counts) legal.insert(rule.count);
   }
+  if (openEnded) return badData("takes at least {} inputs, has {}", *legal.begin(), inputs);
   std::vector<std::string> texts;
   for (size_t count : legal) texts.push_back(std::to_string(count));
   return badData("takes {} input{}, has {}", orList(texts),

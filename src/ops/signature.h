@@ -26,15 +26,16 @@ using RankRules = std::vector<RankRule>;
 inline RankRules rank(uint8_t n) { return {{FeatureLevel::FL1, n, n}}; }
 inline RankRules rankBetween(uint8_t min, uint8_t max) { return {{FeatureLevel::FL1, min, max}}; }
 
-// One position in an operand list. Its type is either fixed, or one column of the signature's type
-// rows: all operands that name columns must match one row together.
+// One position in an operand list. Its type is fixed, or one column of the signature's type rows
+// (all operands that name columns must match one row together), or any.
 struct OperandSpec {
   std::string_view name;  // as in error texts and docs: "filter"
-  int column = -1;        // of TypeRow::types; -1: `fixed` counts
+  int column = -1;        // of TypeRow::types; -1: `fixed` counts; kAnyType
   OperandType fixed = OperandType::INT32;
   RankRules ranks;         // empty: any rank
   bool omittable = false;  // may be present without a value (NO_VALUE)
 
+  static constexpr int kAnyType = -2;
   OperandSpec orOmitted() const {
     OperandSpec copy = *this;
     copy.omittable = true;
@@ -46,6 +47,9 @@ inline OperandSpec typed(std::string_view name, int column, RankRules ranks = {}
 }
 inline OperandSpec fixed(std::string_view name, OperandType type, RankRules ranks = {}) {
   return {name, -1, type, std::move(ranks), false};
+}
+inline OperandSpec anyType(std::string_view name) {
+  return {name, OperandSpec::kAnyType, OperandType::INT32, {}, false};
 }
 inline OperandSpec int32(std::string_view name) { return fixed(name, OperandType::INT32); }
 inline OperandSpec boolean(std::string_view name) { return fixed(name, OperandType::BOOL); }

@@ -1,0 +1,64 @@
+// Greedy by size; see arena_plan.h.
+#include "cpu/arena_plan.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace halyard::cpu {
+namespace {
+
+struct Placed {
+  size_t begin;
+  size_t end;
+  const ArenaTensor* tensor;
+};
+
+bool aliveTogether(const ArenaTensor& a, const ArenaTensor& b) {
+  return a.first <= b.last && b.first <= a.last;
+}
+
+// The start of the smallest gap for `bytes` bytes between the placed tensors that are alive
+// together with `tensor`; behind them all if there is none. `placed` is in ascending order of
+// `begin`.
+size_t smallestGap(const std::vector<Placed>& placed, const ArenaTensor& tensor, size_t bytes) {
+  size_t end = 0;  // of what has been passed
+  size_t best = 0;
+  size_t bestSize = 0;
+  bool found = false;
+  for (const Placed& other : placed) {
+    if (!aliveTogether(*other.tensor, tensor)) continue;
+    if (other.begin >= end + bytes && (!found || other.begin - end < bestSize)) {
+      best = end;
+      bestSize = other.begin - end;
+      found = true;
+    }
+    end = std::max(end, other.end);
+  }
+  return found ? best : end;
+}
+
+}  // namespace
+
+ArenaPlan planArena(const std::vector<ArenaTensor>& tensors, size_t alignment) {
+  std::vector<size_t> order(tensors.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return tensors[a].bytes > tensors[b].bytes; });
+  ArenaPlan plan;
+  plan.offsets.resize(tensors.size());
+  std::vector<Placed> placed;
+  for (size_t index : order) {
+    const size_t bytes = (tensors[index].bytes + alignment - 1) / alignment * alignment;
+    const size_t offset = smallestGap(placed, tensors[index], bytes);
+    plan.offsets[index] = offset;
+    plan.bytes = std::max(plan.bytes, offset + bytes);
+    const Placed entry{offset, offset + bytes, &tensors[index]};
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), entry,
+                         [](const Placed& a, const Placed& b) { return a.begin < b.begin; }),
+        entry);
+  }
+  return plan;
+}
+
+}  // namespace halyard::cpu

@@ -1,0 +1,143 @@
+// Branches and loops: values go into another subgraph's run, and its results come out.
+#include "cpu/control_flow_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+
+namespace halyard::cpu {
+namespace {
+
+constexpr std::chrono::nanoseconds kDefaultLoopTimeout = std::chrono::seconds(2);
+constexpr std::chrono::nanoseconds kMaximumLoopTimeout = std::chrono::seconds(15);
+
+// The subgraph that input i of the operation refers to.
+const SubgraphPlan& subgraphOf(const SubgraphPlan& plan, const Operation& operation, size_t i,
+                               const RunServices& services) {
+  const Operand& operand = plan.subgraph->operands[operation.inputs[i]];
+  return services.plan.referenced[operand.location.offset];
+}
+
+// The value of a condition, which validation knows to be a TENSOR_BOOL8[1].
+bool isTrue(const ops::Tensor& condition) { return *condition.as<uint8_t>() != 0; }
+
+class BranchRun {
+ public:
+  BranchRun(const SubgraphPlan& plan, const Operation& operation, const RunServices& services)
+      : plan_(plan), operation_(operation), services_(services) {}
+
+  Status run(std::span<const ops::Tensor> inputs, std::vector<RunValue>* values) {
+    const ops::Tensor& condition = inputs[0];
+    if (condition.omitted) {
+      return opFailed("input 0 (condition) has no value, but the operation needs it");
+    }
+    const size_t chosen = isTrue(condition) ? 1 : 2;
+    HALYARD_RETURN_IF_ERROR(
+        runChosen(subgraphOf(plan_, operation_, chosen, services_), inputs.subspan(3), values),
+        "{}", chosen == 1 ? "then-model" : "else-model");
+    return okStatus();
+  }
+
+ private:
+  Status runChosen(const SubgraphPlan& chosen, std::span<const ops::Tensor> inputs,
+                   std::vector<RunValue>* values) {
+    SubgraphRun run(chosen, services_);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      HALYARD_RETURN_IF_ERROR(run.bindInput(i, inputs[i]));
+    }
+    HALYARD_RETURN_IF_ERROR(run.run());
+    for (size_t i = 0; i < operation_.outputs.size(); ++i) values->push_back(run.takeOutput(i));
+    return okStatus();
+  }
+
+  const SubgraphPlan& plan_;
+  const Operation& operation_;
+  const RunServices& services_;
+};
+
+// The values that go around lie in two sets of blocks: those that the body reads, and those that it
+// writes and that take their place.
+class LoopRun {
+ public:
+  LoopRun(const SubgraphPlan& plan, const Operation& operation, const RunServices& services)
+      : services_(services),
+        outputCount_(operation.outputs.size()),
+        bodyPlan_(subgraphOf(plan, operation, 1, services)),
+        condition_(subgraphOf(plan, operation, 0, services), services),
+        body_(bodyPlan_, services) {}
+
+  Status run(std::span<const ops::Tensor> inputs, std::vector<RunValue>* values) {
+    const std::span<const ops::Tensor> initial = inputs.subspan(2);
+    for (const ops::Tensor& tensor : initial) state_.push_back({tensor, {}});
+    const auto timeout =
+        std::min(services_.options.loopTimeout.value_or(kDefaultLoopTimeout), kMaximumLoopTimeout);
+    const hal::TimePoint started = hal::Clock::now();
+    for (uint64_t iteration = 0;; ++iteration) {
+      bool goOn = false;
+      HALYARD_RETURN_IF_ERROR(evaluateCondition(&goOn), "condition model, iteration {}", iteration);
+      if (!goOn) break;
+      if (hal::Clock::now() - started > timeout) {
+        return makeStatus(
+            ResultCode::MISSED_DEADLINE_TRANSIENT,
+            "the loop has not ended within its timeout of {} ms; {} iterations are done",
+            std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count(), iteration);
+      }
+      HALYARD_RETURN_IF_ERROR(runBody(), "body model, iteration {}", iteration);
+    }
+    for (size_t i = 0; i < outputCount_; ++i) {
+      if (state_[i].tensor.omitted) {
+        return opFailed("output {} has no value: input {} is omitted and the loop was not entered",
+                        i, i + 2);
+      }
+      values->push_back(std::move(state_[i]));
+    }
+    return okStatus();
+  }
+
+ private:
+  Status bindAll(SubgraphRun* run) {
+    for (size_t i = 0; i < state_.size(); ++i) {
+      HALYARD_RETURN_IF_ERROR(run->bindInput(i, state_[i].tensor));
+    }
+    return okStatus();
+  }
+
+  Status evaluateCondition(bool* value) {
+    condition_.reset();
+    HALYARD_RETURN_IF_ERROR(bindAll(&condition_));
+    HALYARD_RETURN_IF_ERROR(condition_.run());
+    *value = isTrue(condition_.output(0));
+    return okStatus();
+  }
+
+  Status runBody() {
+    body_.reset();
+    HALYARD_RETURN_IF_ERROR(bindAll(&body_));
+    HALYARD_RETURN_IF_ERROR(body_.run());
+    for (size_t i = 0; i < bodyPlan_.subgraph->outputIndexes.size(); ++i) {
+      services_.blocks.release(std::move(state_[i].block));
+      state_[i] = body_.takeOutput(i);
+    }
+    return okStatus();
+  }
+
+  const RunServices& services_;
+  const size_t outputCount_;
+  const SubgraphPlan& bodyPlan_;
+  SubgraphRun condition_;
+  SubgraphRun body_;
+  std::vector<RunValue> state_;  // by input of the two subgraphs
+};
+
+}  // namespace
+
+Status runControlFlow(const SubgraphPlan& plan, size_t index, const RunServices& services,
+                      std::span<const ops::Tensor> inputs, std::vector<RunValue>* values) {
+  const Operation& operation = plan.subgraph->operations[index];
+  if (plan.definitions[index]->controlFlow == ops::ControlFlow::BRANCH) {
+    return BranchRun(plan, operation, services).run(inputs, values);
+  }
+  return LoopRun(plan, operation, services).run(inputs, values);
+}
+
+}  // namespace halyard::cpu

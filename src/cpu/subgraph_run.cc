@@ -1,0 +1,258 @@
+// Operations one after the other: infer, place the outputs, compute, free what has been consumed.
+#include "cpu/subgraph_run.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "cpu/control_flow_run.h"
+
+namespace halyard::cpu {
+namespace {
+
+// Scratch memory comes from the execution's blocks and goes back there when the kernel is done.
+class KernelRun : public ops::KernelServices {
+ public:
+  KernelRun(ThreadPool* threads, BlockPool* blocks) : threads_(threads), blocks_(blocks) {}
+  ~KernelRun() override {
+    for (BlockPool::Block& block : scratch_) blocks_->release(std::move(block));
+  }
+  KernelRun(const KernelRun&) = delete;
+  KernelRun& operator=(const KernelRun&) = delete;
+
+  void parallelFor(size_t count, size_t grain,
+                   const std::function<void(size_t begin, size_t end)>& body) override {
+    if (threads_ != nullptr) {
+      threads_->parallelFor(count, grain, body);
+    } else if (count > 0) {
+      body(0, count);
+    }
+  }
+
+  void* scratch(size_t bytes) override {
+    // The bodies of a loop may ask as well.
+    const std::lock_guard lock(mutex_);
+    BlockPool::Block block = blocks_->acquire(bytes);
+    if (block.data() == nullptr) throw std::bad_alloc();
+    scratch_.push_back(std::move(block));
+    return scratch_.back().data();
+  }
+
+ private:
+  ThreadPool* threads_;
+  BlockPool* blocks_;
+  std::mutex mutex_;
+  std::vector<BlockPool::Block> scratch_;
+};
+
+Status noMemory(size_t bytes) {
+  return makeStatus(ResultCode::OUT_OF_MEMORY, "no memory for {} bytes", bytes);
+}
+
+}  // namespace
+
+Status checkMayGoOn(const hal::ExecuteOptions& options, ResultCode missed) {
+  if (options.cancel.stop_requested()) return opFailed("the execution has been cancelled");
+  if (!options.deadline) return okStatus();
+  const auto late = hal::Clock::now() - *options.deadline;
+  if (late < hal::Clock::duration::zero()) return okStatus();
+  return makeStatus(missed, "the deadline has passed by {} us",
+                    std::chrono::duration_cast<std::chrono::microseconds>(late).count());
+}
+
+SubgraphRun::SubgraphRun(const SubgraphPlan& plan, const RunServices& services)
+    : plan_(plan), services_(services) {
+  owned_.resize(plan_.tensors.size());
+  reset();
+}
+
+SubgraphRun::~SubgraphRun() {
+  for (BlockPool::Block& block : owned_) services_.blocks.release(std::move(block));
+  services_.blocks.release(std::move(arena_));
+}
+
+void SubgraphRun::reset() {
+  for (BlockPool::Block& block : owned_) services_.blocks.release(std::exchange(block, {}));
+  // Assignment keeps the memory that the vectors have, which counts in the body of a loop.
+  tensors_ = plan_.tensors;
+  remaining_ = plan_.consumers;
+  targets_.assign(plan_.subgraph->outputIndexes.size(), std::nullopt);
+  sufficient_.assign(targets_.size(), true);
+  insufficient_ = false;
+}
+
+Status SubgraphRun::bindInput(size_t i, const ops::Tensor& value) {
+  ops::Tensor& tensor = tensors_[plan_.subgraph->inputIndexes[i]];
+  if (value.omitted) {
+    tensor.omitted = true;
+    return okStatus();
+  }
+  HALYARD_RETURN_IF_ERROR(mergeDims(value.dims, &tensor), "input {} of the subgraph", i);
+  tensor.data = value.data;
+  return okStatus();
+}
+
+void SubgraphRun::declareOutput(size_t i, Shape dims) {
+  tensors_[plan_.subgraph->outputIndexes[i]].dims = std::move(dims);
+}
+
+Status SubgraphRun::run() {
+  const std::vector<Operation>& operations = plan_.subgraph->operations;
+  if (plan_.arenaBytes > 0 && arena_.data() == nullptr) {
+    arena_ = services_.blocks.acquire(plan_.arenaBytes);
+    if (arena_.data() == nullptr) return noMemory(plan_.arenaBytes);
+  }
+  for (size_t i = 0; i < operations.size(); ++i) {
+    HALYARD_RETURN_IF_ERROR(checkMayGoOn(services_.options, ResultCode::MISSED_DEADLINE_TRANSIENT),
+                            "before {}", operationText(i, operations[i].type));
+    HALYARD_RETURN_IF_ERROR(runOperation(i), "{}", operationText(i, operations[i].type));
+  }
+  return okStatus();
+}
+
+RunValue SubgraphRun::takeOutput(size_t i) {
+  const uint32_t operand = plan_.subgraph->outputIndexes[i];
+  return {tensors_[operand], std::exchange(owned_[operand], {})};
+}
+
+Status SubgraphRun::runOperation(size_t index) {
+  const Operation& operation = plan_.subgraph->operations[index];
+  if (plan_.definitions[index]->controlFlow != ops::ControlFlow::NONE) {
+    HALYARD_RETURN_IF_ERROR(runControlFlow(index));
+  } else {
+    HALYARD_RETURN_IF_ERROR(runKernel(index));
+  }
+  releaseConsumed(operation);
+  return okStatus();
+}
+
+Status SubgraphRun::runControlFlow(size_t index) {
+  const Operation& operation = plan_.subgraph->operations[index];
+  std::vector<ops::Tensor> inputs;
+  inputs.reserve(operation.inputs.size());
+  for (uint32_t operand : operation.inputs) inputs.push_back(tensors_[operand]);
+  std::vector<RunValue> values;
+  HALYARD_RETURN_IF_ERROR(cpu::runControlFlow(plan_, index, services_, inputs, &values));
+  for (size_t i = 0; i < values.size(); ++i) {
+    HALYARD_RETURN_IF_ERROR(acceptValue(operation, i, std::move(values[i])));
+  }
+  return okStatus();
+}
+
+Status SubgraphRun::acceptValue(const Operation& operation, size_t i, RunValue value) {
+  const uint32_t operand = operation.outputs[i];
+  HALYARD_RETURN_IF_ERROR(acceptDims(operation, i, value.tensor.dims));
+  if (value.block.data() != nullptr) {
+    owned_[operand] = std::move(value.block);
+    tensors_[operand].data = value.tensor.data;
+  } else {
+    HALYARD_RETURN_IF_ERROR(placeOutput(operand), "output {} (operand #{})", i, operand);
+    const size_t bytes = byteSizeOf(value.tensor);
+    if (bytes > 0) std::memcpy(tensors_[operand].data, value.tensor.data, bytes);
+  }
+  deliverOutput(operand);
+  return okStatus();
+}
+
+Status SubgraphRun::runKernel(size_t index) {
+  const Operation& operation = plan_.subgraph->operations[index];
+  const ops::OperationDefinition& definition = *plan_.definitions[index];
+  std::vector<ops::Tensor> inputs;
+  inputs.reserve(operation.inputs.size());
+  for (uint32_t operand : operation.inputs) inputs.push_back(tensors_[operand]);
+  std::vector<ops::Tensor> outputs;
+  outputs.reserve(operation.outputs.size());
+  for (uint32_t operand : operation.outputs) outputs.push_back(tensors_[operand]);
+
+  KernelRun services(services_.threads, &services_.blocks);
+  ops::OperationContext context(inputs, outputs, &services);
+  HALYARD_RETURN_IF_ERROR(asFailure(ops::inferShapes(definition, context)));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    HALYARD_RETURN_IF_ERROR(acceptDims(operation, i, outputs[i].dims));
+  }
+  if (!needsKernel(operation)) return okStatus();
+  bool allEmpty = true;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    HALYARD_RETURN_IF_ERROR(placeOutput(operation.outputs[i]), "output {} (operand #{})", i,
+                            operation.outputs[i]);
+    outputs[i].data = tensors_[operation.outputs[i]].data;
+    allEmpty = allEmpty && outputs[i].elementCount() == 0;
+  }
+  if (!allEmpty) HALYARD_RETURN_IF_ERROR(asFailure(ops::runReference(definition, context)));
+  for (uint32_t operand : operation.outputs) deliverOutput(operand);
+  return okStatus();
+}
+
+Status SubgraphRun::acceptDims(const Operation& operation, size_t i, const Shape& dims) {
+  const uint32_t operand = operation.outputs[i];
+  HALYARD_RETURN_IF_ERROR(mergeDims(dims, &tensors_[operand]), "output {} (operand #{})", i,
+                          operand);
+  const std::optional<size_t> position = plan_.outputPosition[operand];
+  if (position && targets_[*position]) {
+    sufficient_[*position] = targets_[*position]->length >= byteSizeOf(tensors_[operand]);
+    insufficient_ = insufficient_ || !sufficient_[*position];
+  }
+  return okStatus();
+}
+
+bool SubgraphRun::needsKernel(const Operation& operation) const {
+  if (!insufficient_) return true;
+  // The execution has failed already. Only values that later shapes may depend on are of interest.
+  return std::any_of(operation.outputs.begin(), operation.outputs.end(),
+                     [&](uint32_t operand) { return plan_.consumers[operand] > 0; });
+}
+
+Status SubgraphRun::placeOutput(uint32_t operand) {
+  ops::Tensor& tensor = tensors_[operand];
+  const std::optional<size_t> position = plan_.outputPosition[operand];
+  if (position && targets_[*position]) {
+    const OutputTarget& target = *targets_[*position];
+    const bool isReadBack = plan_.consumers[operand] > 0;
+    if (sufficient_[*position] && target.data != nullptr &&
+        isAlignedFor(tensor.type, target.data) && !(target.shared && isReadBack)) {
+      tensor.data = target.data;
+      return okStatus();
+    }
+  }
+  if (const std::optional<size_t> offset = plan_.arenaOffset[operand]) {
+    tensor.data = static_cast<std::byte*>(arena_.data()) + *offset;
+    return okStatus();
+  }
+  return giveBlock(operand);
+}
+
+void SubgraphRun::deliverOutput(uint32_t operand) {
+  const std::optional<size_t> position = plan_.outputPosition[operand];
+  if (!position || !targets_[*position] || !sufficient_[*position]) return;
+  const ops::Tensor& tensor = tensors_[operand];
+  const size_t bytes = byteSizeOf(tensor);
+  void* const target = targets_[*position]->data;
+  if (bytes > 0 && tensor.data != target) std::memcpy(target, tensor.data, bytes);
+}
+
+Status SubgraphRun::giveBlock(uint32_t operand) {
+  ops::Tensor& tensor = tensors_[operand];
+  const size_t bytes = byteSizeOf(tensor);
+  owned_[operand] = services_.blocks.acquire(bytes);
+  tensor.data = owned_[operand].data();
+  return tensor.data != nullptr ? okStatus() : noMemory(bytes);
+}
+
+void SubgraphRun::releaseConsumed(const Operation& operation) {
+  const auto release = [&](uint32_t operand) {
+    // What the caller takes stays.
+    const std::optional<size_t> position = plan_.outputPosition[operand];
+    if (position && !targets_[*position]) return;
+    services_.blocks.release(std::exchange(owned_[operand], {}));
+  };
+  for (uint32_t operand : operation.inputs) {
+    if (--remaining_[operand] == 0) release(operand);
+  }
+  for (uint32_t operand : operation.outputs) {
+    if (remaining_[operand] == 0) release(operand);
+  }
+}
+
+}  // namespace halyard::cpu
