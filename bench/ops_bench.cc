@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/float16.h"
 #include "ops/run_for_test.h"
 
 namespace halyard::ops {
@@ -35,6 +36,12 @@ TestOperand randomTensor(OperandType type, const Shape& dims, float scale, int32
     std::vector<float> values(countOf(dims));
     for (float& value : values) value = real(random);
     return TestOperand::of<float>(type, dims, values);
+  }
+  if (type == OperandType::TENSOR_FLOAT16) {
+    std::uniform_real_distribution<float> real(-1, 1);
+    std::vector<Float16> values(countOf(dims));
+    for (Float16& value : values) value = toFloat16(real(random));
+    return TestOperand::of<Float16>(type, dims, values);
   }
   std::vector<uint8_t> values(countOf(dims));
   for (uint8_t& value : values) value = static_cast<uint8_t>(random());
@@ -250,6 +257,18 @@ void runResize(benchmark::State& state, Precision precision, uint32_t from, int3
                           static_cast<int64_t>(run.outputCount()));
 }
 
+// Next to no arithmetic: what remains is the conversion of float16, or the speed of memory.
+void runElementwise(benchmark::State& state, OperandType type) {
+  Runnable run(OperationType::RELU6, {randomTensor(type, {1, 112, 112, 96}, 0, 0)},
+               TestOperand::output(type));
+  for (auto _ : state) {
+    const Status status = run.run();
+    if (!status.ok()) return state.SkipWithError(status.toString().c_str());
+  }
+  state.SetItemsProcessed(static_cast<int64_t>(state.iterations()) *
+                          static_cast<int64_t>(run.outputCount()));
+}
+
 void registerAll() {
   struct NamedPrecision {
     const char* name;
@@ -289,6 +308,11 @@ void registerAll() {
         1);
     add("MAX_POOL_2D/2x2/112x112x64", runPool, OperationType::MAX_POOL_2D, p, 112u, 64u, 2, 2);
     add("RESIZE_BILINEAR/33->257x21", runResize, p, 33u, 257, 21u);
+  }
+  for (OperandType type : {OperandType::TENSOR_FLOAT32, OperandType::TENSOR_FLOAT16}) {
+    benchmark::RegisterBenchmark(("RELU6/112x112x96/" + operandTypeName(type)).c_str(),
+                                 runElementwise, type)
+        ->Unit(benchmark::kMicrosecond);
   }
 }
 

@@ -13,32 +13,40 @@ struct Float16 {
 };
 static_assert(sizeof(Float16) == 2);
 
-inline float toFloat(Float16 h) {
+// a where `mask` is all ones, b where it is 0.
+constexpr uint32_t selectBits(uint32_t mask, uint32_t a, uint32_t b) {
+  return (a & mask) | (b & ~mask);
+}
+constexpr uint32_t maskIf(bool condition) { return 0u - static_cast<uint32_t>(condition); }
+
+// Both conversions compute every case and select by masks (compilers make branches of a conditional
+// operator where a case has floating-point arithmetic), so that loops over them vectorise. They are
+// always inlined to be compiled for the instruction set of the loop.
+__attribute__((always_inline)) inline float toFloat(Float16 h) {
   const uint32_t sign = static_cast<uint32_t>(h.bits & 0x8000u) << 16;
-  const uint32_t exponent = (h.bits >> 10) & 0x1fu;
-  const uint32_t fraction = h.bits & 0x3ffu;
-  if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000u | (fraction << 13));
-  if (exponent != 0)
-    return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
-  // Zero and subnormals: fraction * 2^-24.
-  const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
-  return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(magnitude));
+  const uint32_t magnitude = static_cast<uint32_t>(h.bits & 0x7fffu) << 13;
+  // The exponents' biases differ by 112. The product is exact, also for subnormals.
+  const float scaled = std::bit_cast<float>(magnitude) * 0x1p112f;
+  const uint32_t finite = maskIf(magnitude < (0x7c00u << 13));
+  const uint32_t bits =
+      selectBits(finite, std::bit_cast<uint32_t>(scaled), magnitude | 0x7f800000u);
+  return std::bit_cast<float>(sign | bits);
 }
 
 // Rounds to nearest, ties to even; overflow becomes infinity, NaN stays NaN.
-inline Float16 toFloat16(float value) {
+__attribute__((always_inline)) inline Float16 toFloat16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
-  const uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
+  const uint32_t sign = (bits >> 16) & 0x8000u;
   const uint32_t magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) return {static_cast<uint16_t>(sign | 0x7e00u)};
-  if (magnitude >= 0x477ff000u) return {static_cast<uint16_t>(sign | 0x7c00u)};
-  if (magnitude < 0x38800000u) {
-    // Below 2^-14: adding 0.5 aligns the fraction to multiples of 2^-24 with the FPU's rounding.
-    const float aligned = std::bit_cast<float>(magnitude) + 0.5f;
-    return {static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(aligned) - 0x3f000000u))};
-  }
+  // Below 2^-14: adding 0.5 aligns the fraction to multiples of 2^-24 with the FPU's rounding.
+  const float aligned = std::bit_cast<float>(magnitude) + 0.5f;
+  const uint32_t small = std::bit_cast<uint32_t>(aligned) - 0x3f000000u;
   const uint32_t odd = (magnitude >> 13) & 1u;
-  return {static_cast<uint16_t>(sign | ((magnitude - 0x38000000u + 0xfffu + odd) >> 13))};
+  const uint32_t normal = (magnitude - 0x38000000u + 0xfffu + odd) >> 13;
+  uint32_t half = selectBits(maskIf(magnitude < 0x38800000u), small, normal);
+  half = selectBits(maskIf(magnitude >= 0x477ff000u), 0x7c00u, half);
+  half = selectBits(maskIf(magnitude > 0x7f800000u), 0x7e00u, half);
+  return {static_cast<uint16_t>(sign | half)};
 }
 
 }  // namespace halyard

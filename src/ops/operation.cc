@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "base/float16.h"
+#include "ops/elementwise.h"
+#include "ops/simd.h"
 
 namespace halyard::ops {
 namespace {
@@ -42,6 +44,21 @@ std::string_view inputName(const Signature& signature, size_t count, size_t i) {
     }
   }
   return "operand";
+}
+
+HALYARD_ALWAYS_INLINE void widen(const Float16* from, float* to, size_t count) {
+  for (size_t i = 0; i < count; ++i) to[i] = toFloat(from[i]);
+}
+
+HALYARD_ALWAYS_INLINE void narrow(const float* from, Float16* to, size_t count) {
+  for (size_t i = 0; i < count; ++i) to[i] = toFloat16(from[i]);
+}
+
+template <auto convert, typename From, typename To>
+void convertAll(OperationContext& context, const From* from, To* to, size_t count) {
+  context.services().parallelFor(count, kElementGrain, [=](size_t begin, size_t end) {
+    runBest<convert>(from + begin, to + begin, end - begin);
+  });
 }
 
 }  // namespace
@@ -119,10 +136,8 @@ Status runReference(const OperationDefinition& definition, OperationContext& con
       converted = true;
       tensor.type = OperandType::TENSOR_FLOAT32;
       if (tensor.data != nullptr) {
-        const size_t count = tensor.elementCount();
-        const auto* source = tensor.as<Float16>();
-        auto* wide = context.scratch<float>(count);
-        for (size_t e = 0; e < count; ++e) wide[e] = toFloat(source[e]);
+        auto* wide = context.scratch<float>(tensor.elementCount());
+        convertAll<widen>(context, tensor.as<Float16>(), wide, tensor.elementCount());
         tensor.data = wide;
       }
     }
@@ -143,10 +158,8 @@ Status runReference(const OperationDefinition& definition, OperationContext& con
   for (size_t i = 0; i < context.outputCount(); ++i) {
     Tensor& target = context.output(i);
     if (target.type != OperandType::TENSOR_FLOAT16) continue;
-    const size_t count = target.elementCount();
-    const auto* source = outputs[i].as<float>();
-    auto* half = target.as<Float16>();
-    for (size_t e = 0; e < count; ++e) half[e] = toFloat16(source[e]);
+    convertAll<narrow>(context, outputs[i].as<float>(), target.as<Float16>(),
+                       target.elementCount());
   }
   return okStatus();
 }

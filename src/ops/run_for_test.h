@@ -66,7 +66,7 @@ class InlineServices : public KernelServices {
     if (count > 0) body(0, count);
   }
   void* scratch(size_t bytes) override {
-    blocks_.push_back(std::make_unique<std::byte[]>(bytes + 64));
+    blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(bytes + 64));
     const auto address = reinterpret_cast<uintptr_t>(blocks_.back().get());
     return reinterpret_cast<void*>((address + 63) & ~uintptr_t{63});
   }
