@@ -74,19 +74,21 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
         version_(version) {}
 
   kj::Promise<void> execute(ExecuteContext context) override {
-    return asynchronously(context, CallOptions{{}, HalVersion::V1_0});
+    CallOptions call;
+    call.options.cancel = core_.cancelToken();
+    return asynchronously(context, call);
   }
   kj::Promise<void> execute12(Execute12Context context) override {
-    return asynchronously(context, measureOf(context.getParams(), HalVersion::V1_2));
+    return asynchronously(context, measureOf(core_, context.getParams(), HalVersion::V1_2));
   }
   kj::Promise<void> execute13(Execute13Context context) override {
-    return asynchronously(context, allOptionsOf(context.getParams()));
+    return asynchronously(context, allOptionsOf(core_, context.getParams()));
   }
   kj::Promise<void> executeSynchronously(ExecuteSynchronouslyContext context) override {
-    return synchronously(context, measureOf(context.getParams(), HalVersion::V1_2));
+    return synchronously(context, measureOf(core_, context.getParams(), HalVersion::V1_2));
   }
   kj::Promise<void> executeSynchronously13(ExecuteSynchronously13Context context) override {
-    return synchronously(context, allOptionsOf(context.getParams()));
+    return synchronously(context, allOptionsOf(core_, context.getParams()));
   }
 
   kj::Promise<void> configureExecutionBurst(ConfigureExecutionBurstContext context) override {
@@ -107,15 +109,16 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
   }
 
   template <typename Params>
-  static Result<CallOptions> measureOf(Params params, HalVersion version) {
+  static Result<CallOptions> measureOf(const ServerCore& core, Params params, HalVersion version) {
     CallOptions call;
     call.version = version;
+    call.options.cancel = core.cancelToken();
     HALYARD_ASSIGN_OR_RETURN(call.options.measureTiming, decodeMeasureTiming(params.getMeasure()));
     return call;
   }
   template <typename Params>
-  static Result<CallOptions> allOptionsOf(Params params) {
-    HALYARD_ASSIGN_OR_RETURN(CallOptions call, measureOf(params, HalVersion::V1_3));
+  static Result<CallOptions> allOptionsOf(const ServerCore& core, Params params) {
+    HALYARD_ASSIGN_OR_RETURN(CallOptions call, measureOf(core, params, HalVersion::V1_3));
     call.options.deadline = decodeDeadline(params.getDeadline());
     call.options.loopTimeout = decodeDuration(params.getLoopTimeoutDuration());
     return call;

@@ -24,6 +24,7 @@ void ServerCore::serve(RpcLoop::Context& context, UniqueFd socket,
 }
 
 void ServerCore::closeAll() {
+  cancelExecutions();
   tasks_ = nullptr;
   connections_.clear();
   jobs_.clear();
@@ -73,6 +74,9 @@ void Server::serve(UniqueFd socket, std::function<void()> onDisconnect) {
       });
 }
 
-bool Server::drain(std::chrono::milliseconds limit) { return workers_->drain(limit); }
+bool Server::drain(std::chrono::milliseconds limit) {
+  core_->cancelExecutions();
+  return workers_->drain(limit);
+}
 
 }  // namespace halyard::hal

@@ -33,7 +33,8 @@ class Server {
   // Serves a connected Unix stream socket. `onDisconnect` is called on the loop thread once the
   // client has gone.
   void serve(UniqueFd socket, std::function<void()> onDisconnect);
-  // Takes no more calls and waits for the running ones. False when they have not ended in time:
+  // Takes no more calls, asks the running executions to end (ExecuteOptions::cancel) and waits for
+  // the running calls. False when they have not ended in time:
   // the process can only be ended then.
   bool drain(std::chrono::milliseconds limit);
 

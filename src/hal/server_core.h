@@ -10,6 +10,7 @@
 #include <map>
 #include <new>
 #include <optional>
+#include <stop_token>
 
 #include "hal/server.h"
 #include "hal/wire_connection.h"
@@ -47,6 +48,10 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
   // A promise that nobody waits for.
   void detach(kj::Promise<void> promise) { tasks_->add(kj::mv(promise)); }
 
+  // Asks what is being executed to end early: nobody waits for it any more. Any thread.
+  void cancelExecutions() { cancel_.request_stop(); }
+  std::stop_token cancelToken() const { return cancel_.get_token(); }
+
   const std::shared_ptr<Device> device;
 
  private:
@@ -64,6 +69,7 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
   void finish(uint64_t id);
   RpcLoop& loop_;
   WorkerThreads& workers_;
+  std::stop_source cancel_;
   uint64_t nextJob_ = 0;
   std::map<uint64_t, kj::Own<kj::PromiseFulfiller<void>>> jobs_;
   std::list<WireConnection> connections_;

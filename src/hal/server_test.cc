@@ -198,6 +198,22 @@ TEST_F(ServerTest, AsynchronousExecutionCallsBackOnce) {
   EXPECT_EQ(run(request), (std::pair<int, int>(invalid, invalid)));
 }
 
+TEST_F(ServerTest, DrainingCancelsWhatIsBeingExecuted) {
+  ASSERT_EQ(prepare(addModel(4)).status, wire::ErrorStatus::NONE);
+  const Request request = poolRequest(memoryOf({testing::kUntilCancelled, 0, 0, 0, 1, 2, 3, 4}),
+                                      memoryOf({0, 0, 0, 0}));
+  const bool launched = onLoop<bool>([&](RpcLoop::Context&) {
+    auto call = preparedClient_->execute13Request();
+    encodeRequest(request, call.initRequest());
+    auto done = kj::newPromiseAndFulfiller<ExecutionResult>();
+    call.setCallback(kj::heap<ExecutionCallback>(kj::mv(done.fulfiller), 1));
+    return call.send().then(
+        [](auto&& response) { return response.getStatus() == wire::ErrorStatus::NONE; });
+  });
+  ASSERT_TRUE(launched);
+  EXPECT_TRUE(server_->drain(std::chrono::seconds(30)));
+}
+
 TEST_F(ServerTest, OldDeviceDoesNotHaveNewMethods) {
   start(HalVersion::V1_1);
   const bool refused = onLoop<bool>([&](RpcLoop::Context&) {

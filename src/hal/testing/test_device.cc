@@ -38,7 +38,7 @@ class TestPreparedModel final : public PreparedModel {
   ExecutionResult executeSynchronously(const Request& request,
                                        const ExecuteOptions& options) override {
     ExecutionResult result;
-    result.status = run(request, result);
+    result.status = run(request, options, result);
     if (options.measureTiming) result.timing = {2'000'000, 3'000'000};
     return result;
   }
@@ -62,7 +62,7 @@ class TestPreparedModel final : public PreparedModel {
     return bound;
   }
 
-  Status run(const Request& request, ExecutionResult& result) {
+  Status run(const Request& request, const ExecuteOptions& options, ExecutionResult& result) {
     const Operation& add = model_->main.operations[0];
     HALYARD_ASSIGN_OR_RETURN(const Bound a, operandData(request, add.inputs[0]));
     HALYARD_ASSIGN_OR_RETURN(const Bound b, operandData(request, add.inputs[1]));
@@ -70,6 +70,10 @@ class TestPreparedModel final : public PreparedModel {
     const auto* const x = reinterpret_cast<const float*>(a.data);
     const auto* const y = reinterpret_cast<const float*>(b.data);
     const size_t n = a.length / sizeof(float);
+    if (x[0] == kUntilCancelled) {
+      while (!options.cancel.stop_requested()) std::this_thread::yield();
+      return opFailed("cancelled");
+    }
     if (x[0] == kHang) {
       // A computation: no system call, nothing that could notice that nobody waits any more.
       for (volatile bool forever = true; forever;) {

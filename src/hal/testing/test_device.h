@@ -10,10 +10,11 @@
 namespace halyard::hal::testing {
 
 // First values of the first input that make an execution misbehave.
-inline constexpr float kHang = 777;      // computes for ever
-inline constexpr float kAbort = 666;     // aborts the process
-inline constexpr float kThrow = 555;     // throws an exception
-inline constexpr float kTooSmall = 444;  // OUTPUT_INSUFFICIENT_SIZE
+inline constexpr float kHang = 777;            // computes for ever
+inline constexpr float kUntilCancelled = 888;  // computes until it is cancelled
+inline constexpr float kAbort = 666;           // aborts the process
+inline constexpr float kThrow = 555;           // throws an exception
+inline constexpr float kTooSmall = 444;        // OUTPUT_INSUFFICIENT_SIZE
 
 // Does ADD of float32 tensors of the same shape, without activation: the first operation of a model
 // is computed from its first two operands, model inputs or constants, to the first output.
