@@ -1,6 +1,8 @@
-// LOGISTIC, RELU, RELU1 and RELU6: functions of one element.
+// ELU, HARD_SWISH, LOGISTIC, RELU, RELU1, RELU6 and TANH: functions of one element.
 #include <cmath>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "ops/activation.h"
 #include "ops/elementwise.h"
@@ -13,20 +15,19 @@
 namespace halyard::ops {
 namespace {
 
-Status inferSameShape(OperationContext& context) {
-  HALYARD_RETURN_IF_ERROR(checkRank(context.input(0), 1, 4, "input"));
-  context.output(0).dims = context.input(0).dims;
-  return okStatus();
-}
-
 Status inferClamp(OperationContext& context) {
   HALYARD_RETURN_IF_ERROR(checkSameQuantization(context.input(0), context.output(0)));
-  return inferSameShape(context);
+  return inferSameShapeToRank4(context);
 }
 
 Status inferLogistic(OperationContext& context) {
   HALYARD_RETURN_IF_ERROR(checkUnitRange(context.output(0)));
-  return inferSameShape(context);
+  return inferSameShapeToRank4(context);
+}
+
+Status inferTanh(OperationContext& context) {
+  HALYARD_RETURN_IF_ERROR(checkSignedUnitRange(context.output(0)));
+  return inferSameShapeToRank4(context);
 }
 
 template <typename T>
@@ -57,38 +58,61 @@ Status clamp(OperationContext& context) {
   }
 }
 
-template <typename Real>
-Real sigmoid(Real x) {
-  return 1 / (1 + std::exp(-x));
-}
+// Functions of a real number, in the precision of their argument.
+struct Sigmoid {
+  template <typename Real>
+  static Real of(Real x) {
+    return 1 / (1 + std::exp(-x));
+  }
+};
+struct Tanh {
+  template <typename Real>
+  static Real of(Real x) {
+    return std::tanh(x);
+  }
+};
+struct HardSwish {
+  // The gate is divided first, so that large x do not overflow.
+  template <typename Real>
+  static Real of(Real x) {
+    const Real shifted = x + 3;
+    const Real raised = shifted < 0 ? Real{0} : shifted;
+    return x * ((raised > 6 ? Real{6} : raised) / 6);
+  }
+};
 
-Status computeLogistic(OperationContext& context) {
-  const Tensor& input = context.input(0);
-  if (input.type == OperandType::TENSOR_FLOAT32) {
-    applyUnary<float, float>(context, [](float x) { return sigmoid(x); });
+template <typename Function>
+Status compute(OperationContext& context) {
+  const OperandType type = context.input(0).type;
+  if (type == OperandType::TENSOR_FLOAT32) {
+    applyUnary<float, float>(context, [](float x) { return Function::of(x); });
     return okStatus();
   }
-  if (!isQuant8Asymm(input.type)) return badData("input is {}", operandTypeName(input.type));
-  const Tensor& output = context.output(0);
-  const ByteTable table = makeByteTable(input.type, [&](int32_t q) {
-    const double real = static_cast<double>(input.scale) * (q - input.zeroPoint);
-    return quantizeUnits(sigmoid(real) / static_cast<double>(output.scale), output.zeroPoint,
-                         quantizedRange(output.type));
-  });
-  const auto* from = input.as<uint8_t>();
-  auto* to = context.output(0).as<uint8_t>();
-  context.services().parallelFor(
-      output.elementCount(), kElementGrain,
-      [&](size_t begin, size_t end) { lookUp(table, from + begin, to + begin, end - begin); });
+  if (!isQuant8Asymm(type)) return badData("input is {}", operandTypeName(type));
+  applyToQuantized(context, [](double x) { return Function::of(x); });
   return okStatus();
 }
 
-OperationDefinition unary(OperationType type, Status (*infer)(OperationContext&),
+// max(0, x) + min(0, alpha (e^x - 1)). A negative alpha is legal, and then the second term counts
+// where x is positive.
+Status computeElu(OperationContext& context) {
+  float alpha = 0;
+  HALYARD_RETURN_IF_ERROR(context.read(1, &alpha), "alpha");
+  applyUnary<float, float>(context, [alpha](float x) {
+    const float exponential = alpha * std::expm1(x);
+    // 0 * infinity, which is not a number, has to count as 0; NaN comes through the other term.
+    return (x < 0 ? 0.0f : x) + (exponential < 0 ? exponential : 0.0f);
+  });
+  return okStatus();
+}
+
+OperationDefinition unary(OperationType type, std::vector<TypeRow> rows, RankRules ranks,
+                          Status (*infer)(OperationContext&),
                           Status (*reference)(OperationContext&)) {
   OperationDefinition definition;
   definition.type = type;
-  definition.signature.rows = floatAndQuant8Rows(FeatureLevel::FL1);
-  definition.signature.forms = {{"", {typed("input", 0, rankBetween(1, 4))}, {}}};
+  definition.signature.rows = std::move(rows);
+  definition.signature.forms = {{"", {typed("input", 0, std::move(ranks))}, {}}};
   definition.signature.outputs = {typed("output", 0)};
   definition.infer = infer;
   definition.reference = reference;
@@ -96,11 +120,44 @@ OperationDefinition unary(OperationType type, Status (*infer)(OperationContext&)
   return definition;
 }
 
+OperationDefinition clampOperation(OperationType type, Status (*reference)(OperationContext&)) {
+  return unary(type, floatAndQuant8Rows(FeatureLevel::FL1), rankBetween(1, 4), inferClamp,
+               reference);
+}
+
 }  // namespace
+
+const OperationDefinition& elu() {
+  static const OperationDefinition definition = [] {
+    using enum FeatureLevel;
+    using enum OperandType;
+    OperationDefinition result = unary(
+        OperationType::ELU, {{FL4, {TENSOR_FLOAT32, FLOAT32}}, {FL4, {TENSOR_FLOAT16, FLOAT16}}},
+        {}, inferSameShape, computeElu);
+    result.signature.forms[0].inputs.push_back(typed("alpha", 1));
+    return result;
+  }();
+  return definition;
+}
+
+const OperationDefinition& hardSwish() {
+  using enum FeatureLevel;
+  using enum OperandType;
+  static const OperationDefinition definition =
+      unary(OperationType::HARD_SWISH,
+            singleTypeRows({{TENSOR_FLOAT32, FL4},
+                            {TENSOR_FLOAT16, FL4},
+                            {TENSOR_QUANT8_ASYMM, FL4},
+                            {TENSOR_QUANT8_ASYMM_SIGNED, FL4}}),
+            {}, inferSameShape, compute<HardSwish>);
+  return definition;
+}
 
 const OperationDefinition& logistic() {
   static const OperationDefinition definition = [] {
-    OperationDefinition result = unary(OperationType::LOGISTIC, inferLogistic, computeLogistic);
+    OperationDefinition result =
+        unary(OperationType::LOGISTIC, floatAndQuant8Rows(FeatureLevel::FL1), rankBetween(1, 4),
+              inferLogistic, compute<Sigmoid>);
     result.signature.check = checkUnitRangeOutput;
     return result;
   }();
@@ -109,19 +166,35 @@ const OperationDefinition& logistic() {
 
 const OperationDefinition& relu() {
   static const OperationDefinition definition =
-      unary(OperationType::RELU, inferClamp, clamp<FuseCode::RELU>);
+      clampOperation(OperationType::RELU, clamp<FuseCode::RELU>);
   return definition;
 }
 
 const OperationDefinition& relu1() {
   static const OperationDefinition definition =
-      unary(OperationType::RELU1, inferClamp, clamp<FuseCode::RELU1>);
+      clampOperation(OperationType::RELU1, clamp<FuseCode::RELU1>);
   return definition;
 }
 
 const OperationDefinition& relu6() {
   static const OperationDefinition definition =
-      unary(OperationType::RELU6, inferClamp, clamp<FuseCode::RELU6>);
+      clampOperation(OperationType::RELU6, clamp<FuseCode::RELU6>);
+  return definition;
+}
+
+const OperationDefinition& tanh() {
+  static const OperationDefinition definition = [] {
+    using enum FeatureLevel;
+    using enum OperandType;
+    OperationDefinition result = unary(OperationType::TANH,
+                                       singleTypeRows({{TENSOR_FLOAT32, FL1},
+                                                       {TENSOR_FLOAT16, FL3},
+                                                       {TENSOR_QUANT8_ASYMM, FL3},
+                                                       {TENSOR_QUANT8_ASYMM_SIGNED, FL4}}),
+                                       rankBetween(1, 4), inferTanh, compute<Tanh>);
+    result.signature.check = checkSignedUnitRangeOutput;
+    return result;
+  }();
   return definition;
 }
 

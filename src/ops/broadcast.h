@@ -17,6 +17,11 @@ namespace halyard::ops {
 // are equal or one of them is 1. OP_FAILED otherwise.
 Status broadcastShapes(const Shape& a, const Shape& b, Shape* result);
 
+// OperationDefinition::infer of a function of two elements, for inputs of any rank.
+inline Status inferBroadcast(OperationContext& context) {
+  return broadcastShapes(context.input(0).dims, context.input(1).dims, &context.output(0).dims);
+}
+
 // How to walk a broadcast result: neighbouring dimensions that both inputs step through alike are
 // merged, so that equal shapes become a single row.
 struct BroadcastPlan {

@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ops/operand_checks.h"
 #include "ops/operation.h"
+#include "ops/requantize.h"
 
 namespace halyard::ops {
 
@@ -19,6 +21,17 @@ inline constexpr size_t kElementGrain = 16384;
 template <typename In, typename Out, typename F>
 void applyToRange(const In* from, Out* to, size_t count, F f) {
   for (size_t i = 0; i < count; ++i) to[i] = f(from[i]);
+}
+
+// OperationDefinition::infer of a function of one element: the output has the input's shape.
+inline Status inferSameShape(OperationContext& context) {
+  context.output(0).dims = context.input(0).dims;
+  return okStatus();
+}
+// The same for the operations of the first feature levels, which take no more than 4 dimensions.
+inline Status inferSameShapeToRank4(OperationContext& context) {
+  HALYARD_RETURN_IF_ERROR(checkRank(context.input(0), 1, 4, "input"));
+  return inferSameShape(context);
 }
 
 // output[i] = f(input[i]) for the first input and output. `f` is copied.
@@ -49,6 +62,33 @@ ByteTable makeByteTable(OperandType type, F f) {
 
 inline void lookUp(const ByteTable& table, const uint8_t* input, uint8_t* output, size_t count) {
   for (size_t i = 0; i < count; ++i) output[i] = table[input[i]];
+}
+
+// Stored values of `from` as those of `to`, both of one 8 bit type.
+inline ByteTable requantizeTable(const Tensor& from, const Tensor& to) {
+  return makeByteTable(from.type, [&](int32_t q) { return requantize(q, from, to); });
+}
+
+// output[i] = table[input[i]] for the first input and output, both of one 8 bit type.
+inline void applyTable(OperationContext& context, const ByteTable& table) {
+  const auto* from = context.input(0).as<uint8_t>();
+  auto* to = context.output(0).as<uint8_t>();
+  context.services().parallelFor(
+      context.output(0).elementCount(), kElementGrain,
+      [&](size_t begin, size_t end) { lookUp(table, from + begin, to + begin, end - begin); });
+}
+
+// output = f(input) where f maps real numbers (as double) and both are quantised to 8 bits, each
+// with its own parameters. Infinities saturate; f must not give NaN.
+template <typename F>
+void applyToQuantized(OperationContext& context, F f) {
+  const Tensor& input = context.input(0);
+  const Tensor& output = context.output(0);
+  applyTable(context, makeByteTable(input.type, [&](int32_t q) {
+               const double real = static_cast<double>(input.scale) * (q - input.zeroPoint);
+               return quantizeUnits(f(real) / static_cast<double>(output.scale), output.zeroPoint,
+                                    quantizedRange(output.type));
+             }));
 }
 
 }  // namespace halyard::ops

@@ -1,4 +1,4 @@
-// ADD, MUL and SUB: two tensors, broadcast, with a fused activation.
+// ADD, DIV, MUL and SUB: two tensors, broadcast, with a fused activation.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -29,6 +29,19 @@ struct Mul {
   static float real(float a, float b) { return a * b; }
   static uint32_t integer(uint32_t a, uint32_t b) { return a * b; }
 };
+struct Div {
+  static float real(float a, float b) { return a / b; }
+  // Rounds down. A divisor of 0, which has no defined result, gives 0.
+  static uint32_t integer(uint32_t a, uint32_t b) {
+    // In 64 bits, where the lowest integer over -1 has a place.
+    const int64_t dividend = static_cast<int32_t>(a);
+    const int64_t divisor = static_cast<int32_t>(b);
+    if (divisor == 0) return 0;
+    const int64_t rest = dividend % divisor;
+    const bool truncationRoundsUp = rest != 0 && (rest < 0) != (divisor < 0);
+    return static_cast<uint32_t>(dividend / divisor - (truncationRoundsUp ? 1 : 0));
+  }
+};
 
 constexpr size_t kActivation = 2;
 
@@ -46,7 +59,7 @@ Status inferArithmetic(OperationContext& context) {
   HALYARD_RETURN_IF_ERROR(checkRank(context.input(1), 1, 4, "input 1"));
   FuseCode code = FuseCode::NONE;
   HALYARD_RETURN_IF_ERROR(unlessIncomplete(checkFuseCode(context, &code)));
-  return broadcastShapes(context.input(0).dims, context.input(1).dims, &context.output(0).dims);
+  return inferBroadcast(context);
 }
 
 // A sum of two rescaled 8-bit values in fixed point, rounded once, to nearest with ties up: the
@@ -113,14 +126,21 @@ void multiplyQuantized(OperationContext& context, ClampRange<int32_t> range) {
   });
 }
 
+Status unexpectedType(const OperationContext& context) {
+  return badData("input 0 is {}", operandTypeName(context.input(0).type));
+}
+
 template <typename T, typename Op>
-void computeQuantized(OperationContext& context, FuseCode code) {
+Status computeQuantized(OperationContext& context, FuseCode code) {
   const ClampRange<int32_t> range = activationRange(code, context.output(0));
-  if constexpr (std::is_same_v<Op, Mul>) {
+  if constexpr (std::is_same_v<Op, Div>) {
+    return unexpectedType(context);
+  } else if constexpr (std::is_same_v<Op, Mul>) {
     multiplyQuantized<T>(context, range);
   } else {
     sumQuantized<T, Op>(context, range);
   }
+  return okStatus();
 }
 
 template <typename Op>
@@ -138,13 +158,11 @@ Status compute(OperationContext& context) {
                                          [](uint32_t x, uint32_t y) { return Op::integer(x, y); });
       return okStatus();
     case OperandType::TENSOR_QUANT8_ASYMM:
-      computeQuantized<uint8_t, Op>(context, code);
-      return okStatus();
+      return computeQuantized<uint8_t, Op>(context, code);
     case OperandType::TENSOR_QUANT8_ASYMM_SIGNED:
-      computeQuantized<int8_t, Op>(context, code);
-      return okStatus();
+      return computeQuantized<int8_t, Op>(context, code);
     default:
-      return badData("input 0 is {}", operandTypeName(context.input(0).type));
+      return unexpectedType(context);
   }
 }
 
@@ -185,6 +203,16 @@ std::vector<TypeRow> withInt32(std::vector<TypeRow> rows) {
 const OperationDefinition& add() {
   static const OperationDefinition definition = arithmetic(
       OperationType::ADD, withInt32(floatAndQuant8Rows(FeatureLevel::FL1)), compute<Add>);
+  return definition;
+}
+
+const OperationDefinition& div() {
+  static const OperationDefinition definition =
+      arithmetic(OperationType::DIV,
+                 singleTypeRows({{OperandType::TENSOR_FLOAT32, FeatureLevel::FL2},
+                                 {OperandType::TENSOR_FLOAT16, FeatureLevel::FL3},
+                                 {OperandType::TENSOR_INT32, FeatureLevel::FL4}}),
+                 compute<Div>);
   return definition;
 }
 

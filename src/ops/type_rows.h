@@ -28,4 +28,15 @@ inline std::vector<TypeRow> floatAndQuant8Rows(FeatureLevel since) {
                          {OperandType::TENSOR_QUANT8_ASYMM_SIGNED, FeatureLevel::FL4}});
 }
 
+// These and int32, each from `since` or from the level that its type came with.
+inline std::vector<TypeRow> floatInt32AndQuant8Rows(FeatureLevel since) {
+  const FeatureLevel signedSince = since < FeatureLevel::FL4 ? FeatureLevel::FL4 : since;
+  const FeatureLevel halfSince = since < FeatureLevel::FL3 ? FeatureLevel::FL3 : since;
+  return singleTypeRows({{OperandType::TENSOR_FLOAT32, since},
+                         {OperandType::TENSOR_FLOAT16, halfSince},
+                         {OperandType::TENSOR_INT32, since},
+                         {OperandType::TENSOR_QUANT8_ASYMM, since},
+                         {OperandType::TENSOR_QUANT8_ASYMM_SIGNED, signedSince}});
+}
+
 }  // namespace halyard::ops
