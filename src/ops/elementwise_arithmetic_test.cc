@@ -1,7 +1,8 @@
-// ADD, MUL and SUB against their definitions, element by element over real numbers.
+// ADD, DIV, MUL and SUB against their definitions, element by element over real numbers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 #include <limits>
 
@@ -19,18 +20,11 @@ double exactResult(OperationType type, double a, double b) {
       return a + b;
     case OperationType::SUB:
       return a - b;
+    case OperationType::DIV:
+      return a / b;
     default:
       return a * b;
   }
-}
-
-// The element that takes part in computing the result's element at `at`.
-size_t sourceIndex(const std::vector<size_t>& at, const Shape& dims) {
-  std::vector<size_t> own(at.end() - static_cast<ptrdiff_t>(dims.size()), at.end());
-  for (size_t d = 0; d < dims.size(); ++d) {
-    if (dims[d] == 1) own[d] = 0;
-  }
-  return indexOf(own, dims);
 }
 
 void checkOne(RandomOperands& random, OperationType op, OperandType type, const Shape& shapeA,
@@ -38,14 +32,8 @@ void checkOne(RandomOperands& random, OperationType op, OperandType type, const 
   const TestOperand a = random.tensor(type, shapeA);
   const TestOperand b = random.tensor(type, shapeB);
   const auto code = static_cast<FuseCode>(random.between(0, 3));
-  const std::vector<double> realA = realValues(a);
-  const std::vector<double> realB = realValues(b);
-  std::vector<double> expected;
-  for (size_t i = 0; i < elementsOf(shape); ++i) {
-    const std::vector<size_t> at = coordinatesOf(i, shape);
-    expected.push_back(activated(
-        exactResult(op, realA[sourceIndex(at, shapeA)], realB[sourceIndex(at, shapeB)]), code));
-  }
+  const std::vector<double> expected = broadcastNumbers(
+      a, b, shape, [&](double x, double y) { return activated(exactResult(op, x, y), code); });
   std::vector<TestOperand> inputs = {a, b, TestOperand::int32(static_cast<int>(code))};
   std::vector<TestOperand> outputs = {random.output(type, 3)};
   const std::string what =
@@ -60,20 +48,12 @@ void checkOne(RandomOperands& random, OperationType op, OperandType type, const 
 TEST(ElementwiseArithmetic, AgreesWithDefinition) {
   RandomOperands random(1);
   for (int round = 0; round < 60; ++round) {
-    const Shape shape = randomShape(random, 1, 4, 6);
-    for (OperationType op : {OperationType::ADD, OperationType::SUB, OperationType::MUL}) {
+    const auto [a, b, shape] = randomBroadcast(random, 4);
+    for (OperationType op :
+         {OperationType::ADD, OperationType::SUB, OperationType::MUL, OperationType::DIV}) {
       for (OperandType type :
            {TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED}) {
-        // Each input may lack dimensions or have them broadcast, but not both inputs the same.
-        Shape a = shape;
-        Shape b = shape;
-        for (size_t d = 0; d < shape.size(); ++d) {
-          const int choice = random.between(0, 4);
-          if (choice == 0) a[d] = 1;
-          if (choice == 1) b[d] = 1;
-        }
-        Shape& shorter = random.coin() ? a : b;
-        while (shorter.size() > 1 && shorter.front() == 1) shorter.erase(shorter.begin());
+        if (op == OperationType::DIV && isQuant8Asymm(type)) continue;
         checkOne(random, op, type, a, b, shape);
         checkOne(random, op, type, shape, {1}, shape);
         checkOne(random, op, type, {shape.back()}, shape, shape);
@@ -120,6 +100,39 @@ TEST(ElementwiseArithmetic, IntegersWrap) {
   EXPECT_THAT(outputs[0].values<int32_t>(), ::testing::ElementsAre(-65536, -7 * 65536, 0, 0));
 }
 
+TEST(ElementwiseArithmetic, IntegerDivisionRoundsDown) {
+  constexpr int32_t kMax = std::numeric_limits<int32_t>::max();
+  constexpr int32_t kMin = std::numeric_limits<int32_t>::min();
+  const std::vector<std::array<int32_t, 3>> cases = {
+      {7, 2, 3},        {-7, 2, -4},       {7, -2, -4},      {-7, -2, 3},
+      {6, -3, -2},      {-6, 3, -2},       {0, -5, 0},       {1, kMin, -1},
+      {-1, kMin, 0},    {kMin, 1, kMin},   {5, 0, 0},        {kMin, 0, 0},
+      {kMin, -1, kMin}, {kMax, -1, -kMax}, {kMin, kMax, -2}, {-1, kMax, -1}};
+  for (const auto& [dividend, divisor, expected] : cases) {
+    const TestOperand result = resultOf(
+        OperationType::DIV, {intList({dividend}), intList({divisor}), TestOperand::int32(0)},
+        TestOperand::output(TENSOR_INT32));
+    EXPECT_EQ(result.values<int32_t>()[0], expected) << dividend << " / " << divisor;
+  }
+}
+
+TEST(ElementwiseArithmetic, FloatDivisionByZeroFollowsIeee) {
+  const TestOperand result =
+      resultOf(OperationType::DIV,
+               {TestOperand::of<float>(TENSOR_FLOAT32, {3}, {1, -1, 0}),
+                TestOperand::of<float>(TENSOR_FLOAT32, {1}, {0}), TestOperand::int32(0)},
+               TestOperand::output(TENSOR_FLOAT32));
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(result.values<float>()[0], kInfinity);
+  EXPECT_EQ(result.values<float>()[1], -kInfinity);
+  EXPECT_TRUE(std::isnan(result.values<float>()[2]));
+}
+
+TEST(ElementwiseArithmetic, LevelsOfDivision) {
+  expectTypeLevels(OperationType::DIV,
+                   {{TENSOR_FLOAT32, 2}, {TENSOR_FLOAT16, 3}, {TENSOR_INT32, 4}});
+}
+
 TEST(ElementwiseArithmetic, FloatKeepsNanAndInfinity) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float infinity = std::numeric_limits<float>::infinity();
@@ -163,9 +176,11 @@ TEST(ElementwiseArithmetic, Refuses) {
                 {output}, "input 0 has rank 5 [1,1,1,1,2], expected rank 1 to 4");
   expectFailure(OperationType::MUL, {tensor({2}), tensor({2}), TestOperand::int32(4)}, {output},
                 "activation is 4");
-  expectFailure(OperationType::MUL, {intList({1}), intList({1}), TestOperand::int32(1)},
-                {TestOperand::output(TENSOR_INT32)},
-                "activation is 1, integer tensors take only 0 (none)");
+  for (OperationType op : {OperationType::MUL, OperationType::DIV}) {
+    expectFailure(op, {intList({1}), intList({1}), TestOperand::int32(1)},
+                  {TestOperand::output(TENSOR_INT32)},
+                  "activation is 1, integer tensors take only 0 (none)");
+  }
 }
 
 TEST(ElementwiseArithmetic, RefusesResultsThatDoNotFit) {

@@ -78,6 +78,25 @@ TEST(SplitWork, Elementwise) {
              {TestOperand::output(TENSOR_FLOAT32)});
 }
 
+TEST(SplitWork, ComparingAndSelecting) {
+  RandomOperands random(115);
+  const Shape shape = {5, 50, 41, 7};
+  const TestOperand condition = fewNumbers(random, TENSOR_BOOL8, shape);
+  for (OperandType type : {TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM}) {
+    const TestOperand x = random.tensor(type, shape);
+    const TestOperand y = random.tensor(type, shape);
+    expectSame(OperationType::SELECT, {condition, x, y}, {random.output(type, 2)});
+    expectSame(OperationType::LESS, {x, y}, {TestOperand::output(TENSOR_BOOL8)});
+    expectSame(OperationType::MAXIMUM, {x, y}, {random.output(type, 2)});
+    expectSame(OperationType::PRELU, {x, y}, {random.output(type, 2)});
+  }
+  expectSame(OperationType::LOGICAL_NOT, {condition}, {TestOperand::output(TENSOR_BOOL8)});
+  expectSame(OperationType::CAST, {random.tensor(TENSOR_FLOAT32, shape)},
+             {TestOperand::output(TENSOR_INT32)});
+  expectSame(OperationType::FILL, {intList({123, 456}), TestOperand::float32(2)},
+             {TestOperand::output(TENSOR_FLOAT32)});
+}
+
 TEST(SplitWork, Rearranging) {
   RandomOperands random(112);
   for (OperandType type : {TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM}) {
