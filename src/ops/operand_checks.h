@@ -33,7 +33,8 @@ inline Status checkRank(const Tensor& tensor, size_t min, size_t max, std::strin
 }
 
 // An output that holds the input's elements unchanged needs the same scale and zero point.
-inline Status checkSameQuantization(const Tensor& input, const Tensor& output) {
+template <typename T>  // Tensor or Operand
+Status checkSameQuantization(const T& input, const T& output) {
   if (input.scale == output.scale && input.zeroPoint == output.zeroPoint) return okStatus();
   return opFailed("output has scale {} and zero point {}, expected those of the input, {} and {}",
                   output.scale, output.zeroPoint, input.scale, input.zeroPoint);

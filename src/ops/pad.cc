@@ -1,40 +1,56 @@
-// PAD: a border of zeros (real 0) around a tensor.
+// PAD, PAD_V2 and MIRROR_PAD: a border of zeros (real 0), of a given value, or of the tensor's own
+// elements.
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <span>
 
+#include "ops/data_movement.h"
 #include "ops/operand_checks.h"
 #include "ops/operation.h"
+#include "ops/requantize.h"
 #include "ops/type_rows.h"
 
 namespace halyard::ops {
 namespace {
 
-Status infer(OperationContext& context) {
+// Elements before and after each dimension, in turn.
+Status readPaddings(const OperationContext& context, std::span<const int32_t>* paddings) {
+  const Shape shape = {static_cast<uint32_t>(context.input(0).rank()), 2};
+  return readIntsOfShape(context, 1, shape, "paddings", paddings);
+}
+
+// `limit` gives the most that a dimension of a certain size may be padded by.
+template <typename Limit>
+Status inferPadded(OperationContext& context, Limit limit) {
   const Tensor& input = context.input(0);
-  HALYARD_RETURN_IF_ERROR(checkRank(input, 1, 4, "input"));
   HALYARD_RETURN_IF_ERROR(checkSameQuantization(input, context.output(0)));
-  const Shape& dims = context.input(1).dims;
-  if (dims.size() != 2 || dims[0] != input.rank() || dims[1] != 2) {
-    return opFailed("paddings have shape {}, expected [{},2] for an input of rank {}",
-                    realShapeText(dims), input.rank(), input.rank());
-  }
   std::span<const int32_t> paddings;
-  HALYARD_RETURN_IF_ERROR(context.readInts(1, &paddings), "paddings");
+  HALYARD_RETURN_IF_ERROR(readPaddings(context, &paddings));
   Shape result(input.rank());
   for (size_t d = 0; d < result.size(); ++d) {
     const int64_t before = paddings[2 * d];
     const int64_t after = paddings[2 * d + 1];
+    const int64_t most = limit(int64_t{input.dims[d]});
     if (before < 0 || after < 0) {
       return opFailed("paddings of dimension {} are {} and {}, expected 0 or more", d, before,
                       after);
     }
+    if (before > most || after > most) {
+      return opFailed("paddings of dimension {} of the input {} are {} and {}, expected 0 to {}", d,
+                      realShapeText(input.dims), before, after, most);
+    }
     const int64_t size = before + input.dims[d] + after;
-    if (size > UINT32_MAX) return opFailed("dimension {} of the output would be {}", d, size);
-    result[d] = static_cast<uint32_t>(size);
+    HALYARD_RETURN_IF_ERROR(setDimension(d, static_cast<uint64_t>(size), &result));
   }
   context.output(0).dims = std::move(result);
   return okStatus();
+}
+
+Status inferPad(OperationContext& context) {
+  HALYARD_RETURN_IF_ERROR(checkRank(context.input(0), 1, 4, "input"));
+  return inferPadded(context, [](int64_t) { return INT64_MAX; });
 }
 
 // One level of nested borders, in bytes. Levels inside the last padded dimension form one run.
@@ -49,9 +65,10 @@ struct Cursor {
   uint8_t* to;
   const uint8_t* from;
 };
-Cursor writePadded(std::span<const Level> levels, Cursor at, uint8_t fill) {
+template <typename Fill>  // void(uint8_t* to, size_t bytes)
+Cursor writePadded(std::span<const Level> levels, Cursor at, const Fill& fill) {
   const Level& level = levels.front();
-  std::memset(at.to, fill, level.before);
+  fill(at.to, level.before);
   at.to += level.before;
   if (levels.size() == 1) {
     std::memcpy(at.to, at.from, level.count);
@@ -60,16 +77,17 @@ Cursor writePadded(std::span<const Level> levels, Cursor at, uint8_t fill) {
   } else {
     for (size_t i = 0; i < level.count; ++i) at = writePadded(levels.subspan(1), at, fill);
   }
-  std::memset(at.to, fill, level.after);
+  fill(at.to, level.after);
   at.to += level.after;
   return at;
 }
 
-Status compute(OperationContext& context) {
+template <typename Fill>
+Status writeBorder(OperationContext& context, const Fill& fill) {
   const Tensor& input = context.input(0);
   Tensor& output = context.output(0);
   std::span<const int32_t> paddings;
-  HALYARD_RETURN_IF_ERROR(context.readInts(1, &paddings), "paddings");
+  HALYARD_RETURN_IF_ERROR(readPaddings(context, &paddings));
   // From the innermost dimension out: `unit` is the size of one element of dimension d.
   std::vector<Level> levels;
   size_t unit = elementSize(output.type);
@@ -86,43 +104,192 @@ Status compute(OperationContext& context) {
     unit *= output.dims[d];
   }
   const std::vector<Level> outermostFirst(levels.rbegin(), levels.rend());
-  // Real 0 is all bits zero in floats of either size, and a single byte in quantised types.
-  const auto fill =
-      isQuant8Asymm(output.type) ? static_cast<uint8_t>(output.zeroPoint) : uint8_t{0};
   writePadded(outermostFirst, {output.as<uint8_t>(), input.as<uint8_t>()}, fill);
   return okStatus();
 }
 
-// Padding with another stored value than 0 came with level 3.
-Status checkZeroPoint(const OperationView& operation, FeatureLevel& level) {
-  if (isQuant8Asymm(operation.input(0).type) && operation.input(0).zeroPoint != 0) {
-    level = std::max(level, FeatureLevel::FL3);
+Status computePad(OperationContext& context) {
+  return writeBorder(context, [byte = zeroByte(context.input(0))](uint8_t* to, size_t bytes) {
+    std::memset(to, byte, bytes);
+  });
+}
+
+// The bytes of the element that fills the border.
+using ElementBytes = std::array<uint8_t, 4>;
+
+Status readPadValue(const OperationContext& context, ElementBytes* bytes) {
+  const Tensor& value = context.input(2);
+  const OperandType type = context.input(0).type;
+  if (isQuant8Asymm(type)) {
+    int32_t stored = 0;
+    HALYARD_RETURN_IF_ERROR(context.read(2, &stored), "pad value");
+    const ClampRange<int32_t> range = quantizedRange(type);
+    if (stored < range.min || stored > range.max) {
+      return opFailed("pad value is {}, expected {} to {}", stored, range.min, range.max);
+    }
+    (*bytes)[0] = static_cast<uint8_t>(stored);
+    return okStatus();
+  }
+  float number = 0;
+  HALYARD_RETURN_IF_ERROR(context.read(2, &number), "pad value");
+  // As it is stored, so that a NaN keeps its bits too.
+  std::memcpy(bytes->data(), value.data, elementSize(value.type));
+  return okStatus();
+}
+
+Status inferPadV2(OperationContext& context) {
+  ElementBytes ignored;
+  HALYARD_RETURN_IF_ERROR(unlessIncomplete(readPadValue(context, &ignored)));
+  return inferPad(context);
+}
+
+template <typename T>
+Status writeBorderOf(OperationContext& context, const ElementBytes& bytes) {
+  T element;
+  std::memcpy(&element, bytes.data(), sizeof(element));
+  return writeBorder(context, [element](uint8_t* to, size_t size) {
+    std::fill_n(reinterpret_cast<T*>(to), size / sizeof(element), element);
+  });
+}
+
+Status computePadV2(OperationContext& context) {
+  ElementBytes bytes = {};
+  HALYARD_RETURN_IF_ERROR(readPadValue(context, &bytes));
+  switch (elementSize(context.output(0).type)) {
+    case 1:
+      return writeBorderOf<uint8_t>(context, bytes);
+    case 2:
+      return writeBorderOf<uint16_t>(context, bytes);
+    default:
+      return writeBorderOf<uint32_t>(context, bytes);
+  }
+}
+
+// How many of the elements next to the edge the mirror leaves out.
+Status readMirrorMode(const OperationContext& context, int64_t* leftOut) {
+  constexpr int32_t kReflect = 0;
+  constexpr int32_t kSymmetric = 1;
+  int32_t mode = 0;
+  HALYARD_RETURN_IF_ERROR(context.read(2, &mode), "mode");
+  if (mode != kReflect && mode != kSymmetric) {
+    return opFailed("mode is {}, expected {} (reflect) or {} (symmetric)", mode, kReflect,
+                    kSymmetric);
+  }
+  *leftOut = mode == kReflect ? 1 : 0;
+  return okStatus();
+}
+
+Status inferMirrorPad(OperationContext& context) {
+  int64_t leftOut = 0;
+  HALYARD_RETURN_IF_ERROR(unlessIncomplete(readMirrorMode(context, &leftOut)));
+  return inferPadded(context, [leftOut](int64_t size) { return size - leftOut; });
+}
+
+// The input goes to the middle; then each dimension, from the innermost out, gets its borders from
+// what is there already.
+Status computeMirrorPad(OperationContext& context) {
+  const Tensor& input = context.input(0);
+  const Tensor& output = context.output(0);
+  int64_t leftOut = 0;
+  HALYARD_RETURN_IF_ERROR(readMirrorMode(context, &leftOut));
+  std::span<const int32_t> paddings;
+  HALYARD_RETURN_IF_ERROR(readPaddings(context, &paddings));
+  const size_t rank = input.rank();
+  const std::vector<ptrdiff_t> from = rowMajorStrides(input.dims);
+  const std::vector<ptrdiff_t> to = rowMajorStrides(output.dims);
+  ptrdiff_t start = 0;  // of the part of the output that is complete
+  std::vector<CopyLoop> loops;
+  for (size_t d = 0; d < rank; ++d) {
+    start += paddings[2 * d] * to[d];
+    loops.push_back({input.dims[d], from[d], to[d]});
+  }
+  copyElements(input, 0, output, static_cast<size_t>(start), loops);
+  for (CopyLoop& loop : loops) loop.from = loop.to;
+  for (size_t d = rank; d-- > 0; loops.pop_back()) {
+    const ptrdiff_t step = to[d];
+    const ptrdiff_t before = paddings[2 * d];
+    const ptrdiff_t after = paddings[2 * d + 1];
+    const ptrdiff_t size = input.dims[d];
+    const ptrdiff_t first = start;  // element of the input's part
+    start -= before * step;
+    const auto mirror = [&](ptrdiff_t count, ptrdiff_t source, ptrdiff_t target) {
+      if (count == 0) return;
+      std::vector<CopyLoop> border(loops.begin(), loops.end() - 1);
+      border.push_back({static_cast<size_t>(count), -step, step});
+      border.push_back({static_cast<size_t>(step), 1, 1});
+      copyElements(output, static_cast<size_t>(source), output, static_cast<size_t>(target),
+                   std::move(border));
+    };
+    mirror(before, first + (before - 1 + leftOut) * step, start);
+    mirror(after, first + (size - 1 - leftOut) * step, first + size * step);
   }
   return okStatus();
 }
 
-OperationDefinition define() {
-  OperationDefinition definition;
-  definition.type = OperationType::PAD;
-  definition.signature = {
+Signature padSignature() {
+  return {
       .rows = floatAndQuant8Rows(FeatureLevel::FL2),
       .forms = {{"",
                  {typed("input", 0, rankBetween(1, 4)),
-                  fixed("paddings", OperandType::TENSOR_INT32)},
+                  fixed("paddings", OperandType::TENSOR_INT32, rank(2))},
+                 {}}},
+      .outputs = {typed("output", 0, rankBetween(1, 4))},
+      .check = checkBorderOfZeros,
+  };
+}
+
+Signature padV2Signature() {
+  using enum OperandType;
+  using enum FeatureLevel;
+  return {
+      // Column 1 is the type of the pad value.
+      .rows = {{FL3, {TENSOR_FLOAT32, FLOAT32}},
+               {FL3, {TENSOR_FLOAT16, FLOAT16}},
+               {FL3, {TENSOR_QUANT8_ASYMM, INT32}},
+               {FL4, {TENSOR_QUANT8_ASYMM_SIGNED, INT32}}},
+      .forms = {{"",
+                 {typed("input", 0, rankBetween(1, 4)), fixed("paddings", TENSOR_INT32, rank(2)),
+                  typed("pad value", 1)},
+                 {}}},
+      .outputs = {typed("output", 0, rankBetween(1, 4))},
+  };
+}
+
+Signature mirrorPadSignature() {
+  return {
+      .rows = floatInt32AndQuant8Rows(FeatureLevel::FL7),
+      .forms = {{"",
+                 {typed("input", 0), fixed("paddings", OperandType::TENSOR_INT32, rank(2)),
+                  int32("mode")},
                  {}}},
       .outputs = {typed("output", 0)},
-      .check = checkZeroPoint,
+      .check = checkOutputLikeInput,
   };
-  definition.infer = infer;
-  definition.reference = compute;
-  definition.float16AsFloat32 = false;
-  return definition;
 }
 
 }  // namespace
 
 const OperationDefinition& pad() {
-  static const OperationDefinition definition = define();
+  static const OperationDefinition definition = {OperationType::PAD,
+                                                 padSignature(),
+                                                 inferPad,
+                                                 computePad,
+                                                 /*acceptsZeroSized=*/false,
+                                                 /*float16AsFloat32=*/false};
+  return definition;
+}
+
+const OperationDefinition& padV2() {
+  static const OperationDefinition definition = {
+      OperationType::PAD_V2,      padV2Signature(),          inferPadV2, computePadV2,
+      /*acceptsZeroSized=*/false, /*float16AsFloat32=*/false};
+  return definition;
+}
+
+const OperationDefinition& mirrorPad() {
+  static const OperationDefinition definition = {
+      OperationType::MIRROR_PAD,  mirrorPadSignature(),      inferMirrorPad, computeMirrorPad,
+      /*acceptsZeroSized=*/false, /*float16AsFloat32=*/false};
   return definition;
 }
 

@@ -53,9 +53,9 @@ TEST(Pad, Refuses) {
   const auto refuses = [&](const TestOperand& paddings, const std::string& text) {
     expectFailure(OperationType::PAD, {x, paddings}, {outputLike(x)}, text);
   };
-  refuses(paddingsOf({1, 1}), "paddings have shape [1,2], expected [2,2] for an input of rank 2");
-  refuses(intList({1, 1, 1, 1}), "paddings have shape [4]");
-  refuses(TestOperand::of<int32_t>(TENSOR_INT32, {0, 2}, {}), "paddings have shape [0,2]");
+  refuses(paddingsOf({1, 1}), "the shape of paddings is [1,2], expected [2,2]");
+  refuses(intList({1, 1, 1, 1}), "the shape of paddings is [4]");
+  refuses(TestOperand::of<int32_t>(TENSOR_INT32, {0, 2}, {}), "the shape of paddings is [0,2]");
   refuses(paddingsOf({0, 0, -1, 0}), "paddings of dimension 1 are -1 and 0");
   constexpr int32_t kMax = std::numeric_limits<int32_t>::max();
   refuses(paddingsOf({kMax, kMax, 0, 0}), "dimension 0 of the output would be 4294967296");
