@@ -1,7 +1,7 @@
-// RESHAPE: shapes, the inferred dimension, the bytes of every type.
+// RESHAPE, SQUEEZE and EXPAND_DIMS: shapes, the inferred dimension, the bytes of every type.
 #include <gtest/gtest.h>
 
-#include "ops/naive_for_test.h"
+#include "ops/moves_for_test.h"
 
 namespace halyard::ops::testing {
 namespace {
@@ -76,6 +76,90 @@ TEST(Reshape, WaitsForTheTargetShape) {
   OperationContext context(inputs, std::span(&output, 1), nullptr);
   EXPECT_EQ(inferShapes(*definitionOf(OperationType::RESHAPE), context).code(),
             ResultCode::INCOMPLETE);
+}
+
+TEST(Squeeze, KeepsBytesOfEveryType) {
+  RandomOperands random(8);
+  struct Case {
+    Shape shape;
+    std::vector<int32_t> axes;
+    Shape expected;
+  };
+  for (OperandType type : kFloatAndQuant8) {
+    const auto gives = [&](const Shape& shape, const TestOperand& axes, const Shape& expected) {
+      const TestOperand x = random.tensor(type, shape);
+      TestOperand result = x;
+      result.tensor.dims = expected;
+      expectResult(OperationType::SQUEEZE, {x, axes}, result);
+    };
+    for (const Case& c :
+         {Case{{1, 2, 1, 3}, {0}, {2, 1, 3}}, Case{{1, 2, 1, 3}, {-2}, {1, 2, 3}},
+          Case{{1, 2, 1, 3}, {2, 0, -4, 2}, {2, 3}}, Case{{1, 2, 1, 3}, {}, {1, 2, 1, 3}},
+          Case{{1, 1}, {0, 1}, {1}}, Case{{1}, {-1}, {1}}}) {
+      gives(c.shape, intList(c.axes), c.expected);
+    }
+    gives({1, 2, 1, 3}, TestOperand::omitted(TENSOR_INT32), {2, 3});
+    gives({2, 3}, TestOperand::omitted(TENSOR_INT32), {2, 3});
+    gives({1, 1, 1}, TestOperand::omitted(TENSOR_INT32), {1});
+    // The dimensions of what is omitted do not count.
+    TestOperand omitted = TestOperand::omitted(TENSOR_INT32);
+    omitted.tensor.dims = {0, 3};
+    gives({2, 1}, omitted, {2});
+  }
+}
+
+TEST(Squeeze, Refuses) {
+  RandomOperands random(9);
+  const TestOperand x = random.tensor(TENSOR_QUANT8_ASYMM, {1, 2});
+  const auto refuses = [&](const TestOperand& axes, const std::string& text) {
+    expectFailure(OperationType::SQUEEZE, {x, axes}, {outputLike(x)}, text);
+  };
+  refuses(intList({0, 1}),
+          "axes, element 1: dimension 1 of the input [1,2] is to go, but is not 1");
+  refuses(intList({2}), "axes, element 0: axis is 2, expected -2 to 1");
+  refuses(intList({kIntMin}), "axis is -2147483648");
+  refuses(intTensor({1, 1}, {0}), "axes has rank 2 [1,1], expected rank 1");
+  const TestOperand deep = random.tensor(TENSOR_FLOAT32, {1, 1, 1, 1, 2});
+  expectFailure(OperationType::SQUEEZE, {deep, intList({0})}, {outputLike(deep)}, "rank 5");
+  expectChecksOutputScale(OperationType::SQUEEZE, {x, intList({0})}, x);
+  EXPECT_EQ(
+      inferenceOf(OperationType::SQUEEZE, {x, unknownValue(TENSOR_INT32, {1})}, {outputLike(x)})
+          .code(),
+      ResultCode::INCOMPLETE);
+}
+
+TEST(ExpandDims, KeepsBytesOfEveryType) {
+  RandomOperands random(10);
+  for (OperandType type : kFloatInt32AndQuant8) {
+    const auto gives = [&](const Shape& shape, int axis, const Shape& expected) {
+      const TestOperand x = anyTensor(random, type, shape);
+      TestOperand result = x;
+      result.tensor.dims = expected;
+      expectResult(OperationType::EXPAND_DIMS, {x, TestOperand::int32(axis)}, result);
+    };
+    gives({2, 3}, 0, {1, 2, 3});
+    gives({2, 3}, 1, {2, 1, 3});
+    gives({2, 3}, 2, {2, 3, 1});
+    gives({2, 3}, -1, {2, 3, 1});
+    gives({2, 3}, -3, {1, 2, 3});
+    gives({2, 1, 3, 1, 2, 1}, 3, {2, 1, 3, 1, 1, 2, 1});
+  }
+}
+
+TEST(ExpandDims, Refuses) {
+  RandomOperands random(11);
+  const TestOperand x = random.tensor(TENSOR_QUANT8_ASYMM, {1, 2});
+  for (int axis : {3, -4, kIntMin, kIntMax}) {
+    expectFailure(OperationType::EXPAND_DIMS, {x, TestOperand::int32(axis)}, {outputLike(x)},
+                  fmt::format("output: axis is {}, expected -3 to 2", axis));
+  }
+  expectFailure(OperationType::EXPAND_DIMS,
+                {random.tensor(TENSOR_FLOAT32, {0}), TestOperand::int32(0)}, {outputLike(x)},
+                "zero-sized");
+  expectChecksOutputScale(OperationType::EXPAND_DIMS, {x, TestOperand::int32(0)}, x);
+  EXPECT_EQ(
+      inferenceOf(OperationType::EXPAND_DIMS, {x, unknownValue(INT32)}, {outputLike(x)}).code(),
+      ResultCode::INCOMPLETE);
 }
 
 }  // namespace
