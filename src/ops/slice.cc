@@ -97,9 +97,10 @@ Range resolveRange(const Bounds& bounds, int64_t size) {
       bounds.fromEdge ? (stride > 0 ? 0 : size - 1) : resolveBound(bounds.begin, size, stride);
   const int64_t end =
       bounds.toEdge ? (stride > 0 ? size : -1) : resolveBound(bounds.end, size, stride);
-  const int64_t distance = stride > 0 ? end - begin : begin - end;
-  const int64_t step = stride > 0 ? stride : -stride;
-  return {begin, stride, distance > 0 ? (distance + step - 1) / step : 0};
+  int64_t count = 0;
+  if (stride > 0 && begin < end) count = (end - begin - 1) / stride + 1;
+  if (stride < 0 && begin > end) count = (begin - end - 1) / -stride + 1;
+  return {begin, stride, count};
 }
 
 struct StridedSlice {
