@@ -1,0 +1,183 @@
+// QUANTIZED_16BIT_LSTM: one step of a fixed-point cell, 8 bit values and a 16 bit state.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "ops/fixed_point.h"
+#include "ops/multiply_accumulate.h"
+#include "ops/operand_table.h"
+#include "ops/operation.h"
+#include "ops/quantized_gates.h"
+
+namespace halyard::ops {
+namespace {
+
+using enum OperandType;
+
+enum Input : size_t {
+  kX = 0,
+  kInputWeights = 1,
+  kRecurrentWeights = 5,
+  kBias = 9,
+  kCellState = 13,
+  kHidden = 14,
+};
+constexpr size_t kGates = 4;  // input, forget, cell, output
+
+constexpr float kValueScale = 1.0f / 128;
+constexpr int32_t kValueZero = 128;
+constexpr float kStateScale = 1.0f / 2048;
+constexpr size_t kGrainCells = 512;
+
+// Sizes by letter: B batch, I input, P outputs, which are the cells too.
+const OperandTable& table() {
+  static const OperandTable rows = {
+      fixedRow("input", "BI", TENSOR_QUANT8_ASYMM),
+      fixedRow("input_to_input_weights", "PI", TENSOR_QUANT8_ASYMM),
+      fixedRow("input_to_forget_weights", "PI", TENSOR_QUANT8_ASYMM),
+      fixedRow("input_to_cell_weights", "PI", TENSOR_QUANT8_ASYMM),
+      fixedRow("input_to_output_weights", "PI", TENSOR_QUANT8_ASYMM),
+      fixedRow("recurrent_to_input_weights", "PP", TENSOR_QUANT8_ASYMM),
+      fixedRow("recurrent_to_forget_weights", "PP", TENSOR_QUANT8_ASYMM),
+      fixedRow("recurrent_to_cell_weights", "PP", TENSOR_QUANT8_ASYMM),
+      fixedRow("recurrent_to_output_weights", "PP", TENSOR_QUANT8_ASYMM),
+      fixedRow("input_gate_bias", "P", TENSOR_INT32),
+      fixedRow("forget_gate_bias", "P", TENSOR_INT32),
+      fixedRow("cell_bias", "P", TENSOR_INT32),
+      fixedRow("output_gate_bias", "P", TENSOR_INT32),
+      fixedRow("cell_state_in", "BP", TENSOR_QUANT16_SYMM),
+      fixedRow("output_state_in", "BP", TENSOR_QUANT8_ASYMM),
+  };
+  return rows;
+}
+const OperandTable& outputs() {
+  static const OperandTable rows = {fixedRow("cell_state_out", "BP", TENSOR_QUANT16_SYMM),
+                                    fixedRow("output", "BP", TENSOR_QUANT8_ASYMM)};
+  return rows;
+}
+
+Status checkQuantization(const std::string& what, const Tensor& tensor, float scale,
+                         int32_t zeroPoint) {
+  // Scales that were computed may be off in the last place.
+  const bool isScale = std::abs(tensor.scale - scale) <= 1e-6f * scale;
+  if (isScale && tensor.zeroPoint == zeroPoint) return okStatus();
+  return opFailed("{}: has scale {} and zero point {}, expected {} and {}", what, tensor.scale,
+                  tensor.zeroPoint, scale, zeroPoint);
+}
+
+Status checkQuantizations(OperationContext& context) {
+  const Tensor& weights = context.input(kInputWeights);
+  if (!(weights.scale > 0) || !std::isfinite(weights.scale)) {
+    return opFailed("{}: has scale {}, expected a finite number above 0",
+                    inputText(table(), kInputWeights), weights.scale);
+  }
+  for (size_t i = 0; i < table().size(); ++i) {
+    float scale = kValueScale;
+    int32_t zeroPoint = kValueZero;
+    if (i >= kInputWeights && i < kBias) {
+      scale = weights.scale;
+      zeroPoint = weights.zeroPoint;
+    } else if (i >= kBias && i < kCellState) {
+      scale = weights.scale * kValueScale;
+      zeroPoint = 0;
+    } else if (i == kCellState) {
+      scale = kStateScale;
+      zeroPoint = 0;
+    }
+    HALYARD_RETURN_IF_ERROR(
+        checkQuantization(inputText(table(), i), context.input(i), scale, zeroPoint));
+  }
+  HALYARD_RETURN_IF_ERROR(
+      checkQuantization("output 0 (cell_state_out)", context.output(0), kStateScale, 0));
+  return checkQuantization("output 1 (output)", context.output(1), kValueScale, kValueZero);
+}
+
+Status infer(OperationContext& context) {
+  DimensionSolver sizes;
+  HALYARD_RETURN_IF_ERROR(sizes.match(context, table()));
+  HALYARD_RETURN_IF_ERROR(checkQuantizations(context));
+  return sizes.setOutputs(context, outputs());
+}
+
+// Four gates of all cells for each row of the batch, without biases.
+void multiplyAllGates(OperationContext& context, int32_t* sums) {
+  const size_t cells = context.output(0).dims[1];
+  const size_t inputSize = context.input(kX).dims[1];
+  IntegerProduct product;
+  product.rows = context.output(0).dims[0];
+  product.columns = kGates * cells;
+  product.depth = inputSize + cells;
+  // As the operation is defined, the values come input first, but a row of weights has the
+  // recurrent ones first: each value meets the weight at its place in the row, whatever its origin.
+  product.left = [&](size_t row, int16_t* to) {
+    subtractZeroPoint(context.input(kX).as<uint8_t>() + row * inputSize, inputSize, kValueZero, to);
+    subtractZeroPoint(context.input(kHidden).as<uint8_t>() + row * cells, cells, kValueZero,
+                      to + inputSize);
+  };
+  product.right = [&](size_t column, int16_t* to) {
+    const size_t gate = column / cells;
+    const size_t cell = column % cells;
+    centerFilter(context.input(kRecurrentWeights + gate), cell * cells, cells, to);
+    centerFilter(context.input(kInputWeights + gate), cell * inputSize, inputSize, to + cells);
+  };
+  multiplyIntegers(context.services(), product, sums);
+}
+
+Status compute(OperationContext& context) {
+  const size_t batch = context.output(0).dims[0];
+  const size_t cells = context.output(0).dims[1];
+  auto* sums = context.scratch<int32_t>(batch * kGates * cells);
+  multiplyAllGates(context, sums);
+
+  constexpr int kIntegerBits = 3;  // of what enters the gates: Q3.12
+  // As a double, the scale times 2^12 is exact and finite.
+  const FixedMultiplier toGate =
+      toFixedMultiplier(static_cast<double>(context.input(kBias).scale) * 4096);
+  const auto* before = context.input(kCellState).as<int16_t>();
+  auto* cellState = context.output(0).as<int16_t>();
+  auto* output = context.output(1).as<uint8_t>();
+  context.services().parallelFor(batch * cells, kGrainCells, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      const size_t cell = i % cells;
+      const auto preActivation = [&](size_t gate) {
+        const int32_t bias = context.input(kBias + gate).as<int32_t>()[cell];
+        const int32_t sum = sums[(i / cells * kGates + gate) * cells + cell];
+        return saturate16(multiplyByFixed(addWrapping(bias, sum), toGate));
+      };
+      const int16_t inputGate = sigmoidFixed(preActivation(0), kIntegerBits);
+      const int16_t forgetGate = sigmoidFixed(preActivation(1), kIntegerBits);
+      const int16_t candidate = tanhFixed(preActivation(2), kIntegerBits);
+      const int16_t outputGate = sigmoidFixed(preActivation(3), kIntegerBits);
+      // The state is in Q4.11, the rest in Q0.15.
+      const int64_t added = shiftRightRounding(multiplyHigh16(inputGate, candidate), 4);
+      const int16_t state = saturate16(added + multiplyHigh16(forgetGate, before[i]));
+      const auto state3 = static_cast<int16_t>(scaleUp16(state, 1));
+      const int32_t hidden = multiplyHigh16(outputGate, tanhFixed(state3, kIntegerBits));
+      const int64_t units = std::clamp<int64_t>(shiftRightRounding(hidden, 8), -128, 127);
+      cellState[i] = state;
+      output[i] = static_cast<uint8_t>(units + kValueZero);
+    }
+  });
+  return okStatus();
+}
+
+OperationDefinition define() {
+  OperationDefinition definition;
+  definition.type = OperationType::QUANTIZED_16BIT_LSTM;
+  definition.signature.rows = {{FeatureLevel::FL3, {TENSOR_QUANT8_ASYMM}}};
+  definition.signature.forms = {{"", specsOf(table()), {}}};
+  definition.signature.outputs = specsOf(outputs());
+  definition.infer = infer;
+  definition.reference = compute;
+  return definition;
+}
+
+}  // namespace
+
+const OperationDefinition& quantized16bitLstm() {
+  static const OperationDefinition definition = define();
+  return definition;
+}
+
+}  // namespace halyard::ops
