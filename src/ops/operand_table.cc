@@ -34,28 +34,35 @@ std::string inputText(const OperandTable& table, size_t i) {
   return fmt::format("input {} ({})", i, table[i].name);
 }
 
+namespace {
+
+// Operand i, present or not, contradicts the parts in `parts`: names the operand that leads one.
+Status presenceError(const OperandTable& table, size_t i, bool isPresent, Parts parts) {
+  for (size_t leader = 0; leader < table.size(); ++leader) {
+    if ((table[leader].leads & parts) == 0) continue;
+    return opFailed("{}: has {} value, expected {} as {} has {}", inputText(table, i),
+                    isPresent ? "a" : "no", isPresent ? "none" : "one", inputText(table, leader),
+                    isPresent ? "none" : "one");
+  }
+  return opFailed("{}: has no value, but the operation needs it", inputText(table, i));
+}
+
+}  // namespace
+
 Status checkPresence(const OperationContext& context, const OperandTable& table, Parts* parts) {
   *parts = 0;
   for (size_t i = 0; i < table.size(); ++i) {
     if (context.hasInput(i)) *parts |= table[i].leads;
   }
   for (size_t i = 0; i < table.size(); ++i) {
+    const Parts missing = table[i].needs & ~*parts;
+    if (context.hasInput(i) && missing != 0) return presenceError(table, i, true, missing);
+  }
+  // Operands beyond a shorter list of inputs are not missed: their parts begin beyond it too.
+  for (size_t i = 0; i < context.inputCount() && i < table.size(); ++i) {
     const OperandRow& row = table[i];
-    const bool isPresent = context.hasInput(i);
-    const Parts missing = row.needs & ~*parts;
-    if (isPresent ? missing == 0 : missing != 0 || row.mayLack) continue;
-    // Operands beyond a shorter list of inputs are not needed: lists are cut where parts begin.
-    if (!isPresent && i >= context.inputCount()) continue;
-    if (row.needs == 0) {
-      return opFailed("{}: has no value, but the operation needs it", inputText(table, i));
-    }
-    for (size_t leader = 0; leader < table.size(); ++leader) {
-      const Parts wanted = isPresent ? missing : row.needs;
-      if ((table[leader].leads & wanted) == 0) continue;
-      return opFailed("{}: has {} value, expected {} as {} has {}", inputText(table, i),
-                      isPresent ? "a" : "no", isPresent ? "none" : "one", inputText(table, leader),
-                      isPresent ? "none" : "one");
-    }
+    if (context.hasInput(i) || row.mayLack || (row.needs & ~*parts) != 0) continue;
+    return presenceError(table, i, false, row.needs);
   }
   return okStatus();
 }
