@@ -19,6 +19,7 @@ struct Case {
   int statePower = -11;
   float cellClip = 0, projectionClip = 0, hiddenScale = 1.0f / 128;
   int hiddenZero = 0;
+  int weightRange = 127;
   // Without layer normalisation what enters the gates is in Q3.12.
   float gateScale = 0x1p-12f;
 
@@ -59,8 +60,8 @@ struct Case {
       }
     };
     add(TENSOR_QUANT8_ASYMM_SIGNED, true, {batch, inputs}, 127, 1.0f / 100, 7);
-    gates(TENSOR_QUANT8_SYMM, {cells, inputs}, 127, 1.0f / 128);
-    gates(TENSOR_QUANT8_SYMM, {cells, outputs}, 127, 1.0f / 150);
+    gates(TENSOR_QUANT8_SYMM, {cells, inputs}, weightRange, 1.0f / 128);
+    gates(TENSOR_QUANT8_SYMM, {cells, outputs}, weightRange, 1.0f / 150);
     for (int gate = 0; gate < 3; ++gate) {
       add(TENSOR_QUANT16_SYMM, parts.peephole && (gate > 0 || parts.inputGate), {cells}, 32767,
           1.0f / 32768, 0);
@@ -229,6 +230,10 @@ TEST(QuantizedLstm, IsAnLstm) {
   for (int round = 0; round < 100; ++round) {
     Case c = Case::random(random);
     c.projectionClip = 0;
+    // So that nothing saturates on its way, which real numbers would not do.
+    c.hiddenScale = 0.01f;
+    c.weightRange = 40;
+    c.statePower = random.between(-15, -14);
     if (!c.parts.projection) {
       c.hiddenScale = 1.0f / 110;
       c.hiddenZero = 5;
@@ -276,10 +281,12 @@ TEST(QuantizedLstm, IsAnLstm) {
       worst = std::max(worst, error);
     }
     const Reals quantized = reals(out[0]);
+    // Each hidden value may be off by half a unit, or a little more, when it is projected.
+    const double slack = 0.03 + (c.parts.projection ? 0.6 * c.hiddenScale * c.cells : 0);
     for (size_t i = 0; i < y.size(); ++i) {
       const double lowest = -123.0 / 110;  // of the stored type
       const double highest = 132.0 / 110;
-      ASSERT_NEAR(quantized[i], std::clamp(y[i], lowest, highest), 0.08)
+      ASSERT_NEAR(quantized[i], std::clamp(y[i], lowest, highest), slack)
           << "round " << round << ", " << c.parts.text();
     }
   }
