@@ -5,7 +5,7 @@
 
 #include <array>
 #include <cstddef>
-#include <optional>
+#include <span>
 #include <vector>
 
 #include "ops/lstm_operands.h"
