@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -35,6 +36,25 @@ HALYARD_ALWAYS_INLINE void skipKept(Columns columns, const Box* reference, float
     if (dropped != 0) break;
   }
   *at = i;
+}
+
+// Multiplies the scores of boxes [begin, end) with what their ratio to `reference` leaves of them.
+HALYARD_ALWAYS_INLINE void decayLinear(Columns columns, const Box* reference, float threshold,
+                                       float* scores, size_t begin, size_t end) {
+  const Box fixed = *reference;
+  for (size_t i = begin; i < end; ++i) {
+    const Box box{columns.y1[i], columns.x1[i], columns.y2[i], columns.x2[i]};
+    const float ratio = intersectionOverUnion(fixed, box);
+    scores[i] *= ratio < threshold ? 1.0f : 1.0f - ratio;
+  }
+}
+HALYARD_ALWAYS_INLINE void decayHard(Columns columns, const Box* reference, float threshold,
+                                     float* scores, size_t begin, size_t end) {
+  const Box fixed = *reference;
+  for (size_t i = begin; i < end; ++i) {
+    const Box box{columns.y1[i], columns.x1[i], columns.y2[i], columns.x2[i]};
+    scores[i] *= intersectionOverUnion(fixed, box) < threshold ? 1.0f : 0.0f;
+  }
 }
 
 }  // namespace
@@ -79,7 +99,8 @@ size_t CandidateList::highest(size_t from) const {
   }
   for (; i < count; ++i) lanes[0] = std::max(lanes[0], scores[i]);
   const float best = *std::max_element(lanes.begin(), lanes.end());
-  return static_cast<size_t>(std::find(scores + from, scores + count, best) - scores);
+  const auto at = static_cast<size_t>(std::find(scores + from, scores + count, best) - scores);
+  return at < count ? at : from;  // when all are NaN
 }
 
 void CandidateList::dropOverlapping(size_t taken, float threshold) {
@@ -106,6 +127,50 @@ void CandidateList::suppress(float threshold, int32_t limit) {
   for (; taken < size() && taken < most; ++taken) {
     swap(taken, highest(taken));
     dropOverlapping(taken, threshold);
+  }
+  truncate(taken);
+}
+
+void CandidateList::decayOverlapping(size_t taken, const Decay& decay) {
+  const Box reference = box(taken);
+  const Columns columns{y1_.data(), x1_.data(), y2_.data(), x2_.data()};
+  switch (decay.kernel) {
+    case Decay::Kernel::HARD:
+      runBest<decayHard>(columns, &reference, decay.iouThreshold, scores_.data(), taken + 1,
+                         size());
+      break;
+    case Decay::Kernel::LINEAR:
+      runBest<decayLinear>(columns, &reference, decay.iouThreshold, scores_.data(), taken + 1,
+                           size());
+      break;
+    case Decay::Kernel::GAUSSIAN:
+      for (size_t i = taken + 1; i < size(); ++i) {
+        const float ratio = intersectionOverUnion(reference, box(i));
+        scores_[i] *= std::exp(-ratio * ratio / decay.sigma);
+      }
+      break;
+  }
+}
+
+void CandidateList::dropBelow(size_t from, float threshold) {
+  size_t count = size();
+  for (size_t i = from; i < count;) {
+    if (scores_[i] < threshold) {
+      swap(i, --count);
+    } else {
+      ++i;
+    }
+  }
+  truncate(count);
+}
+
+void CandidateList::suppressSoftly(const Decay& decay, int32_t limit) {
+  const size_t most = limit < 0 ? size() : std::min(size(), static_cast<size_t>(limit));
+  size_t taken = 0;
+  for (; taken < size() && taken < most; ++taken) {
+    swap(taken, highest(taken));
+    decayOverlapping(taken, decay);
+    dropBelow(taken + 1, decay.scoreThreshold);
   }
   truncate(taken);
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -32,13 +33,27 @@ HALYARD_ALWAYS_INLINE float intersectionOverUnion(const Box& a, const Box& b) {
   return intersection / (boxArea(a) + boxArea(b) - intersection);
 }
 
+// Whether score `a` comes before `b` in descending order: a strict weak order with NaN at the end.
+inline bool ranksBefore(float a, float b) { return a > b || (std::isnan(b) && !std::isnan(a)); }
+
+// How a box that is taken lowers the score of another one, by the ratio r of intersection over
+// union: HARD and LINEAR leave it alone where r < iouThreshold; elsewhere HARD makes it 0 and
+// LINEAR multiplies it with 1 - r. GAUSSIAN multiplies it with exp(-r^2 / sigma).
+struct Decay {
+  enum class Kernel { HARD, LINEAR, GAUSSIAN };
+  Kernel kernel = Kernel::HARD;
+  float iouThreshold = 0;
+  float sigma = 1;
+  float scoreThreshold = 0;  // what has a lower score then is dropped
+};
+
 // Boxes with scores, held as columns so that the tests of one box against all others vectorise.
 class CandidateList {
  public:
   explicit CandidateList(size_t capacity);
 
   void clear();
-  // `id` is the caller's; `score` must not be NaN. Coordinates may be anything.
+  // `id` is the caller's. Score and coordinates may be anything; a NaN score ranks last.
   void push(uint32_t id, float score, const Box& box);
   size_t size() const { return ids_.size(); }
 
@@ -49,15 +64,21 @@ class CandidateList {
   // Afterwards the list holds the taken ones in the order taken.
   void suppress(float threshold, int32_t limit);
 
+  // As suppress, but the scores of all that are not taken yet decay by their overlap with the one
+  // just taken, and those are dropped whose score is then below the threshold (NaN is not).
+  void suppressSoftly(const Decay& decay, int32_t limit);
+
   uint32_t id(size_t i) const { return ids_[i]; }
   float score(size_t i) const { return scores_[i]; }
+  Box box(size_t i) const { return {y1_[i], x1_[i], y2_[i], x2_[i]}; }
 
  private:
-  Box box(size_t i) const { return {y1_[i], x1_[i], y2_[i], x2_[i]}; }
   size_t highest(size_t from) const;
   void swap(size_t i, size_t j);
   void truncate(size_t size);
   void dropOverlapping(size_t taken, float threshold);
+  void decayOverlapping(size_t taken, const Decay& decay);
+  void dropBelow(size_t from, float threshold);
 
   std::vector<uint32_t> ids_;
   std::vector<float> scores_;

@@ -154,6 +154,7 @@ Status runReference(const OperationDefinition& definition, OperationContext& con
   }
   if (!converted) return definition.reference(context);
   OperationContext wide(inputs, outputs, &context.services());
+  wide.findings() = std::move(context.findings());
   HALYARD_RETURN_IF_ERROR(definition.reference(wide));
   for (size_t i = 0; i < context.outputCount(); ++i) {
     Tensor& target = context.output(i);

@@ -4,6 +4,7 @@
 // may be used to spread a kernel's work. Ownership: a context borrows operands and services.
 #pragma once
 
+#include <any>
 #include <cstddef>
 #include <functional>
 #include <span>
@@ -81,6 +82,10 @@ class OperationContext {
   // All elements of a TENSOR_INT32 input; INCOMPLETE when not known yet.
   Status readInts(size_t i, std::span<const int32_t>* values) const;
 
+  // What inference had to compute to know the shapes and leaves for the kernel, so that it need not
+  // be computed twice. Empty for a kernel whose shapes were inferred in another context.
+  std::any& findings() { return findings_; }
+
   // For kernels only (inference has no services).
   KernelServices& services() { return *services_; }
   template <typename T>
@@ -92,6 +97,7 @@ class OperationContext {
   std::span<const Tensor> inputs_;
   std::span<Tensor> outputs_;
   KernelServices* services_;
+  std::any findings_;
 };
 
 // Operations whose work is to run other subgraphs. The executor does that; they have neither infer

@@ -1,0 +1,177 @@
+// Boxes of images as operands: how they are stored, checked and moved by regression deltas.
+// Thread safety: pure functions.
+// Ownership: none.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/float16.h"
+#include "ops/box_suppression.h"
+#include "ops/operand_checks.h"
+#include "ops/operation.h"
+#include "ops/requantize.h"
+
+namespace halyard::ops {
+
+// The one quantisation that stored coordinates and image sizes have.
+inline constexpr float kCoordinateScale = 0.125f;
+
+// The columns of boxRows.
+enum BoxColumn : int {
+  kMainColumn,        // scores, feature maps
+  kCoordinateColumn,  // boxes and image sizes
+  kScalarColumn,      // thresholds and ratios
+  kAnchorColumn,      // boxes that may lie outside of the image
+};
+// The type rows of all operations on boxes.
+inline std::vector<TypeRow> boxRows() {
+  using enum FeatureLevel;
+  using enum OperandType;
+  return {{FL3, {TENSOR_FLOAT32, TENSOR_FLOAT32, FLOAT32, TENSOR_FLOAT32}},
+          {FL3, {TENSOR_FLOAT16, TENSOR_FLOAT16, FLOAT16, TENSOR_FLOAT16}},
+          {FL3, {TENSOR_QUANT8_ASYMM, TENSOR_QUANT16_ASYMM, FLOAT32, TENSOR_QUANT16_SYMM}},
+          {FL4, {TENSOR_QUANT8_ASYMM_SIGNED, TENSOR_QUANT16_ASYMM, FLOAT32, TENSOR_QUANT16_SYMM}}};
+}
+
+// OP_FAILED unless all 16 bit operands, which are all coordinates, have scale 0.125 and zero point
+// 0.
+template <typename Operation>  // OperationView or OperationContext
+Status checkCoordinateScales(Operation& operation) {
+  const auto check = [](const auto& operand, std::string_view list, size_t i) {
+    const bool coordinates = operand.type == OperandType::TENSOR_QUANT16_ASYMM ||
+                             operand.type == OperandType::TENSOR_QUANT16_SYMM;
+    if (!coordinates || (operand.scale == kCoordinateScale && operand.zeroPoint == 0)) {
+      return okStatus();
+    }
+    return opFailed("{} {} has scale {} and zero point {}, expected 0.125 and 0", list, i,
+                    operand.scale, operand.zeroPoint);
+  };
+  for (size_t i = 0; i < operation.inputCount(); ++i) {
+    HALYARD_RETURN_IF_ERROR(check(operation.input(i), "input", i));
+  }
+  for (size_t i = 0; i < operation.outputCount(); ++i) {
+    HALYARD_RETURN_IF_ERROR(check(operation.output(i), "output", i));
+  }
+  return okStatus();
+}
+
+// For Signature::check: the same as BAD_DATA.
+inline Status checkCoordinateOperands(const OperationView& operation, FeatureLevel&) {
+  return checkCoordinateScales(operation).withCode(ResultCode::BAD_DATA);
+}
+
+inline Status checkShape(const Tensor& tensor, const Shape& expected, std::string_view name) {
+  if (tensor.dims == expected) return okStatus();
+  return opFailed("{} has shape {}, expected {}", name, realShapeText(tensor.dims),
+                  realShapeText(expected));
+}
+
+// INCOMPLETE when inference needs the elements of input i, and they are not known yet.
+inline Status checkKnown(const OperationContext& context, size_t i) {
+  if (context.input(i).data != nullptr) return okStatus();
+  return makeStatus(ResultCode::INCOMPLETE, "the value of input {} is not known yet", i);
+}
+
+// The real value of an element. Float16 too: inference sees operands as they are stored.
+inline float realAt(const Tensor& tensor, size_t i) {
+  const auto real = [&](int32_t q) {
+    return tensor.scale * static_cast<float>(q - tensor.zeroPoint);
+  };
+  switch (tensor.type) {
+    case OperandType::TENSOR_FLOAT32:
+      return tensor.as<float>()[i];
+    case OperandType::TENSOR_FLOAT16:
+      return toFloat(tensor.as<Float16>()[i]);
+    case OperandType::TENSOR_QUANT8_ASYMM:
+      return real(tensor.as<uint8_t>()[i]);
+    case OperandType::TENSOR_QUANT16_ASYMM:
+      return real(tensor.as<uint16_t>()[i]);
+    case OperandType::TENSOR_QUANT16_SYMM:
+      return real(tensor.as<int16_t>()[i]);
+    default:
+      return real(tensor.as<int8_t>()[i]);
+  }
+}
+
+// Stores a real value, rounded and clamped as the type needs. Any float is legal.
+inline void setReal(Tensor& tensor, size_t i, float value) {
+  const auto quantized = [&] {
+    return quantizeUnits(static_cast<double>(value) / static_cast<double>(tensor.scale),
+                         tensor.zeroPoint, quantizedRange(tensor.type));
+  };
+  switch (tensor.type) {
+    case OperandType::TENSOR_FLOAT32:
+      tensor.as<float>()[i] = value;
+      break;
+    case OperandType::TENSOR_FLOAT16:
+      tensor.as<Float16>()[i] = toFloat16(value);
+      break;
+    case OperandType::TENSOR_QUANT8_ASYMM:
+      tensor.as<uint8_t>()[i] = static_cast<uint8_t>(quantized());
+      break;
+    case OperandType::TENSOR_QUANT16_ASYMM:
+      tensor.as<uint16_t>()[i] = static_cast<uint16_t>(quantized());
+      break;
+    default:
+      tensor.as<int8_t>()[i] = static_cast<int8_t>(quantized());
+      break;
+  }
+}
+
+// Box i of a tensor with rows x1, y1, x2, y2.
+inline Box boxAt(const Tensor& tensor, size_t i) {
+  return {realAt(tensor, i * 4 + 1), realAt(tensor, i * 4), realAt(tensor, i * 4 + 3),
+          realAt(tensor, i * 4 + 2)};
+}
+inline void setBox(Tensor& tensor, size_t i, const Box& box) {
+  const float row[] = {box.x1, box.y1, box.x2, box.y2};
+  for (size_t k = 0; k < 4; ++k) setReal(tensor, i * 4 + k, row[k]);
+}
+
+// The corners are in order; NaN is not.
+inline Status checkCorners(const Box& box, std::string_view name, size_t i) {
+  if (box.x1 <= box.x2 && box.y1 <= box.y2) return okStatus();
+  return opFailed("{} {} is from ({}, {}) to ({}, {}), expected x1 <= x2 and y1 <= y2", name, i,
+                  box.x1, box.y1, box.x2, box.y2);
+}
+
+// Entry i of a list of batch indices lies in [0, batches).
+inline Status checkBatchIndex(int32_t index, size_t i, size_t batches) {
+  if (index >= 0 && static_cast<size_t>(index) < batches) return okStatus();
+  return opFailed("batch index {} is {}, expected 0 to {}", i, index, batches - 1);
+}
+
+struct ImageSize {
+  float height;
+  float width;
+};
+// Of a tensor with rows height, width.
+inline ImageSize imageSizeAt(const Tensor& tensor, size_t i) {
+  return {realAt(tensor, i * 2), realAt(tensor, i * 2 + 1)};
+}
+
+// How a box is moved (in units of its size) and scaled (as logarithms): dx, dy, dw, dh.
+using BoxDelta = std::array<float, 4>;
+
+// The box after its delta, clipped to the image. A delta may overflow to infinity, and what is
+// computed from that may be NaN.
+inline Box transformBox(const Box& box, const BoxDelta& delta, ImageSize image) {
+  const float width = box.x2 - box.x1;
+  const float height = box.y2 - box.y1;
+  const float centerX = (box.x1 + box.x2) / 2 + delta[0] * width;
+  const float centerY = (box.y1 + box.y2) / 2 + delta[1] * height;
+  const float halfWidth = std::exp(delta[2]) * width / 2;
+  const float halfHeight = std::exp(delta[3]) * height / 2;
+  // Not std::clamp, which is undefined for an image of negative size.
+  const auto clip = [](float x, float limit) { return std::min(std::max(x, 0.0f), limit); };
+  return {clip(centerY - halfHeight, image.height), clip(centerX - halfWidth, image.width),
+          clip(centerY + halfHeight, image.height), clip(centerX + halfWidth, image.width)};
+}
+
+}  // namespace halyard::ops
