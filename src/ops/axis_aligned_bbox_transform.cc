@@ -12,7 +12,8 @@ Status infer(OperationContext& context) {
   const Tensor& rois = context.input(kRois);
   const Tensor& deltas = context.input(kDeltas);
   const Tensor& info = context.input(kImageInfo);
-  HALYARD_RETURN_IF_ERROR(checkCoordinateScales(context));
+  HALYARD_RETURN_IF_ERROR(
+      checkCoordinates({{&rois, "RoIs"}, {&info, "image info"}, {&context.output(0), "output"}}));
   HALYARD_RETURN_IF_ERROR(checkRank(rois, 2, 2, "RoIs"));
   HALYARD_RETURN_IF_ERROR(checkRank(deltas, 2, 2, "deltas"));
   HALYARD_RETURN_IF_ERROR(checkRank(info, 2, 2, "image info"));
@@ -62,7 +63,6 @@ OperationDefinition define() {
         typed("image info", kCoordinateColumn, rank(2))},
        {}}};
   definition.signature.outputs = {typed("boxes", kCoordinateColumn, rank(2))};
-  definition.signature.check = checkCoordinateOperands;
   definition.infer = infer;
   definition.reference = compute;
   definition.acceptsZeroSized = true;

@@ -103,6 +103,87 @@ TEST(BoxSuppression, TakesCoordinatesThatAreNotNumbers) {
   EXPECT_LE(candidates.size(), 100u);
 }
 
+// Straight from the definition.
+std::vector<Candidate> naiveSoftSuppression(std::vector<Candidate> list, const Decay& decay,
+                                            int limit) {
+  size_t front = 0;
+  for (; front < list.size() && (limit < 0 || front < static_cast<size_t>(limit)); ++front) {
+    size_t best = front;
+    for (size_t i = front; i < list.size(); ++i) {
+      if (list[i].score > list[best].score) best = i;
+    }
+    std::swap(list[front], list[best]);
+    for (size_t i = front + 1; i < list.size();) {
+      const float ratio = naiveRatio(list[front].box, list[i].box);
+      if (decay.kernel == Decay::Kernel::GAUSSIAN) {
+        list[i].score *= std::exp(-ratio * ratio / decay.sigma);
+      } else if (!(ratio < decay.iouThreshold)) {
+        list[i].score *= decay.kernel == Decay::Kernel::HARD ? 0.0f : 1 - ratio;
+      }
+      if (list[i].score < decay.scoreThreshold) {
+        list[i] = list.back();
+        list.pop_back();
+      } else {
+        ++i;
+      }
+    }
+  }
+  list.resize(front);
+  return list;
+}
+
+TEST(BoxSuppression, SoftAgreesWithDefinition) {
+  std::mt19937 engine(92);
+  std::uniform_real_distribution<float> position(0, 1);
+  std::uniform_real_distribution<float> size(0.01f, 0.4f);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Candidate> list;
+    CandidateList candidates(0);
+    for (uint32_t id = 0; id < static_cast<uint32_t>(round); ++id) {
+      const float y = position(engine);
+      const float x = position(engine);
+      list.push_back({id, position(engine), {y, x, y + size(engine), x + size(engine)}});
+      candidates.push(id, list.back().score, list.back().box);
+    }
+    Decay decay;
+    decay.kernel = static_cast<Decay::Kernel>(round % 3);
+    decay.iouThreshold = position(engine);
+    decay.sigma = position(engine) + 0.01f;
+    decay.scoreThreshold = round % 2 == 0 ? 0.0f : position(engine) / 2;
+    const int limit = round % 5 == 0 ? 10 : -1;
+    candidates.suppressSoftly(decay, limit);
+    const std::vector<Candidate> expected = naiveSoftSuppression(list, decay, limit);
+    ASSERT_EQ(candidates.size(), expected.size()) << "round " << round;
+    for (size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_EQ(candidates.id(i), expected[i].id) << "round " << round;
+      ASSERT_NEAR(candidates.score(i), expected[i].score, 1e-5f);
+      ASSERT_EQ(candidates.box(i).x2, expected[i].box.x2);
+    }
+  }
+}
+
+TEST(BoxSuppression, ScoresThatAreNotNumbersRankLast) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_TRUE(ranksBefore(-infinity, nan));
+  EXPECT_FALSE(ranksBefore(nan, -infinity));
+  EXPECT_FALSE(ranksBefore(nan, nan));
+  EXPECT_TRUE(ranksBefore(2, 1));
+  EXPECT_FALSE(ranksBefore(1, 1));
+  for (bool soft : {false, true}) {
+    CandidateList candidates(0);
+    for (uint32_t id = 0; id < 20; ++id) {
+      const auto far = static_cast<float>(id * 10);
+      candidates.push(id, id == 13 ? -infinity : id == 17 ? 1 : nan, {far, 0, far + 1, 1});
+    }
+    soft ? candidates.suppressSoftly({.iouThreshold = 0.5f, .scoreThreshold = -infinity}, -1)
+         : candidates.suppress(0.5f, -1);
+    ASSERT_EQ(candidates.size(), 20u);
+    EXPECT_EQ(candidates.id(0), 17u);
+    EXPECT_EQ(candidates.id(1), 13u);
+  }
+}
+
 TEST(BoxSuppression, RatioOfAreas) {
   EXPECT_FLOAT_EQ(intersectionOverUnion({0, 0, 2, 2}, {1, 1, 3, 3}), 1.0f / 7);
   EXPECT_EQ(intersectionOverUnion({0, 0, 1, 1}, {1, 0, 2, 1}), 0.0f);

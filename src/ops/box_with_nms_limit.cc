@@ -56,7 +56,8 @@ Status readOptions(const OperationContext& context, Options* options) {
 
 Status checkOperands(OperationContext& context) {
   const Tensor& scores = context.input(kScores);
-  HALYARD_RETURN_IF_ERROR(checkCoordinateScales(context));
+  HALYARD_RETURN_IF_ERROR(checkCoordinates(
+      {{&context.input(kBoxes), "boxes"}, {&context.output(1), "output 1 (boxes)"}}));
   HALYARD_RETURN_IF_ERROR(checkSameQuantization(scores, context.output(0)));
   HALYARD_RETURN_IF_ERROR(checkRank(scores, 2, 2, "scores"));
   const uint32_t rois = scores.dims[0];
@@ -186,7 +187,6 @@ OperationDefinition define() {
   definition.signature.outputs = {
       typed("scores", kMainColumn, rank(1)), typed("boxes", kCoordinateColumn, rank(2)),
       fixed("classes", TENSOR_INT32, rank(1)), fixed("batch index", TENSOR_INT32, rank(1))};
-  definition.signature.check = checkCoordinateOperands;
   definition.infer = infer;
   definition.reference = compute;
   definition.acceptsZeroSized = true;

@@ -8,7 +8,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/float16.h"
@@ -39,31 +41,17 @@ inline std::vector<TypeRow> boxRows() {
           {FL4, {TENSOR_QUANT8_ASYMM_SIGNED, TENSOR_QUANT16_ASYMM, FLOAT32, TENSOR_QUANT16_SYMM}}};
 }
 
-// OP_FAILED unless all 16 bit operands, which are all coordinates, have scale 0.125 and zero point
-// 0.
-template <typename Operation>  // OperationView or OperationContext
-Status checkCoordinateScales(Operation& operation) {
-  const auto check = [](const auto& operand, std::string_view list, size_t i) {
-    const bool coordinates = operand.type == OperandType::TENSOR_QUANT16_ASYMM ||
-                             operand.type == OperandType::TENSOR_QUANT16_SYMM;
-    if (!coordinates || (operand.scale == kCoordinateScale && operand.zeroPoint == 0)) {
-      return okStatus();
-    }
-    return opFailed("{} {} has scale {} and zero point {}, expected 0.125 and 0", list, i,
-                    operand.scale, operand.zeroPoint);
-  };
-  for (size_t i = 0; i < operation.inputCount(); ++i) {
-    HALYARD_RETURN_IF_ERROR(check(operation.input(i), "input", i));
-  }
-  for (size_t i = 0; i < operation.outputCount(); ++i) {
-    HALYARD_RETURN_IF_ERROR(check(operation.output(i), "output", i));
+// Operands that hold coordinates or image sizes, with their names, have that quantisation if any.
+inline Status checkCoordinates(
+    std::initializer_list<std::pair<const Tensor*, std::string_view>> operands) {
+  for (const auto& [tensor, name] : operands) {
+    const bool quantized = tensor->type == OperandType::TENSOR_QUANT16_ASYMM ||
+                           tensor->type == OperandType::TENSOR_QUANT16_SYMM;
+    if (!quantized || (tensor->scale == kCoordinateScale && tensor->zeroPoint == 0)) continue;
+    return opFailed("{} has scale {} and zero point {}, expected 0.125 and 0", name, tensor->scale,
+                    tensor->zeroPoint);
   }
   return okStatus();
-}
-
-// For Signature::check: the same as BAD_DATA.
-inline Status checkCoordinateOperands(const OperationView& operation, FeatureLevel&) {
-  return checkCoordinateScales(operation).withCode(ResultCode::BAD_DATA);
 }
 
 inline Status checkShape(const Tensor& tensor, const Shape& expected, std::string_view name) {

@@ -61,7 +61,9 @@ Status makePlan(const OperationContext& context, Plan* plan) {
 }
 
 Status checkOperands(OperationContext& context, const Plan& plan) {
-  HALYARD_RETURN_IF_ERROR(checkCoordinateScales(context));
+  HALYARD_RETURN_IF_ERROR(checkCoordinates({{&context.input(kAnchors), "anchors"},
+                                            {&context.input(kImageInfo), "image info"},
+                                            {&context.output(1), "output 1 (boxes)"}}));
   HALYARD_RETURN_IF_ERROR(checkSameQuantization(context.input(kScores), context.output(0)));
   const auto anchors = static_cast<uint32_t>(plan.grid.channels);
   const auto batches = static_cast<uint32_t>(plan.grid.batch);
@@ -237,7 +239,6 @@ OperationDefinition define() {
   definition.signature.outputs = {typed("scores", kMainColumn, rank(1)),
                                   typed("boxes", kCoordinateColumn, rank(2)),
                                   fixed("batch index", OperandType::TENSOR_INT32, rank(1))};
-  definition.signature.check = checkCoordinateOperands;
   definition.infer = infer;
   definition.reference = compute;
   // Inference reads the values too, as they are stored.

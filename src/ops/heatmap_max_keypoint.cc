@@ -26,7 +26,8 @@ Status readDims(const OperationContext& context, bool* nchw, ImageDims* dims) {
 Status infer(OperationContext& context) {
   bool nchw = false;
   ImageDims dims;
-  HALYARD_RETURN_IF_ERROR(checkCoordinateScales(context));
+  HALYARD_RETURN_IF_ERROR(checkCoordinates(
+      {{&context.input(kBoxes), "boxes"}, {&context.output(1), "output 1 (keypoints)"}}));
   HALYARD_RETURN_IF_ERROR(readDims(context, &nchw, &dims));
   const auto boxes = static_cast<uint32_t>(dims.batch);
   const auto keypoints = static_cast<uint32_t>(dims.channels);
@@ -155,7 +156,6 @@ OperationDefinition define() {
        {}}};
   definition.signature.outputs = {typed("scores", kMainColumn, rank(2)),
                                   typed("keypoints", kCoordinateColumn, rank(3))};
-  definition.signature.check = checkCoordinateOperands;
   definition.infer = infer;
   definition.reference = compute;
   // The kernel is less exacting in half precision, so it must know.

@@ -101,7 +101,7 @@ constexpr size_t kLayoutOf = method == Method::ALIGN ? kAlignLayout : kPoolingLa
 template <Method method>
 Status infer(OperationContext& context) {
   Plan plan;
-  HALYARD_RETURN_IF_ERROR(checkCoordinateScales(context));
+  HALYARD_RETURN_IF_ERROR(checkCoordinates({{&context.input(kRois), "RoIs"}}));
   if (method == Method::POOLING) {
     HALYARD_RETURN_IF_ERROR(checkSameQuantization(context.input(0), context.output(0)));
   }
@@ -209,16 +209,21 @@ struct Bin {
   std::span<const Tap> columns;
 };
 
+// Row by row, so that rounding errors grow with the sides of a large bin and not with its area.
 template <typename X>
-HALYARD_ALWAYS_INLINE void weightedSums(const Bin<X>* bin, float* __restrict sums) {
+HALYARD_ALWAYS_INLINE void weightedSums(const Bin<X>* bin, float* __restrict rowSums,
+                                        float* __restrict sums) {
   const size_t channels = bin->channels;
   std::fill_n(sums, channels, 0.0f);
   for (const Tap& row : bin->rows) {
+    std::fill_n(rowSums, channels, 0.0f);
     for (const Tap& column : bin->columns) {
-      const float weight = row.weight * column.weight;
+      const float weight = column.weight;
       const X* __restrict cell = bin->image + (row.cell * bin->width + column.cell) * channels;
-      for (size_t c = 0; c < channels; ++c) sums[c] += weight * static_cast<float>(cell[c]);
+      for (size_t c = 0; c < channels; ++c) rowSums[c] += weight * static_cast<float>(cell[c]);
     }
+    const float weight = row.weight;
+    for (size_t c = 0; c < channels; ++c) sums[c] += weight * rowSums[c];
   }
 }
 
@@ -273,8 +278,9 @@ void align(KernelServices& services, const Job& job, const Sampling& sampling) {
   const ImageDims& features = job.plan.features;
   const ImageDims& output = job.plan.output;
   forEachLine<X>(services, job, [&] {
-    return [&, rows = Taps(), columns = Taps(), sums = std::vector<float>(output.channels)](
-               const Region& region, size_t i, X* result) mutable {
+    return [&, rows = Taps(), columns = Taps(), sums = std::vector<float>(output.channels),
+            rowSums = std::vector<float>(output.channels)](const Region& region, size_t i,
+                                                           X* result) mutable {
       const Box& box = region.box;
       const double height = binSize(box.y1, box.y2, output.height);
       const double width = binSize(box.x1, box.x2, output.width);
@@ -284,7 +290,7 @@ void align(KernelServices& services, const Job& job, const Sampling& sampling) {
         sampleBin(static_cast<double>(box.x1) + width * static_cast<double>(j), width,
                   sampling.pointsX, features.width, columns);
         const Bin<X> bin = {job.image<X>(region), features.width, features.channels, rows, columns};
-        runBest<&weightedSums<X>>(&bin, sums.data());
+        runBest<&weightedSums<X>>(&bin, rowSums.data(), sums.data());
         storeMeans(job, sums.data(), result + j * output.channels);
       }
     };
@@ -411,7 +417,6 @@ OperationDefinition define(OperationType type) {
   inputs.push_back(boolean("NCHW layout"));
   definition.signature.forms = {{"", std::move(inputs), {}}};
   definition.signature.outputs = {typed("output", kMainColumn, rank(4))};
-  definition.signature.check = checkCoordinateOperands;
   definition.infer = infer<method>;
   definition.reference = compute<method>;
   definition.acceptsZeroSized = true;
