@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "ops/axis.h"
+#include "ops/axis_lines.h"
 #include "ops/operand_checks.h"
 #include "ops/operation.h"
 #include "ops/requantize.h"
@@ -16,8 +16,6 @@ namespace {
 
 constexpr size_t kBeta = 1;
 constexpr size_t kAxis = 2;
-// An exponential costs some ten times as much as other elementwise work.
-constexpr size_t kSoftmaxGrain = 2048;
 
 Status readBeta(const OperationContext& context, float* beta) {
   HALYARD_RETURN_IF_ERROR(context.read(kBeta, beta), "beta");
@@ -25,18 +23,12 @@ Status readBeta(const OperationContext& context, float* beta) {
   return opFailed("beta is {}, expected a number above 0", *beta);
 }
 
-Status readAxis(const OperationContext& context, size_t* axis) {
-  int32_t value = -1;
-  HALYARD_RETURN_IF_ERROR(context.readOptional(kAxis, &value), "axis");
-  return resolveAxis(value, context.input(0).rank(), axis);
-}
-
 Status infer(OperationContext& context) {
   HALYARD_RETURN_IF_ERROR(checkRank(context.input(0), 1, 4, "input"));
   float beta = 0;
   HALYARD_RETURN_IF_ERROR(unlessIncomplete(readBeta(context, &beta)));
   size_t axis = 0;
-  HALYARD_RETURN_IF_ERROR(unlessIncomplete(readAxis(context, &axis)));
+  HALYARD_RETURN_IF_ERROR(unlessIncomplete(readOptionalAxis(context, kAxis, &axis)));
   HALYARD_RETURN_IF_ERROR(checkUnitRange(context.output(0)));
   context.output(0).dims = context.input(0).dims;
   return okStatus();
@@ -74,16 +66,6 @@ void softmaxQuantized(const T* x, T* y, size_t extent, size_t step, const ExpTab
   }
 }
 
-template <typename Line>
-void forEachLine(OperationContext& context, const AxisView& view, Line line) {
-  const size_t grain = std::max<size_t>(1, kSoftmaxGrain / view.extent);
-  context.services().parallelFor(view.outer * view.inner, grain, [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) {
-      line(i / view.inner * view.extent * view.inner + i % view.inner);
-    }
-  });
-}
-
 template <typename T>
 void computeQuantized(OperationContext& context, const AxisView& view, float beta) {
   const Tensor& input = context.input(0);
@@ -91,7 +73,7 @@ void computeQuantized(OperationContext& context, const AxisView& view, float bet
   ExpTable table;
   const double rate = -static_cast<double>(beta) * static_cast<double>(input.scale);
   for (size_t d = 0; d < table.size(); ++d) table[d] = std::exp(rate * static_cast<double>(d));
-  forEachLine(context, view, [&](size_t at) {
+  forEachLine(context, view, kExponentialGrain, [&](size_t at) {
     softmaxQuantized(input.as<T>() + at, output.as<T>() + at, view.extent, view.inner, table,
                      output);
   });
@@ -101,13 +83,13 @@ Status compute(OperationContext& context) {
   float beta = 0;
   HALYARD_RETURN_IF_ERROR(readBeta(context, &beta));
   size_t axis = 0;
-  HALYARD_RETURN_IF_ERROR(readAxis(context, &axis));
+  HALYARD_RETURN_IF_ERROR(readOptionalAxis(context, kAxis, &axis));
   const Tensor& input = context.input(0);
   Tensor& output = context.output(0);
   const AxisView view = axisView(input.dims, axis);
   switch (input.type) {
     case OperandType::TENSOR_FLOAT32:
-      forEachLine(context, view, [&](size_t at) {
+      forEachLine(context, view, kExponentialGrain, [&](size_t at) {
         softmaxFloat(input.as<float>() + at, output.as<float>() + at, view.extent, view.inner,
                      beta);
       });

@@ -1,0 +1,161 @@
+// REDUCE_ALL, REDUCE_ANY, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD and REDUCE_SUM over any set of
+// dimensions.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "ops/operation.h"
+#include "ops/reduction.h"
+#include "ops/type_rows.h"
+
+namespace halyard::ops {
+namespace {
+
+// Booleans are any bytes; merging makes 0 or 1 of them.
+struct AllReducer {
+  using State = uint8_t;
+  static State identity() { return 1; }
+  static State merge(State a, State b) { return static_cast<State>((a != 0) & (b != 0)); }
+};
+struct AnyReducer {
+  using State = uint8_t;
+  static State identity() { return 0; }
+  static State merge(State a, State b) { return static_cast<State>((a != 0) | (b != 0)); }
+};
+
+// The identity is a finite number by definition, and no NaN ever compares as better.
+template <typename T>
+struct MaxReducer {
+  using State = T;
+  static State identity() { return std::numeric_limits<T>::lowest(); }
+  static State merge(State a, State b) { return b > a ? b : a; }
+};
+template <typename T>
+struct MinReducer {
+  using State = T;
+  static State identity() { return std::numeric_limits<T>::max(); }
+  static State merge(State a, State b) { return b < a ? b : a; }
+};
+
+// The number significand * 2^exponent: a product of many factors may leave even double's range on
+// the way to a result that is within float's.
+struct ScaledNumber {
+  double significand = 1;
+  int64_t exponent = 0;
+
+  ScaledNumber() = default;
+  explicit ScaledNumber(float x) : significand(static_cast<double>(x)) {}
+};
+struct ProductReducer {
+  using State = ScaledNumber;
+  static State identity() { return {}; }
+  static State merge(State a, State b) {
+    // One factor of zero decides, whatever the others are.
+    if (a.significand == 0 || b.significand == 0) return State(0);
+    a.significand *= b.significand;
+    a.exponent += b.exponent;
+    const double magnitude = std::abs(a.significand);
+    if ((magnitude < 0x1p-300 || magnitude > 0x1p300) && std::isfinite(magnitude)) {
+      int shift = 0;
+      a.significand = std::frexp(a.significand, &shift);
+      a.exponent += shift;
+    }
+    return a;
+  }
+};
+
+float valueOf(ScaledNumber x) {
+  constexpr int64_t kBeyondFloat = 1000;
+  const int64_t exponent = std::clamp(x.exponent, -kBeyondFloat, kBeyondFloat);
+  return static_cast<float>(std::ldexp(x.significand, static_cast<int>(exponent)));
+}
+
+template <typename Reducer>
+Status reduceBytes(OperationContext& context) {
+  return reduce<Reducer, uint8_t>(context, [](uint8_t x) { return x; });
+}
+
+Status computeProduct(OperationContext& context) {
+  return reduce<ProductReducer, float>(context, valueOf);
+}
+
+Status computeSum(OperationContext& context) {
+  return reduce<AddReducer<double>, float>(context, [](double x) { return static_cast<float>(x); });
+}
+
+template <template <typename> typename Reducer>
+Status computeExtreme(OperationContext& context) {
+  const auto same = [](auto x) { return x; };
+  switch (context.input(0).type) {
+    case OperandType::TENSOR_FLOAT32:
+      return reduce<Reducer<float>, float>(context, same);
+    case OperandType::TENSOR_QUANT8_ASYMM:
+      return reduce<Reducer<uint8_t>, uint8_t>(context, same);
+    case OperandType::TENSOR_QUANT8_ASYMM_SIGNED:
+      return reduce<Reducer<int8_t>, int8_t>(context, same);
+    default:
+      return badData("input is {}", operandTypeName(context.input(0).type));
+  }
+}
+
+Status infer(OperationContext& context) {
+  bool keepDims = false;
+  HALYARD_RETURN_IF_ERROR(context.read(kKeepDimsInput, &keepDims), "keep_dims");
+  return inferReduction(context, keepDims);
+}
+
+OperationDefinition define(OperationType type, std::vector<TypeRow> rows,
+                           Status (*reference)(OperationContext&)) {
+  OperationDefinition definition;
+  definition.type = type;
+  definition.signature.rows = std::move(rows);
+  definition.signature.forms = {{"", reductionInputs(boolean("keep_dims")), {}}};
+  definition.signature.outputs = {typed("output", 0)};
+  definition.infer = infer;
+  definition.reference = reference;
+  return definition;
+}
+
+std::vector<TypeRow> boolRows() {
+  return singleTypeRows({{OperandType::TENSOR_BOOL8, FeatureLevel::FL3}});
+}
+std::vector<TypeRow> floatRows() {
+  return singleTypeRows({{OperandType::TENSOR_FLOAT32, FeatureLevel::FL3},
+                         {OperandType::TENSOR_FLOAT16, FeatureLevel::FL3}});
+}
+
+}  // namespace
+
+const OperationDefinition& reduceAll() {
+  static const OperationDefinition definition =
+      define(OperationType::REDUCE_ALL, boolRows(), reduceBytes<AllReducer>);
+  return definition;
+}
+const OperationDefinition& reduceAny() {
+  static const OperationDefinition definition =
+      define(OperationType::REDUCE_ANY, boolRows(), reduceBytes<AnyReducer>);
+  return definition;
+}
+const OperationDefinition& reduceMax() {
+  static const OperationDefinition definition = define(
+      OperationType::REDUCE_MAX, floatAndQuant8Rows(FeatureLevel::FL3), computeExtreme<MaxReducer>);
+  return definition;
+}
+const OperationDefinition& reduceMin() {
+  static const OperationDefinition definition = define(
+      OperationType::REDUCE_MIN, floatAndQuant8Rows(FeatureLevel::FL3), computeExtreme<MinReducer>);
+  return definition;
+}
+const OperationDefinition& reduceProd() {
+  static const OperationDefinition definition =
+      define(OperationType::REDUCE_PROD, floatRows(), computeProduct);
+  return definition;
+}
+const OperationDefinition& reduceSum() {
+  static const OperationDefinition definition =
+      define(OperationType::REDUCE_SUM, floatRows(), computeSum);
+  return definition;
+}
+
+}  // namespace halyard::ops

@@ -1,0 +1,108 @@
+// TOPK_V2: the k largest elements of each row and where they stand.
+#include <algorithm>
+#include <cstdint>
+#include <ranges>
+#include <span>
+#include <type_traits>
+
+#include "ops/elementwise.h"
+#include "ops/operand_checks.h"
+#include "ops/operation.h"
+#include "ops/type_rows.h"
+
+namespace halyard::ops {
+namespace {
+
+constexpr size_t kCount = 1;
+
+Status infer(OperationContext& context) {
+  const Tensor& input = context.input(0);
+  if (input.rank() == 0) return opFailed("input has rank 0, expected at least 1");
+  HALYARD_RETURN_IF_ERROR(checkSameQuantization(input, context.output(0)));
+  int32_t k = 0;
+  HALYARD_RETURN_IF_ERROR(context.read(kCount, &k), "k");
+  const uint32_t row = input.dims.back();
+  if (k < 1 || static_cast<uint32_t>(k) > row) {
+    return opFailed("k is {}, expected 1 to {} as the input is {}", k, row,
+                    realShapeText(input.dims));
+  }
+  if (row > INT32_MAX) return opFailed("rows of {} are too long for indices of 32 bits", row);
+  Shape result = input.dims;
+  result.back() = static_cast<uint32_t>(k);
+  context.output(0).dims = result;
+  context.output(1).dims = std::move(result);
+  return okStatus();
+}
+
+// Whether element i of the row comes before element j: larger ones first, of equal ones the later.
+// NaNs are equal to each other and come last, so that this is an order of any values.
+template <typename T>
+bool comesBefore(const T* row, int32_t i, int32_t j) {
+  const T a = row[i];
+  const T b = row[j];
+  if constexpr (std::is_floating_point_v<T>) {
+    const bool aIsNumber = a == a;
+    const bool bIsNumber = b == b;
+    if (aIsNumber != bIsNumber) return aIsNumber;
+    if (!aIsNumber) return i > j;
+  }
+  return a != b ? a > b : i > j;
+}
+
+template <typename T>
+Status select(OperationContext& context) {
+  const T* input = context.input(0).as<T>();
+  T* values = context.output(0).as<T>();
+  int32_t* indices = context.output(1).as<int32_t>();
+  const size_t length = context.input(0).dims.back();
+  const size_t k = context.output(0).dims.back();
+  const size_t rows = context.input(0).elementCount() / length;
+  context.services().parallelFor(
+      rows, std::max<size_t>(1, kElementGrain / length), [=](size_t begin, size_t end) {
+        for (size_t r = begin; r < end; ++r) {
+          const T* row = input + r * length;
+          const std::span<int32_t> best(indices + r * k, k);
+          std::ranges::partial_sort_copy(
+              std::views::iota(int32_t{0}, static_cast<int32_t>(length)), best,
+              [row](int32_t i, int32_t j) { return comesBefore(row, i, j); });
+          for (size_t i = 0; i < k; ++i) values[r * k + i] = row[best[i]];
+        }
+      });
+  return okStatus();
+}
+
+Status compute(OperationContext& context) {
+  switch (context.input(0).type) {
+    case OperandType::TENSOR_FLOAT32:
+      return select<float>(context);
+    case OperandType::TENSOR_INT32:
+      return select<int32_t>(context);
+    case OperandType::TENSOR_QUANT8_ASYMM:
+      return select<uint8_t>(context);
+    case OperandType::TENSOR_QUANT8_ASYMM_SIGNED:
+      return select<int8_t>(context);
+    default:
+      return badData("input is {}", operandTypeName(context.input(0).type));
+  }
+}
+
+OperationDefinition define() {
+  OperationDefinition definition;
+  definition.type = OperationType::TOPK_V2;
+  definition.signature.rows = floatAndQuant8Rows(FeatureLevel::FL3);
+  definition.signature.rows.push_back({FeatureLevel::FL3, {OperandType::TENSOR_INT32}});
+  definition.signature.forms = {{"", {typed("input", 0), int32("k")}, {}}};
+  definition.signature.outputs = {typed("values", 0), fixed("indices", OperandType::TENSOR_INT32)};
+  definition.infer = infer;
+  definition.reference = compute;
+  return definition;
+}
+
+}  // namespace
+
+const OperationDefinition& topkV2() {
+  static const OperationDefinition definition = define();
+  return definition;
+}
+
+}  // namespace halyard::ops
