@@ -114,8 +114,34 @@ TEST(SplitWork, Reducing) {
     const TestOperand x = random.tensor(type, {20, 30, 40, 3});
     for (const std::vector<int32_t>& axes : {std::vector<int32_t>{1, 2}, {3}, {1}, {1, 3}}) {
       expectSame(OperationType::MEAN, {x, intList(axes), TestOperand::int32(0)}, {outputLike(x)});
+      expectSame(OperationType::REDUCE_MAX, {x, intList(axes), TestOperand::boolean(true)},
+                 {outputLike(x)});
     }
   }
+}
+
+TEST(SplitWork, Lines) {
+  RandomOperands random(116);
+  const TestOperand one = TestOperand::float32(1);
+  const TestOperand x = random.tensor(TENSOR_FLOAT32, {20, 30, 40, 3});
+  const TestOperand real = outputLike(x);
+  const TestOperand index = TestOperand::output(TENSOR_INT32);
+  for (int value = 0; value < 4; ++value) {
+    const TestOperand axis = TestOperand::int32(value);
+    expectSame(OperationType::ARGMIN, {x, axis}, {index});
+    expectSame(OperationType::L2_NORMALIZATION, {x, axis}, {real});
+    expectSame(OperationType::LOG_SOFTMAX, {x, one, axis}, {real});
+    expectSame(OperationType::LOCAL_RESPONSE_NORMALIZATION,
+               {x, TestOperand::int32(2), one, one, one, axis}, {real});
+  }
+  for (bool nchw : {false, true}) {
+    expectSame(OperationType::INSTANCE_NORMALIZATION,
+               {x, one, one, one, TestOperand::boolean(nchw)}, {real});
+  }
+  expectSame(OperationType::TOPK_V2, {x, TestOperand::int32(2)}, {real, index});
+  expectSame(OperationType::RANDOM_MULTINOMIAL,
+             {random.tensor(TENSOR_FLOAT32, {2, 9}), TestOperand::int32(5000), intList({3, 4})},
+             {index});
 }
 
 TEST(SplitWork, Detections) {
