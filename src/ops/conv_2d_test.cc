@@ -1,8 +1,9 @@
-// CONV_2D against the definition as plain loops over real numbers, and its errors.
+// CONV_2D and GROUPED_CONV_2D against the definition as plain loops over real numbers, and their
+// errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ops/window_for_test.h"
+#include "ops/conv_for_test.h"
 
 namespace halyard::ops::testing {
 namespace {
@@ -11,111 +12,40 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using enum OperandType;
 
-struct TypeCase {
-  OperandType type;
-  bool perChannel;
-};
-constexpr TypeCase kTypes[] = {{TENSOR_FLOAT32, false},
-                               {TENSOR_FLOAT16, false},
-                               {TENSOR_QUANT8_ASYMM, false},
-                               {TENSOR_QUANT8_ASYMM, true},
-                               {TENSOR_QUANT8_ASYMM_SIGNED, false},
-                               {TENSOR_QUANT8_ASYMM_SIGNED, true}};
-
-// [N,H',W',Co] before the activation.
-std::vector<double> convolve(const TestWindow& window, const TestOperand& image,
-                             const TestOperand& filter, const std::vector<double>& bias) {
-  const std::vector<double> x = realValues(image);
-  const std::vector<double> w = realValues(filter);
-  const int batch = static_cast<int>(image.tensor.dims[0]);
-  const int depth = static_cast<int>(image.tensor.dims[3]);
-  const int channels = static_cast<int>(filter.tensor.dims[0]);
-  const TestAxis& height = window.height;
-  const TestAxis& width = window.width;
-  std::vector<double> result;
-  for (int n = 0; n < batch; ++n) {
-    for (int i = 0; i < height.output; ++i) {
-      for (int j = 0; j < width.output; ++j) {
-        for (int c = 0; c < channels; ++c) {
-          double sum = bias[c];
-          for (int u = 0; u < height.filter; ++u) {
-            for (int v = 0; v < width.filter; ++v) {
-              const int y = height.source(i, u);
-              const int z = width.source(j, v);
-              if (!height.inside(y) || !width.inside(z)) continue;
-              for (int k = 0; k < depth; ++k) {
-                sum += x[((n * height.input + y) * width.input + z) * depth + k] *
-                       w[((c * height.filter + u) * width.filter + v) * depth + k];
-              }
-            }
-          }
-          result.push_back(sum);
-        }
-      }
-    }
-  }
-  return result;
-}
-
-std::vector<double> biasReals(const TestOperand& bias, const TestOperand& input,
-                              const TestOperand& filter) {
-  std::vector<double> reals = realValues(bias);
-  if (filter.tensor.channelQuant == nullptr) return reals;
-  const auto values = bias.values<int32_t>();
-  for (size_t c = 0; c < reals.size(); ++c) {
-    reals[c] = static_cast<double>(input.tensor.scale) *
-               static_cast<double>(filter.tensor.channelQuant->scales[c]) * values[c];
-  }
-  return reals;
-}
-
-double largest(const std::vector<double>& values) {
-  double result = 0.01;
-  for (double value : values) result = std::max(result, std::abs(value));
-  return result;
-}
-
-void checkOne(RandomOperands& random, const TypeCase& type, const TestWindow& window,
-              uint32_t batch, uint32_t depth, uint32_t channels) {
+// `groups` of 0 stands for the plain operation.
+void checkOne(RandomOperands& random, const ConvTypeCase& type, const TestWindow& window,
+              uint32_t batch, uint32_t depth, uint32_t channels, int groups = 0) {
   const auto size = [](int n) { return static_cast<uint32_t>(n); };
+  const uint32_t share = groups == 0 ? depth : depth / size(groups);
   const TestOperand image =
       random.tensor(type.type, {batch, size(window.height.input), size(window.width.input), depth});
-  const Shape filterDims = {channels, size(window.height.filter), size(window.width.filter), depth};
+  const Shape filterDims = {channels, size(window.height.filter), size(window.width.filter), share};
   const TestOperand filter = type.perChannel ? random.perChannelFilter(filterDims, 0)
                                              : random.tensor(type.type, filterDims);
   const TestOperand bias = random.bias(image, filter, channels);
   const auto code = static_cast<FuseCode>(random.between(0, 3));
-  std::vector<double> expected = convolve(window, image, filter, biasReals(bias, image, filter));
-
-  std::vector<TestOperand> inputs = {window.nchw ? toNchw(image) : image, filter, bias};
-  window.appendPaddingAndStrides(inputs);
-  inputs.push_back(TestOperand::int32(static_cast<int>(code)));
-  window.appendLayoutAndDilations(inputs);
-  std::vector<TestOperand> outputs = {random.output(type.type, largest(expected))};
-  const std::string what =
-      fmt::format("{}{}, batch {}, depth {} -> {}, activation {}, {}", operandTypeName(type.type),
-                  type.perChannel ? " per channel" : "", batch, depth, channels,
-                  static_cast<int>(code), window.text());
-  const Status status = runOperation(OperationType::CONV_2D, inputs, outputs);
-  ASSERT_TRUE(status.ok()) << status.toString() << "\n" << what;
-
-  for (double& value : expected) value = activated(value, code);
-  const Shape nhwc = {batch, size(window.height.output), size(window.width.output), channels};
-  if (window.nchw) {
-    EXPECT_THAT(outputs[0].tensor.dims, ElementsAre(nhwc[0], nhwc[3], nhwc[1], nhwc[2])) << what;
-    expected = permuted(expected, nhwc, false);
-  } else {
-    EXPECT_EQ(outputs[0].tensor.dims, nhwc) << what;
-  }
+  std::vector<TestOperand> rest = {filter, bias};
+  window.appendPaddingAndStrides(rest);
+  if (groups > 0) rest.push_back(TestOperand::int32(groups));
+  rest.push_back(TestOperand::int32(static_cast<int>(code)));
+  window.appendLayoutAndDilations(rest);
   // A float sum may be off by half a unit in its last place for each of its terms.
-  const double slack = 0x1p-24 * depth * window.height.filter * window.width.filter;
-  expectReals(outputs[0], expected, what, slack);
+  const double slack = 0x1p-24 * share * window.height.filter * window.width.filter;
+  checkImageOperation(
+      random, groups == 0 ? OperationType::CONV_2D : OperationType::GROUPED_CONV_2D, window.nchw,
+      image, rest,
+      convolved(window, static_cast<int>(depth), std::max(groups, 1), realValues(image),
+                realValues(filter), biasReals(bias, image, filter)),
+      {batch, size(window.height.output), size(window.width.output), channels}, code,
+      fmt::format("{}, batch {}, depth {} -> {}, groups {}, activation {}, {}", type.text(), batch,
+                  depth, channels, groups, static_cast<int>(code), window.text()),
+      slack);
 }
 
 TEST(Conv2d, AgreesWithDefinitionInAllForms) {
   RandomOperands random(7);
   for (int round = 0; round < 250; ++round) {
-    for (const TypeCase& type : kTypes) {
+    for (const ConvTypeCase& type : kConvTypes) {
       const TestWindow window = randomWindow(random, /*mayDilate=*/true);
       checkOne(random, type, window, random.oneOf<uint32_t>({1, 1, 1, 2, 3, 0}),
                static_cast<uint32_t>(random.between(1, 7)),
@@ -136,11 +66,40 @@ TEST(Conv2d, AgreesWithDefinitionOnLargerImages) {
   same.scheme = 1;
   same.height = {12, 3, 1, 1, 1, 1, 12};
   same.width = {15, 3, 2, 1, 1, 1, 8};
-  for (const TypeCase& type : kTypes) {
+  for (const ConvTypeCase& type : kConvTypes) {
     checkOne(random, type, pointwise, 2, 35, 70);
     checkOne(random, type, pointwise, 1, 600, 33);
     checkOne(random, type, same, 2, 67, 41);
     checkOne(random, type, same, 1, 3, 300);
+  }
+}
+
+TEST(GroupedConv2d, AgreesWithDefinitionInAllForms) {
+  RandomOperands random(9);
+  for (int round = 0; round < 150; ++round) {
+    for (const ConvTypeCase& type : kConvTypes) {
+      TestWindow window = randomWindow(random, /*mayDilate=*/false);
+      window.layoutGiven = true;
+      const int groups = random.between(1, 4);
+      checkOne(random, type, window, random.oneOf<uint32_t>({1, 1, 2, 3}),
+               static_cast<uint32_t>(groups * random.between(1, 4)),
+               static_cast<uint32_t>(groups * random.between(1, 5)), groups);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Groups that are worth several threads each, and many small ones.
+TEST(GroupedConv2d, AgreesWithDefinitionOnLargerImages) {
+  RandomOperands random(10);
+  TestWindow same;
+  same.scheme = 1;
+  same.layoutGiven = true;
+  same.height = {20, 3, 1, 1, 1, 1, 20};
+  same.width = {45, 3, 2, 1, 1, 1, 23};
+  for (const ConvTypeCase& type : kConvTypes) {
+    checkOne(random, type, same, 1, 106, 80, 2);
+    checkOne(random, type, same, 1, 60, 60, 60);
   }
 }
 
@@ -253,19 +212,55 @@ TEST_F(Conv2dErrors, NameTheBiasScale) {
   EXPECT_EQ(errorOf(inputs), "OK");
 }
 
+TEST_F(Conv2dErrors, OfGroups) {
+  // 1x4x5x6 image, 4x3x2x3 filter, 2 groups.
+  std::vector<TestOperand> valid = {random_.tensor(TENSOR_QUANT8_ASYMM, {1, 4, 5, 6}),
+                                    random_.tensor(TENSOR_QUANT8_ASYMM, {4, 3, 2, 3})};
+  valid.push_back(random_.bias(valid[0], valid[1], 4));
+  for (int scalar : {2, 1, 1, 2, 0}) valid.push_back(TestOperand::int32(scalar));
+  valid.push_back(TestOperand::boolean(false));
+  const auto errorWith = [&](size_t index, const TestOperand& operand) {
+    std::vector<TestOperand> inputs = valid;
+    inputs[index] = operand;
+    std::vector<TestOperand> outputs = {TestOperand::output(TENSOR_QUANT8_ASYMM, 0.1f, 100)};
+    return runOperation(OperationType::GROUPED_CONV_2D, inputs, outputs).toString();
+  };
+  EXPECT_EQ(errorWith(0, valid[0]), "OK");
+  for (int groups : {0, -3}) {
+    EXPECT_THAT(errorWith(6, TestOperand::int32(groups)), HasSubstr("expected more than 0"));
+  }
+  EXPECT_EQ(errorWith(6, TestOperand::int32(1)), "OP_FAILED: filter has depth_in 3, input has 6");
+  for (int groups : {3, INT32_MAX}) {
+    EXPECT_EQ(
+        errorWith(6, TestOperand::int32(groups)),
+        fmt::format("OP_FAILED: filter has depth_in 3 for each of {} groups, input has 6", groups));
+  }
+  TestOperand odd = random_.tensor(TENSOR_QUANT8_ASYMM, {3, 3, 2, 3});
+  EXPECT_EQ(errorWith(1, odd),
+            "OP_FAILED: filter has 3 output channels, expected a multiple of the 2 groups");
+  EXPECT_THAT(errorWith(2, random_.bias(valid[0], valid[1], 2)), HasSubstr("expected [4]"));
+  EXPECT_THAT(errorWith(7, TestOperand::int32(4)), HasSubstr("activation is 4"));
+  TestOperand bias = valid[2];
+  bias.tensor.scale *= 1.00001f;
+  EXPECT_THAT(errorWith(2, bias), HasSubstr("expected that of input times filter"));
+  EXPECT_THAT(errorWith(0, random_.tensor(TENSOR_QUANT8_ASYMM, {0, 4, 5, 6})),
+              HasSubstr("zero-sized"));
+}
+
 // An operation in a model for checkSignature.
 struct ModelWithOperation {
   Model model;
   Result<FeatureLevel> level() {
-    const OperationDefinition* definition = definitionOf(OperationType::CONV_2D);
+    const OperationDefinition* definition = definitionOf(model.main.operations[0].type);
     return checkSignature(definition->signature,
                           OperationView(model, model.main, model.main.operations[0]));
   }
-  explicit ModelWithOperation(const std::vector<Operand>& inputs, const Operand& output) {
+  explicit ModelWithOperation(const std::vector<Operand>& inputs, const Operand& output,
+                              OperationType type = OperationType::CONV_2D) {
     model.main.operands = inputs;
     model.main.operands.push_back(output);
     Operation operation;
-    operation.type = OperationType::CONV_2D;
+    operation.type = type;
     for (uint32_t i = 0; i < inputs.size(); ++i) operation.inputs.push_back(i);
     operation.outputs = {static_cast<uint32_t>(inputs.size())};
     model.main.operations = {operation};
@@ -329,6 +324,40 @@ TEST(Conv2dSignature, FeatureLevels) {
     scalars.push_back(INT32);
     EXPECT_EQ(levelOf(modelInputs(TENSOR_FLOAT32, TENSOR_FLOAT32, scalars), TENSOR_FLOAT32, 0),
               FL3);
+  }
+}
+
+TEST(GroupedConv2dSignature, LevelsAndRejections) {
+  using enum FeatureLevel;
+  const auto levelWith = [](OperandType type, OperandType filter, std::vector<OperandType> scalars,
+                            uint32_t channelDim = 0) {
+    std::vector<Operand> inputs = modelInputs(type, filter, scalars);
+    if (filter == TENSOR_QUANT8_SYMM_PER_CHANNEL) {
+      inputs[1].extraParams = SymmPerChannelQuantParams{{1.0f, 1.0f}, channelDim};
+    }
+    ModelWithOperation model(inputs, operandOf(type, {1, 4, 4, 2}, 1.0f),
+                             OperationType::GROUPED_CONV_2D);
+    const Result<FeatureLevel> level = model.level();
+    return level.ok() ? static_cast<int>(level.value()) : 0;
+  };
+  const std::vector<OperandType> implicit = {INT32, INT32, INT32, INT32, INT32, BOOL};
+  std::vector<OperandType> explicitForm(8, INT32);
+  explicitForm.push_back(BOOL);
+  for (const auto& scalars : {implicit, explicitForm}) {
+    for (OperandType type : {TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM}) {
+      EXPECT_EQ(levelWith(type, type, scalars), 3);
+    }
+    EXPECT_EQ(levelWith(TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_SYMM_PER_CHANNEL, scalars), 3);
+    EXPECT_EQ(levelWith(TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_SYMM_PER_CHANNEL, scalars, 3), 0);
+    EXPECT_EQ(levelWith(TENSOR_QUANT8_ASYMM_SIGNED, TENSOR_QUANT8_ASYMM_SIGNED, scalars), 4);
+    EXPECT_EQ(levelWith(TENSOR_QUANT8_ASYMM_SIGNED, TENSOR_QUANT8_SYMM_PER_CHANNEL, scalars), 4);
+    // The layout is not optional, and there are no dilations.
+    std::vector<OperandType> others = scalars;
+    others.pop_back();
+    EXPECT_EQ(levelWith(TENSOR_FLOAT32, TENSOR_FLOAT32, others), 0);
+    others = scalars;
+    others.insert(others.end(), {INT32, INT32});
+    EXPECT_EQ(levelWith(TENSOR_FLOAT32, TENSOR_FLOAT32, others), 0);
   }
 }
 

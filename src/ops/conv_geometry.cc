@@ -112,6 +112,13 @@ std::vector<Form> windowForms(const std::vector<OperandSpec>& tensors,
       form("implicit padding", {"padding scheme"})};
 }
 
+std::vector<Form> windowFormsWithLayout(const std::vector<OperandSpec>& tensors,
+                                        std::initializer_list<std::string_view> scalars) {
+  std::vector<Form> forms = windowForms(tensors, scalars, /*dilated=*/false);
+  for (Form& form : forms) form.counts.clear();
+  return forms;
+}
+
 Status readPaddingAndStrides(const OperationContext& context, bool explicitPadding, size_t* first,
                              WindowOptions* options) {
   size_t i = *first;

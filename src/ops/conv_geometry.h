@@ -65,6 +65,10 @@ struct Window {
 std::vector<Form> windowForms(const std::vector<OperandSpec>& tensors,
                               std::initializer_list<std::string_view> scalars, bool dilated);
 
+// The same forms without dilations, for operations whose layout is not optional.
+std::vector<Form> windowFormsWithLayout(const std::vector<OperandSpec>& tensors,
+                                        std::initializer_list<std::string_view> scalars);
+
 // Which of windowForms an operation follows. `implicitCount` is the least number of inputs with
 // implicit padding: the input behind them is the layout there and an INT32 with explicit padding.
 inline bool hasExplicitPadding(const OperationContext& context, size_t implicitCount) {

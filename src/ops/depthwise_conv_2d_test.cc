@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ops/window_for_test.h"
+#include "ops/conv_for_test.h"
 
 namespace halyard::ops::testing {
 namespace {
@@ -10,52 +10,7 @@ namespace {
 using ::testing::HasSubstr;
 using enum OperandType;
 
-struct TypeCase {
-  OperandType type;
-  bool perChannel;
-};
-constexpr TypeCase kTypes[] = {{TENSOR_FLOAT32, false},
-                               {TENSOR_FLOAT16, false},
-                               {TENSOR_QUANT8_ASYMM, false},
-                               {TENSOR_QUANT8_ASYMM, true},
-                               {TENSOR_QUANT8_ASYMM_SIGNED, false},
-                               {TENSOR_QUANT8_ASYMM_SIGNED, true}};
-
-// [N,H',W',Co] before the activation.
-std::vector<double> convolve(const TestWindow& window, const TestOperand& image,
-                             const TestOperand& filter, const std::vector<double>& bias) {
-  const std::vector<double> x = realValues(image);
-  const std::vector<double> w = realValues(filter);
-  const int batch = static_cast<int>(image.tensor.dims[0]);
-  const int depth = static_cast<int>(image.tensor.dims[3]);
-  const int channels = static_cast<int>(filter.tensor.dims[3]);
-  const TestAxis& height = window.height;
-  const TestAxis& width = window.width;
-  std::vector<double> result;
-  for (int n = 0; n < batch; ++n) {
-    for (int i = 0; i < height.output; ++i) {
-      for (int j = 0; j < width.output; ++j) {
-        for (int c = 0; c < channels; ++c) {
-          const int k = c / (channels / depth);
-          double sum = bias[c];
-          for (int u = 0; u < height.filter; ++u) {
-            for (int v = 0; v < width.filter; ++v) {
-              const int y = height.source(i, u);
-              const int z = width.source(j, v);
-              if (!height.inside(y) || !width.inside(z)) continue;
-              sum += x[((n * height.input + y) * width.input + z) * depth + k] *
-                     w[(u * width.filter + v) * channels + c];
-            }
-          }
-          result.push_back(sum);
-        }
-      }
-    }
-  }
-  return result;
-}
-
-void checkOne(RandomOperands& random, const TypeCase& type, const TestWindow& window,
+void checkOne(RandomOperands& random, const ConvTypeCase& type, const TestWindow& window,
               uint32_t batch, uint32_t depth, uint32_t multiplier) {
   const auto size = [](int n) { return static_cast<uint32_t>(n); };
   const uint32_t channels = depth * multiplier;
@@ -65,47 +20,26 @@ void checkOne(RandomOperands& random, const TypeCase& type, const TestWindow& wi
   const TestOperand filter = type.perChannel ? random.perChannelFilter(filterDims, 3)
                                              : random.tensor(type.type, filterDims);
   const TestOperand bias = random.bias(image, filter, channels);
-  std::vector<double> biasReals = realValues(bias);
-  if (type.perChannel) {
-    for (size_t c = 0; c < channels; ++c) {
-      biasReals[c] = static_cast<double>(image.tensor.scale) *
-                     static_cast<double>(filter.tensor.channelQuant->scales[c]) *
-                     bias.values<int32_t>()[c];
-    }
-  }
   const auto code = static_cast<FuseCode>(random.between(0, 3));
-  std::vector<double> expected = convolve(window, image, filter, biasReals);
-  double magnitude = 0.01;
-  for (double value : expected) magnitude = std::max(magnitude, std::abs(value));
-
-  std::vector<TestOperand> inputs = {window.nchw ? toNchw(image) : image, filter, bias};
-  window.appendPaddingAndStrides(inputs);
-  inputs.push_back(TestOperand::int32(static_cast<int>(multiplier)));
-  inputs.push_back(TestOperand::int32(static_cast<int>(code)));
-  window.appendLayoutAndDilations(inputs);
-  std::vector<TestOperand> outputs = {random.output(type.type, magnitude)};
-  const std::string what =
-      fmt::format("{}{}, batch {}, depth {} x {}, activation {}, {}", operandTypeName(type.type),
-                  type.perChannel ? " per channel" : "", batch, depth, multiplier,
-                  static_cast<int>(code), window.text());
-  const Status status = runOperation(OperationType::DEPTHWISE_CONV_2D, inputs, outputs);
-  ASSERT_TRUE(status.ok()) << status.toString() << "\n" << what;
-
-  for (double& value : expected) value = activated(value, code);
-  const Shape nhwc = {batch, size(window.height.output), size(window.width.output), channels};
-  if (window.nchw) {
-    EXPECT_EQ(outputs[0].tensor.dims, (Shape{nhwc[0], nhwc[3], nhwc[1], nhwc[2]})) << what;
-    expected = permuted(expected, nhwc, false);
-  } else {
-    EXPECT_EQ(outputs[0].tensor.dims, nhwc) << what;
-  }
-  expectReals(outputs[0], expected, what);
+  std::vector<TestOperand> rest = {filter, bias};
+  window.appendPaddingAndStrides(rest);
+  rest.push_back(TestOperand::int32(static_cast<int>(multiplier)));
+  rest.push_back(TestOperand::int32(static_cast<int>(code)));
+  window.appendLayoutAndDilations(rest);
+  checkImageOperation(
+      random, OperationType::DEPTHWISE_CONV_2D, window.nchw, image, rest,
+      convolved(window, static_cast<int>(depth), static_cast<int>(depth), realValues(image),
+                depthwiseAsGrouped(realValues(filter), channels), biasReals(bias, image, filter)),
+      {batch, size(window.height.output), size(window.width.output), channels}, code,
+      fmt::format("{}, batch {}, depth {} x {}, activation {}, {}", type.text(), batch, depth,
+                  multiplier, static_cast<int>(code), window.text()),
+      0);
 }
 
 TEST(DepthwiseConv2d, AgreesWithDefinitionInAllForms) {
   RandomOperands random(17);
   for (int round = 0; round < 250; ++round) {
-    for (const TypeCase& type : kTypes) {
+    for (const ConvTypeCase& type : kConvTypes) {
       const TestWindow window = randomWindow(random, /*mayDilate=*/true);
       checkOne(random, type, window, random.oneOf<uint32_t>({1, 1, 1, 2, 3, 0}),
                static_cast<uint32_t>(random.between(1, 9)),
@@ -122,7 +56,7 @@ TEST(DepthwiseConv2d, AgreesWithDefinitionOnManyChannels) {
   window.scheme = 1;
   window.height = {4, 3, 1, 1, 1, 1, 4};
   window.width = {19, 3, 2, 1, 1, 1, 10};
-  for (const TypeCase& type : kTypes) {
+  for (const ConvTypeCase& type : kConvTypes) {
     checkOne(random, type, window, 2, 1003, 1);
     checkOne(random, type, window, 1, 9001, 1);
     checkOne(random, type, window, 1, 1, 517);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <new>
+#include <vector>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -291,19 +293,73 @@ void Product<T>::runDots() {
   }
 }
 
+// Hands loops on, or runs them in the calling thread, and owns the scratch memory, so that it can
+// be given back after each of many products.
+class ProductServices : public KernelServices {
+ public:
+  explicit ProductServices(KernelServices* loops) : loops_(loops) {}
+  void parallelFor(size_t count, size_t grain,
+                   const std::function<void(size_t, size_t)>& body) override {
+    if (loops_ != nullptr) {
+      loops_->parallelFor(count, grain, body);
+    } else if (count > 0) {
+      body(0, count);
+    }
+  }
+  void* scratch(size_t bytes) override {
+    blocks_.emplace_back(static_cast<std::byte*>(::operator new(bytes, kAlignment)));
+    return blocks_.back().get();
+  }
+  void clear() { blocks_.clear(); }
+
+ private:
+  static constexpr std::align_val_t kAlignment{64};
+  struct Free {
+    void operator()(std::byte* block) const { ::operator delete(block, kAlignment); }
+  };
+  KernelServices* loops_;
+  std::vector<std::unique_ptr<std::byte, Free>> blocks_;
+};
+
 }  // namespace
 
 template <typename T>
 void gemm(KernelServices& services, const GemmProblem<T>& problem, SimdLevel level) {
   Product<T> product(services, problem, kernelsFor<T>(level));
-  if (problem.rows < kMinRowsToPack || problem.depth > kMaxDepthToPack) {
+  // Without depth there is nothing to pack, and a dot product of nothing is 0.
+  if (problem.rows < kMinRowsToPack || problem.depth == 0 || problem.depth > kMaxDepthToPack) {
     product.runDots();
   } else {
     product.runPacked();
   }
 }
 
+template <typename T>
+void gemmEach(KernelServices& services, size_t count, size_t work,
+              const std::function<GemmProblem<T>(size_t)>& problemAt) {
+  if (count == 1) {
+    gemm(services, problemAt(0));
+    return;
+  }
+  if (work >= kWorkPerRange * kWantedTasks) {
+    ProductServices each(&services);
+    for (size_t i = 0; i < count; ++i, each.clear()) gemm(each, problemAt(i));
+    return;
+  }
+  services.parallelFor(count, divideUp(kWorkPerRange, std::max(work, size_t{1})),
+                       [&](size_t begin, size_t end) {
+                         ProductServices each(nullptr);
+                         for (size_t i = begin; i < end; ++i, each.clear()) {
+                           gemm(each, problemAt(i));
+                         }
+                       });
+}
+
 template void gemm<float>(KernelServices&, const GemmProblem<float>&, SimdLevel);
 template void gemm<int16_t>(KernelServices&, const GemmProblem<int16_t>&, SimdLevel);
+template void gemmEach<float>(KernelServices&, size_t, size_t,
+                              const std::function<GemmProblem<float>(size_t)>&);
+template void gemmEach<int16_t>(KernelServices&, size_t, size_t,
+                                const std::function<GemmProblem<int16_t>(size_t)>&);
 
 }  // namespace halyard::ops

@@ -62,7 +62,18 @@ struct GemmProblem {
 template <typename T>
 void gemm(KernelServices& services, const GemmProblem<T>& problem, SimdLevel level = simdLevel());
 
+// Computes `count` independent products, made by `problemAt` (which is called from several threads)
+// and of about `work` multiplications each: small ones are spread over the threads, larger ones
+// come one after the other. Scratch memory as for one product at a time.
+template <typename T>
+void gemmEach(KernelServices& services, size_t count, size_t work,
+              const std::function<GemmProblem<T>(size_t)>& problemAt);
+
 extern template void gemm<float>(KernelServices&, const GemmProblem<float>&, SimdLevel);
 extern template void gemm<int16_t>(KernelServices&, const GemmProblem<int16_t>&, SimdLevel);
+extern template void gemmEach<float>(KernelServices&, size_t, size_t,
+                                     const std::function<GemmProblem<float>(size_t)>&);
+extern template void gemmEach<int16_t>(KernelServices&, size_t, size_t,
+                                       const std::function<GemmProblem<int16_t>(size_t)>&);
 
 }  // namespace halyard::ops

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 #include <vector>
 
@@ -45,6 +46,17 @@ struct Matrices {
     }
   }
 
+  const T* leftRows(size_t begin, size_t end, T* buffer) const {
+    for (size_t r = begin; r < end; ++r) {
+      std::copy_n(left.data() + r * depth, depth, buffer + (r - begin) * gemmRowStride<T>(depth));
+    }
+    return buffer;
+  }
+  const T* rightColumn(size_t column, T* buffer) const {
+    std::copy_n(right.data() + column * depth, depth, buffer);
+    return buffer;
+  }
+
   std::vector<Sum> multiply(KernelServices& services, SimdLevel level, bool inPlace) const {
     std::vector<Sum> sums(rows * columns);
     std::vector<int> stored(rows * columns);
@@ -53,16 +65,9 @@ struct Matrices {
     problem.columns = columns;
     problem.depth = depth;
     problem.left = [&](size_t begin, size_t end, T* buffer) -> const T* {
-      if (inPlace) return left.data() + begin * depth;
-      for (size_t r = begin; r < end; ++r) {
-        std::copy_n(left.data() + r * depth, depth, buffer + (r - begin) * gemmRowStride<T>(depth));
-      }
-      return buffer;
+      return inPlace ? left.data() + begin * depth : leftRows(begin, end, buffer);
     };
-    problem.right = [&](size_t column, T* buffer) -> const T* {
-      std::copy_n(right.data() + column * depth, depth, buffer);
-      return buffer;
-    };
+    problem.right = [&](size_t column, T* buffer) { return rightColumn(column, buffer); };
     problem.store = [&](const GemmTile<T>& tile) {
       for (size_t r = tile.rowBegin; r < tile.rowEnd; ++r) {
         for (size_t c = tile.columnBegin; c < tile.columnEnd; ++c) {
@@ -123,7 +128,7 @@ TYPED_TEST_SUITE(Gemm, ElementTypes);
 TYPED_TEST(Gemm, SmallSizes) {
   for (size_t rows : {1, 2, 3, 4, 5, 7, 8, 9, 13, 16}) {
     for (size_t columns : {1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 50, 65}) {
-      for (size_t depth : {1, 2, 3, 16, 33}) {
+      for (size_t depth : {0, 1, 2, 3, 16, 33}) {
         checkAgainstLoops<TypeParam>(rows, columns, depth);
         if (this->HasFatalFailure()) return;
       }
@@ -141,6 +146,44 @@ TYPED_TEST(Gemm, SeveralTilesBlocksAndStrips) {
 
 TYPED_TEST(Gemm, DepthsThatAreNotRearranged) {
   checkAgainstLoops<TypeParam>(5, 3, (size_t{1} << 18) + 1);
+}
+
+// All products come out, each as by itself, whether they are spread over the threads or not.
+TYPED_TEST(Gemm, EachOfSeveral) {
+  for (const auto& [rows, columns, depth] :
+       {std::array<size_t, 3>{3, 5, 7}, {6, 4, 9}, {5, 3, 0}, {200, 210, 200}}) {
+    constexpr size_t kCount = 5;
+    std::vector<Matrices<TypeParam>> matrices;
+    std::vector<std::vector<typename GemmSum<TypeParam>::Type>> expected;
+    testing::InlineServices services;
+    for (unsigned i = 0; i < kCount; ++i) {
+      matrices.emplace_back(rows, columns, depth, i);
+      expected.push_back(matrices[i].multiply(services, simdLevel(), false));
+    }
+    auto sums = expected;
+    for (auto& values : sums) std::fill(values.begin(), values.end(), -1);
+    ScatteredServices scattered;
+    gemmEach<TypeParam>(scattered, kCount, rows * columns * depth, [&](size_t i) {
+      GemmProblem<TypeParam> problem;
+      problem.rows = rows;
+      problem.columns = columns;
+      problem.depth = depth;
+      problem.left = [&, i](size_t begin, size_t end, TypeParam* buffer) {
+        return matrices[i].leftRows(begin, end, buffer);
+      };
+      problem.right = [&, i](size_t column, TypeParam* buffer) {
+        return matrices[i].rightColumn(column, buffer);
+      };
+      problem.store = [&, i](const GemmTile<TypeParam>& tile) {
+        for (size_t r = tile.rowBegin; r < tile.rowEnd; ++r) {
+          std::copy_n(tile.sums + (r - tile.rowBegin) * tile.stride,
+                      tile.columnEnd - tile.columnBegin, &sums[i][r * columns + tile.columnBegin]);
+        }
+      };
+      return problem;
+    });
+    EXPECT_EQ(sums, expected) << rows << "x" << columns << "x" << depth;
+  }
 }
 
 // Columns of more than 16 MiB together are rearranged in several blocks.

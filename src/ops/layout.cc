@@ -49,14 +49,20 @@ void transposeAny(KernelServices& services, uint32_t bytes, const void* from, vo
 
 }  // namespace
 
+void* transposedMatrices(OperationContext& context, const Tensor& input, size_t batch, size_t rows,
+                         size_t columns) {
+  const uint32_t bytes = elementSize(input.type);
+  void* result = context.scratch<uint8_t>(input.elementCount() * bytes);
+  transposeAny(context.services(), bytes, input.data, result, batch, rows, columns);
+  return result;
+}
+
 Tensor asNhwc(OperationContext& context, const Tensor& input, bool nchw) {
   Tensor result = input;
   if (!nchw) return result;
   const Shape& d = input.dims;
   result.dims = {d[0], d[2], d[3], d[1]};
-  const uint32_t bytes = elementSize(input.type);
-  result.data = context.scratch<uint8_t>(input.elementCount() * bytes);
-  transposeAny(context.services(), bytes, input.data, result.data, d[0], d[1], size_t{d[2]} * d[3]);
+  result.data = transposedMatrices(context, input, d[0], d[1], size_t{d[2]} * d[3]);
   return result;
 }
 

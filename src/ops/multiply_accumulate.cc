@@ -41,7 +41,7 @@ HALYARD_ALWAYS_INLINE void storeQuantized(const int32_t* sums, const double* bia
 
 }  // namespace
 
-std::vector<TypeRow> multiplyAccumulateRows(bool perChannelFilters) {
+std::vector<TypeRow> multiplyAccumulateRows(bool perChannelFilters, FeatureLevel introduced) {
   using enum OperandType;
   std::vector<TypeRow> rows = {
       {FeatureLevel::FL1, {TENSOR_FLOAT32, TENSOR_FLOAT32, TENSOR_FLOAT32}},
@@ -54,6 +54,7 @@ std::vector<TypeRow> multiplyAccumulateRows(bool perChannelFilters) {
       rows.push_back({level, {type, TENSOR_QUANT8_SYMM_PER_CHANNEL, TENSOR_INT32}});
     }
   }
+  for (TypeRow& row : rows) row.since = std::max(row.since, introduced);
   return rows;
 }
 

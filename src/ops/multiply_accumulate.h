@@ -16,8 +16,10 @@
 
 namespace halyard::ops {
 
-// Columns 0 input and output, 1 filter, 2 bias.
-std::vector<TypeRow> multiplyAccumulateRows(bool perChannelFilters);
+// Columns 0 input and output, 1 filter, 2 bias; none earlier than the operation, which came at
+// `introduced`.
+std::vector<TypeRow> multiplyAccumulateRows(bool perChannelFilters,
+                                            FeatureLevel introduced = FeatureLevel::FL1);
 
 // Signature check. Level 3 is needed where the output's scale is not above the product of the
 // input's and the filter's. A per-channel filter must have its scales along `channelDim`.

@@ -1,4 +1,4 @@
-// AVERAGE_POOL_2D and MAX_POOL_2D.
+// AVERAGE_POOL_2D, L2_POOL_2D and MAX_POOL_2D.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -25,9 +25,14 @@ struct PoolPlan {
   Window window;
 };
 
-Signature makeSignature() {
+enum class Pooling { AVERAGE, L2, MAX };
+
+Signature makeSignature(Pooling pooling) {
   Signature signature;
-  signature.rows = floatAndQuant8Rows(FeatureLevel::FL1);
+  signature.rows = pooling == Pooling::L2
+                       ? singleTypeRows({{OperandType::TENSOR_FLOAT32, FeatureLevel::FL1},
+                                         {OperandType::TENSOR_FLOAT16, FeatureLevel::FL3}})
+                       : floatAndQuant8Rows(FeatureLevel::FL1);
   signature.forms = windowForms({typed("input", 0, rank(4))},
                                 {"filter width", "filter height", "activation"}, /*dilated=*/false);
   signature.outputs = {typed("output", 0, rank(4))};
@@ -102,28 +107,47 @@ HALYARD_ALWAYS_INLINE void maxOfCells(const Cells<X>* cells, Range range, X* res
   }
 }
 
-template <typename X, typename Sum>
-HALYARD_ALWAYS_INLINE void sumOfCells(const Cells<X>& cells, Sum* __restrict sums) {
+// sums[c] = the sum of term(cell[c]).
+template <typename X, typename Sum, typename Term>
+HALYARD_ALWAYS_INLINE void sumOfCells(const Cells<X>& cells, Sum* __restrict sums, Term term) {
   std::fill_n(sums, cells.channels, Sum{0});
   for (int64_t y = cells.top; y < cells.bottom; ++y) {
     for (int64_t x = cells.left; x < cells.right; ++x) {
       const X* __restrict cell = cells.at(y, x);
-      for (size_t c = 0; c < cells.channels; ++c) sums[c] += static_cast<Sum>(cell[c]);
+      for (size_t c = 0; c < cells.channels; ++c) sums[c] += term(static_cast<Sum>(cell[c]));
     }
   }
 }
+struct Itself {
+  template <typename T>
+  HALYARD_ALWAYS_INLINE T operator()(T x) const {
+    return x;
+  }
+};
+struct Square {
+  HALYARD_ALWAYS_INLINE float operator()(float x) const { return x * x; }
+};
 
 HALYARD_ALWAYS_INLINE void averageOfFloats(const Cells<float>* cells, ClampRange<float> range,
                                            float* sums, float* result) {
-  sumOfCells(*cells, sums);
+  sumOfCells(*cells, sums, Itself());
   const auto count = static_cast<float>(cells->count());
   for (size_t c = 0; c < cells->channels; ++c) result[c] = clampTo(sums[c] / count, range);
+}
+
+HALYARD_ALWAYS_INLINE void normOfFloats(const Cells<float>* cells, ClampRange<float> range,
+                                        float* sums, float* result) {
+  sumOfCells(*cells, sums, Square());
+  const auto count = static_cast<float>(cells->count());
+  for (size_t c = 0; c < cells->channels; ++c) {
+    result[c] = clampTo(std::sqrt(sums[c] / count), range);
+  }
 }
 
 template <typename X, typename Sum>
 HALYARD_ALWAYS_INLINE void averageOfQuantized(const Cells<X>* cells, ClampRange<int32_t> range,
                                               Sum* sums, X* result) {
-  sumOfCells(*cells, sums);
+  sumOfCells(*cells, sums, Itself());
   const auto count = static_cast<double>(cells->count());
   for (size_t c = 0; c < cells->channels; ++c) {
     // rha of the quotient; an average is within the type's range, so that int32 holds it.
@@ -182,12 +206,14 @@ void maxPool(OperationContext& context, const PoolPlan& plan, const Tensor& imag
   });
 }
 
-void averagePoolFloat(OperationContext& context, const PoolPlan& plan, const Tensor& image,
-                      Tensor& output, ClampRange<float> range) {
+// `body` is averageOfFloats or normOfFloats.
+template <auto body>
+void poolSums(OperationContext& context, const PoolPlan& plan, const Tensor& image, Tensor& output,
+              ClampRange<float> range) {
   forEachPosition<float>(context, plan, image, output, [&] {
     auto sums = std::make_unique_for_overwrite<float[]>(plan.input.channels);
     return [range, sums = std::move(sums)](const Cells<float>& cells, float* result) {
-      runBest<&averageOfFloats>(&cells, range, sums.get(), result);
+      runBest<body>(&cells, range, sums.get(), result);
     };
   });
 }
@@ -214,8 +240,6 @@ void averagePoolQuantized(OperationContext& context, const PoolPlan& plan, const
   }
 }
 
-enum class Pooling { AVERAGE, MAX };
-
 template <Pooling pooling>
 Status reference(OperationContext& context) {
   PoolPlan plan;
@@ -225,12 +249,13 @@ Status reference(OperationContext& context) {
   const Tensor image = asNhwc(context, context.input(0), plan.nchw);
   NhwcOutput result(context, 0, plan.nchw);
   Tensor& output = result.tensor();
-  constexpr bool kAverage = pooling == Pooling::AVERAGE;
   switch (image.type) {
     case OperandType::TENSOR_FLOAT32: {
       const ClampRange<float> range = activationRange(activation);
-      if (kAverage) {
-        averagePoolFloat(context, plan, image, output, range);
+      if (pooling == Pooling::AVERAGE) {
+        poolSums<&averageOfFloats>(context, plan, image, output, range);
+      } else if (pooling == Pooling::L2) {
+        poolSums<&normOfFloats>(context, plan, image, output, range);
       } else {
         maxPool<float>(context, plan, image, output, range);
       }
@@ -240,7 +265,7 @@ Status reference(OperationContext& context) {
     case OperandType::TENSOR_QUANT8_ASYMM_SIGNED: {
       const auto run = [&]<typename X>(X) {
         const ClampRange<int32_t> range = activationRange(activation, output);
-        if (kAverage) {
+        if (pooling == Pooling::AVERAGE) {
           averagePoolQuantized<X>(context, plan, image, output, range);
         } else {
           maxPool<X>(context, plan, image, output, range);
@@ -259,16 +284,23 @@ Status reference(OperationContext& context) {
 }  // namespace
 
 const OperationDefinition& averagePool2d() {
-  static const OperationDefinition definition = {OperationType::AVERAGE_POOL_2D, makeSignature(),
-                                                 infer, reference<Pooling::AVERAGE>,
-                                                 /*acceptsZeroSized=*/true};
+  static const OperationDefinition definition = {
+      OperationType::AVERAGE_POOL_2D, makeSignature(Pooling::AVERAGE), infer,
+      reference<Pooling::AVERAGE>, /*acceptsZeroSized=*/true};
+  return definition;
+}
+
+const OperationDefinition& l2Pool2d() {
+  static const OperationDefinition definition = {OperationType::L2_POOL_2D,
+                                                 makeSignature(Pooling::L2), infer,
+                                                 reference<Pooling::L2>, /*acceptsZeroSized=*/true};
   return definition;
 }
 
 const OperationDefinition& maxPool2d() {
-  static const OperationDefinition definition = {OperationType::MAX_POOL_2D, makeSignature(), infer,
-                                                 reference<Pooling::MAX>,
-                                                 /*acceptsZeroSized=*/true};
+  static const OperationDefinition definition = {
+      OperationType::MAX_POOL_2D, makeSignature(Pooling::MAX), infer, reference<Pooling::MAX>,
+      /*acceptsZeroSized=*/true};
   return definition;
 }
 

@@ -1,4 +1,5 @@
-// AVERAGE_POOL_2D and MAX_POOL_2D against the definition as plain loops, and their errors.
+// AVERAGE_POOL_2D, L2_POOL_2D and MAX_POOL_2D against the definition as plain loops, and their
+// errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,6 +26,7 @@ std::vector<double> pool(OperationType type, const TestWindow& window, const Tes
       for (int j = 0; j < width.output; ++j) {
         for (int c = 0; c < channels; ++c) {
           double sum = 0;
+          double squares = 0;
           double largest = -1e30;
           int count = 0;
           for (int u = 0; u < height.filter; ++u) {
@@ -34,11 +36,14 @@ std::vector<double> pool(OperationType type, const TestWindow& window, const Tes
               if (!height.inside(y) || !width.inside(z)) continue;
               const double value = x[((n * height.input + y) * width.input + z) * channels + c];
               sum += value;
+              squares += value * value;
               largest = std::max(largest, value);
               ++count;
             }
           }
-          result.push_back(type == OperationType::MAX_POOL_2D ? largest : sum / count);
+          result.push_back(type == OperationType::MAX_POOL_2D  ? largest
+                           : type == OperationType::L2_POOL_2D ? std::sqrt(squares / count)
+                                                               : sum / count);
         }
       }
     }
@@ -82,7 +87,9 @@ TEST(Pool2d, AgreesWithDefinitionInAllForms) {
   RandomOperands random(37);
   for (int round = 0; round < 200; ++round) {
     for (OperandType type : kTypes) {
-      for (OperationType operation : {OperationType::AVERAGE_POOL_2D, OperationType::MAX_POOL_2D}) {
+      for (OperationType operation : {OperationType::AVERAGE_POOL_2D, OperationType::L2_POOL_2D,
+                                      OperationType::MAX_POOL_2D}) {
+        if (operation == OperationType::L2_POOL_2D && isQuant8Asymm(type)) continue;
         const TestWindow window = randomWindow(random, /*mayDilate=*/false);
         checkOne(random, operation, type, window, random.oneOf<uint32_t>({1, 1, 1, 2, 3, 0}),
                  static_cast<uint32_t>(random.between(1, 70)));
@@ -161,11 +168,11 @@ TEST_F(Pool2dErrors, HugeScalarsDoNotOverflow) {
 }
 
 TEST(Pool2dSignature, FeatureLevels) {
-  const OperationDefinition* definition = definitionOf(OperationType::AVERAGE_POOL_2D);
+  OperationType pooling = OperationType::AVERAGE_POOL_2D;
   const auto levelOf = [&](OperandType type, size_t scalars, bool layout) {
     Model model;
     Operation operation;
-    operation.type = OperationType::AVERAGE_POOL_2D;
+    operation.type = pooling;
     const auto add = [&](OperandType operandType, Shape dims) {
       Operand operand;
       operand.type = operandType;
@@ -178,8 +185,8 @@ TEST(Pool2dSignature, FeatureLevels) {
     if (layout) operation.inputs.push_back(add(BOOL, {}));
     operation.outputs = {add(type, {})};
     model.main.operations = {operation};
-    const Result<FeatureLevel> level =
-        checkSignature(definition->signature, OperationView(model, model.main, operation));
+    const Result<FeatureLevel> level = checkSignature(definitionOf(pooling)->signature,
+                                                      OperationView(model, model.main, operation));
     return level.ok() ? static_cast<int>(level.value()) : 0;
   };
   for (size_t scalars : {size_t{6}, size_t{9}}) {
@@ -191,6 +198,12 @@ TEST(Pool2dSignature, FeatureLevels) {
   }
   EXPECT_EQ(levelOf(TENSOR_FLOAT32, 8, false), 0);
   EXPECT_EQ(levelOf(TENSOR_INT32, 6, false), 0);
+  pooling = OperationType::L2_POOL_2D;
+  EXPECT_EQ(levelOf(TENSOR_FLOAT32, 6, false), 1);
+  EXPECT_EQ(levelOf(TENSOR_FLOAT32, 9, true), 3);
+  EXPECT_EQ(levelOf(TENSOR_FLOAT16, 6, false), 3);
+  EXPECT_EQ(levelOf(TENSOR_QUANT8_ASYMM, 6, false), 0);
+  EXPECT_EQ(levelOf(TENSOR_QUANT8_ASYMM_SIGNED, 6, false), 0);
 }
 
 }  // namespace

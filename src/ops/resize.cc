@@ -1,6 +1,7 @@
-// RESIZE_BILINEAR.
+// RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "ops/conv_geometry.h"
 #include "ops/layout.h"
@@ -25,15 +26,11 @@ struct ResizePlan {
   ImageDims output;
 };
 
-Signature makeSignature() {
-  using enum OperandType;
-  using enum FeatureLevel;
+// Column 1 is the type of the scales.
+Signature makeSignature(std::vector<TypeRow> rows, const std::vector<CountRule>& bySize,
+                        const std::vector<CountRule>& byScale) {
   Signature signature;
-  // Column 1 is the type of the scales.
-  signature.rows = {{FL1, {TENSOR_FLOAT32, FLOAT32}},
-                    {FL3, {TENSOR_FLOAT16, FLOAT16}},
-                    {FL3, {TENSOR_QUANT8_ASYMM, FLOAT32}},
-                    {FL4, {TENSOR_QUANT8_ASYMM_SIGNED, FLOAT32}}};
+  signature.rows = std::move(rows);
   const OperandSpec input = typed("input", 0, rank(4));
   const OperandSpec layout = boolean("NCHW layout");
   const OperandSpec align = boolean("align corners");
@@ -41,14 +38,35 @@ Signature makeSignature() {
   signature.forms = {
       {"by size",
        {input, int32("output width"), int32("output height"), layout, align, half},
-       {{3, FL1}, {4, FL3}, {5, FL4}, {6, FL4}},
+       bySize,
        -1},
       {"by scale",
        {input, typed("width scale", 1), typed("height scale", 1), layout, align, half},
-       {{3, FL3}, {4, FL3}, {5, FL4}, {6, FL4}},
+       byScale,
        -1}};
   signature.outputs = {typed("output", 0, rank(4))};
   return signature;
+}
+
+std::vector<TypeRow> typeRows(FeatureLevel introduced) {
+  using enum OperandType;
+  using enum FeatureLevel;
+  return {{introduced, {TENSOR_FLOAT32, FLOAT32}},
+          {FL3, {TENSOR_FLOAT16, FLOAT16}},
+          {FL3, {TENSOR_QUANT8_ASYMM, FLOAT32}},
+          {FL4, {TENSOR_QUANT8_ASYMM_SIGNED, FLOAT32}}};
+}
+
+Signature bilinearSignature() {
+  using enum FeatureLevel;
+  return makeSignature(typeRows(FL1), {{3, FL1}, {4, FL3}, {5, FL4}, {6, FL4}},
+                       {{3, FL3}, {4, FL3}, {5, FL4}, {6, FL4}});
+}
+
+Signature nearestSignature() {
+  using enum FeatureLevel;
+  const std::vector<CountRule> counts = {{4, FL3}, {5, FL4}, {6, FL4}};
+  return makeSignature(typeRows(FL3), counts, counts);
 }
 
 // The output's size on one axis, given as a size or as a scale.
@@ -96,6 +114,13 @@ Status infer(OperationContext& context) {
   return okStatus();
 }
 
+// How far apart neighbouring output positions lie in the input.
+float ratioOf(const ResizePlan& plan, size_t inputSize, size_t outputSize) {
+  return plan.alignCorners && outputSize > 1
+             ? static_cast<float>(inputSize - 1) / static_cast<float>(outputSize - 1)
+             : static_cast<float>(inputSize) / static_cast<float>(outputSize);
+}
+
 // Between which input coordinates an output coordinate lies: at low + weight * (high - low).
 struct Source {
   size_t low;
@@ -104,9 +129,7 @@ struct Source {
 };
 
 Source sourceOf(const ResizePlan& plan, size_t output, size_t inputSize, size_t outputSize) {
-  const float ratio = plan.alignCorners && outputSize > 1
-                          ? static_cast<float>(inputSize - 1) / static_cast<float>(outputSize - 1)
-                          : static_cast<float>(inputSize) / static_cast<float>(outputSize);
+  const float ratio = ratioOf(plan, inputSize, outputSize);
   const float position = plan.halfPixelCenters ? (static_cast<float>(output) + 0.5f) * ratio - 0.5f
                                                : static_cast<float>(output) * ratio;
   // Rounding may put the last positions of a large image behind its end.
@@ -187,7 +210,71 @@ void resize(OperationContext& context, const ResizePlan& plan, const Tensor& ima
       });
 }
 
-Status reference(OperationContext& context) {
+// The input coordinate whose value an output coordinate takes.
+size_t nearestOf(const ResizePlan& plan, size_t output, size_t inputSize, size_t outputSize) {
+  const float ratio = ratioOf(plan, inputSize, outputSize);
+  const float position = (static_cast<float>(output) + (plan.halfPixelCenters ? 0.5f : 0)) * ratio;
+  // Positions are not negative, so that this rounds ties away from zero.
+  const float chosen = plan.alignCorners ? std::round(position) : std::floor(position);
+  // Compared as floats first: a conversion to an integer must be in range.
+  if (chosen >= static_cast<float>(inputSize)) return inputSize - 1;
+  return std::min(static_cast<size_t>(chosen), inputSize - 1);
+}
+
+// Copies pixels of `pixelBytes` bytes, of `images` images one behind the other. A constant for
+// `kBytes` makes the copy one instruction; 0 stands for any number.
+template <size_t kBytes>
+void copyNearest(OperationContext& context, const ResizePlan& plan, size_t images,
+                 size_t pixelBytes) {
+  const auto* from = context.input(0).as<uint8_t>();
+  auto* to = context.output(0).as<uint8_t>();
+  const size_t bytes = kBytes == 0 ? pixelBytes : kBytes;
+  const size_t inputLine = plan.input.width * bytes;
+  const size_t outputLine = plan.output.width * bytes;
+  auto* columns = context.scratch<size_t>(plan.output.width);
+  for (size_t j = 0; j < plan.output.width; ++j) {
+    columns[j] = nearestOf(plan, j, plan.input.width, plan.output.width) * bytes;
+  }
+  constexpr size_t kBytesPerRange = 1 << 17;
+  context.services().parallelFor(
+      images * plan.output.height, kBytesPerRange / outputLine + 1,
+      [=, &plan](size_t begin, size_t end) {
+        for (size_t i = begin; i < end; ++i) {
+          const size_t y =
+              nearestOf(plan, i % plan.output.height, plan.input.height, plan.output.height);
+          const uint8_t* line = from + (i / plan.output.height * plan.input.height + y) * inputLine;
+          uint8_t* target = to + i * outputLine;
+          for (size_t j = 0; j < plan.output.width; ++j) {
+            std::memcpy(target + j * bytes, line + columns[j], bytes);
+          }
+        }
+      });
+}
+
+Status nearestReference(OperationContext& context) {
+  ResizePlan plan;
+  HALYARD_RETURN_IF_ERROR(makePlan(context, &plan));
+  // Channels first, every channel is an image of its own.
+  const size_t images = plan.input.batch * (plan.nchw ? plan.input.channels : 1);
+  const size_t pixel = elementSize(context.input(0).type) * (plan.nchw ? 1 : plan.input.channels);
+  switch (pixel) {
+    case 1:
+      copyNearest<1>(context, plan, images, pixel);
+      break;
+    case 2:
+      copyNearest<2>(context, plan, images, pixel);
+      break;
+    case 4:
+      copyNearest<4>(context, plan, images, pixel);
+      break;
+    default:
+      copyNearest<0>(context, plan, images, pixel);
+      break;
+  }
+  return okStatus();
+}
+
+Status bilinearReference(OperationContext& context) {
   ResizePlan plan;
   HALYARD_RETURN_IF_ERROR(makePlan(context, &plan));
   const Tensor image = asNhwc(context, context.input(0), plan.nchw);
@@ -212,8 +299,19 @@ Status reference(OperationContext& context) {
 }  // namespace
 
 const OperationDefinition& resizeBilinear() {
-  static const OperationDefinition definition = {OperationType::RESIZE_BILINEAR, makeSignature(),
-                                                 infer, reference, /*acceptsZeroSized=*/true};
+  static const OperationDefinition definition = {OperationType::RESIZE_BILINEAR,
+                                                 bilinearSignature(), infer, bilinearReference,
+                                                 /*acceptsZeroSized=*/true};
+  return definition;
+}
+
+const OperationDefinition& resizeNearestNeighbor() {
+  static const OperationDefinition definition = {OperationType::RESIZE_NEAREST_NEIGHBOR,
+                                                 nearestSignature(),
+                                                 infer,
+                                                 nearestReference,
+                                                 /*acceptsZeroSized=*/true,
+                                                 /*float16AsFloat32=*/false};
   return definition;
 }
 

@@ -1,4 +1,5 @@
-// RESIZE_BILINEAR against the definition as plain loops, and its errors.
+// RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR against the definition as plain loops, and their
+// errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,13 +49,24 @@ Neighbours neighbours(const ResizeCase& test, uint32_t o, uint32_t in, uint32_t 
   return {low, high, low == high || position < 0 ? 0.0 : position - static_cast<double>(low)};
 }
 
-std::vector<double> resized(const ResizeCase& test, const std::vector<double>& x) {
+// The one pixel that counts, as both neighbours.
+Neighbours nearest(const ResizeCase& test, uint32_t o, uint32_t in, uint32_t out) {
+  const double ratio = test.align && out > 1 ? (in - 1.0) / (out - 1.0) : double(in) / out;
+  const float position =
+      (static_cast<float>(o) + (test.half ? 0.5f : 0.0f)) * static_cast<float>(ratio);
+  const auto chosen =
+      static_cast<size_t>(test.align ? std::floor(double{position} + 0.5) : std::floor(position));
+  return {std::min<size_t>(chosen, in - 1), std::min<size_t>(chosen, in - 1), 0};
+}
+
+std::vector<double> resized(const ResizeCase& test, const std::vector<double>& x, bool linear) {
   std::vector<double> result;
+  const auto sources = linear ? neighbours : nearest;
   for (uint32_t n = 0; n < test.batch; ++n) {
     for (uint32_t i = 0; i < test.newHeight; ++i) {
       for (uint32_t j = 0; j < test.newWidth; ++j) {
-        const Neighbours row = neighbours(test, i, test.height, test.newHeight);
-        const Neighbours column = neighbours(test, j, test.width, test.newWidth);
+        const Neighbours row = sources(test, i, test.height, test.newHeight);
+        const Neighbours column = sources(test, j, test.width, test.newWidth);
         for (uint32_t c = 0; c < test.channels; ++c) {
           const auto at = [&](size_t y, size_t z) {
             return x[((n * test.height + y) * test.width + z) * test.channels + c];
@@ -71,7 +83,8 @@ std::vector<double> resized(const ResizeCase& test, const std::vector<double>& x
   return result;
 }
 
-void checkOne(RandomOperands& random, OperandType type, const ResizeCase& test, bool byScale) {
+void checkOne(RandomOperands& random, OperationType operation, OperandType type,
+              const ResizeCase& test, bool byScale) {
   const TestOperand image =
       random.tensor(type, {test.batch, test.height, test.width, test.channels});
   std::vector<TestOperand> inputs = {test.nchw ? toNchw(image) : image};
@@ -92,10 +105,12 @@ void checkOne(RandomOperands& random, OperandType type, const ResizeCase& test, 
   std::vector<TestOperand> outputs = {
       isQuant8Asymm(type) ? TestOperand::output(type, image.tensor.scale, image.tensor.zeroPoint)
                           : TestOperand::output(type)};
-  const std::string what = operandTypeName(type) + " " + test.text();
-  const Status status = runOperation(OperationType::RESIZE_BILINEAR, inputs, outputs);
+  const bool linear = operation == OperationType::RESIZE_BILINEAR;
+  const std::string what =
+      fmt::format("{}{} {}", operandTypeName(type), linear ? "" : ", nearest,", test.text());
+  const Status status = runOperation(operation, inputs, outputs);
   ASSERT_TRUE(status.ok()) << status.toString() << "\n" << what;
-  std::vector<double> expected = resized(test, realValues(image));
+  std::vector<double> expected = resized(test, realValues(image), linear);
   const Shape nhwc = {test.batch, test.newHeight, test.newWidth, test.channels};
   if (test.nchw) {
     ASSERT_EQ(outputs[0].tensor.dims, (Shape{nhwc[0], nhwc[3], nhwc[1], nhwc[2]})) << what;
@@ -106,23 +121,65 @@ void checkOne(RandomOperands& random, OperandType type, const ResizeCase& test, 
   expectReals(outputs[0], expected, what, 1e-6);
 }
 
-TEST(ResizeBilinear, AgreesWithDefinitionInAllForms) {
+class Resize : public ::testing::TestWithParam<OperationType> {};
+
+TEST_P(Resize, AgreesWithDefinitionInAllForms) {
   RandomOperands random(47);
+  const int leastOptional = GetParam() == OperationType::RESIZE_BILINEAR ? 0 : 1;
   const auto size = [&](int low, int high) {
     return static_cast<uint32_t>(random.between(low, high));
   };
   for (int round = 0; round < 300; ++round) {
     for (OperandType type :
          {TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED}) {
-      ResizeCase test = {size(0, 2),  size(1, 9),  size(1, 9), size(1, 20),
-                         size(1, 12), size(1, 12), size(0, 3)};
+      ResizeCase test = {size(0, 2),
+                         size(1, 9),
+                         size(1, 9),
+                         size(1, 20),
+                         size(1, 12),
+                         size(1, 12),
+                         size(leastOptional, 3)};
       test.nchw = test.optional >= 1 && random.coin();
       test.align = test.optional >= 2 && random.coin();
       test.half = test.optional >= 3 && !test.align && random.coin();
-      checkOne(random, type, test, random.coin());
+      checkOne(random, GetParam(), type, test, random.coin());
       if (HasFatalFailure()) return;
     }
   }
+}
+
+// 256 channels for whole ranges of work, one for copies of single elements.
+TEST_P(Resize, AgreesWithDefinitionOnLargerImages) {
+  RandomOperands random(48);
+  for (OperandType type : {TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM}) {
+    for (const bool nchw : {false, true}) {
+      checkOne(random, GetParam(), type, {2, 15, 17, 256, 31, 40, 1, nchw}, false);
+      checkOne(random, GetParam(), type, {1, 150, 170, 1, 311, 407, 3, nchw, false, true}, false);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Operations, Resize,
+                         ::testing::Values(OperationType::RESIZE_BILINEAR,
+                                           OperationType::RESIZE_NEAREST_NEIGHBOR),
+                         [](const auto& test) { return operationTypeName(test.param); });
+
+TEST(ResizeNearest, RoundsAsTheFlagsSay) {
+  const auto rowOf = [](uint32_t width, std::vector<bool> flags) {
+    std::vector<TestOperand> inputs = {
+        TestOperand::of<float>(TENSOR_FLOAT32, {1, 1, 3, 1}, {1, 2, 3}),
+        TestOperand::int32(static_cast<int32_t>(width)), TestOperand::int32(1)};
+    for (bool flag : flags) inputs.push_back(TestOperand::boolean(flag));
+    std::vector<TestOperand> outputs = {TestOperand::output(TENSOR_FLOAT32)};
+    EXPECT_TRUE(runOperation(OperationType::RESIZE_NEAREST_NEIGHBOR, inputs, outputs).ok());
+    return outputs[0].values<float>();
+  };
+  EXPECT_THAT(rowOf(5, {false}), ElementsAre(1, 1, 2, 2, 3));
+  // Positions 0, 0.5, 1, 1.5, 2: ties go up.
+  EXPECT_THAT(rowOf(5, {false, true}), ElementsAre(1, 2, 2, 3, 3));
+  EXPECT_THAT(rowOf(5, {false, false, true}), ElementsAre(1, 1, 2, 3, 3));
+  EXPECT_THAT(rowOf(1, {false, true}), ElementsAre(1));
+  EXPECT_THAT(rowOf(1, {false, false, true}), ElementsAre(2));
 }
 
 TEST(ResizeBilinear, KeepsPixelsAtTheSameSize) {
@@ -134,20 +191,20 @@ TEST(ResizeBilinear, KeepsPixelsAtTheSameSize) {
   EXPECT_EQ(outputs[0].values<float>(), values);
 }
 
-class ResizeBilinearErrors : public ::testing::Test {
+class ResizeErrors : public ::testing::TestWithParam<OperationType> {
  protected:
-  std::string errorOf(TestOperand width, TestOperand height, std::vector<bool> flags = {},
+  std::string errorOf(TestOperand width, TestOperand height, std::vector<bool> flags = {false},
                       Shape dims = {1, 3, 4, 2}) {
     std::vector<TestOperand> inputs = {random_.tensor(TENSOR_FLOAT32, dims), std::move(width),
                                        std::move(height)};
     for (bool flag : flags) inputs.push_back(TestOperand::boolean(flag));
     std::vector<TestOperand> outputs = {TestOperand::output(TENSOR_FLOAT32)};
-    return runOperation(OperationType::RESIZE_BILINEAR, inputs, outputs).toString();
+    return runOperation(GetParam(), inputs, outputs).toString();
   }
   RandomOperands random_{3};
 };
 
-TEST_F(ResizeBilinearErrors, NameWhatIsWrong) {
+TEST_P(ResizeErrors, NameWhatIsWrong) {
   const TestOperand five = TestOperand::int32(5);
   const TestOperand two = TestOperand::float32(2);
   EXPECT_EQ(errorOf(five, five), "OK");
@@ -164,16 +221,21 @@ TEST_F(ResizeBilinearErrors, NameWhatIsWrong) {
   EXPECT_THAT(errorOf(TestOperand::int32(INT32_MAX), TestOperand::int32(INT32_MAX)),
               HasSubstr("more than 4294967295 bytes"));
   EXPECT_THAT(errorOf(five, five, {false, true, true}), HasSubstr("expected one at most"));
-  EXPECT_THAT(errorOf(five, five, {}, {3, 4, 2}), HasSubstr("expected rank 4"));
-  EXPECT_THAT(errorOf(five, five, {}, {1, 0, 4, 2}), HasSubstr("zero-sized"));
+  EXPECT_THAT(errorOf(five, five, {false}, {3, 4, 2}), HasSubstr("expected rank 4"));
+  EXPECT_THAT(errorOf(five, five, {false}, {1, 0, 4, 2}), HasSubstr("zero-sized"));
 }
 
-TEST(ResizeBilinearSignature, FeatureLevels) {
-  const OperationDefinition* definition = definitionOf(OperationType::RESIZE_BILINEAR);
+INSTANTIATE_TEST_SUITE_P(Operations, ResizeErrors,
+                         ::testing::Values(OperationType::RESIZE_BILINEAR,
+                                           OperationType::RESIZE_NEAREST_NEIGHBOR),
+                         [](const auto& test) { return operationTypeName(test.param); });
+
+TEST(ResizeSignature, FeatureLevels) {
+  OperationType resize = OperationType::RESIZE_BILINEAR;
   const auto levelOf = [&](OperandType type, OperandType size, size_t flags) {
     Model model;
     Operation operation;
-    operation.type = OperationType::RESIZE_BILINEAR;
+    operation.type = resize;
     const auto add = [&](OperandType operandType) {
       Operand operand;
       operand.type = operandType;
@@ -184,8 +246,8 @@ TEST(ResizeBilinearSignature, FeatureLevels) {
     for (size_t i = 0; i < flags; ++i) operation.inputs.push_back(add(BOOL));
     operation.outputs = {add(type)};
     model.main.operations = {operation};
-    const Result<FeatureLevel> level =
-        checkSignature(definition->signature, OperationView(model, model.main, operation));
+    const Result<FeatureLevel> level = checkSignature(definitionOf(resize)->signature,
+                                                      OperationView(model, model.main, operation));
     return level.ok() ? static_cast<int>(level.value()) : 0;
   };
   const auto levels = [&](OperandType type, OperandType size) {
@@ -201,6 +263,14 @@ TEST(ResizeBilinearSignature, FeatureLevels) {
   EXPECT_EQ(levelOf(TENSOR_FLOAT16, FLOAT32, 0), 0);
   EXPECT_EQ(levelOf(TENSOR_QUANT8_ASYMM, FLOAT16, 0), 0);
   EXPECT_EQ(levelOf(TENSOR_INT32, INT32, 0), 0);
+  resize = OperationType::RESIZE_NEAREST_NEIGHBOR;
+  for (OperandType size : {INT32, FLOAT32}) {
+    EXPECT_THAT(levels(TENSOR_FLOAT32, size), ElementsAre(0, 3, 4, 4, 0));
+    EXPECT_THAT(levels(TENSOR_QUANT8_ASYMM, size), ElementsAre(0, 3, 4, 4, 0));
+    EXPECT_THAT(levels(TENSOR_QUANT8_ASYMM_SIGNED, size), ElementsAre(0, 4, 4, 4, 0));
+  }
+  EXPECT_THAT(levels(TENSOR_FLOAT16, FLOAT16), ElementsAre(0, 3, 4, 4, 0));
+  EXPECT_EQ(levelOf(TENSOR_FLOAT16, FLOAT32, 1), 0);
 }
 
 }  // namespace
