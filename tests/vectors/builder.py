@@ -25,6 +25,17 @@ def generator(text):
     return np.random.RandomState(zlib.crc32(text.encode()))
 
 
+def grid(random, *shape, low=-2.0, high=2.0, step=0.0625):
+    """Random multiples of the step: exact in float16, too, and short when compressed."""
+    return random.randint(round(low / step), round(high / step) + 1, shape) * step
+
+
+def spaced(random, *shape, step=0.0625, start=0.0):
+    """Different multiples of the step in random order: no ties."""
+    count = int(np.prod(shape))
+    return (start + random.permutation(count) * step).reshape(shape)
+
+
 def quant(type_, params=None):
     if params is not None:
         return params
@@ -164,6 +175,7 @@ class Collection:
         main = subgraph(operations)
         case = Case(f"{self.name}_{name}", main, list(referenced), None, relaxed, fails,
                     multinomial_tolerance)
+        assert main.inputs and main.outputs, f"{case.name}: no inputs, or no outputs"
         assert case.name not in {c.name for c in self.cases}, case.name
         try:
             version = required_version(case)
@@ -177,6 +189,45 @@ class Collection:
             self.take_results(case, results)
         self.cases.append(case)
         return case
+
+    def refusals(self, operation, make, keep=()):
+        """What is refused of any operation. `make()` gives inputs and outputs of a case that runs;
+        `keep`: variants that the operation allows after all."""
+        ins, outs = make()
+        results = Interpreter(Case("", subgraph([(operation, ins, outs)]))).run()
+        dims = [r.shape for r in results]
+
+        def shaped(made):
+            for o, d in zip(made, dims):
+                o.dims = d
+            return made
+
+        def variant(name, change):
+            if name not in keep:
+                inputs, outputs = make()
+                self.fails(f"refused_{name}", operation, *change(inputs, shaped(outputs)))
+
+        variant("too_many_inputs", lambda i, o: ([*i, i32(0), i32(0), i32(0), i32(0)], o))
+        if len(ins) > 1:
+            variant("too_few_inputs", lambda i, o: (i[:-1], o))
+        variant("input_without_value", lambda i, o: (self.without_value(i), o))
+        if all(o.is_tensor for o in outs) and dims[0]:
+            wrong = (*dims[0][:-1], dims[0][-1] + 1)
+            variant("output_shape", lambda i, o: (i, [self.reshaped(o[0], wrong), *o[1:]]))
+            variant("output_type", lambda i, o: (i, [out("U16", (1.0, 0), dims[0]), *o[1:]]))
+
+    @staticmethod
+    def without_value(ins):
+        first = next(i for i, o in enumerate(ins) if o.is_tensor)
+        lost = ins[first]
+        gone = Operand(lost.type, lost.dims, lost.scale, lost.zero_point, lost.channel_dim,
+                       lost.channel_scales, "SUBGRAPH_INPUT")
+        return [*ins[:first], gone, *ins[first + 1:]]
+
+    @staticmethod
+    def reshaped(made, dims):
+        made.dims = dims
+        return made
 
     @staticmethod
     def take_results(case, results):
