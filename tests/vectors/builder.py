@@ -170,8 +170,10 @@ class Collection:
         """Outputs need their dimensions: the refusal must not come from their lack."""
         return self.graph(name, [(operation, inputs, outputs)], fails=True, **options)
 
-    def graph(self, name, operations, referenced=(), fails=False, relaxed=False,
+    def graph(self, name, operations, referenced=(), fails=False, relaxed=False, stated=True,
               multinomial_tolerance=0):
+        """`stated`: whether the file says the HAL version, which it cannot where only a runtime,
+        and no driver, can run the model."""
         main = subgraph(operations)
         case = Case(f"{self.name}_{name}", main, list(referenced), None, relaxed, fails,
                     multinomial_tolerance)
@@ -185,7 +187,7 @@ class Collection:
             case.refusal = str(refusal)
         else:
             assert not fails, f"{case.name} runs"
-            case.hal = None if relaxed else version
+            case.hal = version if stated and not relaxed else None
             self.take_results(case, results)
         self.cases.append(case)
         return case
