@@ -119,5 +119,4 @@ def main():
 
 
 if __name__ == "__main__":
-    np.seterr(all="warn")
     sys.exit(main())

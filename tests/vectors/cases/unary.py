@@ -233,8 +233,8 @@ def chain():
                                 ("SQRT", [a], [b]), ("ADD", [a, b, i32(0)], [d]),
                                 ("NEG", [d], [out(type_)])])
     a, b = temp("F32"), temp("U8", (0.05, 100))
-    c.graph("listed_backwards", [("DEQUANTIZE", [b], [out("F32")]), ("QUANTIZE", [a], [b]),
-                                 ("RELU6", [real("F32", [-1.0, 0.5, 7.0])], [a])])
+    c.graph("through_other_types", [("RELU6", [real("F32", [-1.0, 0.5, 7.0])], [a]),
+                                    ("QUANTIZE", [a], [b]), ("DEQUANTIZE", [b], [out("F32")])])
     both = out("F32")
     c.graph("output_read_by_another", [("FLOOR", [real("F32", [1.5, -1.5])], [both]),
                                        ("NEG", [both], [out("F32")])])

@@ -231,7 +231,9 @@ def special_level(name, ins, outs):
         level = 3
     if name in ("PAD", "SPACE_TO_BATCH_ND") and main == "U8" and ins[0].zero_point != 0:
         level = 3
-    if name in ("RESIZE_BILINEAR",) and short(ins[1]) != "i32":
+    if name == "RESIZE_BILINEAR" and short(ins[1]) != "i32":
+        level = 3
+    if name == "LSH_PROJECTION" and ins[3].value is not None and ins[3].scalar() == 3:
         level = 3
     linked = {"BIDIRECTIONAL_SEQUENCE_LSTM": (39, range(40, 48)),
               "BIDIRECTIONAL_SEQUENCE_RNN": (9, (10, 11))}.get(name)
