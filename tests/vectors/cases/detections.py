@@ -1,5 +1,5 @@
-"""Operations on boxes and their scores. Scores are all different, and overlaps stay clear of the
-thresholds, so that the order and the choice do not hang on a last bit."""
+"""Operations on boxes and their scores. Scores are all different, but for the cases of ties, and
+overlaps stay clear of the thresholds, so that order and choice do not hang on a last bit."""
 import itertools
 
 import numpy as np
@@ -202,6 +202,15 @@ def generate_proposals():
         for name, arguments in variants.items():
             c.add(f"{type_.lower()}_{'nchw' if nchw else 'nhwc'}_{name}", "GENERATE_PROPOSALS",
                   inputs(type_, name, nchw, **arguments), proposal_targets(type_))
+    for type_ in DATA_TYPES:
+        # Among equal scores the first in the order as it is then.
+        ins = inputs(type_, "ties", overlap=0.41)
+        ins[0] = real(type_, c.random("tied").randint(1, 4, [2, 3, 4, 2]) / 4, SCORES.get(type_))
+        c.add(f"{type_.lower()}_ties", "GENERATE_PROPOSALS", ins, proposal_targets(type_))
+    # Boxes beside the picture shrink to its edge; a negative least size lets them be but for that.
+    c.add("f32_beside_the_picture", "GENERATE_PROPOSALS",
+          inputs("F32", "beside", smallest=-1.0, info=((25.0, 20.0), (14.0, 30.0))),
+          proposal_targets("F32"))
     for name, change in (("anchor_columns", {2: real("F32", np.ones([2, 5]))}),
                          ("anchor_count", {2: real("F32", np.ones([3, 4]))}),
                          ("delta_channels", {1: real("F32", np.ones([2, 3, 4, 4]))}),
@@ -256,6 +265,11 @@ def detection_postprocessing():
         for name, arguments in variants.items():
             c.add(f"{type_.lower()}_{name}", "DETECTION_POSTPROCESSING",
                   inputs(type_, name, **arguments), detection_targets(type_))
+        ins = inputs(type_, "ties", regular=0, limit=3)
+        ins[0] = real(type_, c.random("tied").randint(1, 3, [2, 6, 3]) / 4)
+        ins[0].value[:, :, 2] = 0.125
+        c.add(f"{type_.lower()}_fast_ties", "DETECTION_POSTPROCESSING", ins,
+              detection_targets(type_))
     for name, arguments in (("limit_zero", {"limit": 0}), ("per_class_zero", {"per_class": 0}),
                             ("per_anchor_zero", {"regular": 0, "per_anchor": 0}),
                             ("threshold_negative", {"threshold": -0.5}),

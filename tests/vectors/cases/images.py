@@ -214,6 +214,13 @@ def heatmap_max_keypoint():
         c.add(f"{type_.lower()}_peak_in_the_middle", "HEATMAP_MAX_KEYPOINT",
               [real(type_, peak), boxes(type_, [[0.0, 0.0, 50.0, 50.0]]), flag(0)],
               targets(type_))
+        # A ridge along the diagonal: the top of the paraboloid lies far off, and is drawn near.
+        ridge = np.zeros([1, 5, 5, 1])
+        ridge[0, 1:4, 1:4, 0] = [[3.9375, 3.125, 2.0625], [3.125, 4.0, 3.875],
+                                 [2.0625, 3.875, 3.9375]]
+        c.add(f"{type_.lower()}_top_far_off", "HEATMAP_MAX_KEYPOINT",
+              [real(type_, ridge, (0.0625, ZERO[type_]) if type_ in QUANT_TYPES else None),
+               boxes(type_, [[0.0, 0.0, 50.0, 50.0]]), flag(0)], targets(type_))
         c.add(f"{type_.lower()}_flat", "HEATMAP_MAX_KEYPOINT",
               [real(type_, np.full([1, 3, 3, 1], 0.5)), boxes(type_, [[1.0, 2.0, 1.0, 2.0]]),
                flag(0)], targets(type_))
