@@ -1,7 +1,7 @@
 """IF and WHILE."""
 import numpy as np
 
-from builder import (Collection, DATA_TYPES, const, flag, i32, ints, model, none, omitted, operand,
+from builder import (Collection, DATA_TYPES, const, flag, i32, model, none, omitted, operand,
                      out, real, stored, subgraph, temp)
 
 ZERO = {"U8": 128, "S8": 0}

@@ -152,6 +152,12 @@ def box_with_nms_limit():
                  ("SLICE", [real(type_, np.ones([1, 8])), ints([0, 0]), ints([0, 8])], [more[1]]),
                  ("BOX_WITH_NMS_LIMIT", [more[0], more[1], batch, *inputs(type_, 0, "n")[3:]],
                   nms_targets(type_))])
+        # Of two boxes with one score the first is taken, and the other goes.
+        square = [[0.0, 0.0, 13.0, 13.0], [4.0, 0.0, 17.0, 13.0], [40.0, 0.0, 53.0, 13.0]]
+        c.add(f"{type_.lower()}_equal_scores", "BOX_WITH_NMS_LIMIT",
+              [real(type_, [[0.0, 0.5], [0.0, 0.5], [0.0, 0.75]]),
+               boxes(type_, np.tile(square, [1, 2])), ints([3, 3, 3], True),
+               *inputs(type_, 0, "equal")[3:]], nms_targets(type_))
     for name, change in (("kernel_three", {5: i32(3)}), ("kernel_negative", {5: i32(-1)}),
                          ("batch_count", {2: ints([0, 0])}),
                          ("box_columns", {1: real("F32", np.zeros([9, 8]))}),

@@ -130,7 +130,8 @@ def power():
 
 def prelu():
     c = Collection("prelu")
-    pairs(c, "PRELU", DATA_TYPES, grid, lambda t: out(t, (0.05, ZERO[t] - 3) if t in ZERO else None))
+    pairs(c, "PRELU", DATA_TYPES, grid, lambda t: out(
+        t, (0.05, ZERO[t] - 3) if t in ZERO else None))
     for type_ in QUANT_TYPES:
         zero, low = ZERO[type_], 0 if type_ == "U8" else -128
         for number, (x, alpha, result) in enumerate([

@@ -84,12 +84,15 @@ def quantized_lstm():
         h_params = h_params or ((0.015625, 5) if projection else (hidden_scale, -hidden_zero))
         weight = lambda *s: stored("SYM8", r.randint(-spread, spread + 1, s),  # noqa: E731
                                    (0.0078125, 0), const=True)
-        wide = lambda present: (stored("SYM16", r.randint(-9000, 9001, [CELLS]),  # noqa: E731
-                                       (2.0**-13, 0), const=True) if present
-                                else none("SYM16", (1.0, 0), (CELLS,)))
-        norm_weight = lambda present: (stored("SYM16", r.randint(4000, 20001, [CELLS]),  # noqa: E731
-                                              (3.0517578125e-05, 0), const=True) if present
-                                       else none("SYM16", (1.0, 0), (CELLS,)))
+
+        def wide(present, low=-9000, high=9001, scale=2.0**-13):
+            if not present:
+                return none("SYM16", (1.0, 0), (CELLS,))
+            return stored("SYM16", r.randint(low, high, [CELLS]), (scale, 0), const=True)
+
+        def norm_weight(present):
+            return wide(present, 4000, 20001, 2.0**-15)
+
         # Without layer norm the bias has no settled meaning: it is 0 there.
         reach = 3000000 if norm else 0
         gate_bias = lambda: stored("I32", r.randint(-reach, reach + 1, [CELLS]),  # noqa: E731

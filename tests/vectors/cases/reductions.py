@@ -228,7 +228,8 @@ def local_response_normalization():
                 fs(precision, 1.0), fs(precision, 0.5), i32(axis)]
 
     for name, ins in (("radius_negative", arguments(radius=-1)), ("axis_above", arguments(axis=4)),
-                      ("axis_below", arguments(axis=-5)), ("precision", arguments(precision="F16"))):
+                      ("axis_below", arguments(axis=-5)),
+                      ("precision", arguments(precision="F16"))):
         c.fails(name, "LOCAL_RESPONSE_NORMALIZATION", ins, [out("F32", dims=[1, 1, 1, 2])])
     c.refusals("LOCAL_RESPONSE_NORMALIZATION", lambda: (arguments(), [out("F32")]),
                keep={"too_few_inputs"})

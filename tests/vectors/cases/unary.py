@@ -182,7 +182,8 @@ def quantize():
                                              (1.0, ZERO[target] + 127)]):
                 c.add(f"{name}_{number}", "QUANTIZE", [real(type_, edges)], [out(target, params)])
             r = c.random(name)
-            c.add(f"{name}_rank5", "QUANTIZE", [real(type_, grid(r, 1, 2, 1, 3, 2, low=-9, high=9))],
+            c.add(f"{name}_rank5", "QUANTIZE",
+                  [real(type_, grid(r, 1, 2, 1, 3, 2, low=-9, high=9))],
                   [out(target)])
             before, empty = zero_sized(type_, [2])
             c.graph(f"{name}_no_rows", [*before, ("QUANTIZE", [empty], [out(target)])])

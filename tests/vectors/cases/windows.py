@@ -77,7 +77,7 @@ def conv_inputs(random, kind, form, image, filter_shape, dim, middle=(), const=T
 
 
 def conv_failures(c, operation, inputs, dims, dim):
-    """What all convolutions refuse. `inputs(kind, form)` makes a case that runs, `dims` its result."""
+    """What all convolutions refuse. `inputs(kind, form)`: a case that runs, `dims`: its result."""
     plain = FORMS["same"]
 
     def fails(name, change, kind="F32", form=plain):
@@ -276,8 +276,10 @@ def transpose_conv_2d():
 
 POOL_FORMS = {
     "same": ((SAME,), (1, 1), (2, 2), 0, None), "valid": ((VALID,), (2, 1), (3, 2), 0, None),
-    "same_stride": ((SAME,), (2, 2), (3, 3), 1, None), "valid_nhwc": ((VALID,), (1, 1), (2, 2), 3, 0),
-    "same_nchw": ((SAME,), (2, 1), (2, 3), 2, 1), "explicit": ((1, 0, 1, 1), (1, 1), (2, 3), 0, None),
+    "same_stride": ((SAME,), (2, 2), (3, 3), 1, None),
+    "valid_nhwc": ((VALID,), (1, 1), (2, 2), 3, 0),
+    "same_nchw": ((SAME,), (2, 1), (2, 3), 2, 1),
+    "explicit": ((1, 0, 1, 1), (1, 1), (2, 3), 0, None),
     "explicit_relu6": ((0, 0, 0, 0), (1, 1), (1, 1), 3, None),
     "explicit_nchw": ((1, 1, 0, 2), (2, 2), (2, 3), 1, 1),
     "whole": ((VALID,), (1, 1), (5, 4), 0, None),
