@@ -113,7 +113,8 @@ def channel_shuffle():
     c = Collection("channel_shuffle")
     for type_ in DATA_TYPES:
         for shape, groups, axis in (([6], 2, 0), ([2, 6], 3, 1), ([2, 4], 2, -1),
-                                    ([4, 1, 2], 2, -3), ([1, 2, 2, 6], 3, 3), ([1, 6, 2, 1], 2, 1), ([2, 3], 1, 1),
+                                    ([4, 1, 2], 2, -3), ([1, 2, 2, 6], 3, 3),
+                                    ([1, 6, 2, 1], 2, 1), ([2, 3], 1, 1),
                                     ([3], 3, 0)):
             c.add(f"{type_.lower()}_{text(shape)}_groups{groups}_axis_{axis}", "CHANNEL_SHUFFLE",
                   [numbered(type_, shape), i32(groups), i32(axis)], [out(type_)])
