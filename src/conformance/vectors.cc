@@ -13,15 +13,21 @@ Result<VectorFile> VectorFile::open(const std::string& path) {
   return VectorFile(path, std::move(lines));
 }
 
-Result<std::optional<VectorCase>> VectorFile::next() {
+Result<std::optional<VectorLine>> VectorFile::nextLine() {
   for (;;) {
-    HALYARD_ASSIGN_OR_RETURN(const std::optional<std::string> line, lines_.next(), "{}", path_);
-    if (!line) return std::optional<VectorCase>();
+    HALYARD_ASSIGN_OR_RETURN(std::optional<std::string> line, lines_.next(), "{}", path_);
+    if (!line) return std::optional<VectorLine>();
     if (line->find_first_not_of(" \t\r") == std::string::npos) continue;
-    HALYARD_ASSIGN_OR_RETURN(VectorCase parsed, parseVectorCase(*line), "{} line {}", path_,
-                             lines_.lineNumber());
-    return std::optional<VectorCase>(std::move(parsed));
+    return std::optional<VectorLine>({std::move(*line), lines_.lineNumber()});
   }
+}
+
+Result<std::optional<VectorCase>> VectorFile::next() {
+  HALYARD_ASSIGN_OR_RETURN(const std::optional<VectorLine> line, nextLine());
+  if (!line) return std::optional<VectorCase>();
+  HALYARD_ASSIGN_OR_RETURN(VectorCase parsed, parseVectorCase(line->text), "{} line {}", path_,
+                           line->number);
+  return std::optional<VectorCase>(std::move(parsed));
 }
 
 Model withOutputShapes(const VectorCase& vectorCase, OutputShapes shapes) {

@@ -48,6 +48,12 @@ struct VectorCase {
 // case expects failure, inputs and outputs have as many bytes as their dimensions say.
 Result<VectorCase> parseVectorCase(std::string_view json);
 
+// One case of a file, not looked at yet.
+struct VectorLine {
+  std::string text;
+  size_t number = 0;  // the first line is 1
+};
+
 // The cases of one file in order.
 class VectorFile {
  public:
@@ -55,6 +61,8 @@ class VectorFile {
   // nullopt after the last case. Errors name the file and the line; reading may go on after a bad
   // line, but not after a damaged file.
   Result<std::optional<VectorCase>> next();
+  // As next(), before parsing: blank lines are left out, and an error is a damaged file.
+  Result<std::optional<VectorLine>> nextLine();
 
  private:
   VectorFile(std::string path, GzipLines lines);

@@ -1,0 +1,163 @@
+// Cases as HAL requests.
+#include "conformance/hal_target.h"
+
+#include "conformance/arguments.h"
+#include "model/validation.h"
+
+namespace halyard::conformance {
+namespace {
+
+constexpr uint32_t kInputPool = 0;
+constexpr uint32_t kOutputPool = 1;
+
+hal::RequestArgument argumentOf(const Arguments::Slot& slot, bool inPool, uint32_t pool) {
+  hal::RequestArgument argument;
+  if (slot.omitted) return argument;
+  if (inPool) {
+    argument.kind = hal::RequestArgument::Kind::POOL;
+    argument.location = {pool, slot.offset, slot.length};
+  } else {
+    argument.kind = hal::RequestArgument::Kind::POINTER;
+    argument.pointer = slot.data;
+    argument.length = slot.length;
+  }
+  return argument;
+}
+
+hal::Request requestOf(const Arguments& arguments) {
+  hal::Request request;
+  const bool inPools = arguments.inputMemory() != nullptr;
+  for (const Arguments::Slot& slot : arguments.inputs()) {
+    request.inputs.push_back(argumentOf(slot, inPools, kInputPool));
+  }
+  for (const Arguments::Slot& slot : arguments.outputs()) {
+    request.outputs.push_back(argumentOf(slot, inPools, kOutputPool));
+  }
+  if (inPools) request.pools = {arguments.inputMemory(), arguments.outputMemory()};
+  return request;
+}
+
+class HalCompiledModel final : public CompiledModel {
+ public:
+  HalCompiledModel(std::shared_ptr<const Model> model, std::shared_ptr<hal::PreparedModel> prepared)
+      : model_(std::move(model)), prepared_(std::move(prepared)) {}
+
+  ExecutionOutcome execute(const ExecutionRequest& request) override {
+    ExecutionOutcome outcome;
+    outcome.status = run(request, outcome);
+    return outcome;
+  }
+
+ private:
+  Status run(const ExecutionRequest& request, ExecutionOutcome& outcome) {
+    HALYARD_ASSIGN_OR_RETURN(
+        const Arguments arguments,
+        Arguments::make(request.vectorCase, request.capacities, request.inPools));
+    const hal::Request halRequest = requestOf(arguments);
+    HALYARD_RETURN_IF_ERROR(hal::validateRequest(*model_, halRequest, true));
+    hal::ExecuteOptions options;
+    options.loopTimeout = request.loopTimeout;
+    const hal::ExecutionResult result = prepared_->executeSynchronously(halRequest, options);
+    HALYARD_RETURN_IF_ERROR(arguments.checkUntouched(request.vectorCase));
+    const bool insufficient = result.status.code() == ResultCode::OUTPUT_INSUFFICIENT_SIZE;
+    if (!result.status.ok() && !insufficient) return result.status;
+    HALYARD_RETURN_IF_ERROR(takeOutputs(arguments, result, &outcome));
+    return result.status;
+  }
+
+  Status takeOutputs(const Arguments& arguments, const hal::ExecutionResult& result,
+                     ExecutionOutcome* outcome) const {
+    const std::vector<Arguments::Slot>& slots = arguments.outputs();
+    const Subgraph& main = model_->main;
+    // No shapes: those that the model fixes.
+    const bool known = result.status.ok() && result.outputShapes.empty();
+    if (!known && result.outputShapes.size() != slots.size()) {
+      return opFailed("{} with {} output shapes for {} outputs", result.status.toString(),
+                      result.outputShapes.size(), slots.size());
+    }
+    for (size_t i = 0; i < slots.size(); ++i) {
+      const Operand& operand = main.operands[main.outputIndexes[i]];
+      ActualOutput output;
+      output.dims = known ? operand.dimensions : result.outputShapes[i].dimensions;
+      outcome->sufficient.push_back(known || result.outputShapes[i].isSufficient);
+      if (result.status.ok()) {
+        const auto size = outputByteSize(operand.type, output.dims);
+        if (!outcome->sufficient.back() || !size || *size > slots[i].length) {
+          return opFailed("output {} is said to be [{}]{}, in a buffer of {} bytes", i,
+                          fmt::join(output.dims, ","),
+                          outcome->sufficient.back() ? "" : " and not to fit", slots[i].length);
+        }
+        output.bytes.assign(slots[i].data, slots[i].data + *size);
+      }
+      outcome->outputs.push_back(std::move(output));
+    }
+    return okStatus();
+  }
+
+  const std::shared_ptr<const Model> model_;
+  const std::shared_ptr<hal::PreparedModel> prepared_;
+};
+
+class HalBuiltModel final : public BuiltModel {
+ public:
+  HalBuiltModel(std::shared_ptr<const Model> model, std::shared_ptr<hal::Device> device)
+      : model_(std::move(model)), device_(std::move(device)) {}
+
+  Result<std::optional<std::string>> unsupported() override {
+    auto answer = device_->getSupportedOperations(*model_);
+    if (answer.status().code() == ResultCode::BAD_DATA) {
+      // The model is valid; it may be newer than the device's HAL.
+      const Status offered = validateModelForVersion(*model_, device_->info().halVersion);
+      if (!offered.ok()) return std::optional<std::string>(offered.message());
+    }
+    HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> supported, std::move(answer));
+    if (supported.size() != model_->main.operations.size()) {
+      return opFailed("the device answered for {} operations of {}", supported.size(),
+                      model_->main.operations.size());
+    }
+    return firstUnsupported(*model_, supported, 0);
+  }
+
+  Result<std::unique_ptr<CompiledModel>> compile() override {
+    HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::PreparedModel> prepared,
+                             device_->prepareModel(model_, {}));
+    if (prepared == nullptr) return opFailed("the device answered without a prepared model");
+    return std::unique_ptr<CompiledModel>(
+        std::make_unique<HalCompiledModel>(model_, std::move(prepared)));
+  }
+
+ private:
+  const std::shared_ptr<const Model> model_;
+  const std::shared_ptr<hal::Device> device_;
+};
+
+class HalTarget final : public Target {
+ public:
+  explicit HalTarget(std::shared_ptr<hal::Device> device) : device_(std::move(device)) {}
+
+  const std::string& device() const override { return device_->info().name; }
+  std::string_view via() const override { return "hal"; }
+
+  Status supports(Variant variant) override {
+    if (traitsOf(variant).launch == Launch::COMPUTE) return okStatus();
+    return badData("variant {} runs through the API only", traitsOf(variant).name);
+  }
+
+  Result<std::unique_ptr<BuiltModel>> build(std::shared_ptr<const Model> model) override {
+    HALYARD_RETURN_IF_ERROR(validateModel(*model).takeStatus());
+    return std::unique_ptr<BuiltModel>(std::make_unique<HalBuiltModel>(std::move(model), device_));
+  }
+
+  int64_t processId() override { return device_->processId(); }
+
+ private:
+  const std::shared_ptr<hal::Device> device_;
+};
+
+}  // namespace
+
+std::unique_ptr<Target> makeHalTarget(std::shared_ptr<hal::Device> device) {
+  return std::make_unique<HalTarget>(std::move(device));
+}
+
+}  // namespace halyard::conformance

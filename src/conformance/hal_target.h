@@ -1,0 +1,14 @@
+// A Target that is a hal::Device: straight, without the runtime. Validates as the runtime would.
+// Thread safety and ownership: as Target; shares the device.
+#pragma once
+
+#include <memory>
+
+#include "conformance/target.h"
+#include "hal/device.h"
+
+namespace halyard::conformance {
+
+std::unique_ptr<Target> makeHalTarget(std::shared_ptr<hal::Device> device);
+
+}  // namespace halyard::conformance

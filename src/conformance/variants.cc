@@ -1,0 +1,200 @@
+// The table of variants, and what each makes of a case.
+#include "conformance/variants.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace halyard::conformance {
+namespace {
+
+constexpr VariantTraits kVariants[] = {
+    {.variant = Variant::PLAIN, .name = "plain", .description = "as the case is"},
+    {.variant = Variant::UNKNOWN_DIMENSIONS,
+     .name = "unknown-dimensions",
+     .description = "the model leaves every dimension of its outputs open; also with a first "
+                    "output buffer that is one byte too small",
+     .outputShapes = OutputShapes::UNKNOWN_DIMENSIONS},
+    {.variant = Variant::UNKNOWN_RANK,
+     .name = "unknown-rank",
+     .description = "the same with the rank open too",
+     .outputShapes = OutputShapes::UNKNOWN_RANK},
+    {.variant = Variant::INTERNAL_INPUTS,
+     .name = "internal-inputs",
+     .description = "inputs become internal operands, behind an operation that keeps their values",
+     .internalInputs = true},
+    {.variant = Variant::POOLS,
+     .name = "pools",
+     .description = "constants, inputs and outputs in shared memory",
+     .pools = true},
+    {.variant = Variant::RELAXED,
+     .name = "relaxed",
+     .description = "float32 may be computed as float16, and is compared so",
+     .relaxed = true},
+    {.variant = Variant::TWICE,
+     .name = "twice",
+     .description = "compiled twice from one model; both run, twice each",
+     .compilations = 2,
+     .executions = 2},
+    {.variant = Variant::THREADS,
+     .name = "threads",
+     .description = "8 threads at once run one compilation",
+     .threads = 8},
+    {.variant = Variant::ASYNC,
+     .name = "async",
+     .description = "startCompute, and an event to wait for (API only)",
+     .launch = Launch::ASYNC},
+    {.variant = Variant::BURST,
+     .name = "burst",
+     .description = "burstCompute, twice in one burst (API only)",
+     .executions = 2,
+     .launch = Launch::BURST},
+    {.variant = Variant::FENCED,
+     .name = "fenced",
+     .description = "startComputeWithDependencies, the second execution depending on the first "
+                    "(API only)",
+     .executions = 2,
+     .launch = Launch::FENCED},
+};
+
+// Operations are named here as in the files of vectors.
+OperationType operationNamed(std::string_view name) { return *operationTypeFromName(name); }
+
+// Puts the constants of operandValues into a pool, at offsets that are multiples of 4 and no more.
+Status moveConstantsToPool(Model& model) {
+  constexpr uint32_t kAlignment = 4;
+  constexpr uint32_t kFirst = 20;
+  std::vector<uint8_t> bytes(kFirst, 0xee);
+  const auto poolIndex = static_cast<uint32_t>(model.pools.size());
+  const auto move = [&](Subgraph& subgraph) {
+    for (Operand& operand : subgraph.operands) {
+      if (operand.lifetime != Lifetime::CONSTANT_COPY || operand.location.length == 0) continue;
+      bytes.resize((bytes.size() + kAlignment - 1) / kAlignment * kAlignment, 0xee);
+      const uint8_t* from = model.operandValues.data() + operand.location.offset;
+      operand.lifetime = Lifetime::CONSTANT_REFERENCE;
+      operand.location.poolIndex = poolIndex;
+      operand.location.offset = static_cast<uint32_t>(bytes.size());
+      bytes.insert(bytes.end(), from, from + operand.location.length);
+    }
+  };
+  move(model.main);
+  for (Subgraph& subgraph : model.referenced) move(subgraph);
+  if (bytes.size() == kFirst) return okStatus();
+  HALYARD_ASSIGN_OR_RETURN(SharedMemoryPtr pool,
+                           SharedMemory::create(bytes.size(), "conformance-constants"));
+  HALYARD_ASSIGN_OR_RETURN(const Mapping mapping, pool->map());
+  std::memcpy(mapping.data(), bytes.data(), bytes.size());
+  model.pools.push_back(std::move(pool));
+  return okStatus();
+}
+
+// One element that adds nothing: the zero point, or the negative zero of a float; empty for the
+// types that ADD is not used for.
+std::vector<uint8_t> zeroElement(const Operand& operand) {
+  switch (operand.type) {
+    case OperandType::TENSOR_FLOAT32:
+      return {0, 0, 0, 0x80};
+    case OperandType::TENSOR_FLOAT16:
+      return {0, 0x80};
+    case OperandType::TENSOR_QUANT8_ASYMM:
+    case OperandType::TENSOR_QUANT8_ASYMM_SIGNED:
+      return {static_cast<uint8_t>(operand.zeroPoint)};
+    default:
+      return {};
+  }
+}
+
+bool canBeCastToItself(OperandType type) {
+  switch (type) {
+    case OperandType::TENSOR_FLOAT32:
+    case OperandType::TENSOR_FLOAT16:
+    case OperandType::TENSOR_INT32:
+    case OperandType::TENSOR_BOOL8:
+    case OperandType::TENSOR_QUANT8_ASYMM:
+    case OperandType::TENSOR_QUANT8_ASYMM_SIGNED:
+    case OperandType::TENSOR_QUANT8_SYMM:
+    case OperandType::TENSOR_QUANT16_ASYMM:
+    case OperandType::TENSOR_QUANT16_SYMM:
+      return true;
+    default:
+      return false;
+  }
+}
+
+uint32_t addConstant(Model& model, Operand operand, std::span<const uint8_t> bytes) {
+  operand.lifetime = Lifetime::CONSTANT_COPY;
+  operand.location = appendConstant(model, bytes.data(), bytes.size());
+  model.main.operands.push_back(std::move(operand));
+  return static_cast<uint32_t>(model.main.operands.size() - 1);
+}
+
+// An operation whose output is operand `index` and that keeps every value; its first input is still
+// to be filled in. nullopt: there is none.
+std::optional<Operation> copyingOperation(Model& model, uint32_t index) {
+  const Operand operand = model.main.operands[index];
+  const size_t rank = operand.dimensions.size();
+  if (operand.lifetime != Lifetime::SUBGRAPH_INPUT || rank == 0 ||
+      !knownByteSize(operand.type, operand.dimensions)) {
+    return std::nullopt;
+  }
+  const std::vector<uint8_t> zero = zeroElement(operand);
+  if (!zero.empty() && rank <= 4) {
+    Operand constant = operand;
+    constant.dimensions = {1};
+    const uint32_t addend = addConstant(model, constant, zero);
+    Operand scalar;
+    scalar.type = OperandType::INT32;
+    const uint32_t noActivation = addConstant(model, scalar, std::vector<uint8_t>(4));
+    return Operation{operationNamed("ADD"), {0, addend, noActivation}, {index}};
+  }
+  if (!canBeCastToItself(operand.type)) return std::nullopt;
+  return Operation{operationNamed("CAST"), {0}, {index}};
+}
+
+void makeInputsInternal(VectorCase& vectorCase) {
+  Model& model = vectorCase.model;
+  Subgraph& main = model.main;
+  std::vector<Operation> operations;
+  for (size_t i = 0; i < main.inputIndexes.size(); ++i) {
+    const uint32_t index = main.inputIndexes[i];
+    if (vectorCase.inputs[i].omitted) continue;
+    std::optional<Operation> operation = copyingOperation(model, index);
+    if (!operation) continue;
+    const auto added = static_cast<uint32_t>(main.operands.size());
+    main.operands.push_back(Operand(main.operands[index]));
+    main.operands[index].lifetime = Lifetime::TEMPORARY_VARIABLE;
+    main.inputIndexes[i] = added;
+    operation->inputs[0] = added;
+    operations.push_back(*std::move(operation));
+  }
+  main.operations.insert(main.operations.begin(), std::make_move_iterator(operations.begin()),
+                         std::make_move_iterator(operations.end()));
+}
+
+}  // namespace
+
+std::span<const VariantTraits> allVariants() { return kVariants; }
+
+const VariantTraits& traitsOf(Variant variant) { return kVariants[static_cast<size_t>(variant)]; }
+
+std::optional<Variant> variantFromName(std::string_view name) {
+  for (const VariantTraits& traits : kVariants) {
+    if (traits.name == name) return traits.variant;
+  }
+  return std::nullopt;
+}
+
+Result<VectorCase> applyVariant(VectorCase vectorCase, Variant variant) {
+  const VariantTraits& traits = traitsOf(variant);
+  if (traits.outputShapes != OutputShapes::KNOWN && !vectorCase.expectFailure) {
+    vectorCase.model = withOutputShapes(vectorCase, traits.outputShapes);
+  }
+  if (traits.internalInputs) makeInputsInternal(vectorCase);
+  if (traits.pools) HALYARD_RETURN_IF_ERROR(moveConstantsToPool(vectorCase.model));
+  if (traits.relaxed) {
+    vectorCase.relaxed = true;
+    vectorCase.model.relaxComputationFloat32toFloat16 = true;
+  }
+  return vectorCase;
+}
+
+}  // namespace halyard::conformance

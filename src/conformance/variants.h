@@ -1,0 +1,67 @@
+// Variants: the ways in which one conformance case is run.
+// Thread safety: pure functions over a constant table. Ownership: results own their data.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/status.h"
+#include "conformance/vectors.h"
+
+namespace halyard::conformance {
+
+enum class Variant : uint8_t {
+  PLAIN,
+  UNKNOWN_DIMENSIONS,
+  UNKNOWN_RANK,
+  INTERNAL_INPUTS,
+  POOLS,
+  RELAXED,
+  TWICE,
+  THREADS,
+  ASYNC,
+  BURST,
+  FENCED,
+};
+
+// The function of the API that makes an execution run.
+enum class Launch : uint8_t {
+  COMPUTE,  // and wait, the one that the HAL has too
+  ASYNC,    // startCompute, then wait for the event
+  BURST,    // burstCompute
+  FENCED,   // startComputeWithDependencies, then wait for the event
+};
+
+// What a variant does otherwise than plain.
+struct VariantTraits {
+  Variant variant;
+  std::string_view name;  // as on the command line
+  std::string_view description;
+  OutputShapes outputShapes = OutputShapes::KNOWN;
+  bool internalInputs = false;
+  bool pools = false;  // constants, inputs and outputs in shared memory
+  bool relaxed = false;
+  unsigned compilations = 1;  // of one model
+  unsigned threads = 1;       // that use one compilation at once
+  unsigned executions = 1;    // one after the other, of each compilation in each thread
+  Launch launch = Launch::COMPUTE;
+};
+
+// In the order of the enumeration.
+std::span<const VariantTraits> allVariants();
+const VariantTraits& traitsOf(Variant variant);
+std::optional<Variant> variantFromName(std::string_view name);
+
+// The case as the variant runs it: its model, and where that decides over the tolerance, the case
+// itself. What a case that expects failure has wrong may be its outputs: their shapes stay.
+//
+// internal-inputs puts an operation that changes no value between each input of the model and what
+// used to be that input. For tensors of rank 1 to 4 of float16, float32 and the two asymmetric
+// 8-bit types that is ADD of a zero (the negative one for floats, for -0 + 0 is +0); for any other
+// rank, and for BOOL8, INT32, QUANT16_ASYMM, QUANT16_SYMM and QUANT8_SYMM, CAST to the same type.
+// Inputs that are omitted, scalars, of unknown shape, or per-channel quantised stay as they are.
+// OUT_OF_MEMORY or OP_FAILED when there is no memory for pools.
+Result<VectorCase> applyVariant(VectorCase vectorCase, Variant variant);
+
+}  // namespace halyard::conformance
