@@ -81,7 +81,7 @@ class HalCompiledModel final : public CompiledModel {
       output.dims = known ? operand.dimensions : result.outputShapes[i].dimensions;
       outcome->sufficient.push_back(known || result.outputShapes[i].isSufficient);
       if (result.status.ok()) {
-        const auto size = outputByteSize(operand.type, output.dims);
+        const auto size = realByteSize(operand.type, output.dims);
         if (!outcome->sufficient.back() || !size || *size > slots[i].length) {
           return opFailed("output {} is said to be [{}]{}, in a buffer of {} bytes", i,
                           fmt::join(output.dims, ","),

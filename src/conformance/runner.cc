@@ -127,9 +127,22 @@ class CaseRun {
       }
     }
     const ExecutionOutcome outcome = compiled.execute(request);
+    if (outcome.status.code() == ResultCode::BAD_DATA && traits_.launch == Launch::FENCED &&
+        !outputsAreKnown()) {
+      return {};  // as the API lays down
+    }
     if (!outcome.status.ok()) return judgeError(case_, "execution", outcome.status);
     const Status compared = compare(case_, outcome.outputs);
     return compared.ok() ? CaseResult{} : failed(compared.message());
+  }
+
+  // Zero-sized outputs count as unknown: so they stand in a model.
+  bool outputsAreKnown() const {
+    const Subgraph& main = case_.model.main;
+    return std::all_of(main.outputIndexes.begin(), main.outputIndexes.end(), [&](uint32_t index) {
+      const Operand& operand = main.operands[index];
+      return knownByteSize(operand.type, operand.dimensions).has_value();
+    });
   }
 
   // Only where the model leaves the first output's size open can its buffer be too small.
@@ -215,12 +228,6 @@ std::optional<std::string> firstUnsupported(const Model& model, const std::vecto
     previous = std::move(one);
   }
   return text;
-}
-
-std::optional<uint32_t> outputByteSize(OperandType type, const Shape& dims) {
-  if (std::find(dims.begin(), dims.end(), 0u) != dims.end()) return 0;
-  if (dims.empty()) return elementSize(type);
-  return knownByteSize(type, dims);
 }
 
 }  // namespace halyard::conformance

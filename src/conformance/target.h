@@ -67,8 +67,4 @@ class Target {
 std::optional<std::string> firstUnsupported(const Model& model, const std::vector<bool>& supported,
                                             int64_t deviceLevel);
 
-// The bytes of an output with these real dimensions (where 0 is zero-sized); nullopt beyond 32
-// bits.
-std::optional<uint32_t> outputByteSize(OperandType type, const Shape& dims);
-
 }  // namespace halyard::conformance

@@ -1,6 +1,8 @@
 // Sizes, texts and small edits of the canonical model.
 #include "model/model.h"
 
+#include <algorithm>
+
 #include <cstring>
 
 namespace halyard {
@@ -33,6 +35,12 @@ std::optional<uint32_t> knownByteSize(OperandType type, const Shape& shape) {
   const uint64_t bytes = uint64_t{*count} * traits->elementSize;
   if (bytes > UINT32_MAX) return std::nullopt;
   return static_cast<uint32_t>(bytes);
+}
+
+std::optional<uint32_t> realByteSize(OperandType type, const Shape& dims) {
+  if (std::find(dims.begin(), dims.end(), 0u) != dims.end()) return 0;
+  if (dims.empty()) return elementSize(type);
+  return knownByteSize(type, dims);
 }
 
 Status checkSizeFits(OperandType type, const Shape& shape) {

@@ -88,6 +88,9 @@ std::optional<uint32_t> knownElementCount(const Shape& shape);
 // Bytes of an operand by its type and dimensions: scalars have their element size, tensors that of
 // all elements. nullopt when unknown, not representable in 32 bits, or of an extension type.
 std::optional<uint32_t> knownByteSize(OperandType type, const Shape& shape);
+// Bytes by the real dimensions of an execution, where 0 is zero-sized and none is a scalar. nullopt
+// when not representable in 32 bits.
+std::optional<uint32_t> realByteSize(OperandType type, const Shape& dims);
 // BAD_DATA when the product of the non-zero dimensions times the element size exceeds 2^32 - 1.
 Status checkSizeFits(OperandType type, const Shape& shape);
 

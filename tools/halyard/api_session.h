@@ -14,24 +14,9 @@
 
 #include "base/status.h"
 #include "model/model.h"
+#include "tools/halyard/api_model.h"
 
 namespace halyard::cli {
-
-// A device of the process; lives as long as the process.
-struct ApiDevice {
-  const ANeuralNetworksDevice* handle = nullptr;
-  std::string name;
-};
-
-// All devices, in the runtime's order (its own CPU device is the last).
-Result<std::vector<ApiDevice>> listApiDevices();
-
-// The process that the device's driver runs in; 0 while it is not running.
-Result<int64_t> driverProcessId(const ANeuralNetworksDevice* device);
-
-// A failed call as a Status: its code, and the runtime's own text if it left one. OK for NO_ERROR.
-// Must be called before the thread's next NNAPI call.
-Status apiStatus(int code, std::string_view call);
 
 // One input of an execution. The bytes are borrowed until execute returns.
 struct ApiInput {
@@ -54,11 +39,7 @@ struct ApiExecution {
 
 class ApiSession {
  public:
-  // Builds and finishes the API's model: operands in the same order, so that indices agree;
-  // constants in operandValues are referred to in place; each pool becomes one memory. BAD_DATA for
-  // what this class does not pass on (referenced subgraphs, extensions, pools without a file
-  // descriptor that can be mapped) and for constants outside their pool; otherwise the API's
-  // errors.
+  // Builds the model as ApiModel does.
   static Result<std::unique_ptr<ApiSession>> create(std::shared_ptr<const Model> model);
 
   // For one device, by model.main.operations: whether it can run each operation.
@@ -73,44 +54,24 @@ class ApiSession {
   Result<ApiExecution> execute(std::span<const ApiInput> inputs) const;
 
  private:
-  struct FreeModel {
-    void operator()(ANeuralNetworksModel* p) const { ANeuralNetworksModel_free(p); }
-  };
-  struct FreeMemory {
-    void operator()(ANeuralNetworksMemory* p) const { ANeuralNetworksMemory_free(p); }
-  };
-  struct FreeCompilation {
-    void operator()(ANeuralNetworksCompilation* p) const { ANeuralNetworksCompilation_free(p); }
-  };
-  struct FreeExecution {
-    void operator()(ANeuralNetworksExecution* p) const { ANeuralNetworksExecution_free(p); }
-  };
-
   // The buffer of one output and what is known of its size.
   struct OutputBuffer {
     bool exact = false;  // the model fixes the size
     std::vector<uint8_t> bytes;
   };
 
-  explicit ApiSession(std::shared_ptr<const Model> model) : model_(std::move(model)) {}
+  explicit ApiSession(std::unique_ptr<ApiModel> model) : model_(std::move(model)) {}
 
-  Status build();
-  Status addMemories();
-  Status addOperand(uint32_t index);
-  Status setConstant(uint32_t index);
+  const Subgraph& main() const { return model_->model().main; }
   Result<std::vector<OutputBuffer>> makeOutputBuffers() const;
   Status setArguments(ANeuralNetworksExecution* execution, std::span<const ApiInput> inputs,
                       std::vector<OutputBuffer>& outputs) const;
-  Result<Shape> outputDimensions(ANeuralNetworksExecution* execution, size_t output) const;
   Status growBuffers(ANeuralNetworksExecution* execution, std::vector<OutputBuffer>& outputs) const;
   Result<std::vector<ApiOutput>> takeOutputs(ANeuralNetworksExecution* execution,
                                              std::vector<OutputBuffer> outputs) const;
 
-  // In the order of the API's rule of lifetimes: what is declared later is freed first.
-  const std::shared_ptr<const Model> model_;
-  std::vector<std::unique_ptr<ANeuralNetworksMemory, FreeMemory>> memories_;
-  std::unique_ptr<ANeuralNetworksModel, FreeModel> apiModel_;
-  std::unique_ptr<ANeuralNetworksCompilation, FreeCompilation> compilation_;
+  const std::unique_ptr<ApiModel> model_;
+  ApiHandle<ANeuralNetworksCompilation> compilation_;
 };
 
 }  // namespace halyard::cli

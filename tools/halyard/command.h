@@ -17,7 +17,8 @@ inline constexpr int kMisuse = 2;
 
 struct CommandResult {
   Status status;
-  bool misuse = false;  // the error is in how the command was called
+  bool misuse = false;    // the error is in how the command was called
+  bool reported = false;  // the command's output has told of the error already
 };
 
 // One subcommand: its parser, and what it does once the options are parsed.
@@ -30,5 +31,6 @@ struct Command {
 Command addDevicesCommand(CLI::App& parent);
 Command addRunCommand(CLI::App& parent);
 Command addGraphCommand(CLI::App& parent);
+Command addConformanceCommand(CLI::App& parent);
 
 }  // namespace halyard::cli

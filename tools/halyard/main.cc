@@ -30,7 +30,7 @@ int reportMisuse(const std::string& who, const Status& status) {
 int finish(const std::string& who, const CommandResult& result) {
   if (!result.status.ok() && result.misuse) return reportMisuse(who, result.status);
   const Status flushed = halyard::cli::flushOutput();
-  if (!result.status.ok()) reportError(who, result.status);
+  if (!result.status.ok() && !result.reported) reportError(who, result.status);
   if (!flushed.ok()) reportError(who, flushed);
   return result.status.ok() && flushed.ok() ? halyard::cli::kSuccess : halyard::cli::kFailure;
 }
@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
       halyard::cli::addDevicesCommand(app),
       halyard::cli::addRunCommand(app),
       halyard::cli::addGraphCommand(app),
+      halyard::cli::addConformanceCommand(app),
   };
   const auto nameOf = [&] {
     for (const Command& command : commands) {

@@ -1,0 +1,269 @@
+// Cases as applications would run them.
+#include "tools/halyard/api_target.h"
+
+#include <mutex>
+
+#include "conformance/arguments.h"
+#include "tools/halyard/api_model.h"
+#include "tools/halyard/device_choice.h"
+
+namespace halyard::cli {
+namespace {
+
+using conformance::ActualOutput;
+using conformance::Arguments;
+using conformance::BuiltModel;
+using conformance::CompiledModel;
+using conformance::ExecutionOutcome;
+using conformance::ExecutionRequest;
+using conformance::Launch;
+
+class ApiCompiledModel final : public CompiledModel {
+ public:
+  ApiCompiledModel(const Subgraph& main, ApiHandle<ANeuralNetworksCompilation> compilation)
+      : main_(main), compilation_(std::move(compilation)) {}
+
+  ExecutionOutcome execute(const ExecutionRequest& request) override {
+    ExecutionOutcome outcome;
+    outcome.status = run(request, outcome);
+    return outcome;
+  }
+
+ private:
+  Status run(const ExecutionRequest& request, ExecutionOutcome& outcome) {
+    HALYARD_ASSIGN_OR_RETURN(
+        const Arguments arguments,
+        Arguments::make(request.vectorCase, request.capacities, request.inPools));
+    ANeuralNetworksExecution* created = nullptr;
+    HALYARD_API_CALL(ANeuralNetworksExecution_create, compilation_.get(), &created);
+    const ApiHandle<ANeuralNetworksExecution> execution(created);
+    if (request.loopTimeout) {
+      HALYARD_API_CALL(ANeuralNetworksExecution_setLoopTimeout, created,
+                       static_cast<uint64_t>(request.loopTimeout->count()));
+    }
+    HALYARD_RETURN_IF_ERROR(request.inPools ? setFromMemory(created, arguments)
+                                            : setPointers(created, arguments));
+    Status status = launch(created, request.launch);
+    HALYARD_RETURN_IF_ERROR(arguments.checkUntouched(request.vectorCase));
+    const bool insufficient = status.code() == ResultCode::OUTPUT_INSUFFICIENT_SIZE;
+    if (!status.ok() && !insufficient) return status;
+    HALYARD_RETURN_IF_ERROR(takeOutputs(created, arguments, status.ok(), &outcome));
+    return status;
+  }
+
+  static Status setPointers(ANeuralNetworksExecution* execution, const Arguments& arguments) {
+    for (size_t i = 0; i < arguments.inputs().size(); ++i) {
+      const Arguments::Slot& slot = arguments.inputs()[i];
+      HALYARD_RETURN_IF_ERROR(apiStatus(ANeuralNetworksExecution_setInput(
+                                            execution, static_cast<int32_t>(i), nullptr,
+                                            slot.omitted ? nullptr : slot.data, slot.length),
+                                        "ANeuralNetworksExecution_setInput"),
+                              "input #{}", i);
+    }
+    for (size_t i = 0; i < arguments.outputs().size(); ++i) {
+      const Arguments::Slot& slot = arguments.outputs()[i];
+      HALYARD_RETURN_IF_ERROR(
+          apiStatus(ANeuralNetworksExecution_setOutput(execution, static_cast<int32_t>(i), nullptr,
+                                                       slot.data, slot.length),
+                    "ANeuralNetworksExecution_setOutput"),
+          "output #{}", i);
+    }
+    return okStatus();
+  }
+
+  static Status setFromMemory(ANeuralNetworksExecution* execution, const Arguments& arguments) {
+    // Freed when the execution has them: it goes on holding what it needs.
+    HALYARD_ASSIGN_OR_RETURN(const auto inputMemory, apiMemory(*arguments.inputMemory()));
+    HALYARD_ASSIGN_OR_RETURN(const auto outputMemory, apiMemory(*arguments.outputMemory()));
+    for (size_t i = 0; i < arguments.inputs().size(); ++i) {
+      const Arguments::Slot& slot = arguments.inputs()[i];
+      const auto index = static_cast<int32_t>(i);
+      const int code =
+          slot.omitted
+              ? ANeuralNetworksExecution_setInput(execution, index, nullptr, nullptr, 0)
+              : ANeuralNetworksExecution_setInputFromMemory(
+                    execution, index, nullptr, inputMemory.get(), slot.offset, slot.length);
+      HALYARD_RETURN_IF_ERROR(apiStatus(code, "ANeuralNetworksExecution_setInputFromMemory"),
+                              "input #{}", i);
+    }
+    for (size_t i = 0; i < arguments.outputs().size(); ++i) {
+      const Arguments::Slot& slot = arguments.outputs()[i];
+      HALYARD_RETURN_IF_ERROR(apiStatus(ANeuralNetworksExecution_setOutputFromMemory(
+                                            execution, static_cast<int32_t>(i), nullptr,
+                                            outputMemory.get(), slot.offset, slot.length),
+                                        "ANeuralNetworksExecution_setOutputFromMemory"),
+                              "output #{}", i);
+    }
+    return okStatus();
+  }
+
+  Status launch(ANeuralNetworksExecution* execution, Launch how) {
+    switch (how) {
+      case Launch::COMPUTE:
+        HALYARD_API_CALL(ANeuralNetworksExecution_compute, execution);
+        return okStatus();
+      case Launch::ASYNC: {
+        ANeuralNetworksEvent* started = nullptr;
+        HALYARD_API_CALL(ANeuralNetworksExecution_startCompute, execution, &started);
+        const ApiHandle<ANeuralNetworksEvent> event(started);
+        HALYARD_API_CALL(ANeuralNetworksEvent_wait, started);
+        return okStatus();
+      }
+      case Launch::BURST: {
+        const std::lock_guard lock(mutex_);
+        if (burst_ == nullptr) {
+          ANeuralNetworksBurst* created = nullptr;
+          HALYARD_API_CALL(ANeuralNetworksBurst_create, compilation_.get(), &created);
+          burst_.reset(created);
+        }
+        HALYARD_API_CALL(ANeuralNetworksExecution_burstCompute, execution, burst_.get());
+        return okStatus();
+      }
+      case Launch::FENCED: {
+        const std::lock_guard lock(mutex_);
+        const ANeuralNetworksEvent* const dependency = previous_.get();
+        ANeuralNetworksEvent* started = nullptr;
+        HALYARD_API_CALL(ANeuralNetworksExecution_startComputeWithDependencies, execution,
+                         dependency == nullptr ? nullptr : &dependency, dependency ? 1 : 0, 0,
+                         &started);
+        previous_.reset(started);
+        HALYARD_API_CALL(ANeuralNetworksEvent_wait, started);
+        return okStatus();
+      }
+    }
+    return opFailed("no such launch");
+  }
+
+  Status takeOutputs(ANeuralNetworksExecution* execution, const Arguments& arguments, bool complete,
+                     ExecutionOutcome* outcome) const {
+    for (size_t i = 0; i < arguments.outputs().size(); ++i) {
+      const Arguments::Slot& slot = arguments.outputs()[i];
+      bool sufficient = false;
+      ActualOutput output;
+      HALYARD_ASSIGN_OR_RETURN(output.dims, apiOutputDimensions(execution, i, &sufficient),
+                               "output #{}", i);
+      outcome->sufficient.push_back(sufficient);
+      if (complete) {
+        const OperandType type = main_.operands[main_.outputIndexes[i]].type;
+        const std::optional<uint32_t> size = realByteSize(type, output.dims);
+        if (!sufficient || !size || *size > slot.length) {
+          return opFailed("output {} is said to be [{}]{}, in a buffer of {} bytes", i,
+                          fmt::join(output.dims, ","), sufficient ? "" : " and not to fit",
+                          slot.length);
+        }
+        output.bytes.assign(slot.data, slot.data + *size);
+      }
+      outcome->outputs.push_back(std::move(output));
+    }
+    return okStatus();
+  }
+
+  const Subgraph& main_;
+  const ApiHandle<ANeuralNetworksCompilation> compilation_;
+  std::mutex mutex_;  // for what follows, and a burst computes one execution at a time
+  ApiHandle<ANeuralNetworksBurst> burst_;
+  ApiHandle<ANeuralNetworksEvent> previous_;
+};
+
+class ApiBuiltModel final : public BuiltModel {
+ public:
+  ApiBuiltModel(std::unique_ptr<ApiModel> model, const ANeuralNetworksDevice* device)
+      : model_(std::move(model)), device_(device) {}
+
+  Result<std::optional<std::string>> unsupported() override {
+    HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> supported,
+                             model_->supportedOperations(device_));
+    int64_t level = 0;
+    HALYARD_API_CALL(ANeuralNetworksDevice_getFeatureLevel, device_, &level);
+    auto reason = conformance::firstUnsupported(model_->model(), supported, level);
+    if (!reason) return std::optional<std::string>();
+    // The API answers no for a device that could not be asked. Its compilation tells them apart.
+    auto compilation = model_->compile(device_);
+    if (compilation.ok()) return std::optional<std::string>();
+    if (compilation.status().code() != ResultCode::BAD_DATA) return compilation.takeStatus();
+    return reason;
+  }
+
+  Result<std::unique_ptr<CompiledModel>> compile() override {
+    HALYARD_ASSIGN_OR_RETURN(auto compilation, model_->compile(device_));
+    return std::unique_ptr<CompiledModel>(
+        std::make_unique<ApiCompiledModel>(model_->model().main, std::move(compilation)));
+  }
+
+ private:
+  const std::unique_ptr<ApiModel> model_;
+  const ANeuralNetworksDevice* const device_;
+};
+
+// A case of one ADD of one float, to find out what there is.
+conformance::VectorCase smallestCase() {
+  conformance::VectorCase smallest;
+  Model& model = smallest.model;
+  Operand tensor;
+  tensor.type = OperandType::TENSOR_FLOAT32;
+  tensor.dimensions = {1};
+  tensor.lifetime = Lifetime::SUBGRAPH_INPUT;
+  Operand output = tensor;
+  output.lifetime = Lifetime::SUBGRAPH_OUTPUT;
+  Operand activation;
+  activation.type = OperandType::INT32;
+  activation.lifetime = Lifetime::CONSTANT_COPY;
+  const int32_t none = 0;
+  activation.location = appendConstant(model, &none, sizeof none);
+  model.main.operands = {tensor, activation, output};
+  model.main.operations = {{OperationType::ADD, {0, 0, 1}, {2}}};
+  model.main.inputIndexes = {0};
+  model.main.outputIndexes = {2};
+  smallest.inputs = {{std::vector<uint8_t>(sizeof(float)), false}};
+  smallest.outputs = {{std::vector<uint8_t>(sizeof(float)), {1}, false}};
+  return smallest;
+}
+
+class ApiTarget final : public conformance::Target {
+ public:
+  // `cpu`: the runtime's own device, which can do whatever the runtime can.
+  ApiTarget(ApiDevice device, ApiDevice cpu) : device_(std::move(device)), cpu_(std::move(cpu)) {}
+
+  const std::string& device() const override { return device_.name; }
+  std::string_view via() const override { return "api"; }
+
+  Status supports(conformance::Variant variant) override {
+    const conformance::VariantTraits& traits = conformance::traitsOf(variant);
+    if (traits.launch != Launch::BURST && traits.launch != Launch::FENCED) return okStatus();
+    const conformance::VectorCase smallest = smallestCase();
+    HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<ApiModel> model,
+                             ApiModel::create(std::make_shared<const Model>(smallest.model)));
+    ApiBuiltModel built(std::move(model), cpu_.handle);
+    HALYARD_ASSIGN_OR_RETURN(const auto compiled, built.compile());
+    const size_t capacity = sizeof(float);
+    return compiled->execute({smallest, {&capacity, 1}, false, traits.launch, std::nullopt}).status;
+  }
+
+  Result<std::unique_ptr<BuiltModel>> build(std::shared_ptr<const Model> model) override {
+    HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<ApiModel> built, ApiModel::create(std::move(model)));
+    return std::unique_ptr<BuiltModel>(
+        std::make_unique<ApiBuiltModel>(std::move(built), device_.handle));
+  }
+
+  int64_t processId() override {
+    const auto pid = driverProcessId(device_.handle);
+    return pid.ok() ? *pid : 0;
+  }
+
+ private:
+  const ApiDevice device_;
+  const ApiDevice cpu_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<conformance::Target>> makeApiTarget(const std::string& name) {
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<ApiDevice> devices, listApiDevices());
+  std::vector<std::string> names;
+  for (const ApiDevice& device : devices) names.push_back(device.name);
+  HALYARD_ASSIGN_OR_RETURN(const size_t index, chooseDevice(names, name));
+  return std::unique_ptr<conformance::Target>(
+      std::make_unique<ApiTarget>(devices[index], devices.back()));
+}
+
+}  // namespace halyard::cli

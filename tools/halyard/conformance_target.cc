@@ -1,0 +1,45 @@
+#include "tools/halyard/conformance_target.h"
+
+#include <filesystem>
+
+#include "conformance/hal_target.h"
+#include "cpu/cpu_device.h"
+#include "hal/manifest.h"
+#include "hal/remote_device.h"
+#include "hal/rpc_loop.h"
+#include "tools/halyard/api_target.h"
+#include "tools/halyard/device_choice.h"
+
+namespace halyard::cli {
+namespace {
+
+// The installation that this program belongs to: the folder above bin.
+std::filesystem::path installationPrefix() {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? std::filesystem::path() : program.parent_path().parent_path();
+}
+
+Result<std::shared_ptr<hal::Device>> openHalDevice(const std::string& name) {
+  const hal::ManifestList list = hal::discoverManifests(installationPrefix());
+  std::vector<std::string> names;
+  for (const hal::Manifest& manifest : list.manifests) names.push_back(manifest.name);
+  names.push_back(cpu::cpuDeviceInfo().name);
+  HALYARD_ASSIGN_OR_RETURN(const size_t index, chooseDevice(names, name));
+  if (index == list.manifests.size()) return cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 0);
+  HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::RpcLoop> loop, hal::RpcLoop::start());
+  HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::RemoteDevice> device,
+                           hal::RemoteDevice::open(std::move(loop), list.manifests[index]));
+  return std::shared_ptr<hal::Device>(std::move(device));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<conformance::Target>> openConformanceTarget(std::string_view via,
+                                                                   const std::string& device) {
+  if (via == "api") return makeApiTarget(device);
+  HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::Device> opened, openHalDevice(device));
+  return conformance::makeHalTarget(std::move(opened));
+}
+
+}  // namespace halyard::cli
