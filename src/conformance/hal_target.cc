@@ -108,14 +108,14 @@ class HalBuiltModel final : public BuiltModel {
     if (answer.status().code() == ResultCode::BAD_DATA) {
       // The model is valid; it may be newer than the device's HAL.
       const Status offered = validateModelForVersion(*model_, device_->info().halVersion);
-      if (!offered.ok()) return std::optional<std::string>(offered.message());
+      if (!offered.ok()) return std::optional<std::string>(tooNew(offered));
     }
     HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> supported, std::move(answer));
     if (supported.size() != model_->main.operations.size()) {
       return opFailed("the device answered for {} operations of {}", supported.size(),
                       model_->main.operations.size());
     }
-    return firstUnsupported(*model_, supported, 0);
+    return firstUnsupported(*model_, supported, level());
   }
 
   Result<std::unique_ptr<CompiledModel>> compile() override {
@@ -127,6 +127,19 @@ class HalBuiltModel final : public BuiltModel {
   }
 
  private:
+  int64_t level() const { return apiFeatureLevel(featureLevelOf(device_->info().halVersion)); }
+
+  // The first operation that the device's HAL does not have.
+  std::string tooNew(const Status& offered) const {
+    std::vector<bool> known;
+    for (size_t i = 0; i < model_->main.operations.size(); ++i) {
+      const auto needed = requiredFeatureLevel(*model_, model_->main, i);
+      known.push_back(needed.ok() && apiFeatureLevel(*needed) <= level());
+    }
+    // What is too new may be in a subgraph.
+    return firstUnsupported(*model_, known, level()).value_or(offered.message());
+  }
+
   const std::shared_ptr<const Model> model_;
   const std::shared_ptr<hal::Device> device_;
 };

@@ -61,6 +61,10 @@ std::optional<Variant> variantFromName(std::string_view name);
 // 8-bit types that is ADD of a zero (the negative one for floats, for -0 + 0 is +0); for any other
 // rank, and for BOOL8, INT32, QUANT16_ASYMM, QUANT16_SYMM and QUANT8_SYMM, CAST to the same type.
 // Inputs that are omitted, scalars, of unknown shape, or per-channel quantised stay as they are.
+//
+// With open output shapes, the runner also gives the first output a buffer that is one byte too
+// small, and expects to be told the real shapes.
+//
 // OUT_OF_MEMORY or OP_FAILED when there is no memory for pools.
 Result<VectorCase> applyVariant(VectorCase vectorCase, Variant variant);
 

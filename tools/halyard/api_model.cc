@@ -154,15 +154,11 @@ Result<ApiHandle<ANeuralNetworksModel>> ApiModel::buildSubgraph(const Subgraph& 
     HALYARD_RETURN_IF_ERROR(addOperand(created, subgraph.operands[i], static_cast<uint32_t>(i)),
                             "operand %{}", i);
   }
-  for (size_t i = 0; i < subgraph.operations.size(); ++i) {
-    const Operation& operation = subgraph.operations[i];
-    HALYARD_RETURN_IF_ERROR(
-        apiStatus(ANeuralNetworksModel_addOperation(
-                      created, static_cast<ANeuralNetworksOperationType>(operation.type),
-                      static_cast<uint32_t>(operation.inputs.size()), operation.inputs.data(),
-                      static_cast<uint32_t>(operation.outputs.size()), operation.outputs.data()),
-                  "ANeuralNetworksModel_addOperation"),
-        "{}", operationText(i, operation.type));
+  for (const Operation& operation : subgraph.operations) {
+    HALYARD_API_CALL(ANeuralNetworksModel_addOperation, created,
+                     static_cast<ANeuralNetworksOperationType>(operation.type),
+                     static_cast<uint32_t>(operation.inputs.size()), operation.inputs.data(),
+                     static_cast<uint32_t>(operation.outputs.size()), operation.outputs.data());
   }
   HALYARD_API_CALL(
       ANeuralNetworksModel_identifyInputsAndOutputs, created,
