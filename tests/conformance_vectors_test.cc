@@ -81,7 +81,7 @@ void forEachCase(const std::function<void(const std::string& where, const Vector
   if (!std::filesystem::exists(kFolder)) GTEST_SKIP() << "no conformance vectors in " << kFolder;
   auto files = conformance::findVectorFiles({kFolder});
   ASSERT_TRUE(files.ok()) << files.status().toString();
-  conformance::CaseSource source(*std::move(files), {});
+  conformance::CaseSource source(std::move(files).value(), {});
   size_t cases = 0;
   size_t outOfReach = 0;
   std::map<std::string, size_t> pending;

@@ -110,7 +110,7 @@ class ConformanceRun {
     if (!variants.ok()) return {variants.takeStatus(), true};
     auto files = conformance::findVectorFiles(options_.paths);
     if (!files.ok()) return {files.takeStatus(), true};
-    files_ = *std::move(files);
+    files_ = std::move(files).value();
     for (const std::string& path : {options_.junit, options_.json}) {
       if (path.empty() || std::ofstream(path)) continue;
       return {errnoStatus(ResultCode::BAD_DATA, errno, fmt::format("writing {}", path)), true};

@@ -1,0 +1,90 @@
+// Small cases, as lines of a file of vectors, for tests.
+// Thread safety: pure functions. Ownership: results own their data.
+#pragma once
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace halyard::conformance::testing {
+
+inline std::string base64Of(const void* data, size_t size) {
+  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const auto* bytes = static_cast<const uint8_t*>(data);
+  std::string text;
+  for (size_t i = 0; i < size; i += 3) {
+    uint32_t group = 0;
+    for (size_t k = 0; k < 3; ++k) group = group << 8 | (i + k < size ? bytes[i + k] : 0u);
+    for (size_t k = 0; k < 4; ++k) {
+      text += k <= size - i ? kDigits[group >> (18 - 6 * k) & 63] : '=';
+    }
+  }
+  return text;
+}
+
+inline std::string base64Of(const std::vector<float>& values) {
+  return base64Of(values.data(), values.size() * sizeof(float));
+}
+
+// [n] = a + b, an ADD of float32; `b` is a constant. `fields` go before the model, each with a
+// comma: R"("expect_failure":true,)".
+inline std::string addLine(std::string_view name, const std::vector<float>& a,
+                           const std::vector<float>& b, const std::vector<float>& expected,
+                           std::string_view fields = "") {
+  const auto tensor = [&](std::string_view lifetime, const std::vector<float>& values) {
+    return fmt::format(R"({{"type":"TENSOR_FLOAT32","dims":[{}],"lifetime":"{}","data":"{}"}})",
+                       values.size(), lifetime, base64Of(values));
+  };
+  return fmt::format(
+      R"({{"name":"{}",{}"main":{{"operands":[{},{},)"
+      R"({{"type":"INT32","dims":[],"lifetime":"CONSTANT_COPY","data":"AAAAAA=="}},{}],)"
+      R"("operations":[{{"type":"ADD","inputs":[0,1,2],"outputs":[3]}}],)"
+      R"("inputs":[0],"outputs":[3]}},"referenced":[]}})",
+      name, fields, tensor("SUBGRAPH_INPUT", a), tensor("CONSTANT_COPY", b),
+      tensor("SUBGRAPH_OUTPUT", expected));
+}
+
+// A folder that is removed with the object.
+class TemporaryFolder {
+ public:
+  explicit TemporaryFolder(std::string_view name)
+      : path_((std::filesystem::temp_directory_path() /
+               fmt::format("halyard_{}_{}", name, ::getpid()))
+                  .string()) {
+    std::filesystem::remove_all(path_);
+    std::filesystem::create_directories(path_);
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+
+  // A file of these lines, compressed if its name ends in .gz; gives its path.
+  std::string write(const std::string& name, const std::vector<std::string>& lines) const {
+    const std::string path = path_ + "/" + name;
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    std::string text;
+    for (const std::string& line : lines) text += line + "\n";
+    if (name.ends_with(".gz")) {
+      gzFile file = gzopen(path.c_str(), "wb");
+      gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+      gzclose(file);
+    } else {
+      std::ofstream(path, std::ios::binary) << text;
+    }
+    return path;
+  }
+
+ private:
+  const std::string path_;
+};
+
+}  // namespace halyard::conformance::testing
