@@ -6,11 +6,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 
 #include "media/image.h"
 #include "media/npy.h"
+#include "tools/halyard/command_for_test.h"
 
 namespace halyard::cli {
 namespace {
@@ -22,48 +22,13 @@ using testing::StartsWith;
 
 const std::string kModels = HALYARD_SOURCE_DIR "/models/";
 
-struct Outcome {
-  int exitStatus = -1;
-  std::string output;
-  std::string errors;
-};
-
-class CommandTest : public testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = testing::TempDir() + "halyard_command_" +
-              testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  static std::string contentOf(const std::string& path) {
-    std::stringstream text;
-    text << std::ifstream(path).rdbuf();
-    return text.str();
-  }
-
-  // Runs the program; `arguments` are words for the shell, `environment` assignments before it.
-  Outcome halyard(const std::string& arguments, const std::string& environment = "") const {
-    const std::string out = folder_ + "/.stdout";
-    const std::string err = folder_ + "/.stderr";
-    const std::string line = environment + " '" HALYARD_COMMAND "' " + arguments + " >'" + out +
-                             "' 2>'" + err + "' </dev/null";
-    const int status = std::system(line.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contentOf(out), contentOf(err)};
-  }
-
-  std::string folder_;
-};
-
 TEST_F(CommandTest, HelpAndVersion) {
   const Outcome version = halyard("--version");
   EXPECT_EQ(version.exitStatus, 0);
   EXPECT_THAT(version.output, testing::MatchesRegex("halyard [0-9]+\\.[0-9]+\\.[0-9]+\n"));
   const Outcome help = halyard("--help");
   EXPECT_EQ(help.exitStatus, 0);
-  for (const char* command : {"devices", "run", "graph"}) {
+  for (const char* command : {"devices", "run", "graph", "conformance"}) {
     EXPECT_THAT(help.output, HasSubstr(command));
     EXPECT_EQ(halyard(std::string(command) + " --help").exitStatus, 0);
   }
