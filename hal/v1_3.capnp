@@ -24,6 +24,9 @@ interface IDevice extends(V12.IDevice) {
   allocate @4 (desc :T.BufferDesc, preparedModels :List(V10.IPreparedModel),
                inputRoles :List(T.BufferRole), outputRoles :List(T.BufferRole))
       -> (status :T.ErrorStatus, message :Text, buffer :IBuffer, token :UInt32);
+  getFeatureLevel @5 () -> (status :T.ErrorStatus, message :Text, level :UInt32);
+  # 4 to 8: the newest of NNAPI's feature levels whose operations and types the device takes. NN HAL
+  # 1.3 is level 4; the later ones came with another interface on Android, and travel over this one.
 }
 
 interface IPreparedModel extends(V12.IPreparedModel) {

@@ -107,7 +107,7 @@ class HalBuiltModel final : public BuiltModel {
     auto answer = device_->getSupportedOperations(*model_);
     if (answer.status().code() == ResultCode::BAD_DATA) {
       // The model is valid; it may be newer than the device's HAL.
-      const Status offered = validateModelForVersion(*model_, device_->info().halVersion);
+      const Status offered = validateModelForLevel(*model_, hal::offeredLevel(device_->info()));
       if (!offered.ok()) return std::optional<std::string>(tooNew(offered));
     }
     HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> supported, std::move(answer));
@@ -127,7 +127,7 @@ class HalBuiltModel final : public BuiltModel {
   }
 
  private:
-  int64_t level() const { return apiFeatureLevel(featureLevelOf(device_->info().halVersion)); }
+  int64_t level() const { return apiFeatureLevel(hal::offeredLevel(device_->info())); }
 
   // The first operation that the device's HAL does not have.
   std::string tooNew(const Status& offered) const {

@@ -196,6 +196,7 @@ hal::DeviceInfo cpuDeviceInfo() {
   info.name = "nnapi-reference";
   info.versionString = HALYARD_VERSION;
   info.halVersion = HalVersion::V1_3;
+  info.featureLevel = FeatureLevel::FL8;
   info.type = hal::DeviceType::CPU;
   info.capabilities = hal::Capabilities::uniform({1.0f, 1.0f});
   return info;

@@ -113,6 +113,13 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> getFeatureLevel(GetFeatureLevelContext context) override {
+    requireVersion(HalVersion::V1_3);
+    setStatus(context.getResults(), okStatus(), HalVersion::V1_3);
+    context.getResults().setLevel(static_cast<uint32_t>(info_.featureLevel));
+    return kj::READY_NOW;
+  }
+
   kj::Promise<void> prepareModelFromCache(PrepareModelFromCacheContext context) override {
     return refuseFromCache(context, HalVersion::V1_2);
   }
@@ -173,9 +180,11 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
           context.releaseParams();
           if (!pools.ok()) return Result<T>(pools.takeStatus());
           auto taken = std::make_shared<std::vector<PoolDescription>>(std::move(*pools));
-          return core_.run<T>([version, decoded, taken, use = std::move(use)]() -> Result<T> {
+          const FeatureLevel level =
+              version < HalVersion::V1_3 ? featureLevelOf(version) : offeredLevel(info_);
+          return core_.run<T>([level, decoded, taken, use = std::move(use)]() -> Result<T> {
             HALYARD_ASSIGN_OR_RETURN(ModelPtr model,
-                                     importModel(std::move(**decoded), std::move(*taken), version));
+                                     importModel(std::move(**decoded), std::move(*taken), level));
             return use(std::move(model));
           });
         });

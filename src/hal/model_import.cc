@@ -146,7 +146,7 @@ Status checkConsumers(const Subgraph& subgraph, const std::vector<uint32_t>& sta
 
 Result<std::shared_ptr<const Model>> importModel(DecodedModel decoded,
                                                  std::vector<PoolDescription> descriptions,
-                                                 HalVersion version) {
+                                                 FeatureLevel level) {
   auto model = std::make_shared<Model>(std::move(decoded.model));
   HALYARD_ASSIGN_OR_RETURN(const std::vector<ReceivedPool> pools,
                            openPools(std::move(descriptions)));
@@ -155,7 +155,7 @@ Result<std::shared_ptr<const Model>> importModel(DecodedModel decoded,
     model->pools.push_back(pool.memory());
   }
   HALYARD_RETURN_IF_ERROR(Privatiser(*model, pools).run());
-  HALYARD_RETURN_IF_ERROR(validateModelForVersion(*model, version));
+  HALYARD_RETURN_IF_ERROR(validateModelForLevel(*model, level));
   HALYARD_RETURN_IF_ERROR(checkConsumers(model->main, decoded.consumers[0]), "main subgraph");
   for (size_t i = 0; i < model->referenced.size(); ++i) {
     HALYARD_RETURN_IF_ERROR(checkConsumers(model->referenced[i], decoded.consumers[i + 1]),

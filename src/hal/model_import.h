@@ -18,12 +18,13 @@ struct DecodedModel {
   std::vector<std::vector<uint32_t>> consumers;
 };
 
-// The model with its pools, fit for a driver of `version`. BAD_DATA when it is not valid.
+// The model with its pools, for a driver that has `level`. BAD_DATA when it is not valid
+// or needs more.
 // Afterwards the driver's CPU may trust what the model says: constants small enough to be
 // parameters of an operation, those that are not aligned to their elements, and those in files that
 // could shrink are private copies, which the sender can no longer change or take away.
 Result<std::shared_ptr<const Model>> importModel(DecodedModel decoded,
                                                  std::vector<PoolDescription> pools,
-                                                 HalVersion version);
+                                                 FeatureLevel level);
 
 }  // namespace halyard::hal

@@ -180,8 +180,8 @@ std::string methodName(const char* name, HalVersion version) {
 }
 
 // What every call with a model does first, in the caller's thread.
-Result<SharedMemoryPtr> checkModel(const Model& model, HalVersion version) {
-  HALYARD_RETURN_IF_ERROR(validateModelForVersion(model, version));
+Result<SharedMemoryPtr> checkModel(const Model& model, FeatureLevel level) {
+  HALYARD_RETURN_IF_ERROR(validateModelForLevel(model, level));
   HALYARD_ASSIGN_OR_RETURN(SharedMemoryPtr constants, shareLargeConstants(model));
   std::vector<SharedMemoryPtr> pools = model.pools;
   if (constants != nullptr) pools.push_back(constants);
@@ -270,6 +270,7 @@ Status RemoteDevice::fetchInfo() {
                              return static_cast<DeviceType>(response.getType());
                            });
   }));
+  if (version >= HalVersion::V1_3) HALYARD_RETURN_IF_ERROR(fetchFeatureLevel(*driver));
   using Extensions = std::vector<Extension>;
   HALYARD_ASSIGN_OR_RETURN(
       info_.extensions, driver->call<Extensions>("getSupportedExtensions", [](Side& side) {
@@ -291,6 +292,21 @@ Status RemoteDevice::fetchInfo() {
   return checkInfo(info_)
       .annotate(fmt::format("driver '{}'", info_.name))
       .withCode(ResultCode::OP_FAILED);
+}
+
+Status RemoteDevice::fetchFeatureLevel(DriverConnection& driver) {
+  HALYARD_ASSIGN_OR_RETURN(
+      info_.featureLevel, driver.call<FeatureLevel>("getFeatureLevel", [](Side& side) {
+        return ask<FeatureLevel>(deviceOf<wire::v1_3::IDevice>(side).getFeatureLevelRequest(),
+                                 [](auto& response) -> Result<FeatureLevel> {
+                                   const unsigned level = response.getLevel();
+                                   if (level < 4 || level > 8) {
+                                     return opFailed("feature level {}, expected 4 to 8", level);
+                                   }
+                                   return static_cast<FeatureLevel>(level);
+                                 });
+      }));
+  return okStatus();
 }
 
 Result<std::shared_ptr<DriverConnection>> RemoteDevice::connection() {
@@ -339,7 +355,7 @@ DeviceStatus RemoteDevice::status() {
 
 Result<std::vector<bool>> RemoteDevice::getSupportedOperations(const Model& model) {
   const HalVersion version = manifest_.halVersion;
-  HALYARD_ASSIGN_OR_RETURN(const SharedMemoryPtr constants, checkModel(model, version),
+  HALYARD_ASSIGN_OR_RETURN(const SharedMemoryPtr constants, checkModel(model, offeredLevel(info_)),
                            "driver '{}'", manifest_.name);
   HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection());
   return driver->call<Supported>(methodName("getSupportedOperations", version), [&](Side& side) {
@@ -350,7 +366,7 @@ Result<std::vector<bool>> RemoteDevice::getSupportedOperations(const Model& mode
 Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(
     std::shared_ptr<const Model> model, const PrepareOptions& options) {
   const HalVersion version = manifest_.halVersion;
-  HALYARD_ASSIGN_OR_RETURN(const SharedMemoryPtr constants, checkModel(*model, version),
+  HALYARD_ASSIGN_OR_RETURN(const SharedMemoryPtr constants, checkModel(*model, offeredLevel(info_)),
                            "driver '{}'", manifest_.name);
   HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection());
   HALYARD_ASSIGN_OR_RETURN(

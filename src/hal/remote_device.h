@@ -49,6 +49,7 @@ class RemoteDevice final : public Device {
   // The running driver; starts it when there is none.
   Result<std::shared_ptr<DriverConnection>> connection();
   Status fetchInfo();
+  Status fetchFeatureLevel(DriverConnection& driver);
 
   const std::shared_ptr<RpcLoop> loop_;
   const Manifest manifest_;

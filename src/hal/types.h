@@ -66,12 +66,20 @@ struct DeviceInfo {
   std::string name;
   std::string versionString;  // "UNKNOWN" for HAL 1.0 and 1.1
   HalVersion halVersion = HalVersion::V1_3;
+  // The newest operations and types that the device takes. HAL 1.3 is level 4, and carries those of
+  // the later levels, too, for a device that says it has them; before 1.3 the version decides.
+  FeatureLevel featureLevel = FeatureLevel::FL4;
   DeviceType type = DeviceType::UNKNOWN;
   Capabilities capabilities;
   std::vector<Extension> extensions;
   uint32_t modelCacheFiles = 0;
   uint32_t dataCacheFiles = 0;
 };
+
+// What models for the device may need.
+inline FeatureLevel offeredLevel(const DeviceInfo& info) {
+  return info.halVersion < HalVersion::V1_3 ? featureLevelOf(info.halVersion) : info.featureLevel;
+}
 
 using Clock = std::chrono::steady_clock;
 using TimePoint = Clock::time_point;

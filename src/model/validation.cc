@@ -378,20 +378,19 @@ Result<FeatureLevel> validateModel(const Model& model) {
   return level;
 }
 
-Status validateModelForVersion(const Model& model, HalVersion version) {
+Status validateModelForLevel(const Model& model, FeatureLevel have) {
   HALYARD_ASSIGN_OR_RETURN(const FeatureLevel needed, validateModel(model));
-  const FeatureLevel have = featureLevelOf(version);
   if (needed <= have) return okStatus();
   for (size_t i = 0; i < model.main.operations.size(); ++i) {
     HALYARD_ASSIGN_OR_RETURN(const FeatureLevel level, requiredFeatureLevel(model, model.main, i));
     if (level > have) {
-      return badData("{} needs {}, HAL {} is offered",
+      return badData("{} needs {}, the device has {}",
                      operationText(i, model.main.operations[i].type), featureLevelName(level),
-                     halVersionName(version));
+                     featureLevelName(have));
     }
   }
-  return badData("the model's subgraphs need {}, HAL {} is offered", featureLevelName(needed),
-                 halVersionName(version));
+  return badData("the model's subgraphs need {}, the device has {}", featureLevelName(needed),
+                 featureLevelName(have));
 }
 
 }  // namespace halyard

@@ -19,9 +19,9 @@ Status validateOperandType(OperandType type, const Shape& dimensions, float scal
 // model needs.
 Result<FeatureLevel> validateModel(const Model& model);
 
-// As validateModel, and the model must be legal for a driver of `version`: the error names the
-// first operation or operand that needs more.
-Status validateModelForVersion(const Model& model, HalVersion version);
+// As validateModel, and the model must need no more than level `have`: the error names the first
+// operation that does.
+Status validateModelForLevel(const Model& model, FeatureLevel have);
 
 // The feature level that one operation of the subgraph needs, with all operands that it touches.
 Result<FeatureLevel> requiredFeatureLevel(const Model& model, const Subgraph& subgraph,

@@ -48,8 +48,8 @@ TEST(Validation, AcceptsAndTellsTheLevel) {
   level = validateModel(model);
   ASSERT_TRUE(level.ok()) << level.status().toString();
   EXPECT_EQ(*level, FeatureLevel::FL3);
-  EXPECT_TRUE(validateModelForVersion(model, HalVersion::V1_2).ok());
-  const Status old = validateModelForVersion(model, HalVersion::V1_1);
+  EXPECT_TRUE(validateModelForLevel(model, FeatureLevel::FL3).ok());
+  const Status old = validateModelForLevel(model, FeatureLevel::FL2);
   EXPECT_EQ(old.code(), ResultCode::BAD_DATA);
   EXPECT_THAT(old.message(), HasSubstr("operation #0 ADD needs feature level 3 (HAL 1.2)"));
 }

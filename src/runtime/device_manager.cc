@@ -48,7 +48,7 @@ Json describe(const Device& device) {
 }  // namespace
 
 FeatureLevel Device::featureLevel() const {
-  return isCpu_ ? kRuntimeLevel : featureLevelOf(info().halVersion);
+  return isCpu_ ? kRuntimeLevel : hal::offeredLevel(info());
 }
 
 DeviceManager::DeviceManager(std::vector<Device> drivers) : devices_(std::move(drivers)) {
