@@ -75,8 +75,7 @@ Status compute(OperationContext& context) {
 OperationDefinition define(OperationType type, Status (*reference)(OperationContext&)) {
   OperationDefinition definition;
   definition.type = type;
-  definition.signature.rows = floatAndQuant8Rows(FeatureLevel::FL3);
-  definition.signature.rows.push_back({FeatureLevel::FL3, {OperandType::TENSOR_INT32}});
+  definition.signature.rows = floatInt32AndQuant8Rows(FeatureLevel::FL3);
   definition.signature.forms = {{"", {typed("input", 0), int32("axis")}, {}}};
   definition.signature.outputs = {fixed("output", OperandType::TENSOR_INT32)};
   definition.infer = infer;

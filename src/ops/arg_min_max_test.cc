@@ -15,26 +15,19 @@ using enum OperationType;
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-TestOperand randomInput(RandomOperands& random, OperandType type, const Shape& dims) {
-  if (type != TENSOR_INT32) return random.tensor(type, dims);
-  std::vector<int32_t> values(elementsOf(dims));
-  // Few different ones, so that there are ties.
-  for (int32_t& value : values) value = random.oneOf({INT32_MIN, -1, 0, 1, INT32_MAX});
-  return TestOperand::of<int32_t>(type, dims, values, 1);  // a scale for realValues alone
-}
-
 TEST(ArgMinMax, AgreesWithSearch) {
   RandomOperands random(251);
   for (int round = 0; round < 40; ++round) {
     for (OperandType type : {TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM,
                              TENSOR_QUANT8_ASYMM_SIGNED}) {
       const Shape dims = randomShape(random, 1, 5, 6);
-      const TestOperand x = randomInput(random, type, dims);
+      const TestOperand x = random.coin() && type != TENSOR_INT32 ? random.tensor(type, dims)
+                                                                  : fewNumbers(random, type, dims);
       const RandomAxis axis = randomAxis(random, dims.size(), false);
       for (OperationType op : {ARGMAX, ARGMIN}) {
         // Where each line's best element stands, all along the line.
         const std::vector<double> best =
-            mapLines(realValues(x), dims, axis.resolved, [&](const Line& line) {
+            mapLines(numbersOf(x), dims, axis.resolved, [&](const Line& line) {
               const auto found = op == ARGMAX ? std::max_element(line.begin(), line.end())
                                               : std::min_element(line.begin(), line.end());
               return Line(line.size(), static_cast<double>(found - line.begin()));
@@ -78,6 +71,16 @@ TEST(ArgMinMax, TiesAndSpecialValues) {
   EXPECT_EQ(search(ARGMAX, {kNan, 1, kNan, 2, kNan}), 3);
   EXPECT_EQ(search(ARGMIN, {kNan, kInfinity, kNan}), 1);
   EXPECT_EQ(search(ARGMAX, {kNan, kNan}), 0);
+}
+
+TEST(ArgMinMax, TypeLevels) {
+  for (OperationType op : {ARGMAX, ARGMIN}) {
+    expectTypeLevels(op, {{TENSOR_FLOAT32, 3},
+                          {TENSOR_FLOAT16, 3},
+                          {TENSOR_QUANT8_ASYMM, 3},
+                          {TENSOR_QUANT8_ASYMM_SIGNED, 4},
+                          {TENSOR_INT32, 3}});
+  }
 }
 
 TEST(ArgMinMax, Refuses) {

@@ -81,6 +81,11 @@ TEST(InstanceNormalization, SmallSpreadAroundALargeMean) {
   EXPECT_EQ(outputs[0].values<float>(), (std::vector<float>{-1, 1, 1, -1}));
 }
 
+TEST(InstanceNormalization, TypeLevels) {
+  expectTypeLevels(OperationType::INSTANCE_NORMALIZATION,
+                   {{TENSOR_FLOAT32, 3}, {TENSOR_FLOAT16, 3}});
+}
+
 TEST(InstanceNormalization, Refuses) {
   RandomOperands random(242);
   const TestOperand output = TestOperand::output(TENSOR_FLOAT32);

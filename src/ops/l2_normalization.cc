@@ -9,6 +9,7 @@
 #include "ops/operation.h"
 #include "ops/requantize.h"
 #include "ops/type_rows.h"
+#include "ops/unit_range.h"
 
 namespace halyard::ops {
 namespace {
@@ -16,22 +17,12 @@ namespace {
 constexpr size_t kAxis = 1;
 // Shorter vectors are divided by this instead.
 constexpr double kLeastLength = 1e-6;
-// The one quantisation of results in [-1, 1]: real 0 in the middle of the type.
-constexpr float kOutputScale = 1.0f / 128;
-
-Status checkOutputQuantization(const Tensor& output) {
-  if (!isQuant8Asymm(output.type)) return okStatus();
-  const int32_t zeroPoint = output.type == OperandType::TENSOR_QUANT8_ASYMM ? 128 : 0;
-  if (output.scale == kOutputScale && output.zeroPoint == zeroPoint) return okStatus();
-  return opFailed("output has scale {} and zero point {}, expected 1/128 and {}", output.scale,
-                  output.zeroPoint, zeroPoint);
-}
 
 Status infer(OperationContext& context) {
   HALYARD_RETURN_IF_ERROR(checkRank(context.input(0), 1, 4, "input"));
   size_t axis = 0;
   HALYARD_RETURN_IF_ERROR(unlessIncomplete(readOptionalAxis(context, kAxis, &axis)));
-  HALYARD_RETURN_IF_ERROR(checkOutputQuantization(context.output(0)));
+  HALYARD_RETURN_IF_ERROR(checkSignedUnitRange(context.output(0)));
   context.output(0).dims = context.input(0).dims;
   return okStatus();
 }
@@ -111,6 +102,7 @@ OperationDefinition define() {
   definition.signature.forms = {
       {"", {typed("input", 0, {{FL1, 4, 4}, {FL3, 1, 4}}), int32("axis")}, {{1, FL1}, {2, FL3}}}};
   definition.signature.outputs = {typed("output", 0)};
+  definition.signature.check = checkSignedUnitRangeOutput;
   definition.infer = infer;
   definition.reference = compute;
   return definition;

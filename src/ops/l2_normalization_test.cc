@@ -47,21 +47,13 @@ TEST(L2Normalization, AgreesWithFormula) {
   }
 }
 
-std::vector<float> normalize(const std::vector<float>& x) {
-  std::vector<TestOperand> inputs = {
-      TestOperand::of<float>(TENSOR_FLOAT32, {1, static_cast<uint32_t>(x.size())}, x)};
-  std::vector<TestOperand> outputs = {TestOperand::output(TENSOR_FLOAT32)};
-  EXPECT_TRUE(runOperation(L2_NORMALIZATION, inputs, outputs).ok());
-  return outputs[0].values<float>();
-}
-
 TEST(L2Normalization, ExtremeLengths) {
-  EXPECT_EQ(normalize({0, 0, 0}), (std::vector<float>{0, 0, 0}));
+  EXPECT_EQ(floatsOf(L2_NORMALIZATION, {0, 0, 0}), (std::vector<float>{0, 0, 0}));
   // Below the least length: divided by 1e-6.
-  EXPECT_THAT(normalize({3e-8f, 4e-8f}),
+  EXPECT_THAT(floatsOf(L2_NORMALIZATION, {3e-8f, 4e-8f}),
               ::testing::Pointwise(::testing::FloatEq(), {0.03f, 0.04f}));
   // The squares are beyond float's range.
-  EXPECT_THAT(normalize({3e30f, -4e30f}),
+  EXPECT_THAT(floatsOf(L2_NORMALIZATION, {3e30f, -4e30f}),
               ::testing::Pointwise(::testing::FloatEq(), {0.6f, -0.8f}));
 }
 
@@ -88,9 +80,10 @@ TEST(L2Normalization, Levels) {
   EXPECT_EQ(level(TENSOR_FLOAT32, 3, false), 3);
   EXPECT_EQ(level(TENSOR_FLOAT32, 1, false), 3);
   EXPECT_EQ(level(TENSOR_FLOAT32, 4, true), 3);
-  EXPECT_EQ(level(TENSOR_FLOAT16, 4, false), 3);
-  EXPECT_EQ(level(TENSOR_QUANT8_ASYMM, 4, false), 3);
-  EXPECT_EQ(level(TENSOR_QUANT8_ASYMM_SIGNED, 4, false), 4);
+  expectTypeLevels(L2_NORMALIZATION, {{TENSOR_FLOAT32, 1},
+                                      {TENSOR_FLOAT16, 3},
+                                      {TENSOR_QUANT8_ASYMM, 3},
+                                      {TENSOR_QUANT8_ASYMM_SIGNED, 4}});
 }
 
 TEST(L2Normalization, Refuses) {

@@ -49,6 +49,10 @@ TEST(LogSoftmax, LargeValuesDoNotOverflow) {
   }
 }
 
+TEST(LogSoftmax, TypeLevels) {
+  expectTypeLevels(OperationType::LOG_SOFTMAX, {{TENSOR_FLOAT32, 3}, {TENSOR_FLOAT16, 3}});
+}
+
 TEST(LogSoftmax, Refuses) {
   RandomOperands random(212);
   const TestOperand x = random.tensor(TENSOR_FLOAT32, {2, 3});

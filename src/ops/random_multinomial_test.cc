@@ -121,6 +121,10 @@ TEST(RandomMultinomial, SeedsDecide) {
   EXPECT_NE(samplesOf(draw), samplesOf(draw));
 }
 
+TEST(RandomMultinomial, TypeLevels) {
+  expectTypeLevels(OperationType::RANDOM_MULTINOMIAL, {{TENSOR_FLOAT32, 3}, {TENSOR_FLOAT16, 3}});
+}
+
 TEST(RandomMultinomial, Refuses) {
   const auto refuses = [](const Draw& draw, const std::string& text) {
     expectFailure(OperationType::RANDOM_MULTINOMIAL, draw.operands(),

@@ -139,6 +139,19 @@ TEST(Reduce, LongSumsStayPrecise) {
   EXPECT_EQ(outputs[0].values<float>(), (std::vector<float>(2, 17000000.0f)));
 }
 
+TEST(Reduce, TypeLevels) {
+  for (OperationType op : {REDUCE_MAX, REDUCE_MIN}) {
+    expectTypeLevels(op, {{TENSOR_FLOAT32, 3},
+                          {TENSOR_FLOAT16, 3},
+                          {TENSOR_QUANT8_ASYMM, 3},
+                          {TENSOR_QUANT8_ASYMM_SIGNED, 4}});
+  }
+  for (OperationType op : {REDUCE_PROD, REDUCE_SUM}) {
+    expectTypeLevels(op, {{TENSOR_FLOAT32, 3}, {TENSOR_FLOAT16, 3}});
+  }
+  for (OperationType op : {REDUCE_ALL, REDUCE_ANY}) expectTypeLevels(op, {{TENSOR_BOOL8, 3}});
+}
+
 TEST(Reduce, Refuses) {
   RandomOperands random(74);
   const TestOperand x = random.tensor(TENSOR_FLOAT32, {2, 3});

@@ -13,14 +13,6 @@
 
 namespace halyard::ops::testing {
 
-// The real value of each boolean or other element.
-inline std::vector<double> realOrBool(const TestOperand& x) {
-  if (x.tensor.type != OperandType::TENSOR_BOOL8) return realValues(x);
-  std::vector<double> values;
-  for (uint8_t byte : x.bytes) values.push_back(byte != 0 ? 1 : 0);
-  return values;
-}
-
 struct NaiveReduction {
   Shape keptShape;                           // with reduced dimensions as 1
   Shape removedShape;                        // without them
@@ -36,7 +28,7 @@ inline NaiveReduction naiveReduction(const TestOperand& x, const std::vector<boo
   }
   if (naive.removedShape.empty()) naive.removedShape = {1};
   naive.members.resize(elementsOf(naive.keptShape));
-  const std::vector<double> values = realOrBool(x);
+  const std::vector<double> values = numbersOf(x);
   for (size_t i = 0; i < values.size(); ++i) {
     std::vector<size_t> at = coordinatesOf(i, dims);
     for (size_t d = 0; d < at.size(); ++d) {

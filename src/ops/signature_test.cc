@@ -107,7 +107,7 @@ Call legalCall(OperationType op, const Form& form, const TypeRow& row, size_t co
     call.outputs[0].zeroPoint = call.outputs[0].type == TENSOR_QUANT8_ASYMM ? 0 : -128;
   }
   // ... as have those between -1 and 1.
-  if (op == TANH && isQuant8Asymm(call.outputs[0].type)) {
+  if ((op == TANH || op == L2_NORMALIZATION) && isQuant8Asymm(call.outputs[0].type)) {
     call.outputs[0].scale = 1.0f / 128;
     call.outputs[0].zeroPoint = call.outputs[0].type == TENSOR_QUANT8_ASYMM ? 128 : 0;
   }

@@ -1,7 +1,7 @@
 // TOPK_V2: the k largest elements of each row and where they stand.
 #include <algorithm>
 #include <cstdint>
-#include <ranges>
+#include <numeric>
 #include <span>
 #include <type_traits>
 
@@ -49,6 +49,22 @@ bool comesBefore(const T* row, int32_t i, int32_t j) {
   return a != b ? a > b : i > j;
 }
 
+// Fills `best` with the first of all indices below `length`, in order. Until the end it is a heap
+// with the last of those found so far on top.
+template <typename T>
+void selectFromRow(const T* row, int32_t length, std::span<int32_t> best) {
+  const auto before = [row](int32_t i, int32_t j) { return comesBefore(row, i, j); };
+  std::iota(best.begin(), best.end(), 0);
+  std::make_heap(best.begin(), best.end(), before);
+  for (auto i = static_cast<int32_t>(best.size()); i < length; ++i) {
+    if (!before(i, best.front())) continue;
+    std::pop_heap(best.begin(), best.end(), before);
+    best.back() = i;
+    std::push_heap(best.begin(), best.end(), before);
+  }
+  std::sort_heap(best.begin(), best.end(), before);
+}
+
 template <typename T>
 Status select(OperationContext& context) {
   const T* input = context.input(0).as<T>();
@@ -57,17 +73,16 @@ Status select(OperationContext& context) {
   const size_t length = context.input(0).dims.back();
   const size_t k = context.output(0).dims.back();
   const size_t rows = context.input(0).elementCount() / length;
-  context.services().parallelFor(
-      rows, std::max<size_t>(1, kElementGrain / length), [=](size_t begin, size_t end) {
-        for (size_t r = begin; r < end; ++r) {
-          const T* row = input + r * length;
-          const std::span<int32_t> best(indices + r * k, k);
-          std::ranges::partial_sort_copy(
-              std::views::iota(int32_t{0}, static_cast<int32_t>(length)), best,
-              [row](int32_t i, int32_t j) { return comesBefore(row, i, j); });
-          for (size_t i = 0; i < k; ++i) values[r * k + i] = row[best[i]];
-        }
-      });
+  context.services().parallelFor(rows, std::max<size_t>(1, kElementGrain / length),
+                                 [=](size_t begin, size_t end) {
+                                   for (size_t r = begin; r < end; ++r) {
+                                     const T* row = input + r * length;
+                                     const std::span<int32_t> best(indices + r * k, k);
+                                     selectFromRow(row, static_cast<int32_t>(length), best);
+                                     for (size_t i = 0; i < k; ++i)
+                                       values[r * k + i] = row[best[i]];
+                                   }
+                                 });
   return okStatus();
 }
 
@@ -89,8 +104,7 @@ Status compute(OperationContext& context) {
 OperationDefinition define() {
   OperationDefinition definition;
   definition.type = OperationType::TOPK_V2;
-  definition.signature.rows = floatAndQuant8Rows(FeatureLevel::FL3);
-  definition.signature.rows.push_back({FeatureLevel::FL3, {OperandType::TENSOR_INT32}});
+  definition.signature.rows = floatInt32AndQuant8Rows(FeatureLevel::FL3);
   definition.signature.forms = {{"", {typed("input", 0), int32("k")}, {}}};
   definition.signature.outputs = {typed("values", 0), fixed("indices", OperandType::TENSOR_INT32)};
   definition.infer = infer;

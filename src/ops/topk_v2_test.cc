@@ -12,13 +12,6 @@ namespace {
 
 using enum OperandType;
 
-TestOperand randomInput(RandomOperands& random, OperandType type, const Shape& dims) {
-  if (type != TENSOR_INT32) return random.tensor(type, dims);
-  std::vector<int32_t> values(elementsOf(dims));
-  for (int32_t& value : values) value = random.oneOf({INT32_MIN, -1, 0, 1, 2, INT32_MAX});
-  return TestOperand::of<int32_t>(type, dims, values, 1);  // a scale for realValues alone
-}
-
 std::vector<TestOperand> outputsFor(const TestOperand& x) {
   return {outputLike(x), TestOperand::output(TENSOR_INT32)};
 }
@@ -30,13 +23,14 @@ TEST(TopkV2, AgreesWithSort) {
                              TENSOR_QUANT8_ASYMM_SIGNED}) {
       Shape dims = randomShape(random, 1, 5, 4);
       dims.back() = static_cast<uint32_t>(random.between(1, 40));
-      const TestOperand x = randomInput(random, type, dims);
+      const TestOperand x = random.coin() && type != TENSOR_INT32 ? random.tensor(type, dims)
+                                                                  : fewNumbers(random, type, dims);
       const int k = random.between(1, static_cast<int>(dims.back()));
       std::vector<TestOperand> inputs = {x, TestOperand::int32(k)};
       std::vector<TestOperand> outputs = outputsFor(x);
       const Status status = runOperation(OperationType::TOPK_V2, inputs, outputs);
       ASSERT_TRUE(status.ok()) << status.toString();
-      const std::vector<double> reals = realValues(x);
+      const std::vector<double> reals = numbersOf(x);
       std::vector<int32_t> indices;
       std::vector<uint8_t> bytes;
       const size_t size = elementSize(type);
@@ -91,6 +85,14 @@ TEST(TopkV2, NanComesLast) {
   const std::vector<float> values = outputs[0].values<float>();
   EXPECT_TRUE(std::is_sorted(values.begin(), values.begin() + 1667, std::greater<float>()));
   EXPECT_TRUE(std::all_of(values.begin() + 1667, values.end(), [](float v) { return v != v; }));
+}
+
+TEST(TopkV2, TypeLevels) {
+  expectTypeLevels(OperationType::TOPK_V2, {{TENSOR_FLOAT32, 3},
+                                            {TENSOR_FLOAT16, 3},
+                                            {TENSOR_QUANT8_ASYMM, 3},
+                                            {TENSOR_QUANT8_ASYMM_SIGNED, 4},
+                                            {TENSOR_INT32, 3}});
 }
 
 TEST(TopkV2, Refuses) {
