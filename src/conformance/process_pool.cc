@@ -144,23 +144,21 @@ Result<std::unique_ptr<ProcessPool>> ProcessPool::create(const ProcessPoolOption
   return pool;
 }
 
-// In the new process.
-void ProcessPool::serve(int socket) {
-  Result<ProcessWorker> worker = start_();
+// In the new process, until the pool closes the connection.
+void ProcessPool::serve(int socket) const {
+  const Result<ProcessWorker> worker = start_();
   if (!worker.ok()) {
     sendMessage(socket, worker.status().code(), worker.status().message());
-    std::exit(0);
+    return;
   }
-  if (!sendMessage(socket, ResultCode::NO_ERROR, worker->greeting)) std::exit(1);
+  if (!sendMessage(socket, ResultCode::NO_ERROR, worker->greeting)) return;
   Header header;
   std::string job;
   while (receiveAll(socket, &header, sizeof header)) {
     job.resize(header.length);
-    if (!receiveAll(socket, job.data(), job.size())) break;
-    if (!sendMessage(socket, ResultCode::NO_ERROR, worker->work(job))) break;
+    if (!receiveAll(socket, job.data(), job.size())) return;
+    if (!sendMessage(socket, ResultCode::NO_ERROR, worker->work(job))) return;
   }
-  // Not _exit: what a sanitizer has found comes out now.
-  std::exit(0);
 }
 
 Result<std::unique_ptr<ProcessPool::Process>> ProcessPool::startProcess() {
@@ -187,7 +185,9 @@ Result<std::unique_ptr<ProcessPool::Process>> ProcessPool::startProcess() {
     for (const auto& one : processes_) {
       if (one != nullptr) one->socket.reset();
     }
-    serve(other.release());
+    serve(other.get());
+    // Not _exit: what a sanitizer has found comes out now.
+    std::exit(0);
   }
   ::setpgid(pid, pid);
   process->pid = pid;

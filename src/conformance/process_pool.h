@@ -62,11 +62,10 @@ class ProcessPool {
 
  private:
   struct Process;
-  struct Current;
 
   ProcessPool(const ProcessPoolOptions& options, Start start);
   Result<std::unique_ptr<Process>> startProcess();
-  [[noreturn]] void serve(int socket);
+  void serve(int socket) const;
   void finishJob(Process& process, Answer answer, const std::function<void(size_t, Answer)>& done);
   void step(const std::function<void(size_t, Answer)>& done);
 

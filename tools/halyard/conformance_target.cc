@@ -1,5 +1,6 @@
 #include "tools/halyard/conformance_target.h"
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "conformance/hal_target.h"
@@ -37,7 +38,11 @@ Result<std::shared_ptr<hal::Device>> openHalDevice(const std::string& name) {
 
 Result<std::unique_ptr<conformance::Target>> openConformanceTarget(std::string_view via,
                                                                    const std::string& device) {
-  if (via == "api") return makeApiTarget(device);
+  if (via == "api") {
+    // The runtime starts every driver that it finds. Its own device needs none of them.
+    if (device == cpu::cpuDeviceInfo().name) ::setenv("HALYARD_DRIVER_FILES", "", 1);
+    return makeApiTarget(device);
+  }
   HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::Device> opened, openHalDevice(device));
   return conformance::makeHalTarget(std::move(opened));
 }

@@ -12,7 +12,8 @@ namespace halyard::cli {
 
 // `via`: "api" through the runtime, or "hal" straight: the CPU device in this process, or the
 // driver that a manifest names. `device`: as chooseDevice takes it. BAD_DATA for a name that is no
-// device's; otherwise the driver's error.
+// device's; otherwise the driver's error. For the process's only target: it may set
+// HALYARD_DRIVER_FILES.
 Result<std::unique_ptr<conformance::Target>> openConformanceTarget(std::string_view via,
                                                                    const std::string& device);
 
