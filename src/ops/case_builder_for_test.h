@@ -1,0 +1,228 @@
+// The members of CaseBuilder: random operands of every type, and their notes for the properties.
+// Thread safety: none needed.
+// Ownership: as legal_case_for_test.h, which includes this.
+#pragma once
+
+#include "ops/legal_case_for_test.h"
+
+namespace halyard::ops::testing {
+
+inline constexpr float kEighth = 0.125f;  // the scale of coordinates in fixed point
+
+inline CaseBuilder::CaseBuilder(const OperationDefinition& definition, const Variant& variant,
+                                unsigned seed)
+    : signature_(definition.signature), form_(signature_.forms[variant.form]) {
+  case_.type = definition.type;
+  case_.variant = variant;
+  case_.random = std::make_shared<RandomOperands>(seed);
+}
+
+inline size_t CaseBuilder::add(TestOperand operand) {
+  const size_t i = case_.inputs.size();
+  EXPECT_LT(i, inputCount()) << "the recipe makes too many inputs";
+  if (i < inputCount()) {
+    EXPECT_EQ(operandTypeName(operand.tensor.type), operandTypeName(typeOf(i))) << "input " << i;
+  }
+  case_.inputs.push_back(std::move(operand));
+  return i;
+}
+
+inline TestOperand CaseBuilder::randomTensor(OperandType type, const Shape& dims, float low,
+                                             float high) {
+  const size_t count = elementsOf(dims);
+  const float scale = random().realBetween(0.002f, 0.05f);
+  const auto integers = [&]<typename T>(T, int least, int most, float itsScale, int zeroPoint) {
+    std::vector<T> values(count);
+    for (T& value : values) value = static_cast<T>(between(least, most));
+    return TestOperand::of<T>(type, dims, values, itsScale, zeroPoint);
+  };
+  switch (type) {
+    case OperandType::TENSOR_FLOAT32: {
+      std::vector<float> values(count);
+      for (float& value : values) value = random().realBetween(low, high);
+      return TestOperand::of<float>(type, dims, values);
+    }
+    case OperandType::TENSOR_FLOAT16: {
+      std::vector<Float16> values(count);
+      for (Float16& value : values) value = toFloat16(random().realBetween(low, high));
+      return TestOperand::of<Float16>(type, dims, values);
+    }
+    case OperandType::TENSOR_INT32:
+      return integers(int32_t{}, -50, 50, 0, 0);
+    case OperandType::TENSOR_BOOL8:
+      return integers(uint8_t{}, 0, 1, 0, 0);
+    case OperandType::TENSOR_QUANT16_SYMM:
+      return integers(int16_t{}, -32768, 32767, scale / 256, 0);
+    case OperandType::TENSOR_QUANT16_ASYMM:
+      return integers(uint16_t{}, 0, 65535, scale / 256, between(0, 65535));
+    case OperandType::TENSOR_QUANT8_SYMM:
+      return integers(int8_t{}, -128, 127, scale, 0);
+    case OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL:
+      return random().perChannelFilter(
+          dims, static_cast<uint32_t>(between(0, static_cast<int>(dims.size()) - 1)));
+    default:
+      return random().tensor(type, dims);
+  }
+}
+
+inline size_t CaseBuilder::tensor(const Shape& dims, float low, float high) {
+  return add(randomTensor(nextType(), dims, low, high));
+}
+
+inline size_t CaseBuilder::tensorLike(size_t i, const Shape& dims) {
+  const Tensor& like = case_.inputs[i].tensor;
+  TestOperand operand = randomTensor(nextType(), dims, -1, 1);
+  operand.tensor.scale = like.scale;
+  operand.tensor.zeroPoint = like.zeroPoint;
+  return add(std::move(operand));
+}
+
+inline size_t CaseBuilder::tensorOr(bool present, const Shape& dims) {
+  if (present) return tensor(dims);
+  omit();
+  return case_.inputs.size() - 1;
+}
+
+inline void CaseBuilder::onlyQuantization(bool input, size_t operand, const Tensor& tensor) {
+  if (tensor.scale == 0) return;
+  case_.wrongQuantizations.push_back({input, operand, tensor.scale * 2, tensor.zeroPoint});
+  const OperandTypeTraits& traits = *operandTypeTraits(tensor.type);
+  if (traits.zeroPointMin == traits.zeroPointMax) return;
+  const int32_t other = tensor.zeroPoint == traits.zeroPointMax ? -1 : 1;
+  case_.wrongQuantizations.push_back({input, operand, tensor.scale, tensor.zeroPoint + other});
+}
+
+inline size_t CaseBuilder::coordinates(const Shape& dims, const std::vector<double>& values) {
+  const OperandType type = nextType();
+  const auto converted = [&]<typename T>(T, const auto& convert) {
+    std::vector<T> result;
+    for (double value : values) result.push_back(convert(value));
+    return TestOperand::of<T>(type, dims, result);
+  };
+  if (type == OperandType::TENSOR_FLOAT32) {
+    return add(converted(float{}, [](double x) { return static_cast<float>(x); }));
+  }
+  if (type == OperandType::TENSOR_FLOAT16) {
+    return add(converted(Float16{}, [](double x) { return toFloat16(static_cast<float>(x)); }));
+  }
+  TestOperand operand =
+      converted(int16_t{}, [](double x) { return static_cast<int16_t>(std::lround(x * 8)); });
+  operand.tensor.scale = kEighth;
+  const size_t index = add(std::move(operand));
+  onlyQuantization(true, index, case_.inputs[index].tensor);
+  return index;
+}
+
+inline size_t CaseBuilder::ints(const Shape& dims, const std::vector<int32_t>& values) {
+  return add(TestOperand::of<int32_t>(OperandType::TENSOR_INT32, dims, values));
+}
+
+inline FuseCode CaseBuilder::activation() {
+  const int code = case_.inputs[0].tensor.type == OperandType::TENSOR_INT32 ? 0 : between(0, 3);
+  int32(code);
+  wrongValue(4);
+  wrongValue(-1);
+  return static_cast<FuseCode>(code);
+}
+
+inline size_t CaseBuilder::axis(size_t rank, bool mayBeNegative) {
+  const int limit = static_cast<int>(rank);
+  const int value = between(mayBeNegative ? -limit : 0, limit - 1);
+  if (nextType() == OperandType::INT32) {
+    int32(value);
+    wrongValue(limit);
+    wrongValue(mayBeNegative ? -limit - 1 : -1);
+  } else {
+    intList({value});
+  }
+  return static_cast<size_t>(value < 0 ? value + limit : value);
+}
+
+inline int32_t CaseBuilder::positive(int low, int high) {
+  const int value = between(low, high);
+  int32(value);
+  wrongValue(0);
+  wrongValue(-1);
+  return value;
+}
+
+inline size_t CaseBuilder::filter(const Shape& dims, uint32_t channelDim) {
+  if (nextType() != OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL) return tensor(dims);
+  const size_t index = add(random().perChannelFilter(dims, channelDim));
+  case_.channelDimInputs.push_back(index);
+  return index;
+}
+
+inline void CaseBuilder::bias(size_t input, size_t filter, uint32_t channels) {
+  const size_t index = add(random().bias(case_.inputs[input], case_.inputs[filter], channels));
+  const float scale = case_.inputs[index].tensor.scale;
+  if (!isQuant8Asymm(case_.inputs[input].tensor.type)) return;
+  case_.wrongQuantizations.push_back({true, index, scale == 0 ? 0.5f : scale * 1.001f, 0});
+}
+
+inline void CaseBuilder::layout(std::vector<size_t> images, std::vector<size_t> outputs) {
+  case_.layout = case_.inputs.size();
+  case_.imageInputs = std::move(images);
+  case_.imageOutputs = std::move(outputs);
+  flag(false);
+}
+
+inline size_t CaseBuilder::rankOf(int lowest) {
+  const OperandSpec& spec = tableSpec(signature_, case_.variant, true, case_.inputs.size());
+  std::vector<size_t> ranks;
+  for (size_t rank = static_cast<size_t>(lowest); rank <= 5; ++rank) {
+    bool legal = spec.ranks.empty();
+    for (const RankRule& rule : spec.ranks) legal = legal || (rank >= rule.min && rank <= rule.max);
+    if (legal) ranks.push_back(rank);
+  }
+  EXPECT_FALSE(ranks.empty());
+  return ranks[static_cast<size_t>(between(0, static_cast<int>(ranks.size()) - 1))];
+}
+
+inline Shape CaseBuilder::shape(int largest, int lowestRank) {
+  Shape result(rankOf(lowestRank));
+  for (uint32_t& d : result) d = size(1, largest);
+  return result;
+}
+
+inline void CaseBuilder::out(double magnitude) {
+  const OperandType type = outputType(nextOutput());
+  TestOperand output = random().output(type, magnitude);
+  // The other quantised types have no rules of their own for outputs in any operation.
+  case_.outputs.push_back(std::move(output));
+}
+
+inline void CaseBuilder::outLike(size_t input) {
+  const size_t index = nextOutput();
+  case_.outputs.push_back(outputLike(case_.inputs[input]));
+  if (!isQuant8Asymm(outputType(index))) return;
+  onlyQuantization(false, index, case_.outputs.back().tensor);
+}
+
+inline void CaseBuilder::outFixed(float scale, int32_t unsignedZeroPoint, int32_t signedZeroPoint) {
+  const size_t index = nextOutput();
+  const OperandType type = outputType(index);
+  if (operandTypeTraits(type)->scale != ScaleRule::POSITIVE) return outPlain();
+  const bool isUnsigned = type == OperandType::TENSOR_QUANT8_ASYMM;
+  case_.outputs.push_back(
+      TestOperand::output(type, scale, isUnsigned ? unsignedZeroPoint : signedZeroPoint));
+  onlyQuantization(false, index, case_.outputs.back().tensor);
+}
+
+inline double CaseBuilder::spread(size_t i) const {
+  const Tensor& tensor = case_.inputs[i].tensor;
+  if (tensor.channelQuant != nullptr) return 70.0 * 0.026;
+  return tensor.scale == 0 ? 1 : 90.0 * static_cast<double>(tensor.scale);
+}
+
+inline void CaseBuilder::outOfProducts(size_t a, size_t b, double terms) {
+  out(spread(a) * spread(b) * std::sqrt(terms));
+}
+
+inline void CaseBuilder::batch(const std::vector<size_t>& inputs,
+                               const std::vector<size_t>& outputs) {
+  for (size_t i : inputs) case_.batchInputs.push_back({i, 0});
+  for (size_t i : outputs) case_.batchOutputs.push_back({i, 0});
+}
+
+}  // namespace halyard::ops::testing
