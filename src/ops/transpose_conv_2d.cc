@@ -109,10 +109,6 @@ Status resolveAxis(const AxisOptions& options, TransposedAxis* axis) {
 // The height and width that the output shape operand asks for.
 Status readOutputShape(const OperationContext& context, bool nchw, AxisOptions* height,
                        AxisOptions* width) {
-  const Tensor& shape = context.input(kOutputShape);
-  if (shape.rank() != 1 || shape.dims[0] != 4) {
-    return opFailed("output shape has dimensions {}, expected [4]", realShapeText(shape.dims));
-  }
   std::span<const int32_t> sizes;
   HALYARD_RETURN_IF_ERROR(context.readInts(kOutputShape, &sizes), "output shape");
   height->requested = sizes[nchw ? 2 : 1];
@@ -127,7 +123,13 @@ Status readOutputShape(const OperationContext& context, bool nchw, AxisOptions* 
 
 Status makePlan(const OperationContext& context, TransposedPlan* plan) {
   const bool explicitPadding = hasExplicitPadding(context, kImplicitCount);
-  size_t next = explicitPadding ? kOutputShape : kOutputShape + 1;
+  size_t next = kOutputShape;
+  if (!explicitPadding) {
+    const Shape& shape = context.input(next++).dims;
+    if (shape != Shape{4}) {
+      return opFailed("output shape has dimensions {}, expected [4]", realShapeText(shape));
+    }
+  }
   WindowOptions options;
   HALYARD_RETURN_IF_ERROR(readPaddingAndStrides(context, explicitPadding, &next, &options));
   plan->activationInput = next++;
