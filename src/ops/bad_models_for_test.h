@@ -99,6 +99,7 @@ class BadModels {
   std::vector<std::string> names(bool input, size_t i) const {
     std::vector<std::string> result = {place(input, i), std::string(spec(input, i).name)};
     const std::string name = result[1];
+    if (!input && legal_.outputs.size() == 1) result.emplace_back("output");
     for (size_t begin = 0; begin < name.size();) {
       const size_t end = std::min(name.find(' ', begin), name.size());
       if (end - begin >= 4) result.push_back(name.substr(begin, end - begin));

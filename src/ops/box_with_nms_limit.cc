@@ -58,7 +58,7 @@ Status checkOperands(OperationContext& context) {
   const Tensor& scores = context.input(kScores);
   HALYARD_RETURN_IF_ERROR(checkCoordinates(
       {{&context.input(kBoxes), "boxes"}, {&context.output(1), "output 1 (boxes)"}}));
-  HALYARD_RETURN_IF_ERROR(checkSameQuantization(scores, context.output(0)));
+  HALYARD_RETURN_IF_ERROR(checkSameQuantization(scores, context.output(0)), "output 0");
   HALYARD_RETURN_IF_ERROR(checkRank(scores, 2, 2, "scores"));
   const uint32_t rois = scores.dims[0];
   const uint32_t classes = scores.dims[1];

@@ -77,6 +77,13 @@ inline size_t CaseBuilder::tensorLike(size_t i, const Shape& dims) {
   return add(std::move(operand));
 }
 
+// Also without a value an operand has a type that is legal by itself.
+inline void CaseBuilder::omit() {
+  TestOperand operand = TestOperand::omitted(nextType());
+  if (operandTypeTraits(nextType())->scale == ScaleRule::POSITIVE) operand.tensor.scale = 0.5f;
+  add(std::move(operand));
+}
+
 inline size_t CaseBuilder::tensorOr(bool present, const Shape& dims) {
   if (present) return tensor(dims);
   omit();

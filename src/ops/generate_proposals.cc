@@ -64,7 +64,8 @@ Status checkOperands(OperationContext& context, const Plan& plan) {
   HALYARD_RETURN_IF_ERROR(checkCoordinates({{&context.input(kAnchors), "anchors"},
                                             {&context.input(kImageInfo), "image info"},
                                             {&context.output(1), "output 1 (boxes)"}}));
-  HALYARD_RETURN_IF_ERROR(checkSameQuantization(context.input(kScores), context.output(0)));
+  HALYARD_RETURN_IF_ERROR(checkSameQuantization(context.input(kScores), context.output(0)),
+                          "output 0");
   const auto anchors = static_cast<uint32_t>(plan.grid.channels);
   const auto batches = static_cast<uint32_t>(plan.grid.batch);
   if (anchors > UINT32_MAX / 4) return opFailed("{} anchors are too many", anchors);

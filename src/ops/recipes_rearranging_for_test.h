@@ -375,6 +375,7 @@ inline void hashtableLookup(CaseBuilder& b) {
 }
 
 inline void lshProjection(CaseBuilder& b) {
+  b.legal().readsBytes = true;
   b.tensor({b.size(1, 4), b.size(1, 8)});
   const uint32_t rows = b.size(1, 5);
   Shape shape = b.shape(4);

@@ -18,7 +18,7 @@ constexpr size_t kCount = 1;
 Status infer(OperationContext& context) {
   const Tensor& input = context.input(0);
   if (input.rank() == 0) return opFailed("input has rank 0, expected at least 1");
-  HALYARD_RETURN_IF_ERROR(checkSameQuantization(input, context.output(0)));
+  HALYARD_RETURN_IF_ERROR(checkSameQuantization(input, context.output(0)), "output 0");
   int32_t k = 0;
   HALYARD_RETURN_IF_ERROR(context.read(kCount, &k), "k");
   const uint32_t row = input.dims.back();
