@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "cpu/execution_plan.h"
 #include "cpu/executor.h"
 #include "model/validation.h"
 #include "ops/operation.h"
@@ -158,7 +159,10 @@ class CpuDevice : public hal::Device {
   Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
     HALYARD_RETURN_IF_ERROR(validateModel(model).takeStatus());
     std::vector<bool> supported;
-    std::vector<std::optional<bool>> subgraphs(model.referenced.size());
+    // None can be run that refers to a subgraph when the nesting is too deep.
+    const std::optional<bool> initial =
+        checkNesting(model).ok() ? std::nullopt : std::optional<bool>(false);
+    std::vector<std::optional<bool>> subgraphs(model.referenced.size(), initial);
     for (const Operation& operation : model.main.operations) {
       supported.push_back(isSupported(model, model.main, operation, &subgraphs));
     }

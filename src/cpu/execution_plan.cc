@@ -83,13 +83,6 @@ size_t nestingOf(const Model& model, const Subgraph& subgraph, size_t depth,
   return deepest + 1;
 }
 
-Status checkNesting(const Model& model) {
-  std::vector<size_t> known(model.referenced.size(), 0);
-  const size_t nesting = nestingOf(model, model.main, 1, &known);
-  if (nesting <= ExecutionPlan::kMaxNesting) return okStatus();
-  return badData("subgraphs are nested more than {} deep", ExecutionPlan::kMaxNesting);
-}
-
 Status findDefinitions(SubgraphPlan* plan) {
   const std::vector<Operation>& operations = plan->subgraph->operations;
   for (size_t i = 0; i < operations.size(); ++i) {
@@ -248,6 +241,13 @@ Result<ExecutionPlan> ExecutionPlan::make(std::shared_ptr<const Model> model) {
                             "subgraph {}", i);
   }
   return plan;
+}
+
+Status checkNesting(const Model& model) {
+  std::vector<size_t> known(model.referenced.size(), 0);
+  const size_t nesting = nestingOf(model, model.main, 1, &known);
+  if (nesting <= ExecutionPlan::kMaxNesting) return okStatus();
+  return badData("subgraphs are nested more than {} deep", ExecutionPlan::kMaxNesting);
 }
 
 size_t byteSizeOf(const ops::Tensor& tensor) {

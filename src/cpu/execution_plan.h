@@ -47,6 +47,8 @@ struct ExecutionPlan {
   std::vector<std::unique_ptr<std::byte[]>> copies;
 };
 
+// BAD_DATA when the model's subgraphs are nested deeper than ExecutionPlan::kMaxNesting.
+Status checkNesting(const Model& model);
 // Bytes of a tensor or scalar with real dimensions. The dimensions have been checked to fit.
 size_t byteSizeOf(const ops::Tensor& tensor);
 // Whether data at `address` can be used as elements of `type`.

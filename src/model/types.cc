@@ -18,10 +18,8 @@ constexpr OperandTypeTraits kOperandTypes[] = {
 
 constexpr std::string_view kOperationNames[] = {
 #define HALYARD_OPERATION(code, name, definition) #name,
-#define HALYARD_OPERATION_PENDING(code, name) #name,
 #include "ops/ops.inc"
 #undef HALYARD_OPERATION
-#undef HALYARD_OPERATION_PENDING
 };
 
 constexpr std::string_view kHalVersionNames[] = {"1.0", "1.1", "1.2", "1.3"};

@@ -22,10 +22,8 @@ enum class OperandType : int32_t {
 // Values are the ANEURALNETWORKS_* operation codes; extensions as for OperandType.
 enum class OperationType : int32_t {
 #define HALYARD_OPERATION(code, name, definition) name = code,
-#define HALYARD_OPERATION_PENDING(code, name) name = code,
 #include "ops/ops.inc"
 #undef HALYARD_OPERATION
-#undef HALYARD_OPERATION_PENDING
   OEM_OPERATION = 10000,
 };
 

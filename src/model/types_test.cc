@@ -11,10 +11,8 @@ namespace {
 
 // The codes are the API's: compared one by one at compile time.
 #define HALYARD_OPERATION(code, name, definition) static_assert(ANEURALNETWORKS_##name == code);
-#define HALYARD_OPERATION_PENDING(code, name) static_assert(ANEURALNETWORKS_##name == code);
 #include "ops/ops.inc"
 #undef HALYARD_OPERATION
-#undef HALYARD_OPERATION_PENDING
 static_assert(static_cast<int>(halyard::ResultCode::DEAD_OBJECT) == ANEURALNETWORKS_DEAD_OBJECT);
 
 TEST(Types, NamesGoBothWays) {

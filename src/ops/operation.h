@@ -128,7 +128,7 @@ struct OperationDefinition {
   ControlFlow controlFlow = ControlFlow::NONE;
 };
 
-// The definition of an operation, or nullptr for pending, extension, OEM and unknown ones.
+// The definition of an operation of the API; nullptr for extension, OEM and unknown ones.
 const OperationDefinition* definitionOf(OperationType type);
 
 // Checks that no input lacks a value that its signature needs, the zero-size rule, then infers.

@@ -6,10 +6,8 @@
 namespace halyard::ops {
 
 #define HALYARD_OPERATION(code, name, definition) const OperationDefinition& definition();
-#define HALYARD_OPERATION_PENDING(code, name)
 #include "ops/ops.inc"
 #undef HALYARD_OPERATION
-#undef HALYARD_OPERATION_PENDING
 
 namespace {
 
@@ -17,19 +15,15 @@ using DefinitionFunction = const OperationDefinition& (*)();
 
 constexpr DefinitionFunction kDefinitions[] = {
 #define HALYARD_OPERATION(code, name, definition) definition,
-#define HALYARD_OPERATION_PENDING(code, name) nullptr,
 #include "ops/ops.inc"
 #undef HALYARD_OPERATION
-#undef HALYARD_OPERATION_PENDING
 };
 
 // The tables above are indexed by code, so ops.inc must be ascending and without gaps.
 constexpr int kCodes[] = {
 #define HALYARD_OPERATION(code, name, definition) code,
-#define HALYARD_OPERATION_PENDING(code, name) code,
 #include "ops/ops.inc"
 #undef HALYARD_OPERATION
-#undef HALYARD_OPERATION_PENDING
 };
 constexpr bool codesAreDense() {
   int expected = 0;
@@ -44,8 +38,7 @@ static_assert(codesAreDense(), "ops.inc must be ascending by code and without ga
 
 const OperationDefinition* definitionOf(OperationType type) {
   if (!isBaseOperation(type)) return nullptr;
-  const DefinitionFunction function = kDefinitions[static_cast<size_t>(type)];
-  return function ? &function() : nullptr;
+  return &kDefinitions[static_cast<size_t>(type)]();
 }
 
 }  // namespace halyard::ops

@@ -138,8 +138,7 @@ Call simpleCall(OperationType op, const std::vector<OperandType>& types) {
 std::vector<OperationType> definedOperations() {
   std::vector<OperationType> result;
   for (int code = 0; isBaseOperation(static_cast<OperationType>(code)); ++code) {
-    const auto op = static_cast<OperationType>(code);
-    if (definitionOf(op) != nullptr) result.push_back(op);
+    result.push_back(static_cast<OperationType>(code));
   }
   return result;
 }

@@ -37,7 +37,7 @@ def code_of(text, name):
 
 
 def operation_places(files):
-    names = re.findall(r"HALYARD_OPERATION(?:_PENDING)?\(\d+, (\w+)",
+    names = re.findall(r"HALYARD_OPERATION\(\d+, (\w+)",
                        (ROOT / "src/ops/ops.inc").read_text())
     texts = {f: code_of((ROOT / f).read_text(), f) for f in files if not UNCOUNTED.search(f)}
     problems = []

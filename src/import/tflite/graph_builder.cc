@@ -271,9 +271,6 @@ Result<uint32_t> GraphBuilder::int32Tensor(Shape dims, std::span<const int32_t> 
 Status GraphBuilder::addOperation(OperationType type, std::vector<uint32_t> inputs,
                                   std::vector<uint32_t> outputs) {
   const ops::OperationDefinition* definition = ops::definitionOf(type);
-  if (definition == nullptr) {
-    return unsupported("{} is not implemented yet", operationTypeName(type));
-  }
   const Operation operation{type, std::move(inputs), std::move(outputs)};
   const Result<FeatureLevel> level = ops::checkSignature(
       definition->signature, ops::OperationView(model_, model_.main, operation));
