@@ -271,8 +271,8 @@ void ProcessPool::run(const std::function<std::optional<std::string>()>& next,
     if (process == nullptr && failedStarts_ < kMaxFailedStarts) {
       auto started = startProcess();
       failedStarts_ = started.ok() ? 0 : failedStarts_ + 1;
+      lastStart = started.status();
       if (started.ok()) process = std::move(started).value();
-      lastStart = started.takeStatus();
     }
     if (process == nullptr) {
       done(number++, {std::nullopt, "not run: " + lastStart.toString(), {}});

@@ -35,9 +35,9 @@ enum class Launch : uint8_t {
 
 // What a variant does otherwise than plain.
 struct VariantTraits {
-  Variant variant;
   std::string_view name;  // as on the command line
   std::string_view description;
+  Variant variant;
   OutputShapes outputShapes = OutputShapes::KNOWN;
   bool internalInputs = false;
   bool pools = false;  // constants, inputs and outputs in shared memory
