@@ -45,13 +45,13 @@ constexpr VariantTraits kVariants[] = {
     {.name = "burst",
      .description = "burstCompute, twice in one burst (API only)",
      .variant = Variant::BURST,
-     .executions = 2,
-     .launch = Launch::BURST},
+     .launch = Launch::BURST,
+     .executions = 2},
     {.name = "fenced",
      .description = "one execution depends on another's event (API only)",
      .variant = Variant::FENCED,
-     .executions = 2,
-     .launch = Launch::FENCED},
+     .launch = Launch::FENCED,
+     .executions = 2},
 };
 
 // Operations are named here as in the files of vectors.

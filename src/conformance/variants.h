@@ -42,10 +42,10 @@ struct VariantTraits {
   bool internalInputs = false;
   bool pools = false;  // constants, inputs and outputs in shared memory
   bool relaxed = false;
+  Launch launch = Launch::COMPUTE;
   unsigned compilations = 1;  // of one model
   unsigned threads = 1;       // that use one compilation at once
   unsigned executions = 1;    // one after the other, of each compilation in each thread
-  Launch launch = Launch::COMPUTE;
 };
 
 // In the order of the enumeration.
