@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/log.h"
 #include "cpu/execution_plan.h"
 #include "cpu/executor.h"
 #include "model/validation.h"
@@ -121,6 +122,13 @@ class CpuPreparedModel : public hal::PreparedModel {
         threads_(std::move(threads)),
         executor_(std::move(executor)),
         reportsTiming_(reportsTiming) {}
+  ~CpuPreparedModel() override {
+    const Executor::MemoryUse use = executor_->memoryUse();
+    logInfo("model of {} operations: {} KiB planned for temporaries, {} KiB in use at the most",
+            model_->main.operations.size(), use.planned / 1024, use.peak / 1024);
+  }
+  CpuPreparedModel(const CpuPreparedModel&) = delete;
+  CpuPreparedModel& operator=(const CpuPreparedModel&) = delete;
 
   hal::ExecutionResult executeSynchronously(const hal::Request& request,
                                             const hal::ExecuteOptions& options) override {

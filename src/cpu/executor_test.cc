@@ -421,6 +421,38 @@ TEST(Executor, MemoryStaysNearTheLiveSet) {
   EXPECT_LT(peakResidentKilobytes() - before, 64u * 1024) << "of " << kOperations * 4 << " MiB";
 }
 
+TEST(Executor, ReportsItsMemory) {
+  // A chain: at any time two temporaries are alive, of 4096 bytes each.
+  TestModel test;
+  uint32_t last = test.input({1024});
+  for (int i = 0; i < 10; ++i) {
+    const uint32_t next = test.temporary({1024});
+    test.add(last, last, next);
+    last = next;
+  }
+  test.add(last, last, test.output({1024}));
+  const auto executor = executorFor(test);
+  EXPECT_EQ(executor->memoryUse().planned, 8192u);
+  EXPECT_EQ(executor->memoryUse().peak, 0u);
+  std::vector<float> in(1024, 1);
+  std::vector<float> out(1024);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(execute(*executor, {argumentOf(in)}, {argumentOf(out)}).status.ok());
+    EXPECT_EQ(out[1023], 2048);
+    EXPECT_EQ(executor->memoryUse().peak, 8192u);
+  }
+}
+
+TEST(Executor, ModelsThatCannotRunAreRefusedAhead) {
+  TestModel test;
+  const uint32_t sum = test.temporary({});
+  test.add(test.input({2, 3}), test.input({2, 4}), sum).add(sum, sum, test.output({}));
+  const auto executor = Executor::create(test.share(), nullptr);
+  ASSERT_FALSE(executor.ok());
+  EXPECT_EQ(executor.status().code(), ResultCode::BAD_DATA);
+  EXPECT_THAT(executor.status().message(), HasSubstr("operation #0 ADD: "));
+}
+
 TEST(Executor, SeveralThreadsMayExecuteAtOnce) {
   ThreadPool threads(3);
   const auto executor = executorFor(chain(20, 5000), &threads);
