@@ -115,18 +115,23 @@ std::string folderName(const std::string& folder) {
   return folder == kOwnFolder ? "own" : "shared";
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ConformanceLevels, testing::Values(kOwnFolder, kSharedFolder),
-                         [](const auto& param) { return folderName(param.param); });
+std::string levelsName(const testing::TestParamInfo<std::string>& info) {
+  return folderName(info.param);
+}
 
+std::string variantName(const testing::TestParamInfo<std::tuple<std::string, Variant>>& info) {
+  const auto& [folder, variant] = info.param;
+  std::string name(conformance::traitsOf(variant).name);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return folderName(folder) + "_" + name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ConformanceLevels, testing::Values(kOwnFolder, kSharedFolder),
+                         levelsName);
 INSTANTIATE_TEST_SUITE_P(Hal, ConformanceVariants,
                          testing::Combine(testing::Values(kOwnFolder, kSharedFolder),
                                           testing::ValuesIn(variantsOfTheHal())),
-                         [](const auto& param) {
-                           const auto& [folder, variant] = param.param;
-                           std::string name(conformance::traitsOf(variant).name);
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return folderName(folder) + "_" + name;
-                         });
+                         variantName);
 
 }  // namespace
 }  // namespace halyard
