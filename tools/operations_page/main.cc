@@ -54,16 +54,34 @@ std::string anchorOf(const std::string& name) {
   return anchor;
 }
 
-// The type that an overview sorts an operation's row by: the first input's column, or else the
-// first output's.
-int mainColumn(const Signature& signature) {
-  for (const OperandSpec& spec : signature.forms[0].inputs) {
-    if (spec.column >= 0) return spec.column;
+// The operand whose type an overview sorts an operation's rows by: the first input that is a tensor
+// of several types, or else the first such output. Null when all types are fixed.
+const OperandSpec* mainOperand(const Signature& signature) {
+  const auto varies = [&](const OperandSpec& spec) {
+    return spec.column >= 0 &&
+           !halyard::isScalarType(signature.rows[0].types[static_cast<size_t>(spec.column)]);
+  };
+  for (const std::vector<OperandSpec>* specs : {&signature.forms[0].inputs, &signature.outputs}) {
+    const auto found = std::find_if(specs->begin(), specs->end(), varies);
+    if (found != specs->end()) return &*found;
   }
-  for (const OperandSpec& spec : signature.outputs) {
-    if (spec.column >= 0) return spec.column;
+  return nullptr;
+}
+
+// The types of the main operand, each with the level from which it is legal.
+std::map<OperandType, FeatureLevel> mainTypes(const OperationDefinition& definition) {
+  const Signature& signature = definition.signature;
+  const FeatureLevel since = introducedAt(definition.type);
+  const OperandSpec* operand = mainOperand(signature);
+  if (operand == nullptr) return {{signature.forms[0].inputs[0].fixed, since}};
+  std::map<OperandType, FeatureLevel> levels;
+  for (const TypeRow& row : signature.rows) {
+    const OperandType type = row.types[static_cast<size_t>(operand->column)];
+    const FeatureLevel level = std::max(row.since, since);
+    const auto [it, isNew] = levels.emplace(type, level);
+    if (!isNew) it->second = std::min(it->second, level);
   }
-  return -1;
+  return levels;
 }
 
 bool takesAnyType(const Signature& signature) {
@@ -79,16 +97,9 @@ std::string overviewRow(const OperationDefinition& definition) {
   const FeatureLevel since = introducedAt(definition.type);
   std::string row = fmt::format("| {} | [{}](#{}) | {} ", static_cast<int>(definition.type), name,
                                 anchorOf(name), number(since));
-  const int column = mainColumn(definition.signature);
-  std::map<OperandType, FeatureLevel> levels;
-  for (const TypeRow& typeRow : definition.signature.rows) {
-    if (column < 0) break;
-    const OperandType type = typeRow.types[static_cast<size_t>(column)];
-    const FeatureLevel level = std::max(typeRow.since, since);
-    const auto [it, isNew] = levels.emplace(type, level);
-    if (!isNew) it->second = std::min(it->second, level);
-  }
+  std::map<OperandType, FeatureLevel> levels = mainTypes(definition);
   const bool any = takesAnyType(definition.signature);
+  if (any) levels.clear();
   for (const auto& [type, title] : kMainTypes) {
     const auto it = levels.find(type);
     row +=
@@ -221,6 +232,9 @@ to 1.3, 6 and 7 came after them. Both devices that Halyard brings, the runtime's
 `nnapi-reference` and the driver `reference`, run every operation below in every type and form; a
 driver of HAL 1.0 to 1.2 is only offered what its version has. `halyard devices` lists the devices of
 a machine.
+
+The overview goes by the first input that can be a tensor of several types, or else the first output;
+each operation's own tables have all operands.
 
 The last input that *may be left out* can be missing from the list of inputs, together with all
 behind it. An operand that *may have no value* keeps its place in the list and is omitted by value.
