@@ -147,11 +147,11 @@ OperationDefinition define() {
   OperationDefinition definition;
   definition.type = OperationType::LSH_PROJECTION;
   definition.signature.rows = rows();
-  definition.signature.forms = {
-      {"",
-       {typed("hash", 0, rank(2)), typed("input", 1), typed("weight", 0, rank(1)).orOmitted(),
-        int32("projection type")},
-       {}}};
+  definition.signature.forms = {{"",
+                                 // The dimensions of the weight mean nothing unless it has a value.
+                                 {typed("hash", 0, rank(2)), typed("input", 1),
+                                  typed("weight", 0).orOmitted(), int32("projection type")},
+                                 {}}};
   definition.signature.outputs = {fixed("output", OperandType::TENSOR_INT32)};
   definition.signature.check = raiseLevelForSparse;
   definition.infer = infer;

@@ -114,6 +114,11 @@ TEST(LshProjection, Levels) {
   EXPECT_EQ(level(TENSOR_FLOAT32, TENSOR_FLOAT32, kSparse), 3);
   EXPECT_EQ(level(TENSOR_FLOAT32, TENSOR_FLOAT16, kDense), 3);
   EXPECT_EQ(level(TENSOR_FLOAT16, TENSOR_INT32, kDense), 3);
+  // A weight that is omitted may be declared with any dimensions.
+  EXPECT_EQ(levelNeeded(LSH_PROJECTION,
+                        {{TENSOR_FLOAT32, 2}, {TENSOR_INT32, 2}, {TENSOR_FLOAT32, 2}, {INT32, 0}},
+                        {TENSOR_INT32, 1}),
+            1);
 }
 
 TEST(LshProjection, Refuses) {
@@ -134,6 +139,8 @@ TEST(LshProjection, Refuses) {
   refuses(hash, x, kDense, nullptr, "weight is omitted, but a dense projection needs it");
   const TestOperand longer = random.tensor(TENSOR_FLOAT32, {5});
   refuses(hash, x, kDense, &longer, "weight has shape [5], expected [4] as the input is [4,2]");
+  const TestOperand matrix = random.tensor(TENSOR_FLOAT32, {4, 1});
+  refuses(hash, x, kDense, &matrix, "weight has shape [4,1], expected [4]");
   refuses(random.tensor(TENSOR_FLOAT32, {2, 33}), x, kSparse, nullptr,
           "hash has shape [2,33], expected at most 32 bits");
   refuses(random.tensor(TENSOR_FLOAT32, {2}), x, kSparse, nullptr, "hash has rank 1");
