@@ -119,6 +119,35 @@ TEST(Conv2d, WindowsOfPaddingOnlyGiveTheBias) {
   EXPECT_THAT(outputs[0].values<float>(), ElementsAre(501, 1, 1, 1, 51));
 }
 
+// The product of the scales is beyond float's range, its ratio to the output's scale is not.
+TEST(Conv2d, ExtremeScales) {
+  struct Case {
+    float inputScale;
+    float filterScale;
+    float outputScale;
+    uint8_t x;
+    uint8_t expected;  // the zero points are 3 and 128, the filter is 127
+  };
+  for (const Case& c : {Case{1e20f, 1e20f, 1e38f, 3, 128},                 // 0 times 100
+                        Case{1e20f, 1e20f, 1e38f, 4, 255},                 // 127 * 100
+                        Case{0x1p127f, 0x1p127f, 0x1p-149f, 3, 128},       // 0 times 2^403
+                        Case{0x1p-80f, 0x1p-80f, 0x1p-149f, 19, 129},      // 127 * 16 / 2^11
+                        Case{0x1p-80f, 0x1p-80f, 0x1p-148f, 195, 134}}) {  // 127 * 192 / 2^12
+    SymmPerChannelQuantParams quant{{c.filterScale}, 0};
+    std::vector<TestOperand> inputs = {
+        TestOperand::of<uint8_t>(TENSOR_QUANT8_ASYMM, {1, 1, 1, 1}, {c.x}, c.inputScale, 3),
+        TestOperand::of<int8_t>(TENSOR_QUANT8_SYMM_PER_CHANNEL, {1, 1, 1, 1}, {127}),
+        TestOperand::of<int32_t>(TENSOR_INT32, {1}, {0})};
+    inputs[1].tensor.channelQuant = &quant;
+    for (int scalar : {2, 1, 1, 0}) inputs.push_back(TestOperand::int32(scalar));
+    std::vector<TestOperand> outputs = {
+        TestOperand::output(TENSOR_QUANT8_ASYMM, c.outputScale, 128)};
+    const Status status = runOperation(OperationType::CONV_2D, inputs, outputs);
+    ASSERT_TRUE(status.ok()) << status.toString();
+    EXPECT_EQ(outputs[0].bytes[0], c.expected) << c.inputScale << " " << int{c.x};
+  }
+}
+
 class Conv2dErrors : public ::testing::Test {
  protected:
   // 1x4x5x3 image, 2x3x2x3 filter, no padding.

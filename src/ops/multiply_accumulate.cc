@@ -1,7 +1,10 @@
 // Scale rules and output stages of convolutions and fully connected layers.
 #include "ops/multiply_accumulate.h"
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
+#include <limits>
 
 #include "ops/operand_checks.h"
 
@@ -9,6 +12,18 @@ namespace halyard::ops {
 namespace {
 
 bool isPerChannel(OperandType type) { return type == OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL; }
+
+// input * filter / output, in float as the 8-bit kernels of the wider ecosystem compute it. Where
+// the product of scales overflows or vanishes, the quotient still may not; it stays finite, because
+// a sum of 0 times infinity would be no number.
+float multiplierOf(float input, float filter, float output) {
+  const float product = input * filter;
+  const float multiplier = product / output;
+  if (std::isnormal(product) && std::isfinite(multiplier)) return multiplier;
+  constexpr double kLargest = std::numeric_limits<float>::max();
+  const double exact = double{input} * double{filter} / double{output};
+  return static_cast<float>(std::min(exact, kLargest));
+}
 
 HALYARD_ALWAYS_INLINE void storeFloats(const float* sums, const float* bias, size_t count,
                                        ClampRange<float> range, float* results) {
@@ -121,7 +136,7 @@ QuantizedOutput<T>::QuantizedOutput(OperationContext& context, const Tensor& inp
     const float filterScale =
         isPerChannel(filter.type) ? filter.channelQuant->scales[c] : filter.scale;
     bias_[c] = bias.as<int32_t>()[c];
-    multiplier_[c] = input.scale * filterScale / output.scale;
+    multiplier_[c] = multiplierOf(input.scale, filterScale, output.scale);
   }
 }
 
