@@ -65,6 +65,12 @@ class LoopRun {
         bodyPlan_(subgraphOf(plan, operation, 1, services)),
         condition_(subgraphOf(plan, operation, 0, services), services),
         body_(bodyPlan_, services) {}
+  // What stays inside the loop goes back to the execution's blocks.
+  ~LoopRun() {
+    for (RunValue& value : state_) services_.blocks.release(std::move(value.block));
+  }
+  LoopRun(const LoopRun&) = delete;
+  LoopRun& operator=(const LoopRun&) = delete;
 
   Status run(std::span<const ops::Tensor> inputs, std::vector<RunValue>* values) {
     const std::span<const ops::Tensor> initial = inputs.subspan(2);

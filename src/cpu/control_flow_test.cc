@@ -262,6 +262,52 @@ TEST(ControlFlow, LoopValuesMayGrowAndStayInside) {
   EXPECT_THAT(out, ElementsAre(9, 1, 2, 1, 2, 1, 2));
 }
 
+// Runs a loop inside of a loop, `turns` times. The inner one has a value that never comes out.
+TestModel loopInLoop(int32_t turns) {
+  TestModel condition;
+  {
+    const uint32_t n = condition.input({1}, kInts);
+    const uint32_t bound = condition.constant<int32_t>(kInts, {1}, {turns});
+    condition.operation(OperationType::LESS, {n, bound}, {condition.output({1}, kBool)});
+  }
+  const Shape large = {1 << 16};
+  TestModel body;
+  {
+    const uint32_t n = body.input({1}, kInts);
+    const uint32_t zero = body.constant<int32_t>(kInts, {1}, {0});
+    const uint32_t one = body.constant<int32_t>(kInts, {1}, {1});
+    const uint32_t x =
+        body.constant<float>(OperandType::TENSOR_FLOAT32, large, std::vector<float>(large[0], 1));
+    const uint32_t innerCondition = body.reference(below(2, large));
+    const uint32_t innerBody = body.reference(doubling(large));
+    body.operation(OperationType::WHILE, {innerCondition, innerBody, zero, x},
+                   {body.temporary({1}, kInts)});
+    body.add(n, one, body.output({1}, kInts));
+  }
+  TestModel test;
+  const uint32_t n = test.input({1}, kInts);
+  const uint32_t conditionModel = test.reference(condition);
+  const uint32_t bodyModel = test.reference(body);
+  test.operation(OperationType::WHILE, {conditionModel, bodyModel, n}, {test.output({1}, kInts)});
+  return test;
+}
+
+TEST(ControlFlow, ValuesThatStayInsideALoopAreGivenBack) {
+  std::vector<size_t> peaks;
+  for (int32_t turns : {2, 20}) {
+    const auto executor = executorFor(loopInLoop(turns));
+    std::vector<int32_t> n{0};
+    std::vector<int32_t> out{-1};
+    const std::vector<Argument> inputs{argumentOf(n)};
+    const std::vector<Argument> outputs{argumentOf(out)};
+    const auto result = executor->execute(inputs, outputs, {});
+    ASSERT_TRUE(result.status.ok()) << result.status.toString();
+    EXPECT_THAT(out, ElementsAre(turns));
+    peaks.push_back(executor->memoryUse().peak);
+  }
+  EXPECT_EQ(peaks[0], peaks[1]);
+}
+
 // A chooser as deep as asked: each level adds 1 by way of the one below.
 TestModel nested(size_t depth) {
   TestModel test;
