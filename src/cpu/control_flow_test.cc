@@ -308,6 +308,36 @@ TEST(ControlFlow, ValuesThatStayInsideALoopAreGivenBack) {
   EXPECT_EQ(peaks[0], peaks[1]);
 }
 
+// A branch that could only fail does no harm unless it is taken.
+TEST(ControlFlow, BranchThatCannotWork) {
+  TestModel broken;  // slices with a stride of 0
+  {
+    const uint32_t x = broken.input({2});
+    const uint32_t list = broken.constant<int32_t>(kInts, {1}, {0});
+    const uint32_t mask = broken.int32(0);
+    broken.operation(OperationType::STRIDED_SLICE, {x, list, list, list, mask, mask, mask},
+                     {broken.output({2})});
+  }
+  TestModel test;
+  const uint32_t condition = test.input({1}, kBool);
+  const uint32_t x = test.input({2});
+  const uint32_t yes = test.reference(adder(1));
+  const uint32_t no = test.reference(broken);
+  test.operation(OperationType::IF, {condition, yes, no, x}, {test.output({2})});
+  const auto executor = executorFor(test);
+  ASSERT_NE(executor, nullptr);
+  EXPECT_THAT(runChooser(*executor, 1, {1, 2}), ElementsAre(2, 3));
+  std::vector<uint8_t> flag{0};
+  std::vector<float> values{1, 2};
+  std::vector<float> out(2);
+  const std::vector<Argument> inputs{argumentOf(flag), argumentOf(values)};
+  const std::vector<Argument> outputs{argumentOf(out)};
+  const auto result = executor->execute(inputs, outputs, {});
+  EXPECT_EQ(result.status.code(), ResultCode::OP_FAILED);
+  EXPECT_THAT(result.status.message(),
+              HasSubstr("else-model: operation #0 STRIDED_SLICE: strides"));
+}
+
 // A chooser as deep as asked: each level adds 1 by way of the one below.
 TestModel nested(size_t depth) {
   TestModel test;

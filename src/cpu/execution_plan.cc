@@ -107,8 +107,12 @@ bool takesOmitted(const ops::OperationDefinition& definition) {
 // Ahead of execution: whether an operand's dimensions are all known, and will be what they are.
 class ShapePropagation {
  public:
-  explicit ShapePropagation(SubgraphPlan* plan)
-      : plan_(*plan), operands_(plan->subgraph->operands), settled_(operands_.size()) {
+  // `isBranch`: executions may not come to the subgraph at all.
+  ShapePropagation(SubgraphPlan* plan, bool isBranch)
+      : plan_(*plan),
+        operands_(plan->subgraph->operands),
+        isBranch_(isBranch),
+        settled_(operands_.size()) {
     for (size_t i = 0; i < settled_.size(); ++i) settled_[i] = isKnown(i);
   }
 
@@ -119,6 +123,8 @@ class ShapePropagation {
     for (size_t i = 0; i < operations.size(); ++i) {
       if (!mayInfer(i)) continue;
       Status status = infer(i);
+      // It will fail again if an execution comes to it.
+      if (isBranch_ && status.code() == ResultCode::OP_FAILED) continue;
       if (status.code() == ResultCode::OP_FAILED) status = status.withCode(ResultCode::BAD_DATA);
       HALYARD_RETURN_IF_ERROR(std::move(status), "{}", operationText(i, operations[i].type));
     }
@@ -175,6 +181,7 @@ class ShapePropagation {
 
   SubgraphPlan& plan_;
   const std::vector<Operand>& operands_;
+  const bool isBranch_;
   std::vector<bool> settled_;
 };
 
@@ -221,7 +228,7 @@ Status planSubgraph(const Subgraph& subgraph, ExecutionPlan* whole, SubgraphPlan
     plan->outputPosition[subgraph.outputIndexes[i]] = i;
   }
   plan->arenaOffset.resize(subgraph.operands.size());
-  ShapePropagation shapes(plan);
+  ShapePropagation shapes(plan, plan != &whole->main);
   HALYARD_RETURN_IF_ERROR(shapes.run());
   placeTemporaries(shapes, plan);
   return okStatus();
