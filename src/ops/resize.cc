@@ -18,6 +18,10 @@ constexpr size_t kLayout = 3;
 constexpr size_t kAlignCorners = 4;
 constexpr size_t kHalfPixelCenters = 5;
 
+// Of how many columns of the output it is worked out at a time where they come from: a small model
+// can ask for so many that for all of them it would take many times the memory of the output.
+constexpr size_t kColumnsAtATime = size_t{1} << 14;
+
 struct ResizePlan {
   bool nchw = false;
   bool alignCorners = false;
@@ -187,27 +191,30 @@ void resize(OperationContext& context, const ResizePlan& plan, const Tensor& ima
   const size_t channels = plan.input.channels;
   const size_t inputLine = plan.input.width * channels;
   const size_t outputLine = plan.output.width * channels;
-  auto* columns = context.scratch<Source>(plan.output.width);
-  for (size_t j = 0; j < plan.output.width; ++j) {
-    columns[j] = sourceOf(plan, j, plan.input.width, plan.output.width);
+  auto* columns = context.scratch<Source>(std::min(plan.output.width, kColumnsAtATime));
+  for (size_t first = 0; first < plan.output.width; first += kColumnsAtATime) {
+    const size_t count = std::min(plan.output.width - first, kColumnsAtATime);
+    for (size_t j = 0; j < count; ++j) {
+      columns[j] = sourceOf(plan, first + j, plan.input.width, plan.output.width);
+    }
+    constexpr size_t kValuesPerRange = 1 << 16;
+    context.services().parallelFor(
+        plan.output.batch * plan.output.height, kValuesPerRange / (count * channels) + 1,
+        [&](size_t begin, size_t end) {
+          for (size_t i = begin; i < end; ++i) {
+            const Source row =
+                sourceOf(plan, i % plan.output.height, plan.input.height, plan.output.height);
+            const X* from = image.as<X>() + i / plan.output.height * plan.input.height * inputLine;
+            const Line<X> line = {from + row.low * inputLine,
+                                  from + row.high * inputLine,
+                                  row.weight,
+                                  columns,
+                                  count,
+                                  channels};
+            runBest<&resizeLine<X>>(&line, output.as<X>() + i * outputLine + first * channels);
+          }
+        });
   }
-  constexpr size_t kValuesPerRange = 1 << 16;
-  context.services().parallelFor(
-      plan.output.batch * plan.output.height, kValuesPerRange / outputLine + 1,
-      [&](size_t begin, size_t end) {
-        for (size_t i = begin; i < end; ++i) {
-          const Source row =
-              sourceOf(plan, i % plan.output.height, plan.input.height, plan.output.height);
-          const X* from = image.as<X>() + i / plan.output.height * plan.input.height * inputLine;
-          const Line<X> line = {from + row.low * inputLine,
-                                from + row.high * inputLine,
-                                row.weight,
-                                columns,
-                                plan.output.width,
-                                channels};
-          runBest<&resizeLine<X>>(&line, output.as<X>() + i * outputLine);
-        }
-      });
 }
 
 // The input coordinate whose value an output coordinate takes.
@@ -231,24 +238,28 @@ void copyNearest(OperationContext& context, const ResizePlan& plan, size_t image
   const size_t bytes = kBytes == 0 ? pixelBytes : kBytes;
   const size_t inputLine = plan.input.width * bytes;
   const size_t outputLine = plan.output.width * bytes;
-  auto* columns = context.scratch<size_t>(plan.output.width);
-  for (size_t j = 0; j < plan.output.width; ++j) {
-    columns[j] = nearestOf(plan, j, plan.input.width, plan.output.width) * bytes;
-  }
-  constexpr size_t kBytesPerRange = 1 << 17;
-  context.services().parallelFor(
-      images * plan.output.height, kBytesPerRange / outputLine + 1,
-      [=, &plan](size_t begin, size_t end) {
-        for (size_t i = begin; i < end; ++i) {
-          const size_t y =
-              nearestOf(plan, i % plan.output.height, plan.input.height, plan.output.height);
-          const uint8_t* line = from + (i / plan.output.height * plan.input.height + y) * inputLine;
-          uint8_t* target = to + i * outputLine;
-          for (size_t j = 0; j < plan.output.width; ++j) {
-            std::memcpy(target + j * bytes, line + columns[j], bytes);
+  auto* columns = context.scratch<size_t>(std::min(plan.output.width, kColumnsAtATime));
+  for (size_t first = 0; first < plan.output.width; first += kColumnsAtATime) {
+    const size_t count = std::min(plan.output.width - first, kColumnsAtATime);
+    for (size_t j = 0; j < count; ++j) {
+      columns[j] = nearestOf(plan, first + j, plan.input.width, plan.output.width) * bytes;
+    }
+    constexpr size_t kBytesPerRange = 1 << 17;
+    context.services().parallelFor(
+        images * plan.output.height, kBytesPerRange / (count * bytes) + 1,
+        [=, &plan](size_t begin, size_t end) {
+          for (size_t i = begin; i < end; ++i) {
+            const size_t y =
+                nearestOf(plan, i % plan.output.height, plan.input.height, plan.output.height);
+            const uint8_t* line =
+                from + (i / plan.output.height * plan.input.height + y) * inputLine;
+            uint8_t* target = to + i * outputLine + first * bytes;
+            for (size_t j = 0; j < count; ++j) {
+              std::memcpy(target + j * bytes, line + columns[j], bytes);
+            }
           }
-        }
-      });
+        });
+  }
 }
 
 Status nearestReference(OperationContext& context) {

@@ -164,6 +164,51 @@ INSTANTIATE_TEST_SUITE_P(Operations, Resize,
                                            OperationType::RESIZE_NEAREST_NEIGHBOR),
                          [](const auto& test) { return operationTypeName(test.param); });
 
+TEST_P(Resize, VeryWideImages) {
+  RandomOperands random(49);
+  for (OperandType type : {TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM}) {
+    for (bool nchw : {false, true}) {
+      checkOne(random, GetParam(), type,
+               {.batch = 2,
+                .height = 2,
+                .width = 7,
+                .channels = 2,
+                .newHeight = 3,
+                .newWidth = 40000,
+                .optional = 1,
+                .nchw = nchw},
+               false);
+    }
+  }
+
+  // Scratch memory does not grow with the width, which costs a model only a number.
+  struct CountingServices : InlineServices {
+    void* scratch(size_t size) override {
+      bytes += size;
+      return InlineServices::scratch(size);
+    }
+    size_t bytes = 0;
+  } services;
+  constexpr int kWidth = 1 << 20;
+  const TestOperand operands[] = {
+      TestOperand::of<uint8_t>(TENSOR_QUANT8_ASYMM, {1, 1, 2, 1}, {1, 2}, 1),
+      TestOperand::int32(kWidth), TestOperand::int32(1), TestOperand::boolean(false)};
+  std::vector<Tensor> inputs;
+  for (const TestOperand& operand : operands) {
+    inputs.push_back(operand.tensor);
+    inputs.back().data = const_cast<uint8_t*>(operand.bytes.data());
+  }
+  std::vector<Tensor> outputs = {TestOperand::output(TENSOR_QUANT8_ASYMM, 1).tensor};
+  OperationContext context(inputs, outputs, &services);
+  const OperationDefinition& definition = *definitionOf(GetParam());
+  ASSERT_TRUE(inferShapes(definition, context).ok());
+  std::vector<uint8_t> result(kWidth);
+  outputs[0].data = result.data();
+  ASSERT_TRUE(runReference(definition, context).ok());
+  EXPECT_EQ(result.back(), 2);
+  EXPECT_LE(services.bytes, result.size());
+}
+
 TEST(ResizeNearest, RoundsAsTheFlagsSay) {
   const auto rowOf = [](uint32_t width, std::vector<bool> flags) {
     std::vector<TestOperand> inputs = {
