@@ -59,6 +59,16 @@ Phase phaseOf(const TransposedAxis& axis, size_t phase) {
   return result;
 }
 
+// The phases that taps contribute to: at most as many as there are taps, however large the stride.
+std::vector<size_t> reachedPhases(const TransposedAxis& axis) {
+  std::vector<size_t> phases;
+  for (int64_t tap = 0; tap < std::min(axis.filter, axis.stride); ++tap) {
+    const int64_t phase = (tap + axis.stride - axis.padBefore % axis.stride) % axis.stride;
+    if (phase < axis.output) phases.push_back(static_cast<size_t>(phase));
+  }
+  return phases;
+}
+
 Signature makeSignature() {
   Signature signature;
   signature.rows = multiplyAccumulateRows(true, FeatureLevel::FL3);
@@ -210,15 +220,40 @@ GemmProblem<T> phaseProblem(const TransposedPlan& plan, size_t vertical, size_t 
   return problem;
 }
 
+// What an output position holds that no tap contributes to, at all of them.
+template <typename Output>
+void fillWithBias(OperationContext& context, const TransposedPlan& plan, const Output& output,
+                  typename Output::Value* results) {
+  const size_t channels = plan.output.channels;
+  const std::vector<typename Output::Sum> nothing(channels);
+  std::vector<typename Output::Value> cell(channels);
+  output.store(nothing.data(), 0, channels, cell.data());
+  const size_t lines = plan.output.batch * plan.output.height;
+  constexpr size_t kValuesPerRange = 1 << 16;
+  context.services().parallelFor(
+      lines, kValuesPerRange / (plan.output.width * channels) + 1, [&](size_t begin, size_t end) {
+        typename Output::Value* to = results + begin * plan.output.width * channels;
+        for (size_t i = begin * plan.output.width; i < end * plan.output.width; ++i) {
+          to = std::copy_n(cell.data(), channels, to);
+        }
+      });
+}
+
 template <typename X, typename T, typename Output, typename CopyTap>
 void convolve(OperationContext& context, const TransposedPlan& plan, const Tensor& image,
               const CopyTap& copyTap, const Output& output, typename Output::Value* results) {
-  const size_t columns = plan.width.phases();
-  const size_t phases = plan.height.phases() * columns;
-  const size_t work = image.elementCount() / phases * context.input(kFilter).elementCount();
+  const std::vector<size_t> lines = reachedPhases(plan.height);
+  const std::vector<size_t> columns = reachedPhases(plan.width);
+  const size_t phases = lines.size() * columns.size();
+  // A product for each phase that sees nothing would cost much more than its results do.
+  if (phases < plan.height.phases() * plan.width.phases()) {
+    fillWithBias(context, plan, output, results);
+  }
+  if (phases == 0) return;
+  const size_t work = image.elementCount() * context.input(kFilter).elementCount() / phases;
   gemmEach<T>(context.services(), phases, work, [&](size_t phase) {
-    return phaseProblem<X, T>(plan, phase / columns, phase % columns, image, copyTap, output,
-                              results);
+    return phaseProblem<X, T>(plan, lines[phase / columns.size()], columns[phase % columns.size()],
+                              image, copyTap, output, results);
   });
 }
 

@@ -136,6 +136,57 @@ TEST(TransposeConv2d, GapsHoldTheActivatedBias) {
   EXPECT_THAT(outputs[0].values<float>(), ElementsAre(0, 0, 17, 0, 0));
 }
 
+// The longest loop of the kernel.
+class CountingServices : public InlineServices {
+ public:
+  void parallelFor(size_t count, size_t grain,
+                   const std::function<void(size_t, size_t)>& body) override {
+    most = std::max(most, count);
+    InlineServices::parallelFor(count, grain, body);
+  }
+  size_t most = 0;
+};
+
+// A tiny model with large strides: beyond filling the output line by line, the work is that of the
+// taps.
+TEST(TransposeConv2d, LargeStridesCostNoProducts) {
+  for (const auto& [stride, pad] : std::vector<std::pair<int, int>>{{1000, 0}, {1000, 1}}) {
+    std::vector<TestOperand> inputs = {
+        TestOperand::of<uint8_t>(TENSOR_QUANT8_ASYMM, {1, 2, 2, 1}, {11, 12, 13, 14}, 1, 10),
+        TestOperand::of<uint8_t>(TENSOR_QUANT8_ASYMM, {1, 1, 1, 1}, {2}, 1, 0),
+        TestOperand::of<int32_t>(TENSOR_INT32, {1}, {5}, 1)};
+    for (int scalar : {pad, 0, pad, 0, stride, stride, 0}) {
+      inputs.push_back(TestOperand::int32(scalar));
+    }
+    inputs.push_back(TestOperand::boolean(false));
+    std::vector<Tensor> in;
+    for (TestOperand& operand : inputs) {
+      in.push_back(operand.tensor);
+      in.back().data = operand.bytes.data();
+    }
+    std::vector<Tensor> out = {TestOperand::output(TENSOR_QUANT8_ASYMM, 1, 0).tensor};
+    CountingServices services;
+    OperationContext context(in, out, &services);
+    const OperationDefinition& definition = *definitionOf(OperationType::TRANSPOSE_CONV_2D);
+    ASSERT_TRUE(inferShapes(definition, context).ok());
+    const auto size = static_cast<uint32_t>(stride + 1 - pad);
+    ASSERT_EQ(out[0].dims, (Shape{1, size, size, 1}));
+    std::vector<uint8_t> results(out[0].elementCount());
+    out[0].data = results.data();
+    ASSERT_TRUE(runReference(definition, context).ok());
+    EXPECT_LE(services.most, size);
+    std::vector<uint8_t> expected(results.size(), 5);
+    const size_t last = results.size() - 1;
+    expected[last] = 5 + 8;
+    if (pad == 0) {
+      expected[0] = 5 + 2;
+      expected[size - 1] = 5 + 4;
+      expected[last - (size - 1)] = 5 + 6;
+    }
+    EXPECT_EQ(results, expected);
+  }
+}
+
 class TransposeConv2dErrors : public ::testing::Test {
  protected:
   // 1x2x3x4 image, 5x2x3x4 filter, stride 2 in both directions.
