@@ -4,6 +4,7 @@
 #include <numeric>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 #include "ops/elementwise.h"
 #include "ops/operand_checks.h"
@@ -75,12 +76,15 @@ Status select(OperationContext& context) {
   const size_t rows = context.input(0).elementCount() / length;
   context.services().parallelFor(rows, std::max<size_t>(1, kElementGrain / length),
                                  [=](size_t begin, size_t end) {
+                                   // Not in the output, which other processes may write to: these
+                                   // are read back as indices.
+                                   std::vector<int32_t> best(k);
                                    for (size_t r = begin; r < end; ++r) {
                                      const T* row = input + r * length;
-                                     const std::span<int32_t> best(indices + r * k, k);
                                      selectFromRow(row, static_cast<int32_t>(length), best);
                                      for (size_t i = 0; i < k; ++i)
                                        values[r * k + i] = row[best[i]];
+                                     std::copy(best.begin(), best.end(), indices + r * k);
                                    }
                                  });
   return okStatus();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "ops/naive_for_test.h"
@@ -85,6 +86,32 @@ TEST(TopkV2, NanComesLast) {
   const std::vector<float> values = outputs[0].values<float>();
   EXPECT_TRUE(std::is_sorted(values.begin(), values.begin() + 1667, std::greater<float>()));
   EXPECT_TRUE(std::all_of(values.begin() + 1667, values.end(), [](float v) { return v != v; }));
+}
+
+// Outputs may lie in memory that others write to at any time, so nothing is read back from there.
+// Shown by outputs in the place of the inputs: all is computed before anything is stored.
+TEST(TopkV2, KeepsItsIndicesToItself) {
+  std::vector<float> row = {3, 1, 2, 5, 4};
+  int32_t k = 5;
+  std::vector<float> values(5);
+  std::vector<Tensor> inputs = {TestOperand::output(TENSOR_FLOAT32).tensor,
+                                TestOperand::output(INT32).tensor};
+  inputs[0].dims = {5};
+  inputs[0].data = row.data();
+  inputs[1].data = &k;
+  std::vector<Tensor> outputs = {TestOperand::output(TENSOR_FLOAT32).tensor,
+                                 TestOperand::output(TENSOR_INT32).tensor};
+  InlineServices services;
+  OperationContext context(inputs, outputs, &services);
+  const OperationDefinition& definition = *definitionOf(OperationType::TOPK_V2);
+  ASSERT_TRUE(inferShapes(definition, context).ok());
+  outputs[0].data = values.data();
+  outputs[1].data = row.data();
+  ASSERT_TRUE(runReference(definition, context).ok());
+  EXPECT_EQ(values, (std::vector<float>{5, 4, 3, 2, 1}));
+  std::vector<int32_t> indices(5);
+  std::memcpy(indices.data(), row.data(), sizeof(int32_t) * indices.size());
+  EXPECT_EQ(indices, (std::vector<int32_t>{3, 4, 0, 2, 1}));
 }
 
 TEST(TopkV2, TypeLevels) {
