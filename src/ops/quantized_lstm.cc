@@ -145,10 +145,11 @@ Status readStatePower(const OperationContext& context, int* power) {
 }
 
 Status planGate(const OperationContext& context, size_t gate, int statePower, GatePlan* plan) {
-  float gateScale = 0;
-  HALYARD_RETURN_IF_ERROR(readPositive(context, kGateScale + gate, &gateScale));
+  // Without its gate a scale says nothing; models put 0 there.
   plan->exists = context.hasInput(kInputWeights + gate);
   if (!plan->exists) return okStatus();
+  float gateScale = 0;
+  HALYARD_RETURN_IF_ERROR(readPositive(context, kGateScale + gate, &gateScale));
   const auto product = [&](size_t weights, float scale, FixedMultiplier* multiplier) {
     return toMultiplier(context.input(weights).scale * scale / gateScale,
                         inputText(table(), weights), multiplier);

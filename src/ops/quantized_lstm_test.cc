@@ -330,6 +330,19 @@ TEST(QuantizedLstm, HostileScalesAreHarmless) {
   EXPECT_GT(failures, 100u);
 }
 
+TEST(QuantizedLstm, ScaleOfAMissingGateDoesNotCount) {
+  RandomOperands random(265);
+  Case c = Case::random(random);
+  c.parts.inputGate = false;
+  std::vector<TestOperand> in = c.inputsOf(random);
+  in[26] = TestOperand::float32(0);
+  std::vector<TestOperand> out = c.outputsOf();
+  const Status status = runOperation(OperationType::QUANTIZED_LSTM, in, out);
+  ASSERT_TRUE(status.ok()) << status.toString();
+  const auto state = out[1].values<int16_t>();
+  EXPECT_EQ(Ints(state.begin(), state.end()), naiveStep(c, in).state);
+}
+
 TEST(QuantizedLstm, FeatureLevel) {
   EXPECT_EQ(recurrentLevel(OperationType::QUANTIZED_LSTM, 0, 32, 3), 4);
   EXPECT_EQ(recurrentLevel(OperationType::QUANTIZED_LSTM, 0, 31, 3), 0);
