@@ -48,6 +48,8 @@ Status makePlan(const OperationContext& context, MatmulPlan* plan) {
   HALYARD_RETURN_IF_ERROR(context.read(kAdjointRight, &plan->adjointRight), "adjoint y");
   HALYARD_RETURN_IF_ERROR(checkRank(left, 2, 4, "x"));
   HALYARD_RETURN_IF_ERROR(checkRank(right, left.rank(), left.rank(), "y"));
+  // The rule for all operations lets integers pass, which are lists elsewhere.
+  if (right.elementCount() == 0) return opFailed("y is zero-sized {}", realShapeText(right.dims));
   const size_t matrixAt = left.rank() - 2;
   for (size_t d = 0; d < matrixAt; ++d) {
     if (left.dims[d] != right.dims[d]) {

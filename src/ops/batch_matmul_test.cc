@@ -142,6 +142,12 @@ TEST(BatchMatmul, ErrorsNameTheShapes) {
             "4");
   EXPECT_THAT(errorOf({0, 3, 4}, {0, 4, 5}), HasSubstr("zero-sized"));
   EXPECT_THAT(errorOf({3, 0}, {0, 4}), HasSubstr("zero-sized"));
+  for (OperandType type : kTypes) {
+    expectFailure(OperationType::BATCH_MATMUL,
+                  {random.tensor(type, {2, 3}), random.tensor(type, {3, 0}),
+                   TestOperand::boolean(false), TestOperand::boolean(false)},
+                  {random.output(type, 10)}, "zero-sized");
+  }
 }
 
 TEST(BatchMatmulSignature, FeatureLevels) {
