@@ -71,7 +71,7 @@ Status refuseHybrid(OperandType input, const FileTensor& weights) {
 // The filter in input 1, with its channels of output along `channelDim`.
 Result<uint32_t> filter(Node& node, OperandType input, uint32_t channelDim) {
   HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(1));
-  HALYARD_RETURN_IF_ERROR(refuseHybrid(input, tensor));
+  if (isFloat(input)) return node.floatInput(1);
   if (!isPerChannel(tensor)) {
     if (tensor.type == tfl::TensorType::INT8) HALYARD_RETURN_IF_ERROR(checkSymmetric(tensor));
     return node.input(1);
@@ -298,7 +298,6 @@ Status convertFullyConnected(Node& node) {
                            Node::fuseCode(options->fused_activation_function()));
   HALYARD_ASSIGN_OR_RETURN(uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const FileTensor weights, node.inputInfo(1));
-  HALYARD_RETURN_IF_ERROR(refuseHybrid(node.operand(x).type, weights));
   HALYARD_ASSIGN_OR_RETURN(const DenseShape shape, denseShape(node.operand(x), weights));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
 
@@ -316,7 +315,7 @@ Status convertFullyConnected(Node& node) {
     return badData("the output is {} in the file, the inputs make it {}",
                    shapeText(node.operand(y).dimensions), shapeText(expected));
   }
-  if (isPerChannel(weights)) {
+  if (isPerChannel(weights) && !isFloat(node.operand(x).type)) {
     return convertDensePerChannel(node, weights, shape, x, y, activation);
   }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t w, filter(node, node.operand(x).type, 0));

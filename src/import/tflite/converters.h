@@ -22,6 +22,7 @@ struct Converter {
 std::span<const Converter> convolutionConverters();
 std::span<const Converter> elementwiseConverters();
 std::span<const Converter> quantizationConverters();
+std::span<const Converter> recurrentConverters();
 std::span<const Converter> shapeConverters();
 std::span<const Converter> spatialConverters();
 

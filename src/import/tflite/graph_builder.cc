@@ -95,7 +95,6 @@ std::optional<uint32_t> GraphBuilder::known(int32_t tensor) const {
   return found->second.operand;
 }
 
-// Type, dimensions and quantisation of a tensor that is no per-channel filter.
 Result<Operand> GraphBuilder::describe(const FileTensor& tensor) const {
   Operand operand;
   const std::optional<OperandType> type = plainOperandType(tensor.type);
@@ -259,6 +258,20 @@ Result<uint32_t> GraphBuilder::floatScalar(OperandType tensorType, float value) 
   return cachedScalar(OperandType::FLOAT32, &value, sizeof(value));
 }
 
+Result<uint32_t> GraphBuilder::omitted(OperandType type) {
+  const auto found = omitted_.find(type);
+  if (found != omitted_.end()) return found->second;
+  Operand operand;
+  operand.type = type;
+  operand.lifetime = Lifetime::NO_VALUE;
+  // Of any type, though nobody reads it: a quantised one needs a scale.
+  const ScaleRule rule = operandTypeTraits(type)->scale;
+  if (rule == ScaleRule::POSITIVE) operand.scale = 1;
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addOperand(std::move(operand), ""));
+  omitted_[type] = added;
+  return added;
+}
+
 Result<uint32_t> GraphBuilder::int32Tensor(Shape dims, std::span<const int32_t> values) {
   Operand operand;
   operand.type = OperandType::TENSOR_INT32;
@@ -292,6 +305,7 @@ Status GraphBuilder::inferOutputs(const Operation& operation) {
     tensor.scale = from.scale;
     tensor.zeroPoint = from.zeroPoint;
     tensor.channelQuant = std::get_if<SymmPerChannelQuantParams>(&from.extraParams);
+    tensor.omitted = from.lifetime == Lifetime::NO_VALUE;
     // Inference only reads.
     tensor.data = const_cast<uint8_t*>(constants_[index].data());
     return tensor;

@@ -57,6 +57,9 @@ class GraphBuilder {
   // The operand that `read` gave before, if it did; for tensors with more than one reading.
   std::optional<uint32_t> known(int32_t tensor) const;
 
+  // Type, dimensions and quantisation of a tensor that is no per-channel filter.
+  Result<Operand> describe(const FileTensor& tensor) const;
+
   // A value between two operations that no tensor of the file has.
   Result<uint32_t> addTemporary(OperandType type, Shape dims, float scale, int32_t zeroPoint,
                                 std::string name);
@@ -69,6 +72,8 @@ class GraphBuilder {
   Result<uint32_t> boolScalar(bool value);
   // A FLOAT16 scalar next to TENSOR_FLOAT16, otherwise FLOAT32.
   Result<uint32_t> floatScalar(OperandType tensorType, float value);
+  // An optional input that is left out.
+  Result<uint32_t> omitted(OperandType type);
   Result<uint32_t> int32Tensor(Shape dims, std::span<const int32_t> values);
   Status spend(uint64_t bytes) { return budget_.spend(bytes); }
 
@@ -87,7 +92,6 @@ class GraphBuilder {
     uint32_t operand = 0;
   };
 
-  Result<Operand> describe(const FileTensor& tensor) const;
   Result<uint32_t> addOperand(Operand operand, std::string name);
   Result<uint32_t> cachedScalar(OperandType type, const void* bytes, size_t size);
   Status inferOutputs(const Operation& operation);
@@ -103,6 +107,7 @@ class GraphBuilder {
   std::map<int32_t, Binding> bindings_;              // by tensor
   std::vector<int32_t> outputTensors_;
   std::map<std::pair<OperandType, uint32_t>, uint32_t> scalars_;  // by type and bits
+  std::map<OperandType, uint32_t> omitted_;
 };
 
 }  // namespace halyard::import

@@ -103,7 +103,8 @@ std::vector<uint8_t> ModelWriter::bytes() const {
     if (spec.options) options = spec.options(b);
     operators.push_back(tfl::CreateOperatorDirect(
         b, static_cast<uint32_t>(codes.size() - 1), &spec.inputs, &spec.outputs, spec.optionsType,
-        options, spec.customOptions.empty() ? nullptr : &spec.customOptions));
+        options, spec.customOptions.empty() ? nullptr : &spec.customOptions, 0,
+        spec.intermediates.empty() ? nullptr : &spec.intermediates));
   }
   std::vector<flatbuffers::Offset<tfl::SubGraph>> subgraphs;
   if (withSubgraph) {

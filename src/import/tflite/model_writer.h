@@ -40,6 +40,7 @@ struct NodeSpec {
   OptionsMaker options;
   std::string customName;
   std::vector<uint8_t> customOptions;
+  std::vector<int32_t> intermediates;
   // Both codes of the operator as written; by default they follow from `op`.
   std::optional<int32_t> builtinCode;
   std::optional<int32_t> deprecatedCode;

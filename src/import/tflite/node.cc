@@ -1,6 +1,8 @@
 // What converters share: reading operands and constants, quantisation rules, common operations.
 #include "import/tflite/node.h"
 
+#include "import/tflite/converters.h"
+
 #include <cmath>
 #include <cstring>
 
@@ -52,6 +54,19 @@ Result<uint32_t> Node::input(size_t i) {
   if (!hasInput(i)) return badData("input {} is left out", i);
   HALYARD_ASSIGN_OR_RETURN(const uint32_t operand, builder_.read(inputTensor(i)), "input {}", i);
   return operand;
+}
+
+Result<uint32_t> Node::floatInput(size_t i) {
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, inputInfo(i));
+  const bool isSmall =
+      tensor.type == tfl::TensorType::INT8 || tensor.type == tfl::TensorType::UINT8;
+  if (!tensor.isConstant() || !isSmall) return input(i);
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t folded, foldedToFloat(builder_, tensor), "input {}", i);
+  return folded;
+}
+
+Result<uint32_t> Node::optionalFloatInput(size_t i, OperandType type) {
+  return hasInput(i) ? floatInput(i) : builder_.omitted(type);
 }
 
 Result<uint32_t> Node::output(size_t i) {

@@ -38,6 +38,10 @@ class Node {
 
   // The operand of an input that the operator needs.
   Result<uint32_t> input(size_t i);
+  // As above, where weights of 8 bits next to float activations become floats.
+  Result<uint32_t> floatInput(size_t i);
+  // The operand of an input that may be left out; `type` is what it would have.
+  Result<uint32_t> optionalFloatInput(size_t i, OperandType type);
   // Declares an output with the file's type and shape.
   Result<uint32_t> output(size_t i);
   // The values of a constant input of INT32 or INT64, at most `limit` of them.

@@ -281,6 +281,8 @@ Status VerifiedFile::verifyGraph() const {
                             "operator {} of node {}", operatorName(i), i);
     HALYARD_RETURN_IF_ERROR(checkIndexes(operation.outputs(), tensors, false, "output"),
                             "operator {} of node {}", operatorName(i), i);
+    HALYARD_RETURN_IF_ERROR(checkIndexes(operation.intermediates(), tensors, true, "intermediate"),
+                            "operator {} of node {}", operatorName(i), i);
   }
   if (operatorCount() == 0) return badData("has no operators");
   if (sizeOf(graph_->outputs()) == 0) return badData("has no outputs");
@@ -334,6 +336,19 @@ Result<FileTensor> VerifiedFile::tensor(int32_t index) const {
     return badData("{} is {}{} of {} bytes, its buffer has {}", result.text(),
                    tensorTypeName(result.type), shapeText(result.dims), need, result.data.size());
   }
+  return result;
+}
+
+Result<FileTensor> VerifiedFile::quantizationOf(int32_t index) const {
+  if (index < 0 || static_cast<size_t>(index) >= tensorCount()) {
+    return badData("tensor {} of {} does not exist", index, tensorCount());
+  }
+  const tfl::Tensor& tensor = *graph_->tensors()->Get(static_cast<uint32_t>(index));
+  FileTensor result;
+  result.index = index;
+  result.name = view(tensor.name());
+  result.type = tensor.type();
+  HALYARD_RETURN_IF_ERROR(decodeQuantization(tensor, result), "{}", result.text());
   return result;
 }
 

@@ -90,6 +90,8 @@ class VerifiedFile {
   std::string_view customName(size_t node) const;
   // BAD_DATA for an index that is out of range and for a tensor that contradicts itself.
   Result<FileTensor> tensor(int32_t index) const;
+  // Only the quantisation of a tensor, whose shape need not make sense.
+  Result<FileTensor> quantizationOf(int32_t index) const;
 
  private:
   VerifiedFile() = default;
