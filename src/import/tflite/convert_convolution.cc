@@ -57,21 +57,20 @@ Result<uint32_t> addPerChannelFilter(Node& node, const FileTensor& tensor, Shape
   return node.builder().addFileConstant(std::move(operand), tensor.data, displayName(tensor.name));
 }
 
-// Activations and weights of different kinds: dynamic-range quantisation, where TFLite quantises
-// the activations anew at every run. NNAPI has no such operation, and computing with dequantised
-// weights gives other results.
-Status refuseHybrid(OperandType input, const FileTensor& weights) {
+// Activations and weights of different kinds other than dynamic-range quantisation.
+Status refuseMixture(const Operand& x, const FileTensor& weights) {
   const bool floatWeights =
       weights.type == tfl::TensorType::FLOAT32 || weights.type == tfl::TensorType::FLOAT16;
-  if (isFloat(input) == floatWeights) return okStatus();
-  return unsupported("hybrid form: {} activations with {} weights ({})", operandTypeName(input),
+  if (isFloat(x.type) == floatWeights || isDynamicallyQuantized(x, weights)) return okStatus();
+  return unsupported("{} activations with {} weights ({})", operandTypeName(x.type),
                      tensorTypeName(weights.type), weights.text());
 }
 
 // The filter in input 1, with its channels of output along `channelDim`.
-Result<uint32_t> filter(Node& node, OperandType input, uint32_t channelDim) {
+Result<uint32_t> filter(Node& node, uint32_t x, uint32_t channelDim) {
   HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(1));
-  if (isFloat(input)) return node.floatInput(1);
+  HALYARD_RETURN_IF_ERROR(refuseMixture(node.operand(x), tensor));
+  if (isFloat(node.operand(x).type)) return node.floatInput(1);
   if (!isPerChannel(tensor)) {
     if (tensor.type == tfl::TensorType::INT8) HALYARD_RETURN_IF_ERROR(checkSymmetric(tensor));
     return node.input(1);
@@ -205,14 +204,23 @@ Status convertConv2d(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 3, 1));
   const Window window = windowOf(*node.op().builtin_options_as_Conv2DOptions());
   HALYARD_RETURN_IF_ERROR(checkWindow(window));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t f, filter(node, node.operand(x).type, 0));
+  HALYARD_ASSIGN_OR_RETURN(uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t f, filter(node, x, 0));
   HALYARD_RETURN_IF_ERROR(checkRank4(node.operand(x), "input"));
   HALYARD_RETURN_IF_ERROR(checkRank4(node.operand(f), "filter"));
   const uint32_t depth = node.operand(x).dimensions[3];
   const uint32_t filterDepth = node.operand(f).dimensions[3];
   if (depth != filterDepth && depth % filterDepth == 0) {
     return unsupported("a convolution in {} groups", depth / filterDepth);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor weights, node.inputInfo(1));
+  if (isDynamicallyQuantized(node.operand(x), weights)) {
+    // One range for every image, or pixel where no other has a part in the result.
+    const Shape& window2d = node.operand(f).dimensions;
+    const bool isPointwise =
+        window2d[1] == 1 && window2d[2] == 1 && window.strideWidth == 1 && window.strideHeight == 1;
+    HALYARD_ASSIGN_OR_RETURN(
+        x, dynamicallyQuantized(node, x, isPointwise ? std::vector{3} : std::vector{1, 2, 3}));
   }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t b, bias(node, x, f, y, node.operand(f).dimensions[0]));
@@ -225,8 +233,8 @@ Status convertDepthwiseConv2d(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 3, 1));
   const Window window = windowOf(*node.op().builtin_options_as_DepthwiseConv2DOptions());
   HALYARD_RETURN_IF_ERROR(checkWindow(window));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t f, filter(node, node.operand(x).type, 3));
+  HALYARD_ASSIGN_OR_RETURN(uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t f, filter(node, x, 3));
   HALYARD_RETURN_IF_ERROR(checkRank4(node.operand(x), "input"));
   HALYARD_RETURN_IF_ERROR(checkRank4(node.operand(f), "filter"));
   const uint32_t depth = node.operand(x).dimensions[3];
@@ -234,6 +242,10 @@ Status convertDepthwiseConv2d(Node& node) {
   // The shapes decide, as in TFLite; the option of that name is not always filled in.
   if (channels % depth != 0) {
     return badData("the filter has {} channels, no multiple of the input's {}", channels, depth);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor weights, node.inputInfo(1));
+  if (isDynamicallyQuantized(node.operand(x), weights)) {
+    HALYARD_ASSIGN_OR_RETURN(x, dynamicallyQuantized(node, x, {1, 2, 3}));
   }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t b, bias(node, x, f, y, channels));
@@ -298,6 +310,7 @@ Status convertFullyConnected(Node& node) {
                            Node::fuseCode(options->fused_activation_function()));
   HALYARD_ASSIGN_OR_RETURN(uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const FileTensor weights, node.inputInfo(1));
+  HALYARD_RETURN_IF_ERROR(refuseMixture(node.operand(x), weights));
   HALYARD_ASSIGN_OR_RETURN(const DenseShape shape, denseShape(node.operand(x), weights));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
 
@@ -318,12 +331,19 @@ Status convertFullyConnected(Node& node) {
   if (isPerChannel(weights) && !isFloat(node.operand(x).type)) {
     return convertDensePerChannel(node, weights, shape, x, y, activation);
   }
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t w, filter(node, node.operand(x).type, 0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t w, filter(node, x, 0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t b, bias(node, x, w, y, shape.units));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t fuse, node.builder().int32Scalar(activation));
   const size_t rank = node.operand(x).dimensions.size();
   if (rank < 2 || rank > 4) {
     HALYARD_ASSIGN_OR_RETURN(x, node.reshapedTo(x, {shape.batch, shape.depth}));
+  }
+  if (isDynamicallyQuantized(node.operand(x), weights)) {
+    if (node.operand(x).dimensions.back() != shape.depth) {
+      HALYARD_ASSIGN_OR_RETURN(x, node.reshapedTo(x, {shape.batch, shape.depth}));
+    }
+    const auto last = static_cast<int32_t>(node.operand(x).dimensions.size()) - 1;
+    HALYARD_ASSIGN_OR_RETURN(x, dynamicallyQuantized(node, x, {last}));
   }
   if (expected.size() == 2) {
     return node.builder().addOperation(OperationType::FULLY_CONNECTED, {x, w, b, fuse}, {y});

@@ -97,9 +97,8 @@ const Refusal kFileRefusals[] = {
 
 const Refusal kOperatorRefusals[] = {
     {"UnknownOperator", denseFloat,
-     [](ModelWriter& w) { w.nodes[0].op = Op::UNIDIRECTIONAL_SEQUENCE_LSTM; },
-     "operator UNIDIRECTIONAL_SEQUENCE_LSTM of node 0 is not supported: the importer has no "
-     "conversion"},
+     [](ModelWriter& w) { w.nodes[0].op = Op::WHERE; },
+     "operator WHERE of node 0 is not supported: the importer has no conversion"},
     {"FutureOperator", denseFloat, [](ModelWriter& w) { w.nodes[0].op = static_cast<Op>(5000); },
      "operator number 5000 of node 0 is not supported: the importer has no conversion"},
     {"CustomOperator", denseFloat,
@@ -239,22 +238,22 @@ const Refusal kTensorRefusals[] = {
 };
 
 const Refusal kConvolutionRefusals[] = {
-    {"Hybrid", floatConvolution,
+    {"Mixture", denseInt8,
+     [](ModelWriter& w) {
+       w.tensors[1].type = Type::FLOAT32;
+       w.tensors[1].data.resize(24);
+     },
+     "operator FULLY_CONNECTED of node 0 is not supported: TENSOR_QUANT8_ASYMM_SIGNED activations "
+     "with FLOAT32 weights (tensor 1 'weights')"},
+    {"MixtureAtRunTime", floatConvolution,
      [](ModelWriter& w) {
        w.tensors[1].type = Type::INT8;
-       w.tensors[1].data.resize(54);
+       w.tensors[1].data.clear();
        w.tensors[1].scales = {1};
+       w.inputs.push_back(1);
      },
-     "operator CONV_2D of node 0 is not supported: hybrid form: TENSOR_FLOAT32 activations with "
-     "INT8 weights (tensor 1 'filter')"},
-    {"HybridDense", denseFloat,
-     [](ModelWriter& w) {
-       w.tensors[1].type = Type::INT8;
-       w.tensors[1].data.resize(6);
-       w.tensors[1].scales = {1};
-     },
-     "operator FULLY_CONNECTED of node 0 is not supported: hybrid form: TENSOR_FLOAT32 activations "
-     "with INT8 weights (tensor 1 'weights')"},
+     "operator CONV_2D of node 0 is not supported: TENSOR_FLOAT32 activations with INT8 weights "
+     "(tensor 1 'filter')"},
     {"Groups", floatConvolution,
      [](ModelWriter& w) {
        w.tensors[1].shape = {3, 3, 3, 1};

@@ -1,0 +1,102 @@
+// Dynamic-range quantisation: float activations next to weights of 8 bits.
+//
+// TFLite quantises the activations anew at every run, by the least and greatest value that they
+// have then, and multiplies integers. NNAPI has no such operation. What it computes is the same as
+// a float operation whose activations have been rounded to those steps, and whose weights are the
+// floats that they stand for; the rounding is done by elementwise operations in front of it.
+// Leaving it out would be more exact, and cheaper, but not what the file says: kws_ref_float is
+// then off by some 1e-3 of its range.
+//
+// The scheme is that of LiteRT's default (XNNPACK): asymmetric, -128 to 127 from the least to the
+// greatest value with 0 among them. LiteRT's other kernels quantise symmetrically, and differ from
+// the default by up to 1e-2 of the range on the same file.
+#include <cmath>
+
+#include "import/tflite/converters.h"
+
+namespace halyard::import {
+namespace {
+
+constexpr float kSteps = 255;
+constexpr float kLeast = -128;
+constexpr float kGreatest = 127;
+// Stands in for the range of zeros only: small, with a finite reciprocal.
+constexpr float kSmallestRange = 1e-30f;
+
+// Appends operations one by one and keeps the first error.
+class Chain {
+ public:
+  Chain(Node& node, std::string name) : node_(node), name_(std::move(name)) {}
+
+  uint32_t constant(float value) {
+    Operand operand;
+    operand.type = OperandType::TENSOR_FLOAT32;
+    operand.dimensions = {1};
+    std::vector<uint8_t> bytes(sizeof(value));
+    std::memcpy(bytes.data(), &value, sizeof(value));
+    return keep(node_.builder().addOwnConstant(std::move(operand), std::move(bytes), ""));
+  }
+  uint32_t apply(OperationType type, std::vector<uint32_t> inputs) {
+    if (!status_.ok()) return 0;
+    const uint32_t y =
+        keep(node_.builder().addTemporary(OperandType::TENSOR_FLOAT32, {}, 0, 0, name_));
+    if (status_.ok()) status_ = node_.builder().addOperation(type, std::move(inputs), {y});
+    return y;
+  }
+  // ADD, SUB, MUL and DIV, which have a fused activation.
+  uint32_t arithmetic(OperationType type, uint32_t a, uint32_t b) {
+    const uint32_t none = keep(node_.builder().int32Scalar(0));
+    return apply(type, {a, b, none});
+  }
+  uint32_t reduce(OperationType type, uint32_t x, const std::vector<int32_t>& axes) {
+    const uint32_t list =
+        keep(node_.builder().int32Tensor({static_cast<uint32_t>(axes.size())}, axes));
+    const uint32_t keepDims = keep(node_.builder().boolScalar(true));
+    return apply(type, {x, list, keepDims});
+  }
+  Status takeStatus() { return std::move(status_); }
+
+ private:
+  uint32_t keep(Result<uint32_t> result) {
+    if (result.ok()) return *result;
+    if (status_.ok()) status_ = result.takeStatus();
+    return 0;
+  }
+
+  Node& node_;
+  std::string name_;
+  Status status_;
+};
+
+}  // namespace
+
+bool isDynamicallyQuantized(const Operand& x, const FileTensor& weights) {
+  return x.type == OperandType::TENSOR_FLOAT32 && weights.isConstant() &&
+         (weights.type == tfl::TensorType::INT8 || weights.type == tfl::TensorType::UINT8);
+}
+
+Result<uint32_t> dynamicallyQuantized(Node& node, uint32_t x, const std::vector<int32_t>& axes) {
+  using enum OperationType;
+  Chain chain(node, node.builder().operandName(x) + " (rounded)");
+  const uint32_t zero = chain.constant(0);
+  const uint32_t low = chain.apply(MINIMUM, {chain.reduce(REDUCE_MIN, x, axes), zero});
+  const uint32_t high = chain.apply(MAXIMUM, {chain.reduce(REDUCE_MAX, x, axes), zero});
+  const uint32_t range =
+      chain.apply(MAXIMUM, {chain.arithmetic(SUB, high, low), chain.constant(kSmallestRange)});
+  const uint32_t perUnit = chain.arithmetic(DIV, chain.constant(kSteps), range);
+  // To nearest: the floor of a half more.
+  const uint32_t zeroPoint = chain.apply(
+      FLOOR,
+      {chain.arithmetic(SUB, chain.constant(kLeast + 0.5f), chain.arithmetic(MUL, low, perUnit))});
+  const uint32_t rounded = chain.apply(
+      FLOOR, {chain.arithmetic(ADD, chain.arithmetic(MUL, x, perUnit), chain.constant(0.5f))});
+  const uint32_t least = chain.arithmetic(SUB, chain.constant(kLeast), zeroPoint);
+  const uint32_t greatest = chain.arithmetic(SUB, chain.constant(kGreatest), zeroPoint);
+  const uint32_t clamped = chain.apply(MINIMUM, {chain.apply(MAXIMUM, {rounded, least}), greatest});
+  const uint32_t step = chain.arithmetic(DIV, range, chain.constant(kSteps));
+  const uint32_t result = chain.arithmetic(MUL, clamped, step);
+  HALYARD_RETURN_IF_ERROR(chain.takeStatus());
+  return result;
+}
+
+}  // namespace halyard::import
