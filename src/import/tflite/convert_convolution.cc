@@ -115,22 +115,23 @@ Status checkBiasScales(const FileTensor& tensor, const Operand& x, const Operand
   return okStatus();
 }
 
-// The bias in input 2, or zeros when there is none. Every use has its own operand, because the
-// scale belongs to the use.
-Result<uint32_t> bias(Node& node, uint32_t x, uint32_t f, uint32_t y, uint32_t channels) {
+// The bias in input `position`, or zeros when there is none. Every use has its own operand, because
+// the scale belongs to the use.
+Result<uint32_t> bias(Node& node, uint32_t x, uint32_t f, uint32_t y, uint32_t channels,
+                      size_t position = 2) {
   Operand wanted = biasTemplate(node.operand(x), node.operand(f), channels);
-  if (!node.hasInput(2)) {
+  if (!node.hasInput(position)) {
     const uint64_t size = uint64_t{channels} * elementSize(wanted.type);
     HALYARD_RETURN_IF_ERROR(node.builder().spend(size));
     return node.builder().addOwnConstant(std::move(wanted), std::vector<uint8_t>(size), "");
   }
-  HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(2));
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(position));
   if (!tensor.isConstant()) {
     if (!isFloat(wanted.type)) {
       return unsupported("the bias ({}) of a quantised operator is computed at run time",
                          tensor.text());
     }
-    return node.input(2);
+    return node.input(position);
   }
   const auto expected = isFloat(wanted.type) ? floatTypeOf(wanted.type) : tfl::TensorType::INT32;
   if (tensor.type != expected) {
@@ -255,6 +256,40 @@ Status convertDepthwiseConv2d(Node& node) {
   return node.builder().addOperation(OperationType::DEPTHWISE_CONV_2D, std::move(inputs), {y});
 }
 
+Status convertTransposeConv(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(3, 4, 1));
+  const auto& options = *node.op().builtin_options_as_TransposeConvOptions();
+  HALYARD_ASSIGN_OR_RETURN(const int32_t padding, Node::paddingCode(options.padding()));
+  HALYARD_ASSIGN_OR_RETURN(const int32_t activation,
+                           Node::fuseCode(options.fused_activation_function()));
+  if (options.stride_w() < 1 || options.stride_h() < 1) {
+    return badData("strides {}x{} (width x height), expected at least 1", options.stride_w(),
+                   options.stride_h());
+  }
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> shape,
+                           node.constantInts(0, "the shape of the output", 4));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(2));
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor weights, node.inputInfo(1));
+  if (isDynamicallyQuantized(node.operand(x), weights)) {
+    return unsupported("dynamic-range quantisation ({})", weights.text());
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t f, filter(node, x, 0));
+  HALYARD_RETURN_IF_ERROR(checkRank4(node.operand(f), "filter"));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t b, bias(node, x, f, y, node.operand(f).dimensions[0], 3));
+  HALYARD_ASSIGN_OR_RETURN(
+      const uint32_t target,
+      node.builder().int32Tensor({static_cast<uint32_t>(shape.size())}, shape));
+  std::vector<uint32_t> inputs = {x, f, b, target};
+  for (int32_t value : {padding, options.stride_w(), options.stride_h(), activation}) {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar, node.builder().int32Scalar(value));
+    inputs.push_back(scalar);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t nchw, node.builder().boolScalar(false));
+  inputs.push_back(nchw);
+  return node.builder().addOperation(OperationType::TRANSPOSE_CONV_2D, std::move(inputs), {y});
+}
+
 // The shape of a fully connected layer: [batch, depth] x [units, depth] -> [batch, units].
 struct DenseShape {
   uint32_t batch, depth, units;
@@ -365,6 +400,8 @@ constexpr Converter kConverters[] = {
      OptionsNeed::REQUIRED, convertDepthwiseConv2d},
     {tfl::BuiltinOperator::FULLY_CONNECTED, tfl::BuiltinOptions::FullyConnectedOptions,
      OptionsNeed::REQUIRED, convertFullyConnected},
+    {tfl::BuiltinOperator::TRANSPOSE_CONV, tfl::BuiltinOptions::TransposeConvOptions,
+     OptionsNeed::REQUIRED, convertTransposeConv},
 };
 
 }  // namespace

@@ -47,13 +47,7 @@ Status convertRectifier(Node& node, OperationType type) {
     HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, x));
     return node.builder().addOperation(type, {x}, {y});
   }
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t real, node.dequantized(x));
-  HALYARD_ASSIGN_OR_RETURN(
-      const uint32_t rectified,
-      node.builder().addTemporary(OperandType::TENSOR_FLOAT32, node.operand(x).dimensions, 0, 0,
-                                  node.builder().operandName(y) + " (float)"));
-  HALYARD_RETURN_IF_ERROR(node.builder().addOperation(type, {real}, {rectified}));
-  return node.quantize(rectified, y);
+  return node.applyInFloat(type, x, {}, y);
 }
 
 Status convertRelu(Node& node) { return convertRectifier(node, OperationType::RELU); }

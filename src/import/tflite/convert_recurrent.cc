@@ -256,8 +256,8 @@ Result<IntegerLstm> readIntegerLstm(Node& node, uint32_t x) {
   return lstm;
 }
 
-Result<uint32_t> temporaryLike(Node& node, const Operand& operand, Shape dims,
-                               std::string_view what) {
+Result<uint32_t> stepOperand(Node& node, const Operand& operand, Shape dims,
+                             std::string_view what) {
   return node.builder().addTemporary(operand.type, std::move(dims), operand.scale,
                                      operand.zeroPoint, std::string(what));
 }
@@ -277,7 +277,7 @@ Result<std::vector<uint32_t>> splitSteps(Node& node, const IntegerLstm& lstm, bo
   if (swap) {
     HALYARD_ASSIGN_OR_RETURN(
         const uint32_t swapped,
-        temporaryLike(node, source, {lstm.steps, lstm.batch, lstm.depth}, "by step"));
+        stepOperand(node, source, {lstm.steps, lstm.batch, lstm.depth}, "by step"));
     HALYARD_RETURN_IF_ERROR(swapOuter(node, x, swapped));
     x = swapped;
   }
@@ -287,7 +287,7 @@ Result<std::vector<uint32_t>> splitSteps(Node& node, const IntegerLstm& lstm, bo
   for (uint32_t t = 0; t < lstm.steps; ++t) {
     HALYARD_ASSIGN_OR_RETURN(
         const uint32_t step,
-        temporaryLike(node, source, {lstm.batch, lstm.depth}, fmt::format("step {}", t)));
+        stepOperand(node, source, {lstm.batch, lstm.depth}, fmt::format("step {}", t)));
     steps.push_back(step);
   }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t axis, builder.int32Scalar(0));
@@ -306,7 +306,7 @@ Result<uint32_t> runSteps(Node& node, IntegerLstm& lstm, const std::vector<uint3
     std::vector<uint32_t> outputs;
     for (const Operand& like : {lstm.hiddenState, lstm.cellState, lstm.hiddenState}) {
       HALYARD_ASSIGN_OR_RETURN(const uint32_t output,
-                               temporaryLike(node, like, like.dimensions, "state"));
+                               stepOperand(node, like, like.dimensions, "state"));
       outputs.push_back(output);
     }
     HALYARD_RETURN_IF_ERROR(builder.spend(2 * kInputs * sizeof(uint32_t)));
@@ -320,7 +320,7 @@ Result<uint32_t> runSteps(Node& node, IntegerLstm& lstm, const std::vector<uint3
   const Shape& dims = lstm.hiddenState.dimensions;
   HALYARD_ASSIGN_OR_RETURN(
       const uint32_t joined,
-      temporaryLike(node, lstm.hiddenState, {lstm.steps * dims[0], dims[1]}, "all steps"));
+      stepOperand(node, lstm.hiddenState, {lstm.steps * dims[0], dims[1]}, "all steps"));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t axis, builder.int32Scalar(0));
   results.push_back(axis);
   HALYARD_RETURN_IF_ERROR(

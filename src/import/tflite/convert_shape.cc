@@ -74,15 +74,6 @@ Status convertReshape(Node& node) {
   return reshapeTo(node, std::move(dims));
 }
 
-// `axis` counted from the front of `rank` dimensions.
-Result<size_t> normalizedAxis(int32_t axis, size_t rank) {
-  const auto signedRank = static_cast<int32_t>(rank);
-  if (axis < -signedRank || axis >= signedRank) {
-    return badData("axis {} is out of range of rank {}", axis, rank);
-  }
-  return static_cast<size_t>(axis < 0 ? axis + signedRank : axis);
-}
-
 Status convertSqueeze(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
@@ -94,7 +85,7 @@ Status convertSqueeze(Node& node) {
     for (size_t i = 0; i < from.size(); ++i) drop[i] = from[i] == 1;
   } else {
     for (int32_t axis : *options->squeeze_dims()) {
-      HALYARD_ASSIGN_OR_RETURN(const size_t i, normalizedAxis(axis, from.size()));
+      HALYARD_ASSIGN_OR_RETURN(const size_t i, Node::normalizedAxis(axis, from.size()));
       if (from[i] != 1) {
         return badData("dimension {} of {} is to go, but is not 1", i, shapeText(from));
       }
@@ -115,7 +106,7 @@ Status convertExpandDims(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   // Rank 0 in the file is rank 1 in the model.
   Shape dims = tensor.dims.empty() ? Shape() : node.operand(x).dimensions;
-  HALYARD_ASSIGN_OR_RETURN(const size_t at, normalizedAxis(axis[0], dims.size() + 1));
+  HALYARD_ASSIGN_OR_RETURN(const size_t at, Node::normalizedAxis(axis[0], dims.size() + 1));
   dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(at), 1);
   return reshapeTo(node, std::move(dims));
 }
@@ -130,7 +121,7 @@ Status convertTranspose(Node& node) {
   std::vector<int32_t> values;
   for (int32_t axis : order) {
     HALYARD_ASSIGN_OR_RETURN(const size_t i,
-                             normalizedAxis(axis, node.operand(x).dimensions.size()));
+                             Node::normalizedAxis(axis, node.operand(x).dimensions.size()));
     values.push_back(static_cast<int32_t>(i));
   }
   HALYARD_ASSIGN_OR_RETURN(
@@ -152,7 +143,7 @@ Status convertConcatenation(Node& node) {
   }
   HALYARD_ASSIGN_OR_RETURN(
       const size_t axis,
-      normalizedAxis(options->axis(), node.operand(inputs[0]).dimensions.size()));
+      Node::normalizedAxis(options->axis(), node.operand(inputs[0]).dimensions.size()));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar,
                            node.builder().int32Scalar(static_cast<int32_t>(axis)));
@@ -165,7 +156,7 @@ Status convertMean(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> axes,
                            node.constantInts(1, "the list of axes", kMaxRank));
   const auto* options = node.op().builtin_options_as_ReducerOptions();
-  HALYARD_ASSIGN_OR_RETURN(uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   GraphBuilder& builder = node.builder();
   HALYARD_ASSIGN_OR_RETURN(const uint32_t list,
@@ -178,12 +169,7 @@ Status convertMean(Node& node) {
   }
   // NNAPI's mean keeps the quantisation. Rounding to the input's steps and then to the output's,
   // which are finer as a rule, would lose more than the one rounding that is due.
-  HALYARD_ASSIGN_OR_RETURN(x, node.dequantized(x));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t mean,
-                           builder.addTemporary(OperandType::TENSOR_FLOAT32, {}, 0, 0,
-                                                builder.operandName(y) + " (float)"));
-  HALYARD_RETURN_IF_ERROR(builder.addOperation(OperationType::MEAN, {x, list, keep}, {mean}));
-  return node.quantize(mean, y);
+  return node.applyInFloat(OperationType::MEAN, x, {list, keep}, y);
 }
 
 constexpr Converter kConverters[] = {

@@ -1,4 +1,4 @@
-// Operators on images: pooling, padding, resizing.
+// Operators on images: pooling, resizing.
 #include "import/tflite/converters.h"
 
 namespace halyard::import {
@@ -39,25 +39,11 @@ Status convertAveragePool2d(Node& node) {
 
 Status convertMaxPool2d(Node& node) { return convertPool(node, OperationType::MAX_POOL_2D); }
 
-Status convertPad(Node& node) {
-  HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
-  const auto rank = static_cast<uint32_t>(node.operand(x).dimensions.size());
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> paddings,
-                           node.constantInts(1, "the list of paddings", size_t{2} * rank));
-  if (paddings.size() != size_t{2} * rank) {
-    return badData("the list of paddings has {} values, rank {} needs {}", paddings.size(), rank,
-                   2 * rank);
-  }
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
-  HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, x));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t list, node.builder().int32Tensor({rank, 2}, paddings));
-  return node.builder().addOperation(OperationType::PAD, {x, list}, {y});
-}
+Status convertL2Pool2d(Node& node) { return convertPool(node, OperationType::L2_POOL_2D); }
 
-Status convertResizeBilinear(Node& node) {
+template <typename Options>
+Status convertResize(Node& node, OperationType type, const Options* options) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
-  const auto* options = node.op().builtin_options_as_ResizeBilinearOptions();
   const bool alignCorners = options != nullptr && options->align_corners();
   const bool halfPixelCenters = options != nullptr && options->half_pixel_centers();
   if (alignCorners && halfPixelCenters) {
@@ -75,13 +61,25 @@ Status convertResizeBilinear(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t width, node.builder().int32Scalar(size[1]));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t height, node.builder().int32Scalar(size[0]));
   std::vector<uint32_t> inputs = {x, width, height};
-  if (alignCorners || halfPixelCenters) {
-    for (bool flag : {/*nchw=*/false, alignCorners, halfPixelCenters}) {
-      HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar, node.builder().boolScalar(flag));
-      inputs.push_back(scalar);
-    }
+  std::vector<bool> flags;
+  // Only the bilinear one may lack the layout.
+  if (type == OperationType::RESIZE_NEAREST_NEIGHBOR) flags = {/*nchw=*/false};
+  if (alignCorners || halfPixelCenters) flags = {/*nchw=*/false, alignCorners, halfPixelCenters};
+  for (bool flag : flags) {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar, node.builder().boolScalar(flag));
+    inputs.push_back(scalar);
   }
-  return node.builder().addOperation(OperationType::RESIZE_BILINEAR, std::move(inputs), {y});
+  return node.builder().addOperation(type, std::move(inputs), {y});
+}
+
+Status convertResizeBilinear(Node& node) {
+  return convertResize(node, OperationType::RESIZE_BILINEAR,
+                       node.op().builtin_options_as_ResizeBilinearOptions());
+}
+
+Status convertResizeNearestNeighbor(Node& node) {
+  return convertResize(node, OperationType::RESIZE_NEAREST_NEIGHBOR,
+                       node.op().builtin_options_as_ResizeNearestNeighborOptions());
 }
 
 constexpr Converter kConverters[] = {
@@ -89,9 +87,13 @@ constexpr Converter kConverters[] = {
      OptionsNeed::REQUIRED, convertAveragePool2d},
     {tfl::BuiltinOperator::MAX_POOL_2D, tfl::BuiltinOptions::Pool2DOptions, OptionsNeed::REQUIRED,
      convertMaxPool2d},
-    {tfl::BuiltinOperator::PAD, tfl::BuiltinOptions::PadOptions, OptionsNeed::OPTIONAL, convertPad},
+    {tfl::BuiltinOperator::L2_POOL_2D, tfl::BuiltinOptions::Pool2DOptions, OptionsNeed::REQUIRED,
+     convertL2Pool2d},
     {tfl::BuiltinOperator::RESIZE_BILINEAR, tfl::BuiltinOptions::ResizeBilinearOptions,
      OptionsNeed::OPTIONAL, convertResizeBilinear},
+    {tfl::BuiltinOperator::RESIZE_NEAREST_NEIGHBOR,
+     tfl::BuiltinOptions::ResizeNearestNeighborOptions, OptionsNeed::OPTIONAL,
+     convertResizeNearestNeighbor},
 };
 
 }  // namespace

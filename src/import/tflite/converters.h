@@ -21,8 +21,11 @@ struct Converter {
 
 std::span<const Converter> convolutionConverters();
 std::span<const Converter> elementwiseConverters();
+std::span<const Converter> mathConverters();
+std::span<const Converter> movementConverters();
 std::span<const Converter> quantizationConverters();
 std::span<const Converter> recurrentConverters();
+std::span<const Converter> reductionConverters();
 std::span<const Converter> shapeConverters();
 std::span<const Converter> spatialConverters();
 

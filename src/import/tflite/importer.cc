@@ -19,9 +19,9 @@ namespace {
 constexpr int64_t kMaxFileSize = int64_t{1} << 31;
 
 const Converter* converterOf(tfl::BuiltinOperator op) {
-  for (const auto& table :
-       {convolutionConverters(), elementwiseConverters(), quantizationConverters(),
-        recurrentConverters(), shapeConverters(), spatialConverters()}) {
+  for (const auto& table : {convolutionConverters(), elementwiseConverters(), mathConverters(),
+                            movementConverters(), quantizationConverters(), reductionConverters(),
+                            recurrentConverters(), shapeConverters(), spatialConverters()}) {
     const auto found =
         std::find_if(table.begin(), table.end(), [op](const Converter& c) { return c.op == op; });
     if (found != table.end()) return &*found;

@@ -158,6 +158,33 @@ Result<int32_t> Node::paddingCode(tfl::Padding padding) {
   return badData("padding {} does not exist", static_cast<int>(padding));
 }
 
+Result<size_t> Node::normalizedAxis(int32_t axis, size_t rank) {
+  const auto signedRank = static_cast<int32_t>(rank);
+  if (axis < -signedRank || axis >= signedRank) {
+    return badData("axis {} is out of range of rank {}", axis, rank);
+  }
+  return static_cast<size_t>(axis < 0 ? axis + signedRank : axis);
+}
+
+Status Node::applyInFloat(OperationType type, uint32_t x, std::vector<uint32_t> rest, uint32_t y) {
+  if (isQuant8Asymm(operand(x).type)) {
+    HALYARD_ASSIGN_OR_RETURN(x, dequantized(x));
+  }
+  rest.insert(rest.begin(), x);
+  if (!isQuant8Asymm(operand(y).type)) return builder_.addOperation(type, std::move(rest), {y});
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t real,
+                           builder_.addTemporary(OperandType::TENSOR_FLOAT32, {}, 0, 0,
+                                                 builder_.operandName(y) + " (float)"));
+  HALYARD_RETURN_IF_ERROR(builder_.addOperation(type, std::move(rest), {real}));
+  return quantize(real, y);
+}
+
+Result<uint32_t> Node::temporaryLike(uint32_t like, std::string_view what) {
+  const Operand source = operand(like);
+  return builder_.addTemporary(source.type, {}, source.scale, source.zeroPoint,
+                               fmt::format("{} ({})", builder_.operandName(like), what));
+}
+
 Result<uint32_t> Node::dequantized(uint32_t from) {
   HALYARD_ASSIGN_OR_RETURN(
       const uint32_t real,

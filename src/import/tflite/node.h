@@ -58,6 +58,15 @@ class Node {
   static Result<int32_t> fuseCode(tfl::ActivationFunctionType activation);
   static Result<int32_t> paddingCode(tfl::Padding padding);
 
+  // `axis` counted from the front of `rank` dimensions.
+  static Result<size_t> normalizedAxis(int32_t axis, size_t rank);
+
+  // Appends `type` of x (and what follows it in the inputs) in float: quantised values pass through
+  // TENSOR_FLOAT32 on both sides, which rounds the result once. For operations that NNAPI has in
+  // float only, or not with that quantisation.
+  Status applyInFloat(OperationType type, uint32_t x, std::vector<uint32_t> rest, uint32_t y);
+  // A new operand of the type and quantisation of `like`, its dimensions to be inferred.
+  Result<uint32_t> temporaryLike(uint32_t like, std::string_view what);
   // The value of a quantised operand in TENSOR_FLOAT32, through a temporary.
   Result<uint32_t> dequantized(uint32_t operand);
   // Writes a TENSOR_FLOAT32 operand to a quantised one.

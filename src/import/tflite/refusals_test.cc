@@ -96,8 +96,7 @@ const Refusal kFileRefusals[] = {
 };
 
 const Refusal kOperatorRefusals[] = {
-    {"UnknownOperator", denseFloat,
-     [](ModelWriter& w) { w.nodes[0].op = Op::WHERE; },
+    {"UnknownOperator", denseFloat, [](ModelWriter& w) { w.nodes[0].op = Op::WHERE; },
      "operator WHERE of node 0 is not supported: the importer has no conversion"},
     {"FutureOperator", denseFloat, [](ModelWriter& w) { w.nodes[0].op = static_cast<Op>(5000); },
      "operator number 5000 of node 0 is not supported: the importer has no conversion"},

@@ -1,0 +1,244 @@
+// Functions of one, two or three elements: mathematics, comparison, logic, choice, casts.
+#include <cstring>
+
+#include "import/tflite/converters.h"
+
+namespace halyard::import {
+namespace {
+
+using enum OperationType;
+
+// x and y of an operator with one of each.
+struct UnaryOperands {
+  uint32_t x, y;
+};
+
+Result<UnaryOperands> unaryOperands(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  return UnaryOperands{x, y};
+}
+
+// Operations that NNAPI has in float, and perhaps in integers.
+template <OperationType kType>
+Status convertUnary(Node& node) {
+  HALYARD_ASSIGN_OR_RETURN(const UnaryOperands operands, unaryOperands(node));
+  return node.applyInFloat(kType, operands.x, {}, operands.y);
+}
+
+// Operations that NNAPI takes as they stand: inputs in order, whatever quantisation the output has.
+template <OperationType kType, size_t kInputs>
+Status convertPlain(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(kInputs, kInputs, 1));
+  std::vector<uint32_t> inputs;
+  for (size_t i = 0; i < kInputs; ++i) {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(i));
+    inputs.push_back(x);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  return node.builder().addOperation(kType, std::move(inputs), {y});
+}
+
+// A quantised hyperbolic tangent covers [-1, 1) in steps of 1/128.
+Status convertTanh(Node& node) {
+  HALYARD_ASSIGN_OR_RETURN(const UnaryOperands operands, unaryOperands(node));
+  const OperandType type = node.operand(operands.y).type;
+  if (isQuant8Asymm(type)) {
+    HALYARD_RETURN_IF_ERROR(node.fixQuantization(
+        operands.y, 1.0f / 128.0f, type == OperandType::TENSOR_QUANT8_ASYMM_SIGNED ? 0 : 128));
+  }
+  return node.builder().addOperation(TANH, {operands.x}, {operands.y});
+}
+
+Status convertElu(Node& node) {
+  HALYARD_ASSIGN_OR_RETURN(const UnaryOperands operands, unaryOperands(node));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t alpha,
+                           node.builder().floatScalar(node.operand(operands.x).type, 1));
+  return node.applyInFloat(ELU, operands.x, {alpha}, operands.y);
+}
+
+// A PRELU with one slope for all.
+Status convertLeakyRelu(Node& node) {
+  HALYARD_ASSIGN_OR_RETURN(const UnaryOperands operands, unaryOperands(node));
+  const auto* options = node.op().builtin_options_as_LeakyReluOptions();
+  if (node.operand(operands.x).type == OperandType::TENSOR_FLOAT16) {
+    return unsupported("FLOAT16");
+  }
+  const float value = options->alpha();
+  std::vector<uint8_t> bytes(sizeof(value));
+  std::memcpy(bytes.data(), &value, sizeof(value));
+  Operand slope;
+  slope.type = OperandType::TENSOR_FLOAT32;
+  slope.dimensions = {1};
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t alpha, node.builder().addOwnConstant(
+                                                     std::move(slope), std::move(bytes), "slope"));
+  return node.applyInFloat(PRELU, operands.x, {alpha}, operands.y);
+}
+
+// The least integer that is not less: the greatest that is not greater, seen from the other side.
+Status convertCeil(Node& node) {
+  HALYARD_ASSIGN_OR_RETURN(const UnaryOperands operands, unaryOperands(node));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t negative, node.temporaryLike(operands.x, "negative"));
+  HALYARD_RETURN_IF_ERROR(node.builder().addOperation(NEG, {operands.x}, {negative}));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t floor, node.temporaryLike(operands.x, "floor"));
+  HALYARD_RETURN_IF_ERROR(node.builder().addOperation(FLOOR, {negative}, {floor}));
+  return node.builder().addOperation(NEG, {floor}, {operands.y});
+}
+
+Status convertSquare(Node& node) {
+  HALYARD_ASSIGN_OR_RETURN(const UnaryOperands operands, unaryOperands(node));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t none, node.builder().int32Scalar(0));
+  return node.builder().addOperation(MUL, {operands.x, operands.x, none}, {operands.y});
+}
+
+// The inputs of a binary operator of floats, with its fused activation.
+Result<std::vector<uint32_t>> floatPair(Node& node, tfl::ActivationFunctionType activation) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
+  HALYARD_ASSIGN_OR_RETURN(const int32_t fuse, Node::fuseCode(activation));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t a, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t b, node.input(1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t code, node.builder().int32Scalar(fuse));
+  return std::vector{a, b, code};
+}
+
+Status convertSquaredDifference(Node& node) {
+  HALYARD_ASSIGN_OR_RETURN(std::vector<uint32_t> inputs,
+                           floatPair(node, tfl::ActivationFunctionType::NONE));
+  if (isQuant8Asymm(node.operand(inputs[0]).type)) {
+    return unsupported("the difference of quantised values has no quantisation of its own");
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  const uint32_t none = inputs[2];
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t difference, node.temporaryLike(inputs[0], "difference"));
+  HALYARD_RETURN_IF_ERROR(node.builder().addOperation(SUB, std::move(inputs), {difference}));
+  return node.builder().addOperation(MUL, {difference, difference, none}, {y});
+}
+
+Status convertDiv(Node& node) {
+  const auto* options = node.op().builtin_options_as_DivOptions();
+  HALYARD_ASSIGN_OR_RETURN(
+      std::vector<uint32_t> inputs,
+      floatPair(node, options == nullptr ? tfl::ActivationFunctionType::NONE
+                                         : options->fused_activation_function()));
+  if (node.operand(inputs[0]).type == OperandType::TENSOR_INT32) {
+    return unsupported("of integers: NNAPI rounds quotients down, TFLite towards zero");
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  return node.builder().addOperation(DIV, std::move(inputs), {y});
+}
+
+Status convertFloorDiv(Node& node) {
+  HALYARD_ASSIGN_OR_RETURN(std::vector<uint32_t> inputs,
+                           floatPair(node, tfl::ActivationFunctionType::NONE));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  if (node.operand(inputs[0]).type == OperandType::TENSOR_INT32) {
+    return node.builder().addOperation(DIV, std::move(inputs), {y});
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t quotient, node.temporaryLike(inputs[0], "quotient"));
+  HALYARD_RETURN_IF_ERROR(node.builder().addOperation(DIV, std::move(inputs), {quotient}));
+  return node.builder().addOperation(FLOOR, {quotient}, {y});
+}
+
+// NNAPI's choice does not broadcast.
+Status convertSelect(Node& node) {
+  for (size_t i = 1; i < node.inputCount() && i < 3; ++i) {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t first, node.input(0));
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t other, node.input(i));
+    if (node.operand(first).dimensions != node.operand(other).dimensions) {
+      return unsupported("the inputs are {} and {}, NNAPI's must have one shape",
+                         shapeText(node.operand(first).dimensions),
+                         shapeText(node.operand(other).dimensions));
+    }
+  }
+  return convertPlain<SELECT, 3>(node);
+}
+
+// Of integers and floats; NNAPI casts no booleans.
+Status convertCast(Node& node) { return convertPlain<CAST, 1>(node); }
+
+Status convertFill(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> dims, node.constantInts(0, "the shape", 8));
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor value, node.inputInfo(1));
+  if (!value.isConstant())
+    return unsupported("the value ({}) is computed at run time", value.text());
+  const size_t size = tensorElementSize(value.type);
+  if (value.data.size() != size) return badData("{} is no single value", value.text());
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t list,
+                           node.builder().int32Tensor({static_cast<uint32_t>(dims.size())}, dims));
+  Result<uint32_t> scalar = unsupported("of {}", tensorTypeName(value.type));
+  if (value.type == tfl::TensorType::FLOAT32) {
+    float number = 0;
+    std::memcpy(&number, value.data.data(), size);
+    scalar = node.builder().floatScalar(OperandType::TENSOR_FLOAT32, number);
+  } else if (value.type == tfl::TensorType::INT32) {
+    int32_t number = 0;
+    std::memcpy(&number, value.data.data(), size);
+    scalar = node.builder().int32Scalar(number);
+  }
+  if (!scalar.ok()) return scalar.takeStatus();
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  return node.builder().addOperation(FILL, {list, *scalar}, {y});
+}
+
+Status convertBatchMatMul(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
+  const auto* options = node.op().builtin_options_as_BatchMatMulOptions();
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t a, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t b, node.input(1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t adjointA,
+                           node.builder().boolScalar(options != nullptr && options->adj_x()));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t adjointB,
+                           node.builder().boolScalar(options != nullptr && options->adj_y()));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  return node.builder().addOperation(BATCH_MATMUL, {a, b, adjointA, adjointB}, {y});
+}
+
+using Op = tfl::BuiltinOperator;
+using Opt = tfl::BuiltinOptions;
+constexpr OptionsNeed kMayLack = OptionsNeed::OPTIONAL;
+
+constexpr Converter kConverters[] = {
+    {Op::ABS, Opt::AbsOptions, kMayLack, convertUnary<ABS>},
+    {Op::EXP, Opt::ExpOptions, kMayLack, convertUnary<EXP>},
+    {Op::FLOOR, Opt::NONE, kMayLack, convertUnary<FLOOR>},
+    {Op::LOG, Opt::NONE, kMayLack, convertUnary<LOG>},
+    {Op::NEG, Opt::NegOptions, kMayLack, convertUnary<NEG>},
+    {Op::RSQRT, Opt::NONE, kMayLack, convertUnary<RSQRT>},
+    {Op::SIN, Opt::NONE, kMayLack, convertUnary<SIN>},
+    {Op::SQRT, Opt::NONE, kMayLack, convertUnary<SQRT>},
+    {Op::CEIL, Opt::NONE, kMayLack, convertCeil},
+    {Op::SQUARE, Opt::SquareOptions, kMayLack, convertSquare},
+    {Op::TANH, Opt::NONE, kMayLack, convertTanh},
+    {Op::ELU, Opt::NONE, kMayLack, convertElu},
+    {Op::HARD_SWISH, Opt::HardSwishOptions, kMayLack, convertPlain<HARD_SWISH, 1>},
+    {Op::LEAKY_RELU, Opt::LeakyReluOptions, OptionsNeed::REQUIRED, convertLeakyRelu},
+    {Op::PRELU, Opt::NONE, kMayLack, convertPlain<PRELU, 2>},
+    {Op::DIV, Opt::DivOptions, kMayLack, convertDiv},
+    {Op::FLOOR_DIV, Opt::FloorDivOptions, kMayLack, convertFloorDiv},
+    {Op::SQUARED_DIFFERENCE, Opt::SquaredDifferenceOptions, kMayLack, convertSquaredDifference},
+    {Op::POW, Opt::PowOptions, kMayLack, convertPlain<POW, 2>},
+    {Op::MAXIMUM, Opt::MaximumMinimumOptions, kMayLack, convertPlain<MAXIMUM, 2>},
+    {Op::MINIMUM, Opt::MaximumMinimumOptions, kMayLack, convertPlain<MINIMUM, 2>},
+    {Op::EQUAL, Opt::EqualOptions, kMayLack, convertPlain<EQUAL, 2>},
+    {Op::NOT_EQUAL, Opt::NotEqualOptions, kMayLack, convertPlain<NOT_EQUAL, 2>},
+    {Op::GREATER, Opt::GreaterOptions, kMayLack, convertPlain<GREATER, 2>},
+    {Op::GREATER_EQUAL, Opt::GreaterEqualOptions, kMayLack, convertPlain<GREATER_EQUAL, 2>},
+    {Op::LESS, Opt::LessOptions, kMayLack, convertPlain<LESS, 2>},
+    {Op::LESS_EQUAL, Opt::LessEqualOptions, kMayLack, convertPlain<LESS_EQUAL, 2>},
+    {Op::LOGICAL_AND, Opt::LogicalAndOptions, kMayLack, convertPlain<LOGICAL_AND, 2>},
+    {Op::LOGICAL_OR, Opt::LogicalOrOptions, kMayLack, convertPlain<LOGICAL_OR, 2>},
+    {Op::LOGICAL_NOT, Opt::LogicalNotOptions, kMayLack, convertPlain<LOGICAL_NOT, 1>},
+    {Op::SELECT, Opt::SelectOptions, kMayLack, convertSelect},
+    {Op::SELECT_V2, Opt::SelectV2Options, kMayLack, convertSelect},
+    {Op::CAST, Opt::CastOptions, kMayLack, convertCast},
+    {Op::FILL, Opt::FillOptions, kMayLack, convertFill},
+    {Op::BATCH_MATMUL, Opt::BatchMatMulOptions, kMayLack, convertBatchMatMul},
+};
+
+}  // namespace
+
+std::span<const Converter> mathConverters() { return kConverters; }
+
+}  // namespace halyard::import

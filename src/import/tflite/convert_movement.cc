@@ -1,0 +1,428 @@
+// Operators that pick, repeat, pad and rearrange elements. All of them keep the quantisation.
+#include <algorithm>
+#include <cstring>
+
+#include "import/tflite/converters.h"
+
+namespace halyard::import {
+namespace {
+
+using enum OperationType;
+
+constexpr size_t kMaxRank = 8;
+
+// Appends `type` of x and `rest` as the node's first output.
+Status move(Node& node, OperationType type, uint32_t x, std::vector<uint32_t> rest) {
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, x));
+  rest.insert(rest.begin(), x);
+  return node.builder().addOperation(type, std::move(rest), {y});
+}
+
+Result<uint32_t> listOf(Node& node, const std::vector<int32_t>& values) {
+  return node.builder().int32Tensor({static_cast<uint32_t>(values.size())}, values);
+}
+
+// Input i: exactly one number for each dimension.
+Result<std::vector<int32_t>> perDimension(const Node& node, size_t i, std::string_view what,
+                                          size_t rank) {
+  HALYARD_ASSIGN_OR_RETURN(std::vector<int32_t> values, node.constantInts(i, what, kMaxRank));
+  if (values.size() == rank) return values;
+  return badData("{} has {} values, rank {} needs as many", what, values.size(), rank);
+}
+
+Result<int32_t> singleInt(const Node& node, size_t i, std::string_view what) {
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> values, node.constantInts(i, what, 1));
+  if (values.empty()) return badData("{} has no value", what);
+  return values[0];
+}
+
+Status convertSlice(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(3, 3, 1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  const size_t rank = node.operand(x).dimensions.size();
+  std::vector<uint32_t> lists;
+  for (size_t i : {1, 2}) {
+    HALYARD_ASSIGN_OR_RETURN(
+        const std::vector<int32_t> values,
+        perDimension(node, i, i == 1 ? "the list of begins" : "the list of sizes", rank));
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t list, listOf(node, values));
+    lists.push_back(list);
+  }
+  return move(node, SLICE, x, std::move(lists));
+}
+
+// TFLite takes one element of a dimension that goes, wherever it is to end; NNAPI wants an end that
+// says so.
+Status endShrunkDimensions(const Shape& dims, int32_t mask, std::vector<int32_t>& begin,
+                           std::vector<int32_t>& end, std::vector<int32_t>& strides) {
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if ((static_cast<uint32_t>(mask) >> i & 1) == 0) continue;
+    HALYARD_ASSIGN_OR_RETURN(const size_t at, Node::normalizedAxis(begin[i], dims[i]),
+                             "dimension {}", i);
+    begin[i] = static_cast<int32_t>(at);
+    end[i] = begin[i] + 1;
+    strides[i] = 1;
+  }
+  return okStatus();
+}
+
+Status convertStridedSlice(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(4, 4, 1));
+  const auto& options = *node.op().builtin_options_as_StridedSliceOptions();
+  if (options.ellipsis_mask() != 0 || options.new_axis_mask() != 0) {
+    return unsupported("an ellipsis or a new axis");
+  }
+  if (options.offset()) return unsupported("ends that count from the begins");
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  const Shape dims = node.operand(x).dimensions;
+  HALYARD_ASSIGN_OR_RETURN(std::vector<int32_t> begin,
+                           perDimension(node, 1, "the list of begins", dims.size()));
+  HALYARD_ASSIGN_OR_RETURN(std::vector<int32_t> end,
+                           perDimension(node, 2, "the list of ends", dims.size()));
+  HALYARD_ASSIGN_OR_RETURN(std::vector<int32_t> strides,
+                           perDimension(node, 3, "the list of strides", dims.size()));
+  const int32_t shrink = options.shrink_axis_mask();
+  int32_t beginMask = options.begin_mask();
+  for (size_t i = 0; i < dims.size(); ++i) {
+    // An open begin that shrinks: the first.
+    if ((static_cast<uint32_t>(beginMask & shrink) >> i & 1) != 0) begin[i] = 0;
+  }
+  HALYARD_RETURN_IF_ERROR(endShrunkDimensions(dims, shrink, begin, end, strides));
+  std::vector<uint32_t> rest;
+  for (const auto* values : {&begin, &end, &strides}) {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t list, listOf(node, *values));
+    rest.push_back(list);
+  }
+  for (int32_t mask : {beginMask & ~shrink, options.end_mask() & ~shrink, shrink}) {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar, node.builder().int32Scalar(mask));
+    rest.push_back(scalar);
+  }
+  return move(node, STRIDED_SLICE, x, std::move(rest));
+}
+
+Result<std::vector<uint32_t>> outputsLike(Node& node, uint32_t x) {
+  std::vector<uint32_t> outputs;
+  for (size_t i = 0; i < node.outputCount(); ++i) {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(i));
+    HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, x), "output {}", i);
+    outputs.push_back(y);
+  }
+  return outputs;
+}
+
+// x in as many equal parts along `axis` as there are `outputs`.
+Status split(Node& node, uint32_t x, size_t axis, std::vector<uint32_t> outputs) {
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t at,
+                           node.builder().int32Scalar(static_cast<int32_t>(axis)));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t count,
+                           node.builder().int32Scalar(static_cast<int32_t>(outputs.size())));
+  return node.builder().addOperation(SPLIT, {x, at, count}, std::move(outputs));
+}
+
+Status convertSplit(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, node.outputCount()));
+  const int32_t count = node.op().builtin_options_as_SplitOptions()->num_splits();
+  if (count < 1 || static_cast<size_t>(count) != node.outputCount()) {
+    return badData("num_splits is {}, it has {} outputs", count, node.outputCount());
+  }
+  HALYARD_ASSIGN_OR_RETURN(const int32_t axis, singleInt(node, 0, "the axis"));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(1));
+  HALYARD_ASSIGN_OR_RETURN(const size_t at,
+                           Node::normalizedAxis(axis, node.operand(x).dimensions.size()));
+  HALYARD_ASSIGN_OR_RETURN(std::vector<uint32_t> outputs, outputsLike(node, x));
+  return split(node, x, at, std::move(outputs));
+}
+
+// Parts of different sizes are slices.
+Status convertSplitV(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(3, 3, node.outputCount()));
+  HALYARD_ASSIGN_OR_RETURN(
+      std::vector<int32_t> sizes,
+      node.constantInts(1, "the list of sizes", std::max<size_t>(node.outputCount(), 1)));
+  HALYARD_ASSIGN_OR_RETURN(const int32_t axis, singleInt(node, 2, "the axis"));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  const Shape dims = node.operand(x).dimensions;
+  HALYARD_ASSIGN_OR_RETURN(const size_t at, Node::normalizedAxis(axis, dims.size()));
+  if (sizes.size() != node.outputCount()) {
+    return badData("the list of sizes has {} values, it has {} outputs", sizes.size(),
+                   node.outputCount());
+  }
+  int64_t left = dims[at];
+  for (int32_t size : sizes) left -= std::max(size, 0);
+  if (left < 0) return badData("the sizes are more than dimension {} of {}", at, shapeText(dims));
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<uint32_t> outputs, outputsLike(node, x));
+  std::vector<int32_t> begin(dims.size(), 0);
+  std::vector<int32_t> size(dims.size(), -1);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    // One of them may be what the others leave.
+    size[at] = sizes[i] < 0 ? static_cast<int32_t>(left) : sizes[i];
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t begins, listOf(node, begin));
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t lengths, listOf(node, size));
+    HALYARD_RETURN_IF_ERROR(node.builder().addOperation(SLICE, {x, begins, lengths}, {outputs[i]}));
+    begin[at] += size[at];
+  }
+  return okStatus();
+}
+
+// A split whose parts lose the dimension along which it was.
+Status convertUnpack(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, node.outputCount()));
+  const auto& options = *node.op().builtin_options_as_UnpackOptions();
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  Shape dims = node.operand(x).dimensions;
+  HALYARD_ASSIGN_OR_RETURN(const size_t at, Node::normalizedAxis(options.axis(), dims.size()));
+  if (node.outputCount() != dims[at] || options.num() != static_cast<int32_t>(dims[at])) {
+    return badData("{} parts and {} outputs, dimension {} of {}", options.num(), node.outputCount(),
+                   at, shapeText(dims));
+  }
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<uint32_t> outputs, outputsLike(node, x));
+  std::vector<uint32_t> parts;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t part, node.temporaryLike(x, fmt::format("part {}", i)));
+    parts.push_back(part);
+  }
+  HALYARD_RETURN_IF_ERROR(split(node, x, at, parts));
+  dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(at));
+  if (dims.empty()) dims = {1};
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Operand& declared = node.builder().operand(outputs[i]);
+    if (declared.dimensions.empty()) declared.dimensions = dims;
+    HALYARD_RETURN_IF_ERROR(node.reshape(parts[i], outputs[i]));
+  }
+  return okStatus();
+}
+
+Status convertPack(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(1, SIZE_MAX, 1));
+  std::vector<uint32_t> inputs;
+  bool areScalars = true;
+  for (size_t i = 0; i < node.inputCount(); ++i) {
+    HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(i));
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(i));
+    // Rank 0 in the file is rank 1 in the model.
+    areScalars = areScalars && tensor.isConstant() && tensor.dims.empty();
+    inputs.push_back(x);
+  }
+  if (areScalars) return unsupported("of scalars");
+  const int32_t axis = node.op().builtin_options_as_PackOptions()->axis();
+  HALYARD_ASSIGN_OR_RETURN(
+      const size_t at, Node::normalizedAxis(axis, node.operand(inputs[0]).dimensions.size() + 1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar,
+                           node.builder().int32Scalar(static_cast<int32_t>(at)));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, inputs[0]));
+  inputs.insert(inputs.begin(), scalar);
+  return node.builder().addOperation(PACK, std::move(inputs), {y});
+}
+
+Status convertTile(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(
+      const std::vector<int32_t> multiples,
+      perDimension(node, 1, "the list of multiples", node.operand(x).dimensions.size()));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t list, listOf(node, multiples));
+  return move(node, TILE, x, {list});
+}
+
+Status convertGather(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
+  const auto* options = node.op().builtin_options_as_GatherOptions();
+  if (options != nullptr && options->batch_dims() != 0) {
+    return unsupported("batch_dims is {}", options->batch_dims());
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t indices, node.input(1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t axis,
+                           node.builder().int32Scalar(options == nullptr ? 0 : options->axis()));
+  return move(node, GATHER, x, {axis, indices});
+}
+
+// Rows of a table; the table, not the list of rows, has the quantisation.
+Status convertEmbeddingLookup(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t rows, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t table, node.input(1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, table));
+  return node.builder().addOperation(EMBEDDING_LOOKUP, {rows, table}, {y});
+}
+
+Status convertBlocks(Node& node, OperationType type, int32_t size) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar, node.builder().int32Scalar(size));
+  return move(node, type, x, {scalar});
+}
+
+Status convertSpaceToDepth(Node& node) {
+  return convertBlocks(node, SPACE_TO_DEPTH,
+                       node.op().builtin_options_as_SpaceToDepthOptions()->block_size());
+}
+
+Status convertDepthToSpace(Node& node) {
+  return convertBlocks(node, DEPTH_TO_SPACE,
+                       node.op().builtin_options_as_DepthToSpaceOptions()->block_size());
+}
+
+// The paddings or crops of two spatial dimensions, as [2,2].
+Result<std::vector<int32_t>> spatialBorders(const Node& node, std::string_view what) {
+  HALYARD_ASSIGN_OR_RETURN(std::vector<int32_t> values, node.constantInts(2, what, 4));
+  if (values.size() == 4) return values;
+  return unsupported("{} has {} values: NNAPI has two spatial dimensions", what, values.size());
+}
+
+Status convertSpaceToBatch(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(3, 3, 1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> block,
+                           node.constantInts(1, "the block's size", 2));
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> borders,
+                           spatialBorders(node, "the list of paddings"));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t sizes, listOf(node, block));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t paddings, node.builder().int32Tensor({2, 2}, borders));
+  return move(node, SPACE_TO_BATCH_ND, x, {sizes, paddings});
+}
+
+// NNAPI crops nothing: a slice does.
+Status convertBatchToSpace(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(3, 3, 1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> block,
+                           node.constantInts(1, "the block's size", 2));
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> crops,
+                           spatialBorders(node, "the list of crops"));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t sizes, listOf(node, block));
+  if (std::all_of(crops.begin(), crops.end(), [](int32_t crop) { return crop == 0; })) {
+    return move(node, BATCH_TO_SPACE_ND, x, {sizes});
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t whole, node.temporaryLike(x, "uncropped"));
+  HALYARD_RETURN_IF_ERROR(node.builder().addOperation(BATCH_TO_SPACE_ND, {x, sizes}, {whole}));
+  const Shape& dims = node.operand(whole).dimensions;
+  std::vector<int32_t> length;
+  for (size_t i : {0, 1}) {
+    const int64_t left = int64_t{dims[i + 1]} - crops[2 * i] - crops[2 * i + 1];
+    if (crops[2 * i] < 0 || crops[2 * i + 1] < 0 || left < 1) {
+      return badData("crops {} and {} of dimension {} of {}", crops[2 * i], crops[2 * i + 1], i + 1,
+                     shapeText(dims));
+    }
+    length.push_back(static_cast<int32_t>(left));
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t begin, listOf(node, {0, crops[0], crops[2], 0}));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t size, listOf(node, {-1, length[0], length[1], -1}));
+  return move(node, SLICE, whole, {begin, size});
+}
+
+Result<uint32_t> paddingList(Node& node, uint32_t x) {
+  const auto rank = static_cast<uint32_t>(node.operand(x).dimensions.size());
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> paddings,
+                           node.constantInts(1, "the list of paddings", size_t{2} * rank));
+  if (paddings.size() != size_t{2} * rank) {
+    return badData("the list of paddings has {} values, rank {} needs {}", paddings.size(), rank,
+                   2 * rank);
+  }
+  return node.builder().int32Tensor({rank, 2}, paddings);
+}
+
+Status convertPad(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t list, paddingList(node, x));
+  return move(node, PAD, x, {list});
+}
+
+// The value between the borders: a float, or an element as it is stored.
+Result<uint32_t> padValue(Node& node, uint32_t x) {
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(2));
+  if (!tensor.isConstant()) {
+    return unsupported("the value ({}) is computed at run time", tensor.text());
+  }
+  if (tensor.data.size() != tensorElementSize(tensor.type)) {
+    return badData("{} is no single value", tensor.text());
+  }
+  const OperandType type = node.operand(x).type;
+  if (isQuant8Asymm(type)) {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t value, node.input(2));
+    if (node.operand(value).type != type || !node.sameQuantization(value, x)) {
+      return unsupported("the value ({}) is not quantised as the input is", tensor.text());
+    }
+    const bool isSigned = type == OperandType::TENSOR_QUANT8_ASYMM_SIGNED;
+    return node.builder().int32Scalar(isSigned ? static_cast<int8_t>(tensor.data[0])
+                                               : int32_t{tensor.data[0]});
+  }
+  if (tensor.type != tfl::TensorType::FLOAT32) {
+    return unsupported("the value ({}) is {}", tensor.text(), tensorTypeName(tensor.type));
+  }
+  float number = 0;
+  std::memcpy(&number, tensor.data.data(), sizeof(number));
+  return node.builder().floatScalar(type, number);
+}
+
+Status convertPadV2(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(3, 3, 1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t list, paddingList(node, x));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t value, padValue(node, x));
+  return move(node, PAD_V2, x, {list, value});
+}
+
+Status convertMirrorPad(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t list, paddingList(node, x));
+  const tfl::MirrorPadMode mode = node.op().builtin_options_as_MirrorPadOptions()->mode();
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t code,
+                           node.builder().int32Scalar(mode == tfl::MirrorPadMode::REFLECT ? 0 : 1));
+  return move(node, MIRROR_PAD, x, {list, code});
+}
+
+// One axis after the other: NNAPI's operation has only one.
+Status convertReverse(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> axes,
+                           node.constantInts(1, "the list of axes", kMaxRank));
+  if (axes.empty()) return unsupported("no axis");
+  HALYARD_ASSIGN_OR_RETURN(uint32_t x, node.input(0));
+  const size_t rank = node.operand(x).dimensions.size();
+  for (size_t i = 0; i < axes.size(); ++i) {
+    HALYARD_ASSIGN_OR_RETURN(const size_t at, Node::normalizedAxis(axes[i], rank));
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t list, listOf(node, {static_cast<int32_t>(at)}));
+    if (i + 1 == axes.size()) return move(node, REVERSE, x, {list});
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t between, node.temporaryLike(x, "reversed"));
+    HALYARD_RETURN_IF_ERROR(node.builder().addOperation(REVERSE, {x, list}, {between}));
+    x = between;
+  }
+  return okStatus();
+}
+
+using Op = tfl::BuiltinOperator;
+using Opt = tfl::BuiltinOptions;
+constexpr OptionsNeed kMayLack = OptionsNeed::OPTIONAL;
+constexpr OptionsNeed kNeeds = OptionsNeed::REQUIRED;
+
+constexpr Converter kConverters[] = {
+    {Op::SLICE, Opt::SliceOptions, kMayLack, convertSlice},
+    {Op::STRIDED_SLICE, Opt::StridedSliceOptions, kNeeds, convertStridedSlice},
+    {Op::SPLIT, Opt::SplitOptions, kNeeds, convertSplit},
+    {Op::SPLIT_V, Opt::SplitVOptions, kMayLack, convertSplitV},
+    {Op::UNPACK, Opt::UnpackOptions, kNeeds, convertUnpack},
+    {Op::PACK, Opt::PackOptions, kNeeds, convertPack},
+    {Op::TILE, Opt::TileOptions, kMayLack, convertTile},
+    {Op::GATHER, Opt::GatherOptions, kMayLack, convertGather},
+    {Op::EMBEDDING_LOOKUP, Opt::NONE, kMayLack, convertEmbeddingLookup},
+    {Op::SPACE_TO_DEPTH, Opt::SpaceToDepthOptions, kNeeds, convertSpaceToDepth},
+    {Op::DEPTH_TO_SPACE, Opt::DepthToSpaceOptions, kNeeds, convertDepthToSpace},
+    {Op::SPACE_TO_BATCH_ND, Opt::SpaceToBatchNDOptions, kMayLack, convertSpaceToBatch},
+    {Op::BATCH_TO_SPACE_ND, Opt::BatchToSpaceNDOptions, kMayLack, convertBatchToSpace},
+    {Op::PAD, Opt::PadOptions, kMayLack, convertPad},
+    {Op::PADV2, Opt::PadV2Options, kMayLack, convertPadV2},
+    {Op::MIRROR_PAD, Opt::MirrorPadOptions, kNeeds, convertMirrorPad},
+    {Op::REVERSE_V2, Opt::ReverseV2Options, kMayLack, convertReverse},
+};
+
+}  // namespace
+
+std::span<const Converter> movementConverters() { return kConverters; }
+
+}  // namespace halyard::import

@@ -1,0 +1,136 @@
+// Operators along axes: sums and extremes, where they are, normalisations.
+#include "import/tflite/converters.h"
+
+namespace halyard::import {
+namespace {
+
+using enum OperationType;
+
+constexpr size_t kMaxRank = 8;
+
+// x, the list of axes and whether they stay.
+Result<std::vector<uint32_t>> reductionInputs(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> axes,
+                           node.constantInts(1, "the list of axes", kMaxRank));
+  const auto* options = node.op().builtin_options_as_ReducerOptions();
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t list,
+                           node.builder().int32Tensor({static_cast<uint32_t>(axes.size())}, axes));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t keep,
+                           node.builder().boolScalar(options != nullptr && options->keep_dims()));
+  return std::vector{x, list, keep};
+}
+
+// An element of the input, or a truth: quantisation stays.
+template <OperationType kType>
+Status convertChoice(Node& node) {
+  HALYARD_ASSIGN_OR_RETURN(std::vector<uint32_t> inputs, reductionInputs(node));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, inputs[0]));
+  return node.builder().addOperation(kType, std::move(inputs), {y});
+}
+
+template <OperationType kType>
+Status convertAccumulation(Node& node) {
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<uint32_t> inputs, reductionInputs(node));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  return node.applyInFloat(kType, inputs[0], {inputs[1], inputs[2]}, y);
+}
+
+// Equal values: both take the one that comes first.
+template <OperationType kType>
+Status convertArg(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> axis, node.constantInts(1, "the axis", 1));
+  if (axis.empty()) return badData("the axis has no value");
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar, node.builder().int32Scalar(axis[0]));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  return node.builder().addOperation(kType, {x, scalar}, {y});
+}
+
+Status convertTopK(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 2));
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> count,
+                           node.constantInts(1, "the number of values", 1));
+  if (count.empty()) return badData("the number of values has no value");
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  if (node.operand(x).type != OperandType::TENSOR_FLOAT32) {
+    // Among floats they are rare.
+    return unsupported("of {}: of equal values NNAPI takes the last first, TFLite the first",
+                       operandTypeName(node.operand(x).type));
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar, node.builder().int32Scalar(count[0]));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t values, node.output(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t indices, node.output(1));
+  return node.builder().addOperation(TOPK_V2, {x, scalar}, {values, indices});
+}
+
+Status convertL2Normalization(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
+  const auto* options = node.op().builtin_options_as_L2NormOptions();
+  if (options != nullptr &&
+      options->fused_activation_function() != tfl::ActivationFunctionType::NONE) {
+    return unsupported("a fused activation, NNAPI's has none");
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  const OperandType type = node.operand(y).type;
+  if (isQuant8Asymm(type)) {
+    HALYARD_RETURN_IF_ERROR(node.fixQuantization(
+        y, 1.0f / 128.0f, type == OperandType::TENSOR_QUANT8_ASYMM_SIGNED ? 0 : 128));
+  }
+  return node.builder().addOperation(L2_NORMALIZATION, {x}, {y});
+}
+
+Status convertLocalResponseNormalization(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
+  const auto& options = *node.op().builtin_options_as_LocalResponseNormalizationOptions();
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t radius, node.builder().int32Scalar(options.radius()));
+  std::vector<uint32_t> inputs = {x, radius};
+  for (float value : {options.bias(), options.alpha(), options.beta()}) {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar,
+                             node.builder().floatScalar(node.operand(x).type, value));
+    inputs.push_back(scalar);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  return node.builder().addOperation(LOCAL_RESPONSE_NORMALIZATION, std::move(inputs), {y});
+}
+
+Status convertLogSoftmax(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t beta,
+                           node.builder().floatScalar(node.operand(x).type, 1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t axis, node.builder().int32Scalar(-1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  return node.applyInFloat(LOG_SOFTMAX, x, {beta, axis}, y);
+}
+
+using Op = tfl::BuiltinOperator;
+using Opt = tfl::BuiltinOptions;
+constexpr OptionsNeed kMayLack = OptionsNeed::OPTIONAL;
+
+constexpr Converter kConverters[] = {
+    {Op::REDUCE_ALL, Opt::ReducerOptions, kMayLack, convertChoice<REDUCE_ALL>},
+    {Op::REDUCE_ANY, Opt::ReducerOptions, kMayLack, convertChoice<REDUCE_ANY>},
+    {Op::REDUCE_MAX, Opt::ReducerOptions, kMayLack, convertChoice<REDUCE_MAX>},
+    {Op::REDUCE_MIN, Opt::ReducerOptions, kMayLack, convertChoice<REDUCE_MIN>},
+    {Op::REDUCE_PROD, Opt::ReducerOptions, kMayLack, convertAccumulation<REDUCE_PROD>},
+    {Op::SUM, Opt::ReducerOptions, kMayLack, convertAccumulation<REDUCE_SUM>},
+    {Op::ARG_MAX, Opt::ArgMaxOptions, kMayLack, convertArg<ARGMAX>},
+    {Op::ARG_MIN, Opt::ArgMinOptions, kMayLack, convertArg<ARGMIN>},
+    {Op::TOPK_V2, Opt::TopKV2Options, kMayLack, convertTopK},
+    {Op::L2_NORMALIZATION, Opt::L2NormOptions, kMayLack, convertL2Normalization},
+    {Op::LOCAL_RESPONSE_NORMALIZATION, Opt::LocalResponseNormalizationOptions,
+     OptionsNeed::REQUIRED, convertLocalResponseNormalization},
+    {Op::LOG_SOFTMAX, Opt::LogSoftmaxOptions, kMayLack, convertLogSoftmax},
+};
+
+}  // namespace
+
+std::span<const Converter> reductionConverters() { return kConverters; }
+
+}  // namespace halyard::import
