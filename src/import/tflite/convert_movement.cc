@@ -58,8 +58,11 @@ Status endShrunkDimensions(const Shape& dims, int32_t mask, std::vector<int32_t>
                            std::vector<int32_t>& end, std::vector<int32_t>& strides) {
   for (size_t i = 0; i < dims.size(); ++i) {
     if ((static_cast<uint32_t>(mask) >> i & 1) == 0) continue;
-    HALYARD_ASSIGN_OR_RETURN(const size_t at, Node::normalizedAxis(begin[i], dims[i]),
-                             "dimension {}", i);
+    const int64_t at = begin[i] < 0 ? int64_t{begin[i]} + dims[i] : begin[i];
+    if (at < 0 || at >= dims[i] || at == INT32_MAX) {
+      return badData("index {} is out of range of dimension {} of {}", begin[i], i,
+                     shapeText(dims));
+    }
     begin[i] = static_cast<int32_t>(at);
     end[i] = begin[i] + 1;
     strides[i] = 1;

@@ -159,7 +159,7 @@ Result<int32_t> Node::paddingCode(tfl::Padding padding) {
 }
 
 Result<size_t> Node::normalizedAxis(int32_t axis, size_t rank) {
-  const auto signedRank = static_cast<int32_t>(rank);
+  const auto signedRank = static_cast<int64_t>(rank);
   if (axis < -signedRank || axis >= signedRank) {
     return badData("axis {} is out of range of rank {}", axis, rank);
   }

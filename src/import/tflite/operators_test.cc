@@ -1,6 +1,7 @@
 // Tests of each operator's way into NNAPI operations.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "import/tflite/import_for_test.h"
@@ -269,6 +270,66 @@ TEST(Quantization, FoldsAlongAnInnerChannelDimension) {
   w.outputs = {y};
   const ImportedModel m = mustImport(w);
   EXPECT_THAT(constantOf<float>(m, inputOf(m, 0, 0)), ElementsAre(1, 2, 20, 30, 5, 6, 60, -90));
+}
+
+TEST(Lstm, FloatHasItsOperandsInOrder) {
+  const ImportedModel m = mustImport(floatLstm());
+  ASSERT_THAT(operationsOf(m), ElementsAre("UNIDIRECTIONAL_SEQUENCE_LSTM"));
+  ASSERT_EQ(m.model.main.operations[0].inputs.size(), 28u);
+  for (size_t absent : {9, 10, 11, 16, 17, 24, 25, 26, 27}) {
+    EXPECT_EQ(inputOf(m, 0, absent).lifetime, Lifetime::NO_VALUE) << absent;
+  }
+  // The states begin with zeros; tanh, not time-major.
+  EXPECT_THAT(constantOf<float>(m, inputOf(m, 0, 18)), ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(constantOf<float>(m, inputOf(m, 0, 19)), ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(scalarsOf(m, 0, 20), ElementsAre(4, 0));
+  EXPECT_THAT(constantOf<float>(m, inputOf(m, 0, 21)), ElementsAre(10));
+  EXPECT_THAT(constantOf<float>(m, inputOf(m, 0, 22)), ElementsAre(0));
+}
+
+TEST(Lstm, IntegersGoStepByStep) {
+  const ImportedModel m = mustImport(int8Lstm());
+  ASSERT_THAT(operationsOf(m),
+              ElementsAre("TRANSPOSE", "RESHAPE", "SPLIT", "QUANTIZED_LSTM", "QUANTIZED_LSTM",
+                          "QUANTIZED_LSTM", "CONCATENATION", "RESHAPE", "TRANSPOSE"));
+  // A state of zeros is one of zero points; what a step makes is what the next one takes.
+  EXPECT_THAT(constantOf<int8_t>(m, inputOf(m, 3, 18)), ElementsAre(-5, -5, -5, -5));
+  EXPECT_THAT(constantOf<int16_t>(m, inputOf(m, 3, 19)), ElementsAre(0, 0, 0, 0));
+  EXPECT_EQ(&inputOf(m, 4, 18), &outputOf(m, 3, 0));
+  EXPECT_EQ(&inputOf(m, 4, 19), &outputOf(m, 3, 1));
+  // The scales of the sums, and the zero point that is subtracted.
+  EXPECT_THAT(constantOf<float>(m, inputOf(m, 3, 26)), ElementsAre(0x1p-12f));
+  EXPECT_THAT(constantOf<int32_t>(m, inputOf(m, 3, 30)), ElementsAre(5));
+  EXPECT_THAT(constantOf<float>(m, inputOf(m, 3, 31)), ElementsAre(1.0f / 128));
+}
+
+TEST(Lstm, StepsOfABatchOfOneAndOfTimeFirstLieInOrder) {
+  ModelWriter one = int8Lstm();
+  for (size_t tensor : {0, 13, 14, 20}) one.tensors[tensor].shape[0] = 1;
+  ModelWriter timeFirst = int8Lstm();
+  timeFirst.tensors[0].shape = {3, 2, 4};
+  timeFirst.tensors[20].shape = {3, 2, 2};
+  timeFirst.nodes[0].options = [](flatbuffers::FlatBufferBuilder& b) {
+    return tfl::CreateUnidirectionalSequenceLSTMOptions(b, tfl::ActivationFunctionType::TANH, 10, 0,
+                                                        true)
+        .Union();
+  };
+  for (const ModelWriter& w : {one, timeFirst}) {
+    EXPECT_THAT(operationsOf(mustImport(w)),
+                ElementsAre("RESHAPE", "SPLIT", "QUANTIZED_LSTM", "QUANTIZED_LSTM",
+                            "QUANTIZED_LSTM", "CONCATENATION", "RESHAPE"));
+  }
+}
+
+TEST(DynamicRange, RoundsActivationsAndHasFloatWeights) {
+  const ImportedModel m = mustImport(dynamicRange());
+  const std::vector<std::string> names = operationsOf(m);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "REDUCE_MIN"), 3);
+  const auto conv = std::find(names.begin(), names.end(), "CONV_2D") - names.begin();
+  const Operand& filter = inputOf(m, static_cast<size_t>(conv), 1);
+  EXPECT_EQ(filter.type, OperandType::TENSOR_FLOAT32);
+  // The first weight is -100 steps of 0.01.
+  EXPECT_FLOAT_EQ(constantOf<float>(m, filter)[0], -1.0f);
 }
 
 TEST(Detection, KeepsTheOrderOfTheFile) {

@@ -394,24 +394,26 @@ ModelWriter detection() {
 }
 
 std::vector<Sample> sampleModels() {
-  return {{"float_convolution", floatConvolution()},
-          {"dilated_convolution", dilatedConvolution()},
-          {"per_channel_convolutions", perChannelConvolutions()},
-          {"uint8_convolutions", uint8Convolutions()},
-          {"dense_float", denseFloat()},
-          {"dense_keep_dims", denseKeepDims()},
-          {"dense_from_vector", denseFromVector()},
-          {"dense_int8", denseInt8()},
-          {"dense_per_channel", densePerChannel()},
-          {"uint8_arithmetic", uint8Arithmetic()},
-          {"float_activations", floatActivations()},
-          {"int8_activations", int8Activations()},
-          {"spatial_operators", spatialOperators()},
-          {"shape_operators", shapeOperators()},
-          {"requantised_mean", requantisedMean()},
-          {"quantisation_chain", quantisationChain()},
-          {"folded_weights", foldedWeights()},
-          {"detection", detection()}};
+  std::vector<Sample> samples = {{"float_convolution", floatConvolution()},
+                                 {"dilated_convolution", dilatedConvolution()},
+                                 {"per_channel_convolutions", perChannelConvolutions()},
+                                 {"uint8_convolutions", uint8Convolutions()},
+                                 {"dense_float", denseFloat()},
+                                 {"dense_keep_dims", denseKeepDims()},
+                                 {"dense_from_vector", denseFromVector()},
+                                 {"dense_int8", denseInt8()},
+                                 {"dense_per_channel", densePerChannel()},
+                                 {"uint8_arithmetic", uint8Arithmetic()},
+                                 {"float_activations", floatActivations()},
+                                 {"int8_activations", int8Activations()},
+                                 {"spatial_operators", spatialOperators()},
+                                 {"shape_operators", shapeOperators()},
+                                 {"requantised_mean", requantisedMean()},
+                                 {"quantisation_chain", quantisationChain()},
+                                 {"folded_weights", foldedWeights()},
+                                 {"detection", detection()}};
+  for (Sample& sample : sampleOperators()) samples.push_back(std::move(sample));
+  return samples;
 }
 
 }  // namespace halyard::import

@@ -47,6 +47,42 @@ ModelWriter foldedWeights();
 // uint8 boxes [1,3,4] and scores [1,3,3] -> TFLite_Detection_PostProcess, 2 detections.
 ModelWriter detection();
 
+// The following are in sample_operators.cc, and have an output for every operator that they name.
+
+// float [2,3]: ABS, EXP, NEG, SIN, FLOOR, CEIL, SQUARE, TANH, ELU, HARD_SWISH, LEAKY_RELU, PRELU,
+// and of values above 0: LOG, SQRT, RSQRT.
+ModelWriter floatFunctions();
+// int8 [2,3]: EXP, TANH, ELU, HARD_SWISH, LEAKY_RELU, PRELU.
+ModelWriter int8Functions();
+// float [2,3] and [3]: DIV, FLOOR_DIV, SQUARED_DIFFERENCE, MAXIMUM, MINIMUM; POW of two and three.
+ModelWriter floatPairs();
+// float: the six comparisons, LOGICAL_AND, _OR, _NOT, SELECT, SELECT_V2, REDUCE_ANY, REDUCE_ALL.
+ModelWriter comparisons();
+// float [2,3,4]: SUM, REDUCE_MAX, _MIN, _PROD, ARG_MAX, ARG_MIN, TOPK_V2, L2_NORMALIZATION,
+// LOCAL_RESPONSE_NORMALIZATION, LOG_SOFTMAX.
+ModelWriter reductions();
+// int8 [2,3]: SUM, REDUCE_MAX, ARG_MAX, LOG_SOFTMAX.
+ModelWriter int8Reductions();
+// float [2,3,4]: SLICE, STRIDED_SLICE (shrinking, and backwards), SPLIT, SPLIT_V, UNPACK, PACK,
+// TILE, GATHER, EMBEDDING_LOOKUP, REVERSE_V2, PADV2, MIRROR_PAD.
+ModelWriter movements();
+// int8 [1,4,4,2]: SPACE_TO_DEPTH, DEPTH_TO_SPACE, SPACE_TO_BATCH_ND, BATCH_TO_SPACE_ND with and
+// without crops, PADV2, RESIZE_NEAREST_NEIGHBOR.
+ModelWriter int8Blocks();
+// float [1,3,3,2]: TRANSPOSE_CONV with a bias, L2_POOL_2D, RESIZE_NEAREST_NEIGHBOR.
+ModelWriter floatSpatial();
+// float [2,3]: CAST to INT32 and back, FILL added, BATCH_MATMUL.
+ModelWriter castsAndProducts();
+// float [2,3,4] through an LSTM of 2 cells; all weights, and no option but the clip of the cell.
+ModelWriter floatLstm();
+// int8 [2,3,4] through an LSTM of 2 cells without projection.
+ModelWriter int8Lstm();
+// float [2,3,3,2], scaled: CONV_2D 3x3, CONV_2D 1x1, FULLY_CONNECTED, all with weights of int8.
+ModelWriter dynamicRange();
+
+// Those of sample_operators.cc.
+std::vector<struct Sample> sampleOperators();
+
 struct Sample {
   std::string name;
   ModelWriter model;
