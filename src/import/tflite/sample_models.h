@@ -80,9 +80,6 @@ ModelWriter int8Lstm();
 // float [2,3,3,2], scaled: CONV_2D 3x3, CONV_2D 1x1, FULLY_CONNECTED, all with weights of int8.
 ModelWriter dynamicRange();
 
-// Those of sample_operators.cc.
-std::vector<struct Sample> sampleOperators();
-
 struct Sample {
   std::string name;
   ModelWriter model;
@@ -90,5 +87,7 @@ struct Sample {
 // How GoogleTest shows it.
 inline void PrintTo(const Sample& sample, std::ostream* out) { *out << sample.name; }
 std::vector<Sample> sampleModels();
+// Those of sample_operators.cc among them.
+std::vector<Sample> sampleOperators();
 
 }  // namespace halyard::import
