@@ -270,12 +270,10 @@ Signature mirrorPadSignature() {
 }  // namespace
 
 const OperationDefinition& pad() {
-  static const OperationDefinition definition = {OperationType::PAD,
-                                                 padSignature(),
-                                                 inferPad,
-                                                 computePad,
-                                                 /*acceptsZeroSized=*/false,
-                                                 /*float16AsFloat32=*/false};
+  static const OperationDefinition definition = {
+      OperationType::PAD,         padSignature(), inferPad, computePad,
+      /*acceptsZeroSized=*/false,
+      /*float16AsFloat32=*/false};
   return definition;
 }
 
