@@ -8,6 +8,7 @@
 
 #include "cpu/arena_plan.h"
 #include "cpu/block_pool.h"
+#include "ops/operand_checks.h"
 
 namespace halyard::cpu {
 namespace {
@@ -266,8 +267,6 @@ bool isAlignedFor(OperandType type, const void* address) {
   return size == 0 || reinterpret_cast<uintptr_t>(address) % size == 0;
 }
 
-std::string realShapeText(const Shape& dims) { return fmt::format("[{}]", fmt::join(dims, ",")); }
-
 Status asFailure(Status status) {
   const ResultCode code = status.code();
   const bool rename = code == ResultCode::BAD_DATA || code == ResultCode::INCOMPLETE;
@@ -281,7 +280,7 @@ Status mergeDims(const Shape& inferred, ops::Tensor* output) {
     agree = output->dims[d] == 0 || output->dims[d] == inferred[d];
   }
   if (!agree) {
-    return opFailed("its dimensions are {}, declared {}", realShapeText(inferred),
+    return opFailed("its dimensions are {}, declared {}", ops::realShapeText(inferred),
                     shapeText(output->dims));
   }
   // The product stays below 2^64: a factor has 32 bits.
@@ -289,7 +288,7 @@ Status mergeDims(const Shape& inferred, ops::Tensor* output) {
   for (uint32_t d : inferred) {
     bytes *= d;
     if (bytes > UINT32_MAX) {
-      return opFailed("dimensions {} need more than 2^32 - 1 bytes", realShapeText(inferred));
+      return opFailed("dimensions {} need more than 2^32 - 1 bytes", ops::realShapeText(inferred));
     }
   }
   output->dims = inferred;

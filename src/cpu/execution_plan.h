@@ -53,8 +53,6 @@ Status checkNesting(const Model& model);
 size_t byteSizeOf(const ops::Tensor& tensor);
 // Whether data at `address` can be used as elements of `type`.
 bool isAlignedFor(OperandType type, const void* address);
-// "[2,0,3]": real dimensions, where 0 is a size and not unknown.
-std::string realShapeText(const Shape& dims);
 // The error of an operation at execution: BAD_DATA is for models and requests, and INCOMPLETE for
 // inference ahead of execution; here the operation has failed.
 Status asFailure(Status status);

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "ops/operand_checks.h"
+
 namespace halyard::cpu {
 namespace {
 
@@ -65,7 +67,7 @@ Status ModelRun::reportInsufficient() {
     if (main_.isSufficient(i)) continue;
     text += fmt::format("{}output {} is {}{} of {} bytes, its buffer has {}",
                         text.empty() ? "" : "; ", i, operandTypeName(tensor.type),
-                        realShapeText(tensor.dims), byteSizeOf(tensor), outputs_[i].length);
+                        ops::realShapeText(tensor.dims), byteSizeOf(tensor), outputs_[i].length);
   }
   if (text.empty()) return okStatus();
   return Status(ResultCode::OUTPUT_INSUFFICIENT_SIZE, std::move(text));

@@ -58,8 +58,7 @@ void copyBlocks(const uint8_t* from, uint8_t* to, size_t outer, size_t block, si
 
 void requantizeBlocks(const Tensor& input, const Tensor& output, uint8_t* to, size_t outer,
                       size_t block, size_t step) {
-  const ByteTable table =
-      makeByteTable(input.type, [&](int32_t q) { return requantize(q, input, output); });
+  const ByteTable table = requantizeTable(input, output);
   for (size_t o = 0; o < outer; ++o) {
     lookUp(table, input.as<uint8_t>() + o * block, to + o * step, block);
   }
