@@ -21,13 +21,14 @@ Status average(OperationContext& context) {
   using Sum = std::conditional_t<std::is_same_v<T, float>, double, int64_t>;
   const double count = static_cast<double>(context.input(0).elementCount()) /
                        static_cast<double>(context.output(0).elementCount());
-  const OperandType type = context.output(0).type;
-  return reduce<AddReducer<Sum>, T>(context, [count, type](Sum sum) {
+  const ClampRange<int32_t> range = quantizedRange(context.output(0).type);
+  return reduce<AddReducer<Sum>, T>(context, [count, range](Sum sum) {
     const double mean = static_cast<double>(sum) / count;
     if constexpr (std::is_same_v<T, float>) {
+      static_cast<void>(range);  // of quantised results only
       return static_cast<float>(mean);
     } else {
-      return static_cast<T>(quantizeUnits(mean, 0, quantizedRange(type)));
+      return static_cast<T>(quantizeUnits(mean, 0, range));
     }
   });
 }
