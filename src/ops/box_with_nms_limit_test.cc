@@ -289,19 +289,7 @@ TEST(BoxWithNmsLimit, AKernelOfItsOwnContextFindsTheSame) {
 }
 
 TEST(BoxWithNmsLimit, NeedsValuesForItsShapes) {
-  const Case c = threeBoxes();
-  for (size_t unknown = 0; unknown < 9; ++unknown) {
-    std::vector<TestOperand> operands = c.inputs();
-    std::vector<Tensor> inputs;
-    for (TestOperand& operand : operands) {
-      inputs.push_back(operand.tensor);
-      inputs.back().data = operand.bytes.data();
-    }
-    inputs[unknown].data = nullptr;
-    std::vector<Tensor> outputs(4);
-    OperationContext context(inputs, outputs, nullptr);
-    EXPECT_EQ(inferShapes(*definitionOf(kOp), context).code(), ResultCode::INCOMPLETE) << unknown;
-  }
+  expectNeedsEveryValue(kOp, threeBoxes().inputs(), 4);
 }
 
 TEST(BoxWithNmsLimit, Refuses) {

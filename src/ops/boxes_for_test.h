@@ -153,4 +153,21 @@ inline RealBox movedBox(const RealBox& box, const double* delta, double height, 
   return result;
 }
 
+// Inference of an operation whose shapes depend on all its values: with any one of them unknown it
+// is INCOMPLETE.
+inline void expectNeedsEveryValue(OperationType type, std::vector<TestOperand> operands,
+                                  size_t outputCount) {
+  for (size_t unknown = 0; unknown < operands.size(); ++unknown) {
+    std::vector<Tensor> inputs;
+    for (TestOperand& operand : operands) {
+      inputs.push_back(operand.tensor);
+      inputs.back().data = operand.bytes.data();
+    }
+    inputs[unknown].data = nullptr;
+    std::vector<Tensor> outputs(outputCount);
+    OperationContext context(inputs, outputs, nullptr);
+    EXPECT_EQ(inferShapes(*definitionOf(type), context).code(), ResultCode::INCOMPLETE) << unknown;
+  }
+}
+
 }  // namespace halyard::ops::testing

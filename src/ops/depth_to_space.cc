@@ -87,29 +87,20 @@ std::vector<Mapping> mappingsOf(const Shape& deep, const Shape& wide, const Bloc
           {wide[axes.channels], d[axes.channels], w[axes.channels]}};
 }
 
-Status computeDepthToSpace(OperationContext& context) {
+// Both kernels: the same pairs of elements, copied one way or the other.
+template <bool toSpace>
+Status compute(OperationContext& context) {
   Blocks blocks;
   HALYARD_RETURN_IF_ERROR(readBlocks(context, &blocks));
-  const Tensor& deep = context.input(0);
-  const Tensor& wide = context.output(0);
+  const Tensor& from = context.input(0);
+  const Tensor& to = context.output(0);
+  const Shape& deep = toSpace ? from.dims : to.dims;
+  const Shape& wide = toSpace ? to.dims : from.dims;
   std::vector<CopyLoop> loops;
-  for (const Mapping& m : mappingsOf(deep.dims, wide.dims, blocks)) {
-    loops.push_back({m.count, m.deep, m.wide});
+  for (const Mapping& m : mappingsOf(deep, wide, blocks)) {
+    loops.push_back({m.count, toSpace ? m.deep : m.wide, toSpace ? m.wide : m.deep});
   }
-  copyElements(deep, 0, wide, 0, std::move(loops));
-  return okStatus();
-}
-
-Status computeSpaceToDepth(OperationContext& context) {
-  Blocks blocks;
-  HALYARD_RETURN_IF_ERROR(readBlocks(context, &blocks));
-  const Tensor& wide = context.input(0);
-  const Tensor& deep = context.output(0);
-  std::vector<CopyLoop> loops;
-  for (const Mapping& m : mappingsOf(deep.dims, wide.dims, blocks)) {
-    loops.push_back({m.count, m.wide, m.deep});
-  }
-  copyElements(wide, 0, deep, 0, std::move(loops));
+  copyElements(from, 0, to, 0, std::move(loops));
   return okStatus();
 }
 
@@ -127,16 +118,14 @@ Signature makeSignature() {
 
 const OperationDefinition& depthToSpace() {
   static const OperationDefinition definition = {
-      OperationType::DEPTH_TO_SPACE, makeSignature(),           inferDepthToSpace,
-      computeDepthToSpace,
+      OperationType::DEPTH_TO_SPACE, makeSignature(),           inferDepthToSpace, compute<true>,
       /*acceptsZeroSized=*/false,    /*float16AsFloat32=*/false};
   return definition;
 }
 
 const OperationDefinition& spaceToDepth() {
   static const OperationDefinition definition = {
-      OperationType::SPACE_TO_DEPTH, makeSignature(),           inferSpaceToDepth,
-      computeSpaceToDepth,
+      OperationType::SPACE_TO_DEPTH, makeSignature(),           inferSpaceToDepth, compute<false>,
       /*acceptsZeroSized=*/false,    /*float16AsFloat32=*/false};
   return definition;
 }

@@ -245,18 +245,7 @@ TEST(GenerateProposals, TakesValuesThatAreNotNumbers) {
 }
 
 TEST(GenerateProposals, NeedsValuesForItsShapes) {
-  for (size_t unknown = 0; unknown < 11; ++unknown) {
-    std::vector<TestOperand> operands = twoBoxes().inputs();
-    std::vector<Tensor> inputs;
-    for (TestOperand& operand : operands) {
-      inputs.push_back(operand.tensor);
-      inputs.back().data = operand.bytes.data();
-    }
-    inputs[unknown].data = nullptr;
-    std::vector<Tensor> outputs(3);
-    OperationContext context(inputs, outputs, nullptr);
-    EXPECT_EQ(inferShapes(*definitionOf(kOp), context).code(), ResultCode::INCOMPLETE) << unknown;
-  }
+  expectNeedsEveryValue(kOp, twoBoxes().inputs(), 3);
 }
 
 TEST(GenerateProposals, Refuses) {
