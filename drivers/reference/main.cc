@@ -1,5 +1,5 @@
 // The reference driver's executable.
-#include "hal/driver_main.h"
+#include "halyard/driver/driver_main.h"
 #include "reference_device.h"
 
 int main(int argc, char** argv) {

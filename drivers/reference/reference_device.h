@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "hal/device.h"
+#include "halyard/driver/device.h"
 
 namespace halyard::drivers {
 

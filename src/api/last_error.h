@@ -2,7 +2,7 @@
 // Thread safety: every thread has its own. Ownership: the text lives until the thread's next call.
 #pragma once
 
-#include "base/status.h"
+#include "halyard/driver/status.h"
 
 namespace halyard::api {
 

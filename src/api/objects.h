@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "api/last_error.h"
-#include "base/status.h"
+#include "halyard/driver/status.h"
 #include "runtime/compilation.h"
 #include "runtime/device_manager.h"
 #include "runtime/event.h"

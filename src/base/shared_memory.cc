@@ -1,4 +1,4 @@
-#include "base/shared_memory.h"
+#include "halyard/driver/shared_memory.h"
 
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -73,6 +73,18 @@ Result<SharedMemoryPtr> SharedMemory::fromFd(size_t size, int prot, int fd, uint
 
 SharedMemory::SharedMemory(MemoryKind kind, UniqueFd fd, size_t size, int prot, uint64_t offset)
     : kind_(kind), fd_(std::move(fd)), size_(size), prot_(prot), offset_(offset) {}
+
+SharedMemory::~SharedMemory() { delete mapping_.load(); }
+
+Result<const Mapping*> SharedMemory::mapped() const {
+  if (const Mapping* known = mapping_.load(std::memory_order_acquire)) return known;
+  HALYARD_ASSIGN_OR_RETURN(Mapping made, map());
+  auto own = std::make_unique<const Mapping>(std::move(made));
+  const Mapping* current = nullptr;
+  // Of two threads that map at once, one keeps its own.
+  if (mapping_.compare_exchange_strong(current, own.get())) return own.release();
+  return current;
+}
 
 Result<Mapping> SharedMemory::map() const {
   const auto fail = [&](int error, std::string_view what) {

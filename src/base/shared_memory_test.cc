@@ -1,5 +1,5 @@
 // SharedMemory and Mapping: creation, seals, offsets, protection, lifetime, refusals.
-#include "base/shared_memory.h"
+#include "halyard/driver/shared_memory.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

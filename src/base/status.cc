@@ -1,4 +1,4 @@
-#include "base/status.h"
+#include "halyard/driver/status.h"
 
 #include <cstring>
 

@@ -1,5 +1,5 @@
 // Status and Result: texts, annotations, copies, the macros.
-#include "base/status.h"
+#include "halyard/driver/status.h"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "base/shared_memory.h"
-#include "base/status.h"
 #include "conformance/vectors.h"
+#include "halyard/driver/shared_memory.h"
+#include "halyard/driver/status.h"
 
 namespace halyard::conformance {
 

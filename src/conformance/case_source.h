@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/status.h"
 #include "conformance/vectors.h"
+#include "halyard/driver/status.h"
 
 namespace halyard::conformance {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "base/status.h"
+#include "halyard/driver/status.h"
 
 namespace halyard::conformance {
 

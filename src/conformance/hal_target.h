@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "conformance/target.h"
-#include "hal/device.h"
+#include "halyard/driver/device.h"
 
 namespace halyard::conformance {
 

@@ -19,7 +19,7 @@ extern "C" {
 #include <cstdlib>
 #include <cstring>
 
-#include "base/unique_fd.h"
+#include "halyard/driver/unique_fd.h"
 
 namespace halyard::conformance {
 namespace {

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "base/status.h"
 #include "conformance/variants.h"
 #include "conformance/vectors.h"
+#include "halyard/driver/status.h"
 
 namespace halyard::conformance {
 

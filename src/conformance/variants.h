@@ -6,8 +6,8 @@
 #include <span>
 #include <string_view>
 
-#include "base/status.h"
 #include "conformance/vectors.h"
+#include "halyard/driver/status.h"
 
 namespace halyard::conformance {
 

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/status.h"
 #include "conformance/gzip_lines.h"
-#include "model/model.h"
+#include "halyard/driver/model.h"
+#include "halyard/driver/status.h"
 
 namespace halyard::conformance {
 

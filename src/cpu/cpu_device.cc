@@ -19,7 +19,7 @@ using hal::RequestArgument;
 
 std::string_view nameOf(bool isOutput) { return isOutput ? "output" : "input"; }
 
-// A request's pools mapped into this process, for the time of one execution.
+// A request with its pools mapped into this process; the request owns the pools.
 class MappedRequest {
  public:
   static Result<MappedRequest> map(const hal::Request& request) {
@@ -29,8 +29,8 @@ class MappedRequest {
       if (memory == nullptr) {
         return badData("request pool {} is a token, and the CPU device allocates no buffers", i);
       }
-      HALYARD_ASSIGN_OR_RETURN(Mapping mapping, (*memory)->map(), "request pool {}", i);
-      mapped.pools_.push_back({std::move(mapping), (*memory)->prot()});
+      HALYARD_ASSIGN_OR_RETURN(const Mapping* mapping, (*memory)->mapped(), "request pool {}", i);
+      mapped.pools_.push_back({mapping, (*memory)->prot()});
     }
     HALYARD_RETURN_IF_ERROR(mapped.addAll(request.inputs, false, &mapped.inputs_));
     HALYARD_RETURN_IF_ERROR(mapped.addAll(request.outputs, true, &mapped.outputs_));
@@ -42,7 +42,7 @@ class MappedRequest {
 
  private:
   struct Pool {
-    Mapping mapping;
+    const Mapping* mapping;
     int prot;
   };
 
@@ -75,8 +75,8 @@ class MappedRequest {
                          isOutput ? "written" : "read");
         }
         const bool isWhole = from.location.offset == 0 && from.location.length == 0;
-        argument.data = pool.mapping.data() + from.location.offset;
-        argument.length = isWhole ? pool.mapping.size() : from.location.length;
+        argument.data = pool.mapping->data() + from.location.offset;
+        argument.length = isWhole ? pool.mapping->size() : from.location.length;
         argument.shared = true;
         break;
       }

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "hal/device.h"
+#include "halyard/driver/device.h"
 
 namespace halyard::cpu {
 

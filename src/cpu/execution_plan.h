@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "base/shared_memory.h"
-#include "base/status.h"
-#include "model/model.h"
+#include "halyard/driver/model.h"
+#include "halyard/driver/shared_memory.h"
+#include "halyard/driver/status.h"
 #include "ops/operation.h"
 
 namespace halyard::cpu {

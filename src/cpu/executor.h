@@ -7,11 +7,11 @@
 #include <span>
 #include <vector>
 
-#include "base/shared_memory.h"
-#include "base/status.h"
 #include "base/thread_pool.h"
-#include "hal/types.h"
-#include "model/model.h"
+#include "halyard/driver/hal_types.h"
+#include "halyard/driver/model.h"
+#include "halyard/driver/shared_memory.h"
+#include "halyard/driver/status.h"
 #include "ops/operation.h"
 
 namespace halyard::cpu {

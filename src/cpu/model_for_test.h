@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/model.h"
+#include "halyard/driver/model.h"
 
 namespace halyard::cpu::testing {
 

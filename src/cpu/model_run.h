@@ -11,7 +11,7 @@
 #include "cpu/execution_plan.h"
 #include "cpu/executor.h"
 #include "cpu/subgraph_run.h"
-#include "hal/types.h"
+#include "halyard/driver/hal_types.h"
 
 namespace halyard::cpu {
 

@@ -12,7 +12,7 @@
 #include "base/thread_pool.h"
 #include "cpu/block_pool.h"
 #include "cpu/execution_plan.h"
-#include "hal/types.h"
+#include "halyard/driver/hal_types.h"
 
 namespace halyard::cpu {
 

@@ -8,8 +8,8 @@
 #include <mutex>
 #include <vector>
 
-#include "base/shared_memory.h"
-#include "hal/types.h"
+#include "halyard/driver/hal_types.h"
+#include "halyard/driver/shared_memory.h"
 
 namespace halyard::hal {
 

@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "base/status.h"
-#include "base/unique_fd.h"
+#include "halyard/driver/status.h"
+#include "halyard/driver/unique_fd.h"
 
 namespace halyard::hal {
 

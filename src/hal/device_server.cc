@@ -31,7 +31,8 @@ void notify(ServerCore& core, wire::v1_0::IPreparedModelCallback::Client callbac
 
 class DeviceServer final : public wire::v1_3::IDevice::Server {
  public:
-  explicit DeviceServer(ServerCore& core) : core_(core), info_(core.device->info()) {}
+  explicit DeviceServer(std::shared_ptr<ServedClient> client)
+      : client_(std::move(client)), core_(client_->core), info_(core_.device->info()) {}
 
   kj::Promise<void> getCapabilities(GetCapabilitiesContext context) override {
     return capabilities(context, HalVersion::V1_0);
@@ -82,7 +83,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
 
   kj::Promise<void> getStatus(GetStatusContext context) override {
     auto status = core_.run<DeviceStatus>(
-        [device = core_.device]() -> Result<DeviceStatus> { return device->status(); });
+        [device = client_->session]() -> Result<DeviceStatus> { return device->status(); });
     return status.then([context](Result<DeviceStatus> result) mutable {
       context.getResults().setStatus(result.ok() ? static_cast<wire::DeviceStatus>(*result)
                                                  : wire::DeviceStatus::UNKNOWN);
@@ -195,7 +196,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     requireVersion(version);
     using Supported = std::vector<bool>;
     return withModel<Supported>(context, version,
-                                [device = core_.device](ModelPtr model) -> Result<Supported> {
+                                [device = client_->session](ModelPtr model) -> Result<Supported> {
                                   return device->getSupportedOperations(*model);
                                 })
         .then([context, version](Result<Supported> supported) mutable {
@@ -235,20 +236,18 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
   void launch(ModelPtr model, PrepareOptions options,
               wire::v1_0::IPreparedModelCallback::Client callback, HalVersion version) {
     using Prepared = std::shared_ptr<PreparedModel>;
-    auto prepared = core_.run<Prepared>(
-        [device = core_.device, model, options] { return device->prepareModel(model, options); });
+    auto done = core_.run<Prepared>([device = client_->session, model, options] {
+      return device->prepareModel(model, options);
+    });
     // Not `this`: the client may have let go of the device by then.
-    core_.detach(prepared.then([&core = core_, deviceVersion = info_.halVersion, callback, version,
-                                model](Result<Prepared> result) mutable {
+    core_.detach(done.then([client = client_, deviceVersion = info_.halVersion, callback, version,
+                            model](Result<Prepared> result) mutable {
       Status status = result.status();
-      if (status.ok() && *result == nullptr) status = opFailed("the driver prepared no model");
-      // A pool that cannot be mapped is the caller's mistake, by the HAL's rules.
-      if (status.code() == ResultCode::UNMAPPABLE) status = status.withCode(ResultCode::BAD_DATA);
-      kj::Maybe<PreparedClient> client;
+      kj::Maybe<PreparedClient> prepared;
       if (status.ok()) {
-        client = makePreparedModelServer(core, model, std::move(*result), deviceVersion);
+        prepared = makePreparedModelServer(client, model, std::move(*result), deviceVersion);
       }
-      notify(core, callback, status, kj::mv(client), version);
+      notify(client->core, callback, status, kj::mv(prepared), version);
     }));
   }
 
@@ -264,19 +263,20 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     return kj::READY_NOW;
   }
 
+  const std::shared_ptr<ServedClient> client_;
   ServerCore& core_;
   const DeviceInfo& info_;
 };
 
 class DriverServer final : public wire::IDriver::Server {
  public:
-  explicit DriverServer(ServerCore& core) : core_(core) {}
+  explicit DriverServer(std::shared_ptr<ServedClient> client) : client_(std::move(client)) {}
 
   kj::Promise<void> hello(HelloContext context) override {
     auto results = context.getResults();
     results.setProtocolVersion(wire::PROTOCOL_VERSION);
     results.setProcessId(::getpid());
-    const HalVersion version = core_.device->info().halVersion;
+    const HalVersion version = client_->core.device->info().halVersion;
     results.setHalVersion(static_cast<uint16_t>(9 + static_cast<unsigned>(version)));
     const uint32_t asked = context.getParams().getProtocolVersion();
     if (asked != wire::PROTOCOL_VERSION) {
@@ -286,16 +286,18 @@ class DriverServer final : public wire::IDriver::Server {
                 HalVersion::V1_3);
       return kj::READY_NOW;
     }
-    results.setDevice(kj::heap<DeviceServer>(core_));
+    results.setDevice(kj::heap<DeviceServer>(client_));
     return kj::READY_NOW;
   }
 
  private:
-  ServerCore& core_;
+  const std::shared_ptr<ServedClient> client_;
 };
 
 }  // namespace
 
-wire::IDriver::Client makeDriverServer(ServerCore& core) { return kj::heap<DriverServer>(core); }
+wire::IDriver::Client makeDriverServer(std::shared_ptr<ServedClient> client) {
+  return kj::heap<DriverServer>(std::move(client));
+}
 
 }  // namespace halyard::hal

@@ -10,9 +10,9 @@
 #include <optional>
 
 #include "hal/manifest.h"
-#include "hal/types.h"
 #include "hal/v1_3.capnp.h"
 #include "hal/wire_connection.h"
+#include "halyard/driver/hal_types.h"
 
 namespace halyard::hal {
 

@@ -1,4 +1,4 @@
-#include "hal/driver_main.h"
+#include "halyard/driver/driver_main.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 // Tests of a driver's executable as such: its arguments, and the service form.
-#include "hal/driver_main.h"
+#include "halyard/driver/driver_main.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/unique_fd.h"
+#include "halyard/driver/unique_fd.h"
 
 namespace halyard::hal {
 namespace {

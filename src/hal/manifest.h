@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "base/status.h"
-#include "model/types.h"
+#include "halyard/driver/nnapi_types.h"
+#include "halyard/driver/status.h"
 
 namespace halyard::hal {
 

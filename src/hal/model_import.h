@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "hal/pool_mapping.h"
-#include "model/model.h"
+#include "halyard/driver/model.h"
 
 namespace halyard::hal {
 

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "base/shared_memory.h"
-#include "base/unique_fd.h"
+#include "halyard/driver/shared_memory.h"
+#include "halyard/driver/unique_fd.h"
 
 namespace halyard::hal {
 

@@ -13,16 +13,6 @@ struct CallOptions {
   HalVersion version = HalVersion::V1_0;  // of the method
 };
 
-// Makes a driver's result one that the HAL allows: nothing but the error with most errors, and no
-// times that nobody asked for.
-void normalise(ExecutionResult& result, bool measureTiming) {
-  if (!result.status.ok()) {
-    result.timing = {};
-    if (result.status.code() != ResultCode::OUTPUT_INSUFFICIENT_SIZE) result.outputShapes.clear();
-  }
-  if (!measureTiming) result.timing = {};
-}
-
 template <typename Results>
 void setResult(Results&& results, const ExecutionResult& result, HalVersion version) {
   setStatus(results, result.status, version);
@@ -66,29 +56,28 @@ ExecutionResult execute(PreparedModel& preparedModel, const Model& model,
 
 class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
  public:
-  PreparedModelServer(ServerCore& core, std::shared_ptr<const Model> model,
+  PreparedModelServer(std::shared_ptr<ServedClient> client, std::shared_ptr<const Model> model,
                       std::shared_ptr<PreparedModel> preparedModel, HalVersion version)
-      : core_(core),
+      : client_(std::move(client)),
+        core_(client_->core),
         model_(std::move(model)),
         preparedModel_(std::move(preparedModel)),
         version_(version) {}
 
   kj::Promise<void> execute(ExecuteContext context) override {
-    CallOptions call;
-    call.options.cancel = core_.cancelToken();
-    return asynchronously(context, call);
+    return asynchronously(context, CallOptions());
   }
   kj::Promise<void> execute12(Execute12Context context) override {
-    return asynchronously(context, measureOf(core_, context.getParams(), HalVersion::V1_2));
+    return asynchronously(context, measureOf(context.getParams(), HalVersion::V1_2));
   }
   kj::Promise<void> execute13(Execute13Context context) override {
-    return asynchronously(context, allOptionsOf(core_, context.getParams()));
+    return asynchronously(context, allOptionsOf(context.getParams()));
   }
   kj::Promise<void> executeSynchronously(ExecuteSynchronouslyContext context) override {
-    return synchronously(context, measureOf(core_, context.getParams(), HalVersion::V1_2));
+    return synchronously(context, measureOf(context.getParams(), HalVersion::V1_2));
   }
   kj::Promise<void> executeSynchronously13(ExecuteSynchronously13Context context) override {
-    return synchronously(context, allOptionsOf(core_, context.getParams()));
+    return synchronously(context, allOptionsOf(context.getParams()));
   }
 
   kj::Promise<void> configureExecutionBurst(ConfigureExecutionBurstContext context) override {
@@ -109,16 +98,15 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
   }
 
   template <typename Params>
-  static Result<CallOptions> measureOf(const ServerCore& core, Params params, HalVersion version) {
+  static Result<CallOptions> measureOf(Params params, HalVersion version) {
     CallOptions call;
     call.version = version;
-    call.options.cancel = core.cancelToken();
     HALYARD_ASSIGN_OR_RETURN(call.options.measureTiming, decodeMeasureTiming(params.getMeasure()));
     return call;
   }
   template <typename Params>
-  static Result<CallOptions> allOptionsOf(const ServerCore& core, Params params) {
-    HALYARD_ASSIGN_OR_RETURN(CallOptions call, measureOf(core, params, HalVersion::V1_3));
+  static Result<CallOptions> allOptionsOf(Params params) {
+    HALYARD_ASSIGN_OR_RETURN(CallOptions call, measureOf(params, HalVersion::V1_3));
     call.options.deadline = decodeDeadline(params.getDeadline());
     call.options.loopTimeout = decodeDuration(params.getLoopTimeoutDuration());
     return call;
@@ -214,6 +202,7 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
         }));
   }
 
+  const std::shared_ptr<ServedClient> client_;
   ServerCore& core_;
   const std::shared_ptr<const Model> model_;
   const std::shared_ptr<PreparedModel> preparedModel_;
@@ -223,9 +212,10 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
 }  // namespace
 
 wire::v1_3::IPreparedModel::Client makePreparedModelServer(
-    ServerCore& core, std::shared_ptr<const Model> model,
+    std::shared_ptr<ServedClient> client, std::shared_ptr<const Model> model,
     std::shared_ptr<PreparedModel> preparedModel, HalVersion version) {
-  return kj::heap<PreparedModelServer>(core, std::move(model), std::move(preparedModel), version);
+  return kj::heap<PreparedModelServer>(std::move(client), std::move(model),
+                                       std::move(preparedModel), version);
 }
 
 kj::Exception tooOld(HalVersion method, HalVersion version) {

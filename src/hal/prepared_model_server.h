@@ -1,6 +1,6 @@
 // The wire's IPreparedModel, in front of a hal::PreparedModel.
 // Thread safety: loop thread only.
-// Ownership: shares the prepared model and its model; refers to the ServerCore.
+// Ownership: shares the client, the prepared model and its model; refers to the ServerCore.
 #pragma once
 
 #include "hal/server_core.h"
@@ -10,7 +10,7 @@ namespace halyard::hal {
 
 // `version`: of the device, whose newer methods are not served.
 wire::v1_3::IPreparedModel::Client makePreparedModelServer(
-    ServerCore& core, std::shared_ptr<const Model> model,
+    std::shared_ptr<ServedClient> client, std::shared_ptr<const Model> model,
     std::shared_ptr<PreparedModel> preparedModel, HalVersion version);
 
 // The exception with which a method of `method` is refused by an object of an older version.

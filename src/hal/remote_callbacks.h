@@ -5,9 +5,9 @@
 
 #include <kj/async.h>
 
-#include "hal/types.h"
 #include "hal/v1_3.capnp.h"
 #include "hal/wire_types.h"
+#include "halyard/driver/hal_types.h"
 
 namespace halyard::hal {
 

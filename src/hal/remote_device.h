@@ -10,9 +10,9 @@
 #include <optional>
 #include <string>
 
-#include "hal/device.h"
 #include "hal/manifest.h"
 #include "hal/rpc_loop.h"
+#include "halyard/driver/device.h"
 
 namespace halyard::hal {
 

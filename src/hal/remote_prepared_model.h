@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "hal/argument_packer.h"
-#include "hal/device.h"
 #include "hal/driver_connection.h"
+#include "halyard/driver/device.h"
 
 namespace halyard::hal {
 

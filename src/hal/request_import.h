@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "hal/pool_mapping.h"
-#include "hal/types.h"
+#include "halyard/driver/hal_types.h"
 
 namespace halyard::hal {
 

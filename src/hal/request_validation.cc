@@ -1,5 +1,5 @@
 // Request validation against the model that is to run; see validateRequest in types.h.
-#include "hal/types.h"
+#include "halyard/driver/hal_types.h"
 
 namespace halyard::hal {
 namespace {

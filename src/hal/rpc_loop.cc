@@ -11,8 +11,8 @@
 #include <optional>
 #include <vector>
 
-#include "base/unique_fd.h"
 #include "hal/rpc_loop_context.h"
+#include "halyard/driver/unique_fd.h"
 
 namespace halyard::hal {
 namespace {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <thread>
 
-#include "base/status.h"
+#include "halyard/driver/status.h"
 
 namespace halyard::hal {
 

@@ -8,14 +8,22 @@
 
 namespace halyard::hal {
 
+ServerCore::Connection::Connection(std::shared_ptr<ServedClient> theClient,
+                                   RpcLoop::Context& context, UniqueFd socket)
+    : client(std::move(theClient)),
+      wire(context, std::move(socket), capnp::rpc::twoparty::Side::SERVER,
+           capnp::Capability::Client(makeDriverServer(client))) {}
+
 void ServerCore::serve(RpcLoop::Context& context, UniqueFd socket,
                        std::function<void()> onDisconnect) {
-  connections_.emplace_front(context, std::move(socket), capnp::rpc::twoparty::Side::SERVER,
-                             capnp::Capability::Client(makeDriverServer(*this)));
+  auto client = std::make_shared<ServedClient>(
+      ServedClient{*this, std::make_shared<ClientSession>(device, services)});
+  connections_.emplace_front(std::move(client), context, std::move(socket));
   const auto connection = connections_.begin();
   // evalLater: the connection must not be destroyed by its own event.
-  tasks_->add(connection->onDisconnect().then([this, connection, onDisconnect] {
+  tasks_->add(connection->wire.onDisconnect().then([this, connection, onDisconnect] {
     return kj::evalLater([this, connection, onDisconnect] {
+      connection->client->session->end();
       // First: letting go of what the client had may take long in some drivers.
       onDisconnect();
       connections_.erase(connection);
@@ -23,8 +31,12 @@ void ServerCore::serve(RpcLoop::Context& context, UniqueFd socket,
   }));
 }
 
+void ServerCore::endSessions() {
+  for (const Connection& connection : connections_) connection.client->session->end();
+}
+
 void ServerCore::closeAll() {
-  cancelExecutions();
+  endSessions();
   tasks_ = nullptr;
   connections_.clear();
   jobs_.clear();
@@ -75,7 +87,7 @@ void Server::serve(UniqueFd socket, std::function<void()> onDisconnect) {
 }
 
 bool Server::drain(std::chrono::milliseconds limit) {
-  core_->cancelExecutions();
+  onLoop([core = core_] { core->endSessions(); });
   return workers_->drain(limit);
 }
 

@@ -7,10 +7,10 @@
 #include <functional>
 #include <memory>
 
-#include "base/unique_fd.h"
-#include "hal/device.h"
 #include "hal/rpc_loop.h"
 #include "hal/worker_threads.h"
+#include "halyard/driver/device.h"
+#include "halyard/driver/unique_fd.h"
 
 namespace halyard::hal {
 

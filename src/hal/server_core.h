@@ -10,12 +10,21 @@
 #include <map>
 #include <new>
 #include <optional>
-#include <stop_token>
 
 #include "hal/server.h"
+#include "hal/session/client_session.h"
+#include "hal/session/session_services.h"
 #include "hal/wire_connection.h"
 
 namespace halyard::hal {
+
+class ServerCore;
+
+// One client of the server: what the objects that serve it share.
+struct ServedClient {
+  ServerCore& core;
+  const std::shared_ptr<ClientSession> session;
+};
 
 class ServerCore final : public kj::TaskSet::ErrorHandler {
  public:
@@ -23,6 +32,8 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
       : device(std::move(served)), loop_(loop), workers_(workers) {}
 
   void serve(RpcLoop::Context& context, UniqueFd socket, std::function<void()> onDisconnect);
+  // Asks what is being executed for any client to end early: nobody waits for it any more.
+  void endSessions();
   void closeAll();
   void taskFailed(kj::Exception&&) override {}  // a client that has gone needs no answer
 
@@ -48,11 +59,8 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
   // A promise that nobody waits for.
   void detach(kj::Promise<void> promise) { tasks_->add(kj::mv(promise)); }
 
-  // Asks what is being executed to end early: nobody waits for it any more. Any thread.
-  void cancelExecutions() { cancel_.request_stop(); }
-  std::stop_token cancelToken() const { return cancel_.get_token(); }
-
   const std::shared_ptr<Device> device;
+  const std::shared_ptr<SessionServices> services = std::make_shared<SessionServices>();
 
  private:
   // A driver's exception, or one for lack of memory, must not end the process.
@@ -69,10 +77,18 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
   void finish(uint64_t id);
   RpcLoop& loop_;
   WorkerThreads& workers_;
-  std::stop_source cancel_;
   uint64_t nextJob_ = 0;
   std::map<uint64_t, kj::Own<kj::PromiseFulfiller<void>>> jobs_;
-  std::list<WireConnection> connections_;
+  struct Connection {
+    Connection(std::shared_ptr<ServedClient> theClient, RpcLoop::Context& context, UniqueFd socket);
+    ~Connection() { client->session->end(); }
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+
+    const std::shared_ptr<ServedClient> client;
+    WireConnection wire;
+  };
+  std::list<Connection> connections_;
   kj::Own<kj::TaskSet> tasks_ = kj::heap<kj::TaskSet>(*this);
 };
 

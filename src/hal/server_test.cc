@@ -39,14 +39,14 @@ TEST_F(ServerTest, ModelArrivesAsItWasSent) {
   const Outcome outcome = prepare(model, nullptr, [](auto call) {
     call.setPriority(wire::Priority::HIGH);
     call.setPreference(wire::ExecutionPreference::LOW_POWER);
-    call.getDeadline().setNanosecondsSinceEpoch(123'456'789);
+    call.getDeadline().setNanosecondsSinceEpoch(4'000'000'000'123'456'789);
   });
   ASSERT_EQ(outcome.status, wire::ErrorStatus::NONE) << outcome.message;
   EXPECT_EQ(device_->lastOptions().priority, Priority::HIGH);
   EXPECT_EQ(device_->lastOptions().preference, ExecutionPreference::LOW_POWER);
   ASSERT_TRUE(device_->lastOptions().deadline.has_value());
   EXPECT_EQ(device_->lastOptions().deadline->time_since_epoch(),
-            std::chrono::nanoseconds(123'456'789));
+            std::chrono::nanoseconds(4'000'000'000'123'456'789));
 
   const std::shared_ptr<const Model> arrived = device_->lastModel();
   ASSERT_NE(arrived, nullptr);

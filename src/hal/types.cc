@@ -1,11 +1,11 @@
 // Capabilities and names of the HAL's types.
-#include "hal/types.h"
+#include "halyard/driver/hal_types.h"
 
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
 
-#include "hal/device.h"
+#include "halyard/driver/device.h"
 
 #include <unistd.h>
 
@@ -72,6 +72,33 @@ std::string_view deviceTypeName(DeviceType type) {
   return "invalid";
 }
 
+namespace {
+
+Status notByDriver(std::string_view what) {
+  return makeStatus(ResultCode::UNAVAILABLE_DEVICE, "a bare driver has no {}", what);
+}
+
+}  // namespace
+
 pid_t Device::processId() const { return ::getpid(); }
+
+Result<std::unique_ptr<Buffer>> Device::allocate(const Shape&,
+                                                 std::span<const std::shared_ptr<PreparedModel>>,
+                                                 std::span<const BufferRole>,
+                                                 std::span<const BufferRole>) {
+  return notByDriver("buffers");
+}
+
+FencedResult PreparedModel::executeFenced(const Request&, std::span<const int>,
+                                          const ExecuteOptions&,
+                                          std::optional<std::chrono::nanoseconds>) {
+  return {notByDriver("fenced execution"), {}, nullptr};
+}
+
+Result<std::unique_ptr<Burst>> PreparedModel::configureBurst() { return notByDriver("bursts"); }
+
+Status PreparedModel::saveToCache(int, int, const Token&) {
+  return opFailed("the driver does not save compilations");
+}
 
 }  // namespace halyard::hal

@@ -6,10 +6,10 @@
 #include <capnp/rpc-twoparty.h>
 #include <capnp/rpc.h>
 
-#include "base/unique_fd.h"
 #include "hal/rpc_loop_context.h"
 #include "hal/types.capnp.h"
 #include "hal/wire_types.h"
+#include "halyard/driver/unique_fd.h"
 
 namespace halyard::hal {
 

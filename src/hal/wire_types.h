@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "hal/types.capnp.h"
-#include "hal/types.h"
+#include "halyard/driver/hal_types.h"
 
 namespace halyard::hal {
 

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/status.h"
+#include "halyard/driver/status.h"
 
 namespace halyard::hal {
 

@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "base/unique_fd.h"
+#include "halyard/driver/unique_fd.h"
 
 namespace halyard::media {
 namespace {

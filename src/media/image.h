@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/status.h"
+#include "halyard/driver/status.h"
 
 namespace halyard::media {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/status.h"
+#include "halyard/driver/status.h"
 
 namespace halyard::media {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "model/model.h"
+#include "halyard/driver/model.h"
 
 namespace halyard {
 

@@ -1,5 +1,5 @@
 // Sizes, texts and small edits of the canonical model.
-#include "model/model.h"
+#include "halyard/driver/model.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Sizes and texts of the canonical model.
-#include "model/model.h"
+#include "halyard/driver/model.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "model/types.h"
+#include "halyard/driver/nnapi_types.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@ constexpr OperandTypeTraits kOperandTypes[] = {
 #define HALYARD_OPERAND_TYPE(code, name, bytes, scalar, level, scale, zpMin, zpMax) \
   {OperandType::name, #name, bytes, scalar, FeatureLevel::FL##level,                \
    ScaleRule::scale,  zpMin, zpMax},
-#include "model/operand_types.inc"
+#include "halyard/driver/operand_types.inc"
 #undef HALYARD_OPERAND_TYPE
 };
 

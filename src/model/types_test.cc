@@ -1,10 +1,10 @@
 // The closed sets: names, codes, traits; and that they are those of the public header.
-#include "model/types.h"
+#include "halyard/driver/nnapi_types.h"
 
 #include <android/NeuralNetworksTypes.h>
 #include <gtest/gtest.h>
 
-#include "base/status.h"
+#include "halyard/driver/status.h"
 
 namespace halyard {
 namespace {

@@ -2,9 +2,9 @@
 // Thread safety: pure functions. Ownership: none.
 #pragma once
 
-#include "base/status.h"
-#include "model/model.h"
-#include "model/types.h"
+#include "halyard/driver/model.h"
+#include "halyard/driver/nnapi_types.h"
+#include "halyard/driver/status.h"
 
 namespace halyard {
 

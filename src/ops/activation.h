@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "base/status.h"
+#include "halyard/driver/status.h"
 #include "ops/operation.h"
 #include "ops/requantize.h"
 

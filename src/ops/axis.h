@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "base/status.h"
-#include "model/model.h"
+#include "halyard/driver/model.h"
+#include "halyard/driver/status.h"
 
 namespace halyard::ops {
 

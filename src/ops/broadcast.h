@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "base/status.h"
+#include "halyard/driver/status.h"
 #include "ops/elementwise.h"
 #include "ops/operation.h"
 

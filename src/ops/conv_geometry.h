@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/status.h"
+#include "halyard/driver/status.h"
 #include "ops/operation.h"
 #include "ops/signature.h"
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/status.h"
+#include "halyard/driver/status.h"
 #include "ops/activation.h"
 #include "ops/operation.h"
 #include "ops/signature.h"

@@ -9,13 +9,13 @@
 #include <string_view>
 #include <utility>
 
-#include "base/status.h"
+#include "halyard/driver/status.h"
 #include "ops/operation.h"
 
 namespace halyard::ops {
 
-// A shape as it is at execution: "[2,0,3]"; a rank of 0 prints as "[]". (model/model.h's shapeText
-// is for declared shapes, where 0 stands for unknown.)
+// A shape as it is at execution: "[2,0,3]"; a rank of 0 prints as "[]". (shapeText of
+// halyard/driver/model.h is for declared shapes, where 0 stands for unknown.)
 inline std::string realShapeText(const Shape& shape) {
   return fmt::format("[{}]", fmt::join(shape, ","));
 }

@@ -9,8 +9,8 @@
 #include <functional>
 #include <span>
 
-#include "base/status.h"
-#include "model/model.h"
+#include "halyard/driver/model.h"
+#include "halyard/driver/status.h"
 #include "ops/signature.h"
 
 namespace halyard::ops {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/status.h"
+#include "halyard/driver/status.h"
 #include "ops/activation.h"
 #include "ops/operation.h"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "model/types.h"
+#include "halyard/driver/nnapi_types.h"
 #include "ops/operation.h"
 
 namespace halyard::ops {

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/status.h"
-#include "model/model.h"
-#include "model/types.h"
+#include "halyard/driver/model.h"
+#include "halyard/driver/nnapi_types.h"
+#include "halyard/driver/status.h"
 
 namespace halyard::ops {
 

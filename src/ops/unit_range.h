@@ -4,7 +4,7 @@
 // Ownership: none.
 #pragma once
 
-#include "base/status.h"
+#include "halyard/driver/status.h"
 #include "ops/signature.h"
 
 namespace halyard::ops {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "hal/device.h"
+#include "halyard/driver/device.h"
 #include "runtime/device_manager.h"
 #include "runtime/model_builder.h"
 

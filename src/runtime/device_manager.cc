@@ -10,6 +10,8 @@
 #include "hal/manifest.h"
 #include "hal/remote_device.h"
 #include "hal/rpc_loop.h"
+#include "hal/session/client_session.h"
+#include "hal/session/session_services.h"
 
 namespace halyard::runtime {
 namespace {
@@ -52,7 +54,10 @@ FeatureLevel Device::featureLevel() const {
 }
 
 DeviceManager::DeviceManager(std::vector<Device> drivers) : devices_(std::move(drivers)) {
-  devices_.emplace_back(cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 0), std::string(), true);
+  devices_.emplace_back(
+      std::make_shared<hal::ClientSession>(cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 0),
+                                           std::make_shared<hal::SessionServices>()),
+      std::string(), true);
   for (const Device& device : devices_) extensions_.addDevice(device.info().extensions);
 }
 

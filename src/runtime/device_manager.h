@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "hal/device.h"
+#include "halyard/driver/device.h"
 #include "runtime/extension_registry.h"
 
 namespace halyard::runtime {

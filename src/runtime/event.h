@@ -9,7 +9,7 @@
 #include <optional>
 #include <thread>
 
-#include "base/status.h"
+#include "halyard/driver/status.h"
 
 namespace halyard::runtime {
 

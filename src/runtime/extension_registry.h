@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "hal/types.h"
+#include "halyard/driver/hal_types.h"
 
 namespace halyard::runtime {
 

@@ -2,8 +2,8 @@
 // Thread safety: immutable. Ownership: shares the pool.
 #pragma once
 
-#include "base/shared_memory.h"
-#include "base/status.h"
+#include "halyard/driver/shared_memory.h"
+#include "halyard/driver/status.h"
 
 namespace halyard::runtime {
 

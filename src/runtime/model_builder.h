@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "base/status.h"
-#include "model/model.h"
+#include "halyard/driver/model.h"
+#include "halyard/driver/status.h"
 #include "runtime/extension_registry.h"
 #include "runtime/memory.h"
 

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/status.h"
-#include "model/model.h"
+#include "halyard/driver/model.h"
+#include "halyard/driver/status.h"
 
 namespace halyard::cli {
 

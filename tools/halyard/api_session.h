@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "base/status.h"
-#include "model/model.h"
+#include "halyard/driver/model.h"
+#include "halyard/driver/status.h"
 #include "tools/halyard/api_model.h"
 
 namespace halyard::cli {

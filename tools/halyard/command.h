@@ -6,7 +6,7 @@
 
 #include <functional>
 
-#include "base/status.h"
+#include "halyard/driver/status.h"
 
 namespace halyard::cli {
 

@@ -8,6 +8,8 @@
 #include "hal/manifest.h"
 #include "hal/remote_device.h"
 #include "hal/rpc_loop.h"
+#include "hal/session/client_session.h"
+#include "hal/session/session_services.h"
 #include "tools/halyard/api_target.h"
 #include "tools/halyard/device_choice.h"
 
@@ -27,7 +29,10 @@ Result<std::shared_ptr<hal::Device>> openHalDevice(const std::string& name) {
   for (const hal::Manifest& manifest : list.manifests) names.push_back(manifest.name);
   names.push_back(cpu::cpuDeviceInfo().name);
   HALYARD_ASSIGN_OR_RETURN(const size_t index, chooseDevice(names, name));
-  if (index == list.manifests.size()) return cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 0);
+  if (index == list.manifests.size()) {
+    return std::shared_ptr<hal::Device>(std::make_shared<hal::ClientSession>(
+        cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 0), std::make_shared<hal::SessionServices>()));
+  }
   HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::RpcLoop> loop, hal::RpcLoop::start());
   HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::RemoteDevice> device,
                            hal::RemoteDevice::open(std::move(loop), list.manifests[index]));

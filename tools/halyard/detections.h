@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "base/status.h"
+#include "halyard/driver/model.h"
+#include "halyard/driver/status.h"
 #include "media/image.h"
-#include "model/model.h"
 #include "tools/halyard/labels.h"
 
 namespace halyard::cli {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/status.h"
+#include "halyard/driver/status.h"
 
 namespace halyard::cli {
 

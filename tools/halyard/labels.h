@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/status.h"
+#include "halyard/driver/status.h"
 
 namespace halyard::cli {
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/status.h"
+#include "halyard/driver/model.h"
+#include "halyard/driver/status.h"
 #include "media/image.h"
-#include "model/model.h"
 #include "tools/halyard/tensor_values.h"
 
 namespace halyard::cli {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/status.h"
+#include "halyard/driver/status.h"
 #include "import/tflite/importer.h"
 #include "media/image.h"
 #include "tools/halyard/preprocess.h"

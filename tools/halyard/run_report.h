@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/status.h"
+#include "halyard/driver/status.h"
 #include "import/tflite/importer.h"
 #include "media/image.h"
 #include "tools/halyard/api_session.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/status.h"
+#include "halyard/driver/status.h"
 #include "media/image.h"
 #include "tools/halyard/labels.h"
 

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/status.h"
+#include "halyard/driver/model.h"
+#include "halyard/driver/status.h"
 #include "media/npy.h"
-#include "model/model.h"
 
 namespace halyard::cli {
 

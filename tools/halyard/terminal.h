@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/status.h"
+#include "halyard/driver/status.h"
 
 namespace halyard::cli {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "model/types.h"
+#include "halyard/driver/nnapi_types.h"
 #include "ops/operation.h"
 
 namespace {

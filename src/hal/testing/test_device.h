@@ -5,7 +5,7 @@
 #include <memory>
 #include <mutex>
 
-#include "hal/device.h"
+#include "halyard/driver/device.h"
 
 namespace halyard::hal::testing {
 

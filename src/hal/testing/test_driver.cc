@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "hal/driver_main.h"
 #include "hal/testing/test_device.h"
+#include "halyard/driver/driver_main.h"
 
 int main(int argc, char** argv) {
   using halyard::Result;

@@ -5,7 +5,7 @@
 
 #include <span>
 
-#include "base/status.h"
+#include "halyard/driver/status.h"
 #include "import/tflite/node.h"
 
 namespace halyard::import {

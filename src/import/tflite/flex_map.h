@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/status.h"
+#include "halyard/driver/status.h"
 
 namespace halyard::import {
 

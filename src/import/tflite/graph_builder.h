@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/status.h"
+#include "halyard/driver/model.h"
+#include "halyard/driver/status.h"
 #include "import/tflite/importer.h"
 #include "import/tflite/verified_file.h"
-#include "model/model.h"
 
 namespace halyard::import {
 

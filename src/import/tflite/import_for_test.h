@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "halyard/driver/model.h"
 #include "import/tflite/importer.h"
 #include "import/tflite/model_writer.h"
-#include "model/model.h"
 
 namespace halyard::import {
 

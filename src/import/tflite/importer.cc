@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/unique_fd.h"
+#include "halyard/driver/unique_fd.h"
 #include "import/tflite/converters.h"
 #include "import/tflite/graph_builder.h"
 #include "import/tflite/verified_file.h"

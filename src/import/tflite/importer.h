@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/status.h"
-#include "model/model.h"
+#include "halyard/driver/model.h"
+#include "halyard/driver/status.h"
 
 namespace halyard::import {
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "base/status.h"
+#include "halyard/driver/status.h"
 #include "import/tflite/graph_builder.h"
 #include "import/tflite/verified_file.h"
 

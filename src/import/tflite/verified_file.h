@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/status.h"
+#include "halyard/driver/model.h"
+#include "halyard/driver/status.h"
 #include "import/tflite/tflite_generated.h"
-#include "model/model.h"
 
 namespace halyard::import {
 

@@ -11,9 +11,9 @@
 #include <variant>
 #include <vector>
 
-#include "base/shared_memory.h"
-#include "base/status.h"
-#include "model/model.h"
+#include "halyard/driver/model.h"
+#include "halyard/driver/shared_memory.h"
+#include "halyard/driver/status.h"
 
 namespace halyard::hal {
 
@@ -129,6 +129,20 @@ struct ExecuteOptions {
   // Asks a device in this process to give up between two operations, with OP_FAILED. Not passed on
   // to other processes.
   std::stop_token cancel = {};
+};
+
+// How a buffer will be used: as input or output `ioIndex` of a prepared model.
+struct BufferRole {
+  uint32_t modelIndex = 0;  // among the prepared models named with it
+  uint32_t ioIndex = 0;
+  float frequency = 1.0f;  // how often, in 0 < frequency <= 1
+};
+
+// What a fenced execution says of itself once it is complete.
+struct FencedInfo {
+  Status status;
+  Timing launched;  // from the call on
+  Timing fenced;    // from the moment on when all fences had signalled
 };
 
 // Result of an execution. With OK: outputShapes is empty, or one sufficient entry per output. With

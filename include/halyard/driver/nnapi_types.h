@@ -15,7 +15,7 @@ namespace halyard {
 // prefix in the high 16 bits, code within the extension in the low 16.
 enum class OperandType : int32_t {
 #define HALYARD_OPERAND_TYPE(code, name, bytes, scalar, level, scale, zpMin, zpMax) name = code,
-#include "model/operand_types.inc"
+#include "halyard/driver/operand_types.inc"
 #undef HALYARD_OPERAND_TYPE
 };
 

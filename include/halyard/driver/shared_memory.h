@@ -1,16 +1,17 @@
 // SharedMemory: a pool of memory named by a file descriptor, and Mapping: a view of it.
-// Thread safety: SharedMemory is immutable and may be used from any thread.
+// Thread safety: SharedMemory does not change, to its users, and may be used from any thread.
 // Ownership: SharedMemory owns a duplicate of its descriptor; a Mapping owns its address range and
 // does not need the SharedMemory to stay alive.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
 
-#include "base/status.h"
-#include "base/unique_fd.h"
+#include "halyard/driver/status.h"
+#include "halyard/driver/unique_fd.h"
 
 namespace halyard {
 
@@ -56,6 +57,9 @@ class SharedMemory {
                                                             uint64_t offset);
   // Takes over a descriptor received from a peer; checks nothing, see hal/pool_mapping.h.
   SharedMemory(MemoryKind kind, UniqueFd fd, size_t size, int prot, uint64_t offset);
+  ~SharedMemory();
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
 
   MemoryKind kind() const { return kind_; }
   int fd() const { return fd_.get(); }
@@ -66,6 +70,8 @@ class SharedMemory {
   // Maps the whole pool shared, with the pool's protection. UNMAPPABLE when that is impossible, and
   // when the file is shorter than the pool says.
   Result<Mapping> map() const;
+  // The same, mapped once for all callers and kept as long as this object lives.
+  Result<const Mapping*> mapped() const;
 
  private:
   MemoryKind kind_;
@@ -73,6 +79,7 @@ class SharedMemory {
   size_t size_;
   int prot_;
   uint64_t offset_;
+  mutable std::atomic<const Mapping*> mapping_ = nullptr;
 };
 using SharedMemoryPtr = std::shared_ptr<const SharedMemory>;
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "hal/device.h"
+#include "halyard/driver/device.h"
 
 namespace halyard::hal {
 

@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
-#include "base/shared_memory.h"
-#include "base/status.h"
-#include "model/types.h"
+#include "halyard/driver/nnapi_types.h"
+#include "halyard/driver/shared_memory.h"
+#include "halyard/driver/status.h"
 
 namespace halyard {
 

@@ -1,0 +1,108 @@
+// The interfaces of the NN HAL in C++: what a driver implements, what the runtime calls, and what
+// the remote proxy and the server stand between.
+// Thread safety: every method of every interface may be called from several threads at once, but
+// for Burst, which takes one execution at a time.
+// Ownership: prepared models outlive nothing but themselves; they may outlive their Device object's
+// other clients, and releasing the last reference frees what they hold in the driver.
+//
+// A driver has to write what is pure virtual here, and nothing else. Asynchronous, burst and fenced
+// execution, buffers, deadlines, scheduling by priority and the checks of models and requests are
+// added around it (hal::ClientSession), in this process and in a driver's own.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "halyard/driver/hal_types.h"
+
+namespace halyard::hal {
+
+// A series of executions of one prepared model, with as little around each as possible: memory that
+// came once is known from then on.
+class Burst {
+ public:
+  virtual ~Burst() = default;
+  // As PreparedModel::executeSynchronously. BAD_STATE while another execution of the burst runs.
+  virtual ExecutionResult execute(const Request& request, const ExecuteOptions& options) = 0;
+  // The caller gives up a memory that it has used in the burst: nothing of it is kept.
+  virtual void forget(const SharedMemory& memory) = 0;
+};
+
+// What executeFenced gives beside the fence.
+class FencedExecution {
+ public:
+  virtual ~FencedExecution() = default;
+  // OP_FAILED before the execution has completed; its own error if it failed. Times only if they
+  // were asked for.
+  virtual FencedInfo getExecutionInfo() = 0;
+};
+
+struct FencedResult {
+  Status status;
+  // Signals when the outputs are written, or goes into its error state (sync_fence.h). Invalid with
+  // OK: everything is done.
+  UniqueFd fence;
+  std::shared_ptr<FencedExecution> execution;  // not null with OK
+};
+
+class PreparedModel {
+ public:
+  virtual ~PreparedModel() = default;
+  // Runs once and returns when the outputs are written. The request is validated by the caller
+  // (runtime) and again at a driver's process boundary. The pools of what a driver gets are shared
+  // memory, never tokens.
+  virtual ExecutionResult executeSynchronously(const Request& request,
+                                               const ExecuteOptions& options) = 0;
+  // Runs once all of `waitFor` (any pollable descriptors; borrowed, duplicated if needed) have
+  // signalled. Output dimensions must be known from model and request. `duration` bounds the time
+  // from the last fence's signal on. UNAVAILABLE_DEVICE where there is nothing but the driver.
+  virtual FencedResult executeFenced(const Request& request, std::span<const int> waitFor,
+                                     const ExecuteOptions& options,
+                                     std::optional<std::chrono::nanoseconds> duration);
+  // UNAVAILABLE_DEVICE where there is nothing but the driver.
+  virtual Result<std::unique_ptr<Burst>> configureBurst();
+  // The older form of caching: writes to two empty files. OP_FAILED unless a driver does it.
+  virtual Status saveToCache(int modelCache, int dataCache, const Token& token);
+};
+
+// Memory of the driver's that stands for inputs and outputs of prepared models (IBuffer). A request
+// names it by its token. Freed, with its token, by destruction.
+class Buffer {
+ public:
+  virtual ~Buffer() = default;
+  virtual uint32_t token() const = 0;  // never 0
+  // Copies everything out. BAD_DATA when the sizes differ, OP_FAILED while the buffer is
+  // uninitialised or `destination` cannot be mapped.
+  virtual Status copyTo(const SharedMemoryPtr& destination) = 0;
+  // Copies everything in; `dimensions` may be empty when the buffer's own are all known. After an
+  // error the buffer is uninitialised.
+  virtual Status copyFrom(const SharedMemoryPtr& source, const Shape& dimensions) = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceInfo& info() const = 0;
+  virtual DeviceStatus status() { return DeviceStatus::AVAILABLE; }
+  // One bool per operation of model.main. true is a promise that prepareModel cannot fail because
+  // of that operation. BAD_DATA for an invalid model.
+  virtual Result<std::vector<bool>> getSupportedOperations(const Model& model) = 0;
+  // The device may keep the shared model; nobody changes it any more.
+  virtual Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model> model,
+                                                              const PrepareOptions& options) = 0;
+  // A buffer for the given roles, which name inputs and outputs of `preparedModels` (of this very
+  // device object). BAD_DATA for roles that contradict each other, OP_FAILED when the size cannot
+  // be known. UNAVAILABLE_DEVICE where there is nothing but the driver.
+  virtual Result<std::unique_ptr<Buffer>> allocate(
+      const Shape& dimensions, std::span<const std::shared_ptr<PreparedModel>> preparedModels,
+      std::span<const BufferRole> inputRoles, std::span<const BufferRole> outputRoles);
+  // The process that runs the driver: this one for an in-process device, 0 when it is not running.
+  virtual pid_t processId() const;
+  // Blocks until the device serves again after DEAD_OBJECT; OK at once when it does.
+  virtual Status wait() { return okStatus(); }
+};
+
+}  // namespace halyard::hal

@@ -1,0 +1,74 @@
+#include "hal/session/client_session.h"
+
+#include <new>
+
+#include "hal/session/session_prepared_model.h"
+#include "model/validation.h"
+
+namespace halyard::hal {
+namespace {
+
+Status checkModel(const DeviceInfo& info, const Model& model) {
+  return validateModelForLevel(model, offeredLevel(info));
+}
+
+Status checkOptions(const PrepareOptions& options) {
+  const auto preference = static_cast<int32_t>(options.preference);
+  const auto priority = static_cast<int32_t>(options.priority);
+  if (preference < 0 || preference > 2)
+    return badData("preference {}, expected 0 to 2", preference);
+  if (priority < 0 || priority > 2) return badData("priority {}, expected 0 to 2", priority);
+  return okStatus();
+}
+
+}  // namespace
+
+ClientSession::ClientSession(std::shared_ptr<Device> device,
+                             std::shared_ptr<SessionServices> services)
+    : state_(std::make_shared<SessionState>(std::move(device), std::move(services))) {}
+
+ClientSession::~ClientSession() { end(); }
+
+void ClientSession::end() { state_->cancel.request_stop(); }
+
+const DeviceInfo& ClientSession::info() const { return state_->device->info(); }
+
+DeviceStatus ClientSession::status() { return state_->device->status(); }
+
+Result<std::vector<bool>> ClientSession::getSupportedOperations(const Model& model) {
+  HALYARD_RETURN_IF_ERROR(checkModel(info(), model));
+  return state_->device->getSupportedOperations(model);
+}
+
+Result<std::shared_ptr<PreparedModel>> ClientSession::prepareModel(
+    std::shared_ptr<const Model> model, const PrepareOptions& options) {
+  HALYARD_RETURN_IF_ERROR(checkOptions(options));
+  HALYARD_RETURN_IF_ERROR(checkModel(info(), *model));
+  if (options.deadline && Clock::now() >= *options.deadline) {
+    return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
+                      "the deadline has passed before the model was prepared");
+  }
+  Result<std::shared_ptr<PreparedModel>> prepared = state_->device->prepareModel(model, options);
+  // A pool that cannot be mapped is the caller's mistake, by the HAL's rules.
+  if (prepared.status().code() == ResultCode::UNMAPPABLE) {
+    return prepared.takeStatus().withCode(ResultCode::BAD_DATA);
+  }
+  if (prepared.ok() && *prepared == nullptr) return opFailed("the driver prepared no model");
+  if (!prepared.ok()) return prepared;
+  return std::shared_ptr<PreparedModel>(std::make_shared<SessionPreparedModel>(
+      state_, std::move(model), std::move(*prepared), options));
+}
+
+pid_t ClientSession::processId() const { return state_->device->processId(); }
+
+Status ClientSession::wait() { return state_->device->wait(); }
+
+void normalise(ExecutionResult& result, bool measureTiming) {
+  if (!result.status.ok()) {
+    result.timing = {};
+    if (result.status.code() != ResultCode::OUTPUT_INSUFFICIENT_SIZE) result.outputShapes.clear();
+  }
+  if (!measureTiming) result.timing = {};
+}
+
+}  // namespace halyard::hal

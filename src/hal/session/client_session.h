@@ -1,0 +1,49 @@
+// ClientSession: a device as one client sees it, with everything that the HAL has and a driver need
+// not write: its own buffers, bursts, fenced executions, scheduling, limits, and the checks of
+// whatever comes in.
+// Thread safety: as hal::Device.
+// Ownership: shares the device and the services; its prepared models and buffers share its state,
+// and stay valid after the session's end, but fail then.
+//
+// The runtime has one around each device of its own process; a driver's server has one for each
+// client, so that nothing of one client is known to another.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+
+#include "halyard/driver/device.h"
+
+namespace halyard::hal {
+
+class SessionServices;
+struct SessionState;
+
+class ClientSession final : public Device {
+ public:
+  ClientSession(std::shared_ptr<Device> device, std::shared_ptr<SessionServices> services);
+  // As end().
+  ~ClientSession() override;
+  ClientSession(const ClientSession&) = delete;
+  ClientSession& operator=(const ClientSession&) = delete;
+
+  const DeviceInfo& info() const override;
+  DeviceStatus status() override;
+  Result<std::vector<bool>> getSupportedOperations(const Model& model) override;
+  Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model> model,
+                                                      const PrepareOptions& options) override;
+  pid_t processId() const override;
+  Status wait() override;
+
+  // The client has gone: asks what is being executed for it to stop, and lets go of what it holds.
+  void end();
+
+ private:
+  const std::shared_ptr<SessionState> state_;
+};
+
+// What an execution may report, by the rules of the HAL: nothing but the status with most errors,
+// and times only if they were asked for.
+void normalise(ExecutionResult& result, bool measureTiming);
+
+}  // namespace halyard::hal

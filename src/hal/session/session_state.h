@@ -1,0 +1,23 @@
+// SessionState: what the objects of one ClientSession share.
+// Thread safety: as each of its parts. Ownership: shared by the session's objects.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <stop_token>
+
+#include "hal/session/session_services.h"
+#include "halyard/driver/device.h"
+
+namespace halyard::hal {
+
+struct SessionState {
+  SessionState(std::shared_ptr<Device> theDevice, std::shared_ptr<SessionServices> theServices)
+      : device(std::move(theDevice)), services(std::move(theServices)) {}
+
+  const std::shared_ptr<Device> device;
+  const std::shared_ptr<SessionServices> services;
+  std::stop_source cancel;  // asked to stop when the session ends
+};
+
+}  // namespace halyard::hal
