@@ -83,6 +83,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
 
   kj::Promise<void> getStatus(GetStatusContext context) override {
     auto status = core_.run<DeviceStatus>(
+        *client_,
         [device = client_->session]() -> Result<DeviceStatus> { return device->status(); });
     return status.then([context](Result<DeviceStatus> result) mutable {
       context.getResults().setStatus(result.ok() ? static_cast<wire::DeviceStatus>(*result)
@@ -183,11 +184,12 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
           auto taken = std::make_shared<std::vector<PoolDescription>>(std::move(*pools));
           const FeatureLevel level =
               version < HalVersion::V1_3 ? featureLevelOf(version) : offeredLevel(info_);
-          return core_.run<T>([level, decoded, taken, use = std::move(use)]() -> Result<T> {
-            HALYARD_ASSIGN_OR_RETURN(ModelPtr model,
-                                     importModel(std::move(**decoded), std::move(*taken), level));
-            return use(std::move(model));
-          });
+          return core_.run<T>(
+              *client_, [level, decoded, taken, use = std::move(use)]() -> Result<T> {
+                HALYARD_ASSIGN_OR_RETURN(
+                    ModelPtr model, importModel(std::move(**decoded), std::move(*taken), level));
+                return use(std::move(model));
+              });
         });
   }
 
@@ -236,7 +238,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
   void launch(ModelPtr model, PrepareOptions options,
               wire::v1_0::IPreparedModelCallback::Client callback, HalVersion version) {
     using Prepared = std::shared_ptr<PreparedModel>;
-    auto done = core_.run<Prepared>([device = client_->session, model, options] {
+    auto done = core_.run<Prepared>(*client_, [device = client_->session, model, options] {
       return device->prepareModel(model, options);
     });
     // Not `this`: the client may have let go of the device by then.

@@ -63,6 +63,9 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
         model_(std::move(model)),
         preparedModel_(std::move(preparedModel)),
         version_(version) {}
+  ~PreparedModelServer() { core_.dispose(std::move(preparedModel_)); }
+  PreparedModelServer(const PreparedModelServer&) = delete;
+  PreparedModelServer& operator=(const PreparedModelServer&) = delete;
 
   kj::Promise<void> execute(ExecuteContext context) override {
     return asynchronously(context, CallOptions());
@@ -132,13 +135,14 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
           context.releaseParams();
           if (!pools.ok()) return Result<T>(pools.takeStatus());
           auto taken = std::make_shared<std::vector<PoolDescription>>(std::move(*pools));
-          return core_.run<T>([model = model_, version, request, taken,
-                               use = std::move(use)]() -> Result<T> {
-            HALYARD_ASSIGN_OR_RETURN(
-                ImportedRequest imported,
-                ImportedRequest::create(*model, std::move(*request), std::move(*taken), version));
-            return use(std::make_shared<ImportedRequest>(std::move(imported)));
-          });
+          return core_.run<T>(
+              *client_,
+              [model = model_, version, request, taken, use = std::move(use)]() -> Result<T> {
+                HALYARD_ASSIGN_OR_RETURN(ImportedRequest imported,
+                                         ImportedRequest::create(*model, std::move(*request),
+                                                                 std::move(*taken), version));
+                return use(std::make_shared<ImportedRequest>(std::move(imported)));
+              });
         });
   }
 
@@ -191,10 +195,12 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
   // The part of an asynchronous execution that comes after the launch has been answered.
   void launch(ImportedPtr request, ExecuteOptions options,
               wire::v1_0::IExecutionCallback::Client callback, HalVersion version) {
-    auto done = core_.run<ExecutionResult>([model = model_, preparedModel = preparedModel_, request,
-                                            options]() -> Result<ExecutionResult> {
-      return hal::execute(*preparedModel, *model, *request, options);
-    });
+    auto done =
+        core_.run<ExecutionResult>(*client_,
+                                   [model = model_, preparedModel = preparedModel_, request,
+                                    options]() -> Result<ExecutionResult> {
+                                     return hal::execute(*preparedModel, *model, *request, options);
+                                   });
     // Not `this`: the client may have let go of the prepared model by then.
     core_.detach(
         done.then([&core = core_, callback, version](Result<ExecutionResult> result) mutable {
@@ -205,7 +211,7 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
   const std::shared_ptr<ServedClient> client_;
   ServerCore& core_;
   const std::shared_ptr<const Model> model_;
-  const std::shared_ptr<PreparedModel> preparedModel_;
+  std::shared_ptr<PreparedModel> preparedModel_;
   const HalVersion version_;
 };
 

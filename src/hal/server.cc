@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <vector>
 
 #include "hal/device_server.h"
 #include "hal/server_core.h"
@@ -16,19 +17,40 @@ ServerCore::Connection::Connection(std::shared_ptr<ServedClient> theClient,
 
 void ServerCore::serve(RpcLoop::Context& context, UniqueFd socket,
                        std::function<void()> onDisconnect) {
-  auto client = std::make_shared<ServedClient>(
-      ServedClient{*this, std::make_shared<ClientSession>(device, services)});
+  auto client = std::make_shared<ServedClient>(ServedClient{
+      *this, std::make_shared<ClientSession>(device, services), workers_.openLane({})});
   connections_.emplace_front(std::move(client), context, std::move(socket));
   const auto connection = connections_.begin();
   // evalLater: the connection must not be destroyed by its own event.
   tasks_->add(connection->wire.onDisconnect().then([this, connection, onDisconnect] {
     return kj::evalLater([this, connection, onDisconnect] {
-      connection->client->session->end();
+      endClient(*connection->client);
       // First: letting go of what the client had may take long in some drivers.
       onDisconnect();
       connections_.erase(connection);
     });
   }));
+}
+
+void ServerCore::endClient(const ServedClient& client) {
+  client.session->end();
+  workers_.close(client.lane);
+  // Their promises fail, and with them goes what they were to be answered with.
+  std::vector<Job> unanswered;
+  for (auto it = jobs_.begin(); it != jobs_.end();) {
+    if (it->second.client == &client) {
+      unanswered.push_back(std::move(it->second));
+      it = jobs_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+}
+
+void ServerCore::dispose(std::shared_ptr<void> object) {
+  auto shared = std::make_shared<std::shared_ptr<void>>(std::move(object));
+  const Status posted = workers_.post(disposals_, Priority::HIGH, [shared] { shared->reset(); });
+  (void)posted;  // it fails when the server ends: then it is done here
 }
 
 void ServerCore::endSessions() {
@@ -45,7 +67,7 @@ void ServerCore::closeAll() {
 void ServerCore::finish(uint64_t id) {
   const auto it = jobs_.find(id);
   if (it == jobs_.end()) return;
-  it->second->fulfill();
+  it->second.finished->fulfill();
   jobs_.erase(it);
 }
 

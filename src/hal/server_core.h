@@ -24,6 +24,7 @@ class ServerCore;
 struct ServedClient {
   ServerCore& core;
   const std::shared_ptr<ClientSession> session;
+  const std::shared_ptr<WorkerThreads::Lane> lane;  // its calls, in turn with those of others
 };
 
 class ServerCore final : public kj::TaskSet::ErrorHandler {
@@ -37,24 +38,31 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
   void closeAll();
   void taskFailed(kj::Exception&&) override {}  // a client that has gone needs no answer
 
-  // Runs `work` on a worker thread. The promise, like everything of Cap'n Proto, stays on the loop
-  // thread; `work` must not hold any of it.
+  // Runs `work` on a worker thread, in turn with the calls of other clients, those of higher
+  // priority first. The promise, like everything of Cap'n Proto, stays on the loop thread; `work`
+  // must not hold any of it. When the client goes, work that waits is dropped, and its promise
+  // fails.
   template <typename T>
-  kj::Promise<Result<T>> run(std::function<Result<T>()> work) {
+  kj::Promise<Result<T>> run(const ServedClient& client, std::function<Result<T>()> work,
+                             Priority priority = Priority::MEDIUM) {
     auto slot = std::make_shared<std::optional<Result<T>>>();
     auto finished = kj::newPromiseAndFulfiller<void>();
     const uint64_t id = nextJob_++;
-    jobs_.emplace(id, kj::mv(finished.fulfiller));
-    const Status posted = workers_.post([this, slot, id, work = std::move(work)] {
-      slot->emplace(guarded<T>(work));
-      loop_.post([this, id](RpcLoop::Context&) { finish(id); });
-    });
+    jobs_.emplace(id, Job{&client, kj::mv(finished.fulfiller)});
+    const Status posted =
+        workers_.post(client.lane, priority, [this, slot, id, work = std::move(work)]() mutable {
+          slot->emplace(guarded<T>(work));
+          work = nullptr;  // before the answer: what the call held is free when the client has it
+          loop_.post([this, id](RpcLoop::Context&) { finish(id); });
+        });
     if (!posted.ok()) {
       jobs_.erase(id);
       return Result<T>(posted);
     }
     return finished.promise.then([slot]() -> Result<T> { return std::move(**slot); });
   }
+  // Lets go of `object` on a worker thread: a driver may take long for it.
+  void dispose(std::shared_ptr<void> object);
 
   // A promise that nobody waits for.
   void detach(kj::Promise<void> promise) { tasks_->add(kj::mv(promise)); }
@@ -74,11 +82,20 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
       return opFailed("the driver failed: {}", exception.what());
     }
   }
+  struct Job {
+    const ServedClient* client;
+    kj::Own<kj::PromiseFulfiller<void>> finished;
+  };
   void finish(uint64_t id);
+  // The client has gone: ends what it has asked for.
+  void endClient(const ServedClient& client);
+
   RpcLoop& loop_;
   WorkerThreads& workers_;
+  const std::shared_ptr<WorkerThreads::Lane> disposals_ =
+      workers_.openLane({.queued = SIZE_MAX, .running = 1});
   uint64_t nextJob_ = 0;
-  std::map<uint64_t, kj::Own<kj::PromiseFulfiller<void>>> jobs_;
+  std::map<uint64_t, Job> jobs_;
   struct Connection {
     Connection(std::shared_ptr<ServedClient> theClient, RpcLoop::Context& context, UniqueFd socket);
     ~Connection() { client->session->end(); }
