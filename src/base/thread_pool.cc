@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/work_limit.h"
+
 namespace halyard {
 namespace {
 
@@ -49,21 +51,30 @@ struct ThreadPool::State {
     size_t count;
     size_t step;
     size_t ranges;
+    size_t grain;
+    const WorkLimit* limit;       // the caller's
     std::atomic<size_t> next{0};  // range
     std::atomic<bool> outOfMemory{false};
+    std::atomic<bool> abandoned{false};
 
     void work() {
+      const WorkLimitScope scope(limit);
       // A body may run out of memory, the one failure that the standard library throws; in a worker
-      // it must not end the process, so the caller's thread throws it again.
+      // it must not end the process, so the caller's thread throws it again. The same goes for work
+      // that is not wanted any more.
       try {
         for (;;) {
           const size_t range = next.fetch_add(1, std::memory_order_relaxed);
           if (range >= ranges) return;
           const size_t begin = range * step;
-          body(begin, begin + std::min(step, count - begin));
+          forEachChunk(begin, begin + std::min(step, count - begin), grain, body);
         }
       } catch (const std::bad_alloc&) {
         outOfMemory.store(true, std::memory_order_relaxed);
+        next.store(ranges, std::memory_order_relaxed);
+      } catch (const WorkAbandoned&) {
+        abandoned.store(true, std::memory_order_relaxed);
+        next.store(ranges, std::memory_order_relaxed);
       }
     }
   };
@@ -163,17 +174,18 @@ void ThreadPool::parallelFor(size_t count, size_t grain,
   // A nested call finds the pool busy as well: its thread would otherwise wait for itself.
   if (state_->threads == 1 || count <= grain ||
       state_->busy.exchange(true, std::memory_order_acquire)) {
-    body(0, count);
+    forEachChunk(0, count, grain, body);
     return;
   }
   if (!state_->started) state_->start();
   const size_t evenly = (count - 1) / (state_->threads * kRangesPerThread) + 1;
   const size_t step = std::max(grain, evenly);
-  State::Loop loop{body, count, step, (count - 1) / step + 1};
+  State::Loop loop{body, count, step, (count - 1) / step + 1, grain, currentWorkLimit()};
   state_->run(loop, std::min(state_->workers.size(), loop.ranges - 1));
   state_->busy.store(false, std::memory_order_release);
   // The end of the loop has made the workers' stores visible.
   if (loop.outOfMemory.load(std::memory_order_relaxed)) throw std::bad_alloc();
+  if (loop.abandoned.load(std::memory_order_relaxed)) throw WorkAbandoned();
 }
 
 }  // namespace halyard

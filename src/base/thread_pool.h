@@ -21,7 +21,9 @@ class ThreadPool {
   // Calls body(begin, end) on disjoint ranges covering [0, count), each at least `grain` long but
   // for the last; returns when all have been done. When the pool is busy with another caller's loop
   // the whole range runs in the calling thread. A body may throw std::bad_alloc, and nothing else:
-  // ranges may then be left out, and parallelFor throws it.
+  // ranges may then be left out, and parallelFor throws it. With a WorkLimit in the calling thread
+  // the limit holds for the loop, too, whichever threads run it: WorkAbandoned is thrown when it is
+  // exceeded between two ranges.
   void parallelFor(size_t count, size_t grain,
                    const std::function<void(size_t begin, size_t end)>& body);
 

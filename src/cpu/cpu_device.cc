@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/log.h"
+#include "base/work_limit.h"
 #include "cpu/execution_plan.h"
 #include "cpu/executor.h"
 #include "model/validation.h"
@@ -184,10 +185,18 @@ class CpuDevice : public hal::Device {
       return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
                         "the deadline has passed before the model was prepared");
     }
-    HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<Executor> executor,
-                             Executor::create(model, threads_.get()));
-    return std::shared_ptr<hal::PreparedModel>(std::make_shared<CpuPreparedModel>(
-        std::move(model), threads_, std::move(executor), reportsTiming_));
+    const WorkLimit limit{options.deadline, {}};
+    const WorkLimitScope scope(options.deadline ? &limit : currentWorkLimit());
+    try {
+      HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<Executor> executor,
+                               Executor::create(model, threads_.get()));
+      return std::shared_ptr<hal::PreparedModel>(std::make_shared<CpuPreparedModel>(
+          std::move(model), threads_, std::move(executor), reportsTiming_));
+    } catch (const WorkAbandoned&) {
+      if (!options.deadline) throw;
+      return makeStatus(ResultCode::MISSED_DEADLINE_TRANSIENT,
+                        "the deadline has passed while the model was prepared");
+    }
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/work_limit.h"
 #include "cpu/arena_plan.h"
 #include "cpu/block_pool.h"
 #include "ops/operand_checks.h"
@@ -122,6 +123,7 @@ class ShapePropagation {
   Status run() {
     const std::vector<Operation>& operations = plan_.subgraph->operations;
     for (size_t i = 0; i < operations.size(); ++i) {
+      checkWorkLimit();
       if (!mayInfer(i)) continue;
       Status status = infer(i);
       // It will fail again if an execution comes to it.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/work_limit.h"
 #include "cpu/execution_plan.h"
 #include "cpu/model_run.h"
 
@@ -18,6 +19,9 @@ class PlanExecutor : public Executor {
   hal::ExecutionResult execute(std::span<const Argument> inputs, std::span<const Argument> outputs,
                                const hal::ExecuteOptions& options) override {
     try {
+      const WorkLimit limit{options.deadline, options.cancel};
+      const bool limited = options.deadline || options.cancel.stop_possible();
+      const WorkLimitScope scope(limited ? &limit : nullptr);
       ModelRun run(plan_, threads_, options, inputs, outputs);
       run.giveArena(lendArena());
       hal::ExecutionResult result = run.run();

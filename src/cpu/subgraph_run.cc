@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "base/work_limit.h"
 #include "cpu/control_flow_run.h"
 
 namespace halyard::cpu {
@@ -26,8 +27,8 @@ class KernelRun : public ops::KernelServices {
                    const std::function<void(size_t begin, size_t end)>& body) override {
     if (threads_ != nullptr) {
       threads_->parallelFor(count, grain, body);
-    } else if (count > 0) {
-      body(0, count);
+    } else {
+      forEachChunk(0, count, grain, body);
     }
   }
 
@@ -122,7 +123,11 @@ Status SubgraphRun::runOperation(size_t index) {
   if (plan_.definitions[index]->controlFlow != ops::ControlFlow::NONE) {
     HALYARD_RETURN_IF_ERROR(runControlFlow(index));
   } else {
-    HALYARD_RETURN_IF_ERROR(runKernel(index));
+    try {
+      HALYARD_RETURN_IF_ERROR(runKernel(index));
+    } catch (const WorkAbandoned&) {
+      return checkMayGoOn(services_.options, ResultCode::MISSED_DEADLINE_TRANSIENT);
+    }
   }
   releaseConsumed(operation);
   return okStatus();

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/work_limit.h"
 #include "ops/simd.h"
 
 namespace halyard::ops {
@@ -125,6 +126,7 @@ void CandidateList::suppress(float threshold, int32_t limit) {
   const size_t most = limit < 0 ? size() : std::min(size(), static_cast<size_t>(limit));
   size_t taken = 0;
   for (; taken < size() && taken < most; ++taken) {
+    checkWorkLimit();
     swap(taken, highest(taken));
     dropOverlapping(taken, threshold);
   }
@@ -168,6 +170,7 @@ void CandidateList::suppressSoftly(const Decay& decay, int32_t limit) {
   const size_t most = limit < 0 ? size() : std::min(size(), static_cast<size_t>(limit));
   size_t taken = 0;
   for (; taken < size() && taken < most; ++taken) {
+    checkWorkLimit();
     swap(taken, highest(taken));
     decayOverlapping(taken, decay);
     dropBelow(taken + 1, decay.scoreThreshold);

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/work_limit.h"
 #include "ops/axis.h"
 #include "ops/elementwise.h"
 #include "ops/operand_checks.h"
@@ -52,16 +53,27 @@ bool sameQuantization(const auto& a, const auto& b) {
 }
 
 // Copies `outer` blocks of `block` bytes each to places `step` bytes apart.
+constexpr size_t kBytesPerChunk = 65536;
+
 void copyBlocks(const uint8_t* from, uint8_t* to, size_t outer, size_t block, size_t step) {
-  for (size_t o = 0; o < outer; ++o) std::memcpy(to + o * step, from + o * block, block);
+  if (outer == 1) {
+    return forEachChunk(0, block, kBytesPerChunk, [&](size_t begin, size_t end) {
+      std::memcpy(to + begin, from + begin, end - begin);
+    });
+  }
+  forEachChunk(0, outer, kBytesPerChunk / block + 1, [&](size_t begin, size_t end) {
+    for (size_t o = begin; o < end; ++o) std::memcpy(to + o * step, from + o * block, block);
+  });
 }
 
 void requantizeBlocks(const Tensor& input, const Tensor& output, uint8_t* to, size_t outer,
                       size_t block, size_t step) {
   const ByteTable table = requantizeTable(input, output);
-  for (size_t o = 0; o < outer; ++o) {
-    lookUp(table, input.as<uint8_t>() + o * block, to + o * step, block);
-  }
+  forEachChunk(0, outer, kBytesPerChunk / block + 1, [&](size_t begin, size_t end) {
+    for (size_t o = begin; o < end; ++o) {
+      lookUp(table, input.as<uint8_t>() + o * block, to + o * step, block);
+    }
+  });
 }
 
 Status compute(OperationContext& context) {

@@ -2,12 +2,16 @@
 #include "ops/data_movement.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
+#include "base/work_limit.h"
 #include "ops/operand_checks.h"
 
 namespace halyard::ops {
 namespace {
+
+constexpr size_t kElementsPerChunk = 16384;
 
 // The same copy with as few and as long loops as possible, outermost first and never empty.
 // `loops` has no count of 0.
@@ -54,10 +58,17 @@ void copyElements(const Tensor& from, size_t fromOffset, const Tensor& to, size_
   for (const CopyLoop& loop : loops) {
     if (loop.count == 0) return;
   }
-  const std::vector<CopyLoop> plan = simplified(std::move(loops));
+  std::vector<CopyLoop> plan = simplified(std::move(loops));
+  const CopyLoop outermost = plan.front();
+  size_t inner = 1;
+  for (size_t i = 1; i < plan.size(); ++i) inner *= plan[i].count;
   const auto run = [&]<typename T>(T*) {
-    runLoops(plan, static_cast<const T*>(from.data) + fromOffset,
-             static_cast<T*>(to.data) + toOffset);
+    forEachChunk(0, outermost.count, kElementsPerChunk / inner + 1, [&](size_t begin, size_t end) {
+      plan.front().count = end - begin;
+      const auto first = static_cast<ptrdiff_t>(begin);
+      runLoops(plan, static_cast<const T*>(from.data) + fromOffset + first * outermost.from,
+               static_cast<T*>(to.data) + toOffset + first * outermost.to);
+    });
   };
   switch (elementSize(to.type)) {
     case 1:
@@ -71,7 +82,12 @@ void copyElements(const Tensor& from, size_t fromOffset, const Tensor& to, size_
 
 Status copyAll(OperationContext& context) {
   Tensor& output = context.output(0);
-  std::memcpy(output.data, context.input(0).data, output.elementCount() * elementSize(output.type));
+  const auto* from = context.input(0).as<std::byte>();
+  auto* to = output.as<std::byte>();
+  const size_t bytes = output.elementCount() * elementSize(output.type);
+  forEachChunk(0, bytes, kElementsPerChunk, [&](size_t begin, size_t end) {
+    std::memcpy(to + begin, from + begin, end - begin);
+  });
   return okStatus();
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <span>
 
+#include "base/work_limit.h"
 #include "ops/axis.h"
 #include "ops/data_movement.h"
 #include "ops/operand_checks.h"
@@ -12,6 +13,8 @@
 
 namespace halyard::ops {
 namespace {
+
+constexpr size_t kSlicesPerCheck = 64;
 
 // `indices` replaces the axis of `view`: the copies are those of element [o][indices[i]] of the
 // input, which is view.inner elements long.
@@ -27,6 +30,7 @@ Status copyRows(const Tensor& input, const AxisView& view, std::span<const int32
   const auto* from = input.as<uint8_t>();
   auto* to = output.as<uint8_t>();
   for (size_t o = 0; o < view.outer; ++o, from += view.extent * row) {
+    if (o % kSlicesPerCheck == 0) checkWorkLimit();
     for (int32_t index : indices) {
       std::memcpy(to, from + static_cast<size_t>(index) * row, row);
       to += row;

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/float16.h"
+#include "base/work_limit.h"
 #include "ops/farm_hash_fingerprint.h"
 #include "ops/operand_checks.h"
 #include "ops/operation.h"
@@ -79,6 +80,7 @@ std::span<const double> project(OperationContext& context) {
   const std::span<uint8_t> key(context.scratch<uint8_t>(sizeof(float) + rowBytes),
                                sizeof(float) + rowBytes);
   for (size_t row = 0; row < rows; ++row) {
+    checkWorkLimit();
     std::memcpy(&key[sizeof(float)], input.as<uint8_t>() + row * rowBytes, rowBytes);
     const double weight =
         context.hasInput(kWeight) ? static_cast<double>(elementOf(context.input(kWeight), row)) : 1;

@@ -1,0 +1,121 @@
+// WorkLimit: what chunks cover, and that work stops which is not wanted any more, wherever it runs.
+#include "base/work_limit.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/thread_pool.h"
+
+namespace halyard {
+namespace {
+
+using Clock = WorkLimit::Clock;
+using Ranges = std::vector<std::pair<size_t, size_t>>;
+
+void spinFor(std::chrono::microseconds time) {
+  for (const auto end = Clock::now() + time; Clock::now() < end;) {
+  }
+}
+
+WorkLimit endless(std::stop_source& source) {
+  WorkLimit limit;
+  limit.cancel = source.get_token();
+  return limit;
+}
+
+TEST(WorkLimit, OneChunkWithoutALimit) {
+  Ranges ranges;
+  forEachChunk(3, 1000, 1, [&](size_t begin, size_t end) { ranges.emplace_back(begin, end); });
+  EXPECT_EQ(ranges, (Ranges{{3, 1000}}));
+  forEachChunk(5, 5, 1, [](size_t, size_t) { ADD_FAILURE() << "called for nothing"; });
+}
+
+TEST(WorkLimit, ChunksCoverTheRangeOnceAndKeepTheGrain) {
+  std::stop_source source;
+  const WorkLimit limit = endless(source);
+  const WorkLimitScope scope(&limit);
+  for (size_t count : {1, 2, 7, 100, 1000}) {
+    for (size_t grain : {0, 1, 3, 64, 5000}) {
+      SCOPED_TRACE(testing::Message() << count << "/" << grain);
+      size_t next = 10;
+      forEachChunk(10, 10 + count, grain, [&](size_t begin, size_t end) {
+        EXPECT_EQ(begin, next);
+        ASSERT_LT(begin, end);
+        EXPECT_TRUE(end - begin >= grain || (begin == 10 && end == 10 + count));
+        next = end;
+        spinFor(std::chrono::microseconds(count > 100 ? 20 : 600));
+      });
+      EXPECT_EQ(next, 10 + count);
+    }
+  }
+}
+
+TEST(WorkLimit, ScopesNest) {
+  std::stop_source source;
+  const WorkLimit outer = endless(source);
+  const WorkLimitScope first(&outer);
+  {
+    const WorkLimitScope second(nullptr);
+    EXPECT_EQ(currentWorkLimit(), nullptr);
+    source.request_stop();
+    EXPECT_NO_THROW(checkWorkLimit());
+  }
+  EXPECT_EQ(currentWorkLimit(), &outer);
+  EXPECT_THROW(checkWorkLimit(), WorkAbandoned);
+  std::thread([] { EXPECT_EQ(currentWorkLimit(), nullptr); }).join();
+}
+
+TEST(WorkLimit, LoopsEndWhenTheDeadlinePasses) {
+  for (unsigned threads : {1u, 2u, 4u}) {
+    SCOPED_TRACE(threads);
+    ThreadPool pool(threads);
+    WorkLimit limit;
+    limit.deadline = Clock::now() + std::chrono::milliseconds(20);
+    std::atomic<size_t> done{0};
+    {
+      const WorkLimitScope scope(&limit);
+      // An hour of work.
+      EXPECT_THROW(pool.parallelFor(3'600'000, 1,
+                                    [&](size_t begin, size_t end) {
+                                      for (size_t i = begin; i < end; ++i) {
+                                        spinFor(std::chrono::milliseconds(1));
+                                        ++done;
+                                      }
+                                    }),
+                   WorkAbandoned);
+    }
+    EXPECT_GE(Clock::now(), *limit.deadline);
+    EXPECT_GT(done, 0u);
+    EXPECT_LT(done, 100'000u);
+    // The pool serves on.
+    std::atomic<size_t> sum{0};
+    pool.parallelFor(1000, 1, [&](size_t begin, size_t end) { sum += end - begin; });
+    EXPECT_EQ(sum, 1000u);
+  }
+}
+
+TEST(WorkLimit, LoopsEndWhenTheyAreCancelledEvenInsideOthers) {
+  ThreadPool pool(3);
+  std::stop_source source;
+  const WorkLimit limit = endless(source);
+  const WorkLimitScope scope(&limit);
+  std::atomic<size_t> begun{0};
+  EXPECT_THROW(pool.parallelFor(12, 1,
+                                [&](size_t, size_t) {
+                                  if (++begun == 3) source.request_stop();
+                                  pool.parallelFor(3'600'000, 1, [](size_t begin, size_t end) {
+                                    spinFor((end - begin) * std::chrono::milliseconds(1));
+                                  });
+                                  ADD_FAILURE() << "the inner loop has come to its end";
+                                }),
+               WorkAbandoned);
+  EXPECT_LE(begun, 3u);
+}
+
+}  // namespace
+}  // namespace halyard
