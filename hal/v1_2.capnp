@@ -26,6 +26,9 @@ interface IDevice extends(V11.IDevice) {
   prepareModelFromCache @7 (modelCache :List(T.Handle), dataCache :List(T.Handle), token :Data,
                             callback :IPreparedModelCallback)
       -> (status :T.ErrorStatus, message :Text);
+  isCachingSupported @8 () -> (status :T.ErrorStatus, message :Text, supported :Bool);
+  # The early form of getNumberOfCacheFilesNeeded: one file of each kind. What goes with it are
+  # prepareModelFromCache with lists of one handle, and IPreparedModel.saveToCache.
 }
 
 interface IPreparedModel extends(V10.IPreparedModel) {
@@ -37,6 +40,9 @@ interface IPreparedModel extends(V10.IPreparedModel) {
   configureExecutionBurst @2 (callback :IBurstCallback, requestChannel :T.QueueDescriptor,
                               resultChannel :T.QueueDescriptor)
       -> (status :T.ErrorStatus, message :Text, burstContext :IBurstContext);
+  saveToCache @3 (modelCache :T.Handle, dataCache :T.Handle, token :Data)
+      -> (status :T.ErrorStatus, message :Text);
+  # The early form of caching: both files are empty, and stay the caller's.
 }
 
 interface IPreparedModelCallback extends(V10.IPreparedModelCallback) {

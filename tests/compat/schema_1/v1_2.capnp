@@ -1,0 +1,60 @@
+# Interfaces of NN HAL 1.2: extensions, dynamic output shapes, timing, synchronous execution, bursts,
+# compilation caches.
+@0xa958e01d6f88a122;
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("halyard::wire_schema_1::v1_2");
+using T = import "types.capnp";
+using V10 = import "v1_0.capnp";
+using V11 = import "v1_1.capnp";
+
+interface IDevice extends(V11.IDevice) {
+  getVersionString @0 () -> (status :T.ErrorStatus, message :Text, version :Text);
+  # Not empty; changes with every change of the driver's behaviour.
+  getType @1 () -> (status :T.ErrorStatus, message :Text, type :T.DeviceType);
+  getCapabilities12 @2 () -> (status :T.ErrorStatus, message :Text, capabilities :T.Capabilities);
+  getSupportedExtensions @3 ()
+      -> (status :T.ErrorStatus, message :Text, extensions :List(T.Extension));
+  getSupportedOperations12 @4 (model :T.Model)
+      -> (status :T.ErrorStatus, message :Text, supported :List(Bool));
+  getNumberOfCacheFilesNeeded @5 ()
+      -> (status :T.ErrorStatus, message :Text, numModelCache :UInt32, numDataCache :UInt32);
+  prepareModel12 @6 (model :T.Model, preference :T.ExecutionPreference,
+                     modelCache :List(T.Handle), dataCache :List(T.Handle), token :Data,
+                     callback :IPreparedModelCallback)
+      -> (status :T.ErrorStatus, message :Text);
+  prepareModelFromCache @7 (modelCache :List(T.Handle), dataCache :List(T.Handle), token :Data,
+                            callback :IPreparedModelCallback)
+      -> (status :T.ErrorStatus, message :Text);
+}
+
+interface IPreparedModel extends(V10.IPreparedModel) {
+  execute12 @0 (request :T.Request, measure :T.MeasureTiming, callback :IExecutionCallback)
+      -> (status :T.ErrorStatus, message :Text);
+  executeSynchronously @1 (request :T.Request, measure :T.MeasureTiming)
+      -> (status :T.ErrorStatus, message :Text, outputShapes :List(T.OutputShape),
+          timing :T.Timing);
+  configureExecutionBurst @2 (callback :IBurstCallback, requestChannel :T.QueueDescriptor,
+                              resultChannel :T.QueueDescriptor)
+      -> (status :T.ErrorStatus, message :Text, burstContext :IBurstContext);
+}
+
+interface IPreparedModelCallback extends(V10.IPreparedModelCallback) {
+  notify12 @0 (status :T.ErrorStatus, message :Text, preparedModel :IPreparedModel);
+}
+
+interface IExecutionCallback extends(V10.IExecutionCallback) {
+  notify12 @0 (status :T.ErrorStatus, message :Text, outputShapes :List(T.OutputShape),
+               timing :T.Timing);
+}
+
+interface IBurstContext {
+  # The burst as its driver holds it; dropped, the burst ends.
+  freeMemory @0 (slot :Int32);
+}
+
+interface IBurstCallback {
+  # The burst as its client holds it: knows which memory is in which slot.
+  getMemories @0 (slots :List(Int32))
+      -> (status :T.ErrorStatus, message :Text, memories :List(T.Memory));
+}

@@ -1,0 +1,69 @@
+# Interfaces of NN HAL 1.3: control flow, priorities and deadlines, fenced execution, buffers of the
+# driver.
+@0xfa27566bc690d0f7;
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("halyard::wire_schema_1::v1_3");
+using T = import "types.capnp";
+using V10 = import "v1_0.capnp";
+using V12 = import "v1_2.capnp";
+
+interface IDevice extends(V12.IDevice) {
+  getCapabilities13 @0 () -> (status :T.ErrorStatus, message :Text, capabilities :T.Capabilities);
+  getSupportedOperations13 @1 (model :T.Model)
+      -> (status :T.ErrorStatus, message :Text, supported :List(Bool));
+  # About the operations of `main`.
+  prepareModel13 @2 (model :T.Model, preference :T.ExecutionPreference, priority :T.Priority,
+                     deadline :T.OptionalTimePoint, modelCache :List(T.Handle),
+                     dataCache :List(T.Handle), token :Data, callback :IPreparedModelCallback)
+      -> (status :T.ErrorStatus, message :Text);
+  prepareModelFromCache13 @3 (deadline :T.OptionalTimePoint, modelCache :List(T.Handle),
+                              dataCache :List(T.Handle), token :Data,
+                              callback :IPreparedModelCallback)
+      -> (status :T.ErrorStatus, message :Text);
+  allocate @4 (desc :T.BufferDesc, preparedModels :List(V10.IPreparedModel),
+               inputRoles :List(T.BufferRole), outputRoles :List(T.BufferRole))
+      -> (status :T.ErrorStatus, message :Text, buffer :IBuffer, token :UInt32);
+  getFeatureLevel @5 () -> (status :T.ErrorStatus, message :Text, level :UInt32);
+  # 4 to 8: the newest of NNAPI's feature levels whose operations and types the device takes. NN HAL
+  # 1.3 is level 4; the later ones came with another interface on Android, and travel over this one.
+}
+
+interface IPreparedModel extends(V12.IPreparedModel) {
+  execute13 @0 (request :T.Request, measure :T.MeasureTiming, deadline :T.OptionalTimePoint,
+                loopTimeoutDuration :T.OptionalTimeoutDuration, callback :IExecutionCallback)
+      -> (status :T.ErrorStatus, message :Text);
+  executeSynchronously13 @1 (request :T.Request, measure :T.MeasureTiming,
+                             deadline :T.OptionalTimePoint,
+                             loopTimeoutDuration :T.OptionalTimeoutDuration)
+      -> (status :T.ErrorStatus, message :Text, outputShapes :List(T.OutputShape),
+          timing :T.Timing);
+  executeFenced @2 (request :T.Request, waitFor :List(T.FileDescriptor), measure :T.MeasureTiming,
+                    deadline :T.OptionalTimePoint,
+                    loopTimeoutDuration :T.OptionalTimeoutDuration,
+                    duration :T.OptionalTimeoutDuration)
+      -> (status :T.ErrorStatus, message :Text, syncFence :T.FileDescriptor,
+          callback :IFencedExecutionCallback);
+  # A null `syncFence` with `none`: the execution is complete.
+}
+
+interface IPreparedModelCallback extends(V12.IPreparedModelCallback) {
+  notify13 @0 (status :T.ErrorStatus, message :Text, preparedModel :IPreparedModel);
+}
+
+interface IExecutionCallback extends(V12.IExecutionCallback) {
+  notify13 @0 (status :T.ErrorStatus, message :Text, outputShapes :List(T.OutputShape),
+               timing :T.Timing);
+}
+
+interface IFencedExecutionCallback {
+  getExecutionInfo @0 () -> (status :T.ErrorStatus, message :Text, timingLaunched :T.Timing,
+                             timingFenced :T.Timing);
+}
+
+interface IBuffer {
+  # Dropping the last reference frees the buffer and its token.
+  copyTo @0 (dst :T.Memory) -> (status :T.ErrorStatus, message :Text);
+  copyFrom @1 (src :T.Memory, dimensions :List(UInt32))
+      -> (status :T.ErrorStatus, message :Text);
+}
