@@ -11,6 +11,7 @@
 #include "hal/driver_connection.h"
 #include "hal/remote_callbacks.h"
 #include "hal/remote_prepared_model.h"
+#include "hal/version_adaptation.h"
 #include "hal/wire_model.h"
 #include "model/validation.h"
 
@@ -44,6 +45,15 @@ Answer<T> ask(Call call, Read read) {
   return call.send().then([read = kj::mv(read)](auto&& response) mutable -> Result<T> {
     HALYARD_RETURN_IF_ERROR(fromWireStatus(response.getStatus(), response.getMessage()));
     return read(response);
+  });
+}
+
+// For a method that drivers of an older schema do not have.
+template <typename T>
+Answer<T> orElse(Answer<T> answer, T value) {
+  return answer.catch_([value = std::move(value)](kj::Exception&& exception) mutable -> Answer<T> {
+    if (exception.getType() != kj::Exception::Type::UNIMPLEMENTED) return kj::mv(exception);
+    return Result<T>(std::move(value));
   });
 }
 
@@ -179,14 +189,27 @@ std::string methodName(const char* name, HalVersion version) {
   return fmt::format("{}_1_{}", name, static_cast<unsigned>(version) - 1);
 }
 
-// What every call with a model does first, in the caller's thread.
-Result<SharedMemoryPtr> checkModel(const Model& model, FeatureLevel level) {
-  HALYARD_RETURN_IF_ERROR(validateModelForLevel(model, level));
-  HALYARD_ASSIGN_OR_RETURN(SharedMemoryPtr constants, shareLargeConstants(model));
-  std::vector<SharedMemoryPtr> pools = model.pools;
-  if (constants != nullptr) pools.push_back(constants);
+// A model on its way to a driver, with what must be shared for it.
+struct Packed {
+  std::shared_ptr<const Model> model;
+  SharedMemoryPtr constants;  // null, or the pool for the model's operandValues
+};
+
+// What every call with a compliant model does first, in the caller's thread.
+Result<Packed> pack(std::shared_ptr<const Model> model, HalVersion version) {
+  Packed packed;
+  HALYARD_ASSIGN_OR_RETURN(packed.model, convertTo(std::move(model), version));
+  HALYARD_ASSIGN_OR_RETURN(packed.constants, shareLargeConstants(*packed.model));
+  std::vector<SharedMemoryPtr> pools = packed.model->pools;
+  if (packed.constants != nullptr) pools.push_back(packed.constants);
   HALYARD_RETURN_IF_ERROR(checkPoolCount(pools));
-  return constants;
+  return packed;
+}
+
+// A valid model that may need more than the driver has.
+Status checkCompliance(const Model& model, FeatureLevel have) {
+  HALYARD_ASSIGN_OR_RETURN(const FeatureLevel needed, validateModel(model));
+  return needed <= have ? okStatus() : compliantWith(model, have);
 }
 
 // Names such as com.vendor.feature, each once.
@@ -297,14 +320,16 @@ Status RemoteDevice::fetchInfo() {
 Status RemoteDevice::fetchFeatureLevel(DriverConnection& driver) {
   HALYARD_ASSIGN_OR_RETURN(
       info_.featureLevel, driver.call<FeatureLevel>("getFeatureLevel", [](Side& side) {
-        return ask<FeatureLevel>(deviceOf<wire::v1_3::IDevice>(side).getFeatureLevelRequest(),
-                                 [](auto& response) -> Result<FeatureLevel> {
-                                   const unsigned level = response.getLevel();
-                                   if (level < 4 || level > 8) {
-                                     return opFailed("feature level {}, expected 4 to 8", level);
-                                   }
-                                   return static_cast<FeatureLevel>(level);
-                                 });
+        return orElse(
+            ask<FeatureLevel>(deviceOf<wire::v1_3::IDevice>(side).getFeatureLevelRequest(),
+                              [](auto& response) -> Result<FeatureLevel> {
+                                const unsigned level = response.getLevel();
+                                if (level < 4 || level > 8) {
+                                  return opFailed("feature level {}, expected 4 to 8", level);
+                                }
+                                return static_cast<FeatureLevel>(level);
+                              }),
+            FeatureLevel::FL4);
       }));
   return okStatus();
 }
@@ -354,25 +379,44 @@ DeviceStatus RemoteDevice::status() {
 }
 
 Result<std::vector<bool>> RemoteDevice::getSupportedOperations(const Model& model) {
+  const FeatureLevel have = offeredLevel(info_);
+  HALYARD_ASSIGN_OR_RETURN(const FeatureLevel needed, validateModel(model), "driver '{}'",
+                           manifest_.name);
+  // Not owned: the call ends before the caller's model does.
+  const std::shared_ptr<const Model> whole(std::shared_ptr<const Model>(), &model);
+  if (needed <= have || compliantWith(model, have).ok()) return askAbout(whole);
+
+  Supported supported(model.main.operations.size(), false);
+  const std::optional<ModelSlice> slice = sliceFor(model, have);
+  if (!slice) return supported;
+  HALYARD_ASSIGN_OR_RETURN(const Supported answers, askAbout(slice->model),
+                           "the operations that HAL {} has", halVersionName(manifest_.halVersion));
+  for (size_t i = 0; i < answers.size(); ++i) supported[slice->operations[i]] = answers[i];
+  return supported;
+}
+
+Result<std::vector<bool>> RemoteDevice::askAbout(std::shared_ptr<const Model> model) {
   const HalVersion version = manifest_.halVersion;
-  HALYARD_ASSIGN_OR_RETURN(const SharedMemoryPtr constants, checkModel(model, offeredLevel(info_)),
-                           "driver '{}'", manifest_.name);
+  HALYARD_ASSIGN_OR_RETURN(const Packed packed, pack(std::move(model), version), "driver '{}'",
+                           manifest_.name);
   HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection());
   return driver->call<Supported>(methodName("getSupportedOperations", version), [&](Side& side) {
-    return askSupported(side, version, Outgoing{model, constants});
+    return askSupported(side, version, Outgoing{*packed.model, packed.constants});
   });
 }
 
 Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(
     std::shared_ptr<const Model> model, const PrepareOptions& options) {
   const HalVersion version = manifest_.halVersion;
-  HALYARD_ASSIGN_OR_RETURN(const SharedMemoryPtr constants, checkModel(*model, offeredLevel(info_)),
-                           "driver '{}'", manifest_.name);
+  HALYARD_RETURN_IF_ERROR(checkCompliance(*model, offeredLevel(info_)), "driver '{}'",
+                          manifest_.name);
+  HALYARD_ASSIGN_OR_RETURN(const Packed packed, pack(model, version), "driver '{}'",
+                           manifest_.name);
   HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection());
   HALYARD_ASSIGN_OR_RETURN(
       const uint64_t key,
       driver->call<uint64_t>(methodName("prepareModel", version), [&](Side& side) {
-        return prepare(side, version, Outgoing{*model, constants}, options);
+        return prepare(side, version, Outgoing{*packed.model, packed.constants}, options);
       }));
   return std::shared_ptr<PreparedModel>(
       std::make_shared<RemotePreparedModel>(driver, key, std::move(model), version));

@@ -18,7 +18,9 @@ namespace halyard::hal {
 
 class DriverConnection;
 
-// Speaks the HAL version of the manifest. A driver that has ended answers DEAD_OBJECT, with a text
+// Speaks the HAL version of the manifest. A model with operations that are newer is refused by
+// prepareModel, with the reason; getSupportedOperations answers false for those and asks the driver
+// about the others. A driver that has ended answers DEAD_OBJECT, with a text
 // that says how it ended, to the calls that were running and to its prepared models; the next
 // getSupportedOperations or prepareModel starts it again.
 class RemoteDevice final : public Device {
@@ -48,6 +50,7 @@ class RemoteDevice final : public Device {
 
   // The running driver; starts it when there is none.
   Result<std::shared_ptr<DriverConnection>> connection();
+  Result<std::vector<bool>> askAbout(std::shared_ptr<const Model> model);
   Status fetchInfo();
   Status fetchFeatureLevel(DriverConnection& driver);
 

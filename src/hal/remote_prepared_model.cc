@@ -1,6 +1,7 @@
 #include "hal/remote_prepared_model.h"
 
 #include "hal/remote_callbacks.h"
+#include "hal/version_adaptation.h"
 #include "hal/wire_request.h"
 
 namespace halyard::hal {
@@ -72,6 +73,7 @@ ExecutionResult RemotePreparedModel::executeSynchronously(const Request& request
 
 Result<ExecutionResult> RemotePreparedModel::executeRemotely(const Request& request,
                                                              const ExecuteOptions& options) {
+  HALYARD_RETURN_IF_ERROR(compliantWith(request, version_), "driver '{}'", connection_->name());
   HALYARD_RETURN_IF_ERROR(validateRequest(*model_, request, version_ >= HalVersion::V1_2));
   HALYARD_ASSIGN_OR_RETURN(const ArgumentPacker::PackedRequest packed, packer_.pack(request));
   HALYARD_RETURN_IF_ERROR(checkEncodable(packed.request()));

@@ -182,25 +182,6 @@ Status validateOrder(const Subgraph& subgraph) {
   return okStatus();
 }
 
-// What the operand itself needs, besides the operations that touch it.
-FeatureLevel operandLevel(const Model& model, const Operand& operand) {
-  FeatureLevel level = FeatureLevel::FL1;
-  const OperandTypeTraits* traits = operandTypeTraits(operand.type);
-  level = std::max(level, traits ? traits->since : FeatureLevel::FL3);
-  const bool scalar = traits != nullptr && traits->scalar;
-  if (!scalar && operand.dimensions.empty()) level = std::max(level, FeatureLevel::FL3);
-  if (operand.lifetime == Lifetime::SUBGRAPH) level = std::max(level, FeatureLevel::FL4);
-  // A model under construction may refer to a pool that is made when it is finished.
-  if (operand.lifetime == Lifetime::CONSTANT_REFERENCE &&
-      operand.location.poolIndex < model.pools.size()) {
-    const MemoryKind kind = model.pools[operand.location.poolIndex]->kind();
-    if (kind != MemoryKind::ASHMEM && kind != MemoryKind::MMAP_FD) {
-      level = std::max(level, FeatureLevel::FL3);
-    }
-  }
-  return level;
-}
-
 // Indices of the subgraphs that `subgraph` refers to directly.
 std::set<uint32_t> references(const Subgraph& subgraph) {
   std::set<uint32_t> result;
@@ -237,6 +218,15 @@ Status checkAcyclic(const Model& model, const Subgraph& subgraph, std::vector<ui
     if (state[next] == 2) continue;
     state[next] = 1;
     stack.push_back(frameOf(model.referenced[next], next));
+  }
+  return okStatus();
+}
+
+// The first operation that needs more than `have`.
+Status checkOperationLevels(const Model& model, const Subgraph& subgraph, FeatureLevel have) {
+  for (size_t i = 0; i < subgraph.operations.size(); ++i) {
+    HALYARD_ASSIGN_OR_RETURN(const FeatureLevel level, requiredFeatureLevel(model, subgraph, i));
+    if (level > have) return newerOperation(model, subgraph, i, level, have);
   }
   return okStatus();
 }
@@ -344,10 +334,10 @@ Result<FeatureLevel> requiredFeatureLevel(const Model& model, const Subgraph& su
   const auto context = [&] { return operationText(operationIndex, operation.type); };
   FeatureLevel level = FeatureLevel::FL1;
   for (uint32_t index : operation.inputs) {
-    level = std::max(level, operandLevel(model, subgraph.operands[index]));
+    level = std::max(level, requiredFeatureLevel(model, subgraph.operands[index]));
   }
   for (uint32_t index : operation.outputs) {
-    level = std::max(level, operandLevel(model, subgraph.operands[index]));
+    level = std::max(level, requiredFeatureLevel(model, subgraph.operands[index]));
   }
   if (operation.type == OperationType::OEM_OPERATION) return level;
   if (isExtension(operation.type)) return std::max(level, FeatureLevel::FL3);
@@ -358,6 +348,76 @@ Result<FeatureLevel> requiredFeatureLevel(const Model& model, const Subgraph& su
       ops::checkSignature(definition->signature, ops::OperationView(model, subgraph, operation)),
       "{}", context());
   return std::max(level, needed);
+}
+
+FeatureLevel requiredFeatureLevel(MemoryKind kind) {
+  const bool old = kind == MemoryKind::ASHMEM || kind == MemoryKind::MMAP_FD;
+  return old ? FeatureLevel::FL1 : FeatureLevel::FL3;
+}
+
+FeatureLevel requiredFeatureLevel(const Model& model, const Operand& operand) {
+  FeatureLevel level = FeatureLevel::FL1;
+  const OperandTypeTraits* traits = operandTypeTraits(operand.type);
+  level = std::max(level, traits ? traits->since : FeatureLevel::FL3);
+  const bool scalar = traits != nullptr && traits->scalar;
+  if (!scalar && operand.dimensions.empty()) level = std::max(level, FeatureLevel::FL3);
+  if (operand.lifetime == Lifetime::SUBGRAPH) level = std::max(level, FeatureLevel::FL4);
+  // A model under construction may refer to a pool that is made when it is finished.
+  if (operand.lifetime == Lifetime::CONSTANT_REFERENCE &&
+      operand.location.poolIndex < model.pools.size()) {
+    level = std::max(level, requiredFeatureLevel(model.pools[operand.location.poolIndex]->kind()));
+  }
+  return level;
+}
+
+std::string whyNewer(const Model& model, const Operand& operand, FeatureLevel have) {
+  if (requiredFeatureLevel(model, operand) <= have) return {};
+  const std::string name = operandTypeName(operand.type);
+  const OperandTypeTraits* traits = operandTypeTraits(operand.type);
+  const FeatureLevel typeLevel = traits ? traits->since : FeatureLevel::FL3;
+  if (typeLevel > have) {
+    return fmt::format("is of type {}, which needs {}", name, featureLevelName(typeLevel));
+  }
+  if (operand.lifetime == Lifetime::CONSTANT_REFERENCE) {
+    const MemoryKind kind = model.pools[operand.location.poolIndex]->kind();
+    if (requiredFeatureLevel(kind) > have) {
+      return fmt::format("is a constant in a pool of kind {}, which needs {}", memoryKindName(kind),
+                         featureLevelName(requiredFeatureLevel(kind)));
+    }
+  }
+  return fmt::format("is a {} of unknown rank, which needs {}", name,
+                     featureLevelName(FeatureLevel::FL3));
+}
+
+std::string whyNewer(const Model& model, const Subgraph& subgraph, size_t operationIndex,
+                     FeatureLevel have) {
+  const Operation& operation = subgraph.operations[operationIndex];
+  const auto inList = [&](const std::vector<uint32_t>& list, std::string_view what) -> std::string {
+    for (size_t i = 0; i < list.size(); ++i) {
+      const std::string reason = whyNewer(model, subgraph.operands[list[i]], have);
+      if (!reason.empty()) return fmt::format("{} {} (operand #{}) {}", what, i, list[i], reason);
+    }
+    return {};
+  };
+  const ops::OperationDefinition* definition = ops::definitionOf(operation.type);
+  std::string reason = inList(operation.inputs, "input");
+  if (reason.empty()) reason = inList(operation.outputs, "output");
+  if (reason.empty() && definition != nullptr) {
+    reason =
+        ops::whyNewer(definition->signature, ops::OperationView(model, subgraph, operation), have);
+  }
+  if (reason.empty() && isExtension(operation.type) && have < FeatureLevel::FL3) {
+    reason = fmt::format("extensions need {}", featureLevelName(FeatureLevel::FL3));
+  }
+  return reason;
+}
+
+Status newerOperation(const Model& model, const Subgraph& subgraph, size_t operationIndex,
+                      FeatureLevel needed, FeatureLevel have) {
+  return badData("{} needs {}, the device has {}: {}",
+                 operationText(operationIndex, subgraph.operations[operationIndex].type),
+                 featureLevelName(needed), featureLevelName(have),
+                 whyNewer(model, subgraph, operationIndex, have));
 }
 
 Result<FeatureLevel> validateModel(const Model& model) {
@@ -377,17 +437,31 @@ Result<FeatureLevel> validateModel(const Model& model) {
 
 Status validateModelForLevel(const Model& model, FeatureLevel have) {
   HALYARD_ASSIGN_OR_RETURN(const FeatureLevel needed, validateModel(model));
-  if (needed <= have) return okStatus();
-  for (size_t i = 0; i < model.main.operations.size(); ++i) {
-    HALYARD_ASSIGN_OR_RETURN(const FeatureLevel level, requiredFeatureLevel(model, model.main, i));
-    if (level > have) {
-      return badData("{} needs {}, the device has {}",
-                     operationText(i, model.main.operations[i].type), featureLevelName(level),
+  if (needed > have) {
+    HALYARD_RETURN_IF_ERROR(checkOperationLevels(model, model.main, have));
+    for (size_t i = 0; i < model.referenced.size(); ++i) {
+      HALYARD_RETURN_IF_ERROR(checkOperationLevels(model, model.referenced[i], have),
+                              "referenced subgraph {}", i);
+    }
+    return badData("the model's subgraphs need {}, the device has {}", featureLevelName(needed),
+                   featureLevelName(have));
+  }
+  if (have >= FeatureLevel::FL4) return okStatus();  // operands have had nothing new since then
+  for (size_t i = 0; i < model.pools.size(); ++i) {
+    const MemoryKind kind = model.pools[i]->kind();
+    if (requiredFeatureLevel(kind) > have) {
+      return badData("pool {} is of kind {}, which needs {}; the device has {}", i,
+                     memoryKindName(kind), featureLevelName(requiredFeatureLevel(kind)),
                      featureLevelName(have));
     }
   }
-  return badData("the model's subgraphs need {}, the device has {}", featureLevelName(needed),
-                 featureLevelName(have));
+  for (size_t i = 0; i < model.main.operands.size(); ++i) {
+    const std::string reason = whyNewer(model, model.main.operands[i], have);
+    if (!reason.empty()) {
+      return badData("operand #{} {}; the device has {}", i, reason, featureLevelName(have));
+    }
+  }
+  return okStatus();
 }
 
 }  // namespace halyard

@@ -2,6 +2,8 @@
 // Thread safety: pure functions. Ownership: none.
 #pragma once
 
+#include <string>
+
 #include "halyard/driver/model.h"
 #include "halyard/driver/nnapi_types.h"
 #include "halyard/driver/status.h"
@@ -19,12 +21,27 @@ Status validateOperandType(OperandType type, const Shape& dimensions, float scal
 // model needs.
 Result<FeatureLevel> validateModel(const Model& model);
 
-// As validateModel, and the model must need no more than level `have`: the error names the first
-// operation that does.
+// As validateModel, and the model must have nothing that is newer than level `have`: neither an
+// operation (the error names the first and says why), nor an operand or a pool, even if no
+// operation uses them. What a driver's boundary demands.
 Status validateModelForLevel(const Model& model, FeatureLevel have);
 
 // The feature level that one operation of the subgraph needs, with all operands that it touches.
 Result<FeatureLevel> requiredFeatureLevel(const Model& model, const Subgraph& subgraph,
                                           size_t operationIndex);
+
+// The level that the operand itself needs, besides the operations that touch it: by its type, an
+// unknown rank, what it refers to.
+FeatureLevel requiredFeatureLevel(const Model& model, const Operand& operand);
+// Why the operand needs more than level `have`, in words; empty when it does not.
+std::string whyNewer(const Model& model, const Operand& operand, FeatureLevel have);
+// The same for a valid operation: which of its operands, or what of its signature.
+std::string whyNewer(const Model& model, const Subgraph& subgraph, size_t operationIndex,
+                     FeatureLevel have);
+// "operation #0 ADD needs feature level 3 (HAL 1.2), the device has feature level 1 (HAL 1.0): ..."
+Status newerOperation(const Model& model, const Subgraph& subgraph, size_t operationIndex,
+                      FeatureLevel needed, FeatureLevel have);
+// The level from which a model may have pools of this kind.
+FeatureLevel requiredFeatureLevel(MemoryKind kind);
 
 }  // namespace halyard

@@ -143,7 +143,63 @@ Status mismatchError(const OperationView& operation, const Mismatch& at,
   return badData("{} is {}, expected {}", place, operandTypeName(operand.type), orList(list));
 }
 
+template <typename Rule>
+void keepUpTo(std::vector<Rule>& rules, FeatureLevel have) {
+  std::erase_if(rules, [have](const Rule& rule) { return rule.since > have; });
+}
+
+void keepRanksUpTo(std::vector<OperandSpec>& specs, FeatureLevel have) {
+  for (OperandSpec& spec : specs) {
+    RankRules kept = spec.ranks;
+    keepUpTo(kept, have);
+    if (!kept.empty()) spec.ranks = std::move(kept);  // an empty list would allow every rank
+  }
+}
+
+// The signature as it was at level `have`; without forms if there was none.
+Signature signatureAt(Signature signature, FeatureLevel have) {
+  const bool hadRows = !signature.rows.empty();
+  keepUpTo(signature.rows, have);
+  std::erase_if(signature.forms, [have](Form& form) {
+    const bool hadCounts = !form.counts.empty();
+    keepUpTo(form.counts, have);
+    keepRanksUpTo(form.inputs, have);
+    return hadCounts && form.counts.empty();
+  });
+  const bool hadOutputCounts = !signature.outputCounts.empty();
+  keepUpTo(signature.outputCounts, have);
+  keepRanksUpTo(signature.outputs, have);
+  if ((hadRows && signature.rows.empty()) || (hadOutputCounts && signature.outputCounts.empty())) {
+    signature.forms.clear();
+  }
+  return signature;
+}
+
+// The level that brought the operation.
+FeatureLevel firstLevel(const Signature& signature) {
+  FeatureLevel level = FeatureLevel::FL1;
+  while (level < FeatureLevel::FL8 && signatureAt(signature, level).forms.empty()) {
+    level = static_cast<FeatureLevel>(static_cast<uint8_t>(level) + 1);
+  }
+  return level;
+}
+
 }  // namespace
+
+std::string whyNewer(const Signature& signature, const OperationView& operation,
+                     FeatureLevel have) {
+  const Result<FeatureLevel> needed = checkSignature(signature, operation);
+  if (needed.ok() && *needed <= have) return {};
+  const Signature old = signatureAt(signature, have);
+  if (old.forms.empty()) {
+    return fmt::format("the operation came with {}", featureLevelName(firstLevel(signature)));
+  }
+  const Result<FeatureLevel> then = checkSignature(old, operation);
+  if (!then.ok()) return then.status().message();
+  // Only the relations between its operands are newer.
+  return fmt::format("its operands go together in this way from {} on",
+                     featureLevelName(needed.ok() ? *needed : *then));
+}
 
 Result<FeatureLevel> checkSignature(const Signature& signature, const OperationView& operation) {
   FeatureLevel outputLevel = FeatureLevel::FL1;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -107,5 +108,10 @@ struct Signature {
 // The feature level that the operation needs by its signature, or BAD_DATA with the position, what
 // was expected there and what was found ("input 1 (filter) is TENSOR_INT32, expected ...").
 Result<FeatureLevel> checkSignature(const Signature& signature, const OperationView& operation);
+
+// Why an operation that checkSignature accepts needs more than level `have`: what that level
+// expects in its place, such as "input 0 (input) is TENSOR_FLOAT16, expected TENSOR_FLOAT32". Empty
+// when it does not need more.
+std::string whyNewer(const Signature& signature, const OperationView& operation, FeatureLevel have);
 
 }  // namespace halyard::ops

@@ -1,0 +1,61 @@
+// What of a model, a request or a device's figures an older HAL version can express, and how to
+// bring it there: compliance with its reasons, conversion, slices.
+// Thread safety: pure functions. Ownership: results own their data; models are shared.
+//
+// A driver serves one HAL version and those before it; whoever talks to it adapts what it sends.
+// Versions are given as feature levels where later levels than HAL 1.3's may be meant.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "halyard/driver/hal_types.h"
+#include "halyard/driver/model.h"
+
+namespace halyard::hal {
+
+// An operation of the main subgraph that a version cannot express.
+struct NoncompliantOperation {
+  size_t index = 0;
+  FeatureLevel needed = FeatureLevel::FL1;
+  std::string reason;  // which operand or what of its signature is newer
+};
+
+// Whether a device of level `have` takes every operation of the main subgraph of `model`, which
+// must be valid: with all operands that it touches, and for a reference to a subgraph everything in
+// there. BAD_DATA names the first that it does not take, both levels and the reason. Operands and
+// pools that no operation uses do not matter. With `all`, every such operation is listed there,
+// ascending.
+Status compliantWith(const Model& model, FeatureLevel have,
+                     std::vector<NoncompliantOperation>* all = nullptr);
+
+// A compliant model as a device of `version` gets it: the relaxed flag dropped before 1.1, the
+// table of extensions before 1.2, subgraphs before 1.3, and what no operation uses and the version
+// does not know replaced by an operand without value. `model` itself if there is nothing to change.
+// BAD_DATA for an input of the model that no operation reads and the version does not know.
+Result<std::shared_ptr<const Model>> convertTo(std::shared_ptr<const Model> model,
+                                               HalVersion version);
+
+// The part of a model that an older device can be asked about.
+struct ModelSlice {
+  std::shared_ptr<const Model> model;
+  std::vector<size_t> operations;  // of the original, one per operation of `model`
+};
+// The operations of `model` that comply with level `have`, cut out: values that come from others
+// become inputs of the slice, those that go to others outputs. Good for getSupportedOperations
+// only. nullopt when nothing can be asked: no operation complies, the slice gives no result, or
+// one of them refers to a subgraph.
+std::optional<ModelSlice> sliceFor(const Model& model, FeatureLevel have);
+
+// Whether the capabilities can be said in the groups of figures that HAL 1.0 and 1.1 have. Those
+// that cannot are converted all the same, from TENSOR_FLOAT32 and TENSOR_QUANT8_ASYMM.
+Status compliantWith(const Capabilities& capabilities, HalVersion version);
+
+// Whether a prepared model of `version` takes the request's pools: buffers from 1.3 on, hardware
+// buffers from 1.2 on.
+Status compliantWith(const Request& request, HalVersion version);
+Status compliantWith(MemoryKind kind, HalVersion version);
+
+}  // namespace halyard::hal
