@@ -1,7 +1,11 @@
 #include "halyard/driver/shared_memory.h"
 
+#include <linux/dma-buf.h>
+#include <linux/magic.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include <cerrno>
 #include <limits>
@@ -71,10 +75,38 @@ Result<SharedMemoryPtr> SharedMemory::fromFd(size_t size, int prot, int fd, uint
                                               offset);
 }
 
-SharedMemory::SharedMemory(MemoryKind kind, UniqueFd fd, size_t size, int prot, uint64_t offset)
-    : kind_(kind), fd_(std::move(fd)), size_(size), prot_(prot), offset_(offset) {}
+Result<SharedMemoryPtr> SharedMemory::fromHardwareBuffer(
+    const HardwareBufferDescription& description, int fd) {
+  UniqueFd own(fd < 0 ? -1 : ::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  if (!own.valid()) {
+    return errnoStatus(ResultCode::OP_FAILED, fd < 0 ? EBADF : errno,
+                       fmt::format("duplicating file descriptor {} of a hardware buffer", fd));
+  }
+  const bool isBlob = description.format == kBlobFormat;
+  return std::make_shared<const SharedMemory>(
+      isBlob ? MemoryKind::HARDWARE_BUFFER_BLOB : MemoryKind::HARDWARE_BUFFER, std::move(own),
+      isBlob ? description.width : 0, PROT_READ | PROT_WRITE, 0, description);
+}
+
+SharedMemory::SharedMemory(MemoryKind kind, UniqueFd fd, size_t size, int prot, uint64_t offset,
+                           std::optional<HardwareBufferDescription> hardwareBuffer)
+    : kind_(kind),
+      fd_(std::move(fd)),
+      size_(size),
+      prot_(prot),
+      offset_(offset),
+      hardwareBuffer_(hardwareBuffer) {}
 
 SharedMemory::~SharedMemory() { delete mapping_.load(); }
+
+bool SharedMemory::isDmaBuf() const {
+  int8_t known = isDmaBuf_.load(std::memory_order_relaxed);
+  if (known < 0) {
+    known = kind_ != MemoryKind::ASHMEM && halyard::isDmaBuf(fd_.get()) ? 1 : 0;
+    isDmaBuf_.store(known, std::memory_order_relaxed);
+  }
+  return known != 0;
+}
 
 Result<const Mapping*> SharedMemory::mapped() const {
   if (const Mapping* known = mapping_.load(std::memory_order_acquire)) return known;
@@ -86,32 +118,79 @@ Result<const Mapping*> SharedMemory::mapped() const {
   return current;
 }
 
+Status SharedMemory::unmappable(int error, std::string_view what) const {
+  return errnoStatus(ResultCode::UNMAPPABLE, error,
+                     fmt::format("{} memory of {} bytes at offset {} of file descriptor {}: {}",
+                                 memoryKindName(kind_), size_, offset_, fd_.get(), what));
+}
+
 Result<Mapping> SharedMemory::map() const {
-  const auto fail = [&](int error, std::string_view what) {
-    return errnoStatus(ResultCode::UNMAPPABLE, error,
-                       fmt::format("{} memory of {} bytes at offset {} of file descriptor {}: {}",
-                                   memoryKindName(kind_), size_, offset_, fd_.get(), what));
-  };
+  if (kind_ == MemoryKind::HARDWARE_BUFFER) {
+    return makeStatus(ResultCode::UNMAPPABLE,
+                      "a hardware buffer of format {:#x}, {} x {} pixels: only format BLOB is "
+                      "memory to the CPU, others need a driver that takes them",
+                      hardwareBuffer_ ? hardwareBuffer_->format : 0,
+                      hardwareBuffer_ ? hardwareBuffer_->width : 0,
+                      hardwareBuffer_ ? hardwareBuffer_->height : 0);
+  }
+  return mapBytes(size_);
+}
+
+Result<Mapping> SharedMemory::mapHardwareBuffer() const {
+  if (kind_ != MemoryKind::HARDWARE_BUFFER || !hardwareBuffer_) {
+    return makeStatus(ResultCode::UNMAPPABLE, "{} memory is no image", memoryKindName(kind_));
+  }
+  HALYARD_ASSIGN_OR_RETURN(const HardwareBufferLayout layout, layoutOf(*hardwareBuffer_));
+  return mapBytes(static_cast<size_t>(layout.size));
+}
+
+Result<Mapping> SharedMemory::mapBytes(size_t size) const {
   struct stat st {};
-  if (::fstat(fd_.get(), &st) != 0) return fail(errno, "fstat");
+  if (::fstat(fd_.get(), &st) != 0) return unmappable(errno, "fstat");
   // Sizes of devices are not in st_size; mmap itself decides about those.
   if (S_ISREG(st.st_mode)) {
     const auto fileSize = static_cast<uint64_t>(st.st_size);
-    if (offset_ > fileSize || size_ > fileSize - offset_) {
+    if (offset_ > fileSize || size > fileSize - offset_) {
       return makeStatus(ResultCode::UNMAPPABLE,
                         "{} memory of {} bytes at offset {}: the file has only {} bytes",
-                        memoryKindName(kind_), size_, offset_, fileSize);
+                        memoryKindName(kind_), size, offset_, fileSize);
     }
   }
   const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   const size_t skip = static_cast<size_t>(offset_ % page);
   // Beyond a regular file nothing else bounds the numbers.
   constexpr auto kMaxOffset = static_cast<uint64_t>(std::numeric_limits<off_t>::max());
-  if (size_ > SIZE_MAX - skip || offset_ > kMaxOffset) return fail(EOVERFLOW, "mmap");
-  void* base = ::mmap(nullptr, size_ + skip, prot_, MAP_SHARED, fd_.get(),
+  if (size > SIZE_MAX - skip || offset_ > kMaxOffset) return unmappable(EOVERFLOW, "mmap");
+  void* base = ::mmap(nullptr, size + skip, prot_, MAP_SHARED, fd_.get(),
                       static_cast<off_t>(offset_ - skip));
-  if (base == MAP_FAILED) return fail(errno, "mmap");
-  return Mapping(base, size_ + skip, skip, size_);
+  if (base == MAP_FAILED) return unmappable(errno, "mmap");
+  return Mapping(base, size + skip, skip, size);
+}
+
+CpuAccess::CpuAccess(SharedMemoryPtr memory, bool writes) : writes_(writes) {
+  if (!memory->isDmaBuf()) return;
+  // What refuses needs no telling.
+  if (syncDmaBuf(memory->fd(), true, writes).ok()) memory_ = std::move(memory);
+}
+
+CpuAccess::~CpuAccess() {
+  if (memory_ != nullptr) (void)syncDmaBuf(memory_->fd(), false, writes_);
+}
+
+bool isDmaBuf(int fd) {
+  struct statfs fs {};
+  return ::fstatfs(fd, &fs) == 0 && fs.f_type == DMA_BUF_MAGIC;
+}
+
+Status syncDmaBuf(int fd, bool begins, bool writes) {
+  struct dma_buf_sync sync {};
+  sync.flags = (begins ? DMA_BUF_SYNC_START : DMA_BUF_SYNC_END) |
+               (writes ? DMA_BUF_SYNC_RW : DMA_BUF_SYNC_READ);
+  int result = 0;
+  do {
+    result = ::ioctl(fd, DMA_BUF_IOCTL_SYNC, &sync);
+  } while (result != 0 && (errno == EINTR || errno == EAGAIN));
+  return result == 0 ? okStatus() : errnoStatus(ResultCode::OP_FAILED, errno, "DMA_BUF_IOCTL_SYNC");
 }
 
 }  // namespace halyard

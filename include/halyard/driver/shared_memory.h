@@ -8,8 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
+#include "halyard/driver/hardware_buffer.h"
 #include "halyard/driver/status.h"
 #include "halyard/driver/unique_fd.h"
 
@@ -55,8 +57,13 @@ class SharedMemory {
   // itself as UNMAPPABLE in map().
   static Result<std::shared_ptr<const SharedMemory>> fromFd(size_t size, int prot, int fd,
                                                             uint64_t offset);
+  // A duplicate of a hardware buffer's descriptor: HARDWARE_BUFFER_BLOB of as many bytes as it is
+  // wide, or HARDWARE_BUFFER, of size 0.
+  static Result<std::shared_ptr<const SharedMemory>> fromHardwareBuffer(
+      const HardwareBufferDescription& description, int fd);
   // Takes over a descriptor received from a peer; checks nothing, see hal/pool_mapping.h.
-  SharedMemory(MemoryKind kind, UniqueFd fd, size_t size, int prot, uint64_t offset);
+  SharedMemory(MemoryKind kind, UniqueFd fd, size_t size, int prot, uint64_t offset,
+               std::optional<HardwareBufferDescription> hardwareBuffer = std::nullopt);
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
@@ -66,21 +73,56 @@ class SharedMemory {
   size_t size() const { return size_; }
   int prot() const { return prot_; }
   uint64_t offset() const { return offset_; }
+  // What the two kinds of hardware buffers are; null with other kinds.
+  const HardwareBufferDescription* hardwareBuffer() const {
+    return hardwareBuffer_ ? &*hardwareBuffer_ : nullptr;
+  }
+  // Whether the descriptor is a dma-buf: the CPU's accesses need a CpuAccess around them.
+  bool isDmaBuf() const;
 
-  // Maps the whole pool shared, with the pool's protection. UNMAPPABLE when that is impossible, and
-  // when the file is shorter than the pool says.
+  // Maps the whole pool shared, with the pool's protection. UNMAPPABLE when that is impossible,
+  // when the file is shorter than the pool says, and for HARDWARE_BUFFER, whose contents mean
+  // something to drivers only.
   Result<Mapping> map() const;
+  // For drivers that take images: maps everything of a HARDWARE_BUFFER, which lies in it as
+  // layoutOf its description says. UNMAPPABLE for other kinds.
+  Result<Mapping> mapHardwareBuffer() const;
   // The same, mapped once for all callers and kept as long as this object lives.
   Result<const Mapping*> mapped() const;
 
  private:
+  Status unmappable(int error, std::string_view what) const;
+  Result<Mapping> mapBytes(size_t size) const;
+
   MemoryKind kind_;
   UniqueFd fd_;
   size_t size_;
   int prot_;
   uint64_t offset_;
+  std::optional<HardwareBufferDescription> hardwareBuffer_;
+  mutable std::atomic<int8_t> isDmaBuf_ = -1;  // -1: not looked at yet
   mutable std::atomic<const Mapping*> mapping_ = nullptr;
 };
 using SharedMemoryPtr = std::shared_ptr<const SharedMemory>;
+
+// The CPU reads (and writes) a memory's mapping while this lives: tells a dma-buf's maker, for
+// caches that are not coherent; costs nothing with other memory. Move only.
+class CpuAccess {
+ public:
+  CpuAccess() = default;
+  CpuAccess(SharedMemoryPtr memory, bool writes);
+  CpuAccess(CpuAccess&& other) noexcept = default;
+  CpuAccess& operator=(CpuAccess&&) = delete;
+  ~CpuAccess();
+
+ private:
+  SharedMemoryPtr memory_;  // null when there is nothing to end
+  bool writes_ = false;
+};
+
+// Whether `fd` is a dma-buf; false for anything else and for what is no descriptor.
+bool isDmaBuf(int fd);
+// Begins or ends the CPU's access to a dma-buf (DMA_BUF_IOCTL_SYNC). OP_FAILED when it refuses.
+Status syncDmaBuf(int fd, bool begins, bool writes);
 
 }  // namespace halyard
