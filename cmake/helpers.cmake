@@ -44,3 +44,16 @@ function(halyard_fuzzer name)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} halyard_options)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
 endfunction()
+
+# halyard_shared_library(TARGET OUTPUT MAP): makes TARGET libOUTPUT.so with a SONAME, which exports
+# what the version script MAP names and nothing else.
+function(halyard_shared_library target output map)
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${output} VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${map})
+  target_link_options(${target} PRIVATE
+    -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/${map} -Wl,-z,relro,-z,now)
+  # The sanitizers' functions come from the executable.
+  if(NOT HALYARD_SANITIZE)
+    target_link_options(${target} PRIVATE -Wl,-z,defs)
+  endif()
+endfunction()

@@ -3,11 +3,14 @@
 include(CMakePackageConfigHelpers)
 
 set_target_properties(halyard_c PROPERTIES EXPORT_NAME halyard)
+set_target_properties(android_memory PROPERTIES EXPORT_NAME android)
 target_include_directories(halyard_c INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_include_directories(neuralnetworks INTERFACE
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_include_directories(android_memory INTERFACE
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
-install(TARGETS neuralnetworks halyard_c EXPORT halyardTargets
+install(TARGETS neuralnetworks halyard_c android_memory EXPORT halyardTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS halyard RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY include/android include/halyard DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

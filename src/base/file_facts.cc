@@ -1,0 +1,57 @@
+#include "base/file_facts.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace halyard {
+namespace {
+
+Status examineDmaBuf(int fd, FileFacts* facts) {
+  const off_t size = ::lseek(fd, 0, SEEK_END);
+  if (size < 0) return errnoStatus(ResultCode::BAD_DATA, errno, "size of a dma-buf");
+  facts->size = static_cast<uint64_t>(size);
+  facts->isDmaBuf = true;
+  facts->cannotShrink = true;
+  return okStatus();
+}
+
+}  // namespace
+
+Result<FileFacts> examineFile(int fd) {
+  FileFacts facts;
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (flags < 0) return errnoStatus(ResultCode::BAD_DATA, errno, "F_GETFL");
+  const int access = flags & O_ACCMODE;
+  // First: nothing is asked of what is no file, such as a path within a slow file system.
+  if ((flags & O_PATH) != 0 || access == O_WRONLY) {
+    return badData("its descriptor is not open for reading");
+  }
+  facts.writable = access == O_RDWR;
+  struct stat st {};
+  if (::fstat(fd, &st) != 0) return errnoStatus(ResultCode::BAD_DATA, errno, "fstat");
+  struct statfs fs {};
+  if (::fstatfs(fd, &fs) != 0) return errnoStatus(ResultCode::BAD_DATA, errno, "fstatfs");
+  if (fs.f_type == DMA_BUF_MAGIC) {
+    HALYARD_RETURN_IF_ERROR(examineDmaBuf(fd, &facts));
+    return facts;
+  }
+  if (!S_ISREG(st.st_mode)) {
+    return badData("its descriptor is neither of a regular file nor of a dma-buf");
+  }
+  facts.size = static_cast<uint64_t>(st.st_size);
+  // Files of hugetlbfs have seals as well, but an access can still fail there when the huge pages
+  // run out.
+  const int seals = fs.f_type == TMPFS_MAGIC ? ::fcntl(fd, F_GET_SEALS) : -1;
+  if (seals >= 0) {
+    facts.cannotShrink = (seals & F_SEAL_SHRINK) != 0;
+    facts.sealedForWriting = (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)) != 0;
+  }
+  return facts;
+}
+
+}  // namespace halyard
