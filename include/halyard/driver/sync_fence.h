@@ -1,0 +1,62 @@
+// Sync fences: file descriptors that are pending until they signal, or go into an error state,
+// once. Thread safety: functions on descriptors may be called from any thread; a FenceSignaller is
+// used by one at a time. Ownership: descriptors are borrowed; a NewFence owns both of its ends.
+//
+// Any descriptor that can be polled is taken as a fence: a sync_file of the kernel, whose own
+// status counts; an eventfd, a pipe, a socket or anything else with POLLIN for "signalled" and
+// POLLERR, or POLLHUP with nothing to read, for "error".
+//
+// User space cannot make a sync_file, and an eventfd has no error. A fence of Halyard's making is
+// one end of a socket pair. The other end, the signaller, has an unread byte in its queue, so that
+// the kernel itself puts ECONNRESET on the fence when the signaller is closed, by its owner or with
+// its owner's process: POLLIN and POLLERR. To signal, the signaller sends one byte, takes the
+// unread one out of its queue and closes: POLLIN without POLLERR. So a process that dies puts all
+// fences that it has not signalled into their error state, and who knows nothing but poll() sees it
+// all. Duplicates, and those sent to other processes, have the same state. A holder must not read
+// from the descriptor: that would take the state away from all others; what is left reads as an
+// error to the functions here.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "halyard/driver/status.h"
+#include "halyard/driver/unique_fd.h"
+
+namespace halyard {
+
+enum class FenceState : uint8_t { PENDING, SIGNALLED, ERROR };
+
+// BAD_DATA when `fd` is no open descriptor or one that cannot be polled, such as a file's. Does not
+// wait for anything that a peer could hold back.
+Result<FenceState> fenceState(int fd);
+
+// Blocks until the fence has signalled or failed; PENDING when `deadline` has passed before.
+Result<FenceState> waitFence(
+    int fd, std::optional<std::chrono::steady_clock::time_point> deadline = std::nullopt);
+
+// The end that decides. Move only.
+class FenceSignaller {
+ public:
+  FenceSignaller() = default;
+  explicit FenceSignaller(UniqueFd end) : end_(std::move(end)) {}
+  // Destruction (and being assigned to) puts a fence that is pending still into its error state.
+
+  // True until signal() or fail().
+  bool pending() const { return end_.valid(); }
+  void signal();
+  void fail() { end_.reset(); }
+
+ private:
+  UniqueFd end_;
+};
+
+struct NewFence {
+  UniqueFd fence;
+  FenceSignaller signaller;
+};
+// RESOURCE_EXHAUSTED_TRANSIENT when the process has no descriptors left.
+Result<NewFence> createFence();
+
+}  // namespace halyard

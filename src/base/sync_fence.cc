@@ -1,0 +1,138 @@
+// Sync fences over what poll() knows, and over socket pairs.
+#include "halyard/driver/sync_fence.h"
+
+#include <fcntl.h>
+#include <linux/sync_file.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+namespace halyard {
+namespace {
+
+// Bytes on their way through a fence's pair.
+constexpr char kUnread = 'u';
+constexpr char kSignal = 's';
+
+// Refuses files, whose poll() answers "ready" for ever. Does not ask a file system that may belong
+// to a hostile peer (FUSE): those must not get to hold up the caller.
+Status checkPollable(int fd) {
+  struct statx info {};
+  if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &info) != 0) {
+    return errnoStatus(ResultCode::BAD_DATA, errno, fmt::format("descriptor {} of a fence", fd));
+  }
+  const unsigned type = info.stx_mode & S_IFMT;
+  if (type == S_IFREG || type == S_IFDIR || type == S_IFBLK || type == S_IFLNK) {
+    return badData(
+        "descriptor {} is of a file, expected a fence: sync_file, eventfd, pipe or socket", fd);
+  }
+  return okStatus();
+}
+
+// For what is readable and writable at once: either an eventfd and the like, or something without a
+// poll of its own, which the kernel reports as always ready, and epoll refuses.
+bool epollTakes(int fd) {
+  const UniqueFd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  epoll_event event{};
+  event.events = EPOLLIN;
+  return ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd, &event) == 0 || errno != EPERM;
+}
+
+// The status of a sync_file: below 0 an error, 0 active, 1 signalled. nullopt for anything else.
+std::optional<int> syncFileStatus(int fd) {
+  sync_file_info info{};
+  if (::ioctl(fd, SYNC_IOC_FILE_INFO, &info) != 0) return std::nullopt;
+  return info.status;
+}
+
+// `fd` is readable.
+Result<FenceState> stateOfReadable(int fd, unsigned events) {
+  if (const std::optional<int> status = syncFileStatus(fd)) {
+    if (*status == 0) return FenceState::PENDING;
+    return *status > 0 ? FenceState::SIGNALLED : FenceState::ERROR;
+  }
+  if ((events & (POLLHUP | POLLRDHUP)) != 0) {
+    // An end of file is no signal. Of a socket it is readable, though, and it shows an instant
+    // before the error that comes with it. This looks without taking anything away.
+    int bytes = 0;
+    if (::ioctl(fd, FIONREAD, &bytes) == 0 && bytes == 0) return FenceState::ERROR;
+    return FenceState::SIGNALLED;
+  }
+  if ((events & POLLOUT) != 0 && !epollTakes(fd)) {
+    return badData("descriptor {} cannot be polled, expected a fence", fd);
+  }
+  return FenceState::SIGNALLED;
+}
+
+// `timeout` as of ppoll; null waits for ever.
+Result<FenceState> pollOnce(int fd, const timespec* timeout) {
+  // POLLOUT is asked for only by who does not wait: most descriptors have it at once.
+  const bool waits = timeout == nullptr || timeout->tv_sec != 0 || timeout->tv_nsec != 0;
+  const int asked = POLLIN | POLLRDHUP | (waits ? 0 : POLLOUT);
+  pollfd polled{fd, static_cast<short>(asked), 0};
+  const int ready = ::ppoll(&polled, 1, timeout, nullptr);
+  if (ready < 0) {
+    if (errno == EINTR) return FenceState::PENDING;
+    return errnoStatus(ResultCode::OP_FAILED, errno, "poll of a fence");
+  }
+  const auto events = static_cast<unsigned>(polled.revents);
+  if ((events & POLLNVAL) != 0) return badData("descriptor {} of a fence is not open", fd);
+  if ((events & POLLERR) != 0) return FenceState::ERROR;
+  if ((events & POLLIN) != 0) return stateOfReadable(fd, events);
+  if ((events & POLLHUP) != 0) return FenceState::ERROR;
+  return FenceState::PENDING;
+}
+
+}  // namespace
+
+Result<FenceState> fenceState(int fd) {
+  if (fd < 0) return badData("descriptor {} of a fence", fd);
+  HALYARD_RETURN_IF_ERROR(checkPollable(fd));
+  constexpr timespec kNoWait{};
+  return pollOnce(fd, &kNoWait);
+}
+
+Result<FenceState> waitFence(int fd,
+                             std::optional<std::chrono::steady_clock::time_point> deadline) {
+  using std::chrono::nanoseconds;
+  for (;;) {
+    HALYARD_ASSIGN_OR_RETURN(const FenceState now, fenceState(fd));
+    if (now != FenceState::PENDING) return now;
+    if (!deadline) {
+      HALYARD_RETURN_IF_ERROR(pollOnce(fd, nullptr).status());
+      continue;
+    }
+    const auto left =
+        std::chrono::duration_cast<nanoseconds>(*deadline - std::chrono::steady_clock::now());
+    if (left <= nanoseconds::zero()) return FenceState::PENDING;
+    const timespec timeout{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
+    HALYARD_RETURN_IF_ERROR(pollOnce(fd, &timeout).status());
+  }
+}
+
+void FenceSignaller::signal() {
+  if (!pending()) return;
+  // In this order: dying in between leaves an error, not a signal that was none.
+  (void)::send(end_.get(), &kSignal, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+  char unread = 0;
+  (void)::recv(end_.get(), &unread, 1, MSG_DONTWAIT);
+  end_.reset();
+}
+
+Result<NewFence> createFence() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return errnoStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, errno, "socketpair for a fence");
+  }
+  NewFence made{UniqueFd(ends[0]), FenceSignaller(UniqueFd(ends[1]))};
+  if (::send(ends[0], &kUnread, 1, MSG_NOSIGNAL) != 1 || ::shutdown(ends[0], SHUT_WR) != 0) {
+    return errnoStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, errno, "setting up a fence");
+  }
+  return made;
+}
+
+}  // namespace halyard
