@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/signals_blocked.h"
 #include "hal/rpc_loop_context.h"
 #include "halyard/driver/unique_fd.h"
 
@@ -18,27 +19,6 @@ namespace halyard::hal {
 namespace {
 
 using Task = std::function<void(RpcLoop::Context&)>;
-
-// Blocks all signals of the calling thread but those that report its own faults, for its lifetime:
-// a thread started meanwhile inherits the mask. With SIGPIPE blocked a write into a broken
-// connection is just an error there, whatever the application does about SIGPIPE.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t set;
-    ::sigfillset(&set);
-    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPROF}) {
-      ::sigdelset(&set, fault);
-    }
-    ::pthread_sigmask(SIG_BLOCK, &set, &saved_);
-  }
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &saved_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t saved_;
-};
 
 // kj's event port sets SIGPIPE to SIG_IGN for the whole process when it is made, the first time.
 // Puts back what was there. (Between the two a handler that another thread installs could be lost;
@@ -132,6 +112,8 @@ Result<std::shared_ptr<RpcLoop>> RpcLoop::start() {
     return errnoStatus(ResultCode::OUT_OF_MEMORY, errno, "eventfd for the RPC thread");
   }
   std::shared_ptr<RpcLoop> loop(new RpcLoop(state));
+  // With SIGPIPE blocked a write into a broken connection is just an error there, whatever the
+  // application does about SIGPIPE.
   const SignalsBlocked blocked;
   try {
     loop->thread_ = std::thread([state] {

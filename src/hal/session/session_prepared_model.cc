@@ -54,4 +54,32 @@ ExecutionResult SessionPreparedModel::executeSynchronously(const Request& reques
   return result;
 }
 
+FencedResult SessionPreparedModel::executeFenced(const Request& request,
+                                                 std::span<const int> waitFor,
+                                                 const ExecuteOptions& options,
+                                                 std::optional<std::chrono::nanoseconds> duration) {
+  return executeFenced(request, waitFor, options, duration,
+                       [self = shared_from_this(), request](const ExecuteOptions& own) {
+                         return self->executeSynchronously(request, own);
+                       });
+}
+
+FencedResult SessionPreparedModel::executeFenced(
+    const Request& request, std::span<const int> waitFor, const ExecuteOptions& options,
+    std::optional<std::chrono::nanoseconds> duration,
+    std::function<ExecutionResult(const ExecuteOptions&)> run) {
+  Status valid = validateFencedRequest(*model_, request);
+  if (!valid.ok()) return {std::move(valid), {}, nullptr};
+  Result<std::vector<UniqueFd>> pending = takePending(waitFor);
+  if (!pending.ok()) return {pending.takeStatus(), {}, nullptr};
+  FencedCall call;
+  call.run = std::move(run);
+  call.options = options;
+  call.duration = duration;
+  call.priority = priority_;
+  call.ended = session_->cancel.get_token();
+  call.limit = session_->fencedLimit;
+  return startFenced(session_->services->fences(), std::move(call), std::move(*pending));
+}
+
 }  // namespace halyard::hal

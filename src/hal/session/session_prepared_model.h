@@ -3,19 +3,32 @@
 // prepared model.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 
 #include "hal/session/session_state.h"
 
 namespace halyard::hal {
 
-class SessionPreparedModel final : public PreparedModel {
+class SessionPreparedModel final : public PreparedModel,
+                                   public std::enable_shared_from_this<SessionPreparedModel> {
  public:
   SessionPreparedModel(std::shared_ptr<SessionState> session, std::shared_ptr<const Model> model,
                        std::shared_ptr<PreparedModel> driver, const PrepareOptions& options);
 
   ExecutionResult executeSynchronously(const Request& request,
                                        const ExecuteOptions& options) override;
+  FencedResult executeFenced(const Request& request, std::span<const int> waitFor,
+                             const ExecuteOptions& options,
+                             std::optional<std::chrono::nanoseconds> duration) override;
+  // The same for a request that only `run` can bring into this process, when the fences have
+  // signalled: `request` is checked, and `run` is to call executeSynchronously.
+  FencedResult executeFenced(const Request& request, std::span<const int> waitFor,
+                             const ExecuteOptions& options,
+                             std::optional<std::chrono::nanoseconds> duration,
+                             std::function<ExecutionResult(const ExecuteOptions&)> run);
 
   const Model& model() const { return *model_; }
   const SessionState& session() const { return *session_; }

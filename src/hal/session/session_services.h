@@ -2,6 +2,10 @@
 // Thread safety: as each of its parts. Ownership: shared by the sessions and their objects.
 #pragma once
 
+#include <memory>
+
+#include "hal/session/fenced_execution.h"
+
 namespace halyard::hal {
 
 class SessionServices {
@@ -9,6 +13,11 @@ class SessionServices {
   SessionServices() = default;
   SessionServices(const SessionServices&) = delete;
   SessionServices& operator=(const SessionServices&) = delete;
+
+  const std::shared_ptr<FenceService>& fences() const { return fences_; }
+
+ private:
+  const std::shared_ptr<FenceService> fences_ = std::make_shared<FenceService>();
 };
 
 }  // namespace halyard::hal

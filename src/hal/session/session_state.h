@@ -17,6 +17,7 @@ struct SessionState {
 
   const std::shared_ptr<Device> device;
   const std::shared_ptr<SessionServices> services;
+  const std::shared_ptr<FencedLimit> fencedLimit = std::make_shared<FencedLimit>();
   std::stop_source cancel;  // asked to stop when the session ends
 };
 

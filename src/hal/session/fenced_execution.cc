@@ -1,0 +1,333 @@
+#include "hal/session/fenced_execution.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+#include <stdexcept>
+
+namespace halyard::hal {
+namespace {
+
+uint64_t nanosecondsBetween(TimePoint from, TimePoint to) {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(to - from).count());
+}
+
+// `time` + `duration`, saturating.
+TimePoint after(TimePoint time, std::chrono::nanoseconds duration) {
+  return duration >= TimePoint::max() - time ? TimePoint::max() : time + duration;
+}
+
+Status missed(std::string_view when) {
+  return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT, "the deadline has passed {}", when);
+}
+
+Status clientGone() { return opFailed("the client of the execution has gone"); }
+
+class FencedRun final : public FencedExecution, public std::enable_shared_from_this<FencedRun> {
+ public:
+  FencedRun(std::shared_ptr<FenceService> service, FencedCall call, size_t descriptors,
+            FenceSignaller signaller)
+      : launchedAt_(Clock::now()),
+        duration_(call.duration),
+        priority_(call.priority),
+        descriptors_(descriptors),
+        deadline_(call.options.deadline),
+        service_(std::move(service)),
+        call_(std::move(call)),
+        signaller_(std::move(signaller)) {}
+  ~FencedRun() override { finishUnlessRunning(opFailed("the execution was dropped")); }
+  FencedRun(const FencedRun&) = delete;
+  FencedRun& operator=(const FencedRun&) = delete;
+
+  Status start(std::vector<UniqueFd> pending) {
+    onEnd_.emplace(call_.ended, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->finishUnlessRunning(clientGone());
+    });
+    if (pending.empty()) return ready();
+    const std::shared_ptr<FenceService> service = service_;
+    HALYARD_ASSIGN_OR_RETURN(FencePoller* const poller, service->poller());
+    const std::lock_guard lock(mutex_);
+    if (running_) return info_.status;  // its client has gone meanwhile
+    HALYARD_ASSIGN_OR_RETURN(watch_, poller->watch(std::move(pending), deadline_,
+                                                   [self = shared_from_this()](FenceState state) {
+                                                     self->woken(state);
+                                                   }));
+    return okStatus();
+  }
+
+  FencedInfo getExecutionInfo() override {
+    const std::lock_guard lock(mutex_);
+    if (!done_) return {opFailed("the execution has not completed yet"), {}, {}};
+    return info_;
+  }
+
+ private:
+  // On the poller's thread.
+  void woken(FenceState state) {
+    switch (state) {
+      case FenceState::SIGNALLED:
+        (void)ready();
+        return;
+      case FenceState::ERROR:
+        return finishUnlessRunning(
+            opFailed("a fence that the execution waits for went into its error state"));
+      case FenceState::PENDING:
+        return finishUnlessRunning(missed("before the execution began"));
+    }
+  }
+
+  Status ready() {
+    std::shared_ptr<FenceService> service;
+    const void* client = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      watch_ = 0;
+      if (running_) return info_.status;
+      signalledAt_ = Clock::now();
+      if (duration_) {
+        const TimePoint end = after(signalledAt_, *duration_);
+        deadline_ = deadline_ ? std::min(*deadline_, end) : end;
+      }
+      service = service_;
+      client = call_.limit.get();
+    }
+    Status posted = service->workers().post(priority_, client,
+                                            [self = shared_from_this()] { self->execute(); });
+    if (!posted.ok()) {
+      finishUnlessRunning(posted);
+      return posted;
+    }
+    watchQueued(*service);
+    return okStatus();
+  }
+
+  // A deadline counts while all workers are busy, too.
+  void watchQueued(FenceService& service) {
+    const std::lock_guard lock(mutex_);
+    if (!deadline_ || running_) return;
+    const Result<FencePoller*> poller = service.poller();
+    if (!poller.ok()) return;  // it is looked at again before the run
+    const auto watch = (*poller)->watch({}, deadline_, [self = shared_from_this()](FenceState) {
+      self->woken(FenceState::PENDING);
+    });
+    if (watch.ok()) watch_ = *watch;
+  }
+
+  // On a worker.
+  void execute() {
+    FencedCall call;
+    std::shared_ptr<FenceService> service;
+    uint64_t watch = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      if (running_) return;
+      running_ = true;
+      call = std::move(call_);
+      service = service_;
+      watch = std::exchange(watch_, 0);
+    }
+    stopWatching(*service, watch);
+    call.options.deadline = deadline_;
+    call.options.cancel = call.ended;
+    startedAt_ = Clock::now();
+    ExecutionResult result;
+    if (deadline_ && startedAt_ >= *deadline_) {
+      result.status = missed("before the execution began");
+    } else {
+      result = guarded(call);
+    }
+    if (!call.options.measureTiming) result.timing = {};
+    finish(std::move(result.status), result.timing, std::move(call));
+  }
+
+  static ExecutionResult guarded(const FencedCall& call) {
+    ExecutionResult result;
+    try {
+      return call.run(call.options);
+    } catch (const std::bad_alloc&) {
+      result.status = makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, "out of memory");
+    } catch (const std::exception& exception) {
+      result.status = opFailed("the execution failed: {}", exception.what());
+    }
+    return result;
+  }
+
+  // A driver's times are those of the run alone; what lies before it counts, too.
+  Timing including(TimePoint from, const Timing& timing) const {
+    Timing whole = timing;
+    if (whole.timeInDriver) *whole.timeInDriver += nanosecondsBetween(from, startedAt_);
+    return whole;
+  }
+
+  static void stopWatching(FenceService& service, uint64_t watch) {
+    if (watch == 0) return;
+    if (const Result<FencePoller*> poller = service.poller(); poller.ok()) (*poller)->cancel(watch);
+  }
+
+  // What is being run is asked to end by its own token, and its memory in use until then.
+  void finishUnlessRunning(Status status) {
+    FencedCall call;
+    {
+      const std::lock_guard lock(mutex_);
+      if (running_) return;
+      running_ = true;  // so that nobody begins it
+      call = std::move(call_);
+    }
+    finish(std::move(status), {}, std::move(call));
+  }
+
+  // Called once, by who has set running_. The fence changes last: whoever sees that may ask for the
+  // rest, and have the memory.
+  void finish(Status status, const Timing& timing, FencedCall call) {
+    const bool ok = status.ok();
+    FenceSignaller signaller;
+    std::shared_ptr<FenceService> service;
+    uint64_t watch = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      info_.status = std::move(status);
+      if (ok) {
+        info_.launched = including(launchedAt_, timing);
+        info_.fenced = including(signalledAt_, timing);
+      }
+      signaller = std::move(signaller_);
+      service = std::move(service_);
+      watch = std::exchange(watch_, 0);
+      done_ = true;
+    }
+    stopWatching(*service, watch);
+    call.run = nullptr;
+    call.limit->giveBack(descriptors_);
+    if (ok) {
+      signaller.signal();
+    } else {
+      signaller.fail();
+    }
+  }
+
+  const TimePoint launchedAt_;
+  const std::optional<std::chrono::nanoseconds> duration_;
+  const Priority priority_;
+  const size_t descriptors_;
+  std::optional<TimePoint> deadline_;  // with the duration, once all fences have signalled
+  TimePoint signalledAt_;              // all fences
+  TimePoint startedAt_;                // the run
+  std::mutex mutex_;                   // guards what follows, but for onEnd_
+  std::shared_ptr<FenceService> service_;
+  FencedCall call_;
+  FenceSignaller signaller_;
+  uint64_t watch_ = 0;    // at the poller
+  bool running_ = false;  // or about to be done without
+  bool done_ = false;
+  FencedInfo info_;
+  std::optional<std::stop_callback<std::function<void()>>> onEnd_;
+};
+
+class Completed final : public FencedExecution {
+ public:
+  explicit Completed(FencedInfo info) : info_(std::move(info)) {}
+  FencedInfo getExecutionInfo() override { return info_; }
+
+ private:
+  const FencedInfo info_;
+};
+
+FencedResult failed(Status status) { return {std::move(status), {}, nullptr}; }
+
+Status checkOutputRoom(const Model& model, const Request& request) {
+  for (size_t i = 0; i < request.outputs.size(); ++i) {
+    const RequestArgument& argument = request.outputs[i];
+    if (argument.kind == RequestArgument::Kind::NO_VALUE) continue;
+    const Operand& operand = model.main.operands[model.main.outputIndexes[i]];
+    const Shape& dimensions =
+        argument.dimensions.empty() ? operand.dimensions : argument.dimensions;
+    const std::optional<uint32_t> needed = knownByteSize(operand.type, dimensions);
+    uint64_t length = argument.length;
+    if (argument.kind == RequestArgument::Kind::POOL) {
+      const RequestPool& pool = request.pools[argument.location.poolIndex];
+      const auto* memory = std::get_if<SharedMemoryPtr>(&pool);
+      if (memory == nullptr) continue;  // a buffer of the driver, which knows its size
+      const bool whole = argument.location.offset == 0 && argument.location.length == 0;
+      length = whole ? (*memory)->size() : argument.location.length;
+    }
+    if (needed && *needed > length) {
+      return badData("request output {}: {} bytes for {}{}, which needs {}", i, length,
+                     operandTypeName(operand.type), shapeText(dimensions), *needed);
+    }
+  }
+  return okStatus();
+}
+
+}  // namespace
+
+Result<FencePoller*> FenceService::poller() {
+  const std::lock_guard lock(mutex_);
+  if (poller_ == nullptr) {
+    HALYARD_ASSIGN_OR_RETURN(poller_, FencePoller::start());
+  }
+  return poller_.get();
+}
+
+Status FencedLimit::take(size_t descriptors) {
+  if (taken_.fetch_add(descriptors) + descriptors > kMaxDescriptors) {
+    taken_ -= descriptors;
+    return makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT,
+                      "pending fenced executions hold {} descriptors already; at most {} are "
+                      "granted to a client",
+                      taken_.load(), kMaxDescriptors);
+  }
+  return okStatus();
+}
+
+Status validateFencedRequest(const Model& model, const Request& request) {
+  HALYARD_RETURN_IF_ERROR(validateRequest(model, request, false));
+  return checkOutputRoom(model, request);
+}
+
+Result<std::vector<UniqueFd>> takePending(std::span<const int> waitFor) {
+  std::vector<UniqueFd> pending;
+  for (size_t i = 0; i < waitFor.size(); ++i) {
+    HALYARD_ASSIGN_OR_RETURN(const FenceState state, fenceState(waitFor[i]), "fence {} of {}", i,
+                             waitFor.size());
+    if (state == FenceState::ERROR) {
+      return badData("fence {} of {} is in its error state", i, waitFor.size());
+    }
+    if (state == FenceState::SIGNALLED) continue;
+    pending.emplace_back(::fcntl(waitFor[i], F_DUPFD_CLOEXEC, 0));
+    if (!pending.back().valid()) {
+      return errnoStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, errno,
+                         fmt::format("duplicating fence {} of {}", i, waitFor.size()));
+    }
+  }
+  return pending;
+}
+
+FencedResult startFenced(std::shared_ptr<FenceService> service, FencedCall call,
+                         std::vector<UniqueFd> pending) {
+  if (call.options.deadline && Clock::now() >= *call.options.deadline) {
+    return failed(missed("before the execution began"));
+  }
+  if (call.ended.stop_requested()) return failed(clientGone());
+  const size_t descriptors = pending.size() + 1;
+  Status taken = call.limit->take(descriptors);
+  if (!taken.ok()) return failed(std::move(taken));
+  Result<NewFence> made = createFence();
+  if (!made.ok()) {
+    call.limit->giveBack(descriptors);
+    return failed(made.takeStatus());
+  }
+  const auto run = std::make_shared<FencedRun>(std::move(service), std::move(call), descriptors,
+                                               std::move(made->signaller));
+  Status started = run->start(std::move(pending));
+  if (!started.ok()) return failed(std::move(started));
+  return {okStatus(), std::move(made->fence), run};
+}
+
+std::shared_ptr<FencedExecution> completedExecution(FencedInfo info) {
+  return std::make_shared<Completed>(std::move(info));
+}
+
+}  // namespace halyard::hal
