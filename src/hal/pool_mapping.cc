@@ -35,22 +35,22 @@ Status checkNumbers(const PoolDescription& pool) {
   return okStatus();
 }
 
-Status checkFile(const PoolDescription& pool) {
+Status checkFile(const SharedMemory& pool) {
   struct stat st {};
-  if (::fstat(pool.fd.get(), &st) != 0) return errnoStatus(ResultCode::BAD_DATA, errno, "fstat");
+  if (::fstat(pool.fd(), &st) != 0) return errnoStatus(ResultCode::BAD_DATA, errno, "fstat");
   if (!S_ISREG(st.st_mode)) return badData("its descriptor is not of a regular file");
   const auto fileSize = static_cast<uint64_t>(st.st_size);
-  if (pool.offset > fileSize || pool.size > fileSize - pool.offset) {
-    return badData("{} bytes at offset {} do not fit in a file of {} bytes", pool.size, pool.offset,
-                   fileSize);
+  if (pool.offset() > fileSize || pool.size() > fileSize - pool.offset()) {
+    return badData("{} bytes at offset {} do not fit in a file of {} bytes", pool.size(),
+                   pool.offset(), fileSize);
   }
-  const int flags = ::fcntl(pool.fd.get(), F_GETFL);
+  const int flags = ::fcntl(pool.fd(), F_GETFL);
   if (flags < 0) return errnoStatus(ResultCode::BAD_DATA, errno, "F_GETFL");
   const int access = flags & O_ACCMODE;
   if ((flags & O_PATH) != 0 || access == O_WRONLY) {
     return badData("its descriptor is not open for reading");
   }
-  if ((pool.prot & kWireProtWrite) != 0 && access != O_RDWR) {
+  if ((pool.prot() & PROT_WRITE) != 0 && access != O_RDWR) {
     return badData("it is to be written, and its descriptor is open for reading only");
   }
   return okStatus();
@@ -88,17 +88,25 @@ Status transferAll(uint64_t position, size_t size, const char* what, Transfer tr
 
 }  // namespace
 
-Result<ReceivedPool> ReceivedPool::open(PoolDescription description) {
+Result<SharedMemoryPtr> describePool(PoolDescription description) {
   HALYARD_RETURN_IF_ERROR(checkNumbers(description));
-  HALYARD_RETURN_IF_ERROR(checkFile(description));
-  const int seals = memorySeals(description.fd.get());
-  const bool writes = (description.prot & kWireProtWrite) != 0;
+  return std::make_shared<const SharedMemory>(
+      static_cast<MemoryKind>(description.kind), std::move(description.fd),
+      static_cast<size_t>(description.size), protOf(description.prot), description.offset);
+}
+
+Result<ReceivedPool> ReceivedPool::open(PoolDescription description) {
+  HALYARD_ASSIGN_OR_RETURN(SharedMemoryPtr memory, describePool(std::move(description)));
+  return inspect(std::move(memory));
+}
+
+Result<ReceivedPool> ReceivedPool::inspect(SharedMemoryPtr memory) {
+  HALYARD_RETURN_IF_ERROR(checkFile(*memory));
+  const int seals = memorySeals(memory->fd());
+  const bool writes = (memory->prot() & PROT_WRITE) != 0;
   if (writes && (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)) != 0) {
     return badData("it is to be written, and its file is sealed against writing");
   }
-  auto memory = std::make_shared<const SharedMemory>(
-      static_cast<MemoryKind>(description.kind), std::move(description.fd),
-      static_cast<size_t>(description.size), protOf(description.prot), description.offset);
   return ReceivedPool(std::move(memory), (seals & F_SEAL_SHRINK) != 0);
 }
 

@@ -25,11 +25,18 @@ struct PoolDescription {
 // The most bytes that are copied to private memory for one model or request.
 inline constexpr uint64_t kMaxCopiedBytes = uint64_t{2} << 30;
 
+// The first half of ReceivedPool::open: BAD_DATA when the numbers make no sense or the descriptor
+// is missing. The file has not been looked at.
+Result<SharedMemoryPtr> describePool(PoolDescription description);
+
 class ReceivedPool {
  public:
   // BAD_DATA saying what is wrong: unknown kind or protection, a size of 0, a descriptor that is
   // missing, not of a regular file, opened for too little, or of a file that is too short.
   static Result<ReceivedPool> open(PoolDescription description);
+  // The second half of open(): the checks of the file behind a pool that describePool has made, or
+  // that comes from this process.
+  static Result<ReceivedPool> inspect(SharedMemoryPtr memory);
 
   // Describes the pool. To be mapped only if mappable() says so.
   const SharedMemoryPtr& memory() const { return memory_; }

@@ -59,6 +59,18 @@ Result<std::shared_ptr<PreparedModel>> ClientSession::prepareModel(
       state_, std::move(model), std::move(*prepared), options));
 }
 
+Result<std::unique_ptr<Buffer>> ClientSession::allocate(
+    const Shape& dimensions, std::span<const std::shared_ptr<PreparedModel>> preparedModels,
+    std::span<const BufferRole> inputRoles, std::span<const BufferRole> outputRoles) {
+  if (info().halVersion < HalVersion::V1_3) {
+    return makeStatus(ResultCode::UNAVAILABLE_DEVICE, "HAL {} has no buffers; they came with 1.3",
+                      halVersionName(info().halVersion));
+  }
+  HALYARD_ASSIGN_OR_RETURN(BufferSpec spec, makeBufferSpec(*state_, dimensions, preparedModels,
+                                                           inputRoles, outputRoles));
+  return state_->buffers->allocate(std::move(spec));
+}
+
 pid_t ClientSession::processId() const { return state_->device->processId(); }
 
 Status ClientSession::wait() { return state_->device->wait(); }

@@ -36,22 +36,29 @@ SessionPreparedModel::SessionPreparedModel(std::shared_ptr<SessionState> session
     : session_(std::move(session)),
       model_(std::move(model)),
       driver_(std::move(driver)),
-      priority_(options.priority) {}
+      priority_(options.priority),
+      id_(session_->nextModel++) {}
 
 ExecutionResult SessionPreparedModel::executeSynchronously(const Request& request,
                                                            const ExecuteOptions& options) {
   const bool mayBeUnspecified = session_->device->info().halVersion >= HalVersion::V1_2;
   Status valid = validateRequest(*model_, request, mayBeUnspecified);
   if (!valid.ok()) return failed(std::move(valid));
+  ExecutionResult result = session_->buffers->execute(
+      id_, request, [&](const Request& own) { return executeOnDriver(own, options); });
+  normalise(result, options.measureTiming);
+  return result;
+}
+
+ExecutionResult SessionPreparedModel::executeOnDriver(const Request& request,
+                                                      const ExecuteOptions& options) {
   if (options.deadline && Clock::now() >= *options.deadline) {
     return failed(makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
                              "the deadline has passed before the execution began"));
   }
   ExecuteOptions own = options;
   if (!own.cancel.stop_possible()) own.cancel = session_->cancel.get_token();
-  ExecutionResult result = guarded(*driver_, request, own);
-  normalise(result, options.measureTiming);
-  return result;
+  return guarded(*driver_, request, own);
 }
 
 FencedResult SessionPreparedModel::executeFenced(const Request& request,

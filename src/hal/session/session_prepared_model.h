@@ -32,12 +32,18 @@ class SessionPreparedModel final : public PreparedModel,
 
   const Model& model() const { return *model_; }
   const SessionState& session() const { return *session_; }
+  // Its number in the session, never that of another prepared model.
+  uint64_t id() const { return id_; }
 
  private:
+  // With memory in the place of tokens.
+  ExecutionResult executeOnDriver(const Request& request, const ExecuteOptions& options);
+
   const std::shared_ptr<SessionState> session_;
   const std::shared_ptr<const Model> model_;
   const std::shared_ptr<PreparedModel> driver_;
   const Priority priority_;
+  const uint64_t id_;
 };
 
 }  // namespace halyard::hal

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "hal/session/fenced_execution.h"
+#include "hal/session/token_pool.h"
 
 namespace halyard::hal {
 
@@ -15,6 +16,8 @@ class SessionServices {
   SessionServices& operator=(const SessionServices&) = delete;
 
   const std::shared_ptr<FenceService>& fences() const { return fences_; }
+
+  const std::shared_ptr<TokenPool> tokens = std::make_shared<TokenPool>();
 
  private:
   const std::shared_ptr<FenceService> fences_ = std::make_shared<FenceService>();

@@ -6,6 +6,7 @@
 #include <memory>
 #include <stop_token>
 
+#include "hal/session/buffers.h"
 #include "hal/session/session_services.h"
 #include "halyard/driver/device.h"
 
@@ -19,6 +20,8 @@ struct SessionState {
   const std::shared_ptr<SessionServices> services;
   const std::shared_ptr<FencedLimit> fencedLimit = std::make_shared<FencedLimit>();
   std::stop_source cancel;  // asked to stop when the session ends
+  const std::shared_ptr<Buffers> buffers = std::make_shared<Buffers>(services->tokens);
+  std::atomic<uint64_t> nextModel = 1;  // the number of the next prepared model
 };
 
 }  // namespace halyard::hal

@@ -1,0 +1,71 @@
+// MemoryAccount: how much memory one client's objects hold in this process, against its limit.
+// Thread safety: all methods may be called from any thread.
+// Ownership: shared by the Shares taken from it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "halyard/driver/status.h"
+
+namespace halyard::hal {
+
+class MemoryAccount : public std::enable_shared_from_this<MemoryAccount> {
+ public:
+  // What one object has taken; given back by destruction.
+  class Share {
+   public:
+    Share() = default;
+    Share(Share&& other) noexcept
+        : account_(std::move(other.account_)), bytes_(std::exchange(other.bytes_, 0)) {}
+    Share& operator=(Share&& other) noexcept {
+      std::swap(account_, other.account_);
+      std::swap(bytes_, other.bytes_);
+      return *this;
+    }
+    Share(const Share&) = delete;
+    Share& operator=(const Share&) = delete;
+    ~Share() {
+      if (account_ != nullptr) account_->give(bytes_);
+    }
+
+   private:
+    friend class MemoryAccount;
+    Share(std::shared_ptr<MemoryAccount> account, uint64_t bytes)
+        : account_(std::move(account)), bytes_(bytes) {}
+
+    std::shared_ptr<MemoryAccount> account_;
+    uint64_t bytes_ = 0;
+  };
+
+  explicit MemoryAccount(uint64_t limit) : limit_(limit) {}
+
+  // RESOURCE_EXHAUSTED_PERSISTENT when the limit does not allow it.
+  Result<Share> take(uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (bytes > limit_ - used_) {
+      return makeStatus(ResultCode::RESOURCE_EXHAUSTED_PERSISTENT,
+                        "{} bytes more than the {} in use; the limit is {}", bytes, used_, limit_);
+    }
+    used_ += bytes;
+    return Share(shared_from_this(), bytes);
+  }
+  uint64_t used() const {
+    const std::lock_guard lock(mutex_);
+    return used_;
+  }
+
+ private:
+  void give(uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    used_ -= bytes;
+  }
+
+  const uint64_t limit_;
+  mutable std::mutex mutex_;
+  uint64_t used_ = 0;
+};
+
+}  // namespace halyard::hal
