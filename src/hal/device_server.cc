@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "hal/buffer_server.h"
 #include "hal/prepared_model_server.h"
 #include "hal/server_core.h"
 #include "hal/wire_model.h"
@@ -130,9 +131,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
   }
   kj::Promise<void> allocate(AllocateContext context) override {
     requireVersion(HalVersion::V1_3);
-    setStatus(context.getResults(), opFailed("the driver has no buffers of its own"),
-              HalVersion::V1_3);
-    return kj::READY_NOW;
+    return allocateBuffer(client_, context);
   }
 
  private:

@@ -197,6 +197,12 @@ void DriverConnection::release(uint64_t preparedModel) {
   });
 }
 
+void DriverConnection::releaseBuffer(uint64_t buffer) {
+  loop_->post([this, buffer](RpcLoop::Context&) {
+    if (side_ != nullptr) side_->buffers.erase(buffer);
+  });
+}
+
 kj::Promise<Status> DriverConnection::explain(kj::Exception&& exception, std::string_view what) {
   using Type = kj::Exception::Type;
   const std::string description(safeText(capnp::Text::Reader(exception.getDescription().cStr())));

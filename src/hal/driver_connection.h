@@ -68,6 +68,8 @@ class DriverConnection {
     kj::Maybe<wire::v1_0::IDevice::Client> device;
     std::map<uint64_t, wire::v1_0::IPreparedModel::Client> preparedModels;
     uint64_t nextPreparedModel = 0;
+    std::map<uint64_t, wire::v1_3::IBuffer::Client> buffers;
+    uint64_t nextBuffer = 0;
     kj::TaskSet watchers{*this};  // what must not outlive this
 
    private:
@@ -117,6 +119,8 @@ class DriverConnection {
 
   // Lets go of a prepared model in the driver. Does not wait.
   void release(uint64_t preparedModel);
+  // The same for a buffer.
+  void releaseBuffer(uint64_t buffer);
 
  private:
   DriverConnection(std::shared_ptr<RpcLoop> loop, std::string name)

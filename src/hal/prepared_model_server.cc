@@ -95,6 +95,8 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
     return kj::READY_NOW;
   }
 
+  const std::shared_ptr<PreparedModel>& preparedModel() const { return preparedModel_; }
+
  private:
   void requireVersion(HalVersion method) const {
     if (version_ < method) kj::throwFatalException(tooOld(method, version_));
@@ -220,8 +222,25 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
 wire::v1_3::IPreparedModel::Client makePreparedModelServer(
     std::shared_ptr<ServedClient> client, std::shared_ptr<const Model> model,
     std::shared_ptr<PreparedModel> preparedModel, HalVersion version) {
-  return kj::heap<PreparedModelServer>(std::move(client), std::move(model),
-                                       std::move(preparedModel), version);
+  auto& known = *client->preparedModels;
+  return known.add(kj::heap<PreparedModelServer>(std::move(client), std::move(model),
+                                                 std::move(preparedModel), version));
+}
+
+kj::Promise<std::shared_ptr<PreparedModel>> preparedModelOf(
+    ServedClient& client, wire::v1_3::IPreparedModel::Client capability) {
+  using Found = std::shared_ptr<PreparedModel>;
+  auto promise = client.preparedModels->getLocalServer(capability);
+  return promise
+      .then(
+          [](kj::Maybe<wire::v1_3::IPreparedModel::Server&> server) -> Found {
+            KJ_IF_MAYBE (found, server) {
+              return static_cast<PreparedModelServer&>(*found).preparedModel();
+            }
+            return nullptr;
+          },
+          [](kj::Exception&&) -> Found { return nullptr; })
+      .attach(kj::mv(capability));
 }
 
 kj::Exception tooOld(HalVersion method, HalVersion version) {

@@ -13,6 +13,11 @@ wire::v1_3::IPreparedModel::Client makePreparedModelServer(
     std::shared_ptr<ServedClient> client, std::shared_ptr<const Model> model,
     std::shared_ptr<PreparedModel> preparedModel, HalVersion version);
 
+// What is behind a capability that the client names as one of its prepared models; null when it is
+// none. Never fails.
+kj::Promise<std::shared_ptr<PreparedModel>> preparedModelOf(
+    ServedClient& client, wire::v1_3::IPreparedModel::Client capability);
+
 // The exception with which a method of `method` is refused by an object of an older version.
 kj::Exception tooOld(HalVersion method, HalVersion version);
 

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "hal/driver_connection.h"
+#include "hal/remote_buffer.h"
 #include "hal/remote_callbacks.h"
 #include "hal/remote_prepared_model.h"
 #include "hal/version_adaptation.h"
@@ -420,6 +421,22 @@ Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(
       }));
   return std::shared_ptr<PreparedModel>(
       std::make_shared<RemotePreparedModel>(driver, key, std::move(model), version));
+}
+
+Result<std::unique_ptr<Buffer>> RemoteDevice::allocate(
+    const Shape& dimensions, std::span<const std::shared_ptr<PreparedModel>> preparedModels,
+    std::span<const BufferRole> inputRoles, std::span<const BufferRole> outputRoles) {
+  if (manifest_.halVersion < HalVersion::V1_3) {
+    return makeStatus(ResultCode::UNAVAILABLE_DEVICE,
+                      "driver '{}' is of HAL {}; buffers came with 1.3", manifest_.name,
+                      halVersionName(manifest_.halVersion));
+  }
+  std::shared_ptr<DriverConnection> driver;
+  {
+    const std::lock_guard lock(mutex_);
+    driver = connection_;
+  }
+  return allocateRemotely(driver, {dimensions, preparedModels, inputRoles, outputRoles});
 }
 
 pid_t RemoteDevice::processId() const {

@@ -39,6 +39,10 @@ class RemoteDevice final : public Device {
   Result<std::vector<bool>> getSupportedOperations(const Model& model) override;
   Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model> model,
                                                       const PrepareOptions& options) override;
+  // With HAL 1.3 only; see remote_buffer.h.
+  Result<std::unique_ptr<Buffer>> allocate(
+      const Shape& dimensions, std::span<const std::shared_ptr<PreparedModel>> preparedModels,
+      std::span<const BufferRole> inputRoles, std::span<const BufferRole> outputRoles) override;
   pid_t processId() const override;
   Status wait() override;
 

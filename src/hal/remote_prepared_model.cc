@@ -75,6 +75,12 @@ Result<ExecutionResult> RemotePreparedModel::executeRemotely(const Request& requ
                                                              const ExecuteOptions& options) {
   HALYARD_RETURN_IF_ERROR(compliantWith(request, version_), "driver '{}'", connection_->name());
   HALYARD_RETURN_IF_ERROR(validateRequest(*model_, request, version_ >= HalVersion::V1_2));
+  for (size_t i = 0; version_ < HalVersion::V1_3 && i < request.pools.size(); ++i) {
+    if (std::holds_alternative<uint32_t>(request.pools[i])) {
+      return badData("request pool {} is a buffer; buffers came with HAL 1.3, the driver has {}", i,
+                     halVersionName(version_));
+    }
+  }
   HALYARD_ASSIGN_OR_RETURN(const ArgumentPacker::PackedRequest packed, packer_.pack(request));
   HALYARD_RETURN_IF_ERROR(checkEncodable(packed.request()));
   const size_t outputs = model_->main.outputIndexes.size();

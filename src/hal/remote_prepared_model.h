@@ -21,6 +21,9 @@ class RemotePreparedModel final : public PreparedModel {
   ExecutionResult executeSynchronously(const Request& request,
                                        const ExecuteOptions& options) override;
 
+  const std::shared_ptr<DriverConnection>& connection() const { return connection_; }
+  uint64_t id() const { return id_; }
+
  private:
   Result<ExecutionResult> executeRemotely(const Request& request, const ExecuteOptions& options);
 

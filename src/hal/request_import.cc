@@ -25,7 +25,7 @@ Result<ImportedRequest> ImportedRequest::create(const Model& model, DecodedReque
                                                 HalVersion version) {
   ImportedRequest imported;
   imported.request_ = std::move(decoded.request);
-  HALYARD_RETURN_IF_ERROR(imported.bindPools(decoded, std::move(memories)));
+  HALYARD_RETURN_IF_ERROR(imported.bindPools(decoded, std::move(memories), version));
   HALYARD_RETURN_IF_ERROR(validateRequest(model, imported.request_, version >= HalVersion::V1_2));
 
   Request& request = imported.request_;
@@ -44,10 +44,15 @@ Result<ImportedRequest> ImportedRequest::create(const Model& model, DecodedReque
 }
 
 // What the driver gets is what it needs to map: neither pools whose arguments are private now nor,
-// above all, those that could shrink.
+// above all, those that could shrink. Tokens stay, used or not: an unknown one is an error.
 void ImportedRequest::dropUnusedPools() {
   std::vector<std::optional<uint32_t>> kept(request_.pools.size());
   std::vector<RequestPool> pools;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (pools_[i]) continue;
+    kept[i] = static_cast<uint32_t>(pools.size());
+    pools.push_back(request_.pools[i]);
+  }
   for (auto* arguments : {&request_.inputs, &request_.outputs}) {
     for (RequestArgument& argument : *arguments) {
       if (argument.kind != RequestArgument::Kind::POOL) continue;
@@ -62,11 +67,18 @@ void ImportedRequest::dropUnusedPools() {
   request_.pools = std::move(pools);
 }
 
-Status ImportedRequest::bindPools(DecodedRequest& decoded, std::vector<PoolDescription> memories) {
+Status ImportedRequest::bindPools(DecodedRequest& decoded, std::vector<PoolDescription> memories,
+                                  HalVersion version) {
   HALYARD_ASSIGN_OR_RETURN(std::vector<ReceivedPool> opened, openPools(std::move(memories)));
   for (size_t i = 0; i < decoded.pools.size(); ++i) {
     if (const auto* token = std::get_if<DecodedRequest::Token>(&decoded.pools[i])) {
-      return badData("memory pool {}: there is no buffer with token {}", i, token->token);
+      if (version < HalVersion::V1_3) {
+        return badData("memory pool {}: token {} in a request of HAL {}; buffers came with 1.3", i,
+                       token->token, halVersionName(version));
+      }
+      request_.pools.emplace_back(token->token);
+      pools_.emplace_back(std::nullopt);
+      continue;
     }
     ReceivedPool& pool = opened[std::get<size_t>(decoded.pools[i])];
     request_.pools.emplace_back(pool.memory());
@@ -94,7 +106,8 @@ Status ImportedRequest::privatise(const Operand& operand, RequestArgument& argum
                                   size_t index) {
   if (argument.kind != RequestArgument::Kind::POOL) return okStatus();
   const size_t poolIndex = argument.location.poolIndex;
-  const ReceivedPool& pool = pools_[poolIndex];
+  if (!pools_[poolIndex]) return okStatus();
+  const ReceivedPool& pool = *pools_[poolIndex];
   if (isOutput ? !pool.writable() : !pool.readable()) {
     return badData("memory pool {} is not {}", poolIndex, isOutput ? "writable" : "readable");
   }
@@ -129,8 +142,8 @@ Status ImportedRequest::writeBack(const Model& model, const ExecutionResult& res
     const Operand& operand = model.main.operands[model.main.outputIndexes[output.index]];
     const size_t size = writtenBytes(operand, argument, shape);
     HALYARD_RETURN_IF_ERROR(
-        pools_[output.pool].write(output.offset,
-                                  {static_cast<const uint8_t*>(argument.pointer), size}),
+        pools_[output.pool]->write(output.offset,
+                                   {static_cast<const uint8_t*>(argument.pointer), size}),
         "request output {}", output.index);
   }
   return okStatus();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct DecodedRequest {
 class ImportedRequest {
  public:
   // BAD_DATA when the request does not fit the model. `version`: of the method that it came with.
+  // Tokens stay as they are: the session knows whether they are those of buffers.
   // Afterwards the driver may trust the request: inputs small enough to be parameters, arguments
   // not aligned to their elements, and those in files that could shrink are in private memory.
   static Result<ImportedRequest> create(const Model& model, DecodedRequest decoded,
@@ -46,13 +48,14 @@ class ImportedRequest {
     uint64_t offset;
   };
 
-  Status bindPools(DecodedRequest& decoded, std::vector<PoolDescription> memories);
+  Status bindPools(DecodedRequest& decoded, std::vector<PoolDescription> memories,
+                   HalVersion version);
   Status privatise(const Operand& operand, RequestArgument& argument, bool isOutput, size_t index);
   Result<uint8_t*> allocate(uint64_t size);
   void dropUnusedPools();
 
   Request request_;
-  std::vector<ReceivedPool> pools_;  // as the request came
+  std::vector<std::optional<ReceivedPool>> pools_;  // as the request came; none for a token
   std::vector<Buffer> buffers_;
   std::vector<PrivateOutput> privateOutputs_;
   uint64_t allocated_ = 0;

@@ -3,6 +3,7 @@
 // Ownership: the Server deletes it on the loop thread after its workers have ended.
 #pragma once
 
+#include <capnp/capability.h>
 #include <kj/async.h>
 
 #include <functional>
@@ -14,6 +15,7 @@
 #include "hal/server.h"
 #include "hal/session/client_session.h"
 #include "hal/session/session_services.h"
+#include "hal/v1_3.capnp.h"
 #include "hal/wire_connection.h"
 
 namespace halyard::hal {
@@ -25,6 +27,9 @@ struct ServedClient {
   ServerCore& core;
   const std::shared_ptr<ClientSession> session;
   const std::shared_ptr<WorkerThreads::Lane> lane;  // its calls, in turn with those of others
+  // Tells the capabilities of the client's own prepared models from any others.
+  const std::shared_ptr<capnp::CapabilityServerSet<wire::v1_3::IPreparedModel>> preparedModels =
+      std::make_shared<capnp::CapabilityServerSet<wire::v1_3::IPreparedModel>>();
 };
 
 class ServerCore final : public kj::TaskSet::ErrorHandler {
