@@ -6,11 +6,20 @@ $Cxx.namespace("halyard::wire");
 using T = import "types.capnp";
 using V10 = import "v1_0.capnp";
 
+struct IsolationMeasure {
+  # What became of one of the things that the driver's process gives up before it serves.
+  name @0 :Text;
+  state @1 :State;
+  detail @2 :Text;
+  enum State { applied @0; unavailable @1; off @2; }
+}
+
 interface IDriver {
   # On Android the service manager hands out devices; here the connection does.
   hello @0 (protocolVersion :UInt32) -> (status :T.ErrorStatus, message :Text,
                                          protocolVersion :UInt32, processId :Int64,
-                                         halVersion :UInt16, device :V10.IDevice);
+                                         halVersion :UInt16, device :V10.IDevice,
+                                         isolation :List(IsolationMeasure));
   # `halVersion`: 10 to 13 for HAL 1.0 to 1.3, the newest interface to which `device` may be cast.
   # A caller with another protocol version is answered `generalFailure` and no device.
 }

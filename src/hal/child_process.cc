@@ -9,6 +9,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "hal/sandbox/settings.h"
 
 // glibc 2.36 forgets to say so for C++.
 extern "C" {
@@ -74,8 +78,8 @@ int fillSettings(SpawnSettings& settings, int socket) {
 
 }  // namespace
 
-Result<std::shared_ptr<ChildProcess>> ChildProcess::spawn(const std::string& executable,
-                                                          int socket) {
+Result<std::shared_ptr<ChildProcess>> ChildProcess::spawn(const std::string& executable, int socket,
+                                                          const std::string& sandbox) {
   // A socket that has number 0 to 2 here would be overwritten by the actions before its turn.
   UniqueFd moved(::fcntl(socket, F_DUPFD_CLOEXEC, kSocketFd));
   if (!moved.valid()) return errnoStatus(ResultCode::OP_FAILED, errno, "duplicating the socket");
@@ -87,9 +91,19 @@ Result<std::shared_ptr<ChildProcess>> ChildProcess::spawn(const std::string& exe
   std::string program = executable;
   std::string argument = fmt::format("--fd={}", kSocketFd);
   char* argv[] = {program.data(), argument.data(), nullptr};
+  // Only the manifest decides on the sandbox, never whoever has set up the application's
+  // environment.
+  const std::string prefix = std::string(kSandboxVariable) + "=";
+  std::string variable = prefix + sandbox;
+  std::vector<char*> environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    if (std::strncmp(*entry, prefix.c_str(), prefix.size()) != 0) environment.push_back(*entry);
+  }
+  if (!sandbox.empty()) environment.push_back(variable.data());
+  environment.push_back(nullptr);
   pid_t pid = -1;
-  error =
-      ::posix_spawn(&pid, program.c_str(), &settings.actions, &settings.attributes, argv, environ);
+  error = ::posix_spawn(&pid, program.c_str(), &settings.actions, &settings.attributes, argv,
+                        environment.data());
   if (error != 0) {
     return errnoStatus(ResultCode::UNAVAILABLE_DEVICE, error,
                        fmt::format("starting {}", executable));

@@ -288,6 +288,13 @@ class DriverServer final : public wire::IDriver::Server {
       return kj::READY_NOW;
     }
     results.setDevice(kj::heap<DeviceServer>(client_));
+    const IsolationReport& report = client_->core.options.isolation;
+    auto list = results.initIsolation(static_cast<unsigned>(report.size()));
+    for (unsigned i = 0; i < list.size(); ++i) {
+      list[i].setName(report[i].name);
+      list[i].setState(static_cast<wire::IsolationMeasure::State>(report[i].state));
+      list[i].setDetail(report[i].detail);
+    }
     return kj::READY_NOW;
   }
 

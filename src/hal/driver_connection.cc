@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "hal/driver.capnp.h"
@@ -19,7 +20,7 @@ struct Socket {
   pid_t processId = 0;
 };
 
-Result<Socket> spawnDriver(const std::string& executable) {
+Result<Socket> spawnDriver(const Manifest& manifest) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return errnoStatus(ResultCode::OUT_OF_MEMORY, errno, "socketpair");
@@ -27,7 +28,8 @@ Result<Socket> spawnDriver(const std::string& executable) {
   Socket socket;
   socket.fd.reset(ends[0]);
   const UniqueFd childEnd(ends[1]);
-  HALYARD_ASSIGN_OR_RETURN(socket.child, ChildProcess::spawn(executable, childEnd.get()));
+  HALYARD_ASSIGN_OR_RETURN(socket.child, ChildProcess::spawn(manifest.target, childEnd.get(),
+                                                             sandboxText(manifest.sandbox)));
   socket.processId = socket.child->pid();
   return socket;
 }
@@ -55,6 +57,18 @@ Result<Socket> connectToDriver(const std::string& path) {
     socket.processId = peer.pid;
   }
   return socket;
+}
+
+// A driver of an earlier schema says nothing.
+IsolationReport decodeIsolation(capnp::List<wire::IsolationMeasure>::Reader list) {
+  constexpr unsigned kMost = 64;
+  IsolationReport report;
+  for (unsigned i = 0; i < std::min(list.size(), kMost); ++i) {
+    const auto state = static_cast<IsolationMeasure::State>(list[i].getState());
+    if (state > IsolationMeasure::State::OFF) continue;  // of a later schema
+    report.push_back({safeText(list[i].getName()), state, safeText(list[i].getDetail())});
+  }
+  return report;
 }
 
 kj::Promise<std::string> endOf(RpcLoop::Context& context, std::shared_ptr<ChildProcess> child) {
@@ -95,7 +109,7 @@ Result<std::shared_ptr<DriverConnection>> DriverConnection::open(std::shared_ptr
   HALYARD_ASSIGN_OR_RETURN(Socket socket,
                            manifest.kind == Manifest::Kind::SOCKET
                                ? connectToDriver(manifest.target)
-                               : spawnDriver(manifest.target),
+                               : spawnDriver(manifest),
                            "driver '{}'", manifest.name);
   connection->processId_ = socket.processId;
   connection->child_ = socket.child;
@@ -165,6 +179,7 @@ kj::Promise<Status> DriverConnection::sayHello(Side& side, HalVersion wanted) {
     }
     if (!response.hasDevice()) return opFailed("driver '{}' has no device", name_);
     side.device = response.getDevice();
+    isolation_ = decodeIsolation(response.getIsolation());
     return okStatus();
   });
 }

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "hal/manifest.h"
+#include "hal/sandbox/isolation_measure.h"
 #include "hal/v1_3.capnp.h"
 #include "hal/wire_connection.h"
 #include "halyard/driver/hal_types.h"
@@ -87,6 +88,8 @@ class DriverConnection {
 
   const std::string& name() const { return name_; }
   pid_t processId() const { return processId_; }
+  // What its process has given up, in its own words.
+  const IsolationReport& isolation() const { return isolation_; }
   // True once the driver has ended: nothing can be asked of it any more.
   bool dead() const;
 
@@ -138,6 +141,7 @@ class DriverConnection {
   const std::shared_ptr<RpcLoop> loop_;
   const std::string name_;
   pid_t processId_ = 0;
+  IsolationReport isolation_;            // constant once open has returned
   std::shared_ptr<ChildProcess> child_;  // to ask whether it has ended
   Side* side_ = nullptr;                 // made and deleted on the loop thread
   mutable std::mutex mutex_;

@@ -18,6 +18,7 @@
 #include <string>
 
 #include "hal/driver_connection.h"
+#include "hal/sandbox/sandbox.h"
 #include "hal/server.h"
 
 namespace halyard::hal {
@@ -179,11 +180,18 @@ int driverMain(int argc, char** argv,
     if (!listening.ok()) return fail(program, listening.status());
     listener = std::move(*listening);
   }
+  const char* const sandboxObject = std::getenv(kSandboxVariable);
+  const auto sandbox = sandboxFromText(sandboxObject != nullptr ? sandboxObject : "");
+  if (!sandbox.ok()) {
+    return fail(program, badData("{}: {}", kSandboxVariable, sandbox.status().message()));
+  }
   auto device = makeDevice();
   if (!device.ok()) return fail(program, device.status());
+  ServerOptions options;
+  options.isolation = applySandbox(*sandbox, arguments->listenPath);
   auto loop = RpcLoop::start();
   if (!loop.ok()) return fail(program, loop.status());
-  auto server = Server::start(std::move(*loop), std::move(*device));
+  auto server = Server::start(std::move(*loop), std::move(*device), std::move(options));
   if (!server.ok()) return fail(program, server.status());
   const int status = arguments->fd ? serveOne(**server, *arguments->fd)
                                    : serveMany(**server, listener, signals.get());

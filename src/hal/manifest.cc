@@ -91,8 +91,15 @@ Result<Manifest> parseManifest(const Json& object, const fs::path& path) {
   if (target.empty()) return badData("none of executable, socket, library is given");
   manifest.target = (path.parent_path() / target).lexically_normal().string();
 
+  if (const auto sandbox = object.find("sandbox"); sandbox != object.end()) {
+    if (manifest.kind == Manifest::Kind::LIBRARY) {
+      return badData("field 'sandbox' is for drivers with a process of their own");
+    }
+    HALYARD_ASSIGN_OR_RETURN(manifest.sandbox, parseSandbox(*sandbox, path.parent_path()));
+  }
+
   for (const auto& [field, value] : object.items()) {
-    if (field != "name" && field != "version" && field != "hal_version" &&
+    if (field != "name" && field != "version" && field != "hal_version" && field != "sandbox" &&
         std::find(kTargets.begin(), kTargets.end(), field) == kTargets.end()) {
       return badData("field '{}' is unknown", field);
     }

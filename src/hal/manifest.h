@@ -10,6 +10,8 @@
 //   executable   a program that is started and served over an inherited socket
 //   socket       the path of a Unix socket on which a service listens
 //   library      a shared object for the application's own process
+// and, if it likes,
+//   sandbox      what the driver's process gives up, see sandbox/settings.h
 // Relative paths are relative to the manifest's folder.
 #pragma once
 
@@ -17,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "hal/sandbox/settings.h"
 #include "halyard/driver/nnapi_types.h"
 #include "halyard/driver/status.h"
 
@@ -31,6 +34,7 @@ struct Manifest {
   HalVersion halVersion = HalVersion::V1_3;
   Kind kind = Kind::EXECUTABLE;
   std::string target;  // absolute path of the executable, socket or library
+  SandboxSettings sandbox;
 };
 
 // A manifest that is left out, and why.

@@ -89,6 +89,21 @@ TEST_F(ManifestTest, RefusesWrongFields) {
   EXPECT_THAT(errorOf(std::string(60'000, '[')), HasSubstr("not valid JSON"));
 }
 
+TEST_F(ManifestTest, HasASandbox) {
+  const auto loaded = loadManifest(write("a/m.json", R"({"name": "a-b", "version": "1",
+      "hal_version": "1.3", "executable": "d",
+      "sandbox": {"off": {"seccomp": "why"}, "readable": ["weights"]}})"));
+  ASSERT_TRUE(loaded.ok()) << loaded.status().toString();
+  EXPECT_EQ(loaded->sandbox.off.at("seccomp"), "why");
+  EXPECT_EQ(loaded->sandbox.readable.at(0), (root_ / "a/weights").string());
+  EXPECT_THAT(errorOf(R"({"name": "a-b", "version": "1", "hal_version": "1.3", "executable": "d",
+                          "sandbox": {"off": {"seccomp": ""}}})"),
+              HasSubstr("sandbox: field 'off.seccomp' is empty"));
+  EXPECT_THAT(errorOf(R"({"name": "a-b", "version": "1", "hal_version": "1.3", "library": "d",
+                          "sandbox": {}})"),
+              HasSubstr("process of their own"));
+}
+
 TEST_F(ManifestTest, RefusesWhatIsNoFile) {
   EXPECT_THAT(loadManifest(root_ / "absent.json").status().message(), HasSubstr("No such file"));
   EXPECT_THAT(loadManifest(root_).status().message(), HasSubstr("regular file"));

@@ -444,6 +444,12 @@ pid_t RemoteDevice::processId() const {
   return connection_ != nullptr && !connection_->dead() ? connection_->processId() : 0;
 }
 
+IsolationReport RemoteDevice::isolation() const {
+  const std::lock_guard lock(mutex_);
+  return connection_ != nullptr && !connection_->dead() ? connection_->isolation()
+                                                        : IsolationReport();
+}
+
 Status RemoteDevice::wait() { return connection().status(); }
 
 }  // namespace halyard::hal

@@ -12,6 +12,7 @@
 
 #include "hal/manifest.h"
 #include "hal/rpc_loop.h"
+#include "hal/sandbox/isolation_measure.h"
 #include "halyard/driver/device.h"
 
 namespace halyard::hal {
@@ -47,6 +48,8 @@ class RemoteDevice final : public Device {
   Status wait() override;
 
   const Manifest& manifest() const { return manifest_; }
+  // What the driver's process has given up; empty while there is none, or if it does not say.
+  IsolationReport isolation() const;
 
  private:
   RemoteDevice(std::shared_ptr<RpcLoop> loop, Manifest manifest,

@@ -72,9 +72,11 @@ void ServerCore::finish(uint64_t id) {
 }
 
 Result<std::unique_ptr<Server>> Server::start(std::shared_ptr<RpcLoop> loop,
-                                              std::shared_ptr<Device> device, unsigned workers) {
-  HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<WorkerThreads> threads, WorkerThreads::start(workers));
-  auto* const core = new ServerCore(*loop, *threads, std::move(device));
+                                              std::shared_ptr<Device> device,
+                                              ServerOptions options) {
+  HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<WorkerThreads> threads,
+                           WorkerThreads::start(options.workers));
+  auto* const core = new ServerCore(*loop, *threads, std::move(device), std::move(options));
   return std::unique_ptr<Server>(new Server(std::move(loop), std::move(threads), core));
 }
 

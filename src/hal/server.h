@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "hal/rpc_loop.h"
+#include "hal/sandbox/isolation_measure.h"
 #include "hal/worker_threads.h"
 #include "halyard/driver/device.h"
 #include "halyard/driver/unique_fd.h"
@@ -15,6 +16,11 @@
 namespace halyard::hal {
 
 class ServerCore;
+
+struct ServerOptions {
+  unsigned workers = 4;       // more are added while clients would starve
+  IsolationReport isolation;  // what clients are told
+};
 
 // Models and requests are validated here, whatever the client has done: the device may trust them.
 // Its methods run on the server's worker threads, never on the loop's. A version's methods are
@@ -24,7 +30,7 @@ class Server {
  public:
   static Result<std::unique_ptr<Server>> start(std::shared_ptr<RpcLoop> loop,
                                                std::shared_ptr<Device> device,
-                                               unsigned workers = 4);
+                                               ServerOptions options = {});
   // Closes all connections and waits for the calls that run.
   ~Server();
   Server(const Server&) = delete;

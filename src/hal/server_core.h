@@ -34,8 +34,9 @@ struct ServedClient {
 
 class ServerCore final : public kj::TaskSet::ErrorHandler {
  public:
-  ServerCore(RpcLoop& loop, WorkerThreads& workers, std::shared_ptr<Device> served)
-      : device(std::move(served)), loop_(loop), workers_(workers) {}
+  ServerCore(RpcLoop& loop, WorkerThreads& workers, std::shared_ptr<Device> served,
+             ServerOptions theOptions)
+      : device(std::move(served)), options(std::move(theOptions)), loop_(loop), workers_(workers) {}
 
   void serve(RpcLoop::Context& context, UniqueFd socket, std::function<void()> onDisconnect);
   // Asks what is being executed for any client to end early: nobody waits for it any more.
@@ -73,6 +74,7 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
   void detach(kj::Promise<void> promise) { tasks_->add(kj::mv(promise)); }
 
   const std::shared_ptr<Device> device;
+  const ServerOptions options;
   const std::shared_ptr<SessionServices> services = std::make_shared<SessionServices>();
 
  private:

@@ -25,6 +25,16 @@ Json performance(const hal::PerformanceInfo& info) {
   return {{"exec_time", info.execTime}, {"power_usage", info.powerUsage}};
 }
 
+Json isolation(const Device& device) {
+  Json list = Json::array();
+  for (const hal::IsolationMeasure& measure : device.isolation()) {
+    list.push_back({{"measure", measure.name},
+                    {"state", hal::isolationStateName(measure.state)},
+                    {"detail", measure.detail}});
+  }
+  return list;
+}
+
 Json describe(const Device& device) {
   const hal::DeviceInfo& info = device.info();
   const pid_t process = device.hal().processId();
@@ -40,6 +50,7 @@ Json describe(const Device& device) {
           {"feature_level", apiFeatureLevel(device.featureLevel())},
           {"process_id", process},
           {"manifest", device.manifest()},
+          {"isolation", isolation(device)},
           {"features", features},
           {"capabilities",
            {{"float32", performance(capabilities.lookup(OperandType::TENSOR_FLOAT32))},
@@ -48,6 +59,10 @@ Json describe(const Device& device) {
 }
 
 }  // namespace
+
+hal::IsolationReport Device::isolation() const {
+  return askIsolation_ ? askIsolation_() : hal::IsolationReport();
+}
 
 FeatureLevel Device::featureLevel() const {
   return isCpu_ ? kRuntimeLevel : hal::offeredLevel(info());
@@ -89,7 +104,9 @@ std::unique_ptr<DeviceManager> DeviceManager::create(const std::string& prefix) 
       problems.push_back({manifest.path.string(), device.takeStatus()});
       continue;
     }
-    drivers.emplace_back(std::move(device).value(), manifest.path.string(), false);
+    const std::shared_ptr<hal::RemoteDevice> remote = std::move(device).value();
+    drivers.emplace_back(remote, manifest.path.string(), false,
+                         [remote] { return remote->isolation(); });
   }
   auto manager = std::make_unique<DeviceManager>(std::move(drivers));
   manager->problems_ = std::move(problems);

@@ -3,11 +3,13 @@
 // Ownership: owns the devices; pointers to Device are valid as long as the manager lives.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "hal/sandbox/isolation_measure.h"
 #include "halyard/driver/device.h"
 #include "runtime/extension_registry.h"
 
@@ -16,8 +18,13 @@ namespace halyard::runtime {
 // An ANeuralNetworksDevice.
 class Device {
  public:
-  Device(std::shared_ptr<hal::Device> device, std::string manifest, bool isCpu)
-      : device_(std::move(device)), manifest_(std::move(manifest)), isCpu_(isCpu) {}
+  using AskIsolation = std::function<hal::IsolationReport()>;
+  Device(std::shared_ptr<hal::Device> device, std::string manifest, bool isCpu,
+         AskIsolation askIsolation = nullptr)
+      : device_(std::move(device)),
+        manifest_(std::move(manifest)),
+        isCpu_(isCpu),
+        askIsolation_(std::move(askIsolation)) {}
 
   hal::Device& hal() const { return *device_; }
   const hal::DeviceInfo& info() const { return device_->info(); }
@@ -28,11 +35,14 @@ class Device {
   bool isCpu() const { return isCpu_; }
   // Capped by what the runtime knows.
   FeatureLevel featureLevel() const;
+  // What its process has given up; empty for a device of this process.
+  hal::IsolationReport isolation() const;
 
  private:
   std::shared_ptr<hal::Device> device_;
   std::string manifest_;
   bool isCpu_;
+  AskIsolation askIsolation_;
 };
 
 // A manifest or device that could not be used, and why.

@@ -70,6 +70,23 @@ std::string alignedRows(const std::vector<Row>& rows) {
   return result;
 }
 
+// Per driver with a process what this has given up.
+std::string isolationText(const Json& devices) {
+  std::string result;
+  for (const Json& device : devices.is_array() ? devices : Json::array()) {
+    const Json& measures = member(device, "isolation");
+    if (!measures.is_array() || measures.empty()) continue;
+    std::vector<Row> rows;
+    for (const Json& measure : measures) {
+      rows.push_back({"  " + text(member(measure, "measure")), text(member(measure, "state")),
+                      text(member(measure, "detail"))});
+    }
+    result +=
+        fmt::format("\nisolation of {}:\n{}", text(member(device, "name")), alignedRows(rows));
+  }
+  return result;
+}
+
 }  // namespace
 
 Result<std::string> deviceTable(std::string_view json) {
@@ -87,6 +104,7 @@ Result<std::string> deviceTable(std::string_view json) {
                     listText(member(device, "features"))});
   }
   std::string result = alignedRows(rows);
+  result += isolationText(devices);
   const Json& problems = member(document, "problems");
   if (problems.is_array() && !problems.empty()) {
     result += "\nmanifests that could not be used:\n";

@@ -15,12 +15,13 @@ namespace halyard::cli {
 //                 "version": "0.1.0", "feature_level": 30, "process_id": 4242,
 //                 "manifest": "/usr/share/halyard/drivers.d/reference.json",
 //                 "features": ["..."],
+//                 "isolation": [{"measure": "seccomp", "state": "applied", "detail": "..."}],
 //                 "capabilities": {"float32": {"exec_time": 1.0, "power_usage": 1.0},
 //                                  "quant8": {...}, "relaxed": {...}}}],
 //    "problems": [{"manifest": "/etc/halyard/drivers.d/x.json", "reason": "BAD_DATA: ..."}]}
 //
-// A field that is missing or of another type shows as "-". OP_FAILED when the text is no JSON
-// object.
+// States are "applied", "unavailable" and "off". A field that is missing or of another type shows
+// as "-". OP_FAILED when the text is no JSON object.
 Result<std::string> deviceTable(std::string_view json);
 
 }  // namespace halyard::cli

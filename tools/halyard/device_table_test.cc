@@ -39,6 +39,18 @@ TEST(DeviceTable, ListsProblems) {
   EXPECT_THAT(*table, HasSubstr("could not be used:\n  /m/x.json: BAD_DATA: a?b\n"));
 }
 
+TEST(DeviceTable, ShowsWhatDriversHaveGivenUp) {
+  const auto table = deviceTable(R"({"devices": [{"name": "a-b", "isolation": [
+      {"measure": "limits", "state": "applied", "detail": "no core file"},
+      {"measure": "seccomp", "state": "off", "detail": "why"}]},
+      {"name": "c-d", "isolation": []}]})");
+  ASSERT_TRUE(table.ok());
+  EXPECT_THAT(*table, HasSubstr("\nisolation of a-b:\n"
+                                "  limits   applied  no core file\n"
+                                "  seccomp  off      why\n"));
+  EXPECT_THAT(*table, Not(HasSubstr("isolation of c-d")));
+}
+
 TEST(DeviceTable, SurvivesOtherDocuments) {
   EXPECT_FALSE(deviceTable("").ok());
   EXPECT_FALSE(deviceTable("[1]").ok());

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "hal/testing/forbidden.h"
+
 namespace halyard::hal::testing {
 namespace {
 
@@ -80,6 +82,11 @@ class TestPreparedModel final : public PreparedModel {
       }
     }
     if (x[0] == kAbort) std::abort();
+    if (x[0] == kForbidden) {
+      const int error = tryForbidden(static_cast<Forbidden>(static_cast<int>(x[1])));
+      reinterpret_cast<float*>(out.data)[0] = static_cast<float>(error);
+      return okStatus();
+    }
     if (x[0] == kThrow) throw std::runtime_error("the test wants it");
     result.outputShapes = {{{static_cast<uint32_t>(n)}, true}};
     if (x[0] == kTooSmall || out.length < n * sizeof(float)) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "hal/testing/forbidden.h"
 #include "hal/testing/test_device.h"
 #include "halyard/driver/driver_main.h"
 
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
     for (int i = 0; i < 100; ++i) (void)!::write(3, "this is not a message", 21);
     for (;;) ::pause();
   }
+  halyard::hal::testing::startElderThread();
   return halyard::hal::driverMain(argc, argv, []() -> Result<std::shared_ptr<Device>> {
     return std::shared_ptr<Device>(std::make_shared<halyard::hal::testing::TestDevice>());
   });

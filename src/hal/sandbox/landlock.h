@@ -1,0 +1,30 @@
+// LandlockRules: which files a sandboxed process may reach.
+// Thread safety: a value; restrictThread is async-signal-safe.
+// Ownership: owns the descriptor of its ruleset.
+#pragma once
+
+#include <string>
+
+#include "hal/sandbox/settings.h"
+#include "halyard/driver/unique_fd.h"
+
+namespace halyard::hal {
+
+class LandlockRules {
+ public:
+  // UNAVAILABLE_DEVICE when the kernel has no Landlock.
+  static Result<LandlockRules> create(const SandboxSettings& settings,
+                                      const std::string& ownSocket);
+
+  // What they are, for people.
+  const std::string& description() const { return description_; }
+  // Binds the calling thread, and those that it starts, for good. 0, or an errno. Needs
+  // no_new_privs.
+  int restrictThread() const;
+
+ private:
+  UniqueFd ruleset_;
+  std::string description_;
+};
+
+}  // namespace halyard::hal
