@@ -79,7 +79,7 @@ struct ThreadPool::State {
     }
   };
 
-  explicit State(unsigned threadCount) : threads(threadCount) {}
+  State(unsigned threadCount, ThreadClass theClass) : threads(threadCount), threadClass(theClass) {}
 
   // Starts the workers; fewer than wanted when the system gives no more.
   void start();
@@ -87,7 +87,8 @@ struct ThreadPool::State {
   // Runs `loop` in this thread and in up to `helpers` workers.
   void run(Loop& loop, size_t helpers);
 
-  const unsigned threads;         // the calling thread included
+  const unsigned threads;  // the calling thread included
+  const ThreadClass threadClass;
   std::atomic<bool> busy{false};  // held by the caller whose loop has the workers
 
   std::vector<pthread_t> workers;  // changed only under `busy`
@@ -112,7 +113,9 @@ void ThreadPool::State::start() {
     const int error = pthread_create(
         &worker, nullptr,
         [](void* self) -> void* {
-          static_cast<State*>(self)->runWorker();
+          auto* const state = static_cast<State*>(self);
+          enterThreadClass(state->threadClass);
+          state->runWorker();
           return nullptr;
         },
         this);
@@ -153,8 +156,8 @@ void ThreadPool::State::run(Loop& mine, size_t helpers) {
   loop = nullptr;
 }
 
-ThreadPool::ThreadPool(unsigned threads)
-    : state_(std::make_unique<State>(threads == 0 ? usableProcessors() : threads)) {}
+ThreadPool::ThreadPool(unsigned threads, ThreadClass threadClass)
+    : state_(std::make_unique<State>(threads == 0 ? usableProcessors() : threads, threadClass)) {}
 
 ThreadPool::~ThreadPool() {
   {

@@ -7,12 +7,15 @@
 #include <functional>
 #include <memory>
 
+#include "base/thread_class.h"
+
 namespace halyard {
 
 class ThreadPool {
  public:
   // `threads` counts the calling thread: 1 starts none. 0 takes the number of usable processors.
-  explicit ThreadPool(unsigned threads);
+  // Its own threads are of `threadClass`.
+  explicit ThreadPool(unsigned threads, ThreadClass threadClass = ThreadClass::NORMAL);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;

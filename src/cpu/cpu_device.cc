@@ -159,9 +159,13 @@ class CpuPreparedModel : public hal::PreparedModel {
 class CpuDevice : public hal::Device {
  public:
   CpuDevice(hal::DeviceInfo info, unsigned threads, bool reportsTiming)
-      : info_(std::move(info)),
-        threads_(std::make_shared<ThreadPool>(threads)),
-        reportsTiming_(reportsTiming) {}
+      : info_(std::move(info)), reportsTiming_(reportsTiming) {
+    // Loops of one priority never wait for, or run in, threads of another.
+    for (const auto threadClass :
+         {ThreadClass::BACKGROUND, ThreadClass::NORMAL, ThreadClass::URGENT}) {
+      threads_.push_back(std::make_shared<ThreadPool>(threads, threadClass));
+    }
+  }
 
   const hal::DeviceInfo& info() const override { return info_; }
 
@@ -185,13 +189,14 @@ class CpuDevice : public hal::Device {
       return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
                         "the deadline has passed before the model was prepared");
     }
+    const auto& threads = threads_[static_cast<size_t>(options.priority)];
     const WorkLimit limit{options.deadline, {}};
     const WorkLimitScope scope(options.deadline ? &limit : currentWorkLimit());
     try {
       HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<Executor> executor,
-                               Executor::create(model, threads_.get()));
+                               Executor::create(model, threads.get()));
       return std::shared_ptr<hal::PreparedModel>(std::make_shared<CpuPreparedModel>(
-          std::move(model), threads_, std::move(executor), reportsTiming_));
+          std::move(model), threads, std::move(executor), reportsTiming_));
     } catch (const WorkAbandoned&) {
       if (!options.deadline) throw;
       return makeStatus(ResultCode::MISSED_DEADLINE_TRANSIENT,
@@ -201,7 +206,7 @@ class CpuDevice : public hal::Device {
 
  private:
   const hal::DeviceInfo info_;
-  const std::shared_ptr<ThreadPool> threads_;
+  std::vector<std::shared_ptr<ThreadPool>> threads_;  // by priority
   const bool reportsTiming_;
 };
 

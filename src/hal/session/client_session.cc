@@ -1,6 +1,7 @@
 #include "hal/session/client_session.h"
 
 #include <new>
+#include <stdexcept>
 
 #include "hal/session/session_prepared_model.h"
 #include "model/validation.h"
@@ -19,6 +20,19 @@ Status checkOptions(const PrepareOptions& options) {
     return badData("preference {}, expected 0 to 2", preference);
   if (priority < 0 || priority > 2) return badData("priority {}, expected 0 to 2", priority);
   return okStatus();
+}
+
+// A driver's exception must end nothing but its call.
+Result<std::shared_ptr<PreparedModel>> guardedPrepare(Device& device,
+                                                      const std::shared_ptr<const Model>& model,
+                                                      const PrepareOptions& options) {
+  try {
+    return device.prepareModel(model, options);
+  } catch (const std::bad_alloc&) {
+    return makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, "the driver is out of memory");
+  } catch (const std::exception& exception) {
+    return opFailed("the driver failed: {}", exception.what());
+  }
 }
 
 }  // namespace
@@ -48,7 +62,10 @@ Result<std::shared_ptr<PreparedModel>> ClientSession::prepareModel(
     return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
                       "the deadline has passed before the model was prepared");
   }
-  Result<std::shared_ptr<PreparedModel>> prepared = state_->device->prepareModel(model, options);
+  Result<std::shared_ptr<PreparedModel>> prepared = opFailed("the preparation has not been begun");
+  HALYARD_RETURN_IF_ERROR(state_->services->scheduler().run(
+      options.priority, state_.get(), options.deadline, state_->cancel.get_token(),
+      [&] { prepared = guardedPrepare(*state_->device, model, options); }));
   // A pool that cannot be mapped is the caller's mistake, by the HAL's rules.
   if (prepared.status().code() == ResultCode::UNMAPPABLE) {
     return prepared.takeStatus().withCode(ResultCode::BAD_DATA);

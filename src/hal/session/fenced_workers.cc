@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/signals_blocked.h"
+#include "hal/session/scheduler.h"
 
 namespace halyard::hal {
 namespace {
@@ -112,8 +113,9 @@ Status FencedWorkers::post(Priority priority, const void* client, std::function<
   if (own.idle <= own.queue.size() && own.threads < kThreadsPerPriority) {
     const SignalsBlocked blocked;
     try {
-      state_->threads.emplace_back([state = state_, &own] {
+      state_->threads.emplace_back([state = state_, &own, priority] {
         ::pthread_setname_np(::pthread_self(), "halyard-fenced");
+        enterPriorityClass(priority);
         state->run(own);
       });
       ++own.threads;

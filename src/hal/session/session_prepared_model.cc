@@ -58,7 +58,13 @@ ExecutionResult SessionPreparedModel::executeOnDriver(const Request& request,
   }
   ExecuteOptions own = options;
   if (!own.cancel.stop_possible()) own.cancel = session_->cancel.get_token();
-  return guarded(*driver_, request, own);
+  if (own.cancel.stop_requested()) return failed(opFailed("cancelled before the execution began"));
+  ExecutionResult result;
+  Status turn =
+      session_->services->scheduler().run(priority_, session_.get(), own.deadline, own.cancel,
+                                          [&] { result = guarded(*driver_, request, own); });
+  if (!turn.ok()) result = failed(std::move(turn));
+  return result;
 }
 
 FencedResult SessionPreparedModel::executeFenced(const Request& request,

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "hal/session/fenced_execution.h"
+#include "hal/session/scheduler.h"
 #include "hal/session/token_pool.h"
 
 namespace halyard::hal {
@@ -15,11 +16,13 @@ class SessionServices {
   SessionServices(const SessionServices&) = delete;
   SessionServices& operator=(const SessionServices&) = delete;
 
+  Scheduler& scheduler() { return scheduler_; }
   const std::shared_ptr<FenceService>& fences() const { return fences_; }
 
   const std::shared_ptr<TokenPool> tokens = std::make_shared<TokenPool>();
 
  private:
+  Scheduler scheduler_;
   const std::shared_ptr<FenceService> fences_ = std::make_shared<FenceService>();
 };
 

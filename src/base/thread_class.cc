@@ -1,0 +1,65 @@
+#include "base/thread_class.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace halyard {
+namespace {
+
+// As the kernel has it; glibc 2.36 does not.
+struct SchedAttributes {
+  uint32_t size = 48;
+  uint32_t policy = SCHED_OTHER;
+  uint64_t flags = 0;
+  int32_t nice = 0;
+  uint32_t priority = 0;
+  uint64_t runtime = 0;  // ns; the slice of a thread that is not real-time, since Linux 6.12
+  uint64_t deadline = 0;
+  uint64_t period = 0;
+};
+
+constexpr int kLowestNice = 19;
+// The shortest that the kernel takes. A short slice of a thread in the background ends soon, and
+// one of an urgent thread begins soon.
+constexpr uint64_t kShortSlice = 100'000;
+
+thread_local ThreadClass threadsClass = ThreadClass::NORMAL;
+
+bool setAttributes(const SchedAttributes& attributes) {
+  return ::syscall(SYS_sched_setattr, 0, &attributes, 0) == 0;
+}
+
+void enterBackground() {
+  SchedAttributes attributes;
+  attributes.policy = SCHED_BATCH;  // never takes the processor from others when it wakes
+  attributes.nice = kLowestNice;
+  attributes.runtime = kShortSlice;
+  if (setAttributes(attributes)) return;
+  // On Linux this is the calling thread's alone.
+  ::setpriority(PRIO_PROCESS, 0, kLowestNice);
+}
+
+void enterUrgent() {
+  // Whatever the process has been given stays.
+  SchedAttributes attributes;
+  if (::syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
+  if (attributes.policy != SCHED_OTHER) return;
+  attributes.size = sizeof attributes;
+  attributes.flags = 0;
+  attributes.runtime = kShortSlice;
+  setAttributes(attributes);
+}
+
+}  // namespace
+
+void enterThreadClass(ThreadClass threadClass) {
+  threadsClass = threadClass;
+  if (threadClass == ThreadClass::BACKGROUND) enterBackground();
+  if (threadClass == ThreadClass::URGENT) enterUrgent();
+}
+
+ThreadClass currentThreadClass() { return threadsClass; }
+
+}  // namespace halyard
