@@ -68,7 +68,8 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     return prepare(context, HalVersion::V1_1, preferenceOf(context.getParams()));
   }
   kj::Promise<void> prepareModel12(PrepareModel12Context context) override {
-    return prepare(context, HalVersion::V1_2, preferenceOf(context.getParams()));
+    const auto params = context.getParams();
+    return prepare(context, HalVersion::V1_2, withCache(params, preferenceOf(params)));
   }
   kj::Promise<void> prepareModel13(PrepareModel13Context context) override {
     const auto params = context.getParams();
@@ -79,7 +80,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
       options->priority = *priority;
       options->deadline = decodeDeadline(params.getDeadline());
     }
-    return prepare(context, HalVersion::V1_3, std::move(options));
+    return prepare(context, HalVersion::V1_3, withCache(params, std::move(options)));
   }
 
   kj::Promise<void> getStatus(GetStatusContext context) override {
@@ -94,16 +95,19 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
 
   kj::Promise<void> getVersionString(GetVersionStringContext context) override {
     requireVersion(HalVersion::V1_2);
+    setStatus(context.getResults(), okStatus(), HalVersion::V1_2);
     context.getResults().setVersion(info_.versionString);
     return kj::READY_NOW;
   }
   kj::Promise<void> getType(GetTypeContext context) override {
     requireVersion(HalVersion::V1_2);
+    setStatus(context.getResults(), okStatus(), HalVersion::V1_2);
     context.getResults().setType(static_cast<wire::DeviceType>(info_.type));
     return kj::READY_NOW;
   }
   kj::Promise<void> getSupportedExtensions(GetSupportedExtensionsContext context) override {
     requireVersion(HalVersion::V1_2);
+    setStatus(context.getResults(), okStatus(), HalVersion::V1_2);
     encodeExtensions(info_.extensions, context.getResults().initExtensions(
                                            static_cast<unsigned>(info_.extensions.size())));
     return kj::READY_NOW;
@@ -111,8 +115,15 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
   kj::Promise<void> getNumberOfCacheFilesNeeded(
       GetNumberOfCacheFilesNeededContext context) override {
     requireVersion(HalVersion::V1_2);
+    setStatus(context.getResults(), okStatus(), HalVersion::V1_2);
     context.getResults().setNumModelCache(info_.modelCacheFiles);
     context.getResults().setNumDataCache(info_.dataCacheFiles);
+    return kj::READY_NOW;
+  }
+  kj::Promise<void> isCachingSupported(IsCachingSupportedContext context) override {
+    requireVersion(HalVersion::V1_2);
+    setStatus(context.getResults(), okStatus(), HalVersion::V1_2);
+    context.getResults().setSupported(info_.modelCacheFiles + info_.dataCacheFiles > 0);
     return kj::READY_NOW;
   }
 
@@ -146,9 +157,19 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     return options;
   }
 
+  // Cache files that the driver does not use, or that are not as they should be, must not spoil a
+  // preparation; only the token's form counts.
+  template <typename Params>
+  static Result<PrepareOptions> withCache(Params params, Result<PrepareOptions> options) {
+    Status form = checkToken(params.getToken());
+    if (options.ok() && !form.ok()) return form;
+    return options;
+  }
+
   template <typename Context>
   kj::Promise<void> capabilities(Context context, HalVersion version) {
     requireVersion(version);
+    setStatus(context.getResults(), okStatus(), version);
     encodeCapabilities(info_.capabilities, version, context.getResults().initCapabilities());
     return kj::READY_NOW;
   }
@@ -257,7 +278,8 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     requireVersion(version);
     Status status = badData("the callback is null");
     if (context.getParams().hasCallback()) {
-      status = opFailed("the driver does not cache compilations");
+      status = checkToken(context.getParams().getToken());
+      if (status.ok()) status = opFailed("the driver does not cache compilations");
       notify(core_, context.getParams().getCallback(), status, nullptr, version);
     }
     setStatus(context.getResults(), status, version);

@@ -102,7 +102,7 @@ class Privatiser {
     const DataLocation at = operand.location;
     const uint32_t alignment = alignmentOf(operand.type);
     if (operand.lifetime == Lifetime::CONSTANT_COPY) {
-      if (at.offset % alignment == 0 ||
+      if (at.offset % alignment == 0 || at.poolIndex != 0 ||
           uint64_t{at.offset} + at.length > model_.operandValues.size()) {
         return okStatus();
       }

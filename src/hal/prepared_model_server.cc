@@ -1,5 +1,7 @@
 #include "hal/prepared_model_server.h"
 
+#include <algorithm>
+
 #include "hal/wire_memory.h"
 #include "hal/wire_request.h"
 
@@ -7,11 +9,6 @@ namespace halyard::hal {
 namespace {
 
 using ImportedPtr = std::shared_ptr<ImportedRequest>;
-
-struct CallOptions {
-  ExecuteOptions options;
-  HalVersion version = HalVersion::V1_0;  // of the method
-};
 
 template <typename Results>
 void setResult(Results&& results, const ExecutionResult& result, HalVersion version) {
@@ -68,25 +65,29 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
   PreparedModelServer& operator=(const PreparedModelServer&) = delete;
 
   kj::Promise<void> execute(ExecuteContext context) override {
-    return asynchronously(context, CallOptions());
+    return asynchronously(context, ExecuteOptions(), HalVersion::V1_0);
   }
   kj::Promise<void> execute12(Execute12Context context) override {
-    return asynchronously(context, measureOf(context.getParams(), HalVersion::V1_2));
+    return asynchronously(context, measureOf(context.getParams()), HalVersion::V1_2);
   }
   kj::Promise<void> execute13(Execute13Context context) override {
-    return asynchronously(context, allOptionsOf(context.getParams()));
+    return asynchronously(context, allOptionsOf(context.getParams()), HalVersion::V1_3);
   }
   kj::Promise<void> executeSynchronously(ExecuteSynchronouslyContext context) override {
-    return synchronously(context, measureOf(context.getParams(), HalVersion::V1_2));
+    return synchronously(context, measureOf(context.getParams()), HalVersion::V1_2);
   }
   kj::Promise<void> executeSynchronously13(ExecuteSynchronously13Context context) override {
-    return synchronously(context, allOptionsOf(context.getParams()));
+    return synchronously(context, allOptionsOf(context.getParams()), HalVersion::V1_3);
   }
 
   kj::Promise<void> configureExecutionBurst(ConfigureExecutionBurstContext context) override {
     requireVersion(HalVersion::V1_2);
     setStatus(context.getResults(), opFailed("the driver does not take bursts"), HalVersion::V1_2);
     return kj::READY_NOW;
+  }
+  kj::Promise<void> saveToCache(SaveToCacheContext context) override {
+    requireVersion(HalVersion::V1_2);
+    return saveFiles(context);
   }
   kj::Promise<void> executeFenced(ExecuteFencedContext context) override {
     requireVersion(HalVersion::V1_3);
@@ -103,18 +104,17 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
   }
 
   template <typename Params>
-  static Result<CallOptions> measureOf(Params params, HalVersion version) {
-    CallOptions call;
-    call.version = version;
-    HALYARD_ASSIGN_OR_RETURN(call.options.measureTiming, decodeMeasureTiming(params.getMeasure()));
-    return call;
+  static Result<ExecuteOptions> measureOf(Params params) {
+    ExecuteOptions options;
+    HALYARD_ASSIGN_OR_RETURN(options.measureTiming, decodeMeasureTiming(params.getMeasure()));
+    return options;
   }
   template <typename Params>
-  static Result<CallOptions> allOptionsOf(Params params) {
-    HALYARD_ASSIGN_OR_RETURN(CallOptions call, measureOf(params, HalVersion::V1_3));
-    call.options.deadline = decodeDeadline(params.getDeadline());
-    call.options.loopTimeout = decodeDuration(params.getLoopTimeoutDuration());
-    return call;
+  static Result<ExecuteOptions> allOptionsOf(Params params) {
+    HALYARD_ASSIGN_OR_RETURN(ExecuteOptions options, measureOf(params));
+    options.deadline = decodeDeadline(params.getDeadline());
+    options.loopTimeout = decodeDuration(params.getLoopTimeoutDuration());
+    return options;
   }
 
   // Reads the call's request and runs `use` with it, imported, on a worker.
@@ -149,17 +149,17 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
   }
 
   template <typename Context>
-  kj::Promise<void> synchronously(Context context, Result<CallOptions> call) {
-    if (!call.ok()) {
-      setResult(context.getResults(), failed(call.takeStatus()), version_);
+  kj::Promise<void> synchronously(Context context, Result<ExecuteOptions> options,
+                                  HalVersion version) {
+    requireVersion(version);
+    if (!options.ok()) {
+      setResult(context.getResults(), failed(options.takeStatus()), version);
       return kj::READY_NOW;
     }
-    requireVersion(call->version);
-    const HalVersion version = call->version;
     return withRequest<ExecutionResult>(
                context, version,
                [model = model_, preparedModel = preparedModel_,
-                options = call->options](ImportedPtr request) -> Result<ExecutionResult> {
+                options = *options](ImportedPtr request) -> Result<ExecutionResult> {
                  return hal::execute(*preparedModel, *model, *request, options);
                })
         .then([context, version](Result<ExecutionResult> result) mutable {
@@ -169,8 +169,8 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
   }
 
   template <typename Context>
-  kj::Promise<void> asynchronously(Context context, Result<CallOptions> call) {
-    const HalVersion version = call.ok() ? call->version : version_;
+  kj::Promise<void> asynchronously(Context context, Result<ExecuteOptions> options,
+                                   HalVersion version) {
     requireVersion(version);
     if (!context.getParams().hasCallback()) {
       setStatus(context.getResults(), badData("the callback is null"), version);
@@ -181,16 +181,44 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
       setStatus(context.getResults(), status, version);
       if (!status.ok()) notify(core_, callback, failed(status), version);
     };
-    if (!call.ok()) {
-      answer(call.status());
+    if (!options.ok()) {
+      answer(options.status());
       return kj::READY_NOW;
     }
     return withRequest<ImportedPtr>(
                context, version, [](ImportedPtr request) -> Result<ImportedPtr> { return request; })
         .then([this, callback, version, answer,
-               options = call->options](Result<ImportedPtr> request) mutable {
+               options = *options](Result<ImportedPtr> request) mutable {
           answer(request.status());
           if (request.ok()) launch(std::move(*request), options, callback, version);
+        });
+  }
+
+  kj::Promise<void> saveFiles(SaveToCacheContext context) {
+    const auto bytes = context.getParams().getToken();
+    const DeviceInfo& info = core_.device->info();
+    const bool caches = info.modelCacheFiles + info.dataCacheFiles > 0;
+    // A driver that refuses in any case says so first.
+    Status form = caches ? checkToken(bytes) : okStatus();
+    Token token{};
+    if (bytes.size() == token.size()) std::copy(bytes.begin(), bytes.end(), token.begin());
+    auto files = kj::heapArrayBuilder<kj::Promise<UniqueFd>>(2);
+    files.add(decodeHandle(context.getParams().getModelCache()));
+    files.add(decodeHandle(context.getParams().getDataCache()));
+    return kj::joinPromises(files.finish())
+        .then([this, token, form](kj::Array<UniqueFd> opened) -> kj::Promise<Result<bool>> {
+          if (!form.ok()) return Result<bool>(form);
+          auto model = std::make_shared<UniqueFd>(std::move(opened[0]));
+          auto data = std::make_shared<UniqueFd>(std::move(opened[1]));
+          return core_.run<bool>(
+              *client_, [preparedModel = preparedModel_, model, data, token]() -> Result<bool> {
+                HALYARD_RETURN_IF_ERROR(
+                    preparedModel->saveToCache(model->get(), data->get(), token));
+                return true;
+              });
+        })
+        .then([context](Result<bool> saved) mutable {
+          setStatus(context.getResults(), saved.status(), HalVersion::V1_2);
         });
   }
 

@@ -2,6 +2,7 @@
 
 #include "hal/remote_callbacks.h"
 #include "hal/version_adaptation.h"
+#include "hal/wire_memory.h"
 #include "hal/wire_request.h"
 
 namespace halyard::hal {
@@ -109,6 +110,31 @@ Result<ExecutionResult> RemotePreparedModel::executeRemotely(const Request& requ
   }
   packed.unpack(*model_, result);
   return result;
+}
+
+Status RemotePreparedModel::saveToCache(int modelCache, int dataCache, const Token& token) {
+  if (version_ < HalVersion::V1_2) {
+    return opFailed("driver '{}' has HAL {}; saving compilations needs HAL 1.2",
+                    connection_->name(), halVersionName(version_));
+  }
+  const auto start = [&](Side& side) -> kj::Promise<Result<bool>> {
+    const auto it = side.preparedModels.find(id_);
+    if (it == side.preparedModels.end()) {
+      return Result<bool>(badState("the prepared model is not known any more"));
+    }
+    auto call = it->second.castAs<wire::v1_2::IPreparedModel>().saveToCacheRequest();
+    const auto setFile = [](int fd, wire::Handle::Builder handle) {
+      KJ_IF_MAYBE (file, encodeFile(fd)) handle.initFds(1).set(0, *file);
+    };
+    setFile(modelCache, call.initModelCache());
+    setFile(dataCache, call.initDataCache());
+    call.setToken(kj::arrayPtr(token.data(), token.size()));
+    return call.send().then([](auto&& response) -> Result<bool> {
+      HALYARD_RETURN_IF_ERROR(fromWireStatus(response.getStatus(), response.getMessage()));
+      return true;
+    });
+  };
+  return connection_->call<bool>("saveToCache", start).takeStatus();
 }
 
 }  // namespace halyard::hal

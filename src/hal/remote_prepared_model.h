@@ -20,6 +20,7 @@ class RemotePreparedModel final : public PreparedModel {
 
   ExecutionResult executeSynchronously(const Request& request,
                                        const ExecuteOptions& options) override;
+  Status saveToCache(int modelCache, int dataCache, const Token& token) override;
 
   const std::shared_ptr<DriverConnection>& connection() const { return connection_; }
   uint64_t id() const { return id_; }

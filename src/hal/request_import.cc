@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <limits>
 
+#include "hal/version_adaptation.h"
+
 namespace halyard::hal {
 namespace {
 
@@ -16,6 +18,24 @@ uint32_t alignmentOf(OperandType type) {
   return size == 0 ? 8 : size;
 }
 
+// What the version does not have; everything else is for ReceivedPool::open to check.
+Status checkPools(const DecodedRequest& decoded, const std::vector<PoolDescription>& memories,
+                  HalVersion version) {
+  for (size_t i = 0; i < decoded.pools.size(); ++i) {
+    const auto* index = std::get_if<size_t>(&decoded.pools[i]);
+    if (index == nullptr) {
+      if (version >= HalVersion::V1_3) continue;
+      return badData("memory pool {} is a buffer of the driver; the method has HAL {}", i,
+                     halVersionName(version));
+    }
+    const uint32_t kind = memories[*index].kind;
+    if (kind > static_cast<uint32_t>(MemoryKind::HARDWARE_BUFFER)) continue;
+    HALYARD_RETURN_IF_ERROR(compliantWith(static_cast<MemoryKind>(kind), version), "memory pool {}",
+                            i);
+  }
+  return okStatus();
+}
+
 }  // namespace
 
 void ImportedRequest::Free::operator()(void* memory) const { std::free(memory); }
@@ -25,6 +45,7 @@ Result<ImportedRequest> ImportedRequest::create(const Model& model, DecodedReque
                                                 HalVersion version) {
   ImportedRequest imported;
   imported.request_ = std::move(decoded.request);
+  HALYARD_RETURN_IF_ERROR(checkPools(decoded, memories, version));
   HALYARD_RETURN_IF_ERROR(imported.bindPools(decoded, std::move(memories), version));
   HALYARD_RETURN_IF_ERROR(validateRequest(model, imported.request_, version >= HalVersion::V1_2));
 

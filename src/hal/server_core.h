@@ -55,17 +55,21 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
     auto finished = kj::newPromiseAndFulfiller<void>();
     const uint64_t id = nextJob_++;
     jobs_.emplace(id, Job{&client, kj::mv(finished.fulfiller)});
+    // Reports the end of the work, even if the workers drop it instead of running it.
+    const auto ticket = std::make_shared<Ticket>(*this, id);
     const Status posted =
-        workers_.post(client.lane, priority, [this, slot, id, work = std::move(work)]() mutable {
+        workers_.post(client.lane, priority, [slot, ticket, work = std::move(work)]() mutable {
           slot->emplace(guarded<T>(work));
           work = nullptr;  // before the answer: what the call held is free when the client has it
-          loop_.post([this, id](RpcLoop::Context&) { finish(id); });
         });
     if (!posted.ok()) {
       jobs_.erase(id);
       return Result<T>(posted);
     }
-    return finished.promise.then([slot]() -> Result<T> { return std::move(**slot); });
+    return finished.promise.then([slot]() -> Result<T> {
+      if (!slot->has_value()) return opFailed("the driver is shutting down");
+      return std::move(**slot);
+    });
   }
   // Lets go of `object` on a worker thread: a driver may take long for it.
   void dispose(std::shared_ptr<void> object);
@@ -78,6 +82,17 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
   const std::shared_ptr<SessionServices> services = std::make_shared<SessionServices>();
 
  private:
+  struct Ticket {
+    Ticket(ServerCore& theCore, uint64_t theId) : core(theCore), id(theId) {}
+    ~Ticket() {
+      core.loop_.post([&served = core, job = id](RpcLoop::Context&) { served.finish(job); });
+    }
+    Ticket(const Ticket&) = delete;
+    Ticket& operator=(const Ticket&) = delete;
+    ServerCore& core;
+    const uint64_t id;
+  };
+
   // A driver's exception, or one for lack of memory, must not end the process.
   template <typename T>
   static Result<T> guarded(const std::function<Result<T>()>& work) {
@@ -87,6 +102,8 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
       return makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, "the driver is out of memory");
     } catch (const std::exception& exception) {
       return opFailed("the driver failed: {}", exception.what());
+    } catch (...) {
+      return opFailed("the driver failed with an exception of its own kind");
     }
   }
   struct Job {

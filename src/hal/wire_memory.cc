@@ -1,5 +1,6 @@
 #include "hal/wire_memory.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 
 #include <set>
@@ -31,6 +32,15 @@ kj::Promise<UniqueFd> duplicateFd(wire::FileDescriptor::Client client) {
           [](kj::Exception&&) { return UniqueFd(); })
       .attach(kj::mv(client));
 }
+
+class PlainFile final : public wire::FileDescriptor::Server {
+ public:
+  explicit PlainFile(UniqueFd fd) : fd_(std::move(fd)) {}
+  kj::Maybe<int> getFd() override { return fd_.get(); }
+
+ private:
+  const UniqueFd fd_;
+};
 
 }  // namespace
 
@@ -98,6 +108,18 @@ kj::Promise<Result<std::vector<PoolDescription>>> decodeMemories(
         }
         return std::move(pools);
       });
+}
+
+kj::Promise<UniqueFd> decodeHandle(wire::Handle::Reader handle) {
+  const auto fds = handle.getFds();
+  if (fds.size() != 1) return UniqueFd();
+  return duplicateFd(fds[0]);
+}
+
+kj::Maybe<wire::FileDescriptor::Client> encodeFile(int fd) {
+  UniqueFd own(fd < 0 ? -1 : ::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  if (!own.valid()) return nullptr;
+  return wire::FileDescriptor::Client(kj::heap<PlainFile>(std::move(own)));
 }
 
 }  // namespace halyard::hal

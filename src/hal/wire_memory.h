@@ -33,4 +33,9 @@ Status checkPoolCount(const std::vector<SharedMemoryPtr>& pools);
 kj::Promise<Result<std::vector<PoolDescription>>> decodeMemories(
     std::vector<wire::Memory::Reader> memories);
 
+// The descriptor of a cache file, duplicated; invalid unless the handle has exactly one.
+kj::Promise<UniqueFd> decodeHandle(wire::Handle::Reader handle);
+// A capability for a descriptor, which is duplicated. Null when that fails, or for -1.
+kj::Maybe<wire::FileDescriptor::Client> encodeFile(int fd);
+
 }  // namespace halyard::hal

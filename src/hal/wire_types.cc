@@ -286,4 +286,9 @@ Result<bool> decodeMeasureTiming(wire::MeasureTiming from) {
   return from == wire::MeasureTiming::YES;
 }
 
+Status checkToken(capnp::Data::Reader token) {
+  if (token.size() == 0 || token.size() == Token().size()) return okStatus();
+  return badData("the cache token has {} bytes, expected {}", token.size(), Token().size());
+}
+
 }  // namespace halyard::hal

@@ -70,5 +70,7 @@ std::optional<std::chrono::nanoseconds> decodeDuration(wire::OptionalTimeoutDura
 Result<ExecutionPreference> decodePreference(wire::ExecutionPreference from);
 Result<Priority> decodePriority(wire::Priority from);
 Result<bool> decodeMeasureTiming(wire::MeasureTiming from);
+// BAD_DATA unless the token has its 32 bytes, or is left out (then its bytes are 0).
+Status checkToken(capnp::Data::Reader token);
 
 }  // namespace halyard::hal

@@ -3,6 +3,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "hal/session/cache_files.h"
 #include "hal/session/client_session.h"
 
 namespace halyard::hal {
@@ -24,6 +25,8 @@ ExecutionResult guarded(PreparedModel& driver, const Request& request,
         makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, "the driver is out of memory"));
   } catch (const std::exception& exception) {
     return failed(opFailed("the driver failed: {}", exception.what()));
+  } catch (...) {
+    return failed(opFailed("the driver failed with an exception of its own kind"));
   }
 }
 
@@ -93,6 +96,17 @@ FencedResult SessionPreparedModel::executeFenced(
   call.ended = session_->cancel.get_token();
   call.limit = session_->fencedLimit;
   return startFenced(session_->services->fences(), std::move(call), std::move(*pending));
+}
+
+Status SessionPreparedModel::saveToCache(int modelCache, int dataCache, const Token& token) {
+  // In the HAL's order: a driver that refuses in any case, then the arguments, then the driver.
+  const DeviceInfo& info = session_->device->info();
+  if (info.modelCacheFiles + info.dataCacheFiles == 0) {
+    return opFailed("the driver does not save compilations");
+  }
+  HALYARD_RETURN_IF_ERROR(checkEmptyFile(modelCache), "model cache file");
+  HALYARD_RETURN_IF_ERROR(checkEmptyFile(dataCache), "data cache file");
+  return driver_->saveToCache(modelCache, dataCache, token);
 }
 
 }  // namespace halyard::hal

@@ -29,6 +29,7 @@ class SessionPreparedModel final : public PreparedModel,
                              const ExecuteOptions& options,
                              std::optional<std::chrono::nanoseconds> duration,
                              std::function<ExecutionResult(const ExecuteOptions&)> run);
+  Status saveToCache(int modelCache, int dataCache, const Token& token) override;
 
   const Model& model() const { return *model_; }
   const SessionState& session() const { return *session_; }
