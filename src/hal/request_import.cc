@@ -46,7 +46,7 @@ Result<ImportedRequest> ImportedRequest::create(const Model& model, DecodedReque
   ImportedRequest imported;
   imported.request_ = std::move(decoded.request);
   HALYARD_RETURN_IF_ERROR(checkPools(decoded, memories, version));
-  HALYARD_RETURN_IF_ERROR(imported.bindPools(decoded, std::move(memories), version));
+  HALYARD_RETURN_IF_ERROR(imported.bindPools(decoded, std::move(memories)));
   HALYARD_RETURN_IF_ERROR(validateRequest(model, imported.request_, version >= HalVersion::V1_2));
 
   Request& request = imported.request_;
@@ -88,15 +88,10 @@ void ImportedRequest::dropUnusedPools() {
   request_.pools = std::move(pools);
 }
 
-Status ImportedRequest::bindPools(DecodedRequest& decoded, std::vector<PoolDescription> memories,
-                                  HalVersion version) {
+Status ImportedRequest::bindPools(DecodedRequest& decoded, std::vector<PoolDescription> memories) {
   HALYARD_ASSIGN_OR_RETURN(std::vector<ReceivedPool> opened, openPools(std::move(memories)));
   for (size_t i = 0; i < decoded.pools.size(); ++i) {
     if (const auto* token = std::get_if<DecodedRequest::Token>(&decoded.pools[i])) {
-      if (version < HalVersion::V1_3) {
-        return badData("memory pool {}: token {} in a request of HAL {}; buffers came with 1.3", i,
-                       token->token, halVersionName(version));
-      }
       request_.pools.emplace_back(token->token);
       pools_.emplace_back(std::nullopt);
       continue;

@@ -48,8 +48,7 @@ class ImportedRequest {
     uint64_t offset;
   };
 
-  Status bindPools(DecodedRequest& decoded, std::vector<PoolDescription> memories,
-                   HalVersion version);
+  Status bindPools(DecodedRequest& decoded, std::vector<PoolDescription> memories);
   Status privatise(const Operand& operand, RequestArgument& argument, bool isOutput, size_t index);
   Result<uint8_t*> allocate(uint64_t size);
   void dropUnusedPools();
