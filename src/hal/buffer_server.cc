@@ -55,13 +55,12 @@ class BufferServer final : public wire::v1_3::IBuffer::Server {
   // which then is in the state that a failed copy leaves it in.
   template <typename Context>
   kj::Promise<void> copy(Context context, std::vector<wire::Memory::Reader> memories, Copy copy) {
-    ServerCore& core = client_->core;
     return decodeMemories(std::move(memories))
-        .then([&core, context, copy = std::move(copy)](
+        .then([client = client_, context, copy = std::move(copy)](
                   Result<std::vector<PoolDescription>> pools) mutable -> kj::Promise<Result<bool>> {
           context.releaseParams();
           auto taken = std::make_shared<Result<std::vector<PoolDescription>>>(std::move(pools));
-          return core.run<bool>([taken, copy = std::move(copy)]() -> Result<bool> {
+          return client->core.run<bool>(*client, [taken, copy = std::move(copy)]() -> Result<bool> {
             Result<SharedMemoryPtr> memory = taken->status();
             if (taken->ok()) memory = describePool(std::move((*taken)->front()));
             const Status copied = copy(memory.ok() ? *memory : nullptr);
@@ -141,6 +140,7 @@ kj::Promise<void> allocateBuffer(const std::shared_ptr<ServedClient>& client,
   return models
       .then([client, asked](PreparedModels found) {
         return client->core.run<BufferPtr>(
+            *client,
             [session = client->session, asked, found = std::move(found)]() -> Result<BufferPtr> {
               HALYARD_ASSIGN_OR_RETURN(
                   BufferPtr buffer, session->allocate((*asked)->dimensions, found,
