@@ -207,8 +207,13 @@ bool DriverConnection::dead() const {
 }
 
 void DriverConnection::release(uint64_t preparedModel) {
-  loop_->post([this, preparedModel](RpcLoop::Context&) {
-    if (side_ != nullptr) side_->preparedModels.erase(preparedModel);
+  later([preparedModel](Side& side) { side.preparedModels.erase(preparedModel); });
+}
+
+void DriverConnection::later(std::function<void(Side&)> work) {
+  // The destructor's own task comes after this one.
+  loop_->post([this, work = std::move(work)](RpcLoop::Context&) {
+    if (side_ != nullptr) work(*side_);
   });
 }
 

@@ -71,6 +71,8 @@ class DriverConnection {
     uint64_t nextPreparedModel = 0;
     std::map<uint64_t, wire::v1_3::IBuffer::Client> buffers;
     uint64_t nextBuffer = 0;
+    std::map<uint64_t, wire::v1_3::IFencedExecutionCallback::Client> fencedExecutions;
+    uint64_t nextFencedExecution = 0;
     kj::TaskSet watchers{*this};  // what must not outlive this
 
    private:
@@ -124,6 +126,8 @@ class DriverConnection {
   void release(uint64_t preparedModel);
   // The same for a buffer.
   void releaseBuffer(uint64_t buffer);
+  // Runs `work` on the loop thread, unless the connection has ended by then. Does not wait.
+  void later(std::function<void(Side&)> work);
 
  private:
   DriverConnection(std::shared_ptr<RpcLoop> loop, std::string name)

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -142,6 +143,15 @@ int serveMany(Server& server, const UniqueFd& listener, int signals) {
   }
 }
 
+// Memory and fences are descriptors, and clients may have thousands. (select(), which knows no more
+// than 1,024, is why the limit is lower by default.)
+void allowDescriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int fail(const char* program, const Status& status) {
   fmt::print(stderr, "{}: {}\n", program, status.toString());
   return 1;
@@ -164,6 +174,7 @@ int driverMain(int argc, char** argv,
     return 2;
   }
   ::signal(SIGPIPE, SIG_IGN);
+  allowDescriptors();
   // Before any thread is started, so that all have these blocked.
   UniqueFd signals;
   if (!arguments->fd) {

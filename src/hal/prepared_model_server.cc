@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "hal/session/session_prepared_model.h"
+#include "hal/wire_fence.h"
 #include "hal/wire_memory.h"
 #include "hal/wire_request.h"
 
@@ -91,9 +93,24 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
   }
   kj::Promise<void> executeFenced(ExecuteFencedContext context) override {
     requireVersion(HalVersion::V1_3);
-    setStatus(context.getResults(), opFailed("the driver does not take fenced executions"),
-              HalVersion::V1_3);
-    return kj::READY_NOW;
+    const auto params = context.getParams();
+    const Result<CallOptions> call = allOptionsOf(params);
+    const size_t fences = params.getWaitFor().size();
+    Status refused = call.status();
+    if (refused.ok() && fences > wire::MAX_FDS_PER_MESSAGE) {
+      refused = badData("{} fences to wait for; at most {} are taken", fences,
+                        static_cast<uint32_t>(wire::MAX_FDS_PER_MESSAGE));
+    }
+    if (!refused.ok()) {
+      setStatus(context.getResults(), refused, HalVersion::V1_3);
+      return kj::READY_NOW;
+    }
+    return decodeFences(params.getWaitFor())
+        .then([this, context, options = call->options,
+               duration =
+                   decodeDuration(params.getDuration())](std::vector<UniqueFd> received) mutable {
+          return fenced(context, std::move(received), options, duration);
+        });
   }
 
   const std::shared_ptr<PreparedModel>& preparedModel() const { return preparedModel_; }
@@ -119,8 +136,9 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
 
   // Reads the call's request and runs `use` with it, imported, on a worker.
   template <typename T, typename Context>
-  kj::Promise<Result<T>> withRequest(Context context, HalVersion version,
-                                     std::function<Result<T>(ImportedPtr)> use) {
+  kj::Promise<Result<T>> withRequest(
+      Context context, HalVersion version, std::function<Result<T>(ImportedPtr)> use,
+      decltype(&ImportedRequest::create) import = &ImportedRequest::create) {
     auto decoded = std::make_shared<Result<WireRequest>>(badData("the message cannot be read"));
     const auto failure = kj::runCatchingExceptions(
         [&] { *decoded = decodeRequest(context.getParams().getRequest()); });
@@ -130,21 +148,58 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
     }
     if (!decoded->ok()) return Result<T>(decoded->takeStatus());
     return decodeMemories((*decoded)->memories)
-        .then([this, context, version, decoded, use = std::move(use)](
+        .then([this, context, version, decoded, import, use = std::move(use)](
                   Result<std::vector<PoolDescription>> pools) mutable -> kj::Promise<Result<T>> {
           auto request = std::make_shared<DecodedRequest>(std::move((*decoded)->decoded));
           decoded = nullptr;  // its readers end with the parameters
           context.releaseParams();
           if (!pools.ok()) return Result<T>(pools.takeStatus());
           auto taken = std::make_shared<std::vector<PoolDescription>>(std::move(*pools));
-          return core_.run<T>(
-              *client_,
-              [model = model_, version, request, taken, use = std::move(use)]() -> Result<T> {
-                HALYARD_ASSIGN_OR_RETURN(ImportedRequest imported,
-                                         ImportedRequest::create(*model, std::move(*request),
-                                                                 std::move(*taken), version));
-                return use(std::make_shared<ImportedRequest>(std::move(imported)));
-              });
+          return core_.run<T>(*client_,
+                              [model = model_, version, request, taken, import,
+                               use = std::move(use)]() -> Result<T> {
+                                HALYARD_ASSIGN_OR_RETURN(ImportedRequest imported,
+                                                         import(*model, std::move(*request),
+                                                                std::move(*taken), version));
+                                return use(std::make_shared<ImportedRequest>(std::move(imported)));
+                              });
+        });
+  }
+
+  struct FencedStart {
+    UniqueFd fence;
+    std::shared_ptr<FencedExecution> execution;
+  };
+
+  kj::Promise<void> fenced(ExecuteFencedContext context, std::vector<UniqueFd> waitFor,
+                           ExecuteOptions options,
+                           std::optional<std::chrono::nanoseconds> duration) {
+    // The inputs may be what an execution behind the fences has yet to write: they are read when
+    // those have signalled.
+    const auto start = [model = model_, preparedModel = preparedModel_, options, duration,
+                        fences = std::make_shared<std::vector<UniqueFd>>(std::move(waitFor))](
+                           ImportedPtr request) -> Result<FencedStart> {
+      const auto session = std::dynamic_pointer_cast<SessionPreparedModel>(preparedModel);
+      if (session == nullptr) return opFailed("the prepared model takes no fenced executions");
+      std::vector<int> fds;
+      for (const UniqueFd& fence : *fences) fds.push_back(fence.get());
+      FencedResult result =
+          session->executeFenced(request->request(), fds, options, duration,
+                                 [model, preparedModel, request](const ExecuteOptions& own) {
+                                   Status loaded = request->load(*model);
+                                   if (!loaded.ok()) return failed(std::move(loaded));
+                                   return hal::execute(*preparedModel, *model, *request, own);
+                                 });
+      HALYARD_RETURN_IF_ERROR(result.status);
+      return FencedStart{std::move(result.fence), std::move(result.execution)};
+    };
+    return withRequest<FencedStart>(context, HalVersion::V1_3, start, &ImportedRequest::bind)
+        .then([context](Result<FencedStart> started) mutable {
+          auto results = context.getResults();
+          setStatus(results, started.status(), HalVersion::V1_3);
+          if (!started.ok()) return;
+          if (started->fence.valid()) results.setSyncFence(encodeFence(std::move(started->fence)));
+          results.setCallback(makeFencedCallback(std::move(started->execution)));
         });
   }
 

@@ -247,21 +247,28 @@ Status checkInfo(const DeviceInfo& info) {
 }  // namespace
 
 RemoteDevice::RemoteDevice(std::shared_ptr<RpcLoop> loop, Manifest manifest,
-                           std::chrono::milliseconds startTimeout)
-    : loop_(std::move(loop)), manifest_(std::move(manifest)), startTimeout_(startTimeout) {}
+                           std::chrono::milliseconds startTimeout,
+                           std::shared_ptr<SessionServices> services)
+    : loop_(std::move(loop)),
+      manifest_(std::move(manifest)),
+      startTimeout_(startTimeout),
+      fencing_{services->fences()} {}
 
 RemoteDevice::~RemoteDevice() = default;
 
 Result<std::shared_ptr<RemoteDevice>> RemoteDevice::open(
     std::shared_ptr<RpcLoop> loop, Manifest manifest,
-    std::optional<std::chrono::milliseconds> startTimeout) {
+    std::optional<std::chrono::milliseconds> startTimeout,
+    std::shared_ptr<SessionServices> services) {
+  if (services == nullptr) services = std::make_shared<SessionServices>();
   if (manifest.kind == Manifest::Kind::LIBRARY) {
     return makeStatus(ResultCode::UNAVAILABLE_DEVICE,
                       "driver '{}': drivers that are libraries are not supported yet",
                       manifest.name);
   }
-  std::shared_ptr<RemoteDevice> device(new RemoteDevice(
-      std::move(loop), std::move(manifest), startTimeout.value_or(startTimeoutFromEnvironment())));
+  std::shared_ptr<RemoteDevice> device(
+      new RemoteDevice(std::move(loop), std::move(manifest),
+                       startTimeout.value_or(startTimeoutFromEnvironment()), std::move(services)));
   HALYARD_RETURN_IF_ERROR(device->fetchInfo());
   return device;
 }
@@ -419,8 +426,8 @@ Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(
       driver->call<uint64_t>(methodName("prepareModel", version), [&](Side& side) {
         return prepare(side, version, Outgoing{*packed.model, packed.constants}, options);
       }));
-  return std::shared_ptr<PreparedModel>(
-      std::make_shared<RemotePreparedModel>(driver, key, std::move(model), version));
+  return std::shared_ptr<PreparedModel>(std::make_shared<RemotePreparedModel>(
+      driver, key, std::move(model), version, options.priority, fencing_));
 }
 
 Result<std::unique_ptr<Buffer>> RemoteDevice::allocate(

@@ -13,6 +13,7 @@
 #include "hal/manifest.h"
 #include "hal/rpc_loop.h"
 #include "hal/sandbox/isolation_measure.h"
+#include "hal/session/session_services.h"
 #include "halyard/driver/device.h"
 
 namespace halyard::hal {
@@ -30,9 +31,11 @@ class RemoteDevice final : public Device {
   // $HALYARD_DRIVER_START_TIMEOUT_MS, or 10 s; a program with elevated privileges ignores the
   // environment. UNAVAILABLE_DEVICE when it cannot be started or reached, DEAD_OBJECT when it ends
   // or does not answer, OP_FAILED when it says something of itself that no device may say.
+  // `services`: what the devices of a process share; without them the device has its own.
   static Result<std::shared_ptr<RemoteDevice>> open(
       std::shared_ptr<RpcLoop> loop, Manifest manifest,
-      std::optional<std::chrono::milliseconds> startTimeout = std::nullopt);
+      std::optional<std::chrono::milliseconds> startTimeout = std::nullopt,
+      std::shared_ptr<SessionServices> services = nullptr);
   ~RemoteDevice() override;
 
   const DeviceInfo& info() const override { return info_; }
@@ -53,7 +56,7 @@ class RemoteDevice final : public Device {
 
  private:
   RemoteDevice(std::shared_ptr<RpcLoop> loop, Manifest manifest,
-               std::chrono::milliseconds startTimeout);
+               std::chrono::milliseconds startTimeout, std::shared_ptr<SessionServices> services);
 
   // The running driver; starts it when there is none.
   Result<std::shared_ptr<DriverConnection>> connection();
@@ -64,6 +67,7 @@ class RemoteDevice final : public Device {
   const std::shared_ptr<RpcLoop> loop_;
   const Manifest manifest_;
   const std::chrono::milliseconds startTimeout_;
+  const RemoteFencing fencing_;
   DeviceInfo info_;  // constant once open has returned
 
   mutable std::mutex mutex_;  // for connection_

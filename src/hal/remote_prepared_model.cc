@@ -1,6 +1,7 @@
 #include "hal/remote_prepared_model.h"
 
 #include "hal/remote_callbacks.h"
+#include "hal/remote_fenced.h"
 #include "hal/version_adaptation.h"
 #include "hal/wire_memory.h"
 #include "hal/wire_request.h"
@@ -58,8 +59,14 @@ ExecutionPromise execute10(Side& side, wire::v1_0::IPreparedModel::Client client
 }  // namespace
 
 RemotePreparedModel::RemotePreparedModel(std::shared_ptr<DriverConnection> connection, uint64_t id,
-                                         std::shared_ptr<const Model> model, HalVersion version)
-    : connection_(std::move(connection)), id_(id), model_(std::move(model)), version_(version) {}
+                                         std::shared_ptr<const Model> model, HalVersion version,
+                                         Priority priority, RemoteFencing fencing)
+    : connection_(std::move(connection)),
+      id_(id),
+      model_(std::move(model)),
+      version_(version),
+      priority_(priority),
+      fencing_(std::move(fencing)) {}
 
 RemotePreparedModel::~RemotePreparedModel() { connection_->release(id_); }
 
@@ -135,6 +142,52 @@ Status RemotePreparedModel::saveToCache(int modelCache, int dataCache, const Tok
     });
   };
   return connection_->call<bool>("saveToCache", start).takeStatus();
+}
+
+FencedResult RemotePreparedModel::executeFenced(const Request& request,
+                                                std::span<const int> waitFor,
+                                                const ExecuteOptions& options,
+                                                std::optional<std::chrono::nanoseconds> duration) {
+  Status valid = validateFencedRequest(*model_, request);
+  if (!valid.ok()) return {std::move(valid), {}, nullptr};
+  Result<std::vector<UniqueFd>> pending = takePending(waitFor);
+  if (!pending.ok()) return {pending.takeStatus(), {}, nullptr};
+  const bool fits = pending->size() + request.pools.size() <= wire::MAX_FDS_PER_MESSAGE;
+  if (version_ < HalVersion::V1_3 || !fits || !checkEncodable(request).ok()) {
+    return executeFencedHere(request, std::move(*pending), options, duration);
+  }
+  return executeFencedRemotely(connection_, id_, request, std::move(*pending), options, duration,
+                               fencing_.service);
+}
+
+FencedResult RemotePreparedModel::executeFencedHere(
+    const Request& request, std::vector<UniqueFd> pending, const ExecuteOptions& options,
+    std::optional<std::chrono::nanoseconds> duration) {
+  if (version_ < HalVersion::V1_3 && pending.empty()) {
+    ExecuteOptions own = options;
+    const TimePoint now = Clock::now();
+    if (duration && *duration < own.deadline.value_or(TimePoint::max()) - now) {
+      own.deadline = now + *duration;
+    }
+    if (own.deadline && now >= *own.deadline) {
+      return {makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
+                         "the deadline has passed before the execution began"),
+              {},
+              nullptr};
+    }
+    ExecutionResult done = executeSynchronously(request, own);
+    if (!done.status.ok()) return {std::move(done.status), {}, nullptr};
+    return {okStatus(), {}, completedExecution({okStatus(), done.timing, done.timing})};
+  }
+  FencedCall call;
+  call.run = [self = shared_from_this(), request](const ExecuteOptions& own) {
+    return self->executeSynchronously(request, own);
+  };
+  call.options = options;
+  call.duration = duration;
+  call.priority = priority_;
+  call.limit = fencing_.limit;
+  return startFenced(fencing_.service, std::move(call), std::move(pending));
 }
 
 }  // namespace halyard::hal

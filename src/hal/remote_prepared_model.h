@@ -7,15 +7,18 @@
 
 #include "hal/argument_packer.h"
 #include "hal/driver_connection.h"
+#include "hal/session/fenced_execution.h"
 #include "halyard/driver/device.h"
 
 namespace halyard::hal {
 
-class RemotePreparedModel final : public PreparedModel {
+class RemotePreparedModel final : public PreparedModel,
+                                  public std::enable_shared_from_this<RemotePreparedModel> {
  public:
   // `id`: its key in DriverConnection::Side::preparedModels. `version`: of the methods to use.
   RemotePreparedModel(std::shared_ptr<DriverConnection> connection, uint64_t id,
-                      std::shared_ptr<const Model> model, HalVersion version);
+                      std::shared_ptr<const Model> model, HalVersion version, Priority priority,
+                      RemoteFencing fencing);
   ~RemotePreparedModel() override;
 
   ExecutionResult executeSynchronously(const Request& request,
@@ -24,14 +27,25 @@ class RemotePreparedModel final : public PreparedModel {
 
   const std::shared_ptr<DriverConnection>& connection() const { return connection_; }
   uint64_t id() const { return id_; }
+  // The driver's own for HAL 1.3 and arguments in pools. Otherwise the execution waits in this
+  // process, for an old driver knows no fences, and pointers are read and written here; an old
+  // driver with nothing to wait for has computed on return, and there is no fence.
+  FencedResult executeFenced(const Request& request, std::span<const int> waitFor,
+                             const ExecuteOptions& options,
+                             std::optional<std::chrono::nanoseconds> duration) override;
 
  private:
+  FencedResult executeFencedHere(const Request& request, std::vector<UniqueFd> pending,
+                                 const ExecuteOptions& options,
+                                 std::optional<std::chrono::nanoseconds> duration);
   Result<ExecutionResult> executeRemotely(const Request& request, const ExecuteOptions& options);
 
   const std::shared_ptr<DriverConnection> connection_;
   const uint64_t id_;
   const std::shared_ptr<const Model> model_;
   const HalVersion version_;
+  const Priority priority_;
+  const RemoteFencing fencing_;
   ArgumentPacker packer_;
 };
 

@@ -43,25 +43,43 @@ void ImportedRequest::Free::operator()(void* memory) const { std::free(memory); 
 Result<ImportedRequest> ImportedRequest::create(const Model& model, DecodedRequest decoded,
                                                 std::vector<PoolDescription> memories,
                                                 HalVersion version) {
+  HALYARD_ASSIGN_OR_RETURN(ImportedRequest imported,
+                           bind(model, std::move(decoded), std::move(memories), version));
+  HALYARD_RETURN_IF_ERROR(imported.load(model));
+  return imported;
+}
+
+Result<ImportedRequest> ImportedRequest::bind(const Model& model, DecodedRequest decoded,
+                                              std::vector<PoolDescription> memories,
+                                              HalVersion version) {
   ImportedRequest imported;
-  imported.request_ = std::move(decoded.request);
+  Request& request = imported.request_;
+  request = std::move(decoded.request);
   HALYARD_RETURN_IF_ERROR(checkPools(decoded, memories, version));
   HALYARD_RETURN_IF_ERROR(imported.bindPools(decoded, std::move(memories)));
-  HALYARD_RETURN_IF_ERROR(validateRequest(model, imported.request_, version >= HalVersion::V1_2));
-
-  Request& request = imported.request_;
+  HALYARD_RETURN_IF_ERROR(validateRequest(model, request, version >= HalVersion::V1_2));
   for (size_t i = 0; i < request.inputs.size(); ++i) {
-    const Operand& operand = model.main.operands[model.main.inputIndexes[i]];
-    HALYARD_RETURN_IF_ERROR(imported.privatise(operand, request.inputs[i], false, i),
-                            "request input {}", i);
+    HALYARD_RETURN_IF_ERROR(imported.checkAccess(request.inputs[i], false), "request input {}", i);
   }
   for (size_t i = 0; i < request.outputs.size(); ++i) {
-    const Operand& operand = model.main.operands[model.main.outputIndexes[i]];
-    HALYARD_RETURN_IF_ERROR(imported.privatise(operand, request.outputs[i], true, i),
-                            "request output {}", i);
+    HALYARD_RETURN_IF_ERROR(imported.checkAccess(request.outputs[i], true), "request output {}", i);
   }
-  imported.dropUnusedPools();
   return imported;
+}
+
+Status ImportedRequest::load(const Model& model) {
+  for (size_t i = 0; i < request_.inputs.size(); ++i) {
+    const Operand& operand = model.main.operands[model.main.inputIndexes[i]];
+    HALYARD_RETURN_IF_ERROR(privatise(operand, request_.inputs[i], false, i), "request input {}",
+                            i);
+  }
+  for (size_t i = 0; i < request_.outputs.size(); ++i) {
+    const Operand& operand = model.main.operands[model.main.outputIndexes[i]];
+    HALYARD_RETURN_IF_ERROR(privatise(operand, request_.outputs[i], true, i), "request output {}",
+                            i);
+  }
+  dropUnusedPools();
+  return okStatus();
 }
 
 // What the driver gets is what it needs to map: neither pools whose arguments are private now nor,
@@ -118,8 +136,7 @@ Result<uint8_t*> ImportedRequest::allocate(uint64_t size) {
   return static_cast<uint8_t*>(memory);
 }
 
-Status ImportedRequest::privatise(const Operand& operand, RequestArgument& argument, bool isOutput,
-                                  size_t index) {
+Status ImportedRequest::checkAccess(RequestArgument& argument, bool isOutput) const {
   if (argument.kind != RequestArgument::Kind::POOL) return okStatus();
   const size_t poolIndex = argument.location.poolIndex;
   if (!pools_[poolIndex]) return okStatus();
@@ -132,6 +149,16 @@ Status ImportedRequest::privatise(const Operand& operand, RequestArgument& argum
     at.length = static_cast<uint32_t>(
         std::min<uint64_t>(pool.size(), std::numeric_limits<uint32_t>::max()));
   }
+  return okStatus();
+}
+
+Status ImportedRequest::privatise(const Operand& operand, RequestArgument& argument, bool isOutput,
+                                  size_t index) {
+  if (argument.kind != RequestArgument::Kind::POOL) return okStatus();
+  const size_t poolIndex = argument.location.poolIndex;
+  if (!pools_[poolIndex]) return okStatus();  // a buffer, which the session knows
+  const ReceivedPool& pool = *pools_[poolIndex];
+  const DataLocation& at = argument.location;
   const bool aligned = (pool.memory()->offset() + at.offset) % alignmentOf(operand.type) == 0;
   const bool parameter = !isOutput && at.length <= kMaxParameterBytes;
   if (pool.mappable() && aligned && !parameter) return okStatus();

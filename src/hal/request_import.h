@@ -31,6 +31,11 @@ class ImportedRequest {
   // not aligned to their elements, and those in files that could shrink are in private memory.
   static Result<ImportedRequest> create(const Model& model, DecodedRequest decoded,
                                         std::vector<PoolDescription> memories, HalVersion version);
+  // The same in two steps, for inputs that are not there yet: bind checks everything, but reads
+  // nothing; load is called once, before the execution.
+  static Result<ImportedRequest> bind(const Model& model, DecodedRequest decoded,
+                                      std::vector<PoolDescription> memories, HalVersion version);
+  Status load(const Model& model);
 
   const Request& request() const { return request_; }
   // After an execution with `result`: brings outputs that were computed in private memory to their
@@ -49,6 +54,7 @@ class ImportedRequest {
   };
 
   Status bindPools(DecodedRequest& decoded, std::vector<PoolDescription> memories);
+  Status checkAccess(RequestArgument& argument, bool isOutput) const;
   Status privatise(const Operand& operand, RequestArgument& argument, bool isOutput, size_t index);
   Result<uint8_t*> allocate(uint64_t size);
   void dropUnusedPools();

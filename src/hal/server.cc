@@ -1,5 +1,6 @@
 #include "hal/server.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <vector>
@@ -85,6 +86,7 @@ Server::~Server() {
   // then the workers end, then goes the core, to which what they have posted last still refers.
   onLoop([core = core_] { core->closeAll(); });
   workers_.reset();
+  core_->services->fences()->workers().drain(std::nullopt);
   onLoop([core = core_] { delete core; });
 }
 
@@ -112,7 +114,10 @@ void Server::serve(UniqueFd socket, std::function<void()> onDisconnect) {
 
 bool Server::drain(std::chrono::milliseconds limit) {
   onLoop([core = core_] { core->endSessions(); });
-  return workers_->drain(limit);
+  const auto end = Clock::now() + limit;
+  if (!workers_->drain(limit)) return false;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+  return core_->services->fences()->workers().drain(std::max(left, std::chrono::milliseconds(0)));
 }
 
 }  // namespace halyard::hal

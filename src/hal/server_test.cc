@@ -143,11 +143,6 @@ TEST_F(ServerTest, WhatIsNotThereYetSaysSo) {
   });
   EXPECT_EQ(burst.status, Error::GENERAL_FAILURE);
   EXPECT_THAT(burst.message, HasSubstr("burst"));
-  const Outcome fenced = onLoop<Outcome>([&](RpcLoop::Context&) {
-    return preparedClient_->executeFencedRequest().send().then(statusOf);
-  });
-  EXPECT_EQ(fenced.status, Error::GENERAL_FAILURE);
-  EXPECT_THAT(fenced.message, HasSubstr("fenced"));
   const Outcome buffer = onLoop<Outcome>(
       [&](RpcLoop::Context&) { return device().allocateRequest().send().then(statusOf); });
   EXPECT_EQ(buffer.status, Error::GENERAL_FAILURE);

@@ -17,22 +17,6 @@ class MemoryFile final : public wire::FileDescriptor::Server {
   SharedMemoryPtr memory_;
 };
 
-// A duplicate of the capability's descriptor; invalid when it has none.
-kj::Promise<UniqueFd> duplicateFd(wire::FileDescriptor::Client client) {
-  // The descriptor belongs to the capability, which must stay until it has been duplicated.
-  auto promise = client.getFd();
-  return promise
-      .then(
-          [](kj::Maybe<int> fd) {
-            KJ_IF_MAYBE (number, fd) {
-              return UniqueFd(::fcntl(*number, F_DUPFD_CLOEXEC, 0));
-            }
-            return UniqueFd();
-          },
-          [](kj::Exception&&) { return UniqueFd(); })
-      .attach(kj::mv(client));
-}
-
 class PlainFile final : public wire::FileDescriptor::Server {
  public:
   explicit PlainFile(UniqueFd fd) : fd_(std::move(fd)) {}
@@ -73,6 +57,21 @@ Status checkPoolCount(const std::vector<SharedMemoryPtr>& pools) {
                    static_cast<uint32_t>(wire::MAX_FDS_PER_MESSAGE));
   }
   return okStatus();
+}
+
+kj::Promise<UniqueFd> duplicateFd(wire::FileDescriptor::Client client) {
+  // The descriptor belongs to the capability, which must stay until it has been duplicated.
+  auto promise = client.getFd();
+  return promise
+      .then(
+          [](kj::Maybe<int> fd) {
+            KJ_IF_MAYBE (number, fd) {
+              return UniqueFd(::fcntl(*number, F_DUPFD_CLOEXEC, 0));
+            }
+            return UniqueFd();
+          },
+          [](kj::Exception&&) { return UniqueFd(); })
+      .attach(kj::mv(client));
 }
 
 kj::Promise<Result<std::vector<PoolDescription>>> decodeMemories(

@@ -10,6 +10,7 @@
 
 #include "hal/pool_mapping.h"
 #include "hal/types.capnp.h"
+#include "halyard/driver/unique_fd.h"
 
 namespace halyard::hal {
 
@@ -37,5 +38,8 @@ kj::Promise<Result<std::vector<PoolDescription>>> decodeMemories(
 kj::Promise<UniqueFd> decodeHandle(wire::Handle::Reader handle);
 // A capability for a descriptor, which is duplicated. Null when that fails, or for -1.
 kj::Maybe<wire::FileDescriptor::Client> encodeFile(int fd);
+
+// A duplicate of the capability's descriptor; invalid when it has none.
+kj::Promise<UniqueFd> duplicateFd(wire::FileDescriptor::Client client);
 
 }  // namespace halyard::hal

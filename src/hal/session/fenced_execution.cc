@@ -311,7 +311,7 @@ FencedResult startFenced(std::shared_ptr<FenceService> service, FencedCall call,
     return failed(missed("before the execution began"));
   }
   if (call.ended.stop_requested()) return failed(clientGone());
-  const size_t descriptors = pending.size() + 1;
+  const size_t descriptors = call.descriptors + pending.size() + 1;
   Status taken = call.limit->take(descriptors);
   if (!taken.ok()) return failed(std::move(taken));
   Result<NewFence> made = createFence();

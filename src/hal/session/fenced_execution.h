@@ -39,7 +39,7 @@ class FenceService {
 // its own to the workers.
 class FencedLimit {
  public:
-  // Descriptors: a chain of 1,000 executions has two for each.
+  // Descriptors: a chain of 1,000 executions may have five for each.
   static constexpr size_t kMaxDescriptors = 8192;
 
   // RESOURCE_EXHAUSTED_TRANSIENT when that would be too many.
@@ -48,6 +48,12 @@ class FencedLimit {
 
  private:
   std::atomic<size_t> taken_ = 0;
+};
+
+// What the fenced executions through one device in another process share.
+struct RemoteFencing {
+  std::shared_ptr<FenceService> service;
+  std::shared_ptr<FencedLimit> limit = std::make_shared<FencedLimit>();
 };
 
 struct FencedCall {
@@ -59,6 +65,7 @@ struct FencedCall {
   Priority priority = Priority::MEDIUM;
   std::stop_token ended;               // asked to stop: nobody wants the result any more
   std::shared_ptr<FencedLimit> limit;  // not null
+  size_t descriptors = 0;              // that `run` holds
 };
 
 // What can be wrong with a request for fenced execution: as validateRequest, and outputs that are

@@ -33,7 +33,6 @@ struct FencedWorkers::State {
     std::list<Job> queue;
     std::map<const void*, unsigned> running;  // jobs by client
     unsigned threads = 0;
-    unsigned idle = 0;
     std::condition_variable changed;
   };
 
@@ -55,16 +54,34 @@ struct FencedWorkers::State {
     return taken;
   }
 
+  // Under the lock. One thread is enough to go on with.
+  static Status startThreads(const std::shared_ptr<State>& state, Class& own, Priority priority) {
+    const SignalsBlocked blocked;
+    try {
+      for (; own.threads < kThreadsPerPriority; ++own.threads) {
+        state->threads.emplace_back([state, &own, priority] {
+          ::pthread_setname_np(::pthread_self(), "halyard-fenced");
+          enterPriorityClass(priority);
+          state->run(own);
+        });
+      }
+    } catch (const std::system_error& error) {
+      if (own.threads == 0) {
+        return makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT,
+                          "starting a thread for fenced executions: {}", error.what());
+      }
+    }
+    return okStatus();
+  }
+
   void run(Class& own) {
     std::unique_lock lock(mutex);
     for (;;) {
       std::list<Job> job;
-      ++own.idle;
       own.changed.wait(lock, [&] {
         if (!stopping) job = takeNext(own);
         return stopping || !job.empty();
       });
-      --own.idle;
       if (stopping) return;
       const void* const client = job.front().client;
       ++own.running[client];
@@ -110,38 +127,24 @@ Status FencedWorkers::post(Priority priority, const void* client, std::function<
   if (state_->stopping) return opFailed("no more fenced executions are taken");
   const auto index = static_cast<size_t>(priority);
   State::Class& own = state_->classes[std::min(index, state_->classes.size() - 1)];
-  if (own.idle <= own.queue.size() && own.threads < kThreadsPerPriority) {
-    const SignalsBlocked blocked;
-    try {
-      state_->threads.emplace_back([state = state_, &own, priority] {
-        ::pthread_setname_np(::pthread_self(), "halyard-fenced");
-        enterPriorityClass(priority);
-        state->run(own);
-      });
-      ++own.threads;
-    } catch (const std::system_error& error) {
-      if (own.threads == 0) {
-        return makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT,
-                          "starting a thread for fenced executions: {}", error.what());
-      }
-    }
-  }
+  if (own.threads == 0) HALYARD_RETURN_IF_ERROR(State::startThreads(state_, own, priority));
   own.queue.push_back({client, std::move(job)});
   own.changed.notify_one();
   return okStatus();
 }
 
-bool FencedWorkers::drain(std::chrono::milliseconds limit) {
-  std::list<State::Job> dropped;
+bool FencedWorkers::drain(std::optional<std::chrono::milliseconds> limit) {
+  std::list<State::Job> dropped;  // let go of after the lock
   std::unique_lock lock(state_->mutex);
   state_->stopping = true;
   for (State::Class& each : state_->classes) {
     dropped.splice(dropped.end(), each.queue);
     each.changed.notify_all();
   }
-  const bool done = state_->ended.wait_for(lock, limit, [this] { return state_->running == 0; });
-  lock.unlock();
-  return done;
+  const auto done = [this] { return state_->running == 0; };
+  if (limit) return state_->ended.wait_for(lock, *limit, done);
+  state_->ended.wait(lock, done);
+  return true;
 }
 
 }  // namespace halyard::hal

@@ -1,5 +1,5 @@
 // FencedWorkers: the threads on which fenced executions run once their fences have signalled: a few
-// for each priority, started when they are needed.
+// for each priority, started with the first.
 // Thread safety: all methods may be called from any thread, from a job too.
 // Ownership: owns its threads. Destruction waits for running jobs, but for the one that it happens
 // in.
@@ -8,6 +8,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "halyard/driver/hal_types.h"
 
@@ -23,9 +24,9 @@ class FencedWorkers {
   // Runs jobs of one priority in order; those of one `client`, an address that is not used
   // otherwise, never take all threads. RESOURCE_EXHAUSTED_TRANSIENT when no thread can be started.
   Status post(Priority priority, const void* client, std::function<void()> job);
-  // Takes no more jobs, drops the queued ones and waits for the running ones. False when they have
-  // not ended in time.
-  bool drain(std::chrono::milliseconds limit);
+  // Takes no more jobs, drops the queued ones and waits for the running ones, without a limit if
+  // there is none. False when they have not ended in time.
+  bool drain(std::optional<std::chrono::milliseconds> limit);
 
  private:
   struct State;

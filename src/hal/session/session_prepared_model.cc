@@ -95,6 +95,7 @@ FencedResult SessionPreparedModel::executeFenced(
   call.priority = priority_;
   call.ended = session_->cancel.get_token();
   call.limit = session_->fencedLimit;
+  call.descriptors = request.pools.size();
   return startFenced(session_->services->fences(), std::move(call), std::move(*pending));
 }
 

@@ -1,0 +1,23 @@
+// Fences on the wire, and the callback that tells of a fenced execution.
+// Thread safety: loop thread only.
+// Ownership: capabilities own their descriptors.
+#pragma once
+
+#include <vector>
+
+#include "hal/types.capnp.h"
+#include "hal/v1_3.capnp.h"
+#include "halyard/driver/device.h"
+#include "halyard/driver/unique_fd.h"
+
+namespace halyard::hal {
+
+// A capability for the descriptor; without one when it is invalid.
+wire::FileDescriptor::Client encodeFence(UniqueFd fence);
+// Duplicates of the descriptors, in order; invalid for a capability that is null or has none.
+kj::Promise<std::vector<UniqueFd>> decodeFences(capnp::List<wire::FileDescriptor>::Reader from);
+
+wire::v1_3::IFencedExecutionCallback::Client makeFencedCallback(
+    std::shared_ptr<FencedExecution> execution);
+
+}  // namespace halyard::hal
