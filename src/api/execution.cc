@@ -158,7 +158,7 @@ int ANeuralNetworksExecution_startCompute(ANeuralNetworksExecution* execution,
 
 int ANeuralNetworksExecution_startComputeWithDependencies(
     ANeuralNetworksExecution* execution, const ANeuralNetworksEvent* const* dependencies,
-    uint32_t num_dependencies, uint64_t, ANeuralNetworksEvent** event) {
+    uint32_t num_dependencies, uint64_t duration, ANeuralNetworksEvent** event) {
   return entryPoint(__func__, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(event);
     *event = nullptr;
@@ -166,10 +166,16 @@ int ANeuralNetworksExecution_startComputeWithDependencies(
     if (dependencies == nullptr && num_dependencies != 0) {
       return unexpectedNull("dependencies is null, num_dependencies {}", num_dependencies);
     }
+    std::vector<runtime::Event*> events;
     for (uint32_t i = 0; i < num_dependencies; ++i) {
       if (dependencies[i] == nullptr) return unexpectedNull("dependencies[{}] is null", i);
+      events.push_back(dependencies[i]->impl.get());
     }
-    return api::pendingFunction("fenced execution");
+    auto result = std::make_unique<ANeuralNetworksEvent>();
+    HALYARD_ASSIGN_OR_RETURN(result->impl,
+                             execution->impl.startComputeWithDependencies(events, duration));
+    *event = result.release();
+    return okStatus();
   });
 }
 

@@ -68,11 +68,13 @@ FeatureLevel Device::featureLevel() const {
   return isCpu_ ? kRuntimeLevel : hal::offeredLevel(info());
 }
 
-DeviceManager::DeviceManager(std::vector<Device> drivers) : devices_(std::move(drivers)) {
-  devices_.emplace_back(
-      std::make_shared<hal::ClientSession>(cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 0),
-                                           std::make_shared<hal::SessionServices>()),
-      std::string(), true);
+DeviceManager::DeviceManager(std::vector<Device> drivers,
+                             std::shared_ptr<hal::SessionServices> services)
+    : devices_(std::move(drivers)) {
+  if (services == nullptr) services = std::make_shared<hal::SessionServices>();
+  devices_.emplace_back(std::make_shared<hal::ClientSession>(
+                            cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 0), std::move(services)),
+                        std::string(), true);
   for (const Device& device : devices_) extensions_.addDevice(device.info().extensions);
 }
 
@@ -83,6 +85,7 @@ std::unique_ptr<DeviceManager> DeviceManager::create(const std::string& prefix) 
     problems.push_back({problem.path.string(), problem.status});
   }
   std::vector<Device> drivers;
+  const auto services = std::make_shared<hal::SessionServices>();
   std::shared_ptr<hal::RpcLoop> loop;
   const std::string cpuName = cpu::cpuDeviceInfo().name;
   for (const hal::Manifest& manifest : list.manifests) {
@@ -99,7 +102,7 @@ std::unique_ptr<DeviceManager> DeviceManager::create(const std::string& prefix) 
       }
       loop = std::move(started).value();
     }
-    auto device = hal::RemoteDevice::open(loop, manifest);
+    auto device = hal::RemoteDevice::open(loop, manifest, std::nullopt, services);
     if (!device.ok()) {
       problems.push_back({manifest.path.string(), device.takeStatus()});
       continue;
@@ -108,7 +111,7 @@ std::unique_ptr<DeviceManager> DeviceManager::create(const std::string& prefix) 
     drivers.emplace_back(remote, manifest.path.string(), false,
                          [remote] { return remote->isolation(); });
   }
-  auto manager = std::make_unique<DeviceManager>(std::move(drivers));
+  auto manager = std::make_unique<DeviceManager>(std::move(drivers), services);
   manager->problems_ = std::move(problems);
   return manager;
 }

@@ -13,6 +13,10 @@
 #include "halyard/driver/device.h"
 #include "runtime/extension_registry.h"
 
+namespace halyard::hal {
+class SessionServices;
+}
+
 namespace halyard::runtime {
 
 // An ANeuralNetworksDevice.
@@ -56,8 +60,10 @@ class DeviceManager {
   // Looks for drivers, starting those that are executables, and adds the CPU device last. `prefix`
   // is the installation whose share/halyard/drivers.d is searched last; may be empty.
   static std::unique_ptr<DeviceManager> create(const std::string& prefix);
-  // For tests and embedders: exactly these devices, and the CPU device last.
-  explicit DeviceManager(std::vector<Device> drivers);
+  // For tests and embedders: exactly these devices, and the CPU device last. `services`: what the
+  // devices of the process share.
+  explicit DeviceManager(std::vector<Device> drivers,
+                         std::shared_ptr<hal::SessionServices> services = nullptr);
 
   std::span<const Device> devices() const { return devices_; }
   const Device& cpu() const { return devices_.back(); }

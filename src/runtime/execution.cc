@@ -22,8 +22,9 @@ bool fullySpecified(OperandType type, const Shape& shape) {
   return isScalarType(type) || knownElementCount(shape).has_value();
 }
 
-// `given` where it says something, `model` elsewhere.
-Shape combined(const Shape& model, const Shape& given) {
+}  // namespace
+
+Shape knownShape(const Shape& model, const Shape& given) {
   if (given.empty()) return model;
   Shape result = given;
   for (size_t i = 0; i < result.size() && i < model.size(); ++i) {
@@ -31,8 +32,6 @@ Shape combined(const Shape& model, const Shape& given) {
   }
   return result;
 }
-
-}  // namespace
 
 Execution::Execution(const Compilation& compilation)
     : compilation_(compilation),
@@ -102,7 +101,7 @@ Result<const Operand*> Execution::checkArgument(Direction direction, uint32_t in
 Status Execution::checkLength(const Operand& operand, const ArgumentType* type,
                               size_t length) const {
   if (operand.type == OperandType::OEM_SCALAR || isExtension(operand.type)) return okStatus();
-  const Shape dims = combined(operand.dimensions, type ? type->dimensions : Shape());
+  const Shape dims = knownShape(operand.dimensions, type ? type->dimensions : Shape());
   const std::optional<uint32_t> needed = knownByteSize(operand.type, dims);
   if (!needed) return okStatus();
   if (*needed > length || (*needed < length && !paddingEnabled_)) {
@@ -230,13 +229,20 @@ Status Execution::begin() {
   return status;
 }
 
-Status Execution::run() {
+hal::Request Execution::request() const {
   hal::Request request;
   for (const Argument& argument : inputs_) request.inputs.push_back(argument.request);
   for (const Argument& argument : outputs_) request.outputs.push_back(argument.request);
   request.pools = pools_;
-  const hal::ExecuteOptions options{measureTiming_, deadlineAfter(timeout_), loopTimeout_};
-  return finish(compilation_.preparedModel().executeSynchronously(request, options));
+  return request;
+}
+
+hal::ExecuteOptions Execution::options() const {
+  return {measureTiming_, deadlineAfter(timeout_), loopTimeout_};
+}
+
+Status Execution::run() {
+  return finish(compilation_.preparedModel().executeSynchronously(request(), options()));
 }
 
 // Takes over the shapes that a device reports, which must refine what is known already.
@@ -252,7 +258,7 @@ Status Execution::takeShapes(const std::vector<hal::OutputShape>& shapes, bool c
   bool allSufficient = true;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const Operand& operand = main.operands[main.outputIndexes[i]];
-    const Shape known = combined(operand.dimensions, outputs_[i].request.dimensions);
+    const Shape known = knownShape(operand.dimensions, outputs_[i].request.dimensions);
     Output output{known, true};
     if (!shapes.empty()) {
       const Shape& reported = shapes[i].dimensions;
@@ -285,6 +291,8 @@ Status Execution::finish(hal::ExecutionResult result) {
   status.annotate(fmt::format("device {}", compilation_.device().name()));
   const std::lock_guard lock(mutex_);
   timing_ = status.ok() ? result.timing : hal::Timing();
+  fencedTiming_ = timing_;
+  timingKnown_ = true;
   completion_ = status.ok() ? Completion::NO_ERROR
                 : status.code() == ResultCode::OUTPUT_INSUFFICIENT_SIZE
                     ? Completion::OUTPUT_INSUFFICIENT_SIZE
@@ -301,12 +309,15 @@ Status Execution::compute() {
 Result<std::unique_ptr<Event>> Execution::startCompute() {
   HALYARD_RETURN_IF_ERROR(begin());
   Result<std::unique_ptr<Event>> event = Event::start([this] { return run(); });
-  if (!event.ok()) {
-    const std::lock_guard lock(mutex_);
-    state_ = State::COMPLETED;
-    completion_ = Completion::OTHER_ERROR;
-  }
+  if (!event.ok()) return abandon(event.takeStatus());
   return event;
+}
+
+Status Execution::abandon(Status status) {
+  const std::lock_guard lock(mutex_);
+  state_ = State::COMPLETED;
+  completion_ = Completion::OTHER_ERROR;
+  return status;
 }
 
 Status Execution::outputDimensions(uint32_t index, Shape* dimensions) const {
@@ -333,9 +344,9 @@ Status Execution::duration(int32_t code, uint64_t* nanoseconds) const {
   if (state_ != State::COMPLETED) return badState("the execution has not been computed");
   if (completion_ != Completion::NO_ERROR) return badState("the execution failed");
   if (!measureTiming_) return badState("timing was not asked for before the execution");
-  // Without fences, the fenced durations are the plain ones.
-  const bool onHardware = code == 0 || code == 2;
-  const std::optional<uint64_t>& value = onHardware ? timing_.timeOnDevice : timing_.timeInDriver;
+  if (!timingKnown_) return badState("the device could not be asked for its times");
+  const hal::Timing& timing = code < 2 ? timing_ : fencedTiming_;
+  const std::optional<uint64_t>& value = code % 2 == 0 ? timing.timeOnDevice : timing.timeInDriver;
   if (value) *nanoseconds = std::min(*value, kNotAvailable - 1);
   return okStatus();
 }

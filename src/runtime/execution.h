@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "runtime/compilation.h"
@@ -48,6 +49,11 @@ class Execution {
   Status compute();
   // Errors known at once are returned; the others come out of the event.
   Result<std::unique_ptr<Event>> startCompute();
+  // The same once all `dependencies` are over; those without a fence are waited for here.
+  // `duration` bounds the time after that, in nanoseconds; 0: not. The execution is being computed
+  // until the event is waited for, or ends. OP_FAILED when a dependency without a fence has failed.
+  Result<std::unique_ptr<Event>> startComputeWithDependencies(std::span<Event* const> dependencies,
+                                                              uint64_t duration);
 
   // After compute. OUTPUT_INSUFFICIENT_SIZE (with `dimensions` filled as far as known) when that
   // output was too small.
@@ -75,8 +81,14 @@ class Execution {
   Status checkLength(const Operand& operand, const ArgumentType* type, size_t length) const;
   // Claims the execution for one computation, or says why not.
   Status begin();
+  hal::Request request() const;
+  hal::ExecuteOptions options() const;
   Status run();
   Status finish(hal::ExecutionResult result);
+  Result<std::unique_ptr<Event>> startFenced(const std::vector<int>& waitFor, uint64_t duration);
+  Status finishFenced(FenceState state, hal::FencedExecution& execution);
+  // Ends a computation that never began.
+  Status abandon(Status status);
   Status takeShapes(const std::vector<hal::OutputShape>& shapes, bool complete);
 
   const Compilation& compilation_;
@@ -94,6 +106,11 @@ class Execution {
   std::vector<hal::RequestPool> pools_;
   std::vector<Output> outputShapes_;
   hal::Timing timing_;
+  hal::Timing fencedTiming_;  // without fences the same
+  bool timingKnown_ = false;  // false when the device could not be asked
 };
+
+// `given` where it says something, `model` elsewhere.
+Shape knownShape(const Shape& model, const Shape& given);
 
 }  // namespace halyard::runtime
