@@ -12,6 +12,8 @@
 #include "conformance/hal_target.h"
 #include "conformance/runner.h"
 #include "cpu/cpu_device.h"
+#include "hal/session/client_session.h"
+#include "hal/session/session_services.h"
 #include "model/validation.h"
 
 namespace halyard {
@@ -95,7 +97,8 @@ class ConformanceVariants : public testing::TestWithParam<std::tuple<std::string
 
 TEST_P(ConformanceVariants, AllPass) {
   const auto& [folder, variant] = GetParam();
-  const auto target = conformance::makeHalTarget(cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 3));
+  const auto target = conformance::makeHalTarget(std::make_shared<hal::ClientSession>(
+      cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 3), std::make_shared<hal::SessionServices>()));
   forEachCase(folder, [&](const std::string& where, const VectorCase& vectorCase) {
     const CaseResult result = conformance::runCase(*target, vectorCase, variant);
     EXPECT_EQ(result.outcome, Outcome::PASSED)
@@ -106,7 +109,10 @@ TEST_P(ConformanceVariants, AllPass) {
 std::vector<Variant> variantsOfTheHal() {
   std::vector<Variant> variants;
   for (const conformance::VariantTraits& traits : conformance::allVariants()) {
-    if (traits.launch == conformance::Launch::COMPUTE) variants.push_back(traits.variant);
+    if (traits.launch == conformance::Launch::COMPUTE ||
+        traits.launch == conformance::Launch::FENCED) {
+      variants.push_back(traits.variant);
+    }
   }
   return variants;
 }

@@ -1,7 +1,10 @@
 // Cases as HAL requests.
 #include "conformance/hal_target.h"
 
+#include <mutex>
+
 #include "conformance/arguments.h"
+#include "halyard/driver/sync_fence.h"
 #include "model/validation.h"
 
 namespace halyard::conformance {
@@ -57,12 +60,40 @@ class HalCompiledModel final : public CompiledModel {
     HALYARD_RETURN_IF_ERROR(hal::validateRequest(*model_, halRequest, true));
     hal::ExecuteOptions options;
     options.loopTimeout = request.loopTimeout;
-    const hal::ExecutionResult result = prepared_->executeSynchronously(halRequest, options);
+    const hal::ExecutionResult result = request.launch == Launch::FENCED
+                                            ? executeFenced(halRequest, options)
+                                            : prepared_->executeSynchronously(halRequest, options);
     HALYARD_RETURN_IF_ERROR(arguments.checkUntouched(request.vectorCase));
     const bool insufficient = result.status.code() == ResultCode::OUTPUT_INSUFFICIENT_SIZE;
     if (!result.status.ok() && !insufficient) return result.status;
     HALYARD_RETURN_IF_ERROR(takeOutputs(arguments, result, &outcome));
     return result.status;
+  }
+
+  // Depends on the fence of the execution before.
+  hal::ExecutionResult executeFenced(const hal::Request& request,
+                                     const hal::ExecuteOptions& options) {
+    const std::lock_guard lock(mutex_);
+    std::vector<int> waitFor;
+    if (previous_.valid()) waitFor.push_back(previous_.get());
+    hal::FencedResult started = prepared_->executeFenced(request, waitFor, options, std::nullopt);
+    previous_ = std::move(started.fence);
+    if (!started.status.ok()) return {std::move(started.status), {}, {}};
+    if (started.execution == nullptr) return {opFailed("success without an execution"), {}, {}};
+    FenceState state = FenceState::SIGNALLED;
+    if (previous_.valid()) {
+      const Result<FenceState> ended = waitFence(previous_.get());
+      if (!ended.ok()) return {ended.status(), {}, {}};
+      state = *ended;
+    }
+    hal::FencedInfo info = started.execution->getExecutionInfo();
+    if (info.status.ok() != (state == FenceState::SIGNALLED)) {
+      return {opFailed("the fence is {}signalled, and the execution's status {}",
+                       info.status.ok() ? "not " : "", info.status.toString()),
+              {},
+              {}};
+    }
+    return {std::move(info.status), {}, {}};
   }
 
   Status takeOutputs(const Arguments& arguments, const hal::ExecutionResult& result,
@@ -96,6 +127,8 @@ class HalCompiledModel final : public CompiledModel {
 
   const std::shared_ptr<const Model> model_;
   const std::shared_ptr<hal::PreparedModel> prepared_;
+  std::mutex mutex_;
+  UniqueFd previous_;  // fence
 };
 
 class HalBuiltModel final : public BuiltModel {
@@ -152,7 +185,8 @@ class HalTarget final : public Target {
   std::string_view via() const override { return "hal"; }
 
   Status supports(Variant variant) override {
-    if (traitsOf(variant).launch == Launch::COMPUTE) return okStatus();
+    const Launch launch = traitsOf(variant).launch;
+    if (launch == Launch::COMPUTE || launch == Launch::FENCED) return okStatus();
     return badData("variant {} runs through the API only", traitsOf(variant).name);
   }
 

@@ -12,6 +12,8 @@
 #include "conformance/case_for_test.h"
 #include "conformance/hal_target.h"
 #include "cpu/cpu_device.h"
+#include "hal/session/client_session.h"
+#include "hal/session/session_services.h"
 
 namespace halyard::conformance {
 namespace {
@@ -34,13 +36,16 @@ const std::string kGood = addLine("good", {1, 2}, {3, 4}, {4, 6});
 std::vector<Variant> halVariants() {
   std::vector<Variant> variants;
   for (const VariantTraits& traits : allVariants()) {
-    if (traits.launch == Launch::COMPUTE) variants.push_back(traits.variant);
+    if (traits.launch == Launch::COMPUTE || traits.launch == Launch::FENCED) {
+      variants.push_back(traits.variant);
+    }
   }
   return variants;
 }
 
 CaseResult runOnCpu(const std::string& line, Variant variant = Variant::PLAIN) {
-  const auto target = makeHalTarget(cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 2));
+  const auto target = makeHalTarget(std::make_shared<hal::ClientSession>(
+      cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 2), std::make_shared<hal::SessionServices>()));
   return runCase(*target, parsed(line), variant);
 }
 
@@ -181,7 +186,8 @@ TEST(Runner, SupportsWhatTheHalHas) {
   EXPECT_EQ(target->via(), "hal");
   EXPECT_EQ(target->device(), "nnapi-reference");
   for (const VariantTraits& traits : allVariants()) {
-    EXPECT_EQ(target->supports(traits.variant).ok(), traits.launch == Launch::COMPUTE);
+    EXPECT_EQ(target->supports(traits.variant).ok(),
+              traits.launch == Launch::COMPUTE || traits.launch == Launch::FENCED);
   }
 }
 

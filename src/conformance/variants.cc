@@ -48,8 +48,9 @@ constexpr VariantTraits kVariants[] = {
      .launch = Launch::BURST,
      .executions = 2},
     {.name = "fenced",
-     .description = "one execution depends on another's event (API only)",
+     .description = "one execution depends on another's fence, arguments in shared memory",
      .variant = Variant::FENCED,
+     .pools = true,
      .launch = Launch::FENCED,
      .executions = 2},
 };

@@ -30,7 +30,7 @@ enum class Launch : uint8_t {
   COMPUTE,  // and wait, the one that the HAL has too
   ASYNC,    // startCompute, then wait for the event
   BURST,    // burstCompute
-  FENCED,   // startComputeWithDependencies, then wait for the event
+  FENCED,   // startComputeWithDependencies or executeFenced, then wait for the event or the fence
 };
 
 // What a variant does otherwise than plain.
