@@ -22,4 +22,6 @@ interface IDriver {
                                          isolation :List(IsolationMeasure));
   # `halVersion`: 10 to 13 for HAL 1.0 to 1.3, the newest interface to which `device` may be cast.
   # A caller with another protocol version is answered `generalFailure` and no device.
+  ping @1 () -> ();
+  # Answered at once, whatever the driver computes: one that does not answer is stopped or wedged.
 }

@@ -258,16 +258,20 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
   void launch(ModelPtr model, PrepareOptions options,
               wire::v1_0::IPreparedModelCallback::Client callback, HalVersion version) {
     using Prepared = std::shared_ptr<PreparedModel>;
-    auto done = core_.run<Prepared>(*client_, [device = client_->session, model, options] {
-      return device->prepareModel(model, options);
-    });
+    auto done = core_.run<Prepared>(
+        *client_,
+        [device = client_->session, model, options] {
+          return device->prepareModel(model, options);
+        },
+        options.priority);
     // Not `this`: the client may have let go of the device by then.
     core_.detach(done.then([client = client_, deviceVersion = info_.halVersion, callback, version,
-                            model](Result<Prepared> result) mutable {
+                            model, priority = options.priority](Result<Prepared> result) mutable {
       Status status = result.status();
       kj::Maybe<PreparedClient> prepared;
       if (status.ok()) {
-        prepared = makePreparedModelServer(client, model, std::move(*result), deviceVersion);
+        prepared =
+            makePreparedModelServer(client, model, std::move(*result), deviceVersion, priority);
       }
       notify(client->core, callback, status, kj::mv(prepared), version);
     }));
@@ -319,6 +323,8 @@ class DriverServer final : public wire::IDriver::Server {
     }
     return kj::READY_NOW;
   }
+
+  kj::Promise<void> ping(PingContext) override { return kj::READY_NOW; }
 
  private:
   const std::shared_ptr<ServedClient> client_;

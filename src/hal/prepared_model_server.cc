@@ -56,12 +56,14 @@ ExecutionResult execute(PreparedModel& preparedModel, const Model& model,
 class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
  public:
   PreparedModelServer(std::shared_ptr<ServedClient> client, std::shared_ptr<const Model> model,
-                      std::shared_ptr<PreparedModel> preparedModel, HalVersion version)
+                      std::shared_ptr<PreparedModel> preparedModel, HalVersion version,
+                      Priority priority)
       : client_(std::move(client)),
         core_(client_->core),
         model_(std::move(model)),
         preparedModel_(std::move(preparedModel)),
-        version_(version) {}
+        version_(version),
+        priority_(priority) {}
   ~PreparedModelServer() { core_.dispose(std::move(preparedModel_)); }
   PreparedModelServer(const PreparedModelServer&) = delete;
   PreparedModelServer& operator=(const PreparedModelServer&) = delete;
@@ -134,10 +136,11 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
     return options;
   }
 
-  // Reads the call's request and runs `use` with it, imported, on a worker.
+  // Reads the call's request and runs `use` with it, imported, on a worker for `priority`.
   template <typename T, typename Context>
   kj::Promise<Result<T>> withRequest(
-      Context context, HalVersion version, std::function<Result<T>(ImportedPtr)> use,
+      Context context, HalVersion version, Priority priority,
+      std::function<Result<T>(ImportedPtr)> use,
       decltype(&ImportedRequest::create) import = &ImportedRequest::create) {
     auto decoded = std::make_shared<Result<WireRequest>>(badData("the message cannot be read"));
     const auto failure = kj::runCatchingExceptions(
@@ -148,21 +151,23 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
     }
     if (!decoded->ok()) return Result<T>(decoded->takeStatus());
     return decodeMemories((*decoded)->memories)
-        .then([this, context, version, decoded, import, use = std::move(use)](
+        .then([this, context, version, priority, decoded, import, use = std::move(use)](
                   Result<std::vector<PoolDescription>> pools) mutable -> kj::Promise<Result<T>> {
           auto request = std::make_shared<DecodedRequest>(std::move((*decoded)->decoded));
           decoded = nullptr;  // its readers end with the parameters
           context.releaseParams();
           if (!pools.ok()) return Result<T>(pools.takeStatus());
           auto taken = std::make_shared<std::vector<PoolDescription>>(std::move(*pools));
-          return core_.run<T>(*client_,
-                              [model = model_, version, request, taken, import,
-                               use = std::move(use)]() -> Result<T> {
-                                HALYARD_ASSIGN_OR_RETURN(ImportedRequest imported,
-                                                         import(*model, std::move(*request),
-                                                                std::move(*taken), version));
-                                return use(std::make_shared<ImportedRequest>(std::move(imported)));
-                              });
+          return core_.run<T>(
+              *client_,
+              [model = model_, version, request, taken, import,
+               use = std::move(use)]() -> Result<T> {
+                HALYARD_ASSIGN_OR_RETURN(
+                    ImportedRequest imported,
+                    import(*model, std::move(*request), std::move(*taken), version));
+                return use(std::make_shared<ImportedRequest>(std::move(imported)));
+              },
+              priority);
         });
   }
 
@@ -193,7 +198,8 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
       HALYARD_RETURN_IF_ERROR(result.status);
       return FencedStart{std::move(result.fence), std::move(result.execution)};
     };
-    return withRequest<FencedStart>(context, HalVersion::V1_3, start, &ImportedRequest::bind)
+    return withRequest<FencedStart>(context, HalVersion::V1_3, Priority::MEDIUM, start,
+                                    &ImportedRequest::bind)
         .then([context](Result<FencedStart> started) mutable {
           auto results = context.getResults();
           setStatus(results, started.status(), HalVersion::V1_3);
@@ -212,7 +218,7 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
       return kj::READY_NOW;
     }
     return withRequest<ExecutionResult>(
-               context, version,
+               context, version, priority_,
                [model = model_, preparedModel = preparedModel_,
                 options = *options](ImportedPtr request) -> Result<ExecutionResult> {
                  return hal::execute(*preparedModel, *model, *request, options);
@@ -240,8 +246,10 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
       answer(options.status());
       return kj::READY_NOW;
     }
+    // The launch does not wait for what computes: only the execution has the priority.
     return withRequest<ImportedPtr>(
-               context, version, [](ImportedPtr request) -> Result<ImportedPtr> { return request; })
+               context, version, Priority::MEDIUM,
+               [](ImportedPtr request) -> Result<ImportedPtr> { return request; })
         .then([this, callback, version, answer,
                options = *options](Result<ImportedPtr> request) mutable {
           answer(request.status());
@@ -280,12 +288,13 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
   // The part of an asynchronous execution that comes after the launch has been answered.
   void launch(ImportedPtr request, ExecuteOptions options,
               wire::v1_0::IExecutionCallback::Client callback, HalVersion version) {
-    auto done =
-        core_.run<ExecutionResult>(*client_,
-                                   [model = model_, preparedModel = preparedModel_, request,
-                                    options]() -> Result<ExecutionResult> {
-                                     return hal::execute(*preparedModel, *model, *request, options);
-                                   });
+    auto done = core_.run<ExecutionResult>(
+        *client_,
+        [model = model_, preparedModel = preparedModel_, request,
+         options]() -> Result<ExecutionResult> {
+          return hal::execute(*preparedModel, *model, *request, options);
+        },
+        priority_);
     // Not `this`: the client may have let go of the prepared model by then.
     core_.detach(
         done.then([&core = core_, callback, version](Result<ExecutionResult> result) mutable {
@@ -298,16 +307,17 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
   const std::shared_ptr<const Model> model_;
   std::shared_ptr<PreparedModel> preparedModel_;
   const HalVersion version_;
+  const Priority priority_;
 };
 
 }  // namespace
 
 wire::v1_3::IPreparedModel::Client makePreparedModelServer(
     std::shared_ptr<ServedClient> client, std::shared_ptr<const Model> model,
-    std::shared_ptr<PreparedModel> preparedModel, HalVersion version) {
+    std::shared_ptr<PreparedModel> preparedModel, HalVersion version, Priority priority) {
   auto& known = *client->preparedModels;
   return known.add(kj::heap<PreparedModelServer>(std::move(client), std::move(model),
-                                                 std::move(preparedModel), version));
+                                                 std::move(preparedModel), version, priority));
 }
 
 kj::Promise<std::shared_ptr<PreparedModel>> preparedModelOf(

@@ -8,10 +8,11 @@
 
 namespace halyard::hal {
 
-// `version`: of the device, whose newer methods are not served.
+// `version`: of the device, whose newer methods are not served. `priority`: as the model was
+// prepared with.
 wire::v1_3::IPreparedModel::Client makePreparedModelServer(
     std::shared_ptr<ServedClient> client, std::shared_ptr<const Model> model,
-    std::shared_ptr<PreparedModel> preparedModel, HalVersion version);
+    std::shared_ptr<PreparedModel> preparedModel, HalVersion version, Priority priority);
 
 // What is behind a capability that the client names as one of its prepared models; null when it is
 // none. Never fails.

@@ -9,6 +9,9 @@
 #include "hal/server_core.h"
 
 namespace halyard::hal {
+namespace {
+constexpr unsigned kMostLowThreads = 64;
+}
 
 ServerCore::Connection::Connection(std::shared_ptr<ServedClient> theClient,
                                    RpcLoop::Context& context, UniqueFd socket)
@@ -18,8 +21,9 @@ ServerCore::Connection::Connection(std::shared_ptr<ServedClient> theClient,
 
 void ServerCore::serve(RpcLoop::Context& context, UniqueFd socket,
                        std::function<void()> onDisconnect) {
-  auto client = std::make_shared<ServedClient>(ServedClient{
-      *this, std::make_shared<ClientSession>(device, services), workers_.openLane({})});
+  auto client = std::make_shared<ServedClient>(
+      ServedClient{*this, std::make_shared<ClientSession>(device, services), workers_.openLane({}),
+                   lowWorkers_.openLane({})});
   connections_.emplace_front(std::move(client), context, std::move(socket));
   const auto connection = connections_.begin();
   // evalLater: the connection must not be destroyed by its own event.
@@ -36,6 +40,7 @@ void ServerCore::serve(RpcLoop::Context& context, UniqueFd socket,
 void ServerCore::endClient(const ServedClient& client) {
   client.session->end();
   workers_.close(client.lane);
+  lowWorkers_.close(client.lowLane);
   // Their promises fail, and with them goes what they were to be answered with.
   std::vector<Job> unanswered;
   for (auto it = jobs_.begin(); it != jobs_.end();) {
@@ -77,8 +82,12 @@ Result<std::unique_ptr<Server>> Server::start(std::shared_ptr<RpcLoop> loop,
                                               ServerOptions options) {
   HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<WorkerThreads> threads,
                            WorkerThreads::start(options.workers));
-  auto* const core = new ServerCore(*loop, *threads, std::move(device), std::move(options));
-  return std::unique_ptr<Server>(new Server(std::move(loop), std::move(threads), core));
+  HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<WorkerThreads> lowThreads,
+                           WorkerThreads::start(options.workers, kMostLowThreads, Priority::LOW));
+  auto* const core =
+      new ServerCore(*loop, *threads, *lowThreads, std::move(device), std::move(options));
+  return std::unique_ptr<Server>(
+      new Server(std::move(loop), std::move(threads), std::move(lowThreads), core));
 }
 
 Server::~Server() {
@@ -87,6 +96,7 @@ Server::~Server() {
   onLoop([core = core_] { core->closeAll(); });
   workers_.reset();
   core_->services->fences()->workers().drain(std::nullopt);
+  lowWorkers_.reset();
   onLoop([core = core_] { delete core; });
 }
 
@@ -115,9 +125,13 @@ void Server::serve(UniqueFd socket, std::function<void()> onDisconnect) {
 bool Server::drain(std::chrono::milliseconds limit) {
   onLoop([core = core_] { core->endSessions(); });
   const auto end = Clock::now() + limit;
-  if (!workers_->drain(limit)) return false;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
-  return core_->services->fences()->workers().drain(std::max(left, std::chrono::milliseconds(0)));
+  const auto left = [&] {
+    return std::max(std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()),
+                    std::chrono::milliseconds(0));
+  };
+  const bool rest = workers_->drain(limit);
+  const bool lowRest = lowWorkers_->drain(left());
+  return core_->services->fences()->workers().drain(left()) && rest && lowRest;
 }
 
 }  // namespace halyard::hal

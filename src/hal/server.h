@@ -45,14 +45,19 @@ class Server {
   bool drain(std::chrono::milliseconds limit);
 
  private:
-  Server(std::shared_ptr<RpcLoop> loop, std::unique_ptr<WorkerThreads> workers, ServerCore* core)
-      : loop_(std::move(loop)), workers_(std::move(workers)), core_(core) {}
+  Server(std::shared_ptr<RpcLoop> loop, std::unique_ptr<WorkerThreads> workers,
+         std::unique_ptr<WorkerThreads> lowWorkers, ServerCore* core)
+      : loop_(std::move(loop)),
+        workers_(std::move(workers)),
+        lowWorkers_(std::move(lowWorkers)),
+        core_(core) {}
 
   // Runs `work` on the loop thread and waits for it.
   void onLoop(const std::function<void()>& work);
 
   std::shared_ptr<RpcLoop> loop_;
   std::unique_ptr<WorkerThreads> workers_;
+  std::unique_ptr<WorkerThreads> lowWorkers_;
   ServerCore* core_;  // lives on the loop thread; deleted there
 };
 

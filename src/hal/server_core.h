@@ -26,7 +26,8 @@ class ServerCore;
 struct ServedClient {
   ServerCore& core;
   const std::shared_ptr<ClientSession> session;
-  const std::shared_ptr<WorkerThreads::Lane> lane;  // its calls, in turn with those of others
+  const std::shared_ptr<WorkerThreads::Lane> lane;     // its calls, in turn with those of others
+  const std::shared_ptr<WorkerThreads::Lane> lowLane;  // the same for those of low priority
   // Tells the capabilities of the client's own prepared models from any others.
   const std::shared_ptr<capnp::CapabilityServerSet<wire::v1_3::IPreparedModel>> preparedModels =
       std::make_shared<capnp::CapabilityServerSet<wire::v1_3::IPreparedModel>>();
@@ -34,9 +35,14 @@ struct ServedClient {
 
 class ServerCore final : public kj::TaskSet::ErrorHandler {
  public:
-  ServerCore(RpcLoop& loop, WorkerThreads& workers, std::shared_ptr<Device> served,
-             ServerOptions theOptions)
-      : device(std::move(served)), options(std::move(theOptions)), loop_(loop), workers_(workers) {}
+  // `lowWorkers`: for work of low priority.
+  ServerCore(RpcLoop& loop, WorkerThreads& workers, WorkerThreads& lowWorkers,
+             std::shared_ptr<Device> served, ServerOptions theOptions)
+      : device(std::move(served)),
+        options(std::move(theOptions)),
+        loop_(loop),
+        workers_(workers),
+        lowWorkers_(lowWorkers) {}
 
   void serve(RpcLoop::Context& context, UniqueFd socket, std::function<void()> onDisconnect);
   // Asks what is being executed for any client to end early: nobody waits for it any more.
@@ -57,11 +63,13 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
     jobs_.emplace(id, Job{&client, kj::mv(finished.fulfiller)});
     // Reports the end of the work, even if the workers drop it instead of running it.
     const auto ticket = std::make_shared<Ticket>(*this, id);
-    const Status posted =
-        workers_.post(client.lane, priority, [slot, ticket, work = std::move(work)]() mutable {
-          slot->emplace(guarded<T>(work));
-          work = nullptr;  // before the answer: what the call held is free when the client has it
-        });
+    auto job = [slot, ticket, work = std::move(work)]() mutable {
+      slot->emplace(guarded<T>(work));
+      work = nullptr;  // before the answer: what the call held is free when the client has it
+    };
+    const bool isLow = priority == Priority::LOW;
+    const Status posted = (isLow ? lowWorkers_ : workers_)
+                              .post(isLow ? client.lowLane : client.lane, priority, std::move(job));
     if (!posted.ok()) {
       jobs_.erase(id);
       return Result<T>(posted);
@@ -116,6 +124,7 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
 
   RpcLoop& loop_;
   WorkerThreads& workers_;
+  WorkerThreads& lowWorkers_;
   const std::shared_ptr<WorkerThreads::Lane> disposals_ =
       workers_.openLane({.queued = SIZE_MAX, .running = 1});
   uint64_t nextJob_ = 0;

@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "hal/session/scheduler.h"
+
 namespace halyard::hal {
 namespace {
 
@@ -58,6 +60,7 @@ struct WorkerThreads::State {
   std::list<LanePtr> waiting;         // lanes with queued jobs, in the order of their turns
   std::list<Worker> workers;
   std::thread supervisor;
+  Priority priority = Priority::MEDIUM;  // of the threads
   size_t baseThreads = 0;
   size_t mostThreads = 0;
   size_t alive = 0;
@@ -177,6 +180,7 @@ struct WorkerThreads::State {
     try {
       self->thread = std::thread([this, self, added] {
         ::pthread_setname_np(::pthread_self(), "halyard-worker");
+        enterPriorityClass(priority);
         run(self, added);
       });
     } catch (const std::system_error&) {
@@ -256,9 +260,10 @@ struct WorkerThreads::State {
 
 WorkerThreads::WorkerThreads(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
-Result<std::unique_ptr<WorkerThreads>> WorkerThreads::start(unsigned threads,
-                                                            unsigned mostThreads) {
+Result<std::unique_ptr<WorkerThreads>> WorkerThreads::start(unsigned threads, unsigned mostThreads,
+                                                            Priority priority) {
   auto state = std::make_shared<State>();
+  state->priority = priority;
   state->baseThreads = threads;
   state->mostThreads = std::max(threads, mostThreads);
   std::unique_ptr<WorkerThreads> workers(new WorkerThreads(state));

@@ -28,8 +28,10 @@ class WorkerThreads {
   };
   class Lane;  // the jobs of one client
 
-  // `threads` are always there, at most `mostThreads` when lanes would starve.
-  static Result<std::unique_ptr<WorkerThreads>> start(unsigned threads, unsigned mostThreads = 320);
+  // `threads` are always there, at most `mostThreads` when lanes would starve. They compete with
+  // others for the processor as `priority` says.
+  static Result<std::unique_ptr<WorkerThreads>> start(unsigned threads, unsigned mostThreads = 320,
+                                                      Priority priority = Priority::MEDIUM);
   // Waits for the running jobs; those still queued are dropped.
   ~WorkerThreads();
   WorkerThreads(const WorkerThreads&) = delete;
