@@ -36,6 +36,9 @@ class ArgumentPacker {
     const Request& request() const { return request_; }
     // After an execution: copies what a successful one has written to where the caller wants it.
     void unpack(const Model& model, const ExecutionResult& result) const;
+    // The driver may still use the pools: they are not used for other requests. Its own references
+    // keep them as long as it needs them.
+    void abandon() { areas_.reset(); }
 
    private:
     friend class ArgumentPacker;

@@ -13,6 +13,8 @@ namespace {
 
 // How long a driver may take to end once it has lost, or closed, its connection.
 constexpr kj::Duration kExitGrace = 2 * kj::SECONDS;
+// How long after a deadline the driver's own answer to it is waited for.
+constexpr std::chrono::milliseconds kAnswerGrace{4};
 
 struct Socket {
   UniqueFd fd;
@@ -99,6 +101,7 @@ DriverConnection::Side::Side(RpcLoop::Context& theContext, UniqueFd socket,
                      if (child == nullptr) return std::string("closed its connection");
                      return endWithin(*this, kExitGrace);
                    })
+                   .then([this](std::string&& text) { return silence.empty() ? text : silence; })
                    .fork()) {}
 
 Result<std::shared_ptr<DriverConnection>> DriverConnection::open(std::shared_ptr<RpcLoop> loop,
@@ -120,6 +123,7 @@ Result<std::shared_ptr<DriverConnection>> DriverConnection::open(std::shared_ptr
 
 Status DriverConnection::handshake(UniqueFd socket, std::shared_ptr<ChildProcess> child,
                                    const Manifest& manifest, std::chrono::milliseconds limit) {
+  const std::chrono::milliseconds answerTimeout = driverAnswerTimeout();
   Completion<Status> completion;
   const auto shared = std::make_shared<UniqueFd>(std::move(socket));
   loop_->post([&, shared, child](RpcLoop::Context& context) {
@@ -130,6 +134,12 @@ Status DriverConnection::handshake(UniqueFd socket, std::shared_ptr<ChildProcess
       return completion.set(opFailed("driver '{}': setting up its connection: {}", name_,
                                      exception->getDescription().cStr()));
     }
+    side_->liveness.emplace(
+        context.io.provider->getTimer(), waits_, answerTimeout,
+        [this] {
+          return side_->wire.peer().castAs<wire::IDriver>().pingRequest().send().ignoreResult();
+        },
+        [this, answerTimeout] { declareSilent(answerTimeout); });
     // When the process ends, so does the connection, even if another process still holds its
     // socket.
     side_->watchers.add(
@@ -245,9 +255,60 @@ kj::Promise<Status> DriverConnection::explain(kj::Exception&& exception, std::st
   return Status(opFailed("{}: {}", what, description));
 }
 
+kj::Promise<Status> DriverConnection::pastDeadline(RpcLoop::Context& context, TimePoint deadline,
+                                                   std::string_view what) const {
+  constexpr std::chrono::nanoseconds kFar = std::chrono::hours(24 * 365);
+  const TimePoint now = Clock::now();
+  const std::chrono::nanoseconds left =
+      deadline <= now ? kAnswerGrace : std::min(deadline - now, kFar) + kAnswerGrace;
+  return context.io.provider->getTimer()
+      .afterDelay(left.count() * kj::NANOSECONDS)
+      .then([this, what]() -> Status {
+        return makeStatus(ResultCode::MISSED_DEADLINE_TRANSIENT,
+                          "process {} has not answered {} by its deadline", processId_, what);
+      });
+}
+
+void DriverConnection::declareSilent(std::chrono::milliseconds limit) {
+  side_->silence = fmt::format("has not answered anything for {} ms", limit.count());
+  if (child_ != nullptr) {
+    side_->silence += " and was killed";
+    child_->kill();
+  }
+  side_->wire.shutdown();
+}
+
+DriverConnection::Wait::Wait(DriverConnection& connection) : connection_(connection) {
+  connection.waits_.fetch_add(1);
+  connection.loop_->post([&connection](RpcLoop::Context&) {
+    if (connection.side_ != nullptr) connection.side_->liveness->watch();
+  });
+}
+
+DriverConnection::Wait::~Wait() { connection_.waits_.fetch_sub(1); }
+
+std::unique_ptr<DriverConnection::DeathWatch> DriverConnection::whenDead(
+    std::function<void()> wake) {
+  const std::lock_guard lock(mutex_);
+  const uint64_t id = nextDeathWatch_++;
+  if (death_) {
+    wake();
+  } else {
+    deathWatches_.emplace(id, std::move(wake));
+  }
+  return std::unique_ptr<DeathWatch>(new DeathWatch(*this, id));
+}
+
+DriverConnection::DeathWatch::~DeathWatch() {
+  const std::lock_guard lock(connection_.mutex_);
+  connection_.deathWatches_.erase(id_);
+}
+
 void DriverConnection::markDead(std::string text) {
   const std::lock_guard lock(mutex_);
   death_ = std::move(text);
+  // Under the lock: whoever takes its order back must know that it does not run any more.
+  for (const auto& [id, wake] : std::exchange(deathWatches_, {})) wake();
 }
 
 std::optional<std::string> DriverConnection::deathText() const {

@@ -4,11 +4,15 @@
 // Ownership: shared by the device and its prepared models; ends the driver with the last of them.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 
+#include "hal/driver_liveness.h"
 #include "hal/manifest.h"
 #include "hal/sandbox/isolation_measure.h"
 #include "hal/v1_3.capnp.h"
@@ -73,6 +77,8 @@ class DriverConnection {
     uint64_t nextBuffer = 0;
     std::map<uint64_t, wire::v1_3::IFencedExecutionCallback::Client> fencedExecutions;
     uint64_t nextFencedExecution = 0;
+    std::string silence;  // not empty: the driver did not answer any more, and this is its end
+    std::optional<DriverLiveness> liveness;
     kj::TaskSet watchers{*this};  // what must not outlive this
 
    private:
@@ -95,27 +101,56 @@ class DriverConnection {
   // True once the driver has ended: nothing can be asked of it any more.
   bool dead() const;
 
+  // Somebody waits for the driver while this exists, by other means than a call: the driver is
+  // asked now and then whether it is there, and declared dead if not. Costs a message to the loop
+  // thread: for those who have waited about a second already.
+  class Wait {
+   public:
+    explicit Wait(DriverConnection& connection);
+    ~Wait();
+    Wait(const Wait&) = delete;
+    Wait& operator=(const Wait&) = delete;
+
+   private:
+    DriverConnection& connection_;
+  };
+  // Calls `wake` once the driver is found dead, on the loop thread or, if it is dead already, on
+  // this one. `wake` must neither block nor call the connection. The result takes the order back
+  // when it goes; after that `wake` does not run.
+  class DeathWatch;
+  std::unique_ptr<DeathWatch> whenDead(std::function<void()> wake);
+
   // Has `start` begin a call on the loop thread and waits for its result. `what` names the call in
-  // errors. DEAD_OBJECT when the driver has ended or ends meanwhile.
+  // errors. DEAD_OBJECT when the driver has ended, ends meanwhile, or does not answer at all any
+  // more. With a deadline, MISSED_DEADLINE_TRANSIENT a few milliseconds after it when there is no
+  // answer by then: the driver may go on with the call, and its answer is dropped.
   template <typename T>
-  Result<T> call(std::string_view what, std::function<kj::Promise<Result<T>>(Side&)> start) {
+  Result<T> call(std::string_view what, std::function<kj::Promise<Result<T>>(Side&)> start,
+                 std::optional<TimePoint> deadline = std::nullopt) {
     if (const auto earlier = deathText()) return deadBefore(*earlier, what);
     Completion<Result<T>> completion;
+    waits_.fetch_add(1);
     loop_->post([&](RpcLoop::Context& context) {
+      side_->liveness->watch();
       // evalNow: an exception of `start` itself is handled like one of its promise.
-      auto promise = kj::evalNow([&] { return start(*side_); });
-      context.tasks.add(promise.then(
-          [&completion](Result<T> result) -> kj::Promise<void> {
-            completion.set(std::move(result));
-            return kj::READY_NOW;
-          },
-          [this, &completion, what](kj::Exception&& exception) -> kj::Promise<void> {
-            return explain(kj::mv(exception), what).then([&completion](Status status) {
-              completion.set(std::move(status));
-            });
-          }));
+      auto answer = kj::evalNow([&] {
+                      return start(*side_);
+                    }).catch_([this, what](kj::Exception&& exception) -> kj::Promise<Result<T>> {
+        return explain(kj::mv(exception), what).then([](Status status) {
+          return Result<T>(std::move(status));
+        });
+      });
+      if (deadline) {
+        answer = answer.exclusiveJoin(
+            pastDeadline(context, *deadline, what).then([](Status status) -> Result<T> {
+              return status;
+            }));
+      }
+      context.tasks.add(
+          answer.then([&completion](Result<T> result) { completion.set(std::move(result)); }));
     });
     Result<T> result = completion.wait();
+    waits_.fetch_sub(1);
     if (result.ok() || result.status().code() == ResultCode::DEAD_OBJECT) return result;
     Status status = result.takeStatus();
     status.annotate(fmt::format("driver '{}'", name_));
@@ -136,6 +171,11 @@ class DriverConnection {
   Status handshake(UniqueFd socket, std::shared_ptr<ChildProcess> child, const Manifest& manifest,
                    std::chrono::milliseconds limit);
   kj::Promise<Status> sayHello(Side& side, HalVersion wanted);
+  // Loop thread. Resolves some time after the deadline, with the error to report then.
+  kj::Promise<Status> pastDeadline(RpcLoop::Context& context, TimePoint deadline,
+                                   std::string_view what) const;
+  // Loop thread. The driver has not answered for too long.
+  void declareSilent(std::chrono::milliseconds limit);
   // Loop thread. What an exception of a call means; waits for the driver's end when it is ending.
   kj::Promise<Status> explain(kj::Exception&& exception, std::string_view what);
   void markDead(std::string text);
@@ -148,8 +188,25 @@ class DriverConnection {
   IsolationReport isolation_;            // constant once open has returned
   std::shared_ptr<ChildProcess> child_;  // to ask whether it has ended
   Side* side_ = nullptr;                 // made and deleted on the loop thread
+  std::atomic<uint32_t> waits_{0};       // calls and Waits
   mutable std::mutex mutex_;
   std::optional<std::string> death_;
+  std::map<uint64_t, std::function<void()>> deathWatches_;
+  uint64_t nextDeathWatch_ = 0;
+};
+
+class DriverConnection::DeathWatch {
+ public:
+  ~DeathWatch();
+  DeathWatch(const DeathWatch&) = delete;
+  DeathWatch& operator=(const DeathWatch&) = delete;
+
+ private:
+  friend class DriverConnection;
+  DeathWatch(DriverConnection& connection, uint64_t id) : connection_(connection), id_(id) {}
+
+  DriverConnection& connection_;
+  const uint64_t id_;
 };
 
 }  // namespace halyard::hal

@@ -1,13 +1,10 @@
 #include "hal/remote_device.h"
 
-#include <sys/auxv.h>
-
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
-#include <cstring>
 #include <set>
+#include <system_error>
 
+#include "base/signals_blocked.h"
 #include "hal/driver_connection.h"
 #include "hal/remote_buffer.h"
 #include "hal/remote_callbacks.h"
@@ -29,14 +26,7 @@ constexpr std::chrono::milliseconds kFirstBackOff{100};
 constexpr std::chrono::milliseconds kLongestBackOff{5'000};
 
 std::chrono::milliseconds startTimeoutFromEnvironment() {
-  const char* text =
-      ::getauxval(AT_SECURE) == 0 ? std::getenv("HALYARD_DRIVER_START_TIMEOUT_MS") : nullptr;
-  if (text == nullptr) return kDefaultStartTimeout;
-  uint32_t value = 0;
-  const char* const end = text + std::strlen(text);
-  const auto [rest, error] = std::from_chars(text, end, value);
-  if (error != std::errc() || rest != end || value == 0) return kDefaultStartTimeout;
-  return std::chrono::milliseconds(value);
+  return millisecondsFromEnvironment("HALYARD_DRIVER_START_TIMEOUT_MS", kDefaultStartTimeout);
 }
 
 // Sends a call of `side`'s device and reads its answer's status; `read` makes the value of a good
@@ -254,7 +244,9 @@ RemoteDevice::RemoteDevice(std::shared_ptr<RpcLoop> loop, Manifest manifest,
       startTimeout_(startTimeout),
       fencing_{services->fences()} {}
 
-RemoteDevice::~RemoteDevice() = default;
+RemoteDevice::~RemoteDevice() {
+  if (starter_.joinable()) starter_.join();
+}
 
 Result<std::shared_ptr<RemoteDevice>> RemoteDevice::open(
     std::shared_ptr<RpcLoop> loop, Manifest manifest,
@@ -342,31 +334,64 @@ Status RemoteDevice::fetchFeatureLevel(DriverConnection& driver) {
   return okStatus();
 }
 
-Result<std::shared_ptr<DriverConnection>> RemoteDevice::connection() {
-  const std::lock_guard startLock(startMutex_);
-  {
-    const std::lock_guard lock(mutex_);
-    if (connection_ != nullptr && !connection_->dead()) return connection_;
+Result<std::shared_ptr<DriverConnection>> RemoteDevice::connection(
+    std::optional<TimePoint> deadline) {
+  std::unique_lock lock(mutex_);
+  if (connection_ != nullptr && !connection_->dead()) return connection_;
+  if (!starting_) {
+    if (failedStarts_ > 1 && Clock::now() < nextStart_) {
+      const auto left =
+          std::chrono::duration_cast<std::chrono::milliseconds>(nextStart_ - Clock::now());
+      return makeStatus(ResultCode::UNAVAILABLE_DEVICE,
+                        "driver '{}' has failed to start {} times; the next attempt is in {} ms",
+                        manifest_.name, failedStarts_, left.count() + 1);
+    }
+    starting_ = true;
+    // Who has a deadline leaves a start that takes longer to a thread, for those who come later.
+    if (!deadline || !startInThread()) {
+      lock.unlock();
+      start();
+      lock.lock();
+    }
   }
-  if (failedStarts_ > 1 && Clock::now() < nextStart_) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(nextStart_ - Clock::now());
-    return makeStatus(ResultCode::UNAVAILABLE_DEVICE,
-                      "driver '{}' has failed to start {} times; the next attempt is in {} ms",
-                      manifest_.name, failedStarts_, left.count() + 1);
+  const auto done = [this] { return !starting_; };
+  if (!deadline) {
+    started_.wait(lock, done);
+  } else if (!started_.wait_until(lock, *deadline, done)) {
+    return makeStatus(ResultCode::MISSED_DEADLINE_TRANSIENT,
+                      "driver '{}' has not started by the deadline of the call", manifest_.name);
   }
+  HALYARD_RETURN_IF_ERROR(lastStart_);
+  return connection_;
+}
+
+void RemoteDevice::start() {
   auto started = DriverConnection::open(loop_, manifest_, startTimeout_);
-  std::shared_ptr<DriverConnection> previous;
+  std::shared_ptr<DriverConnection> previous;  // its end takes long: not under the lock
   const std::lock_guard lock(mutex_);
   previous = std::move(connection_);
-  if (!started.ok()) {
+  lastStart_ = started.status();
+  if (started.ok()) {
+    failedStarts_ = 0;
+    connection_ = std::move(*started);
+  } else {
     const unsigned doublings = std::min(failedStarts_++, 10u);
     nextStart_ = Clock::now() + std::min(kLongestBackOff, kFirstBackOff * (1 << doublings));
-    return started.takeStatus();
   }
-  failedStarts_ = 0;
-  connection_ = *started;
-  return *started;
+  starting_ = false;
+  started_.notify_all();
+}
+
+bool RemoteDevice::startInThread() {
+  // The one of the last start, which is over.
+  if (starter_.joinable()) starter_.join();
+  const SignalsBlocked blocked;
+  try {
+    starter_ = std::thread([this] { start(); });
+  } catch (const std::system_error&) {
+    return false;
+  }
+  return true;
 }
 
 DeviceStatus RemoteDevice::status() {
@@ -418,14 +443,22 @@ Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(
   const HalVersion version = manifest_.halVersion;
   HALYARD_RETURN_IF_ERROR(checkCompliance(*model, offeredLevel(info_)), "driver '{}'",
                           manifest_.name);
+  // Older drivers know no deadlines, and their clients are not to notice the difference.
+  const auto deadline = version >= HalVersion::V1_3 ? options.deadline : std::nullopt;
+  if (deadline && Clock::now() >= *deadline) {
+    return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
+                      "driver '{}': the deadline has passed before the model was prepared",
+                      manifest_.name);
+  }
   HALYARD_ASSIGN_OR_RETURN(const Packed packed, pack(model, version), "driver '{}'",
                            manifest_.name);
-  HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection());
+  HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection(deadline));
+  const auto start = [&](Side& side) {
+    return prepare(side, version, Outgoing{*packed.model, packed.constants}, options);
+  };
   HALYARD_ASSIGN_OR_RETURN(
       const uint64_t key,
-      driver->call<uint64_t>(methodName("prepareModel", version), [&](Side& side) {
-        return prepare(side, version, Outgoing{*packed.model, packed.constants}, options);
-      }));
+      driver->call<uint64_t>(methodName("prepareModel", version), start, deadline));
   return std::shared_ptr<PreparedModel>(std::make_shared<RemotePreparedModel>(
       driver, key, std::move(model), version, options.priority, fencing_));
 }

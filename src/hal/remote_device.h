@@ -5,10 +5,12 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "hal/manifest.h"
 #include "hal/rpc_loop.h"
@@ -58,8 +60,12 @@ class RemoteDevice final : public Device {
   RemoteDevice(std::shared_ptr<RpcLoop> loop, Manifest manifest,
                std::chrono::milliseconds startTimeout, std::shared_ptr<SessionServices> services);
 
-  // The running driver; starts it when there is none.
-  Result<std::shared_ptr<DriverConnection>> connection();
+  // The running driver; starts it when there is none. MISSED_DEADLINE_TRANSIENT when that takes
+  // longer than the deadline allows; the start goes on then.
+  Result<std::shared_ptr<DriverConnection>> connection(
+      std::optional<TimePoint> deadline = std::nullopt);
+  void start();
+  bool startInThread();  // with the lock held; false: there is no thread to be had
   Result<std::vector<bool>> askAbout(std::shared_ptr<const Model> model);
   Status fetchInfo();
   Status fetchFeatureLevel(DriverConnection& driver);
@@ -70,8 +76,11 @@ class RemoteDevice final : public Device {
   const RemoteFencing fencing_;
   DeviceInfo info_;  // constant once open has returned
 
-  mutable std::mutex mutex_;  // for connection_
-  std::mutex startMutex_;     // held while the driver starts, and for what follows
+  mutable std::mutex mutex_;  // for what follows
+  std::condition_variable started_;
+  std::thread starter_;
+  bool starting_ = false;
+  Status lastStart_;
   std::shared_ptr<DriverConnection> connection_;
   unsigned failedStarts_ = 0;  // in a row
   TimePoint nextStart_;        // not before

@@ -83,13 +83,14 @@ Result<ExecutionResult> RemotePreparedModel::executeRemotely(const Request& requ
                                                              const ExecuteOptions& options) {
   HALYARD_RETURN_IF_ERROR(compliantWith(request, version_), "driver '{}'", connection_->name());
   HALYARD_RETURN_IF_ERROR(validateRequest(*model_, request, version_ >= HalVersion::V1_2));
-  for (size_t i = 0; version_ < HalVersion::V1_3 && i < request.pools.size(); ++i) {
-    if (std::holds_alternative<uint32_t>(request.pools[i])) {
-      return badData("request pool {} is a buffer; buffers came with HAL 1.3, the driver has {}", i,
-                     halVersionName(version_));
-    }
+  // Older drivers know no deadlines, and their clients are not to notice the difference.
+  const auto deadline = version_ >= HalVersion::V1_3 ? options.deadline : std::nullopt;
+  if (deadline && Clock::now() >= *deadline) {
+    return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
+                      "driver '{}': the deadline has passed before the execution began",
+                      connection_->name());
   }
-  HALYARD_ASSIGN_OR_RETURN(const ArgumentPacker::PackedRequest packed, packer_.pack(request));
+  HALYARD_ASSIGN_OR_RETURN(ArgumentPacker::PackedRequest packed, packer_.pack(request));
   HALYARD_RETURN_IF_ERROR(checkEncodable(packed.request()));
   const size_t outputs = model_->main.outputIndexes.size();
   const auto start = [&](Side& side) -> ExecutionPromise {
@@ -110,8 +111,12 @@ Result<ExecutionResult> RemotePreparedModel::executeRemotely(const Request& requ
   const char* const method = version_ >= HalVersion::V1_3   ? "executeSynchronously_1_3"
                              : version_ >= HalVersion::V1_2 ? "executeSynchronously"
                                                             : "execute";
-  HALYARD_ASSIGN_OR_RETURN(ExecutionResult result,
-                           connection_->call<ExecutionResult>(method, start));
+  Result<ExecutionResult> answer = connection_->call<ExecutionResult>(method, start, deadline);
+  if (!answer.ok()) {
+    packed.abandon();
+    return answer.takeStatus();
+  }
+  ExecutionResult result = std::move(*answer);
   if (!result.status.ok()) {
     result.status.annotate(fmt::format("driver '{}'", connection_->name()));
   }

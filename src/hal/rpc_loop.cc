@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/signals_blocked.h"
+#include "base/thread_class.h"
 #include "hal/rpc_loop_context.h"
 #include "halyard/driver/unique_fd.h"
 
@@ -118,6 +119,8 @@ Result<std::shared_ptr<RpcLoop>> RpcLoop::start() {
   try {
     loop->thread_ = std::thread([state] {
       ::pthread_setname_np(::pthread_self(), "halyard-rpc");
+      // All clients' calls come through here, and none takes long.
+      enterThreadClass(ThreadClass::URGENT);
       const auto failure = kj::runCatchingExceptions([&] { state->run(); });
       KJ_IF_MAYBE (exception, failure) {
         state->reportStartup(
