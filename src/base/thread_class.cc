@@ -20,7 +20,8 @@ struct SchedAttributes {
   uint64_t period = 0;
 };
 
-constexpr int kLowestNice = 19;
+// A weight of 36 beside 1024: enough for deadlines to be noticed soon.
+constexpr int kBackgroundNice = 15;
 // The shortest that the kernel takes. A short slice of a thread in the background ends soon, and
 // one of an urgent thread begins soon.
 constexpr uint64_t kShortSlice = 100'000;
@@ -34,11 +35,11 @@ bool setAttributes(const SchedAttributes& attributes) {
 void enterBackground() {
   SchedAttributes attributes;
   attributes.policy = SCHED_BATCH;  // never takes the processor from others when it wakes
-  attributes.nice = kLowestNice;
+  attributes.nice = kBackgroundNice;
   attributes.runtime = kShortSlice;
   if (setAttributes(attributes)) return;
   // On Linux this is the calling thread's alone.
-  ::setpriority(PRIO_PROCESS, 0, kLowestNice);
+  ::setpriority(PRIO_PROCESS, 0, kBackgroundNice);
 }
 
 void enterUrgent() {

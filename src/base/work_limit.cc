@@ -8,8 +8,8 @@ namespace {
 using Clock = WorkLimit::Clock;
 
 // A chunk that takes less than this is too short, one that takes more than the other too long.
-constexpr std::chrono::microseconds kShortChunk{250};
-constexpr std::chrono::microseconds kLongChunk{1000};
+constexpr std::chrono::microseconds kShortChunk{100};
+constexpr std::chrono::microseconds kLongChunk{400};
 
 thread_local const WorkLimit* threadLimit = nullptr;
 

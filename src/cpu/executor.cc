@@ -27,6 +27,8 @@ class PlanExecutor : public Executor {
       hal::ExecutionResult result = run.run();
       finish(run);
       return result;
+    } catch (const WorkAbandoned&) {
+      return {checkMayGoOn(options, ResultCode::MISSED_DEADLINE_TRANSIENT), {}, {}};
     } catch (const std::bad_alloc&) {
       return {Status(ResultCode::OUT_OF_MEMORY, "the CPU executor ran out of memory"), {}, {}};
     }

@@ -39,10 +39,10 @@ class Executor {
   // `outputs` say where results go: one that is too short (or null) makes the execution end with
   // OUTPUT_INSUFFICIENT_SIZE and the shapes of all outputs. BAD_DATA for arguments that do not suit
   // the model, MISSED_DEADLINE_PERSISTENT when the deadline has passed at the call and _TRANSIENT
-  // when it passes later or a loop does not end within its timeout (kernels look at the deadline and
-  // the cancellation about twice a millisecond: base/work_limit.h), OP_FAILED
-  // naming the operation that failed, OUT_OF_MEMORY. With OK there is one shape per output. Timing
-  // is not measured here.
+  // when it passes later or a loop does not end within its timeout (kernels look at the deadline
+  // and the cancellation several times a millisecond: base/work_limit.h), OP_FAILED naming the
+  // operation that failed, OUT_OF_MEMORY. With OK there is one shape per output. Timing is not
+  // measured here.
   virtual hal::ExecutionResult execute(std::span<const Argument> inputs,
                                        std::span<const Argument> outputs,
                                        const hal::ExecuteOptions& options) = 0;

@@ -112,7 +112,7 @@ Result<ops::Tensor> ModelRun::inputValue(size_t position) {
     if (copy.data() == nullptr) {
       return makeStatus(ResultCode::OUT_OF_MEMORY, "no memory for {} bytes", bytes);
     }
-    std::memcpy(copy.data(), argument.data, bytes);
+    copyInChunks(copy.data(), argument.data, bytes);
     tensor.data = copy.data();
     inputCopies_.push_back(std::move(copy));
   }

@@ -63,6 +63,14 @@ Status checkMayGoOn(const hal::ExecuteOptions& options, ResultCode missed) {
                     std::chrono::duration_cast<std::chrono::microseconds>(late).count());
 }
 
+void copyInChunks(void* to, const void* from, size_t bytes) {
+  constexpr size_t kLeastBytes = 65536;
+  forEachChunk(0, bytes, kLeastBytes, [&](size_t begin, size_t end) {
+    std::memcpy(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin,
+                end - begin);
+  });
+}
+
 SubgraphRun::SubgraphRun(const SubgraphPlan& plan, const RunServices& services)
     : plan_(plan), services_(services) {
   owned_.resize(plan_.tensors.size());
@@ -155,7 +163,7 @@ Status SubgraphRun::acceptValue(const Operation& operation, size_t i, RunValue v
   } else {
     HALYARD_RETURN_IF_ERROR(placeOutput(operand), "output {} (operand #{})", i, operand);
     const size_t bytes = byteSizeOf(value.tensor);
-    if (bytes > 0) std::memcpy(tensors_[operand].data, value.tensor.data, bytes);
+    if (bytes > 0) copyInChunks(tensors_[operand].data, value.tensor.data, bytes);
   }
   deliverOutput(operand);
   return okStatus();
@@ -234,7 +242,7 @@ void SubgraphRun::deliverOutput(uint32_t operand) {
   const ops::Tensor& tensor = tensors_[operand];
   const size_t bytes = byteSizeOf(tensor);
   void* const target = targets_[*position]->data;
-  if (bytes > 0 && tensor.data != target) std::memcpy(target, tensor.data, bytes);
+  if (bytes > 0 && tensor.data != target) copyInChunks(target, tensor.data, bytes);
 }
 
 Status SubgraphRun::giveBlock(uint32_t operand) {

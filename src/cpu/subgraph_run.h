@@ -28,6 +28,9 @@ struct RunServices {
 // been cancelled.
 Status checkMayGoOn(const hal::ExecuteOptions& options, ResultCode missed);
 
+// memcpy that looks at the thread's WorkLimit now and then.
+void copyInChunks(void* to, const void* from, size_t bytes);
+
 // A value, and the memory it lies in if it is this object's own.
 struct RunValue {
   ops::Tensor tensor;
