@@ -130,6 +130,8 @@ struct Memory {
   size @1 :UInt64;
   prot @2 :UInt32;  # 1: may be read, 2: may be written
   offset @3 :UInt64;
+  # With hardwareBuffer 0: the size follows from what it is. The offset is 0 but with mmapFd, where it
+  # is a multiple of the page size.
   file :union {
     fd @4 :FileDescriptor;
     sameAs @5 :UInt32;
@@ -137,6 +139,17 @@ struct Memory {
     # message must not
     # carry the same descriptor twice, as each copy counts against maxFdsPerMessage.
   }
+  hardwareBuffer @6 :HardwareBufferDesc;  # 1.2, with both kinds of hardware buffers
+}
+
+struct HardwareBufferDesc {  # 1.2
+  # As AHardwareBuffer_Desc; the stride, too, is in pixels.
+  width @0 :UInt32;
+  height @1 :UInt32;
+  layers @2 :UInt32;
+  format @3 :UInt32;
+  usage @4 :UInt64;
+  stride @5 :UInt32;
 }
 
 struct Model {

@@ -173,6 +173,12 @@ CpuAccess::CpuAccess(SharedMemoryPtr memory, bool writes) : writes_(writes) {
   if (syncDmaBuf(memory->fd(), true, writes).ok()) memory_ = std::move(memory);
 }
 
+CpuAccess& CpuAccess::operator=(CpuAccess&& other) noexcept {
+  std::swap(memory_, other.memory_);
+  std::swap(writes_, other.writes_);
+  return *this;
+}
+
 CpuAccess::~CpuAccess() {
   if (memory_ != nullptr) (void)syncDmaBuf(memory_->fd(), false, writes_);
 }

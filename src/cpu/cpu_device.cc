@@ -35,6 +35,7 @@ class MappedRequest {
     }
     HALYARD_RETURN_IF_ERROR(mapped.addAll(request.inputs, false, &mapped.inputs_));
     HALYARD_RETURN_IF_ERROR(mapped.addAll(request.outputs, true, &mapped.outputs_));
+    mapped.beginAccess(request);
     return mapped;
   }
 
@@ -55,6 +56,18 @@ class MappedRequest {
       to->push_back(std::move(argument));
     }
     return okStatus();
+  }
+
+  void beginAccess(const hal::Request& request) {
+    for (size_t i = 0; i < request.pools.size(); ++i) {
+      const auto& memory = std::get<SharedMemoryPtr>(request.pools[i]);
+      if (!memory->isDmaBuf()) continue;
+      accesses_.emplace_back(
+          memory,
+          std::any_of(request.outputs.begin(), request.outputs.end(), [&](const auto& output) {
+            return output.kind == RequestArgument::Kind::POOL && output.location.poolIndex == i;
+          }));
+    }
   }
 
   // The request has been validated: pool indices and ranges are good.
@@ -86,6 +99,7 @@ class MappedRequest {
   }
 
   std::vector<Pool> pools_;
+  std::vector<CpuAccess> accesses_;  // of pools that are dma-bufs
   std::vector<Argument> inputs_;
   std::vector<Argument> outputs_;
 };

@@ -23,13 +23,14 @@ bool mayBeIndices(OperandType type) {
   return isScalarType(type) || type == OperandType::TENSOR_INT32;
 }
 
-Status mapPools(const Model& model, std::vector<Mapping>* mappings) {
+Status mapPools(const Model& model, ExecutionPlan* plan) {
   for (size_t i = 0; i < model.pools.size(); ++i) {
     if ((model.pools[i]->prot() & PROT_READ) == 0) {
       return makeStatus(ResultCode::UNMAPPABLE, "model pool {} may not be read", i);
     }
     HALYARD_ASSIGN_OR_RETURN(Mapping mapping, model.pools[i]->map(), "model pool {}", i);
-    mappings->push_back(std::move(mapping));
+    plan->mappings.push_back(std::move(mapping));
+    plan->accesses.emplace_back(model.pools[i], false);
   }
   return okStatus();
 }
@@ -242,7 +243,7 @@ Status planSubgraph(const Subgraph& subgraph, ExecutionPlan* whole, SubgraphPlan
 Result<ExecutionPlan> ExecutionPlan::make(std::shared_ptr<const Model> model) {
   ExecutionPlan plan;
   HALYARD_RETURN_IF_ERROR(checkNesting(*model));
-  HALYARD_RETURN_IF_ERROR(mapPools(*model, &plan.mappings));
+  HALYARD_RETURN_IF_ERROR(mapPools(*model, &plan));
   plan.model = std::move(model);
   HALYARD_RETURN_IF_ERROR(planSubgraph(plan.model->main, &plan, &plan.main));
   plan.referenced.resize(plan.model->referenced.size());

@@ -44,6 +44,7 @@ struct ExecutionPlan {
   std::vector<SubgraphPlan> referenced;  // as Model::referenced
 
   std::vector<Mapping> mappings;
+  std::vector<CpuAccess> accesses;  // of the pools, as long as the plan lives
   std::vector<std::unique_ptr<std::byte[]>> copies;
 };
 

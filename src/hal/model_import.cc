@@ -149,7 +149,7 @@ Result<std::shared_ptr<const Model>> importModel(DecodedModel decoded,
                                                  FeatureLevel level) {
   auto model = std::make_shared<Model>(std::move(decoded.model));
   HALYARD_ASSIGN_OR_RETURN(const std::vector<ReceivedPool> pools,
-                           openPools(std::move(descriptions)));
+                           openPools(std::move(descriptions), level));
   for (const ReceivedPool& pool : pools) {
     if (!pool.readable()) return badData("a memory pool of the model is not readable");
     model->pools.push_back(pool.memory());

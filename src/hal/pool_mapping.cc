@@ -1,14 +1,13 @@
 #include "hal/pool_mapping.h"
 
-#include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <limits>
+
+#include "base/file_facts.h"
 
 namespace halyard::hal {
 namespace {
@@ -16,53 +15,89 @@ namespace {
 constexpr uint32_t kWireProtRead = 1;
 constexpr uint32_t kWireProtWrite = 2;
 
+// What each kind says of its place in the file.
+Status checkPlace(const PoolDescription& pool) {
+  const auto kind = static_cast<MemoryKind>(pool.kind);
+  if (kind == MemoryKind::MMAP_FD) {
+    const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+    if (pool.offset % page != 0) {
+      return badData("offset {} is not a multiple of the page size {}", pool.offset, page);
+    }
+  } else if (pool.offset != 0) {
+    return badData("offset {}, expected 0 with {} memory", pool.offset, memoryKindName(kind));
+  }
+  if (kind == MemoryKind::HARDWARE_BUFFER) {
+    if (pool.size != 0) return badData("size {}, expected 0 of a hardware_buffer", pool.size);
+  } else if (pool.size == 0) {
+    return badData("its size is 0");
+  }
+  return okStatus();
+}
+
 Status checkNumbers(const PoolDescription& pool) {
   if (pool.kind > static_cast<uint32_t>(MemoryKind::HARDWARE_BUFFER)) {
     return badData("memory kind {} is unknown", pool.kind);
   }
-  if (pool.kind == static_cast<uint32_t>(MemoryKind::HARDWARE_BUFFER)) {
-    return badData("a hardware_buffer that is not a blob cannot be read by the CPU");
-  }
   if ((pool.prot & ~(kWireProtRead | kWireProtWrite)) != 0 || pool.prot == 0) {
     return badData("protection {} is not a combination of 1 (read) and 2 (write)", pool.prot);
   }
-  if (pool.size == 0) return badData("its size is 0");
   constexpr uint64_t kLimit = std::numeric_limits<int64_t>::max();
   if (pool.offset > kLimit || pool.size > kLimit - pool.offset) {
     return badData("offset {} and size {} are beyond any file", pool.offset, pool.size);
   }
+  HALYARD_RETURN_IF_ERROR(checkPlace(pool));
+  HALYARD_RETURN_IF_ERROR(checkHardwareBuffer(pool));
   if (!pool.fd.valid()) return badData("its file descriptor is missing");
   return okStatus();
 }
 
-Status checkFile(const SharedMemory& pool) {
-  struct stat st {};
-  if (::fstat(pool.fd(), &st) != 0) return errnoStatus(ResultCode::BAD_DATA, errno, "fstat");
-  if (!S_ISREG(st.st_mode)) return badData("its descriptor is not of a regular file");
-  const auto fileSize = static_cast<uint64_t>(st.st_size);
-  if (pool.offset() > fileSize || pool.size() > fileSize - pool.offset()) {
-    return badData("{} bytes at offset {} do not fit in a file of {} bytes", pool.size(),
-                   pool.offset(), fileSize);
+// What a hardware buffer is has to fit the pool that it is sent as.
+Status checkHardwareBuffer(const PoolDescription& pool) {
+  const auto kind = static_cast<MemoryKind>(pool.kind);
+  if (kind == MemoryKind::ASHMEM || kind == MemoryKind::MMAP_FD) return okStatus();
+  if (!pool.hardwareBuffer) return badData("a {} without description", memoryKindName(kind));
+  const HardwareBufferDescription& buffer = *pool.hardwareBuffer;
+  HALYARD_ASSIGN_OR_RETURN(const HardwareBufferLayout layout, layoutOf(buffer));
+  const bool isBlob = buffer.format == kBlobFormat;
+  if (isBlob != (kind == MemoryKind::HARDWARE_BUFFER_BLOB)) {
+    return badData("a {} of format {:#x}", memoryKindName(kind), buffer.format);
   }
-  const int flags = ::fcntl(pool.fd(), F_GETFL);
-  if (flags < 0) return errnoStatus(ResultCode::BAD_DATA, errno, "F_GETFL");
-  const int access = flags & O_ACCMODE;
-  if ((flags & O_PATH) != 0 || access == O_WRONLY) {
-    return badData("its descriptor is not open for reading");
+  if (isBlob && pool.size != buffer.width) {
+    return badData("size {} of a hardware_buffer_blob that is {} bytes wide", pool.size,
+                   buffer.width);
   }
-  if ((pool.prot() & PROT_WRITE) != 0 && access != O_RDWR) {
-    return badData("it is to be written, and its descriptor is open for reading only");
+  if (buffer.stride != layout.stride) {
+    return badData("a hardware buffer with a stride of {} pixels, expected {}", buffer.stride,
+                   layout.stride);
   }
   return okStatus();
 }
 
-// The seals of a file in memory; 0 for any other. Files of hugetlbfs have seals as well, but an
-// access can still fail there when the huge pages run out.
-int memorySeals(int fd) {
-  struct statfs fs {};
-  if (::fstatfs(fd, &fs) != 0 || fs.f_type != TMPFS_MAGIC) return 0;
-  const int seals = ::fcntl(fd, F_GET_SEALS);
-  return seals < 0 ? 0 : seals;
+// True when the pool's file can never become shorter.
+Result<bool> checkFile(const SharedMemory& pool) {
+  HALYARD_ASSIGN_OR_RETURN(const FileFacts file, examineFile(pool.fd()));
+  const bool isImage = pool.kind() == MemoryKind::HARDWARE_BUFFER;
+  uint64_t size = pool.size();
+  if (isImage) {
+    if (pool.hardwareBuffer() == nullptr) return badData("a hardware_buffer without description");
+    HALYARD_ASSIGN_OR_RETURN(const HardwareBufferLayout layout, layoutOf(*pool.hardwareBuffer()));
+    size = layout.size;
+  }
+  if (pool.offset() > file.size || size > file.size - pool.offset()) {
+    return badData("{} bytes at offset {} do not fit in a file of {} bytes", size, pool.offset(),
+                   file.size);
+  }
+  if ((pool.prot() & PROT_WRITE) != 0) {
+    if (!file.writable) {
+      return badData("it is to be written, and its descriptor is open for reading only");
+    }
+    if (file.sealedForWriting) {
+      return badData("it is to be written, and its file is sealed against writing");
+    }
+  }
+  // Nobody can copy an image for the driver: it has to be what stays.
+  if (isImage && !file.cannotShrink) return badData("a hardware_buffer whose file could shrink");
+  return file.cannotShrink;
 }
 
 int protOf(uint32_t wireProt) {
@@ -92,7 +127,8 @@ Result<SharedMemoryPtr> describePool(PoolDescription description) {
   HALYARD_RETURN_IF_ERROR(checkNumbers(description));
   return std::make_shared<const SharedMemory>(
       static_cast<MemoryKind>(description.kind), std::move(description.fd),
-      static_cast<size_t>(description.size), protOf(description.prot), description.offset);
+      static_cast<size_t>(description.size), protOf(description.prot), description.offset,
+      description.hardwareBuffer);
 }
 
 Result<ReceivedPool> ReceivedPool::open(PoolDescription description) {
@@ -101,19 +137,21 @@ Result<ReceivedPool> ReceivedPool::open(PoolDescription description) {
 }
 
 Result<ReceivedPool> ReceivedPool::inspect(SharedMemoryPtr memory) {
-  HALYARD_RETURN_IF_ERROR(checkFile(*memory));
-  const int seals = memorySeals(memory->fd());
-  const bool writes = (memory->prot() & PROT_WRITE) != 0;
-  if (writes && (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)) != 0) {
-    return badData("it is to be written, and its file is sealed against writing");
-  }
-  return ReceivedPool(std::move(memory), (seals & F_SEAL_SHRINK) != 0);
+  HALYARD_ASSIGN_OR_RETURN(const bool cannotShrink, checkFile(*memory));
+  return ReceivedPool(std::move(memory), cannotShrink);
 }
 
 bool ReceivedPool::readable() const { return (memory_->prot() & PROT_READ) != 0; }
 bool ReceivedPool::writable() const { return (memory_->prot() & PROT_WRITE) != 0; }
 
 Status ReceivedPool::read(uint64_t offset, std::span<uint8_t> to) const {
+  if (to.empty()) return okStatus();
+  if (memory_->isDmaBuf()) {  // which has nothing for pread
+    HALYARD_ASSIGN_OR_RETURN(const Mapping* const mapping, memory_->mapped());
+    const CpuAccess access(memory_, false);
+    std::memcpy(to.data(), mapping->data() + offset, to.size());
+    return okStatus();
+  }
   return transferAll(memory_->offset() + offset, to.size(), "reading shared memory",
                      [&](size_t done, size_t left, off_t position) {
                        return ::pread(memory_->fd(), to.data() + done, left, position);
@@ -121,18 +159,30 @@ Status ReceivedPool::read(uint64_t offset, std::span<uint8_t> to) const {
 }
 
 Status ReceivedPool::write(uint64_t offset, std::span<const uint8_t> from) const {
+  if (from.empty()) return okStatus();
+  if (memory_->isDmaBuf()) {
+    HALYARD_ASSIGN_OR_RETURN(const Mapping* const mapping, memory_->mapped());
+    const CpuAccess access(memory_, true);
+    std::memcpy(mapping->data() + offset, from.data(), from.size());
+    return okStatus();
+  }
   return transferAll(memory_->offset() + offset, from.size(), "writing shared memory",
                      [&](size_t done, size_t left, off_t position) {
                        return ::pwrite(memory_->fd(), from.data() + done, left, position);
                      });
 }
 
-Result<std::vector<ReceivedPool>> openPools(std::vector<PoolDescription> descriptions) {
+Result<std::vector<ReceivedPool>> openPools(std::vector<PoolDescription> descriptions,
+                                            FeatureLevel level) {
   std::vector<ReceivedPool> pools;
   pools.reserve(descriptions.size());
   for (size_t i = 0; i < descriptions.size(); ++i) {
     HALYARD_ASSIGN_OR_RETURN(ReceivedPool pool, ReceivedPool::open(std::move(descriptions[i])),
                              "memory pool {}", i);
+    const MemoryKind kind = pool.memory()->kind();
+    if (level < FeatureLevel::FL3 && kind != MemoryKind::ASHMEM && kind != MemoryKind::MMAP_FD) {
+      return badData("memory pool {}: {} memory needs HAL 1.2", i, memoryKindName(kind));
+    }
     pools.push_back(std::move(pool));
   }
   return pools;

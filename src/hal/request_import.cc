@@ -144,6 +144,7 @@ Status ImportedRequest::checkAccess(RequestArgument& argument, bool isOutput) co
   if (isOutput ? !pool.writable() : !pool.readable()) {
     return badData("memory pool {} is not {}", poolIndex, isOutput ? "writable" : "readable");
   }
+  if (pool.opaque()) return okStatus();  // only the driver knows what is in it
   DataLocation& at = argument.location;
   if (at.offset == 0 && at.length == 0) {  // the whole pool
     at.length = static_cast<uint32_t>(

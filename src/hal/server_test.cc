@@ -108,14 +108,99 @@ TEST_F(ServerTest, ComputesInSealedAndInShrinkableMemory) {
   EXPECT_THAT(contentsOf(*out), ::testing::ElementsAre(11, 22, 33, 44));
 
   const UniqueFd in = fileOf(kInputs);
-  const UniqueFd to = fileOf({-1, 0, 0, 0, 0, -1});
+  const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const UniqueFd to = fileOf(std::vector<float>(page / 4 + 5, -1));
   Request request =
       poolRequest(SharedMemory::fromFd(32, PROT_READ, in.get(), 0).value(),
-                  SharedMemory::fromFd(16, PROT_READ | PROT_WRITE, to.get(), 4).value());
+                  SharedMemory::fromFd(16, PROT_READ | PROT_WRITE, to.get(), page).value());
   EXPECT_EQ(execute(request).status, wire::ErrorStatus::NONE);
   std::vector<float> written(6);
-  ASSERT_EQ(::pread(to.get(), written.data(), 24, 0), 24);
+  ASSERT_EQ(::pread(to.get(), written.data(), 24, static_cast<off_t>(page - 4)), 24);
   EXPECT_THAT(written, ::testing::ElementsAre(-1, 11, 22, 33, 44, -1));
+}
+
+// A hardware buffer of `count` pixels of 4 bytes in a row, or of as many bytes.
+SharedMemoryPtr bufferOf(uint32_t format, uint32_t width, const std::vector<float>& values) {
+  HardwareBufferDescription buffer{width, 1, 1, format, 0x33, 0};
+  const HardwareBufferLayout layout = layoutOf(buffer).value();
+  buffer.stride = layout.stride;
+  const auto memory = SharedMemory::create(layout.size, "test").value();
+  std::memcpy(memory->map()->data(), values.data(), values.size() * sizeof(float));
+  return SharedMemory::fromHardwareBuffer(buffer, memory->fd()).value();
+}
+
+TEST_F(ServerTest, ComputesInHardwareBuffers) {
+  constexpr uint32_t kRgba = 1;
+  ASSERT_EQ(prepare(addModel(4)).status, wire::ErrorStatus::NONE);
+  const SharedMemoryPtr in = bufferOf(kBlobFormat, 32, kInputs);
+  const SharedMemoryPtr out = bufferOf(kBlobFormat, 16, {});
+  EXPECT_EQ(execute(poolRequest(in, out)).status, wire::ErrorStatus::NONE);
+  EXPECT_THAT(contentsOf(*out), ::testing::ElementsAre(11, 22, 33, 44));
+
+  // Images, with a driver that takes them: as they are, at offset and length 0.
+  const SharedMemoryPtr imageIn = bufferOf(kRgba, 4, {1, 2, 3, 4});
+  const SharedMemoryPtr imageOut = bufferOf(kRgba, 4, {});
+  Request request;
+  request.inputs = {poolArgument(0, 0, 0), poolArgument(1, 16, 16)};
+  request.outputs = {poolArgument(2, 0, 0)};
+  request.pools = {imageIn, in, imageOut};
+  const Outcome outcome = execute(request);
+  EXPECT_EQ(outcome.status, wire::ErrorStatus::NONE) << outcome.message;
+  float sums[4];
+  std::memcpy(sums, imageOut->mapHardwareBuffer()->data(), 16);
+  EXPECT_THAT(sums, ::testing::ElementsAre(11, 22, 33, 44));
+
+  const auto refused = [&](const RequestMutation& mutate, const std::string& text) {
+    const Outcome wrong = execute(request, mutate);
+    EXPECT_EQ(wrong.status, wire::ErrorStatus::INVALID_ARGUMENT) << text;
+    EXPECT_THAT(wrong.message, HasSubstr(text));
+  };
+  refused([](auto r) { r.getInputs()[0].getLocation().setLength(16); }, "of 0 bytes");
+  refused([](auto r) { r.getInputs()[0].getLocation().setOffset(1); }, "of 0 bytes");
+  refused([](auto r) { r.getPools()[0].getMemory().disownHardwareBuffer(); }, "description");
+  refused([](auto r) { r.getPools()[0].getMemory().setSize(64); }, "expected 0");
+  refused([](auto r) { r.getPools()[0].getMemory().getHardwareBuffer().setHeight(2); },
+          "do not fit");
+  refused([](auto r) { r.getPools()[0].getMemory().getHardwareBuffer().setFormat(0); }, "format");
+  refused([](auto r) { r.getPools()[1].getMemory().setSize(16); }, "size 16");
+
+  // The methods of HAL 1.0 do not have them.
+  const Outcome old = onLoop<Outcome>([&](RpcLoop::Context&) {
+    auto call = preparedClient_->executeRequest();
+    encodeRequest(poolRequest(in, out), call.initRequest());
+    auto done = kj::newPromiseAndFulfiller<ExecutionResult>();
+    call.setCallback(kj::heap<ExecutionCallback>(kj::mv(done.fulfiller), 1));
+    return call.send().then([](auto&& response) -> Outcome {
+      return {response.getStatus(), response.getMessage().cStr()};
+    });
+  });
+  EXPECT_EQ(old.status, wire::ErrorStatus::INVALID_ARGUMENT);
+  EXPECT_THAT(old.message, HasSubstr("needs HAL 1.2"));
+}
+
+TEST_F(ServerTest, ModelsHaveHardwareBuffers) {
+  Model model = addModel(1000);
+  model.main.inputIndexes = {0};
+  model.main.operands[1].lifetime = Lifetime::CONSTANT_REFERENCE;
+  model.main.operands[1].location = {0, 0, 4000};
+  model.pools = {bufferOf(kBlobFormat, 4000, std::vector<float>(1000, 7.0f)), bufferOf(1, 33, {})};
+  ASSERT_EQ(prepare(model).status, wire::ErrorStatus::NONE);
+  const auto arrived = device_->lastModel();
+  EXPECT_EQ(arrived->pools[0]->kind(), MemoryKind::HARDWARE_BUFFER_BLOB);
+  EXPECT_EQ(arrived->pools[1]->kind(), MemoryKind::HARDWARE_BUFFER);
+  ASSERT_NE(arrived->pools[1]->hardwareBuffer(), nullptr);
+  EXPECT_EQ(*arrived->pools[1]->hardwareBuffer(), *model.pools[1]->hardwareBuffer());
+  EXPECT_EQ(arrived->main.operands[1].lifetime, Lifetime::CONSTANT_REFERENCE);
+
+  const Outcome old = onLoop<Outcome>([&](RpcLoop::Context&) {
+    auto call = device().getSupportedOperations11Request();
+    encodeModel(model, nullptr, call.initModel());
+    return call.send().then([](auto&& response) -> Outcome {
+      return {response.getStatus(), response.getMessage().cStr()};
+    });
+  });
+  EXPECT_EQ(old.status, wire::ErrorStatus::INVALID_ARGUMENT);
+  EXPECT_THAT(old.message, HasSubstr("memory pool 0"));
 }
 
 TEST_F(ServerTest, MisalignedArgumentsWork) {

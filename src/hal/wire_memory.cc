@@ -35,6 +35,15 @@ void MemoryEncoder::encode(const SharedMemoryPtr& memory, uint32_t index,
   to.setOffset(memory->offset());
   to.setProt(((memory->prot() & PROT_READ) != 0 ? 1 : 0) |
              ((memory->prot() & PROT_WRITE) != 0 ? 2 : 0));
+  if (const HardwareBufferDescription* buffer = memory->hardwareBuffer()) {
+    auto desc = to.initHardwareBuffer();
+    desc.setWidth(buffer->width);
+    desc.setHeight(buffer->height);
+    desc.setLayers(buffer->layers);
+    desc.setFormat(buffer->format);
+    desc.setUsage(buffer->usage);
+    desc.setStride(buffer->stride);
+  }
   const auto [it, isNew] = indexByFd_.emplace(memory->fd(), index);
   if (isNew) {
     to.getFile().setFd(kj::heap<MemoryFile>(memory));
@@ -86,6 +95,11 @@ kj::Promise<Result<std::vector<PoolDescription>>> decodeMemories(
     pools[i].size = memory.getSize();
     pools[i].prot = memory.getProt();
     pools[i].offset = memory.getOffset();
+    if (memory.hasHardwareBuffer()) {
+      const auto desc = memory.getHardwareBuffer();
+      pools[i].hardwareBuffer = {desc.getWidth(),  desc.getHeight(), desc.getLayers(),
+                                 desc.getFormat(), desc.getUsage(),  desc.getStride()};
+    }
     sources[i] = i;
     const auto file = memory.getFile();
     if (file.isFd()) {

@@ -112,7 +112,7 @@ class CpuAccess {
   CpuAccess() = default;
   CpuAccess(SharedMemoryPtr memory, bool writes);
   CpuAccess(CpuAccess&& other) noexcept = default;
-  CpuAccess& operator=(CpuAccess&&) = delete;
+  CpuAccess& operator=(CpuAccess&& other) noexcept;
   ~CpuAccess();
 
  private:

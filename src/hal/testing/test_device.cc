@@ -26,6 +26,13 @@ Result<Bound> bind(const Request& request, const RequestArgument& argument) {
   }
   if (argument.kind == RequestArgument::Kind::NO_VALUE) return badData("argument without value");
   const auto& memory = std::get<SharedMemoryPtr>(request.pools[argument.location.poolIndex]);
+  if (const HardwareBufferDescription* image = memory->hardwareBuffer();
+      image != nullptr && memory->kind() == MemoryKind::HARDWARE_BUFFER) {
+    HALYARD_ASSIGN_OR_RETURN(bound.mapping, memory->mapHardwareBuffer());
+    bound.data = bound.mapping.data();
+    bound.length = image->width * sizeof(float);
+    return bound;
+  }
   HALYARD_ASSIGN_OR_RETURN(bound.mapping, memory->map());
   bound.data = bound.mapping.data() + argument.location.offset;
   bound.length = argument.location.length;

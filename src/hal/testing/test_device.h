@@ -17,7 +17,8 @@ inline constexpr float kThrow = 555;           // throws an exception
 inline constexpr float kTooSmall = 444;        // OUTPUT_INSUFFICIENT_SIZE
 
 // Does ADD of float32 tensors of the same shape, without activation: the first operation of a model
-// is computed from its first two operands, model inputs or constants, to the first output.
+// is computed from its first two operands, model inputs or constants, to the first output. Takes
+// images as well: the pixels of the first row, 4 bytes each, are the tensor's elements.
 class TestDevice final : public Device {
  public:
   explicit TestDevice(HalVersion version = HalVersion::V1_3);
