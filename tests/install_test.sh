@@ -23,17 +23,42 @@ cc -std=c99 -Wall -Wextra -Werror "$source/examples/two_operations.c" \
 result=$(LD_LIBRARY_PATH=$libdir HALYARD_LOG=quiet "$work/two_operations")
 [ "$result" = "1.1 2.2 0 4.4" ] || fail "two_operations printed '$result', expected '1.1 2.2 0 4.4'"
 
+cat >"$work/buffer.c" <<'C'
+#include <android/hardware_buffer.h>
+#include <android/sharedmem.h>
+#include <halyard/hardware_buffer.h>
+#include <stdio.h>
+int main(void) {
+  const AHardwareBuffer_Desc desc = {100, 1, 1, AHARDWAREBUFFER_FORMAT_BLOB,
+                                     AHARDWAREBUFFER_USAGE_CPU_READ_OFTEN, 0, 0, 0};
+  AHardwareBuffer* buffer = NULL;
+  if (AHardwareBuffer_allocate(&desc, &buffer) != 0) return 1;
+  printf("%d %zu\n", halyard_hardwareBufferStorage(buffer)[0] != 0,
+         ASharedMemory_getSize(ASharedMemory_create("test", 5)));
+  AHardwareBuffer_release(buffer);
+  return 0;
+}
+C
+# shellcheck disable=SC2046
+cc -std=c99 -Wall -Wextra -Werror "$work/buffer.c" $(pkg-config --cflags --libs halyard) \
+  -o "$work/buffer"
+[ "$(LD_LIBRARY_PATH=$libdir "$work/buffer")" = "1 5" ] || fail "hardware buffers do not work"
+
 cat >"$work/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.16)
 project(consumer C)
 find_package(halyard 0.1 REQUIRED)
 add_executable(consumer ${EXAMPLE})
 target_link_libraries(consumer halyard::neuralnetworks halyard::halyard)
+add_executable(buffer buffer.c)
+target_link_libraries(buffer halyard::android)
 CMAKE
 cmake -S "$work" -B "$work/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
   -DEXAMPLE="$source/examples/two_operations.c" >/dev/null
 cmake --build "$work/build" >/dev/null
 [ "$("$work/build/consumer")" = "1.1 2.2 0 4.4" ] || fail "the CMake consumer printed something else"
+
+[ "$("$work/build/buffer")" = "1 5" ] || fail "the CMake consumer has no hardware buffers"
 
 "$prefix/bin/halyard" devices --json >"$work/devices.json"
 grep -q '"halyard-reference"' "$work/devices.json" ||

@@ -19,16 +19,6 @@ int ANeuralNetworksMemory_createFromFd(size_t size, int protect, int fd, size_t 
   });
 }
 
-int ANeuralNetworksMemory_createFromAHardwareBuffer(const AHardwareBuffer* ahwb,
-                                                    ANeuralNetworksMemory** memory) {
-  return entryPoint(__func__, [&]() -> Status {
-    HALYARD_RETURN_IF_NULL(memory);
-    *memory = nullptr;
-    HALYARD_RETURN_IF_NULL(ahwb);
-    return api::pendingFunction("hardware buffers");
-  });
-}
-
 int ANeuralNetworksMemory_createFromDesc(const ANeuralNetworksMemoryDesc* desc,
                                          ANeuralNetworksMemory** memory) {
   return entryPoint(__func__, [&]() -> Status {

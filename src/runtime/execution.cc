@@ -157,7 +157,10 @@ Status Execution::setArgumentFromMemory(Direction direction, uint32_t index,
   if ((memory.pool()->prot() & needed) == 0) {
     return badData("{} {}: the memory may not be {}", what, index, isInput ? "read" : "written");
   }
-  HALYARD_RETURN_IF_ERROR(checkLength(*operand, type, length), "{} {}", what, index);
+  // How large an image is, only a driver can tell.
+  if (!memory.opaque()) {
+    HALYARD_RETURN_IF_ERROR(checkLength(*operand, type, length), "{} {}", what, index);
+  }
   uint32_t pool = 0;
   while (pool < pools_.size() && std::get<SharedMemoryPtr>(pools_[pool]) != memory.pool()) ++pool;
   if (pool == pools_.size()) pools_.emplace_back(memory.pool());

@@ -22,7 +22,18 @@ Result<std::unique_ptr<Memory>> Memory::createFromFd(size_t size, int prot, int 
   return std::make_unique<Memory>(std::move(pool));
 }
 
+Result<std::unique_ptr<Memory>> Memory::createFromHardwareBuffer(
+    const HardwareBufferDescription& description, int fd) {
+  HALYARD_ASSIGN_OR_RETURN(SharedMemoryPtr pool, SharedMemory::fromHardwareBuffer(description, fd));
+  return std::make_unique<Memory>(std::move(pool));
+}
+
 Status Memory::checkRange(uint64_t offset, uint64_t length) const {
+  if (opaque()) {
+    if (offset == 0 && length == 0) return okStatus();
+    return badData("offset {} and length {}, expected 0 with a hardware buffer that is no BLOB",
+                   offset, length);
+  }
   if (offset == 0 && length == 0) return badData("offset and length are both 0");
   if (offset > pool_->size() || length > pool_->size() - offset) {
     return badData("bytes from {} on, {} of them, lie outside the memory of {} bytes", offset,
@@ -45,6 +56,8 @@ Status Memory::copy(const Memory& source, const Memory& destination) {
     return makeStatus(ResultCode::UNMAPPABLE, "the destination may not be written");
   }
   HALYARD_ASSIGN_OR_RETURN(const Mapping to, destination.pool_->map(), "destination");
+  const CpuAccess reading(source.pool_, false);
+  const CpuAccess writing(destination.pool_, true);
   std::memmove(to.data(), from.data(), from.size());
   return okStatus();
 }

@@ -157,6 +157,9 @@ Status ModelBuilder::setOperandValueFromMemory(uint32_t index, const Memory& mem
   HALYARD_RETURN_IF_ERROR(checkBuilding());
   HALYARD_ASSIGN_OR_RETURN(Operand * operand, operandAt(index));
   HALYARD_RETURN_IF_ERROR(checkValueLength(*operand, length), "operand #{}", index);
+  if (memory.opaque()) {
+    return badData("operand #{}: a hardware buffer that is no BLOB cannot hold constants", index);
+  }
   HALYARD_RETURN_IF_ERROR(memory.checkRange(offset, length), "operand #{}", index);
   if (offset > UINT32_MAX) return badData("operand #{}: offset {} is too large", index, offset);
   std::erase_if(largeConstants_, [&](const LargeConstant& c) { return c.operand == index; });
