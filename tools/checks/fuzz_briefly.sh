@@ -13,6 +13,7 @@ for fuzzer in "$build"/bin/*_fuzz; do
   folders=("$work/$name")
   mkdir "$work/$name"
   corpus=$(dirname "$source")/fuzz_corpus
+  [ -d "$corpus/$name" ] && corpus=$corpus/$name  # where several fuzzers share a folder
   [ -d "$corpus" ] && folders+=("$corpus")
   "$fuzzer" "${folders[@]}" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
     -print_final_stats=1 2>&1 | tail -n 12

@@ -1,0 +1,8 @@
+// Fuzzer of the server's boundary: whatever a client sends, with whatever descriptors, is answered
+// or ends that client's connection.
+#include "hal/testing/fuzz/server_fuzz_input.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  halyard::hal::fuzz::runServerFuzzInput({data, size});
+  return 0;
+}

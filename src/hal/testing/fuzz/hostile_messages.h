@@ -1,0 +1,29 @@
+// Messages of a hostile client: valid ones, spoilt as a fuzzer's bytes say, with descriptors of
+// every sort.
+// Thread safety: loop thread only. Ownership: messages own the capabilities put into them.
+#pragma once
+
+#include <capnp/capability.h>
+
+#include "hal/testing/fuzz/byte_source.h"
+#include "hal/types.capnp.h"
+#include "halyard/driver/model.h"
+#include "halyard/driver/unique_fd.h"
+
+namespace halyard::hal::fuzz {
+
+// A file, device, pipe, socket or the like; invalid now and then.
+UniqueFd chooseDescriptor(ByteSource& bytes);
+// A capability that carries one; null now and then, and now and then `other` instead.
+kj::Maybe<wire::FileDescriptor::Client> chooseFile(ByteSource& bytes,
+                                                   capnp::Capability::Client& other);
+
+void fillMemory(ByteSource& bytes, wire::Memory::Builder to, capnp::Capability::Client& other);
+void spoilModel(ByteSource& bytes, wire::Model::Builder model, capnp::Capability::Client& other);
+void spoilRequest(ByteSource& bytes, wire::Request::Builder request,
+                  capnp::Capability::Client& other);
+
+// A valid model of those that there are, with pools of 4096 bytes.
+Model chooseModel(ByteSource& bytes);
+
+}  // namespace halyard::hal::fuzz

@@ -1,0 +1,130 @@
+#include "hal/testing/touching_device.h"
+
+#include <sys/mman.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace halyard::hal::testing {
+namespace {
+
+// A byte of each page, the first and the last: enough to meet what is not there.
+constexpr size_t kStep = 1024;
+
+void require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "the server let through: %s\n", what);
+  std::abort();
+}
+
+void readAll(const uint8_t* bytes, size_t size) {
+  volatile uint8_t sink = 0;
+  for (size_t i = 0; i < size; i += kStep) sink = bytes[i];
+  if (size != 0) sink = bytes[size - 1];
+  (void)sink;
+}
+
+void writeAll(uint8_t* bytes, size_t size) {
+  for (size_t i = 0; i < size; i += kStep) bytes[i] = 0xff;
+  if (size != 0) bytes[size - 1] = 0xff;
+}
+
+Status touchConstants(const Model& model, const Subgraph& subgraph) {
+  for (const Operand& operand : subgraph.operands) {
+    const DataLocation& at = operand.location;
+    const uint64_t end = uint64_t{at.offset} + at.length;
+    if (operand.lifetime == Lifetime::CONSTANT_COPY) {
+      require(end <= model.operandValues.size(), "a constant outside operandValues");
+      readAll(model.operandValues.data() + at.offset, at.length);
+    } else if (operand.lifetime == Lifetime::CONSTANT_REFERENCE && at.length != 0) {
+      require(at.poolIndex < model.pools.size(), "a constant in no pool");
+      const SharedMemoryPtr& pool = model.pools[at.poolIndex];
+      require(end <= pool->size(), "a constant outside its pool");
+      require((pool->prot() & PROT_READ) != 0, "a constant that may not be read");
+      HALYARD_ASSIGN_OR_RETURN(const Mapping* const mapping, pool->mapped());
+      readAll(mapping->data() + at.offset, at.length);
+    } else if (operand.lifetime == Lifetime::SUBGRAPH) {
+      require(at.offset < model.referenced.size(), "a reference to no subgraph");
+    }
+  }
+  return okStatus();
+}
+
+Status touchArgument(const Request& request, const RequestArgument& argument, bool isOutput) {
+  if (argument.kind == RequestArgument::Kind::NO_VALUE) return okStatus();
+  if (argument.kind == RequestArgument::Kind::POINTER) {
+    require(argument.pointer != nullptr, "a null pointer");
+    auto* const bytes = static_cast<uint8_t*>(argument.pointer);
+    isOutput ? writeAll(bytes, argument.length) : readAll(bytes, argument.length);
+    return okStatus();
+  }
+  const DataLocation& at = argument.location;
+  require(at.poolIndex < request.pools.size(), "an argument in no pool");
+  const auto* const memory = std::get_if<SharedMemoryPtr>(&request.pools[at.poolIndex]);
+  require(memory != nullptr, "a token");
+  require(((*memory)->prot() & (isOutput ? PROT_WRITE : PROT_READ)) != 0, "a pool without right");
+  if ((*memory)->kind() == MemoryKind::HARDWARE_BUFFER) {
+    require(at.offset == 0 && at.length == 0, "a part of an image");
+    HALYARD_ASSIGN_OR_RETURN(const Mapping mapping, (*memory)->mapHardwareBuffer());
+    isOutput ? writeAll(mapping.data(), mapping.size()) : readAll(mapping.data(), mapping.size());
+    return okStatus();
+  }
+  require(uint64_t{at.offset} + at.length <= (*memory)->size(), "an argument outside its pool");
+  HALYARD_ASSIGN_OR_RETURN(const Mapping* const mapping, (*memory)->mapped());
+  uint8_t* const bytes = mapping->data() + at.offset;
+  isOutput ? writeAll(bytes, at.length) : readAll(bytes, at.length);
+  return okStatus();
+}
+
+class TouchingPreparedModel final : public PreparedModel {
+ public:
+  explicit TouchingPreparedModel(std::shared_ptr<const Model> model) : model_(std::move(model)) {}
+
+  ExecutionResult executeSynchronously(const Request& request, const ExecuteOptions&) override {
+    ExecutionResult result;
+    result.status = run(request);
+    return result;
+  }
+
+ private:
+  Status run(const Request& request) {
+    require(request.inputs.size() == model_->main.inputIndexes.size(), "a wrong number of inputs");
+    require(request.outputs.size() == model_->main.outputIndexes.size(),
+            "a wrong number of outputs");
+    HALYARD_RETURN_IF_ERROR(touchConstants(*model_, model_->main));
+    for (const RequestArgument& input : request.inputs) {
+      HALYARD_RETURN_IF_ERROR(touchArgument(request, input, false));
+    }
+    for (const RequestArgument& output : request.outputs) {
+      HALYARD_RETURN_IF_ERROR(touchArgument(request, output, true));
+    }
+    return okStatus();
+  }
+
+  const std::shared_ptr<const Model> model_;
+};
+
+}  // namespace
+
+TouchingDevice::TouchingDevice() {
+  info_.name = "touching-device";
+  info_.versionString = "1";
+  info_.featureLevel = FeatureLevel::FL8;
+  info_.type = DeviceType::CPU;
+  info_.capabilities = Capabilities::uniform({1.0f, 1.0f});
+}
+
+Result<std::vector<bool>> TouchingDevice::getSupportedOperations(const Model& model) {
+  return std::vector<bool>(model.main.operations.size(), true);
+}
+
+Result<std::shared_ptr<PreparedModel>> TouchingDevice::prepareModel(
+    std::shared_ptr<const Model> model, const PrepareOptions&) {
+  HALYARD_RETURN_IF_ERROR(touchConstants(*model, model->main));
+  for (const Subgraph& subgraph : model->referenced) {
+    HALYARD_RETURN_IF_ERROR(touchConstants(*model, subgraph));
+  }
+  return std::shared_ptr<PreparedModel>(std::make_shared<TouchingPreparedModel>(std::move(model)));
+}
+
+}  // namespace halyard::hal::testing
