@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "hal/version_adaptation.h"
 
 namespace halyard::runtime {
 namespace {
@@ -16,6 +17,18 @@ constexpr uint32_t kPreferredPaddingDriver = 1;
 constexpr int32_t kPriorityLow = 90;
 constexpr int32_t kPriorityMedium = 100;
 constexpr int32_t kPriorityHigh = 110;
+
+// What to add to "does not support" for an operation that is newer than the device; else nothing.
+std::string versionReason(const Model& model, size_t operation, FeatureLevel have) {
+  std::vector<hal::NoncompliantOperation> newer;
+  if (hal::compliantWith(model, have, &newer).ok()) return {};
+  for (const hal::NoncompliantOperation& each : newer) {
+    if (each.index != operation) continue;
+    return fmt::format(", which needs {}; the device has {}: {}", featureLevelName(each.needed),
+                       featureLevelName(have), each.reason);
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -97,8 +110,9 @@ Status Compilation::checkSupport(const Device& device) const {
   const auto it = std::find(supported.begin(), supported.end(), false);
   if (it == supported.end()) return okStatus();
   const auto index = static_cast<size_t>(it - supported.begin());
-  return badData("device {} does not support {}", device.name(),
-                 operationText(applicationOrder_[index], operations[index].type));
+  return badData("device {} does not support {}{}", device.name(),
+                 operationText(applicationOrder_[index], operations[index].type),
+                 versionReason(*model_, index, device.featureLevel()));
 }
 
 Status Compilation::prepareOn(const Device& device, const hal::PrepareOptions& options) {
