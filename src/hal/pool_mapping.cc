@@ -34,23 +34,6 @@ Status checkPlace(const PoolDescription& pool) {
   return okStatus();
 }
 
-Status checkNumbers(const PoolDescription& pool) {
-  if (pool.kind > static_cast<uint32_t>(MemoryKind::HARDWARE_BUFFER)) {
-    return badData("memory kind {} is unknown", pool.kind);
-  }
-  if ((pool.prot & ~(kWireProtRead | kWireProtWrite)) != 0 || pool.prot == 0) {
-    return badData("protection {} is not a combination of 1 (read) and 2 (write)", pool.prot);
-  }
-  constexpr uint64_t kLimit = std::numeric_limits<int64_t>::max();
-  if (pool.offset > kLimit || pool.size > kLimit - pool.offset) {
-    return badData("offset {} and size {} are beyond any file", pool.offset, pool.size);
-  }
-  HALYARD_RETURN_IF_ERROR(checkPlace(pool));
-  HALYARD_RETURN_IF_ERROR(checkHardwareBuffer(pool));
-  if (!pool.fd.valid()) return badData("its file descriptor is missing");
-  return okStatus();
-}
-
 // What a hardware buffer is has to fit the pool that it is sent as.
 Status checkHardwareBuffer(const PoolDescription& pool) {
   const auto kind = static_cast<MemoryKind>(pool.kind);
@@ -70,6 +53,23 @@ Status checkHardwareBuffer(const PoolDescription& pool) {
     return badData("a hardware buffer with a stride of {} pixels, expected {}", buffer.stride,
                    layout.stride);
   }
+  return okStatus();
+}
+
+Status checkNumbers(const PoolDescription& pool) {
+  if (pool.kind > static_cast<uint32_t>(MemoryKind::HARDWARE_BUFFER)) {
+    return badData("memory kind {} is unknown", pool.kind);
+  }
+  if ((pool.prot & ~(kWireProtRead | kWireProtWrite)) != 0 || pool.prot == 0) {
+    return badData("protection {} is not a combination of 1 (read) and 2 (write)", pool.prot);
+  }
+  constexpr uint64_t kLimit = std::numeric_limits<int64_t>::max();
+  if (pool.offset > kLimit || pool.size > kLimit - pool.offset) {
+    return badData("offset {} and size {} are beyond any file", pool.offset, pool.size);
+  }
+  HALYARD_RETURN_IF_ERROR(checkPlace(pool));
+  HALYARD_RETURN_IF_ERROR(checkHardwareBuffer(pool));
+  if (!pool.fd.valid()) return badData("its file descriptor is missing");
   return okStatus();
 }
 

@@ -96,9 +96,9 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
   kj::Promise<void> executeFenced(ExecuteFencedContext context) override {
     requireVersion(HalVersion::V1_3);
     const auto params = context.getParams();
-    const Result<CallOptions> call = allOptionsOf(params);
+    const Result<ExecuteOptions> options = allOptionsOf(params);
     const size_t fences = params.getWaitFor().size();
-    Status refused = call.status();
+    Status refused = options.status();
     if (refused.ok() && fences > wire::MAX_FDS_PER_MESSAGE) {
       refused = badData("{} fences to wait for; at most {} are taken", fences,
                         static_cast<uint32_t>(wire::MAX_FDS_PER_MESSAGE));
@@ -108,10 +108,10 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
       return kj::READY_NOW;
     }
     return decodeFences(params.getWaitFor())
-        .then([this, context, options = call->options,
+        .then([this, context, own = *options,
                duration =
                    decodeDuration(params.getDuration())](std::vector<UniqueFd> received) mutable {
-          return fenced(context, std::move(received), options, duration);
+          return fenced(context, std::move(received), own, duration);
         });
   }
 
