@@ -175,7 +175,7 @@ TEST_F(ServerTest, ComputesInHardwareBuffers) {
     });
   });
   EXPECT_EQ(old.status, wire::ErrorStatus::INVALID_ARGUMENT);
-  EXPECT_THAT(old.message, HasSubstr("needs HAL 1.2"));
+  EXPECT_THAT(old.message, HasSubstr("memory of kind hardware_buffer_blob"));
 }
 
 TEST_F(ServerTest, ModelsHaveHardwareBuffers) {
