@@ -159,6 +159,7 @@ Status ImportedRequest::privatise(const Operand& operand, RequestArgument& argum
   const size_t poolIndex = argument.location.poolIndex;
   if (!pools_[poolIndex]) return okStatus();  // a buffer, which the session knows
   const ReceivedPool& pool = *pools_[poolIndex];
+  if (pool.opaque()) return okStatus();
   const DataLocation& at = argument.location;
   const bool aligned = (pool.memory()->offset() + at.offset) % alignmentOf(operand.type) == 0;
   const bool parameter = !isOutput && at.length <= kMaxParameterBytes;
