@@ -108,7 +108,13 @@ TEST_F(ServerTest, HostileRequests) {
   refused([](auto r) { r.getInputs()[0].initDimensions(1).set(0, 5); }, "");
   refused([](auto r) { r.getInputs()[0].initDimensions(100); }, "");
   refused([](auto r) { r.getPools()[0].setToken(0); }, "token 0");
-  refused([](auto r) { r.getPools()[0].setToken(100); }, "token 100");
+  refused([](auto r) { r.getPools()[0].setToken(100); }, "bytes 0 to 16");
+  refused(
+      [](auto r) {
+        r.getPools()[0].setToken(100);
+        for (auto input : r.getInputs()) input.initLocation();
+      },
+      "token 100");
   refused([](auto r) { r.getPools()[0].getMemory().getFile().disownFd(); }, "missing");
   refused([](auto r) { r.getPools()[0].getMemory().setSize(33); }, "do not fit");
   refused([](auto r) { r.initPools(1000); }, "1000 memory pools");

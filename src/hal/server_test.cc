@@ -228,10 +228,6 @@ TEST_F(ServerTest, WhatIsNotThereYetSaysSo) {
   });
   EXPECT_EQ(burst.status, Error::GENERAL_FAILURE);
   EXPECT_THAT(burst.message, HasSubstr("burst"));
-  const Outcome buffer = onLoop<Outcome>(
-      [&](RpcLoop::Context&) { return device().allocateRequest().send().then(statusOf); });
-  EXPECT_EQ(buffer.status, Error::GENERAL_FAILURE);
-  EXPECT_THAT(buffer.message, HasSubstr("buffers"));
   const Outcome cached = onLoop<Outcome>([&](RpcLoop::Context&) -> kj::Promise<Outcome> {
     auto call = device().prepareModelFromCache13Request();
     auto answer = kj::newPromiseAndFulfiller<PreparedAnswer>();

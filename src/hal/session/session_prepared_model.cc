@@ -85,6 +85,7 @@ FencedResult SessionPreparedModel::executeFenced(
     std::optional<std::chrono::nanoseconds> duration,
     std::function<ExecutionResult(const ExecuteOptions&)> run) {
   Status valid = validateFencedRequest(*model_, request);
+  if (valid.ok()) valid = session_->buffers->checkUses(id_, request);
   if (!valid.ok()) return {std::move(valid), {}, nullptr};
   Result<std::vector<UniqueFd>> pending = takePending(waitFor);
   if (!pending.ok()) return {pending.takeStatus(), {}, nullptr};
