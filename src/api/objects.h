@@ -15,6 +15,7 @@
 #include "runtime/event.h"
 #include "runtime/execution.h"
 #include "runtime/memory.h"
+#include "runtime/memory_descriptor.h"
 #include "runtime/model_builder.h"
 
 struct ANeuralNetworksModel {
@@ -31,6 +32,9 @@ struct ANeuralNetworksEvent {
 };
 struct ANeuralNetworksMemory {
   std::unique_ptr<halyard::runtime::Memory> impl;
+};
+struct ANeuralNetworksMemoryDesc {
+  halyard::runtime::MemoryDescriptor impl;
 };
 
 namespace halyard::api {

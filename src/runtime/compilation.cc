@@ -2,6 +2,7 @@
 #include "runtime/compilation.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/log.h"
 #include "hal/version_adaptation.h"
@@ -17,6 +18,8 @@ constexpr uint32_t kPreferredPaddingDriver = 1;
 constexpr int32_t kPriorityLow = 90;
 constexpr int32_t kPriorityMedium = 100;
 constexpr int32_t kPriorityHigh = 110;
+
+std::atomic<uint64_t> nextCompilation = 1;
 
 // What to add to "does not support" for an operation that is newer than the device; else nothing.
 std::string versionReason(const Model& model, size_t operation, FeatureLevel have) {
@@ -42,7 +45,8 @@ std::optional<hal::TimePoint> deadlineAfter(uint64_t duration) {
 
 Compilation::Compilation(const ModelBuilder& model, std::vector<const Device*> devices,
                          bool explicitDevices)
-    : model_(model.model()),
+    : id_(nextCompilation++),
+      model_(model.model()),
       applicationOrder_(model.applicationOrder()),
       devices_(std::move(devices)),
       explicitDevices_(explicitDevices) {}

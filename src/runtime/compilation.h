@@ -31,11 +31,15 @@ class Compilation {
 
   // BAD_STATE unless finish() succeeded.
   Status checkValid() const;
+  bool hasExplicitDevices() const { return explicitDevices_; }
   bool hasSingleExplicitDevice() const { return explicitDevices_ && devices_.size() == 1; }
 
   const Model& model() const { return *model_; }
+  // Never that of another compilation, even of one that has ended.
+  uint64_t id() const { return id_; }
   // The following only after a successful finish().
   hal::PreparedModel& preparedModel() const { return *preparedModel_; }
+  const std::shared_ptr<hal::PreparedModel>& sharedPreparedModel() const { return preparedModel_; }
   const Device& device() const { return *chosen_; }
   // Alignment and padding in bytes that the device likes best, for any input or output.
   uint32_t preferredAlignment() const;
@@ -50,6 +54,7 @@ class Compilation {
   // OK when the device takes every operation; otherwise why not.
   Status checkSupport(const Device& device) const;
 
+  const uint64_t id_;
   std::shared_ptr<const Model> model_;
   std::vector<uint32_t> applicationOrder_;
   std::vector<const Device*> devices_;

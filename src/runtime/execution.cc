@@ -146,10 +146,21 @@ Status Execution::setArgumentFromMemory(Direction direction, uint32_t index,
   const bool isInput = direction == Direction::INPUT;
   HALYARD_ASSIGN_OR_RETURN(const Operand* operand, checkArgument(direction, index, type, !isInput));
   const std::string_view what = directionName(direction);
-  HALYARD_RETURN_IF_ERROR(memory.checkRange(offset, length), "{} {}", what, index);
+  DescribedMemory* const described = memory.described().get();
+  const Status usable =
+      described == nullptr
+          ? memory.checkRange(offset, length)
+          : described->checkUse({compilation_.id(), isInput, index},
+                                type == nullptr ? Shape() : type->dimensions, offset, length);
+  HALYARD_RETURN_IF_ERROR(usable, "{} {}", what, index);
   argumentTouched_ = true;
   Argument& argument = (isInput ? inputs_ : outputs_)[index];
   if (argument.set) return badState("{} {} has been set already", what, index);
+  if (described != nullptr) {
+    setMemory(argument, described->requestPool(), 0, described->requestLength(), type);
+    memories_.add(isInput, index, memory.described());
+    return okStatus();
+  }
   if (offset > UINT32_MAX || length > UINT32_MAX) {
     return badData("{} {}: offset {} or length {} is too large", what, index, offset, length);
   }
@@ -161,14 +172,20 @@ Status Execution::setArgumentFromMemory(Direction direction, uint32_t index,
   if (!memory.opaque()) {
     HALYARD_RETURN_IF_ERROR(checkLength(*operand, type, length), "{} {}", what, index);
   }
-  uint32_t pool = 0;
-  while (pool < pools_.size() && std::get<SharedMemoryPtr>(pools_[pool]) != memory.pool()) ++pool;
-  if (pool == pools_.size()) pools_.emplace_back(memory.pool());
+  setMemory(argument, memory.pool(), static_cast<uint32_t>(offset), static_cast<uint32_t>(length),
+            type);
+  return okStatus();
+}
+
+void Execution::setMemory(Argument& argument, const hal::RequestPool& pool, uint32_t offset,
+                          uint32_t length, const ArgumentType* type) {
+  const auto it = std::find(pools_.begin(), pools_.end(), pool);
+  const auto index = static_cast<uint32_t>(it - pools_.begin());
+  if (it == pools_.end()) pools_.push_back(pool);
   argument.request.kind = hal::RequestArgument::Kind::POOL;
-  argument.request.location = {pool, static_cast<uint32_t>(offset), static_cast<uint32_t>(length)};
+  argument.request.location = {index, offset, length};
   if (type != nullptr) argument.request.dimensions = type->dimensions;
   argument.set = true;
-  return okStatus();
 }
 
 Status Execution::setReusable(bool reusable) {
@@ -227,6 +244,9 @@ Status Execution::begin() {
   };
   Status status = check(inputs_, "input");
   if (status.ok()) status = check(outputs_, "output");
+  if (status.ok()) {
+    status = memories_.begin([this](size_t i) { return dimensionsOf(Direction::INPUT, i); });
+  }
   state_ = status.ok() ? State::COMPUTATION : State::COMPLETED;
   completion_ = status.ok() ? Completion::NONE : Completion::OTHER_ERROR;
   return status;
@@ -248,6 +268,14 @@ Status Execution::run() {
   return finish(compilation_.preparedModel().executeSynchronously(request(), options()));
 }
 
+Shape Execution::dimensionsOf(Direction direction, size_t index) const {
+  const bool isInput = direction == Direction::INPUT;
+  const Subgraph& main = compilation_.model().main;
+  const uint32_t operand = (isInput ? main.inputIndexes : main.outputIndexes)[index];
+  return knownShape(main.operands[operand].dimensions,
+                    (isInput ? inputs_ : outputs_)[index].request.dimensions);
+}
+
 // Takes over the shapes that a device reports, which must refine what is known already.
 Status Execution::takeShapes(const std::vector<hal::OutputShape>& shapes, bool complete) {
   const Subgraph& main = compilation_.model().main;
@@ -261,7 +289,7 @@ Status Execution::takeShapes(const std::vector<hal::OutputShape>& shapes, bool c
   bool allSufficient = true;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const Operand& operand = main.operands[main.outputIndexes[i]];
-    const Shape known = knownShape(operand.dimensions, outputs_[i].request.dimensions);
+    const Shape known = dimensionsOf(Direction::OUTPUT, i);
     Output output{known, true};
     if (!shapes.empty()) {
       const Shape& reported = shapes[i].dimensions;
@@ -291,6 +319,9 @@ Status Execution::finish(hal::ExecutionResult result) {
     Status shapes = takeShapes(result.outputShapes, status.ok());
     if (!shapes.ok()) status = std::move(shapes);
   }
+  const Status memories =
+      memories_.finish(status.ok(), [this](size_t i) { return outputShapes_[i].dimensions; });
+  if (status.ok()) status = memories;
   status.annotate(fmt::format("device {}", compilation_.device().name()));
   const std::lock_guard lock(mutex_);
   timing_ = status.ok() ? result.timing : hal::Timing();
@@ -317,6 +348,7 @@ Result<std::unique_ptr<Event>> Execution::startCompute() {
 }
 
 Status Execution::abandon(Status status) {
+  memories_.fail();
   const std::lock_guard lock(mutex_);
   state_ = State::COMPLETED;
   completion_ = Completion::OTHER_ERROR;

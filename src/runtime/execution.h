@@ -13,6 +13,7 @@
 #include "runtime/compilation.h"
 #include "runtime/event.h"
 #include "runtime/memory.h"
+#include "runtime/memory_arguments.h"
 
 namespace halyard::runtime {
 
@@ -78,12 +79,16 @@ class Execution {
   // Index, type and what is set already; gives the operand.
   Result<const Operand*> checkArgument(Direction direction, uint32_t index,
                                        const ArgumentType* type, bool mayBePartial) const;
+  void setMemory(Argument& argument, const hal::RequestPool& pool, uint32_t offset, uint32_t length,
+                 const ArgumentType* type);
   Status checkLength(const Operand& operand, const ArgumentType* type, size_t length) const;
   // Claims the execution for one computation, or says why not.
   Status begin();
   hal::Request request() const;
   hal::ExecuteOptions options() const;
   Status run();
+  // As far as model and argument say.
+  Shape dimensionsOf(Direction direction, size_t index) const;
   Status finish(hal::ExecutionResult result);
   Result<std::unique_ptr<Event>> startFenced(const std::vector<int>& waitFor, uint64_t duration);
   Status finishFenced(FenceState state, hal::FencedExecution& execution);
@@ -104,6 +109,7 @@ class Execution {
   std::vector<Argument> inputs_;
   std::vector<Argument> outputs_;
   std::vector<hal::RequestPool> pools_;
+  MemoryArguments memories_;
   std::vector<Output> outputShapes_;
   hal::Timing timing_;
   hal::Timing fencedTiming_;  // without fences the same

@@ -4,8 +4,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cstring>
-
 namespace halyard::runtime {
 
 Result<std::unique_ptr<Memory>> Memory::createFromFd(size_t size, int prot, int fd,
@@ -29,6 +27,7 @@ Result<std::unique_ptr<Memory>> Memory::createFromHardwareBuffer(
 }
 
 Status Memory::checkRange(uint64_t offset, uint64_t length) const {
+  if (described_ != nullptr) return badData("memory made from a descriptor has no places");
   if (opaque()) {
     if (offset == 0 && length == 0) return okStatus();
     return badData("offset {} and length {}, expected 0 with a hardware buffer that is no BLOB",
@@ -39,26 +38,6 @@ Status Memory::checkRange(uint64_t offset, uint64_t length) const {
     return badData("bytes from {} on, {} of them, lie outside the memory of {} bytes", offset,
                    length, pool_->size());
   }
-  return okStatus();
-}
-
-Status Memory::copy(const Memory& source, const Memory& destination) {
-  if (&source == &destination) return okStatus();
-  if (source.pool_->size() != destination.pool_->size()) {
-    return badData("the source has {} bytes, the destination {}", source.pool_->size(),
-                   destination.pool_->size());
-  }
-  HALYARD_ASSIGN_OR_RETURN(const Mapping from, source.pool_->map(), "source");
-  if ((source.pool_->prot() & PROT_READ) == 0) {
-    return makeStatus(ResultCode::UNMAPPABLE, "the source may not be read");
-  }
-  if ((destination.pool_->prot() & PROT_WRITE) == 0) {
-    return makeStatus(ResultCode::UNMAPPABLE, "the destination may not be written");
-  }
-  HALYARD_ASSIGN_OR_RETURN(const Mapping to, destination.pool_->map(), "destination");
-  const CpuAccess reading(source.pool_, false);
-  const CpuAccess writing(destination.pool_, true);
-  std::memmove(to.data(), from.data(), from.size());
   return okStatus();
 }
 

@@ -1,9 +1,11 @@
-// Memory: an ANeuralNetworksMemory: shared memory of the application.
-// Thread safety: immutable. Ownership: shares the pool.
+// Memory: an ANeuralNetworksMemory: memory of the application, or made from a descriptor.
+// Thread safety: immutable, but for the state of memory made from a descriptor, which guards
+// itself. Ownership: shares the pool, or what has been made from the descriptor.
 #pragma once
 
 #include "halyard/driver/shared_memory.h"
 #include "halyard/driver/status.h"
+#include "runtime/described_memory.h"
 
 namespace halyard::runtime {
 
@@ -15,18 +17,25 @@ class Memory {
   static Result<std::unique_ptr<Memory>> createFromHardwareBuffer(
       const HardwareBufferDescription& description, int fd);
   explicit Memory(SharedMemoryPtr pool) : pool_(std::move(pool)) {}
+  explicit Memory(std::shared_ptr<DescribedMemory> described) : described_(std::move(described)) {}
 
+  // The application's memory; null for memory made from a descriptor.
   const SharedMemoryPtr& pool() const { return pool_; }
+  // Null for the application's own memory.
+  const std::shared_ptr<DescribedMemory>& described() const { return described_; }
   // A hardware buffer that is an image: drivers only know its contents, and use it as a whole.
-  bool opaque() const { return pool_->kind() == MemoryKind::HARDWARE_BUFFER; }
+  bool opaque() const { return pool_ != nullptr && pool_->kind() == MemoryKind::HARDWARE_BUFFER; }
   // BAD_DATA unless [offset, offset + length) lies inside, or when both are 0; for an opaque memory
-  // unless both are 0.
+  // unless both are 0; always for memory made from a descriptor, which has no places.
   Status checkRange(uint64_t offset, uint64_t length) const;
-  // Copies all bytes; the sizes must be equal.
+  // Copies everything. BAD_DATA when the two do not go together, or there is nothing in the source;
+  // UNMAPPABLE; a driver's own error. A destination made from a descriptor has contents afterwards
+  // only if that succeeds.
   static Status copy(const Memory& source, const Memory& destination);
 
  private:
   SharedMemoryPtr pool_;
+  std::shared_ptr<DescribedMemory> described_;
 };
 
 }  // namespace halyard::runtime

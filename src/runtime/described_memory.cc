@@ -1,0 +1,78 @@
+#include "runtime/described_memory.h"
+
+#include "hal/dimensions.h"
+
+namespace halyard::runtime {
+
+DescribedMemory::DescribedMemory(MemoryDescription description, Storage storage)
+    : description_(std::move(description)), storage_(std::move(storage)) {}
+
+Status DescribedMemory::checkUse(const MemoryRole& role, const Shape& dimensions, uint64_t offset,
+                                 uint64_t length) const {
+  if (!description_.roles.contains(role)) {
+    return badData("the memory's descriptor has no role as this {} of this compilation",
+                   role.isInput ? "input" : "output");
+  }
+  if (offset != 0 || length != 0) {
+    return badData("offset {}, length {}: memory made from a descriptor is used as a whole, with 0",
+                   offset, length);
+  }
+  if (isScalarType(operand().type) && !dimensions.empty()) {
+    return badData("dimensions {} for a scalar", shapeText(dimensions));
+  }
+  if (!hal::combineDimensions(description_.dimensions, dimensions)) {
+    return badData("dimensions {}; the memory was made for {}", shapeText(dimensions),
+                   shapeText(description_.dimensions));
+  }
+  return okStatus();
+}
+
+hal::RequestPool DescribedMemory::requestPool() const {
+  if (const SharedMemoryPtr memory = pool()) return memory;
+  return buffer()->token();
+}
+
+uint32_t DescribedMemory::requestLength() const {
+  const SharedMemoryPtr memory = pool();
+  return memory == nullptr ? 0 : static_cast<uint32_t>(memory->size());
+}
+
+Status DescribedMemory::checkHolds(const Shape& dimensions) const {
+  const std::optional<Shape> held = contents();
+  if (!held) return opFailed("the memory is not initialised: nothing has been written to it");
+  if (*held != dimensions) {
+    return opFailed("dimensions {}; the memory holds {}", shapeText(dimensions), shapeText(*held));
+  }
+  return okStatus();
+}
+
+Status DescribedMemory::setWritten(const Shape& dimensions) {
+  std::optional<Shape> combined = hal::combineDimensions(description_.dimensions, dimensions);
+  const std::lock_guard lock(mutex_);
+  contents_ = std::move(combined);
+  if (contents_) return okStatus();
+  return opFailed("dimensions {} were written to memory made for {}", shapeText(dimensions),
+                  shapeText(description_.dimensions));
+}
+
+void DescribedMemory::setFailed() {
+  const std::lock_guard lock(mutex_);
+  contents_.reset();
+}
+
+std::optional<Shape> DescribedMemory::contents() const {
+  const std::lock_guard lock(mutex_);
+  return contents_;
+}
+
+SharedMemoryPtr DescribedMemory::pool() const {
+  const auto* const memory = std::get_if<SharedMemoryPtr>(&storage_);
+  return memory == nullptr ? nullptr : *memory;
+}
+
+std::shared_ptr<hal::Buffer> DescribedMemory::buffer() const {
+  const auto* const buffer = std::get_if<std::shared_ptr<hal::Buffer>>(&storage_);
+  return buffer == nullptr ? nullptr : *buffer;
+}
+
+}  // namespace halyard::runtime
