@@ -1,14 +1,18 @@
 // The reference driver in its own process through the C API: same answers as the CPU device, and
 // what the application sees when the driver dies.
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <thread>
 
 #include "api/test_model.h"
+#include "halyard/driver/unique_fd.h"
 
 namespace halyard::api::testing {
 namespace {
@@ -122,6 +126,110 @@ TEST(DriverProcess, KilledDuringAnExecution) {
       ANeuralNetworksExecution_setOutput(works.get(), 0, nullptr, out.data(), 4 * 4 * 64 * 4));
   ASSERT_NN_OK(ANeuralNetworksExecution_compute(works.get()));
   EXPECT_EQ(out[0], 1);
+}
+
+// A memory of 16 floats with its contents.
+struct Floats {
+  Floats() {
+    const int fd = memfd_create("floats", MFD_CLOEXEC);
+    EXPECT_EQ(ftruncate(fd, kSize), 0);
+    values = static_cast<float*>(mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+    EXPECT_NN_OK(ANeuralNetworksMemory_createFromFd(kSize, PROT_READ | PROT_WRITE, fd, 0, &memory));
+    close(fd);
+  }
+  ~Floats() {
+    ANeuralNetworksMemory_free(memory);
+    munmap(values, kSize);
+  }
+  Floats(const Floats&) = delete;
+  Floats& operator=(const Floats&) = delete;
+
+  static constexpr size_t kSize = 16 * sizeof(float);
+  float* values = nullptr;
+  ANeuralNetworksMemory* memory = nullptr;
+};
+
+// out = a + b, on `compilation`, after `dependency`.
+struct FencedSum {
+  FencedSum(ANeuralNetworksCompilation* compilation, const Floats& a, const Floats& b,
+            const Floats& out, const ANeuralNetworksEvent* dependency)
+      : execution(newExecution(compilation)) {
+    ANeuralNetworksExecution* e = execution.get();
+    constexpr size_t kSize = Floats::kSize;
+    EXPECT_NN_OK(ANeuralNetworksExecution_setMeasureTiming(e, true));
+    EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, a.memory, 0, kSize));
+    EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(e, 1, nullptr, b.memory, 0, kSize));
+    EXPECT_NN_OK(ANeuralNetworksExecution_setOutputFromMemory(e, 0, nullptr, out.memory, 0, kSize));
+    ANeuralNetworksEvent* started = nullptr;
+    EXPECT_NN_OK(
+        ANeuralNetworksExecution_startComputeWithDependencies(e, &dependency, 1, 0, &started));
+    event.reset(started);
+  }
+  uint64_t duration(int32_t code) const {
+    uint64_t value = 0;
+    EXPECT_NN_OK(ANeuralNetworksExecution_getDuration(execution.get(), code, &value));
+    return value;
+  }
+
+  Handle<ANeuralNetworksExecution> execution;
+  Handle<ANeuralNetworksEvent> event;
+};
+
+TEST(DriverProcess, FencesGoFromDeviceToDevice) {
+  const ANeuralNetworksDevice* reference = deviceNamed(kReference);
+  ASSERT_NE(reference, nullptr);
+  const auto model = addModel({16}, {16}, {16});
+  ASSERT_NN_OK(ANeuralNetworksModel_finish(model.get()));
+  const auto there = compileFor(model.get(), reference);
+  const auto here = compileFor(model.get(), deviceNamed(kCpuDevice));
+  Floats a;
+  Floats b;
+  Floats sum;
+  Floats total;
+  std::fill_n(b.values, 16, 10.0f);
+  const auto pending = [](UniqueFd& signaller) {
+    int ends[2];
+    EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    const UniqueFd fence(ends[0]);
+    signaller.reset(ends[1]);
+    ANeuralNetworksEvent* event = nullptr;
+    EXPECT_NN_OK(ANeuralNetworksEvent_createFromSyncFenceFd(fence.get(), &event));
+    return Handle<ANeuralNetworksEvent>(event);
+  };
+  {
+    UniqueFd signaller;
+    const auto start = pending(signaller);
+    const FencedSum first(there.get(), a, b, sum, start.get());
+    const FencedSum second(here.get(), sum, b, total, first.event.get());
+    const FencedSum third(there.get(), total, b, a, second.event.get());
+    std::fill_n(a.values, 16, 1.0f);
+    ASSERT_EQ(write(signaller.get(), "x", 1), 1);
+    EXPECT_NN_OK(ANeuralNetworksEvent_wait(third.event.get()));
+    EXPECT_EQ(a.values[15], 31);
+    EXPECT_NN_OK(ANeuralNetworksEvent_wait(first.event.get()));
+    EXPECT_LE(first.duration(ANEURALNETWORKS_DURATION_ON_HARDWARE),
+              first.duration(ANEURALNETWORKS_DURATION_IN_DRIVER));
+    EXPECT_LE(first.duration(ANEURALNETWORKS_FENCED_DURATION_IN_DRIVER),
+              first.duration(ANEURALNETWORKS_DURATION_IN_DRIVER));
+    EXPECT_NE(first.duration(ANEURALNETWORKS_FENCED_DURATION_IN_DRIVER), UINT64_MAX);
+  }
+  // The driver dies with its fences pending: everything after it fails.
+  UniqueFd signaller;
+  const auto start = pending(signaller);
+  const FencedSum first(there.get(), a, b, sum, start.get());
+  const FencedSum second(here.get(), sum, b, total, first.event.get());
+  const int64_t victim = processOf(reference);
+  ASSERT_GT(victim, 0);
+  kill(static_cast<pid_t>(victim), SIGKILL);
+  EXPECT_NN_ERROR(ANeuralNetworksEvent_wait(second.event.get()), ANEURALNETWORKS_OP_FAILED,
+                  "error state");
+  EXPECT_NN_ERROR(ANeuralNetworksEvent_wait(first.event.get()), ANEURALNETWORKS_OP_FAILED,
+                  "signal 9");
+  uint64_t duration = 0;
+  EXPECT_NN_ERROR(ANeuralNetworksExecution_getDuration(first.execution.get(), 0, &duration),
+                  ANEURALNETWORKS_BAD_STATE, "failed");
+  EXPECT_EQ(duration, UINT64_MAX);
+  ASSERT_EQ(write(signaller.get(), "x", 1), 1);  // so that the event of the pipe ends
 }
 
 // Gone, or dead and only waiting to be reaped by whoever inherited it.

@@ -1,6 +1,10 @@
 // Sync fences: file descriptors that are pending until they signal, or go into an error state,
-// once. Thread safety: functions on descriptors may be called from any thread; a FenceSignaller is
-// used by one at a time. Ownership: descriptors are borrowed; a NewFence owns both of its ends.
+// once.
+//
+// Thread safety: functions on descriptors may be called from any thread; a FenceSignaller is used
+// by one at a time.
+//
+// Ownership: descriptors are borrowed; a NewFence owns both of its ends.
 //
 // Any descriptor that can be polled is taken as a fence: a sync_file of the kernel, whose own
 // status counts; an eventfd, a pipe, a socket or anything else with POLLIN for "signalled" and
@@ -12,9 +16,11 @@
 // its owner's process: POLLIN and POLLERR. To signal, the signaller sends one byte, takes the
 // unread one out of its queue and closes: POLLIN without POLLERR. So a process that dies puts all
 // fences that it has not signalled into their error state, and who knows nothing but poll() sees it
-// all. Duplicates, and those sent to other processes, have the same state. A holder must not read
-// from the descriptor: that would take the state away from all others; what is left reads as an
-// error to the functions here.
+// all. Duplicates, and those sent to other processes, have the same state.
+//
+// Two things spoil it. A holder must not read from the descriptor: that takes the state away from
+// all others; what is left reads as an error to the functions here. And the child of a fork without
+// exec keeps the signaller, and with it the fence pending, until it ends.
 #pragma once
 
 #include <chrono>
