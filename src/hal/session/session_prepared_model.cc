@@ -1,5 +1,7 @@
 #include "hal/session/session_prepared_model.h"
 
+#include <algorithm>
+#include <limits>
 #include <new>
 #include <stdexcept>
 
@@ -30,6 +32,29 @@ ExecutionResult guarded(PreparedModel& driver, const Request& request,
   }
 }
 
+// Offset 0 with length 0 names a whole pool: the request with real lengths, if there is such a
+// thing in it.
+std::optional<Request> bindWholePools(const Request& request) {
+  const auto isWhole = [](const RequestArgument& argument) {
+    return argument.kind == RequestArgument::Kind::POOL && argument.location.offset == 0 &&
+           argument.location.length == 0;
+  };
+  if (std::none_of(request.inputs.begin(), request.inputs.end(), isWhole) &&
+      std::none_of(request.outputs.begin(), request.outputs.end(), isWhole)) {
+    return std::nullopt;
+  }
+  Request bound = request;
+  for (auto* arguments : {&bound.inputs, &bound.outputs}) {
+    for (RequestArgument& argument : *arguments) {
+      if (!isWhole(argument)) continue;
+      const auto& pool = std::get<SharedMemoryPtr>(bound.pools[argument.location.poolIndex]);
+      argument.location.length = static_cast<uint32_t>(
+          std::min<uint64_t>(pool->size(), std::numeric_limits<uint32_t>::max()));
+    }
+  }
+  return bound;
+}
+
 }  // namespace
 
 SessionPreparedModel::SessionPreparedModel(std::shared_ptr<SessionState> session,
@@ -55,6 +80,7 @@ ExecutionResult SessionPreparedModel::executeSynchronously(const Request& reques
 
 ExecutionResult SessionPreparedModel::executeOnDriver(const Request& request,
                                                       const ExecuteOptions& options) {
+  const std::optional<Request> bound = bindWholePools(request);
   if (options.deadline && Clock::now() >= *options.deadline) {
     return failed(makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
                              "the deadline has passed before the execution began"));
@@ -63,9 +89,9 @@ ExecutionResult SessionPreparedModel::executeOnDriver(const Request& request,
   if (!own.cancel.stop_possible()) own.cancel = session_->cancel.get_token();
   if (own.cancel.stop_requested()) return failed(opFailed("cancelled before the execution began"));
   ExecutionResult result;
-  Status turn =
-      session_->services->scheduler().run(priority_, session_.get(), own.deadline, own.cancel,
-                                          [&] { result = guarded(*driver_, request, own); });
+  Status turn = session_->services->scheduler().run(
+      priority_, session_.get(), own.deadline, own.cancel,
+      [&] { result = guarded(*driver_, bound ? *bound : request, own); });
   if (!turn.ok()) result = failed(std::move(turn));
   return result;
 }
