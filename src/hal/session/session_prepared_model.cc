@@ -47,7 +47,10 @@ std::optional<Request> bindWholePools(const Request& request) {
   for (auto* arguments : {&bound.inputs, &bound.outputs}) {
     for (RequestArgument& argument : *arguments) {
       if (!isWhole(argument)) continue;
-      const auto& pool = std::get<SharedMemoryPtr>(bound.pools[argument.location.poolIndex]);
+      const auto* const memory =
+          std::get_if<SharedMemoryPtr>(&bound.pools[argument.location.poolIndex]);
+      if (memory == nullptr) continue;
+      const SharedMemoryPtr& pool = *memory;
       argument.location.length = static_cast<uint32_t>(
           std::min<uint64_t>(pool->size(), std::numeric_limits<uint32_t>::max()));
     }

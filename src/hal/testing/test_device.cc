@@ -1,5 +1,7 @@
 #include "hal/testing/test_device.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
@@ -50,6 +52,15 @@ class TestPreparedModel final : public PreparedModel {
     result.status = run(request, options, result);
     if (options.measureTiming) result.timing = {2'000'000, 3'000'000};
     return result;
+  }
+
+  Status saveToCache(int modelCache, int dataCache, const Token& token) override {
+    const std::string model = std::string("model") + static_cast<char>(token[0]);
+    const std::string data = std::string("data") + static_cast<char>(token[0]);
+    const bool written =
+        ::write(modelCache, model.data(), model.size()) == static_cast<ssize_t>(model.size()) &&
+        ::write(dataCache, data.data(), data.size()) == static_cast<ssize_t>(data.size());
+    return written ? okStatus() : opFailed("writing the cache files");
   }
 
  private:
@@ -129,6 +140,7 @@ Result<std::vector<bool>> TestDevice::getSupportedOperations(const Model& model)
 Result<std::shared_ptr<PreparedModel>> TestDevice::prepareModel(std::shared_ptr<const Model> model,
                                                                 const PrepareOptions& options) {
   if (model->main.operations[0].type != OperationType::ADD) return opFailed("only ADD is there");
+  if (onPrepare) onPrepare();
   const std::lock_guard lock(mutex_);
   lastModel_ = model;
   lastOptions_ = options;

@@ -2,6 +2,7 @@
 // Thread safety: as hal::Device. Ownership: shares the last prepared model with the test.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -18,7 +19,8 @@ inline constexpr float kTooSmall = 444;        // OUTPUT_INSUFFICIENT_SIZE
 
 // Does ADD of float32 tensors of the same shape, without activation: the first operation of a model
 // is computed from its first two operands, model inputs or constants, to the first output. Takes
-// images as well: the pixels of the first row, 4 bytes each, are the tensor's elements.
+// images as well: the pixels of the first row, 4 bytes each, are the tensor's elements. With
+// cache files in its info it saves "model" and "data", and the token's first byte, to them.
 class TestDevice final : public Device {
  public:
   explicit TestDevice(HalVersion version = HalVersion::V1_3);
@@ -29,6 +31,8 @@ class TestDevice final : public Device {
                                                       const PrepareOptions& options) override;
 
   DeviceInfo& mutableInfo() { return info_; }
+  // Called at the start of every prepareModel; may throw. To be set before the first.
+  std::function<void()> onPrepare;
   // What prepareModel got last.
   std::shared_ptr<const Model> lastModel() const;
   PrepareOptions lastOptions() const;

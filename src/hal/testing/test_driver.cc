@@ -1,6 +1,6 @@
 // A driver for tests: the TestDevice in a process of its own. HALYARD_TEST_DRIVER in the
 // environment makes it fail to start: "silent" answers nothing, "exit" ends with status 3,
-// "garbage" sends bytes that are no message.
+// "garbage" sends bytes that are no message. "caching" gives it a cache file of each kind.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -24,7 +24,13 @@ int main(int argc, char** argv) {
     for (;;) ::pause();
   }
   halyard::hal::testing::startElderThread();
-  return halyard::hal::driverMain(argc, argv, []() -> Result<std::shared_ptr<Device>> {
-    return std::shared_ptr<Device>(std::make_shared<halyard::hal::testing::TestDevice>());
+  const bool caching = text == "caching";
+  return halyard::hal::driverMain(argc, argv, [caching]() -> Result<std::shared_ptr<Device>> {
+    auto device = std::make_shared<halyard::hal::testing::TestDevice>();
+    if (caching) {
+      device->mutableInfo().modelCacheFiles = 1;
+      device->mutableInfo().dataCacheFiles = 1;
+    }
+    return std::shared_ptr<Device>(std::move(device));
   });
 }
