@@ -97,7 +97,22 @@ SharedMemory::SharedMemory(MemoryKind kind, UniqueFd fd, size_t size, int prot, 
       offset_(offset),
       hardwareBuffer_(hardwareBuffer) {}
 
-SharedMemory::~SharedMemory() { delete mapping_.load(); }
+SharedMemory::~SharedMemory() {
+  for (const Watcher& watcher : watchers_) {
+    if (const auto owner = watcher.owner.lock()) watcher.onGone(*this);
+  }
+  delete mapping_.load();
+}
+
+void SharedMemory::whenGone(std::weak_ptr<const void> owner,
+                            std::function<void(const SharedMemory&)> onGone) const {
+  const std::lock_guard lock(watchersMutex_);
+  std::erase_if(watchers_, [](const Watcher& watcher) { return watcher.owner.expired(); });
+  for (const Watcher& watcher : watchers_) {
+    if (!watcher.owner.owner_before(owner) && !owner.owner_before(watcher.owner)) return;
+  }
+  watchers_.push_back({std::move(owner), std::move(onGone)});
+}
 
 bool SharedMemory::isDmaBuf() const {
   int8_t known = isDmaBuf_.load(std::memory_order_relaxed);

@@ -7,9 +7,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <mutex>
 #include <string_view>
+#include <vector>
 
 #include "halyard/driver/hardware_buffer.h"
 #include "halyard/driver/status.h"
@@ -89,11 +92,20 @@ class SharedMemory {
   Result<Mapping> mapHardwareBuffer() const;
   // The same, mapped once for all callers and kept as long as this object lives.
   Result<const Mapping*> mapped() const;
+  // Has `onGone` called when this object ends, unless `owner` has ended before. Once for an owner:
+  // another call for the same does nothing. `onGone` runs on whatever thread lets go last, and must
+  // not block.
+  void whenGone(std::weak_ptr<const void> owner,
+                std::function<void(const SharedMemory&)> onGone) const;
 
  private:
   Status unmappable(int error, std::string_view what) const;
   Result<Mapping> mapBytes(size_t size) const;
 
+  struct Watcher {
+    std::weak_ptr<const void> owner;
+    std::function<void(const SharedMemory&)> onGone;
+  };
   MemoryKind kind_;
   UniqueFd fd_;
   size_t size_;
@@ -102,6 +114,8 @@ class SharedMemory {
   std::optional<HardwareBufferDescription> hardwareBuffer_;
   mutable std::atomic<int8_t> isDmaBuf_ = -1;  // -1: not looked at yet
   mutable std::atomic<const Mapping*> mapping_ = nullptr;
+  mutable std::mutex watchersMutex_;
+  mutable std::vector<Watcher> watchers_;
 };
 using SharedMemoryPtr = std::shared_ptr<const SharedMemory>;
 
