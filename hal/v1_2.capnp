@@ -38,8 +38,12 @@ interface IPreparedModel extends(V10.IPreparedModel) {
       -> (status :T.ErrorStatus, message :Text, outputShapes :List(T.OutputShape),
           timing :T.Timing);
   configureExecutionBurst @2 (callback :IBurstCallback, requestChannel :T.QueueDescriptor,
-                              resultChannel :T.QueueDescriptor)
-      -> (status :T.ErrorStatus, message :Text, burstContext :IBurstContext);
+                              resultChannel :T.QueueDescriptor, extended :Bool)
+      -> (status :T.ErrorStatus, message :Text, burstContext :IBurstContext,
+          doorbell :T.FileDescriptor, extended :Bool);
+  # See docs/burst_format.md. `doorbell`: an eventfd, which the client writes when the driver's event
+  # word says that it sleeps. `extended`: the sender knows the datums that are Halyard's own; they are
+  # used when both do.
   saveToCache @3 (modelCache :T.Handle, dataCache :T.Handle, token :Data)
       -> (status :T.ErrorStatus, message :Text);
   # The early form of caching: both files are empty, and stay the caller's.

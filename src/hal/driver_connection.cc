@@ -233,6 +233,13 @@ void DriverConnection::releaseBuffer(uint64_t buffer) {
   });
 }
 
+void DriverConnection::watch(const std::shared_ptr<RingClient>& ring) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(rings_, [](const auto& known) { return known.expired(); });
+  rings_.push_back(ring);
+  if (death_) ring->end();
+}
+
 kj::Promise<Status> DriverConnection::explain(kj::Exception&& exception, std::string_view what) {
   using Type = kj::Exception::Type;
   const std::string description(safeText(capnp::Text::Reader(exception.getDescription().cStr())));
@@ -309,6 +316,14 @@ void DriverConnection::markDead(std::string text) {
   death_ = std::move(text);
   // Under the lock: whoever takes its order back must know that it does not run any more.
   for (const auto& [id, wake] : std::exchange(deathWatches_, {})) wake();
+  for (const auto& ring : rings_) {
+    if (const auto living = ring.lock()) living->end();
+  }
+}
+
+Status DriverConnection::diedDuring(std::string_view what) const {
+  return makeStatus(ResultCode::DEAD_OBJECT, "driver '{}' (process {}) {} during {}", name_,
+                    processId_, deathText().value_or("has ended"), what);
 }
 
 std::optional<std::string> DriverConnection::deathText() const {

@@ -14,6 +14,7 @@
 
 #include "hal/driver_liveness.h"
 #include "hal/manifest.h"
+#include "hal/ring/ring_client.h"
 #include "hal/sandbox/isolation_measure.h"
 #include "hal/v1_3.capnp.h"
 #include "hal/wire_connection.h"
@@ -79,6 +80,8 @@ class DriverConnection {
     uint64_t nextFencedExecution = 0;
     std::string silence;  // not empty: the driver did not answer any more, and this is its end
     std::optional<DriverLiveness> liveness;
+    std::map<uint64_t, wire::v1_2::IBurstContext::Client> bursts;
+    uint64_t nextBurst = 0;
     kj::TaskSet watchers{*this};  // what must not outlive this
 
    private:
@@ -164,6 +167,13 @@ class DriverConnection {
   // Runs `work` on the loop thread, unless the connection has ended by then. Does not wait.
   void later(std::function<void(Side&)> work);
 
+  // Has the ring ended when the driver ends, at once if it has.
+  void watch(const std::shared_ptr<RingClient>& ring);
+  // DEAD_OBJECT as of a call that was under way when the driver ended.
+  Status diedDuring(std::string_view what) const;
+  // What the rings to this driver share.
+  const std::shared_ptr<SpinGate>& spinGate() const { return spinGate_; }
+
  private:
   DriverConnection(std::shared_ptr<RpcLoop> loop, std::string name)
       : loop_(std::move(loop)), name_(std::move(name)) {}
@@ -189,9 +199,11 @@ class DriverConnection {
   std::shared_ptr<ChildProcess> child_;  // to ask whether it has ended
   Side* side_ = nullptr;                 // made and deleted on the loop thread
   std::atomic<uint32_t> waits_{0};       // calls and Waits
+  const std::shared_ptr<SpinGate> spinGate_ = std::make_shared<SpinGate>();
   mutable std::mutex mutex_;
   std::optional<std::string> death_;
   std::map<uint64_t, std::function<void()>> deathWatches_;
+  std::vector<std::weak_ptr<RingClient>> rings_;
   uint64_t nextDeathWatch_ = 0;
 };
 

@@ -144,12 +144,22 @@ Result<ReceivedPool> ReceivedPool::inspect(SharedMemoryPtr memory) {
 bool ReceivedPool::readable() const { return (memory_->prot() & PROT_READ) != 0; }
 bool ReceivedPool::writable() const { return (memory_->prot() & PROT_WRITE) != 0; }
 
+Status ReceivedPool::keepMapped() {
+  if (!mappable_) return okStatus();
+  HALYARD_ASSIGN_OR_RETURN(mapping_, memory_->mapped());
+  return okStatus();
+}
+
 Status ReceivedPool::read(uint64_t offset, std::span<uint8_t> to) const {
   if (to.empty()) return okStatus();
   if (memory_->isDmaBuf()) {  // which has nothing for pread
     HALYARD_ASSIGN_OR_RETURN(const Mapping* const mapping, memory_->mapped());
     const CpuAccess access(memory_, false);
     std::memcpy(to.data(), mapping->data() + offset, to.size());
+    return okStatus();
+  }
+  if (mapping_ != nullptr) {
+    std::memcpy(to.data(), mapping_->data() + offset, to.size());
     return okStatus();
   }
   return transferAll(memory_->offset() + offset, to.size(), "reading shared memory",
@@ -164,6 +174,10 @@ Status ReceivedPool::write(uint64_t offset, std::span<const uint8_t> from) const
     HALYARD_ASSIGN_OR_RETURN(const Mapping* const mapping, memory_->mapped());
     const CpuAccess access(memory_, true);
     std::memcpy(mapping->data() + offset, from.data(), from.size());
+    return okStatus();
+  }
+  if (mapping_ != nullptr) {
+    std::memcpy(mapping_->data() + offset, from.data(), from.size());
     return okStatus();
   }
   return transferAll(memory_->offset() + offset, from.size(), "writing shared memory",

@@ -55,6 +55,10 @@ class ReceivedPool {
   bool readable() const;
   bool writable() const;
 
+  // Keeps a mappable pool mapped from now on, so that copies are nothing but that. Does nothing to
+  // others. UNMAPPABLE.
+  Status keepMapped();
+
   // Copy between private memory and `offset` bytes into the pool; the range must lie within size().
   // BAD_DATA when the file has become too short.
   Status read(uint64_t offset, std::span<uint8_t> to) const;
@@ -66,6 +70,7 @@ class ReceivedPool {
 
   SharedMemoryPtr memory_;
   bool mappable_;
+  const Mapping* mapping_ = nullptr;  // of memory_, if it is to be kept
 };
 
 // Opens each; the error names the pool by its index. Hardware buffers need level 3 (HAL 1.2).

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "hal/ring/burst_server.h"
 #include "hal/session/session_prepared_model.h"
 #include "hal/wire_fence.h"
 #include "hal/wire_memory.h"
@@ -86,8 +87,7 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
 
   kj::Promise<void> configureExecutionBurst(ConfigureExecutionBurstContext context) override {
     requireVersion(HalVersion::V1_2);
-    setStatus(context.getResults(), opFailed("the driver does not take bursts"), HalVersion::V1_2);
-    return kj::READY_NOW;
+    return configureBurst(context, {client_, model_, preparedModel_, priority_, version_});
   }
   kj::Promise<void> saveToCache(SaveToCacheContext context) override {
     requireVersion(HalVersion::V1_2);
@@ -108,9 +108,8 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
       return kj::READY_NOW;
     }
     return decodeFences(params.getWaitFor())
-        .then([this, context, own = *options,
-               duration =
-                   decodeDuration(params.getDuration())](std::vector<UniqueFd> received) mutable {
+        .then([this, context, own = *options, duration = decodeDuration(params.getDuration())](
+                  std::vector<UniqueFd> received) mutable {
           return fenced(context, std::move(received), own, duration);
         });
   }

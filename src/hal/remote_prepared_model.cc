@@ -2,6 +2,7 @@
 
 #include "hal/remote_callbacks.h"
 #include "hal/remote_fenced.h"
+#include "hal/ring/remote_burst.h"
 #include "hal/version_adaptation.h"
 #include "hal/wire_memory.h"
 #include "hal/wire_request.h"
@@ -72,14 +73,26 @@ RemotePreparedModel::~RemotePreparedModel() { connection_->release(id_); }
 
 ExecutionResult RemotePreparedModel::executeSynchronously(const Request& request,
                                                           const ExecuteOptions& options) {
-  Result<ExecutionResult> result = executeRemotely(request, options);
-  if (result.ok()) return std::move(*result);
-  ExecutionResult failed;
-  failed.status = result.takeStatus();
-  return failed;
+  std::unique_ptr<RingLane> lane = usesRings_ ? lanes_.borrow() : nullptr;
+  ExecutionResult result = executeIn(lane.get(), request, options);
+  if (lane != nullptr) lanes_.giveBack(std::move(lane));
+  return result;
 }
 
-Result<ExecutionResult> RemotePreparedModel::executeRemotely(const Request& request,
+Result<std::unique_ptr<Burst>> RemotePreparedModel::configureBurst() {
+  auto lane = std::make_unique<RingLane>();
+  HALYARD_RETURN_IF_ERROR(lane->open(connection_, id_, version_, std::nullopt));
+  return std::unique_ptr<Burst>(std::make_unique<RemoteBurst>(shared_from_this(), std::move(lane)));
+}
+
+ExecutionResult RemotePreparedModel::executeIn(RingLane* lane, const Request& request,
+                                               const ExecuteOptions& options) {
+  Result<ExecutionResult> result = executeRemotely(lane, request, options);
+  if (result.ok()) return std::move(*result);
+  return {result.takeStatus(), {}, {}};
+}
+
+Result<ExecutionResult> RemotePreparedModel::executeRemotely(RingLane* lane, const Request& request,
                                                              const ExecuteOptions& options) {
   HALYARD_RETURN_IF_ERROR(compliantWith(request, version_), "driver '{}'", connection_->name());
   HALYARD_RETURN_IF_ERROR(validateRequest(*model_, request, version_ >= HalVersion::V1_2));
@@ -90,8 +103,44 @@ Result<ExecutionResult> RemotePreparedModel::executeRemotely(const Request& requ
                       "driver '{}': the deadline has passed before the execution began",
                       connection_->name());
   }
-  HALYARD_ASSIGN_OR_RETURN(ArgumentPacker::PackedRequest packed, packer_.pack(request));
-  HALYARD_RETURN_IF_ERROR(checkEncodable(packed.request()));
+  if (lane != nullptr) {
+    HALYARD_RETURN_IF_ERROR(lane->open(connection_, id_, version_, deadline), "driver '{}'",
+                            connection_->name());
+  }
+  ArgumentPacker& packer = lane != nullptr ? lane->packer : packer_;
+  HALYARD_ASSIGN_OR_RETURN(ArgumentPacker::PackedRequest packed, packer.pack(request));
+  const char* const method = version_ >= HalVersion::V1_3   ? "executeSynchronously_1_3"
+                             : version_ >= HalVersion::V1_2 ? "executeSynchronously"
+                                                            : "execute";
+  ExecutionResult result;
+  bool done = false;
+  if (lane != nullptr && lane->ring != nullptr && lane->ring->takes(packed.request(), options)) {
+    auto outcome =
+        lane->ring->execute(packed.request(), options, model_->main.outputIndexes.size(), method);
+    if (outcome.abandoned) packed.abandon();
+    if (!outcome.usable) lane->setRing(nullptr);
+    done = outcome.sent;
+    result = std::move(outcome.result);
+  }
+  if (!done) {
+    Result<ExecutionResult> answer = call(method, packed.request(), options, deadline);
+    if (!answer.ok()) {
+      packed.abandon();
+      return answer.takeStatus();
+    }
+    result = std::move(*answer);
+  }
+  if (!result.status.ok() && result.status.code() != ResultCode::DEAD_OBJECT) {
+    result.status.annotate(fmt::format("driver '{}'", connection_->name()));
+  }
+  packed.unpack(*model_, result);
+  return result;
+}
+
+Result<ExecutionResult> RemotePreparedModel::call(const char* method, const Request& packed,
+                                                  const ExecuteOptions& options,
+                                                  std::optional<TimePoint> deadline) {
+  HALYARD_RETURN_IF_ERROR(checkEncodable(packed));
   const size_t outputs = model_->main.outputIndexes.size();
   const auto start = [&](Side& side) -> ExecutionPromise {
     const auto it = side.preparedModels.find(id_);
@@ -99,29 +148,14 @@ Result<ExecutionResult> RemotePreparedModel::executeRemotely(const Request& requ
       return Result<ExecutionResult>(badState("the prepared model is not known any more"));
     }
     if (version_ >= HalVersion::V1_3) {
-      return execute13(it->second.castAs<wire::v1_3::IPreparedModel>(), packed.request(), options,
-                       outputs);
+      return execute13(it->second.castAs<wire::v1_3::IPreparedModel>(), packed, options, outputs);
     }
     if (version_ >= HalVersion::V1_2) {
-      return execute12(it->second.castAs<wire::v1_2::IPreparedModel>(), packed.request(), options,
-                       outputs);
+      return execute12(it->second.castAs<wire::v1_2::IPreparedModel>(), packed, options, outputs);
     }
-    return execute10(side, it->second, packed.request(), outputs);
+    return execute10(side, it->second, packed, outputs);
   };
-  const char* const method = version_ >= HalVersion::V1_3   ? "executeSynchronously_1_3"
-                             : version_ >= HalVersion::V1_2 ? "executeSynchronously"
-                                                            : "execute";
-  Result<ExecutionResult> answer = connection_->call<ExecutionResult>(method, start, deadline);
-  if (!answer.ok()) {
-    packed.abandon();
-    return answer.takeStatus();
-  }
-  ExecutionResult result = std::move(*answer);
-  if (!result.status.ok()) {
-    result.status.annotate(fmt::format("driver '{}'", connection_->name()));
-  }
-  packed.unpack(*model_, result);
-  return result;
+  return connection_->call<ExecutionResult>(method, start, deadline);
 }
 
 Status RemotePreparedModel::saveToCache(int modelCache, int dataCache, const Token& token) {

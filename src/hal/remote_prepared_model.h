@@ -7,6 +7,7 @@
 
 #include "hal/argument_packer.h"
 #include "hal/driver_connection.h"
+#include "hal/ring/ring_lanes.h"
 #include "hal/session/fenced_execution.h"
 #include "halyard/driver/device.h"
 
@@ -33,12 +34,22 @@ class RemotePreparedModel final : public PreparedModel,
   FencedResult executeFenced(const Request& request, std::span<const int> waitFor,
                              const ExecuteOptions& options,
                              std::optional<std::chrono::nanoseconds> duration) override;
+  Result<std::unique_ptr<Burst>> configureBurst() override;
+
+  // Over the lane's ring, which is opened if need be; over the connection without a lane, or when
+  // the ring cannot take the request.
+  ExecutionResult executeIn(RingLane* lane, const Request& request, const ExecuteOptions& options);
+  // Whether executeSynchronously uses rings; it does from the start.
+  void useRings(bool use) { usesRings_ = use; }
 
  private:
   FencedResult executeFencedHere(const Request& request, std::vector<UniqueFd> pending,
                                  const ExecuteOptions& options,
                                  std::optional<std::chrono::nanoseconds> duration);
-  Result<ExecutionResult> executeRemotely(const Request& request, const ExecuteOptions& options);
+  Result<ExecutionResult> executeRemotely(RingLane* lane, const Request& request,
+                                          const ExecuteOptions& options);
+  Result<ExecutionResult> call(const char* method, const Request& packed,
+                               const ExecuteOptions& options, std::optional<TimePoint> deadline);
 
   const std::shared_ptr<DriverConnection> connection_;
   const uint64_t id_;
@@ -46,7 +57,9 @@ class RemotePreparedModel final : public PreparedModel,
   const HalVersion version_;
   const Priority priority_;
   const RemoteFencing fencing_;
-  ArgumentPacker packer_;
+  ArgumentPacker packer_;  // for executions without a lane
+  RingLanes lanes_;
+  std::atomic<bool> usesRings_ = true;
 };
 
 }  // namespace halyard::hal

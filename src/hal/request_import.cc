@@ -53,18 +53,22 @@ Result<ImportedRequest> ImportedRequest::bind(const Model& model, DecodedRequest
                                               std::vector<PoolDescription> memories,
                                               HalVersion version) {
   ImportedRequest imported;
-  Request& request = imported.request_;
-  request = std::move(decoded.request);
+  imported.request_ = std::move(decoded.request);
   HALYARD_RETURN_IF_ERROR(checkPools(decoded, memories, version));
   HALYARD_RETURN_IF_ERROR(imported.bindPools(decoded, std::move(memories)));
-  HALYARD_RETURN_IF_ERROR(validateRequest(model, request, version >= HalVersion::V1_2));
-  for (size_t i = 0; i < request.inputs.size(); ++i) {
-    HALYARD_RETURN_IF_ERROR(imported.checkAccess(request.inputs[i], false), "request input {}", i);
-  }
-  for (size_t i = 0; i < request.outputs.size(); ++i) {
-    HALYARD_RETURN_IF_ERROR(imported.checkAccess(request.outputs[i], true), "request output {}", i);
-  }
+  HALYARD_RETURN_IF_ERROR(imported.check(model, version));
   return imported;
+}
+
+Status ImportedRequest::check(const Model& model, HalVersion version) {
+  HALYARD_RETURN_IF_ERROR(validateRequest(model, request_, version >= HalVersion::V1_2));
+  for (size_t i = 0; i < request_.inputs.size(); ++i) {
+    HALYARD_RETURN_IF_ERROR(checkAccess(request_.inputs[i], false), "request input {}", i);
+  }
+  for (size_t i = 0; i < request_.outputs.size(); ++i) {
+    HALYARD_RETURN_IF_ERROR(checkAccess(request_.outputs[i], true), "request output {}", i);
+  }
+  return okStatus();
 }
 
 Status ImportedRequest::load(const Model& model) {
@@ -79,6 +83,32 @@ Status ImportedRequest::load(const Model& model) {
                             i);
   }
   dropUnusedPools();
+  return okStatus();
+}
+
+Result<ImportedRequest> ImportedRequest::createFromPools(const Model& model, Request request,
+                                                         std::vector<ReceivedPool> pools,
+                                                         HalVersion version) {
+  ImportedRequest imported;
+  imported.request_ = std::move(request);
+  imported.request_.pools.clear();
+  for (ReceivedPool& pool : pools) {
+    imported.request_.pools.emplace_back(pool.memory());
+    imported.pools_.emplace_back(std::move(pool));
+  }
+  HALYARD_RETURN_IF_ERROR(imported.check(model, version));
+  HALYARD_RETURN_IF_ERROR(imported.load(model));
+  return imported;
+}
+
+Status ImportedRequest::repeat() {
+  for (const PrivateArgument& input : privateInputs_) {
+    const RequestArgument& argument = request_.inputs[input.index];
+    HALYARD_RETURN_IF_ERROR(
+        pools_[input.pool]->read(input.offset,
+                                 {static_cast<uint8_t*>(argument.pointer), argument.length}),
+        "request input {}", input.index);
+  }
   return okStatus();
 }
 
@@ -169,6 +199,7 @@ Status ImportedRequest::privatise(const Operand& operand, RequestArgument& argum
   if (isOutput) {
     privateOutputs_.push_back({index, poolIndex, at.offset});
   } else {
+    privateInputs_.push_back({index, poolIndex, at.offset});
     HALYARD_RETURN_IF_ERROR(pool.read(at.offset, {memory, at.length}));
   }
   argument.kind = RequestArgument::Kind::POINTER;
@@ -180,7 +211,7 @@ Status ImportedRequest::privatise(const Operand& operand, RequestArgument& argum
 
 Status ImportedRequest::writeBack(const Model& model, const ExecutionResult& result) const {
   if (!result.status.ok()) return okStatus();
-  for (const PrivateOutput& output : privateOutputs_) {
+  for (const PrivateArgument& output : privateOutputs_) {
     const RequestArgument& argument = request_.outputs[output.index];
     const OutputShape* shape =
         output.index < result.outputShapes.size() ? &result.outputShapes[output.index] : nullptr;

@@ -37,6 +37,14 @@ class ImportedRequest {
                                       std::vector<PoolDescription> memories, HalVersion version);
   Status load(const Model& model);
 
+  // The same for a request whose pools are open already, one for each; its own list of pools is
+  // not looked at.
+  static Result<ImportedRequest> createFromPools(const Model& model, Request request,
+                                                 std::vector<ReceivedPool> pools,
+                                                 HalVersion version);
+  // Before the same request is executed once more: takes its private inputs from their pools anew.
+  Status repeat();
+
   const Request& request() const { return request_; }
   // After an execution with `result`: brings outputs that were computed in private memory to their
   // pools.
@@ -47,12 +55,13 @@ class ImportedRequest {
     void operator()(void* memory) const;
   };
   using Buffer = std::unique_ptr<uint8_t, Free>;
-  struct PrivateOutput {
-    size_t index;  // among the outputs
+  struct PrivateArgument {
+    size_t index;  // among the inputs or outputs
     size_t pool;   // among pools_
     uint64_t offset;
   };
 
+  Status check(const Model& model, HalVersion version);
   Status bindPools(DecodedRequest& decoded, std::vector<PoolDescription> memories);
   Status checkAccess(RequestArgument& argument, bool isOutput) const;
   Status privatise(const Operand& operand, RequestArgument& argument, bool isOutput, size_t index);
@@ -62,7 +71,8 @@ class ImportedRequest {
   Request request_;
   std::vector<std::optional<ReceivedPool>> pools_;  // as the request came; none for a token
   std::vector<Buffer> buffers_;
-  std::vector<PrivateOutput> privateOutputs_;
+  std::vector<PrivateArgument> privateInputs_;
+  std::vector<PrivateArgument> privateOutputs_;
   uint64_t allocated_ = 0;
 };
 

@@ -97,6 +97,7 @@ Server::~Server() {
   workers_.reset();
   core_->services->fences()->workers().drain(std::nullopt);
   lowWorkers_.reset();
+  core_->services->stop();
   onLoop([core = core_] { delete core; });
 }
 
@@ -123,15 +124,16 @@ void Server::serve(UniqueFd socket, std::function<void()> onDisconnect) {
 }
 
 bool Server::drain(std::chrono::milliseconds limit) {
+  const TimePoint end = Clock::now() + limit;
   onLoop([core = core_] { core->endSessions(); });
-  const auto end = Clock::now() + limit;
   const auto left = [&] {
     return std::max(std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()),
                     std::chrono::milliseconds(0));
   };
   const bool rest = workers_->drain(limit);
   const bool lowRest = lowWorkers_->drain(left());
-  return core_->services->fences()->workers().drain(left()) && rest && lowRest;
+  const bool fencedRest = core_->services->fences()->workers().drain(left());
+  return core_->services->drain(end) && fencedRest && rest && lowRest;
 }
 
 }  // namespace halyard::hal

@@ -24,8 +24,8 @@ struct ServerOptions {
 
 // Models and requests are validated here, whatever the client has done: the device may trust them.
 // Its methods run on the server's worker threads, never on the loop's. A version's methods are
-// served up to the device's halVersion; what the device cannot do yet (caches, bursts, buffers)
-// answers GENERAL_FAILURE with a text.
+// served up to the device's halVersion; what the device cannot do (caches) answers GENERAL_FAILURE
+// with a text.
 class Server {
  public:
   static Result<std::unique_ptr<Server>> start(std::shared_ptr<RpcLoop> loop,

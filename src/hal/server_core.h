@@ -31,6 +31,7 @@ struct ServedClient {
   // Tells the capabilities of the client's own prepared models from any others.
   const std::shared_ptr<capnp::CapabilityServerSet<wire::v1_3::IPreparedModel>> preparedModels =
       std::make_shared<capnp::CapabilityServerSet<wire::v1_3::IPreparedModel>>();
+  unsigned bursts = 0;  // that it has; loop thread
 };
 
 class ServerCore final : public kj::TaskSet::ErrorHandler {
@@ -81,6 +82,11 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
   }
   // Lets go of `object` on a worker thread: a driver may take long for it.
   void dispose(std::shared_ptr<void> object);
+
+  // Runs `work` on the loop thread. May be called from any thread.
+  void post(std::function<void()> work) {
+    loop_.post([work = std::move(work)](RpcLoop::Context&) { work(); });
+  }
 
   // A promise that nobody waits for.
   void detach(kj::Promise<void> promise) { tasks_->add(kj::mv(promise)); }

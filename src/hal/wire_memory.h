@@ -29,6 +29,9 @@ class MemoryEncoder {
 // BAD_DATA when the pools are more than a message may carry.
 Status checkPoolCount(const std::vector<SharedMemoryPtr>& pools);
 
+// A duplicate of the capability's descriptor; invalid when it has none.
+kj::Promise<UniqueFd> duplicateFd(wire::FileDescriptor::Client client);
+
 // Takes the pools of a message as they are described; a missing descriptor stays invalid, for
 // ReceivedPool::open to name. At most kMaxPools. BAD_DATA: a `sameAs` that points nowhere.
 kj::Promise<Result<std::vector<PoolDescription>>> decodeMemories(

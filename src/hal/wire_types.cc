@@ -7,7 +7,6 @@
 namespace halyard::hal {
 namespace {
 
-constexpr uint64_t kNotMeasured = std::numeric_limits<uint64_t>::max();
 constexpr PerformanceInfo kNotKnown{FLT_MAX, FLT_MAX};
 
 void encodePerformance(PerformanceInfo from, wire::PerformanceInfo::Builder to) {
@@ -19,97 +18,19 @@ PerformanceInfo decodePerformance(wire::PerformanceInfo::Reader from) {
   return {from.getExecTime(), from.getPowerUsage()};
 }
 
-// Length of the UTF-8 sequence at the start of `text`, 0 when there is none.
-size_t utf8Length(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  size_t length = 0;
-  uint32_t minimum = 0;
-  uint32_t value = byte(0);
-  if (value < 0x80) return 1;
-  if ((value & 0xe0) == 0xc0) {
-    length = 2, minimum = 0x80, value &= 0x1f;
-  } else if ((value & 0xf0) == 0xe0) {
-    length = 3, minimum = 0x800, value &= 0x0f;
-  } else if ((value & 0xf8) == 0xf0) {
-    length = 4, minimum = 0x10000, value &= 0x07;
-  } else {
-    return 0;
-  }
-  if (text.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-    value = (value << 6) | (byte(i) & 0x3fu);
-  }
-  const bool surrogate = value >= 0xd800 && value < 0xe000;
-  return value < minimum || value > 0x10ffff || surrogate ? 0 : length;
-}
-
 }  // namespace
 
 wire::ErrorStatus toWireStatus(const Status& status, HalVersion version) {
-  const auto since13 = [version](wire::ErrorStatus value) {
-    return version < HalVersion::V1_3 ? wire::ErrorStatus::GENERAL_FAILURE : value;
-  };
-  switch (status.code()) {
-    case ResultCode::NO_ERROR:
-      return wire::ErrorStatus::NONE;
-    case ResultCode::BAD_DATA:
-    case ResultCode::UNEXPECTED_NULL:
-      return wire::ErrorStatus::INVALID_ARGUMENT;
-    case ResultCode::UNAVAILABLE_DEVICE:
-      return wire::ErrorStatus::DEVICE_UNAVAILABLE;
-    case ResultCode::OUTPUT_INSUFFICIENT_SIZE:
-      return wire::ErrorStatus::OUTPUT_INSUFFICIENT_SIZE;
-    case ResultCode::MISSED_DEADLINE_TRANSIENT:
-      return since13(wire::ErrorStatus::MISSED_DEADLINE_TRANSIENT);
-    case ResultCode::MISSED_DEADLINE_PERSISTENT:
-      return since13(wire::ErrorStatus::MISSED_DEADLINE_PERSISTENT);
-    case ResultCode::RESOURCE_EXHAUSTED_TRANSIENT:
-      return since13(wire::ErrorStatus::RESOURCE_EXHAUSTED_TRANSIENT);
-    case ResultCode::RESOURCE_EXHAUSTED_PERSISTENT:
-      return since13(wire::ErrorStatus::RESOURCE_EXHAUSTED_PERSISTENT);
-    default:
-      return wire::ErrorStatus::GENERAL_FAILURE;
-  }
+  return static_cast<wire::ErrorStatus>(errorStatusOf(status, version));
 }
 
 Status fromWireStatus(wire::ErrorStatus status, capnp::Text::Reader message) {
-  static constexpr ResultCode kCodes[] = {
-      ResultCode::NO_ERROR,
-      ResultCode::UNAVAILABLE_DEVICE,
-      ResultCode::OP_FAILED,
-      ResultCode::OUTPUT_INSUFFICIENT_SIZE,
-      ResultCode::BAD_DATA,
-      ResultCode::MISSED_DEADLINE_TRANSIENT,
-      ResultCode::MISSED_DEADLINE_PERSISTENT,
-      ResultCode::RESOURCE_EXHAUSTED_TRANSIENT,
-      ResultCode::RESOURCE_EXHAUSTED_PERSISTENT,
-  };
-  const auto number = static_cast<size_t>(status);
-  if (number >= std::size(kCodes)) {
-    return opFailed("the driver answered {}, which is no error status", number);
-  }
-  if (kCodes[number] == ResultCode::NO_ERROR) return okStatus();
-  std::string text = safeText(message);
-  if (text.empty()) text = "the driver gives no reason";
-  return Status(kCodes[number], std::move(text));
+  return statusOfError(static_cast<uint32_t>(status),
+                       std::string_view(message.begin(), message.size()));
 }
 
 std::string safeText(capnp::Text::Reader text) {
-  std::string_view rest(text.begin(), std::min<size_t>(text.size(), kMaxTextBytes));
-  std::string safe;
-  safe.reserve(rest.size());
-  while (!rest.empty()) {
-    const size_t length = utf8Length(rest);
-    const auto first = static_cast<unsigned char>(rest[0]);
-    if (length == 0 || first == 0x7f || (first < 0x20 && first != '\n')) {
-      safe += '?';
-    } else {
-      safe += rest.substr(0, length);
-    }
-    rest.remove_prefix(std::max<size_t>(length, 1));
-  }
-  return safe;
+  return safeText(std::string_view(text.begin(), text.size()));
 }
 
 void encodeCapabilities(const Capabilities& from, HalVersion version,
@@ -204,19 +125,12 @@ std::vector<Extension> decodeExtensions(capnp::List<wire::Extension>::Reader fro
 }
 
 void encodeTiming(const Timing& from, wire::Timing::Builder to) {
-  const auto microseconds = [](const std::optional<uint64_t>& nanoseconds) {
-    return nanoseconds ? *nanoseconds / 1000 : kNotMeasured;
-  };
-  to.setTimeOnDevice(microseconds(from.timeOnDevice));
-  to.setTimeInDriver(microseconds(from.timeInDriver));
+  to.setTimeOnDevice(wireDuration(from.timeOnDevice));
+  to.setTimeInDriver(wireDuration(from.timeInDriver));
 }
 
 Timing decodeTiming(wire::Timing::Reader from) {
-  const auto nanoseconds = [](uint64_t microseconds) -> std::optional<uint64_t> {
-    if (microseconds > kNotMeasured / 1000) return std::nullopt;
-    return microseconds * 1000;
-  };
-  return {nanoseconds(from.getTimeOnDevice()), nanoseconds(from.getTimeInDriver())};
+  return {durationOfWire(from.getTimeOnDevice()), durationOfWire(from.getTimeInDriver())};
 }
 
 void encodeOutputShapes(std::span<const OutputShape> from,

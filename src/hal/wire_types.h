@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "hal/error_status.h"
 #include "hal/types.capnp.h"
 #include "halyard/driver/hal_types.h"
 
@@ -15,8 +16,6 @@ namespace halyard::hal {
 // A message larger than this is refused by its sender and by its receiver.
 inline constexpr uint64_t kMaxMessageBytes = uint64_t{64} << 20;
 inline constexpr uint64_t kMaxMessageWords = kMaxMessageBytes / sizeof(uint64_t);
-// Texts from a peer are cut here.
-inline constexpr size_t kMaxTextBytes = 4096;
 
 // `version` is that of the method that answers: before 1.3 there are fewer statuses.
 wire::ErrorStatus toWireStatus(const Status& status, HalVersion version);

@@ -7,6 +7,7 @@
 
 #include "hal/session/cache_files.h"
 #include "hal/session/client_session.h"
+#include "hal/session/session_burst.h"
 
 namespace halyard::hal {
 namespace {
@@ -138,6 +139,10 @@ Status SessionPreparedModel::saveToCache(int modelCache, int dataCache, const To
   HALYARD_RETURN_IF_ERROR(checkEmptyFile(modelCache), "model cache file");
   HALYARD_RETURN_IF_ERROR(checkEmptyFile(dataCache), "data cache file");
   return driver_->saveToCache(modelCache, dataCache, token);
+}
+
+Result<std::unique_ptr<Burst>> SessionPreparedModel::configureBurst() {
+  return std::unique_ptr<Burst>(std::make_unique<SessionBurst>(shared_from_this()));
 }
 
 }  // namespace halyard::hal

@@ -30,6 +30,7 @@ class SessionPreparedModel final : public PreparedModel,
                              std::optional<std::chrono::nanoseconds> duration,
                              std::function<ExecutionResult(const ExecuteOptions&)> run);
   Status saveToCache(int modelCache, int dataCache, const Token& token) override;
+  Result<std::unique_ptr<Burst>> configureBurst() override;
 
   const Model& model() const { return *model_; }
   const SessionState& session() const { return *session_; }

@@ -1,0 +1,179 @@
+#include "hal/ring/burst_server.h"
+
+#include "hal/ring/ring_workers.h"
+#include "hal/wire_memory.h"
+
+namespace halyard::hal {
+namespace {
+
+using RingPtr = std::shared_ptr<ServedRing>;
+
+class DoorbellServer final : public wire::FileDescriptor::Server {
+ public:
+  explicit DoorbellServer(RingPtr ring) : ring_(std::move(ring)) {}
+  kj::Maybe<int> getFd() override { return ring_->doorbell(); }
+
+ private:
+  const RingPtr ring_;
+};
+
+class BurstContextServer;
+// Where the context is, on the loop thread; null once it has gone.
+using ContextPlace = std::shared_ptr<BurstContextServer*>;
+
+class BurstContextServer final : public wire::v1_2::IBurstContext::Server {
+ public:
+  BurstContextServer(std::shared_ptr<ServedClient> client, RingPtr ring, RingWorkers& workers,
+                     wire::v1_2::IBurstCallback::Client callback, ContextPlace place)
+      : client_(std::move(client)),
+        ring_(std::move(ring)),
+        workers_(workers),
+        callback_(kj::mv(callback)),
+        place_(std::move(place)) {
+    *place_ = this;
+    ++client_->bursts;
+  }
+  ~BurstContextServer() {
+    *place_ = nullptr;
+    --client_->bursts;
+    workers_.remove(*ring_);
+  }
+  KJ_DISALLOW_COPY(BurstContextServer);
+
+  kj::Promise<void> freeMemory(FreeMemoryContext context) override {
+    ring_->freeMemory(context.getParams().getSlot());
+    return kj::READY_NOW;
+  }
+
+  // Asks the client what is in the slots. The answer goes to the ring, whatever it is.
+  void fetch(const std::vector<int32_t>& slots) {
+    auto call = callback_.getMemoriesRequest();
+    auto list = call.initSlots(static_cast<unsigned>(slots.size()));
+    for (unsigned i = 0; i < list.size(); ++i) list.set(i, slots[i]);
+    using Pools = Result<std::vector<PoolDescription>>;
+    auto answer = call.send().then([](auto&& response) -> kj::Promise<Pools> {
+      Status status = fromWireStatus(response.getStatus(), response.getMessage());
+      if (!status.ok()) return Pools(std::move(status));
+      if (response.getMemories().size() > kMaxPools) {
+        return Pools(
+            badData("{} at once; at most {} are taken", response.getMemories().size(), kMaxPools));
+      }
+      std::vector<wire::Memory::Reader> memories;
+      for (const auto memory : response.getMemories()) memories.push_back(memory);
+      auto decoded = decodeMemories(std::move(memories));
+      return decoded.attach(kj::mv(response));
+    });
+    client_->core.detach(
+        answer.then([ring = ring_](Pools pools) { ring->memoriesArrived(std::move(pools)); },
+                    [ring = ring_](kj::Exception&& exception) {
+                      ring->memoriesArrived(opFailed("{}", exception.getDescription().cStr()));
+                    }));
+  }
+
+ private:
+  const std::shared_ptr<ServedClient> client_;
+  const RingPtr ring_;
+  RingWorkers& workers_;
+  wire::v1_2::IBurstCallback::Client callback_;
+  const ContextPlace place_;
+};
+
+Result<DatumQueue> openQueue(PoolDescription description, const QueueShape& shape) {
+  HALYARD_ASSIGN_OR_RETURN(const ReceivedPool pool, ReceivedPool::open(std::move(description)));
+  if (!pool.mappable()) {
+    return badData("its memory could shrink; a memfd is needed that is sealed against it");
+  }
+  return DatumQueue::map(*pool.memory(), shape);
+}
+
+QueueShape shapeOf(wire::QueueDescriptor::Reader queue) {
+  return {queue.getElementCount(), queue.getElementSize(), queue.getHasEventWord()};
+}
+
+// On a worker.
+Result<RingPtr> openRing(std::vector<PoolDescription>& memories, const QueueShape& requestShape,
+                         const QueueShape& resultShape, const BurstTarget& target, bool extended,
+                         std::function<void(std::vector<int32_t>)> fetch) {
+  HALYARD_ASSIGN_OR_RETURN(DatumQueue requests, openQueue(std::move(memories[0]), requestShape),
+                           "request channel");
+  HALYARD_ASSIGN_OR_RETURN(DatumQueue results, openQueue(std::move(memories[1]), resultShape),
+                           "result channel");
+  return ServedRing::create({std::move(requests), std::move(results), target.model,
+                             target.preparedModel, target.version, extended, std::move(fetch)});
+}
+
+Status asFailure(const Status& status) {
+  const ResultCode code = status.code();
+  return code == ResultCode::RESOURCE_EXHAUSTED_TRANSIENT ? status
+                                                          : status.withCode(ResultCode::OP_FAILED);
+}
+
+// What becomes of the call once the ring is there.
+Status finish(ConfigureBurstContext context, const BurstTarget& target, const RingPtr& ring,
+              wire::v1_2::IBurstCallback::Client callback, const ContextPlace& place,
+              bool extended) {
+  HALYARD_ASSIGN_OR_RETURN(RingWorkers* const workers,
+                           target.client->core.services->ringWorkers(target.priority));
+  auto server =
+      kj::heap<BurstContextServer>(target.client, ring, *workers, kj::mv(callback), place);
+  HALYARD_RETURN_IF_ERROR(workers->add(ring));
+  auto results = context.getResults();
+  results.setBurstContext(kj::mv(server));
+  results.setDoorbell(kj::heap<DoorbellServer>(ring));
+  results.setExtended(extended);
+  return okStatus();
+}
+
+}  // namespace
+
+kj::Promise<void> configureBurst(ConfigureBurstContext context, BurstTarget target) {
+  const auto params = context.getParams();
+  const HalVersion version = target.version;
+  const auto refuse = [&](const Status& status) -> kj::Promise<void> {
+    setStatus(context.getResults(), status, version);
+    return kj::READY_NOW;
+  };
+  if (!params.hasCallback()) return refuse(opFailed("the callback is null"));
+  if (target.client->bursts >= kMaxBursts) {
+    return refuse(makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT,
+                             "the client has {} bursts; it may not have more", kMaxBursts));
+  }
+  const QueueShape requestShape = shapeOf(params.getRequestChannel());
+  const QueueShape resultShape = shapeOf(params.getResultChannel());
+  const bool extended = params.getExtended();
+  wire::v1_2::IBurstCallback::Client callback = params.getCallback();
+  const auto place = std::make_shared<BurstContextServer*>(nullptr);
+  ServerCore& core = target.client->core;
+  auto fetch = [&core, place](std::vector<int32_t> slots) {
+    core.post([place, slots = std::move(slots)] {
+      if (*place != nullptr) (*place)->fetch(slots);
+    });
+  };
+  std::vector<wire::Memory::Reader> memories;
+  memories.push_back(params.getRequestChannel().getMemory());
+  memories.push_back(params.getResultChannel().getMemory());
+  return decodeMemories(std::move(memories))
+      .then([context, target = std::move(target), requestShape, resultShape, extended, callback,
+             place, fetch, &core,
+             version](Result<std::vector<PoolDescription>> pools) mutable -> kj::Promise<void> {
+        context.releaseParams();
+        if (!pools.ok()) {
+          setStatus(context.getResults(), asFailure(pools.status()), version);
+          return kj::READY_NOW;
+        }
+        auto taken = std::make_shared<std::vector<PoolDescription>>(std::move(*pools));
+        // What the work holds besides is not the loop's.
+        auto opened = core.run<RingPtr>(
+            *target.client, [taken, requestShape, resultShape, target, extended, fetch] {
+              return openRing(*taken, requestShape, resultShape, target, extended, fetch);
+            });
+        return opened.then(
+            [context, target, callback, place, extended, version](Result<RingPtr> ring) mutable {
+              Status status = ring.ok() ? finish(context, target, *ring, callback, place, extended)
+                                        : ring.takeStatus();
+              setStatus(context.getResults(), status.ok() ? status : asFailure(status), version);
+            });
+      });
+}
+
+}  // namespace halyard::hal

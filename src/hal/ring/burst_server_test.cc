@@ -1,0 +1,143 @@
+// Tests of configureExecutionBurst at the driver's boundary: what a client may send, and may not.
+#include "hal/ring/ring_client.h"
+#include "hal/testing/server_fixture.h"
+
+namespace halyard::hal {
+namespace {
+
+using namespace hal::testing;  // NOLINT: the fixture's vocabulary
+
+class NoDescriptor final : public wire::FileDescriptor::Server {};
+
+class NoMemories final : public wire::v1_2::IBurstCallback::Server {};
+
+using ConfigureRequest = capnp::Request<wire::v1_2::IPreparedModel::ConfigureExecutionBurstParams,
+                                        wire::v1_2::IPreparedModel::ConfigureExecutionBurstResults>;
+
+class BurstServerTest : public ServerTest {
+ protected:
+  void SetUp() override {
+    ServerTest::SetUp();
+    ASSERT_EQ(prepare(addModel(4)).status, wire::ErrorStatus::NONE);
+  }
+  using Change = std::function<void(ConfigureRequest&)>;
+  Outcome configure(const Change& change = nullptr) {
+    return onLoop<Outcome>([&](RpcLoop::Context&) {
+      auto call = preparedClient_->configureExecutionBurstRequest();
+      call.setCallback(kj::heap<NoMemories>());
+      describe(DatumQueue::create(64).value(), call.initRequestChannel());
+      describe(DatumQueue::create(64).value(), call.initResultChannel());
+      if (change) change(call);
+      return call.send().then([](auto&& response) -> Outcome {
+        const bool ok = response.getStatus() == wire::ErrorStatus::NONE;
+        EXPECT_EQ(response.hasBurstContext(), ok);
+        EXPECT_EQ(response.hasDoorbell(), ok);
+        return {response.getStatus(), response.getMessage().cStr()};
+      });
+    });
+  }
+  static void describe(const SharedMemoryPtr& memory, wire::QueueDescriptor::Builder queue) {
+    MemoryEncoder().encode(memory, 0, queue.initMemory());
+    queue.setElementCount(64);
+    queue.setElementSize(24);
+    queue.setHasEventWord(true);
+  }
+
+  std::vector<wire::v1_2::IBurstContext::Client> contexts_;  // loop thread
+};
+
+TEST_F(BurstServerTest, RefusesWhatIsNoChannel) {
+  EXPECT_EQ(configure().status, wire::ErrorStatus::NONE);
+  const std::vector<std::pair<std::string, Change>> bad = {
+      {"the callback is null", [](auto& call) { call.disownCallback(); }},
+      {"request channel: a queue without an event word",
+       [](auto& call) { call.getRequestChannel().setHasEventWord(false); }},
+      {"result channel: a queue without an event word",
+       [](auto& call) { call.getResultChannel().setHasEventWord(false); }},
+      {"elements of 23 bytes", [](auto& call) { call.getResultChannel().setElementSize(23); }},
+      {"0 elements", [](auto& call) { call.getRequestChannel().setElementCount(0); }},
+      {"4294967295 elements",
+       [](auto& call) { call.getRequestChannel().setElementCount(0xffffffff); }},
+      {"its file descriptor is missing",
+       [](auto& call) {
+         call.getResultChannel().getMemory().getFile().setFd(kj::heap<NoDescriptor>());
+       }},
+      {"request channel: its memory could shrink",
+       [](auto& call) {
+         const UniqueFd file = fileOf(std::vector<float>(1000));
+         describe(SharedMemory::fromFd(2000, PROT_READ | PROT_WRITE, file.get(), 0).value(),
+                  call.getRequestChannel());
+       }},
+      {"may not be both read and written",
+       [](auto& call) { call.getRequestChannel().getMemory().setProt(1); }},
+      {"its offset 8 is no multiple of 64",
+       [](auto& call) {
+         call.getRequestChannel().getMemory().setOffset(8);
+         call.getRequestChannel().getMemory().setSize(1792 - 8);
+         call.getRequestChannel().setElementCount(63);
+       }},
+      {"do not fit in a file of 1792 bytes",
+       [](auto& call) { call.getRequestChannel().getMemory().setSize(1 << 20); }},
+  };
+  for (const auto& [text, change] : bad) {
+    const Outcome outcome = configure(change);
+    EXPECT_EQ(outcome.status, wire::ErrorStatus::GENERAL_FAILURE) << text;
+    EXPECT_THAT(outcome.message, HasSubstr(text));
+  }
+  EXPECT_EQ(configure().status, wire::ErrorStatus::NONE);
+}
+
+TEST_F(BurstServerTest, OldDriversHaveNone) {
+  start(HalVersion::V1_1);
+  ASSERT_EQ(
+      onLoop<bool>([&](RpcLoop::Context&) -> kj::Promise<bool> {
+        auto call = device<wire::v1_1::IDevice>().prepareModel11Request();
+        auto answer = kj::newPromiseAndFulfiller<PreparedAnswer>();
+        call.setCallback(kj::heap<PreparedModelCallback>(kj::mv(answer.fulfiller)));
+        encodeModel(addModel(4), nullptr, call.initModel());
+        call.setPreference(wire::ExecutionPreference::FAST_SINGLE_ANSWER);
+        return call.send().then([promise =
+                                     kj::mv(answer.promise)](auto&&) mutable -> kj::Promise<bool> {
+          return promise.then([](PreparedAnswer prepared) -> kj::Promise<bool> {
+            auto& client = KJ_ASSERT_NONNULL(prepared.preparedModel);
+            auto burst = client.castAs<Prepared13>().configureExecutionBurstRequest().send();
+            return burst.then([](auto&&) { return false; },
+                              [](kj::Exception&& exception) {
+                                return exception.getType() == kj::Exception::Type::UNIMPLEMENTED;
+                              });
+          });
+        });
+      }),
+      true);
+}
+
+// Everything that a client has made in bursts goes with it.
+TEST_F(BurstServerTest, ClientsHaveALimitedNumber) {
+  unsigned taken = 0;
+  const auto hold = [&] {
+    return onLoop<bool>([&](RpcLoop::Context&) {
+      auto call = preparedClient_->configureExecutionBurstRequest();
+      call.setCallback(kj::heap<NoMemories>());
+      describe(DatumQueue::create(64).value(), call.initRequestChannel());
+      describe(DatumQueue::create(64).value(), call.initResultChannel());
+      return call.send().then([&](auto&& response) {
+        if (response.getStatus() != wire::ErrorStatus::NONE) {
+          EXPECT_EQ(response.getStatus(), wire::ErrorStatus::RESOURCE_EXHAUSTED_TRANSIENT);
+          return false;
+        }
+        contexts_.push_back(response.getBurstContext());
+        return true;
+      });
+    });
+  };
+  while (taken < 1000 && hold()) ++taken;
+  EXPECT_EQ(taken, 256u);
+  onLoop<bool>([&](RpcLoop::Context&) -> kj::Promise<bool> {
+    contexts_.clear();
+    return true;
+  });
+  EXPECT_EQ(configure().status, wire::ErrorStatus::NONE);
+}
+
+}  // namespace
+}  // namespace halyard::hal

@@ -1,0 +1,120 @@
+#include "hal/ring/datum_queue.h"
+
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <new>
+
+namespace halyard::hal {
+
+Result<SharedMemoryPtr> DatumQueue::create(uint32_t capacity) {
+  HALYARD_ASSIGN_OR_RETURN(SharedMemoryPtr memory,
+                           SharedMemory::create(bytesFor(capacity), "halyard queue"));
+  HALYARD_ASSIGN_OR_RETURN(const Mapping mapping, memory->map());
+  // The memory is zero, which is what the positions start with.
+  const uint32_t start[] = {kQueueMagic, kQueueVersion, capacity, sizeof(Datum)};
+  std::memcpy(mapping.data(), start, sizeof start);
+  return memory;
+}
+
+Result<DatumQueue> DatumQueue::map(const SharedMemory& memory, const QueueShape& shape) {
+  if (!shape.hasEventWord) return badData("a queue without an event word; one is needed to sleep");
+  if (shape.elementSize != sizeof(Datum)) {
+    return badData("elements of {} bytes, expected {}", shape.elementSize, sizeof(Datum));
+  }
+  if (shape.elementCount < kMinQueueCapacity || shape.elementCount > kMaxQueueCapacity) {
+    return badData("{} elements, expected {} to {}", shape.elementCount, kMinQueueCapacity,
+                   kMaxQueueCapacity);
+  }
+  if (memory.size() < bytesFor(shape.elementCount)) {
+    return badData("{} elements need {} bytes, the memory has {}", shape.elementCount,
+                   bytesFor(shape.elementCount), memory.size());
+  }
+  if (memory.offset() % alignof(QueueHeader) != 0) {
+    return badData("its offset {} is no multiple of {}", memory.offset(), alignof(QueueHeader));
+  }
+  if ((memory.prot() & PROT_READ) == 0 || (memory.prot() & PROT_WRITE) == 0) {
+    return badData("its memory may not be both read and written");
+  }
+  HALYARD_ASSIGN_OR_RETURN(Mapping mapping, memory.map());
+  uint32_t start[4];
+  std::memcpy(start, mapping.data(), sizeof start);
+  if (start[0] != kQueueMagic || start[1] != kQueueVersion) {
+    return badData("it begins with {:08x} and version {}, expected {:08x} and version {}", start[0],
+                   start[1], kQueueMagic, kQueueVersion);
+  }
+  if (start[2] != shape.elementCount || start[3] != shape.elementSize) {
+    return badData("it was made for {} elements of {} bytes, and is passed with {} of {}", start[2],
+                   start[3], shape.elementCount, shape.elementSize);
+  }
+  return DatumQueue(std::move(mapping), shape.elementCount);
+}
+
+std::optional<uint32_t> QueueWriter::space(size_t wanted) {
+  // The reader's line is looked at only when what is known of it is not enough.
+  if (written_ - readSeen_ + wanted > queue_.capacity()) {
+    readSeen_ = queue_.header().read.load(std::memory_order_acquire);
+  }
+  const uint64_t used = written_ - readSeen_;
+  if (used > queue_.capacity()) return std::nullopt;
+  return queue_.capacity() - static_cast<uint32_t>(used);
+}
+
+void QueueWriter::write(std::span<const Datum> packet) {
+  const size_t at = written_ % queue_.capacity();
+  const size_t first = std::min<size_t>(packet.size(), queue_.capacity() - at);
+  std::memcpy(queue_.datums() + at, packet.data(), first * sizeof(Datum));
+  std::memcpy(queue_.datums(), packet.data() + first, (packet.size() - first) * sizeof(Datum));
+  written_ += packet.size();
+  // Before the reader's event word is looked at; see announceSleep.
+  queue_.header().written.store(written_, std::memory_order_seq_cst);
+}
+
+bool QueueWriter::takeSleeper() {
+  std::atomic<uint32_t>& event = queue_.header().event;
+  if (event.load(std::memory_order_seq_cst) == 0) return false;
+  return event.exchange(0, std::memory_order_seq_cst) != 0;
+}
+
+void QueueWriter::noteCore(uint32_t core) {
+  if (core_ == core + 1) return;
+  core_ = core + 1;
+  queue_.header().writerCore.store(core_, std::memory_order_relaxed);
+}
+
+std::optional<uint32_t> QueueReader::available() const {
+  const uint64_t waiting = queue_.header().written.load(std::memory_order_seq_cst) - read_;
+  if (waiting > queue_.capacity()) return std::nullopt;
+  return static_cast<uint32_t>(waiting);
+}
+
+bool QueueReader::changed() const {
+  const QueueHeader& header = queue_.header();
+  return header.written.load(std::memory_order_seq_cst) != read_ ||
+         header.closed.load(std::memory_order_relaxed) != 0;
+}
+
+void QueueReader::read(std::span<Datum> to) {
+  const size_t at = read_ % queue_.capacity();
+  const size_t first = std::min<size_t>(to.size(), queue_.capacity() - at);
+  std::memcpy(to.data(), queue_.datums() + at, first * sizeof(Datum));
+  std::memcpy(to.data() + first, queue_.datums(), (to.size() - first) * sizeof(Datum));
+  read_ += to.size();
+  queue_.header().read.store(read_, std::memory_order_release);
+}
+
+void QueueReader::announceAwake() {
+  std::atomic<uint32_t>& event = queue_.header().event;
+  if (event.load(std::memory_order_relaxed) != 0) event.store(0, std::memory_order_relaxed);
+}
+
+void wakeEventWord(std::atomic<uint32_t>& word) {
+  ::syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAKE, INT_MAX, nullptr, nullptr,
+            0);
+}
+
+}  // namespace halyard::hal

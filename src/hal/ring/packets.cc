@@ -1,0 +1,336 @@
+#include "hal/ring/packets.h"
+
+#include <algorithm>
+
+#include "hal/error_status.h"
+
+namespace halyard::hal {
+namespace {
+
+// The payload begins at byte 4 in requests and at byte 8 in results.
+constexpr size_t kRequestPayload = 1;
+constexpr size_t kResultPayload = 2;
+constexpr size_t kTextBytes = 16;  // of a TEXT datum
+
+template <typename Tag>
+Datum datumOf(Tag tag) {
+  Datum datum;
+  datum.words[0] = static_cast<uint32_t>(tag);
+  return datum;
+}
+
+Datum requestDatum(RequestTag tag, uint32_t value) {
+  Datum datum = datumOf(tag);
+  datum.words[kRequestPayload] = value;
+  return datum;
+}
+
+// At byte 8, where 64 bits are aligned.
+uint64_t longAt(const Datum& datum, size_t word) {
+  uint64_t value = 0;
+  std::memcpy(&value, &datum.words[word], sizeof value);
+  return value;
+}
+void setLong(Datum& datum, size_t word, uint64_t value) {
+  std::memcpy(&datum.words[word], &value, sizeof value);
+}
+
+void encodeArguments(const std::vector<RequestArgument>& arguments, RequestTag operandTag,
+                     RequestTag dimensionTag, std::vector<Datum>* packet) {
+  for (const RequestArgument& argument : arguments) {
+    Datum& datum = packet->emplace_back(datumOf(operandTag));
+    if (argument.kind == RequestArgument::Kind::NO_VALUE) {
+      datum.words[1] = 1;
+      continue;
+    }
+    datum.words[2] = argument.location.poolIndex;
+    datum.words[3] = argument.location.offset;
+    datum.words[4] = argument.location.length;
+    datum.words[5] = static_cast<uint32_t>(argument.dimensions.size());
+    for (const uint32_t dimension : argument.dimensions) {
+      packet->push_back(requestDatum(dimensionTag, dimension));
+    }
+  }
+}
+
+// Takes the datums of a packet one after the other.
+template <typename Tag>
+class Cursor {
+ public:
+  explicit Cursor(std::span<const Datum> packet) : packet_(packet) {}
+
+  bool atEnd() const { return at_ == packet_.size(); }
+  size_t position() const { return at_; }
+  size_t left() const { return packet_.size() - at_; }
+  // The next one, if it is of this kind.
+  const Datum* takeIf(Tag tag) {
+    if (atEnd() || packet_[at_].tag() != static_cast<uint8_t>(tag)) return nullptr;
+    return &packet_[at_++];
+  }
+  Status unexpected(const char* expected) const {
+    if (atEnd()) {
+      return opFailed("the packet ends after {} datums, where {} was expected", packet_.size(),
+                      expected);
+    }
+    return opFailed("datum {} of {} has tag {}, where {} was expected", at_, packet_.size(),
+                    packet_[at_].tag(), expected);
+  }
+
+ private:
+  std::span<const Datum> packet_;
+  size_t at_ = 0;
+};
+
+// Takes `count` dimension values.
+template <typename Tag>
+Status takeDimensions(Cursor<Tag>& cursor, Tag tag, size_t payload, uint32_t count, Shape* to) {
+  if (count > cursor.left()) {
+    return opFailed("datum {} announces {} dimensions, and {} datums are left",
+                    cursor.position() - 1, count, cursor.left());
+  }
+  to->reserve(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    const Datum* const datum = cursor.takeIf(tag);
+    if (datum == nullptr) return cursor.unexpected("a dimension");
+    to->push_back(datum->words[payload]);
+  }
+  return okStatus();
+}
+
+Status takeArguments(Cursor<RequestTag>& cursor, RequestTag operandTag, RequestTag dimensionTag,
+                     uint32_t count, const char* what, std::vector<RequestArgument>* to) {
+  // An announced number is not worth memory before the datums are seen to be there.
+  if (count > cursor.left()) {
+    return opFailed("{} {}s are announced, and {} datums are left", count, what, cursor.left());
+  }
+  to->reserve(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    const Datum* const datum = cursor.takeIf(operandTag);
+    if (datum == nullptr) return cursor.unexpected(what);
+    const uint32_t noValue = datum->words[1] & 0xff;
+    if (noValue > 1) {
+      return opFailed("datum {}: hasNoValue is {}", cursor.position() - 1, noValue);
+    }
+    RequestArgument& argument = to->emplace_back();
+    argument.kind = noValue != 0 ? RequestArgument::Kind::NO_VALUE : RequestArgument::Kind::POOL;
+    argument.location = {datum->words[2], datum->words[3], datum->words[4]};
+    HALYARD_RETURN_IF_ERROR(takeDimensions(cursor, dimensionTag, kRequestPayload, datum->words[5],
+                                           &argument.dimensions));
+  }
+  return okStatus();
+}
+
+constexpr uint64_t kLatest = INT64_MAX;
+
+std::chrono::nanoseconds nanosecondsOf(uint64_t count) {
+  return std::chrono::nanoseconds(static_cast<int64_t>(std::min(count, kLatest)));
+}
+uint64_t countOf(std::chrono::nanoseconds time) {
+  return time.count() < 0 ? 0 : static_cast<uint64_t>(time.count());
+}
+
+Datum timingDatum(const Timing& timing) {
+  Datum datum = datumOf(ResultTag::TIMING);
+  setLong(datum, kResultPayload, wireDuration(timing.timeOnDevice));
+  setLong(datum, kResultPayload + 2, wireDuration(timing.timeInDriver));
+  return datum;
+}
+
+// The packet's length is known only at its end.
+void finishPacket(std::vector<Datum>* packet, size_t sizeWord) {
+  (*packet)[0].words[sizeWord] = static_cast<uint32_t>(packet->size());
+}
+
+void appendText(const std::string& text, size_t space, std::vector<Datum>* packet) {
+  std::string_view rest = std::string_view(text).substr(0, kMaxTextBytes);
+  while (!rest.empty() && packet->size() < space) {
+    Datum datum = datumOf(ResultTag::TEXT);
+    const size_t count = std::min(rest.size(), kTextBytes);
+    std::memcpy(&datum.words[kResultPayload], rest.data(), count);
+    packet->push_back(datum);
+    rest.remove_prefix(count);
+  }
+}
+
+Status takeOutputShapes(Cursor<ResultTag>& cursor, uint32_t count, ExecutionResult* result) {
+  if (count > cursor.left()) {
+    return opFailed("{} operands are announced, and {} datums are left", count, cursor.left());
+  }
+  result->outputShapes.reserve(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    const Datum* const datum = cursor.takeIf(ResultTag::OPERAND);
+    if (datum == nullptr) return cursor.unexpected("an operand");
+    OutputShape& shape = result->outputShapes.emplace_back();
+    shape.isSufficient = (datum->words[kResultPayload] & 0xff) != 0;
+    HALYARD_RETURN_IF_ERROR(takeDimensions(cursor, ResultTag::DIMENSION, kResultPayload,
+                                           datum->words[kResultPayload + 1], &shape.dimensions));
+  }
+  return okStatus();
+}
+
+}  // namespace
+
+void encodeRequestPacket(const Request& request, std::span<const int32_t> slots,
+                         const ExecuteOptions& options, bool extended, std::vector<Datum>* packet) {
+  packet->clear();
+  Datum& information = packet->emplace_back(datumOf(RequestTag::PACKET_INFORMATION));
+  information.words[2] = static_cast<uint32_t>(request.inputs.size());
+  information.words[3] = static_cast<uint32_t>(request.outputs.size());
+  information.words[4] = static_cast<uint32_t>(slots.size());
+  encodeArguments(request.inputs, RequestTag::INPUT_OPERAND, RequestTag::INPUT_DIMENSION, packet);
+  encodeArguments(request.outputs, RequestTag::OUTPUT_OPERAND, RequestTag::OUTPUT_DIMENSION,
+                  packet);
+  for (const int32_t slot : slots) {
+    packet->push_back(requestDatum(RequestTag::POOL, static_cast<uint32_t>(slot)));
+  }
+  packet->push_back(requestDatum(RequestTag::MEASURE_TIMING, options.measureTiming ? 1 : 0));
+  if (extended && options.deadline) {
+    Datum& datum = packet->emplace_back(datumOf(RequestTag::DEADLINE));
+    setLong(datum, 2, countOf(options.deadline->time_since_epoch()));
+  }
+  if (extended && options.loopTimeout) {
+    Datum& datum = packet->emplace_back(datumOf(RequestTag::LOOP_TIMEOUT));
+    setLong(datum, 2, countOf(*options.loopTimeout));
+  }
+  finishPacket(packet, kRequestPayload);
+}
+
+Result<RequestPacket> decodeRequestPacket(std::span<const Datum> packet) {
+  Cursor<RequestTag> cursor(packet);
+  const Datum* const information = cursor.takeIf(RequestTag::PACKET_INFORMATION);
+  if (information == nullptr) return cursor.unexpected("the packet information");
+  const auto& words = information->words;
+  if (words[1] != packet.size()) {
+    return opFailed("the packet says that it has {} datums, and {} were sent", words[1],
+                    packet.size());
+  }
+  RequestPacket decoded;
+  HALYARD_RETURN_IF_ERROR(takeArguments(cursor, RequestTag::INPUT_OPERAND,
+                                        RequestTag::INPUT_DIMENSION, words[2], "input",
+                                        &decoded.request.inputs));
+  HALYARD_RETURN_IF_ERROR(takeArguments(cursor, RequestTag::OUTPUT_OPERAND,
+                                        RequestTag::OUTPUT_DIMENSION, words[3], "output",
+                                        &decoded.request.outputs));
+  if (words[4] > cursor.left()) {
+    return opFailed("{} pools are announced, and {} datums are left", words[4], cursor.left());
+  }
+  for (uint32_t i = 0; i < words[4]; ++i) {
+    const Datum* const pool = cursor.takeIf(RequestTag::POOL);
+    if (pool == nullptr) return cursor.unexpected("a pool");
+    decoded.slots.push_back(static_cast<int32_t>(pool->words[kRequestPayload]));
+  }
+  const Datum* const measure = cursor.takeIf(RequestTag::MEASURE_TIMING);
+  if (measure == nullptr) return cursor.unexpected("whether to measure");
+  if (measure->words[kRequestPayload] > 1) {
+    return opFailed("datum {}: measureTiming is {}", cursor.position() - 1,
+                    measure->words[kRequestPayload]);
+  }
+  decoded.measureTiming = measure->words[kRequestPayload] == 1;
+  decoded.plainDatums = cursor.position();
+  decodeOptions(packet.subspan(cursor.position()), &decoded);
+  (void)cursor.takeIf(RequestTag::DEADLINE);
+  (void)cursor.takeIf(RequestTag::LOOP_TIMEOUT);
+  if (!cursor.atEnd()) return cursor.unexpected("its end");
+  return decoded;
+}
+
+void decodeOptions(std::span<const Datum> extension, RequestPacket* packet) {
+  packet->deadline.reset();
+  packet->loopTimeout.reset();
+  for (const Datum& datum : extension) {
+    if (datum.tag() == static_cast<uint8_t>(RequestTag::DEADLINE)) {
+      packet->deadline = TimePoint(nanosecondsOf(longAt(datum, 2)));
+    } else if (datum.tag() == static_cast<uint8_t>(RequestTag::LOOP_TIMEOUT)) {
+      packet->loopTimeout = nanosecondsOf(longAt(datum, 2));
+    }
+  }
+}
+
+size_t extensionLength(std::span<const Datum> packet) {
+  size_t count = 0;
+  for (const RequestTag tag : {RequestTag::LOOP_TIMEOUT, RequestTag::DEADLINE}) {
+    if (count < packet.size() &&
+        packet[packet.size() - 1 - count].tag() == static_cast<uint8_t>(tag)) {
+      ++count;
+    }
+  }
+  return count;
+}
+
+size_t resultDatums(const ExecutionResult& result, bool extended) {
+  size_t count = 2;
+  for (const OutputShape& shape : result.outputShapes) count += 1 + shape.dimensions.size();
+  if (extended && !result.status.ok()) count += kMaxTextBytes / kTextBytes;
+  return count;
+}
+
+void encodeResultPacket(const ExecutionResult& result, HalVersion version, bool extended,
+                        size_t space, std::vector<Datum>* packet) {
+  packet->clear();
+  packet->push_back(datumOf(ResultTag::PACKET_INFORMATION));
+  for (const OutputShape& shape : result.outputShapes) {
+    Datum& datum = packet->emplace_back(datumOf(ResultTag::OPERAND));
+    datum.words[kResultPayload] = shape.isSufficient ? 1 : 0;
+    datum.words[kResultPayload + 1] = static_cast<uint32_t>(shape.dimensions.size());
+    for (const uint32_t dimension : shape.dimensions) {
+      Datum& value = packet->emplace_back(datumOf(ResultTag::DIMENSION));
+      value.words[kResultPayload] = dimension;
+    }
+  }
+  packet->push_back(timingDatum(result.timing));
+  const Status* status = &result.status;
+  Status tooLarge;
+  uint32_t operands = static_cast<uint32_t>(result.outputShapes.size());
+  if (packet->size() > space) {
+    tooLarge =
+        opFailed("the result takes {} datums, and there is room for {}", packet->size(), space);
+    status = &tooLarge;
+    operands = 0;
+    packet->resize(1);
+    packet->push_back(timingDatum(Timing()));
+  }
+  (*packet)[0].words[kResultPayload + 1] = errorStatusOf(*status, version);
+  (*packet)[0].words[kResultPayload + 2] = operands;
+  if (extended && !status->ok()) appendText(status->message(), space, packet);
+  finishPacket(packet, kResultPayload);
+}
+
+Status decodeResultPacket(std::span<const Datum> packet, size_t outputs, ExecutionResult* result) {
+  Cursor<ResultTag> cursor(packet);
+  const Datum* const information = cursor.takeIf(ResultTag::PACKET_INFORMATION);
+  if (information == nullptr) return cursor.unexpected("the packet information");
+  const auto& words = information->words;
+  if (words[kResultPayload] != packet.size()) {
+    return opFailed("the result says that it has {} datums, and {} were sent",
+                    words[kResultPayload], packet.size());
+  }
+  HALYARD_RETURN_IF_ERROR(takeOutputShapes(cursor, words[kResultPayload + 2], result));
+  const Datum* const timing = cursor.takeIf(ResultTag::TIMING);
+  if (timing == nullptr) return cursor.unexpected("the timing");
+  std::string text;
+  while (const Datum* const datum = cursor.takeIf(ResultTag::TEXT)) {
+    if (text.size() < kMaxTextBytes) {
+      const char* const bytes = reinterpret_cast<const char*>(&datum->words[kResultPayload]);
+      text.append(bytes, ::strnlen(bytes, kTextBytes));
+    }
+  }
+  if (!cursor.atEnd()) return cursor.unexpected("its end");
+
+  result->status = statusOfError(words[kResultPayload + 1], text);
+  const bool insufficient = result->status.code() == ResultCode::OUTPUT_INSUFFICIENT_SIZE;
+  if (!result->status.ok() && !insufficient) {
+    result->outputShapes.clear();
+    return okStatus();
+  }
+  const size_t shapes = result->outputShapes.size();
+  if (shapes != outputs && (insufficient || shapes != 0)) {
+    return opFailed("it reports the shapes of {} outputs; the model has {}", shapes, outputs);
+  }
+  if (result->status.ok()) {
+    result->timing = {durationOfWire(longAt(*timing, kResultPayload)),
+                      durationOfWire(longAt(*timing, kResultPayload + 2))};
+  }
+  return okStatus();
+}
+
+}  // namespace halyard::hal

@@ -1,0 +1,266 @@
+#include "hal/ring/remote_ring.h"
+
+#include <algorithm>
+
+#include "hal/wire_memory.h"
+
+namespace halyard::hal {
+namespace {
+
+using Side = DriverConnection::Side;
+
+// How long after the deadline the driver's own answer is waited for.
+constexpr std::chrono::milliseconds kGrace{4};
+
+class BurstCallbackServer final : public wire::v1_2::IBurstCallback::Server {
+ public:
+  explicit BurstCallbackServer(std::shared_ptr<MemorySlots> slots) : slots_(std::move(slots)) {}
+
+  kj::Promise<void> getMemories(GetMemoriesContext context) override {
+    auto results = context.getResults();
+    const auto wanted = context.getParams().getSlots();
+    const auto find = [&]() -> Result<std::vector<SharedMemoryPtr>> {
+      if (wanted.size() > kMaxPools) {
+        return badData("{} slots at once; at most {} are answered", wanted.size(), kMaxPools);
+      }
+      HALYARD_ASSIGN_OR_RETURN(auto memories, slots_->memoriesOf(decodeNumbers<int32_t>(wanted)));
+      HALYARD_RETURN_IF_ERROR(checkPoolCount(memories));
+      return memories;
+    };
+    const Result<std::vector<SharedMemoryPtr>> memories = find();
+    setStatus(results, memories.status(), HalVersion::V1_3);
+    if (!memories.ok()) return kj::READY_NOW;
+    auto list = results.initMemories(static_cast<unsigned>(memories->size()));
+    MemoryEncoder encoder;
+    for (unsigned i = 0; i < list.size(); ++i) encoder.encode((*memories)[i], i, list[i]);
+    return kj::READY_NOW;
+  }
+
+ private:
+  const std::shared_ptr<MemorySlots> slots_;
+};
+
+void encodeQueue(const SharedMemoryPtr& memory, uint32_t capacity,
+                 wire::QueueDescriptor::Builder to) {
+  MemoryEncoder().encode(memory, 0, to.initMemory());
+  to.setElementCount(capacity);
+  to.setElementSize(sizeof(Datum));
+  to.setHasEventWord(true);
+}
+
+struct Opened {
+  uint64_t burst = 0;  // its key in Side::bursts
+  bool extended = false;
+  std::shared_ptr<UniqueFd> doorbell;
+};
+
+// The answer to configureExecutionBurst.
+template <typename Response>
+kj::Promise<Result<Opened>> takeBurst(Side& side, Response& response) {
+  Status status = fromWireStatus(response.getStatus(), response.getMessage());
+  if (!status.ok()) return Result<Opened>(std::move(status));
+  if (!response.hasBurstContext() || !response.hasDoorbell()) {
+    return Result<Opened>(opFailed("it opens a burst without context or doorbell"));
+  }
+  Opened opened{side.nextBurst++, response.getExtended(), std::make_shared<UniqueFd>()};
+  side.bursts.emplace(opened.burst, response.getBurstContext());
+  return duplicateFd(response.getDoorbell())
+      .then([&side, opened](UniqueFd doorbell) -> Result<Opened> {
+        if (!doorbell.valid()) {
+          side.bursts.erase(opened.burst);
+          return opFailed("the doorbell of its burst has no descriptor");
+        }
+        *opened.doorbell = std::move(doorbell);
+        return opened;
+      });
+}
+
+// A call under way, for whose end its caller may have no time.
+class Opening {
+ public:
+  // Loop thread.
+  void finish(Side& side, Result<Opened> opened) {
+    const std::lock_guard lock(mutex_);
+    if (givenUp_ && opened.ok()) side.bursts.erase(opened->burst);
+    result_.emplace(std::move(opened));
+    done_.notify_all();
+  }
+  Result<Opened> wait(std::optional<TimePoint> until) {
+    std::unique_lock lock(mutex_);
+    const auto done = [this] { return result_.has_value(); };
+    if (!until) {
+      done_.wait(lock, done);
+    } else if (!done_.wait_until(lock, *until, done)) {
+      givenUp_ = true;
+      return makeStatus(ResultCode::MISSED_DEADLINE_TRANSIENT,
+                        "configureExecutionBurst: no answer before the deadline");
+    }
+    return std::move(*result_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable done_;
+  std::optional<Result<Opened>> result_;
+  bool givenUp_ = false;
+};
+
+}  // namespace
+
+// The way to the driver's end of the burst, for as long as there is one: memories tell through it
+// that they are gone, from wherever that happens.
+struct RemoteRing::Link {
+  std::mutex mutex;
+  DriverConnection* connection = nullptr;  // while the RemoteRing, which keeps it, lives
+  uint64_t burst = 0;                      // its key in Side::bursts
+
+  void post(std::function<void(Side&, uint64_t burst)> work) {
+    const std::lock_guard lock(mutex);
+    if (connection == nullptr) return;
+    connection->later([work = std::move(work), burst = burst](Side& side) { work(side, burst); });
+  }
+};
+
+Result<std::unique_ptr<RemoteRing>> RemoteRing::open(std::shared_ptr<DriverConnection> connection,
+                                                     uint64_t preparedModel, HalVersion version,
+                                                     std::optional<TimePoint> until,
+                                                     uint32_t requestCapacity,
+                                                     uint32_t resultCapacity) {
+  HALYARD_ASSIGN_OR_RETURN(const RingClient::Channels channels,
+                           RingClient::createChannels(requestCapacity, resultCapacity));
+  std::unique_ptr<RemoteRing> ring(new RemoteRing(std::move(connection), version));
+  HALYARD_ASSIGN_OR_RETURN(
+      ring->client_,
+      RingClient::create(channels, requestCapacity, resultCapacity, ring->connection_->spinGate()));
+  HALYARD_RETURN_IF_ERROR(
+      ring->connect(preparedModel, channels, requestCapacity, resultCapacity, until));
+  return ring;
+}
+
+Status RemoteRing::connect(uint64_t preparedModel, const RingClient::Channels& channels,
+                           uint32_t requestCapacity, uint32_t resultCapacity,
+                           std::optional<TimePoint> until) {
+  link_ = std::make_shared<Link>();
+  const auto weak = std::make_shared<std::weak_ptr<MemorySlots>>();
+  slots_ = MemorySlots::create([link = link_, weak](int32_t slot) {
+    link->post([weak, slot](Side& side, uint64_t burst) {
+      const auto it = side.bursts.find(burst);
+      if (it == side.bursts.end()) return;
+      auto call = it->second.freeMemoryRequest();
+      call.setSlot(slot);
+      side.watchers.add(call.send().then([weak, slot](auto&&) {
+        if (const auto slots = weak->lock()) slots->recycle(slot);
+      }));
+    });
+  });
+  *weak = slots_;
+
+  auto opening = std::make_shared<Opening>();
+  connection_->later([opening, preparedModel, channels, requestCapacity, resultCapacity,
+                      slots = slots_](Side& side) {
+    auto promise = kj::evalNow([&]() -> kj::Promise<Result<Opened>> {
+      const auto it = side.preparedModels.find(preparedModel);
+      if (it == side.preparedModels.end()) {
+        return Result<Opened>(badState("the prepared model is not known any more"));
+      }
+      auto call = it->second.castAs<wire::v1_2::IPreparedModel>().configureExecutionBurstRequest();
+      call.setCallback(kj::heap<BurstCallbackServer>(slots));
+      encodeQueue(channels.requests, requestCapacity, call.initRequestChannel());
+      encodeQueue(channels.results, resultCapacity, call.initResultChannel());
+      call.setExtended(true);
+      return call.send().then([&side](auto&& response) { return takeBurst(side, response); });
+    });
+    side.watchers.add(promise.then(
+        [opening, &side](Result<Opened> opened) { opening->finish(side, std::move(opened)); },
+        [opening, &side](kj::Exception&& exception) {
+          opening->finish(side, opFailed("{}", exception.getDescription().cStr()));
+        }));
+  });
+  HALYARD_ASSIGN_OR_RETURN(const Opened opened, opening->wait(until));
+  client_->setDoorbell(std::move(*opened.doorbell));
+  extended_ = opened.extended;
+  {
+    const std::lock_guard lock(link_->mutex);
+    link_->connection = connection_.get();
+    link_->burst = opened.burst;
+  }
+  connection_->watch(client_);
+  return okStatus();
+}
+
+RemoteRing::~RemoteRing() {
+  if (link_ == nullptr) return;
+  link_->post([](Side& side, uint64_t burst) { side.bursts.erase(burst); });
+  const std::lock_guard lock(link_->mutex);
+  link_->connection = nullptr;
+}
+
+bool RemoteRing::takes(const Request& request, const ExecuteOptions& options) const {
+  if (request.pools.size() > wire::MAX_FDS_PER_MESSAGE) return false;
+  if (client_->hasEnded()) return false;
+  const bool timed = options.deadline || options.loopTimeout;
+  if (timed && version_ >= HalVersion::V1_3 && !extended_) return false;
+  return std::all_of(request.pools.begin(), request.pools.end(), [](const RequestPool& pool) {
+    return std::holds_alternative<SharedMemoryPtr>(pool);
+  });
+}
+
+RemoteRing::Outcome RemoteRing::execute(const Request& request, const ExecuteOptions& options,
+                                        size_t outputs, const char* what) {
+  Outcome outcome;
+  requestSlots_.clear();
+  for (const RequestPool& pool : request.pools) {
+    requestSlots_.push_back(slots_->slotOf(std::get<SharedMemoryPtr>(pool)));
+  }
+  // A HAL before 1.3 knows of neither deadlines nor loop timeouts.
+  const bool timed = extended_ && version_ >= HalVersion::V1_3;
+  encodeRequestPacket(request, requestSlots_, options, timed, &packet_);
+  if (!client_->send(packet_)) {
+    outcome.sent = false;
+    return outcome;
+  }
+  std::optional<TimePoint> until;
+  if (timed && options.deadline && *options.deadline < TimePoint::max() - kGrace) {
+    until = *options.deadline + kGrace;
+  }
+  const RingClient::Wait how = client_->wait(until);
+  if (how != RingClient::Wait::ANSWERED) return ended(how, options, what);
+  const Status wellFormed = decodeResultPacket(client_->takeAnswer(), outputs, &outcome.result);
+  if (!wellFormed.ok()) outcome.result = {wellFormed, {}, {}};
+  return outcome;
+}
+
+RemoteRing::Outcome RemoteRing::ended(RingClient::Wait how, const ExecuteOptions& options,
+                                      const char* what) {
+  Outcome outcome;
+  outcome.usable = false;
+  outcome.abandoned = true;
+  Status& status = outcome.result.status;
+  switch (how) {
+    case RingClient::Wait::TIMED_OUT:
+      status = makeStatus(
+          ResultCode::MISSED_DEADLINE_TRANSIENT, "{}: no answer {} us after the deadline", what,
+          std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - *options.deadline)
+              .count());
+      break;
+    case RingClient::Wait::ENDED:
+      status = connection_->diedDuring(what);
+      break;
+    case RingClient::Wait::SPOILT:
+      status = opFailed("{}: it has spoilt the ring", what);
+      break;
+    default: {
+      // Mostly because it is ending, which the connection knows better.
+      const auto alive = connection_->call<bool>(what, [](Side& side) {
+        return KJ_ASSERT_NONNULL(side.device)
+            .getStatusRequest()
+            .send()
+            .then([](auto&&) -> Result<bool> { return true; });
+      });
+      status = alive.ok() ? opFailed("{}: it has closed the burst", what) : alive.status();
+    }
+  }
+  return outcome;
+}
+
+}  // namespace halyard::hal

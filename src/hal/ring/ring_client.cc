@@ -1,0 +1,108 @@
+#include "hal/ring/ring_client.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace halyard::hal {
+namespace {
+
+// A sleeper looks around so often, should the driver have kept it from being woken.
+constexpr std::chrono::milliseconds kLongestSleep{250};
+
+}  // namespace
+
+Result<RingClient::Channels> RingClient::createChannels(uint32_t requestCapacity,
+                                                        uint32_t resultCapacity) {
+  Channels channels;
+  HALYARD_ASSIGN_OR_RETURN(channels.requests, DatumQueue::create(requestCapacity));
+  HALYARD_ASSIGN_OR_RETURN(channels.results, DatumQueue::create(resultCapacity));
+  return channels;
+}
+
+Result<std::shared_ptr<RingClient>> RingClient::create(const Channels& channels,
+                                                       uint32_t requestCapacity,
+                                                       uint32_t resultCapacity,
+                                                       std::shared_ptr<SpinGate> gate) {
+  HALYARD_ASSIGN_OR_RETURN(
+      DatumQueue requests,
+      DatumQueue::map(*channels.requests, {requestCapacity, sizeof(Datum), true}));
+  HALYARD_ASSIGN_OR_RETURN(
+      DatumQueue results,
+      DatumQueue::map(*channels.results, {resultCapacity, sizeof(Datum), true}));
+  return std::shared_ptr<RingClient>(
+      new RingClient(std::move(requests), std::move(results), std::move(gate)));
+}
+
+bool RingClient::send(std::span<const Datum> packet) {
+  const std::optional<uint32_t> space = writer_.space(packet.size());
+  if (!space || *space < packet.size()) return false;
+  writer_.noteCore(currentCore());
+  writer_.write(packet);
+  if (writer_.takeSleeper()) {
+    const uint64_t one = 1;
+    // Fails only when the counter is full, which wakes as well.
+    (void)!::write(doorbell_.get(), &one, sizeof one);
+  }
+  return true;
+}
+
+std::optional<RingClient::Wait> RingClient::look() const {
+  const std::optional<uint32_t> datums = reader_.available();
+  if (!datums) return Wait::SPOILT;
+  if (*datums != 0) return Wait::ANSWERED;
+  if (ended_.load(std::memory_order_seq_cst)) return Wait::ENDED;
+  if (reader_.closed()) return Wait::CLOSED;
+  return std::nullopt;
+}
+
+RingClient::Wait RingClient::wait(std::optional<TimePoint> until) {
+  const TimePoint start = Clock::now();
+  std::optional<Wait> seen = look();
+  if (!seen && service_.soon()) {
+    gate_->spin([&] { return reader_.changed() || ended_.load(std::memory_order_relaxed); },
+                [&] { return reader_.writerCore() - 1; });
+    seen = look();
+  }
+  while (!seen) {
+    reader_.announceSleep();
+    seen = look();
+    if (!seen && until && Clock::now() >= *until) seen = Wait::TIMED_OUT;
+    if (!seen) {
+      sleep(until);
+      seen = look();
+    }
+  }
+  reader_.announceAwake();
+  service_.note(Clock::now() - start);
+  return *seen;
+}
+
+void RingClient::sleep(std::optional<TimePoint> until) {
+  TimePoint wake = Clock::now() + kLongestSleep;
+  if (until) wake = std::min(wake, *until);
+  // The steady clock is CLOCK_MONOTONIC, by which this futex operation measures.
+  const auto count = wake.time_since_epoch() / std::chrono::nanoseconds(1);
+  const timespec end{static_cast<time_t>(count / 1'000'000'000), count % 1'000'000'000};
+  ::syscall(SYS_futex, reinterpret_cast<uint32_t*>(&reader_.eventWord()), FUTEX_WAIT_BITSET, 1,
+            &end, nullptr, FUTEX_BITSET_MATCH_ANY);
+}
+
+std::span<const Datum> RingClient::takeAnswer() {
+  answer_.resize(reader_.available().value_or(0));
+  reader_.read(answer_);
+  return answer_;
+}
+
+void RingClient::end() {
+  ended_.store(true, std::memory_order_seq_cst);
+  // Also against whoever is about to sleep: see wait.
+  std::atomic<uint32_t>& event = results_.header().event;
+  event.store(0, std::memory_order_seq_cst);
+  wakeEventWord(event);
+}
+
+}  // namespace halyard::hal

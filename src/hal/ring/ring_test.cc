@@ -1,0 +1,563 @@
+// Tests of the ring by itself: both ends in this process, the driver's side as a hostile client
+// would see it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <condition_variable>
+#include <cstring>
+#include <thread>
+
+#include "hal/testing/ring_pair.h"
+
+namespace halyard::hal {
+namespace {
+
+using namespace hal::testing;  // NOLINT: the test device's vocabulary
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const std::vector<float> kInputs = {1, 2, 3, 4, 10, 20, 30, 40};
+
+SharedMemoryPtr memoryOf(const std::vector<float>& values) {
+  const auto memory = SharedMemory::create(values.size() * sizeof(float), "test").value();
+  std::memcpy(memory->mapped().value()->data(), values.data(), memory->size());
+  return memory;
+}
+
+std::vector<float> contentsOf(const SharedMemory& memory) {
+  std::vector<float> values(memory.size() / sizeof(float));
+  std::memcpy(values.data(), memory.mapped().value()->data(), memory.size());
+  return values;
+}
+
+RequestArgument poolArgument(uint32_t pool, uint32_t offset, uint32_t length) {
+  RequestArgument argument;
+  argument.kind = RequestArgument::Kind::POOL;
+  argument.location = {pool, offset, length};
+  argument.dimensions = {4};
+  return argument;
+}
+
+Request requestFor(SharedMemoryPtr in, SharedMemoryPtr out) {
+  Request request;
+  request.inputs = {poolArgument(0, 0, 16), poolArgument(0, 16, 16)};
+  request.outputs = {poolArgument(1, 0, 16)};
+  request.pools = {std::move(in), std::move(out)};
+  return request;
+}
+
+class RingTest : public ::testing::Test {
+ protected:
+  void start(RingPair::Options options = {}) {
+    pair_ = std::make_unique<RingPair>(std::move(options));
+  }
+  void SetUp() override {
+    start();
+    in_ = memoryOf(kInputs);
+    out_ = memoryOf({0, 0, 0, 0});
+  }
+  std::vector<Datum> goodPacket(const ExecuteOptions& options = {}) {
+    return pair_->packetFor(requestFor(in_, out_), options);
+  }
+  void expectServes() {
+    std::memset(out_->mapped().value()->data(), 0, out_->size());
+    const auto result = pair_->exchange(goodPacket());
+    ASSERT_TRUE(result.has_value());
+    EXPECT_TRUE(result->status.ok()) << result->status.toString();
+    EXPECT_THAT(contentsOf(*out_), ElementsAre(11, 22, 33, 44));
+  }
+  // The packet is answered with an error and nothing else, and the ring serves on.
+  void expectRefused(std::span<const Datum> packet, const std::string& text = "") {
+    const auto result = pair_->exchange(packet);
+    ASSERT_TRUE(result.has_value());
+    EXPECT_FALSE(result->status.ok());
+    EXPECT_THAT(result->status.message(), HasSubstr(text));
+    EXPECT_THAT(result->outputShapes, IsEmpty());
+    EXPECT_FALSE(result->timing.timeOnDevice || result->timing.timeInDriver);
+  }
+
+  std::unique_ptr<RingPair> pair_;
+  SharedMemoryPtr in_;
+  SharedMemoryPtr out_;
+};
+
+TEST_F(RingTest, ExecutesAgainAndAgain) {
+  for (float i = 0; i < 3000; ++i) {
+    const float first = i;
+    std::memcpy(in_->mapped().value()->data(), &first, sizeof first);
+    if (first == kHang || first == kUntilCancelled || first == kAbort || first == kThrow ||
+        first == kTooSmall) {
+      continue;
+    }
+    const auto result = pair_->exchange(goodPacket());
+    ASSERT_TRUE(result.has_value());
+    ASSERT_TRUE(result->status.ok()) << result->status.toString();
+    ASSERT_EQ(contentsOf(*out_)[0], i + 10) << "the input that was there at the time counts";
+    ASSERT_THAT(result->outputShapes.at(0).dimensions, ElementsAre(4u));
+  }
+  EXPECT_THAT(pair_->fetches(), ElementsAre(ElementsAre(0, 1))) << "asked for once, all together";
+}
+
+TEST_F(RingTest, TimesAreMeasuredIfAsked) {
+  ExecuteOptions options;
+  options.measureTiming = true;
+  const auto measured = pair_->exchange(goodPacket(options));
+  ASSERT_TRUE(measured.has_value() && measured->status.ok());
+  EXPECT_EQ(measured->timing.timeOnDevice, 2'000'000u);
+  EXPECT_EQ(measured->timing.timeInDriver, 3'000'000u);
+}
+
+// The seven bad datums of VTS.
+std::vector<Datum> badDatums() {
+  const auto datum = [](RequestTag tag, std::array<uint32_t, 5> payload) {
+    Datum made;
+    made.words = {
+        static_cast<uint32_t>(tag), payload[0], payload[1], payload[2], payload[3], payload[4]};
+    return made;
+  };
+  return {datum(RequestTag::PACKET_INFORMATION, {10, 10, 10, 10, 0}),
+          datum(RequestTag::INPUT_OPERAND, {0, 0, 0, 0, 10}),
+          datum(RequestTag::INPUT_DIMENSION, {0}),
+          datum(RequestTag::OUTPUT_OPERAND, {0, 0, 0, 0, 10}),
+          datum(RequestTag::OUTPUT_DIMENSION, {0}),
+          datum(RequestTag::POOL, {static_cast<uint32_t>(INT32_MAX)}),
+          datum(RequestTag::MEASURE_TIMING, {1})};
+}
+
+std::vector<Datum> measuringPacket(RingPair& pair, const SharedMemoryPtr& in,
+                                   const SharedMemoryPtr& out) {
+  ExecuteOptions options;
+  options.measureTiming = true;
+  return pair.packetFor(requestFor(in, out), options);
+}
+
+TEST_F(RingTest, EachDatumIsNeeded) {
+  const std::vector<Datum> good = measuringPacket(*pair_, in_, out_);
+  for (size_t i = 0; i < good.size(); ++i) {
+    SCOPED_TRACE(i);
+    std::vector<Datum> packet = good;
+    packet.erase(packet.begin() + static_cast<ptrdiff_t>(i));
+    expectRefused(packet);
+    // Also when the announced size is right.
+    if (i != 0) {
+      packet[0].words[1] = static_cast<uint32_t>(packet.size());
+      expectRefused(packet);
+    }
+    expectServes();
+  }
+}
+
+TEST_F(RingTest, NoDatumMayBePutIn) {
+  const std::vector<Datum> good = measuringPacket(*pair_, in_, out_);
+  for (const Datum& bad : badDatums()) {
+    for (size_t i = 0; i <= good.size(); ++i) {
+      SCOPED_TRACE(fmt::format("tag {} at {}", bad.tag(), i));
+      std::vector<Datum> packet = good;
+      packet.insert(packet.begin() + static_cast<ptrdiff_t>(i), bad);
+      expectRefused(packet);
+      if (i != 0) {
+        packet[0].words[1] = static_cast<uint32_t>(packet.size());
+        expectRefused(packet);
+      }
+    }
+    expectServes();
+  }
+}
+
+TEST_F(RingTest, NoDatumMayBeReplaced) {
+  const std::vector<Datum> good = measuringPacket(*pair_, in_, out_);
+  for (const Datum& bad : badDatums()) {
+    for (size_t i = 0; i < good.size(); ++i) {
+      const bool dimension = bad.tag() == static_cast<uint8_t>(RequestTag::INPUT_DIMENSION) ||
+                             bad.tag() == static_cast<uint8_t>(RequestTag::OUTPUT_DIMENSION);
+      if (good[i] == bad || (dimension && good[i].tag() == bad.tag())) continue;
+      SCOPED_TRACE(fmt::format("tag {} at {}", bad.tag(), i));
+      std::vector<Datum> packet = good;
+      packet[i] = bad;
+      expectRefused(packet);
+    }
+    expectServes();
+  }
+}
+
+TEST_F(RingTest, RefusalsSayWhatIsWrong) {
+  std::vector<Datum> packet = goodPacket();
+  packet[0].words[1] += 1;
+  expectRefused(packet, "the packet says that it has 11 datums, and 10 were sent");
+  packet = goodPacket();
+  packet[0].words[2] = 0xffffffff;
+  expectRefused(packet, "4294967295 inputs are announced, and 9 datums are left");
+  packet = goodPacket();
+  packet[1].words[5] = 0xffffffff;
+  expectRefused(packet, "datum 1 announces 4294967295 dimensions, and 8 datums are left");
+  packet = goodPacket();
+  packet[1].words[1] = 2;
+  expectRefused(packet, "hasNoValue is 2");
+  packet = goodPacket();
+  packet.back().words[1] = 2;
+  expectRefused(packet, "measureTiming is 2");
+  packet = goodPacket();
+  packet[3].words[3] = 20;
+  expectRefused(packet, "request input 1: bytes 20 to 36 of pool 0 of 32 bytes");
+  expectServes();
+}
+
+TEST_F(RingTest, TwoPacketsAtOnceAreNone) {
+  std::vector<Datum> packets = goodPacket();
+  const std::vector<Datum> second = packets;
+  packets.insert(packets.end(), second.begin(), second.end());
+  expectRefused(packets);
+  expectServes();
+}
+
+// The answers that a plain HAL client gets are those of the HAL, byte by byte.
+TEST_F(RingTest, AnswersHaveNothingInTheirGaps) {
+  RingPair::Options options;
+  options.extended = false;
+  start(options);
+  const auto good = pair_->exchange(goodPacket());
+  ASSERT_TRUE(good.has_value() && good->status.ok());
+  const std::vector<Datum>& answer = pair_->lastAnswer();
+  ASSERT_EQ(answer.size(), 4u);
+  EXPECT_THAT(answer[0].words, ElementsAre(0, 0, 4, 0, 1, 0));
+  EXPECT_THAT(answer[1].words, ElementsAre(1, 0, 1, 1, 0, 0));
+  EXPECT_THAT(answer[2].words, ElementsAre(2, 0, 4, 0, 0, 0));
+  EXPECT_THAT(answer[3].words, ElementsAre(3, 0, ~0u, ~0u, ~0u, ~0u));
+  // No text either.
+  std::vector<Datum> bad = goodPacket();
+  bad.pop_back();
+  const auto refused = pair_->exchange(bad);
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->status.code(), ResultCode::OP_FAILED);
+  EXPECT_EQ(refused->status.message(), "the driver gives no reason");
+  EXPECT_EQ(pair_->lastAnswer().size(), 2u);
+}
+
+TEST_F(RingTest, AnswersThatDoNotFitAreFailures) {
+  RingPair::Options options;
+  options.resultCapacity = 3;
+  start(options);
+  expectRefused(goodPacket(), "the result takes");
+  EXPECT_LE(pair_->lastAnswer().size(), 3u);
+  // A refusal's text is cut to the room that there is.
+  expectRefused(std::vector<Datum>(1), "");
+  options.resultCapacity = 8;
+  start(options);
+  expectServes();
+}
+
+TEST_F(RingTest, ChannelsAreChecked) {
+  const auto refusal = [&](const QueueShape& shape, uint32_t corrupt = 0) {
+    const auto memory = DatumQueue::create(64).value();
+    if (corrupt != 0) {
+      std::memcpy(memory->mapped().value()->data() + corrupt - 1, &corrupt, 4);
+    }
+    const auto queue = DatumQueue::map(*memory, shape);
+    return queue.ok() ? "taken" : queue.status().message();
+  };
+  EXPECT_EQ(refusal({64, 24, true}), "taken");
+  EXPECT_THAT(refusal({64, 24, false}), HasSubstr("without an event word"));
+  EXPECT_THAT(refusal({64, 16, true}), HasSubstr("elements of 16 bytes, expected 24"));
+  EXPECT_THAT(refusal({1, 24, true}), HasSubstr("1 elements, expected 2 to 65536"));
+  EXPECT_THAT(refusal({0xffffffff, 24, true}), HasSubstr("expected 2 to 65536"));
+  EXPECT_THAT(refusal({65, 24, true}), HasSubstr("65 elements need 1816 bytes"));
+  EXPECT_THAT(refusal({63, 24, true}), HasSubstr("made for 64 elements of 24 bytes"));
+  EXPECT_THAT(refusal({64, 24, true}, 1), HasSubstr("it begins with"));
+  EXPECT_THAT(refusal({64, 24, true}, 5), HasSubstr("and version 5, expected"));
+}
+
+TEST_F(RingTest, SlotsAreForgotten) {
+  expectServes();
+  const auto second = memoryOf({5, 5, 5, 5, 6, 6, 6, 6});
+  const SharedMemory* const first = in_.get();
+  const auto exchanged = pair_->exchange(pair_->packetFor(requestFor(second, out_)));
+  ASSERT_TRUE(exchanged.has_value() && exchanged->status.ok());
+  EXPECT_THAT(contentsOf(*out_), ElementsAre(11, 11, 11, 11));
+  EXPECT_THAT(pair_->fetches(), ElementsAre(ElementsAre(0, 1), ElementsAre(2)));
+  // A memory that ends gives up its slot, which is used again only once the driver has agreed.
+  ASSERT_EQ(in_.get(), first);
+  const long mappings = in_.use_count();
+  EXPECT_EQ(mappings, 1) << "the ring's client keeps no memory alive";
+  in_.reset();
+  EXPECT_THAT(pair_->freed(), ElementsAre(0));
+  in_ = memoryOf(kInputs);
+  EXPECT_EQ(pair_->slots().slotOf(in_), 3);
+  pair_->slots().recycle(0);
+  pair_->slots().forget(*in_);
+  EXPECT_EQ(pair_->slots().slotOf(in_), 0);
+  expectServes();
+  EXPECT_THAT(pair_->fetches().back(), ElementsAre(0));
+}
+
+TEST_F(RingTest, FreedAndUnknownSlotsAreNotAnswered) {
+  EXPECT_EQ(pair_->slots().memoriesOf(std::vector<int32_t>{0}).status().code(),
+            ResultCode::BAD_DATA);
+  const int32_t slot = pair_->slots().slotOf(in_);
+  EXPECT_EQ(pair_->slots().memoriesOf(std::vector<int32_t>{slot}).value().at(0), in_);
+  for (const int32_t other : {-1, slot + 1, kNoSlot}) {
+    const auto none = pair_->slots().memoriesOf(std::vector<int32_t>{slot, other});
+    EXPECT_EQ(none.status().code(), ResultCode::BAD_DATA) << other;
+  }
+  pair_->slots().forget(*in_);
+  EXPECT_THAT(pair_->slots().memoriesOf(std::vector<int32_t>{slot}).status().message(),
+              HasSubstr("no memory in slot 0"));
+}
+
+TEST_F(RingTest, BadMemoriesAddNothing) {
+  using Pools = std::vector<PoolDescription>;
+  const std::vector<std::pair<std::string, std::function<Result<Pools>()>>> bad = {
+      {"the client says no", [] { return badData("the client says no"); }},
+      {"0 have come, for 2 slots", [] { return Pools(); }},
+      {"memory pool 1: its file descriptor is missing", [&] {
+         Pools pools;
+         pools.push_back(describe(*in_));
+         pools.push_back(describe(*out_));
+         pools[1].fd.reset();
+         return Result<Pools>(std::move(pools));
+       }}};
+  for (const auto& [text, answer] : bad) {
+    pair_->answerNextFetch(answer);
+    const auto result = pair_->exchange(goodPacket());
+    ASSERT_TRUE(result.has_value());
+    EXPECT_EQ(result->status.code(), ResultCode::BAD_DATA);
+    EXPECT_THAT(result->status.message(), HasSubstr(text));
+    EXPECT_THAT(result->status.message(), HasSubstr("there is nothing in slot 0"));
+    EXPECT_THAT(pair_->fetches().back(), ElementsAre(0, 1)) << "nothing has been kept";
+  }
+  expectServes();
+  for (const int32_t never : {kNoSlot, -1}) {
+    std::vector<Datum> packet = goodPacket();
+    packet[7].words[1] = static_cast<uint32_t>(never);
+    expectRefused(packet, fmt::format("nothing in slot {}", never));
+  }
+  EXPECT_EQ(pair_->fetches().size(), 4u) << "what can't be a slot is not asked for";
+}
+
+TEST_F(RingTest, FilesThatShrinkHarmNobody) {
+  const UniqueFd file(::memfd_create("test", MFD_CLOEXEC));
+  ASSERT_EQ(::pwrite(file.get(), kInputs.data(), 32, 0), 32);
+  in_ = SharedMemory::fromFd(32, PROT_READ | PROT_WRITE, file.get(), 0).value();
+  expectServes();
+  ASSERT_EQ(::ftruncate(file.get(), 0), 0);
+  expectRefused(goodPacket(), "the file ends after 0 of 16 bytes");
+  ASSERT_EQ(::pwrite(file.get(), kInputs.data(), 32, 0), 32);
+  expectServes();
+}
+
+TEST_F(RingTest, PositionsWithoutSenseEndTheRing) {
+  expectServes();
+  auto& requests =
+      *reinterpret_cast<QueueHeader*>(pair_->channels().requests->mapped().value()->data());
+  requests.written.store(requests.written.load() + 5000);
+  pair_->ring().ring();
+  EXPECT_FALSE(pair_->answer().has_value());
+  EXPECT_EQ(pair_->lastWait(), RingClient::Wait::CLOSED);
+  EXPECT_TRUE(pair_->ring().closed());
+}
+
+TEST_F(RingTest, SpoiltResultsAreNoticed) {
+  auto& results =
+      *reinterpret_cast<QueueHeader*>(pair_->channels().results->mapped().value()->data());
+  results.written.store(~uint64_t{0});
+  EXPECT_FALSE(pair_->answer().has_value());
+  EXPECT_EQ(pair_->lastWait(), RingClient::Wait::SPOILT);
+}
+
+TEST_F(RingTest, EndedClientsDoNotWait) {
+  std::thread ender([&] { pair_->client().end(); });
+  EXPECT_EQ(pair_->client().wait(std::nullopt), RingClient::Wait::ENDED);
+  ender.join();
+  EXPECT_EQ(pair_->client().wait(std::nullopt), RingClient::Wait::ENDED) << "for good";
+}
+
+TEST_F(RingTest, WaitingEndsInTime) {
+  const auto until = Clock::now() + std::chrono::milliseconds(30);
+  EXPECT_EQ(pair_->client().wait(until), RingClient::Wait::TIMED_OUT);
+  EXPECT_GE(Clock::now(), until);
+}
+
+// Keeps those that execute until it is opened.
+class GatedModel final : public PreparedModel {
+ public:
+  ExecutionResult executeSynchronously(const Request&, const ExecuteOptions& options) override {
+    std::unique_lock lock(mutex_);
+    ++inside_;
+    options_ = options;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return open_; });
+    --inside_;
+    return {};
+  }
+  void awaitInside(unsigned count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return inside_ == count; });
+  }
+  void open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  ExecuteOptions options() {
+    const std::lock_guard lock(mutex_);
+    return options_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  unsigned inside_ = 0;
+  bool open_ = false;
+  ExecuteOptions options_;
+};
+
+TEST_F(RingTest, OptionsTravel) {
+  const auto gated = std::make_shared<GatedModel>();
+  gated->open();
+  RingPair::Options options;
+  options.preparedModel = gated;
+  start(options);
+  for (const bool both : {true, false, true}) {
+    ExecuteOptions sent;
+    sent.deadline = Clock::now() + std::chrono::hours(1);
+    if (both) sent.loopTimeout = std::chrono::nanoseconds(123'456'789);
+    const auto result = pair_->exchange(goodPacket(sent));
+    ASSERT_TRUE(result.has_value() && result->status.ok());
+    EXPECT_EQ(gated->options().deadline, sent.deadline);
+    EXPECT_EQ(gated->options().loopTimeout, sent.loopTimeout);
+  }
+  ASSERT_TRUE(pair_->exchange(goodPacket()).has_value());
+  EXPECT_FALSE(gated->options().deadline.has_value());
+}
+
+TEST_F(RingTest, AnExecutionOutlivesItsRing) {
+  const auto gated = std::make_shared<GatedModel>();
+  RingPair::Options options;
+  options.preparedModel = gated;
+  start(options);
+  ASSERT_TRUE(pair_->client().send(goodPacket()));
+  gated->awaitInside(1);
+  pair_->workers().remove(pair_->ring());
+  EXPECT_EQ(pair_->client().wait(std::nullopt), RingClient::Wait::CLOSED);
+  EXPECT_FALSE(pair_->workers().drain(std::chrono::milliseconds(1)));
+  gated->open();
+  EXPECT_TRUE(pair_->workers().drain(std::chrono::seconds(60)));
+}
+
+// A client that does not say what is in its slots holds up nobody but itself.
+TEST_F(RingTest, UnansweredFetchesHoldNoThread) {
+  RingPair::Options options;
+  options.answersFetches = false;
+  options.maxThreads = 1;
+  start(options);
+  ASSERT_TRUE(pair_->client().send(goodPacket()));
+  while (pair_->fetches().empty()) std::this_thread::yield();
+  EXPECT_TRUE(pair_->workers().drain(std::chrono::seconds(60)));
+}
+
+// Scribbles over everything of the ring that the client can reach while it is being used: whatever
+// becomes of that ring, its process and the next ring are well.
+TEST_F(RingTest, ScribblersHarmThemselves) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    start();
+    std::atomic<bool> stop = false;
+    std::thread scribbler([&] {
+      uint32_t random = seed * 2654435761u;
+      const Mapping* const areas[] = {pair_->channels().requests->mapped().value(),
+                                      pair_->channels().results->mapped().value()};
+      while (!stop) {
+        random = random * 1664525 + 1013904223;
+        const Mapping* const area = areas[(random >> 8) % 2];
+        // Mostly the positions and the first datums.
+        const size_t reach = (random >> 9) % 4 == 0 ? area->size() : 512;
+        auto* const word = reinterpret_cast<std::atomic<uint32_t>*>(
+            area->data() + (random >> 11) % (reach / 4) * 4);
+        word->store((random >> 10) % 3 == 0 ? random : random % 64, std::memory_order_relaxed);
+        pair_->ring().ring();
+      }
+    });
+    for (int i = 0; i < 50; ++i) {
+      if (!pair_->client().send(goodPacket())) break;
+      if (pair_->client().wait(Clock::now() + std::chrono::milliseconds(2)) !=
+          RingClient::Wait::ANSWERED) {
+        break;
+      }
+      ExecutionResult result;
+      (void)decodeResultPacket(pair_->client().takeAnswer(), 1, &result);
+    }
+    stop = true;
+    scribbler.join();
+  }
+  start();
+  expectServes();
+}
+
+TEST(RingWorkersTest, ServesManyRingsWithFewThreads) {
+  constexpr unsigned kRings = 64;
+  const auto gated = std::make_shared<GatedModel>();
+  std::vector<std::unique_ptr<RingPair>> pairs;
+  for (unsigned i = 0; i < kRings; ++i)
+    pairs.push_back(std::make_unique<RingPair>(RingPair::Options{}));
+  const auto in = memoryOf(kInputs);
+  std::vector<std::thread> clients;
+  std::atomic<unsigned> right = 0;
+  for (auto& pair : pairs) {
+    clients.emplace_back([&, pair = pair.get()] {
+      const auto out = memoryOf({0, 0, 0, 0});
+      for (int i = 0; i < 20; ++i) {
+        const auto result = pair->exchange(pair->packetFor(requestFor(in, out)));
+        if (result && result->status.ok() && contentsOf(*out)[3] == 44) ++right;
+      }
+    });
+  }
+  for (std::thread& client : clients) client.join();
+  EXPECT_EQ(right, kRings * 20);
+}
+
+TEST(RingWorkersTest, ThreadsComeWithTheWork) {
+  const auto workers = RingWorkers::start({3, {}}).value();
+  EXPECT_EQ(workers->threads(), 1u);
+  const auto gated = std::make_shared<GatedModel>();
+  const auto model = std::make_shared<const Model>(addModel(4));
+  const auto in = memoryOf(kInputs);
+  const auto out = memoryOf({0, 0, 0, 0});
+  const auto slots = MemorySlots::create([](int32_t) {});
+  struct Client {
+    std::shared_ptr<ServedRing> ring;
+    std::shared_ptr<RingClient> client;
+  };
+  std::vector<Client> clients(5);
+  for (Client& each : clients) {
+    const auto channels = RingClient::createChannels(64, 64).value();
+    const QueueShape shape{64, sizeof(Datum), true};
+    each.ring = ServedRing::create({DatumQueue::map(*channels.requests, shape).value(),
+                                    DatumQueue::map(*channels.results, shape).value(), model, gated,
+                                    HalVersion::V1_3, true,
+                                    [&](const std::vector<int32_t>&) {
+                                      std::vector<PoolDescription> pools;
+                                      pools.push_back(describe(*in));
+                                      pools.push_back(describe(*out));
+                                      each.ring->memoriesArrived(std::move(pools));
+                                    }})
+                    .value();
+    each.client = RingClient::create(channels, 64, 64, std::make_shared<SpinGate>()).value();
+    each.client->setDoorbell(UniqueFd(::fcntl(each.ring->doorbell(), F_DUPFD_CLOEXEC, 0)));
+    ASSERT_TRUE(workers->add(each.ring).ok());
+  }
+  std::vector<Datum> packet;
+  const std::vector<int32_t> two = {slots->slotOf(in), slots->slotOf(out)};
+  encodeRequestPacket(requestFor(in, out), two, {}, true, &packet);
+  for (Client& each : clients) ASSERT_TRUE(each.client->send(packet));
+  gated->awaitInside(3);
+  EXPECT_EQ(workers->threads(), 3u) << "not more than allowed";
+  gated->open();
+  for (Client& each : clients) {
+    EXPECT_EQ(each.client->wait(Clock::now() + std::chrono::seconds(60)),
+              RingClient::Wait::ANSWERED);
+    workers->remove(*each.ring);
+  }
+}
+
+}  // namespace
+}  // namespace halyard::hal

@@ -1,0 +1,205 @@
+#include "hal/ring/ring_workers.h"
+
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+namespace halyard::hal {
+namespace {
+
+constexpr uint64_t kStopKey = 0;
+constexpr int kSpareMilliseconds = 5'000;  // how long a thread too many stays
+constexpr unsigned kPacketsInTurn = 64;    // of one ring, while others wait
+
+unsigned defaultLimit() { return std::max(8u, 4 * std::thread::hardware_concurrency()); }
+
+}  // namespace
+
+RingWorkers::RingWorkers(Options options)
+    : options_{options.maxThreads != 0 ? options.maxThreads : defaultLimit(),
+               std::move(options.onThreadStart)} {}
+
+Result<std::unique_ptr<RingWorkers>> RingWorkers::start(Options options) {
+  std::unique_ptr<RingWorkers> workers(new RingWorkers(std::move(options)));
+  workers->epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
+  workers->stop_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = kStopKey;
+  if (!workers->epoll_.valid() || !workers->stop_.valid() ||
+      ::epoll_ctl(workers->epoll_.get(), EPOLL_CTL_ADD, workers->stop_.get(), &event) != 0) {
+    return errnoStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, errno, "epoll for bursts");
+  }
+  const std::lock_guard lock(workers->mutex_);
+  workers->startThread();
+  if (workers->running_ == 0) {
+    return makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, "no thread for bursts");
+  }
+  return workers;
+}
+
+RingWorkers::~RingWorkers() {
+  drain(std::chrono::milliseconds(0));
+  for (;;) {
+    std::list<Thread> threads;
+    {
+      const std::lock_guard lock(mutex_);
+      threads.swap(threads_);
+    }
+    if (threads.empty()) return;
+    for (Thread& thread : threads) thread.thread.join();
+  }
+}
+
+bool RingWorkers::drain(std::chrono::milliseconds limit) {
+  stopping_ = true;
+  const uint64_t one = 1;
+  (void)!::write(stop_.get(), &one, sizeof one);
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, limit, [this] { return running_ == 0; });
+}
+
+unsigned RingWorkers::threads() const {
+  const std::lock_guard lock(mutex_);
+  return running_;
+}
+
+Status RingWorkers::add(const std::shared_ptr<ServedRing>& ring) {
+  const std::lock_guard lock(mutex_);
+  const uint64_t key = nextKey_++;
+  epoll_event event{};
+  // By edges: a ring that is being served already needs no attention.
+  event.events = EPOLLIN | EPOLLET;
+  event.data.u64 = key;
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, ring->doorbell(), &event) != 0) {
+    return errnoStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, errno, "watching a burst");
+  }
+  rings_.emplace(key, ring);
+  keys_.emplace(ring.get(), key);
+  return okStatus();
+}
+
+void RingWorkers::remove(const ServedRing& ring) {
+  std::shared_ptr<ServedRing> removed;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto key = keys_.find(&ring);
+    if (key == keys_.end()) return;
+    const auto at = rings_.find(key->second);
+    removed = std::move(at->second);
+    rings_.erase(at);
+    keys_.erase(key);
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, removed->doorbell(), nullptr);
+  }
+  removed->close();
+}
+
+void RingWorkers::startThread() {
+  for (auto it = threads_.begin(); it != threads_.end();) {
+    if (!it->ended) {
+      ++it;
+      continue;
+    }
+    it->thread.join();
+    it = threads_.erase(it);
+  }
+  Thread& thread = threads_.emplace_back();
+  // Counted before it runs, so that two do not come where one is missing.
+  ++running_;
+  idle_.fetch_add(1);
+  try {
+    thread.thread = std::thread([this, &thread] { work(&thread); });
+  } catch (const std::system_error&) {
+    // Fewer threads do it, too.
+    --running_;
+    idle_.fetch_sub(1);
+    threads_.pop_back();
+  }
+  atLimit_ = running_ >= options_.maxThreads;
+}
+
+void RingWorkers::work(Thread* self) {
+  ::pthread_setname_np(::pthread_self(), "halyard-ring");
+  if (options_.onThreadStart) options_.onThreadStart();
+  while (const std::shared_ptr<ServedRing> ring = next(self)) {
+    if (ring->claim()) serve(*ring);
+    idle_.fetch_add(1);
+  }
+}
+
+// Called idle; returns busy.
+std::shared_ptr<ServedRing> RingWorkers::next(Thread* self) {
+  for (;;) {
+    epoll_event event{};
+    const int timeout = idle_.load() > 1 ? kSpareMilliseconds : -1;
+    const int count = ::epoll_wait(epoll_.get(), &event, 1, timeout);
+    if (count < 0 && errno == EINTR) continue;
+    if (stopping_.load() || count == 0) {
+      if (mayEnd(self)) return nullptr;
+      continue;
+    }
+    std::shared_ptr<ServedRing> ring;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto at = rings_.find(event.data.u64);
+      if (at == rings_.end()) continue;
+      ring = at->second;
+      if (idle_.fetch_sub(1) == 1 && running_ < options_.maxThreads && !stopping_) {
+        startThread();
+      }
+    }
+    return ring;
+  }
+}
+
+bool RingWorkers::mayEnd(Thread* self) {
+  const std::lock_guard lock(mutex_);
+  if (!stopping_.load() && idle_.load() <= 1) return false;
+  idle_.fetch_sub(1);
+  --running_;
+  atLimit_ = false;
+  self->ended = true;
+  changed_.notify_all();
+  return true;
+}
+
+void RingWorkers::serve(ServedRing& ring) {
+  ring.announceAwake();
+  for (unsigned packets = 0; !stopping_.load(std::memory_order_relaxed);) {
+    switch (ring.step()) {
+      case ServedRing::Step::WAITING:
+        return;
+      case ServedRing::Step::ENDED:
+        remove(ring);
+        return;
+      case ServedRing::Step::SERVED:
+        if (++packets % kPacketsInTurn != 0 || !othersWait()) continue;
+        break;
+      case ServedRing::Step::IDLE:
+        if (spinOn(ring)) continue;
+        break;
+    }
+    ring.announceSleep();
+    if (ring.changed()) {
+      if (!othersWait()) {
+        ring.announceAwake();
+        continue;
+      }
+      ring.ring();  // to be served again, behind those that wait
+    }
+    if (ring.release()) return;
+    ring.announceAwake();
+  }
+}
+
+bool RingWorkers::spinOn(ServedRing& ring) {
+  if (!ring.expectsSoon() || othersWait()) return false;
+  return gate_.spin([&] { return ring.changed() || stopping_.load(std::memory_order_relaxed); },
+                    [&] { return ring.clientCore(); });
+}
+
+}  // namespace halyard::hal

@@ -1,0 +1,270 @@
+#include "hal/ring/served_ring.h"
+
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace halyard::hal {
+namespace {
+
+ExecutionResult failed(Status status) {
+  ExecutionResult result;
+  result.status = std::move(status);
+  return result;
+}
+
+bool maySlotExist(int32_t slot) { return slot >= 0 && slot != kNoSlot; }
+
+}  // namespace
+
+Result<std::shared_ptr<ServedRing>> ServedRing::create(Parts parts) {
+  UniqueFd doorbell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!doorbell.valid()) {
+    return errnoStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, errno, "eventfd for a burst");
+  }
+  std::shared_ptr<ServedRing> ring(new ServedRing(std::move(parts)));
+  ring->doorbell_ = std::move(doorbell);
+  return ring;
+}
+
+ServedRing::ServedRing(Parts parts)
+    : parts_(std::move(parts)), reader_(parts_.requests), writer_(parts_.results) {
+  packet_.reserve(parts_.requests.capacity());
+  // Until it is served for the first time.
+  reader_.announceSleep();
+}
+
+void ServedRing::ring() const {
+  const uint64_t one = 1;
+  // Fails only when the client has filled the counter, and so has rung enough.
+  (void)!::write(doorbell_.get(), &one, sizeof one);
+}
+
+bool ServedRing::release() {
+  // Whoever claims in vain means that there is something to do: it is looked for once more.
+  uint64_t one = 1;
+  if (claims_.compare_exchange_strong(one, 0, std::memory_order_acq_rel)) return true;
+  claims_.store(1, std::memory_order_release);
+  return false;
+}
+
+void ServedRing::freeMemory(int32_t slot) {
+  std::optional<ReceivedPool> dropped;  // unmapped without the lock
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = slots_.find(slot);
+    if (known != slots_.end()) {
+      dropped = std::move(known->second);
+      slots_.erase(known);
+    } else if (std::binary_search(asked_.begin(), asked_.end(), slot)) {
+      freedMeanwhile_.push_back(slot);
+    } else {
+      return;
+    }
+    ++slotsFreed_;
+    hasNews_ = true;
+  }
+  ring();
+}
+
+void ServedRing::memoriesArrived(Result<std::vector<PoolDescription>> memories) {
+  {
+    const std::lock_guard lock(mutex_);
+    arrived_ = std::move(memories);
+    hasNews_ = true;
+  }
+  claims_.store(0, std::memory_order_release);
+  ring();
+}
+
+void ServedRing::close() {
+  closed_ = true;
+  writer_.close();
+  if (writer_.takeSleeper()) wakeEventWord(parts_.results.header().event);
+}
+
+ServedRing::Step ServedRing::step() {
+  if (closed()) return Step::ENDED;
+  if (hasNews_.load()) {
+    dropStale();
+    if (waiting_) return resume();
+  }
+  const std::optional<uint32_t> datums = reader_.available();
+  if (!datums) {
+    close();
+    return Step::ENDED;
+  }
+  if (*datums == 0) {
+    if (!reader_.closed()) return Step::IDLE;
+    close();
+    return Step::ENDED;
+  }
+  if (answered_) gap_.note(Clock::now() - *answered_);
+  return takePacket(*datums);
+}
+
+// Lets go of a request that uses memory which the client has freed.
+void ServedRing::dropStale() {
+  const std::lock_guard lock(mutex_);
+  // With an answer to a question, there is more to do.
+  hasNews_ = false;
+  if (slotsFreed_ == lastSlotsFreed_) return;
+  lastRequest_.reset();
+  lastSlotsFreed_ = slotsFreed_;
+}
+
+// Everything that is there is one packet, for the client writes packets as a whole and waits for an
+// answer. It is copied once, and looked at only here.
+ServedRing::Step ServedRing::takePacket(uint32_t datums) {
+  packet_.resize(datums);
+  reader_.read(packet_);
+  if (isRepetition(packet_)) {
+    decodeOptions(std::span(packet_).subspan(lastOptions_.plainDatums), &lastOptions_);
+    const Status repeated = lastRequest_->repeat();
+    answer(repeated.ok() ? execute(lastOptions_) : failed(repeated));
+    return Step::SERVED;
+  }
+  lastRequest_.reset();
+  Result<RequestPacket> decoded = decodeRequestPacket(packet_);
+  if (!decoded.ok()) {
+    answer(failed(decoded.takeStatus()));
+    return Step::SERVED;
+  }
+  std::vector<int32_t> unknown = unknownSlots(decoded->slots);
+  if (!unknown.empty()) {
+    waiting_ = std::move(*decoded);
+    {
+      const std::lock_guard lock(mutex_);
+      asked_ = unknown;
+      freedMeanwhile_.clear();
+    }
+    parts_.fetchMemories(std::move(unknown));
+    // From here on the ring belongs to whoever gets the answer.
+    return Step::WAITING;
+  }
+  answer(run(std::move(*decoded)));
+  return Step::SERVED;
+}
+
+ServedRing::Step ServedRing::resume() {
+  const Status added = addArrived();
+  RequestPacket packet = std::move(*waiting_);
+  waiting_.reset();
+  ExecutionResult result = run(std::move(packet));
+  if (!added.ok() && !result.status.ok()) {
+    result.status.annotate(fmt::format("the client's memories: {}", added.message()));
+  }
+  answer(result);
+  return Step::SERVED;
+}
+
+bool ServedRing::isRepetition(std::span<const Datum> packet) const {
+  if (!lastRequest_ || packet.size() != lastPacket_.size()) return false;
+  const size_t plain = lastOptions_.plainDatums;
+  if (std::memcmp(packet.data(), lastPacket_.data(), plain * sizeof(Datum)) != 0) return false;
+  for (size_t i = plain; i < packet.size(); ++i) {
+    if (packet[i].tag() != lastPacket_[i].tag()) return false;
+  }
+  return true;
+}
+
+std::vector<int32_t> ServedRing::unknownSlots(const std::vector<int32_t>& slots) {
+  std::vector<int32_t> unknown;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const int32_t slot : slots) {
+      if (maySlotExist(slot) && !slots_.contains(slot)) unknown.push_back(slot);
+    }
+  }
+  std::sort(unknown.begin(), unknown.end());
+  unknown.erase(std::unique(unknown.begin(), unknown.end()), unknown.end());
+  return unknown;
+}
+
+// Puts the memories that have arrived into their slots: all, or none.
+Status ServedRing::addArrived() {
+  std::optional<Result<std::vector<PoolDescription>>> arrived;
+  std::vector<int32_t> asked;
+  {
+    const std::lock_guard lock(mutex_);
+    arrived.swap(arrived_);
+    asked = asked_;
+  }
+  const auto open = [&]() -> Result<std::vector<ReceivedPool>> {
+    if (!arrived) return opFailed("none have come");
+    HALYARD_RETURN_IF_ERROR(arrived->status());
+    if ((*arrived)->size() != asked.size()) {
+      return badData("{} have come, for {} slots", (*arrived)->size(), asked.size());
+    }
+    HALYARD_ASSIGN_OR_RETURN(std::vector<ReceivedPool> pools, openPools(std::move(**arrived)));
+    for (ReceivedPool& pool : pools) HALYARD_RETURN_IF_ERROR(pool.keepMapped());
+    return pools;
+  };
+  Result<std::vector<ReceivedPool>> pools = open();
+  std::map<int32_t, ReceivedPool> dropped;  // unmapped without the lock
+  const std::lock_guard lock(mutex_);
+  asked_.clear();
+  if (!pools.ok()) return pools.takeStatus();
+  // The client still knows where they are.
+  if (slots_.size() + asked.size() > kMaxSlots) slots_.swap(dropped);
+  for (size_t i = 0; i < asked.size(); ++i) {
+    const auto& freed = freedMeanwhile_;
+    if (std::find(freed.begin(), freed.end(), asked[i]) != freed.end()) continue;
+    slots_.insert_or_assign(asked[i], std::move((*pools)[i]));
+  }
+  return okStatus();
+}
+
+Result<std::vector<ReceivedPool>> ServedRing::poolsOf(const std::vector<int32_t>& slots) {
+  std::vector<ReceivedPool> pools;
+  pools.reserve(slots.size());
+  const std::lock_guard lock(mutex_);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const auto known = slots_.find(slots[i]);
+    if (known == slots_.end()) {
+      return badData("memory pool {}: there is nothing in slot {}", i, slots[i]);
+    }
+    pools.push_back(known->second);
+  }
+  lastSlotsFreed_ = slotsFreed_;
+  return pools;
+}
+
+ExecutionResult ServedRing::run(RequestPacket packet) {
+  Result<std::vector<ReceivedPool>> pools = poolsOf(packet.slots);
+  if (!pools.ok()) return failed(pools.takeStatus());
+  Result<ImportedRequest> imported = ImportedRequest::createFromPools(
+      *parts_.model, std::move(packet.request), std::move(*pools), parts_.version);
+  if (!imported.ok()) return failed(imported.takeStatus());
+  lastRequest_ = std::move(*imported);
+  lastPacket_.swap(packet_);
+  lastOptions_ = std::move(packet);
+  return execute(lastOptions_);
+}
+
+ExecutionResult ServedRing::execute(const RequestPacket& packet) {
+  ExecuteOptions options;
+  options.measureTiming = packet.measureTiming;
+  options.deadline = packet.deadline;
+  options.loopTimeout = packet.loopTimeout;
+  ExecutionResult result =
+      parts_.preparedModel->executeSynchronously(lastRequest_->request(), options);
+  Status written = lastRequest_->writeBack(*parts_.model, result);
+  if (!written.ok()) return failed(std::move(written));
+  return result;
+}
+
+void ServedRing::answer(const ExecutionResult& result) {
+  const std::optional<uint32_t> space = writer_.space(resultDatums(result, parts_.extended));
+  if (!space) return close();
+  encodeResultPacket(result, parts_.version, parts_.extended, *space, &reply_);
+  if (reply_.size() > *space) return;  // the client does not take its answers
+  writer_.noteCore(currentCore());
+  writer_.write(reply_);
+  if (writer_.takeSleeper()) wakeEventWord(parts_.results.header().event);
+  answered_ = Clock::now();
+}
+
+}  // namespace halyard::hal

@@ -1,0 +1,116 @@
+// ServedRing: the driver's end of a burst: takes packets, executes, answers (docs/burst_format.md).
+// Thread safety: step and what is marked so: the thread that holds the claim; the rest: any thread.
+// Ownership: owns its ends of the queues, and keeps the client's memories mapped by slot.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "hal/request_import.h"
+#include "hal/ring/datum_queue.h"
+#include "hal/ring/packets.h"
+#include "hal/ring/spinning.h"
+#include "halyard/driver/device.h"
+#include "halyard/driver/unique_fd.h"
+
+namespace halyard::hal {
+
+class ServedRing {
+ public:
+  // The most memories that are kept mapped for a ring.
+  static constexpr size_t kMaxSlots = 1024;
+
+  struct Parts {
+    DatumQueue requests;
+    DatumQueue results;
+    std::shared_ptr<const Model> model;
+    std::shared_ptr<PreparedModel> preparedModel;
+    HalVersion version = HalVersion::V1_2;  // of the errors that the client knows
+    bool extended = false;                  // the client knows Halyard's own datums
+    // Asks the client for the memories in these slots, ascending; must not block. The answer is
+    // memoriesArrived, once.
+    std::function<void(std::vector<int32_t> slots)> fetchMemories;
+  };
+  static Result<std::shared_ptr<ServedRing>> create(Parts parts);
+
+  // Becomes readable when the client, or something else, wants the ring to be served. An eventfd
+  // that nobody reads: edges count.
+  int doorbell() const { return doorbell_.get(); }
+  void ring() const;
+  // The client gives up a slot.
+  void freeMemory(int32_t slot);
+  // The answer to fetchMemories: one for each slot, or why not.
+  void memoriesArrived(Result<std::vector<PoolDescription>> memories);
+  // Nothing is taken any more; what is being executed ends by itself.
+  void close();
+  bool closed() const { return closed_.load(std::memory_order_relaxed); }
+
+  // One thread serves a ring at a time: whoever claims it first. Then it is to be served until
+  // release succeeds; it fails when others have tried to claim it meanwhile.
+  bool claim() { return claims_.fetch_add(1, std::memory_order_acq_rel) == 0; }
+  bool release();
+
+  enum class Step {
+    IDLE,     // nothing is waiting
+    SERVED,   // a packet has been answered
+    WAITING,  // for memoriesArrived, which takes the claim with it: hands off the ring
+    ENDED,    // the ring is closed, or the client has spoilt it
+  };
+  // With the claim.
+  Step step();
+  void announceSleep() { reader_.announceSleep(); }
+  void announceAwake() { reader_.announceAwake(); }
+  bool changed() const { return reader_.changed() || closed() || hasNews_.load(); }
+  // True when the next packet is expected soon.
+  bool expectsSoon() const { return gap_.soon(); }
+  // Where the client ran last; kUnknownCore if it has not said so.
+  uint32_t clientCore() const { return reader_.writerCore() - 1; }
+
+ private:
+  explicit ServedRing(Parts parts);
+
+  Step takePacket(uint32_t datums);
+  Step resume();
+  bool isRepetition(std::span<const Datum> packet) const;
+  // Sorted, each once; kNoSlot and negative ones are left out.
+  std::vector<int32_t> unknownSlots(const std::vector<int32_t>& slots);
+  Status addArrived();
+  ExecutionResult run(RequestPacket packet);
+  ExecutionResult execute(const RequestPacket& options);
+  Result<std::vector<ReceivedPool>> poolsOf(const std::vector<int32_t>& slots);
+  void dropStale();
+  void answer(const ExecutionResult& result);
+
+  const Parts parts_;
+  QueueReader reader_;
+  QueueWriter writer_;
+  UniqueFd doorbell_;
+  std::atomic<uint64_t> claims_ = 0;
+  std::atomic<bool> closed_ = false;
+  std::atomic<bool> hasNews_ = false;  // there is something in the mutex's part for step
+
+  std::mutex mutex_;
+  std::map<int32_t, ReceivedPool> slots_;
+  uint64_t slotsFreed_ = 0;  // counts freeMemory
+  std::vector<int32_t> asked_;
+  std::vector<int32_t> freedMeanwhile_;  // of those that are asked for
+  std::optional<Result<std::vector<PoolDescription>>> arrived_;
+
+  // With the claim.
+  std::vector<Datum> packet_;
+  std::vector<Datum> reply_;
+  std::optional<RequestPacket> waiting_;  // for its memories
+  // The last packet that was in order, and what it became: mostly the next one is the same.
+  std::vector<Datum> lastPacket_;
+  RequestPacket lastOptions_;
+  std::optional<ImportedRequest> lastRequest_;
+  uint64_t lastSlotsFreed_ = 0;
+  Expectation gap_;  // from an answer to the next packet
+  std::optional<TimePoint> answered_;
+};
+
+}  // namespace halyard::hal

@@ -1,0 +1,53 @@
+#include "hal/ring/spinning.h"
+
+#include <sched.h>
+
+#include <algorithm>
+
+namespace halyard::hal {
+namespace {
+
+constexpr int64_t kRecount = 50'000'000;
+constexpr int64_t kShortage = 2'000'000;
+
+int64_t countOf(TimePoint time) { return time.time_since_epoch() / std::chrono::nanoseconds(1); }
+
+}  // namespace
+
+uint32_t currentCore() {
+  const int core = ::sched_getcpu();
+  return core < 0 ? kUnknownCore : static_cast<uint32_t>(core);
+}
+
+void Expectation::note(std::chrono::nanoseconds took) {
+  mean_ = (mean_ + std::min(took, kLongest)) / 2;
+}
+
+unsigned SpinGate::cores(TimePoint now) {
+  const int64_t counted = coresCounted_.load(std::memory_order_relaxed);
+  if (countOf(now) - counted < kRecount) return cores_.load(std::memory_order_relaxed);
+  cpu_set_t set;
+  // Fails on machines with more cores than the set has.
+  const bool known = ::sched_getaffinity(0, sizeof set, &set) == 0;
+  const unsigned count = known ? static_cast<unsigned>(CPU_COUNT(&set)) : 2;
+  cores_.store(count, std::memory_order_relaxed);
+  coresCounted_.store(countOf(now), std::memory_order_relaxed);
+  return count;
+}
+
+bool SpinGate::enter(uint32_t peerCore) {
+  const TimePoint now = Clock::now();
+  if (countOf(now) < shortUntil_.load(std::memory_order_relaxed)) return false;
+  const unsigned count = cores(now);
+  if (count < 2 || peerCore == currentCore()) return false;
+  // Half of the cores: whoever is waited for needs one, too.
+  if (spinners_.fetch_add(1, std::memory_order_relaxed) < count / 2) return true;
+  spinners_.fetch_sub(1, std::memory_order_relaxed);
+  return false;
+}
+
+void SpinGate::noteShortage(TimePoint now) {
+  shortUntil_.store(countOf(now) + kShortage, std::memory_order_relaxed);
+}
+
+}  // namespace halyard::hal

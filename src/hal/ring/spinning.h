@@ -1,0 +1,87 @@
+// Whether waiting for a peer by looking again and again is worth it, and the looking.
+// Thread safety: SpinGate: any thread; Expectation: one thread at a time.
+// Ownership: plain data.
+//
+// Waking a thread costs tens of microseconds, so that one who expects an answer sooner had better
+// look for it. But whoever looks needs a core that nobody else needs, least of all the peer.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+#include "halyard/driver/hal_types.h"
+
+namespace halyard::hal {
+
+// The core that the calling thread runs on, and that of a peer who has not said where it is.
+uint32_t currentCore();
+inline constexpr uint32_t kUnknownCore = UINT32_MAX;
+
+// How soon something comes, by how soon it has come before.
+class Expectation {
+ public:
+  void note(std::chrono::nanoseconds took);
+  // Within tens of microseconds.
+  bool soon() const { return mean_ < kSoon; }
+
+ private:
+  static constexpr std::chrono::nanoseconds kSoon{80'000};
+  static constexpr std::chrono::nanoseconds kLongest{250'000};
+  std::chrono::nanoseconds mean_ = kLongest;
+};
+
+// What the spinning threads of a process, or of one pool, share.
+class SpinGate {
+ public:
+  // Looks for `ready()` for a few tens of microseconds. False when it has not come true, or when
+  // there is no core to spare: at once if only one may be used, if the peer needs the caller's, if
+  // others spin already, or if cores have been short lately. `peerCore()` may change.
+  template <typename Ready, typename PeerCore>
+  bool spin(Ready ready, PeerCore peerCore) {
+    if (!enter(peerCore())) return false;
+    const TimePoint start = Clock::now();
+    TimePoint last = start;
+    bool found = false;
+    for (unsigned round = 1;; ++round) {
+      found = ready();
+      if (found) break;
+      pause();
+      if (round % kRoundsPerLook != 0) continue;
+      const TimePoint now = Clock::now();
+      if (now - last > kTakenAway) {
+        noteShortage(now);
+        found = ready();
+        break;
+      }
+      last = now;
+      if (now - start > kWindow || peerCore() == currentCore()) break;
+    }
+    spinners_.fetch_sub(1, std::memory_order_relaxed);
+    return found;
+  }
+
+ private:
+  static constexpr unsigned kRoundsPerLook = 8;
+  static constexpr std::chrono::microseconds kWindow{50};
+  // A thread that has not run for so long has lost its core to another.
+  static constexpr std::chrono::microseconds kTakenAway{40};
+
+  static void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+  }
+  bool enter(uint32_t peerCore);
+  void noteShortage(TimePoint now);
+  unsigned cores(TimePoint now);
+
+  std::atomic<unsigned> spinners_ = 0;
+  std::atomic<unsigned> cores_ = 0;
+  std::atomic<int64_t> coresCounted_ = INT64_MIN / 2;  // when, in nanoseconds of the clock
+  std::atomic<int64_t> shortUntil_ = INT64_MIN / 2;
+};
+
+}  // namespace halyard::hal

@@ -1,0 +1,157 @@
+// RingPair: both ends of a ring in one process, without a connection; for tests and fuzzing.
+// Thread safety: the test's thread only. Ownership: owns the workers and both ends.
+#pragma once
+
+#include <fcntl.h>
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "hal/ring/memory_slots.h"
+#include "hal/ring/ring_client.h"
+#include "hal/ring/ring_workers.h"
+#include "hal/testing/test_device.h"
+
+namespace halyard::hal::testing {
+
+inline PoolDescription describe(const SharedMemory& memory) {
+  PoolDescription pool;
+  pool.kind = static_cast<uint32_t>(memory.kind());
+  pool.size = memory.size();
+  pool.prot = 3;
+  pool.offset = memory.offset();
+  pool.fd.reset(::fcntl(memory.fd(), F_DUPFD_CLOEXEC, 0));
+  return pool;
+}
+
+// A client and a driver with a model out[4] = a[4] + b[4].
+class RingPair {
+ public:
+  struct Options {
+    uint32_t requestCapacity = kDefaultQueueCapacity;
+    uint32_t resultCapacity = kDefaultQueueCapacity;
+    bool extended = true;
+    unsigned maxThreads = 4;
+    std::shared_ptr<PreparedModel> preparedModel;  // null: of a TestDevice
+    bool answersFetches = true;
+  };
+  explicit RingPair(Options options) : options_(std::move(options)) {
+    device_ = std::make_shared<TestDevice>();
+    model_ = std::make_shared<const Model>(addModel(4));
+    prepared_ = options_.preparedModel != nullptr ? options_.preparedModel
+                                                  : device_->prepareModel(model_, {}).value();
+    workers_ = RingWorkers::start({options_.maxThreads, {}}).value();
+    channels_ =
+        RingClient::createChannels(options_.requestCapacity, options_.resultCapacity).value();
+    client_ = RingClient::create(channels_, options_.requestCapacity, options_.resultCapacity,
+                                 std::make_shared<SpinGate>())
+                  .value();
+    slots_ = MemorySlots::create([this](int32_t slot) {
+      if (ring_ != nullptr) ring_->freeMemory(slot);
+      freed_.push_back(slot);
+    });
+    ServedRing::Parts parts{
+        DatumQueue::map(*channels_.requests, {options_.requestCapacity, sizeof(Datum), true})
+            .value(),
+        DatumQueue::map(*channels_.results, {options_.resultCapacity, sizeof(Datum), true}).value(),
+        model_,
+        prepared_,
+        HalVersion::V1_3,
+        options_.extended,
+        [this](std::vector<int32_t> slots) { fetch(std::move(slots)); }};
+    ring_ = ServedRing::create(std::move(parts)).value();
+    client_->setDoorbell(UniqueFd(::fcntl(ring_->doorbell(), F_DUPFD_CLOEXEC, 0)));
+    (void)workers_->add(ring_);
+  }
+  ~RingPair() {
+    workers_->remove(*ring_);
+    workers_.reset();
+    slots_.reset();
+  }
+  RingPair(const RingPair&) = delete;
+  RingPair& operator=(const RingPair&) = delete;
+
+  // Sends the packet and waits for the answer. nullopt when the ring has ended, or no answer has
+  // come for a long time.
+  std::optional<ExecutionResult> exchange(std::span<const Datum> packet) {
+    if (!client_->send(packet)) return std::nullopt;
+    return answer();
+  }
+  std::optional<ExecutionResult> answer() {
+    lastWait_ = client_->wait(Clock::now() + std::chrono::seconds(60));
+    if (lastWait_ != RingClient::Wait::ANSWERED) return std::nullopt;
+    const auto datums = client_->takeAnswer();
+    answer_.assign(datums.begin(), datums.end());
+    ExecutionResult result;
+    const Status wellFormed = decodeResultPacket(answer_, 1, &result);
+    if (!wellFormed.ok()) result.status = wellFormed;
+    return result;
+  }
+  std::vector<Datum> packetFor(const Request& request, const ExecuteOptions& options = {}) {
+    std::vector<int32_t> slots;
+    for (const RequestPool& pool : request.pools) {
+      slots.push_back(slots_->slotOf(std::get<SharedMemoryPtr>(pool)));
+    }
+    std::vector<Datum> packet;
+    encodeRequestPacket(request, slots, options, options_.extended, &packet);
+    return packet;
+  }
+
+  RingClient& client() { return *client_; }
+  ServedRing& ring() { return *ring_; }
+  RingWorkers& workers() { return *workers_; }
+  MemorySlots& slots() { return *slots_; }
+  TestDevice& device() { return *device_; }
+  const RingClient::Channels& channels() const { return channels_; }
+  const std::vector<Datum>& lastAnswer() const { return answer_; }
+  RingClient::Wait lastWait() const { return lastWait_; }
+  // What the driver has asked for, and the slots that the client has given up.
+  std::vector<std::vector<int32_t>> fetches() {
+    const std::lock_guard lock(mutex_);
+    return fetches_;
+  }
+  const std::vector<int32_t>& freed() const { return freed_; }
+  // Answers the next fetch instead of the slots, once.
+  void answerNextFetch(std::function<Result<std::vector<PoolDescription>>()> answer) {
+    const std::lock_guard lock(mutex_);
+    nextAnswer_ = std::move(answer);
+  }
+
+ private:
+  void fetch(std::vector<int32_t> wanted) {
+    std::function<Result<std::vector<PoolDescription>>()> special;
+    {
+      const std::lock_guard lock(mutex_);
+      fetches_.push_back(wanted);
+      special.swap(nextAnswer_);
+    }
+    if (special != nullptr) return ring_->memoriesArrived(special());
+    if (!options_.answersFetches) return;
+    const auto memories = slots_->memoriesOf(wanted);
+    if (!memories.ok()) return ring_->memoriesArrived(memories.status());
+    std::vector<PoolDescription> pools;
+    for (const SharedMemoryPtr& memory : *memories) pools.push_back(describe(*memory));
+    ring_->memoriesArrived(std::move(pools));
+  }
+
+  const Options options_;
+  std::shared_ptr<TestDevice> device_;
+  std::shared_ptr<const Model> model_;
+  std::shared_ptr<PreparedModel> prepared_;
+  std::unique_ptr<RingWorkers> workers_;
+  RingClient::Channels channels_;
+  std::shared_ptr<RingClient> client_;
+  std::shared_ptr<MemorySlots> slots_;
+  std::shared_ptr<ServedRing> ring_;
+  std::vector<Datum> answer_;
+  RingClient::Wait lastWait_ = RingClient::Wait::ANSWERED;
+  std::vector<int32_t> freed_;
+  std::mutex mutex_;
+  std::vector<std::vector<int32_t>> fetches_;
+  std::function<Result<std::vector<PoolDescription>>()> nextAnswer_;
+};
+
+}  // namespace halyard::hal::testing
