@@ -79,7 +79,8 @@ int fillSettings(SpawnSettings& settings, int socket) {
 }  // namespace
 
 Result<std::shared_ptr<ChildProcess>> ChildProcess::spawn(const std::string& executable, int socket,
-                                                          const std::string& sandbox) {
+                                                          const std::string& sandbox,
+                                                          std::span<const std::string> arguments) {
   // A socket that has number 0 to 2 here would be overwritten by the actions before its turn.
   UniqueFd moved(::fcntl(socket, F_DUPFD_CLOEXEC, kSocketFd));
   if (!moved.valid()) return errnoStatus(ResultCode::OP_FAILED, errno, "duplicating the socket");
@@ -89,8 +90,12 @@ Result<std::shared_ptr<ChildProcess>> ChildProcess::spawn(const std::string& exe
   if (error != 0) return errnoStatus(ResultCode::OP_FAILED, error, "preparing to start the driver");
 
   std::string program = executable;
-  std::string argument = fmt::format("--fd={}", kSocketFd);
-  char* argv[] = {program.data(), argument.data(), nullptr};
+  std::vector<std::string> texts = {program, fmt::format("--fd={}", kSocketFd)};
+  if (!arguments.empty()) texts.emplace_back("--");
+  texts.insert(texts.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& text : texts) argv.push_back(text.data());
+  argv.push_back(nullptr);
   // Only the manifest decides on the sandbox, never whoever has set up the application's
   // environment.
   const std::string prefix = std::string(kSandboxVariable) + "=";
@@ -102,7 +107,7 @@ Result<std::shared_ptr<ChildProcess>> ChildProcess::spawn(const std::string& exe
   if (!sandbox.empty()) environment.push_back(variable.data());
   environment.push_back(nullptr);
   pid_t pid = -1;
-  error = ::posix_spawn(&pid, program.c_str(), &settings.actions, &settings.attributes, argv,
+  error = ::posix_spawn(&pid, program.c_str(), &settings.actions, &settings.attributes, argv.data(),
                         environment.data());
   if (error != 0) {
     return errnoStatus(ResultCode::UNAVAILABLE_DEVICE, error,

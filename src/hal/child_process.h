@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "halyard/driver/status.h"
@@ -19,14 +20,15 @@ class ChildProcess {
   // The descriptor number under which a spawned driver finds its socket.
   static constexpr int kSocketFd = 3;
 
-  // Starts `executable --fd=3` in this process's environment, but for `sandbox`, which is the value
-  // of HALYARD_SANDBOX there (empty: none), with `socket` as its descriptor 3, /dev/null as its
-  // input, and its output and errors going to this process's standard error. No other descriptor is
-  // inherited; signals are unblocked and at their defaults; the process is a group of its own, so
-  // that an interrupt from the terminal reaches the application only, which then lets the driver
-  // finish.
+  // Starts `executable --fd=3`, with `-- ARGUMENT...` if there are `arguments`, in this process's
+  // environment, but for `sandbox`, which is the value of HALYARD_SANDBOX there (empty: none), with
+  // `socket` as its descriptor 3, /dev/null as its input, and its output and errors going to this
+  // process's standard error. No other descriptor is inherited; signals are unblocked and at their
+  // defaults; the process is a group of its own, so that an interrupt from the terminal reaches the
+  // application only, which then lets the driver finish.
   static Result<std::shared_ptr<ChildProcess>> spawn(const std::string& executable, int socket,
-                                                     const std::string& sandbox = {});
+                                                     const std::string& sandbox = {},
+                                                     std::span<const std::string> arguments = {});
 
   pid_t pid() const { return pid_; }
   // Readable when the process has ended.

@@ -30,8 +30,9 @@ Result<Socket> spawnDriver(const Manifest& manifest) {
   Socket socket;
   socket.fd.reset(ends[0]);
   const UniqueFd childEnd(ends[1]);
-  HALYARD_ASSIGN_OR_RETURN(socket.child, ChildProcess::spawn(manifest.target, childEnd.get(),
-                                                             sandboxText(manifest.sandbox)));
+  HALYARD_ASSIGN_OR_RETURN(socket.child,
+                           ChildProcess::spawn(manifest.target, childEnd.get(),
+                                               sandboxText(manifest.sandbox), manifest.arguments));
   socket.processId = socket.child->pid();
   return socket;
 }

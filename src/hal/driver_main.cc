@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -17,6 +18,8 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "hal/driver_connection.h"
 #include "hal/sandbox/sandbox.h"
@@ -32,32 +35,45 @@ constexpr std::chrono::milliseconds kDrainLimit{300};
 constexpr unsigned kLastLimitSeconds = 1;
 
 constexpr const char* kUsage =
-    "usage: {0} --fd=N | --listen PATH\n"
+    "usage: {0} --fd=N | --listen PATH [-- ARGUMENT...]\n"
     "This is a Halyard driver: Halyard's runtime starts it, with a connected socket as file\n"
     "descriptor N, for applications that use the Neural Networks API. There is no need to start\n"
     "it by hand, unless as a service that several applications share: --listen makes a Unix\n"
-    "socket at PATH, for a manifest with \"socket\": PATH.\n";
+    "socket at PATH, for a manifest with \"socket\": PATH. What stands behind -- is for the "
+    "driver.\n";
 
 struct Arguments {
   std::optional<int> fd;
   std::string listenPath;
+  std::vector<std::string> own;  // the driver's
 };
 
-std::optional<Arguments> parse(int argc, char** argv) {
-  Arguments arguments;
-  if (argc == 3 && std::string_view(argv[1]) == "--listen" && argv[2][0] != '\0') {
-    arguments.listenPath = argv[2];
-    return arguments;
-  }
-  if (argc != 2) return std::nullopt;
-  const std::string_view text = argv[1];
-  constexpr std::string_view kOption = "--fd=";
-  if (text.substr(0, kOption.size()) != kOption) return std::nullopt;
+std::optional<int> descriptorOf(std::string_view text) {
   int fd = -1;
-  const auto [rest, error] =
-      std::from_chars(text.data() + kOption.size(), text.data() + text.size(), fd);
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), fd);
   if (error != std::errc() || rest != text.data() + text.size() || fd < 0) return std::nullopt;
-  arguments.fd = fd;
+  return fd;
+}
+
+std::optional<Arguments> parse(int argc, char** argv) {
+  const std::vector<std::string_view> texts(argv + std::min(argc, 1), argv + argc);
+  constexpr std::string_view kFdOption = "--fd=";
+  Arguments arguments;
+  size_t next = 0;
+  if (!texts.empty() && texts[0].starts_with(kFdOption)) {
+    arguments.fd = descriptorOf(texts[0].substr(kFdOption.size()));
+    if (!arguments.fd) return std::nullopt;
+    next = 1;
+  } else if (texts.size() >= 2 && texts[0] == "--listen" && !texts[1].empty()) {
+    arguments.listenPath = texts[1];
+    next = 2;
+  } else {
+    return std::nullopt;
+  }
+  if (next < texts.size()) {
+    if (texts[next] != "--") return std::nullopt;
+    arguments.own.assign(texts.begin() + static_cast<ptrdiff_t>(next) + 1, texts.end());
+  }
   return arguments;
 }
 
@@ -161,6 +177,17 @@ int fail(const char* program, const Status& status) {
 
 int driverMain(int argc, char** argv,
                const std::function<Result<std::shared_ptr<Device>>()>& makeDevice) {
+  return driverMain(
+      argc, argv,
+      [&makeDevice](std::span<const std::string> arguments) -> Result<std::shared_ptr<Device>> {
+        if (!arguments.empty()) {
+          return badData("argument '{}': the driver takes none", arguments.front());
+        }
+        return makeDevice();
+      });
+}
+
+int driverMain(int argc, char** argv, const DeviceFactory& makeDevice) {
   const char* const program = argc > 0 ? argv[0] : "driver";
   const std::optional<Arguments> arguments = parse(argc, argv);
   if (!arguments) {
@@ -196,7 +223,7 @@ int driverMain(int argc, char** argv,
   if (!sandbox.ok()) {
     return fail(program, badData("{}: {}", kSandboxVariable, sandbox.status().message()));
   }
-  auto device = makeDevice();
+  auto device = makeDevice(arguments->own);
   if (!device.ok()) return fail(program, device.status());
   ServerOptions options;
   options.isolation = applySandbox(*sandbox, arguments->listenPath);

@@ -61,6 +61,8 @@ TEST(DriverMainTest, ByHandItSaysHowItIsUsed) {
                                              {"--fd=-1"},
                                              {"--listen"},
                                              {"--fd=3", "more"},
+                                             {"--", "more"},
+                                             {"--listen", "/x", "more"},
                                              {"--fd=0"},
                                              {"--fd=77"}}) {
     const DriverRun run = runDriver(arguments);
@@ -69,6 +71,25 @@ TEST(DriverMainTest, ByHandItSaysHowItIsUsed) {
     EXPECT_THAT(run.errors, HasSubstr("--listen PATH"));
   }
   EXPECT_THAT(runDriver({"--fd=0"}).errors, HasSubstr("not a connected Unix socket"));
+}
+
+TEST(DriverMainTest, AnArgumentThatNobodyTakesIsRefused) {
+  // The test driver has none of its own. The runtime starts it just so.
+  Manifest manifest;
+  manifest.name = "test-arguments";
+  manifest.target = HALYARD_TEST_DRIVER_PATH;
+  manifest.arguments = {"--loud"};
+  auto loop = RpcLoop::start();
+  ASSERT_TRUE(loop.ok());
+  EXPECT_THAT(RemoteDevice::open(*loop, manifest).status().message(),
+              HasSubstr("ended with exit status 1"));
+  char folder[] = "/tmp/halyard_driver_test_XXXXXX";
+  ASSERT_NE(::mkdtemp(folder), nullptr);
+  const std::string path = std::string(folder) + "/driver.sock";
+  const DriverRun run = runDriver({"--listen", path.c_str(), "--", "--loud"});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.errors, HasSubstr("argument '--loud': the driver takes none"));
+  std::filesystem::remove_all(folder);
 }
 
 TEST(DriverMainTest, ListeningFailureIsTold) {

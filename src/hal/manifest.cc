@@ -22,6 +22,7 @@ using Json = nlohmann::json;
 
 constexpr size_t kMaxManifestBytes = 64 * 1024;
 constexpr size_t kMaxNameBytes = 128;
+constexpr size_t kMaxArguments = 64;
 constexpr std::array<std::string_view, 3> kTargets = {"executable", "socket", "library"};
 
 Result<std::string> readSmallFile(const fs::path& path) {
@@ -69,6 +70,44 @@ Status checkName(const std::string& name) {
   return okStatus();
 }
 
+// The text with ${manifest_dir} replaced; other uses of ${ are refused, so that a misspelt one does
+// not reach the driver.
+Result<std::string> withFolder(std::string text, const std::string& folder) {
+  constexpr std::string_view kFolder = "${manifest_dir}";
+  size_t at = 0;
+  while ((at = text.find("${", at)) != std::string::npos) {
+    if (text.compare(at, kFolder.size(), kFolder) != 0) {
+      return badData("'{}' has a ${{...}} other than {}", text, kFolder);
+    }
+    text.replace(at, kFolder.size(), folder);
+    at += folder.size();
+  }
+  return text;
+}
+
+Result<std::vector<std::string>> argumentsField(const Json& object, const fs::path& folder) {
+  const auto it = object.find("arguments");
+  std::vector<std::string> arguments;
+  if (it == object.end()) return arguments;
+  if (!it->is_array()) {
+    return badData("field 'arguments' is a {}, not a list of strings", it->type_name());
+  }
+  if (it->size() > kMaxArguments) {
+    return badData("field 'arguments' has {} entries, at most {}", it->size(), kMaxArguments);
+  }
+  for (size_t i = 0; i < it->size(); ++i) {
+    const auto* text = (*it)[i].get_ptr<const Json::string_t*>();
+    if (text == nullptr) {
+      return badData("arguments[{}] is a {}, not a string", i, (*it)[i].type_name());
+    }
+    if (text->find('\0') != std::string::npos) return badData("arguments[{}] has a zero byte", i);
+    HALYARD_ASSIGN_OR_RETURN(std::string filled, withFolder(*text, folder.string()),
+                             "arguments[{}]", i);
+    arguments.push_back(std::move(filled));
+  }
+  return arguments;
+}
+
 Result<Manifest> parseManifest(const Json& object, const fs::path& path) {
   if (!object.is_object()) return badData("is a JSON {}, not an object", object.type_name());
   Manifest manifest;
@@ -98,8 +137,14 @@ Result<Manifest> parseManifest(const Json& object, const fs::path& path) {
     HALYARD_ASSIGN_OR_RETURN(manifest.sandbox, parseSandbox(*sandbox, path.parent_path()));
   }
 
+  HALYARD_ASSIGN_OR_RETURN(manifest.arguments, argumentsField(object, path.parent_path()));
+  if (manifest.kind != Manifest::Kind::EXECUTABLE && object.contains("arguments")) {
+    return badData("field 'arguments' goes with 'executable' only");
+  }
+
   for (const auto& [field, value] : object.items()) {
     if (field != "name" && field != "version" && field != "hal_version" && field != "sandbox" &&
+        field != "arguments" &&
         std::find(kTargets.begin(), kTargets.end(), field) == kTargets.end()) {
       return badData("field '{}' is unknown", field);
     }

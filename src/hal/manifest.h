@@ -11,6 +11,9 @@
 //   socket       the path of a Unix socket on which a service listens
 //   library      a shared object for the application's own process
 // and, if it likes,
+//   arguments    with `executable`: a list of strings for the program; ${manifest_dir} in one
+//   stands
+//                for the manifest's folder
 //   sandbox      what the driver's process gives up, see sandbox/settings.h
 // Relative paths are relative to the manifest's folder.
 #pragma once
@@ -33,7 +36,8 @@ struct Manifest {
   std::string version;
   HalVersion halVersion = HalVersion::V1_3;
   Kind kind = Kind::EXECUTABLE;
-  std::string target;  // absolute path of the executable, socket or library
+  std::string target;                  // absolute path of the executable, socket or library
+  std::vector<std::string> arguments;  // of the executable, with the folder filled in
   SandboxSettings sandbox;
 };
 

@@ -62,6 +62,26 @@ TEST_F(ManifestTest, LoadsFieldsAndResolvesPaths) {
   EXPECT_EQ(socket->halVersion, HalVersion::V1_0);
 }
 
+TEST_F(ManifestTest, ArgumentsOfAnExecutable) {
+  const auto with = [](const std::string& arguments, const std::string& kind = "executable") {
+    return R"({"name":"a-b","version":"1","hal_version":"1.3",")" + kind + R"(":"x","arguments":)" +
+           arguments + "}";
+  };
+  const auto loaded =
+      loadManifest(write("p/m.json", with(R"(["--slow", "--file=${manifest_dir}/a.json", ""])")));
+  ASSERT_TRUE(loaded.ok()) << loaded.status().toString();
+  EXPECT_THAT(loaded->arguments,
+              ::testing::ElementsAre("--slow", "--file=" + (root_ / "p/a.json").string(), ""));
+  EXPECT_THAT(errorOf(with("\"x\"")), HasSubstr("'arguments' is a string, not a list"));
+  EXPECT_THAT(errorOf(with("[\"x\", 3]")), HasSubstr("arguments[1] is a number"));
+  EXPECT_THAT(errorOf(with(R"(["a\u0000"])")), HasSubstr("arguments[0] has a zero byte"));
+  EXPECT_THAT(errorOf(with(R"(["${dir}"])")), HasSubstr("other than ${manifest_dir}"));
+  EXPECT_THAT(errorOf(with("[]", "socket")), HasSubstr("goes with 'executable' only"));
+  std::string many = "[\"a\"";
+  for (int i = 0; i < 64; ++i) many += ",\"a\"";
+  EXPECT_THAT(errorOf(with(many + "]")), HasSubstr("65 entries, at most 64"));
+}
+
 TEST_F(ManifestTest, RefusesWrongFields) {
   EXPECT_THAT(errorOf("{"), HasSubstr("not valid JSON"));
   EXPECT_THAT(errorOf("[]"), HasSubstr("not an object"));

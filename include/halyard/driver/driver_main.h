@@ -5,21 +5,28 @@
 
 #include <functional>
 #include <memory>
+#include <span>
+#include <string>
 
 #include "halyard/driver/device.h"
 
 namespace halyard::hal {
 
+// Makes the device. Gets the driver's own arguments (see driverMain); to be refused with BAD_DATA.
+using DeviceFactory =
+    std::function<Result<std::shared_ptr<Device>>(std::span<const std::string> arguments)>;
+
 // Serves the device that `makeDevice` returns:
 //   --fd=N         on the connected socket N: how Halyard starts a driver. The process ends when
-//   its
-//                  client goes, in the middle of a computation too.
+//                  its client goes, in the middle of a computation too.
 //   --listen PATH  on a Unix socket made at PATH, to any number of clients, until SIGTERM or
-//   SIGINT.
-//                  With systemd's socket activation the socket is the one handed over.
+//                  SIGINT. With systemd's socket activation the socket is the one handed over.
+// Arguments behind "--" are the driver's own: in a manifest, those of the field `arguments`.
 // Anything else prints how to use the program. Returns main's exit status: 0, 1 for a failure,
 // which is printed, or 2 for wrong arguments. `makeDevice` is called only when there is something
 // to serve.
+int driverMain(int argc, char** argv, const DeviceFactory& makeDevice);
+// For a driver without arguments of its own: any are refused.
 int driverMain(int argc, char** argv,
                const std::function<Result<std::shared_ptr<Device>>()>& makeDevice);
 
