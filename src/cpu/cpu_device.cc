@@ -1,8 +1,6 @@
 // CpuDevice: requests to arguments, and back.
 #include "cpu/cpu_device.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <optional>
 
@@ -10,99 +8,12 @@
 #include "base/work_limit.h"
 #include "cpu/execution_plan.h"
 #include "cpu/executor.h"
+#include "halyard/driver/mapped_request.h"
 #include "model/validation.h"
 #include "ops/operation.h"
 
 namespace halyard::cpu {
 namespace {
-
-using hal::RequestArgument;
-
-std::string_view nameOf(bool isOutput) { return isOutput ? "output" : "input"; }
-
-// A request with its pools mapped into this process; the request owns the pools.
-class MappedRequest {
- public:
-  static Result<MappedRequest> map(const hal::Request& request) {
-    MappedRequest mapped;
-    for (size_t i = 0; i < request.pools.size(); ++i) {
-      const auto* memory = std::get_if<SharedMemoryPtr>(&request.pools[i]);
-      if (memory == nullptr) {
-        return badData("request pool {} is a token, and the CPU device allocates no buffers", i);
-      }
-      HALYARD_ASSIGN_OR_RETURN(const Mapping* mapping, (*memory)->mapped(), "request pool {}", i);
-      mapped.pools_.push_back({mapping, (*memory)->prot()});
-    }
-    HALYARD_RETURN_IF_ERROR(mapped.addAll(request.inputs, false, &mapped.inputs_));
-    HALYARD_RETURN_IF_ERROR(mapped.addAll(request.outputs, true, &mapped.outputs_));
-    mapped.beginAccess(request);
-    return mapped;
-  }
-
-  const std::vector<Argument>& inputs() const { return inputs_; }
-  const std::vector<Argument>& outputs() const { return outputs_; }
-
- private:
-  struct Pool {
-    const Mapping* mapping;
-    int prot;
-  };
-
-  Status addAll(const std::vector<RequestArgument>& from, bool areOutputs,
-                std::vector<Argument>* to) const {
-    for (size_t i = 0; i < from.size(); ++i) {
-      HALYARD_ASSIGN_OR_RETURN(Argument argument, bind(from[i], areOutputs), "request {} {}",
-                               nameOf(areOutputs), i);
-      to->push_back(std::move(argument));
-    }
-    return okStatus();
-  }
-
-  void beginAccess(const hal::Request& request) {
-    for (size_t i = 0; i < request.pools.size(); ++i) {
-      const auto& memory = std::get<SharedMemoryPtr>(request.pools[i]);
-      if (!memory->isDmaBuf()) continue;
-      accesses_.emplace_back(
-          memory,
-          std::any_of(request.outputs.begin(), request.outputs.end(), [&](const auto& output) {
-            return output.kind == RequestArgument::Kind::POOL && output.location.poolIndex == i;
-          }));
-    }
-  }
-
-  // The request has been validated: pool indices and ranges are good.
-  Result<Argument> bind(const RequestArgument& from, bool isOutput) const {
-    Argument argument;
-    argument.dims = from.dimensions;
-    switch (from.kind) {
-      case RequestArgument::Kind::NO_VALUE:
-        break;
-      case RequestArgument::Kind::POINTER:
-        argument.data = from.pointer;
-        argument.length = from.length;
-        break;
-      case RequestArgument::Kind::POOL: {
-        const Pool& pool = pools_[from.location.poolIndex];
-        // Touching memory against its protection would end the process.
-        if ((pool.prot & (isOutput ? PROT_WRITE : PROT_READ)) == 0) {
-          return badData("pool {} may not be {}", from.location.poolIndex,
-                         isOutput ? "written" : "read");
-        }
-        const bool isWhole = from.location.offset == 0 && from.location.length == 0;
-        argument.data = pool.mapping->data() + from.location.offset;
-        argument.length = isWhole ? pool.mapping->size() : from.location.length;
-        argument.shared = true;
-        break;
-      }
-    }
-    return argument;
-  }
-
-  std::vector<Pool> pools_;
-  std::vector<CpuAccess> accesses_;  // of pools that are dma-bufs
-  std::vector<Argument> inputs_;
-  std::vector<Argument> outputs_;
-};
 
 uint64_t nanosecondsSince(hal::TimePoint start) {
   const auto elapsed = hal::Clock::now() - start;
@@ -151,7 +62,7 @@ class CpuPreparedModel : public hal::PreparedModel {
     if (Status status = hal::validateRequest(*model_, request, true); !status.ok()) {
       return {std::move(status), {}, {}};
     }
-    Result<MappedRequest> mapped = MappedRequest::map(request);
+    Result<hal::MappedRequest> mapped = hal::MappedRequest::map(*model_, request);
     if (!mapped.ok()) return {mapped.takeStatus(), {}, {}};
     const hal::TimePoint started = hal::Clock::now();
     hal::ExecutionResult result = executor_->execute(mapped->inputs(), mapped->outputs(), options);

@@ -9,6 +9,7 @@
 
 #include "base/thread_pool.h"
 #include "halyard/driver/hal_types.h"
+#include "halyard/driver/mapped_request.h"
 #include "halyard/driver/model.h"
 #include "halyard/driver/shared_memory.h"
 #include "halyard/driver/status.h"
@@ -16,15 +17,8 @@
 
 namespace halyard::cpu {
 
-// A main input or output of the model as the caller holds it.
-struct Argument {
-  void* data = nullptr;  // never written for an input; null: omitted
-  size_t length = 0;     // bytes available
-  Shape dims;            // empty: as the model says
-  // Another process can write to the memory at any time: the executor reads an input of this kind
-  // once, and never reads an output back from it.
-  bool shared = false;
-};
+// The executor reads an input in shared memory once, and never reads an output back from it.
+using Argument = hal::MappedArgument;
 
 class Executor {
  public:

@@ -6,6 +6,9 @@
    which speak of the operators of other formats, and tools, which show particular results.
 2. Source files stay under 600 lines; scripts and the public headers, which are documentation, under
    1,000.
+3. What the headers for drivers declare and do not define carries HALYARD_EXPORT: otherwise it would be
+   missing in libhalyard_driver, which only drivers outside of this tree would notice. They include
+   nothing that is not installed with them.
 """
 import pathlib
 import re
@@ -62,9 +65,49 @@ def long_files(files):
     return problems
 
 
+def top_level(code):
+    """The declarations outside of all braces but those of namespaces, each with its own braces."""
+    code = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*$", "", code, flags=re.M)
+    code = re.sub(r"namespace[\w:\s]*\{", "", code)
+    depth, start = 0, 0
+    for at, letter in enumerate(code):
+        depth += {"{": 1, "}": -1}.get(letter, 0)
+        if depth < 0:  # the end of a namespace
+            depth, start = 0, at + 1
+        elif depth == 0 and (letter == ";" or letter == "}" and not code[at + 1:].startswith(";")):
+            yield code[start:at + 1].strip()
+            start = at + 1
+
+
+def unexported(files):
+    problems = []
+    for name in files:
+        if not re.fullmatch(r"include/halyard/driver/\w+\.h", name):
+            continue
+        text = (ROOT / name).read_text()
+        for included in re.findall(r'#include "(.*)"', text):
+            if not included.startswith("halyard/driver/"):
+                problems.append(f"{name} includes {included}, which is not installed")
+        for declaration in top_level(code_of(text, name)):
+            if "HALYARD_EXPORT" in declaration.split("{")[0] or declaration.startswith("template"):
+                continue
+            if declaration.startswith(("class", "struct")):
+                body, inner = declaration.partition("{")[2][:-1], 1
+                while inner:  # what is defined on the spot, from the innermost braces out
+                    body, inner = re.subn(r"\{[^{}]*\}", "", body)
+                needs = re.search(r"\)\s*(const|noexcept|override)*\s*;|\bvirtual\b", body)
+            else:
+                needs = re.search(r"\)\s*;$", declaration) and not re.match(
+                    r"(inline|using|constexpr|static_assert)\b", declaration)
+            if needs:
+                first = declaration.splitlines()[0]
+                problems.append(f"{name}: '{first}' has no HALYARD_EXPORT")
+    return problems
+
+
 def main():
     files = tracked_files()
-    problems = operation_places(files) + long_files(files)
+    problems = operation_places(files) + long_files(files) + unexported(files)
     for problem in problems:
         print(f"structure: {problem}", file=sys.stderr)
     print(f"structure: {len(files)} files looked at, {len(problems)} problems")

@@ -16,13 +16,14 @@
 #include <span>
 #include <vector>
 
+#include "halyard/driver/export.h"
 #include "halyard/driver/hal_types.h"
 
 namespace halyard::hal {
 
 // A series of executions of one prepared model, with as little around each as possible: memory that
 // came once is known from then on.
-class Burst {
+class HALYARD_EXPORT Burst {
  public:
   virtual ~Burst() = default;
   // As PreparedModel::executeSynchronously. BAD_STATE while another execution of the burst runs.
@@ -32,7 +33,7 @@ class Burst {
 };
 
 // What executeFenced gives beside the fence.
-class FencedExecution {
+class HALYARD_EXPORT FencedExecution {
  public:
   virtual ~FencedExecution() = default;
   // OP_FAILED before the execution has completed; its own error if it failed. Times only if they
@@ -48,7 +49,7 @@ struct FencedResult {
   std::shared_ptr<FencedExecution> execution;  // not null with OK
 };
 
-class PreparedModel {
+class HALYARD_EXPORT PreparedModel {
  public:
   virtual ~PreparedModel() = default;
   // Runs once and returns when the outputs are written. The request is validated by the caller
@@ -70,7 +71,7 @@ class PreparedModel {
 
 // Memory of the driver's that stands for inputs and outputs of prepared models (IBuffer). A request
 // names it by its token. Freed, with its token, by destruction.
-class Buffer {
+class HALYARD_EXPORT Buffer {
  public:
   virtual ~Buffer() = default;
   virtual uint32_t token() const = 0;  // never 0
@@ -82,7 +83,7 @@ class Buffer {
   virtual Status copyFrom(const SharedMemoryPtr& source, const Shape& dimensions) = 0;
 };
 
-class Device {
+class HALYARD_EXPORT Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceInfo& info() const = 0;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "halyard/driver/device.h"
+#include "halyard/driver/export.h"
 
 namespace halyard::hal {
 
@@ -25,9 +26,9 @@ using DeviceFactory =
 // Anything else prints how to use the program. Returns main's exit status: 0, 1 for a failure,
 // which is printed, or 2 for wrong arguments. `makeDevice` is called only when there is something
 // to serve.
-int driverMain(int argc, char** argv, const DeviceFactory& makeDevice);
+HALYARD_EXPORT int driverMain(int argc, char** argv, const DeviceFactory& makeDevice);
 // For a driver without arguments of its own: any are refused.
-int driverMain(int argc, char** argv,
-               const std::function<Result<std::shared_ptr<Device>>()>& makeDevice);
+HALYARD_EXPORT int driverMain(int argc, char** argv,
+                              const std::function<Result<std::shared_ptr<Device>>()>& makeDevice);
 
 }  // namespace halyard::hal

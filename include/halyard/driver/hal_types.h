@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "halyard/driver/export.h"
 #include "halyard/driver/model.h"
 #include "halyard/driver/shared_memory.h"
 #include "halyard/driver/status.h"
@@ -26,7 +27,7 @@ struct OperandPerformance {
   OperandType type;
   PerformanceInfo info;
 };
-struct Capabilities {
+struct HALYARD_EXPORT Capabilities {
   PerformanceInfo relaxedFloat32toFloat16PerformanceScalar;
   PerformanceInfo relaxedFloat32toFloat16PerformanceTensor;
   std::vector<OperandPerformance> operandPerformance;  // ascending by type, no duplicates
@@ -38,10 +39,10 @@ struct Capabilities {
   PerformanceInfo lookup(OperandType type) const;  // {FLT_MAX, FLT_MAX} when absent
 };
 // All values > 0 and the table sorted, unique and without MODEL; otherwise says which entry.
-Status validateCapabilities(const Capabilities& capabilities);
+HALYARD_EXPORT Status validateCapabilities(const Capabilities& capabilities);
 
 enum class DeviceType : int32_t { UNKNOWN = 0, OTHER = 1, CPU = 2, GPU = 3, ACCELERATOR = 4 };
-std::string_view deviceTypeName(DeviceType type);
+HALYARD_EXPORT std::string_view deviceTypeName(DeviceType type);
 
 enum class ExecutionPreference : int32_t {
   LOW_POWER = 0,
@@ -155,6 +156,7 @@ struct ExecutionResult {
 
 // Checks a request against the model's main subgraph (spec of NN HAL, request rules R1 to R7) but
 // for pool sizes of tokens. `allowUnspecifiedOutput`: output dimensions may be unknown.
-Status validateRequest(const Model& model, const Request& request, bool allowUnspecifiedOutput);
+HALYARD_EXPORT Status validateRequest(const Model& model, const Request& request,
+                                      bool allowUnspecifiedOutput);
 
 }  // namespace halyard::hal

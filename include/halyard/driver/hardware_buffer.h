@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "halyard/driver/export.h"
 #include "halyard/driver/status.h"
 
 namespace halyard {
@@ -40,6 +41,6 @@ struct HardwareBufferLayout {
 // Where everything is in a buffer of the description, whose own stride is not looked at. BAD_DATA
 // saying what is wrong: sizes of 0 or beyond 65536 (but for a BLOB's width), more than 4096 layers,
 // a format that is unknown, usages that are unknown, not to be had or contradict the format.
-Result<HardwareBufferLayout> layoutOf(const HardwareBufferDescription& description);
+HALYARD_EXPORT Result<HardwareBufferLayout> layoutOf(const HardwareBufferDescription& description);
 
 }  // namespace halyard

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "halyard/driver/export.h"
 #include "halyard/driver/nnapi_types.h"
 #include "halyard/driver/shared_memory.h"
 #include "halyard/driver/status.h"
@@ -28,7 +29,7 @@ enum class Lifetime : uint8_t {
   NO_VALUE = 5,            // omitted
   SUBGRAPH = 6,            // location.offset is the index into Model::referenced
 };
-std::string_view lifetimeName(Lifetime lifetime);
+HALYARD_EXPORT std::string_view lifetimeName(Lifetime lifetime);
 
 struct DataLocation {
   uint32_t poolIndex = 0;
@@ -84,28 +85,28 @@ struct Model {
 
 // Number of elements; nullopt when a dimension is unknown (0), the rank is unknown (empty), or the
 // product exceeds 2^32 - 1.
-std::optional<uint32_t> knownElementCount(const Shape& shape);
+HALYARD_EXPORT std::optional<uint32_t> knownElementCount(const Shape& shape);
 // Bytes of an operand by its type and dimensions: scalars have their element size, tensors that of
 // all elements. nullopt when unknown, not representable in 32 bits, or of an extension type.
-std::optional<uint32_t> knownByteSize(OperandType type, const Shape& shape);
+HALYARD_EXPORT std::optional<uint32_t> knownByteSize(OperandType type, const Shape& shape);
 // Bytes by the real dimensions of an execution, where 0 is zero-sized and none is a scalar. nullopt
 // when not representable in 32 bits.
-std::optional<uint32_t> realByteSize(OperandType type, const Shape& dims);
+HALYARD_EXPORT std::optional<uint32_t> realByteSize(OperandType type, const Shape& dims);
 // BAD_DATA when the product of the non-zero dimensions times the element size exceeds 2^32 - 1.
-Status checkSizeFits(OperandType type, const Shape& shape);
+HALYARD_EXPORT Status checkSizeFits(OperandType type, const Shape& shape);
 
 // "[1,224,224,3]"; unknown dimensions print as "?", an unknown rank as "[...]".
-std::string shapeText(const Shape& shape);
+HALYARD_EXPORT std::string shapeText(const Shape& shape);
 // "TENSOR_QUANT8_ASYMM[1,224,224,3] scale 0.5 zero point 128".
-std::string operandText(const Operand& operand);
+HALYARD_EXPORT std::string operandText(const Operand& operand);
 // "operation #12 CONV_2D".
-std::string operationText(size_t index, OperationType type);
+HALYARD_EXPORT std::string operationText(size_t index, OperationType type);
 
 // How often each operand is an input of an operation, each use counted (HAL numberOfConsumers).
-std::vector<uint32_t> countConsumers(const Subgraph& subgraph);
+HALYARD_EXPORT std::vector<uint32_t> countConsumers(const Subgraph& subgraph);
 
 // Appends `bytes` to model.operandValues at NNAPI's alignment (1, 2 or 4 by length) and returns
 // where they are.
-DataLocation appendConstant(Model& model, const void* bytes, size_t length);
+HALYARD_EXPORT DataLocation appendConstant(Model& model, const void* bytes, size_t length);
 
 }  // namespace halyard

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "halyard/driver/export.h"
+
 namespace halyard {
 
 // Values are the ANEURALNETWORKS_* operand codes. A value above 0xFFFF is a vendor extension's:
@@ -22,7 +24,7 @@ enum class OperandType : int32_t {
 // Values are the ANEURALNETWORKS_* operation codes; extensions as for OperandType.
 enum class OperationType : int32_t {
 #define HALYARD_OPERATION(code, name, definition) name = code,
-#include "ops/ops.inc"
+#include "halyard/driver/ops.inc"
 #undef HALYARD_OPERATION
   OEM_OPERATION = 10000,
 };
@@ -35,12 +37,12 @@ inline FeatureLevel featureLevelOf(HalVersion version) {
   return static_cast<FeatureLevel>(static_cast<uint8_t>(version));
 }
 // The API's number for a level: 27 to 31, then 1000006 to 1000008.
-int64_t apiFeatureLevel(FeatureLevel level);
+HALYARD_EXPORT int64_t apiFeatureLevel(FeatureLevel level);
 // "feature level 3 (HAL 1.2)".
-std::string featureLevelName(FeatureLevel level);
+HALYARD_EXPORT std::string featureLevelName(FeatureLevel level);
 // "1.0" to "1.3", and back (nullopt for anything else).
-std::string_view halVersionName(HalVersion version);
-std::optional<HalVersion> halVersionFromName(std::string_view name);
+HALYARD_EXPORT std::string_view halVersionName(HalVersion version);
+HALYARD_EXPORT std::optional<HalVersion> halVersionFromName(std::string_view name);
 
 enum class ScaleRule : uint8_t { ZERO, NON_NEGATIVE, POSITIVE, UNCHECKED };
 
@@ -57,27 +59,27 @@ struct OperandTypeTraits {
 };
 
 // nullptr for an extension type or a value that names no type.
-const OperandTypeTraits* operandTypeTraits(OperandType type);
+HALYARD_EXPORT const OperandTypeTraits* operandTypeTraits(OperandType type);
 // All types, ascending by code.
-std::span<const OperandTypeTraits> allOperandTypes();
+HALYARD_EXPORT std::span<const OperandTypeTraits> allOperandTypes();
 
 inline bool isExtension(int32_t code) { return (static_cast<uint32_t>(code) >> 16) != 0; }
 inline bool isExtension(OperandType type) { return isExtension(static_cast<int32_t>(type)); }
 inline bool isExtension(OperationType type) { return isExtension(static_cast<int32_t>(type)); }
 
 // Names as in the API without prefix; "extension type 0x00010002" or "unknown type 99" otherwise.
-std::string operandTypeName(OperandType type);
-std::string operationTypeName(OperationType type);
+HALYARD_EXPORT std::string operandTypeName(OperandType type);
+HALYARD_EXPORT std::string operationTypeName(OperationType type);
 // By exact name ("TENSOR_FLOAT32", "CONV_2D"); nullopt when there is none.
-std::optional<OperandType> operandTypeFromName(std::string_view name);
-std::optional<OperationType> operationTypeFromName(std::string_view name);
+HALYARD_EXPORT std::optional<OperandType> operandTypeFromName(std::string_view name);
+HALYARD_EXPORT std::optional<OperationType> operationTypeFromName(std::string_view name);
 // True for the codes of the API, 0 to 105 (extension and OEM codes excluded).
-bool isBaseOperation(OperationType type);
+HALYARD_EXPORT bool isBaseOperation(OperationType type);
 
 // Bytes per element; 0 for extension types, MODEL and OEM_SCALAR.
-uint32_t elementSize(OperandType type);
+HALYARD_EXPORT uint32_t elementSize(OperandType type);
 // False for extension types (their driver knows).
-bool isScalarType(OperandType type);
+HALYARD_EXPORT bool isScalarType(OperandType type);
 
 inline bool isQuant8Asymm(OperandType type) {
   return type == OperandType::TENSOR_QUANT8_ASYMM ||

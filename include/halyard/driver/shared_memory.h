@@ -9,11 +9,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <vector>
 
+#include "halyard/driver/export.h"
 #include "halyard/driver/hardware_buffer.h"
 #include "halyard/driver/status.h"
 #include "halyard/driver/unique_fd.h"
@@ -27,10 +28,10 @@ enum class MemoryKind : uint8_t {
   HARDWARE_BUFFER_BLOB,  // AHardwareBuffer, linear
   HARDWARE_BUFFER,       // AHardwareBuffer, opaque to the CPU
 };
-std::string_view memoryKindName(MemoryKind kind);
+HALYARD_EXPORT std::string_view memoryKindName(MemoryKind kind);
 
 // A mapped range; unmapped at destruction. Move only.
-class Mapping {
+class HALYARD_EXPORT Mapping {
  public:
   Mapping() = default;
   Mapping(void* base, size_t baseLength, size_t skip, size_t size);
@@ -50,7 +51,7 @@ class Mapping {
   size_t size_ = 0;
 };
 
-class SharedMemory {
+class HALYARD_EXPORT SharedMemory {
  public:
   // A new zeroed memfd of `size` bytes (> 0), sealed against shrinking and growing so that its
   // receiver can map it without fear.
@@ -121,7 +122,7 @@ using SharedMemoryPtr = std::shared_ptr<const SharedMemory>;
 
 // The CPU reads (and writes) a memory's mapping while this lives: tells a dma-buf's maker, for
 // caches that are not coherent; costs nothing with other memory. Move only.
-class CpuAccess {
+class HALYARD_EXPORT CpuAccess {
  public:
   CpuAccess() = default;
   CpuAccess(SharedMemoryPtr memory, bool writes);

@@ -19,6 +19,8 @@
 #include <string_view>
 #include <utility>
 
+#include "halyard/driver/export.h"
+
 namespace halyard {
 
 // The NNAPI result codes (ANEURALNETWORKS_*), same values.
@@ -41,9 +43,9 @@ enum class ResultCode : int {
 };
 
 // Name without the ANEURALNETWORKS_ prefix; "result code N" for an unknown value.
-std::string resultCodeName(ResultCode code);
+HALYARD_EXPORT std::string resultCodeName(ResultCode code);
 
-class [[nodiscard]] Status {
+class [[nodiscard]] HALYARD_EXPORT Status {
  public:
   Status() = default;  // OK
   // `code` must not be NO_ERROR.
@@ -99,7 +101,7 @@ Status unexpectedNull(fmt::format_string<Args...> format, Args&&... args) {
 }
 
 // "text (errno name and meaning)" for the current value of `error`.
-Status errnoStatus(ResultCode code, int error, std::string_view what);
+HALYARD_EXPORT Status errnoStatus(ResultCode code, int error, std::string_view what);
 
 // A T or the reason why there is none.
 template <typename T>

@@ -27,6 +27,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "halyard/driver/export.h"
 #include "halyard/driver/status.h"
 #include "halyard/driver/unique_fd.h"
 
@@ -36,14 +37,14 @@ enum class FenceState : uint8_t { PENDING, SIGNALLED, ERROR };
 
 // BAD_DATA when `fd` is no open descriptor or one that cannot be polled, such as a file's. Does not
 // wait for anything that a peer could hold back.
-Result<FenceState> fenceState(int fd);
+HALYARD_EXPORT Result<FenceState> fenceState(int fd);
 
 // Blocks until the fence has signalled or failed; PENDING when `deadline` has passed before.
-Result<FenceState> waitFence(
+HALYARD_EXPORT Result<FenceState> waitFence(
     int fd, std::optional<std::chrono::steady_clock::time_point> deadline = std::nullopt);
 
 // The end that decides. Move only.
-class FenceSignaller {
+class HALYARD_EXPORT FenceSignaller {
  public:
   FenceSignaller() = default;
   explicit FenceSignaller(UniqueFd end) : end_(std::move(end)) {}
@@ -63,6 +64,6 @@ struct NewFence {
   FenceSignaller signaller;
 };
 // RESOURCE_EXHAUSTED_TRANSIENT when the process has no descriptors left.
-Result<NewFence> createFence();
+HALYARD_EXPORT Result<NewFence> createFence();
 
 }  // namespace halyard

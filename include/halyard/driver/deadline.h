@@ -1,0 +1,17 @@
+// Whether a preparation or an execution shall still go on.
+// Thread safety: pure functions. Ownership: none.
+#pragma once
+
+#include "halyard/driver/export.h"
+#include "halyard/driver/hal_types.h"
+
+namespace halyard::hal {
+
+// To be asked between the steps of anything that takes longer than a millisecond or so: OP_FAILED
+// when the execution has been cancelled (its client has gone), MISSED_DEADLINE_TRANSIENT when its
+// deadline has passed. Costs some tens of nanoseconds.
+HALYARD_EXPORT Status checkMayContinue(const ExecuteOptions& options);
+// The same for a preparation.
+HALYARD_EXPORT Status checkMayContinue(const PrepareOptions& options);
+
+}  // namespace halyard::hal

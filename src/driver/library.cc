@@ -1,0 +1,10 @@
+// libhalyard_driver: what names driverMain, so that the linker takes it, with all that it needs,
+// into the library.
+#include "halyard/driver/driver_main.h"
+
+namespace halyard::hal {
+
+using PlainMain = int (*)(int, char**, const std::function<Result<std::shared_ptr<Device>>()>&);
+[[gnu::used]] static const PlainMain kTakesDriverMain = &driverMain;
+
+}  // namespace halyard::hal
