@@ -225,6 +225,9 @@ int driverMain(int argc, char** argv, const DeviceFactory& makeDevice) {
   }
   auto device = makeDevice(arguments->own);
   if (!device.ok()) return fail(program, device.status());
+  if (*device == nullptr) return fail(program, opFailed("the driver made no device"));
+  const Status described = validateDeviceInfo((*device)->info()).annotate("the driver's device");
+  if (!described.ok()) return fail(program, described);
   ServerOptions options;
   options.isolation = applySandbox(*sandbox, arguments->listenPath);
   auto loop = RpcLoop::start();

@@ -1,7 +1,6 @@
 #include "hal/remote_device.h"
 
 #include <algorithm>
-#include <set>
 #include <system_error>
 
 #include "base/signals_blocked.h"
@@ -20,7 +19,6 @@ using Side = DriverConnection::Side;
 template <typename T>
 using Answer = kj::Promise<Result<T>>;
 
-constexpr uint32_t kMaxCacheFiles = 32;
 constexpr std::chrono::milliseconds kDefaultStartTimeout{10'000};
 constexpr std::chrono::milliseconds kFirstBackOff{100};
 constexpr std::chrono::milliseconds kLongestBackOff{5'000};
@@ -203,37 +201,6 @@ Status checkCompliance(const Model& model, FeatureLevel have) {
   return needed <= have ? okStatus() : compliantWith(model, have);
 }
 
-// Names such as com.vendor.feature, each once.
-Status checkExtensions(const std::vector<Extension>& extensions) {
-  std::set<std::string_view> names;
-  for (const Extension& extension : extensions) {
-    const std::string& name = extension.name;
-    const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
-    });
-    if (!plain || name.find('.') == std::string::npos) {
-      return badData("extension '{}' is not named like vendor.feature, of a-z, 0-9, '_' and '.'",
-                     name);
-    }
-    if (!names.insert(name).second) return badData("extension '{}' is listed twice", name);
-  }
-  return okStatus();
-}
-
-Status checkInfo(const DeviceInfo& info) {
-  HALYARD_RETURN_IF_ERROR(validateCapabilities(info.capabilities), "capabilities");
-  if (info.modelCacheFiles > kMaxCacheFiles || info.dataCacheFiles > kMaxCacheFiles) {
-    return badData("it wants {} model and {} data cache files; at most {} each are allowed",
-                   info.modelCacheFiles, info.dataCacheFiles, kMaxCacheFiles);
-  }
-  if (info.halVersion < HalVersion::V1_2) return okStatus();
-  if (info.versionString.empty()) return badData("its version string is empty");
-  if (info.type < DeviceType::OTHER || info.type > DeviceType::ACCELERATOR) {
-    return badData("its type {} is not one of 1 to 4", static_cast<int32_t>(info.type));
-  }
-  return checkExtensions(info.extensions);
-}
-
 }  // namespace
 
 RemoteDevice::RemoteDevice(std::shared_ptr<RpcLoop> loop, Manifest manifest,
@@ -276,7 +243,7 @@ Status RemoteDevice::fetchInfo() {
                                  [version](Side& side) { return askCapabilities(side, version); }));
   if (version < HalVersion::V1_2) {
     info_.versionString = "UNKNOWN";
-    return checkInfo(info_)
+    return validateDeviceInfo(info_)
         .annotate(fmt::format("driver '{}'", info_.name))
         .withCode(ResultCode::OP_FAILED);
   }
@@ -312,7 +279,7 @@ Status RemoteDevice::fetchInfo() {
       }));
   info_.modelCacheFiles = counts.first;
   info_.dataCacheFiles = counts.second;
-  return checkInfo(info_)
+  return validateDeviceInfo(info_)
       .annotate(fmt::format("driver '{}'", info_.name))
       .withCode(ResultCode::OP_FAILED);
 }

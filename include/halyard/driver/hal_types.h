@@ -77,6 +77,12 @@ struct DeviceInfo {
   uint32_t dataCacheFiles = 0;
 };
 
+// What NNAPI demands of a description: valid capabilities, at most 32 cache files of a kind, and
+// from HAL 1.2 on a version string, a type other than UNKNOWN, and extensions that are named like
+// vendor.feature, each once. BAD_DATA says what is wrong. driverMain refuses to serve another
+// device.
+HALYARD_EXPORT Status validateDeviceInfo(const DeviceInfo& info);
+
 // What models for the device may need.
 inline FeatureLevel offeredLevel(const DeviceInfo& info) {
   return info.halVersion < HalVersion::V1_3 ? featureLevelOf(info.halVersion) : info.featureLevel;

@@ -136,8 +136,8 @@ class HALYARD_EXPORT CpuAccess {
 };
 
 // Whether `fd` is a dma-buf; false for anything else and for what is no descriptor.
-bool isDmaBuf(int fd);
+HALYARD_EXPORT bool isDmaBuf(int fd);
 // Begins or ends the CPU's access to a dma-buf (DMA_BUF_IOCTL_SYNC). OP_FAILED when it refuses.
-Status syncDmaBuf(int fd, bool begins, bool writes);
+HALYARD_EXPORT Status syncDmaBuf(int fd, bool begins, bool writes);
 
 }  // namespace halyard

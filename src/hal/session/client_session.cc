@@ -51,7 +51,12 @@ DeviceStatus ClientSession::status() { return state_->device->status(); }
 
 Result<std::vector<bool>> ClientSession::getSupportedOperations(const Model& model) {
   HALYARD_RETURN_IF_ERROR(checkModel(info(), model));
-  return state_->device->getSupportedOperations(model);
+  Result<std::vector<bool>> supported = state_->device->getSupportedOperations(model);
+  if (supported.ok() && supported->size() != model.main.operations.size()) {
+    return opFailed("the driver says of {} operations whether it supports them, the model has {}",
+                    supported->size(), model.main.operations.size());
+  }
+  return supported;
 }
 
 Result<std::shared_ptr<PreparedModel>> ClientSession::prepareModel(

@@ -8,6 +8,7 @@
 #include "hal/session/cache_files.h"
 #include "hal/session/client_session.h"
 #include "hal/session/session_burst.h"
+#include "hal/session/result_check.h"
 
 namespace halyard::hal {
 namespace {
@@ -96,7 +97,8 @@ ExecutionResult SessionPreparedModel::executeOnDriver(const Request& request,
   Status turn = session_->services->scheduler().run(
       priority_, session_.get(), own.deadline, own.cancel,
       [&] { result = guarded(*driver_, bound ? *bound : request, own); });
-  if (!turn.ok()) result = failed(std::move(turn));
+  if (!turn.ok()) return failed(std::move(turn));
+  checkResult(*model_, request, result);
   return result;
 }
 
