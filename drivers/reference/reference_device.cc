@@ -1,19 +1,20 @@
-// The reference driver's device.
+// The reference driver's arguments.
 #include "reference_device.h"
 
-#include "cpu/cpu_device.h"
+#include "personality_device.h"
 
 namespace halyard::drivers {
 
-std::shared_ptr<hal::Device> makeReferenceDevice() {
-  hal::DeviceInfo info;
-  info.name = "halyard-reference";
-  info.versionString = "halyard-reference " HALYARD_VERSION;
-  info.halVersion = HalVersion::V1_3;
-  info.featureLevel = FeatureLevel::FL8;
-  info.type = hal::DeviceType::CPU;
-  info.capabilities = hal::Capabilities::uniform({1.1f, 1.1f});
-  return cpu::makeCpuDevice(std::move(info), /*threads=*/0, /*reportsTiming=*/true);
+Result<std::shared_ptr<hal::Device>> makeReferenceDevice(std::span<const std::string> arguments) {
+  Personality personality = defaultPersonality();
+  constexpr std::string_view kOption = "--personality";
+  if (!arguments.empty()) {
+    if (arguments[0] != kOption || arguments.size() != 2) {
+      return badData("argument '{}', expected nothing or {} FILE", arguments[0], kOption);
+    }
+    HALYARD_ASSIGN_OR_RETURN(personality, loadPersonality(arguments[1]));
+  }
+  return makePersonalityDevice(std::move(personality));
 }
 
 }  // namespace halyard::drivers

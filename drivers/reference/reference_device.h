@@ -1,15 +1,19 @@
-// The reference driver's device: the CPU executor under the name halyard-reference.
+// The reference driver's device as its arguments ask for it: every operation, by the CPU executor.
 // Thread safety: as hal::Device. Ownership: owns its thread pool.
 #pragma once
 
 #include <memory>
+#include <span>
+#include <string>
 
 #include "halyard/driver/device.h"
 
 namespace halyard::drivers {
 
-// Supports every operation that the executor has, at figures slightly worse (1.1) than those of the
-// runtime's own CPU device, which needs no other process.
-std::shared_ptr<hal::Device> makeReferenceDevice();
+// Without arguments: everything that the executor has, under the name halyard-reference.
+//   --personality FILE   behaves as the file says (docs/reference_driver.md)
+// BAD_DATA for other arguments and for a file that is not right.
+Result<std::shared_ptr<hal::Device>> makeReferenceDevice(
+    std::span<const std::string> arguments = {});
 
 }  // namespace halyard::drivers

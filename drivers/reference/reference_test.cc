@@ -67,7 +67,9 @@ std::vector<float> run(hal::Device& device) {
 }
 
 TEST(ReferenceDriverTest, AnswersAreTheSameInItsOwnProcess) {
-  const auto direct = makeReferenceDevice();
+  const auto made = makeReferenceDevice();
+  ASSERT_TRUE(made.ok()) << made.status().toString();
+  const auto& direct = *made;
   EXPECT_EQ(direct->processId(), ::getpid());
   const std::vector<float> expected = run(*direct);
 

@@ -1,0 +1,43 @@
+// FaultPlan: what is to go wrong, counted out over the calls of a process.
+// Thread safety: all methods may be called from several threads at once.
+// Ownership: owns the faults; outlives the calls that it has given some to.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "halyard/driver/model.h"
+#include "personality.h"
+
+namespace halyard::drivers {
+
+class FaultPlan {
+ public:
+  explicit FaultPlan(const std::vector<Fault>& faults);
+
+  // The faults of one call.
+  class Call {
+   public:
+    // Does what is to be done at that moment: does not return, throws, or says with what status the
+    // call is to end.
+    Status at(FaultMoment moment) const;
+    bool spoilsResult() const;
+
+   private:
+    friend class FaultPlan;
+    std::vector<Fault> faults_;
+  };
+
+  // Counts a call; `model` is null where there is none.
+  Call enter(FaultPoint point, const Model* model);
+
+ private:
+  struct Counted {
+    Fault fault;
+    std::atomic<uint64_t> calls = 0;
+  };
+  std::vector<std::unique_ptr<Counted>> faults_;
+};
+
+}  // namespace halyard::drivers

@@ -1,0 +1,88 @@
+// Personality: how the reference driver is to behave other than well: old, limited, slow or faulty.
+// docs/reference_driver.md has the fields of the file.
+// Thread safety: plain data. Ownership: owns its tables.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "halyard/driver/hal_types.h"
+
+namespace halyard::drivers {
+
+using Milliseconds = std::chrono::duration<double, std::milli>;
+
+// Which operations the device takes, among those that it can run. An absent list allows everything.
+struct SupportRule {
+  std::optional<std::set<OperationType>> operations;
+  std::set<OperationType> notOperations;
+  // Of every operand that the operation reads or writes.
+  std::optional<std::set<OperandType>> operandTypes;
+  std::set<OperandType> notOperandTypes;
+  // Of one input, the first unless `decidingInput` names another for the operation.
+  std::optional<std::set<OperandType>> decidingTypes;
+  std::map<OperationType, uint32_t> decidingInput;
+};
+
+struct Delays {
+  Milliseconds start{0};
+  Milliseconds getSupportedOperations{0};
+  Milliseconds prepare{0};
+  Milliseconds execute{0};
+  // Per operation of the main subgraph, in every execution.
+  std::map<OperationType, Milliseconds> operations;
+};
+
+enum class FaultPoint : uint8_t { START, GET_SUPPORTED_OPERATIONS, PREPARE, EXECUTE, RELEASE };
+// BEFORE anything has been done, when the WORK is done and not answered yet, after the ANSWER.
+enum class FaultMoment : uint8_t { BEFORE, WORK, ANSWER };
+enum class FaultAction : uint8_t {
+  FAIL,          // answers `status` and `text`
+  THROW,         // lets an exception with `text` out
+  CRASH,         // SIGSEGV
+  ABORT,         // SIGABRT
+  KILL,          // SIGKILL
+  EXIT,          // `exitStatus`
+  STOP,          // SIGSTOP: the process stands still until it is continued or killed
+  HANG,          // the call never returns; deadlines and cancellation are ignored
+  WRONG_RESULT,  // every byte of every output inverted
+};
+
+struct Fault {
+  FaultPoint at = FaultPoint::EXECUTE;
+  FaultMoment when = FaultMoment::BEFORE;
+  FaultAction action = FaultAction::FAIL;
+  std::optional<OperationType> operation;  // only for models that have it
+  uint64_t nth = 1;                        // the first call that it befalls, of those it could
+  uint64_t times = UINT64_MAX;             // how many calls in a row
+  ResultCode status = ResultCode::OP_FAILED;
+  std::string text;
+  int exitStatus = 1;
+  Milliseconds delay{0};  // with ANSWER: how long after it
+};
+
+struct Personality {
+  hal::DeviceInfo info;
+  hal::DeviceStatus status = hal::DeviceStatus::AVAILABLE;
+  unsigned threads = 0;  // 0: as many as there are processors
+  bool reportsTiming = true;
+  SupportRule support;
+  Delays delays;
+  std::vector<Fault> faults;
+};
+
+// What the reference driver is without a personality of its own.
+Personality defaultPersonality();
+
+// Reads a personality over the default one. BAD_DATA naming the field, what it is and what was
+// expected; unknown fields and such given twice are errors.
+Result<Personality> parsePersonality(std::string_view json);
+// The same from a file of at most 1 MiB; errors name it.
+Result<Personality> loadPersonality(const std::string& path);
+
+}  // namespace halyard::drivers
