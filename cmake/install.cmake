@@ -12,10 +12,18 @@ target_include_directories(android_memory INTERFACE
 
 install(TARGETS neuralnetworks halyard_c android_memory EXPORT halyardTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# Apart: applications need no C++ library for formatting.
+install(TARGETS halyard_driver EXPORT halyardDriverTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS halyard RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(DIRECTORY include/android include/halyard DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY include/android include/halyard DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  PATTERN include/halyard/driver/ops.inc EXCLUDE)
+# Installed, the list of operations lies beside the header that reads it.
+install(FILES src/ops/ops.inc DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/halyard/driver)
 
 install(EXPORT halyardTargets NAMESPACE halyard::
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/halyard)
+install(EXPORT halyardDriverTargets NAMESPACE halyard::
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/halyard)
 configure_package_config_file(packaging/halyardConfig.cmake.in
   ${PROJECT_BINARY_DIR}/halyardConfig.cmake
@@ -23,12 +31,21 @@ configure_package_config_file(packaging/halyardConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/halyardConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/halyardConfig.cmake
-  ${PROJECT_BINARY_DIR}/halyardConfigVersion.cmake
+  ${PROJECT_BINARY_DIR}/halyardConfigVersion.cmake cmake/halyardDriver.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/halyard)
 
 # From P/lib/pkgconfig back to P, so that an installation can be moved.
 file(RELATIVE_PATH HALYARD_PC_TO_PREFIX /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
 string(REGEX REPLACE "/$" "" HALYARD_PC_TO_PREFIX "${HALYARD_PC_TO_PREFIX}")
-configure_file(packaging/halyard.pc.in ${PROJECT_BINARY_DIR}/halyard.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/halyard.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+foreach(package halyard halyard-driver)
+  configure_file(packaging/${package}.pc.in ${PROJECT_BINARY_DIR}/${package}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${package}.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
+install(FILES LICENSE README.md docs/write_a_driver.md docs/driver_requirements.md
+  docs/conformance.md docs/reference_driver.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY tests/vectors/ DESTINATION ${CMAKE_INSTALL_DATADIR}/halyard/vectors
+  FILES_MATCHING PATTERN *.jsonl.gz PATTERN cases EXCLUDE)
+# The skeleton for a driver, to copy.
+install(DIRECTORY drivers/null DESTINATION ${CMAKE_INSTALL_DOCDIR}/drivers
+  PATTERN *_test.cc EXCLUDE)

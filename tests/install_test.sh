@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs a build into a fresh folder, moves it, and uses it from there as a stranger would: the
-# example through pkg-config alone, a CMake project through find_package, the command line.
+# example through pkg-config alone, a CMake project through find_package, the command line; and as
+# the author of a driver would: the headers by themselves, the skeleton, pkg-config.
 #   install_test.sh SOURCE_DIR BINARY_DIR
 set -euo pipefail
 source=$1
@@ -65,4 +66,41 @@ grep -q '"halyard-reference"' "$work/devices.json" ||
   fail "the installed driver was not found: $(cat "$work/devices.json")"
 grep -q "$prefix/share/halyard/drivers.d" "$work/devices.json" ||
   fail "the driver was found outside the prefix: $(cat "$work/devices.json")"
+
+# Each header for drivers is complete with what is installed.
+flags=$(pkg-config --cflags halyard-driver)
+for header in "$prefix"/include/halyard/driver/*.h; do
+  name=halyard/driver/$(basename "$header")
+  # shellcheck disable=SC2086
+  echo "#include <$name>" | c++ -std=c++20 -Wall -Wextra -Werror $flags -fsyntax-only -x c++ - ||
+    fail "<$name> does not compile by itself"
+done
+
+# The library shows Halyard's own symbols, and not those of what it is made with.
+library=$libdir/libhalyard_driver.so
+foreign=$(nm -D --defined-only "$library" | awk '{print $3}' | grep -Ev '^(_ZNK?7halyard|_ZT[VIS]N7halyard|HALYARD_DRIVER)' || true)
+[ -z "$foreign" ] || fail "libhalyard_driver.so exports $foreign"
+readelf -d "$library" | grep -q 'SONAME.*libhalyard_driver.so.0.1' || fail "the SONAME is another"
+
+# The skeleton, copied out of the installation: through CMake, and by hand.
+cp -r "$(dirname "$(find "$prefix" -path '*drivers/null/CMakeLists.txt')")" "$work/null"
+cmake -S "$work/null" -B "$work/null/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
+cmake --build "$work/null/build" >/dev/null
+HALYARD_ADD_DRIVER_FILES=$work/null/build/acme-null.json "$prefix/bin/halyard" devices >"$work/devices"
+grep -q '^acme-null' "$work/devices" || fail "the skeleton does not run: $(cat "$work/devices")"
+cmake --install "$work/null/build" --prefix "$work/vendor" >/dev/null
+XDG_DATA_HOME=$work/vendor/share "$prefix/bin/halyard" devices >"$work/devices"
+grep -q '^acme-null' "$work/devices" ||
+  fail "the skeleton does not run where it is installed: $(cat "$work/devices")"
+# shellcheck disable=SC2046
+c++ -std=c++20 "$work"/null/*.cc $(pkg-config --cflags --libs halyard-driver) -o "$work/by_hand"
+status=0
+LD_LIBRARY_PATH=$libdir "$work/by_hand" 2>"$work/usage" || status=$?
+[ "$status" = 2 ] && grep -q "This is a Halyard driver" "$work/usage" ||
+  fail "the skeleton built by hand printed '$(cat "$work/usage")', status $status"
+
+# The samples of limited drivers.
+HALYARD_ADD_DRIVER_FILES=$prefix/share/halyard/samples/minimal.json \
+  "$prefix/bin/halyard" devices >"$work/devices"
+grep -q '^sample-minimal' "$work/devices" || fail "no sample-minimal: $(cat "$work/devices")"
 echo "install_test: passed"

@@ -2,6 +2,7 @@
 """Does literally what a tutorial says, on a copy of the tree; exit status 1 when that fails.
 
     tools/checks/follow_tutorial.py docs/add_an_operation.md [FOLDER]
+    tools/checks/follow_tutorial.py --installed BUILD docs/write_a_driver.md [FOLDER]
 
 A comment before a fenced block of the page says what the block is:
 
@@ -13,7 +14,13 @@ A comment before a fenced block of the page says what the block is:
 
 Blocks without such a comment are only read. The copy is made of the tracked files, in FOLDER, which
 must not exist, or in a temporary folder that is removed in the end.
+
+With --installed there is no copy: the build in the folder BUILD is installed into FOLDER/prefix, which
+commands know as $PREFIX, and the page is followed in the empty folder FOLDER/work. Nothing of the
+source tree is used.
 """
+import argparse
+import os
 import pathlib
 import re
 import shutil
@@ -36,7 +43,7 @@ def copy_tree(target):
         shutil.copy2(source, target / name)
 
 
-def follow(page, tree):
+def follow(page, tree, environment=None):
     replacing = None
     steps = BLOCK.findall(page)
     if not steps:
@@ -59,23 +66,45 @@ def follow(page, tree):
             file, before = replacing
             file.write_text(file.read_text().replace(before, text))
         else:
-            subprocess.run(["bash", "-euo", "pipefail", "-c", text], cwd=tree, check=True)
+            subprocess.run(["bash", "-euo", "pipefail", "-c", text], cwd=tree, check=True,
+                           env=environment)
     print(f"follow_tutorial: {len(steps)} steps done")
 
 
+def follow_outside(page, build, folder):
+    prefix, work, home = folder / "prefix", folder / "work", folder / "home"
+    for made in (work, home):
+        made.mkdir(parents=True)
+    subprocess.run(["cmake", "--install", build, "--prefix", prefix], check=True,
+                   stdout=subprocess.DEVNULL)
+    environment = {name: value for name, value in os.environ.items()
+                   if not name.startswith(("HALYARD_", "XDG_"))}
+    environment.update(PREFIX=str(prefix), HOME=str(home))
+    follow(page, work, environment)
+
+
 def main():
-    if len(sys.argv) not in (2, 3):
-        raise SystemExit(__doc__)
-    page = pathlib.Path(sys.argv[1]).read_text()
-    if len(sys.argv) == 3:
-        tree = pathlib.Path(sys.argv[2]).resolve()
-        tree.mkdir(parents=True)
-        copy_tree(tree)
-        follow(page, tree)
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--installed", metavar="BUILD", type=pathlib.Path)
+    parser.add_argument("page", type=pathlib.Path)
+    parser.add_argument("folder", nargs="?", type=pathlib.Path)
+    arguments = parser.parse_args()
+    page = arguments.page.read_text()
+
+    def begin(folder):
+        if arguments.installed:
+            follow_outside(page, arguments.installed.resolve(), folder)
+        else:
+            copy_tree(folder)
+            follow(page, folder)
+
+    if arguments.folder:
+        folder = arguments.folder.resolve()
+        folder.mkdir(parents=True)
+        begin(folder)
         return
     with tempfile.TemporaryDirectory(prefix="halyard-tutorial-") as folder:
-        copy_tree(pathlib.Path(folder))
-        follow(page, pathlib.Path(folder))
+        begin(pathlib.Path(folder))
 
 
 if __name__ == "__main__":
