@@ -25,13 +25,12 @@ bool isFullyKnown(const Operand& operand, const RequestArgument& argument) {
 }
 
 Status checkShape(const Operand& operand, const RequestArgument& argument, const Shape& found) {
-  for (const Shape& known : {operand.dimensions, argument.dimensions}) {
-    if (!agrees(found, known)) {
-      return opFailed("it reports dimensions [{}], expected {}", fmt::join(found, ","),
-                      shapeText(known));
-    }
-  }
-  return okStatus();
+  const Shape* const wrong = !agrees(found, operand.dimensions)    ? &operand.dimensions
+                             : !agrees(found, argument.dimensions) ? &argument.dimensions
+                                                                   : nullptr;
+  if (wrong == nullptr) return okStatus();
+  return opFailed("it reports dimensions [{}], expected {}", fmt::join(found, ","),
+                  shapeText(*wrong));
 }
 
 Status check(const Model& model, const Request& request, const ExecutionResult& result) {
