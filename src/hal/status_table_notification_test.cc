@@ -197,7 +197,9 @@ TEST_F(NotificationTest, OldCallbacksGetTheirResults) {
   Notified prepared;
   const Code launched = onLoop<Code>([&](RpcLoop::Context&) {
     auto call = device().prepareModelRequest();
-    encodeModel(addModel(4), nullptr, call.initModel());
+    Model model = addModel(4);
+    model.relaxComputationFloat32toFloat16 = true;  // HAL 1.0 does not know of it
+    encodeModel(model, nullptr, call.initModel());
     call.setCallback(kj::heap<Prepared10>(prepared));
     return call.send().then([](auto&& response) { return response.getStatus(); });
   });
@@ -206,6 +208,11 @@ TEST_F(NotificationTest, OldCallbacksGetTheirResults) {
   roundTrip();
   EXPECT_TRUE(once(prepared, Code::NONE));
   EXPECT_TRUE(prepared.withModel);
+  // 9.6: what the old method does not say.
+  EXPECT_FALSE(device_->lastModel()->relaxComputationFloat32toFloat16);
+  EXPECT_EQ(device_->lastOptions().preference, ExecutionPreference::FAST_SINGLE_ANSWER);
+  EXPECT_EQ(device_->lastOptions().priority, Priority::MEDIUM);
+  EXPECT_FALSE(device_->lastOptions().deadline.has_value());
 }
 
 TEST_F(NotificationTest, CallbackThatThrowsIsNotCalledAgain) {
