@@ -11,9 +11,9 @@ int ANeuralNetworksBurst_create(ANeuralNetworksCompilation* compilation,
     HALYARD_RETURN_IF_NULL(burst);
     *burst = nullptr;
     HALYARD_RETURN_IF_ERROR(compilation->impl->checkValid());
-    return api::pendingFunction("burst execution");
+    *burst = new ANeuralNetworksBurst{runtime::Burst(*compilation->impl)};
+    return okStatus();
   });
 }
 
-// There is no burst to free: create never succeeds.
-void ANeuralNetworksBurst_free(ANeuralNetworksBurst*) {}
+void ANeuralNetworksBurst_free(ANeuralNetworksBurst* burst) { delete burst; }

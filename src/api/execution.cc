@@ -184,7 +184,7 @@ int ANeuralNetworksExecution_burstCompute(ANeuralNetworksExecution* execution,
   return entryPoint(__func__, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(execution);
     HALYARD_RETURN_IF_NULL(burst);
-    return api::pendingFunction("burst execution");
+    return execution->impl.computeIn(burst->impl);
   });
 }
 

@@ -10,6 +10,7 @@
 
 #include "api/last_error.h"
 #include "halyard/driver/status.h"
+#include "runtime/burst.h"
 #include "runtime/compilation.h"
 #include "runtime/device_manager.h"
 #include "runtime/event.h"
@@ -26,6 +27,9 @@ struct ANeuralNetworksCompilation {
 };
 struct ANeuralNetworksExecution {
   halyard::runtime::Execution impl;
+};
+struct ANeuralNetworksBurst {
+  halyard::runtime::Burst impl;
 };
 struct ANeuralNetworksEvent {
   std::unique_ptr<halyard::runtime::Event> impl;

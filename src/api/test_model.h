@@ -19,6 +19,7 @@ struct Freer {
   void operator()(ANeuralNetworksModel* p) const { ANeuralNetworksModel_free(p); }
   void operator()(ANeuralNetworksCompilation* p) const { ANeuralNetworksCompilation_free(p); }
   void operator()(ANeuralNetworksExecution* p) const { ANeuralNetworksExecution_free(p); }
+  void operator()(ANeuralNetworksBurst* p) const { ANeuralNetworksBurst_free(p); }
   void operator()(ANeuralNetworksEvent* p) const { ANeuralNetworksEvent_free(p); }
   void operator()(ANeuralNetworksMemory* p) const { ANeuralNetworksMemory_free(p); }
 };

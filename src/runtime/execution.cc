@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "hal/session/session_burst.h"
 #include "model/validation.h"
 
 namespace halyard::runtime {
@@ -264,7 +265,8 @@ hal::ExecuteOptions Execution::options() const {
   return {measureTiming_, deadlineAfter(timeout_), loopTimeout_};
 }
 
-Status Execution::run() {
+Status Execution::run(Burst* burst) {
+  if (burst != nullptr) return finish(burst->execute(request(), options()));
   return finish(compilation_.preparedModel().executeSynchronously(request(), options()));
 }
 
@@ -337,12 +339,22 @@ Status Execution::finish(hal::ExecutionResult result) {
 
 Status Execution::compute() {
   HALYARD_RETURN_IF_ERROR(begin());
-  return run();
+  return run(nullptr);
+}
+
+Status Execution::computeIn(Burst& burst) {
+  if (&burst.compilation() != &compilation_) {
+    return badData("the burst and the execution are of different compilations");
+  }
+  const hal::BurstTurn turn(burst.busy());
+  HALYARD_RETURN_IF_ERROR(turn.check());
+  HALYARD_RETURN_IF_ERROR(begin());
+  return run(&burst);
 }
 
 Result<std::unique_ptr<Event>> Execution::startCompute() {
   HALYARD_RETURN_IF_ERROR(begin());
-  Result<std::unique_ptr<Event>> event = Event::start([this] { return run(); });
+  Result<std::unique_ptr<Event>> event = Event::start([this] { return run(nullptr); });
   if (!event.ok()) return abandon(event.takeStatus());
   return event;
 }

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/burst.h"
 #include "runtime/compilation.h"
 #include "runtime/event.h"
 #include "runtime/memory.h"
@@ -48,6 +49,8 @@ class Execution {
   Status setTimeout(uint64_t nanoseconds);  // 0: none
 
   Status compute();
+  // BAD_DATA for a burst of another compilation, BAD_STATE while it executes.
+  Status computeIn(Burst& burst);
   // Errors known at once are returned; the others come out of the event.
   Result<std::unique_ptr<Event>> startCompute();
   // The same once all `dependencies` are over; those without a fence are waited for here.
@@ -86,7 +89,8 @@ class Execution {
   Status begin();
   hal::Request request() const;
   hal::ExecuteOptions options() const;
-  Status run();
+  // In the burst, unless it is null.
+  Status run(Burst* burst);
   // As far as model and argument say.
   Shape dimensionsOf(Direction direction, size_t index) const;
   Status finish(hal::ExecutionResult result);
