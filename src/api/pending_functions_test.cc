@@ -19,7 +19,6 @@ TEST(PendingFunctions, AnswerOpFailedWithAText) {
   const auto compilation = compileFor(model.get(), deviceNamed(kCpuDevice));
   const auto execution = newExecution(compilation.get());
   const uint8_t token[32] = {};
-  // Handles that can't be made yet are stood in for by an address that is never read.
 
   const std::vector<std::pair<const char*, std::function<int()>>> pending = {
       {"ANeuralNetworksCompilation_addExtensionAttribute",

@@ -60,14 +60,25 @@ class HalCompiledModel final : public CompiledModel {
     HALYARD_RETURN_IF_ERROR(hal::validateRequest(*model_, halRequest, true));
     hal::ExecuteOptions options;
     options.loopTimeout = request.loopTimeout;
-    const hal::ExecutionResult result = request.launch == Launch::FENCED
-                                            ? executeFenced(halRequest, options)
-                                            : prepared_->executeSynchronously(halRequest, options);
+    const hal::ExecutionResult result = launch(request.launch, halRequest, options);
     HALYARD_RETURN_IF_ERROR(arguments.checkUntouched(request.vectorCase));
     const bool insufficient = result.status.code() == ResultCode::OUTPUT_INSUFFICIENT_SIZE;
     if (!result.status.ok() && !insufficient) return result.status;
     HALYARD_RETURN_IF_ERROR(takeOutputs(arguments, result, &outcome));
     return result.status;
+  }
+
+  hal::ExecutionResult launch(Launch how, const hal::Request& request,
+                              const hal::ExecuteOptions& options) {
+    if (how == Launch::FENCED) return executeFenced(request, options);
+    if (how != Launch::BURST) return prepared_->executeSynchronously(request, options);
+    const std::lock_guard lock(mutex_);
+    if (burst_ == nullptr) {
+      auto burst = prepared_->configureBurst();
+      if (!burst.ok()) return {burst.takeStatus(), {}, {}};
+      burst_ = std::move(*burst);
+    }
+    return burst_->execute(request, options);
   }
 
   // Depends on the fence of the execution before.
@@ -129,6 +140,7 @@ class HalCompiledModel final : public CompiledModel {
   const std::shared_ptr<hal::PreparedModel> prepared_;
   std::mutex mutex_;
   UniqueFd previous_;  // fence
+  std::unique_ptr<hal::Burst> burst_;
 };
 
 class HalBuiltModel final : public BuiltModel {
@@ -186,7 +198,7 @@ class HalTarget final : public Target {
 
   Status supports(Variant variant) override {
     const Launch launch = traitsOf(variant).launch;
-    if (launch == Launch::COMPUTE || launch == Launch::FENCED) return okStatus();
+    if (launch != Launch::ASYNC) return okStatus();
     return badData("variant {} runs through the API only", traitsOf(variant).name);
   }
 
