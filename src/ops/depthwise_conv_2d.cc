@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/work_limit.h"
 #include "ops/conv_geometry.h"
 #include "ops/layout.h"
 #include "ops/multiply_accumulate.h"
@@ -159,13 +160,15 @@ void convolve(OperationContext& context, const DepthwisePlan& plan, const Tensor
   constexpr size_t kSumsAtATime = 8192;  // 32 KiB
   constexpr size_t kWorkPerRange = 1 << 18;
   const size_t channels = plan.output.channels;
-  const size_t positions = std::max<size_t>(kSumsAtATime / channels, 1);
   const auto taps = static_cast<size_t>(plan.window.height.filter * plan.window.width.filter);
+  const size_t positions = std::max<size_t>(
+      std::min(kSumsAtATime / channels, kWorkPerRange / std::max<size_t>(taps * channels, 1)), 1);
   const size_t work = std::max<size_t>(taps * channels * plan.output.width, 1);
   const auto run = [&](size_t lineBegin, size_t lineEnd) {
     const auto sums = std::make_unique_for_overwrite<Sum[]>(positions * channels);
     for (size_t line = lineBegin; line < lineEnd; ++line) {
       for (size_t begin = 0; begin < plan.output.width; begin += positions) {
+        checkWorkLimit();
         const size_t end = std::min(begin + positions, plan.output.width);
         const Segment<X, W, Sum> segment = {
             &plan, image.as<X>(), filter, static_cast<int16_t>(image.zeroPoint),

@@ -8,6 +8,8 @@
 #include <new>
 #include <vector>
 
+#include "base/work_limit.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -247,6 +249,7 @@ void Product<T>::multiplyBlock(const PackedBlock& block) const {
           const size_t last = std::min(first + groupColumns, block.end);
           const T* left = leftRows(rowBegin, rowEnd, buffer.get());
           for (size_t column = first; column < last; column += kChunkColumns) {
+            checkWorkLimit();
             const size_t columnEnd = std::min(column + kChunkColumns, last);
             const size_t stride = roundUp(columnEnd - column, kernels_.lanes);
             multiplyChunk(left, rowEnd - rowBegin, block, column, columnEnd, sums.get(), stride);

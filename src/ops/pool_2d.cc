@@ -3,6 +3,7 @@
 #include <cmath>
 #include <memory>
 
+#include "base/work_limit.h"
 #include "ops/activation.h"
 #include "ops/conv_geometry.h"
 #include "ops/layout.h"
@@ -172,6 +173,7 @@ void forEachPosition(OperationContext& context, const PoolPlan& plan, const Tens
                                                std::min(width.filter, width.input));
   const size_t work = windowCells * channels * plan.output.width;
   constexpr size_t kWorkPerRange = 1 << 18;
+  const size_t positionsPerCheck = kWorkPerRange / (windowCells * channels) + 1;
   context.services().parallelFor(
       plan.output.batch * plan.output.height, kWorkPerRange / work + 1,
       [&](size_t lineBegin, size_t lineEnd) {
@@ -180,6 +182,7 @@ void forEachPosition(OperationContext& context, const PoolPlan& plan, const Tens
           const int64_t top = height.origin(static_cast<int64_t>(line % plan.output.height));
           const TapRange rows = tapsInside(height, top);
           for (int64_t j = 0; j < width.output; ++j) {
+            if (static_cast<size_t>(j) % positionsPerCheck == 0) checkWorkLimit();
             const int64_t left = width.origin(j);
             const TapRange columns = tapsInside(width, left);
             const Cells<X> cells = {image.as<X>() + line / plan.output.height * imageSize,
