@@ -124,7 +124,6 @@ Result<std::shared_ptr<DriverConnection>> DriverConnection::open(std::shared_ptr
 
 Status DriverConnection::handshake(UniqueFd socket, std::shared_ptr<ChildProcess> child,
                                    const Manifest& manifest, std::chrono::milliseconds limit) {
-  const std::chrono::milliseconds answerTimeout = driverAnswerTimeout();
   Completion<Status> completion;
   const auto shared = std::make_shared<UniqueFd>(std::move(socket));
   loop_->post([&, shared, child](RpcLoop::Context& context) {
@@ -136,11 +135,11 @@ Status DriverConnection::handshake(UniqueFd socket, std::shared_ptr<ChildProcess
                                      exception->getDescription().cStr()));
     }
     side_->liveness.emplace(
-        context.io.provider->getTimer(), waits_, answerTimeout,
+        context.io.provider->getTimer(), waits_, answerTimeout_,
         [this] {
           return side_->wire.peer().castAs<wire::IDriver>().pingRequest().send().ignoreResult();
         },
-        [this, answerTimeout] { declareSilent(answerTimeout); });
+        [this] { declareSilent(); });
     // When the process ends, so does the connection, even if another process still holds its
     // socket.
     side_->watchers.add(
@@ -263,22 +262,25 @@ kj::Promise<Status> DriverConnection::explain(kj::Exception&& exception, std::st
   return Status(opFailed("{}: {}", what, description));
 }
 
-kj::Promise<Status> DriverConnection::pastDeadline(RpcLoop::Context& context, TimePoint deadline,
-                                                   std::string_view what) const {
+kj::Promise<Status> DriverConnection::pastLimit(RpcLoop::Context& context, CallLimit limit,
+                                                std::string_view what) const {
   constexpr std::chrono::nanoseconds kFar = std::chrono::hours(24 * 365);
   const TimePoint now = Clock::now();
   const std::chrono::nanoseconds left =
-      deadline <= now ? kAnswerGrace : std::min(deadline - now, kFar) + kAnswerGrace;
+      *limit.end <= now ? kAnswerGrace : std::min(*limit.end - now, kFar) + kAnswerGrace;
   return context.io.provider->getTimer()
       .afterDelay(left.count() * kj::NANOSECONDS)
-      .then([this, what]() -> Status {
+      .then([this, what, computes = limit.computes]() -> Status {
+        if (!computes) {
+          return opFailed("process {} has not answered {} in time", processId_, what);
+        }
         return makeStatus(ResultCode::MISSED_DEADLINE_TRANSIENT,
                           "process {} has not answered {} by its deadline", processId_, what);
       });
 }
 
-void DriverConnection::declareSilent(std::chrono::milliseconds limit) {
-  side_->silence = fmt::format("has not answered anything for {} ms", limit.count());
+void DriverConnection::declareSilent() {
+  side_->silence = fmt::format("has not answered anything for {} ms", answerTimeout_.count());
   if (child_ != nullptr) {
     side_->silence += " and was killed";
     child_->kill();

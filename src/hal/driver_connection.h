@@ -43,6 +43,19 @@ class Completion {
   std::optional<T> value_;
 };
 
+// How long a call may take.
+struct CallLimit {
+  // Something that needs no long computation: OP_FAILED when there is no answer by `end`, or for
+  // some multiple of the time for which a driver may be silent.
+  static CallLimit prompt(std::optional<TimePoint> end = std::nullopt) { return {end, false}; }
+  // Something that may take any time: MISSED_DEADLINE_TRANSIENT a few milliseconds after the
+  // deadline, if there is one, when there is no answer by then.
+  static CallLimit computing(std::optional<TimePoint> deadline) { return {deadline, true}; }
+
+  std::optional<TimePoint> end;
+  bool computes = false;
+};
+
 class DriverConnection {
  public:
   // The loop thread's part.
@@ -125,11 +138,12 @@ class DriverConnection {
 
   // Has `start` begin a call on the loop thread and waits for its result. `what` names the call in
   // errors. DEAD_OBJECT when the driver has ended, ends meanwhile, or does not answer at all any
-  // more. With a deadline, MISSED_DEADLINE_TRANSIENT a few milliseconds after it when there is no
-  // answer by then: the driver may go on with the call, and its answer is dropped.
+  // more; the limit's error when there is no answer in time: the driver may go on with the call
+  // then, and its answer is dropped.
   template <typename T>
   Result<T> call(std::string_view what, std::function<kj::Promise<Result<T>>(Side&)> start,
-                 std::optional<TimePoint> deadline = std::nullopt) {
+                 CallLimit limit = CallLimit::prompt()) {
+    if (!limit.end && !limit.computes) limit.end = Clock::now() + promptLimit_;
     if (const auto earlier = deathText()) return deadBefore(*earlier, what);
     Completion<Result<T>> completion;
     waits_.fetch_add(1);
@@ -143,9 +157,9 @@ class DriverConnection {
           return Result<T>(std::move(status));
         });
       });
-      if (deadline) {
+      if (limit.end) {
         answer = answer.exclusiveJoin(
-            pastDeadline(context, *deadline, what).then([](Status status) -> Result<T> {
+            pastLimit(context, limit, what).then([](Status status) -> Result<T> {
               return status;
             }));
       }
@@ -181,11 +195,11 @@ class DriverConnection {
   Status handshake(UniqueFd socket, std::shared_ptr<ChildProcess> child, const Manifest& manifest,
                    std::chrono::milliseconds limit);
   kj::Promise<Status> sayHello(Side& side, HalVersion wanted);
-  // Loop thread. Resolves some time after the deadline, with the error to report then.
-  kj::Promise<Status> pastDeadline(RpcLoop::Context& context, TimePoint deadline,
-                                   std::string_view what) const;
+  // Loop thread. Resolves some time after the limit, which has an end, with the error to report.
+  kj::Promise<Status> pastLimit(RpcLoop::Context& context, CallLimit limit,
+                                std::string_view what) const;
   // Loop thread. The driver has not answered for too long.
-  void declareSilent(std::chrono::milliseconds limit);
+  void declareSilent();
   // Loop thread. What an exception of a call means; waits for the driver's end when it is ending.
   kj::Promise<Status> explain(kj::Exception&& exception, std::string_view what);
   void markDead(std::string text);
@@ -198,7 +212,9 @@ class DriverConnection {
   IsolationReport isolation_;            // constant once open has returned
   std::shared_ptr<ChildProcess> child_;  // to ask whether it has ended
   Side* side_ = nullptr;                 // made and deleted on the loop thread
-  std::atomic<uint32_t> waits_{0};       // calls and Waits
+  const std::chrono::milliseconds answerTimeout_ = driverAnswerTimeout();
+  const std::chrono::milliseconds promptLimit_ = 6 * answerTimeout_;
+  std::atomic<uint32_t> waits_{0};  // calls and Waits
   const std::shared_ptr<SpinGate> spinGate_ = std::make_shared<SpinGate>();
   mutable std::mutex mutex_;
   std::optional<std::string> death_;

@@ -234,13 +234,16 @@ Result<std::shared_ptr<RemoteDevice>> RemoteDevice::open(
 
 Status RemoteDevice::fetchInfo() {
   HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection());
+  // Before it is known what the driver is, it has as much time for all as it has for its start.
+  const CallLimit limit = CallLimit::prompt(Clock::now() + startTimeout_);
   const HalVersion version = manifest_.halVersion;
   info_.name = manifest_.name;
   info_.halVersion = version;
   HALYARD_ASSIGN_OR_RETURN(
       info_.capabilities,
-      driver->call<Capabilities>(methodName("getCapabilities", version),
-                                 [version](Side& side) { return askCapabilities(side, version); }));
+      driver->call<Capabilities>(
+          methodName("getCapabilities", version),
+          [version](Side& side) { return askCapabilities(side, version); }, limit));
   if (version < HalVersion::V1_2) {
     info_.versionString = "UNKNOWN";
     return validateDeviceInfo(info_)
@@ -248,35 +251,53 @@ Status RemoteDevice::fetchInfo() {
         .withCode(ResultCode::OP_FAILED);
   }
   using Device12 = wire::v1_2::IDevice;
+  HALYARD_ASSIGN_OR_RETURN(info_.versionString,
+                           driver->call<std::string>(
+                               "getVersionString",
+                               [](Side& side) {
+                                 return ask<std::string>(
+                                     deviceOf<Device12>(side).getVersionStringRequest(),
+                                     [](auto& response) -> Result<std::string> {
+                                       return safeText(response.getVersion());
+                                     });
+                               },
+                               limit));
   HALYARD_ASSIGN_OR_RETURN(
-      info_.versionString, driver->call<std::string>("getVersionString", [](Side& side) {
-        return ask<std::string>(
-            deviceOf<Device12>(side).getVersionStringRequest(),
-            [](auto& response) -> Result<std::string> { return safeText(response.getVersion()); });
-      }));
-  HALYARD_ASSIGN_OR_RETURN(info_.type, driver->call<DeviceType>("getType", [](Side& side) {
-    return ask<DeviceType>(deviceOf<Device12>(side).getTypeRequest(),
-                           [](auto& response) -> Result<DeviceType> {
-                             return static_cast<DeviceType>(response.getType());
-                           });
-  }));
-  if (version >= HalVersion::V1_3) HALYARD_RETURN_IF_ERROR(fetchFeatureLevel(*driver));
+      info_.type, driver->call<DeviceType>(
+                      "getType",
+                      [](Side& side) {
+                        return ask<DeviceType>(deviceOf<Device12>(side).getTypeRequest(),
+                                               [](auto& response) -> Result<DeviceType> {
+                                                 return static_cast<DeviceType>(response.getType());
+                                               });
+                      },
+                      limit));
+  if (version >= HalVersion::V1_3) HALYARD_RETURN_IF_ERROR(fetchFeatureLevel(*driver, limit));
   using Extensions = std::vector<Extension>;
-  HALYARD_ASSIGN_OR_RETURN(
-      info_.extensions, driver->call<Extensions>("getSupportedExtensions", [](Side& side) {
-        return ask<Extensions>(deviceOf<Device12>(side).getSupportedExtensionsRequest(),
-                               [](auto& response) -> Result<Extensions> {
-                                 return decodeExtensions(response.getExtensions());
-                               });
-      }));
+  HALYARD_ASSIGN_OR_RETURN(info_.extensions,
+                           driver->call<Extensions>(
+                               "getSupportedExtensions",
+                               [](Side& side) {
+                                 return ask<Extensions>(
+                                     deviceOf<Device12>(side).getSupportedExtensionsRequest(),
+                                     [](auto& response) -> Result<Extensions> {
+                                       return decodeExtensions(response.getExtensions());
+                                     });
+                               },
+                               limit));
   using Counts = std::pair<uint32_t, uint32_t>;
-  HALYARD_ASSIGN_OR_RETURN(
-      const Counts counts, driver->call<Counts>("getNumberOfCacheFilesNeeded", [](Side& side) {
-        return ask<Counts>(deviceOf<Device12>(side).getNumberOfCacheFilesNeededRequest(),
-                           [](auto& response) -> Result<Counts> {
-                             return Counts(response.getNumModelCache(), response.getNumDataCache());
-                           });
-      }));
+  HALYARD_ASSIGN_OR_RETURN(const Counts counts,
+                           driver->call<Counts>(
+                               "getNumberOfCacheFilesNeeded",
+                               [](Side& side) {
+                                 return ask<Counts>(
+                                     deviceOf<Device12>(side).getNumberOfCacheFilesNeededRequest(),
+                                     [](auto& response) -> Result<Counts> {
+                                       return Counts(response.getNumModelCache(),
+                                                     response.getNumDataCache());
+                                     });
+                               },
+                               limit));
   info_.modelCacheFiles = counts.first;
   info_.dataCacheFiles = counts.second;
   return validateDeviceInfo(info_)
@@ -284,20 +305,24 @@ Status RemoteDevice::fetchInfo() {
       .withCode(ResultCode::OP_FAILED);
 }
 
-Status RemoteDevice::fetchFeatureLevel(DriverConnection& driver) {
+Status RemoteDevice::fetchFeatureLevel(DriverConnection& driver, const CallLimit& limit) {
   HALYARD_ASSIGN_OR_RETURN(
-      info_.featureLevel, driver.call<FeatureLevel>("getFeatureLevel", [](Side& side) {
-        return orElse(
-            ask<FeatureLevel>(deviceOf<wire::v1_3::IDevice>(side).getFeatureLevelRequest(),
-                              [](auto& response) -> Result<FeatureLevel> {
-                                const unsigned level = response.getLevel();
-                                if (level < 4 || level > 8) {
-                                  return opFailed("feature level {}, expected 4 to 8", level);
-                                }
-                                return static_cast<FeatureLevel>(level);
-                              }),
-            FeatureLevel::FL4);
-      }));
+      info_.featureLevel,
+      driver.call<FeatureLevel>(
+          "getFeatureLevel",
+          [](Side& side) {
+            return orElse(
+                ask<FeatureLevel>(deviceOf<wire::v1_3::IDevice>(side).getFeatureLevelRequest(),
+                                  [](auto& response) -> Result<FeatureLevel> {
+                                    const unsigned level = response.getLevel();
+                                    if (level < 4 || level > 8) {
+                                      return opFailed("feature level {}, expected 4 to 8", level);
+                                    }
+                                    return static_cast<FeatureLevel>(level);
+                                  }),
+                FeatureLevel::FL4);
+          },
+          limit));
   return okStatus();
 }
 
@@ -423,9 +448,9 @@ Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(
   const auto start = [&](Side& side) {
     return prepare(side, version, Outgoing{*packed.model, packed.constants}, options);
   };
-  HALYARD_ASSIGN_OR_RETURN(
-      const uint64_t key,
-      driver->call<uint64_t>(methodName("prepareModel", version), start, deadline));
+  HALYARD_ASSIGN_OR_RETURN(const uint64_t key,
+                           driver->call<uint64_t>(methodName("prepareModel", version), start,
+                                                  CallLimit::computing(deadline)));
   return std::shared_ptr<PreparedModel>(std::make_shared<RemotePreparedModel>(
       driver, key, std::move(model), version, options.priority, fencing_));
 }

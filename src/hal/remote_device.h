@@ -21,6 +21,7 @@
 namespace halyard::hal {
 
 class DriverConnection;
+struct CallLimit;
 
 // Speaks the HAL version of the manifest. A model with operations that are newer is refused by
 // prepareModel, with the reason; getSupportedOperations answers false for those and asks the driver
@@ -68,7 +69,7 @@ class RemoteDevice final : public Device {
   bool startInThread();  // with the lock held; false: there is no thread to be had
   Result<std::vector<bool>> askAbout(std::shared_ptr<const Model> model);
   Status fetchInfo();
-  Status fetchFeatureLevel(DriverConnection& driver);
+  Status fetchFeatureLevel(DriverConnection& driver, const CallLimit& limit);
 
   const std::shared_ptr<RpcLoop> loop_;
   const Manifest manifest_;

@@ -155,7 +155,7 @@ Result<ExecutionResult> RemotePreparedModel::call(const char* method, const Requ
     }
     return execute10(side, it->second, packed, outputs);
   };
-  return connection_->call<ExecutionResult>(method, start, deadline);
+  return connection_->call<ExecutionResult>(method, start, CallLimit::computing(deadline));
 }
 
 Status RemotePreparedModel::saveToCache(int modelCache, int dataCache, const Token& token) {
