@@ -23,9 +23,9 @@ int main(int argc, char** argv) {
     for (int i = 0; i < 100; ++i) (void)!::write(3, "this is not a message", 21);
     for (;;) ::pause();
   }
-  halyard::hal::testing::startElderThread();
   const bool caching = text == "caching";
   return halyard::hal::driverMain(argc, argv, [caching]() -> Result<std::shared_ptr<Device>> {
+    halyard::hal::testing::startElderThread();
     auto device = std::make_shared<halyard::hal::testing::TestDevice>();
     if (caching) {
       device->mutableInfo().modelCacheFiles = 1;
