@@ -70,7 +70,7 @@ TEST_F(BurstServerTest, RefusesWhatIsNoChannel) {
        }},
       {"may not be both read and written",
        [](auto& call) { call.getRequestChannel().getMemory().setProt(1); }},
-      {"its offset 8 is no multiple of 64",
+      {"offset 8",
        [](auto& call) {
          call.getRequestChannel().getMemory().setOffset(8);
          call.getRequestChannel().getMemory().setSize(1792 - 8);

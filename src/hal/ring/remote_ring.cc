@@ -9,6 +9,8 @@ namespace {
 
 using Side = DriverConnection::Side;
 
+// After which a driver that does not answer is looked after.
+constexpr std::chrono::seconds kPatience{1};
 // How long after the deadline the driver's own answer is waited for.
 constexpr std::chrono::milliseconds kGrace{4};
 
@@ -223,7 +225,13 @@ RemoteRing::Outcome RemoteRing::execute(const Request& request, const ExecuteOpt
   if (timed && options.deadline && *options.deadline < TimePoint::max() - kGrace) {
     until = *options.deadline + kGrace;
   }
-  const RingClient::Wait how = client_->wait(until);
+  const TimePoint patience = Clock::now() + kPatience;
+  RingClient::Wait how = client_->wait(until ? std::min(*until, patience) : patience);
+  if (how == RingClient::Wait::TIMED_OUT && (!until || patience < *until)) {
+    // From now on the driver is asked whether it is still there.
+    const DriverConnection::Wait waiting(*connection_);
+    how = client_->wait(until);
+  }
   if (how != RingClient::Wait::ANSWERED) return ended(how, options, what);
   const Status wellFormed = decodeResultPacket(client_->takeAnswer(), outputs, &outcome.result);
   if (!wellFormed.ok()) outcome.result = {wellFormed, {}, {}};

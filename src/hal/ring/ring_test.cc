@@ -84,13 +84,10 @@ class RingTest : public ::testing::Test {
 };
 
 TEST_F(RingTest, ExecutesAgainAndAgain) {
-  for (float i = 0; i < 3000; ++i) {
+  // None of the values by which the device misbehaves.
+  for (float i = 1000; i < 4000; ++i) {
     const float first = i;
     std::memcpy(in_->mapped().value()->data(), &first, sizeof first);
-    if (first == kHang || first == kUntilCancelled || first == kAbort || first == kThrow ||
-        first == kTooSmall) {
-      continue;
-    }
     const auto result = pair_->exchange(goodPacket());
     ASSERT_TRUE(result.has_value());
     ASSERT_TRUE(result->status.ok()) << result->status.toString();
