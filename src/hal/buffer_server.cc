@@ -15,6 +15,10 @@ class BufferServer final : public wire::v1_3::IBuffer::Server {
  public:
   BufferServer(std::shared_ptr<ServedClient> client, BufferPtr buffer)
       : client_(std::move(client)), buffer_(std::move(buffer)) {}
+  // Much memory takes long to be freed.
+  ~BufferServer() { client_->core.dispose(std::move(buffer_)); }
+  BufferServer(const BufferServer&) = delete;
+  BufferServer& operator=(const BufferServer&) = delete;
 
   kj::Promise<void> copyTo(CopyToContext context) override {
     std::vector<wire::Memory::Reader> memories;
@@ -75,7 +79,7 @@ class BufferServer final : public wire::v1_3::IBuffer::Server {
   }
 
   const std::shared_ptr<ServedClient> client_;
-  const BufferPtr buffer_;
+  BufferPtr buffer_;
 };
 
 // A call of allocate, but for its prepared models.
