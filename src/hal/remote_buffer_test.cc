@@ -250,7 +250,12 @@ TEST_F(HostileBufferTest, Memories) {
       {[](auto m) { m.setKind(static_cast<wire::MemoryKind>(40)); }, ES::INVALID_ARGUMENT},
       {[](auto m) { m.getFile().disownFd(); }, ES::INVALID_ARGUMENT},
       {[](auto m) { m.getFile().setSameAs(0); }, ES::INVALID_ARGUMENT},
-      {[](auto m) { m.setOffset(4096); }, ES::GENERAL_FAILURE},  // beyond its end
+      {[](auto m) { m.setOffset(4096); }, ES::INVALID_ARGUMENT},  // which ashmem does not have
+      {[](auto m) {
+         m.setKind(wire::MemoryKind::MMAP_FD);
+         m.setOffset(4096);  // beyond its end
+       },
+       ES::GENERAL_FAILURE},
   };
   for (const Row& row : rows) {
     ASSERT_EQ(copyFrom(ones).status, ES::NONE);

@@ -262,6 +262,20 @@ TEST_F(BuffersTest, FailureAndExceptionOfTheDriver) {
   }
 }
 
+TEST_F(BuffersTest, ExecutionThatIsTooLate) {
+  const auto in = allocate(fixed_);
+  const auto out = allocate(fixed_);
+  ASSERT_TRUE(in->copyFrom(ones_, {}).ok());
+  ASSERT_TRUE(out->copyFrom(ones_, {}).ok());
+  ExecuteOptions late;
+  late.deadline = Clock::now() - std::chrono::seconds(1);
+  const Request request = requestOf({in, ones_}, {out});
+  EXPECT_EQ(fixed_->executeSynchronously(request, late).status.code(),
+            ResultCode::MISSED_DEADLINE_PERSISTENT);
+  EXPECT_EQ(out->copyTo(ones_).code(), ResultCode::OP_FAILED);
+  EXPECT_TRUE(in->copyTo(ones_).ok());
+}
+
 TEST_F(BuffersTest, OldDevicesHaveNone) {
   const auto old = sessionOf(std::make_shared<TestDevice>(HalVersion::V1_2));
   const std::vector<std::shared_ptr<PreparedModel>> models = {
