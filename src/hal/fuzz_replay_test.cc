@@ -1,9 +1,15 @@
 // Replays what the fuzzers of this folder keep: their corpora, and inputs that once found a fault.
+// And runs random inputs, the same each time, for builds without a fuzzer; HALYARD_FUZZ_INPUTS in
+// the environment says how many, HALYARD_FUZZ_SEED where they start.
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
+#include <string>
 #include <vector>
 
 #include "hal/testing/fuzz/manifest_fuzz_input.h"
@@ -29,6 +35,25 @@ size_t replay(const char* fuzzer, Run run) {
     }
   }
   return count;
+}
+
+unsigned long numberFrom(const char* variable, unsigned long otherwise) {
+  const char* const text = std::getenv(variable);
+  return text != nullptr ? std::stoul(text) : otherwise;
+}
+
+TEST(FuzzReplay, RandomCalls) {
+  const unsigned long count = numberFrom("HALYARD_FUZZ_INPUTS", 200);
+  const unsigned long first = numberFrom("HALYARD_FUZZ_SEED", 0);
+  for (unsigned long i = first; i < first + count; ++i) {
+    std::mt19937 random(static_cast<uint32_t>(i));
+    std::vector<uint8_t> bytes(20 + random() % 1500);
+    for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
+    bytes[0] = 1;  // a session, not raw bytes
+    // Where the process ends, this is what it was at.
+    if (first != 0 || count != 200) std::fprintf(stderr, "\rinput %lu ", i);
+    runServerFuzzInput(bytes);
+  }
 }
 
 TEST(FuzzReplay, Server) { EXPECT_GT(replay("server_fuzz", runServerFuzzInput), 10u); }
