@@ -185,7 +185,11 @@ TEST_F(FencedServerTest, BadRequestsGetNeitherFenceNorCallback) {
   expectInvalid(mutated([](auto r) { r.getInputs()[0].getLocation().setPoolIndex(9); }), "pool 9");
   expectInvalid(mutated([](auto r) { r.getOutputs()[0].getLocation().setLength(15); }), "needs 16");
   expectInvalid(mutated([](auto r) { r.getPools()[1].getMemory().setProt(1); }), "not writable");
-  expectInvalid(mutated([](auto r) { r.getPools()[0].setToken(100); }), "token");
+  expectInvalid(mutated([](auto r) {
+                  r.getPools()[0].setToken(100);
+                  for (auto input : r.getInputs()) input.initLocation();  // the whole buffer
+                }),
+                "no buffer with token 100");
   expectInvalid(mutated([](auto r) { r.getOutputs()[0].initDimensions(1); }), "not specified");
   expectInvalid(
       fenced(request_, {},
