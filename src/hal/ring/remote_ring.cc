@@ -178,7 +178,11 @@ Status RemoteRing::connect(uint64_t preparedModel, const RingClient::Channels& c
           opening->finish(side, opFailed("{}", exception.getDescription().cStr()));
         }));
   });
-  HALYARD_ASSIGN_OR_RETURN(const Opened opened, opening->wait(until));
+  Result<Opened> answer = [&] {
+    const DriverConnection::Wait waiting(*connection_);
+    return opening->wait(until);
+  }();
+  HALYARD_ASSIGN_OR_RETURN(const Opened opened, std::move(answer));
   client_->setDoorbell(std::move(*opened.doorbell));
   extended_ = opened.extended;
   {
