@@ -7,8 +7,8 @@
 
 #include "hal/session/cache_files.h"
 #include "hal/session/client_session.h"
-#include "hal/session/session_burst.h"
 #include "hal/session/result_check.h"
+#include "hal/session/session_burst.h"
 
 namespace halyard::hal {
 namespace {

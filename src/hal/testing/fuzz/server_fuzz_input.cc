@@ -26,9 +26,15 @@ constexpr auto kFencedPatience = 5 * kj::MILLISECONDS;
 
 // The process's server; never destroyed.
 struct Harness {
+  static ServerOptions options() {
+    ServerOptions few;
+    few.workers = 2;
+    return few;
+  }
   Harness()
       : loop(RpcLoop::start().value()),
-        server(Server::start(loop, std::make_shared<testing::TouchingDevice>(), 2).value()) {}
+        server(
+            Server::start(loop, std::make_shared<testing::TouchingDevice>(), options()).value()) {}
   static Harness& get() {
     static auto* const harness = new Harness();
     return *harness;
