@@ -143,7 +143,8 @@ TEST_P(MemoryKinds, ImagesNeedADriverThatTakesThem) {
   ASSERT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 1, nullptr, b.data(), kBytes));
   ASSERT_NN_OK(ANeuralNetworksExecution_setOutput(execution.get(), 0, nullptr, out.data(), kBytes));
   const int code = ANeuralNetworksExecution_compute(execution.get());
-  EXPECT_THAT(code, ::testing::AnyOf(ANEURALNETWORKS_UNMAPPABLE, ANEURALNETWORKS_OP_FAILED));
+  EXPECT_THAT(code, ::testing::AnyOf(ANEURALNETWORKS_UNMAPPABLE, ANEURALNETWORKS_OP_FAILED))
+      << halyard_lastErrorText();
   EXPECT_THAT(std::string(halyard_lastErrorText()),
               ::testing::HasSubstr("a hardware buffer of format 0x1, 32 x 32 pixels"));
   EXPECT_THAT(out, ::testing::Each(7.0f));

@@ -206,8 +206,10 @@ bool RemoteRing::takes(const Request& request, const ExecuteOptions& options) co
   if (client_->hasEnded()) return false;
   const bool timed = options.deadline || options.loopTimeout;
   if (timed && version_ >= HalVersion::V1_3 && !extended_) return false;
+  // Tokens have no slot, and images are nothing that a ring could keep mapped.
   return std::all_of(request.pools.begin(), request.pools.end(), [](const RequestPool& pool) {
-    return std::holds_alternative<SharedMemoryPtr>(pool);
+    const auto* memory = std::get_if<SharedMemoryPtr>(&pool);
+    return memory != nullptr && (*memory)->kind() != MemoryKind::HARDWARE_BUFFER;
   });
 }
 
