@@ -1,0 +1,316 @@
+// A driver that is killed, stopped, cut off or whose messages are damaged at each step of the
+// protocol: its client gets a result or a clear error, in time, and loses nothing. The driver is
+// the real one; tests/crash_relay.cc stands between it and the client.
+#include <dirent.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <malloc.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <thread>
+
+#include "hal/remote_device.h"
+#include "hal/testing/test_device.h"
+#include "halyard/driver/sync_fence.h"
+
+namespace halyard::hal {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::addModel;
+
+constexpr uint32_t kValues = 4;
+constexpr milliseconds kDeadline{1500};
+// For one step, whatever happens: all limits that hold together, and much for a busy machine.
+constexpr seconds kStepLimit{20};
+constexpr const char* kLog = "HALYARD_CRASH_LOG";
+constexpr const char* kPoint = "HALYARD_CRASH_POINT";
+
+// What a scenario came to: the step that did not succeed, or none.
+struct Outcome {
+  std::string step;
+  Status status;
+};
+
+// One client's life: everything that the HAL has, once.
+class Scenario {
+ public:
+  // `mayWait`: also without deadlines, where a lost answer is never missed.
+  Scenario(std::shared_ptr<RpcLoop> loop, bool mayWait)
+      : loop_(std::move(loop)), mayWait_(mayWait) {}
+
+  Outcome run() {
+    step("open", [this] { return open(); });
+    step("getSupportedOperations", [this] {
+      auto supported = device_->getSupportedOperations(*model_);
+      if (supported.ok()) right_ = right_ && *supported == std::vector<bool>{true};
+      return supported.takeStatus();
+    });
+    step("prepareModel", [this] { return prepare(); });
+    if (mayWait_) step("executeSynchronously", [this] { return execute(false); });
+    step("executeSynchronously with a deadline", [this] { return execute(true); });
+    step("executeFenced", [this] { return fenced(); });
+    step("burst", [this] { return burst(); });
+    step("allocate", [this] { return buffer(); });
+    step("getStatus", [this] {
+      return device_->status() == DeviceStatus::AVAILABLE ? okStatus() : opFailed("not available");
+    });
+    return outcome_;
+  }
+  // The same device once its driver is a good one again; false if it does not come back.
+  bool recovers() {
+    if (device_ == nullptr) return true;
+    prepared_ = nullptr;
+    for (const auto end = Clock::now() + kStepLimit; Clock::now() < end;) {
+      if (prepare().ok() && execute(true).ok()) return right_;
+      std::this_thread::sleep_for(milliseconds(20));
+    }
+    return false;
+  }
+  // False when a step that reported success had wrong values.
+  bool right() const { return right_; }
+  Clock::duration longestStep() const { return longestStep_; }
+
+ private:
+  void step(const char* name, const std::function<Status()>& run) {
+    if (!outcome_.step.empty()) return;
+    const auto start = Clock::now();
+    Status status = run();
+    longestStep_ = std::max(longestStep_, Clock::now() - start);
+    if (!status.ok()) outcome_ = {name, std::move(status)};
+  }
+
+  Status open() {
+    Manifest manifest;
+    manifest.name = "crash-relay";
+    manifest.version = "1";
+    manifest.target = CRASH_RELAY;
+    HALYARD_ASSIGN_OR_RETURN(device_, RemoteDevice::open(loop_, std::move(manifest)));
+    return okStatus();
+  }
+  Status prepare() {
+    PrepareOptions options;
+    options.deadline = Clock::now() + kDeadline;
+    HALYARD_ASSIGN_OR_RETURN(prepared_, device_->prepareModel(model_, options));
+    return okStatus();
+  }
+  ExecuteOptions options(bool deadline) const {
+    ExecuteOptions options;
+    if (deadline) options.deadline = Clock::now() + kDeadline;
+    return options;
+  }
+  Request request() {
+    std::fill(out_.begin(), out_.end(), 0.0f);
+    return testing::pointerRequest(a_.data(), b_.data(), out_.data(), kValues);
+  }
+  void check() { right_ = right_ && out_ == std::vector<float>{11, 22, 33, 44}; }
+
+  Status execute(bool deadline) {
+    const ExecutionResult result = prepared_->executeSynchronously(request(), options(deadline));
+    if (result.status.ok()) check();
+    return result.status;
+  }
+  // Arguments in shared memory, so that the driver's own fence is used.
+  Status fenced() {
+    const size_t bytes = kValues * sizeof(float);
+    HALYARD_ASSIGN_OR_RETURN(const SharedMemoryPtr pool, SharedMemory::create(3 * bytes, "crash"));
+    HALYARD_ASSIGN_OR_RETURN(const Mapping mapping, pool->map());
+    std::memcpy(mapping.data(), a_.data(), bytes);
+    std::memcpy(mapping.data() + bytes, b_.data(), bytes);
+    Request request;
+    request.pools = {pool};
+    const auto argument = [&](uint32_t index) {
+      RequestArgument result;
+      result.kind = RequestArgument::Kind::POOL;
+      result.location = {0, static_cast<uint32_t>(index * bytes), static_cast<uint32_t>(bytes)};
+      return result;
+    };
+    request.inputs = {argument(0), argument(1)};
+    request.outputs = {argument(2)};
+    FencedResult result = prepared_->executeFenced(request, {}, options(true), std::nullopt);
+    HALYARD_RETURN_IF_ERROR(std::move(result.status));
+    if (result.fence.valid()) {
+      HALYARD_ASSIGN_OR_RETURN(const FenceState state,
+                               waitFence(result.fence.get(), Clock::now() + kStepLimit));
+      if (state == FenceState::PENDING) return badState("THE FENCE NEVER CHANGES");
+    }
+    Status status = result.execution->getExecutionInfo().status;
+    if (status.ok()) {
+      std::memcpy(out_.data(), mapping.data() + 2 * bytes, bytes);
+      check();
+    }
+    return status;
+  }
+  Status burst() {
+    Result<std::unique_ptr<Burst>> burst = prepared_->configureBurst();
+    if (burst.status().code() == ResultCode::UNAVAILABLE_DEVICE) return okStatus();  // has none
+    HALYARD_RETURN_IF_ERROR(burst.status());
+    for (int i = 0; i < 2; ++i) {
+      const ExecutionResult result = (*burst)->execute(request(), options(true));
+      HALYARD_RETURN_IF_ERROR(result.status);
+      check();
+    }
+    return okStatus();
+  }
+  Status buffer() {
+    const std::vector<std::shared_ptr<PreparedModel>> models{prepared_};
+    const std::vector<BufferRole> roles{{0, 0, 1.0f}};
+    HALYARD_ASSIGN_OR_RETURN(const std::unique_ptr<Buffer> buffer,
+                             device_->allocate({}, models, roles, {}));
+    const size_t bytes = kValues * sizeof(float);
+    HALYARD_ASSIGN_OR_RETURN(const SharedMemoryPtr memory, SharedMemory::create(bytes, "crash"));
+    HALYARD_RETURN_IF_ERROR(buffer->copyFrom(memory, {}));
+    return buffer->copyTo(memory);
+  }
+
+  const std::shared_ptr<RpcLoop> loop_;
+  const bool mayWait_;
+  const std::shared_ptr<const Model> model_ = std::make_shared<const Model>(addModel(kValues));
+  const std::vector<float> a_{1, 2, 3, 4};
+  const std::vector<float> b_{10, 20, 30, 40};
+  std::vector<float> out_ = std::vector<float>(kValues);
+  std::shared_ptr<RemoteDevice> device_;
+  std::shared_ptr<PreparedModel> prepared_;
+  Outcome outcome_;
+  bool right_ = true;
+  Clock::duration longestStep_{};
+};
+
+std::vector<std::string> entriesOf(const char* path) {
+  std::vector<std::string> entries;
+  DIR* const dir = ::opendir(path);
+  while (const dirent* entry = ::readdir(dir)) {
+    if (entry->d_name[0] != '.') entries.push_back(entry->d_name);
+  }
+  ::closedir(dir);
+  return entries;
+}
+
+// What a process can lose.
+struct Holdings {
+  size_t descriptors = entriesOf("/proc/self/fd").size();
+  size_t threads = entriesOf("/proc/self/task").size();
+  size_t heap = ::mallinfo2().uordblks;
+};
+
+bool hasChildren() { return ::waitpid(-1, nullptr, WNOHANG) == 0; }
+
+class CrashPoints : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ::setenv("HALYARD_CRASH_DRIVER", REFERENCE_DRIVER, 1);
+    ::setenv("HALYARD_DRIVER_START_TIMEOUT_MS", "2000", 1);
+    ::setenv("HALYARD_DRIVER_ANSWER_TIMEOUT_MS", "500", 1);
+    loop_ = RpcLoop::start().value();
+  }
+  void TearDown() override { ::unsetenv(kPoint); }
+
+  // How many messages go to the driver, and from it, when nothing happens.
+  std::map<std::string, size_t> countMessages() {
+    const std::string path = ::testing::TempDir() + fmt::format("crash_points.{}", ::getpid());
+    ::setenv(kLog, path.c_str(), 1);
+    {
+      Scenario scenario(loop_, /*mayWait=*/true);
+      const Outcome outcome = scenario.run();
+      EXPECT_EQ(outcome.step, "") << outcome.status.toString();
+      EXPECT_TRUE(scenario.right());
+    }
+    ::unsetenv(kLog);
+    std::map<std::string, size_t> counts;
+    std::ifstream log(path);
+    for (std::string direction; log >> direction;) ++counts[direction];
+    ::unlink(path.c_str());
+    return counts;
+  }
+
+  // Runs the scenario with the point; says what came of it.
+  std::string runPoint(const std::string& point, bool mayWait) {
+    ::setenv(kPoint, point.c_str(), 1);
+    Scenario scenario(loop_, mayWait);
+    const Outcome outcome = scenario.run();
+    EXPECT_LT(scenario.longestStep(), kStepLimit);
+    ::unsetenv(kPoint);
+    if (!outcome.step.empty()) {
+      EXPECT_GT(outcome.status.message().size(), 10u) << "no clear error";
+      EXPECT_THAT(outcome.status.message(), ::testing::Not(::testing::HasSubstr("NEVER")));
+      EXPECT_TRUE(scenario.recovers()) << "the device does not come back";
+    }
+    // A message that is changed may say anything.
+    if (point.find("corrupt") == std::string::npos) {
+      EXPECT_TRUE(scenario.right()) << "a step has succeeded with wrong values";
+    }
+    if (outcome.step.empty()) return "completes";
+    return fmt::format("{}: {}", outcome.step, outcome.status.toString());
+  }
+
+  void runAll(const std::string& action, bool mayWait = true) {
+    const auto counts = countMessages();
+    size_t points = 0;
+    for (const char* direction : {"to", "from"}) {
+      ASSERT_GT(counts.count(direction), 0u);
+      for (size_t i = 0; i < counts.at(direction); ++i, ++points) {
+        const std::string point = fmt::format("{}:{}:{}", direction, i, action);
+        SCOPED_TRACE(point);
+        fmt::print("{:18} {}\n", point, runPoint(point, mayWait));
+      }
+    }
+    std::fflush(stdout);
+    EXPECT_GE(points, 40u);
+  }
+
+  std::shared_ptr<RpcLoop> loop_;
+};
+
+TEST_F(CrashPoints, Kill) { runAll("kill"); }
+TEST_F(CrashPoints, Stop) { runAll("stop"); }
+TEST_F(CrashPoints, Close) { runAll("close"); }
+TEST_F(CrashPoints, Truncate) { runAll("truncate"); }
+TEST_F(CrashPoints, DamagedHeader) { runAll("header"); }
+TEST_F(CrashPoints, DamagedContent) { runAll("corrupt", /*mayWait=*/false); }
+
+// $HALYARD_CRASH_ROUNDS rounds, 60 by default.
+TEST_F(CrashPoints, NothingIsLeftBehind) {
+  const char* const text = std::getenv("HALYARD_CRASH_ROUNDS");
+  const size_t rounds = text != nullptr ? std::strtoul(text, nullptr, 10) : 60;
+  const auto counts = countMessages();
+  const size_t points = counts.at("to");
+  Holdings before;
+  for (size_t round = 0; round < rounds; ++round) {
+    // The first rounds fill what is kept for good.
+    if (round == rounds / 4) before = Holdings();
+    ::setenv(kPoint, fmt::format("to:{}:kill", round % points).c_str(), 1);
+    (void)Scenario(loop_, true).run();
+  }
+  // What ends a driver has an end itself, soon.
+  for (const auto end = Clock::now() + kStepLimit; Clock::now() < end;) {
+    const Holdings now;
+    if (now.descriptors <= before.descriptors && now.threads <= before.threads && !hasChildren()) {
+      break;
+    }
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  const Holdings after;
+  fmt::print("{} rounds: descriptors {} -> {}, threads {} -> {}, heap {} -> {} KiB\n", rounds,
+             before.descriptors, after.descriptors, before.threads, after.threads,
+             before.heap / 1024, after.heap / 1024);
+  EXPECT_LE(after.descriptors, before.descriptors);
+  EXPECT_LE(after.threads, before.threads);
+  EXPECT_FALSE(hasChildren());
+#ifndef __SANITIZE_ADDRESS__  // its allocator does not tell
+  // Less than 100 bytes a round could be anything; more would be something that is kept.
+  EXPECT_LT(after.heap, before.heap + rounds * 100 + 65536);
+#endif
+}
+
+}  // namespace
+}  // namespace halyard::hal
