@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "hal/driver.capnp.h"
-
 namespace halyard::hal {
 namespace {
 
@@ -136,9 +134,7 @@ Status DriverConnection::handshake(UniqueFd socket, std::shared_ptr<ChildProcess
     }
     side_->liveness.emplace(
         context.io.provider->getTimer(), waits_, answerTimeout_,
-        [this] {
-          return side_->wire.peer().castAs<wire::IDriver>().pingRequest().send().ignoreResult();
-        },
+        [this] { return KJ_ASSERT_NONNULL(side_->driver).pingRequest().send().ignoreResult(); },
         [this] { declareSilent(); });
     // When the process ends, so does the connection, even if another process still holds its
     // socket.
@@ -174,7 +170,9 @@ Status DriverConnection::handshake(UniqueFd socket, std::shared_ptr<ChildProcess
 }
 
 kj::Promise<Status> DriverConnection::sayHello(Side& side, HalVersion wanted) {
-  auto request = side.wire.peer().castAs<wire::IDriver>().helloRequest();
+  wire::IDriver::Client driver = side.wire.peer().castAs<wire::IDriver>();
+  auto request = driver.helloRequest();
+  side.driver = kj::mv(driver);
   request.setProtocolVersion(wire::PROTOCOL_VERSION);
   return request.send().then([this, &side, wanted](auto&& response) -> Status {
     HALYARD_RETURN_IF_ERROR(fromWireStatus(response.getStatus(), response.getMessage()),

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 
+#include "hal/driver.capnp.h"
 #include "hal/driver_liveness.h"
 #include "hal/manifest.h"
 #include "hal/ring/ring_client.h"
@@ -84,6 +85,8 @@ class DriverConnection {
     std::shared_ptr<ChildProcess> child;      // null for a driver behind a socket
     kj::ForkedPromise<std::string> ended;     // how the process ended; never without a process
     kj::ForkedPromise<std::string> obituary;  // the same, once the connection has broken
+    // Asked for once: on a connection that has broken Cap'n Proto cannot even refuse to send.
+    kj::Maybe<wire::IDriver::Client> driver;
     kj::Maybe<wire::v1_0::IDevice::Client> device;
     std::map<uint64_t, wire::v1_0::IPreparedModel::Client> preparedModels;
     uint64_t nextPreparedModel = 0;
