@@ -116,7 +116,7 @@ Status finish(ConfigureBurstContext context, const BurstTarget& target, const Ri
                            target.client->core.services->ringWorkers(target.priority));
   auto server =
       kj::heap<BurstContextServer>(target.client, ring, *workers, kj::mv(callback), place);
-  HALYARD_RETURN_IF_ERROR(workers->add(ring));
+  HALYARD_RETURN_IF_ERROR(workers->add(ring, target.client.get()));
   auto results = context.getResults();
   results.setBurstContext(kj::mv(server));
   results.setDoorbell(kj::heap<DoorbellServer>(ring));

@@ -1,5 +1,6 @@
 #include "hal/ring/ring_workers.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 namespace halyard::hal {
 namespace {
@@ -15,13 +17,17 @@ constexpr uint64_t kStopKey = 0;
 constexpr int kSpareMilliseconds = 5'000;  // how long a thread too many stays
 constexpr unsigned kPacketsInTurn = 64;    // of one ring, while others wait
 
-unsigned defaultLimit() { return std::max(8u, 4 * std::thread::hardware_concurrency()); }
+unsigned usualThreads() { return std::max(4u, 2 * std::thread::hardware_concurrency()); }
 
 }  // namespace
 
 RingWorkers::RingWorkers(Options options)
-    : options_{options.maxThreads != 0 ? options.maxThreads : defaultLimit(),
-               std::move(options.onThreadStart)} {}
+    : options_([&] {
+        Options own = std::move(options);
+        if (own.threads == 0) own.threads = usualThreads();
+        own.mostThreads = std::max(own.mostThreads, own.threads);
+        return own;
+      }()) {}
 
 Result<std::unique_ptr<RingWorkers>> RingWorkers::start(Options options) {
   std::unique_ptr<RingWorkers> workers(new RingWorkers(std::move(options)));
@@ -44,6 +50,8 @@ Result<std::unique_ptr<RingWorkers>> RingWorkers::start(Options options) {
 
 RingWorkers::~RingWorkers() {
   drain(std::chrono::milliseconds(0));
+  // The one who adds threads first.
+  if (supervisor_.joinable()) supervisor_.join();
   for (;;) {
     std::list<Thread> threads;
     {
@@ -60,6 +68,7 @@ bool RingWorkers::drain(std::chrono::milliseconds limit) {
   const uint64_t one = 1;
   (void)!::write(stop_.get(), &one, sizeof one);
   std::unique_lock lock(mutex_);
+  scarce_.notify_all();
   return changed_.wait_for(lock, limit, [this] { return running_ == 0; });
 }
 
@@ -68,7 +77,7 @@ unsigned RingWorkers::threads() const {
   return running_;
 }
 
-Status RingWorkers::add(const std::shared_ptr<ServedRing>& ring) {
+Status RingWorkers::add(const std::shared_ptr<ServedRing>& ring, const void* client) {
   const std::lock_guard lock(mutex_);
   const uint64_t key = nextKey_++;
   epoll_event event{};
@@ -78,8 +87,9 @@ Status RingWorkers::add(const std::shared_ptr<ServedRing>& ring) {
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, ring->doorbell(), &event) != 0) {
     return errnoStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, errno, "watching a burst");
   }
-  rings_.emplace(key, ring);
+  rings_.emplace(key, Entry{ring, client});
   keys_.emplace(ring.get(), key);
+  ++clients_[client].rings;
   return okStatus();
 }
 
@@ -90,7 +100,10 @@ void RingWorkers::remove(const ServedRing& ring) {
     const auto key = keys_.find(&ring);
     if (key == keys_.end()) return;
     const auto at = rings_.find(key->second);
-    removed = std::move(at->second);
+    removed = std::move(at->second.ring);
+    const auto client = clients_.find(at->second.client);
+    // Its last ring may still be served; finish comes then.
+    if (--client->second.rings == 0 && client->second.served == 0) clients_.erase(client);
     rings_.erase(at);
     keys_.erase(key);
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, removed->doorbell(), nullptr);
@@ -119,40 +132,91 @@ void RingWorkers::startThread() {
     idle_.fetch_sub(1);
     threads_.pop_back();
   }
-  atLimit_ = running_ >= options_.maxThreads;
 }
 
 void RingWorkers::work(Thread* self) {
   ::pthread_setname_np(::pthread_self(), "halyard-ring");
   if (options_.onThreadStart) options_.onThreadStart();
-  while (const std::shared_ptr<ServedRing> ring = next(self)) {
-    if (ring->claim()) serve(*ring);
-    idle_.fetch_add(1);
+  for (;;) {
+    const Job job = next(self);
+    if (job.ring == nullptr) return;
+    if (job.ring->claim()) serve(*job.ring);
+    finish(job);
   }
 }
 
-// Called idle; returns busy.
-std::shared_ptr<ServedRing> RingWorkers::next(Thread* self) {
+// Called idle; returns busy, but for the end.
+RingWorkers::Job RingWorkers::next(Thread* self) {
   for (;;) {
     epoll_event event{};
     const int timeout = idle_.load() > 1 ? kSpareMilliseconds : -1;
     const int count = ::epoll_wait(epoll_.get(), &event, 1, timeout);
     if (count < 0 && errno == EINTR) continue;
     if (stopping_.load() || count == 0) {
-      if (mayEnd(self)) return nullptr;
+      if (mayEnd(self)) return {};
       continue;
     }
-    std::shared_ptr<ServedRing> ring;
-    {
-      const std::lock_guard lock(mutex_);
-      const auto at = rings_.find(event.data.u64);
-      if (at == rings_.end()) continue;
-      ring = at->second;
-      if (idle_.fetch_sub(1) == 1 && running_ < options_.maxThreads && !stopping_) {
+    const std::lock_guard lock(mutex_);
+    ++takenUp_;
+    Job job = takeUp(event.data.u64);
+    if (job.ring == nullptr) continue;
+    if (idle_.fetch_sub(1) == 1 && !stopping_.load()) {
+      if (running_ < options_.threads) {
         startThread();
+      } else if (supervisor_.joinable()) {
+        scarce_.notify_one();
+      } else {
+        try {
+          supervisor_ = std::thread([this] { supervise(); });
+        } catch (const std::system_error&) {
+          // Then there are as many threads as there are.
+        }
       }
     }
-    return ring;
+    return job;
+  }
+}
+
+RingWorkers::Job RingWorkers::takeUp(uint64_t key) {
+  const auto at = rings_.find(key);
+  if (at == rings_.end()) return {};
+  Entry& entry = at->second;
+  Client& client = clients_[entry.client];
+  if (client.served >= options_.mostOfClient) {
+    if (!std::exchange(entry.deferred, true)) client.deferred.push_back(key);
+    return {};
+  }
+  ++client.served;
+  return {entry.ring, entry.client};
+}
+
+void RingWorkers::finish(const Job& job) {
+  const std::lock_guard lock(mutex_);
+  idle_.fetch_add(1);
+  const auto at = clients_.find(job.client);
+  Client& client = at->second;
+  --client.served;
+  while (!client.deferred.empty()) {
+    const auto deferred = rings_.find(client.deferred.front());
+    client.deferred.pop_front();
+    if (deferred == rings_.end()) continue;
+    deferred->second.deferred = false;
+    deferred->second.ring->ring();
+    return;
+  }
+  if (client.rings == 0 && client.served == 0) clients_.erase(at);
+}
+
+void RingWorkers::supervise() {
+  ::pthread_setname_np(::pthread_self(), "halyard-ring-s");
+  std::unique_lock lock(mutex_);
+  while (!stopping_.load()) {
+    scarce_.wait(lock, [this] { return stopping_.load() || idle_.load() == 0; });
+    const uint64_t seen = takenUp_;
+    if (scarce_.wait_for(lock, kPatience, [this] { return stopping_.load(); })) return;
+    if (idle_.load() != 0 || takenUp_ != seen || running_ >= options_.mostThreads) continue;
+    pollfd waiting{epoll_.get(), POLLIN, 0};
+    if (::poll(&waiting, 1, 0) == 1) startThread();
   }
 }
 
@@ -161,7 +225,6 @@ bool RingWorkers::mayEnd(Thread* self) {
   if (!stopping_.load() && idle_.load() <= 1) return false;
   idle_.fetch_sub(1);
   --running_;
-  atLimit_ = false;
   self->ended = true;
   changed_.notify_all();
   return true;

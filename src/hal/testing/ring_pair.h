@@ -43,7 +43,7 @@ class RingPair {
     model_ = std::make_shared<const Model>(addModel(4));
     prepared_ = options_.preparedModel != nullptr ? options_.preparedModel
                                                   : device_->prepareModel(model_, {}).value();
-    workers_ = RingWorkers::start({options_.maxThreads, {}}).value();
+    workers_ = RingWorkers::start({options_.maxThreads, options_.maxThreads, 16, {}}).value();
     channels_ =
         RingClient::createChannels(options_.requestCapacity, options_.resultCapacity).value();
     client_ = RingClient::create(channels_, options_.requestCapacity, options_.resultCapacity,
@@ -64,7 +64,7 @@ class RingPair {
         [this](std::vector<int32_t> slots) { fetch(std::move(slots)); }};
     ring_ = ServedRing::create(std::move(parts)).value();
     client_->setDoorbell(UniqueFd(::fcntl(ring_->doorbell(), F_DUPFD_CLOEXEC, 0)));
-    (void)workers_->add(ring_);
+    (void)workers_->add(ring_, this);
   }
   ~RingPair() {
     workers_->remove(*ring_);
