@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "hal/testing/fuzz/manifest_fuzz_input.h"
+#include "hal/testing/fuzz/ring_fuzz_input.h"
 #include "hal/testing/fuzz/server_fuzz_input.h"
 
 namespace halyard::hal::fuzz {
@@ -57,6 +58,7 @@ TEST(FuzzReplay, RandomCalls) {
 }
 
 TEST(FuzzReplay, Server) { EXPECT_GT(replay("server_fuzz", runServerFuzzInput), 10u); }
+TEST(FuzzReplay, Ring) { EXPECT_GT(replay("ring_fuzz", runRingFuzzInput), 10u); }
 TEST(FuzzReplay, Manifests) { EXPECT_GT(replay("manifest_fuzz", runManifestFuzzInput), 3u); }
 
 }  // namespace
