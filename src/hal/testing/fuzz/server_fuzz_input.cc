@@ -1,12 +1,14 @@
 #include "hal/testing/fuzz/server_fuzz_input.h"
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "hal/driver.capnp.h"
 #include "hal/driver_connection.h"
 #include "hal/server.h"
 #include "hal/testing/fuzz/counting_callbacks.h"
 #include "hal/testing/fuzz/hostile_messages.h"
+#include "hal/testing/fuzz/hostile_queue.h"
 #include "hal/testing/touching_device.h"
 #include "hal/wire_model.h"
 #include "hal/wire_request.h"
@@ -26,15 +28,9 @@ constexpr auto kFencedPatience = 5 * kj::MILLISECONDS;
 
 // The process's server; never destroyed.
 struct Harness {
-  static ServerOptions options() {
-    ServerOptions few;
-    few.workers = 2;
-    return few;
-  }
   Harness()
       : loop(RpcLoop::start().value()),
-        server(
-            Server::start(loop, std::make_shared<testing::TouchingDevice>(), options()).value()) {}
+        server(Server::start(loop, std::make_shared<testing::TouchingDevice>()).value()) {}
   static Harness& get() {
     static auto* const harness = new Harness();
     return *harness;
@@ -171,7 +167,7 @@ class Session {
   }
 
   Promise query() {
-    switch (bytes_.below(9)) {
+    switch (bytes_.below(12)) {
       case 0:
         return send(device().getCapabilitiesRequest());
       case 1:
@@ -188,6 +184,21 @@ class Session {
         return send(device().getSupportedExtensionsRequest());
       case 7:
         return send(device().getNumberOfCacheFilesNeededRequest());
+      case 8:
+        return send(device().isCachingSupportedRequest());
+      case 9: {
+        auto call = pick<Prepared13>(prepared_).saveToCacheRequest();
+        for (auto handle : {call.initModelCache(), call.initDataCache()}) {
+          auto fds = handle.initFds(bytes_.below(3));
+          for (unsigned i = 0; i < fds.size(); ++i) {
+            KJ_IF_MAYBE (file, chooseFile(bytes_, held_.back())) fds.set(i, kj::mv(*file));
+          }
+        }
+        call.initToken(bytes_.oneIn(4) ? bytes_.below(100) : 32);
+        return send(kj::mv(call));
+      }
+      case 10:
+        return finish(held_[0].castAs<wire::IDriver>().pingRequest().send().ignoreResult(), false);
       default:
         return send(device().getFeatureLevelRequest());
     }
@@ -415,31 +426,39 @@ class Session {
     return finish(kj::mv(answered), true);
   }
 
-  void fillQueue(wire::QueueDescriptor::Builder queue) {
-    fillMemory(bytes_, queue.initMemory(), held_.back());
-    queue.setElementCount(bytes_.number32());
-    queue.setElementSize(bytes_.number32());
-    queue.setHasEventWord(!bytes_.oneIn(4));
-  }
-
   Promise configureBurst() {
     if (!bursts_.empty() && bytes_.oneIn(2)) {
       auto call = pick<wire::v1_2::IBurstContext>(bursts_).freeMemoryRequest();
       call.setSlot(static_cast<int32_t>(bytes_.number32()));
       return finish(call.send().ignoreResult(), false);
     }
+    if (!queues_.empty() && bytes_.oneIn(2)) {
+      sendPacket(bytes_, queues_[bytes_.below(static_cast<uint32_t>(queues_.size()))]);
+      return kj::READY_NOW;
+    }
     auto call = prepared().configureExecutionBurstRequest();
-    fillQueue(call.initRequestChannel());
-    fillQueue(call.initResultChannel());
+    SharedMemoryPtr requests = fillQueue(bytes_, call.initRequestChannel(), held_.back());
+    fillQueue(bytes_, call.initResultChannel(), held_.back());
+    call.setExtended(bytes_.oneIn(2));
     if (!bytes_.oneIn(10)) {
       const auto some = bytes_.take(32);
       call.setCallback(kj::heap<BurstCallback>(std::vector<uint8_t>(some.begin(), some.end())));
     }
-    return finish(call.send().then([this](auto&& response) {
+    return finish(call.send().then([this, requests](auto&& response) -> Promise {
       checkStatus(response);
-      if (response.hasBurstContext()) {
-        keep(response.getBurstContext(), bursts_);
-      }
+      const bool ok = response.getStatus() == wire::ErrorStatus::NONE;
+      if (ok != response.hasBurstContext()) fail("a status that contradicts its burst");
+      if (!ok) return kj::READY_NOW;
+      keep(response.getBurstContext(), bursts_);
+      auto doorbell = response.getDoorbell();
+      auto number = doorbell.getFd();
+      return number
+          .then([this, requests](kj::Maybe<int> fd) {
+            KJ_IF_MAYBE (one, fd) {
+              if (requests != nullptr) queues_.push_back({requests, UniqueFd(::dup(*one))});
+            }
+          })
+          .attach(kj::mv(doorbell));
     }),
                   false);
   }
@@ -519,34 +538,12 @@ class Session {
   std::vector<Capability::Client> held_;  // everything, and the first is never let go
   std::vector<Capability::Client> devices_, prepared_, buffers_, bursts_, fenced_;
   std::vector<uint32_t> tokens_;
+  std::vector<OpenQueue> queues_;
   std::vector<Promise> pending_;
   kj::Maybe<Promise> called_;  // of the callback that has been made last
   bool ended_ = false;
   Promise disconnected_ = nullptr;
 };
-
-// A connection that gets nothing but the bytes, and maybe a descriptor with them.
-void sendRaw(int socket, ByteSource bytes) {
-  const bool withFd = bytes.oneIn(2);
-  const UniqueFd fd = withFd ? chooseDescriptor(bytes) : UniqueFd();
-  const auto data = bytes.take(100'000);
-  iovec vector{const_cast<uint8_t*>(data.data()), data.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr header{};
-  header.msg_iov = &vector;
-  header.msg_iovlen = 1;
-  if (fd.valid()) {
-    header.msg_control = control;
-    header.msg_controllen = sizeof control;
-    cmsghdr* const part = CMSG_FIRSTHDR(&header);
-    part->cmsg_level = SOL_SOCKET;
-    part->cmsg_type = SCM_RIGHTS;
-    part->cmsg_len = CMSG_LEN(sizeof(int));
-    const int number = fd.get();
-    std::memcpy(CMSG_DATA(part), &number, sizeof number);
-  }
-  (void)!::sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
 
 }  // namespace
 

@@ -1,0 +1,72 @@
+#include "hal/testing/fuzz/hostile_queue.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "hal/wire_memory.h"
+
+namespace halyard::hal::fuzz {
+namespace {
+
+constexpr uint32_t kHeaderBytes = 256;
+constexpr uint32_t kCapacity = 64;
+constexpr uint32_t kDatumBytes = 24;
+constexpr size_t kWriterPosition = 64;
+
+}  // namespace
+
+SharedMemoryPtr fillQueue(ByteSource& bytes, wire::QueueDescriptor::Builder queue,
+                          capnp::Capability::Client& other) {
+  if (bytes.oneIn(4)) {
+    fillMemory(bytes, queue.initMemory(), other);
+    queue.setElementCount(bytes.number32());
+    queue.setElementSize(bytes.number32());
+    queue.setHasEventWord(!bytes.oneIn(4));
+    return nullptr;
+  }
+  auto memory = SharedMemory::create(kHeaderBytes + kCapacity * kDatumBytes, "fuzz").value();
+  const uint32_t header[] = {0x51594c48, 1, kCapacity, kDatumBytes};
+  std::memcpy(memory->mapped().value()->data(), header, sizeof header);
+  MemoryEncoder().encode(memory, 0, queue.initMemory());
+  queue.setElementCount(kCapacity);
+  queue.setElementSize(kDatumBytes);
+  queue.setHasEventWord(true);
+  return memory;
+}
+
+void sendPacket(ByteSource& bytes, const OpenQueue& queue) {
+  uint8_t* const base = queue.memory->mapped().value()->data();
+  const auto packet = bytes.take(bytes.below(8) * kDatumBytes);
+  if (!packet.empty()) std::memcpy(base + kHeaderBytes, packet.data(), packet.size());
+  const uint64_t moved = bytes.oneIn(4) ? bytes.number64() : packet.size() / kDatumBytes;
+  std::atomic_ref(*reinterpret_cast<uint64_t*>(base + kWriterPosition)).fetch_add(moved);
+  const uint64_t one = 1;
+  (void)!::write(queue.doorbell.get(), &one, sizeof one);
+}
+
+void sendRaw(int socket, ByteSource bytes) {
+  const bool withFd = bytes.oneIn(2);
+  const UniqueFd fd = withFd ? chooseDescriptor(bytes) : UniqueFd();
+  const auto data = bytes.take(100'000);
+  iovec vector{const_cast<uint8_t*>(data.data()), data.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr header{};
+  header.msg_iov = &vector;
+  header.msg_iovlen = 1;
+  if (fd.valid()) {
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+    cmsghdr* const part = CMSG_FIRSTHDR(&header);
+    part->cmsg_level = SOL_SOCKET;
+    part->cmsg_type = SCM_RIGHTS;
+    part->cmsg_len = CMSG_LEN(sizeof(int));
+    const int number = fd.get();
+    std::memcpy(CMSG_DATA(part), &number, sizeof number);
+  }
+  (void)!::sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+}  // namespace halyard::hal::fuzz

@@ -1,0 +1,26 @@
+// The queues of a hostile client's bursts, and raw connections.
+// Thread safety: one thread at a time. Ownership: a queue shares its memory with the message.
+#pragma once
+
+#include "hal/testing/fuzz/hostile_messages.h"
+#include "halyard/driver/shared_memory.h"
+
+namespace halyard::hal::fuzz {
+
+// A burst's queue of requests that the driver has taken.
+struct OpenQueue {
+  SharedMemoryPtr memory;
+  UniqueFd doorbell;
+};
+
+// Mostly a queue as docs/burst_format.md has it: its memory. Otherwise anything, and null.
+SharedMemoryPtr fillQueue(ByteSource& bytes, wire::QueueDescriptor::Builder queue,
+                          capnp::Capability::Client& other);
+
+// Any bytes as a packet, with a position that may be wrong.
+void sendPacket(ByteSource& bytes, const OpenQueue& queue);
+
+// Sends any bytes through a socket, and maybe a descriptor with them.
+void sendRaw(int socket, ByteSource bytes);
+
+}  // namespace halyard::hal::fuzz
