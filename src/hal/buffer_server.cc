@@ -16,7 +16,7 @@ class BufferServer final : public wire::v1_3::IBuffer::Server {
   BufferServer(std::shared_ptr<ServedClient> client, BufferPtr buffer)
       : client_(std::move(client)), buffer_(std::move(buffer)) {}
   // Much memory takes long to be freed.
-  ~BufferServer() { client_->core.dispose(std::move(buffer_)); }
+  ~BufferServer() { client_->dispose(std::move(buffer_)); }
   BufferServer(const BufferServer&) = delete;
   BufferServer& operator=(const BufferServer&) = delete;
 

@@ -65,7 +65,7 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
         preparedModel_(std::move(preparedModel)),
         version_(version),
         priority_(priority) {}
-  ~PreparedModelServer() { core_.dispose(std::move(preparedModel_)); }
+  ~PreparedModelServer() { client_->dispose(std::move(preparedModel_)); }
   PreparedModelServer(const PreparedModelServer&) = delete;
   PreparedModelServer& operator=(const PreparedModelServer&) = delete;
 

@@ -24,6 +24,7 @@ void ServerCore::serve(RpcLoop::Context& context, UniqueFd socket,
   auto client = std::make_shared<ServedClient>(
       ServedClient{*this, std::make_shared<ClientSession>(device, services), workers_.openLane({}),
                    lowWorkers_.openLane({})});
+  client->open = open_;
   connections_.emplace_front(std::move(client), context, std::move(socket));
   const auto connection = connections_.begin();
   // evalLater: the connection must not be destroyed by its own event.
@@ -63,11 +64,16 @@ void ServerCore::endSessions() {
   for (const Connection& connection : connections_) connection.client->session->end();
 }
 
+void ServedClient::dispose(std::shared_ptr<void> object) const {
+  if (*open) core.dispose(std::move(object));
+}
+
 void ServerCore::closeAll() {
   endSessions();
   tasks_ = nullptr;
   connections_.clear();
   jobs_.clear();
+  *open_ = false;
 }
 
 void ServerCore::finish(uint64_t id) {

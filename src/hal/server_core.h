@@ -32,6 +32,12 @@ struct ServedClient {
   const std::shared_ptr<capnp::CapabilityServerSet<wire::v1_3::IPreparedModel>> preparedModels =
       std::make_shared<capnp::CapabilityServerSet<wire::v1_3::IPreparedModel>>();
   unsigned bursts = 0;  // that it has; loop thread
+  // Whether the server is there still: an object that something of Cap'n Proto holds on to may
+  // outlive it. Loop thread.
+  std::shared_ptr<const bool> open = {};
+
+  // As ServerCore::dispose; without a server the object goes here.
+  void dispose(std::shared_ptr<void> object) const;
 };
 
 class ServerCore final : public kj::TaskSet::ErrorHandler {
@@ -133,6 +139,7 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
   WorkerThreads& lowWorkers_;
   const std::shared_ptr<WorkerThreads::Lane> disposals_ =
       workers_.openLane({.queued = SIZE_MAX, .running = 1});
+  const std::shared_ptr<bool> open_ = std::make_shared<bool>(true);
   uint64_t nextJob_ = 0;
   std::map<uint64_t, Job> jobs_;
   struct Connection {

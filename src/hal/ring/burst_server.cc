@@ -36,7 +36,7 @@ class BurstContextServer final : public wire::v1_2::IBurstContext::Server {
   ~BurstContextServer() {
     *place_ = nullptr;
     --client_->bursts;
-    workers_.remove(*ring_);
+    if (*client_->open) workers_.remove(*ring_);
   }
   KJ_DISALLOW_COPY(BurstContextServer);
 
