@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
-#include <condition_variable>
 #include <cstring>
 #include <thread>
 
@@ -18,36 +17,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const std::vector<float> kInputs = {1, 2, 3, 4, 10, 20, 30, 40};
-
-SharedMemoryPtr memoryOf(const std::vector<float>& values) {
-  const auto memory = SharedMemory::create(values.size() * sizeof(float), "test").value();
-  std::memcpy(memory->mapped().value()->data(), values.data(), memory->size());
-  return memory;
-}
-
-std::vector<float> contentsOf(const SharedMemory& memory) {
-  std::vector<float> values(memory.size() / sizeof(float));
-  std::memcpy(values.data(), memory.mapped().value()->data(), memory.size());
-  return values;
-}
-
-RequestArgument poolArgument(uint32_t pool, uint32_t offset, uint32_t length) {
-  RequestArgument argument;
-  argument.kind = RequestArgument::Kind::POOL;
-  argument.location = {pool, offset, length};
-  argument.dimensions = {4};
-  return argument;
-}
-
-Request requestFor(SharedMemoryPtr in, SharedMemoryPtr out) {
-  Request request;
-  request.inputs = {poolArgument(0, 0, 16), poolArgument(0, 16, 16)};
-  request.outputs = {poolArgument(1, 0, 16)};
-  request.pools = {std::move(in), std::move(out)};
-  return request;
-}
-
 class RingTest : public ::testing::Test {
  protected:
   void start(RingPair::Options options = {}) {
@@ -55,18 +24,18 @@ class RingTest : public ::testing::Test {
   }
   void SetUp() override {
     start();
-    in_ = memoryOf(kInputs);
-    out_ = memoryOf({0, 0, 0, 0});
+    in_ = sharedFloats(kRingInputs);
+    out_ = sharedFloats({0, 0, 0, 0});
   }
   std::vector<Datum> goodPacket(const ExecuteOptions& options = {}) {
-    return pair_->packetFor(requestFor(in_, out_), options);
+    return pair_->packetFor(ringRequest(in_, out_), options);
   }
   void expectServes() {
     std::memset(out_->mapped().value()->data(), 0, out_->size());
     const auto result = pair_->exchange(goodPacket());
     ASSERT_TRUE(result.has_value());
     EXPECT_TRUE(result->status.ok()) << result->status.toString();
-    EXPECT_THAT(contentsOf(*out_), ElementsAre(11, 22, 33, 44));
+    EXPECT_THAT(floatsIn(*out_), ElementsAre(11, 22, 33, 44));
   }
   // The packet is answered with an error and nothing else, and the ring serves on.
   void expectRefused(std::span<const Datum> packet, const std::string& text = "") {
@@ -91,7 +60,7 @@ TEST_F(RingTest, ExecutesAgainAndAgain) {
     const auto result = pair_->exchange(goodPacket());
     ASSERT_TRUE(result.has_value());
     ASSERT_TRUE(result->status.ok()) << result->status.toString();
-    ASSERT_EQ(contentsOf(*out_)[0], i + 10) << "the input that was there at the time counts";
+    ASSERT_EQ(floatsIn(*out_)[0], i + 10) << "the input that was there at the time counts";
     ASSERT_THAT(result->outputShapes.at(0).dimensions, ElementsAre(4u));
   }
   EXPECT_THAT(pair_->fetches(), ElementsAre(ElementsAre(0, 1))) << "asked for once, all together";
@@ -127,7 +96,7 @@ std::vector<Datum> measuringPacket(RingPair& pair, const SharedMemoryPtr& in,
                                    const SharedMemoryPtr& out) {
   ExecuteOptions options;
   options.measureTiming = true;
-  return pair.packetFor(requestFor(in, out), options);
+  return pair.packetFor(ringRequest(in, out), options);
 }
 
 TEST_F(RingTest, EachDatumIsNeeded) {
@@ -267,11 +236,11 @@ TEST_F(RingTest, ChannelsAreChecked) {
 
 TEST_F(RingTest, SlotsAreForgotten) {
   expectServes();
-  const auto second = memoryOf({5, 5, 5, 5, 6, 6, 6, 6});
+  const auto second = sharedFloats({5, 5, 5, 5, 6, 6, 6, 6});
   const SharedMemory* const first = in_.get();
-  const auto exchanged = pair_->exchange(pair_->packetFor(requestFor(second, out_)));
+  const auto exchanged = pair_->exchange(pair_->packetFor(ringRequest(second, out_)));
   ASSERT_TRUE(exchanged.has_value() && exchanged->status.ok());
-  EXPECT_THAT(contentsOf(*out_), ElementsAre(11, 11, 11, 11));
+  EXPECT_THAT(floatsIn(*out_), ElementsAre(11, 11, 11, 11));
   EXPECT_THAT(pair_->fetches(), ElementsAre(ElementsAre(0, 1), ElementsAre(2)));
   // A memory that ends gives up its slot, which is used again only once the driver has agreed.
   ASSERT_EQ(in_.get(), first);
@@ -279,7 +248,7 @@ TEST_F(RingTest, SlotsAreForgotten) {
   EXPECT_EQ(mappings, 1) << "the ring's client keeps no memory alive";
   in_.reset();
   EXPECT_THAT(pair_->freed(), ElementsAre(0));
-  in_ = memoryOf(kInputs);
+  in_ = sharedFloats(kRingInputs);
   EXPECT_EQ(pair_->slots().slotOf(in_), 3);
   pair_->slots().recycle(0);
   pair_->slots().forget(*in_);
@@ -334,12 +303,12 @@ TEST_F(RingTest, BadMemoriesAddNothing) {
 
 TEST_F(RingTest, FilesThatShrinkHarmNobody) {
   const UniqueFd file(::memfd_create("test", MFD_CLOEXEC));
-  ASSERT_EQ(::pwrite(file.get(), kInputs.data(), 32, 0), 32);
+  ASSERT_EQ(::pwrite(file.get(), kRingInputs.data(), 32, 0), 32);
   in_ = SharedMemory::fromFd(32, PROT_READ | PROT_WRITE, file.get(), 0).value();
   expectServes();
   ASSERT_EQ(::ftruncate(file.get(), 0), 0);
   expectRefused(goodPacket(), "the file ends after 0 of 16 bytes");
-  ASSERT_EQ(::pwrite(file.get(), kInputs.data(), 32, 0), 32);
+  ASSERT_EQ(::pwrite(file.get(), kRingInputs.data(), 32, 0), 32);
   expectServes();
 }
 
@@ -374,40 +343,6 @@ TEST_F(RingTest, WaitingEndsInTime) {
   EXPECT_EQ(pair_->client().wait(until), RingClient::Wait::TIMED_OUT);
   EXPECT_GE(Clock::now(), until);
 }
-
-// Keeps those that execute until it is opened.
-class GatedModel final : public PreparedModel {
- public:
-  ExecutionResult executeSynchronously(const Request&, const ExecuteOptions& options) override {
-    std::unique_lock lock(mutex_);
-    ++inside_;
-    options_ = options;
-    changed_.notify_all();
-    changed_.wait(lock, [this] { return open_; });
-    --inside_;
-    return {};
-  }
-  void awaitInside(unsigned count) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return inside_ == count; });
-  }
-  void open() {
-    const std::lock_guard lock(mutex_);
-    open_ = true;
-    changed_.notify_all();
-  }
-  ExecuteOptions options() {
-    const std::lock_guard lock(mutex_);
-    return options_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  unsigned inside_ = 0;
-  bool open_ = false;
-  ExecuteOptions options_;
-};
 
 TEST_F(RingTest, OptionsTravel) {
   const auto gated = std::make_shared<GatedModel>();
@@ -488,118 +423,6 @@ TEST_F(RingTest, ScribblersHarmThemselves) {
   }
   start();
   expectServes();
-}
-
-TEST(RingWorkersTest, ServesManyRingsWithFewThreads) {
-  constexpr unsigned kRings = 64;
-  std::vector<std::unique_ptr<RingPair>> pairs;
-  for (unsigned i = 0; i < kRings; ++i)
-    pairs.push_back(std::make_unique<RingPair>(RingPair::Options{}));
-  const auto in = memoryOf(kInputs);
-  std::vector<std::thread> clients;
-  std::atomic<unsigned> right = 0;
-  for (auto& pair : pairs) {
-    clients.emplace_back([&, pair = pair.get()] {
-      const auto out = memoryOf({0, 0, 0, 0});
-      for (int i = 0; i < 20; ++i) {
-        const auto result = pair->exchange(pair->packetFor(requestFor(in, out)));
-        if (result && result->status.ok() && contentsOf(*out)[3] == 44) ++right;
-      }
-    });
-  }
-  for (std::thread& client : clients) client.join();
-  EXPECT_EQ(right, kRings * 20);
-}
-
-// Rings of a model that executes only once it may.
-class SharedWorkersTest : public ::testing::Test {
- protected:
-  struct End {
-    std::shared_ptr<ServedRing> ring;
-    std::shared_ptr<RingClient> client;
-  };
-  ~SharedWorkersTest() override {
-    gated_->open();
-    for (const auto& end : ends_) workers_->remove(*end->ring);
-    workers_.reset();
-  }
-  void start(unsigned threads, unsigned mostThreads, unsigned mostOfClient) {
-    workers_ = RingWorkers::start({threads, mostThreads, mostOfClient, {}}).value();
-  }
-  // A ring of the client, with a request under way.
-  End& send(const void* client, std::shared_ptr<PreparedModel> prepared) {
-    End& end = *ends_.emplace_back(std::make_unique<End>());
-    const auto channels = RingClient::createChannels(64, 64).value();
-    const QueueShape shape{64, sizeof(Datum), true};
-    end.ring = ServedRing::create({DatumQueue::map(*channels.requests, shape).value(),
-                                   DatumQueue::map(*channels.results, shape).value(), model_,
-                                   std::move(prepared), HalVersion::V1_3, true,
-                                   [this, &end](const std::vector<int32_t>&) {
-                                     std::vector<PoolDescription> pools;
-                                     pools.push_back(describe(*in_));
-                                     pools.push_back(describe(*out_));
-                                     end.ring->memoriesArrived(std::move(pools));
-                                   }})
-                   .value();
-    end.client = RingClient::create(channels, 64, 64, std::make_shared<SpinGate>()).value();
-    end.client->setDoorbell(UniqueFd(::fcntl(end.ring->doorbell(), F_DUPFD_CLOEXEC, 0)));
-    EXPECT_TRUE(workers_->add(end.ring, client).ok());
-    std::vector<Datum> packet;
-    encodeRequestPacket(requestFor(in_, out_), std::vector<int32_t>{0, 1}, {}, true, &packet);
-    EXPECT_TRUE(end.client->send(packet));
-    return end;
-  }
-  static void expectAnswered(End& end) {
-    EXPECT_EQ(end.client->wait(Clock::now() + std::chrono::seconds(60)),
-              RingClient::Wait::ANSWERED);
-  }
-  static void expectNotAnswered(End& end) {
-    EXPECT_EQ(end.client->wait(Clock::now() + std::chrono::milliseconds(30)),
-              RingClient::Wait::TIMED_OUT);
-  }
-
-  const std::shared_ptr<GatedModel> gated_ = std::make_shared<GatedModel>();
-  const std::shared_ptr<const Model> model_ = std::make_shared<const Model>(addModel(4));
-  const SharedMemoryPtr in_ = memoryOf(kInputs);
-  const SharedMemoryPtr out_ = memoryOf({0, 0, 0, 0});
-  std::unique_ptr<RingWorkers> workers_;
-  std::vector<std::unique_ptr<End>> ends_;
-};
-
-TEST_F(SharedWorkersTest, ThreadsComeWithTheWork) {
-  start(3, 3, 16);
-  EXPECT_EQ(workers_->threads(), 1u);
-  for (int i = 0; i < 5; ++i) send(this, gated_);
-  gated_->awaitInside(3);
-  expectNotAnswered(*ends_[0]);
-  EXPECT_EQ(workers_->threads(), 3u) << "not more than allowed";
-  gated_->open();
-  for (const auto& end : ends_) expectAnswered(*end);
-}
-
-TEST_F(SharedWorkersTest, WhoWaitsForLongGetsAThread) {
-  start(1, 2, 16);
-  send(this, gated_);
-  gated_->awaitInside(1);
-  TestDevice device;
-  const auto prompt = device.prepareModel(model_, {}).value();
-  expectAnswered(send(&device, prompt));
-  EXPECT_EQ(workers_->threads(), 2u);
-}
-
-TEST_F(SharedWorkersTest, ClientsDoNotGetAllThreads) {
-  start(4, 4, 2);
-  for (int i = 0; i < 3; ++i) send(this, gated_);
-  gated_->awaitInside(2);
-  TestDevice device;
-  const auto prompt = device.prepareModel(model_, {}).value();
-  End& deferred = send(this, prompt);
-  expectNotAnswered(deferred);
-  expectAnswered(send(&device, prompt));
-  gated_->open();
-  for (const auto& end : ends_) {
-    if (end->client != ends_.back()->client) expectAnswered(*end);
-  }
 }
 
 }  // namespace

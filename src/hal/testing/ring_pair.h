@@ -4,6 +4,8 @@
 
 #include <fcntl.h>
 
+#include <condition_variable>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -26,6 +28,71 @@ inline PoolDescription describe(const SharedMemory& memory) {
   pool.fd.reset(::fcntl(memory.fd(), F_DUPFD_CLOEXEC, 0));
   return pool;
 }
+
+inline const std::vector<float> kRingInputs = {1, 2, 3, 4, 10, 20, 30, 40};
+
+inline SharedMemoryPtr sharedFloats(const std::vector<float>& values) {
+  const auto memory = SharedMemory::create(values.size() * sizeof(float), "test").value();
+  std::memcpy(memory->mapped().value()->data(), values.data(), memory->size());
+  return memory;
+}
+
+inline std::vector<float> floatsIn(const SharedMemory& memory) {
+  std::vector<float> values(memory.size() / sizeof(float));
+  std::memcpy(values.data(), memory.mapped().value()->data(), memory.size());
+  return values;
+}
+
+inline RequestArgument fourFloats(uint32_t pool, uint32_t offset, uint32_t length) {
+  RequestArgument argument;
+  argument.kind = RequestArgument::Kind::POOL;
+  argument.location = {pool, offset, length};
+  argument.dimensions = {4};
+  return argument;
+}
+
+// a and b from pool 0, out to pool 1.
+inline Request ringRequest(SharedMemoryPtr in, SharedMemoryPtr out) {
+  Request request;
+  request.inputs = {fourFloats(0, 0, 16), fourFloats(0, 16, 16)};
+  request.outputs = {fourFloats(1, 0, 16)};
+  request.pools = {std::move(in), std::move(out)};
+  return request;
+}
+
+// Keeps those that execute until it is opened.
+class GatedModel final : public PreparedModel {
+ public:
+  ExecutionResult executeSynchronously(const Request&, const ExecuteOptions& options) override {
+    std::unique_lock lock(mutex_);
+    ++inside_;
+    options_ = options;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return open_; });
+    --inside_;
+    return {};
+  }
+  void awaitInside(unsigned count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return inside_ == count; });
+  }
+  void open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  ExecuteOptions options() {
+    const std::lock_guard lock(mutex_);
+    return options_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  unsigned inside_ = 0;
+  bool open_ = false;
+  ExecuteOptions options_;
+};
 
 // A client and a driver with a model out[4] = a[4] + b[4].
 class RingPair {
