@@ -170,7 +170,9 @@ class HostileFiles : public ::testing::TestWithParam<File> {
   }
   // Whether what was done to other files is seen is a matter of chance.
   void TearDown() override {
-    if (GetParam() == File::SEALED) EXPECT_EQ(refused_, 0);
+    if (GetParam() == File::SEALED) {
+      EXPECT_EQ(refused_, 0);
+    }
   }
   // All that can be done to a file; what its seals forbid just fails.
   static std::vector<std::function<void()>> sabotages(int fd) {
