@@ -58,15 +58,16 @@ class CpuPreparedModel : public hal::PreparedModel {
 
   hal::ExecutionResult executeSynchronously(const hal::Request& request,
                                             const hal::ExecuteOptions& options) override {
-    const hal::TimePoint called = hal::Clock::now();
+    const bool measures = reportsTiming_ && options.measureTiming;
+    const hal::TimePoint called = measures ? hal::Clock::now() : hal::TimePoint();
     if (Status status = hal::validateRequest(*model_, request, true); !status.ok()) {
       return {std::move(status), {}, {}};
     }
     Result<hal::MappedRequest> mapped = hal::MappedRequest::map(*model_, request);
     if (!mapped.ok()) return {mapped.takeStatus(), {}, {}};
-    const hal::TimePoint started = hal::Clock::now();
+    const hal::TimePoint started = measures ? hal::Clock::now() : hal::TimePoint();
     hal::ExecutionResult result = executor_->execute(mapped->inputs(), mapped->outputs(), options);
-    if (reportsTiming_ && options.measureTiming && result.status.ok()) {
+    if (measures && result.status.ok()) {
       // In this order, the time on the device cannot exceed that in the driver.
       result.timing.timeOnDevice = nanosecondsSince(started);
       result.timing.timeInDriver = nanosecondsSince(called);

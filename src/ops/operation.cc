@@ -126,14 +126,29 @@ Status inferShapes(const OperationDefinition& definition, OperationContext& cont
   return okStatus();
 }
 
+namespace {
+
+// Whether a tensor has to become float32 for the kernel.
+bool needsWidening(const OperationDefinition& definition, OperationContext& context) {
+  if (!definition.float16AsFloat32) return false;
+  for (size_t i = 0; i < context.inputCount(); ++i) {
+    if (context.input(i).type == OperandType::TENSOR_FLOAT16) return true;
+  }
+  for (size_t i = 0; i < context.outputCount(); ++i) {
+    if (context.output(i).type == OperandType::TENSOR_FLOAT16) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Status runReference(const OperationDefinition& definition, OperationContext& context) {
+  if (!needsWidening(definition, context)) return definition.reference(context);
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
-  bool converted = false;
   for (size_t i = 0; i < context.inputCount(); ++i) {
     Tensor tensor = context.input(i);
-    if (definition.float16AsFloat32 && tensor.type == OperandType::TENSOR_FLOAT16) {
-      converted = true;
+    if (tensor.type == OperandType::TENSOR_FLOAT16) {
       tensor.type = OperandType::TENSOR_FLOAT32;
       if (tensor.data != nullptr) {
         auto* wide = context.scratch<float>(tensor.elementCount());
@@ -145,14 +160,12 @@ Status runReference(const OperationDefinition& definition, OperationContext& con
   }
   for (size_t i = 0; i < context.outputCount(); ++i) {
     Tensor tensor = context.output(i);
-    if (definition.float16AsFloat32 && tensor.type == OperandType::TENSOR_FLOAT16) {
-      converted = true;
+    if (tensor.type == OperandType::TENSOR_FLOAT16) {
       tensor.type = OperandType::TENSOR_FLOAT32;
       tensor.data = context.scratch<float>(tensor.elementCount());
     }
     outputs.push_back(std::move(tensor));
   }
-  if (!converted) return definition.reference(context);
   OperationContext wide(inputs, outputs, &context.services());
   wide.findings() = std::move(context.findings());
   HALYARD_RETURN_IF_ERROR(definition.reference(wide));
