@@ -117,6 +117,8 @@ class DriverConnection {
   pid_t processId() const { return processId_; }
   // What its process has given up, in its own words.
   const IsolationReport& isolation() const { return isolation_; }
+  // How long something that computes nothing may take.
+  std::chrono::milliseconds promptLimit() const { return promptLimit_; }
   // True once the driver has ended: nothing can be asked of it any more.
   bool dead() const;
 

@@ -20,7 +20,10 @@ class CallbackFulfiller {
   explicit CallbackFulfiller(kj::Own<kj::PromiseFulfiller<T>> fulfiller)
       : fulfiller_(kj::mv(fulfiller)) {}
   ~CallbackFulfiller() {
-    if (fulfiller_->isWaiting()) fulfiller_->reject(KJ_EXCEPTION(OVERLOADED, kCallbackDropped));
+    if (fulfiller_->isWaiting()) {
+      fulfiller_->reject(kj::Exception(kj::Exception::Type::OVERLOADED, __FILE__, __LINE__,
+                                       kj::str(kCallbackDropped)));
+    }
   }
   CallbackFulfiller(const CallbackFulfiller&) = delete;
   CallbackFulfiller& operator=(const CallbackFulfiller&) = delete;

@@ -180,7 +180,10 @@ Status RemoteRing::connect(uint64_t preparedModel, const RingClient::Channels& c
   });
   Result<Opened> answer = [&] {
     const DriverConnection::Wait waiting(*connection_);
-    return opening->wait(until);
+    if (until) return opening->wait(until);
+    Result<Opened> opened = opening->wait(Clock::now() + connection_->promptLimit());
+    if (opened.status().code() != ResultCode::MISSED_DEADLINE_TRANSIENT) return opened;
+    return Result<Opened>(opFailed("configureExecutionBurst: no answer in time"));
   }();
   HALYARD_ASSIGN_OR_RETURN(const Opened opened, std::move(answer));
   client_->setDoorbell(std::move(*opened.doorbell));
