@@ -7,9 +7,11 @@
 // place of the message, or to it:
 //   kill      the driver is killed, and the relay with it
 //   stop      the driver is stopped (SIGSTOP); messages are passed on
-//   close     the connection to the client is closed, the process lives on for a while
+//   close     the connection to the client is closed, and the relay ends
+//   linger    the connection to the client is closed, the process lives on
 //   truncate  half of the message is passed on, then as close
 //   corrupt   bytes all over the message's content are changed
+//   bit       one bit of the message's content is changed, another one for each message
 //   header    the message's table of segments is overwritten
 #include <fcntl.h>
 #include <poll.h>
@@ -31,6 +33,8 @@
 namespace {
 
 constexpr int kClient = 3;
+// Longer than a test waits for anything: whoever has lost the connection is to end the process.
+constexpr unsigned kLong = 60;
 constexpr size_t kMostFds = 253;
 
 struct Point {
@@ -202,10 +206,16 @@ class Relay {
     } else if (point_.action == "stop") {
       ::kill(driver_, SIGSTOP);
     } else if (point_.action == "close") {
-      end();
+      end(0);
+    } else if (point_.action == "linger") {
+      end(kLong);
     } else if (point_.action == "truncate") {
       send(target, message, message.bytes.size() / 2);
-      end();
+      end(0);
+    } else if (point_.action == "bit") {
+      const size_t bits = 8 * (message.bytes.size() - 8);
+      const size_t bit = (point_.index + 1) * 7919 % bits;
+      message.bytes[8 + bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
     } else if (point_.action == "corrupt") {
       for (size_t i = 8; i < message.bytes.size(); i += 11) message.bytes[i] ^= 0x5a;
     } else if (point_.action == "header") {
@@ -215,11 +225,10 @@ class Relay {
     }
   }
 
-  [[noreturn]] void end() {
+  [[noreturn]] void end(unsigned seconds) {
     ::close(kClient);
     ::close(driverSocket_);
-    // Longer than a test waits for anything; whoever has lost the connection is to end it.
-    ::sleep(60);
+    ::sleep(seconds);
     std::_Exit(12);
   }
 
