@@ -302,6 +302,7 @@ void readInfo(FieldReader& from, Status* status, Personality* to) {
   from.whole("threads", 0, 1024, &threads);
   to->threads = static_cast<unsigned>(threads);
   from.flag("reports_timing", &to->reportsTiming);
+  from.flag("bursts", &info.bursts);
 }
 
 }  // namespace

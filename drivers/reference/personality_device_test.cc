@@ -277,6 +277,17 @@ TEST_F(PersonalityProcessTest, OldVersionsAreServedAndNewerOnesRefused) {
   EXPECT_THAT(newer.status().message(), HasSubstr("serves HAL 1.1 at most, its manifest says 1.3"));
 }
 
+TEST_F(PersonalityProcessTest, ComputesWithoutBursts) {
+  const auto device = open(R"({"bursts": false})");
+  ASSERT_TRUE(device.ok()) << device.status().toString();
+  const auto prepared = prepare(**device);
+  ASSERT_TRUE(prepared.ok()) << prepared.status().toString();
+  std::vector<float> out;
+  const Status status = runOnce(**prepared, &out);
+  EXPECT_TRUE(status.ok()) << status.toString();
+  EXPECT_THAT(out, ElementsAre(2, 4));
+}
+
 TEST_F(PersonalityProcessTest, AWrongPersonalityKeepsItFromStarting) {
   const auto device = open(R"({"version": 1})");
   EXPECT_THAT(device.status().message(), HasSubstr("ended with exit status 1"));

@@ -32,7 +32,7 @@ TEST(PersonalityTest, NothingSaidIsTheReferenceDriver) {
 TEST(PersonalityTest, WhatItSaysOfItself) {
   const auto parsed = parsePersonality(R"({
     "name": "acme-old", "version": "acme 7", "type": "accelerator", "hal_version": "1.1",
-    "status": "busy", "threads": 2, "reports_timing": false,
+    "status": "busy", "threads": 2, "reports_timing": false, "bursts": false,
     "extensions": [{"name": "com.acme.x",
                     "operand_types": [{"type": 4, "is_tensor": false, "byte_size": 8}]}],
     "capabilities": {"default": {"exec_time": 2, "power_usage": 3}, "while": {"exec_time": 4},
@@ -45,6 +45,7 @@ TEST(PersonalityTest, WhatItSaysOfItself) {
   EXPECT_EQ(parsed->status, hal::DeviceStatus::BUSY);
   EXPECT_EQ(parsed->threads, 2u);
   EXPECT_FALSE(parsed->reportsTiming);
+  EXPECT_FALSE(parsed->info.bursts);
   ASSERT_EQ(parsed->info.extensions.size(), 1u);
   EXPECT_EQ(parsed->info.extensions[0].operandTypes[0].byteSize, 8u);
   const hal::Capabilities& capabilities = parsed->info.capabilities;

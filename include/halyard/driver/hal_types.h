@@ -75,6 +75,9 @@ struct DeviceInfo {
   std::vector<Extension> extensions;
   uint32_t modelCacheFiles = 0;
   uint32_t dataCacheFiles = 0;
+  // false: no bursts, and so no ring in shared memory; every execution is a call of its own. For
+  // drivers whose process must not run more threads than it has to.
+  bool bursts = true;
 };
 
 // What NNAPI demands of a description: valid capabilities, at most 32 cache files of a kind, and

@@ -134,6 +134,7 @@ kj::Promise<void> configureBurst(ConfigureBurstContext context, BurstTarget targ
     return kj::READY_NOW;
   };
   if (!params.hasCallback()) return refuse(opFailed("the callback is null"));
+  if (!target.client->core.device->info().bursts) return refuse(noBursts());
   if (target.client->bursts >= kMaxBursts) {
     return refuse(makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT,
                              "the client has {} bursts; it may not have more", kMaxBursts));

@@ -111,6 +111,13 @@ TEST_F(BurstServerTest, OldDriversHaveNone) {
       true);
 }
 
+TEST_F(BurstServerTest, DriversMayHaveNone) {
+  device_->mutableInfo().bursts = false;
+  const Outcome outcome = configure();
+  EXPECT_EQ(outcome.status, wire::ErrorStatus::DEVICE_UNAVAILABLE);
+  EXPECT_THAT(outcome.message, HasSubstr("the driver has no bursts"));
+}
+
 // Everything that a client has made in bursts goes with it.
 TEST_F(BurstServerTest, ClientsHaveALimitedNumber) {
   unsigned taken = 0;

@@ -97,6 +97,8 @@ pid_t ClientSession::processId() const { return state_->device->processId(); }
 
 Status ClientSession::wait() { return state_->device->wait(); }
 
+Status noBursts() { return makeStatus(ResultCode::UNAVAILABLE_DEVICE, "the driver has no bursts"); }
+
 void normalise(ExecutionResult& result, bool measureTiming) {
   if (!result.status.ok()) {
     result.timing = {};

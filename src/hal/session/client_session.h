@@ -46,6 +46,9 @@ class ClientSession final : public Device {
   const std::shared_ptr<SessionState> state_;
 };
 
+// The answer of a device whose DeviceInfo::bursts is false.
+Status noBursts();
+
 // What an execution may report, by the rules of the HAL: nothing but the status with most errors,
 // and times only if they were asked for.
 void normalise(ExecutionResult& result, bool measureTiming);

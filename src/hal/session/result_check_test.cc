@@ -125,6 +125,16 @@ TEST(ClientSessionTest, SuccessWithoutAPreparedModelIsAnError) {
   EXPECT_THAT(prepared.status().message(), HasSubstr("prepared no model"));
 }
 
+TEST(ClientSessionTest, BurstsAreRefusedForADriverThatHasNone) {
+  const auto device = std::make_shared<testing::TestDevice>();
+  device->mutableInfo().bursts = false;
+  ClientSession session(device, std::make_shared<SessionServices>());
+  const auto prepared =
+      session.prepareModel(std::make_shared<const Model>(testing::addModel(2)), {});
+  ASSERT_TRUE(prepared.ok()) << prepared.status().toString();
+  EXPECT_EQ((*prepared)->configureBurst().status().code(), ResultCode::UNAVAILABLE_DEVICE);
+}
+
 TEST(ValidateDeviceInfoTest, SaysWhatIsWrong) {
   const auto errorOfInfo = [](const auto& change) {
     DeviceInfo info = testing::TestDevice().info();

@@ -144,6 +144,7 @@ Status SessionPreparedModel::saveToCache(int modelCache, int dataCache, const To
 }
 
 Result<std::unique_ptr<Burst>> SessionPreparedModel::configureBurst() {
+  if (!session_->device->info().bursts) return noBursts();
   return std::unique_ptr<Burst>(std::make_unique<SessionBurst>(shared_from_this()));
 }
 
