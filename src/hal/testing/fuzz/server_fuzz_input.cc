@@ -91,9 +91,11 @@ class Session {
       if (bytes_.oneIn(2)) pending_.push_back(kj::mv(quiet));
       return kj::READY_NOW;
     }
-    if (mayTakeLong) return quiet.exclusiveJoin(timer_.afterDelay(kFencedPatience));
-    return quiet.exclusiveJoin(
-        timer_.afterDelay(kLongestAnswer).then([] { fail("no answer for 20 s"); }));
+    // Behind garbage, the call may be taken for the rest of a message.
+    if (mayTakeLong || garbageSent_) return quiet.exclusiveJoin(timer_.afterDelay(kFencedPatience));
+    return quiet.exclusiveJoin(timer_.afterDelay(kLongestAnswer).then([action = action_] {
+      fail(fmt::format("no answer for 20 s to action {} of Session::act", action).c_str());
+    }));
   }
 
   void keep(Capability::Client client, std::vector<Capability::Client>& ofKind) {
@@ -132,7 +134,8 @@ class Session {
   Prepared13::Client prepared() { return pick<Prepared13>(prepared_); }
 
   Promise act() {
-    switch (bytes_.below(16)) {
+    action_ = bytes_.below(16);
+    switch (action_) {
       case 0:
         return query();
       case 1:
@@ -525,6 +528,7 @@ class Session {
 
   // Bytes between the messages, with which the connection ends.
   void garbage() {
+    garbageSent_ = true;
     const auto some = bytes_.take(bytes_.byte());
     (void)!::send(rawSocket_.get(), some.data(), some.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
@@ -535,12 +539,14 @@ class Session {
   WireConnection wire_;
   const SharedMemoryPtr memory_ = SharedMemory::create(4096, "fuzz").value();
   const SharedMemoryPtr otherMemory_ = SharedMemory::create(4096, "fuzz").value();
+  uint32_t action_ = 0;
   std::vector<Capability::Client> held_;  // everything, and the first is never let go
   std::vector<Capability::Client> devices_, prepared_, buffers_, bursts_, fenced_;
   std::vector<uint32_t> tokens_;
   std::vector<OpenQueue> queues_;
   std::vector<Promise> pending_;
   kj::Maybe<Promise> called_;  // of the callback that has been made last
+  bool garbageSent_ = false;
   bool ended_ = false;
   Promise disconnected_ = nullptr;
 };
