@@ -6,6 +6,7 @@
 #include <capnp/rpc-twoparty.h>
 #include <capnp/rpc.h>
 
+#include "hal/guarded_network.h"
 #include "hal/rpc_loop_context.h"
 #include "hal/types.capnp.h"
 #include "hal/wire_types.h"
@@ -20,7 +21,8 @@ class WireConnection {
                  kj::Maybe<capnp::Capability::Client> bootstrap)
       : stream_(context.io.lowLevelProvider->wrapUnixSocketFd(kj::AutoCloseFd(socket.release()))),
         network_(*stream_, wire::MAX_FDS_PER_MESSAGE, side, readerOptions()),
-        rpc_(makeRpc(network_, bootstrap)) {
+        guarded_(network_, context.io.provider->getTimer()),
+        rpc_(makeRpc(guarded_, bootstrap)) {
     // Calls that wait count with their size; beyond this the peer is not read any further.
     rpc_.setFlowLimit(4 * kMaxMessageWords);
   }
@@ -51,14 +53,14 @@ class WireConnection {
     options.nestingLimit = 64;
     return options;
   }
-  static Rpc makeRpc(capnp::TwoPartyVatNetwork& network,
-                     kj::Maybe<capnp::Capability::Client>& bootstrap) {
+  static Rpc makeRpc(GuardedNetwork& network, kj::Maybe<capnp::Capability::Client>& bootstrap) {
     KJ_IF_MAYBE (client, bootstrap) return capnp::makeRpcServer(network, kj::mv(*client));
     return capnp::makeRpcClient(network);
   }
 
   kj::Own<kj::AsyncCapabilityStream> stream_;
   capnp::TwoPartyVatNetwork network_;
+  GuardedNetwork guarded_;
   Rpc rpc_;
 };
 
