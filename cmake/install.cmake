@@ -43,9 +43,17 @@ foreach(package halyard halyard-driver)
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
 install(FILES LICENSE README.md docs/write_a_driver.md docs/driver_requirements.md
-  docs/conformance.md docs/reference_driver.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+  docs/conformance.md docs/isolation.md docs/reference_driver.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY tests/vectors/ DESTINATION ${CMAKE_INSTALL_DATADIR}/halyard/vectors
   FILES_MATCHING PATTERN *.jsonl.gz PATTERN cases EXCLUDE)
 # The skeleton for a driver, to copy.
 install(DIRECTORY drivers/null DESTINATION ${CMAKE_INSTALL_DOCDIR}/drivers
   PATTERN *_test.cc EXCLUDE)
+
+# Units for drivers as services, where systemd looks when the prefix is /usr or /usr/local.
+set(HALYARD_SYSTEMD_DIR lib/systemd/system CACHE STRING "Folder for systemd's units")
+set(HALYARD_FULL_DRIVER_DIR ${CMAKE_INSTALL_FULL_LIBEXECDIR}/halyard/drivers)
+configure_file(packaging/systemd/halyard-driver@.service.in
+  ${PROJECT_BINARY_DIR}/systemd/halyard-driver@.service @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/systemd/halyard-driver@.service
+  packaging/systemd/halyard-driver@.socket DESTINATION ${HALYARD_SYSTEMD_DIR})

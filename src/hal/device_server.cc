@@ -202,6 +202,8 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
           context.releaseParams();
           if (!pools.ok()) return Result<T>(pools.takeStatus());
           auto taken = std::make_shared<std::vector<PoolDescription>>(std::move(*pools));
+          Status charged = chargeModel(client_->session->quota(), **decoded, *taken);
+          if (!charged.ok()) return Result<T>(std::move(charged));
           const FeatureLevel level =
               version < HalVersion::V1_3 ? featureLevelOf(version) : offeredLevel(info_);
           return core_.run<T>(
@@ -313,7 +315,18 @@ class DriverServer final : public wire::IDriver::Server {
                 HalVersion::V1_3);
       return kj::READY_NOW;
     }
-    results.setDevice(kj::heap<DeviceServer>(client_));
+    if (!client_->refusal.ok()) {
+      setStatus(results, client_->refusal, HalVersion::V1_3);
+      return kj::READY_NOW;
+    }
+    // One object, however often it is asked for.
+    KJ_IF_MAYBE (device, device_) {
+      results.setDevice(*device);
+    } else {
+      wire::v1_3::IDevice::Client made = kj::heap<DeviceServer>(client_);
+      device_ = made;
+      results.setDevice(kj::mv(made));
+    }
     const IsolationReport& report = client_->core.options.isolation;
     auto list = results.initIsolation(static_cast<unsigned>(report.size()));
     for (unsigned i = 0; i < list.size(); ++i) {
@@ -328,6 +341,7 @@ class DriverServer final : public wire::IDriver::Server {
 
  private:
   const std::shared_ptr<ServedClient> client_;
+  kj::Maybe<wire::v1_3::IDevice::Client> device_;
 };
 
 }  // namespace

@@ -50,7 +50,7 @@ Result<Socket> connectToDriver(const std::string& path) {
   if (::connect(socket.fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
       0) {
     return errnoStatus(ResultCode::UNAVAILABLE_DEVICE, errno,
-                       fmt::format("connecting to {}", path));
+                       fmt::format("connecting to its service at {}", path));
   }
   ucred peer{};
   socklen_t length = sizeof peer;
@@ -90,14 +90,16 @@ kj::Promise<std::string> endWithin(DriverConnection::Side& side, kj::Duration gr
 }  // namespace
 
 DriverConnection::Side::Side(RpcLoop::Context& theContext, UniqueFd socket,
-                             std::shared_ptr<ChildProcess> theChild)
+                             std::shared_ptr<ChildProcess> theChild, const std::string& service)
     : context(theContext),
       wire(theContext, std::move(socket), capnp::rpc::twoparty::Side::CLIENT, nullptr),
       child(std::move(theChild)),
       ended(endOf(theContext, child).fork()),
       obituary(wire.onDisconnect()
-                   .then([this]() -> kj::Promise<std::string> {
-                     if (child == nullptr) return std::string("closed its connection");
+                   .then([this, service]() -> kj::Promise<std::string> {
+                     if (child == nullptr) {
+                       return fmt::format("at {} closed its connection", service);
+                     }
                      return endWithin(*this, kExitGrace);
                    })
                    .then([this](std::string&& text) { return silence.empty() ? text : silence; })
@@ -125,8 +127,8 @@ Status DriverConnection::handshake(UniqueFd socket, std::shared_ptr<ChildProcess
   Completion<Status> completion;
   const auto shared = std::make_shared<UniqueFd>(std::move(socket));
   loop_->post([&, shared, child](RpcLoop::Context& context) {
-    auto made =
-        kj::runCatchingExceptions([&] { side_ = new Side(context, std::move(*shared), child); });
+    auto made = kj::runCatchingExceptions(
+        [&] { side_ = new Side(context, std::move(*shared), child, manifest.target); });
     KJ_IF_MAYBE (exception, made) {
       if (child != nullptr) child->kill();
       return completion.set(opFailed("driver '{}': setting up its connection: {}", name_,

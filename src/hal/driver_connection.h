@@ -61,7 +61,9 @@ class DriverConnection {
  public:
   // The loop thread's part.
   struct Side final : private kj::TaskSet::ErrorHandler {
-    Side(RpcLoop::Context& context, UniqueFd socket, std::shared_ptr<ChildProcess> child);
+    // `service`: the path of its socket, when there is no child.
+    Side(RpcLoop::Context& context, UniqueFd socket, std::shared_ptr<ChildProcess> child,
+         const std::string& service);
 
     // `promise`, which is fulfilled by a callback that the driver holds. When the driver drops it
     // uncalled, because it ends or by mistake, the right one of the two becomes the error.

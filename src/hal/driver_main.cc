@@ -1,29 +1,27 @@
 #include "halyard/driver/driver_main.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "hal/driver_connection.h"
+#include "hal/manifest.h"
 #include "hal/sandbox/sandbox.h"
 #include "hal/server.h"
+#include "hal/service.h"
 
 namespace halyard::hal {
 namespace {
@@ -35,17 +33,18 @@ constexpr std::chrono::milliseconds kDrainLimit{300};
 constexpr unsigned kLastLimitSeconds = 1;
 
 constexpr const char* kUsage =
-    "usage: {0} --fd=N | --listen PATH [-- ARGUMENT...]\n"
+    "usage: {0} --fd=N | --listen PATH | --service MANIFEST [-- ARGUMENT...]\n"
     "This is a Halyard driver: Halyard's runtime starts it, with a connected socket as file\n"
     "descriptor N, for applications that use the Neural Networks API. There is no need to start\n"
     "it by hand, unless as a service that several applications share: --listen makes a Unix\n"
-    "socket at PATH, for a manifest with \"socket\": PATH. What stands behind -- is for the "
-    "driver.\n";
+    "socket at PATH, for a manifest with \"socket\": PATH; --service takes the path, the sandbox\n"
+    "and the limits of clients from such a manifest. What stands behind -- is for the driver.\n";
 
 struct Arguments {
   std::optional<int> fd;
   std::string listenPath;
   std::vector<std::string> own;  // the driver's
+  std::string manifest;
 };
 
 std::optional<int> descriptorOf(std::string_view text) {
@@ -67,6 +66,9 @@ std::optional<Arguments> parse(int argc, char** argv) {
   } else if (texts.size() >= 2 && texts[0] == "--listen" && !texts[1].empty()) {
     arguments.listenPath = texts[1];
     next = 2;
+  } else if (texts.size() >= 2 && texts[0] == "--service" && !texts[1].empty()) {
+    arguments.manifest = texts[1];
+    next = 2;
   } else {
     return std::nullopt;
   }
@@ -82,43 +84,6 @@ bool isConnectedUnixSocket(int fd) {
   socklen_t length = sizeof peer;
   return ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &length) == 0 &&
          peer.sun_family == AF_UNIX;
-}
-
-// systemd's protocol: descriptor 3, if the environment speaks to this process.
-std::optional<UniqueFd> activatedSocket() {
-  const char* pid = std::getenv("LISTEN_PID");
-  const char* count = std::getenv("LISTEN_FDS");
-  if (pid == nullptr || count == nullptr || std::to_string(::getpid()) != pid ||
-      std::string_view(count) != "1") {
-    return std::nullopt;
-  }
-  ::fcntl(3, F_SETFD, FD_CLOEXEC);
-  return UniqueFd(3);
-}
-
-Result<UniqueFd> listenAt(const std::string& path) {
-  if (auto activated = activatedSocket()) return std::move(*activated);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) {
-    return badData("{}: a socket's path has at most {} bytes", path, sizeof address.sun_path - 1);
-  }
-  path.copy(address.sun_path, path.size());
-  UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!fd.valid()) return errnoStatus(ResultCode::OP_FAILED, errno, "socket");
-  const auto* const generic = reinterpret_cast<const sockaddr*>(&address);
-  // A socket that a predecessor has left behind is in the way; a living one's is not to be taken.
-  struct stat st {};
-  if (::lstat(path.c_str(), &st) == 0 && S_ISSOCK(st.st_mode)) {
-    const UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (::connect(probe.get(), generic, sizeof address) != 0 && errno == ECONNREFUSED) {
-      ::unlink(path.c_str());
-    }
-  }
-  if (::bind(fd.get(), generic, sizeof address) != 0 || ::listen(fd.get(), SOMAXCONN) != 0) {
-    return errnoStatus(ResultCode::OP_FAILED, errno, fmt::format("listening at {}", path));
-  }
-  return fd;
 }
 
 // Ends the process although computations run: they cannot be stopped in another way. Nothing of
@@ -144,21 +109,6 @@ int serveOne(Server& server, int fd) {
   return finish(server);
 }
 
-int serveMany(Server& server, const UniqueFd& listener, int signals) {
-  ::fcntl(listener.get(), F_SETFL, ::fcntl(listener.get(), F_GETFL) | O_NONBLOCK);
-  for (;;) {
-    pollfd polls[] = {{listener.get(), POLLIN, 0}, {signals, POLLIN, 0}};
-    if (::poll(polls, 2, -1) < 0 && errno != EINTR) return 1;
-    if ((polls[1].revents & POLLIN) != 0) return finish(server);
-    UniqueFd client(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (client.valid()) {
-      server.serve(std::move(client), [] {});
-    } else if (errno == EMFILE || errno == ENFILE) {
-      ::poll(nullptr, 0, 100);  // until a client goes; the waiting one would wake poll at once
-    }
-  }
-}
-
 // Memory and fences are descriptors, and clients may have thousands. (select(), which knows no more
 // than 1,024, is why the limit is lower by default.)
 void allowDescriptors() {
@@ -171,6 +121,65 @@ void allowDescriptors() {
 int fail(const char* program, const Status& status) {
   fmt::print(stderr, "{}: {}\n", program, status.toString());
   return 1;
+}
+
+// Whom the process is to serve, and under what conditions.
+struct Plan {
+  std::optional<int> fd;  // the one client
+  UniqueFd listener;      // or all that come here
+  UniqueFd signals;       // that end a service
+  std::string madeSocket;
+  SandboxSettings sandbox;
+  ServiceSettings service = ServiceSettings::defaults();
+};
+
+// Before any thread is started, so that all have these blocked.
+UniqueFd blockEndingSignals() {
+  sigset_t ends;
+  ::sigemptyset(&ends);
+  ::sigaddset(&ends, SIGTERM);
+  ::sigaddset(&ends, SIGINT);
+  ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  return UniqueFd(::signalfd(-1, &ends, SFD_CLOEXEC));
+}
+
+Status planService(const Arguments& arguments, Plan& plan) {
+  std::string path = arguments.listenPath;
+  if (!arguments.manifest.empty()) {
+    HALYARD_ASSIGN_OR_RETURN(const Manifest manifest, loadManifest(arguments.manifest));
+    if (manifest.kind != Manifest::Kind::SOCKET) {
+      return badData("{}: has no 'socket' to serve at", arguments.manifest);
+    }
+    path = manifest.target;
+    plan.sandbox = manifest.sandbox;
+    plan.service = manifest.service;
+  }
+  plan.signals = blockEndingSignals();
+  bool made = false;
+  HALYARD_ASSIGN_OR_RETURN(plan.listener, listenForClients(path, made));
+  if (made) plan.madeSocket = path;
+  return okStatus();
+}
+
+// A driver that the runtime starts has its settings from there; a service has its own.
+Result<Plan> planFor(const Arguments& arguments) {
+  Plan plan;
+  plan.fd = arguments.fd;
+  if (!plan.fd) {
+    HALYARD_RETURN_IF_ERROR(planService(arguments, plan));
+    return plan;
+  }
+  const char* const sandbox = std::getenv(kSandboxVariable);
+  HALYARD_ASSIGN_OR_RETURN(plan.sandbox, sandboxFromText(sandbox != nullptr ? sandbox : ""), "{}",
+                           kSandboxVariable);
+  return plan;
+}
+
+int serveMany(Server& server, const Plan& plan, const char* program) {
+  const Status status = Service(server, plan.service).run(plan.listener, plan.signals.get());
+  if (!plan.madeSocket.empty()) ::unlink(plan.madeSocket.c_str());
+  if (!status.ok()) return fail(program, status);
+  return finish(server);
 }
 
 }  // namespace
@@ -202,42 +211,21 @@ int driverMain(int argc, char** argv, const DeviceFactory& makeDevice) {
   }
   ::signal(SIGPIPE, SIG_IGN);
   allowDescriptors();
-  // Before any thread is started, so that all have these blocked.
-  UniqueFd signals;
-  if (!arguments->fd) {
-    sigset_t ends;
-    ::sigemptyset(&ends);
-    ::sigaddset(&ends, SIGTERM);
-    ::sigaddset(&ends, SIGINT);
-    ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);
-    signals.reset(::signalfd(-1, &ends, SFD_CLOEXEC));
-  }
-  UniqueFd listener;
-  if (!arguments->fd) {
-    Result<UniqueFd> listening = listenAt(arguments->listenPath);
-    if (!listening.ok()) return fail(program, listening.status());
-    listener = std::move(*listening);
-  }
-  const char* const sandboxObject = std::getenv(kSandboxVariable);
-  const auto sandbox = sandboxFromText(sandboxObject != nullptr ? sandboxObject : "");
-  if (!sandbox.ok()) {
-    return fail(program, badData("{}: {}", kSandboxVariable, sandbox.status().message()));
-  }
+  const Result<Plan> plan = planFor(*arguments);
+  if (!plan.ok()) return fail(program, plan.status());
   auto device = makeDevice(arguments->own);
   if (!device.ok()) return fail(program, device.status());
   if (*device == nullptr) return fail(program, opFailed("the driver made no device"));
   const Status described = validateDeviceInfo((*device)->info()).annotate("the driver's device");
   if (!described.ok()) return fail(program, described);
+  // The device may have opened what it needs; nothing of a client has been read.
   ServerOptions options;
-  options.isolation = applySandbox(*sandbox, arguments->listenPath);
+  options.isolation = applySandbox(plan->sandbox, plan->madeSocket);
   auto loop = RpcLoop::start();
   if (!loop.ok()) return fail(program, loop.status());
   auto server = Server::start(std::move(*loop), std::move(*device), std::move(options));
   if (!server.ok()) return fail(program, server.status());
-  const int status = arguments->fd ? serveOne(**server, *arguments->fd)
-                                   : serveMany(**server, listener, signals.get());
-  if (!arguments->fd) ::unlink(arguments->listenPath.c_str());
-  return status;
+  return plan->fd ? serveOne(**server, *plan->fd) : serveMany(**server, *plan, program);
 }
 
 }  // namespace halyard::hal

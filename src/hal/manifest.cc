@@ -136,6 +136,12 @@ Result<Manifest> parseManifest(const Json& object, const fs::path& path) {
     }
     HALYARD_ASSIGN_OR_RETURN(manifest.sandbox, parseSandbox(*sandbox, path.parent_path()));
   }
+  if (const auto service = object.find("service"); service != object.end()) {
+    if (manifest.kind != Manifest::Kind::SOCKET) {
+      return badData("field 'service' is for drivers with a 'socket'");
+    }
+    HALYARD_ASSIGN_OR_RETURN(manifest.service, parseService(*service));
+  }
 
   HALYARD_ASSIGN_OR_RETURN(manifest.arguments, argumentsField(object, path.parent_path()));
   if (manifest.kind != Manifest::Kind::EXECUTABLE && object.contains("arguments")) {
@@ -144,7 +150,7 @@ Result<Manifest> parseManifest(const Json& object, const fs::path& path) {
 
   for (const auto& [field, value] : object.items()) {
     if (field != "name" && field != "version" && field != "hal_version" && field != "sandbox" &&
-        field != "arguments" &&
+        field != "arguments" && field != "service" &&
         std::find(kTargets.begin(), kTargets.end(), field) == kTargets.end()) {
       return badData("field '{}' is unknown", field);
     }

@@ -15,7 +15,9 @@
 //   stands
 //                for the manifest's folder
 //   sandbox      what the driver's process gives up, see sandbox/settings.h
-// Relative paths are relative to the manifest's folder.
+//   service      whom a driver with `socket` serves, and with what limits: service_settings.h
+// A service reads these two from the manifest that it is started with; applications do not use
+// them. Relative paths are relative to the manifest's folder.
 #pragma once
 
 #include <filesystem>
@@ -23,6 +25,7 @@
 #include <vector>
 
 #include "hal/sandbox/settings.h"
+#include "hal/service_settings.h"
 #include "halyard/driver/nnapi_types.h"
 #include "halyard/driver/status.h"
 
@@ -39,6 +42,7 @@ struct Manifest {
   std::string target;                  // absolute path of the executable, socket or library
   std::vector<std::string> arguments;  // of the executable, with the folder filled in
   SandboxSettings sandbox;
+  ServiceSettings service;
 };
 
 // A manifest that is left out, and why.

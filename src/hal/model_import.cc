@@ -32,7 +32,8 @@ Status forEachOperand(Model& model, Visit visit) {
 // location out of range is left for the validation to name.
 class Privatiser {
  public:
-  Privatiser(Model& model, const std::vector<ReceivedPool>& pools) : model_(model), pools_(pools) {}
+  Privatiser(Model& model, const std::vector<ReceivedPool>& pools, Quota::Charge& memory)
+      : model_(model), pools_(pools), memory_(memory) {}
 
   Status run() {
     HALYARD_RETURN_IF_ERROR(copyShrinkableFiles());
@@ -61,6 +62,7 @@ class Privatiser {
                         "the model has more than {} bytes of constants that must be copied",
                         kMaxCopiedBytes);
     }
+    HALYARD_RETURN_IF_ERROR(memory_.add(offset + size - model_.operandValues.size()));
     model_.operandValues.resize(static_cast<size_t>(offset + size));
     return offset;
   }
@@ -130,7 +132,26 @@ class Privatiser {
 
   Model& model_;
   const std::vector<ReceivedPool>& pools_;
+  Quota::Charge& memory_;
 };
+
+// A model with what is charged for it.
+struct ChargedModel {
+  Model model;
+  Quota::Charge memory;
+  Quota::Charge descriptors;
+};
+
+uint64_t tableBytes(const Subgraph& subgraph) {
+  uint64_t bytes = (subgraph.inputIndexes.size() + subgraph.outputIndexes.size()) * 4;
+  for (const Operand& operand : subgraph.operands) {
+    bytes += sizeof operand + operand.dimensions.size() * 4;
+  }
+  for (const Operation& operation : subgraph.operations) {
+    bytes += sizeof operation + (operation.inputs.size() + operation.outputs.size()) * 4;
+  }
+  return bytes;
+}
 
 Status checkConsumers(const Subgraph& subgraph, const std::vector<uint32_t>& stated) {
   const std::vector<uint32_t> counted = countConsumers(subgraph);
@@ -144,17 +165,28 @@ Status checkConsumers(const Subgraph& subgraph, const std::vector<uint32_t>& sta
 
 }  // namespace
 
+Status chargeModel(Quota& quota, DecodedModel& decoded, const std::vector<PoolDescription>& pools) {
+  uint64_t bytes = decoded.model.operandValues.size() + tableBytes(decoded.model.main);
+  for (const Subgraph& subgraph : decoded.model.referenced) bytes += tableBytes(subgraph);
+  HALYARD_ASSIGN_OR_RETURN(decoded.memory, quota.charge(Quota::Resource::MEMORY, bytes));
+  HALYARD_ASSIGN_OR_RETURN(decoded.descriptors,
+                           quota.charge(Quota::Resource::DESCRIPTORS, countDescriptors(pools)));
+  return okStatus();
+}
+
 Result<std::shared_ptr<const Model>> importModel(DecodedModel decoded,
                                                  std::vector<PoolDescription> descriptions,
                                                  FeatureLevel level) {
-  auto model = std::make_shared<Model>(std::move(decoded.model));
+  auto charged = std::make_shared<ChargedModel>(ChargedModel{
+      std::move(decoded.model), std::move(decoded.memory), std::move(decoded.descriptors)});
+  const std::shared_ptr<Model> model(charged, &charged->model);
   HALYARD_ASSIGN_OR_RETURN(const std::vector<ReceivedPool> pools,
                            openPools(std::move(descriptions), level));
   for (const ReceivedPool& pool : pools) {
     if (!pool.readable()) return badData("a memory pool of the model is not readable");
     model->pools.push_back(pool.memory());
   }
-  HALYARD_RETURN_IF_ERROR(Privatiser(*model, pools).run());
+  HALYARD_RETURN_IF_ERROR(Privatiser(*model, pools, charged->memory).run());
   HALYARD_RETURN_IF_ERROR(validateModelForLevel(*model, level));
   HALYARD_RETURN_IF_ERROR(checkConsumers(model->main, decoded.consumers[0]), "main subgraph");
   for (size_t i = 0; i < model->referenced.size(); ++i) {
@@ -171,7 +203,7 @@ Result<std::shared_ptr<const Model>> importModel(DecodedModel decoded,
     }
     model->pools[i] = placeholder;
   }
-  return std::shared_ptr<const Model>(std::move(model));
+  return std::shared_ptr<const Model>(model);
 }
 
 }  // namespace halyard::hal

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hal/pool_mapping.h"
+#include "hal/session/quota.h"
 #include "halyard/driver/model.h"
 
 namespace halyard::hal {
@@ -16,7 +17,13 @@ struct DecodedModel {
   Model model;  // without pools
   // The numbersOfConsumers that the sender states, main subgraph first, then the referenced ones.
   std::vector<std::vector<uint32_t>> consumers;
+  // What the sender is charged for it; kept as long as the model.
+  Quota::Charge memory;
+  Quota::Charge descriptors;
 };
+// Charges `quota` for what has been decoded, before it waits for a thread; the import adds what it
+// copies.
+Status chargeModel(Quota& quota, DecodedModel& decoded, const std::vector<PoolDescription>& pools);
 
 // The model with its pools, for a driver that has `level`. BAD_DATA when it is not valid
 // or needs more.

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <limits>
@@ -184,6 +185,12 @@ Status ReceivedPool::write(uint64_t offset, std::span<const uint8_t> from) const
                      [&](size_t done, size_t left, off_t position) {
                        return ::pwrite(memory_->fd(), from.data() + done, left, position);
                      });
+}
+
+uint64_t countDescriptors(const std::vector<PoolDescription>& descriptions) {
+  return static_cast<uint64_t>(
+      std::count_if(descriptions.begin(), descriptions.end(),
+                    [](const PoolDescription& pool) { return pool.fd.valid(); }));
 }
 
 Result<std::vector<ReceivedPool>> openPools(std::vector<PoolDescription> descriptions,

@@ -73,6 +73,9 @@ class ReceivedPool {
   const Mapping* mapping_ = nullptr;  // of memory_, if it is to be kept
 };
 
+// How many of them have a descriptor of their own.
+uint64_t countDescriptors(const std::vector<PoolDescription>& descriptions);
+
 // Opens each; the error names the pool by its index. Hardware buffers need level 3 (HAL 1.2).
 Result<std::vector<ReceivedPool>> openPools(std::vector<PoolDescription> descriptions,
                                             FeatureLevel level = FeatureLevel::FL3);

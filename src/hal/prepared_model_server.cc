@@ -157,6 +157,8 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
           context.releaseParams();
           if (!pools.ok()) return Result<T>(pools.takeStatus());
           auto taken = std::make_shared<std::vector<PoolDescription>>(std::move(*pools));
+          Status charged = chargeRequest(client_->session->quota(), *request, *taken);
+          if (!charged.ok()) return Result<T>(std::move(charged));
           return core_.run<T>(
               *client_,
               [model = model_, version, request, taken, import,

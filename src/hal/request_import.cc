@@ -40,6 +40,16 @@ Status checkPools(const DecodedRequest& decoded, const std::vector<PoolDescripti
 
 void ImportedRequest::Free::operator()(void* memory) const { std::free(memory); }
 
+Status chargeRequest(Quota& quota, DecodedRequest& decoded,
+                     const std::vector<PoolDescription>& memories) {
+  const uint64_t bytes =
+      (decoded.request.inputs.size() + decoded.request.outputs.size()) * sizeof(RequestArgument);
+  HALYARD_ASSIGN_OR_RETURN(decoded.memory, quota.charge(Quota::Resource::MEMORY, bytes));
+  HALYARD_ASSIGN_OR_RETURN(decoded.descriptors,
+                           quota.charge(Quota::Resource::DESCRIPTORS, countDescriptors(memories)));
+  return okStatus();
+}
+
 Result<ImportedRequest> ImportedRequest::create(const Model& model, DecodedRequest decoded,
                                                 std::vector<PoolDescription> memories,
                                                 HalVersion version) {
@@ -54,6 +64,8 @@ Result<ImportedRequest> ImportedRequest::bind(const Model& model, DecodedRequest
                                               HalVersion version) {
   ImportedRequest imported;
   imported.request_ = std::move(decoded.request);
+  imported.memory_ = std::move(decoded.memory);
+  imported.descriptors_ = std::move(decoded.descriptors);
   HALYARD_RETURN_IF_ERROR(checkPools(decoded, memories, version));
   HALYARD_RETURN_IF_ERROR(imported.bindPools(decoded, std::move(memories)));
   HALYARD_RETURN_IF_ERROR(imported.check(model, version));
@@ -88,8 +100,9 @@ Status ImportedRequest::load(const Model& model) {
 
 Result<ImportedRequest> ImportedRequest::createFromPools(const Model& model, Request request,
                                                          std::vector<ReceivedPool> pools,
-                                                         HalVersion version) {
+                                                         HalVersion version, Quota::Charge memory) {
   ImportedRequest imported;
+  imported.memory_ = std::move(memory);
   imported.request_ = std::move(request);
   imported.request_.pools.clear();
   for (ReceivedPool& pool : pools) {
@@ -154,6 +167,7 @@ Status ImportedRequest::bindPools(DecodedRequest& decoded, std::vector<PoolDescr
 Result<uint8_t*> ImportedRequest::allocate(uint64_t size) {
   // calloc: what a kernel leaves unwritten must not show another client's data, and large blocks
   // cost nothing until they are used.
+  HALYARD_RETURN_IF_ERROR(memory_.add(size));
   allocated_ += size;
   void* memory =
       allocated_ > kMaxCopiedBytes ? nullptr : std::calloc(std::max<uint64_t>(size, 1), 1);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hal/pool_mapping.h"
+#include "hal/session/quota.h"
 #include "halyard/driver/hal_types.h"
 
 namespace halyard::hal {
@@ -21,7 +22,14 @@ struct DecodedRequest {
     uint32_t token;
   };
   std::vector<std::variant<size_t, Token>> pools;
+  // What the sender is charged for it; kept as long as the imported request.
+  Quota::Charge memory;
+  Quota::Charge descriptors;
 };
+// Charges `quota` for what has been decoded, before it waits for a thread; the import adds what it
+// copies.
+Status chargeRequest(Quota& quota, DecodedRequest& decoded,
+                     const std::vector<PoolDescription>& memories);
 
 class ImportedRequest {
  public:
@@ -38,10 +46,10 @@ class ImportedRequest {
   Status load(const Model& model);
 
   // The same for a request whose pools are open already, one for each; its own list of pools is
-  // not looked at.
+  // not looked at. `memory`: what grows with each byte that is copied.
   static Result<ImportedRequest> createFromPools(const Model& model, Request request,
                                                  std::vector<ReceivedPool> pools,
-                                                 HalVersion version);
+                                                 HalVersion version, Quota::Charge memory = {});
   // Before the same request is executed once more: takes its private inputs from their pools anew.
   Status repeat();
 
@@ -74,6 +82,8 @@ class ImportedRequest {
   std::vector<PrivateArgument> privateInputs_;
   std::vector<PrivateArgument> privateOutputs_;
   uint64_t allocated_ = 0;
+  Quota::Charge memory_;
+  Quota::Charge descriptors_;
 };
 
 // How many bytes of an output an execution has written: by the reported shape, else by the

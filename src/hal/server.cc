@@ -10,22 +10,41 @@
 
 namespace halyard::hal {
 namespace {
+
 constexpr unsigned kMostLowThreads = 64;
-}
+// For a client that is refused to ask why.
+constexpr kj::Duration kRefusalTime = 2 * kj::SECONDS;
+
+}  // namespace
 
 ServerCore::Connection::Connection(std::shared_ptr<ServedClient> theClient,
-                                   RpcLoop::Context& context, UniqueFd socket)
+                                   RpcLoop::Context& context, UniqueFd socket, UniqueFd theProcess)
     : client(std::move(theClient)),
       wire(context, std::move(socket), capnp::rpc::twoparty::Side::SERVER,
-           capnp::Capability::Client(makeDriverServer(client))) {}
+           capnp::Capability::Client(makeDriverServer(client))),
+      process(std::move(theProcess)) {
+  kj::Promise<void> due = kj::NEVER_DONE;
+  if (process.valid()) {
+    auto observer = kj::heap<kj::UnixEventPort::FdObserver>(
+        context.io.unixEventPort, process.get(), kj::UnixEventPort::FdObserver::OBSERVE_READ);
+    due = observer->whenBecomesReadable();
+    processEnds = kj::mv(observer);
+  }
+  if (!client->refusal.ok()) {
+    due = due.exclusiveJoin(context.io.provider->getTimer().afterDelay(kRefusalTime));
+  }
+  end = due.then([this] { wire.shutdown(); }).eagerlyEvaluate([](kj::Exception&&) {});
+}
 
 void ServerCore::serve(RpcLoop::Context& context, UniqueFd socket,
-                       std::function<void()> onDisconnect) {
+                       std::function<void()> onDisconnect, ClientTerms terms) {
   auto client = std::make_shared<ServedClient>(
-      ServedClient{*this, std::make_shared<ClientSession>(device, services), workers_.openLane({}),
-                   lowWorkers_.openLane({})});
+      ServedClient{*this, std::make_shared<ClientSession>(device, services, terms.quota),
+                   workers_.openLane({.queued = terms.queuedCalls}),
+                   lowWorkers_.openLane({.queued = terms.queuedCalls}), std::move(terms.refusal)});
   client->open = open_;
-  connections_.emplace_front(std::move(client), context, std::move(socket));
+  connections_.emplace_front(std::move(client), context, std::move(socket),
+                             std::move(terms.process));
   const auto connection = connections_.begin();
   // evalLater: the connection must not be destroyed by its own event.
   tasks_->add(connection->wire.onDisconnect().then([this, connection, onDisconnect] {
@@ -121,12 +140,13 @@ void Server::onLoop(const std::function<void()>& work) {
   changed.wait(lock, [&] { return done; });
 }
 
-void Server::serve(UniqueFd socket, std::function<void()> onDisconnect) {
+void Server::serve(UniqueFd socket, std::function<void()> onDisconnect, ClientTerms terms) {
   auto shared = std::make_shared<UniqueFd>(std::move(socket));
-  loop_->post(
-      [core = core_, shared, onDisconnect = std::move(onDisconnect)](RpcLoop::Context& context) {
-        core->serve(context, std::move(*shared), onDisconnect);
-      });
+  auto sharedTerms = std::make_shared<ClientTerms>(std::move(terms));
+  loop_->post([core = core_, shared, sharedTerms,
+               onDisconnect = std::move(onDisconnect)](RpcLoop::Context& context) {
+    core->serve(context, std::move(*shared), onDisconnect, std::move(*sharedTerms));
+  });
 }
 
 bool Server::drain(std::chrono::milliseconds limit) {

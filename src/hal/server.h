@@ -9,6 +9,7 @@
 
 #include "hal/rpc_loop.h"
 #include "hal/sandbox/isolation_measure.h"
+#include "hal/session/quota.h"
 #include "hal/worker_threads.h"
 #include "halyard/driver/device.h"
 #include "halyard/driver/unique_fd.h"
@@ -20,6 +21,14 @@ class ServerCore;
 struct ServerOptions {
   unsigned workers = 4;       // more are added while clients would starve
   IsolationReport isolation;  // what clients are told
+};
+
+// What one client may do.
+struct ClientTerms {
+  std::shared_ptr<Quota> quota;  // null: no limits
+  size_t queuedCalls = 1024;     // that wait for a thread
+  Status refusal;                // not OK: all that the client is told, before it is cut off
+  UniqueFd process;              // its pidfd; the client goes with it. May be invalid
 };
 
 // Models and requests are validated here, whatever the client has done: the device may trust them.
@@ -38,7 +47,7 @@ class Server {
 
   // Serves a connected Unix stream socket. `onDisconnect` is called on the loop thread once the
   // client has gone.
-  void serve(UniqueFd socket, std::function<void()> onDisconnect);
+  void serve(UniqueFd socket, std::function<void()> onDisconnect, ClientTerms terms = {});
   // Takes no more calls, asks the running executions to end (ExecuteOptions::cancel) and waits for
   // the running calls. False when they have not ended in time:
   // the process can only be ended then.

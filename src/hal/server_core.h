@@ -28,6 +28,7 @@ struct ServedClient {
   const std::shared_ptr<ClientSession> session;
   const std::shared_ptr<WorkerThreads::Lane> lane;     // its calls, in turn with those of others
   const std::shared_ptr<WorkerThreads::Lane> lowLane;  // the same for those of low priority
+  const Status refusal;                                // not OK: it gets this and no device
   // Tells the capabilities of the client's own prepared models from any others.
   const std::shared_ptr<capnp::CapabilityServerSet<wire::v1_3::IPreparedModel>> preparedModels =
       std::make_shared<capnp::CapabilityServerSet<wire::v1_3::IPreparedModel>>();
@@ -51,7 +52,8 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
         workers_(workers),
         lowWorkers_(lowWorkers) {}
 
-  void serve(RpcLoop::Context& context, UniqueFd socket, std::function<void()> onDisconnect);
+  void serve(RpcLoop::Context& context, UniqueFd socket, std::function<void()> onDisconnect,
+             ClientTerms terms);
   // Asks what is being executed for any client to end early: nobody waits for it any more.
   void endSessions();
   void closeAll();
@@ -143,13 +145,18 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
   uint64_t nextJob_ = 0;
   std::map<uint64_t, Job> jobs_;
   struct Connection {
-    Connection(std::shared_ptr<ServedClient> theClient, RpcLoop::Context& context, UniqueFd socket);
+    Connection(std::shared_ptr<ServedClient> theClient, RpcLoop::Context& context, UniqueFd socket,
+               UniqueFd theProcess);
     ~Connection() { client->session->end(); }
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
 
     const std::shared_ptr<ServedClient> client;
     WireConnection wire;
+    // The client's process, as another may hold its socket. In this order: the observer first goes.
+    UniqueFd process;
+    kj::Maybe<kj::Own<kj::UnixEventPort::FdObserver>> processEnds;
+    kj::Promise<void> end = kj::READY_NOW;  // cuts the client off when it is time
   };
   std::list<Connection> connections_;
   kj::Own<kj::TaskSet> tasks_ = kj::heap<kj::TaskSet>(*this);

@@ -22,6 +22,12 @@ using DeviceFactory =
 //                  its client goes, in the middle of a computation too.
 //   --listen PATH  on a Unix socket made at PATH, to any number of clients, until SIGTERM or
 //                  SIGINT. With systemd's socket activation the socket is the one handed over.
+//   --service MANIFEST
+//                  the same with the socket's path, the sandbox and the limits for clients from a
+//                  manifest with "socket" (see docs/isolation.md).
+// Once the device is made, and before anything of a client is read, the process gives up what it
+// does not need: files that the manifest does not name, networks, other processes and more. What
+// the device has opened by then stays usable.
 // Arguments behind "--" are the driver's own: in a manifest, those of the field `arguments`.
 // Anything else prints how to use the program. Returns main's exit status: 0, 1 for a failure,
 // which is printed, or 2 for wrong arguments. `makeDevice` is called only when there is something

@@ -24,12 +24,14 @@ using ContextPlace = std::shared_ptr<BurstContextServer*>;
 class BurstContextServer final : public wire::v1_2::IBurstContext::Server {
  public:
   BurstContextServer(std::shared_ptr<ServedClient> client, RingPtr ring, RingWorkers& workers,
-                     wire::v1_2::IBurstCallback::Client callback, ContextPlace place)
+                     wire::v1_2::IBurstCallback::Client callback, ContextPlace place,
+                     Quota::Charge charge)
       : client_(std::move(client)),
         ring_(std::move(ring)),
         workers_(workers),
         callback_(kj::mv(callback)),
-        place_(std::move(place)) {
+        place_(std::move(place)),
+        charge_(std::move(charge)) {
     *place_ = this;
     ++client_->bursts;
   }
@@ -76,6 +78,7 @@ class BurstContextServer final : public wire::v1_2::IBurstContext::Server {
   RingWorkers& workers_;
   wire::v1_2::IBurstCallback::Client callback_;
   const ContextPlace place_;
+  const Quota::Charge charge_;
 };
 
 Result<DatumQueue> openQueue(PoolDescription description, const QueueShape& shape) {
@@ -99,7 +102,8 @@ Result<RingPtr> openRing(std::vector<PoolDescription>& memories, const QueueShap
   HALYARD_ASSIGN_OR_RETURN(DatumQueue results, openQueue(std::move(memories[1]), resultShape),
                            "result channel");
   return ServedRing::create({std::move(requests), std::move(results), target.model,
-                             target.preparedModel, target.version, extended, std::move(fetch)});
+                             target.preparedModel, target.version, extended, std::move(fetch),
+                             target.client->session->quota().shared_from_this()});
 }
 
 Status asFailure(const Status& status) {
@@ -114,8 +118,10 @@ Status finish(ConfigureBurstContext context, const BurstTarget& target, const Ri
               bool extended) {
   HALYARD_ASSIGN_OR_RETURN(RingWorkers* const workers,
                            target.client->core.services->ringWorkers(target.priority));
-  auto server =
-      kj::heap<BurstContextServer>(target.client, ring, *workers, kj::mv(callback), place);
+  HALYARD_ASSIGN_OR_RETURN(Quota::Charge charge,
+                           target.client->session->quota().charge(Quota::Resource::RINGS, 1));
+  auto server = kj::heap<BurstContextServer>(target.client, ring, *workers, kj::mv(callback), place,
+                                             std::move(charge));
   HALYARD_RETURN_IF_ERROR(workers->add(ring, target.client.get()));
   auto results = context.getResults();
   results.setBurstContext(kj::mv(server));

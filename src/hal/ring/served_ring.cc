@@ -51,7 +51,7 @@ bool ServedRing::release() {
 }
 
 void ServedRing::freeMemory(int32_t slot) {
-  std::optional<ReceivedPool> dropped;  // unmapped without the lock
+  std::optional<Slot> dropped;  // unmapped without the lock
   {
     const std::lock_guard lock(mutex_);
     const auto known = slots_.find(slot);
@@ -183,6 +183,26 @@ std::vector<int32_t> ServedRing::unknownSlots(const std::vector<int32_t>& slots)
   return unknown;
 }
 
+Result<std::vector<ServedRing::Slot>> ServedRing::openArrived(
+    std::optional<Result<std::vector<PoolDescription>>> arrived, size_t asked) const {
+  if (!arrived) return opFailed("none have come");
+  HALYARD_RETURN_IF_ERROR(arrived->status());
+  if ((*arrived)->size() != asked) {
+    return badData("{} have come, for {} slots", (*arrived)->size(), asked);
+  }
+  HALYARD_ASSIGN_OR_RETURN(std::vector<ReceivedPool> pools, openPools(std::move(**arrived)));
+  std::vector<Slot> slots;
+  for (ReceivedPool& pool : pools) {
+    HALYARD_RETURN_IF_ERROR(pool.keepMapped());
+    Quota::Charge charge;
+    if (parts_.quota != nullptr) {
+      HALYARD_ASSIGN_OR_RETURN(charge, parts_.quota->charge(Quota::Resource::DESCRIPTORS, 1));
+    }
+    slots.push_back({std::move(pool), std::move(charge)});
+  }
+  return slots;
+}
+
 // Puts the memories that have arrived into their slots: all, or none.
 Status ServedRing::addArrived() {
   std::optional<Result<std::vector<PoolDescription>>> arrived;
@@ -192,27 +212,17 @@ Status ServedRing::addArrived() {
     arrived.swap(arrived_);
     asked = asked_;
   }
-  const auto open = [&]() -> Result<std::vector<ReceivedPool>> {
-    if (!arrived) return opFailed("none have come");
-    HALYARD_RETURN_IF_ERROR(arrived->status());
-    if ((*arrived)->size() != asked.size()) {
-      return badData("{} have come, for {} slots", (*arrived)->size(), asked.size());
-    }
-    HALYARD_ASSIGN_OR_RETURN(std::vector<ReceivedPool> pools, openPools(std::move(**arrived)));
-    for (ReceivedPool& pool : pools) HALYARD_RETURN_IF_ERROR(pool.keepMapped());
-    return pools;
-  };
-  Result<std::vector<ReceivedPool>> pools = open();
-  std::map<int32_t, ReceivedPool> dropped;  // unmapped without the lock
+  Result<std::vector<Slot>> slots = openArrived(std::move(arrived), asked.size());
+  std::map<int32_t, Slot> dropped;  // unmapped without the lock
   const std::lock_guard lock(mutex_);
   asked_.clear();
-  if (!pools.ok()) return pools.takeStatus();
+  if (!slots.ok()) return slots.takeStatus();
   // The client still knows where they are.
   if (slots_.size() + asked.size() > kMaxSlots) slots_.swap(dropped);
   for (size_t i = 0; i < asked.size(); ++i) {
     const auto& freed = freedMeanwhile_;
     if (std::find(freed.begin(), freed.end(), asked[i]) != freed.end()) continue;
-    slots_.insert_or_assign(asked[i], std::move((*pools)[i]));
+    slots_.insert_or_assign(asked[i], std::move((*slots)[i]));
   }
   return okStatus();
 }
@@ -226,7 +236,7 @@ Result<std::vector<ReceivedPool>> ServedRing::poolsOf(const std::vector<int32_t>
     if (known == slots_.end()) {
       return badData("memory pool {}: there is nothing in slot {}", i, slots[i]);
     }
-    pools.push_back(known->second);
+    pools.push_back(known->second.pool);
   }
   lastSlotsFreed_ = slotsFreed_;
   return pools;
@@ -235,8 +245,14 @@ Result<std::vector<ReceivedPool>> ServedRing::poolsOf(const std::vector<int32_t>
 ExecutionResult ServedRing::run(RequestPacket packet) {
   Result<std::vector<ReceivedPool>> pools = poolsOf(packet.slots);
   if (!pools.ok()) return failed(pools.takeStatus());
-  Result<ImportedRequest> imported = ImportedRequest::createFromPools(
-      *parts_.model, std::move(packet.request), std::move(*pools), parts_.version);
+  Quota::Charge memory;  // grows with what is copied
+  if (parts_.quota != nullptr) {
+    auto charge = parts_.quota->charge(Quota::Resource::MEMORY, 0);
+    if (charge.ok()) memory = std::move(*charge);
+  }
+  Result<ImportedRequest> imported =
+      ImportedRequest::createFromPools(*parts_.model, std::move(packet.request), std::move(*pools),
+                                       parts_.version, std::move(memory));
   if (!imported.ok()) return failed(imported.takeStatus());
   lastRequest_ = std::move(*imported);
   lastPacket_.swap(packet_);

@@ -34,6 +34,7 @@ class ServedRing {
     // Asks the client for the memories in these slots, ascending; must not block. The answer is
     // memoriesArrived, once.
     std::function<void(std::vector<int32_t> slots)> fetchMemories;
+    std::shared_ptr<Quota> quota = nullptr;  // null: no limits
   };
   static Result<std::shared_ptr<ServedRing>> create(Parts parts);
 
@@ -81,9 +82,16 @@ class ServedRing {
   Status addArrived();
   ExecutionResult run(RequestPacket packet);
   ExecutionResult execute(const RequestPacket& options);
+  struct Slot {
+    ReceivedPool pool;
+    Quota::Charge descriptor;
+  };
   Result<std::vector<ReceivedPool>> poolsOf(const std::vector<int32_t>& slots);
   void dropStale();
   void answer(const ExecutionResult& result);
+
+  Result<std::vector<Slot>> openArrived(std::optional<Result<std::vector<PoolDescription>>> arrived,
+                                        size_t asked) const;
 
   const Parts parts_;
   QueueReader reader_;
@@ -94,7 +102,7 @@ class ServedRing {
   std::atomic<bool> hasNews_ = false;  // there is something in the mutex's part for step
 
   std::mutex mutex_;
-  std::map<int32_t, ReceivedPool> slots_;
+  std::map<int32_t, Slot> slots_;
   uint64_t slotsFreed_ = 0;  // counts freeMemory
   std::vector<int32_t> asked_;
   std::vector<int32_t> freedMeanwhile_;  // of those that are asked for

@@ -22,6 +22,7 @@ struct Buffers::State {
   bool writing = false;
   SharedMemoryPtr memory;  // null until a size is known
   MemoryAccount::Share share;
+  Quota::Charge counted;
 };
 
 // An execution with buffers among its arguments: their claims and what becomes of them.

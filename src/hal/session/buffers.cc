@@ -115,8 +115,10 @@ Buffers::Buffers(std::shared_ptr<TokenPool> tokens, std::shared_ptr<MemoryAccoun
     : tokens_(std::move(tokens)), account_(std::move(account)) {}
 
 Result<std::unique_ptr<Buffer>> Buffers::allocate(BufferSpec spec) {
+  HALYARD_ASSIGN_OR_RETURN(Quota::Charge counted, account_->countBuffer());
   HALYARD_ASSIGN_OR_RETURN(const uint32_t token, tokens_->take());
   auto state = std::make_shared<State>(token, std::move(spec));
+  state->counted = std::move(counted);
   // Owns the token from here on.
   auto handle = std::make_unique<Handle>(shared_from_this(), state);
   if (state->spec.isFixed()) {

@@ -38,12 +38,16 @@ Result<std::shared_ptr<PreparedModel>> guardedPrepare(Device& device,
 }  // namespace
 
 ClientSession::ClientSession(std::shared_ptr<Device> device,
-                             std::shared_ptr<SessionServices> services)
-    : state_(std::make_shared<SessionState>(std::move(device), std::move(services))) {}
+                             std::shared_ptr<SessionServices> services,
+                             std::shared_ptr<Quota> quota)
+    : state_(std::make_shared<SessionState>(std::move(device), std::move(services),
+                                            std::move(quota))) {}
 
 ClientSession::~ClientSession() { end(); }
 
 void ClientSession::end() { state_->cancel.request_stop(); }
+
+Quota& ClientSession::quota() const { return *state_->quota; }
 
 const DeviceInfo& ClientSession::info() const { return state_->device->info(); }
 
@@ -67,6 +71,7 @@ Result<std::shared_ptr<PreparedModel>> ClientSession::prepareModel(
     return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
                       "the deadline has passed before the model was prepared");
   }
+  HALYARD_ASSIGN_OR_RETURN(Quota::Charge charge, state_->quota->charge(Quota::Resource::MODELS, 1));
   Result<std::shared_ptr<PreparedModel>> prepared = opFailed("the preparation has not been begun");
   HALYARD_RETURN_IF_ERROR(state_->services->scheduler().run(
       options.priority, state_.get(), options.deadline, state_->cancel.get_token(),
@@ -78,7 +83,7 @@ Result<std::shared_ptr<PreparedModel>> ClientSession::prepareModel(
   if (prepared.ok() && *prepared == nullptr) return opFailed("the driver prepared no model");
   if (!prepared.ok()) return prepared;
   return std::shared_ptr<PreparedModel>(std::make_shared<SessionPreparedModel>(
-      state_, std::move(model), std::move(*prepared), options));
+      state_, std::move(model), std::move(*prepared), options, std::move(charge)));
 }
 
 Result<std::unique_ptr<Buffer>> ClientSession::allocate(

@@ -16,12 +16,15 @@
 
 namespace halyard::hal {
 
+class Quota;
 class SessionServices;
 struct SessionState;
 
 class ClientSession final : public Device {
  public:
-  ClientSession(std::shared_ptr<Device> device, std::shared_ptr<SessionServices> services);
+  // `quota`: what the client may hold; null for no limits.
+  ClientSession(std::shared_ptr<Device> device, std::shared_ptr<SessionServices> services,
+                std::shared_ptr<Quota> quota = nullptr);
   // As end().
   ~ClientSession() override;
   ClientSession(const ClientSession&) = delete;
@@ -38,6 +41,8 @@ class ClientSession final : public Device {
       std::span<const BufferRole> inputRoles, std::span<const BufferRole> outputRoles) override;
   pid_t processId() const override;
   Status wait() override;
+
+  Quota& quota() const;
 
   // The client has gone: asks what is being executed for it to stop, and lets go of what it holds.
   void end();

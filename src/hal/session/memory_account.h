@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "hal/session/quota.h"
 #include "halyard/driver/status.h"
 
 namespace halyard::hal {
@@ -19,10 +20,13 @@ class MemoryAccount : public std::enable_shared_from_this<MemoryAccount> {
    public:
     Share() = default;
     Share(Share&& other) noexcept
-        : account_(std::move(other.account_)), bytes_(std::exchange(other.bytes_, 0)) {}
+        : account_(std::move(other.account_)),
+          bytes_(std::exchange(other.bytes_, 0)),
+          charge_(std::move(other.charge_)) {}
     Share& operator=(Share&& other) noexcept {
       std::swap(account_, other.account_);
       std::swap(bytes_, other.bytes_);
+      std::swap(charge_, other.charge_);
       return *this;
     }
     Share(const Share&) = delete;
@@ -33,24 +37,36 @@ class MemoryAccount : public std::enable_shared_from_this<MemoryAccount> {
 
    private:
     friend class MemoryAccount;
-    Share(std::shared_ptr<MemoryAccount> account, uint64_t bytes)
-        : account_(std::move(account)), bytes_(bytes) {}
+    Share(std::shared_ptr<MemoryAccount> account, uint64_t bytes, Quota::Charge charge)
+        : account_(std::move(account)), bytes_(bytes), charge_(std::move(charge)) {}
 
     std::shared_ptr<MemoryAccount> account_;
     uint64_t bytes_ = 0;
+    Quota::Charge charge_;
   };
 
-  explicit MemoryAccount(uint64_t limit) : limit_(limit) {}
+  // `quota`: null, or what is charged as well.
+  explicit MemoryAccount(uint64_t limit, std::shared_ptr<Quota> quota = nullptr)
+      : limit_(limit), quota_(std::move(quota)) {}
 
-  // RESOURCE_EXHAUSTED_PERSISTENT when the limit does not allow it.
+  // RESOURCE_EXHAUSTED_PERSISTENT when the limit does not allow it, or as Quota::charge.
   Result<Share> take(uint64_t bytes) {
+    Quota::Charge charge;
+    if (quota_ != nullptr) {
+      HALYARD_ASSIGN_OR_RETURN(charge, quota_->charge(Quota::Resource::MEMORY, bytes));
+    }
     const std::lock_guard lock(mutex_);
     if (bytes > limit_ - used_) {
       return makeStatus(ResultCode::RESOURCE_EXHAUSTED_PERSISTENT,
                         "{} bytes more than the {} in use; the limit is {}", bytes, used_, limit_);
     }
     used_ += bytes;
-    return Share(shared_from_this(), bytes);
+    return Share(shared_from_this(), bytes, std::move(charge));
+  }
+  // One buffer more; as Quota::charge.
+  Result<Quota::Charge> countBuffer() {
+    if (quota_ == nullptr) return Quota::Charge();
+    return quota_->charge(Quota::Resource::BUFFERS, 1);
   }
   uint64_t used() const {
     const std::lock_guard lock(mutex_);
@@ -64,6 +80,7 @@ class MemoryAccount : public std::enable_shared_from_this<MemoryAccount> {
   }
 
   const uint64_t limit_;
+  const std::shared_ptr<Quota> quota_;
   mutable std::mutex mutex_;
   uint64_t used_ = 0;
 };

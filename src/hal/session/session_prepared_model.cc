@@ -65,12 +65,13 @@ std::optional<Request> bindWholePools(const Request& request) {
 SessionPreparedModel::SessionPreparedModel(std::shared_ptr<SessionState> session,
                                            std::shared_ptr<const Model> model,
                                            std::shared_ptr<PreparedModel> driver,
-                                           const PrepareOptions& options)
+                                           const PrepareOptions& options, Quota::Charge charge)
     : session_(std::move(session)),
       model_(std::move(model)),
       driver_(std::move(driver)),
       priority_(options.priority),
-      id_(session_->nextModel++) {}
+      id_(session_->nextModel++),
+      charge_(std::move(charge)) {}
 
 ExecutionResult SessionPreparedModel::executeSynchronously(const Request& request,
                                                            const ExecuteOptions& options) {
@@ -90,6 +91,8 @@ ExecutionResult SessionPreparedModel::executeOnDriver(const Request& request,
     return failed(makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
                              "the deadline has passed before the execution began"));
   }
+  const auto charge = session_->quota->charge(Quota::Resource::EXECUTIONS, 1);
+  if (!charge.ok()) return failed(charge.status());
   ExecuteOptions own = options;
   if (!own.cancel.stop_possible()) own.cancel = session_->cancel.get_token();
   if (own.cancel.stop_requested()) return failed(opFailed("cancelled before the execution began"));

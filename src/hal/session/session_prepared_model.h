@@ -16,7 +16,8 @@ class SessionPreparedModel final : public PreparedModel,
                                    public std::enable_shared_from_this<SessionPreparedModel> {
  public:
   SessionPreparedModel(std::shared_ptr<SessionState> session, std::shared_ptr<const Model> model,
-                       std::shared_ptr<PreparedModel> driver, const PrepareOptions& options);
+                       std::shared_ptr<PreparedModel> driver, const PrepareOptions& options,
+                       Quota::Charge charge);
 
   ExecutionResult executeSynchronously(const Request& request,
                                        const ExecuteOptions& options) override;
@@ -46,6 +47,7 @@ class SessionPreparedModel final : public PreparedModel,
   const std::shared_ptr<PreparedModel> driver_;
   const Priority priority_;
   const uint64_t id_;
+  const Quota::Charge charge_;
 };
 
 }  // namespace halyard::hal

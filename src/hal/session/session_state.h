@@ -7,20 +7,27 @@
 #include <stop_token>
 
 #include "hal/session/buffers.h"
+#include "hal/session/quota.h"
 #include "hal/session/session_services.h"
 #include "halyard/driver/device.h"
 
 namespace halyard::hal {
 
 struct SessionState {
-  SessionState(std::shared_ptr<Device> theDevice, std::shared_ptr<SessionServices> theServices)
-      : device(std::move(theDevice)), services(std::move(theServices)) {}
+  // `theQuota`: null for no limits.
+  SessionState(std::shared_ptr<Device> theDevice, std::shared_ptr<SessionServices> theServices,
+               std::shared_ptr<Quota> theQuota)
+      : device(std::move(theDevice)),
+        services(std::move(theServices)),
+        quota(theQuota != nullptr ? std::move(theQuota) : Quota::unlimited()) {}
 
   const std::shared_ptr<Device> device;
   const std::shared_ptr<SessionServices> services;
+  const std::shared_ptr<Quota> quota;  // what the client may hold
   const std::shared_ptr<FencedLimit> fencedLimit = std::make_shared<FencedLimit>();
   std::stop_source cancel;  // asked to stop when the session ends
-  const std::shared_ptr<Buffers> buffers = std::make_shared<Buffers>(services->tokens);
+  const std::shared_ptr<Buffers> buffers = std::make_shared<Buffers>(
+      services->tokens, std::make_shared<MemoryAccount>(Buffers::kMaxBytes, quota));
   std::atomic<uint64_t> nextModel = 1;  // the number of the next prepared model
 };
 

@@ -43,7 +43,7 @@ Result<Bound> bind(const Request& request, const RequestArgument& argument) {
 
 class TestPreparedModel final : public PreparedModel {
  public:
-  TestPreparedModel(std::shared_ptr<const Model> model, std::shared_ptr<int> alive)
+  TestPreparedModel(std::shared_ptr<const Model> model, std::shared_ptr<std::atomic<int>> alive)
       : model_(std::move(model)), alive_(std::move(alive)) {}
 
   ExecutionResult executeSynchronously(const Request& request,
@@ -91,7 +91,9 @@ class TestPreparedModel final : public PreparedModel {
     const auto* const y = reinterpret_cast<const float*>(b.data);
     const size_t n = a.length / sizeof(float);
     if (x[0] == kUntilCancelled) {
+      ++*alive_;
       while (!options.cancel.stop_requested()) std::this_thread::yield();
+      --*alive_;
       return opFailed("cancelled");
     }
     if (x[0] == kHang) {
@@ -116,7 +118,7 @@ class TestPreparedModel final : public PreparedModel {
   }
 
   const std::shared_ptr<const Model> model_;
-  const std::shared_ptr<int> alive_;
+  const std::shared_ptr<std::atomic<int>> alive_;
 };
 
 }  // namespace

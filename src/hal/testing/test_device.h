@@ -2,6 +2,7 @@
 // Thread safety: as hal::Device. Ownership: shares the last prepared model with the test.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -38,13 +39,16 @@ class TestDevice final : public Device {
   PrepareOptions lastOptions() const;
   // How many prepared models there are.
   size_t preparedModels() const { return static_cast<size_t>(alive_.use_count()) - 1; }
+  // How many executions run until they are cancelled.
+  int running() const { return *alive_; }
 
  private:
   DeviceInfo info_;
   mutable std::mutex mutex_;
   std::shared_ptr<const Model> lastModel_;
   PrepareOptions lastOptions_;
-  std::shared_ptr<int> alive_ = std::make_shared<int>();  // each prepared model has a reference
+  std::shared_ptr<std::atomic<int>> alive_ =
+      std::make_shared<std::atomic<int>>(0);  // each prepared model has a reference
 };
 
 // out[n] = a[n] + b[n]; n = 0 leaves the size open.

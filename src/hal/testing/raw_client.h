@@ -1,0 +1,83 @@
+// RawClient: a client of a service that writes what it likes, and reads only if it likes.
+// Thread safety: one thread at a time. Ownership: owns its socket.
+#pragma once
+
+#include <capnp/message.h>
+#include <capnp/rpc.capnp.h>
+#include <capnp/serialize.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+
+#include "halyard/driver/unique_fd.h"
+
+namespace halyard::hal::testing {
+
+class RawClient {
+ public:
+  explicit RawClient(const std::string& path)
+      : fd_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    connected_ =
+        ::connect(fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  }
+
+  bool connected() const { return connected_; }
+  int fd() const { return fd_.get(); }
+
+  // A Bootstrap message with the next question, and a Finish for it if it is to be `finished`.
+  std::string bootstrap(bool finished) {
+    capnp::MallocMessageBuilder message;
+    message.initRoot<capnp::rpc::Message>().initBootstrap().setQuestionId(question_);
+    std::string bytes = flat(message);
+    if (finished) {
+      capnp::MallocMessageBuilder finish;
+      finish.initRoot<capnp::rpc::Message>().initFinish().setQuestionId(question_);
+      bytes += flat(finish);
+    }
+    ++question_;
+    return bytes;
+  }
+  // False when the peer has taken nothing for `patience`, or has closed.
+  bool write(const std::string& bytes, std::chrono::milliseconds patience) {
+    for (size_t done = 0; done < bytes.size();) {
+      const ssize_t count =
+          ::send(fd_.get(), bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
+      if (count > 0) {
+        done += static_cast<size_t>(count);
+        continue;
+      }
+      pollfd poll{fd_.get(), POLLOUT, 0};
+      if (errno != EAGAIN || ::poll(&poll, 1, static_cast<int>(patience.count())) != 1)
+        return false;
+    }
+    return true;
+  }
+  // Throws away what has come; false when the peer has closed.
+  bool discard() {
+    char buffer[65536];
+    for (;;) {
+      const ssize_t count = ::recv(fd_.get(), buffer, sizeof buffer, 0);
+      if (count == 0) return false;
+      if (count < 0) return errno == EAGAIN;
+    }
+  }
+
+ private:
+  static std::string flat(capnp::MessageBuilder& message) {
+    const auto words = capnp::messageToFlatArray(message);
+    return {words.asBytes().asChars().begin(), words.asBytes().size()};
+  }
+
+  UniqueFd fd_;
+  bool connected_ = false;
+  uint32_t question_ = 0;
+};
+
+}  // namespace halyard::hal::testing
