@@ -22,7 +22,7 @@ class WireConnection {
       : stream_(context.io.lowLevelProvider->wrapUnixSocketFd(kj::AutoCloseFd(socket.release()))),
         network_(*stream_, wire::MAX_FDS_PER_MESSAGE, side, readerOptions()),
         guarded_(network_, context.io.provider->getTimer()),
-        rpc_(makeRpc(guarded_, bootstrap)) {
+        rpc_(makeRpc(network_, guarded_, bootstrap)) {
     // Calls that wait count with their size; beyond this the peer is not read any further.
     rpc_.setFlowLimit(4 * kMaxMessageWords);
   }
@@ -53,8 +53,11 @@ class WireConnection {
     options.nestingLimit = 64;
     return options;
   }
-  static Rpc makeRpc(GuardedNetwork& network, kj::Maybe<capnp::Capability::Client>& bootstrap) {
-    KJ_IF_MAYBE (client, bootstrap) return capnp::makeRpcServer(network, kj::mv(*client));
+  // Only the server's end is guarded: it serves peers that it does not know, and two ends that both
+  // stop reading until the other has read would wait for ever.
+  static Rpc makeRpc(capnp::TwoPartyVatNetwork& network, GuardedNetwork& guarded,
+                     kj::Maybe<capnp::Capability::Client>& bootstrap) {
+    KJ_IF_MAYBE (client, bootstrap) return capnp::makeRpcServer(guarded, kj::mv(*client));
     return capnp::makeRpcClient(network);
   }
 
