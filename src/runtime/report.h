@@ -1,0 +1,91 @@
+// Report: what became of a compilation and its executions: decisions with their reasons, partitions
+// with predicted and measured cost, and everything that went another way than planned.
+// Thread safety: a Report may be used from any thread; the structs are plain data.
+// Ownership: owns all text; knows devices by name only, so that it outlives everything else.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "halyard/driver/nnapi_types.h"
+#include "halyard/driver/status.h"
+#include "runtime/plan.h"
+
+namespace halyard::runtime {
+
+// One operation of the main subgraph, by the application's index.
+struct OperationReport {
+  uint32_t index = 0;
+  OperationType type = {};
+  std::string device;      // which computes it; empty when none does
+  int32_t partition = -1;  // index into Report::partitions
+  struct WhyNot {
+    std::string device;
+    std::string reason;  // "does not support ...", "predicted 3.1 ms, slower than ..."
+  };
+  std::vector<WhyNot> others;  // every other device that was a candidate
+};
+
+struct PartitionReport {
+  std::string device;
+  std::vector<uint32_t> operations;  // of the application, ascending; of the main subgraph
+  std::string within;                // for parts of IF and WHILE: "operation #3 WHILE: body"
+  Cost predicted;
+  uint64_t bytesIn = 0;  // known bytes that cross for each execution
+  uint64_t bytesOut = 0;
+  // Of the executions so far; medians are not kept, sums are.
+  uint64_t executions = 0;
+  double measuredTotal = 0;  // ns
+  double measuredLast = 0;   // ns
+};
+
+// Something that did not go as planned, and what was done about it.
+struct ReportEvent {
+  enum class Kind : uint8_t {
+    PREPARE_FAILED,    // a device did not prepare what it had said it supports
+    REPARTITIONED,     // and its operations went elsewhere
+    EXECUTION_FAILED,  // a step failed
+    DRIVER_RESTARTED,  // its driver was started again and the step prepared anew
+    RETRIED,           // the step was computed by the same device after all
+    OTHER_DEVICE,      // the step was computed by another device
+    CPU_FALLBACK,      // the step, or the whole model, was computed by the CPU device
+    STRICT_REFUSED,    // a fallback that HALYARD_REQUIRE_DEVICE forbids
+  };
+  Kind kind = Kind::EXECUTION_FAILED;
+  std::string device;                // where it happened
+  std::string target;                // who took over; empty when nobody did
+  int32_t partition = -1;            // of the plan at that time
+  std::vector<uint32_t> operations;  // of the application; empty: all
+  std::string cause;                 // the whole chain: Status::toString()
+  uint64_t count = 1;                // how often the same has happened in a row
+  int64_t unixNanoseconds = 0;       // the first time
+};
+std::string_view reportEventKindName(ReportEvent::Kind kind);
+
+class Report {
+ public:
+  // At most this many events are kept, the first and the last ones.
+  static constexpr size_t kMostEvents = 256;
+
+  // Replaces the decisions; what was measured is forgotten with them, events are kept.
+  void setDecisions(std::vector<OperationReport> operations,
+                    std::vector<PartitionReport> partitions);
+  // A repetition of the last event counts it up.
+  void add(ReportEvent event);
+  void addMeasurement(size_t partition, double nanoseconds);
+
+  std::vector<OperationReport> operations() const;
+  std::vector<PartitionReport> partitions() const;
+  std::vector<ReportEvent> events() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<OperationReport> operations_;
+  std::vector<PartitionReport> partitions_;
+  std::vector<ReportEvent> events_;
+  uint64_t eventsDropped_ = 0;
+};
+
+}  // namespace halyard::runtime
