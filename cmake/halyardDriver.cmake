@@ -6,6 +6,8 @@
 #                       executable: for HALYARD_DRIVER_FILES and HALYARD_ADD_DRIVER_FILES
 #   cmake --install     the executable into libexec/halyard/drivers, a manifest with a relative path
 #                       to it into share/halyard/drivers.d
+# A TARGET that is a MODULE library becomes a driver for the application's own process in the same
+# way (halyard/driver/driver_library.h); it has no ARGUMENTS.
 # FILE is NAME by default, VERSION the project's version. ARGUMENTS are given to the driver whenever
 # Halyard starts it. FIELDS is text for further fields of the manifest, such as "\"x\": 1". The
 # variables HALYARD_BUILD_MANIFEST_DIR and HALYARD_INSTALL_MANIFEST_DIR change where the manifests go.
@@ -50,6 +52,14 @@ function(halyard_install_driver target)
   endforeach()
   set(head "{\n  \"name\": ${json_NAME},\n  \"version\": ${json_VERSION},\n")
   string(APPEND head "  \"hal_version\": ${json_HAL_VERSION},\n")
+  get_target_property(type ${target} TYPE)
+  set(kind executable)
+  if(type STREQUAL "MODULE_LIBRARY")
+    set(kind library)
+    if(ARG_ARGUMENTS)
+      message(FATAL_ERROR "halyard_install_driver: ARGUMENTS are for executables")
+    endif()
+  endif()
   set(tail "")
   if(ARG_ARGUMENTS)
     set(texts "")
@@ -66,12 +76,12 @@ function(halyard_install_driver target)
   string(APPEND tail "\n}\n")
 
   file(GENERATE OUTPUT ${build_folder}/${ARG_MANIFEST}
-    CONTENT "${head}  \"executable\": \"$<TARGET_FILE:${target}>\"${tail}")
+    CONTENT "${head}  \"${kind}\": \"$<TARGET_FILE:${target}>\"${tail}")
   # Relative, so that an installation can be moved.
   file(RELATIVE_PATH up /p/${manifest_folder} /p/${driver_folder})
   set(installed ${CMAKE_CURRENT_BINARY_DIR}/installed/${ARG_MANIFEST})
   file(GENERATE OUTPUT ${installed}
-    CONTENT "${head}  \"executable\": \"${up}/$<TARGET_FILE_NAME:${target}>\"${tail}")
+    CONTENT "${head}  \"${kind}\": \"${up}/$<TARGET_FILE_NAME:${target}>\"${tail}")
 
   file(RELATIVE_PATH libraries /p/${driver_folder} /p/${CMAKE_INSTALL_LIBDIR})
   set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries}"
@@ -79,7 +89,8 @@ function(halyard_install_driver target)
   # One executable may have several manifests.
   get_target_property(installed_already ${target} HALYARD_DRIVER_INSTALLED)
   if(NOT installed_already)
-    install(TARGETS ${target} RUNTIME DESTINATION ${driver_folder})
+    install(TARGETS ${target} RUNTIME DESTINATION ${driver_folder}
+      LIBRARY DESTINATION ${driver_folder})
     set_target_properties(${target} PROPERTIES HALYARD_DRIVER_INSTALLED ON)
   endif()
   install(FILES ${installed} DESTINATION ${manifest_folder})

@@ -135,7 +135,7 @@ Status DriverConnection::handshake(UniqueFd socket, std::shared_ptr<ChildProcess
                                      exception->getDescription().cStr()));
     }
     side_->liveness.emplace(
-        context.io.provider->getTimer(), waits_, answerTimeout_,
+        context.io.provider->getTimer(), [this] { return isAwaited(); }, answerTimeout_,
         [this] { return KJ_ASSERT_NONNULL(side_->driver).pingRequest().send().ignoreResult(); },
         [this] { declareSilent(); });
     // When the process ends, so does the connection, even if another process still holds its
@@ -293,6 +293,10 @@ DriverConnection::Wait::Wait(DriverConnection& connection) : connection_(connect
   connection.loop_->post([&connection](RpcLoop::Context&) {
     if (connection.side_ != nullptr) connection.side_->liveness->watch();
   });
+}
+
+bool DriverConnection::isAwaited() const {
+  return waits_.load() > 0 || !side_->fencedExecutions.empty();
 }
 
 DriverConnection::Wait::~Wait() { connection_.waits_.fetch_sub(1); }

@@ -94,6 +94,7 @@ class DriverConnection {
     uint64_t nextPreparedModel = 0;
     std::map<uint64_t, wire::v1_3::IBuffer::Client> buffers;
     uint64_t nextBuffer = 0;
+    // Those whose ends nobody has taken note of: somebody waits for them, or will.
     std::map<uint64_t, wire::v1_3::IFencedExecutionCallback::Client> fencedExecutions;
     uint64_t nextFencedExecution = 0;
     std::string silence;  // not empty: the driver did not answer any more, and this is its end
@@ -207,6 +208,7 @@ class DriverConnection {
                                 std::string_view what) const;
   // Loop thread. The driver has not answered for too long.
   void declareSilent();
+  bool isAwaited() const;  // loop thread only
   // Loop thread. What an exception of a call means; waits for the driver's end when it is ending.
   kj::Promise<Status> explain(kj::Exception&& exception, std::string_view what);
   void markDead(std::string text);

@@ -17,11 +17,11 @@ constexpr kj::Duration kReading = 100 * kj::MILLISECONDS;
 
 }  // namespace
 
-DriverLiveness::DriverLiveness(kj::Timer& timer, const std::atomic<uint32_t>& waits,
+DriverLiveness::DriverLiveness(kj::Timer& timer, std::function<bool()> waited,
                                std::chrono::milliseconds limit,
                                std::function<kj::Promise<void>()> ask, std::function<void()> silent)
     : timer_(timer),
-      waits_(waits),
+      waited_(std::move(waited)),
       limit_(limit),
       ask_(std::move(ask)),
       silent_(std::move(silent)) {}
@@ -35,7 +35,7 @@ void DriverLiveness::watch() {
 kj::Promise<void> DriverLiveness::look() {
   const auto pause = std::min(kBetweenQuestions, limit_);
   return timer_.afterDelay(pause.count() * kj::MILLISECONDS).then([this]() -> kj::Promise<void> {
-    if (waits_.load() == 0) {
+    if (!waited_()) {
       watching_ = false;
       return kj::READY_NOW;
     }

@@ -1,7 +1,6 @@
 // DriverLiveness: finds out that a driver does not answer any more, although it has not ended.
 // Thread safety: loop thread only, but for millisecondsFromEnvironment.
-// Ownership: borrows the timer and the counter, which must outlive it; owns the promises it waits
-// with.
+// Ownership: borrows the timer, which must outlive it; owns the promises it waits with.
 //
 // While somebody waits for the driver it is asked once a second whether it is there. Its loop
 // answers that beside any computation: only a process that is stopped or wedged does not.
@@ -10,7 +9,6 @@
 #include <kj/async.h>
 #include <kj/timer.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -19,11 +17,11 @@ namespace halyard::hal {
 
 class DriverLiveness final : private kj::TaskSet::ErrorHandler {
  public:
-  // `waits`: how many wait. `ask` sends the question; an exception counts as an answer, as somebody
-  // has to be there to refuse. `silent` is called once, when there was no answer for `limit`.
-  DriverLiveness(kj::Timer& timer, const std::atomic<uint32_t>& waits,
-                 std::chrono::milliseconds limit, std::function<kj::Promise<void>()> ask,
-                 std::function<void()> silent);
+  // `waited`: whether anybody waits. `ask` sends the question; an exception counts as an answer, as
+  // somebody has to be there to refuse. `silent` is called once, when there was no answer for
+  // `limit`.
+  DriverLiveness(kj::Timer& timer, std::function<bool()> waited, std::chrono::milliseconds limit,
+                 std::function<kj::Promise<void>()> ask, std::function<void()> silent);
 
   // To be called when somebody has begun to wait.
   void watch();
@@ -34,7 +32,7 @@ class DriverLiveness final : private kj::TaskSet::ErrorHandler {
   void taskFailed(kj::Exception&&) override {}
 
   kj::Timer& timer_;
-  const std::atomic<uint32_t>& waits_;
+  const std::function<bool()> waited_;
   const std::chrono::milliseconds limit_;
   const std::function<kj::Promise<void>()> ask_;
   const std::function<void()> silent_;

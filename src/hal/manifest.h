@@ -9,11 +9,10 @@
 // and exactly one of
 //   executable   a program that is started and served over an inherited socket
 //   socket       the path of a Unix socket on which a service listens
-//   library      a shared object for the application's own process
+//   library      a shared object for the application's own process: driver_library.h
 // and, if it likes,
 //   arguments    with `executable`: a list of strings for the program; ${manifest_dir} in one
-//   stands
-//                for the manifest's folder
+//                stands for the manifest's folder
 //   sandbox      what the driver's process gives up, see sandbox/settings.h
 //   service      whom a driver with `socket` serves, and with what limits: service_settings.h
 // A service reads these two from the manifest that it is started with; applications do not use

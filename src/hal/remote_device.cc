@@ -197,8 +197,8 @@ Result<Packed> pack(std::shared_ptr<const Model> model, HalVersion version) {
 
 // A valid model that may need more than the driver has.
 Status checkCompliance(const Model& model, FeatureLevel have) {
-  HALYARD_ASSIGN_OR_RETURN(const FeatureLevel needed, validateModel(model));
-  return needed <= have ? okStatus() : compliantWith(model, have);
+  HALYARD_RETURN_IF_ERROR(validateModel(model).takeStatus());
+  return compliantWith(model, have);
 }
 
 }  // namespace
@@ -221,9 +221,7 @@ Result<std::shared_ptr<RemoteDevice>> RemoteDevice::open(
     std::shared_ptr<SessionServices> services) {
   if (services == nullptr) services = std::make_shared<SessionServices>();
   if (manifest.kind == Manifest::Kind::LIBRARY) {
-    return makeStatus(ResultCode::UNAVAILABLE_DEVICE,
-                      "driver '{}': drivers that are libraries are not supported yet",
-                      manifest.name);
+    return badState("driver '{}' is a library, without a process of its own", manifest.name);
   }
   std::shared_ptr<RemoteDevice> device(
       new RemoteDevice(std::move(loop), std::move(manifest),
@@ -405,19 +403,9 @@ DeviceStatus RemoteDevice::status() {
 
 Result<std::vector<bool>> RemoteDevice::getSupportedOperations(const Model& model) {
   const FeatureLevel have = offeredLevel(info_);
-  HALYARD_ASSIGN_OR_RETURN(const FeatureLevel needed, validateModel(model), "driver '{}'",
-                           manifest_.name);
-  // Not owned: the call ends before the caller's model does.
-  const std::shared_ptr<const Model> whole(std::shared_ptr<const Model>(), &model);
-  if (needed <= have || compliantWith(model, have).ok()) return askAbout(whole);
-
-  Supported supported(model.main.operations.size(), false);
-  const std::optional<ModelSlice> slice = sliceFor(model, have);
-  if (!slice) return supported;
-  HALYARD_ASSIGN_OR_RETURN(const Supported answers, askAbout(slice->model),
-                           "the operations that HAL {} has", halVersionName(manifest_.halVersion));
-  for (size_t i = 0; i < answers.size(); ++i) supported[slice->operations[i]] = answers[i];
-  return supported;
+  HALYARD_RETURN_IF_ERROR(validateModel(model).takeStatus(), "driver '{}'", manifest_.name);
+  return supportedOperations(
+      model, have, [this](const std::shared_ptr<const Model>& part) { return askAbout(part); });
 }
 
 Result<std::vector<bool>> RemoteDevice::askAbout(std::shared_ptr<const Model> model) {

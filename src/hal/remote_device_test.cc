@@ -494,7 +494,7 @@ TEST_F(StartFailureTest, RepeatedFailuresBackOff) {
 TEST_F(StartFailureTest, LibrariesAreRefused) {
   Manifest manifest = testManifest();
   manifest.kind = Manifest::Kind::LIBRARY;
-  EXPECT_EQ(RemoteDevice::open(loop_, manifest).status().code(), ResultCode::UNAVAILABLE_DEVICE);
+  EXPECT_EQ(RemoteDevice::open(loop_, manifest).status().code(), ResultCode::BAD_STATE);
 }
 
 }  // namespace

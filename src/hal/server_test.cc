@@ -1,6 +1,7 @@
 // Tests of the Server: what arrives at the device, and what comes back.
 #include "hal/server.h"
 
+#include <algorithm>
 #include <thread>
 
 #include "hal/testing/server_fixture.h"
@@ -125,7 +126,7 @@ SharedMemoryPtr bufferOf(uint32_t format, uint32_t width, const std::vector<floa
   const HardwareBufferLayout layout = layoutOf(buffer).value();
   buffer.stride = layout.stride;
   const auto memory = SharedMemory::create(layout.size, "test").value();
-  std::memcpy(memory->map()->data(), values.data(), values.size() * sizeof(float));
+  std::ranges::copy(values, reinterpret_cast<float*>(memory->map()->data()));
   return SharedMemory::fromHardwareBuffer(buffer, memory->fd()).value();
 }
 

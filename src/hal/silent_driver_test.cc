@@ -191,6 +191,28 @@ TEST_F(SilentDriver, WaitersByOtherMeansLearnOfTheEnd) {
   EXPECT_EQ(late, 1);
 }
 
+// Whoever waits for a fence tells nobody.
+TEST_F(SilentDriver, AFenceOfAStoppedDriverFailsInTheEnd) {
+  const Variable limit("HALYARD_DRIVER_ANSWER_TIMEOUT_MS", "300");
+  open();
+  Request request;
+  for (uint32_t pool = 0; pool < 3; ++pool) {
+    RequestArgument argument;
+    argument.kind = RequestArgument::Kind::POOL;
+    argument.location = {pool, 0, 2 * sizeof(float)};
+    (pool < 2 ? request.inputs : request.outputs).push_back(argument);
+    request.pools.emplace_back(SharedMemory::create(2 * sizeof(float), "test").value());
+  }
+  NewFence start = createFence().value();
+  const std::vector<int> fences = {start.fence.get()};
+  const FencedResult result = prepared_->executeFenced(request, fences, {}, std::nullopt);
+  ASSERT_TRUE(result.status.ok()) << result.status.toString();
+  send(SIGSTOP);
+  EXPECT_EQ(waitFence(result.fence.get(), Clock::now() + seconds(60)).value(), FenceState::ERROR);
+  EXPECT_THAT(result.execution->getExecutionInfo().status.message(),
+              HasSubstr("has not answered anything for 300 ms and was killed"));
+}
+
 TEST_F(SilentDriver, AStartThatTakesTooLongMissesTheDeadlineAndGoesOn) {
   open(HalVersion::V1_3, milliseconds(1000));
   send(SIGKILL);

@@ -6,6 +6,7 @@
 // Versions are given as feature levels where later levels than HAL 1.3's may be meant.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,18 +17,19 @@
 
 namespace halyard::hal {
 
-// An operation of the main subgraph that a version cannot express.
+// An operation of the main subgraph that a version cannot express, or no driver takes.
 struct NoncompliantOperation {
   size_t index = 0;
-  FeatureLevel needed = FeatureLevel::FL1;
-  std::string reason;  // which operand or what of its signature is newer
+  FeatureLevel needed = FeatureLevel::FL1;  // what the device has may be enough: see `reason`
+  // Which operand or what of its signature is newer; or, of IF and WHILE, what has an unknown size.
+  std::string reason;
 };
 
 // Whether a device of level `have` takes every operation of the main subgraph of `model`, which
 // must be valid: with all operands that it touches, and for a reference to a subgraph everything in
-// there. BAD_DATA names the first that it does not take, both levels and the reason. Operands and
-// pools that no operation uses do not matter. With `all`, every such operation is listed there,
-// ascending.
+// there, and for IF and WHILE with operands of known size only. BAD_DATA names the first that it
+// does not take, both levels and the reason. Operands and pools that no operation uses do not
+// matter. With `all`, every such operation is listed there, ascending.
 Status compliantWith(const Model& model, FeatureLevel have,
                      std::vector<NoncompliantOperation>* all = nullptr);
 
@@ -48,6 +50,13 @@ struct ModelSlice {
 // only. nullopt when nothing can be asked: no operation complies, the slice gives no result, or
 // one of them refers to a subgraph.
 std::optional<ModelSlice> sliceFor(const Model& model, FeatureLevel have);
+
+// Asks a device of level `have` which operations it supports: about the whole of a valid model if
+// that complies, about its slice otherwise. What cannot be asked about is not supported.
+using AskSupported =
+    std::function<Result<std::vector<bool>>(const std::shared_ptr<const Model>& part)>;
+Result<std::vector<bool>> supportedOperations(const Model& model, FeatureLevel have,
+                                              const AskSupported& ask);
 
 // Whether the capabilities can be said in the groups of figures that HAL 1.0 and 1.1 have. Those
 // that cannot are converted all the same, from TENSOR_FLOAT32 and TENSOR_QUANT8_ASYMM.

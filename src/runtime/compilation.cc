@@ -27,6 +27,7 @@ std::string versionReason(const Model& model, size_t operation, FeatureLevel hav
   if (hal::compliantWith(model, have, &newer).ok()) return {};
   for (const hal::NoncompliantOperation& each : newer) {
     if (each.index != operation) continue;
+    if (each.needed <= have) return fmt::format(": {}", each.reason);
     return fmt::format(", which needs {}; the device has {}: {}", featureLevelName(each.needed),
                        featureLevelName(have), each.reason);
   }

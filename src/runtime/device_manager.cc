@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cpu/cpu_device.h"
+#include "hal/library_device.h"
 #include "hal/manifest.h"
 #include "hal/remote_device.h"
 #include "hal/rpc_loop.h"
@@ -92,6 +93,16 @@ std::unique_ptr<DeviceManager> DeviceManager::create(const std::string& prefix) 
     if (manifest.name == cpuName) {
       problems.push_back({manifest.path.string(),
                           badData("'{}' is the name of the runtime's own device", cpuName)});
+      continue;
+    }
+    if (manifest.kind == hal::Manifest::Kind::LIBRARY) {
+      Result<std::shared_ptr<hal::Device>> library = hal::openLibrary(manifest, services);
+      if (library.ok()) {
+        drivers.emplace_back(std::move(*library), manifest.path.string(), false,
+                             hal::libraryIsolation);
+      } else {
+        problems.push_back({manifest.path.string(), library.takeStatus()});
+      }
       continue;
     }
     if (loop == nullptr) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -32,6 +33,7 @@ struct Round {
   uint32_t answered;  // a futex
   int32_t threads[kMostThreads];
   int32_t results[kMostThreads];
+  Round* next;  // of those that are kept for ever
 };
 Round* currentRound = nullptr;  // a handler has no other way to find it
 
@@ -160,6 +162,15 @@ Status tellOthers(Round& round, ThreadList& list) {
   return okStatus();
 }
 
+// Reachable, so that nobody takes it for lost.
+void keepForEver(std::unique_ptr<Round> round) {
+  static std::atomic<Round*> kept = nullptr;
+  Round* const last = round.release();
+  last->next = kept.load();
+  while (!kept.compare_exchange_weak(last->next, last)) {
+  }
+}
+
 }  // namespace
 
 Status onEveryThread(int (*action)(void*), void* argument) {
@@ -183,7 +194,7 @@ Status onEveryThread(int (*action)(void*), void* argument) {
     }
   }
   // A thread that was too late may still look at it.
-  if (!status.ok()) (void)round.release();
+  if (!status.ok()) keepForEver(std::move(round));
   if (const int own = action(argument); own != 0 && status.ok()) {
     status = opFailed("{}", std::strerror(own));
   }

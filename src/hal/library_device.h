@@ -1,0 +1,27 @@
+// Drivers that their manifest has as a shared object: loaded into this process.
+// Thread safety: openLibrary may be called from any thread; the device as hal::Device.
+// Ownership: the result owns the device; the object stays loaded until the process ends, as threads
+// of the driver may run on.
+#pragma once
+
+#include <memory>
+
+#include "hal/manifest.h"
+#include "hal/sandbox/isolation_measure.h"
+#include "halyard/driver/device.h"
+
+namespace halyard::hal {
+
+class SessionServices;
+
+// Loads the object and makes its device, with a ClientSession around it. Models that need more than
+// the manifest's HAL version are adapted as they are for a driver in a process of its own. BAD_DATA
+// naming the file: it is no driver, one for another version of Halyard (both are named), or its
+// device is called otherwise than the manifest says; the driver's own error.
+Result<std::shared_ptr<Device>> openLibrary(const Manifest& manifest,
+                                            std::shared_ptr<SessionServices> services);
+
+// What `halyard devices` says about such a driver.
+IsolationReport libraryIsolation();
+
+}  // namespace halyard::hal

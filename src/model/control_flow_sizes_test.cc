@@ -1,0 +1,110 @@
+#include "model/control_flow_sizes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/validation.h"
+
+namespace halyard {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr auto kFloats = OperandType::TENSOR_FLOAT32;
+
+uint32_t add(Subgraph& subgraph, OperandType type, Shape dims, Lifetime lifetime,
+             uint32_t reference = 0) {
+  Operand operand;
+  operand.type = type;
+  operand.dimensions = std::move(dims);
+  operand.lifetime = lifetime;
+  operand.location.offset = reference;
+  subgraph.operands.push_back(std::move(operand));
+  const auto index = static_cast<uint32_t>(subgraph.operands.size() - 1);
+  if (lifetime == Lifetime::SUBGRAPH_INPUT) subgraph.inputIndexes.push_back(index);
+  if (lifetime == Lifetime::SUBGRAPH_OUTPUT) subgraph.outputIndexes.push_back(index);
+  return index;
+}
+
+// x -> -x, with dimensions as they are given.
+Subgraph negation(const Shape& in, const Shape& out) {
+  Subgraph subgraph;
+  const uint32_t x = add(subgraph, kFloats, in, Lifetime::SUBGRAPH_INPUT);
+  const uint32_t y = add(subgraph, kFloats, out, Lifetime::SUBGRAPH_OUTPUT);
+  subgraph.operations = {{OperationType::NEG, {x}, {y}}};
+  return subgraph;
+}
+
+struct Dims {
+  Shape in{2};
+  Shape out{2};
+};
+
+// IF of two negations.
+Model choice(const Dims& outer, const Dims& thenDims, const Dims& elseDims) {
+  Model model;
+  Subgraph& main = model.main;
+  const uint32_t flag = add(main, OperandType::TENSOR_BOOL8, {1}, Lifetime::SUBGRAPH_INPUT);
+  const uint32_t yes = add(main, OperandType::MODEL, {}, Lifetime::SUBGRAPH, 0);
+  const uint32_t no = add(main, OperandType::MODEL, {}, Lifetime::SUBGRAPH, 1);
+  const uint32_t x = add(main, kFloats, outer.in, Lifetime::SUBGRAPH_INPUT);
+  const uint32_t y = add(main, kFloats, outer.out, Lifetime::SUBGRAPH_OUTPUT);
+  main.operations = {{OperationType::IF, {flag, yes, no, x}, {y}}};
+  model.referenced = {negation(thenDims.in, thenDims.out), negation(elseDims.in, elseDims.out)};
+  return model;
+}
+
+std::string unknownOf(const Model& model) {
+  EXPECT_TRUE(validateModel(model).ok()) << validateModel(model).status().toString();
+  return unknownSizeAtBoundary(model, model.main, model.main.operations[0]);
+}
+
+TEST(ControlFlowSizesTest, KnownSizesAreForEveryone) {
+  const Model model = choice({}, {}, {});
+  EXPECT_EQ(unknownOf(model), "");
+  EXPECT_TRUE(checkControlFlowSizes(model).ok());
+}
+
+TEST(ControlFlowSizesTest, TheFirstUnknownOperandIsNamed) {
+  EXPECT_EQ(unknownOf(choice({{0}, {2}}, {}, {})), "input 3 is TENSOR_FLOAT32[?], of unknown size");
+  EXPECT_THAT(unknownOf(choice({{2}, {}}, {}, {})), HasSubstr("output 0 is TENSOR_FLOAT32"));
+  EXPECT_THAT(unknownOf(choice({}, {{0}, {2}}, {})), HasSubstr("input 0 of the then-model is"));
+  EXPECT_THAT(unknownOf(choice({}, {}, {{2}, {0}})), HasSubstr("output 0 of the else-model is"));
+}
+
+TEST(ControlFlowSizesTest, OtherOperationsMayHaveUnknownSizes) {
+  Model model;
+  model.main = negation({0}, {0});
+  EXPECT_EQ(unknownOf(model), "");
+  EXPECT_TRUE(checkControlFlowSizes(model).ok());
+}
+
+TEST(ControlFlowSizesTest, TheOperationIsNamed) {
+  const Status refused = checkControlFlowSizes(choice({{0}, {2}}, {}, {}));
+  EXPECT_EQ(refused.code(), ResultCode::BAD_DATA);
+  EXPECT_THAT(refused.message(), HasSubstr("operation #0 IF: input 3 is TENSOR_FLOAT32[?]"));
+}
+
+// The inner IF of a branch counts, as a driver would have to run it.
+TEST(ControlFlowSizesTest, InnerSubgraphsCount) {
+  Model model = choice({}, {}, {});
+  Model inner = choice({}, {{0}, {2}}, {});
+  Subgraph& main = inner.main;
+  main.operands[1].location.offset = 2;
+  main.operands[2].location.offset = 3;
+  // Its condition becomes a constant, so that it fits where a negation was.
+  model.operandValues = {1, 0, 0, 0};
+  main.operands[0].lifetime = Lifetime::CONSTANT_COPY;
+  main.operands[0].location = {0, 0, 1};
+  main.inputIndexes = {3};
+  model.referenced[1] = main;
+  model.referenced.push_back(inner.referenced[0]);
+  model.referenced.push_back(inner.referenced[1]);
+  EXPECT_EQ(unknownOf(model), "");
+  const Status refused = checkControlFlowSizes(model);
+  EXPECT_THAT(refused.message(), HasSubstr("referenced subgraph 1"));
+  EXPECT_THAT(refused.message(), HasSubstr("of the then-model"));
+}
+
+}  // namespace
+}  // namespace halyard
