@@ -11,12 +11,17 @@
 
 #include <cerrno>
 
+#include "base/thread_sanitizer.h"
+
 namespace halyard {
 namespace {
 
 // Bytes on their way through a fence's pair.
 constexpr char kUnread = 'u';
 constexpr char kSignal = 's';
+
+// Stands for all fences: who sees one signalled sees what was done before.
+char fencesOrder = 0;
 
 // Refuses files, whose poll() answers "ready" for ever. Does not ask a file system that may belong
 // to a hostile peer (FUSE): those must not get to hold up the caller.
@@ -82,7 +87,10 @@ Result<FenceState> pollOnce(int fd, const timespec* timeout) {
   const auto events = static_cast<unsigned>(polled.revents);
   if ((events & POLLNVAL) != 0) return badData("descriptor {} of a fence is not open", fd);
   if ((events & POLLERR) != 0) return FenceState::ERROR;
-  if ((events & POLLIN) != 0) return stateOfReadable(fd, events);
+  if ((events & POLLIN) != 0) {
+    sanitizerAcquire(&fencesOrder);
+    return stateOfReadable(fd, events);
+  }
   if ((events & POLLHUP) != 0) return FenceState::ERROR;
   return FenceState::PENDING;
 }
@@ -116,6 +124,7 @@ Result<FenceState> waitFence(int fd,
 
 void FenceSignaller::signal() {
   if (!pending()) return;
+  sanitizerRelease(&fencesOrder);
   // In this order: dying in between leaves an error, not a signal that was none.
   (void)::send(end_.get(), &kSignal, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
   char unread = 0;

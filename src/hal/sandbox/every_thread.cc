@@ -13,10 +13,13 @@
 #include <chrono>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <memory>
 #include <set>
+#include <string>
 #include <vector>
 
+#include "base/thread_sanitizer.h"
 #include "halyard/driver/unique_fd.h"
 
 namespace halyard::hal {
@@ -122,6 +125,19 @@ bool alive(pid_t thread) {
   return ::syscall(SYS_tgkill, ::getpid(), thread, 0) == 0 || errno != ESRCH;
 }
 
+// Whether the thread is ThreadSanitizer's own, which blocks the signal and runs nothing of ours.
+bool isSanitizers(pid_t thread) {
+  if (!kThreadSanitizer) return false;
+  std::ifstream status(fmt::format("/proc/self/task/{}/status", thread));
+  constexpr std::string_view kKey = "SigBlk:";
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with(kKey)) continue;
+    const uint64_t blocked = std::strtoull(line.c_str() + kKey.size(), nullptr, 16);
+    return (blocked >> (SIGSYS - 1) & 1) != 0;
+  }
+  return false;
+}
+
 bool hasAnswered(const Round& round, pid_t thread) {
   const uint32_t begun =
       std::min<uint32_t>(__atomic_load_n(&round.begun, __ATOMIC_ACQUIRE), kMostThreads);
@@ -152,7 +168,7 @@ Status tellOthers(Round& round, ThreadList& list) {
     more = false;
     std::vector<pid_t> fresh;
     for (const pid_t thread : list.read()) {
-      if (!told.insert(thread).second) continue;
+      if (!told.insert(thread).second || isSanitizers(thread)) continue;
       more = true;
       if (::syscall(SYS_tgkill, ::getpid(), thread, SIGSYS) == 0) fresh.push_back(thread);
     }

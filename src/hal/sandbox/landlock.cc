@@ -124,8 +124,4 @@ Result<LandlockRules> LandlockRules::create(const SandboxSettings& settings,
   return rules;
 }
 
-int LandlockRules::restrictThread() const {
-  return ::syscall(SYS_landlock_restrict_self, ruleset_.get(), 0) == 0 ? 0 : errno;
-}
-
 }  // namespace halyard::hal

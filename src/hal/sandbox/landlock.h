@@ -1,5 +1,5 @@
 // LandlockRules: which files a sandboxed process may reach.
-// Thread safety: a value; restrictThread is async-signal-safe.
+// Thread safety: a value.
 // Ownership: owns the descriptor of its ruleset.
 #pragma once
 
@@ -18,9 +18,9 @@ class LandlockRules {
 
   // What they are, for people.
   const std::string& description() const { return description_; }
-  // Binds the calling thread, and those that it starts, for good. 0, or an errno. Needs
+  // What landlock_restrict_self binds a thread with, and those that it starts, for good. Needs
   // no_new_privs.
-  int restrictThread() const;
+  int ruleset() const { return ruleset_.get(); }
 
  private:
   UniqueFd ruleset_;

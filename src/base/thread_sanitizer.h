@@ -1,0 +1,40 @@
+// What ThreadSanitizer cannot see by itself: that one thread's work is over when another goes on,
+// where the kernel or a signal stands between them. Nothing in other builds.
+// Thread safety: as the functions say; all may be called from any thread.
+#pragma once
+
+#if defined(__SANITIZE_THREAD__)
+#define HALYARD_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HALYARD_THREAD_SANITIZER 1
+#endif
+#endif
+
+#ifdef HALYARD_THREAD_SANITIZER
+extern "C" void __tsan_acquire(void* address);
+extern "C" void __tsan_release(void* address);
+#endif
+
+namespace halyard {
+
+#ifdef HALYARD_THREAD_SANITIZER
+inline constexpr bool kThreadSanitizer = true;
+#else
+inline constexpr bool kThreadSanitizer = false;
+#endif
+
+// What this thread has done happened before whatever another does after sanitizerAcquire of the
+// same address.
+inline void sanitizerRelease([[maybe_unused]] void* address) {
+#ifdef HALYARD_THREAD_SANITIZER
+  __tsan_release(address);
+#endif
+}
+inline void sanitizerAcquire([[maybe_unused]] void* address) {
+#ifdef HALYARD_THREAD_SANITIZER
+  __tsan_acquire(address);
+#endif
+}
+
+}  // namespace halyard
