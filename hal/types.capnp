@@ -215,6 +215,18 @@ struct QueueDescriptor {  # 1.2
   hasEventWord @3 :Bool;
 }
 
+struct ExtensionAttribute {
+  token @0 :UInt32;  # prefix << 16 | code
+  value @1 :Data;
+}
+
+struct ExtensionAttributes {
+  # Of a compilation or an execution; feature level 8. Null with drivers below it, which would not
+  # read it, and for none.
+  attributes @0 :List(ExtensionAttribute);
+  extensionNameToPrefix @1 :List(ExtensionNameAndPrefix);
+}
+
 struct OptionalTimePoint {  # 1.3
   union {
     none @0 :Void;

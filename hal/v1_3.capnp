@@ -15,7 +15,8 @@ interface IDevice extends(V12.IDevice) {
   # About the operations of `main`.
   prepareModel13 @2 (model :T.Model, preference :T.ExecutionPreference, priority :T.Priority,
                      deadline :T.OptionalTimePoint, modelCache :List(T.Handle),
-                     dataCache :List(T.Handle), token :Data, callback :IPreparedModelCallback)
+                     dataCache :List(T.Handle), token :Data, callback :IPreparedModelCallback,
+                     attributes :T.ExtensionAttributes)
       -> (status :T.ErrorStatus, message :Text);
   prepareModelFromCache13 @3 (deadline :T.OptionalTimePoint, modelCache :List(T.Handle),
                               dataCache :List(T.Handle), token :Data,
@@ -31,17 +32,20 @@ interface IDevice extends(V12.IDevice) {
 
 interface IPreparedModel extends(V12.IPreparedModel) {
   execute13 @0 (request :T.Request, measure :T.MeasureTiming, deadline :T.OptionalTimePoint,
-                loopTimeoutDuration :T.OptionalTimeoutDuration, callback :IExecutionCallback)
+                loopTimeoutDuration :T.OptionalTimeoutDuration, callback :IExecutionCallback,
+                attributes :T.ExtensionAttributes)
       -> (status :T.ErrorStatus, message :Text);
   executeSynchronously13 @1 (request :T.Request, measure :T.MeasureTiming,
                              deadline :T.OptionalTimePoint,
-                             loopTimeoutDuration :T.OptionalTimeoutDuration)
+                             loopTimeoutDuration :T.OptionalTimeoutDuration,
+                             attributes :T.ExtensionAttributes)
       -> (status :T.ErrorStatus, message :Text, outputShapes :List(T.OutputShape),
           timing :T.Timing);
   executeFenced @2 (request :T.Request, waitFor :List(T.FileDescriptor), measure :T.MeasureTiming,
                     deadline :T.OptionalTimePoint,
                     loopTimeoutDuration :T.OptionalTimeoutDuration,
-                    duration :T.OptionalTimeoutDuration)
+                    duration :T.OptionalTimeoutDuration,
+                    attributes :T.ExtensionAttributes)
       -> (status :T.ErrorStatus, message :Text, syncFence :T.FileDescriptor,
           callback :IFencedExecutionCallback);
   # A null `syncFence` with `none`: the execution is complete.

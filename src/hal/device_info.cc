@@ -1,27 +1,33 @@
 // What a device may say of itself.
-#include <algorithm>
 #include <set>
 
 #include "halyard/driver/hal_types.h"
+#include "model/extension_table.h"
 
 namespace halyard::hal {
 namespace {
 
 constexpr uint32_t kMaxCacheFiles = 32;
 
-// Names such as com.vendor.feature, each once.
+// Names such as com.vendor.feature, each once; types with a size, each once within its extension.
 Status checkExtensions(const std::vector<Extension>& extensions) {
   std::set<std::string_view> names;
   for (const Extension& extension : extensions) {
     const std::string& name = extension.name;
-    const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
-    });
-    if (!plain || name.find('.') == std::string::npos) {
+    if (!isExtensionName(name)) {
       return badData("extension '{}' is not named like vendor.feature, of a-z, 0-9, '_' and '.'",
                      name);
     }
     if (!names.insert(name).second) return badData("extension '{}' is listed twice", name);
+    std::set<uint16_t> types;
+    for (const ExtensionOperandType& type : extension.operandTypes) {
+      if (!types.insert(type.type).second) {
+        return badData("extension '{}' describes operand type {} twice", name, type.type);
+      }
+      if (type.byteSize == 0) {
+        return badData("extension '{}': operand type {} has size 0", name, type.type);
+      }
+    }
   }
   return okStatus();
 }

@@ -79,6 +79,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     if (options.ok()) {
       options->priority = *priority;
       options->deadline = decodeDeadline(params.getDeadline());
+      options = withAttributes(params, std::move(options));
     }
     return prepare(context, HalVersion::V1_3, withCache(params, std::move(options)));
   }
@@ -154,6 +155,12 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
   static Result<PrepareOptions> preferenceOf(Params params) {
     PrepareOptions options;
     HALYARD_ASSIGN_OR_RETURN(options.preference, decodePreference(params.getPreference()));
+    return options;
+  }
+
+  template <typename Params>
+  static Result<PrepareOptions> withAttributes(Params params, Result<PrepareOptions> options) {
+    HALYARD_ASSIGN_OR_RETURN(options->attributes, decodeAttributes(params.getAttributes()));
     return options;
   }
 

@@ -132,6 +132,7 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
     HALYARD_ASSIGN_OR_RETURN(ExecuteOptions options, measureOf(params));
     options.deadline = decodeDeadline(params.getDeadline());
     options.loopTimeout = decodeDuration(params.getLoopTimeoutDuration());
+    HALYARD_ASSIGN_OR_RETURN(options.attributes, decodeAttributes(params.getAttributes()));
     return options;
   }
 

@@ -166,6 +166,7 @@ Answer<uint64_t> prepare(Side& side, HalVersion version, const Outgoing& outgoin
       call.setPreference(preference);
       call.setPriority(static_cast<wire::Priority>(options.priority));
       encodeDeadline(options.deadline, call.initDeadline());
+      putAttributes(options.attributes, call);
       return sendPrepare(side, kj::mv(call), outgoing);
     }
   }
@@ -419,7 +420,10 @@ Result<std::vector<bool>> RemoteDevice::askAbout(std::shared_ptr<const Model> mo
 }
 
 Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(
-    std::shared_ptr<const Model> model, const PrepareOptions& options) {
+    std::shared_ptr<const Model> model, const PrepareOptions& given) {
+  PrepareOptions options = given;
+  const bool takesAttributes = offeredLevel(info_) >= FeatureLevel::FL8;
+  if (!takesAttributes) options.attributes = {};
   const HalVersion version = manifest_.halVersion;
   HALYARD_RETURN_IF_ERROR(checkCompliance(*model, offeredLevel(info_)), "driver '{}'",
                           manifest_.name);
@@ -440,7 +444,7 @@ Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(
                            driver->call<uint64_t>(methodName("prepareModel", version), start,
                                                   CallLimit::computing(deadline)));
   return std::shared_ptr<PreparedModel>(std::make_shared<RemotePreparedModel>(
-      driver, key, std::move(model), version, options.priority, fencing_));
+      driver, key, std::move(model), version, takesAttributes, options.priority, fencing_));
 }
 
 Result<std::unique_ptr<Buffer>> RemoteDevice::allocate(

@@ -181,6 +181,7 @@ Result<Launched> launch(DriverConnection& connection, uint64_t id, const Request
         encodeDeadline(options.deadline, call.initDeadline());
         encodeDuration(options.loopTimeout, call.initLoopTimeoutDuration());
         encodeDuration(duration, call.initDuration());
+        putAttributes(options.attributes, call);
         return call.send().then([&side](auto&& response) { return take(side, kj::mv(response)); });
       });
 }

@@ -17,6 +17,11 @@ wire::MeasureTiming measureOf(const ExecuteOptions& options) {
   return options.measureTiming ? wire::MeasureTiming::YES : wire::MeasureTiming::NO;
 }
 
+ExecuteOptions withoutAttributes(ExecuteOptions options) {
+  options.attributes = {};
+  return options;
+}
+
 template <typename Call>
 ExecutionPromise sendSynchronous(Call call, const Request& request, size_t outputs) {
   encodeRequest(request, call.initRequest());
@@ -31,6 +36,7 @@ ExecutionPromise execute13(wire::v1_3::IPreparedModel::Client client, const Requ
   call.setMeasure(measureOf(options));
   encodeDeadline(options.deadline, call.initDeadline());
   encodeDuration(options.loopTimeout, call.initLoopTimeoutDuration());
+  putAttributes(options.attributes, call);
   return sendSynchronous(kj::mv(call), request, outputs);
 }
 
@@ -61,11 +67,13 @@ ExecutionPromise execute10(Side& side, wire::v1_0::IPreparedModel::Client client
 
 RemotePreparedModel::RemotePreparedModel(std::shared_ptr<DriverConnection> connection, uint64_t id,
                                          std::shared_ptr<const Model> model, HalVersion version,
-                                         Priority priority, RemoteFencing fencing)
+                                         bool takesAttributes, Priority priority,
+                                         RemoteFencing fencing)
     : connection_(std::move(connection)),
       id_(id),
       model_(std::move(model)),
       version_(version),
+      takesAttributes_(takesAttributes),
       priority_(priority),
       fencing_(std::move(fencing)) {}
 
@@ -87,6 +95,9 @@ Result<std::unique_ptr<Burst>> RemotePreparedModel::configureBurst() {
 
 ExecutionResult RemotePreparedModel::executeIn(RingLane* lane, const Request& request,
                                                const ExecuteOptions& options) {
+  if (!takesAttributes_ && !options.attributes.empty()) {
+    return executeIn(lane, request, withoutAttributes(options));
+  }
   Result<ExecutionResult> result = executeRemotely(lane, request, options);
   if (result.ok()) return std::move(*result);
   return {result.takeStatus(), {}, {}};
@@ -187,6 +198,9 @@ FencedResult RemotePreparedModel::executeFenced(const Request& request,
                                                 std::span<const int> waitFor,
                                                 const ExecuteOptions& options,
                                                 std::optional<std::chrono::nanoseconds> duration) {
+  if (!takesAttributes_ && !options.attributes.empty()) {
+    return executeFenced(request, waitFor, withoutAttributes(options), duration);
+  }
   Status valid = validateFencedRequest(*model_, request);
   if (!valid.ok()) return {std::move(valid), {}, nullptr};
   Result<std::vector<UniqueFd>> pending = takePending(waitFor);

@@ -18,8 +18,8 @@ class RemotePreparedModel final : public PreparedModel,
  public:
   // `id`: its key in DriverConnection::Side::preparedModels. `version`: of the methods to use.
   RemotePreparedModel(std::shared_ptr<DriverConnection> connection, uint64_t id,
-                      std::shared_ptr<const Model> model, HalVersion version, Priority priority,
-                      RemoteFencing fencing);
+                      std::shared_ptr<const Model> model, HalVersion version, bool takesAttributes,
+                      Priority priority, RemoteFencing fencing);
   ~RemotePreparedModel() override;
 
   ExecutionResult executeSynchronously(const Request& request,
@@ -55,6 +55,7 @@ class RemotePreparedModel final : public PreparedModel,
   const uint64_t id_;
   const std::shared_ptr<const Model> model_;
   const HalVersion version_;
+  const bool takesAttributes_;  // of extensions
   const Priority priority_;
   const RemoteFencing fencing_;
   ArgumentPacker packer_;  // for executions without a lane

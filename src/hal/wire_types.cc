@@ -124,6 +124,34 @@ std::vector<Extension> decodeExtensions(capnp::List<wire::Extension>::Reader fro
   return to;
 }
 
+void encodeAttributes(const ExtensionAttributes& from, wire::ExtensionAttributes::Builder to) {
+  auto list = to.initAttributes(static_cast<unsigned>(from.attributes.size()));
+  for (unsigned i = 0; i < list.size(); ++i) {
+    const auto& value = from.attributes[i].value;
+    list[i].setToken(from.attributes[i].token);
+    list[i].setValue(kj::arrayPtr(value.data(), value.size()));
+  }
+  auto names =
+      to.initExtensionNameToPrefix(static_cast<unsigned>(from.extensionNameToPrefix.size()));
+  for (unsigned i = 0; i < names.size(); ++i) {
+    names[i].setName(from.extensionNameToPrefix[i].name);
+    names[i].setPrefix(from.extensionNameToPrefix[i].prefix);
+  }
+}
+
+Result<ExtensionAttributes> decodeAttributes(wire::ExtensionAttributes::Reader from) {
+  ExtensionAttributes to;
+  for (const auto attribute : from.getAttributes()) {
+    const auto value = attribute.getValue();
+    to.attributes.push_back({attribute.getToken(), {value.begin(), value.end()}});
+  }
+  for (const auto entry : from.getExtensionNameToPrefix()) {
+    to.extensionNameToPrefix.push_back({safeText(entry.getName()), entry.getPrefix()});
+  }
+  HALYARD_RETURN_IF_ERROR(validateExtensionAttributes(to));
+  return to;
+}
+
 void encodeTiming(const Timing& from, wire::Timing::Builder to) {
   to.setTimeOnDevice(wireDuration(from.timeOnDevice));
   to.setTimeInDriver(wireDuration(from.timeInDriver));

@@ -52,6 +52,15 @@ inline std::vector<uint32_t> decodeNumbers(capnp::List<uint32_t>::Reader from) {
   return decodeNumbers<uint32_t>(from);
 }
 
+void encodeAttributes(const ExtensionAttributes& from, wire::ExtensionAttributes::Builder to);
+// For a call that has the field `attributes`, which stays null when there are none.
+template <typename Call>
+void putAttributes(const ExtensionAttributes& from, Call& call) {
+  if (!from.empty()) encodeAttributes(from, call.initAttributes());
+}
+// BAD_DATA for what validateExtensionAttributes refuses.
+Result<ExtensionAttributes> decodeAttributes(wire::ExtensionAttributes::Reader from);
+
 void encodeTiming(const Timing& from, wire::Timing::Builder to);
 Timing decodeTiming(wire::Timing::Reader from);
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "model/extension_table.h"
 #include "ops/operation.h"
 #include "ops/signature.h"
 
@@ -268,26 +269,6 @@ Status validatePools(const Model& model) {
   return okStatus();
 }
 
-Status validateExtensionTable(const Model& model) {
-  std::set<std::string> names;
-  std::set<uint16_t> prefixes;
-  for (const ExtensionNameAndPrefix& entry : model.extensionNameToPrefix) {
-    const bool legal =
-        entry.name.find('.') != std::string::npos &&
-        std::all_of(entry.name.begin(), entry.name.end(), [](char c) {
-          return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
-        });
-    if (!legal) return badData("'{}' is no legal name of an extension", entry.name);
-    if (entry.prefix == 0) return badData("extension '{}' has prefix 0", entry.name);
-    if (!names.insert(entry.name).second)
-      return badData("extension '{}' is listed twice", entry.name);
-    if (!prefixes.insert(entry.prefix).second) {
-      return badData("extension prefix {} is given twice", entry.prefix);
-    }
-  }
-  return okStatus();
-}
-
 }  // namespace
 
 Status validateOperandType(OperandType type, const Shape& dimensions, float scale,
@@ -422,7 +403,7 @@ Status newerOperation(const Model& model, const Subgraph& subgraph, size_t opera
 
 Result<FeatureLevel> validateModel(const Model& model) {
   HALYARD_RETURN_IF_ERROR(validatePools(model));
-  HALYARD_RETURN_IF_ERROR(validateExtensionTable(model));
+  HALYARD_RETURN_IF_ERROR(validateExtensionTable(model.extensionNameToPrefix));
   std::vector<uint8_t> state(model.referenced.size(), 0);
   HALYARD_RETURN_IF_ERROR(checkAcyclic(model, model.main, state));
   HALYARD_ASSIGN_OR_RETURN(FeatureLevel level, validateSubgraph(model, model.main));

@@ -127,10 +127,31 @@ struct Request {
   std::vector<RequestPool> pools;
 };
 
+// An attribute that an extension defines: `token` is prefix << 16 | code, as in the extension's
+// types.
+struct ExtensionAttribute {
+  uint32_t token = 0;
+  std::vector<uint8_t> value;
+};
+// The attributes of a compilation or an execution, and the extensions that their tokens speak of.
+struct HALYARD_EXPORT ExtensionAttributes {
+  std::vector<ExtensionAttribute> attributes;
+  std::vector<ExtensionNameAndPrefix> extensionNameToPrefix;
+
+  bool empty() const { return attributes.empty(); }
+  // The value of attribute `code` of the extension `name`; null when it is not there.
+  const std::vector<uint8_t>* find(std::string_view name, uint16_t code) const;
+};
+// BAD_DATA unless the table of extensions is a legal one, it has the prefix of each token, and no
+// token comes twice.
+HALYARD_EXPORT Status validateExtensionAttributes(const ExtensionAttributes& attributes);
+
 struct PrepareOptions {
   ExecutionPreference preference = ExecutionPreference::FAST_SINGLE_ANSWER;
   Priority priority = Priority::MEDIUM;
   std::optional<TimePoint> deadline;
+  // Valid; a device of feature level 8. Older ones are sent none.
+  ExtensionAttributes attributes = {};
 };
 struct ExecuteOptions {
   bool measureTiming = false;
@@ -139,6 +160,8 @@ struct ExecuteOptions {
   // Asks a device in this process to give up between two operations, with OP_FAILED. Not passed on
   // to other processes.
   std::stop_token cancel = {};
+  // As those of PrepareOptions.
+  ExtensionAttributes attributes = {};
 };
 
 // How a buffer will be used: as input or output `ioIndex` of a prepared model.

@@ -207,6 +207,7 @@ RemoteRing::~RemoteRing() {
 bool RemoteRing::takes(const Request& request, const ExecuteOptions& options) const {
   if (request.pools.size() > wire::MAX_FDS_PER_MESSAGE) return false;
   if (client_->hasEnded()) return false;
+  if (!options.attributes.empty()) return false;  // the packets have no room for them
   const bool timed = options.deadline || options.loopTimeout;
   if (timed && version_ >= HalVersion::V1_3 && !extended_) return false;
   // Tokens have no slot, and images are nothing that a ring could keep mapped.
