@@ -92,7 +92,9 @@ int ANeuralNetworksCompilation_setCaching(ANeuralNetworksCompilation* compilatio
     HALYARD_RETURN_IF_NULL(compilation);
     HALYARD_RETURN_IF_NULL(cacheDir);
     HALYARD_RETURN_IF_NULL(token);
-    return api::pendingFunction("compilation caching");
+    hal::Token copied{};
+    std::copy(token, token + copied.size(), copied.begin());
+    return compilation->impl->setCaching(cacheDir, copied);
   });
 }
 
@@ -155,12 +157,14 @@ int ANeuralNetworksCompilation_getPreferredMemoryPaddingForOutput(
 }
 
 int ANeuralNetworksCompilation_addExtensionAttribute(ANeuralNetworksCompilation* compilation,
-                                                     const char* extensionName, uint16_t,
+                                                     const char* extensionName,
+                                                     uint16_t attributeCodeWithinExtension,
                                                      const void* data, size_t length) {
   return entryPoint(__func__, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(compilation);
     HALYARD_RETURN_IF_NULL(extensionName);
     if (data == nullptr && length != 0) return unexpectedNull("data is null, length {}", length);
-    return api::pendingFunction("extension attributes of compilations");
+    return compilation->impl->addExtensionAttribute(extensionName, attributeCodeWithinExtension,
+                                                    data, length);
   });
 }

@@ -122,6 +122,7 @@ int ANeuralNetworksDevice_getExtensionSupport(const ANeuralNetworksDevice* devic
     HALYARD_RETURN_IF_NULL(isExtensionSupported);
     HALYARD_ASSIGN_OR_RETURN(const runtime::Device* found, api::checkDevice(device));
     *isExtensionSupported = false;
+    if (api::deviceManager().extensions().isDisabled(extensionName)) return okStatus();
     for (const hal::Extension& extension : found->info().extensions) {
       if (extension.name == extensionName) *isExtensionSupported = true;
     }

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "api/objects.h"
+#include "base/log.h"
 
 namespace halyard::api {
 namespace {
@@ -58,7 +59,12 @@ int ANeuralNetworksExecution_create(ANeuralNetworksCompilation* compilation,
 
 void ANeuralNetworksExecution_free(ANeuralNetworksExecution* execution) {
   // The API's rule: an execution that is being computed is not freed.
-  if (execution != nullptr && !execution->impl.computing()) delete execution;
+  if (execution == nullptr) return;
+  if (execution->impl.computing()) {
+    logWarning("ANeuralNetworksExecution_free: the execution is being computed, and is not freed");
+    return;
+  }
+  delete execution;
 }
 
 int ANeuralNetworksExecution_setInput(ANeuralNetworksExecution* execution, int32_t index,
@@ -227,12 +233,14 @@ int ANeuralNetworksExecution_getDuration(const ANeuralNetworksExecution* executi
 }
 
 int ANeuralNetworksExecution_addExtensionAttribute(ANeuralNetworksExecution* execution,
-                                                   const char* extensionName, uint16_t,
+                                                   const char* extensionName,
+                                                   uint16_t attributeCodeWithinExtension,
                                                    const void* data, size_t length) {
   return entryPoint(__func__, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(execution);
     HALYARD_RETURN_IF_NULL(extensionName);
     if (data == nullptr && length != 0) return unexpectedNull("data is null, length {}", length);
-    return api::pendingFunction("extension attributes of executions");
+    return execution->impl.addExtensionAttribute(extensionName, attributeCodeWithinExtension, data,
+                                                 length);
   });
 }

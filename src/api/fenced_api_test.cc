@@ -135,7 +135,7 @@ TEST_F(FencedApi, WaitsForItsDependencies) {
                   "being computed");
   uint64_t duration = 0;
   EXPECT_NN_ERROR(ANeuralNetworksExecution_getDuration(execution.get(), 0, &duration),
-                  ANEURALNETWORKS_BAD_STATE, "has not been computed");
+                  ANEURALNETWORKS_BAD_STATE, "is being computed");
   fence.signaller.signal();
   std::atomic<int> wrong = 0;
   std::vector<std::thread> threads;

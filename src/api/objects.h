@@ -78,11 +78,6 @@ int entryPoint(const char* function, Body&& body) {
   return setLastError(function, status);
 }
 
-// For what the API names and this version of Halyard does not have yet.
-inline Status pendingFunction(const char* what) {
-  return opFailed("this version of Halyard does not have {}", what);
-}
-
 }  // namespace halyard::api
 
 #define HALYARD_RETURN_IF_NULL(pointer) \

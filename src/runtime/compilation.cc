@@ -49,6 +49,7 @@ Compilation::Compilation(const ModelBuilder& model, std::vector<const Device*> d
     : id_(nextCompilation++),
       model_(model.model()),
       applicationOrder_(model.applicationOrder()),
+      extensions_(model.extensions()),
       devices_(std::move(devices)),
       explicitDevices_(explicitDevices) {}
 
@@ -97,6 +98,21 @@ Status Compilation::setTimeout(uint64_t duration) {
   return okStatus();
 }
 
+Status Compilation::addExtensionAttribute(const char* extensionName, uint16_t code,
+                                          const void* data, size_t length) {
+  if (state_ != State::CREATED) return badState("the compilation is finished");
+  if (!hasSingleExplicitDevice()) {
+    return badData("an extension's attribute needs a compilation created for exactly one device");
+  }
+  return attributes_.add(extensions_, *devices_.front(), extensionName, code, data, length);
+}
+
+Status Compilation::setCaching(const std::string& folder, const hal::Token& token) {
+  if (state_ != State::CREATED) return badState("the compilation is finished");
+  caching_ = {folder.empty() || folder.back() == '/' ? folder : folder + '/', token};
+  return okStatus();
+}
+
 Status Compilation::checkValid() const {
   if (state_ == State::CREATED) return badState("the compilation is not finished");
   if (state_ == State::INVALID) return badState("the compilation failed to finish");
@@ -131,7 +147,8 @@ Status Compilation::prepareOn(const Device& device, const hal::PrepareOptions& o
 }
 
 Status Compilation::prepare() {
-  const hal::PrepareOptions options{preference_, priority_, deadlineAfter(timeout_)};
+  const hal::PrepareOptions options{preference_, priority_, deadlineAfter(timeout_),
+                                    attributes_.get()};
   std::string reasons;
   Status transport;  // a device that could not be asked, rather than one that said no
   for (const Device* device : devices_) {

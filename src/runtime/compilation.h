@@ -11,6 +11,7 @@
 
 #include "halyard/driver/device.h"
 #include "runtime/device_manager.h"
+#include "runtime/extension_attributes.h"
 #include "runtime/model_builder.h"
 
 namespace halyard::runtime {
@@ -27,6 +28,11 @@ class Compilation {
   Status setPriority(int32_t priority);      // ANEURALNETWORKS_PRIORITY_*
   // Nanoseconds from finish on; 0 clears. Only with one explicit device.
   Status setTimeout(uint64_t duration);
+  // See ExtensionAttributeList. Only with one explicit device.
+  Status addExtensionAttribute(const char* extensionName, uint16_t code, const void* data,
+                               size_t length);
+  // Where to cache: a folder, and what the compilation is known by there.
+  Status setCaching(const std::string& folder, const hal::Token& token);
   Status finish();
 
   // BAD_STATE unless finish() succeeded.
@@ -35,6 +41,7 @@ class Compilation {
   bool hasSingleExplicitDevice() const { return explicitDevices_ && devices_.size() == 1; }
 
   const Model& model() const { return *model_; }
+  ExtensionRegistry& extensions() const { return extensions_; }
   // Never that of another compilation, even of one that has ended.
   uint64_t id() const { return id_; }
   // The following only after a successful finish().
@@ -57,12 +64,19 @@ class Compilation {
   const uint64_t id_;
   std::shared_ptr<const Model> model_;
   std::vector<uint32_t> applicationOrder_;
+  ExtensionRegistry& extensions_;
   std::vector<const Device*> devices_;
   bool explicitDevices_;
   State state_ = State::CREATED;
   hal::ExecutionPreference preference_ = hal::ExecutionPreference::FAST_SINGLE_ANSWER;
   hal::Priority priority_ = hal::Priority::MEDIUM;
   uint64_t timeout_ = 0;  // ns; 0: none
+  ExtensionAttributeList attributes_;
+  struct Caching {
+    std::string folder;  // ends in '/' unless it is empty
+    hal::Token token;
+  };
+  std::optional<Caching> caching_;
   std::shared_ptr<hal::PreparedModel> preparedModel_;
   const Device* chosen_ = nullptr;
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/log.h"
 #include "cpu/cpu_device.h"
 #include "hal/library_device.h"
 #include "hal/manifest.h"
@@ -76,7 +77,22 @@ DeviceManager::DeviceManager(std::vector<Device> drivers,
   devices_.emplace_back(std::make_shared<hal::ClientSession>(
                             cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 0), std::move(services)),
                         std::string(), true);
-  for (const Device& device : devices_) extensions_.addDevice(device.info().extensions);
+  for (const Device& device : devices_) addExtensions(device);
+}
+
+void DeviceManager::addExtensions(const Device& device) {
+  for (const std::string& name : extensions_.addDevice(device.info().extensions)) {
+    const auto first = std::ranges::find_if(devices_, [&name](const Device& each) {
+      return std::ranges::any_of(each.info().extensions, [&name](const hal::Extension& extension) {
+        return extension.name == name;
+      });
+    });
+    Status reason =
+        badData("the devices {} and {} describe the extension '{}' differently; it cannot be used",
+                first->name(), device.name(), name);
+    logWarning("{}", reason.message());
+    problems_.push_back({device.manifest(), std::move(reason)});
+  }
 }
 
 std::unique_ptr<DeviceManager> DeviceManager::create(const std::string& prefix) {
@@ -123,7 +139,7 @@ std::unique_ptr<DeviceManager> DeviceManager::create(const std::string& prefix) 
                          [remote] { return remote->isolation(); });
   }
   auto manager = std::make_unique<DeviceManager>(std::move(drivers), services);
-  manager->problems_ = std::move(problems);
+  std::ranges::move(problems, std::back_inserter(manager->problems_));
   return manager;
 }
 

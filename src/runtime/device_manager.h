@@ -49,7 +49,7 @@ class Device {
   AskIsolation askIsolation_;
 };
 
-// A manifest or device that could not be used, and why.
+// A manifest or device, or something of one, that cannot be used, and why.
 struct DeviceProblem {
   std::string manifest;  // path of the file
   Status reason;
@@ -75,6 +75,8 @@ class DeviceManager {
   std::string json() const;
 
  private:
+  void addExtensions(const Device& device);
+
   std::vector<Device> devices_;
   std::vector<DeviceProblem> problems_;
   ExtensionRegistry extensions_;

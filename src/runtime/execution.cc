@@ -19,10 +19,6 @@ std::string_view directionName(Execution::Direction direction) {
   return direction == Execution::Direction::INPUT ? "input" : "output";
 }
 
-bool fullySpecified(OperandType type, const Shape& shape) {
-  return isScalarType(type) || knownElementCount(shape).has_value();
-}
-
 }  // namespace
 
 Shape knownShape(const Shape& model, const Shape& given) {
@@ -60,6 +56,10 @@ bool Execution::computing() const {
   return state_ == State::COMPUTATION;
 }
 
+bool Execution::fullySpecified(OperandType type, const Shape& shape) const {
+  return compilation_.extensions().isScalar(type) || knownElementCount(shape).has_value();
+}
+
 Result<const Operand*> Execution::checkArgument(Direction direction, uint32_t index,
                                                 const ArgumentType* type, bool mayBePartial) const {
   const Subgraph& main = compilation_.model().main;
@@ -71,18 +71,21 @@ Result<const Operand*> Execution::checkArgument(Direction direction, uint32_t in
   }
   const Operand& operand = main.operands[list[index]];
   if (type == nullptr) {
-    if (!mayBePartial && !isExtension(operand.type) &&
-        !fullySpecified(operand.type, operand.dimensions)) {
+    if (!mayBePartial && !fullySpecified(operand.type, operand.dimensions)) {
       return badData("{} {} needs a type: the model says only {}", what, index,
                      operandText(operand));
     }
     return &operand;
   }
   HALYARD_RETURN_IF_ERROR(
-      validateOperandType(type->type, type->dimensions, type->scale, type->zeroPoint),
-      "{} {}: type", what, index);
-  if (!mayBePartial && !isExtension(operand.type) && !isScalarType(type->type) &&
-      !fullySpecified(type->type, type->dimensions)) {
+      validateGivenType(type->type, type->dimensions, type->scale, type->zeroPoint), "{} {}: type",
+      what, index);
+  if (isExtension(type->type)) {
+    HALYARD_RETURN_IF_ERROR(
+        compilation_.extensions().byteSize(type->type, type->dimensions).status(), "{} {}: type",
+        what, index);
+  }
+  if (!mayBePartial && !fullySpecified(type->type, type->dimensions)) {
     return badData("{} {}: dimensions {} are not all known", what, index,
                    shapeText(type->dimensions));
   }
@@ -101,9 +104,9 @@ Result<const Operand*> Execution::checkArgument(Direction direction, uint32_t in
 
 Status Execution::checkLength(const Operand& operand, const ArgumentType* type,
                               size_t length) const {
-  if (operand.type == OperandType::OEM_SCALAR || isExtension(operand.type)) return okStatus();
   const Shape dims = knownShape(operand.dimensions, type ? type->dimensions : Shape());
-  const std::optional<uint32_t> needed = knownByteSize(operand.type, dims);
+  HALYARD_ASSIGN_OR_RETURN(const std::optional<uint32_t> needed,
+                           compilation_.extensions().byteSize(operand.type, dims));
   if (!needed) return okStatus();
   if (*needed > length || (*needed < length && !paddingEnabled_)) {
     return badData("{} bytes for {}{}, which needs {}", length, operandTypeName(operand.type),
@@ -122,11 +125,11 @@ Status Execution::setArgument(Direction direction, uint32_t index, const Argumen
   if (length > UINT32_MAX) return badData("{} {}: {} bytes are too many", what, index, length);
   Argument& argument = (isInput ? inputs_ : outputs_)[index];
   if (argument.set) return badState("{} {} has been set already", what, index);
+  argumentTouched_ = true;
   if ((buffer == nullptr) != (length == 0)) {
     return badData("{} {}: a {} buffer with length {}", what, index,
                    buffer == nullptr ? "null" : "real", length);
   }
-  argumentTouched_ = true;
   if (buffer == nullptr) {
     argument.request.kind = hal::RequestArgument::Kind::NO_VALUE;
   } else {
@@ -253,6 +256,16 @@ Status Execution::begin() {
   return status;
 }
 
+Status Execution::addExtensionAttribute(const char* extensionName, uint16_t code, const void* data,
+                                        size_t length) {
+  if (!compilation_.hasSingleExplicitDevice()) {
+    return badData("an extension's attribute needs a compilation created for exactly one device");
+  }
+  HALYARD_RETURN_IF_ERROR(checkPreparation());
+  return attributes_.add(compilation_.extensions(), compilation_.device(), extensionName, code,
+                         data, length);
+}
+
 hal::Request Execution::request() const {
   hal::Request request;
   for (const Argument& argument : inputs_) request.inputs.push_back(argument.request);
@@ -262,7 +275,7 @@ hal::Request Execution::request() const {
 }
 
 hal::ExecuteOptions Execution::options() const {
-  return {measureTiming_, deadlineAfter(timeout_), loopTimeout_};
+  return {measureTiming_, deadlineAfter(timeout_), loopTimeout_, {}, attributes_.get()};
 }
 
 Status Execution::run(Burst* burst) {
@@ -369,6 +382,7 @@ Status Execution::abandon(Status status) {
 
 Status Execution::outputDimensions(uint32_t index, Shape* dimensions) const {
   const std::lock_guard lock(mutex_);
+  if (state_ == State::COMPUTATION) return badState("the execution is being computed");
   if (state_ != State::COMPLETED) return badState("the execution has not been computed");
   if (completion_ == Completion::OTHER_ERROR) return badState("the execution failed");
   if (index >= outputShapes_.size()) {
@@ -388,6 +402,7 @@ Status Execution::duration(int32_t code, uint64_t* nanoseconds) const {
   if (code < 0 || code > 3) return badData("duration code {}, expected 0 to 3", code);
   const std::lock_guard lock(mutex_);
   *nanoseconds = kNotAvailable;
+  if (state_ == State::COMPUTATION) return badState("the execution is being computed");
   if (state_ != State::COMPLETED) return badState("the execution has not been computed");
   if (completion_ != Completion::NO_ERROR) return badState("the execution failed");
   if (!measureTiming_) return badState("timing was not asked for before the execution");

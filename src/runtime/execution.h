@@ -47,6 +47,9 @@ class Execution {
   Status setLoopTimeout(uint64_t nanoseconds);
   Status setMeasureTiming(bool measure);
   Status setTimeout(uint64_t nanoseconds);  // 0: none
+  // See ExtensionAttributeList.
+  Status addExtensionAttribute(const char* extensionName, uint16_t code, const void* data,
+                               size_t length);
 
   Status compute();
   // BAD_DATA for a burst of another compilation, BAD_STATE while it executes.
@@ -84,6 +87,7 @@ class Execution {
                                        const ArgumentType* type, bool mayBePartial) const;
   void setMemory(Argument& argument, const hal::RequestPool& pool, uint32_t offset, uint32_t length,
                  const ArgumentType* type);
+  bool fullySpecified(OperandType type, const Shape& shape) const;
   Status checkLength(const Operand& operand, const ArgumentType* type, size_t length) const;
   // Claims the execution for one computation, or says why not.
   Status begin();
@@ -109,6 +113,7 @@ class Execution {
   bool argumentTouched_ = false;
   bool measureTiming_ = false;
   uint64_t timeout_ = 0;
+  ExtensionAttributeList attributes_;
   std::optional<std::chrono::nanoseconds> loopTimeout_;
   std::vector<Argument> inputs_;
   std::vector<Argument> outputs_;

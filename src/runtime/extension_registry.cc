@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "hal/error_status.h"
+#include "model/extension_table.h"
+
 namespace halyard::runtime {
 namespace {
 
@@ -19,15 +22,31 @@ bool sameTypes(hal::Extension a, hal::Extension b) {
 
 }  // namespace
 
-void ExtensionRegistry::addDevice(const std::vector<hal::Extension>& extensions) {
+std::vector<std::string> ExtensionRegistry::addDevice(
+    const std::vector<hal::Extension>& extensions) {
+  std::vector<std::string> disabled;
   const std::lock_guard lock(mutex_);
   for (const hal::Extension& extension : extensions) {
     const auto [it, inserted] = known_.emplace(extension.name, extension);
-    if (!inserted && !sameTypes(it->second, extension)) disabled_[extension.name] = true;
+    if (inserted || sameTypes(it->second, extension)) continue;
+    if (disabled_.insert(extension.name).second) disabled.push_back(extension.name);
   }
+  return disabled;
+}
+
+bool ExtensionRegistry::isDisabled(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  return disabled_.contains(name);
 }
 
 Result<uint16_t> ExtensionRegistry::prefixOf(const std::string& name) {
+  if (!isExtensionName(name)) {
+    return badData(
+        "'{}' is no name of an extension, expected lower-case letters, digits, '_' and at least "
+        "one "
+        "'.'",
+        hal::safeText(name));
+  }
   const std::lock_guard lock(mutex_);
   const auto it = std::find(names_.begin(), names_.end(), name);
   if (it != names_.end()) return static_cast<uint16_t>(it - names_.begin() + 1);
@@ -55,6 +74,36 @@ Result<hal::ExtensionOperandType> ExtensionRegistry::operandType(OperandType typ
     if (entry.type == static_cast<uint16_t>(code & 0xffff)) return entry;
   }
   return badData("the extension '{}' has no operand type {}", name, code & 0xffff);
+}
+
+Result<std::optional<uint32_t>> ExtensionRegistry::byteSize(OperandType type,
+                                                            const Shape& dimensions) const {
+  using Size = std::optional<uint32_t>;
+  if (!isExtension(type)) {
+    return type == OperandType::OEM_SCALAR ? Size() : knownByteSize(type, dimensions);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const hal::ExtensionOperandType entry, operandType(type));
+  uint64_t bytes = entry.byteSize;
+  if (entry.isTensor) {
+    // The product of the dimensions that are known counts: those that are not cannot make it less.
+    bool known = !dimensions.empty();
+    for (const uint32_t dimension : dimensions) {
+      known = known && dimension != 0;
+      if (dimension != 0) bytes *= dimension;
+      if (bytes > UINT32_MAX) {
+        return badData("{}{} with elements of {} bytes has more than 4294967295 bytes",
+                       operandTypeName(type), shapeText(dimensions), entry.byteSize);
+      }
+    }
+    if (!known) return Size();
+  }
+  return Size(static_cast<uint32_t>(bytes));
+}
+
+bool ExtensionRegistry::isScalar(OperandType type) const {
+  if (!isExtension(type)) return isScalarType(type);
+  const Result<hal::ExtensionOperandType> entry = operandType(type);
+  return entry.ok() && !entry->isTensor;
 }
 
 }  // namespace halyard::runtime

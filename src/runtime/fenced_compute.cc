@@ -33,8 +33,8 @@ Result<std::unique_ptr<Event>> Execution::startComputeWithDependencies(
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const hal::RequestArgument& argument = outputs_[i].request;
     const Operand& operand = main.operands[main.outputIndexes[i]];
-    if (argument.kind == hal::RequestArgument::Kind::NO_VALUE || isExtension(operand.type) ||
-        isScalarType(operand.type)) {
+    if (argument.kind == hal::RequestArgument::Kind::NO_VALUE ||
+        compilation_.extensions().isScalar(operand.type)) {
       continue;
     }
     const Shape shape = knownShape(operand.dimensions, argument.dimensions);

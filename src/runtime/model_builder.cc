@@ -46,6 +46,12 @@ uint32_t appendReferenced(Model& target, const Model& source) {
 
 }  // namespace
 
+Status validateGivenType(OperandType type, const Shape& dimensions, float scale,
+                         int32_t zeroPoint) {
+  if (type == OperandType::TENSOR_INT32) return validateOperandType(type, dimensions, 0, 0);
+  return validateOperandType(type, dimensions, scale, zeroPoint);
+}
+
 Status ModelBuilder::checkBuilding() const {
   switch (state_) {
     case State::BUILDING:
@@ -76,7 +82,7 @@ Status ModelBuilder::addOperand(OperandType type, Shape dimensions, float scale,
   HALYARD_RETURN_IF_ERROR(checkBuilding());
   const size_t index = building_.main.operands.size();
   if (index >= kMaxEntries) return badData("a model holds at most {} operands", kMaxEntries);
-  HALYARD_RETURN_IF_ERROR(validateOperandType(type, dimensions, scale, zeroPoint), "operand #{}",
+  HALYARD_RETURN_IF_ERROR(validateGivenType(type, dimensions, scale, zeroPoint), "operand #{}",
                           index);
   if (isExtension(type)) {
     HALYARD_ASSIGN_OR_RETURN(const hal::ExtensionOperandType entry, extensions_.operandType(type),
@@ -85,6 +91,7 @@ Status ModelBuilder::addOperand(OperandType type, Shape dimensions, float scale,
       return badData("operand #{}: {} is a scalar, but has dimensions {}", index,
                      operandTypeName(type), shapeText(dimensions));
     }
+    HALYARD_RETURN_IF_ERROR(extensions_.byteSize(type, dimensions).status(), "operand #{}", index);
   }
   Operand operand;
   operand.type = type;
@@ -97,19 +104,8 @@ Status ModelBuilder::addOperand(OperandType type, Shape dimensions, float scale,
 
 Result<std::optional<uint32_t>> ModelBuilder::requiredSize(const Operand& operand) const {
   if (operand.type == OperandType::OEM_SCALAR) return std::optional<uint32_t>();
-  if (isExtension(operand.type)) {
-    HALYARD_ASSIGN_OR_RETURN(const hal::ExtensionOperandType entry,
-                             extensions_.operandType(operand.type));
-    uint64_t bytes = entry.byteSize;
-    if (entry.isTensor) {
-      const std::optional<uint32_t> count = knownElementCount(operand.dimensions);
-      if (!count) return badData("dimensions {} are not all known", shapeText(operand.dimensions));
-      bytes *= *count;
-    }
-    if (bytes > UINT32_MAX) return badData("a value of {} bytes is too large", bytes);
-    return std::optional<uint32_t>(static_cast<uint32_t>(bytes));
-  }
-  const std::optional<uint32_t> size = knownByteSize(operand.type, operand.dimensions);
+  HALYARD_ASSIGN_OR_RETURN(const std::optional<uint32_t> size,
+                           extensions_.byteSize(operand.type, operand.dimensions));
   if (!size) {
     return badData("a value for {} whose dimensions are not all known", operandText(operand));
   }
@@ -126,17 +122,23 @@ Status ModelBuilder::checkValueLength(const Operand& operand, size_t length) con
   return okStatus();
 }
 
+void ModelBuilder::forgetValue(uint32_t index) {
+  std::erase_if(largeConstants_, [index](const LargeConstant& c) { return c.operand == index; });
+  std::erase_if(references_, [index](const Reference& r) { return r.operand == index; });
+}
+
 Status ModelBuilder::setOperandValue(uint32_t index, const void* buffer, size_t length) {
   HALYARD_RETURN_IF_ERROR(checkBuilding());
   HALYARD_ASSIGN_OR_RETURN(Operand * operand, operandAt(index));
-  std::erase_if(largeConstants_, [&](const LargeConstant& c) { return c.operand == index; });
   if (buffer == nullptr) {
+    forgetValue(index);
     operand->lifetime = Lifetime::NO_VALUE;
     operand->location = {};
     return okStatus();
   }
   if (length == 0) return badData("operand #{}: a buffer of length 0", index);
   HALYARD_RETURN_IF_ERROR(checkValueLength(*operand, length), "operand #{}", index);
+  forgetValue(index);
   if (length > kImmediatelyCopied) {
     operand->lifetime = Lifetime::CONSTANT_REFERENCE;
     operand->location = {kPendingPool, 0, static_cast<uint32_t>(length)};
@@ -162,7 +164,7 @@ Status ModelBuilder::setOperandValueFromMemory(uint32_t index, const Memory& mem
   }
   HALYARD_RETURN_IF_ERROR(memory.checkRange(offset, length), "operand #{}", index);
   if (offset > UINT32_MAX) return badData("operand #{}: offset {} is too large", index, offset);
-  std::erase_if(largeConstants_, [&](const LargeConstant& c) { return c.operand == index; });
+  forgetValue(index);
   auto& pools = building_.pools;
   const auto it = std::find(pools.begin(), pools.end(), memory.pool());
   operand->location = {static_cast<uint32_t>(it - pools.begin()), static_cast<uint32_t>(offset),
@@ -178,7 +180,7 @@ Status ModelBuilder::setOperandValueFromModel(uint32_t index, const ModelBuilder
   HALYARD_ASSIGN_OR_RETURN(Operand * operand, operandAt(index));
   operand->lifetime = Lifetime::SUBGRAPH;
   operand->location = {};
-  std::erase_if(references_, [&](const Reference& r) { return r.operand == index; });
+  forgetValue(index);
   references_.push_back({index, value.model()});
   return okStatus();
 }
@@ -252,6 +254,14 @@ Status ModelBuilder::addOperation(OperationType type, std::span<const uint32_t> 
       extensions_.nameOf(static_cast<uint16_t>(static_cast<uint32_t>(type) >> 16)).empty()) {
     return badData("{} belongs to no extension", context);
   }
+  for (uint32_t operand : inputs) {
+    // What it refers to decides what the operation's other operands have to be.
+    if (main.operands[operand].type == OperandType::MODEL &&
+        main.operands[operand].lifetime != Lifetime::SUBGRAPH) {
+      return badData("{}: input operand #{} is of type MODEL, and no model has been set for it",
+                     context, operand);
+    }
+  }
   main.operations.push_back(
       {type, {inputs.begin(), inputs.end()}, {outputs.begin(), outputs.end()}});
   const Result<FeatureLevel> level = requiredFeatureLevel(building_, main, index);
@@ -270,12 +280,6 @@ Status ModelBuilder::identifyInputsAndOutputs(std::span<const uint32_t> inputs,
                    outputs.size());
   }
   Subgraph& main = building_.main;
-  for (Operand& operand : main.operands) {
-    if (operand.lifetime == Lifetime::SUBGRAPH_INPUT ||
-        operand.lifetime == Lifetime::SUBGRAPH_OUTPUT) {
-      operand.lifetime = Lifetime::TEMPORARY_VARIABLE;
-    }
-  }
   const auto mark = [&](std::span<const uint32_t> list, Lifetime lifetime,
                         std::string_view what) -> Status {
     for (uint32_t index : list) {

@@ -14,6 +14,10 @@
 
 namespace halyard::runtime {
 
+// A type as the application gives it: validateOperandType, but that scale and zero point of
+// TENSOR_INT32 are not looked at before the model is finished.
+Status validateGivenType(OperandType type, const Shape& dimensions, float scale, int32_t zeroPoint);
+
 class ModelBuilder {
  public:
   // `extensions` must outlive the builder.
@@ -33,6 +37,8 @@ class ModelBuilder {
   Status setOperandExtensionData(uint32_t index, const void* data, size_t length);
   Status addOperation(OperationType type, std::span<const uint32_t> inputs,
                       std::span<const uint32_t> outputs);
+  // May fail half-way: the operands handled by then are inputs or outputs, and cannot be named
+  // again.
   Status identifyInputsAndOutputs(std::span<const uint32_t> inputs,
                                   std::span<const uint32_t> outputs);
   Status relaxComputationFloat32toFloat16(bool allow);
@@ -45,7 +51,7 @@ class ModelBuilder {
   std::shared_ptr<const Model> model() const { return finished_; }
   // For each operation of model()->main in run order, its index in the application's order.
   const std::vector<uint32_t>& applicationOrder() const { return applicationOrder_; }
-  ExtensionRegistry& extensions() { return extensions_; }
+  ExtensionRegistry& extensions() const { return extensions_; }
 
  private:
   enum class State { BUILDING, FINISHED, INVALID };
@@ -53,6 +59,8 @@ class ModelBuilder {
   Result<Operand*> operandAt(uint32_t index);
   // The byte size that a value of the operand must have; nullopt when any will do.
   Result<std::optional<uint32_t>> requiredSize(const Operand& operand) const;
+  // What was set for the operand before; its lifetime is the caller's.
+  void forgetValue(uint32_t index);
   Status checkValueLength(const Operand& operand, size_t length) const;
   Status copyLargeConstants();
   Status sortOperations();

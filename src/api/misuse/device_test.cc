@@ -1,0 +1,63 @@
+// Misuses of the functions of devices.
+#include "api/misuse/table.h"
+
+namespace halyard::api::testing {
+namespace {
+
+ANeuralNetworksDevice* stranger(World& w) { return reinterpret_cast<ANeuralNetworksDevice*>(&w); }
+
+// The null checks of a function (device, result), and the device that is none.
+template <typename Function, typename T>
+void addQuery(std::vector<Misuse>& rows, const std::string& name, const std::string& argument,
+              Function function, T World::*result) {
+  rows.push_back({name + "_NullDevice", kUnexpectedNull, "device is null",
+                  [=](World& w) { return function(nullptr, &(w.*result)); }});
+  rows.push_back({name + "_NullResult", kUnexpectedNull, argument + " is null",
+                  [=](World& w) { return function(w.cpu(), nullptr); }});
+  rows.push_back({name + "_UnknownDevice", kBadData, "no device of this process",
+                  [=](World& w) { return function(stranger(w), &(w.*result)); }});
+}
+
+int getType(const ANeuralNetworksDevice* device, int* type) {
+  static_assert(sizeof(int) == sizeof(int32_t));
+  return ANeuralNetworksDevice_getType(device, type);
+}
+int getLevel(const ANeuralNetworksDevice* device, uint64_t* level) {
+  return ANeuralNetworksDevice_getFeatureLevel(device, reinterpret_cast<int64_t*>(level));
+}
+
+std::vector<Misuse> deviceRows() {
+  std::vector<Misuse> rows = {
+      {"_getDeviceCount_NullResult", kUnexpectedNull, "numDevices is null",
+       [](World&) { return ANeuralNetworks_getDeviceCount(nullptr); }},
+      {"_getDevice_NullResult", kUnexpectedNull, "device is null",
+       [](World&) { return ANeuralNetworks_getDevice(0, nullptr); }},
+      {"_getDevice_IndexTooLarge", kBadData, " of ",
+       [](World& w) {
+         EXPECT_NN_OK(ANeuralNetworks_getDeviceCount(&w.number));
+         return ANeuralNetworks_getDevice(w.number, w.out<ANeuralNetworksDevice>());
+       },
+       [](World& w) { w.expectOutIsNull(); }},
+      {"Device_wait_NullDevice", kUnexpectedNull, "device is null",
+       [](World&) { return ANeuralNetworksDevice_wait(nullptr); }},
+      {"Device_wait_UnknownDevice", kBadData, "no device of this process",
+       [](World& w) { return ANeuralNetworksDevice_wait(stranger(w)); }},
+  };
+  addQuery(rows, "Device_getName", "name", ANeuralNetworksDevice_getName, &World::name);
+  addQuery(rows, "Device_getVersion", "version", ANeuralNetworksDevice_getVersion, &World::name);
+  addQuery(rows, "Device_getType", "type", getType, &World::signedNumber);
+  addQuery(rows, "Device_getFeatureLevel", "featureLevel", getLevel, &World::time);
+  return rows;
+}
+INSTANTIATE_TEST_SUITE_P(Devices, MisuseTable, ::testing::ValuesIn(deviceRows()), rowName);
+
+TEST(Devices, TheCpuIsAtOnceThere) {
+  World world;
+  EXPECT_NN_OK(ANeuralNetworksDevice_wait(world.cpu()));
+  int64_t level = 0;
+  EXPECT_NN_OK(ANeuralNetworksDevice_getFeatureLevel(world.cpu(), &level));
+  EXPECT_EQ(level, ANeuralNetworks_getRuntimeFeatureLevel());
+}
+
+}  // namespace
+}  // namespace halyard::api::testing

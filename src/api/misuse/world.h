@@ -1,0 +1,280 @@
+// World: objects of the C API in each of their states, made when a row of a table asks for them.
+// Thread safety: none needed. Ownership: frees all it has made, the last first.
+#pragma once
+
+#include <android/NeuralNetworksExtensions.h>
+#include <android/NeuralNetworksOEM.h>
+#include <android/hardware_buffer.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "api/test_model.h"
+#include "halyard/driver/sync_fence.h"
+
+namespace halyard::api::testing {
+
+using Dims = std::vector<uint32_t>;
+
+// As an ANeuralNetworksOperandType, which points to its dimensions.
+class OperandDescription {
+ public:
+  OperandDescription(int32_t type, Dims dims, float scale = 0, int32_t zeroPoint = 0)
+      : dims_(std::move(dims)),
+        type_{type, static_cast<uint32_t>(dims_.size()), dims_.empty() ? nullptr : dims_.data(),
+              scale, zeroPoint} {}
+  OperandDescription(const OperandDescription&) = delete;
+  OperandDescription& operator=(const OperandDescription&) = delete;
+  const ANeuralNetworksOperandType* get() const { return &type_; }
+
+ private:
+  Dims dims_;
+  ANeuralNetworksOperandType type_;
+};
+
+class World {
+ public:
+  World() = default;
+  ~World() {
+    for (auto it = owned_.rbegin(); it != owned_.rend(); ++it) (*it)();
+  }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  ANeuralNetworksDevice* cpu() { return deviceNamed(kCpuDevice); }
+
+  // An empty one.
+  ANeuralNetworksModel* model() {
+    ANeuralNetworksModel* made = nullptr;
+    EXPECT_NN_OK(ANeuralNetworksModel_create(&made));
+    return keep(made, ANeuralNetworksModel_free);
+  }
+  // out = a + b, float32, not finished. Operands: 0 a, 1 b, 2 activation (constant), 3 out.
+  ANeuralNetworksModel* sum(const Dims& a = {2}, const Dims& b = {2}, const Dims& out = {2}) {
+    return keep(addModel(a, b, out).release(), ANeuralNetworksModel_free);
+  }
+  ANeuralNetworksModel* finished(ANeuralNetworksModel* model) {
+    EXPECT_NN_OK(ANeuralNetworksModel_finish(model));
+    return model;
+  }
+  ANeuralNetworksModel* finishedSum() { return finished(sum()); }
+  // One whose finish has failed.
+  ANeuralNetworksModel* invalid() {
+    ANeuralNetworksModel* const made = model();
+    EXPECT_EQ(ANeuralNetworksModel_finish(made), ANEURALNETWORKS_BAD_DATA);
+    return made;
+  }
+  // out = relu-like sum whose activation is an input: operands 0 a, 1 b, 2 activation, 3 out.
+  ANeuralNetworksModel* sumWithActivationInput() {
+    ANeuralNetworksModel* const made = model();
+    for (const int i : {0, 1}) {
+      (void)i;
+      EXPECT_NN_OK(addOperand(made, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
+    }
+    EXPECT_NN_OK(addOperand(made, ANEURALNETWORKS_INT32));
+    EXPECT_NN_OK(addOperand(made, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
+    EXPECT_NN_OK(addOperation(made, ANEURALNETWORKS_ADD, {0, 1, 2}, {3}));
+    EXPECT_NN_OK(identify(made, {0, 1, 2}, {3}));
+    return finished(made);
+  }
+  // One with an operation that no device here has.
+  ANeuralNetworksModel* oem() {
+    ANeuralNetworksModel* const made = model();
+    for (const int i : {0, 1}) {
+      (void)i;
+      EXPECT_NN_OK(addOperand(made, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
+    }
+    EXPECT_NN_OK(addOperation(made, ANEURALNETWORKS_OEM_OPERATION, {0}, {1}));
+    EXPECT_NN_OK(identify(made, {0}, {1}));
+    return finished(made);
+  }
+
+  // Not finished, for the CPU alone.
+  ANeuralNetworksCompilation* compilation(ANeuralNetworksModel* model) {
+    const ANeuralNetworksDevice* const device = cpu();
+    ANeuralNetworksCompilation* made = nullptr;
+    EXPECT_NN_OK(ANeuralNetworksCompilation_createForDevices(model, &device, 1, &made));
+    return keep(made, ANeuralNetworksCompilation_free);
+  }
+  ANeuralNetworksCompilation* compilation() { return compilation(finishedSum()); }
+  // Not finished, for devices of the runtime's choice.
+  ANeuralNetworksCompilation* freeCompilation(ANeuralNetworksModel* model) {
+    ANeuralNetworksCompilation* made = nullptr;
+    EXPECT_NN_OK(ANeuralNetworksCompilation_create(model, &made));
+    return keep(made, ANeuralNetworksCompilation_free);
+  }
+  ANeuralNetworksCompilation* finished(ANeuralNetworksCompilation* compilation) {
+    EXPECT_NN_OK(ANeuralNetworksCompilation_finish(compilation));
+    return compilation;
+  }
+  ANeuralNetworksCompilation* compiled() { return finished(compilation()); }
+  ANeuralNetworksCompilation* compiled(ANeuralNetworksModel* model) {
+    return finished(compilation(model));
+  }
+  ANeuralNetworksCompilation* freelyCompiled() { return finished(freeCompilation(finishedSum())); }
+  // One whose finish has failed.
+  ANeuralNetworksCompilation* failedCompilation() {
+    ANeuralNetworksCompilation* const made = compilation(oem());
+    EXPECT_EQ(ANeuralNetworksCompilation_finish(made), ANEURALNETWORKS_BAD_DATA);
+    return made;
+  }
+
+  ANeuralNetworksExecution* execution(ANeuralNetworksCompilation* compilation) {
+    return keep(newExecution(compilation).release(), ANeuralNetworksExecution_free);
+  }
+  ANeuralNetworksExecution* execution() { return execution(compiled()); }
+  // All arguments are set: floats, two each unless told otherwise.
+  ANeuralNetworksExecution* ready(ANeuralNetworksCompilation* compilation) {
+    ANeuralNetworksExecution* const made = execution(compilation);
+    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(made, 0, nullptr, values, 8));
+    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(made, 1, nullptr, values, 8));
+    EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(made, 0, nullptr, result, 8));
+    return made;
+  }
+  ANeuralNetworksExecution* ready() { return ready(compiled()); }
+  ANeuralNetworksExecution* computed(ANeuralNetworksCompilation* compilation) {
+    ANeuralNetworksExecution* const made = ready(compilation);
+    EXPECT_NN_OK(ANeuralNetworksExecution_compute(made));
+    return made;
+  }
+  ANeuralNetworksExecution* computed() { return computed(compiled()); }
+  // One that is being computed until the world ends: it waits for a fence.
+  ANeuralNetworksExecution* computing() {
+    ANeuralNetworksExecution* const made = ready();
+    auto fence = std::make_shared<NewFence>(createFence().value());
+    const ANeuralNetworksEvent* const dependency = eventOf(fence->fence.get());
+    ANeuralNetworksEvent* event = nullptr;
+    EXPECT_NN_OK(
+        ANeuralNetworksExecution_startComputeWithDependencies(made, &dependency, 1, 0, &event));
+    owned_.push_back([fence, event] {
+      fence->signaller.signal();
+      EXPECT_NN_OK(ANeuralNetworksEvent_wait(event));
+      ANeuralNetworksEvent_free(event);
+    });
+    return made;
+  }
+  // One whose computation has failed.
+  ANeuralNetworksExecution* failedExecution() {
+    ANeuralNetworksExecution* const made = execution();
+    EXPECT_EQ(ANeuralNetworksExecution_compute(made), ANEURALNETWORKS_BAD_DATA);
+    return made;
+  }
+  // out[?] = a[?] + b[1], two elements for an output with room for one.
+  ANeuralNetworksExecution* tooSmall() {
+    ANeuralNetworksExecution* const made = execution(compiled(finished(sum({0}, {1}, {0}))));
+    const OperandDescription two(ANEURALNETWORKS_TENSOR_FLOAT32, {2});
+    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(made, 0, two.get(), values, 8));
+    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(made, 1, nullptr, values, 4));
+    EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(made, 0, nullptr, result, 4));
+    return made;
+  }
+
+  ANeuralNetworksBurst* burst(ANeuralNetworksCompilation* compilation) {
+    ANeuralNetworksBurst* made = nullptr;
+    EXPECT_NN_OK(ANeuralNetworksBurst_create(compilation, &made));
+    return keep(made, ANeuralNetworksBurst_free);
+  }
+
+  ANeuralNetworksEvent* eventOf(int fd) {
+    ANeuralNetworksEvent* made = nullptr;
+    EXPECT_NN_OK(ANeuralNetworksEvent_createFromSyncFenceFd(fd, &made));
+    return keep(made, ANeuralNetworksEvent_free);
+  }
+  // With a fence that has failed.
+  ANeuralNetworksEvent* failedEvent() {
+    NewFence fence = createFence().value();
+    ANeuralNetworksEvent* const made = eventOf(fence.fence.get());
+    fence.signaller.fail();
+    return made;
+  }
+  // Without a fence.
+  ANeuralNetworksEvent* plainEvent() {
+    ANeuralNetworksExecution* const started = ready();
+    ANeuralNetworksEvent* made = nullptr;
+    EXPECT_NN_OK(ANeuralNetworksExecution_startCompute(started, &made));
+    return keep(made, ANeuralNetworksEvent_free);
+  }
+
+  // Shared memory of so many bytes.
+  ANeuralNetworksMemory* memory(size_t size = 64, int protection = PROT_READ | PROT_WRITE) {
+    const int fd = ::memfd_create("misuse", MFD_CLOEXEC);
+    EXPECT_EQ(::ftruncate(fd, static_cast<off_t>(size)), 0);
+    ANeuralNetworksMemory* made = nullptr;
+    EXPECT_NN_OK(ANeuralNetworksMemory_createFromFd(size, protection, fd, 0, &made));
+    ::close(fd);
+    return keep(made, ANeuralNetworksMemory_free);
+  }
+  // A hardware buffer that is an image.
+  ANeuralNetworksMemory* image() {
+    const AHardwareBuffer_Desc shape{
+        4, 4, 1, AHARDWAREBUFFER_FORMAT_R8G8B8A8_UNORM, AHARDWAREBUFFER_USAGE_CPU_READ_OFTEN,
+        0, 0, 0};
+    AHardwareBuffer* buffer = nullptr;
+    EXPECT_EQ(AHardwareBuffer_allocate(&shape, &buffer), 0);
+    keep(buffer, AHardwareBuffer_release);
+    ANeuralNetworksMemory* made = nullptr;
+    EXPECT_NN_OK(ANeuralNetworksMemory_createFromAHardwareBuffer(buffer, &made));
+    return keep(made, ANeuralNetworksMemory_free);
+  }
+  ANeuralNetworksMemoryDesc* desc() {
+    ANeuralNetworksMemoryDesc* made = nullptr;
+    EXPECT_NN_OK(ANeuralNetworksMemoryDesc_create(&made));
+    return keep(made, ANeuralNetworksMemoryDesc_free);
+  }
+  ANeuralNetworksMemoryDesc* finished(ANeuralNetworksMemoryDesc* desc) {
+    EXPECT_NN_OK(ANeuralNetworksMemoryDesc_finish(desc));
+    return desc;
+  }
+  // Finished; for the first input.
+  ANeuralNetworksMemoryDesc* inputDesc(ANeuralNetworksCompilation* compilation) {
+    ANeuralNetworksMemoryDesc* const made = desc();
+    EXPECT_NN_OK(ANeuralNetworksMemoryDesc_addInputRole(made, compilation, 0, 1));
+    return finished(made);
+  }
+  // Made from a descriptor for the first input, and nothing in it.
+  ANeuralNetworksMemory* described(ANeuralNetworksCompilation* compilation) {
+    return fromDesc(inputDesc(compilation));
+  }
+  ANeuralNetworksMemory* fromDesc(const ANeuralNetworksMemoryDesc* desc) {
+    ANeuralNetworksMemory* made = nullptr;
+    EXPECT_NN_OK(ANeuralNetworksMemory_createFromDesc(desc, &made));
+    return keep(made, ANeuralNetworksMemory_free);
+  }
+
+  // For what a call writes: not null before it. EXPECT what it is in `after`.
+  template <typename T>
+  T** out() {
+    out_ = this;
+    return reinterpret_cast<T**>(&out_);
+  }
+  void expectOutIsNull() { EXPECT_EQ(out_, nullptr); }
+  void expectOutIsUntouched() { EXPECT_EQ(out_, this); }
+
+  template <typename T>
+  T* keep(T* object, void (*free)(T*)) {
+    owned_.push_back([object, free] { free(object); });
+    return object;
+  }
+  void atEnd(std::function<void()> action) { owned_.push_back(std::move(action)); }
+
+  const float values[16] = {1, 2, 3, 4};
+  float result[16] = {};
+  // For numbers that a call writes, and what `after` wants to know of the call's objects.
+  uint32_t number = 77;
+  uint64_t time = 77;
+  int signedNumber = 77;
+  const char* name = nullptr;
+  ANeuralNetworksModel* usedModel = nullptr;
+  ANeuralNetworksCompilation* usedCompilation = nullptr;
+  ANeuralNetworksExecution* usedExecution = nullptr;
+  ANeuralNetworksMemory* usedMemory = nullptr;
+
+ private:
+  std::vector<std::function<void()>> owned_;
+  void* out_ = nullptr;
+};
+
+}  // namespace halyard::api::testing
