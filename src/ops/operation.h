@@ -126,6 +126,10 @@ struct OperationDefinition {
   // that `reference` needs no float16 code. False for kernels that only move bytes.
   bool float16AsFloat32 = true;
   ControlFlow controlFlow = ControlFlow::NONE;
+  // How many products are added up, roughly, by the shapes alone: how long the operation takes is
+  // estimated from it. Null where the time goes by the size of inputs and outputs. No dimension is
+  // 0; omitted inputs are marked.
+  double (*work)(std::span<const Tensor> inputs, std::span<const Tensor> outputs) = nullptr;
 };
 
 // The definition of an operation of the API; nullptr for extension, OEM and unknown ones.

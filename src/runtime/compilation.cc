@@ -5,34 +5,19 @@
 #include <atomic>
 
 #include "base/log.h"
-#include "hal/version_adaptation.h"
+#include "runtime/preparation.h"
 
 namespace halyard::runtime {
 namespace {
 
 constexpr uint32_t kPreferredAlignment = 64;
-// Drivers before feature level 5 are offered no padding.
-constexpr uint32_t kPreferredPaddingCpu = 64;
-constexpr uint32_t kPreferredPaddingDriver = 1;
+constexpr uint32_t kPreferredPadding = 64;  // drivers before feature level 5 are offered none
 
 constexpr int32_t kPriorityLow = 90;
 constexpr int32_t kPriorityMedium = 100;
 constexpr int32_t kPriorityHigh = 110;
 
 std::atomic<uint64_t> nextCompilation = 1;
-
-// What to add to "does not support" for an operation that is newer than the device; else nothing.
-std::string versionReason(const Model& model, size_t operation, FeatureLevel have) {
-  std::vector<hal::NoncompliantOperation> newer;
-  if (hal::compliantWith(model, have, &newer).ok()) return {};
-  for (const hal::NoncompliantOperation& each : newer) {
-    if (each.index != operation) continue;
-    if (each.needed <= have) return fmt::format(": {}", each.reason);
-    return fmt::format(", which needs {}; the device has {}: {}", featureLevelName(each.needed),
-                       featureLevelName(have), each.reason);
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -119,52 +104,15 @@ Status Compilation::checkValid() const {
   return okStatus();
 }
 
-Status Compilation::checkSupport(const Device& device) const {
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> supported,
-                           device.hal().getSupportedOperations(*model_), "device {}",
-                           device.name());
-  const std::vector<Operation>& operations = model_->main.operations;
-  if (supported.size() != operations.size()) {
-    return opFailed("device {} answered for {} operations of {}", device.name(), supported.size(),
-                    operations.size());
-  }
-  const auto it = std::find(supported.begin(), supported.end(), false);
-  if (it == supported.end()) return okStatus();
-  const auto index = static_cast<size_t>(it - supported.begin());
-  return badData("device {} does not support {}{}", device.name(),
-                 operationText(applicationOrder_[index], operations[index].type),
-                 versionReason(*model_, index, device.featureLevel()));
-}
-
-Status Compilation::prepareOn(const Device& device, const hal::PrepareOptions& options) {
-  HALYARD_ASSIGN_OR_RETURN(preparedModel_, device.hal().prepareModel(model_, options), "device {}",
-                           device.name());
-  if (preparedModel_ == nullptr) {
-    return opFailed("device {} answered without a prepared model", device.name());
-  }
-  chosen_ = &device;
-  return okStatus();
-}
-
 Status Compilation::prepare() {
-  const hal::PrepareOptions options{preference_, priority_, deadlineAfter(timeout_),
-                                    attributes_.get()};
-  std::string reasons;
-  Status transport;  // a device that could not be asked, rather than one that said no
-  for (const Device* device : devices_) {
-    const Status supported = checkSupport(*device);
-    if (!supported.ok()) {
-      if (supported.code() != ResultCode::BAD_DATA && transport.ok()) transport = supported;
-      reasons += (reasons.empty() ? "" : "; ") + supported.message();
-      continue;
-    }
-    Status prepared = prepareOn(*device, options);
-    if (prepared.ok() || explicitDevices_ || device->isCpu()) return prepared;
-    logWarning("{}: going on without that device", prepared.toString());
-    reasons += (reasons.empty() ? "" : "; ") + prepared.message();
-  }
-  if (devices_.size() == 1 && !transport.ok()) return transport;
-  return badData("no device takes the whole model: {}", reasons);
+  PreparationOptions options;
+  options.explicitDevices = explicitDevices_;
+  options.mode = partitionMode();
+  options.prepare = {preference_, priority_, deadlineAfter(timeout_), attributes_.get()};
+  options.costs = CostSettings::ofThisMachine();
+  HALYARD_ASSIGN_OR_RETURN(
+      plan_, preparePlan(model_, applicationOrder_, devices_, options, report_.get()));
+  return okStatus();
 }
 
 Status Compilation::finish() {
@@ -177,7 +125,12 @@ Status Compilation::finish() {
 uint32_t Compilation::preferredAlignment() const { return kPreferredAlignment; }
 
 uint32_t Compilation::preferredPadding() const {
-  return chosen_->isCpu() ? kPreferredPaddingCpu : kPreferredPaddingDriver;
+  uint32_t padding = 1;
+  for (const ComputeStep& step : plan_->steps) {
+    const bool padded = step.device->isCpu() || step.device->featureLevel() >= FeatureLevel::FL5;
+    padding = std::max(padded ? kPreferredPadding : 1, padding);
+  }
+  return padding;
 }
 
 Result<std::vector<bool>> supportedOperations(const ModelBuilder& model,

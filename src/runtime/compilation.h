@@ -1,4 +1,4 @@
-// Compilation: an ANeuralNetworksCompilation: a model prepared on a device.
+// Compilation: an ANeuralNetworksCompilation: a model divided among devices and prepared there.
 // Thread safety: one modifying thread at a time; once finished, any number of readers.
 // Ownership: shares the finished model; the devices must outlive it.
 #pragma once
@@ -13,13 +13,15 @@
 #include "runtime/device_manager.h"
 #include "runtime/extension_attributes.h"
 #include "runtime/model_builder.h"
+#include "runtime/plan.h"
+#include "runtime/report.h"
 
 namespace halyard::runtime {
 
 class Compilation {
  public:
   // `explicitDevices`: the application named `devices`, so that nothing else may be used; otherwise
-  // they are all devices, and the CPU takes over what a driver fails to prepare. Not empty.
+  // they are all devices, and others take over what a driver fails to prepare. Not empty.
   static Result<std::unique_ptr<Compilation>> create(const ModelBuilder& model,
                                                      std::vector<const Device*> devices,
                                                      bool explicitDevices);
@@ -44,11 +46,18 @@ class Compilation {
   ExtensionRegistry& extensions() const { return extensions_; }
   // Never that of another compilation, even of one that has ended.
   uint64_t id() const { return id_; }
+  // What was decided and what became of it; filled by finish(), also when it fails.
+  const std::shared_ptr<Report>& report() const { return report_; }
   // The following only after a successful finish().
-  hal::PreparedModel& preparedModel() const { return *preparedModel_; }
-  const std::shared_ptr<hal::PreparedModel>& sharedPreparedModel() const { return preparedModel_; }
-  const Device& device() const { return *chosen_; }
-  // Alignment and padding in bytes that the device likes best, for any input or output.
+  const Plan& plan() const { return *plan_; }
+  const std::shared_ptr<const Plan>& sharedPlan() const { return plan_; }
+  // Of a simple plan.
+  hal::PreparedModel& preparedModel() const { return *plan_->steps[0].prepared; }
+  const std::shared_ptr<hal::PreparedModel>& sharedPreparedModel() const {
+    return plan_->steps[0].prepared;
+  }
+  const Device& device() const { return *plan_->steps[0].device; }
+  // Alignment and padding in bytes that the devices like best, for any input or output.
   uint32_t preferredAlignment() const;
   uint32_t preferredPadding() const;
 
@@ -57,9 +66,6 @@ class Compilation {
 
   Compilation(const ModelBuilder& model, std::vector<const Device*> devices, bool explicitDevices);
   Status prepare();
-  Status prepareOn(const Device& device, const hal::PrepareOptions& options);
-  // OK when the device takes every operation; otherwise why not.
-  Status checkSupport(const Device& device) const;
 
   const uint64_t id_;
   std::shared_ptr<const Model> model_;
@@ -77,8 +83,8 @@ class Compilation {
     hal::Token token;
   };
   std::optional<Caching> caching_;
-  std::shared_ptr<hal::PreparedModel> preparedModel_;
-  const Device* chosen_ = nullptr;
+  std::shared_ptr<const Plan> plan_;
+  const std::shared_ptr<Report> report_ = std::make_shared<Report>();
 };
 
 // What ANeuralNetworksModel_getSupportedOperationsForDevices answers: for each operation in the

@@ -11,6 +11,7 @@
 
 #include "hal/sandbox/isolation_measure.h"
 #include "halyard/driver/device.h"
+#include "runtime/device_timings.h"
 #include "runtime/extension_registry.h"
 
 namespace halyard::hal {
@@ -39,6 +40,8 @@ class Device {
   bool isCpu() const { return isCpu_; }
   // Capped by what the runtime knows.
   FeatureLevel featureLevel() const;
+  // What executions have shown of its speed.
+  const std::shared_ptr<DeviceTimings>& timings() const { return timings_; }
   // What its process has given up; empty for a device of this process.
   hal::IsolationReport isolation() const;
 
@@ -47,6 +50,7 @@ class Device {
   std::string manifest_;
   bool isCpu_;
   AskIsolation askIsolation_;
+  std::shared_ptr<DeviceTimings> timings_ = std::make_shared<DeviceTimings>();
 };
 
 // A manifest or device, or something of one, that cannot be used, and why.

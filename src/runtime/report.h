@@ -1,16 +1,19 @@
 // Report: what became of a compilation and its executions: decisions with their reasons, partitions
 // with predicted and measured cost, and everything that went another way than planned.
 // Thread safety: a Report may be used from any thread; the structs are plain data.
-// Ownership: owns all text; knows devices by name only, so that it outlives everything else.
+// Ownership: owns all text; knows devices by name only, so that it outlives everything else, and
+// shares what is learned of their speed.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "halyard/driver/nnapi_types.h"
 #include "halyard/driver/status.h"
+#include "runtime/device_timings.h"
 #include "runtime/plan.h"
 
 namespace halyard::runtime {
@@ -21,6 +24,8 @@ struct OperationReport {
   OperationType type = {};
   std::string device;      // which computes it; empty when none does
   int32_t partition = -1;  // index into Report::partitions
+  // An IF or WHILE that the runtime runs itself: the operations of its models are divided further.
+  bool interpreted = false;
   struct WhyNot {
     std::string device;
     std::string reason;  // "does not support ...", "predicted 3.1 ms, slower than ..."
@@ -30,10 +35,13 @@ struct OperationReport {
 
 struct PartitionReport {
   std::string device;
-  std::vector<uint32_t> operations;  // of the application, ascending; of the main subgraph
-  std::string within;                // for parts of IF and WHILE: "operation #3 WHILE: body"
+  // Of the application, ascending; for a part of an IF or WHILE that one, in the main subgraph.
+  std::vector<uint32_t> operations;
+  std::string within;           // for parts of IF and WHILE: "operation #3 WHILE: body"
+  uint32_t operationCount = 0;  // of the part itself
   Cost predicted;
-  uint64_t bytesIn = 0;  // known bytes that cross for each execution
+  bool sizesUnknown = false;  // the prediction counts unknown dimensions as 1
+  uint64_t bytesIn = 0;       // known bytes that cross for each execution
   uint64_t bytesOut = 0;
   // Of the executions so far; medians are not kept, sums are.
   uint64_t executions = 0;
@@ -69,11 +77,19 @@ class Report {
   // At most this many events are kept, the first and the last ones.
   static constexpr size_t kMostEvents = 256;
 
-  // Replaces the decisions; what was measured is forgotten with them, events are kept.
+  // Where measurements of a partition go beside the report.
+  struct Target {
+    std::shared_ptr<DeviceTimings> timings;  // may be null
+    PredictedParts predicted;
+  };
+  // Replaces the decisions; what was measured is forgotten with them, events are kept. `targets` by
+  // partition, or empty.
   void setDecisions(std::vector<OperationReport> operations,
-                    std::vector<PartitionReport> partitions);
+                    std::vector<PartitionReport> partitions, std::vector<Target> targets = {});
   // A repetition of the last event counts it up.
   void add(ReportEvent event);
+  // One more successful execution of the partition took so long, from the call to the result. The
+  // device's predictions learn from it, but not from the first, which may have had more to do.
   void addMeasurement(size_t partition, double nanoseconds);
 
   std::vector<OperationReport> operations() const;
@@ -84,6 +100,7 @@ class Report {
   mutable std::mutex mutex_;
   std::vector<OperationReport> operations_;
   std::vector<PartitionReport> partitions_;
+  std::vector<Target> targets_;
   std::vector<ReportEvent> events_;
   uint64_t eventsDropped_ = 0;
 };

@@ -1,0 +1,135 @@
+// Values of a subgraph, parts and their borders.
+#include "runtime/partition_graph.h"
+
+#include <algorithm>
+
+namespace halyard::runtime {
+namespace {
+
+bool isValue(Lifetime lifetime) {
+  return lifetime == Lifetime::TEMPORARY_VARIABLE || lifetime == Lifetime::SUBGRAPH_INPUT ||
+         lifetime == Lifetime::SUBGRAPH_OUTPUT;
+}
+
+double estimatedBytes(const Operand& operand, bool* known) {
+  if (const auto bytes = knownByteSize(operand.type, operand.dimensions)) return *bytes;
+  *known = false;
+  // An extension's type does not say how large its elements are.
+  double bytes = isExtension(operand.type) ? 1 : std::max(1u, elementSize(operand.type));
+  for (const uint32_t dimension : operand.dimensions) bytes *= std::max(1u, dimension);
+  return bytes;
+}
+
+}  // namespace
+
+PartitionGraph::PartitionGraph(const Subgraph& subgraph)
+    : inputs(subgraph.operations.size()), outputs(subgraph.operations.size()) {
+  std::vector<uint32_t> valueOf(subgraph.operands.size(), UINT32_MAX);
+  for (uint32_t i = 0; i < subgraph.operands.size(); ++i) {
+    const Operand& operand = subgraph.operands[i];
+    if (!isValue(operand.lifetime)) continue;
+    valueOf[i] = static_cast<uint32_t>(values.size());
+    Value value;
+    value.operand = i;
+    value.bytes = estimatedBytes(operand, &value.sizeKnown);
+    if (isExtension(operand.type)) {
+      value.sizeKnown = std::find(operand.dimensions.begin(), operand.dimensions.end(), 0u) ==
+                        operand.dimensions.end();
+    }
+    value.isOutput = operand.lifetime == Lifetime::SUBGRAPH_OUTPUT;
+    values.push_back(std::move(value));
+  }
+  for (uint32_t n = 0; n < subgraph.operations.size(); ++n) {
+    for (const uint32_t operand : subgraph.operations[n].inputs) {
+      const uint32_t value = valueOf[operand];
+      if (value == UINT32_MAX) continue;
+      std::vector<uint32_t>& consumers = values[value].consumers;
+      if (!consumers.empty() && consumers.back() == n) continue;
+      consumers.push_back(n);
+      inputs[n].push_back(value);
+    }
+    for (const uint32_t operand : subgraph.operations[n].outputs) {
+      values[valueOf[operand]].producer = n;
+      outputs[n].push_back(valueOf[operand]);
+    }
+  }
+}
+
+std::vector<Part> arrangeParts(const PartitionGraph& graph, std::span<const uint32_t> deviceOf,
+                               uint32_t interpreted) {
+  const size_t count = graph.operationCount();
+  std::vector<std::vector<uint32_t>> queues;  // by device; emptied as a whole, so never popped
+  std::vector<uint32_t> missing(count, 0);
+  const auto push = [&](uint32_t operation) {
+    const uint32_t device = deviceOf[operation];
+    if (device >= queues.size()) queues.resize(device + 1);
+    queues[device].push_back(operation);
+  };
+  for (uint32_t n = 0; n < count; ++n) {
+    for (const uint32_t value : graph.inputs[n]) {
+      if (graph.values[value].producer != kNoOperation) ++missing[n];
+    }
+    if (missing[n] == 0) push(n);
+  }
+  const auto finish = [&](uint32_t operation) {
+    for (const uint32_t value : graph.outputs[operation]) {
+      for (const uint32_t consumer : graph.values[value].consumers) {
+        if (--missing[consumer] == 0) push(consumer);
+      }
+    }
+  };
+  std::vector<Part> parts;
+  while (true) {
+    size_t device = queues.size();
+    while (device > 0 && queues[device - 1].empty()) --device;
+    if (device == 0) break;
+    --device;
+    Part part;
+    part.device = static_cast<uint32_t>(device);
+    for (size_t i = 0; i < queues[device].size(); ++i) {
+      const uint32_t operation = queues[device][i];
+      part.operations.push_back(operation);
+      finish(operation);
+      if (device != interpreted) continue;
+      parts.push_back(std::move(part));
+      part = Part{interpreted, {}};
+    }
+    queues[device].clear();
+    if (!part.operations.empty()) parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+std::vector<PartBorder> bordersOf(const PartitionGraph& graph, std::span<const Part> parts) {
+  std::vector<uint32_t> partOf(graph.operationCount(), 0);
+  for (uint32_t p = 0; p < parts.size(); ++p) {
+    for (const uint32_t operation : parts[p].operations) partOf[operation] = p;
+  }
+  std::vector<PartBorder> borders(parts.size());
+  std::vector<uint32_t> readBy(graph.values.size(), UINT32_MAX);  // the last part that reads it
+  for (uint32_t p = 0; p < parts.size(); ++p) {
+    PartBorder& border = borders[p];
+    for (const uint32_t operation : parts[p].operations) {
+      for (const uint32_t index : graph.inputs[operation]) {
+        const PartitionGraph::Value& value = graph.values[index];
+        const bool isOwn = value.producer != kNoOperation && partOf[value.producer] == p;
+        if (isOwn || readBy[index] == p) continue;
+        readBy[index] = p;
+        ++border.inputs;
+        border.bytesIn += value.bytes;
+      }
+      for (const uint32_t index : graph.outputs[operation]) {
+        const PartitionGraph::Value& value = graph.values[index];
+        const bool isRead = std::any_of(value.consumers.begin(), value.consumers.end(),
+                                        [&](uint32_t consumer) { return partOf[consumer] != p; });
+        if (isRead && !value.sizeKnown && !value.isOutput) border.dynamicTemporary = true;
+        if (!isRead && !value.isOutput) continue;
+        ++border.outputs;
+        border.bytesOut += value.bytes;
+      }
+    }
+  }
+  return borders;
+}
+
+}  // namespace halyard::runtime

@@ -1,0 +1,18 @@
+// Makes a plan of what the partitioner has decided.
+// Thread safety: pure functions. Ownership: the plan owns the models of its steps.
+#pragma once
+
+#include "runtime/partitioner.h"
+#include "runtime/plan.h"
+
+namespace halyard::runtime {
+
+// OP_FAILED for a part without inputs or without outputs, and for one that gives a value of unknown
+// size to another on a device before HAL 1.2. The steps are not prepared yet.
+Result<Plan> buildPlan(const SupportTable& support, CostModel& costs, const SubgraphChoice& choice,
+                       const OperationNamer& nameOf);
+
+// The whole model on one device.
+Plan simplePlan(const std::shared_ptr<const Model>& model, const Device& device);
+
+}  // namespace halyard::runtime

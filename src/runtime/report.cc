@@ -1,0 +1,95 @@
+// Keeping what happened.
+#include "runtime/report.h"
+
+#include <chrono>
+
+namespace halyard::runtime {
+namespace {
+
+int64_t unixNow() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+bool isSame(const ReportEvent& a, const ReportEvent& b) {
+  return a.kind == b.kind && a.device == b.device && a.target == b.target &&
+         a.partition == b.partition && a.operations == b.operations && a.cause == b.cause;
+}
+
+}  // namespace
+
+std::string_view reportEventKindName(ReportEvent::Kind kind) {
+  using enum ReportEvent::Kind;
+  switch (kind) {
+    case PREPARE_FAILED:
+      return "PREPARE_FAILED";
+    case REPARTITIONED:
+      return "REPARTITIONED";
+    case EXECUTION_FAILED:
+      return "EXECUTION_FAILED";
+    case DRIVER_RESTARTED:
+      return "DRIVER_RESTARTED";
+    case RETRIED:
+      return "RETRIED";
+    case OTHER_DEVICE:
+      return "OTHER_DEVICE";
+    case CPU_FALLBACK:
+      return "CPU_FALLBACK";
+    case STRICT_REFUSED:
+      return "STRICT_REFUSED";
+  }
+  return "UNKNOWN";
+}
+
+void Report::setDecisions(std::vector<OperationReport> operations,
+                          std::vector<PartitionReport> partitions, std::vector<Target> targets) {
+  const std::lock_guard lock(mutex_);
+  operations_ = std::move(operations);
+  partitions_ = std::move(partitions);
+  targets_ = std::move(targets);
+}
+
+void Report::add(ReportEvent event) {
+  if (event.unixNanoseconds == 0) event.unixNanoseconds = unixNow();
+  const std::lock_guard lock(mutex_);
+  if (!events_.empty() && isSame(events_.back(), event)) {
+    events_.back().count += event.count;
+    return;
+  }
+  if (events_.size() == kMostEvents) {
+    // The first half stays, the second half is of the last ones.
+    events_.erase(events_.begin() + kMostEvents / 2);
+    ++eventsDropped_;
+  }
+  events_.push_back(std::move(event));
+}
+
+void Report::addMeasurement(size_t partition, double nanoseconds) {
+  const std::lock_guard lock(mutex_);
+  if (partition >= partitions_.size()) return;
+  PartitionReport& report = partitions_[partition];
+  ++report.executions;
+  report.measuredTotal += nanoseconds;
+  report.measuredLast = nanoseconds;
+  if (partition >= targets_.size() || report.executions == 1) return;
+  const Target& target = targets_[partition];
+  if (target.timings != nullptr) target.timings->add(target.predicted, nanoseconds);
+}
+
+std::vector<OperationReport> Report::operations() const {
+  const std::lock_guard lock(mutex_);
+  return operations_;
+}
+
+std::vector<PartitionReport> Report::partitions() const {
+  const std::lock_guard lock(mutex_);
+  return partitions_;
+}
+
+std::vector<ReportEvent> Report::events() const {
+  const std::lock_guard lock(mutex_);
+  return events_;
+}
+
+}  // namespace halyard::runtime

@@ -1,0 +1,205 @@
+// Asking devices what they take.
+#include "runtime/support.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <system_error>
+#include <thread>
+
+#include "base/log.h"
+#include "hal/version_adaptation.h"
+#include "ops/operation.h"
+#include "runtime/step_model.h"
+
+namespace halyard::runtime {
+namespace {
+
+bool hasUnknownSize(const Operand& operand) {
+  if (operand.lifetime == Lifetime::SUBGRAPH || operand.lifetime == Lifetime::NO_VALUE)
+    return false;
+  if (isExtension(operand.type)) {
+    return std::find(operand.dimensions.begin(), operand.dimensions.end(), 0u) !=
+           operand.dimensions.end();
+  }
+  return !isScalarType(operand.type) && !knownElementCount(operand.dimensions).has_value();
+}
+
+std::string unknownIn(const Subgraph& subgraph, std::span<const uint32_t> operands,
+                      std::string_view what) {
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Operand& operand = subgraph.operands[operands[i]];
+    if (!hasUnknownSize(operand)) continue;
+    return fmt::format("{} {} (operand #{}) is {}", what, i, operands[i], operandText(operand));
+  }
+  return {};
+}
+
+bool isOfOtherProcess(const Device& device) { return device.hal().processId() != ::getpid(); }
+
+Result<std::vector<bool>> askDevice(const Device& device, const Model& model) {
+  HALYARD_ASSIGN_OR_RETURN(std::vector<bool> supported, device.hal().getSupportedOperations(model),
+                           "device {}", device.name());
+  if (supported.size() == model.main.operations.size()) return supported;
+  return opFailed("device {} answered for {} operations of {}", device.name(), supported.size(),
+                  model.main.operations.size());
+}
+
+}  // namespace
+
+std::vector<uint32_t> subgraphsOf(const Model& model, uint32_t subgraph, uint32_t operation) {
+  std::vector<uint32_t> result;
+  const Subgraph& owner = subgraphAt(model, subgraph);
+  const Operation& op = owner.operations[operation];
+  const ops::OperationDefinition* definition = ops::definitionOf(op.type);
+  if (definition == nullptr || definition->controlFlow == ops::ControlFlow::NONE) return result;
+  for (const uint32_t input : op.inputs) {
+    const Operand& operand = owner.operands[input];
+    if (operand.lifetime == Lifetime::SUBGRAPH) result.push_back(operand.location.offset);
+  }
+  return result;
+}
+
+std::string unknownSizeOfControlFlow(const Model& model, uint32_t subgraph, uint32_t operation) {
+  const std::vector<uint32_t> inner = subgraphsOf(model, subgraph, operation);
+  if (inner.empty()) return {};
+  const Subgraph& owner = subgraphAt(model, subgraph);
+  const Operation& op = owner.operations[operation];
+  std::string text = unknownIn(owner, op.inputs, "input");
+  if (text.empty()) text = unknownIn(owner, op.outputs, "output");
+  for (const uint32_t index : inner) {
+    const Subgraph& referenced = model.referenced[index];
+    if (text.empty()) {
+      text = unknownIn(referenced, referenced.inputIndexes,
+                       fmt::format("of subgraph {}, input", index));
+    }
+    if (text.empty()) {
+      text = unknownIn(referenced, referenced.outputIndexes,
+                       fmt::format("of subgraph {}, output", index));
+    }
+  }
+  return text;
+}
+
+SupportTable::SupportTable(std::shared_ptr<const Model> model, std::vector<const Device*> devices)
+    : model_(std::move(model)),
+      devices_(std::move(devices)),
+      cpu_(static_cast<size_t>(std::find_if(devices_.begin(), devices_.end(),
+                                            [](const Device* device) { return device->isCpu(); }) -
+                               devices_.begin())),
+      maskedDevice_(devices_.size()) {}
+
+SupportTable::Answers SupportTable::ask(uint32_t subgraph) const {
+  const std::shared_ptr<const Model> asModel = subgraphAsModel(model_, subgraph);
+  const size_t count = asModel->main.operations.size();
+  Answers answers(devices_.size());
+  const auto askOne = [&](size_t i) {
+    Result<std::vector<bool>> supported = askDevice(*devices_[i], *asModel);
+    answers[i].asked = supported.ok() ? okStatus() : supported.takeStatus();
+    answers[i].takes = supported.ok() ? std::move(*supported) : std::vector<bool>(count, false);
+  };
+  // The drivers of other processes are asked at the same time.
+  std::vector<std::jthread> threads;
+  for (size_t i = 0; i < devices_.size(); ++i) {
+    const bool last = i + 1 == devices_.size();
+    if (!maskedDevice_[i].empty()) {
+      answers[i].takes.assign(count, false);
+      continue;
+    }
+    if (last || !isOfOtherProcess(*devices_[i])) {
+      askOne(i);
+      continue;
+    }
+    try {
+      threads.emplace_back([&askOne, i] { askOne(i); });
+    } catch (const std::system_error&) {
+      askOne(i);
+    }
+  }
+  threads.clear();
+  for (size_t i = 0; i < devices_.size(); ++i) {
+    if (answers[i].asked.ok()) continue;
+    logWarning("{}: it supports nothing, then", answers[i].asked.toString());
+  }
+  // Whatever a device says of control flow of unknown size, it is the CPU's.
+  const std::vector<Operation>& operations = subgraphAt(*model_, subgraph).operations;
+  for (uint32_t n = 0; n < operations.size(); ++n) {
+    const ops::OperationDefinition* definition = ops::definitionOf(operations[n].type);
+    if (definition == nullptr || definition->controlFlow == ops::ControlFlow::NONE) continue;
+    const std::string unknown = unknownSizeOfControlFlow(*model_, subgraph, n);
+    for (size_t i = 0; i < devices_.size() && !unknown.empty(); ++i) {
+      if (i == cpu_ || !answers[i].takes[n]) continue;
+      answers[i].takes[n] = false;
+      answers[i].masked[n] =
+          fmt::format("control flow of unknown sizes is left to the CPU device: {}", unknown);
+    }
+  }
+  return answers;
+}
+
+SupportTable::Answers& SupportTable::answersFor(uint32_t subgraph) {
+  const auto it = answers_.find(subgraph);
+  if (it != answers_.end()) return it->second;
+  return answers_.emplace(subgraph, ask(subgraph)).first->second;
+}
+
+bool SupportTable::takes(uint32_t subgraph, uint32_t operation, size_t device) {
+  return answersFor(subgraph)[device].takes[operation];
+}
+
+const Status& SupportTable::askStatus(uint32_t subgraph, size_t device) {
+  return answersFor(subgraph)[device].asked;
+}
+
+std::string SupportTable::reason(uint32_t subgraph, uint32_t operation, size_t device) {
+  Answer& answer = answersFor(subgraph)[device];
+  if (answer.takes[operation]) return {};
+  if (!maskedDevice_[device].empty()) return maskedDevice_[device];
+  if (!answer.asked.ok()) {
+    return fmt::format("could not be asked what it supports: {}", answer.asked.toString());
+  }
+  if (const auto it = answer.masked.find(operation); it != answer.masked.end()) return it->second;
+  const FeatureLevel have = devices_[device]->featureLevel();
+  if (!answer.versionsKnown) {
+    answer.versionsKnown = true;
+    std::vector<hal::NoncompliantOperation> newer;
+    if (!hal::compliantWith(*subgraphAsModel(model_, subgraph), have, &newer).ok()) {
+      for (const hal::NoncompliantOperation& each : newer) {
+        answer.versions[static_cast<uint32_t>(each.index)] =
+            each.needed <= have
+                ? fmt::format("it is control flow, and {}", each.reason)
+                : fmt::format("needs {}; the device has {}: {}", featureLevelName(each.needed),
+                              featureLevelName(have), each.reason);
+      }
+    }
+  }
+  if (const auto it = answer.versions.find(operation); it != answer.versions.end()) {
+    return it->second;
+  }
+  const OperationType type = subgraphAt(*model_, subgraph).operations[operation].type;
+  if (device == cpu_) {
+    if (ops::definitionOf(type) == nullptr) return "the CPU device has no operations of vendors";
+    return "it contains an operation that the CPU device does not have, or is nested too deeply";
+  }
+  return "its driver says that it does not support it";
+}
+
+void SupportTable::mask(uint32_t subgraph, std::span<const uint32_t> operations, size_t device,
+                        const Status& cause) {
+  Answer& answer = answersFor(subgraph)[device];
+  for (const uint32_t operation : operations) {
+    answer.takes[operation] = false;
+    answer.masked[operation] = fmt::format(
+        "failed to prepare it, though it had said that it supports it: {}", cause.toString());
+  }
+}
+
+void SupportTable::maskDevice(size_t device, const Status& cause) {
+  maskedDevice_[device] = fmt::format("is left out, as it failed to prepare: {}", cause.toString());
+  for (auto& [subgraph, answers] : answers_) {
+    std::vector<bool>& takes = answers[device].takes;
+    takes.assign(takes.size(), false);
+  }
+}
+
+}  // namespace halyard::runtime

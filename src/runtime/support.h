@@ -1,0 +1,69 @@
+// SupportTable: which device takes which operation of a model, and in words why not.
+// Thread safety: one thread at a time; it asks several drivers at once by itself.
+// Ownership: shares the model; devices must outlive it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/plan.h"
+
+namespace halyard::runtime {
+
+// Why IF and WHILE with these operands can be left to the CPU device only: an operand of the
+// operation, or an input or output of a model that it refers to, has no known size. Empty when all
+// sizes are known, and for other operations.
+std::string unknownSizeOfControlFlow(const Model& model, uint32_t subgraph, uint32_t operation);
+
+// The subgraphs that an IF or WHILE refers to, in the order of its inputs; empty for others.
+std::vector<uint32_t> subgraphsOf(const Model& model, uint32_t subgraph, uint32_t operation);
+
+class SupportTable {
+ public:
+  SupportTable(std::shared_ptr<const Model> model, std::vector<const Device*> devices);
+
+  const std::shared_ptr<const Model>& model() const { return model_; }
+  // The candidates, in the compilation's order; what follows names them by index.
+  const std::vector<const Device*>& devices() const { return devices_; }
+  // Of the CPU device; devices().size() when it is no candidate.
+  size_t cpu() const { return cpu_; }
+  bool hasCpu() const { return cpu_ < devices_.size(); }
+
+  // Devices are asked about a subgraph when it is first asked for here.
+  bool takes(uint32_t subgraph, uint32_t operation, size_t device);
+  // Why takes() is false; empty when it is true.
+  std::string reason(uint32_t subgraph, uint32_t operation, size_t device);
+  // OK when the device could be asked about the subgraph.
+  const Status& askStatus(uint32_t subgraph, size_t device);
+
+  // The device has failed with these operations: it takes them no longer.
+  void mask(uint32_t subgraph, std::span<const uint32_t> operations, size_t device,
+            const Status& cause);
+  // It takes nothing any more.
+  void maskDevice(size_t device, const Status& cause);
+
+ private:
+  struct Answer {
+    Status asked;
+    std::vector<bool> takes;
+    std::map<uint32_t, std::string> masked;  // why, by operation
+    // By operation, filled when a reason is first asked for.
+    bool versionsKnown = false;
+    std::map<uint32_t, std::string> versions;
+  };
+  using Answers = std::vector<Answer>;  // by device
+
+  Answers& answersFor(uint32_t subgraph);
+  Answers ask(uint32_t subgraph) const;
+
+  std::shared_ptr<const Model> model_;
+  std::vector<const Device*> devices_;
+  size_t cpu_;
+  std::map<uint32_t, Answers> answers_;    // by subgraph
+  std::vector<std::string> maskedDevice_;  // why; empty: it is not
+};
+
+}  // namespace halyard::runtime

@@ -1,0 +1,75 @@
+// Shapes to nanoseconds.
+#include "runtime/work_estimate.h"
+
+#include <algorithm>
+
+#include "ops/operation.h"
+
+namespace halyard::runtime {
+namespace {
+
+bool isConstant(const Operand& operand) {
+  return operand.lifetime == Lifetime::CONSTANT_COPY ||
+         operand.lifetime == Lifetime::CONSTANT_REFERENCE;
+}
+
+ops::Tensor tensorOf(const Operand& operand, bool* guessed) {
+  ops::Tensor tensor;
+  tensor.type = operand.type;
+  tensor.dims = operand.dimensions;
+  tensor.omitted = operand.lifetime == Lifetime::NO_VALUE;
+  const bool isTensor = !isExtension(operand.type) && !isScalarType(operand.type);
+  if (!tensor.omitted && isTensor && tensor.dims.empty()) *guessed = true;
+  for (uint32_t& dimension : tensor.dims) {
+    if (dimension != 0) continue;
+    dimension = 1;
+    *guessed = true;
+  }
+  return tensor;
+}
+
+double elementsOf(const ops::Tensor& tensor) {
+  double count = tensor.omitted ? 0 : 1;
+  for (const uint32_t dimension : tensor.dims) count *= dimension;
+  return count;
+}
+
+double bytesOf(const ops::Tensor& tensor) {
+  const double size = isExtension(tensor.type) ? 1 : std::max(1u, elementSize(tensor.type));
+  return elementsOf(tensor) * size;
+}
+
+}  // namespace
+
+WorkEstimate estimateOnCpu(const Subgraph& subgraph, const Operation& operation,
+                           const CpuFigures& cpu) {
+  WorkEstimate result;
+  std::vector<ops::Tensor> inputs;
+  std::vector<ops::Tensor> outputs;
+  double bytes = 0;
+  double elements = 0;
+  for (const uint32_t index : operation.inputs) {
+    inputs.push_back(tensorOf(subgraph.operands[index], &result.guessed));
+    bytes += bytesOf(inputs.back());
+    // What only looks into a table does not go through all of it.
+    if (!isConstant(subgraph.operands[index])) {
+      elements = std::max(elements, elementsOf(inputs.back()));
+    }
+  }
+  double results = 0;
+  for (const uint32_t index : operation.outputs) {
+    outputs.push_back(tensorOf(subgraph.operands[index], &result.guessed));
+    bytes += bytesOf(outputs.back());
+    results += elementsOf(outputs.back());
+  }
+  elements = std::max(elements, results);
+  const ops::OperationDefinition* definition = ops::definitionOf(operation.type);
+  const double arithmetic =
+      definition != nullptr && definition->work != nullptr
+          ? definition->work(inputs, outputs) / cpu.productsPerNs + results / cpu.elementsPerNs
+          : elements / cpu.elementsPerNs;
+  result.nanoseconds = cpu.operationNs + std::max(arithmetic, bytes / cpu.bytesPerNs);
+  return result;
+}
+
+}  // namespace halyard::runtime

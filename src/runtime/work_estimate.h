@@ -1,0 +1,25 @@
+// Estimates from its shapes how long an operation takes on the CPU device.
+// Thread safety: pure functions. Ownership: none.
+#pragma once
+
+#include "halyard/driver/model.h"
+
+namespace halyard::runtime {
+
+// What the CPU device achieves with all its threads.
+struct CpuFigures {
+  double productsPerNs = 10;  // multiply and add, in matrix products
+  double elementsPerNs = 1;   // of results, in all other operations
+  double bytesPerNs = 8;      // read and written
+  double operationNs = 500;   // to get to an operation at all
+};
+
+struct WorkEstimate {
+  double nanoseconds = 0;
+  bool guessed = false;  // unknown dimensions were counted as 1
+};
+
+WorkEstimate estimateOnCpu(const Subgraph& subgraph, const Operation& operation,
+                           const CpuFigures& cpu);
+
+}  // namespace halyard::runtime
