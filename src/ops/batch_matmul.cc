@@ -1,5 +1,6 @@
 // BATCH_MATMUL: signature, shapes, and a matrix product for each matrix of the batch.
 #include <algorithm>
+#include <cmath>
 
 #include "ops/gemm.h"
 #include "ops/layout.h"
@@ -7,6 +8,7 @@
 #include "ops/operand_checks.h"
 #include "ops/operation.h"
 #include "ops/type_rows.h"
+#include "ops/work.h"
 
 namespace halyard::ops {
 namespace {
@@ -209,11 +211,22 @@ Status reference(OperationContext& context) {
   }
 }
 
+double work(std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+  // rows x depth, depth x columns and rows x columns values for each of the batch, adjoint or not.
+  double batch = 1;
+  for (size_t d = 0; d + 2 < outputs[0].rank(); ++d) batch *= outputs[0].dims[d];
+  return std::sqrt(workElements(inputs[kLeft]) * workElements(inputs[kRight]) *
+                   workElements(outputs[0]) / batch);
+}
+
 }  // namespace
 
 const OperationDefinition& batchMatmul() {
-  static const OperationDefinition definition = {OperationType::BATCH_MATMUL, makeSignature(),
-                                                 infer, reference};
+  static const OperationDefinition definition = {.type = OperationType::BATCH_MATMUL,
+                                                 .signature = makeSignature(),
+                                                 .infer = infer,
+                                                 .reference = reference,
+                                                 .work = work};
   return definition;
 }
 

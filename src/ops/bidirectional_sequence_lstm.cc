@@ -9,6 +9,7 @@
 #include "ops/operand_checks.h"
 #include "ops/operand_table.h"
 #include "ops/operation.h"
+#include "ops/work.h"
 
 namespace halyard::ops {
 namespace {
@@ -132,6 +133,11 @@ Status checkLinking(const OperationView& operation, FeatureLevel& level) {
   return okStatus();
 }
 
+double work(std::span<const Tensor> inputs, std::span<const Tensor> /*outputs*/) {
+  return workOfRows(inputs, {{kForward.cell, kBackward.cell + kLstmWeightRows - 1},
+                             {kForward.auxWeights, kBackward.auxWeights + kGates - 1}});
+}
+
 OperationDefinition define() {
   // What the outputs after the first are depends on merge_outputs.
   static const OperandTable outputs = {
@@ -147,6 +153,7 @@ OperationDefinition define() {
   definition.signature.check = checkLinking;
   definition.infer = infer;
   definition.reference = compute;
+  definition.work = work;
   return definition;
 }
 

@@ -4,6 +4,7 @@
 #include "ops/operand_checks.h"
 #include "ops/operation.h"
 #include "ops/patch_product.h"
+#include "ops/work.h"
 
 namespace halyard::ops {
 namespace {
@@ -188,18 +189,30 @@ Status reference(OperationContext& context) {
   return okStatus();
 }
 
+double work(std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+  // Each value of the output takes one filter, whatever the layout and the groups.
+  return workElements(outputs[0]) * workElements(inputs[kFilter]) /
+         workDimension(inputs[kFilter], kFilterChannelDim);
+}
+
 }  // namespace
 
 const OperationDefinition& conv2d() {
-  static const OperationDefinition definition = {OperationType::CONV_2D, makeSignature(),
-                                                 infer<false>, reference<false>,
-                                                 /*acceptsZeroSized=*/true};
+  static const OperationDefinition definition = {.type = OperationType::CONV_2D,
+                                                 .signature = makeSignature(),
+                                                 .infer = infer<false>,
+                                                 .reference = reference<false>,
+                                                 .acceptsZeroSized = true,
+                                                 .work = work};
   return definition;
 }
 
 const OperationDefinition& groupedConv2d() {
-  static const OperationDefinition definition = {
-      OperationType::GROUPED_CONV_2D, makeGroupedSignature(), infer<true>, reference<true>};
+  static const OperationDefinition definition = {.type = OperationType::GROUPED_CONV_2D,
+                                                 .signature = makeGroupedSignature(),
+                                                 .infer = infer<true>,
+                                                 .reference = reference<true>,
+                                                 .work = work};
   return definition;
 }
 

@@ -8,6 +8,7 @@
 #include "ops/multiply_accumulate.h"
 #include "ops/operand_checks.h"
 #include "ops/operation.h"
+#include "ops/work.h"
 
 namespace halyard::ops {
 namespace {
@@ -221,11 +222,20 @@ Status reference(OperationContext& context) {
   return okStatus();
 }
 
+double work(std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+  const Tensor& filter = inputs[kFilter];
+  return workElements(outputs[0]) * workDimension(filter, 1) * workDimension(filter, 2);
+}
+
 }  // namespace
 
 const OperationDefinition& depthwiseConv2d() {
-  static const OperationDefinition definition = {OperationType::DEPTHWISE_CONV_2D, makeSignature(),
-                                                 infer, reference, /*acceptsZeroSized=*/true};
+  static const OperationDefinition definition = {.type = OperationType::DEPTHWISE_CONV_2D,
+                                                 .signature = makeSignature(),
+                                                 .infer = infer,
+                                                 .reference = reference,
+                                                 .acceptsZeroSized = true,
+                                                 .work = work};
   return definition;
 }
 

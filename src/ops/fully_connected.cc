@@ -3,6 +3,7 @@
 #include "ops/multiply_accumulate.h"
 #include "ops/operand_checks.h"
 #include "ops/operation.h"
+#include "ops/work.h"
 
 namespace halyard::ops {
 namespace {
@@ -123,11 +124,19 @@ Status reference(OperationContext& context) {
   }
 }
 
+double work(std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+  return workElements(outputs[0]) * workDimension(inputs[kWeights], 1);
+}
+
 }  // namespace
 
 const OperationDefinition& fullyConnected() {
-  static const OperationDefinition definition = {OperationType::FULLY_CONNECTED, makeSignature(),
-                                                 infer, reference, /*acceptsZeroSized=*/true};
+  static const OperationDefinition definition = {.type = OperationType::FULLY_CONNECTED,
+                                                 .signature = makeSignature(),
+                                                 .infer = infer,
+                                                 .reference = reference,
+                                                 .acceptsZeroSized = true,
+                                                 .work = work};
   return definition;
 }
 

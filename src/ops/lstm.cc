@@ -6,6 +6,7 @@
 #include "ops/operand_checks.h"
 #include "ops/operand_table.h"
 #include "ops/operation.h"
+#include "ops/work.h"
 
 namespace halyard::ops {
 namespace {
@@ -114,6 +115,11 @@ Status computeSequence(OperationContext& context) {
              hasStates ? context.output(2).as<float>() : nullptr);
 }
 
+// The weights of the cell come after the input.
+double work(std::span<const Tensor> inputs, std::span<const Tensor> /*outputs*/) {
+  return workOfRows(inputs, {{1, kLstmWeightRows}});
+}
+
 }  // namespace
 
 const OperationDefinition& lstm() {
@@ -125,6 +131,7 @@ const OperationDefinition& lstm() {
     result.signature.outputs = specsOf(stepOutputs());
     result.infer = inferStep;
     result.reference = computeStep;
+    result.work = work;
     return result;
   }();
   return definition;
@@ -140,6 +147,7 @@ const OperationDefinition& unidirectionalSequenceLstm() {
     result.signature.outputCounts = {{1, FL3}, {3, FL4}};
     result.infer = inferSequence;
     result.reference = computeSequence;
+    result.work = work;
     return result;
   }();
   return definition;

@@ -9,6 +9,7 @@
 #include "ops/operand_table.h"
 #include "ops/operation.h"
 #include "ops/quantized_gates.h"
+#include "ops/work.h"
 
 namespace halyard::ops {
 namespace {
@@ -162,6 +163,10 @@ Status compute(OperationContext& context) {
   return okStatus();
 }
 
+double work(std::span<const Tensor> inputs, std::span<const Tensor> /*outputs*/) {
+  return workOfRows(inputs, {{kInputWeights, kBias - 1}});
+}
+
 OperationDefinition define() {
   OperationDefinition definition;
   definition.type = OperationType::QUANTIZED_16BIT_LSTM;
@@ -170,6 +175,7 @@ OperationDefinition define() {
   definition.signature.outputs = specsOf(outputs());
   definition.infer = infer;
   definition.reference = compute;
+  definition.work = work;
   return definition;
 }
 

@@ -17,6 +17,7 @@
 #include "ops/operand_table.h"
 #include "ops/operation.h"
 #include "ops/quantized_gates.h"
+#include "ops/work.h"
 
 namespace halyard::ops {
 namespace {
@@ -409,6 +410,10 @@ Status compute(OperationContext& context) {
   return okStatus();
 }
 
+double work(std::span<const Tensor> inputs, std::span<const Tensor> /*outputs*/) {
+  return workOfRows(inputs, {{kCell, kProjection}});
+}
+
 OperationDefinition define() {
   OperationDefinition definition;
   definition.type = OperationType::QUANTIZED_LSTM;
@@ -417,6 +422,7 @@ OperationDefinition define() {
   definition.signature.outputs = specsOf(outputs());
   definition.infer = infer;
   definition.reference = compute;
+  definition.work = work;
   return definition;
 }
 

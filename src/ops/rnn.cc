@@ -10,6 +10,7 @@
 #include "ops/recurrent_activation.h"
 #include "ops/rnn_cell.h"
 #include "ops/sequence.h"
+#include "ops/work.h"
 
 namespace halyard::ops {
 namespace {
@@ -259,6 +260,17 @@ OperationDefinition define(OperationType type, FeatureLevel since, const Operand
   return definition;
 }
 
+// The states of a cell are matrices, too, and no weights.
+double work(std::span<const Tensor> inputs, std::span<const Tensor> /*outputs*/) {
+  return workOfRows(inputs, {{kStepCell + kWeights, kStepCell + kRecurrent}});
+}
+
+double workOfBoth(std::span<const Tensor> inputs, std::span<const Tensor> /*outputs*/) {
+  return workOfRows(inputs, {{kForward + kWeights, kForward + kRecurrent},
+                             {kBackward + kWeights, kBackward + kRecurrent},
+                             {kForwardAux, kBackwardAux}});
+}
+
 }  // namespace
 
 const OperationDefinition& rnn() {
@@ -266,6 +278,7 @@ const OperationDefinition& rnn() {
     OperationDefinition result = define(OperationType::RNN, FL1, stepTable(), stepOutputs());
     result.infer = inferStep;
     result.reference = computeStep;
+    result.work = work;
     return result;
   }();
   return definition;
@@ -278,6 +291,7 @@ const OperationDefinition& unidirectionalSequenceRnn() {
     result.signature.outputCounts = {{1, FL3}, {2, FL4}};
     result.infer = inferSequence;
     result.reference = computeSequence;
+    result.work = work;
     return result;
   }();
   return definition;
@@ -295,6 +309,7 @@ const OperationDefinition& bidirectionalSequenceRnn() {
     result.signature.check = checkLinking;
     result.infer = inferBidirectional;
     result.reference = computeBidirectional;
+    result.work = workOfBoth;
     return result;
   }();
   return definition;

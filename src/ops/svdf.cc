@@ -8,6 +8,7 @@
 #include "ops/operation.h"
 #include "ops/recurrent_activation.h"
 #include "ops/sequence.h"
+#include "ops/work.h"
 
 namespace halyard::ops {
 namespace {
@@ -117,6 +118,10 @@ Status compute(OperationContext& context) {
   return okStatus();
 }
 
+double work(std::span<const Tensor> inputs, std::span<const Tensor> /*outputs*/) {
+  return workOfRows(inputs, {{kFeature, kTime}});
+}
+
 OperationDefinition define() {
   OperationDefinition definition;
   definition.type = OperationType::SVDF;
@@ -125,6 +130,7 @@ OperationDefinition define() {
   definition.signature.outputs = specsOf(outputs());
   definition.infer = infer;
   definition.reference = compute;
+  definition.work = work;
   return definition;
 }
 

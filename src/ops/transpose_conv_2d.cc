@@ -4,6 +4,7 @@
 #include "ops/operand_checks.h"
 #include "ops/operation.h"
 #include "ops/patch_product.h"
+#include "ops/work.h"
 
 namespace halyard::ops {
 namespace {
@@ -315,11 +316,21 @@ Status reference(OperationContext& context) {
   return okStatus();
 }
 
+double work(std::span<const Tensor> inputs, std::span<const Tensor> /*outputs*/) {
+  // Each value of the input goes into all outputs that its filters reach.
+  return workElements(inputs[kInput]) * workElements(inputs[kFilter]) /
+         workDimension(inputs[kFilter], 3);
+}
+
 }  // namespace
 
 const OperationDefinition& transposeConv2d() {
-  static const OperationDefinition definition = {OperationType::TRANSPOSE_CONV_2D, makeSignature(),
-                                                 infer, reference, /*acceptsZeroSized=*/true};
+  static const OperationDefinition definition = {.type = OperationType::TRANSPOSE_CONV_2D,
+                                                 .signature = makeSignature(),
+                                                 .infer = infer,
+                                                 .reference = reference,
+                                                 .acceptsZeroSized = true,
+                                                 .work = work};
   return definition;
 }
 
