@@ -11,6 +11,7 @@
 #include "cpu/model_for_test.h"
 #include "model/validation.h"
 #include "runtime/fake_devices_for_test.h"
+#include "runtime/tiny_engine_for_test.h"
 
 namespace halyard::runtime {
 namespace {
