@@ -2,6 +2,7 @@
 // client, with their descriptors, and at one of them does what the test wants to see survived.
 //   HALYARD_CRASH_DRIVER  the real driver's executable
 //   HALYARD_CRASH_POINT   DIRECTION:INDEX:ACTION, as in to:3:kill; otherwise all is passed on
+//   HALYARD_CRASH_PERSONALITY  its personality, if any
 //   HALYARD_CRASH_LOG     a file that gets a line, "to" or "from", for each message passed on
 // DIRECTION is "to" the driver or "from" it, INDEX counts its messages from 0. ACTION happens in
 // place of the message, or to it:
@@ -65,7 +66,12 @@ pid_t startDriver(int socket) {
   if (::getppid() != parent) std::_Exit(6);
   ::dup2(socket, kClient);
   ::fcntl(kClient, F_SETFD, 0);
-  ::execl(path, path, "--fd=3", nullptr);
+  const char* const personality = std::getenv("HALYARD_CRASH_PERSONALITY");
+  if (personality == nullptr) {
+    ::execl(path, path, "--fd=3", nullptr);
+  } else {
+    ::execl(path, path, "--fd=3", "--", "--personality", personality, nullptr);
+  }
   std::_Exit(7);
 }
 
