@@ -4,28 +4,29 @@
 #pragma once
 
 #include <atomic>
-#include <memory>
 
 #include "runtime/compilation.h"
+#include "runtime/plan_runner.h"
 
 namespace halyard::runtime {
 
 class Burst {
  public:
   // `compilation` must be valid and outlive the burst.
-  explicit Burst(const Compilation& compilation);
+  explicit Burst(const Compilation& compilation)
+      : compilation_(compilation), steps_(compilation.runner()) {}
   Burst(const Burst&) = delete;
   Burst& operator=(const Burst&) = delete;
 
   const Compilation& compilation() const { return compilation_; }
   // Held by the execution that runs; see hal::BurstTurn.
   std::atomic<bool>& busy() { return busy_; }
-  // As PreparedModel::executeSynchronously, for whoever holds `busy`.
-  hal::ExecutionResult execute(const hal::Request& request, const hal::ExecuteOptions& options);
+  // For whoever holds `busy`.
+  PlanBurst& steps() { return steps_; }
 
  private:
   const Compilation& compilation_;
-  std::unique_ptr<hal::Burst> burst_;  // null when the device has none: executions are plain ones
+  PlanBurst steps_;
   std::atomic<bool> busy_ = false;
 };
 

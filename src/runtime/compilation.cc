@@ -112,6 +112,14 @@ Status Compilation::prepare() {
   options.costs = CostSettings::ofThisMachine();
   HALYARD_ASSIGN_OR_RETURN(
       plan_, preparePlan(model_, applicationOrder_, devices_, options, report_.get()));
+  PlanContext context;
+  context.model = model_;
+  context.applicationOrder = applicationOrder_;
+  context.devices = devices_;
+  context.mayRecover = !explicitDevices_ && options.mode == PartitionMode::WITH_FALLBACK;
+  context.options = {preference_, priority_, std::nullopt};
+  context.report = report_;
+  runner_ = std::make_unique<PlanRunner>(plan_, std::move(context));
   return okStatus();
 }
 

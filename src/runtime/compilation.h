@@ -14,6 +14,7 @@
 #include "runtime/extension_attributes.h"
 #include "runtime/model_builder.h"
 #include "runtime/plan.h"
+#include "runtime/plan_runner.h"
 #include "runtime/report.h"
 
 namespace halyard::runtime {
@@ -51,6 +52,8 @@ class Compilation {
   // The following only after a successful finish().
   const Plan& plan() const { return *plan_; }
   const std::shared_ptr<const Plan>& sharedPlan() const { return plan_; }
+  // Runs the plan, for all executions of the compilation.
+  PlanRunner& runner() const { return *runner_; }
   // Of a simple plan.
   hal::PreparedModel& preparedModel() const { return *plan_->steps[0].prepared; }
   const std::shared_ptr<hal::PreparedModel>& sharedPreparedModel() const {
@@ -84,6 +87,7 @@ class Compilation {
   };
   std::optional<Caching> caching_;
   std::shared_ptr<const Plan> plan_;
+  std::unique_ptr<PlanRunner> runner_;
   const std::shared_ptr<Report> report_ = std::make_shared<Report>();
 };
 

@@ -1,11 +1,21 @@
 #include "runtime/described_memory.h"
 
+#include <algorithm>
+
 #include "hal/dimensions.h"
 
 namespace halyard::runtime {
 
-DescribedMemory::DescribedMemory(MemoryDescription description, Storage storage)
-    : description_(std::move(description)), storage_(std::move(storage)) {}
+DescribedMemory::DescribedMemory(MemoryDescription description, Storage storage,
+                                 std::span<const std::shared_ptr<hal::PreparedModel>> models)
+    : description_(std::move(description)),
+      storage_(std::move(storage)),
+      models_(models.begin(), models.end()) {}
+
+bool DescribedMemory::isKnownTo(const hal::PreparedModel& model) const {
+  return std::ranges::any_of(models_,
+                             [&](const auto& each) { return each.lock().get() == &model; });
+}
 
 Status DescribedMemory::checkUse(const MemoryRole& role, const Shape& dimensions, uint64_t offset,
                                  uint64_t length) const {

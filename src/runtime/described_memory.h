@@ -11,7 +11,9 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <variant>
+#include <vector>
 
 #include "halyard/driver/device.h"
 
@@ -36,7 +38,9 @@ class DescribedMemory {
  public:
   using Storage = std::variant<SharedMemoryPtr, std::shared_ptr<hal::Buffer>>;
 
-  DescribedMemory(MemoryDescription description, Storage storage);
+  // `models`: of a buffer, those in whose requests its token may be.
+  DescribedMemory(MemoryDescription description, Storage storage,
+                  std::span<const std::shared_ptr<hal::PreparedModel>> models = {});
 
   // How an execution may use it: in one of its roles, as a whole (`offset` and `length` 0), with
   // `dimensions`, which may be empty, that agree with what it was made for. BAD_DATA.
@@ -61,10 +65,12 @@ class DescribedMemory {
   // One of the two is there.
   SharedMemoryPtr pool() const;
   std::shared_ptr<hal::Buffer> buffer() const;
+  bool isKnownTo(const hal::PreparedModel& model) const;
 
  private:
   const MemoryDescription description_;
   const Storage storage_;
+  std::vector<std::weak_ptr<hal::PreparedModel>> models_;
   mutable std::mutex mutex_;
   std::optional<Shape> contents_;
 };

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "hal/session/session_burst.h"
 #include "model/validation.h"
+#include "runtime/result_shapes.h"
 
 namespace halyard::runtime {
 namespace {
@@ -20,15 +21,6 @@ std::string_view directionName(Execution::Direction direction) {
 }
 
 }  // namespace
-
-Shape knownShape(const Shape& model, const Shape& given) {
-  if (given.empty()) return model;
-  Shape result = given;
-  for (size_t i = 0; i < result.size() && i < model.size(); ++i) {
-    if (result[i] == 0) result[i] = model[i];
-  }
-  return result;
-}
 
 Execution::Execution(const Compilation& compilation)
     : compilation_(compilation),
@@ -279,8 +271,12 @@ hal::ExecuteOptions Execution::options() const {
 }
 
 Status Execution::run(Burst* burst) {
-  if (burst != nullptr) return finish(burst->execute(request(), options()));
-  return finish(compilation_.preparedModel().executeSynchronously(request(), options()));
+  return finish(runPlan(burst == nullptr ? nullptr : &burst->steps()));
+}
+
+hal::ExecutionResult Execution::runPlan(PlanBurst* burst) {
+  const hal::Request own = request();
+  return compilation_.runner().run({own, memories_}, options(), burst);
 }
 
 Shape Execution::dimensionsOf(Direction direction, size_t index) const {
@@ -291,53 +287,24 @@ Shape Execution::dimensionsOf(Direction direction, size_t index) const {
                     (isInput ? inputs_ : outputs_)[index].request.dimensions);
 }
 
-// Takes over the shapes that a device reports, which must refine what is known already.
-Status Execution::takeShapes(const std::vector<hal::OutputShape>& shapes, bool complete) {
-  const Subgraph& main = compilation_.model().main;
-  if (!shapes.empty() && shapes.size() != outputs_.size()) {
-    return opFailed("the device reported {} output shapes for {} outputs", shapes.size(),
-                    outputs_.size());
+void Execution::takeShapes(std::vector<hal::OutputShape> shapes) {
+  if (!shapes.empty()) {
+    outputShapes_ = std::move(shapes);
+    return;
   }
-  if (shapes.empty() && !complete) {
-    return opFailed("the device found an output too small without saying which");
-  }
-  bool allSufficient = true;
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    const Operand& operand = main.operands[main.outputIndexes[i]];
-    const Shape known = dimensionsOf(Direction::OUTPUT, i);
-    Output output{known, true};
-    if (!shapes.empty()) {
-      const Shape& reported = shapes[i].dimensions;
-      bool refines = known.empty() || isScalarType(operand.type) || known.size() == reported.size();
-      for (size_t d = 0; refines && d < known.size() && d < reported.size(); ++d) {
-        refines = known[d] == 0 || known[d] == reported[d];
-      }
-      if (!refines || !checkSizeFits(operand.type, reported).ok()) {
-        return opFailed("the device reported shape {} for output {}, which is known to be {}",
-                        shapeText(reported), i, shapeText(known));
-      }
-      output = {reported, shapes[i].isSufficient};
-    }
-    allSufficient = allSufficient && output.isSufficient;
-    outputShapes_[i] = std::move(output);
+    outputShapes_[i] = {dimensionsOf(Direction::OUTPUT, i), true};
   }
-  if (complete != allSufficient) {
-    return opFailed("the device's status and the output shapes it reported contradict each other");
-  }
-  return okStatus();
 }
 
 Status Execution::finish(hal::ExecutionResult result) {
   Status status = std::move(result.status);
-  const bool insufficient = status.code() == ResultCode::OUTPUT_INSUFFICIENT_SIZE;
-  if (status.ok() || insufficient) {
-    Status shapes = takeShapes(result.outputShapes, status.ok());
-    if (!shapes.ok()) status = std::move(shapes);
+  if (status.ok() || status.code() == ResultCode::OUTPUT_INSUFFICIENT_SIZE) {
+    takeShapes(std::move(result.outputShapes));
   }
   const Status memories =
       memories_.finish(status.ok(), [this](size_t i) { return outputShapes_[i].dimensions; });
   if (status.ok()) status = memories;
-  status.annotate(fmt::format("device {}", compilation_.device().name()));
   const std::lock_guard lock(mutex_);
   timing_ = status.ok() ? result.timing : hal::Timing();
   fencedTiming_ = timing_;
@@ -367,6 +334,10 @@ Status Execution::computeIn(Burst& burst) {
 
 Result<std::unique_ptr<Event>> Execution::startCompute() {
   HALYARD_RETURN_IF_ERROR(begin());
+  return startBegun();
+}
+
+Result<std::unique_ptr<Event>> Execution::startBegun() {
   Result<std::unique_ptr<Event>> event = Event::start([this] { return run(nullptr); });
   if (!event.ok()) return abandon(event.takeStatus());
   return event;
@@ -388,7 +359,7 @@ Status Execution::outputDimensions(uint32_t index, Shape* dimensions) const {
   if (index >= outputShapes_.size()) {
     return badData("output {} of a model with {}", index, outputShapes_.size());
   }
-  const Output& output = outputShapes_[index];
+  const hal::OutputShape& output = outputShapes_[index];
   *dimensions = output.dimensions;
   if (!output.isSufficient) {
     return makeStatus(ResultCode::OUTPUT_INSUFFICIENT_SIZE,

@@ -76,10 +76,6 @@ class Execution {
     bool set = false;
     hal::RequestArgument request;
   };
-  struct Output {
-    Shape dimensions;
-    bool isSufficient = true;
-  };
 
   Status checkPreparation() const;
   // Index, type and what is set already; gives the operand.
@@ -95,14 +91,24 @@ class Execution {
   hal::ExecuteOptions options() const;
   // In the burst, unless it is null.
   Status run(Burst* burst);
+  hal::ExecutionResult runPlan(PlanBurst* burst);
   // As far as model and argument say.
   Shape dimensionsOf(Direction direction, size_t index) const;
+  // Brings what the plan's run has reported to the execution and its memories.
   Status finish(hal::ExecutionResult result);
   Result<std::unique_ptr<Event>> startFenced(const std::vector<int>& waitFor, uint64_t duration);
-  Status finishFenced(FenceState state, hal::FencedExecution& execution);
+  // After begin: a duration and open dimensions are not for every execution. BAD_DATA, and ended.
+  Status checkFencedArguments(uint64_t duration);
+  Result<std::unique_ptr<Event>> startedInVain(Status status, std::span<const int> waitFor);
+  // Step by step, after a fenced execution has failed because of `cause`.
+  hal::ExecutionResult runAgain(const Status& cause);
+  Status finishFenced(FenceState state, hal::FencedExecution& execution,
+                      std::span<const UniqueFd> dependencies);
+  // In a thread of its own, after begin.
+  Result<std::unique_ptr<Event>> startBegun();
   // Ends a computation that never began.
   Status abandon(Status status);
-  Status takeShapes(const std::vector<hal::OutputShape>& shapes, bool complete);
+  void takeShapes(std::vector<hal::OutputShape> shapes);
 
   const Compilation& compilation_;
   mutable std::mutex mutex_;  // guards state_ and completion_
@@ -119,13 +125,10 @@ class Execution {
   std::vector<Argument> outputs_;
   std::vector<hal::RequestPool> pools_;
   MemoryArguments memories_;
-  std::vector<Output> outputShapes_;
+  std::vector<hal::OutputShape> outputShapes_;
   hal::Timing timing_;
   hal::Timing fencedTiming_;  // without fences the same
   bool timingKnown_ = false;  // false when the device could not be asked
 };
-
-// `given` where it says something, `model` elsewhere.
-Shape knownShape(const Shape& model, const Shape& given);
 
 }  // namespace halyard::runtime

@@ -1,8 +1,13 @@
 // Executions that depend on events, and on fences.
+#include <fcntl.h>
+
+#include <algorithm>
 #include <chrono>
 #include <limits>
 
 #include "runtime/execution.h"
+#include "runtime/plan_fenced.h"
+#include "runtime/result_shapes.h"
 
 namespace halyard::runtime {
 namespace {
@@ -25,7 +30,22 @@ Result<std::unique_ptr<Event>> Execution::startComputeWithDependencies(
     const Status status = dependencies[i]->wait();
     if (!status.ok()) return opFailed("dependency {} has failed: {}", i, status.toString());
   }
+  if (!canChain(compilation_.runner(), request(), memories_)) {
+    const Status status = waitForFences(waitFor);
+    if (!status.ok()) {
+      return status.code() == ResultCode::BAD_DATA ? status
+                                                   : opFailed("a dependency: {}", status.message());
+    }
+    HALYARD_RETURN_IF_ERROR(begin());
+    HALYARD_RETURN_IF_ERROR(checkFencedArguments(duration));
+    return startBegun();
+  }
   HALYARD_RETURN_IF_ERROR(begin());
+  HALYARD_RETURN_IF_ERROR(checkFencedArguments(duration));
+  return startFenced(waitFor, duration);
+}
+
+Status Execution::checkFencedArguments(uint64_t duration) {
   if (duration > 0 && !compilation_.hasSingleExplicitDevice()) {
     return abandon(badData("a duration needs a compilation created for exactly one device"));
   }
@@ -43,31 +63,54 @@ Result<std::unique_ptr<Event>> Execution::startComputeWithDependencies(
                              shapeText(shape)));
     }
   }
-  return startFenced(waitFor, duration);
+  return okStatus();
 }
 
 Result<std::unique_ptr<Event>> Execution::startFenced(const std::vector<int>& waitFor,
                                                       uint64_t duration) {
   std::optional<std::chrono::nanoseconds> bound;
   if (duration > 0) bound = durationOf(duration);
+  PlanRunner& runner = compilation_.runner();
   hal::FencedResult result =
-      compilation_.preparedModel().executeFenced(request(), waitFor, options(), bound);
-  if (!result.status.ok()) {
-    hal::ExecutionResult failed;
-    failed.status = std::move(result.status);
-    return finish(std::move(failed));
+      startFencedPlan(runner, request(), memories_, waitFor, options(), bound);
+  if (!result.status.ok()) return startedInVain(std::move(result.status), waitFor);
+  // To know, if it fails, whether it had what it waited for.
+  std::vector<UniqueFd> dependencies;
+  if (runner.recovery().mayRecover()) {
+    for (const int fence : waitFor) dependencies.emplace_back(::fcntl(fence, F_DUPFD_CLOEXEC, 0));
   }
-  if (result.execution == nullptr) {
-    return abandon(
-        opFailed("device {} reports success without an execution", compilation_.device().name()));
-  }
-  return Event::fenced(std::move(result.fence),
-                       [this, execution = std::move(result.execution)](FenceState state) {
-                         return finishFenced(state, *execution);
-                       });
+  return Event::fenced(
+      std::move(result.fence),
+      [this, execution = std::move(result.execution),
+       dependencies = std::make_shared<std::vector<UniqueFd>>(std::move(dependencies))](
+          FenceState state) { return finishFenced(state, *execution, *dependencies); });
 }
 
-Status Execution::finishFenced(FenceState state, hal::FencedExecution& execution) {
+// The devices have refused the execution: it is computed here and now, if others may do it.
+Result<std::unique_ptr<Event>> Execution::startedInVain(Status status,
+                                                        std::span<const int> waitFor) {
+  hal::ExecutionResult result;
+  if (compilation_.runner().recovery().mayRecover() && !isFinal(status) &&
+      waitForFences(waitFor).ok()) {
+    result = runAgain(status);
+  } else {
+    result.status = std::move(status);
+  }
+  const Status done = finish(std::move(result));
+  if (!done.ok()) return done;
+  return Event::fenced({}, [](FenceState) { return okStatus(); });
+}
+
+hal::ExecutionResult Execution::runAgain(const Status& cause) {
+  StepRecovery& recovery = compilation_.runner().recovery();
+  recovery.tellFencedFailure(cause);
+  hal::ExecutionResult result = runPlan(nullptr);
+  if (result.status.ok()) recovery.tellFencedRetry(cause);
+  return result;
+}
+
+Status Execution::finishFenced(FenceState state, hal::FencedExecution& execution,
+                               std::span<const UniqueFd> dependencies) {
   const bool signalled = state == FenceState::SIGNALLED;
   hal::FencedInfo info;
   if (!signalled || measureTiming_) info = execution.getExecutionInfo();
@@ -75,6 +118,17 @@ Status Execution::finishFenced(FenceState state, hal::FencedExecution& execution
   if (!signalled) {
     result.status =
         info.status.ok() ? opFailed("its sync fence went into the error state") : info.status;
+    if (compilation_.runner().plan().simple) {
+      result.status.annotate(fmt::format("device {}", compilation_.device().name()));
+    }
+    const bool ready = std::ranges::all_of(dependencies, [](const UniqueFd& fence) {
+      const Result<FenceState> dependency = fenceState(fence.get());
+      return dependency.ok() && *dependency == FenceState::SIGNALLED;
+    });
+    if (compilation_.runner().recovery().mayRecover() && !isFinal(result.status) && ready) {
+      result = runAgain(result.status);
+      info = {};
+    }
   }
   result.timing = info.launched;
   Status status = finish(std::move(result));

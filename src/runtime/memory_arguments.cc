@@ -32,4 +32,14 @@ void MemoryArguments::fail() const {
   for (const Argument& output : outputs_) output.memory->setFailed();
 }
 
+std::shared_ptr<DescribedMemory> MemoryArguments::find(uint32_t token) const {
+  for (const std::vector<Argument>* list : {&inputs_, &outputs_}) {
+    for (const Argument& argument : *list) {
+      const std::shared_ptr<hal::Buffer> buffer = argument.memory->buffer();
+      if (buffer != nullptr && buffer->token() == token) return argument.memory;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace halyard::runtime

@@ -27,6 +27,9 @@ class MemoryArguments {
   Status finish(bool success, const DimensionsOf& outputDimensions) const;
   // The outputs have not been written.
   void fail() const;
+  // That whose buffer has the token; null if there is none.
+  std::shared_ptr<DescribedMemory> find(uint32_t token) const;
+  bool empty() const { return inputs_.empty() && outputs_.empty(); }
 
  private:
   struct Argument {

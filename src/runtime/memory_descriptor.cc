@@ -76,10 +76,11 @@ Status MemoryDescriptor::finish() {
 
 Result<std::unique_ptr<Memory>> MemoryDescriptor::createMemory() const {
   if (!finished_) return badState("the memory descriptor is not finished");
-  Result<std::shared_ptr<hal::Buffer>> buffer = allocateOnDevice();
+  PreparedModels users;
+  Result<std::shared_ptr<hal::Buffer>> buffer = allocateOnDevice(&users);
   if (buffer.ok()) {
     return std::make_unique<Memory>(
-        std::make_shared<DescribedMemory>(description_, std::move(*buffer)));
+        std::make_shared<DescribedMemory>(description_, std::move(*buffer), users));
   }
   const bool chosen = std::ranges::any_of(
       roles_, [](const Role& role) { return role.compilation->hasExplicitDevices(); });
@@ -92,7 +93,8 @@ Result<std::unique_ptr<Memory>> MemoryDescriptor::createMemory() const {
   return std::make_unique<Memory>(std::make_shared<DescribedMemory>(description_, std::move(pool)));
 }
 
-Result<std::shared_ptr<hal::Buffer>> MemoryDescriptor::allocateOnDevice() const {
+Result<std::shared_ptr<hal::Buffer>> MemoryDescriptor::allocateOnDevice(
+    PreparedModels* users) const {
   const Device& device = roles_.front().compilation->device();
   std::vector<std::shared_ptr<hal::PreparedModel>> models;
   std::vector<hal::BufferRole> inputs;
@@ -124,6 +126,7 @@ Result<std::shared_ptr<hal::Buffer>> MemoryDescriptor::allocateOnDevice() const 
   if (*buffer == nullptr || (*buffer)->token() == 0) {
     return opFailed("device {} answered without a buffer", device.name());
   }
+  *users = std::move(models);
   return std::shared_ptr<hal::Buffer>(std::move(*buffer));
 }
 

@@ -35,7 +35,9 @@ class MemoryDescriptor {
   };
 
   Status checkKind(const Operand& operand) const;
-  Result<std::shared_ptr<hal::Buffer>> allocateOnDevice() const;
+  using PreparedModels = std::vector<std::shared_ptr<hal::PreparedModel>>;
+  // `users`: the models that the buffer is for.
+  Result<std::shared_ptr<hal::Buffer>> allocateOnDevice(PreparedModels* users) const;
 
   bool finished_ = false;
   std::vector<Role> roles_;
