@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "hal/dimensions.h"
+#include "runtime/plan_roles.h"
 
 namespace halyard::runtime {
 
@@ -95,21 +96,28 @@ Result<std::unique_ptr<Memory>> MemoryDescriptor::createMemory() const {
 
 Result<std::shared_ptr<hal::Buffer>> MemoryDescriptor::allocateOnDevice(
     PreparedModels* users) const {
-  const Device& device = roles_.front().compilation->device();
-  std::vector<std::shared_ptr<hal::PreparedModel>> models;
+  PreparedModels models;
   std::vector<hal::BufferRole> inputs;
   std::vector<hal::BufferRole> outputs;
+  const Device* only = nullptr;
   for (const Role& role : roles_) {
-    if (&role.compilation->device() != &device) {
-      return opFailed("the memory's roles are on devices {} and {}", device.name(),
-                      role.compilation->device().name());
+    const Compilation& compilation = *role.compilation;
+    for (const StepRole& step :
+         rolesOf(compilation.model(), compilation.plan(), role.role.isInput, role.role.index)) {
+      const PreparedStepPtr by = compilation.runner().recovery().current(step.step);
+      if (only == nullptr) only = by->device;
+      if (by->device != only) {
+        return opFailed("the memory's roles are on devices {} and {}", only->name(),
+                        by->device->name());
+      }
+      const auto it = std::ranges::find(models, by->prepared);
+      const auto index = static_cast<uint32_t>(it - models.begin());
+      if (it == models.end()) models.push_back(by->prepared);
+      (step.isInput ? inputs : outputs).push_back({index, step.index, role.frequency});
     }
-    const auto& model = role.compilation->sharedPreparedModel();
-    const auto it = std::ranges::find(models, model);
-    const auto index = static_cast<uint32_t>(it - models.begin());
-    if (it == models.end()) models.push_back(model);
-    (role.role.isInput ? inputs : outputs).push_back({index, role.role.index, role.frequency});
   }
+  if (only == nullptr) return opFailed("no device computes with the memory in any of its roles");
+  const Device& device = *only;
   if (device.isCpu() && !knownByteSize(description_.operand.type, description_.dimensions)) {
     return opFailed("device {} takes no memory whose size is open: {}", device.name(),
                     operandText(description_.operand));

@@ -4,6 +4,7 @@
 // Ownership: shares the plan, owns the memory of runs; the devices must outlive it.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <span>
 
@@ -56,12 +57,15 @@ class PlanRunner {
   hal::ExecutionResult runSimple(const RunArguments& arguments, const hal::ExecuteOptions& options,
                                  PlanBurst* burst);
 
+  bool measuresNext();
+
   const std::shared_ptr<const Plan> plan_;
   StepRecovery recovery_;
   const OperandSizes sizes_;
   const RunLayout layout_;
   RunMemoryPool memories_;
   std::vector<hal::RequestPool> constantPools_;
+  std::atomic<uint32_t> simpleRuns_ = 0;
 };
 
 // The bursts of one ANeuralNetworksBurst, one for each step.
