@@ -103,6 +103,9 @@ class TestDevices {
       hal::DeviceInfo info = cpu::cpuDeviceInfo();
       info.name = fmt::format("test-{}", i);
       info.type = hal::DeviceType::ACCELERATOR;
+      // The first is the fastest; all are faster than the CPU device.
+      const float ratio = 0.1f + 0.05f * static_cast<float>(i);
+      info.capabilities = hal::Capabilities::uniform({ratio, ratio});
       drivers.emplace_back(
           std::make_shared<hal::ClientSession>(
               std::make_shared<ScriptedDriver>(std::move(info), scripts_.back()), services),

@@ -37,7 +37,7 @@ RandomModel randomModel(std::mt19937& random, bool open) {
   for (uint32_t i = 0; i <= upTo(3); ++i) values.push_back(graph.input(declared));
   std::vector<float> constant(result.elements);
   for (float& value : constant) value = static_cast<float>(upTo(5)) - 2;
-  values.push_back(graph.constantFloats(real, constant));
+  const uint32_t fixed = graph.constantFloats(real, constant);
   const uint32_t operations = 2 + upTo(40);
   for (uint32_t i = 0; i < operations; ++i) {
     const auto any = [&] {
@@ -52,9 +52,18 @@ RandomModel randomModel(std::mt19937& random, bool open) {
     } else if (upTo(3) == 0) {
       graph.operation(kPlainBinary[upTo(kPlainBinary.size())], {any(), any()}, {out});
     } else {
-      graph.binary(kBinary[upTo(kBinary.size())], any(), any(), out);
+      // No step may have nothing but constants to read.
+      graph.binary(kBinary[upTo(kBinary.size())], any(), upTo(4) == 0 ? fixed : any(), out);
     }
     values.push_back(out);
+  }
+  // Nor be without outputs.
+  const std::vector<uint32_t> consumers = countConsumers(model.main);
+  for (uint32_t i = 0; i < model.main.operands.size(); ++i) {
+    Operand& operand = model.main.operands[i];
+    if (operand.lifetime != Lifetime::TEMPORARY_VARIABLE || consumers[i] > 0) continue;
+    operand.lifetime = Lifetime::SUBGRAPH_OUTPUT;
+    model.main.outputIndexes.push_back(i);
   }
   return result;
 }
@@ -172,6 +181,15 @@ class RandomPlans : public ::testing::TestWithParam<uint32_t> {
 TEST_P(RandomPlans, Compute) {
   expectRight();
   expectRight();
+}
+
+// So that the other tests show something.
+TEST_P(RandomPlans, AreMostlyOfSeveralSteps) {
+  static size_t models = 0;
+  static size_t compound = 0;
+  ++models;
+  if (compilation_->plan().steps.size() > 2) ++compound;
+  EXPECT_GE(compound * 4 + 20, models * 3);
 }
 
 TEST_P(RandomPlans, ReusedInABurst) {
