@@ -59,6 +59,21 @@ int halyard_deviceProcessId(const ANeuralNetworksDevice* device, int64_t* pid);
 int halyard_devicesJson(char** json);
 
 /**
+ * Writes to *json why the compilation is as it is: each operation's device, and for every other
+ * device why not; the partitions with their predicted cost and what their executions have taken so
+ * far; everything that went another way than planned, with its causes. It is the document of
+ * `halyard explain --json`, described there. UTF-8, ends in a NUL.
+ *
+ * May be called for a compilation whose finish has succeeded or failed, also while its executions
+ * run; before finish the report is empty. One thread at a time while the compilation is finished.
+ *
+ * @param json receives a string of the caller's, to be released with halyard_free; NULL on failure.
+ * @return a ResultCode: UNEXPECTED_NULL if compilation or json is NULL; OUT_OF_MEMORY; else
+ *         NO_ERROR.
+ */
+int halyard_compilationReport(const ANeuralNetworksCompilation* compilation, char** json);
+
+/**
  * Releases what a function of this header allocated for the caller. NULL is allowed.
  */
 void halyard_free(void* p);

@@ -3,6 +3,7 @@
 #include <halyard/halyard.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 
 #include "api/implementation.h"
@@ -54,6 +55,15 @@ int halyard_devicesJson(char** json) {
   *json = nullptr;
   const halyard_Implementation* found = implementation();
   return found ? found->devicesJson(json) : ANEURALNETWORKS_BAD_STATE;
+}
+
+int halyard_compilationReport(const ANeuralNetworksCompilation* compilation, char** json) {
+  if (json != nullptr) *json = nullptr;
+  if (compilation == nullptr || json == nullptr) return ANEURALNETWORKS_UNEXPECTED_NULL;
+  const halyard_Implementation* found = implementation();
+  constexpr size_t kNeeded = offsetof(halyard_Implementation, compilationReport) + sizeof(void*);
+  if (found == nullptr || found->size < kNeeded) return ANEURALNETWORKS_BAD_STATE;
+  return found->compilationReport(compilation, json);
 }
 
 void halyard_free(void* p) { std::free(p); }

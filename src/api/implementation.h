@@ -15,6 +15,7 @@ struct halyard_Implementation {
   int (*lastErrorCode)();
   int (*deviceProcessId)(const ANeuralNetworksDevice* device, int64_t* pid);
   int (*devicesJson)(char** json);
+  int (*compilationReport)(const ANeuralNetworksCompilation* compilation, char** json);
 };
 
 __attribute__((visibility("default"))) void halyard_private_registerImplementation(

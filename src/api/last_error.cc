@@ -7,6 +7,7 @@
 
 #include "api/implementation.h"
 #include "api/objects.h"
+#include "runtime/report_json.h"
 
 namespace halyard::api {
 namespace {
@@ -36,11 +37,20 @@ int devicesJson(char** json) {
   return *json ? ANEURALNETWORKS_NO_ERROR : ANEURALNETWORKS_OUT_OF_MEMORY;
 }
 
+int compilationReport(const ANeuralNetworksCompilation* compilation, char** json) {
+  *json = ::strdup(runtime::reportJson(*compilation->impl->report()).c_str());
+  return *json ? ANEURALNETWORKS_NO_ERROR : ANEURALNETWORKS_OUT_OF_MEMORY;
+}
+
 }  // namespace
 
 void registerImplementation() {
-  static const halyard_Implementation table = {sizeof(halyard_Implementation), lastErrorText,
-                                               lastErrorCode, deviceProcessId, devicesJson};
+  static const halyard_Implementation table = {sizeof(halyard_Implementation),
+                                               lastErrorText,
+                                               lastErrorCode,
+                                               deviceProcessId,
+                                               devicesJson,
+                                               compilationReport};
   static std::once_flag once;
   std::call_once(once, [] { halyard_private_registerImplementation(&table); });
 }

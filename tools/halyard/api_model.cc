@@ -235,16 +235,23 @@ Result<std::vector<bool>> ApiModel::supportedOperations(const ANeuralNetworksDev
 
 Result<ApiHandle<ANeuralNetworksCompilation>> ApiModel::compile(
     const ANeuralNetworksDevice* device) const {
+  HALYARD_ASSIGN_OR_RETURN(
+      ApiHandle<ANeuralNetworksCompilation> compilation,
+      createCompilation(std::span(&device, device == nullptr ? size_t{0} : size_t{1})));
+  HALYARD_API_CALL(ANeuralNetworksCompilation_finish, compilation.get());
+  return compilation;
+}
+
+Result<ApiHandle<ANeuralNetworksCompilation>> ApiModel::createCompilation(
+    std::span<const ANeuralNetworksDevice* const> devices) const {
   ANeuralNetworksCompilation* created = nullptr;
-  if (device == nullptr) {
+  if (devices.empty()) {
     HALYARD_API_CALL(ANeuralNetworksCompilation_create, main_.get(), &created);
   } else {
-    HALYARD_API_CALL(ANeuralNetworksCompilation_createForDevices, main_.get(), &device, 1,
-                     &created);
+    HALYARD_API_CALL(ANeuralNetworksCompilation_createForDevices, main_.get(), devices.data(),
+                     static_cast<uint32_t>(devices.size()), &created);
   }
-  ApiHandle<ANeuralNetworksCompilation> compilation(created);
-  HALYARD_API_CALL(ANeuralNetworksCompilation_finish, created);
-  return compilation;
+  return ApiHandle<ANeuralNetworksCompilation>(created);
 }
 
 }  // namespace halyard::cli

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,6 +74,9 @@ class ApiModel {
   // Compiles for exactly one device, or with nullptr for whichever the runtime chooses. The model
   // must outlive what it gives.
   Result<ApiHandle<ANeuralNetworksCompilation>> compile(const ANeuralNetworksDevice* device) const;
+  // A compilation that is still to be finished, for these devices; with none, for all.
+  Result<ApiHandle<ANeuralNetworksCompilation>> createCompilation(
+      std::span<const ANeuralNetworksDevice* const> devices) const;
 
  private:
   explicit ApiModel(std::shared_ptr<const Model> model) : model_(std::move(model)) {}

@@ -1,6 +1,8 @@
 // One compilation and its executions.
 #include "tools/halyard/api_session.h"
 
+#include <halyard/halyard.h>
+
 #include <algorithm>
 
 namespace halyard::cli {
@@ -27,6 +29,25 @@ Status ApiSession::compile(const ANeuralNetworksDevice* device) {
   if (compilation_) return badState("the session has compiled already");
   HALYARD_ASSIGN_OR_RETURN(compilation_, model_->compile(device));
   return okStatus();
+}
+
+Status ApiSession::compileFor(std::span<const ANeuralNetworksDevice* const> devices) {
+  if (compilation_) return badState("the session has compiled already");
+  HALYARD_ASSIGN_OR_RETURN(compilation_, model_->createCompilation(devices));
+  HALYARD_API_CALL(ANeuralNetworksCompilation_finish, compilation_.get());
+  return okStatus();
+}
+
+Result<std::string> ApiSession::report() const {
+  if (!compilation_) return badState("the session has not compiled");
+  char* created = nullptr;
+  const int code = halyard_compilationReport(compilation_.get(), &created);
+  if (code != ANEURALNETWORKS_NO_ERROR) {
+    return Status(static_cast<ResultCode>(code), "the runtime gave no report");
+  }
+  std::string report = created;
+  halyard_free(created);
+  return report;
 }
 
 Result<std::vector<ApiSession::OutputBuffer>> ApiSession::makeOutputBuffers() const {

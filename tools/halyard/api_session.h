@@ -47,6 +47,11 @@ class ApiSession {
 
   // Compiles for exactly one device, or with nullptr for whichever the runtime chooses. Once.
   Status compile(const ANeuralNetworksDevice* device);
+  // Compiles for some devices, or with none for whichever the runtime chooses. Once.
+  Status compileFor(std::span<const ANeuralNetworksDevice* const> devices);
+  // The report of the compilation, which may have failed: see halyard_compilationReport. BAD_STATE
+  // when nothing has been compiled.
+  Result<std::string> report() const;
 
   // Runs the compiled model once; `inputs` in the order of model.main.inputIndexes. Outputs whose
   // size the model leaves open start with a buffer of 64 KiB, and the execution is repeated with a

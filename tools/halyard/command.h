@@ -30,6 +30,7 @@ struct Command {
 // Each adds its subcommand and options to `parent`; main lists them.
 Command addDevicesCommand(CLI::App& parent);
 Command addRunCommand(CLI::App& parent);
+Command addExplainCommand(CLI::App& parent);
 Command addGraphCommand(CLI::App& parent);
 Command addConformanceCommand(CLI::App& parent);
 

@@ -1,12 +1,12 @@
 // Rendering of the list of devices.
 #include "tools/halyard/device_table.h"
 
-#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "tools/halyard/terminal.h"
+#include "tools/halyard/text_table.h"
 
 namespace halyard::cli {
 namespace {
@@ -52,31 +52,13 @@ std::string listText(const Json& list) {
   return parts.empty() ? std::string(kNothing) : fmt::format("{}", fmt::join(parts, ", "));
 }
 
-using Row = std::vector<std::string>;
-
-// Columns as wide as their longest cell, two blanks apart.
-std::string alignedRows(const std::vector<Row>& rows) {
-  std::vector<size_t> widths(rows[0].size(), 0);
-  for (const Row& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string result;
-  for (const Row& row : rows) {
-    std::string line;
-    for (size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
-    line.erase(line.find_last_not_of(' ') + 1);
-    result += line + "\n";
-  }
-  return result;
-}
-
 // Per driver with a process what this has given up.
 std::string isolationText(const Json& devices) {
   std::string result;
   for (const Json& device : devices.is_array() ? devices : Json::array()) {
     const Json& measures = member(device, "isolation");
     if (!measures.is_array() || measures.empty()) continue;
-    std::vector<Row> rows;
+    std::vector<TableRow> rows;
     for (const Json& measure : measures) {
       rows.push_back({"  " + text(member(measure, "measure")), text(member(measure, "state")),
                       text(member(measure, "detail"))});
@@ -92,8 +74,8 @@ std::string isolationText(const Json& devices) {
 Result<std::string> deviceTable(std::string_view json) {
   const Json document = Json::parse(json, nullptr, /*allow_exceptions=*/false);
   if (!document.is_object()) return opFailed("the runtime's list of devices is no JSON object");
-  std::vector<Row> rows = {{"NAME", "TYPE", "HAL", "VERSION", "LEVEL", "FLOAT32", "QUANT8",
-                            "RELAXED", "PROCESS", "MANIFEST", "FEATURES"}};
+  std::vector<TableRow> rows = {{"NAME", "TYPE", "HAL", "VERSION", "LEVEL", "FLOAT32", "QUANT8",
+                                 "RELAXED", "PROCESS", "MANIFEST", "FEATURES"}};
   const Json& devices = member(document, "devices");
   for (const Json& device : devices.is_array() ? devices : Json::array()) {
     rows.push_back({text(member(device, "name")), text(member(device, "type")),

@@ -43,9 +43,8 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("halyard ") + halyard_version());
   app.require_subcommand(1);
   const std::vector<Command> commands = {
-      halyard::cli::addDevicesCommand(app),
-      halyard::cli::addRunCommand(app),
-      halyard::cli::addGraphCommand(app),
+      halyard::cli::addDevicesCommand(app),     halyard::cli::addRunCommand(app),
+      halyard::cli::addExplainCommand(app),     halyard::cli::addGraphCommand(app),
       halyard::cli::addConformanceCommand(app),
   };
   const auto nameOf = [&] {

@@ -1,0 +1,108 @@
+// halyard explain: how a model is divided among the devices, and why so.
+#include <halyard/halyard.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "import/tflite/importer.h"
+#include "tools/halyard/api_session.h"
+#include "tools/halyard/command.h"
+#include "tools/halyard/device_choice.h"
+#include "tools/halyard/explanation.h"
+#include "tools/halyard/run_inputs.h"
+#include "tools/halyard/terminal.h"
+
+namespace halyard::cli {
+namespace {
+
+struct ExplainOptions {
+  std::string model;
+  std::vector<std::string> devices;
+  unsigned runs = 0;
+  bool json = false;
+  ExplanationOptions text;
+};
+
+struct FreeText {
+  void operator()(char* text) const { halyard_free(text); }
+};
+
+Result<std::vector<const ANeuralNetworksDevice*>> devicesOf(
+    const std::vector<std::string>& wanted) {
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<ApiDevice> devices, listApiDevices());
+  std::vector<std::string> names;
+  for (const ApiDevice& device : devices) names.push_back(device.name);
+  std::vector<const ANeuralNetworksDevice*> chosen;
+  for (const std::string& name : wanted) {
+    HALYARD_ASSIGN_OR_RETURN(const size_t index, chooseDevice(names, name));
+    chosen.push_back(devices[index].handle);
+  }
+  return chosen;
+}
+
+Status runOften(const ApiSession& session, const import::ImportedModel& imported, unsigned runs) {
+  InputOptions random;
+  random.randomSeed = 1;
+  HALYARD_ASSIGN_OR_RETURN(const PreparedInputs prepared, prepareInputs(imported.inputs, random));
+  std::vector<ApiInput> inputs;
+  for (const PreparedInput& input : prepared.inputs) {
+    inputs.push_back({input.bytes, input.dimensions, false});
+  }
+  for (unsigned i = 0; i < runs; ++i) {
+    HALYARD_RETURN_IF_ERROR(session.execute(inputs).status(), "execution {}", i + 1);
+  }
+  return okStatus();
+}
+
+// What there is to say, also of a compilation that has failed.
+Status explain(const ExplainOptions& options) {
+  HALYARD_ASSIGN_OR_RETURN(import::ImportedModel read, import::importTfliteFile(options.model));
+  const auto imported = std::make_shared<const import::ImportedModel>(std::move(read));
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<const ANeuralNetworksDevice*> devices,
+                           devicesOf(options.devices));
+  HALYARD_ASSIGN_OR_RETURN(
+      const std::unique_ptr<ApiSession> session,
+      ApiSession::create(std::shared_ptr<const Model>(imported, &imported->model)), "{}",
+      options.model);
+  Status status = session->compileFor(devices);
+  if (status.ok() && options.runs > 0) status = runOften(*session, *imported, options.runs);
+  HALYARD_ASSIGN_OR_RETURN(const std::string report, session->report());
+  if (options.json) {
+    print("{}\n", report);
+    return status;
+  }
+  HALYARD_ASSIGN_OR_RETURN(const std::string text, explanation(report, options.text));
+  print("model   {}, {} operations\n", printable(options.model),
+        imported->model.main.operations.size());
+  writeOutput(text);
+  return status;
+}
+
+}  // namespace
+
+Command addExplainCommand(CLI::App& parent) {
+  auto options = std::make_shared<ExplainOptions>();
+  CLI::App* app = parent.add_subcommand(
+      "explain", "Show which device computes which operation, and why not another");
+  app->footer(fmt::format(
+      "D is {}.\n\nThe compilation is the one that an application gets. Without --device the\n"
+      "runtime chooses among all devices and falls back to its own; with it, among those only.\n"
+      "Costs are predicted from the devices' figures and this machine's; MEASURED is the mean of\n"
+      "the executions.",
+      kDeviceRule));
+  app->add_option("MODEL", options->model, "A model, .tflite")->required();
+  app->add_option("--device", options->devices, "A device that may be used; once for each")
+      ->allow_extra_args(false)
+      ->option_text("D");
+  app->add_option("--runs", options->runs, "Executions with random inputs, to measure")
+      ->check(CLI::Range(0, 1'000'000))
+      ->option_text("N");
+  CLI::Option* json = app->add_flag("--json", options->json, "The whole report as JSON");
+  app->add_flag("--all", options->text.everyOperation,
+                "A line for each operation, and every reason")
+      ->excludes(json);
+  return {app, [options] { return CommandResult{explain(*options), false}; }};
+}
+
+}  // namespace halyard::cli

@@ -1,0 +1,184 @@
+#include "tools/halyard/explanation.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "tools/halyard/terminal.h"
+#include "tools/halyard/text_table.h"
+
+namespace halyard::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string durationText(double nanoseconds) {
+  if (nanoseconds >= 1e9) return fmt::format("{:.3g} s", nanoseconds / 1e9);
+  if (nanoseconds >= 1e6) return fmt::format("{:.3g} ms", nanoseconds / 1e6);
+  return fmt::format("{:.3g} us", nanoseconds / 1e3);
+}
+
+// "#0-#3, #7"; of too many ranges only the first.
+std::string rangesText(std::vector<uint32_t> indexes, size_t most) {
+  std::sort(indexes.begin(), indexes.end());
+  std::string text;
+  size_t ranges = 0;
+  for (size_t i = 0; i < indexes.size(); ++ranges) {
+    size_t end = i + 1;
+    while (end < indexes.size() && indexes[end] == indexes[end - 1] + 1) ++end;
+    if (ranges == most) return fmt::format("{}, ... ({} in all)", text, indexes.size());
+    if (!text.empty()) text += ", ";
+    text += end - i == 1 ? fmt::format("#{}", indexes[i])
+                         : fmt::format("#{}-#{}", indexes[i], indexes[end - 1]);
+    i = end;
+  }
+  return text;
+}
+
+std::string stringOf(const Json& object, const char* key) {
+  return printable(object.at(key).get<std::string>());
+}
+
+class Explanation {
+ public:
+  Explanation(const Json& document, const ExplanationOptions& options)
+      : operations_(document.at("operations")),
+        partitions_(document.at("partitions")),
+        events_(document.at("events")),
+        options_(options) {}
+
+  std::string text() {
+    return summary() + partitions() + (options_.everyOperation ? eachOperation() : std::string()) +
+           reasons() + events();
+  }
+
+ private:
+  static constexpr size_t kMostRanges = 6;
+
+  static double predicted(const Json& partition) {
+    const Json& cost = partition.at("predicted_ns");
+    return cost.at("compute").get<double>() + cost.at("boundary").get<double>();
+  }
+
+  std::string summary() const {
+    if (partitions_.empty()) return "plan    none\n";
+    double compute = 0;
+    double boundary = 0;
+    for (const Json& partition : partitions_) {
+      compute += partition.at("predicted_ns").at("compute").get<double>();
+      boundary += partition.at("predicted_ns").at("boundary").get<double>();
+    }
+    return fmt::format("plan    {} partition{}, predicted {}: {} computing, {} at their borders\n",
+                       partitions_.size(), partitions_.size() == 1 ? "" : "s",
+                       durationText(compute + boundary), durationText(compute),
+                       durationText(boundary));
+  }
+
+  std::string partitions() const {
+    if (partitions_.empty()) return {};
+    std::vector<TableRow> rows = {
+        {"PARTITION", "DEVICE", "OPERATIONS", "PREDICTED", "MEASURED", "IN", "OUT"}};
+    for (size_t i = 0; i < partitions_.size(); ++i) {
+      const Json& partition = partitions_[i];
+      const std::string within = stringOf(partition, "within");
+      const std::string operations =
+          within.empty()
+              ? rangesText(partition.at("operations").get<std::vector<uint32_t>>(), kMostRanges)
+              : fmt::format("{} in {}", partition.at("operation_count").get<uint32_t>(), within);
+      const Json& measured = partition.at("measured_mean_ns");
+      rows.push_back({std::to_string(i), stringOf(partition, "device"), operations,
+                      durationText(predicted(partition)) +
+                          (partition.at("sizes_unknown").get<bool>() ? " at least" : ""),
+                      measured.is_null() ? "-" : durationText(measured.get<double>()),
+                      fmt::format("{} B", partition.at("bytes_in").get<uint64_t>()),
+                      fmt::format("{} B", partition.at("bytes_out").get<uint64_t>())});
+    }
+    return "\n" + alignedRows(rows);
+  }
+
+  std::string eachOperation() const {
+    std::vector<TableRow> rows = {{"OPERATION", "TYPE", "DEVICE", "PARTITION"}};
+    for (const Json& operation : operations_) {
+      const int partition = operation.at("partition").get<int>();
+      std::string device = stringOf(operation, "device");
+      if (operation.at("interpreted").get<bool>()) device = "the runtime";
+      rows.push_back({fmt::format("#{}", operation.at("index").get<uint32_t>()),
+                      stringOf(operation, "type"), device.empty() ? "-" : device,
+                      partition < 0 ? "-" : std::to_string(partition)});
+    }
+    return "\n" + alignedRows(rows);
+  }
+
+  // By device, in the order of the reports: reason, and the operations that it is for.
+  std::string reasons() const {
+    struct Device {
+      std::string name;
+      std::vector<std::pair<std::string, std::vector<uint32_t>>> reasons;
+    };
+    std::vector<Device> devices;
+    for (const Json& operation : operations_) {
+      for (const Json& other : operation.at("others")) {
+        const std::string name = stringOf(other, "device");
+        auto device = std::find_if(devices.begin(), devices.end(),
+                                   [&](const Device& each) { return each.name == name; });
+        if (device == devices.end()) device = devices.insert(device, {name, {}});
+        const std::string reason = stringOf(other, "reason");
+        auto known = std::find_if(device->reasons.begin(), device->reasons.end(),
+                                  [&](const auto& each) { return each.first == reason; });
+        if (known == device->reasons.end()) known = device->reasons.insert(known, {reason, {}});
+        known->second.push_back(operation.at("index").get<uint32_t>());
+      }
+    }
+    std::string text;
+    for (const Device& device : devices) {
+      text += fmt::format("\nnot on {}:\n", device.name);
+      const size_t most = options_.everyOperation ? device.reasons.size() : options_.mostReasons;
+      for (size_t i = 0; i < std::min(most, device.reasons.size()); ++i) {
+        const auto& [reason, operations] = device.reasons[i];
+        text += fmt::format("  {}: {}\n", rangesText(operations, kMostRanges), reason);
+      }
+      if (most < device.reasons.size()) {
+        text += fmt::format("  ... and {} more reasons; --all has them\n",
+                            device.reasons.size() - most);
+      }
+    }
+    return text;
+  }
+
+  std::string events() const {
+    std::string text;
+    for (const Json& event : events_) {
+      if (text.empty()) text = "\nwhat went another way:\n";
+      text += fmt::format("  {}", stringOf(event, "kind"));
+      const std::string device = stringOf(event, "device");
+      const std::string target = stringOf(event, "target");
+      if (!device.empty()) text += " on " + device;
+      if (!target.empty()) text += ", now " + target;
+      const auto operations = event.at("operations").get<std::vector<uint32_t>>();
+      if (!operations.empty()) text += ", " + rangesText(operations, kMostRanges);
+      const auto count = event.at("count").get<uint64_t>();
+      if (count > 1) text += fmt::format(", {} times", count);
+      text += fmt::format(": {}\n", stringOf(event, "cause"));
+    }
+    return text;
+  }
+
+  const Json& operations_;
+  const Json& partitions_;
+  const Json& events_;
+  const ExplanationOptions options_;
+};
+
+}  // namespace
+
+Result<std::string> explanation(std::string_view json, const ExplanationOptions& options) {
+  // The parser and access by key report mistakes by exceptions; none leaves this function.
+  try {
+    return Explanation(Json::parse(json), options).text();
+  } catch (const Json::exception& error) {
+    return opFailed("the runtime's report is not what was expected: {}", error.what());
+  }
+}
+
+}  // namespace halyard::cli

@@ -1,0 +1,22 @@
+// The report of a compilation as a text for people.
+// Thread safety: pure functions. Ownership: results own their data.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "halyard/driver/status.h"
+
+namespace halyard::cli {
+
+struct ExplanationOptions {
+  bool everyOperation = false;  // a line for each operation, and all reasons
+  size_t mostReasons = 8;       // of each device, otherwise
+};
+
+// `json`: as halyard_compilationReport writes it. Partitions with predicted and measured cost, for
+// each device the reasons why operations are elsewhere, grouped where they are the same, and all
+// events. OP_FAILED when the text is no such document.
+Result<std::string> explanation(std::string_view json, const ExplanationOptions& options);
+
+}  // namespace halyard::cli

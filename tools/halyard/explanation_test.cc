@@ -1,0 +1,130 @@
+#include "tools/halyard/explanation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/halyard/command_for_test.h"
+
+namespace halyard::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+using Json = nlohmann::json;
+
+Json operation(uint32_t index, const char* device, int partition, const char* reason) {
+  return {{"index", index},       {"type", "ADD"},
+          {"device", device},     {"partition", partition},
+          {"interpreted", false}, {"others", {{{"device", "acme-npu"}, {"reason", reason}}}}};
+}
+
+Json document() {
+  Json json = {
+      {"operations", Json::array()}, {"partitions", Json::array()}, {"events", Json::array()}};
+  for (uint32_t i = 0; i < 5; ++i) {
+    json["operations"].push_back(
+        operation(i, "nnapi-reference", 0, i == 3 ? "too large" : "the driver says no"));
+  }
+  json["partitions"].push_back({{"device", "nnapi-reference"},
+                                {"operations", {0, 1, 2, 3, 4}},
+                                {"within", ""},
+                                {"operation_count", 5},
+                                {"predicted_ns", {{"compute", 2e6}, {"boundary", 5e5}}},
+                                {"sizes_unknown", true},
+                                {"bytes_in", 64},
+                                {"bytes_out", 32},
+                                {"executions", 1},
+                                {"measured_mean_ns", 3e6},
+                                {"measured_last_ns", 3e6}});
+  json["events"].push_back({{"kind", "PREPARE_FAILED"},
+                            {"device", "acme-npu"},
+                            {"target", "nnapi-reference"},
+                            {"partition", 0},
+                            {"operations", {3, 4}},
+                            {"cause", "OP_FAILED: \x1b[31mno memory"},
+                            {"count", 2},
+                            {"unix_ns", 1}});
+  return json;
+}
+
+TEST(ExplanationTest, PlanReasonsAndEvents) {
+  const auto text = explanation(document().dump(), {});
+  ASSERT_TRUE(text.ok()) << text.status().toString();
+  EXPECT_THAT(*text, HasSubstr("plan    1 partition, predicted 2.5 ms: 2 ms computing, 500 us at"));
+  EXPECT_THAT(*text, HasSubstr("0          nnapi-reference  #0-#4       2.5 ms at least  3 ms"));
+  EXPECT_THAT(*text,
+              HasSubstr("not on acme-npu:\n  #0-#2, #4: the driver says no\n  #3: too large"));
+  EXPECT_THAT(*text, HasSubstr("PREPARE_FAILED on acme-npu, now nnapi-reference, #3-#4, 2 times: "
+                               "OP_FAILED: "));
+  EXPECT_THAT(*text, Not(HasSubstr("\x1b")));
+}
+
+TEST(ExplanationTest, ReasonsAreLimitedUnlessAllAreWanted) {
+  Json json = document();
+  for (uint32_t i = 0; i < 5; ++i) {
+    json["operations"][i]["others"][0]["reason"] = "reason " + std::to_string(i);
+  }
+  ExplanationOptions options;
+  options.mostReasons = 2;
+  EXPECT_THAT(*explanation(json.dump(), options), HasSubstr("... and 3 more reasons"));
+  options.everyOperation = true;
+  const std::string all = *explanation(json.dump(), options);
+  EXPECT_THAT(all, HasSubstr("#4: reason 4"));
+  EXPECT_THAT(all, HasSubstr("#4         ADD   nnapi-reference  0"));
+}
+
+TEST(ExplanationTest, OtherDocumentsAreAnError) {
+  EXPECT_EQ(explanation("no JSON", {}).status().code(), ResultCode::OP_FAILED);
+  EXPECT_EQ(explanation("{}", {}).status().code(), ResultCode::OP_FAILED);
+  EXPECT_EQ(explanation(R"({"operations":1,"partitions":[3],"events":{}})", {}).status().code(),
+            ResultCode::OP_FAILED);
+}
+
+class ExplainCommandTest : public CommandTest {
+ protected:
+  static std::string model() { return HALYARD_SOURCE_DIR "/models/fashion_mnist_float.tflite"; }
+};
+
+TEST_F(ExplainCommandTest, SaysWhereEachOperationIs) {
+  const Outcome text = halyard("explain '" + model() + "' --device cpu --runs 3");
+  ASSERT_EQ(text.exitStatus, 0) << text.errors;
+  EXPECT_THAT(text.output, HasSubstr("plan    1 partition, predicted "));
+  EXPECT_THAT(text.output, HasSubstr("nnapi-reference"));
+  const Outcome outcome = halyard("explain '" + model() + "' --device cpu --runs 3 --json");
+  ASSERT_EQ(outcome.exitStatus, 0) << outcome.errors;
+  const Json json = Json::parse(outcome.output);
+  for (const Json& operation : json["operations"]) {
+    EXPECT_EQ(operation["device"], "nnapi-reference");
+    EXPECT_TRUE(operation["others"].empty());
+  }
+}
+
+// The chosen device's operations and the others' reasons account for every operation.
+TEST_F(ExplainCommandTest, EveryOtherDeviceHasAReason) {
+  const Outcome outcome = halyard("explain '" + model() + "' --json");
+  ASSERT_EQ(outcome.exitStatus, 0) << outcome.errors;
+  const Json json = Json::parse(outcome.output);
+  ASSERT_FALSE(json["operations"].empty());
+  for (const Json& operation : json["operations"]) {
+    EXPECT_FALSE(operation["device"].get<std::string>().empty());
+    ASSERT_FALSE(operation["others"].empty());
+    for (const Json& other : operation["others"]) {
+      EXPECT_NE(other["device"], operation["device"]);
+      EXPECT_FALSE(other["reason"].get<std::string>().empty());
+    }
+  }
+}
+
+TEST_F(ExplainCommandTest, StrictModeRefusesAndStillExplains) {
+  const Outcome outcome =
+      halyard("explain '" + model() + "' --device cpu", "HALYARD_REQUIRE_DEVICE=halyard-reference");
+  EXPECT_EQ(outcome.exitStatus, 1);
+  EXPECT_THAT(outcome.errors, HasSubstr("halyard-reference"));
+  EXPECT_THAT(outcome.output, HasSubstr("STRICT_REFUSED"));
+}
+
+}  // namespace
+}  // namespace halyard::cli
