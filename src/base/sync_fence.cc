@@ -20,9 +20,6 @@ namespace {
 constexpr char kUnread = 'u';
 constexpr char kSignal = 's';
 
-// Stands for all fences: who sees one signalled sees what was done before.
-char fencesOrder = 0;
-
 // Refuses files, whose poll() answers "ready" for ever. Does not ask a file system that may belong
 // to a hostile peer (FUSE): those must not get to hold up the caller.
 Status checkPollable(int fd) {
@@ -86,11 +83,10 @@ Result<FenceState> pollOnce(int fd, const timespec* timeout) {
   }
   const auto events = static_cast<unsigned>(polled.revents);
   if ((events & POLLNVAL) != 0) return badData("descriptor {} of a fence is not open", fd);
+  // Who sees a fence signalled or failed sees what was done before.
+  if (events != 0) sanitizerAcquire(sanitizerFences());
   if ((events & POLLERR) != 0) return FenceState::ERROR;
-  if ((events & POLLIN) != 0) {
-    sanitizerAcquire(&fencesOrder);
-    return stateOfReadable(fd, events);
-  }
+  if ((events & POLLIN) != 0) return stateOfReadable(fd, events);
   if ((events & POLLHUP) != 0) return FenceState::ERROR;
   return FenceState::PENDING;
 }
@@ -122,9 +118,14 @@ Result<FenceState> waitFence(int fd,
   }
 }
 
+void FenceSignaller::fail() {
+  if (pending()) sanitizerRelease(sanitizerFences());
+  end_.reset();
+}
+
 void FenceSignaller::signal() {
   if (!pending()) return;
-  sanitizerRelease(&fencesOrder);
+  sanitizerRelease(sanitizerFences());
   // In this order: dying in between leaves an error, not a signal that was none.
   (void)::send(end_.get(), &kSignal, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
   char unread = 0;

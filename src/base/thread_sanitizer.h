@@ -3,6 +3,8 @@
 // Thread safety: as the functions say; all may be called from any thread.
 #pragma once
 
+#include <unistd.h>
+
 #if defined(__SANITIZE_THREAD__)
 #define HALYARD_THREAD_SANITIZER 1
 #elif defined(__has_feature)
@@ -36,5 +38,8 @@ inline void sanitizerAcquire([[maybe_unused]] void* address) {
   __tsan_acquire(address);
 #endif
 }
+
+// The address that stands for all fences: one that all libraries of a process agree on.
+inline void* sanitizerFences() { return &::environ; }
 
 }  // namespace halyard

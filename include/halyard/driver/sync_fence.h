@@ -53,7 +53,7 @@ class HALYARD_EXPORT FenceSignaller {
   // True until signal() or fail().
   bool pending() const { return end_.valid(); }
   void signal();
-  void fail() { end_.reset(); }
+  void fail();
 
  private:
   UniqueFd end_;

@@ -8,6 +8,7 @@
 
 #include <thread>
 
+#include "base/thread_sanitizer.h"
 #include "hal/session/client_session.h"
 #include "hal/session/session_services.h"
 #include "hal/testing/test_device.h"
@@ -94,6 +95,7 @@ TEST_F(FencedExecutionTest, WaitsForEveryFenceOfAnyKind) {
   fence.signaller.signal();
   EXPECT_EQ(fenceState(result.fence.get()).value(), FenceState::PENDING);
   expectUntouched();
+  sanitizerRelease(sanitizerFences());
   ASSERT_EQ(::eventfd_write(event.get(), 1), 0);
   EXPECT_EQ(waitFor(result), FenceState::SIGNALLED);
   expectSums();
@@ -321,11 +323,11 @@ TEST_F(FencedExecutionTest, ClientMayNotHoldAnyNumberOfDescriptors) {
 TEST_F(FencedExecutionTest, ClientCannotTakeAllWorkers) {
   const std::vector<float> endless(4, kUntilCancelled);
   std::vector<std::vector<float>> outputs(20, std::vector<float>(4));
+  std::vector<FencedResult> pending;
   for (std::vector<float>& out : outputs) {
-    ASSERT_TRUE(
-        prepared_
-            ->executeFenced(pointerRequest(endless.data(), kB, out.data(), 4), {}, {}, std::nullopt)
-            .status.ok());
+    pending.push_back(prepared_->executeFenced(pointerRequest(endless.data(), kB, out.data(), 4),
+                                               {}, {}, std::nullopt));
+    ASSERT_TRUE(pending.back().status.ok());
   }
   ClientSession other(device_, services_);
   auto prepared = other.prepareModel(std::make_shared<const Model>(addModel(4)), {});
@@ -337,6 +339,8 @@ TEST_F(FencedExecutionTest, ClientCannotTakeAllWorkers) {
   }
   expectSums();
   session_->end();
+  // They read and write this function's memory until they have ended.
+  for (const FencedResult& result : pending) EXPECT_EQ(waitFor(result), FenceState::ERROR);
 }
 
 }  // namespace
