@@ -33,6 +33,10 @@ void forEachChunk(size_t begin, size_t end, size_t grain,
   const WorkLimit* const limit = threadLimit;
   if (limit == nullptr) return body(begin, end);
   grain = std::max<size_t>(grain, 1);
+  if (end - begin <= grain) {
+    if (limit->exceeded()) throw WorkAbandoned();
+    return body(begin, end);
+  }
   size_t step = grain;
   for (Clock::time_point started = Clock::now();;) {
     // What would be left over for a last chunk below the grain belongs to this one.

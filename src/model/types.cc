@@ -50,6 +50,11 @@ std::optional<HalVersion> halVersionFromName(std::string_view name) {
 }
 
 const OperandTypeTraits* operandTypeTraits(OperandType type) {
+  // The first ones lie at their numbers.
+  const auto code = static_cast<uint32_t>(type);
+  if (code < std::size(kOperandTypes) && kOperandTypes[code].type == type) {
+    return &kOperandTypes[code];
+  }
   const auto* it = std::lower_bound(
       std::begin(kOperandTypes), std::end(kOperandTypes), type,
       [](const OperandTypeTraits& traits, OperandType value) { return traits.type < value; });

@@ -18,7 +18,7 @@ uint32_t alignedDim(const Shape& shape, size_t rank, size_t d) {
 
 Status broadcastShapes(const Shape& a, const Shape& b, Shape* result) {
   const size_t rank = std::max(a.size(), b.size());
-  Shape shape(rank);
+  result->resize(rank);
   for (size_t d = 0; d < rank; ++d) {
     const uint32_t x = alignedDim(a, rank, d);
     const uint32_t y = alignedDim(b, rank, d);
@@ -26,13 +26,18 @@ Status broadcastShapes(const Shape& a, const Shape& b, Shape* result) {
       return opFailed("shapes {} and {} cannot be broadcast: sizes {} and {}", realShapeText(a),
                       realShapeText(b), x, y);
     }
-    shape[d] = x == 1 ? y : x;
+    (*result)[d] = x == 1 ? y : x;
   }
-  *result = std::move(shape);
   return okStatus();
 }
 
 BroadcastPlan planBroadcast(const Shape& a, const Shape& b, const Shape& result) {
+  BroadcastPlan plan;
+  if (a == b) {
+    plan.row = {1, 1, 1};
+    for (const uint32_t extent : result) plan.row.extent *= extent;
+    return plan;
+  }
   const size_t rank = result.size();
   // From the innermost dimension out.
   std::vector<BroadcastPlan::Axis> axes;
@@ -54,7 +59,6 @@ BroadcastPlan planBroadcast(const Shape& a, const Shape& b, const Shape& result)
     if (stepsB) strideB *= extent;
   }
   if (axes.empty()) axes.push_back({1, 0, 0});
-  BroadcastPlan plan;
   plan.row = axes.front();
   plan.outer.assign(axes.rbegin(), axes.rend() - 1);
   return plan;

@@ -14,7 +14,7 @@
 namespace halyard::ops {
 
 // Aligns the shapes at the last dimension; missing leading ones count as 1. Two sizes fit when they
-// are equal or one of them is 1. OP_FAILED otherwise.
+// are equal or one of them is 1. OP_FAILED otherwise. `result` is neither a nor b.
 Status broadcastShapes(const Shape& a, const Shape& b, Shape* result);
 
 // OperationDefinition::infer of a function of two elements, for inputs of any rank.
