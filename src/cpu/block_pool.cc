@@ -42,11 +42,21 @@ BlockPool::Block BlockPool::adopt(Block block) {
   return block;
 }
 
+BlockPool::Block BlockPool::disown(Block block) {
+  inUse_ -= block.capacity;
+  trim();
+  return block;
+}
+
 void BlockPool::release(Block block) {
   if (block.memory == nullptr) return;
   inUse_ -= block.capacity;
   kept_ += block.capacity;
   free_.push_back(std::move(block));
+  trim();
+}
+
+void BlockPool::trim() {
   while (kept_ > inUse_) {
     kept_ -= free_.front().capacity;
     free_.erase(free_.begin());

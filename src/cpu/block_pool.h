@@ -28,6 +28,8 @@ class BlockPool {
   Block acquire(size_t bytes);
   // Counts a block from elsewhere among those in use, and returns it.
   Block adopt(Block block);
+  // The opposite: the block is counted no more.
+  Block disown(Block block);
   // Gives a block of this pool back; an empty one is ignored. What is kept for reuse never exceeds
   // what is in use, so that the pool stays within twice the live set.
   void release(Block block);
@@ -38,6 +40,8 @@ class BlockPool {
   size_t peakBytes() const { return peak_; }
 
  private:
+  void trim();
+
   std::vector<Block> free_;  // the oldest first
   size_t inUse_ = 0;
   size_t kept_ = 0;

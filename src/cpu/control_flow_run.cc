@@ -76,7 +76,7 @@ class LoopRun {
     const std::span<const ops::Tensor> initial = inputs.subspan(2);
     for (const ops::Tensor& tensor : initial) state_.push_back({tensor, {}});
     const auto timeout =
-        std::min(services_.options.loopTimeout.value_or(kDefaultLoopTimeout), kMaximumLoopTimeout);
+        std::min(services_.options->loopTimeout.value_or(kDefaultLoopTimeout), kMaximumLoopTimeout);
     const hal::TimePoint started = hal::Clock::now();
     for (uint64_t iteration = 0;; ++iteration) {
       bool goOn = false;

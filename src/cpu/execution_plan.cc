@@ -180,7 +180,19 @@ class ShapePropagation {
       tensor.dims = std::move(merged.dims);
       settled_[operation.outputs[i]] = true;
     }
+    plan_.settled[index] = isSettled(operation);
     return okStatus();
+  }
+
+  // After inference: whether all shapes are known, and all values that it may have asked for.
+  bool isSettled(const Operation& operation) const {
+    const auto isData = [&](uint32_t operand) {
+      const ops::Tensor& tensor = plan_.tensors[operand];
+      return tensor.omitted || tensor.data != nullptr || !mayBeIndices(tensor.type);
+    };
+    return std::ranges::all_of(operation.inputs, isData) &&
+           std::ranges::all_of(operation.outputs,
+                               [&](uint32_t operand) { return settled_[operand]; });
   }
 
   SubgraphPlan& plan_;
@@ -232,8 +244,13 @@ Status planSubgraph(const Subgraph& subgraph, ExecutionPlan* whole, SubgraphPlan
     plan->outputPosition[subgraph.outputIndexes[i]] = i;
   }
   plan->arenaOffset.resize(subgraph.operands.size());
+  plan->settled.resize(subgraph.operations.size());
   ShapePropagation shapes(plan, plan != &whole->main);
   HALYARD_RETURN_IF_ERROR(shapes.run());
+  plan->fixed = true;
+  for (size_t i = 0; i < subgraph.operands.size(); ++i) {
+    plan->fixed = plan->fixed && shapes.settled(i);
+  }
   placeTemporaries(shapes, plan);
   return okStatus();
 }

@@ -16,10 +16,13 @@
 
 namespace halyard::cpu {
 
-// One subgraph of the model. Vectors are by operand but for `definitions`.
+// One subgraph of the model. Vectors are by operand but for the first two.
 struct SubgraphPlan {
   const Subgraph* subgraph = nullptr;
   std::vector<const ops::OperationDefinition*> definitions;  // by operation
+  // By operation: inference at execution would find what it has found here, unless inputs of the
+  // subgraph are omitted then, or its outputs declared in another way.
+  std::vector<bool> settled;
   // Data for constants only. The dimensions are the declared ones, or what shape inference makes of
   // them ahead of execution.
   std::vector<ops::Tensor> tensors;
@@ -29,6 +32,7 @@ struct SubgraphPlan {
   // their own when they are written.
   std::vector<std::optional<size_t>> arenaOffset;
   size_t arenaBytes = 0;
+  bool fixed = false;  // `tensors` has the dimensions of all operands, whatever the arguments
 };
 
 struct ExecutionPlan {

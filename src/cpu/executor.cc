@@ -19,19 +19,16 @@ class PlanExecutor : public Executor {
   hal::ExecutionResult execute(std::span<const Argument> inputs, std::span<const Argument> outputs,
                                const hal::ExecuteOptions& options) override {
     try {
-      const WorkLimit limit{options.deadline, options.cancel};
-      const bool limited = options.deadline || options.cancel.stop_possible();
-      const WorkLimitScope scope(limited ? &limit : nullptr);
-      ModelRun run(plan_, threads_, options, inputs, outputs);
-      run.giveArena(lendArena());
-      hal::ExecutionResult result = run.run();
-      finish(run);
-      return result;
-    } catch (const WorkAbandoned&) {
-      return {checkMayGoOn(options, ResultCode::MISSED_DEADLINE_TRANSIENT), {}, {}};
+      ModelRun run(plan_, threads_, inputs, outputs);
+      return execute(run, options, /*allShapes=*/true);
     } catch (const std::bad_alloc&) {
-      return {Status(ResultCode::OUT_OF_MEMORY, "the CPU executor ran out of memory"), {}, {}};
+      return outOfMemory();
     }
+  }
+
+  std::unique_ptr<Series> makeSeries(std::span<const Argument> inputs,
+                                     std::span<const Argument> outputs) override {
+    return std::make_unique<RunSeries>(*this, inputs, outputs);
   }
 
   MemoryUse memoryUse() const override {
@@ -40,16 +37,55 @@ class PlanExecutor : public Executor {
   }
 
  private:
+  class RunSeries final : public Series {
+   public:
+    RunSeries(PlanExecutor& executor, std::span<const Argument> inputs,
+              std::span<const Argument> outputs)
+        : executor_(executor), run_(executor.plan_, executor.threads_, inputs, outputs) {}
+    hal::ExecutionResult execute(const hal::ExecuteOptions& options) override {
+      return executor_.execute(run_, options, /*allShapes=*/false);
+    }
+
+   private:
+    PlanExecutor& executor_;
+    ModelRun run_;
+  };
+
+  static hal::ExecutionResult outOfMemory() {
+    return {Status(ResultCode::OUT_OF_MEMORY, "the CPU executor ran out of memory"), {}, {}};
+  }
+
+  hal::ExecutionResult execute(ModelRun& run, const hal::ExecuteOptions& options, bool allShapes) {
+    const WorkLimit limit{options.deadline, options.cancel};
+    const bool limited = options.deadline || options.cancel.stop_possible();
+    const WorkLimitScope scope(limited ? &limit : nullptr);
+    run.giveArena(lendArena());
+    hal::ExecutionResult result;
+    try {
+      result = run.run(options, allShapes);
+    } catch (const WorkAbandoned&) {
+      result.status = checkMayGoOn(options, ResultCode::MISSED_DEADLINE_TRANSIENT);
+    } catch (const std::bad_alloc&) {
+      result = outOfMemory();
+    }
+    finish(run);
+    return result;
+  }
+
   BlockPool::Block lendArena() {
+    if (plan_.main.arenaBytes == 0) return {};
     const std::lock_guard lock(mutex_);
     return std::exchange(arena_, {});
   }
 
   void finish(ModelRun& run) {
-    const std::lock_guard lock(mutex_);
-    peak_ = std::max(peak_, run.peakBytes());
-    // One is kept: fresh memory costs a page fault for every 4 KiB that an execution touches.
-    if (arena_.data() == nullptr) arena_ = run.takeArena();
+    {
+      const std::lock_guard lock(mutex_);
+      peak_ = std::max(peak_, run.peakBytes());
+      // One is kept: fresh memory costs a page fault for every 4 KiB that an execution touches.
+      if (arena_.data() == nullptr) arena_ = run.takeArena();
+    }
+    run.releaseMemory();
   }
 
   const ExecutionPlan plan_;

@@ -41,6 +41,19 @@ class Executor {
                                        std::span<const Argument> outputs,
                                        const hal::ExecuteOptions& options) = 0;
 
+  // Executions with the same arguments again and again; what they say may have changed in between,
+  // and the first one has everything ready for the next. One at a time.
+  class Series {
+   public:
+    virtual ~Series() = default;
+    // As Executor::execute; but with OK there are no shapes if arguments and model determine them.
+    virtual hal::ExecutionResult execute(const hal::ExecuteOptions& options) = 0;
+  };
+  // The executor and what the arguments point to must outlive the series, which has no memory for
+  // tensors between two executions.
+  virtual std::unique_ptr<Series> makeSeries(std::span<const Argument> inputs,
+                                             std::span<const Argument> outputs) = 0;
+
   // In bytes: what the temporaries of the main subgraph need, planned in advance, and the most that
   // temporaries and kernels of one execution had so far.
   struct MemoryUse {

@@ -29,70 +29,36 @@ Result<Shape> combineDims(const Operand& operand, const Shape& given) {
 
 }  // namespace
 
-ModelRun::ModelRun(const ExecutionPlan& plan, ThreadPool* threads,
-                   const hal::ExecuteOptions& options, std::span<const Argument> inputs,
+ModelRun::ModelRun(const ExecutionPlan& plan, ThreadPool* threads, std::span<const Argument> inputs,
                    std::span<const Argument> outputs)
     : plan_(plan),
       subgraph_(plan.model->main),
-      inputs_(inputs),
-      outputs_(outputs),
-      services_{plan, threads, options, blocks_},
+      services_{plan, threads, blocks_},
       main_(plan.main, services_),
-      options_(options) {}
-
-hal::ExecutionResult ModelRun::run() {
-  hal::ExecutionResult result;
-  result.status = runAll();
-  const ResultCode code = result.status.code();
-  if (code == ResultCode::NO_ERROR || code == ResultCode::OUTPUT_INSUFFICIENT_SIZE) {
-    result.outputShapes = std::move(outputShapes_);
-  }
-  return result;
+      bound_(bindInputs(inputs)) {
+  if (bound_.ok()) bound_ = bindOutputs(outputs);
 }
 
-Status ModelRun::runAll() {
-  HALYARD_RETURN_IF_ERROR(checkMayGoOn(options_, ResultCode::MISSED_DEADLINE_PERSISTENT),
-                          "before the execution");
-  HALYARD_RETURN_IF_ERROR(bindInputs());
-  HALYARD_RETURN_IF_ERROR(bindOutputs());
-  HALYARD_RETURN_IF_ERROR(main_.run());
-  return reportInsufficient();
-}
-
-Status ModelRun::reportInsufficient() {
-  std::string text;
-  for (size_t i = 0; i < outputs_.size(); ++i) {
-    const ops::Tensor& tensor = main_.output(i);
-    outputShapes_.push_back({tensor.dims, main_.isSufficient(i)});
-    if (main_.isSufficient(i)) continue;
-    text += fmt::format("{}output {} is {}{} of {} bytes, its buffer has {}",
-                        text.empty() ? "" : "; ", i, operandTypeName(tensor.type),
-                        ops::realShapeText(tensor.dims), byteSizeOf(tensor), outputs_[i].length);
+Status ModelRun::bindInputs(std::span<const Argument> inputs) {
+  if (inputs.size() != subgraph_.inputIndexes.size()) {
+    return badData("{} inputs, the model has {}", inputs.size(), subgraph_.inputIndexes.size());
   }
-  if (text.empty()) return okStatus();
-  return Status(ResultCode::OUTPUT_INSUFFICIENT_SIZE, std::move(text));
-}
-
-Status ModelRun::bindInputs() {
-  if (inputs_.size() != subgraph_.inputIndexes.size()) {
-    return badData("{} inputs, the model has {}", inputs_.size(), subgraph_.inputIndexes.size());
-  }
-  for (size_t i = 0; i < inputs_.size(); ++i) {
-    HALYARD_ASSIGN_OR_RETURN(const ops::Tensor value, inputValue(i), "input {}", i);
-    HALYARD_RETURN_IF_ERROR(main_.bindInput(i, value));
+  inputs_.reserve(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    HALYARD_ASSIGN_OR_RETURN(Input input, bindInput(inputs[i], subgraph_.inputIndexes[i]),
+                             "input {}", i);
+    inputs_.push_back(std::move(input));
   }
   return okStatus();
 }
 
-Result<ops::Tensor> ModelRun::inputValue(size_t position) {
-  const Argument& argument = inputs_[position];
-  const uint32_t index = subgraph_.inputIndexes[position];
+Result<ModelRun::Input> ModelRun::bindInput(const Argument& argument, uint32_t index) const {
   const Operand& operand = subgraph_.operands[index];
   ops::Tensor tensor = plan_.main.tensors[index];
   if (argument.data == nullptr) {
     if (argument.length != 0) return badData("is null, but {} bytes long", argument.length);
     tensor.omitted = true;
-    return tensor;
+    return Input{std::move(tensor), nullptr, 0, false};
   }
   HALYARD_ASSIGN_OR_RETURN(tensor.dims, combineDims(operand, argument.dims));
   const std::optional<uint32_t> needed = knownByteSize(operand.type, tensor.dims);
@@ -106,33 +72,89 @@ Result<ops::Tensor> ModelRun::inputValue(size_t position) {
                    isScalarType(operand.type) ? "" : shapeText(tensor.dims), *needed);
   }
   tensor.data = argument.data;
-  if (argument.shared || !isAlignedFor(operand.type, argument.data)) {
-    const size_t bytes = needed.value_or(0);
-    BlockPool::Block copy = blocks_.acquire(bytes);
-    if (copy.data() == nullptr) {
-      return makeStatus(ResultCode::OUT_OF_MEMORY, "no memory for {} bytes", bytes);
-    }
-    copyInChunks(copy.data(), argument.data, bytes);
-    tensor.data = copy.data();
-    inputCopies_.push_back(std::move(copy));
-  }
-  return tensor;
+  const bool isCopied = argument.shared || !isAlignedFor(operand.type, argument.data);
+  return Input{std::move(tensor), argument.data, needed.value_or(0), isCopied};
 }
 
-Status ModelRun::bindOutputs() {
-  if (outputs_.size() != subgraph_.outputIndexes.size()) {
-    return badData("{} outputs, the model has {}", outputs_.size(), subgraph_.outputIndexes.size());
+Status ModelRun::bindOutputs(std::span<const Argument> outputs) {
+  if (outputs.size() != subgraph_.outputIndexes.size()) {
+    return badData("{} outputs, the model has {}", outputs.size(), subgraph_.outputIndexes.size());
   }
-  for (size_t i = 0; i < outputs_.size(); ++i) {
+  shapesKnown_ = true;
+  for (size_t i = 0; i < outputs.size(); ++i) {
     const Operand& operand = subgraph_.operands[subgraph_.outputIndexes[i]];
-    if (outputs_[i].data == nullptr && outputs_[i].length != 0) {
-      return badData("output {} is null, but {} bytes long", i, outputs_[i].length);
+    if (outputs[i].data == nullptr && outputs[i].length != 0) {
+      return badData("output {} is null, but {} bytes long", i, outputs[i].length);
     }
-    HALYARD_ASSIGN_OR_RETURN(Shape dims, combineDims(operand, outputs_[i].dims), "output {}", i);
-    main_.declareOutput(i, std::move(dims));
-    main_.bindOutput(i, {outputs_[i].data, outputs_[i].length, outputs_[i].shared});
+    HALYARD_ASSIGN_OR_RETURN(Shape dims, combineDims(operand, outputs[i].dims), "output {}", i);
+    shapesKnown_ = shapesKnown_ && (isScalarType(operand.type) || knownElementCount(dims));
+    outputDims_.push_back(std::move(dims));
+    outputLengths_.push_back(outputs[i].length);
+    main_.bindOutput(i, {outputs[i].data, outputs[i].length, outputs[i].shared});
   }
   return okStatus();
+}
+
+hal::ExecutionResult ModelRun::run(const hal::ExecuteOptions& options, bool allShapes) {
+  services_.options = &options;
+  hal::ExecutionResult result;
+  result.status = runAll();
+  if (result.status.ok()) reportShapes(allShapes, &result);
+  return result;
+}
+
+Status ModelRun::runAll() {
+  HALYARD_RETURN_IF_ERROR(checkMayGoOn(*services_.options, ResultCode::MISSED_DEADLINE_PERSISTENT),
+                          "before the execution");
+  if (!bound_.ok()) return bound_;
+  if (inputsGiven_) {
+    main_.rewind();
+  } else {
+    main_.reset();
+    for (size_t i = 0; i < outputDims_.size(); ++i) main_.declareOutput(i, outputDims_[i]);
+  }
+  HALYARD_RETURN_IF_ERROR(giveInputs());
+  inputsGiven_ = plan_.main.fixed;
+  return main_.run();
+}
+
+Status ModelRun::giveInputs() {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    Input& input = inputs_[i];
+    if (input.isCopied) {
+      BlockPool::Block& copy = inputCopies_.emplace_back(blocks_.acquire(input.bytes));
+      if (copy.data() == nullptr) {
+        return makeStatus(ResultCode::OUT_OF_MEMORY, "input {}: no memory for {} bytes", i,
+                          input.bytes);
+      }
+      copyInChunks(copy.data(), input.data, input.bytes);
+      input.value.data = copy.data();
+    } else if (inputsGiven_) {
+      continue;
+    }
+    HALYARD_RETURN_IF_ERROR(main_.bindInput(i, input.value));
+  }
+  return okStatus();
+}
+
+void ModelRun::reportShapes(bool all, hal::ExecutionResult* result) const {
+  if (shapesKnown_ && !all && main_.isSufficient()) return;
+  std::string text;
+  for (size_t i = 0; i < outputLengths_.size(); ++i) {
+    const ops::Tensor& tensor = main_.output(i);
+    result->outputShapes.push_back({tensor.dims, main_.isSufficient(i)});
+    if (main_.isSufficient(i)) continue;
+    text += fmt::format("{}output {} is {}{} of {} bytes, its buffer has {}",
+                        text.empty() ? "" : "; ", i, operandTypeName(tensor.type),
+                        ops::realShapeText(tensor.dims), byteSizeOf(tensor), outputLengths_[i]);
+  }
+  if (!text.empty()) result->status = Status(ResultCode::OUTPUT_INSUFFICIENT_SIZE, std::move(text));
+}
+
+void ModelRun::releaseMemory() {
+  for (BlockPool::Block& copy : inputCopies_) blocks_.release(std::move(copy));
+  inputCopies_.clear();
+  main_.releaseMemory();
 }
 
 }  // namespace halyard::cpu

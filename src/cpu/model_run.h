@@ -1,5 +1,7 @@
-// ModelRun: one execution of a plan: the caller's arguments, and a run of the main subgraph.
-// Thread safety: none; one run belongs to one thread, which may use the pool's for its loops.
+// ModelRun: executions of a plan with the same arguments: the caller's buffers, and a run of the
+// main subgraph.
+// Thread safety: none; a run belongs to one thread at a time, which may use the pool's for its
+// loops.
 // Ownership: borrows plan, thread pool and the caller's buffers; owns the temporaries.
 #pragma once
 
@@ -17,38 +19,50 @@ namespace halyard::cpu {
 
 class ModelRun {
  public:
-  // `threads` may be null.
-  ModelRun(const ExecutionPlan& plan, ThreadPool* threads, const hal::ExecuteOptions& options,
-           std::span<const Argument> inputs, std::span<const Argument> outputs);
+  // `threads` may be null. What is wrong with the arguments, run says.
+  ModelRun(const ExecutionPlan& plan, ThreadPool* threads, std::span<const Argument> inputs,
+           std::span<const Argument> outputs);
 
   // The main subgraph's block, from an earlier run and for a later one; see SubgraphRun.
   void giveArena(BlockPool::Block arena) { main_.giveArena(blocks_.adopt(std::move(arena))); }
-  BlockPool::Block takeArena() { return main_.takeArena(); }
+  BlockPool::Block takeArena() { return blocks_.disown(main_.takeArena()); }
 
-  // As Executor::execute; once.
-  hal::ExecutionResult run();
+  // As Executor::execute, with what the buffers hold now. `allShapes`: also those that arguments
+  // and model determine; without, the result has no shapes if these are all there are to tell.
+  hal::ExecutionResult run(const hal::ExecuteOptions& options, bool allShapes);
+  // After a run, however it has ended: lets go of all memory that is for one execution.
+  void releaseMemory();
 
   // The most memory that temporaries and kernels had at one time, in bytes.
   size_t peakBytes() const { return blocks_.peakBytes(); }
 
  private:
+  struct Input {
+    ops::Tensor value;
+    const void* data;  // the caller's
+    size_t bytes;
+    bool isCopied;  // before the operations see it
+  };
+
+  Status bindInputs(std::span<const Argument> inputs);
+  Result<Input> bindInput(const Argument& argument, uint32_t index) const;
+  Status bindOutputs(std::span<const Argument> outputs);
   Status runAll();
-  Status bindInputs();
-  Result<ops::Tensor> inputValue(size_t position);
-  Status bindOutputs();
-  Status reportInsufficient();
+  Status giveInputs();
+  void reportShapes(bool all, hal::ExecutionResult* result) const;
 
   const ExecutionPlan& plan_;
   const Subgraph& subgraph_;
-  std::span<const Argument> inputs_;
-  std::span<const Argument> outputs_;
-
   BlockPool blocks_;
-  const RunServices services_;
+  RunServices services_;
   SubgraphRun main_;
+  std::vector<Input> inputs_;
+  std::vector<size_t> outputLengths_;  // bytes available
+  std::vector<Shape> outputDims_;      // as far as they are known
+  bool shapesKnown_ = false;           // of all outputs
+  bool inputsGiven_ = false;           // to main_, but for those that are copied
+  Status bound_;                       // what is wrong with the arguments
   std::vector<BlockPool::Block> inputCopies_;
-  const hal::ExecuteOptions& options_;
-  std::vector<hal::OutputShape> outputShapes_;
 };
 
 }  // namespace halyard::cpu

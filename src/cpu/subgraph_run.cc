@@ -72,22 +72,30 @@ void copyInChunks(void* to, const void* from, size_t bytes) {
 }
 
 SubgraphRun::SubgraphRun(const SubgraphPlan& plan, const RunServices& services)
-    : plan_(plan), services_(services) {
-  owned_.resize(plan_.tensors.size());
+    : plan_(plan),
+      services_(services),
+      owned_(plan.tensors.size()),
+      targets_(plan.subgraph->outputIndexes.size()) {
   reset();
 }
 
-SubgraphRun::~SubgraphRun() {
-  for (BlockPool::Block& block : owned_) services_.blocks.release(std::move(block));
-  services_.blocks.release(std::move(arena_));
+SubgraphRun::~SubgraphRun() { releaseMemory(); }
+
+void SubgraphRun::releaseMemory() {
+  for (BlockPool::Block& block : owned_) services_.blocks.release(std::exchange(block, {}));
+  services_.blocks.release(std::exchange(arena_, {}));
 }
 
 void SubgraphRun::reset() {
-  for (BlockPool::Block& block : owned_) services_.blocks.release(std::exchange(block, {}));
-  // Assignment keeps the memory that the vectors have, which counts in the body of a loop.
+  rewind();
+  // Assignment keeps the memory that the vector has, which counts in the body of a loop.
   tensors_ = plan_.tensors;
+  asPlanned_ = true;
+}
+
+void SubgraphRun::rewind() {
+  for (BlockPool::Block& block : owned_) services_.blocks.release(std::exchange(block, {}));
   remaining_ = plan_.consumers;
-  targets_.assign(plan_.subgraph->outputIndexes.size(), std::nullopt);
   sufficient_.assign(targets_.size(), true);
   insufficient_ = false;
 }
@@ -96,6 +104,7 @@ Status SubgraphRun::bindInput(size_t i, const ops::Tensor& value) {
   ops::Tensor& tensor = tensors_[plan_.subgraph->inputIndexes[i]];
   if (value.omitted) {
     tensor.omitted = true;
+    asPlanned_ = false;
     return okStatus();
   }
   HALYARD_RETURN_IF_ERROR(mergeDims(value.dims, &tensor), "input {} of the subgraph", i);
@@ -103,8 +112,11 @@ Status SubgraphRun::bindInput(size_t i, const ops::Tensor& value) {
   return okStatus();
 }
 
-void SubgraphRun::declareOutput(size_t i, Shape dims) {
-  tensors_[plan_.subgraph->outputIndexes[i]].dims = std::move(dims);
+void SubgraphRun::declareOutput(size_t i, const Shape& dims) {
+  ops::Tensor& tensor = tensors_[plan_.subgraph->outputIndexes[i]];
+  if (dims.empty() || dims == tensor.dims) return;
+  tensor.dims = dims;
+  asPlanned_ = false;
 }
 
 Status SubgraphRun::run() {
@@ -114,7 +126,7 @@ Status SubgraphRun::run() {
     if (arena_.data() == nullptr) return noMemory(plan_.arenaBytes);
   }
   for (size_t i = 0; i < operations.size(); ++i) {
-    HALYARD_RETURN_IF_ERROR(checkMayGoOn(services_.options, ResultCode::MISSED_DEADLINE_TRANSIENT),
+    HALYARD_RETURN_IF_ERROR(checkMayGoOn(*services_.options, ResultCode::MISSED_DEADLINE_TRANSIENT),
                             "before {}", operationText(i, operations[i].type));
     HALYARD_RETURN_IF_ERROR(runOperation(i), "{}", operationText(i, operations[i].type));
   }
@@ -134,7 +146,7 @@ Status SubgraphRun::runOperation(size_t index) {
     try {
       HALYARD_RETURN_IF_ERROR(runKernel(index));
     } catch (const WorkAbandoned&) {
-      return checkMayGoOn(services_.options, ResultCode::MISSED_DEADLINE_TRANSIENT);
+      return checkMayGoOn(*services_.options, ResultCode::MISSED_DEADLINE_TRANSIENT);
     }
   }
   releaseConsumed(operation);
@@ -169,21 +181,25 @@ Status SubgraphRun::acceptValue(const Operation& operation, size_t i, RunValue v
   return okStatus();
 }
 
+std::span<ops::Tensor> SubgraphRun::gather(const std::vector<uint32_t>& operands,
+                                           std::vector<ops::Tensor>* to) const {
+  // Never shorter: the tensors keep the memory of their dimensions for other operations.
+  if (to->size() < operands.size()) to->resize(operands.size());
+  for (size_t i = 0; i < operands.size(); ++i) (*to)[i] = tensors_[operands[i]];
+  return {to->data(), operands.size()};
+}
+
 Status SubgraphRun::runKernel(size_t index) {
   const Operation& operation = plan_.subgraph->operations[index];
   const ops::OperationDefinition& definition = *plan_.definitions[index];
-  std::vector<ops::Tensor> inputs;
-  inputs.reserve(operation.inputs.size());
-  for (uint32_t operand : operation.inputs) inputs.push_back(tensors_[operand]);
-  std::vector<ops::Tensor> outputs;
-  outputs.reserve(operation.outputs.size());
-  for (uint32_t operand : operation.outputs) outputs.push_back(tensors_[operand]);
-
+  const std::span<ops::Tensor> inputs = gather(operation.inputs, &kernelInputs_);
+  const std::span<ops::Tensor> outputs = gather(operation.outputs, &kernelOutputs_);
   KernelRun services(services_.threads, &services_.blocks);
   ops::OperationContext context(inputs, outputs, &services);
-  HALYARD_RETURN_IF_ERROR(asFailure(ops::inferShapes(definition, context)));
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    HALYARD_RETURN_IF_ERROR(acceptDims(operation, i, outputs[i].dims));
+  if (plan_.settled[index] && asPlanned_) {
+    for (uint32_t operand : operation.outputs) checkTarget(operand);
+  } else {
+    HALYARD_RETURN_IF_ERROR(inferShapes(index, context, outputs));
   }
   if (!needsKernel(operation)) return okStatus();
   bool allEmpty = true;
@@ -198,16 +214,28 @@ Status SubgraphRun::runKernel(size_t index) {
   return okStatus();
 }
 
+Status SubgraphRun::inferShapes(size_t index, ops::OperationContext& context,
+                                std::span<ops::Tensor> outputs) {
+  HALYARD_RETURN_IF_ERROR(asFailure(ops::inferShapes(*plan_.definitions[index], context)));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    HALYARD_RETURN_IF_ERROR(acceptDims(plan_.subgraph->operations[index], i, outputs[i].dims));
+  }
+  return okStatus();
+}
+
 Status SubgraphRun::acceptDims(const Operation& operation, size_t i, const Shape& dims) {
   const uint32_t operand = operation.outputs[i];
   HALYARD_RETURN_IF_ERROR(mergeDims(dims, &tensors_[operand]), "output {} (operand #{})", i,
                           operand);
-  const std::optional<size_t> position = plan_.outputPosition[operand];
-  if (position && targets_[*position]) {
-    sufficient_[*position] = targets_[*position]->length >= byteSizeOf(tensors_[operand]);
-    insufficient_ = insufficient_ || !sufficient_[*position];
-  }
+  checkTarget(operand);
   return okStatus();
+}
+
+void SubgraphRun::checkTarget(uint32_t operand) {
+  const std::optional<size_t> position = plan_.outputPosition[operand];
+  if (!position || !targets_[*position]) return;
+  sufficient_[*position] = targets_[*position]->length >= byteSizeOf(tensors_[operand]);
+  insufficient_ = insufficient_ || !sufficient_[*position];
 }
 
 bool SubgraphRun::needsKernel(const Operation& operation) const {

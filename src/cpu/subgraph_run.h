@@ -20,8 +20,8 @@ namespace halyard::cpu {
 struct RunServices {
   const ExecutionPlan& plan;
   ThreadPool* threads;  // may be null
-  const hal::ExecuteOptions& options;
   BlockPool& blocks;
+  const hal::ExecuteOptions* options = nullptr;  // while it runs
 };
 
 // MISSED_DEADLINE (as `missed` says) when the deadline has passed; OP_FAILED when the execution has
@@ -52,8 +52,13 @@ class SubgraphRun {
   SubgraphRun(const SubgraphRun&) = delete;
   SubgraphRun& operator=(const SubgraphRun&) = delete;
 
-  // Begins anew: no values, no results. A run can be used any number of times, one after the other.
+  // Begins anew: no values, no results; targets stay. A run can be used any number of times, one
+  // after the other.
   void reset();
+  // The same, but the inputs stay, too. For plans that are fixed.
+  void rewind();
+  // Between two runs: what the last one has computed and its arena go back to the services' blocks.
+  void releaseMemory();
 
   // The block that the subgraph's temporaries have their places in, to be kept for a later run of
   // the same plan.
@@ -63,8 +68,8 @@ class SubgraphRun {
   // Input i. `value` has real dimensions, which must agree with the subgraph's (OP_FAILED), and
   // data that outlives the run; or is omitted.
   Status bindInput(size_t i, const ops::Tensor& value);
-  // As declared, or better known by the caller.
-  void declareOutput(size_t i, Shape dims);
+  // What the caller knows of its dimensions, maybe nothing.
+  void declareOutput(size_t i, const Shape& dims);
   // Asks for output i at a place of the caller's, which may prove too small. Without it the run
   // gives the output memory of its own.
   void bindOutput(size_t i, const OutputTarget& target) { targets_[i] = target; }
@@ -76,6 +81,7 @@ class SubgraphRun {
   // Of output i, after run: its shape, and whether its target is large enough.
   const ops::Tensor& output(size_t i) const { return tensors_[plan_.subgraph->outputIndexes[i]]; }
   bool isSufficient(size_t i) const { return sufficient_[i]; }
+  bool isSufficient() const { return !insufficient_; }  // all are
   // Takes output i, which had no target.
   RunValue takeOutput(size_t i);
 
@@ -83,10 +89,17 @@ class SubgraphRun {
   Status runOperation(size_t index);
   Status runControlFlow(size_t index);
   Status runKernel(size_t index);
+  // The operation's view of its operands, in `to`.
+  std::span<ops::Tensor> gather(const std::vector<uint32_t>& operands,
+                                std::vector<ops::Tensor>* to) const;
+  // Sets the real dimensions of the operation's outputs, here and in `outputs`.
+  Status inferShapes(size_t index, ops::OperationContext& context, std::span<ops::Tensor> outputs);
   // Takes over the real dimensions of output i of the operation.
   Status acceptDims(const Operation& operation, size_t i, const Shape& dims);
   // Brings a value computed by another subgraph's run to output i of the operation.
   Status acceptValue(const Operation& operation, size_t i, RunValue value);
+  // Sees whether the operand's target, if it has one, is large enough.
+  void checkTarget(uint32_t operand);
   bool needsKernel(const Operation& operation) const;
   // Gives the operand memory: the target where that serves, its own otherwise.
   Status placeOutput(uint32_t operand);
@@ -102,10 +115,14 @@ class SubgraphRun {
   std::vector<ops::Tensor> tensors_;
   std::vector<BlockPool::Block> owned_;
   std::vector<uint32_t> remaining_;  // consumers that have not run
+  // Of the operation that runs.
+  std::vector<ops::Tensor> kernelInputs_;
+  std::vector<ops::Tensor> kernelOutputs_;
   // By output of the subgraph.
   std::vector<std::optional<OutputTarget>> targets_;
   std::vector<bool> sufficient_;
   bool insufficient_ = false;
+  bool asPlanned_ = true;  // no input is omitted, no output declared in another way
 };
 
 }  // namespace halyard::cpu
