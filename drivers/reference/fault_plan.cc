@@ -65,6 +65,11 @@ FaultPlan::FaultPlan(const std::vector<Fault>& faults) {
   }
 }
 
+bool FaultPlan::concerns(FaultPoint point) const {
+  return std::any_of(faults_.begin(), faults_.end(),
+                     [point](const auto& counted) { return counted->fault.at == point; });
+}
+
 FaultPlan::Call FaultPlan::enter(FaultPoint point, const Model* model) {
   Call call;
   for (const std::unique_ptr<Counted>& counted : faults_) {

@@ -29,6 +29,8 @@ class FaultPlan {
     std::vector<Fault> faults_;
   };
 
+  // Whether any fault is to happen there.
+  bool concerns(FaultPoint point) const;
   // Counts a call; `model` is null where there is none.
   Call enter(FaultPoint point, const Model* model);
 

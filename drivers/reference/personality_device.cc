@@ -98,6 +98,15 @@ class PersonalityPreparedModel final : public hal::PreparedModel {
     return result;
   }
 
+  Result<std::unique_ptr<hal::ReusableExecution>> createReusableExecution(
+      const hal::Request& request) override {
+    // Nothing but computing.
+    if (delay_.count() <= 0 && !behaviour_->faults.concerns(FaultPoint::EXECUTE)) {
+      return cpu_->createReusableExecution(request);
+    }
+    return hal::PreparedModel::createReusableExecution(request);
+  }
+
  private:
   const std::shared_ptr<Behaviour> behaviour_;
   const std::shared_ptr<const Model> model_;

@@ -40,6 +40,31 @@ bool isSupported(const Model& model, const Subgraph& subgraph, const Operation& 
   });
 }
 
+class CpuReusableExecution final : public hal::ReusableExecution {
+ public:
+  CpuReusableExecution(Executor& executor, hal::MappedRequest mapped, bool reportsTiming)
+      : mapped_(std::move(mapped)),
+        series_(executor.makeSeries(mapped_.inputs(), mapped_.outputs())),
+        reportsTiming_(reportsTiming) {}
+
+  hal::ExecutionResult compute(const hal::ExecuteOptions& options) override {
+    const bool measures = reportsTiming_ && options.measureTiming;
+    const hal::TimePoint started = measures ? hal::Clock::now() : hal::TimePoint();
+    hal::ExecutionResult result = series_->execute(options);
+    if (measures && result.status.ok()) {
+      // There is nothing around what the device does.
+      result.timing.timeOnDevice = nanosecondsSince(started);
+      result.timing.timeInDriver = result.timing.timeOnDevice;
+    }
+    return result;
+  }
+
+ private:
+  const hal::MappedRequest mapped_;
+  const std::unique_ptr<Executor::Series> series_;
+  const bool reportsTiming_;
+};
+
 class CpuPreparedModel : public hal::PreparedModel {
  public:
   CpuPreparedModel(std::shared_ptr<const Model> model, std::shared_ptr<ThreadPool> threads,
@@ -75,7 +100,29 @@ class CpuPreparedModel : public hal::PreparedModel {
     return result;
   }
 
+  Result<std::unique_ptr<hal::ReusableExecution>> createReusableExecution(
+      const hal::Request& request) override {
+    // What is kept for a large model would be much, and save little.
+    if (model_->main.operands.size() > kMostOperandsKept || hasDmaBuf(request)) {
+      return hal::PreparedModel::createReusableExecution(request);
+    }
+    HALYARD_RETURN_IF_ERROR(hal::validateRequest(*model_, request, true));
+    HALYARD_ASSIGN_OR_RETURN(hal::MappedRequest mapped, hal::MappedRequest::map(*model_, request));
+    return std::unique_ptr<hal::ReusableExecution>(
+        std::make_unique<CpuReusableExecution>(*executor_, std::move(mapped), reportsTiming_));
+  }
+
  private:
+  static constexpr size_t kMostOperandsKept = 256;
+
+  // Its accesses have a beginning and an end for each execution.
+  static bool hasDmaBuf(const hal::Request& request) {
+    return std::ranges::any_of(request.pools, [](const hal::RequestPool& pool) {
+      const auto* const memory = std::get_if<SharedMemoryPtr>(&pool);
+      return memory != nullptr && *memory != nullptr && (*memory)->isDmaBuf();
+    });
+  }
+
   const std::shared_ptr<const Model> model_;
   const std::shared_ptr<ThreadPool> threads_;  // what the executor borrows
   const std::shared_ptr<Executor> executor_;

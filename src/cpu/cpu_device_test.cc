@@ -209,5 +209,73 @@ TEST(CpuDevice, TimesExecutionsOnlyWhenAskedAndMeantTo) {
   }
 }
 
+TEST(CpuDevice, ReusableExecutionsComputeWithWhatTheirMemoryHolds) {
+  const auto device = makeCpuDevice(cpuDeviceInfo(), 1);
+  // The sum in between has a place in the executor's memory.
+  TestModel test;
+  const uint32_t a = test.input({2});
+  const uint32_t sum = test.temporary({2});
+  test.add(a, a, sum).add(sum, a, test.output({2}));
+  const auto prepared = prepare(*device, test);
+  const auto memory = SharedMemory::create(8, "inputs").value();
+  auto* const in = reinterpret_cast<float*>(memory->mapped().value()->data());
+  std::vector<float> out(2);
+  const hal::Request request{{inPool(0, 0, 8)}, {pointerTo(out)}, {memory}};
+  auto created = prepared->createReusableExecution(request);
+  ASSERT_TRUE(created.ok()) << created.status().toString();
+  hal::ReusableExecution& execution = **created;
+  hal::ExecuteOptions late;
+  late.deadline = hal::Clock::now() - std::chrono::milliseconds(1);
+  std::stop_source stopped;
+  stopped.request_stop();
+  hal::ExecuteOptions cancelled;
+  cancelled.cancel = stopped.get_token();
+  for (int i = 1; i < 5; ++i) {
+    in[0] = static_cast<float>(i);
+    in[1] = static_cast<float>(-i);
+    const auto result = execution.compute({});
+    ASSERT_TRUE(result.status.ok()) << result.status.toString();
+    EXPECT_TRUE(result.outputShapes.empty()) << "the model says them";
+    EXPECT_THAT(out, ElementsAre(3 * i, -3 * i));
+    // What goes wrong once is over with that.
+    EXPECT_EQ(execution.compute(late).status.code(), ResultCode::MISSED_DEADLINE_PERSISTENT);
+    EXPECT_EQ(execution.compute(cancelled).status.code(), ResultCode::OP_FAILED);
+  }
+}
+
+TEST(CpuDevice, ReusableExecutionsReportShapesThatWereOpen) {
+  const auto device = makeCpuDevice(cpuDeviceInfo(), 1);
+  TestModel test;
+  const uint32_t a = test.input({0});
+  test.add(a, a, test.output({0}));
+  const auto prepared = prepare(*device, test);
+  std::vector<float> in{1, 2, 3};
+  std::vector<float> out(3);
+  hal::Request request{{pointerTo(in)}, {pointerTo(out)}, {}};
+  request.inputs[0].dimensions = {3};
+  {
+    const auto execution = prepared->createReusableExecution(request);
+    ASSERT_TRUE(execution.ok()) << execution.status().toString();
+    for (int i = 0; i < 2; ++i) {
+      const auto result = (*execution)->compute({});
+      ASSERT_TRUE(result.status.ok()) << result.status.toString();
+      ASSERT_EQ(result.outputShapes.size(), 1u);
+      EXPECT_THAT(result.outputShapes[0].dimensions, ElementsAre(3));
+      EXPECT_THAT(out, ElementsAre(2, 4, 6));
+    }
+  }
+  request.outputs[0].length = 8;
+  const auto execution = prepared->createReusableExecution(request);
+  ASSERT_TRUE(execution.ok()) << execution.status().toString();
+  for (int i = 0; i < 2; ++i) {
+    const auto result = (*execution)->compute({});
+    EXPECT_EQ(result.status.code(), ResultCode::OUTPUT_INSUFFICIENT_SIZE);
+    ASSERT_EQ(result.outputShapes.size(), 1u);
+    EXPECT_FALSE(result.outputShapes[0].isSufficient);
+  }
+  request.inputs.clear();
+  EXPECT_EQ(prepared->createReusableExecution(request).status().code(), ResultCode::BAD_DATA);
+}
+
 }  // namespace
 }  // namespace halyard::cpu

@@ -89,6 +89,28 @@ Result<std::unique_ptr<Buffer>> Device::allocate(const Shape&,
   return notByDriver("buffers");
 }
 
+namespace {
+
+class RepeatedExecution final : public ReusableExecution {
+ public:
+  RepeatedExecution(PreparedModel& preparedModel, const Request& request)
+      : preparedModel_(preparedModel), request_(request) {}
+  ExecutionResult compute(const ExecuteOptions& options) override {
+    return preparedModel_.executeSynchronously(request_, options);
+  }
+
+ private:
+  PreparedModel& preparedModel_;
+  const Request& request_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ReusableExecution>> PreparedModel::createReusableExecution(
+    const Request& request) {
+  return std::unique_ptr<ReusableExecution>(std::make_unique<RepeatedExecution>(*this, request));
+}
+
 FencedResult PreparedModel::executeFenced(const Request&, std::span<const int>,
                                           const ExecuteOptions&,
                                           std::optional<std::chrono::nanoseconds>) {

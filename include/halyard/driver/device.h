@@ -32,6 +32,15 @@ class HALYARD_EXPORT Burst {
   virtual void forget(const SharedMemory& memory) = 0;
 };
 
+// One request that is executed again and again, with what its memory holds each time: it has been
+// checked, and its memory found, once.
+class HALYARD_EXPORT ReusableExecution {
+ public:
+  virtual ~ReusableExecution() = default;
+  // As PreparedModel::executeSynchronously. One at a time.
+  virtual ExecutionResult compute(const ExecuteOptions& options) = 0;
+};
+
 // What executeFenced gives beside the fence.
 class HALYARD_EXPORT FencedExecution {
  public:
@@ -57,6 +66,11 @@ class HALYARD_EXPORT PreparedModel {
   // memory, never tokens.
   virtual ExecutionResult executeSynchronously(const Request& request,
                                                const ExecuteOptions& options) = 0;
+  // For a request that comes again and again; bursts and their like use it. Without an
+  // implementation of the driver's own, each computation is an executeSynchronously. The prepared
+  // model, and the request with all that it names, outlive the result.
+  virtual Result<std::unique_ptr<ReusableExecution>> createReusableExecution(
+      const Request& request);
   // Runs once all of `waitFor` (any pollable descriptors; borrowed, duplicated if needed) have
   // signalled. Output dimensions must be known from model and request. `duration` bounds the time
   // from the last fence's signal on. UNAVAILABLE_DEVICE where there is nothing but the driver.

@@ -111,7 +111,7 @@ void ServedRing::dropStale() {
   // With an answer to a question, there is more to do.
   hasNews_ = false;
   if (slotsFreed_ == lastSlotsFreed_) return;
-  lastRequest_.reset();
+  last_.reset();
   lastSlotsFreed_ = slotsFreed_;
 }
 
@@ -122,11 +122,11 @@ ServedRing::Step ServedRing::takePacket(uint32_t datums) {
   reader_.read(packet_);
   if (isRepetition(packet_)) {
     decodeOptions(std::span(packet_).subspan(lastOptions_.plainDatums), &lastOptions_);
-    const Status repeated = lastRequest_->repeat();
-    answer(repeated.ok() ? execute(lastOptions_) : failed(repeated));
+    Status repeated = last_->request.repeat();
+    answer(repeated.ok() ? execute(lastOptions_) : failed(std::move(repeated)));
     return Step::SERVED;
   }
-  lastRequest_.reset();
+  last_.reset();
   Result<RequestPacket> decoded = decodeRequestPacket(packet_);
   if (!decoded.ok()) {
     answer(failed(decoded.takeStatus()));
@@ -161,7 +161,7 @@ ServedRing::Step ServedRing::resume() {
 }
 
 bool ServedRing::isRepetition(std::span<const Datum> packet) const {
-  if (!lastRequest_ || packet.size() != lastPacket_.size()) return false;
+  if (!last_ || packet.size() != lastPacket_.size()) return false;
   const size_t plain = lastOptions_.plainDatums;
   if (std::memcmp(packet.data(), lastPacket_.data(), plain * sizeof(Datum)) != 0) return false;
   for (size_t i = plain; i < packet.size(); ++i) {
@@ -254,7 +254,13 @@ ExecutionResult ServedRing::run(RequestPacket packet) {
       ImportedRequest::createFromPools(*parts_.model, std::move(packet.request), std::move(*pools),
                                        parts_.version, std::move(memory));
   if (!imported.ok()) return failed(imported.takeStatus());
-  lastRequest_ = std::move(*imported);
+  last_.emplace(Last{std::move(*imported)});
+  auto execution = parts_.preparedModel->createReusableExecution(last_->request.request());
+  if (!execution.ok()) {
+    last_.reset();
+    return failed(execution.takeStatus());
+  }
+  last_->execution = std::move(*execution);
   lastPacket_.swap(packet_);
   lastOptions_ = std::move(packet);
   return execute(lastOptions_);
@@ -265,9 +271,8 @@ ExecutionResult ServedRing::execute(const RequestPacket& packet) {
   options.measureTiming = packet.measureTiming;
   options.deadline = packet.deadline;
   options.loopTimeout = packet.loopTimeout;
-  ExecutionResult result =
-      parts_.preparedModel->executeSynchronously(lastRequest_->request(), options);
-  Status written = lastRequest_->writeBack(*parts_.model, result);
+  ExecutionResult result = last_->execution->compute(options);
+  Status written = last_->request.writeBack(*parts_.model, result);
   if (!written.ok()) return failed(std::move(written));
   return result;
 }

@@ -113,9 +113,13 @@ class ServedRing {
   std::vector<Datum> reply_;
   std::optional<RequestPacket> waiting_;  // for its memories
   // The last packet that was in order, and what it became: mostly the next one is the same.
+  struct Last {
+    ImportedRequest request;
+    std::unique_ptr<ReusableExecution> execution = nullptr;  // of `request`
+  };
   std::vector<Datum> lastPacket_;
   RequestPacket lastOptions_;
-  std::optional<ImportedRequest> lastRequest_;
+  std::optional<Last> last_;
   uint64_t lastSlotsFreed_ = 0;
   Expectation gap_;  // from an answer to the next packet
   std::optional<TimePoint> answered_;

@@ -20,17 +20,17 @@ ExecutionResult failed(Status status) {
 }
 
 // A driver's exception must end nothing but its call.
-ExecutionResult guarded(PreparedModel& driver, const Request& request,
-                        const ExecuteOptions& options) {
+template <typename Call>
+Status guarded(Call call) {
   try {
-    return driver.executeSynchronously(request, options);
+    call();
+    return okStatus();
   } catch (const std::bad_alloc&) {
-    return failed(
-        makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, "the driver is out of memory"));
+    return makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, "the driver is out of memory");
   } catch (const std::exception& exception) {
-    return failed(opFailed("the driver failed: {}", exception.what()));
+    return opFailed("the driver failed: {}", exception.what());
   } catch (...) {
-    return failed(opFailed("the driver failed with an exception of its own kind"));
+    return opFailed("the driver failed with an exception of its own kind");
   }
 }
 
@@ -87,6 +87,54 @@ ExecutionResult SessionPreparedModel::executeSynchronously(const Request& reques
 ExecutionResult SessionPreparedModel::executeOnDriver(const Request& request,
                                                       const ExecuteOptions& options) {
   const std::optional<Request> bound = bindWholePools(request);
+  return takeTurn(request, options, [&](const ExecuteOptions& own) {
+    return driver_->executeSynchronously(bound ? *bound : request, own);
+  });
+}
+
+// A request without buffers, so that it means the same each time.
+class SessionPreparedModel::Reusable final : public ReusableExecution {
+ public:
+  Reusable(SessionPreparedModel& preparedModel, const Request& request)
+      : preparedModel_(preparedModel), request_(request), bound_(bindWholePools(request)) {}
+  Status create() {
+    Result<std::unique_ptr<ReusableExecution>> created = opFailed("not created");
+    HALYARD_RETURN_IF_ERROR(guarded([&] {
+      created = preparedModel_.driver_->createReusableExecution(bound_ ? *bound_ : request_);
+    }));
+    HALYARD_ASSIGN_OR_RETURN(driver_, std::move(created));
+    return driver_ != nullptr ? okStatus() : opFailed("the driver created no execution");
+  }
+  ExecutionResult compute(const ExecuteOptions& options) override {
+    ExecutionResult result = preparedModel_.takeTurn(
+        request_, options, [&](const ExecuteOptions& own) { return driver_->compute(own); });
+    normalise(result, options.measureTiming);
+    return result;
+  }
+
+ private:
+  SessionPreparedModel& preparedModel_;
+  const Request& request_;
+  const std::optional<Request> bound_;
+  std::unique_ptr<ReusableExecution> driver_;
+};
+
+Result<std::unique_ptr<ReusableExecution>> SessionPreparedModel::createReusableExecution(
+    const Request& request) {
+  const bool hasTokens = std::ranges::any_of(request.pools, [](const RequestPool& pool) {
+    return std::holds_alternative<uint32_t>(pool);
+  });
+  if (hasTokens) return PreparedModel::createReusableExecution(request);
+  const bool mayBeUnspecified = session_->device->info().halVersion >= HalVersion::V1_2;
+  HALYARD_RETURN_IF_ERROR(validateRequest(*model_, request, mayBeUnspecified));
+  auto execution = std::make_unique<Reusable>(*this, request);
+  HALYARD_RETURN_IF_ERROR(execution->create());
+  return std::unique_ptr<ReusableExecution>(std::move(execution));
+}
+
+template <typename Work>
+ExecutionResult SessionPreparedModel::takeTurn(const Request& request,
+                                               const ExecuteOptions& options, Work work) {
   if (options.deadline && Clock::now() >= *options.deadline) {
     return failed(makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
                              "the deadline has passed before the execution began"));
@@ -97,10 +145,12 @@ ExecutionResult SessionPreparedModel::executeOnDriver(const Request& request,
   if (!own.cancel.stop_possible()) own.cancel = session_->cancel.get_token();
   if (own.cancel.stop_requested()) return failed(opFailed("cancelled before the execution began"));
   ExecutionResult result;
-  Status turn = session_->services->scheduler().run(
-      priority_, session_.get(), own.deadline, own.cancel,
-      [&] { result = guarded(*driver_, bound ? *bound : request, own); });
-  if (!turn.ok()) return failed(std::move(turn));
+  Status thrown;
+  const auto turn = [&] { thrown = guarded([&] { result = work(own); }); };
+  Status done = session_->services->scheduler().run(priority_, session_.get(), own.deadline,
+                                                    own.cancel, std::ref(turn));
+  if (done.ok()) done = std::move(thrown);
+  if (!done.ok()) return failed(std::move(done));
   checkResult(*model_, request, result);
   return result;
 }

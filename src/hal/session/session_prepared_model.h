@@ -21,6 +21,8 @@ class SessionPreparedModel final : public PreparedModel,
 
   ExecutionResult executeSynchronously(const Request& request,
                                        const ExecuteOptions& options) override;
+  Result<std::unique_ptr<ReusableExecution>> createReusableExecution(
+      const Request& request) override;
   FencedResult executeFenced(const Request& request, std::span<const int> waitFor,
                              const ExecuteOptions& options,
                              std::optional<std::chrono::nanoseconds> duration) override;
@@ -39,8 +41,13 @@ class SessionPreparedModel final : public PreparedModel,
   uint64_t id() const { return id_; }
 
  private:
+  class Reusable;
+
   // With memory in the place of tokens.
   ExecutionResult executeOnDriver(const Request& request, const ExecuteOptions& options);
+  // When it is the execution's turn, `work(options)`, and looks at what the driver reports.
+  template <typename Work>
+  ExecutionResult takeTurn(const Request& request, const ExecuteOptions& options, Work work);
 
   const std::shared_ptr<SessionState> session_;
   const std::shared_ptr<const Model> model_;

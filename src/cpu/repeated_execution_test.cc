@@ -1,0 +1,128 @@
+// The same execution again and again, as bursts do it: what it costs a driver's process in
+// allocations, from the packet in the ring to the answer.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "cpu/cpu_device.h"
+#include "cpu/model_for_test.h"
+#include "hal/ring/packets.h"
+#include "hal/ring/ring_client.h"
+#include "hal/ring/served_ring.h"
+#include "hal/sandbox/sanitizer.h"
+#include "hal/session/client_session.h"
+#include "hal/session/session_services.h"
+
+namespace {
+std::atomic<size_t> allocations = 0;
+
+void* allocate(size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return std::malloc(size);
+}
+}  // namespace
+
+// A sanitizer has its own, which this must not replace.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+void* operator new(size_t size) {
+  if (void* const memory = allocate(size)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+#endif
+
+namespace halyard::cpu {
+namespace {
+
+using hal::DatumQueue;
+using hal::RingClient;
+using hal::ServedRing;
+using testing::TestModel;
+
+constexpr uint32_t kCapacity = 64;
+
+// out = (a + b) + b, over a ring of which both ends are the test's.
+class RepeatedExecution : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    TestModel test;
+    const uint32_t a = test.input({2});
+    const uint32_t b = test.input({2});
+    const uint32_t sum = test.temporary({2});
+    test.add(a, b, sum).add(sum, b, test.output({2}));
+    const auto model = test.share();
+    session_ = std::make_unique<hal::ClientSession>(makeCpuDevice(cpuDeviceInfo(), 1),
+                                                    std::make_shared<hal::SessionServices>());
+    const auto prepared = session_->prepareModel(model, {});
+    ASSERT_TRUE(prepared.ok()) << prepared.status().toString();
+    const auto channels = RingClient::createChannels(kCapacity, kCapacity).value();
+    const hal::QueueShape shape{kCapacity, sizeof(hal::Datum), true};
+    client_ = RingClient::create(channels, kCapacity, kCapacity, std::make_shared<hal::SpinGate>())
+                  .value();
+    ring_ = ServedRing::create({DatumQueue::map(*channels.requests, shape).value(),
+                                DatumQueue::map(*channels.results, shape).value(), model, *prepared,
+                                HalVersion::V1_3, true,
+                                [this](const std::vector<int32_t>&) { bringMemory(); }})
+                .value();
+    client_->setDoorbell(UniqueFd(::fcntl(ring_->doorbell(), F_DUPFD_CLOEXEC, 0)));
+    memory_ = SharedMemory::create(256, "arguments").value();
+    floats_ = reinterpret_cast<float*>(memory_->mapped().value()->data());
+    hal::Request request;
+    request.inputs = {place(0), place(64)};
+    request.outputs = {place(128)};
+    const int32_t slots[] = {0};
+    hal::encodeRequestPacket(request, slots, {}, true, &packet_);
+  }
+
+  static hal::RequestArgument place(uint32_t offset) {
+    hal::RequestArgument argument;
+    argument.kind = hal::RequestArgument::Kind::POOL;
+    argument.location = {0, offset, 8};
+    return argument;
+  }
+  void bringMemory() {
+    std::vector<hal::PoolDescription> pools(1);
+    pools[0].size = memory_->size();
+    pools[0].prot = 3;
+    pools[0].fd.reset(::fcntl(memory_->fd(), F_DUPFD_CLOEXEC, 0));
+    ring_->memoriesArrived(std::move(pools));
+  }
+  // How many allocations the driver's part has made.
+  size_t execute(float a, float b) {
+    floats_[0] = floats_[1] = a;
+    floats_[16] = floats_[17] = b;
+    EXPECT_TRUE(client_->send(packet_));
+    const size_t before = allocations;
+    while (ring_->step() == ServedRing::Step::WAITING) {
+    }
+    const size_t made = allocations - before;
+    hal::ExecutionResult result;
+    EXPECT_TRUE(hal::decodeResultPacket(client_->takeAnswer(), 1, &result).ok());
+    EXPECT_TRUE(result.status.ok()) << result.status.toString();
+    EXPECT_EQ(floats_[32], a + b + b);
+    EXPECT_EQ(floats_[33], a + b + b);
+    return made;
+  }
+
+  std::unique_ptr<hal::ClientSession> session_;
+  std::shared_ptr<RingClient> client_;
+  std::shared_ptr<ServedRing> ring_;
+  SharedMemoryPtr memory_;
+  float* floats_ = nullptr;
+  std::vector<hal::Datum> packet_;
+};
+
+TEST_F(RepeatedExecution, AllocatesNothing) {
+  if (hal::kSanitized) GTEST_SKIP() << "allocations are the sanitizer's here";
+  EXPECT_GT(execute(1, 2), 0u) << "the first execution makes what the next ones use";
+  execute(2, 3);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(execute(static_cast<float>(i), 0.5f), 0u) << i;
+}
+
+}  // namespace
+}  // namespace halyard::cpu

@@ -1,0 +1,115 @@
+// Executions that are repeated, in a session: what stays checked, and what a driver may do wrong.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "hal/session/client_session.h"
+#include "hal/session/session_services.h"
+#include "hal/testing/test_device.h"
+
+namespace halyard::hal {
+namespace {
+
+using testing::addModel;
+using ::testing::HasSubstr;
+using testing::pointerRequest;
+
+// Does what the test says.
+class ScriptedModel final : public PreparedModel {
+ public:
+  std::function<Result<std::unique_ptr<ReusableExecution>>()> onCreate;
+  std::function<ExecutionResult()> onCompute = [] { return ExecutionResult(); };
+
+  ExecutionResult executeSynchronously(const Request&, const ExecuteOptions&) override {
+    ++plain;
+    return onCompute();
+  }
+  Result<std::unique_ptr<ReusableExecution>> createReusableExecution(
+      const Request& request) override {
+    return onCreate ? onCreate() : PreparedModel::createReusableExecution(request);
+  }
+
+  int plain = 0;
+};
+
+class ScriptedDevice final : public Device {
+ public:
+  const DeviceInfo& info() const override { return info_; }
+  Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
+    return std::vector<bool>(model.main.operations.size(), true);
+  }
+  Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model>,
+                                                      const PrepareOptions&) override {
+    return std::shared_ptr<PreparedModel>(model);
+  }
+
+  const std::shared_ptr<ScriptedModel> model = std::make_shared<ScriptedModel>();
+
+ private:
+  const DeviceInfo info_ = testing::TestDevice().info();
+};
+
+class ReusableExecutionTest : public ::testing::Test {
+ protected:
+  ReusableExecutionTest() {
+    prepared_ = session_.prepareModel(std::make_shared<const Model>(addModel(2)), {}).value();
+  }
+  Result<std::unique_ptr<ReusableExecution>> create() {
+    return prepared_->createReusableExecution(request_);
+  }
+
+  const std::shared_ptr<ScriptedDevice> device_ = std::make_shared<ScriptedDevice>();
+  ClientSession session_{device_, std::make_shared<SessionServices>()};
+  std::shared_ptr<PreparedModel> prepared_;
+  float in_[2] = {1, 2};
+  float out_[2] = {};
+  Request request_ = pointerRequest(in_, in_, out_, 2);
+};
+
+TEST_F(ReusableExecutionTest, DriversNeedNotHaveThem) {
+  const auto execution = create();
+  ASSERT_TRUE(execution.ok()) << execution.status().toString();
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE((*execution)->compute({}).status.ok());
+  EXPECT_EQ(device_->model->plain, 3);
+}
+
+TEST_F(ReusableExecutionTest, RequestsAreChecked) {
+  request_.inputs.pop_back();
+  EXPECT_EQ(create().status().code(), ResultCode::BAD_DATA);
+  EXPECT_EQ(device_->model->plain, 0);
+}
+
+TEST_F(ReusableExecutionTest, CreationMayFail) {
+  ScriptedModel& driver = *device_->model;
+  driver.onCreate = [] { return opFailed("not this one"); };
+  EXPECT_THAT(create().status().toString(), HasSubstr("OP_FAILED: not this one"));
+  driver.onCreate = []() -> Result<std::unique_ptr<ReusableExecution>> {
+    throw std::runtime_error("thrown");
+  };
+  EXPECT_THAT(create().status().toString(), HasSubstr("the driver failed: thrown"));
+  driver.onCreate = [] { return std::unique_ptr<ReusableExecution>(); };
+  EXPECT_THAT(create().status().toString(), HasSubstr("created no execution"));
+}
+
+TEST_F(ReusableExecutionTest, EachComputationIsLookedAt) {
+  const auto execution = create();
+  ASSERT_TRUE(execution.ok()) << execution.status().toString();
+  ScriptedModel& driver = *device_->model;
+  driver.onCompute = []() -> ExecutionResult { throw std::bad_alloc(); };
+  EXPECT_EQ((*execution)->compute({}).status.code(), ResultCode::RESOURCE_EXHAUSTED_TRANSIENT);
+  driver.onCompute = [] { return ExecutionResult{okStatus(), {{{7}, true}}, {}}; };
+  EXPECT_THAT((*execution)->compute({}).status.message(), HasSubstr("expected [2]"));
+  driver.onCompute = [] { return ExecutionResult{okStatus(), {}, {1, 2}}; };
+  EXPECT_FALSE((*execution)->compute({}).timing.timeInDriver.has_value()) << "nobody asked";
+  ExecuteOptions late;
+  late.deadline = Clock::now() - std::chrono::milliseconds(1);
+  const int before = driver.plain;
+  EXPECT_EQ((*execution)->compute(late).status.code(), ResultCode::MISSED_DEADLINE_PERSISTENT);
+  session_.end();
+  EXPECT_EQ((*execution)->compute({}).status.code(), ResultCode::OP_FAILED);
+  EXPECT_EQ(driver.plain, before) << "the driver has not been asked";
+}
+
+}  // namespace
+}  // namespace halyard::hal
