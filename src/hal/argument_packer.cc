@@ -11,6 +11,12 @@ namespace {
 
 constexpr uint64_t kAlignment = 64;
 
+// A pool with its mapping.
+struct Area {
+  SharedMemoryPtr memory;
+  Mapping mapping;
+};
+
 // Gives every pointer argument a place in pool `poolIndex`; returns the size that the pool needs.
 // Places start behind the first 64 bytes: offset 0 with length 0 would mean the whole pool.
 Result<size_t> place(std::vector<RequestArgument>& arguments, uint32_t poolIndex) {
@@ -28,7 +34,7 @@ Result<size_t> place(std::vector<RequestArgument>& arguments, uint32_t poolIndex
   return static_cast<size_t>(end);
 }
 
-Status grow(ArgumentPacker::Area& area, size_t size, const char* name) {
+Status grow(Area& area, size_t size, const char* name) {
   if (area.mapping.size() >= size) return okStatus();
   area = {};
   // Rounded up, so that slightly larger requests do not need a new pool each.
@@ -39,73 +45,98 @@ Status grow(ArgumentPacker::Area& area, size_t size, const char* name) {
 
 }  // namespace
 
+struct ArgumentPacker::Work {
+  Area inputs;
+  Area outputs;
+  Request request;
+  struct PointerOutput {
+    size_t index;
+    void* pointer;
+  };
+  std::vector<PointerOutput> pointerOutputs;
+};
+
+ArgumentPacker::ArgumentPacker() = default;
+ArgumentPacker::~ArgumentPacker() = default;
+
+ArgumentPacker::PackedRequest::PackedRequest(ArgumentPacker& packer, std::unique_ptr<Work> work)
+    : packer_(packer), work_(std::move(work)) {}
+ArgumentPacker::PackedRequest::PackedRequest(PackedRequest&&) noexcept = default;
 ArgumentPacker::PackedRequest::~PackedRequest() {
-  if (areas_ != nullptr) packer_->giveBack(std::move(areas_));
+  if (work_ != nullptr) packer_.giveBack(std::move(work_));
+}
+
+const Request& ArgumentPacker::PackedRequest::request() const { return work_->request; }
+
+void ArgumentPacker::PackedRequest::abandon() {
+  work_->inputs = {};
+  work_->outputs = {};
+  work_->pointerOutputs.clear();
 }
 
 void ArgumentPacker::PackedRequest::unpack(const Model& model,
                                            const ExecutionResult& result) const {
   if (!result.status.ok()) return;
-  for (const PointerOutput& output : outputs_) {
-    const RequestArgument& argument = request_.outputs[output.index];
+  for (const Work::PointerOutput& output : work_->pointerOutputs) {
+    const RequestArgument& argument = work_->request.outputs[output.index];
     const OutputShape* shape =
         output.index < result.outputShapes.size() ? &result.outputShapes[output.index] : nullptr;
     const Operand& operand = model.main.operands[model.main.outputIndexes[output.index]];
     const size_t size = writtenBytes(operand, argument, shape);
     if (size != 0) {
-      std::memcpy(output.pointer, areas_->outputs.mapping.data() + argument.location.offset, size);
+      std::memcpy(output.pointer, work_->outputs.mapping.data() + argument.location.offset, size);
     }
   }
 }
 
-Result<ArgumentPacker::PackedRequest> ArgumentPacker::pack(Request request) {
-  PackedRequest packed(std::move(request));
-  Request& to = packed.request_;
+Result<ArgumentPacker::PackedRequest> ArgumentPacker::pack(const Request& request) {
+  PackedRequest packed(*this, borrow());
+  Work& work = *packed.work_;
+  Request& to = work.request;
+  // Assignment keeps the memory of the tables, which are mostly those of the last request.
+  to = request;
   const auto inputPool = static_cast<uint32_t>(to.pools.size());
   HALYARD_ASSIGN_OR_RETURN(const size_t inputSize, place(to.inputs, inputPool));
   const uint32_t outputPool = inputPool + (inputSize != 0 ? 1 : 0);
   HALYARD_ASSIGN_OR_RETURN(const size_t outputSize, place(to.outputs, outputPool));
-  if (inputSize == 0 && outputSize == 0) return packed;
-
-  packed.packer_ = this;
-  packed.areas_ = borrow();
   if (inputSize != 0) {
-    Area& area = packed.areas_->inputs;
-    HALYARD_RETURN_IF_ERROR(grow(area, inputSize, "halyard inputs"));
-    to.pools.emplace_back(area.memory);
+    HALYARD_RETURN_IF_ERROR(grow(work.inputs, inputSize, "halyard inputs"));
+    to.pools.emplace_back(work.inputs.memory);
     for (RequestArgument& argument : to.inputs) {
       if (argument.kind != RequestArgument::Kind::POINTER) continue;
       if (argument.length != 0) {
-        std::memcpy(area.mapping.data() + argument.location.offset, argument.pointer,
+        std::memcpy(work.inputs.mapping.data() + argument.location.offset, argument.pointer,
                     argument.length);
       }
       argument.kind = RequestArgument::Kind::POOL;
     }
   }
   if (outputSize != 0) {
-    Area& area = packed.areas_->outputs;
-    HALYARD_RETURN_IF_ERROR(grow(area, outputSize, "halyard outputs"));
-    to.pools.emplace_back(area.memory);
+    HALYARD_RETURN_IF_ERROR(grow(work.outputs, outputSize, "halyard outputs"));
+    to.pools.emplace_back(work.outputs.memory);
     for (size_t i = 0; i < to.outputs.size(); ++i) {
       if (to.outputs[i].kind != RequestArgument::Kind::POINTER) continue;
-      packed.outputs_.push_back({i, to.outputs[i].pointer});
+      work.pointerOutputs.push_back({i, to.outputs[i].pointer});
       to.outputs[i].kind = RequestArgument::Kind::POOL;
     }
   }
   return packed;
 }
 
-std::unique_ptr<ArgumentPacker::Areas> ArgumentPacker::borrow() {
+std::unique_ptr<ArgumentPacker::Work> ArgumentPacker::borrow() {
   const std::lock_guard lock(mutex_);
-  if (free_.empty()) return std::make_unique<Areas>();
-  auto areas = std::move(free_.back());
+  if (free_.empty()) return std::make_unique<Work>();
+  auto work = std::move(free_.back());
   free_.pop_back();
-  return areas;
+  return work;
 }
 
-void ArgumentPacker::giveBack(std::unique_ptr<Areas> areas) {
+void ArgumentPacker::giveBack(std::unique_ptr<Work> work) {
+  // Nothing of the caller's is kept.
+  work->request.pools.clear();
+  work->pointerOutputs.clear();
   const std::lock_guard lock(mutex_);
-  free_.push_back(std::move(areas));
+  free_.push_back(std::move(work));
 }
 
 }  // namespace halyard::hal

@@ -94,7 +94,7 @@ TEST(ArgumentPackerTest, EmptyArgumentsAreNotTheWholePool) {
   RequestArgument empty;
   empty.kind = RequestArgument::Kind::POINTER;
   request.inputs.push_back(empty);
-  const auto packed = packer.pack(std::move(request));
+  const auto packed = packer.pack(request);
   ASSERT_TRUE(packed.ok());
   EXPECT_NE(packed->request().inputs[0].location.offset, 0u);
   EXPECT_EQ(packed->request().inputs[0].location.length, 0u);
@@ -107,7 +107,7 @@ TEST(ArgumentPackerTest, TooMuchIsRefused) {
   huge.kind = RequestArgument::Kind::POINTER;
   huge.length = 0x90000000u;
   request.inputs = {huge, huge};
-  EXPECT_EQ(packer.pack(std::move(request)).status().code(), ResultCode::BAD_DATA);
+  EXPECT_EQ(packer.pack(request).status().code(), ResultCode::BAD_DATA);
 }
 
 }  // namespace

@@ -235,9 +235,8 @@ RemoteRing::Outcome RemoteRing::execute(const Request& request, const ExecuteOpt
   if (timed && options.deadline && *options.deadline < TimePoint::max() - kGrace) {
     until = *options.deadline + kGrace;
   }
-  const TimePoint patience = Clock::now() + kPatience;
-  RingClient::Wait how = client_->wait(until ? std::min(*until, patience) : patience);
-  if (how == RingClient::Wait::TIMED_OUT && (!until || patience < *until)) {
+  RingClient::Wait how = client_->wait(until, kPatience);
+  if (how == RingClient::Wait::TIMED_OUT && (!until || Clock::now() < *until)) {
     // From now on the driver is asked whether it is still there.
     const DriverConnection::Wait waiting(*connection_);
     how = client_->wait(until);

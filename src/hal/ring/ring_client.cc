@@ -59,31 +59,35 @@ std::optional<RingClient::Wait> RingClient::look() const {
   return std::nullopt;
 }
 
-RingClient::Wait RingClient::wait(std::optional<TimePoint> until) {
+RingClient::Wait RingClient::wait(std::optional<TimePoint> until,
+                                  std::optional<std::chrono::nanoseconds> atMost) {
   const TimePoint start = Clock::now();
+  if (atMost && (!until || *until - start > *atMost)) until = start + *atMost;
   std::optional<Wait> seen = look();
   if (!seen && service_.soon()) {
-    gate_->spin([&] { return reader_.changed() || ended_.load(std::memory_order_relaxed); },
-                [&] { return reader_.writerCore() - 1; });
+    gate_->spin(
+        start, [&] { return reader_.changed() || ended_.load(std::memory_order_relaxed); },
+        [&] { return reader_.writerCore() - 1; });
     seen = look();
   }
   while (!seen) {
     reader_.announceSleep();
     seen = look();
-    if (!seen && until && Clock::now() >= *until) seen = Wait::TIMED_OUT;
-    if (!seen) {
-      sleep(until);
-      seen = look();
+    if (seen) break;
+    const TimePoint now = Clock::now();
+    if (until && now >= *until) {
+      seen = Wait::TIMED_OUT;
+      break;
     }
+    sleep(until ? std::min(now + kLongestSleep, *until) : now + kLongestSleep);
+    seen = look();
   }
   reader_.announceAwake();
   service_.note(Clock::now() - start);
   return *seen;
 }
 
-void RingClient::sleep(std::optional<TimePoint> until) {
-  TimePoint wake = Clock::now() + kLongestSleep;
-  if (until) wake = std::min(wake, *until);
+void RingClient::sleep(TimePoint wake) {
   // The steady clock is CLOCK_MONOTONIC, by which this futex operation measures.
   const auto count = wake.time_since_epoch() / std::chrono::nanoseconds(1);
   const timespec end{static_cast<time_t>(count / 1'000'000'000), count % 1'000'000'000};

@@ -41,7 +41,9 @@ class RingClient {
     CLOSED,  // by the driver
     SPOILT,  // by the driver: its position makes no sense
   };
-  Wait wait(std::optional<TimePoint> until);
+  // `atMost`: not longer than that from now on.
+  Wait wait(std::optional<TimePoint> until,
+            std::optional<std::chrono::nanoseconds> atMost = std::nullopt);
   // After ANSWERED; valid until the next call.
   std::span<const Datum> takeAnswer();
   // Nothing will be answered any more: wakes whoever waits, now and later.
@@ -53,7 +55,7 @@ class RingClient {
       : requests_(std::move(requests)), results_(std::move(results)), gate_(std::move(gate)) {}
 
   std::optional<Wait> look() const;
-  void sleep(std::optional<TimePoint> until);
+  void sleep(TimePoint wake);
 
   const DatumQueue requests_;
   const DatumQueue results_;

@@ -261,8 +261,9 @@ void RingWorkers::serve(ServedRing& ring) {
 
 bool RingWorkers::spinOn(ServedRing& ring) {
   if (!ring.expectsSoon() || othersWait()) return false;
-  return gate_.spin([&] { return ring.changed() || stopping_.load(std::memory_order_relaxed); },
-                    [&] { return ring.clientCore(); });
+  return gate_.spin(
+      Clock::now(), [&] { return ring.changed() || stopping_.load(std::memory_order_relaxed); },
+      [&] { return ring.clientCore(); });
 }
 
 }  // namespace halyard::hal

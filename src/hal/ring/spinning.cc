@@ -35,8 +35,7 @@ unsigned SpinGate::cores(TimePoint now) {
   return count;
 }
 
-bool SpinGate::enter(uint32_t peerCore) {
-  const TimePoint now = Clock::now();
+bool SpinGate::enter(TimePoint now, uint32_t peerCore) {
   if (countOf(now) < shortUntil_.load(std::memory_order_relaxed)) return false;
   const unsigned count = cores(now);
   if (count < 2 || peerCore == currentCore()) return false;

@@ -36,11 +36,10 @@ class SpinGate {
  public:
   // Looks for `ready()` for a few tens of microseconds. False when it has not come true, or when
   // there is no core to spare: at once if only one may be used, if the peer needs the caller's, if
-  // others spin already, or if cores have been short lately. `peerCore()` may change.
+  // others spin already, or if cores have been short lately. `peerCore()` may change. `start`: now.
   template <typename Ready, typename PeerCore>
-  bool spin(Ready ready, PeerCore peerCore) {
-    if (!enter(peerCore())) return false;
-    const TimePoint start = Clock::now();
+  bool spin(TimePoint start, Ready ready, PeerCore peerCore) {
+    if (!enter(start, peerCore())) return false;
     TimePoint last = start;
     bool found = false;
     for (unsigned round = 1;; ++round) {
@@ -74,7 +73,7 @@ class SpinGate {
     asm volatile("yield");
 #endif
   }
-  bool enter(uint32_t peerCore);
+  bool enter(TimePoint now, uint32_t peerCore);
   void noteShortage(TimePoint now);
   unsigned cores(TimePoint now);
 
