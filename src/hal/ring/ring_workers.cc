@@ -15,7 +15,10 @@ namespace {
 
 constexpr uint64_t kStopKey = 0;
 constexpr int kSpareMilliseconds = 5'000;  // how long a thread too many stays
-constexpr unsigned kPacketsInTurn = 64;    // of one ring, while others wait
+// Idle threads that stay: one for the next ring, and one that spares it starting another. Without
+// a time limit their sleep needs no timer, either.
+constexpr unsigned kIdleThreads = 2;
+constexpr unsigned kPacketsInTurn = 64;  // of one ring, while others wait
 
 unsigned usualThreads() { return std::max(4u, 2 * std::thread::hardware_concurrency()); }
 
@@ -149,7 +152,7 @@ void RingWorkers::work(Thread* self) {
 RingWorkers::Job RingWorkers::next(Thread* self) {
   for (;;) {
     epoll_event event{};
-    const int timeout = idle_.load() > 1 ? kSpareMilliseconds : -1;
+    const int timeout = idle_.load() > kIdleThreads ? kSpareMilliseconds : -1;
     const int count = ::epoll_wait(epoll_.get(), &event, 1, timeout);
     if (count < 0 && errno == EINTR) continue;
     if (stopping_.load() || count == 0) {
@@ -222,7 +225,7 @@ void RingWorkers::supervise() {
 
 bool RingWorkers::mayEnd(Thread* self) {
   const std::lock_guard lock(mutex_);
-  if (!stopping_.load() && idle_.load() <= 1) return false;
+  if (!stopping_.load() && idle_.load() <= kIdleThreads) return false;
   idle_.fetch_sub(1);
   --running_;
   self->ended = true;
