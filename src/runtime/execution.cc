@@ -258,12 +258,14 @@ Status Execution::addExtensionAttribute(const char* extensionName, uint16_t code
                          data, length);
 }
 
-hal::Request Execution::request() const {
-  hal::Request request;
-  for (const Argument& argument : inputs_) request.inputs.push_back(argument.request);
-  for (const Argument& argument : outputs_) request.outputs.push_back(argument.request);
-  request.pools = pools_;
-  return request;
+const hal::Request& Execution::request() {
+  if (!request_) {
+    request_.emplace();
+    for (const Argument& argument : inputs_) request_->inputs.push_back(argument.request);
+    for (const Argument& argument : outputs_) request_->outputs.push_back(argument.request);
+    request_->pools = pools_;
+  }
+  return *request_;
 }
 
 hal::ExecuteOptions Execution::options() const {
@@ -275,8 +277,7 @@ Status Execution::run(Burst* burst) {
 }
 
 hal::ExecutionResult Execution::runPlan(PlanBurst* burst) {
-  const hal::Request own = request();
-  return compilation_.runner().run({own, memories_}, options(), burst);
+  return compilation_.runner().run({request(), memories_}, options(), burst);
 }
 
 Shape Execution::dimensionsOf(Direction direction, size_t index) const {

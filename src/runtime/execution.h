@@ -87,7 +87,8 @@ class Execution {
   Status checkLength(const Operand& operand, const ArgumentType* type, size_t length) const;
   // Claims the execution for one computation, or says why not.
   Status begin();
-  hal::Request request() const;
+  // Once begun, when arguments do not change any more.
+  const hal::Request& request();
   hal::ExecuteOptions options() const;
   // In the burst, unless it is null.
   Status run(Burst* burst);
@@ -125,6 +126,7 @@ class Execution {
   std::vector<Argument> outputs_;
   std::vector<hal::RequestPool> pools_;
   MemoryArguments memories_;
+  std::optional<hal::Request> request_;
   std::vector<hal::OutputShape> outputShapes_;
   hal::Timing timing_;
   hal::Timing fencedTiming_;  // without fences the same
