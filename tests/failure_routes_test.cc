@@ -2,6 +2,7 @@
 // results are right by another route, and the report names the device and the cause.
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <thread>
 
 #include "hal/remote_device.h"
@@ -83,7 +84,7 @@ class FailureRoutes : public ::testing::Test {
     manifest.target = REFERENCE_DRIVER;
     manifest.arguments = {"--personality", personality.string()};
     auto device = hal::RemoteDevice::open(loop_, std::move(manifest), std::nullopt, services_);
-    EXPECT_TRUE(device.ok()) << device.status().toString();
+    if (!device.ok()) throw std::runtime_error(device.status().toString());
     return {std::move(*device), personality.string(), false};
   }
 
@@ -135,7 +136,7 @@ struct Fault {
 };
 
 constexpr Fault kFaults[] = {
-    {"none", R"("at": "release", "nth": 100000, "do": "fail")", ""},
+    {"none", R"("at": "release", "nth": 100000, "do": "kill")", ""},
     {"supported", R"("at": "get_supported_operations", "do": "fail", "text": "no answer")", ""},
     {"supportedThrows", R"("at": "get_supported_operations", "do": "throw")", ""},
     {"supportedCrashes", R"("at": "get_supported_operations", "nth": 1, "do": "crash")", ""},
@@ -143,7 +144,8 @@ constexpr Fault kFaults[] = {
     {"prepareFailsOnce", R"("at": "prepare", "nth": 1, "do": "fail", "text": "no tiles")",
      "no tiles"},
     {"prepareExhausted",
-     R"("at": "prepare", "do": "fail", "status": "RESOURCE_EXHAUSTED_PERSISTENT")", "EXHAUSTED"},
+     R"("at": "prepare", "do": "fail", "status": "RESOURCE_EXHAUSTED_PERSISTENT", "text": "used up")",
+     "used up"},
     {"prepareThrows", R"("at": "prepare", "do": "throw", "text": "bad cast")", "bad cast"},
     {"prepareCrashes", R"("at": "prepare", "do": "crash")", "test-add"},
     {"prepareKilledOnce", R"("at": "prepare", "nth": 2, "do": "kill")", "test-add"},
@@ -156,10 +158,11 @@ constexpr Fault kFaults[] = {
     {"executeBadData", R"("at": "execute", "do": "fail", "status": "BAD_DATA", "text": "what?")",
      "what?"},
     {"executeExhaustedOnce",
-     R"("at": "execute", "nth": 2, "do": "fail", "status": "RESOURCE_EXHAUSTED_TRANSIENT")",
-     "EXHAUSTED"},
+     R"("at": "execute", "nth": 2, "do": "fail", "status": "RESOURCE_EXHAUSTED_TRANSIENT", "text": "used up")",
+     "used up"},
     {"executeExhausted",
-     R"("at": "execute", "do": "fail", "status": "RESOURCE_EXHAUSTED_PERSISTENT")", "EXHAUSTED"},
+     R"("at": "execute", "do": "fail", "status": "RESOURCE_EXHAUSTED_PERSISTENT", "text": "used up")",
+     "used up"},
     {"executeThrows", R"("at": "execute", "do": "throw", "text": "bad cast")", "bad cast"},
     {"executeFailsAfterWork",
      R"("at": "execute", "when": "after_work", "do": "fail", "text": "late")", "late"},
@@ -205,7 +208,7 @@ TEST_P(EachFault, TheCpuTakesOver) { expectRight(false, "1.3"); }
 TEST_P(EachFault, OfAnOldDriver) { expectRight(true, "1.1"); }
 
 INSTANTIATE_TEST_SUITE_P(All, EachFault, ::testing::ValuesIn(kFaults),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& fault) { return fault.param.name; });
 
 TEST_F(FailureRoutes, NamedDevicesGiveTheErrorInstead) {
   start(R"(, "faults": [{"at": "execute", "nth": 2, "do": "kill"}])", false);
