@@ -19,14 +19,18 @@ inline double workElements(const Tensor& tensor) {
   return count;
 }
 
-// Each row of input 0 goes through all weights: the matrices among the inputs in `ranges` (first
-// and last position).
+// What the activation of a cell's gate costs, in products.
+inline constexpr double kWorkOfActivation = 200;
+
+// Each row of input 0 goes through all weights of recurrent cells: the matrices among the inputs in
+// `ranges` (first and last position). What comes out of them goes through an activation.
 inline double workOfRows(std::span<const Tensor> inputs,
                          std::initializer_list<std::pair<size_t, size_t>> ranges) {
   double weights = 0;
   for (const auto& [first, last] : ranges) {
     for (size_t i = first; i <= last && i < inputs.size(); ++i) {
-      if (inputs[i].rank() == 2) weights += workElements(inputs[i]);
+      if (inputs[i].rank() != 2 || inputs[i].omitted) continue;
+      weights += workElements(inputs[i]) + inputs[i].dims[0] * kWorkOfActivation;
     }
   }
   const double rowLength = inputs[0].rank() > 0 ? inputs[0].dims.back() : 1;

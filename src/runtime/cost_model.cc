@@ -17,6 +17,9 @@ namespace {
 // A figure that a device does not give counts as FLT_MAX when devices are compared. As a cost that
 // would drown everything else.
 constexpr double kWorstFactor = 1000;
+// Of a well-shaped matrix product's speed, what the kernels reach in models
+// (bench/prediction_bench).
+constexpr double kUsualEfficiency = 0.6;
 // To get to a driver in this process.
 constexpr double kCallNs = 1000;
 
@@ -28,7 +31,7 @@ CostSettings CostSettings::ofThisMachine() {
   settings.boundaries = overhead == nullptr || std::string_view(overhead) != "off";
   if (!settings.boundaries) return settings;
   const MachineFigures& machine = machineFigures();
-  settings.cpu.productsPerNs = machine.productsPerNs;
+  settings.cpu.productsPerNs = machine.productsPerNs * kUsualEfficiency;
   settings.cpu.bytesPerNs = 1 / machine.nsPerByte;
   settings.learns = true;
   settings.link = [machine](const Device& device) {

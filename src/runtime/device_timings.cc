@@ -6,8 +6,9 @@
 namespace halyard::runtime {
 namespace {
 
-// Standard deviation of a measurement, as a share of it.
-constexpr double kNoise = 0.2;
+// Standard deviation of a measurement, as a share of it: most of it is that the estimate of the
+// part's work is wrong.
+constexpr double kNoise = 0.5;
 // A measurement beyond so many times the prediction counts as that: somebody else was in the way.
 constexpr double kLargestSurprise = 10;
 // How fast a device is allowed to change: variance added with each measurement.

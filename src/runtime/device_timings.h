@@ -34,7 +34,7 @@ class DeviceTimings {
   // corrects most what contributes most to it and is known least.
   mutable std::mutex mutex_;
   std::array<double, 3> factors_ = {1, 1, 1};
-  std::array<std::array<double, 3>, 3> covariance_ = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 9}}};
+  std::array<std::array<double, 3>, 3> covariance_ = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
   uint64_t measurements_ = 0;
 };
 

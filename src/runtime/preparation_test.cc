@@ -350,7 +350,9 @@ TEST(ReportTest, MeasurementsGoToThePartitionAndItsDevice) {
   EXPECT_EQ(report.partitions()[0].executions, 101u);
   EXPECT_EQ(report.partitions()[0].measuredLast, 3000);
   EXPECT_EQ(report.partitions()[0].measuredTotal, 900000 + 100 * 3000);
-  EXPECT_NEAR(timings->factors().compute, 3, 0.1);
+  // One partition by itself is not believed altogether.
+  EXPECT_GT(timings->factors().compute, 2);
+  EXPECT_LT(timings->factors().compute, 3);
 }
 
 TEST(DeviceTimingsTest, TellsGettingThereFromComputing) {

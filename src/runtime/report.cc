@@ -1,6 +1,8 @@
 // Keeping what happened.
 #include "runtime/report.h"
 
+#include <algorithm>
+#include <bit>
 #include <chrono>
 
 namespace halyard::runtime {
@@ -73,8 +75,11 @@ void Report::addMeasurement(size_t partition, double nanoseconds) {
   report.measuredTotal += nanoseconds;
   report.measuredLast = nanoseconds;
   if (partition >= targets_.size() || report.executions == 1) return;
-  const Target& target = targets_[partition];
-  if (target.timings != nullptr) target.timings->add(target.predicted, nanoseconds);
+  Target& target = targets_[partition];
+  target.best = target.best == 0 ? nanoseconds : std::min(target.best, nanoseconds);
+  if (target.timings == nullptr || !std::has_single_bit(report.executions)) return;
+  target.timings->add(target.predicted, target.best);
+  target.best = 0;
 }
 
 std::vector<OperationReport> Report::operations() const {

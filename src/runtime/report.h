@@ -81,6 +81,7 @@ class Report {
   struct Target {
     std::shared_ptr<DeviceTimings> timings;  // may be null
     PredictedParts predicted;
+    double best = 0;  // of the executions since the last that was passed on
   };
   // Replaces the decisions; what was measured is forgotten with them, events are kept. `targets` by
   // partition, or empty.
@@ -89,7 +90,8 @@ class Report {
   // A repetition of the last event counts it up.
   void add(ReportEvent event);
   // One more successful execution of the partition took so long, from the call to the result. The
-  // device's predictions learn from it, but not from the first, which may have had more to do.
+  // device's predictions learn from it, ever more rarely, as the same partition has ever less to
+  // say, and not from the first execution, which may have had more to do.
   void addMeasurement(size_t partition, double nanoseconds);
 
   std::vector<OperationReport> operations() const;
