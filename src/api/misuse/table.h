@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "api/misuse/world.h"
+#include "api/misuse/world_for_test.h"
 
 namespace halyard::api::testing {
 

@@ -158,6 +158,14 @@ TEST(ValidateDeviceInfoTest, SaysWhatIsWrong) {
                 info.extensions = {{"a.b", {}}, {"a.b", {}}};
               }),
               HasSubstr("listed twice"));
+  EXPECT_THAT(errorOfInfo([](DeviceInfo& info) {
+                info.extensions = {{"a.b", {{1, true, 4}, {1, true, 8}}}};
+              }),
+              HasSubstr("extension 'a.b' describes operand type 1 twice"));
+  EXPECT_THAT(errorOfInfo([](DeviceInfo& info) {
+                info.extensions = {{"a.b", {{1, true, 0}}}};
+              }),
+              HasSubstr("extension 'a.b': operand type 1 has size 0"));
   EXPECT_THAT(errorOfInfo([](DeviceInfo& info) { info.capabilities.ifPerformance.execTime = 0; }),
               HasSubstr("IF performance"));
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <stdexcept>
 #include <thread>
 
@@ -41,10 +42,20 @@ Result<Bound> bind(const Request& request, const RequestArgument& argument) {
   return bound;
 }
 
+float biasOf(const ExtensionAttributes& attributes) {
+  const std::vector<uint8_t>* const bytes = attributes.find(kTestExtension, kBiasAttribute);
+  float bias = 0;
+  if (bytes != nullptr && bytes->size() == sizeof bias) {
+    std::memcpy(&bias, bytes->data(), sizeof bias);
+  }
+  return bias;
+}
+
 class TestPreparedModel final : public PreparedModel {
  public:
-  TestPreparedModel(std::shared_ptr<const Model> model, std::shared_ptr<std::atomic<int>> alive)
-      : model_(std::move(model)), alive_(std::move(alive)) {}
+  TestPreparedModel(std::shared_ptr<const Model> model, float bias,
+                    std::shared_ptr<std::atomic<int>> alive)
+      : model_(std::move(model)), bias_(bias), alive_(std::move(alive)) {}
 
   ExecutionResult executeSynchronously(const Request& request,
                                        const ExecuteOptions& options) override {
@@ -113,11 +124,13 @@ class TestPreparedModel final : public PreparedModel {
       result.outputShapes[0].isSufficient = false;
       return makeStatus(ResultCode::OUTPUT_INSUFFICIENT_SIZE, "output 0 is too small");
     }
-    for (size_t i = 0; i < n; ++i) reinterpret_cast<float*>(out.data)[i] = x[i] + y[i];
+    const float bias = bias_ + biasOf(options.attributes);
+    for (size_t i = 0; i < n; ++i) reinterpret_cast<float*>(out.data)[i] = x[i] + y[i] + bias;
     return okStatus();
   }
 
   const std::shared_ptr<const Model> model_;
+  const float bias_;
   const std::shared_ptr<std::atomic<int>> alive_;
 };
 
@@ -147,7 +160,7 @@ Result<std::shared_ptr<PreparedModel>> TestDevice::prepareModel(std::shared_ptr<
   lastModel_ = model;
   lastOptions_ = options;
   return std::shared_ptr<PreparedModel>(
-      std::make_shared<TestPreparedModel>(std::move(model), alive_));
+      std::make_shared<TestPreparedModel>(std::move(model), biasOf(options.attributes), alive_));
 }
 
 std::shared_ptr<const Model> TestDevice::lastModel() const {

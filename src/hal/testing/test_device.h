@@ -18,6 +18,11 @@ inline constexpr float kAbort = 666;           // aborts the process
 inline constexpr float kThrow = 555;           // throws an exception
 inline constexpr float kTooSmall = 444;        // OUTPUT_INSUFFICIENT_SIZE
 
+// An extension's attribute: a float, which is added to every sum of the prepared model, or of the
+// execution, that it is given to.
+inline constexpr const char* kTestExtension = "com.acme.things";
+inline constexpr uint16_t kBiasAttribute = 7;
+
 // Does ADD of float32 tensors of the same shape, without activation: the first operation of a model
 // is computed from its first two operands, model inputs or constants, to the first output. Takes
 // images as well: the pixels of the first row, 4 bytes each, are the tensor's elements. With

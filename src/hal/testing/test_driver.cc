@@ -1,6 +1,7 @@
 // A driver for tests: the TestDevice in a process of its own. HALYARD_TEST_DRIVER in the
 // environment makes it fail to start: "silent" answers nothing, "exit" ends with status 3,
-// "garbage" sends bytes that are no message. "caching" gives it a cache file of each kind.
+// "garbage" sends bytes that are no message. "caching" gives it a cache file of each kind,
+// "level8" that feature level.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -24,13 +25,16 @@ int main(int argc, char** argv) {
     for (;;) ::pause();
   }
   const bool caching = text == "caching";
-  return halyard::hal::driverMain(argc, argv, [caching]() -> Result<std::shared_ptr<Device>> {
-    halyard::hal::testing::startElderThread();
-    auto device = std::make_shared<halyard::hal::testing::TestDevice>();
-    if (caching) {
-      device->mutableInfo().modelCacheFiles = 1;
-      device->mutableInfo().dataCacheFiles = 1;
-    }
-    return std::shared_ptr<Device>(std::move(device));
-  });
+  const bool newest = text == "level8";
+  return halyard::hal::driverMain(
+      argc, argv, [caching, newest]() -> Result<std::shared_ptr<Device>> {
+        halyard::hal::testing::startElderThread();
+        auto device = std::make_shared<halyard::hal::testing::TestDevice>();
+        if (newest) device->mutableInfo().featureLevel = halyard::FeatureLevel::FL8;
+        if (caching) {
+          device->mutableInfo().modelCacheFiles = 1;
+          device->mutableInfo().dataCacheFiles = 1;
+        }
+        return std::shared_ptr<Device>(std::move(device));
+      });
 }
