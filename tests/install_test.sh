@@ -99,6 +99,13 @@ LD_LIBRARY_PATH=$libdir "$work/by_hand" 2>"$work/usage" || status=$?
 [ "$status" = 2 ] && grep -q "This is a Halyard driver" "$work/usage" ||
   fail "the skeleton built by hand printed '$(cat "$work/usage")', status $status"
 
+# The driver with a vendor extension, and the application that uses it.
+cp -r "$(dirname "$(find "$prefix" -path '*examples/extension_driver/CMakeLists.txt')")" "$work/fused"
+cmake -S "$work/fused" -B "$work/fused/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
+cmake --build "$work/fused/build" >/dev/null
+ctest --test-dir "$work/fused/build" --output-on-failure >"$work/fused.log" ||
+  fail "the example of an extension: $(cat "$work/fused.log")"
+
 # The samples of limited drivers.
 HALYARD_ADD_DRIVER_FILES=$prefix/share/halyard/samples/minimal.json \
   "$prefix/bin/halyard" devices >"$work/devices"
