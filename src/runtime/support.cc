@@ -128,7 +128,7 @@ SupportTable::Answers SupportTable::ask(uint32_t subgraph) const {
     if (definition == nullptr || definition->controlFlow == ops::ControlFlow::NONE) continue;
     const std::string unknown = unknownSizeOfControlFlow(*model_, subgraph, n);
     for (size_t i = 0; i < devices_.size() && !unknown.empty(); ++i) {
-      if (i == cpu_ || !answers[i].takes[n]) continue;
+      if (i == cpu_) continue;
       answers[i].takes[n] = false;
       answers[i].masked[n] =
           fmt::format("control flow of unknown sizes is left to the CPU device: {}", unknown);
