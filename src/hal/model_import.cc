@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "model/control_flow_sizes.h"
 #include "model/validation.h"
 
 namespace halyard::hal {
@@ -189,7 +188,6 @@ Result<std::shared_ptr<const Model>> importModel(DecodedModel decoded,
   }
   HALYARD_RETURN_IF_ERROR(Privatiser(*model, pools, charged->memory).run());
   HALYARD_RETURN_IF_ERROR(validateModelForLevel(*model, level));
-  HALYARD_RETURN_IF_ERROR(checkControlFlowSizes(*model));
   HALYARD_RETURN_IF_ERROR(checkConsumers(model->main, decoded.consumers[0]), "main subgraph");
   for (size_t i = 0; i < model->referenced.size(); ++i) {
     HALYARD_RETURN_IF_ERROR(checkConsumers(model->referenced[i], decoded.consumers[i + 1]),

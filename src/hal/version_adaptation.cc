@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "model/control_flow_sizes.h"
 #include "model/validation.h"
 
 namespace halyard::hal {
@@ -11,47 +10,21 @@ namespace {
 
 constexpr HalVersion kVersionOfBuffers = HalVersion::V1_3;
 
-// What a referenced subgraph needs, with all that it refers to in turn.
-struct Needs {
-  FeatureLevel level = FeatureLevel::FL4;
-  std::string
-      unknown;  // not empty: control flow with values of unknown size, which no driver takes
-};
-
-// Takes over what `inside` needs; false when that is nothing new.
-bool widen(Needs& needs, const Needs& inside) {
-  const bool higher = inside.level > needs.level;
-  const bool unknown = needs.unknown.empty() && !inside.unknown.empty();
-  if (higher) needs.level = inside.level;
-  if (unknown) needs.unknown = inside.unknown;
-  return higher || unknown;
-}
-
-Needs needsOfItself(const Model& model, size_t index) {
-  const Subgraph& subgraph = model.referenced[index];
-  Needs needs;
-  for (size_t n = 0; n < subgraph.operations.size(); ++n) {
-    const Result<FeatureLevel> level = requiredFeatureLevel(model, subgraph, n);
-    needs.level = std::max(needs.level, level.ok() ? *level : FeatureLevel::FL8);
-    if (!needs.unknown.empty()) continue;
-    const std::string unknown = unknownSizeAtBoundary(model, subgraph, subgraph.operations[n]);
-    if (unknown.empty()) continue;
-    needs.unknown = fmt::format("in subgraph {}, {}: {}", index,
-                                operationText(n, subgraph.operations[n].type), unknown);
-  }
-  return needs;
-}
-
-// The references of a valid model have no cycle; their depth is only limited by the model's size,
-// so nothing here recurses.
-std::vector<Needs> needsOfReferenced(const Model& model) {
+// What each referenced subgraph needs, with all that it refers to in turn. The references of a
+// valid model have no cycle; their depth is only limited by the model's size, so nothing here
+// recurses.
+std::vector<FeatureLevel> levelsOfReferenced(const Model& model) {
   const size_t count = model.referenced.size();
-  std::vector<Needs> needs;
+  std::vector<FeatureLevel> levels(count, FeatureLevel::FL4);
   std::vector<std::vector<uint32_t>> users(count);  // which subgraphs refer to it
   std::vector<size_t> changed;
   for (size_t i = 0; i < count; ++i) {
-    needs.push_back(needsOfItself(model, i));
-    for (const Operand& operand : model.referenced[i].operands) {
+    const Subgraph& subgraph = model.referenced[i];
+    for (size_t n = 0; n < subgraph.operations.size(); ++n) {
+      const Result<FeatureLevel> level = requiredFeatureLevel(model, subgraph, n);
+      levels[i] = std::max(levels[i], level.ok() ? *level : FeatureLevel::FL8);
+    }
+    for (const Operand& operand : subgraph.operands) {
       if (operand.lifetime == Lifetime::SUBGRAPH && operand.location.offset < count) {
         users[operand.location.offset].push_back(static_cast<uint32_t>(i));
       }
@@ -62,15 +35,17 @@ std::vector<Needs> needsOfReferenced(const Model& model) {
     const size_t i = changed.back();
     changed.pop_back();
     for (const uint32_t user : users[i]) {
-      if (widen(needs[user], needs[i])) changed.push_back(user);
+      if (levels[user] >= levels[i]) continue;
+      levels[user] = levels[i];
+      changed.push_back(user);
     }
   }
-  return needs;
+  return levels;
 }
 
 // The same for one operation of the main subgraph; nullopt when it complies.
 std::optional<NoncompliantOperation> verdictOn(const Model& model, size_t index, FeatureLevel have,
-                                               const std::vector<Needs>& referenced) {
+                                               const std::vector<FeatureLevel>& referenced) {
   const Subgraph& main = model.main;
   const Result<FeatureLevel> needed = requiredFeatureLevel(model, main, index);
   if (!needed.ok()) {
@@ -79,26 +54,22 @@ std::optional<NoncompliantOperation> verdictOn(const Model& model, size_t index,
   if (*needed > have) {
     return NoncompliantOperation{index, *needed, whyNewer(model, main, index, have)};
   }
-  std::string unknown = unknownSizeAtBoundary(model, main, main.operations[index]);
-  if (!unknown.empty()) return NoncompliantOperation{index, *needed, std::move(unknown)};
   const std::vector<uint32_t>& inputs = main.operations[index].inputs;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Operand& operand = main.operands[inputs[i]];
     if (operand.lifetime != Lifetime::SUBGRAPH) continue;
-    const Needs& inside = referenced[operand.location.offset];
-    if (inside.level > have) {
-      return NoncompliantOperation{
-          index, inside.level,
-          fmt::format("input {} (operand #{}) refers to subgraph {}, which has operations of {}", i,
-                      inputs[i], operand.location.offset, featureLevelName(inside.level))};
-    }
-    if (!inside.unknown.empty()) return NoncompliantOperation{index, *needed, inside.unknown};
+    const FeatureLevel inside = referenced[operand.location.offset];
+    if (inside <= have) continue;
+    return NoncompliantOperation{
+        index, inside,
+        fmt::format("input {} (operand #{}) refers to subgraph {}, which has operations of {}", i,
+                    inputs[i], operand.location.offset, featureLevelName(inside))};
   }
   return std::nullopt;
 }
 
 std::vector<NoncompliantOperation> noncompliantOperations(const Model& model, FeatureLevel have) {
-  const std::vector<Needs> referenced = needsOfReferenced(model);
+  const std::vector<FeatureLevel> referenced = levelsOfReferenced(model);
   std::vector<NoncompliantOperation> found;
   for (size_t i = 0; i < model.main.operations.size(); ++i) {
     if (auto verdict = verdictOn(model, i, have, referenced)) found.push_back(std::move(*verdict));
@@ -290,13 +261,9 @@ Status compliantWith(const Model& model, FeatureLevel have,
   Status status;
   if (!found.empty()) {
     const NoncompliantOperation& first = found.front();
-    const std::string operation =
-        operationText(first.index, model.main.operations[first.index].type);
-    status = first.needed > have
-                 ? badData("{} needs {}, the device has {}: {}", operation,
-                           featureLevelName(first.needed), featureLevelName(have), first.reason)
-                 : badData("{}: {}, which a driver does not take for control flow", operation,
-                           first.reason);
+    status = badData("{} needs {}, the device has {}: {}",
+                     operationText(first.index, model.main.operations[first.index].type),
+                     featureLevelName(first.needed), featureLevelName(have), first.reason);
   }
   if (all != nullptr) *all = std::move(found);
   return status;

@@ -17,18 +17,17 @@
 
 namespace halyard::hal {
 
-// An operation of the main subgraph that a version cannot express, or no driver takes.
+// An operation of the main subgraph that a version cannot express.
 struct NoncompliantOperation {
   size_t index = 0;
-  FeatureLevel needed = FeatureLevel::FL1;  // what the device has may be enough: see `reason`
-  // Which operand or what of its signature is newer; or, of IF and WHILE, what has an unknown size.
-  std::string reason;
+  FeatureLevel needed = FeatureLevel::FL1;
+  std::string reason;  // which operand or what of its signature is newer
 };
 
 // Whether a device of level `have` takes every operation of the main subgraph of `model`, which
 // must be valid: with all operands that it touches, and for a reference to a subgraph everything in
-// there, and for IF and WHILE with operands of known size only. BAD_DATA names the first that it
-// does not take, both levels and the reason. Operands and pools that no operation uses do not
+// there. BAD_DATA names the first that it does not take, both levels and the reason. Operands and
+// pools that no operation uses do not
 // matter. With `all`, every such operation is listed there, ascending.
 Status compliantWith(const Model& model, FeatureLevel have,
                      std::vector<NoncompliantOperation>* all = nullptr);

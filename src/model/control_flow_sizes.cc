@@ -25,17 +25,6 @@ std::string firstUnknown(const Subgraph& subgraph, const std::vector<uint32_t>& 
   return {};
 }
 
-Status checkSubgraph(const Model& model, const Subgraph& subgraph) {
-  for (size_t i = 0; i < subgraph.operations.size(); ++i) {
-    const Operation& operation = subgraph.operations[i];
-    const std::string unknown = unknownSizeAtBoundary(model, subgraph, operation);
-    if (unknown.empty()) continue;
-    return badData("{}: {}, which a driver does not take for control flow",
-                   operationText(i, operation.type), unknown);
-  }
-  return okStatus();
-}
-
 }  // namespace
 
 std::string unknownSizeAtBoundary(const Model& model, const Subgraph& subgraph,
@@ -55,14 +44,6 @@ std::string unknownSizeAtBoundary(const Model& model, const Subgraph& subgraph,
     if (found.empty()) found = firstUnknown(inner, inner.outputIndexes, "output", owner);
   }
   return found;
-}
-
-Status checkControlFlowSizes(const Model& model) {
-  HALYARD_RETURN_IF_ERROR(checkSubgraph(model, model.main));
-  for (size_t i = 0; i < model.referenced.size(); ++i) {
-    HALYARD_RETURN_IF_ERROR(checkSubgraph(model, model.referenced[i]), "referenced subgraph {}", i);
-  }
-  return okStatus();
 }
 
 }  // namespace halyard

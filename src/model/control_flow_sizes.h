@@ -1,8 +1,8 @@
 // What only a runtime can run: IF and WHILE with values of unknown size on their boundaries.
 // Thread safety: pure functions. Ownership: none.
 //
-// A driver takes control flow only with operands of known size, for the operation itself and for
-// the inputs and outputs of its subgraphs (spec of NN HAL, section 5; of the runtime, 5.2).
+// Where there is a choice, drivers are given control flow only with operands of known size, for the
+// operation itself and for the inputs and outputs of its subgraphs (spec of the runtime, 5.2).
 #pragma once
 
 #include <string>
@@ -15,8 +15,5 @@ namespace halyard {
 // TENSOR_FLOAT32[?], of unknown size". Empty when there is none, and for all other operations.
 std::string unknownSizeAtBoundary(const Model& model, const Subgraph& subgraph,
                                   const Operation& operation);
-
-// BAD_DATA naming the first operation of a valid model, in any of its subgraphs, that has one.
-Status checkControlFlowSizes(const Model& model);
 
 }  // namespace halyard

@@ -62,7 +62,6 @@ std::string unknownOf(const Model& model) {
 TEST(ControlFlowSizesTest, KnownSizesAreForEveryone) {
   const Model model = choice({}, {}, {});
   EXPECT_EQ(unknownOf(model), "");
-  EXPECT_TRUE(checkControlFlowSizes(model).ok());
 }
 
 TEST(ControlFlowSizesTest, TheFirstUnknownOperandIsNamed) {
@@ -76,34 +75,6 @@ TEST(ControlFlowSizesTest, OtherOperationsMayHaveUnknownSizes) {
   Model model;
   model.main = negation({0}, {0});
   EXPECT_EQ(unknownOf(model), "");
-  EXPECT_TRUE(checkControlFlowSizes(model).ok());
-}
-
-TEST(ControlFlowSizesTest, TheOperationIsNamed) {
-  const Status refused = checkControlFlowSizes(choice({{0}, {2}}, {}, {}));
-  EXPECT_EQ(refused.code(), ResultCode::BAD_DATA);
-  EXPECT_THAT(refused.message(), HasSubstr("operation #0 IF: input 3 is TENSOR_FLOAT32[?]"));
-}
-
-// The inner IF of a branch counts, as a driver would have to run it.
-TEST(ControlFlowSizesTest, InnerSubgraphsCount) {
-  Model model = choice({}, {}, {});
-  Model inner = choice({}, {{0}, {2}}, {});
-  Subgraph& main = inner.main;
-  main.operands[1].location.offset = 2;
-  main.operands[2].location.offset = 3;
-  // Its condition becomes a constant, so that it fits where a negation was.
-  model.operandValues = {1, 0, 0, 0};
-  main.operands[0].lifetime = Lifetime::CONSTANT_COPY;
-  main.operands[0].location = {0, 0, 1};
-  main.inputIndexes = {3};
-  model.referenced[1] = main;
-  model.referenced.push_back(inner.referenced[0]);
-  model.referenced.push_back(inner.referenced[1]);
-  EXPECT_EQ(unknownOf(model), "");
-  const Status refused = checkControlFlowSizes(model);
-  EXPECT_THAT(refused.message(), HasSubstr("referenced subgraph 1"));
-  EXPECT_THAT(refused.message(), HasSubstr("of the then-model"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "model/control_flow_sizes.h"
 #include "ops/operation.h"
 #include "runtime/partition_search.h"
 
@@ -68,7 +69,8 @@ Status Partitioner::nobodyTakes(uint32_t subgraph, uint32_t operation) {
 std::vector<ChoicePtr> Partitioner::chooseInner(uint32_t subgraph, uint32_t operation) {
   const std::vector<uint32_t> referenced = subgraphsOf(model_, subgraph, operation);
   if (referenced.empty() || !support_.hasCpu() || support_.devices().size() == 1) return {};
-  if (!unknownSizeOfControlFlow(model_, subgraph, operation).empty()) return {};
+  const Subgraph& owner = subgraphAt(model_, subgraph);
+  if (!unknownSizeAtBoundary(model_, owner, owner.operations[operation]).empty()) return {};
   std::vector<ChoicePtr> inner;
   size_t parts = 0;
   bool allOnCpu = true;

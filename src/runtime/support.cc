@@ -9,31 +9,12 @@
 
 #include "base/log.h"
 #include "hal/version_adaptation.h"
+#include "model/control_flow_sizes.h"
 #include "ops/operation.h"
 #include "runtime/step_model.h"
 
 namespace halyard::runtime {
 namespace {
-
-bool hasUnknownSize(const Operand& operand) {
-  if (operand.lifetime == Lifetime::SUBGRAPH || operand.lifetime == Lifetime::NO_VALUE)
-    return false;
-  if (isExtension(operand.type)) {
-    return std::find(operand.dimensions.begin(), operand.dimensions.end(), 0u) !=
-           operand.dimensions.end();
-  }
-  return !isScalarType(operand.type) && !knownElementCount(operand.dimensions).has_value();
-}
-
-std::string unknownIn(const Subgraph& subgraph, std::span<const uint32_t> operands,
-                      std::string_view what) {
-  for (size_t i = 0; i < operands.size(); ++i) {
-    const Operand& operand = subgraph.operands[operands[i]];
-    if (!hasUnknownSize(operand)) continue;
-    return fmt::format("{} {} (operand #{}) is {}", what, i, operands[i], operandText(operand));
-  }
-  return {};
-}
 
 bool isOfOtherProcess(const Device& device) { return device.hal().processId() != ::getpid(); }
 
@@ -58,27 +39,6 @@ std::vector<uint32_t> subgraphsOf(const Model& model, uint32_t subgraph, uint32_
     if (operand.lifetime == Lifetime::SUBGRAPH) result.push_back(operand.location.offset);
   }
   return result;
-}
-
-std::string unknownSizeOfControlFlow(const Model& model, uint32_t subgraph, uint32_t operation) {
-  const std::vector<uint32_t> inner = subgraphsOf(model, subgraph, operation);
-  if (inner.empty()) return {};
-  const Subgraph& owner = subgraphAt(model, subgraph);
-  const Operation& op = owner.operations[operation];
-  std::string text = unknownIn(owner, op.inputs, "input");
-  if (text.empty()) text = unknownIn(owner, op.outputs, "output");
-  for (const uint32_t index : inner) {
-    const Subgraph& referenced = model.referenced[index];
-    if (text.empty()) {
-      text = unknownIn(referenced, referenced.inputIndexes,
-                       fmt::format("of subgraph {}, input", index));
-    }
-    if (text.empty()) {
-      text = unknownIn(referenced, referenced.outputIndexes,
-                       fmt::format("of subgraph {}, output", index));
-    }
-  }
-  return text;
 }
 
 SupportTable::SupportTable(std::shared_ptr<const Model> model, std::vector<const Device*> devices)
@@ -121,12 +81,11 @@ SupportTable::Answers SupportTable::ask(uint32_t subgraph) const {
     if (answers[i].asked.ok()) continue;
     logWarning("{}: it supports nothing, then", answers[i].asked.toString());
   }
-  // Whatever a device says of control flow of unknown size, it is the CPU's.
-  const std::vector<Operation>& operations = subgraphAt(*model_, subgraph).operations;
-  for (uint32_t n = 0; n < operations.size(); ++n) {
-    const ops::OperationDefinition* definition = ops::definitionOf(operations[n].type);
-    if (definition == nullptr || definition->controlFlow == ops::ControlFlow::NONE) continue;
-    const std::string unknown = unknownSizeOfControlFlow(*model_, subgraph, n);
+  // Whatever a device says of control flow of unknown size, it is the CPU's; but who has named
+  // devices without the CPU device gets what they can do.
+  const Subgraph& asked = subgraphAt(*model_, subgraph);
+  for (uint32_t n = 0; n < asked.operations.size() && hasCpu(); ++n) {
+    const std::string unknown = unknownSizeAtBoundary(*model_, asked, asked.operations[n]);
     for (size_t i = 0; i < devices_.size() && !unknown.empty(); ++i) {
       if (i == cpu_) continue;
       answers[i].takes[n] = false;
@@ -166,10 +125,8 @@ std::string SupportTable::reason(uint32_t subgraph, uint32_t operation, size_t d
     if (!hal::compliantWith(*subgraphAsModel(model_, subgraph), have, &newer).ok()) {
       for (const hal::NoncompliantOperation& each : newer) {
         answer.versions[static_cast<uint32_t>(each.index)] =
-            each.needed <= have
-                ? fmt::format("it is control flow, and {}", each.reason)
-                : fmt::format("needs {}; the device has {}: {}", featureLevelName(each.needed),
-                              featureLevelName(have), each.reason);
+            fmt::format("needs {}; the device has {}: {}", featureLevelName(each.needed),
+                        featureLevelName(have), each.reason);
       }
     }
   }

@@ -13,11 +13,6 @@
 
 namespace halyard::runtime {
 
-// Why IF and WHILE with these operands can be left to the CPU device only: an operand of the
-// operation, or an input or output of a model that it refers to, has no known size. Empty when all
-// sizes are known, and for other operations.
-std::string unknownSizeOfControlFlow(const Model& model, uint32_t subgraph, uint32_t operation);
-
 // The subgraphs that an IF or WHILE refers to, in the order of its inputs; empty for others.
 std::vector<uint32_t> subgraphsOf(const Model& model, uint32_t subgraph, uint32_t operation);
 
