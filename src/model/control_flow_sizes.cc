@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "ops/operation.h"
+
 namespace halyard {
 namespace {
 
@@ -29,8 +31,9 @@ std::string firstUnknown(const Subgraph& subgraph, const std::vector<uint32_t>& 
 
 std::string unknownSizeAtBoundary(const Model& model, const Subgraph& subgraph,
                                   const Operation& operation) {
-  const bool isIf = operation.type == OperationType::IF;
-  if (!isIf && operation.type != OperationType::WHILE) return {};
+  const ops::OperationDefinition* const definition = ops::definitionOf(operation.type);
+  if (definition == nullptr || definition->controlFlow == ops::ControlFlow::NONE) return {};
+  const bool isIf = definition->controlFlow == ops::ControlFlow::BRANCH;
   std::string found = firstUnknown(subgraph, operation.inputs, "input", "");
   if (found.empty()) found = firstUnknown(subgraph, operation.outputs, "output", "");
   constexpr std::array<std::string_view, 2> kOfIf = {" of the then-model", " of the else-model"};

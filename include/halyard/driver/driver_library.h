@@ -22,7 +22,7 @@
 namespace halyard::hal {
 
 // What the object says of itself. `abi` is read first and is where it is in every version.
-struct DriverLibrary {
+struct HALYARD_EXPORT DriverLibrary {
   const char* abi;
   // An error's text reaches the user; exceptions must not leave.
   Result<std::shared_ptr<Device>> (*make)();
