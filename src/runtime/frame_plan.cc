@@ -34,6 +34,7 @@ class FrameBuilder {
       positions_.emplace(frame.subgraph->outputIndexes[i], static_cast<uint32_t>(i));
     }
     for (const PlanNode& node : sequence) addNode(node, tooLarge);
+    if (isMain_) addShadows();
     place(tooLarge);
     return frame;
   }
@@ -164,6 +165,14 @@ class FrameBuilder {
     frame_->values.push_back(value);
     lifetimes_.push_back({now, now});
     return it->second;
+  }
+
+  void addShadows() {
+    for (FrameValue& value : frame_->values) {
+      if (value.kind != FrameValue::Kind::OUTPUT || !value.isRead) continue;
+      value.slot.growing = true;
+      value.slot.index = (*growing_)++;
+    }
   }
 
   void place(bool* tooLarge) {

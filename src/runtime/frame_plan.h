@@ -33,9 +33,11 @@ struct FrameValue {
   Kind kind = Kind::TEMPORARY;
   uint32_t operand = 0;   // of the subgraph
   uint32_t position = 0;  // INPUT, OUTPUT: in the subgraph's list
-  TemporarySlot slot;     // TEMPORARY
-  bool fixed = false;     // its size is known from the model
-  bool isRead = false;    // by a node of the frame, or outside
+  // TEMPORARY; and a growing one for an OUTPUT of the model that other nodes read, for runs whose
+  // memory for it may not be read.
+  TemporarySlot slot;
+  bool fixed = false;   // its size is known from the model
+  bool isRead = false;  // by a node of the frame, or outside
 };
 
 struct FramePlan;

@@ -171,30 +171,36 @@ Result<bool> PlanExecution::readCondition(const Place& place) const {
 Status PlanExecution::copyOut(const Value& from, const Operand& operand, Frame& frame,
                               uint32_t index) {
   Value& to = frame.values[index];
-  const OperandSizes& sizes = runner_.sizes();
   const Shape& dimensions = from.dimensions;
   if (from.place.kind == Place::Kind::OMITTED) {
     return opFailed("no value: its input is omitted and the loop was not entered");
   }
   HALYARD_RETURN_IF_ERROR(
       checkReportedShape(index, operand, dimensionsOf(frame, index), dimensions));
-  const std::optional<uint32_t> bytes = sizes.real(operand.type, dimensions);
+  const std::optional<uint32_t> bytes = runner_.sizes().real(operand.type, dimensions);
   if (!bytes) return opFailed("{}: its size is not known", operandText(operand));
   if (!frame.plan->values[index].fixed) to.dimensions = dimensions;
-  if (to.output) outputs_[*to.output] = {dimensions, true};
   if (to.place.kind == Place::Kind::GROWING) {
     HALYARD_RETURN_IF_ERROR(memory_->reserve(to.place.index, *bytes));
   }
-  const bool isWhole = to.place.kind == Place::Kind::POOL && to.place.length == 0;
-  if (!isWhole && to.place.kind != Place::Kind::OMITTED && *bytes > lengthOf(to.place)) {
-    if (to.output) outputs_[*to.output].isSufficient = false;
-    return makeStatus(to.output ? ResultCode::OUTPUT_INSUFFICIENT_SIZE : ResultCode::OP_FAILED,
-                      "{} bytes for shape {}, which needs {}", lengthOf(to.place),
-                      shapeText(dimensions), *bytes);
+  return copyBytes(from.place, to.place, operand, dimensions, to.output);
+}
+
+Status PlanExecution::copyBytes(const Place& from, const Place& to, const Operand& operand,
+                                const Shape& dimensions, std::optional<uint32_t> output) {
+  const std::optional<uint32_t> bytes = runner_.sizes().real(operand.type, dimensions);
+  if (!bytes) return opFailed("{}: its size is not known", operandText(operand));
+  if (output) outputs_[*output] = {dimensions, true};
+  const bool isWhole = to.kind == Place::Kind::POOL && to.length == 0;
+  if (!isWhole && to.kind != Place::Kind::OMITTED && *bytes > lengthOf(to)) {
+    if (output) outputs_[*output].isSufficient = false;
+    return makeStatus(output ? ResultCode::OUTPUT_INSUFFICIENT_SIZE : ResultCode::OP_FAILED,
+                      "{} bytes for shape {}, which needs {}", lengthOf(to), shapeText(dimensions),
+                      *bytes);
   }
-  if (*bytes == 0 || to.place.kind == Place::Kind::OMITTED) return okStatus();
-  HALYARD_ASSIGN_OR_RETURN(const Bytes source, bytesAt(from.place, *bytes, false), "loop value");
-  HALYARD_ASSIGN_OR_RETURN(const Bytes target, bytesAt(to.place, *bytes, true));
+  if (*bytes == 0 || to.kind == Place::Kind::OMITTED) return okStatus();
+  HALYARD_ASSIGN_OR_RETURN(const Bytes source, bytesAt(from, *bytes, false));
+  HALYARD_ASSIGN_OR_RETURN(const Bytes target, bytesAt(to, *bytes, true));
   std::memmove(target.data, source.data, *bytes);
   if (target.described == nullptr) return okStatus();
   return target.described->buffer()->copyFrom(target.staging, dimensions);

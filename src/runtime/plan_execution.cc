@@ -1,6 +1,8 @@
 // Steps one after the other: requests from the values of a frame, and what becomes of them.
 #include "runtime/plan_execution.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 
 #include "runtime/result_shapes.h"
@@ -13,6 +15,12 @@ constexpr uint64_t kMostByDoubling = uint64_t{1} << 31;
 
 bool isEmpty(const Shape& dimensions) {
   return std::ranges::find(dimensions, 0u) != dimensions.end();
+}
+
+bool isReadable(const Place& place) {
+  if (place.kind != Place::Kind::POOL) return true;
+  const auto* const memory = std::get_if<SharedMemoryPtr>(place.pool);
+  return memory == nullptr || ((*memory)->prot() & PROT_READ) != 0;
 }
 
 }  // namespace
@@ -91,6 +99,7 @@ void PlanExecution::bindMain() {
   main_ = makeFrame(runner_.layout().main, 0);
   const Subgraph& subgraph = *main_.plan->subgraph;
   outputs_.clear();
+  shadows_.clear();
   for (size_t i = 0; i < subgraph.outputIndexes.size(); ++i) {
     const Operand& operand = subgraph.operands[subgraph.outputIndexes[i]];
     outputs_.push_back(
@@ -104,6 +113,13 @@ void PlanExecution::bindMain() {
       main_.values[i] = argumentValue(arguments_.request.outputs[value.position]);
       main_.values[i].known = outputs_[value.position].dimensions;
       main_.values[i].output = value.position;
+      if (value.isRead && !isReadable(main_.values[i].place)) {
+        Place& place = main_.values[i].place;
+        shadows_.push_back({static_cast<uint32_t>(i), place});
+        const uint32_t length = place.length;
+        place = slotPlace(value.slot, 0);
+        place.length = length;
+      }
     }
   }
 }
@@ -123,10 +139,21 @@ hal::ExecutionResult PlanExecution::run() {
   if (!result.status.ok()) return result;
   result.status = checkMayGoOn(false);
   if (result.status.ok()) result.status = runSequence(main_);
+  if (result.status.ok()) result.status = copyShadows();
   // After a missed deadline or a failure somebody may still be writing.
   reusable_ = result.status.ok() || result.status.code() == ResultCode::OUTPUT_INSUFFICIENT_SIZE;
   if (reusable_) result.outputShapes = std::move(outputs_);
   return result;
+}
+
+Status PlanExecution::copyShadows() {
+  for (const Shadow& shadow : shadows_) {
+    const Value& value = main_.values[shadow.value];
+    HALYARD_RETURN_IF_ERROR(copyBytes(value.place, shadow.target, operandOf(main_, shadow.value),
+                                      dimensionsOf(main_, shadow.value), value.output),
+                            "output {}", *value.output);
+  }
+  return okStatus();
 }
 
 Status PlanExecution::checkMayGoOn(bool begun) const {

@@ -70,6 +70,14 @@ class PlanExecution {
   Place slotPlace(const TemporarySlot& slot, uint32_t base) const;
   Value argumentValue(const hal::RequestArgument& argument) const;
 
+  // Outputs that are read but lie in memory that may not be: they are computed elsewhere, and
+  // brought there in the end.
+  struct Shadow {
+    uint32_t value = 0;  // of the main frame
+    Place target;
+  };
+  Status copyShadows();
+
   Status runSequence(Frame& frame);
   Status checkMayGoOn(bool begun) const;
 
@@ -105,6 +113,9 @@ class PlanExecution {
   Result<bool> readCondition(const Place& place) const;
   // Brings a value of the loop to output `to` of its operation.
   Status copyOut(const Value& from, const Operand& operand, Frame& frame, uint32_t to);
+  // OUTPUT_INSUFFICIENT_SIZE, and so reported, when an output of the model does not fit its place.
+  Status copyBytes(const Place& from, const Place& to, const Operand& operand,
+                   const Shape& dimensions, std::optional<uint32_t> output);
 
   static const Operand& operandOf(const Frame& frame, uint32_t value) {
     return frame.plan->subgraph->operands[frame.plan->values[value].operand];
@@ -127,6 +138,7 @@ class PlanExecution {
   bool reusable_ = false;
   Frame main_;
   std::vector<hal::OutputShape> outputs_;
+  std::vector<Shadow> shadows_;
   // Only the CPU device can run this: no step is to blame.
   bool needsWholeModel_ = false;
 };

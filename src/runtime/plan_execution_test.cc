@@ -1,7 +1,10 @@
 // Running compound plans: values between steps, of known and of unknown size, and control flow.
+#include <sys/mman.h>
+
 #include <random>
 #include <thread>
 
+#include "runtime/plan_roles.h"
 #include "runtime/plan_test_support.h"
 
 namespace halyard::runtime::testing {
@@ -56,6 +59,34 @@ TEST(PlanExecution, OutputsOfTheModelAreReadByLaterSteps) {
   const auto result = run(*runner, arguments);
   ASSERT_TRUE(result.status.ok()) << result.status.toString();
   EXPECT_THAT(arguments.outputs[0], ElementsAre(0, 3));
+  EXPECT_THAT(arguments.outputs[1], ElementsAre(-1, 6));
+}
+
+TEST(PlanExecution, OutputsInMemoryThatMayNotBeReadAreReadAllTheSame) {
+  TestDevices devices(1);
+  auto model = std::make_shared<Model>();
+  GraphBuilder graph(model.get(), &model->main);
+  const uint32_t a = graph.input({2});
+  const uint32_t first = graph.output({2});
+  const uint32_t second = graph.output({2});
+  graph.operation(RELU, {a}, {first});
+  graph.binary(ADD, first, a, second);
+  const auto runner =
+      runnerOf(model, planOf(*model, {&devices.at(0), &devices.at(1)}), devices, true);
+  const SharedMemoryPtr memory = SharedMemory::create(8, "test").value();
+  const SharedMemoryPtr writeOnly = SharedMemory::fromFd(8, PROT_WRITE, memory->fd(), 0).value();
+  Arguments arguments{{{-1, 3}}, {{9, 9}, {9, 9}}, {}};
+  hal::Request request = arguments.request();
+  request.outputs[0] = {};
+  request.outputs[0].kind = hal::RequestArgument::Kind::POOL;
+  request.outputs[0].location = {0, 0, 8};
+  request.pools.push_back(writeOnly);
+  const MemoryArguments none;
+  const auto result = runner->run({request, none}, {}, nullptr);
+  ASSERT_TRUE(result.status.ok()) << result.status.toString();
+  float written[2] = {};
+  std::memcpy(written, (*memory->mapped())->data(), 8);
+  EXPECT_THAT(written, ElementsAre(0, 3));
   EXPECT_THAT(arguments.outputs[1], ElementsAre(-1, 6));
 }
 
@@ -222,6 +253,56 @@ TEST(PlanExecution, LoopsRunOnSeveralDevices) {
     EXPECT_THAT(arguments.outputs[0], ElementsAre(n));
     EXPECT_THAT(arguments.outputs[1], ElementsAre(x));
   }
+}
+
+TEST(PlanExecution, AFailureAfterALoopDoesNotRunItAgain) {
+  TestDevices devices(2);
+  const auto model = loopModel();
+  auto plan = loopPlan(*model, devices);
+  plan->steps[3].prepared =
+      *devices.at(1).hal().prepareModel(plan->steps[3].model, hal::PrepareOptions());
+  const auto runner = runnerOf(model, plan, devices);
+  int after = 0;
+  devices.script(1).beforeExecution = [&](int number) {
+    // Six times in the loop, then the RELU after it.
+    return number > 6 && ++after > 0 ? opFailed("out of sorts") : okStatus();
+  };
+  devices.script(0).unsupported = {RELU};
+  Arguments arguments{{{1}, {64}}, {{-1}, {-1}}, {}};
+  const auto result = run(*runner, arguments);
+  ASSERT_TRUE(result.status.ok()) << result.status.toString();
+  EXPECT_THAT(arguments.outputs[1], ElementsAre(64));
+  EXPECT_EQ(after, 1);
+  EXPECT_EQ(devices.script(0).executions, 6);
+  EXPECT_THAT(kindsOf(*runner),
+              ElementsAre(ReportEvent::Kind::EXECUTION_FAILED, ReportEvent::Kind::CPU_FALLBACK));
+}
+
+TEST(PlanExecution, RolesGoThroughControlFlow) {
+  TestDevices devices(2);
+  const auto loop = loopModel();
+  const auto plan = loopPlan(*loop, devices);
+  // Steps: 0 the condition, 1 and 2 the body's ADDs, 3 the RELU.
+  using Role = StepRole;
+  EXPECT_THAT(rolesOf(*loop, *plan, true, 0), ElementsAre(Role{0, true, 0}, Role{1, true, 0}));
+  EXPECT_THAT(rolesOf(*loop, *plan, true, 1), ElementsAre(Role{0, true, 1}));
+  EXPECT_THAT(rolesOf(*loop, *plan, false, 0), ElementsAre(Role{2, false, 0}, Role{2, true, 0}));
+  EXPECT_THAT(rolesOf(*loop, *plan, false, 1), ElementsAre(Role{3, false, 0}));
+
+  const auto branches = branchModel();
+  auto branchPlan = std::make_shared<Plan>();
+  IfNode branch;
+  for (uint32_t subgraph = 0; subgraph < 2; ++subgraph) {
+    PlanSequence& sequence = subgraph == 0 ? branch.thenSequence : branch.elseSequence;
+    sequence.push_back(
+        {addStep(branchPlan.get(), *branches, subgraph, devices.at(subgraph), {0, 1})});
+  }
+  branchPlan->sequence.push_back({std::move(branch)});
+  branchPlan->sequence.push_back(
+      {addStep(branchPlan.get(), *branches, kMainSubgraph, devices.at(0), {1})});
+  EXPECT_THAT(rolesOf(*branches, *branchPlan, true, 0), ElementsAre());
+  EXPECT_THAT(rolesOf(*branches, *branchPlan, true, 1),
+              ElementsAre(Role{0, true, 0}, Role{1, true, 0}, Role{2, true, 0}));
 }
 
 TEST(PlanExecution, ALoopThatDoesNotEndMissesItsTimeout) {

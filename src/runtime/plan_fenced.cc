@@ -1,6 +1,7 @@
 #include "runtime/plan_fenced.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <vector>
@@ -111,6 +112,14 @@ bool knowsTokens(const PlanRunner& runner, size_t step, const hal::Request& requ
 bool canChain(const PlanRunner& runner, const hal::Request& request,
               const MemoryArguments& memories) {
   if (!runner.plan().simple && !runner.layout().isChain) return false;
+  // Outputs that later steps read have to be readable; otherwise they are copied in the end.
+  const bool isWriteOnly = std::ranges::any_of(request.outputs, [&](const auto& output) {
+    if (output.kind != hal::RequestArgument::Kind::POOL) return false;
+    const auto* const memory =
+        std::get_if<SharedMemoryPtr>(&request.pools[output.location.poolIndex]);
+    return memory != nullptr && ((*memory)->prot() & PROT_READ) == 0;
+  });
+  if (isWriteOnly && !runner.plan().simple) return false;
   if (memories.empty()) return true;
   for (size_t i = 0; i < runner.plan().steps.size(); ++i) {
     if (!knowsTokens(runner, i, request, memories)) return false;
