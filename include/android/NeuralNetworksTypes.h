@@ -568,28 +568,118 @@ enum {
   ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN = 32,
 };
 
-/** A graph of operations on operands: inputs, outputs, constants and intermediate results. */
+/*
+ * The objects of the API. Each comment tells the states that an object goes through, how long it
+ * and what it refers to have to live, and what several threads may do with it at once. A call that
+ * an object's state does not allow returns ANEURALNETWORKS_BAD_STATE and changes nothing. No object
+ * may be freed while another thread uses it.
+ */
+
+/**
+ * A graph of operations on operands: inputs, outputs, constants and intermediate results.
+ *
+ * States: being built, until ANeuralNetworksModel_finish makes it finished or, when it is not
+ * valid, invalid; both are final. Only the lack of memory leaves it as it was, to be finished once
+ * more. Compilations, questions about devices, and other models take finished models only.
+ *
+ * Lifetime: outlives its compilations and the models that refer to it. Until it is freed, the
+ * memories and the constants above 128 bytes that were given to it stay where they are, unchanged.
+ *
+ * Threads: built by one at a time; a finished model may be used by any number.
+ */
 typedef struct ANeuralNetworksModel ANeuralNetworksModel;
 
-/** A finished model made ready to run on one or more devices. */
+/**
+ * A finished model made ready to run on one or more devices.
+ *
+ * States: created, until ANeuralNetworksCompilation_finish makes it finished, with a plan or, when
+ * that has failed, without; it is finished once. Executions, bursts and the questions about
+ * alignment and padding need a plan.
+ *
+ * Lifetime: outlives its executions, its bursts, and the memory descriptors that have a role of it.
+ *
+ * Threads: set up and finished by one at a time; once finished it may be used by any number.
+ */
 typedef struct ANeuralNetworksCompilation ANeuralNetworksCompilation;
 
-/** The inputs and outputs of one run of a compilation, and the run itself. */
+/**
+ * The inputs and outputs of one run of a compilation, and the run itself.
+ *
+ * States: in preparation, until a computation begins; being computed, until it has ended; computed.
+ * Arguments and settings are for preparation only, results for a computed execution only. A
+ * reusable one goes from computed to being computed any number of times, and any other once. What
+ * fails before the computation as such, an argument that was never set for instance, ends it as
+ * computed, too, with a failure. A fenced computation has ended when its event was waited for or
+ * freed.
+ *
+ * Lifetime: outlives the wait for its event. Its buffers and memories stay until it is freed. To
+ * free it while it is being computed does nothing, and loses it.
+ *
+ * Threads: prepared by one at a time. Of computations that begin at once exactly one proceeds, the
+ * others get ANEURALNETWORKS_BAD_STATE; results may be asked for at any time. Different executions
+ * are independent of each other.
+ */
 typedef struct ANeuralNetworksExecution ANeuralNetworksExecution;
 
-/** A series of executions of one compilation that follow each other closely. */
+/**
+ * A series of executions of one compilation that follow each other closely.
+ *
+ * States: free, or executing; an execution that comes then gets ANEURALNETWORKS_BAD_STATE.
+ *
+ * Lifetime: once no execution runs in it, it may be freed before or after the executions and
+ * memories that were used with it.
+ *
+ * Threads: any may execute in it, one at a time.
+ */
 typedef struct ANeuralNetworksBurst ANeuralNetworksBurst;
 
-/** Something to wait for: the end of an asynchronous execution, or a sync fence. */
+/**
+ * Something to wait for: the end of an asynchronous execution, or a sync fence.
+ *
+ * States: pending, then over, with a result that stays the same.
+ *
+ * Lifetime: freeing it waits for its end first. It may go before the executions that depend on it,
+ * once those have been started.
+ *
+ * Threads: any number may wait for it, and depend on it, at once.
+ */
 typedef struct ANeuralNetworksEvent ANeuralNetworksEvent;
 
-/** A place where a model can run. Owned by the runtime and valid until the process ends. */
+/**
+ * A place where a model can run.
+ *
+ * States: none to be seen, but that calls fail with ANEURALNETWORKS_DEAD_OBJECT when its driver has
+ * died; ANeuralNetworksDevice_wait returns when there is a new one.
+ *
+ * Lifetime: owned by the runtime and valid until the process ends; never freed.
+ *
+ * Threads: any number.
+ */
 typedef struct ANeuralNetworksDevice ANeuralNetworksDevice;
 
-/** A region of memory that holds constants, inputs or outputs. */
+/**
+ * A region of memory that holds constants, inputs or outputs.
+ *
+ * States: memory made from a descriptor is uninitialised until an execution or
+ * ANeuralNetworksMemory_copy has written to it with success, and again after one that has failed.
+ * Any other memory counts as initialised.
+ *
+ * Lifetime: outlives the models, executions and bursts that use it. A hardware buffer outlives the
+ * memory made from it, a file descriptor is duplicated, and a descriptor may go at once.
+ *
+ * Threads: any number may read, in executions and copies; while one writes nobody else may use it.
+ */
 typedef struct ANeuralNetworksMemory ANeuralNetworksMemory;
 
-/** What a memory is going to be used for, so that a device can allocate it in its own way. */
+/**
+ * What a memory is going to be used for, so that a device can allocate it in its own way.
+ *
+ * States: being built, then finished for good. Memories are made from finished ones.
+ *
+ * Lifetime: the compilations of its roles outlive it; memories made from it do not need it.
+ *
+ * Threads: built by one at a time; a finished descriptor may be used by any number.
+ */
 typedef struct ANeuralNetworksMemoryDesc ANeuralNetworksMemoryDesc;
 
 /** An OperationCode, or the code of an extension's operation. */
