@@ -110,11 +110,32 @@ class Explanation {
     return "\n" + alignedRows(rows);
   }
 
+  // A reason without its figures, so that operations of different cost can have the same.
+  static std::string kindOf(const std::string& reason) {
+    std::string kind;
+    for (const char c : reason) {
+      const bool figure = (c >= '0' && c <= '9') || c == '.';
+      if (!figure) kind += c;
+    }
+    for (const std::string_view unit : {" ns", " us", " ms"}) {
+      for (size_t at = kind.find(unit); at != std::string::npos; at = kind.find(unit)) {
+        kind.replace(at, unit.size(), " s");
+      }
+    }
+    return kind;
+  }
+
   // By device, in the order of the reports: reason, and the operations that it is for.
   std::string reasons() const {
+    struct Reason {
+      std::string kind;
+      std::string text;  // of the first of the operations
+      std::vector<uint32_t> operations;
+      bool differs = false;  // in its figures, for others of them
+    };
     struct Device {
       std::string name;
-      std::vector<std::pair<std::string, std::vector<uint32_t>>> reasons;
+      std::vector<Reason> reasons;
     };
     std::vector<Device> devices;
     for (const Json& operation : operations_) {
@@ -124,10 +145,14 @@ class Explanation {
                                    [&](const Device& each) { return each.name == name; });
         if (device == devices.end()) device = devices.insert(device, {name, {}});
         const std::string reason = stringOf(other, "reason");
+        const std::string kind = options_.everyOperation ? reason : kindOf(reason);
         auto known = std::find_if(device->reasons.begin(), device->reasons.end(),
-                                  [&](const auto& each) { return each.first == reason; });
-        if (known == device->reasons.end()) known = device->reasons.insert(known, {reason, {}});
-        known->second.push_back(operation.at("index").get<uint32_t>());
+                                  [&](const Reason& each) { return each.kind == kind; });
+        if (known == device->reasons.end()) {
+          known = device->reasons.insert(known, {kind, reason, {}, false});
+        }
+        known->operations.push_back(operation.at("index").get<uint32_t>());
+        known->differs = known->differs || known->text != reason;
       }
     }
     std::string text;
@@ -135,8 +160,9 @@ class Explanation {
       text += fmt::format("\nnot on {}:\n", device.name);
       const size_t most = options_.everyOperation ? device.reasons.size() : options_.mostReasons;
       for (size_t i = 0; i < std::min(most, device.reasons.size()); ++i) {
-        const auto& [reason, operations] = device.reasons[i];
-        text += fmt::format("  {}: {}\n", rangesText(operations, kMostRanges), reason);
+        const Reason& reason = device.reasons[i];
+        text += fmt::format("  {}: {}{}\n", rangesText(reason.operations, kMostRanges), reason.text,
+                            reason.differs ? ", the others alike" : "");
       }
       if (most < device.reasons.size()) {
         text += fmt::format("  ... and {} more reasons; --all has them\n",
@@ -171,6 +197,34 @@ class Explanation {
 };
 
 }  // namespace
+
+Result<std::string> devicesText(std::string_view json) {
+  try {
+    const Json document = Json::parse(json);
+    std::vector<std::pair<std::string, std::vector<uint32_t>>> devices;
+    for (const Json& partition : document.at("partitions")) {
+      const std::string name = stringOf(partition, "device");
+      auto device = std::find_if(devices.begin(), devices.end(),
+                                 [&](const auto& each) { return each.first == name; });
+      if (device == devices.end()) device = devices.insert(device, {name, {}});
+      for (const Json& operation : partition.at("operations")) {
+        device->second.push_back(operation.get<uint32_t>());
+      }
+    }
+    std::string text;
+    for (auto& [name, operations] : devices) {
+      std::sort(operations.begin(), operations.end());
+      // Parts of one IF or WHILE each name it.
+      operations.erase(std::unique(operations.begin(), operations.end()), operations.end());
+      constexpr size_t kMostRanges = 4;
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name,
+                          rangesText(operations, kMostRanges));
+    }
+    return text;
+  } catch (const Json::exception& error) {
+    return opFailed("the runtime's report is not what was expected: {}", error.what());
+  }
+}
 
 Result<std::string> explanation(std::string_view json, const ExplanationOptions& options) {
   // The parser and access by key report mistakes by exceptions; none leaves this function.

@@ -19,4 +19,8 @@ struct ExplanationOptions {
 // events. OP_FAILED when the text is no such document.
 Result<std::string> explanation(std::string_view json, const ExplanationOptions& options);
 
+// The devices of the partitions in one line: "acme-npu #0-#64, nnapi-reference #65". The same
+// errors.
+Result<std::string> devicesText(std::string_view json);
+
 }  // namespace halyard::cli

@@ -65,15 +65,26 @@ TEST(ExplanationTest, PlanReasonsAndEvents) {
 TEST(ExplanationTest, ReasonsAreLimitedUnlessAllAreWanted) {
   Json json = document();
   for (uint32_t i = 0; i < 5; ++i) {
-    json["operations"][i]["others"][0]["reason"] = "reason " + std::to_string(i);
+    json["operations"][i]["others"][0]["reason"] = std::string("reason ") + "abcde"[i];
   }
   ExplanationOptions options;
   options.mostReasons = 2;
   EXPECT_THAT(*explanation(json.dump(), options), HasSubstr("... and 3 more reasons"));
   options.everyOperation = true;
   const std::string all = *explanation(json.dump(), options);
-  EXPECT_THAT(all, HasSubstr("#4: reason 4"));
+  EXPECT_THAT(all, HasSubstr("#4: reason e"));
   EXPECT_THAT(all, HasSubstr("#4         ADD   nnapi-reference  0"));
+}
+
+TEST(ExplanationTest, ReasonsThatDifferInFiguresAreOne) {
+  Json json = document();
+  for (uint32_t i = 0; i < 5; ++i) {
+    json["operations"][i]["others"][0]["reason"] =
+        i == 3 ? "predicted 2.5 ms, slower than 31 us" : "predicted 7 us, slower than 800 ns";
+  }
+  EXPECT_THAT(*explanation(json.dump(), {}),
+              HasSubstr("not on acme-npu:\n  #0-#4: predicted 7 us, slower than 800 ns, the others "
+                        "alike\n"));
 }
 
 TEST(ExplanationTest, OtherDocumentsAreAnError) {

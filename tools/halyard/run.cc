@@ -14,6 +14,7 @@
 #include "tools/halyard/api_session.h"
 #include "tools/halyard/command.h"
 #include "tools/halyard/device_choice.h"
+#include "tools/halyard/explanation.h"
 #include "tools/halyard/labels.h"
 #include "tools/halyard/run_inputs.h"
 #include "tools/halyard/run_report.h"
@@ -93,25 +94,15 @@ std::string processText(int64_t pid) {
   return fmt::format("driver process {}", pid);
 }
 
-// One line about where the model runs. Without a chosen device the runtime decides: the first that
-// can run every operation is what it tries first.
-Result<std::string> deviceText(const ApiSession& session, const std::vector<ApiDevice>& devices,
-                               const ApiDevice* chosen, size_t operationCount) {
-  std::string how;
-  for (size_t i = 0; i < devices.size() && chosen == nullptr; ++i) {
-    const auto supported = session.supportedOperations(devices[i].handle);
-    // A device that died meanwhile is the runtime's to handle.
-    if (!supported.ok()) continue;
-    if (std::find(supported->begin(), supported->end(), false) != supported->end()) continue;
-    chosen = &devices[i];
-    how = fmt::format(", the first that supports all {} operations", operationCount);
-  }
+// One line about where the model runs: on the chosen device, or as the runtime has divided it.
+Result<std::string> deviceText(const ApiSession& session, const ApiDevice* chosen) {
   if (chosen == nullptr) {
-    return fmt::format("chosen by the runtime, application process {}", ::getpid());
+    HALYARD_ASSIGN_OR_RETURN(const std::string report, session.report());
+    HALYARD_ASSIGN_OR_RETURN(const std::string devices, devicesText(report));
+    return fmt::format("{} (see halyard explain), application process {}", devices, ::getpid());
   }
   HALYARD_ASSIGN_OR_RETURN(const int64_t pid, driverProcessId(chosen->handle));
-  return fmt::format("{} ({}){}, application process {}", chosen->name, processText(pid), how,
-                     ::getpid());
+  return fmt::format("{} ({}), application process {}", chosen->name, processText(pid), ::getpid());
 }
 
 // Writes arrays and pictures into a folder, each under a name of its own.
@@ -216,8 +207,7 @@ Status runModel(const RunOptions& options, const InputOptions& inputOptions) {
   const auto compileTime = std::chrono::steady_clock::now() - start;
   HALYARD_ASSIGN_OR_RETURN(const ApiExecution execution,
                            session->execute(apiInputs(imported, prepared)));
-  HALYARD_ASSIGN_OR_RETURN(const std::string where,
-                           deviceText(*session, devices, chosen, operationCount));
+  HALYARD_ASSIGN_OR_RETURN(const std::string where, deviceText(*session, chosen));
   print("model   {}, {} operations\n", printable(options.model), operationCount);
   print("device  {}\n", where);
   for (size_t i = 0; i < prepared.inputs.size(); ++i) {
