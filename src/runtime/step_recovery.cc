@@ -147,6 +147,8 @@ Status StepRecovery::recover(size_t step, const PreparedStepPtr& failed, Status 
       return status;
     }
     tell(ReportEvent::Kind::EXECUTION_FAILED, step, device, nullptr, status);
+    // Its process may be another one the next time.
+    if (status.code() == ResultCode::DEAD_OBJECT) forgetCandidate(step, *device);
     cause = makeStatus(status.code(), "{}; before that: {}", status.message(), first.message());
   }
   if (refused == nullptr) return cause;
@@ -160,7 +162,7 @@ PreparedStepPtr StepRecovery::restarted(size_t step, const PreparedStepPtr& fail
   const std::lock_guard lock(state.preparing);
   if (PreparedStepPtr now = current(step); now != failed) return now;
   const Device& device = *failed->device;
-  if (isLost(device)) {
+  if (isLost(*failed)) {
     *reason =
         makeStatus(ResultCode::DEAD_OBJECT, "device {} has died {} times, and is not started again",
                    device.name(), kMostDeaths);
@@ -169,9 +171,11 @@ PreparedStepPtr StepRecovery::restarted(size_t step, const PreparedStepPtr& fail
   Status status = device.hal().wait();
   Candidate prepared;
   if (status.ok()) {
+    const unsigned deaths = deathsOf(device);
     auto model = device.hal().prepareModel(plan_.steps[step].model, context_.options);
     if (model.ok() && *model != nullptr) {
-      auto again = std::make_shared<const PreparedStep>(PreparedStep{&device, std::move(*model)});
+      auto again =
+          std::make_shared<const PreparedStep>(PreparedStep{&device, std::move(*model), deaths});
       {
         const std::lock_guard stateLock(state.mutex);
         state.current = again;
@@ -185,13 +189,27 @@ PreparedStepPtr StepRecovery::restarted(size_t step, const PreparedStepPtr& fail
   return nullptr;
 }
 
-bool StepRecovery::isLost(const Device& device) {
+bool StepRecovery::isLost(const PreparedStep& failed) {
   const std::lock_guard lock(healthMutex_);
-  Health& health = health_[&device];
+  Health& health = health_[failed.device];
+  if (failed.deaths < health.deaths) return health.inARow > kMostDeaths;  // counted already
   const hal::TimePoint now = hal::Clock::now();
-  if (now - health.last > kPause) health.deaths = 0;
+  if (now - health.last > kPause) health.inARow = 0;
   health.last = now;
-  return ++health.deaths > kMostDeaths;
+  ++health.deaths;
+  return ++health.inARow > kMostDeaths;
+}
+
+unsigned StepRecovery::deathsOf(const Device& device) const {
+  const std::lock_guard lock(healthMutex_);
+  const auto it = health_.find(&device);
+  return it == health_.end() ? 0 : it->second.deaths;
+}
+
+void StepRecovery::forgetCandidate(size_t step, const Device& device) {
+  StepState& state = *states_[step];
+  const std::lock_guard lock(state.preparing);
+  state.others.erase(&device);
 }
 
 bool StepRecovery::hasFailed(const Device& device) const {
@@ -216,10 +234,12 @@ StepRecovery::Candidate StepRecovery::prepareOn(size_t step, const Device& devic
       std::ranges::find(*supported, false) != supported->end()) {
     return {nullptr, opFailed("device {} does not take all operations", device.name())};
   }
+  const unsigned deaths = deathsOf(device);
   auto prepared = device.hal().prepareModel(model, context_.options);
   if (!prepared.ok()) return {nullptr, prepared.takeStatus()};
   if (*prepared == nullptr) return {nullptr, opFailed("device {} prepared nothing", device.name())};
-  return {std::make_shared<const PreparedStep>(PreparedStep{&device, std::move(*prepared)}), {}};
+  return {std::make_shared<const PreparedStep>(PreparedStep{&device, std::move(*prepared), deaths}),
+          {}};
 }
 
 void StepRecovery::replace(size_t step, const PreparedStepPtr& failed, PreparedStepPtr by,

@@ -37,6 +37,7 @@ struct PlanContext {
 struct PreparedStep {
   const Device* device = nullptr;
   std::shared_ptr<hal::PreparedModel> prepared;
+  unsigned deaths = 0;  // of the device that were known by then
 };
 using PreparedStepPtr = std::shared_ptr<const PreparedStep>;
 
@@ -84,6 +85,7 @@ class StepRecovery {
   };
   struct Health {
     unsigned deaths = 0;
+    unsigned inARow = 0;  // without a pause
     hal::TimePoint last;
   };
 
@@ -91,8 +93,11 @@ class StepRecovery {
   PreparedStepPtr restarted(size_t step, const PreparedStepPtr& failed, Status* reason);
   PreparedStepPtr candidate(size_t step, const Device& device, Status* reason);
   Candidate prepareOn(size_t step, const Device& device) const;
-  // Whether the device has died so often that it is not started again.
-  bool isLost(const Device& device);
+  // Counts the death of the process that `failed` was prepared in, once for all steps. Whether the
+  // device has died so often that it is not started again.
+  bool isLost(const PreparedStep& failed);
+  unsigned deathsOf(const Device& device) const;
+  void forgetCandidate(size_t step, const Device& device);
   bool hasFailed(const Device& device) const;
   void replace(size_t step, const PreparedStepPtr& failed, PreparedStepPtr by, bool transient);
   const Device* cpu() const;

@@ -150,6 +150,30 @@ TEST_F(StepRecoveryTest, ADriverThatDiesNowAndThenIsNotStartedForEver) {
   EXPECT_EQ(kindsOf(*runner_).back(), OTHER_DEVICE);
 }
 
+TEST_F(StepRecoveryTest, OneDeathIsOneForAllStepsOfTheDevice) {
+  auto model = std::make_shared<Model>();
+  GraphBuilder graph(model.get(), &model->main);
+  uint32_t last = graph.input({2});
+  std::vector<const Device*> by;
+  for (int i = 0; i < 20; ++i) {
+    const uint32_t next = i == 19 ? graph.output({2}) : graph.floats({2});
+    graph.binary(ADD, last, last, next);
+    last = next;
+    by.push_back(&devices_.at(i % 2));
+  }
+  const auto runner = runnerOf(model, planOf(*model, by), devices_);
+  for (int death = 0; death < 3; ++death) {
+    devices_.script(0).die();
+    Arguments arguments{{{1, 2}}, {{0, 0}}, {}};
+    const auto result = run(*runner, arguments);
+    ASSERT_TRUE(result.status.ok()) << result.status.toString();
+    EXPECT_THAT(arguments.outputs[0], ElementsAre(1 << 20, 2 << 20));
+  }
+  const auto kinds = kindsOf(*runner);
+  EXPECT_EQ(std::ranges::count(kinds, RETRIED), 30);
+  EXPECT_EQ(std::ranges::count(kinds, OTHER_DEVICE), 0);
+}
+
 TEST_F(StepRecoveryTest, WhatFailsEverywhereIsNotTheDevicesFault) {
   // GATHER of an element that is not there fails on every device.
   auto model = std::make_shared<Model>();
