@@ -43,7 +43,8 @@ foreach(package halyard halyard-driver)
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
 install(FILES LICENSE README.md docs/write_a_driver.md docs/driver_requirements.md
-  docs/conformance.md docs/isolation.md docs/reference_driver.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+  docs/conformance.md docs/extensions.md docs/isolation.md docs/partitioning.md
+  docs/quality_of_service.md docs/reference_driver.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY tests/vectors/ DESTINATION ${CMAKE_INSTALL_DATADIR}/halyard/vectors
   FILES_MATCHING PATTERN *.jsonl.gz PATTERN cases EXCLUDE)
 # The skeleton for a driver, to copy.
