@@ -79,7 +79,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     if (options.ok()) {
       options->priority = *priority;
       options->deadline = decodeDeadline(params.getDeadline());
-      options = withAttributes(params, std::move(options));
+      options = withAttributes(params, std::move(*options));
     }
     return prepare(context, HalVersion::V1_3, withCache(params, std::move(options)));
   }
@@ -159,8 +159,8 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
   }
 
   template <typename Params>
-  static Result<PrepareOptions> withAttributes(Params params, Result<PrepareOptions> options) {
-    HALYARD_ASSIGN_OR_RETURN(options->attributes, decodeAttributes(params.getAttributes()));
+  static Result<PrepareOptions> withAttributes(Params params, PrepareOptions options) {
+    HALYARD_ASSIGN_OR_RETURN(options.attributes, decodeAttributes(params.getAttributes()));
     return options;
   }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "hal/json_fields.h"
+
 namespace halyard::hal {
 namespace {
 
@@ -12,35 +14,20 @@ using Json = nlohmann::json;
 
 constexpr size_t kMaxIds = 1000;
 
-Result<uint64_t> number(const Json& value, const std::string& field, uint64_t least,
-                        uint64_t most) {
-  if (!value.is_number_unsigned() || value.get<uint64_t>() < least ||
-      value.get<uint64_t>() > most) {
-    return badData("field '{}' is {}, expected a number from {} to {}", field, value.dump(), least,
-                   most);
-  }
-  return value.get<uint64_t>();
-}
-
-Status checkObject(const Json& value, std::string_view field) {
-  if (value.is_object()) return okStatus();
-  return badData("field '{}' is a {}, not an object", field, value.type_name());
-}
-
 template <typename Id>
 Result<std::vector<Id>> parseIds(const Json& list, const std::string& field) {
-  if (!list.is_array()) return badData("field '{}' is a {}, not a list", field, list.type_name());
+  HALYARD_RETURN_IF_ERROR(checkKind(list, list.is_array(), field, "a list"));
   if (list.size() > kMaxIds) return badData("field '{}' has more than {} ids", field, kMaxIds);
   std::vector<Id> ids;
   for (const Json& entry : list) {
-    HALYARD_ASSIGN_OR_RETURN(const uint64_t id, number(entry, field, 0, UINT32_MAX - 1));
+    HALYARD_ASSIGN_OR_RETURN(const uint64_t id, numberField(entry, field, 0, UINT32_MAX - 1));
     ids.push_back(static_cast<Id>(id));
   }
   return ids;
 }
 
 Status parseAllow(const Json& object, ServiceSettings& settings) {
-  HALYARD_RETURN_IF_ERROR(checkObject(object, "allow"));
+  HALYARD_RETURN_IF_ERROR(checkKind(object, object.is_object(), "allow", "an object"));
   for (const auto& [field, value] : object.items()) {
     if (field == "users") {
       HALYARD_ASSIGN_OR_RETURN(settings.users, parseIds<uid_t>(value, "allow.users"));
@@ -67,18 +54,18 @@ uint64_t* limitNamed(QuotaLimits& limits, std::string_view field) {
 // `other`: the one field that is no quota's, and where it goes.
 Status parseLimits(const Json& object, const std::string& name, QuotaLimits& limits,
                    std::string_view other, uint32_t& otherValue) {
-  HALYARD_RETURN_IF_ERROR(checkObject(object, name));
+  HALYARD_RETURN_IF_ERROR(checkKind(object, object.is_object(), name, "an object"));
   constexpr uint64_t kMost = uint64_t{1} << 62;
   for (const auto& [field, value] : object.items()) {
     const std::string full = name + "." + field;
     if (field == other) {
-      HALYARD_ASSIGN_OR_RETURN(const uint64_t count, number(value, full, 1, 1'000'000));
+      HALYARD_ASSIGN_OR_RETURN(const uint64_t count, numberField(value, full, 1, 1'000'000));
       otherValue = static_cast<uint32_t>(count);
       continue;
     }
     uint64_t* const limit = limitNamed(limits, field);
     if (limit == nullptr) return badData("field '{}' is unknown", full);
-    HALYARD_ASSIGN_OR_RETURN(*limit, number(value, full, 0, kMost));
+    HALYARD_ASSIGN_OR_RETURN(*limit, numberField(value, full, 0, kMost));
   }
   return okStatus();
 }
@@ -114,13 +101,14 @@ bool ServiceSettings::allows(uid_t uid, gid_t gid) const {
 }
 
 Result<ServiceSettings> parseService(const Json& object) {
-  HALYARD_RETURN_IF_ERROR(checkObject(object, "service"));
+  HALYARD_RETURN_IF_ERROR(checkKind(object, object.is_object(), "service", "an object"));
   ServiceSettings settings = ServiceSettings::defaults();
   for (const auto& [field, value] : object.items()) {
     if (field == "allow") {
       HALYARD_RETURN_IF_ERROR(parseAllow(value, settings), "service");
     } else if (field == "connections") {
-      HALYARD_ASSIGN_OR_RETURN(const uint64_t count, number(value, field, 1, 10'000), "service");
+      HALYARD_ASSIGN_OR_RETURN(const uint64_t count, numberField(value, field, 1, 10'000),
+                               "service");
       settings.connections = static_cast<uint32_t>(count);
     } else if (field == "client") {
       HALYARD_RETURN_IF_ERROR(

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "hal/json_fields.h"
+
 namespace halyard::hal {
 namespace {
 
@@ -14,11 +16,6 @@ constexpr size_t kMaxPaths = 64;
 constexpr uint64_t kLeastMemory = uint64_t{64} << 20;
 constexpr uint64_t kLeastFile = uint64_t{1} << 20;
 constexpr uint64_t kLeastThreads = 16;
-
-Status checkKind(const Json& value, bool right, std::string_view field, std::string_view expected) {
-  if (right) return okStatus();
-  return badData("field '{}' is a {}, not {}", field, value.type_name(), expected);
-}
 
 Result<std::string> plainText(const Json& value, const std::string& field, size_t limit) {
   HALYARD_RETURN_IF_ERROR(checkKind(value, value.is_string(), field, "a string"));
@@ -65,28 +62,18 @@ Status parseOff(const Json& object, SandboxSettings& settings) {
   return okStatus();
 }
 
-Result<uint64_t> number(const Json& value, const std::string& field, uint64_t least,
-                        uint64_t most) {
-  if (!value.is_number_unsigned() || value.get<uint64_t>() < least ||
-      value.get<uint64_t>() > most) {
-    return badData("field '{}' is {}, expected a number from {} to {}", field, value.dump(), least,
-                   most);
-  }
-  return value.get<uint64_t>();
-}
-
 Status parseLimits(const Json& object, SandboxSettings& settings) {
   HALYARD_RETURN_IF_ERROR(checkKind(object, object.is_object(), "limits", "an object"));
   constexpr uint64_t kMost = uint64_t{1} << 62;
   for (const auto& [field, value] : object.items()) {
     const std::string name = "limits." + field;
     if (field == "memory_bytes") {
-      HALYARD_ASSIGN_OR_RETURN(settings.memoryBytes, number(value, name, kLeastMemory, kMost));
+      HALYARD_ASSIGN_OR_RETURN(settings.memoryBytes, numberField(value, name, kLeastMemory, kMost));
     } else if (field == "file_bytes") {
-      HALYARD_ASSIGN_OR_RETURN(settings.fileBytes, number(value, name, kLeastFile, kMost));
+      HALYARD_ASSIGN_OR_RETURN(settings.fileBytes, numberField(value, name, kLeastFile, kMost));
     } else if (field == "threads") {
       HALYARD_ASSIGN_OR_RETURN(const uint64_t threads,
-                               number(value, name, kLeastThreads, 1'000'000));
+                               numberField(value, name, kLeastThreads, 1'000'000));
       settings.threads = static_cast<uint32_t>(threads);
     } else {
       return badData("field '{}' is unknown", name);

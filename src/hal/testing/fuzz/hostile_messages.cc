@@ -374,6 +374,24 @@ void spoilRequest(ByteSource& bytes, wire::Request::Builder request,
   }
 }
 
+void fillAttributes(ByteSource& bytes, wire::ExtensionAttributes::Builder to) {
+  auto attributes = to.initAttributes(bytes.below(4));
+  for (auto attribute : attributes) {
+    const uint32_t token = uint32_t{1 + bytes.below(2)} << 16 | bytes.below(3);
+    attribute.setToken(bytes.oneIn(4) ? bytes.number32() : token);
+    const auto value = bytes.take(bytes.below(64));
+    attribute.setValue(kj::arrayPtr(value.data(), value.size()));
+  }
+  auto names = to.initExtensionNameToPrefix(bytes.below(3));
+  for (unsigned i = 0; i < names.size(); ++i) {
+    const auto raw = bytes.take(bytes.oneIn(4) ? bytes.below(40) : 0);
+    const std::string name =
+        raw.empty() ? "com.example." + std::to_string(i) : std::string(raw.begin(), raw.end());
+    names[i].setName(name.c_str());
+    names[i].setPrefix(static_cast<uint16_t>(bytes.oneIn(4) ? bytes.number32() : i + 1));
+  }
+}
+
 Model chooseModel(ByteSource& bytes) {
   Model model;
   switch (bytes.below(4)) {

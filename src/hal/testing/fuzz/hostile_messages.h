@@ -23,6 +23,9 @@ void spoilModel(ByteSource& bytes, wire::Model::Builder model, capnp::Capability
 void spoilRequest(ByteSource& bytes, wire::Request::Builder request,
                   capnp::Capability::Client& other);
 
+// Attributes of vendor extensions: right ones, ones of no extension, twice the same, of any size.
+void fillAttributes(ByteSource& bytes, wire::ExtensionAttributes::Builder to);
+
 // A valid model of those that there are, with pools of 4096 bytes.
 Model chooseModel(ByteSource& bytes);
 

@@ -258,6 +258,10 @@ class Session {
     call.initToken(bytes_.oneIn(4) ? bytes_.below(100) : 32);
   }
   template <typename Call>
+  void setAttributes(Call& call) {
+    if (bytes_.oneIn(3)) fillAttributes(bytes_, call.initAttributes());
+  }
+  template <typename Call>
   void setDeadline(Call& call) {
     if (bytes_.oneIn(4)) call.getDeadline().setNanosecondsSinceEpoch(bytes_.number64());
   }
@@ -295,6 +299,7 @@ class Session {
         call.setPriority(static_cast<wire::Priority>(bytes_.oneIn(4) ? bytes_.below(5) : 1));
         setCache(call);
         setDeadline(call);
+        setAttributes(call);
         setPreparedCallback(call);
         return sendWithCallback(kj::mv(call));
       }
@@ -403,6 +408,7 @@ class Session {
     call.setMeasure(measure());
     setDeadline(call);
     if (bytes_.oneIn(4)) call.getLoopTimeoutDuration().setNanoseconds(bytes_.number64());
+    setAttributes(call);
     return send(kj::mv(call));
   }
 
@@ -416,6 +422,7 @@ class Session {
     call.setMeasure(measure());
     setDeadline(call);
     if (bytes_.oneIn(4)) call.getDuration().setNanoseconds(bytes_.number64());
+    setAttributes(call);
     auto answered = call.send().then([this](auto&& response) {
       checkStatus(response);
       if (response.getStatus() == wire::ErrorStatus::NONE && response.hasCallback()) {
