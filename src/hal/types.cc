@@ -119,6 +119,11 @@ FencedResult PreparedModel::executeFenced(const Request&, std::span<const int>,
 
 Result<std::unique_ptr<Burst>> PreparedModel::configureBurst() { return notByDriver("bursts"); }
 
+Result<CachedModel> Device::prepareModelFromCache(std::shared_ptr<const Model>,
+                                                  const PrepareOptions&) {
+  return opFailed("the driver does not cache compilations");
+}
+
 Status PreparedModel::saveToCache(int, int, const Token&) {
   return opFailed("the driver does not save compilations");
 }

@@ -108,7 +108,7 @@ Status Compilation::prepare() {
   PreparationOptions options;
   options.explicitDevices = explicitDevices_;
   options.mode = partitionMode();
-  options.prepare = {preference_, priority_, deadlineAfter(timeout_), attributes_.get()};
+  options.prepare = {preference_, priority_, deadlineAfter(timeout_), nullptr, attributes_.get()};
   options.costs = CostSettings::ofThisMachine();
   HALYARD_ASSIGN_OR_RETURN(
       plan_, preparePlan(model_, applicationOrder_, devices_, options, report_.get()));

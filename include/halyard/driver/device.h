@@ -97,6 +97,17 @@ class HALYARD_EXPORT Buffer {
   virtual Status copyFrom(const SharedMemoryPtr& source, const Shape& dimensions) = 0;
 };
 
+// A compilation that came back from its files.
+struct CachedModel {
+  std::shared_ptr<PreparedModel> prepared;
+  // The inputs and outputs of what was prepared, which requests are checked against: a model's main
+  // subgraph with its types and dimensions, with or without operations. Not null.
+  std::shared_ptr<const Model> interface;
+  // What it was prepared for.
+  ExecutionPreference preference = ExecutionPreference::FAST_SINGLE_ANSWER;
+  Priority priority = Priority::MEDIUM;
+};
+
 class HALYARD_EXPORT Device {
  public:
   virtual ~Device() = default;
@@ -108,6 +119,12 @@ class HALYARD_EXPORT Device {
   // The device may keep the shared model; nobody changes it any more.
   virtual Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model> model,
                                                               const PrepareOptions& options) = 0;
+  // What an earlier prepareModel saved in files that are known by the same token. OP_FAILED, with
+  // the reason, for whatever is not exactly that: incomplete, changed, of another build, driver or
+  // user. `model` is what the caller believes was saved; null in a driver's process, where nothing
+  // but the files arrives. Of `options` only the deadline counts; `cache` is not null.
+  virtual Result<CachedModel> prepareModelFromCache(std::shared_ptr<const Model> model,
+                                                    const PrepareOptions& options);
   // A buffer for the given roles, which name inputs and outputs of `preparedModels` (of this very
   // device object). BAD_DATA for roles that contradict each other, OP_FAILED when the size cannot
   // be known. UNAVAILABLE_DEVICE where there is nothing but the driver.

@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -15,6 +16,7 @@
 #include "halyard/driver/model.h"
 #include "halyard/driver/shared_memory.h"
 #include "halyard/driver/status.h"
+#include "halyard/driver/unique_fd.h"
 
 namespace halyard::hal {
 
@@ -146,10 +148,24 @@ struct HALYARD_EXPORT ExtensionAttributes {
 // token comes twice.
 HALYARD_EXPORT Status validateExtensionAttributes(const ExtensionAttributes& attributes);
 
+// The files in which an application keeps a compilation, and the token that it is known by. A
+// driver gets as many as its DeviceInfo says, each open for reading and writing, with any content
+// and offset; or none, with a token, where files could not be made. Whoever can open the files may
+// change them at any moment: read each once, into memory of your own, and check that
+// (compile_cache.h does it).
+struct CacheFiles {
+  std::vector<UniqueFd> modelCache;  // what could do harm if it were changed: code
+  std::vector<UniqueFd> dataCache;   // what could only make results wrong: constants
+  Token token = {};
+};
+
 struct PrepareOptions {
   ExecutionPreference preference = ExecutionPreference::FAST_SINGLE_ANSWER;
   Priority priority = Priority::MEDIUM;
   std::optional<TimePoint> deadline;
+  // Where to save what was prepared; null: nowhere. A driver may keep the files, to write when it
+  // knows more. Not being able to write them is no failure.
+  std::shared_ptr<const CacheFiles> cache = nullptr;
   // Valid; a device of feature level 8. Older ones are sent none.
   ExtensionAttributes attributes = {};
 };
