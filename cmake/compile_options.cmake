@@ -18,8 +18,11 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
 
 find_program(HALYARD_CCACHE ccache)
 if(HALYARD_CCACHE)
-  set(CMAKE_C_COMPILER_LAUNCHER ${HALYARD_CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${HALYARD_CCACHE})
+  # What was compiled in one checkout is found from another.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+    ${HALYARD_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
 
 find_package(Threads REQUIRED)

@@ -7,19 +7,32 @@ function(halyard_library name)
   target_link_libraries(${name} PUBLIC halyard_options fmt::fmt ${ARG_LIBRARIES})
 endfunction()
 
-# halyard_test(NAME SOURCES... [LIBRARIES...] [DEFINITIONS...] [LABELS...] [ENVIRONMENT...]): a GoogleTest program that ctest runs
-# from the source folder. HALYARD_SOURCE_DIR and HALYARD_BINARY_DIR are defined as strings. LABELS:
-# "threads" for what ThreadSanitizer is to see, "slow" for what sanitizers leave out.
+# halyard_test(NAME SOURCES... [LIBRARIES...] [DEFINITIONS...] [PATHS NAME=path...] [LABELS...]
+#   [ENVIRONMENT...]): a GoogleTest program that ctest runs from the source folder. The header
+# test_definitions.h defines HALYARD_SOURCE_DIR, HALYARD_BINARY_DIR and the PATHS as strings: on the
+# command line they would keep ccache from finding anything in another checkout. LABELS: "threads"
+# for what ThreadSanitizer is to see, "slow" for what sanitizers leave out.
 function(halyard_test name)
   if(NOT HALYARD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;DEFINITIONS;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;DEFINITIONS;PATHS;LABELS;ENVIRONMENT"
+    ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} halyard_options GTest::gtest GTest::gmock
     GTest::gtest_main)
-  target_compile_definitions(${name} PRIVATE HALYARD_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-    HALYARD_BINARY_DIR="${PROJECT_BINARY_DIR}" ${ARG_DEFINITIONS})
+  target_compile_definitions(${name} PRIVATE ${ARG_DEFINITIONS})
+  # A test runs once; compiling it takes longer than that.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  set(header "#pragma once\n")
+  foreach(path HALYARD_SOURCE_DIR=${PROJECT_SOURCE_DIR} HALYARD_BINARY_DIR=${PROJECT_BINARY_DIR}
+      ${ARG_PATHS})
+    string(REGEX REPLACE "^([A-Z_]+)=(.*)$" "#define \\1 \"\\2\"\n" line "${path}")
+    string(APPEND header "${line}")
+  endforeach()
+  set(header_folder ${CMAKE_CURRENT_BINARY_DIR}/${name}_definitions)
+  file(GENERATE OUTPUT ${header_folder}/test_definitions.h CONTENT "${header}")
+  target_include_directories(${name} PRIVATE ${header_folder})
   set(properties)
   if(ARG_LABELS)
     list(APPEND properties LABELS ${ARG_LABELS})

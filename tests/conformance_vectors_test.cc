@@ -15,6 +15,7 @@
 #include "hal/session/client_session.h"
 #include "hal/session/session_services.h"
 #include "model/validation.h"
+#include "test_definitions.h"
 
 namespace halyard {
 namespace {

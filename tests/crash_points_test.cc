@@ -21,6 +21,7 @@
 #include "hal/remote_device.h"
 #include "hal/testing/test_device.h"
 #include "halyard/driver/sync_fence.h"
+#include "test_definitions.h"
 
 namespace halyard::hal {
 namespace {

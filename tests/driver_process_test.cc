@@ -13,6 +13,7 @@
 
 #include "api/test_model.h"
 #include "halyard/driver/unique_fd.h"
+#include "test_definitions.h"
 
 namespace halyard::api::testing {
 namespace {

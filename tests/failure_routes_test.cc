@@ -11,6 +11,7 @@
 #include "runtime/compilation.h"
 #include "runtime/execution.h"
 #include "runtime/plan_test_support.h"
+#include "test_definitions.h"
 
 namespace halyard::runtime::testing {
 namespace {

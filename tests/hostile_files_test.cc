@@ -17,6 +17,7 @@
 
 #include "hal/remote_device.h"
 #include "hal/testing/test_device.h"
+#include "test_definitions.h"
 
 namespace halyard::hal {
 namespace {

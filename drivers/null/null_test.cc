@@ -9,6 +9,7 @@
 #include "hal/remote_device.h"
 #include "hal/session/client_session.h"
 #include "hal/session/session_services.h"
+#include "test_definitions.h"
 
 namespace acme {
 namespace {

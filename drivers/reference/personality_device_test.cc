@@ -14,6 +14,7 @@
 
 #include "hal/manifest.h"
 #include "hal/remote_device.h"
+#include "test_definitions.h"
 
 namespace halyard::drivers {
 namespace {

@@ -1,5 +1,6 @@
 // Personalities as files: what is read, and how mistakes are told.
 #include "personality.h"
+#include "test_definitions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,6 +5,7 @@
 #include "hal/manifest.h"
 #include "hal/remote_device.h"
 #include "reference_device.h"
+#include "test_definitions.h"
 
 namespace halyard::drivers {
 namespace {

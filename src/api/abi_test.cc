@@ -25,6 +25,8 @@
 #include <utility>
 #include <vector>
 
+#include "test_definitions.h"
+
 #ifndef HALYARD_NM
 #define HALYARD_NM "nm"
 #endif

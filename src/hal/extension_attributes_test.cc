@@ -5,6 +5,7 @@
 
 #include "hal/remote_device.h"
 #include "hal/testing/server_fixture.h"
+#include "test_definitions.h"
 
 namespace halyard::hal {
 namespace {

@@ -15,6 +15,7 @@
 #include "hal/testing/fuzz/manifest_fuzz_input.h"
 #include "hal/testing/fuzz/ring_fuzz_input.h"
 #include "hal/testing/fuzz/server_fuzz_input.h"
+#include "test_definitions.h"
 
 namespace halyard::hal::fuzz {
 namespace {

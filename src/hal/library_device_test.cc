@@ -6,6 +6,7 @@
 
 #include "hal/session/session_services.h"
 #include "halyard/driver/driver_library.h"
+#include "test_definitions.h"
 
 namespace halyard::hal {
 namespace {

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "hal/testing/test_device.h"
+#include "test_definitions.h"
 
 namespace halyard::hal {
 namespace {

@@ -20,6 +20,7 @@
 #include "hal/ring/ring_lanes.h"
 #include "hal/testing/raw_client.h"
 #include "hal/testing/test_device.h"
+#include "test_definitions.h"
 
 namespace halyard::hal {
 namespace {

@@ -11,6 +11,7 @@
 #include "hal/driver_connection.h"
 #include "hal/remote_device.h"
 #include "hal/testing/test_device.h"
+#include "test_definitions.h"
 
 namespace halyard::hal {
 namespace {

@@ -10,6 +10,7 @@
 #include "hal/session/client_session.h"
 #include "hal/session/session_services.h"
 #include "hal/testing/server_fixture.h"
+#include "test_definitions.h"
 
 namespace halyard::hal {
 namespace {

@@ -11,6 +11,8 @@
 #include <sstream>
 #include <string>
 
+#include "test_definitions.h"
+
 namespace halyard {
 namespace {
 

@@ -1,5 +1,6 @@
 // Tests of decoding, resizing and writing pictures.
 #include "media/image.h"
+#include "test_definitions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

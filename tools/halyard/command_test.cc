@@ -10,6 +10,7 @@
 
 #include "media/image.h"
 #include "media/npy.h"
+#include "test_definitions.h"
 #include "tools/halyard/command_for_test.h"
 
 namespace halyard::cli {

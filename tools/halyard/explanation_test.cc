@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "test_definitions.h"
 #include "tools/halyard/command_for_test.h"
 
 namespace halyard::cli {

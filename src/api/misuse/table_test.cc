@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "api/misuse/table.h"
+#include "test_definitions.h"
 
 namespace halyard::api::testing {
 

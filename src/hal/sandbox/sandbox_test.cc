@@ -22,6 +22,7 @@
 #include "hal/sandbox/sanitizer.h"
 #include "hal/testing/forbidden.h"
 #include "hal/testing/test_device.h"
+#include "test_definitions.h"
 
 namespace halyard::hal {
 namespace {

@@ -13,6 +13,7 @@
 #include "hal/testing/test_device.h"
 #include "hal/wire_model.h"
 #include "hal/wire_request.h"
+#include "test_definitions.h"
 
 namespace halyard::hal::testing {
 namespace {

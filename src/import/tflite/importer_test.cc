@@ -11,6 +11,7 @@
 #include "import/tflite/sample_models.h"
 #include "model/dump.h"
 #include "model/validation.h"
+#include "test_definitions.h"
 
 namespace halyard::import {
 namespace {

@@ -7,6 +7,7 @@
 #include "import/tflite/import_for_test.h"
 #include "model/dump.h"
 #include "model/validation.h"
+#include "test_definitions.h"
 
 namespace halyard::import {
 namespace {
