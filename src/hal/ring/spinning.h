@@ -35,8 +35,9 @@ class Expectation {
 class SpinGate {
  public:
   // Looks for `ready()` for a few tens of microseconds. False when it has not come true, or when
-  // there is no core to spare: at once if only one may be used, if the peer needs the caller's, if
-  // others spin already, or if cores have been short lately. `peerCore()` may change. `start`: now.
+  // there is no core to spare: at once if the peer needs the caller's, or may need the only one
+  // that the caller may use, if others spin already, or if cores have been short lately.
+  // `peerCore()` may change. `start`: now.
   template <typename Ready, typename PeerCore>
   bool spin(TimePoint start, Ready ready, PeerCore peerCore) {
     if (!enter(start, peerCore())) return false;

@@ -1,0 +1,76 @@
+#include "hal/ring/spinning.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <thread>
+
+namespace halyard::hal {
+namespace {
+
+// On a thread of its own, which may only use the core that it is on.
+template <typename Work>
+void onOneCore(Work work) {
+  std::thread([&] {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    const uint32_t core = currentCore();
+    CPU_SET(core, &set);
+    ASSERT_EQ(::sched_setaffinity(0, sizeof set, &set), 0);
+    work(core);
+  }).join();
+}
+
+// Whether `gate` looks for anything at all when the peer is on `peerCore`.
+bool looks(SpinGate& gate, uint32_t peerCore) {
+  bool looked = false;
+  gate.spin(
+      Clock::now(), [&] { return looked = true; }, [&] { return peerCore; });
+  return looked;
+}
+
+TEST(SpinGate, FindsWhatComes) {
+  SpinGate gate;
+  int rounds = 0;
+  EXPECT_TRUE(gate.spin(
+      Clock::now(), [&] { return ++rounds == 3; }, [] { return currentCore() + 1; }));
+  EXPECT_EQ(rounds, 3);
+}
+
+TEST(SpinGate, EndsWhenNothingComes) {
+  SpinGate gate;
+  EXPECT_FALSE(gate.spin(
+      Clock::now(), [] { return false; }, [] { return currentCore() + 1; }));
+}
+
+TEST(SpinGate, ALoneCoreIsForThePeerThatNeedsIt) {
+  SpinGate gate;
+  onOneCore([&](uint32_t core) {
+    EXPECT_FALSE(looks(gate, core));
+    EXPECT_FALSE(looks(gate, kUnknownCore));
+  });
+}
+
+TEST(SpinGate, APeerOnAnotherCoreDoesNotNeedALoneOne) {
+  SpinGate gate;
+  onOneCore([&](uint32_t core) { EXPECT_TRUE(looks(gate, core + 1)); });
+}
+
+TEST(SpinGate, OneThreadOfALoneCoreLooks) {
+  SpinGate gate;
+  onOneCore([&](uint32_t core) {
+    bool second = true;
+    gate.spin(
+        Clock::now(),
+        [&] {
+          second = looks(gate, core + 1);
+          return true;
+        },
+        [&] { return core + 1; });
+    EXPECT_FALSE(second);
+    EXPECT_TRUE(looks(gate, core + 1));  // the first has ended
+  });
+}
+
+}  // namespace
+}  // namespace halyard::hal
