@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Runs the tests that a ctest command would, each GoogleTest program once instead of once per test.
+
+    run_whole.py PRESET [ctest's options to select tests: -L, -LE, -R, -E]
+
+A program that a sanitizer has made takes a second to start, and thousands of tests have one each
+under ctest. Programs get the environment, folder and time (of all their tests, at most half an
+hour) that ctest gives them. As many run at once as there are processors; big ones are divided.
+"""
+import collections
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ElementTree
+
+SHARD = 150  # tests of a program that run one after the other
+LONGEST = 1800  # seconds
+
+
+def listed(preset, selection):
+    out = subprocess.run(["ctest", "--preset", preset, "--show-only=json-v1", *selection],
+                         check=True, capture_output=True, text=True).stdout
+    return json.loads(out[out.index("{"):])["tests"]
+
+
+def preset_environment(preset):
+    presets = json.load(open("CMakePresets.json"))["testPresets"]
+    own = next(p for p in presets if p["name"] == preset)
+    here = os.getcwd()
+    return {name: value.replace("${sourceDir}", here)
+            for name, value in own.get("environment", {}).items()}
+
+
+def gtest_name(command):
+    prefix = "--gtest_filter="
+    for argument in command[1:]:
+        if argument.startswith(prefix):
+            return argument[len(prefix):]
+    return None
+
+
+def jobs_of(tests):
+    """(label, command, folder, environment, number of tests) of what is to be started."""
+    programs = collections.OrderedDict()
+    for test in tests:
+        if "command" not in test:
+            sys.exit(f"run_whole: {test['name']} has not been built")
+        properties = {p["name"]: p["value"] for p in test.get("properties", [])}
+        folder = properties.get("WORKING_DIRECTORY", os.getcwd())
+        environment = tuple(sorted(properties.get("ENVIRONMENT", [])))
+        name = gtest_name(test["command"])
+        key = (test["command"][0], folder, environment) if name else (test["name"],)
+        programs.setdefault(key, []).append((name, test["command"], folder, environment))
+    jobs = []
+    for group in programs.values():
+        name, command, folder, environment = group[0]
+        label = os.path.basename(command[0])
+        if name is None:
+            jobs.append((label, command, folder, environment, 1))
+            continue
+        for start in range(0, len(group), SHARD):
+            names = [test[0] for test in group[start:start + SHARD]]
+            jobs.append((label, [command[0], "--gtest_filter=" + ":".join(names)], folder,
+                         environment, len(names)))
+    jobs.sort(key=lambda job: -job[4])
+    return jobs
+
+
+def run(job, environment):
+    """(job, tests failed or not run, output to show)"""
+    label, command, folder, own, count = job
+    with tempfile.NamedTemporaryFile(suffix=".xml") as report:
+        gtest = any(a.startswith("--gtest_filter") for a in command)
+        arguments = command + ([f"--gtest_output=xml:{report.name}"] if gtest else [])
+        full = {**os.environ, **environment, **dict(pair.split("=", 1) for pair in own)}
+        try:
+            done = subprocess.run(arguments, cwd=folder, env=full, timeout=LONGEST, text=True,
+                                  errors="replace", stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+            output, code = done.stdout, done.returncode
+        except subprocess.TimeoutExpired as late:
+            output = (late.stdout or b"").decode(errors="replace") + "\n... ran out of time"
+            code = -1
+        passed = 0 if code else count
+        if gtest:
+            try:
+                cases = ElementTree.parse(report.name).iter("testcase")
+                passed = sum(1 for case in cases if case.get("status") == "run"
+                             and case.find("failure") is None)
+            except ElementTree.ParseError:
+                passed = 0  # it died before it could say
+        failed = max(count - passed, 1 if code else 0)
+        return job, failed, output if failed else ""
+
+
+def main():
+    preset, selection = sys.argv[1], sys.argv[2:]
+    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+    jobs = jobs_of(listed(preset, selection))
+    if not jobs:
+        sys.exit("run_whole: no test is selected")
+    environment = preset_environment(preset)
+    passed = failed = 0
+    started = time.time()
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for job, lost, output in pool.map(lambda job: run(job, environment), jobs):
+            failed += lost
+            passed += job[4] - min(lost, job[4])
+            print(f"{'FAILED' if lost else 'passed'} {job[0]} ({job[4]} tests), "
+                  f"{time.time() - started:.0f} s", flush=True)
+            if lost:
+                print("\n".join(output.splitlines()[-120:]), flush=True)
+    print(f"tests: {passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
