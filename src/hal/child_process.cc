@@ -89,8 +89,7 @@ Result<std::shared_ptr<ChildProcess>> ChildProcess::spawn(const std::string& exe
   int error = fillSettings(settings, moved.get());
   if (error != 0) return errnoStatus(ResultCode::OP_FAILED, error, "preparing to start the driver");
 
-  std::string program = executable;
-  std::vector<std::string> texts = {program, fmt::format("--fd={}", kSocketFd)};
+  std::vector<std::string> texts = {executable, fmt::format("--fd={}", kSocketFd)};
   if (!arguments.empty()) texts.emplace_back("--");
   texts.insert(texts.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
@@ -107,8 +106,8 @@ Result<std::shared_ptr<ChildProcess>> ChildProcess::spawn(const std::string& exe
   if (!sandbox.empty()) environment.push_back(variable.data());
   environment.push_back(nullptr);
   pid_t pid = -1;
-  error = ::posix_spawn(&pid, program.c_str(), &settings.actions, &settings.attributes, argv.data(),
-                        environment.data());
+  error = ::posix_spawn(&pid, executable.c_str(), &settings.actions, &settings.attributes,
+                        argv.data(), environment.data());
   if (error != 0) {
     return errnoStatus(ResultCode::UNAVAILABLE_DEVICE, error,
                        fmt::format("starting {}", executable));

@@ -19,7 +19,7 @@ class GuardedNetwork::GuardedConnection final : public capnp::TwoPartyVatNetwork
 
   GuardedConnection(kj::Own<Base> inner, GuardedNetwork& owner)
       : inner_(kj::mv(inner)), owner_(owner), network_(owner.network_), timer_(owner.timer_) {}
-  ~GuardedConnection() noexcept(false) { owner_.current_ = nullptr; }
+  ~GuardedConnection() noexcept(false) override { owner_.current_ = nullptr; }
 
   kj::Own<capnp::RpcFlowController> newStream() override { return inner_->newStream(); }
   capnp::rpc::twoparty::VatId::Reader getPeerVatId() override { return inner_->getPeerVatId(); }
