@@ -183,6 +183,7 @@ class Relay {
     }
     ::shutdown(driverSocket_, SHUT_RDWR);
     ::shutdown(kClient, SHUT_RDWR);
+    ::kill(driver_, SIGCONT);  // one that is stopped could not end
     int status = 0;
     ::waitpid(driver_, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 10;

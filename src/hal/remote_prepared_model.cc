@@ -125,12 +125,14 @@ Result<ExecutionResult> RemotePreparedModel::executeRemotely(RingLane* lane, con
                                                             : "execute";
   ExecutionResult result;
   bool done = false;
+  bool named = false;
   if (lane != nullptr && lane->ring != nullptr && lane->ring->takes(packed.request(), options)) {
     auto outcome =
         lane->ring->execute(packed.request(), options, model_->main.outputIndexes.size(), method);
     if (outcome.abandoned) packed.abandon();
     if (!outcome.usable) lane->setRing(nullptr);
     done = outcome.sent;
+    named = outcome.named;
     result = std::move(outcome.result);
   }
   if (!done) {
@@ -141,7 +143,7 @@ Result<ExecutionResult> RemotePreparedModel::executeRemotely(RingLane* lane, con
     }
     result = std::move(*answer);
   }
-  if (!result.status.ok() && result.status.code() != ResultCode::DEAD_OBJECT) {
+  if (!result.status.ok() && !named && result.status.code() != ResultCode::DEAD_OBJECT) {
     result.status.annotate(fmt::format("driver '{}'", connection_->name()));
   }
   packed.unpack(*model_, result);

@@ -57,7 +57,7 @@ Status parseLimits(const Json& object, const std::string& name, QuotaLimits& lim
   HALYARD_RETURN_IF_ERROR(checkKind(object, object.is_object(), name, "an object"));
   constexpr uint64_t kMost = uint64_t{1} << 62;
   for (const auto& [field, value] : object.items()) {
-    const std::string full = name + "." + field;
+    const std::string full = fmt::format("{}.{}", name, field);
     if (field == other) {
       HALYARD_ASSIGN_OR_RETURN(const uint64_t count, numberField(value, full, 1, 1'000'000));
       otherValue = static_cast<uint32_t>(count);

@@ -275,6 +275,7 @@ RemoteRing::Outcome RemoteRing::ended(RingClient::Wait how, const ExecuteOptions
             .then([](auto&&) -> Result<bool> { return true; });
       });
       status = alive.ok() ? opFailed("{}: it has closed the burst", what) : alive.status();
+      outcome.named = !alive.ok();
     }
   }
   return outcome;

@@ -35,6 +35,7 @@ class RemoteRing {
     // With usable false: the driver may still work at the request.
     bool abandoned = false;
     ExecutionResult result;
+    bool named = false;  // its status says already which driver it is
   };
   // The request's arguments are in pools, or omitted, and its pools shared memory. A driver that
   // does not answer is given up shortly after the deadline: MISSED_DEADLINE_TRANSIENT. `what` names

@@ -21,7 +21,7 @@ struct BufferUse {
   uint64_t model = 0;
   bool isInput = false;
   uint32_t index = 0;
-  auto operator<=>(const BufferUse&) const = default;
+  auto operator<=>(const BufferUse&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 struct BufferSpec {
