@@ -24,7 +24,7 @@ struct MemoryRole {
   uint64_t compilation = 0;
   bool isInput = false;
   uint32_t index = 0;
-  auto operator<=>(const MemoryRole&) const = default;
+  auto operator<=>(const MemoryRole&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 // What the memory stands for.

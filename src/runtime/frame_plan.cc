@@ -36,6 +36,7 @@ class FrameBuilder {
     for (const PlanNode& node : sequence) addNode(node, tooLarge);
     if (isMain_) addShadows();
     place(tooLarge);
+    frame_ = nullptr;
     return frame;
   }
 

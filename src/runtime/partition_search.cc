@@ -52,7 +52,8 @@ class Sweep {
       }
       for (size_t k = 0; k < candidates; ++k) {
         next[k] = State();
-        const double cost = allowed[k] ? problem_.candidates[k].cost[order_[i]] : kNotCandidate;
+        if (!allowed[k]) continue;
+        const double cost = problem_.candidates[k].cost[order_[i]];
         if (cost == kNotCandidate) continue;
         if (i == 0) {
           next[k] = open(i, k, cost, 0);

@@ -13,7 +13,7 @@ struct StepRole {
   uint32_t step = 0;
   bool isInput = false;
   uint32_t index = 0;  // among the inputs or outputs of the step's model
-  auto operator<=>(const StepRole&) const = default;
+  auto operator<=>(const StepRole&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 // Those of input or output `index` of the model, in ascending order. An output that later steps
