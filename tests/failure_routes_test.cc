@@ -2,12 +2,9 @@
 // results are right by another route, and the report names the device and the cause.
 #include <filesystem>
 #include <fstream>
-#include <stdexcept>
 #include <thread>
 
-#include "hal/remote_device.h"
-#include "hal/rpc_loop.h"
-#include "hal/session/session_services.h"
+#include "driver_processes_for_test.h"
 #include "runtime/compilation.h"
 #include "runtime/execution.h"
 #include "runtime/plan_test_support.h"
@@ -45,8 +42,6 @@ class FailureRoutes : public ::testing::Test {
     ::setenv("HALYARD_LOG", "quiet", 1);
     ::setenv("HALYARD_PARTITION_OVERHEAD", "off", 1);
     ::setenv("HALYARD_DRIVER_ANSWER_TIMEOUT_MS", "400", 1);
-    std::string pattern = (fs::temp_directory_path() / "halyard-routes-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
     // out = relu((a + b) * a - b)
     using enum OperandType;
     for (int i = 0; i < 2; ++i) ok(builder_.addOperand(TENSOR_FLOAT32, {4}, 0, 0));
@@ -63,7 +58,6 @@ class FailureRoutes : public ::testing::Test {
     ok(builder_.identifyInputsAndOutputs(inputs, outputs));
     ok(builder_.finish());
   }
-  ~FailureRoutes() override { fs::remove_all(folder_); }
 
   static void ok(const Status& status) { EXPECT_TRUE(status.ok()) << status.toString(); }
   void operation(OperationType type, std::vector<uint32_t> inputs, uint32_t output) {
@@ -71,39 +65,25 @@ class FailureRoutes : public ::testing::Test {
   }
 
   // `more`: fields of the personality, each with a comma before.
-  Device driver(const std::string& name, const std::string& operations, double time,
-                const std::string& more, const char* version = "1.3") {
-    const fs::path personality = fs::path(folder_) / (name + ".json");
-    std::ofstream(personality) << fmt::format(
-        R"({{"hal_version": "{}", "supports": {{"operations": [{}]}},
-             "capabilities": {{"default": {{"exec_time": {}, "power_usage": 1}}}}{}}})",
-        version, operations, time, more);
-    hal::Manifest manifest;
-    manifest.name = name;
-    manifest.version = "1";
-    manifest.halVersion = *halVersionFromName(version);
-    manifest.target = REFERENCE_DRIVER;
-    manifest.arguments = {"--personality", personality.string()};
-    auto device = hal::RemoteDevice::open(loop_, std::move(manifest), std::nullopt, services_);
-    if (!device.ok()) throw std::runtime_error(device.status().toString());
-    return {std::move(*device), personality.string(), false};
+  void addDriver(const std::string& name, const std::string& operations, double time,
+                 const std::string& more, const char* version) {
+    drivers_.add(name,
+                 fmt::format(R"("supports": {{"operations": [{}]}},
+                                "capabilities": {{"default": {{"exec_time": {},
+                                                               "power_usage": 1}}}}{})",
+                             operations, time, more),
+                 version);
   }
 
   // Two drivers that have two operations each, and one that has them all, and is slower.
   void start(const std::string& more, bool withSpare, const char* version = "1.3") {
-    std::vector<Device> drivers;
-    drivers.push_back(driver("test-add", R"("ADD", "SUB")", 0.2, more, version));
-    drivers.push_back(driver("test-mul", R"("MUL", "RELU")", 0.3, "", version));
-    if (withSpare) {
-      drivers.push_back(driver("test-all", R"("ADD", "SUB", "MUL", "RELU")", 0.6, "", version));
-    }
-    manager_ = std::make_unique<DeviceManager>(std::move(drivers), services_);
+    addDriver("test-add", R"("ADD", "SUB")", 0.2, more, version);
+    addDriver("test-mul", R"("MUL", "RELU")", 0.3, "", version);
+    if (withSpare) addDriver("test-all", R"("ADD", "SUB", "MUL", "RELU")", 0.6, "", version);
   }
 
   std::unique_ptr<Compilation> compile(bool explicitDevices = false) {
-    std::vector<const Device*> devices;
-    for (const Device& device : manager_->devices()) devices.push_back(&device);
-    auto compilation = Compilation::create(builder_, std::move(devices), explicitDevices).value();
+    auto compilation = Compilation::create(builder_, drivers_.all(), explicitDevices).value();
     const Status status = compilation->finish();
     EXPECT_TRUE(status.ok()) << status.toString();
     return compilation;
@@ -122,10 +102,7 @@ class FailureRoutes : public ::testing::Test {
     return okStatus();
   }
 
-  std::string folder_;
-  const std::shared_ptr<hal::SessionServices> services_ = std::make_shared<hal::SessionServices>();
-  const std::shared_ptr<hal::RpcLoop> loop_ = hal::RpcLoop::start().value();
-  std::unique_ptr<DeviceManager> manager_;
+  DriverProcesses drivers_{REFERENCE_DRIVER};
   ExtensionRegistry registry_;
   ModelBuilder builder_{registry_};
 };
