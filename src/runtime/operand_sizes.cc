@@ -42,6 +42,14 @@ std::optional<uint32_t> OperandSizes::real(OperandType type, const Shape& dimens
   return extensions_.contains(type) ? std::optional<uint32_t>(0) : std::nullopt;
 }
 
+double OperandSizes::estimated(OperandType type, const Shape& dimensions) const {
+  const auto it = extensions_.find(type);
+  double bytes = isExtension(type) ? 1 : std::max(1u, elementSize(type));
+  if (it != extensions_.end()) bytes = it->second.byteSize;
+  for (const uint32_t dimension : dimensions) bytes *= std::max(1u, dimension);
+  return bytes;
+}
+
 bool OperandSizes::isScalar(OperandType type) const {
   if (!isExtension(type)) return isScalarType(type);
   const auto it = extensions_.find(type);

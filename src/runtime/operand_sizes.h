@@ -20,6 +20,9 @@ class OperandSizes {
   std::optional<uint32_t> known(OperandType type, const Shape& dimensions) const;
   // As realByteSize: a dimension of 0 is zero-sized, and a tensor without any a scalar.
   std::optional<uint32_t> real(OperandType type, const Shape& dimensions) const;
+  // For predictions: unknown dimensions, and an unknown rank, count as 1, and so do the bytes of a
+  // type that no device describes.
+  double estimated(OperandType type, const Shape& dimensions) const;
   // A type whose values have no dimensions.
   bool isScalar(OperandType type) const;
 

@@ -11,18 +11,9 @@ bool isValue(Lifetime lifetime) {
          lifetime == Lifetime::SUBGRAPH_OUTPUT;
 }
 
-double estimatedBytes(const Operand& operand, bool* known) {
-  if (const auto bytes = knownByteSize(operand.type, operand.dimensions)) return *bytes;
-  *known = false;
-  // An extension's type does not say how large its elements are.
-  double bytes = isExtension(operand.type) ? 1 : std::max(1u, elementSize(operand.type));
-  for (const uint32_t dimension : operand.dimensions) bytes *= std::max(1u, dimension);
-  return bytes;
-}
-
 }  // namespace
 
-PartitionGraph::PartitionGraph(const Subgraph& subgraph)
+PartitionGraph::PartitionGraph(const Subgraph& subgraph, const OperandSizes& sizes)
     : inputs(subgraph.operations.size()), outputs(subgraph.operations.size()) {
   std::vector<uint32_t> valueOf(subgraph.operands.size(), UINT32_MAX);
   for (uint32_t i = 0; i < subgraph.operands.size(); ++i) {
@@ -31,11 +22,12 @@ PartitionGraph::PartitionGraph(const Subgraph& subgraph)
     valueOf[i] = static_cast<uint32_t>(values.size());
     Value value;
     value.operand = i;
-    value.bytes = estimatedBytes(operand, &value.sizeKnown);
-    if (isExtension(operand.type)) {
-      value.sizeKnown = std::find(operand.dimensions.begin(), operand.dimensions.end(), 0u) ==
-                        operand.dimensions.end();
-    }
+    value.bytes = sizes.estimated(operand.type, operand.dimensions);
+    // The rank of an extension's type may be 0, a scalar's.
+    const bool isOpen = std::ranges::find(operand.dimensions, 0u) != operand.dimensions.end();
+    value.sizeKnown = isExtension(operand.type)
+                          ? !isOpen
+                          : knownByteSize(operand.type, operand.dimensions).has_value();
     value.isOutput = operand.lifetime == Lifetime::SUBGRAPH_OUTPUT;
     values.push_back(std::move(value));
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "halyard/driver/model.h"
+#include "runtime/operand_sizes.h"
 
 namespace halyard::runtime {
 
@@ -30,7 +31,7 @@ struct PartitionGraph {
 
   size_t operationCount() const { return inputs.size(); }
 
-  explicit PartitionGraph(const Subgraph& subgraph);
+  PartitionGraph(const Subgraph& subgraph, const OperandSizes& sizes);
 };
 
 // Some operations of a subgraph, one after the other on one device.

@@ -129,7 +129,7 @@ TEST(PartitionSearchTest, IsNearTheBestOfAllForSmallGraphs) {
   for (uint32_t seed = 0; seed < kProblems; ++seed) {
     Random random(seed);
     const TestModel model = randomModel(random, 2 + random.below(6), 2 + random.below(3));
-    const PartitionGraph graph(model.share()->main);
+    const PartitionGraph graph(model.share()->main, OperandSizes({}, {}));
     const SearchProblem problem = randomProblem(random, graph, 3);
     const Assignment found = improve(problem, cheapestForEach(problem));
     const Assignment best = exhaustive(problem);
@@ -147,7 +147,7 @@ TEST(PartitionSearchTest, IsNeverWorseThanTheStartOrASingleDevice) {
   for (uint32_t seed = 0; seed < 60; ++seed) {
     Random random(1000 + seed);
     const TestModel model = randomModel(random, 10 + random.below(300), 2 + random.below(40));
-    const PartitionGraph graph(model.share()->main);
+    const PartitionGraph graph(model.share()->main, OperandSizes({}, {}));
     const size_t devices = 2 + random.below(5);
     const SearchProblem problem = randomProblem(random, graph, devices);
     const std::vector<uint32_t> start = cheapestForEach(problem);
@@ -167,7 +167,7 @@ TEST(PartitionSearchTest, LargeGraphsKeepToTheirBudget) {
   Random random(7);
   for (const uint32_t reach : {1u, 50u}) {
     const TestModel model = randomModel(random, 10000, reach);
-    const PartitionGraph graph(model.share()->main);
+    const PartitionGraph graph(model.share()->main, OperandSizes({}, {}));
     const SearchProblem problem = randomProblem(random, graph, 4);
     const std::vector<uint32_t> start = cheapestForEach(problem);
     const Assignment before = evaluate(problem, start);

@@ -27,7 +27,11 @@ size_t partsIn(const SubgraphChoice& choice) {
 class Partitioner {
  public:
   Partitioner(SupportTable& support, CostModel& costs, const OperationNamer& nameOf)
-      : support_(support), costs_(costs), nameOf_(nameOf), model_(*support.model()) {}
+      : support_(support),
+        costs_(costs),
+        nameOf_(nameOf),
+        model_(*support.model()),
+        sizes_(model_, support.devices()) {}
 
   Result<ChoicePtr> choose(uint32_t subgraph);
 
@@ -49,6 +53,7 @@ class Partitioner {
   CostModel& costs_;
   const OperationNamer& nameOf_;
   const Model& model_;
+  const OperandSizes sizes_;
   std::map<uint32_t, ChoicePtr> chosen_;
 };
 
@@ -153,7 +158,7 @@ Result<ChoicePtr> Partitioner::choose(uint32_t subgraph) {
   if (const auto it = chosen_.find(subgraph); it != chosen_.end()) return it->second;
   auto choice = std::make_shared<SubgraphChoice>();
   choice->subgraph = subgraph;
-  const PartitionGraph graph(subgraphAt(model_, subgraph));
+  const PartitionGraph graph(subgraphAt(model_, subgraph), sizes_);
   SearchProblem problem{graph, {}, subgraph == kMainSubgraph};
   HALYARD_RETURN_IF_ERROR(findCandidates(subgraph, &problem, choice.get()));
   std::vector<uint32_t> start = bestForEach(problem, *choice);
