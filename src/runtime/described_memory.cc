@@ -6,6 +6,18 @@
 
 namespace halyard::runtime {
 
+std::optional<uint32_t> MemoryDescription::bytes(const Shape& contents) const {
+  if (!extension) return knownByteSize(operand.type, contents);
+  if (!extension->isTensor) return extension->byteSize;
+  const std::optional<uint32_t> count = knownElementCount(contents);
+  const uint64_t bytes = uint64_t{count.value_or(0)} * extension->byteSize;
+  return count && bytes <= UINT32_MAX ? std::optional(static_cast<uint32_t>(bytes)) : std::nullopt;
+}
+
+bool MemoryDescription::isScalar() const {
+  return extension ? !extension->isTensor : isScalarType(operand.type);
+}
+
 DescribedMemory::DescribedMemory(MemoryDescription description, Storage storage,
                                  std::span<const std::shared_ptr<hal::PreparedModel>> models)
     : description_(std::move(description)),
@@ -27,7 +39,7 @@ Status DescribedMemory::checkUse(const MemoryRole& role, const Shape& dimensions
     return badData("offset {}, length {}: memory made from a descriptor is used as a whole, with 0",
                    offset, length);
   }
-  if (isScalarType(operand().type) && !dimensions.empty()) {
+  if (description_.isScalar() && !dimensions.empty()) {
     return badData("dimensions {} for a scalar", shapeText(dimensions));
   }
   if (!hal::combineDimensions(description_.dimensions, dimensions)) {

@@ -32,6 +32,12 @@ struct MemoryDescription {
   Operand operand;   // type, scale, zero point, extra parameters
   Shape dimensions;  // what is known of them
   std::set<MemoryRole> roles;
+  std::optional<hal::ExtensionOperandType>
+      extension;  // what its devices say of an extension's type
+
+  // Of contents with these dimensions; nullopt when these are not all known.
+  std::optional<uint32_t> bytes(const Shape& contents) const;
+  bool isScalar() const;
 };
 
 class DescribedMemory {
@@ -59,6 +65,10 @@ class DescribedMemory {
   void setFailed();
 
   const Operand& operand() const { return description_.operand; }
+  // As MemoryDescription::bytes.
+  std::optional<uint32_t> bytes(const Shape& contents) const {
+    return description_.bytes(contents);
+  }
   const Shape& initialDimensions() const { return description_.dimensions; }
   // Of the contents; nullopt while there are none.
   std::optional<Shape> contents() const;

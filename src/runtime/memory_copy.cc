@@ -25,8 +25,9 @@ bool sameKind(const Operand& a, const Operand& b) {
          a.extraParams == b.extraParams;
 }
 
-Result<size_t> sizeOf(OperandType type, const Shape& dimensions, std::string_view what) {
-  const std::optional<uint32_t> size = knownByteSize(type, dimensions);
+Result<size_t> sizeOf(const DescribedMemory& memory, const Shape& dimensions,
+                      std::string_view what) {
+  const std::optional<uint32_t> size = memory.bytes(dimensions);
   if (!size) return badData("the {} has dimensions {}, not all known", what, shapeText(dimensions));
   return *size;
 }
@@ -40,7 +41,7 @@ Result<Plan> planCopy(const Memory& source, const Memory& destination) {
   } else {
     std::optional<Shape> held = from->contents();
     if (!held) return badData("the source is not initialised: nothing has been written to it");
-    HALYARD_ASSIGN_OR_RETURN(plan.size, sizeOf(from->operand().type, *held, "source"));
+    HALYARD_ASSIGN_OR_RETURN(plan.size, sizeOf(*from, *held, "source"));
     plan.sourceDimensions = std::move(*held);
   }
   size_t room = 0;
@@ -57,7 +58,7 @@ Result<Plan> planCopy(const Memory& source, const Memory& destination) {
       return badData("the source has dimensions {}, the destination {}",
                      shapeText(plan.sourceDimensions), shapeText(to->initialDimensions()));
     }
-    HALYARD_ASSIGN_OR_RETURN(room, sizeOf(to->operand().type, *combined, "destination"));
+    HALYARD_ASSIGN_OR_RETURN(room, sizeOf(*to, *combined, "destination"));
     plan.destinationDimensions = std::move(*combined);
   }
   if (plan.size != room) {

@@ -32,7 +32,13 @@ Status MemoryDescriptor::addRole(const Compilation& compilation, bool isInput, u
   }
   const Operand& operand = main.operands[list[index]];
   HALYARD_RETURN_IF_ERROR(checkKind(operand), "{} {}", what, index);
-  if (isScalarType(operand.type) && !description_.dimensions.empty()) {
+  std::optional<hal::ExtensionOperandType> extension;
+  if (isExtension(operand.type)) {
+    HALYARD_ASSIGN_OR_RETURN(extension, compilation.extensions().operandType(operand.type), "{} {}",
+                             what, index);
+  }
+  if ((extension ? !extension->isTensor : isScalarType(operand.type)) &&
+      !description_.dimensions.empty()) {
     return badData("{} {} is a scalar; the memory has dimensions {}", what, index,
                    shapeText(description_.dimensions));
   }
@@ -46,6 +52,7 @@ Status MemoryDescriptor::addRole(const Compilation& compilation, bool isInput, u
     return badData("frequency {}, expected more than 0 and at most 1", frequency);
   }
   if (roles_.empty()) description_.operand = operand;
+  description_.extension = extension;
   description_.dimensions = std::move(*combined);
   description_.operand.dimensions = description_.dimensions;
   description_.roles.insert(role);
@@ -55,7 +62,7 @@ Status MemoryDescriptor::addRole(const Compilation& compilation, bool isInput, u
 
 Status MemoryDescriptor::setDimensions(const Shape& dimensions) {
   if (finished_) return badState("the memory descriptor is finished");
-  if (!dimensions.empty() && !roles_.empty() && isScalarType(description_.operand.type)) {
+  if (!dimensions.empty() && !roles_.empty() && description_.isScalar()) {
     return badData("dimensions {} for a scalar", shapeText(dimensions));
   }
   std::optional<Shape> combined = hal::combineDimensions(description_.dimensions, dimensions);
@@ -85,8 +92,7 @@ Result<std::unique_ptr<Memory>> MemoryDescriptor::createMemory() const {
   }
   const bool chosen = std::ranges::any_of(
       roles_, [](const Role& role) { return role.compilation->hasExplicitDevices(); });
-  const std::optional<uint32_t> size =
-      knownByteSize(description_.operand.type, description_.dimensions);
+  const std::optional<uint32_t> size = description_.bytes(description_.dimensions);
   if (chosen || !size) return buffer.takeStatus();
   logInfo("memory descriptor: shared memory of {} bytes, as no device takes it: {}", *size,
           buffer.status().toString());

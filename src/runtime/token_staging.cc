@@ -9,10 +9,9 @@ namespace {
 
 // Bytes of what the buffer holds, or is to hold.
 Result<uint32_t> sizeOf(const DescribedMemory& memory, const Shape& dimensions, bool isInput) {
-  const OperandType type = memory.operand().type;
   const auto known = hal::combineDimensions(memory.initialDimensions(), dimensions);
-  std::optional<uint32_t> size = known ? knownByteSize(type, *known) : std::nullopt;
-  if (!size && isInput && memory.contents()) size = knownByteSize(type, *memory.contents());
+  std::optional<uint32_t> size = known ? memory.bytes(*known) : std::nullopt;
+  if (!size && isInput && memory.contents()) size = memory.bytes(*memory.contents());
   if (size) return *size;
   return opFailed("a buffer of open size, {}, cannot be used by another device",
                   shapeText(memory.initialDimensions()));
