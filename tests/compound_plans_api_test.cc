@@ -1,0 +1,547 @@
+// Models that are divided between two driver processes, through the C API: every kind of execution
+// and memory has to work as with one device, and what needs one device says so.
+#include <halyard/driver/sync_fence.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <thread>
+
+#include "api/test_model.h"
+#include "manifests_for_test.h"
+#include "test_definitions.h"
+
+namespace halyard::api::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* kAddDriver = "compound-add";
+constexpr const char* kMulDriver = "compound-mul";
+
+struct DescFreer {
+  void operator()(ANeuralNetworksMemoryDesc* p) const { ANeuralNetworksMemoryDesc_free(p); }
+};
+
+class CompoundPlans : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    constexpr const char* kPersonality = R"({{
+        "threads": 1, "supports": {{"operations": [{}]}},
+        "capabilities": {{"default": {{"exec_time": 0.5, "power_usage": 0.5}}}}}})";
+    static ::halyard::testing::Manifests manifests;
+    manifests.add(kAddDriver, REFERENCE_DRIVER, fmt::format(kPersonality, R"("ADD", "SUB")"));
+    manifests.add(kMulDriver, REFERENCE_DRIVER, fmt::format(kPersonality, R"("MUL")"));
+    manifests.use();
+    ::setenv("HALYARD_PARTITION_OVERHEAD", "off", 1);
+    ::setenv("HALYARD_LOG", "quiet", 1);
+  }
+
+  // out = (a + b) * a - b: an ADD, a MUL and a SUB, with dimensions `dims`.
+  static Handle<ANeuralNetworksModel> newGraph(const std::vector<uint32_t>& dims) {
+    auto model = newModel();
+    ANeuralNetworksModel* const m = model.get();
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, dims));
+    }
+    EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_INT32));
+    const int32_t none = ANEURALNETWORKS_FUSED_NONE;
+    EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 5, &none, sizeof none));
+    EXPECT_NN_OK(addOperation(m, ANEURALNETWORKS_ADD, {0, 1, 5}, {2}));
+    EXPECT_NN_OK(addOperation(m, ANEURALNETWORKS_MUL, {2, 0, 5}, {3}));
+    EXPECT_NN_OK(addOperation(m, ANEURALNETWORKS_SUB, {3, 1, 5}, {4}));
+    EXPECT_NN_OK(identify(m, {0, 1}, {4}));
+    EXPECT_NN_OK(ANeuralNetworksModel_finish(m));
+    return model;
+  }
+  Handle<ANeuralNetworksCompilation> compile(const std::vector<uint32_t>& dims,
+                                             bool namesDevices = false) {
+    models_.push_back(newGraph(dims));
+    ANeuralNetworksCompilation* made = nullptr;
+    const ANeuralNetworksDevice* const both[] = {deviceNamed(kAddDriver), deviceNamed(kMulDriver)};
+    if (namesDevices) {
+      EXPECT_NN_OK(
+          ANeuralNetworksCompilation_createForDevices(models_.back().get(), both, 2, &made));
+    } else {
+      EXPECT_NN_OK(ANeuralNetworksCompilation_create(models_.back().get(), &made));
+    }
+    EXPECT_NN_OK(ANeuralNetworksCompilation_finish(made));
+    // The plan that all this is about.
+    char* json = nullptr;
+    EXPECT_EQ(halyard_compilationReport(made, &json), ANEURALNETWORKS_NO_ERROR);
+    const std::string report = json;
+    halyard_free(json);
+    EXPECT_THAT(report, HasSubstr(kAddDriver));
+    EXPECT_THAT(report, HasSubstr(kMulDriver));
+    return Handle<ANeuralNetworksCompilation>(made);
+  }
+
+  Handle<ANeuralNetworksExecution> ready(ANeuralNetworksCompilation* compilation) {
+    auto execution = newExecution(compilation);
+    setPointers(execution.get());
+    return execution;
+  }
+  void setPointers(ANeuralNetworksExecution* execution) {
+    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution, 0, nullptr, a_, sizeof a_));
+    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution, 1, nullptr, b_, sizeof b_));
+    EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(execution, 0, nullptr, out_, sizeof out_));
+  }
+  void expectRight() {
+    EXPECT_THAT(out_, ElementsAre(1, 24, 69, 136));
+    std::ranges::fill(out_, -1.0F);
+  }
+  static Handle<ANeuralNetworksEvent> fencedStart(ANeuralNetworksExecution* execution,
+                                                  const std::vector<ANeuralNetworksEvent*>& after) {
+    ANeuralNetworksEvent* event = nullptr;
+    EXPECT_NN_OK(ANeuralNetworksExecution_startComputeWithDependencies(
+        execution, after.data(), static_cast<uint32_t>(after.size()), 0, &event));
+    return Handle<ANeuralNetworksEvent>(event);
+  }
+  static Handle<ANeuralNetworksMemory> memoryOfSize(size_t size, float** values) {
+    const int fd = ::memfd_create("compound", MFD_CLOEXEC);
+    EXPECT_EQ(::ftruncate(fd, static_cast<off_t>(size)), 0);
+    void* const mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    EXPECT_NE(mapped, MAP_FAILED);
+    *values = static_cast<float*>(mapped);
+    ANeuralNetworksMemory* memory = nullptr;
+    EXPECT_NN_OK(ANeuralNetworksMemory_createFromFd(size, PROT_READ | PROT_WRITE, fd, 0, &memory));
+    ::close(fd);
+    return Handle<ANeuralNetworksMemory>(memory);
+  }
+  // Memory for an input, or for output 0, of the compilation; null with the code that says why not.
+  Handle<ANeuralNetworksMemory> described(ANeuralNetworksCompilation* compilation, bool isInput,
+                                          uint32_t index, int code = ANEURALNETWORKS_NO_ERROR) {
+    ANeuralNetworksMemoryDesc* made = nullptr;
+    EXPECT_NN_OK(ANeuralNetworksMemoryDesc_create(&made));
+    const std::unique_ptr<ANeuralNetworksMemoryDesc, DescFreer> desc(made);
+    if (isInput) {
+      EXPECT_NN_OK(ANeuralNetworksMemoryDesc_addInputRole(made, compilation, index, 1));
+    } else {
+      EXPECT_NN_OK(ANeuralNetworksMemoryDesc_addOutputRole(made, compilation, index, 1));
+    }
+    EXPECT_NN_OK(ANeuralNetworksMemoryDesc_finish(made));
+    ANeuralNetworksMemory* memory = nullptr;
+    EXPECT_EQ(ANeuralNetworksMemory_createFromDesc(made, &memory), code) << halyard_lastErrorText();
+    return Handle<ANeuralNetworksMemory>(memory);
+  }
+
+  const float a_[4] = {1, 2, 3, 4};
+  const float b_[4] = {10, 20, 30, 40};
+  float out_[4] = {-1, -1, -1, -1};
+  std::vector<Handle<ANeuralNetworksModel>> models_;
+};
+
+TEST_F(CompoundPlans, Compute) {
+  const auto compilation = compile({2, 2});
+  for (int i = 0; i < 3; ++i) {
+    const auto execution = ready(compilation.get());
+    ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+    expectRight();
+    uint32_t rank = 0;
+    EXPECT_NN_OK(ANeuralNetworksExecution_getOutputOperandRank(execution.get(), 0, &rank));
+    EXPECT_EQ(rank, 2u);
+  }
+}
+
+TEST_F(CompoundPlans, NamedDevices) {
+  const auto compilation = compile({2, 2}, true);
+  const auto execution = ready(compilation.get());
+  ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+  expectRight();
+}
+
+TEST_F(CompoundPlans, Burst) {
+  const auto compilation = compile({2, 2});
+  ANeuralNetworksBurst* made = nullptr;
+  ASSERT_NN_OK(ANeuralNetworksBurst_create(compilation.get(), &made));
+  const Handle<ANeuralNetworksBurst> burst(made);
+  for (int i = 0; i < 5; ++i) {
+    const auto execution = ready(compilation.get());
+    ASSERT_NN_OK(ANeuralNetworksExecution_burstCompute(execution.get(), burst.get()));
+    expectRight();
+  }
+  const auto other = compile({2, 2});
+  const auto execution = ready(other.get());
+  EXPECT_NN_ERROR(ANeuralNetworksExecution_burstCompute(execution.get(), burst.get()),
+                  ANEURALNETWORKS_BAD_DATA, "burst");
+}
+
+TEST_F(CompoundPlans, Asynchronous) {
+  const auto compilation = compile({2, 2});
+  const auto execution = ready(compilation.get());
+  ANeuralNetworksEvent* event = nullptr;
+  ASSERT_NN_OK(ANeuralNetworksExecution_startCompute(execution.get(), &event));
+  const Handle<ANeuralNetworksEvent> owner(event);
+  EXPECT_NN_OK(ANeuralNetworksEvent_wait(event));
+  EXPECT_NN_OK(ANeuralNetworksEvent_wait(event));
+  expectRight();
+  EXPECT_NN_ERROR(ANeuralNetworksExecution_compute(execution.get()), ANEURALNETWORKS_BAD_STATE,
+                  "reusable");
+}
+
+TEST_F(CompoundPlans, ReusableInEachWay) {
+  const auto compilation = compile({2, 2});
+  ANeuralNetworksBurst* made = nullptr;
+  ASSERT_NN_OK(ANeuralNetworksBurst_create(compilation.get(), &made));
+  const Handle<ANeuralNetworksBurst> burst(made);
+  const auto execution = newExecution(compilation.get());
+  ASSERT_NN_OK(ANeuralNetworksExecution_setReusable(execution.get(), true));
+  setPointers(execution.get());
+  for (int i = 0; i < 8; ++i) {
+    ANeuralNetworksEvent* event = nullptr;
+    switch (i % 4) {
+      case 0:
+        ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+        break;
+      case 1:
+        ASSERT_NN_OK(ANeuralNetworksExecution_burstCompute(execution.get(), burst.get()));
+        break;
+      case 2:
+        ASSERT_NN_OK(ANeuralNetworksExecution_startCompute(execution.get(), &event));
+        break;
+      default:
+        event = fencedStart(execution.get(), {}).release();
+    }
+    if (event != nullptr) {
+      EXPECT_NN_OK(ANeuralNetworksEvent_wait(event));
+      ANeuralNetworksEvent_free(event);
+    }
+    expectRight();
+  }
+}
+
+// One execution after the other, and the first after a fence of the application's.
+TEST_F(CompoundPlans, FencedChain) {
+  const auto compilation = compile({2, 2});
+  NewFence fence = createFence().value();
+  ANeuralNetworksEvent* made = nullptr;
+  ASSERT_NN_OK(ANeuralNetworksEvent_createFromSyncFenceFd(fence.fence.get(), &made));
+  const Handle<ANeuralNetworksEvent> go(made);
+  float sums[4] = {};
+  const auto first = newExecution(compilation.get());
+  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(first.get(), 0, nullptr, a_, sizeof a_));
+  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(first.get(), 1, nullptr, b_, sizeof b_));
+  EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(first.get(), 0, nullptr, sums, sizeof sums));
+  const auto firstDone = fencedStart(first.get(), {go.get()});
+  // out = (sums + b) * sums - b
+  const auto second = newExecution(compilation.get());
+  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(second.get(), 0, nullptr, a_, sizeof a_));
+  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(second.get(), 1, nullptr, b_, sizeof b_));
+  EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(second.get(), 0, nullptr, out_, sizeof out_));
+  std::thread signalling([&] { fence.signaller.signal(); });
+  const auto secondDone = fencedStart(second.get(), {firstDone.get(), go.get()});
+  EXPECT_NN_OK(ANeuralNetworksEvent_wait(secondDone.get()));
+  EXPECT_NN_OK(ANeuralNetworksEvent_wait(firstDone.get()));
+  signalling.join();
+  EXPECT_THAT(sums, ElementsAre(1, 24, 69, 136));
+  expectRight();
+}
+
+TEST_F(CompoundPlans, FencesThatFail) {
+  const auto compilation = compile({2, 2});
+  NewFence fence = createFence().value();
+  ANeuralNetworksEvent* made = nullptr;
+  ASSERT_NN_OK(ANeuralNetworksEvent_createFromSyncFenceFd(fence.fence.get(), &made));
+  const Handle<ANeuralNetworksEvent> never(made);
+  const auto execution = ready(compilation.get());
+  const auto event = fencedStart(execution.get(), {never.get()});
+  fence.signaller.fail();
+  EXPECT_NN_ERROR(ANeuralNetworksEvent_wait(event.get()), ANEURALNETWORKS_OP_FAILED, "fence");
+  EXPECT_THAT(out_, ElementsAre(-1, -1, -1, -1));
+}
+
+TEST_F(CompoundPlans, MemoryWithOffsets) {
+  const auto compilation = compile({2, 2});
+  float* in = nullptr;
+  float* out = nullptr;
+  const auto inputs = memoryOfSize(4096, &in);
+  const auto outputs = memoryOfSize(4096, &out);
+  std::ranges::copy(a_, in + 4);
+  std::ranges::copy(b_, in + 16);
+  const auto execution = newExecution(compilation.get());
+  ANeuralNetworksExecution* const e = execution.get();
+  EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, inputs.get(), 16, 16));
+  EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(e, 1, nullptr, inputs.get(), 64, 16));
+  EXPECT_NN_OK(ANeuralNetworksExecution_setOutputFromMemory(e, 0, nullptr, outputs.get(), 32, 16));
+  ASSERT_NN_OK(ANeuralNetworksExecution_compute(e));
+  EXPECT_EQ(out[7], 0);
+  EXPECT_THAT(std::vector<float>(out + 8, out + 13), ElementsAre(1, 24, 69, 136, 0));
+  ::munmap(in, 4096);
+  ::munmap(out, 4096);
+}
+
+TEST_F(CompoundPlans, MemoryFromDescriptors) {
+  const auto compilation = compile({2, 2});
+  float* values = nullptr;
+  const auto plain = memoryOfSize(16, &values);
+  const auto a = described(compilation.get(), true, 0);
+  const auto b = described(compilation.get(), true, 1);
+  const auto out = described(compilation.get(), false, 0);
+  std::ranges::copy(a_, values);
+  ASSERT_NN_OK(ANeuralNetworksMemory_copy(plain.get(), a.get()));
+  std::ranges::copy(b_, values);
+  ASSERT_NN_OK(ANeuralNetworksMemory_copy(plain.get(), b.get()));
+  const auto execution = newExecution(compilation.get());
+  ANeuralNetworksExecution* const e = execution.get();
+  EXPECT_NN_OK(ANeuralNetworksExecution_setReusable(e, true));
+  EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, a.get(), 0, 0));
+  EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(e, 1, nullptr, b.get(), 0, 0));
+  EXPECT_NN_OK(ANeuralNetworksExecution_setOutputFromMemory(e, 0, nullptr, out.get(), 0, 0));
+  for (int i = 0; i < 3; ++i) {
+    if (i < 2) {
+      ASSERT_NN_OK(ANeuralNetworksExecution_compute(e));
+    } else {
+      EXPECT_NN_OK(ANeuralNetworksEvent_wait(fencedStart(e, {}).get()));
+    }
+    ASSERT_NN_OK(ANeuralNetworksMemory_copy(out.get(), plain.get()));
+    EXPECT_THAT(std::vector<float>(values, values + 4), ElementsAre(1, 24, 69, 136));
+  }
+  ::munmap(values, 16);
+}
+
+// An input that both devices read is on neither; with named devices there is no other memory.
+TEST_F(CompoundPlans, MemoryOfTwoDevices) {
+  const auto named = compile({2, 2}, true);
+  EXPECT_EQ(described(named.get(), true, 0, ANEURALNETWORKS_OP_FAILED), nullptr);
+  EXPECT_NE(described(named.get(), true, 1), nullptr);   // read by ADD and SUB, which are on one
+  EXPECT_NE(described(named.get(), false, 0), nullptr);  // written by SUB
+  const auto any = compile({2, 2});
+  EXPECT_NE(described(any.get(), true, 0), nullptr);
+}
+
+TEST_F(CompoundPlans, TimesAndLimitsNeedOneDevice) {
+  for (const bool named : {false, true}) {
+    const auto compilation = compile({2, 2}, named);
+    const auto execution = ready(compilation.get());
+    EXPECT_NN_ERROR(ANeuralNetworksExecution_setMeasureTiming(execution.get(), true),
+                    ANEURALNETWORKS_BAD_DATA, "exactly one device");
+    EXPECT_NN_ERROR(ANeuralNetworksExecution_setTimeout(execution.get(), 1000),
+                    ANEURALNETWORKS_BAD_DATA, "exactly one device");
+    ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+    uint64_t duration = 7;
+    EXPECT_NN_ERROR(ANeuralNetworksExecution_getDuration(
+                        execution.get(), ANEURALNETWORKS_DURATION_IN_DRIVER, &duration),
+                    ANEURALNETWORKS_BAD_STATE, "");
+    EXPECT_EQ(duration, UINT64_MAX);
+  }
+}
+
+// Dimensions that only the execution knows.
+class OpenCompoundPlans : public CompoundPlans {
+ protected:
+  // Rows of two.
+  Handle<ANeuralNetworksExecution> withRows(ANeuralNetworksCompilation* compilation, uint32_t rows,
+                                            size_t room) {
+    const uint32_t dims[] = {rows, 2};
+    const ANeuralNetworksOperandType type = {ANEURALNETWORKS_TENSOR_FLOAT32, 2, dims, 0, 0};
+    auto execution = newExecution(compilation);
+    const size_t bytes = size_t{rows} * 2 * sizeof(float);
+    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 0, &type, a_, bytes));
+    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 1, &type, b_, bytes));
+    EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(execution.get(), 0, nullptr, out_, room));
+    return execution;
+  }
+  static std::vector<uint32_t> dimensionsOf(ANeuralNetworksExecution* execution, int code) {
+    uint32_t rank = 0;
+    EXPECT_EQ(ANeuralNetworksExecution_getOutputOperandRank(execution, 0, &rank), code);
+    std::vector<uint32_t> dims(rank);
+    EXPECT_EQ(ANeuralNetworksExecution_getOutputOperandDimensions(execution, 0, dims.data()), code);
+    return dims;
+  }
+};
+
+TEST_F(OpenCompoundPlans, SizesComeWithTheExecution) {
+  for (const std::vector<uint32_t>& dims : {std::vector<uint32_t>{0, 2}, {0, 0}}) {
+    const auto compilation = compile(dims);
+    const auto small = withRows(compilation.get(), 1, sizeof out_);
+    ASSERT_NN_OK(ANeuralNetworksExecution_compute(small.get()));
+    EXPECT_THAT(out_, ElementsAre(1, 24, -1, -1));
+    EXPECT_THAT(dimensionsOf(small.get(), ANEURALNETWORKS_NO_ERROR), ElementsAre(1, 2));
+    const auto large = withRows(compilation.get(), 2, sizeof out_);
+    ASSERT_NN_OK(ANeuralNetworksExecution_compute(large.get()));
+    EXPECT_THAT(dimensionsOf(large.get(), ANEURALNETWORKS_NO_ERROR), ElementsAre(2, 2));
+    expectRight();
+  }
+}
+
+TEST_F(OpenCompoundPlans, OutputsThatAreTooSmall) {
+  const auto compilation = compile({0, 2});
+  for (int way = 0; way < 3; ++way) {
+    const auto execution = withRows(compilation.get(), 2, 8);
+    int code = 0;
+    if (way == 0) code = ANeuralNetworksExecution_compute(execution.get());
+    if (way == 1) {
+      ANeuralNetworksBurst* burst = nullptr;
+      ASSERT_NN_OK(ANeuralNetworksBurst_create(compilation.get(), &burst));
+      const Handle<ANeuralNetworksBurst> owner(burst);
+      code = ANeuralNetworksExecution_burstCompute(execution.get(), burst);
+    }
+    if (way == 2) {
+      ANeuralNetworksEvent* event = nullptr;
+      ASSERT_NN_OK(ANeuralNetworksExecution_startCompute(execution.get(), &event));
+      const Handle<ANeuralNetworksEvent> owner(event);
+      code = ANeuralNetworksEvent_wait(event);
+    }
+    EXPECT_EQ(code, ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE) << halyard_lastErrorText();
+    EXPECT_THAT(dimensionsOf(execution.get(), ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE),
+                ElementsAre(2, 2));
+    EXPECT_THAT(out_[2], -1);
+    const auto again = withRows(compilation.get(), 2, sizeof out_);
+    ASSERT_NN_OK(ANeuralNetworksExecution_compute(again.get()));
+    expectRight();
+  }
+}
+
+TEST_F(CompoundPlans, Padding) {
+  const auto compilation = compile({2, 2});
+  uint32_t padding = 0;
+  EXPECT_NN_OK(
+      ANeuralNetworksCompilation_getPreferredMemoryPaddingForInput(compilation.get(), 0, &padding));
+  EXPECT_EQ(padding & (padding - 1), 0u);
+  EXPECT_GE(padding, 1u);
+  float* in = nullptr;
+  float* out = nullptr;
+  const auto inputs = memoryOfSize(4096, &in);
+  const auto outputs = memoryOfSize(4096, &out);
+  std::ranges::copy(a_, in);
+  std::ranges::copy(b_, in + 64);
+  std::fill_n(out, 16, -1.0F);
+  const auto execution = newExecution(compilation.get());
+  ANeuralNetworksExecution* const e = execution.get();
+  // More than is needed is refused unless padding is allowed.
+  EXPECT_NN_ERROR(ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, inputs.get(), 0, 64),
+                  ANEURALNETWORKS_BAD_DATA, "64");
+  const auto padded = newExecution(compilation.get());
+  ANeuralNetworksExecution* const p = padded.get();
+  ASSERT_NN_OK(ANeuralNetworksExecution_enableInputAndOutputPadding(p, true));
+  EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(p, 0, nullptr, inputs.get(), 0, 64));
+  EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(p, 1, nullptr, inputs.get(), 256, 64));
+  EXPECT_NN_OK(ANeuralNetworksExecution_setOutputFromMemory(p, 0, nullptr, outputs.get(), 0, 64));
+  ASSERT_NN_OK(ANeuralNetworksExecution_compute(p));
+  EXPECT_THAT(std::vector<float>(out, out + 5), ElementsAre(1, 24, 69, 136, -1));
+  ::munmap(in, 4096);
+  ::munmap(out, 4096);
+}
+
+// Each thread computes in all ways, with inputs of its own.
+class ThreadsOnCompoundPlans : public CompoundPlans {
+ protected:
+  static constexpr int kThreads = 16;
+
+  static void inThreads(const std::function<void(int)>& work) {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < kThreads; ++i) threads.emplace_back(work, i);
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  static void compute(ANeuralNetworksCompilation* compilation, ANeuralNetworksBurst* burst,
+                      int way) {
+    const auto value = static_cast<float>(way);
+    const float a[4] = {value, 1, 2, 3};
+    const float b[4] = {1, 2, 3, value};
+    float out[4] = {};
+    const auto execution = newExecution(compilation);
+    ANeuralNetworksExecution* const e = execution.get();
+    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 0, nullptr, a, sizeof a));
+    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 1, nullptr, b, sizeof b));
+    EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, out, sizeof out));
+    ANeuralNetworksEvent* event = nullptr;
+    switch (way % 4) {
+      case 0:
+        EXPECT_NN_OK(ANeuralNetworksExecution_compute(e));
+        break;
+      case 1:
+        EXPECT_NN_OK(ANeuralNetworksExecution_burstCompute(e, burst));
+        break;
+      case 2:
+        EXPECT_NN_OK(ANeuralNetworksExecution_startCompute(e, &event));
+        break;
+      default:
+        event = fencedStart(e, {}).release();
+    }
+    if (event != nullptr) {
+      EXPECT_NN_OK(ANeuralNetworksEvent_wait(event));
+      ANeuralNetworksEvent_free(event);
+    }
+    EXPECT_THAT(out, ElementsAre((value + 1) * value - 1, 1, 7, (3 + value) * 3 - value));
+  }
+  static Handle<ANeuralNetworksBurst> burstOf(ANeuralNetworksCompilation* compilation) {
+    ANeuralNetworksBurst* burst = nullptr;
+    EXPECT_NN_OK(ANeuralNetworksBurst_create(compilation, &burst));
+    return Handle<ANeuralNetworksBurst>(burst);
+  }
+};
+
+TEST_F(ThreadsOnCompoundPlans, OneCompilation) {
+  const auto compilation = compile({2, 2});
+  inThreads([&](int thread) {
+    const auto burst = burstOf(compilation.get());
+    for (int round = 0; round < 20; ++round) {
+      compute(compilation.get(), burst.get(), thread + round);
+    }
+  });
+}
+
+// Each thread compiles 16 times, and computes with each.
+TEST_F(ThreadsOnCompoundPlans, SixteenCompilationsEach) {
+  const auto model = newGraph({2, 2});
+  inThreads([&](int thread) {
+    std::vector<Handle<ANeuralNetworksCompilation>> compilations;
+    for (int i = 0; i < 16; ++i) {
+      ANeuralNetworksCompilation* made = nullptr;
+      EXPECT_NN_OK(ANeuralNetworksCompilation_create(model.get(), &made));
+      EXPECT_NN_OK(ANeuralNetworksCompilation_finish(made));
+      compilations.emplace_back(made);
+      compute(made, burstOf(made).get(), thread + i);
+    }
+    for (int i = 0; i < 16; ++i) compute(compilations[i].get(), nullptr, 4 * i);
+  });
+}
+
+// All threads compute with all of 16 compilations.
+TEST_F(ThreadsOnCompoundPlans, SixteenSharedCompilations) {
+  std::vector<Handle<ANeuralNetworksCompilation>> compilations;
+  for (int i = 0; i < 16; ++i) compilations.push_back(compile({2, 2}, i % 2 == 0));
+  inThreads([&](int thread) {
+    for (int i = 0; i < 16; ++i) {
+      ANeuralNetworksCompilation* const compilation = compilations[(thread + i) % 16].get();
+      const auto burst = burstOf(compilation);
+      for (int way = 0; way < 4; ++way) compute(compilation, burst.get(), thread + way);
+    }
+  });
+}
+
+// A driver that is killed between two executions is started again; with named devices the failure
+// is the application's.
+TEST_F(CompoundPlans, ADriverThatIsKilled) {
+  const auto any = compile({2, 2});
+  const auto named = compile({2, 2}, true);
+  for (const auto* compilation : {&any, &named}) {
+    const auto execution = ready(compilation->get());
+    ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+    expectRight();
+  }
+  int64_t pid = 0;
+  ASSERT_EQ(halyard_deviceProcessId(deviceNamed(kMulDriver), &pid), 0);
+  ASSERT_GT(pid, 0);
+  ::kill(static_cast<pid_t>(pid), SIGKILL);
+  const auto lost = ready(named.get());
+  EXPECT_NN_ERROR(ANeuralNetworksExecution_compute(lost.get()), ANEURALNETWORKS_DEAD_OBJECT,
+                  kMulDriver);
+  for (int i = 0; i < 3; ++i) {
+    const auto execution = ready(any.get());
+    ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+    expectRight();
+  }
+  char* json = nullptr;
+  ASSERT_EQ(halyard_compilationReport(any.get(), &json), ANEURALNETWORKS_NO_ERROR);
+  const std::string report = json;
+  halyard_free(json);
+  EXPECT_THAT(report, HasSubstr("DRIVER_RESTARTED"));
+}
+
+}  // namespace
+}  // namespace halyard::api::testing

@@ -1,0 +1,263 @@
+// Types of a vendor's extension in models of several partitions: only their driver's description
+// says how large such values are, and so how much memory they need between two partitions. The
+// driver is that of examples/extension_driver.
+#include <android/NeuralNetworksExtensions.h>
+
+#include <cmath>
+
+#include "../examples/extension_driver/fused_extension.h"
+#include "api/test_model.h"
+#include "manifests_for_test.h"
+#include "test_definitions.h"
+
+namespace halyard::api::testing {
+namespace {
+
+constexpr uint32_t kRows = 2;
+constexpr uint32_t kBlocks = 3;
+constexpr uint32_t kColumns = kBlocks * FUSED_BLOCK_VALUES;
+constexpr uint32_t kBytes = kRows * kColumns * sizeof(float);
+
+class ExtensionPartitions : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    static ::halyard::testing::Manifests manifests;
+    manifests.add("example-fused", FUSED_DRIVER);
+    manifests.add("test-relu", REFERENCE_DRIVER,
+                  R"({"threads": 1, "supports": {"operations": ["RELU"]},
+                      "capabilities": {"default": {"exec_time": 0.5, "power_usage": 0.5}}})");
+    manifests.use();
+    ::setenv("HALYARD_PARTITION_OVERHEAD", "off", 1);
+    ::setenv("HALYARD_LOG", "quiet", 1);
+  }
+
+  static int32_t typeOf(ANeuralNetworksModel* model, uint16_t code) {
+    int32_t type = 0;
+    EXPECT_NN_OK(
+        ANeuralNetworksModel_getExtensionOperandType(model, FUSED_EXTENSION_NAME, code, &type));
+    return type;
+  }
+  static void addFused(ANeuralNetworksModel* model, uint16_t code, std::vector<uint32_t> inputs,
+                       uint32_t output) {
+    int32_t type = 0;
+    EXPECT_NN_OK(
+        ANeuralNetworksModel_getExtensionOperationType(model, FUSED_EXTENSION_NAME, code, &type));
+    EXPECT_NN_OK(addOperation(model, type, std::move(inputs), {output}));
+  }
+  static void addFloats(ANeuralNetworksModel* model) {
+    EXPECT_NN_OK(addOperand(model, ANEURALNETWORKS_TENSOR_FLOAT32, {kRows, kColumns}));
+  }
+  static void addBlocks(ANeuralNetworksModel* model) {
+    EXPECT_NN_OK(addOperand(model, typeOf(model, FUSED_TENSOR_QUANT_BLOCK), {kRows, kBlocks}));
+  }
+  static void addParams(ANeuralNetworksModel* model, int32_t index, float beta) {
+    const FusedSoftmaxParams params = {beta, 0};
+    EXPECT_NN_OK(addOperand(model, typeOf(model, FUSED_SOFTMAX_PARAMS)));
+    EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(model, index, &params, sizeof params));
+  }
+
+  // blocks -> softmax(beta * values)
+  static Handle<ANeuralNetworksModel> softmaxOfBlocks(float beta) {
+    auto model = newModel();
+    addBlocks(model.get());
+    addParams(model.get(), 1, beta);
+    addFloats(model.get());
+    addFused(model.get(), FUSED_SCALED_SOFTMAX, {0, 1}, 2);
+    EXPECT_NN_OK(identify(model.get(), {0}, {2}));
+    EXPECT_NN_OK(ANeuralNetworksModel_finish(model.get()));
+    return model;
+  }
+  static std::string reportOf(ANeuralNetworksCompilation* compilation) {
+    char* json = nullptr;
+    EXPECT_EQ(halyard_compilationReport(compilation, &json), ANEURALNETWORKS_NO_ERROR);
+    std::string report = json;
+    halyard_free(json);
+    return report;
+  }
+  static Handle<ANeuralNetworksCompilation> compile(ANeuralNetworksModel* model) {
+    ANeuralNetworksCompilation* made = nullptr;
+    EXPECT_NN_OK(ANeuralNetworksCompilation_create(model, &made));
+    EXPECT_NN_OK(ANeuralNetworksCompilation_finish(made));
+    return Handle<ANeuralNetworksCompilation>(made);
+  }
+  // Values that blocks can hold but for rounding.
+  static std::vector<float> inputs() {
+    std::vector<float> values(kRows * kColumns);
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<float>(static_cast<int>(i * 7 % 23) - 11) / 8;
+    }
+    return values;
+  }
+  // To the precision of 8 bits.
+  static void expectSoftmax(const std::vector<float>& in, float beta,
+                            const std::vector<float>& out) {
+    for (uint32_t row = 0; row < kRows; ++row) {
+      double sum = 0;
+      for (uint32_t i = 0; i < kColumns; ++i) {
+        sum += std::exp(static_cast<double>(beta * in[row * kColumns + i]));
+      }
+      for (uint32_t i = 0; i < kColumns; ++i) {
+        const double wanted = std::exp(static_cast<double>(beta * in[row * kColumns + i])) / sum;
+        ASSERT_NEAR(out[row * kColumns + i], wanted, 0.05 * wanted) << row << ", " << i;
+      }
+    }
+  }
+};
+
+// Blocks are made in one partition, and read in two others, on either side of a branch that the
+// runtime runs.
+TEST_F(ExtensionPartitions, BlocksGoIntoABranch) {
+  const auto flat = softmaxOfBlocks(0.5F);
+  const auto steep = softmaxOfBlocks(2);
+  const auto model = newModel();
+  ANeuralNetworksModel* const m = model.get();
+  addFloats(m);                                                    // 0: in
+  addBlocks(m);                                                    // 1
+  EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_BOOL8, {1}));  // 2: condition
+  EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_MODEL));              // 3
+  EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_MODEL));              // 4
+  EXPECT_NN_OK(ANeuralNetworksModel_setOperandValueFromModel(m, 3, flat.get()));
+  EXPECT_NN_OK(ANeuralNetworksModel_setOperandValueFromModel(m, 4, steep.get()));
+  addFloats(m);  // 5
+  addFloats(m);  // 6: out
+  addFused(m, FUSED_QUANTIZE_BLOCKS, {0}, 1);
+  EXPECT_NN_OK(addOperation(m, ANEURALNETWORKS_IF, {2, 3, 4, 1}, {5}));
+  EXPECT_NN_OK(addOperation(m, ANEURALNETWORKS_RELU, {5}, {6}));
+  EXPECT_NN_OK(identify(m, {0, 2}, {6}));
+  ASSERT_NN_OK(ANeuralNetworksModel_finish(m));
+  const auto compilation = compile(m);
+  const std::string report = reportOf(compilation.get());
+  EXPECT_THAT(report, ::testing::HasSubstr("operation #1 IF: then"));
+  EXPECT_THAT(report, ::testing::HasSubstr("test-relu"));
+  const std::vector<float> in = inputs();
+  ANeuralNetworksBurst* made = nullptr;
+  ASSERT_NN_OK(ANeuralNetworksBurst_create(compilation.get(), &made));
+  const Handle<ANeuralNetworksBurst> burst(made);
+  for (int run = 0; run < 6; ++run) {
+    const bool isThen = run % 2 == 0;
+    const uint8_t condition = isThen ? 1 : 0;
+    std::vector<float> out(in.size(), -1);
+    const auto execution = newExecution(compilation.get());
+    ANeuralNetworksExecution* const e = execution.get();
+    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 0, nullptr, in.data(), kBytes));
+    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 1, nullptr, &condition, 1));
+    EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, out.data(), kBytes));
+    if (run < 4) {
+      ASSERT_NN_OK(ANeuralNetworksExecution_compute(e));
+    } else {
+      ASSERT_NN_OK(ANeuralNetworksExecution_burstCompute(e, burst.get()));
+    }
+    expectSoftmax(in, isThen ? 0.5F : 2, out);
+  }
+}
+
+// Blocks that another partition reads are an output of the model as well.
+TEST_F(ExtensionPartitions, BlocksThatAreAnOutputToo) {
+  const auto flat = softmaxOfBlocks(1);
+  const auto steep = softmaxOfBlocks(2);
+  const auto model = newModel();
+  ANeuralNetworksModel* const m = model.get();
+  addFloats(m);                                                    // 0: in
+  addBlocks(m);                                                    // 1: out
+  EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_BOOL8, {1}));  // 2: condition
+  EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_MODEL));              // 3
+  EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_MODEL));              // 4
+  EXPECT_NN_OK(ANeuralNetworksModel_setOperandValueFromModel(m, 3, flat.get()));
+  EXPECT_NN_OK(ANeuralNetworksModel_setOperandValueFromModel(m, 4, steep.get()));
+  addFloats(m);  // 5: out
+  addFloats(m);  // 6
+  EXPECT_NN_OK(addOperation(m, ANEURALNETWORKS_RELU, {0}, {6}));
+  addFused(m, FUSED_QUANTIZE_BLOCKS, {6}, 1);
+  EXPECT_NN_OK(addOperation(m, ANEURALNETWORKS_IF, {2, 3, 4, 1}, {5}));
+  EXPECT_NN_OK(identify(m, {0, 2}, {1, 5}));
+  ASSERT_NN_OK(ANeuralNetworksModel_finish(m));
+  const auto compilation = compile(m);
+  std::vector<float> in = inputs();
+  std::vector<FusedBlock> blocks(kRows * kBlocks);
+  std::vector<float> out(in.size(), -1);
+  const uint8_t condition = 1;
+  const auto execution = newExecution(compilation.get());
+  ANeuralNetworksExecution* const e = execution.get();
+  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 0, nullptr, in.data(), kBytes));
+  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 1, nullptr, &condition, 1));
+  EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, blocks.data(),
+                                                  blocks.size() * sizeof(FusedBlock)));
+  EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(e, 1, nullptr, out.data(), kBytes));
+  ASSERT_NN_OK(ANeuralNetworksExecution_compute(e));
+  for (float& value : in) value = std::max(value, 0.0F);
+  expectSoftmax(in, 1, out);
+  for (size_t i = 0; i < in.size(); ++i) {
+    const FusedBlock& block = blocks[i / FUSED_BLOCK_VALUES];
+    const float value = block.scale * static_cast<float>(block.values[i % FUSED_BLOCK_VALUES]);
+    ASSERT_NEAR(value, in[i], block.scale) << i;
+  }
+}
+
+// Blocks in memory that was made from a descriptor: written by one compilation, read by another.
+TEST_F(ExtensionPartitions, BlocksInMemoryFromADescriptor) {
+  const auto quantizer = newModel();
+  addFloats(quantizer.get());
+  addBlocks(quantizer.get());
+  addFused(quantizer.get(), FUSED_QUANTIZE_BLOCKS, {0}, 1);
+  EXPECT_NN_OK(identify(quantizer.get(), {0}, {1}));
+  ASSERT_NN_OK(ANeuralNetworksModel_finish(quantizer.get()));
+  const auto softmax = softmaxOfBlocks(1);
+  const auto writer = compile(quantizer.get());
+  const auto reader = compile(softmax.get());
+  ANeuralNetworksMemoryDesc* desc = nullptr;
+  ASSERT_NN_OK(ANeuralNetworksMemoryDesc_create(&desc));
+  EXPECT_NN_OK(ANeuralNetworksMemoryDesc_addOutputRole(desc, writer.get(), 0, 1));
+  EXPECT_NN_OK(ANeuralNetworksMemoryDesc_addInputRole(desc, reader.get(), 0, 1));
+  EXPECT_NN_OK(ANeuralNetworksMemoryDesc_finish(desc));
+  ANeuralNetworksMemory* made = nullptr;
+  EXPECT_NN_OK(ANeuralNetworksMemory_createFromDesc(desc, &made));
+  ANeuralNetworksMemoryDesc_free(desc);
+  const Handle<ANeuralNetworksMemory> blocks(made);
+  ASSERT_NE(blocks, nullptr);
+  const std::vector<float> in = inputs();
+  std::vector<float> out(in.size(), -1);
+  const auto first = newExecution(writer.get());
+  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(first.get(), 0, nullptr, in.data(), kBytes));
+  EXPECT_NN_OK(
+      ANeuralNetworksExecution_setOutputFromMemory(first.get(), 0, nullptr, blocks.get(), 0, 0));
+  ASSERT_NN_OK(ANeuralNetworksExecution_compute(first.get()));
+  const auto second = newExecution(reader.get());
+  EXPECT_NN_OK(
+      ANeuralNetworksExecution_setInputFromMemory(second.get(), 0, nullptr, blocks.get(), 0, 0));
+  EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(second.get(), 0, nullptr, out.data(), kBytes));
+  ASSERT_NN_OK(ANeuralNetworksExecution_compute(second.get()));
+  expectSoftmax(in, 1, out);
+}
+
+// What crosses counts by its real size: in the report, and so for who gets what.
+TEST_F(ExtensionPartitions, BytesThatCross) {
+  const auto model = newModel();
+  ANeuralNetworksModel* const m = model.get();
+  addFloats(m);
+  addFloats(m);
+  addBlocks(m);
+  EXPECT_NN_OK(addOperation(m, ANEURALNETWORKS_RELU, {0}, {1}));
+  addFused(m, FUSED_QUANTIZE_BLOCKS, {1}, 2);
+  EXPECT_NN_OK(identify(m, {0}, {2}));
+  ASSERT_NN_OK(ANeuralNetworksModel_finish(m));
+  const auto compilation = compile(m);
+  EXPECT_THAT(reportOf(compilation.get()),
+              ::testing::ContainsRegex(
+                  fmt::format("\"bytes_out\": ?{}[^0-9]", kRows * kBlocks * sizeof(FusedBlock))));
+}
+
+// A value of an extension's type cannot be left to the CPU device when its driver fails.
+TEST_F(ExtensionPartitions, WithoutTheDriverThereIsAnError) {
+  ::setenv("HALYARD_REQUIRE_DEVICE", "test-relu,nnapi-reference", 1);
+  const auto model = softmaxOfBlocks(1);
+  ANeuralNetworksCompilation* made = nullptr;
+  EXPECT_NN_OK(ANeuralNetworksCompilation_create(model.get(), &made));
+  const Handle<ANeuralNetworksCompilation> owner(made);
+  EXPECT_NE(ANeuralNetworksCompilation_finish(made), ANEURALNETWORKS_NO_ERROR);
+  EXPECT_THAT(std::string(halyard_lastErrorText()),
+              ::testing::HasSubstr("the CPU device has no operations of vendors"));
+  ::unsetenv("HALYARD_REQUIRE_DEVICE");
+}
+
+}  // namespace
+}  // namespace halyard::api::testing
