@@ -1,0 +1,46 @@
+// The head of a cache file that CompileCache writes; docs/cache_format.md describes it.
+// Thread safety: plain data and pure functions. Ownership: owns its data.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "cache/sha256.h"
+#include "halyard/driver/hal_types.h"
+#include "halyard/driver/status.h"
+
+namespace halyard::cache {
+
+inline constexpr size_t kCacheFileHeadBytes = 256;
+using CacheFileHead = std::array<uint8_t, kCacheFileHeadBytes>;
+
+struct CacheFileFacts {
+  enum class Kind : uint8_t { MODEL = 1, DATA = 2 };
+
+  Kind kind = Kind::MODEL;
+  uint8_t index = 0;  // among the files of its kind
+  uint8_t modelFiles = 0;
+  uint8_t dataFiles = 0;
+  uint64_t contentBytes = 0;  // behind the head
+  hal::Token token = {};
+  Digest content = {};                 // of this file
+  Digest allData = {};                 // digestOfAll() of the contents of the data files
+  std::string driver;                  // at most kMaxNameBytes of the name
+  std::array<uint8_t, 16> build = {};  // the first bytes of the SHA-256 of the driver's build
+
+  static constexpr size_t kMaxNameBytes = 80;
+};
+
+CacheFileHead encodeHead(const CacheFileFacts& facts);
+
+// What any file may claim: for people and tools. Loading a compilation needs none of it.
+// BAD_DATA, saying what is wrong, for what is no head of this format or has been changed.
+Result<CacheFileFacts> decodeHead(std::span<const uint8_t> bytes);
+// Whether it begins as such a file does.
+bool looksLikeCacheFile(std::span<const uint8_t> bytes);
+
+Digest digestOfAll(std::span<const Digest> contents);
+
+}  // namespace halyard::cache

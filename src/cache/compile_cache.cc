@@ -1,0 +1,305 @@
+#include "halyard/driver/compile_cache.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+#include <set>
+
+#include "base/kept_folders.h"
+#include "cache/cache_file.h"
+#include "cache/compile_store.h"
+#include "cache/file_access.h"
+#include "cache/private_folder.h"
+
+namespace halyard::hal {
+namespace {
+
+using cache::CacheFileFacts;
+using cache::CacheFileHead;
+using cache::Digest;
+using cache::FileLock;
+using cache::Sha256;
+using Contents = std::vector<std::vector<uint8_t>>;
+using Kind = CacheFileFacts::Kind;
+
+constexpr size_t kMostNameBytes = 200;
+constexpr size_t kMostBuildBytes = 4096;
+
+Status checkIdentity(const CompileCache::Identity& identity) {
+  const std::string& driver = identity.driver;
+  const bool control = std::any_of(driver.begin(), driver.end(), [](char letter) {
+    return static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f;
+  });
+  if (driver.empty() || driver.size() > kMostNameBytes || control) {
+    return badData("the driver's name has {} bytes, expected 1 to {} without control characters",
+                   driver.size(), kMostNameBytes);
+  }
+  if (identity.build.size() > kMostBuildBytes || identity.build.find('\0') != std::string::npos) {
+    return badData("the driver's build has {} bytes, expected at most {} without zeros",
+                   identity.build.size(), kMostBuildBytes);
+  }
+  return okStatus();
+}
+
+const char* nameOf(Kind kind) { return kind == Kind::MODEL ? "model cache" : "data cache"; }
+
+// The files in the order in which they are locked, written and read.
+template <typename F>
+Status forEachFile(const CacheFiles& files, F f) {
+  for (const Kind kind : {Kind::MODEL, Kind::DATA}) {
+    const auto& list = kind == Kind::MODEL ? files.modelCache : files.dataCache;
+    for (size_t i = 0; i < list.size(); ++i) {
+      HALYARD_RETURN_IF_ERROR(f(kind, i, list[i].get()), "{} file {}", nameOf(kind), i);
+    }
+  }
+  return okStatus();
+}
+
+Status checkFiles(const CacheFiles& files, cache::Access access) {
+  constexpr size_t kMostFiles = 32;
+  if (files.modelCache.size() + files.dataCache.size() == 0) return badData("there are no files");
+  if (std::max(files.modelCache.size(), files.dataCache.size()) > kMostFiles) {
+    return badData("there are {} model cache and {} data cache files, at most {} each are allowed",
+                   files.modelCache.size(), files.dataCache.size(), kMostFiles);
+  }
+  std::set<std::pair<dev_t, ino_t>> seen;
+  return forEachFile(files, [&](Kind, size_t, int fd) -> Status {
+    HALYARD_RETURN_IF_ERROR(cache::checkFile(fd, access).takeStatus());
+    struct stat st {};
+    if (::fstat(fd, &st) != 0) return errnoStatus(ResultCode::BAD_DATA, errno, "fstat");
+    if (!seen.emplace(st.st_dev, st.st_ino).second) return badData("it is there twice");
+    return okStatus();
+  });
+}
+
+// Everybody who has the set has the first of them first.
+int fileForLock(const CacheFiles& files) {
+  return files.modelCache.empty() ? files.dataCache[0].get() : files.modelCache[0].get();
+}
+
+Result<FileLock> lockFiles(const CacheFiles& files, bool exclusive,
+                           std::chrono::milliseconds wait) {
+  HALYARD_ASSIGN_OR_RETURN(FileLock lock, FileLock::take(fileForLock(files), exclusive, wait),
+                           "the cache files");
+  return lock;
+}
+
+std::vector<uint64_t> sizesOf(const Contents& contents) {
+  std::vector<uint64_t> sizes;
+  for (const auto& content : contents) sizes.push_back(content.size());
+  return sizes;
+}
+
+// Of the files of a kind: heads and contents with their lengths, and what they are saved as.
+class SetDigest {
+ public:
+  SetDigest(Kind kind, const CompileCache::Identity& identity, const Token& token, uint32_t uid,
+            size_t files) {
+    sha_.addText("halyard compilation 1").addNumber(static_cast<uint64_t>(kind)).addNumber(uid);
+    sha_.add(token).addText(identity.driver).addText(identity.build).addNumber(files);
+  }
+  void add(const CacheFileHead& head, size_t contentBytes, const Digest& content) {
+    sha_.addNumber(contentBytes).add(head).add(content);
+  }
+  Digest finish() { return sha_.finish(); }
+
+ private:
+  Sha256 sha_;
+};
+
+// What save() writes and records.
+struct Sealed {
+  std::vector<CacheFileHead> modelHeads;
+  std::vector<CacheFileHead> dataHeads;
+  Digest model;
+  Digest data;
+};
+
+Sealed seal(const CompileCache::Identity& identity, const CacheFiles& files,
+            const CompileCache::Content& content, uint32_t uid) {
+  std::vector<Digest> dataDigests;
+  for (const auto& bytes : content.data) dataDigests.push_back(cache::sha256(bytes));
+  CacheFileFacts facts;
+  facts.modelFiles = static_cast<uint8_t>(content.model.size());
+  facts.dataFiles = static_cast<uint8_t>(content.data.size());
+  facts.token = files.token;
+  facts.allData = cache::digestOfAll(dataDigests);
+  facts.driver = identity.driver;
+  const Digest build = Sha256().addText(identity.build).finish();
+  std::copy_n(build.begin(), facts.build.size(), facts.build.begin());
+
+  Sealed sealed;
+  const auto addAll = [&](Kind kind, const Contents& contents, std::vector<CacheFileHead>& heads) {
+    SetDigest set(kind, identity, files.token, uid, contents.size());
+    facts.kind = kind;
+    for (size_t i = 0; i < contents.size(); ++i) {
+      facts.index = static_cast<uint8_t>(i);
+      facts.contentBytes = contents[i].size();
+      facts.content = kind == Kind::DATA ? dataDigests[i] : cache::sha256(contents[i]);
+      heads.push_back(cache::encodeHead(facts));
+      set.add(heads.back(), contents[i].size(), facts.content);
+    }
+    return set.finish();
+  };
+  sealed.model = addAll(Kind::MODEL, content.model, sealed.modelHeads);
+  sealed.data = addAll(Kind::DATA, content.data, sealed.dataHeads);
+  return sealed;
+}
+
+Status writeFiles(const CacheFiles& files, const CompileCache::Content& content,
+                  const Sealed& sealed) {
+  return forEachFile(files, [&](Kind kind, size_t i, int fd) -> Status {
+    const bool model = kind == Kind::MODEL;
+    const CacheFileHead& head = model ? sealed.modelHeads[i] : sealed.dataHeads[i];
+    const std::vector<uint8_t>& bytes = model ? content.model[i] : content.data[i];
+    if (::ftruncate(fd, 0) != 0) return errnoStatus(ResultCode::OP_FAILED, errno, "ftruncate");
+    HALYARD_RETURN_IF_ERROR(cache::writeAt(fd, 0, head));
+    return cache::writeAt(fd, head.size(), bytes);
+  });
+}
+
+// A full disk is not to stay full of what is of no use.
+void emptyFiles(const CacheFiles& files) {
+  (void)forEachFile(files, [](Kind, size_t, int fd) {
+    (void)!::ftruncate(fd, 0);
+    return okStatus();
+  });
+}
+
+// Reads the files of a kind into `contents`; nothing of them is looked at but their digest.
+Status readFiles(Kind kind, const std::vector<UniqueFd>& files,
+                 const std::vector<uint64_t>& expectedBytes, SetDigest& digest,
+                 Contents& contents) {
+  for (size_t i = 0; i < files.size(); ++i) {
+    const auto file = [&]() -> Status {
+      HALYARD_ASSIGN_OR_RETURN(const uint64_t size,
+                               cache::checkFile(files[i].get(), cache::Access::READ));
+      const uint64_t expected = cache::kCacheFileHeadBytes + expectedBytes[i];
+      if (size != expected) {
+        return opFailed("it has {} bytes, {} were saved", size, expected);
+      }
+      CacheFileHead head;
+      HALYARD_RETURN_IF_ERROR(cache::readAt(files[i].get(), 0, head));
+      std::vector<uint8_t> content;
+      try {
+        content.resize(expectedBytes[i]);
+      } catch (const std::bad_alloc&) {
+        return makeStatus(ResultCode::OUT_OF_MEMORY, "no memory for {} bytes", expectedBytes[i]);
+      }
+      HALYARD_RETURN_IF_ERROR(cache::readAt(files[i].get(), head.size(), content));
+      digest.add(head, content.size(), cache::sha256(content));
+      contents.push_back(std::move(content));
+      return okStatus();
+    };
+    HALYARD_RETURN_IF_ERROR(file(), "{} file {}", nameOf(kind), i);
+  }
+  return okStatus();
+}
+
+Status checkCounts(const std::vector<UniqueFd>& files, const std::vector<uint64_t>& saved,
+                   Kind kind) {
+  if (files.size() == saved.size()) return okStatus();
+  return opFailed("{} {} files were saved, there are {}", saved.size(), nameOf(kind), files.size());
+}
+
+}  // namespace
+
+CompileCache::CompileCache(Identity identity, const CompileCacheLimits& limits,
+                           std::unique_ptr<Store> store)
+    : identity_(std::move(identity)), limits_(limits), store_(std::move(store)) {}
+
+CompileCache::~CompileCache() = default;
+
+Result<std::filesystem::path> CompileCache::defaultFolder(const std::string& driver) {
+  return cache::stateFolder("compile_cache", driver);
+}
+
+Result<std::shared_ptr<CompileCache>> CompileCache::open(Identity identity,
+                                                         const std::filesystem::path& folder,
+                                                         const CompileCacheLimits& limits) {
+  constexpr const char* kWhat = "the store of cached compilations";
+  HALYARD_RETURN_IF_ERROR(checkIdentity(identity), kWhat);
+  std::filesystem::path wanted = folder;
+  if (wanted.empty()) {
+    HALYARD_ASSIGN_OR_RETURN(wanted, defaultFolder(identity.driver), kWhat);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const std::filesystem::path real, cache::makePrivateFolder(wanted),
+                           kWhat);
+  HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<Store> store, Store::open(identity, real, limits),
+                           kWhat);
+  keepFolderWritable(real);
+  return std::shared_ptr<CompileCache>(
+      new CompileCache(std::move(identity), limits, std::move(store)));
+}
+
+const std::filesystem::path& CompileCache::folder() const { return store_->folder(); }
+
+Status CompileCache::save(const CacheFiles& files, const Content& content, uint32_t clientUid) {
+  constexpr const char* kWhat = "saving a compilation";
+  if (content.model.size() != files.modelCache.size() ||
+      content.data.size() != files.dataCache.size()) {
+    return badData("{}: there are {} + {} contents for {} model cache and {} data cache files",
+                   kWhat, content.model.size(), content.data.size(), files.modelCache.size(),
+                   files.dataCache.size());
+  }
+  uint64_t bytes = 0;
+  for (const Contents* contents : {&content.model, &content.data}) {
+    for (const auto& part : *contents) bytes += part.size() + cache::kCacheFileHeadBytes;
+  }
+  if (bytes > limits_.bytes) {
+    return badData("{}: it has {} bytes, at most {} are saved", kWhat, bytes, limits_.bytes);
+  }
+  HALYARD_RETURN_IF_ERROR(checkFiles(files, cache::Access::READ_WRITE), kWhat);
+  const Sealed sealed = seal(identity_, files, content, clientUid);
+  HALYARD_ASSIGN_OR_RETURN(const FileLock lock, lockFiles(files, /*exclusive=*/true, limits_.wait),
+                           kWhat);
+  // Until the last step the store knows other digests than the files have: whoever looks then, or
+  // after the process has died, finds nothing.
+  Status status = writeFiles(files, content, sealed);
+  if (status.ok()) {
+    status = store_->put(files.token, clientUid,
+                         {identity_.build, sealed.model, sealed.data, sizesOf(content.model),
+                          sizesOf(content.data)});
+  }
+  if (!status.ok()) emptyFiles(files);
+  return status.annotate(kWhat);
+}
+
+Result<CompileCache::Content> CompileCache::load(const CacheFiles& files, uint32_t clientUid) {
+  constexpr const char* kWhat = "loading a compilation";
+  HALYARD_RETURN_IF_ERROR(checkFiles(files, cache::Access::READ), kWhat);
+  HALYARD_ASSIGN_OR_RETURN(const FileLock lock, lockFiles(files, /*exclusive=*/false, limits_.wait),
+                           kWhat);
+  HALYARD_ASSIGN_OR_RETURN(const std::optional<Store::Entry> entry,
+                           store_->find(files.token, clientUid), kWhat);
+  if (!entry) return opFailed("{}: nothing was saved under this token", kWhat);
+  if (entry->build != identity_.build) {
+    return opFailed("{}: it was saved by another build of the driver", kWhat);
+  }
+  HALYARD_RETURN_IF_ERROR(checkCounts(files.modelCache, entry->modelBytes, Kind::MODEL), kWhat);
+  HALYARD_RETURN_IF_ERROR(checkCounts(files.dataCache, entry->dataBytes, Kind::DATA), kWhat);
+  Content content;
+  for (const Kind kind : {Kind::MODEL, Kind::DATA}) {
+    const bool model = kind == Kind::MODEL;
+    SetDigest digest(kind, identity_, files.token, clientUid,
+                     model ? files.modelCache.size() : files.dataCache.size());
+    HALYARD_RETURN_IF_ERROR(readFiles(kind, model ? files.modelCache : files.dataCache,
+                                      model ? entry->modelBytes : entry->dataBytes, digest,
+                                      model ? content.model : content.data),
+                            kWhat);
+    if (digest.finish() != (model ? entry->model : entry->data)) {
+      return opFailed("{}: the {} files are not what was saved last under this token", kWhat,
+                      nameOf(kind));
+    }
+  }
+  return content;
+}
+
+Status CompileCache::forget(const Token& token, uint32_t clientUid) {
+  return store_->erase(token, clientUid).annotate("forgetting a compilation");
+}
+
+}  // namespace halyard::hal
