@@ -2,6 +2,7 @@
 // Thread safety and ownership: as each header says.
 #pragma once
 
+#include "halyard/driver/blob_cache.h"
 #include "halyard/driver/compile_cache.h"
 #include "halyard/driver/constants.h"
 #include "halyard/driver/deadline.h"
