@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "base/kept_folders.h"
 #include "hal/sandbox/sanitizer.h"
 
 namespace halyard::hal {
@@ -32,6 +33,9 @@ constexpr uint32_t kAskErrata = 2;
 constexpr uint64_t kErratumSignalsOfThreads = 2;
 
 constexpr uint64_t kRead = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+// For folders of caches: files are made, replaced and removed there, but no folders and no links.
+constexpr uint64_t kKeep = kRead | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG |
+                           LANDLOCK_ACCESS_FS_REMOVE_FILE | kTruncate;
 constexpr uint64_t kOfFiles = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |
                               LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate | kIoctlDev;
 
@@ -106,6 +110,10 @@ Result<LandlockRules> LandlockRules::create(const SandboxSettings& settings,
       missing.push_back(path);
     }
   }
+  const std::vector<std::string> kept = foldersKeptWritable();
+  for (const std::string& path : kept) {
+    if (!allow(ruleset, path.c_str(), rights & kKeep)) missing.push_back(path);
+  }
   if (!ownSocket.empty()) {
     const std::string folder = std::filesystem::absolute(ownSocket).parent_path().string();
     if (!allow(ruleset, folder.c_str(), LANDLOCK_ACCESS_FS_REMOVE_FILE)) missing.push_back(folder);
@@ -117,6 +125,7 @@ Result<LandlockRules> LandlockRules::create(const SandboxSettings& settings,
   if (!settings.writable.empty()) {
     rules.description_ += fmt::format("; writes {}", fmt::join(settings.writable, ", "));
   }
+  if (!kept.empty()) rules.description_ += fmt::format("; caches in {}", fmt::join(kept, ", "));
   if (abi < 4) rules.description_ += "; TCP is left to seccomp";
   if (!missing.empty()) {
     rules.description_ += fmt::format("; not there: {}", fmt::join(missing, ", "));
