@@ -33,5 +33,6 @@ Command addRunCommand(CLI::App& parent);
 Command addExplainCommand(CLI::App& parent);
 Command addGraphCommand(CLI::App& parent);
 Command addConformanceCommand(CLI::App& parent);
+Command addCacheCommand(CLI::App& parent);
 
 }  // namespace halyard::cli

@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
   const std::vector<Command> commands = {
       halyard::cli::addDevicesCommand(app),     halyard::cli::addRunCommand(app),
       halyard::cli::addExplainCommand(app),     halyard::cli::addGraphCommand(app),
-      halyard::cli::addConformanceCommand(app),
+      halyard::cli::addConformanceCommand(app), halyard::cli::addCacheCommand(app),
   };
   const auto nameOf = [&] {
     for (const Command& command : commands) {
