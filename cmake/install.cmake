@@ -42,7 +42,8 @@ foreach(package halyard halyard-driver)
   install(FILES ${PROJECT_BINARY_DIR}/${package}.pc
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
-install(FILES LICENSE README.md docs/write_a_driver.md docs/driver_requirements.md
+install(FILES LICENSE README.md docs/write_a_driver.md docs/driver_requirements.md docs/caching.md
+  docs/cache_format.md
   docs/conformance.md docs/extensions.md docs/isolation.md docs/partitioning.md
   docs/quality_of_service.md docs/reference_driver.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY tests/vectors/ DESTINATION ${CMAKE_INSTALL_DATADIR}/halyard/vectors
