@@ -13,6 +13,7 @@
 #include "halyard/driver/hardware_buffer.h"
 #include "halyard/driver/mapped_request.h"
 #include "halyard/driver/model.h"
+#include "halyard/driver/model_bytes.h"
 #include "halyard/driver/nnapi_types.h"
 #include "halyard/driver/shared_memory.h"
 #include "halyard/driver/status.h"
