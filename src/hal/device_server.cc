@@ -5,6 +5,7 @@
 #include "hal/buffer_server.h"
 #include "hal/prepared_model_server.h"
 #include "hal/server_core.h"
+#include "hal/wire_cache.h"
 #include "hal/wire_model.h"
 
 namespace halyard::hal {
@@ -69,7 +70,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
   }
   kj::Promise<void> prepareModel12(PrepareModel12Context context) override {
     const auto params = context.getParams();
-    return prepare(context, HalVersion::V1_2, withCache(params, preferenceOf(params)));
+    return prepareCached(context, HalVersion::V1_2, preferenceOf(params));
   }
   kj::Promise<void> prepareModel13(PrepareModel13Context context) override {
     const auto params = context.getParams();
@@ -81,7 +82,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
       options->deadline = decodeDeadline(params.getDeadline());
       options = withAttributes(params, std::move(*options));
     }
-    return prepare(context, HalVersion::V1_3, withCache(params, std::move(options)));
+    return prepareCached(context, HalVersion::V1_3, std::move(options));
   }
 
   kj::Promise<void> getStatus(GetStatusContext context) override {
@@ -136,10 +137,10 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
   }
 
   kj::Promise<void> prepareModelFromCache(PrepareModelFromCacheContext context) override {
-    return refuseFromCache(context, HalVersion::V1_2);
+    return fromCache(context, HalVersion::V1_2, std::nullopt);
   }
   kj::Promise<void> prepareModelFromCache13(PrepareModelFromCache13Context context) override {
-    return refuseFromCache(context, HalVersion::V1_3);
+    return fromCache(context, HalVersion::V1_3, decodeDeadline(context.getParams().getDeadline()));
   }
   kj::Promise<void> allocate(AllocateContext context) override {
     requireVersion(HalVersion::V1_3);
@@ -164,13 +165,39 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     return options;
   }
 
-  // Cache files that the driver does not use, or that are not as they should be, must not spoil a
+  using Files = Result<std::shared_ptr<const CacheFiles>>;
+
+  // The call's cache files. BAD_DATA for a token or a message of the wrong form.
+  template <typename Context>
+  kj::Promise<Files> filesOf(Context context) {
+    return kj::evalNow([&]() -> kj::Promise<Files> {
+             const auto params = context.getParams();
+             Status form = checkToken(params.getToken());
+             if (!form.ok()) return Files(std::move(form));
+             return decodeCacheFiles(WireCacheFiles::of(params), client_->session->quota());
+           })
+        .catch_([](kj::Exception&& exception) {
+          return Files(badData("the message is malformed: {}", exception.getDescription().cStr()));
+        });
+  }
+
+  // Cache files that are not as they should be, or more than the client may hold, must not spoil a
   // preparation; only the token's form counts.
-  template <typename Params>
-  static Result<PrepareOptions> withCache(Params params, Result<PrepareOptions> options) {
-    Status form = checkToken(params.getToken());
-    if (options.ok() && !form.ok()) return form;
-    return options;
+  template <typename Context>
+  kj::Promise<void> prepareCached(Context context, HalVersion version,
+                                  Result<PrepareOptions> options) {
+    requireVersion(version);
+    if (!options.ok() || !context.getParams().hasCallback()) {
+      return prepare(context, version, std::move(options));
+    }
+    return filesOf(context).then(
+        [this, context, version, options = std::move(*options)](Files files) mutable {
+          if (files.ok()) options.cache = std::move(*files);
+          if (files.status().code() == ResultCode::BAD_DATA) {
+            return prepare(context, version, files.takeStatus());
+          }
+          return prepare(context, version, std::move(options));
+        });
   }
 
   template <typename Context>
@@ -267,6 +294,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
   void launch(ModelPtr model, PrepareOptions options,
               wire::v1_0::IPreparedModelCallback::Client callback, HalVersion version) {
     using Prepared = std::shared_ptr<PreparedModel>;
+    options.clientUid = client_->uid;
     auto done = core_.run<Prepared>(
         *client_,
         [device = client_->session, model, options] {
@@ -286,17 +314,47 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     }));
   }
 
+  // What is wrong with the files shows only when the driver has read them, and is then both the
+  // status of the launch and the callback's; what has to do with time is the callback's alone.
+  static Status launchStatus(const Status& status) {
+    const bool late = status.code() == ResultCode::MISSED_DEADLINE_TRANSIENT ||
+                      status.code() == ResultCode::MISSED_DEADLINE_PERSISTENT;
+    return late ? okStatus() : status;
+  }
+
   template <typename Context>
-  kj::Promise<void> refuseFromCache(Context context, HalVersion version) {
+  kj::Promise<void> fromCache(Context context, HalVersion version,
+                              std::optional<TimePoint> deadline) {
     requireVersion(version);
-    Status status = badData("the callback is null");
-    if (context.getParams().hasCallback()) {
-      status = checkToken(context.getParams().getToken());
-      if (status.ok()) status = opFailed("the driver does not cache compilations");
-      notify(core_, context.getParams().getCallback(), status, nullptr, version);
+    if (!context.getParams().hasCallback()) {
+      setStatus(context.getResults(), badData("the callback is null"), version);
+      return kj::READY_NOW;
     }
-    setStatus(context.getResults(), status, version);
-    return kj::READY_NOW;
+    wire::v1_0::IPreparedModelCallback::Client callback = context.getParams().getCallback();
+    return filesOf(context)
+        .then([this, context, deadline](Files files) mutable -> kj::Promise<Result<CachedModel>> {
+          context.releaseParams();
+          if (!files.ok()) return Result<CachedModel>(files.takeStatus());
+          PrepareOptions options;
+          options.cache = std::move(*files);
+          options.deadline = deadline;
+          options.clientUid = client_->uid;
+          return core_.run<CachedModel>(*client_, [device = client_->session, options] {
+            return device->prepareModelFromCache(nullptr, options);
+          });
+        })
+        .then([client = client_, deviceVersion = info_.halVersion, context, callback,
+               version](Result<CachedModel> result) mutable {
+          const Status status = result.status();
+          kj::Maybe<PreparedClient> prepared;
+          if (status.ok()) {
+            prepared = makePreparedModelServer(client, std::move(result->interface),
+                                               std::move(result->prepared), deviceVersion,
+                                               result->priority);
+          }
+          setStatus(context.getResults(), launchStatus(status), version);
+          notify(client->core, callback, status, kj::mv(prepared), version);
+        });
   }
 
   const std::shared_ptr<ServedClient> client_;

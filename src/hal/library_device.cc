@@ -36,6 +36,10 @@ class CappedDevice final : public Device {
                                                       const PrepareOptions& options) override {
     return device_->prepareModel(std::move(model), options);
   }
+  Result<CachedModel> prepareModelFromCache(std::shared_ptr<const Model> model,
+                                            const PrepareOptions& options) override {
+    return device_->prepareModelFromCache(std::move(model), options);
+  }
   Status wait() override { return device_->wait(); }
 
  private:
@@ -66,6 +70,15 @@ class LibraryDevice final : public Device {
     HALYARD_RETURN_IF_ERROR(compliantWith(*model, offeredLevel(info())));
     return withVersion(model, [&](std::shared_ptr<const Model> converted) {
       return session_.prepareModel(std::move(converted), options);
+    });
+  }
+  Result<CachedModel> prepareModelFromCache(std::shared_ptr<const Model> model,
+                                            const PrepareOptions& options) override {
+    if (model == nullptr) return badData("a model from the cache needs the model");
+    HALYARD_RETURN_IF_ERROR(validateModel(*model).takeStatus());
+    HALYARD_RETURN_IF_ERROR(compliantWith(*model, offeredLevel(info())));
+    return withVersion(model, [&](std::shared_ptr<const Model> converted) {
+      return session_.prepareModelFromCache(std::move(converted), options);
     });
   }
   Result<std::unique_ptr<Buffer>> allocate(

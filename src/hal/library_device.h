@@ -1,5 +1,10 @@
 // Drivers that their manifest has as a shared object: loaded into this process.
 // Thread safety: openLibrary may be called from any thread; the device as hal::Device.
+// Such a driver caches compilations as its DeviceInfo says. What it keeps to tell its own files
+// from forged ones lies where it opens its CompileCache: without a folder that is the application's
+// user's, as the driver has no user of its own. That is no weaker than the rest: whoever can write
+// there can change the application as well, while those who can write the cache files only gain
+// nothing by it.
 // Ownership: the result owns the device; the object stays loaded until the process ends, as threads
 // of the driver may run on.
 #pragma once

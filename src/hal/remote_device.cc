@@ -9,6 +9,7 @@
 #include "hal/remote_callbacks.h"
 #include "hal/remote_prepared_model.h"
 #include "hal/version_adaptation.h"
+#include "hal/wire_cache.h"
 #include "hal/wire_model.h"
 #include "model/validation.h"
 
@@ -125,11 +126,9 @@ Answer<Supported> askSupported(Side& side, HalVersion version, const Outgoing& o
   return Result<Supported>(opFailed("unknown HAL version"));
 }
 
-// Sends a prepareModel call of any version; the result is the key of the prepared model.
+// Sends a call that tells a prepared model to a callback; the result is the model's key.
 template <typename Call>
-Answer<uint64_t> sendPrepare(Side& side, Call call, const Outgoing& outgoing) {
-  Status put = putModel(call, outgoing);
-  if (!put.ok()) return Result<uint64_t>(std::move(put));
+Answer<uint64_t> sendForModel(Side& side, Call call) {
   auto answer = kj::newPromiseAndFulfiller<PreparedAnswer>();
   call.setCallback(kj::heap<PreparedModelCallback>(kj::mv(answer.fulfiller)));
   return call.send().then([&side, promise = kj::mv(answer.promise)](
@@ -143,6 +142,14 @@ Answer<uint64_t> sendPrepare(Side& side, Call call, const Outgoing& outgoing) {
       return key;
     }));
   });
+}
+
+// The same for prepareModel of any version.
+template <typename Call>
+Answer<uint64_t> sendPrepare(Side& side, Call call, const Outgoing& outgoing) {
+  Status put = putModel(call, outgoing);
+  if (!put.ok()) return Result<uint64_t>(std::move(put));
+  return sendForModel(side, kj::mv(call));
 }
 
 Answer<uint64_t> prepare(Side& side, HalVersion version, const Outgoing& outgoing,
@@ -159,6 +166,7 @@ Answer<uint64_t> prepare(Side& side, HalVersion version, const Outgoing& outgoin
     case HalVersion::V1_2: {
       auto call = deviceOf<wire::v1_2::IDevice>(side).prepareModel12Request();
       call.setPreference(preference);
+      putCacheFiles(options.cache.get(), call);
       return sendPrepare(side, kj::mv(call), outgoing);
     }
     case HalVersion::V1_3: {
@@ -166,11 +174,29 @@ Answer<uint64_t> prepare(Side& side, HalVersion version, const Outgoing& outgoin
       call.setPreference(preference);
       call.setPriority(static_cast<wire::Priority>(options.priority));
       encodeDeadline(options.deadline, call.initDeadline());
+      putCacheFiles(options.cache.get(), call);
       putAttributes(options.attributes, call);
       return sendPrepare(side, kj::mv(call), outgoing);
     }
   }
   return Result<uint64_t>(opFailed("unknown HAL version"));
+}
+
+Answer<uint64_t> prepareFromCache(Side& side, HalVersion version, const PrepareOptions& options) {
+  if (version < HalVersion::V1_3) {
+    auto call = deviceOf<wire::v1_2::IDevice>(side).prepareModelFromCacheRequest();
+    putCacheFiles(options.cache.get(), call);
+    return sendForModel(side, kj::mv(call));
+  }
+  auto call = deviceOf<wire::v1_3::IDevice>(side).prepareModelFromCache13Request();
+  encodeDeadline(options.deadline, call.initDeadline());
+  putCacheFiles(options.cache.get(), call);
+  return sendForModel(side, kj::mv(call));
+}
+
+// Whether the files still fit into a message beside the model's pools.
+bool fitsInMessage(const CacheFiles* files, const Model& model) {
+  return countDescriptors(files) + model.pools.size() + 1 <= wire::MAX_FDS_PER_MESSAGE;
 }
 
 // Names such as prepareModel_1_3, as in the HAL.
@@ -200,6 +226,12 @@ Result<Packed> pack(std::shared_ptr<const Model> model, HalVersion version) {
 Status checkCompliance(const Model& model, FeatureLevel have) {
   HALYARD_RETURN_IF_ERROR(validateModel(model).takeStatus());
   return compliantWith(model, have);
+}
+
+Status checkNotPassed(const std::optional<TimePoint>& deadline) {
+  if (!deadline || Clock::now() < *deadline) return okStatus();
+  return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
+                    "the deadline has passed before the model was prepared");
 }
 
 }  // namespace
@@ -429,14 +461,11 @@ Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(
                           manifest_.name);
   // Older drivers know no deadlines, and their clients are not to notice the difference.
   const auto deadline = version >= HalVersion::V1_3 ? options.deadline : std::nullopt;
-  if (deadline && Clock::now() >= *deadline) {
-    return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
-                      "driver '{}': the deadline has passed before the model was prepared",
-                      manifest_.name);
-  }
+  HALYARD_RETURN_IF_ERROR(checkNotPassed(deadline), "driver '{}'", manifest_.name);
   HALYARD_ASSIGN_OR_RETURN(const Packed packed, pack(model, version), "driver '{}'",
                            manifest_.name);
   HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection(deadline));
+  if (!fitsInMessage(options.cache.get(), *packed.model)) options.cache = nullptr;
   const auto start = [&](Side& side) {
     return prepare(side, version, Outgoing{*packed.model, packed.constants}, options);
   };
@@ -445,6 +474,43 @@ Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(
                                                   CallLimit::computing(deadline)));
   return std::shared_ptr<PreparedModel>(std::make_shared<RemotePreparedModel>(
       driver, key, std::move(model), version, takesAttributes, options.priority, fencing_));
+}
+
+Result<CachedModel> RemoteDevice::prepareModelFromCache(std::shared_ptr<const Model> model,
+                                                        const PrepareOptions& options) {
+  const HalVersion version = manifest_.halVersion;
+  if (version < HalVersion::V1_2) {
+    return opFailed("driver '{}' is of HAL {}; caches came with 1.2", manifest_.name,
+                    halVersionName(version));
+  }
+  if (model == nullptr || options.cache == nullptr) {
+    return badData("driver '{}': a model from the cache needs the model and its files",
+                   manifest_.name);
+  }
+  if (countDescriptors(options.cache.get()) > wire::MAX_FDS_PER_MESSAGE) {
+    return badData("driver '{}': {} cache files; a message takes at most {}", manifest_.name,
+                   countDescriptors(options.cache.get()),
+                   static_cast<uint32_t>(wire::MAX_FDS_PER_MESSAGE));
+  }
+  HALYARD_RETURN_IF_ERROR(checkCompliance(*model, offeredLevel(info_)), "driver '{}'",
+                          manifest_.name);
+  const auto deadline = version >= HalVersion::V1_3 ? options.deadline : std::nullopt;
+  HALYARD_RETURN_IF_ERROR(checkNotPassed(deadline), "driver '{}'", manifest_.name);
+  HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection(deadline));
+  const auto start = [&](Side& side) { return prepareFromCache(side, version, options); };
+  HALYARD_ASSIGN_OR_RETURN(
+      const uint64_t key,
+      driver->call<uint64_t>(methodName("prepareModelFromCache",
+                                        version >= HalVersion::V1_3 ? version : HalVersion::V1_0),
+                             start, CallLimit::computing(deadline)));
+  CachedModel cached;
+  cached.interface = model;
+  cached.preference = options.preference;
+  cached.priority = options.priority;
+  cached.prepared = std::make_shared<RemotePreparedModel>(driver, key, std::move(model), version,
+                                                          offeredLevel(info_) >= FeatureLevel::FL8,
+                                                          options.priority, fencing_);
+  return cached;
 }
 
 Result<std::unique_ptr<Buffer>> RemoteDevice::allocate(

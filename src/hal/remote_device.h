@@ -46,6 +46,11 @@ class RemoteDevice final : public Device {
   Result<std::vector<bool>> getSupportedOperations(const Model& model) override;
   Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model> model,
                                                       const PrepareOptions& options) override;
+  // `model` is needed: executions are checked and packed by it here, and by what the driver has
+  // cached there. OP_FAILED before HAL 1.2. What the result says of preference and priority is what
+  // `options` says.
+  Result<CachedModel> prepareModelFromCache(std::shared_ptr<const Model> model,
+                                            const PrepareOptions& options) override;
   // With HAL 1.3 only; see remote_buffer.h.
   Result<std::unique_ptr<Buffer>> allocate(
       const Shape& dimensions, std::span<const std::shared_ptr<PreparedModel>> preparedModels,

@@ -193,7 +193,9 @@ Status RemotePreparedModel::saveToCache(int modelCache, int dataCache, const Tok
       return true;
     });
   };
-  return connection_->call<bool>("saveToCache", start).takeStatus();
+  // A driver may have to compile first.
+  return connection_->call<bool>("saveToCache", start, CallLimit::computing(std::nullopt))
+      .takeStatus();
 }
 
 FencedResult RemotePreparedModel::executeFenced(const Request& request,

@@ -43,6 +43,7 @@ void ServerCore::serve(RpcLoop::Context& context, UniqueFd socket,
                    workers_.openLane({.queued = terms.queuedCalls}),
                    lowWorkers_.openLane({.queued = terms.queuedCalls}), std::move(terms.refusal)});
   client->open = open_;
+  client->uid = terms.uid;
   connections_.emplace_front(std::move(client), context, std::move(socket),
                              std::move(terms.process));
   const auto connection = connections_.begin();

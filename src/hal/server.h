@@ -3,6 +3,8 @@
 // Ownership: shares the device and the loop; owns its worker threads and its connections.
 #pragma once
 
+#include <unistd.h>
+
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -29,6 +31,7 @@ struct ClientTerms {
   size_t queuedCalls = 1024;     // that wait for a thread
   Status refusal;                // not OK: all that the client is told, before it is cut off
   UniqueFd process;              // its pidfd; the client goes with it. May be invalid
+  uint32_t uid = static_cast<uint32_t>(::geteuid());  // its user, as the kernel knows it
 };
 
 // Models and requests are validated here, whatever the client has done: the device may trust them.

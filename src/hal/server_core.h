@@ -33,6 +33,7 @@ struct ServedClient {
   const std::shared_ptr<capnp::CapabilityServerSet<wire::v1_3::IPreparedModel>> preparedModels =
       std::make_shared<capnp::CapabilityServerSet<wire::v1_3::IPreparedModel>>();
   unsigned bursts = 0;  // that it has; loop thread
+  uint32_t uid = 0;     // the user that the kernel says it is
   // Whether the server is there still: an object that something of Cap'n Proto holds on to may
   // outlive it. Loop thread.
   std::shared_ptr<const bool> open = {};

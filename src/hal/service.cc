@@ -172,6 +172,7 @@ void Service::admit(UniqueFd socket) {
   const uid_t uid = peer->credentials.uid;
   ClientTerms terms;
   terms.process = std::move(peer->process);
+  terms.uid = uid;
   terms.queuedCalls = shared_->settings.queuedCalls;
   {
     const std::lock_guard lock(shared_->mutex);

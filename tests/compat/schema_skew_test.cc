@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -68,6 +69,18 @@ TEST(NewRuntime, DoesWithoutWhatAnOldDriverLacks) {
   const Status saved = (*prepared)->saveToCache(-1, -1, Token{});
   EXPECT_EQ(saved.code(), ResultCode::OP_FAILED);
   EXPECT_THAT(saved.message(), HasSubstr("does not implement saveToCache"));
+
+  // It wants no cache files; given some all the same, it prepares, and brings nothing back.
+  CacheFiles files;
+  files.modelCache.emplace_back(::memfd_create("test", MFD_CLOEXEC));
+  files.token[0] = 1;
+  PrepareOptions options;
+  options.cache = std::make_shared<const CacheFiles>(std::move(files));
+  const auto model = std::make_shared<const Model>(addModel(4));
+  EXPECT_TRUE((*device)->prepareModel(model, options).ok());
+  const auto cached = (*device)->prepareModelFromCache(model, options);
+  EXPECT_EQ(cached.status().code(), ResultCode::OP_FAILED);
+  EXPECT_THAT(cached.status().message(), HasSubstr("does not implement prepareModelFromCache"));
 }
 
 TEST(NewRuntime, RefusesADriverOfAnotherProtocolNamingBoth) {

@@ -122,7 +122,7 @@ class HALYARD_EXPORT Device {
   // What an earlier prepareModel saved in files that are known by the same token. OP_FAILED, with
   // the reason, for whatever is not exactly that: incomplete, changed, of another build, driver or
   // user. `model` is what the caller believes was saved; null in a driver's process, where nothing
-  // but the files arrives. Of `options` only the deadline counts; `cache` is not null.
+  // but the files arrives. Of `options` the deadline and the user count; `cache` is not null.
   virtual Result<CachedModel> prepareModelFromCache(std::shared_ptr<const Model> model,
                                                     const PrepareOptions& options);
   // A buffer for the given roles, which name inputs and outputs of `preparedModels` (of this very

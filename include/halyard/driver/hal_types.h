@@ -2,6 +2,8 @@
 // Thread safety: plain data. Ownership: owns its tables; pools are shared.
 #pragma once
 
+#include <unistd.h>
+
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -159,7 +161,7 @@ struct CacheFiles {
   Token token = {};
 };
 
-struct PrepareOptions {
+struct HALYARD_EXPORT PrepareOptions {
   ExecutionPreference preference = ExecutionPreference::FAST_SINGLE_ANSWER;
   Priority priority = Priority::MEDIUM;
   std::optional<TimePoint> deadline;
@@ -168,6 +170,9 @@ struct PrepareOptions {
   std::shared_ptr<const CacheFiles> cache = nullptr;
   // Valid; a device of feature level 8. Older ones are sent none.
   ExtensionAttributes attributes = {};
+  // The user for whom it is prepared. In a driver's process the kernel says it of the client, whose
+  // own word is not asked for. A driver keeps apart by it what it knows of cached compilations.
+  uint32_t clientUid = static_cast<uint32_t>(::geteuid());
 };
 struct ExecuteOptions {
   bool measureTiming = false;

@@ -7,20 +7,63 @@
 #include <cerrno>
 
 namespace halyard::hal {
+namespace {
 
-Status checkEmptyFile(int fd) {
+// There, regular, open for reading and writing. `size`: that of the file.
+Status checkFile(int fd, off_t* size) {
   if (fd < 0) return badData("there is no descriptor, or more than one");
   struct stat st {};
   if (::fstat(fd, &st) != 0) return errnoStatus(ResultCode::BAD_DATA, errno, "fstat");
   if (!S_ISREG(st.st_mode)) return badData("it is not a regular file");
   const int flags = ::fcntl(fd, F_GETFL);
-  if (flags < 0 || (flags & O_ACCMODE) != O_RDWR) {
+  if (flags < 0 || (flags & O_PATH) != 0 || (flags & O_ACCMODE) != O_RDWR) {
     return badData("it is not open for reading and writing");
   }
-  if (st.st_size != 0) return badData("it has {} bytes, expected 0", st.st_size);
+  *size = st.st_size;
+  return okStatus();
+}
+
+Status checkCounts(const CacheFiles& files, uint32_t modelFiles, uint32_t dataFiles) {
+  if (files.modelCache.size() == modelFiles && files.dataCache.size() == dataFiles) {
+    return okStatus();
+  }
+  return badData("{} model and {} data cache files, expected {} and {}", files.modelCache.size(),
+                 files.dataCache.size(), modelFiles, dataFiles);
+}
+
+Status checkEach(const CacheFiles& files) {
+  off_t size = 0;
+  for (size_t i = 0; i < files.modelCache.size(); ++i) {
+    HALYARD_RETURN_IF_ERROR(checkFile(files.modelCache[i].get(), &size), "model cache file {}", i);
+  }
+  for (size_t i = 0; i < files.dataCache.size(); ++i) {
+    HALYARD_RETURN_IF_ERROR(checkFile(files.dataCache[i].get(), &size), "data cache file {}", i);
+  }
+  return okStatus();
+}
+
+}  // namespace
+
+Status checkEmptyFile(int fd) {
+  off_t size = 0;
+  HALYARD_RETURN_IF_ERROR(checkFile(fd, &size));
+  if (size != 0) return badData("it has {} bytes, expected 0", size);
   const off_t offset = ::lseek(fd, 0, SEEK_CUR);
   if (offset != 0) return badData("its offset is {}, expected 0", offset);
   return okStatus();
+}
+
+Status checkFilesToSave(const DeviceInfo& info, const CacheFiles& files) {
+  if (files.modelCache.empty() && files.dataCache.empty()) return okStatus();
+  HALYARD_RETURN_IF_ERROR(checkCounts(files, info.modelCacheFiles, info.dataCacheFiles));
+  return checkEach(files);
+}
+
+Status checkFilesToLoad(const DeviceInfo& info, const CacheFiles& files) {
+  if (files.modelCache.size() != 1 || files.dataCache.size() != 1) {
+    HALYARD_RETURN_IF_ERROR(checkCounts(files, info.modelCacheFiles, info.dataCacheFiles));
+  }
+  return checkEach(files);
 }
 
 }  // namespace halyard::hal

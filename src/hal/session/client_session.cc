@@ -1,8 +1,12 @@
 #include "hal/session/client_session.h"
 
+#include <functional>
 #include <new>
 #include <stdexcept>
 
+#include "base/log.h"
+#include "hal/session/cache_files.h"
+#include "hal/session/model_interface.h"
 #include "hal/session/session_prepared_model.h"
 #include "model/validation.h"
 
@@ -22,17 +26,51 @@ Status checkOptions(const PrepareOptions& options) {
   return okStatus();
 }
 
+Status checkDeadline(const PrepareOptions& options) {
+  if (!options.deadline || Clock::now() < *options.deadline) return okStatus();
+  return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
+                    "the deadline has passed before the model was prepared");
+}
+
 // A driver's exception must end nothing but its call.
-Result<std::shared_ptr<PreparedModel>> guardedPrepare(Device& device,
-                                                      const std::shared_ptr<const Model>& model,
-                                                      const PrepareOptions& options) {
+template <typename T>
+Result<T> guarded(const std::function<Result<T>()>& call) {
   try {
-    return device.prepareModel(model, options);
+    return call();
   } catch (const std::bad_alloc&) {
     return makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, "the driver is out of memory");
   } catch (const std::exception& exception) {
     return opFailed("the driver failed: {}", exception.what());
+  } catch (...) {
+    return opFailed("the driver failed with an exception of its own kind");
   }
+}
+
+// The options as a driver may have them.
+PrepareOptions withUsableCache(const DeviceInfo& info, const PrepareOptions& options) {
+  PrepareOptions own = options;
+  if (own.cache == nullptr) return own;
+  Status usable = info.modelCacheFiles + info.dataCacheFiles == 0
+                      ? opFailed("the driver does not cache compilations")
+                      : checkFilesToSave(info, *own.cache);
+  if (usable.ok()) return own;
+  logInfo("nothing is cached: {}", usable.message());
+  own.cache = nullptr;
+  return own;
+}
+
+// A driver's own mistakes.
+Status checkCached(const CachedModel& cached, const Model* expected) {
+  if (cached.prepared == nullptr) return opFailed("the driver prepared no model");
+  if (cached.interface == nullptr) return opFailed("the driver does not say what it has prepared");
+  HALYARD_RETURN_IF_ERROR(checkInterface(*cached.interface).withCode(ResultCode::OP_FAILED),
+                          "what the driver has prepared");
+  PrepareOptions options;
+  options.preference = cached.preference;
+  options.priority = cached.priority;
+  HALYARD_RETURN_IF_ERROR(checkOptions(options).withCode(ResultCode::OP_FAILED),
+                          "what the driver has prepared");
+  return expected == nullptr ? okStatus() : checkSameInterface(*expected, *cached.interface);
 }
 
 }  // namespace
@@ -67,15 +105,15 @@ Result<std::shared_ptr<PreparedModel>> ClientSession::prepareModel(
     std::shared_ptr<const Model> model, const PrepareOptions& options) {
   HALYARD_RETURN_IF_ERROR(checkOptions(options));
   HALYARD_RETURN_IF_ERROR(checkModel(info(), *model));
-  if (options.deadline && Clock::now() >= *options.deadline) {
-    return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
-                      "the deadline has passed before the model was prepared");
-  }
+  HALYARD_RETURN_IF_ERROR(checkDeadline(options));
   HALYARD_ASSIGN_OR_RETURN(Quota::Charge charge, state_->quota->charge(Quota::Resource::MODELS, 1));
-  Result<std::shared_ptr<PreparedModel>> prepared = opFailed("the preparation has not been begun");
+  using Prepared = std::shared_ptr<PreparedModel>;
+  Result<Prepared> prepared = opFailed("the preparation has not been begun");
   HALYARD_RETURN_IF_ERROR(state_->services->scheduler().run(
-      options.priority, state_.get(), options.deadline, state_->cancel.get_token(),
-      [&] { prepared = guardedPrepare(*state_->device, model, options); }));
+      options.priority, state_.get(), options.deadline, state_->cancel.get_token(), [&] {
+        prepared = guarded<Prepared>(
+            [&] { return state_->device->prepareModel(model, withUsableCache(info(), options)); });
+      }));
   // A pool that cannot be mapped is the caller's mistake, by the HAL's rules.
   if (prepared.status().code() == ResultCode::UNMAPPABLE) {
     return prepared.takeStatus().withCode(ResultCode::BAD_DATA);
@@ -84,6 +122,33 @@ Result<std::shared_ptr<PreparedModel>> ClientSession::prepareModel(
   if (!prepared.ok()) return prepared;
   return std::shared_ptr<PreparedModel>(std::make_shared<SessionPreparedModel>(
       state_, std::move(model), std::move(*prepared), options, std::move(charge)));
+}
+
+Result<CachedModel> ClientSession::prepareModelFromCache(std::shared_ptr<const Model> model,
+                                                         const PrepareOptions& options) {
+  if (info().modelCacheFiles + info().dataCacheFiles == 0) {
+    return opFailed("the driver does not cache compilations");
+  }
+  if (options.cache == nullptr) return badData("there are no cache files");
+  HALYARD_RETURN_IF_ERROR(checkFilesToLoad(info(), *options.cache));
+  if (model != nullptr) HALYARD_RETURN_IF_ERROR(checkModel(info(), *model));
+  HALYARD_RETURN_IF_ERROR(checkDeadline(options));
+  HALYARD_ASSIGN_OR_RETURN(Quota::Charge charge, state_->quota->charge(Quota::Resource::MODELS, 1));
+  Result<CachedModel> cached = opFailed("the preparation has not been begun");
+  // For whom it was prepared is in the files: until they have been read it has the middle priority.
+  HALYARD_RETURN_IF_ERROR(state_->services->scheduler().run(
+      Priority::MEDIUM, state_.get(), options.deadline, state_->cancel.get_token(), [&] {
+        cached = guarded<CachedModel>(
+            [&] { return state_->device->prepareModelFromCache(model, options); });
+      }));
+  if (!cached.ok()) return cached;
+  HALYARD_RETURN_IF_ERROR(checkCached(*cached, model.get()));
+  PrepareOptions own = options;
+  own.preference = cached->preference;
+  own.priority = cached->priority;
+  cached->prepared = std::make_shared<SessionPreparedModel>(
+      state_, cached->interface, std::move(cached->prepared), own, std::move(charge));
+  return cached;
 }
 
 Result<std::unique_ptr<Buffer>> ClientSession::allocate(

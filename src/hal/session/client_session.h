@@ -33,8 +33,14 @@ class ClientSession final : public Device {
   const DeviceInfo& info() const override;
   DeviceStatus status() override;
   Result<std::vector<bool>> getSupportedOperations(const Model& model) override;
+  // Cache files that are not as the driver wants them do not spoil the preparation: the driver gets
+  // none.
   Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model> model,
                                                       const PrepareOptions& options) override;
+  // BAD_DATA for files that are not as the driver wants them; OP_FAILED for a driver that does not
+  // cache, and when it comes back with something else than `model`, if that is given.
+  Result<CachedModel> prepareModelFromCache(std::shared_ptr<const Model> model,
+                                            const PrepareOptions& options) override;
   // In memory of the session's, whatever the device: see session/buffers.h.
   Result<std::unique_ptr<Buffer>> allocate(
       const Shape& dimensions, std::span<const std::shared_ptr<PreparedModel>> preparedModels,

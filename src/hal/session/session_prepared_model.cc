@@ -193,7 +193,10 @@ Status SessionPreparedModel::saveToCache(int modelCache, int dataCache, const To
   }
   HALYARD_RETURN_IF_ERROR(checkEmptyFile(modelCache), "model cache file");
   HALYARD_RETURN_IF_ERROR(checkEmptyFile(dataCache), "data cache file");
-  return driver_->saveToCache(modelCache, dataCache, token);
+  Status saved;
+  HALYARD_RETURN_IF_ERROR(
+      guarded([&] { saved = driver_->saveToCache(modelCache, dataCache, token); }));
+  return saved;
 }
 
 Result<std::unique_ptr<Burst>> SessionPreparedModel::configureBurst() {

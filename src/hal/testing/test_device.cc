@@ -51,6 +51,16 @@ float biasOf(const ExtensionAttributes& attributes) {
   return bias;
 }
 
+std::string savedText(const char* what, const Token& token) {
+  return std::string(what) + static_cast<char>(token[0]);
+}
+
+// Writes the text as all that a file has.
+void write(const UniqueFd& file, const std::string& text) {
+  if (::ftruncate(file.get(), 0) != 0) return;
+  (void)!::pwrite(file.get(), text.data(), text.size(), 0);
+}
+
 class TestPreparedModel final : public PreparedModel {
  public:
   TestPreparedModel(std::shared_ptr<const Model> model, float bias,
@@ -66,8 +76,8 @@ class TestPreparedModel final : public PreparedModel {
   }
 
   Status saveToCache(int modelCache, int dataCache, const Token& token) override {
-    const std::string model = std::string("model") + static_cast<char>(token[0]);
-    const std::string data = std::string("data") + static_cast<char>(token[0]);
+    const std::string model = savedText("model", token);
+    const std::string data = savedText("data", token);
     const bool written =
         ::write(modelCache, model.data(), model.size()) == static_cast<ssize_t>(model.size()) &&
         ::write(dataCache, data.data(), data.size()) == static_cast<ssize_t>(data.size());
@@ -159,8 +169,37 @@ Result<std::shared_ptr<PreparedModel>> TestDevice::prepareModel(std::shared_ptr<
   const std::lock_guard lock(mutex_);
   lastModel_ = model;
   lastOptions_ = options;
+  lastOptions_.cache = nullptr;
+  lastCache_.reset();
+  if (const CacheFiles* files = options.cache.get()) {
+    lastCache_ = {files->modelCache.size(), files->dataCache.size(), files->token};
+    for (const UniqueFd& file : files->modelCache) write(file, savedText("model", files->token));
+    for (const UniqueFd& file : files->dataCache) write(file, savedText("data", files->token));
+  }
   return std::shared_ptr<PreparedModel>(
       std::make_shared<TestPreparedModel>(std::move(model), biasOf(options.attributes), alive_));
+}
+
+Result<CachedModel> TestDevice::prepareModelFromCache(std::shared_ptr<const Model>,
+                                                      const PrepareOptions& options) {
+  CachedModel cached;
+  cached.interface = std::make_shared<const Model>(addModel(4));
+  cached.prepared = std::make_shared<TestPreparedModel>(cached.interface, 0.0f, alive_);
+  if (onLoad) return onLoad(std::move(cached));
+  const std::string expected = savedText("model", options.cache->token);
+  for (const UniqueFd& file : options.cache->modelCache) {
+    char text[16] = {};
+    const ssize_t length = ::pread(file.get(), text, sizeof text, 0);
+    if (length < 0 || std::string(text, static_cast<size_t>(length)) != expected) {
+      return opFailed("the files are not what was saved");
+    }
+  }
+  return cached;
+}
+
+std::optional<TestDevice::GivenCache> TestDevice::lastCache() const {
+  const std::lock_guard lock(mutex_);
+  return lastCache_;
 }
 
 std::shared_ptr<const Model> TestDevice::lastModel() const {

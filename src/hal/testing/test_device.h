@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "halyard/driver/device.h"
 
@@ -26,7 +27,8 @@ inline constexpr uint16_t kBiasAttribute = 7;
 // Does ADD of float32 tensors of the same shape, without activation: the first operation of a model
 // is computed from its first two operands, model inputs or constants, to the first output. Takes
 // images as well: the pixels of the first row, 4 bytes each, are the tensor's elements. With
-// cache files in its info it saves "model" and "data", and the token's first byte, to them.
+// cache files in its info it saves "model" and "data", and the token's first byte, to them; what
+// comes back from files with such a text is addModel(4).
 class TestDevice final : public Device {
  public:
   explicit TestDevice(HalVersion version = HalVersion::V1_3);
@@ -35,13 +37,25 @@ class TestDevice final : public Device {
   Result<std::vector<bool>> getSupportedOperations(const Model& model) override;
   Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model> model,
                                                       const PrepareOptions& options) override;
+  Result<CachedModel> prepareModelFromCache(std::shared_ptr<const Model> model,
+                                            const PrepareOptions& options) override;
 
   DeviceInfo& mutableInfo() { return info_; }
   // Called at the start of every prepareModel; may throw. To be set before the first.
   std::function<void()> onPrepare;
-  // What prepareModel got last.
+  // Called in place of all that prepareModelFromCache does, with what it would give; may throw. To
+  // be set before the first.
+  std::function<Result<CachedModel>(CachedModel)> onLoad;
+  // What prepareModel got last, but for the cache's files, which it lets go of.
   std::shared_ptr<const Model> lastModel() const;
   PrepareOptions lastOptions() const;
+  // The numbers of cache files that came with it; nullopt: no cache.
+  struct GivenCache {
+    size_t modelFiles;
+    size_t dataFiles;
+    Token token;
+  };
+  std::optional<GivenCache> lastCache() const;
   // How many prepared models there are.
   size_t preparedModels() const { return static_cast<size_t>(alive_.use_count()) - 1; }
   // How many executions run until they are cancelled.
@@ -52,6 +66,7 @@ class TestDevice final : public Device {
   mutable std::mutex mutex_;
   std::shared_ptr<const Model> lastModel_;
   PrepareOptions lastOptions_;
+  std::optional<GivenCache> lastCache_;
   std::shared_ptr<std::atomic<int>> alive_ =
       std::make_shared<std::atomic<int>>(0);  // each prepared model has a reference
 };

@@ -1,9 +1,15 @@
 #include "hal/testing/touching_device.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
+
+#include "halyard/driver/model_bytes.h"
 
 namespace halyard::hal::testing {
 namespace {
@@ -104,6 +110,37 @@ class TouchingPreparedModel final : public PreparedModel {
   const std::shared_ptr<const Model> model_;
 };
 
+constexpr size_t kMostBytesLoaded = 1 << 16;
+
+void touchFile(const UniqueFd& file) {
+  struct stat st {};
+  require(::fstat(file.get(), &st) == 0 && S_ISREG(st.st_mode), "a cache file that is none");
+  require((::fcntl(file.get(), F_GETFL) & O_ACCMODE) == O_RDWR, "a cache file without right");
+}
+
+void touchFiles(const DeviceInfo& info, const CacheFiles& files, bool mayBeEarlyForm) {
+  const bool none = files.modelCache.empty() && files.dataCache.empty();
+  const bool early = mayBeEarlyForm && files.modelCache.size() == 1 && files.dataCache.size() == 1;
+  require((none && !mayBeEarlyForm) || early ||
+              (files.modelCache.size() == info.modelCacheFiles &&
+               files.dataCache.size() == info.dataCacheFiles),
+          "a wrong number of cache files");
+  for (const UniqueFd& file : files.modelCache) touchFile(file);
+  for (const UniqueFd& file : files.dataCache) touchFile(file);
+}
+
+void saveBytes(const UniqueFd& file, const std::vector<uint8_t>& bytes) {
+  if (bytes.size() > kMostBytesLoaded || ::ftruncate(file.get(), 0) != 0) return;
+  (void)!::pwrite(file.get(), bytes.data(), bytes.size(), 0);
+}
+
+std::vector<uint8_t> loadBytes(const UniqueFd& file) {
+  std::vector<uint8_t> bytes(kMostBytesLoaded);
+  const ssize_t length = ::pread(file.get(), bytes.data(), bytes.size(), 0);
+  bytes.resize(length > 0 ? static_cast<size_t>(length) : 0);
+  return bytes;
+}
+
 }  // namespace
 
 TouchingDevice::TouchingDevice() {
@@ -112,6 +149,8 @@ TouchingDevice::TouchingDevice() {
   info_.featureLevel = FeatureLevel::FL8;
   info_.type = DeviceType::CPU;
   info_.capabilities = Capabilities::uniform({1.0f, 1.0f});
+  info_.modelCacheFiles = 1;
+  info_.dataCacheFiles = 2;
 }
 
 Result<std::vector<bool>> TouchingDevice::getSupportedOperations(const Model& model) {
@@ -119,12 +158,31 @@ Result<std::vector<bool>> TouchingDevice::getSupportedOperations(const Model& mo
 }
 
 Result<std::shared_ptr<PreparedModel>> TouchingDevice::prepareModel(
-    std::shared_ptr<const Model> model, const PrepareOptions&) {
+    std::shared_ptr<const Model> model, const PrepareOptions& options) {
   HALYARD_RETURN_IF_ERROR(touchConstants(*model, model->main));
   for (const Subgraph& subgraph : model->referenced) {
     HALYARD_RETURN_IF_ERROR(touchConstants(*model, subgraph));
   }
+  if (options.cache != nullptr) {
+    touchFiles(info_, *options.cache, false);
+    const auto bytes = serializeModel(*model);
+    if (bytes.ok() && !options.cache->modelCache.empty()) {
+      saveBytes(options.cache->modelCache[0], bytes->structure);
+      saveBytes(options.cache->dataCache[0], bytes->values);
+    }
+  }
   return std::shared_ptr<PreparedModel>(std::make_shared<TouchingPreparedModel>(std::move(model)));
+}
+
+Result<CachedModel> TouchingDevice::prepareModelFromCache(std::shared_ptr<const Model>,
+                                                          const PrepareOptions& options) {
+  require(options.cache != nullptr, "a model from no cache");
+  touchFiles(info_, *options.cache, true);
+  CachedModel cached;
+  HALYARD_ASSIGN_OR_RETURN(cached.interface, parseModel(loadBytes(options.cache->modelCache[0]),
+                                                        loadBytes(options.cache->dataCache[0])));
+  cached.prepared = std::make_shared<TouchingPreparedModel>(cached.interface);
+  return cached;
 }
 
 }  // namespace halyard::hal::testing

@@ -9,7 +9,9 @@ namespace halyard::hal::testing {
 
 // Prepares every model and "executes" it: reads the bytes of all constants and inputs, writes those
 // of all outputs. Ends the process when something that is validated before a device sees it does
-// not hold: a location out of range, memory without the right, a token.
+// not hold: a location out of range, memory without the right, a token, a cache file that is none.
+// Saves models as their bytes, and takes from a cache whatever are a model's bytes: nothing in a
+// file is trusted.
 class TouchingDevice final : public Device {
  public:
   TouchingDevice();
@@ -18,6 +20,8 @@ class TouchingDevice final : public Device {
   Result<std::vector<bool>> getSupportedOperations(const Model& model) override;
   Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model> model,
                                                       const PrepareOptions& options) override;
+  Result<CachedModel> prepareModelFromCache(std::shared_ptr<const Model> model,
+                                            const PrepareOptions& options) override;
 
  private:
   DeviceInfo info_;

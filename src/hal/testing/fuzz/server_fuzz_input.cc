@@ -7,6 +7,7 @@
 #include "hal/driver_connection.h"
 #include "hal/server.h"
 #include "hal/testing/fuzz/counting_callbacks.h"
+#include "hal/testing/fuzz/fuzz_cache_files.h"
 #include "hal/testing/fuzz/hostile_messages.h"
 #include "hal/testing/fuzz/hostile_queue.h"
 #include "hal/testing/touching_device.h"
@@ -245,6 +246,7 @@ class Session {
   template <typename Call>
   void setCache(Call& call) {
     if (!bytes_.oneIn(6)) return;
+    if (bytes_.oneIn(2)) return cacheFiles_.put(bytes_, call);
     const auto fill = [this](auto handles) {
       for (auto handle : handles) {
         auto fds = handle.initFds(bytes_.below(3));
@@ -543,6 +545,7 @@ class Session {
   kj::Timer& timer_;
   ByteSource bytes_;
   UniqueFd rawSocket_;
+  FuzzCacheFiles cacheFiles_;
   WireConnection wire_;
   const SharedMemoryPtr memory_ = SharedMemory::create(4096, "fuzz").value();
   const SharedMemoryPtr otherMemory_ = SharedMemory::create(4096, "fuzz").value();

@@ -1,0 +1,42 @@
+// FuzzCacheFiles: the cache files of a fuzzed session: good ones, which stay the same, so that what
+// has been saved can come back; now and then with something else in them.
+// Thread safety: loop thread only. Ownership: owns the files.
+#pragma once
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "hal/testing/fuzz/byte_source.h"
+#include "hal/wire_cache.h"
+
+namespace halyard::hal::fuzz {
+
+class FuzzCacheFiles {
+ public:
+  // As many as TouchingDevice wants.
+  template <typename Call>
+  void put(ByteSource& bytes, Call& call) {
+    for (UniqueFd& file : files_) {
+      if (!file.valid()) file.reset(::memfd_create("halyard fuzz cache", MFD_CLOEXEC));
+      if (bytes.oneIn(6)) spoil(bytes, file);
+    }
+    CacheFiles files;
+    files.token[0] = 1;
+    files.modelCache.push_back(files_[0].duplicate());
+    for (const size_t data : {1, 2}) files.dataCache.push_back(files_[data].duplicate());
+    putCacheFiles(&files, call);
+  }
+
+ private:
+  static void spoil(ByteSource& bytes, const UniqueFd& file) {
+    const uint64_t garbage = bytes.number64();
+    const auto offset = static_cast<off_t>(bytes.below(600));
+    if (bytes.oneIn(3)) return (void)!::ftruncate(file.get(), offset);
+    const size_t length = 1 + bytes.below(sizeof garbage);
+    (void)!::pwrite(file.get(), &garbage, length, offset);
+  }
+
+  UniqueFd files_[3];  // a model file and two data files
+};
+
+}  // namespace halyard::hal::fuzz
