@@ -25,7 +25,12 @@ constexpr Names<FaultPoint> kPoints[] = {
     {"get_supported_operations", FaultPoint::GET_SUPPORTED_OPERATIONS},
     {"prepare", FaultPoint::PREPARE},
     {"execute", FaultPoint::EXECUTE},
-    {"release", FaultPoint::RELEASE}};
+    {"release", FaultPoint::RELEASE},
+    {"prepare_from_cache", FaultPoint::PREPARE_FROM_CACHE},
+    {"save", FaultPoint::SAVE}};
+constexpr Names<CompileMode> kModes[] = {{"eager", CompileMode::EAGER},
+                                         {"just_in_time", CompileMode::JUST_IN_TIME},
+                                         {"multi_stage", CompileMode::MULTI_STAGE}};
 constexpr Names<FaultMoment> kMoments[] = {{"before", FaultMoment::BEFORE},
                                            {"after_work", FaultMoment::WORK},
                                            {"after_answer", FaultMoment::ANSWER}};
@@ -182,6 +187,11 @@ void readDelays(FieldReader& from, Status* status, Delays* to) {
   readDelay(from, "get_supported_operations_ms", &to->getSupportedOperations);
   readDelay(from, "prepare_ms", &to->prepare);
   readDelay(from, "execute_ms", &to->execute);
+  readDelay(from, "compile_ms", &to->compile);
+  readDelay(from, "optimise_ms", &to->optimise);
+  readDelay(from, "quick_execute_ms", &to->quickExecute);
+  readDelay(from, "load_ms", &to->load);
+  readDelay(from, "save_ms", &to->save);
   from.members("operations_ms", [&](const std::string& name, const Json& value,
                                     const std::string& where) {
     const auto operation = operationNamed(name, where, status);
@@ -305,6 +315,23 @@ void readInfo(FieldReader& from, Status* status, Personality* to) {
   from.flag("bursts", &info.bursts);
 }
 
+void readCache(FieldReader& from, Personality* to) {
+  hal::DeviceInfo& info = to->info;
+  uint64_t modelFiles = 1;
+  uint64_t dataFiles = 1;
+  from.whole("model_files", 0, 32, &modelFiles);
+  from.whole("data_files", 0, 32, &dataFiles);
+  info.modelCacheFiles = static_cast<uint32_t>(modelFiles);
+  info.dataCacheFiles = static_cast<uint32_t>(dataFiles);
+  from.choice<CompileMode>("mode", kModes, &to->cache.mode);
+  from.flag("declines", &to->cache.declines);
+  from.flag("saves_garbage", &to->cache.savesGarbage);
+  from.text("folder", &to->cache.folder);
+  if (info.halVersion < HalVersion::V1_2 && modelFiles + dataFiles > 0) {
+    from.fail("model_files", "caches came with HAL 1.2");
+  }
+}
+
 }  // namespace
 
 Result<Personality> parsePersonality(std::string_view text) {
@@ -320,6 +347,7 @@ Result<Personality> parsePersonality(std::string_view text) {
               [&](FieldReader& inner) { readSupport(inner, &status, &personality.support); });
   from.object("delays",
               [&](FieldReader& inner) { readDelays(inner, &status, &personality.delays); });
+  from.object("cache", [&](FieldReader& inner) { readCache(inner, &personality); });
   from.list("faults", [&](const Json& value, const std::string& where) {
     personality.faults.push_back(readFault(value, where, &status));
   });

@@ -34,11 +34,38 @@ struct Delays {
   Milliseconds getSupportedOperations{0};
   Milliseconds prepare{0};
   Milliseconds execute{0};
+  // Of a model that does not come from the cache; once more in the background in MULTI_STAGE.
+  Milliseconds compile{0};
+  Milliseconds optimise{0};
+  Milliseconds quickExecute{0};  // more than `execute`, before the optimised code is there
+  Milliseconds load{0};
+  Milliseconds save{0};
   // Per operation of the main subgraph, in every execution.
   std::map<OperationType, Milliseconds> operations;
 };
 
-enum class FaultPoint : uint8_t { START, GET_SUPPORTED_OPERATIONS, PREPARE, EXECUTE, RELEASE };
+enum class CompileMode : uint8_t {
+  EAGER,         // when the model is prepared
+  JUST_IN_TIME,  // at the first execution
+  MULTI_STAGE,   // quickly when the model is prepared, then better in the background
+};
+// How many cache files there are is in the DeviceInfo.
+struct CacheBehaviour {
+  CompileMode mode = CompileMode::EAGER;
+  bool declines = false;      // neither saves nor loads
+  bool savesGarbage = false;  // and records it as its own
+  std::string folder;         // of the store; empty: CompileCache::defaultFolder
+};
+
+enum class FaultPoint : uint8_t {
+  START,
+  GET_SUPPORTED_OPERATIONS,
+  PREPARE,
+  EXECUTE,
+  RELEASE,
+  PREPARE_FROM_CACHE,
+  SAVE,
+};
 // BEFORE anything has been done, when the WORK is done and not answered yet, after the ANSWER.
 enum class FaultMoment : uint8_t { BEFORE, WORK, ANSWER };
 enum class FaultAction : uint8_t {
@@ -73,6 +100,7 @@ struct Personality {
   bool reportsTiming = true;
   SupportRule support;
   Delays delays;
+  CacheBehaviour cache;
   std::vector<Fault> faults;
 };
 

@@ -1,39 +1,46 @@
 #include "personality_device.h"
 
-#include <algorithm>
-#include <condition_variable>
-#include <mutex>
+#include <fcntl.h>
 
+#include <algorithm>
+
+#include "background_compiler.h"
+#include "base/log.h"
 #include "cpu/cpu_device.h"
 #include "fault_plan.h"
-#include "halyard/driver/deadline.h"
 #include "halyard/driver/mapped_request.h"
+#include "model_code.h"
+#include "model_store.h"
+#include "pause.h"
 #include "support_rule.h"
 
 namespace halyard::drivers {
 namespace {
 
+// What is there beside the code that a model is computed with.
+struct Preparation {
+  SavedModel saved;
+  uint32_t clientUid = 0;
+  // To be written when there is more to save; null: nowhere, or no more.
+  std::shared_ptr<const hal::CacheFiles> files;
+};
+
 struct Behaviour {
   explicit Behaviour(Personality from) : personality(std::move(from)), faults(personality.faults) {}
 
+  // Not being able to is no failure of what has been prepared.
+  void saveTo(const Preparation& preparation, std::stop_token cancel);
+
   const Personality personality;
   FaultPlan faults;
+  ModelStore store{personality, faults};
 };
 
-// As long as a slow device would take; a deadline or the cancellation ends it.
-Status pauseFor(Milliseconds time, const std::optional<hal::TimePoint>& deadline,
-                std::stop_token cancel) {
-  if (time.count() <= 0) return okStatus();
-  hal::TimePoint end = hal::Clock::now() + std::chrono::duration_cast<hal::Clock::duration>(time);
-  if (deadline) end = std::min(end, *deadline);
-  std::mutex mutex;
-  std::condition_variable_any changed;
-  std::unique_lock lock(mutex);
-  changed.wait_until(lock, cancel, end, [] { return false; });
-  hal::ExecuteOptions options;
-  options.deadline = deadline;
-  options.cancel = std::move(cancel);
-  return hal::checkMayContinue(options);
+void Behaviour::saveTo(const Preparation& preparation, std::stop_token cancel) {
+  if (preparation.files == nullptr) return;
+  const Status saved =
+      store.save(preparation.saved, *preparation.files, preparation.clientUid, std::move(cancel));
+  if (!saved.ok()) logInfo("nothing is cached: {}", saved.message());
 }
 
 // Inverts every byte that the execution has written.
@@ -56,18 +63,24 @@ Status spoil(const Model& model, const hal::Request& request, const hal::Executi
 
 class PersonalityPreparedModel final : public hal::PreparedModel {
  public:
-  PersonalityPreparedModel(std::shared_ptr<Behaviour> behaviour, std::shared_ptr<const Model> model,
-                           std::shared_ptr<hal::PreparedModel> cpu)
-      : behaviour_(std::move(behaviour)), model_(std::move(model)), cpu_(std::move(cpu)) {
+  // `later`: what the background compiler is to do; may be null.
+  PersonalityPreparedModel(std::shared_ptr<Behaviour> behaviour, Preparation preparation,
+                           std::shared_ptr<ModelCode> code,
+                           std::shared_ptr<const BackgroundCompiler::Task> later)
+      : behaviour_(std::move(behaviour)),
+        saved_(std::move(preparation.saved)),
+        clientUid_(preparation.clientUid),
+        code_(std::move(code)),
+        later_(std::move(later)) {
     const Delays& delays = behaviour_->personality.delays;
     delay_ = delays.execute;
-    for (const Operation& operation : model_->main.operations) {
+    for (const Operation& operation : model().main.operations) {
       const auto own = delays.operations.find(operation.type);
       if (own != delays.operations.end()) delay_ += own->second;
     }
   }
   ~PersonalityPreparedModel() override {
-    const FaultPlan::Call call = behaviour_->faults.enter(FaultPoint::RELEASE, model_.get());
+    const FaultPlan::Call call = behaviour_->faults.enter(FaultPoint::RELEASE, &model());
     for (const FaultMoment moment : {FaultMoment::BEFORE, FaultMoment::WORK}) (void)call.at(moment);
   }
   PersonalityPreparedModel(const PersonalityPreparedModel&) = delete;
@@ -75,21 +88,24 @@ class PersonalityPreparedModel final : public hal::PreparedModel {
 
   hal::ExecutionResult executeSynchronously(const hal::Request& request,
                                             const hal::ExecuteOptions& options) override {
-    const FaultPlan::Call call = behaviour_->faults.enter(FaultPoint::EXECUTE, model_.get());
+    const FaultPlan::Call call = behaviour_->faults.enter(FaultPoint::EXECUTE, &model());
     hal::ExecutionResult result;
     result.status = call.at(FaultMoment::BEFORE);
     if (!result.status.ok()) return result;
     const hal::TimePoint start = hal::Clock::now();
-    result.status = pauseFor(delay_, options.deadline, options.cancel);
+    const auto code = code_->get(options);
+    result.status = code.status();
+    if (!result.status.ok()) return result;
+    result.status = pauseFor(delayWith(**code), options.deadline, options.cancel);
     if (!result.status.ok()) return result;
     const auto paused =
         std::chrono::duration_cast<std::chrono::nanoseconds>(hal::Clock::now() - start).count();
-    result = cpu_->executeSynchronously(request, options);
+    result = (*code)->cpu->executeSynchronously(request, options);
     // The pause stands for the device's work.
     for (auto* time : {&result.timing.timeOnDevice, &result.timing.timeInDriver}) {
       if (*time) **time += static_cast<uint64_t>(paused);
     }
-    if (call.spoilsResult() && result.status.ok()) result.status = spoil(*model_, request, result);
+    if (call.spoilsResult() && result.status.ok()) result.status = spoil(model(), request, result);
     if (Status status = call.at(FaultMoment::WORK); !status.ok()) {
       result = {};
       result.status = std::move(status);
@@ -100,17 +116,40 @@ class PersonalityPreparedModel final : public hal::PreparedModel {
 
   Result<std::unique_ptr<hal::ReusableExecution>> createReusableExecution(
       const hal::Request& request) override {
-    // Nothing but computing.
-    if (delay_.count() <= 0 && !behaviour_->faults.concerns(FaultPoint::EXECUTE)) {
-      return cpu_->createReusableExecution(request);
+    // Nothing but computing, and always with the same code.
+    if (delay_.count() <= 0 && !behaviour_->faults.concerns(FaultPoint::EXECUTE) &&
+        behaviour_->personality.cache.mode == CompileMode::EAGER) {
+      HALYARD_ASSIGN_OR_RETURN(const auto code, code_->get({}));
+      return code->cpu->createReusableExecution(request);
     }
     return hal::PreparedModel::createReusableExecution(request);
   }
 
+  Status saveToCache(int modelCache, int dataCache, const hal::Token& token) override {
+    HALYARD_ASSIGN_OR_RETURN(const auto code, code_->get({}));
+    hal::CacheFiles files;
+    files.modelCache.emplace_back(::fcntl(modelCache, F_DUPFD_CLOEXEC, 0));
+    files.dataCache.emplace_back(::fcntl(dataCache, F_DUPFD_CLOEXEC, 0));
+    files.token = token;
+    SavedModel saved = saved_;
+    saved.stage = code->stage;
+    return behaviour_->store.save(saved, files, clientUid_)
+        .annotate("the compilation cannot be saved")
+        .withCode(ResultCode::OP_FAILED);
+  }
+
  private:
+  const Model& model() const { return *saved_.model; }
+  Milliseconds delayWith(const CompiledCode& code) const {
+    const Delays& delays = behaviour_->personality.delays;
+    return code.stage == Stage::QUICK ? delay_ + delays.quickExecute : delay_;
+  }
+
   const std::shared_ptr<Behaviour> behaviour_;
-  const std::shared_ptr<const Model> model_;
-  const std::shared_ptr<hal::PreparedModel> cpu_;
+  const SavedModel saved_;
+  const uint32_t clientUid_;
+  const std::shared_ptr<ModelCode> code_;
+  const std::shared_ptr<const BackgroundCompiler::Task> later_;
   Milliseconds delay_{0};
 };
 
@@ -119,7 +158,8 @@ class PersonalityDevice final : public hal::Device {
   explicit PersonalityDevice(std::shared_ptr<Behaviour> behaviour)
       : behaviour_(std::move(behaviour)),
         cpu_(cpu::makeCpuDevice(personality().info, personality().threads,
-                                personality().reportsTiming)) {}
+                                personality().reportsTiming)),
+        background_(personality().delays.optimise) {}
 
   const hal::DeviceInfo& info() const override { return personality().info; }
   hal::DeviceStatus status() override { return personality().status; }
@@ -140,19 +180,40 @@ class PersonalityDevice final : public hal::Device {
     const FaultPlan::Call call = behaviour_->faults.enter(FaultPoint::PREPARE, model.get());
     HALYARD_RETURN_IF_ERROR(call.at(FaultMoment::BEFORE));
     HALYARD_RETURN_IF_ERROR(pauseFor(personality().delays.prepare, options.deadline, {}));
-    HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> supported, supportedOperations(*model));
-    const auto first = std::find(supported.begin(), supported.end(), false);
-    if (first != supported.end()) {
-      const auto index = static_cast<size_t>(first - supported.begin());
-      return badData("{} is not supported",
-                     operationText(index, model->main.operations[index].type));
+    HALYARD_RETURN_IF_ERROR(checkSupported(*model));
+    Preparation preparation;
+    preparation.saved = {std::move(model), options.preference, options.priority};
+    preparation.clientUid = options.clientUid;
+    // Without files a token alone is of no use here.
+    if (options.cache != nullptr &&
+        options.cache->modelCache.size() + options.cache->dataCache.size() != 0) {
+      preparation.files = options.cache;
     }
     HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::PreparedModel> prepared,
-                             cpu_->prepareModel(model, options));
+                             compile(std::move(preparation), options.deadline));
     HALYARD_RETURN_IF_ERROR(call.at(FaultMoment::WORK));
     (void)call.at(FaultMoment::ANSWER);
-    return std::shared_ptr<hal::PreparedModel>(std::make_shared<PersonalityPreparedModel>(
-        behaviour_, std::move(model), std::move(prepared)));
+    return prepared;
+  }
+
+  Result<hal::CachedModel> prepareModelFromCache(std::shared_ptr<const Model>,
+                                                 const hal::PrepareOptions& options) override {
+    const FaultPlan::Call call = behaviour_->faults.enter(FaultPoint::PREPARE_FROM_CACHE, nullptr);
+    HALYARD_RETURN_IF_ERROR(call.at(FaultMoment::BEFORE));
+    HALYARD_ASSIGN_OR_RETURN(SavedModel saved, behaviour_->store.load(*options.cache, options));
+    HALYARD_RETURN_IF_ERROR(checkSupported(*saved.model).withCode(ResultCode::OP_FAILED));
+    HALYARD_ASSIGN_OR_RETURN(const CompiledCode code, codeFor(saved, options.deadline));
+    const bool improves =
+        saved.stage == Stage::QUICK && personality().cache.mode == CompileMode::MULTI_STAGE;
+    hal::CachedModel cached;
+    cached.interface = saved.model;
+    cached.preference = saved.preference;
+    cached.priority = saved.priority;
+    cached.prepared = withCode({std::move(saved), options.clientUid, options.cache},
+                               std::make_shared<ModelCode>(code), improves);
+    HALYARD_RETURN_IF_ERROR(call.at(FaultMoment::WORK));
+    (void)call.at(FaultMoment::ANSWER);
+    return cached;
   }
 
  private:
@@ -164,9 +225,91 @@ class PersonalityDevice final : public hal::Device {
     for (size_t i = 0; i < supported.size(); ++i) supported[i] = supported[i] && allowed[i];
     return supported;
   }
+  Status checkSupported(const Model& model) {
+    HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> supported, supportedOperations(model));
+    const auto first = std::find(supported.begin(), supported.end(), false);
+    if (first == supported.end()) return okStatus();
+    const auto index = static_cast<size_t>(first - supported.begin());
+    return badData("{} is not supported", operationText(index, model.main.operations[index].type));
+  }
+
+  Result<CompiledCode> codeFor(const SavedModel& saved,
+                               const std::optional<hal::TimePoint>& deadline) const {
+    return makeCode(*cpu_, saved, deadline);
+  }
+  static Result<CompiledCode> makeCode(hal::Device& cpu, const SavedModel& saved,
+                                       const std::optional<hal::TimePoint>& deadline) {
+    hal::PrepareOptions options;
+    options.preference = saved.preference;
+    options.priority = saved.priority;
+    options.deadline = deadline;
+    HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::PreparedModel> prepared,
+                             cpu.prepareModel(saved.model, options));
+    return CompiledCode{std::move(prepared), saved.stage};
+  }
+
+  Result<std::shared_ptr<hal::PreparedModel>> compile(
+      Preparation preparation, const std::optional<hal::TimePoint>& deadline) {
+    const CompileMode mode = personality().cache.mode;
+    if (mode == CompileMode::JUST_IN_TIME) {
+      auto code = std::make_shared<ModelCode>(compilerFor(preparation));
+      return withCode(std::move(preparation), std::move(code), false);
+    }
+    const bool multiStage = mode == CompileMode::MULTI_STAGE;
+    if (multiStage) preparation.saved.stage = Stage::QUICK;
+    HALYARD_RETURN_IF_ERROR(pauseFor(personality().delays.compile, deadline, {}));
+    HALYARD_ASSIGN_OR_RETURN(CompiledCode code, codeFor(preparation.saved, deadline));
+    behaviour_->saveTo(preparation, {});
+    return withCode(std::move(preparation), std::make_shared<ModelCode>(std::move(code)),
+                    multiStage);
+  }
+
+  // What a model is compiled with at its first execution.
+  ModelCode::Compile compilerFor(const Preparation& preparation) const {
+    return [behaviour = behaviour_, cpu = cpu_, preparation](
+               const hal::ExecuteOptions& options) -> Result<std::shared_ptr<const CompiledCode>> {
+      HALYARD_RETURN_IF_ERROR(
+          pauseFor(behaviour->personality.delays.compile, options.deadline, options.cancel));
+      HALYARD_ASSIGN_OR_RETURN(CompiledCode code,
+                               makeCode(*cpu, preparation.saved, options.deadline));
+      behaviour->saveTo(preparation, options.cancel);
+      return std::make_shared<const CompiledCode>(std::move(code));
+    };
+  }
+
+  // `improves`: better code is to be made in the background.
+  std::shared_ptr<hal::PreparedModel> withCode(Preparation preparation,
+                                               std::shared_ptr<ModelCode> code, bool improves) {
+    std::shared_ptr<const BackgroundCompiler::Task> later;
+    if (improves) {
+      later = improvementOf(preparation, code);
+      background_.post(later);
+    }
+    return std::make_shared<PersonalityPreparedModel>(behaviour_, std::move(preparation),
+                                                      std::move(code), std::move(later));
+  }
+
+  std::shared_ptr<const BackgroundCompiler::Task> improvementOf(
+      const Preparation& preparation, const std::shared_ptr<ModelCode>& code) const {
+    // Shared, so that the files can be let go of when they have been written.
+    auto own = std::make_shared<Preparation>(preparation);
+    own->saved.stage = Stage::OPTIMISED;
+    return std::make_shared<const BackgroundCompiler::Task>(
+        [behaviour = behaviour_, cpu = cpu_, own, code](const std::stop_token& stop) {
+          auto better = makeCode(*cpu, own->saved, std::nullopt);
+          if (better.ok()) {
+            code->replace(std::move(*better));
+            behaviour->saveTo(*own, stop);
+          } else {
+            logWarning("a model is not optimised: {}", better.status().message());
+          }
+          own->files = nullptr;
+        });
+  }
 
   const std::shared_ptr<Behaviour> behaviour_;
   const std::shared_ptr<hal::Device> cpu_;
+  BackgroundCompiler background_;  // first to go: its tasks use the rest
 };
 
 }  // namespace

@@ -1,0 +1,42 @@
+// BackgroundCompiler: a thread that makes better code for models that are in use already.
+// Thread safety: post may be called from several threads at once.
+// Ownership: owns its thread, which starts with the first task and ends with the compiler; what has
+// not been done by then never is. Tasks belong to those who post them.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "personality.h"
+
+namespace halyard::drivers {
+
+class BackgroundCompiler {
+ public:
+  // Done once, after `time` of compiling, with a token that is asked to stop when the compiler
+  // ends. Not done if its owner has let go of it by then.
+  using Task = std::function<void(std::stop_token)>;
+
+  explicit BackgroundCompiler(Milliseconds time) : time_(time) {}
+  ~BackgroundCompiler();
+  BackgroundCompiler(const BackgroundCompiler&) = delete;
+  BackgroundCompiler& operator=(const BackgroundCompiler&) = delete;
+
+  // Tasks are done in the order in which they come. Without a thread to be had, none is.
+  void post(std::weak_ptr<const Task> task);
+
+ private:
+  void run(const std::stop_token& stop);
+
+  const Milliseconds time_;
+  std::mutex mutex_;
+  std::condition_variable_any posted_;
+  std::deque<std::weak_ptr<const Task>> tasks_;
+  std::jthread thread_;  // last: it ends before the rest goes
+};
+
+}  // namespace halyard::drivers

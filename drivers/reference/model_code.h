@@ -1,0 +1,49 @@
+// ModelCode: what a prepared model of the reference driver computes with, which may come late and
+// may be replaced by something better.
+// Thread safety: all methods may be called from several threads at once.
+// Ownership: shared by the prepared model and whoever compiles for it.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+
+#include "halyard/driver/device.h"
+#include "personality.h"
+#include "saved_model.h"
+
+namespace halyard::drivers {
+
+// One result of the compiler. An execution uses the one that it began with to its end.
+struct CompiledCode {
+  std::shared_ptr<hal::PreparedModel> cpu;
+  Stage stage = Stage::OPTIMISED;
+};
+
+class ModelCode {
+ public:
+  // What compiles it at first use. `options`: of the execution that needs it.
+  using Compile = std::function<Result<std::shared_ptr<const CompiledCode>>(
+      const hal::ExecuteOptions& options)>;
+
+  explicit ModelCode(CompiledCode ready)
+      : code_(std::make_shared<const CompiledCode>(std::move(ready))) {}
+  explicit ModelCode(Compile compile) : compile_(std::move(compile)) {}
+
+  // The best there is. Without any, one caller compiles and the others wait, as long as their
+  // deadlines and cancellations allow; when it fails, the next of them tries.
+  Result<std::shared_ptr<const CompiledCode>> get(const hal::ExecuteOptions& options);
+  // For executions that begin from now on.
+  void replace(CompiledCode better);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::shared_ptr<const CompiledCode> code_;
+  Compile compile_;
+  bool compiling_ = false;
+};
+
+}  // namespace halyard::drivers
