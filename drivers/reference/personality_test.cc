@@ -57,6 +57,33 @@ TEST(PersonalityTest, WhatItSaysOfItself) {
   EXPECT_EQ(capabilities.whilePerformance.powerUsage, 3.0f);
 }
 
+TEST(PersonalityTest, WhatItCaches) {
+  EXPECT_EQ(parsePersonality("{}")->info.modelCacheFiles, 0u);
+  EXPECT_EQ(parsePersonality(R"({"cache": {}})")->info.dataCacheFiles, 1u);
+  const auto parsed = parsePersonality(R"({
+    "cache": {"model_files": 3, "data_files": 0, "mode": "multi_stage", "declines": true,
+              "saves_garbage": true, "folder": "/var/lib/acme"},
+    "delays": {"compile_ms": 2000, "optimise_ms": 3, "quick_execute_ms": 4, "load_ms": 5,
+               "save_ms": 6},
+    "faults": [{"at": "save", "do": "kill"}, {"at": "prepare_from_cache", "do": "fail"}]})");
+  ASSERT_TRUE(parsed.ok()) << parsed.status().toString();
+  EXPECT_EQ(parsed->info.modelCacheFiles, 3u);
+  EXPECT_EQ(parsed->info.dataCacheFiles, 0u);
+  EXPECT_EQ(parsed->cache.mode, CompileMode::MULTI_STAGE);
+  EXPECT_TRUE(parsed->cache.declines);
+  EXPECT_TRUE(parsed->cache.savesGarbage);
+  EXPECT_EQ(parsed->cache.folder, "/var/lib/acme");
+  EXPECT_EQ(parsed->delays.compile.count(), 2000);
+  EXPECT_EQ(parsed->delays.save.count(), 6);
+  EXPECT_EQ(parsed->faults[0].at, FaultPoint::SAVE);
+  EXPECT_EQ(parsed->faults[1].at, FaultPoint::PREPARE_FROM_CACHE);
+
+  EXPECT_THAT(errorOf(R"({"cache": {"model_files": 33}})"), HasSubstr("cache.model_files"));
+  EXPECT_THAT(errorOf(R"({"cache": {"mode": "lazy"}})"),
+              HasSubstr("cache.mode: is 'lazy', expected one of eager, just_in_time, multi_stage"));
+  EXPECT_THAT(errorOf(R"({"hal_version": "1.1", "cache": {}})"), HasSubstr("HAL 1.2"));
+}
+
 TEST(PersonalityTest, RulesDelaysAndFaults) {
   const auto parsed = parsePersonality(R"({
     "supports": {"operations": ["ADD"], "not_operand_types": ["BOOL"],
