@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "cache_driver_for_test.h"
+#include "hal/sandbox/sanitizer.h"
 
 namespace halyard::cache_testing {
 namespace {
@@ -121,7 +122,7 @@ TEST_P(CachingVts, PrepareModelFromCacheInvalidAccessMode) {
 }
 
 constexpr unsigned kLongChain = 100;
-constexpr int kRounds = 100;
+constexpr int kRounds = hal::kSanitized ? 10 : 100;
 
 // Copies the files of the other model over these, again and again.
 class Copier {
