@@ -1,8 +1,12 @@
 // Choosing a device for a model and preparing it there.
 #include "runtime/compilation.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 
 #include "base/log.h"
 #include "runtime/preparation.h"
@@ -18,6 +22,19 @@ constexpr int32_t kPriorityMedium = 100;
 constexpr int32_t kPriorityHigh = 110;
 
 std::atomic<uint64_t> nextCompilation = 1;
+
+// A descriptor of the application's.
+Status checkCacheFile(int fd) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (flags < 0) return badData("{} is no descriptor", fd);
+  if ((flags & O_PATH) != 0 || (flags & O_ACCMODE) != O_RDWR) {
+    return badData("descriptor {} is not open for reading and writing", fd);
+  }
+  struct stat st {};
+  if (::fstat(fd, &st) != 0) return errnoStatus(ResultCode::BAD_DATA, errno, "fstat");
+  if (!S_ISREG(st.st_mode)) return badData("descriptor {} is not of a regular file", fd);
+  return okStatus();
+}
 
 }  // namespace
 
@@ -36,7 +53,8 @@ Compilation::Compilation(const ModelBuilder& model, std::vector<const Device*> d
       applicationOrder_(model.applicationOrder()),
       extensions_(model.extensions()),
       devices_(std::move(devices)),
-      explicitDevices_(explicitDevices) {}
+      explicitDevices_(explicitDevices),
+      constantDigests_(model.constantDigests()) {}
 
 Result<std::unique_ptr<Compilation>> Compilation::create(const ModelBuilder& model,
                                                          std::vector<const Device*> devices,
@@ -94,7 +112,34 @@ Status Compilation::addExtensionAttribute(const char* extensionName, uint16_t co
 
 Status Compilation::setCaching(const std::string& folder, const hal::Token& token) {
   if (state_ != State::CREATED) return badState("the compilation is finished");
-  caching_ = {folder.empty() || folder.back() == '/' ? folder : folder + '/', token};
+  caching_ = {token, folder.empty() || folder.back() == '/' ? folder : folder + '/', nullptr};
+  return okStatus();
+}
+
+Status Compilation::setCachingFromFds(std::span<const int> modelCache,
+                                      std::span<const int> dataCache, const hal::Token& token) {
+  if (state_ != State::CREATED) return badState("the compilation is finished");
+  if (!hasSingleExplicitDevice()) {
+    return badData("descriptors for a cache need a compilation created for exactly one device");
+  }
+  const hal::DeviceInfo& info = devices_.front()->info();
+  if (modelCache.size() != info.modelCacheFiles || dataCache.size() != info.dataCacheFiles) {
+    return badData("{} model and {} data cache files, device {} needs {} and {}", modelCache.size(),
+                   dataCache.size(), info.name, info.modelCacheFiles, info.dataCacheFiles);
+  }
+  auto descriptors = std::make_shared<CachingRequest::Descriptors>();
+  const auto take = [](std::span<const int> fds, std::string_view kind,
+                       std::vector<UniqueFd>* to) -> Status {
+    for (size_t i = 0; i < fds.size(); ++i) {
+      HALYARD_RETURN_IF_ERROR(checkCacheFile(fds[i]), "{} cache file {}", kind, i);
+      to->emplace_back(::fcntl(fds[i], F_DUPFD_CLOEXEC, 0));
+      if (!to->back().valid()) return errnoStatus(ResultCode::OUT_OF_MEMORY, errno, "descriptors");
+    }
+    return okStatus();
+  };
+  HALYARD_RETURN_IF_ERROR(take(modelCache, "model", &descriptors->modelCache));
+  HALYARD_RETURN_IF_ERROR(take(dataCache, "data", &descriptors->dataCache));
+  caching_ = {token, std::string(), std::move(descriptors)};
   return okStatus();
 }
 
@@ -110,6 +155,9 @@ Status Compilation::prepare() {
   options.mode = partitionMode();
   options.prepare = {preference_, priority_, deadlineAfter(timeout_), nullptr, attributes_.get()};
   options.costs = CostSettings::ofThisMachine();
+  if (caching_) {
+    options.caching = std::make_shared<const CachedPreparation>(*caching_, constantDigests_);
+  }
   HALYARD_ASSIGN_OR_RETURN(
       plan_, preparePlan(model_, applicationOrder_, devices_, options, report_.get()));
   PlanContext context;
@@ -119,6 +167,7 @@ Status Compilation::prepare() {
   context.mayRecover = !explicitDevices_ && options.mode == PartitionMode::WITH_FALLBACK;
   context.options = {preference_, priority_, std::nullopt};
   context.report = report_;
+  context.caching = options.caching;
   runner_ = std::make_unique<PlanRunner>(plan_, std::move(context));
   return okStatus();
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "halyard/driver/device.h"
+#include "runtime/cached_preparation.h"
 #include "runtime/device_manager.h"
 #include "runtime/extension_attributes.h"
 #include "runtime/model_builder.h"
@@ -34,8 +35,15 @@ class Compilation {
   // See ExtensionAttributeList. Only with one explicit device.
   Status addExtensionAttribute(const char* extensionName, uint16_t code, const void* data,
                                size_t length);
-  // Where to cache: a folder, and what the compilation is known by there.
+  // Where to cache: a folder, and what the compilation is known by there. The folder is looked at
+  // in finish() only; what is wrong with it is no error but in the report. The last call counts, of
+  // this and the next.
   Status setCaching(const std::string& folder, const hal::Token& token);
+  // The same for files that the application has opened, as many as the device needs; duplicates are
+  // kept. Only with one explicit device. BAD_DATA for another number of files, and for descriptors
+  // that are not of regular files open for reading and writing.
+  Status setCachingFromFds(std::span<const int> modelCache, std::span<const int> dataCache,
+                           const hal::Token& token);
   Status finish();
 
   // BAD_STATE unless finish() succeeded.
@@ -81,11 +89,8 @@ class Compilation {
   hal::Priority priority_ = hal::Priority::MEDIUM;
   uint64_t timeout_ = 0;  // ns; 0: none
   ExtensionAttributeList attributes_;
-  struct Caching {
-    std::string folder;  // ends in '/' unless it is empty
-    hal::Token token;
-  };
-  std::optional<Caching> caching_;
+  std::optional<CachingRequest> caching_;
+  const std::shared_ptr<ConstantDigests> constantDigests_;
   std::shared_ptr<const Plan> plan_;
   std::unique_ptr<PlanRunner> runner_;
   const std::shared_ptr<Report> report_ = std::make_shared<Report>();

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "model/validation.h"
+#include "runtime/cache_key.h"
 
 namespace halyard::runtime {
 namespace {
@@ -51,6 +52,9 @@ Status validateGivenType(OperandType type, const Shape& dimensions, float scale,
   if (type == OperandType::TENSOR_INT32) return validateOperandType(type, dimensions, 0, 0);
   return validateOperandType(type, dimensions, scale, zeroPoint);
 }
+
+ModelBuilder::ModelBuilder(ExtensionRegistry& extensions)
+    : extensions_(extensions), constantDigests_(std::make_shared<ConstantDigests>()) {}
 
 Status ModelBuilder::checkBuilding() const {
   switch (state_) {

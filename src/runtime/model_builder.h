@@ -14,6 +14,8 @@
 
 namespace halyard::runtime {
 
+class ConstantDigests;
+
 // A type as the application gives it: validateOperandType, but that scale and zero point of
 // TENSOR_INT32 are not looked at before the model is finished.
 Status validateGivenType(OperandType type, const Shape& dimensions, float scale, int32_t zeroPoint);
@@ -21,7 +23,7 @@ Status validateGivenType(OperandType type, const Shape& dimensions, float scale,
 class ModelBuilder {
  public:
   // `extensions` must outlive the builder.
-  explicit ModelBuilder(ExtensionRegistry& extensions) : extensions_(extensions) {}
+  explicit ModelBuilder(ExtensionRegistry& extensions);
   ModelBuilder(const ModelBuilder&) = delete;
   ModelBuilder& operator=(const ModelBuilder&) = delete;
 
@@ -52,6 +54,8 @@ class ModelBuilder {
   // For each operation of model()->main in run order, its index in the application's order.
   const std::vector<uint32_t>& applicationOrder() const { return applicationOrder_; }
   ExtensionRegistry& extensions() const { return extensions_; }
+  // For the compilations of the finished model.
+  const std::shared_ptr<ConstantDigests>& constantDigests() const { return constantDigests_; }
 
  private:
   enum class State { BUILDING, FINISHED, INVALID };
@@ -69,6 +73,7 @@ class ModelBuilder {
   Status finishAfterCopy();
 
   ExtensionRegistry& extensions_;
+  const std::shared_ptr<ConstantDigests> constantDigests_;
   State state_ = State::BUILDING;
   Model building_;
   std::shared_ptr<const Model> finished_;

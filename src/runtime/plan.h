@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "halyard/driver/device.h"
+#include "runtime/cache_record.h"
 #include "runtime/device_manager.h"
 
 namespace halyard::runtime {
@@ -45,6 +46,7 @@ struct ComputeStep {
   std::vector<uint32_t> outputs;
   Cost predicted;
   std::shared_ptr<hal::PreparedModel> prepared;  // null until the compilation has prepared it
+  CacheRecord cache;                             // of that preparation
 };
 
 struct PlanNode;

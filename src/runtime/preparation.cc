@@ -83,7 +83,7 @@ class Preparation {
   Result<Plan> everythingOnCpu();
   void describe(const Plan& plan);
   std::optional<Failure> prepareSteps(Plan* plan);
-  Status prepareStep(ComputeStep* step) const;
+  Status prepareStep(ComputeStep* step, bool isWhole) const;
   void recordFailure(const Plan& plan, const Failure& failure);
   // Hides from the failed device what it failed with.
   void mask(const Plan& plan, const Failure& failure);
@@ -180,13 +180,11 @@ void Preparation::describe(const Plan& plan) {
   }
 }
 
-Status Preparation::prepareStep(ComputeStep* step) const {
+Status Preparation::prepareStep(ComputeStep* step, bool isWhole) const {
   HALYARD_ASSIGN_OR_RETURN(step->prepared,
-                           step->device->hal().prepareModel(step->model, options_.prepare),
+                           preparePart(*step->device, options_.caching.get(),
+                                       partOf(*step, isWhole), options_.prepare, &step->cache),
                            "device {}", step->device->name());
-  if (step->prepared == nullptr) {
-    return opFailed("device {} answered without a prepared model", step->device->name());
-  }
   return okStatus();
 }
 
@@ -203,9 +201,12 @@ std::optional<Failure> Preparation::prepareSteps(Plan* plan) {
     if (before != prepared_.end()) {
       step.model = before->model;
       step.prepared = before->prepared;
+      step.cache = before->cache;
+      report_.setCache(s, step.cache);
       continue;
     }
-    Status status = prepareStep(&step);
+    Status status = prepareStep(&step, plan->simple);
+    report_.setCache(s, step.cache);
     if (!status.ok()) failure = Failure{s, std::move(status)};
   }
   prepared_.clear();
@@ -257,7 +258,7 @@ Result<std::shared_ptr<const Plan>> Preparation::fallBack(Status cause,
   if (!support_.hasCpu()) return isStrict_ ? refuse(cause, failedDevice) : cause;
   if (hasVendorOperations(*model_)) return cause;
   HALYARD_ASSIGN_OR_RETURN(Plan plan, everythingOnCpu());
-  Status status = prepareStep(&plan.steps[0]);
+  Status status = prepareStep(&plan.steps[0], plan.simple);
   if (!status.ok()) return status;
   ReportEvent event;
   event.kind = ReportEvent::Kind::CPU_FALLBACK;
@@ -267,6 +268,7 @@ Result<std::shared_ptr<const Plan>> Preparation::fallBack(Status cause,
   report_.add(std::move(event));
   logWarning("{}: everything is computed by {}", cause.toString(), plan.steps[0].device->name());
   describe(plan);
+  report_.setCache(0, plan.steps[0].cache);
   return std::make_shared<const Plan>(std::move(plan));
 }
 

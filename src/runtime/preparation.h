@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "halyard/driver/device.h"
+#include "runtime/cached_preparation.h"
 #include "runtime/cost_model.h"
 #include "runtime/plan.h"
 #include "runtime/report.h"
@@ -27,6 +28,7 @@ struct PreparationOptions {
   PartitionMode mode = PartitionMode::WITH_FALLBACK;
   hal::PrepareOptions prepare;
   CostSettings costs;
+  std::shared_ptr<const CachedPreparation> caching;  // null: the application asks for none
 };
 
 // A device that fails to prepare what it said it supports is left out for those operations and the

@@ -67,6 +67,11 @@ void Report::add(ReportEvent event) {
   events_.push_back(std::move(event));
 }
 
+void Report::setCache(size_t partition, CacheRecord record) {
+  const std::lock_guard lock(mutex_);
+  if (partition < partitions_.size()) partitions_[partition].cache = std::move(record);
+}
+
 void Report::addMeasurement(size_t partition, double nanoseconds) {
   const std::lock_guard lock(mutex_);
   if (partition >= partitions_.size()) return;

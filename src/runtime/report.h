@@ -47,6 +47,9 @@ struct PartitionReport {
   uint64_t executions = 0;
   double measuredTotal = 0;  // ns
   double measuredLast = 0;   // ns
+  // Of the last time that the partition was prepared by its device: at first, or after the driver
+  // was started again.
+  CacheRecord cache;
 };
 
 // Something that did not go as planned, and what was done about it.
@@ -89,6 +92,7 @@ class Report {
                     std::vector<PartitionReport> partitions, std::vector<Target> targets = {});
   // A repetition of the last event counts it up.
   void add(ReportEvent event);
+  void setCache(size_t partition, CacheRecord record);
   // One more successful execution of the partition took so long, from the call to the result. The
   // device's predictions learn from it, ever more rarely, as the same partition has ever less to
   // say, and not from the first execution, which may have had more to do.

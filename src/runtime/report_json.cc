@@ -22,6 +22,18 @@ Json describe(const OperationReport& operation) {
           {"others", std::move(others)}};
 }
 
+Json describe(const CacheRecord& cache) {
+  return {{"state", cacheStateName(cache.state)},
+          {"reason", cache.reason},
+          {"bytes_read", cache.bytesRead},
+          {"bytes_written", cache.bytesWritten},
+          {"key_ns", cache.keyNs},
+          {"open_ns", cache.openNs},
+          {"load_ns", cache.loadNs},
+          {"compile_ns", cache.compileNs},
+          {"save_ns", cache.saveNs}};
+}
+
 Json describe(const PartitionReport& partition) {
   Json mean;
   Json last;
@@ -40,7 +52,8 @@ Json describe(const PartitionReport& partition) {
           {"bytes_out", partition.bytesOut},
           {"executions", partition.executions},
           {"measured_mean_ns", mean},
-          {"measured_last_ns", last}};
+          {"measured_last_ns", last},
+          {"cache", describe(partition.cache)}};
 }
 
 Json describe(const ReportEvent& event) {

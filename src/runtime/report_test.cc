@@ -79,9 +79,20 @@ TEST(ReportJsonTest, HasEverything) {
   EXPECT_EQ(json["partitions"][0]["predicted_ns"]["boundary"], 20);
   EXPECT_TRUE(json["partitions"][0]["measured_mean_ns"].is_null());
   EXPECT_EQ(json["events"][0]["kind"], "PREPARE_FAILED");
+  EXPECT_EQ(json["partitions"][0]["cache"]["state"], "off");
+  CacheRecord cache;
+  cache.state = CacheRecord::State::MISS;
+  cache.reason = "the driver says \xff";
+  cache.bytesWritten = 5;
+  cache.compileNs = 7;
+  report.setCache(0, cache);
+  report.setCache(1, cache);  // of no partition
   report.addMeasurement(0, 1000);
   json = Json::parse(reportJson(report));
   EXPECT_EQ(json["partitions"][0]["measured_mean_ns"], 1000);
+  EXPECT_EQ(json["partitions"][0]["cache"]["state"], "miss");
+  EXPECT_EQ(json["partitions"][0]["cache"]["bytes_written"], 5);
+  EXPECT_EQ(json["partitions"][0]["cache"]["compile_ns"], 7);
 }
 
 }  // namespace

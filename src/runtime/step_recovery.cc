@@ -172,8 +172,10 @@ PreparedStepPtr StepRecovery::restarted(size_t step, const PreparedStepPtr& fail
   Candidate prepared;
   if (status.ok()) {
     const unsigned deaths = deathsOf(device);
-    auto model = device.hal().prepareModel(plan_.steps[step].model, context_.options);
-    if (model.ok() && *model != nullptr) {
+    CacheRecord cache;
+    auto model = preparePart(device, context_.caching.get(),
+                             partOf(plan_.steps[step], plan_.simple), context_.options, &cache);
+    if (model.ok()) {
       auto again =
           std::make_shared<const PreparedStep>(PreparedStep{&device, std::move(*model), deaths});
       {
@@ -181,9 +183,10 @@ PreparedStepPtr StepRecovery::restarted(size_t step, const PreparedStepPtr& fail
         state.current = again;
       }
       tell(ReportEvent::Kind::DRIVER_RESTARTED, step, &device, &device, okStatus());
+      if (context_.report != nullptr) context_.report->setCache(step, std::move(cache));
       return again;
     }
-    status = model.ok() ? opFailed("it answers without a prepared model") : model.takeStatus();
+    status = model.takeStatus();
   }
   *reason = std::move(status.annotate(fmt::format("starting device {} again", device.name())));
   return nullptr;
@@ -235,9 +238,10 @@ StepRecovery::Candidate StepRecovery::prepareOn(size_t step, const Device& devic
     return {nullptr, opFailed("device {} does not take all operations", device.name())};
   }
   const unsigned deaths = deathsOf(device);
-  auto prepared = device.hal().prepareModel(model, context_.options);
+  CacheRecord unused;
+  auto prepared = preparePart(device, context_.caching.get(),
+                              partOf(plan_.steps[step], plan_.simple), context_.options, &unused);
   if (!prepared.ok()) return {nullptr, prepared.takeStatus()};
-  if (*prepared == nullptr) return {nullptr, opFailed("device {} prepared nothing", device.name())};
   return {std::make_shared<const PreparedStep>(PreparedStep{&device, std::move(*prepared), deaths}),
           {}};
 }

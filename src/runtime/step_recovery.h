@@ -17,6 +17,7 @@
 #include <set>
 #include <vector>
 
+#include "runtime/cached_preparation.h"
 #include "runtime/plan.h"
 #include "runtime/report.h"
 
@@ -31,6 +32,7 @@ struct PlanContext {
   bool mayRecover = true;
   hal::PrepareOptions options;  // its deadline is not used
   std::shared_ptr<Report> report;
+  std::shared_ptr<const CachedPreparation> caching;  // null: the application asks for no cache
 };
 
 // A step's model, or the whole model, prepared.
