@@ -25,7 +25,8 @@ extern "C" {
  * call succeeded, or if the thread has made none.
  *
  * The string belongs to the library and is valid until the thread's next NNAPI call. The functions
- * of this header do not count as such: they leave the text as it is.
+ * of this header do not count as such, but for halyard_compilationSetCachingFromFds: they leave the
+ * text as it is.
  */
 const char* halyard_lastErrorText(void);
 
@@ -72,6 +73,48 @@ int halyard_devicesJson(char** json);
  *         NO_ERROR.
  */
 int halyard_compilationReport(const ANeuralNetworksCompilation* compilation, char** json);
+
+/**
+ * Writes how many files of each kind the device needs to cache a compilation: 0 to 32 of each, and
+ * no caching at all if both are 0. For halyard_compilationSetCachingFromFds.
+ *
+ * @return a ResultCode: UNEXPECTED_NULL if an argument is NULL; BAD_DATA if device is none; else
+ *         NO_ERROR.
+ */
+int halyard_deviceCacheFiles(const ANeuralNetworksDevice* device, uint32_t* modelCacheCount,
+                             uint32_t* dataCacheCount);
+
+/**
+ * As ANeuralNetworksCompilation_setCaching, for files that the application has opened itself, in
+ * place of a folder. The compilation must have been created for exactly one device, by
+ * ANeuralNetworksCompilation_createForDevices. Of several calls of the two functions the last
+ * counts.
+ *
+ * In finish, the compilation is taken from the files if the driver has saved it there earlier under
+ * the same token; otherwise the model is compiled and the files are overwritten. As long as the
+ * application does not change the files, it gets back what was saved or a fresh compilation; if it
+ * does, or if two compilations share them at once, a fresh one. Files that are no use, for example
+ * on a full disk, never make finish fail: halyard_compilationReport tells what became of them.
+ *
+ * A model that the device computes in several parts (control flow that it does not take as a whole)
+ * is not cached this way, as the files are for one.
+ *
+ * @param modelCache the descriptors of as many regular files as halyard_deviceCacheFiles says, each
+ *                   open for reading and writing, of any content and offset; may be NULL if there
+ *                   are none. They stay the caller's and may be closed as soon as this returns;
+ *                   duplicates of them stay open until the compilation is freed, or longer if the
+ *                   driver still writes.
+ * @param dataCache  likewise.
+ * @param token      ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN bytes that tell the model from all
+ *                   others that are kept in these files; copied.
+ * @return a ResultCode, with halyard_lastErrorText(): UNEXPECTED_NULL if compilation or token is
+ *         NULL; BAD_STATE if the compilation is finished; BAD_DATA if it is for several devices,
+ *         for another number of files, or if a descriptor is not as above; else NO_ERROR.
+ */
+int halyard_compilationSetCachingFromFds(ANeuralNetworksCompilation* compilation,
+                                         const int* modelCache, uint32_t modelCacheCount,
+                                         const int* dataCache, uint32_t dataCacheCount,
+                                         const uint8_t* token);
 
 /**
  * Releases what a function of this header allocated for the caller. NULL is allowed.

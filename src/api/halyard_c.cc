@@ -66,4 +66,26 @@ int halyard_compilationReport(const ANeuralNetworksCompilation* compilation, cha
   return found->compilationReport(compilation, json);
 }
 
+int halyard_deviceCacheFiles(const ANeuralNetworksDevice* device, uint32_t* modelCacheCount,
+                             uint32_t* dataCacheCount) {
+  if (device == nullptr || modelCacheCount == nullptr || dataCacheCount == nullptr) {
+    return ANEURALNETWORKS_UNEXPECTED_NULL;
+  }
+  const halyard_Implementation* found = implementation();
+  constexpr size_t kNeeded = offsetof(halyard_Implementation, deviceCacheFiles) + sizeof(void*);
+  if (found == nullptr || found->size < kNeeded) return ANEURALNETWORKS_BAD_STATE;
+  return found->deviceCacheFiles(device, modelCacheCount, dataCacheCount);
+}
+
+int halyard_compilationSetCachingFromFds(ANeuralNetworksCompilation* compilation,
+                                         const int* modelCache, uint32_t modelCacheCount,
+                                         const int* dataCache, uint32_t dataCacheCount,
+                                         const uint8_t* token) {
+  const halyard_Implementation* found = implementation();
+  constexpr size_t kNeeded = offsetof(halyard_Implementation, setCachingFromFds) + sizeof(void*);
+  if (found == nullptr || found->size < kNeeded) return ANEURALNETWORKS_BAD_STATE;
+  return found->setCachingFromFds(compilation, modelCache, modelCacheCount, dataCache,
+                                  dataCacheCount, token);
+}
+
 void halyard_free(void* p) { std::free(p); }

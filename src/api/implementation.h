@@ -16,6 +16,11 @@ struct halyard_Implementation {
   int (*deviceProcessId)(const ANeuralNetworksDevice* device, int64_t* pid);
   int (*devicesJson)(char** json);
   int (*compilationReport)(const ANeuralNetworksCompilation* compilation, char** json);
+  int (*deviceCacheFiles)(const ANeuralNetworksDevice* device, uint32_t* modelCacheCount,
+                          uint32_t* dataCacheCount);
+  int (*setCachingFromFds)(ANeuralNetworksCompilation* compilation, const int* modelCache,
+                           uint32_t modelCacheCount, const int* dataCache, uint32_t dataCacheCount,
+                           const uint8_t* token);
 };
 
 __attribute__((visibility("default"))) void halyard_private_registerImplementation(

@@ -1,5 +1,6 @@
 // Error texts per thread, and the table for libhalyard.so.
 #include "api/last_error.h"
+#include "api/caching.h"
 
 #include <cstring>
 #include <mutex>
@@ -50,7 +51,9 @@ void registerImplementation() {
                                                lastErrorCode,
                                                deviceProcessId,
                                                devicesJson,
-                                               compilationReport};
+                                               compilationReport,
+                                               deviceCacheFiles,
+                                               setCachingFromFds};
   static std::once_flag once;
   std::call_once(once, [] { halyard_private_registerImplementation(&table); });
 }

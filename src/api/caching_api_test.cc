@@ -1,0 +1,103 @@
+// Caching through the C API as far as it needs no driver; tests/caching_test.cc has one.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "api/test_model.h"
+
+namespace halyard::api::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr uint8_t kToken[ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN] = {1, 2, 3};
+
+class CachingApi : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    model_ = addModel({2}, {2}, {2});
+    ASSERT_NN_OK(ANeuralNetworksModel_finish(model_.get()));
+  }
+  Handle<ANeuralNetworksCompilation> newCompilation(bool forDevice = true) {
+    const ANeuralNetworksDevice* device = deviceNamed(kCpuDevice);
+    ANeuralNetworksCompilation* compilation = nullptr;
+    if (forDevice) {
+      EXPECT_NN_OK(
+          ANeuralNetworksCompilation_createForDevices(model_.get(), &device, 1, &compilation));
+    } else {
+      EXPECT_NN_OK(ANeuralNetworksCompilation_create(model_.get(), &compilation));
+    }
+    return Handle<ANeuralNetworksCompilation>(compilation);
+  }
+  static nlohmann::json cacheOf(const ANeuralNetworksCompilation* compilation) {
+    char* text = nullptr;
+    EXPECT_EQ(halyard_compilationReport(compilation, &text), ANEURALNETWORKS_NO_ERROR);
+    auto json = nlohmann::json::parse(text);
+    halyard_free(text);
+    return json.at("partitions").at(0).at("cache");
+  }
+
+  Handle<ANeuralNetworksModel> model_;
+};
+
+TEST_F(CachingApi, ArgumentsAreChecked) {
+  const auto compilation = newCompilation();
+  ANeuralNetworksCompilation* const c = compilation.get();
+  EXPECT_NN_ERROR(ANeuralNetworksCompilation_setCaching(nullptr, "/tmp", kToken),
+                  ANEURALNETWORKS_UNEXPECTED_NULL, "compilation is null");
+  EXPECT_NN_ERROR(ANeuralNetworksCompilation_setCaching(c, nullptr, kToken),
+                  ANEURALNETWORKS_UNEXPECTED_NULL, "cacheDir is null");
+  EXPECT_NN_ERROR(ANeuralNetworksCompilation_setCaching(c, "/tmp", nullptr),
+                  ANEURALNETWORKS_UNEXPECTED_NULL, "token is null");
+  const int fds[] = {0};
+  EXPECT_NN_ERROR(halyard_compilationSetCachingFromFds(nullptr, fds, 1, fds, 1, kToken),
+                  ANEURALNETWORKS_UNEXPECTED_NULL,
+                  "halyard_compilationSetCachingFromFds: compilation is null");
+  EXPECT_NN_ERROR(halyard_compilationSetCachingFromFds(c, fds, 1, fds, 1, nullptr),
+                  ANEURALNETWORKS_UNEXPECTED_NULL, "token is null");
+  EXPECT_NN_ERROR(halyard_compilationSetCachingFromFds(c, nullptr, 1, fds, 1, kToken),
+                  ANEURALNETWORKS_UNEXPECTED_NULL, "modelCache is null");
+  EXPECT_NN_ERROR(halyard_compilationSetCachingFromFds(c, fds, 1, nullptr, 1, kToken),
+                  ANEURALNETWORKS_UNEXPECTED_NULL, "dataCache is null");
+  EXPECT_NN_ERROR(
+      halyard_compilationSetCachingFromFds(c, fds, 1, nullptr, 0, kToken), ANEURALNETWORKS_BAD_DATA,
+      "1 model and 0 data cache files, device nnapi-reference needs 0 and 0");
+  EXPECT_NN_ERROR(halyard_compilationSetCachingFromFds(newCompilation(false).get(), nullptr, 0,
+                                                       nullptr, 0, kToken),
+                  ANEURALNETWORKS_BAD_DATA, "exactly one device");
+  EXPECT_NN_OK(halyard_compilationSetCachingFromFds(c, nullptr, 0, nullptr, 0, kToken));
+  EXPECT_NN_OK(ANeuralNetworksCompilation_setCaching(c, "/nonexistent", kToken));
+  EXPECT_NN_OK(ANeuralNetworksCompilation_finish(c));
+  EXPECT_NN_ERROR(ANeuralNetworksCompilation_setCaching(c, "/tmp", kToken),
+                  ANEURALNETWORKS_BAD_STATE, "finished");
+  EXPECT_NN_ERROR(halyard_compilationSetCachingFromFds(c, nullptr, 0, nullptr, 0, kToken),
+                  ANEURALNETWORKS_BAD_STATE, "finished");
+}
+
+TEST_F(CachingApi, TheRuntimesOwnDeviceDoesNotCache) {
+  uint32_t models = 9;
+  uint32_t data = 9;
+  const ANeuralNetworksDevice* const cpu = deviceNamed(kCpuDevice);
+  EXPECT_EQ(halyard_deviceCacheFiles(cpu, &models, &data), ANEURALNETWORKS_NO_ERROR);
+  EXPECT_EQ(models, 0u);
+  EXPECT_EQ(data, 0u);
+  EXPECT_EQ(halyard_deviceCacheFiles(nullptr, &models, &data), ANEURALNETWORKS_UNEXPECTED_NULL);
+  EXPECT_EQ(halyard_deviceCacheFiles(cpu, nullptr, &data), ANEURALNETWORKS_UNEXPECTED_NULL);
+  EXPECT_EQ(halyard_deviceCacheFiles(reinterpret_cast<ANeuralNetworksDevice*>(&models), &models,
+                                     &data),
+            ANEURALNETWORKS_BAD_DATA);
+
+  const auto uncached = newCompilation();
+  EXPECT_NN_OK(ANeuralNetworksCompilation_finish(uncached.get()));
+  EXPECT_EQ(cacheOf(uncached.get()).at("state"), "off");
+  EXPECT_EQ(cacheOf(uncached.get()).at("reason"), "the application has asked for none");
+  const auto cached = newCompilation();
+  EXPECT_NN_OK(ANeuralNetworksCompilation_setCaching(cached.get(), "/tmp", kToken));
+  EXPECT_NN_OK(ANeuralNetworksCompilation_finish(cached.get()));
+  EXPECT_EQ(cacheOf(cached.get()).at("state"), "off");
+  EXPECT_THAT(cacheOf(cached.get()).at("reason").get<std::string>(), HasSubstr("own device"));
+}
+
+}  // namespace
+}  // namespace halyard::api::testing
