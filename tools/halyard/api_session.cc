@@ -27,13 +27,17 @@ Result<std::vector<bool>> ApiSession::supportedOperations(
 
 Status ApiSession::compile(const ANeuralNetworksDevice* device) {
   if (compilation_) return badState("the session has compiled already");
-  HALYARD_ASSIGN_OR_RETURN(compilation_, model_->compile(device));
-  return okStatus();
+  if (device == nullptr) return compileFor({});
+  return compileFor(std::span(&device, 1));
 }
 
 Status ApiSession::compileFor(std::span<const ANeuralNetworksDevice* const> devices) {
   if (compilation_) return badState("the session has compiled already");
   HALYARD_ASSIGN_OR_RETURN(compilation_, model_->createCompilation(devices));
+  if (cache_) {
+    HALYARD_API_CALL(ANeuralNetworksCompilation_setCaching, compilation_.get(),
+                     cache_->folder.c_str(), cache_->token.data());
+  }
   HALYARD_API_CALL(ANeuralNetworksCompilation_finish, compilation_.get());
   return okStatus();
 }

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "halyard/driver/model.h"
 #include "halyard/driver/status.h"
 #include "tools/halyard/api_model.h"
+#include "tools/halyard/cache_choice.h"
 
 namespace halyard::cli {
 
@@ -45,6 +47,8 @@ class ApiSession {
   // For one device, by model.main.operations: whether it can run each operation.
   Result<std::vector<bool>> supportedOperations(const ANeuralNetworksDevice* device) const;
 
+  // Where the next compilation is kept: ANeuralNetworksCompilation_setCaching.
+  void setCaching(CacheChoice cache) { cache_ = std::move(cache); }
   // Compiles for exactly one device, or with nullptr for whichever the runtime chooses. Once.
   Status compile(const ANeuralNetworksDevice* device);
   // Compiles for some devices, or with none for whichever the runtime chooses. Once.
@@ -76,6 +80,7 @@ class ApiSession {
                                              std::vector<OutputBuffer> outputs) const;
 
   const std::unique_ptr<ApiModel> model_;
+  std::optional<CacheChoice> cache_;
   ApiHandle<ANeuralNetworksCompilation> compilation_;
 };
 

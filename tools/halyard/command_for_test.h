@@ -41,8 +41,10 @@ class CommandTest : public testing::Test {
   Outcome halyard(const std::string& arguments, const std::string& environment = "") const {
     const std::string out = folder_ + "/.stdout";
     const std::string err = folder_ + "/.stderr";
-    const std::string line = environment + " '" HALYARD_COMMAND "' " + arguments + " >'" + out +
-                             "' 2>'" + err + "' </dev/null";
+    // What is cached belongs to the test, not to whoever runs it.
+    const std::string line = "XDG_CACHE_HOME='" + std::filesystem::absolute(folder_).string() +
+                             "/cache' " + environment + " '" HALYARD_COMMAND "' " + arguments +
+                             " >'" + out + "' 2>'" + err + "' </dev/null";
     const int status = std::system(line.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contentOf(out), contentOf(err)};
   }

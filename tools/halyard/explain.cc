@@ -7,6 +7,7 @@
 
 #include "import/tflite/importer.h"
 #include "tools/halyard/api_session.h"
+#include "tools/halyard/cache_choice.h"
 #include "tools/halyard/command.h"
 #include "tools/halyard/device_choice.h"
 #include "tools/halyard/explanation.h"
@@ -21,6 +22,7 @@ struct ExplainOptions {
   std::vector<std::string> devices;
   unsigned runs = 0;
   bool json = false;
+  CacheOptions cache{.byDefault = false, .off = false, .folder = {}};
   ExplanationOptions text;
 };
 
@@ -65,6 +67,7 @@ Status explain(const ExplainOptions& options) {
       const std::unique_ptr<ApiSession> session,
       ApiSession::create(std::shared_ptr<const Model>(imported, &imported->model)), "{}",
       options.model);
+  if (auto cache = chooseCache(options.cache, options.model)) session->setCaching(*cache);
   Status status = session->compileFor(devices);
   if (status.ok() && options.runs > 0) status = runOften(*session, *imported, options.runs);
   HALYARD_ASSIGN_OR_RETURN(const std::string report, session->report());
@@ -98,6 +101,7 @@ Command addExplainCommand(CLI::App& parent) {
   app->add_option("--runs", options->runs, "Executions with random inputs, to measure")
       ->check(CLI::Range(0, 1'000'000))
       ->option_text("N");
+  addCacheOptions(app, &options->cache);
   CLI::Option* json = app->add_flag("--json", options->json, "The whole report as JSON");
   app->add_flag("--all", options->text.everyOperation,
                 "A line for each operation, and every reason")

@@ -40,6 +40,29 @@ std::string stringOf(const Json& object, const char* key) {
   return printable(object.at(key).get<std::string>());
 }
 
+std::string bytesText(uint64_t bytes) {
+  if (bytes >= 1000000) return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+  return fmt::format("{} B", bytes);
+}
+
+// Of one partition, or of the sums of several.
+std::string cacheLine(const Json& cache) {
+  std::string text = cache.at("state").get<std::string>();
+  const uint64_t read = cache.at("bytes_read").get<uint64_t>();
+  const uint64_t written = cache.at("bytes_written").get<uint64_t>();
+  if (read != 0) text += fmt::format(", {} read", bytesText(read));
+  if (written != 0) text += fmt::format(", {} written", bytesText(written));
+  const std::string reason = stringOf(cache, "reason");
+  if (!reason.empty()) text += ", " + reason;
+  std::string stages;
+  for (const char* stage : {"key", "open", "load", "compile", "save"}) {
+    const double took = cache.at(fmt::format("{}_ns", stage)).get<double>();
+    if (took == 0) continue;
+    stages += fmt::format("{} {} {}", stages.empty() ? ":" : ",", stage, durationText(took));
+  }
+  return text + stages;
+}
+
 class Explanation {
  public:
   Explanation(const Json& document, const ExplanationOptions& options)
@@ -49,8 +72,8 @@ class Explanation {
         options_(options) {}
 
   std::string text() {
-    return summary() + partitions() + (options_.everyOperation ? eachOperation() : std::string()) +
-           reasons() + events();
+    return summary() + partitions() + cache() +
+           (options_.everyOperation ? eachOperation() : std::string()) + reasons() + events();
   }
 
  private:
@@ -95,6 +118,27 @@ class Explanation {
                       fmt::format("{} B", partition.at("bytes_out").get<uint64_t>())});
     }
     return "\n" + alignedRows(rows);
+  }
+
+  // Partitions of which the same is to be said stand together.
+  std::string cache() const {
+    std::vector<std::pair<std::string, std::vector<uint32_t>>> lines;
+    for (uint32_t i = 0; i < partitions_.size(); ++i) {
+      if (!partitions_[i].contains("cache")) return {};
+      const std::string text = cacheLine(partitions_[i].at("cache"));
+      const auto same = std::ranges::find(lines, text, [](const auto& line) { return line.first; });
+      if (same == lines.end()) {
+        lines.push_back({text, {i}});
+      } else {
+        same->second.push_back(i);
+      }
+    }
+    std::string text;
+    for (const auto& [line, of] : lines) {
+      text += fmt::format("{}  {}: {}\n", text.empty() ? "\ncache of partitions:\n" : "",
+                          rangesText(of, kMostRanges), line);
+    }
+    return text;
   }
 
   std::string eachOperation() const {
@@ -219,6 +263,39 @@ Result<std::string> devicesText(std::string_view json) {
       constexpr size_t kMostRanges = 4;
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name,
                           rangesText(operations, kMostRanges));
+    }
+    return text;
+  } catch (const Json::exception& error) {
+    return opFailed("the runtime's report is not what was expected: {}", error.what());
+  }
+}
+
+Result<std::string> cacheText(std::string_view json) {
+  try {
+    const Json document = Json::parse(json);
+    const Json& partitions = document.at("partitions");
+    // What is said of all is what is to be said of the best of them.
+    Json sum;
+    size_t alike = 0;
+    for (const std::string_view state : {"hit", "miss", "off"}) {
+      for (const Json& partition : partitions) {
+        const Json& cache = partition.at("cache");
+        if (cache.at("state").get<std::string>() != state) continue;
+        if (++alike == 1) {
+          sum = cache;
+          continue;
+        }
+        for (const auto& [key, value] : cache.items()) {
+          if (value.is_number()) sum[key] = sum.at(key).get<double>() + value.get<double>();
+        }
+      }
+      if (alike != 0) break;
+    }
+    if (alike == 0) return std::string("off, there is no plan");
+    std::string text = cacheLine(sum);
+    if (alike < partitions.size()) {
+      const size_t state = sum.at("state").get<std::string>().size();
+      text.insert(state, fmt::format(" for {} of {} partitions", alike, partitions.size()));
     }
     return text;
   } catch (const Json::exception& error) {

@@ -23,4 +23,8 @@ Result<std::string> explanation(std::string_view json, const ExplanationOptions&
 // errors.
 Result<std::string> devicesText(std::string_view json);
 
+// What became of the cache, in one line: "hit, 4.2 MB read: key 1.2 ms, open 0.1 ms, load 3.4 ms",
+// or "hit for 2 of 3 partitions, ...". The same errors.
+Result<std::string> cacheText(std::string_view json);
+
 }  // namespace halyard::cli

@@ -51,6 +51,33 @@ Json document() {
   return json;
 }
 
+Json cacheOf(const char* state, const char* reason, uint64_t bytes) {
+  return {{"state", state},     {"reason", reason},  {"bytes_read", bytes},
+          {"bytes_written", 0}, {"key_ns", 1e6},     {"open_ns", 20000},
+          {"load_ns", 0},       {"compile_ns", 3e6}, {"save_ns", 0}};
+}
+
+TEST(ExplanationTest, Cache) {
+  Json json = document();
+  EXPECT_THAT(*explanation(json.dump(), {}), Not(HasSubstr("cache of partitions")));
+  EXPECT_THAT(cacheText(json.dump()).status().message(), HasSubstr("not what was expected"));
+  json["partitions"][0]["cache"] = cacheOf("off", "no folder", 0);
+  for (int i = 0; i < 3; ++i) json["partitions"].push_back(json["partitions"][0]);
+  json["partitions"][2]["cache"] = cacheOf("hit", "", 5000000);
+  const auto text = explanation(json.dump(), {});
+  ASSERT_TRUE(text.ok()) << text.status().toString();
+  EXPECT_THAT(*text, HasSubstr("cache of partitions:\n"
+                               "  #0-#1, #3: off, no folder: key 1 ms, open 20 us, compile 3 ms\n"
+                               "  #2: hit, 5.0 MB read: key 1 ms, open 20 us, compile 3 ms\n"));
+  EXPECT_EQ(*cacheText(json.dump()),
+            "hit for 1 of 4 partitions, 5.0 MB read: key 1 ms, open 20 us, compile 3 ms");
+  json["partitions"][0]["cache"] = cacheOf("hit", "", 500);
+  EXPECT_EQ(*cacheText(json.dump()),
+            "hit for 2 of 4 partitions, 5.0 MB read: key 2 ms, open 40 us, compile 6 ms");
+  json["partitions"] = Json::array();
+  EXPECT_EQ(*cacheText(json.dump()), "off, there is no plan");
+}
+
 TEST(ExplanationTest, PlanReasonsAndEvents) {
   const auto text = explanation(document().dump(), {});
   ASSERT_TRUE(text.ok()) << text.status().toString();

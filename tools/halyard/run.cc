@@ -12,6 +12,7 @@
 #include "import/tflite/importer.h"
 #include "media/npy.h"
 #include "tools/halyard/api_session.h"
+#include "tools/halyard/cache_choice.h"
 #include "tools/halyard/command.h"
 #include "tools/halyard/device_choice.h"
 #include "tools/halyard/explanation.h"
@@ -52,6 +53,7 @@ struct RunOptions {
   uint64_t randomSeed = 0;
   bool random = false;
   bool saveInputs = false;
+  CacheOptions cache;
   ReportOptions report;
 };
 
@@ -202,6 +204,7 @@ Status runModel(const RunOptions& options, const InputOptions& inputOptions) {
   HALYARD_ASSIGN_OR_RETURN(const std::unique_ptr<ApiSession> session,
                            ApiSession::create(std::shared_ptr<const Model>(shared, &shared->model)),
                            "{}", options.model);
+  if (auto cache = chooseCache(options.cache, options.model)) session->setCaching(*cache);
   const auto start = std::chrono::steady_clock::now();
   HALYARD_RETURN_IF_ERROR(session->compile(chosen ? chosen->handle : nullptr));
   const auto compileTime = std::chrono::steady_clock::now() - start;
@@ -215,6 +218,9 @@ Status runModel(const RunOptions& options, const InputOptions& inputOptions) {
   }
   print("time    compile {:.2f} ms, execution {:.2f} ms\n", milliseconds(compileTime),
         milliseconds(execution.duration));
+  HALYARD_ASSIGN_OR_RETURN(const std::string compilation, session->report());
+  HALYARD_ASSIGN_OR_RETURN(const std::string cache, cacheText(compilation));
+  print("cache   {}\n", cache);
   const Report report =
       describeOutputs(imported, execution.outputs, labels, prepared.picture, options.report);
   writeOutput(report.text);
@@ -271,6 +277,7 @@ Command addRunCommand(CLI::App& parent) {
   app->add_flag("--save-inputs", options->saveInputs, "Write the inputs into that folder too")
       ->needs(output);
   addPixelOptions(app, options.get());
+  addCacheOptions(app, &options->cache);
   app->add_option("--top", options->report.top,
                   fmt::format("How many classes to list (default {})", options->report.top))
       ->check(CLI::Range(1, 1000000))

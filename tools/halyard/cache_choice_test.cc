@@ -1,0 +1,111 @@
+#include "tools/halyard/cache_choice.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/halyard/command_for_test.h"
+
+#include <gmock/gmock.h>
+
+namespace halyard::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::string kModel = HALYARD_SOURCE_DIR "/models/fashion_mnist_float.tflite";
+
+class CacheChoiceTest : public CommandTest {
+ protected:
+  // Sets a variable for the test's time; null: not set at all.
+  class Variable {
+   public:
+    Variable(const char* name, const char* value) : name_(name) {
+      if (const char* before = std::getenv(name)) before_ = before;
+      set(value);
+    }
+    ~Variable() { set(before_ ? before_->c_str() : nullptr); }
+    Variable(const Variable&) = delete;
+    Variable& operator=(const Variable&) = delete;
+
+   private:
+    void set(const char* value) {
+      if (value == nullptr) {
+        ::unsetenv(name_);
+      } else {
+        ::setenv(name_, value, 1);
+      }
+    }
+    const char* const name_;
+    std::optional<std::string> before_;
+  };
+};
+
+TEST_F(CacheChoiceTest, TheDefaultFolderFollowsTheEnvironment) {
+  const Variable cache("XDG_CACHE_HOME", "/var/c");
+  const Variable home("HOME", "/home/x");
+  EXPECT_EQ(*defaultCacheFolder(), "/var/c/halyard/compilations");
+  const Variable relative("XDG_CACHE_HOME", "c");
+  EXPECT_EQ(*defaultCacheFolder(), "/home/x/.cache/halyard/compilations");
+  const Variable homeless("HOME", nullptr);
+  EXPECT_THAT(defaultCacheFolder().status().message(), HasSubstr("XDG_CACHE_HOME"));
+}
+
+TEST_F(CacheChoiceTest, FoldersAreMadeForTheUserAlone) {
+  const std::string folder = folder_ + "/a/b/c";
+  ASSERT_TRUE(makeCacheFolder(folder).ok());
+  ASSERT_TRUE(makeCacheFolder(folder + "/").ok());
+  for (const std::string& each : {folder_ + "/a", folder}) {
+    struct stat st {};
+    ASSERT_EQ(::stat(each.c_str(), &st), 0);
+    EXPECT_EQ(st.st_mode & 07777, 0700u) << each;
+  }
+  ASSERT_EQ(::chmod(folder.c_str(), 0777), 0);
+  EXPECT_THAT(makeCacheFolder(folder).message(), HasSubstr("others may write to " + folder));
+  std::ofstream(folder_ + "/file") << "x";
+  EXPECT_THAT(makeCacheFolder(folder_ + "/file").message(), HasSubstr("is not a folder"));
+  EXPECT_THAT(makeCacheFolder(folder_ + "/file/x").message(), HasSubstr("Not a directory"));
+  if (::geteuid() != 0) return;
+  ASSERT_EQ(::chown(folder.c_str(), 1, 1), 0);
+  ASSERT_EQ(::chmod(folder.c_str(), 0700), 0);
+  EXPECT_THAT(makeCacheFolder(folder).message(), HasSubstr("belongs to user 1"));
+}
+
+TEST_F(CacheChoiceTest, TheTokenIsTheModels) {
+  const Variable quiet("HALYARD_LOG", "quiet");
+  CacheOptions options;
+  options.folder = folder_ + "/cache";
+  const auto choice = chooseCache(options, kModel);
+  ASSERT_TRUE(choice.has_value());
+  EXPECT_EQ(choice->folder, options.folder);
+  std::filesystem::copy_file(kModel, folder_ + "/copy");
+  EXPECT_EQ(chooseCache(options, folder_ + "/copy")->token, choice->token);
+  std::ofstream(folder_ + "/copy", std::ios::app) << "x";
+  EXPECT_NE(chooseCache(options, folder_ + "/copy")->token, choice->token);
+  EXPECT_FALSE(chooseCache(options, folder_ + "/none").has_value());
+  options.off = true;
+  EXPECT_FALSE(chooseCache(options, kModel).has_value());
+  CacheOptions optIn;
+  optIn.byDefault = false;
+  EXPECT_FALSE(chooseCache(optIn, kModel).has_value());
+}
+
+TEST_F(CacheChoiceTest, RunSaysWhatBecameOfIt) {
+  const std::string model = "run " + kModel + " --random-inputs 1 --device cpu ";
+  const Outcome cached = halyard(model);
+  EXPECT_EQ(cached.exitStatus, 0) << cached.errors;
+  EXPECT_THAT(cached.output, HasSubstr("\ncache   off, the runtime's own device"));
+  const Outcome uncached = halyard(model + "--no-cache");
+  EXPECT_THAT(uncached.output, HasSubstr("\ncache   off, the application has asked for none"));
+  std::ofstream(folder_ + "/file") << "x";
+  const Outcome impossible = halyard(model + "--cache " + folder_ + "/file");
+  EXPECT_EQ(impossible.exitStatus, 0);
+  EXPECT_THAT(impossible.errors, HasSubstr("the compilation is not cached"));
+  EXPECT_EQ(halyard(model + "--no-cache --cache x").exitStatus, 2);
+  const Outcome explained =
+      halyard("explain " + kModel + " --device cpu --cache " + folder_ + "/explained");
+  EXPECT_THAT(explained.output, HasSubstr("cache of partitions:\n  #0: off, the runtime's own"));
+}
+
+}  // namespace
+}  // namespace halyard::cli
