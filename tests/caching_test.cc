@@ -1,0 +1,213 @@
+// Caching from an application's side: through the C API, with drivers in processes of their own, in
+// several applications one after the other and at once.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "test_definitions.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+class CachingTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "halyard-caching-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    fs::create_directory(cache());
+    describe();
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string cache() const { return folder_ + "/cache"; }
+
+  // The driver's personality and manifest, of what the members say.
+  void describe() {
+    std::ofstream(folder_ + "/personality.json")
+        << R"({"hal_version": ")" << halVersion_ << R"(", "version": ")" << version_
+        << R"(", "capabilities": {"default": {"exec_time": 0.1, "power_usage": 0.1}},
+              "supports": {"not_operations": [)"
+        << unsupported_ << R"(]})" << cacheFields_ << "}";
+    std::ofstream(folder_ + "/manifest.json")
+        << R"({"name": ")" << device_ << R"(", "version": ")" << version_
+        << R"(", "hal_version": ")" << halVersion_ << R"(", "executable": ")" << REFERENCE_DRIVER
+        << R"(", "arguments": ["--personality", ")" << folder_ << R"(/personality.json"]})";
+  }
+  void useVersion(const std::string& version) {
+    halVersion_ = version;
+    if (version < "1.2") cacheFields_.clear();
+    describe();
+  }
+
+  std::string commandLine(const std::string& arguments) const {
+    // The drivers' stores belong to the test as well.
+    return "HALYARD_LOG=quiet HALYARD_PARTITION_OVERHEAD=off XDG_STATE_HOME='" + folder_ +
+           "/state' HALYARD_DRIVER_FILES='" + folder_ + "/manifest.json' '" CACHE_CLIENT "' " +
+           arguments + " 2>&1";
+  }
+
+  // An application of its own; the lines that it prints.
+  std::vector<std::string> run(const std::string& arguments) const {
+    FILE* const pipe = ::popen(commandLine(arguments).c_str(), "re");
+    EXPECT_NE(pipe, nullptr);
+    std::string text;
+    char piece[4096];
+    for (size_t got = 0; (got = std::fread(piece, 1, sizeof(piece), pipe)) > 0;) {
+      text.append(piece, got);
+    }
+    const int status = ::pclose(pipe);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << arguments << ": " << text;
+    std::vector<std::string> lines;
+    std::stringstream list(text);
+    for (std::string line; std::getline(list, line);) lines.push_back(line);
+    return lines;
+  }
+  // The first word of the only line.
+  std::string stateAfter(const std::string& arguments = "") const {
+    const auto lines = run(device_ + " " + cache() + " " + arguments);
+    EXPECT_THAT(lines, SizeIs(1));
+    return lines.empty() ? "" : lines[0].substr(0, lines[0].find(' '));
+  }
+
+  std::string folder_;
+  std::string device_ = "test-caching";
+  std::string version_ = "1";
+  std::string halVersion_ = "1.3";
+  std::string unsupported_;
+  std::string cacheFields_ = R"(, "cache": {"model_files": 2, "data_files": 1})";
+};
+
+TEST_F(CachingTest, WorkflowsOfEveryVersion) {
+  for (const std::string version : {"1.3", "1.2"}) {
+    SCOPED_TRACE(version);
+    device_ = "test-caching" + version;
+    useVersion(version);
+    EXPECT_THAT(run(device_ + " " + cache()), ElementsAre(StartsWith("miss there are no files")));
+    EXPECT_THAT(run(device_ + " " + cache()), ElementsAre("hit "));
+    EXPECT_THAT(run(device_ + " " + cache() + " rounds=3"), ElementsAre("hit ", "hit ", "hit "));
+    EXPECT_THAT(run(device_ + " -"), ElementsAre("off the application has asked for none"));
+    EXPECT_THAT(run(device_ + " " + cache() + "/none"), ElementsAre(HasSubstr("No such file")));
+    EXPECT_EQ(stateAfter(), "hit");
+  }
+  // Two sets of three files, and the lock.
+  const auto files = std::distance(fs::directory_iterator(cache()), fs::directory_iterator());
+  EXPECT_EQ(files, 7);
+  for (const std::string version : {"1.1", "1.0"}) {
+    SCOPED_TRACE(version);
+    useVersion(version);
+    EXPECT_THAT(run(device_ + " " + cache()), ElementsAre(HasSubstr("off the driver needs no")));
+  }
+}
+
+TEST_F(CachingTest, InvalidationMatrix) {
+  EXPECT_EQ(stateAfter(), "miss");
+  for (const std::string change : {"weight=7", "large=5", "large=1000", "rows=2", "preference=2",
+                                   "preference=0", "priority=90", "priority=110", "token=1"}) {
+    SCOPED_TRACE(change);
+    EXPECT_EQ(stateAfter(change), "miss");
+    EXPECT_EQ(stateAfter(change), "hit");
+    EXPECT_EQ(stateAfter(), "hit");
+  }
+  const auto expectAnother = [&](const char* what) {
+    SCOPED_TRACE(what);
+    describe();
+    EXPECT_EQ(stateAfter(), "miss");
+    EXPECT_EQ(stateAfter(), "hit");
+  };
+  version_ = "2";
+  expectAnother("driver's version");
+  device_ = "test-other";
+  expectAnother("device");
+  // Both operations, then only the first.
+  unsupported_ = R"("MUL")";
+  describe();
+  const std::string both = device_ + ",nnapi-reference " + cache();
+  EXPECT_THAT(run(both), ElementsAre(StartsWith("miss")));
+  EXPECT_THAT(run(both), ElementsAre("hit "));
+  unsupported_ = R"("ADD")";
+  describe();
+  EXPECT_THAT(run(both), ElementsAre(StartsWith("miss")));
+  EXPECT_THAT(run(both), ElementsAre("hit "));
+}
+
+TEST_F(CachingTest, FilesThatWereChangedAreCompiledAnew) {
+  EXPECT_EQ(stateAfter(), "miss");
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(cache())) {
+    if (entry.path().filename().string()[0] != '.') files.push_back(entry.path());
+  }
+  ASSERT_THAT(files, SizeIs(3));
+  for (const fs::path& file : files) {
+    SCOPED_TRACE(file);
+    std::fstream stream(file, std::ios::in | std::ios::out);
+    stream.seekg(static_cast<std::streamoff>(fs::file_size(file) / 2));
+    const int byte = stream.peek();
+    stream.seekp(static_cast<std::streamoff>(fs::file_size(file) / 2));
+    stream.put(static_cast<char>(byte ^ 1));
+    stream.close();
+    EXPECT_EQ(stateAfter(), "miss");
+    EXPECT_EQ(stateAfter(), "hit");
+    fs::resize_file(file, 0);
+    EXPECT_EQ(stateAfter(), "miss");
+    EXPECT_EQ(stateAfter(), "hit");
+    fs::remove(file);
+    EXPECT_EQ(stateAfter(), "miss");
+    EXPECT_EQ(stateAfter(), "hit");
+  }
+}
+
+TEST_F(CachingTest, WhatComesBackAfterTheDriversDeathIsFromTheCache) {
+  const std::string arguments = device_ + " " + cache() + " all=1 kill=1";
+  // Compiled, killed, loaded.
+  EXPECT_THAT(run(arguments), ElementsAre("hit "));
+  EXPECT_THAT(run(arguments + " rounds=2"), ElementsAre("hit ", "hit "));
+}
+
+TEST_F(CachingTest, TheApplicationsOwnDescriptors) {
+  const std::string arguments = device_ + " " + cache() + " fds=1";
+  EXPECT_THAT(run(arguments), ElementsAre("miss the application's files are empty"));
+  EXPECT_THAT(run(arguments), ElementsAre("hit "));
+  EXPECT_THAT(run(arguments + " weight=9"), ElementsAre(StartsWith("miss the driver does not")));
+  EXPECT_THAT(run(arguments + " weight=9"), ElementsAre("hit "));
+}
+
+TEST_F(CachingTest, ApplicationsThatRaceForTheSameFiles) {
+  constexpr int kApplications = 3;
+  constexpr int kTokens = 40;
+  const std::string arguments = device_ + " " + cache() + " rounds=" + std::to_string(kTokens) +
+                                " tokens=" + std::to_string(kTokens);
+  std::vector<FILE*> running;
+  for (int i = 0; i < kApplications; ++i) {
+    running.push_back(::popen(commandLine(arguments).c_str(), "re"));
+  }
+  for (FILE* const each : running) {
+    std::string text;
+    char piece[4096];
+    for (size_t got = 0; (got = std::fread(piece, 1, sizeof(piece), each)) > 0;) {
+      text.append(piece, got);
+    }
+    EXPECT_EQ(::pclose(each), 0) << text;
+  }
+  const auto afterwards = run(arguments);
+  EXPECT_THAT(afterwards, SizeIs(kTokens));
+  EXPECT_THAT(afterwards, Each("hit "));
+}
+
+}  // namespace
