@@ -1,7 +1,10 @@
+// OpenSSL's plain functions: its newer ones would read OpenSSL's configuration, and load what that
+// names, in the application's process.
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include "base/sha256.h"
 
 #include <fcntl.h>
-#include <openssl/evp.h>
+#include <openssl/sha.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,24 +15,17 @@
 
 namespace halyard {
 
-void Sha256::Free::operator()(evp_md_ctx_st* context) const { EVP_MD_CTX_free(context); }
-
-Sha256::Sha256() : context_(EVP_MD_CTX_new()) {
-  ok_ = context_ != nullptr && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1;
-}
+Sha256::Sha256() : state_(std::make_unique<SHA256state_st>()) { SHA256_Init(state_.get()); }
 
 Sha256::~Sha256() = default;
 
 void Sha256::add(const void* data, size_t size) {
-  ok_ = ok_ && (size == 0 || EVP_DigestUpdate(context_.get(), data, size) == 1);
+  if (size != 0) SHA256_Update(state_.get(), data, size);
 }
 
-Result<Sha256::Digest> Sha256::finish() {
+Sha256::Digest Sha256::finish() {
   Digest digest;
-  unsigned length = 0;
-  ok_ = ok_ && EVP_DigestFinal_ex(context_.get(), digest.data(), &length) == 1;
-  if (!ok_ || length != digest.size()) return opFailed("libcrypto does not compute SHA-256");
-  ok_ = false;
+  SHA256_Final(digest.data(), state_.get());
   return digest;
 }
 

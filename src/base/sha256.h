@@ -12,7 +12,7 @@
 
 #include "halyard/driver/status.h"
 
-struct evp_md_ctx_st;
+struct SHA256state_st;
 
 namespace halyard {
 
@@ -28,19 +28,14 @@ class Sha256 {
   // `data` may be null with `size` 0.
   void add(const void* data, size_t size);
   void add(std::string_view text) { add(text.data(), text.size()); }
-  // Of everything that was added. Once; nothing may be added afterwards. OP_FAILED when the library
-  // does not do SHA-256, or has failed before.
-  Result<Digest> finish();
+  // Of everything that was added. Once; nothing may be added afterwards.
+  Digest finish();
 
  private:
-  struct Free {
-    void operator()(evp_md_ctx_st* context) const;
-  };
-  std::unique_ptr<evp_md_ctx_st, Free> context_;
-  bool ok_ = false;
+  const std::unique_ptr<SHA256state_st> state_;
 };
 
-// Of all bytes of a regular file. The error names it.
+// Of all bytes of a regular file. OP_FAILED with its name when it cannot be read.
 Result<Sha256::Digest> sha256OfFile(const std::string& path);
 
 }  // namespace halyard

@@ -27,7 +27,6 @@ TEST(Sha256, KnownDigests) {
   Sha256 abc;
   abc.add("abc");
   EXPECT_EQ(hex(abc.finish()), kOfAbc);
-  EXPECT_EQ(abc.finish().status().code(), ResultCode::OP_FAILED);  // only once
   Sha256 pieces;
   for (int i = 0; i < 1000; ++i) pieces.add(std::string(1000, 'a'));
   EXPECT_EQ(hex(pieces.finish()),

@@ -172,8 +172,7 @@ class KeyWriter {
     if (operand.lifetime == Lifetime::CONSTANT_COPY) {
       Sha256 hash;
       hash.add(model.operandValues.data() + at.offset, at.length);
-      HALYARD_ASSIGN_OR_RETURN(const Sha256::Digest digest, hash.finish());
-      return constant(digest, at.length);
+      return constant(hash.finish(), at.length);
     }
     return okStatus();
   }
