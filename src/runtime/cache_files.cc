@@ -79,7 +79,7 @@ void setTimes(const hal::CacheFiles& files, const CacheTimes& times) {
   const UniqueFd* const first = firstOf(files);
   if (first == nullptr) return;
   const std::string text =
-      fmt::format("1 {:.0f} {:.0f} {}", times.coldNs, times.warmNs, times.slower);
+      fmt::format("1 {} {:.0f} {:.0f} {}", sizeOf(files), times.coldNs, times.warmNs, times.slower);
   (void)::fsetxattr(first->get(), kTimesAttribute, text.data(), text.size(), 0);
 }
 
@@ -91,9 +91,11 @@ std::optional<CacheTimes> timesOf(const hal::CacheFiles& files) {
     return std::nullopt;
   }
   CacheTimes times;
-  const int found =
-      std::sscanf(text.data(), "1 %lf %lf %" SCNu32, &times.coldNs, &times.warmNs, &times.slower);
-  if (found != 3 || !(times.coldNs > 0) || !(times.warmNs >= 0)) return std::nullopt;
+  uint64_t bytes = 0;
+  const int found = std::sscanf(text.data(), "1 %" SCNu64 " %lf %lf %" SCNu32, &bytes,
+                                &times.coldNs, &times.warmNs, &times.slower);
+  if (found != 4 || bytes != sizeOf(files) || !(times.coldNs > 0) || !(times.warmNs >= 0))
+    return std::nullopt;
   return times;
 }
 

@@ -22,7 +22,8 @@
 namespace halyard::runtime {
 
 // What is known of an earlier preparation from these files: kept with the files themselves, as an
-// extended attribute, and unknown where there are none.
+// extended attribute. Unknown where there are none, and when the files have another size than they
+// had then: what a driver has added since may be worth more than the time to load it.
 struct CacheTimes {
   double coldNs = 0;    // the preparation that wrote them
   double warmNs = 0;    // the last one from them; 0: none yet

@@ -294,12 +294,18 @@ TEST_F(CacheFilesTest, TimesAreKeptWithTheFiles) {
   EXPECT_EQ(opened->times->coldNs, 2e9);
   EXPECT_EQ(opened->times->warmNs, 3e6);
   EXPECT_EQ(opened->times->slower, 2u);
-  for (const std::string garbage : {"", "1", "2 5 5 5", "1 -5 3 2", "1 nan 3 2", "x"}) {
+  for (const std::string garbage :
+       {"", "1", "1 9 5 5", "2 9 5 5 5", "1 9 -5 3 2", "1 9 nan 3 2", "1 8 5 5 5", "x"}) {
     ASSERT_EQ(
         ::setxattr(modelPath().c_str(), "user.halyard.times", garbage.data(), garbage.size(), 0),
         0);
     EXPECT_FALSE(filesOf(*open())->times.has_value()) << garbage;
   }
+  // What a driver has added since is not what was measured.
+  setTimes(*filesOf(*open())->files, {2e9, 3e6, 2});
+  EXPECT_TRUE(filesOf(*open())->times.has_value());
+  std::ofstream(dataPath(), std::ios::app) << "x";
+  EXPECT_FALSE(filesOf(*open())->times.has_value());
   save("model", "data");  // new files: nothing is known of them
   EXPECT_FALSE(filesOf(*open())->times.has_value());
 }

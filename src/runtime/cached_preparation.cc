@@ -83,9 +83,9 @@ class Attempt {
       const Stage stage(&record_.openNs);
       set =
           CacheSet::open(folder, key, info.modelCacheFiles, info.dataCacheFiles, options_.deadline);
-      if (!set.ok()) return withoutFiles(key, set.status().message());
-      found = (*set)->openFiles();
+      if (set.ok()) found = (*set)->openFiles();
     }
+    if (!set.ok()) return withoutFiles(key, set.status().message());
     if (!found.ok()) return withoutFiles(key, found.status().message());
     record_.reason = "there are no files for it yet";
     if (*found) {
@@ -115,9 +115,7 @@ class Attempt {
       if (isNoGain(opened)) return withoutCaching(opened);
       if (PreparedPtr prepared = load(opened)) return prepared;
     }
-    HALYARD_ASSIGN_OR_RETURN(PreparedPtr prepared, compileInto(files));
-    setTimes(*files, {record_.compileNs, 0, 0});
-    return prepared;
+    return compileInto(files);
   }
 
   // NNAPI has the driver know the token all the same.
@@ -192,7 +190,6 @@ class Attempt {
       }
     }
     HALYARD_ASSIGN_OR_RETURN(PreparedPtr prepared, compileInto(*files));
-    setTimes(**files, {record_.compileNs, 0, 0});
     const Stage stage(&record_.saveNs);
     const Status status = set.publish();
     if (!status.ok()) {
@@ -207,6 +204,8 @@ class Attempt {
                              compile(device_, model_, options_, files, &record_));
     record_.state = CacheRecord::State::MISS;
     record_.bytesWritten = sizeOf(*files);
+    // A driver that has written nothing yet has perhaps not compiled yet either.
+    if (record_.bytesWritten != 0) setTimes(*files, {record_.compileNs, 0, 0});
     return prepared;
   }
 
