@@ -18,4 +18,5 @@
 #include "halyard/driver/shared_memory.h"
 #include "halyard/driver/status.h"
 #include "halyard/driver/sync_fence.h"
+#include "halyard/driver/trace.h"
 #include "halyard/driver/unique_fd.h"

@@ -12,6 +12,7 @@
 
 #include "halyard/driver/device.h"
 #include "halyard/driver/export.h"
+#include "halyard/driver/trace.h"
 
 // The C++ interface that the driver was built with: major and minor number of Halyard's version,
 // and the ABI of the standard library. The runtime refuses an object with another.
@@ -31,10 +32,20 @@ struct HALYARD_EXPORT DriverLibrary {
 // The name under which the object exports its DriverLibrary.
 inline constexpr const char* kDriverLibrarySymbol = "halyard_driver_library";
 
+// How the object is told where to record what it does. Objects of before there were traces have
+// none.
+struct HALYARD_EXPORT DriverTrace {
+  uint32_t version;  // 1
+  void (*attach)(void* memory, size_t bytes);
+};
+inline constexpr const char* kDriverTraceSymbol = "halyard_driver_trace";
+
 }  // namespace halyard::hal
 
 // To be written once in a shared object, outside of all namespaces. `makeDevice`: a function, or a
 // lambda without captures, that returns a Result<std::shared_ptr<Device>>.
-#define HALYARD_DRIVER_LIBRARY(makeDevice)                                              \
-  extern "C" HALYARD_EXPORT const ::halyard::hal::DriverLibrary halyard_driver_library; \
+#define HALYARD_DRIVER_LIBRARY(makeDevice)                                                      \
+  extern "C" HALYARD_EXPORT const ::halyard::hal::DriverTrace halyard_driver_trace;             \
+  const ::halyard::hal::DriverTrace halyard_driver_trace = {1, &::halyard::trace::attachTrace}; \
+  extern "C" HALYARD_EXPORT const ::halyard::hal::DriverLibrary halyard_driver_library;         \
   const ::halyard::hal::DriverLibrary halyard_driver_library = {HALYARD_DRIVER_ABI, makeDevice}

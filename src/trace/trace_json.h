@@ -1,0 +1,25 @@
+// A trace as a file that Perfetto (ui.perfetto.dev) and chrome://tracing open: the JSON of Chrome's
+// Trace Event Format.
+// Thread safety: pure functions. Ownership: results own their data.
+#pragma once
+
+#include <string>
+
+#include "trace/timeline.h"
+
+namespace halyard::trace {
+
+//   {"displayTimeUnit": "ms",
+//    "otherData": {"clock": "CLOCK_MONOTONIC", "version": 1, "begin_us": ..., "end_us": ...,
+//                  "processes": [{"pid": 71, "name": "...", "driver": true, "records": 812,
+//                                 "lost": 0, "rejected": 0, "cut": 0, "problem": null}]},
+//    "traceEvents": [{"ph": "M", "name": "process_name", "pid": 71, "args": {"name": "..."}},
+//                    {"ph": "M", "name": "thread_name", ...},
+//                    {"ph": "X", "name": "[NN_LD_PCO]CONV_2D #3", "cat": "LD,PCO", "ts": 12.345,
+//                     "dur": 4.2, "pid": 71, "tid": 72, "args": {"operation": 3}}]}
+//
+// Times are microseconds of CLOCK_MONOTONIC, in all processes; `name` is the mark's text. `problem`
+// says why a driver has recorded nothing.
+std::string traceJson(const Timeline& timeline);
+
+}  // namespace halyard::trace
