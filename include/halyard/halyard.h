@@ -117,6 +117,75 @@ int halyard_compilationSetCachingFromFds(ANeuralNetworksCompilation* compilation
                                          const uint8_t* token);
 
 /**
+ * Begins a trace: from now on this process and the processes of its drivers record what they do, at
+ * most `slices` slices of time in each (128 bytes of memory; 0: 65536; at most 1048576). What comes
+ * when that is full is counted, not recorded. What an earlier trace has recorded is forgotten.
+ * Drivers that know of no traces are left out, and the trace says so. Waits until the drivers know.
+ *
+ * The environment variable HALYARD_TRACE=FILE does the same at the first NNAPI call and writes
+ * halyard_traceJson to FILE when the process exits; "%p" in FILE stands for the process's id. It is
+ * ignored under elevated privileges.
+ *
+ * @return a ResultCode: BAD_STATE while a trace runs; BAD_DATA for too many slices; OUT_OF_MEMORY;
+ *         else NO_ERROR.
+ */
+int halyard_traceStart(uint32_t slices);
+
+/**
+ * Ends the trace. What has been recorded is kept until the next begins.
+ *
+ * @return a ResultCode: BAD_STATE when no trace runs; else NO_ERROR.
+ */
+int halyard_traceStop(void);
+
+/**
+ * Writes to *json what has been recorded, also while the trace runs: a document of Chrome's Trace
+ * Event Format, which ui.perfetto.dev opens, with all processes on one clock. docs/profiling.md
+ * describes it. What a driver has recorded is there even if it has crashed since. UTF-8, ends in a
+ * NUL.
+ *
+ * @param json receives a string of the caller's, to be released with halyard_free; NULL on failure.
+ * @return a ResultCode: UNEXPECTED_NULL if json is NULL; BAD_STATE when there has been no trace;
+ *         OUT_OF_MEMORY; else NO_ERROR.
+ */
+int halyard_traceJson(char** json);
+
+/**
+ * Writes to *json what the compilation's operations and partitions have taken in the trace, each
+ * with the device and the process that computed it, and the times of the whole process by layer and
+ * phase. It is the document of `halyard profile --json`, described in docs/profiling.md. UTF-8, ends
+ * in a NUL.
+ *
+ * @param json receives a string of the caller's, to be released with halyard_free; NULL on failure.
+ * @return a ResultCode: UNEXPECTED_NULL if compilation or json is NULL; BAD_STATE when there has
+ *         been no trace, or the compilation has not been finished with success; OUT_OF_MEMORY; else
+ *         NO_ERROR.
+ */
+int halyard_compilationProfile(const ANeuralNetworksCompilation* compilation, char** json);
+
+/** What an application is doing, for halyard_traceBegin. */
+typedef enum {
+  HALYARD_PHASE_OVERALL = 0,     /**< a whole run; times are reported for each */
+  HALYARD_PHASE_WARMUP = 1,      /**< executions that are not to count */
+  HALYARD_PHASE_BENCHMARK = 2,   /**< executions that count */
+  HALYARD_PHASE_PREPARATION = 4, /**< reading models, making memory */
+  HALYARD_PHASE_COMPILATION = 5,
+  HALYARD_PHASE_EXECUTION = 6,
+  HALYARD_PHASE_TERMINATION = 7,
+} HalyardPhase;
+
+/**
+ * A slice of the application's own in the trace: of the calling thread, up to the matching
+ * halyard_traceEnd. Slices nest, 32 deep at most; deeper ones are not recorded. `text` is copied, up
+ * to 71 bytes of it; NULL is an empty one. Costs a few nanoseconds while no trace runs. A phase that
+ * is none is one of HALYARD_PHASE_OVERALL.
+ */
+void halyard_traceBegin(int32_t phase, const char* text);
+
+/** Ends the thread's last slice that has not ended; does nothing when there is none. */
+void halyard_traceEnd(void);
+
+/**
  * Releases what a function of this header allocated for the caller. NULL is allowed.
  */
 void halyard_free(void* p);

@@ -6,7 +6,7 @@ using api::entryPoint;
 
 int ANeuralNetworksBurst_create(ANeuralNetworksCompilation* compilation,
                                 ANeuralNetworksBurst** burst) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::PREPARATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(compilation);
     HALYARD_RETURN_IF_NULL(burst);
     *burst = nullptr;
@@ -16,4 +16,7 @@ int ANeuralNetworksBurst_create(ANeuralNetworksCompilation* compilation,
   });
 }
 
-void ANeuralNetworksBurst_free(ANeuralNetworksBurst* burst) { delete burst; }
+void ANeuralNetworksBurst_free(ANeuralNetworksBurst* burst) {
+  const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::TERMINATION, __func__);
+  delete burst;
+}

@@ -43,7 +43,7 @@ using api::entryPoint;
 
 int ANeuralNetworksCompilation_create(ANeuralNetworksModel* model,
                                       ANeuralNetworksCompilation** compilation) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::COMPILATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(model);
     HALYARD_RETURN_IF_NULL(compilation);
     *compilation = nullptr;
@@ -60,7 +60,7 @@ int ANeuralNetworksCompilation_createForDevices(ANeuralNetworksModel* model,
                                                 const ANeuralNetworksDevice* const* devices,
                                                 uint32_t numDevices,
                                                 ANeuralNetworksCompilation** compilation) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::COMPILATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(model);
     HALYARD_RETURN_IF_NULL(devices);
     HALYARD_RETURN_IF_NULL(compilation);
@@ -75,12 +75,13 @@ int ANeuralNetworksCompilation_createForDevices(ANeuralNetworksModel* model,
 }
 
 void ANeuralNetworksCompilation_free(ANeuralNetworksCompilation* compilation) {
+  const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::TERMINATION, __func__);
   delete compilation;
 }
 
 int ANeuralNetworksCompilation_setPreference(ANeuralNetworksCompilation* compilation,
                                              int32_t preference) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::COMPILATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(compilation);
     return compilation->impl->setPreference(preference);
   });
@@ -88,7 +89,7 @@ int ANeuralNetworksCompilation_setPreference(ANeuralNetworksCompilation* compila
 
 int ANeuralNetworksCompilation_setCaching(ANeuralNetworksCompilation* compilation,
                                           const char* cacheDir, const uint8_t* token) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::COMPILATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(compilation);
     HALYARD_RETURN_IF_NULL(cacheDir);
     HALYARD_RETURN_IF_NULL(token);
@@ -99,7 +100,7 @@ int ANeuralNetworksCompilation_setCaching(ANeuralNetworksCompilation* compilatio
 }
 
 int ANeuralNetworksCompilation_setPriority(ANeuralNetworksCompilation* compilation, int priority) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::COMPILATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(compilation);
     return compilation->impl->setPriority(priority);
   });
@@ -107,14 +108,14 @@ int ANeuralNetworksCompilation_setPriority(ANeuralNetworksCompilation* compilati
 
 int ANeuralNetworksCompilation_setTimeout(ANeuralNetworksCompilation* compilation,
                                           uint64_t duration) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::COMPILATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(compilation);
     return compilation->impl->setTimeout(duration);
   });
 }
 
 int ANeuralNetworksCompilation_finish(ANeuralNetworksCompilation* compilation) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::COMPILATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(compilation);
     return compilation->impl->finish();
   });
@@ -122,7 +123,7 @@ int ANeuralNetworksCompilation_finish(ANeuralNetworksCompilation* compilation) {
 
 int ANeuralNetworksCompilation_getPreferredMemoryAlignmentForInput(
     const ANeuralNetworksCompilation* compilation, uint32_t index, uint32_t* alignment) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::COMPILATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(compilation);
     HALYARD_RETURN_IF_NULL(alignment);
     return api::preferred(compilation, index, true, true, alignment);
@@ -131,7 +132,7 @@ int ANeuralNetworksCompilation_getPreferredMemoryAlignmentForInput(
 
 int ANeuralNetworksCompilation_getPreferredMemoryPaddingForInput(
     const ANeuralNetworksCompilation* compilation, uint32_t index, uint32_t* padding) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::COMPILATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(compilation);
     HALYARD_RETURN_IF_NULL(padding);
     return api::preferred(compilation, index, true, false, padding);
@@ -140,7 +141,7 @@ int ANeuralNetworksCompilation_getPreferredMemoryPaddingForInput(
 
 int ANeuralNetworksCompilation_getPreferredMemoryAlignmentForOutput(
     const ANeuralNetworksCompilation* compilation, uint32_t index, uint32_t* alignment) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::COMPILATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(compilation);
     HALYARD_RETURN_IF_NULL(alignment);
     return api::preferred(compilation, index, false, true, alignment);
@@ -149,7 +150,7 @@ int ANeuralNetworksCompilation_getPreferredMemoryAlignmentForOutput(
 
 int ANeuralNetworksCompilation_getPreferredMemoryPaddingForOutput(
     const ANeuralNetworksCompilation* compilation, uint32_t index, uint32_t* padding) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::COMPILATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(compilation);
     HALYARD_RETURN_IF_NULL(padding);
     return api::preferred(compilation, index, false, false, padding);
@@ -160,7 +161,7 @@ int ANeuralNetworksCompilation_addExtensionAttribute(ANeuralNetworksCompilation*
                                                      const char* extensionName,
                                                      uint16_t attributeCodeWithinExtension,
                                                      const void* data, size_t length) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::COMPILATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(compilation);
     HALYARD_RETURN_IF_NULL(extensionName);
     if (data == nullptr && length != 0) return unexpectedNull("data is null, length {}", length);

@@ -4,6 +4,8 @@
 #include <filesystem>
 
 #include "api/objects.h"
+#include "api/trace.h"
+#include "base/verbose_log.h"
 
 namespace halyard::api {
 namespace {
@@ -26,8 +28,14 @@ std::string installationPrefix() {
 }  // namespace
 
 runtime::DeviceManager& deviceManager() {
-  static runtime::DeviceManager& manager =
-      *runtime::DeviceManager::create(installationPrefix()).release();
+  static runtime::DeviceManager& manager = [&]() -> runtime::DeviceManager& {
+    readVlogTags();
+    // Before there are drivers: their start is part of the trace.
+    startTraceOfEnvironment();
+    const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::INITIALIZATION,
+                            "look for devices");
+    return *runtime::DeviceManager::create(installationPrefix()).release();
+  }();
   return manager;
 }
 
@@ -137,7 +145,7 @@ uint64_t ANeuralNetworks_getMaximumLoopTimeout() { return 15'000'000'000; }
 int ANeuralNetworksModel_getSupportedOperationsForDevices(
     const ANeuralNetworksModel* model, const ANeuralNetworksDevice* const* devices,
     uint32_t numDevices, bool* supportedOps) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::COMPILATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(model);
     HALYARD_RETURN_IF_NULL(devices);
     HALYARD_RETURN_IF_NULL(supportedOps);

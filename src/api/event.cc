@@ -9,13 +9,16 @@ using namespace halyard;  // NOLINT(google-build-using-namespace): entry points 
 using api::entryPoint;
 
 int ANeuralNetworksEvent_wait(ANeuralNetworksEvent* event) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::EXECUTION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(event);
     return event->impl->wait();
   });
 }
 
-void ANeuralNetworksEvent_free(ANeuralNetworksEvent* event) { delete event; }
+void ANeuralNetworksEvent_free(ANeuralNetworksEvent* event) {
+  const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::EXECUTION, __func__);
+  delete event;
+}
 
 int ANeuralNetworksEvent_createFromSyncFenceFd(int sync_fence_fd, ANeuralNetworksEvent** event) {
   return entryPoint(__func__, [&]() -> Status {

@@ -47,7 +47,7 @@ using api::entryPoint;
 
 int ANeuralNetworksExecution_create(ANeuralNetworksCompilation* compilation,
                                     ANeuralNetworksExecution** execution) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::EXECUTION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(compilation);
     HALYARD_RETURN_IF_NULL(execution);
     *execution = nullptr;
@@ -58,6 +58,7 @@ int ANeuralNetworksExecution_create(ANeuralNetworksCompilation* compilation,
 }
 
 void ANeuralNetworksExecution_free(ANeuralNetworksExecution* execution) {
+  const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::EXECUTION, __func__);
   // The API's rule: an execution that is being computed is not freed.
   if (execution == nullptr) return;
   if (execution->impl.computing()) {
@@ -70,7 +71,7 @@ void ANeuralNetworksExecution_free(ANeuralNetworksExecution* execution) {
 int ANeuralNetworksExecution_setInput(ANeuralNetworksExecution* execution, int32_t index,
                                       const ANeuralNetworksOperandType* type, const void* buffer,
                                       size_t length) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::INPUTS_AND_OUTPUTS, [&]() -> Status {
     return api::setArgument(execution, api::Direction::INPUT, index, type,
                             const_cast<void*>(buffer), length);
   });
@@ -80,7 +81,7 @@ int ANeuralNetworksExecution_setInputFromMemory(ANeuralNetworksExecution* execut
                                                 const ANeuralNetworksOperandType* type,
                                                 const ANeuralNetworksMemory* memory, size_t offset,
                                                 size_t length) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::INPUTS_AND_OUTPUTS, [&]() -> Status {
     return api::setArgumentFromMemory(execution, api::Direction::INPUT, index, type, memory, offset,
                                       length);
   });
@@ -89,7 +90,7 @@ int ANeuralNetworksExecution_setInputFromMemory(ANeuralNetworksExecution* execut
 int ANeuralNetworksExecution_setOutput(ANeuralNetworksExecution* execution, int32_t index,
                                        const ANeuralNetworksOperandType* type, void* buffer,
                                        size_t length) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::INPUTS_AND_OUTPUTS, [&]() -> Status {
     return api::setArgument(execution, api::Direction::OUTPUT, index, type, buffer, length);
   });
 }
@@ -98,14 +99,14 @@ int ANeuralNetworksExecution_setOutputFromMemory(ANeuralNetworksExecution* execu
                                                  const ANeuralNetworksOperandType* type,
                                                  const ANeuralNetworksMemory* memory, size_t offset,
                                                  size_t length) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::INPUTS_AND_OUTPUTS, [&]() -> Status {
     return api::setArgumentFromMemory(execution, api::Direction::OUTPUT, index, type, memory,
                                       offset, length);
   });
 }
 
 int ANeuralNetworksExecution_setReusable(ANeuralNetworksExecution* execution, bool reusable) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::EXECUTION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(execution);
     return execution->impl.setReusable(reusable);
   });
@@ -113,7 +114,7 @@ int ANeuralNetworksExecution_setReusable(ANeuralNetworksExecution* execution, bo
 
 int ANeuralNetworksExecution_enableInputAndOutputPadding(ANeuralNetworksExecution* execution,
                                                          bool enable) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::EXECUTION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(execution);
     return execution->impl.enableInputAndOutputPadding(enable);
   });
@@ -121,28 +122,28 @@ int ANeuralNetworksExecution_enableInputAndOutputPadding(ANeuralNetworksExecutio
 
 int ANeuralNetworksExecution_setLoopTimeout(ANeuralNetworksExecution* execution,
                                             uint64_t duration) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::EXECUTION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(execution);
     return execution->impl.setLoopTimeout(duration);
   });
 }
 
 int ANeuralNetworksExecution_setMeasureTiming(ANeuralNetworksExecution* execution, bool measure) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::EXECUTION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(execution);
     return execution->impl.setMeasureTiming(measure);
   });
 }
 
 int ANeuralNetworksExecution_setTimeout(ANeuralNetworksExecution* execution, uint64_t duration) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::EXECUTION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(execution);
     return execution->impl.setTimeout(duration);
   });
 }
 
 int ANeuralNetworksExecution_compute(ANeuralNetworksExecution* execution) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::EXECUTION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(execution);
     return execution->impl.compute();
   });
@@ -150,7 +151,7 @@ int ANeuralNetworksExecution_compute(ANeuralNetworksExecution* execution) {
 
 int ANeuralNetworksExecution_startCompute(ANeuralNetworksExecution* execution,
                                           ANeuralNetworksEvent** event) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::EXECUTION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(event);
     *event = nullptr;
     HALYARD_RETURN_IF_NULL(execution);
@@ -165,7 +166,7 @@ int ANeuralNetworksExecution_startCompute(ANeuralNetworksExecution* execution,
 int ANeuralNetworksExecution_startComputeWithDependencies(
     ANeuralNetworksExecution* execution, const ANeuralNetworksEvent* const* dependencies,
     uint32_t num_dependencies, uint64_t duration, ANeuralNetworksEvent** event) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::EXECUTION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(event);
     *event = nullptr;
     HALYARD_RETURN_IF_NULL(execution);
@@ -187,7 +188,7 @@ int ANeuralNetworksExecution_startComputeWithDependencies(
 
 int ANeuralNetworksExecution_burstCompute(ANeuralNetworksExecution* execution,
                                           ANeuralNetworksBurst* burst) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::EXECUTION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(execution);
     HALYARD_RETURN_IF_NULL(burst);
     return execution->impl.computeIn(burst->impl);
@@ -196,7 +197,7 @@ int ANeuralNetworksExecution_burstCompute(ANeuralNetworksExecution* execution,
 
 int ANeuralNetworksExecution_getOutputOperandRank(ANeuralNetworksExecution* execution,
                                                   int32_t index, uint32_t* rank) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::EXECUTION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(execution);
     HALYARD_RETURN_IF_NULL(rank);
     Shape shape;
@@ -210,7 +211,7 @@ int ANeuralNetworksExecution_getOutputOperandRank(ANeuralNetworksExecution* exec
 
 int ANeuralNetworksExecution_getOutputOperandDimensions(ANeuralNetworksExecution* execution,
                                                         int32_t index, uint32_t* dimensions) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::EXECUTION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(execution);
     HALYARD_RETURN_IF_NULL(dimensions);
     Shape shape;
@@ -225,7 +226,7 @@ int ANeuralNetworksExecution_getOutputOperandDimensions(ANeuralNetworksExecution
 
 int ANeuralNetworksExecution_getDuration(const ANeuralNetworksExecution* execution,
                                          int32_t durationCode, uint64_t* duration) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::EXECUTION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(execution);
     HALYARD_RETURN_IF_NULL(duration);
     return execution->impl.duration(durationCode, duration);
@@ -236,7 +237,7 @@ int ANeuralNetworksExecution_addExtensionAttribute(ANeuralNetworksExecution* exe
                                                    const char* extensionName,
                                                    uint16_t attributeCodeWithinExtension,
                                                    const void* data, size_t length) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::EXECUTION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(execution);
     HALYARD_RETURN_IF_NULL(extensionName);
     if (data == nullptr && length != 0) return unexpectedNull("data is null, length {}", length);

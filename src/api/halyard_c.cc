@@ -88,4 +88,51 @@ int halyard_compilationSetCachingFromFds(ANeuralNetworksCompilation* compilation
                                   dataCacheCount, token);
 }
 
+namespace {
+
+// Null when the library is not loaded, or is older than the function.
+template <typename Function>
+Function newer(Function halyard_Implementation::*member, size_t offset) {
+  const halyard_Implementation* found = implementation();
+  if (found == nullptr || found->size < offset + sizeof(void*)) return nullptr;
+  return found->*member;
+}
+
+}  // namespace
+
+#define HALYARD_NEWER(member) \
+  newer(&halyard_Implementation::member, offsetof(halyard_Implementation, member))
+
+int halyard_traceStart(uint32_t slices) {
+  const auto function = HALYARD_NEWER(traceStart);
+  return function ? function(slices) : ANEURALNETWORKS_BAD_STATE;
+}
+
+int halyard_traceStop(void) {
+  const auto function = HALYARD_NEWER(traceStop);
+  return function ? function() : ANEURALNETWORKS_BAD_STATE;
+}
+
+int halyard_traceJson(char** json) {
+  if (json == nullptr) return ANEURALNETWORKS_UNEXPECTED_NULL;
+  *json = nullptr;
+  const auto function = HALYARD_NEWER(traceJson);
+  return function ? function(json) : ANEURALNETWORKS_BAD_STATE;
+}
+
+int halyard_compilationProfile(const ANeuralNetworksCompilation* compilation, char** json) {
+  if (json != nullptr) *json = nullptr;
+  if (compilation == nullptr || json == nullptr) return ANEURALNETWORKS_UNEXPECTED_NULL;
+  const auto function = HALYARD_NEWER(compilationProfile);
+  return function ? function(compilation, json) : ANEURALNETWORKS_BAD_STATE;
+}
+
+void halyard_traceBegin(int32_t phase, const char* text) {
+  if (const auto function = HALYARD_NEWER(traceBegin)) function(phase, text);
+}
+
+void halyard_traceEnd(void) {
+  if (const auto function = HALYARD_NEWER(traceEnd)) function();
+}
+
 void halyard_free(void* p) { std::free(p); }

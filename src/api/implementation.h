@@ -21,6 +21,12 @@ struct halyard_Implementation {
   int (*setCachingFromFds)(ANeuralNetworksCompilation* compilation, const int* modelCache,
                            uint32_t modelCacheCount, const int* dataCache, uint32_t dataCacheCount,
                            const uint8_t* token);
+  int (*traceStart)(uint32_t slices);
+  int (*traceStop)();
+  int (*traceJson)(char** json);
+  int (*compilationProfile)(const ANeuralNetworksCompilation* compilation, char** json);
+  void (*traceBegin)(int32_t phase, const char* text);
+  void (*traceEnd)();
 };
 
 __attribute__((visibility("default"))) void halyard_private_registerImplementation(

@@ -8,6 +8,7 @@
 
 #include "api/implementation.h"
 #include "api/objects.h"
+#include "api/trace.h"
 #include "runtime/report_json.h"
 
 namespace halyard::api {
@@ -53,7 +54,13 @@ void registerImplementation() {
                                                devicesJson,
                                                compilationReport,
                                                deviceCacheFiles,
-                                               setCachingFromFds};
+                                               setCachingFromFds,
+                                               traceStart,
+                                               traceStop,
+                                               traceJson,
+                                               compilationProfile,
+                                               traceBegin,
+                                               traceEnd};
   static std::once_flag once;
   std::call_once(once, [] { halyard_private_registerImplementation(&table); });
 }

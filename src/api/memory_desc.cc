@@ -5,7 +5,7 @@ using namespace halyard;  // NOLINT(google-build-using-namespace): entry points 
 using api::entryPoint;
 
 int ANeuralNetworksMemoryDesc_create(ANeuralNetworksMemoryDesc** desc) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::COMPILATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(desc);
     *desc = nullptr;
     *desc = new ANeuralNetworksMemoryDesc;
@@ -13,12 +13,15 @@ int ANeuralNetworksMemoryDesc_create(ANeuralNetworksMemoryDesc** desc) {
   });
 }
 
-void ANeuralNetworksMemoryDesc_free(ANeuralNetworksMemoryDesc* desc) { delete desc; }
+void ANeuralNetworksMemoryDesc_free(ANeuralNetworksMemoryDesc* desc) {
+  const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::TERMINATION, __func__);
+  delete desc;
+}
 
 int ANeuralNetworksMemoryDesc_addInputRole(ANeuralNetworksMemoryDesc* desc,
                                            const ANeuralNetworksCompilation* compilation,
                                            uint32_t index, float frequency) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::COMPILATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(desc);
     HALYARD_RETURN_IF_NULL(compilation);
     return desc->impl.addRole(*compilation->impl, true, index, frequency);
@@ -28,7 +31,7 @@ int ANeuralNetworksMemoryDesc_addInputRole(ANeuralNetworksMemoryDesc* desc,
 int ANeuralNetworksMemoryDesc_addOutputRole(ANeuralNetworksMemoryDesc* desc,
                                             const ANeuralNetworksCompilation* compilation,
                                             uint32_t index, float frequency) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::COMPILATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(desc);
     HALYARD_RETURN_IF_NULL(compilation);
     return desc->impl.addRole(*compilation->impl, false, index, frequency);
@@ -37,7 +40,7 @@ int ANeuralNetworksMemoryDesc_addOutputRole(ANeuralNetworksMemoryDesc* desc,
 
 int ANeuralNetworksMemoryDesc_setDimensions(ANeuralNetworksMemoryDesc* desc, uint32_t rank,
                                             const uint32_t* dimensions) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::COMPILATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(desc);
     if (dimensions == nullptr && rank > 0) {
       return unexpectedNull("dimensions is null, rank {}", rank);
@@ -47,7 +50,7 @@ int ANeuralNetworksMemoryDesc_setDimensions(ANeuralNetworksMemoryDesc* desc, uin
 }
 
 int ANeuralNetworksMemoryDesc_finish(ANeuralNetworksMemoryDesc* desc) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::COMPILATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(desc);
     return desc->impl.finish();
   });
@@ -55,7 +58,7 @@ int ANeuralNetworksMemoryDesc_finish(ANeuralNetworksMemoryDesc* desc) {
 
 int ANeuralNetworksMemory_createFromDesc(const ANeuralNetworksMemoryDesc* desc,
                                          ANeuralNetworksMemory** memory) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::COMPILATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(memory);
     *memory = nullptr;
     HALYARD_RETURN_IF_NULL(desc);

@@ -8,7 +8,7 @@ using api::entryPoint;
 
 int ANeuralNetworksMemory_createFromAHardwareBuffer(const AHardwareBuffer* ahwb,
                                                     ANeuralNetworksMemory** memory) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::PREPARATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(memory);
     *memory = nullptr;
     HALYARD_RETURN_IF_NULL(ahwb);

@@ -1,5 +1,6 @@
 // ANeuralNetworksModel_*.
 #include "api/objects.h"
+#include "base/verbose_log.h"
 
 namespace halyard::api {
 
@@ -40,18 +41,22 @@ using namespace halyard;  // NOLINT(google-build-using-namespace): entry points 
 using api::entryPoint;
 
 int ANeuralNetworksModel_create(ANeuralNetworksModel** model) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::PREPARATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(model);
     *model = nullptr;
+    readVlogTags();
     *model = new ANeuralNetworksModel{runtime::ModelBuilder(api::deviceManager().extensions())};
     return okStatus();
   });
 }
 
-void ANeuralNetworksModel_free(ANeuralNetworksModel* model) { delete model; }
+void ANeuralNetworksModel_free(ANeuralNetworksModel* model) {
+  const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::TERMINATION, __func__);
+  delete model;
+}
 
 int ANeuralNetworksModel_finish(ANeuralNetworksModel* model) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::PREPARATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(model);
     return model->impl.finish();
   });
@@ -59,7 +64,7 @@ int ANeuralNetworksModel_finish(ANeuralNetworksModel* model) {
 
 int ANeuralNetworksModel_addOperand(ANeuralNetworksModel* model,
                                     const ANeuralNetworksOperandType* type) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::PREPARATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(model);
     HALYARD_RETURN_IF_NULL(type);
     HALYARD_RETURN_IF_ERROR(model->impl.checkBuilding());
@@ -71,7 +76,7 @@ int ANeuralNetworksModel_addOperand(ANeuralNetworksModel* model,
 
 int ANeuralNetworksModel_setOperandValue(ANeuralNetworksModel* model, int32_t index,
                                          const void* buffer, size_t length) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::PREPARATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(model);
     if (buffer == nullptr && length != 0)
       return unexpectedNull("buffer is null, length {}", length);
@@ -82,7 +87,7 @@ int ANeuralNetworksModel_setOperandValue(ANeuralNetworksModel* model, int32_t in
 int ANeuralNetworksModel_setOperandSymmPerChannelQuantParams(
     ANeuralNetworksModel* model, int32_t index,
     const ANeuralNetworksSymmPerChannelQuantParams* channelQuant) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::PREPARATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(model);
     HALYARD_RETURN_IF_NULL(channelQuant);
     HALYARD_RETURN_IF_ERROR(model->impl.checkBuilding());
@@ -103,7 +108,7 @@ int ANeuralNetworksModel_setOperandSymmPerChannelQuantParams(
 int ANeuralNetworksModel_setOperandValueFromMemory(ANeuralNetworksModel* model, int32_t index,
                                                    const ANeuralNetworksMemory* memory,
                                                    size_t offset, size_t length) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::PREPARATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(model);
     HALYARD_RETURN_IF_NULL(memory);
     return model->impl.setOperandValueFromMemory(static_cast<uint32_t>(index), *memory->impl,
@@ -113,7 +118,7 @@ int ANeuralNetworksModel_setOperandValueFromMemory(ANeuralNetworksModel* model, 
 
 int ANeuralNetworksModel_setOperandValueFromModel(ANeuralNetworksModel* model, int32_t index,
                                                   const ANeuralNetworksModel* value) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::PREPARATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(model);
     HALYARD_RETURN_IF_NULL(value);
     return model->impl.setOperandValueFromModel(static_cast<uint32_t>(index), value->impl);
@@ -122,7 +127,7 @@ int ANeuralNetworksModel_setOperandValueFromModel(ANeuralNetworksModel* model, i
 
 int ANeuralNetworksModel_setOperandExtensionData(ANeuralNetworksModel* model, int32_t index,
                                                  const void* data, size_t length) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::PREPARATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(model);
     if (data == nullptr && length != 0) return unexpectedNull("data is null, length {}", length);
     return model->impl.setOperandExtensionData(static_cast<uint32_t>(index), data, length);
@@ -133,7 +138,7 @@ int ANeuralNetworksModel_addOperation(ANeuralNetworksModel* model,
                                       ANeuralNetworksOperationType type, uint32_t inputCount,
                                       const uint32_t* inputs, uint32_t outputCount,
                                       const uint32_t* outputs) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::PREPARATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(model);
     HALYARD_RETURN_IF_NULL(inputs);
     HALYARD_RETURN_IF_NULL(outputs);
@@ -147,7 +152,7 @@ int ANeuralNetworksModel_addOperation(ANeuralNetworksModel* model,
 int ANeuralNetworksModel_identifyInputsAndOutputs(ANeuralNetworksModel* model, uint32_t inputCount,
                                                   const uint32_t* inputs, uint32_t outputCount,
                                                   const uint32_t* outputs) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::PREPARATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(model);
     HALYARD_RETURN_IF_NULL(inputs);
     HALYARD_RETURN_IF_NULL(outputs);
@@ -159,7 +164,7 @@ int ANeuralNetworksModel_identifyInputsAndOutputs(ANeuralNetworksModel* model, u
 }
 
 int ANeuralNetworksModel_relaxComputationFloat32toFloat16(ANeuralNetworksModel* model, bool allow) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::PREPARATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(model);
     return model->impl.relaxComputationFloat32toFloat16(allow);
   });
@@ -169,7 +174,7 @@ int ANeuralNetworksModel_getExtensionOperandType(ANeuralNetworksModel* model,
                                                  const char* extensionName,
                                                  uint16_t operandCodeWithinExtension,
                                                  int32_t* type) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::PREPARATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(model);
     HALYARD_RETURN_IF_NULL(extensionName);
     HALYARD_RETURN_IF_NULL(type);
@@ -181,7 +186,7 @@ int ANeuralNetworksModel_getExtensionOperationType(ANeuralNetworksModel* model,
                                                    const char* extensionName,
                                                    uint16_t operationCodeWithinExtension,
                                                    ANeuralNetworksOperationType* type) {
-  return entryPoint(__func__, [&]() -> Status {
+  return entryPoint(__func__, trace::Phase::PREPARATION, [&]() -> Status {
     HALYARD_RETURN_IF_NULL(model);
     HALYARD_RETURN_IF_NULL(extensionName);
     HALYARD_RETURN_IF_NULL(type);

@@ -10,6 +10,7 @@
 
 #include "api/last_error.h"
 #include "halyard/driver/status.h"
+#include "halyard/driver/trace.h"
 #include "runtime/burst.h"
 #include "runtime/compilation.h"
 #include "runtime/device_manager.h"
@@ -76,6 +77,13 @@ int entryPoint(const char* function, Body&& body) {
     status = opFailed("internal error: {}", error.what());
   }
   return setLastError(function, status);
+}
+
+// The same for an entry point that has a mark in traces, by NNAPI's table of marks.
+template <typename Body>
+int entryPoint(const char* function, trace::Phase phase, Body&& body) {
+  const trace::Scope mark(trace::Layer::RUNTIME, phase, function);
+  return entryPoint(function, std::forward<Body>(body));
 }
 
 }  // namespace halyard::api

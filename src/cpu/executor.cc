@@ -7,6 +7,7 @@
 #include "base/work_limit.h"
 #include "cpu/execution_plan.h"
 #include "cpu/model_run.h"
+#include "halyard/driver/trace.h"
 
 namespace halyard::cpu {
 namespace {
@@ -56,6 +57,7 @@ class PlanExecutor : public Executor {
   }
 
   hal::ExecutionResult execute(ModelRun& run, const hal::ExecuteOptions& options, bool allShapes) {
+    const trace::Scope mark(trace::Layer::CPU, trace::Phase::EXECUTION, "execute");
     const WorkLimit limit{options.deadline, options.cancel};
     const bool limited = options.deadline || options.cancel.stop_possible();
     const WorkLimitScope scope(limited ? &limit : nullptr);
@@ -99,6 +101,7 @@ class PlanExecutor : public Executor {
 
 Result<std::shared_ptr<Executor>> Executor::create(std::shared_ptr<const Model> model,
                                                    ThreadPool* pool) {
+  const trace::Scope mark(trace::Layer::CPU, trace::Phase::COMPILATION, "plan");
   HALYARD_ASSIGN_OR_RETURN(ExecutionPlan plan, ExecutionPlan::make(std::move(model)));
   return std::shared_ptr<Executor>(std::make_shared<PlanExecutor>(std::move(plan), pool));
 }

@@ -7,8 +7,10 @@
 #include <new>
 #include <utility>
 
+#include "base/verbose_log.h"
 #include "base/work_limit.h"
 #include "cpu/control_flow_run.h"
+#include "halyard/driver/trace.h"
 
 namespace halyard::cpu {
 namespace {
@@ -128,9 +130,19 @@ Status SubgraphRun::run() {
   for (size_t i = 0; i < operations.size(); ++i) {
     HALYARD_RETURN_IF_ERROR(checkMayGoOn(*services_.options, ResultCode::MISSED_DEADLINE_TRANSIENT),
                             "before {}", operationText(i, operations[i].type));
+    const std::string name =
+        trace::isActive() ? operationTypeName(operations[i].type) : std::string();
+    const trace::Scope mark(trace::Layer::CPU, trace::Phase::COMPUTATION, name,
+                            {.operation = static_cast<int32_t>(i), .subgraph = number()});
+    vlog(VlogTag::CPU_EXECUTOR, "computing {}", operationText(i, operations[i].type));
     HALYARD_RETURN_IF_ERROR(runOperation(i), "{}", operationText(i, operations[i].type));
   }
   return okStatus();
+}
+
+uint32_t SubgraphRun::number() const {
+  const ExecutionPlan& whole = services_.plan;
+  return &plan_ == &whole.main ? 0 : static_cast<uint32_t>(&plan_ - whole.referenced.data()) + 1;
 }
 
 RunValue SubgraphRun::takeOutput(size_t i) {

@@ -86,6 +86,7 @@ class SubgraphRun {
   RunValue takeOutput(size_t i);
 
  private:
+  uint32_t number() const;  // as trace::Details::subgraph
   Status runOperation(size_t index);
   Status runControlFlow(size_t index);
   Status runKernel(size_t index);

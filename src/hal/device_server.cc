@@ -5,6 +5,7 @@
 #include "hal/buffer_server.h"
 #include "hal/prepared_model_server.h"
 #include "hal/server_core.h"
+#include "hal/trace_server.h"
 #include "hal/wire_cache.h"
 #include "hal/wire_model.h"
 
@@ -403,6 +404,10 @@ class DriverServer final : public wire::IDriver::Server {
   }
 
   kj::Promise<void> ping(PingContext) override { return kj::READY_NOW; }
+  kj::Promise<void> trace(TraceContext context) override { return recordFor(client_, context); }
+  kj::Promise<void> traceModel(TraceModelContext context) override {
+    return nameModelFor(client_, context);
+  }
 
  private:
   const std::shared_ptr<ServedClient> client_;

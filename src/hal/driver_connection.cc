@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/verbose_log.h"
+
 namespace halyard::hal {
 namespace {
 
@@ -119,6 +121,9 @@ Result<std::shared_ptr<DriverConnection>> DriverConnection::open(std::shared_ptr
   connection->child_ = socket.child;
   HALYARD_RETURN_IF_ERROR(
       connection->handshake(std::move(socket.fd), std::move(socket.child), manifest, limit));
+  vlog(VlogTag::DRIVER, "driver {} is there, process {}", connection->name_,
+       connection->processId_);
+  connection->tracePeer_ = trace::TraceCollection::ofProcess().add(connection);
   return connection;
 }
 

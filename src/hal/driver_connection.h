@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/trace_collection.h"
 #include "hal/driver.capnp.h"
 #include "hal/driver_liveness.h"
 #include "hal/manifest.h"
@@ -57,7 +58,7 @@ struct CallLimit {
   bool computes = false;
 };
 
-class DriverConnection {
+class DriverConnection final : public trace::DriverSource {
  public:
   // The loop thread's part.
   struct Side final : private kj::TaskSet::ErrorHandler {
@@ -112,7 +113,7 @@ class DriverConnection {
   static Result<std::shared_ptr<DriverConnection>> open(std::shared_ptr<RpcLoop> loop,
                                                         const Manifest& manifest,
                                                         std::chrono::milliseconds limit);
-  ~DriverConnection();
+  ~DriverConnection() override;
   DriverConnection(const DriverConnection&) = delete;
   DriverConnection& operator=(const DriverConnection&) = delete;
 
@@ -153,6 +154,7 @@ class DriverConnection {
                  CallLimit limit = CallLimit::prompt()) {
     if (!limit.end && !limit.computes) limit.end = Clock::now() + promptLimit_;
     if (const auto earlier = deathText()) return deadBefore(*earlier, what);
+    const trace::Scope mark(trace::Layer::IPC, phaseOfCall(what), what, traceDetails(what));
     Completion<Result<T>> completion;
     waits_.fetch_add(1);
     loop_->post([&](RpcLoop::Context& context) {
@@ -181,6 +183,18 @@ class DriverConnection {
     status.annotate(fmt::format("driver '{}'", name_));
     return status;
   }
+
+  // driver_trace.cc.
+  std::string traceName() const override { return name_; }
+  int64_t traceProcessId() const override { return processId_; }
+  Status beginTrace(const SharedMemoryPtr& memory) override;
+  void endTrace() override;
+  // Of a slice in which the calling thread waits for the driver.
+  trace::Details traceDetails(std::string_view call = {}) const;
+  static trace::Phase phaseOfCall(std::string_view call);
+  // Has the driver record the model's executions as those of `context`; nothing if it does not
+  // record, or takes no such call.
+  void traceModel(uint64_t preparedModel, uint64_t context);
 
   // Lets go of a prepared model in the driver. Does not wait.
   void release(uint64_t preparedModel);
@@ -224,6 +238,8 @@ class DriverConnection {
   const std::chrono::milliseconds answerTimeout_ = driverAnswerTimeout();
   const std::chrono::milliseconds promptLimit_ = 6 * answerTimeout_;
   std::atomic<uint32_t> waits_{0};  // calls and Waits
+  std::atomic<uint32_t> tracePeer_{0};
+  std::atomic<bool> records_{false};
   const std::shared_ptr<SpinGate> spinGate_ = std::make_shared<SpinGate>();
   mutable std::mutex mutex_;
   std::optional<std::string> death_;

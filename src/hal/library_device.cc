@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include "base/trace_collection.h"
 #include "hal/session/client_session.h"
 #include "hal/version_adaptation.h"
 #include "halyard/driver/driver_library.h"
@@ -118,6 +119,10 @@ Result<std::shared_ptr<Device>> load(const Manifest& manifest) {
   if (std::string_view(library->abi) != HALYARD_DRIVER_ABI) {
     return badData("it was built for the driver interface '{}', this is '{}'", library->abi,
                    HALYARD_DRIVER_ABI);
+  }
+  const auto* const traced = static_cast<const DriverTrace*>(::dlsym(object, kDriverTraceSymbol));
+  if (traced != nullptr && traced->version == 1 && traced->attach != nullptr) {
+    trace::TraceCollection::ofProcess().addLibrary(traced->attach);
   }
   HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, library->make());
   if (device == nullptr) return opFailed("it has made no device");

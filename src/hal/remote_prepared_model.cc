@@ -105,6 +105,9 @@ ExecutionResult RemotePreparedModel::executeIn(RingLane* lane, const Request& re
 
 Result<ExecutionResult> RemotePreparedModel::executeRemotely(RingLane* lane, const Request& request,
                                                              const ExecuteOptions& options) {
+  if (trace::isActive()) nameInTrace();
+  const trace::Scope mark(trace::Layer::IPC, trace::Phase::EXECUTION, "execute",
+                          connection_->traceDetails());
   HALYARD_RETURN_IF_ERROR(compliantWith(request, version_), "driver '{}'", connection_->name());
   HALYARD_RETURN_IF_ERROR(validateRequest(*model_, request, version_ >= HalVersion::V1_2));
   // Older drivers know no deadlines, and their clients are not to notice the difference.
@@ -148,6 +151,12 @@ Result<ExecutionResult> RemotePreparedModel::executeRemotely(RingLane* lane, con
   }
   packed.unpack(*model_, result);
   return result;
+}
+
+void RemotePreparedModel::nameInTrace() {
+  const uint64_t context = trace::currentContext();
+  if (context == 0 || traceContext_.exchange(context) == context) return;
+  connection_->traceModel(id_, context);
 }
 
 Result<ExecutionResult> RemotePreparedModel::call(const char* method, const Request& packed,
@@ -205,6 +214,7 @@ FencedResult RemotePreparedModel::executeFenced(const Request& request,
   if (!takesAttributes_ && !options.attributes.empty()) {
     return executeFenced(request, waitFor, withoutAttributes(options), duration);
   }
+  if (trace::isActive()) nameInTrace();
   Status valid = validateFencedRequest(*model_, request);
   if (!valid.ok()) return {std::move(valid), {}, nullptr};
   Result<std::vector<UniqueFd>> pending = takePending(waitFor);

@@ -48,6 +48,8 @@ class RemotePreparedModel final : public PreparedModel,
                                  std::optional<std::chrono::nanoseconds> duration);
   Result<ExecutionResult> executeRemotely(RingLane* lane, const Request& request,
                                           const ExecuteOptions& options);
+  // Before an execution that is recorded: see DriverConnection::traceModel.
+  void nameInTrace();
   Result<ExecutionResult> call(const char* method, const Request& packed,
                                const ExecuteOptions& options, std::optional<TimePoint> deadline);
 
@@ -61,6 +63,7 @@ class RemotePreparedModel final : public PreparedModel,
   ArgumentPacker packer_;  // for executions without a lane
   RingLanes lanes_;
   std::atomic<bool> usesRings_ = true;
+  std::atomic<uint64_t> traceContext_ = 0;  // what the driver knows it by
 };
 
 }  // namespace halyard::hal

@@ -168,6 +168,7 @@ Status Compilation::prepare() {
   context.options = {preference_, priority_, std::nullopt};
   context.report = report_;
   context.caching = options.caching;
+  context.compilation = id_;
   runner_ = std::make_unique<PlanRunner>(plan_, std::move(context));
   return okStatus();
 }

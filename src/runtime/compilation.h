@@ -55,6 +55,8 @@ class Compilation {
   ExtensionRegistry& extensions() const { return extensions_; }
   // Never that of another compilation, even of one that has ended.
   uint64_t id() const { return id_; }
+  // For each operation of the model the application's index.
+  const std::vector<uint32_t>& applicationOrder() const { return applicationOrder_; }
   // What was decided and what became of it; filled by finish(), also when it fails.
   const std::shared_ptr<Report>& report() const { return report_; }
   // The following only after a successful finish().

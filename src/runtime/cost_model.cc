@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "halyard/driver/trace.h"
 #include "ops/operation.h"
 #include "runtime/machine_figures.h"
 #include "runtime/support.h"
@@ -30,6 +31,8 @@ CostSettings CostSettings::ofThisMachine() {
   const char* const overhead = std::getenv("HALYARD_PARTITION_OVERHEAD");
   settings.boundaries = overhead == nullptr || std::string_view(overhead) != "off";
   if (!settings.boundaries) return settings;
+  const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::INITIALIZATION,
+                          "measure the machine");
   const MachineFigures& machine = machineFigures();
   settings.cpu.productsPerNs = machine.productsPerNs * kUsualEfficiency;
   settings.cpu.bytesPerNs = 1 / machine.nsPerByte;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
+#include "base/verbose_log.h"
 #include "cpu/cpu_device.h"
 #include "hal/library_device.h"
 #include "hal/manifest.h"
@@ -139,6 +140,10 @@ std::unique_ptr<DeviceManager> DeviceManager::create(const std::string& prefix) 
                          [remote] { return remote->isolation(); });
   }
   auto manager = std::make_unique<DeviceManager>(std::move(drivers), services);
+  for (const Device& device : manager->devices()) {
+    vlog(VlogTag::MANAGER, "found device {} {}, process {}, {}", device.name(),
+         device.info().versionString, device.hal().processId(), device.manifest());
+  }
   std::ranges::move(problems, std::back_inserter(manager->problems_));
   return manager;
 }

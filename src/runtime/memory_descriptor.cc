@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/log.h"
+#include "base/verbose_log.h"
 #include "hal/dimensions.h"
 #include "runtime/plan_roles.h"
 
@@ -94,8 +94,8 @@ Result<std::unique_ptr<Memory>> MemoryDescriptor::createMemory() const {
       roles_, [](const Role& role) { return role.compilation->hasExplicitDevices(); });
   const std::optional<uint32_t> size = description_.bytes(description_.dimensions);
   if (chosen || !size) return buffer.takeStatus();
-  logInfo("memory descriptor: shared memory of {} bytes, as no device takes it: {}", *size,
-          buffer.status().toString());
+  vlog(VlogTag::MEMORY, "memory descriptor: shared memory of {} bytes, as no device takes it: {}",
+       *size, buffer.status().toString());
   HALYARD_ASSIGN_OR_RETURN(SharedMemoryPtr pool, SharedMemory::create(*size, "halyard memory"));
   return std::make_unique<Memory>(std::make_shared<DescribedMemory>(description_, std::move(pool)));
 }

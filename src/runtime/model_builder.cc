@@ -5,6 +5,8 @@
 #include <cstring>
 #include <set>
 
+#include "base/verbose_log.h"
+#include "model/graph_dump.h"
 #include "model/validation.h"
 #include "runtime/cache_key.h"
 
@@ -425,6 +427,11 @@ Status ModelBuilder::finish() {
   finished_ = std::make_shared<const Model>(std::move(building_));
   building_ = Model();
   state_ = State::FINISHED;
+  if (vlogIsOn(VlogTag::MODEL)) {
+    for (const std::string& line : graphDump(*finished_, "ModelBuilder::finish")) {
+      vlog(VlogTag::MODEL, "{}", line);
+    }
+  }
   return okStatus();
 }
 

@@ -295,6 +295,7 @@ Status PlanExecution::attempt(Frame& frame, const FrameNode& node, const Prepare
   };
   // What an earlier attempt has found out of the outputs may be wrong.
   for (const uint32_t output : node.outputs) frame.values[output].dimensions.clear();
+  const StepMark mark(runner_, node.step, *by.device);
   hal::Burst* const burst = burst_ == nullptr ? nullptr : burst_->of(node.step, by.prepared);
   for (;;) {
     HALYARD_ASSIGN_OR_RETURN(hal::Request request, requestFor(frame, node));

@@ -65,6 +65,7 @@ class FencedChain final : public hal::FencedExecution {
     std::vector<int> before(waitFor.begin(), waitFor.end());
     for (size_t i = 0; i < nodes.size(); ++i) {
       const PreparedStepPtr by = runner_.recovery().current(nodes[i].step);
+      const StepMark mark(runner_, nodes[i].step, *by->device);
       HALYARD_ASSIGN_OR_RETURN(const hal::Request request, execution_.requestFor(i));
       hal::FencedResult result =
           by->prepared->executeFenced(request, before, options_, std::nullopt);
@@ -133,6 +134,7 @@ hal::FencedResult startFencedPlan(PlanRunner& runner, const hal::Request& reques
                                   std::optional<std::chrono::nanoseconds> duration) {
   if (runner.plan().simple) {
     const PreparedStepPtr by = runner.recovery().current(0);
+    const StepMark mark(runner, 0, *by->device);
     hal::FencedResult result = by->prepared->executeFenced(request, waitFor, options, duration);
     if (result.status.ok() && result.execution == nullptr) {
       result.status = opFailed("it reports success without an execution");

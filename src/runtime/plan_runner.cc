@@ -4,6 +4,7 @@
 
 #include "runtime/plan_execution.h"
 #include "runtime/result_shapes.h"
+#include "runtime/trace_context.h"
 
 namespace halyard::runtime {
 namespace {
@@ -75,6 +76,7 @@ hal::ExecutionResult PlanRunner::run(const RunArguments& arguments,
     // The application's mistake is one for any device.
     if (!hal::validateRequest(model(), arguments.request, true).ok()) return result;
     result.status = recovery_.computeOnCpu(std::move(result.status), [&](const PreparedStep& by) {
+      const StepMark mark(*this, std::nullopt, *by.device);
       return attemptWhole(model(), arguments, options, by, nullptr, &result);
     });
     result.timing = {};
@@ -94,6 +96,7 @@ hal::ExecutionResult PlanRunner::runSimple(const RunArguments& arguments,
   hal::ExecutionResult result;
   const bool isMeasured = measuresNext();
   const auto attempt = [&](const PreparedStep& step) {
+    const StepMark mark(*this, 0, *step.device);
     hal::Burst* const own = burst == nullptr ? nullptr : burst->of(0, step.prepared);
     const hal::TimePoint started = isMeasured ? hal::Clock::now() : hal::TimePoint();
     Status status = attemptWhole(model(), arguments, options, step, own, &result);
@@ -113,6 +116,13 @@ hal::ExecutionResult PlanRunner::runSimple(const RunArguments& arguments,
   result.status = std::move(status);
   return result;
 }
+
+StepMark::StepMark(const PlanRunner& runner, std::optional<size_t> step, const Device& device)
+    : text_(!trace::isActive() ? std::string()
+            : step.has_value() ? runner.stepText(*step, device)
+                               : fmt::format("the whole model on device {}", device.name())),
+      scope_(trace::Layer::RUNTIME, trace::Phase::EXECUTION, text_,
+             {.context = traceContext(runner.recovery().context().compilation, step)}) {}
 
 PlanBurst::PlanBurst(const PlanRunner& runner) {
   for (size_t i = 0; i < runner.plan().steps.size(); ++i) {

@@ -6,8 +6,11 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 
+#include "halyard/driver/trace.h"
 #include "runtime/frame_plan.h"
 #include "runtime/memory_arguments.h"
 #include "runtime/operand_sizes.h"
@@ -66,6 +69,18 @@ class PlanRunner {
   RunMemoryPool memories_;
   std::vector<hal::RequestPool> constantPools_;
   std::atomic<uint32_t> simpleRuns_ = 0;
+};
+
+// A step's execution in a trace, as long as it lives.
+// Thread safety: one thread. Ownership: owns its text.
+class StepMark {
+ public:
+  // nullopt: the model as a whole, in the stead of its steps.
+  StepMark(const PlanRunner& runner, std::optional<size_t> step, const Device& device);
+
+ private:
+  const std::string text_;
+  const trace::Scope scope_;
 };
 
 // The bursts of one ANeuralNetworksBurst, one for each step.

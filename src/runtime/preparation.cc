@@ -5,7 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "base/log.h"
+#include "base/verbose_log.h"
+#include "halyard/driver/trace.h"
 #include "runtime/partitioner.h"
 #include "runtime/plan_builder.h"
 #include "runtime/plan_report.h"
@@ -137,17 +138,19 @@ std::vector<uint32_t> Preparation::applicationOperations(const ComputeStep& step
 }
 
 void Preparation::logDecisions(const SubgraphChoice& choice) {
-  if (!logLevelIs("info")) return;
+  if (!vlogIsOn(VlogTag::COMPILATION)) return;
   const std::vector<Operation>& operations = subgraphAt(*model_, choice.subgraph).operations;
   for (uint32_t n = 0; n < operations.size(); ++n) {
     for (size_t d = 0; d < candidates_.size(); ++d) {
       if (support_.takes(choice.subgraph, n, d)) continue;
-      logInfo("compilation: Device {} can't do operation {}: {}", candidates_[d]->name(),
-              nameOf(choice.subgraph, n), support_.reason(choice.subgraph, n, d));
+      vlog(VlogTag::COMPILATION, "compilation: Device {} can't do operation {}: {}",
+           candidates_[d]->name(), nameOf(choice.subgraph, n),
+           support_.reason(choice.subgraph, n, d));
     }
     const uint32_t device = choice.deviceOf[n];
-    logInfo("compilation: findBestDeviceForEachOperation({}) = {} ({})", nameOf(choice.subgraph, n),
-            device, device < candidates_.size() ? candidates_[device]->name() : "control flow");
+    vlog(VlogTag::COMPILATION, "compilation: findBestDeviceForEachOperation({}) = {} ({})",
+         nameOf(choice.subgraph, n), device,
+         device < candidates_.size() ? candidates_[device]->name() : "control flow");
   }
   for (const auto& [operation, list] : choice.inner) {
     for (const auto& each : list) logDecisions(*each);
@@ -155,6 +158,7 @@ void Preparation::logDecisions(const SubgraphChoice& choice) {
 }
 
 Result<Plan> Preparation::divide() {
+  const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::COMPILATION, "divide the model");
   HALYARD_ASSIGN_OR_RETURN(const auto choice, choosePartitions(support_, costs_, nameOf_));
   logDecisions(*choice);
   return buildPlan(support_, costs_, *choice, nameOf_);
@@ -171,16 +175,18 @@ void Preparation::describe(const Plan& plan) {
   Decisions decisions = describeDecisions(plan, support_, costs_, order_, leftOut_);
   report_.setDecisions(std::move(decisions.operations), std::move(decisions.partitions),
                        std::move(decisions.targets));
-  if (!logLevelIs("info")) return;
+  if (!vlogIsOn(VlogTag::COMPILATION)) return;
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     const ComputeStep& step = plan.steps[s];
-    logInfo("compilation: step {} of {}: {} operations from {} on, on device {}, predicted {}", s,
-            plan.steps.size(), step.operations.size(), nameOf(step.subgraph, step.operations[0]),
-            step.device->name(), durationText(step.predicted.total()));
+    vlog(VlogTag::COMPILATION,
+         "compilation: step {} of {}: {} operations from {} on, on device {}, predicted {}", s,
+         plan.steps.size(), step.operations.size(), nameOf(step.subgraph, step.operations[0]),
+         step.device->name(), durationText(step.predicted.total()));
   }
 }
 
 Status Preparation::prepareStep(ComputeStep* step, bool isWhole) const {
+  const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::COMPILATION, step->device->name());
   HALYARD_ASSIGN_OR_RETURN(step->prepared,
                            preparePart(*step->device, options_.caching.get(),
                                        partOf(*step, isWhole), options_.prepare, &step->cache),

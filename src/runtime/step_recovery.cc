@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "base/log.h"
+#include "base/verbose_log.h"
+#include "halyard/driver/trace.h"
 #include "runtime/strict_mode.h"
 
 namespace halyard::runtime {
@@ -82,8 +83,8 @@ void StepRecovery::tell(ReportEvent::Kind kind, std::optional<size_t> step, cons
     }
   }
   event.cause = cause.toString();
-  logInfo("{} of partition {} on {}{}{}: {}", reportEventKindName(kind), event.partition,
-          event.device, target == nullptr ? "" : ", now ", event.target, event.cause);
+  vlog(VlogTag::EXECUTION, "{} of partition {} on {}{}{}: {}", reportEventKindName(kind),
+       event.partition, event.device, target == nullptr ? "" : ", now ", event.target, event.cause);
   if (context_.report != nullptr) context_.report->add(std::move(event));
 }
 
@@ -168,6 +169,8 @@ PreparedStepPtr StepRecovery::restarted(size_t step, const PreparedStepPtr& fail
                    device.name(), kMostDeaths);
     return nullptr;
   }
+  const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::COMPILATION,
+                          "start the driver again", {.variant = trace::Variant::SUBTRACT});
   Status status = device.hal().wait();
   Candidate prepared;
   if (status.ok()) {
@@ -230,6 +233,8 @@ PreparedStepPtr StepRecovery::candidate(size_t step, const Device& device, Statu
 }
 
 StepRecovery::Candidate StepRecovery::prepareOn(size_t step, const Device& device) const {
+  const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::COMPILATION,
+                          "prepare on another device", {.variant = trace::Variant::SUBTRACT});
   const std::shared_ptr<const Model>& model = plan_.steps[step].model;
   const Result<std::vector<bool>> supported = device.hal().getSupportedOperations(*model);
   if (!supported.ok()) return {nullptr, supported.status()};
@@ -269,6 +274,8 @@ Status StepRecovery::computeOnCpu(Status cause, const Attempt& attempt) {
   {
     const std::lock_guard lock(wholeMutex_);
     if (!whole_) {
+      const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::COMPILATION,
+                              "prepare on the CPU device", {.variant = trace::Variant::SUBTRACT});
       auto prepared = device->hal().prepareModel(context_.model, hal::PrepareOptions());
       whole_.emplace();
       if (prepared.ok()) {

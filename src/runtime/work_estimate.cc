@@ -41,35 +41,40 @@ double bytesOf(const ops::Tensor& tensor) {
 
 }  // namespace
 
-WorkEstimate estimateOnCpu(const Subgraph& subgraph, const Operation& operation,
-                           const CpuFigures& cpu) {
-  WorkEstimate result;
+OperationWork workOf(const Subgraph& subgraph, const Operation& operation) {
+  OperationWork work;
   std::vector<ops::Tensor> inputs;
   std::vector<ops::Tensor> outputs;
-  double bytes = 0;
-  double elements = 0;
   for (const uint32_t index : operation.inputs) {
-    inputs.push_back(tensorOf(subgraph.operands[index], &result.guessed));
-    bytes += bytesOf(inputs.back());
+    inputs.push_back(tensorOf(subgraph.operands[index], &work.guessed));
+    work.bytes += bytesOf(inputs.back());
     // What only looks into a table does not go through all of it.
     if (!isConstant(subgraph.operands[index])) {
-      elements = std::max(elements, elementsOf(inputs.back()));
+      work.elements = std::max(work.elements, elementsOf(inputs.back()));
     }
   }
-  double results = 0;
   for (const uint32_t index : operation.outputs) {
-    outputs.push_back(tensorOf(subgraph.operands[index], &result.guessed));
-    bytes += bytesOf(outputs.back());
-    results += elementsOf(outputs.back());
+    outputs.push_back(tensorOf(subgraph.operands[index], &work.guessed));
+    work.bytes += bytesOf(outputs.back());
+    work.results += elementsOf(outputs.back());
   }
-  elements = std::max(elements, results);
+  work.elements = std::max(work.elements, work.results);
+  const ops::OperationDefinition* definition = ops::definitionOf(operation.type);
+  if (definition != nullptr && definition->work != nullptr) {
+    work.products = definition->work(inputs, outputs);
+  }
+  return work;
+}
+
+WorkEstimate estimateOnCpu(const Subgraph& subgraph, const Operation& operation,
+                           const CpuFigures& cpu) {
+  const OperationWork work = workOf(subgraph, operation);
   const ops::OperationDefinition* definition = ops::definitionOf(operation.type);
   const double arithmetic =
       definition != nullptr && definition->work != nullptr
-          ? definition->work(inputs, outputs) / cpu.productsPerNs + results / cpu.elementsPerNs
-          : elements / cpu.elementsPerNs;
-  result.nanoseconds = cpu.operationNs + std::max(arithmetic, bytes / cpu.bytesPerNs);
-  return result;
+          ? work.products / cpu.productsPerNs + work.results / cpu.elementsPerNs
+          : work.elements / cpu.elementsPerNs;
+  return {cpu.operationNs + std::max(arithmetic, work.bytes / cpu.bytesPerNs), work.guessed};
 }
 
 }  // namespace halyard::runtime

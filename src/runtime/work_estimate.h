@@ -19,6 +19,16 @@ struct WorkEstimate {
   bool guessed = false;  // unknown dimensions were counted as 1
 };
 
+// What an operation does to its operands, as far as its definition knows.
+struct OperationWork {
+  double products = 0;  // multiplications and additions, in pairs; 0: not known, or none
+  double elements = 0;  // of its largest operand that is no constant
+  double results = 0;   // elements of its outputs
+  double bytes = 0;     // of all operands
+  bool guessed = false;
+};
+OperationWork workOf(const Subgraph& subgraph, const Operation& operation);
+
 WorkEstimate estimateOnCpu(const Subgraph& subgraph, const Operation& operation,
                            const CpuFigures& cpu);
 

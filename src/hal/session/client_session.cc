@@ -85,6 +85,10 @@ ClientSession::~ClientSession() { end(); }
 
 void ClientSession::end() { state_->cancel.request_stop(); }
 
+void ClientSession::setTrace(std::shared_ptr<trace::Recorder> recorder) {
+  state_->trace.set(std::move(recorder));
+}
+
 Quota& ClientSession::quota() const { return *state_->quota; }
 
 const DeviceInfo& ClientSession::info() const { return state_->device->info(); }
@@ -93,6 +97,9 @@ DeviceStatus ClientSession::status() { return state_->device->status(); }
 
 Result<std::vector<bool>> ClientSession::getSupportedOperations(const Model& model) {
   HALYARD_RETURN_IF_ERROR(checkModel(info(), model));
+  const trace::RecorderUse use(state_->trace.get());
+  const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::COMPILATION,
+                          "getSupportedOperations");
   Result<std::vector<bool>> supported = state_->device->getSupportedOperations(model);
   if (supported.ok() && supported->size() != model.main.operations.size()) {
     return opFailed("the driver says of {} operations whether it supports them, the model has {}",
@@ -111,6 +118,8 @@ Result<std::shared_ptr<PreparedModel>> ClientSession::prepareModel(
   Result<Prepared> prepared = opFailed("the preparation has not been begun");
   HALYARD_RETURN_IF_ERROR(state_->services->scheduler().run(
       options.priority, state_.get(), options.deadline, state_->cancel.get_token(), [&] {
+        const trace::RecorderUse use(state_->trace.get());
+        const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::COMPILATION, "prepareModel");
         prepared = guarded<Prepared>(
             [&] { return state_->device->prepareModel(model, withUsableCache(info(), options)); });
       }));
@@ -138,6 +147,9 @@ Result<CachedModel> ClientSession::prepareModelFromCache(std::shared_ptr<const M
   // For whom it was prepared is in the files: until they have been read it has the middle priority.
   HALYARD_RETURN_IF_ERROR(state_->services->scheduler().run(
       Priority::MEDIUM, state_.get(), options.deadline, state_->cancel.get_token(), [&] {
+        const trace::RecorderUse use(state_->trace.get());
+        const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::COMPILATION,
+                                "prepareModelFromCache");
         cached = guarded<CachedModel>(
             [&] { return state_->device->prepareModelFromCache(model, options); });
       }));

@@ -14,6 +14,10 @@
 
 #include "halyard/driver/device.h"
 
+namespace halyard::trace {
+class Recorder;
+}
+
 namespace halyard::hal {
 
 class Quota;
@@ -49,6 +53,8 @@ class ClientSession final : public Device {
   Status wait() override;
 
   Quota& quota() const;
+  // What is done for the client is recorded there; null: no more. See IDriver.trace.
+  void setTrace(std::shared_ptr<trace::Recorder> recorder);
 
   // The client has gone: asks what is being executed for it to stop, and lets go of what it holds.
   void end();

@@ -146,7 +146,12 @@ ExecutionResult SessionPreparedModel::takeTurn(const Request& request,
   if (own.cancel.stop_requested()) return failed(opFailed("cancelled before the execution began"));
   ExecutionResult result;
   Status thrown;
-  const auto turn = [&] { thrown = guarded([&] { result = work(own); }); };
+  const auto turn = [&] {
+    const trace::RecorderUse use(session_->trace.get());
+    const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::EXECUTION, "execute",
+                            {.context = traceContext_.load(std::memory_order_relaxed)});
+    thrown = guarded([&] { result = work(own); });
+  };
   Status done = session_->services->scheduler().run(priority_, session_.get(), own.deadline,
                                                     own.cancel, std::ref(turn));
   if (done.ok()) done = std::move(thrown);
@@ -169,6 +174,8 @@ FencedResult SessionPreparedModel::executeFenced(
     const Request& request, std::span<const int> waitFor, const ExecuteOptions& options,
     std::optional<std::chrono::nanoseconds> duration,
     std::function<ExecutionResult(const ExecuteOptions&)> run) {
+  // Within the client's process; elsewhere setTraceContext does it.
+  if (const uint64_t context = trace::currentContext(); context != 0) traceContext_ = context;
   Status valid = validateFencedRequest(*model_, request);
   if (valid.ok()) valid = session_->buffers->checkUses(id_, request);
   if (!valid.ok()) return {std::move(valid), {}, nullptr};

@@ -3,6 +3,7 @@
 // prepared model.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -39,6 +40,8 @@ class SessionPreparedModel final : public PreparedModel,
   const SessionState& session() const { return *session_; }
   // Its number in the session, never that of another prepared model.
   uint64_t id() const { return id_; }
+  // What its executions are known by in the client's trace.
+  void setTraceContext(uint64_t context) { traceContext_ = context; }
 
  private:
   class Reusable;
@@ -55,6 +58,7 @@ class SessionPreparedModel final : public PreparedModel,
   const Priority priority_;
   const uint64_t id_;
   const Quota::Charge charge_;
+  std::atomic<uint64_t> traceContext_ = 0;
 };
 
 }  // namespace halyard::hal

@@ -6,6 +6,7 @@
 #include <memory>
 #include <stop_token>
 
+#include "base/trace.h"
 #include "hal/session/buffers.h"
 #include "hal/session/quota.h"
 #include "hal/session/session_services.h"
@@ -29,6 +30,7 @@ struct SessionState {
   const std::shared_ptr<Buffers> buffers = std::make_shared<Buffers>(
       services->tokens, std::make_shared<MemoryAccount>(Buffers::kMaxBytes, quota));
   std::atomic<uint64_t> nextModel = 1;  // the number of the next prepared model
+  trace::ClientRecorder trace;
 };
 
 }  // namespace halyard::hal

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "hal/testing/forbidden.h"
+#include "halyard/driver/trace.h"
 
 namespace halyard::hal::testing {
 namespace {
@@ -69,6 +70,7 @@ class TestPreparedModel final : public PreparedModel {
 
   ExecutionResult executeSynchronously(const Request& request,
                                        const ExecuteOptions& options) override {
+    const trace::OperationScope mark("ADD", 0);
     ExecutionResult result;
     result.status = run(request, options, result);
     if (options.measureTiming) result.timing = {2'000'000, 3'000'000};

@@ -392,6 +392,19 @@ void fillAttributes(ByteSource& bytes, wire::ExtensionAttributes::Builder to) {
   }
 }
 
+kj::Promise<void> askToTrace(ByteSource& bytes, capnp::Capability::Client driver,
+                             capnp::Capability::Client other) {
+  if (bytes.oneIn(3)) {
+    auto call = driver.castAs<wire::IDriver>().traceModelRequest();
+    if (!bytes.oneIn(8)) call.setPreparedModel(other.castAs<wire::v1_0::IPreparedModel>());
+    call.setContext(bytes.number32());
+    return call.send().ignoreResult();
+  }
+  auto call = driver.castAs<wire::IDriver>().traceRequest();
+  if (!bytes.oneIn(8)) fillMemory(bytes, call.initMemory(), other);
+  return call.send().ignoreResult();
+}
+
 Model chooseModel(ByteSource& bytes) {
   Model model;
   switch (bytes.below(4)) {

@@ -5,6 +5,7 @@
 
 #include <capnp/capability.h>
 
+#include "hal/driver.capnp.h"
 #include "hal/testing/fuzz/byte_source.h"
 #include "hal/types.capnp.h"
 #include "halyard/driver/model.h"
@@ -25,6 +26,10 @@ void spoilRequest(ByteSource& bytes, wire::Request::Builder request,
 
 // Attributes of vendor extensions: right ones, ones of no extension, twice the same, of any size.
 void fillAttributes(ByteSource& bytes, wire::ExtensionAttributes::Builder to);
+
+// A call of IDriver.trace with memory of every sort, or of traceModel with `other` for a model.
+kj::Promise<void> askToTrace(ByteSource& bytes, capnp::Capability::Client driver,
+                             capnp::Capability::Client other);
 
 // A valid model of those that there are, with pools of 4096 bytes.
 Model chooseModel(ByteSource& bytes);

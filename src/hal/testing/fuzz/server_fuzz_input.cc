@@ -165,6 +165,7 @@ class Session {
         drop();
         return kj::READY_NOW;
       default:
+        if (bytes_.oneIn(2)) return finish(askToTrace(bytes_, held_[0], anything()), false);
         if (bytes_.oneIn(8)) garbage();
         return kj::READY_NOW;
     }
