@@ -54,6 +54,18 @@ Result<std::string> ApiSession::report() const {
   return report;
 }
 
+Result<std::string> ApiSession::profile() const {
+  if (!compilation_) return badState("the session has not compiled");
+  char* created = nullptr;
+  const int code = halyard_compilationProfile(compilation_.get(), &created);
+  if (code != ANEURALNETWORKS_NO_ERROR) {
+    return Status(static_cast<ResultCode>(code), "the runtime gave no profile");
+  }
+  std::string profile = created;
+  halyard_free(created);
+  return profile;
+}
+
 Result<std::vector<ApiSession::OutputBuffer>> ApiSession::makeOutputBuffers() const {
   std::vector<OutputBuffer> outputs;
   for (const uint32_t index : main().outputIndexes) {

@@ -56,6 +56,8 @@ class ApiSession {
   // The report of the compilation, which may have failed: see halyard_compilationReport. BAD_STATE
   // when nothing has been compiled.
   Result<std::string> report() const;
+  // What the compilation has taken in the trace: see halyard_compilationProfile. The same error.
+  Result<std::string> profile() const;
 
   // Runs the compiled model once; `inputs` in the order of model.main.inputIndexes. Outputs whose
   // size the model leaves open start with a buffer of 64 KiB, and the execution is repeated with a

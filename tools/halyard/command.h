@@ -31,6 +31,7 @@ struct Command {
 Command addDevicesCommand(CLI::App& parent);
 Command addRunCommand(CLI::App& parent);
 Command addExplainCommand(CLI::App& parent);
+Command addProfileCommand(CLI::App& parent);
 Command addGraphCommand(CLI::App& parent);
 Command addConformanceCommand(CLI::App& parent);
 Command addCacheCommand(CLI::App& parent);

@@ -29,7 +29,8 @@ TEST_F(CommandTest, HelpAndVersion) {
   EXPECT_THAT(version.output, testing::MatchesRegex("halyard [0-9]+\\.[0-9]+\\.[0-9]+\n"));
   const Outcome help = halyard("--help");
   EXPECT_EQ(help.exitStatus, 0);
-  for (const char* command : {"devices", "explain", "run", "graph", "conformance", "cache"}) {
+  for (const char* command :
+       {"devices", "explain", "profile", "run", "graph", "conformance", "cache"}) {
     EXPECT_THAT(help.output, HasSubstr(command));
     EXPECT_EQ(halyard(std::string(command) + " --help").exitStatus, 0);
   }

@@ -11,7 +11,7 @@
 #include "tools/halyard/command.h"
 #include "tools/halyard/device_choice.h"
 #include "tools/halyard/explanation.h"
-#include "tools/halyard/run_inputs.h"
+#include "tools/halyard/model_runs.h"
 #include "tools/halyard/terminal.h"
 
 namespace halyard::cli {
@@ -29,33 +29,6 @@ struct ExplainOptions {
 struct FreeText {
   void operator()(char* text) const { halyard_free(text); }
 };
-
-Result<std::vector<const ANeuralNetworksDevice*>> devicesOf(
-    const std::vector<std::string>& wanted) {
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<ApiDevice> devices, listApiDevices());
-  std::vector<std::string> names;
-  for (const ApiDevice& device : devices) names.push_back(device.name);
-  std::vector<const ANeuralNetworksDevice*> chosen;
-  for (const std::string& name : wanted) {
-    HALYARD_ASSIGN_OR_RETURN(const size_t index, chooseDevice(names, name));
-    chosen.push_back(devices[index].handle);
-  }
-  return chosen;
-}
-
-Status runOften(const ApiSession& session, const import::ImportedModel& imported, unsigned runs) {
-  InputOptions random;
-  random.randomSeed = 1;
-  HALYARD_ASSIGN_OR_RETURN(const PreparedInputs prepared, prepareInputs(imported.inputs, random));
-  std::vector<ApiInput> inputs;
-  for (const PreparedInput& input : prepared.inputs) {
-    inputs.push_back({input.bytes, input.dimensions, false});
-  }
-  for (unsigned i = 0; i < runs; ++i) {
-    HALYARD_RETURN_IF_ERROR(session.execute(inputs).status(), "execution {}", i + 1);
-  }
-  return okStatus();
-}
 
 // What there is to say, also of a compilation that has failed.
 Status explain(const ExplainOptions& options) {

@@ -43,9 +43,10 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("halyard ") + halyard_version());
   app.require_subcommand(1);
   const std::vector<Command> commands = {
-      halyard::cli::addDevicesCommand(app),     halyard::cli::addRunCommand(app),
-      halyard::cli::addExplainCommand(app),     halyard::cli::addGraphCommand(app),
-      halyard::cli::addConformanceCommand(app), halyard::cli::addCacheCommand(app),
+      halyard::cli::addDevicesCommand(app), halyard::cli::addRunCommand(app),
+      halyard::cli::addExplainCommand(app), halyard::cli::addProfileCommand(app),
+      halyard::cli::addGraphCommand(app),   halyard::cli::addConformanceCommand(app),
+      halyard::cli::addCacheCommand(app),
   };
   const auto nameOf = [&] {
     for (const Command& command : commands) {

@@ -1,0 +1,40 @@
+#include "tools/halyard/model_runs.h"
+
+#include <halyard/halyard.h>
+
+#include "tools/halyard/device_choice.h"
+#include "tools/halyard/run_inputs.h"
+
+namespace halyard::cli {
+
+Result<std::vector<const ANeuralNetworksDevice*>> devicesOf(
+    const std::vector<std::string>& wanted) {
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<ApiDevice> devices, listApiDevices());
+  std::vector<std::string> names;
+  for (const ApiDevice& device : devices) names.push_back(device.name);
+  std::vector<const ANeuralNetworksDevice*> chosen;
+  for (const std::string& name : wanted) {
+    HALYARD_ASSIGN_OR_RETURN(const size_t index, chooseDevice(names, name));
+    chosen.push_back(devices[index].handle);
+  }
+  return chosen;
+}
+
+Status runOften(const ApiSession& session, const import::ImportedModel& imported, unsigned runs) {
+  InputOptions random;
+  random.randomSeed = 1;
+  HALYARD_ASSIGN_OR_RETURN(const PreparedInputs prepared, prepareInputs(imported.inputs, random));
+  std::vector<ApiInput> inputs;
+  for (const PreparedInput& input : prepared.inputs) {
+    inputs.push_back({input.bytes, input.dimensions, false});
+  }
+  for (unsigned i = 0; i < runs; ++i) {
+    halyard_traceBegin(HALYARD_PHASE_EXECUTION, "execution");
+    const Status status = session.execute(inputs).status();
+    halyard_traceEnd();
+    HALYARD_RETURN_IF_ERROR(status, "execution {}", i + 1);
+  }
+  return okStatus();
+}
+
+}  // namespace halyard::cli

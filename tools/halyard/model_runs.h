@@ -1,0 +1,22 @@
+// What commands do to measure a model: devices by name, and executions with random inputs.
+// Thread safety: pure functions, but for what they do with a session. Ownership: none.
+#pragma once
+
+#include <android/NeuralNetworks.h>
+
+#include <string>
+#include <vector>
+
+#include "halyard/driver/status.h"
+#include "import/tflite/importer.h"
+#include "tools/halyard/api_session.h"
+
+namespace halyard::cli {
+
+// The devices that the names mean, by kDeviceRule (device_choice.h).
+Result<std::vector<const ANeuralNetworksDevice*>> devicesOf(const std::vector<std::string>& wanted);
+
+// Executes the session's model so many times, with the same random inputs each time.
+Status runOften(const ApiSession& session, const import::ImportedModel& imported, unsigned runs);
+
+}  // namespace halyard::cli

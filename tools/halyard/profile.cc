@@ -1,0 +1,144 @@
+// halyard profile: what each operation of a model takes, and where the rest of the time goes.
+#include <halyard/halyard.h>
+
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "import/tflite/importer.h"
+#include "tools/halyard/api_session.h"
+#include "tools/halyard/command.h"
+#include "tools/halyard/device_choice.h"
+#include "tools/halyard/model_runs.h"
+#include "tools/halyard/profile_report.h"
+#include "tools/halyard/terminal.h"
+
+namespace halyard::cli {
+namespace {
+
+constexpr uint32_t kMostSlices = 1 << 20;
+
+struct ProfileOptions {
+  std::string model;
+  std::vector<std::string> devices;
+  unsigned runs = 20;
+  unsigned warmUp = 3;
+  std::string trace;
+  bool json = false;
+  ProfileReportOptions text;
+};
+
+// A slice of the command's own.
+class AppSlice {
+ public:
+  AppSlice(HalyardPhase phase, const char* text) { halyard_traceBegin(phase, text); }
+  ~AppSlice() { halyard_traceEnd(); }
+  AppSlice(const AppSlice&) = delete;
+  AppSlice& operator=(const AppSlice&) = delete;
+};
+
+using ImportedPtr = std::shared_ptr<const import::ImportedModel>;
+
+Result<std::unique_ptr<ApiSession>> prepare(const ImportedPtr& imported) {
+  const AppSlice slice(HALYARD_PHASE_PREPARATION, "build the model");
+  return ApiSession::create(std::shared_ptr<const Model>(imported, &imported->model));
+}
+
+Status compile(const ProfileOptions& options, ApiSession& session) {
+  const AppSlice slice(HALYARD_PHASE_COMPILATION, "compile");
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<const ANeuralNetworksDevice*> devices,
+                           devicesOf(options.devices));
+  return session.compileFor(devices);
+}
+
+Result<std::unique_ptr<ApiSession>> runTraced(const ProfileOptions& options,
+                                              const ImportedPtr& imported) {
+  const AppSlice whole(HALYARD_PHASE_OVERALL, "halyard profile");
+  HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<ApiSession> session, prepare(imported), "{}",
+                           options.model);
+  HALYARD_RETURN_IF_ERROR(compile(options, *session));
+  if (options.warmUp > 0) {
+    const AppSlice slice(HALYARD_PHASE_WARMUP, "warm-up");
+    HALYARD_RETURN_IF_ERROR(runOften(*session, *imported, options.warmUp));
+  }
+  const AppSlice slice(HALYARD_PHASE_BENCHMARK, "benchmark");
+  HALYARD_RETURN_IF_ERROR(runOften(*session, *imported, options.runs));
+  return session;
+}
+
+Status writeTrace(const std::string& path) {
+  char* created = nullptr;
+  const int code = halyard_traceJson(&created);
+  if (code != ANEURALNETWORKS_NO_ERROR) {
+    return Status(static_cast<ResultCode>(code), "the runtime gave no trace");
+  }
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << created;
+  halyard_free(created);
+  file.close();
+  if (!file) return opFailed("cannot write {}", path);
+  return okStatus();
+}
+
+Status profile(const ProfileOptions& options) {
+  HALYARD_ASSIGN_OR_RETURN(import::ImportedModel read, import::importTfliteFile(options.model));
+  const auto imported = std::make_shared<const import::ImportedModel>(std::move(read));
+  const size_t operations = imported->model.main.operations.size();
+  // What an operation and the calls of the API for the model and an execution record, generously.
+  const uint64_t slices = (operations + 64) * (options.runs + options.warmUp + uint64_t{1}) * 2 +
+                          4 * imported->model.main.operands.size() + 1000;
+  const int code =
+      halyard_traceStart(static_cast<uint32_t>(std::min<uint64_t>(slices, kMostSlices)));
+  if (code != ANEURALNETWORKS_NO_ERROR) {
+    return Status(static_cast<ResultCode>(code), "the runtime began no trace (HALYARD_TRACE has?)");
+  }
+  auto session = runTraced(options, imported);
+  (void)halyard_traceStop();
+  HALYARD_RETURN_IF_ERROR(session.status());
+  if (!options.trace.empty()) HALYARD_RETURN_IF_ERROR(writeTrace(options.trace));
+  HALYARD_ASSIGN_OR_RETURN(const std::string json, (*session)->profile());
+  if (options.json) {
+    print("{}\n", json);
+    return okStatus();
+  }
+  HALYARD_ASSIGN_OR_RETURN(const std::string text, profileReport(json, options.text));
+  print("model   {}, {} operations, {} executions after {} to warm up\n", printable(options.model),
+        operations, options.runs, options.warmUp);
+  if (!options.trace.empty()) print("trace   {} (open it in ui.perfetto.dev)\n", options.trace);
+  writeOutput(text);
+  return okStatus();
+}
+
+}  // namespace
+
+Command addProfileCommand(CLI::App& parent) {
+  auto options = std::make_shared<ProfileOptions>();
+  CLI::App* app = parent.add_subcommand(
+      "profile", "Show what each operation takes, and what the way to the devices costs");
+  app->footer(fmt::format(
+      "D is {}.\n\nInputs are random. Without --device the runtime chooses among all devices, "
+      "with\n"
+      "it among those. Times are recorded where they pass: in this process and in the drivers'.\n"
+      "MEDIAN, SHARE and the partitions are of all executions, also those to warm up.",
+      kDeviceRule));
+  app->add_option("MODEL", options->model, "A model, .tflite")->required();
+  app->add_option("--device", options->devices, "A device that may be used; once for each")
+      ->allow_extra_args(false)
+      ->option_text("D");
+  app->add_option("--runs", options->runs, "Executions that count (20)")
+      ->check(CLI::Range(1, 1'000'000))
+      ->option_text("N");
+  app->add_option("--warm-up", options->warmUp, "Executions before those (3)")
+      ->check(CLI::Range(0, 1'000'000))
+      ->option_text("N");
+  app->add_option("--trace", options->trace, "Write everything there, for ui.perfetto.dev")
+      ->option_text("FILE");
+  CLI::Option* json = app->add_flag("--json", options->json, "The profile as JSON");
+  app->add_flag("--all", options->text.everyOperation, "All operations, in the model's order")
+      ->excludes(json);
+  return {app, [options] { return CommandResult{profile(*options), false}; }};
+}
+
+}  // namespace halyard::cli
