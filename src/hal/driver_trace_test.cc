@@ -70,7 +70,7 @@ class DriverTraceTest : public ::testing::Test {
 TEST_F(DriverTraceTest, SlicesOfAllVersionsLieWithinTheClients) {
   for (const HalVersion version :
        {HalVersion::V1_0, HalVersion::V1_1, HalVersion::V1_2, HalVersion::V1_3}) {
-    SCOPED_TRACE(halVersionName(version));
+    SCOPED_TRACE(std::string(halVersionName(version)));
     ASSERT_TRUE(TraceCollection::ofProcess().start(1000).ok());
     const auto device = open(version);
     ASSERT_NE(device, nullptr);

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/trace_collection.h"
 #include "hal/remote_device.h"
 #include "hal/testing/test_device.h"
 #include "test_definitions.h"
@@ -81,6 +82,20 @@ TEST(NewRuntime, DoesWithoutWhatAnOldDriverLacks) {
   const auto cached = (*device)->prepareModelFromCache(model, options);
   EXPECT_EQ(cached.status().code(), ResultCode::OP_FAILED);
   EXPECT_THAT(cached.status().message(), HasSubstr("does not implement prepareModelFromCache"));
+}
+
+TEST(NewRuntime, TracesWithoutAnOldDriverAndSaysSo) {
+  trace::TraceCollection& collection = trace::TraceCollection::ofProcess();
+  ASSERT_TRUE(collection.start(1000).ok());
+  const auto device = RemoteDevice::open(RpcLoop::start().value(), oldDriver());
+  ASSERT_TRUE(device.ok()) << device.status().toString();
+  expectAdds(**device);
+  ASSERT_TRUE(collection.stop().ok());
+  const trace::TraceRecords records = collection.records();
+  ASSERT_EQ(records.drivers.size(), 1u);
+  EXPECT_THAT(records.drivers[0].status.message(),
+              AllOf(HasSubstr("old-driver"), HasSubstr("does not implement trace")));
+  EXPECT_TRUE(records.drivers[0].records.empty());
 }
 
 TEST(NewRuntime, RefusesADriverOfAnotherProtocolNamingBoth) {

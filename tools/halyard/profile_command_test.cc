@@ -164,7 +164,7 @@ TEST_F(ProfileCommandTest, EachOperationHasItsTimeAndPlace) {
 }
 
 TEST_F(ProfileCommandTest, OnTheCpuAndAsText) {
-  const Outcome outcome = halyard("profile " + kModel + " --device cpu --runs 2 --all");
+  const Outcome outcome = halyard("profile " + kModel + " --device nnapi-reference --runs 2 --all");
   ASSERT_EQ(outcome.exitStatus, 0) << outcome.errors;
   EXPECT_THAT(outcome.output, HasSubstr("#0 "));
   EXPECT_THAT(outcome.output, HasSubstr("nnapi-reference ("));
@@ -201,7 +201,7 @@ TEST_F(ProfileCommandTest, HalyardTraceWritesATraceAtExit) {
 }
 
 TEST_F(ProfileCommandTest, VerboseLinesComeByTag) {
-  const std::string command = "run " + kModel + " --device cpu --random-inputs 1";
+  const std::string command = "run " + kModel + " --device nnapi-reference --random-inputs 1";
   const Outcome model = halyard(command, "env debug.nn.vlog=model");
   ASSERT_EQ(model.exitStatus, 0) << model.errors;
   EXPECT_THAT(model.errors, HasSubstr("halyard: info: digraph {"));
