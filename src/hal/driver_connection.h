@@ -192,9 +192,9 @@ class DriverConnection final : public trace::DriverSource {
   // Of a slice in which the calling thread waits for the driver.
   trace::Details traceDetails(std::string_view call = {}) const;
   static trace::Phase phaseOfCall(std::string_view call);
-  // Has the driver record the model's executions as those of `context`; nothing if it does not
-  // record, or takes no such call.
-  void traceModel(uint64_t preparedModel, uint64_t context);
+  // Has the driver record the model's executions as those of `context`. False if it does not
+  // record: then it has not been asked.
+  bool traceModel(uint64_t preparedModel, uint64_t context);
 
   // Lets go of a prepared model in the driver. Does not wait.
   void release(uint64_t preparedModel);

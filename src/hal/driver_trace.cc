@@ -28,8 +28,8 @@ void DriverConnection::endTrace() {
   });
 }
 
-void DriverConnection::traceModel(uint64_t preparedModel, uint64_t context) {
-  if (!records_) return;
+bool DriverConnection::traceModel(uint64_t preparedModel, uint64_t context) {
+  if (!records_) return false;
   const auto start = [&](Side& side) -> kj::Promise<Result<bool>> {
     const auto it = side.preparedModels.find(preparedModel);
     if (it == side.preparedModels.end()) return Result<bool>(false);
@@ -41,6 +41,7 @@ void DriverConnection::traceModel(uint64_t preparedModel, uint64_t context) {
   // Without it the driver's operations are of no compilation, and the execution goes on all the
   // same: an error that counts comes up again there.
   (void)call<bool>("traceModel", start);
+  return true;
 }
 
 trace::Details DriverConnection::traceDetails(std::string_view call) const {

@@ -121,11 +121,13 @@ Result<ExecutionResult> RemotePreparedModel::executeRemotely(RingLane* lane, con
     HALYARD_RETURN_IF_ERROR(lane->open(connection_, id_, version_, deadline), "driver '{}'",
                             connection_->name());
   }
+  trace::Scope part(trace::Layer::IPC, trace::Phase::INPUTS_AND_OUTPUTS, "pack arguments");
   ArgumentPacker& packer = lane != nullptr ? lane->packer : packer_;
   HALYARD_ASSIGN_OR_RETURN(ArgumentPacker::PackedRequest packed, packer.pack(request));
   const char* const method = version_ >= HalVersion::V1_3   ? "executeSynchronously_1_3"
                              : version_ >= HalVersion::V1_2 ? "executeSynchronously"
                                                             : "execute";
+  part.switchTo(trace::Phase::EXECUTION, "wait for the driver");
   ExecutionResult result;
   bool done = false;
   bool named = false;
@@ -149,14 +151,15 @@ Result<ExecutionResult> RemotePreparedModel::executeRemotely(RingLane* lane, con
   if (!result.status.ok() && !named && result.status.code() != ResultCode::DEAD_OBJECT) {
     result.status.annotate(fmt::format("driver '{}'", connection_->name()));
   }
+  part.switchTo(trace::Phase::RESULTS, "unpack results");
   packed.unpack(*model_, result);
   return result;
 }
 
 void RemotePreparedModel::nameInTrace() {
   const uint64_t context = trace::currentContext();
-  if (context == 0 || traceContext_.exchange(context) == context) return;
-  connection_->traceModel(id_, context);
+  if (context == 0 || traceContext_.load() == context) return;
+  if (connection_->traceModel(id_, context)) traceContext_ = context;
 }
 
 Result<ExecutionResult> RemotePreparedModel::call(const char* method, const Request& packed,

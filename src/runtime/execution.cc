@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "hal/session/session_burst.h"
+#include "halyard/driver/trace.h"
 #include "model/validation.h"
 #include "runtime/result_shapes.h"
 
@@ -299,6 +300,7 @@ void Execution::takeShapes(std::vector<hal::OutputShape> shapes) {
 }
 
 Status Execution::finish(hal::ExecutionResult result) {
+  const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::RESULTS, "take the results");
   Status status = std::move(result.status);
   if (status.ok() || status.code() == ResultCode::OUTPUT_INSUFFICIENT_SIZE) {
     takeShapes(std::move(result.outputShapes));
