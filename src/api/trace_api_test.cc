@@ -59,7 +59,8 @@ class TraceApi : public ::testing::Test {
   }
   static std::multiset<std::string> marks() {
     std::multiset<std::string> names;
-    for (const Json& event : trace().at("traceEvents")) {
+    const Json document = trace();
+    for (const Json& event : document.at("traceEvents")) {
       if (event.at("ph") == "X") names.insert(event.at("name").get<std::string>());
     }
     return names;

@@ -121,7 +121,7 @@ Result<ExecutionResult> RemotePreparedModel::executeRemotely(RingLane* lane, con
     HALYARD_RETURN_IF_ERROR(lane->open(connection_, id_, version_, deadline), "driver '{}'",
                             connection_->name());
   }
-  trace::Scope part(trace::Layer::IPC, trace::Phase::INPUTS_AND_OUTPUTS, "pack arguments");
+  trace::Scope part(trace::Layer::IPC, trace::Phase::TRANSFORMATION, "pack arguments");
   ArgumentPacker& packer = lane != nullptr ? lane->packer : packer_;
   HALYARD_ASSIGN_OR_RETURN(ArgumentPacker::PackedRequest packed, packer.pack(request));
   const char* const method = version_ >= HalVersion::V1_3   ? "executeSynchronously_1_3"
@@ -151,7 +151,7 @@ Result<ExecutionResult> RemotePreparedModel::executeRemotely(RingLane* lane, con
   if (!result.status.ok() && !named && result.status.code() != ResultCode::DEAD_OBJECT) {
     result.status.annotate(fmt::format("driver '{}'", connection_->name()));
   }
-  part.switchTo(trace::Phase::RESULTS, "unpack results");
+  part.switchTo(trace::Phase::TRANSFORMATION, "unpack results");
   packed.unpack(*model_, result);
   return result;
 }

@@ -203,8 +203,11 @@ Accounting accountOf(const Timeline& timeline, const Range& range) {
   result.self = result.total;
   const auto subtract = [&](Layer upper, Layer lower) {
     for (size_t phase = 0; phase < kPhases; ++phase) {
-      result.self[static_cast<size_t>(upper)][phase] -=
-          result.total[static_cast<size_t>(lower)][phase];
+      int64_t& self = result.self[static_cast<size_t>(upper)][phase];
+      self -= result.total[static_cast<size_t>(lower)][phase];
+      // A layer may have parts of EXECUTION where the one above has only the whole.
+      if (phase >= static_cast<size_t>(Phase::INPUTS_AND_OUTPUTS))
+        self = std::max<int64_t>(self, 0);
     }
   };
   subtract(Layer::APPLICATION, Layer::RUNTIME);

@@ -24,7 +24,7 @@ using PhaseTimes = std::array<int64_t, kPhases>;
 struct Accounting {
   std::string startingMark;  // the detail of the LA_PO slice; empty when there is none
   std::array<PhaseTimes, kLayers> total = {};
-  // Less what the layers below it have taken.
+  // Less what the layers below it have taken; of the parts of EXECUTION not less than 0.
   std::array<PhaseTimes, kLayers> self = {};
   uint64_t executions = 0;
   // Those of the benchmark alone where there is one after a warm-up, else all.
