@@ -219,8 +219,9 @@ Bytes claimedFile(Input& input) {
   facts.content = sha256(content);
   facts.allData = digestOfAll(std::span(&facts.content, input.byte() % 2));
   const CacheFileHead head = encodeHead(facts);
-  Bytes bytes(head.begin(), head.end());
-  bytes.insert(bytes.end(), content.begin(), content.end());
+  Bytes bytes(head.size() + content.size());
+  std::copy(head.begin(), head.end(), bytes.begin());
+  std::copy(content.begin(), content.end(), bytes.begin() + head.size());
   return bytes;
 }
 
