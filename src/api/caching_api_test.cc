@@ -60,9 +60,9 @@ TEST_F(CachingApi, ArgumentsAreChecked) {
                   ANEURALNETWORKS_UNEXPECTED_NULL, "modelCache is null");
   EXPECT_NN_ERROR(halyard_compilationSetCachingFromFds(c, fds, 1, nullptr, 1, kToken),
                   ANEURALNETWORKS_UNEXPECTED_NULL, "dataCache is null");
-  EXPECT_NN_ERROR(
-      halyard_compilationSetCachingFromFds(c, fds, 1, nullptr, 0, kToken), ANEURALNETWORKS_BAD_DATA,
-      "1 model and 0 data cache files, device nnapi-reference needs 0 and 0");
+  EXPECT_NN_ERROR(halyard_compilationSetCachingFromFds(c, fds, 1, nullptr, 0, kToken),
+                  ANEURALNETWORKS_BAD_DATA,
+                  "1 model and 0 data cache files, device nnapi-reference needs 0 and 0");
   EXPECT_NN_ERROR(halyard_compilationSetCachingFromFds(newCompilation(false).get(), nullptr, 0,
                                                        nullptr, 0, kToken),
                   ANEURALNETWORKS_BAD_DATA, "exactly one device");
@@ -84,9 +84,9 @@ TEST_F(CachingApi, TheRuntimesOwnDeviceDoesNotCache) {
   EXPECT_EQ(data, 0u);
   EXPECT_EQ(halyard_deviceCacheFiles(nullptr, &models, &data), ANEURALNETWORKS_UNEXPECTED_NULL);
   EXPECT_EQ(halyard_deviceCacheFiles(cpu, nullptr, &data), ANEURALNETWORKS_UNEXPECTED_NULL);
-  EXPECT_EQ(halyard_deviceCacheFiles(reinterpret_cast<ANeuralNetworksDevice*>(&models), &models,
-                                     &data),
-            ANEURALNETWORKS_BAD_DATA);
+  EXPECT_EQ(
+      halyard_deviceCacheFiles(reinterpret_cast<ANeuralNetworksDevice*>(&models), &models, &data),
+      ANEURALNETWORKS_BAD_DATA);
 
   const auto uncached = newCompilation();
   EXPECT_NN_OK(ANeuralNetworksCompilation_finish(uncached.get()));
