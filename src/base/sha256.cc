@@ -19,17 +19,27 @@ Sha256::Sha256() : state_(std::make_unique<SHA256state_st>()) { SHA256_Init(stat
 
 Sha256::~Sha256() = default;
 
-void Sha256::add(const void* data, size_t size) {
+Sha256& Sha256::add(const void* data, size_t size) {
   if (size != 0) SHA256_Update(state_.get(), data, size);
+  return *this;
 }
 
-Sha256::Digest Sha256::finish() {
+Sha256& Sha256::addNumber(uint64_t number) {
+  std::array<uint8_t, 8> bytes;
+  for (uint8_t& byte : bytes) {
+    byte = static_cast<uint8_t>(number);
+    number >>= 8;
+  }
+  return add(bytes);
+}
+
+Digest Sha256::finish() {
   Digest digest;
   SHA256_Final(digest.data(), state_.get());
   return digest;
 }
 
-Result<Sha256::Digest> sha256OfFile(const std::string& path) {
+Result<Digest> sha256OfFile(const std::string& path) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return errnoStatus(ResultCode::OP_FAILED, errno, path);
   struct stat st {};
@@ -44,6 +54,16 @@ Result<Sha256::Digest> sha256OfFile(const std::string& path) {
     if (got == 0) return hash.finish();
     hash.add(piece.data(), static_cast<size_t>(got));
   }
+}
+
+std::string hexOf(std::span<const uint8_t> bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const uint8_t byte : bytes) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
 }
 
 }  // namespace halyard

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -16,18 +17,23 @@ struct SHA256state_st;
 
 namespace halyard {
 
+using Digest = std::array<uint8_t, 32>;
+
 class Sha256 {
  public:
-  using Digest = std::array<uint8_t, 32>;
-
   Sha256();
   ~Sha256();
   Sha256(const Sha256&) = delete;
   Sha256& operator=(const Sha256&) = delete;
 
   // `data` may be null with `size` 0.
-  void add(const void* data, size_t size);
-  void add(std::string_view text) { add(text.data(), text.size()); }
+  Sha256& add(const void* data, size_t size);
+  Sha256& add(std::string_view text) { return add(text.data(), text.size()); }
+  Sha256& add(std::span<const uint8_t> bytes) { return add(bytes.data(), bytes.size()); }
+  // With its length: texts do not run into each other.
+  Sha256& addText(std::string_view text) { return addNumber(text.size()).add(text); }
+  // Little endian on every machine.
+  Sha256& addNumber(uint64_t number);
   // Of everything that was added. Once; nothing may be added afterwards.
   Digest finish();
 
@@ -35,7 +41,11 @@ class Sha256 {
   const std::unique_ptr<SHA256state_st> state_;
 };
 
+inline Digest sha256(std::span<const uint8_t> bytes) { return Sha256().add(bytes).finish(); }
 // Of all bytes of a regular file. OP_FAILED with its name when it cannot be read.
-Result<Sha256::Digest> sha256OfFile(const std::string& path);
+Result<Digest> sha256OfFile(const std::string& path);
+
+// Two lower-case hexadecimal digits for each byte.
+std::string hexOf(std::span<const uint8_t> bytes);
 
 }  // namespace halyard

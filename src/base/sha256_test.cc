@@ -10,7 +10,7 @@
 namespace halyard {
 namespace {
 
-std::string hex(const Result<Sha256::Digest>& digest) {
+std::string hex(const Result<Digest>& digest) {
   if (!digest.ok()) return digest.status().toString();
   std::string text;
   for (const uint8_t byte : *digest) text += fmt::format("{:02x}", byte);

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <vector>
 
-#include "cache/sha256.h"
+#include "base/sha256.h"
 #include "halyard/driver/compile_cache.h"
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -38,7 +38,7 @@ std::string buildIdNote(const uint8_t* notes, size_t size) {
     if (whole > size) break;
     if (head.n_type == NT_GNU_BUILD_ID && head.n_namesz == sizeof ELF_NOTE_GNU &&
         std::memcmp(notes + sizeof head, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) == 0) {
-      return cache::hexOf({notes + content, head.n_descsz});
+      return hexOf({notes + content, head.n_descsz});
     }
     notes += whole;
     size -= whole;
@@ -69,13 +69,13 @@ int lookAtObject(dl_phdr_info* info, size_t, void* argument) {
 
 std::string digestOfFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  cache::Sha256 digest;
+  Sha256 digest;
   std::vector<char> block(1 << 16);
   while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0) {
     digest.add(
         {reinterpret_cast<const uint8_t*>(block.data()), static_cast<size_t>(file.gcount())});
   }
-  return cache::hexOf(digest.finish());
+  return hexOf(digest.finish());
 }
 
 std::string identityOf(uintptr_t address) {

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "cache/sha256.h"
+#include "base/sha256.h"
 #include "halyard/driver/hal_types.h"
 #include "halyard/driver/status.h"
 

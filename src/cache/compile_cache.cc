@@ -19,9 +19,7 @@ namespace {
 
 using cache::CacheFileFacts;
 using cache::CacheFileHead;
-using cache::Digest;
 using cache::FileLock;
-using cache::Sha256;
 using Contents = std::vector<std::vector<uint8_t>>;
 using Kind = CacheFileFacts::Kind;
 
@@ -121,7 +119,7 @@ struct Sealed {
 Sealed seal(const CompileCache::Identity& identity, const CacheFiles& files,
             const CompileCache::Content& content, uint32_t uid) {
   std::vector<Digest> dataDigests;
-  for (const auto& bytes : content.data) dataDigests.push_back(cache::sha256(bytes));
+  for (const auto& bytes : content.data) dataDigests.push_back(sha256(bytes));
   CacheFileFacts facts;
   facts.modelFiles = static_cast<uint8_t>(content.model.size());
   facts.dataFiles = static_cast<uint8_t>(content.data.size());
@@ -138,7 +136,7 @@ Sealed seal(const CompileCache::Identity& identity, const CacheFiles& files,
     for (size_t i = 0; i < contents.size(); ++i) {
       facts.index = static_cast<uint8_t>(i);
       facts.contentBytes = contents[i].size();
-      facts.content = kind == Kind::DATA ? dataDigests[i] : cache::sha256(contents[i]);
+      facts.content = kind == Kind::DATA ? dataDigests[i] : sha256(contents[i]);
       heads.push_back(cache::encodeHead(facts));
       set.add(heads.back(), contents[i].size(), facts.content);
     }
@@ -190,7 +188,7 @@ Status readFiles(Kind kind, const std::vector<UniqueFd>& files,
         return makeStatus(ResultCode::OUT_OF_MEMORY, "no memory for {} bytes", expectedBytes[i]);
       }
       HALYARD_RETURN_IF_ERROR(cache::readAt(files[i].get(), head.size(), content));
-      digest.add(head, content.size(), cache::sha256(content));
+      digest.add(head, content.size(), sha256(content));
       contents.push_back(std::move(content));
       return okStatus();
     };

@@ -377,13 +377,13 @@ TEST_F(CompileCacheTest, HeadsOfFilesSayWhoseTheyAre) {
   EXPECT_EQ(model->dataFiles, 1);
   EXPECT_EQ(model->driver, "acme-npu");
   EXPECT_EQ(model->token, tokenOf(7));
-  EXPECT_EQ(model->content, cache::sha256({}));
+  EXPECT_EQ(model->content, sha256({}));
   Bytes data = CacheFolder::read(folder_.dataFile("a", 0));
   const auto head = cache::decodeHead(data);
   ASSERT_TRUE(head.ok()) << head.status().toString();
   EXPECT_EQ(head->contentBytes, 5000u);
   EXPECT_EQ(head->allData, model->allData);
-  EXPECT_EQ(head->content, cache::sha256(content_.data[0]));
+  EXPECT_EQ(head->content, sha256(content_.data[0]));
   for (size_t i = 0; i < cache::kCacheFileHeadBytes; ++i) {
     data[i] ^= 1;
     EXPECT_FALSE(cache::decodeHead(data).ok()) << i;

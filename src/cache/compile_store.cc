@@ -46,7 +46,7 @@ bool takeNumbers(std::span<const uint8_t> bytes, std::vector<uint64_t>& numbers)
   return true;
 }
 
-bool takeDigest(std::span<const uint8_t> bytes, cache::Digest& digest) {
+bool takeDigest(std::span<const uint8_t> bytes, Digest& digest) {
   if (bytes.size() != digest.size()) return false;
   std::copy(bytes.begin(), bytes.end(), digest.begin());
   return true;

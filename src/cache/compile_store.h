@@ -10,7 +10,7 @@
 #include <mutex>
 #include <optional>
 
-#include "cache/sha256.h"
+#include "base/sha256.h"
 #include "halyard/driver/compile_cache.h"
 
 namespace halyard::hal {
@@ -20,8 +20,8 @@ class CompileCache::Store {
   // What was saved.
   struct Entry {
     std::string build;
-    cache::Digest model = {};  // of the model cache files together
-    cache::Digest data = {};
+    Digest model = {};  // of the model cache files together
+    Digest data = {};
     std::vector<uint64_t> modelBytes;  // of each content
     std::vector<uint64_t> dataBytes;
   };

@@ -165,8 +165,7 @@ class KeyWriter {
     const DataLocation& at = operand.location;
     if (operand.lifetime == Lifetime::SUBGRAPH) number(at.offset);
     if (isReference) {
-      HALYARD_ASSIGN_OR_RETURN(const Sha256::Digest digest,
-                               constants_.of(model.pools[at.poolIndex], at));
+      HALYARD_ASSIGN_OR_RETURN(const Digest digest, constants_.of(model.pools[at.poolIndex], at));
       return constant(digest, at.length);
     }
     if (operand.lifetime == Lifetime::CONSTANT_COPY) {
@@ -177,7 +176,7 @@ class KeyWriter {
     return okStatus();
   }
 
-  Status constant(const Sha256::Digest& digest, uint32_t length) {
+  Status constant(const Digest& digest, uint32_t length) {
     number(length);
     bytes(digest.data(), digest.size());
     return okStatus();
@@ -189,7 +188,7 @@ class KeyWriter {
 };
 
 // Memory that can become shorter is not touched through a mapping: that could end the process.
-Result<Sha256::Digest> digestOf(const SharedMemoryPtr& pool, const DataLocation& at) {
+Result<Digest> digestOf(const SharedMemoryPtr& pool, const DataLocation& at) {
   HALYARD_ASSIGN_OR_RETURN(hal::ReceivedPool received, hal::ReceivedPool::inspect(pool));
   if (received.opaque() || !received.readable()) {
     return opFailed("the memory of a constant cannot be read");
@@ -213,14 +212,14 @@ Result<Sha256::Digest> digestOf(const SharedMemoryPtr& pool, const DataLocation&
 
 }  // namespace
 
-Result<Sha256::Digest> ConstantDigests::of(const SharedMemoryPtr& pool, const DataLocation& at) {
+Result<Digest> ConstantDigests::of(const SharedMemoryPtr& pool, const DataLocation& at) {
   const Place place{pool, at.offset, at.length};
   {
     const std::lock_guard lock(mutex_);
     const auto it = digests_.find(place);
     if (it != digests_.end()) return it->second;
   }
-  HALYARD_ASSIGN_OR_RETURN(const Sha256::Digest digest, digestOf(pool, at));
+  HALYARD_ASSIGN_OR_RETURN(const Digest digest, digestOf(pool, at));
   const std::lock_guard lock(mutex_);
   digests_.emplace(place, digest);
   return digest;

@@ -22,12 +22,12 @@ class ConstantDigests {
  public:
   // Of `at.length` bytes at `at.offset` of the pool, which must lie in it. An error when the pool
   // cannot be read, as with memory that only a device knows.
-  Result<Sha256::Digest> of(const SharedMemoryPtr& pool, const DataLocation& at);
+  Result<Digest> of(const SharedMemoryPtr& pool, const DataLocation& at);
 
  private:
   using Place = std::tuple<SharedMemoryPtr, uint32_t, uint32_t>;  // pool, offset, length
   std::mutex mutex_;
-  std::map<Place, Sha256::Digest> digests_;
+  std::map<Place, Digest> digests_;
 };
 
 // Changes with what the runtime hands to drivers, and with the order of what is digested.
