@@ -134,7 +134,9 @@ Status SubgraphRun::run() {
         trace::isActive() ? operationTypeName(operations[i].type) : std::string();
     const trace::Scope mark(trace::Layer::CPU, trace::Phase::COMPUTATION, name,
                             {.operation = static_cast<int32_t>(i), .subgraph = number()});
-    vlog(VlogTag::CPU_EXECUTOR, "computing {}", operationText(i, operations[i].type));
+    if (vlogIsOn(VlogTag::CPU_EXECUTOR)) {
+      vlog(VlogTag::CPU_EXECUTOR, "computing {}", operationText(i, operations[i].type));
+    }
     HALYARD_RETURN_IF_ERROR(runOperation(i), "{}", operationText(i, operations[i].type));
   }
   return okStatus();

@@ -50,6 +50,8 @@ def jobs_of(tests):
         if "command" not in test:
             sys.exit(f"run_whole: {test['name']} has not been built")
         properties = {p["name"]: p["value"] for p in test.get("properties", [])}
+        if properties.get("DISABLED"):
+            continue
         folder = properties.get("WORKING_DIRECTORY", os.getcwd())
         environment = tuple(sorted(properties.get("ENVIRONMENT", [])))
         name = gtest_name(test["command"])
