@@ -1,0 +1,307 @@
+// The CPU driver's kernels and models:
+//
+//   cpu_bench                     share of the machine's peak that each kernel reaches, one thread
+//   cpu_bench MODEL.tflite...     time of each model, driver and reference device, 1 and 2 threads
+//   cpu_bench --steps MODEL...    the same, and where the driver's time goes with one thread
+//
+// All in this process. Times are medians; the peaks are of register loops in the same run.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "compiled_model.h"
+#include "cpu/cpu_device.h"
+#include "cpu_driver.h"
+#include "import/tflite/importer.h"
+#include "kernel_list.h"
+#include "ops/run_for_test.h"
+#include "ops/simd.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace {
+
+using namespace halyard;  // NOLINT(google-build-using-namespace)
+using ops::testing::InlineServices;
+using ops::testing::TestOperand;
+using Clock = std::chrono::steady_clock;
+
+constexpr double kSecondsEach = 0.15;
+
+double seconds(Clock::duration elapsed) { return std::chrono::duration<double>(elapsed).count(); }
+
+double medianOf(std::vector<double>& values) {
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
+}
+
+// Median time of one call.
+template <typename F>
+double timeOf(F f, double budget = kSecondsEach) {
+  f();
+  std::vector<double> times;
+  const Clock::time_point begin = Clock::now();
+  while (times.size() < 5 || seconds(Clock::now() - begin) < budget) {
+    const Clock::time_point start = Clock::now();
+    f();
+    times.push_back(seconds(Clock::now() - start));
+  }
+  return medianOf(times);
+}
+
+#if defined(__x86_64__)
+constexpr int kRounds = 100000;
+
+// Products per second of vectors that never leave the registers.
+HALYARD_TARGET_AVX512 double floatPeak() {
+  __m512 sums[24];
+  for (__m512& sum : sums) sum = _mm512_set1_ps(1.0f);
+  __m512 a = _mm512_set1_ps(0.5f);
+  __m512 b = _mm512_set1_ps(0.25f);
+  const double time = timeOf([&]() HALYARD_TARGET_AVX512 {
+    for (int i = 0; i < kRounds; ++i) {
+#pragma GCC unroll 24
+      for (int j = 0; j < 24; ++j) sums[j] = _mm512_fmadd_ps(a, b, sums[j]);
+      asm volatile("" : "+v"(a), "+v"(b));
+    }
+    for (__m512& sum : sums) asm volatile("" : "+v"(sum));
+  });
+  return kRounds * 24.0 * 16 / time;
+}
+HALYARD_TARGET_AVX512 double quant8Peak() {
+  __m512i sums[24];
+  for (__m512i& sum : sums) sum = _mm512_set1_epi32(1);
+  __m512i a = _mm512_set1_epi8(3);
+  __m512i b = _mm512_set1_epi8(2);
+  const double time = timeOf([&]() HALYARD_TARGET_AVX512 {
+    for (int i = 0; i < kRounds; ++i) {
+#pragma GCC unroll 24
+      for (int j = 0; j < 24; ++j) sums[j] = _mm512_dpbusd_epi32(sums[j], a, b);
+      asm volatile("" : "+v"(a), "+v"(b));
+    }
+    for (__m512i& sum : sums) asm volatile("" : "+v"(sum));
+  });
+  return kRounds * 24.0 * 64 / time;
+}
+#else
+double floatPeak() { return 0; }
+double quant8Peak() { return 0; }
+#endif
+
+struct LayerCase {
+  const char* name;
+  OperationType operation;
+  uint32_t size;  // of the image, which is square
+  uint32_t filter;
+  uint32_t stride;
+  uint32_t depth;
+  uint32_t channels;
+};
+
+constexpr LayerCase kLayers[] = {
+    {"conv 1x1", OperationType::CONV_2D, 56, 1, 1, 128, 128},
+    {"conv 1x1", OperationType::CONV_2D, 14, 1, 1, 512, 512},
+    {"conv 1x1", OperationType::CONV_2D, 7, 1, 1, 1024, 1024},
+    {"conv 1x1", OperationType::CONV_2D, 112, 1, 1, 16, 96},
+    {"conv 3x3", OperationType::CONV_2D, 28, 3, 1, 128, 128},
+    {"conv 3x3", OperationType::CONV_2D, 224, 3, 2, 3, 32},
+    {"depthwise 3x3", OperationType::DEPTHWISE_CONV_2D, 112, 3, 1, 32, 32},
+    {"depthwise 3x3", OperationType::DEPTHWISE_CONV_2D, 56, 3, 1, 128, 128},
+    {"depthwise 3x3", OperationType::DEPTHWISE_CONV_2D, 56, 3, 2, 128, 128},
+    {"depthwise 3x3", OperationType::DEPTHWISE_CONV_2D, 14, 3, 1, 512, 512},
+    {"full connection", OperationType::FULLY_CONNECTED, 1, 1, 1, 1024, 1001},
+    {"full connection", OperationType::FULLY_CONNECTED, 8, 1, 1, 640, 128},
+};
+
+TestOperand bytes(OperandType type, const Shape& dims, float scale, int32_t zeroPoint) {
+  TestOperand operand = TestOperand::output(type, scale, zeroPoint);
+  operand.tensor.dims = dims;
+  operand.bytes.resize(operand.tensor.elementCount() * elementSize(type));
+  for (size_t i = 0; i < operand.bytes.size(); ++i) {
+    operand.bytes[i] = static_cast<uint8_t>(i * 7919 >> 3);
+  }
+  if (type == OperandType::TENSOR_FLOAT32) {
+    auto* const values = reinterpret_cast<float*>(operand.bytes.data());
+    for (size_t i = 0; i < operand.bytes.size() / 4; ++i) {
+      values[i] = static_cast<float>(i * 7919 % 256) / 256 - 0.5f;
+    }
+  }
+  return operand;
+}
+
+// One kernel, whether the driver's or the reference, on one thread.
+void benchLayer(const LayerCase& layer, OperandType type, double peak) {
+  const bool isConv = layer.operation == OperationType::CONV_2D;
+  const bool isFull = layer.operation == OperationType::FULLY_CONNECTED;
+  const bool isFloat = type == OperandType::TENSOR_FLOAT32;
+  const OperandType biasType = isFloat ? type : OperandType::TENSOR_INT32;
+  const Shape filter = isFull   ? Shape{layer.channels, layer.depth}
+                       : isConv ? Shape{layer.channels, layer.filter, layer.filter, layer.depth}
+                                : Shape{1, layer.filter, layer.filter, layer.channels};
+  const Shape image =
+      isFull ? Shape{layer.size, layer.depth} : Shape{1, layer.size, layer.size, layer.depth};
+  std::vector<TestOperand> inputs = {bytes(type, image, 0.5f, 120), bytes(type, filter, 0.25f, 130),
+                                     bytes(biasType, {layer.channels}, 0.125f, 0)};
+  if (!isFull) {
+    inputs.push_back(TestOperand::int32(1));
+    inputs.push_back(TestOperand::int32(static_cast<int32_t>(layer.stride)));
+    inputs.push_back(TestOperand::int32(static_cast<int32_t>(layer.stride)));
+  }
+  if (!isConv && !isFull) inputs.push_back(TestOperand::int32(1));
+  inputs.push_back(TestOperand::int32(3));
+  std::vector<TestOperand> outputs = {TestOperand::output(type, 300.0f, 100)};
+  if (const Status status = ops::testing::runOperation(layer.operation, inputs, outputs);
+      !status.ok()) {
+    std::printf("%s\n", status.toString().c_str());
+    return;
+  }
+  std::vector<ops::Tensor> ins;
+  std::vector<ops::Tensor> outs;
+  std::vector<void*> data;
+  std::vector<uint32_t> inputIndexes;
+  for (TestOperand& input : inputs) {
+    ins.push_back(input.tensor);
+    if (!data.empty()) ins.back().data = input.bytes.data();
+    inputIndexes.push_back(static_cast<uint32_t>(data.size()));
+    data.push_back(input.bytes.data());
+  }
+  const std::vector<uint32_t> outputIndexes = {static_cast<uint32_t>(data.size())};
+  outs.push_back(outputs[0].tensor);
+  data.push_back(outputs[0].bytes.data());
+  const auto kernel = cpudriver::makeKernel(*ops::definitionOf(layer.operation), {ins, outs});
+  double own = 0;
+  if (kernel != nullptr) {
+    own = timeOf([&] {
+      InlineServices services;
+      (void)kernel->run({data.data(), inputIndexes, outputIndexes}, services);
+    });
+  }
+  ins[0].data = inputs[0].bytes.data();
+  outs[0].data = outputs[0].bytes.data();
+  const double reference = timeOf([&] {
+    InlineServices services;
+    ops::OperationContext context(ins, outs, &services);
+    (void)ops::runReference(*ops::definitionOf(layer.operation), context);
+  });
+  const double products = ops::definitionOf(layer.operation)->work(ins, outs);
+  std::printf("%-16s %4u^2 s%u %4u -> %4u %s", layer.name, layer.size, layer.stride, layer.depth,
+              layer.channels, isFloat ? "f32" : "u8 ");
+  const auto column = [&](double time) {
+    if (time == 0) return (void)std::printf("  %30s", "-");
+    std::printf("  %9.1f us %7.1f G/s %3.0f %%", time * 1e6, products / time * 1e-9,
+                peak > 0 ? 100 * products / time / peak : 0);
+  };
+  column(own);
+  column(reference);
+  std::printf("\n");
+}
+
+struct Buffers {
+  std::vector<std::vector<uint8_t>> memory;
+  hal::Request request;
+  std::vector<cpu::Argument> inputs;
+  std::vector<cpu::Argument> outputs;
+
+  explicit Buffers(const Model& model) {
+    const auto add = [&](const std::vector<uint32_t>& indexes,
+                         std::vector<hal::RequestArgument>* arguments,
+                         std::vector<cpu::Argument>* pointers) {
+      for (const uint32_t index : indexes) {
+        const Operand& operand = model.main.operands[index];
+        memory.emplace_back(knownByteSize(operand.type, operand.dimensions).value_or(65536));
+        hal::RequestArgument argument;
+        argument.kind = hal::RequestArgument::Kind::POINTER;
+        argument.pointer = memory.back().data();
+        argument.length = static_cast<uint32_t>(memory.back().size());
+        arguments->push_back(argument);
+        pointers->push_back({argument.pointer, argument.length, {}, false});
+      }
+    };
+    memory.reserve(model.main.inputIndexes.size() + model.main.outputIndexes.size());
+    add(model.main.inputIndexes, &request.inputs, &inputs);
+    add(model.main.outputIndexes, &request.outputs, &outputs);
+  }
+};
+
+double timeModel(hal::Device& device, const std::shared_ptr<const Model>& model) {
+  const auto prepared = device.prepareModel(model, {});
+  if (!prepared.ok()) return 0;
+  const Buffers buffers(*model);
+  const auto execution = (*prepared)->createReusableExecution(buffers.request);
+  if (!execution.ok()) return 0;
+  return timeOf([&] { (void)(*execution)->compute({}); }, 0.5);
+}
+
+void printSteps(const std::shared_ptr<const Model>& model) {
+  const auto compiled = cpudriver::CompiledModel::compile(model, nullptr);
+  if (!compiled.ok() || *compiled == nullptr) {
+    std::printf("  not compiled: the executor runs it\n");
+    return;
+  }
+  Buffers buffers(*model);
+  std::vector<std::chrono::nanoseconds> times;
+  constexpr int kRuns = 20;
+  for (int i = 0; i <= kRuns; ++i) {
+    if (i == 1) times.clear();
+    (void)(*compiled)->run(buffers.inputs, buffers.outputs, {}, &times);
+  }
+  for (size_t i = 0; i < times.size(); ++i) {
+    const auto facts = (*compiled)->stepFacts(i);
+    const Operation& operation = model->main.operations[facts.operation];
+    std::printf("  %9.1f us  %s%s ->", static_cast<double>(times[i].count()) / 1000 / kRuns,
+                operationText(facts.operation, operation.type).c_str(),
+                facts.isReference ? " (reference)" : "");
+    std::printf(" %s\n", operandText(model->main.operands[operation.outputs[0]]).c_str());
+  }
+}
+
+int benchModels(int count, char** paths, bool steps) {
+  const std::string one[] = {"--threads=1"};
+  const std::string two[] = {"--threads=2"};
+  const auto driver1 = cpudriver::makeCpuDriver(one);
+  const auto driver2 = cpudriver::makeCpuDriver(two);
+  const auto reference1 = cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 1);
+  const auto reference2 = cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 2);
+  std::printf("%-40s %10s %10s | %10s %10s   ms\n", "model", "driver 1", "2 threads", "reference 1",
+              "2 threads");
+  for (int i = 0; i < count; ++i) {
+    auto imported = import::importTfliteFile(paths[i]);
+    if (!imported.ok()) {
+      std::printf("%s\n", imported.status().toString().c_str());
+      continue;
+    }
+    const auto model = std::make_shared<const Model>(std::move(imported->model));
+    std::printf("%-40s %10.3f", std::filesystem::path(paths[i]).filename().c_str(),
+                timeModel(**driver1, model) * 1e3);
+    std::printf(" %10.3f", timeModel(**driver2, model) * 1e3);
+    std::printf(" | %10.3f", timeModel(*reference1, model) * 1e3);
+    std::printf(" %10.3f\n", timeModel(*reference2, model) * 1e3);
+    if (steps) printSteps(model);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1) {
+    const bool steps = std::strcmp(argv[1], "--steps") == 0;
+    return benchModels(argc - 1 - (steps ? 1 : 0), argv + 1 + (steps ? 1 : 0), steps);
+  }
+  const bool hasPeaks = ops::simdLevel() == ops::SimdLevel::AVX512;
+  const double floats = hasPeaks ? floatPeak() : 0;
+  const double quant8 = hasPeaks ? quant8Peak() : 0;
+  std::printf("peak: %.1f G products/s float32, %.1f 8 bit\n", floats * 1e-9, quant8 * 1e-9);
+  std::printf("%-39s  %30s  %30s\n", "", "driver", "reference");
+  for (const LayerCase& layer : kLayers) benchLayer(layer, OperandType::TENSOR_FLOAT32, floats);
+  for (const LayerCase& layer : kLayers) {
+    benchLayer(layer, OperandType::TENSOR_QUANT8_ASYMM, quant8);
+  }
+  return 0;
+}

@@ -1,0 +1,295 @@
+// Compiling: kernels for the operations, places for what is between them. Running: pointers, then
+// step after step.
+#include "compiled_model.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/work_limit.h"
+#include "cpu/arena_plan.h"
+#include "cpu/block_pool.h"
+#include "cpu/subgraph_run.h"
+#include "kernel_list.h"
+#include "run_services.h"
+
+namespace halyard::cpudriver {
+namespace {
+
+// Beyond this, placing the temporaries takes too long: it is quadratic.
+constexpr size_t kMostOperations = 4096;
+
+bool agree(const Shape& planned, const Shape& given) {
+  if (given.empty()) return true;
+  return planned.size() == given.size() &&
+         std::equal(planned.begin(), planned.end(), given.begin(),
+                    [](uint32_t p, uint32_t g) { return g == 0 || g == p; });
+}
+
+cpu::BlockPool::Block allocate(size_t bytes) {
+  constexpr size_t kAlignment = cpu::BlockPool::kAlignment;
+  cpu::BlockPool::Block block;
+  block.capacity = (bytes + kAlignment) / kAlignment * kAlignment;
+  block.memory.reset(std::aligned_alloc(kAlignment, block.capacity));
+  if (block.data() == nullptr) throw std::bad_alloc();
+  return block;
+}
+
+}  // namespace
+
+struct CompiledModel::Step {
+  size_t operation;                // the last one that is in it
+  std::unique_ptr<Kernel> kernel;  // null: the reference kernel
+  std::vector<uint32_t> inputs;    // operands
+  std::vector<uint32_t> outputs;
+};
+
+// Memory of one run, kept for the next.
+struct CompiledModel::State {
+  explicit State(ThreadPool* threads) : services(threads) {}
+
+  cpu::BlockPool::Block arena;
+  std::vector<cpu::BlockPool::Block> inputCopies;
+  std::vector<void*> data;  // by operand
+  // Of steps with the reference kernel, by step.
+  std::vector<std::vector<ops::Tensor>> inputs;
+  std::vector<std::vector<ops::Tensor>> outputs;
+  RunServices services;
+};
+
+CompiledModel::CompiledModel(cpu::ExecutionPlan plan, ThreadPool* threads)
+    : plan_(std::move(plan)), threads_(threads) {}
+
+CompiledModel::~CompiledModel() = default;
+
+Result<std::unique_ptr<CompiledModel>> CompiledModel::compile(std::shared_ptr<const Model> model,
+                                                              ThreadPool* threads) {
+  HALYARD_ASSIGN_OR_RETURN(cpu::ExecutionPlan plan, cpu::ExecutionPlan::make(std::move(model)));
+  std::unique_ptr<CompiledModel> compiled(new CompiledModel(std::move(plan), threads));
+  if (!compiled->isPlain()) return std::unique_ptr<CompiledModel>();
+  compiled->makeSteps();
+  compiled->placeTemporaries();
+  return compiled;
+}
+
+bool CompiledModel::isPlain() const {
+  const cpu::SubgraphPlan& main = plan_.main;
+  if (!main.fixed || main.subgraph->operations.size() > kMostOperations) return false;
+  const auto isTrue = [](bool value) { return value; };
+  if (!std::ranges::all_of(main.settled, isTrue)) return false;
+  return std::ranges::none_of(main.subgraph->operands, [](const Operand& operand) {
+    return operand.lifetime == Lifetime::SUBGRAPH || isExtension(operand.type);
+  });
+}
+
+void CompiledModel::makeSteps() {
+  const cpu::SubgraphPlan& main = plan_.main;
+  const std::vector<Operation>& operations = main.subgraph->operations;
+  std::vector<bool> readByReference(main.tensors.size());
+  for (size_t i = 0; i < operations.size(); ++i) {
+    checkWorkLimit();
+    Step step{i, nullptr, operations[i].inputs, operations[i].outputs};
+    std::vector<ops::Tensor> inputs;
+    std::vector<ops::Tensor> outputs;
+    for (uint32_t operand : step.inputs) inputs.push_back(main.tensors[operand]);
+    for (uint32_t operand : step.outputs) outputs.push_back(main.tensors[operand]);
+    step.kernel = makeKernel(*main.definitions[i], {inputs, outputs});
+    if (step.kernel == nullptr) {
+      for (uint32_t operand : step.inputs) readByReference[operand] = true;
+    }
+    steps_.push_back(std::move(step));
+  }
+  for (uint32_t operand : main.subgraph->inputIndexes) {
+    copiesInput_.push_back(readByReference[operand]);
+  }
+}
+
+void CompiledModel::placeTemporaries() {
+  const cpu::SubgraphPlan& main = plan_.main;
+  offsets_.resize(main.tensors.size());
+  inArena_.resize(main.tensors.size());
+  std::vector<cpu::ArenaTensor> tensors;
+  std::vector<uint32_t> operands;
+  std::vector<size_t> entryOf(main.tensors.size());
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    for (uint32_t operand : steps_[i].inputs) {
+      if (inArena_[operand]) tensors[entryOf[operand]].last = i;
+    }
+    for (uint32_t operand : steps_[i].outputs) {
+      // An output of the model that is read by later steps, too, is delivered at the end: its
+      // memory may be another process's to write.
+      const bool isOutput = main.outputPosition[operand].has_value();
+      if (isOutput && main.consumers[operand] == 0) continue;
+      entryOf[operand] = tensors.size();
+      tensors.push_back({cpu::byteSizeOf(main.tensors[operand]), i, isOutput ? steps_.size() : i});
+      operands.push_back(operand);
+      inArena_[operand] = true;
+    }
+  }
+  const cpu::ArenaPlan arena = cpu::planArena(tensors, cpu::BlockPool::kAlignment);
+  for (size_t i = 0; i < operands.size(); ++i) offsets_[operands[i]] = arena.offsets[i];
+  arenaBytes_ = arena.bytes;
+}
+
+bool CompiledModel::takes(std::span<const cpu::Argument> inputs,
+                          std::span<const cpu::Argument> outputs) const {
+  const cpu::SubgraphPlan& main = plan_.main;
+  const auto suits = [&](const cpu::Argument& argument, uint32_t operand) {
+    const ops::Tensor& tensor = main.tensors[operand];
+    return argument.data != nullptr && agree(tensor.dims, argument.dims) &&
+           argument.length >= cpu::byteSizeOf(tensor) &&
+           cpu::isAlignedFor(tensor.type, argument.data);
+  };
+  const auto allSuit = [&](std::span<const cpu::Argument> arguments,
+                           const std::vector<uint32_t>& operands) {
+    if (arguments.size() != operands.size()) return false;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (!suits(arguments[i], operands[i])) return false;
+    }
+    return true;
+  };
+  return allSuit(inputs, main.subgraph->inputIndexes) &&
+         allSuit(outputs, main.subgraph->outputIndexes);
+}
+
+std::unique_ptr<CompiledModel::State> CompiledModel::takeState() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (kept_ != nullptr) return std::move(kept_);
+  }
+  const cpu::SubgraphPlan& main = plan_.main;
+  auto state = std::make_unique<State>(threads_);
+  if (arenaBytes_ > 0) state->arena = allocate(arenaBytes_);
+  auto* const base = static_cast<std::byte*>(state->arena.data());
+  for (size_t operand = 0; operand < main.tensors.size(); ++operand) {
+    state->data.push_back(inArena_[operand] ? base + offsets_[operand]
+                                            : main.tensors[operand].data);
+  }
+  state->inputCopies.resize(copiesInput_.size());
+  state->inputs.resize(steps_.size());
+  state->outputs.resize(steps_.size());
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    if (steps_[i].kernel != nullptr) continue;
+    for (uint32_t operand : steps_[i].inputs) state->inputs[i].push_back(main.tensors[operand]);
+    for (uint32_t operand : steps_[i].outputs) state->outputs[i].push_back(main.tensors[operand]);
+  }
+  return state;
+}
+
+void CompiledModel::keepState(std::unique_ptr<State> state) {
+  const std::lock_guard lock(mutex_);
+  if (kept_ == nullptr) kept_ = std::move(state);
+}
+
+void CompiledModel::bind(std::span<const cpu::Argument> inputs,
+                         std::span<const cpu::Argument> outputs, State* state) const {
+  const cpu::SubgraphPlan& main = plan_.main;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const uint32_t operand = main.subgraph->inputIndexes[i];
+    void*& data = state->data[operand];
+    data = inputs[i].data;
+    // The reference kernels rely on what they have read once.
+    if (!inputs[i].shared || !copiesInput_[i]) continue;
+    cpu::BlockPool::Block& copy = state->inputCopies[i];
+    const size_t bytes = cpu::byteSizeOf(main.tensors[operand]);
+    if (copy.data() == nullptr) copy = allocate(bytes);
+    cpu::copyInChunks(copy.data(), inputs[i].data, bytes);
+    data = copy.data();
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const uint32_t operand = main.subgraph->outputIndexes[i];
+    if (!inArena_[operand]) state->data[operand] = outputs[i].data;
+  }
+}
+
+hal::ExecutionResult CompiledModel::run(std::span<const cpu::Argument> inputs,
+                                        std::span<const cpu::Argument> outputs,
+                                        const hal::ExecuteOptions& options,
+                                        std::vector<std::chrono::nanoseconds>* times) {
+  hal::ExecutionResult result;
+  result.status = cpu::checkMayGoOn(options, ResultCode::MISSED_DEADLINE_PERSISTENT);
+  if (!result.status.ok()) return result;
+  const WorkLimit limit{options.deadline, options.cancel};
+  const bool limited = options.deadline || options.cancel.stop_possible();
+  const WorkLimitScope scope(limited ? &limit : nullptr);
+  std::unique_ptr<State> state;
+  try {
+    state = takeState();
+    bind(inputs, outputs, state.get());
+    result.status = runSteps(options, state.get(), times);
+    if (result.status.ok()) deliver(outputs, *state);
+  } catch (const WorkAbandoned&) {
+    result.status = cpu::checkMayGoOn(options, ResultCode::MISSED_DEADLINE_TRANSIENT);
+  } catch (const std::bad_alloc&) {
+    result.status = Status(ResultCode::OUT_OF_MEMORY, "the CPU driver ran out of memory");
+  }
+  if (state != nullptr) {
+    state->services.reset();
+    keepState(std::move(state));
+  }
+  return result;
+}
+
+Status CompiledModel::runSteps(const hal::ExecuteOptions& options, State* state,
+                               std::vector<std::chrono::nanoseconds>* times) const {
+  if (times != nullptr) times->resize(steps_.size());
+  const std::vector<Operation>& operations = plan_.main.subgraph->operations;
+  for (const Step& step : steps_) {
+    HALYARD_RETURN_IF_ERROR(cpu::checkMayGoOn(options, ResultCode::MISSED_DEADLINE_TRANSIENT),
+                            "before {}",
+                            operationText(step.operation, operations[step.operation].type));
+    const hal::TimePoint started = times != nullptr ? hal::Clock::now() : hal::TimePoint();
+    Status status;
+    if (step.kernel != nullptr) {
+      status = step.kernel->run({state->data.data(), step.inputs, step.outputs}, state->services);
+    } else {
+      status = runReference(step, state);
+    }
+    state->services.reset();
+    if (times != nullptr) {
+      (*times)[static_cast<size_t>(&step - steps_.data())] += hal::Clock::now() - started;
+    }
+    HALYARD_RETURN_IF_ERROR(std::move(status), "{}",
+                            operationText(step.operation, operations[step.operation].type));
+  }
+  return okStatus();
+}
+
+Status CompiledModel::runReference(const Step& step, State* state) const {
+  const auto index = static_cast<size_t>(&step - steps_.data());
+  std::vector<ops::Tensor>& inputs = state->inputs[index];
+  std::vector<ops::Tensor>& outputs = state->outputs[index];
+  for (size_t i = 0; i < inputs.size(); ++i) inputs[i].data = state->data[step.inputs[i]];
+  for (size_t i = 0; i < outputs.size(); ++i) outputs[i].data = state->data[step.outputs[i]];
+  ops::OperationContext context(inputs, outputs, &state->services);
+  return cpu::asFailure(ops::runReference(*plan_.main.definitions[step.operation], context));
+}
+
+void CompiledModel::deliver(std::span<const cpu::Argument> outputs, const State& state) const {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const uint32_t operand = plan_.main.subgraph->outputIndexes[i];
+    if (!inArena_[operand]) continue;
+    cpu::copyInChunks(outputs[i].data, state.data[operand],
+                      cpu::byteSizeOf(plan_.main.tensors[operand]));
+  }
+}
+
+std::vector<hal::OutputShape> CompiledModel::outputShapes() const {
+  std::vector<hal::OutputShape> shapes;
+  for (uint32_t operand : plan_.main.subgraph->outputIndexes) {
+    shapes.push_back({plan_.main.tensors[operand].dims, true});
+  }
+  return shapes;
+}
+
+CompiledModel::Facts CompiledModel::facts() const {
+  const auto own =
+      std::ranges::count_if(steps_, [](const Step& step) { return step.kernel != nullptr; });
+  return {steps_.size(), static_cast<size_t>(own), arenaBytes_};
+}
+
+CompiledModel::StepFacts CompiledModel::stepFacts(size_t step) const {
+  return {steps_[step].operation, steps_[step].kernel == nullptr};
+}
+
+}  // namespace halyard::cpudriver

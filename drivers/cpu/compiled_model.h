@@ -1,0 +1,88 @@
+// CompiledModel: a model as a list of steps over planned memory, each a kernel of this driver or
+// the operation's reference kernel. Thread safety: immutable but for what is kept between runs,
+// which has a lock; runs may go on at once. Ownership: shares the model, owns kernels and memory;
+// borrows the thread pool, which must outlive it.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "cpu/execution_plan.h"
+#include "cpu/executor.h"
+#include "halyard/driver/hal_types.h"
+#include "kernel.h"
+
+namespace halyard::cpudriver {
+
+class CompiledModel {
+ public:
+  // `model` must have passed validateModel. Null when it is not of the kind that is compiled: its
+  // sizes must all follow from the model, and it must have no control flow. BAD_DATA and UNMAPPABLE
+  // as cpu::Executor::create.
+  static Result<std::unique_ptr<CompiledModel>> compile(std::shared_ptr<const Model> model,
+                                                        ThreadPool* threads);
+  ~CompiledModel();
+  CompiledModel(const CompiledModel&) = delete;
+  CompiledModel& operator=(const CompiledModel&) = delete;
+
+  // Whether the arguments are as the plan has them: none is omitted, all are aligned and large
+  // enough, and dimensions contradict nothing. Others are for cpu::Executor.
+  bool takes(std::span<const cpu::Argument> inputs, std::span<const cpu::Argument> outputs) const;
+  // Runs once with arguments that it takes. Errors as cpu::Executor::execute; with OK there are no
+  // shapes, since the model says them all.
+  // Adds the time of each step to `times`, unless that is null.
+  hal::ExecutionResult run(std::span<const cpu::Argument> inputs,
+                           std::span<const cpu::Argument> outputs,
+                           const hal::ExecuteOptions& options,
+                           std::vector<std::chrono::nanoseconds>* times = nullptr);
+  // The shapes of the outputs, all sufficient.
+  std::vector<hal::OutputShape> outputShapes() const;
+
+  // What the model has become, for logs and tests.
+  struct Facts {
+    size_t steps = 0;
+    size_t ownKernels = 0;  // steps that do not take the reference kernel
+    size_t arenaBytes = 0;
+  };
+  Facts facts() const;
+  // The operation of the main subgraph that step `step` computes (the last one, when it is
+  // several), and whether it takes the reference kernel.
+  struct StepFacts {
+    size_t operation = 0;
+    bool isReference = false;
+  };
+  StepFacts stepFacts(size_t step) const;
+
+ private:
+  struct Step;
+  struct State;
+
+  explicit CompiledModel(cpu::ExecutionPlan plan, ThreadPool* threads);
+  bool isPlain() const;
+  void makeSteps();
+  void placeTemporaries();
+  std::unique_ptr<State> takeState();
+  void keepState(std::unique_ptr<State> state);
+  void bind(std::span<const cpu::Argument> inputs, std::span<const cpu::Argument> outputs,
+            State* state) const;
+  Status runSteps(const hal::ExecuteOptions& options, State* state,
+                  std::vector<std::chrono::nanoseconds>* times) const;
+  Status runReference(const Step& step, State* state) const;
+  void deliver(std::span<const cpu::Argument> outputs, const State& state) const;
+
+  const cpu::ExecutionPlan plan_;
+  ThreadPool* const threads_;
+  std::vector<Step> steps_;
+  std::vector<size_t> offsets_;    // by operand; of those with a place in the arena
+  std::vector<bool> inArena_;      // by operand
+  std::vector<bool> copiesInput_;  // by input: a reference kernel reads it
+  size_t arenaBytes_ = 0;
+  std::mutex mutex_;
+  std::unique_ptr<State> kept_;
+};
+
+}  // namespace halyard::cpudriver

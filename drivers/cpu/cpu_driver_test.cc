@@ -1,0 +1,243 @@
+// The CPU driver, in this process and in its own, against the executor.
+#include "cpu_driver.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <random>
+
+#include "compiled_model.h"
+#include "hal/manifest.h"
+#include "hal/remote_device.h"
+#include "test_definitions.h"
+
+namespace halyard::cpudriver {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Makes models operand by operand.
+class Builder {
+ public:
+  uint32_t tensor(const Shape& dims, Lifetime lifetime = Lifetime::TEMPORARY_VARIABLE) {
+    Operand operand;
+    operand.type = OperandType::TENSOR_FLOAT32;
+    operand.dimensions = dims;
+    operand.lifetime = lifetime;
+    return add(operand);
+  }
+  uint32_t input(const Shape& dims) {
+    model_.main.inputIndexes.push_back(tensor(dims, Lifetime::SUBGRAPH_INPUT));
+    return model_.main.inputIndexes.back();
+  }
+  uint32_t output(const Shape& dims) {
+    model_.main.outputIndexes.push_back(tensor(dims, Lifetime::SUBGRAPH_OUTPUT));
+    return model_.main.outputIndexes.back();
+  }
+  uint32_t constant(const Shape& dims) {
+    std::vector<float> values(*knownElementCount(dims));
+    for (float& value : values) value = std::uniform_real_distribution<float>(-1, 1)(engine_);
+    const uint32_t index = tensor(dims, Lifetime::CONSTANT_COPY);
+    model_.main.operands[index].location =
+        appendConstant(model_, values.data(), values.size() * sizeof(float));
+    return index;
+  }
+  uint32_t int32(int32_t value) {
+    Operand operand;
+    operand.type = OperandType::INT32;
+    operand.lifetime = Lifetime::CONSTANT_COPY;
+    operand.location = appendConstant(model_, &value, sizeof value);
+    return add(operand);
+  }
+  void operation(OperationType type, std::vector<uint32_t> inputs, std::vector<uint32_t> outputs) {
+    model_.main.operations.push_back({type, std::move(inputs), std::move(outputs)});
+  }
+  std::shared_ptr<const Model> take() { return std::make_shared<const Model>(std::move(model_)); }
+
+ private:
+  uint32_t add(const Operand& operand) {
+    model_.main.operands.push_back(operand);
+    return static_cast<uint32_t>(model_.main.operands.size() - 1);
+  }
+
+  Model model_;
+  std::mt19937 engine_{5};
+};
+
+// A convolution, whose result is an output and is also read, and a LOGISTIC, for which there is no
+// kernel.
+std::shared_ptr<const Model> smallModel(const Shape& input = {1, 6, 5, 3}) {
+  Builder builder;
+  const uint32_t image = builder.input(input);
+  const uint32_t filter = builder.constant({8, 3, 3, 3});
+  const uint32_t bias = builder.constant({8});
+  const uint32_t one = builder.int32(1);
+  const uint32_t relu = builder.int32(1);
+  Shape dims = input;
+  dims.back() = 8;
+  const uint32_t features = builder.output(dims);
+  const uint32_t result = builder.output(dims);
+  builder.operation(OperationType::CONV_2D, {image, filter, bias, one, one, one, relu}, {features});
+  builder.operation(OperationType::LOGISTIC, {features}, {result});
+  return builder.take();
+}
+
+struct Outcome {
+  hal::ExecutionResult result;
+  std::vector<float> features;
+  std::vector<float> values;
+};
+
+constexpr size_t kInputs = 6 * 5 * 3;
+constexpr size_t kOutputs = 6 * 5 * 8;
+
+Outcome run(hal::PreparedModel& model, const hal::ExecuteOptions& options = {},
+            size_t room = kOutputs, const Shape& dims = {}) {
+  std::vector<float> input(kInputs);
+  for (size_t i = 0; i < input.size(); ++i) input[i] = static_cast<float>(i % 13) * 0.2f - 1;
+  Outcome outcome;
+  outcome.features.resize(kOutputs);
+  outcome.values.resize(kOutputs);
+  const auto argument = [](std::vector<float>& values, size_t count) {
+    hal::RequestArgument made;
+    made.kind = hal::RequestArgument::Kind::POINTER;
+    made.pointer = values.data();
+    made.length = static_cast<uint32_t>(count * sizeof(float));
+    return made;
+  };
+  hal::Request request;
+  request.inputs = {argument(input, kInputs)};
+  request.inputs[0].dimensions = dims;
+  request.outputs = {argument(outcome.features, room), argument(outcome.values, kOutputs)};
+  outcome.result = model.executeSynchronously(request, options);
+  return outcome;
+}
+
+std::shared_ptr<hal::PreparedModel> prepare(hal::Device& device,
+                                            std::shared_ptr<const Model> model) {
+  auto prepared = device.prepareModel(std::move(model), {});
+  EXPECT_TRUE(prepared.ok()) << prepared.status().toString();
+  return prepared.ok() ? *prepared : nullptr;
+}
+
+Outcome expected() {
+  static const Outcome outcome = [] {
+    const auto executor = cpu::Executor::create(smallModel(), nullptr);
+    EXPECT_TRUE(executor.ok());
+    std::vector<float> input(kInputs);
+    for (size_t i = 0; i < input.size(); ++i) input[i] = static_cast<float>(i % 13) * 0.2f - 1;
+    Outcome made{{}, std::vector<float>(kOutputs), std::vector<float>(kOutputs)};
+    const cpu::Argument in[] = {{input.data(), kInputs * 4, {}, false}};
+    const cpu::Argument out[] = {{made.features.data(), kOutputs * 4, {}, false},
+                                 {made.values.data(), kOutputs * 4, {}, false}};
+    made.result = (*executor)->execute(in, out, {});
+    EXPECT_TRUE(made.result.status.ok());
+    return made;
+  }();
+  return outcome;
+}
+
+void expectRight(const Outcome& outcome) {
+  ASSERT_TRUE(outcome.result.status.ok()) << outcome.result.status.toString();
+  const Outcome right = expected();
+  for (size_t i = 0; i < kOutputs; ++i) {
+    ASSERT_NEAR(outcome.features[i], right.features[i], 1e-5) << i;
+    ASSERT_NEAR(outcome.values[i], right.values[i], 1e-5) << i;
+  }
+}
+
+TEST(CpuDriverTest, ComputesInThisProcess) {
+  const auto device = makeCpuDriver();
+  ASSERT_TRUE(device.ok());
+  EXPECT_EQ((*device)->info().name, "halyard-cpu");
+  EXPECT_TRUE(hal::validateDeviceInfo((*device)->info()).ok());
+  const auto model = prepare(**device, smallModel());
+  // The second run has memory that the first has left.
+  expectRight(run(*model));
+  expectRight(run(*model));
+}
+
+TEST(CpuDriverTest, ComputesInItsOwnProcess) {
+  const auto manifest = hal::loadManifest(HALYARD_BINARY_DIR "/share/halyard/drivers.d/cpu.json");
+  ASSERT_TRUE(manifest.ok()) << manifest.status().toString();
+  auto loop = hal::RpcLoop::start();
+  ASSERT_TRUE(loop.ok()) << loop.status().toString();
+  const auto remote = hal::RemoteDevice::open(*loop, *manifest);
+  ASSERT_TRUE(remote.ok()) << remote.status().toString();
+  EXPECT_NE((*remote)->processId(), ::getpid());
+  const auto model = prepare(**remote, smallModel());
+  for (int i = 0; i < 3; ++i) expectRight(run(*model));
+}
+
+TEST(CpuDriverTest, ComputesWithOneThreadWhereThatIsWhatIsWanted) {
+  const auto device = makeCpuDriver();
+  ASSERT_TRUE(device.ok());
+  hal::PrepareOptions options;
+  options.preference = hal::ExecutionPreference::LOW_POWER;
+  const auto model = (*device)->prepareModel(smallModel(), options);
+  ASSERT_TRUE(model.ok()) << model.status().toString();
+  expectRight(run(**model));
+}
+
+TEST(CpuDriverTest, RequestsThatThePlanDoesNotTakeAreComputedToo) {
+  const auto device = makeCpuDriver();
+  ASSERT_TRUE(device.ok());
+  const auto model = prepare(**device, smallModel());
+  const Outcome tooSmall = run(*model, {}, kOutputs - 1);
+  EXPECT_EQ(tooSmall.result.status.code(), ResultCode::OUTPUT_INSUFFICIENT_SIZE);
+  ASSERT_EQ(tooSmall.result.outputShapes.size(), 2u);
+  EXPECT_FALSE(tooSmall.result.outputShapes[0].isSufficient);
+  EXPECT_TRUE(tooSmall.result.outputShapes[1].isSufficient);
+}
+
+TEST(CpuDriverTest, ModelsWithUnknownSizesAreComputedToo) {
+  const auto device = makeCpuDriver();
+  ASSERT_TRUE(device.ok());
+  const auto unknown = smallModel({1, 0, 5, 3});
+  const auto compiled = CompiledModel::compile(unknown, nullptr);
+  ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
+  EXPECT_EQ(*compiled, nullptr);
+  const auto model = prepare(**device, unknown);
+  expectRight(run(*model, {}, kOutputs, {1, 6, 5, 3}));
+}
+
+TEST(CpuDriverTest, SaysWhatItHasMadeOfAModel) {
+  const auto compiled = CompiledModel::compile(smallModel(), nullptr);
+  ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
+  const CompiledModel::Facts facts = (*compiled)->facts();
+  EXPECT_EQ(facts.steps, 2u);
+  EXPECT_GE(facts.ownKernels, 1u);
+  EXPECT_GE(facts.arenaBytes, kOutputs * sizeof(float));
+}
+
+TEST(CpuDriverTest, DeadlinesAndCancellationEndExecutions) {
+  const auto device = makeCpuDriver();
+  ASSERT_TRUE(device.ok());
+  const auto model = prepare(**device, smallModel());
+  hal::ExecuteOptions late;
+  late.deadline = hal::Clock::now();
+  EXPECT_EQ(run(*model, late).result.status.code(), ResultCode::MISSED_DEADLINE_PERSISTENT);
+  std::stop_source client;
+  client.request_stop();
+  hal::ExecuteOptions cancelled;
+  cancelled.cancel = client.get_token();
+  EXPECT_EQ(run(*model, cancelled).result.status.code(), ResultCode::OP_FAILED);
+  hal::ExecuteOptions ample;
+  ample.deadline = hal::Clock::now() + std::chrono::hours(1);
+  expectRight(run(*model, ample));
+}
+
+TEST(CpuDriverTest, ArgumentsAreChecked) {
+  const std::string two[] = {"--threads=2", "--threads=2"};
+  EXPECT_EQ(makeCpuDriver(two).status().code(), ResultCode::BAD_DATA);
+  EXPECT_TRUE(makeCpuDriver(std::span(two, 1)).ok());
+  for (const std::string wrong : {"--threads=0", "--threads=257", "--threads=2x", "threads", ""}) {
+    const auto device = makeCpuDriver(std::span(&wrong, 1));
+    EXPECT_EQ(device.status().code(), ResultCode::BAD_DATA) << wrong;
+    EXPECT_THAT(device.status().message(), HasSubstr("--threads=N")) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace halyard::cpudriver

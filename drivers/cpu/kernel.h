@@ -1,0 +1,56 @@
+// Kernel: one operation of one model with everything done ahead that can be: shapes settled,
+// weights rearranged, a version for this processor chosen. Thread safety: immutable once made; runs
+// may go on at once in several threads. Ownership: a kernel owns its rearranged constants and
+// borrows nothing of its site.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "halyard/driver/status.h"
+#include "ops/operation.h"
+#include "ops/simd.h"
+
+namespace halyard::cpudriver {
+
+// An operation as a kernel's maker sees it. All dimensions are known and positive. Constants have
+// data, other operands have none; the operation's inference has accepted them.
+struct KernelSite {
+  std::span<const ops::Tensor> inputs;
+  std::span<const ops::Tensor> outputs;
+  ops::SimdLevel level = ops::simdLevel();  // the newest instructions that may be used
+
+  bool hasInput(size_t i) const { return i < inputs.size() && !inputs[i].omitted; }
+  bool isConstant(size_t i) const { return hasInput(i) && inputs[i].data != nullptr; }
+};
+
+// Where a run's operands lie: `data` is by operand of the model, the lists have the operation's.
+struct KernelOperands {
+  void* const* data;
+  std::span<const uint32_t> inputs;
+  std::span<const uint32_t> outputs;
+
+  template <typename T>
+  const T* input(size_t i) const {
+    return static_cast<const T*>(data[inputs[i]]);
+  }
+  template <typename T>
+  T* output(size_t i) const {
+    return static_cast<T*>(data[outputs[i]]);
+  }
+};
+
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  // Computes the outputs. Inputs may lie in memory that another process changes meanwhile: whatever
+  // they hold, a kernel reads and writes nothing but its operands. Outputs are not read. Throws
+  // what a body of parallelFor throws (base/thread_pool.h), and std::bad_alloc.
+  virtual Status run(const KernelOperands& operands, ops::KernelServices& services) const = 0;
+};
+
+// Makes the kernel for a site; null where there is none that beats the reference kernel.
+using KernelMaker = std::unique_ptr<Kernel> (*)(const KernelSite& site);
+
+}  // namespace halyard::cpudriver

@@ -1,0 +1,13 @@
+// Which operations have kernels of this driver's own.
+// Thread safety: pure functions. Ownership: none.
+#pragma once
+
+#include "kernel.h"
+
+namespace halyard::cpudriver {
+
+// The kernel for an operation at a site; null where the reference kernel has to do.
+std::unique_ptr<Kernel> makeKernel(const ops::OperationDefinition& definition,
+                                   const KernelSite& site);
+
+}  // namespace halyard::cpudriver

@@ -1,0 +1,29 @@
+// What a convolution's site says, read once: sizes, window, activation.
+// Thread safety: values. Ownership: none.
+#pragma once
+
+#include <optional>
+
+#include "kernel.h"
+#include "ops/activation.h"
+#include "ops/conv_geometry.h"
+
+namespace halyard::cpudriver {
+
+struct ConvSite {
+  ops::ImageDims input;
+  ops::ImageDims output;
+  ops::Window window;
+  size_t multiplier = 1;  // of a depthwise convolution
+  ops::FuseCode activation = ops::FuseCode::NONE;
+};
+
+// Operands in the order of NNAPI's plain and depthwise convolution. None for images with channels
+// first, and where the scalars are not all constants.
+std::optional<ConvSite> readConvSite(const KernelSite& site, bool isDepthwise);
+
+// Whether filter and bias are constants, and all tensors of types that layers have kernels for:
+// float32 throughout, or 8 bit ones with a bias of int32.
+bool hasConstantWeights(const KernelSite& site);
+
+}  // namespace halyard::cpudriver

@@ -1,0 +1,257 @@
+// Depthwise convolution: for each line of the output, the positions whose taps all lie inside of
+// the image in one go, and those at the edges one by one with some taps on padding.
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "kernels/aligned_buffer.h"
+#include "kernels/conv_site.h"
+#include "kernels/depthwise_rows.h"
+#include "kernels/makers.h"
+#include "kernels/quant8_weights.h"
+
+namespace halyard::cpudriver {
+namespace {
+
+constexpr size_t kMostTaps = 256;
+constexpr size_t kWorkPerRange = 1 << 16;  // products
+
+// Channels, rounded up to what every kernel reads at once.
+size_t paddedChannels(size_t channels) { return (channels + 63) / 64 * 64; }
+
+// T is the type of an element.
+template <typename T>
+class LineWalker {
+ public:
+  LineWalker(const ConvSite& conv, T zero)
+      : conv_(conv), padding_(conv.input.width * conv.input.channels) {
+    std::fill_n(padding_.data(), padding_.size(), zero);
+    const ops::WindowAxis& width = conv.window.width;
+    const int64_t extent = (width.filter - 1) * width.dilation;
+    while (innerBegin_ < width.output && width.origin(innerBegin_) < 0) ++innerBegin_;
+    innerEnd_ = innerBegin_;
+    while (innerEnd_ < width.output && width.origin(innerEnd_) + extent < width.input) ++innerEnd_;
+  }
+
+  size_t tapCount() const {
+    return static_cast<size_t>(conv_.window.height.filter * conv_.window.width.filter);
+  }
+  size_t step() const {
+    return static_cast<size_t>(conv_.window.width.stride) * conv_.input.channels;
+  }
+  size_t column() const {
+    return static_cast<size_t>(conv_.window.width.dilation) * conv_.input.channels;
+  }
+  bool isGrid3x3() const {
+    return conv_.window.height.filter == 3 && conv_.window.width.filter == 3;
+  }
+
+  // Calls f(taps, position, count, isInside) for all positions of output line `line` (through all
+  // images): taps are those of the first position.
+  template <typename F>
+  void walk(const T* image, size_t line, F f) const {
+    std::array<const T*, kMostTaps> taps;
+    for (int64_t j = 0; j < conv_.window.width.output;) {
+      const bool isInside = j == innerBegin_ && innerEnd_ > innerBegin_;
+      const int64_t count = isInside ? innerEnd_ - innerBegin_ : 1;
+      findTaps(image, line, j, taps.data());
+      f(taps.data(), static_cast<size_t>(j), static_cast<size_t>(count), isInside);
+      j += count;
+    }
+  }
+
+ private:
+  void findTaps(const T* image, size_t line, int64_t j, const T** taps) const {
+    const ops::WindowAxis& height = conv_.window.height;
+    const ops::WindowAxis& width = conv_.window.width;
+    const auto channels = static_cast<int64_t>(conv_.input.channels);
+    const auto n = static_cast<int64_t>(line / conv_.output.height);
+    const int64_t top = height.origin(static_cast<int64_t>(line % conv_.output.height));
+    const int64_t left = width.origin(j);
+    for (int64_t u = 0; u < height.filter; ++u) {
+      const int64_t y = top + u * height.dilation;
+      const bool hasLine = y >= 0 && y < height.input;
+      const T* const from =
+          hasLine ? image + (n * height.input + y) * width.input * channels : padding_.data();
+      for (int64_t v = 0; v < width.filter; ++v) {
+        const int64_t x = left + v * width.dilation;
+        *taps++ = x >= 0 && x < width.input ? from + x * channels : padding_.data();
+      }
+    }
+  }
+
+  const ConvSite conv_;
+  AlignedBuffer<T> padding_;  // a line
+  // Positions in the line whose taps are all inside of it.
+  int64_t innerBegin_ = 0;
+  int64_t innerEnd_ = 0;
+};
+
+// Spreads the lines over the threads.
+template <typename F>
+void forEachLine(const ConvSite& conv, size_t taps, ops::KernelServices& services, F f) {
+  const size_t work = std::max<size_t>(conv.output.width * conv.output.channels * taps, 1);
+  services.parallelFor(conv.output.batch * conv.output.height, (kWorkPerRange + work - 1) / work,
+                       [&](size_t begin, size_t end) {
+                         for (size_t line = begin; line < end; ++line) f(line);
+                       });
+}
+
+class FloatDepthwiseKernel final : public Kernel {
+ public:
+  FloatDepthwiseKernel(const KernelSite& site, const ConvSite& conv)
+      : conv_(conv), walker_(conv, 0.0f), compute_(floatDepthwise(site.level)) {
+    const size_t channels = conv.output.channels;
+    const size_t taps = walker_.tapCount();
+    const size_t stride = paddedChannels(channels);
+    weights_ = AlignedBuffer<float>(taps * stride);
+    bias_ = AlignedBuffer<float>(stride);
+    const auto* const filter = site.inputs[1].as<float>();
+    for (size_t t = 0; t < taps; ++t) {
+      std::copy_n(filter + t * channels, channels, weights_.data() + t * stride);
+    }
+    std::copy_n(site.inputs[2].as<float>(), channels, bias_.data());
+  }
+
+  Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
+    const auto* const image = operands.input<float>(0);
+    auto* const output = operands.output<float>(0);
+    const ops::ClampRange<float> range = ops::activationRange(conv_.activation);
+    forEachLine(conv_, walker_.tapCount(), services, [&](size_t line) {
+      FloatDepthwiseRow row = {.taps = nullptr,
+                               .tapCount = walker_.tapCount(),
+                               .step = walker_.step(),
+                               .column = walker_.column(),
+                               .isGrid3x3 = false,
+                               .weights = weights_.data(),
+                               .weightStride = paddedChannels(conv_.output.channels),
+                               .bias = bias_.data(),
+                               .low = range.min,
+                               .high = range.max,
+                               .channels = conv_.output.channels,
+                               .count = 0,
+                               .out = nullptr};
+      walker_.walk(image, line,
+                   [&](const float* const* taps, size_t position, size_t count, bool isInside) {
+                     row.taps = taps;
+                     row.count = count;
+                     row.isGrid3x3 = isInside && walker_.isGrid3x3();
+                     row.out = output + (line * conv_.output.width + position) * row.channels;
+                     compute_(row);
+                   });
+    });
+    return okStatus();
+  }
+
+ private:
+  const ConvSite conv_;
+  const LineWalker<float> walker_;
+  const FloatDepthwise compute_;
+  AlignedBuffer<float> weights_;
+  AlignedBuffer<float> bias_;
+};
+
+class Quant8DepthwiseKernel final : public Kernel {
+ public:
+  Quant8DepthwiseKernel(const ConvSite& conv, const Quant8Weights& weights, bool isSigned,
+                        Quant8Depthwise compute)
+      : conv_(conv),
+        walker_(conv, static_cast<uint8_t>(weights.inputZeroPoint ^ weights.inputFlip)),
+        compute_(compute),
+        flip_(weights.inputFlip),
+        weightOffset_(static_cast<int8_t>(-weights.zeroPoint)),
+        result_(weights.result),
+        isSigned_(isSigned) {
+    const size_t blocks = paddedChannels(conv.output.channels) / 64;
+    packed_ = AlignedBuffer<int8_t>(blocks * groups() * 4 * 64);
+    bias_ = AlignedBuffer<int32_t>(blocks * 64);
+    multiplier_ = AlignedBuffer<float>(blocks * 64);
+    for (size_t block = 0; block < blocks; ++block) packBlock(weights, block);
+  }
+
+  Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
+    const auto* const image = operands.input<uint8_t>(0);
+    auto* const output = operands.output<uint8_t>(0);
+    forEachLine(conv_, walker_.tapCount(), services, [&](size_t line) {
+      Quant8DepthwiseRow row = {.taps = nullptr,
+                                .tapCount = walker_.tapCount(),
+                                .step = walker_.step(),
+                                .packed = packed_.data(),
+                                .bias = bias_.data(),
+                                .multiplier = multiplier_.data(),
+                                .flip = flip_,
+                                .weightOffset = weightOffset_,
+                                .result = result_,
+                                .isSigned = isSigned_,
+                                .channels = conv_.output.channels,
+                                .count = 0,
+                                .out = nullptr};
+      walker_.walk(image, line,
+                   [&](const uint8_t* const* taps, size_t position, size_t count, bool) {
+                     row.taps = taps;
+                     row.count = count;
+                     row.out = output + (line * conv_.output.width + position) * row.channels;
+                     compute_(row);
+                   });
+    });
+    return okStatus();
+  }
+
+ private:
+  size_t groups() const { return (walker_.tapCount() + 3) / 4; }
+
+  void packBlock(const Quant8Weights& weights, size_t block) {
+    const size_t channels = conv_.output.channels;
+    int8_t* const packed = packed_.data() + block * groups() * 4 * 64;
+    for (size_t vector = 0; vector < 4; ++vector) {
+      for (size_t lane = 0; lane < 16; ++lane) {
+        const size_t channel = block * 64 + interleavedChannel(vector, lane);
+        if (channel >= channels) continue;
+        uint32_t sum = 0;
+        for (size_t t = 0; t < walker_.tapCount(); ++t) {
+          const int32_t value = weights.value(t * channels + channel);
+          packed[(t / 4 * 4 + vector) * 64 + lane * 4 + t % 4] = static_cast<int8_t>(value);
+          sum += static_cast<uint32_t>(value - weights.zeroPoint);
+        }
+        const size_t at = block * 64 + vector * 16 + lane;
+        bias_[at] = static_cast<int32_t>(static_cast<uint32_t>(weights.bias[channel]) -
+                                         static_cast<uint32_t>(weights.inputZeroPoint) * sum);
+        multiplier_[at] = weights.multiplier[channel];
+      }
+    }
+  }
+
+  const ConvSite conv_;
+  const LineWalker<uint8_t> walker_;
+  const Quant8Depthwise compute_;
+  const uint8_t flip_;
+  const int8_t weightOffset_;
+  const Quant8Result result_;
+  const bool isSigned_;
+  AlignedBuffer<int8_t> packed_;
+  AlignedBuffer<int32_t> bias_;
+  AlignedBuffer<float> multiplier_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> makeDepthwiseConv(const KernelSite& site) {
+  if (!hasConstantWeights(site)) return nullptr;
+  const auto conv = readConvSite(site, /*isDepthwise=*/true);
+  if (!conv || conv->multiplier != 1) return nullptr;
+  const auto taps = static_cast<size_t>(conv->window.height.filter * conv->window.width.filter);
+  if (taps > kMostTaps) return nullptr;
+  if (site.inputs[0].type == OperandType::TENSOR_FLOAT32) {
+    return std::make_unique<FloatDepthwiseKernel>(site, *conv);
+  }
+  const Quant8Depthwise compute = quant8Depthwise(site.level);
+  if (compute == nullptr) return nullptr;
+  const auto weights = readQuant8Weights(site, conv->output.channels, taps, conv->activation,
+                                         /*flipsSigned=*/true);
+  // The kernel adds what the zero point takes away as a signed byte.
+  if (!weights || weights->zeroPoint < -127 || weights->zeroPoint > 128) return nullptr;
+  return std::make_unique<Quant8DepthwiseKernel>(
+      *conv, *weights, site.outputs[0].type == OperandType::TENSOR_QUANT8_ASYMM_SIGNED, compute);
+}
+
+}  // namespace halyard::cpudriver

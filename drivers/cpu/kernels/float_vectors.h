@@ -1,0 +1,98 @@
+// Vectors of floats for kernels that are compiled once for each instruction set: each namespace has
+// the same names. What stands here is inlined into functions with the same target attribute.
+// Thread safety: pure functions. Ownership: none.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#include "ops/simd.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#if defined(__clang__)
+#define HALYARD_KERNEL_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define HALYARD_KERNEL_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+namespace halyard::cpudriver {
+
+namespace portable {
+inline constexpr size_t kLanes = 4;
+inline constexpr size_t kMaxRows = 6;
+using Vector = float __attribute__((vector_size(16)));
+HALYARD_ALWAYS_INLINE Vector loadFirst(const float* from, size_t count) {
+  Vector v = {0, 0, 0, 0};
+  std::memcpy(&v, from, count * sizeof(float));
+  return v;
+}
+HALYARD_ALWAYS_INLINE void storeFirst(float* to, Vector v, size_t count) {
+  std::memcpy(to, &v, count * sizeof(float));
+}
+HALYARD_ALWAYS_INLINE Vector load(const float* from) { return loadFirst(from, kLanes); }
+HALYARD_ALWAYS_INLINE void store(float* to, Vector v) { storeFirst(to, v, kLanes); }
+HALYARD_ALWAYS_INLINE Vector fill(float x) { return Vector{x, x, x, x}; }
+HALYARD_ALWAYS_INLINE Vector multiplyAdd(Vector a, Vector b, Vector c) { return a * b + c; }
+// Keeps NaN.
+HALYARD_ALWAYS_INLINE Vector clamp(Vector x, Vector low, Vector high) {
+  const Vector raised = x < low ? low : x;
+  return raised > high ? high : raised;
+}
+}  // namespace portable
+
+#if defined(__x86_64__)
+namespace avx2 {
+#define HALYARD_AVX2 HALYARD_TARGET_AVX2 HALYARD_ALWAYS_INLINE
+inline constexpr size_t kLanes = 8;
+inline constexpr size_t kMaxRows = 6;  // with two vectors each, what 16 registers hold
+using Vector = __m256;
+HALYARD_AVX2 __m256i firstLanes(size_t count) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)),
+                            _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+HALYARD_AVX2 Vector load(const float* from) { return _mm256_loadu_ps(from); }
+HALYARD_AVX2 void store(float* to, Vector v) { _mm256_storeu_ps(to, v); }
+HALYARD_AVX2 Vector loadFirst(const float* from, size_t count) {
+  return _mm256_maskload_ps(from, firstLanes(count));
+}
+HALYARD_AVX2 void storeFirst(float* to, Vector v, size_t count) {
+  _mm256_maskstore_ps(to, firstLanes(count), v);
+}
+HALYARD_AVX2 Vector fill(float x) { return _mm256_set1_ps(x); }
+HALYARD_AVX2 Vector multiplyAdd(Vector a, Vector b, Vector c) { return _mm256_fmadd_ps(a, b, c); }
+// With a NaN, min and max give their second operand.
+HALYARD_AVX2 Vector clamp(Vector x, Vector low, Vector high) {
+  return _mm256_min_ps(high, _mm256_max_ps(low, x));
+}
+#undef HALYARD_AVX2
+}  // namespace avx2
+
+namespace avx512 {
+#define HALYARD_AVX512 HALYARD_TARGET_AVX512 HALYARD_ALWAYS_INLINE
+inline constexpr size_t kLanes = 16;
+inline constexpr size_t kMaxRows = 12;
+using Vector = __m512;
+HALYARD_AVX512 __mmask16 firstLanes(size_t count) {
+  return static_cast<__mmask16>((1u << count) - 1);
+}
+HALYARD_AVX512 Vector load(const float* from) { return _mm512_loadu_ps(from); }
+HALYARD_AVX512 void store(float* to, Vector v) { _mm512_storeu_ps(to, v); }
+HALYARD_AVX512 Vector loadFirst(const float* from, size_t count) {
+  return _mm512_maskz_loadu_ps(firstLanes(count), from);
+}
+HALYARD_AVX512 void storeFirst(float* to, Vector v, size_t count) {
+  _mm512_mask_storeu_ps(to, firstLanes(count), v);
+}
+HALYARD_AVX512 Vector fill(float x) { return _mm512_set1_ps(x); }
+HALYARD_AVX512 Vector multiplyAdd(Vector a, Vector b, Vector c) { return _mm512_fmadd_ps(a, b, c); }
+HALYARD_AVX512 Vector clamp(Vector x, Vector low, Vector high) {
+  return _mm512_min_ps(high, _mm512_max_ps(low, x));
+}
+#undef HALYARD_AVX512
+}  // namespace avx512
+#endif
+
+}  // namespace halyard::cpudriver

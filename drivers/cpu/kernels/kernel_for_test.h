@@ -1,0 +1,97 @@
+// Runs a kernel of the driver and the reference kernel on the same operands, and compares.
+// Thread safety: none needed. Ownership: operands own their bytes.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "kernel_list.h"
+#include "ops/random_for_test.h"
+
+namespace halyard::cpudriver::testing {
+
+using ops::testing::RandomOperands;
+using ops::testing::TestOperand;
+
+inline constexpr ops::SimdLevel kAllLevels[] = {ops::SimdLevel::BASELINE, ops::SimdLevel::AVX2,
+                                                ops::SimdLevel::AVX512};
+
+// Tensors `inputs`, of which the first `variables` are no constants at compilation.
+struct KernelCase {
+  OperationType operation;
+  std::vector<TestOperand> inputs;
+  std::vector<TestOperand> outputs;  // as runOperation wants them
+  size_t variables = 1;
+  double slack = 0;  // for floats, absolute
+};
+
+// Runs `kernel` on the case's inputs, and gives the first output.
+inline std::vector<uint8_t> runKernel(const Kernel& kernel, KernelCase& test) {
+  std::vector<void*> data;
+  std::vector<uint32_t> inputs;
+  std::vector<uint32_t> outputs;
+  for (TestOperand& input : test.inputs) {
+    inputs.push_back(static_cast<uint32_t>(data.size()));
+    // Memory that ends with the operand, so that AddressSanitizer sees what is read behind it.
+    data.push_back(input.bytes.data());
+  }
+  std::vector<std::vector<uint8_t>> results;
+  for (const TestOperand& output : test.outputs) {
+    results.emplace_back(output.bytes.size(), uint8_t{0xa5});
+  }
+  for (std::vector<uint8_t>& result : results) {
+    outputs.push_back(static_cast<uint32_t>(data.size()));
+    data.push_back(result.data());
+  }
+  ops::testing::InlineServices services;
+  const Status status = kernel.run({data.data(), inputs, outputs}, services);
+  EXPECT_TRUE(status.ok()) << status.toString();
+  return results[0];
+}
+
+inline void expectSame(const std::vector<uint8_t>& actual, const TestOperand& expected,
+                       double slack, const std::string& what) {
+  if (expected.tensor.type != OperandType::TENSOR_FLOAT32) {
+    ASSERT_EQ(actual, expected.bytes) << what;
+    return;
+  }
+  const auto wanted = expected.values<float>();
+  TestOperand got = expected;
+  got.bytes = actual;
+  const auto values = got.values<float>();
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const double tolerance = slack + 1e-6 * std::abs(static_cast<double>(wanted[i]));
+    ASSERT_NEAR(values[i], wanted[i], tolerance) << what << ", element " << i;
+  }
+}
+
+// Compares for every level that this processor has. Gives how many of them have a kernel: with
+// AVX-512 the levels must have `needed` at the least.
+inline void checkKernel(KernelCase test, int needed, const std::string& what) {
+  const Status status = ops::testing::runOperation(test.operation, test.inputs, test.outputs);
+  ASSERT_TRUE(status.ok()) << status.toString() << "\n" << what;
+  int kernels = 0;
+  for (const ops::SimdLevel level : kAllLevels) {
+    if (level > ops::simdLevel()) continue;
+    std::vector<ops::Tensor> inputs;
+    std::vector<ops::Tensor> outputs;
+    for (size_t i = 0; i < test.inputs.size(); ++i) {
+      inputs.push_back(test.inputs[i].tensor);
+      if (i >= test.variables) inputs.back().data = test.inputs[i].bytes.data();
+    }
+    for (const TestOperand& output : test.outputs) outputs.push_back(output.tensor);
+    const auto kernel = makeKernel(*ops::definitionOf(test.operation), {inputs, outputs, level});
+    if (kernel == nullptr) continue;
+    ++kernels;
+    expectSame(runKernel(*kernel, test), test.outputs[0], test.slack,
+               what + fmt::format(", level {}", static_cast<int>(level)));
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+  if (ops::simdLevel() < ops::SimdLevel::AVX512) return;
+  EXPECT_GE(kernels, needed) << what;
+}
+
+}  // namespace halyard::cpudriver::testing

@@ -1,0 +1,176 @@
+// Convolutions and full connections of the driver against the reference kernels.
+#include "kernels/kernel_for_test.h"
+#include "ops/conv_for_test.h"
+
+namespace halyard::cpudriver::testing {
+namespace {
+
+using namespace ops::testing;
+using enum OperandType;
+using ops::FuseCode;
+
+constexpr ConvTypeCase kTypes[] = {{TENSOR_FLOAT32, false},
+                                   {TENSOR_QUANT8_ASYMM, false},
+                                   {TENSOR_QUANT8_ASYMM, true},
+                                   {TENSOR_QUANT8_ASYMM_SIGNED, false},
+                                   {TENSOR_QUANT8_ASYMM_SIGNED, true}};
+
+// How many levels have a kernel of their own: 8 bits need VNNI.
+int neededFor(const ConvTypeCase& type) { return type.type == TENSOR_FLOAT32 ? 3 : 1; }
+
+TestOperand filterFor(RandomOperands& random, const ConvTypeCase& type, const Shape& dims,
+                      uint32_t channelDim) {
+  if (type.perChannel) return random.perChannelFilter(dims, channelDim);
+  TestOperand filter = random.tensor(type.type, dims);
+  // Values that fit a signed byte without their zero point take another path.
+  if (type.type != TENSOR_FLOAT32 && random.coin()) {
+    for (uint8_t& byte : filter.bytes) {
+      byte = static_cast<uint8_t>(filter.tensor.zeroPoint + random.between(-20, 20));
+    }
+    filter.tensor.zeroPoint =
+        std::clamp(filter.tensor.zeroPoint, type.type == TENSOR_QUANT8_ASYMM ? 20 : -108,
+                   type.type == TENSOR_QUANT8_ASYMM ? 235 : 107);
+  }
+  return filter;
+}
+
+void checkConv(RandomOperands& random, const ConvTypeCase& type, const TestWindow& window,
+               bool isDepthwise, uint32_t batch, uint32_t depth, uint32_t channels) {
+  const auto size = [](int n) { return static_cast<uint32_t>(n); };
+  KernelCase test;
+  test.operation = isDepthwise ? OperationType::DEPTHWISE_CONV_2D : OperationType::CONV_2D;
+  const Shape filterDims = {isDepthwise ? 1 : channels, size(window.height.filter),
+                            size(window.width.filter), depth};
+  TestOperand image =
+      random.tensor(type.type, {batch, size(window.height.input), size(window.width.input), depth});
+  const TestOperand filter = filterFor(random, type, filterDims, isDepthwise ? 3 : 0);
+  const TestOperand bias = random.bias(image, filter, channels);
+  test.inputs = {image, filter, bias};
+  window.appendPaddingAndStrides(test.inputs);
+  if (isDepthwise) test.inputs.push_back(TestOperand::int32(1));
+  const int code = random.between(0, 3);
+  test.inputs.push_back(TestOperand::int32(code));
+  window.appendLayoutAndDilations(test.inputs);
+  const double terms = window.height.filter * window.width.filter * (isDepthwise ? 1.0 : depth);
+  const double scale = static_cast<double>(image.tensor.scale) * 0.02 * 128 * 128;
+  test.outputs = {random.output(type.type, std::max(scale * std::sqrt(terms) / 2, 0.01))};
+  test.slack = 0x1p-22 * terms;
+  // The 8 bit depthwise kernel takes out a zero point at the lower end only where the weights
+  // allow.
+  const bool isExtreme = isDepthwise && !type.perChannel && type.type != TENSOR_FLOAT32 &&
+                         filter.tensor.zeroPoint == ops::quantizedRange(type.type).min;
+  checkKernel(
+      std::move(test), isExtreme ? 0 : neededFor(type),
+      fmt::format("{}{}, batch {}, depth {} -> {}, activation {}, {}", type.text(),
+                  isDepthwise ? " depthwise" : "", batch, depth, channels, code, window.text()));
+}
+
+TestWindow windowOf(int height, int width, int filter, int stride) {
+  TestWindow window;
+  window.scheme = 1;
+  const auto axis = [&](int input) {
+    const int output = (input + stride - 1) / stride;
+    const int surplus = std::max(0, (output - 1) * stride + filter - input);
+    return TestAxis{input, filter, stride, 1, surplus / 2, surplus - surplus / 2, output};
+  };
+  window.height = axis(height);
+  window.width = axis(width);
+  return window;
+}
+
+TEST(ConvKernel, IsTheReferenceInAllForms) {
+  RandomOperands random(21);
+  for (int round = 0; round < 120; ++round) {
+    for (const ConvTypeCase& type : kTypes) {
+      TestWindow window = randomWindow(random, /*mayDilate=*/true);
+      window.nchw = false;
+      checkConv(random, type, window, false, random.oneOf<uint32_t>({1, 1, 2, 3}),
+                static_cast<uint32_t>(random.between(1, 20)),
+                static_cast<uint32_t>(random.between(1, 70)));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(ConvKernel, IsTheReferenceOnLargerImages) {
+  RandomOperands random(22);
+  for (const ConvTypeCase& type : kTypes) {
+    checkConv(random, type, windowOf(20, 17, 1, 1), false, 2, 36, 70);
+    checkConv(random, type, windowOf(14, 14, 1, 1), false, 1, 256, 33);
+    checkConv(random, type, windowOf(7, 7, 1, 1), false, 1, 130, 200);
+    checkConv(random, type, windowOf(33, 31, 3, 2), false, 1, 3, 32);
+    checkConv(random, type, windowOf(12, 15, 3, 1), false, 1, 64, 41);
+    checkConv(random, type, windowOf(9, 9, 7, 2), false, 1, 5, 300);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(DepthwiseConvKernel, IsTheReferenceInAllForms) {
+  RandomOperands random(23);
+  for (int round = 0; round < 120; ++round) {
+    for (const ConvTypeCase& type : kTypes) {
+      TestWindow window = randomWindow(random, /*mayDilate=*/true);
+      window.nchw = false;
+      const auto depth = static_cast<uint32_t>(random.between(1, 140));
+      checkConv(random, type, window, true, random.oneOf<uint32_t>({1, 1, 2, 3}), depth, depth);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(DepthwiseConvKernel, IsTheReferenceOnLargerImages) {
+  RandomOperands random(24);
+  for (const ConvTypeCase& type : kTypes) {
+    for (const int stride : {1, 2}) {
+      for (const uint32_t depth : {8u, 32u, 96u, 200u}) {
+        for (const int filter : {3, 5}) {
+          checkConv(random, type, windowOf(19, 22, filter, stride), true, 1, depth, depth);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+TEST(FullyConnectedKernel, IsTheReference) {
+  RandomOperands random(25);
+  for (int round = 0; round < 60; ++round) {
+    for (const ConvTypeCase& type : kTypes) {
+      if (type.perChannel) continue;
+      const auto batch = static_cast<uint32_t>(random.oneOf({1, 1, 2, 5, 14, 40}));
+      const auto depth = static_cast<uint32_t>(random.between(1, 300));
+      const auto units = static_cast<uint32_t>(random.between(1, 100));
+      KernelCase test;
+      test.operation = OperationType::FULLY_CONNECTED;
+      const TestOperand input = random.tensor(type.type, {batch, depth});
+      const TestOperand filter = filterFor(random, type, {units, depth}, 0);
+      const int code = random.between(0, 3);
+      test.inputs = {input, filter, random.bias(input, filter, units), TestOperand::int32(code)};
+      test.outputs = {random.output(type.type, 20)};
+      test.slack = 0x1p-22 * depth;
+      checkKernel(
+          std::move(test), neededFor(type),
+          fmt::format("{}, {} x {} x {}, activation {}", type.text(), batch, depth, units, code));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// What the kernels do not have is left to the reference kernel.
+TEST(LayerKernels, ThereIsNoneForWeightsThatAreNoConstants) {
+  RandomOperands random(26);
+  const TestOperand input = random.tensor(TENSOR_FLOAT32, {2, 8});
+  const TestOperand weights = random.tensor(TENSOR_FLOAT32, {3, 8});
+  const TestOperand bias = random.tensor(TENSOR_FLOAT32, {3});
+  TestOperand code = TestOperand::int32(0);
+  TestOperand output = TestOperand::output(TENSOR_FLOAT32);
+  output.tensor.dims = {2, 3};
+  std::vector<ops::Tensor> inputs = {input.tensor, weights.tensor, bias.tensor, code.tensor};
+  inputs[3].data = code.bytes.data();
+  const std::vector<ops::Tensor> outputs = {output.tensor};
+  EXPECT_EQ(makeKernel(*ops::definitionOf(OperationType::FULLY_CONNECTED), {inputs, outputs}),
+            nullptr);
+}
+
+}  // namespace
+}  // namespace halyard::cpudriver::testing

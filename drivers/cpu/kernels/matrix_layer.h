@@ -1,0 +1,61 @@
+// MatrixLayer: weights, bias and activation of a layer that multiplies rows with them, rearranged
+// for the micro kernels of this processor. Thread safety: immutable once made. Ownership: owns what
+// it has rearranged.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+#include "kernel.h"
+#include "ops/activation.h"
+
+namespace halyard::cpudriver {
+
+class MatrixLayer {
+ public:
+  virtual ~MatrixLayer() = default;
+
+  size_t depthBytes() const { return depthBytes_; }  // of a row
+  // What rows must be apart from each other at the least and a multiple of, in bytes, with zeros
+  // behind the depth.
+  size_t rowGranularity() const { return rowGranularity_; }
+  size_t outputRowBytes() const { return outputRowBytes_; }
+  size_t panels() const { return panels_; }
+  // What stands for a real 0 in the input; the same for all bytes of an element.
+  std::byte zero() const { return zero_; }
+
+  // out[rows][columns of the panels] of `left`, whose rows are `stride` bytes apart. `out` is where
+  // the first row's first column (of all panels) goes.
+  virtual void multiply(const std::byte* left, size_t stride, size_t rows, size_t panelBegin,
+                        size_t panelEnd, std::byte* out) const = 0;
+
+ protected:
+  size_t depthBytes_ = 0;
+  size_t rowGranularity_ = 1;
+  size_t outputRowBytes_ = 0;
+  size_t panels_ = 0;
+  std::byte zero_{0};
+};
+
+// For the inputs 0 (image), 1 (filter, [columns][depth] however it is shaped) and 2 (bias) of a
+// site for which hasConstantWeights. Null where there are no micro kernels for the types, and where
+// 8 bit sums might not fit 32 bits.
+std::unique_ptr<MatrixLayer> makeMatrixLayer(const KernelSite& site, size_t columns,
+                                             ops::FuseCode activation);
+
+// How the rows of a layer come about.
+struct RowSource {
+  size_t rows = 0;
+  // Rows that lie in the input as they are: `stride` bytes apart. Otherwise `gather` writes rows
+  // [begin, end) to `to`, `stride` bytes apart.
+  bool isDirect = false;
+  size_t stride = 0;
+  std::function<void(const std::byte* input, size_t begin, size_t end, std::byte* to)> gather;
+};
+
+// output = layer(input), spread over the threads of `services`.
+void runMatrixLayer(const MatrixLayer& layer, const RowSource& source, const std::byte* input,
+                    std::byte* output, ops::KernelServices& services);
+
+}  // namespace halyard::cpudriver

@@ -1,0 +1,95 @@
+// The zero points of 8 bit weights.
+#include "kernels/quant8_weights.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "ops/multiply_accumulate.h"
+
+namespace halyard::cpudriver {
+namespace {
+
+// Whether all values less the zero point fit a signed byte. They can then be stored so, and have no
+// zero point any more.
+bool fitsWithoutZeroPoint(const uint8_t* stored, bool isUnsigned, size_t count, int32_t zeroPoint) {
+  return std::all_of(stored, stored + count, [&](uint8_t byte) {
+    const int32_t value = isUnsigned ? int32_t{byte} : int32_t{static_cast<int8_t>(byte)};
+    return value - zeroPoint >= -128 && value - zeroPoint <= 127;
+  });
+}
+
+void readValues(const ops::Tensor& filter, Quant8Weights* weights) {
+  const size_t count = filter.elementCount();
+  const auto* const stored = filter.as<uint8_t>();
+  const bool isUnsigned = filter.type == OperandType::TENSOR_QUANT8_ASYMM;
+  const int32_t zeroPoint = ops::filterZeroPoint(filter);
+  // What is added to a value so that it is stored as the input's type needs it.
+  int32_t shift = 0;
+  if (weights->isSignedInput) {
+    shift = 128;  // the filter is signed, too
+  } else if (fitsWithoutZeroPoint(stored, isUnsigned, count, zeroPoint)) {
+    shift = -zeroPoint;
+  } else if (isUnsigned) {
+    shift = -128;
+  }
+  weights->zeroPoint = zeroPoint + shift;
+  weights->values.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    const int32_t value =
+        isUnsigned ? int32_t{stored[i]} : int32_t{std::bit_cast<int8_t>(stored[i])};
+    weights->values[i] = static_cast<uint8_t>(value + shift);
+  }
+}
+
+// As ops::QuantizedOutput has it.
+float multiplierOf(float input, float filter, float output) {
+  const float product = input * filter;
+  const float multiplier = product / output;
+  if (std::isnormal(product) && std::isfinite(multiplier)) return multiplier;
+  constexpr double kLargest = std::numeric_limits<float>::max();
+  const double exact = double{input} * double{filter} / double{output};
+  return static_cast<float>(std::min(exact, kLargest));
+}
+
+}  // namespace
+
+std::optional<Quant8Weights> readQuant8Weights(const KernelSite& site, size_t channels,
+                                               size_t products, ops::FuseCode activation,
+                                               bool flipsSigned) {
+  const ops::Tensor& input = site.inputs[0];
+  const ops::Tensor& filter = site.inputs[1];
+  const ops::Tensor& output = site.outputs[0];
+  const auto* const bias = site.inputs[2].as<int32_t>();
+  Quant8Weights weights;
+  int64_t largestBias = 0;
+  for (size_t c = 0; c < channels; ++c) {
+    const float filterScale =
+        filter.channelQuant != nullptr ? filter.channelQuant->scales[c] : filter.scale;
+    weights.multiplier.push_back(multiplierOf(input.scale, filterScale, output.scale));
+    weights.bias.push_back(bias[c]);
+    largestBias = std::max(largestBias, std::abs(int64_t{bias[c]}));
+  }
+  // Of the differences to the zero points, each of which has 9 bits.
+  constexpr int64_t kLargestProduct = 255 * 255;
+  if (products > std::numeric_limits<int32_t>::max() / kLargestProduct ||
+      static_cast<int64_t>(products) * kLargestProduct + largestBias >
+          std::numeric_limits<int32_t>::max()) {
+    return std::nullopt;
+  }
+  weights.isSignedInput = input.type == OperandType::TENSOR_QUANT8_ASYMM_SIGNED;
+  weights.inputZeroPoint = input.zeroPoint;
+  if (weights.isSignedInput && flipsSigned) {
+    weights.isSignedInput = false;
+    weights.inputFlip = 0x80;
+    weights.inputZeroPoint += 128;
+  }
+  readValues(filter, &weights);
+  const ops::ClampRange<int32_t> range = ops::activationRange(activation, output);
+  weights.result = {static_cast<float>(range.min - output.zeroPoint),
+                    static_cast<float>(range.max - output.zeroPoint), output.zeroPoint};
+  return weights;
+}
+
+}  // namespace halyard::cpudriver

@@ -1,0 +1,34 @@
+// Copies of some tens of bytes, without the call that memcpy is for a length that the compiler does
+// not know. Thread safety: a pure function. Ownership: none.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#include "ops/simd.h"
+
+namespace halyard::cpudriver {
+
+// The ranges must not overlap.
+HALYARD_ALWAYS_INLINE void copySmall(std::byte* to, const std::byte* from, size_t bytes) {
+  // Two copies of a constant length that may overlap each other cover every length in between.
+  if (bytes > 64) {
+    std::memcpy(to, from, bytes);
+  } else if (bytes >= 32) {
+    std::memcpy(to, from, 32);
+    std::memcpy(to + bytes - 32, from + bytes - 32, 32);
+  } else if (bytes >= 16) {
+    std::memcpy(to, from, 16);
+    std::memcpy(to + bytes - 16, from + bytes - 16, 16);
+  } else if (bytes >= 8) {
+    std::memcpy(to, from, 8);
+    std::memcpy(to + bytes - 8, from + bytes - 8, 8);
+  } else if (bytes >= 4) {
+    std::memcpy(to, from, 4);
+    std::memcpy(to + bytes - 4, from + bytes - 4, 4);
+  } else {
+    for (size_t i = 0; i < bytes; ++i) to[i] = from[i];
+  }
+}
+
+}  // namespace halyard::cpudriver

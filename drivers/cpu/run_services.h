@@ -1,0 +1,37 @@
+// RunServices: what the kernels of one run use beside their operands.
+// Thread safety: as ops::KernelServices; reset between two kernels only.
+// Ownership: owns scratch memory, which is kept from kernel to kernel; borrows the thread pool.
+#pragma once
+
+#include <mutex>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "cpu/block_pool.h"
+#include "ops/operation.h"
+
+namespace halyard::cpudriver {
+
+class RunServices final : public ops::KernelServices {
+ public:
+  // `threads` may be null.
+  explicit RunServices(ThreadPool* threads) : threads_(threads) {}
+
+  void parallelFor(size_t count, size_t grain,
+                   const std::function<void(size_t begin, size_t end)>& body) override;
+  void* scratch(size_t bytes) override;
+  // The kernel is done with its scratch memory.
+  void reset();
+
+ private:
+  struct Scratch {
+    cpu::BlockPool::Block block;
+    bool used = false;
+  };
+
+  ThreadPool* const threads_;
+  std::mutex mutex_;
+  std::vector<Scratch> scratch_;
+};
+
+}  // namespace halyard::cpudriver
