@@ -89,9 +89,8 @@ class ConvKernel final : public Kernel {
  public:
   ConvKernel(const ConvSite& conv, size_t elementBytes, std::unique_ptr<MatrixLayer> layer)
       : layer_(std::move(layer)) {
-    const size_t granularity = layer_->rowGranularity();
     source_.rows = conv.output.batch * conv.output.height * conv.output.width;
-    source_.stride = (layer_->depthBytes() + granularity - 1) / granularity * granularity;
+    source_.stride = rowStride(*layer_);
     source_.isDirect = isPointwise(conv) && source_.stride == layer_->depthBytes();
     if (source_.isDirect) return;
     source_.gather = [gatherer = PatchGatherer(conv, elementBytes, layer_->zero(), source_.stride)](

@@ -10,9 +10,8 @@ namespace {
 class FullyConnectedKernel final : public Kernel {
  public:
   FullyConnectedKernel(size_t rows, std::unique_ptr<MatrixLayer> layer) : layer_(std::move(layer)) {
-    const size_t granularity = layer_->rowGranularity();
     const size_t depth = layer_->depthBytes();
-    const size_t stride = (depth + granularity - 1) / granularity * granularity;
+    const size_t stride = rows > 1 ? rowStride(*layer_) : shortestRowStride(*layer_);
     source_.rows = rows;
     source_.stride = stride;
     source_.isDirect = stride == depth;

@@ -194,6 +194,17 @@ std::unique_ptr<MatrixLayer> makeMatrixLayer(const KernelSite& site, size_t colu
   return std::make_unique<Quant8Layer>(*gemm, *weights, columns);
 }
 
+size_t shortestRowStride(const MatrixLayer& layer) {
+  return divideUp(layer.depthBytes(), layer.rowGranularity()) * layer.rowGranularity();
+}
+
+size_t rowStride(const MatrixLayer& layer) {
+  constexpr size_t kCacheLine = 64;
+  constexpr size_t kAliasing = 2048;  // half of what a way of the cache holds
+  const size_t stride = shortestRowStride(layer);
+  return stride % kAliasing == 0 ? stride + kCacheLine : stride;
+}
+
 void runMatrixLayer(const MatrixLayer& layer, const RowSource& source, const std::byte* input,
                     std::byte* output, ops::KernelServices& services) {
   const size_t tileRows = std::clamp(kTileBytes / std::max<size_t>(source.stride, 1) / 12 * 12,

@@ -44,6 +44,11 @@ class MatrixLayer {
 std::unique_ptr<MatrixLayer> makeMatrixLayer(const KernelSite& site, size_t columns,
                                              ops::FuseCode activation);
 
+// How far apart rows may lie at the least, in bytes.
+size_t shortestRowStride(const MatrixLayer& layer);
+// The same, but never so that rows come to lie in the same few places of the first-level cache.
+size_t rowStride(const MatrixLayer& layer);
+
 // How the rows of a layer come about.
 struct RowSource {
   size_t rows = 0;
