@@ -31,6 +31,15 @@ unsigned usableProcessors() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
+// Between two looks at what another thread may change.
+void pauseBriefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 // Signals that a thread of a library should leave to the application's threads: all but those that
 // a fault of the thread itself raises, and the profiler's.
 sigset_t signalsOfTheApplication() {
@@ -79,16 +88,22 @@ struct ThreadPool::State {
     }
   };
 
-  State(unsigned threadCount, ThreadClass theClass) : threads(threadCount), threadClass(theClass) {}
+  State(unsigned threadCount, ThreadClass theClass, std::chrono::microseconds thePatience)
+      : threads(threadCount), threadClass(theClass), patience(thePatience) {}
 
   // Starts the workers; fewer than wanted when the system gives no more.
   void start();
   void runWorker();
+  // Returns when there may be something to do, or the patience has come to its end.
+  void lookOut() const;
+  // Returns when no worker is in a loop, or the patience has come to its end.
+  void awaitIdle() const;
   // Runs `loop` in this thread and in up to `helpers` workers.
   void run(Loop& loop, size_t helpers);
 
   const unsigned threads;  // the calling thread included
   const ThreadClass threadClass;
+  const std::chrono::microseconds patience;
   std::atomic<bool> busy{false};  // held by the caller whose loop has the workers
 
   std::vector<pthread_t> workers;  // changed only under `busy`
@@ -98,9 +113,11 @@ struct ThreadPool::State {
   std::condition_variable wake;      // a loop has places, or stopping
   std::condition_variable finished;  // active became 0
   Loop* loop = nullptr;
-  size_t places = 0;  // how many more workers may join the loop
-  size_t active = 0;  // how many are in it
-  bool stopping = false;
+  // These change under the mutex only; who looks out reads them without.
+  std::atomic<size_t> places{0};  // how many more workers may join the loop
+  std::atomic<size_t> active{0};  // how many are in it
+  std::atomic<bool> stopping{false};
+  size_t sleeping = 0;  // workers that need to be woken
 };
 
 void ThreadPool::State::start() {
@@ -126,10 +143,39 @@ void ThreadPool::State::start() {
   pthread_sigmask(SIG_SETMASK, &previous, nullptr);
 }
 
+void ThreadPool::State::lookOut() const {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kLooksPerReading = 32;  // of the clock
+  const Clock::time_point end = Clock::now() + patience;
+  do {
+    for (int i = 0; i < kLooksPerReading; ++i) {
+      if (places.load(std::memory_order_relaxed) > 0 || stopping.load(std::memory_order_relaxed)) {
+        return;
+      }
+      pauseBriefly();
+    }
+  } while (Clock::now() < end);
+}
+
+void ThreadPool::State::awaitIdle() const {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (active.load(std::memory_order_relaxed) > 0) {
+    pauseBriefly();
+    if (std::chrono::steady_clock::now() >= end) return;
+  }
+}
+
 void ThreadPool::State::runWorker() {
   std::unique_lock<std::mutex> lock(mutex);
   for (;;) {
+    if (places == 0 && !stopping && patience.count() > 0) {
+      lock.unlock();
+      lookOut();
+      lock.lock();
+    }
+    ++sleeping;
     wake.wait(lock, [&] { return stopping || places > 0; });
+    --sleeping;
     if (stopping) return;
     --places;
     ++active;
@@ -142,22 +188,33 @@ void ThreadPool::State::runWorker() {
 }
 
 void ThreadPool::State::run(Loop& mine, size_t helpers) {
+  size_t toWake = 0;
   {
     std::lock_guard<std::mutex> lock(mutex);
     loop = &mine;
     places = helpers;
+    // Those that look out come by themselves.
+    toWake = std::min(helpers, sleeping);
   }
-  for (size_t i = 0; i < helpers; ++i) wake.notify_one();
+  for (size_t i = 0; i < toWake; ++i) wake.notify_one();
   mine.work();
   std::unique_lock<std::mutex> lock(mutex);
   // Workers that have not woken yet are not waited for.
   places = 0;
+  if (patience.count() > 0 && active > 0) {
+    // The last ranges end soon.
+    lock.unlock();
+    awaitIdle();
+    lock.lock();
+  }
   finished.wait(lock, [&] { return active == 0; });
   loop = nullptr;
 }
 
-ThreadPool::ThreadPool(unsigned threads, ThreadClass threadClass)
-    : state_(std::make_unique<State>(threads == 0 ? usableProcessors() : threads, threadClass)) {}
+ThreadPool::ThreadPool(unsigned threads, ThreadClass threadClass,
+                       std::chrono::microseconds patience)
+    : state_(std::make_unique<State>(threads == 0 ? usableProcessors() : threads, threadClass,
+                                     patience)) {}
 
 ThreadPool::~ThreadPool() {
   {

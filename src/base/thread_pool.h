@@ -3,6 +3,7 @@
 // Ownership: owns its threads; joins them at destruction.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -14,8 +15,12 @@ namespace halyard {
 class ThreadPool {
  public:
   // `threads` counts the calling thread: 1 starts none. 0 takes the number of usable processors.
-  // Its own threads are of `threadClass`.
-  explicit ThreadPool(unsigned threads, ThreadClass threadClass = ThreadClass::NORMAL);
+  // Its own threads are of `threadClass`. Behind a loop they look for the next one for as long as
+  // `patience` before they sleep: waking a thread takes some tens of microseconds, which short
+  // loops in a row cannot afford. Only for pools whose loops are worth a processor's time in
+  // between.
+  explicit ThreadPool(unsigned threads, ThreadClass threadClass = ThreadClass::NORMAL,
+                      std::chrono::microseconds patience = {});
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;

@@ -159,6 +159,34 @@ TEST(ThreadPool, IdleWorkersUseNoProcessorTime) {
   EXPECT_LT(processorTime() - before, 0.1);
 }
 
+TEST(ThreadPool, PatientWorkersTakeLoopsThatFollowAtOnceAndThoseThatDoNot) {
+  constexpr size_t kCount = 400;
+  for (unsigned threads : {2u, 4u}) {
+    ThreadPool pool(threads, ThreadClass::NORMAL, std::chrono::microseconds(200));
+    std::atomic<size_t> done = 0;
+    for (size_t loop = 0; loop < kCount; ++loop) {
+      // Now and then the workers have gone to sleep.
+      if (loop % 100 == 99) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      pool.parallelFor(64, 1, [&](size_t begin, size_t end) { done += end - begin; });
+      ASSERT_EQ(done, (loop + 1) * 64);
+    }
+  }
+}
+
+TEST(ThreadPool, PatientWorkersUseNoProcessorTimeForLong) {
+  ThreadPool pool(2, ThreadClass::NORMAL, std::chrono::microseconds(200));
+  pool.parallelFor(64, 1, [](size_t, size_t) {});
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  const auto usedSoFar = [] {
+    timespec time = {};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  };
+  const auto before = usedSoFar();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_LT(usedSoFar() - before, std::chrono::milliseconds(100));
+}
+
 TEST(ThreadPool, LackOfMemoryInABodyReachesTheCaller) {
   ThreadPool pool(4);
   for (int round = 0; round < 20; ++round) {
