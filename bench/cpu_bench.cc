@@ -247,16 +247,17 @@ void printSteps(const std::shared_ptr<const Model>& model) {
     return;
   }
   Buffers buffers(*model);
-  std::vector<std::chrono::nanoseconds> times;
-  constexpr int kRuns = 20;
-  for (int i = 0; i <= kRuns; ++i) {
-    if (i == 1) times.clear();
+  std::vector<std::chrono::nanoseconds> best;
+  for (int run = 0; run < 50; ++run) {
+    std::vector<std::chrono::nanoseconds> times;
     (void)(*compiled)->run(buffers.inputs, buffers.outputs, {}, &times);
+    if (run == 0) best = times;
+    for (size_t i = 0; i < times.size(); ++i) best[i] = std::min(best[i], times[i]);
   }
-  for (size_t i = 0; i < times.size(); ++i) {
+  for (size_t i = 0; i < best.size(); ++i) {
     const auto facts = (*compiled)->stepFacts(i);
     const Operation& operation = model->main.operations[facts.operation];
-    std::printf("  %9.1f us  %s%s ->", static_cast<double>(times[i].count()) / 1000 / kRuns,
+    std::printf("  %9.1f us  %s%s ->", static_cast<double>(best[i].count()) / 1000,
                 operationText(facts.operation, operation.type).c_str(),
                 facts.isReference ? " (reference)" : "");
     std::printf(" %s\n", operandText(model->main.operands[operation.outputs[0]]).c_str());

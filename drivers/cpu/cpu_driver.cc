@@ -16,6 +16,8 @@ namespace halyard::cpudriver {
 namespace {
 
 constexpr unsigned kMostThreads = 256;
+// A model is a row of short loops. Between two that are further apart than this, threads sleep.
+constexpr std::chrono::microseconds kPatience{50};
 
 uint64_t nanosecondsSince(hal::TimePoint start) {
   const auto elapsed = hal::Clock::now() - start;
@@ -111,7 +113,7 @@ class CpuDriver final : public hal::Device {
     // before its first loop.
     for (const auto threadClass :
          {ThreadClass::BACKGROUND, ThreadClass::NORMAL, ThreadClass::URGENT}) {
-      threads_.push_back(std::make_shared<ThreadPool>(threads, threadClass));
+      threads_.push_back(std::make_shared<ThreadPool>(threads, threadClass, kPatience));
     }
     // For what must not cost more energy than it has to: no thread is woken.
     alone_ = std::make_shared<ThreadPool>(1);
