@@ -1,12 +1,13 @@
 // The CPU driver's kernels and models:
 //
 //   cpu_bench                     share of the machine's peak that each kernel reaches, one thread
-//   cpu_bench MODEL.tflite...     time of each model, driver and reference device, 1 and 2 threads
+//   cpu_bench MODEL...            time of each model, driver and reference device, 1 and 2 threads
 //   cpu_bench --steps MODEL...    the same, and where the driver's time goes with one thread
 //
-// All in this process. Kernels: the best time of many, since it is the machine's limit that they
-// are held against, which register loops find in the same run. Models: medians, and the best in
-// brackets.
+// A model is a .tflite file, or one of v1, v2, v1-u8, v2-u8, v1-s8 and v2-s8: MobileNet for images
+// of 224 x 224, with random weights. All in this process. Kernels: the best time of many, since it
+// is the machine's limit that they are held against, which register loops find in the same run.
+// Models: medians, and the best in brackets.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -20,6 +21,7 @@
 #include "cpu_driver.h"
 #include "import/tflite/importer.h"
 #include "kernel_list.h"
+#include "mobilenet_for_bench.h"
 #include "ops/run_for_test.h"
 #include "ops/simd.h"
 
@@ -264,6 +266,20 @@ void printSteps(const std::shared_ptr<const Model>& model) {
   }
 }
 
+// As the command line names it.
+Result<std::shared_ptr<const Model>> findModel(const std::string& name) {
+  const std::pair<const char*, OperandType> types[] = {
+      {"", OperandType::TENSOR_FLOAT32},
+      {"-u8", OperandType::TENSOR_QUANT8_ASYMM},
+      {"-s8", OperandType::TENSOR_QUANT8_ASYMM_SIGNED}};
+  for (const auto& [suffix, type] : types) {
+    if (name == std::string("v1") + suffix) return bench::MobileNetBuilder(type).v1();
+    if (name == std::string("v2") + suffix) return bench::MobileNetBuilder(type).v2();
+  }
+  HALYARD_ASSIGN_OR_RETURN(import::ImportedModel imported, import::importTfliteFile(name));
+  return std::make_shared<const Model>(std::move(imported.model));
+}
+
 int benchModels(int count, char** paths, bool steps) {
   const std::string one[] = {"--threads=1"};
   const std::string two[] = {"--threads=2"};
@@ -274,12 +290,12 @@ int benchModels(int count, char** paths, bool steps) {
   std::printf("%-36s %17s %17s | %17s %17s   ms\n", "model", "driver 1", "2 threads", "reference 1",
               "2 threads");
   for (int i = 0; i < count; ++i) {
-    auto imported = import::importTfliteFile(paths[i]);
-    if (!imported.ok()) {
-      std::printf("%s\n", imported.status().toString().c_str());
+    const auto found = findModel(paths[i]);
+    if (!found.ok()) {
+      std::printf("%s\n", found.status().toString().c_str());
       continue;
     }
-    const auto model = std::make_shared<const Model>(std::move(imported->model));
+    const std::shared_ptr<const Model>& model = *found;
     std::printf("%-36s", std::filesystem::path(paths[i]).filename().c_str());
     for (hal::Device* device :
          {driver1->get(), driver2->get(), reference1.get(), reference2.get()}) {

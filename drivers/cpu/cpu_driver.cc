@@ -168,7 +168,19 @@ hal::DeviceInfo describe() {
   info.halVersion = HalVersion::V1_3;
   info.featureLevel = FeatureLevel::FL8;
   info.type = hal::DeviceType::CPU;
-  info.capabilities = hal::Capabilities::uniform({0.9f, 1.0f});
+  // What bench/cpu_bench.cc finds for MobileNet v1 and v2 against the reference kernels, one
+  // thread. Power cannot be measured here: it is taken to be as the time.
+  constexpr hal::PerformanceInfo kFloat = {0.6f, 0.6f};
+  constexpr hal::PerformanceInfo kQuant8 = {0.25f, 0.25f};
+  hal::Capabilities& capabilities = info.capabilities;
+  capabilities = hal::Capabilities::uniform({1.0f, 1.0f});
+  capabilities.relaxedFloat32toFloat16PerformanceTensor = kFloat;
+  for (hal::OperandPerformance& entry : capabilities.operandPerformance) {
+    if (entry.type == OperandType::TENSOR_FLOAT32) entry.info = kFloat;
+    if (entry.type == OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL || isQuant8Asymm(entry.type)) {
+      entry.info = kQuant8;
+    }
+  }
   return info;
 }
 

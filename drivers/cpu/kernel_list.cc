@@ -19,9 +19,12 @@ struct Entry {
 };
 
 constexpr Entry kEntries[] = {
+    {ops::add, makeAddition},
     {ops::conv2d, makeConv},
     {ops::depthwiseConv2d, makeDepthwiseConv},
     {ops::fullyConnected, makeFullyConnected},
+    {ops::mul, makeMultiplication},
+    {ops::sub, makeSubtraction},
 };
 
 }  // namespace

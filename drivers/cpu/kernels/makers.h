@@ -6,8 +6,11 @@
 
 namespace halyard::cpudriver {
 
+std::unique_ptr<Kernel> makeAddition(const KernelSite& site);
 std::unique_ptr<Kernel> makeConv(const KernelSite& site);
 std::unique_ptr<Kernel> makeDepthwiseConv(const KernelSite& site);
 std::unique_ptr<Kernel> makeFullyConnected(const KernelSite& site);
+std::unique_ptr<Kernel> makeMultiplication(const KernelSite& site);
+std::unique_ptr<Kernel> makeSubtraction(const KernelSite& site);
 
 }  // namespace halyard::cpudriver

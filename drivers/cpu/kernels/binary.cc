@@ -1,0 +1,228 @@
+// Sums, differences and products of two tensors, element by element.
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "kernels/makers.h"
+#include "ops/activation.h"
+#include "ops/broadcast.h"
+#include "ops/elementwise.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace halyard::cpudriver {
+namespace {
+
+// A piece of a row: element i of the result is of a[i * strideA] and b[i * strideB]; a stride is 0
+// or 1, and not both are 0 unless there is one element.
+template <typename T>
+struct Piece {
+  const T* a;
+  const T* b;
+  T* out;
+  size_t count;
+  size_t strideA;
+  size_t strideB;
+};
+
+// out = f(a, b) with loops that the compiler can vectorise.
+template <typename T, typename F>
+HALYARD_ALWAYS_INLINE void applyToPiece(const Piece<T>& piece, F f) {
+  const T* const a = piece.a;
+  const T* const b = piece.b;
+  T* const out = piece.out;
+  if (piece.strideA == 1 && piece.strideB == 1) {
+    for (size_t i = 0; i < piece.count; ++i) out[i] = f(a[i], b[i]);
+  } else if (piece.strideA == 1) {
+    const T y = *b;
+    for (size_t i = 0; i < piece.count; ++i) out[i] = f(a[i], y);
+  } else {
+    const T x = *a;
+    for (size_t i = 0; i < piece.count; ++i) out[i] = f(x, b[i]);
+  }
+}
+
+struct FloatSum {
+  float signB;
+  ops::ClampRange<float> range;
+
+  using Element = float;
+  HALYARD_ALWAYS_INLINE float operator()(float a, float b) const {
+    return ops::clampTo(a + signB * b, range);
+  }
+};
+
+struct FloatProduct {
+  ops::ClampRange<float> range;
+
+  using Element = float;
+  HALYARD_ALWAYS_INLINE float operator()(float a, float b) const {
+    return ops::clampTo(a * b, range);
+  }
+};
+
+// Bit for bit what the reference kernel makes of ratios of scales in its fixed point's range.
+template <typename T>
+struct Quant8Sum {
+  int32_t factorA;
+  int32_t factorB;
+  int32_t offset;  // what the zero points add, and a half
+  int32_t shift;
+  int32_t zeroOut;
+  ops::ClampRange<int32_t> range;
+
+  using Element = T;
+  HALYARD_ALWAYS_INLINE T operator()(T a, T b) const {
+    const int32_t sum = ((offset + factorA * a + factorB * b) >> shift) + zeroOut;
+    const int32_t raised = sum < range.min ? range.min : sum;
+    return static_cast<T>(raised > range.max ? range.max : raised);
+  }
+};
+
+template <typename F>
+HALYARD_ALWAYS_INLINE void runPiece(const Piece<typename F::Element>* piece, const F* function) {
+  applyToPiece(*piece, *function);  // a copy: see ops::applyToRange
+}
+
+#if defined(__x86_64__)
+template <typename T>
+HALYARD_TARGET_AVX512 HALYARD_ALWAYS_INLINE __m512i widen(__m128i bytes) {
+  return std::is_signed_v<T> ? _mm512_cvtepi8_epi32(bytes) : _mm512_cvtepu8_epi32(bytes);
+}
+
+// Both strides are 1.
+template <typename T>
+HALYARD_TARGET_AVX512 void sumPiece(const Piece<T>& piece, const Quant8Sum<T>& sum) {
+  const __m512i factorA = _mm512_set1_epi32(sum.factorA);
+  const __m512i factorB = _mm512_set1_epi32(sum.factorB);
+  const __m512i offset = _mm512_set1_epi32(sum.offset);
+  const __m512i shift = _mm512_set1_epi32(sum.shift);
+  const __m512i zero = _mm512_set1_epi32(sum.zeroOut);
+  const __m512i low = _mm512_set1_epi32(sum.range.min);
+  const __m512i high = _mm512_set1_epi32(sum.range.max);
+  for (size_t i = 0; i < piece.count; i += 16) {
+    const size_t left = piece.count - i;
+    const auto mask = static_cast<__mmask16>(left >= 16 ? 0xffff : (1u << left) - 1);
+    const __m512i a = widen<T>(_mm_maskz_loadu_epi8(mask, piece.a + i));
+    const __m512i b = widen<T>(_mm_maskz_loadu_epi8(mask, piece.b + i));
+    const __m512i products =
+        _mm512_add_epi32(_mm512_mullo_epi32(a, factorA), _mm512_mullo_epi32(b, factorB));
+    const __m512i units = _mm512_srav_epi32(_mm512_add_epi32(products, offset), shift);
+    const __m512i value = _mm512_add_epi32(units, zero);
+    const __m512i limited = _mm512_min_epi32(_mm512_max_epi32(value, low), high);
+    _mm_mask_storeu_epi8(piece.out + i, mask, _mm512_cvtepi32_epi8(limited));
+  }
+}
+#endif
+
+// Runs `function` on a piece by whatever suits both best.
+template <typename F>
+void runBestPiece(const Piece<typename F::Element>& piece, const F& function,
+                  [[maybe_unused]] ops::SimdLevel level) {
+#if defined(__x86_64__)
+  if constexpr (sizeof(typename F::Element) == 1) {
+    if (level == ops::SimdLevel::AVX512 && piece.strideA == 1 && piece.strideB == 1) {
+      return sumPiece(piece, function);
+    }
+  }
+#endif
+  ops::runBest<&runPiece<F>>(&piece, &function);
+}
+
+template <typename F>
+class BinaryKernel final : public Kernel {
+ public:
+  BinaryKernel(const KernelSite& site, F function)
+      : plan_(ops::planBroadcast(site.inputs[0].dims, site.inputs[1].dims, site.outputs[0].dims)),
+        count_(site.outputs[0].elementCount()),
+        level_(site.level),
+        function_(function) {}
+
+  Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
+    using T = typename F::Element;
+    services.parallelFor(count_, ops::kElementGrain, [&](size_t begin, size_t end) {
+      ops::forEachBroadcastRow(
+          plan_, begin, end, [&](size_t a, size_t b, size_t out, size_t length) {
+            const Piece<T> piece = {operands.input<T>(0) + a,    operands.input<T>(1) + b,
+                                    operands.output<T>(0) + out, length,
+                                    plan_.row.strideA,           plan_.row.strideB};
+            runBestPiece(piece, function_, level_);
+          });
+    });
+    return okStatus();
+  }
+
+ private:
+  const ops::BroadcastPlan plan_;
+  const size_t count_;
+  const ops::SimdLevel level_;
+  const F function_;
+};
+
+template <typename T>
+std::unique_ptr<Kernel> makeQuant8Sum(const KernelSite& site, ops::FuseCode code, int32_t sign) {
+  constexpr int kBits = 20;
+  const ops::Tensor& a = site.inputs[0];
+  const ops::Tensor& b = site.inputs[1];
+  const ops::Tensor& out = site.outputs[0];
+  const float ratioA = a.scale / out.scale;
+  const float ratioB = b.scale / out.scale;
+  const float larger = std::max(ratioA, ratioB);
+  // Beyond, the reference kernel calculates in another way.
+  if (!(larger >= 0x1p-10F && larger < 0x1p8F)) return nullptr;
+  Quant8Sum<T> sum;
+  sum.shift = kBits - std::ilogb(larger);
+  sum.factorA = static_cast<int32_t>(std::lrint(std::ldexp(ratioA, sum.shift)));
+  sum.factorB = sign * static_cast<int32_t>(std::lrint(std::ldexp(ratioB, sum.shift)));
+  // Nothing overflows: a factor is below 2^21, and the sum of both products with the half below
+  // 2^31 for differences to the zero points; with the zero points taken apart, by half of that.
+  sum.offset =
+      (int32_t{1} << (sum.shift - 1)) - sum.factorA * a.zeroPoint - sum.factorB * b.zeroPoint;
+  sum.zeroOut = out.zeroPoint;
+  sum.range = ops::activationRange(code, out);
+  return std::make_unique<BinaryKernel<Quant8Sum<T>>>(site, sum);
+}
+
+// Whether the site has three inputs, the last a constant activation, and tensors of one type.
+bool readBinary(const KernelSite& site, ops::FuseCode* code) {
+  if (site.inputs[0].type != site.inputs[1].type || site.inputs[0].type != site.outputs[0].type) {
+    return false;
+  }
+  const ops::OperationContext context(site.inputs, {}, nullptr);
+  return site.isConstant(2) && ops::readFuseCode(context, 2, code).ok();
+}
+
+std::unique_ptr<Kernel> makeSum(const KernelSite& site, int32_t sign) {
+  ops::FuseCode code;
+  if (!readBinary(site, &code)) return nullptr;
+  switch (site.inputs[0].type) {
+    case OperandType::TENSOR_FLOAT32:
+      return std::make_unique<BinaryKernel<FloatSum>>(
+          site, FloatSum{static_cast<float>(sign), ops::activationRange(code)});
+    case OperandType::TENSOR_QUANT8_ASYMM:
+      return makeQuant8Sum<uint8_t>(site, code, sign);
+    case OperandType::TENSOR_QUANT8_ASYMM_SIGNED:
+      return makeQuant8Sum<int8_t>(site, code, sign);
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> makeAddition(const KernelSite& site) { return makeSum(site, 1); }
+
+std::unique_ptr<Kernel> makeSubtraction(const KernelSite& site) { return makeSum(site, -1); }
+
+std::unique_ptr<Kernel> makeMultiplication(const KernelSite& site) {
+  ops::FuseCode code;
+  if (!readBinary(site, &code) || site.inputs[0].type != OperandType::TENSOR_FLOAT32) {
+    return nullptr;
+  }
+  return std::make_unique<BinaryKernel<FloatProduct>>(site,
+                                                      FloatProduct{ops::activationRange(code)});
+}
+
+}  // namespace halyard::cpudriver
