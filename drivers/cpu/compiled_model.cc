@@ -10,6 +10,7 @@
 #include "cpu/arena_plan.h"
 #include "cpu/block_pool.h"
 #include "cpu/subgraph_run.h"
+#include "halyard/driver/trace.h"
 #include "kernel_list.h"
 #include "run_services.h"
 
@@ -64,6 +65,7 @@ CompiledModel::~CompiledModel() = default;
 
 Result<std::unique_ptr<CompiledModel>> CompiledModel::compile(std::shared_ptr<const Model> model,
                                                               ThreadPool* threads) {
+  const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::COMPILATION, "compile");
   HALYARD_ASSIGN_OR_RETURN(cpu::ExecutionPlan plan, cpu::ExecutionPlan::make(std::move(model)));
   std::unique_ptr<CompiledModel> compiled(new CompiledModel(std::move(plan), threads));
   if (!compiled->isPlain()) return std::unique_ptr<CompiledModel>();
@@ -206,6 +208,7 @@ hal::ExecutionResult CompiledModel::run(std::span<const cpu::Argument> inputs,
                                         std::span<const cpu::Argument> outputs,
                                         const hal::ExecuteOptions& options,
                                         std::vector<std::chrono::nanoseconds>* times) {
+  const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::EXECUTION, "execute");
   hal::ExecutionResult result;
   result.status = cpu::checkMayGoOn(options, ResultCode::MISSED_DEADLINE_PERSISTENT);
   if (!result.status.ok()) return result;
@@ -238,6 +241,9 @@ Status CompiledModel::runSteps(const hal::ExecuteOptions& options, State* state,
     HALYARD_RETURN_IF_ERROR(cpu::checkMayGoOn(options, ResultCode::MISSED_DEADLINE_TRANSIENT),
                             "before {}",
                             operationText(step.operation, operations[step.operation].type));
+    const OperationType type = operations[step.operation].type;
+    const std::string name = trace::isActive() ? operationTypeName(type) : std::string();
+    const trace::OperationScope mark(name, static_cast<uint32_t>(step.operation));
     const hal::TimePoint started = times != nullptr ? hal::Clock::now() : hal::TimePoint();
     Status status;
     if (step.kernel != nullptr) {

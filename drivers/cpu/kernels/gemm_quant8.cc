@@ -54,11 +54,8 @@ HALYARD_TARGET_AVX512 void quant8Micro(const Quant8Tile& tile) {
     HALYARD_KERNEL_UNROLL
     for (size_t i = 0; i < kPointers; ++i) left[i] += 4;
   }
-  const Requantizer firstHalf(tile.multiplier, tile.result);
-  const Requantizer secondHalf(tile.multiplier + 16, tile.result);
-  const bool both = tile.columns > 16;
-  const __mmask16 firstLanesOut = firstLanes(both ? 16 : tile.columns);
-  const __mmask16 secondLanesOut = both ? firstLanes(tile.columns - 16) : __mmask16{0};
+  const Narrower narrower(tile.multiplier, tile.result);
+  const __mmask32 columns = ~__mmask32{0} >> (32 - tile.columns);
   uint8_t* out = tile.out;
   HALYARD_KERNEL_UNROLL
   for (size_t r = 0; r < kRows; ++r) {
@@ -67,8 +64,7 @@ HALYARD_TARGET_AVX512 void quant8Micro(const Quant8Tile& tile) {
       sums[r][0] = _mm512_add_epi32(sums[r][0], term);
       sums[r][1] = _mm512_add_epi32(sums[r][1], term);
     }
-    _mm_mask_storeu_epi8(out, firstLanesOut, firstHalf.bytes(sums[r][0]));
-    if (both) _mm_mask_storeu_epi8(out + 16, secondLanesOut, secondHalf.bytes(sums[r][1]));
+    _mm256_mask_storeu_epi8(out, columns, narrower.bytes(sums[r][0], sums[r][1]));
     out += tile.outStride;
   }
 }

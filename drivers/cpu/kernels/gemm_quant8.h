@@ -26,13 +26,19 @@ struct Quant8Result {
   int32_t zeroPoint;
 };
 
+// Columns of a panel are not packed in their order: what two vectors of sums become together when
+// they are narrowed is. The place of column `column`, of 32, in `packed`, `bias` and `multiplier`.
+inline size_t placeInPanel(size_t column) {
+  return column / 4 % 2 * 16 + column / 8 * 4 + column % 4;
+}
+
 struct Quant8Tile {
   const uint8_t* left;      // [rows][depth]; read in whole units of 4 bytes
   size_t leftStride;        // bytes
-  const uint8_t* packed;    // [units][panel columns][4]; 0 behind the depth
+  const uint8_t* packed;    // [units][places][4]; 0 behind the depth
   size_t units;             // of 4
-  const int32_t* bias;      // [panel columns]
-  const float* multiplier;  // [panel columns]
+  const int32_t* bias;      // [places]
+  const float* multiplier;  // [places]
   const int32_t* rowTerms;  // [rows], added to all of a row's sums; may be null
   Quant8Result result;
   uint8_t* out;      // [rows][columns]

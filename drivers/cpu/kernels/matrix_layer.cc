@@ -138,16 +138,18 @@ class Quant8Layer final : public MatrixLayer {
  private:
   void packColumn(const Quant8Weights& weights, size_t column) {
     const size_t width = gemm_.panelColumns;
-    uint8_t* to = packed_.data() + column / width * width * units_ * 4 + column % width * 4;
+    const size_t place = placeInPanel(column % width);
+    uint8_t* to = packed_.data() + column / width * width * units_ * 4 + place * 4;
     uint32_t sum = 0;
     for (size_t k = 0; k < depth_; ++k) {
       to[k / 4 * width * 4 + k % 4] = weights.values[column * depth_ + k];
       sum += static_cast<uint32_t>(weights.value(column * depth_ + k) - weights.zeroPoint);
     }
     // The input's zero point times the real sum of the column's weights.
-    bias_[column] = static_cast<int32_t>(static_cast<uint32_t>(weights.bias[column]) -
-                                         static_cast<uint32_t>(weights.inputZeroPoint) * sum);
-    multiplier_[column] = weights.multiplier[column];
+    const size_t at = column / width * width + place;
+    bias_[at] = static_cast<int32_t>(static_cast<uint32_t>(weights.bias[column]) -
+                                     static_cast<uint32_t>(weights.inputZeroPoint) * sum);
+    multiplier_[at] = weights.multiplier[column];
   }
 
   const Quant8Gemm& gemm_;

@@ -73,11 +73,15 @@ std::optional<Quant8Weights> readQuant8Weights(const KernelSite& site, size_t ch
   }
   // Of the differences to the zero points, each of which has 9 bits.
   constexpr int64_t kLargestProduct = 255 * 255;
+  const float largestMultiplier = *std::ranges::max_element(weights.multiplier);
   if (products > std::numeric_limits<int32_t>::max() / kLargestProduct ||
       static_cast<int64_t>(products) * kLargestProduct + largestBias >
           std::numeric_limits<int32_t>::max()) {
     return std::nullopt;
   }
+  const auto largestSum =
+      static_cast<double>(static_cast<int64_t>(products) * kLargestProduct + largestBias);
+  if (largestSum * double{largestMultiplier} >= 0x1p30) return std::nullopt;
   weights.isSignedInput = input.type == OperandType::TENSOR_QUANT8_ASYMM_SIGNED;
   weights.inputZeroPoint = input.zeroPoint;
   if (weights.isSignedInput && flipsSigned) {

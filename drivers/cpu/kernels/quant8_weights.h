@@ -31,8 +31,8 @@ struct Quant8Weights {
 };
 
 // Of a site for which hasConstantWeights; `products` are added up for each output value. With
-// `flipsSigned` a signed input is for the kernel to make unsigned. None when the sums might not fit
-// 32 bits.
+// `flipsSigned` a signed input is for the kernel to make unsigned. None when the sums, or the units
+// of the output that they come to, might not fit 32 bits.
 std::optional<Quant8Weights> readQuant8Weights(const KernelSite& site, size_t channels,
                                                size_t products, ops::FuseCode activation,
                                                bool flipsSigned);
