@@ -33,7 +33,7 @@ class CompiledModel {
   // enough, and dimensions contradict nothing. Others are for cpu::Executor.
   bool takes(std::span<const cpu::Argument> inputs, std::span<const cpu::Argument> outputs) const;
   // Runs once with arguments that it takes. Errors as cpu::Executor::execute; with OK there are no
-  // shapes, since the model says them all.
+  // shapes: they are those of outputShapes.
   // Adds the time of each step to `times`, unless that is null.
   hal::ExecutionResult run(std::span<const cpu::Argument> inputs,
                            std::span<const cpu::Argument> outputs,

@@ -29,12 +29,21 @@ uint64_t nanosecondsSince(hal::TimePoint start) {
 class RepeatedRequest final : public hal::ReusableExecution {
  public:
   RepeatedRequest(CompiledModel& model, hal::MappedRequest mapped)
-      : model_(model), mapped_(std::move(mapped)) {}
+      : model_(model), mapped_(std::move(mapped)) {
+    // Only what model and request leave open is to be told.
+    const bool isOpen =
+        std::ranges::any_of(mapped_.outputs(), [](const hal::MappedArgument& output) {
+          return !knownElementCount(output.dims).has_value();
+        });
+    if (isOpen) shapes_ = model.outputShapes();
+  }
 
   hal::ExecutionResult compute(const hal::ExecuteOptions& options) override {
     const hal::TimePoint started = options.measureTiming ? hal::Clock::now() : hal::TimePoint();
     hal::ExecutionResult result = model_.run(mapped_.inputs(), mapped_.outputs(), options);
-    if (options.measureTiming && result.status.ok()) {
+    if (!result.status.ok()) return result;
+    result.outputShapes = shapes_;
+    if (options.measureTiming) {
       result.timing.timeOnDevice = nanosecondsSince(started);
       result.timing.timeInDriver = result.timing.timeOnDevice;
     }
@@ -44,6 +53,7 @@ class RepeatedRequest final : public hal::ReusableExecution {
  private:
   CompiledModel& model_;
   const hal::MappedRequest mapped_;
+  std::vector<hal::OutputShape> shapes_;  // to be told with every result
 };
 
 class FastPreparedModel final : public hal::PreparedModel {

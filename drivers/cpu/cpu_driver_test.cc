@@ -202,6 +202,39 @@ TEST(CpuDriverTest, ModelsWithUnknownSizesAreComputedToo) {
   expectRight(run(*model, {}, kOutputs, {1, 6, 5, 3}));
 }
 
+// The plan knows the dimensions of outputs that the model leaves open; whoever asks does not.
+TEST(CpuDriverTest, RepeatedRequestsAreToldTheShapesThatTheModelLeavesOpen) {
+  const auto device = makeCpuDriver();
+  ASSERT_TRUE(device.ok());
+  for (const bool isOpen : {false, true}) {
+    Model open = *smallModel();
+    if (isOpen) open.main.operands[open.main.outputIndexes[1]].dimensions.clear();
+    const auto model = prepare(**device, std::make_shared<const Model>(open));
+    std::vector<float> input(kInputs);
+    std::vector<float> features(kOutputs);
+    std::vector<float> values(kOutputs);
+    hal::Request request;
+    const auto argument = [](std::vector<float>& from) {
+      hal::RequestArgument made;
+      made.kind = hal::RequestArgument::Kind::POINTER;
+      made.pointer = from.data();
+      made.length = static_cast<uint32_t>(from.size() * sizeof(float));
+      return made;
+    };
+    request.inputs = {argument(input)};
+    request.outputs = {argument(features), argument(values)};
+    const auto repeated = model->createReusableExecution(request);
+    ASSERT_TRUE(repeated.ok()) << repeated.status().toString();
+    for (int i = 0; i < 2; ++i) {
+      const hal::ExecutionResult result = (*repeated)->compute({});
+      ASSERT_TRUE(result.status.ok()) << result.status.toString();
+      ASSERT_EQ(result.outputShapes.size(), isOpen ? 2u : 0u);
+      if (!isOpen) continue;
+      EXPECT_EQ(result.outputShapes[1].dimensions, (Shape{1, 6, 5, 8}));
+    }
+  }
+}
+
 TEST(CpuDriverTest, SaysWhatItHasMadeOfAModel) {
   const auto compiled = CompiledModel::compile(smallModel(), nullptr);
   ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
