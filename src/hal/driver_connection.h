@@ -154,7 +154,11 @@ class DriverConnection final : public trace::DriverSource {
                  CallLimit limit = CallLimit::prompt()) {
     if (!limit.end && !limit.computes) limit.end = Clock::now() + promptLimit_;
     if (const auto earlier = deathText()) return deadBefore(*earlier, what);
-    const trace::Scope mark(trace::Layer::IPC, phaseOfCall(what), what, traceDetails(what));
+    // Whoever looks at a trace wants to see the application's calls, not the trace's own.
+    std::optional<trace::Scope> mark;
+    if (!std::string_view(what).starts_with("trace")) {
+      mark.emplace(trace::Layer::IPC, phaseOfCall(what), what, traceDetails(what));
+    }
     Completion<Result<T>> completion;
     waits_.fetch_add(1);
     loop_->post([&](RpcLoop::Context& context) {
