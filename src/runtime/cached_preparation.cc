@@ -170,7 +170,8 @@ class Attempt {
     if (!opened.times) return;
     CacheTimes times = *opened.times;
     const bool wasKnown = times.warmNs > 0;
-    times.warmNs = record_.keyNs + record_.openNs + record_.loadNs;
+    // Opening is quick but for the wait while somebody else compiles the same.
+    times.warmNs = record_.keyNs + record_.loadNs;
     times.slower = isSlower(times.warmNs, times.coldNs) ? times.slower + 1 : 0;
     if (!wasKnown || times.slower != opened.times->slower) setTimes(*opened.files, times);
   }
