@@ -153,8 +153,8 @@ int halyard_traceJson(char** json);
 /**
  * Writes to *json what the compilation's operations and partitions have taken in the trace, each
  * with the device and the process that computed it, and the times of the whole process by layer and
- * phase. It is the document of `halyard profile --json`, described in docs/profiling.md. UTF-8, ends
- * in a NUL.
+ * phase. It is the document of `halyard profile --json`, described in docs/profiling.md. UTF-8,
+ * ends in a NUL.
  *
  * @param json receives a string of the caller's, to be released with halyard_free; NULL on failure.
  * @return a ResultCode: UNEXPECTED_NULL if compilation or json is NULL; BAD_STATE when there has
@@ -176,9 +176,9 @@ typedef enum {
 
 /**
  * A slice of the application's own in the trace: of the calling thread, up to the matching
- * halyard_traceEnd. Slices nest, 32 deep at most; deeper ones are not recorded. `text` is copied, up
- * to 71 bytes of it; NULL is an empty one. Costs a few nanoseconds while no trace runs. A phase that
- * is none is one of HALYARD_PHASE_OVERALL.
+ * halyard_traceEnd. Slices nest, 32 deep at most; deeper ones are not recorded. `text` is copied,
+ * up to 71 bytes of it; NULL is an empty one. Costs a few nanoseconds while no trace runs. A phase
+ * that is none is one of HALYARD_PHASE_OVERALL.
  */
 void halyard_traceBegin(int32_t phase, const char* text);
 

@@ -33,7 +33,7 @@ struct PlanContext {
   hal::PrepareOptions options;  // its deadline is not used
   std::shared_ptr<Report> report;
   std::shared_ptr<const CachedPreparation> caching;  // null: the application asks for no cache
-  uint64_t compilation = 0;  // Compilation::id
+  uint64_t compilation = 0;                          // Compilation::id
 };
 
 // A step's model, or the whole model, prepared.
