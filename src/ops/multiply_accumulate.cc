@@ -13,18 +13,6 @@ namespace {
 
 bool isPerChannel(OperandType type) { return type == OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL; }
 
-// input * filter / output, in float as the 8-bit kernels of the wider ecosystem compute it. Where
-// the product of scales overflows or vanishes, the quotient still may not; it stays finite, because
-// a sum of 0 times infinity would be no number.
-float multiplierOf(float input, float filter, float output) {
-  const float product = input * filter;
-  const float multiplier = product / output;
-  if (std::isnormal(product) && std::isfinite(multiplier)) return multiplier;
-  constexpr double kLargest = std::numeric_limits<float>::max();
-  const double exact = double{input} * double{filter} / double{output};
-  return static_cast<float>(std::min(exact, kLargest));
-}
-
 HALYARD_ALWAYS_INLINE void storeFloats(const float* sums, const float* bias, size_t count,
                                        ClampRange<float> range, float* results) {
   for (size_t i = 0; i < count; ++i) results[i] = clampTo(sums[i] + bias[i], range);
@@ -55,6 +43,15 @@ HALYARD_ALWAYS_INLINE void storeQuantized(const int32_t* sums, const double* bia
 }
 
 }  // namespace
+
+float quantizedSumMultiplier(float input, float filter, float output) {
+  const float product = input * filter;
+  const float multiplier = product / output;
+  if (std::isnormal(product) && std::isfinite(multiplier)) return multiplier;
+  constexpr double kLargest = std::numeric_limits<float>::max();
+  const double exact = double{input} * double{filter} / double{output};
+  return static_cast<float>(std::min(exact, kLargest));
+}
 
 std::vector<TypeRow> multiplyAccumulateRows(bool perChannelFilters, FeatureLevel introduced) {
   using enum OperandType;
@@ -136,7 +133,7 @@ QuantizedOutput<T>::QuantizedOutput(OperationContext& context, const Tensor& inp
     const float filterScale =
         isPerChannel(filter.type) ? filter.channelQuant->scales[c] : filter.scale;
     bias_[c] = bias.as<int32_t>()[c];
-    multiplier_[c] = multiplierOf(input.scale, filterScale, output.scale);
+    multiplier_[c] = quantizedSumMultiplier(input.scale, filterScale, output.scale);
   }
 }
 

@@ -47,6 +47,12 @@ class FloatOutput {
   ClampRange<float> range_;
 };
 
+// What a sum of 8-bit products is multiplied with, of the three scales: input * filter / output, in
+// float as the 8-bit kernels of the wider ecosystem compute it. Where
+// the product of scales overflows or vanishes, the quotient still may not; it stays finite, because
+// a sum of 0 times infinity would be no number.
+float quantizedSumMultiplier(float input, float filter, float output);
+
 // Adds the bias and goes from units of input times filter to the output's:
 // q = clamp(zeroPoint + rha((sum + bias) * inputScale * filterScale / outputScale)).
 template <typename T>  // uint8_t or int8_t

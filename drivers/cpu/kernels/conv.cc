@@ -113,30 +113,18 @@ bool isPointwise(const ConvSite& conv) {
   return isTrivial(conv.window.height) && isTrivial(conv.window.width);
 }
 
-class ConvKernel final : public Kernel {
- public:
-  ConvKernel(const ConvSite& conv, size_t elementBytes, std::unique_ptr<MatrixLayer> layer)
-      : layer_(std::move(layer)) {
-    source_.rows = conv.output.batch * conv.output.height * conv.output.width;
-    source_.stride = rowStride(*layer_);
-    source_.isDirect = isPointwise(conv) && source_.stride == layer_->depthBytes();
-    if (source_.isDirect) return;
-    source_.gather = [gatherer = PatchGatherer(conv, elementBytes, layer_->zero(), source_.stride)](
-                         const std::byte* input, size_t begin, size_t end, std::byte* to) {
-      gatherer.gather(input, begin, end, to);
-    };
-  }
-
-  Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
-    runMatrixLayer(*layer_, source_, operands.input<std::byte>(0), operands.output<std::byte>(0),
-                   services);
-    return okStatus();
-  }
-
- private:
-  const std::unique_ptr<MatrixLayer> layer_;
-  RowSource source_;
-};
+RowSource patchesOf(const ConvSite& conv, size_t elementBytes, const MatrixLayer& layer) {
+  RowSource source;
+  source.rows = conv.output.batch * conv.output.height * conv.output.width;
+  source.stride = rowStride(layer);
+  source.isDirect = isPointwise(conv) && source.stride == layer.depthBytes();
+  if (source.isDirect) return source;
+  source.gather = [gatherer = PatchGatherer(conv, elementBytes, layer.zero(), source.stride)](
+                      const std::byte* input, size_t begin, size_t end, std::byte* to) {
+    gatherer.gather(input, begin, end, to);
+  };
+  return source;
+}
 
 }  // namespace
 
@@ -146,7 +134,8 @@ std::unique_ptr<Kernel> makeConv(const KernelSite& site) {
   if (!conv) return nullptr;
   auto layer = makeMatrixLayer(site, conv->output.channels, conv->activation);
   if (layer == nullptr) return nullptr;
-  return std::make_unique<ConvKernel>(*conv, elementSize(site.inputs[0].type), std::move(layer));
+  RowSource patches = patchesOf(*conv, elementSize(site.inputs[0].type), *layer);
+  return makeMatrixKernel(std::move(layer), std::move(patches));
 }
 
 }  // namespace halyard::cpudriver

@@ -5,31 +5,9 @@
 
 namespace halyard::cpudriver {
 
-namespace portable {
-namespace {
-#define HALYARD_KERNEL_TARGET
-#include "kernels/float_micro.inc"
-#undef HALYARD_KERNEL_TARGET
-}  // namespace
-}  // namespace portable
-
-#if defined(__x86_64__)
-namespace avx2 {
-namespace {
-#define HALYARD_KERNEL_TARGET HALYARD_TARGET_AVX2
-#include "kernels/float_micro.inc"
-#undef HALYARD_KERNEL_TARGET
-}  // namespace
-}  // namespace avx2
-
-namespace avx512 {
-namespace {
-#define HALYARD_KERNEL_TARGET HALYARD_TARGET_AVX512
-#include "kernels/float_micro.inc"
-#undef HALYARD_KERNEL_TARGET
-}  // namespace
-}  // namespace avx512
-#endif
+#define HALYARD_KERNEL_FILE "kernels/float_micro.inc"
+#include "kernels/each_float_target.inc"
+#undef HALYARD_KERNEL_FILE
 
 const FloatGemm& floatGemm(ops::SimdLevel level) {
 #if defined(__x86_64__)

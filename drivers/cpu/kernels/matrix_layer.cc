@@ -237,4 +237,28 @@ void runMatrixLayer(const MatrixLayer& layer, const RowSource& source, const std
   });
 }
 
+namespace {
+
+class MatrixKernel final : public Kernel {
+ public:
+  MatrixKernel(std::unique_ptr<MatrixLayer> layer, RowSource source)
+      : layer_(std::move(layer)), source_(std::move(source)) {}
+
+  Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
+    runMatrixLayer(*layer_, source_, operands.input<std::byte>(0), operands.output<std::byte>(0),
+                   services);
+    return okStatus();
+  }
+
+ private:
+  const std::unique_ptr<MatrixLayer> layer_;
+  const RowSource source_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> makeMatrixKernel(std::unique_ptr<MatrixLayer> layer, RowSource source) {
+  return std::make_unique<MatrixKernel>(std::move(layer), std::move(source));
+}
+
 }  // namespace halyard::cpudriver

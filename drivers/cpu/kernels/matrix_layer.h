@@ -63,4 +63,7 @@ struct RowSource {
 void runMatrixLayer(const MatrixLayer& layer, const RowSource& source, const std::byte* input,
                     std::byte* output, ops::KernelServices& services);
 
+// A kernel of input 0 and output 0 that is such a layer.
+std::unique_ptr<Kernel> makeMatrixKernel(std::unique_ptr<MatrixLayer> layer, RowSource source);
+
 }  // namespace halyard::cpudriver

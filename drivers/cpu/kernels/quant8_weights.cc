@@ -43,16 +43,6 @@ void readValues(const ops::Tensor& filter, Quant8Weights* weights) {
   }
 }
 
-// As ops::QuantizedOutput has it.
-float multiplierOf(float input, float filter, float output) {
-  const float product = input * filter;
-  const float multiplier = product / output;
-  if (std::isnormal(product) && std::isfinite(multiplier)) return multiplier;
-  constexpr double kLargest = std::numeric_limits<float>::max();
-  const double exact = double{input} * double{filter} / double{output};
-  return static_cast<float>(std::min(exact, kLargest));
-}
-
 }  // namespace
 
 std::optional<Quant8Weights> readQuant8Weights(const KernelSite& site, size_t channels,
@@ -67,7 +57,8 @@ std::optional<Quant8Weights> readQuant8Weights(const KernelSite& site, size_t ch
   for (size_t c = 0; c < channels; ++c) {
     const float filterScale =
         filter.channelQuant != nullptr ? filter.channelQuant->scales[c] : filter.scale;
-    weights.multiplier.push_back(multiplierOf(input.scale, filterScale, output.scale));
+    weights.multiplier.push_back(
+        ops::quantizedSumMultiplier(input.scale, filterScale, output.scale));
     weights.bias.push_back(bias[c]);
     largestBias = std::max(largestBias, std::abs(int64_t{bias[c]}));
   }
