@@ -11,6 +11,7 @@
 #include "halyard/driver/status.h"
 #include "ops/operation.h"
 #include "ops/simd.h"
+#include "packing.h"
 
 namespace halyard::cpudriver {
 
@@ -20,9 +21,27 @@ struct KernelSite {
   std::span<const ops::Tensor> inputs;
   std::span<const ops::Tensor> outputs;
   ops::SimdLevel level = ops::simdLevel();  // the newest instructions that may be used
+  Packing* packing = nullptr;               // null: there is no cache
 
   bool hasInput(size_t i) const { return i < inputs.size() && !inputs[i].omitted; }
   bool isConstant(size_t i) const { return hasInput(i) && inputs[i].data != nullptr; }
+
+  // What `write(T*)` makes of constants in `count` zeros, or had made when the model was compiled.
+  template <typename T, typename F>
+  Packed<T> pack(size_t count, F write) const {
+    return cpudriver::pack<T>(packing, count, std::move(write));
+  }
+  // What `f()` finds out from constants that may be released, or had found out then.
+  template <typename T, typename F>
+  T decide(F f) const {
+    return pack<T>(1, [&](T* to) { *to = f(); })[0];
+  }
+  // Whether pack() and decide() call their functions.
+  bool packs() const { return packing == nullptr || packing->isFresh(); }
+  // The kernel has all that it needs of constant input `i`.
+  void release(size_t i) const {
+    if (packing != nullptr) packing->release(inputs[i].data);
+  }
 };
 
 // Where a run's operands lie: `data` is by operand of the model, the lists have the operation's.

@@ -104,12 +104,14 @@ class FloatDepthwiseKernel final : public Kernel {
     const size_t channels = conv.output.channels;
     const size_t taps = walker_.tapCount();
     const size_t stride = paddedChannels(channels);
-    weights_ = AlignedBuffer<float>(taps * stride);
+    weights_ = site.pack<float>(taps * stride, [&](float* to) {
+      const auto* const filter = site.inputs[1].as<float>();
+      for (size_t t = 0; t < taps; ++t) {
+        std::copy_n(filter + t * channels, channels, to + t * stride);
+      }
+    });
+    site.release(1);
     bias_ = AlignedBuffer<float>(stride);
-    const auto* const filter = site.inputs[1].as<float>();
-    for (size_t t = 0; t < taps; ++t) {
-      std::copy_n(filter + t * channels, channels, weights_.data() + t * stride);
-    }
     std::copy_n(site.inputs[2].as<float>(), channels, bias_.data());
   }
 
@@ -147,13 +149,13 @@ class FloatDepthwiseKernel final : public Kernel {
   const ConvSite conv_;
   const LineWalker<float> walker_;
   const FloatDepthwise compute_;
-  AlignedBuffer<float> weights_;
+  Packed<float> weights_;
   AlignedBuffer<float> bias_;
 };
 
 class Quant8DepthwiseKernel final : public Kernel {
  public:
-  Quant8DepthwiseKernel(const ConvSite& conv, const Quant8Weights& weights, bool isSigned,
+  Quant8DepthwiseKernel(const KernelSite& site, const ConvSite& conv, const Quant8Weights& weights,
                         Quant8Depthwise compute)
       : conv_(conv),
         walker_(conv, static_cast<uint8_t>(weights.inputZeroPoint ^ weights.inputFlip)),
@@ -161,12 +163,18 @@ class Quant8DepthwiseKernel final : public Kernel {
         flip_(weights.inputFlip),
         weightOffset_(static_cast<int8_t>(-weights.zeroPoint)),
         result_(weights.result),
-        isSigned_(isSigned) {
-    const size_t blocks = paddedChannels(conv.output.channels) / 64;
-    packed_ = AlignedBuffer<int8_t>(blocks * groups() * 4 * 64);
-    bias_ = AlignedBuffer<int32_t>(blocks * 64);
-    multiplier_ = AlignedBuffer<float>(blocks * 64);
-    for (size_t block = 0; block < blocks; ++block) packBlock(weights, block);
+        isSigned_(site.outputs[0].type == OperandType::TENSOR_QUANT8_ASYMM_SIGNED) {
+    const size_t places = paddedChannels(conv.output.channels);
+    packed_ = site.pack<int8_t>(places * groups() * 4, [&](int8_t* to) {
+      forEachPlace([&](size_t place, size_t channel) { packChannel(weights, channel, place, to); });
+    });
+    bias_ = site.pack<int32_t>(places, [&](int32_t* to) {
+      forEachPlace([&](size_t place, size_t channel) { to[place] = bias(weights, channel); });
+    });
+    site.release(1);
+    multiplier_ = AlignedBuffer<float>(places);
+    forEachPlace(
+        [&](size_t place, size_t channel) { multiplier_[place] = weights.multiplier[channel]; });
   }
 
   Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
@@ -200,25 +208,34 @@ class Quant8DepthwiseKernel final : public Kernel {
  private:
   size_t groups() const { return (walker_.tapCount() + 3) / 4; }
 
-  void packBlock(const Quant8Weights& weights, size_t block) {
+  // Calls f(place, channel): see Quant8DepthwiseRow.
+  template <typename F>
+  void forEachPlace(F f) const {
     const size_t channels = conv_.output.channels;
-    int8_t* const packed = packed_.data() + block * groups() * 4 * 64;
-    for (size_t vector = 0; vector < 4; ++vector) {
-      for (size_t lane = 0; lane < 16; ++lane) {
-        const size_t channel = block * 64 + interleavedChannel(vector, lane);
-        if (channel >= channels) continue;
-        uint32_t sum = 0;
-        for (size_t t = 0; t < walker_.tapCount(); ++t) {
-          const int32_t value = weights.value(t * channels + channel);
-          packed[(t / 4 * 4 + vector) * 64 + lane * 4 + t % 4] = static_cast<int8_t>(value);
-          sum += static_cast<uint32_t>(value - weights.zeroPoint);
-        }
-        const size_t at = block * 64 + vector * 16 + lane;
-        bias_[at] = static_cast<int32_t>(static_cast<uint32_t>(weights.bias[channel]) -
-                                         static_cast<uint32_t>(weights.inputZeroPoint) * sum);
-        multiplier_[at] = weights.multiplier[channel];
-      }
+    for (size_t place = 0; place < paddedChannels(channels); ++place) {
+      const size_t channel = place / 64 * 64 + interleavedChannel(place % 64 / 16, place % 16);
+      if (channel < channels) f(place, channel);
     }
+  }
+
+  void packChannel(const Quant8Weights& weights, size_t channel, size_t place,
+                   int8_t* packed) const {
+    int8_t* const to = packed + place / 64 * groups() * 4 * 64 + place % 64 * 4;
+    for (size_t t = 0; t < walker_.tapCount(); ++t) {
+      const int32_t value = weights.value(t * conv_.output.channels + channel);
+      to[t / 4 * 4 * 64 + t % 4] = static_cast<int8_t>(value);
+    }
+  }
+
+  // Less the input's zero point times the real sum of the channel's weights.
+  int32_t bias(const Quant8Weights& weights, size_t channel) const {
+    uint32_t sum = 0;
+    for (size_t t = 0; t < walker_.tapCount(); ++t) {
+      const int32_t value = weights.value(t * conv_.output.channels + channel);
+      sum += static_cast<uint32_t>(value - weights.zeroPoint);
+    }
+    return static_cast<int32_t>(static_cast<uint32_t>(weights.bias[channel]) -
+                                static_cast<uint32_t>(weights.inputZeroPoint) * sum);
   }
 
   const ConvSite conv_;
@@ -228,8 +245,8 @@ class Quant8DepthwiseKernel final : public Kernel {
   const int8_t weightOffset_;
   const Quant8Result result_;
   const bool isSigned_;
-  AlignedBuffer<int8_t> packed_;
-  AlignedBuffer<int32_t> bias_;
+  Packed<int8_t> packed_;
+  Packed<int32_t> bias_;
   AlignedBuffer<float> multiplier_;
 };
 
@@ -250,8 +267,7 @@ std::unique_ptr<Kernel> makeDepthwiseConv(const KernelSite& site) {
                                          /*flipsSigned=*/true);
   // The kernel adds what the zero point takes away as a signed byte.
   if (!weights || weights->zeroPoint < -127 || weights->zeroPoint > 128) return nullptr;
-  return std::make_unique<Quant8DepthwiseKernel>(
-      *conv, *weights, site.outputs[0].type == OperandType::TENSOR_QUANT8_ASYMM_SIGNED, compute);
+  return std::make_unique<Quant8DepthwiseKernel>(site, *conv, *weights, compute);
 }
 
 }  // namespace halyard::cpudriver

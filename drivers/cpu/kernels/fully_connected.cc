@@ -28,7 +28,7 @@ RowSource rowsOf(size_t rows, const MatrixLayer& layer) {
 std::unique_ptr<Kernel> makeFullyConnected(const KernelSite& site) {
   if (!hasConstantWeights(site) || !site.isConstant(3)) return nullptr;
   const ops::OperationContext context(site.inputs, {}, nullptr);
-  ops::FuseCode activation;
+  ops::FuseCode activation = ops::FuseCode::NONE;
   if (!ops::readFuseCode(context, 3, &activation).ok()) return nullptr;
   const size_t columns = site.outputs[0].dims[1];
   auto layer = makeMatrixLayer(site, columns, activation);

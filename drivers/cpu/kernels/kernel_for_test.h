@@ -10,6 +10,7 @@
 
 #include "kernel_list.h"
 #include "ops/random_for_test.h"
+#include "recorded_packing.h"
 
 namespace halyard::cpudriver::testing {
 
@@ -68,6 +69,33 @@ inline void expectSame(const std::vector<uint8_t>& actual, const TestOperand& ex
   }
 }
 
+// A kernel that comes from a cache does exactly what the one does whose packed constants were
+// saved, though nothing is left of the constants that were released.
+inline void checkCachedKernel(KernelCase& test, KernelSite site, const std::string& what) {
+  PackingRecorder recorder;
+  site.packing = &recorder;
+  const auto packed = makeKernel(*ops::definitionOf(test.operation), site);
+  ASSERT_NE(packed, nullptr) << what;
+  const std::vector<uint8_t> expected = runKernel(*packed, test);
+  const std::set<const void*> released = recorder.takeReleased();
+  std::vector<ops::Tensor> inputs(site.inputs.begin(), site.inputs.end());
+  KernelCase stripped = test;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].data == nullptr) continue;
+    if (released.contains(inputs[i].data)) {
+      std::ranges::fill(stripped.inputs[i].bytes, uint8_t{0x6d});
+    }
+    inputs[i].data = stripped.inputs[i].bytes.data();
+  }
+  site.inputs = inputs;
+  PackingReplay replay(recorder.pieces());
+  site.packing = &replay;
+  const auto cached = makeKernel(*ops::definitionOf(test.operation), site);
+  ASSERT_NE(cached, nullptr) << what;
+  EXPECT_TRUE(replay.isConsistent()) << what;
+  EXPECT_EQ(runKernel(*cached, stripped), expected) << what << ", from a cache";
+}
+
 // Compares for every level that this processor has. Gives how many of them have a kernel: with
 // AVX-512 the levels must have `needed` at the least.
 inline void checkKernel(KernelCase test, int needed, const std::string& what) {
@@ -83,11 +111,14 @@ inline void checkKernel(KernelCase test, int needed, const std::string& what) {
       if (i >= test.variables) inputs.back().data = test.inputs[i].bytes.data();
     }
     for (const TestOperand& output : test.outputs) outputs.push_back(output.tensor);
-    const auto kernel = makeKernel(*ops::definitionOf(test.operation), {inputs, outputs, level});
+    const KernelSite site = {inputs, outputs, level};
+    const auto kernel = makeKernel(*ops::definitionOf(test.operation), site);
     if (kernel == nullptr) continue;
     ++kernels;
     expectSame(runKernel(*kernel, test), test.outputs[0], test.slack,
                what + fmt::format(", level {}", static_cast<int>(level)));
+    if (::testing::Test::HasFatalFailure()) return;
+    checkCachedKernel(test, site, what);
     if (::testing::Test::HasFatalFailure()) return;
   }
   if (ops::simdLevel() < ops::SimdLevel::AVX512) return;

@@ -42,15 +42,10 @@ class FloatLayer final : public MatrixLayer {
     rowGranularity_ = sizeof(float);
     outputRowBytes_ = columns * sizeof(float);
     panels_ = divideUp(columns, width);
-    packed_ = AlignedBuffer<float>(panels_ * width * depth_);
+    packed_ = site.pack<float>(panels_ * width * depth_, [&](float* to) { pack(site, to); });
+    site.release(1);
     bias_ = AlignedBuffer<float>(panels_ * width);
-    const auto* const filter = site.inputs[1].as<float>();
-    const auto* const bias = site.inputs[2].as<float>();
-    for (size_t column = 0; column < columns; ++column) {
-      bias_[column] = bias[column];
-      float* to = packed_.data() + column / width * width * depth_ + column % width;
-      for (size_t k = 0; k < depth_; ++k) to[k * width] = filter[column * depth_ + k];
-    }
+    std::copy_n(site.inputs[2].as<float>(), columns, bias_.data());
   }
 
   void multiply(const std::byte* left, size_t stride, size_t rows, size_t panelBegin,
@@ -76,20 +71,30 @@ class FloatLayer final : public MatrixLayer {
   }
 
  private:
+  void pack(const KernelSite& site, float* packed) const {
+    const size_t width = gemm_.panelColumns;
+    const auto* const filter = site.inputs[1].as<float>();
+    for (size_t column = 0; column < columns_; ++column) {
+      float* const to = packed + column / width * width * depth_ + column % width;
+      for (size_t k = 0; k < depth_; ++k) to[k * width] = filter[column * depth_ + k];
+    }
+  }
+
   const FloatGemm& gemm_;
   const size_t columns_;
   const size_t depth_;
   const ops::ClampRange<float> range_;
-  AlignedBuffer<float> packed_;
+  Packed<float> packed_;
   AlignedBuffer<float> bias_;
 };
 
 class Quant8Layer final : public MatrixLayer {
  public:
-  Quant8Layer(const Quant8Gemm& gemm, const Quant8Weights& weights, size_t columns)
+  Quant8Layer(const KernelSite& site, const Quant8Gemm& gemm, const Quant8Weights& weights,
+              size_t columns)
       : gemm_(gemm),
         columns_(columns),
-        depth_(weights.values.size() / columns),
+        depth_(site.inputs[1].elementCount() / columns),
         units_(divideUp(depth_, 4)),
         isSigned_(weights.isSignedInput),
         rowFactor_(-weights.zeroPoint),
@@ -100,10 +105,18 @@ class Quant8Layer final : public MatrixLayer {
     outputRowBytes_ = columns;
     panels_ = divideUp(columns, width);
     zero_ = static_cast<std::byte>(weights.inputZeroPoint);
-    packed_ = AlignedBuffer<uint8_t>(panels_ * width * units_ * 4);
-    bias_ = AlignedBuffer<int32_t>(panels_ * width);
+    packed_ = site.pack<uint8_t>(panels_ * width * units_ * 4, [&](uint8_t* to) {
+      for (size_t column = 0; column < columns; ++column) packColumn(weights, column, to);
+    });
+    bias_ = site.pack<int32_t>(panels_ * width, [&](int32_t* to) {
+      for (size_t column = 0; column < columns; ++column)
+        to[placeOf(column)] = bias(weights, column);
+    });
+    site.release(1);
     multiplier_ = AlignedBuffer<float>(panels_ * width);
-    for (size_t column = 0; column < columns; ++column) packColumn(weights, column);
+    for (size_t column = 0; column < columns; ++column) {
+      multiplier_[placeOf(column)] = weights.multiplier[column];
+    }
   }
 
   void multiply(const std::byte* left, size_t stride, size_t rows, size_t panelBegin,
@@ -136,20 +149,28 @@ class Quant8Layer final : public MatrixLayer {
   }
 
  private:
-  void packColumn(const Quant8Weights& weights, size_t column) {
+  size_t placeOf(size_t column) const {
     const size_t width = gemm_.panelColumns;
-    const size_t place = placeInPanel(column % width);
-    uint8_t* to = packed_.data() + column / width * width * units_ * 4 + place * 4;
-    uint32_t sum = 0;
+    return column / width * width + placeInPanel(column % width);
+  }
+
+  void packColumn(const Quant8Weights& weights, size_t column, uint8_t* packed) const {
+    const size_t width = gemm_.panelColumns;
+    uint8_t* const to =
+        packed + column / width * width * units_ * 4 + placeInPanel(column % width) * 4;
     for (size_t k = 0; k < depth_; ++k) {
       to[k / 4 * width * 4 + k % 4] = weights.values[column * depth_ + k];
+    }
+  }
+
+  // Less the input's zero point times the real sum of the column's weights.
+  int32_t bias(const Quant8Weights& weights, size_t column) const {
+    uint32_t sum = 0;
+    for (size_t k = 0; k < depth_; ++k) {
       sum += static_cast<uint32_t>(weights.value(column * depth_ + k) - weights.zeroPoint);
     }
-    // The input's zero point times the real sum of the column's weights.
-    const size_t at = column / width * width + place;
-    bias_[at] = static_cast<int32_t>(static_cast<uint32_t>(weights.bias[column]) -
-                                     static_cast<uint32_t>(weights.inputZeroPoint) * sum);
-    multiplier_[at] = weights.multiplier[column];
+    return static_cast<int32_t>(static_cast<uint32_t>(weights.bias[column]) -
+                                static_cast<uint32_t>(weights.inputZeroPoint) * sum);
   }
 
   const Quant8Gemm& gemm_;
@@ -159,8 +180,8 @@ class Quant8Layer final : public MatrixLayer {
   const bool isSigned_;
   const int32_t rowFactor_;
   const Quant8Result result_;
-  AlignedBuffer<uint8_t> packed_;
-  AlignedBuffer<int32_t> bias_;
+  Packed<uint8_t> packed_;
+  Packed<int32_t> bias_;
   AlignedBuffer<float> multiplier_;
 };
 
@@ -193,7 +214,7 @@ std::unique_ptr<MatrixLayer> makeMatrixLayer(const KernelSite& site, size_t colu
   const auto weights = readQuant8Weights(site, columns, site.inputs[1].elementCount() / columns,
                                          activation, /*flipsSigned=*/false);
   if (!weights) return nullptr;
-  return std::make_unique<Quant8Layer>(*gemm, *weights, columns);
+  return std::make_unique<Quant8Layer>(site, *gemm, *weights, columns);
 }
 
 size_t shortestRowStride(const MatrixLayer& layer) {

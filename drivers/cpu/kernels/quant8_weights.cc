@@ -20,7 +20,8 @@ bool fitsWithoutZeroPoint(const uint8_t* stored, bool isUnsigned, size_t count, 
   });
 }
 
-void readValues(const ops::Tensor& filter, Quant8Weights* weights) {
+void readValues(const KernelSite& site, Quant8Weights* weights) {
+  const ops::Tensor& filter = site.inputs[1];
   const size_t count = filter.elementCount();
   const auto* const stored = filter.as<uint8_t>();
   const bool isUnsigned = filter.type == OperandType::TENSOR_QUANT8_ASYMM;
@@ -29,12 +30,14 @@ void readValues(const ops::Tensor& filter, Quant8Weights* weights) {
   int32_t shift = 0;
   if (weights->isSignedInput) {
     shift = 128;  // the filter is signed, too
-  } else if (fitsWithoutZeroPoint(stored, isUnsigned, count, zeroPoint)) {
+  } else if (site.decide<bool>(
+                 [&] { return fitsWithoutZeroPoint(stored, isUnsigned, count, zeroPoint); })) {
     shift = -zeroPoint;
   } else if (isUnsigned) {
     shift = -128;
   }
   weights->zeroPoint = zeroPoint + shift;
+  if (!site.packs()) return;
   weights->values.resize(count);
   for (size_t i = 0; i < count; ++i) {
     const int32_t value =
@@ -80,7 +83,7 @@ std::optional<Quant8Weights> readQuant8Weights(const KernelSite& site, size_t ch
     weights.inputFlip = 0x80;
     weights.inputZeroPoint += 128;
   }
-  readValues(filter, &weights);
+  readValues(site, &weights);
   const ops::ClampRange<int32_t> range = ops::activationRange(activation, output);
   weights.result = {static_cast<float>(range.min - output.zeroPoint),
                     static_cast<float>(range.max - output.zeroPoint), output.zeroPoint};

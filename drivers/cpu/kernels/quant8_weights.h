@@ -18,7 +18,7 @@ struct Quant8Weights {
   uint8_t inputFlip = 0;       // what the kernel has to flip in the input's bytes for that
   int32_t inputZeroPoint = 0;  // after flipping
   // As stored: signed bytes for an unsigned input, unsigned ones for a signed input. In the
-  // filter's order.
+  // filter's order; empty unless site.packs().
   std::vector<uint8_t> values;
   int32_t zeroPoint = 0;          // of `values`
   std::vector<float> multiplier;  // by output channel

@@ -1,0 +1,80 @@
+// Packing: where the kernels of a model get what they make of its constants, such as weights in the
+// order of a micro kernel: by packing when the model is compiled, as it was packed then when the
+// compilation comes from a cache.
+// Thread safety: a Packing belongs to one compilation, and is used by one thread at a time; Packed
+// is immutable.
+// Ownership: a Packed shares its memory with whatever it came from.
+//
+// A maker asks through its site (kernel.h). It asks for the same, in the same order, whenever the
+// model is the same, and of constants that it has released it reads nothing outside of what it
+// passes to pack() and decide(): from a cache, these have no bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <new>
+
+namespace halyard::cpudriver {
+
+// What packed memory is aligned to; behind its end, as many bytes may be read.
+inline constexpr size_t kPackedAlignment = 64;
+
+// Elements that are there to be read.
+template <typename T>
+class Packed {
+ public:
+  Packed() = default;
+  Packed(std::shared_ptr<const T> memory, size_t count)
+      : memory_(std::move(memory)), count_(count) {}
+
+  const T* data() const { return memory_.get(); }
+  size_t size() const { return count_; }
+  const T& operator[](size_t i) const { return memory_.get()[i]; }
+
+ private:
+  std::shared_ptr<const T> memory_;
+  size_t count_ = 0;
+};
+
+class Packing {
+ public:
+  using Bytes = std::shared_ptr<const std::byte>;
+  using Write = std::function<void(std::byte* to)>;
+
+  virtual ~Packing() = default;
+  // `bytes` bytes, by calling `write` with as many zeros or from a cache. Throws std::bad_alloc.
+  virtual Bytes get(size_t bytes, const Write& write) = 0;
+  // Whether get() calls `write`.
+  virtual bool isFresh() const = 0;
+  // The kernel that is being made needs the constant at `data` no more.
+  virtual void release(const void* data) = 0;
+
+  // What get() does without a cache.
+  static Bytes make(size_t bytes, const Write& write) {
+    const size_t capacity =
+        (bytes + 2 * kPackedAlignment - 1) / kPackedAlignment * kPackedAlignment;
+    std::shared_ptr<std::byte> memory(
+        static_cast<std::byte*>(std::aligned_alloc(kPackedAlignment, capacity)),
+        [](std::byte* pointer) { std::free(pointer); });
+    if (memory == nullptr) throw std::bad_alloc();
+    std::memset(memory.get(), 0, capacity);
+    write(memory.get());
+    return memory;
+  }
+};
+
+// `count` elements that `write(T*)` makes, in memory of zeros; `packing` may be null.
+template <typename T, typename F>
+Packed<T> pack(Packing* packing, size_t count, F write) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  const Packing::Write fill = [&](std::byte* to) { write(reinterpret_cast<T*>(to)); };
+  Packing::Bytes bytes = packing == nullptr ? Packing::make(count * sizeof(T), fill)
+                                            : packing->get(count * sizeof(T), fill);
+  const T* const elements = reinterpret_cast<const T*>(bytes.get());
+  return Packed<T>(std::shared_ptr<const T>(std::move(bytes), elements), count);
+}
+
+}  // namespace halyard::cpudriver
