@@ -1,0 +1,1 @@
+"""Halyard beside LiteRT, ONNX Runtime and OpenVINO: see ../README.md."""

@@ -1,0 +1,81 @@
+"""What has to hold, and what of it does not in the results of a run."""
+
+import statistics
+
+from peers.contenders import PEERS
+
+# Halyard's time against the best of the others, or against LiteRT.
+MOST_RATIO = 1.00
+STRETCH = {"float": 0.90, "quant8": 0.80}
+MOST_MORE_MS = 0.015  # out of process, small models
+MOST_COLD, MOST_WARM, MOST_MEMORY = 1.5, 0.5, 1.2
+LEAST_THROUGHPUT = 0.95
+MOST_TOP1_APART = 0.001
+
+
+def paired_ratio(ours, theirs):
+    """The median of the ratios within rounds: what disturbs a round disturbs both."""
+    return statistics.median(a / b for a, b in zip(ours["rounds"], theirs["rounds"]))
+
+
+def best_peer(results):
+    """The fastest of the others; None when none ran."""
+    ran = [name for name in PEERS if "ms" in results.get(name, {})]
+    return min(ran, key=lambda name: results[name]["ms"], default=None)
+
+
+def _latency_failures(model, threads, results):
+    where = f"{model['name']}, {threads} thread{'s' if threads > 1 else ''}"
+    for name in ("halyard", "halyard/in-process"):
+        if "error" in results.get(name, {}):
+            return [f"{where}: {name}: {results[name]['error']}"]
+    failures = []
+    if model["kind"] in ("float", "quant8") and "halyard" in results:
+        best = best_peer(results)
+        if best is not None:
+            ratio = paired_ratio(results["halyard"], results[best])
+            if ratio > MOST_RATIO:
+                failures.append(f"{where}: {ratio:.2f} x {best}")
+    if model["kind"] == "small" and "ms" in results.get("litert", {}):
+        litert = results["litert"]
+        if "halyard/in-process" in results:
+            ratio = paired_ratio(results["halyard/in-process"], litert)
+            if ratio > MOST_RATIO:
+                failures.append(f"{where}, in process: {ratio:.2f} x LiteRT")
+        if "halyard" in results:
+            pairs = zip(results["halyard"]["rounds"], litert["rounds"])
+            more = statistics.median(a - b for a, b in pairs)
+            if more > MOST_MORE_MS:
+                failures.append(f"{where}: {1000 * more:.0f} us more than LiteRT")
+    return failures
+
+
+def failures(run):
+    """Texts, one for each goal that does not hold, of what was measured (the JSON of a run)."""
+    found = []
+    for model in run["models"]:
+        for threads, results in model["threads"].items():
+            found += _latency_failures(model, int(threads), results)
+        load, name = model.get("load", {}), model["name"]
+        if "error" in load:
+            found.append(f"{name}: loading: {load['error']}")
+        elif load:
+            for kind, most in (("cold", MOST_COLD), ("warm", MOST_WARM)):
+                ratio = load[kind]["ms"] / load["litert"]["ms"]
+                if ratio > most:
+                    found.append(f"{name}: {kind} load {ratio:.2f} x LiteRT's")
+        for results in list(model["threads"].values())[:1]:
+            ours, theirs = (results.get(n, {}).get("memory_kib") for n in ("halyard", "litert"))
+            if ours and theirs and ours > MOST_MEMORY * theirs:
+                found.append(f"{name}: peak memory {ours / theirs:.2f} x LiteRT's")
+        share = model.get("throughput", {}).get("share")
+        if share is not None and share < LEAST_THROUGHPUT:
+            found.append(f"{name}: 8 clients reach {share:.0%} of one's throughput")
+        if "error" in model.get("throughput", {}):
+            found.append(f"{name}: 8 clients: {model['throughput']['error']}")
+    for name, top1 in run.get("accuracy", {}).items():
+        if "error" in top1:
+            found.append(f"{name}: accuracy: {top1['error']}")
+        elif abs(top1["halyard"] - top1["litert"]) > MOST_TOP1_APART:
+            found.append(f"{name}: top-1 {top1['halyard']:.2%}, LiteRT {top1['litert']:.2%}")
+    return found
