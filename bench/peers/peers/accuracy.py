@@ -10,7 +10,7 @@ from peers import contenders, models
 from peers.contenders import ContenderError
 
 # Debian's package dataset-fashion-mnist.
-FOLDER = pathlib.Path("/usr/share/dataset-fashion-mnist")
+FOLDER = pathlib.Path("/usr/share/datasets/fashion-mnist")
 MODELS = ("fashion_mnist_float", "fashion_mnist_int8")
 
 
