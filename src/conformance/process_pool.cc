@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -30,6 +31,9 @@ constexpr unsigned kMaxFailedStarts = 3;
 constexpr std::chrono::milliseconds kEndLimit{20'000};
 // Longer messages are a broken process.
 constexpr uint64_t kMaxAnswer = uint64_t{16} << 20;
+// Of standard error, for one job; and when a process begins it anew.
+constexpr off_t kKeptErrors = 8 << 10;
+constexpr off_t kMaxErrors = off_t{64} << 20;
 
 struct Header {
   uint64_t length;
@@ -123,12 +127,39 @@ struct ProcessPool::Process {
     return std::pair(header.code, std::move(text));
   }
 
+  // All that write to it share its offset.
+  off_t errorsWritten() const { return errors.valid() ? ::lseek(errors.get(), 0, SEEK_CUR) : 0; }
+  void begin(size_t number, std::chrono::milliseconds jobLimit) {
+    busy = true;
+    job = number;
+    began = Clock::now();
+    limit = jobLimit;
+    if (errors.valid() && errorsWritten() > kMaxErrors) {
+      (void)::ftruncate(errors.get(), 0);
+      (void)::lseek(errors.get(), 0, SEEK_SET);
+    }
+    errorsBefore = errorsWritten();
+  }
+  // What was written since the job began, or the end of it.
+  std::string newErrors() const {
+    const off_t end = errorsWritten();
+    const off_t from = std::max(errorsBefore, end - kKeptErrors);
+    if (end <= from) return {};
+    std::string text(static_cast<size_t>(end - from), '\0');
+    const ssize_t count = ::pread(errors.get(), text.data(), text.size(), from);
+    text.resize(static_cast<size_t>(std::max<ssize_t>(count, 0)));
+    return text;
+  }
+
   pid_t pid = -1;
   UniqueFd socket;
+  UniqueFd errors;  // a file in memory, with keepErrors
   std::string received;
   bool busy = false;
   size_t job = 0;
   Clock::time_point began;
+  std::chrono::milliseconds limit{};
+  off_t errorsBefore = 0;
 };
 
 ProcessPool::ProcessPool(const ProcessPoolOptions& options, Start start)
@@ -172,6 +203,12 @@ Result<std::unique_ptr<ProcessPool::Process>> ProcessPool::startProcess() {
   const timeval sendLimit{static_cast<time_t>(options_.jobLimit.count() / 1000 + 1), 0};
   (void)::setsockopt(sockets[0], SOL_SOCKET, SO_SNDTIMEO, &sendLimit, sizeof sendLimit);
   UniqueFd other(sockets[1]);
+  if (options_.keepErrors) {
+    process->errors = UniqueFd(::memfd_create("standard error", MFD_CLOEXEC));
+    if (!process->errors.valid()) {
+      return errnoStatus(ResultCode::OP_FAILED, errno, "making a file for standard error");
+    }
+  }
   std::fflush(nullptr);
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
@@ -181,6 +218,7 @@ Result<std::unique_ptr<ProcessPool::Process>> ProcessPool::startProcess() {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);
     process->socket.reset();
+    if (process->errors.valid() && ::dup2(process->errors.get(), STDERR_FILENO) < 0) ::_exit(1);
     // The others are to see their connections end with the parent alone.
     for (const auto& one : processes_) {
       if (one != nullptr) one->socket.reset();
@@ -217,6 +255,7 @@ void ProcessPool::finishJob(Process& process, Answer answer,
                             const std::function<void(size_t, Answer)>& done) {
   process.busy = false;
   answer.duration = Clock::now() - process.began;
+  answer.errors = process.newErrors();
   done(process.job, std::move(answer));
 }
 
@@ -227,7 +266,7 @@ void ProcessPool::step(const std::function<void(size_t, Answer)>& done) {
   for (const auto& process : processes_) {
     const bool busy = process != nullptr && process->busy;
     polls.push_back({busy ? process->socket.get() : -1, POLLIN, 0});
-    if (busy) first = std::min(first, process->began + options_.jobLimit);
+    if (busy) first = std::min(first, process->began + process->limit);
   }
   ::poll(polls.data(), polls.size(), millisecondsUntil(first));
   for (size_t i = 0; i < polls.size(); ++i) {
@@ -235,17 +274,21 @@ void ProcessPool::step(const std::function<void(size_t, Answer)>& done) {
     Process& process = *processes_[i];
     const bool alive = polls[i].revents == 0 || process.readSome();
     if (auto message = process.takeMessage()) {
-      finishJob(process, {std::move(message->second), {}, {}}, done);
+      finishJob(process, {std::move(message->second), {}, {}, How::ANSWERED, {}}, done);
     } else if (!alive) {
       const std::string end = endText(process.collect());
-      finishJob(process, {std::nullopt, fmt::format("its process ended: {}", end), {}}, done);
+      finishJob(process,
+                {std::nullopt, fmt::format("its process ended: {}", end), {}, How::ENDED, {}},
+                done);
       processes_[i].reset();
-    } else if (Clock::now() >= process.began + options_.jobLimit) {
+    } else if (Clock::now() >= process.began + process.limit) {
       process.kill();
       finishJob(process,
                 {std::nullopt,
                  fmt::format("no result within {} s; its process was killed",
-                             std::chrono::duration<double>(options_.jobLimit).count()),
+                             std::chrono::duration<double>(process.limit).count()),
+                 {},
+                 How::TIMED_OUT,
                  {}},
                 done);
       processes_[i].reset();
@@ -275,11 +318,9 @@ void ProcessPool::run(const std::function<std::optional<std::string>()>& next,
       if (started.ok()) process = std::move(started).value();
     }
     if (process == nullptr) {
-      done(number++, {std::nullopt, "not run: " + lastStart.toString(), {}});
+      done(number++, {std::nullopt, "not run: " + lastStart.toString(), {}, How::NOT_RUN, {}});
     } else {
-      process->busy = true;
-      process->job = number++;
-      process->began = Clock::now();
+      process->begin(number++, options_.limitOf ? options_.limitOf(*job) : options_.jobLimit);
       // An error shows itself as the end of the process.
       (void)sendMessage(process->socket.get(), ResultCode::NO_ERROR, *job);
     }

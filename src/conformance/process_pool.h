@@ -27,16 +27,24 @@ struct ProcessPoolOptions {
   unsigned processes = 1;
   std::chrono::milliseconds startLimit{60'000};
   std::chrono::milliseconds jobLimit{60'000};
+  // The limit of one job, instead of jobLimit; may be empty.
+  std::function<std::chrono::milliseconds(std::string_view job)> limitOf = {};
+  // Standard error of the processes, and of what they start, is kept for Answer::errors instead of
+  // going where this process's goes.
+  bool keepErrors = false;
 };
 
 class ProcessPool {
  public:
   // Called in each process, once.
   using Start = std::function<Result<ProcessWorker>()>;
+  enum class How : uint8_t { ANSWERED, ENDED, TIMED_OUT, NOT_RUN };
   struct Answer {
     std::optional<std::string> response;
     std::string failure;  // why there is no response
     std::chrono::nanoseconds duration{};
+    How how = How::ANSWERED;
+    std::string errors;  // with keepErrors: the end of what the job wrote to standard error
   };
 
   // Starts the first process. `start`'s error; DEAD_OBJECT when the process ends instead,

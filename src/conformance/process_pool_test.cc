@@ -92,6 +92,7 @@ TEST(ProcessPool, ACrashFailsItsJobOnly) {
   for (const size_t good : {0, 2, 4, 6}) EXPECT_TRUE(answers[good].response) << good;
   EXPECT_FALSE(answers[1].response);
   EXPECT_EQ(answers[1].failure, "its process ended: signal 9 (Killed)");
+  EXPECT_EQ(answers[1].how, ProcessPool::How::ENDED);
   EXPECT_EQ(answers[3].failure, "its process ended: exit status 7");
   EXPECT_FALSE(answers[5].response);
   EXPECT_TRUE(pool->finish().ok());
@@ -101,8 +102,40 @@ TEST(ProcessPool, AHangFailsItsJobOnly) {
   const auto pool = makePool(2, 300ms);
   const std::vector<Answer> answers = doJobs(*pool, {"a", "hang", "b", "c"});
   EXPECT_EQ(answers[1].failure, "no result within 0.3 s; its process was killed");
+  EXPECT_EQ(answers[1].how, ProcessPool::How::TIMED_OUT);
   EXPECT_GE(answers[1].duration, 300ms);
   for (const size_t good : {0, 2, 3}) EXPECT_TRUE(answers[good].response) << good;
+}
+
+TEST(ProcessPool, AJobMayHaveALimitOfItsOwn) {
+  ProcessPoolOptions options{1, 60s, 60s};
+  options.limitOf = [](std::string_view job) { return job == "hang" ? 200ms : 60'000ms; };
+  auto pool = ProcessPool::create(options, start);
+  ASSERT_TRUE(pool.ok());
+  const std::vector<Answer> answers = doJobs(**pool, {"a", "hang", "b"});
+  EXPECT_EQ(answers[1].failure, "no result within 0.2 s; its process was killed");
+  EXPECT_TRUE(answers[0].response && answers[2].response);
+}
+
+TEST(ProcessPool, KeepsWhatEachJobWritesToStandardError) {
+  ProcessPoolOptions options{1, 60s, 60s};
+  options.keepErrors = true;
+  auto pool = ProcessPool::create(options, [] {
+    return Result<ProcessWorker>(ProcessWorker{"", [](std::string_view job) {
+                                                 const std::string text(job);
+                                                 // As a driver that the process has started would.
+                                                 (void)std::system(
+                                                     ("echo 'said " + text + "' >&2").c_str());
+                                                 if (job == "kill") ::kill(::getpid(), SIGKILL);
+                                                 return text;
+                                               }});
+  });
+  ASSERT_TRUE(pool.ok());
+  const std::vector<Answer> answers = doJobs(**pool, {"a", "kill", "b", std::string(20000, 'x')});
+  EXPECT_EQ(answers[0].errors, "said a\n");
+  EXPECT_EQ(answers[1].errors, "said kill\n");
+  EXPECT_EQ(answers[2].errors, "said b\n");
+  EXPECT_EQ(answers[3].errors, std::string(8191, 'x') + "\n");
 }
 
 TEST(ProcessPool, ProcessesEndWithThePool) {

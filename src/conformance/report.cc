@@ -12,34 +12,6 @@ std::string locationText(const CaseRecord& record) {
   return record.line == 0 ? record.file : fmt::format("{}:{}", record.file, record.line);
 }
 
-// `text` with what XML reserves replaced, and with '?' for what XML 1.0 does not allow at all and
-// for bytes that are no ASCII, whose encoding nobody has checked.
-std::string xmlText(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\n':
-        escaped += "&#10;";
-        break;
-      default:
-        escaped += c >= ' ' && c < 0x7f ? c : '?';
-    }
-  }
-  return escaped;
-}
-
 std::string junitCase(const CaseRecord& record) {
   std::string text = fmt::format(
       "    <testcase classname=\"{}\" name=\"{}\" file=\"{}\" line=\"{}\" time=\"{:.6f}\"",
@@ -78,6 +50,32 @@ std::string junitSuite(const RunReport& report, std::string_view variant) {
 }
 
 }  // namespace
+
+std::string xmlText(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '\n':
+        escaped += "&#10;";
+        break;
+      default:
+        escaped += c >= ' ' && c < 0x7f ? c : '?';
+    }
+  }
+  return escaped;
+}
 
 size_t RunReport::count(Outcome outcome) const {
   return static_cast<size_t>(std::count_if(

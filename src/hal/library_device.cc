@@ -140,12 +140,18 @@ Result<std::shared_ptr<Device>> load(const Manifest& manifest) {
 
 }  // namespace
 
-Result<std::shared_ptr<Device>> openLibrary(const Manifest& manifest,
-                                            std::shared_ptr<SessionServices> services) {
+Result<std::shared_ptr<Device>> loadLibrary(const Manifest& manifest) {
   HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, load(manifest), "driver '{}': {}",
                            manifest.name, manifest.target);
-  return std::shared_ptr<Device>(std::make_shared<LibraryDevice>(
-      std::make_shared<CappedDevice>(std::move(device), manifest.halVersion), std::move(services)));
+  return std::shared_ptr<Device>(
+      std::make_shared<CappedDevice>(std::move(device), manifest.halVersion));
+}
+
+Result<std::shared_ptr<Device>> openLibrary(const Manifest& manifest,
+                                            std::shared_ptr<SessionServices> services) {
+  HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, loadLibrary(manifest));
+  return std::shared_ptr<Device>(
+      std::make_shared<LibraryDevice>(std::move(device), std::move(services)));
 }
 
 IsolationReport libraryIsolation() {

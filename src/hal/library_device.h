@@ -26,6 +26,9 @@ class SessionServices;
 Result<std::shared_ptr<Device>> openLibrary(const Manifest& manifest,
                                             std::shared_ptr<SessionServices> services);
 
+// As openLibrary, without anything around the device: the driver's own class.
+Result<std::shared_ptr<Device>> loadLibrary(const Manifest& manifest);
+
 // What `halyard devices` says about such a driver.
 IsolationReport libraryIsolation();
 

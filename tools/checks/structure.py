@@ -2,8 +2,9 @@
 """Checks rules on the shape of the tree; run from anywhere, exit status 1 when one is broken.
 
 1. The name of an operation stands in at most 3 hand-written files: the public header, ops.inc and
-   the operation's own file. Not counted: tests, benchmarks, documentation, examples, importers,
-   which speak of the operators of other formats, and tools, which show particular results.
+   the operation's own file. Not counted: tests, the validation kit, benchmarks, documentation,
+   examples, importers, which speak of the operators of other formats, and tools, which show
+   particular results.
 2. Source files stay under 600 lines; scripts and the public headers, which are documentation, under
    1,000.
 3. What the headers for drivers declare and do not define carries HALYARD_EXPORT: otherwise it would be
@@ -18,7 +19,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = {".cc", ".h", ".c", ".inc", ".capnp", ".fbs", ".py", ".sh"}
 UNCOUNTED = re.compile(r"(_test\.(cc|c)|_bench\.cc|_for_test\.h|/test_model\.h)$|/testing/|"
-                       r"^(src/import|bench|tests|docs|examples|models|tools)/")
+                       r"^(src/import|bench|tests|docs|examples|models|tools|validation)/")
 MAX_PLACES = 3
 MAX_LINES = 600
 MAX_DOCUMENT_LINES = 1000

@@ -16,13 +16,6 @@
 namespace halyard::cli {
 namespace {
 
-// The installation that this program belongs to: the folder above bin.
-std::filesystem::path installationPrefix() {
-  std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  return error ? std::filesystem::path() : program.parent_path().parent_path();
-}
-
 Result<std::shared_ptr<hal::Device>> openHalDevice(const std::string& name) {
   const hal::ManifestList list = hal::discoverManifests(installationPrefix());
   std::vector<std::string> names;
@@ -40,6 +33,12 @@ Result<std::shared_ptr<hal::Device>> openHalDevice(const std::string& name) {
 }
 
 }  // namespace
+
+std::filesystem::path installationPrefix() {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? std::filesystem::path() : program.parent_path().parent_path();
+}
 
 Result<std::unique_ptr<conformance::Target>> openConformanceTarget(std::string_view via,
                                                                    const std::string& device) {

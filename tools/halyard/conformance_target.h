@@ -2,6 +2,7 @@
 // Thread safety: none. Ownership: the caller owns the target.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -9,6 +10,9 @@
 #include "conformance/target.h"
 
 namespace halyard::cli {
+
+// The installation that this program belongs to: the folder above bin; empty if that is not known.
+std::filesystem::path installationPrefix();
 
 // `via`: "api" through the runtime, or "hal" straight: the CPU device in this process, or the
 // driver that a manifest names. `device`: as chooseDevice takes it. BAD_DATA for a name that is no

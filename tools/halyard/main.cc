@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
       halyard::cli::addDevicesCommand(app), halyard::cli::addRunCommand(app),
       halyard::cli::addExplainCommand(app), halyard::cli::addProfileCommand(app),
       halyard::cli::addGraphCommand(app),   halyard::cli::addConformanceCommand(app),
-      halyard::cli::addCacheCommand(app),
+      halyard::cli::addCacheCommand(app),   halyard::cli::addValidateCommand(app),
   };
   const auto nameOf = [&] {
     for (const Command& command : commands) {

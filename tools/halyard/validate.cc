@@ -1,0 +1,332 @@
+// halyard validate: everything that the kit knows to ask of a driver, and one report.
+#include <errno.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "conformance/report.h"
+#include "cpu/cpu_device.h"
+#include "tools/halyard/command.h"
+#include "tools/halyard/conformance_target.h"
+#include "tools/halyard/device_choice.h"
+#include "tools/halyard/terminal.h"
+#include "validation/kit/runner.h"
+#include "validation/suites.h"
+
+namespace halyard::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using conformance::shellWord;
+using validation::CheckRecord;
+using validation::Expectations;
+using validation::ListedCheck;
+using validation::Report;
+using validation::TargetSpec;
+
+struct ValidateOptions {
+  std::string target;
+  bool quick = false;
+  bool full = false;
+  bool list = false;
+  std::vector<std::string> areas;
+  std::vector<std::string> checks;
+  std::vector<std::string> vectors;
+  std::string html;
+  std::string junit;
+  std::string json;
+  std::string expectations;
+  unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
+  size_t maxFailures = 0;
+  uint64_t seed = 1;
+};
+
+bool isFile(const std::string& argument) {
+  std::error_code error;
+  return argument.ends_with(".json") || fs::is_regular_file(argument, error);
+}
+
+// A manifest's path, or the name of a device that is found.
+Result<TargetSpec> findTarget(const std::string& argument) {
+  TargetSpec target;
+  target.argument = argument;
+  if (isFile(argument)) {
+    HALYARD_ASSIGN_OR_RETURN(target.manifest, hal::loadManifest(fs::absolute(argument)));
+    target.name = target.manifest->name;
+    return target;
+  }
+  const hal::ManifestList list = hal::discoverManifests(installationPrefix());
+  std::vector<std::string> names;
+  for (const hal::Manifest& manifest : list.manifests) names.push_back(manifest.name);
+  names.push_back(cpu::cpuDeviceInfo().name);
+  HALYARD_ASSIGN_OR_RETURN(const size_t index, chooseDevice(names, argument));
+  target.name = names[index];
+  if (index < list.manifests.size()) target.manifest = list.manifests[index];
+  return target;
+}
+
+// On standard error, when that is a terminal; the report goes to standard output.
+class ProgressBar {
+ public:
+  void show(const validation::Progress& progress) {
+    if (!isTerminal_) return;
+    const std::string line = printable(validation::progressLine(progress, width()));
+    const std::string text = "\r" + line + "\x1b[K";
+    (void)!::write(STDERR_FILENO, text.data(), text.size());
+    shown_ = true;
+  }
+  void clear() {
+    if (!shown_) return;
+    (void)!::write(STDERR_FILENO, "\r\x1b[K", 4);
+    shown_ = false;
+  }
+
+ private:
+  static size_t width() {
+    winsize size{};
+    if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 20) return 79;
+    return size.ws_col - 1u;
+  }
+
+  const bool isTerminal_ = ::isatty(STDERR_FILENO) == 1;
+  bool shown_ = false;
+};
+
+class Validation {
+ public:
+  explicit Validation(const ValidateOptions& options) : options_(options) {}
+
+  // Everything that can be wrong before the first check.
+  Status prepare() {
+    if (options_.quick && options_.full) return badData("--quick and --full exclude each other");
+    HALYARD_ASSIGN_OR_RETURN(target_, findTarget(options_.target));
+    HALYARD_RETURN_IF_ERROR(chooseSuites());
+    HALYARD_RETURN_IF_ERROR(loadExpectations());
+    validation::Plan plan;
+    plan.full = options_.full;
+    plan.vectors = options_.vectors;
+    plan.prefix = installationPrefix();
+    plan.seed = options_.seed;
+    HALYARD_ASSIGN_OR_RETURN(std::vector<ListedCheck> all,
+                             validation::listChecks(suites_, target_, plan));
+    for (const ListedCheck& one : all) ids_.push_back(one.id());
+    for (ListedCheck& one : all) {
+      if (isWanted(one)) checks_.push_back(std::move(one));
+    }
+    if (checks_.empty()) return badData("no check is asked for; --list has all");
+    for (const std::string& path : {options_.html, options_.junit, options_.json}) {
+      if (path.empty() || std::ofstream(path)) continue;
+      return errnoStatus(ResultCode::BAD_DATA, errno, fmt::format("writing {}", path));
+    }
+    return okStatus();
+  }
+
+  CommandResult list() const {
+    for (const ListedCheck& one : checks_) {
+      print("{:<56} {}{}\n", one.id(), one.check.what,
+            one.check.requirements.empty()
+                ? ""
+                : fmt::format(" ({})", fmt::join(one.check.requirements, ", ")));
+    }
+    return {};
+  }
+
+  CommandResult run() {
+    ProgressBar bar;
+    validation::RunSettings settings;
+    settings.processes = options_.jobs;
+    settings.maxBad = options_.maxFailures;
+    settings.repeat = [this](const CheckRecord& record) { return repeatCommand(record); };
+    settings.progress = [&](const validation::Progress& progress) { bar.show(progress); };
+    settings.done = [&](const CheckRecord& record) {
+      if (!validation::isBad(record.outcome)) return;
+      bar.clear();
+      print("{}\n", validation::failureText(record));
+      (void)flushOutput();
+    };
+    auto made = validation::runChecks(target_, checks_, expectations_, settings);
+    bar.clear();
+    if (!made.ok()) {
+      const bool misuse = made.status().code() == ResultCode::BAD_DATA;
+      return {made.takeStatus(), misuse};
+    }
+    Report report = std::move(made).value();
+    report.target = options_.target;
+    report.expectations = expectationsPath_;
+    report.full = options_.full;
+    for (std::string& text : expectations_.unused(ids_, areas_)) {
+      report.problems.push_back(std::move(text));
+    }
+    Status written = writeReports(report);
+    if (!written.ok()) return {std::move(written), false};
+    print("{}", validation::summaryText(report));
+    if (report.passed()) return {};
+    return {opFailed("{} failed", report.bad() + report.problems.size()), false, true};
+  }
+
+ private:
+  Status chooseSuites() {
+    std::vector<std::string_view> known;
+    for (const validation::Suite& suite : validation::allSuites()) {
+      known.push_back(suite.area);
+      const bool named = std::find(options_.areas.begin(), options_.areas.end(), suite.area) !=
+                         options_.areas.end();
+      if (!named && !options_.areas.empty()) continue;
+      if (!mayHaveChecks(suite.area)) continue;
+      suites_.push_back(suite);
+      areas_.emplace_back(suite.area);
+    }
+    for (const std::string& area : options_.areas) {
+      if (std::find(known.begin(), known.end(), area) == known.end()) {
+        return badData("no area '{}'; the areas are: {}", area, fmt::join(known, ", "));
+      }
+    }
+    return okStatus();
+  }
+
+  // --check AREA/NAME needs no other area to be listed.
+  bool mayHaveChecks(std::string_view area) const {
+    if (options_.checks.empty()) return true;
+    return std::any_of(options_.checks.begin(), options_.checks.end(), [&](const std::string& one) {
+      const std::string first = one.substr(0, one.find('/'));
+      const bool isArea =
+          std::any_of(validation::allSuites().begin(), validation::allSuites().end(),
+                      [&](const auto& suite) { return suite.area == first; });
+      return !isArea || first == area;
+    });
+  }
+
+  bool isWanted(const ListedCheck& check) const {
+    if (options_.checks.empty()) return true;
+    return std::any_of(options_.checks.begin(), options_.checks.end(), [&](const std::string& one) {
+      return validation::matchesGlob(one, check.id()) ||
+             validation::matchesGlob(one, check.check.name);
+    });
+  }
+
+  Status loadExpectations() {
+    expectationsPath_ = options_.expectations;
+    if (expectationsPath_.empty() && target_.manifest) {
+      const fs::path beside = validation::expectationsBeside(target_.manifest->path);
+      std::error_code error;
+      if (fs::exists(beside, error)) expectationsPath_ = beside.string();
+    }
+    if (expectationsPath_.empty()) return okStatus();
+    HALYARD_ASSIGN_OR_RETURN(expectations_, Expectations::load(expectationsPath_));
+    return okStatus();
+  }
+
+  std::string repeatCommand(const CheckRecord& record) const {
+    std::string command;
+    if (!isFile(options_.target)) {
+      for (const char* variable : {"HALYARD_DRIVER_FILES", "HALYARD_ADD_DRIVER_FILES"}) {
+        const char* value = std::getenv(variable);
+        if (value == nullptr) continue;
+        command += fmt::format("{}={} ", variable, shellWord(value));
+      }
+    }
+    command += fmt::format("{} validate {} --check {}", shellWord(program_invocation_name),
+                           shellWord(options_.target), shellWord(record.id()));
+    for (const std::string& path : options_.vectors) command += " --vectors " + shellWord(path);
+    if (options_.full) command += " --full";
+    if (options_.seed != 1) command += fmt::format(" --seed {}", options_.seed);
+    if (!options_.expectations.empty()) {
+      command += " --expectations " + shellWord(options_.expectations);
+    }
+    return command;
+  }
+
+  Status writeReports(const Report& report) const {
+    HALYARD_RETURN_IF_ERROR(writeReport(options_.html, validation::htmlText(report)));
+    HALYARD_RETURN_IF_ERROR(writeReport(options_.junit, validation::junitText(report)));
+    return writeReport(options_.json, validation::jsonText(report));
+  }
+
+  static Status writeReport(const std::string& path, const std::string& text) {
+    if (path.empty()) return okStatus();
+    std::ofstream file(path, std::ios::binary);
+    file << text << std::flush;
+    return file ? okStatus() : opFailed("cannot write {}", path);
+  }
+
+  const ValidateOptions& options_;
+  TargetSpec target_;
+  std::vector<validation::Suite> suites_;
+  std::vector<std::string> areas_;
+  std::vector<std::string> ids_;  // of all checks of the areas
+  std::vector<ListedCheck> checks_;
+  Expectations expectations_;
+  std::string expectationsPath_;
+};
+
+CommandResult runValidate(const ValidateOptions& options) {
+  Validation validation(options);
+  Status prepared = validation.prepare();
+  if (!prepared.ok()) return {std::move(prepared), true};
+  return options.list ? validation.list() : validation.run();
+}
+
+std::string footer() {
+  std::string text = "Areas:\n";
+  for (const validation::Suite& suite : validation::allSuites()) {
+    text += fmt::format("  {:<18}{}\n", suite.area, suite.what);
+  }
+  return text +
+         "\n"
+         "Each failure comes with the command that repeats it. docs/validation.md says more.\n"
+         "\n"
+         "  halyard validate build/acme-npu.json --html report.html\n"
+         "  halyard validate build/acme-npu.json --check 'hal/model/*'\n"
+         "\n"
+         "Exit status: 0 nothing failed, 1 something did, 2 misuse.";
+}
+
+}  // namespace
+
+Command addValidateCommand(CLI::App& parent) {
+  auto options = std::make_shared<ValidateOptions>();
+  CLI::App* app = parent.add_subcommand("validate", "Prove a driver right, or tell what is wrong");
+  app->footer(footer());
+  app->add_option("MANIFEST", options->target,
+                  "The driver: its manifest's path, or the device's name as halyard run takes it")
+      ->required();
+  app->add_flag("--quick", options->quick, "The checks of some minutes (the default)");
+  app->add_flag("--full", options->full, "All checks, and the long forms of those that have one");
+  app->add_option("--area", options->areas, "Only this area; may be repeated")
+      ->allow_extra_args(false)
+      ->option_text("A");
+  app->add_option("--check", options->checks,
+                  "Only checks whose AREA/NAME or NAME matches, with * and ?; may be repeated")
+      ->allow_extra_args(false)
+      ->option_text("GLOB");
+  app->add_flag("--list", options->list, "Print the checks and run none");
+  app->add_option("--html", options->html, "Write a report for a browser")->option_text("FILE");
+  app->add_option("--junit", options->junit, "Write a JUnit XML report")->option_text("FILE");
+  app->add_option("--json", options->json, "Write a JSON report")->option_text("FILE");
+  app->add_option("--expectations", options->expectations,
+                  "What is known not to pass (default: MANIFEST's name .expectations.json)")
+      ->option_text("FILE");
+  app->add_option("--vectors", options->vectors,
+                  "More conformance vectors, a file or a folder; may be repeated")
+      ->allow_extra_args(false)
+      ->option_text("PATH");
+  app->add_option("-j,--jobs", options->jobs,
+                  "Processes that run checks at once (default: one per processor)")
+      ->check(CLI::Range(1u, 1024u))
+      ->option_text("N");
+  app->add_option("--max-failures", options->maxFailures,
+                  "Stop when so many checks are bad (default: never)")
+      ->option_text("N");
+  app->add_option("--seed", options->seed, "Of what is random (default: 1)")->option_text("N");
+  return {app, [options] { return runValidate(*options); }};
+}
+
+}  // namespace halyard::cli

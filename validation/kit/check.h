@@ -1,0 +1,79 @@
+// Check and Suite: what the validation kit consists of.
+// Thread safety: plain data; a check runs on one thread. Ownership: a check owns what its function
+// holds.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "halyard/driver/status.h"
+
+namespace halyard::validation {
+
+class Target;
+struct TargetSpec;
+
+enum class Outcome : uint8_t {
+  PASSED,
+  FAILED,
+  SKIPPED,           // the check does not apply to the driver, which says so
+  HANG,              // no result in time; the process of the check was killed
+  CRASH,             // the process of the check or the driver's ended
+  EXPECTED_FAILURE,  // failed, and the expectations say why it may
+  UNEXPECTED_PASS,   // passed, and the expectations say that it does not
+};
+std::string_view outcomeName(Outcome outcome);
+// Those that make a run fail: FAILED, HANG, CRASH, UNEXPECTED_PASS.
+bool isBad(Outcome outcome);
+
+// What a check's function finds; CRASH and HANG are found by whoever runs it.
+struct CheckResult {
+  CheckResult() = default;
+  // Passed, or failed with the status's text. NOLINTNEXTLINE(google-explicit-constructor)
+  CheckResult(const Status& status)
+      : outcome(status.ok() ? Outcome::PASSED : Outcome::FAILED),
+        reason(status.ok() ? "" : status.toString()) {}
+  static CheckResult skipped(std::string why) { return {Outcome::SKIPPED, std::move(why)}; }
+  static CheckResult passed(std::string note = "") { return {Outcome::PASSED, std::move(note)}; }
+
+  Outcome outcome = Outcome::PASSED;
+  std::string reason;  // why it failed or was skipped; a note, or nothing, when it passed
+
+ private:
+  CheckResult(Outcome what, std::string why) : outcome(what), reason(std::move(why)) {}
+};
+
+struct Check {
+  std::string name;  // unique in its area, without white space
+  std::string what;  // the sentence that is true when it passes
+  // Numbers of docs/driver_requirements.md, such as "ND-021".
+  std::vector<std::string> requirements = {};
+  // Runs in a process of the kit's own, which it shares with other checks.
+  std::function<CheckResult(Target&)> run = {};
+  std::chrono::milliseconds limit{60'000};  // takes longer: a HANG
+  double expectedSeconds = 0.02;            // for the time left
+};
+
+// What a run is to cover.
+struct Plan {
+  bool full = false;                 // else quick: some minutes on two processors
+  std::vector<std::string> vectors;  // files and folders of conformance vectors beside Halyard's
+  std::filesystem::path prefix;      // where Halyard is installed
+  uint64_t seed = 1;                 // of what is random
+};
+
+// The checks of one area.
+struct Suite {
+  std::string_view area;
+  std::string_view what;
+  // Lists the checks for a target; nothing is started for it, and no thread is left behind. An
+  // error keeps the whole run from starting.
+  Result<std::vector<Check>> (*list)(const TargetSpec& target, const Plan& plan);
+};
+
+}  // namespace halyard::validation

@@ -1,0 +1,56 @@
+// Expectations: what a driver's author has written down of checks that do not pass, with reasons.
+// Thread safety: plain data once loaded. Ownership: owns its entries.
+//
+// A JSON file beside the manifest, NAME.expectations.json for NAME.json:
+//   {"unsupported":      [{"checks": "hal/cache/*", "reason": "the chip has no storage"}],
+//    "expected_failure": [{"checks": "conformance/tanh/*", "reason": "issue 12: table too
+//    coarse"}]}
+// `checks` is AREA/NAME with * and ?. What is unsupported stays so, and counts as skipped; an
+// expected failure is to be mended. In either case a check that passes is a failure of the run, and
+// so is an entry that stands for no check.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "halyard/driver/status.h"
+#include "validation/kit/check.h"
+
+namespace halyard::validation {
+
+struct Expectation {
+  enum class Kind : uint8_t { UNSUPPORTED, EXPECTED_FAILURE };
+  Kind kind = Kind::UNSUPPORTED;
+  std::string checks;
+  std::string reason;
+};
+
+class Expectations {
+ public:
+  Expectations() = default;
+  explicit Expectations(std::vector<Expectation> entries) : entries_(std::move(entries)) {}
+  // BAD_DATA naming the file and the field; a reason must not be empty.
+  static Result<Expectations> load(const std::filesystem::path& path);
+  // The same from text.
+  static Result<Expectations> parse(std::string_view text);
+
+  bool empty() const { return entries_.empty(); }
+  // What becomes of a check's own result. `id`: AREA/NAME.
+  CheckResult apply(const std::string& id, Outcome outcome, const std::string& reason) const;
+  // The entries of which no check is meant, of areas in `areas`, as texts.
+  std::vector<std::string> unused(std::span<const std::string> ids,
+                                  std::span<const std::string> areas) const;
+
+ private:
+  std::vector<Expectation> entries_;
+};
+
+// Where the expectations of a manifest lie if there are any.
+std::filesystem::path expectationsBeside(const std::filesystem::path& manifest);
+
+// Whether `text` matches the pattern, as a shell's without files: * also stands for '/'.
+bool matchesGlob(const std::string& pattern, const std::string& text);
+
+}  // namespace halyard::validation

@@ -1,0 +1,240 @@
+#include "validation/kit/runner.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "conformance/process_pool.h"
+
+namespace halyard::validation {
+namespace {
+
+using conformance::ProcessPool;
+using Json = nlohmann::json;
+using SteadyClock = std::chrono::steady_clock;
+
+double secondsSince(SteadyClock::time_point start) {
+  return std::chrono::duration<double>(SteadyClock::now() - start).count();
+}
+
+std::string dumped(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string now() {
+  const std::time_t seconds = std::time(nullptr);
+  std::tm parts{};
+  char text[32];
+  ::gmtime_r(&seconds, &parts);
+  const size_t length = std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &parts);
+  return {text, length};
+}
+
+// Without what a terminal would obey.
+std::string printableText(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    result += (byte < 0x20 && c != '\n') || byte == 0x7f ? '?' : c;
+  }
+  return result;
+}
+
+// One check, in a process of the pool.
+std::string doCheck(Target& target, const Check& check) {
+  target.beginCheck();
+  CheckResult result;
+  try {
+    result = check.run(target);
+  } catch (const std::exception& exception) {
+    result = opFailed("the check itself failed: {}", exception.what());
+  }
+  const std::vector<std::string> ends = target.endCheck();
+  if (!ends.empty()) {
+    result.outcome = Outcome::CRASH;
+    std::string text = fmt::format("{}", fmt::join(ends, "; "));
+    if (!result.reason.empty()) text += "\n" + result.reason;
+    result.reason = text;
+  }
+  return dumped({{"outcome", static_cast<int>(result.outcome)}, {"reason", result.reason}});
+}
+
+// A run from its first job to its report.
+class Run {
+ public:
+  Run(const TargetSpec& target, std::span<const ListedCheck> checks,
+      const Expectations& expectations, const RunSettings& settings)
+      : target_(target), checks_(checks), expectations_(expectations), settings_(settings) {}
+
+  Result<Report> run() {
+    conformance::ProcessPoolOptions options;
+    options.processes = settings_.processes;
+    options.keepErrors = true;
+    options.limitOf = [this](std::string_view job) { return checks_[numberOf(job)].check.limit; };
+    HALYARD_ASSIGN_OR_RETURN(const std::unique_ptr<ProcessPool> pool,
+                             ProcessPool::create(options, [this] { return startWorker(); }));
+    const Json greeting = Json::parse(pool->greeting(), nullptr, /*allow_exceptions=*/false);
+    report_.device = greeting.value("device", target_.name);
+    report_.version = greeting.value("version", "");
+    report_.hal = greeting.value("hal", "");
+    report_.began = now();
+    for (const ListedCheck& one : checks_) expectedLeft_ += one.check.expectedSeconds;
+    began_ = SteadyClock::now();
+    pool->run(
+        [this] { return nextJob(); },
+        [this](size_t number, ProcessPool::Answer answer) { take(number, std::move(answer)); });
+    if (Status ended = pool->finish(); !ended.ok()) report_.problems.push_back(ended.toString());
+    report_.seconds = secondsSince(began_);
+    return std::move(report_);
+  }
+
+ private:
+  static size_t numberOf(std::string_view job) {
+    return static_cast<size_t>(std::strtoull(std::string(job).c_str(), nullptr, 10));
+  }
+
+  // In a process of its own.
+  Result<conformance::ProcessWorker> startWorker() const {
+    if (target_.manifest) {
+      // What goes through the runtime sees this driver and no other.
+      ::setenv("HALYARD_DRIVER_FILES", target_.manifest->path.c_str(), 1);
+      ::unsetenv("HALYARD_ADD_DRIVER_FILES");
+    }
+    const auto target = std::make_shared<Target>(target_);
+    HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<hal::Device> device, target->device());
+    const hal::DeviceInfo& info = device->info();
+    return conformance::ProcessWorker{dumped({{"device", info.name},
+                                              {"version", info.versionString},
+                                              {"hal", halVersionName(info.halVersion)}}),
+                                      [this, target](std::string_view job) {
+                                        return doCheck(*target, checks_[numberOf(job)].check);
+                                      }};
+  }
+
+  std::optional<std::string> nextJob();
+  void take(size_t number, ProcessPool::Answer answer);
+  void tell(const std::string& current);
+
+  const TargetSpec& target_;
+  const std::span<const ListedCheck> checks_;
+  const Expectations& expectations_;
+  const RunSettings& settings_;
+  Report report_;
+  size_t next_ = 0;
+  size_t bad_ = 0;
+  double expectedDone_ = 0;
+  double expectedLeft_ = 0;
+  SteadyClock::time_point began_;
+};
+
+std::optional<std::string> Run::nextJob() {
+  if (settings_.maxBad > 0 && bad_ >= settings_.maxBad) {
+    report_.stoppedEarly = next_ < checks_.size();
+    return std::nullopt;
+  }
+  if (next_ == checks_.size()) return std::nullopt;
+  tell(checks_[next_].id());
+  return std::to_string(next_++);
+}
+
+Outcome outcomeOf(ProcessPool::How how) {
+  switch (how) {
+    case ProcessPool::How::TIMED_OUT:
+      return Outcome::HANG;
+    case ProcessPool::How::ENDED:
+      return Outcome::CRASH;
+    default:
+      return Outcome::FAILED;
+  }
+}
+
+void Run::take(size_t number, ProcessPool::Answer answer) {
+  const ListedCheck& listed = checks_[number];
+  CheckRecord record;
+  record.area = listed.area;
+  record.name = listed.check.name;
+  record.what = listed.check.what;
+  record.requirements = listed.check.requirements;
+  record.seconds = std::chrono::duration<double>(answer.duration).count();
+  Outcome outcome = outcomeOf(answer.how);
+  std::string reason = answer.failure;
+  if (answer.response) {
+    const Json found = Json::parse(*answer.response, nullptr, /*allow_exceptions=*/false);
+    if (found.is_object()) {
+      outcome = static_cast<Outcome>(found.value("outcome", static_cast<int>(Outcome::FAILED)));
+      reason = found.value("reason", "");
+    } else {
+      reason = "the process that ran the check gave no sensible answer";
+    }
+  }
+  const CheckResult result = expectations_.apply(listed.id(), outcome, printableText(reason));
+  record.outcome = result.outcome;
+  record.reason = result.reason;
+  if (isBad(record.outcome)) {
+    ++bad_;
+    record.log = printableText(answer.errors);
+    if (settings_.repeat) record.repeat = settings_.repeat(record);
+  }
+  expectedDone_ += listed.check.expectedSeconds;
+  expectedLeft_ -= listed.check.expectedSeconds;
+  if (settings_.done) settings_.done(record);
+  report_.records.push_back(std::move(record));
+  tell(listed.id());
+}
+
+void Run::tell(const std::string& current) {
+  if (!settings_.progress) return;
+  Progress progress;
+  progress.done = report_.records.size();
+  progress.all = checks_.size();
+  progress.bad = bad_;
+  progress.current = current;
+  const double elapsed = secondsSince(began_);
+  if (elapsed > 2 && expectedDone_ > 0) {
+    progress.secondsLeft = elapsed * std::max(expectedLeft_, 0.0) / expectedDone_;
+  }
+  settings_.progress(progress);
+}
+
+}  // namespace
+
+Result<std::vector<ListedCheck>> listChecks(std::span<const Suite> suites, const TargetSpec& target,
+                                            const Plan& plan) {
+  std::vector<ListedCheck> checks;
+  std::set<std::string> ids;
+  for (const Suite& suite : suites) {
+    HALYARD_ASSIGN_OR_RETURN(std::vector<Check> listed, suite.list(target, plan), "area {}",
+                             suite.area);
+    for (Check& check : listed) {
+      checks.push_back({std::string(suite.area), std::move(check)});
+      if (!ids.insert(checks.back().id()).second) {
+        return badData("there are two checks {}", checks.back().id());
+      }
+    }
+  }
+  return checks;
+}
+
+Result<Report> runChecks(const TargetSpec& target, std::span<const ListedCheck> checks,
+                         const Expectations& expectations, const RunSettings& settings) {
+  return Run(target, checks, expectations, settings).run();
+}
+
+std::string progressLine(const Progress& progress, size_t width) {
+  constexpr size_t kBar = 20;
+  const size_t filled = progress.all == 0 ? 0 : kBar * progress.done / progress.all;
+  std::string line = fmt::format("[{}{}] {}/{}", std::string(filled, '#'),
+                                 std::string(kBar - filled, ' '), progress.done, progress.all);
+  if (progress.bad > 0) line += fmt::format("  {} bad", progress.bad);
+  if (progress.secondsLeft >= 90) {
+    line += fmt::format("  about {:.0f} min left", progress.secondsLeft / 60);
+  } else if (progress.secondsLeft >= 0) {
+    line += fmt::format("  about {:.0f} s left", progress.secondsLeft);
+  }
+  line += "  " + progress.current;
+  return line.size() > width ? line.substr(0, width) : line;
+}
+
+}  // namespace halyard::validation

@@ -1,0 +1,54 @@
+// The runner: checks in processes of their own, with what they come to.
+// Thread safety: one thread, in a process that has no other. Ownership: none.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "validation/kit/check.h"
+#include "validation/kit/expectations.h"
+#include "validation/kit/report.h"
+#include "validation/kit/target.h"
+
+namespace halyard::validation {
+
+struct ListedCheck {
+  std::string area;
+  Check check;
+
+  std::string id() const { return area + "/" + check.name; }
+};
+
+struct Progress {
+  size_t done = 0;
+  size_t all = 0;
+  size_t bad = 0;
+  double secondsLeft = -1;  // below 0: not known yet
+  std::string current;      // what was begun last
+};
+
+struct RunSettings {
+  unsigned processes = 1;
+  size_t maxBad = 0;  // stop when so many are bad; 0: never
+  // Whatever is given is called on the thread that runs.
+  std::function<std::string(const CheckRecord&)> repeat;
+  std::function<void(const CheckRecord&)> done;
+  std::function<void(const Progress&)> progress;
+};
+
+// The checks of `suites`, those of an area together. BAD_DATA for two of one name in an area.
+Result<std::vector<ListedCheck>> listChecks(std::span<const Suite> suites, const TargetSpec& target,
+                                            const Plan& plan);
+
+// Runs the checks, in order, and applies the expectations. Fills all of a report but target,
+// expectations, full and problems. An error when the driver cannot be started for the first time:
+// BAD_DATA when it is the arguments' fault.
+Result<Report> runChecks(const TargetSpec& target, std::span<const ListedCheck> checks,
+                         const Expectations& expectations, const RunSettings& settings);
+
+// "[#####     ]  120/240  3 bad  about 2 min left  hal/..." in at most `width` columns.
+std::string progressLine(const Progress& progress, size_t width);
+
+}  // namespace halyard::validation

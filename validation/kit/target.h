@@ -1,0 +1,69 @@
+// Target: the driver that is validated, as the checks of one process reach it.
+// Thread safety: one thread, but for the devices, which are as hal::Device.
+// Ownership: owns what it opens; drivers in processes of their own end with it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hal/manifest.h"
+#include "hal/rpc_loop.h"
+#include "halyard/driver/device.h"
+
+namespace halyard::validation {
+
+// What is validated. Starts nothing.
+struct TargetSpec {
+  std::string name;                       // of the device
+  std::optional<hal::Manifest> manifest;  // none: the runtime's own CPU device
+  std::string argument;                   // what stands for it on the command line
+
+  HalVersion halVersion() const { return manifest ? manifest->halVersion : HalVersion::V1_3; }
+  // Whether the driver runs in the process of the check.
+  bool isInProcess() const { return !manifest || manifest->kind == hal::Manifest::Kind::LIBRARY; }
+};
+
+class Target {
+ public:
+  explicit Target(TargetSpec spec);
+  ~Target();
+  Target(const Target&) = delete;
+  Target& operator=(const Target&) = delete;
+
+  const TargetSpec& spec() const { return spec_; }
+
+  // The device as the runtime meets it: checked and adapted to newer models. Checks of a process
+  // share it; one whose driver has ended is opened anew.
+  Result<std::shared_ptr<hal::Device>> device();
+  // One more, for who wants the driver to itself: with a process of its own if it has one.
+  Result<std::shared_ptr<hal::Device>> openDevice();
+  // The driver's class itself, with nothing around it; only for drivers in this process.
+  Result<std::shared_ptr<hal::Device>> bareDevice();
+  Result<std::shared_ptr<hal::RpcLoop>> loop();
+
+  // An object that a suite keeps for the checks of this process, by `key`; null at first.
+  std::shared_ptr<void>& kept(const std::string& key) { return kept_[key]; }
+
+  // Asked after a check: how the driver has ended, if it has. An answer takes the watch away.
+  using DeathWatch = std::function<std::optional<std::string>()>;
+  void watch(DeathWatch deathWatch) { watches_.push_back(std::move(deathWatch)); }
+
+  // For whoever runs checks: around each of them. The result says how drivers ended meanwhile.
+  void beginCheck();
+  std::vector<std::string> endCheck();
+
+ private:
+  const TargetSpec spec_;
+  std::shared_ptr<hal::RpcLoop> loop_;
+  std::shared_ptr<hal::Device> bare_;
+  std::shared_ptr<hal::Device> device_;
+  pid_t processId_ = 0;  // of device_ when the check began
+  std::vector<DeathWatch> watches_;
+  std::map<std::string, std::shared_ptr<void>> kept_;
+};
+
+}  // namespace halyard::validation

@@ -1,0 +1,14 @@
+// The suites that `halyard validate` runs.
+// Thread safety: constant. Ownership: static.
+#pragma once
+
+#include <span>
+
+#include "validation/kit/check.h"
+
+namespace halyard::validation {
+
+// In the order in which they are run. Another area is a line in suites.cc.
+std::span<const Suite> allSuites();
+
+}  // namespace halyard::validation
