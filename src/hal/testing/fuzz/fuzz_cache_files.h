@@ -6,10 +6,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "hal/testing/fuzz/byte_source.h"
+#include "base/testing/byte_source.h"
 #include "hal/wire_cache.h"
 
 namespace halyard::hal::fuzz {
+
+using halyard::fuzz::ByteSource;
 
 class FuzzCacheFiles {
  public:

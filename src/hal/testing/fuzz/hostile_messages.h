@@ -5,13 +5,15 @@
 
 #include <capnp/capability.h>
 
+#include "base/testing/byte_source.h"
 #include "hal/driver.capnp.h"
-#include "hal/testing/fuzz/byte_source.h"
 #include "hal/types.capnp.h"
 #include "halyard/driver/model.h"
 #include "halyard/driver/unique_fd.h"
 
 namespace halyard::hal::fuzz {
+
+using halyard::fuzz::ByteSource;
 
 // A file, device, pipe, socket or the like; invalid now and then.
 UniqueFd chooseDescriptor(ByteSource& bytes);

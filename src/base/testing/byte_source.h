@@ -7,7 +7,7 @@
 #include <cstring>
 #include <span>
 
-namespace halyard::hal::fuzz {
+namespace halyard::fuzz {
 
 class ByteSource {
  public:
@@ -50,4 +50,4 @@ class ByteSource {
   std::span<const uint8_t> bytes_;
 };
 
-}  // namespace halyard::hal::fuzz
+}  // namespace halyard::fuzz
