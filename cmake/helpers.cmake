@@ -47,15 +47,43 @@ function(halyard_test name)
     DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 ${properties})
 endfunction()
 
-# halyard_fuzzer(NAME SOURCES... [LIBRARIES...]): a libFuzzer program, in the fuzz preset only.
+# halyard_fuzzer(NAME SOURCES... [LIBRARIES...] [SEEDS folder] [DICTIONARY file]): a libFuzzer
+# program, in the fuzz preset only. Beside it, NAME.seeds says where its seeds and its dictionary
+# are, for `halyard fuzz`; paths there are relative to it, installed and not.
 function(halyard_fuzzer name)
   if(NOT HALYARD_FUZZ)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "SEEDS;DICTIONARY" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} halyard_options)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  set(list)
+  set(installed)
+  set(share ../../../${CMAKE_INSTALL_DATADIR}/halyard/fuzz/${name})
+  foreach(kind SEEDS DICTIONARY)
+    if(ARG_${kind})
+      string(TOLOWER ${kind} word)
+      file(RELATIVE_PATH path ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}
+        ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_${kind}})
+      string(APPEND list "${word} ${path}\n")
+      string(APPEND installed "${word} ${share}/${word}\n")
+    endif()
+  endforeach()
+  file(GENERATE OUTPUT ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${name}.seeds CONTENT "${list}")
+  file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${name}.seeds CONTENT "${installed}")
+  set(libexec ${CMAKE_INSTALL_LIBEXECDIR}/halyard/fuzz)
+  install(TARGETS ${name} RUNTIME DESTINATION ${libexec} COMPONENT fuzz EXCLUDE_FROM_ALL)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.seeds DESTINATION ${libexec} COMPONENT fuzz
+    EXCLUDE_FROM_ALL)
+  if(ARG_SEEDS)
+    install(DIRECTORY ${ARG_SEEDS}/ COMPONENT fuzz EXCLUDE_FROM_ALL
+      DESTINATION ${CMAKE_INSTALL_DATADIR}/halyard/fuzz/${name}/seeds)
+  endif()
+  if(ARG_DICTIONARY)
+    install(FILES ${ARG_DICTIONARY} COMPONENT fuzz EXCLUDE_FROM_ALL RENAME dictionary
+      DESTINATION ${CMAKE_INSTALL_DATADIR}/halyard/fuzz/${name})
+  endif()
 endfunction()
 
 # halyard_shared_library(TARGET OUTPUT MAP): makes TARGET libOUTPUT.so with a SONAME, which exports

@@ -13,11 +13,10 @@
 #include <vector>
 
 #include "conformance/report.h"
-#include "cpu/cpu_device.h"
 #include "tools/halyard/command.h"
 #include "tools/halyard/conformance_target.h"
-#include "tools/halyard/device_choice.h"
 #include "tools/halyard/terminal.h"
+#include "tools/halyard/validation_target.h"
 #include "validation/kit/runner.h"
 #include "validation/suites.h"
 
@@ -48,30 +47,6 @@ struct ValidateOptions {
   size_t maxFailures = 0;
   uint64_t seed = 1;
 };
-
-bool isFile(const std::string& argument) {
-  std::error_code error;
-  return argument.ends_with(".json") || fs::is_regular_file(argument, error);
-}
-
-// A manifest's path, or the name of a device that is found.
-Result<TargetSpec> findTarget(const std::string& argument) {
-  TargetSpec target;
-  target.argument = argument;
-  if (isFile(argument)) {
-    HALYARD_ASSIGN_OR_RETURN(target.manifest, hal::loadManifest(fs::absolute(argument)));
-    target.name = target.manifest->name;
-    return target;
-  }
-  const hal::ManifestList list = hal::discoverManifests(installationPrefix());
-  std::vector<std::string> names;
-  for (const hal::Manifest& manifest : list.manifests) names.push_back(manifest.name);
-  names.push_back(cpu::cpuDeviceInfo().name);
-  HALYARD_ASSIGN_OR_RETURN(const size_t index, chooseDevice(names, argument));
-  target.name = names[index];
-  if (index < list.manifests.size()) target.manifest = list.manifests[index];
-  return target;
-}
 
 // On standard error, when that is a terminal; the report goes to standard output.
 class ProgressBar {
@@ -107,7 +82,7 @@ class Validation {
   // Everything that can be wrong before the first check.
   Status prepare() {
     if (options_.quick && options_.full) return badData("--quick and --full exclude each other");
-    HALYARD_ASSIGN_OR_RETURN(target_, findTarget(options_.target));
+    HALYARD_ASSIGN_OR_RETURN(target_, findValidationTarget(options_.target));
     HALYARD_RETURN_IF_ERROR(chooseSuites());
     HALYARD_RETURN_IF_ERROR(loadExpectations());
     validation::Plan plan;
@@ -226,7 +201,7 @@ class Validation {
 
   std::string repeatCommand(const CheckRecord& record) const {
     std::string command;
-    if (!isFile(options_.target)) {
+    if (!isManifestPath(options_.target)) {
       for (const char* variable : {"HALYARD_DRIVER_FILES", "HALYARD_ADD_DRIVER_FILES"}) {
         const char* value = std::getenv(variable);
         if (value == nullptr) continue;
