@@ -136,7 +136,9 @@ TEST_F(ProfileCommandTest, EachOperationHasItsTimeAndPlace) {
     EXPECT_EQ(operation.at("process"), driver);
     EXPECT_EQ(operation.at("count"), 7);
     EXPECT_GT(operation.at("bytes"), 0);
-    if (operation.at("type") == "CONV_2D") EXPECT_GT(operation.at("flop"), 0);
+    if (operation.at("type") == "CONV_2D") {
+      EXPECT_GT(operation.at("flop"), 0);
+    }
     share += operation.at("share").get<double>();
     sum += operation.at("total_ns").get<double>();
   }
