@@ -91,7 +91,7 @@ template <typename T>
 const GemmKernels<T>& kernelsFor(SimdLevel level) {
 #if defined(__x86_64__)
   if (level == SimdLevel::AVX512) return avx512::kKernels<T>;
-  if (level == SimdLevel::AVX2) return avx2::kKernels<T>;
+  if (level >= SimdLevel::AVX2) return avx2::kKernels<T>;
 #endif
   (void)level;
   return baseline::kKernels<T>;

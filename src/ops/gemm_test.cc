@@ -85,7 +85,7 @@ struct Matrices {
 
 std::vector<SimdLevel> levels() {
   std::vector<SimdLevel> result;
-  for (SimdLevel level : {SimdLevel::BASELINE, SimdLevel::AVX2, SimdLevel::AVX512}) {
+  for (SimdLevel level : kSimdLevels) {
     if (level <= simdLevel()) result.push_back(level);
   }
   return result;

@@ -7,14 +7,52 @@
 // code works under sanitizers and with clang.
 #pragma once
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#elif defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
 namespace halyard::ops {
 
-enum class SimdLevel { BASELINE = 0, AVX2 = 1, AVX512 = 2 };
+// Instruction sets that loops are compiled for; of one architecture each has what stands before it.
+enum class SimdLevel {
+  BASELINE = 0,  // SSE2 on x86-64, NEON on aarch64
+  AVX2 = 1,      // with FMA
+  AVX_VNNI = 2,  // products of bytes, 256 bits
+  AVX512 = 3,    // F, BW, DQ, VL and VNNI
+  NEON_DOT = 4   // products of bytes, 128 bits
+};
+
+// Those of this architecture, in order, whether this processor has them or not.
+inline constexpr SimdLevel kSimdLevels[] = {
+    SimdLevel::BASELINE,
+#if defined(__x86_64__)
+    SimdLevel::AVX2,
+    SimdLevel::AVX_VNNI,
+    SimdLevel::AVX512,
+#elif defined(__aarch64__)
+    SimdLevel::NEON_DOT,
+#endif
+};
 
 #if defined(__x86_64__)
 #define HALYARD_TARGET_AVX2 __attribute__((target("avx2,fma")))
+#define HALYARD_TARGET_AVX_VNNI __attribute__((target("avx2,fma,avxvnni")))
 #define HALYARD_TARGET_AVX512 \
   __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
+
+namespace internal {
+// Not every compiler has a name for it: leaf 7.1, EAX bit 4.
+inline bool hasAvxVnni() {
+  unsigned int a = 0;
+  unsigned int b = 0;
+  unsigned int c = 0;
+  unsigned int d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
+}
+}  // namespace internal
 
 // The best level whose instructions, all of them, this processor and its system have.
 inline SimdLevel simdLevel() {
@@ -23,16 +61,37 @@ inline SimdLevel simdLevel() {
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
       return SimdLevel::BASELINE;
     }
-    const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-                        __builtin_cpu_supports("avx512vnni");
-    return avx512 ? SimdLevel::AVX512 : SimdLevel::AVX2;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512vnni")) {
+      return SimdLevel::AVX512;
+    }
+    return internal::hasAvxVnni() ? SimdLevel::AVX_VNNI : SimdLevel::AVX2;
   }();
+  return level;
+}
+#elif defined(__aarch64__)
+#define HALYARD_TARGET_NEON_DOT __attribute__((target("arch=armv8.2-a+dotprod")))
+
+inline SimdLevel simdLevel() {
+  static const SimdLevel level =
+      (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0 ? SimdLevel::NEON_DOT : SimdLevel::BASELINE;
   return level;
 }
 #else
 inline SimdLevel simdLevel() { return SimdLevel::BASELINE; }
 #endif
+
+// Whether this processor can run what is compiled for `level`, which is one of kSimdLevels. An
+// AVX-512 machine need not have the encoding of AVX-VNNI.
+inline bool hasSimdLevel(SimdLevel level) {
+#if defined(__x86_64__)
+  if (level == SimdLevel::AVX_VNNI && simdLevel() == SimdLevel::AVX512) {
+    return internal::hasAvxVnni();
+  }
+#endif
+  return level <= simdLevel();
+}
 
 // For what must be compiled for the target of its caller: the bodies that runBest takes, and what
 // they call.

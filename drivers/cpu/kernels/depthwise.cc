@@ -6,9 +6,9 @@
 
 #include "kernels/aligned_buffer.h"
 #include "kernels/conv_site.h"
+#include "kernels/depthwise_quant8.h"
 #include "kernels/depthwise_rows.h"
 #include "kernels/makers.h"
-#include "kernels/quant8_weights.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -153,121 +153,16 @@ class FloatDepthwiseKernel final : public Kernel {
   AlignedBuffer<float> bias_;
 };
 
-class Quant8DepthwiseKernel final : public Kernel {
- public:
-  Quant8DepthwiseKernel(const KernelSite& site, const ConvSite& conv, const Quant8Weights& weights,
-                        Quant8Depthwise compute)
-      : conv_(conv),
-        walker_(conv, static_cast<uint8_t>(weights.inputZeroPoint ^ weights.inputFlip)),
-        compute_(compute),
-        flip_(weights.inputFlip),
-        weightOffset_(static_cast<int8_t>(-weights.zeroPoint)),
-        result_(weights.result),
-        isSigned_(site.outputs[0].type == OperandType::TENSOR_QUANT8_ASYMM_SIGNED) {
-    const size_t places = paddedChannels(conv.output.channels);
-    packed_ = site.pack<int8_t>(places * groups() * 4, [&](int8_t* to) {
-      forEachPlace([&](size_t place, size_t channel) { packChannel(weights, channel, place, to); });
-    });
-    bias_ = site.pack<int32_t>(places, [&](int32_t* to) {
-      forEachPlace([&](size_t place, size_t channel) { to[place] = bias(weights, channel); });
-    });
-    site.release(1);
-    multiplier_ = AlignedBuffer<float>(places);
-    forEachPlace(
-        [&](size_t place, size_t channel) { multiplier_[place] = weights.multiplier[channel]; });
-  }
-
-  Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
-    const auto* const image = operands.input<uint8_t>(0);
-    auto* const output = operands.output<uint8_t>(0);
-    forEachLine(conv_, walker_.tapCount(), services, [&](size_t line) {
-      Quant8DepthwiseRow row = {.taps = nullptr,
-                                .tapCount = walker_.tapCount(),
-                                .step = walker_.step(),
-                                .packed = packed_.data(),
-                                .bias = bias_.data(),
-                                .multiplier = multiplier_.data(),
-                                .flip = flip_,
-                                .weightOffset = weightOffset_,
-                                .result = result_,
-                                .isSigned = isSigned_,
-                                .channels = conv_.output.channels,
-                                .count = 0,
-                                .out = nullptr};
-      walker_.walk(image, line,
-                   [&](const uint8_t* const* taps, size_t position, size_t count, bool) {
-                     row.taps = taps;
-                     row.count = count;
-                     row.out = output + (line * conv_.output.width + position) * row.channels;
-                     compute_(row);
-                   });
-    });
-    return okStatus();
-  }
-
- private:
-  size_t groups() const { return (walker_.tapCount() + 3) / 4; }
-
-  // Calls f(place, channel): see Quant8DepthwiseRow.
-  template <typename F>
-  void forEachPlace(F f) const {
-    const size_t channels = conv_.output.channels;
-    for (size_t place = 0; place < paddedChannels(channels); ++place) {
-      const size_t channel = place / 64 * 64 + interleavedChannel(place % 64 / 16, place % 16);
-      if (channel < channels) f(place, channel);
-    }
-  }
-
-  void packChannel(const Quant8Weights& weights, size_t channel, size_t place,
-                   int8_t* packed) const {
-    int8_t* const to = packed + place / 64 * groups() * 4 * 64 + place % 64 * 4;
-    for (size_t t = 0; t < walker_.tapCount(); ++t) {
-      const int32_t value = weights.value(t * conv_.output.channels + channel);
-      to[t / 4 * 4 * 64 + t % 4] = static_cast<int8_t>(value);
-    }
-  }
-
-  // Less the input's zero point times the real sum of the channel's weights.
-  int32_t bias(const Quant8Weights& weights, size_t channel) const {
-    uint32_t sum = 0;
-    for (size_t t = 0; t < walker_.tapCount(); ++t) {
-      const int32_t value = weights.value(t * conv_.output.channels + channel);
-      sum += static_cast<uint32_t>(value - weights.zeroPoint);
-    }
-    return static_cast<int32_t>(static_cast<uint32_t>(weights.bias[channel]) -
-                                static_cast<uint32_t>(weights.inputZeroPoint) * sum);
-  }
-
-  const ConvSite conv_;
-  const LineWalker<uint8_t> walker_;
-  const Quant8Depthwise compute_;
-  const uint8_t flip_;
-  const int8_t weightOffset_;
-  const Quant8Result result_;
-  const bool isSigned_;
-  Packed<int8_t> packed_;
-  Packed<int32_t> bias_;
-  AlignedBuffer<float> multiplier_;
-};
-
 }  // namespace
 
 std::unique_ptr<Kernel> makeDepthwiseConv(const KernelSite& site) {
   if (!hasConstantWeights(site)) return nullptr;
   const auto conv = readConvSite(site, /*isDepthwise=*/true);
   if (!conv || conv->multiplier != 1) return nullptr;
+  if (site.inputs[0].type != OperandType::TENSOR_FLOAT32) return makeQuant8Depthwise(site, *conv);
   const auto taps = static_cast<size_t>(conv->window.height.filter * conv->window.width.filter);
   if (taps > kMostTaps) return nullptr;
-  if (site.inputs[0].type == OperandType::TENSOR_FLOAT32) {
-    return std::make_unique<FloatDepthwiseKernel>(site, *conv);
-  }
-  const Quant8Depthwise compute = quant8Depthwise(site.level);
-  if (compute == nullptr) return nullptr;
-  const auto weights = readQuant8Weights(site, conv->output.channels, taps, conv->activation,
-                                         /*flipsSigned=*/true);
-  // The kernel adds what the zero point takes away as a signed byte.
-  if (!weights || weights->zeroPoint < -127 || weights->zeroPoint > 128) return nullptr;
-  return std::make_unique<Quant8DepthwiseKernel>(site, *conv, *weights, compute);
+  return std::make_unique<FloatDepthwiseKernel>(site, *conv);
 }
 
 }  // namespace halyard::cpudriver

@@ -11,7 +11,7 @@ namespace halyard::cpudriver {
 FloatDepthwise floatDepthwise(ops::SimdLevel level) {
 #if defined(__x86_64__)
   if (level == ops::SimdLevel::AVX512) return avx512::floatDepthwiseRow;
-  if (level == ops::SimdLevel::AVX2) return avx2::floatDepthwiseRow;
+  if (level >= ops::SimdLevel::AVX2) return avx2::floatDepthwiseRow;
 #endif
   (void)level;
   return portable::floatDepthwiseRow;

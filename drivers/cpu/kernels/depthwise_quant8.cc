@@ -1,122 +1,187 @@
-// 8 bit depthwise rows for AVX-512 with VNNI: the bytes of four taps are interleaved, so that one
-// instruction multiplies and adds all four for 16 channels.
-#include "kernels/depthwise_rows.h"
-#include "kernels/float_vectors.h"
-#include "kernels/quant8_vectors.h"
+// Packing 8 bit depthwise weights, and the loop over the lines of the output.
+#include "kernels/depthwise_quant8.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/aligned_buffer.h"
+#include "kernels/even_pieces.h"
+#include "kernels/quant8_depthwise_lines.h"
+#include "kernels/quant8_weights.h"
 
 namespace halyard::cpudriver {
-
-#if defined(__x86_64__)
-namespace avx512 {
 namespace {
 
-constexpr size_t kBlock = 64;
+constexpr size_t kMostFilterRows = 64;
+constexpr size_t kMostTaps = 1024;
+constexpr int64_t kMostColumns = 4096;     // that a filter spans: they are in a buffer
+constexpr size_t kWorkPerRange = 1 << 16;  // products
 
-// What a block's positions have in common.
-struct Block {
-  const Quant8DepthwiseRow& row;
-  size_t channel;
-  __mmask64 mask;  // of the channels that there are
-  const int8_t* packed;
-  __m512i flip;
-  __m512i offset;
-  bool hasOffset;
+class Quant8DepthwiseKernel final : public Kernel {
+ public:
+  Quant8DepthwiseKernel(const KernelSite& site, const ConvSite& conv, const Quant8Weights& weights,
+                        const Quant8Depthwise& depthwise)
+      : conv_(conv),
+        depthwise_(depthwise),
+        filterRows_(static_cast<size_t>(conv.window.height.filter)),
+        filterColumns_(static_cast<size_t>(conv.window.width.filter)),
+        zero_(static_cast<uint8_t>(weights.inputZeroPoint ^ weights.inputFlip)),
+        flip_(weights.inputFlip),
+        weightOffset_(static_cast<int8_t>(-weights.zeroPoint)),
+        result_(weights.result) {
+    const size_t places =
+        divideUp(conv.output.channels, depthwise.blockChannels) * depthwise.blockChannels;
+    const size_t blockBytes = filterColumns_ * depthwise.columnBytes(filterRows_);
+    packed_ = site.pack<uint8_t>(places / depthwise.blockChannels * blockBytes, [&](uint8_t* to) {
+      forEachPlace([&](size_t place, size_t channel) {
+        uint8_t* const block = to + place / depthwise_.blockChannels * blockBytes;
+        if (depthwise_.factors == Quant8Factors::WIDE) {
+          packChannel(weights, channel, place, reinterpret_cast<int16_t*>(block));
+        } else {
+          packChannel(weights, channel, place, block);
+        }
+      });
+    });
+    bias_ = site.pack<int32_t>(places, [&](int32_t* to) {
+      forEachPlace([&](size_t place, size_t channel) { to[place] = bias(weights, channel); });
+    });
+    site.release(1);
+    multiplier_ = AlignedBuffer<float>(places);
+    forEachPlace(
+        [&](size_t place, size_t channel) { multiplier_[place] = weights.multiplier[channel]; });
+  }
+
+  Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
+    const auto* const image = operands.input<uint8_t>(0);
+    auto* const output = operands.output<uint8_t>(0);
+    const size_t lineWork =
+        conv_.output.width * conv_.output.channels * filterRows_ * filterColumns_;
+    services.parallelFor(conv_.output.batch * conv_.output.height,
+                         divideUp(kWorkPerRange, std::max<size_t>(lineWork, 1)),
+                         [&](size_t begin, size_t end) { runLines(image, begin, end, output); });
+    return okStatus();
+  }
+
+ private:
+  void runLines(const uint8_t* image, size_t begin, size_t end, uint8_t* output) const {
+    const ops::WindowAxis& width = conv_.window.width;
+    std::array<const uint8_t*, kMostFilterRows> rows;
+    Quant8DepthwiseLine line = {
+        .rows = rows.data(),
+        .imageEnd = image + conv_.input.batch * conv_.input.height * lineBytes(),
+        .filterRows = filterRows_,
+        .filterColumns = filterColumns_,
+        .dilation = static_cast<size_t>(width.dilation),
+        .stride = static_cast<size_t>(width.stride),
+        .firstColumn = width.origin(0),
+        .imageColumns = conv_.input.width,
+        .channels = conv_.output.channels,
+        .count = conv_.output.width,
+        .packed = packed_.data(),
+        .bias = bias_.data(),
+        .multiplier = multiplier_.data(),
+        .zero = zero_,
+        .flip = flip_,
+        .weightOffset = weightOffset_,
+        .result = result_,
+        .out = nullptr,
+        .buffer = nullptr};
+    line.buffer = reinterpret_cast<uint8_t*>(threadBuffer(depthwise_.bufferBytes(line)));
+    for (size_t i = begin; i < end; ++i) {
+      findRows(image, i, rows.data());
+      line.out = output + i * line.count * line.channels;
+      depthwise_.run(line);
+    }
+  }
+
+  size_t lineBytes() const { return conv_.input.width * conv_.input.channels; }
+
+  // `line` of the output, through all images.
+  void findRows(const uint8_t* image, size_t line, const uint8_t** rows) const {
+    const ops::WindowAxis& height = conv_.window.height;
+    const int64_t top = height.origin(static_cast<int64_t>(line % conv_.output.height));
+    const size_t first = line / conv_.output.height * conv_.input.height;
+    for (int64_t u = 0; u < height.filter; ++u) {
+      const int64_t y = top + u * height.dilation;
+      const bool isInside = y >= 0 && y < height.input;
+      rows[u] = isInside ? image + (first + static_cast<size_t>(y)) * lineBytes() : nullptr;
+    }
+  }
+
+  // Calls f(place, channel): see Quant8DepthwiseLine.
+  template <typename F>
+  void forEachPlace(F f) const {
+    const size_t block = depthwise_.blockChannels;
+    const size_t lanes = block / 4;
+    const size_t channels = conv_.output.channels;
+    for (size_t place = 0; place < divideUp(channels, block) * block; ++place) {
+      const size_t channel =
+          place / block * block + interleavedChannel(place % block / lanes, place % lanes);
+      if (channel < channels) f(place, channel);
+    }
+  }
+
+  // T is what factors are of.
+  template <typename T>
+  void packChannel(const Quant8Weights& weights, size_t channel, size_t place, T* block) const {
+    const size_t unit = depthwise_.unitLines();
+    const size_t inBlock = place % depthwise_.blockChannels;
+    const size_t columnValues = depthwise_.columnBytes(filterRows_) / sizeof(T);
+    for (size_t u = 0; u < filterRows_; ++u) {
+      for (size_t v = 0; v < filterColumns_; ++v) {
+        T* const units = block + v * columnValues + u / unit * unit * depthwise_.blockChannels;
+        units[inBlock * unit + u % unit] =
+            static_cast<T>(weights.values[weightIndex(u * filterColumns_ + v, channel)]);
+      }
+    }
+  }
+
+  // Less the input's zero point times the real sum of the channel's weights.
+  int32_t bias(const Quant8Weights& weights, size_t channel) const {
+    uint32_t sum = 0;
+    for (size_t t = 0; t < filterRows_ * filterColumns_; ++t) {
+      sum += static_cast<uint32_t>(weights.values[weightIndex(t, channel)] - weights.zeroPoint);
+    }
+    return static_cast<int32_t>(static_cast<uint32_t>(weights.bias[channel]) -
+                                static_cast<uint32_t>(weights.inputZeroPoint) * sum);
+  }
+
+  size_t weightIndex(size_t tap, size_t channel) const {
+    return tap * conv_.output.channels + channel;
+  }
+
+  const ConvSite conv_;
+  const Quant8Depthwise& depthwise_;
+  const size_t filterRows_;
+  const size_t filterColumns_;
+  const uint8_t zero_;
+  const uint8_t flip_;
+  const int8_t weightOffset_;
+  const Quant8Result result_;
+  Packed<uint8_t> packed_;
+  Packed<int32_t> bias_;
+  AlignedBuffer<float> multiplier_;
 };
 
-HALYARD_TARGET_AVX512 HALYARD_ALWAYS_INLINE __m512i loadTap(const Block& block, size_t tap,
-                                                            size_t offset) {
-  const __m512i bytes = _mm512_maskz_loadu_epi8(block.mask, block.row.taps[tap] + offset);
-  return _mm512_xor_si512(bytes, block.flip);
-}
-
-// Adds the products of four taps to the sums of the block's 64 channels.
-HALYARD_TARGET_AVX512 HALYARD_ALWAYS_INLINE void addGroup(const Block& block, const __m512i* taps,
-                                                          const int8_t* packed, __m512i* sums) {
-  const __m512i low01 = _mm512_unpacklo_epi8(taps[0], taps[1]);
-  const __m512i high01 = _mm512_unpackhi_epi8(taps[0], taps[1]);
-  const __m512i low23 = _mm512_unpacklo_epi8(taps[2], taps[3]);
-  const __m512i high23 = _mm512_unpackhi_epi8(taps[2], taps[3]);
-  const __m512i units[4] = {
-      _mm512_unpacklo_epi16(low01, low23), _mm512_unpackhi_epi16(low01, low23),
-      _mm512_unpacklo_epi16(high01, high23), _mm512_unpackhi_epi16(high01, high23)};
-  HALYARD_KERNEL_UNROLL
-  for (size_t v = 0; v < 4; ++v) {
-    sums[v] = _mm512_dpbusd_epi32(sums[v], units[v], _mm512_loadu_si512(packed + v * kBlock));
-    if (block.hasOffset) sums[v] = _mm512_dpbusd_epi32(sums[v], units[v], block.offset);
-  }
-}
-
-HALYARD_TARGET_AVX512 HALYARD_ALWAYS_INLINE void storeBlock(const Block& block,
-                                                            const Requantizer* requantizers,
-                                                            const __m512i* sums, uint8_t* out) {
-  const __m512i first =
-      _mm512_packs_epi32(requantizers[0].values(sums[0]), requantizers[1].values(sums[1]));
-  const __m512i second =
-      _mm512_packs_epi32(requantizers[2].values(sums[2]), requantizers[3].values(sums[3]));
-  const __m512i bytes =
-      block.row.isSigned ? _mm512_packs_epi16(first, second) : _mm512_packus_epi16(first, second);
-  _mm512_mask_storeu_epi8(out + block.channel, block.mask, bytes);
-}
-
-// kTaps: how many there are; 0 for any number.
-template <size_t kTaps>
-HALYARD_TARGET_AVX512 HALYARD_ALWAYS_INLINE void runBlock(const Block& block, size_t index) {
-  const Quant8DepthwiseRow& row = block.row;
-  const size_t tapCount = kTaps > 0 ? kTaps : row.tapCount;
-  const int32_t* const bias = row.bias + index * kBlock;
-  const float* const multiplier = row.multiplier + index * kBlock;
-  const Requantizer requantizers[4] = {{multiplier, row.result},
-                                       {multiplier + 16, row.result},
-                                       {multiplier + 32, row.result},
-                                       {multiplier + 48, row.result}};
-  size_t offset = block.channel;
-  for (size_t p = 0; p < row.count; ++p, offset += row.step) {
-    __m512i sums[4];
-    HALYARD_KERNEL_UNROLL
-    for (size_t v = 0; v < 4; ++v) sums[v] = _mm512_loadu_si512(bias + 16 * v);
-    HALYARD_KERNEL_UNROLL
-    for (size_t t = 0; t < tapCount; t += 4) {
-      __m512i taps[4];
-      HALYARD_KERNEL_UNROLL
-      for (size_t i = 0; i < 4; ++i) {
-        taps[i] = t + i < tapCount ? loadTap(block, t + i, offset) : _mm512_setzero_si512();
-      }
-      addGroup(block, taps, block.packed + t * kBlock, sums);
-    }
-    storeBlock(block, requantizers, sums, row.out + p * row.channels);
-  }
-}
-
-HALYARD_TARGET_AVX512 void quant8DepthwiseRow(const Quant8DepthwiseRow& row) {
-  const size_t groups = (row.tapCount + 3) / 4;
-  for (size_t index = 0; index * kBlock < row.channels; ++index) {
-    const size_t channel = index * kBlock;
-    const size_t channels = row.channels - channel < kBlock ? row.channels - channel : kBlock;
-    const Block block = {row,
-                         channel,
-                         ~__mmask64{0} >> (kBlock - channels),
-                         row.packed + index * groups * 4 * kBlock,
-                         _mm512_set1_epi8(static_cast<char>(row.flip)),
-                         _mm512_set1_epi8(row.weightOffset),
-                         row.weightOffset != 0};
-    if (row.tapCount == 9) {
-      runBlock<9>(block, index);
-    } else {
-      runBlock<0>(block, index);
-    }
-  }
-}
-
 }  // namespace
-}  // namespace avx512
-#endif
 
-Quant8Depthwise quant8Depthwise(ops::SimdLevel level) {
-#if defined(__x86_64__)
-  if (level == ops::SimdLevel::AVX512) return avx512::quant8DepthwiseRow;
-#endif
-  (void)level;
-  return nullptr;
+std::unique_ptr<Kernel> makeQuant8Depthwise(const KernelSite& site, const ConvSite& conv) {
+  const auto filterRows = static_cast<size_t>(conv.window.height.filter);
+  const size_t taps = filterRows * static_cast<size_t>(conv.window.width.filter);
+  const Quant8Depthwise* const depthwise = quant8Depthwise(site.level);
+  const ops::WindowAxis& width = conv.window.width;
+  const int64_t columns = (width.filter - 1) * width.dilation + 1;
+  if (depthwise == nullptr || filterRows > kMostFilterRows || taps > kMostTaps ||
+      columns > kMostColumns) {
+    return nullptr;
+  }
+  const Quant8Image image =
+      depthwise->factors == Quant8Factors::SAME ? Quant8Image::SIGNED : Quant8Image::UNSIGNED;
+  const auto weights = readQuant8Weights(site, conv.output.channels, taps, conv.activation,
+                                         {depthwise->factors, image});
+  // The kernel adds what the zero point takes away as a signed byte.
+  if (!weights || weights->zeroPoint < -127 || weights->zeroPoint > 128) return nullptr;
+  return std::make_unique<Quant8DepthwiseKernel>(site, conv, *weights, *depthwise);
 }
 
 }  // namespace halyard::cpudriver

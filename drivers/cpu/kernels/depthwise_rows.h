@@ -3,9 +3,7 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
-#include "kernels/gemm_quant8.h"
 #include "ops/simd.h"
 
 namespace halyard::cpudriver {
@@ -30,35 +28,5 @@ struct FloatDepthwiseRow {
 };
 using FloatDepthwise = void (*)(const FloatDepthwiseRow& row);
 FloatDepthwise floatDepthwise(ops::SimdLevel level);
-
-// The same with 8 bits. Channels are taken in blocks of 64, and taps in groups of 4.
-struct Quant8DepthwiseRow {
-  const uint8_t* const* taps;
-  size_t tapCount;
-  size_t step;  // bytes
-  // For each block and each group four vectors of 64 signed bytes, in each of which 4 bytes, one
-  // for each tap, belong to a channel: see interleavedChannel. 0 for taps and channels that fill
-  // up.
-  const int8_t* packed;
-  // The same for each block and vector of 16 channels, one value for each.
-  const int32_t* bias;
-  const float* multiplier;
-  uint8_t flip;  // 0x80 for a signed input, whose bytes are made unsigned so; otherwise 0
-  // Added to all weights: what their zero point takes away.
-  int8_t weightOffset;
-  Quant8Result result;
-  bool isSigned;  // the results
-  size_t channels;
-  size_t count;
-  uint8_t* out;  // [count][channels]
-};
-using Quant8Depthwise = void (*)(const Quant8DepthwiseRow& row);
-// Null where the instructions are missing.
-Quant8Depthwise quant8Depthwise(ops::SimdLevel level);
-// Within a block, the channel of lane `lane` (0 to 15) of vector `vector` (0 to 3): what
-// interleaving the bytes of four taps makes of their order.
-inline size_t interleavedChannel(size_t vector, size_t lane) {
-  return lane / 4 * 16 + vector * 4 + lane % 4;
-}
 
 }  // namespace halyard::cpudriver

@@ -2,12 +2,12 @@
 // to 8 bits.
 // Thread safety: pure functions. Ownership: borrows everything.
 //
-// One instruction multiplies 4 unsigned bytes with 4 signed ones and adds the products to an int32.
-// Of rows and columns one is therefore taken as unsigned, the other as signed. Zero points are
-// taken out of the sums afterwards: sum (a - za)(w - zw) is
+// Rows and columns are multiplied by units of 4 bytes (Quant8Factors). Where these are 4 values,
+// zero points are taken out of the sums afterwards: sum (a - za)(w - zw) is
 //   sum a w  -  zw sum a  -  za sum w  +  depth za zw
-// where the second term is for each row (FixedRows), the others for each column (in `bias`). All
-// arithmetic is modulo 2^32, so that only the final sum has to fit.
+// where the second term is for each row (rowTerms), the others for each column (in `bias`). All
+// arithmetic is modulo 2^32, so that only the final sum has to fit. Where units are 2 values, the
+// weights have no zero point any more, and the rest is the same.
 #pragma once
 
 #include <cstddef>
@@ -17,26 +17,34 @@
 
 namespace halyard::cpudriver {
 
+// What a processor's instruction multiplies, and adds to an int32.
+enum class Quant8Factors {
+  OPPOSITE,  // 4 bytes, of one side unsigned and of the other signed
+  SAME,      // 4 bytes, both unsigned or both signed
+  WIDE       // 2 values of 16 bits
+};
+
 // How a sum of products in units of input times filter becomes an 8 bit value, bit for bit as
 // ops::QuantizedOutput does it: clamp(zeroPoint + round(float(sum) * multiplier)), to nearest, ties
-// to even.
+// to even. The product must fit 32 bits.
 struct Quant8Result {
-  float low;  // of what is stored, less the zero point
-  float high;
+  int32_t low;
+  int32_t high;
   int32_t zeroPoint;
 };
 
 // Columns of a panel are not packed in their order: what two vectors of sums become together when
-// they are narrowed is. The place of column `column`, of 32, in `packed`, `bias` and `multiplier`.
-inline size_t placeInPanel(size_t column) {
-  return column / 4 % 2 * 16 + column / 8 * 4 + column % 4;
+// they are narrowed is. The place of column `column` of a panel of `width` in `packed`, `bias` and
+// `multiplier`.
+inline size_t placeInPanel(size_t column, size_t width) {
+  return column / 4 % 2 * (width / 2) + column / 8 * 4 + column % 4;
 }
 
 struct Quant8Tile {
-  const uint8_t* left;      // [rows][depth]; read in whole units of 4 bytes
+  const uint8_t* left;      // [rows][units][4]
   size_t leftStride;        // bytes
   const uint8_t* packed;    // [units][places][4]; 0 behind the depth
-  size_t units;             // of 4
+  size_t units;             // of 4 bytes
   const int32_t* bias;      // [places]
   const float* multiplier;  // [places]
   const int32_t* rowTerms;  // [rows], added to all of a row's sums; may be null
@@ -47,16 +55,22 @@ struct Quant8Tile {
 };
 
 struct Quant8Gemm {
+  Quant8Factors factors;
   size_t panelColumns;
   size_t maxRows;                                    // at most 12
-  void (*unsignedLeft[13])(const Quant8Tile& tile);  // by rows; packed bytes are signed
-  void (*signedLeft[13])(const Quant8Tile& tile);    // packed bytes are unsigned
-  // sums[r] = factor * sum of the row's `depth` bytes, modulo 2^32.
+  void (*unsignedLeft[13])(const Quant8Tile& tile);  // by rows
+  void (*signedLeft[13])(const Quant8Tile& tile);    // null where factors are WIDE
+  // sums[r] = factor * sum of the row's `depth` bytes, modulo 2^32; null where factors are WIDE.
   void (*sumRows)(const uint8_t* left, size_t stride, size_t depth, size_t rows, bool isSigned,
                   int32_t factor, int32_t* sums);
+  // to[r][k], rows `toStride` values apart, for units of WIDE factors; otherwise null.
+  void (*widenRows)(const uint8_t* left, size_t stride, size_t depth, size_t rows, bool isSigned,
+                    int16_t* to, size_t toStride);
+
+  size_t unitValues() const { return factors == Quant8Factors::WIDE ? 2 : 4; }
 };
 
-// Null where the instruction is missing.
+// Null where the architecture has none.
 const Quant8Gemm* quant8Gemm(ops::SimdLevel level);
 
 }  // namespace halyard::cpudriver

@@ -15,8 +15,7 @@ constexpr ConvTypeCase kTypes[] = {{TENSOR_FLOAT32, false},
                                    {TENSOR_QUANT8_ASYMM_SIGNED, false},
                                    {TENSOR_QUANT8_ASYMM_SIGNED, true}};
 
-// How many levels have a kernel of their own: 8 bits need VNNI.
-int neededFor(const ConvTypeCase& type) { return type.type == TENSOR_FLOAT32 ? 3 : 1; }
+constexpr int kAllLevels = std::size(ops::kSimdLevels);
 
 TestOperand filterFor(RandomOperands& random, const ConvTypeCase& type, const Shape& dims,
                       uint32_t channelDim) {
@@ -55,12 +54,12 @@ void checkConv(RandomOperands& random, const ConvTypeCase& type, const TestWindo
   const double scale = static_cast<double>(image.tensor.scale) * 0.02 * 128 * 128;
   test.outputs = {random.output(type.type, std::max(scale * std::sqrt(terms) / 2, 0.01))};
   test.slack = 0x1p-22 * terms;
-  // The 8 bit depthwise kernel takes out a zero point at the lower end only where the weights
-  // allow.
+  // An 8 bit depthwise kernel takes out a zero point at the lower end only where the weights allow,
+  // or where factors have 16 bits.
   const bool isExtreme = isDepthwise && !type.perChannel && type.type != TENSOR_FLOAT32 &&
                          filter.tensor.zeroPoint == ops::quantizedRange(type.type).min;
   checkKernel(
-      std::move(test), isExtreme ? 0 : neededFor(type),
+      std::move(test), isExtreme ? 1 : kAllLevels,
       fmt::format("{}{}, batch {}, depth {} -> {}, activation {}, {}", type.text(),
                   isDepthwise ? " depthwise" : "", batch, depth, channels, code, window.text()));
 }
@@ -149,7 +148,7 @@ TEST(FullyConnectedKernel, IsTheReference) {
       test.outputs = {random.output(type.type, 20)};
       test.slack = 0x1p-22 * depth;
       checkKernel(
-          std::move(test), neededFor(type),
+          std::move(test), kAllLevels,
           fmt::format("{}, {} x {} x {}, activation {}", type.text(), batch, depth, units, code));
       if (HasFatalFailure()) return;
     }

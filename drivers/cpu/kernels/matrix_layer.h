@@ -26,7 +26,8 @@ class MatrixLayer {
   std::byte zero() const { return zero_; }
 
   // out[rows][columns of the panels] of `left`, whose rows are `stride` bytes apart. `out` is where
-  // the first row's first column (of all panels) goes.
+  // the first row's first column (of all panels) goes. At most kMostRows.
+  static constexpr size_t kMostRows = 192;
   virtual void multiply(const std::byte* left, size_t stride, size_t rows, size_t panelBegin,
                         size_t panelEnd, std::byte* out) const = 0;
 

@@ -2,7 +2,6 @@
 #include "kernels/quant8_weights.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -20,29 +19,36 @@ bool fitsWithoutZeroPoint(const uint8_t* stored, bool isUnsigned, size_t count, 
   });
 }
 
-void readValues(const KernelSite& site, Quant8Weights* weights) {
+// What is added to a value of the filter so that it is stored as the form needs it.
+int32_t storedShift(const KernelSite& site, Quant8Factors factors, bool isSignedInput) {
   const ops::Tensor& filter = site.inputs[1];
-  const size_t count = filter.elementCount();
-  const auto* const stored = filter.as<uint8_t>();
   const bool isUnsigned = filter.type == OperandType::TENSOR_QUANT8_ASYMM;
   const int32_t zeroPoint = ops::filterZeroPoint(filter);
-  // What is added to a value so that it is stored as the input's type needs it.
-  int32_t shift = 0;
-  if (weights->isSignedInput) {
-    shift = 128;  // the filter is signed, too
-  } else if (site.decide<bool>(
-                 [&] { return fitsWithoutZeroPoint(stored, isUnsigned, count, zeroPoint); })) {
-    shift = -zeroPoint;
-  } else if (isUnsigned) {
-    shift = -128;
-  }
-  weights->zeroPoint = zeroPoint + shift;
+  if (factors == Quant8Factors::WIDE) return -zeroPoint;
+  const bool wantsSigned = isSignedInput == (factors == Quant8Factors::SAME);
+  if (!wantsSigned) return isUnsigned ? 0 : 128;
+  const bool fits = site.decide<bool>([&] {
+    return fitsWithoutZeroPoint(filter.as<uint8_t>(), isUnsigned, filter.elementCount(), zeroPoint);
+  });
+  if (fits) return -zeroPoint;
+  return isUnsigned ? -128 : 0;
+}
+
+void readValues(const KernelSite& site, Quant8Factors factors, Quant8Weights* weights) {
+  const ops::Tensor& filter = site.inputs[1];
+  const int32_t shift = storedShift(site, factors, weights->isSignedInput);
+  weights->zeroPoint = ops::filterZeroPoint(filter) + shift;
   if (!site.packs()) return;
-  weights->values.resize(count);
-  for (size_t i = 0; i < count; ++i) {
-    const int32_t value =
-        isUnsigned ? int32_t{stored[i]} : int32_t{std::bit_cast<int8_t>(stored[i])};
-    weights->values[i] = static_cast<uint8_t>(value + shift);
+  const auto store = [&](const auto* values) {
+    weights->values.resize(filter.elementCount());
+    for (size_t i = 0; i < weights->values.size(); ++i) {
+      weights->values[i] = static_cast<int16_t>(values[i] + shift);
+    }
+  };
+  if (filter.type == OperandType::TENSOR_QUANT8_ASYMM) {
+    store(filter.as<uint8_t>());
+  } else {
+    store(filter.as<int8_t>());
   }
 }
 
@@ -50,7 +56,7 @@ void readValues(const KernelSite& site, Quant8Weights* weights) {
 
 std::optional<Quant8Weights> readQuant8Weights(const KernelSite& site, size_t channels,
                                                size_t products, ops::FuseCode activation,
-                                               bool flipsSigned) {
+                                               const Quant8Form& form) {
   const ops::Tensor& input = site.inputs[0];
   const ops::Tensor& filter = site.inputs[1];
   const ops::Tensor& output = site.outputs[0];
@@ -78,15 +84,15 @@ std::optional<Quant8Weights> readQuant8Weights(const KernelSite& site, size_t ch
   if (largestSum * double{largestMultiplier} >= 0x1p30) return std::nullopt;
   weights.isSignedInput = input.type == OperandType::TENSOR_QUANT8_ASYMM_SIGNED;
   weights.inputZeroPoint = input.zeroPoint;
-  if (weights.isSignedInput && flipsSigned) {
-    weights.isSignedInput = false;
+  if (form.image != Quant8Image::AS_IS &&
+      weights.isSignedInput != (form.image == Quant8Image::SIGNED)) {
+    weights.inputZeroPoint += weights.isSignedInput ? 128 : -128;
+    weights.isSignedInput = !weights.isSignedInput;
     weights.inputFlip = 0x80;
-    weights.inputZeroPoint += 128;
   }
-  readValues(site, &weights);
+  readValues(site, form.factors, &weights);
   const ops::ClampRange<int32_t> range = ops::activationRange(activation, output);
-  weights.result = {static_cast<float>(range.min - output.zeroPoint),
-                    static_cast<float>(range.max - output.zeroPoint), output.zeroPoint};
+  weights.result = {range.min, range.max, output.zeroPoint};
   return weights;
 }
 

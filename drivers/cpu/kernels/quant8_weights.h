@@ -1,6 +1,5 @@
-// 8 bit weights as kernels want them: of the opposite signedness of the input's, and what zero
-// points and scales add to that. Thread safety: pure functions. Ownership: results own their
-// memory.
+// 8 bit weights as a processor's instruction wants them beside the image, and what zero points and
+// scales add to that. Thread safety: pure functions. Ownership: results own their memory.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +12,31 @@
 
 namespace halyard::cpudriver {
 
+// How a kernel wants the image's bytes.
+enum class Quant8Image { AS_IS, UNSIGNED, SIGNED };
+
+struct Quant8Form {
+  Quant8Factors factors;
+  Quant8Image image;
+};
+
 struct Quant8Weights {
   bool isSignedInput = false;  // as the kernel sees it
   uint8_t inputFlip = 0;       // what the kernel has to flip in the input's bytes for that
   int32_t inputZeroPoint = 0;  // after flipping
-  // As stored: signed bytes for an unsigned input, unsigned ones for a signed input. In the
-  // filter's order; empty unless site.packs().
-  std::vector<uint8_t> values;
-  int32_t zeroPoint = 0;          // of `values`
+  // In the filter's order; empty unless site.packs(). They fit what the form's factors have beside
+  // the input: signed or unsigned bytes, or 16 bits.
+  std::vector<int16_t> values;
+  int32_t zeroPoint = 0;          // of `values`; none where factors are WIDE
   std::vector<float> multiplier;  // by output channel
   std::vector<int32_t> bias;      // likewise
   Quant8Result result;
-
-  int32_t value(size_t i) const {
-    return isSignedInput ? int32_t{values[i]} : int32_t{static_cast<int8_t>(values[i])};
-  }
 };
 
-// Of a site for which hasConstantWeights; `products` are added up for each output value. With
-// `flipsSigned` a signed input is for the kernel to make unsigned. None when the sums, or the units
-// of the output that they come to, might not fit 32 bits.
+// Of a site for which hasConstantWeights; `products` are added up for each output value. None when
+// the sums, or the units of the output that they come to, might not fit 32 bits.
 std::optional<Quant8Weights> readQuant8Weights(const KernelSite& site, size_t channels,
                                                size_t products, ops::FuseCode activation,
-                                               bool flipsSigned);
+                                               const Quant8Form& form);
 
 }  // namespace halyard::cpudriver

@@ -3,21 +3,23 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include "ops/simd.h"
 
 namespace halyard::cpudriver {
 
-// The ranges must not overlap.
+// At most `kMost` bytes. The ranges must not overlap.
+template <size_t kMost = SIZE_MAX>
 HALYARD_ALWAYS_INLINE void copySmall(std::byte* to, const std::byte* from, size_t bytes) {
   // Two copies of a constant length that may overlap each other cover every length in between.
-  if (bytes > 64) {
+  if (kMost > 64 && bytes > 64) {
     std::memcpy(to, from, bytes);
-  } else if (bytes >= 32) {
+  } else if (kMost >= 32 && bytes >= 32) {
     std::memcpy(to, from, 32);
     std::memcpy(to + bytes - 32, from + bytes - 32, 32);
-  } else if (bytes >= 16) {
+  } else if (kMost >= 16 && bytes >= 16) {
     std::memcpy(to, from, 16);
     std::memcpy(to + bytes - 16, from + bytes - 16, 16);
   } else if (bytes >= 8) {
