@@ -1,6 +1,8 @@
 // 8 bit depthwise lines, for each instruction set.
 #include "kernels/quant8_depthwise_lines.h"
 
+#include <cstring>
+
 #include "kernels/float_vectors.h"
 #include "kernels/quant8_vectors.h"
 
