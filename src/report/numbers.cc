@@ -1,0 +1,48 @@
+#include "report/numbers.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+namespace halyard::report {
+namespace {
+
+// The value in the first unit of a row that is not too small for it.
+template <size_t N>
+std::string inUnits(double value, const std::pair<double, const char*> (&units)[N]) {
+  for (const auto& [size, name] : units) {
+    if (std::abs(value) >= size) return fmt::format("{} {}", shortNumber(value / size), name);
+  }
+  return fmt::format("{} {}", shortNumber(value / units[N - 1].first), units[N - 1].second);
+}
+
+}  // namespace
+
+std::string shortNumber(double value) {
+  if (!std::isfinite(value)) return "-";
+  if (value == 0) return "0";
+  // Rounded first: 9.999 has as many places as 10.0.
+  const double rounded = std::stod(fmt::format("{:.2e}", value));
+  const auto magnitude = static_cast<int>(std::floor(std::log10(std::abs(rounded))));
+  if (magnitude < -4 || magnitude > 6) return fmt::format("{:.2g}", value);
+  if (magnitude >= 2) return fmt::format("{:.0f}", rounded);
+  return fmt::format("{:.{}f}", rounded, 2 - magnitude);
+}
+
+std::string durationText(double milliseconds) {
+  return inUnits(milliseconds, {{1000.0, "s"}, {1.0, "ms"}, {1e-3, "us"}, {1e-6, "ns"}});
+}
+
+std::string bytesText(double bytes) {
+  constexpr double kKiB = 1024;
+  return inUnits(
+      bytes, {{kKiB * kKiB * kKiB, "GiB"}, {kKiB * kKiB, "MiB"}, {kKiB, "KiB"}, {1.0, "bytes"}});
+}
+
+std::string percentText(double share) {
+  if (!std::isfinite(share)) return "-";
+  return fmt::format("{:.1f} %", share * 100);
+}
+
+}  // namespace halyard::report
