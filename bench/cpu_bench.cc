@@ -21,9 +21,9 @@
 #include "cpu_driver.h"
 #include "import/tflite/importer.h"
 #include "kernel_list.h"
-#include "mobilenet_for_bench.h"
 #include "ops/run_for_test.h"
 #include "ops/simd.h"
+#include "tools/workloads/workloads.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -268,13 +268,12 @@ void printSteps(const std::shared_ptr<const Model>& model) {
 
 // As the command line names it.
 Result<std::shared_ptr<const Model>> findModel(const std::string& name) {
-  const std::pair<const char*, OperandType> types[] = {
-      {"", OperandType::TENSOR_FLOAT32},
-      {"-u8", OperandType::TENSOR_QUANT8_ASYMM},
-      {"-s8", OperandType::TENSOR_QUANT8_ASYMM_SIGNED}};
-  for (const auto& [suffix, type] : types) {
-    if (name == std::string("v1") + suffix) return bench::MobileNetBuilder(type).v1();
-    if (name == std::string("v2") + suffix) return bench::MobileNetBuilder(type).v2();
+  using workloads::Numbers;
+  const std::pair<const char*, Numbers> kinds[] = {
+      {"", Numbers::FLOAT32}, {"-u8", Numbers::QUANT8}, {"-s8", Numbers::QUANT8_SIGNED}};
+  for (const auto& [suffix, numbers] : kinds) {
+    if (name == std::string("v1") + suffix) return workloads::mobileNetV1(numbers);
+    if (name == std::string("v2") + suffix) return workloads::mobileNetV2(numbers);
   }
   HALYARD_ASSIGN_OR_RETURN(import::ImportedModel imported, import::importTfliteFile(name));
   return std::make_shared<const Model>(std::move(imported.model));
