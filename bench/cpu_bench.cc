@@ -21,8 +21,8 @@
 #include "cpu_driver.h"
 #include "import/tflite/importer.h"
 #include "kernel_list.h"
-#include "ops/run_for_test.h"
 #include "ops/simd.h"
+#include "ops/testing/test_operand.h"
 #include "tools/workloads/workloads.h"
 
 #if defined(__x86_64__)

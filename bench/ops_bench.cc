@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/float16.h"
-#include "ops/run_for_test.h"
+#include "ops/testing/test_operand.h"
 
 namespace halyard::ops {
 namespace {

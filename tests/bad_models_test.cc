@@ -8,7 +8,7 @@
 #include "cpu/executor.h"
 #include "model/validation.h"
 #include "ops/bad_models_for_test.h"
-#include "ops/recipes_for_test.h"
+#include "ops/each_case_for_test.h"
 
 namespace halyard::ops::testing {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "ops/run_for_test.h"
+#include "ops/testing/test_operand.h"
 
 namespace halyard::ops {
 namespace {

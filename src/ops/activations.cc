@@ -108,7 +108,8 @@ Status computeElu(OperationContext& context) {
 
 OperationDefinition unary(OperationType type, std::vector<TypeRow> rows, RankRules ranks,
                           Status (*infer)(OperationContext&),
-                          Status (*reference)(OperationContext&)) {
+                          Status (*reference)(OperationContext&),
+                          Precision precision = Precision::APPROXIMATE) {
   OperationDefinition definition;
   definition.type = type;
   definition.signature.rows = std::move(rows);
@@ -117,12 +118,13 @@ OperationDefinition unary(OperationType type, std::vector<TypeRow> rows, RankRul
   definition.infer = infer;
   definition.reference = reference;
   definition.acceptsZeroSized = true;
+  definition.precision = precision;
   return definition;
 }
 
 OperationDefinition clampOperation(OperationType type, Status (*reference)(OperationContext&)) {
   return unary(type, floatAndQuant8Rows(FeatureLevel::FL1), rankBetween(1, 4), inferClamp,
-               reference);
+               reference, Precision::ROUNDED);
 }
 
 }  // namespace
@@ -133,7 +135,7 @@ const OperationDefinition& elu() {
     using enum OperandType;
     OperationDefinition result = unary(
         OperationType::ELU, {{FL4, {TENSOR_FLOAT32, FLOAT32}}, {FL4, {TENSOR_FLOAT16, FLOAT16}}},
-        {}, inferSameShape, computeElu);
+        {}, inferSameShape, computeElu, Precision::ROUNDED);
     result.signature.forms[0].inputs.push_back(typed("alpha", 1));
     return result;
   }();
@@ -149,7 +151,7 @@ const OperationDefinition& hardSwish() {
                             {TENSOR_FLOAT16, FL4},
                             {TENSOR_QUANT8_ASYMM, FL4},
                             {TENSOR_QUANT8_ASYMM_SIGNED, FL4}}),
-            {}, inferSameShape, compute<HardSwish>);
+            {}, inferSameShape, compute<HardSwish>, Precision::ROUNDED);
   return definition;
 }
 

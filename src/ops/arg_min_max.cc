@@ -80,6 +80,7 @@ OperationDefinition define(OperationType type, Status (*reference)(OperationCont
   definition.signature.outputs = {fixed("output", OperandType::TENSOR_INT32)};
   definition.infer = infer;
   definition.reference = reference;
+  definition.precision = Precision::EXACT;
   return definition;
 }
 

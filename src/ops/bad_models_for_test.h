@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/legal_case_for_test.h"
+#include "ops/testing/legal_case.h"
 
 namespace halyard::ops::testing {
 

@@ -192,6 +192,7 @@ OperationDefinition define() {
   definition.acceptsZeroSized = true;
   // Inference reads the values too, as they are stored.
   definition.float16AsFloat32 = false;
+  definition.precision = Precision::APPROXIMATE;
   return definition;
 }
 

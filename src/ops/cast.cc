@@ -103,6 +103,7 @@ OperationDefinition define() {
   definition.signature.check = checkDeclaredShapes;
   definition.infer = inferSameShape;
   definition.reference = compute;
+  definition.precision = Precision::ROUNDED;
   return definition;
 }
 

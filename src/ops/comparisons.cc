@@ -65,6 +65,7 @@ OperationDefinition comparison(OperationType type, Status (*reference)(Operation
   definition.signature.outputs = {fixed("output", OperandType::TENSOR_BOOL8)};
   definition.infer = inferBroadcast;
   definition.reference = reference;
+  definition.precision = Precision::EXACT;
   return definition;
 }
 

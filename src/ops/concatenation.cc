@@ -122,6 +122,7 @@ OperationDefinition define() {
   };
   definition.infer = infer;
   definition.reference = compute;
+  definition.precision = Precision::ROUNDED;
   definition.acceptsZeroSized = true;
   definition.float16AsFloat32 = false;
   return definition;

@@ -1,4 +1,4 @@
-// Convolutions as plain loops over real numbers, and what their tests share.
+// What tests of convolutions share.
 // Thread safety: none needed.
 // Ownership: values.
 #pragma once
@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "ops/window_for_test.h"
+#include "ops/random_for_test.h"
+#include "ops/testing/plain_convolution.h"
 
 namespace halyard::ops::testing {
 
@@ -26,103 +27,6 @@ inline constexpr ConvTypeCase kConvTypes[] = {{OperandType::TENSOR_FLOAT32, fals
 inline double largest(const std::vector<double>& values) {
   double result = 0.01;
   for (double value : values) result = std::max(result, std::abs(value));
-  return result;
-}
-
-// A bias's real values: its own scale is 0 with a per-channel filter.
-inline std::vector<double> biasReals(const TestOperand& bias, const TestOperand& input,
-                                     const TestOperand& filter) {
-  std::vector<double> reals = realValues(bias);
-  if (filter.tensor.channelQuant == nullptr) return reals;
-  const auto values = bias.values<int32_t>();
-  for (size_t c = 0; c < reals.size(); ++c) {
-    reals[c] = static_cast<double>(input.tensor.scale) *
-               static_cast<double>(filter.tensor.channelQuant->scales[c]) * values[c];
-  }
-  return reals;
-}
-
-// [N,H',W',Co] before the activation: x is [N,H,W,depth], w [Co,FH,FW,depth / groups].
-inline std::vector<double> convolved(const TestWindow& window, int depth, int groups,
-                                     const std::vector<double>& x, const std::vector<double>& w,
-                                     const std::vector<double>& bias) {
-  const TestAxis& height = window.height;
-  const TestAxis& width = window.width;
-  const int channels = static_cast<int>(bias.size());
-  const int batch = static_cast<int>(x.size()) / (height.input * width.input * depth);
-  const int share = depth / groups;
-  std::vector<double> result;
-  for (int n = 0; n < batch; ++n) {
-    for (int i = 0; i < height.output; ++i) {
-      for (int j = 0; j < width.output; ++j) {
-        for (int c = 0; c < channels; ++c) {
-          const int first = c / (channels / groups) * share;
-          double sum = bias[c];
-          for (int u = 0; u < height.filter; ++u) {
-            for (int v = 0; v < width.filter; ++v) {
-              const int y = height.source(i, u);
-              const int z = width.source(j, v);
-              if (!height.inside(y) || !width.inside(z)) continue;
-              for (int k = 0; k < share; ++k) {
-                sum += x[((n * height.input + y) * width.input + z) * depth + first + k] *
-                       w[((c * height.filter + u) * width.filter + v) * share + k];
-              }
-            }
-          }
-          result.push_back(sum);
-        }
-      }
-    }
-  }
-  return result;
-}
-
-// Values of a filter [1,FH,FW,Co] of a depthwise convolution in the order [Co,FH,FW,1]: it is a
-// convolution with as many groups as the input has channels.
-inline std::vector<double> depthwiseAsGrouped(const std::vector<double>& w, size_t channels) {
-  std::vector<double> result;
-  for (size_t c = 0; c < channels; ++c) {
-    for (size_t tap = 0; tap < w.size() / channels; ++tap) result.push_back(w[tap * channels + c]);
-  }
-  return result;
-}
-
-// The transposed convolution of x [N,H,W,depth] with w [Co,FH,FW,depth], as the definition has it:
-// every input value is spread over the output. `output` of the axes is the output's size, padBefore
-// what is cut off before it.
-inline std::vector<double> transposeConvolved(const TestWindow& window, int depth,
-                                              const std::vector<double>& x,
-                                              const std::vector<double>& w,
-                                              const std::vector<double>& bias) {
-  const TestAxis& height = window.height;
-  const TestAxis& width = window.width;
-  const int channels = static_cast<int>(bias.size());
-  const int batch = static_cast<int>(x.size()) / (height.input * width.input * depth);
-  std::vector<double> result;
-  for (int i = 0; i < batch * height.output * width.output; ++i) {
-    result.insert(result.end(), bias.begin(), bias.end());
-  }
-  const auto spread = [&](int n, int h, int z, int u, int v) {
-    const int i = h * height.stride + u - height.padBefore;
-    const int j = z * width.stride + v - width.padBefore;
-    if (i < 0 || i >= height.output || j < 0 || j >= width.output) return;
-    for (int c = 0; c < channels; ++c) {
-      for (int k = 0; k < depth; ++k) {
-        result[((n * height.output + i) * width.output + j) * channels + c] +=
-            x[((n * height.input + h) * width.input + z) * depth + k] *
-            w[((c * height.filter + u) * width.filter + v) * depth + k];
-      }
-    }
-  };
-  for (int n = 0; n < batch; ++n) {
-    for (int h = 0; h < height.input; ++h) {
-      for (int z = 0; z < width.input; ++z) {
-        for (int u = 0; u < height.filter; ++u) {
-          for (int v = 0; v < width.filter; ++v) spread(n, h, z, u, v);
-        }
-      }
-    }
-  }
   return result;
 }
 

@@ -92,6 +92,7 @@ OperationDefinition define() {
   definition.signature.outputs = {typed("output", 1)};
   definition.infer = infer;
   definition.reference = compute;
+  definition.precision = Precision::ROUNDED;
   definition.acceptsZeroSized = true;
   return definition;
 }

@@ -189,6 +189,7 @@ OperationDefinition arithmetic(OperationType type, std::vector<TypeRow> rows,
   };
   definition.infer = inferArithmetic;
   definition.reference = reference;
+  definition.precision = Precision::ROUNDED;
   definition.acceptsZeroSized = true;
   return definition;
 }

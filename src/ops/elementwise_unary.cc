@@ -68,7 +68,8 @@ Status compute(OperationContext& context) {
 }
 
 OperationDefinition unary(OperationType type, std::vector<TypeRow> rows,
-                          Status (*reference)(OperationContext&)) {
+                          Status (*reference)(OperationContext&),
+                          Precision precision = Precision::APPROXIMATE) {
   OperationDefinition definition;
   definition.type = type;
   definition.signature.rows = std::move(rows);
@@ -76,6 +77,7 @@ OperationDefinition unary(OperationType type, std::vector<TypeRow> rows,
   definition.signature.outputs = {typed("output", 0)};
   definition.infer = inferSameShape;
   definition.reference = reference;
+  definition.precision = precision;
   return definition;
 }
 
@@ -94,8 +96,9 @@ std::vector<TypeRow> floatAnd(
 }  // namespace
 
 const OperationDefinition& abs() {
-  static const OperationDefinition definition = unary(
-      OperationType::ABS, floatAnd({{OperandType::TENSOR_INT32, FeatureLevel::FL4}}), compute<Abs>);
+  static const OperationDefinition definition =
+      unary(OperationType::ABS, floatAnd({{OperandType::TENSOR_INT32, FeatureLevel::FL4}}),
+            compute<Abs>, Precision::ROUNDED);
   return definition;
 }
 
@@ -107,8 +110,8 @@ const OperationDefinition& exp() {
 
 const OperationDefinition& floor() {
   static const OperationDefinition definition = [] {
-    OperationDefinition result =
-        unary(OperationType::FLOOR, floatRows(FeatureLevel::FL1), compute<Floor>);
+    OperationDefinition result = unary(OperationType::FLOOR, floatRows(FeatureLevel::FL1),
+                                       compute<Floor>, Precision::ROUNDED);
     result.signature.forms[0].inputs[0].ranks = rankBetween(1, 4);
     result.infer = inferSameShapeToRank4;
     return result;
@@ -123,8 +126,9 @@ const OperationDefinition& log() {
 }
 
 const OperationDefinition& neg() {
-  static const OperationDefinition definition = unary(
-      OperationType::NEG, floatAnd({{OperandType::TENSOR_INT32, FeatureLevel::FL3}}), compute<Neg>);
+  static const OperationDefinition definition =
+      unary(OperationType::NEG, floatAnd({{OperandType::TENSOR_INT32, FeatureLevel::FL3}}),
+            compute<Neg>, Precision::ROUNDED);
   return definition;
 }
 

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "ops/run_for_test.h"
+#include "ops/testing/test_operand.h"
 
 namespace halyard::ops {
 namespace {

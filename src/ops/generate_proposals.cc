@@ -244,6 +244,7 @@ OperationDefinition define() {
   definition.reference = compute;
   // Inference reads the values too, as they are stored.
   definition.float16AsFloat32 = false;
+  definition.precision = Precision::APPROXIMATE;
   return definition;
 }
 

@@ -160,6 +160,7 @@ OperationDefinition define() {
   definition.reference = compute;
   // The kernel is less exacting in half precision, so it must know.
   definition.float16AsFloat32 = false;
+  definition.precision = Precision::APPROXIMATE;
   return definition;
 }
 

@@ -38,6 +38,7 @@ OperationDefinition logical(OperationType type, std::vector<OperandSpec> inputs,
   definition.signature.outputs = {typed("output", 0)};
   definition.infer = infer;
   definition.reference = reference;
+  definition.precision = Precision::EXACT;
   return definition;
 }
 

@@ -69,6 +69,7 @@ OperationDefinition extremum(OperationType type, Status (*reference)(OperationCo
   definition.signature.outputs = {typed("output", 0)};
   definition.infer = inferBroadcast;
   definition.reference = reference;
+  definition.precision = Precision::ROUNDED;
   return definition;
 }
 

@@ -1,5 +1,4 @@
-// What tests of operations share: coordinates of elements, random shapes, broadcasting, single
-// results, expected errors.
+// What tests of operations share: random shapes, broadcasting, single results, expected errors.
 // Thread safety: none needed.
 // Ownership: none.
 #pragma once
@@ -12,26 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/float16.h"
 #include "ops/random_for_test.h"
-#include "ops/run_for_test.h"
 
 namespace halyard::ops::testing {
-
-// Coordinates of the element at `index` in row-major order, and back.
-inline std::vector<size_t> coordinatesOf(size_t index, const Shape& dims) {
-  std::vector<size_t> result(dims.size());
-  for (size_t d = dims.size(); d-- > 0;) {
-    result[d] = index % dims[d];
-    index /= dims[d];
-  }
-  return result;
-}
-inline size_t indexOf(const std::vector<size_t>& coordinates, const Shape& dims) {
-  size_t index = 0;
-  for (size_t d = 0; d < dims.size(); ++d) index = index * dims[d] + coordinates[d];
-  return index;
-}
 
 // Of rank `low` to `high`, sizes 1 to `largest`.
 inline Shape randomShape(RandomOperands& random, int low, int high, int largest) {
@@ -154,22 +136,6 @@ inline void expectTypeLevels(OperationType type, const std::map<OperandType, int
     actual.emplace(row.types[0], static_cast<int>(row.since));
   }
   EXPECT_EQ(actual, levels) << operationTypeName(type);
-}
-
-inline TestOperand intList(const std::vector<int32_t>& values) {
-  return TestOperand::of<int32_t>(OperandType::TENSOR_INT32, {static_cast<uint32_t>(values.size())},
-                                  values);
-}
-inline TestOperand float16(float value) {
-  return TestOperand::of<Float16>(OperandType::FLOAT16, {}, {toFloat16(value)});
-}
-// A scalar of the precision that goes with tensors of `type`.
-inline TestOperand realScalar(OperandType type, float value) {
-  return type == OperandType::TENSOR_FLOAT16 ? float16(value) : TestOperand::float32(value);
-}
-// The output of an operation that hands on its input's elements.
-inline TestOperand outputLike(const TestOperand& input) {
-  return TestOperand::output(input.tensor.type, input.tensor.scale, input.tensor.zeroPoint);
 }
 
 // The operation fails with OP_FAILED and a text that holds `text`.

@@ -178,4 +178,10 @@ Status runReference(const OperationDefinition& definition, OperationContext& con
   return okStatus();
 }
 
+Precision precisionOf(const OperationDefinition& definition) {
+  if (definition.precision) return *definition.precision;
+  if (definition.work != nullptr) return Precision::SUMS;
+  return definition.float16AsFloat32 ? Precision::APPROXIMATE : Precision::EXACT;
+}
+
 }  // namespace halyard::ops

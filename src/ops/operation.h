@@ -7,6 +7,7 @@
 #include <any>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 
 #include "halyard/driver/model.h"
@@ -108,6 +109,14 @@ enum class ControlFlow : uint8_t {
   LOOP,    // inputs: condition model, body model, values
 };
 
+// How far results may lie from the reference's (src/accuracy has the figures).
+enum class Precision : uint8_t {
+  EXACT,        // elements are moved, chosen or compared
+  ROUNDED,      // each element of the result is a rounded sum, product, ... of one of each input
+  APPROXIMATE,  // functions that devices approximate, averages, interpolation
+  SUMS,         // sums of many products, in whatever order
+};
+
 struct OperationDefinition {
   OperationType type;
   Signature signature;
@@ -130,7 +139,15 @@ struct OperationDefinition {
   // estimated from it. Null where the time goes by the size of inputs and outputs. No dimension is
   // 0; omitted inputs are marked.
   double (*work)(std::span<const Tensor> inputs, std::span<const Tensor> outputs) = nullptr;
+  // Where precisionOf cannot tell.
+  std::optional<Precision> precision = std::nullopt;
+  // Results are drawn at random: those of two devices need not agree.
+  bool isRandom = false;
 };
+
+// As the definition says; else SUMS with `work`, EXACT for kernels that only move bytes, and
+// otherwise APPROXIMATE.
+Precision precisionOf(const OperationDefinition& definition);
 
 // The definition of an operation of the API; nullptr for extension, OEM and unknown ones.
 const OperationDefinition* definitionOf(OperationType type);

@@ -3,7 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ops/window_for_test.h"
+#include "ops/random_for_test.h"
+#include "ops/testing/random_window.h"
 
 namespace halyard::ops::testing {
 namespace {

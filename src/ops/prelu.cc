@@ -49,6 +49,7 @@ OperationDefinition define() {
   definition.signature.outputs = {typed("output", 0)};
   definition.infer = inferBroadcast;
   definition.reference = compute;
+  definition.precision = Precision::ROUNDED;
   return definition;
 }
 

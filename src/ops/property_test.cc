@@ -1,12 +1,13 @@
 // Properties that every operation has, on random cases made from its signature
-// (recipes_for_test.h).
+// (testing/recipes.h).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "model/validation.h"
-#include "ops/recipes_for_test.h"
+#include "ops/each_case_for_test.h"
+#include "ops/random_for_test.h"
 
 namespace halyard::ops::testing {
 namespace {

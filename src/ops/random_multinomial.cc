@@ -117,6 +117,7 @@ OperationDefinition define() {
   definition.signature.outputs = {fixed("output", TENSOR_INT32)};
   definition.infer = infer;
   definition.reference = compute;
+  definition.isRandom = true;
   return definition;
 }
 

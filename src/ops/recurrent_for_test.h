@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ops/naive_for_test.h"
-#include "ops/run_for_test.h"
+#include "ops/testing/test_operand.h"
 
 namespace halyard::ops::testing {
 

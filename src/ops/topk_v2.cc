@@ -113,6 +113,7 @@ OperationDefinition define() {
   definition.signature.outputs = {typed("values", 0), fixed("indices", OperandType::TENSOR_INT32)};
   definition.infer = infer;
   definition.reference = compute;
+  definition.precision = Precision::EXACT;
   return definition;
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cpu/model_for_test.h"
-#include "ops/run_for_test.h"
+#include "ops/testing/test_operand.h"
 #include "random_models/random_model.h"
 
 namespace halyard::runtime::random_models {

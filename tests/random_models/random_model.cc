@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "ops/recipes_for_test.h"
+#include "ops/each_case_for_test.h"
 #include "random_models/generator.h"
 
 namespace halyard::runtime::random_models {

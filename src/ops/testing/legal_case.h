@@ -4,19 +4,20 @@
 // Ownership: a case shares the parameters that its operands point to; copies are cheap enough.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "ops/naive_for_test.h"
-#include "ops/window_for_test.h"
+#include "ops/testing/random_operands.h"
+#include "ops/testing/random_window.h"
 
 namespace halyard::ops::testing {
+
+inline constexpr float kEighth = 0.125f;  // the scale of coordinates in fixed point
 
 // Which of a signature's lists of operands: indices of form and row, numbers of operands.
 struct Variant {
@@ -27,6 +28,9 @@ struct Variant {
 };
 // All variants; a list that may be of any length comes with its three shortest lengths.
 std::vector<Variant> variantsOf(const Signature& signature);
+
+// The same everywhere, which std::hash need not be.
+unsigned hashOf(const std::string& text, unsigned seed);
 
 // The type that the tables give to a position of a variant.
 OperandType tableType(const Signature& signature, const Variant& variant, bool input, size_t i);
@@ -72,18 +76,42 @@ struct LegalCase {
   std::vector<size_t> channelDimInputs;  // whose per-channel scales lie along the only legal one
   // The first output's real values straight from the formula; null where the kernel is one.
   std::function<std::vector<double>(const LegalCase&)> expected;
-  double slack = 0;  // for expectReals
+  double slack = 0;  // of floats, beyond the tolerance of their type
+  // What the recipe has done wrong; empty when nothing.
+  std::string problem;
 
   std::string text() const;
 };
 
+// The lengths that a list of operands may have; the three shortest where any number may be
+// repeated.
+std::vector<size_t> lengthsOf(size_t size, const std::vector<CountRule>& counts, int repeated);
+
+// The operand of a model that an operand of a case is, without lifetime and value.
+Operand operandFor(const TestOperand& from);
+
 // A model of the one operation. Scalars, and other inputs at random, are constants.
 Model toModel(const LegalCase& legal);
+
+// Offers shapes and values that exist already, so that an operation's inputs can be the outputs of
+// others.
+class CaseSource {
+ public:
+  virtual ~CaseSource() = default;
+  // Dimensions of a value of the type, of one of these ranks; nullopt for new ones.
+  virtual std::optional<Shape> shapeFor(OperandType type, std::span<const size_t> ranks) = 0;
+  // A value; nullopt for a new one. Real values must lie between `low` and `high`, but for the
+  // quantised types.
+  virtual std::optional<TestOperand> valueFor(OperandType type, const Shape& dims, float low,
+                                              float high) = 0;
+};
 
 // Reads operands the way recipes write them, in the order of the operation's inputs.
 class CaseBuilder {
  public:
-  CaseBuilder(const OperationDefinition& definition, const Variant& variant, unsigned seed);
+  // `source` may be null, and must outlive the builder.
+  CaseBuilder(const OperationDefinition& definition, const Variant& variant, unsigned seed,
+              CaseSource* source = nullptr);
 
   RandomOperands& random() { return *case_.random; }
   LegalCase& legal() { return case_; }
@@ -131,6 +159,8 @@ class CaseBuilder {
   // A shape of a rank that the position's rules allow.
   Shape shape(int largest = 5, int lowestRank = 1);
   size_t rankOf(int lowest = 1);
+  // Those that the position's rules allow, up to 5.
+  std::vector<size_t> legalRanks(int lowest = 1) const;
 
   // The outputs, one after the other.
   void out(double magnitude = 1);
@@ -151,126 +181,8 @@ class CaseBuilder {
 
   const Signature& signature_;
   const Form& form_;
+  CaseSource* const source_;
   LegalCase case_;
 };
 
-inline size_t tablePosition(const std::vector<OperandSpec>& specs, int repeated, size_t count,
-                            size_t i) {
-  if (repeated < 0) return i;
-  const auto first = static_cast<size_t>(repeated);
-  const size_t extra = count - specs.size();
-  return i <= first ? i : std::max(first, i - std::min(extra, i));
-}
-
-inline const OperandSpec& tableSpec(const Signature& signature, const Variant& variant, bool input,
-                                    size_t i) {
-  const Form& form = signature.forms[variant.form];
-  return input ? form.inputs[tablePosition(form.inputs, form.repeated, variant.inputs, i)]
-               : signature.outputs[tablePosition(signature.outputs, signature.repeatedOutput,
-                                                 variant.outputs, i)];
-}
-
-inline OperandType tableType(const Signature& signature, const Variant& variant, bool input,
-                             size_t i) {
-  const OperandSpec& spec = tableSpec(signature, variant, input, i);
-  return spec.column < 0 ? spec.fixed
-                         : signature.rows[variant.row].types[static_cast<size_t>(spec.column)];
-}
-
-inline std::vector<size_t> lengthsOf(size_t size, const std::vector<CountRule>& counts,
-                                     int repeated) {
-  if (repeated >= 0) return {size, size + 1, size + 2};
-  if (counts.empty()) return {size};
-  std::vector<size_t> result;
-  for (const CountRule& rule : counts) result.push_back(rule.count);
-  return result;
-}
-
-inline std::vector<Variant> variantsOf(const Signature& signature) {
-  std::vector<Variant> result;
-  for (size_t f = 0; f < signature.forms.size(); ++f) {
-    const Form& form = signature.forms[f];
-    for (size_t row = 0; row < std::max<size_t>(signature.rows.size(), 1); ++row) {
-      for (size_t inputs : lengthsOf(form.inputs.size(), form.counts, form.repeated)) {
-        for (size_t outputs : lengthsOf(signature.outputs.size(), signature.outputCounts,
-                                        signature.repeatedOutput)) {
-          result.push_back({f, row, inputs, outputs});
-        }
-      }
-    }
-  }
-  return result;
-}
-
-inline std::string LegalCase::text() const {
-  const auto describe = [](const TestOperand& operand) {
-    const Tensor& t = operand.tensor;
-    std::string result = operandTypeName(t.type);
-    if (t.omitted) return result + " omitted";
-    if (!isScalarType(t.type)) result += fmt::format("[{}]", fmt::join(t.dims, ","));
-    if (t.scale != 0) result += fmt::format(" scale {} zero point {}", t.scale, t.zeroPoint);
-    const bool isInt = t.type == OperandType::INT32 || t.type == OperandType::TENSOR_INT32;
-    if (isInt && operand.bytes.size() <= 64) {
-      result += fmt::format(" = {}", fmt::join(operand.values<int32_t>(), " "));
-    } else if (t.type == OperandType::BOOL) {
-      result += operand.bytes[0] != 0 ? " = true" : " = false";
-    } else if (t.type == OperandType::FLOAT32) {
-      result += fmt::format(" = {}", operand.values<float>()[0]);
-    }
-    return result;
-  };
-  std::string result = fmt::format("HALYARD_PROPERTY_CASE={}", id);
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    result += fmt::format("\n  input {}: {}", i, describe(inputs[i]));
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    result += fmt::format("\n  output {}: {}", i, describe(outputs[i]));
-  }
-  return result;
-}
-
-inline Operand operandFor(const TestOperand& from) {
-  Operand operand;
-  operand.type = from.tensor.type;
-  if (!isScalarType(operand.type)) operand.dimensions = from.tensor.dims;
-  operand.scale = from.tensor.scale;
-  operand.zeroPoint = from.tensor.zeroPoint;
-  if (from.tensor.channelQuant != nullptr) operand.extraParams = *from.tensor.channelQuant;
-  return operand;
-}
-
-inline Model toModel(const LegalCase& legal) {
-  Model model;
-  Operation operation;
-  operation.type = legal.type;
-  std::mt19937 choice(static_cast<unsigned>(std::hash<std::string>()(legal.id)));
-  for (size_t i = 0; i < legal.inputs.size(); ++i) {
-    const TestOperand& from = legal.inputs[i];
-    Operand operand = operandFor(from);
-    const auto index = static_cast<uint32_t>(model.main.operands.size());
-    if (from.tensor.omitted) {
-      operand.lifetime = Lifetime::NO_VALUE;
-    } else if (isScalarType(operand.type) || (i > 0 && choice() % 2 == 0)) {
-      operand.lifetime = Lifetime::CONSTANT_COPY;
-      operand.location = appendConstant(model, from.bytes.data(), from.bytes.size());
-    } else {
-      operand.lifetime = Lifetime::SUBGRAPH_INPUT;
-      model.main.inputIndexes.push_back(index);
-    }
-    operation.inputs.push_back(index);
-    model.main.operands.push_back(std::move(operand));
-  }
-  for (const TestOperand& from : legal.outputs) {
-    const auto index = static_cast<uint32_t>(model.main.operands.size());
-    model.main.operands.push_back(operandFor(from));
-    model.main.operands.back().lifetime = Lifetime::SUBGRAPH_OUTPUT;
-    operation.outputs.push_back(index);
-    model.main.outputIndexes.push_back(index);
-  }
-  model.main.operations = {operation};
-  return model;
-}
-
 }  // namespace halyard::ops::testing
-
-#include "ops/case_builder_for_test.h"  // IWYU pragma: export

@@ -1,34 +1,32 @@
 // The members of CaseBuilder: random operands of every type, and their notes for the properties.
-// Thread safety: none needed.
-// Ownership: as legal_case_for_test.h, which includes this.
-#pragma once
+#include <algorithm>
+#include <cmath>
 
-#include "ops/legal_case_for_test.h"
+#include "ops/testing/legal_case.h"
 
 namespace halyard::ops::testing {
 
-inline constexpr float kEighth = 0.125f;  // the scale of coordinates in fixed point
-
-inline CaseBuilder::CaseBuilder(const OperationDefinition& definition, const Variant& variant,
-                                unsigned seed)
-    : signature_(definition.signature), form_(signature_.forms[variant.form]) {
+CaseBuilder::CaseBuilder(const OperationDefinition& definition, const Variant& variant,
+                         unsigned seed, CaseSource* source)
+    : signature_(definition.signature), form_(signature_.forms[variant.form]), source_(source) {
   case_.type = definition.type;
   case_.variant = variant;
   case_.random = std::make_shared<RandomOperands>(seed);
 }
 
-inline size_t CaseBuilder::add(TestOperand operand) {
+size_t CaseBuilder::add(TestOperand operand) {
   const size_t i = case_.inputs.size();
-  EXPECT_LT(i, inputCount()) << "the recipe makes too many inputs";
-  if (i < inputCount()) {
-    EXPECT_EQ(operandTypeName(operand.tensor.type), operandTypeName(typeOf(i))) << "input " << i;
+  if (i >= inputCount()) {
+    case_.problem = fmt::format("the recipe makes more than {} inputs", inputCount());
+  } else if (operand.tensor.type != typeOf(i)) {
+    case_.problem = fmt::format("input {} is {}, expected {}", i,
+                                operandTypeName(operand.tensor.type), operandTypeName(typeOf(i)));
   }
   case_.inputs.push_back(std::move(operand));
   return i;
 }
 
-inline TestOperand CaseBuilder::randomTensor(OperandType type, const Shape& dims, float low,
-                                             float high) {
+TestOperand CaseBuilder::randomTensor(OperandType type, const Shape& dims, float low, float high) {
   const size_t count = elementsOf(dims);
   const float scale = random().realBetween(0.002f, 0.05f);
   const auto integers = [&]<typename T>(T, int least, int most, float itsScale, int zeroPoint) {
@@ -65,11 +63,15 @@ inline TestOperand CaseBuilder::randomTensor(OperandType type, const Shape& dims
   }
 }
 
-inline size_t CaseBuilder::tensor(const Shape& dims, float low, float high) {
+size_t CaseBuilder::tensor(const Shape& dims, float low, float high) {
+  if (source_ != nullptr && case_.inputs.size() < inputCount()) {
+    std::optional<TestOperand> value = source_->valueFor(nextType(), dims, low, high);
+    if (value) return add(std::move(*value));
+  }
   return add(randomTensor(nextType(), dims, low, high));
 }
 
-inline size_t CaseBuilder::tensorLike(size_t i, const Shape& dims) {
+size_t CaseBuilder::tensorLike(size_t i, const Shape& dims) {
   const Tensor& like = case_.inputs[i].tensor;
   TestOperand operand = randomTensor(nextType(), dims, -1, 1);
   operand.tensor.scale = like.scale;
@@ -78,19 +80,19 @@ inline size_t CaseBuilder::tensorLike(size_t i, const Shape& dims) {
 }
 
 // Also without a value an operand has a type that is legal by itself.
-inline void CaseBuilder::omit() {
+void CaseBuilder::omit() {
   TestOperand operand = TestOperand::omitted(nextType());
   if (operandTypeTraits(nextType())->scale == ScaleRule::POSITIVE) operand.tensor.scale = 0.5f;
   add(std::move(operand));
 }
 
-inline size_t CaseBuilder::tensorOr(bool present, const Shape& dims) {
+size_t CaseBuilder::tensorOr(bool present, const Shape& dims) {
   if (present) return tensor(dims);
   omit();
   return case_.inputs.size() - 1;
 }
 
-inline void CaseBuilder::onlyQuantization(bool input, size_t operand, const Tensor& tensor) {
+void CaseBuilder::onlyQuantization(bool input, size_t operand, const Tensor& tensor) {
   if (tensor.scale == 0) return;
   case_.wrongQuantizations.push_back({input, operand, tensor.scale * 2, tensor.zeroPoint});
   const OperandTypeTraits& traits = *operandTypeTraits(tensor.type);
@@ -99,7 +101,7 @@ inline void CaseBuilder::onlyQuantization(bool input, size_t operand, const Tens
   case_.wrongQuantizations.push_back({input, operand, tensor.scale, tensor.zeroPoint + other});
 }
 
-inline size_t CaseBuilder::coordinates(const Shape& dims, const std::vector<double>& values) {
+size_t CaseBuilder::coordinates(const Shape& dims, const std::vector<double>& values) {
   const OperandType type = nextType();
   const auto converted = [&]<typename T>(T, const auto& convert) {
     std::vector<T> result;
@@ -120,11 +122,11 @@ inline size_t CaseBuilder::coordinates(const Shape& dims, const std::vector<doub
   return index;
 }
 
-inline size_t CaseBuilder::ints(const Shape& dims, const std::vector<int32_t>& values) {
+size_t CaseBuilder::ints(const Shape& dims, const std::vector<int32_t>& values) {
   return add(TestOperand::of<int32_t>(OperandType::TENSOR_INT32, dims, values));
 }
 
-inline FuseCode CaseBuilder::activation() {
+FuseCode CaseBuilder::activation() {
   const int code = case_.inputs[0].tensor.type == OperandType::TENSOR_INT32 ? 0 : between(0, 3);
   int32(code);
   wrongValue(4);
@@ -132,7 +134,7 @@ inline FuseCode CaseBuilder::activation() {
   return static_cast<FuseCode>(code);
 }
 
-inline size_t CaseBuilder::axis(size_t rank, bool mayBeNegative) {
+size_t CaseBuilder::axis(size_t rank, bool mayBeNegative) {
   const int limit = static_cast<int>(rank);
   const int value = between(mayBeNegative ? -limit : 0, limit - 1);
   if (nextType() == OperandType::INT32) {
@@ -145,7 +147,7 @@ inline size_t CaseBuilder::axis(size_t rank, bool mayBeNegative) {
   return static_cast<size_t>(value < 0 ? value + limit : value);
 }
 
-inline int32_t CaseBuilder::positive(int low, int high) {
+int32_t CaseBuilder::positive(int low, int high) {
   const int value = between(low, high);
   int32(value);
   wrongValue(0);
@@ -153,28 +155,28 @@ inline int32_t CaseBuilder::positive(int low, int high) {
   return value;
 }
 
-inline size_t CaseBuilder::filter(const Shape& dims, uint32_t channelDim) {
+size_t CaseBuilder::filter(const Shape& dims, uint32_t channelDim) {
   if (nextType() != OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL) return tensor(dims);
   const size_t index = add(random().perChannelFilter(dims, channelDim));
   case_.channelDimInputs.push_back(index);
   return index;
 }
 
-inline void CaseBuilder::bias(size_t input, size_t filter, uint32_t channels) {
+void CaseBuilder::bias(size_t input, size_t filter, uint32_t channels) {
   const size_t index = add(random().bias(case_.inputs[input], case_.inputs[filter], channels));
   const float scale = case_.inputs[index].tensor.scale;
   if (!isQuant8Asymm(case_.inputs[input].tensor.type)) return;
   case_.wrongQuantizations.push_back({true, index, scale == 0 ? 0.5f : scale * 1.001f, 0});
 }
 
-inline void CaseBuilder::layout(std::vector<size_t> images, std::vector<size_t> outputs) {
+void CaseBuilder::layout(std::vector<size_t> images, std::vector<size_t> outputs) {
   case_.layout = case_.inputs.size();
   case_.imageInputs = std::move(images);
   case_.imageOutputs = std::move(outputs);
   flag(false);
 }
 
-inline size_t CaseBuilder::rankOf(int lowest) {
+std::vector<size_t> CaseBuilder::legalRanks(int lowest) const {
   const OperandSpec& spec = tableSpec(signature_, case_.variant, true, case_.inputs.size());
   std::vector<size_t> ranks;
   for (size_t rank = static_cast<size_t>(lowest); rank <= 5; ++rank) {
@@ -182,31 +184,43 @@ inline size_t CaseBuilder::rankOf(int lowest) {
     for (const RankRule& rule : spec.ranks) legal = legal || (rank >= rule.min && rank <= rule.max);
     if (legal) ranks.push_back(rank);
   }
-  EXPECT_FALSE(ranks.empty());
+  return ranks;
+}
+
+size_t CaseBuilder::rankOf(int lowest) {
+  const std::vector<size_t> ranks = legalRanks(lowest);
+  if (ranks.empty()) {
+    case_.problem = fmt::format("no rank from {} on is legal", lowest);
+    return static_cast<size_t>(lowest);
+  }
   return ranks[static_cast<size_t>(between(0, static_cast<int>(ranks.size()) - 1))];
 }
 
-inline Shape CaseBuilder::shape(int largest, int lowestRank) {
+Shape CaseBuilder::shape(int largest, int lowestRank) {
+  if (source_ != nullptr && case_.inputs.size() < inputCount()) {
+    std::optional<Shape> taken = source_->shapeFor(nextType(), legalRanks(lowestRank));
+    if (taken) return *std::move(taken);
+  }
   Shape result(rankOf(lowestRank));
   for (uint32_t& d : result) d = size(1, largest);
   return result;
 }
 
-inline void CaseBuilder::out(double magnitude) {
+void CaseBuilder::out(double magnitude) {
   const OperandType type = outputType(nextOutput());
   TestOperand output = random().output(type, magnitude);
   // The other quantised types have no rules of their own for outputs in any operation.
   case_.outputs.push_back(std::move(output));
 }
 
-inline void CaseBuilder::outLike(size_t input) {
+void CaseBuilder::outLike(size_t input) {
   const size_t index = nextOutput();
   case_.outputs.push_back(outputLike(case_.inputs[input]));
   if (!isQuant8Asymm(outputType(index))) return;
   onlyQuantization(false, index, case_.outputs.back().tensor);
 }
 
-inline void CaseBuilder::outFixed(float scale, int32_t unsignedZeroPoint, int32_t signedZeroPoint) {
+void CaseBuilder::outFixed(float scale, int32_t unsignedZeroPoint, int32_t signedZeroPoint) {
   const size_t index = nextOutput();
   const OperandType type = outputType(index);
   if (operandTypeTraits(type)->scale != ScaleRule::POSITIVE) return outPlain();
@@ -216,18 +230,17 @@ inline void CaseBuilder::outFixed(float scale, int32_t unsignedZeroPoint, int32_
   onlyQuantization(false, index, case_.outputs.back().tensor);
 }
 
-inline double CaseBuilder::spread(size_t i) const {
+double CaseBuilder::spread(size_t i) const {
   const Tensor& tensor = case_.inputs[i].tensor;
   if (tensor.channelQuant != nullptr) return 70.0 * 0.026;
   return tensor.scale == 0 ? 1 : 90.0 * static_cast<double>(tensor.scale);
 }
 
-inline void CaseBuilder::outOfProducts(size_t a, size_t b, double terms) {
+void CaseBuilder::outOfProducts(size_t a, size_t b, double terms) {
   out(spread(a) * spread(b) * std::sqrt(terms));
 }
 
-inline void CaseBuilder::batch(const std::vector<size_t>& inputs,
-                               const std::vector<size_t>& outputs) {
+void CaseBuilder::batch(const std::vector<size_t>& inputs, const std::vector<size_t>& outputs) {
   for (size_t i : inputs) case_.batchInputs.push_back({i, 0});
   for (size_t i : outputs) case_.batchOutputs.push_back({i, 0});
 }

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "ops/recipes_elementwise_for_test.h"
+#include "ops/testing/recipes_elementwise.h"
 
 namespace halyard::ops::testing::recipes {
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "ops/legal_case_for_test.h"
+#include "ops/testing/legal_case.h"
 
 namespace halyard::ops::testing::recipes {
 

@@ -1,4 +1,4 @@
-// Runs one operation on literal operands in tests: inference, then the reference kernel.
+// TestOperand: an operand with its bytes; runOperation: inference, then the reference kernel.
 // Thread safety: none needed. Ownership: operands own their bytes.
 #pragma once
 
@@ -16,6 +16,7 @@ namespace halyard::ops::testing {
 struct TestOperand {
   Tensor tensor;
   std::vector<uint8_t> bytes;
+  int source = -1;  // which value of a CaseSource it is, as that counts; -1: none
 
   template <typename T>
   static TestOperand of(OperandType type, Shape dims, const std::vector<T>& values, float scale = 0,

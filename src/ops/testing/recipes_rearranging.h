@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ops/recipes_elementwise_for_test.h"
+#include "ops/testing/recipes_elementwise.h"
 
 namespace halyard::ops::testing::recipes {
 

@@ -3,8 +3,8 @@
 // Ownership: none.
 #pragma once
 
-#include "ops/conv_for_test.h"
-#include "ops/recipes_elementwise_for_test.h"
+#include "ops/testing/plain_convolution.h"
+#include "ops/testing/recipes_elementwise.h"
 
 namespace halyard::ops::testing::recipes {
 

@@ -1,4 +1,4 @@
-// Random windows (padding, strides, dilations) in all forms, for tests of convolutions and pooling.
+// Random windows (padding, strides, dilations) in all forms, of convolutions and pooling.
 // Thread safety: none needed.
 // Ownership: values.
 #pragma once
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/random_for_test.h"
+#include "ops/testing/random_operands.h"
 
 namespace halyard::ops::testing {
 

@@ -3,7 +3,7 @@
 // Ownership: none.
 #pragma once
 
-#include "ops/recipes_elementwise_for_test.h"
+#include "ops/testing/recipes_elementwise.h"
 
 namespace halyard::ops::testing::recipes {
 

@@ -1,25 +1,14 @@
-// The recipes of all operations, and cases made from them: legalCase(definition, variant, ...).
-// Thread safety: none needed.
-// Ownership: values.
-#pragma once
+#include "ops/testing/recipes.h"
 
-#include <charconv>
-#include <cstdlib>
-#include <map>
-
-#include "ops/recipes_detection_for_test.h"
-#include "ops/recipes_elementwise_for_test.h"
-#include "ops/recipes_images_for_test.h"
-#include "ops/recipes_rearranging_for_test.h"
-#include "ops/recipes_recurrent_for_test.h"
+#include "ops/testing/recipes_detection.h"
+#include "ops/testing/recipes_elementwise.h"
+#include "ops/testing/recipes_images.h"
+#include "ops/testing/recipes_rearranging.h"
+#include "ops/testing/recipes_recurrent.h"
 
 namespace halyard::ops::testing {
 
-// Fills in the operands of a builder, in order, and notes what properties need to know.
-using Recipe = void (*)(CaseBuilder&);
-
-// All operations but IF and WHILE, whose operands are models.
-inline const std::map<OperationType, Recipe>& allRecipes() {
+const std::map<OperationType, Recipe>& allRecipes() {
   using enum OperationType;
   using namespace recipes;  // NOLINT(google-build-using-namespace): a table of its members
   static const std::map<OperationType, Recipe> table = {
@@ -130,69 +119,21 @@ inline const std::map<OperationType, Recipe>& allRecipes() {
   return table;
 }
 
-// What HALYARD_PROPERTY_CASE says: an operation, optionally behind a slash the numbers of one case,
-// and the seed behind an @. Without it, all cases of the fixed seed.
-struct CaseChoice {
-  std::string prefix;
-  unsigned seed = 1;
-};
-inline CaseChoice chosenCases() {
-  CaseChoice choice;
-  const char* text = std::getenv("HALYARD_PROPERTY_CASE");
-  if (text == nullptr) return choice;
-  choice.prefix = text;
-  const size_t at = choice.prefix.find('@');
-  if (at == std::string::npos) return choice;
-  const char* const end = choice.prefix.data() + choice.prefix.size();
-  std::from_chars(choice.prefix.data() + at + 1, end, choice.seed);
-  choice.prefix.resize(at);
-  return choice;
-}
-
-inline LegalCase legalCase(const OperationDefinition& definition, const Variant& variant,
-                           unsigned round, unsigned seed) {
+LegalCase legalCase(const OperationDefinition& definition, const Variant& variant, unsigned round,
+                    unsigned seed, CaseSource* source) {
   const std::string numbers =
       fmt::format("{}/{}/{}/{}/{}/{}", operationTypeName(definition.type), variant.form,
                   variant.row, variant.inputs, variant.outputs, round);
-  // Written out, because std::hash may differ between libraries.
-  unsigned hash = seed * 2654435761u;
-  for (char c : numbers) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-  CaseBuilder builder(definition, variant, hash);
+  CaseBuilder builder(definition, variant, hashOf(numbers, seed), source);
   allRecipes().at(definition.type)(builder);
-  builder.legal().id = fmt::format("{}@{}", numbers, seed);
-  EXPECT_EQ(builder.legal().inputs.size(), variant.inputs) << numbers;
-  EXPECT_EQ(builder.legal().outputs.size(), variant.outputs) << numbers;
-  return std::move(builder.legal());
-}
-
-// Calls check(definition, case) for `rounds` cases of each variant of each operation that there is;
-// it says whether there was anything to check, which must be so for `least` cases at least. Stops
-// at an operation's first failure, so that one mistake does not hide others.
-template <typename Check>
-void forEachCase(unsigned rounds, int least, Check check) {
-  const CaseChoice choice = chosenCases();
-  int checked = 0;
-  for (const auto& [type, recipe] : allRecipes()) {
-    const OperationDefinition* definition = definitionOf(type);
-    const std::string chosen = choice.prefix.substr(0, choice.prefix.find('/'));
-    if (!chosen.empty() && chosen != operationTypeName(type)) continue;
-    const auto failures = [] {
-      return ::testing::UnitTest::GetInstance()->current_test_info()->result()->total_part_count();
-    };
-    const int before = failures();
-    for (const Variant& variant : variantsOf(definition->signature)) {
-      for (unsigned round = 0; round < rounds && failures() == before; ++round) {
-        const LegalCase legal = legalCase(*definition, variant, round, choice.seed);
-        const std::string id = legal.id.substr(0, legal.id.find('@'));
-        if (choice.prefix.find('/') != std::string::npos && id != choice.prefix) continue;
-        SCOPED_TRACE("repeat with " + legal.text());
-        checked += check(*definition, legal) ? 1 : 0;
-      }
-    }
+  LegalCase& legal = builder.legal();
+  legal.id = fmt::format("{}@{}", numbers, seed);
+  if (legal.problem.empty() &&
+      (legal.inputs.size() != variant.inputs || legal.outputs.size() != variant.outputs)) {
+    legal.problem = fmt::format("{} inputs and {} outputs, expected {} and {}", legal.inputs.size(),
+                                legal.outputs.size(), variant.inputs, variant.outputs);
   }
-  if (choice.prefix.empty()) {
-    EXPECT_GE(checked, least) << "the property was hardly looked at";
-  }
+  return std::move(legal);
 }
 
 }  // namespace halyard::ops::testing
