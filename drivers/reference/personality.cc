@@ -1,6 +1,7 @@
 // Personalities from JSON.
 #include "personality.h"
 
+#include <cmath>
 #include <fstream>
 #include <sstream>
 
@@ -13,6 +14,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr double kMaxMilliseconds = 3'600'000;
+constexpr double kMaxWrong = 1000;
 constexpr double kMaxFigure = 1e30;
 constexpr std::streamoff kMaxFileBytes = 1 << 20;
 constexpr uint64_t kAlways = UINT64_MAX;
@@ -348,6 +350,17 @@ Result<Personality> parsePersonality(std::string_view text) {
   from.object("delays",
               [&](FieldReader& inner) { readDelays(inner, &status, &personality.delays); });
   from.object("cache", [&](FieldReader& inner) { readCache(inner, &personality); });
+  from.members(
+      "wrong_values", [&](const std::string& name, const Json& value, const std::string& where) {
+        const auto operation = operationNamed(name, where, &status);
+        if (!operation) return;
+        const double found = value.is_number() ? value.get<double>() : 0;
+        if (!(std::abs(found) > 0 && std::abs(found) <= kMaxWrong)) {
+          status = wrongValue(where, value, fmt::format("a number up to {}, and not 0", kMaxWrong));
+          return;
+        }
+        personality.wrongValues[*operation] = found;
+      });
   from.list("faults", [&](const Json& value, const std::string& where) {
     personality.faults.push_back(readFault(value, where, &status));
   });

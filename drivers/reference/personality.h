@@ -102,6 +102,8 @@ struct Personality {
   Delays delays;
   CacheBehaviour cache;
   std::vector<Fault> faults;
+  // By operation, the share by which each value that it computes is too large; see WrongValues.
+  std::map<OperationType, double> wrongValues;
 };
 
 // What the reference driver is without a personality of its own.

@@ -13,6 +13,7 @@
 #include "model_store.h"
 #include "pause.h"
 #include "support_rule.h"
+#include "wrong_values.h"
 
 namespace halyard::drivers {
 namespace {
@@ -158,7 +159,8 @@ class PersonalityDevice final : public hal::Device {
   explicit PersonalityDevice(std::shared_ptr<Behaviour> behaviour)
       : behaviour_(std::move(behaviour)),
         cpu_(cpu::makeCpuDevice(personality().info, personality().threads,
-                                personality().reportsTiming)),
+                                personality().reportsTiming,
+                                WrongValues::make(personality().wrongValues))),
         background_(personality().delays.optimise) {}
 
   const hal::DeviceInfo& info() const override { return personality().info; }

@@ -215,6 +215,15 @@ TEST(PersonalityDeviceTest, WrongResultsAreWrong) {
   EXPECT_THAT(out, ElementsAre(2, 4));
 }
 
+TEST(PersonalityDeviceTest, WrongValuesAreALittleTooLarge) {
+  const auto device = deviceOf(R"({"wrong_values": {"ADD": 0.25, "MUL": 9}})");
+  const auto prepared = prepare(*device);
+  ASSERT_TRUE(prepared.ok());
+  std::vector<float> out;
+  ASSERT_TRUE(runOnce(**prepared, &out).ok());
+  EXPECT_THAT(out, ElementsAre(2.5F, 5));
+}
+
 TEST(PersonalityDeviceTest, FailuresToStart) {
   auto personality =
       parsePersonality(R"({"faults": [{"at": "start", "do": "fail", "text": "no card"}]})");

@@ -112,6 +112,16 @@ TEST(PersonalityTest, RulesDelaysAndFaults) {
   EXPECT_EQ(parsed->faults[3].when, FaultMoment::WORK);
 }
 
+TEST(PersonalityTest, WrongValues) {
+  const auto parsed = parsePersonality(R"({"wrong_values": {"CONV_2D": 0.01, "ADD": -2}})");
+  ASSERT_TRUE(parsed.ok()) << parsed.status().toString();
+  EXPECT_EQ(parsed->wrongValues.at(OperationType::CONV_2D), 0.01);
+  EXPECT_EQ(parsed->wrongValues.at(OperationType::ADD), -2);
+  EXPECT_THAT(errorOf(R"({"wrong_values": {"ADD": 0}})"),
+              HasSubstr("wrong_values.ADD: is 0, expected a number up to 1000, and not 0"));
+  EXPECT_THAT(errorOf(R"({"wrong_values": {"ADDS": 1}})"), HasSubstr("ADDS"));
+}
+
 TEST(PersonalityTest, MistakesAreToldWithTheirPlace) {
   EXPECT_THAT(errorOf("{"), HasSubstr("is not JSON"));
   EXPECT_THAT(errorOf("[]"), HasSubstr("is [], expected an object"));

@@ -131,8 +131,9 @@ class CpuPreparedModel : public hal::PreparedModel {
 
 class CpuDevice : public hal::Device {
  public:
-  CpuDevice(hal::DeviceInfo info, unsigned threads, bool reportsTiming)
-      : info_(std::move(info)), reportsTiming_(reportsTiming) {
+  CpuDevice(hal::DeviceInfo info, unsigned threads, bool reportsTiming,
+            std::shared_ptr<const KernelPatch> patch)
+      : info_(std::move(info)), reportsTiming_(reportsTiming), patch_(std::move(patch)) {
     // Loops of one priority never wait for, or run in, threads of another.
     for (const auto threadClass :
          {ThreadClass::BACKGROUND, ThreadClass::NORMAL, ThreadClass::URGENT}) {
@@ -167,7 +168,7 @@ class CpuDevice : public hal::Device {
     const WorkLimitScope scope(options.deadline ? &limit : currentWorkLimit());
     try {
       HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<Executor> executor,
-                               Executor::create(model, threads.get()));
+                               Executor::create(model, threads.get(), patch_));
       return std::shared_ptr<hal::PreparedModel>(std::make_shared<CpuPreparedModel>(
           std::move(model), threads, std::move(executor), reportsTiming_));
     } catch (const WorkAbandoned&) {
@@ -181,13 +182,15 @@ class CpuDevice : public hal::Device {
   const hal::DeviceInfo info_;
   std::vector<std::shared_ptr<ThreadPool>> threads_;  // by priority
   const bool reportsTiming_;
+  const std::shared_ptr<const KernelPatch> patch_;
 };
 
 }  // namespace
 
 std::shared_ptr<hal::Device> makeCpuDevice(hal::DeviceInfo info, unsigned threads,
-                                           bool reportsTiming) {
-  return std::make_shared<CpuDevice>(std::move(info), threads, reportsTiming);
+                                           bool reportsTiming,
+                                           std::shared_ptr<const KernelPatch> patch) {
+  return std::make_shared<CpuDevice>(std::move(info), threads, reportsTiming, std::move(patch));
 }
 
 hal::DeviceInfo cpuDeviceInfo() {

@@ -6,15 +6,17 @@
 #include <memory>
 #include <string>
 
+#include "cpu/kernel_patch.h"
 #include "halyard/driver/device.h"
 
 namespace halyard::cpu {
 
 // `threads`: how many threads a kernel may use at once; 0 takes the number of usable processors.
 // `reportsTiming`: whether executions are timed when asked. A driver should; the runtime's own
-// device does not.
+// device does not. `patch`, if any, runs the kernels.
 std::shared_ptr<hal::Device> makeCpuDevice(hal::DeviceInfo info, unsigned threads,
-                                           bool reportsTiming = false);
+                                           bool reportsTiming = false,
+                                           std::shared_ptr<const KernelPatch> patch = nullptr);
 // What the runtime's own CPU device says of itself: name nnapi-reference, all figures 1.
 hal::DeviceInfo cpuDeviceInfo();
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "cpu/kernel_patch.h"
 #include "halyard/driver/model.h"
 #include "halyard/driver/shared_memory.h"
 #include "halyard/driver/status.h"
@@ -50,6 +51,7 @@ struct ExecutionPlan {
   std::vector<Mapping> mappings;
   std::vector<CpuAccess> accesses;  // of the pools, as long as the plan lives
   std::vector<std::unique_ptr<std::byte[]>> copies;
+  std::shared_ptr<const KernelPatch> patch;  // runs the kernels, if there is one
 };
 
 // BAD_DATA when the model's subgraphs are nested deeper than ExecutionPlan::kMaxNesting.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "cpu/kernel_patch.h"
 #include "halyard/driver/hal_types.h"
 #include "halyard/driver/mapped_request.h"
 #include "halyard/driver/model.h"
@@ -26,8 +27,10 @@ class Executor {
   // BAD_DATA naming the operation when there is one that the CPU does not have, or that would fail
   // in every execution because of its operands' dimensions or constants.
   // `pool` may be null: kernels then run in the calling thread. It must outlive the executor.
-  static Result<std::shared_ptr<Executor>> create(std::shared_ptr<const Model> model,
-                                                  ThreadPool* pool);
+  // `patch`, if any, runs the kernels.
+  static Result<std::shared_ptr<Executor>> create(
+      std::shared_ptr<const Model> model, ThreadPool* pool,
+      std::shared_ptr<const KernelPatch> patch = nullptr);
   virtual ~Executor() = default;
 
   // `outputs` say where results go: one that is too short (or null) makes the execution end with

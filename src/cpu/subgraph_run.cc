@@ -223,7 +223,11 @@ Status SubgraphRun::runKernel(size_t index) {
     outputs[i].data = tensors_[operation.outputs[i]].data;
     allEmpty = allEmpty && outputs[i].elementCount() == 0;
   }
-  if (!allEmpty) HALYARD_RETURN_IF_ERROR(asFailure(ops::runReference(definition, context)));
+  if (!allEmpty) {
+    const KernelPatch* const patch = services_.plan.patch.get();
+    HALYARD_RETURN_IF_ERROR(asFailure(patch == nullptr ? ops::runReference(definition, context)
+                                                       : patch->run(definition, context)));
+  }
   for (uint32_t operand : operation.outputs) deliverOutput(operand);
   return okStatus();
 }

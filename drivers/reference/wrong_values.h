@@ -1,0 +1,28 @@
+// WrongValues: kernels that compute what the reference's do, and then a little too much.
+// Thread safety: immutable. Ownership: owns its table.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "cpu/kernel_patch.h"
+
+namespace halyard::drivers {
+
+class WrongValues final : public cpu::KernelPatch {
+ public:
+  // `shares`: by operation, how much too large: 0.01 makes 1.01 of 1, and of a quantised value that
+  // stands for 1 what stands for 1.01, or the next one if that is the same. Integers are changed by
+  // one at least; what was true is false. Null when there are none.
+  static std::shared_ptr<const WrongValues> make(std::map<OperationType, double> shares);
+
+  Status run(const ops::OperationDefinition& definition,
+             ops::OperationContext& context) const override;
+
+ private:
+  explicit WrongValues(std::map<OperationType, double> shares) : shares_(std::move(shares)) {}
+
+  const std::map<OperationType, double> shares_;
+};
+
+}  // namespace halyard::drivers
