@@ -12,7 +12,7 @@
 
 #include "api/fuzz/api_fuzz_input.h"
 #include "api/fuzz/sequence_of_model.h"
-#include "ops/recipes_for_test.h"
+#include "ops/testing/recipes.h"
 #include "test_definitions.h"
 
 namespace halyard::api::fuzz {
