@@ -8,7 +8,7 @@ namespace {
 
 // Not text to any program, and spoilt by whatever takes it for text.
 constexpr std::array<uint8_t, 8> kMagic = {0x93, 'H', 'A', 'L', 'Y', 'C', '\r', '\n'};
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 
 constexpr size_t kVersionAt = 8;
 constexpr size_t kHeadBytesAt = 12;

@@ -25,7 +25,7 @@ struct CacheFileFacts {
   uint8_t dataFiles = 0;
   uint64_t contentBytes = 0;  // behind the head
   hal::Token token = {};
-  Digest content = {};                 // of this file
+  Digest content = {};                 // bulkDigest() of this file's
   Digest allData = {};                 // digestOfAll() of the contents of the data files
   std::string driver;                  // at most kMaxNameBytes of the name
   std::array<uint8_t, 16> build = {};  // the first bytes of the SHA-256 of the driver's build

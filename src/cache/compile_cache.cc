@@ -1,13 +1,17 @@
 #include "halyard/driver/compile_cache.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <new>
 #include <set>
 
+#include "base/bulk_digest.h"
 #include "base/kept_folders.h"
 #include "cache/cache_file.h"
 #include "cache/compile_store.h"
@@ -96,7 +100,7 @@ class SetDigest {
  public:
   SetDigest(Kind kind, const CompileCache::Identity& identity, const Token& token, uint32_t uid,
             size_t files) {
-    sha_.addText("halyard compilation 1").addNumber(static_cast<uint64_t>(kind)).addNumber(uid);
+    sha_.addText("halyard compilation 2").addNumber(static_cast<uint64_t>(kind)).addNumber(uid);
     sha_.add(token).addText(identity.driver).addText(identity.build).addNumber(files);
   }
   void add(const CacheFileHead& head, size_t contentBytes, const Digest& content) {
@@ -119,7 +123,7 @@ struct Sealed {
 Sealed seal(const CompileCache::Identity& identity, const CacheFiles& files,
             const CompileCache::Content& content, uint32_t uid) {
   std::vector<Digest> dataDigests;
-  for (const auto& bytes : content.data) dataDigests.push_back(sha256(bytes));
+  for (const auto& bytes : content.data) dataDigests.push_back(bulkDigest(bytes));
   CacheFileFacts facts;
   facts.modelFiles = static_cast<uint8_t>(content.model.size());
   facts.dataFiles = static_cast<uint8_t>(content.data.size());
@@ -136,7 +140,7 @@ Sealed seal(const CompileCache::Identity& identity, const CacheFiles& files,
     for (size_t i = 0; i < contents.size(); ++i) {
       facts.index = static_cast<uint8_t>(i);
       facts.contentBytes = contents[i].size();
-      facts.content = kind == Kind::DATA ? dataDigests[i] : sha256(contents[i]);
+      facts.content = kind == Kind::DATA ? dataDigests[i] : bulkDigest(contents[i]);
       heads.push_back(cache::encodeHead(facts));
       set.add(heads.back(), contents[i].size(), facts.content);
     }
@@ -167,32 +171,51 @@ void emptyFiles(const CacheFiles& files) {
   });
 }
 
+constexpr size_t kAlignment = 64;  // of LoadedFile
+// Fresh memory costs a fault for each page that is touched, which adds up to more than the digest
+// does: large contents get large pages, where the system has them.
+constexpr size_t kLargePage = size_t{2} << 20;
+
+// Null where there is no memory. Not initialised but for what is behind the end.
+std::shared_ptr<uint8_t> allocate(size_t size) {
+  const size_t alignment = size >= kLargePage ? kLargePage : kAlignment;
+  const size_t bytes = (size + kAlignment + alignment - 1) / alignment * alignment;
+  if (bytes < size) return nullptr;
+  std::shared_ptr<uint8_t> memory(static_cast<uint8_t*>(std::aligned_alloc(alignment, bytes)),
+                                  [](uint8_t* pointer) { std::free(pointer); });
+  if (memory == nullptr) return nullptr;
+  if (alignment == kLargePage) (void)::madvise(memory.get(), bytes, MADV_HUGEPAGE);
+  std::memset(memory.get() + size, 0, kAlignment);
+  return memory;
+}
+
+Status readFile(int fd, uint64_t expectedBytes, SetDigest& digest,
+                CompileCache::LoadedFile* content) {
+  HALYARD_ASSIGN_OR_RETURN(const uint64_t size, cache::checkFile(fd, cache::Access::READ));
+  if (size != cache::kCacheFileHeadBytes + expectedBytes) {
+    return opFailed("it has {} bytes, {} were saved", size,
+                    cache::kCacheFileHeadBytes + expectedBytes);
+  }
+  CacheFileHead head;
+  HALYARD_RETURN_IF_ERROR(cache::readAt(fd, 0, head));
+  const std::shared_ptr<uint8_t> memory = allocate(expectedBytes);
+  if (memory == nullptr) {
+    return makeStatus(ResultCode::OUT_OF_MEMORY, "no memory for {} bytes", expectedBytes);
+  }
+  HALYARD_RETURN_IF_ERROR(cache::readAt(fd, head.size(), {memory.get(), expectedBytes}));
+  *content = {memory, expectedBytes};
+  digest.add(head, expectedBytes, bulkDigest(content->bytes()));
+  return okStatus();
+}
+
 // Reads the files of a kind into `contents`; nothing of them is looked at but their digest.
 Status readFiles(Kind kind, const std::vector<UniqueFd>& files,
                  const std::vector<uint64_t>& expectedBytes, SetDigest& digest,
-                 Contents& contents) {
+                 std::vector<CompileCache::LoadedFile>& contents) {
   for (size_t i = 0; i < files.size(); ++i) {
-    const auto file = [&]() -> Status {
-      HALYARD_ASSIGN_OR_RETURN(const uint64_t size,
-                               cache::checkFile(files[i].get(), cache::Access::READ));
-      const uint64_t expected = cache::kCacheFileHeadBytes + expectedBytes[i];
-      if (size != expected) {
-        return opFailed("it has {} bytes, {} were saved", size, expected);
-      }
-      CacheFileHead head;
-      HALYARD_RETURN_IF_ERROR(cache::readAt(files[i].get(), 0, head));
-      std::vector<uint8_t> content;
-      try {
-        content.resize(expectedBytes[i]);
-      } catch (const std::bad_alloc&) {
-        return makeStatus(ResultCode::OUT_OF_MEMORY, "no memory for {} bytes", expectedBytes[i]);
-      }
-      HALYARD_RETURN_IF_ERROR(cache::readAt(files[i].get(), head.size(), content));
-      digest.add(head, content.size(), sha256(content));
-      contents.push_back(std::move(content));
-      return okStatus();
-    };
-    HALYARD_RETURN_IF_ERROR(file(), "{} file {}", nameOf(kind), i);
+    HALYARD_RETURN_IF_ERROR(
+        readFile(files[i].get(), expectedBytes[i], digest, &contents.emplace_back()), "{} file {}",
+        nameOf(kind), i);
   }
   return okStatus();
 }
@@ -267,6 +290,23 @@ Status CompileCache::save(const CacheFiles& files, const Content& content, uint3
 }
 
 Result<CompileCache::Content> CompileCache::load(const CacheFiles& files, uint32_t clientUid) {
+  HALYARD_ASSIGN_OR_RETURN(const Loaded loaded, loadInPlace(files, clientUid));
+  Content content;
+  try {
+    for (const LoadedFile& file : loaded.model) {
+      content.model.emplace_back(file.bytes().begin(), file.bytes().end());
+    }
+    for (const LoadedFile& file : loaded.data) {
+      content.data.emplace_back(file.bytes().begin(), file.bytes().end());
+    }
+  } catch (const std::bad_alloc&) {
+    return makeStatus(ResultCode::OUT_OF_MEMORY, "loading a compilation: there is no memory");
+  }
+  return content;
+}
+
+Result<CompileCache::Loaded> CompileCache::loadInPlace(const CacheFiles& files,
+                                                       uint32_t clientUid) {
   constexpr const char* kWhat = "loading a compilation";
   HALYARD_RETURN_IF_ERROR(checkFiles(files, cache::Access::READ), kWhat);
   HALYARD_ASSIGN_OR_RETURN(const FileLock lock, lockFiles(files, /*exclusive=*/false, limits_.wait),
@@ -279,7 +319,7 @@ Result<CompileCache::Content> CompileCache::load(const CacheFiles& files, uint32
   }
   HALYARD_RETURN_IF_ERROR(checkCounts(files.modelCache, entry->modelBytes, Kind::MODEL), kWhat);
   HALYARD_RETURN_IF_ERROR(checkCounts(files.dataCache, entry->dataBytes, Kind::DATA), kWhat);
-  Content content;
+  Loaded content;
   for (const Kind kind : {Kind::MODEL, Kind::DATA}) {
     const bool model = kind == Kind::MODEL;
     SetDigest digest(kind, identity_, files.token, clientUid,
@@ -294,6 +334,26 @@ Result<CompileCache::Content> CompileCache::load(const CacheFiles& files, uint32
     }
   }
   return content;
+}
+
+std::chrono::nanoseconds CompileCache::expectedLoad(uint64_t bytes) {
+  using std::chrono::nanoseconds;
+  // Calls, files and the store, whatever the size.
+  constexpr std::chrono::microseconds kFixed{300};
+  // The runtime digests the constants, the driver digests the files.
+  constexpr double kPasses = 2;
+  static const double nanosecondsPerByte = [] {
+    const std::vector<uint8_t> sample(size_t{1} << 20);
+    nanoseconds best = nanoseconds::max();
+    for (int i = 0; i < 3; ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      (void)bulkDigest(sample);
+      best = std::min<nanoseconds>(best, std::chrono::steady_clock::now() - start);
+    }
+    return static_cast<double>(best.count()) / static_cast<double>(sample.size());
+  }();
+  return kFixed + nanoseconds(static_cast<int64_t>(static_cast<double>(bytes) * kPasses *
+                                                   nanosecondsPerByte));
 }
 
 Status CompileCache::forget(const Token& token, uint32_t clientUid) {

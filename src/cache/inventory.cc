@@ -11,6 +11,7 @@
 #include <cstring>
 #include <map>
 
+#include "base/bulk_digest.h"
 #include "cache/blob_file.h"
 #include "cache/blob_format.h"
 #include "cache/cache_file.h"
@@ -134,7 +135,7 @@ Result<CacheFileFacts> verifyFile(const fs::path& path, const FileName& name) {
       nameOfToken(facts.token) != name.token) {
     return badData("it was saved under another name");
   }
-  Sha256 digest;
+  BulkDigester digest;
   std::vector<uint8_t> block(1 << 16);
   for (uint64_t at = 0; at < facts.contentBytes; at += block.size()) {
     const auto part =

@@ -169,9 +169,7 @@ class KeyWriter {
       return constant(digest, at.length);
     }
     if (operand.lifetime == Lifetime::CONSTANT_COPY) {
-      Sha256 hash;
-      hash.add(model.operandValues.data() + at.offset, at.length);
-      return constant(hash.finish(), at.length);
+      return constant(bulkDigest({model.operandValues.data() + at.offset, at.length}), at.length);
     }
     return okStatus();
   }
@@ -193,24 +191,65 @@ Result<Digest> digestOf(const SharedMemoryPtr& pool, const DataLocation& at) {
   if (received.opaque() || !received.readable()) {
     return opFailed("the memory of a constant cannot be read");
   }
-  Sha256 hash;
   if (received.mappable()) {
     const CpuAccess access(pool, false);
     HALYARD_ASSIGN_OR_RETURN(const Mapping* mapping, pool->mapped());
-    hash.add(mapping->data() + at.offset, at.length);
-    return hash.finish();
+    return bulkDigest({mapping->data() + at.offset, at.length});
   }
+  BulkDigester digester;
   std::vector<uint8_t> piece(std::min<size_t>(kPiece, at.length));
   for (uint64_t done = 0; done < at.length;) {
     const size_t size = std::min<uint64_t>(piece.size(), at.length - done);
     HALYARD_RETURN_IF_ERROR(received.read(at.offset + done, std::span(piece.data(), size)));
-    hash.add(piece.data(), size);
+    digester.add(std::span(piece.data(), size));
     done += size;
   }
-  return hash.finish();
+  return digester.finish();
+}
+
+// The pool's bytes, if they may be read through a mapping.
+std::span<const uint8_t> mappedBytes(const SharedMemoryPtr& pool) {
+  const auto received = hal::ReceivedPool::inspect(pool);
+  if (!received.ok() || received->opaque() || !received->readable() || !received->mappable()) {
+    return {};
+  }
+  const Result<const Mapping*> mapping = pool->mapped();
+  if (!mapping.ok()) return {};
+  return {(*mapping)->data(), (*mapping)->size()};
 }
 
 }  // namespace
+
+bool ConstantDigests::knows(const Place& place) {
+  const std::lock_guard lock(mutex_);
+  return digests_.contains(place);
+}
+
+void ConstantDigests::learn(const Model& model) {
+  const std::lock_guard learning(learning_);
+  std::vector<std::span<const uint8_t>> pools;
+  std::vector<CpuAccess> accesses;
+  for (const SharedMemoryPtr& pool : model.pools) {
+    accesses.emplace_back(pool, false);
+    pools.push_back(mappedBytes(pool));
+  }
+  std::vector<Place> places;
+  std::vector<std::span<const uint8_t>> pieces;
+  const auto add = [&](const Operand& operand) {
+    const DataLocation& at = operand.location;
+    if (operand.lifetime != Lifetime::CONSTANT_REFERENCE || at.length < kDigestLeafBytes) return;
+    const std::span<const uint8_t> pool = pools[at.poolIndex];
+    const Place place{model.pools[at.poolIndex], at.offset, at.length};
+    if (uint64_t{at.offset} + at.length > pool.size() || knows(place)) return;
+    places.push_back(place);
+    pieces.push_back(pool.subspan(at.offset, at.length));
+  };
+  std::ranges::for_each(model.main.operands, add);
+  for (const Subgraph& each : model.referenced) std::ranges::for_each(each.operands, add);
+  const std::vector<Digest> digests = bulkDigests(pieces);
+  const std::lock_guard lock(mutex_);
+  for (size_t i = 0; i < places.size(); ++i) digests_.emplace(places[i], digests[i]);
+}
 
 Result<Digest> ConstantDigests::of(const SharedMemoryPtr& pool, const DataLocation& at) {
   const Place place{pool, at.offset, at.length};
@@ -246,6 +285,7 @@ const std::string& processorText() {
 }
 
 Result<hal::Token> cacheKey(const CacheKeyParts& parts, ConstantDigests& constants) {
+  constants.learn(*parts.model);
   return KeyWriter(parts, constants).run();
 }
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "base/sha256.h"
+#include "base/bulk_digest.h"
 #include "halyard/driver/hal_types.h"
 
 namespace halyard::runtime {
@@ -20,18 +20,24 @@ namespace halyard::runtime {
 // The digests of constants in pools of memory, each computed once: for all compilations of a model.
 class ConstantDigests {
  public:
+  // Learns the digests of all of a model's large constants at once, which is quicker than one by
+  // one. What cannot be read is left for of() to say.
+  void learn(const Model& model);
   // Of `at.length` bytes at `at.offset` of the pool, which must lie in it. An error when the pool
   // cannot be read, as with memory that only a device knows.
   Result<Digest> of(const SharedMemoryPtr& pool, const DataLocation& at);
 
  private:
   using Place = std::tuple<SharedMemoryPtr, uint32_t, uint32_t>;  // pool, offset, length
+  bool knows(const Place& place);
+
+  std::mutex learning_;  // who comes while somebody learns waits for that
   std::mutex mutex_;
   std::map<Place, Digest> digests_;
 };
 
 // Changes with what the runtime hands to drivers, and with the order of what is digested.
-inline constexpr std::string_view kCacheKeyFormat = "halyard compilation 1";
+inline constexpr std::string_view kCacheKeyFormat = "halyard compilation 2";
 
 struct CacheKeyParts {
   hal::Token application = {};  // the application's own token

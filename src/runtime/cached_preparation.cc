@@ -88,7 +88,9 @@ class Attempt {
     if (!set.ok()) return withoutFiles(key, set.status().message());
     if (!found.ok()) return withoutFiles(key, found.status().message());
     record_.reason = "there are no files for it yet";
-    if (*found) {
+    if (*found && (*found)->bytes == 0) {
+      record_.reason = "the driver has saved nothing in its files";
+    } else if (*found) {
       if (isNoGain(**found)) return withoutCaching(**found);
       if (PreparedPtr prepared = load(**found)) return prepared;
     }

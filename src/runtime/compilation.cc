@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <system_error>
 
 #include "base/log.h"
+#include "base/signals_blocked.h"
 #include "runtime/preparation.h"
 
 namespace halyard::runtime {
@@ -16,6 +18,8 @@ namespace {
 
 constexpr uint32_t kPreferredAlignment = 64;
 constexpr uint32_t kPreferredPadding = 64;  // drivers before feature level 5 are offered none
+
+constexpr uint64_t kBytesWorthAThread = uint64_t{256} << 10;
 
 constexpr int32_t kPriorityLow = 90;
 constexpr int32_t kPriorityMedium = 100;
@@ -149,6 +153,22 @@ Status Compilation::checkValid() const {
   return okStatus();
 }
 
+std::jthread Compilation::startDigesting() const {
+  const bool needed = caching_ && std::ranges::any_of(devices_, [](const Device* device) {
+                        const hal::DeviceInfo& info = device->info();
+                        return !device->isCpu() && info.modelCacheFiles + info.dataCacheFiles > 0;
+                      });
+  uint64_t bytes = 0;
+  for (const SharedMemoryPtr& pool : model_->pools) bytes += pool->size();
+  if (!needed || bytes < kBytesWorthAThread) return {};
+  try {
+    const SignalsBlocked blocked;
+    return std::jthread([digests = constantDigests_, model = model_] { digests->learn(*model); });
+  } catch (const std::system_error&) {
+    return {};  // whoever needs them will do it
+  }
+}
+
 Status Compilation::prepare() {
   PreparationOptions options;
   options.explicitDevices = explicitDevices_;
@@ -158,8 +178,11 @@ Status Compilation::prepare() {
   if (caching_) {
     options.caching = std::make_shared<const CachedPreparation>(*caching_, constantDigests_);
   }
-  HALYARD_ASSIGN_OR_RETURN(
-      plan_, preparePlan(model_, applicationOrder_, devices_, options, report_.get()));
+  {
+    const std::jthread digesting = startDigesting();
+    HALYARD_ASSIGN_OR_RETURN(
+        plan_, preparePlan(model_, applicationOrder_, devices_, options, report_.get()));
+  }
   PlanContext context;
   context.model = model_;
   context.applicationOrder = applicationOrder_;

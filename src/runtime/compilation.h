@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "halyard/driver/device.h"
@@ -78,6 +79,8 @@ class Compilation {
   enum class State { CREATED, VALID, INVALID };
 
   Compilation(const ModelBuilder& model, std::vector<const Device*> devices, bool explicitDevices);
+  // The digests that caching needs, computed while the devices are asked what they support.
+  std::jthread startDigesting() const;
   Status prepare();
 
   const uint64_t id_;

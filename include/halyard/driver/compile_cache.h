@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,18 @@ class HALYARD_EXPORT CompileCache {
     std::vector<std::vector<uint8_t>> data;   // constants
   };
 
+  // The content of a file in memory of its own, aligned to 64 bytes and with 64 zeros behind it.
+  struct LoadedFile {
+    std::shared_ptr<const uint8_t> memory;
+    size_t size = 0;
+
+    std::span<const uint8_t> bytes() const { return {memory.get(), size}; }
+  };
+  struct Loaded {
+    std::vector<LoadedFile> model;
+    std::vector<LoadedFile> data;
+  };
+
   // `folder`: where the store is, and nothing else; made with its parents, mode 0700, when it is
   // not there. Empty: defaultFolder(). OP_FAILED with the reason when there can be no store: no
   // home, a folder that cannot be written or belongs to another user, a full disk. A store that is
@@ -95,6 +108,14 @@ class HALYARD_EXPORT CompileCache {
   // limits.wait. BAD_DATA for descriptors as above. Never blocks on a file that is not regular, and
   // reads no more than was saved.
   Result<Content> load(const CacheFiles& files, uint32_t clientUid);
+
+  // The same, for what is used where it lies: it has been copied once, from the files.
+  Result<Loaded> loadInPlace(const CacheFiles& files, uint32_t clientUid);
+
+  // About how long a start from files with `bytes` bytes of content will take the driver and, for
+  // the key, the runtime: by what digests took on this machine when the first caller asked. What
+  // was compiled in not much more is not worth being saved.
+  static std::chrono::nanoseconds expectedLoad(uint64_t bytes);
 
   // Makes load() fail until the next save(). OK when nothing was saved. OP_FAILED when the store
   // cannot be written.

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bulk_digest.h"
 #include "cache/blob_format.h"
 #include "cache/cache_file.h"
 #include "cache/inventory.h"
@@ -216,7 +217,7 @@ Bytes claimedFile(Input& input) {
   const auto content = input.take(input.byte());
   facts.contentBytes =
       input.byte() % 8 == 0 ? uint64_t{input.number()} << (input.byte() % 64) : content.size();
-  facts.content = sha256(content);
+  facts.content = bulkDigest(content);
   facts.allData = digestOfAll(std::span(&facts.content, input.byte() % 2));
   const CacheFileHead head = encodeHead(facts);
   Bytes bytes(head.size() + content.size());
