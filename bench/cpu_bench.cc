@@ -280,8 +280,8 @@ Result<std::shared_ptr<const Model>> findModel(const std::string& name) {
 }
 
 int benchModels(int count, char** paths, bool steps) {
-  const std::string one[] = {"--threads=1"};
-  const std::string two[] = {"--threads=2"};
+  const std::string one[] = {"--threads=1", "--no-cache"};
+  const std::string two[] = {"--threads=2", "--no-cache"};
   const auto driver1 = cpudriver::makeCpuDriver(one);
   const auto driver2 = cpudriver::makeCpuDriver(two);
   const auto reference1 = cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 1);

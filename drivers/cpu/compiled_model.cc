@@ -2,6 +2,8 @@
 // step after step.
 #include "compiled_model.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -36,6 +38,14 @@ cpu::BlockPool::Block allocate(size_t bytes) {
   return block;
 }
 
+// Who reads constants that are not there is not to take zeros for them.
+void hide(const std::vector<Mapping>& released, Packing* packing) {
+  for (const Mapping& mapping : released) {
+    (void)::mprotect(mapping.data(), mapping.size(), PROT_NONE);
+    packing->hide(std::as_bytes(std::span(mapping.data(), mapping.size())));
+  }
+}
+
 }  // namespace
 
 struct CompiledModel::Step {
@@ -64,12 +74,14 @@ CompiledModel::CompiledModel(cpu::ExecutionPlan plan, ThreadPool* threads)
 CompiledModel::~CompiledModel() = default;
 
 Result<std::unique_ptr<CompiledModel>> CompiledModel::compile(std::shared_ptr<const Model> model,
-                                                              ThreadPool* threads) {
+                                                              ThreadPool* threads,
+                                                              Packing* packing) {
   const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::COMPILATION, "compile");
   HALYARD_ASSIGN_OR_RETURN(cpu::ExecutionPlan plan, cpu::ExecutionPlan::make(std::move(model)));
   std::unique_ptr<CompiledModel> compiled(new CompiledModel(std::move(plan), threads));
   if (!compiled->isPlain()) return std::unique_ptr<CompiledModel>();
-  compiled->makeSteps();
+  if (packing != nullptr && !packing->isFresh()) hide(compiled->plan_.mappings, packing);
+  compiled->makeSteps(packing);
   compiled->placeTemporaries();
   return compiled;
 }
@@ -84,7 +96,7 @@ bool CompiledModel::isPlain() const {
   });
 }
 
-void CompiledModel::makeSteps() {
+void CompiledModel::makeSteps(Packing* packing) {
   const cpu::SubgraphPlan& main = plan_.main;
   const std::vector<Operation>& operations = main.subgraph->operations;
   std::vector<bool> readByReference(main.tensors.size());
@@ -95,7 +107,16 @@ void CompiledModel::makeSteps() {
     std::vector<ops::Tensor> outputs;
     for (uint32_t operand : step.inputs) inputs.push_back(main.tensors[operand]);
     for (uint32_t operand : step.outputs) outputs.push_back(main.tensors[operand]);
-    step.kernel = makeKernel(*main.definitions[i], {inputs, outputs});
+    KernelSite site = {inputs, outputs};
+    site.packing = packing;
+    step.kernel = makeKernel(*main.definitions[i], site);
+    if (packing != nullptr) {
+      std::vector<const void*> constants;
+      for (const ops::Tensor& input : inputs) {
+        if (input.data != nullptr) constants.push_back(input.data);
+      }
+      packing->endStep(step.kernel != nullptr, constants);
+    }
     if (step.kernel == nullptr) {
       for (uint32_t operand : step.inputs) readByReference[operand] = true;
     }
@@ -278,6 +299,14 @@ void CompiledModel::deliver(std::span<const cpu::Argument> outputs, const State&
     cpu::copyInChunks(outputs[i].data, state.data[operand],
                       cpu::byteSizeOf(plan_.main.tensors[operand]));
   }
+}
+
+const ops::Tensor& CompiledModel::input(size_t i) const {
+  return plan_.main.tensors[plan_.main.subgraph->inputIndexes[i]];
+}
+
+const ops::Tensor& CompiledModel::output(size_t i) const {
+  return plan_.main.tensors[plan_.main.subgraph->outputIndexes[i]];
 }
 
 std::vector<hal::OutputShape> CompiledModel::outputShapes() const {

@@ -22,9 +22,11 @@ class CompiledModel {
  public:
   // `model` must have passed validateModel. Null when it is not of the kind that is compiled: its
   // sizes must all follow from the model, and it must have no control flow. BAD_DATA and UNMAPPABLE
-  // as cpu::Executor::create.
+  // as cpu::Executor::create. `packing` is for the kernels, until the model is compiled; it may be
+  // null. With one that is not fresh, whatever lies in pools of the model is released constants.
   static Result<std::unique_ptr<CompiledModel>> compile(std::shared_ptr<const Model> model,
-                                                        ThreadPool* threads);
+                                                        ThreadPool* threads,
+                                                        Packing* packing = nullptr);
   ~CompiledModel();
   CompiledModel(const CompiledModel&) = delete;
   CompiledModel& operator=(const CompiledModel&) = delete;
@@ -39,6 +41,11 @@ class CompiledModel {
                            std::span<const cpu::Argument> outputs,
                            const hal::ExecuteOptions& options,
                            std::vector<std::chrono::nanoseconds>* times = nullptr);
+  // By input, and by output, what the plan makes of it.
+  const ops::Tensor& input(size_t i) const;
+  const ops::Tensor& output(size_t i) const;
+  // By operand of the main subgraph, where a constant's bytes are; null for others.
+  const void* constant(size_t operand) const { return plan_.main.tensors[operand].data; }
   // The shapes of the outputs, all sufficient.
   std::vector<hal::OutputShape> outputShapes() const;
 
@@ -63,7 +70,7 @@ class CompiledModel {
 
   explicit CompiledModel(cpu::ExecutionPlan plan, ThreadPool* threads);
   bool isPlain() const;
-  void makeSteps();
+  void makeSteps(Packing* packing);
   void placeTemporaries();
   std::unique_ptr<State> takeState();
   void keepState(std::unique_ptr<State> state);

@@ -1,21 +1,25 @@
-// Models that can be compiled are; the others, and requests that are not as the compiled model
-// expects them, go to the CPU executor behind it.
+// Models that can be compiled are, or come from the cache; the others go to the CPU executor behind
+// it.
 #include "cpu_driver.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
+#include <utility>
 
+#include "adapted_run.h"
 #include "base/log.h"
 #include "base/work_limit.h"
+#include "compilation_store.h"
 #include "compiled_model.h"
 #include "cpu/cpu_device.h"
+#include "driver_arguments.h"
 #include "halyard/driver/mapped_request.h"
+#include "model/validation.h"
+#include "recorded_packing.h"
 
 namespace halyard::cpudriver {
 namespace {
 
-constexpr unsigned kMostThreads = 256;
 // A model is a row of short loops. Between two that are further apart than this, threads sleep.
 constexpr std::chrono::microseconds kPatience{50};
 
@@ -59,12 +63,8 @@ class RepeatedRequest final : public hal::ReusableExecution {
 class FastPreparedModel final : public hal::PreparedModel {
  public:
   FastPreparedModel(std::shared_ptr<const Model> model, std::shared_ptr<ThreadPool> threads,
-                    std::unique_ptr<CompiledModel> compiled,
-                    std::shared_ptr<hal::PreparedModel> executor)
-      : model_(std::move(model)),
-        threads_(std::move(threads)),
-        compiled_(std::move(compiled)),
-        executor_(std::move(executor)) {}
+                    std::unique_ptr<CompiledModel> compiled)
+      : model_(std::move(model)), threads_(std::move(threads)), compiled_(std::move(compiled)) {}
 
   hal::ExecutionResult executeSynchronously(const hal::Request& request,
                                             const hal::ExecuteOptions& options) override {
@@ -72,14 +72,17 @@ class FastPreparedModel final : public hal::PreparedModel {
     if (Status status = hal::validateRequest(*model_, request, true); !status.ok()) {
       return {std::move(status), {}, {}};
     }
-    const Result<hal::MappedRequest> mapped = hal::MappedRequest::map(*model_, request);
-    if (!mapped.ok() || !compiled_->takes(mapped->inputs(), mapped->outputs())) {
-      return executor_->executeSynchronously(request, options);
-    }
+    Result<hal::MappedRequest> mapped = hal::MappedRequest::map(*model_, request);
+    if (!mapped.ok()) return {mapped.takeStatus(), {}, {}};
     const hal::TimePoint started = options.measureTiming ? hal::Clock::now() : hal::TimePoint();
-    hal::ExecutionResult result = compiled_->run(mapped->inputs(), mapped->outputs(), options);
+    hal::ExecutionResult result;
+    if (compiled_->takes(mapped->inputs(), mapped->outputs())) {
+      result = compiled_->run(mapped->inputs(), mapped->outputs(), options);
+      if (result.status.ok()) result.outputShapes = compiled_->outputShapes();
+    } else {
+      result = runAdapted(*compiled_, *model_, *mapped, options);
+    }
     if (!result.status.ok()) return result;
-    result.outputShapes = compiled_->outputShapes();
     if (options.measureTiming) {
       // In this order, the time on the device cannot exceed that in the driver.
       result.timing.timeOnDevice = nanosecondsSince(started);
@@ -95,7 +98,7 @@ class FastPreparedModel final : public hal::PreparedModel {
     if (hasDmaBuf(request)) return hal::PreparedModel::createReusableExecution(request);
     Result<hal::MappedRequest> mapped = hal::MappedRequest::map(*model_, request);
     if (!mapped.ok() || !compiled_->takes(mapped->inputs(), mapped->outputs())) {
-      return executor_->createReusableExecution(request);
+      return hal::PreparedModel::createReusableExecution(request);
     }
     return std::unique_ptr<hal::ReusableExecution>(
         std::make_unique<RepeatedRequest>(*compiled_, std::move(*mapped)));
@@ -112,13 +115,15 @@ class FastPreparedModel final : public hal::PreparedModel {
   const std::shared_ptr<const Model> model_;
   const std::shared_ptr<ThreadPool> threads_;  // what the compiled model borrows
   const std::unique_ptr<CompiledModel> compiled_;
-  const std::shared_ptr<hal::PreparedModel> executor_;
 };
 
 class CpuDriver final : public hal::Device {
  public:
-  CpuDriver(hal::DeviceInfo info, unsigned threads)
-      : info_(std::move(info)), executor_(cpu::makeCpuDevice(info_, threads, true)) {
+  // `store` may be null: nothing is cached.
+  CpuDriver(hal::DeviceInfo info, unsigned threads, std::unique_ptr<CompilationStore> store)
+      : info_(std::move(info)),
+        store_(std::move(store)),
+        executor_(cpu::makeCpuDevice(info_, threads, true)) {
     // Loops of one priority never wait for, or run in, threads of another. A pool has no threads
     // before its first loop.
     for (const auto threadClass :
@@ -137,23 +142,69 @@ class CpuDriver final : public hal::Device {
 
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
       std::shared_ptr<const Model> model, const hal::PrepareOptions& options) override {
-    // This checks the model, too.
-    HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::PreparedModel> executor,
-                             executor_->prepareModel(model, options));
-    const auto& threads = options.preference == hal::ExecutionPreference::LOW_POWER
-                              ? alone_
-                              : threads_[static_cast<size_t>(options.priority)];
+    const hal::TimePoint started = hal::Clock::now();
+    HALYARD_RETURN_IF_ERROR(validateModel(*model).takeStatus());
+    PackingRecorder recorder;
+    const bool saves = store_ != nullptr && options.cache != nullptr;
+    HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<CompiledModel> compiled,
+                             compile(model, options, saves ? &recorder : nullptr));
+    if (compiled == nullptr) return executor_->prepareModel(std::move(model), options);
+    if (saves) {
+      const Status saved =
+          store_->save(*model, *compiled, recorder, options, hal::Clock::now() - started);
+      if (!saved.ok()) logInfo("the compilation is not cached: {}", saved.message());
+    }
+    return std::shared_ptr<hal::PreparedModel>(std::make_shared<FastPreparedModel>(
+        std::move(model), threadsFor(options), std::move(compiled)));
+  }
+
+  Result<hal::CachedModel> prepareModelFromCache(std::shared_ptr<const Model> /*model*/,
+                                                 const hal::PrepareOptions& options) override {
+    if (store_ == nullptr) return opFailed("there is no store of what was saved");
+    HALYARD_ASSIGN_OR_RETURN(SavedCompilation saved, store_->load(options));
+    hal::PrepareOptions own = options;
+    own.preference = saved.preference;
+    own.priority = saved.priority;
+    PackingReplay replay(std::move(saved.pieces));
+    HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<CompiledModel> compiled,
+                             compile(saved.model, own, &replay));
+    if (compiled == nullptr || !replay.isConsistent()) {
+      return opFailed("what was saved does not suit the model that was saved with it");
+    }
+    hal::CachedModel cached;
+    cached.interface = saved.model;
+    cached.preference = own.preference;
+    cached.priority = own.priority;
+    cached.prepared = std::make_shared<FastPreparedModel>(std::move(saved.model), threadsFor(own),
+                                                          std::move(compiled));
+    return cached;
+  }
+
+ private:
+  const std::shared_ptr<ThreadPool>& threadsFor(const hal::PrepareOptions& options) const {
+    return options.preference == hal::ExecutionPreference::LOW_POWER
+               ? alone_
+               : threads_[static_cast<size_t>(options.priority)];
+  }
+
+  // As CompiledModel::compile, within the options' deadline.
+  Result<std::unique_ptr<CompiledModel>> compile(const std::shared_ptr<const Model>& model,
+                                                 const hal::PrepareOptions& options,
+                                                 Packing* packing) const {
+    if (options.deadline && hal::Clock::now() >= *options.deadline) {
+      return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
+                        "the deadline has passed before the model was prepared");
+    }
     const WorkLimit limit{options.deadline, {}};
     const WorkLimitScope scope(options.deadline ? &limit : currentWorkLimit());
     try {
       HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<CompiledModel> compiled,
-                               CompiledModel::compile(model, threads.get()));
-      if (compiled == nullptr) return executor;
+                               CompiledModel::compile(model, threadsFor(options).get(), packing));
+      if (compiled == nullptr) return compiled;
       const CompiledModel::Facts facts = compiled->facts();
       logInfo("model of {} steps, {} of them with kernels of the CPU driver's own, {} KiB between",
               facts.steps, facts.ownKernels, facts.arenaBytes / 1024);
-      return std::shared_ptr<hal::PreparedModel>(std::make_shared<FastPreparedModel>(
-          std::move(model), threads, std::move(compiled), std::move(executor)));
+      return compiled;
     } catch (const WorkAbandoned&) {
       if (!options.deadline) throw;
       return makeStatus(ResultCode::MISSED_DEADLINE_TRANSIENT,
@@ -164,8 +215,8 @@ class CpuDriver final : public hal::Device {
     }
   }
 
- private:
   const hal::DeviceInfo info_;
+  const std::unique_ptr<CompilationStore> store_;
   const std::shared_ptr<hal::Device> executor_;
   std::vector<std::shared_ptr<ThreadPool>> threads_;  // by priority
   std::shared_ptr<ThreadPool> alone_;
@@ -194,33 +245,24 @@ hal::DeviceInfo describe() {
   return info;
 }
 
-Result<unsigned> readThreads(const std::string& argument) {
-  constexpr std::string_view kOption = "--threads=";
-  const std::string_view text = argument;
-  unsigned threads = 0;
-  if (text.starts_with(kOption)) {
-    const char* const begin = text.data() + kOption.size();
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(begin, end, threads);
-    if (error == std::errc() && stop == end && threads >= 1 && threads <= kMostThreads) {
-      return threads;
-    }
-  }
-  return badData("argument '{}', expected nothing or {}N with N from 1 to {}", argument, kOption,
-                 kMostThreads);
-}
-
 }  // namespace
 
 Result<std::shared_ptr<hal::Device>> makeCpuDriver(std::span<const std::string> arguments) {
-  unsigned threads = 0;
-  if (arguments.size() > 1) {
-    return badData("{} arguments, expected one at most", arguments.size());
+  HALYARD_ASSIGN_OR_RETURN(const DriverArguments read, readArguments(arguments));
+  hal::DeviceInfo info = describe();
+  std::unique_ptr<CompilationStore> store;
+  if (read.caches) {
+    auto opened = CompilationStore::open(info, read.cacheFolder, read.cachesAll);
+    if (opened.ok()) {
+      store = std::move(*opened);
+      info.modelCacheFiles = CompilationStore::kModelFiles;
+      info.dataCacheFiles = CompilationStore::kDataFiles;
+    } else {
+      logWarning("driver '{}' caches nothing: {}", info.name, opened.status().message());
+    }
   }
-  if (!arguments.empty()) {
-    HALYARD_ASSIGN_OR_RETURN(threads, readThreads(arguments[0]));
-  }
-  return std::shared_ptr<hal::Device>(std::make_shared<CpuDriver>(describe(), threads));
+  return std::shared_ptr<hal::Device>(
+      std::make_shared<CpuDriver>(std::move(info), read.threads, std::move(store)));
 }
 
 }  // namespace halyard::cpudriver

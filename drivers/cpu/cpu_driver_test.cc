@@ -83,6 +83,12 @@ std::shared_ptr<const Model> smallModel(const Shape& input = {1, 6, 5, 3}) {
   return builder.take();
 }
 
+// In this process, without a store in the home folder.
+Result<std::shared_ptr<hal::Device>> makeDriver() {
+  static const std::string arguments[] = {"--no-cache"};
+  return makeCpuDriver(arguments);
+}
+
 struct Outcome {
   hal::ExecutionResult result;
   std::vector<float> features;
@@ -148,7 +154,7 @@ void expectRight(const Outcome& outcome) {
 }
 
 TEST(CpuDriverTest, ComputesInThisProcess) {
-  const auto device = makeCpuDriver();
+  const auto device = makeDriver();
   ASSERT_TRUE(device.ok());
   EXPECT_EQ((*device)->info().name, "halyard-cpu");
   EXPECT_TRUE(hal::validateDeviceInfo((*device)->info()).ok());
@@ -171,7 +177,7 @@ TEST(CpuDriverTest, ComputesInItsOwnProcess) {
 }
 
 TEST(CpuDriverTest, ComputesWithOneThreadWhereThatIsWhatIsWanted) {
-  const auto device = makeCpuDriver();
+  const auto device = makeDriver();
   ASSERT_TRUE(device.ok());
   hal::PrepareOptions options;
   options.preference = hal::ExecutionPreference::LOW_POWER;
@@ -181,7 +187,7 @@ TEST(CpuDriverTest, ComputesWithOneThreadWhereThatIsWhatIsWanted) {
 }
 
 TEST(CpuDriverTest, RequestsThatThePlanDoesNotTakeAreComputedToo) {
-  const auto device = makeCpuDriver();
+  const auto device = makeDriver();
   ASSERT_TRUE(device.ok());
   const auto model = prepare(**device, smallModel());
   const Outcome tooSmall = run(*model, {}, kOutputs - 1);
@@ -192,7 +198,7 @@ TEST(CpuDriverTest, RequestsThatThePlanDoesNotTakeAreComputedToo) {
 }
 
 TEST(CpuDriverTest, ModelsWithUnknownSizesAreComputedToo) {
-  const auto device = makeCpuDriver();
+  const auto device = makeDriver();
   ASSERT_TRUE(device.ok());
   const auto unknown = smallModel({1, 0, 5, 3});
   const auto compiled = CompiledModel::compile(unknown, nullptr);
@@ -204,7 +210,7 @@ TEST(CpuDriverTest, ModelsWithUnknownSizesAreComputedToo) {
 
 // The plan knows the dimensions of outputs that the model leaves open; whoever asks does not.
 TEST(CpuDriverTest, RepeatedRequestsAreToldTheShapesThatTheModelLeavesOpen) {
-  const auto device = makeCpuDriver();
+  const auto device = makeDriver();
   ASSERT_TRUE(device.ok());
   for (const bool isOpen : {false, true}) {
     Model open = *smallModel();
@@ -245,7 +251,7 @@ TEST(CpuDriverTest, SaysWhatItHasMadeOfAModel) {
 }
 
 TEST(CpuDriverTest, DeadlinesAndCancellationEndExecutions) {
-  const auto device = makeCpuDriver();
+  const auto device = makeDriver();
   ASSERT_TRUE(device.ok());
   const auto model = prepare(**device, smallModel());
   hal::ExecuteOptions late;
@@ -261,14 +267,78 @@ TEST(CpuDriverTest, DeadlinesAndCancellationEndExecutions) {
   expectRight(run(*model, ample));
 }
 
+// Unaligned memory, and outputs in memory that is larger than they are.
+TEST(CpuDriverTest, RequestsWithUnalignedMemoryAreComputedToo) {
+  const auto device = makeDriver();
+  ASSERT_TRUE(device.ok());
+  const auto model = prepare(**device, smallModel());
+  std::vector<uint8_t> input(kInputs * 4 + 1);
+  std::vector<uint8_t> features(kOutputs * 4 + 3);
+  std::vector<float> values(kOutputs + 5, 7.0f);
+  for (size_t i = 0; i < kInputs; ++i) {
+    const float value = static_cast<float>(i % 13) * 0.2f - 1;
+    std::memcpy(input.data() + 1 + i * 4, &value, 4);
+  }
+  const auto argument = [](void* data, size_t length) {
+    hal::RequestArgument made;
+    made.kind = hal::RequestArgument::Kind::POINTER;
+    made.pointer = data;
+    made.length = static_cast<uint32_t>(length);
+    return made;
+  };
+  hal::Request request;
+  request.inputs = {argument(input.data() + 1, kInputs * 4)};
+  request.outputs = {argument(features.data() + 3, kOutputs * 4),
+                     argument(values.data(), values.size() * 4)};
+  const auto repeated = model->createReusableExecution(request);
+  ASSERT_TRUE(repeated.ok());
+  for (int round = 0; round < 2; ++round) {
+    Outcome outcome{
+        round == 0 ? model->executeSynchronously(request, {}) : (*repeated)->compute({}),
+        std::vector<float>(kOutputs), std::vector<float>(kOutputs)};
+    std::memcpy(outcome.features.data(), features.data() + 3, kOutputs * 4);
+    std::memcpy(outcome.values.data(), values.data(), kOutputs * 4);
+    expectRight(outcome);
+    EXPECT_EQ(values[kOutputs], 7.0f);
+  }
+}
+
+TEST(CpuDriverTest, RequestsWithoutAnInputFail) {
+  const auto device = makeDriver();
+  ASSERT_TRUE(device.ok());
+  const auto model = prepare(**device, smallModel());
+  std::vector<float> outputs(kOutputs);
+  hal::RequestArgument output;
+  output.kind = hal::RequestArgument::Kind::POINTER;
+  output.pointer = outputs.data();
+  output.length = kOutputs * 4;
+  hal::Request request;
+  request.inputs.resize(1);
+  request.inputs[0].kind = hal::RequestArgument::Kind::NO_VALUE;
+  request.outputs = {output, output};
+  const hal::ExecutionResult result = model->executeSynchronously(request, {});
+  EXPECT_EQ(result.status.code(), ResultCode::OP_FAILED) << result.status.toString();
+}
+
 TEST(CpuDriverTest, ArgumentsAreChecked) {
-  const std::string two[] = {"--threads=2", "--threads=2"};
-  EXPECT_EQ(makeCpuDriver(two).status().code(), ResultCode::BAD_DATA);
-  EXPECT_TRUE(makeCpuDriver(std::span(two, 1)).ok());
-  for (const std::string wrong : {"--threads=0", "--threads=257", "--threads=2x", "threads", ""}) {
-    const auto device = makeCpuDriver(std::span(&wrong, 1));
-    EXPECT_EQ(device.status().code(), ResultCode::BAD_DATA) << wrong;
-    EXPECT_THAT(device.status().message(), HasSubstr("--threads=N")) << wrong;
+  const auto make = [](std::vector<std::string> arguments) {
+    arguments.emplace_back("--no-cache");
+    return makeCpuDriver(arguments);
+  };
+  EXPECT_TRUE(make({"--threads=2"}).ok());
+  EXPECT_TRUE(make({"--threads=2", "--cache=/tmp/x", "--cache-all"}).ok());
+  const std::vector<std::vector<std::string>> wrongs = {{"--threads=0"},
+                                                        {"--threads=257"},
+                                                        {"--threads=2x"},
+                                                        {"threads"},
+                                                        {""},
+                                                        {"--cache="},
+                                                        {"--no-cache"},
+                                                        {"--threads=2", "--threads=2"}};
+  for (const auto& wrong : wrongs) {
+    const auto device = make(wrong);
+    EXPECT_EQ(device.status().code(), ResultCode::BAD_DATA) << wrong[0];
+    EXPECT_THAT(device.status().message(), HasSubstr("--threads=N")) << wrong[0];
   }
 }
 

@@ -16,6 +16,10 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace halyard::cpudriver {
 
@@ -51,6 +55,10 @@ class Packing {
   virtual bool isFresh() const = 0;
   // The kernel that is being made needs the constant at `data` no more.
   virtual void release(const void* data) = 0;
+  // Memory that stands for constants that were released when the model was compiled.
+  virtual void hide(std::span<const std::byte> /*memory*/) {}
+  // A step that reads the constants has been made; with the reference kernel, it needs them all.
+  virtual void endStep(bool hasKernel, const std::vector<const void*>& constants) = 0;
 
   // What get() does without a cache.
   static Bytes make(size_t bytes, const Write& write) {

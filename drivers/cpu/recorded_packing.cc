@@ -1,6 +1,7 @@
 #include "recorded_packing.h"
 
-#include <utility>
+#include <algorithm>
+#include <functional>
 
 namespace halyard::cpudriver {
 
@@ -9,12 +10,33 @@ Packing::Bytes PackingRecorder::get(size_t bytes, const Write& write) {
   return pieces_.back().memory;
 }
 
-std::set<const void*> PackingRecorder::takeReleased() { return std::exchange(released_, {}); }
+void PackingRecorder::endStep(bool hasKernel, const std::vector<const void*>& constants) {
+  for (const void* constant : constants) {
+    const bool isReleased = hasKernel && ofStep_.contains(constant);
+    (isReleased ? released_ : needed_).insert(constant);
+  }
+  ofStep_.clear();
+}
 
 Packing::Bytes PackingReplay::get(size_t bytes, const Write&) {
   if (next_ < pieces_.size() && pieces_[next_].bytes == bytes) return pieces_[next_++].memory;
   failed_ = true;
   return make(bytes, [](std::byte*) {});
+}
+
+bool PackingReplay::isHidden(const void* data) const {
+  const auto* const at = static_cast<const std::byte*>(data);
+  return std::ranges::any_of(hidden_, [at](std::span<const std::byte> memory) {
+    return std::less_equal<>()(memory.data(), at) &&
+           std::less<>()(at, memory.data() + memory.size());
+  });
+}
+
+void PackingReplay::endStep(bool hasKernel, const std::vector<const void*>& constants) {
+  for (const void* constant : constants) {
+    if (isHidden(constant) && !(hasKernel && ofStep_.contains(constant))) failed_ = true;
+  }
+  ofStep_.clear();
 }
 
 }  // namespace halyard::cpudriver

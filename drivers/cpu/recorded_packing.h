@@ -3,6 +3,7 @@
 #pragma once
 
 #include <set>
+#include <span>
 #include <vector>
 
 #include "packing.h"
@@ -18,16 +19,21 @@ class PackingRecorder final : public Packing {
  public:
   Bytes get(size_t bytes, const Write& write) override;
   bool isFresh() const override { return true; }
-  void release(const void* data) override { released_.insert(data); }
+  void release(const void* data) override { ofStep_.insert(data); }
+  void endStep(bool hasKernel, const std::vector<const void*>& constants) override;
 
   // In the order of the calls of get().
   const std::vector<PackedPiece>& pieces() const { return pieces_; }
-  // What has been released since the last call.
-  std::set<const void*> takeReleased();
+  // Whether there are steps that read the constant at `data`, and all of them have released it.
+  bool isReleased(const void* data) const {
+    return released_.contains(data) && !needed_.contains(data);
+  }
 
  private:
   std::vector<PackedPiece> pieces_;
-  std::set<const void*> released_;
+  std::set<const void*> ofStep_;    // released by the kernel that is being made
+  std::set<const void*> released_;  // by a step
+  std::set<const void*> needed_;    // by a step
 };
 
 class PackingReplay final : public Packing {
@@ -37,13 +43,19 @@ class PackingReplay final : public Packing {
   // Zeros where there is no piece, or one of another size.
   Bytes get(size_t bytes, const Write& write) override;
   bool isFresh() const override { return false; }
-  void release(const void*) override {}
+  void release(const void* data) override { ofStep_.insert(data); }
+  void hide(std::span<const std::byte> memory) override { hidden_.push_back(memory); }
+  void endStep(bool hasKernel, const std::vector<const void*>& constants) override;
 
-  // Whether what was asked for is what there is.
+  // Whether what was asked for is what there is, and no step needs what there is not.
   bool isConsistent() const { return !failed_ && next_ == pieces_.size(); }
 
  private:
+  bool isHidden(const void* data) const;
+
   const std::vector<PackedPiece> pieces_;
+  std::vector<std::span<const std::byte>> hidden_;
+  std::set<const void*> ofStep_;
   size_t next_ = 0;
   bool failed_ = false;
 };

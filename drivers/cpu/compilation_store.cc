@@ -1,0 +1,60 @@
+#include "compilation_store.h"
+
+#include <utility>
+
+#include "halyard/driver/trace.h"
+#include "ops/simd.h"
+
+namespace halyard::cpudriver {
+namespace {
+
+using hal::CompileCache;
+
+// What takes less than so many times as long to compile as to load is not saved.
+constexpr int kLeastGain = 2;
+
+CompileCache::Identity identityOf(const hal::DeviceInfo& info) {
+  // Wherever this code is: in the driver's executable, or in a library.
+  static const char here = 0;
+  return {info.name, fmt::format("{} {} {} SIMD level {}", CompileCache::buildIdOf(&here),
+                                 CompileCache::cpuFeatures(), info.versionString,
+                                 static_cast<int>(ops::simdLevel()))};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CompilationStore>> CompilationStore::open(const hal::DeviceInfo& info,
+                                                                 const std::string& folder,
+                                                                 bool savesAlways) {
+  HALYARD_ASSIGN_OR_RETURN(auto cache, CompileCache::open(identityOf(info), folder));
+  return std::unique_ptr<CompilationStore>(new CompilationStore(std::move(cache), savesAlways));
+}
+
+Status CompilationStore::save(const Model& model, const CompiledModel& compiled,
+                              const PackingRecorder& recorder, const hal::PrepareOptions& options,
+                              std::chrono::nanoseconds took) {
+  uint64_t bytes = 0;
+  for (const PackedPiece& piece : recorder.pieces()) bytes += piece.bytes;
+  const std::chrono::nanoseconds load = CompileCache::expectedLoad(bytes);
+  if (!savesAlways_ && took < kLeastGain * load) {
+    return opFailed("compiling took {:.2f} ms, and loading {} bytes would take about {:.2f} ms",
+                    1e-6 * static_cast<double>(took.count()), bytes,
+                    1e-6 * static_cast<double>(load.count()));
+  }
+  const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::COMPILATION, "save");
+  HALYARD_ASSIGN_OR_RETURN(const CompileCache::Content content,
+                           packCompilation(model, compiled, recorder, options));
+  return cache_->save(*options.cache, content, options.clientUid);
+}
+
+Result<SavedCompilation> CompilationStore::load(const hal::PrepareOptions& options) {
+  const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::COMPILATION, "load");
+  HALYARD_ASSIGN_OR_RETURN(const CompileCache::Loaded loaded,
+                           cache_->loadInPlace(*options.cache, options.clientUid));
+  if (loaded.model.size() != kModelFiles || loaded.data.size() != kDataFiles) {
+    return opFailed("{} model and {} data files", loaded.model.size(), loaded.data.size());
+  }
+  return unpackCompilation(loaded.model[0].bytes(), loaded.data[0].bytes(), loaded.data[0].memory);
+}
+
+}  // namespace halyard::cpudriver

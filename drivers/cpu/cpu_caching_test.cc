@@ -1,0 +1,158 @@
+// The CPU driver's cache, in this process: what it saves, and when.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "cpu_driver.h"
+#include "models_for_test.h"
+
+namespace halyard::cpudriver {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::ModelForTest;
+
+class CpuCachingTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = ::testing::TempDir() + "halyard-cpu-cache-XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    device_ = make({"--cache-all"});
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::shared_ptr<hal::Device> make(std::vector<std::string> arguments) const {
+    arguments.push_back("--cache=" + (folder_ / "state").string());
+    auto device = makeCpuDriver(arguments);
+    EXPECT_TRUE(device.ok()) << device.status().toString();
+    return device.ok() ? *device : nullptr;
+  }
+
+  hal::PrepareOptions options() const {
+    auto files = std::make_shared<hal::CacheFiles>();
+    for (auto* list : {&files->modelCache, &files->dataCache}) {
+      const auto path = folder_ / (list == &files->modelCache ? "model" : "data");
+      list->emplace_back(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+      EXPECT_TRUE(list->back().valid());
+    }
+    files->token = {1};
+    hal::PrepareOptions made;
+    made.cache = std::move(files);
+    return made;
+  }
+  uintmax_t savedBytes() const { return std::filesystem::file_size(folder_ / "data"); }
+
+  std::vector<uint8_t> prepareAndRun(hal::Device& device, const ModelForTest& test) const {
+    const auto prepared = device.prepareModel(test.model(), options());
+    EXPECT_TRUE(prepared.ok()) << prepared.status().toString();
+    return prepared.ok() ? test.run(**prepared) : std::vector<uint8_t>();
+  }
+
+  std::filesystem::path folder_;
+  std::shared_ptr<hal::Device> device_;
+};
+
+TEST_F(CpuCachingTest, GivesBackWhatItHasCompiled) {
+  EXPECT_EQ(device_->info().modelCacheFiles, 1u);
+  EXPECT_EQ(device_->info().dataCacheFiles, 1u);
+  for (const OperandType type : {OperandType::TENSOR_FLOAT32, OperandType::TENSOR_QUANT8_ASYMM}) {
+    const ModelForTest test(type);
+    const std::vector<uint8_t> expected = prepareAndRun(*device_, test);
+    for (const auto& device : {device_, make({})}) {
+      const auto cached = device->prepareModelFromCache(nullptr, options());
+      ASSERT_TRUE(cached.ok()) << cached.status().toString();
+      EXPECT_EQ(test.run(*cached->prepared), expected);
+      EXPECT_EQ(cached->interface->main.inputIndexes, test.model()->main.inputIndexes);
+    }
+  }
+}
+
+TEST_F(CpuCachingTest, KnowsWhatItWasPreparedFor) {
+  const ModelForTest test(OperandType::TENSOR_FLOAT32);
+  hal::PrepareOptions given = options();
+  given.preference = hal::ExecutionPreference::LOW_POWER;
+  given.priority = hal::Priority::LOW;
+  ASSERT_TRUE(device_->prepareModel(test.model(), given).ok());
+  const auto cached = device_->prepareModelFromCache(nullptr, options());
+  ASSERT_TRUE(cached.ok()) << cached.status().toString();
+  EXPECT_EQ(cached->preference, hal::ExecutionPreference::LOW_POWER);
+  EXPECT_EQ(cached->priority, hal::Priority::LOW);
+}
+
+// A model this small is compiled as quickly as anything could be read.
+TEST_F(CpuCachingTest, SavesNothingThatDoesNotPay) {
+  const auto device = make({});
+  prepareAndRun(*device, ModelForTest(OperandType::TENSOR_FLOAT32));
+  EXPECT_EQ(savedBytes(), 0u);
+  EXPECT_EQ(device->prepareModelFromCache(nullptr, options()).status().code(),
+            ResultCode::OP_FAILED);
+}
+
+TEST_F(CpuCachingTest, EveryChangedByteIsAMiss) {
+  prepareAndRun(*device_, ModelForTest(OperandType::TENSOR_QUANT8_ASYMM));
+  for (const char* name : {"model", "data"}) {
+    std::fstream file(folder_ / name, std::ios::in | std::ios::out | std::ios::binary);
+    const auto size = std::filesystem::file_size(folder_ / name);
+    for (uintmax_t at = 0; at < size; at += name == std::string("model") ? 1 : 37) {
+      const auto flip = [&] {
+        file.seekg(static_cast<std::streamoff>(at));
+        const int byte = file.get();
+        file.seekp(static_cast<std::streamoff>(at));
+        file.put(static_cast<char>(byte ^ 0x10)).flush();
+      };
+      flip();
+      const auto cached = device_->prepareModelFromCache(nullptr, options());
+      ASSERT_EQ(cached.status().code(), ResultCode::OP_FAILED) << name << ' ' << at;
+      flip();
+    }
+  }
+  EXPECT_TRUE(device_->prepareModelFromCache(nullptr, options()).ok());
+}
+
+TEST_F(CpuCachingTest, ACompilationOfAnotherModelUnderTheTokenReplacesTheFirst) {
+  const ModelForTest first(OperandType::TENSOR_FLOAT32, 1);
+  const ModelForTest second(OperandType::TENSOR_FLOAT32, 2);
+  const auto ofFirst = prepareAndRun(*device_, first);
+  const auto ofSecond = prepareAndRun(*device_, second);
+  EXPECT_NE(ofFirst, ofSecond);
+  const auto cached = device_->prepareModelFromCache(nullptr, options());
+  ASSERT_TRUE(cached.ok()) << cached.status().toString();
+  EXPECT_EQ(second.run(*cached->prepared), ofSecond);
+}
+
+TEST_F(CpuCachingTest, WithoutACacheItSaysThatItNeedsNoFiles) {
+  const std::string arguments[] = {"--no-cache"};
+  const auto device = makeCpuDriver(arguments);
+  ASSERT_TRUE(device.ok());
+  EXPECT_EQ((*device)->info().modelCacheFiles + (*device)->info().dataCacheFiles, 0u);
+  EXPECT_EQ((*device)->prepareModelFromCache(nullptr, options()).status().code(),
+            ResultCode::OP_FAILED);
+}
+
+// A store that cannot be made is no reason to do without the driver.
+TEST_F(CpuCachingTest, WithoutAPlaceForItsStoreItDoesWithout) {
+  std::ofstream(folder_ / "file") << "no folder";
+  const std::vector<std::string> arguments = {"--cache=" + (folder_ / "file" / "x").string()};
+  ::testing::internal::CaptureStderr();
+  const auto device = makeCpuDriver(arguments);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("caches nothing"));
+  ASSERT_TRUE(device.ok()) << device.status().toString();
+  EXPECT_EQ((*device)->info().modelCacheFiles, 0u);
+}
+
+TEST_F(CpuCachingTest, ADeadlineThatHasPassedEndsLoading) {
+  prepareAndRun(*device_, ModelForTest(OperandType::TENSOR_FLOAT32));
+  hal::PrepareOptions late = options();
+  late.deadline = hal::Clock::now();
+  EXPECT_EQ(device_->prepareModelFromCache(nullptr, late).status().code(),
+            ResultCode::MISSED_DEADLINE_PERSISTENT);
+}
+
+}  // namespace
+}  // namespace halyard::cpudriver

@@ -1,0 +1,170 @@
+// The bytes of a compilation: they come back, and nothing else that is given instead does harm.
+#include "saved_compilation.h"
+
+#include <gtest/gtest.h>
+
+#include "models_for_test.h"
+
+namespace halyard::cpudriver {
+namespace {
+
+using testing::ModelForTest;
+
+// One that runs what was compiled, for ModelForTest::run.
+class Runnable final : public hal::PreparedModel {
+ public:
+  Runnable(CompiledModel& compiled, std::shared_ptr<const Model> model)
+      : compiled_(compiled), model_(std::move(model)) {}
+  hal::ExecutionResult executeSynchronously(const hal::Request& request,
+                                            const hal::ExecuteOptions& options) override {
+    const auto mapped = hal::MappedRequest::map(*model_, request);
+    if (!mapped.ok()) return {mapped.status(), {}, {}};
+    if (!compiled_.takes(mapped->inputs(), mapped->outputs())) {
+      return {badData("it does not take them"), {}, {}};
+    }
+    return compiled_.run(mapped->inputs(), mapped->outputs(), options);
+  }
+
+ private:
+  CompiledModel& compiled_;
+  const std::shared_ptr<const Model> model_;
+};
+
+std::vector<uint8_t> run(const ModelForTest& test, CompiledModel& compiled,
+                         const std::shared_ptr<const Model>& model) {
+  Runnable runnable(compiled, model);
+  return test.run(runnable);
+}
+
+class SavedCompilationTest : public ::testing::TestWithParam<OperandType> {
+ protected:
+  void SetUp() override {
+    auto compiled = CompiledModel::compile(test_.model(), nullptr, &recorder_);
+    ASSERT_TRUE(compiled.ok() && *compiled != nullptr) << compiled.status().toString();
+    compiled_ = std::move(*compiled);
+    hal::PrepareOptions options;
+    options.preference = hal::ExecutionPreference::SUSTAINED_SPEED;
+    options.priority = hal::Priority::HIGH;
+    auto content = packCompilation(*test_.model(), *compiled_, recorder_, options);
+    ASSERT_TRUE(content.ok()) << content.status().toString();
+    ASSERT_EQ(content->model.size(), 1u);
+    ASSERT_EQ(content->data.size(), 1u);
+    model_ = std::move(content->model[0]);
+    data_ = std::move(content->data[0]);
+  }
+
+  static Result<SavedCompilation> unpack(std::span<const uint8_t> model,
+                                         std::span<const uint8_t> data) {
+    const auto owner = std::make_shared<std::vector<uint8_t>>(data.begin(), data.end());
+    return unpackCompilation(model, *owner, owner);
+  }
+
+  // What becomes of any bytes: null if they are refused. What is compiled of them can be run.
+  static std::unique_ptr<CompiledModel> compileAny(std::span<const uint8_t> model,
+                                                   std::span<const uint8_t> data) {
+    auto saved = unpack(model, data);
+    if (!saved.ok()) {
+      EXPECT_EQ(saved.status().code(), ResultCode::OP_FAILED) << saved.status().toString();
+      return nullptr;
+    }
+    PackingReplay replay(std::move(saved->pieces));
+    auto compiled = CompiledModel::compile(saved->model, nullptr, &replay);
+    if (!compiled.ok() || !replay.isConsistent()) return nullptr;
+    return std::move(*compiled);
+  }
+
+  const ModelForTest test_{GetParam()};
+  PackingRecorder recorder_;
+  std::unique_ptr<CompiledModel> compiled_;
+  std::vector<uint8_t> model_;
+  std::vector<uint8_t> data_;
+};
+
+TEST_P(SavedCompilationTest, ComesBack) {
+  auto saved = unpack(model_, data_);
+  ASSERT_TRUE(saved.ok()) << saved.status().toString();
+  EXPECT_EQ(saved->preference, hal::ExecutionPreference::SUSTAINED_SPEED);
+  EXPECT_EQ(saved->priority, hal::Priority::HIGH);
+  EXPECT_EQ(saved->model->main.inputIndexes, test_.model()->main.inputIndexes);
+  EXPECT_EQ(saved->model->main.operations.size(), test_.model()->main.operations.size());
+  PackingReplay replay(std::move(saved->pieces));
+  const auto again = CompiledModel::compile(saved->model, nullptr, &replay);
+  ASSERT_TRUE(again.ok() && *again != nullptr) << again.status().toString();
+  EXPECT_TRUE(replay.isConsistent());
+  EXPECT_EQ((*again)->facts().ownKernels, compiled_->facts().ownKernels);
+  EXPECT_EQ(run(test_, **again, saved->model), run(test_, *compiled_, test_.model()));
+}
+
+// No weights twice: those of packed kernels are there as they were packed.
+TEST_P(SavedCompilationTest, WhatIsPackedIsNotSavedAsItWasToo) {
+  size_t packed = 0;
+  for (const PackedPiece& piece : recorder_.pieces()) packed += piece.bytes;
+  ASSERT_GT(packed, 0u);
+  EXPECT_LT(data_.size(), packed + 8 * kPackedAlignment);
+}
+
+// In memory that is aligned, pieces are not copied.
+TEST_P(SavedCompilationTest, PiecesAreUsedWhereTheyLie) {
+  const auto memory = Packing::make(
+      data_.size(), [&](std::byte* to) { std::memcpy(to, data_.data(), data_.size()); });
+  const auto* const first = reinterpret_cast<const uint8_t*>(memory.get());
+  const auto saved = unpackCompilation(model_, {first, data_.size()}, memory);
+  ASSERT_TRUE(saved.ok()) << saved.status().toString();
+  size_t inPlace = 0;
+  for (const PackedPiece& piece : saved->pieces) {
+    const auto* const at = reinterpret_cast<const uint8_t*>(piece.memory.get());
+    if (at >= first && at < first + data_.size()) ++inPlace;
+  }
+  EXPECT_GT(inPlace, 0u);
+}
+
+TEST_P(SavedCompilationTest, CutOrExtendedBytesAreRefused) {
+  for (size_t size = 0; size < model_.size(); ++size) {
+    ASSERT_EQ(compileAny(std::span(model_).first(size), data_), nullptr) << size;
+  }
+  for (size_t size = 0; size < data_.size(); size += 61) {
+    ASSERT_EQ(compileAny(model_, std::span(data_).first(size)), nullptr) << size;
+  }
+  for (std::vector<uint8_t>* bytes : {&model_, &data_}) {
+    bytes->push_back(0);
+    EXPECT_EQ(compileAny(model_, data_), nullptr);
+    bytes->pop_back();
+  }
+}
+
+// The cache gives nothing back that was changed; should it, no memory is used wrongly.
+TEST_P(SavedCompilationTest, ChangedBytesAreRefusedOrCompileToSomething) {
+  for (size_t at = 0; at < model_.size(); ++at) {
+    for (const uint8_t change : {0x01, 0x80, 0xff}) {
+      model_[at] ^= change;
+      const auto compiled = compileAny(model_, data_);
+      if (compiled != nullptr) {
+        EXPECT_GT(compiled->facts().steps, 0u);
+      }
+      model_[at] ^= change;
+    }
+  }
+}
+
+TEST_P(SavedCompilationTest, ChangedNumbersChangeResultsOnly) {
+  std::mt19937 engine(3);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<uint8_t> changed = data_;
+    for (int i = 0; i < 20; ++i)
+      changed[engine() % changed.size()] = static_cast<uint8_t>(engine());
+    auto saved = unpack(model_, changed);
+    ASSERT_TRUE(saved.ok()) << saved.status().toString();
+    PackingReplay replay(std::move(saved->pieces));
+    const auto compiled = CompiledModel::compile(saved->model, nullptr, &replay);
+    ASSERT_TRUE(compiled.ok() && replay.isConsistent());
+    EXPECT_EQ(run(test_, **compiled, saved->model).size(),
+              run(test_, *compiled_, test_.model()).size());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, SavedCompilationTest,
+                         ::testing::Values(OperandType::TENSOR_FLOAT32,
+                                           OperandType::TENSOR_QUANT8_ASYMM));
+
+}  // namespace
+}  // namespace halyard::cpudriver
