@@ -136,7 +136,10 @@ void CompiledModel::placeTemporaries() {
   std::vector<size_t> entryOf(main.tensors.size());
   for (size_t i = 0; i < steps_.size(); ++i) {
     for (uint32_t operand : steps_[i].inputs) {
-      if (inArena_[operand]) tensors[entryOf[operand]].last = i;
+      if (!inArena_[operand]) continue;
+      // Outputs of the model stay to the end, also those that are read.
+      size_t& last = tensors[entryOf[operand]].last;
+      last = std::max(last, i);
     }
     for (uint32_t operand : steps_[i].outputs) {
       // An output of the model that is read by later steps, too, is delivered at the end: its

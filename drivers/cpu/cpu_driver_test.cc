@@ -197,6 +197,40 @@ TEST(CpuDriverTest, RequestsThatThePlanDoesNotTakeAreComputedToo) {
   EXPECT_TRUE(tooSmall.result.outputShapes[1].isSufficient);
 }
 
+// Its memory is nobody else's while later temporaries are computed.
+TEST(CpuDriverTest, AnOutputThatIsReadStaysAsItIs) {
+  Builder builder;
+  const Shape dims = {1, 4, 4, 4};
+  const uint32_t input = builder.input(dims);
+  const uint32_t early = builder.output(dims);
+  builder.operation(OperationType::LOGISTIC, {input}, {early});
+  uint32_t last = early;
+  for (int i = 0; i < 4; ++i) {
+    const uint32_t next = i == 3 ? builder.output(dims) : builder.tensor(dims);
+    builder.operation(OperationType::LOGISTIC, {last}, {next});
+    last = next;
+  }
+  const auto device = makeCpuDriver();
+  ASSERT_TRUE(device.ok());
+  const auto prepared = prepare(**device, builder.take());
+  ASSERT_NE(prepared, nullptr);
+  std::vector<float> in(64, 0.5F);
+  std::vector<float> first(64);
+  std::vector<float> second(64);
+  const auto argument = [](std::vector<float>& values) {
+    hal::RequestArgument made;
+    made.kind = hal::RequestArgument::Kind::POINTER;
+    made.pointer = values.data();
+    made.length = static_cast<uint32_t>(values.size() * sizeof(float));
+    return made;
+  };
+  hal::Request request;
+  request.inputs = {argument(in)};
+  request.outputs = {argument(first), argument(second)};
+  ASSERT_TRUE(prepared->executeSynchronously(request, {}).status.ok());
+  EXPECT_THAT(first, ::testing::Each(::testing::FloatNear(0.6224593F, 1e-6F)));
+}
+
 TEST(CpuDriverTest, ModelsWithUnknownSizesAreComputedToo) {
   const auto device = makeDriver();
   ASSERT_TRUE(device.ok());
