@@ -2,12 +2,14 @@
 
 #include "validation/conformance/conformance_suite.h"
 #include "validation/hostile/hostile_suite.h"
+#include "validation/random_graphs/random_graphs_suite.h"
 
 namespace halyard::validation {
 namespace {
 
 constexpr Suite kSuites[] = {
     {"conformance", "vectors with known results, in several ways each", listConformance},
+    {"random-graphs", "random operations and graphs beside the CPU device", listRandomGraphs},
     {"hostile", "clients that send anything at all", listHostile},
 };
 

@@ -42,4 +42,19 @@ std::optional<std::vector<uint8_t>> decodeBase64(std::string_view text) {
   return bytes;
 }
 
+std::string encodeBase64(std::span<const uint8_t> bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t group = 0;
+    for (size_t k = 0; k < 3; ++k) group = group << 8 | (i + k < bytes.size() ? bytes[i + k] : 0U);
+    for (size_t k = 0; k < 4; ++k) {
+      text += k <= bytes.size() - i ? kDigits[group >> (18 - 6 * k) & 63] : '=';
+    }
+  }
+  return text;
+}
+
 }  // namespace halyard::conformance

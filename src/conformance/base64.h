@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,5 +14,8 @@ namespace halyard::conformance {
 // The bytes of a padded base64 text; nullopt when it is anything else (foreign characters, a length
 // that is no multiple of 4, padding in the middle, bits set that belong to no byte).
 std::optional<std::vector<uint8_t>> decodeBase64(std::string_view text);
+
+// The padded text for these bytes.
+std::string encodeBase64(std::span<const uint8_t> bytes);
 
 }  // namespace halyard::conformance

@@ -13,20 +13,12 @@
 #include <string_view>
 #include <vector>
 
+#include "conformance/base64.h"
+
 namespace halyard::conformance::testing {
 
 inline std::string base64Of(const void* data, size_t size) {
-  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const auto* bytes = static_cast<const uint8_t*>(data);
-  std::string text;
-  for (size_t i = 0; i < size; i += 3) {
-    uint32_t group = 0;
-    for (size_t k = 0; k < 3; ++k) group = group << 8 | (i + k < size ? bytes[i + k] : 0u);
-    for (size_t k = 0; k < 4; ++k) {
-      text += k <= size - i ? kDigits[group >> (18 - 6 * k) & 63] : '=';
-    }
-  }
-  return text;
+  return encodeBase64({static_cast<const uint8_t*>(data), size});
 }
 
 inline std::string base64Of(const std::vector<float>& values) {

@@ -149,18 +149,17 @@ class HalBuiltModel final : public BuiltModel {
       : model_(std::move(model)), device_(std::move(device)) {}
 
   Result<std::optional<std::string>> unsupported() override {
-    auto answer = device_->getSupportedOperations(*model_);
-    if (answer.status().code() == ResultCode::BAD_DATA) {
-      // The model is valid; it may be newer than the device's HAL.
-      const Status offered = validateModelForLevel(*model_, hal::offeredLevel(device_->info()));
-      if (!offered.ok()) return std::optional<std::string>(tooNew(offered));
-    }
-    HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> supported, std::move(answer));
-    if (supported.size() != model_->main.operations.size()) {
-      return opFailed("the device answered for {} operations of {}", supported.size(),
-                      model_->main.operations.size());
-    }
-    return firstUnsupported(*model_, supported, level());
+    Status offered;
+    HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> supported, ask(&offered));
+    auto first = firstUnsupported(*model_, supported, level());
+    // What is too new may be in a subgraph.
+    if (!first && !offered.ok()) first = offered.message();
+    return first;
+  }
+
+  Result<std::vector<bool>> supportedOperations() override {
+    Status offered;
+    return ask(&offered);
   }
 
   Result<std::unique_ptr<CompiledModel>> compile() override {
@@ -174,15 +173,31 @@ class HalBuiltModel final : public BuiltModel {
  private:
   int64_t level() const { return apiFeatureLevel(hal::offeredLevel(device_->info())); }
 
-  // The first operation that the device's HAL does not have.
-  std::string tooNew(const Status& offered) const {
+  // `offered`: why the device's HAL does not have the model, if it refuses it for that; then the
+  // answer is which operations it has.
+  Result<std::vector<bool>> ask(Status* offered) {
+    auto answer = device_->getSupportedOperations(*model_);
+    if (answer.status().code() == ResultCode::BAD_DATA) {
+      // The model is valid; it may be newer than the device's HAL.
+      *offered = validateModelForLevel(*model_, hal::offeredLevel(device_->info()));
+      if (!offered->ok()) return ofOfferedLevel();
+    }
+    HALYARD_ASSIGN_OR_RETURN(std::vector<bool> supported, std::move(answer));
+    if (supported.size() != model_->main.operations.size()) {
+      return opFailed("the device answered for {} operations of {}", supported.size(),
+                      model_->main.operations.size());
+    }
+    return supported;
+  }
+
+  // Which operations the device's HAL has.
+  std::vector<bool> ofOfferedLevel() const {
     std::vector<bool> known;
     for (size_t i = 0; i < model_->main.operations.size(); ++i) {
       const auto needed = requiredFeatureLevel(*model_, model_->main, i);
       known.push_back(needed.ok() && apiFeatureLevel(*needed) <= level());
     }
-    // What is too new may be in a subgraph.
-    return firstUnsupported(*model_, known, level()).value_or(offered.message());
+    return known;
   }
 
   const std::shared_ptr<const Model> model_;

@@ -45,6 +45,8 @@ class BuiltModel {
   // What the device does not support, as in "operation 3, SELECT: TENSOR_FLOAT32 rank 5"; nullopt
   // when it supports the whole model. An error when the device could not be asked.
   virtual Result<std::optional<std::string>> unsupported() = 0;
+  // Whether the device supports each operation of the main subgraph.
+  virtual Result<std::vector<bool>> supportedOperations() = 0;
   virtual Result<std::unique_ptr<CompiledModel>> compile() = 0;
 };
 

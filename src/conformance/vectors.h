@@ -48,6 +48,10 @@ struct VectorCase {
 // case expects failure, inputs and outputs have as many bytes as their dimensions say.
 Result<VectorCase> parseVectorCase(std::string_view json);
 
+// The case as a line, without its end, that parseVectorCase makes the same case of; constants that
+// lie in pools stay there. An error when a pool cannot be read.
+Result<std::string> vectorLine(const VectorCase& vectorCase);
+
 // One case of a file, not looked at yet.
 struct VectorLine {
   std::string text;

@@ -184,6 +184,10 @@ class ApiBuiltModel final : public BuiltModel {
     return reason;
   }
 
+  Result<std::vector<bool>> supportedOperations() override {
+    return model_->supportedOperations(device_);
+  }
+
   Result<std::unique_ptr<CompiledModel>> compile() override {
     HALYARD_ASSIGN_OR_RETURN(auto compilation, model_->compile(device_));
     return std::unique_ptr<CompiledModel>(

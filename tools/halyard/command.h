@@ -34,6 +34,7 @@ Command addExplainCommand(CLI::App& parent);
 Command addProfileCommand(CLI::App& parent);
 Command addGraphCommand(CLI::App& parent);
 Command addConformanceCommand(CLI::App& parent);
+Command addRandomGraphsCommand(CLI::App& parent);
 Command addCacheCommand(CLI::App& parent);
 Command addFuzzCommand(CLI::App& parent);
 Command addValidateCommand(CLI::App& parent);

@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
       halyard::cli::addExplainCommand(app), halyard::cli::addProfileCommand(app),
       halyard::cli::addGraphCommand(app),   halyard::cli::addConformanceCommand(app),
       halyard::cli::addCacheCommand(app),   halyard::cli::addValidateCommand(app),
-      halyard::cli::addFuzzCommand(app),
+      halyard::cli::addFuzzCommand(app),    halyard::cli::addRandomGraphsCommand(app),
   };
   const auto nameOf = [&] {
     for (const Command& command : commands) {
