@@ -1,6 +1,7 @@
 #include "validation/suites.h"
 
 #include "validation/conformance/conformance_suite.h"
+#include "validation/crash/crash_suite.h"
 #include "validation/hostile/hostile_suite.h"
 #include "validation/random_graphs/random_graphs_suite.h"
 
@@ -10,6 +11,7 @@ namespace {
 constexpr Suite kSuites[] = {
     {"conformance", "vectors with known results, in several ways each", listConformance},
     {"random-graphs", "random operations and graphs beside the CPU device", listRandomGraphs},
+    {"crash", "many clients, clients that die, random models, load", listCrash},
     {"hostile", "clients that send anything at all", listHostile},
 };
 

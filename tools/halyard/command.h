@@ -37,6 +37,9 @@ Command addConformanceCommand(CLI::App& parent);
 Command addRandomGraphsCommand(CLI::App& parent);
 Command addCacheCommand(CLI::App& parent);
 Command addFuzzCommand(CLI::App& parent);
+Command addCrashTestCommand(CLI::App& parent);
+// A client of crash-test's, not for people.
+Command addStressClientCommand(CLI::App& parent);
 Command addValidateCommand(CLI::App& parent);
 
 }  // namespace halyard::cli

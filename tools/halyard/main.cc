@@ -43,11 +43,20 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("halyard ") + halyard_version());
   app.require_subcommand(1);
   const std::vector<Command> commands = {
-      halyard::cli::addDevicesCommand(app), halyard::cli::addRunCommand(app),
-      halyard::cli::addExplainCommand(app), halyard::cli::addProfileCommand(app),
-      halyard::cli::addGraphCommand(app),   halyard::cli::addConformanceCommand(app),
-      halyard::cli::addCacheCommand(app),   halyard::cli::addValidateCommand(app),
-      halyard::cli::addFuzzCommand(app),    halyard::cli::addRandomGraphsCommand(app),
+      // clang-format off
+      halyard::cli::addDevicesCommand(app),
+      halyard::cli::addRunCommand(app),
+      halyard::cli::addExplainCommand(app),
+      halyard::cli::addProfileCommand(app),
+      halyard::cli::addGraphCommand(app),
+      halyard::cli::addConformanceCommand(app),
+      halyard::cli::addCacheCommand(app),
+      halyard::cli::addValidateCommand(app),
+      halyard::cli::addRandomGraphsCommand(app),
+      halyard::cli::addCrashTestCommand(app),
+      halyard::cli::addFuzzCommand(app),
+      halyard::cli::addStressClientCommand(app),
+      // clang-format on
   };
   const auto nameOf = [&] {
     for (const Command& command : commands) {

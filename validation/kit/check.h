@@ -31,7 +31,8 @@ std::string_view outcomeName(Outcome outcome);
 // Those that make a run fail: FAILED, HANG, CRASH, UNEXPECTED_PASS.
 bool isBad(Outcome outcome);
 
-// What a check's function finds; CRASH and HANG are found by whoever runs it.
+// What a check's function finds; CRASH and HANG of its own process and of its driver are found by
+// whoever runs it.
 struct CheckResult {
   CheckResult() = default;
   // Passed, or failed with the status's text. NOLINTNEXTLINE(google-explicit-constructor)
@@ -39,6 +40,9 @@ struct CheckResult {
       : outcome(status.ok() ? Outcome::PASSED : Outcome::FAILED),
         reason(status.ok() ? "" : status.toString()) {}
   static CheckResult skipped(std::string why) { return {Outcome::SKIPPED, std::move(why)}; }
+  // For who watches processes of its own.
+  static CheckResult hung(std::string why) { return {Outcome::HANG, std::move(why)}; }
+  static CheckResult crashed(std::string why) { return {Outcome::CRASH, std::move(why)}; }
   static CheckResult passed(std::string note = "") { return {Outcome::PASSED, std::move(note)}; }
 
   Outcome outcome = Outcome::PASSED;

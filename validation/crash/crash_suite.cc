@@ -1,0 +1,315 @@
+#include "validation/crash/crash_suite.h"
+
+#include <optional>
+#include <random>
+#include <thread>
+
+#include "validation/crash/client_process.h"
+#include "validation/kit/target.h"
+
+namespace halyard::validation {
+namespace {
+
+using std::chrono::milliseconds;
+using End = ClientProcess::End;
+using How = ClientProcess::How;
+
+// How long a client may take to end once its time is over.
+constexpr milliseconds kParallelGrace{20'000};
+constexpr milliseconds kGrace{30'000};
+// Of the latency of one model while others are compiled, over its latency alone.
+constexpr double kMostDegradation = 1.5;
+constexpr int kDegradationAttempts = 3;
+
+const std::vector<std::string> kNetworks = {"mobilenet_v1_quant8", "mobilenet_v2_int8",
+                                            "mobilenet_v2_float",  "lstm_float",
+                                            "lstm_quant16",        "branches"};
+// What nearly every driver takes one of, and what compiles soon.
+const std::vector<std::string> kLiveliness = {"mobilenet_v2_quant8", "mobilenet_v2_float",
+                                              "lstm_quant16", "branches"};
+
+struct Context {
+  const TargetSpec& target;
+  milliseconds each;
+  uint64_t seed;
+};
+
+StressPlan basePlan(const Context& context, std::vector<std::string> models) {
+  StressPlan plan;
+  if (context.target.manifest) plan.manifest = context.target.manifest->path.string();
+  plan.device = context.target.name;
+  plan.models = std::move(models);
+  plan.duration = context.each;
+  plan.seed = context.seed;
+  return plan;
+}
+
+CheckResult resultOf(const End& end) {
+  switch (end.how) {
+    case How::HUNG:
+      return CheckResult::hung(end.text);
+    case How::CRASHED:
+    case How::KILLED:
+      return CheckResult::crashed(end.text);
+    case How::FINISHED:
+      break;
+  }
+  if (!end.result.failure.empty()) return opFailed("{}", end.result.failure);
+  if (end.result.rounds == 0) {
+    return end.result.unsupported > 0 ? CheckResult::skipped("the device takes none of the models")
+                                      : CheckResult(opFailed("not a single round in the time"));
+  }
+  return CheckResult::passed(fmt::format("{} rounds", end.result.rounds));
+}
+
+CheckResult runOneClient(const StressPlan& plan, milliseconds grace) {
+  auto client = ClientProcess::start(plan);
+  if (!client.ok()) return client.takeStatus();
+  return resultOf(client.value().wait(plan.duration + grace));
+}
+
+// A client beside others that must not notice them. Its duration is to be that of the others.
+class Liveliness {
+ public:
+  static Result<Liveliness> start(const Context& context, milliseconds duration) {
+    StressPlan plan = basePlan(context, kLiveliness);
+    plan.duration = duration;
+    HALYARD_ASSIGN_OR_RETURN(ClientProcess client, ClientProcess::start(plan));
+    return Liveliness(std::move(client), duration);
+  }
+  // `result` unless the client has noticed something.
+  CheckResult end(CheckResult result) {
+    const CheckResult own = resultOf(client_.wait(duration_ + kGrace));
+    if (own.outcome == Outcome::PASSED || own.outcome == Outcome::SKIPPED) return result;
+    CheckResult noticed = own;
+    noticed.reason = "the client beside them: " + own.reason;
+    return noticed;
+  }
+
+ private:
+  Liveliness(ClientProcess client, milliseconds duration)
+      : client_(std::move(client)), duration_(duration) {}
+  ClientProcess client_;
+  milliseconds duration_;
+};
+
+CheckResult parallelInference(const Context& context) {
+  StressPlan plan = basePlan(context, kNetworks);
+  plan.threads = 8;
+  return runOneClient(plan, kParallelGrace);
+}
+
+CheckResult parallelInferenceInProcess(const Context& context) {
+  StressPlan plan = basePlan(context, kNetworks);
+  plan.threads = 8;
+  End end;
+  end.result = runStress(plan);
+  return resultOf(end);
+}
+
+CheckResult clientEarlyTermination(const Context& context) {
+  StressPlan plan = basePlan(context, kNetworks);
+  plan.threads = 4;
+  plan.compileOnly = true;
+  plan.duration = 4 * context.each;  // it does not live so long
+  std::mt19937 random(static_cast<uint32_t>(context.seed));
+  const milliseconds until(context.each.count() * (50 + random() % 50) / 100);
+  auto alive = Liveliness::start(context, context.each);
+  if (!alive.ok()) return alive.takeStatus();
+  auto client = ClientProcess::start(plan);
+  if (!client.ok()) return client.takeStatus();
+  std::this_thread::sleep_for(until);
+  client.value().kill();
+  const End end = client.value().wait(kGrace);
+  const bool asMeant =
+      end.how == How::KILLED || (end.how == How::FINISHED && end.result.failure.empty());
+  return alive.value().end(asMeant ? CheckResult::passed("killed while it compiled")
+                                   : resultOf(end));
+}
+
+CheckResult mappedModelLoad(const Context& context) {
+  StressPlan plan = basePlan(context, kNetworks);
+  plan.threads = 4;
+  plan.compileOnly = true;
+  plan.mapped = true;
+  auto alive = Liveliness::start(context, context.each);
+  if (!alive.ok()) return alive.takeStatus();
+  return alive.value().end(runOneClient(plan, kGrace));
+}
+
+// Six processes with ten threads each, of which some kill themselves.
+CheckResult manyProcesses(const Context& context, bool compileOnly, unsigned killPercent) {
+  StressPlan plan = basePlan(context, kLiveliness);
+  plan.threads = 10;
+  plan.compileOnly = compileOnly;
+  plan.killPercent = killPercent;
+  if (compileOnly) plan.pause = milliseconds(20);
+  auto alive = Liveliness::start(context, context.each);
+  if (!alive.ok()) return alive.takeStatus();
+  std::vector<ClientProcess> clients;
+  for (int i = 0; i < 6; ++i) {
+    auto client = ClientProcess::start(plan);
+    if (!client.ok()) return client.takeStatus();
+    clients.push_back(std::move(client).value());
+  }
+  CheckResult result = CheckResult::passed();
+  unsigned killed = 0;
+  bool skipped = false;
+  for (ClientProcess& client : clients) {
+    const End end = client.wait(plan.duration + kGrace);
+    if (end.how == How::KILLED && killPercent > 0) {
+      ++killed;
+      continue;
+    }
+    const CheckResult own = resultOf(end);
+    skipped = skipped || own.outcome == Outcome::SKIPPED;
+    if (isBad(own.outcome) && !isBad(result.outcome)) result = own;
+  }
+  if (skipped && result.outcome == Outcome::PASSED) {
+    return CheckResult::skipped("the device takes none of the models");
+  }
+  if (result.outcome == Outcome::PASSED && killPercent > 0) {
+    result = CheckResult::passed(fmt::format("{} of 6 clients killed themselves", killed));
+  }
+  return alive.value().end(std::move(result));
+}
+
+// Small and many, and large and few.
+CheckResult randomModels(const Context& context, bool compileOnly) {
+  CheckResult result = CheckResult::passed();
+  for (const unsigned operations : {10u, 100u}) {
+    StressPlan plan = basePlan(context, {fmt::format("random/{}", operations)});
+    plan.compileOnly = compileOnly;
+    plan.threads = 2;
+    plan.duration = context.each / 2;
+    auto client = ClientProcess::start(plan);
+    if (!client.ok()) return client.takeStatus();
+    const End end = client.value().wait(plan.duration + kGrace);
+    // Models of which the device takes none count as success: there was nothing to do wrong.
+    if (end.how != How::FINISHED || !end.result.failure.empty()) return resultOf(end);
+    result =
+        CheckResult::passed(fmt::format("{} models of {} operations; {} not taken",
+                                        end.result.rounds, operations, end.result.unsupported));
+  }
+  return result;
+}
+
+// Median latency of the first model that the device takes; nullopt when it takes none.
+Result<std::optional<double>> latency(const Context& context) {
+  StressPlan plan = basePlan(context, {kLiveliness[0], kLiveliness[1]});
+  plan.duration = context.each / 2;
+  HALYARD_ASSIGN_OR_RETURN(ClientProcess client, ClientProcess::start(plan));
+  const End end = client.wait(plan.duration + kGrace);
+  if (end.how != How::FINISHED) return opFailed("{}", end.text);
+  if (!end.result.failure.empty()) return opFailed("{}", end.result.failure);
+  if (end.result.rounds == 0) return std::optional<double>();
+  return std::optional<double>(end.result.medianMilliseconds);
+}
+
+CheckResult performanceDegradation(const Context& context) {
+  std::string found;
+  for (int attempt = 0; attempt < kDegradationAttempts; ++attempt) {
+    auto alone = latency(context);
+    if (!alone.ok()) return alone.takeStatus();
+    if (!alone.value()) return CheckResult::skipped("the device takes none of the models");
+    StressPlan load = basePlan(context, kLiveliness);
+    load.compileOnly = true;
+    load.pause = milliseconds(20);
+    auto compiling = ClientProcess::start(load);
+    if (!compiling.ok()) return compiling.takeStatus();
+    auto loaded = latency(context);
+    compiling.value().kill();
+    (void)compiling.value().wait(kGrace);
+    if (!loaded.ok()) return loaded.takeStatus();
+    const double ratio = loaded.value().value_or(0) / *alone.value();
+    found = fmt::format("{:.2f} ms alone, {:.2f} ms beside a client that compiles: {:.0f} % more",
+                        *alone.value(), loaded.value().value_or(0), (ratio - 1) * 100);
+    if (ratio <= kMostDegradation) return CheckResult::passed(found);
+  }
+  return opFailed("{}, expected at most {:.0f} %; {} attempts", found, (kMostDegradation - 1) * 100,
+                  kDegradationAttempts);
+}
+
+struct Kind {
+  std::string name;
+  std::string what;
+  std::vector<std::string> requirements;
+  std::function<CheckResult(const Context&)> run;
+  double times = 1;  // how many durations it lasts
+};
+
+std::vector<Kind> kinds() {
+  std::vector<Kind> all = {
+      {"parallel-inference-stress",
+       "8 threads of a client run several models at once",
+       {"ND-035", "ND-040", "ND-061"},
+       parallelInference},
+      {"parallel-inference-stress-in-process",
+       "8 threads of this process run models at once",
+       {"ND-035", "ND-040", "ND-061"},
+       parallelInferenceInProcess},
+      {"client-early-termination-stress",
+       "a client that is killed while it compiles is noticed by nobody",
+       {"ND-061", "ND-062", "ND-064"},
+       clientEarlyTermination},
+      {"memory-mapped-model-load-stress",
+       "4 threads load models whose constants are mapped files",
+       {"ND-034", "ND-061", "ND-065"},
+       mappedModelLoad},
+  };
+  for (const unsigned percent : {0u, 80u}) {
+    all.push_back(
+        {fmt::format("multi-process-inference-stress-{}", percent),
+         fmt::format("6 processes with 10 threads each run a model; {} % of them kill "
+                     "themselves, which the others do not notice",
+                     percent),
+         {"ND-040", "ND-061", "ND-064"},
+         [percent](const Context& context) { return manyProcesses(context, false, percent); }});
+  }
+  for (const unsigned percent : {0u, 50u, 100u}) {
+    all.push_back(
+        {fmt::format("multi-process-model-load-stress-{}", percent),
+         fmt::format("6 processes with 10 threads each load models; {} % of them kill "
+                     "themselves, which the others do not notice",
+                     percent),
+         {"ND-035", "ND-061", "ND-062"},
+         [percent](const Context& context) { return manyProcesses(context, true, percent); }});
+  }
+  all.push_back({"model-load-random-stress",
+                 "random models are prepared",
+                 {"ND-021", "ND-061"},
+                 [](const Context& context) { return randomModels(context, true); }});
+  all.push_back({"inference-random-stress",
+                 "random models are prepared and run",
+                 {"ND-021", "ND-061"},
+                 [](const Context& context) { return randomModels(context, false); }});
+  all.push_back({"performance-degradation-stress",
+                 "a model is at most half as slow again beside a client that compiles",
+                 {"ND-061"},
+                 performanceDegradation,
+                 2});
+  return all;
+}
+
+}  // namespace
+
+std::vector<Check> crashChecks(milliseconds each, uint64_t seed) {
+  std::vector<Check> checks;
+  for (const Kind& kind : kinds()) {
+    Check check;
+    check.name = kind.name;
+    check.what = kind.what;
+    check.requirements = kind.requirements;
+    check.limit = 8 * each + milliseconds(120'000);
+    check.expectedSeconds = std::chrono::duration<double>(each).count() * kind.times;
+    check.run = [run = kind.run, each, seed](Target& to) { return run({to.spec(), each, seed}); };
+    checks.push_back(std::move(check));
+  }
+  return checks;
+}
+
+Result<std::vector<Check>> listCrash(const TargetSpec& /*target*/, const Plan& plan) {
+  return crashChecks(plan.full ? milliseconds(30'000) : milliseconds(1500), plan.seed);
+}
+
+}  // namespace halyard::validation

@@ -1,0 +1,322 @@
+#include "validation/crash/stress.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <random>
+#include <thread>
+
+#include "halyard/driver/unique_fd.h"
+#include "tools/halyard/api_session.h"
+#include "tools/workloads/workloads.h"
+#include "validation/random_graphs/generator.h"
+
+namespace halyard::validation {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::json;
+using cli::ApiSession;
+using ModelPtr = std::shared_ptr<const Model>;
+
+constexpr size_t kSamplesKept = 20'000;
+
+// A model with the values of its inputs; omitted ones are empty.
+struct StressModel {
+  std::string name;
+  ModelPtr model;
+  std::vector<std::vector<uint8_t>> inputs;
+};
+
+// As files are mapped: a file without a name, so that nothing is left behind.
+Result<ModelPtr> withMappedConstants(const ModelPtr& model) {
+  if (model->operandValues.empty() || !model->pools.empty()) return model;
+  const size_t size = model->operandValues.size();
+  UniqueFd file(::open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!file.valid()) file.reset(::memfd_create("constants", MFD_CLOEXEC));
+  if (!file.valid() || ::ftruncate(file.get(), static_cast<off_t>(size)) != 0) {
+    return errnoStatus(ResultCode::OP_FAILED, errno, "making a file for constants");
+  }
+  for (size_t done = 0; done < size;) {
+    const ssize_t count = ::pwrite(file.get(), model->operandValues.data() + done, size - done,
+                                   static_cast<off_t>(done));
+    if (count <= 0) return errnoStatus(ResultCode::OP_FAILED, errno, "writing constants");
+    done += static_cast<size_t>(count);
+  }
+  auto mapped = std::make_shared<Model>(*model);
+  HALYARD_ASSIGN_OR_RETURN(SharedMemoryPtr pool,
+                           SharedMemory::fromFd(size, PROT_READ, file.get(), 0));
+  mapped->pools.push_back(std::move(pool));
+  const auto move = [](Subgraph& subgraph) {
+    for (Operand& operand : subgraph.operands) {
+      if (operand.lifetime == Lifetime::CONSTANT_COPY) {
+        operand.lifetime = Lifetime::CONSTANT_REFERENCE;
+      }
+    }
+  };
+  move(mapped->main);
+  for (Subgraph& subgraph : mapped->referenced) move(subgraph);
+  mapped->operandValues.clear();
+  return ModelPtr(std::move(mapped));
+}
+
+// Zeroes, which are valid inputs of every workload.
+std::vector<uint8_t> plainInput(const Operand& operand) {
+  return std::vector<uint8_t>(knownByteSize(operand.type, operand.dimensions).value_or(0));
+}
+
+Result<StressModel> workload(const std::string& name) {
+  const workloads::Workload* const found = workloads::findWorkload(name);
+  if (found == nullptr) return badData("no workload '{}'", name);
+  StressModel made{name, found->make(), {}};
+  for (const uint32_t index : made.model->main.inputIndexes) {
+    made.inputs.push_back(plainInput(made.model->main.operands[index]));
+  }
+  return made;
+}
+
+Result<StressModel> randomModel(const std::string& name, size_t operations, uint64_t seed) {
+  static const std::vector<random_graphs::Choice> choices = random_graphs::allChoices();
+  random_graphs::GraphOptions options;
+  options.seed = seed;
+  options.operations = operations;
+  options.choices = choices;
+  HALYARD_ASSIGN_OR_RETURN(conformance::VectorCase graph, random_graphs::generateGraph(options));
+  StressModel made{fmt::format("{} of seed {}", name, seed),
+                   std::make_shared<const Model>(std::move(graph.model)),
+                   {}};
+  for (const auto& input : graph.inputs) made.inputs.push_back(input.bytes);
+  return made;
+}
+
+class Stress {
+ public:
+  explicit Stress(const StressPlan& plan) : plan_(plan) {}
+
+  StressResult run() {
+    const Status prepared = prepare();
+    if (!prepared.ok()) {
+      result_.failure = prepared.toString();
+      return result_;
+    }
+    if (models_.empty() && randomOperations_ == 0) return result_;
+    end_ = Clock::now() + plan_.duration;
+    std::vector<std::jthread> threads;
+    for (unsigned i = 0; i < plan_.threads; ++i) threads.emplace_back([this, i] { work(i); });
+    threads.clear();
+    if (!samples_.empty()) {
+      std::nth_element(samples_.begin(), samples_.begin() + samples_.size() / 2, samples_.end());
+      result_.medianMilliseconds = samples_[samples_.size() / 2];
+    }
+    return result_;
+  }
+
+ private:
+  Status prepare() {
+    ::setenv("HALYARD_DRIVER_FILES", plan_.manifest.c_str(), 1);
+    HALYARD_ASSIGN_OR_RETURN(const std::vector<cli::ApiDevice> devices, cli::listApiDevices());
+    for (const cli::ApiDevice& device : devices) {
+      if (device.name == plan_.device) device_ = device.handle;
+    }
+    if (device_ == nullptr) return badData("the runtime has no device '{}'", plan_.device);
+    constexpr std::string_view kRandom = "random/";
+    for (const std::string& name : plan_.models) {
+      if (name.starts_with(kRandom)) {
+        const char* const end = name.data() + name.size();
+        if (std::from_chars(name.data() + kRandom.size(), end, randomOperations_).ptr != end ||
+            randomOperations_ == 0) {
+          return badData("model '{}' is not random/OPERATIONS", name);
+        }
+        continue;
+      }
+      HALYARD_ASSIGN_OR_RETURN(StressModel model, workload(name));
+      HALYARD_RETURN_IF_ERROR(addIfSupported(std::move(model)));
+    }
+    return okStatus();
+  }
+
+  Status addIfSupported(StressModel model) {
+    HALYARD_ASSIGN_OR_RETURN(const bool supported, isSupported(model));
+    if (!supported) {
+      ++result_.unsupported;
+      return okStatus();
+    }
+    if (plan_.mapped) {
+      HALYARD_ASSIGN_OR_RETURN(model.model, withMappedConstants(model.model));
+    }
+    models_.push_back(std::move(model));
+    return okStatus();
+  }
+
+  Result<bool> isSupported(const StressModel& model) const {
+    HALYARD_ASSIGN_OR_RETURN(const auto session, ApiSession::create(model.model));
+    HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> supported,
+                             session->supportedOperations(device_));
+    return std::all_of(supported.begin(), supported.end(), [](bool one) { return one; });
+  }
+
+  void work(unsigned thread) {
+    std::mt19937_64 random(plan_.seed * 1009 + thread);
+    // Sessions of a thread, kept while executions are what counts.
+    std::map<size_t, std::unique_ptr<ApiSession>> sessions;
+    // One round at least, however late the machine gets to it.
+    uint64_t round = thread;
+    do {
+      Status status = randomOperations_ != 0 ? randomRound(random())
+                                             : knownRound(round % models_.size(), sessions);
+      if (!status.ok()) return fail(status.toString());
+      if (plan_.pause.count() > 0) std::this_thread::sleep_for(plan_.pause);
+      ++round;
+    } while (Clock::now() < end_ && !failed_);
+  }
+
+  Status knownRound(size_t index, std::map<size_t, std::unique_ptr<ApiSession>>& sessions) {
+    const StressModel& model = models_[index];
+    if (plan_.compileOnly) return timed(model, [&] { return compiled(model).takeStatus(); });
+    std::unique_ptr<ApiSession>& session = sessions[index];
+    if (session == nullptr) {
+      HALYARD_ASSIGN_OR_RETURN(session, compiled(model), "{}", model.name);
+    }
+    return timed(model, [&] { return execute(*session, model); });
+  }
+
+  // Models that the device does not take count for nothing.
+  Status randomRound(uint64_t seed) {
+    auto model = randomModel("random", randomOperations_, seed);
+    if (!model.ok()) return okStatus();
+    HALYARD_ASSIGN_OR_RETURN(const bool supported, isSupported(model.value()), "{}",
+                             model.value().name);
+    if (!supported) {
+      const std::lock_guard lock(mutex_);
+      ++result_.unsupported;
+      return okStatus();
+    }
+    return timed(model.value(), [&]() -> Status {
+      HALYARD_ASSIGN_OR_RETURN(const auto session, compiled(model.value()));
+      return plan_.compileOnly ? okStatus() : execute(*session, model.value());
+    });
+  }
+
+  Result<std::unique_ptr<ApiSession>> compiled(const StressModel& model) const {
+    HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<ApiSession> session, ApiSession::create(model.model));
+    HALYARD_RETURN_IF_ERROR(session->compile(device_), "compiling");
+    return session;
+  }
+
+  static Status execute(const ApiSession& session, const StressModel& model) {
+    std::vector<cli::ApiInput> inputs;
+    for (const std::vector<uint8_t>& bytes : model.inputs)
+      inputs.push_back({bytes, {}, bytes.empty()});
+    return session.execute(inputs).takeStatus();
+  }
+
+  template <typename Work>
+  Status timed(const StressModel& model, Work round) {
+    const auto start = Clock::now();
+    Status status = round();
+    if (!status.ok()) return status.annotate(model.name);
+    const double took = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    const std::lock_guard lock(mutex_);
+    ++result_.rounds;
+    if (samples_.size() < kSamplesKept) samples_.push_back(took);
+    return okStatus();
+  }
+
+  void fail(std::string text) {
+    const std::lock_guard lock(mutex_);
+    if (result_.failure.empty()) result_.failure = std::move(text);
+    failed_ = true;
+  }
+
+  const StressPlan& plan_;
+  Clock::time_point end_;
+  const ANeuralNetworksDevice* device_ = nullptr;
+  std::vector<StressModel> models_;
+  size_t randomOperations_ = 0;
+  std::atomic<bool> failed_ = false;
+  std::mutex mutex_;
+  StressResult result_;
+  std::vector<double> samples_;
+};
+
+void killAtRandom(const StressPlan& plan) {
+  std::random_device device;
+  std::mt19937 random(device());
+  if (random() % 100 >= plan.killPercent) return;
+  const auto when = std::chrono::milliseconds(
+      random() % static_cast<uint64_t>(std::max<int64_t>(1, plan.duration.count())));
+  std::thread([when] {
+    std::this_thread::sleep_for(when);
+    ::kill(::getpid(), SIGKILL);
+  }).detach();
+}
+
+}  // namespace
+
+StressResult runStress(const StressPlan& plan) {
+  if (plan.killPercent > 0) killAtRandom(plan);
+  return Stress(plan).run();
+}
+
+std::string StressPlan::toJson() const {
+  return Json{{"manifest", manifest},   {"device", device},
+              {"models", models},       {"threads", threads},
+              {"ms", duration.count()}, {"compile_only", compileOnly},
+              {"mapped", mapped},       {"pause_ms", pause.count()},
+              {"seed", seed},           {"kill_percent", killPercent}}
+      .dump();
+}
+
+Result<StressPlan> StressPlan::fromJson(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  try {
+    StressPlan plan;
+    plan.manifest = json.at("manifest");
+    plan.device = json.at("device");
+    plan.models = json.at("models").get<std::vector<std::string>>();
+    plan.threads = json.at("threads");
+    plan.duration = std::chrono::milliseconds(json.at("ms").get<int64_t>());
+    plan.compileOnly = json.at("compile_only");
+    plan.mapped = json.at("mapped");
+    plan.pause = std::chrono::milliseconds(json.at("pause_ms").get<int64_t>());
+    plan.seed = json.at("seed");
+    plan.killPercent = json.at("kill_percent");
+    return plan;
+  } catch (const Json::exception& error) {
+    return badData("the plan of a client is not right: {}", error.what());
+  }
+}
+
+std::string StressResult::toJson() const {
+  return Json{{"rounds", rounds},
+              {"unsupported", unsupported},
+              {"median_ms", medianMilliseconds},
+              {"failure", failure}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<StressResult> StressResult::fromJson(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  try {
+    StressResult result;
+    result.rounds = json.at("rounds");
+    result.unsupported = json.at("unsupported");
+    result.medianMilliseconds = json.at("median_ms");
+    result.failure = json.at("failure");
+    return result;
+  } catch (const Json::exception& error) {
+    return badData("the result of a client is not right: {}", error.what());
+  }
+}
+
+}  // namespace halyard::validation

@@ -1,0 +1,48 @@
+// A client that keeps a device busy: what the crash tests are made of, in the calling process.
+// Thread safety: runStress makes and joins its own threads; one call at a time, for it decides
+// which drivers the process has. Ownership: values.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "halyard/driver/status.h"
+
+namespace halyard::validation {
+
+struct StressPlan {
+  std::string manifest;  // of the driver; empty: the runtime's own CPU device
+  std::string device;    // its name
+  // Names of workloads (tools/workloads), or "random/OPERATIONS" for models by random, each round
+  // another. Models that the device does not take as a whole are left out.
+  std::vector<std::string> models;
+  unsigned threads = 1;
+  std::chrono::milliseconds duration{1000};
+  bool compileOnly = false;
+  bool mapped = false;                 // constants in a mapped file
+  std::chrono::milliseconds pause{0};  // between rounds
+  uint64_t seed = 1;                   // of random models
+  // The process kills itself (SIGKILL) with this chance, in percent, at a random time.
+  unsigned killPercent = 0;
+
+  std::string toJson() const;
+  static Result<StressPlan> fromJson(const std::string& text);
+};
+
+struct StressResult {
+  uint64_t rounds = 0;            // models compiled, or executed
+  uint64_t unsupported = 0;       // models left out
+  double medianMilliseconds = 0;  // of a round
+  std::string failure;            // of the first thread that failed, and which model; empty: none
+
+  std::string toJson() const;
+  static Result<StressResult> fromJson(const std::string& text);
+};
+
+// Through the C API, with the device named, so that nobody else takes over for it. The first call
+// of a process decides which driver it has.
+StressResult runStress(const StressPlan& plan);
+
+}  // namespace halyard::validation
