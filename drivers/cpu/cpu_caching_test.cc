@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "cpu_driver.h"
-#include "models_for_test.h"
+#include "testing/cached_models.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -51,7 +51,9 @@ class CpuCachingTest : public ::testing::Test {
   std::vector<uint8_t> prepareAndRun(hal::Device& device, const ModelForTest& test) const {
     const auto prepared = device.prepareModel(test.model(), options());
     EXPECT_TRUE(prepared.ok()) << prepared.status().toString();
-    return prepared.ok() ? test.run(**prepared) : std::vector<uint8_t>();
+    const auto output = prepared.ok() ? test.run(**prepared) : std::vector<uint8_t>();
+    EXPECT_FALSE(output.empty());
+    return output;
   }
 
   std::filesystem::path folder_;

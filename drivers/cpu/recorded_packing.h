@@ -40,7 +40,7 @@ class PackingReplay final : public Packing {
  public:
   explicit PackingReplay(std::vector<PackedPiece> pieces) : pieces_(std::move(pieces)) {}
 
-  // Zeros where there is no piece, or one of another size.
+  // Zeros, and not many, where there is no piece, or one of another size.
   Bytes get(size_t bytes, const Write& write) override;
   bool isFresh() const override { return false; }
   void release(const void* data) override { ofStep_.insert(data); }

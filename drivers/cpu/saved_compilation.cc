@@ -139,18 +139,21 @@ Result<std::shared_ptr<const Model>> withReleased(std::shared_ptr<const Model> r
   if (released > inputs.size()) {
     return opFailed("{} of {} inputs are constants", released, inputs.size());
   }
-  uint32_t largest = 0;
+  // Each has an address of its own, for who releases what is known by it; their bytes, which nobody
+  // reads, may be the same.
+  uint64_t end = 0;
   for (uint32_t i = 0; i < released; ++i) {
     Operand& operand = model.main.operands[inputs.back()];
     inputs.pop_back();
     const auto bytes = knownByteSize(operand.type, operand.dimensions);
     if (!bytes || *bytes == 0 || !mayGo(operand)) return opFailed("a constant without a size");
+    const uint64_t offset = uint64_t{i} * kPackedAlignment;
+    end = std::max(end, offset + *bytes);
+    if (end > UINT32_MAX) return opFailed("{} constants of {} bytes", released, *bytes);
     operand.lifetime = Lifetime::CONSTANT_REFERENCE;
-    operand.location = {0, 0, *bytes};
-    largest = std::max(largest, *bytes);
+    operand.location = {0, static_cast<uint32_t>(offset), *bytes};
   }
-  HALYARD_ASSIGN_OR_RETURN(SharedMemoryPtr zeros,
-                           SharedMemory::create(largest, "halyard-released"));
+  HALYARD_ASSIGN_OR_RETURN(SharedMemoryPtr zeros, SharedMemory::create(end, "halyard-released"));
   model.pools.push_back(std::move(zeros));
   return std::make_shared<const Model>(std::move(model));
 }

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models_for_test.h"
+#include "testing/cached_models.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -33,7 +33,9 @@ class Runnable final : public hal::PreparedModel {
 std::vector<uint8_t> run(const ModelForTest& test, CompiledModel& compiled,
                          const std::shared_ptr<const Model>& model) {
   Runnable runnable(compiled, model);
-  return test.run(runnable);
+  const std::vector<uint8_t> output = test.run(runnable);
+  EXPECT_FALSE(output.empty());
+  return output;
 }
 
 class SavedCompilationTest : public ::testing::TestWithParam<OperandType> {

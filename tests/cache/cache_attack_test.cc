@@ -12,13 +12,20 @@ namespace {
 const Chain kAdd{OperandType::TENSOR_FLOAT32, OperationType::ADD, 2};
 const Chain kMul{OperandType::TENSOR_FLOAT32, OperationType::MUL, 2};
 
-class CacheAttack : public ::testing::TestWithParam<Where> {
+class CacheAttack : public ::testing::TestWithParam<std::tuple<Code, Where>> {
  protected:
-  CacheAttack()
-      : driver_({GetParam(), HalVersion::V1_3, 2, 1, "", ""}, folder_.path() / "state"),
-        files_(folder_.path(), "a", 2, 1) {
+  CacheAttack() : driver_(setup(), folder_.path() / "state"), files_(fileSet("a")) {
     save(kAdd, files_, token_);
     good_ = files_.read();
+  }
+
+  static Code code() { return std::get<0>(GetParam()); }
+  static Where where() { return std::get<1>(GetParam()); }
+  static DriverSetup setup(const std::string& fields = "") {
+    return {where(), HalVersion::V1_3, modelFilesOf(code()), 1, "", fields, code()};
+  }
+  FileSet fileSet(const std::string& name) const {
+    return FileSet(folder_.path(), name, modelFilesOf(code()), 1);
   }
 
   Status saveBy(hal::Device& device, const Chain& chain, const FileSet& files, hal::Token token) {
@@ -53,7 +60,7 @@ class CacheAttack : public ::testing::TestWithParam<Where> {
   }
   // Every how many changes are tried: each in this process, fewer elsewhere, where each takes
   // longer.
-  size_t stride() const { return GetParam() == Where::IN_THIS_PROCESS ? 1 : 17; }
+  size_t stride() const { return where() == Where::IN_THIS_PROCESS ? 1 : 17; }
 
   TestFolder folder_;
   CacheDriver driver_;
@@ -117,17 +124,24 @@ TEST_P(CacheAttack, FilesThatSeemToBeHuge) {
 }
 
 TEST_P(CacheAttack, FilesInEachOthersPlaces) {
-  files_.write({good_[1], good_[0], good_[2]});
-  EXPECT_FALSE(loads());
-  files_.write({good_[2], good_[1], good_[0]});
-  EXPECT_FALSE(loads());
-  files_.write({good_[0], good_[0], good_[2]});
-  EXPECT_FALSE(loads());
+  for (size_t file = 0; file < good_.size(); ++file) {
+    for (size_t other = 0; other < good_.size(); ++other) {
+      if (other == file) continue;
+      std::vector<std::string> mixed = good_;
+      std::swap(mixed[file], mixed[other]);
+      files_.write(mixed);
+      EXPECT_FALSE(loads()) << file << " and " << other;
+      mixed = good_;
+      mixed[file] = good_[other];
+      files_.write(mixed);
+      EXPECT_FALSE(loads()) << other << " instead of " << file;
+    }
+  }
   expectCleanRecompile();
 }
 
 TEST_P(CacheAttack, FilesOfAnotherToken) {
-  const FileSet other(folder_.path(), "b", 2, 1);
+  const FileSet other = fileSet("b");
   save(kMul, other, tokenOf(2));
   const std::vector<std::string> theirs = other.read();
   EXPECT_FALSE(loads(driver_.device(), kMul, other, token_));
@@ -161,7 +175,7 @@ TEST_P(CacheAttack, ReplayOfAnOlderValidFile) {
 }
 
 TEST_P(CacheAttack, TokenUsedForTwoModels) {
-  const FileSet other(folder_.path(), "b", 2, 1);
+  const FileSet other = fileSet("b");
   save(kMul, other, token_);
   EXPECT_FALSE(loads(driver_.device(), kAdd, files_, token_));
   EXPECT_TRUE(loads(driver_.device(), kMul, other, token_));
@@ -174,20 +188,18 @@ TEST_P(CacheAttack, FilesOfAnotherDriverBuildOrStore) {
     CacheDriver other(setup, state);
     EXPECT_FALSE(loads(other.device(), kAdd, files_, token_));
     // What it saves is of no use to the first one, either.
-    const FileSet theirs(folder_.path(), "theirs", 2, 1);
+    const FileSet theirs = fileSet("theirs");
     EXPECT_TRUE(saveBy(other.device(), kAdd, theirs, token_).ok());
     EXPECT_TRUE(loads(other.device(), kAdd, theirs, token_));
     EXPECT_EQ(theirs.read() == good_, same);
     EXPECT_EQ(loads(driver_.device(), kAdd, theirs, token_), same);
   };
-  DriverSetup setup{GetParam(), HalVersion::V1_3, 2, 1, "", R"("name": "acme-other")"};
-  expectMiss(setup, folder_.path() / "state", false);
-  setup.fields = "";
-  expectMiss(setup, folder_.path() / "otherstate", true);
+  expectMiss(setup(), folder_.path() / "otherstate", true);
   EXPECT_TRUE(loads());
-  setup.fields = R"("version": "another build")";
-  expectMiss(setup, folder_.path() / "state", false);
-  setup.fields = "";
+  // Only the reference driver can be told what it is.
+  if (code() != Code::REFERENCE) return;
+  expectMiss(setup(R"("name": "acme-other")"), folder_.path() / "state", false);
+  expectMiss(setup(R"("version": "another build")"), folder_.path() / "state", false);
   driver_.restart();
   EXPECT_FALSE(loads()) << "a store begins anew with another build";
   expectCleanRecompile();
@@ -211,7 +223,7 @@ TEST_P(CacheAttack, OtherThingsInPlaceOfFiles) {
   }
   // Another file, of the same user: its content decides.
   const std::filesystem::path elsewhere = folder_.path() / "elsewhere";
-  writeFile(elsewhere, good_[1]);
+  writeFile(elsewhere, good_.back());
   std::filesystem::create_symlink(elsewhere, path);
   EXPECT_FALSE(loads());
   std::filesystem::remove(path);
@@ -219,9 +231,14 @@ TEST_P(CacheAttack, OtherThingsInPlaceOfFiles) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Drivers, CacheAttack,
-                         ::testing::Values(Where::IN_THIS_PROCESS, Where::OVER_RPC,
-                                           Where::IN_ITS_OWN_PROCESS),
-                         [](const auto& each) { return nameOf(each.param); });
+                         ::testing::Combine(::testing::Values(Code::REFERENCE, Code::CPU),
+                                            ::testing::Values(Where::IN_THIS_PROCESS,
+                                                              Where::OVER_RPC,
+                                                              Where::IN_ITS_OWN_PROCESS)),
+                         [](const auto& each) {
+                           return fmt::format("{}_{}", nameOf(std::get<0>(each.param)),
+                                              nameOf(std::get<1>(each.param)));
+                         });
 
 // What the kernel says of the client is a part of what the driver knows a compilation by.
 TEST(CacheOfUsers, IsEachUsersOwn) {

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <thread>
 
+#include "cpu_driver.h"
 #include "hal/remote_device.h"
 #include "hal/service.h"
 #include "hal/session/client_session.h"
@@ -46,7 +47,13 @@ std::string personalityText(const DriverSetup& setup, const std::filesystem::pat
       more(setup.cacheFields), more(setup.fields));
 }
 
+std::vector<std::string> cpuArguments(const std::filesystem::path& state) {
+  return {"--threads=1", "--cache=" + state.string(), "--cache-all"};
+}
+
 }  // namespace
+
+const char* nameOf(Code code) { return code == Code::CPU ? "Cpu" : "Reference"; }
 
 const char* nameOf(Where where) {
   switch (where) {
@@ -107,7 +114,6 @@ CacheDriver::CacheDriver(DriverSetup setup, const std::filesystem::path& state)
 CacheDriver::~CacheDriver() { device_.reset(); }
 
 void CacheDriver::start() {
-  const std::string text = personalityText(setup_, state_);
   // Several drivers may have one store.
   static std::atomic<int> number = 0;
   const std::string own = fmt::format("{}-{}", state_.string(), number++);
@@ -116,16 +122,19 @@ void CacheDriver::start() {
   manifest.version = "1";
   manifest.halVersion = setup_.version;
   if (setup_.where == Where::IN_ITS_OWN_PROCESS) {
-    const std::filesystem::path file = own + ".json";
-    writeFile(file, text);
-    manifest.target = REFERENCE_DRIVER;
-    manifest.arguments = {"--personality", file.string()};
+    if (setup_.code == Code::CPU) {
+      manifest.target = CPU_DRIVER;
+      manifest.arguments = cpuArguments(state_);
+    } else {
+      const std::filesystem::path file = own + ".json";
+      writeFile(file, personalityText(setup_, state_));
+      manifest.target = REFERENCE_DRIVER;
+      manifest.arguments = {"--personality", file.string()};
+    }
     device_ = hal::RemoteDevice::open(hal::RpcLoop::start().value(), manifest).value();
     return;
   }
-  auto personality = drivers::parsePersonality(text);
-  ASSERT_TRUE(personality.ok()) << personality.status().toString();
-  auto device = drivers::makePersonalityDevice(std::move(*personality)).value();
+  std::shared_ptr<hal::Device> device = makeDevice();
   if (setup_.where == Where::IN_THIS_PROCESS) {
     device_ = std::make_shared<hal::ClientSession>(std::move(device),
                                                    std::make_shared<hal::SessionServices>());
@@ -135,6 +144,13 @@ void CacheDriver::start() {
   manifest.target = own + ".sock";
   service_ = std::make_unique<Service>(std::move(device), manifest.target);
   device_ = hal::RemoteDevice::open(hal::RpcLoop::start().value(), manifest).value();
+}
+
+std::shared_ptr<hal::Device> CacheDriver::makeDevice() const {
+  if (setup_.code == Code::CPU) return cpudriver::makeCpuDriver(cpuArguments(state_)).value();
+  auto personality = drivers::parsePersonality(personalityText(setup_, state_));
+  EXPECT_TRUE(personality.ok()) << personality.status().toString();
+  return drivers::makePersonalityDevice(std::move(*personality)).value();
 }
 
 void CacheDriver::restart() {

@@ -1,5 +1,5 @@
-// The reference driver with a cache, wherever it runs; files for it, and models whose results tell
-// them apart. For tests.
+// A driver with a cache, wherever it runs; files for it, and models whose results tell them apart.
+// For tests.
 // Thread safety: none. Ownership: a CacheDriver owns its device and whatever serves it.
 #pragma once
 
@@ -29,7 +29,12 @@ class TestFolder {
   std::filesystem::path path_;
 };
 
-// How a driver is to be.
+enum class Code : uint8_t { REFERENCE, CPU };
+const char* nameOf(Code code);
+// How many files of the model cache tests of a driver use; one of the data cache each.
+constexpr unsigned modelFilesOf(Code code) { return code == Code::CPU ? 1 : 2; }
+
+// How a driver is to be. The CPU driver is of HAL 1.3, with a file of each kind, and caches all.
 struct DriverSetup {
   Where where = Where::IN_THIS_PROCESS;
   HalVersion version = HalVersion::V1_3;
@@ -37,6 +42,7 @@ struct DriverSetup {
   unsigned dataFiles = 1;
   std::string cacheFields;  // more of the personality's "cache", such as R"("declines": true)"
   std::string fields;       // more of the personality, such as R"("delays": {"compile_ms": 1})"
+  Code code = Code::REFERENCE;
 };
 
 class CacheDriver {
@@ -54,6 +60,7 @@ class CacheDriver {
  private:
   class Service;
   void start();
+  std::shared_ptr<hal::Device> makeDevice() const;
 
   const DriverSetup setup_;
   const std::filesystem::path state_;

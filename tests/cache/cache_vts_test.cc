@@ -1,6 +1,6 @@
 // The compilation caching cases of the HAL's test suite (section 10.3), against the reference
-// driver in this process, over RPC and in a process of its own, of HAL 1.2 and 1.3, with a model of
-// floats and a quantised one.
+// driver, of HAL 1.2 and 1.3, and the CPU driver, in this process, over RPC and in a process of its
+// own, with a model of floats and a quantised one.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -15,15 +15,18 @@
 namespace halyard::cache_testing {
 namespace {
 
-using Parameter = std::tuple<Where, HalVersion, OperandType>;
+using Parameter = std::tuple<Where, HalVersion, OperandType, Code>;
 
 class CachingVts : public ::testing::TestWithParam<Parameter> {
  protected:
   CachingVts()
-      : driver_({std::get<0>(GetParam()), std::get<1>(GetParam()), 2, 1, "", ""},
+      : driver_({std::get<0>(GetParam()), std::get<1>(GetParam()), modelFiles(), 1, "", "",
+                 std::get<3>(GetParam())},
                 folder_.path() / "state"),
         add_{std::get<2>(GetParam()), OperationType::ADD, 3},
-        files_(folder_.path(), "add", 2, 1) {}
+        files_(folder_.path(), "add", modelFiles(), 1) {}
+
+  static unsigned modelFiles() { return modelFilesOf(std::get<3>(GetParam())); }
 
   hal::Device& device() { return driver_.device(); }
   // Prepares `chain` with these files; the model has to be right, whatever they are.
@@ -59,7 +62,7 @@ class CachingVts : public ::testing::TestWithParam<Parameter> {
             [](hal::CacheFiles& f) { f.dataCache.pop_back(); }};
   }
   static std::vector<std::function<void(hal::CacheFiles&)>> noDescriptors() {
-    return {[](hal::CacheFiles& f) { f.modelCache[1].reset(); },
+    return {[](hal::CacheFiles& f) { f.modelCache.back().reset(); },
             [](hal::CacheFiles& f) { f.dataCache[0].reset(); }};
   }
   static std::vector<std::function<void(hal::CacheFiles&)>> wrongAccess(int mode) {
@@ -107,7 +110,7 @@ TEST_P(CachingVts, CacheSavingAndRetrieval) {
 }
 
 TEST_P(CachingVts, CacheSavingAndRetrievalNonZeroOffset) {
-  files_.write({"xy", "xy", "xy"});
+  files_.write(std::vector<std::string>(files_.paths().size(), "xy"));
   save(add_, files_.open(token_, 2));
   expectLoads(add_, files_.open(token_, 1));
 }
@@ -129,7 +132,9 @@ class Copier {
  public:
   Copier(const FileSet& to, std::vector<std::string> contents)
       : thread_([this, to, contents = std::move(contents)] {
-          for (size_t i = 0; !stop_; ++i) writeFile(to.paths()[i % 3], contents[i % 3]);
+          for (size_t i = 0; !stop_; ++i) {
+            writeFile(to.paths()[i % contents.size()], contents[i % contents.size()]);
+          }
         }) {}
   ~Copier() {
     stop_ = true;
@@ -146,7 +151,7 @@ class Copier {
 TEST_P(CachingVts, SaveToCacheTimeOfCheckAndUse) {
   const Chain add{add_.type, OperationType::ADD, kLongChain};
   const Chain mul{add_.type, OperationType::MUL, kLongChain};
-  const FileSet other(folder_.path(), "mul", 2, 1);
+  const FileSet other(folder_.path(), "mul", modelFiles(), 1);
   save(mul, other.open(token_));
   for (int round = 0; round < kRounds; ++round) {
     {
@@ -163,7 +168,7 @@ TEST_P(CachingVts, SaveToCacheTimeOfCheckAndUse) {
 TEST_P(CachingVts, PrepareFromCacheTimeOfCheckAndUse) {
   const Chain add{add_.type, OperationType::ADD, kLongChain};
   const Chain mul{add_.type, OperationType::MUL, kLongChain};
-  const FileSet other(folder_.path(), "mul", 2, 1);
+  const FileSet other(folder_.path(), "mul", modelFiles(), 1);
   save(mul, other.open(tokenOf(2)));
   save(add, files_.open(token_));
   const std::vector<std::string> good = files_.read();
@@ -179,7 +184,7 @@ TEST_P(CachingVts, PrepareFromCacheTimeOfCheckAndUse) {
 
 TEST_P(CachingVts, ReplaceSecuritySensitiveCache) {
   const Chain mul{add_.type, OperationType::MUL, 3};
-  const FileSet other(folder_.path(), "mul", 2, 1);
+  const FileSet other(folder_.path(), "mul", modelFiles(), 1);
   save(mul, other.open(token_));
   save(add_, files_.open(token_));
   for (size_t i = 0; i < files_.modelFiles(); ++i) {
@@ -255,20 +260,27 @@ TEST_P(CachingVts, ComesBackAfterARestart) {
   expectLoads(add_, files_.open(token_));
 }
 
-INSTANTIATE_TEST_SUITE_P(Drivers, CachingVts,
-                         ::testing::Combine(::testing::Values(Where::IN_THIS_PROCESS,
-                                                              Where::OVER_RPC,
-                                                              Where::IN_ITS_OWN_PROCESS),
+std::string nameOfCase(const ::testing::TestParamInfo<Parameter>& each) {
+  const bool isFloat = std::get<2>(each.param) == OperandType::TENSOR_FLOAT32;
+  return fmt::format(
+      "{}_{}_HAL1_{}_{}", nameOf(std::get<3>(each.param)), nameOf(std::get<0>(each.param)),
+      static_cast<unsigned>(std::get<1>(each.param)) - 1, isFloat ? "float32" : "quant8");
+}
+
+const auto kPlaces =
+    ::testing::Values(Where::IN_THIS_PROCESS, Where::OVER_RPC, Where::IN_ITS_OWN_PROCESS);
+const auto kTypes =
+    ::testing::Values(OperandType::TENSOR_FLOAT32, OperandType::TENSOR_QUANT8_ASYMM);
+
+INSTANTIATE_TEST_SUITE_P(Reference, CachingVts,
+                         ::testing::Combine(kPlaces,
                                             ::testing::Values(HalVersion::V1_2, HalVersion::V1_3),
-                                            ::testing::Values(OperandType::TENSOR_FLOAT32,
-                                                              OperandType::TENSOR_QUANT8_ASYMM)),
-                         [](const ::testing::TestParamInfo<Parameter>& each) {
-                           return fmt::format("{}_HAL1_{}_{}", nameOf(std::get<0>(each.param)),
-                                              static_cast<unsigned>(std::get<1>(each.param)) - 1,
-                                              std::get<2>(each.param) == OperandType::TENSOR_FLOAT32
-                                                  ? "float32"
-                                                  : "quant8");
-                         });
+                                            kTypes, ::testing::Values(Code::REFERENCE)),
+                         nameOfCase);
+INSTANTIATE_TEST_SUITE_P(Cpu, CachingVts,
+                         ::testing::Combine(kPlaces, ::testing::Values(HalVersion::V1_3), kTypes,
+                                            ::testing::Values(Code::CPU)),
+                         nameOfCase);
 
 TEST(DecliningDriver, SavesNothingAndSaysSo) {
   for (const Where where : {Where::IN_THIS_PROCESS, Where::OVER_RPC, Where::IN_ITS_OWN_PROCESS}) {
