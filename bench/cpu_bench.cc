@@ -1,6 +1,7 @@
 // The CPU driver's kernels and models:
 //
 //   cpu_bench                     share of the machine's peak that each kernel reaches, one thread
+//   cpu_bench --levels            8 bit kernels for each instruction set, against the peak of each
 //   cpu_bench MODEL...            time of each model, driver and reference device, 1 and 2 threads
 //   cpu_bench --steps MODEL...    the same, and where the driver's time goes with one thread
 //
@@ -23,11 +24,8 @@
 #include "kernel_list.h"
 #include "ops/simd.h"
 #include "ops/testing/test_operand.h"
+#include "peaks_for_bench.h"
 #include "tools/workloads/workloads.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 namespace {
 
@@ -59,41 +57,6 @@ Times timeOf(F f, double budget = kSecondsEach) {
   std::sort(times.begin(), times.end());
   return {times[times.size() / 2], times.front()};
 }
-
-#if defined(__x86_64__)
-constexpr int kRounds = 100000;
-
-// Products per second of vectors that never leave the registers.
-HALYARD_TARGET_AVX512 void multiplyFloats() {
-  __m512 sums[24];
-  for (__m512& sum : sums) sum = _mm512_set1_ps(1.0f);
-  __m512 a = _mm512_set1_ps(0.5f);
-  __m512 b = _mm512_set1_ps(0.25f);
-  for (int i = 0; i < kRounds; ++i) {
-#pragma GCC unroll 24
-    for (int j = 0; j < 24; ++j) sums[j] = _mm512_fmadd_ps(a, b, sums[j]);
-    asm volatile("" : "+v"(a), "+v"(b));
-  }
-  for (__m512& sum : sums) asm volatile("" : "+v"(sum));
-}
-HALYARD_TARGET_AVX512 void multiplyBytes() {
-  __m512i sums[12];
-  for (__m512i& sum : sums) sum = _mm512_set1_epi32(1);
-  __m512i a = _mm512_set1_epi8(3);
-  __m512i b = _mm512_set1_epi8(2);
-  for (int i = 0; i < kRounds; ++i) {
-#pragma GCC unroll 12
-    for (int j = 0; j < 12; ++j) sums[j] = _mm512_dpbusd_epi32(sums[j], a, b);
-    asm volatile("" : "+v"(a), "+v"(b));
-  }
-  for (__m512i& sum : sums) asm volatile("" : "+v"(sum));
-}
-double floatPeak() { return kRounds * 24.0 * 16 / timeOf(multiplyFloats).best; }
-double quant8Peak() { return kRounds * 12.0 * 64 / timeOf(multiplyBytes).best; }
-#else
-double floatPeak() { return 0; }
-double quant8Peak() { return 0; }
-#endif
 
 struct LayerCase {
   const char* name;
@@ -139,8 +102,9 @@ TestOperand bytes(OperandType type, const Shape& dims, float scale, int32_t zero
   return operand;
 }
 
-// One kernel, whether the driver's or the reference, on one thread.
-void benchLayer(const LayerCase& layer, OperandType type, double peak) {
+// One kernel on one thread: the driver's, for instruction set `level`, and the reference if wanted.
+void benchLayer(const LayerCase& layer, OperandType type, double peak,
+                ops::SimdLevel level = ops::simdLevel(), bool withReference = true) {
   const bool isConv = layer.operation == OperationType::CONV_2D;
   const bool isFull = layer.operation == OperationType::FULLY_CONNECTED;
   const bool isFloat = type == OperandType::TENSOR_FLOAT32;
@@ -150,7 +114,7 @@ void benchLayer(const LayerCase& layer, OperandType type, double peak) {
                                 : Shape{1, layer.filter, layer.filter, layer.channels};
   const Shape image =
       isFull ? Shape{layer.size, layer.depth} : Shape{1, layer.size, layer.size, layer.depth};
-  std::vector<TestOperand> inputs = {bytes(type, image, 0.5f, 120), bytes(type, filter, 0.25f, 130),
+  std::vector<TestOperand> inputs = {bytes(type, image, 0.5f, 120), bytes(type, filter, 0.25f, 128),
                                      bytes(biasType, {layer.channels}, 0.125f, 0)};
   if (!isFull) {
     inputs.push_back(TestOperand::int32(1));
@@ -178,7 +142,8 @@ void benchLayer(const LayerCase& layer, OperandType type, double peak) {
   const std::vector<uint32_t> outputIndexes = {static_cast<uint32_t>(data.size())};
   outs.push_back(outputs[0].tensor);
   data.push_back(outputs[0].bytes.data());
-  const auto kernel = cpudriver::makeKernel(*ops::definitionOf(layer.operation), {ins, outs});
+  const auto kernel =
+      cpudriver::makeKernel(*ops::definitionOf(layer.operation), {ins, outs, level});
   double own = 0;
   if (kernel != nullptr) {
     own = timeOf([&] {
@@ -188,11 +153,11 @@ void benchLayer(const LayerCase& layer, OperandType type, double peak) {
   }
   ins[0].data = inputs[0].bytes.data();
   outs[0].data = outputs[0].bytes.data();
-  const Times reference = timeOf([&] {
+  const auto runReference = [&] {
     InlineServices services;
     ops::OperationContext context(ins, outs, &services);
     (void)ops::runReference(*ops::definitionOf(layer.operation), context);
-  });
+  };
   const double products = ops::definitionOf(layer.operation)->work(ins, outs);
   std::printf("%-16s %4u^2 s%u %4u -> %4u %s", layer.name, layer.size, layer.stride, layer.depth,
               layer.channels, isFloat ? "f32" : "u8 ");
@@ -202,7 +167,7 @@ void benchLayer(const LayerCase& layer, OperandType type, double peak) {
                 peak > 0 ? 100 * products / time / peak : 0);
   };
   column(own);
-  column(reference.best);
+  if (withReference) column(timeOf(runReference).best);
   std::printf("\n");
 }
 
@@ -309,16 +274,29 @@ int benchModels(int count, char** paths, bool steps) {
   return 0;
 }
 
+int benchLevels() {
+  constexpr const char* kNames[] = {"baseline", "AVX2", "AVX-VNNI", "AVX-512", "NEON dot"};
+  for (const ops::SimdLevel level : ops::kSimdLevels) {
+    if (!ops::hasSimdLevel(level)) continue;
+    const double peak = bench::quant8Peak(level);
+    std::printf("%s: peak %.1f G products/s\n", kNames[static_cast<int>(level)], peak * 1e-9);
+    for (const LayerCase& layer : kLayers) {
+      benchLayer(layer, OperandType::TENSOR_QUANT8_ASYMM, peak, level, /*withReference=*/false);
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "--levels") == 0) return benchLevels();
   if (argc > 1) {
     const bool steps = std::strcmp(argv[1], "--steps") == 0;
     return benchModels(argc - 1 - (steps ? 1 : 0), argv + 1 + (steps ? 1 : 0), steps);
   }
-  const bool hasPeaks = ops::simdLevel() == ops::SimdLevel::AVX512;
-  const double floats = hasPeaks ? floatPeak() : 0;
-  const double quant8 = hasPeaks ? quant8Peak() : 0;
+  const double floats = bench::floatPeak();
+  const double quant8 = bench::quant8Peak(ops::simdLevel());
   std::printf("peak: %.1f G products/s float32, %.1f 8 bit\n", floats * 1e-9, quant8 * 1e-9);
   std::printf("%-39s  %30s  %30s\n", "", "driver", "reference");
   for (const LayerCase& layer : kLayers) benchLayer(layer, OperandType::TENSOR_FLOAT32, floats);
