@@ -1,5 +1,5 @@
 # Toolchain for aarch64 on another machine: Debian's cross compiler, libraries from
-# tools/cross/aarch64_packages.sh, tests under qemu-user. See docs/aarch64.md.
+# tools/cross/aarch64_packages.sh, tests under qemu-user. See CONTRIBUTING.md.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
@@ -22,6 +22,4 @@ foreach(kind EXE SHARED MODULE)
   set(CMAKE_${kind}_LINKER_FLAGS_INIT "-Wl,-rpath-link,${libraries}")
 endforeach()
 
-# QEMU_CPU=cortex-a53 in the environment makes it a processor without dot products of bytes.
-set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu
-  -E LD_LIBRARY_PATH=${libraries}:${packages}/lib/aarch64-linux-gnu)
+set(CMAKE_CROSSCOMPILING_EMULATOR ${CMAKE_CURRENT_LIST_DIR}/../tools/cross/qemu_aarch64.sh)

@@ -1,0 +1,40 @@
+// The project's conformance vectors on the driver in this process, which needs no other one:
+// aarch64's run so under an emulator.
+#include <gtest/gtest.h>
+
+#include "conformance/case_source.h"
+#include "conformance/hal_target.h"
+#include "conformance/runner.h"
+#include "cpu_driver.h"
+#include "hal/session/client_session.h"
+#include "hal/session/session_services.h"
+#include "test_definitions.h"
+
+namespace halyard::cpudriver {
+namespace {
+
+TEST(CpuDriverVectors, AllPass) {
+  const std::string arguments[] = {"--threads=2", "--no-cache"};
+  auto driver = makeCpuDriver(arguments);
+  ASSERT_TRUE(driver.ok()) << driver.status().toString();
+  const auto target = conformance::makeHalTarget(
+      std::make_shared<hal::ClientSession>(*driver, std::make_shared<hal::SessionServices>()));
+  auto files = conformance::findVectorFiles({HALYARD_SOURCE_DIR "/tests/vectors"});
+  ASSERT_TRUE(files.ok()) << files.status().toString();
+  conformance::CaseSource source(std::move(files).value(), {});
+  size_t cases = 0;
+  while (const auto found = source.next()) {
+    ASSERT_TRUE(found->error.ok()) << found->error.toString();
+    const auto vectorCase = conformance::parseVectorCase(found->text);
+    ASSERT_TRUE(vectorCase.ok()) << vectorCase.status().toString();
+    ++cases;
+    const conformance::CaseResult result =
+        conformance::runCase(*target, *vectorCase, conformance::Variant::PLAIN);
+    EXPECT_EQ(result.outcome, conformance::Outcome::PASSED)
+        << found->file << ":" << found->line << " " << found->name << ": " << result.reason;
+  }
+  EXPECT_GT(cases, 4000u);
+}
+
+}  // namespace
+}  // namespace halyard::cpudriver
