@@ -83,17 +83,17 @@ class Narrower {
     const __m256i values = _mm256_adds_epi16(units, zeroPoint_);
     return _mm256_min_epi16(_mm256_max_epi16(values, low_), high_);
   }
-  HALYARD_AVX2 void storeRow(uint8_t* to, Shorts values, size_t count) const {
+  HALYARD_AVX2 void storeRow(uint8_t* to, Shorts values) const {
     const __m256i low = _mm256_and_si256(values, _mm256_set1_epi16(0xff));
     const __m128i bytes =
         _mm_packus_epi16(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
-    if (count == 2 * kIntLanes) {
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(to), bytes);
-    } else {
-      alignas(16) std::byte kept[sizeof bytes];
-      _mm_store_si128(reinterpret_cast<__m128i*>(kept), bytes);
-      copySmall<sizeof kept - 1>(reinterpret_cast<std::byte*>(to), kept, count);
-    }
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), bytes);
+  }
+  HALYARD_AVX2 void storePartOfRow(uint8_t* to, Shorts values, size_t count) const {
+    uint8_t kept[2 * kIntLanes];
+    storeRow(kept, values);
+    copySmall<sizeof kept - 1>(reinterpret_cast<std::byte*>(to),
+                               reinterpret_cast<const std::byte*>(kept), count);
   }
   HALYARD_AVX2 void storeBlock(uint8_t* to, Shorts low, Shorts high, size_t count) const {
     const __m256i mask = _mm256_set1_epi16(0xff);

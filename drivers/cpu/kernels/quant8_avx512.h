@@ -91,13 +91,12 @@ class Narrower {
     const __m512i values = _mm512_adds_epi16(units, zeroPoint_);
     return _mm512_min_epi16(_mm512_max_epi16(values, low_), high_);
   }
-  HALYARD_AVX512 void storeRow(uint8_t* to, Shorts values, size_t count) const {
-    const __m256i bytes = _mm512_cvtepi16_epi8(values);
-    if (count == 2 * kIntLanes) {
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bytes);
-    } else {
-      _mm256_mask_storeu_epi8(to, ~__mmask32{0} >> (2 * kIntLanes - count), bytes);
-    }
+  HALYARD_AVX512 void storeRow(uint8_t* to, Shorts values) const {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtepi16_epi8(values));
+  }
+  HALYARD_AVX512 void storePartOfRow(uint8_t* to, Shorts values, size_t count) const {
+    _mm256_mask_storeu_epi8(to, ~__mmask32{0} >> (2 * kIntLanes - count),
+                            _mm512_cvtepi16_epi8(values));
   }
   HALYARD_AVX512 void storeBlock(uint8_t* to, Shorts low, Shorts high, size_t count) const {
     const __m512i mask = _mm512_set1_epi16(0xff);

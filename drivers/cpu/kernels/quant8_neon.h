@@ -93,15 +93,13 @@ class Narrower {
         vqmovn_high_s32(vqmovn_s32(round(first, scales.first)), round(second, scales.second));
     return vminq_s16(vmaxq_s16(vqaddq_s16(units, zeroPoint_), low_), high_);
   }
-  HALYARD_ALWAYS_INLINE void storeRow(uint8_t* to, Shorts values, size_t count) const {
-    const int8x8_t bytes = vmovn_s16(values);
-    if (count == 2 * kIntLanes) {
-      vst1_u8(to, vreinterpret_u8_s8(bytes));
-    } else {
-      alignas(8) int8_t kept[2 * kIntLanes];
-      vst1_s8(kept, bytes);
-      std::memcpy(to, kept, count);
-    }
+  HALYARD_ALWAYS_INLINE void storeRow(uint8_t* to, Shorts values) const {
+    vst1_u8(to, vreinterpret_u8_s8(vmovn_s16(values)));
+  }
+  HALYARD_ALWAYS_INLINE void storePartOfRow(uint8_t* to, Shorts values, size_t count) const {
+    uint8_t kept[2 * kIntLanes];
+    storeRow(kept, values);
+    std::memcpy(to, kept, count);
   }
   HALYARD_ALWAYS_INLINE void storeBlock(uint8_t* to, Shorts low, Shorts high, size_t count) const {
     const uint8x16_t bytes = vreinterpretq_u8_s8(vmovn_high_s16(vmovn_s16(low), high));

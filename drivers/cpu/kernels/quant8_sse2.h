@@ -85,24 +85,29 @@ class Narrower {
     const __m128i values = _mm_adds_epi16(units, zeroPoint_);
     return _mm_min_epi16(_mm_max_epi16(values, low_), high_);
   }
-  HALYARD_ALWAYS_INLINE void storeRow(uint8_t* to, Shorts values, size_t count) const {
-    storeBlock(to, values, values, count);
+  HALYARD_ALWAYS_INLINE void storeRow(uint8_t* to, Shorts values) const {
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(to), bytes(values, values));
+  }
+  HALYARD_ALWAYS_INLINE void storePartOfRow(uint8_t* to, Shorts values, size_t count) const {
+    uint8_t kept[2 * kIntLanes];
+    storeRow(kept, values);
+    std::memcpy(to, kept, count);
   }
   HALYARD_ALWAYS_INLINE void storeBlock(uint8_t* to, Shorts low, Shorts high, size_t count) const {
-    const __m128i mask = _mm_set1_epi16(0xff);
-    const __m128i bytes = _mm_packus_epi16(_mm_and_si128(low, mask), _mm_and_si128(high, mask));
     if (count >= 4 * kIntLanes) {
-      storeInts(to, bytes);
-    } else if (count == 2 * kIntLanes) {
-      _mm_storel_epi64(reinterpret_cast<__m128i*>(to), bytes);
+      storeInts(to, bytes(low, high));
     } else {
-      alignas(16) std::byte kept[sizeof bytes];
-      storeInts(kept, bytes);
+      alignas(16) std::byte kept[4 * kIntLanes];
+      storeInts(kept, bytes(low, high));
       copySmall<sizeof kept - 1>(reinterpret_cast<std::byte*>(to), kept, count);
     }
   }
 
  private:
+  HALYARD_ALWAYS_INLINE static __m128i bytes(Shorts low, Shorts high) {
+    const __m128i mask = _mm_set1_epi16(0xff);
+    return _mm_packus_epi16(_mm_and_si128(low, mask), _mm_and_si128(high, mask));
+  }
   HALYARD_ALWAYS_INLINE static __m128i round(__m128i sums, __m128 scale) {
     return _mm_cvtps_epi32(_mm_mul_ps(_mm_cvtepi32_ps(sums), scale));
   }
