@@ -4,15 +4,17 @@
 #include "validation/crash/crash_suite.h"
 #include "validation/hostile/hostile_suite.h"
 #include "validation/random_graphs/random_graphs_suite.h"
+#include "validation/vts/hal_suite.h"
 
 namespace halyard::validation {
 namespace {
 
 constexpr Suite kSuites[] = {
+    {"hal", "every method of every HAL version, straight against the driver", listHal},
     {"conformance", "vectors with known results, in several ways each", listConformance},
     {"random-graphs", "random operations and graphs beside the CPU device", listRandomGraphs},
-    {"crash", "many clients, clients that die, random models, load", listCrash},
     {"hostile", "clients that send anything at all", listHostile},
+    {"crash", "many clients, clients that die, random models, load", listCrash},
 };
 
 }  // namespace

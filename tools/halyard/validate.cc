@@ -45,6 +45,7 @@ struct ValidateOptions {
   std::string expectations;
   unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
   size_t maxFailures = 0;
+  double timeout = 0;  // seconds; 0: each check has its own
   uint64_t seed = 1;
 };
 
@@ -94,6 +95,9 @@ class Validation {
                              validation::listChecks(suites_, target_, plan));
     for (const ListedCheck& one : all) ids_.push_back(one.id());
     for (ListedCheck& one : all) {
+      if (options_.timeout > 0) {
+        one.check.limit = std::chrono::milliseconds(static_cast<int64_t>(options_.timeout * 1000));
+      }
       if (isWanted(one)) checks_.push_back(std::move(one));
     }
     if (checks_.empty()) return badData("no check is asked for; --list has all");
@@ -212,6 +216,7 @@ class Validation {
                            shellWord(options_.target), shellWord(record.id()));
     for (const std::string& path : options_.vectors) command += " --vectors " + shellWord(path);
     if (options_.full) command += " --full";
+    if (options_.timeout > 0) command += fmt::format(" --timeout {}", options_.timeout);
     if (options_.seed != 1) command += fmt::format(" --seed {}", options_.seed);
     if (!options_.expectations.empty()) {
       command += " --expectations " + shellWord(options_.expectations);
@@ -300,6 +305,10 @@ Command addValidateCommand(CLI::App& parent) {
   app->add_option("--max-failures", options->maxFailures,
                   "Stop when so many checks are bad (default: never)")
       ->option_text("N");
+  app->add_option("--timeout", options->timeout,
+                  "Seconds after which a check hangs (default: each has its own limit)")
+      ->check(CLI::Range(0.001, 86400.0))
+      ->option_text("S");
   app->add_option("--seed", options->seed, "Of what is random (default: 1)")->option_text("N");
   return {app, [options] { return runValidate(*options); }};
 }

@@ -1,0 +1,498 @@
+// Caching: what was saved comes back, and nothing else does, whatever is done to the files.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "validation/vts/hal_suite.h"
+#include "validation/vts/models.h"
+#include "validation/vts/rules.h"
+#include "validation/vts/runs.h"
+
+namespace halyard::validation {
+namespace {
+
+constexpr unsigned kShort = 3;  // operations of the chains
+constexpr unsigned kLong = 100;
+const std::initializer_list<Code> kRefusals = {Code::GENERAL_FAILURE, Code::INVALID_ARGUMENT};
+
+// One that nobody has used: a driver may keep something for each, and checks run side by side.
+hal::Token newToken() {
+  static std::atomic<uint32_t> count = 0;
+  const uint64_t numbers[] = {static_cast<uint64_t>(::getpid()), ++count,
+                              static_cast<uint64_t>(hal::Clock::now().time_since_epoch().count())};
+  hal::Token token = {};
+  std::memcpy(token.data(), numbers, sizeof numbers);
+  return token;
+}
+
+// The files of one compilation, in memory; they can be opened in any way.
+class Files {
+ public:
+  static Result<Files> make(uint32_t modelFiles, uint32_t dataFiles) {
+    Files made;
+    for (uint32_t i = 0; i < modelFiles + dataFiles; ++i) {
+      made.fds_.emplace_back(::memfd_create("cache of a check", MFD_CLOEXEC));
+      if (!made.fds_.back().valid()) {
+        return errnoStatus(ResultCode::OP_FAILED, errno, "memfd_create");
+      }
+    }
+    made.modelFiles_ = modelFiles;
+    return made;
+  }
+
+  size_t modelFiles() const { return modelFiles_; }
+  size_t count() const { return fds_.size(); }
+
+  std::string content(size_t i) const {
+    std::string text(static_cast<size_t>(std::max<off_t>(::lseek(fds_[i].get(), 0, SEEK_END), 0)),
+                     '\0');
+    const ssize_t count = ::pread(fds_[i].get(), text.data(), text.size(), 0);
+    text.resize(static_cast<size_t>(std::max<ssize_t>(count, 0)));
+    return text;
+  }
+  std::vector<std::string> contents() const {
+    std::vector<std::string> all;
+    for (size_t i = 0; i < count(); ++i) all.push_back(content(i));
+    return all;
+  }
+  void write(size_t i, const std::string& text) const {
+    (void)!::ftruncate(fds_[i].get(), 0);
+    (void)!::pwrite(fds_[i].get(), text.data(), text.size(), 0);
+  }
+  void writeAll(const std::vector<std::string>& contents) const {
+    for (size_t i = 0; i < count(); ++i) write(i, contents[i]);
+  }
+
+  // Newly opened descriptors, which this keeps until the next call.
+  CacheHandles open(const hal::Token& token, off_t offset = 0, int mode = O_RDWR,
+                    std::optional<size_t> onlyMode = std::nullopt) {
+    opened_.clear();
+    CacheHandles handles;
+    handles.token = token;
+    for (size_t i = 0; i < count(); ++i) {
+      const int flags = !onlyMode || *onlyMode == i ? mode : O_RDWR;
+      opened_.emplace_back(
+          ::open(fmt::format("/proc/self/fd/{}", fds_[i].get()).c_str(), flags | O_CLOEXEC));
+      (void)::lseek(opened_.back().get(), offset, SEEK_SET);
+      (i < modelFiles_ ? handles.modelCache : handles.dataCache).push_back({opened_.back().get()});
+    }
+    return handles;
+  }
+
+ private:
+  std::vector<UniqueFd> fds_;
+  size_t modelFiles_ = 0;
+  std::vector<UniqueFd> opened_;
+};
+
+// One case of the suite, with its driver's files.
+struct Setting {
+  HalClient& client;
+  HalVersion method;
+  Kind kind;
+  bool full;
+  uint32_t modelFiles;
+  uint32_t dataFiles;
+  hal::Token token = newToken();
+
+  Result<Files> files() const { return Files::make(modelFiles, dataFiles); }
+  Model add(unsigned length = kShort) const { return chainModel(false, length, kind); }
+  Model mul(unsigned length = kShort) const { return chainModel(true, length, kind); }
+
+  // Prepares with the files; the model has to be right, whatever they are.
+  Status save(const Model& model, bool multiplies, const CacheHandles& handles,
+              unsigned length = kShort) const {
+    PrepareCall call;
+    call.cache = &handles;
+    HALYARD_ASSIGN_OR_RETURN(const Preparation prepared, client.prepare(method, model, call));
+    HALYARD_RETURN_IF_ERROR(expectPrepared(prepared), "prepared with cache files");
+    return runsChain(client, method, prepared.model, multiplies, length, kind);
+  }
+  Result<Preparation> load(const CacheHandles& handles) const {
+    return client.prepareFromCache(method, handles);
+  }
+  Status expectLoads(const CacheHandles& handles) const {
+    HALYARD_ASSIGN_OR_RETURN(const Preparation prepared, load(handles));
+    HALYARD_RETURN_IF_ERROR(expectPrepared(prepared), "what was saved");
+    return runsChain(client, method, prepared.model, false, kShort, kind);
+  }
+  Status expectRefused(const CacheHandles& handles, std::initializer_list<Code> codes) const {
+    HALYARD_ASSIGN_OR_RETURN(const Preparation prepared, load(handles));
+    return expectFailed(prepared, codes);
+  }
+};
+
+using Use = CheckResult (*)(const Setting&);
+
+// Whether the driver caches the model at all; it may decline.
+Result<bool> declines(const Setting& setting) {
+  HALYARD_ASSIGN_OR_RETURN(Files files, setting.files());
+  HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token)));
+  HALYARD_ASSIGN_OR_RETURN(const Preparation prepared, setting.load(files.open(setting.token)));
+  // A driver that saves nothing declines; one that saved and refuses has a bug.
+  bool isEmpty = true;
+  for (const std::string& text : files.contents()) isEmpty = isEmpty && text.empty();
+  return isEmpty && prepared.callback == Code::GENERAL_FAILURE;
+}
+
+CheckResult withSetting(HalClient& client, HalVersion method, Kind kind, bool full, Use use) {
+  HALYARD_ASSIGN_OR_RETURN(const DeviceFacts facts, client.facts(method));
+  if (facts.modelCacheFiles + facts.dataCacheFiles == 0) {
+    return CheckResult::skipped("the driver does not cache compilations");
+  }
+  if (facts.modelCacheFiles > 32 || facts.dataCacheFiles > 32) {
+    return opFailed("{} and {} cache files, at most 32 are allowed", facts.modelCacheFiles,
+                    facts.dataCacheFiles);
+  }
+  const Setting setting{client, method, kind, full, facts.modelCacheFiles, facts.dataCacheFiles};
+  for (const Model& model : {setting.add(), setting.mul()}) {
+    HALYARD_ASSIGN_OR_RETURN(const PreparedOrSkip able, prepareIfSupported(client, method, model));
+    if (able.model == nullptr) return CheckResult::skipped(able.skip);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const bool declined, declines(setting));
+  if (declined) return CheckResult::skipped("the driver declines to cache the model");
+  return use(setting);
+}
+
+CheckResult comesBack(const Setting& setting) {
+  HALYARD_ASSIGN_OR_RETURN(Files files, setting.files());
+  HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token)));
+  for (int i = 0; i < 3; ++i) {
+    HALYARD_RETURN_IF_ERROR(setting.expectLoads(files.open(setting.token)));
+  }
+  // The multiplication under another token is another compilation.
+  HALYARD_ASSIGN_OR_RETURN(Files other, setting.files());
+  const hal::Token second = newToken();
+  HALYARD_RETURN_IF_ERROR(setting.save(setting.mul(), true, other.open(second)));
+  HALYARD_ASSIGN_OR_RETURN(const Preparation prepared, setting.load(other.open(second)));
+  HALYARD_RETURN_IF_ERROR(expectPrepared(prepared));
+  HALYARD_RETURN_IF_ERROR(
+      runsChain(setting.client, setting.method, prepared.model, true, kShort, setting.kind));
+  return setting.expectLoads(files.open(setting.token));
+}
+
+CheckResult nonZeroOffset(const Setting& setting) {
+  HALYARD_ASSIGN_OR_RETURN(Files files, setting.files());
+  for (size_t i = 0; i < files.count(); ++i) files.write(i, "xy");
+  HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token, 2)));
+  return setting.expectLoads(files.open(setting.token, 1));
+}
+
+// Each way to have a file too many or too few, or descriptors too many or none.
+std::vector<std::function<void(CacheHandles&)>> wrongHandles(int extra) {
+  std::vector<std::function<void(CacheHandles&)>> ways = {
+      [extra](CacheHandles& handles) { handles.modelCache.push_back({extra}); },
+      [extra](CacheHandles& handles) { handles.dataCache.push_back({extra}); },
+      [](CacheHandles& handles) { handles.modelCache.clear(); },
+      [](CacheHandles& handles) { handles.dataCache.clear(); }};
+  for (const bool model : {true, false}) {
+    for (const bool none : {true, false}) {
+      ways.emplace_back([model, none, extra](CacheHandles& handles) {
+        auto& list = model ? handles.modelCache : handles.dataCache;
+        if (list.empty()) return;
+        if (none) {
+          list[0].clear();
+        } else {
+          list[0].push_back(extra);
+        }
+      });
+    }
+  }
+  return ways;
+}
+
+bool isSame(const CacheHandles& a, const CacheHandles& b) {
+  return a.modelCache == b.modelCache && a.dataCache == b.dataCache;
+}
+
+CheckResult wrongNumbers(const Setting& setting) {
+  const UniqueFd extra(::memfd_create("one too many", MFD_CLOEXEC));
+  HALYARD_ASSIGN_OR_RETURN(Files good, setting.files());
+  HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, good.open(setting.token)));
+  const auto ways = wrongHandles(extra.get());
+  for (size_t i = 0; i < ways.size(); ++i) {
+    HALYARD_ASSIGN_OR_RETURN(Files files, setting.files());
+    CacheHandles handles = files.open(setting.token);
+    const CacheHandles right = handles;
+    ways[i](handles);
+    if (isSame(handles, right)) continue;
+    HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, handles), "saved in way {}", i);
+    HALYARD_RETURN_IF_ERROR(setting.expectRefused(handles, kRefusals),
+                            "loaded after saving in way {}", i);
+    CacheHandles bad = good.open(setting.token);
+    ways[i](bad);
+    HALYARD_RETURN_IF_ERROR(setting.expectRefused(bad, kRefusals), "loaded in way {}", i);
+  }
+  return setting.expectLoads(good.open(setting.token));
+}
+
+CheckResult wrongAccess(const Setting& setting) {
+  HALYARD_ASSIGN_OR_RETURN(Files good, setting.files());
+  HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, good.open(setting.token)));
+  for (size_t i = 0; i < good.count(); ++i) {
+    HALYARD_ASSIGN_OR_RETURN(Files files, setting.files());
+    HALYARD_RETURN_IF_ERROR(
+        setting.save(setting.add(), false, files.open(setting.token, 0, O_RDONLY, i)),
+        "saved with file {} open for reading only", i);
+    HALYARD_RETURN_IF_ERROR(
+        setting.expectRefused(files.open(setting.token, 0, O_RDONLY, i), kRefusals),
+        "loaded after saving with file {} open for reading only", i);
+    HALYARD_RETURN_IF_ERROR(
+        setting.expectRefused(good.open(setting.token, 0, O_WRONLY, i), kRefusals),
+        "loaded with file {} open for writing only", i);
+  }
+  return setting.expectLoads(good.open(setting.token));
+}
+
+CheckResult emptyFiles(const Setting& setting) {
+  HALYARD_ASSIGN_OR_RETURN(Files files, setting.files());
+  return setting.expectRefused(files.open(setting.token), {Code::GENERAL_FAILURE});
+}
+
+CheckResult wrongToken(const Setting& setting) {
+  HALYARD_ASSIGN_OR_RETURN(Files files, setting.files());
+  HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token)));
+  std::mt19937 random(1);
+  for (int i = 0; i < 10; ++i) {
+    hal::Token wrong = setting.token;
+    wrong[random() % wrong.size()] ^= static_cast<uint8_t>(1u << random() % 8);
+    HALYARD_RETURN_IF_ERROR(setting.expectRefused(files.open(wrong), {Code::GENERAL_FAILURE}),
+                            "with a bit of the token changed");
+  }
+  return setting.expectLoads(files.open(setting.token));
+}
+
+// Model files with `spoil` done to them are refused, data files do no harm.
+CheckResult spoilt(const Setting& setting, void (*spoil)(std::string&, std::mt19937&)) {
+  HALYARD_ASSIGN_OR_RETURN(Files files, setting.files());
+  HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token)));
+  const std::vector<std::string> good = files.contents();
+  for (unsigned seed = 0; seed < 10; ++seed) {
+    std::mt19937 random(seed);
+    for (size_t i = 0; i < files.count(); ++i) {
+      std::vector<std::string> bad = good;
+      if (bad[i].empty()) continue;
+      spoil(bad[i], random);
+      files.writeAll(bad);
+      HALYARD_ASSIGN_OR_RETURN(const Preparation prepared, setting.load(files.open(setting.token)));
+      if (i < files.modelFiles()) {
+        HALYARD_RETURN_IF_ERROR(expectFailed(prepared, {Code::GENERAL_FAILURE}),
+                                "model file {}, seed {}", i, seed);
+      } else {
+        HALYARD_RETURN_IF_ERROR(expectPreparedOr(prepared, kRefusals), "data file {}, seed {}", i,
+                                seed);
+      }
+    }
+  }
+  files.writeAll(good);
+  return setting.expectLoads(files.open(setting.token));
+}
+
+CheckResult flippedBits(const Setting& setting) {
+  return spoilt(setting, [](std::string& text, std::mt19937& random) {
+    text[random() % text.size()] ^= static_cast<char>(1u << random() % 8);
+  });
+}
+
+CheckResult appendedBytes(const Setting& setting) {
+  return spoilt(setting, [](std::string& text, std::mt19937& random) {
+    for (auto more = random() % 256 + 1; more > 0; --more) {
+      text.push_back(static_cast<char>(random()));
+    }
+  });
+}
+
+CheckResult truncated(const Setting& setting) {
+  return spoilt(setting, [](std::string& text, std::mt19937& random) {
+    text.resize(random() % text.size());
+  });
+}
+
+// The complete model files of another model, saved under the same token.
+CheckResult replaced(const Setting& setting) {
+  HALYARD_ASSIGN_OR_RETURN(Files files, setting.files());
+  HALYARD_ASSIGN_OR_RETURN(Files other, setting.files());
+  HALYARD_RETURN_IF_ERROR(setting.save(setting.mul(), true, other.open(setting.token)));
+  HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token)));
+  if (files.modelFiles() == 0) return CheckResult::skipped("the driver has no model cache files");
+  const std::string own = files.content(0);
+  for (size_t i = 0; i < files.modelFiles(); ++i) files.write(i, other.content(i));
+  if (files.content(0) == own) return okStatus();
+  HALYARD_ASSIGN_OR_RETURN(const Preparation prepared, setting.load(files.open(setting.token)));
+  // Without data files the others' are a whole compilation, of this token, by this driver.
+  if (setting.dataFiles == 0 && prepared.callback == Code::NONE) {
+    return runsChain(setting.client, setting.method, prepared.model, true, kShort, setting.kind);
+  }
+  return expectFailed(prepared, {Code::GENERAL_FAILURE});
+}
+
+// Another thread copies another model's files, of another token, over these all the while: an
+// error, or this model.
+CheckResult timeOfCheckAndUse(const Setting& setting) {
+  const Model add = setting.add(kLong);
+  HALYARD_ASSIGN_OR_RETURN(Files files, setting.files());
+  HALYARD_ASSIGN_OR_RETURN(Files other, setting.files());
+  HALYARD_RETURN_IF_ERROR(setting.save(setting.mul(kLong), true, other.open(newToken()), kLong));
+  HALYARD_RETURN_IF_ERROR(setting.save(add, false, files.open(setting.token), kLong));
+  const std::vector<std::string> good = files.contents();
+  const std::vector<std::string> bad = other.contents();
+  const int rounds = setting.full ? 100 : 10;
+  for (int i = 0; i < rounds; ++i) {
+    files.writeAll(good);
+    std::atomic<bool> stop = false;
+    std::thread copier([&] {
+      for (size_t k = 0; !stop; ++k) files.write(k % files.count(), bad[k % files.count()]);
+    });
+    const bool saves = i % 2 == 1;
+    const CacheHandles handles = files.open(setting.token);
+    const Status saved = saves ? setting.save(add, false, handles, kLong) : okStatus();
+    auto loaded = setting.load(files.open(setting.token));
+    stop = true;
+    copier.join();
+    HALYARD_RETURN_IF_ERROR(saved, "while its files are being replaced");
+    HALYARD_RETURN_IF_ERROR(loaded.status());
+    if (loaded->callback != Code::NONE) {
+      HALYARD_RETURN_IF_ERROR(expectFailed(*loaded, kRefusals));
+      continue;
+    }
+    HALYARD_RETURN_IF_ERROR(expectPrepared(*loaded));
+    HALYARD_RETURN_IF_ERROR(
+        runsChain(setting.client, setting.method, loaded->model, false, kLong, setting.kind),
+        "loaded from files that were replaced meanwhile");
+  }
+  return okStatus();
+}
+
+// A loaded model is checked like a prepared one.
+CheckResult requestsOfLoaded(const Setting& setting) {
+  HALYARD_ASSIGN_OR_RETURN(Files files, setting.files());
+  HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token)));
+  HALYARD_ASSIGN_OR_RETURN(const Preparation prepared, setting.load(files.open(setting.token)));
+  HALYARD_RETURN_IF_ERROR(expectPrepared(prepared));
+  const size_t bytes = filled(setting.kind, 1024, 1).size();
+  HALYARD_ASSIGN_OR_RETURN(RequestMemory memory,
+                           RequestMemory::make({filled(setting.kind, 1024, 1)}, {bytes}));
+  memory.mutableRequest().inputs[0].location.length = 8;
+  HALYARD_ASSIGN_OR_RETURN(
+      const ExecutionAnswer answer,
+      setting.client.execute(setting.method, Path::SYNCHRONOUS, prepared.model, memory.request()));
+  HALYARD_RETURN_IF_ERROR(expectError(answer, {Code::INVALID_ARGUMENT}),
+                          "an input that is too short");
+  memory.mutableRequest().inputs.clear();
+  HALYARD_ASSIGN_OR_RETURN(
+      const ExecutionAnswer none,
+      setting.client.execute(setting.method, Path::SYNCHRONOUS, prepared.model, memory.request()));
+  HALYARD_RETURN_IF_ERROR(expectError(none, {Code::INVALID_ARGUMENT}), "a request without inputs");
+  return runsChain(setting.client, setting.method, prepared.model, false, kShort, setting.kind);
+}
+
+CheckResult afterRestart(Target& target, Kind kind) {
+  HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<HalClient> client, HalClient::open(target));
+  const HalVersion method = client->version();
+  HALYARD_ASSIGN_OR_RETURN(const DeviceFacts facts, client->facts(method));
+  if (facts.modelCacheFiles + facts.dataCacheFiles == 0) {
+    return CheckResult::skipped("the driver does not cache compilations");
+  }
+  HALYARD_ASSIGN_OR_RETURN(Files files, Files::make(facts.modelCacheFiles, facts.dataCacheFiles));
+  const hal::Token token = newToken();
+  {
+    const Setting setting{
+        *client, method, kind, false, facts.modelCacheFiles, facts.dataCacheFiles};
+    HALYARD_ASSIGN_OR_RETURN(const PreparedOrSkip able,
+                             prepareIfSupported(*client, method, setting.add()));
+    if (able.model == nullptr) return CheckResult::skipped(able.skip);
+    HALYARD_ASSIGN_OR_RETURN(const bool declined, declines(setting));
+    if (declined) return CheckResult::skipped("the driver declines to cache the model");
+    HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(token)));
+  }
+  client.reset();
+  HALYARD_ASSIGN_OR_RETURN(client, HalClient::open(target));
+  const Setting setting{*client, method, kind, false, facts.modelCacheFiles, facts.dataCacheFiles};
+  return setting.expectLoads(files.open(token)).annotate("after a restart of the driver");
+}
+
+// Whatever a driver can do, these calls have an answer.
+CheckResult unsupported(HalClient& client, HalVersion method) {
+  HALYARD_ASSIGN_OR_RETURN(const DeviceFacts facts, client.facts(method));
+  if (facts.modelCacheFiles + facts.dataCacheFiles > 0) {
+    return CheckResult::skipped("the driver caches compilations");
+  }
+  HALYARD_ASSIGN_OR_RETURN(Files files, Files::make(1, 1));
+  HALYARD_ASSIGN_OR_RETURN(const Preparation prepared,
+                           client.prepareFromCache(method, files.open(newToken())));
+  return expectFailed(prepared, kRefusals);
+}
+
+CheckResult nullCallback(HalClient& client, HalVersion method) {
+  HALYARD_ASSIGN_OR_RETURN(Files files, Files::make(1, 1));
+  HALYARD_ASSIGN_OR_RETURN(
+      const Preparation prepared,
+      client.prepareFromCache(method, files.open(newToken()), std::nullopt, true));
+  HALYARD_RETURN_IF_ERROR(expectCode("launch without a callback", prepared.launch,
+                                     {Code::INVALID_ARGUMENT}, prepared.message));
+  return client.roundTrip();
+}
+
+struct Case {
+  const char* name;
+  const char* what;
+  std::vector<std::string> requirements;
+  Use use;
+};
+
+}  // namespace
+
+void listCacheChecks(HalChecks& checks) {
+  const HalVersion since = HalVersion::V1_2;
+  const Case cases[] = {
+      {"comes_back", "what was saved comes back, each by its token", {"ND-070"}, comesBack},
+      {"non_zero_offset", "files may have content and an offset", {"ND-070"}, nonZeroOffset},
+      {"wrong_numbers",
+       "wrong numbers of files spoil no preparation and bring nothing back",
+       {"ND-070", "ND-071"},
+       wrongNumbers},
+      {"wrong_access",
+       "the same for files that are not open for reading and writing",
+       {"ND-071"},
+       wrongAccess},
+      {"empty_files", "empty files are refused", {"ND-072"}, emptyFiles},
+      {"wrong_token", "another token is refused", {"ND-072"}, wrongToken},
+      {"flipped_bits", "a model file with one bit changed is refused", {"ND-072"}, flippedBits},
+      {"appended_bytes", "a model file that is too long is refused", {"ND-072"}, appendedBytes},
+      {"truncated", "a model file that is too short is refused", {"ND-072"}, truncated},
+      {"replaced", "model files of another model are refused", {"ND-072"}, replaced},
+      {"time_of_check_and_use",
+       "files that change while they are read do no harm",
+       {"ND-073"},
+       timeOfCheckAndUse},
+      {"requests_of_loaded",
+       "requests for a loaded model are checked",
+       {"ND-074"},
+       requestsOfLoaded},
+  };
+  const bool full = checks.plan().full;
+  for (const auto& [suffix, kind] : {std::pair("float32", kFloat), std::pair("quant8", kQuant8)}) {
+    for (const Case& one : cases) {
+      checks.addForVersions(since, fmt::format("cache/{}_{}", one.name, suffix), one.what,
+                            one.requirements,
+                            [use = one.use, kind, full](HalClient& client, HalVersion method) {
+                              return withSetting(client, method, kind, full, use);
+                            });
+    }
+    checks.addAlone(since, fmt::format("cache/after_a_restart_{}", suffix),
+                    "what was saved comes back in a driver that was started again", {"ND-070"},
+                    [kind](Target& target) { return afterRestart(target, kind); });
+  }
+  checks.addForVersions(since, "cache/unsupported",
+                        "a driver that does not cache answers GENERAL_FAILURE", {}, unsupported);
+  checks.addForVersions(since, "cache/null_callback",
+                        "loading without a callback is refused with INVALID_ARGUMENT", {},
+                        nullCallback);
+}
+
+}  // namespace halyard::validation

@@ -1,0 +1,131 @@
+// What a driver says of itself, by the calls of one version.
+#include <algorithm>
+
+#include "hal/wire_types.h"
+#include "validation/vts/hal_client.h"
+
+namespace halyard::validation {
+
+using Side = hal::DriverConnection::Side;
+
+namespace {
+
+struct Facts {
+  std::shared_ptr<DeviceFacts> facts = std::make_shared<DeviceFacts>();
+
+  // Notes a call that did not answer NONE.
+  template <typename Response>
+  bool isGood(const Response& response, const char* call) const {
+    if (response.getStatus() == Code::NONE) return true;
+    facts->problems.push_back(fmt::format("{} answers {} \"{}\"", call,
+                                          codeName(response.getStatus()),
+                                          response.getMessage().cStr()));
+    return false;
+  }
+};
+
+hal::PerformanceInfo decodeFigure(wire::PerformanceInfo::Reader from) {
+  return {from.getExecTime(), from.getPowerUsage()};
+}
+
+template <typename Call>
+kj::Promise<void> askCapabilities(Facts to, Call call, HalVersion method) {
+  return call.send().then([to, method](auto&& response) {
+    to.facts->capabilitiesStatus = response.getStatus();
+    if (!to.isGood(response, "getCapabilities")) return;
+    const auto from = response.getCapabilities();
+    if (method < HalVersion::V1_2) {
+      to.facts->oldFigures = {decodeFigure(from.getFloat32Performance()),
+                              decodeFigure(from.getQuantized8Performance())};
+      if (method == HalVersion::V1_1) {
+        to.facts->oldFigures.push_back(decodeFigure(from.getRelaxedFloat32toFloat16Performance()));
+      }
+      return;
+    }
+    hal::Capabilities& capabilities = to.facts->capabilities;
+    capabilities.relaxedFloat32toFloat16PerformanceScalar =
+        decodeFigure(from.getRelaxedFloat32toFloat16PerformanceScalar());
+    capabilities.relaxedFloat32toFloat16PerformanceTensor =
+        decodeFigure(from.getRelaxedFloat32toFloat16PerformanceTensor());
+    for (const auto one : from.getOperandPerformance()) {
+      capabilities.operandPerformance.push_back(
+          {static_cast<OperandType>(one.getType()), decodeFigure(one.getInfo())});
+    }
+    // Before 1.3 there are none; figures that count as right stand in.
+    const bool hasControlFlow = method >= HalVersion::V1_3;
+    capabilities.ifPerformance =
+        hasControlFlow ? decodeFigure(from.getIfPerformance()) : hal::PerformanceInfo{1, 1};
+    capabilities.whilePerformance =
+        hasControlFlow ? decodeFigure(from.getWhilePerformance()) : hal::PerformanceInfo{1, 1};
+  });
+}
+
+kj::Promise<void> askSince12(Facts to, wire::v1_2::IDevice::Client device) {
+  auto promises = kj::heapArrayBuilder<kj::Promise<void>>(4);
+  promises.add(device.getVersionStringRequest().send().then([to](auto&& response) {
+    if (to.isGood(response, "getVersionString")) {
+      to.facts->versionString = response.getVersion().cStr();
+    }
+  }));
+  promises.add(device.getTypeRequest().send().then([to](auto&& response) {
+    if (to.isGood(response, "getType")) to.facts->type = static_cast<int>(response.getType());
+  }));
+  promises.add(device.getSupportedExtensionsRequest().send().then([to](auto&& response) {
+    if (to.isGood(response, "getSupportedExtensions")) {
+      to.facts->extensions = hal::decodeExtensions(response.getExtensions());
+    }
+  }));
+  promises.add(device.getNumberOfCacheFilesNeededRequest().send().then([to](auto&& response) {
+    if (!to.isGood(response, "getNumberOfCacheFilesNeeded")) return;
+    to.facts->modelCacheFiles = response.getNumModelCache();
+    to.facts->dataCacheFiles = response.getNumDataCache();
+  }));
+  return kj::joinPromises(promises.finish());
+}
+
+}  // namespace
+
+Result<DeviceFacts> HalClient::facts(HalVersion method) {
+  return connection_->call<DeviceFacts>(
+      "what the device says of itself", [&](Side& side) -> kj::Promise<Result<DeviceFacts>> {
+        const Facts to;
+        auto device = KJ_ASSERT_NONNULL(side.device);
+        auto promises = kj::heapArrayBuilder<kj::Promise<void>>(4);
+        promises.add(device.getStatusRequest().send().then([to](auto&& response) {
+          to.facts->status = static_cast<hal::DeviceStatus>(response.getStatus());
+        }));
+        switch (method) {
+          case HalVersion::V1_0:
+            promises.add(askCapabilities(to, device.getCapabilitiesRequest(), method));
+            break;
+          case HalVersion::V1_1:
+            promises.add(askCapabilities(
+                to, device.castAs<wire::v1_1::IDevice>().getCapabilities11Request(), method));
+            break;
+          case HalVersion::V1_2:
+            promises.add(askCapabilities(
+                to, device.castAs<wire::v1_2::IDevice>().getCapabilities12Request(), method));
+            break;
+          default:
+            promises.add(askCapabilities(
+                to, device.castAs<wire::v1_3::IDevice>().getCapabilities13Request(), method));
+        }
+        promises.add(method < HalVersion::V1_2
+                         ? kj::Promise<void>(kj::READY_NOW)
+                         : askSince12(to, device.castAs<wire::v1_2::IDevice>()));
+        promises.add(
+            method < HalVersion::V1_3
+                ? kj::Promise<void>(kj::READY_NOW)
+                : device.castAs<wire::v1_3::IDevice>().getFeatureLevelRequest().send().then(
+                      [to](auto&& response) {
+                        if (to.isGood(response, "getFeatureLevel")) {
+                          to.facts->featureLevel = response.getLevel();
+                        }
+                      }));
+        return kj::joinPromises(promises.finish()).then([to]() -> Result<DeviceFacts> {
+          return *to.facts;
+        });
+      });
+}
+
+}  // namespace halyard::validation

@@ -1,0 +1,25 @@
+// Mutations: models that break one rule each, made from any model that is right. The families are
+// those of the HAL's own test suite.
+// Thread safety: pure functions. Ownership: results own their data.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "halyard/driver/model.h"
+#include "validation/vts/hal_client.h"
+
+namespace halyard::validation {
+
+struct Mutation {
+  std::string what;
+  Model model;
+  ModelEdit edit;  // of the message; may be empty
+};
+
+// Calls `use` with every mutation of the main subgraph that the rules forbid at `level`; a change
+// after which the model is right still is left out. Ends when `use` returns an error, with that.
+Status forEachMutation(const Model& model, FeatureLevel level,
+                       const std::function<Status(const Mutation&)>& use);
+
+}  // namespace halyard::validation

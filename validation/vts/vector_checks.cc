@@ -1,0 +1,292 @@
+// Checks that are made of conformance vectors: what a driver claims, prepares and executes; models
+// and requests that are spoilt in every way.
+#include <algorithm>
+#include <map>
+
+#include "conformance/case_source.h"
+#include "model/validation.h"
+#include "validation/vts/burst_client.h"
+#include "validation/vts/hal_suite.h"
+#include "validation/vts/models.h"
+#include "validation/vts/mutations.h"
+#include "validation/vts/rules.h"
+#include "validation/vts/runs.h"
+
+namespace halyard::validation {
+namespace {
+
+namespace fs = std::filesystem;
+using conformance::VectorCase;
+
+// Of each file, in a quick run: one model for each kind of tensor.
+constexpr size_t kQuickCases = 3;
+
+struct Source {
+  std::string name;  // the file's
+  std::vector<std::string> cases;
+};
+
+// The level of models that the method of a version takes; the newest method takes those of the
+// device's feature level.
+FeatureLevel levelOf(HalVersion method, const DeviceFacts& facts) {
+  if (method < HalVersion::V1_3) return featureLevelOf(method);
+  return static_cast<FeatureLevel>(std::clamp<uint32_t>(facts.featureLevel, 4, 8));
+}
+
+// Sends a case's request and takes what comes back.
+class CaseRun {
+ public:
+  CaseRun(HalClient& client, HalVersion method, const VectorCase& vectorCase)
+      : client_(client), method_(method), case_(vectorCase) {
+    for (const conformance::VectorOutput& output : case_.outputs) {
+      sizes_.push_back(output.bytes.size());
+      shapes_.push_back(output.dims);
+    }
+  }
+
+  // In every way, twice each: right, and the same to the bit.
+  Status runAll(const DriverObjectPtr& model) {
+    HALYARD_ASSIGN_OR_RETURN(const RequestMemory memory, RequestMemory::make(case_.inputs, sizes_));
+    for (const Path path : pathsOf(method_)) {
+      for (int i = 0; i < 2; ++i) {
+        memory.clearOutputs();
+        ExecuteCall call;
+        call.measure = i == 1 && method_ >= HalVersion::V1_2;
+        HALYARD_ASSIGN_OR_RETURN(const ExecutionAnswer answer,
+                                 client_.execute(method_, path, model, memory.request(), call));
+        HALYARD_RETURN_IF_ERROR(expectSuccess(answer, shapes_, call.measure, isOpen()),
+                                "executed {}", pathName(path));
+        HALYARD_RETURN_IF_ERROR(take(memory), "executed {}", pathName(path));
+      }
+    }
+    return okStatus();
+  }
+
+  // Without each argument in turn.
+  Status runWithout(const DriverObjectPtr& model) {
+    HALYARD_ASSIGN_OR_RETURN(const RequestMemory memory, RequestMemory::make(case_.inputs, sizes_));
+    const hal::Request& good = memory.request();
+    for (size_t i = 0; i < good.inputs.size() + good.outputs.size(); ++i) {
+      hal::Request bad = good;
+      const bool isInput = i < good.inputs.size();
+      auto& list = isInput ? bad.inputs : bad.outputs;
+      list.erase(list.begin() + static_cast<std::ptrdiff_t>(isInput ? i : i - good.inputs.size()));
+      const std::string what = fmt::format("without {} {}", isInput ? "input" : "output",
+                                           isInput ? i : i - good.inputs.size());
+      for (const Path path : pathsOf(method_)) {
+        HALYARD_ASSIGN_OR_RETURN(const ExecutionAnswer answer,
+                                 client_.execute(method_, path, model, bad));
+        HALYARD_RETURN_IF_ERROR(expectError(answer, {Code::INVALID_ARGUMENT}), "{}, executed {}",
+                                what, pathName(path));
+      }
+      if (method_ >= HalVersion::V1_3) {
+        HALYARD_ASSIGN_OR_RETURN(const FencedAnswer answer, client_.executeFenced(model, bad));
+        HALYARD_RETURN_IF_ERROR(expectError(answer, {Code::INVALID_ARGUMENT}), "{}, fenced", what);
+      }
+    }
+    return memory.checkUntouched();
+  }
+
+  // One byte too little room for the first output.
+  Status runTooSmall(const DriverObjectPtr& model) {
+    if (sizes_.empty() || sizes_[0] <= 1 || method_ < HalVersion::V1_2) return okStatus();
+    std::vector<size_t> sizes = sizes_;
+    --sizes[0];
+    HALYARD_ASSIGN_OR_RETURN(const RequestMemory memory, RequestMemory::make(case_.inputs, sizes));
+    for (const Path path : pathsOf(method_)) {
+      HALYARD_ASSIGN_OR_RETURN(const ExecutionAnswer answer,
+                               client_.execute(method_, path, model, memory.request()));
+      HALYARD_RETURN_IF_ERROR(expectCode("execution with one byte too little room", answer.status(),
+                                         {Code::OUTPUT_INSUFFICIENT_SIZE}, answer.message),
+                              "executed {}", pathName(path));
+      HALYARD_RETURN_IF_ERROR(checkShapes(answer.shapes), "executed {}", pathName(path));
+      HALYARD_RETURN_IF_ERROR(memory.checkUntouched());
+    }
+    return okStatus();
+  }
+
+ private:
+  // Whether the model leaves a dimension of an output open.
+  bool isOpen() const {
+    const Subgraph& main = case_.model.main;
+    return std::any_of(main.outputIndexes.begin(), main.outputIndexes.end(), [&](uint32_t index) {
+      const Operand& operand = main.operands[index];
+      return !isScalarType(operand.type) && !knownElementCount(operand.dimensions);
+    });
+  }
+
+  Status checkShapes(const std::vector<hal::OutputShape>& shapes) const {
+    if (shapes.size() != shapes_.size()) {
+      return opFailed("{} output shapes for {} outputs", shapes.size(), shapes_.size());
+    }
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      if (shapes[i].isSufficient == (i == 0)) {
+        return opFailed("output {} is said {}to fit", i, i == 0 ? "" : "not ");
+      }
+      const Shape& said = shapes[i].dimensions;
+      bool agrees = said.size() == shapes_[i].size();
+      for (size_t k = 0; agrees && k < said.size(); ++k) {
+        agrees = said[k] == 0 || said[k] == shapes_[i][k];
+      }
+      if (!agrees) {
+        return opFailed("output {} is said to be [{}], expected [{}]", i, fmt::join(said, ","),
+                        fmt::join(shapes_[i], ","));
+      }
+    }
+    return okStatus();
+  }
+
+  Status take(const RequestMemory& memory) {
+    std::vector<conformance::ActualOutput> actual;
+    for (size_t i = 0; i < sizes_.size(); ++i) {
+      actual.push_back({memory.output(i, sizes_[i]), shapes_[i]});
+    }
+    HALYARD_RETURN_IF_ERROR(conformance::compare(case_, actual));
+    HALYARD_RETURN_IF_ERROR(memory.checkUntouched());
+    if (case_.multinomialTolerance > 0) return okStatus();  // a draw
+    for (size_t i = 0; !first_.empty() && i < actual.size(); ++i) {
+      if (actual[i].bytes != first_[i].bytes && !case_.outputs[i].ignored) {
+        return opFailed("output {} is not the same as that of an equal execution before", i);
+      }
+    }
+    first_ = std::move(actual);
+    return okStatus();
+  }
+
+  HalClient& client_;
+  const HalVersion method_;
+  const VectorCase& case_;
+  std::vector<size_t> sizes_;
+  std::vector<Shape> shapes_;
+  std::vector<conformance::ActualOutput> first_;
+};
+
+// The oldest version whose method takes the model, if the driver serves one.
+Result<std::optional<HalVersion>> methodFor(HalClient& client, const VectorCase& vectorCase) {
+  const auto needed = validateModel(vectorCase.model);
+  HALYARD_RETURN_IF_ERROR(needed.status());
+  HALYARD_ASSIGN_OR_RETURN(const DeviceFacts facts, client.facts(client.version()));
+  for (const HalVersion version : servedVersions(client.version())) {
+    if (*needed <= levelOf(version, facts)) return std::optional(version);
+  }
+  return std::optional<HalVersion>();
+}
+
+using Use =
+    std::function<Status(HalClient&, HalVersion, const VectorCase&, const DriverObjectPtr&)>;
+
+// Every case of a file that the driver takes; skipped when there is none.
+CheckResult forEachCase(HalClient& client, const Source& source, bool prepares, const Use& use) {
+  std::string skip = "no case is right for the driver's HAL version";
+  size_t done = 0;
+  for (const std::string& text : source.cases) {
+    HALYARD_ASSIGN_OR_RETURN(const VectorCase vectorCase, conformance::parseVectorCase(text));
+    if (vectorCase.expectFailure) continue;
+    HALYARD_ASSIGN_OR_RETURN(const std::optional<HalVersion> oldest, methodFor(client, vectorCase));
+    if (!oldest) continue;
+    // The newest method takes every model; the oldest that takes it is another one.
+    std::vector<HalVersion> methods = {client.version()};
+    if (*oldest != client.version()) methods.push_back(*oldest);
+    for (const HalVersion method : methods) {
+      DriverObjectPtr model;
+      if (prepares) {
+        HALYARD_ASSIGN_OR_RETURN(const PreparedOrSkip prepared,
+                                 prepareIfSupported(client, method, vectorCase.model),
+                                 "case {}, HAL {}", vectorCase.name, halVersionName(method));
+        if (prepared.model == nullptr) {
+          skip = prepared.skip;
+          continue;
+        }
+        model = prepared.model;
+      }
+      HALYARD_RETURN_IF_ERROR(use(client, method, vectorCase, model), "case {}, HAL {}",
+                              vectorCase.name, halVersionName(method));
+      ++done;
+    }
+  }
+  return done > 0 ? CheckResult::passed() : CheckResult::skipped(skip);
+}
+
+Status executes(HalClient& client, HalVersion method, const VectorCase& vectorCase,
+                const DriverObjectPtr& model) {
+  return CaseRun(client, method, vectorCase).runAll(model);
+}
+
+Status refusesRequests(HalClient& client, HalVersion method, const VectorCase& vectorCase,
+                       const DriverObjectPtr& model) {
+  CaseRun run(client, method, vectorCase);
+  HALYARD_RETURN_IF_ERROR(run.runWithout(model));
+  return run.runTooSmall(model);
+}
+
+Status refusesModels(HalClient& client, HalVersion method, const VectorCase& vectorCase,
+                     const DriverObjectPtr& /*model*/) {
+  HALYARD_ASSIGN_OR_RETURN(const DeviceFacts facts, client.facts(method));
+  return forEachMutation(vectorCase.model, levelOf(method, facts), [&](const Mutation& mutation) {
+    return expectModelRefused(client, method, mutation.model, mutation.edit)
+        .annotate(mutation.what);
+  });
+}
+
+// A few cases of each file, of different first types.
+Result<std::vector<Source>> readSources(const Plan& plan) {
+  std::vector<std::string> roots;
+  const fs::path own = plan.prefix / "share/halyard/vectors";
+  std::error_code error;
+  if (fs::exists(own, error)) roots.push_back(own.string());
+  for (const std::string& path : plan.vectors) roots.push_back(path);
+  std::vector<Source> sources;
+  for (const std::string& root : roots) {
+    HALYARD_ASSIGN_OR_RETURN(const std::vector<std::string> files,
+                             conformance::findVectorFiles({root}));
+    for (const std::string& file : files) {
+      Source source;
+      source.name = fs::is_directory(root) ? fs::path(file).lexically_relative(root).string()
+                                           : fs::path(file).filename().string();
+      source.name = source.name.substr(0, source.name.find(".jsonl"));
+      std::map<std::string, size_t> kinds;
+      conformance::CaseSource cases({file}, {});
+      while (const auto one = cases.next()) {
+        if (!one->error.ok()) return one->error;
+        // Cases differ by their types above all, which the text begins with.
+        const size_t at = one->text.find("\"type\"");
+        const std::string kind = at == std::string::npos ? "" : one->text.substr(at, 40);
+        if (!plan.full && (kinds.size() >= kQuickCases || kinds[kind]++ > 0)) continue;
+        source.cases.push_back(one->text);
+      }
+      if (!source.cases.empty()) sources.push_back(std::move(source));
+    }
+  }
+  return sources;
+}
+
+}  // namespace
+
+Status listVectorChecks(HalChecks& checks) {
+  HALYARD_ASSIGN_OR_RETURN(std::vector<Source> read, readSources(checks.plan()));
+  const auto sources = std::make_shared<const std::vector<Source>>(std::move(read));
+  for (size_t i = 0; i < sources->size(); ++i) {
+    const std::string& name = (*sources)[i].name;
+    const auto add = [&](const char* group, std::string what, std::vector<std::string> requirements,
+                         bool prepares, Use use) {
+      Check& check = checks.add(HalVersion::V1_0, fmt::format("{}/{}", group, name),
+                                std::move(what), std::move(requirements),
+                                [sources, i, prepares, use = std::move(use)](HalClient& client) {
+                                  return forEachCase(client, (*sources)[i], prepares, use);
+                                });
+      check.limit = std::chrono::seconds(checks.plan().full ? 600 : 120);
+      check.expectedSeconds = 0.1;
+    };
+    add("promise",
+        fmt::format("what is claimed of {} is prepared and gives the right results", name),
+        {"ND-020", "ND-021", "ND-041", "ND-052"}, true, executes);
+    add("requests",
+        fmt::format("requests for {} without an argument, or without room, are refused", name),
+        {"ND-044", "ND-047"}, true, refusesRequests);
+    add("mutations", fmt::format("models of {} that break one rule are refused", name), {"ND-031"},
+        false, refusesModels);
+  }
+  return okStatus();
+}
+
+}  // namespace halyard::validation
