@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <type_traits>
 
 #include "halyard/driver/status.h"
 #include "ops/operation.h"
@@ -34,7 +35,10 @@ struct KernelSite {
   // What `f()` finds out from constants that may be released, or had found out then.
   template <typename T, typename F>
   T decide(F f) const {
-    return pack<T>(1, [&](T* to) { *to = f(); })[0];
+    static_assert(std::is_integral_v<T>);
+    // Whatever a file has in its place, it is a number.
+    using Kept = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+    return static_cast<T>(pack<Kept>(1, [&](Kept* to) { *to = f(); })[0]);
   }
   // Whether pack() and decide() call their functions.
   bool packs() const { return packing == nullptr || packing->isFresh(); }
