@@ -5,17 +5,20 @@
 #include <fstream>
 #include <sstream>
 
-#include "field_reader.h"
+#include "hal/capability_fields.h"
+#include "hal/field_reader.h"
 #include "halyard/driver/nnapi_types.h"
 
 namespace halyard::drivers {
 namespace {
 
+using hal::FieldReader;
+using hal::readCapabilities;
+using hal::wrongValue;
 using Json = nlohmann::json;
 
 constexpr double kMaxMilliseconds = 3'600'000;
 constexpr double kMaxWrong = 1000;
-constexpr double kMaxFigure = 1e30;
 constexpr std::streamoff kMaxFileBytes = 1 << 20;
 constexpr uint64_t kAlways = UINT64_MAX;
 
@@ -138,44 +141,6 @@ void readSupport(FieldReader& from, Status* status, SupportRule* to) {
                  }
                  to->decidingInput[*operation] = value.get<uint32_t>();
                });
-}
-
-void readFigures(FieldReader& from, hal::PerformanceInfo* to) {
-  double time = to->execTime;
-  double power = to->powerUsage;
-  from.number("exec_time", 0, kMaxFigure, &time);
-  from.number("power_usage", 0, kMaxFigure, &power);
-  *to = {static_cast<float>(time), static_cast<float>(power)};
-}
-
-void readCapabilities(FieldReader& from, Status* status, hal::Capabilities* to) {
-  hal::PerformanceInfo all = to->lookup(OperandType::TENSOR_FLOAT32);
-  const auto figures = [&](const char* field, hal::PerformanceInfo* info) {
-    from.object(field, [info](FieldReader& inner) { readFigures(inner, info); });
-  };
-  if (from.has("default")) {
-    figures("default", &all);
-    *to = hal::Capabilities::uniform(all);
-  }
-  figures("default", &all);
-  figures("relaxed_scalar", &to->relaxedFloat32toFloat16PerformanceScalar);
-  figures("relaxed_tensor", &to->relaxedFloat32toFloat16PerformanceTensor);
-  figures("if", &to->ifPerformance);
-  figures("while", &to->whilePerformance);
-  from.members("operand_types",
-               [&](const std::string& name, const Json& value, const std::string& where) {
-                 const auto type = typeNamed(name, where, status);
-                 if (!type) return;
-                 for (hal::OperandPerformance& entry : to->operandPerformance) {
-                   if (entry.type != *type) continue;
-                   FieldReader inner(value, where, status);
-                   readFigures(inner, &entry.info);
-                   inner.finish();
-                   return;
-                 }
-                 *status = badData("{}: models have no speed of their own", where);
-               });
-  if (status->ok()) *status = hal::validateCapabilities(*to).annotate("capabilities");
 }
 
 void readDelay(FieldReader& from, const char* field, Milliseconds* to) {

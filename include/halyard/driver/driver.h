@@ -3,6 +3,7 @@
 #pragma once
 
 #include "halyard/driver/blob_cache.h"
+#include "halyard/driver/capabilities_file.h"
 #include "halyard/driver/compile_cache.h"
 #include "halyard/driver/constants.h"
 #include "halyard/driver/deadline.h"

@@ -15,7 +15,7 @@
 
 #include "halyard/driver/status.h"
 
-namespace halyard::drivers {
+namespace halyard::hal {
 
 class FieldReader {
  public:
@@ -69,4 +69,4 @@ class FieldReader {
 // The error for a value at `where` that is not what was expected.
 Status wrongValue(const std::string& where, const nlohmann::json& value, std::string_view expected);
 
-}  // namespace halyard::drivers
+}  // namespace halyard::hal

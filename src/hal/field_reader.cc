@@ -1,8 +1,8 @@
-#include "field_reader.h"
+#include "hal/field_reader.h"
 
 #include <cmath>
 
-namespace halyard::drivers {
+namespace halyard::hal {
 
 Status wrongValue(const std::string& where, const nlohmann::json& value,
                   std::string_view expected) {
@@ -122,4 +122,4 @@ void FieldReader::finish() {
   }
 }
 
-}  // namespace halyard::drivers
+}  // namespace halyard::hal
