@@ -53,6 +53,10 @@ class ApiSession {
   Status compile(const ANeuralNetworksDevice* device);
   // Compiles for some devices, or with none for whichever the runtime chooses. Once.
   Status compileFor(std::span<const ANeuralNetworksDevice* const> devices);
+  const Model& model() const { return model_->model(); }
+  // nullptr before a compilation was begun.
+  ANeuralNetworksCompilation* compilation() const { return compilation_.get(); }
+
   // The report of the compilation, which may have failed: see halyard_compilationReport. BAD_STATE
   // when nothing has been compiled.
   Result<std::string> report() const;

@@ -40,6 +40,7 @@ Command addFuzzCommand(CLI::App& parent);
 Command addCrashTestCommand(CLI::App& parent);
 // A client of crash-test's, not for people.
 Command addStressClientCommand(CLI::App& parent);
+Command addBenchCommand(CLI::App& parent);
 Command addValidateCommand(CLI::App& parent);
 
 }  // namespace halyard::cli

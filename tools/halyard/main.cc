@@ -51,6 +51,7 @@ int main(int argc, char** argv) {
       halyard::cli::addGraphCommand(app),
       halyard::cli::addConformanceCommand(app),
       halyard::cli::addCacheCommand(app),
+      halyard::cli::addBenchCommand(app),
       halyard::cli::addValidateCommand(app),
       halyard::cli::addRandomGraphsCommand(app),
       halyard::cli::addCrashTestCommand(app),

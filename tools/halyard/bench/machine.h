@@ -1,0 +1,23 @@
+// What is told of the machine and the moment in reports, and what it knows of energy.
+// Thread safety: any thread. Ownership: results own their text.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace halyard::cli {
+
+// "AMD EPYC, x86_64".
+std::string machineName();
+// "2026-11-22 10:15 UTC".
+std::string dateText();
+
+// Joules that the processors have used since some moment (RAPL, /sys/class/powercap); nullopt where
+// the machine does not tell. Wraps around after hours: differences below 0 are none.
+std::optional<double> energyUsed();
+
+// Seconds of processor time that a process has used; nullopt when there is no such process.
+std::optional<double> processorTime(int64_t pid);
+
+}  // namespace halyard::cli

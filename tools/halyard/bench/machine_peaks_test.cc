@@ -1,0 +1,30 @@
+#include "tools/halyard/bench/machine_peaks.h"
+
+#include <gtest/gtest.h>
+
+namespace halyard::cli {
+namespace {
+
+TEST(MachinePeaks, EveryPeakIsFound) {
+  const MachinePeaks peaks = measureMachinePeaks();
+  EXPECT_GE(peaks.processors, 1u);
+  EXPECT_GT(peaks.floatFlopPerNs, 0);
+  EXPECT_GT(peaks.byteOpPerNs, 0);
+  EXPECT_GT(peaks.cacheBytesPerNs, 0);
+  EXPECT_GT(peaks.memoryBytesPerNs, 0);
+}
+
+TEST(MachinePeaks, TheFloorIsWhatLimits) {
+  const MachinePeaks peaks = {.processors = 1,
+                              .floatFlopPerNs = 100,
+                              .byteOpPerNs = 400,
+                              .cacheBytesPerNs = 200,
+                              .memoryBytesPerNs = 20};
+  EXPECT_DOUBLE_EQ(floorNs(peaks, 1000, 0, false), 10);
+  EXPECT_DOUBLE_EQ(floorNs(peaks, 1000, 0, true), 2.5);
+  EXPECT_DOUBLE_EQ(floorNs(peaks, 1000, 4000, false), 20);
+  EXPECT_DOUBLE_EQ(floorNs(peaks, 0, 2 * kCacheBytes, false), 2 * kCacheBytes / 20);
+}
+
+}  // namespace
+}  // namespace halyard::cli

@@ -1,0 +1,31 @@
+// What one model takes on one device: measured in this process, through the C API.
+// Thread safety: none; one measurement at a time. Ownership: results own their data.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "halyard/driver/status.h"
+#include "tools/halyard/bench/machine_peaks.h"
+#include "tools/halyard/repeated_run.h"
+
+namespace halyard::cli {
+
+struct BenchOptions {
+  double seconds = 1;   // of executions that count
+  double warmUp = 0.2;  // seconds of executions before
+  ComputeMode mode = ComputeMode::SYNC;
+  bool cache = true;  // measure loading from a cache, too
+  bool operations = true;
+  std::string data;    // folder of a data set; empty: Fashion-MNIST for models that fit it
+  std::string labels;  // file with the names of the classes, for `data`
+  size_t images = 0;   // how many of them at most; 0: all
+};
+
+// docs/benchmark.md describes the document: an element of "results". The process's peak memory is
+// that of everything it has done before, too: measure one model in a process.
+Result<nlohmann::json> measureModel(const std::string& model, const std::string& device,
+                                    const BenchOptions& options, const MachinePeaks& peaks);
+
+}  // namespace halyard::cli

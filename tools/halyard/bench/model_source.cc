@@ -1,0 +1,56 @@
+#include "tools/halyard/bench/model_source.h"
+
+#include <filesystem>
+
+#include "tools/halyard/run_inputs.h"
+#include "tools/workloads/workloads.h"
+
+namespace halyard::cli {
+namespace {
+
+import::ImportedModel imported(const Model& model){import::ImportedModel result;
+result.model = model;
+const auto addPorts = [&](const std::vector<uint32_t>& indexes,
+                          std::vector<import::ModelPort>* ports) {
+  for (const uint32_t index : indexes) {
+    const Operand& operand = model.main.operands[index];
+    ports->push_back({"", operand.type, operand.dimensions, operand.scale, operand.zeroPoint});
+  }
+};
+addPorts(model.main.inputIndexes, &result.inputs);
+addPorts(model.main.outputIndexes, &result.outputs);
+result.operandNames.resize(model.main.operands.size());
+return result;
+}  // namespace
+
+}  // namespace halyard::cli
+
+Result<std::shared_ptr<const import::ImportedModel>> loadBenchModel(const std::string& model) {
+  const workloads::Workload* const workload = workloads::findWorkload(model);
+  std::error_code error;
+  if (workload != nullptr && !std::filesystem::exists(model, error)) {
+    return std::make_shared<const import::ImportedModel>(imported(*workload->make()));
+  }
+  HALYARD_ASSIGN_OR_RETURN(import::ImportedModel read, import::importTfliteFile(model));
+  return std::make_shared<const import::ImportedModel>(std::move(read));
+}
+
+std::string benchModelName(const std::string& model) {
+  return std::filesystem::path(model).stem().string();
+}
+
+std::vector<std::string> defaultBenchModels() {
+  return {"mobilenet_v1_float", "mobilenet_v2_float", "mobilenet_v1_uint8", "mobilenet_v2_uint8",
+          "mobilenet_v1_int8",  "mobilenet_v2_int8",  "lstm_acoustic_float"};
+}
+
+Result<std::vector<std::vector<uint8_t>>> randomInputs(const import::ImportedModel& model) {
+  InputOptions random;
+  random.randomSeed = 1;
+  HALYARD_ASSIGN_OR_RETURN(PreparedInputs prepared, prepareInputs(model.inputs, random));
+  std::vector<std::vector<uint8_t>> inputs;
+  for (PreparedInput& input : prepared.inputs) inputs.push_back(std::move(input.bytes));
+  return inputs;
+}
+
+}  // namespace halyard::cli

@@ -1,0 +1,28 @@
+#include "tools/halyard/bench/own_process.h"
+
+#include "conformance/process_pool.h"
+
+namespace halyard::cli {
+
+using conformance::ProcessPool;
+using conformance::ProcessWorker;
+using Json = nlohmann::json;
+
+Result<Json> inOwnProcess(std::chrono::milliseconds limit,
+                          const std::function<Result<Json>()>& work) {
+  conformance::ProcessPoolOptions options;
+  options.startLimit = limit;
+  // The result is the process's greeting; no job follows.
+  HALYARD_ASSIGN_OR_RETURN(
+      const std::unique_ptr<ProcessPool> pool,
+      ProcessPool::create(options, [&]() -> Result<ProcessWorker> {
+        HALYARD_ASSIGN_OR_RETURN(const Json result, work());
+        return ProcessWorker{result.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+                             [](std::string_view) { return std::string(); }};
+      }));
+  Json result = Json::parse(pool->greeting(), nullptr, /*allow_exceptions=*/false);
+  if (result.is_discarded()) return opFailed("a measuring process has answered no JSON");
+  return result;
+}
+
+}  // namespace halyard::cli

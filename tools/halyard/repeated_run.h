@@ -1,0 +1,55 @@
+// RepeatedRun: the same execution of a compiled model again and again, as an application in a loop
+// would do it: buffers bound once, then nothing but the call that computes.
+// Thread safety: none; one thread at a time uses a run. Runs of one session are independent.
+// Ownership: owns its buffers and API objects; the session must outlive it.
+#pragma once
+
+#include <android/NeuralNetworks.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "tools/halyard/api_session.h"
+
+namespace halyard::cli {
+
+enum class ComputeMode : uint8_t {
+  SYNC,    // ANeuralNetworksExecution_compute
+  BURST,   // ANeuralNetworksExecution_burstCompute
+  FENCED,  // ANeuralNetworksExecution_startComputeWithDependencies, and waiting for its event
+};
+// "sync", "burst", "fenced"; BAD_DATA for other names.
+Result<ComputeMode> computeModeNamed(std::string_view name);
+std::string_view computeModeName(ComputeMode mode);
+
+class RepeatedRun {
+ public:
+  // For a session that has compiled. Inputs are copied; an empty one has no bytes. Outputs whose
+  // size the model leaves open get 64 KiB.
+  static Result<std::unique_ptr<RepeatedRun>> create(const ApiSession& session,
+                                                     std::vector<std::vector<uint8_t>> inputs,
+                                                     ComputeMode mode = ComputeMode::SYNC);
+
+  Status compute() const;
+
+  // The inputs' bytes, for the next computation.
+  std::span<uint8_t> input(size_t i) { return inputs_[i]; }
+  size_t outputCount() const { return outputs_.size(); }
+  // What the last computation has left of an output.
+  Result<ApiOutput> output(size_t i) const;
+
+ private:
+  RepeatedRun() = default;
+
+  ComputeMode mode_ = ComputeMode::SYNC;
+  std::vector<OperandType> outputTypes_;
+  std::vector<std::vector<uint8_t>> inputs_;
+  std::vector<std::vector<uint8_t>> outputs_;
+  ApiHandle<ANeuralNetworksExecution> execution_;
+  ApiHandle<ANeuralNetworksBurst> burst_;
+};
+
+}  // namespace halyard::cli
