@@ -17,7 +17,7 @@
 //   {"do": "memory"}                 {"base_kib", "peak_kib", "driver_kib"}
 //
 // An answer {"error": text} ends the program.
-#include <halyard/halyard.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -33,21 +33,20 @@
 
 #include "import/tflite/importer.h"
 #include "media/npy.h"
-#include "tools/halyard/api_model.h"
+#include "tools/halyard/api_session.h"
+#include "tools/halyard/bench/model_source.h"
 #include "tools/halyard/cache_choice.h"
 #include "tools/halyard/model_runs.h"
+#include "tools/halyard/repeated_run.h"
 #include "tools/halyard/tensor_values.h"
 
 namespace {
 
 using namespace halyard;  // NOLINT(google-build-using-namespace)
-using cli::ApiHandle;
-using cli::ApiModel;
+using cli::ApiSession;
+using cli::RepeatedRun;
 using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
-
-// Of an output whose size the model leaves open.
-constexpr size_t kOpenOutputBytes = 64 << 10;
 
 double milliseconds(Clock::time_point since) {
   return std::chrono::duration<double, std::milli>(Clock::now() - since).count();
@@ -61,15 +60,6 @@ int64_t memoryField(int64_t pid, const std::string& field) {
   }
   return 0;
 }
-
-// What is loaded of a model, in the order in which it is to be made.
-struct Loaded {
-  std::shared_ptr<const import::ImportedModel> imported;
-  std::unique_ptr<ApiModel> model;
-  ApiHandle<ANeuralNetworksCompilation> compilation;
-  std::vector<std::vector<uint8_t>> outputs;
-  ApiHandle<ANeuralNetworksExecution> execution;
-};
 
 class Worker {
  public:
@@ -93,71 +83,39 @@ class Worker {
 
  private:
   Result<Json> load(bool fresh) {
-    loaded_ = Loaded();
+    run_.reset();
+    session_.reset();
     if (fresh && !cache_.empty()) {
       std::error_code error;
       std::filesystem::remove_all(cache_, error);
     }
     const auto start = Clock::now();
-    HALYARD_ASSIGN_OR_RETURN(import::ImportedModel read, import::importTfliteFile(path_));
-    loaded_.imported = std::make_shared<const import::ImportedModel>(std::move(read));
+    HALYARD_ASSIGN_OR_RETURN(imported_, cli::loadBenchModel(path_));
     const double imported = milliseconds(start);
-    HALYARD_ASSIGN_OR_RETURN(loaded_.model, ApiModel::create(std::shared_ptr<const Model>(
-                                                loaded_.imported, &loaded_.imported->model)));
+    HALYARD_ASSIGN_OR_RETURN(
+        session_, ApiSession::create(std::shared_ptr<const Model>(imported_, &imported_->model)));
     const double built = milliseconds(start);
-    HALYARD_RETURN_IF_ERROR(compile());
+    if (!cache_.empty()) {
+      cli::CacheOptions options;
+      options.folder = cache_;
+      auto choice = cli::chooseCache(options, path_);
+      if (!choice) return opFailed("no cache in {}", cache_);
+      session_->setCaching(*choice);
+    }
+    HALYARD_RETURN_IF_ERROR(session_->compile(device_));
     const double all = milliseconds(start);
-    HALYARD_RETURN_IF_ERROR(prepareExecution());
+    HALYARD_ASSIGN_OR_RETURN(run_, RepeatedRun::create(*session_, inputs_));
     const auto first = Clock::now();
-    HALYARD_RETURN_IF_ERROR(compute());
+    HALYARD_RETURN_IF_ERROR(run_->compute());
     return Json{
         {"ms", all},
         {"first_ms", milliseconds(first)},
         {"parts", {{"import", imported}, {"model", built - imported}, {"compile", all - built}}}};
   }
 
-  Status compile() {
-    HALYARD_ASSIGN_OR_RETURN(loaded_.compilation,
-                             loaded_.model->createCompilation(std::span(&device_, 1)));
-    if (!cache_.empty()) {
-      cli::CacheOptions options;
-      options.folder = cache_;
-      const auto choice = cli::chooseCache(options, path_);
-      if (!choice) return opFailed("no cache in {}", cache_);
-      HALYARD_API_CALL(ANeuralNetworksCompilation_setCaching, loaded_.compilation.get(),
-                       choice->folder.c_str(), choice->token.data());
-    }
-    HALYARD_API_CALL(ANeuralNetworksCompilation_finish, loaded_.compilation.get());
-    return okStatus();
-  }
-
-  Status prepareExecution() {
-    const Subgraph& main = loaded_.imported->model.main;
-    if (inputs_.size() != main.inputIndexes.size()) {
-      return badData("{} inputs for a model with {}", inputs_.size(), main.inputIndexes.size());
-    }
-    ANeuralNetworksExecution* created = nullptr;
-    HALYARD_API_CALL(ANeuralNetworksExecution_create, loaded_.compilation.get(), &created);
-    loaded_.execution.reset(created);
-    HALYARD_API_CALL(ANeuralNetworksExecution_setReusable, created, true);
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      HALYARD_API_CALL(ANeuralNetworksExecution_setInput, created, static_cast<int32_t>(i), nullptr,
-                       inputs_[i].data(), inputs_[i].size());
-    }
-    for (size_t i = 0; i < main.outputIndexes.size(); ++i) {
-      const Operand& operand = main.operands[main.outputIndexes[i]];
-      auto& bytes = loaded_.outputs.emplace_back(
-          knownByteSize(operand.type, operand.dimensions).value_or(kOpenOutputBytes));
-      HALYARD_API_CALL(ANeuralNetworksExecution_setOutput, created, static_cast<int32_t>(i),
-                       nullptr, bytes.data(), bytes.size());
-    }
-    return okStatus();
-  }
-
   Status compute() const {
-    if (!loaded_.execution) return badState("nothing is loaded");
-    HALYARD_API_CALL(ANeuralNetworksExecution_compute, loaded_.execution.get());
-    return okStatus();
+    if (run_ == nullptr) return badState("nothing is loaded");
+    return run_->compute();
   }
 
   Result<Json> run(double seconds, double warm) const {
@@ -175,17 +133,19 @@ class Worker {
     return Json{{"us", std::move(times)}};
   }
 
-  Result<Json> classify(const std::string& path) {
+  Result<Json> classify(const std::string& path) const {
+    if (run_ == nullptr) return badState("nothing is loaded");
     std::ifstream file(path, std::ios::binary);
-    std::vector<uint8_t>& input = inputs_[0];
-    const Subgraph& main = loaded_.imported->model.main;
-    const Operand& operand = main.operands[main.outputIndexes[0]];
+    const std::span<uint8_t> input = run_->input(0);
+    const import::ModelPort& port = imported_->outputs[0];
     Json classes = Json::array();
-    while (file.read(reinterpret_cast<char*>(input.data()), static_cast<long>(input.size()))) {
+    while (file.read(reinterpret_cast<char*>(input.data()),
+                     static_cast<std::streamsize>(input.size()))) {
       HALYARD_RETURN_IF_ERROR(compute());
+      HALYARD_ASSIGN_OR_RETURN(const cli::ApiOutput output, run_->output(0));
       HALYARD_ASSIGN_OR_RETURN(
           const std::vector<float> scores,
-          cli::realValues({operand.type, operand.scale, operand.zeroPoint}, loaded_.outputs[0]));
+          cli::realValues({port.type, port.scale, port.zeroPoint}, output.bytes));
       classes.push_back(std::ranges::max_element(scores) - scores.begin());
     }
     return Json{{"classes", std::move(classes)}};
@@ -193,16 +153,12 @@ class Worker {
 
   Result<Json> output(const std::string& folder) const {
     HALYARD_RETURN_IF_ERROR(compute());
-    const Subgraph& main = loaded_.imported->model.main;
     Json files = Json::array();
-    for (size_t i = 0; i < loaded_.outputs.size(); ++i) {
-      const OperandType type = main.operands[main.outputIndexes[i]].type;
-      HALYARD_ASSIGN_OR_RETURN(const Shape dims,
-                               cli::apiOutputDimensions(loaded_.execution.get(), i));
-      const auto size = knownByteSize(type, dims);
-      if (!size || *size > loaded_.outputs[i].size()) return opFailed("output {} is too large", i);
-      HALYARD_ASSIGN_OR_RETURN(const media::NpyArray array,
-                               cli::toNpy(type, dims, std::span(loaded_.outputs[i]).first(*size)));
+    for (size_t i = 0; i < run_->outputCount(); ++i) {
+      HALYARD_ASSIGN_OR_RETURN(const cli::ApiOutput output, run_->output(i));
+      HALYARD_ASSIGN_OR_RETURN(
+          const media::NpyArray array,
+          cli::toNpy(imported_->outputs[i].type, output.dimensions, output.bytes));
       files.push_back(fmt::format("{}/halyard_{}.npy", folder, i));
       HALYARD_RETURN_IF_ERROR(media::saveNpy(array, files.back()));
     }
@@ -220,9 +176,11 @@ class Worker {
   const std::string path_;
   const ANeuralNetworksDevice* const device_;
   const std::string cache_;
-  std::vector<std::vector<uint8_t>> inputs_;
+  const std::vector<std::vector<uint8_t>> inputs_;
   const int64_t baseKib_;  // resident before the first call
-  Loaded loaded_;
+  std::shared_ptr<const import::ImportedModel> imported_;
+  std::unique_ptr<ApiSession> session_;
+  std::unique_ptr<RepeatedRun> run_;
 };
 
 Status serve(int argc, char** argv) {

@@ -9,10 +9,12 @@
 #include "adapted_run.h"
 #include "base/log.h"
 #include "base/work_limit.h"
+#include "capabilities_json.h"
 #include "compilation_store.h"
 #include "compiled_model.h"
 #include "cpu/cpu_device.h"
 #include "driver_arguments.h"
+#include "halyard/driver/capabilities_file.h"
 #include "halyard/driver/mapped_request.h"
 #include "model/validation.h"
 #include "recorded_packing.h"
@@ -222,26 +224,16 @@ class CpuDriver final : public hal::Device {
   std::shared_ptr<ThreadPool> alone_;
 };
 
-hal::DeviceInfo describe() {
+Result<hal::DeviceInfo> describe() {
   hal::DeviceInfo info;
   info.name = "halyard-cpu";
   info.versionString = "halyard-cpu " HALYARD_VERSION;
   info.halVersion = HalVersion::V1_3;
   info.featureLevel = FeatureLevel::FL8;
   info.type = hal::DeviceType::CPU;
-  // What bench/cpu_bench.cc finds for MobileNet v1 and v2 against the reference kernels, one
-  // thread. Power cannot be measured here: it is taken to be as the time.
-  constexpr hal::PerformanceInfo kFloat = {0.6f, 0.6f};
-  constexpr hal::PerformanceInfo kQuant8 = {0.25f, 0.25f};
-  hal::Capabilities& capabilities = info.capabilities;
-  capabilities = hal::Capabilities::uniform({1.0f, 1.0f});
-  capabilities.relaxedFloat32toFloat16PerformanceTensor = kFloat;
-  for (hal::OperandPerformance& entry : capabilities.operandPerformance) {
-    if (entry.type == OperandType::TENSOR_FLOAT32) entry.info = kFloat;
-    if (entry.type == OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL || isQuant8Asymm(entry.type)) {
-      entry.info = kQuant8;
-    }
-  }
+  // Measured by halyard bench --capabilities.
+  HALYARD_ASSIGN_OR_RETURN(info.capabilities, hal::parseCapabilities(kCapabilitiesJson),
+                           "drivers/cpu/capabilities.json");
   return info;
 }
 
@@ -249,7 +241,7 @@ hal::DeviceInfo describe() {
 
 Result<std::shared_ptr<hal::Device>> makeCpuDriver(std::span<const std::string> arguments) {
   HALYARD_ASSIGN_OR_RETURN(const DriverArguments read, readArguments(arguments));
-  hal::DeviceInfo info = describe();
+  HALYARD_ASSIGN_OR_RETURN(hal::DeviceInfo info, describe());
   std::unique_ptr<CompilationStore> store;
   if (read.caches) {
     auto opened = CompilationStore::open(info, read.cacheFolder, read.cachesAll);

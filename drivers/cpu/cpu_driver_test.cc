@@ -10,6 +10,7 @@
 #include "compiled_model.h"
 #include "hal/manifest.h"
 #include "hal/remote_device.h"
+#include "halyard/driver/capabilities_file.h"
 #include "test_definitions.h"
 
 namespace halyard::cpudriver {
@@ -151,6 +152,22 @@ void expectRight(const Outcome& outcome) {
     ASSERT_NEAR(outcome.features[i], right.features[i], 1e-5) << i;
     ASSERT_NEAR(outcome.values[i], right.values[i], 1e-5) << i;
   }
+}
+
+TEST(CpuDriverFigures, AreThoseOfTheFile) {
+  const auto device = makeCpuDriver();
+  ASSERT_TRUE(device.ok()) << device.status().toString();
+  const auto file = hal::loadCapabilities(HALYARD_SOURCE_DIR "/drivers/cpu/capabilities.json");
+  ASSERT_TRUE(file.ok()) << file.status().toString();
+  const hal::Capabilities& figures = (*device)->info().capabilities;
+  EXPECT_EQ(figures.ifPerformance.execTime, file->ifPerformance.execTime);
+  for (const OperandType type :
+       {OperandType::TENSOR_FLOAT32, OperandType::TENSOR_QUANT8_ASYMM, OperandType::TENSOR_INT32}) {
+    EXPECT_EQ(figures.lookup(type).execTime, file->lookup(type).execTime);
+    EXPECT_EQ(figures.lookup(type).powerUsage, file->lookup(type).powerUsage);
+  }
+  // Measured: not what every driver begins with.
+  EXPECT_NE(figures.lookup(OperandType::TENSOR_FLOAT32).execTime, 1.0f);
 }
 
 TEST(CpuDriverTest, ComputesInThisProcess) {
