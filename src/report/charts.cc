@@ -13,8 +13,10 @@ namespace {
 
 // In the SVG's units, which are pixels at full width.
 constexpr double kWidth = 900;
-constexpr double kCharacter = 6.7;
-constexpr double kMostLabel = 280;
+// Of the widest usual fonts at 12 px.
+constexpr double kCharacter = 7;
+constexpr double kCapital = 9;
+constexpr double kMostLabel = 300;
 constexpr double kRight = 70;
 constexpr double kTop = 6;
 constexpr double kAxis = 24;
@@ -66,9 +68,14 @@ struct Labels {
   size_t most = 0;  // characters
 
   explicit Labels(const std::vector<std::string>& rows) {
-    size_t longest = 0;
-    for (const std::string& row : rows) longest = std::max(longest, row.size());
-    width = std::min(kMostLabel, static_cast<double>(longest) * kCharacter + 14);
+    double widest = 0;
+    for (const std::string& row : rows) {
+      const auto capitals = static_cast<double>(
+          std::ranges::count_if(row, [](char c) { return c >= 'A' && c <= 'Z'; }));
+      const auto others = static_cast<double>(row.size()) - capitals;
+      widest = std::max(widest, capitals * kCapital + others * kCharacter);
+    }
+    width = std::min(kMostLabel, widest + 14);
     most = static_cast<size_t>(kMostLabel / kCharacter);
   }
   std::string draw(const std::string& name, double y) const {
@@ -140,8 +147,11 @@ std::string dotChart(const RowChart& chart) {
   const Labels labels(chart.rows);
   const double across = kWidth - labels.width - kRight;
   const auto xOf = [&](double value) { return labels.width + decades.place(value) * across; };
-  constexpr double kRow = 26;
-  const double bottom = kTop + kRow * static_cast<double>(chart.rows.size());
+  // Each series has a line of its own in a row: equal values would hide each other.
+  constexpr double kLine = 9;
+  const auto lines = static_cast<double>(chart.series.size());
+  const double rowHeight = std::max(26.0, kLine * lines + 12);
+  const double bottom = kTop + rowHeight * static_cast<double>(chart.rows.size());
   std::string marks;
   for (int decade = decades.first; decade <= decades.last; ++decade) {
     const double value = std::pow(10, decade);
@@ -149,12 +159,13 @@ std::string dotChart(const RowChart& chart) {
     marks += axisText(xOf(value), bottom + 17, format(value));
   }
   for (size_t row = 0; row < chart.rows.size(); ++row) {
-    const double y = kTop + kRow * (static_cast<double>(row) + 0.5);
-    marks += labels.draw(chart.rows[row], y);
+    const double middle = kTop + rowHeight * (static_cast<double>(row) + 0.5);
+    marks += labels.draw(chart.rows[row], middle);
     for (size_t i = 0; i < chart.series.size(); ++i) {
       const Series& series = chart.series[i];
       const auto value = valueAt(series.values, row);
       if (!value || !(*value > 0) || !std::isfinite(*value)) continue;
+      const double y = middle + kLine * (static_cast<double>(i) - (lines - 1) / 2);
       const auto upper = valueAt(series.upper, row);
       std::string told = format(*value);
       if (upper && *upper > *value && std::isfinite(*upper)) {
@@ -189,6 +200,7 @@ std::string barChart(const RowChart& chart, std::optional<double> reference) {
   const double rowHeight = inRow + 10;
   const double bottom = kTop + rowHeight * static_cast<double>(chart.rows.size());
   std::string marks;
+  std::string values;  // over everything else
   const double step = stepFor(most);
   for (double value = 0; value <= most * 1.0001; value += step) {
     marks += verticalLine(labels.width + lengthOf(value), kTop, bottom,
@@ -211,14 +223,14 @@ std::string barChart(const RowChart& chart, std::optional<double> reference) {
           "{3:.1f}h-{2:.1f}z\" fill=\"{5}\">{6}</path>\n",
           labels.width, y, length - radius, radius, kBar - 2 * radius, colourOf(i),
           tooltip(chart, row, series, format(*value)));
-      marks += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", labels.width + length + 5,
-                           y + kBar - 2, text(format(*value)));
+      values += fmt::format("<text class=\"value\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
+                            labels.width + length + 5, y + kBar - 2, text(format(*value)));
     }
   }
   if (reference) {
     marks += verticalLine(labels.width + lengthOf(*reference), kTop, bottom, kMarkStyle);
   }
-  return frame(chart.caption, legendOf(chart.series), bottom + kAxis, marks);
+  return frame(chart.caption, legendOf(chart.series), bottom + kAxis, marks + values);
 }
 
 std::string histogramChart(const std::string& caption, const Histogram& histogram,

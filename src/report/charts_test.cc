@@ -46,6 +46,13 @@ TEST(Charts, DotsLieOnALogarithmicAxis) {
   EXPECT_THAT(svg, HasSubstr("class=\"legend\""));
 }
 
+TEST(Charts, EqualValuesDoNotHideEachOther) {
+  const RowChart chart{"Equal", {"a"}, {{"x", {1.0}}, {"y", {1.0}}}};
+  const std::vector<double> y = attribute(dotChart(chart), "cy");
+  ASSERT_EQ(y.size(), 2u);
+  EXPECT_GT(y[1], y[0] + 5);
+}
+
 TEST(Charts, DotsWithoutAPlaceAreLeftOut) {
   RowChart chart = twoModels();
   chart.series[0].values = {0.0, -1.0};

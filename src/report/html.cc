@@ -44,6 +44,8 @@ th { color: var(--soft); font-weight: 600; border-bottom-color: var(--axis); }
 figure { margin: 1rem 0; } figcaption { font-size: .9rem; margin-bottom: .25rem; }
 svg { display: block; width: 100%; height: auto; } svg text { fill: var(--ink); font: 12px
   system-ui, sans-serif; } svg .soft { fill: var(--soft); }
+svg .value { paint-order: stroke; stroke: var(--page); stroke-width: 3px; }
+.unbroken { white-space: nowrap; }
 .legend { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; font-size: .85rem; margin: .2rem 0; }
 .legend i { display: inline-block; width: .7rem; height: .7rem; border-radius: 3px;
   margin-right: .4rem; }
@@ -110,6 +112,10 @@ std::string badge(Verdict verdict, std::string_view words) {
       {"good", "&#10003;"}, {"warning", "&#9888;"}, {"bad", "&#10007;"}, {"neutral", "&#8211;"}};
   const Look& look = kLooks[static_cast<size_t>(verdict)];
   return fmt::format("<span class=\"badge {}\">{} {}</span>", look.name, look.sign, text(words));
+}
+
+std::string unbroken(std::string_view words) {
+  return fmt::format("<span class=\"unbroken\">{}</span>", text(words));
 }
 
 std::string link(std::string_view target, std::string_view words) {

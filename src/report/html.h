@@ -16,6 +16,9 @@ namespace halyard::report {
 // Any text as HTML; control characters other than line ends become U+FFFD.
 std::string text(std::string_view text);
 
+// The same in one line, however narrow its place is: for names.
+std::string unbroken(std::string_view text);
+
 // How something has turned out, with a sign and a word, so that colour is not all that tells.
 enum class Verdict : uint8_t { GOOD, WARNING, BAD, NEUTRAL };
 std::string badge(Verdict verdict, std::string_view text);

@@ -16,6 +16,10 @@ TEST(Html, TextIsEscaped) {
   EXPECT_EQ(text("\xC3\xA4"), "\xC3\xA4");
 }
 
+TEST(Html, NamesAreNotBroken) {
+  EXPECT_EQ(unbroken("a-b <c>"), "<span class=\"unbroken\">a-b &lt;c&gt;</span>");
+}
+
 TEST(Html, BadgesHaveASignAndAWord) {
   EXPECT_EQ(badge(Verdict::BAD, "<failed>"),
             "<span class=\"badge bad\">&#10007; &lt;failed&gt;</span>");

@@ -41,9 +41,10 @@ class Page {
     for (const Json& result : document.at("results")) {
       const std::string model = result.at("model");
       const std::string device = result.at("device");
+      if (result.contains("error")) continue;
       addOnce(&models_, model);
       addOnce(&devices_, device);
-      if (!result.contains("error")) measured_[{model, device}] = &result;
+      measured_[{model, device}] = &result;
     }
   }
 
@@ -143,7 +144,7 @@ class Page {
     for (const auto& runtime : beside_.runtimes()) table.columns.push_back({runtime, true});
     forEach([&](const std::string& model, const std::string& device, const Json& result) {
       const Json& latency = result.at("latency_ms");
-      std::vector<std::string> row = {text(model), text(device)};
+      std::vector<std::string> row = {report::unbroken(model), report::unbroken(device)};
       for (const char* name : {"median", "p90", "p99", "least"}) {
         row.push_back(text(durationText(latency.at(name))));
       }
@@ -168,8 +169,8 @@ class Page {
     forEach([&](const std::string& model, const std::string& device, const Json& result) {
       const Json& accuracy = result.at("accuracy");
       if (accuracy.is_null()) return;
-      std::vector<std::string> row = {text(model),
-                                      text(device),
+      std::vector<std::string> row = {report::unbroken(model),
+                                      report::unbroken(device),
                                       text(accuracy.at("data").get<std::string>()),
                                       std::to_string(accuracy.at("images").get<size_t>()),
                                       exactPercent(accuracy.at("top_1")),
@@ -229,7 +230,7 @@ class Page {
     forEach([&](const std::string& model, const std::string& device, const Json& result) {
       const Json& load = result.at("load_ms");
       const Json& memory = result.at("peak_memory_bytes");
-      std::vector<std::string> row = {text(model), text(device)};
+      std::vector<std::string> row = {report::unbroken(model), report::unbroken(device)};
       for (const char* name :
            {"import", "cold_compile", "cold_first", "warm_compile", "warm_first"}) {
         row.push_back(load.contains(name) ? text(durationText(load.at(name))) : "-");
