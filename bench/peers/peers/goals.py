@@ -35,19 +35,40 @@ def _latency_failures(model, threads, results):
         if best is not None:
             ratio = paired_ratio(results["halyard"], results[best])
             if ratio > MOST_RATIO:
-                failures.append(f"{where}: {ratio:.2f} x {best}")
+                failures.append(f"{where}: {ratio:.3f} x {best}")
     if model["kind"] == "small" and "ms" in results.get("litert", {}):
         litert = results["litert"]
         if "halyard/in-process" in results:
             ratio = paired_ratio(results["halyard/in-process"], litert)
             if ratio > MOST_RATIO:
-                failures.append(f"{where}, in process: {ratio:.2f} x LiteRT")
+                failures.append(f"{where}, in process: {ratio:.3f} x LiteRT")
         if "halyard" in results:
             pairs = zip(results["halyard"]["rounds"], litert["rounds"])
             more = statistics.median(a - b for a, b in pairs)
             if more > MOST_MORE_MS:
                 failures.append(f"{where}: {1000 * more:.0f} us more than LiteRT")
     return failures
+
+
+def unmeasured(run, all_models):
+    """Texts about goals that a run with its options says nothing of."""
+    found = []
+    missing = [name for name in all_models if name not in [m["name"] for m in run["models"]]]
+    if missing:
+        found.append(f"not measured: {', '.join(missing)}")
+    for model in run["models"]:
+        if set(map(int, model["threads"])) < {1, 2}:
+            found.append(f"{model['name']}: not measured with 1 and 2 threads")
+        if "load" not in model:
+            found.append(f"{model['name']}: loading is not measured")
+    if not any("throughput" in model for model in run["models"]):
+        found.append("throughput is not measured")
+    found += [f"{part} is not measured" for part in ("accuracy", "conformance") if not run.get(part)]
+    for model in run["models"]:
+        for threads, results in model["threads"].items():
+            if best_peer(results) is None:
+                found.append(f"{model['name']}, {threads} threads: no other runtime ran it")
+    return found
 
 
 def failures(run):
@@ -78,4 +99,9 @@ def failures(run):
             found.append(f"{name}: accuracy: {top1['error']}")
         elif abs(top1["halyard"] - top1["litert"]) > MOST_TOP1_APART:
             found.append(f"{name}: top-1 {top1['halyard']:.2%}, LiteRT {top1['litert']:.2%}")
+    for name, counts in run.get("conformance", {}).items():
+        if "error" in counts:
+            found.append(f"{name}: {counts['error']}")
+        elif counts["failed"] or not counts["passed"]:
+            found.append(f"{name}: {counts['failed']} vectors fail, {counts['passed']} pass")
     return found

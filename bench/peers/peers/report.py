@@ -81,6 +81,10 @@ def print_tail(run):
         if "halyard" in top1:
             print(f"\n{name}: top-1 {top1['halyard']:.2%}, LiteRT {top1['litert']:.2%} "
                   f"({top1['images']} images)")
+    for name, counts in run.get("conformance", {}).items():
+        if "passed" in counts:
+            print(f"\n{name}: {counts['passed']} vectors pass, {counts['failed']} fail, "
+                  f"{counts['skipped']} are skipped")
     if run["missing"]:
         print(f"\nNot on this machine: {', '.join(run['missing'])}")
     print(f"\n{len(run['failures'])} goals missed" if run["failures"] else "\nAll goals hold")
