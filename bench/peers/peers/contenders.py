@@ -112,7 +112,9 @@ class HalyardBuild:
         return path
 
     def start(self, model, inputs, threads=None, in_process=False, cache=""):
-        environment = {"HALYARD_DRIVER_FILES": str(self.manifest(threads, in_process))}
+        # What the driver keeps is kept here, not among the user's.
+        environment = {"HALYARD_DRIVER_FILES": str(self.manifest(threads, in_process)),
+                       "XDG_CACHE_HOME": str(BUILD / "cache")}
         if in_process and threads is not None:
             environment["HALYARD_CPU_THREADS"] = str(threads)
         name = HALYARDS[1] if in_process else HALYARDS[0]
