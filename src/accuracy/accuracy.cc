@@ -97,9 +97,10 @@ class Accumulator {
         result_.firstActual = actual;
       }
     }
+    const double least = isFloat ? 1e-6 : 1;
     result_.largestAbsolute = std::max(result_.largestAbsolute, size);
     result_.largestRelative =
-        std::max(result_.largestRelative, size / std::max(std::fabs(expected), 1e-6));
+        std::max(result_.largestRelative, size / std::max(std::fabs(expected), least));
   }
 
   Comparison finish(size_t elements) {

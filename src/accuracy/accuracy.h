@@ -60,7 +60,7 @@ struct Comparison {
   double firstExpected = 0;
   double firstActual = 0;
   double largestAbsolute = 0;
-  double largestRelative = 0;  // |difference| / max(|expected|, 1e-6)
+  double largestRelative = 0;  // |difference| / max(|expected|, 1e-6), of integers max(..., 1)
   double bias = 0;
   double meanSquare = 0;
   bool failed = false;

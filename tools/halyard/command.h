@@ -35,6 +35,7 @@ Command addProfileCommand(CLI::App& parent);
 Command addGraphCommand(CLI::App& parent);
 Command addConformanceCommand(CLI::App& parent);
 Command addRandomGraphsCommand(CLI::App& parent);
+Command addBisectCommand(CLI::App& parent);
 Command addCacheCommand(CLI::App& parent);
 Command addFuzzCommand(CLI::App& parent);
 Command addCrashTestCommand(CLI::App& parent);

@@ -52,6 +52,7 @@ int main(int argc, char** argv) {
       halyard::cli::addConformanceCommand(app),
       halyard::cli::addCacheCommand(app),
       halyard::cli::addBenchCommand(app),
+      halyard::cli::addBisectCommand(app),
       halyard::cli::addValidateCommand(app),
       halyard::cli::addRandomGraphsCommand(app),
       halyard::cli::addCrashTestCommand(app),

@@ -68,6 +68,23 @@ Status compare(const VectorCase& vectorCase, accuracy::Scope scope,
 
 }  // namespace
 
+Result<std::vector<ActualOutput>> resultsOf(conformance::Target& target,
+                                            const VectorCase& vectorCase) {
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> supported,
+                           supportedOperations(target, vectorCase));
+  const auto first = std::ranges::find(supported, false);
+  if (first != supported.end()) {
+    const auto index = static_cast<size_t>(first - supported.begin());
+    return badData("the device does not take {}",
+                   operationText(index, vectorCase.model.main.operations[index].type));
+  }
+  auto compiled = compile(target, vectorCase);
+  if (!compiled.ok()) return compiled.takeStatus().withCode(ResultCode::OP_FAILED);
+  auto results = execute(*compiled->model, vectorCase, false);
+  if (!results.ok()) return results.takeStatus().withCode(ResultCode::OP_FAILED);
+  return results;
+}
+
 Result<std::vector<bool>> supportedOperations(conformance::Target& target,
                                               const VectorCase& vectorCase) {
   HALYARD_ASSIGN_OR_RETURN(const auto built,

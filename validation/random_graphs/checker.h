@@ -27,6 +27,11 @@ struct Verdict {
 Verdict checkGraph(conformance::Target& tested, conformance::Target& reference,
                    const conformance::VectorCase& vectorCase);
 
+// The outputs of one execution on the target, in room for those of the case. BAD_DATA when the
+// target does not take all operations.
+Result<std::vector<conformance::ActualOutput>> resultsOf(conformance::Target& target,
+                                                         const conformance::VectorCase& vectorCase);
+
 // Which operations of the case's main subgraph the device takes.
 Result<std::vector<bool>> supportedOperations(conformance::Target& target,
                                               const conformance::VectorCase& vectorCase);

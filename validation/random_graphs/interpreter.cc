@@ -52,13 +52,6 @@ Result<std::vector<TestOperand>> loop(const Model& model, const Subgraph& subgra
   return opFailed("a loop of more than {} rounds", kMostRounds);
 }
 
-TestOperand constantOf(const Model& model, const Operand& operand) {
-  TestOperand value = operandOf(operand);
-  const uint8_t* const from = model.operandValues.data() + operand.location.offset;
-  value.bytes.assign(from, from + operand.location.length);
-  return value;
-}
-
 }  // namespace
 
 TestOperand operandOf(const Operand& operand) {
@@ -67,6 +60,17 @@ TestOperand operandOf(const Operand& operand) {
   result.tensor.channelQuant = std::get_if<SymmPerChannelQuantParams>(&operand.extraParams);
   result.tensor.omitted = operand.lifetime == Lifetime::NO_VALUE;
   return result;
+}
+
+Result<std::vector<uint8_t>> constantBytes(const Model& model, const Operand& operand) {
+  const DataLocation& at = operand.location;
+  if (operand.lifetime == Lifetime::CONSTANT_COPY) {
+    const uint8_t* const from = model.operandValues.data() + at.offset;
+    return std::vector<uint8_t>(from, from + at.length);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const Mapping mapping, model.pools[at.poolIndex]->map());
+  const auto* const from = static_cast<const uint8_t*>(mapping.data()) + at.offset;
+  return std::vector<uint8_t>(from, from + at.length);
 }
 
 Result<std::vector<TestOperand>> evaluate(const Model& model, const Subgraph& subgraph,
@@ -100,12 +104,10 @@ Result<std::vector<TestOperand>> interpret(const Model& model, const Subgraph& s
   std::vector<TestOperand> values(subgraph.operands.size());
   for (size_t i = 0; i < values.size(); ++i) {
     const Operand& operand = subgraph.operands[i];
-    if (operand.lifetime == Lifetime::CONSTANT_COPY) {
-      values[i] = constantOf(model, operand);
-    } else if (operand.lifetime == Lifetime::CONSTANT_REFERENCE) {
-      return badData("constants in pools are not interpreted");
-    } else {
-      values[i] = operandOf(operand);
+    values[i] = operandOf(operand);
+    if (operand.lifetime == Lifetime::CONSTANT_COPY ||
+        operand.lifetime == Lifetime::CONSTANT_REFERENCE) {
+      HALYARD_ASSIGN_OR_RETURN(values[i].bytes, constantBytes(model, operand), "operand #{}", i);
     }
   }
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -18,6 +18,9 @@ using ops::testing::TestOperand;
 // An operand without a value: type, quantisation, declared dimensions.
 TestOperand operandOf(const Operand& operand);
 
+// The bytes of a constant operand. An error when its pool cannot be read.
+Result<std::vector<uint8_t>> constantBytes(const Model& model, const Operand& operand);
+
 // The outputs of one operation of `subgraph`, IF and WHILE included. `inputs`: a value for each of
 // its inputs; what stands for a model is ignored. OP_FAILED for loops of more than 1000 rounds.
 Result<std::vector<TestOperand>> evaluate(const Model& model, const Subgraph& subgraph,

@@ -137,17 +137,6 @@ class Cut {
 
 }  // namespace
 
-Result<std::vector<uint8_t>> constantBytes(const Model& model, const Operand& operand) {
-  const DataLocation& at = operand.location;
-  if (operand.lifetime == Lifetime::CONSTANT_COPY) {
-    const uint8_t* const from = model.operandValues.data() + at.offset;
-    return std::vector<uint8_t>(from, from + at.length);
-  }
-  HALYARD_ASSIGN_OR_RETURN(const Mapping mapping, model.pools[at.poolIndex]->map());
-  const auto* const from = static_cast<const uint8_t*>(mapping.data()) + at.offset;
-  return std::vector<uint8_t>(from, from + at.length);
-}
-
 Result<std::vector<TestOperand>> valuesOf(const VectorCase& from) {
   std::vector<TestOperand> inputs;
   for (size_t i = 0; i < from.inputs.size(); ++i) {

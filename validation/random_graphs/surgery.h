@@ -27,7 +27,4 @@ Result<conformance::VectorCase> cutOut(const conformance::VectorCase& from,
 // The case with the outputs that the reference kernels compute, and their dimensions in the model.
 Status recompute(conformance::VectorCase* changed);
 
-// The bytes of a constant operand. An error when its pool cannot be read.
-Result<std::vector<uint8_t>> constantBytes(const Model& model, const Operand& operand);
-
 }  // namespace halyard::random_graphs
