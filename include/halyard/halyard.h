@@ -117,6 +117,20 @@ int halyard_compilationSetCachingFromFds(ANeuralNetworksCompilation* compilation
                                          const uint8_t* token);
 
 /**
+ * Has every `interval`-th execution of the compilation repeated on the CPU device, in the background and
+ * with copies of what it has read, and its results compared; 0 for none. Without this call the
+ * environment variable HALYARD_SHADOW says the interval. A driver whose results are wrong is not used
+ * any more in this process: later compilations and executions go to other devices, or fail where the
+ * application has named that one. halyard_compilationReport tells of it.
+ *
+ * ANeuralNetworksCompilation_free waits for the verification of what has been executed.
+ *
+ * @return a ResultCode, with halyard_lastErrorText(): UNEXPECTED_NULL if compilation is NULL;
+ *         BAD_STATE if the compilation is finished; else NO_ERROR.
+ */
+int halyard_compilationSetShadow(ANeuralNetworksCompilation* compilation, uint32_t interval);
+
+/**
  * Begins a trace: from now on this process and the processes of its drivers record what they do, at
  * most `slices` slices of time in each (128 bytes of memory; 0: 65536; at most 1048576). What comes
  * when that is full is counted, not recorded. What an earlier trace has recorded is forgotten.

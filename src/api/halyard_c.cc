@@ -135,4 +135,9 @@ void halyard_traceEnd(void) {
   if (const auto function = HALYARD_NEWER(traceEnd)) function();
 }
 
+int halyard_compilationSetShadow(ANeuralNetworksCompilation* compilation, uint32_t interval) {
+  const auto function = HALYARD_NEWER(setShadow);
+  return function ? function(compilation, interval) : ANEURALNETWORKS_BAD_STATE;
+}
+
 void halyard_free(void* p) { std::free(p); }

@@ -27,6 +27,7 @@ struct halyard_Implementation {
   int (*compilationProfile)(const ANeuralNetworksCompilation* compilation, char** json);
   void (*traceBegin)(int32_t phase, const char* text);
   void (*traceEnd)();
+  int (*setShadow)(ANeuralNetworksCompilation* compilation, uint32_t interval);
 };
 
 __attribute__((visibility("default"))) void halyard_private_registerImplementation(

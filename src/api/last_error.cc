@@ -8,6 +8,7 @@
 
 #include "api/implementation.h"
 #include "api/objects.h"
+#include "api/shadow.h"
 #include "api/trace.h"
 #include "runtime/report_json.h"
 
@@ -60,7 +61,8 @@ void registerImplementation() {
                                                traceJson,
                                                compilationProfile,
                                                traceBegin,
-                                               traceEnd};
+                                               traceEnd,
+                                               setShadow};
   static std::once_flag once;
   std::call_once(once, [] { halyard_private_registerImplementation(&table); });
 }

@@ -147,6 +147,12 @@ Status Compilation::setCachingFromFds(std::span<const int> modelCache,
   return okStatus();
 }
 
+Status Compilation::setShadow(uint32_t interval) {
+  if (state_ != State::CREATED) return badState("the compilation is finished");
+  shadowInterval_ = interval;
+  return okStatus();
+}
+
 Status Compilation::checkValid() const {
   if (state_ == State::CREATED) return badState("the compilation is not finished");
   if (state_ == State::INVALID) return badState("the compilation failed to finish");
@@ -192,6 +198,8 @@ Status Compilation::prepare() {
   context.report = report_;
   context.caching = options.caching;
   context.compilation = id_;
+  shadow_ = Shadow::make(shadowInterval_ ? *shadowInterval_ : Shadow::intervalOfEnvironment(),
+                         plan_, context);
   runner_ = std::make_unique<PlanRunner>(plan_, std::move(context));
   return okStatus();
 }

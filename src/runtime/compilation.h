@@ -18,6 +18,7 @@
 #include "runtime/plan.h"
 #include "runtime/plan_runner.h"
 #include "runtime/report.h"
+#include "runtime/shadow.h"
 
 namespace halyard::runtime {
 
@@ -45,6 +46,9 @@ class Compilation {
   // that are not of regular files open for reading and writing.
   Status setCachingFromFds(std::span<const int> modelCache, std::span<const int> dataCache,
                            const hal::Token& token);
+  // Every how many executions one is repeated on the CPU device and compared; 0: none. Else
+  // HALYARD_SHADOW says.
+  Status setShadow(uint32_t interval);
   Status finish();
 
   // BAD_STATE unless finish() succeeded.
@@ -65,6 +69,8 @@ class Compilation {
   const std::shared_ptr<const Plan>& sharedPlan() const { return plan_; }
   // Runs the plan, for all executions of the compilation.
   PlanRunner& runner() const { return *runner_; }
+  // Null when no executions are verified.
+  Shadow* shadow() const { return shadow_.get(); }
   // Of a simple plan.
   hal::PreparedModel& preparedModel() const { return *plan_->steps[0].prepared; }
   const std::shared_ptr<hal::PreparedModel>& sharedPreparedModel() const {
@@ -99,6 +105,8 @@ class Compilation {
   std::shared_ptr<const Plan> plan_;
   std::unique_ptr<PlanRunner> runner_;
   const std::shared_ptr<Report> report_ = std::make_shared<Report>();
+  std::optional<uint32_t> shadowInterval_;
+  std::shared_ptr<Shadow> shadow_;  // last: it waits for what still uses the rest
 };
 
 // What ANeuralNetworksModel_getSupportedOperationsForDevices answers: for each operation in the

@@ -13,6 +13,7 @@
 #include "halyard/driver/device.h"
 #include "runtime/device_timings.h"
 #include "runtime/extension_registry.h"
+#include "runtime/quarantine.h"
 
 namespace halyard::hal {
 class SessionServices;
@@ -42,6 +43,8 @@ class Device {
   FeatureLevel featureLevel() const;
   // What executions have shown of its speed.
   const std::shared_ptr<DeviceTimings>& timings() const { return timings_; }
+  // Whether it is to be used no more.
+  const std::shared_ptr<Quarantine>& quarantine() const { return quarantine_; }
   // What its process has given up; empty for a device of this process.
   hal::IsolationReport isolation() const;
 
@@ -51,6 +54,7 @@ class Device {
   bool isCpu_;
   AskIsolation askIsolation_;
   std::shared_ptr<DeviceTimings> timings_ = std::make_shared<DeviceTimings>();
+  std::shared_ptr<Quarantine> quarantine_ = std::make_shared<Quarantine>();
 };
 
 // A manifest or device, or something of one, that cannot be used, and why.

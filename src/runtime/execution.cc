@@ -274,7 +274,21 @@ hal::ExecuteOptions Execution::options() const {
 }
 
 Status Execution::run(Burst* burst) {
-  return finish(runPlan(burst == nullptr ? nullptr : &burst->steps()));
+  Shadow* const shadow = compilation_.shadow();
+  const bool verifies =
+      shadow != nullptr && (verifies_.has_value() ? *verifies_ : shadow->isTurn());
+  verifies_.reset();
+  const RunArguments arguments = {request(), memories_};
+  std::shared_ptr<Shadow::Sample> sample = verifies ? shadow->begin(arguments) : nullptr;
+  hal::ExecutionResult result = runPlan(burst == nullptr ? nullptr : &burst->steps());
+  if (sample != nullptr && result.status.ok()) {
+    std::vector<hal::OutputShape> shapes = result.outputShapes;
+    for (size_t i = shapes.size(); i < outputs_.size(); ++i) {
+      shapes.push_back({dimensionsOf(Direction::OUTPUT, i), true});
+    }
+    shadow->end(std::move(sample), arguments, shapes);
+  }
+  return finish(std::move(result));
 }
 
 hal::ExecutionResult Execution::runPlan(PlanBurst* burst) {

@@ -119,6 +119,7 @@ class Execution {
   bool paddingEnabled_ = false;
   bool argumentTouched_ = false;
   bool measureTiming_ = false;
+  std::optional<bool> verifies_;  // of an execution that is begun: whether its turn has come
   uint64_t timeout_ = 0;
   ExtensionAttributeList attributes_;
   std::optional<std::chrono::nanoseconds> loopTimeout_;

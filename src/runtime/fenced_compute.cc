@@ -30,7 +30,10 @@ Result<std::unique_ptr<Event>> Execution::startComputeWithDependencies(
     const Status status = dependencies[i]->wait();
     if (!status.ok()) return opFailed("dependency {} has failed: {}", i, status.toString());
   }
-  if (!canChain(compilation_.runner(), request(), memories_)) {
+  // What is verified is read and written here, where its fences are known to be over.
+  Shadow* const shadow = compilation_.shadow();
+  const bool verifies = shadow != nullptr && shadow->isTurn();
+  if (verifies || !canChain(compilation_.runner(), request(), memories_)) {
     const Status status = waitForFences(waitFor);
     if (!status.ok()) {
       return status.code() == ResultCode::BAD_DATA ? status
@@ -38,6 +41,7 @@ Result<std::unique_ptr<Event>> Execution::startComputeWithDependencies(
     }
     HALYARD_RETURN_IF_ERROR(begin());
     HALYARD_RETURN_IF_ERROR(checkFencedArguments(duration));
+    verifies_ = verifies;
     return startBegun();
   }
   HALYARD_RETURN_IF_ERROR(begin());

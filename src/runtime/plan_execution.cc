@@ -187,7 +187,8 @@ Status PlanExecution::runSequence(Frame& frame) {
 Status PlanExecution::runStep(Frame& frame, const FrameNode& node) {
   StepRecovery& recovery = runner_.recovery();
   const PreparedStepPtr by = recovery.current(node.step);
-  Status status = attempt(frame, node, *by);
+  Status status = StepRecovery::checkUsable(*by);
+  if (status.ok()) status = attempt(frame, node, *by);
   if (!isFinal(status) && !needsWholeModel_) {
     status = recovery.recover(node.step, by, std::move(status), [&](const PreparedStep& other) {
       return attempt(frame, node, other);

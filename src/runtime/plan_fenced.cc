@@ -113,6 +113,9 @@ bool knowsTokens(const PlanRunner& runner, size_t step, const hal::Request& requ
 bool canChain(const PlanRunner& runner, const hal::Request& request,
               const MemoryArguments& memories) {
   if (!runner.plan().simple && !runner.layout().isChain) return false;
+  for (size_t i = 0; i < runner.plan().steps.size(); ++i) {
+    if (!StepRecovery::checkUsable(*runner.recovery().current(i)).ok()) return false;
+  }
   // Outputs that later steps read have to be readable; otherwise they are copied in the end.
   const bool isWriteOnly = std::ranges::any_of(request.outputs, [&](const auto& output) {
     if (output.kind != hal::RequestArgument::Kind::POOL) return false;

@@ -109,7 +109,8 @@ hal::ExecutionResult PlanRunner::runSimple(const RunArguments& arguments,
     status.annotate(stepText(0, *step.device));
     return status;
   };
-  Status status = attempt(*by);
+  Status status = StepRecovery::checkUsable(*by);
+  if (status.ok()) status = attempt(*by);
   if (!isFinal(status) && hal::validateRequest(model(), arguments.request, true).ok()) {
     status = recovery_.recover(0, by, std::move(status), attempt);
   }

@@ -40,6 +40,8 @@ std::string_view reportEventKindName(ReportEvent::Kind kind) {
       return "CPU_FALLBACK";
     case STRICT_REFUSED:
       return "STRICT_REFUSED";
+    case QUARANTINED:
+      return "QUARANTINED";
   }
   return "UNKNOWN";
 }
@@ -85,6 +87,16 @@ void Report::addMeasurement(size_t partition, double nanoseconds) {
   if (target.timings == nullptr || !std::has_single_bit(report.executions)) return;
   target.timings->add(target.predicted, target.best);
   target.best = 0;
+}
+
+void Report::updateShadow(const std::function<void(ShadowReport&)>& update) {
+  const std::lock_guard lock(mutex_);
+  update(shadow_);
+}
+
+ShadowReport Report::shadow() const {
+  const std::lock_guard lock(mutex_);
+  return shadow_;
 }
 
 std::vector<OperationReport> Report::operations() const {

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -63,6 +65,7 @@ struct ReportEvent {
     OTHER_DEVICE,      // the step was computed by another device
     CPU_FALLBACK,      // the step, or the whole model, was computed by the CPU device
     STRICT_REFUSED,    // a fallback that HALYARD_REQUIRE_DEVICE forbids
+    QUARANTINED,       // shadow verification has found results wrong: the device is not used again
   };
   Kind kind = Kind::EXECUTION_FAILED;
   std::string device;                // where it happened
@@ -74,6 +77,17 @@ struct ReportEvent {
   int64_t unixNanoseconds = 0;       // the first time
 };
 std::string_view reportEventKindName(ReportEvent::Kind kind);
+
+// What has come of shadow verification (runtime/shadow.h).
+struct ShadowReport {
+  uint32_t interval = 0;  // every how many executions; 0: it is not asked for
+  std::string off;        // why nothing is verified all the same; empty when it is
+  uint64_t verified = 0;
+  uint64_t failed = 0;                      // of those
+  std::map<std::string, uint64_t> skipped;  // whose turn it was, by why they were not
+  double largestAbsolute = 0;               // of the errors so far
+  double largestRelative = 0;
+};
 
 class Report {
  public:
@@ -98,9 +112,12 @@ class Report {
   // say, and not from the first execution, which may have had more to do.
   void addMeasurement(size_t partition, double nanoseconds);
 
+  void updateShadow(const std::function<void(ShadowReport&)>& update);
+
   std::vector<OperationReport> operations() const;
   std::vector<PartitionReport> partitions() const;
   std::vector<ReportEvent> events() const;
+  ShadowReport shadow() const;
 
  private:
   mutable std::mutex mutex_;
@@ -109,6 +126,7 @@ class Report {
   std::vector<Target> targets_;
   std::vector<ReportEvent> events_;
   uint64_t eventsDropped_ = 0;
+  ShadowReport shadow_;
 };
 
 }  // namespace halyard::runtime

@@ -67,6 +67,20 @@ Json describe(const ReportEvent& event) {
           {"unix_ns", event.unixNanoseconds}};
 }
 
+Json describe(const ShadowReport& shadow) {
+  Json skipped = Json::array();
+  for (const auto& [reason, count] : shadow.skipped) {
+    skipped.push_back({{"reason", reason}, {"count", count}});
+  }
+  return {{"interval", shadow.interval},
+          {"off", shadow.off},
+          {"verified", shadow.verified},
+          {"failed", shadow.failed},
+          {"skipped", std::move(skipped)},
+          {"largest_absolute_error", shadow.largestAbsolute},
+          {"largest_relative_error", shadow.largestRelative}};
+}
+
 template <typename T>
 Json list(const std::vector<T>& entries) {
   Json result = Json::array();
@@ -79,7 +93,8 @@ Json list(const std::vector<T>& entries) {
 std::string reportJson(const Report& report) {
   const Json document = {{"operations", list(report.operations())},
                          {"partitions", list(report.partitions())},
-                         {"events", list(report.events())}};
+                         {"events", list(report.events())},
+                         {"shadow", describe(report.shadow())}};
   return document.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

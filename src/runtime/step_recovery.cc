@@ -61,6 +61,13 @@ PreparedStepPtr StepRecovery::current(size_t step) const {
   return states_[step]->current;
 }
 
+Status StepRecovery::checkUsable(const PreparedStep& by) {
+  const Quarantine& quarantine = *by.device->quarantine();
+  if (!quarantine.isSet()) return okStatus();
+  return opFailed("device {} is not used any more in this process: {}", by.device->name(),
+                  quarantine.reason());
+}
+
 const Device* StepRecovery::cpu() const {
   const auto it =
       std::ranges::find_if(context_.devices, [](const Device* device) { return device->isCpu(); });
@@ -132,7 +139,7 @@ Status StepRecovery::recover(size_t step, const PreparedStepPtr& failed, Status 
   const Device* refused = nullptr;
   for (const Device* device : context_.devices) {
     if (device == last->device || device == failed->device) continue;
-    if (!device->isCpu() && hasFailed(*device)) continue;
+    if (!device->isCpu() && (hasFailed(*device) || device->quarantine()->isSet())) continue;
     if (!strictModeAllows(device->name())) {
       refused = device;
       continue;

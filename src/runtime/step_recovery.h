@@ -61,6 +61,8 @@ class StepRecovery {
   void tellFencedRetry(const Status& cause) const;
   // Who computes the step.
   PreparedStepPtr current(size_t step) const;
+  // Why `by` must not compute anything; OK when it may.
+  static Status checkUsable(const PreparedStep& by);
   // Whether the step has never been computed by another device, or another process, than planned.
   bool asPlanned(size_t step, const PreparedStep& by) const {
     return plan_.steps[step].device == by.device;

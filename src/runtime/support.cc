@@ -47,7 +47,13 @@ SupportTable::SupportTable(std::shared_ptr<const Model> model, std::vector<const
       cpu_(static_cast<size_t>(std::find_if(devices_.begin(), devices_.end(),
                                             [](const Device* device) { return device->isCpu(); }) -
                                devices_.begin())),
-      maskedDevice_(devices_.size()) {}
+      maskedDevice_(devices_.size()) {
+  for (size_t i = 0; i < devices_.size(); ++i) {
+    if (!devices_[i]->quarantine()->isSet()) continue;
+    maskedDevice_[i] = fmt::format("is not used any more in this process: {}",
+                                   devices_[i]->quarantine()->reason());
+  }
+}
 
 SupportTable::Answers SupportTable::ask(uint32_t subgraph) const {
   const std::shared_ptr<const Model> asModel = subgraphAsModel(model_, subgraph);
