@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <optional>
 
 #include "kernels/aligned_buffer.h"
 #include "kernels/even_pieces.h"
@@ -17,6 +19,42 @@ constexpr size_t kMostTaps = 1024;
 constexpr int64_t kMostColumns = 4096;     // that a filter spans: they are in a buffer
 constexpr size_t kWorkPerRange = 1 << 16;  // products
 
+// Copies of lines of an image with what stands for 0 before and behind, as many as a filter has,
+// kept from line to line of the output.
+class PaddedLines {
+ public:
+  struct Shape {
+    size_t rows;    // of the filter
+    size_t before;  // bytes
+    size_t bytes;   // of a line of the image
+    size_t stride;  // of a line here
+    uint8_t zero;
+
+    size_t totalBytes() const { return (rows + 1) * stride; }
+  };
+
+  // `memory`: totalBytes.
+  PaddedLines(const Shape& shape, uint8_t* memory) : shape_(shape), memory_(memory) {
+    kept_.fill(nullptr);
+    std::memset(memory, shape.zero, shape.totalBytes());
+  }
+
+  // Line `from` of an image, or none where it is null. `slot` is below `rows`; what was in it is
+  // lost.
+  const uint8_t* line(const uint8_t* from, size_t slot) {
+    if (from == nullptr) return memory_ + shape_.rows * shape_.stride;
+    uint8_t* const to = memory_ + slot * shape_.stride;
+    if (kept_[slot] != from) std::memcpy(to + shape_.before, from, shape_.bytes);
+    kept_[slot] = from;
+    return to;
+  }
+
+ private:
+  const Shape shape_;
+  uint8_t* const memory_;
+  std::array<const uint8_t*, kMostFilterRows> kept_;
+};
+
 class Quant8DepthwiseKernel final : public Kernel {
  public:
   Quant8DepthwiseKernel(const KernelSite& site, const ConvSite& conv, const Quant8Weights& weights,
@@ -25,12 +63,13 @@ class Quant8DepthwiseKernel final : public Kernel {
         depthwise_(depthwise),
         filterRows_(static_cast<size_t>(conv.window.height.filter)),
         filterColumns_(static_cast<size_t>(conv.window.width.filter)),
+        fold_(foldOf(conv, depthwise)),
         zero_(static_cast<uint8_t>(weights.inputZeroPoint ^ weights.inputFlip)),
         flip_(weights.inputFlip),
         weightOffset_(static_cast<int8_t>(-weights.zeroPoint)),
         result_(weights.result) {
     const size_t places =
-        divideUp(conv.output.channels, depthwise.blockChannels) * depthwise.blockChannels;
+        divideUp(fold_ * conv.output.channels, depthwise.blockChannels) * depthwise.blockChannels;
     const size_t blockBytes = filterColumns_ * depthwise.columnBytes(filterRows_);
     packed_ = site.pack<uint8_t>(places / depthwise.blockChannels * blockBytes, [&](uint8_t* to) {
       forEachPlace([&](size_t place, size_t channel) {
@@ -63,10 +102,17 @@ class Quant8DepthwiseKernel final : public Kernel {
   }
 
  private:
+  // How many positions fill a block when channels do not.
+  static size_t foldOf(const ConvSite& conv, const Quant8Depthwise& depthwise) {
+    const size_t most = std::min(depthwise.blockChannels / conv.output.channels, conv.output.width);
+    return conv.window.width.stride == 1 ? std::max<size_t>(most, 1) : 1;
+  }
+
   void runLines(const uint8_t* image, size_t begin, size_t end, uint8_t* output) const {
     const ops::WindowAxis& width = conv_.window.width;
     std::array<const uint8_t*, kMostFilterRows> rows;
     Quant8DepthwiseLine line = {
+        .fold = fold_,
         .rows = rows.data(),
         .imageEnd = image + conv_.input.batch * conv_.input.height * lineBytes(),
         .filterRows = filterRows_,
@@ -86,18 +132,35 @@ class Quant8DepthwiseKernel final : public Kernel {
         .result = result_,
         .out = nullptr,
         .buffer = nullptr};
-    line.buffer = reinterpret_cast<uint8_t*>(threadBuffer(depthwise_.bufferBytes(line)));
+    const size_t bufferBytes = depthwise_.bufferBytes(line);
+    const PaddedLines::Shape shape = paddedShape(line);
+    line.buffer = reinterpret_cast<uint8_t*>(
+        threadBuffer(bufferBytes + (fold_ > 1 ? shape.totalBytes() : 0)));
+    std::optional<PaddedLines> padded;
+    if (fold_ > 1) padded.emplace(shape, line.buffer + bufferBytes);
     for (size_t i = begin; i < end; ++i) {
-      findRows(image, i, rows.data());
+      findRows(image, i, padded ? &*padded : nullptr, rows.data());
       line.out = output + i * line.count * line.channels;
       depthwise_.run(line);
     }
   }
 
+  // With room for whole blocks behind the last column.
+  PaddedLines::Shape paddedShape(const Quant8DepthwiseLine& line) const {
+    const auto before = static_cast<size_t>(-line.firstColumn);
+    const size_t columns = std::max(before + line.imageColumns, line.count + line.extent());
+    return {.rows = filterRows_,
+            .before = before * line.channels,
+            .bytes = lineBytes(),
+            .stride = columns * line.channels + depthwise_.blockChannels,
+            .zero = zero_};
+  }
+
   size_t lineBytes() const { return conv_.input.width * conv_.input.channels; }
 
   // `line` of the output, through all images.
-  void findRows(const uint8_t* image, size_t line, const uint8_t** rows) const {
+  void findRows(const uint8_t* image, size_t line, PaddedLines* padded,
+                const uint8_t** rows) const {
     const ops::WindowAxis& height = conv_.window.height;
     const int64_t top = height.origin(static_cast<int64_t>(line % conv_.output.height));
     const size_t first = line / conv_.output.height * conv_.input.height;
@@ -105,6 +168,9 @@ class Quant8DepthwiseKernel final : public Kernel {
       const int64_t y = top + u * height.dilation;
       const bool isInside = y >= 0 && y < height.input;
       rows[u] = isInside ? image + (first + static_cast<size_t>(y)) * lineBytes() : nullptr;
+      // Lines that follow each other are in different places however the filter moves.
+      const int64_t slot = height.dilation == 1 && isInside ? y % height.filter : u;
+      if (padded != nullptr) rows[u] = padded->line(rows[u], static_cast<size_t>(slot));
     }
   }
 
@@ -113,11 +179,11 @@ class Quant8DepthwiseKernel final : public Kernel {
   void forEachPlace(F f) const {
     const size_t block = depthwise_.blockChannels;
     const size_t lanes = block / 4;
-    const size_t channels = conv_.output.channels;
+    const size_t channels = fold_ * conv_.output.channels;
     for (size_t place = 0; place < divideUp(channels, block) * block; ++place) {
       const size_t channel =
           place / block * block + interleavedChannel(place % block / lanes, place % lanes);
-      if (channel < channels) f(place, channel);
+      if (channel < channels) f(place, channel % conv_.output.channels);
     }
   }
 
@@ -154,6 +220,7 @@ class Quant8DepthwiseKernel final : public Kernel {
   const Quant8Depthwise& depthwise_;
   const size_t filterRows_;
   const size_t filterColumns_;
+  const size_t fold_;
   const uint8_t zero_;
   const uint8_t flip_;
   const int8_t weightOffset_;

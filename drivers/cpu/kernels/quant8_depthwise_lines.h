@@ -14,9 +14,14 @@ namespace halyard::cpudriver {
 // as an instruction multiplies at once. Each column of the image is interleaved to units once for
 // all positions that see it.
 struct Quant8DepthwiseLine {
+  // How many positions side by side are one block, as if they were channels; 1 for none. More than
+  // 1 only for a stride of 1, and with lines that begin with the column under the first position,
+  // have what stands for 0 outside of the image, and room behind for a block that begins at the
+  // last column.
+  size_t fold;
   // For each line of the filter, where the image's line begins that it lies on; null outside.
   const uint8_t* const* rows;
-  const uint8_t* imageEnd;  // nothing is read from there on
+  const uint8_t* imageEnd;  // nothing is read from there on, unless `fold`
   size_t filterRows;
   size_t filterColumns;
   size_t dilation;      // of columns
@@ -25,9 +30,9 @@ struct Quant8DepthwiseLine {
   size_t imageColumns;
   size_t channels;
   size_t count;  // of positions
-  // For each block, column of the filter and unit of its lines four vectors of packed factors, in
-  // each of which a unit belongs to a channel: see interleavedChannel. 0 for lines and channels
-  // that fill up.
+  // For each block of channels (`fold` times as many), column of the filter and unit of its lines
+  // four vectors of packed factors, in each of which a unit belongs to a channel: see
+  // interleavedChannel. 0 for lines and channels that fill up.
   const uint8_t* packed;
   // The same for each block and vector, one value for each channel.
   const int32_t* bias;
@@ -39,6 +44,8 @@ struct Quant8DepthwiseLine {
   Quant8Result result;
   uint8_t* out;     // [count][channels]
   uint8_t* buffer;  // of bufferBytes
+
+  size_t extent() const { return (filterColumns - 1) * dilation + 1; }
 };
 
 struct Quant8Depthwise {
@@ -54,8 +61,7 @@ struct Quant8Depthwise {
   // At least one position has room in the buffer, and as many as the first-level cache holds.
   size_t bufferBytes(const Quant8DepthwiseLine& line) const {
     constexpr size_t kWanted = 16 * 1024;
-    const size_t least =
-        ((line.filterColumns - 1) * line.dilation + 1) * columnBytes(line.filterRows);
+    const size_t least = line.extent() * columnBytes(line.filterRows);
     return least > kWanted ? least : kWanted;
   }
 };
