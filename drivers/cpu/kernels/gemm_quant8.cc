@@ -1,6 +1,7 @@
 // The 8 bit micro kernels, for each instruction set.
 #include "kernels/gemm_quant8.h"
 
+#include <cstring>
 #include <utility>
 
 #include "kernels/float_vectors.h"

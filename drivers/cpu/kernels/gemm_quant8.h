@@ -33,9 +33,9 @@ struct Quant8Result {
   int32_t zeroPoint;
 };
 
-// Columns of a panel are not packed in their order: what two vectors of sums become together when
-// they are narrowed is. The place of column `column` of a panel of `width` in `packed`, `bias` and
-// `multiplier`.
+// Columns of a panel of two vectors are not packed in their order: what the two become together
+// when they are narrowed is. The place of column `column` of a panel of `width` in `packed`, `bias`
+// and `multiplier`. Those of a panel of one vector are in their order.
 inline size_t placeInPanel(size_t column, size_t width) {
   return column / 4 % 2 * (width / 2) + column / 8 * 4 + column % 4;
 }
@@ -55,11 +55,17 @@ struct Quant8Tile {
 };
 
 struct Quant8Gemm {
+  using Micro = void (*)(const Quant8Tile& tile);
+  struct Micros {
+    Micro whole[13];  // by rows, for panels of two vectors
+    Micro half[13];   // of one
+  };
+
   Quant8Factors factors;
   size_t panelColumns;
-  size_t maxRows;                                    // at most 12
-  void (*unsignedLeft[13])(const Quant8Tile& tile);  // by rows
-  void (*signedLeft[13])(const Quant8Tile& tile);    // null where factors are WIDE
+  size_t maxRows;  // at most 12
+  Micros unsignedLeft;
+  Micros signedLeft;  // null where factors are WIDE
   // sums[r] = factor * sum of the row's `depth` bytes, modulo 2^32; null where factors are WIDE.
   void (*sumRows)(const uint8_t* left, size_t stride, size_t depth, size_t rows, bool isSigned,
                   int32_t factor, int32_t* sums);

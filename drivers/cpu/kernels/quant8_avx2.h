@@ -95,6 +95,17 @@ class Narrower {
     copySmall<sizeof kept - 1>(reinterpret_cast<std::byte*>(to),
                                reinterpret_cast<const std::byte*>(kept), count);
   }
+  // Of one vector of sums.
+  HALYARD_AVX2 void storeHalfRow(uint8_t* to, Ints sums, const Scales& scales) const {
+    const __m256i units = round(sums, scales.first);
+    const __m128i values = _mm_adds_epi16(
+        _mm_packs_epi32(_mm256_castsi256_si128(units), _mm256_extracti128_si256(units, 1)),
+        _mm256_castsi256_si128(zeroPoint_));
+    const __m128i limited = _mm_min_epi16(_mm_max_epi16(values, _mm256_castsi256_si128(low_)),
+                                          _mm256_castsi256_si128(high_));
+    const __m128i low = _mm_and_si128(limited, _mm_set1_epi16(0xff));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm_packus_epi16(low, low));
+  }
   HALYARD_AVX2 void storeBlock(uint8_t* to, Shorts low, Shorts high, size_t count) const {
     const __m256i mask = _mm256_set1_epi16(0xff);
     const __m256i bytes =

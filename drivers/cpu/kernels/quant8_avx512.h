@@ -98,6 +98,14 @@ class Narrower {
     _mm256_mask_storeu_epi8(to, ~__mmask32{0} >> (2 * kIntLanes - count),
                             _mm512_cvtepi16_epi8(values));
   }
+  // Of one vector of sums.
+  HALYARD_AVX512 void storeHalfRow(uint8_t* to, Ints sums, const Scales& scales) const {
+    const __m256i units = _mm512_cvtsepi32_epi16(round(sums, scales.first));
+    const __m256i values = _mm256_adds_epi16(units, _mm512_castsi512_si256(zeroPoint_));
+    const __m256i limited = _mm256_min_epi16(_mm256_max_epi16(values, _mm512_castsi512_si256(low_)),
+                                             _mm512_castsi512_si256(high_));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_cvtepi16_epi8(limited));
+  }
   HALYARD_AVX512 void storeBlock(uint8_t* to, Shorts low, Shorts high, size_t count) const {
     const __m512i mask = _mm512_set1_epi16(0xff);
     const __m512i bytes =

@@ -35,7 +35,10 @@ class Quant8Layer final : public MatrixLayer {
     outputRowBytes_ = columns;
     panels_ = divideUp(columns, width);
     zero_ = static_cast<std::byte>(weights.inputZeroPoint);
-    packed_ = site.pack<uint8_t>(panels_ * width * units_ * 4, [&](uint8_t* to) {
+    const size_t rest = columns % width;
+    hasHalfPanel_ = rest > 0 && rest <= width / 2;
+    const size_t places = panels_ * width - (hasHalfPanel_ ? width / 2 : 0);
+    packed_ = site.pack<uint8_t>(places * units_ * 4, [&](uint8_t* to) {
       for (size_t column = 0; column < columns; ++column) {
         if (isWide()) {
           packColumn(weights, column, reinterpret_cast<int16_t*>(to));
@@ -70,13 +73,14 @@ class Quant8Layer final : public MatrixLayer {
     tile.result = result_;
     tile.outStride = columns_;
     const size_t width = gemm_.panelColumns;
-    const auto& micro = isSigned_ && !isWide() ? gemm_.signedLeft : gemm_.unsignedLeft;
+    const auto& micros = isSigned_ && !isWide() ? gemm_.signedLeft : gemm_.unsignedLeft;
     for (size_t panel = panelBegin; panel < panelEnd; ++panel) {
       const size_t column = panel * width;
       tile.packed = packed_.data() + column * units_ * 4;
       tile.bias = bias_.data() + column;
       tile.multiplier = multiplier_.data() + column;
       tile.columns = std::min(width, columns_ - column);
+      const auto& micro = isHalf(panel) ? micros.half : micros.whole;
       forEvenPieces(rows, gemm_.maxRows, [&](size_t begin, size_t count) {
         tile.left = bytes + begin * stride;
         tile.rowTerms = rowFactor_ != 0 ? terms + begin : nullptr;
@@ -100,16 +104,21 @@ class Quant8Layer final : public MatrixLayer {
     return reinterpret_cast<const uint8_t*>(wide);
   }
 
+  bool isHalf(size_t panel) const { return hasHalfPanel_ && panel + 1 == panels_; }
+
   size_t placeOf(size_t column) const {
     const size_t width = gemm_.panelColumns;
+    if (isHalf(column / width)) return column;
     return column / width * width + placeInPanel(column % width, width);
   }
 
   template <typename T>
   void packColumn(const Quant8Weights& weights, size_t column, T* packed) const {
     const size_t unit = gemm_.unitValues();
-    const size_t width = gemm_.panelColumns;
-    T* to = packed + (column / width * width * units_ + placeInPanel(column % width, width)) * unit;
+    const size_t begin = column / gemm_.panelColumns * gemm_.panelColumns;
+    const size_t width =
+        isHalf(column / gemm_.panelColumns) ? gemm_.panelColumns / 2 : gemm_.panelColumns;
+    T* to = packed + (begin * units_ + placeOf(column) - begin) * unit;
     const int16_t* const from = weights.values.data() + column * depth_;
     for (size_t k = 0; k < depth_; k += unit, to += width * unit) {
       for (size_t i = 0; i < std::min(unit, depth_ - k); ++i) to[i] = static_cast<T>(from[k + i]);
@@ -133,6 +142,7 @@ class Quant8Layer final : public MatrixLayer {
   const bool isSigned_;
   const int32_t rowFactor_;
   const Quant8Result result_;
+  bool hasHalfPanel_ = false;  // the last one, of one vector
   Packed<uint8_t> packed_;
   Packed<int32_t> bias_;
   AlignedBuffer<float> multiplier_;

@@ -101,6 +101,12 @@ class Narrower {
     storeRow(kept, values);
     std::memcpy(to, kept, count);
   }
+  // Of one vector of sums.
+  HALYARD_ALWAYS_INLINE void storeHalfRow(uint8_t* to, Ints sums, const Scales& scales) const {
+    uint8_t kept[2 * kIntLanes];
+    storeRow(kept, shorts(sums, sums, scales));
+    std::memcpy(to, kept, kIntLanes);
+  }
   HALYARD_ALWAYS_INLINE void storeBlock(uint8_t* to, Shorts low, Shorts high, size_t count) const {
     const uint8x16_t bytes = vreinterpretq_u8_s8(vmovn_high_s16(vmovn_s16(low), high));
     if (count >= 4 * kIntLanes) {

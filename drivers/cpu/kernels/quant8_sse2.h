@@ -93,6 +93,12 @@ class Narrower {
     storeRow(kept, values);
     std::memcpy(to, kept, count);
   }
+  // Of one vector of sums.
+  HALYARD_ALWAYS_INLINE void storeHalfRow(uint8_t* to, Ints sums, const Scales& scales) const {
+    const Shorts values = shorts(sums, sums, scales);
+    const int32_t four = _mm_cvtsi128_si32(bytes(values, values));
+    std::memcpy(to, &four, sizeof four);
+  }
   HALYARD_ALWAYS_INLINE void storeBlock(uint8_t* to, Shorts low, Shorts high, size_t count) const {
     if (count >= 4 * kIntLanes) {
       storeInts(to, bytes(low, high));
