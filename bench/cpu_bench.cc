@@ -6,9 +6,9 @@
 //   cpu_bench --steps MODEL...    the same, and where the driver's time goes with one thread
 //
 // A model is a .tflite file, or one of v1, v2, v1-u8, v2-u8, v1-s8 and v2-s8: MobileNet for images
-// of 224 x 224, with random weights. All in this process. Kernels: the best time of many, since it
-// is the machine's limit that they are held against, which register loops find in the same run.
-// Models: medians, and the best in brackets.
+// of 224 x 224, with random weights; or lstm, an acoustic model. All in this process. Kernels: the
+// best time of many, since it is the machine's limit that they are held against, which register
+// loops find in the same run. Models: medians, and the best in brackets.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -25,12 +25,12 @@
 #include "ops/simd.h"
 #include "ops/testing/test_operand.h"
 #include "peaks_for_bench.h"
+#include "run_services.h"
 #include "tools/workloads/workloads.h"
 
 namespace {
 
 using namespace halyard;  // NOLINT(google-build-using-namespace)
-using ops::testing::InlineServices;
 using ops::testing::TestOperand;
 using Clock = std::chrono::steady_clock;
 
@@ -102,6 +102,69 @@ TestOperand bytes(OperandType type, const Shape& dims, float scale, int32_t zero
   return operand;
 }
 
+// The best times of one operation on one thread, in seconds.
+struct BothTimes {
+  double own = 0;  // 0: the driver has no kernel
+  double reference = 0;
+  double products = 0;
+};
+
+// Of the inputs, the first `variables` are no constants.
+Result<BothTimes> timeOperation(OperationType type, std::vector<TestOperand>& inputs,
+                                std::vector<TestOperand>& outputs, size_t variables,
+                                ops::SimdLevel level = ops::simdLevel()) {
+  HALYARD_RETURN_IF_ERROR(ops::testing::runOperation(type, inputs, outputs));
+  const ops::OperationDefinition& definition = *ops::definitionOf(type);
+  std::vector<ops::Tensor> ins;
+  std::vector<ops::Tensor> outs;
+  std::vector<void*> data;
+  std::vector<uint32_t> inputIndexes;
+  std::vector<uint32_t> outputIndexes;
+  for (TestOperand& input : inputs) {
+    ins.push_back(input.tensor);
+    const bool isConstant = data.size() >= variables && !input.tensor.omitted;
+    if (isConstant) ins.back().data = input.bytes.data();
+    inputIndexes.push_back(static_cast<uint32_t>(data.size()));
+    data.push_back(input.bytes.data());
+  }
+  for (TestOperand& output : outputs) {
+    outs.push_back(output.tensor);
+    outputIndexes.push_back(static_cast<uint32_t>(data.size()));
+    data.push_back(output.bytes.data());
+  }
+  BothTimes times;
+  cpudriver::RunServices services(nullptr);
+  const auto kernel = cpudriver::makeKernel(definition, {ins, outs, level});
+  if (kernel != nullptr) {
+    times.own = timeOf([&] {
+                  (void)kernel->run({data.data(), inputIndexes, outputIndexes}, services);
+                  services.reset();
+                }).best;
+  }
+  for (size_t i = 0; i < variables; ++i) ins[i].data = inputs[i].bytes.data();
+  for (size_t i = 0; i < outs.size(); ++i) outs[i].data = outputs[i].bytes.data();
+  times.reference = timeOf([&] {
+                      ops::OperationContext context(ins, outs, &services);
+                      (void)ops::runReference(definition, context);
+                      services.reset();
+                    }).best;
+  if (definition.work != nullptr) times.products = definition.work(ins, outs);
+  return times;
+}
+
+void printRate(double time, double amount, double peak) {
+  if (time == 0) return (void)std::printf("  %30s", "-");
+  std::printf("  %9.1f us %7.1f G/s %3.0f %%", time * 1e6, amount / time * 1e-9,
+              peak > 0 ? 100 * amount / time / peak : 0);
+}
+
+void printBoth(const Result<BothTimes>& times, double amount, double peak) {
+  if (!times.ok()) return (void)std::printf("  %s\n", times.status().toString().c_str());
+  printRate(times->own, amount, peak);
+  printRate(times->reference, amount, peak);
+  std::printf("\n");
+}
+
 // One kernel on one thread: the driver's, for instruction set `level`, and the reference if wanted.
 void benchLayer(const LayerCase& layer, OperandType type, double peak,
                 ops::SimdLevel level = ops::simdLevel(), bool withReference = true) {
@@ -124,51 +187,95 @@ void benchLayer(const LayerCase& layer, OperandType type, double peak,
   if (!isConv && !isFull) inputs.push_back(TestOperand::int32(1));
   inputs.push_back(TestOperand::int32(3));
   std::vector<TestOperand> outputs = {TestOperand::output(type, 300.0f, 100)};
-  if (const Status status = ops::testing::runOperation(layer.operation, inputs, outputs);
-      !status.ok()) {
-    std::printf("%s\n", status.toString().c_str());
-    return;
-  }
-  std::vector<ops::Tensor> ins;
-  std::vector<ops::Tensor> outs;
-  std::vector<void*> data;
-  std::vector<uint32_t> inputIndexes;
-  for (TestOperand& input : inputs) {
-    ins.push_back(input.tensor);
-    if (!data.empty()) ins.back().data = input.bytes.data();
-    inputIndexes.push_back(static_cast<uint32_t>(data.size()));
-    data.push_back(input.bytes.data());
-  }
-  const std::vector<uint32_t> outputIndexes = {static_cast<uint32_t>(data.size())};
-  outs.push_back(outputs[0].tensor);
-  data.push_back(outputs[0].bytes.data());
-  const auto kernel =
-      cpudriver::makeKernel(*ops::definitionOf(layer.operation), {ins, outs, level});
-  double own = 0;
-  if (kernel != nullptr) {
-    own = timeOf([&] {
-            InlineServices services;
-            (void)kernel->run({data.data(), inputIndexes, outputIndexes}, services);
-          }).best;
-  }
-  ins[0].data = inputs[0].bytes.data();
-  outs[0].data = outputs[0].bytes.data();
-  const auto runReference = [&] {
-    InlineServices services;
-    ops::OperationContext context(ins, outs, &services);
-    (void)ops::runReference(*ops::definitionOf(layer.operation), context);
-  };
-  const double products = ops::definitionOf(layer.operation)->work(ins, outs);
+  const auto times = timeOperation(layer.operation, inputs, outputs, 1, level);
   std::printf("%-16s %4u^2 s%u %4u -> %4u %s", layer.name, layer.size, layer.stride, layer.depth,
               layer.channels, isFloat ? "f32" : "u8 ");
-  const auto column = [&](double time) {
-    if (time == 0) return (void)std::printf("  %30s", "-");
-    std::printf("  %9.1f us %7.1f G/s %3.0f %%", time * 1e6, products / time * 1e-9,
-                peak > 0 ? 100 * products / time / peak : 0);
+  if (!withReference && times.ok()) {
+    printRate(times->own, times->products, peak);
+    return (void)std::printf("\n");
+  }
+  printBoth(times, times.ok() ? times->products : 0, peak);
+}
+
+// One step of a cell with as many hidden values as inputs, for one sequence.
+void benchLstm(uint32_t cells, uint32_t steps, double peak) {
+  const OperandType type = OperandType::TENSOR_FLOAT32;
+  std::vector<TestOperand> inputs = {bytes(type, {steps, 1, cells}, 0, 0)};
+  for (int gate = 0; gate < 8; ++gate) inputs.push_back(bytes(type, {cells, cells}, 0, 0));
+  for (int gate = 0; gate < 3; ++gate) inputs.push_back(TestOperand::omitted(type));
+  for (int gate = 0; gate < 4; ++gate) inputs.push_back(bytes(type, {cells}, 0, 0));
+  for (int part = 0; part < 2; ++part) inputs.push_back(TestOperand::omitted(type));
+  for (int state = 0; state < 2; ++state) inputs.push_back(bytes(type, {1, cells}, 0, 0));
+  inputs.push_back(TestOperand::int32(4));
+  for (int clip = 0; clip < 2; ++clip) inputs.push_back(TestOperand::float32(0));
+  inputs.push_back(TestOperand::boolean(true));
+  for (int gate = 0; gate < 4; ++gate) inputs.push_back(TestOperand::omitted(type));
+  std::vector<TestOperand> outputs = {TestOperand::output(type)};
+  const auto times = timeOperation(OperationType::UNIDIRECTIONAL_SEQUENCE_LSTM, inputs, outputs, 1);
+  std::printf("%-16s %4u cells, %4u steps     ", "lstm", cells, steps);
+  printBoth(times, 8.0 * cells * cells * steps, peak);
+}
+
+// What moves bytes rather than multiplies, held against a copy of as many.
+struct MoveCase {
+  const char* name;
+  OperationType operation;
+  std::vector<TestOperand> inputs;
+  TestOperand output;
+  size_t variables = 1;
+};
+
+std::vector<MoveCase> moveCases() {
+  using enum OperandType;
+  using enum OperationType;
+  const auto f32 = [](const Shape& dims) { return bytes(TENSOR_FLOAT32, dims, 0, 0); };
+  const auto u8 = [](const Shape& dims) { return bytes(TENSOR_QUANT8_ASYMM, dims, 0.5f, 120); };
+  const auto int32 = [](int32_t value) { return TestOperand::int32(value); };
+  const TestOperand outF32 = TestOperand::output(TENSOR_FLOAT32);
+  const TestOperand sameU8 = TestOperand::output(TENSOR_QUANT8_ASYMM, 0.5f, 120);
+  const TestOperand unitU8 = TestOperand::output(TENSOR_QUANT8_ASYMM, 1.0f / 256, 0);
+  const TestOperand axes = TestOperand::of<int32_t>(TENSOR_INT32, {2}, {1, 2});
+  const auto pooled = [&](TestOperand image, int32_t size) {
+    return std::vector<TestOperand>{std::move(image), int32(2),    int32(size), int32(size),
+                                    int32(size),      int32(size), int32(0)};
   };
-  column(own);
-  if (withReference) column(timeOf(runReference).best);
-  std::printf("\n");
+  return {
+      {"logistic", LOGISTIC, {f32({1, 56, 56, 64})}, outF32},
+      {"logistic u8", LOGISTIC, {u8({1, 1917, 91})}, unitU8},
+      {"relu6", RELU6, {f32({1, 56, 56, 64})}, outF32},
+      {"quantize", QUANTIZE, {f32({1, 224, 224, 3})}, sameU8},
+      {"dequantize", DEQUANTIZE, {u8({1, 224, 224, 3})}, outF32},
+      {"maximum", MAXIMUM, {f32({1, 56, 56, 64}), f32({1, 56, 56, 64})}, outF32, 2},
+      {"add", ADD, {f32({1, 56, 56, 64}), f32({1, 56, 56, 64}), int32(0)}, outF32, 2},
+      {"add u8", ADD, {u8({1, 56, 56, 64}), u8({1, 56, 56, 64}), int32(0)}, sameU8, 2},
+      {"concatenation",
+       CONCATENATION,
+       {f32({1, 33, 33, 256}), f32({1, 33, 33, 256}), int32(3)},
+       outF32,
+       2},
+      {"mean 7x7", MEAN, {f32({1, 7, 7, 1280}), axes, int32(1)}, outF32},
+      {"average pool 7x7", AVERAGE_POOL_2D, pooled(f32({1, 7, 7, 1280}), 7), outF32},
+      {"max pool 2x2", MAX_POOL_2D, pooled(f32({1, 112, 112, 64}), 2), outF32},
+      {"max pool 2x2 u8", MAX_POOL_2D, pooled(u8({1, 112, 112, 64}), 2), sameU8},
+      {"resize 33 to 257", RESIZE_BILINEAR, {f32({1, 33, 33, 21}), int32(257), int32(257)}, outF32},
+      {"softmax 1001", SOFTMAX, {f32({8, 1001}), TestOperand::float32(1)}, outF32},
+      {"softmax 1001 u8", SOFTMAX, {u8({8, 1001}), TestOperand::float32(1)}, unitU8},
+  };
+}
+
+void benchMove(MoveCase move) {
+  std::vector<TestOperand> outputs = {move.output};
+  const auto times = timeOperation(move.operation, move.inputs, outputs, move.variables);
+  double moved = static_cast<double>(outputs[0].bytes.size());
+  for (size_t i = 0; i < move.variables; ++i) {
+    moved += static_cast<double>(move.inputs[i].bytes.size());
+  }
+  // Half of it is read by a copy, and half written.
+  const std::vector<std::byte> from(static_cast<size_t>(moved / 2));
+  std::vector<std::byte> to(from.size());
+  const double copy = timeOf([&] { std::memcpy(to.data(), from.data(), from.size()); }).best;
+  std::printf("%-16s %9.0f KiB              ", move.name, moved / 1024);
+  printBoth(times, moved, moved / copy);
 }
 
 struct Buffers {
@@ -208,7 +315,7 @@ Times timeModel(hal::Device& device, const std::shared_ptr<const Model>& model) 
 }
 
 void printSteps(const std::shared_ptr<const Model>& model) {
-  const auto compiled = cpudriver::CompiledModel::compile(model, nullptr);
+  const auto compiled = cpudriver::CompiledModel::compile(model, {});
   if (!compiled.ok() || *compiled == nullptr) {
     std::printf("  not compiled: the executor runs it\n");
     return;
@@ -240,6 +347,7 @@ Result<std::shared_ptr<const Model>> findModel(const std::string& name) {
     if (name == std::string("v1") + suffix) return workloads::mobileNetV1(numbers);
     if (name == std::string("v2") + suffix) return workloads::mobileNetV2(numbers);
   }
+  if (name == "lstm") return workloads::acousticLstm(Numbers::FLOAT32);
   HALYARD_ASSIGN_OR_RETURN(import::ImportedModel imported, import::importTfliteFile(name));
   return std::make_shared<const Model>(std::move(imported.model));
 }
@@ -303,5 +411,8 @@ int main(int argc, char** argv) {
   for (const LayerCase& layer : kLayers) {
     benchLayer(layer, OperandType::TENSOR_QUANT8_ASYMM, quant8);
   }
+  for (const uint32_t cells : {128u, 512u}) benchLstm(cells, 32, floats);
+  std::printf("bytes that are read and written, and share of a copy's rate:\n");
+  for (MoveCase& move : moveCases()) benchMove(std::move(move));
   return 0;
 }

@@ -13,7 +13,6 @@
 #include "cpu/block_pool.h"
 #include "cpu/subgraph_run.h"
 #include "halyard/driver/trace.h"
-#include "kernel_list.h"
 #include "run_services.h"
 
 namespace halyard::cpudriver {
@@ -48,16 +47,9 @@ void hide(const std::vector<Mapping>& released, Packing* packing) {
 
 }  // namespace
 
-struct CompiledModel::Step {
-  size_t operation;                // the last one that is in it
-  std::unique_ptr<Kernel> kernel;  // null: the reference kernel
-  std::vector<uint32_t> inputs;    // operands
-  std::vector<uint32_t> outputs;
-};
-
 // Memory of one run, kept for the next.
 struct CompiledModel::State {
-  explicit State(ThreadPool* threads) : services(threads) {}
+  explicit State(ThreadShare* threads) : services(threads) {}
 
   cpu::BlockPool::Block arena;
   std::vector<cpu::BlockPool::Block> inputCopies;
@@ -68,20 +60,24 @@ struct CompiledModel::State {
   RunServices services;
 };
 
-CompiledModel::CompiledModel(cpu::ExecutionPlan plan, ThreadPool* threads)
-    : plan_(std::move(plan)), threads_(threads) {}
+CompiledModel::CompiledModel(cpu::ExecutionPlan plan, const Resources& resources)
+    : plan_(std::move(plan)), resources_(resources) {
+  if (resources_.idle != nullptr) resources_.idle->add(this);
+}
 
-CompiledModel::~CompiledModel() = default;
+CompiledModel::~CompiledModel() {
+  if (resources_.idle != nullptr) resources_.idle->remove(this);
+}
 
 Result<std::unique_ptr<CompiledModel>> CompiledModel::compile(std::shared_ptr<const Model> model,
-                                                              ThreadPool* threads,
+                                                              const Resources& resources,
                                                               Packing* packing) {
   const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::COMPILATION, "compile");
   HALYARD_ASSIGN_OR_RETURN(cpu::ExecutionPlan plan, cpu::ExecutionPlan::make(std::move(model)));
-  std::unique_ptr<CompiledModel> compiled(new CompiledModel(std::move(plan), threads));
+  std::unique_ptr<CompiledModel> compiled(new CompiledModel(std::move(plan), resources));
   if (!compiled->isPlain()) return std::unique_ptr<CompiledModel>();
   if (packing != nullptr && !packing->isFresh()) hide(compiled->plan_.mappings, packing);
-  compiled->makeSteps(packing);
+  compiled->steps_ = makeSteps(compiled->plan_.main, packing);
   compiled->placeTemporaries();
   return compiled;
 }
@@ -96,37 +92,6 @@ bool CompiledModel::isPlain() const {
   });
 }
 
-void CompiledModel::makeSteps(Packing* packing) {
-  const cpu::SubgraphPlan& main = plan_.main;
-  const std::vector<Operation>& operations = main.subgraph->operations;
-  std::vector<bool> readByReference(main.tensors.size());
-  for (size_t i = 0; i < operations.size(); ++i) {
-    checkWorkLimit();
-    Step step{i, nullptr, operations[i].inputs, operations[i].outputs};
-    std::vector<ops::Tensor> inputs;
-    std::vector<ops::Tensor> outputs;
-    for (uint32_t operand : step.inputs) inputs.push_back(main.tensors[operand]);
-    for (uint32_t operand : step.outputs) outputs.push_back(main.tensors[operand]);
-    KernelSite site = {inputs, outputs};
-    site.packing = packing;
-    step.kernel = makeKernel(*main.definitions[i], site);
-    if (packing != nullptr) {
-      std::vector<const void*> constants;
-      for (const ops::Tensor& input : inputs) {
-        if (input.data != nullptr) constants.push_back(input.data);
-      }
-      packing->endStep(step.kernel != nullptr, constants);
-    }
-    if (step.kernel == nullptr) {
-      for (uint32_t operand : step.inputs) readByReference[operand] = true;
-    }
-    steps_.push_back(std::move(step));
-  }
-  for (uint32_t operand : main.subgraph->inputIndexes) {
-    copiesInput_.push_back(readByReference[operand]);
-  }
-}
-
 void CompiledModel::placeTemporaries() {
   const cpu::SubgraphPlan& main = plan_.main;
   offsets_.resize(main.tensors.size());
@@ -135,7 +100,7 @@ void CompiledModel::placeTemporaries() {
   std::vector<uint32_t> operands;
   std::vector<size_t> entryOf(main.tensors.size());
   for (size_t i = 0; i < steps_.size(); ++i) {
-    for (uint32_t operand : steps_[i].inputs) {
+    for (uint32_t operand : steps_[i].sources) {
       if (!inArena_[operand]) continue;
       // Outputs of the model stay to the end, also those that are read.
       size_t& last = tensors[entryOf[operand]].last;
@@ -151,6 +116,15 @@ void CompiledModel::placeTemporaries() {
       operands.push_back(operand);
       inArena_[operand] = true;
     }
+  }
+  // Inputs that reference kernels read, who rely on what they have read once.
+  std::vector<bool> readByReference(main.tensors.size());
+  for (const Step& step : steps_) {
+    if (step.kernel != nullptr) continue;
+    for (uint32_t operand : step.sources) readByReference[operand] = true;
+  }
+  for (uint32_t operand : main.subgraph->inputIndexes) {
+    copiesInput_.push_back(readByReference[operand]);
   }
   const cpu::ArenaPlan arena = cpu::planArena(tensors, cpu::BlockPool::kAlignment);
   for (size_t i = 0; i < operands.size(); ++i) offsets_[operands[i]] = arena.offsets[i];
@@ -184,7 +158,7 @@ std::unique_ptr<CompiledModel::State> CompiledModel::takeState() {
     if (kept_ != nullptr) return std::move(kept_);
   }
   const cpu::SubgraphPlan& main = plan_.main;
-  auto state = std::make_unique<State>(threads_);
+  auto state = std::make_unique<State>(resources_.threads);
   if (arenaBytes_ > 0) state->arena = allocate(arenaBytes_);
   auto* const base = static_cast<std::byte*>(state->arena.data());
   for (size_t operand = 0; operand < main.tensors.size(); ++operand) {
@@ -203,8 +177,18 @@ std::unique_ptr<CompiledModel::State> CompiledModel::takeState() {
 }
 
 void CompiledModel::keepState(std::unique_ptr<State> state) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (kept_ == nullptr) kept_ = std::move(state);
+    keptSince_ = IdleMemory::Clock::now();
+  }
+  if (resources_.idle != nullptr) resources_.idle->startWatching();
+}
+
+bool CompiledModel::releaseUnusedSince(IdleMemory::Clock::time_point before) {
   const std::lock_guard lock(mutex_);
-  if (kept_ == nullptr) kept_ = std::move(state);
+  if (kept_ != nullptr && keptSince_ < before) kept_.reset();
+  return kept_ != nullptr;
 }
 
 void CompiledModel::bind(std::span<const cpu::Argument> inputs,
@@ -239,6 +223,7 @@ hal::ExecutionResult CompiledModel::run(std::span<const cpu::Argument> inputs,
   const WorkLimit limit{options.deadline, options.cancel};
   const bool limited = options.deadline || options.cancel.stop_possible();
   const WorkLimitScope scope(limited ? &limit : nullptr);
+  const ThreadShare::Execution execution(resources_.threads);
   std::unique_ptr<State> state;
   try {
     state = takeState();
@@ -271,7 +256,7 @@ Status CompiledModel::runSteps(const hal::ExecuteOptions& options, State* state,
     const hal::TimePoint started = times != nullptr ? hal::Clock::now() : hal::TimePoint();
     Status status;
     if (step.kernel != nullptr) {
-      status = step.kernel->run({state->data.data(), step.inputs, step.outputs}, state->services);
+      status = step.kernel->run({state->data.data(), step.sources, step.outputs}, state->services);
     } else {
       status = runReference(step, state);
     }
@@ -289,7 +274,7 @@ Status CompiledModel::runReference(const Step& step, State* state) const {
   const auto index = static_cast<size_t>(&step - steps_.data());
   std::vector<ops::Tensor>& inputs = state->inputs[index];
   std::vector<ops::Tensor>& outputs = state->outputs[index];
-  for (size_t i = 0; i < inputs.size(); ++i) inputs[i].data = state->data[step.inputs[i]];
+  for (size_t i = 0; i < inputs.size(); ++i) inputs[i].data = state->data[step.sources[i]];
   for (size_t i = 0; i < outputs.size(); ++i) outputs[i].data = state->data[step.outputs[i]];
   ops::OperationContext context(inputs, outputs, &state->services);
   return cpu::asFailure(ops::runReference(*plan_.main.definitions[step.operation], context));
@@ -323,7 +308,8 @@ std::vector<hal::OutputShape> CompiledModel::outputShapes() const {
 CompiledModel::Facts CompiledModel::facts() const {
   const auto own =
       std::ranges::count_if(steps_, [](const Step& step) { return step.kernel != nullptr; });
-  return {steps_.size(), static_cast<size_t>(own), arenaBytes_};
+  return {plan_.main.subgraph->operations.size(), steps_.size(), static_cast<size_t>(own),
+          arenaBytes_};
 }
 
 CompiledModel::StepFacts CompiledModel::stepFacts(size_t step) const {

@@ -1,7 +1,7 @@
 // CompiledModel: a model as a list of steps over planned memory, each a kernel of this driver or
 // the operation's reference kernel. Thread safety: immutable but for what is kept between runs,
 // which has a lock; runs may go on at once. Ownership: shares the model, owns kernels and memory;
-// borrows the thread pool, which must outlive it.
+// borrows threads and the watch over idle memory, which must outlive it.
 #pragma once
 
 #include <chrono>
@@ -10,24 +10,31 @@
 #include <span>
 #include <vector>
 
-#include "base/thread_pool.h"
 #include "cpu/execution_plan.h"
 #include "cpu/executor.h"
 #include "halyard/driver/hal_types.h"
-#include "kernel.h"
+#include "idle_memory.h"
+#include "step_list.h"
+#include "thread_share.h"
 
 namespace halyard::cpudriver {
 
-class CompiledModel {
+class CompiledModel final : private IdleMemory::Keeper {
  public:
+  // What models share. Each may be null, and must outlive them otherwise.
+  struct Resources {
+    ThreadShare* threads = nullptr;
+    IdleMemory* idle = nullptr;
+  };
+
   // `model` must have passed validateModel. Null when it is not of the kind that is compiled: its
   // sizes must all follow from the model, and it must have no control flow. BAD_DATA and UNMAPPABLE
   // as cpu::Executor::create. `packing` is for the kernels, until the model is compiled; it may be
   // null. With one that is not fresh, whatever lies in pools of the model is released constants.
   static Result<std::unique_ptr<CompiledModel>> compile(std::shared_ptr<const Model> model,
-                                                        ThreadPool* threads,
+                                                        const Resources& resources,
                                                         Packing* packing = nullptr);
-  ~CompiledModel();
+  ~CompiledModel() override;
   CompiledModel(const CompiledModel&) = delete;
   CompiledModel& operator=(const CompiledModel&) = delete;
 
@@ -51,6 +58,7 @@ class CompiledModel {
 
   // What the model has become, for logs and tests.
   struct Facts {
+    size_t operations = 0;
     size_t steps = 0;
     size_t ownKernels = 0;  // steps that do not take the reference kernel
     size_t arenaBytes = 0;
@@ -65,15 +73,14 @@ class CompiledModel {
   StepFacts stepFacts(size_t step) const;
 
  private:
-  struct Step;
   struct State;
 
-  explicit CompiledModel(cpu::ExecutionPlan plan, ThreadPool* threads);
+  CompiledModel(cpu::ExecutionPlan plan, const Resources& resources);
   bool isPlain() const;
-  void makeSteps(Packing* packing);
   void placeTemporaries();
   std::unique_ptr<State> takeState();
   void keepState(std::unique_ptr<State> state);
+  bool releaseUnusedSince(IdleMemory::Clock::time_point before) override;
   void bind(std::span<const cpu::Argument> inputs, std::span<const cpu::Argument> outputs,
             State* state) const;
   Status runSteps(const hal::ExecuteOptions& options, State* state,
@@ -82,7 +89,7 @@ class CompiledModel {
   void deliver(std::span<const cpu::Argument> outputs, const State& state) const;
 
   const cpu::ExecutionPlan plan_;
-  ThreadPool* const threads_;
+  const Resources resources_;
   std::vector<Step> steps_;
   std::vector<size_t> offsets_;    // by operand; of those with a place in the arena
   std::vector<bool> inArena_;      // by operand
@@ -90,6 +97,7 @@ class CompiledModel {
   size_t arenaBytes_ = 0;
   std::mutex mutex_;
   std::unique_ptr<State> kept_;
+  IdleMemory::Clock::time_point keptSince_;
 };
 
 }  // namespace halyard::cpudriver

@@ -3,6 +3,7 @@
 #include "cpu_driver.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -24,6 +25,8 @@ namespace {
 
 // A model is a row of short loops. Between two that are further apart than this, threads sleep.
 constexpr std::chrono::microseconds kPatience{50};
+// After which memory that is kept for the next execution is given back.
+constexpr std::chrono::seconds kIdle{10};
 
 uint64_t nanosecondsSince(hal::TimePoint start) {
   const auto elapsed = hal::Clock::now() - start;
@@ -62,11 +65,26 @@ class RepeatedRequest final : public hal::ReusableExecution {
   std::vector<hal::OutputShape> shapes_;  // to be told with every result
 };
 
+// What the models of a driver share, beyond its end.
+struct Shared {
+  explicit Shared(unsigned threads)
+      : byPriority{ThreadShare(threads, ThreadClass::BACKGROUND, kPatience),
+                   ThreadShare(threads, ThreadClass::NORMAL, kPatience),
+                   ThreadShare(threads, ThreadClass::URGENT, kPatience)} {}
+
+  // Loops of one priority never wait for, or run in, threads of another. A pool has no threads
+  // before its first loop.
+  std::array<ThreadShare, 3> byPriority;
+  // For what must not cost more energy than it has to: no thread is woken.
+  ThreadShare alone{1};
+  IdleMemory idle{kIdle};
+};
+
 class FastPreparedModel final : public hal::PreparedModel {
  public:
-  FastPreparedModel(std::shared_ptr<const Model> model, std::shared_ptr<ThreadPool> threads,
+  FastPreparedModel(std::shared_ptr<const Model> model, std::shared_ptr<Shared> shared,
                     std::unique_ptr<CompiledModel> compiled)
-      : model_(std::move(model)), threads_(std::move(threads)), compiled_(std::move(compiled)) {}
+      : model_(std::move(model)), shared_(std::move(shared)), compiled_(std::move(compiled)) {}
 
   hal::ExecutionResult executeSynchronously(const hal::Request& request,
                                             const hal::ExecuteOptions& options) override {
@@ -115,7 +133,7 @@ class FastPreparedModel final : public hal::PreparedModel {
   }
 
   const std::shared_ptr<const Model> model_;
-  const std::shared_ptr<ThreadPool> threads_;  // what the compiled model borrows
+  const std::shared_ptr<Shared> shared_;  // what the compiled model borrows
   const std::unique_ptr<CompiledModel> compiled_;
 };
 
@@ -125,16 +143,8 @@ class CpuDriver final : public hal::Device {
   CpuDriver(hal::DeviceInfo info, unsigned threads, std::unique_ptr<CompilationStore> store)
       : info_(std::move(info)),
         store_(std::move(store)),
-        executor_(cpu::makeCpuDevice(info_, threads, true)) {
-    // Loops of one priority never wait for, or run in, threads of another. A pool has no threads
-    // before its first loop.
-    for (const auto threadClass :
-         {ThreadClass::BACKGROUND, ThreadClass::NORMAL, ThreadClass::URGENT}) {
-      threads_.push_back(std::make_shared<ThreadPool>(threads, threadClass, kPatience));
-    }
-    // For what must not cost more energy than it has to: no thread is woken.
-    alone_ = std::make_shared<ThreadPool>(1);
-  }
+        executor_(cpu::makeCpuDevice(info_, threads, true)),
+        shared_(std::make_shared<Shared>(threads)) {}
 
   const hal::DeviceInfo& info() const override { return info_; }
 
@@ -156,8 +166,8 @@ class CpuDriver final : public hal::Device {
           store_->save(*model, *compiled, recorder, options, hal::Clock::now() - started);
       if (!saved.ok()) logInfo("the compilation is not cached: {}", saved.message());
     }
-    return std::shared_ptr<hal::PreparedModel>(std::make_shared<FastPreparedModel>(
-        std::move(model), threadsFor(options), std::move(compiled)));
+    return std::shared_ptr<hal::PreparedModel>(
+        std::make_shared<FastPreparedModel>(std::move(model), shared_, std::move(compiled)));
   }
 
   Result<hal::CachedModel> prepareModelFromCache(std::shared_ptr<const Model> /*model*/,
@@ -177,16 +187,16 @@ class CpuDriver final : public hal::Device {
     cached.interface = saved.model;
     cached.preference = own.preference;
     cached.priority = own.priority;
-    cached.prepared = std::make_shared<FastPreparedModel>(std::move(saved.model), threadsFor(own),
-                                                          std::move(compiled));
+    cached.prepared =
+        std::make_shared<FastPreparedModel>(std::move(saved.model), shared_, std::move(compiled));
     return cached;
   }
 
  private:
-  const std::shared_ptr<ThreadPool>& threadsFor(const hal::PrepareOptions& options) const {
+  ThreadShare& threadsFor(const hal::PrepareOptions& options) const {
     return options.preference == hal::ExecutionPreference::LOW_POWER
-               ? alone_
-               : threads_[static_cast<size_t>(options.priority)];
+               ? shared_->alone
+               : shared_->byPriority[static_cast<size_t>(options.priority)];
   }
 
   // As CompiledModel::compile, within the options' deadline.
@@ -200,12 +210,15 @@ class CpuDriver final : public hal::Device {
     const WorkLimit limit{options.deadline, {}};
     const WorkLimitScope scope(options.deadline ? &limit : currentWorkLimit());
     try {
-      HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<CompiledModel> compiled,
-                               CompiledModel::compile(model, threadsFor(options).get(), packing));
+      HALYARD_ASSIGN_OR_RETURN(
+          std::unique_ptr<CompiledModel> compiled,
+          CompiledModel::compile(model, {&threadsFor(options), &shared_->idle}, packing));
       if (compiled == nullptr) return compiled;
       const CompiledModel::Facts facts = compiled->facts();
-      logInfo("model of {} steps, {} of them with kernels of the CPU driver's own, {} KiB between",
-              facts.steps, facts.ownKernels, facts.arenaBytes / 1024);
+      logInfo(
+          "model of {} operations in {} steps, {} of them with kernels of the CPU driver's own, {} "
+          "KiB between",
+          facts.operations, facts.steps, facts.ownKernels, facts.arenaBytes / 1024);
       return compiled;
     } catch (const WorkAbandoned&) {
       if (!options.deadline) throw;
@@ -220,8 +233,7 @@ class CpuDriver final : public hal::Device {
   const hal::DeviceInfo info_;
   const std::unique_ptr<CompilationStore> store_;
   const std::shared_ptr<hal::Device> executor_;
-  std::vector<std::shared_ptr<ThreadPool>> threads_;  // by priority
-  std::shared_ptr<ThreadPool> alone_;
+  const std::shared_ptr<Shared> shared_;
 };
 
 Result<hal::DeviceInfo> describe() {

@@ -5,68 +5,20 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <random>
-
 #include "compiled_model.h"
 #include "hal/manifest.h"
 #include "hal/remote_device.h"
 #include "halyard/driver/capabilities_file.h"
+#include "model_for_test.h"
 #include "test_definitions.h"
 
 namespace halyard::cpudriver {
 namespace {
 
+using testing::Builder;
 using ::testing::HasSubstr;
 
-// Makes models operand by operand.
-class Builder {
- public:
-  uint32_t tensor(const Shape& dims, Lifetime lifetime = Lifetime::TEMPORARY_VARIABLE) {
-    Operand operand;
-    operand.type = OperandType::TENSOR_FLOAT32;
-    operand.dimensions = dims;
-    operand.lifetime = lifetime;
-    return add(operand);
-  }
-  uint32_t input(const Shape& dims) {
-    model_.main.inputIndexes.push_back(tensor(dims, Lifetime::SUBGRAPH_INPUT));
-    return model_.main.inputIndexes.back();
-  }
-  uint32_t output(const Shape& dims) {
-    model_.main.outputIndexes.push_back(tensor(dims, Lifetime::SUBGRAPH_OUTPUT));
-    return model_.main.outputIndexes.back();
-  }
-  uint32_t constant(const Shape& dims) {
-    std::vector<float> values(*knownElementCount(dims));
-    for (float& value : values) value = std::uniform_real_distribution<float>(-1, 1)(engine_);
-    const uint32_t index = tensor(dims, Lifetime::CONSTANT_COPY);
-    model_.main.operands[index].location =
-        appendConstant(model_, values.data(), values.size() * sizeof(float));
-    return index;
-  }
-  uint32_t int32(int32_t value) {
-    Operand operand;
-    operand.type = OperandType::INT32;
-    operand.lifetime = Lifetime::CONSTANT_COPY;
-    operand.location = appendConstant(model_, &value, sizeof value);
-    return add(operand);
-  }
-  void operation(OperationType type, std::vector<uint32_t> inputs, std::vector<uint32_t> outputs) {
-    model_.main.operations.push_back({type, std::move(inputs), std::move(outputs)});
-  }
-  std::shared_ptr<const Model> take() { return std::make_shared<const Model>(std::move(model_)); }
-
- private:
-  uint32_t add(const Operand& operand) {
-    model_.main.operands.push_back(operand);
-    return static_cast<uint32_t>(model_.main.operands.size() - 1);
-  }
-
-  Model model_;
-  std::mt19937 engine_{5};
-};
-
-// A convolution, whose result is an output and is also read, and a LOGISTIC, for which there is no
+// A convolution, whose result is an output and is also read, and a SIN, for which there is no
 // kernel.
 std::shared_ptr<const Model> smallModel(const Shape& input = {1, 6, 5, 3}) {
   Builder builder;
@@ -80,7 +32,7 @@ std::shared_ptr<const Model> smallModel(const Shape& input = {1, 6, 5, 3}) {
   const uint32_t features = builder.output(dims);
   const uint32_t result = builder.output(dims);
   builder.operation(OperationType::CONV_2D, {image, filter, bias, one, one, one, relu}, {features});
-  builder.operation(OperationType::LOGISTIC, {features}, {result});
+  builder.operation(OperationType::SIN, {features}, {result});
   return builder.take();
 }
 
@@ -252,7 +204,7 @@ TEST(CpuDriverTest, ModelsWithUnknownSizesAreComputedToo) {
   const auto device = makeDriver();
   ASSERT_TRUE(device.ok());
   const auto unknown = smallModel({1, 0, 5, 3});
-  const auto compiled = CompiledModel::compile(unknown, nullptr);
+  const auto compiled = CompiledModel::compile(unknown, {});
   ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
   EXPECT_EQ(*compiled, nullptr);
   const auto model = prepare(**device, unknown);
@@ -293,7 +245,7 @@ TEST(CpuDriverTest, RepeatedRequestsAreToldTheShapesThatTheModelLeavesOpen) {
 }
 
 TEST(CpuDriverTest, SaysWhatItHasMadeOfAModel) {
-  const auto compiled = CompiledModel::compile(smallModel(), nullptr);
+  const auto compiled = CompiledModel::compile(smallModel(), {});
   ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
   const CompiledModel::Facts facts = (*compiled)->facts();
   EXPECT_EQ(facts.steps, 2u);

@@ -4,17 +4,35 @@
 // borrows nothing of its site.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <type_traits>
 
 #include "halyard/driver/status.h"
+#include "ops/activation.h"
 #include "ops/operation.h"
 #include "ops/simd.h"
 #include "packing.h"
 
 namespace halyard::cpudriver {
+
+// What a kernel computes beside its operation. Only makers that kernel_list.cc says so of see any
+// of it.
+struct Fused {
+  // Takes the place of the operation's own activation, which must be none.
+  std::optional<ops::FuseCode> activation;
+  // Lines above and below and columns left and right of the image, of real zeros: the input of the
+  // site is without them.
+  std::array<int64_t, 4> padding{};
+  // The run's last input, which the site does not have, is of the output's type and shape and added
+  // to the result before the activation.
+  bool addsInput = false;
+
+  bool hasPadding() const { return padding != std::array<int64_t, 4>{}; }
+};
 
 // An operation as a kernel's maker sees it. All dimensions are known and positive. Constants have
 // data, other operands have none; the operation's inference has accepted them.
@@ -23,9 +41,19 @@ struct KernelSite {
   std::span<const ops::Tensor> outputs;
   ops::SimdLevel level = ops::simdLevel();  // the newest instructions that may be used
   Packing* packing = nullptr;               // null: there is no cache
+  Fused fused = {};
+  const ops::OperationDefinition* definition = nullptr;  // set by makeKernel
 
   bool hasInput(size_t i) const { return i < inputs.size() && !inputs[i].omitted; }
   bool isConstant(size_t i) const { return hasInput(i) && inputs[i].data != nullptr; }
+
+  // Replaces the operation's own activation by the fused one; false when both clamp.
+  bool fuseActivation(ops::FuseCode* code) const {
+    if (!fused.activation) return true;
+    if (*code != ops::FuseCode::NONE) return false;
+    *code = *fused.activation;
+    return true;
+  }
 
   // What `write(T*)` makes of constants in `count` zeros, or had made when the model was compiled.
   template <typename T, typename F>
@@ -58,6 +86,11 @@ struct KernelOperands {
   const T* input(size_t i) const {
     return static_cast<const T*>(data[inputs[i]]);
   }
+  // With Fused::addsInput, what is added.
+  template <typename T>
+  const T* lastInput() const {
+    return input<T>(inputs.size() - 1);
+  }
   template <typename T>
   T* output(size_t i) const {
     return static_cast<T*>(data[outputs[i]]);
@@ -71,6 +104,8 @@ class Kernel {
   // they hold, a kernel reads and writes nothing but its operands. Outputs are not read. Throws
   // what a body of parallelFor throws (base/thread_pool.h), and std::bad_alloc.
   virtual Status run(const KernelOperands& operands, ops::KernelServices& services) const = 0;
+  // Whether a run reads inputs that were constants when the kernel was made.
+  virtual bool readsConstants() const { return true; }
 };
 
 // Makes the kernel for a site; null where there is none that beats the reference kernel.

@@ -1,38 +1,71 @@
 // The list: an operation's definition, and who makes kernels for it.
 #include "kernel_list.h"
 
+#include "kernels/half.h"
 #include "kernels/makers.h"
-
-namespace halyard::ops {
-// That of an operation is found by the function that ops.inc names for it.
-#define HALYARD_OPERATION(code, name, definition) const OperationDefinition& definition();
-#include "ops/ops.inc"
-#undef HALYARD_OPERATION
-}  // namespace halyard::ops
+#include "operation_definitions.h"
 
 namespace halyard::cpudriver {
 namespace {
 
+// What a maker knows to fuse; the others are not asked.
+enum Fusable : unsigned { kNothing = 0, kActivation = 1, kPadding = 2, kAddend = 4 };
+
 struct Entry {
   const ops::OperationDefinition& (*definition)();
   KernelMaker make;
+  unsigned fusable = kNothing;
 };
 
 constexpr Entry kEntries[] = {
-    {ops::add, makeAddition},
-    {ops::conv2d, makeConv},
-    {ops::depthwiseConv2d, makeDepthwiseConv},
-    {ops::fullyConnected, makeFullyConnected},
-    {ops::mul, makeMultiplication},
-    {ops::sub, makeSubtraction},
+    {ops::add, makeAddition, kActivation},
+    {ops::averagePool2d, makeAveragePool},
+    {ops::concatenation, makeConcatenation},
+    {ops::conv2d, makeConv, kActivation | kPadding | kAddend},
+    {ops::depthwiseConv2d, makeDepthwiseConv, kActivation | kPadding},
+    {ops::dequantize, makeDequantization},
+    {ops::div, makeDivision},
+    {ops::floor, makeFloor},
+    {ops::fullyConnected, makeFullyConnected, kActivation | kAddend},
+    {ops::hardSwish, makeHardSwish},
+    {ops::logistic, makeLogistic},
+    {ops::lstm, makeLstm},
+    {ops::maximum, makeMaximum},
+    {ops::maxPool2d, makeMaxPool},
+    {ops::mean, makeMean},
+    {ops::minimum, makeMinimum},
+    {ops::mul, makeMultiplication, kActivation},
+    {ops::quantize, makeQuantization},
+    {ops::quantizedLstm, makeQuantizedLstm},
+    {ops::reduceMax, makeReduceMax},
+    {ops::reduceMin, makeReduceMin},
+    {ops::reduceSum, makeReduceSum},
+    {ops::relu, makeRelu},
+    {ops::relu1, makeRelu1},
+    {ops::relu6, makeRelu6},
+    {ops::resizeBilinear, makeResizeBilinear},
+    {ops::softmax, makeSoftmax},
+    {ops::sub, makeSubtraction, kActivation},
+    {ops::tanh, makeTanh},
+    {ops::unidirectionalSequenceLstm, makeLstmSequence},
 };
+
+unsigned neededFor(const Fused& fused) {
+  return (fused.activation ? kActivation : kNothing) | (fused.hasPadding() ? kPadding : kNothing) |
+         (fused.addsInput ? kAddend : kNothing);
+}
 
 }  // namespace
 
 std::unique_ptr<Kernel> makeKernel(const ops::OperationDefinition& definition,
                                    const KernelSite& site) {
   for (const Entry& entry : kEntries) {
-    if (&entry.definition() == &definition) return entry.make(site);
+    if (&entry.definition() != &definition) continue;
+    if ((neededFor(site.fused) & ~entry.fusable) != 0) return nullptr;
+    KernelSite known = site;
+    known.definition = &definition;
+    if (!hasHalves(known)) return entry.make(known);
+    return definition.float16AsFloat32 ? makeHalfKernel(known, entry.make) : nullptr;
   }
   return nullptr;
 }

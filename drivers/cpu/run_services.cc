@@ -9,8 +9,8 @@ namespace halyard::cpudriver {
 
 void RunServices::parallelFor(size_t count, size_t grain,
                               const std::function<void(size_t begin, size_t end)>& body) {
-  if (threads_ != nullptr) {
-    threads_->parallelFor(count, grain, body);
+  if (threads_ != nullptr && !threads_->isCrowded()) {
+    threads_->pool().parallelFor(count, grain, body);
   } else {
     forEachChunk(0, count, grain, body);
   }

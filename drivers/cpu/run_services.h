@@ -1,21 +1,21 @@
 // RunServices: what the kernels of one run use beside their operands.
 // Thread safety: as ops::KernelServices; reset between two kernels only.
-// Ownership: owns scratch memory, which is kept from kernel to kernel; borrows the thread pool.
+// Ownership: owns scratch memory, which is kept from kernel to kernel; borrows the threads.
 #pragma once
 
 #include <mutex>
 #include <vector>
 
-#include "base/thread_pool.h"
 #include "cpu/block_pool.h"
 #include "ops/operation.h"
+#include "thread_share.h"
 
 namespace halyard::cpudriver {
 
 class RunServices final : public ops::KernelServices {
  public:
   // `threads` may be null.
-  explicit RunServices(ThreadPool* threads) : threads_(threads) {}
+  explicit RunServices(ThreadShare* threads) : threads_(threads) {}
 
   void parallelFor(size_t count, size_t grain,
                    const std::function<void(size_t begin, size_t end)>& body) override;
@@ -29,7 +29,7 @@ class RunServices final : public ops::KernelServices {
     bool used = false;
   };
 
-  ThreadPool* const threads_;
+  ThreadShare* const threads_;
   std::mutex mutex_;
   std::vector<Scratch> scratch_;
 };

@@ -41,7 +41,7 @@ std::vector<uint8_t> run(const ModelForTest& test, CompiledModel& compiled,
 class SavedCompilationTest : public ::testing::TestWithParam<OperandType> {
  protected:
   void SetUp() override {
-    auto compiled = CompiledModel::compile(test_.model(), nullptr, &recorder_);
+    auto compiled = CompiledModel::compile(test_.model(), {}, &recorder_);
     ASSERT_TRUE(compiled.ok() && *compiled != nullptr) << compiled.status().toString();
     compiled_ = std::move(*compiled);
     hal::PrepareOptions options;
@@ -70,7 +70,7 @@ class SavedCompilationTest : public ::testing::TestWithParam<OperandType> {
       return nullptr;
     }
     PackingReplay replay(std::move(saved->pieces));
-    auto compiled = CompiledModel::compile(saved->model, nullptr, &replay);
+    auto compiled = CompiledModel::compile(saved->model, {}, &replay);
     if (!compiled.ok() || !replay.isConsistent()) return nullptr;
     return std::move(*compiled);
   }
@@ -90,7 +90,7 @@ TEST_P(SavedCompilationTest, ComesBack) {
   EXPECT_EQ(saved->model->main.inputIndexes, test_.model()->main.inputIndexes);
   EXPECT_EQ(saved->model->main.operations.size(), test_.model()->main.operations.size());
   PackingReplay replay(std::move(saved->pieces));
-  const auto again = CompiledModel::compile(saved->model, nullptr, &replay);
+  const auto again = CompiledModel::compile(saved->model, {}, &replay);
   ASSERT_TRUE(again.ok() && *again != nullptr) << again.status().toString();
   EXPECT_TRUE(replay.isConsistent());
   EXPECT_EQ((*again)->facts().ownKernels, compiled_->facts().ownKernels);
@@ -157,7 +157,7 @@ TEST_P(SavedCompilationTest, ChangedNumbersChangeResultsOnly) {
     auto saved = unpack(model_, changed);
     ASSERT_TRUE(saved.ok()) << saved.status().toString();
     PackingReplay replay(std::move(saved->pieces));
-    const auto compiled = CompiledModel::compile(saved->model, nullptr, &replay);
+    const auto compiled = CompiledModel::compile(saved->model, {}, &replay);
     ASSERT_TRUE(compiled.ok() && replay.isConsistent());
     EXPECT_EQ(run(test_, **compiled, saved->model).size(),
               run(test_, *compiled_, test_.model()).size());

@@ -98,12 +98,13 @@ Status findDefinitions(SubgraphPlan* plan) {
   return okStatus();
 }
 
-// Whether the operation has an input that an execution may leave out.
-bool takesOmitted(const ops::OperationDefinition& definition) {
-  const auto& forms = definition.signature.forms;
-  return std::any_of(forms.begin(), forms.end(), [](const ops::Form& form) {
-    return std::any_of(form.inputs.begin(), form.inputs.end(),
-                       [](const ops::OperandSpec& spec) { return spec.omittable; });
+// Whether an execution may leave out the operation's input `position`.
+bool mayBeOmitted(const ops::OperationDefinition& definition, size_t position) {
+  return std::ranges::any_of(definition.signature.forms, [&](const ops::Form& form) {
+    if (form.repeated >= 0) {
+      return std::ranges::any_of(form.inputs, &ops::OperandSpec::omittable);
+    }
+    return position < form.inputs.size() && form.inputs[position].omittable;
   });
 }
 
@@ -148,10 +149,12 @@ class ShapePropagation {
   bool mayInfer(size_t index) const {
     const ops::OperationDefinition& definition = *plan_.definitions[index];
     if (definition.controlFlow != ops::ControlFlow::NONE) return false;
-    for (uint32_t operand : plan_.subgraph->operations[index].inputs) {
-      if (!settled_[operand]) return false;
+    const std::vector<uint32_t>& inputs = plan_.subgraph->operations[index].inputs;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!settled_[inputs[i]]) return false;
       // Whether such an input has a value is seen at execution, and can change the result's shape.
-      if (operands_[operand].lifetime == Lifetime::SUBGRAPH_INPUT && takesOmitted(definition)) {
+      if (operands_[inputs[i]].lifetime == Lifetime::SUBGRAPH_INPUT &&
+          mayBeOmitted(definition, i)) {
         return false;
       }
     }

@@ -4,62 +4,129 @@
 #include <bit>
 #include <cmath>
 
+#include "ops/simd.h"
+
 namespace halyard::ops {
 namespace {
 
 constexpr int32_t kOne15 = 32767;  // 1 in Q0.15, as near as it gets
 
+// What follows is in 32 bits and without branches, so that loops over it become vectors. The values
+// have 16 bits, but for products.
+
+// multiplyHigh16.
+HALYARD_ALWAYS_INLINE int32_t highProduct(int32_t a, int32_t b) {
+  const int32_t product = (a * b + (1 << 14)) >> 15;
+  return product < 32767 ? product : 32767;
+}
+// shiftRightRounding.
+template <int kExponent>
+HALYARD_ALWAYS_INLINE int32_t shiftRounding(int32_t x) {
+  const int32_t magnitude = ((x < 0 ? -x : x) + (1 << (kExponent - 1))) >> kExponent;
+  return x < 0 ? -magnitude : magnitude;
+}
+// scaleUp16.
+template <int kExponent>
+HALYARD_ALWAYS_INLINE int32_t scaledUp(int32_t x) {
+  const int32_t scaled = x * (1 << kExponent);
+  const int32_t raised = scaled < -32768 ? -32768 : scaled;
+  return raised > 32767 ? 32767 : raised;
+}
+
 // exp(a / 2^15) for -8192 <= a < 0 in Q0.15, by the series around -1/8.
-int32_t expOfQuarter(int32_t a) {
+HALYARD_ALWAYS_INLINE int32_t expOfQuarter(int32_t a) {
   constexpr int32_t kExpOfMinusEighth = 28918;
   constexpr int32_t kThird = 10923;
   const int32_t x = a + 4096;
-  const int32_t x2 = multiplyHigh16(x, x);
-  const int32_t x3 = multiplyHigh16(x2, x);
-  const int32_t x4 = multiplyHigh16(x2, x2);
-  const auto quarter4 = static_cast<int32_t>(shiftRightRounding(x4, 2));
-  const auto rest = static_cast<int32_t>(
-      shiftRightRounding(multiplyHigh16(quarter4 + x3, kThird) + x2, 1));  // x^2/2 + x^3/6 + x^4/24
-  return saturate16(kExpOfMinusEighth + multiplyHigh16(kExpOfMinusEighth, x + rest));
+  const int32_t x2 = highProduct(x, x);
+  const int32_t x3 = highProduct(x2, x);
+  const int32_t x4 = highProduct(x2, x2);
+  // x^2/2 + x^3/6 + x^4/24
+  const int32_t rest = shiftRounding<1>(highProduct(shiftRounding<2>(x4) + x3, kThird) + x2);
+  return scaledUp<0>(kExpOfMinusEighth + highProduct(kExpOfMinusEighth, x + rest));
+}
+
+// exp(-2^kExponent) in Q0.15, where the value with that many integer bits has the bit for it.
+template <int kIntegerBits, int kExponent>
+HALYARD_ALWAYS_INLINE int32_t timesExpOfBit(int32_t result, int32_t value, int32_t exp) {
+  if constexpr (kIntegerBits > kExponent) {
+    constexpr int32_t kBit = 1 << (15 - kIntegerBits + kExponent);
+    return (value & kBit) != 0 ? highProduct(result, exp) : result;
+  } else {
+    return result;
+  }
 }
 
 // exp of a value <= 0 with that many integer bits (at most 7), in Q0.15: the part above -1/4 by its
 // series, and a factor for each higher bit.
-int32_t expOfNegative(int32_t a, int integerBits) {
-  if (a == 0) return kOne15;
-  if (integerBits > 5 && a < -(1 << (20 - integerBits))) return 0;
-  const int32_t quarter = 1 << (13 - integerBits);
-  const int32_t low = (a & (quarter - 1)) - quarter;
-  int32_t result = expOfQuarter(scaleUp16(low, integerBits));
+template <int kIntegerBits>
+HALYARD_ALWAYS_INLINE int32_t expOfNegative(int32_t a) {
+  constexpr int32_t kQuarter = 1 << (13 - kIntegerBits);
+  const int32_t low = (a & (kQuarter - 1)) - kQuarter;
   const int32_t rest = low - a;
-  struct Factor {
-    int exponent;
-    int32_t exp;  // of -2^exponent, in Q0.15
-  };
-  constexpr Factor kFactors[] = {{-2, 25520}, {-1, 19875}, {0, 12055}, {1, 4435},
-                                 {2, 600},    {3, 11},     {4, 0}};
-  for (const Factor& factor : kFactors) {
-    if (integerBits <= factor.exponent) break;
-    const int32_t bit = 1 << (15 - integerBits + factor.exponent);
-    if ((rest & bit) != 0) result = multiplyHigh16(result, factor.exp);
-  }
-  return result;
+  int32_t result = expOfQuarter(scaledUp<kIntegerBits>(low));
+  result = timesExpOfBit<kIntegerBits, -2>(result, rest, 25520);
+  result = timesExpOfBit<kIntegerBits, -1>(result, rest, 19875);
+  result = timesExpOfBit<kIntegerBits, 0>(result, rest, 12055);
+  result = timesExpOfBit<kIntegerBits, 1>(result, rest, 4435);
+  result = timesExpOfBit<kIntegerBits, 2>(result, rest, 600);
+  result = timesExpOfBit<kIntegerBits, 3>(result, rest, 11);
+  result = timesExpOfBit<kIntegerBits, 4>(result, rest, 0);
+  if constexpr (kIntegerBits > 5) result = a < -(1 << (20 - kIntegerBits)) ? 0 : result;
+  return a == 0 ? kOne15 : result;
 }
 
 // 2 / (1 + a) in Q2.13, of a in [0, 1] in Q0.15, by Newton's method.
-int32_t reciprocalOfOnePlus(int32_t a) {
+HALYARD_ALWAYS_INLINE int32_t reciprocalOfOnePlus(int32_t a) {
   constexpr int32_t kStart = 23130;  // 48/17
   constexpr int32_t kSlope = 15420;  // 32/17, in Q1.13
   const int32_t half = (a + kOne15 + 1) / 2;
-  int32_t x = kStart + multiplyHigh16(half, -kSlope);
+  int32_t x = kStart + highProduct(half, -kSlope);
   for (int i = 0; i < 3; ++i) {
-    const int32_t error = 8192 - multiplyHigh16(half, x);
-    x += scaleUp16(multiplyHigh16(x, error), 2);
+    const int32_t error = 8192 - highProduct(half, x);
+    x += scaledUp<2>(highProduct(x, error));
   }
   return x;
 }
 
-int32_t negativeMagnitude(int16_t x) { return x < 0 ? x : -x; }
+struct Sigmoid {
+  static constexpr int kMostBits = 6;
+  template <int kIntegerBits>
+  HALYARD_ALWAYS_INLINE static int32_t of(int32_t x) {
+    const int32_t exp = expOfNegative<kIntegerBits>(x < 0 ? x : -x);
+    const int32_t positive = scaledUp<1>(reciprocalOfOnePlus(exp));
+    const int32_t result = x > 0 ? positive : kOne15 - positive;
+    return x == 0 ? 16384 : result;
+  }
+};
+struct Tanh {
+  static constexpr int kMostBits = 6;
+  // tanh x = (1 - e) / (1 + e) = 2 / (1 + e) - 1 with e = exp(-2 |x|).
+  template <int kIntegerBits>
+  HALYARD_ALWAYS_INLINE static int32_t of(int32_t x) {
+    const int32_t exp = expOfNegative<kIntegerBits + 1>(x < 0 ? x : -x);
+    const int32_t positive = scaledUp<2>(reciprocalOfOnePlus(exp) - 8192);
+    const int32_t result = x > 0 ? positive : -positive;
+    return x == 0 ? 0 : result;
+  }
+};
+
+template <typename Function, int kIntegerBits>
+HALYARD_ALWAYS_INLINE void applyToAll(const int16_t* from, int16_t* to, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    to[i] = static_cast<int16_t>(Function::template of<kIntegerBits>(from[i]));
+  }
+}
+
+template <typename Function, int kIntegerBits = 0>
+void applyWithBits(const int16_t* from, int16_t* to, size_t count, int integerBits) {
+  if constexpr (kIntegerBits < Function::kMostBits) {
+    if (integerBits != kIntegerBits) {
+      return applyWithBits<Function, kIntegerBits + 1>(from, to, count, integerBits);
+    }
+  }
+  runBest<&applyToAll<Function, kIntegerBits>>(from, to, count);
+}
 
 }  // namespace
 
@@ -109,19 +176,24 @@ FixedMultiplier inverseSqrt(int32_t v) {
   return {significand, -shift};
 }
 
+void sigmoidsFixed(const int16_t* from, int16_t* to, size_t count, int integerBits) {
+  applyWithBits<Sigmoid>(from, to, count, integerBits);
+}
+
+void tanhsFixed(const int16_t* from, int16_t* to, size_t count, int integerBits) {
+  applyWithBits<Tanh>(from, to, count, integerBits);
+}
+
 int16_t sigmoidFixed(int16_t x, int integerBits) {
-  if (x == 0) return 16384;
-  const int32_t exp = expOfNegative(negativeMagnitude(x), integerBits);
-  const int32_t positive = scaleUp16(reciprocalOfOnePlus(exp), 1);
-  return static_cast<int16_t>(x > 0 ? positive : kOne15 - positive);
+  int16_t result = 0;
+  sigmoidsFixed(&x, &result, 1, integerBits);
+  return result;
 }
 
 int16_t tanhFixed(int16_t x, int integerBits) {
-  if (x == 0) return 0;
-  // tanh x = (1 - e) / (1 + e) = 2 / (1 + e) - 1 with e = exp(-2 |x|).
-  const int32_t exp = expOfNegative(negativeMagnitude(x), integerBits + 1);
-  const int32_t positive = scaleUp16(reciprocalOfOnePlus(exp) - 8192, 2);
-  return static_cast<int16_t>(x > 0 ? positive : -positive);
+  int16_t result = 0;
+  tanhsFixed(&x, &result, 1, integerBits);
+  return result;
 }
 
 }  // namespace halyard::ops

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -61,5 +62,8 @@ FixedMultiplier inverseSqrt(int32_t v);
 // integerBits), in Q0.15. 0 <= integerBits <= 6. The errors are below 8 and 13 units.
 int16_t sigmoidFixed(int16_t x, int integerBits);
 int16_t tanhFixed(int16_t x, int integerBits);
+// The same for many values; `from` and `to` may be the same.
+void sigmoidsFixed(const int16_t* from, int16_t* to, size_t count, int integerBits);
+void tanhsFixed(const int16_t* from, int16_t* to, size_t count, int integerBits);
 
 }  // namespace halyard::ops

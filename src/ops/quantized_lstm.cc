@@ -1,5 +1,7 @@
 // QUANTIZED_LSTM: one step of a fixed-point cell with all optional parts, signed 8 bit values and a
 // 16 bit state.
+#include "ops/quantized_lstm_cell.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -24,22 +26,10 @@ namespace {
 
 using enum OperandType;
 
-enum Input : size_t {
-  kX = 0,
-  kCell = 1,
-  kHiddenState = 18,
-  kCellState = 19,
-  kLayerNorm = 20,
-  kCellClip = 24,
-  kProjectionClip = 25,
-  kGateScale = 26,
-  kHiddenZeroPoint = 30,
-  kHiddenScale = 31,
-};
+using namespace quantized_lstm;  // NOLINT(google-build-using-namespace)
+
 enum Output : size_t { kHiddenOut, kCellStateOut, kOutput };
 
-constexpr size_t kInputWeights = kCell + kLstmInputWeights;
-constexpr size_t kRecurrentWeights = kCell + kLstmRecurrentWeights;
 constexpr size_t kPeephole = kCell + kLstmPeephole;
 constexpr size_t kBias = kCell + kLstmBias;
 constexpr size_t kProjection = kCell + kLstmProjection;
@@ -88,28 +78,8 @@ const OperandTable& outputs() {
   return rows;
 }
 
-// What one gate takes its sums to its own units with.
-struct GatePlan {
-  bool exists = true;
-  FixedMultiplier input;
-  FixedMultiplier recurrent;
-  FixedMultiplier peephole;
-  FixedMultiplier layerNorm;
-  const int16_t* peepholeWeights = nullptr;
-  const int16_t* layerNormWeights = nullptr;
-  const int32_t* bias = nullptr;
-};
-
-struct Plan {
-  std::array<GatePlan, kGates> gates;
-  int statePower = -15;  // the state's scale is 2 to this
-  std::optional<int64_t> cellClip;
-  FixedMultiplier hidden;
-  int32_t hiddenZeroPoint = 0;
-  bool hasProjection = false;
-  FixedMultiplier projection;
-  std::optional<int64_t> projectionClip;
-};
+using GatePlan = QuantizedLstmGate;
+using Plan = QuantizedLstmPlan;
 
 // A clip in units of `scale`, as far as `largest`; nothing where it is off.
 std::optional<int64_t> clipUnits(float clip, float scale, float largest) {
@@ -199,51 +169,6 @@ Status planOutput(const OperationContext& context, Plan* plan) {
   return okStatus();
 }
 
-Status makePlan(const OperationContext& context, Plan* plan) {
-  HALYARD_RETURN_IF_ERROR(readStatePower(context, &plan->statePower));
-  for (size_t gate = 0; gate < kGates; ++gate) {
-    HALYARD_RETURN_IF_ERROR(planGate(context, gate, plan->statePower, &plan->gates[gate]));
-  }
-  return planOutput(context, plan);
-}
-
-Status checkSameParameters(const OperationContext& context, const Tensor& output, size_t position,
-                           size_t input) {
-  const Tensor& like = context.input(input);
-  if (output.scale == like.scale && output.zeroPoint == like.zeroPoint) return okStatus();
-  return opFailed("output {} ({}): has scale {} and zero point {}, expected {} and {}, as {}",
-                  position, outputs()[position].name, output.scale, output.zeroPoint, like.scale,
-                  like.zeroPoint, inputText(table(), input));
-}
-
-Status checkScales(OperationContext& context) {
-  for (size_t i = 0; i < table().size(); ++i) {
-    const Tensor& tensor = context.input(i);
-    if (!context.hasInput(i) || table()[i].shape.empty() || tensor.type == TENSOR_INT32) continue;
-    if (tensor.scale > 0 && std::isfinite(tensor.scale)) continue;
-    return opFailed("{}: has scale {}, expected a finite number above 0", inputText(table(), i),
-                    tensor.scale);
-  }
-  for (const auto& [output, input] : {std::pair<size_t, size_t>{kHiddenOut, kHiddenState},
-                                      {kCellStateOut, kCellState},
-                                      {kOutput, kHiddenState}}) {
-    HALYARD_RETURN_IF_ERROR(checkSameParameters(context, context.output(output), output, input));
-  }
-  return okStatus();
-}
-
-Status infer(OperationContext& context) {
-  Parts parts = 0;
-  HALYARD_RETURN_IF_ERROR(checkPresence(context, table(), &parts));
-  DimensionSolver sizes;
-  solveLstmSizes(sizes, parts);
-  HALYARD_RETURN_IF_ERROR(sizes.match(context, table()));
-  HALYARD_RETURN_IF_ERROR(checkScales(context));
-  Plan plan;
-  HALYARD_RETURN_IF_ERROR(unlessIncomplete(makePlan(context, &plan)));
-  return sizes.setOutputs(context, outputs());
-}
-
 // One gate of one row of the batch.
 class GateRow {
  public:
@@ -294,6 +219,102 @@ class GateRow {
   size_t cells_;
 };
 
+}  // namespace
+
+Status planQuantizedLstm(const OperationContext& context, QuantizedLstmPlan* plan) {
+  HALYARD_RETURN_IF_ERROR(readStatePower(context, &plan->statePower));
+  for (size_t gate = 0; gate < kGates; ++gate) {
+    HALYARD_RETURN_IF_ERROR(planGate(context, gate, plan->statePower, &plan->gates[gate]));
+  }
+  return planOutput(context, plan);
+}
+
+void updateQuantizedLstm(const QuantizedLstmPlan& plan, size_t cells, const int32_t* inputSums,
+                         const int32_t* recurrentSums, const int16_t* before, int16_t* state,
+                         int8_t* hidden) {
+  // Behind the gates, the squashed state.
+  std::vector<int16_t> values((kGates + 1) * cells);
+  std::array<int16_t*, kGates> gates{};
+  std::array<size_t, kGates> offsets{};
+  size_t offset = 0;
+  for (size_t gate = 0; gate < kGates; ++gate) {
+    gates[gate] = values.data() + gate * cells;
+    offsets[gate] = offset;
+    if (plan.gates[gate].exists) offset += cells;
+  }
+  const auto prepare = [&](size_t gate, const int16_t* cellState) {
+    GateRow(plan.gates[gate], cells)
+        .prepare(inputSums + offsets[gate], recurrentSums + offsets[gate], cellState, gates[gate]);
+  };
+  const auto open = [&](size_t gate) {
+    sigmoidsFixed(gates[gate], gates[gate], cells, kGateIntegerBits);
+  };
+  const bool hasInputGate = plan.gates[kInputGate].exists;
+  if (hasInputGate) prepare(kInputGate, before);
+  prepare(kForgetGate, before);
+  prepare(kCellGate, before);
+  if (hasInputGate) open(kInputGate);
+  open(kForgetGate);
+  tanhsFixed(gates[kCellGate], gates[kCellGate], cells, kGateIntegerBits);
+  for (size_t i = 0; i < cells; ++i) {
+    const int32_t forget = gates[kForgetGate][i];
+    const int32_t input = hasInputGate ? gates[kInputGate][i] : 32767 - forget;
+    int64_t sum = shiftRightRounding(int64_t{forget} * before[i], 15) +
+                  shiftRightRounding(int64_t{input} * gates[kCellGate][i], 30 + plan.statePower);
+    sum = saturate16(sum);
+    if (plan.cellClip) sum = std::clamp(sum, -*plan.cellClip, *plan.cellClip);
+    state[i] = static_cast<int16_t>(sum);
+  }
+  prepare(kOutputGate, state);
+  open(kOutputGate);
+  int16_t* const squashed = values.data() + kGates * cells;
+  tanhsFixed(state, squashed, cells, plan.statePower + 15);
+  for (size_t i = 0; i < cells; ++i) {
+    const int32_t output = gates[kOutputGate][i];
+    const int64_t units = multiplyByFixed(output * squashed[i], plan.hidden);
+    hidden[i] = saturateTo<int8_t>(units - plan.hiddenZeroPoint);
+  }
+}
+
+namespace {
+
+Status checkSameParameters(const OperationContext& context, const Tensor& output, size_t position,
+                           size_t input) {
+  const Tensor& like = context.input(input);
+  if (output.scale == like.scale && output.zeroPoint == like.zeroPoint) return okStatus();
+  return opFailed("output {} ({}): has scale {} and zero point {}, expected {} and {}, as {}",
+                  position, outputs()[position].name, output.scale, output.zeroPoint, like.scale,
+                  like.zeroPoint, inputText(table(), input));
+}
+
+Status checkScales(OperationContext& context) {
+  for (size_t i = 0; i < table().size(); ++i) {
+    const Tensor& tensor = context.input(i);
+    if (!context.hasInput(i) || table()[i].shape.empty() || tensor.type == TENSOR_INT32) continue;
+    if (tensor.scale > 0 && std::isfinite(tensor.scale)) continue;
+    return opFailed("{}: has scale {}, expected a finite number above 0", inputText(table(), i),
+                    tensor.scale);
+  }
+  for (const auto& [output, input] : {std::pair<size_t, size_t>{kHiddenOut, kHiddenState},
+                                      {kCellStateOut, kCellState},
+                                      {kOutput, kHiddenState}}) {
+    HALYARD_RETURN_IF_ERROR(checkSameParameters(context, context.output(output), output, input));
+  }
+  return okStatus();
+}
+
+Status infer(OperationContext& context) {
+  Parts parts = 0;
+  HALYARD_RETURN_IF_ERROR(checkPresence(context, table(), &parts));
+  DimensionSolver sizes;
+  solveLstmSizes(sizes, parts);
+  HALYARD_RETURN_IF_ERROR(sizes.match(context, table()));
+  HALYARD_RETURN_IF_ERROR(checkScales(context));
+  Plan plan;
+  HALYARD_RETURN_IF_ERROR(unlessIncomplete(planQuantizedLstm(context, &plan)));
+  return sizes.setOutputs(context, outputs());
+}
+
 // Products of one set of weights with all gates that there are: [batch][gates][cells].
 int32_t* multiplyAllGates(OperationContext& context, size_t valuesAt, size_t weightsAt) {
   const Tensor& values = context.input(valuesAt);
@@ -316,47 +337,6 @@ int32_t* multiplyAllGates(OperationContext& context, size_t valuesAt, size_t wei
   auto* sums = context.scratch<int32_t>(product.rows * product.columns);
   multiplyIntegers(context.services(), product, sums);
   return sums;
-}
-
-// States and hidden values of one row. `sums` of the gates that there are come one after the other.
-void updateRow(const Plan& plan, size_t cells, const int32_t* inputSums,
-               const int32_t* recurrentSums, const int16_t* before, int16_t* state,
-               int8_t* hidden) {
-  std::vector<int16_t> values(kGates * cells);
-  std::array<int16_t*, kGates> gates{};
-  std::array<size_t, kGates> offsets{};
-  size_t offset = 0;
-  for (size_t gate = 0; gate < kGates; ++gate) {
-    gates[gate] = values.data() + gate * cells;
-    offsets[gate] = offset;
-    if (plan.gates[gate].exists) offset += cells;
-  }
-  const auto prepare = [&](size_t gate, const int16_t* cellState) {
-    GateRow(plan.gates[gate], cells)
-        .prepare(inputSums + offsets[gate], recurrentSums + offsets[gate], cellState, gates[gate]);
-  };
-  const bool hasInputGate = plan.gates[kInputGate].exists;
-  if (hasInputGate) prepare(kInputGate, before);
-  prepare(kForgetGate, before);
-  prepare(kCellGate, before);
-  for (size_t i = 0; i < cells; ++i) {
-    const int32_t forget = sigmoidFixed(gates[kForgetGate][i], kGateIntegerBits);
-    const int32_t candidate = tanhFixed(gates[kCellGate][i], kGateIntegerBits);
-    const int32_t input =
-        hasInputGate ? sigmoidFixed(gates[kInputGate][i], kGateIntegerBits) : 32767 - forget;
-    int64_t sum = shiftRightRounding(int64_t{forget} * before[i], 15) +
-                  shiftRightRounding(int64_t{input} * candidate, 30 + plan.statePower);
-    sum = saturate16(sum);
-    if (plan.cellClip) sum = std::clamp(sum, -*plan.cellClip, *plan.cellClip);
-    state[i] = static_cast<int16_t>(sum);
-  }
-  prepare(kOutputGate, state);
-  for (size_t i = 0; i < cells; ++i) {
-    const int32_t output = sigmoidFixed(gates[kOutputGate][i], kGateIntegerBits);
-    const int32_t squashed = tanhFixed(state[i], plan.statePower + 15);
-    const int64_t units = multiplyByFixed(output * squashed, plan.hidden);
-    hidden[i] = saturateTo<int8_t>(units - plan.hiddenZeroPoint);
-  }
 }
 
 void project(OperationContext& context, const Plan& plan, const int8_t* hidden, int8_t* output) {
@@ -387,7 +367,7 @@ void project(OperationContext& context, const Plan& plan, const int8_t* hidden, 
 
 Status compute(OperationContext& context) {
   Plan plan;
-  HALYARD_RETURN_IF_ERROR(makePlan(context, &plan));
+  HALYARD_RETURN_IF_ERROR(planQuantizedLstm(context, &plan));
   const int32_t* inputSums = multiplyAllGates(context, kX, kInputWeights);
   const int32_t* recurrentSums = multiplyAllGates(context, kHiddenState, kRecurrentWeights);
   Tensor& stateOut = context.output(kCellStateOut);
@@ -400,9 +380,9 @@ Status compute(OperationContext& context) {
   context.services().parallelFor(
       batch, std::max<size_t>(1, kGrainCells / cells), [&](size_t begin, size_t end) {
         for (size_t b = begin; b < end; ++b) {
-          updateRow(plan, cells, inputSums + b * width, recurrentSums + b * width,
-                    context.input(kCellState).as<int16_t>() + b * cells,
-                    stateOut.as<int16_t>() + b * cells, hidden + b * cells);
+          updateQuantizedLstm(plan, cells, inputSums + b * width, recurrentSums + b * width,
+                              context.input(kCellState).as<int16_t>() + b * cells,
+                              stateOut.as<int16_t>() + b * cells, hidden + b * cells);
         }
       });
   if (plan.hasProjection) project(context, plan, hidden, output);

@@ -1,4 +1,4 @@
-// Sums, differences and products of two tensors, element by element.
+// Sums, differences, products, quotients and extremes of two tensors, element by element.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -60,6 +60,25 @@ struct FloatProduct {
   using Element = float;
   HALYARD_ALWAYS_INLINE float operator()(float a, float b) const {
     return ops::clampTo(a * b, range);
+  }
+};
+
+struct FloatQuotient {
+  ops::ClampRange<float> range;
+
+  using Element = float;
+  HALYARD_ALWAYS_INLINE float operator()(float a, float b) const {
+    return ops::clampTo(a / b, range);
+  }
+};
+
+// NaN in either is the result.
+template <bool kIsMax>
+struct FloatExtreme {
+  using Element = float;
+  HALYARD_ALWAYS_INLINE float operator()(float a, float b) const {
+    const bool wins = kIsMax ? a > b : a < b;
+    return wins || std::isnan(a) ? a : b;
   }
 };
 
@@ -191,11 +210,12 @@ bool readBinary(const KernelSite& site, ops::FuseCode* code) {
     return false;
   }
   const ops::OperationContext context(site.inputs, {}, nullptr);
-  return site.isConstant(2) && ops::readFuseCode(context, 2, code).ok();
+  return site.isConstant(2) && ops::readFuseCode(context, 2, code).ok() &&
+         site.fuseActivation(code);
 }
 
 std::unique_ptr<Kernel> makeSum(const KernelSite& site, int32_t sign) {
-  ops::FuseCode code;
+  ops::FuseCode code = ops::FuseCode::NONE;
   if (!readBinary(site, &code)) return nullptr;
   switch (site.inputs[0].type) {
     case OperandType::TENSOR_FLOAT32:
@@ -210,6 +230,21 @@ std::unique_ptr<Kernel> makeSum(const KernelSite& site, int32_t sign) {
   }
 }
 
+template <typename F>
+std::unique_ptr<Kernel> makeFloatBinary(const KernelSite& site) {
+  ops::FuseCode code = ops::FuseCode::NONE;
+  if (!readBinary(site, &code) || site.inputs[0].type != OperandType::TENSOR_FLOAT32) {
+    return nullptr;
+  }
+  return std::make_unique<BinaryKernel<F>>(site, F{ops::activationRange(code)});
+}
+
+template <bool kIsMax>
+std::unique_ptr<Kernel> makeExtreme(const KernelSite& site) {
+  if (site.inputs[0].type != OperandType::TENSOR_FLOAT32) return nullptr;
+  return std::make_unique<BinaryKernel<FloatExtreme<kIsMax>>>(site, FloatExtreme<kIsMax>());
+}
+
 }  // namespace
 
 std::unique_ptr<Kernel> makeAddition(const KernelSite& site) { return makeSum(site, 1); }
@@ -217,12 +252,15 @@ std::unique_ptr<Kernel> makeAddition(const KernelSite& site) { return makeSum(si
 std::unique_ptr<Kernel> makeSubtraction(const KernelSite& site) { return makeSum(site, -1); }
 
 std::unique_ptr<Kernel> makeMultiplication(const KernelSite& site) {
-  ops::FuseCode code;
-  if (!readBinary(site, &code) || site.inputs[0].type != OperandType::TENSOR_FLOAT32) {
-    return nullptr;
-  }
-  return std::make_unique<BinaryKernel<FloatProduct>>(site,
-                                                      FloatProduct{ops::activationRange(code)});
+  return makeFloatBinary<FloatProduct>(site);
 }
+
+std::unique_ptr<Kernel> makeDivision(const KernelSite& site) {
+  return makeFloatBinary<FloatQuotient>(site);
+}
+
+std::unique_ptr<Kernel> makeMaximum(const KernelSite& site) { return makeExtreme<true>(site); }
+
+std::unique_ptr<Kernel> makeMinimum(const KernelSite& site) { return makeExtreme<false>(site); }
 
 }  // namespace halyard::cpudriver

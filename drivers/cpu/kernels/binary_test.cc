@@ -6,12 +6,13 @@ namespace {
 
 using enum OperandType;
 
+const std::pair<Shape, Shape> kShapes[] = {
+    {{2, 3, 5, 7}, {2, 3, 5, 7}}, {{4, 37}, {37}},      {{4, 37}, {4, 1}}, {{1}, {3, 70}},
+    {{3, 1, 9}, {1, 33, 9}},      {{40, 1000}, {1000}}, {{5, 1}, {1, 6}},  {{1, 1}, {1}}};
+
 TEST(BinaryKernel, IsTheReferenceForAllWaysOfBroadcasting) {
-  const std::pair<Shape, Shape> shapes[] = {
-      {{2, 3, 5, 7}, {2, 3, 5, 7}}, {{4, 37}, {37}},      {{4, 37}, {4, 1}}, {{1}, {3, 70}},
-      {{3, 1, 9}, {1, 33, 9}},      {{40, 1000}, {1000}}, {{5, 1}, {1, 6}},  {{1, 1}, {1}}};
   RandomOperands random(31);
-  for (const auto& [a, b] : shapes) {
+  for (const auto& [a, b] : kShapes) {
     for (const OperationType operation :
          {OperationType::ADD, OperationType::SUB, OperationType::MUL}) {
       for (const OperandType type :
@@ -30,6 +31,31 @@ TEST(BinaryKernel, IsTheReferenceForAllWaysOfBroadcasting) {
           if (HasFatalFailure()) return;
         }
       }
+    }
+  }
+}
+
+TEST(BinaryKernel, QuotientsAndExtremesOfFloatsAreTheReference) {
+  RandomOperands random(33);
+  for (const auto& [a, b] : kShapes) {
+    for (const OperationType operation :
+         {OperationType::DIV, OperationType::MAXIMUM, OperationType::MINIMUM}) {
+      KernelCase test;
+      test.operation = operation;
+      test.variables = 2;
+      test.inputs = {random.tensor(TENSOR_FLOAT32, a), random.tensor(TENSOR_FLOAT32, b)};
+      const float nan = std::nanf("");
+      if (operation == OperationType::DIV) {
+        test.inputs.push_back(TestOperand::int32(random.between(0, 3)));
+      } else {
+        std::memcpy(test.inputs[static_cast<size_t>(random.between(0, 1))].bytes.data(), &nan,
+                    sizeof nan);
+      }
+      test.outputs = {TestOperand::output(TENSOR_FLOAT32)};
+      checkKernel(std::move(test), 3,
+                  fmt::format("operation {} of {} and {}", static_cast<int>(operation),
+                              shapeText(a), shapeText(b)));
+      if (HasFatalFailure()) return;
     }
   }
 }

@@ -6,7 +6,8 @@ namespace {
 
 using ops::OperationContext;
 
-Status read(const OperationContext& context, bool isDepthwise, ConvSite* conv, bool* nchw) {
+Status read(const OperationContext& context, bool isDepthwise,
+            const std::array<int64_t, 4>& padding, ConvSite* conv, bool* nchw) {
   ops::WindowOptions options;
   size_t next = 3;
   const bool isExplicit = ops::hasExplicitPadding(context, isDepthwise ? 8 : 7);
@@ -21,10 +22,18 @@ Status read(const OperationContext& context, bool isDepthwise, ConvSite* conv, b
       ops::readLayoutAndDilations(context, next, /*dilated=*/true, nchw, &options));
   ops::ImageDims filter;
   HALYARD_RETURN_IF_ERROR(ops::readImageDims("input", context.input(0).dims, *nchw, &conv->input));
+  const auto& [top, bottom, left, right] = padding;
+  ops::ImageDims padded = conv->input;
+  padded.height += static_cast<size_t>(top + bottom);
+  padded.width += static_cast<size_t>(left + right);
   HALYARD_RETURN_IF_ERROR(ops::readImageDims("filter", context.input(1).dims, false, &filter));
-  HALYARD_RETURN_IF_ERROR(ops::resolveWindow(options, conv->input,
-                                             static_cast<int64_t>(filter.height),
+  HALYARD_RETURN_IF_ERROR(ops::resolveWindow(options, padded, static_cast<int64_t>(filter.height),
                                              static_cast<int64_t>(filter.width), &conv->window));
+  // The border is padding like the window's own.
+  conv->window.height.input = static_cast<int64_t>(conv->input.height);
+  conv->window.height.padBefore += top;
+  conv->window.width.input = static_cast<int64_t>(conv->input.width);
+  conv->window.width.padBefore += left;
   conv->output = {conv->input.batch, static_cast<size_t>(conv->window.height.output),
                   static_cast<size_t>(conv->window.width.output),
                   isDepthwise ? filter.channels : filter.batch};
@@ -37,7 +46,10 @@ std::optional<ConvSite> readConvSite(const KernelSite& site, bool isDepthwise) {
   const OperationContext context(site.inputs, {}, nullptr);
   ConvSite conv;
   bool nchw = false;
-  if (!read(context, isDepthwise, &conv, &nchw).ok() || nchw) return std::nullopt;
+  if (!read(context, isDepthwise, site.fused.padding, &conv, &nchw).ok() || nchw) {
+    return std::nullopt;
+  }
+  if (!site.fuseActivation(&conv.activation)) return std::nullopt;
   return conv;
 }
 

@@ -26,4 +26,9 @@ std::optional<ConvSite> readConvSite(const KernelSite& site, bool isDepthwise);
 // float32 throughout, or 8 bit ones with a bias of int32.
 bool hasConstantWeights(const KernelSite& site);
 
+// Whether a layer can add what the site fuses with it, if it does.
+inline bool takesAddend(const KernelSite& site) {
+  return !site.fused.addsInput || site.outputs[0].type == OperandType::TENSOR_FLOAT32;
+}
+
 }  // namespace halyard::cpudriver

@@ -2,12 +2,14 @@
 // the image in one go, and those at the edges one by one with some taps on padding.
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <vector>
 
 #include "kernels/aligned_buffer.h"
 #include "kernels/conv_site.h"
 #include "kernels/depthwise_quant8.h"
 #include "kernels/depthwise_rows.h"
+#include "kernels/depthwise_strips.h"
 #include "kernels/makers.h"
 
 namespace halyard::cpudriver {
@@ -16,8 +18,23 @@ namespace {
 constexpr size_t kMostTaps = 256;
 constexpr size_t kWorkPerRange = 1 << 16;  // products
 
+constexpr size_t kMostWideChannels = 2048;
+
 // Channels, rounded up to what every kernel reads at once.
 size_t paddedChannels(size_t channels) { return (channels + 63) / 64 * 64; }
+
+// Positions side by side are like one position with as many times the channels, where the window
+// moves by one: the fewest channels of that kind that fill vectors of `lanes`. 0 where that saves
+// less than a tenth of the vectors.
+size_t wideChannels(const ConvSite& conv, size_t lanes) {
+  const size_t channels = conv.output.channels;
+  const size_t wide = std::lcm(channels, lanes);
+  const size_t filled = (channels + lanes - 1) / lanes * lanes;
+  if (conv.window.width.stride != 1 || 10 * filled < 11 * channels || wide > kMostWideChannels) {
+    return 0;
+  }
+  return wide <= conv.output.width * channels ? wide : 0;
+}
 
 // T is the type of an element.
 template <typename T>
@@ -46,17 +63,22 @@ class LineWalker {
     return conv_.window.height.filter == 3 && conv_.window.width.filter == 3;
   }
 
-  // Calls f(taps, position, count, isInside) for all positions of output line `line` (through all
-  // images): taps are those of the first position.
+  // Calls f(taps, position, count, channels, isInside) for all positions of output line `line`
+  // (through all images): taps are those of the first position. Where `wide` is not 0, positions
+  // are taken together as ones of `wide` channels as far as possible (see wideChannels).
   template <typename F>
-  void walk(const T* image, size_t line, F f) const {
+  void walk(const T* image, size_t line, size_t wide, F f) const {
     std::array<const T*, kMostTaps> taps;
+    const size_t channels = conv_.output.channels;
     for (int64_t j = 0; j < conv_.window.width.output;) {
-      const bool isInside = j == innerBegin_ && innerEnd_ > innerBegin_;
-      const int64_t count = isInside ? innerEnd_ - innerBegin_ : 1;
+      const bool isInside = j >= innerBegin_ && j < innerEnd_;
+      const auto inside = static_cast<size_t>(innerEnd_ - j);
+      const size_t groups = isInside && wide > 0 ? inside * channels / wide : 0;
+      const size_t count = groups > 0 ? groups * (wide / channels) : isInside ? inside : 1;
       findTaps(image, line, j, taps.data());
-      f(taps.data(), static_cast<size_t>(j), static_cast<size_t>(count), isInside);
-      j += count;
+      f(taps.data(), static_cast<size_t>(j), groups > 0 ? groups : count,
+        groups > 0 ? wide : channels, isInside);
+      j += static_cast<int64_t>(count);
     }
   }
 
@@ -102,18 +124,14 @@ class FloatDepthwiseKernel final : public Kernel {
   FloatDepthwiseKernel(const KernelSite& site, const ConvSite& conv)
       : conv_(conv), walker_(conv, 0.0f), compute_(floatDepthwise(site.level)) {
     const size_t channels = conv.output.channels;
-    const size_t taps = walker_.tapCount();
-    const size_t stride = paddedChannels(channels);
-    weights_ = site.pack<float>(taps * stride, [&](float* to) {
-      const auto* const filter = site.inputs[1].as<float>();
-      for (size_t t = 0; t < taps; ++t) {
-        std::copy_n(filter + t * channels, channels, to + t * stride);
-      }
-    });
+    // With more channels than half a vector, neighbours that share what they read are faster.
+    const size_t wide = 2 * channels <= kFloatLanes ? wideChannels(conv, kFloatLanes) : 0;
+    plain_ = pack(site, channels, channels);
+    if (wide > 0) wide_ = pack(site, channels, wide);
     site.release(1);
-    bias_ = AlignedBuffer<float>(stride);
-    std::copy_n(site.inputs[2].as<float>(), channels, bias_.data());
   }
+
+  bool readsConstants() const override { return false; }
 
   Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
     const auto* const image = operands.input<float>(0);
@@ -125,20 +143,28 @@ class FloatDepthwiseKernel final : public Kernel {
                                .step = walker_.step(),
                                .column = walker_.column(),
                                .isGrid3x3 = false,
-                               .weights = weights_.data(),
-                               .weightStride = paddedChannels(conv_.output.channels),
-                               .bias = bias_.data(),
+                               .weights = nullptr,
+                               .weightStride = 0,
+                               .bias = nullptr,
                                .low = range.min,
                                .high = range.max,
-                               .channels = conv_.output.channels,
+                               .channels = 0,
                                .count = 0,
                                .out = nullptr};
-      walker_.walk(image, line,
-                   [&](const float* const* taps, size_t position, size_t count, bool isInside) {
+      walker_.walk(image, line, wide_.channels,
+                   [&](const float* const* taps, size_t position, size_t count, size_t channels,
+                       bool isInside) {
+                     const Layout& layout = channels == wide_.channels ? wide_ : plain_;
                      row.taps = taps;
-                     row.count = count;
+                     row.step = channels == wide_.channels ? channels : walker_.step();
                      row.isGrid3x3 = isInside && walker_.isGrid3x3();
-                     row.out = output + (line * conv_.output.width + position) * row.channels;
+                     row.weights = layout.weights.data();
+                     row.weightStride = paddedChannels(channels);
+                     row.bias = layout.bias.data();
+                     row.channels = channels;
+                     row.count = count;
+                     row.out =
+                         output + (line * conv_.output.width + position) * conv_.output.channels;
                      compute_(row);
                    });
     });
@@ -146,11 +172,38 @@ class FloatDepthwiseKernel final : public Kernel {
   }
 
  private:
+  static constexpr size_t kFloatLanes = 16;  // of the widest vectors
+
+  struct Layout {
+    size_t channels = 0;
+    Packed<float> weights;
+    AlignedBuffer<float> bias;
+  };
+
+  // As if there were `wide` channels, a multiple of the real number.
+  Layout pack(const KernelSite& site, size_t channels, size_t wide) const {
+    const size_t taps = walker_.tapCount();
+    const size_t stride = paddedChannels(wide);
+    Layout layout = {wide, {}, AlignedBuffer<float>(stride)};
+    layout.weights = site.pack<float>(taps * stride, [&](float* to) {
+      const auto* const filter = site.inputs[1].as<float>();
+      for (size_t first = 0; first < wide; first += channels) {
+        for (size_t t = 0; t < taps; ++t) {
+          std::copy_n(filter + t * channels, channels, to + t * stride + first);
+        }
+      }
+    });
+    for (size_t first = 0; first < wide; first += channels) {
+      std::copy_n(site.inputs[2].as<float>(), channels, layout.bias.data() + first);
+    }
+    return layout;
+  }
+
   const ConvSite conv_;
   const LineWalker<float> walker_;
   const FloatDepthwise compute_;
-  Packed<float> weights_;
-  AlignedBuffer<float> bias_;
+  Layout plain_;
+  Layout wide_;  // without channels where there is no use for it
 };
 
 }  // namespace
@@ -162,6 +215,7 @@ std::unique_ptr<Kernel> makeDepthwiseConv(const KernelSite& site) {
   if (site.inputs[0].type != OperandType::TENSOR_FLOAT32) return makeQuant8Depthwise(site, *conv);
   const auto taps = static_cast<size_t>(conv->window.height.filter * conv->window.width.filter);
   if (taps > kMostTaps) return nullptr;
+  if (suitsStrips(*conv)) return makeStripDepthwise(site, *conv);
   return std::make_unique<FloatDepthwiseKernel>(site, *conv);
 }
 

@@ -29,4 +29,29 @@ struct FloatDepthwiseRow {
 using FloatDepthwise = void (*)(const FloatDepthwiseRow& row);
 FloatDepthwise floatDepthwise(ops::SimdLevel level);
 
+// Lines of a filter of 3 x 3 over a strip: some channels of an image's lines, copied with their
+// padding so that cells lie `cell` elements apart.
+struct FloatStripLine {
+  const float* strip;    // the first tap of the first position
+  size_t line;           // elements from one line of the filter to the next
+  size_t column;         // elements from one column of the filter to the next
+  size_t step;           // elements from a position to the next
+  const float* weights;  // [9][weightStride]
+  size_t weightStride;
+  const float* bias;
+  float low;
+  float high;
+  size_t channels;
+  size_t count;  // of positions
+  float* out;
+  size_t outStep;  // elements from a position to the next
+};
+struct FloatStrips {
+  void (*computeLine)(const FloatStripLine& line);
+  // `channels` values of each of `cells` cells, `step` elements apart, to cells `cell` apart.
+  void (*copyCells)(const float* from, size_t step, size_t cells, size_t channels, float* to,
+                    size_t cell);
+};
+const FloatStrips& floatStrips(ops::SimdLevel level);
+
 }  // namespace halyard::cpudriver

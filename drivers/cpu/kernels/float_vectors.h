@@ -36,6 +36,19 @@ HALYARD_ALWAYS_INLINE Vector load(const float* from) { return loadFirst(from, kL
 HALYARD_ALWAYS_INLINE void store(float* to, Vector v) { storeFirst(to, v, kLanes); }
 HALYARD_ALWAYS_INLINE Vector fill(float x) { return Vector{x, x, x, x}; }
 HALYARD_ALWAYS_INLINE Vector multiplyAdd(Vector a, Vector b, Vector c) { return a * b + c; }
+// The same value, which the compiler does not know to be a product that could be fused with a sum.
+HALYARD_ALWAYS_INLINE Vector keepApart(Vector x) {
+#if defined(__aarch64__)
+  asm("" : "+w"(x));
+#else
+  asm("" : "+x"(x));
+#endif
+  return x;
+}
+HALYARD_ALWAYS_INLINE Vector floorOf(Vector x) {
+  return Vector{__builtin_floorf(x[0]), __builtin_floorf(x[1]), __builtin_floorf(x[2]),
+                __builtin_floorf(x[3])};
+}
 // Keeps NaN.
 HALYARD_ALWAYS_INLINE Vector clamp(Vector x, Vector low, Vector high) {
   const Vector raised = x < low ? low : x;
@@ -63,6 +76,11 @@ HALYARD_AVX2 void storeFirst(float* to, Vector v, size_t count) {
 }
 HALYARD_AVX2 Vector fill(float x) { return _mm256_set1_ps(x); }
 HALYARD_AVX2 Vector multiplyAdd(Vector a, Vector b, Vector c) { return _mm256_fmadd_ps(a, b, c); }
+HALYARD_AVX2 Vector keepApart(Vector x) {
+  asm("" : "+x"(x));
+  return x;
+}
+HALYARD_AVX2 Vector floorOf(Vector x) { return _mm256_floor_ps(x); }
 // With a NaN, min and max give their second operand.
 HALYARD_AVX2 Vector clamp(Vector x, Vector low, Vector high) {
   return _mm256_min_ps(high, _mm256_max_ps(low, x));
@@ -88,6 +106,13 @@ HALYARD_AVX512 void storeFirst(float* to, Vector v, size_t count) {
 }
 HALYARD_AVX512 Vector fill(float x) { return _mm512_set1_ps(x); }
 HALYARD_AVX512 Vector multiplyAdd(Vector a, Vector b, Vector c) { return _mm512_fmadd_ps(a, b, c); }
+HALYARD_AVX512 Vector keepApart(Vector x) {
+  asm("" : "+v"(x));
+  return x;
+}
+HALYARD_AVX512 Vector floorOf(Vector x) {
+  return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+}
 HALYARD_AVX512 Vector clamp(Vector x, Vector low, Vector high) {
   return _mm512_min_ps(high, _mm512_max_ps(low, x));
 }

@@ -17,7 +17,6 @@ RowSource rowsOf(size_t rows, const MatrixLayer& layer) {
   source.gather = [depth, stride](const std::byte* input, size_t begin, size_t end, std::byte* to) {
     for (size_t row = begin; row < end; ++row, to += stride) {
       copySmall(to, input + row * depth, depth);
-      std::memset(to + depth, 0, stride - depth);
     }
   };
   return source;
@@ -26,15 +25,17 @@ RowSource rowsOf(size_t rows, const MatrixLayer& layer) {
 }  // namespace
 
 std::unique_ptr<Kernel> makeFullyConnected(const KernelSite& site) {
-  if (!hasConstantWeights(site) || !site.isConstant(3)) return nullptr;
+  if (!hasConstantWeights(site) || !site.isConstant(3) || !takesAddend(site)) return nullptr;
   const ops::OperationContext context(site.inputs, {}, nullptr);
   ops::FuseCode activation = ops::FuseCode::NONE;
-  if (!ops::readFuseCode(context, 3, &activation).ok()) return nullptr;
+  if (!ops::readFuseCode(context, 3, &activation).ok() || !site.fuseActivation(&activation)) {
+    return nullptr;
+  }
   const size_t columns = site.outputs[0].dims[1];
   auto layer = makeMatrixLayer(site, columns, activation);
   if (layer == nullptr) return nullptr;
   RowSource rows = rowsOf(site.outputs[0].dims[0], *layer);
-  return makeMatrixKernel(std::move(layer), std::move(rows));
+  return makeMatrixKernel(std::move(layer), std::move(rows), site.fused.addsInput);
 }
 
 }  // namespace halyard::cpudriver

@@ -1,6 +1,8 @@
 // The float micro kernels, for each instruction set.
 #include "kernels/gemm_float.h"
 
+#include <utility>
+
 #include "kernels/float_vectors.h"
 
 namespace halyard::cpudriver {

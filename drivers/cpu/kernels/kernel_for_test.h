@@ -26,8 +26,8 @@ struct KernelCase {
   double slack = 0;  // for floats, absolute
 };
 
-// Runs `kernel` on the case's inputs, and gives the first output.
-inline std::vector<uint8_t> runKernel(const Kernel& kernel, KernelCase& test) {
+// Runs `kernel` on the case's inputs, and gives the outputs.
+inline std::vector<std::vector<uint8_t>> runKernel(const Kernel& kernel, KernelCase& test) {
   std::vector<void*> data;
   std::vector<uint32_t> inputs;
   std::vector<uint32_t> outputs;
@@ -47,7 +47,7 @@ inline std::vector<uint8_t> runKernel(const Kernel& kernel, KernelCase& test) {
   ops::testing::InlineServices services;
   const Status status = kernel.run({data.data(), inputs, outputs}, services);
   EXPECT_TRUE(status.ok()) << status.toString();
-  return results[0];
+  return results;
 }
 
 inline void expectSame(const std::vector<uint8_t>& actual, const TestOperand& expected,
@@ -61,6 +61,10 @@ inline void expectSame(const std::vector<uint8_t>& actual, const TestOperand& ex
   got.bytes = actual;
   const auto values = got.values<float>();
   for (size_t i = 0; i < wanted.size(); ++i) {
+    if (std::isnan(wanted[i])) {
+      ASSERT_TRUE(std::isnan(values[i])) << what << ", element " << i;
+      continue;
+    }
     const double tolerance = slack + 1e-6 * std::abs(static_cast<double>(wanted[i]));
     ASSERT_NEAR(values[i], wanted[i], tolerance) << what << ", element " << i;
   }
@@ -73,7 +77,7 @@ inline void checkCachedKernel(KernelCase& test, KernelSite site, const std::stri
   site.packing = &recorder;
   const auto packed = makeKernel(*ops::definitionOf(test.operation), site);
   ASSERT_NE(packed, nullptr) << what;
-  const std::vector<uint8_t> expected = runKernel(*packed, test);
+  const auto expected = runKernel(*packed, test);
   std::vector<ops::Tensor> inputs(site.inputs.begin(), site.inputs.end());
   std::vector<const void*> constants;
   for (const ops::Tensor& input : inputs) {
@@ -118,9 +122,12 @@ inline void checkKernel(KernelCase test, int needed, const std::string& what) {
     const auto kernel = makeKernel(*ops::definitionOf(test.operation), site);
     if (kernel == nullptr) continue;
     ++kernels;
-    expectSame(runKernel(*kernel, test), test.outputs[0], test.slack,
-               what + fmt::format(", level {}", static_cast<int>(level)));
-    if (::testing::Test::HasFatalFailure()) return;
+    const auto results = runKernel(*kernel, test);
+    for (size_t i = 0; i < results.size(); ++i) {
+      expectSame(results[i], test.outputs[i], test.slack,
+                 what + fmt::format(", level {}, output {}", static_cast<int>(level), i));
+      if (::testing::Test::HasFatalFailure()) return;
+    }
     checkCachedKernel(test, site, what);
     if (::testing::Test::HasFatalFailure()) return;
   }

@@ -6,7 +6,6 @@
 
 #include "kernels/aligned_buffer.h"
 #include "kernels/even_pieces.h"
-#include "kernels/gemm_float.h"
 #include "kernels/quant8_layer.h"
 
 namespace halyard::cpudriver {
@@ -19,75 +18,59 @@ constexpr size_t kWantedItems = 8;  // for the threads to share
 class FloatLayer final : public MatrixLayer {
  public:
   FloatLayer(const KernelSite& site, size_t columns, ops::FuseCode activation)
-      : gemm_(floatGemm(site.level)),
-        columns_(columns),
-        depth_(site.inputs[1].elementCount() / columns),
+      : matrix_(
+            site, columns, site.inputs[1].elementCount() / columns,
+            [&](size_t column) {
+              return site.inputs[1].as<float>() +
+                     column * (site.inputs[1].elementCount() / columns);
+            },
+            site.inputs[2].as<float>()),
         range_(ops::activationRange(activation)) {
-    const size_t width = gemm_.panelColumns;
-    depthBytes_ = depth_ * sizeof(float);
+    site.release(1);
+    const size_t depth = matrix_.depth();
+    depthBytes_ = depth * sizeof(float);
     rowGranularity_ = sizeof(float);
     outputRowBytes_ = columns * sizeof(float);
-    panels_ = divideUp(columns, width);
-    packed_ = site.pack<float>(panels_ * width * depth_, [&](float* to) { pack(site, to); });
-    site.release(1);
-    bias_ = AlignedBuffer<float>(panels_ * width);
-    std::copy_n(site.inputs[2].as<float>(), columns, bias_.data());
+    panels_ = matrix_.panels();
   }
 
+  bool takesPieces() const override { return true; }
   void multiply(const std::byte* left, size_t stride, size_t rows, size_t panelBegin,
                 size_t panelEnd, std::byte* out) const override {
-    const size_t width = gemm_.panelColumns;
-    FloatTile tile;
-    tile.leftStride = stride / sizeof(float);
-    tile.depth = depth_;
-    tile.low = range_.min;
-    tile.high = range_.max;
-    tile.outStride = columns_;
-    for (size_t panel = panelBegin; panel < panelEnd; ++panel) {
-      const size_t column = panel * width;
-      tile.packed = packed_.data() + column * depth_;
-      tile.bias = bias_.data() + column;
-      tile.columns = std::min(width, columns_ - column);
-      forEvenPieces(rows, gemm_.maxRows, [&](size_t begin, size_t count) {
-        tile.left = reinterpret_cast<const float*>(left + begin * stride);
-        tile.out = reinterpret_cast<float*>(out) + begin * columns_ + column;
-        gemm_.micro[count](tile);
-      });
-    }
+    const ptrdiff_t whole = 0;
+    multiplyPieces({left, stride, rows, {&whole, 1}, nullptr}, panelBegin, panelEnd, out);
+  }
+  void multiplyPieces(const PieceRows& rows, size_t panelBegin, size_t panelEnd,
+                      std::byte* out) const override {
+    matrix_.multiply(rows, range_, panelBegin, panelEnd, reinterpret_cast<float*>(out),
+                     matrix_.columns());
   }
 
  private:
-  void pack(const KernelSite& site, float* packed) const {
-    const size_t width = gemm_.panelColumns;
-    const auto* const filter = site.inputs[1].as<float>();
-    for (size_t column = 0; column < columns_; ++column) {
-      float* const to = packed + column / width * width * depth_ + column % width;
-      for (size_t k = 0; k < depth_; ++k) to[k * width] = filter[column * depth_ + k];
-    }
-  }
-
-  const FloatGemm& gemm_;
-  const size_t columns_;
-  const size_t depth_;
+  PackedFloats matrix_;
   const ops::ClampRange<float> range_;
-  Packed<float> packed_;
-  AlignedBuffer<float> bias_;
 };
 
 // Rows [begin, end) times panels [panelBegin, panelEnd), tile by tile.
-void runItem(const MatrixLayer& layer, const RowSource& source, const std::byte* input,
-             size_t tileRows, size_t begin, size_t end, size_t panelBegin, size_t panelEnd,
-             std::byte* output) {
+void runItem(const MatrixLayer& layer, const RowSource& source, const LayerMemory& memory,
+             size_t tileRows, size_t begin, size_t end, size_t panelBegin, size_t panelEnd) {
   std::byte* const buffer = source.isDirect ? nullptr : threadBuffer(tileRows * source.stride);
   for (size_t row = begin; row < end; row += tileRows) {
     const size_t rows = std::min(tileRows, end - row);
-    const std::byte* left = input + row * source.stride;
+    const std::byte* left = memory.input + row * source.stride;
     if (!source.isDirect) {
-      source.gather(input, row, row + rows, buffer);
+      source.gather(memory.input, row, row + rows, buffer);
       left = buffer;
     }
-    layer.multiply(left, source.stride, rows, panelBegin, panelEnd,
-                   output + row * layer.outputRowBytes());
+    std::byte* const out = memory.output + row * layer.outputRowBytes();
+    if (memory.addend != nullptr) {
+      const ptrdiff_t whole = 0;
+      layer.multiplyPieces(
+          {left, source.stride, rows, {&whole, 1}, memory.addend + row * layer.outputRowBytes()},
+          panelBegin, panelEnd, out);
+    } else {
+      layer.multiply(left, source.stride, rows, panelBegin, panelEnd, out);
+    }
   }
 }
 
@@ -112,8 +95,8 @@ size_t rowStride(const MatrixLayer& layer) {
   return stride % kAliasing == 0 ? stride + kCacheLine : stride;
 }
 
-void runMatrixLayer(const MatrixLayer& layer, const RowSource& source, const std::byte* input,
-                    std::byte* output, ops::KernelServices& services) {
+void runMatrixLayer(const MatrixLayer& layer, const RowSource& source, LayerMemory memory,
+                    ops::KernelServices& services) {
   const size_t tileRows = std::clamp(kTileBytes / std::max<size_t>(source.stride, 1) / 12 * 12,
                                      size_t{12}, MatrixLayer::kMostRows);
   const size_t pieces = divideUp(source.rows, tileRows);
@@ -122,8 +105,8 @@ void runMatrixLayer(const MatrixLayer& layer, const RowSource& source, const std
                                 ? tileRows
                                 : std::max<size_t>(divideUp(source.rows, kWantedItems), 12);
     services.parallelFor(divideUp(source.rows, itemRows), 1, [&](size_t begin, size_t end) {
-      runItem(layer, source, input, tileRows, begin * itemRows,
-              std::min(end * itemRows, source.rows), 0, layer.panels(), output);
+      runItem(layer, source, memory, tileRows, begin * itemRows,
+              std::min(end * itemRows, source.rows), 0, layer.panels());
     });
     return;
   }
@@ -132,13 +115,13 @@ void runMatrixLayer(const MatrixLayer& layer, const RowSource& source, const std
   if (!source.isDirect) {
     auto* const rows = static_cast<std::byte*>(services.scratch(source.rows * source.stride));
     services.parallelFor(source.rows, 12, [&](size_t begin, size_t end) {
-      source.gather(input, begin, end, rows + begin * source.stride);
+      source.gather(memory.input, begin, end, rows + begin * source.stride);
     });
     gathered.isDirect = true;
-    input = rows;
+    memory.input = rows;
   }
   services.parallelFor(layer.panels(), 1, [&](size_t begin, size_t end) {
-    runItem(layer, gathered, input, tileRows, 0, source.rows, begin, end, output);
+    runItem(layer, gathered, memory, tileRows, 0, source.rows, begin, end);
   });
 }
 
@@ -146,24 +129,29 @@ namespace {
 
 class MatrixKernel final : public Kernel {
  public:
-  MatrixKernel(std::unique_ptr<MatrixLayer> layer, RowSource source)
-      : layer_(std::move(layer)), source_(std::move(source)) {}
+  MatrixKernel(std::unique_ptr<MatrixLayer> layer, RowSource source, bool addsInput)
+      : layer_(std::move(layer)), source_(std::move(source)), addsInput_(addsInput) {}
+
+  bool readsConstants() const override { return false; }
 
   Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
-    runMatrixLayer(*layer_, source_, operands.input<std::byte>(0), operands.output<std::byte>(0),
-                   services);
+    const auto* const addend = addsInput_ ? operands.lastInput<std::byte>() : nullptr;
+    runMatrixLayer(*layer_, source_,
+                   {operands.input<std::byte>(0), addend, operands.output<std::byte>(0)}, services);
     return okStatus();
   }
 
  private:
   const std::unique_ptr<MatrixLayer> layer_;
   const RowSource source_;
+  const bool addsInput_;
 };
 
 }  // namespace
 
-std::unique_ptr<Kernel> makeMatrixKernel(std::unique_ptr<MatrixLayer> layer, RowSource source) {
-  return std::make_unique<MatrixKernel>(std::move(layer), std::move(source));
+std::unique_ptr<Kernel> makeMatrixKernel(std::unique_ptr<MatrixLayer> layer, RowSource source,
+                                         bool addsInput) {
+  return std::make_unique<MatrixKernel>(std::move(layer), std::move(source), addsInput);
 }
 
 }  // namespace halyard::cpudriver

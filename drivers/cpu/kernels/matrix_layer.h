@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "kernel.h"
+#include "kernels/packed_floats.h"
 #include "ops/activation.h"
 
 namespace halyard::cpudriver {
@@ -17,8 +18,8 @@ class MatrixLayer {
   virtual ~MatrixLayer() = default;
 
   size_t depthBytes() const { return depthBytes_; }  // of a row
-  // What rows must be apart from each other at the least and a multiple of, in bytes, with zeros
-  // behind the depth.
+  // What rows must be apart from each other at the least and a multiple of, in bytes; all of it can
+  // be read.
   size_t rowGranularity() const { return rowGranularity_; }
   size_t outputRowBytes() const { return outputRowBytes_; }
   size_t panels() const { return panels_; }
@@ -30,6 +31,10 @@ class MatrixLayer {
   static constexpr size_t kMostRows = 192;
   virtual void multiply(const std::byte* left, size_t stride, size_t rows, size_t panelBegin,
                         size_t panelEnd, std::byte* out) const = 0;
+  // The same for rows in pieces, where the layer takes them.
+  virtual bool takesPieces() const { return false; }
+  virtual void multiplyPieces(const PieceRows& /*rows*/, size_t /*panelBegin*/, size_t /*panelEnd*/,
+                              std::byte* /*out*/) const {}
 
  protected:
   size_t depthBytes_ = 0;
@@ -60,11 +65,20 @@ struct RowSource {
   std::function<void(const std::byte* input, size_t begin, size_t end, std::byte* to)> gather;
 };
 
-// output = layer(input), spread over the threads of `services`.
-void runMatrixLayer(const MatrixLayer& layer, const RowSource& source, const std::byte* input,
-                    std::byte* output, ops::KernelServices& services);
+// What a layer reads and writes. `addend` as PieceRows has it, for layers that take pieces.
+struct LayerMemory {
+  const std::byte* input;
+  const std::byte* addend;
+  std::byte* output;
+};
 
-// A kernel of input 0 and output 0 that is such a layer.
-std::unique_ptr<Kernel> makeMatrixKernel(std::unique_ptr<MatrixLayer> layer, RowSource source);
+// output = layer(input), spread over the threads of `services`.
+void runMatrixLayer(const MatrixLayer& layer, const RowSource& source, LayerMemory memory,
+                    ops::KernelServices& services);
+
+// A kernel of input 0 and output 0 that is such a layer. `addsInput`, as Fused has it, is for
+// layers that take pieces.
+std::unique_ptr<Kernel> makeMatrixKernel(std::unique_ptr<MatrixLayer> layer, RowSource source,
+                                         bool addsInput = false);
 
 }  // namespace halyard::cpudriver

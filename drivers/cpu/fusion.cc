@@ -1,0 +1,298 @@
+// Patterns in a model's graph.
+#include "fusion.h"
+
+#include <algorithm>
+#include <array>
+
+#include "operation_definitions.h"
+#include "ops/activation.h"
+#include "ops/reduction.h"
+
+namespace halyard::cpudriver {
+namespace {
+
+constexpr size_t kActivationOfSum = 2;
+
+bool isOneOf(const FusionGraph& graph, size_t i,
+             std::initializer_list<const ops::OperationDefinition& (*)()> definitions) {
+  return std::ranges::any_of(
+      definitions, [&](auto* definition) { return &definition() == &graph.definition(i); });
+}
+
+// What operation `i` clamps its input to, if that is all that it does.
+std::optional<ops::FuseCode> activationOf(const FusionGraph& graph, size_t i) {
+  if (isOneOf(graph, i, {ops::relu})) return ops::FuseCode::RELU;
+  if (isOneOf(graph, i, {ops::relu1})) return ops::FuseCode::RELU1;
+  if (isOneOf(graph, i, {ops::relu6})) return ops::FuseCode::RELU6;
+  return std::nullopt;
+}
+
+// The activation that a sum has by itself.
+std::optional<ops::FuseCode> activationOfSum(const FusionGraph& graph, size_t i) {
+  const ops::Tensor& code = graph.tensor(graph.operation(i).inputs[kActivationOfSum]);
+  const ops::OperationContext context({&code, 1}, {}, nullptr);
+  ops::FuseCode activation = ops::FuseCode::NONE;
+  if (!ops::readFuseCode(context, 0, &activation).ok()) return std::nullopt;
+  return activation;
+}
+
+// Borders of zeros around an image's lines and columns that operation `i` adds: top, bottom, left,
+// right.
+std::optional<std::array<int64_t, 4>> bordersOf(const FusionGraph& graph, size_t i) {
+  if (!isOneOf(graph, i, {ops::pad})) return std::nullopt;
+  const ops::Tensor& image = graph.tensor(graph.operation(i).inputs[0]);
+  const ops::Tensor& paddings = graph.tensor(graph.operation(i).inputs[1]);
+  if (image.rank() != 4 || paddings.data == nullptr || paddings.elementCount() != 8) {
+    return std::nullopt;
+  }
+  const auto* const values = paddings.as<int32_t>();
+  if (values[0] != 0 || values[1] != 0 || values[6] != 0 || values[7] != 0) return std::nullopt;
+  return std::array<int64_t, 4>{values[2], values[3], values[4], values[5]};
+}
+
+// Adds to `fusion`, whose result is a convolution's or a full connection's, the sum with another
+// tensor of the same shape that alone reads it.
+bool appendSum(const FusionGraph& graph, Fusion* fusion) {
+  const uint32_t result = graph.operation(fusion->last).outputs[0];
+  const auto reader = graph.onlyReader(result);
+  if (!reader || !isOneOf(graph, *reader, {ops::add})) return false;
+  const std::vector<uint32_t>& terms = graph.operation(*reader).inputs;
+  const uint32_t addend = terms[0] == result ? terms[1] : terms[0];
+  const ops::Tensor& sum = graph.tensor(graph.operation(*reader).outputs[0]);
+  const auto activation = activationOfSum(graph, *reader);
+  if (!activation || sum.type != OperandType::TENSOR_FLOAT32 ||
+      graph.tensor(addend).dims != sum.dims || graph.tensor(result).dims != sum.dims) {
+    return false;
+  }
+  fusion->swallowed.push_back(fusion->last);
+  fusion->last = *reader;
+  fusion->inputs.push_back(addend);
+  fusion->fused.addsInput = true;
+  fusion->fused.activation = *activation;
+  return true;
+}
+
+bool appendActivation(const FusionGraph& graph, Fusion* fusion) {
+  const auto reader = graph.onlyReader(graph.operation(fusion->last).outputs[0]);
+  if (!reader || fusion->fused.activation.value_or(ops::FuseCode::NONE) != ops::FuseCode::NONE) {
+    return false;
+  }
+  const auto activation = activationOf(graph, *reader);
+  if (!activation) return false;
+  fusion->swallowed.push_back(fusion->last);
+  fusion->last = *reader;
+  fusion->fused.activation = activation;
+  return true;
+}
+
+bool prependPadding(const FusionGraph& graph, Fusion* fusion) {
+  const uint32_t image = fusion->inputs[0];
+  const auto producer = graph.producer(image);
+  if (!producer || !graph.onlyReader(image)) return false;
+  const auto borders = bordersOf(graph, *producer);
+  if (!borders) return false;
+  fusion->swallowed.push_back(*producer);
+  fusion->inputs[0] = graph.operation(*producer).inputs[0];
+  fusion->fused.padding = *borders;
+  return true;
+}
+
+}  // namespace
+
+FusionGraph::FusionGraph(const cpu::SubgraphPlan& plan)
+    : plan_(plan), producers_(plan.tensors.size()), readers_(plan.tensors.size()) {
+  for (size_t i = 0; i < plan.subgraph->operations.size(); ++i) {
+    for (const uint32_t operand : operation(i).inputs) readers_[operand] = i;
+    for (const uint32_t operand : operation(i).outputs) producers_[operand] = i;
+  }
+}
+
+std::optional<size_t> FusionGraph::onlyReader(uint32_t operand) const {
+  const bool isOutput = plan_.outputPosition[operand].has_value();
+  return isOutput || plan_.consumers[operand] != 1 ? std::nullopt : readers_[operand];
+}
+
+std::vector<Fusion> fusionsOf(const FusionGraph& graph, size_t i) {
+  std::vector<Fusion> fusions;
+  if (!isOneOf(
+          graph, i,
+          {ops::conv2d, ops::depthwiseConv2d, ops::fullyConnected, ops::add, ops::sub, ops::mul})) {
+    return fusions;
+  }
+  const bool isConv = isOneOf(graph, i, {ops::conv2d, ops::depthwiseConv2d});
+  const Fusion alone = {i, {}, graph.operation(i).inputs, {}};
+  // By what comes behind, with and without the border in front.
+  std::vector<Fusion> tails;
+  if (Fusion sum = alone;
+      (isConv || isOneOf(graph, i, {ops::fullyConnected})) && appendSum(graph, &sum)) {
+    tails.push_back(sum);
+    if (appendActivation(graph, &sum)) tails.insert(tails.begin(), sum);
+  }
+  if (Fusion activated = alone; appendActivation(graph, &activated)) tails.push_back(activated);
+  if (isConv) {
+    for (Fusion tail : tails) {
+      if (prependPadding(graph, &tail)) fusions.push_back(std::move(tail));
+    }
+  }
+  fusions.insert(fusions.end(), tails.begin(), tails.end());
+  if (Fusion padded = alone; isConv && prependPadding(graph, &padded)) {
+    fusions.push_back(std::move(padded));
+  }
+  return fusions;
+}
+
+bool isReshape(const FusionGraph& graph, size_t i) {
+  return isOneOf(graph, i, {ops::reshape, ops::squeeze, ops::expandDims});
+}
+
+namespace {
+
+// What an operation of a pattern reads: the result of an earlier one, by its place, or one of
+// these.
+enum Source : int { kX = -1, kAxes = -2, kConstants = -3 };
+// The pattern's constants, from kConstants down.
+enum Constant : int { kZero, kSmallest, kSteps, kLeastAndHalf, kHalf, kLeast, kGreatest, kCount };
+constexpr int constant(Constant c) { return kConstants - c; }
+
+struct Link {
+  const ops::OperationDefinition& (*definition)();
+  int first;
+  int second = kAxes;
+};
+constexpr Link kRounding[RowRounding::kOperations] = {
+    {ops::reduceMin, kX},
+    {ops::minimum, 0, constant(kZero)},  // 1: the least
+    {ops::reduceMax, kX},
+    {ops::maximum, 2, constant(kZero)},  // 3: the greatest
+    {ops::sub, 3, 1},
+    {ops::maximum, 4, constant(kSmallest)},  // 5: the range
+    {ops::div, constant(kSteps), 5},         // 6: steps in a unit
+    {ops::mul, 1, 6},
+    {ops::sub, constant(kLeastAndHalf), 7},
+    {ops::floor, 8},  // 9: the zero point
+    {ops::mul, kX, 6},
+    {ops::add, 10, constant(kHalf)},
+    {ops::floor, 11},
+    {ops::sub, constant(kLeast), 9},
+    {ops::sub, constant(kGreatest), 9},
+    {ops::maximum, 12, 13},
+    {ops::minimum, 15, 14},
+    {ops::div, 5, constant(kSteps)},
+    {ops::mul, 16, 17}};
+
+class RoundingMatcher {
+ public:
+  RoundingMatcher(const FusionGraph& graph, size_t first)
+      : graph_(graph), first_(first), x_(graph.operation(first).inputs[0]) {}
+
+  // Whether all the operations are there, and nobody else reads what is between them.
+  bool matches() {
+    std::vector<uint32_t> readers(RowRounding::kOperations);
+    for (size_t i = 0; i < RowRounding::kOperations; ++i) {
+      const Link& link = kRounding[i];
+      const std::vector<uint32_t>& inputs = graph_.operation(first_ + i).inputs;
+      if (&graph_.definition(first_ + i) != &link.definition() ||
+          !isSource(inputs[0], link.first) ||
+          (inputs.size() > 1 && !isSource(inputs[1], link.second)) || !hasNoActivation(i)) {
+        return false;
+      }
+      for (const int source : {link.first, link.second}) {
+        if (source >= 0) ++readers[static_cast<size_t>(source)];
+      }
+    }
+    for (size_t i = 0; i + 1 < RowRounding::kOperations; ++i) {
+      const uint32_t result = graph_.operation(first_ + i).outputs[0];
+      if (graph_.plan().consumers[result] != readers[i] || graph_.plan().outputPosition[result]) {
+        return false;
+      }
+    }
+    return constants_[kZero] == 0.0f && constants_[kHalf] == 0.5f &&
+           constants_[kLeastAndHalf] == *constants_[kLeast] + 0.5f &&
+           constants_[kSteps] == *constants_[kGreatest] - *constants_[kLeast];
+  }
+
+  RoundingSteps steps() const {
+    return {*constants_[kLeast], *constants_[kGreatest], *constants_[kSmallest]};
+  }
+
+ private:
+  bool isSource(uint32_t operand, int source) {
+    if (source >= 0) {
+      return operand == graph_.operation(first_ + static_cast<size_t>(source)).outputs[0];
+    }
+    if (source == kX) return operand == x_;
+    if (source == kAxes) return true;  // looked at for the rows
+    const ops::Tensor& tensor = graph_.tensor(operand);
+    if (tensor.type != OperandType::TENSOR_FLOAT32 || tensor.data == nullptr ||
+        tensor.elementCount() != 1) {
+      return false;
+    }
+    std::optional<float>& known = constants_[static_cast<size_t>(kConstants - source)];
+    if (!known) known = *tensor.as<float>();
+    return *known == *tensor.as<float>();
+  }
+  // Arithmetic has an activation, extremes have two inputs, and functions and reductions others.
+  bool hasNoActivation(size_t i) const {
+    const std::vector<uint32_t>& inputs = graph_.operation(first_ + i).inputs;
+    if (inputs.size() < 3 || kRounding[i].second == kAxes) return true;
+    const ops::Tensor& code = graph_.tensor(inputs[kActivationOfSum]);
+    return code.data != nullptr && *code.as<int32_t>() == 0;
+  }
+
+  const FusionGraph& graph_;
+  const size_t first_;
+  const uint32_t x_;
+  std::array<std::optional<float>, kCount> constants_;
+};
+
+// The size of the rows that operation `i` reduces to one value each, where it keeps the rank.
+std::optional<size_t> rowExtent(const FusionGraph& graph, size_t i) {
+  std::vector<ops::Tensor> inputs;
+  for (const uint32_t operand : graph.operation(i).inputs) inputs.push_back(graph.tensor(operand));
+  const ops::OperationContext context(inputs, {}, nullptr);
+  std::vector<ops::DimGroup> groups;
+  if (inputs[0].type != OperandType::TENSOR_FLOAT32 || inputs[1].data == nullptr ||
+      graph.tensor(graph.operation(i).outputs[0]).rank() != inputs[0].rank() ||
+      !ops::planReduction(context, &groups).ok() || groups.size() > 2 ||
+      groups.back().outputStride != 0) {
+    return std::nullopt;
+  }
+  return groups.back().extent;
+}
+
+}  // namespace
+
+std::optional<RowRounding> rowRoundingAt(const FusionGraph& graph, size_t i) {
+  constexpr size_t kReduceMax = 2;  // in the pattern
+  if (i + RowRounding::kOperations > graph.plan().subgraph->operations.size() ||
+      !isOneOf(graph, i, {ops::reduceMin})) {
+    return std::nullopt;
+  }
+  RoundingMatcher matcher(graph, i);
+  if (!matcher.matches()) return std::nullopt;
+  const auto extent = rowExtent(graph, i);
+  if (!extent || rowExtent(graph, i + kReduceMax) != extent) return std::nullopt;
+  return RowRounding{*extent, matcher.steps()};
+}
+
+std::vector<size_t> tableChain(const FusionGraph& graph, size_t i) {
+  if (!isOneOf(graph, i, {ops::dequantize}) ||
+      !isQuant8Asymm(graph.tensor(graph.operation(i).inputs[0]).type) ||
+      graph.tensor(graph.operation(i).outputs[0]).type != OperandType::TENSOR_FLOAT32) {
+    return {};
+  }
+  std::vector<size_t> chain = {i};
+  for (;;) {
+    const auto reader = graph.onlyReader(graph.operation(chain.back()).outputs[0]);
+    if (!reader) return {};
+    chain.push_back(*reader);
+    if (isOneOf(graph, *reader, {ops::quantize})) return chain;
+    if (!isOneOf(graph, *reader,
+                 {ops::abs, ops::exp, ops::floor, ops::hardSwish, ops::log, ops::logistic, ops::neg,
+                  ops::relu, ops::relu1, ops::relu6, ops::rsqrt, ops::sin, ops::sqrt, ops::tanh})) {
+      return {};
+    }
+  }
+}
+
+}  // namespace halyard::cpudriver

@@ -1,0 +1,64 @@
+// Operations that are computed together with another one. Thread safety: pure functions but for the
+// graph, which belongs to one thread. Ownership: the graph borrows the plan.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "cpu/execution_plan.h"
+#include "kernel.h"
+#include "kernels/row_rounding.h"
+
+namespace halyard::cpudriver {
+
+// Who writes and who reads each operand of the main subgraph.
+class FusionGraph {
+ public:
+  explicit FusionGraph(const cpu::SubgraphPlan& plan);
+
+  const cpu::SubgraphPlan& plan() const { return plan_; }
+  const Operation& operation(size_t i) const { return plan_.subgraph->operations[i]; }
+  const ops::OperationDefinition& definition(size_t i) const { return *plan_.definitions[i]; }
+  const ops::Tensor& tensor(uint32_t operand) const { return plan_.tensors[operand]; }
+  // The operation that writes it; none for inputs and constants.
+  std::optional<size_t> producer(uint32_t operand) const { return producers_[operand]; }
+  // The one operation that reads it, once; none where there are others, or where it is an output of
+  // the model.
+  std::optional<size_t> onlyReader(uint32_t operand) const;
+
+ private:
+  const cpu::SubgraphPlan& plan_;
+  std::vector<std::optional<size_t>> producers_;  // by operand
+  std::vector<std::optional<size_t>> readers_;    // likewise: the last one
+};
+
+// One operation and what can be computed with it.
+struct Fusion {
+  size_t last;                    // the operation whose outputs are the result
+  std::vector<size_t> swallowed;  // all others
+  std::vector<uint32_t> inputs;   // operands; with Fused::addsInput, the addend behind the others
+  Fused fused;
+};
+
+// What operation `i` could be fused with, the most first.
+std::vector<Fusion> fusionsOf(const FusionGraph& graph, size_t i);
+
+// Whether operation `i` only gives its first input another shape.
+bool isReshape(const FusionGraph& graph, size_t i);
+
+// Rounding the rows of a float tensor to as many steps as a byte has, from the least value of each
+// row to the greatest: what the importer of .tflite files makes of dynamic quantisation.
+struct RowRounding {
+  static constexpr size_t kOperations = 19;  // one behind the other
+
+  size_t extent;  // of a row
+  RoundingSteps steps;
+};
+// That which begins with operation `i`; none where there is none.
+std::optional<RowRounding> rowRoundingAt(const FusionGraph& graph, size_t i);
+
+// The operations from `i` on that make one table of bytes together: a value becomes a real number,
+// goes through functions, and becomes bytes again. Empty where there are none.
+std::vector<size_t> tableChain(const FusionGraph& graph, size_t i);
+
+}  // namespace halyard::cpudriver

@@ -1,0 +1,276 @@
+// Models whose operations are computed together, against the executor, which computes them apart.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "compiled_model.h"
+#include "model_for_test.h"
+#include "ops/simd.h"
+
+namespace halyard::cpudriver {
+namespace {
+
+using testing::Builder;
+using enum OperationType;
+using enum OperandType;
+
+struct Memory {
+  std::vector<std::vector<uint8_t>> bytes;
+  std::vector<cpu::Argument> arguments;
+};
+
+Memory memoryFor(const Model& model, const std::vector<uint32_t>& operands, bool isRandom) {
+  Memory memory;
+  std::mt19937 engine(3);
+  memory.bytes.reserve(operands.size());
+  for (const uint32_t index : operands) {
+    const Operand& operand = model.main.operands[index];
+    const size_t count = *knownElementCount(operand.dimensions);
+    memory.bytes.emplace_back(count * elementSize(operand.type));
+    std::vector<uint8_t>& bytes = memory.bytes.back();
+    for (size_t i = 0; isRandom && i < count; ++i) {
+      if (operand.type == TENSOR_FLOAT32) {
+        const float value = std::uniform_real_distribution<float>(-2, 2)(engine);
+        std::memcpy(&bytes[i * sizeof value], &value, sizeof value);
+      } else {
+        bytes[i] = static_cast<uint8_t>(engine());
+      }
+    }
+    // As if another process could write it.
+    memory.arguments.push_back({bytes.data(), static_cast<uint32_t>(bytes.size()), {}, true});
+  }
+  return memory;
+}
+
+void expectNear(const std::vector<uint8_t>& actual, const std::vector<uint8_t>& wanted,
+                OperandType type) {
+  if (type != TENSOR_FLOAT32) {
+    EXPECT_EQ(actual, wanted);
+    return;
+  }
+  std::vector<float> a(actual.size() / sizeof(float));
+  std::vector<float> b(a.size());
+  std::memcpy(a.data(), actual.data(), actual.size());
+  std::memcpy(b.data(), wanted.data(), wanted.size());
+  for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-5f) << i;
+}
+
+// That the model becomes `steps` steps, and computes what the executor does.
+void expectSteps(const std::shared_ptr<const Model>& model, size_t steps) {
+  const auto compiled = CompiledModel::compile(model, {});
+  ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
+  ASSERT_NE(*compiled, nullptr);
+  // Without 8 bit kernels for the processor there is less to fuse.
+  if (ops::simdLevel() == ops::SimdLevel::AVX512) {
+    EXPECT_EQ((*compiled)->facts().steps, steps);
+  }
+  const auto executor = cpu::Executor::create(model, nullptr);
+  ASSERT_TRUE(executor.ok()) << executor.status().toString();
+  const Memory inputs = memoryFor(*model, model->main.inputIndexes, true);
+  const Memory wanted = memoryFor(*model, model->main.outputIndexes, false);
+  const hal::ExecutionResult right = (*executor)->execute(inputs.arguments, wanted.arguments, {});
+  ASSERT_TRUE(right.status.ok()) << right.status.toString();
+  for (int run = 0; run < 2; ++run) {
+    const Memory outputs = memoryFor(*model, model->main.outputIndexes, false);
+    const hal::ExecutionResult result = (*compiled)->run(inputs.arguments, outputs.arguments, {});
+    ASSERT_TRUE(result.status.ok()) << result.status.toString();
+    for (size_t i = 0; i < outputs.bytes.size(); ++i) {
+      expectNear(outputs.bytes[i], wanted.bytes[i],
+                 model->main.operands[model->main.outputIndexes[i]].type);
+    }
+  }
+}
+
+// A convolution with a filter of `size` x `size`, without padding, stride 1.
+uint32_t conv(Builder& builder, uint32_t image, const Shape& result, uint32_t depth, uint32_t size,
+              int32_t activation = 0) {
+  const uint32_t filter = builder.constant({result[3], size, size, depth});
+  const uint32_t bias = builder.constant({result[3]});
+  const uint32_t one = builder.int32(1);
+  const uint32_t features = builder.tensor(result);
+  builder.operation(CONV_2D,
+                    {image, filter, bias, builder.int32(2), one, one, builder.int32(activation)},
+                    {features});
+  return features;
+}
+
+TEST(FusionTest, ABorderAndAnActivationBecomePartOfAConvolution) {
+  for (const uint32_t width : {9u, 20u}) {
+    for (const bool isDepthwise : {false, true}) {
+      Builder builder;
+      const uint32_t image = builder.input({2, 8, width, 16});
+      const uint32_t padded = builder.tensor({2, 11, width + 1, 16});
+      const Shape dims = {2, 9, width - 1, isDepthwise ? 16u : 40u};
+      const uint32_t result = builder.output(dims);
+      const uint32_t border = builder.int32s({4, 2}, {0, 0, 1, 2, 0, 1, 0, 0});
+      builder.operation(PAD, {image, border}, {padded});
+      uint32_t features = 0;
+      if (isDepthwise) {
+        const uint32_t one = builder.int32(1);
+        features = builder.tensor(dims);
+        builder.operation(DEPTHWISE_CONV_2D,
+                          {padded, builder.constant({1, 3, 3, 16}), builder.constant({16}),
+                           builder.int32(2), one, one, one, builder.int32(0)},
+                          {features});
+      } else {
+        features = conv(builder, padded, dims, 16, 3);
+      }
+      builder.operation(RELU6, {features}, {result});
+      expectSteps(builder.take(), 1);
+    }
+  }
+}
+
+TEST(FusionTest, ABorderOf8BitImagesIsTheirZeroPoint) {
+  Builder builder;
+  const auto image =
+      builder.quantized(TENSOR_QUANT8_ASYMM, {1, 6, 7, 5}, 0.1f, 77, Lifetime::SUBGRAPH_INPUT);
+  const auto padded = builder.quantized(TENSOR_QUANT8_ASYMM, {1, 8, 8, 5}, 0.1f, 77);
+  builder.operation(PAD, {image, builder.int32s({4, 2}, {0, 0, 1, 1, 1, 0, 0, 0})}, {padded});
+  std::vector<uint8_t> weights(9 * 3 * 3 * 5);
+  for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<uint8_t>(i * 37);
+  const auto filter = builder.bytes(TENSOR_QUANT8_ASYMM, {9, 3, 3, 5}, 0.05f, 120, weights);
+  const auto bias = builder.bytes(TENSOR_INT32, {9}, 0.1f * 0.05f, 0, std::vector<uint8_t>(36));
+  const auto features = builder.quantized(TENSOR_QUANT8_ASYMM, {1, 6, 6, 9}, 0.7f, 100);
+  const auto result =
+      builder.quantized(TENSOR_QUANT8_ASYMM, {1, 6, 6, 9}, 0.7f, 100, Lifetime::SUBGRAPH_OUTPUT);
+  const auto one = builder.int32(1);
+  builder.operation(CONV_2D, {padded, filter, bias, builder.int32(2), one, one, builder.int32(0)},
+                    {features});
+  builder.operation(RELU, {features}, {result});
+  expectSteps(builder.take(), 1);
+}
+
+TEST(FusionTest, ASumBehindAConvolutionBecomesPartOfIt) {
+  for (const uint32_t size : {1u, 3u}) {
+    for (const uint32_t width : {5u, 16u}) {
+      Builder builder;
+      const Shape dims = {1, 7, width, 24};
+      const uint32_t image = builder.input({1, 6 + size, width + size - 1, 24});
+      const uint32_t other = builder.input(dims);
+      const uint32_t features = conv(builder, image, dims, 24, size);
+      const uint32_t sum = builder.tensor(dims);
+      const uint32_t result = builder.output(dims);
+      builder.operation(ADD, {other, features, builder.int32(0)}, {sum});
+      builder.operation(RELU, {sum}, {result});
+      expectSteps(builder.take(), 1);
+    }
+  }
+}
+
+TEST(FusionTest, OfTwoConvolutionsThatAreAddedOneTakesTheSum) {
+  Builder builder;
+  const Shape dims = {1, 7, 5, 24};
+  const uint32_t image = builder.input({1, 7, 5, 8});
+  const uint32_t a = conv(builder, image, dims, 8, 1);
+  const uint32_t b = conv(builder, image, dims, 8, 1);
+  const uint32_t result = builder.output(dims);
+  builder.operation(ADD, {a, b, builder.int32(1)}, {result});
+  expectSteps(builder.take(), 2);
+}
+
+TEST(FusionTest, WhatOthersReadOrWhatHasAnActivationIsNotFused) {
+  Builder builder;
+  const Shape dims = {1, 7, 5, 24};
+  const uint32_t image = builder.input({1, 7, 5, 8});
+  const uint32_t a = conv(builder, image, dims, 8, 1);
+  const uint32_t b = conv(builder, image, dims, 8, 1, 3);
+  const uint32_t clamped = builder.output(dims);
+  const uint32_t sum = builder.output(dims);
+  builder.operation(RELU, {a}, {clamped});
+  builder.operation(ADD, {a, b, builder.int32(0)}, {sum});
+  expectSteps(builder.take(), 4);
+}
+
+TEST(FusionTest, OtherShapesOfATensorAreNoSteps) {
+  Builder builder;
+  const uint32_t image = builder.input({1, 4, 6, 1});
+  const uint32_t flat = builder.tensor({1, 24});
+  const uint32_t deep = builder.tensor({1, 1, 24});
+  const uint32_t same = builder.tensor({4, 6});
+  const uint32_t waves = builder.output({1, 1, 24});
+  const uint32_t sum = builder.output({4, 6});
+  const uint32_t copy = builder.output({24});
+  builder.operation(RESHAPE, {image, builder.int32s({2}, {1, -1})}, {flat});
+  builder.operation(EXPAND_DIMS, {flat, builder.int32(1)}, {deep});
+  // The reference kernel reads the input.
+  builder.operation(SIN, {deep}, {waves});
+  builder.operation(RESHAPE, {deep, builder.int32s({2}, {4, 6})}, {same});
+  builder.operation(ADD, {same, same, builder.int32(0)}, {sum});
+  // An output has memory of its own.
+  builder.operation(RESHAPE, {same, builder.int32s({1}, {24})}, {copy});
+  expectSteps(builder.take(), 3);
+}
+
+// As the importer writes dynamic quantisation, for rows of `extent` of the last dimensions `axes`.
+std::shared_ptr<const Model> roundingModel(const Shape& dims, const std::vector<int32_t>& axes,
+                                           bool isShared) {
+  Builder builder;
+  Shape ones = dims;
+  for (const int32_t axis : axes) ones[static_cast<size_t>(axis)] = 1;
+  const auto none = builder.int32(0);
+  const auto scalar = [&](float value) {
+    std::vector<uint8_t> bytes(sizeof value);
+    std::memcpy(bytes.data(), &value, sizeof value);
+    return builder.bytes(TENSOR_FLOAT32, {1}, 0, 0, bytes);
+  };
+  const auto apply = [&](OperationType type, std::vector<uint32_t> inputs, const Shape& result) {
+    const uint32_t y = builder.tensor(result);
+    builder.operation(type, std::move(inputs), {y});
+    return y;
+  };
+  const auto reduce = [&](OperationType type, uint32_t x) {
+    return apply(
+        type,
+        {x, builder.int32s({static_cast<uint32_t>(axes.size())}, axes), builder.boolean(true)},
+        ones);
+  };
+  const auto x = builder.input(dims);
+  const auto zero = scalar(0);
+  const auto low = apply(MINIMUM, {reduce(REDUCE_MIN, x), zero}, ones);
+  const auto high = apply(MAXIMUM, {reduce(REDUCE_MAX, x), zero}, ones);
+  const auto difference = apply(SUB, {high, low, none}, ones);
+  const auto range = apply(MAXIMUM, {difference, scalar(1e-30f)}, ones);
+  const auto perUnit = apply(DIV, {scalar(255), range, none}, ones);
+  const auto lowest = apply(MUL, {low, perUnit, none}, ones);
+  const auto shifted = apply(SUB, {scalar(-127.5f), lowest, none}, ones);
+  const auto zeroPoint = apply(FLOOR, {shifted}, ones);
+  const auto units = apply(MUL, {x, perUnit, none}, dims);
+  const auto rounded = apply(FLOOR, {apply(ADD, {units, scalar(0.5f), none}, dims)}, dims);
+  const auto least = apply(SUB, {scalar(-128), zeroPoint, none}, ones);
+  const auto greatest = apply(SUB, {scalar(127), zeroPoint, none}, ones);
+  const auto raised = apply(MAXIMUM, {rounded, least}, dims);
+  const auto clamped = apply(MINIMUM, {raised, greatest}, dims);
+  const auto step = apply(DIV, {range, scalar(255), none}, ones);
+  const auto y = builder.output(dims);
+  builder.operation(MUL, {clamped, step, none}, {y});
+  if (isShared) builder.operation(NEG, {zeroPoint}, {builder.output(ones)});
+  return builder.take();
+}
+
+TEST(FusionTest, DynamicQuantisationBecomesOneStep) {
+  expectSteps(roundingModel({1, 25, 5, 64}, {3}, false), 1);
+  expectSteps(roundingModel({4, 3, 5, 7}, {1, 2, 3}, false), 1);
+  expectSteps(roundingModel({3, 1000}, {1}, false), 1);
+  // Rows of other dimensions, or with readers in between, are computed one by one.
+  expectSteps(roundingModel({5, 6}, {0}, false), 19);
+  expectSteps(roundingModel({5, 6}, {1}, true), 20);
+}
+
+TEST(FusionTest, FunctionsBetweenBytesBecomeATable) {
+  Builder builder;
+  const auto bytes =
+      builder.quantized(TENSOR_QUANT8_ASYMM, {3, 100}, 0.05f, 100, Lifetime::SUBGRAPH_INPUT);
+  const auto real = builder.tensor({3, 100});
+  const auto squashed = builder.tensor({3, 100});
+  const auto result = builder.quantized(TENSOR_QUANT8_ASYMM_SIGNED, {3, 100}, 0.01f, -20,
+                                        Lifetime::SUBGRAPH_OUTPUT);
+  builder.operation(DEQUANTIZE, {bytes}, {real});
+  builder.operation(TANH, {real}, {squashed});
+  builder.operation(QUANTIZE, {squashed}, {result});
+  expectSteps(builder.take(), 1);
+}
+
+}  // namespace
+}  // namespace halyard::cpudriver

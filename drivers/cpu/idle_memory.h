@@ -1,0 +1,50 @@
+// IdleMemory: gives back what models keep between executions, once nobody has used it for a while.
+// Thread safety: all methods may be called from any thread. Ownership: owns its thread, which there
+// is only while something is kept; borrows the keepers.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace halyard::cpudriver {
+
+class IdleMemory {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  class Keeper {
+   public:
+    virtual ~Keeper() = default;
+    // Gives back what has not been used since `before`. Whether anything is kept still.
+    virtual bool releaseUnusedSince(Clock::time_point before) = 0;
+  };
+
+  // What has been idle for `patience` is given back before twice that has passed.
+  explicit IdleMemory(std::chrono::milliseconds patience) : patience_(patience) {}
+  // No keeper may be left.
+  ~IdleMemory();
+  IdleMemory(const IdleMemory&) = delete;
+  IdleMemory& operator=(const IdleMemory&) = delete;
+
+  void add(Keeper* keeper);
+  // When it returns, the keeper is not called any more.
+  void remove(Keeper* keeper);
+  // To be called when a keeper begins to keep something. Cheap when others do already.
+  void startWatching();
+
+ private:
+  void watch();
+
+  const std::chrono::milliseconds patience_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Keeper*> keepers_;
+  bool isWatching_ = false;
+  bool isStopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace halyard::cpudriver

@@ -1,0 +1,158 @@
+// Where the window reaches over the image's edges, the lines that some lines of the output need are
+// copied with their padding; otherwise they are read in the image itself.
+#include "kernels/conv_lines.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "kernels/aligned_buffer.h"
+
+namespace halyard::cpudriver {
+namespace {
+
+constexpr size_t kElementBytes = sizeof(float);
+// Copied lines should stay in the second-level cache, beside a panel of weights.
+constexpr size_t kCopyBytes = 192 * 1024;
+constexpr size_t kWantedItems = 8;  // for the threads to share
+// Fewer rows than this in a line leave registers of the micro kernels unused.
+constexpr int64_t kLeastWidth = 12;
+
+class LineConvKernel final : public Kernel {
+ public:
+  LineConvKernel(const ConvSite& conv, std::unique_ptr<MatrixLayer> layer, bool addsInput)
+      : conv_(conv), layer_(std::move(layer)), addsInput_(addsInput) {
+    const ops::WindowAxis& width = conv.window.width;
+    const ops::WindowAxis& height = conv.window.height;
+    const int64_t reach = (width.output - 1) * width.stride + (width.filter - 1) * width.dilation +
+                          1 - width.padBefore;
+    cellsAfter_ = std::max<int64_t>(reach - width.input, 0);
+    hasPadding_ =
+        width.padBefore > 0 || cellsAfter_ > 0 || height.padBefore > 0 ||
+        height.origin(height.output - 1) + (height.filter - 1) * height.dilation >= height.input;
+    const auto channels = static_cast<int64_t>(conv.input.channels);
+    lineElements_ =
+        channels * (hasPadding_ ? width.padBefore + width.input + cellsAfter_ : width.input);
+    const bool isContiguous = width.dilation == 1;
+    for (int64_t u = 0; u < height.filter; ++u) {
+      for (int64_t v = 0; v < (isContiguous ? 1 : width.filter); ++v) {
+        pieces_.push_back(u * height.dilation * lineElements_ + v * width.dilation * channels);
+      }
+    }
+    const auto lineBytes = static_cast<size_t>(lineElements_) * kElementBytes;
+    const auto extent = static_cast<size_t>((height.filter - 1) * height.dilation);
+    const size_t copied = std::max<size_t>(kCopyBytes / lineBytes, extent + 1) - extent;
+    const size_t lines = conv.output.batch * conv.output.height;
+    linesAtATime_ = std::clamp<size_t>(copied / static_cast<size_t>(height.stride), 1,
+                                       std::max<size_t>(lines / kWantedItems, 1));
+  }
+
+  bool readsConstants() const override { return false; }
+
+  Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
+    const auto* const images = operands.input<std::byte>(0);
+    auto* const output = operands.output<std::byte>(0);
+    const auto* const addend = addsInput_ ? operands.lastInput<std::byte>() : nullptr;
+    const size_t height = conv_.output.height;
+    const size_t itemsOfImage = (height + linesAtATime_ - 1) / linesAtATime_;
+    services.parallelFor(conv_.output.batch * itemsOfImage, 1, [&](size_t begin, size_t end) {
+      for (size_t item = begin; item < end; ++item) {
+        const size_t image = item / itemsOfImage;
+        // Items of an image differ by a line at the most.
+        const size_t part = item % itemsOfImage;
+        runLines(images, image, height * part / itemsOfImage, height * (part + 1) / itemsOfImage,
+                 addend, output);
+      }
+    });
+    return okStatus();
+  }
+
+ private:
+  // Lines [begin, end) of the output of image `image`.
+  void runLines(const std::byte* images, size_t image, size_t begin, size_t end,
+                const std::byte* addend, std::byte* output) const {
+    const ops::WindowAxis& height = conv_.window.height;
+    const ops::WindowAxis& width = conv_.window.width;
+    const size_t imageBytes = conv_.input.height * conv_.input.width * cellBytes();
+    const size_t lineBytes = static_cast<size_t>(lineElements_) * kElementBytes;
+    const int64_t top = height.origin(static_cast<int64_t>(begin));
+    const std::byte* first = images + image * imageBytes;
+    if (hasPadding_) {
+      const int64_t bottom =
+          height.origin(static_cast<int64_t>(end) - 1) + (height.filter - 1) * height.dilation + 1;
+      first = copyLines(first, top, bottom);
+    } else {
+      first += static_cast<size_t>(top) * lineBytes;
+    }
+    const size_t step = static_cast<size_t>(height.stride) * lineBytes;
+    const size_t outputLine = conv_.output.width * layer_->outputRowBytes();
+    const size_t offset = (image * conv_.output.height + begin) * outputLine;
+    PieceRows rows = {first, static_cast<size_t>(width.stride) * cellBytes(), conv_.output.width,
+                      pieces_, nullptr};
+    for (size_t panel = 0; panel < layer_->panels(); ++panel) {
+      for (size_t line = 0; line < end - begin; ++line) {
+        const size_t at = offset + line * outputLine;
+        rows.first = first + line * step;
+        if (addend != nullptr) rows.addend = addend + at;
+        layer_->multiplyPieces(rows, panel, panel + 1, output + at);
+      }
+    }
+  }
+
+  size_t cellBytes() const { return conv_.input.channels * kElementBytes; }
+
+  // Lines [top, bottom) of an image with their padding, in memory of this thread.
+  const std::byte* copyLines(const std::byte* image, int64_t top, int64_t bottom) const {
+    const size_t lineBytes = static_cast<size_t>(lineElements_) * kElementBytes;
+    const size_t imageLine = conv_.input.width * cellBytes();
+    const size_t before = static_cast<size_t>(conv_.window.width.padBefore) * cellBytes();
+    const size_t after = static_cast<size_t>(cellsAfter_) * cellBytes();
+    std::byte* const copy = threadBuffer(static_cast<size_t>(bottom - top) * lineBytes);
+    std::byte* to = copy;
+    for (int64_t y = top; y < bottom; ++y, to += lineBytes) {
+      if (y < 0 || y >= conv_.window.height.input) {
+        std::memset(to, 0, lineBytes);
+        continue;
+      }
+      std::memset(to, 0, before);
+      std::memcpy(to + before, image + static_cast<size_t>(y) * imageLine, imageLine);
+      std::memset(to + before + imageLine, 0, after);
+    }
+    return copy;
+  }
+
+  const ConvSite conv_;
+  const std::unique_ptr<MatrixLayer> layer_;
+  const bool addsInput_;
+  int64_t cellsAfter_ = 0;  // of padding, behind a line
+  bool hasPadding_ = false;
+  int64_t lineElements_ = 0;  // of the image, or of its copy
+  std::vector<ptrdiff_t> pieces_;
+  size_t linesAtATime_ = 1;
+};
+
+}  // namespace
+
+bool suitsLines(const ConvSite& conv, const MatrixLayer& layer) {
+  constexpr size_t kAliasing = 2048;  // see rowStride
+  const ops::WindowAxis& height = conv.window.height;
+  const ops::WindowAxis& width = conv.window.width;
+  if (!layer.takesPieces() || height.filter * width.filter == 1) return false;
+  const size_t cellBytes = conv.input.channels * kElementBytes;
+  const size_t step = static_cast<size_t>(width.stride) * cellBytes;
+  if (step % kAliasing == 0 || width.output < kLeastWidth) return false;
+  // What a line of the output needs has to be worth the copy, and to fit.
+  const auto lines = static_cast<size_t>((height.filter - 1) * height.dilation + 1);
+  const auto cells = static_cast<size_t>(
+      std::max(width.padBefore + width.input,
+               (width.output - 1) * width.stride + (width.filter - 1) * width.dilation + 1));
+  return lines <= kCopyBytes && cells <= kCopyBytes / lines &&
+         cellBytes <= kCopyBytes / lines / cells;
+}
+
+std::unique_ptr<Kernel> makeLineConv(const ConvSite& conv, std::unique_ptr<MatrixLayer> layer,
+                                     bool addsInput) {
+  return std::make_unique<LineConvKernel>(conv, std::move(layer), addsInput);
+}
+
+}  // namespace halyard::cpudriver

@@ -1,0 +1,19 @@
+// Convolution line by line: rows of the matrix product are read where they lie in the image, so
+// that no patches are gathered. Thread safety: pure functions. Ownership: kernels are the caller's.
+#pragma once
+
+#include <memory>
+
+#include "kernels/conv_site.h"
+#include "kernels/matrix_layer.h"
+
+namespace halyard::cpudriver {
+
+// Whether that is faster than gathering patches for this convolution and layer.
+bool suitsLines(const ConvSite& conv, const MatrixLayer& layer);
+
+// `layer` must suit. Elements have 4 bytes. `addsInput` as Fused has it.
+std::unique_ptr<Kernel> makeLineConv(const ConvSite& conv, std::unique_ptr<MatrixLayer> layer,
+                                     bool addsInput);
+
+}  // namespace halyard::cpudriver

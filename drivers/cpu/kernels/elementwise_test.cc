@@ -1,0 +1,152 @@
+// Functions of one element, and conversions, against the reference kernels.
+#include "kernels/kernel_for_test.h"
+
+namespace halyard::cpudriver::testing {
+namespace {
+
+using enum OperandType;
+
+constexpr OperandType kTypes[] = {TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED};
+const Shape kShapes[] = {{1}, {2, 3, 5, 7}, {129}, {3, 333}, {40, 1000}};
+
+// Floats from far below 0 to far above, in which nothing is left out.
+void stretch(RandomOperands& random, TestOperand* operand) {
+  if (operand->tensor.type != TENSOR_FLOAT32) return;
+  auto values = operand->values<float>();
+  for (float& value : values) value *= random.oneOf({0.01f, 1.0f, 10.0f, 100.0f});
+  std::memcpy(operand->bytes.data(), values.data(), operand->bytes.size());
+}
+
+TEST(UnaryKernel, IsTheReference) {
+  RandomOperands random(41);
+  for (const OperationType operation :
+       {OperationType::FLOOR, OperationType::HARD_SWISH, OperationType::LOGISTIC,
+        OperationType::RELU, OperationType::RELU1, OperationType::RELU6, OperationType::TANH}) {
+    for (const OperandType type : kTypes) {
+      if (operation == OperationType::FLOOR && type != TENSOR_FLOAT32) continue;
+      for (const Shape& shape : kShapes) {
+        KernelCase test;
+        test.operation = operation;
+        test.inputs = {random.tensor(type, shape)};
+        stretch(random, &test.inputs[0]);
+        const ops::Tensor& input = test.inputs[0].tensor;
+        TestOperand output = TestOperand::output(type, input.scale, input.zeroPoint);
+        const int low = type == TENSOR_QUANT8_ASYMM ? 0 : -128;
+        if (operation == OperationType::LOGISTIC)
+          output = TestOperand::output(type, 1.0f / 256, low);
+        if (operation == OperationType::TANH) {
+          output = TestOperand::output(type, 1.0f / 128, low + 128);
+        }
+        test.outputs = {output};
+        test.slack = 1e-6;
+        checkKernel(std::move(test), 3,
+                    fmt::format("operation {} of {} {}", static_cast<int>(operation),
+                                operandTypeName(type), shapeText(shape)));
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(UnaryKernel, KeepsWhatIsNotANumberAndSaturates) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> values = {-kInfinity, kInfinity, std::nanf(""), 0, -0.0f, 1e30f, -1e30f};
+  for (const OperationType operation : {OperationType::LOGISTIC, OperationType::TANH}) {
+    for (const ops::SimdLevel level : ops::kSimdLevels) {
+      if (!ops::hasSimdLevel(level)) continue;
+      const TestOperand input = TestOperand::of<float>(TENSOR_FLOAT32, {7}, values);
+      KernelCase test;
+      test.inputs = {input};
+      test.outputs = {input};
+      const std::vector<ops::Tensor> tensors = {input.tensor};
+      const auto kernel = makeKernel(*ops::definitionOf(operation), {tensors, tensors, level});
+      ASSERT_NE(kernel, nullptr);
+      TestOperand result = input;
+      result.bytes = runKernel(*kernel, test)[0];
+      const auto results = result.values<float>();
+      const bool isTanh = operation == OperationType::TANH;
+      const float low = isTanh ? -1.0f : 0.0f;
+      EXPECT_NEAR(results[0], low, 1e-6f);
+      EXPECT_NEAR(results[1], 1.0f, 1e-6f);
+      EXPECT_TRUE(std::isnan(results[2]));
+      EXPECT_NEAR(results[3], isTanh ? 0.0f : 0.5f, 1e-6f);
+      EXPECT_NEAR(results[4], isTanh ? 0.0f : 0.5f, 1e-6f);
+      EXPECT_NEAR(results[5], 1.0f, 1e-6f);
+      EXPECT_NEAR(results[6], low, 1e-6f);
+    }
+  }
+}
+
+TEST(QuantizeKernel, IsTheReferenceAlsoAtTies) {
+  RandomOperands random(42);
+  for (const OperandType type : {TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED}) {
+    for (const Shape& shape : kShapes) {
+      for (const float scale : {0.0625f, 0.013f}) {
+        KernelCase test;
+        test.operation = OperationType::QUANTIZE;
+        test.inputs = {random.tensor(TENSOR_FLOAT32, shape)};
+        auto values = test.inputs[0].values<float>();
+        for (float& value : values) {
+          // A multiple of half a step, or next to one.
+          value = scale * 0.5f * static_cast<float>(random.between(-600, 600));
+          if (random.coin()) value = std::nextafter(value, random.coin() ? 1e9f : -1e9f);
+        }
+        values[0] = random.oneOf({std::nanf(""), std::numeric_limits<float>::infinity(), 0.1f});
+        std::memcpy(test.inputs[0].bytes.data(), values.data(), test.inputs[0].bytes.size());
+        test.outputs = {TestOperand::output(
+            type, scale, random.between(-100, 100) + (type == TENSOR_QUANT8_ASYMM ? 128 : 0))};
+        checkKernel(std::move(test), 3,
+                    fmt::format("to {} {}", operandTypeName(type), shapeText(shape)));
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(DequantizeKernel, IsTheReference) {
+  RandomOperands random(43);
+  for (const OperandType type : {TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED}) {
+    for (const Shape& shape : kShapes) {
+      KernelCase test;
+      test.operation = OperationType::DEQUANTIZE;
+      test.inputs = {random.tensor(type, shape)};
+      test.outputs = {TestOperand::output(TENSOR_FLOAT32)};
+      checkKernel(std::move(test), 3,
+                  fmt::format("{} {}", operandTypeName(type), shapeText(shape)));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(SoftmaxKernel, IsTheReference) {
+  RandomOperands random(44);
+  for (const OperandType type : kTypes) {
+    for (const Shape& shape : {Shape{1, 10}, Shape{3, 1001}, Shape{2, 3, 4, 17}, Shape{1, 9001}}) {
+      KernelCase test;
+      test.operation = OperationType::SOFTMAX;
+      test.inputs = {random.tensor(type, shape), TestOperand::float32(random.realBetween(0.1f, 3))};
+      stretch(random, &test.inputs[0]);
+      test.outputs = {
+          TestOperand::output(type, 1.0f / 256, type == TENSOR_QUANT8_ASYMM ? 0 : -128)};
+      test.slack = 1e-6;
+      checkKernel(std::move(test), 3,
+                  fmt::format("{} {}", operandTypeName(type), shapeText(shape)));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(SoftmaxKernel, ThereIsNoneForOtherAxesThanTheLast) {
+  RandomOperands random(45);
+  const TestOperand input = random.tensor(TENSOR_FLOAT32, {2, 3});
+  TestOperand beta = TestOperand::float32(1);
+  TestOperand axis = TestOperand::int32(0);
+  std::vector<ops::Tensor> inputs = {input.tensor, beta.tensor, axis.tensor};
+  inputs[1].data = beta.bytes.data();
+  inputs[2].data = axis.bytes.data();
+  const std::vector<ops::Tensor> outputs = {input.tensor};
+  EXPECT_EQ(makeKernel(*ops::definitionOf(OperationType::SOFTMAX), {inputs, outputs}), nullptr);
+}
+
+}  // namespace
+}  // namespace halyard::cpudriver::testing

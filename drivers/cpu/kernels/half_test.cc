@@ -1,0 +1,64 @@
+// float16 operations by float32 kernels against the reference kernels. Values are few bits long, so
+// that all sums are exact and both have to agree to the bit.
+#include "kernels/kernel_for_test.h"
+
+namespace halyard::cpudriver::testing {
+namespace {
+
+using enum OperandType;
+
+TestOperand sixteenths(RandomOperands& random, const Shape& dims) {
+  std::vector<Float16> values(ops::testing::elementsOf(dims));
+  for (Float16& value : values) value = toFloat16(static_cast<float>(random.between(-48, 48)) / 16);
+  return TestOperand::of<Float16>(TENSOR_FLOAT16, dims, values);
+}
+
+TEST(HalfKernel, IsTheReferenceForElements) {
+  RandomOperands random(71);
+  for (const Shape& shape : {Shape{1}, Shape{3, 37}, Shape{2, 5, 7, 9}, Shape{40, 1000}}) {
+    for (const OperationType operation : {OperationType::RELU6, OperationType::FLOOR}) {
+      KernelCase test;
+      test.operation = operation;
+      test.inputs = {sixteenths(random, shape)};
+      test.outputs = {TestOperand::output(TENSOR_FLOAT16)};
+      checkKernel(std::move(test), 3, shapeText(shape));
+      if (HasFatalFailure()) return;
+    }
+    for (const size_t variables : {1, 2}) {
+      KernelCase test;
+      test.operation = OperationType::ADD;
+      test.inputs = {sixteenths(random, shape), sixteenths(random, shape), TestOperand::int32(3)};
+      test.variables = variables;
+      test.outputs = {TestOperand::output(TENSOR_FLOAT16)};
+      checkKernel(std::move(test), 3, shapeText(shape));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(HalfKernel, IsTheReferenceForLayers) {
+  RandomOperands random(72);
+  for (const uint32_t size : {1u, 3u}) {
+    KernelCase test;
+    test.operation = OperationType::CONV_2D;
+    test.inputs = {sixteenths(random, {2, 9, 17, 5}),
+                   sixteenths(random, {21, size, size, 5}),
+                   sixteenths(random, {21}),
+                   TestOperand::int32(1),
+                   TestOperand::int32(1),
+                   TestOperand::int32(1),
+                   TestOperand::int32(1)};
+    test.outputs = {TestOperand::output(TENSOR_FLOAT16)};
+    checkKernel(std::move(test), 3, fmt::format("filter of {}", size));
+    if (HasFatalFailure()) return;
+  }
+  KernelCase test;
+  test.operation = OperationType::FULLY_CONNECTED;
+  test.inputs = {sixteenths(random, {3, 70}), sixteenths(random, {40, 70}),
+                 sixteenths(random, {40}), TestOperand::int32(0)};
+  test.outputs = {TestOperand::output(TENSOR_FLOAT16)};
+  checkKernel(std::move(test), 3, "full connection");
+}
+
+}  // namespace
+}  // namespace halyard::cpudriver::testing

@@ -1,0 +1,137 @@
+// Pooling, reductions, concatenation and resizing against the reference kernels.
+#include "kernels/kernel_for_test.h"
+#include "ops/testing/random_window.h"
+
+namespace halyard::cpudriver::testing {
+namespace {
+
+using namespace ops::testing;
+using enum OperandType;
+
+constexpr OperandType kTypes[] = {TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED};
+
+TEST(PoolKernel, IsTheReferenceInAllForms) {
+  RandomOperands random(51);
+  for (int round = 0; round < 60; ++round) {
+    for (const OperandType type : kTypes) {
+      for (const OperationType operation :
+           {OperationType::AVERAGE_POOL_2D, OperationType::MAX_POOL_2D}) {
+        TestWindow window = randomWindow(random, /*mayDilate=*/false);
+        window.nchw = false;
+        const auto depth = static_cast<uint32_t>(random.oneOf({1, 3, 16, 70, 300}));
+        const auto size = [](int n) { return static_cast<uint32_t>(n); };
+        KernelCase test;
+        test.operation = operation;
+        test.inputs = {
+            random.tensor(type, {random.oneOf<uint32_t>({1, 2}), size(window.height.input),
+                                 size(window.width.input), depth})};
+        window.appendPaddingAndStrides(test.inputs);
+        test.inputs.push_back(TestOperand::int32(window.width.filter));
+        test.inputs.push_back(TestOperand::int32(window.height.filter));
+        test.inputs.push_back(TestOperand::int32(random.between(0, 3)));
+        window.dilationsGiven = false;
+        window.appendLayoutAndDilations(test.inputs);
+        const ops::Tensor& input = test.inputs[0].tensor;
+        test.outputs = {TestOperand::output(type, input.scale, input.zeroPoint)};
+        test.slack = 1e-6;
+        checkKernel(std::move(test), 3,
+                    fmt::format("operation {} of {}, {} channels, {}", static_cast<int>(operation),
+                                operandTypeName(type), depth, window.text()));
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(ReduceKernel, IsTheReferenceWhereOneRunOfDimensionsIsReduced) {
+  RandomOperands random(52);
+  const std::pair<Shape, std::vector<int32_t>> cases[] = {
+      {{2, 7, 7, 70}, {1, 2}}, {{1, 7, 7, 1280}, {1, 2}},
+      {{4, 5, 300}, {2}},      {{4, 5, 300}, {-1}},
+      {{1000}, {0}},           {{3, 4, 5, 6}, {0, 1, 2, 3}},
+      {{600, 3}, {1}},         {{5, 1, 6}, {1, 2}},
+      {{25, 5, 64}, {2}}};
+  for (const auto& [shape, axes] : cases) {
+    for (const OperationType operation : {OperationType::MEAN, OperationType::REDUCE_MAX,
+                                          OperationType::REDUCE_MIN, OperationType::REDUCE_SUM}) {
+      for (const OperandType type : kTypes) {
+        const bool isMean = operation == OperationType::MEAN;
+        if (type != TENSOR_FLOAT32 && !isMean) continue;
+        KernelCase test;
+        test.operation = operation;
+        test.inputs = {
+            random.tensor(type, shape),
+            TestOperand::of<int32_t>(TENSOR_INT32, {static_cast<uint32_t>(axes.size())}, axes),
+            isMean ? TestOperand::int32(1) : TestOperand::boolean(true)};
+        const ops::Tensor& input = test.inputs[0].tensor;
+        test.outputs = {TestOperand::output(type, input.scale, input.zeroPoint)};
+        test.slack = 1e-6;
+        checkKernel(std::move(test), 3,
+                    fmt::format("operation {} of {} {}", static_cast<int>(operation),
+                                operandTypeName(type), shapeText(shape)));
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(ConcatenationKernel, IsTheReferenceForAllAxes) {
+  RandomOperands random(53);
+  for (const OperandType type : kTypes) {
+    for (int axis = 0; axis < 4; ++axis) {
+      for (const bool isSame : {false, true}) {
+        KernelCase test;
+        test.operation = OperationType::CONCATENATION;
+        for (const uint32_t extent : {1u, 5u, 70u}) {
+          Shape shape = {2, 3, 4, 5};
+          shape[static_cast<size_t>(axis)] = extent;
+          test.inputs.push_back(random.tensor(type, shape));
+          if (isSame) {
+            test.inputs.back().tensor.scale = test.inputs[0].tensor.scale;
+            test.inputs.back().tensor.zeroPoint = test.inputs[0].tensor.zeroPoint;
+          }
+        }
+        test.variables = 3;
+        test.inputs.push_back(TestOperand::int32(axis));
+        const ops::Tensor& first = test.inputs[0].tensor;
+        test.outputs = {isSame ? TestOperand::output(type, first.scale, first.zeroPoint)
+                               : random.output(type, 3)};
+        checkKernel(std::move(test), 3, fmt::format("{}, axis {}", operandTypeName(type), axis));
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(ResizeKernel, IsTheReferenceInAllModes) {
+  RandomOperands random(54);
+  const std::pair<std::pair<uint32_t, uint32_t>, std::pair<int, int>> sizes[] = {
+      {{5, 7}, {13, 20}},
+      {{33, 33}, {257, 257}},
+      {{1, 1}, {9, 9}},
+      {{8, 8}, {8, 8}},
+      {{9, 9}, {5, 5}}};
+  for (const auto& [from, to] : sizes) {
+    for (const uint32_t channels : {1u, 3u, 21u, 64u}) {
+      for (const auto& [align, half] : {std::pair{false, false}, {true, false}, {false, true}}) {
+        KernelCase test;
+        test.operation = OperationType::RESIZE_BILINEAR;
+        test.inputs = {random.tensor(TENSOR_FLOAT32, {2, from.first, from.second, channels}),
+                       TestOperand::int32(to.second),
+                       TestOperand::int32(to.first),
+                       TestOperand::boolean(false),
+                       TestOperand::boolean(align),
+                       TestOperand::boolean(half)};
+        test.outputs = {TestOperand::output(TENSOR_FLOAT32)};
+        test.slack = 1e-6;
+        checkKernel(std::move(test), 3,
+                    fmt::format("{} x {} to {} x {}, {} channels, align {}, half {}", from.first,
+                                from.second, to.first, to.second, channels, align, half));
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace halyard::cpudriver::testing

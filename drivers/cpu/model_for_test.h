@@ -1,0 +1,87 @@
+// Models that tests put together.
+// Thread safety: none needed. Ownership: models are the caller's.
+#pragma once
+
+#include <memory>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "halyard/driver/model.h"
+
+namespace halyard::cpudriver::testing {
+
+// Makes models operand by operand.
+class Builder {
+ public:
+  uint32_t tensor(const Shape& dims, Lifetime lifetime = Lifetime::TEMPORARY_VARIABLE) {
+    return quantized(OperandType::TENSOR_FLOAT32, dims, 0, 0, lifetime);
+  }
+  uint32_t quantized(OperandType type, const Shape& dims, float scale, int32_t zeroPoint,
+                     Lifetime lifetime = Lifetime::TEMPORARY_VARIABLE) {
+    Operand operand;
+    operand.type = type;
+    operand.dimensions = dims;
+    operand.scale = scale;
+    operand.zeroPoint = zeroPoint;
+    operand.lifetime = lifetime;
+    const uint32_t index = add(operand);
+    if (lifetime == Lifetime::SUBGRAPH_INPUT) model_.main.inputIndexes.push_back(index);
+    if (lifetime == Lifetime::SUBGRAPH_OUTPUT) model_.main.outputIndexes.push_back(index);
+    return index;
+  }
+  uint32_t input(const Shape& dims) { return tensor(dims, Lifetime::SUBGRAPH_INPUT); }
+  uint32_t output(const Shape& dims) { return tensor(dims, Lifetime::SUBGRAPH_OUTPUT); }
+  uint32_t constant(const Shape& dims) {
+    std::vector<float> values(*knownElementCount(dims));
+    for (float& value : values) value = std::uniform_real_distribution<float>(-1, 1)(engine_);
+    const uint32_t index = tensor(dims, Lifetime::CONSTANT_COPY);
+    model_.main.operands[index].location =
+        appendConstant(model_, values.data(), values.size() * sizeof(float));
+    return index;
+  }
+  uint32_t int32(int32_t value) {
+    Operand operand;
+    operand.type = OperandType::INT32;
+    operand.lifetime = Lifetime::CONSTANT_COPY;
+    operand.location = appendConstant(model_, &value, sizeof value);
+    return add(operand);
+  }
+  uint32_t boolean(bool value) {
+    Operand operand;
+    operand.type = OperandType::BOOL;
+    operand.lifetime = Lifetime::CONSTANT_COPY;
+    const auto byte = static_cast<uint8_t>(value);
+    operand.location = appendConstant(model_, &byte, sizeof byte);
+    return add(operand);
+  }
+  uint32_t int32s(const Shape& dims, const std::vector<int32_t>& values) {
+    Operand operand;
+    operand.type = OperandType::TENSOR_INT32;
+    operand.dimensions = dims;
+    operand.lifetime = Lifetime::CONSTANT_COPY;
+    operand.location = appendConstant(model_, values.data(), values.size() * sizeof(int32_t));
+    return add(operand);
+  }
+  uint32_t bytes(OperandType type, const Shape& dims, float scale, int32_t zeroPoint,
+                 const std::vector<uint8_t>& values) {
+    const uint32_t index = quantized(type, dims, scale, zeroPoint, Lifetime::CONSTANT_COPY);
+    model_.main.operands[index].location = appendConstant(model_, values.data(), values.size());
+    return index;
+  }
+  void operation(OperationType type, std::vector<uint32_t> inputs, std::vector<uint32_t> outputs) {
+    model_.main.operations.push_back({type, std::move(inputs), std::move(outputs)});
+  }
+  std::shared_ptr<const Model> take() { return std::make_shared<const Model>(std::move(model_)); }
+
+ private:
+  uint32_t add(const Operand& operand) {
+    model_.main.operands.push_back(operand);
+    return static_cast<uint32_t>(model_.main.operands.size() - 1);
+  }
+
+  Model model_;
+  std::mt19937 engine_{5};
+};
+
+}  // namespace halyard::cpudriver::testing

@@ -1,0 +1,169 @@
+// For each operation the best of: no step, a part of a fused step, a step of its own.
+#include "step_list.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+
+#include "base/work_limit.h"
+#include "fusion.h"
+#include "kernel_list.h"
+#include "kernels/byte_table.h"
+
+namespace halyard::cpudriver {
+namespace {
+
+class StepMaker {
+ public:
+  StepMaker(const cpu::SubgraphPlan& plan, Packing* packing)
+      : plan_(plan),
+        packing_(packing),
+        graph_(plan),
+        steps_(plan.subgraph->operations.size()),
+        isDone_(plan.subgraph->operations.size()) {
+    for (uint32_t operand = 0; operand < plan.tensors.size(); ++operand) {
+      memoryOf_.push_back(operand);
+    }
+  }
+
+  std::vector<Step> make() {
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      checkWorkLimit();
+      if (isDone_[i]) continue;
+      if (makeAlias(i) || makeTable(i) || makeRounding(i) || makeFused(i)) continue;
+      const Operation& operation = graph_.operation(i);
+      place(i, operation.inputs, operation.outputs, makePlain(i));
+    }
+    std::vector<Step> steps;
+    for (std::optional<Step>& step : steps_) {
+      if (step) steps.push_back(std::move(*step));
+    }
+    // Only now is it known where all the tensors are.
+    for (Step& step : steps) {
+      for (const uint32_t operand : step.inputs) step.sources.push_back(memoryOf_[operand]);
+    }
+    return steps;
+  }
+
+ private:
+  std::vector<ops::Tensor> tensorsOf(const std::vector<uint32_t>& operands) const {
+    std::vector<ops::Tensor> tensors;
+    for (const uint32_t operand : operands) tensors.push_back(plan_.tensors[operand]);
+    return tensors;
+  }
+
+  // The step that computes operation `last` with others.
+  void place(size_t last, const std::vector<uint32_t>& inputs, const std::vector<uint32_t>& outputs,
+             std::unique_ptr<Kernel> kernel) {
+    if (packing_ != nullptr) {
+      std::vector<const void*> constants;
+      for (const uint32_t operand : inputs) {
+        if (plan_.tensors[operand].data != nullptr) {
+          constants.push_back(plan_.tensors[operand].data);
+        }
+      }
+      packing_->endStep(kernel != nullptr, constants);
+    }
+    steps_[last] = Step{last, inputs, outputs, {}, std::move(kernel)};
+    isDone_[last] = true;
+  }
+  void swallow(size_t i) {
+    steps_[i].reset();
+    isDone_[i] = true;
+  }
+
+  std::unique_ptr<Kernel> makePlain(size_t i) const {
+    const Operation& operation = graph_.operation(i);
+    const std::vector<ops::Tensor> inputs = tensorsOf(operation.inputs);
+    const std::vector<ops::Tensor> outputs = tensorsOf(operation.outputs);
+    return makeKernel(graph_.definition(i),
+                      {.inputs = inputs, .outputs = outputs, .packing = packing_});
+  }
+
+  // Outputs of the model are memory of their own; of constants it must be known who reads them.
+  bool makeAlias(size_t i) {
+    const Operation& operation = graph_.operation(i);
+    if (!isReshape(graph_, i) || plan_.outputPosition[operation.outputs[0]] ||
+        plan_.tensors[operation.inputs[0]].data != nullptr) {
+      return false;
+    }
+    memoryOf_[operation.outputs[0]] = memoryOf_[operation.inputs[0]];
+    isDone_[i] = true;
+    return true;
+  }
+
+  bool makeTable(size_t i) {
+    const std::vector<size_t> chain = tableChain(graph_, i);
+    if (chain.empty() || isDone_[chain.back()]) return false;
+    std::vector<std::vector<ops::Tensor>> tensors;
+    for (const size_t link : chain) {
+      tensors.push_back(tensorsOf({graph_.operation(link).inputs[0]}));
+      tensors.push_back(tensorsOf({graph_.operation(link).outputs[0]}));
+    }
+    std::vector<KernelSite> sites;
+    for (size_t link = 0; link < chain.size(); ++link) {
+      sites.push_back({.inputs = tensors[2 * link],
+                       .outputs = tensors[2 * link + 1],
+                       .definition = &graph_.definition(chain[link])});
+    }
+    const auto table = tableOf(std::span<const KernelSite>(sites));
+    if (!table) return false;
+    for (const size_t link : chain) swallow(link);
+    const std::vector<uint32_t>& outputs = graph_.operation(chain.back()).outputs;
+    place(chain.back(), {graph_.operation(i).inputs[0]}, outputs,
+          makeTableKernel(*table, plan_.tensors[outputs[0]].elementCount()));
+    return true;
+  }
+
+  bool makeRounding(size_t i) {
+    const auto rounding = rowRoundingAt(graph_, i);
+    if (!rounding) return false;
+    const size_t last = i + RowRounding::kOperations - 1;
+    for (size_t swallowed = i; swallowed < last; ++swallowed) swallow(swallowed);
+    const uint32_t input = graph_.operation(i).inputs[0];
+    const size_t rows = plan_.tensors[input].elementCount() / rounding->extent;
+    place(last, {input}, graph_.operation(last).outputs,
+          makeRowRounding(rounding->steps, rows, rounding->extent));
+    return true;
+  }
+
+  // Whether nothing that comes behind operation `i` is part of another fusion.
+  bool areFree(const Fusion& fusion, size_t i) const {
+    return !isDone_[fusion.last] && std::ranges::none_of(fusion.swallowed, [&](size_t swallowed) {
+      return swallowed > i && isDone_[swallowed];
+    });
+  }
+
+  bool makeFused(size_t i) {
+    for (const Fusion& fusion : fusionsOf(graph_, i)) {
+      if (!areFree(fusion, i)) continue;
+      std::vector<ops::Tensor> inputs = tensorsOf(fusion.inputs);
+      if (fusion.fused.addsInput) inputs.pop_back();
+      const std::vector<uint32_t>& outputs = graph_.operation(fusion.last).outputs;
+      const std::vector<ops::Tensor> results = tensorsOf(outputs);
+      auto kernel = makeKernel(
+          graph_.definition(i),
+          {.inputs = inputs, .outputs = results, .packing = packing_, .fused = fusion.fused});
+      if (kernel == nullptr) continue;
+      for (const size_t swallowed : fusion.swallowed) swallow(swallowed);
+      place(fusion.last, fusion.inputs, outputs, std::move(kernel));
+      return true;
+    }
+    return false;
+  }
+
+  const cpu::SubgraphPlan& plan_;
+  Packing* const packing_;  // may be null
+  const FusionGraph graph_;
+  std::vector<std::optional<Step>> steps_;  // by operation
+  std::vector<bool> isDone_;                // likewise
+  std::vector<uint32_t> memoryOf_;          // by operand: in whose memory it is
+};
+
+}  // namespace
+
+std::vector<Step> makeSteps(const cpu::SubgraphPlan& plan, Packing* packing) {
+  return StepMaker(plan, packing).make();
+}
+
+}  // namespace halyard::cpudriver
