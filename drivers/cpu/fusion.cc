@@ -152,7 +152,7 @@ namespace {
 enum Source : int { kX = -1, kAxes = -2, kConstants = -3 };
 // The pattern's constants, from kConstants down.
 enum Constant : int { kZero, kSmallest, kSteps, kLeastAndHalf, kHalf, kLeast, kGreatest, kCount };
-constexpr int constant(Constant c) { return kConstants - c; }
+constexpr int constant(Constant c) { return static_cast<int>(kConstants) - static_cast<int>(c); }
 
 struct Link {
   const ops::OperationDefinition& (*definition)();
