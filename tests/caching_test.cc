@@ -38,6 +38,18 @@ class CachingTest : public ::testing::Test {
 
   std::string cache() const { return folder_ + "/cache"; }
 
+  // What a device that was made for something else does; it caches all.
+  void useCpuDriver(bool inThisProcess) {
+    device_ = "halyard-cpu";
+    std::ofstream manifest(folder_ + "/manifest.json");
+    manifest << R"({"name": "halyard-cpu", "version": "1", "hal_version": "1.3", )";
+    if (inThisProcess) {
+      manifest << R"("library": ")" << CPU_LIBRARY << R"("})";
+    } else {
+      manifest << R"("executable": ")" << CPU_DRIVER << R"(", "arguments": ["--cache-all"]})";
+    }
+  }
+
   // The driver's personality and manifest, of what the members say.
   void describe() {
     std::ofstream(folder_ + "/personality.json")
@@ -58,7 +70,7 @@ class CachingTest : public ::testing::Test {
 
   std::string commandLine(const std::string& arguments) const {
     // The drivers' stores belong to the test as well.
-    return "HALYARD_LOG=quiet HALYARD_PARTITION_OVERHEAD=off XDG_STATE_HOME='" + folder_ +
+    return before_ + "HALYARD_LOG=quiet HALYARD_PARTITION_OVERHEAD=off XDG_STATE_HOME='" + folder_ +
            "/state' HALYARD_DRIVER_FILES='" + folder_ + "/manifest.json' '" CACHE_CLIENT "' " +
            arguments + " 2>&1";
   }
@@ -86,6 +98,7 @@ class CachingTest : public ::testing::Test {
     return lines.empty() ? "" : lines[0].substr(0, lines[0].find(' '));
   }
 
+  std::string before_;  // the application
   std::string folder_;
   std::string device_ = "test-caching";
   std::string version_ = "1";
@@ -114,6 +127,48 @@ TEST_F(CachingTest, WorkflowsOfEveryVersion) {
     useVersion(version);
     EXPECT_THAT(run(device_ + " " + cache()), ElementsAre(HasSubstr("off the driver needs no")));
   }
+}
+
+// In a process of its own, and as a library in the application's.
+TEST_F(CachingTest, TheCpuDriver) {
+  for (const bool inThisProcess : {false, true}) {
+    SCOPED_TRACE(inThisProcess);
+    useCpuDriver(inThisProcess);
+    fs::remove_all(cache());
+    fs::create_directory(cache());
+    const std::string large = " large=5000";
+    EXPECT_EQ(stateAfter(large), "miss");
+    EXPECT_EQ(stateAfter(large), "hit");
+    EXPECT_THAT(run(device_ + " " + cache() + large + " rounds=3"),
+                ElementsAre("hit ", "hit ", "hit "));
+    for (const std::string change : {"large=4999", "large=5000 weight=7", "large=5000 rows=2",
+                                     "large=5000 preference=0", "large=5000 priority=110"}) {
+      SCOPED_TRACE(change);
+      EXPECT_EQ(stateAfter(change), "miss");
+      EXPECT_EQ(stateAfter(change), "hit");
+    }
+    EXPECT_EQ(stateAfter(large), "hit");
+    // Another store knows nothing of the files.
+    fs::remove_all(folder_ + "/state");
+    EXPECT_EQ(stateAfter(large), "miss");
+    EXPECT_EQ(stateAfter(large), "hit");
+  }
+}
+
+// A limit on sizes of files is the application's; the signal that comes with it would end it. There
+// is room for the constants in memory, and none for them with a head.
+TEST_F(CachingTest, NothingEndsAtALimitOnSizesOfFiles) {
+  useCpuDriver(/*inThisProcess=*/true);
+  const auto runLarge = [&] { return run(device_ + " " + cache() + " large=50000"); };
+  EXPECT_THAT(runLarge(), ElementsAre(StartsWith("miss")));
+  fs::remove_all(cache());
+  fs::create_directory(cache());
+  before_ = "ulimit -f 391; ";
+  EXPECT_THAT(runLarge(), ElementsAre(StartsWith("miss")));
+  EXPECT_THAT(runLarge(), ElementsAre(StartsWith("miss")));
+  before_.clear();
+  EXPECT_THAT(runLarge(), ElementsAre(StartsWith("miss")));
+  EXPECT_THAT(runLarge(), ElementsAre("hit "));
 }
 
 TEST_F(CachingTest, InvalidationMatrix) {

@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <limits>
 
+#include "base/file_size_signal.h"
+
 namespace halyard {
 
 std::string_view memoryKindName(MemoryKind kind) {
@@ -54,6 +56,7 @@ Result<SharedMemoryPtr> SharedMemory::create(size_t size, const char* name) {
   }
   UniqueFd fd(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid()) return errnoStatus(ResultCode::OUT_OF_MEMORY, errno, "memfd_create");
+  const FileSizeSignalHeld held;
   if (::ftruncate(fd.get(), static_cast<off_t>(size)) != 0) {
     return errnoStatus(ResultCode::OUT_OF_MEMORY, errno,
                        fmt::format("shared memory '{}' of {} bytes", name, size));

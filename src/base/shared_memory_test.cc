@@ -2,7 +2,11 @@
 #include "halyard/driver/shared_memory.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <utility>
@@ -42,6 +46,22 @@ TEST(SharedMemory, CreatedMemoryIsZeroedSharedAndSealed) {
   EXPECT_EQ(errno, EPERM);
   EXPECT_EQ(::ftruncate(pool.fd(), 100000), -1);
   EXPECT_EQ(::fcntl(pool.fd(), F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+}
+
+// The application's limit on sizes of files counts for memory, too; it is no reason to end.
+TEST(SharedMemory, BeyondTheLimitOnSizesOfFilesIsAnError) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_DFL);
+    const rlimit limit{4096, 4096};
+    const bool limited = ::setrlimit(RLIMIT_FSIZE, &limit) == 0;
+    const bool fails =
+        SharedMemory::create(10000, "test").status().code() == ResultCode::OUT_OF_MEMORY;
+    ::_exit(limited && fails && SharedMemory::create(4096, "test").ok() ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(SharedMemory, RefusesSizeZero) {

@@ -342,11 +342,12 @@ TEST_F(CompileCacheTest, TheEnvironmentSaysWhereTheStoreIs) {
   ::setenv("HOME", oldHome.c_str(), 1);
 }
 
-// A file that cannot grow stands for a full disk.
+// A file that cannot grow stands for a full disk. The signal that the kernel sends then ends
+// nothing.
 TEST_F(CompileCacheTest, AFullDiskIsAClearErrorAndLeavesNothing) {
   const pid_t child = ::fork();
   if (child == 0) {
-    ::signal(SIGXFSZ, SIG_IGN);
+    ::signal(SIGXFSZ, SIG_DFL);
     const auto cache = open();
     bool right = cache->save(files("a", 1), content_, kUid).ok();
     const rlimit limit{4096, 4096};

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <thread>
 
+#include "base/file_size_signal.h"
 #include "base/log.h"
 #include "cache/file_access.h"
 #include "cache/sqlite_statement.h"
@@ -236,6 +237,7 @@ Status CompileCache::Store::run(const char* what, const Work& work) {
     return opFailed("{}: {}: other threads have used it for {} ms", path_, what,
                     limits_.wait.count());
   }
+  const FileSizeSignalHeld held;
   int code = attempt(work);
   if (meansDamage(code)) {
     HALYARD_RETURN_IF_ERROR(replace(code), "{}", path_);

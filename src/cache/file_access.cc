@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <thread>
 
+#include "base/file_size_signal.h"
+
 namespace halyard::cache {
 namespace {
 
@@ -48,6 +50,7 @@ Status readAt(int fd, uint64_t offset, std::span<uint8_t> into) {
 }
 
 Status writeAt(int fd, uint64_t offset, std::span<const uint8_t> bytes) {
+  const FileSizeSignalHeld held;
   while (!bytes.empty()) {
     const ssize_t put =
         ::pwrite(fd, bytes.data(), std::min(bytes.size(), kMostAtOnce), static_cast<off_t>(offset));

@@ -20,7 +20,8 @@ Result<uint64_t> checkFile(int fd, Access access);
 // Exactly `into.size()` bytes from `offset` on, which do not move the descriptor's own offset.
 // OP_FAILED when the file ends before.
 Status readAt(int fd, uint64_t offset, std::span<uint8_t> into);
-// The same for writing; OP_FAILED for a full disk, a limit on sizes of files.
+// The same for writing; OP_FAILED for a full disk, a limit on sizes of files, whose signal does not
+// arrive.
 Status writeAt(int fd, uint64_t offset, std::span<const uint8_t> bytes);
 
 // A flock() of an open file, until its end.
