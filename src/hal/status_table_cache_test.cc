@@ -157,7 +157,7 @@ TEST(CacheTable, FilesOfADriverInThisProcess) {
   }
 }
 
-std::shared_ptr<RemoteDevice> openTestDriver(HalVersion version, const char* mode) {
+Result<std::shared_ptr<RemoteDevice>> tryTestDriver(HalVersion version, const char* mode) {
   Manifest manifest;
   manifest.name = "test-driver";
   manifest.version = "1";
@@ -166,8 +166,28 @@ std::shared_ptr<RemoteDevice> openTestDriver(HalVersion version, const char* mod
   ::setenv("HALYARD_TEST_DRIVER", mode, 1);
   auto device = RemoteDevice::open(RpcLoop::start().value(), manifest);
   ::unsetenv("HALYARD_TEST_DRIVER");
+  return device;
+}
+
+std::shared_ptr<RemoteDevice> openTestDriver(HalVersion version, const char* mode) {
+  auto device = tryTestDriver(version, mode);
   EXPECT_TRUE(device.ok()) << device.status().toString();
   return *device;
+}
+
+// A driver that wants more than 32 files of a kind is not used at all.
+TEST(CacheTable, NumbersOfFilesDecideWhetherADriverIsUsed) {
+  for (const unsigned modelFiles : {0, 1, 32, 33}) {
+    for (const unsigned dataFiles : {0, 1, 32, 33}) {
+      const std::string mode = fmt::format("caching={},{}", modelFiles, dataFiles);
+      SCOPED_TRACE(mode);
+      const auto device = tryTestDriver(HalVersion::V1_3, mode.c_str());
+      ASSERT_EQ(device.ok(), modelFiles <= 32 && dataFiles <= 32) << device.status().toString();
+      if (!device.ok()) continue;
+      EXPECT_EQ((*device)->info().modelCacheFiles, modelFiles);
+      EXPECT_EQ((*device)->info().dataCacheFiles, dataFiles);
+    }
+  }
 }
 
 TEST(CacheTable, FilesOfADriverInAProcessOfItsOwn) {

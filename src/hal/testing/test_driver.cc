@@ -1,9 +1,10 @@
 // A driver for tests: the TestDevice in a process of its own. HALYARD_TEST_DRIVER in the
 // environment makes it fail to start: "silent" answers nothing, "exit" ends with status 3,
 // "garbage" sends bytes that are no message. "caching" gives it a cache file of each kind,
-// "level8" that feature level.
+// "caching=M,D" as many of each, "level8" that feature level.
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
@@ -24,17 +25,16 @@ int main(int argc, char** argv) {
     for (int i = 0; i < 100; ++i) (void)!::write(3, "this is not a message", 21);
     for (;;) ::pause();
   }
-  const bool caching = text == "caching";
+  unsigned modelFiles = text == "caching" ? 1 : 0;
+  unsigned dataFiles = modelFiles;
+  (void)std::sscanf(mode != nullptr ? mode : "", "caching=%u,%u", &modelFiles, &dataFiles);
   const bool newest = text == "level8";
-  return halyard::hal::driverMain(
-      argc, argv, [caching, newest]() -> Result<std::shared_ptr<Device>> {
-        halyard::hal::testing::startElderThread();
-        auto device = std::make_shared<halyard::hal::testing::TestDevice>();
-        if (newest) device->mutableInfo().featureLevel = halyard::FeatureLevel::FL8;
-        if (caching) {
-          device->mutableInfo().modelCacheFiles = 1;
-          device->mutableInfo().dataCacheFiles = 1;
-        }
-        return std::shared_ptr<Device>(std::move(device));
-      });
+  return halyard::hal::driverMain(argc, argv, [=]() -> Result<std::shared_ptr<Device>> {
+    halyard::hal::testing::startElderThread();
+    auto device = std::make_shared<halyard::hal::testing::TestDevice>();
+    if (newest) device->mutableInfo().featureLevel = halyard::FeatureLevel::FL8;
+    device->mutableInfo().modelCacheFiles = modelFiles;
+    device->mutableInfo().dataCacheFiles = dataFiles;
+    return std::shared_ptr<Device>(std::move(device));
+  });
 }
