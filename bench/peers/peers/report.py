@@ -55,6 +55,20 @@ def _print_loads(run):
         print(line)
 
 
+def _print_differences(run):
+    """So that a conversion that has made another model of a model is seen."""
+    lines = []
+    for model in run["models"]:
+        results = next(iter(model["threads"].values()), {})
+        apart = [f"{_SHORT[name]} {result['difference']}" for name, result in results.items()
+                 if name in PEERS[1:] and "difference" in result]
+        if apart:
+            lines.append(f"  {model['name']}: {'; '.join(apart)}")
+    if lines:
+        print("\nHow far the others' outputs are from LiteRT's:")
+        print("\n".join(lines))
+
+
 def _print_errors(run):
     errors = {}
     for model in run["models"]:
@@ -70,6 +84,7 @@ def _print_errors(run):
 
 def print_tail(run):
     _print_errors(run)
+    _print_differences(run)
     if any("litert" in model.get("load", {}) for model in run["models"]):
         _print_loads(run)
     for model in run["models"]:
