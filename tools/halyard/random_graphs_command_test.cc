@@ -9,7 +9,7 @@
 namespace halyard::cli {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class RandomGraphsCommandTest : public CommandTest {
  protected:
