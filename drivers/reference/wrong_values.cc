@@ -36,6 +36,7 @@ void enlarge(double share, ops::Tensor* tensor) {
         half = toFloat16(toFloat(half) * static_cast<float>(1 + share));
       }
       return;
+    case OperandType::INT32:
     case OperandType::TENSOR_INT32:
       return enlargeStored(share, 0, tensor->as<int32_t>(), count);
     case OperandType::TENSOR_QUANT8_ASYMM:

@@ -17,7 +17,18 @@ ShadowWorker::ShadowWorker() : cpu_(cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 1))
 
 ShadowWorker::~ShadowWorker() = default;
 
-bool ShadowWorker::post(std::function<void(std::stop_token)> work) {
+ShadowWorker::Hurry::Hurry(ShadowWorker& worker) : worker_(worker) {
+  const std::lock_guard lock(worker_.mutex_);
+  ++worker_.hurried_;
+  worker_.wake_.notify_all();
+}
+
+ShadowWorker::Hurry::~Hurry() {
+  const std::lock_guard lock(worker_.mutex_);
+  --worker_.hurried_;
+}
+
+bool ShadowWorker::post(Work work) {
   const std::lock_guard lock(mutex_);
   if (!thread_.joinable()) {
     try {
@@ -28,7 +39,7 @@ bool ShadowWorker::post(std::function<void(std::stop_token)> work) {
     }
   }
   work_.push_back(std::move(work));
-  wake_.notify_one();
+  wake_.notify_all();
   return true;
 }
 
@@ -36,15 +47,16 @@ void ShadowWorker::run(const std::stop_token& stop) {
   enterThreadClass(ThreadClass::BACKGROUND);
   std::unique_lock lock(mutex_);
   while (wake_.wait(lock, stop, [this] { return !work_.empty(); })) {
-    const std::function<void(std::stop_token)> work = std::move(work_.front());
+    const Work work = std::move(work_.front());
     work_.pop_front();
     lock.unlock();
-    work(stop);
+    const std::chrono::nanoseconds pause = work(stop);
     lock.lock();
+    (void)wake_.wait_for(lock, stop, pause, [this] { return hurried_ > 0; });
     if (stop.stop_requested()) break;
   }
   // Whoever waits for it is told that nothing has come of it.
-  for (const auto& work : work_) work(stop);
+  for (const Work& work : work_) (void)work(stop);
 }
 
 }  // namespace halyard::runtime

@@ -4,6 +4,7 @@
 // done; work that has not begun when the process ends is dropped.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -22,8 +23,22 @@ class ShadowWorker {
   ShadowWorker(const ShadowWorker&) = delete;
   ShadowWorker& operator=(const ShadowWorker&) = delete;
 
-  // `work` gets what tells it that the process ends. False when there is no thread for it.
-  bool post(std::function<void(std::stop_token)> work);
+  // Gets what tells it that the process ends; gives how long the processor is to be left to others
+  // afterwards.
+  using Work = std::function<std::chrono::nanoseconds(const std::stop_token&)>;
+  // False when there is no thread for it.
+  bool post(Work work);
+  // While one lives, somebody waits for work, and there are no pauses.
+  class Hurry {
+   public:
+    explicit Hurry(ShadowWorker& worker);
+    ~Hurry();
+    Hurry(const Hurry&) = delete;
+    Hurry& operator=(const Hurry&) = delete;
+
+   private:
+    ShadowWorker& worker_;
+  };
   // The CPU device of its own: one thread of the lowest class.
   hal::Device& cpu() { return *cpu_; }
 
@@ -34,7 +49,8 @@ class ShadowWorker {
   const std::shared_ptr<hal::Device> cpu_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
-  std::deque<std::function<void(std::stop_token)>> work_;
+  std::deque<Work> work_;
+  unsigned hurried_ = 0;
   std::jthread thread_;  // last: it uses the rest
 };
 

@@ -69,10 +69,11 @@ class Explanation {
       : operations_(document.at("operations")),
         partitions_(document.at("partitions")),
         events_(document.at("events")),
+        shadow_(document.value("shadow", Json::object())),
         options_(options) {}
 
   std::string text() {
-    return summary() + partitions() + cache() +
+    return summary() + partitions() + cache() + shadow() +
            (options_.everyOperation ? eachOperation() : std::string()) + reasons() + events();
   }
 
@@ -118,6 +119,22 @@ class Explanation {
                       fmt::format("{} B", partition.at("bytes_out").get<uint64_t>())});
     }
     return "\n" + alignedRows(rows);
+  }
+
+  std::string shadow() const {
+    const auto interval = shadow_.value("interval", uint32_t{0});
+    if (interval == 0) return {};
+    const std::string off = stringOf(shadow_, "off");
+    if (!off.empty()) return fmt::format("\nshadow  nothing is verified: {}\n", off);
+    std::string text = fmt::format(
+        "\nshadow  1 execution in {}: {} verified, {} of them wrong, largest error {:.3g}\n",
+        interval, shadow_.at("verified").get<uint64_t>(), shadow_.at("failed").get<uint64_t>(),
+        shadow_.at("largest_absolute_error").get<double>());
+    for (const Json& skipped : shadow_.at("skipped")) {
+      text += fmt::format("        {} not verified: {}\n", skipped.at("count").get<uint64_t>(),
+                          stringOf(skipped, "reason"));
+    }
+    return text;
   }
 
   // Partitions of which the same is to be said stand together.
@@ -237,6 +254,7 @@ class Explanation {
   const Json& operations_;
   const Json& partitions_;
   const Json& events_;
+  const Json shadow_;  // empty when the report has none
   const ExplanationOptions options_;
 };
 

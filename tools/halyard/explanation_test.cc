@@ -57,6 +57,23 @@ Json cacheOf(const char* state, const char* reason, uint64_t bytes) {
           {"load_ns", 0},       {"compile_ns", 3e6}, {"save_ns", 0}};
 }
 
+TEST(ExplanationTest, Shadow) {
+  Json json = document();
+  const auto textOf = [&] { return *explanation(json.dump(), {}); };
+  json["shadow"] = {{"interval", 0}, {"off", ""}};
+  EXPECT_THAT(textOf(), Not(HasSubstr("shadow")));
+  json["shadow"] = {{"interval", 10}, {"off", "the model draws numbers at random"}};
+  EXPECT_THAT(textOf(), HasSubstr("shadow  nothing is verified: the model draws"));
+  json["shadow"] = {{"interval", 10},
+                    {"off", ""},
+                    {"verified", 7},
+                    {"failed", 1},
+                    {"largest_absolute_error", 0.25},
+                    {"skipped", {{{"reason", "busy"}, {"count", 3}}}}};
+  EXPECT_THAT(textOf(), HasSubstr("shadow  1 execution in 10: 7 verified, 1 of them wrong, largest "
+                                  "error 0.25\n        3 not verified: busy\n"));
+}
+
 TEST(ExplanationTest, Cache) {
   Json json = document();
   EXPECT_THAT(*explanation(json.dump(), {}), Not(HasSubstr("cache of partitions")));

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "test_definitions.h"
-#include "tests/manifests_for_test.h"
 #include "tools/halyard/command_for_test.h"
 
 namespace halyard::cli {
@@ -14,25 +13,27 @@ using ::testing::HasSubstr;
 class RandomGraphsCommandTest : public CommandTest {
  protected:
   // The environment that makes a reference driver with the personality the only driver.
-  std::string driver(const std::string& personality) {
-    manifests_.add("tested", HALYARD_REFERENCE_DRIVER, personality);
-    manifests_.use();
-    return fmt::format("HALYARD_DRIVER_FILES='{}'", std::getenv("HALYARD_DRIVER_FILES"));
+  std::string driver(const std::string& personality) const {
+    const std::string folder = std::filesystem::absolute(folder_).string();
+    std::ofstream(folder + "/personality.json") << personality;
+    std::ofstream(folder + "/manifest.json")
+        << R"({"name": "test-npu", "version": "1", "hal_version": "1.3", "executable": ")"
+        << HALYARD_REFERENCE_DRIVER
+        << R"(", "arguments": ["--personality", "${manifest_dir}/personality.json"]})";
+    return "HALYARD_DRIVER_FILES='" + folder + "/manifest.json'";
   }
   std::string file(const std::string& name) const { return folder_ + "/" + name; }
-
-  halyard::testing::Manifests manifests_;
 };
 
 TEST_F(RandomGraphsCommandTest, AGoodDevicePasses) {
-  const Outcome outcome = halyard("random-graphs --device tested --count 30 -j 2", driver("{}"));
+  const Outcome outcome = halyard("random-graphs --device test-npu --count 30 -j 2", driver("{}"));
   EXPECT_EQ(outcome.exitStatus, 0) << outcome.output << outcome.errors;
   EXPECT_THAT(outcome.output, HasSubstr("30 passed, 0 failed, 0 skipped"));
 }
 
 TEST_F(RandomGraphsCommandTest, TheSameSeedsGiveTheSameOutput) {
   const std::string environment = driver(R"({"wrong_values": {"RESHAPE": 0.5}})");
-  const std::string command = "random-graphs --device tested --count 20 -j 1 -o " + folder_;
+  const std::string command = "random-graphs --device test-npu --count 20 -j 1 -o " + folder_;
   const Outcome first = halyard(command, environment);
   const Outcome second = halyard(command, environment);
   EXPECT_EQ(first.exitStatus, 1);
@@ -42,7 +43,7 @@ TEST_F(RandomGraphsCommandTest, TheSameSeedsGiveTheSameOutput) {
 TEST_F(RandomGraphsCommandTest, AFailureIsMadeSmallAndWritten) {
   const std::string environment = driver(R"({"wrong_values": {"RESHAPE": 0.5}})");
   const Outcome outcome = halyard(
-      "random-graphs --device tested --count 20 --types float32 -o " + folder_, environment);
+      "random-graphs --device test-npu --count 20 --types float32 -o " + folder_, environment);
   EXPECT_EQ(outcome.exitStatus, 1) << outcome.output << outcome.errors;
   EXPECT_THAT(outcome.output, HasSubstr(" 1 left, RESHAPE\n"));
   EXPECT_THAT(outcome.output, HasSubstr("--count 1 --operations 40 --types float32\n"));
@@ -53,19 +54,19 @@ TEST_F(RandomGraphsCommandTest, AFailureIsMadeSmallAndWritten) {
   ASSERT_FALSE(vectors.empty());
   EXPECT_THAT(contentOf(vectors.substr(0, vectors.size() - 6) + ".dot"), HasSubstr("digraph"));
   const Outcome wrong =
-      halyard("conformance " + vectors + " --via hal --device tested", environment);
+      halyard("conformance " + vectors + " --via hal --device test-npu", environment);
   EXPECT_EQ(wrong.exitStatus, 1) << wrong.output;
   const Outcome right = halyard("conformance " + vectors + " --device nnapi-reference");
   EXPECT_EQ(right.exitStatus, 0) << right.output << right.errors;
   const Outcome bisected =
-      halyard("bisect " + vectors + " --device tested -o " + folder_, environment);
+      halyard("bisect " + vectors + " --device test-npu -o " + folder_, environment);
   EXPECT_EQ(bisected.exitStatus, 1);
   EXPECT_THAT(bisected.output, HasSubstr("operation #0 RESHAPE is the first that is wrong"));
 }
 
 TEST_F(RandomGraphsCommandTest, ADriverThatDiesIsAFailure) {
   const Outcome outcome =
-      halyard("random-graphs --device tested --count 12 --types float32 -o " + folder_,
+      halyard("random-graphs --device test-npu --count 12 --types float32 -o " + folder_,
               driver(R"({"faults": [{"at": "execute", "operation": "RESHAPE", "do": "abort"}]})"));
   EXPECT_EQ(outcome.exitStatus, 1);
   EXPECT_THAT(outcome.output, HasSubstr("DEAD_OBJECT"));
@@ -86,7 +87,7 @@ class BisectCommandTest : public RandomGraphsCommandTest {
 };
 
 TEST_F(BisectCommandTest, FindsAnOperationOfAModel) {
-  const Outcome outcome = halyard("bisect " + model_ + " --device tested -o " + folder_,
+  const Outcome outcome = halyard("bisect " + model_ + " --device test-npu -o " + folder_,
                                   driver(R"({"wrong_values": {"AVERAGE_POOL_2D": 0.1}})"));
   EXPECT_EQ(outcome.exitStatus, 1) << outcome.output << outcome.errors;
   EXPECT_THAT(outcome.output, HasSubstr("AVERAGE_POOL_2D is the first that is wrong by itself"));
@@ -95,7 +96,7 @@ TEST_F(BisectCommandTest, FindsAnOperationOfAModel) {
 }
 
 TEST_F(BisectCommandTest, NothingDiffers) {
-  const Outcome outcome = halyard("bisect " + model_ + " --device tested --all", driver("{}"));
+  const Outcome outcome = halyard("bisect " + model_ + " --device test-npu --all", driver("{}"));
   EXPECT_EQ(outcome.exitStatus, 0) << outcome.output << outcome.errors;
   EXPECT_THAT(outcome.output, HasSubstr("nothing differs\n"));
   EXPECT_THAT(outcome.output, HasSubstr("CONV_2D"));

@@ -17,7 +17,7 @@ struct GraphOptions {
   std::vector<Choice> choices;
 };
 
-// The graph of a seed, the same on every machine for the same choices. Its inputs are chosen, and
+// The graph of a seed, the same for the same choices. Its inputs are chosen, and
 // its operations taken or not, such that results mean something: they are finite, not too large,
 // and small errors in between, as devices make them, stay small. The outputs hold what the
 // reference kernels compute. OP_FAILED when no operation could be placed at all.

@@ -68,7 +68,6 @@ TEST(Generator, LargeGraphsAreLargeAndConnected) {
   }
 }
 
-// The numbers were written down once: every machine has to come to the same.
 TEST(Generator, TheSameSeedGivesTheSameGraph) {
   const std::vector<Choice> choices = allChoices();
   const auto first = generateGraph({7, 12, choices});

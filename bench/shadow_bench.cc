@@ -1,0 +1,100 @@
+// What shadow verification costs the application:
+//
+//   shadow_bench MODEL.tflite DEVICE [INTERVAL] [SECONDS]
+//
+// executes the model on the device, once with nothing verified and once with every INTERVAL-th
+// execution (100), in turns of SECONDS (1), and prints the time of an execution in each, of all
+// executions and not only of typical ones: what is copied and what the processor does meanwhile
+// counts. Drivers are found as in any application (HALYARD_DRIVER_FILES).
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "import/tflite/importer.h"
+#include "tools/halyard/api_session.h"
+#include "tools/halyard/model_runs.h"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace halyard;  // NOLINT(google-build-using-namespace)
+
+constexpr int kRounds = 12;
+constexpr unsigned kAtOnce = 20;
+
+using ImportedPtr = std::shared_ptr<const import::ImportedModel>;
+
+void check(const Status& status) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "shadow_bench: %s\n", status.toString().c_str());
+  std::exit(1);
+}
+
+std::unique_ptr<cli::ApiSession> sessionFor(const ImportedPtr& imported, const std::string& device,
+                                            const std::string& interval) {
+  ::setenv("HALYARD_SHADOW", interval.c_str(), 1);
+  const auto devices = cli::devicesOf({device});
+  check(devices.status());
+  auto session = cli::ApiSession::create(std::shared_ptr<const Model>(imported, &imported->model));
+  check(session.status());
+  check((*session)->compileFor(*devices));
+  return std::move(*session);
+}
+
+// Milliseconds for an execution, over all of some time.
+double meanOf(const cli::ApiSession& session, const import::ImportedModel& imported,
+              double seconds) {
+  const auto start = Clock::now();
+  double passed = 0;
+  unsigned executions = 0;
+  do {
+    check(cli::runOften(session, imported, kAtOnce));
+    executions += kAtOnce;
+    passed = std::chrono::duration<double>(Clock::now() - start).count();
+  } while (passed < seconds);
+  return passed * 1000 / executions;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return (values[values.size() / 2] + values[(values.size() - 1) / 2]) / 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3 || argc > 5) {
+    std::fprintf(stderr, "shadow_bench MODEL.tflite DEVICE [INTERVAL] [SECONDS]\n");
+    return 2;
+  }
+  const std::string interval = argc > 3 ? argv[3] : "100";
+  const double seconds = argc > 4 ? std::atof(argv[4]) : 1;
+  auto read = import::importTfliteFile(argv[1]);
+  check(read.status());
+  const auto imported = std::make_shared<const import::ImportedModel>(std::move(*read));
+  const auto without = sessionFor(imported, argv[2], "0");
+  const auto with = sessionFor(imported, argv[2], interval);
+  check(cli::runOften(*without, *imported, kAtOnce));
+  check(cli::runOften(*with, *imported, kAtOnce));
+  std::vector<double> off;
+  std::vector<double> on;
+  std::vector<double> shares;
+  for (int round = 0; round < kRounds; ++round) {
+    off.push_back(meanOf(*without, *imported, seconds));
+    on.push_back(meanOf(*with, *imported, seconds));
+    shares.push_back(on.back() / off.back() - 1);
+  }
+  const auto report = with->report();
+  check(report.status());
+  const auto json = nlohmann::json::parse(*report, nullptr, false);
+  std::printf("nothing verified %.4f ms, every %s-th %.4f ms: %+.2f %% (median of %d rounds)\n",
+              median(off), interval.c_str(), median(on), 100 * median(shares), kRounds);
+  std::printf("%s\n",
+              json.is_object() ? json.value("shadow", nlohmann::json()).dump().c_str() : "");
+  return 0;
+}
