@@ -38,7 +38,8 @@ std::vector<Choice> allChoices(const std::set<OperandType>& types) {
 std::vector<std::string> typeNames() {
   std::set<OperandType> types;
   for (const Choice& choice : allChoices()) {
-    if (choice.definition->controlFlow == ops::ControlFlow::NONE) types.insert(choice.mainType());
+    if (choice.definition->controlFlow != ops::ControlFlow::NONE) continue;
+    if (!isScalarType(choice.mainType())) types.insert(choice.mainType());
   }
   std::vector<std::string> names;
   for (const OperandType type : types) names.push_back(shortName(type));

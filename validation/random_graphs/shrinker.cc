@@ -6,6 +6,7 @@
 
 #include "accuracy/accuracy.h"
 #include "model/validation.h"
+#include "ops/operation.h"
 #include "validation/random_graphs/surgery.h"
 
 namespace halyard::random_graphs {
@@ -51,7 +52,9 @@ class Shrinking {
       : best_(std::move(failing)), fails_(fails), limits_(limits) {}
 
   VectorCase run() {
-    if (!blameOne()) dropOperations();
+    do {
+      if (!blameOne()) dropOperations();
+    } while (enterSubgraph());
     while (shrinkDimensions()) {
     }
     return std::move(best_);
@@ -83,6 +86,35 @@ class Shrinking {
       std::vector<bool> keep(count());
       keep[i] = true;
       if (tryKeeping(*values, keep)) return true;
+    }
+    return false;
+  }
+
+  // Of an IF or WHILE one of its models alone, with the values that it gets first.
+  bool enterSubgraph() {
+    if (count() != 1) return false;
+    const Operation& operation = best_.model.main.operations[0];
+    const ops::OperationDefinition* definition = ops::definitionOf(operation.type);
+    if (definition == nullptr || definition->controlFlow == ops::ControlFlow::NONE) return false;
+    const auto values = valuesOf(best_);
+    if (!values.ok()) return false;
+    const bool isBranch = definition->controlFlow == ops::ControlFlow::BRANCH;
+    const std::vector<uint32_t> arguments(operation.inputs.begin() + (isBranch ? 3 : 2),
+                                          operation.inputs.end());
+    for (const uint32_t input : operation.inputs) {
+      const Operand& operand = best_.model.main.operands[input];
+      if (operand.lifetime != Lifetime::SUBGRAPH) continue;
+      VectorCase inner;
+      inner.name = best_.name;
+      inner.relaxed = best_.relaxed;
+      inner.model = best_.model;
+      inner.model.main = best_.model.referenced[operand.location.offset];
+      for (const uint32_t argument : arguments) {
+        inner.inputs.push_back({(*values)[argument].bytes, (*values)[argument].tensor.omitted});
+      }
+      if (inner.inputs.size() != inner.model.main.inputIndexes.size()) continue;
+      inner.outputs.resize(inner.model.main.outputIndexes.size());
+      if (tryCandidate(compacted(std::move(inner)))) return true;
     }
     return false;
   }

@@ -67,6 +67,38 @@ TEST(Shrinker, FindsTheOneOperationAndMakesItSmall) {
   EXPECT_EQ(tried, 5u);
 }
 
+// A failure in the models of IF and WHILE.
+TEST(Shrinker, GoesIntoControlFlow) {
+  size_t tried = 0;
+  for (uint64_t seed = 1; seed <= 400 && tried < 5; ++seed) {
+    const VectorCase graph = graphOf(seed, 20);
+    if (graph.model.referenced.empty()) continue;
+    // An operation that only subgraphs have.
+    std::optional<OperationType> guilty;
+    for (const Subgraph& subgraph : graph.model.referenced) {
+      for (const Operation& operation : subgraph.operations) {
+        if (!has(graph, operation.type)) guilty = operation.type;
+      }
+    }
+    if (!guilty) continue;
+    ++tried;
+    const auto fails = [&](const VectorCase& candidate) {
+      if (has(candidate, *guilty)) return true;
+      for (const Subgraph& subgraph : candidate.model.referenced) {
+        for (const Operation& operation : subgraph.operations) {
+          if (operation.type == *guilty) return true;
+        }
+      }
+      return false;
+    };
+    const VectorCase smallest = shrink(graph, fails);
+    EXPECT_TRUE(fails(smallest));
+    EXPECT_TRUE(smallest.model.referenced.empty()) << "seed " << seed;
+    EXPECT_EQ(smallest.model.main.operations.size(), 1u) << "seed " << seed;
+  }
+  EXPECT_EQ(tried, 5u);
+}
+
 // A failure that needs two, which are far apart.
 TEST(Shrinker, KeepsWhatTheFailureNeeds) {
   size_t tried = 0;
