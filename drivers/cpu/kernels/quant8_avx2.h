@@ -164,11 +164,12 @@ HALYARD_AVX_VNNI Sums addProducts(Sums sums, Ints left, Ints packed) {
   return kSignedLeft ? _mm256_dpbusd_avx_epi32(sums, packed, left)
                      : _mm256_dpbusd_avx_epi32(sums, left, packed);
 }
-HALYARD_AVX_VNNI void reduceFour(const Sums* sums, int32_t* to) {
+HALYARD_AVX_VNNI void multiplyFour(const Sums* sums, int32_t factor, int32_t* to) {
   const Ints all =
       _mm256_hadd_epi32(_mm256_hadd_epi32(sums[0], sums[1]), _mm256_hadd_epi32(sums[2], sums[3]));
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
-                   _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1)));
+  const __m128i totals =
+      _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_mullo_epi32(totals, _mm_set1_epi32(factor)));
 }
 HALYARD_AVX_VNNI void makeUnits(const Block* taps, Ints* units) {
   const Block low01 = _mm256_unpacklo_epi8(taps[0], taps[1]);

@@ -41,15 +41,16 @@ HALYARD_AVX512 Sums addProducts(Sums sums, Ints left, Ints packed) {
 HALYARD_AVX512 Ints addPairs(Ints a, Ints b) {
   return _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
 }
-HALYARD_AVX512 void reduceFour(const Sums* sums, int32_t* to) {
+HALYARD_AVX512 void multiplyFour(const Sums* sums, int32_t factor, int32_t* to) {
   const Ints first = addPairs(sums[0], sums[1]);
   const Ints second = addPairs(sums[2], sums[3]);
   const Ints all =
       _mm512_add_epi32(_mm512_unpacklo_epi64(first, second), _mm512_unpackhi_epi64(first, second));
   const __m256i half =
       _mm256_add_epi32(_mm512_castsi512_si256(all), _mm512_extracti64x4_epi64(all, 1));
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
-                   _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1)));
+  const __m128i totals =
+      _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_mullo_epi32(totals, _mm_set1_epi32(factor)));
 }
 
 HALYARD_AVX512 Block loadBlock(const uint8_t* from) { return _mm512_loadu_si512(from); }

@@ -167,8 +167,9 @@ HALYARD_NEON_DOT Sums addProducts(Sums sums, Ints left, Ints packed) {
                                            vreinterpretq_u8_s32(packed)));
   }
 }
-HALYARD_NEON_DOT void reduceFour(const Sums* sums, int32_t* to) {
-  vst1q_s32(to, vpaddq_s32(vpaddq_s32(sums[0], sums[1]), vpaddq_s32(sums[2], sums[3])));
+HALYARD_NEON_DOT void multiplyFour(const Sums* sums, int32_t factor, int32_t* to) {
+  const Ints totals = vpaddq_s32(vpaddq_s32(sums[0], sums[1]), vpaddq_s32(sums[2], sums[3]));
+  vst1q_s32(to, vmulq_n_s32(totals, factor));
 }
 HALYARD_NEON_DOT void makeUnits(const Block* taps, Ints* units) {
   const auto zip = [](Block a, Block b, bool isHigh) {

@@ -5,7 +5,7 @@
 //
 //   Ints, kIntLanes        int32 values; also units of 4 bytes, which are 4 or (WIDE) 2 factors
 //   Sums                   sums of products, with startSums, addProducts and finishSums
-//   reduceFour             (not WIDE) four Sums to four numbers
+//   multiplyFour           (not WIDE) the totals of four Sums times a factor, modulo 2^32
 //   Block                  4 * kIntLanes bytes: makeUnits interleaves those of 4 (WIDE: 2) Blocks
 //                          to the units of as many channels, in the order of interleavedChannel
 //   Narrower               sums back to 8 bits, exactly as Quant8Result says: what saturation to 16
