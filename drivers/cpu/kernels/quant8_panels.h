@@ -1,0 +1,62 @@
+// 8 bit weights in panels of columns, as the micro kernels of a processor want them, and their
+// products with rows. Thread safety: immutable once made. Ownership: owns what it has rearranged.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "kernels/aligned_buffer.h"
+#include "kernels/gemm_quant8.h"
+#include "kernels/quant8_weights.h"
+
+namespace halyard::cpudriver {
+
+// Rows whose values lie in as many pieces as the panels have been made for.
+struct Quant8Rows {
+  const uint8_t* first;
+  size_t stride;  // bytes from a row to the next
+  size_t count;
+  std::span<const ptrdiff_t> pieces;  // where each begins, in bytes from the row
+  bool isSigned;                      // where factors are bytes
+  const int32_t* terms;               // for each row, see Quant8Tile; may be null
+};
+
+class Quant8Panels {
+ public:
+  // Of a site's filter, [columns][pieces][values of a piece] however it is shaped, and its bias,
+  // which are released.
+  Quant8Panels(const KernelSite& site, const Quant8Gemm& gemm, const Quant8Weights& weights,
+               size_t columns, size_t pieces);
+
+  size_t count() const { return panels_; }
+  size_t depth() const { return depth_; }
+  // What is read of each piece of a row; of values beyond its end nothing is counted.
+  size_t pieceBytes() const { return pieceUnits_ * 4; }
+  size_t columns() const { return columns_; }
+
+  // The columns of panels [panelBegin, panelEnd); `out` is where the first row's first column of
+  // all goes, rows of it are columns() bytes apart.
+  void multiply(const Quant8Rows& rows, size_t panelBegin, size_t panelEnd, uint8_t* out) const;
+
+ private:
+  bool isHalf(size_t panel) const { return hasHalfPanel_ && panel + 1 == panels_; }
+  size_t placeOf(size_t column) const;
+  template <typename T>
+  void packColumn(const Quant8Weights& weights, size_t column, T* packed) const;
+  int32_t bias(const Quant8Weights& weights, size_t column) const;
+
+  const Quant8Gemm& gemm_;
+  const size_t columns_;
+  const size_t depth_;
+  const size_t pieces_;
+  const size_t pieceUnits_;
+  const size_t panels_;
+  const Quant8Result result_;
+  bool hasHalfPanel_ = false;  // the last one, of one vector
+  Packed<uint8_t> packed_;
+  Packed<int32_t> bias_;
+  AlignedBuffer<float> multiplier_;
+};
+
+}  // namespace halyard::cpudriver
