@@ -156,6 +156,9 @@ bool suitsStrips(const ConvSite& conv) {
   if (height.filter != 3 || width.filter != 3 || conv.input.channels < kLanes) return false;
   // With longer steps there is more to copy than to compute.
   if (height.stride > 1 || width.stride > 1) return false;
+  // An image that is not in the second-level cache is waited for in any case; copies take longer.
+  constexpr size_t kMostElements = size_t{1} << 17;
+  if (conv.input.height * conv.input.width * conv.input.channels > kMostElements) return false;
   constexpr auto kMostCells = static_cast<int64_t>(kStripBytes / kLanes / sizeof(float));
   return (width.output - 1) * width.stride <= kMostCells && width.dilation <= kMostCells &&
          height.dilation <= kMostCells &&

@@ -17,7 +17,9 @@ struct FloatTile {
   const float* packed;      // [pieces * depth][panel columns]
   const ptrdiff_t* pieces;  // where each begins, in elements from the row
   size_t pieceCount;
-  size_t depth;         // of a piece
+  size_t depth;  // of a piece
+  // What is multiplied with soon, to be fetched meanwhile, `depth` cache lines of it; may be null.
+  const float* ahead;
   const float* bias;    // [panel columns]
   const float* addend;  // [rows][columns], added before the clamp; may be null
   float low;            // the clamp keeps NaN
@@ -29,15 +31,22 @@ struct FloatTile {
 
 using FloatMicro = void (*)(const FloatTile& tile);
 
+// By rows, from 1 to maxRows.
+using FloatMicros = std::array<FloatMicro, 13>;
+
 struct FloatGemm {
   size_t panelColumns;
   size_t maxRows;  // at most 12
-  // By rows, from 1 to maxRows.
-  std::array<FloatMicro, 13> micro;
-  std::array<FloatMicro, 13> narrow;  // for at most half of a panel's columns
+  // For rows in one piece, which lose no time over where pieces are, and in any number.
+  FloatMicros micro;
+  FloatMicros pieces;
+  // The same for at most half of a panel's columns.
+  FloatMicros narrow;
+  FloatMicros narrowPieces;
 
-  const std::array<FloatMicro, 13>& microsFor(size_t columns) const {
-    return 2 * columns <= panelColumns ? narrow : micro;
+  const FloatMicros& microsFor(size_t columns, size_t pieceCount) const {
+    if (2 * columns <= panelColumns) return pieceCount == 1 ? narrow : narrowPieces;
+    return pieceCount == 1 ? micro : pieces;
   }
 };
 

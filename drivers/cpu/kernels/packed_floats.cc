@@ -6,6 +6,12 @@
 #include "kernels/even_pieces.h"
 
 namespace halyard::cpudriver {
+namespace {
+
+constexpr size_t kLargePanel = 32 * 1024;          // bytes
+constexpr size_t kCacheLine = 64 / sizeof(float);  // elements
+
+}  // namespace
 
 PackedFloats::PackedFloats(const KernelSite& site, size_t columns, size_t depth,
                            const ColumnAt& columnAt, const float* bias)
@@ -43,8 +49,16 @@ void PackedFloats::multiply(const PieceRows& rows, const ops::ClampRange<float>&
     tile.packed = packed_.data() + column * depth_;
     tile.bias = bias_.data() + column;
     tile.columns = std::min(width, columns_ - column);
-    const auto& micro = gemm_->microsFor(tile.columns);
+    const FloatMicros& micro = gemm_->microsFor(tile.columns, tile.pieceCount);
+    // The next panel, if it is not in the second-level cache by itself.
+    const float* ahead = panel + 1 < panelEnd && width * depth_ * sizeof(float) >= kLargePanel
+                             ? tile.packed + width * depth_
+                             : nullptr;
+    const float* const aheadEnd = tile.packed + 2 * width * depth_;
     forEvenPieces(rows.count, gemm_->maxRows, [&](size_t begin, size_t count) {
+      tile.ahead = ahead;
+      if (ahead != nullptr) ahead += depth_ * kCacheLine;
+      if (ahead >= aheadEnd) ahead = nullptr;
       tile.left = reinterpret_cast<const float*>(rows.first + begin * rows.stride);
       tile.out = out + begin * outStride + column;
       tile.addend = addend == nullptr ? nullptr : addend + begin * outStride + column;
