@@ -4,17 +4,21 @@
 //   cpu_bench --levels            8 bit kernels for each instruction set, against the peak of each
 //   cpu_bench MODEL...            time of each model, driver and reference device, 1 and 2 threads
 //   cpu_bench --steps MODEL...    the same, and where the driver's time goes with one thread
+//   cpu_bench --clients MODEL...  executions per second of one client and of eight at once, 2
+//   threads
 //
 // A model is a .tflite file, or one of v1, v2, v1-u8, v2-u8, v1-s8 and v2-s8: MobileNet for images
 // of 224 x 224, with random weights; or lstm, an acoustic model. All in this process. Kernels: the
 // best time of many, since it is the machine's limit that they are held against, which register
 // loops find in the same run. Models: medians, and the best in brackets.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "compiled_model.h"
@@ -395,10 +399,51 @@ int benchLevels() {
   return 0;
 }
 
+// Of `clients` threads that each have their own request, for some time.
+double executionsPerSecond(hal::PreparedModel& prepared, const Model& model, size_t clients) {
+  constexpr auto kTime = std::chrono::seconds(2);
+  std::atomic<size_t> executions{0};
+  const Clock::time_point end = Clock::now() + kTime;
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < clients; ++i) {
+    threads.emplace_back([&] {
+      const Buffers buffers(model);
+      const auto execution = prepared.createReusableExecution(buffers.request);
+      while (execution.ok() && Clock::now() < end) {
+        (void)(*execution)->compute({});
+        executions.fetch_add(1, std::memory_order_relaxed);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return static_cast<double>(executions) / seconds(kTime);
+}
+
+int benchClients(int count, char** paths) {
+  const std::string arguments[] = {"--threads=2", "--no-cache"};
+  const auto driver = cpudriver::makeCpuDriver(arguments);
+  for (int i = 0; i < count; ++i) {
+    const auto model = findModel(paths[i]);
+    if (!model.ok()) {
+      std::printf("%s\n", model.status().toString().c_str());
+      continue;
+    }
+    const auto prepared = (*driver)->prepareModel(*model, {});
+    if (!prepared.ok()) continue;
+    (void)executionsPerSecond(**prepared, **model, 1);
+    const double one = executionsPerSecond(**prepared, **model, 1);
+    const double eight = executionsPerSecond(**prepared, **model, 8);
+    std::printf("%-36s  1 client %9.1f/s  8 clients %9.1f/s  %5.1f %%\n",
+                std::filesystem::path(paths[i]).filename().c_str(), one, eight, 100 * eight / one);
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "--levels") == 0) return benchLevels();
+  if (argc > 1 && std::strcmp(argv[1], "--clients") == 0) return benchClients(argc - 2, argv + 2);
   if (argc > 1) {
     const bool steps = std::strcmp(argv[1], "--steps") == 0;
     return benchModels(argc - 1 - (steps ? 1 : 0), argv + 1 + (steps ? 1 : 0), steps);

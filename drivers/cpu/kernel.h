@@ -1,7 +1,7 @@
-// Kernel: one operation of one model with everything done ahead that can be: shapes settled,
-// weights rearranged, a version for this processor chosen. Thread safety: immutable once made; runs
-// may go on at once in several threads. Ownership: a kernel owns its rearranged constants and
-// borrows nothing of its site.
+// Kernel: one operation of one model, or some at once, with everything done ahead that can be:
+// shapes settled, weights rearranged, a version for this processor chosen. Thread safety: immutable
+// once made; runs may go on at once in several threads. Ownership: a kernel owns its rearranged
+// constants and borrows nothing of its site.
 #pragma once
 
 #include <array>

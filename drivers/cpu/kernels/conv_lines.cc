@@ -55,7 +55,10 @@ class LineConvKernel final : public Kernel {
     const auto* const addend = addsInput_ ? operands.lastInput<std::byte>() : nullptr;
     const size_t height = conv_.output.height;
     const size_t itemsOfImage = (height + linesAtATime_ - 1) / linesAtATime_;
-    services.parallelFor(conv_.output.batch * itemsOfImage, 1, [&](size_t begin, size_t end) {
+    const size_t products =
+        std::max<size_t>(height / itemsOfImage * conv_.output.width * layer_->productsOfRow(), 1);
+    const size_t grain = (layer_->productsForThread() + products - 1) / products;
+    services.parallelFor(conv_.output.batch * itemsOfImage, grain, [&](size_t begin, size_t end) {
       for (size_t item = begin; item < end; ++item) {
         const size_t image = item / itemsOfImage;
         // Items of an image differ by a line at the most.

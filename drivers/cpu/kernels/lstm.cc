@@ -27,7 +27,7 @@ enum Input : size_t {
 };
 
 constexpr size_t kBlockValues = size_t{1} << 20;  // sums of gates that are computed ahead
-constexpr size_t kWorkPerRange = 1 << 15;         // products
+constexpr size_t kWorkPerRange = 1 << 18;         // products
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr ops::ClampRange<float> kAll = {-kInfinity, kInfinity};

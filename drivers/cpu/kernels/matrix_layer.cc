@@ -13,7 +13,8 @@ namespace {
 
 // A tile of gathered rows stays in the second-level cache, beside the panels that stream through.
 constexpr size_t kTileBytes = 128 * 1024;
-constexpr size_t kWantedItems = 8;  // for the threads to share
+constexpr size_t kWantedItems = 8;          // for the threads to share
+constexpr size_t kGatherBytes = 64 * 1024;  // that are worth a thread
 
 class FloatLayer final : public MatrixLayer {
  public:
@@ -31,6 +32,7 @@ class FloatLayer final : public MatrixLayer {
     depthBytes_ = depth * sizeof(float);
     rowGranularity_ = sizeof(float);
     outputRowBytes_ = columns * sizeof(float);
+    elementBytes_ = sizeof(float);
     panels_ = matrix_.panels();
   }
 
@@ -104,7 +106,8 @@ void runMatrixLayer(const MatrixLayer& layer, const RowSource& source, LayerMemo
     const size_t itemRows = pieces >= kWantedItems
                                 ? tileRows
                                 : std::max<size_t>(divideUp(source.rows, kWantedItems), 12);
-    services.parallelFor(divideUp(source.rows, itemRows), 1, [&](size_t begin, size_t end) {
+    const size_t grain = divideUp(layer.productsForThread(), layer.productsOfRow() * itemRows);
+    services.parallelFor(divideUp(source.rows, itemRows), grain, [&](size_t begin, size_t end) {
       runItem(layer, source, memory, tileRows, begin * itemRows,
               std::min(end * itemRows, source.rows), 0, layer.panels());
     });
@@ -114,13 +117,16 @@ void runMatrixLayer(const MatrixLayer& layer, const RowSource& source, LayerMemo
   RowSource gathered = source;
   if (!source.isDirect) {
     auto* const rows = static_cast<std::byte*>(services.scratch(source.rows * source.stride));
-    services.parallelFor(source.rows, 12, [&](size_t begin, size_t end) {
+    const size_t gatherGrain = divideUp(kGatherBytes, source.stride);
+    services.parallelFor(source.rows, gatherGrain, [&](size_t begin, size_t end) {
       source.gather(memory.input, begin, end, rows + begin * source.stride);
     });
     gathered.isDirect = true;
     memory.input = rows;
   }
-  services.parallelFor(layer.panels(), 1, [&](size_t begin, size_t end) {
+  const size_t products = layer.productsOfRow() * source.rows;
+  const size_t grain = divideUp(layer.productsForThread() * layer.panels(), products);
+  services.parallelFor(layer.panels(), grain, [&](size_t begin, size_t end) {
     runItem(layer, gathered, memory, tileRows, 0, source.rows, begin, end);
   });
 }

@@ -23,6 +23,11 @@ class MatrixLayer {
   size_t rowGranularity() const { return rowGranularity_; }
   size_t outputRowBytes() const { return outputRowBytes_; }
   size_t panels() const { return panels_; }
+  // How many products a row takes, and how many a thread should have to do.
+  size_t productsOfRow() const {
+    return depthBytes_ / elementBytes_ * (outputRowBytes_ / elementBytes_);
+  }
+  size_t productsForThread() const { return elementBytes_ == 1 ? 1600'000 : 400'000; }
   // What stands for a real 0 in the input; the same for all bytes of an element.
   std::byte zero() const { return zero_; }
 
@@ -40,6 +45,7 @@ class MatrixLayer {
   size_t depthBytes_ = 0;
   size_t rowGranularity_ = 1;
   size_t outputRowBytes_ = 0;
+  size_t elementBytes_ = 1;
   size_t panels_ = 0;
   std::byte zero_{0};
 };

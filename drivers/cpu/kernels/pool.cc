@@ -54,25 +54,21 @@ struct Cells {
   size_t channels;    // at most kStrip
 };
 
-template <typename T>
 struct MaxPool {
-  ops::ClampRange<T> range;
+  ops::ClampRange<float> range;
 
-  HALYARD_ALWAYS_INLINE void operator()(const Cells<T>& cells, T* __restrict to) const {
-    T largest[kStrip];
+  HALYARD_ALWAYS_INLINE void operator()(const Cells<float>& cells, float* __restrict to) const {
+    float largest[kStrip];
     for (size_t c = 0; c < cells.channels; ++c) largest[c] = cells.first[c];
     for (size_t y = 0; y < cells.lines; ++y) {
       for (size_t x = 0; x < cells.columns; ++x) {
-        const T* const cell = cells.first + y * cells.lineStep + x * cells.columnStep;
+        const float* const cell = cells.first + y * cells.lineStep + x * cells.columnStep;
         for (size_t c = 0; c < cells.channels; ++c) {
           largest[c] = cell[c] > largest[c] ? cell[c] : largest[c];
         }
       }
     }
-    for (size_t c = 0; c < cells.channels; ++c) {
-      const T raised = largest[c] < range.min ? range.min : largest[c];
-      to[c] = raised > range.max ? range.max : raised;
-    }
+    for (size_t c = 0; c < cells.channels; ++c) to[c] = ops::clampTo(largest[c], range);
   }
 };
 
@@ -165,16 +161,6 @@ class PoolKernel final : public Kernel {
   const Pool pool_;
 };
 
-template <typename T>
-ops::ClampRange<T> rangeAs(const ops::ClampRange<int32_t>& range) {
-  return {static_cast<T>(range.min), static_cast<T>(range.max)};
-}
-
-template <typename T>
-std::unique_ptr<Kernel> makeMax(const PoolSite& pool, const ops::ClampRange<T>& range) {
-  return std::make_unique<PoolKernel<T, MaxPool<T>>>(pool, MaxPool<T>{range});
-}
-
 template <typename T, typename Sum>
 std::unique_ptr<Kernel> makeAverage(const PoolSite& pool, const ops::ClampRange<Sum>& range) {
   constexpr size_t kMostCells = 1 << 23;  // that int32 can add up
@@ -199,20 +185,12 @@ std::unique_ptr<Kernel> makeAveragePool(const KernelSite& site) {
   }
 }
 
+// Of bytes, the reference kernel is faster than these loops.
 std::unique_ptr<Kernel> makeMaxPool(const KernelSite& site) {
   PoolSite pool;
-  if (!readPool(site, &pool)) return nullptr;
-  const auto quantized = [&] { return ops::activationRange(pool.activation, site.outputs[0]); };
-  switch (site.inputs[0].type) {
-    case OperandType::TENSOR_FLOAT32:
-      return makeMax<float>(pool, ops::activationRange(pool.activation));
-    case OperandType::TENSOR_QUANT8_ASYMM:
-      return makeMax<uint8_t>(pool, rangeAs<uint8_t>(quantized()));
-    case OperandType::TENSOR_QUANT8_ASYMM_SIGNED:
-      return makeMax<int8_t>(pool, rangeAs<int8_t>(quantized()));
-    default:
-      return nullptr;
-  }
+  if (site.inputs[0].type != OperandType::TENSOR_FLOAT32 || !readPool(site, &pool)) return nullptr;
+  const ops::ClampRange<float> range = ops::activationRange(pool.activation);
+  return std::make_unique<PoolKernel<float, MaxPool>>(pool, MaxPool{range});
 }
 
 }  // namespace halyard::cpudriver
