@@ -1,0 +1,18 @@
+#include "validation/cts/api_suite.h"
+
+#include "validation/cts/api_world.h"
+
+namespace halyard::validation {
+
+Result<std::vector<Check>> listApi(const TargetSpec& /*target*/, const Plan& plan) {
+  ApiChecks checks(plan.full);
+  listIntrospectionChecks(checks);
+  listArgumentChecks(checks);
+  listDimensionChecks(checks);
+  listExecutionChecks(checks);
+  listMemoryChecks(checks);
+  listCompilationChecks(checks);
+  return checks.take();
+}
+
+}  // namespace halyard::validation

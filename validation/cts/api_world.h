@@ -1,0 +1,112 @@
+// What the checks of the C API share: the process's devices, and the model of a sum.
+// Thread safety: one thread. Ownership: handles free their objects; models borrow nothing.
+#pragma once
+
+#include <android/NeuralNetworks.h>
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tools/halyard/api_model.h"
+#include "validation/kit/check.h"
+#include "validation/kit/target.h"
+
+namespace halyard::validation {
+
+using cli::ApiHandle;
+using Dims = std::vector<uint32_t>;
+
+struct FreeDescriptor {
+  void operator()(ANeuralNetworksMemoryDesc* p) const { ANeuralNetworksMemoryDesc_free(p); }
+};
+using DescHandle = std::unique_ptr<ANeuralNetworksMemoryDesc, FreeDescriptor>;
+
+// OP_FAILED unless `actual` is `expected` and an error has its text.
+Status expectCode(int actual, int expected, std::string_view call);
+
+#define HALYARD_EXPECT_CODE(call, code) \
+  HALYARD_RETURN_IF_ERROR(::halyard::validation::expectCode((call), (code), #call))
+#define HALYARD_EXPECT_OK(call) HALYARD_EXPECT_CODE(call, ANEURALNETWORKS_NO_ERROR)
+#define HALYARD_EXPECT(condition) \
+  if (!(condition)) return ::halyard::opFailed("expected {}", #condition)
+
+// The devices of this process, of which one is under test.
+class ApiWorld {
+ public:
+  // That of the process: the first call decides which drivers it has.
+  static Result<ApiWorld*> of(Target& target);
+
+  const ANeuralNetworksDevice* device() const { return device_; }
+  const ANeuralNetworksDevice* cpu() const { return cpu_; }
+  bool isCpu() const { return device_ == cpu_; }
+  // The type of tensors that the device adds: float32, else unsigned 8 bits of scale 1; INT32 when
+  // it adds neither.
+  int32_t sumType() const { return sumType_; }
+  size_t elementSize() const { return sumType_ == ANEURALNETWORKS_TENSOR_FLOAT32 ? 4 : 1; }
+  // Of the sum's type.
+  std::vector<uint8_t> elements(std::initializer_list<int> values) const;
+  std::vector<uint8_t> elements(size_t count, int value) const;
+
+  // An operand of the sum's type.
+  ANeuralNetworksOperandType tensor(const Dims& dims) const;
+  // out = a + b, finished; sizes may be open.
+  Result<ApiHandle<ANeuralNetworksModel>> sum(const Dims& a, const Dims& b, const Dims& out) const;
+  // For the device alone, finished.
+  Result<ApiHandle<ANeuralNetworksCompilation>> compile(ANeuralNetworksModel* model) const;
+
+ private:
+  Result<bool> adds(int32_t type);
+
+  const ANeuralNetworksDevice* device_ = nullptr;
+  const ANeuralNetworksDevice* cpu_ = nullptr;
+  int32_t sumType_ = ANEURALNETWORKS_INT32;
+};
+
+// A sum of four elements, compiled.
+struct CompiledSum {
+  ApiHandle<ANeuralNetworksModel> model;
+  ApiHandle<ANeuralNetworksCompilation> compilation;
+
+  static Result<CompiledSum> make(const ApiWorld& world, const Dims& dims = {4});
+  Result<ApiHandle<ANeuralNetworksExecution>> execution() const;
+};
+
+// Adds operands and operations to an unfinished model.
+Status addOperand(ANeuralNetworksModel* model, const ANeuralNetworksOperandType& type);
+Status addOperation(ANeuralNetworksModel* model, int32_t type, std::vector<uint32_t> inputs,
+                    std::vector<uint32_t> outputs);
+Status identify(ANeuralNetworksModel* model, std::vector<uint32_t> inputs,
+                std::vector<uint32_t> outputs);
+Result<ApiHandle<ANeuralNetworksModel>> newModel();
+
+// A list of checks while it is made.
+class ApiChecks {
+ public:
+  using Run = std::function<CheckResult(ApiWorld&)>;
+  explicit ApiChecks(bool full) : full_(full) {}
+
+  bool full() const { return full_; }
+  // One that needs nothing of the device.
+  Check& addAny(std::string name, std::string what, Run run);
+  // One that needs a device that adds.
+  Check& add(std::string name, std::string what, Run run);
+  std::vector<Check> take() { return std::move(checks_); }
+
+ private:
+  const bool full_;
+  std::vector<Check> checks_;
+};
+
+void listIntrospectionChecks(ApiChecks& checks);
+void listArgumentChecks(ApiChecks& checks);
+void listDimensionChecks(ApiChecks& checks);
+void listExecutionChecks(ApiChecks& checks);
+void listMemoryChecks(ApiChecks& checks);
+void listCompilationChecks(ApiChecks& checks);
+
+}  // namespace halyard::validation

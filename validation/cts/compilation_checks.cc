@@ -1,0 +1,232 @@
+// Compilations: caching, several devices, preferences and deadlines, control flow.
+#include <halyard/halyard.h>
+#include <stdlib.h>
+
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "validation/cts/api_world.h"
+
+namespace halyard::validation {
+namespace {
+
+using Json = nlohmann::json;
+
+// out = a + b on a compilation that is finished: right or not.
+Status expectSum(const ApiWorld& world, ANeuralNetworksCompilation* compilation) {
+  ANeuralNetworksExecution* made = nullptr;
+  HALYARD_EXPECT_OK(ANeuralNetworksExecution_create(compilation, &made));
+  const ApiHandle<ANeuralNetworksExecution> execution(made);
+  const std::vector<uint8_t> a = world.elements({1, 2, 3, 4});
+  std::vector<uint8_t> out(a.size());
+  for (const int32_t i : {0, 1}) {
+    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(made, i, nullptr, a.data(), a.size()));
+  }
+  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setOutput(made, 0, nullptr, out.data(), out.size()));
+  HALYARD_EXPECT_OK(ANeuralNetworksExecution_compute(made));
+  HALYARD_EXPECT(out == world.elements({2, 4, 6, 8}));
+  return okStatus();
+}
+
+class Folder {
+ public:
+  Folder() : path_(::mkdtemp(name_) == nullptr ? "" : name_) {}
+  ~Folder() {
+    std::error_code error;
+    if (!path_.empty()) std::filesystem::remove_all(path_, error);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  char name_[32] = "/tmp/halyard-cts-XXXXXX";
+  const std::string path_;
+};
+
+// The state of the only partition's cache, "" when the report has none.
+Result<std::string> cacheState(const ANeuralNetworksCompilation* compilation) {
+  char* text = nullptr;
+  HALYARD_EXPECT_OK(halyard_compilationReport(compilation, &text));
+  const Json report = Json::parse(text, nullptr, false);
+  halyard_free(text);
+  if (!report.contains("partitions") || report["partitions"].empty()) return std::string();
+  const Json& partition = report["partitions"][0];
+  return partition.contains("cache") ? partition["cache"].value("state", "") : std::string();
+}
+
+// Without files, with them, with a token of another model, with a folder that is none.
+CheckResult caching(ApiWorld& world) {
+  const Folder folder;
+  HALYARD_EXPECT(!folder.path().empty());
+  HALYARD_ASSIGN_OR_RETURN(const auto model, world.sum({4}, {4}, {4}));
+  HALYARD_ASSIGN_OR_RETURN(const auto other, world.sum({2, 2}, {2, 2}, {2, 2}));
+  const ANeuralNetworksDevice* const device = world.device();
+  const uint8_t token[ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN] = {1, 2, 3};
+  std::string states;
+  const auto compileAndRun = [&](ANeuralNetworksModel* which, const std::string& where) -> Status {
+    ANeuralNetworksCompilation* made = nullptr;
+    HALYARD_EXPECT_OK(ANeuralNetworksCompilation_createForDevices(which, &device, 1, &made));
+    const ApiHandle<ANeuralNetworksCompilation> compilation(made);
+    HALYARD_EXPECT_OK(ANeuralNetworksCompilation_setCaching(made, where.c_str(), token));
+    HALYARD_EXPECT_OK(ANeuralNetworksCompilation_finish(made));
+    HALYARD_ASSIGN_OR_RETURN(const std::string state, cacheState(made));
+    states += (states.empty() ? "" : ", ") + (state.empty() ? "off" : state);
+    return expectSum(world, made);
+  };
+  HALYARD_RETURN_IF_ERROR(compileAndRun(model.get(), folder.path()), "first");
+  HALYARD_RETURN_IF_ERROR(compileAndRun(model.get(), folder.path()), "second");
+  HALYARD_RETURN_IF_ERROR(compileAndRun(other.get(), folder.path()), "another model");
+  HALYARD_RETURN_IF_ERROR(compileAndRun(model.get(), "/proc/none/such"), "no such folder");
+  return CheckResult::passed(states);
+}
+
+CheckResult severalDevices(ApiWorld& world) {
+  if (world.isCpu()) return CheckResult::skipped("it is the CPU device itself");
+  HALYARD_ASSIGN_OR_RETURN(const auto model, world.sum({4}, {4}, {4}));
+  const ANeuralNetworksDevice* const devices[] = {world.device(), world.cpu()};
+  ANeuralNetworksCompilation* made = nullptr;
+  HALYARD_EXPECT_OK(ANeuralNetworksCompilation_createForDevices(model.get(), devices, 2, &made));
+  const ApiHandle<ANeuralNetworksCompilation> both(made);
+  HALYARD_EXPECT_CODE(ANeuralNetworksCompilation_setTimeout(made, 1'000'000'000),
+                      ANEURALNETWORKS_BAD_DATA);
+  HALYARD_EXPECT_OK(ANeuralNetworksCompilation_finish(made));
+  HALYARD_RETURN_IF_ERROR(expectSum(world, made), "on both");
+  HALYARD_EXPECT_OK(ANeuralNetworksCompilation_create(model.get(), &made));
+  const ApiHandle<ANeuralNetworksCompilation> any(made);
+  HALYARD_EXPECT_OK(ANeuralNetworksCompilation_finish(made));
+  HALYARD_RETURN_IF_ERROR(expectSum(world, made), "on any");
+  return CheckResult::passed();
+}
+
+CheckResult preferences(ApiWorld& world) {
+  HALYARD_ASSIGN_OR_RETURN(const auto model, world.sum({4}, {4}, {4}));
+  const ANeuralNetworksDevice* const device = world.device();
+  for (const int32_t preference :
+       {ANEURALNETWORKS_PREFER_LOW_POWER, ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER,
+        ANEURALNETWORKS_PREFER_SUSTAINED_SPEED}) {
+    for (const int priority : {ANEURALNETWORKS_PRIORITY_LOW, ANEURALNETWORKS_PRIORITY_HIGH}) {
+      ANeuralNetworksCompilation* made = nullptr;
+      HALYARD_EXPECT_OK(
+          ANeuralNetworksCompilation_createForDevices(model.get(), &device, 1, &made));
+      const ApiHandle<ANeuralNetworksCompilation> compilation(made);
+      HALYARD_EXPECT_OK(ANeuralNetworksCompilation_setPreference(made, preference));
+      HALYARD_EXPECT_OK(ANeuralNetworksCompilation_setPriority(made, priority));
+      HALYARD_EXPECT_OK(ANeuralNetworksCompilation_finish(made));
+      HALYARD_RETURN_IF_ERROR(expectSum(world, made), "preference {}, priority {}", preference,
+                              priority);
+    }
+  }
+  return CheckResult::passed();
+}
+
+bool isMissedDeadline(int code) {
+  return code == ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT ||
+         code == ANEURALNETWORKS_MISSED_DEADLINE_PERSISTENT;
+}
+
+// A deadline of a nanosecond is missed or met; one of an hour is met.
+CheckResult deadlines(ApiWorld& world) {
+  HALYARD_ASSIGN_OR_RETURN(const auto model, world.sum({4}, {4}, {4}));
+  const ANeuralNetworksDevice* const device = world.device();
+  constexpr uint64_t kHour = 3600ull * 1'000'000'000;
+  for (const uint64_t duration : {uint64_t{1}, kHour}) {
+    ANeuralNetworksCompilation* made = nullptr;
+    HALYARD_EXPECT_OK(ANeuralNetworksCompilation_createForDevices(model.get(), &device, 1, &made));
+    const ApiHandle<ANeuralNetworksCompilation> compilation(made);
+    HALYARD_EXPECT_OK(ANeuralNetworksCompilation_setTimeout(made, duration));
+    const int code = ANeuralNetworksCompilation_finish(made);
+    if (duration == 1 && isMissedDeadline(code)) continue;
+    HALYARD_EXPECT_CODE(code, ANEURALNETWORKS_NO_ERROR);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
+  for (const uint64_t duration : {uint64_t{1}, kHour}) {
+    HALYARD_ASSIGN_OR_RETURN(const auto execution, sum.execution());
+    const std::vector<uint8_t> a = world.elements({1, 2, 3, 4});
+    std::vector<uint8_t> out(a.size());
+    ANeuralNetworksExecution* const e = execution.get();
+    for (const int32_t i : {0, 1}) {
+      HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(e, i, nullptr, a.data(), a.size()));
+    }
+    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, out.data(), out.size()));
+    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setTimeout(e, duration));
+    const int code = ANeuralNetworksExecution_compute(e);
+    if (duration == 1 && isMissedDeadline(code)) continue;
+    HALYARD_EXPECT_CODE(code, ANEURALNETWORKS_NO_ERROR);
+    HALYARD_EXPECT(out == world.elements({2, 4, 6, 8}));
+  }
+  return CheckResult::passed();
+}
+
+// A subgraph of one operation over one operand of `type`, or of none: out is in.
+Result<ApiHandle<ANeuralNetworksModel>> castModel(const ANeuralNetworksOperandType& in,
+                                                  const ANeuralNetworksOperandType& out) {
+  HALYARD_ASSIGN_OR_RETURN(ApiHandle<ANeuralNetworksModel> model, newModel());
+  HALYARD_RETURN_IF_ERROR(addOperand(model.get(), in));
+  HALYARD_RETURN_IF_ERROR(addOperand(model.get(), out));
+  HALYARD_RETURN_IF_ERROR(addOperation(model.get(), ANEURALNETWORKS_CAST, {0}, {1}));
+  HALYARD_RETURN_IF_ERROR(identify(model.get(), {0}, {1}));
+  HALYARD_EXPECT_OK(ANeuralNetworksModel_finish(model.get()));
+  return model;
+}
+
+// WHILE (x) x = x over a true: for ever, unless the loop's time is limited. On the device and what
+// the runtime adds to it.
+CheckResult endlessLoop(ApiWorld& world) {
+  HALYARD_EXPECT(ANeuralNetworks_getDefaultLoopTimeout() == 2'000'000'000);
+  HALYARD_EXPECT(ANeuralNetworks_getMaximumLoopTimeout() == 15'000'000'000);
+  const uint32_t one = 1;
+  const ANeuralNetworksOperandType flag = {ANEURALNETWORKS_TENSOR_BOOL8, 1, &one, 0, 0};
+  HALYARD_ASSIGN_OR_RETURN(const auto condition, castModel(flag, flag));
+  HALYARD_ASSIGN_OR_RETURN(const auto body, castModel(flag, flag));
+  HALYARD_ASSIGN_OR_RETURN(const auto model, newModel());
+  const ANeuralNetworksOperandType reference = {ANEURALNETWORKS_MODEL, 0, nullptr, 0, 0};
+  for (const auto& type : {reference, reference, flag, flag}) {
+    HALYARD_RETURN_IF_ERROR(addOperand(model.get(), type));
+  }
+  HALYARD_EXPECT_OK(ANeuralNetworksModel_setOperandValueFromModel(model.get(), 0, condition.get()));
+  HALYARD_EXPECT_OK(ANeuralNetworksModel_setOperandValueFromModel(model.get(), 1, body.get()));
+  HALYARD_RETURN_IF_ERROR(addOperation(model.get(), ANEURALNETWORKS_WHILE, {0, 1, 2}, {3}));
+  HALYARD_RETURN_IF_ERROR(identify(model.get(), {2}, {3}));
+  HALYARD_EXPECT_OK(ANeuralNetworksModel_finish(model.get()));
+  const ANeuralNetworksDevice* const devices[] = {world.device(), world.cpu()};
+  ANeuralNetworksCompilation* made = nullptr;
+  HALYARD_EXPECT_OK(ANeuralNetworksCompilation_createForDevices(model.get(), devices,
+                                                                world.isCpu() ? 1 : 2, &made));
+  const ApiHandle<ANeuralNetworksCompilation> compilation(made);
+  HALYARD_EXPECT_OK(ANeuralNetworksCompilation_finish(made));
+  for (const uint8_t value : {uint8_t{0}, uint8_t{1}}) {
+    ANeuralNetworksExecution* execution = nullptr;
+    HALYARD_EXPECT_OK(ANeuralNetworksExecution_create(made, &execution));
+    const ApiHandle<ANeuralNetworksExecution> owner(execution);
+    uint8_t out = 7;
+    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(execution, 0, nullptr, &value, 1));
+    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setOutput(execution, 0, nullptr, &out, 1));
+    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setLoopTimeout(execution, 1'000'000));
+    const int code = ANeuralNetworksExecution_compute(execution);
+    if (value == 0) {
+      HALYARD_EXPECT_CODE(code, ANEURALNETWORKS_NO_ERROR);
+      HALYARD_EXPECT(out == 0);
+    } else if (!isMissedDeadline(code)) {
+      return opFailed(
+          "a loop for ever with a timeout of 1 ms answered {}, expected "
+          "MISSED_DEADLINE_TRANSIENT or MISSED_DEADLINE_PERSISTENT",
+          code);
+    }
+  }
+  return CheckResult::passed();
+}
+
+}  // namespace
+
+void listCompilationChecks(ApiChecks& checks) {
+  checks.add("compilation/caching", "a cached compilation computes the same, whatever it is given",
+             caching);
+  checks.add("compilation/several_devices",
+             "with the CPU device beside it, or any device, results are right", severalDevices);
+  checks.add("compilation/preferences", "results do not depend on preference and priority",
+             preferences);
+  checks.add("compilation/deadlines", "deadlines are met or missed, and nothing else", deadlines);
+  checks.addAny("compilation/loops", "a loop ends when its time is over", endlessLoop);
+}
+
+}  // namespace halyard::validation

@@ -1,0 +1,288 @@
+// Executions: the four ways to run, states, times, shapes, padding.
+#include <unistd.h>
+
+#include <thread>
+
+#include "validation/cts/api_world.h"
+
+namespace halyard::validation {
+namespace {
+
+// An execution of a sum of four elements with its buffers.
+struct SumRun {
+  std::vector<uint8_t> a, b, out;
+  ApiHandle<ANeuralNetworksExecution> execution;
+
+  static Result<SumRun> make(const ApiWorld& world, const CompiledSum& sum) {
+    SumRun run;
+    run.a = world.elements({1, 2, 3, 4});
+    run.b = world.elements({10, 20, 30, 40});
+    run.out.resize(run.a.size());
+    HALYARD_ASSIGN_OR_RETURN(run.execution, sum.execution());
+    return run;
+  }
+  Status setArguments() {
+    ANeuralNetworksExecution* const e = execution.get();
+    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(e, 0, nullptr, a.data(), a.size()));
+    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(e, 1, nullptr, b.data(), b.size()));
+    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, out.data(), out.size()));
+    return okStatus();
+  }
+  Status expectResult(const ApiWorld& world) const {
+    if (out == world.elements({11, 22, 33, 44})) return okStatus();
+    return opFailed("the sum of 1 2 3 4 and 10 20 30 40 is not 11 22 33 44");
+  }
+};
+
+enum class Way { COMPUTE, ASYNC, BURST, FENCED };
+constexpr std::pair<Way, std::string_view> kWays[] = {{Way::COMPUTE, "compute"},
+                                                      {Way::ASYNC, "async"},
+                                                      {Way::BURST, "burst"},
+                                                      {Way::FENCED, "fenced"}};
+
+int runIn(Way way, const CompiledSum& sum, ANeuralNetworksExecution* execution) {
+  if (way == Way::COMPUTE) return ANeuralNetworksExecution_compute(execution);
+  if (way == Way::BURST) {
+    ANeuralNetworksBurst* made = nullptr;
+    if (const int code = ANeuralNetworksBurst_create(sum.compilation.get(), &made)) return code;
+    const ApiHandle<ANeuralNetworksBurst> burst(made);
+    return ANeuralNetworksExecution_burstCompute(execution, made);
+  }
+  ANeuralNetworksEvent* made = nullptr;
+  const int code = way == Way::ASYNC ? ANeuralNetworksExecution_startCompute(execution, &made)
+                                     : ANeuralNetworksExecution_startComputeWithDependencies(
+                                           execution, nullptr, 0, 0, &made);
+  const ApiHandle<ANeuralNetworksEvent> event(made);
+  return code != ANEURALNETWORKS_NO_ERROR ? code : ANeuralNetworksEvent_wait(made);
+}
+
+CheckResult runsOnce(ApiWorld& world, Way way) {
+  HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
+  HALYARD_ASSIGN_OR_RETURN(SumRun run, SumRun::make(world, sum));
+  HALYARD_RETURN_IF_ERROR(run.setArguments());
+  HALYARD_EXPECT_OK(runIn(way, sum, run.execution.get()));
+  HALYARD_RETURN_IF_ERROR(run.expectResult(world));
+  HALYARD_EXPECT_CODE(runIn(way, sum, run.execution.get()), ANEURALNETWORKS_BAD_STATE);
+  uint8_t other[16] = {};
+  HALYARD_EXPECT_CODE(
+      ANeuralNetworksExecution_setInput(run.execution.get(), 0, nullptr, other, run.a.size()),
+      ANEURALNETWORKS_BAD_STATE);
+  return CheckResult::passed();
+}
+
+CheckResult runsAgain(ApiWorld& world, Way way) {
+  HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
+  HALYARD_ASSIGN_OR_RETURN(SumRun run, SumRun::make(world, sum));
+  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setReusable(run.execution.get(), true));
+  HALYARD_RETURN_IF_ERROR(run.setArguments());
+  for (int i = 0; i < 3; ++i) {
+    std::fill(run.out.begin(), run.out.end(), uint8_t{0xa5});
+    HALYARD_EXPECT_OK(runIn(way, sum, run.execution.get()));
+    HALYARD_RETURN_IF_ERROR(run.expectResult(world));
+  }
+  return CheckResult::passed();
+}
+
+// Times are there when asked for, and only then, and fit each other.
+CheckResult times(ApiWorld& world, Way way) {
+  HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
+  for (const bool asked : {false, true}) {
+    HALYARD_ASSIGN_OR_RETURN(SumRun run, SumRun::make(world, sum));
+    ANeuralNetworksExecution* const execution = run.execution.get();
+    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setMeasureTiming(execution, asked));
+    HALYARD_RETURN_IF_ERROR(run.setArguments());
+    HALYARD_EXPECT_OK(runIn(way, sum, execution));
+    uint64_t onHardware = 1;
+    uint64_t inDriver = 1;
+    const int code = asked ? ANEURALNETWORKS_NO_ERROR : ANEURALNETWORKS_BAD_STATE;
+    HALYARD_EXPECT_CODE(ANeuralNetworksExecution_getDuration(
+                            execution, ANEURALNETWORKS_DURATION_ON_HARDWARE, &onHardware),
+                        code);
+    HALYARD_EXPECT_CODE(ANeuralNetworksExecution_getDuration(
+                            execution, ANEURALNETWORKS_DURATION_IN_DRIVER, &inDriver),
+                        code);
+    if (!asked) {
+      HALYARD_EXPECT(onHardware == UINT64_MAX && inDriver == UINT64_MAX);
+      continue;
+    }
+    if (onHardware != UINT64_MAX && inDriver != UINT64_MAX) HALYARD_EXPECT(onHardware <= inDriver);
+    for (const int32_t fenced :
+         {ANEURALNETWORKS_FENCED_DURATION_ON_HARDWARE, ANEURALNETWORKS_FENCED_DURATION_IN_DRIVER}) {
+      uint64_t value = 0;
+      HALYARD_EXPECT_OK(ANeuralNetworksExecution_getDuration(execution, fenced, &value));
+    }
+    uint64_t value = 0;
+    HALYARD_EXPECT_CODE(ANeuralNetworksExecution_getDuration(execution, 17, &value),
+                        ANEURALNETWORKS_BAD_DATA);
+  }
+  return CheckResult::passed();
+}
+
+// A buffer too small for an output of unknown size: the real shape, then success.
+CheckResult insufficient(ApiWorld& world) {
+  HALYARD_ASSIGN_OR_RETURN(const auto model, world.sum({0}, {0}, {0}));
+  HALYARD_ASSIGN_OR_RETURN(const auto compilation, world.compile(model.get()));
+  const std::vector<uint8_t> a = world.elements(4, 1);
+  const Dims four = {4};
+  const ANeuralNetworksOperandType type = world.tensor(four);
+  for (const bool enough : {false, true}) {
+    std::vector<uint8_t> out(enough ? a.size() : a.size() - 1);
+    ANeuralNetworksExecution* made = nullptr;
+    HALYARD_EXPECT_OK(ANeuralNetworksExecution_create(compilation.get(), &made));
+    const ApiHandle<ANeuralNetworksExecution> execution(made);
+    for (const int32_t i : {0, 1}) {
+      HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(made, i, &type, a.data(), a.size()));
+    }
+    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setOutput(made, 0, nullptr, out.data(), out.size()));
+    uint32_t rank = 0;
+    HALYARD_EXPECT_CODE(ANeuralNetworksExecution_getOutputOperandRank(made, 0, &rank),
+                        ANEURALNETWORKS_BAD_STATE);
+    const int code = enough ? ANEURALNETWORKS_NO_ERROR : ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE;
+    HALYARD_EXPECT_CODE(ANeuralNetworksExecution_compute(made), code);
+    HALYARD_EXPECT_CODE(ANeuralNetworksExecution_getOutputOperandRank(made, 0, &rank), code);
+    HALYARD_EXPECT(rank == 1);
+    uint32_t size = 0;
+    HALYARD_EXPECT_CODE(ANeuralNetworksExecution_getOutputOperandDimensions(made, 0, &size), code);
+    HALYARD_EXPECT(size == 4);
+    if (enough) HALYARD_EXPECT(out == world.elements(4, 2));
+  }
+  return CheckResult::passed();
+}
+
+CheckResult padding(ApiWorld& world) {
+  HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
+  HALYARD_ASSIGN_OR_RETURN(SumRun run, SumRun::make(world, sum));
+  const size_t exact = run.a.size();
+  for (std::vector<uint8_t>* const buffer : {&run.a, &run.b, &run.out}) buffer->resize(exact + 12);
+  HALYARD_ASSIGN_OR_RETURN(const auto without, sum.execution());
+  HALYARD_EXPECT_CODE(
+      ANeuralNetworksExecution_setInput(without.get(), 0, nullptr, run.a.data(), run.a.size()),
+      ANEURALNETWORKS_BAD_DATA);
+  HALYARD_EXPECT_OK(
+      ANeuralNetworksExecution_enableInputAndOutputPadding(run.execution.get(), true));
+  HALYARD_RETURN_IF_ERROR(run.setArguments());
+  HALYARD_EXPECT_OK(ANeuralNetworksExecution_compute(run.execution.get()));
+  run.out.resize(exact);
+  HALYARD_RETURN_IF_ERROR(run.expectResult(world));
+  return CheckResult::passed();
+}
+
+CheckResult preferredAlignment(ApiWorld& world) {
+  using Query = int (*)(const ANeuralNetworksCompilation*, uint32_t, uint32_t*);
+  HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
+  const std::pair<Query, uint32_t> queries[] = {
+      {ANeuralNetworksCompilation_getPreferredMemoryAlignmentForInput, 2},
+      {ANeuralNetworksCompilation_getPreferredMemoryPaddingForInput, 2},
+      {ANeuralNetworksCompilation_getPreferredMemoryAlignmentForOutput, 1},
+      {ANeuralNetworksCompilation_getPreferredMemoryPaddingForOutput, 1},
+  };
+  for (const auto& [query, count] : queries) {
+    for (uint32_t i = 0; i < count; ++i) {
+      uint32_t value = 0;
+      HALYARD_EXPECT_OK(query(sum.compilation.get(), i, &value));
+      HALYARD_EXPECT(value != 0 && (value & (value - 1)) == 0);
+    }
+    uint32_t value = 0;
+    HALYARD_EXPECT_CODE(query(sum.compilation.get(), count, &value), ANEURALNETWORKS_BAD_DATA);
+  }
+  return CheckResult::passed();
+}
+
+// Each execution waits for the one before.
+CheckResult dependencies(ApiWorld& world) {
+  HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
+  std::vector<SumRun> runs;
+  std::vector<ApiHandle<ANeuralNetworksEvent>> events;
+  for (int i = 0; i < 5; ++i) {
+    HALYARD_ASSIGN_OR_RETURN(SumRun run, SumRun::make(world, sum));
+    HALYARD_RETURN_IF_ERROR(run.setArguments());
+    ANeuralNetworksEvent* made = nullptr;
+    const ANeuralNetworksEvent* const before = events.empty() ? nullptr : events.back().get();
+    HALYARD_EXPECT_OK(ANeuralNetworksExecution_startComputeWithDependencies(
+        run.execution.get(), &before, before == nullptr ? 0 : 1, 0, &made));
+    events.emplace_back(made);
+    runs.push_back(std::move(run));
+  }
+  HALYARD_EXPECT_OK(ANeuralNetworksEvent_wait(events.back().get()));
+  for (const SumRun& run : runs) HALYARD_RETURN_IF_ERROR(run.expectResult(world));
+  int fence = -1;
+  const int code = ANeuralNetworksEvent_getSyncFenceFd(events.back().get(), &fence);
+  if (code == ANEURALNETWORKS_NO_ERROR) {
+    HALYARD_EXPECT(fence >= 0);
+    ANeuralNetworksEvent* imported = nullptr;
+    HALYARD_EXPECT_OK(ANeuralNetworksEvent_createFromSyncFenceFd(fence, &imported));
+    ::close(fence);
+    const ApiHandle<ANeuralNetworksEvent> event(imported);
+    HALYARD_EXPECT_OK(ANeuralNetworksEvent_wait(imported));
+    return CheckResult::passed();
+  }
+  HALYARD_EXPECT_CODE(code, ANEURALNETWORKS_BAD_DATA);
+  return CheckResult::passed("the events have no sync fences");
+}
+
+CheckResult parallel(ApiWorld& world, bool sharedCompilation) {
+  constexpr int kThreads = 10;
+  HALYARD_ASSIGN_OR_RETURN(const CompiledSum shared, CompiledSum::make(world));
+  std::vector<Status> ends(kThreads);
+  std::vector<std::jthread> threads;
+  for (Status& end : ends) {
+    threads.emplace_back([&] {
+      end = [&]() -> Status {
+        CompiledSum own;
+        if (!sharedCompilation) {
+          HALYARD_ASSIGN_OR_RETURN(own, CompiledSum::make(world));
+        }
+        const CompiledSum& sum = sharedCompilation ? shared : own;
+        for (int i = 0; i < 20; ++i) {
+          HALYARD_ASSIGN_OR_RETURN(SumRun run, SumRun::make(world, sum));
+          HALYARD_RETURN_IF_ERROR(run.setArguments());
+          HALYARD_EXPECT_OK(runIn(kWays[i % 4].first, sum, run.execution.get()));
+          HALYARD_RETURN_IF_ERROR(run.expectResult(world));
+        }
+        return okStatus();
+      }();
+    });
+  }
+  threads.clear();
+  for (Status& end : ends) HALYARD_RETURN_IF_ERROR(std::move(end));
+  return CheckResult::passed();
+}
+
+CheckResult missingArgument(ApiWorld& world) {
+  HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
+  HALYARD_ASSIGN_OR_RETURN(SumRun run, SumRun::make(world, sum));
+  ANeuralNetworksExecution* const e = run.execution.get();
+  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(e, 0, nullptr, run.a.data(), run.a.size()));
+  HALYARD_EXPECT_CODE(ANeuralNetworksExecution_compute(e), ANEURALNETWORKS_BAD_DATA);
+  return CheckResult::passed();
+}
+
+}  // namespace
+
+void listExecutionChecks(ApiChecks& checks) {
+  for (const auto& [way, word] : kWays) {
+    checks.add(fmt::format("execution/once/{}", word),
+               "the result is right, and an execution runs once unless it is reusable",
+               [way = way](ApiWorld& world) { return runsOnce(world, way); });
+    checks.add(fmt::format("execution/reusable/{}", word), "a reusable execution runs again",
+               [way = way](ApiWorld& world) { return runsAgain(world, way); });
+    checks.add(fmt::format("execution/times/{}", word),
+               "times are told when they are asked for, and hold together",
+               [way = way](ApiWorld& world) { return times(world, way); });
+  }
+  checks.add("execution/insufficient_size", "an output that does not fit has its shape told",
+             insufficient);
+  checks.add("execution/padding", "buffers may be longer where padding is enabled", padding);
+  checks.add("execution/alignment", "preferred alignment and padding are powers of two",
+             preferredAlignment);
+  checks.add("execution/dependencies", "executions wait for each other's events", dependencies);
+  checks.add("execution/missing_argument", "an execution without an input is refused",
+             missingArgument);
+  for (const bool shared : {false, true}) {
+    checks.add(shared ? "execution/threads/one_compilation" : "execution/threads/own_compilations",
+               "10 threads run at once, in every way",
+               [shared](ApiWorld& world) { return parallel(world, shared); });
+  }
+}
+
+}  // namespace halyard::validation

@@ -1,0 +1,93 @@
+// Devices, and what they say of models.
+#include <android/NeuralNetworksOEM.h>
+
+#include "validation/cts/api_world.h"
+
+namespace halyard::validation {
+namespace {
+
+CheckResult deviceFacts(ApiWorld& world) {
+  const char* name = nullptr;
+  const char* version = nullptr;
+  int32_t type = -1;
+  int64_t level = 0;
+  HALYARD_EXPECT_OK(ANeuralNetworksDevice_getName(world.device(), &name));
+  HALYARD_EXPECT_OK(ANeuralNetworksDevice_getVersion(world.device(), &version));
+  HALYARD_EXPECT_OK(ANeuralNetworksDevice_getType(world.device(), &type));
+  HALYARD_EXPECT_OK(ANeuralNetworksDevice_getFeatureLevel(world.device(), &level));
+  HALYARD_EXPECT(*name != '\0');
+  HALYARD_EXPECT(*version != '\0');
+  HALYARD_EXPECT(type >= ANEURALNETWORKS_DEVICE_OTHER &&
+                 type <= ANEURALNETWORKS_DEVICE_ACCELERATOR);
+  HALYARD_EXPECT(level >= ANEURALNETWORKS_FEATURE_LEVEL_1);
+  HALYARD_EXPECT(level <= ANeuralNetworks_getRuntimeFeatureLevel());
+  HALYARD_EXPECT_OK(ANeuralNetworksDevice_wait(world.device()));
+  return CheckResult::passed(fmt::format("{} {}", name, version));
+}
+
+// What two devices support together is what one of them does.
+CheckResult supportIsAUnion(ApiWorld& world) {
+  HALYARD_ASSIGN_OR_RETURN(const auto model, world.sum({4}, {4}, {4}));
+  if (world.isCpu()) return CheckResult::skipped("it is the CPU device itself");
+  bool both = false;
+  const ANeuralNetworksDevice* const devices[] = {world.device(), world.cpu()};
+  HALYARD_EXPECT_OK(
+      ANeuralNetworksModel_getSupportedOperationsForDevices(model.get(), devices, 2, &both));
+  HALYARD_EXPECT(both);
+  bool one = false;
+  const ANeuralNetworksDevice* const twice[] = {world.device(), world.device()};
+  HALYARD_EXPECT_CODE(
+      ANeuralNetworksModel_getSupportedOperationsForDevices(model.get(), twice, 2, &one),
+      ANEURALNETWORKS_BAD_DATA);
+  return CheckResult::passed();
+}
+
+// The same answer again and again.
+CheckResult supportIsStable(ApiWorld& world) {
+  HALYARD_ASSIGN_OR_RETURN(const auto model, world.sum({4}, {4}, {4}));
+  const ANeuralNetworksDevice* const device = world.device();
+  for (int i = 0; i < 5; ++i) {
+    bool supported = false;
+    HALYARD_EXPECT_OK(
+        ANeuralNetworksModel_getSupportedOperationsForDevices(model.get(), &device, 1, &supported));
+    HALYARD_EXPECT(supported);
+  }
+  return CheckResult::passed();
+}
+
+// What a device does not take is refused when it is the only one.
+CheckResult unsupportedIsRefused(ApiWorld& world) {
+  HALYARD_ASSIGN_OR_RETURN(const auto model, newModel());
+  const Dims dims = {2};
+  for (int i = 0; i < 2; ++i) HALYARD_RETURN_IF_ERROR(addOperand(model.get(), world.tensor(dims)));
+  HALYARD_RETURN_IF_ERROR(addOperation(model.get(), ANEURALNETWORKS_OEM_OPERATION, {0}, {1}));
+  HALYARD_RETURN_IF_ERROR(identify(model.get(), {0}, {1}));
+  HALYARD_EXPECT_OK(ANeuralNetworksModel_finish(model.get()));
+  bool supported = true;
+  const ANeuralNetworksDevice* const device = world.device();
+  HALYARD_EXPECT_OK(
+      ANeuralNetworksModel_getSupportedOperationsForDevices(model.get(), &device, 1, &supported));
+  if (supported) return CheckResult::skipped("the device takes OEM operations");
+  ANeuralNetworksCompilation* made = nullptr;
+  HALYARD_EXPECT_OK(ANeuralNetworksCompilation_createForDevices(model.get(), &device, 1, &made));
+  const ApiHandle<ANeuralNetworksCompilation> compilation(made);
+  HALYARD_EXPECT_CODE(ANeuralNetworksCompilation_finish(made), ANEURALNETWORKS_BAD_DATA);
+  ANeuralNetworksExecution* execution = nullptr;
+  HALYARD_EXPECT_CODE(ANeuralNetworksExecution_create(made, &execution), ANEURALNETWORKS_BAD_STATE);
+  return CheckResult::passed();
+}
+
+}  // namespace
+
+void listIntrospectionChecks(ApiChecks& checks) {
+  checks.addAny("introspection/device", "name, version, type and feature level are there",
+                deviceFacts);
+  checks.add("introspection/support_of_two", "two devices support what one of them does",
+             supportIsAUnion);
+  checks.add("introspection/support_again", "asked again, a device supports the same",
+             supportIsStable);
+  checks.add("introspection/unsupported", "what the device does not take is refused at finish",
+             unsupportedIsRefused);
+}
+
+}  // namespace halyard::validation
