@@ -22,7 +22,7 @@ struct Files {
 Files save(OperandType type) {
   const auto model = testing::ModelForTest(type).model();
   PackingRecorder recorder;
-  const auto compiled = CompiledModel::compile(model, nullptr, &recorder);
+  const auto compiled = CompiledModel::compile(model, {}, &recorder);
   if (!compiled.ok() || *compiled == nullptr) std::abort();
   auto content = packCompilation(*model, **compiled, recorder, {});
   if (!content.ok()) std::abort();
@@ -108,7 +108,7 @@ void runSavedCompilationInput(std::span<const uint8_t> bytes) {
   if (!isSmall(*saved->model)) return;
   PackingReplay replay(std::move(saved->pieces));
   try {
-    auto compiled = CompiledModel::compile(saved->model, nullptr, &replay);
+    auto compiled = CompiledModel::compile(saved->model, {}, &replay);
     if (!compiled.ok() || *compiled == nullptr || !replay.isConsistent()) return;
     runOnce(**compiled, *saved->model);
   } catch (const std::bad_alloc&) {
