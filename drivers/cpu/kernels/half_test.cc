@@ -36,6 +36,18 @@ TEST(HalfKernel, IsTheReferenceForElements) {
   }
 }
 
+// A kernel reads its input even if that is a constant, as in a model that computes with nothing
+// else.
+TEST(HalfKernel, ConstantsThatAreNoWeightsAreThere) {
+  RandomOperands random(73);
+  KernelCase test;
+  test.operation = OperationType::SOFTMAX;
+  test.inputs = {sixteenths(random, {3, 37}), ops::testing::float16(1.5F)};
+  test.variables = 0;
+  test.outputs = {TestOperand::output(TENSOR_FLOAT16)};
+  checkKernel(std::move(test), 3, "constant input");
+}
+
 TEST(HalfKernel, IsTheReferenceForLayers) {
   RandomOperands random(72);
   for (const uint32_t size : {1u, 3u}) {

@@ -38,8 +38,6 @@ class FloatSoftmaxKernel final : public Kernel {
   FloatSoftmaxKernel(const Lines& lines, float beta, ops::SimdLevel level)
       : lines_(lines), beta_(beta), functions_(floatFunctions(level)) {}
 
-  bool readsConstants() const override { return false; }
-
   Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
     const auto* const from = operands.input<float>(0);
     auto* const to = operands.output<float>(0);
