@@ -8,6 +8,7 @@
 
 #include "kernels/aligned_buffer.h"
 #include "kernels/even_pieces.h"
+#include "kernels/matrix_layer.h"
 #include "kernels/quant8_panels.h"
 #include "ops/simd.h"
 
@@ -19,6 +20,8 @@ constexpr size_t kCopyBytes = 192 * 1024;
 constexpr size_t kWantedItems = 8;  // for the threads to share
 // Fewer rows than this in a line leave registers of the micro kernels unused.
 constexpr size_t kLeastWidth = 6;
+// Of a shorter piece too much is filled up to whole units, and the same patches are gathered quickly.
+constexpr size_t kLeastPiece = 16;
 // What a unit may read behind a piece.
 constexpr size_t kSlack = 64;
 
@@ -91,7 +94,10 @@ class Quant8LineConvKernel final : public Kernel {
     auto* const output = operands.output<uint8_t>(0);
     const size_t height = conv_.output.height;
     const size_t itemsOfImage = divideUp(height, linesAtATime_);
-    services.parallelFor(conv_.output.batch * itemsOfImage, 1, [&](size_t begin, size_t end) {
+    const size_t products =
+        conv_.output.width * linesAtATime_ * panels_.depth() * panels_.columns();
+    const size_t grain = divideUp(MatrixLayer::kQuant8ProductsForThread, products);
+    services.parallelFor(conv_.output.batch * itemsOfImage, grain, [&](size_t begin, size_t end) {
       for (size_t item = begin; item < end; ++item) {
         const size_t part = item % itemsOfImage;
         runLines(images, item / itemsOfImage, height * part / itemsOfImage,
@@ -169,6 +175,8 @@ bool suitsLines(const ConvSite& conv) {
   const ops::WindowAxis& width = conv.window.width;
   if (height.filter * width.filter == 1 || conv.output.width < kLeastWidth) return false;
   if (static_cast<size_t>(width.stride) * conv.input.channels % kAliasing == 0) return false;
+  const int64_t cellsOfPiece = width.dilation == 1 ? width.filter : 1;
+  if (static_cast<size_t>(cellsOfPiece) * conv.input.channels < kLeastPiece) return false;
   const int64_t cells =
       std::max(width.padBefore + width.input,
                (width.output - 1) * width.stride + (width.filter - 1) * width.dilation + 1);
