@@ -2,7 +2,8 @@
 """Checks docs/driver_requirements.md; exit status 1 when it is not so.
 
 Numbers ascend, none twice; every obligation says by whom it is enforced; what Halyard enforces names a
-test; every test that is named stands in the tree as TEST, TEST_F or TEST_P.
+test; every test that is named stands in the tree as TEST, TEST_F or TEST_P. What the validation kit's checks
+say that they check are obligations.
 """
 import pathlib
 import re
@@ -19,6 +20,16 @@ def tests_of_the_tree():
                              check=True, capture_output=True, text=True)
     return {f"{suite}.{name}" for path in listing.stdout.split()
             for suite, name in TEST.findall((ROOT / path).read_text())}
+
+
+def numbers_of_the_kit():
+    listing = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "validation/*.cc"],
+                             cwd=ROOT, check=True, capture_output=True, text=True)
+    for path in listing.stdout.split():
+        if path.endswith("_test.cc"):
+            continue
+        for number in set(re.findall(r'"(ND-\d+)"', (ROOT / path).read_text())):
+            yield path, number
 
 
 def problems_of(page, tests):
@@ -42,6 +53,9 @@ def problems_of(page, tests):
         for test in found:
             if test not in tests:
                 yield f"{number} names {test}, which is no test in the tree"
+    for path, number in numbers_of_the_kit():
+        if number not in numbers:
+            yield f"{path} checks {number}, which is no obligation"
     if numbers != sorted(set(numbers)):
         yield "the numbers do not ascend"
     if not numbers:

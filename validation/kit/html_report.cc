@@ -19,7 +19,7 @@ body{margin:0;background:var(--bg);color:var(--fg);font:15px/1.5 system-ui,sans-
 main{max-width:1080px;margin:0 auto;padding:28px 20px 60px}
 h1{font-size:24px;margin:0 0 4px}h2{font-size:18px;margin:34px 0 10px}
 .dim{color:var(--dim)}
-.verdict{display:inline-block;padding:3px 12px;border-radius:14px;color:#fff;font-weight:600}
+.verdict{padding:2px 10px;border-radius:8px;color:#fff;font-size:16px;font-weight:600;vertical-align:3px}
 .good{background:var(--passed)}.bad{background:var(--failed)}
 table{border-collapse:collapse;width:100%}
 th{font-weight:600;text-align:left;color:var(--dim);font-size:13px}
@@ -36,6 +36,7 @@ details>summary{cursor:pointer;padding:6px 0}
 .tag{font-size:12px;font-weight:600;white-space:nowrap}
 .t-passed{color:var(--passed)}.t-bad{color:var(--failed)}.t-skipped{color:var(--dim)}
 .t-expected{color:var(--expected)}
+.narrow th:first-child{width:80px}
 .checks td{font-size:13px;overflow-wrap:anywhere}
 </style>
 )";
@@ -156,7 +157,8 @@ std::string skipTable(const Report& report) {
   for (const auto& [count, reason] : sorted) {
     rows += fmt::format("<tr><td class=\"n\">{}</td><td>{}</td></tr>\n", count, escaped(reason));
   }
-  return "<h2>Skipped, and why</h2>\n<table><tr><th class=\"n\">checks</th><th>reason</th></tr>\n" +
+  return "<h2>Skipped, and why</h2>\n<table class=\"narrow\"><tr><th "
+         "class=\"n\">checks</th><th>reason</th></tr>\n" +
          rows + "</table>\n";
 }
 
@@ -194,6 +196,10 @@ std::string htmlText(const Report& report) {
   page += skipTable(report);
   page += "<h2>Every check</h2>\n";
   for (const AreaCounts& area : report.areas()) page += checksOf(report, area);
+  // A link to an area opens it.
+  page +=
+      "<script>onhashchange=()=>{const d=document.querySelector(location.hash);"
+      "if(d)d.open=true}</script>\n";
   return page + "</main></body></html>\n";
 }
 

@@ -5,6 +5,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <thread>
 
 #include "conformance/process_pool.h"
 
@@ -14,6 +15,8 @@ namespace {
 using conformance::ProcessPool;
 using Json = nlohmann::json;
 using SteadyClock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kEndGrace{30};
 
 double secondsSince(SteadyClock::time_point start) {
   return std::chrono::duration<double>(SteadyClock::now() - start).count();
@@ -51,7 +54,12 @@ std::string doCheck(Target& target, const Check& check) {
   } catch (const std::exception& exception) {
     result = opFailed("the check itself failed: {}", exception.what());
   }
-  const std::vector<std::string> ends = target.endCheck();
+  std::vector<std::string> ends = target.endCheck();
+  if (ends.empty() && result.outcome == Outcome::FAILED) {
+    // A process that is ending takes a little longer than its connection.
+    std::this_thread::sleep_for(kEndGrace);
+    ends = target.endCheck();
+  }
   if (!ends.empty()) {
     result.outcome = Outcome::CRASH;
     std::string text = fmt::format("{}", fmt::join(ends, "; "));
@@ -79,6 +87,9 @@ class Run {
     report_.device = greeting.value("device", target_.name);
     report_.version = greeting.value("version", "");
     report_.hal = greeting.value("hal", "");
+    if (const std::string problem = greeting.value("problem", ""); !problem.empty()) {
+      report_.problems.push_back("the runtime does not take the driver: " + printableText(problem));
+    }
     report_.began = now();
     for (const ListedCheck& one : checks_) expectedLeft_ += one.check.expectedSeconds;
     began_ = SteadyClock::now();
@@ -103,12 +114,18 @@ class Run {
       ::unsetenv("HALYARD_ADD_DRIVER_FILES");
     }
     const auto target = std::make_shared<Target>(target_);
-    HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<hal::Device> device, target->device());
-    const hal::DeviceInfo& info = device->info();
-    return conformance::ProcessWorker{dumped({{"device", info.name},
-                                              {"version", info.versionString},
-                                              {"hal", halVersionName(info.halVersion)}}),
-                                      [this, target](std::string_view job) {
+    const auto device = target->device();
+    // It runs, and says of itself what no device may say: there are checks that tell what.
+    const bool isRefused = device.status().code() == ResultCode::OP_FAILED;
+    if (!device.ok() && !isRefused) return device.status();
+    Json greeting = {{"problem", isRefused ? device.status().message() : ""}};
+    if (device.ok()) {
+      const hal::DeviceInfo& info = (*device)->info();
+      greeting["device"] = info.name;
+      greeting["version"] = info.versionString;
+      greeting["hal"] = halVersionName(info.halVersion);
+    }
+    return conformance::ProcessWorker{dumped(greeting), [this, target](std::string_view job) {
                                         return doCheck(*target, checks_[numberOf(job)].check);
                                       }};
   }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <random>
 #include <thread>
@@ -33,12 +34,14 @@ hal::Token newToken() {
 // The files of one compilation, in memory; they can be opened in any way.
 class Files {
  public:
-  static Result<Files> make(uint32_t modelFiles, uint32_t dataFiles) {
+  // `full`: nothing can be written, as on a full disk.
+  static Result<Files> make(uint32_t modelFiles, uint32_t dataFiles, bool full = false) {
     Files made;
     for (uint32_t i = 0; i < modelFiles + dataFiles; ++i) {
-      made.fds_.emplace_back(::memfd_create("cache of a check", MFD_CLOEXEC));
-      if (!made.fds_.back().valid()) {
-        return errnoStatus(ResultCode::OP_FAILED, errno, "memfd_create");
+      made.fds_.emplace_back(::memfd_create("cache of a check", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+      const int fd = made.fds_.back().get();
+      if (fd < 0 || (full && ::fcntl(fd, F_ADD_SEALS, F_SEAL_GROW) != 0)) {
+        return errnoStatus(ResultCode::OP_FAILED, errno, "making a file in memory");
       }
     }
     made.modelFiles_ = modelFiles;
@@ -220,7 +223,10 @@ CheckResult wrongNumbers(const Setting& setting) {
     CacheHandles handles = files.open(setting.token);
     const CacheHandles right = handles;
     ways[i](handles);
-    if (isSame(handles, right)) continue;
+    // One of each is the early form of caching, which any driver may take.
+    const bool isEarly = handles.modelCache.size() == 1 && handles.dataCache.size() == 1 &&
+                         (setting.modelFiles != 1 || setting.dataFiles != 1);
+    if (isSame(handles, right) || isEarly) continue;
     HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, handles), "saved in way {}", i);
     HALYARD_RETURN_IF_ERROR(setting.expectRefused(handles, kRefusals),
                             "loaded after saving in way {}", i);
@@ -247,6 +253,14 @@ CheckResult wrongAccess(const Setting& setting) {
         "loaded with file {} open for writing only", i);
   }
   return setting.expectLoads(good.open(setting.token));
+}
+
+CheckResult fullDisk(const Setting& setting) {
+  HALYARD_ASSIGN_OR_RETURN(Files files,
+                           Files::make(setting.modelFiles, setting.dataFiles, /*full=*/true));
+  HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token)),
+                          "with files that cannot be written");
+  return setting.expectRefused(files.open(setting.token), {Code::GENERAL_FAILURE});
 }
 
 CheckResult emptyFiles(const Setting& setting) {
@@ -341,14 +355,16 @@ CheckResult timeOfCheckAndUse(const Setting& setting) {
   HALYARD_RETURN_IF_ERROR(setting.save(add, false, files.open(setting.token), kLong));
   const std::vector<std::string> good = files.contents();
   const std::vector<std::string> bad = other.contents();
-  const int rounds = setting.full ? 100 : 10;
+  // The moment at which the files change wanders through the first milliseconds of the loading.
+  const int rounds = setting.full ? 100 : 24;
   for (int i = 0; i < rounds; ++i) {
     files.writeAll(good);
     std::atomic<bool> stop = false;
     std::thread copier([&] {
+      std::this_thread::sleep_for(std::chrono::microseconds(250 * (i % 12)));
       for (size_t k = 0; !stop; ++k) files.write(k % files.count(), bad[k % files.count()]);
     });
-    const bool saves = i % 2 == 1;
+    const bool saves = i % 4 == 3;
     const CacheHandles handles = files.open(setting.token);
     const Status saved = saves ? setting.save(add, false, handles, kLong) : okStatus();
     auto loaded = setting.load(files.open(setting.token));
@@ -460,6 +476,7 @@ void listCacheChecks(HalChecks& checks) {
        "the same for files that are not open for reading and writing",
        {"ND-071"},
        wrongAccess},
+      {"full_disk", "files that cannot be written spoil no preparation", {"ND-071"}, fullDisk},
       {"empty_files", "empty files are refused", {"ND-072"}, emptyFiles},
       {"wrong_token", "another token is refused", {"ND-072"}, wrongToken},
       {"flipped_bits", "a model file with one bit changed is refused", {"ND-072"}, flippedBits},

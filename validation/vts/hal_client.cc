@@ -28,6 +28,8 @@ namespace {
 constexpr std::chrono::milliseconds kStartLimit{20'000};
 // A check's own limit ends what takes longer.
 constexpr std::chrono::seconds kCallLimit{50};
+// The connection ends a little before the process.
+constexpr std::chrono::milliseconds kEndGrace{500};
 
 CallLimit patient() { return CallLimit::computing(hal::Clock::now() + kCallLimit); }
 
@@ -140,6 +142,18 @@ Answer<ExecutionAnswer> sendSynchronously(Call call) {
     answer.message = response.getMessage().cStr();
     return answer;
   });
+}
+
+// How the driver's process ended, as soon as that is known.
+std::string endOf(const DriverConnection& connection, std::chrono::milliseconds patience) {
+  const hal::TimePoint until = hal::Clock::now() + patience;
+  for (;;) {
+    std::string text = connection.diedDuring("the check").message();
+    const bool isKnown = connection.dead() && (text.find("exit status") != std::string::npos ||
+                                               text.find("signal") != std::string::npos);
+    if (isKnown || hal::Clock::now() >= until) return text;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
 }
 
 template <typename Call>
@@ -268,7 +282,7 @@ Result<std::shared_ptr<HalClient>> HalClient::open(Target& target, bool watched)
     const auto connection = weak.lock();
     if (connection == nullptr) return "";
     if (!connection->dead()) return std::nullopt;
-    return connection->diedDuring("the check").message();
+    return endOf(*connection, kEndGrace);
   });
   return client;
 }
@@ -294,14 +308,9 @@ std::vector<HalVersion> servedVersions(HalVersion newest) {
 
 Result<std::string> HalClient::disconnect() {
   connection_->later([](Side& side) { side.wire.shutdown(); });
-  const hal::TimePoint end = hal::Clock::now() + std::chrono::seconds(10);
-  while (hal::Clock::now() < end) {
-    const std::string text = connection_->diedDuring("its end").message();
-    if (connection_->dead() && text.find("exit status") != std::string::npos) return text;
-    if (connection_->dead() && text.find("signal") != std::string::npos) return text;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return opFailed("its process {} did not end", processId());
+  std::string end = endOf(*connection_, std::chrono::seconds(10));
+  if (!connection_->dead()) return opFailed("its process {} did not end", processId());
+  return end;
 }
 
 Status HalClient::roundTrip() {

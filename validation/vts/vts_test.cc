@@ -1,0 +1,151 @@
+// What the HAL suite is made of, without a driver: its models are right, its mutations wrong, and
+// its memory sees what is written beside it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+
+#include "model/validation.h"
+#include "validation/vts/bad_requests.h"
+#include "validation/vts/models.h"
+#include "validation/vts/mutations.h"
+#include "validation/vts/rules.h"
+
+namespace halyard::validation {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Models, AreRightForTheVersionThatTheyAreUsedWith) {
+  for (const Kind& kind : {kFloat, kQuant8}) {
+    EXPECT_TRUE(validateModelForLevel(addModel(4, kind), FeatureLevel::FL1).ok());
+    EXPECT_TRUE(validateModelForLevel(addModel(0, kind), FeatureLevel::FL1).ok());
+    for (const bool multiplies : {false, true}) {
+      const Status status =
+          validateModelForLevel(chainModel(multiplies, 100, kind), FeatureLevel::FL3);
+      EXPECT_TRUE(status.ok()) << status.toString();
+    }
+  }
+  EXPECT_TRUE(validateModelForLevel(endlessModel(), FeatureLevel::FL4).ok());
+}
+
+TEST(Mutations, AreManyAndAllWrong) {
+  std::set<std::string> names;
+  size_t ofTheMessage = 0;
+  const Status status =
+      forEachMutation(addModel(4), FeatureLevel::FL4, [&](const Mutation& mutation) {
+        EXPECT_TRUE(names.insert(mutation.what).second) << mutation.what;
+        if (mutation.edit) ++ofTheMessage;
+        EXPECT_TRUE(mutation.edit || !validateModelForLevel(mutation.model, FeatureLevel::FL4).ok())
+            << mutation.what;
+        return okStatus();
+      });
+  EXPECT_TRUE(status.ok());
+  EXPECT_GT(names.size(), 100u);
+  // One more and, where there is one, one less for each operand.
+  EXPECT_EQ(ofTheMessage, 7u);
+}
+
+TEST(Mutations, EndWithTheFirstError) {
+  int count = 0;
+  const Status status = forEachMutation(addModel(4), FeatureLevel::FL4, [&](const Mutation&) {
+    return ++count == 3 ? opFailed("found") : okStatus();
+  });
+  EXPECT_EQ(count, 3);
+  EXPECT_EQ(status.message(), "found");
+}
+
+TEST(BadRequests, AreBad) {
+  size_t checked = 0;
+  for (const BadRequest& row : badRequests()) {
+    auto memory = RequestMemory::make({filled(kFloat, 4, 1), filled(kFloat, 4, 2)}, {16});
+    ASSERT_TRUE(memory.ok());
+    EXPECT_TRUE(hal::validateRequest(addModel(4), memory->request(), true).ok());
+    if (row.edit != nullptr || row.isOperations) continue;  // not for an object to say
+    row.change(memory->mutableRequest());
+    bool isToken = false;
+    for (const hal::RequestPool& pool : memory->request().pools) {
+      isToken = isToken || std::holds_alternative<uint32_t>(pool);
+    }
+    if (isToken) continue;  // the buffers know
+    EXPECT_FALSE(hal::validateRequest(addModel(4), memory->request(), true).ok()) << row.name;
+    ++checked;
+  }
+  EXPECT_GT(checked, 12u);
+}
+
+TEST(RequestMemory, SeesWhatIsWrittenBesideOutputs) {
+  auto memory = RequestMemory::make({filled(kFloat, 4, 1)}, {16, 5});
+  ASSERT_TRUE(memory.ok());
+  EXPECT_TRUE(memory->checkUntouched().ok());
+  const auto& out = std::get<SharedMemoryPtr>(memory->request().pools[1]);
+  uint8_t* const bytes = (*out->mapped())->data();
+  const auto& second = memory->request().outputs[1].location;
+  bytes[second.offset + 4] = 7;
+  EXPECT_TRUE(memory->checkUntouched().ok());
+  EXPECT_EQ(memory->output(1, 5)[4], 7);
+  bytes[second.offset + 5] = 7;
+  EXPECT_THAT(memory->checkUntouched().message(), HasSubstr("beside its outputs"));
+  memory->clearOutputs();
+  EXPECT_TRUE(memory->checkUntouched().ok());
+  const auto& in = std::get<SharedMemoryPtr>(memory->request().pools[0]);
+  (*in->mapped())->data()[0] ^= 1;
+  EXPECT_THAT(memory->checkUntouched().message(), HasSubstr("changed an input"));
+}
+
+Preparation prepared(Code launch, std::optional<Code> callback, bool hasModel) {
+  Preparation one;
+  one.launch = launch;
+  one.callback = callback;
+  one.hasModel = hasModel;
+  one.message = launch == Code::NONE && callback == Code::NONE ? "" : "why";
+  one.notifications = std::make_shared<std::atomic<unsigned>>(callback ? 1 : 0);
+  return one;
+}
+
+TEST(Rules, OfPreparations) {
+  EXPECT_TRUE(expectPrepared(prepared(Code::NONE, Code::NONE, true)).ok());
+  EXPECT_FALSE(expectPrepared(prepared(Code::NONE, Code::NONE, false)).ok());
+  EXPECT_FALSE(expectPrepared(prepared(Code::NONE, std::nullopt, false)).ok());
+  EXPECT_FALSE(expectPrepared(prepared(Code::NONE, Code::GENERAL_FAILURE, false)).ok());
+  const auto kInvalid = {Code::INVALID_ARGUMENT};
+  const Code invalid = Code::INVALID_ARGUMENT;
+  EXPECT_TRUE(expectRefusedAtLaunch(prepared(invalid, invalid, false), kInvalid).ok());
+  EXPECT_FALSE(expectRefusedAtLaunch(prepared(Code::NONE, invalid, false), kInvalid).ok());
+  EXPECT_FALSE(expectRefusedAtLaunch(prepared(invalid, invalid, true), kInvalid).ok());
+  EXPECT_FALSE(
+      expectRefusedAtLaunch(prepared(invalid, Code::GENERAL_FAILURE, false), kInvalid).ok());
+  EXPECT_TRUE(expectFailed(prepared(Code::NONE, invalid, false), kInvalid).ok());
+  Preparation twice = prepared(Code::NONE, Code::NONE, true);
+  *twice.notifications = 2;
+  EXPECT_THAT(expectPrepared(twice).message(), HasSubstr("called 2 times"));
+  Preparation silent = prepared(invalid, invalid, false);
+  silent.message = "";
+  EXPECT_THAT(expectRefusedAtLaunch(silent, kInvalid).message(), HasSubstr("without a text"));
+}
+
+TEST(Rules, OfExecutions) {
+  ExecutionAnswer answer;
+  answer.callback = Code::NONE;
+  EXPECT_TRUE(expectSuccess(answer, {{4}}, false, false).ok());
+  EXPECT_FALSE(expectSuccess(answer, {{4}}, false, /*mustHaveShapes=*/true).ok());
+  answer.shapes = {{{4}, true}};
+  EXPECT_TRUE(expectSuccess(answer, {{4}}, false, true).ok());
+  EXPECT_FALSE(expectSuccess(answer, {{5}}, false, true).ok());
+  answer.timing = {2, 1};
+  EXPECT_THAT(expectSuccess(answer, {{4}}, true, true).message(), HasSubstr("more than"));
+  answer.timing = {1, 2};
+  EXPECT_TRUE(expectSuccess(answer, {{4}}, true, true).ok());
+  EXPECT_THAT(expectSuccess(answer, {{4}}, false, true).message(), HasSubstr("asked for"));
+  ExecutionAnswer error;
+  error.launch = Code::INVALID_ARGUMENT;
+  error.callback = Code::INVALID_ARGUMENT;
+  error.message = "why";
+  EXPECT_TRUE(expectError(error, {Code::INVALID_ARGUMENT}).ok());
+  error.shapes = {{{4}, true}};
+  EXPECT_FALSE(expectError(error, {Code::INVALID_ARGUMENT}).ok());
+}
+
+}  // namespace
+}  // namespace halyard::validation
