@@ -1,0 +1,142 @@
+#include "validation/defects/defective_device.h"
+
+#include <atomic>
+
+#include "personality.h"
+#include "personality_device.h"
+
+namespace halyard::defects {
+namespace {
+
+// What the models of a process share.
+struct Counts {
+  std::atomic<uint64_t> executions = 0;
+  std::atomic<unsigned> running = 0;
+  std::atomic<uint64_t> models = 0;
+};
+
+class DefectiveModel final : public hal::PreparedModel {
+ public:
+  DefectiveModel(const Defect& defect, std::shared_ptr<Counts> counts,
+                 std::shared_ptr<const Model> model, std::shared_ptr<hal::PreparedModel> inner)
+      : defect_(defect),
+        counts_(std::move(counts)),
+        number_(++counts_->models),
+        model_(std::move(model)),
+        inner_(std::move(inner)) {}
+
+  hal::ExecutionResult executeSynchronously(const hal::Request& request,
+                                            const hal::ExecuteOptions& options) override {
+    hal::ExecuteOptions own = options;
+    if (defect_.options != nullptr) defect_.options(own);
+    ++counts_->running;
+    hal::ExecutionResult result = inner_->executeSynchronously(request, own);
+    if (result.status.ok() && defect_.computed != nullptr) spoil(request, result);
+    --counts_->running;
+    return result;
+  }
+
+ private:
+  void spoil(const hal::Request& request, const hal::ExecutionResult& result) {
+    const auto mapped = hal::MappedRequest::map(*model_, request);
+    if (!mapped.ok()) return;
+    Computed computed{*model_, mapped->inputs(), mapped->outputs(), {}, 0, 0, false};
+    for (size_t i = 0; i < computed.outputs.size(); ++i) {
+      const Operand& operand = model_->main.operands[model_->main.outputIndexes[i]];
+      const Shape& dims =
+          i < result.outputShapes.size() ? result.outputShapes[i].dimensions : operand.dimensions;
+      computed.outputBytes.push_back(realByteSize(operand.type, dims).value_or(0));
+    }
+    computed.number = ++counts_->executions;
+    computed.running = counts_->running;
+    computed.isNewest = number_ == counts_->models;
+    defect_.computed(computed);
+  }
+
+  const Defect& defect_;
+  const std::shared_ptr<Counts> counts_;
+  const uint64_t number_;
+  const std::shared_ptr<const Model> model_;
+  const std::shared_ptr<hal::PreparedModel> inner_;
+};
+
+class DefectiveDevice final : public hal::Device {
+ public:
+  DefectiveDevice(const Defect& defect, std::shared_ptr<hal::Device> inner)
+      : defect_(defect), inner_(std::move(inner)), info_(inner_->info()) {
+    info_.name = "test-defect";
+    if (defect_.cache != nullptr) info_.modelCacheFiles = 1;
+    if (defect_.info != nullptr) defect_.info(info_);
+  }
+
+  const hal::DeviceInfo& info() const override { return info_; }
+  hal::DeviceStatus status() override { return inner_->status(); }
+
+  Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
+    auto answers = inner_->getSupportedOperations(model);
+    if (answers.ok() && defect_.supported != nullptr) defect_.supported(model, *answers);
+    return answers;
+  }
+
+  Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
+      std::shared_ptr<const Model> model, const hal::PrepareOptions& options) override {
+    HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::PreparedModel> prepared,
+                             prepareInner(model, options));
+    if (defect_.cache != nullptr && options.cache != nullptr) {
+      Status saved = saveNaively(*model, *options.cache, *defect_.cache);
+      if (!saved.ok() && !defect_.cache->toleratesBadFiles) return saved;
+    }
+    return wrap(std::move(model), std::move(prepared));
+  }
+
+  Result<hal::CachedModel> prepareModelFromCache(std::shared_ptr<const Model> model,
+                                                 const hal::PrepareOptions& options) override {
+    if (defect_.cache == nullptr) return inner_->prepareModelFromCache(std::move(model), options);
+    HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<const Model> loaded,
+                             loadNaively(*options.cache, *defect_.cache));
+    HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::PreparedModel> prepared,
+                             prepareInner(loaded, {}));
+    hal::CachedModel cached;
+    cached.prepared = wrap(loaded, std::move(prepared));
+    cached.interface = loaded;
+    return cached;
+  }
+
+ private:
+  // What is computed may be another model.
+  Result<std::shared_ptr<hal::PreparedModel>> prepareInner(
+      const std::shared_ptr<const Model>& model, const hal::PrepareOptions& options) {
+    std::shared_ptr<const Model> computed = model;
+    if (defect_.model != nullptr) {
+      Model other = *model;
+      defect_.model(other);
+      computed = std::make_shared<const Model>(std::move(other));
+    }
+    auto prepared = inner_->prepareModel(computed, options);
+    if (prepared.ok() && defect_.prepared != nullptr) defect_.prepared();
+    return prepared;
+  }
+
+  std::shared_ptr<hal::PreparedModel> wrap(std::shared_ptr<const Model> model,
+                                           std::shared_ptr<hal::PreparedModel> prepared) {
+    return std::make_shared<DefectiveModel>(defect_, counts_, std::move(model),
+                                            std::move(prepared));
+  }
+
+  const Defect& defect_;
+  const std::shared_ptr<hal::Device> inner_;
+  hal::DeviceInfo info_;
+  const std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();
+};
+
+}  // namespace
+
+Result<std::shared_ptr<hal::Device>> makeDefectiveDevice(const Defect& defect) {
+  HALYARD_ASSIGN_OR_RETURN(drivers::Personality personality,
+                           drivers::parsePersonality(defect.personality));
+  HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::Device> inner,
+                           drivers::makePersonalityDevice(std::move(personality)));
+  return std::shared_ptr<hal::Device>(std::make_shared<DefectiveDevice>(defect, std::move(inner)));
+}
+
+}  // namespace halyard::defects

@@ -1,0 +1,14 @@
+// The reference driver's device with a defect.
+// Thread safety: as hal::Device. Ownership: owns the device underneath.
+#pragma once
+
+#include <memory>
+
+#include "validation/defects/defect.h"
+
+namespace halyard::defects {
+
+// Its name is test-defect.
+Result<std::shared_ptr<hal::Device>> makeDefectiveDevice(const Defect& defect);
+
+}  // namespace halyard::defects

@@ -1,0 +1,135 @@
+// The mutation test of the validation kit: every seeded defect is found, in the area that it
+// belongs to, by `halyard validate` restricted to that area and to nothing more.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "test_definitions.h"
+
+namespace halyard {
+namespace {
+
+struct Listed {
+  std::string name;
+  std::string area;
+  std::string what;
+};
+
+std::vector<Listed> listDefects() {
+  std::vector<Listed> defects;
+  FILE* const pipe = ::popen("'" HALYARD_DEFECTIVE_DRIVER "' --list", "r");
+  if (pipe == nullptr) return defects;
+  char line[1024];
+  while (std::fgets(line, sizeof line, pipe) != nullptr) {
+    std::istringstream words(line);
+    Listed one;
+    std::getline(words, one.name, '\t');
+    std::getline(words, one.area, '\t');
+    std::getline(words, one.what);
+    defects.push_back(std::move(one));
+  }
+  ::pclose(pipe);
+  return defects;
+}
+
+class Folder {
+ public:
+  Folder() {
+    std::string path = std::filesystem::temp_directory_path() / "halyard-defects-XXXXXX";
+    if (::mkdtemp(path.data()) != nullptr) path_ = path;
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+void writeManifest(const std::string& path, const std::string& defect) {
+  std::ofstream(path) << nlohmann::json{{"name", "test-defect"},
+                                        {"version", "1"},
+                                        {"hal_version", "1.3"},
+                                        {"executable", HALYARD_DEFECTIVE_DRIVER},
+                                        {"arguments", {"--defect", defect}}};
+}
+
+// The report of the area's checks, up to the first bad one.
+nlohmann::json validate(const Folder& folder, const Listed& defect, int* status) {
+  const std::string manifest = folder / (defect.name + ".json");
+  const std::string report = folder / (defect.name + ".report.json");
+  writeManifest(manifest, defect.name);
+  const std::string command = "'" HALYARD_COMMAND "' validate '" + manifest + "' --area " +
+                              defect.area + " --max-failures 1 --timeout 15 --json '" + report +
+                              "' >'" + (folder / "out") + "' 2>&1 </dev/null";
+  const int ended = std::system(command.c_str());
+  *status = WIFEXITED(ended) ? WEXITSTATUS(ended) : -1;
+  return nlohmann::json::parse(std::ifstream(report), nullptr, /*allow_exceptions=*/false);
+}
+
+bool isBad(const std::string& outcome) {
+  return outcome == "failed" || outcome == "hang" || outcome == "crash";
+}
+
+class Defects : public testing::TestWithParam<Listed> {};
+
+TEST_P(Defects, IsFound) {
+  const Folder folder;
+  int status = -1;
+  const nlohmann::json report = validate(folder, GetParam(), &status);
+  ASSERT_TRUE(report.is_object()) << GetParam().name << ": no report, status " << status << "\n"
+                                  << std::ifstream(folder / "out").rdbuf();
+  EXPECT_EQ(status, 1) << "the kit finds nothing wrong with a driver that " << GetParam().what;
+  size_t found = 0;
+  for (const auto& check : report["checks"]) {
+    if (!isBad(check["outcome"])) continue;
+    ++found;
+    EXPECT_EQ(check["area"], GetParam().area);
+    EXPECT_NE(check["repeat"], "");
+    // For the table of docs/validation.md.
+    std::printf("FOUND\t%s\t%s\t%s/%s\t%s\n", GetParam().name.c_str(), GetParam().what.c_str(),
+                check["area"].get<std::string>().c_str(), check["check"].get<std::string>().c_str(),
+                check["outcome"].get<std::string>().c_str());
+  }
+  EXPECT_GT(found, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeded, Defects, testing::ValuesIn(listDefects()),
+                         [](const testing::TestParamInfo<Listed>& tested) {
+                           std::string name = tested.param.name;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST(DefectList, IsLongEnoughAndHasEachNameOnce) {
+  std::map<std::string, int> names;
+  for (const Listed& defect : listDefects()) ++names[defect.name];
+  EXPECT_GE(names.size(), 60u);
+  for (const auto& [name, count] : names) EXPECT_EQ(count, 1) << name;
+}
+
+// The driver underneath has none of it: the kit finds nothing.
+TEST(WithoutADefect, NothingIsFound) {
+  const Folder folder;
+  int status = -1;
+  for (const char* area : {"conformance", "hal"}) {
+    const nlohmann::json report = validate(folder, {"none", area, ""}, &status);
+    ASSERT_TRUE(report.is_object()) << std::ifstream(folder / "out").rdbuf();
+    EXPECT_EQ(status, 0);
+    for (const auto& check : report["checks"]) {
+      EXPECT_FALSE(isBad(check["outcome"])) << check.dump(1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace halyard

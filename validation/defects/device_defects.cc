@@ -1,0 +1,233 @@
+// Drivers that claim, keep, leak or forget what they should not, or fail where nobody expects it.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <list>
+#include <mutex>
+#include <thread>
+
+#include "validation/defects/defect.h"
+
+namespace halyard::defects {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Kept for ever: what a leak leaves behind, reachable, so that no sanitizer ends the driver.
+void leak(size_t bytes) {
+  static std::mutex mutex;
+  static std::list<std::vector<uint8_t>> kept;
+  const std::lock_guard lock(mutex);
+  kept.emplace_back(bytes, 1);
+}
+
+void invertAll(Computed& c) {
+  for (size_t o = 0; o < c.outputs.size(); ++o) {
+    auto* const bytes = static_cast<uint8_t*>(c.outputs[o].data);
+    for (size_t i = 0; i < c.outputBytes[o]; ++i) bytes[i] = static_cast<uint8_t>(~bytes[i]);
+  }
+}
+
+constexpr CacheFlaws kNoTokenCheck = {.checksToken = false};
+constexpr CacheFlaws kNoContentCheck = {.checksContent = false};
+constexpr CacheFlaws kNoLengthCheck = {.checksLength = false};
+constexpr CacheFlaws kNoRewinding = {.rewinds = false};
+constexpr CacheFlaws kNoTolerance = {.toleratesBadFiles = false};
+constexpr CacheFlaws kReadsTwice = {.readsOnce = false};
+constexpr CacheFlaws kNeverLoads = {.loads = false};
+
+const Defect kDefects[] = {
+    {.name = "claims-too-much",
+     .what = "says that it supports SOFTMAX, and refuses to prepare it",
+     .area = "hal",
+     .personality = R"({"supports": {"not_operations": ["SOFTMAX"]}})",
+     .supported = [](const Model&,
+                     std::vector<bool>& answers) { answers.assign(answers.size(), true); }},
+    {.name = "answers-too-few",
+     .what = "answers for all operations but the last",
+     .area = "hal",
+     .supported = [](const Model&, std::vector<bool>& answers) { answers.pop_back(); }},
+    {.name = "prepares-nothing",
+     .what = "fails to prepare every third model that it has claimed",
+     .area = "hal",
+     .personality = R"({"faults": [{"at": "prepare", "nth": 3, "do": "fail"}]})"},
+    {.name = "crash-on-free",
+     .what = "dies when a prepared model is released",
+     .area = "hal",
+     .personality = R"({"faults": [{"at": "release", "do": "crash"}]})"},
+    {.name = "abort-at-work",
+     .what = "aborts in its fifth execution",
+     .area = "hal",
+     .personality = R"({"faults": [{"at": "execute", "nth": 5, "do": "abort"}]})"},
+    {.name = "exit-at-work",
+     .what = "ends its process in its fifth execution, as if all were well",
+     .area = "hal",
+     .personality = R"({"faults": [{"at": "execute", "nth": 5, "do": "exit", "exit_status": 0}]})"},
+    {.name = "hang-at-work",
+     .what = "never returns from its fifth execution",
+     .area = "hal",
+     .personality = R"({"faults": [{"at": "execute", "nth": 5, "times": 1, "do": "hang"}]})"},
+    {.name = "exception-at-work",
+     .what = "lets an exception out of its fifth execution",
+     .area = "hal",
+     .personality = R"({"faults": [{"at": "execute", "nth": 5, "do": "throw", "text": "oh"}]})"},
+    {.name = "not-available",
+     .what = "says that it is offline",
+     .area = "hal",
+     .personality = R"({"status": "offline"})"},
+    {.name = "non-deterministic",
+     .what = "every other time the last bit of a float result is another",
+     .area = "hal",
+     .computed =
+         [](Computed& c) {
+           if (c.number % 2 == 0 || c.outputs.empty() || c.outputBytes[0] < 4) return;
+           const Subgraph& main = c.model.main;
+           if (main.operands[main.outputIndexes[0]].type != OperandType::TENSOR_FLOAT32) return;
+           static_cast<uint8_t*>(c.outputs[0].data)[0] ^= 1;
+         }},
+    {.name = "one-execution-at-a-time",
+     .what = "spoils results when two executions run at once",
+     .area = "hal",
+     .computed =
+         [](Computed& c) {
+           // Long enough for another to come.
+           std::this_thread::sleep_for(1ms);
+           if (c.running > 1) invertAll(c);
+         }},
+    {.name = "one-model-at-a-time",
+     .what = "spoils the results of all models but the newest",
+     .area = "hal",
+     .computed =
+         [](Computed& c) {
+           if (!c.isNewest) invertAll(c);
+         }},
+    {.name = "writes-beside",
+     .what = "writes the byte behind each output",
+     .area = "hal",
+     .computed =
+         [](Computed& c) {
+           for (size_t o = 0; o < c.outputs.size(); ++o) {
+             static_cast<uint8_t*>(c.outputs[o].data)[c.outputs[o].length] = 0x5a;
+           }
+         }},
+    {.name = "writes-inputs",
+     .what = "uses a large input as scratch memory",
+     .area = "hal",
+     .computed =
+         [](Computed& c) {
+           for (const hal::MappedArgument& input : c.inputs) {
+             // Small ones are copies.
+             if (input.data == nullptr || input.length < (1 << 16)) continue;
+             static_cast<uint8_t*>(input.data)[0] ^= 1;
+           }
+         }},
+    {.name = "late-results",
+     .what = "says that it is done, and writes the outputs 3 ms later",
+     .area = "hal",
+     .computed =
+         [](Computed& c) {
+           for (size_t o = 0; o < c.outputs.size(); ++o) {
+             auto* const to = static_cast<uint8_t*>(c.outputs[o].data);
+             std::vector<uint8_t> bytes(to, to + c.outputBytes[o]);
+             std::memset(to, 0, bytes.size());
+             std::thread([to, bytes = std::move(bytes)] {
+               std::this_thread::sleep_for(3ms);
+               std::memcpy(to, bytes.data(), bytes.size());
+             }).detach();
+           }
+         }},
+    {.name = "ignored-loop-timeout",
+     .what = "lets every WHILE run for 5 s",
+     .area = "hal",
+     .options =
+         [](hal::ExecuteOptions& options) {
+           if (options.loopTimeout) options.loopTimeout = 5s;
+         }},
+    {.name = "ignored-deadline",
+     .what = "does not look at the deadline once it computes",
+     .area = "hal",
+     .options =
+         [](hal::ExecuteOptions& options) {
+           if (!options.deadline) return;
+           options.deadline.reset();
+           options.loopTimeout = 5s;
+         }},
+    {.name = "hang-on-cancel",
+     .what = "finishes what it computes for a client that has gone",
+     .area = "hal",
+     .options = [](hal::ExecuteOptions& options) { options.cancel = {}; },
+     .atEnd = AtEnd::FINISH_WORK},
+    {.name = "outlives-its-client",
+     .what = "does not end when its client has gone",
+     .area = "hal",
+     .atEnd = AtEnd::STAY},
+    {.name = "leaked-model",
+     .what = "keeps 1 MiB for each model that it prepares",
+     .area = "hal",
+     .prepared = [] { leak(1 << 20); }},
+    {.name = "leaked-scratch",
+     .what = "keeps 256 KiB for each execution",
+     .area = "hal",
+     .computed = [](Computed&) { leak(256 << 10); }},
+    {.name = "leaked-descriptor",
+     .what = "keeps a file open for each model that it prepares",
+     .area = "hal",
+     .prepared = [] { (void)::memfd_create("forgotten", MFD_CLOEXEC); }},
+    {.name = "changing-version",
+     .what = "has another version string each time that it starts",
+     .area = "hal",
+     .info = [](hal::DeviceInfo& info) { info.versionString += fmt::format(" {}", ::getpid()); }},
+    {.name = "changing-figures",
+     .what = "has other capabilities each time that it starts",
+     .area = "hal",
+     .info =
+         [](hal::DeviceInfo& info) {
+           info.capabilities.ifPerformance.execTime = 1.0f + static_cast<float>(::getpid() % 1000);
+         }},
+    {.name = "many-models",
+     .what = "dies when it has prepared more than 40 models",
+     .area = "random-graphs",
+     .prepared =
+         [] {
+           static std::atomic<int> count = 0;
+           if (++count > 40) std::abort();
+         }},
+    {.name = "cache-unchecked-token",
+     .what = "loads a compilation for any token",
+     .area = "hal",
+     .cache = &kNoTokenCheck},
+    {.name = "cache-unchecked-content",
+     .what = "loads cache files that were changed",
+     .area = "hal",
+     .cache = &kNoContentCheck},
+    {.name = "cache-unchecked-length",
+     .what = "loads cache files that are too long",
+     .area = "hal",
+     .cache = &kNoLengthCheck},
+    {.name = "cache-offset",
+     .what = "begins to read and write cache files where they stand",
+     .area = "hal",
+     .cache = &kNoRewinding},
+    {.name = "cache-spoils-preparation",
+     .what = "fails to prepare when it cannot write a cache file",
+     .area = "hal",
+     .cache = &kNoTolerance},
+    {.name = "cache-read-twice",
+     .what = "checks a cache file, and reads it again to use it",
+     .area = "hal",
+     .cache = &kReadsTwice},
+    {.name = "cache-never-loads",
+     .what = "saves compilations, and refuses them all",
+     .area = "hal",
+     .cache = &kNeverLoads},
+};
+
+}  // namespace
+
+std::span<const Defect> deviceDefects() { return kDefects; }
+
+}  // namespace halyard::defects

@@ -1,0 +1,254 @@
+// Servers that answer what they should not, or in another way than the HAL lays down.
+#include "validation/defects/defect.h"
+
+namespace halyard::defects {
+namespace {
+
+using Code = wire::ErrorStatus;
+constexpr uint64_t kUnknown = ~uint64_t{0};
+
+template <typename Interface, typename Results>
+void onResult(WireMessage& m, uint16_t method, void (*change)(typename Results::Builder)) {
+  if (!m.isResult) return;
+  KJ_IF_MAYBE (results, (m.as<Interface, Results>(method))) change(*results);
+}
+
+using V12 = wire::v1_2::IDevice;
+using V13 = wire::v1_3::IDevice;
+using Prepared13 = wire::v1_3::IPreparedModel;
+using Fenced = wire::v1_3::IFencedExecutionCallback;
+
+// Of executions that have succeeded, or not.
+void onExecution(WireMessage& m, bool succeeded, void (*change)(ExecutionFields::Builder)) {
+  KJ_IF_MAYBE (fields, executionOf(m)) {
+    if ((fields->getStatus() == Code::NONE) == succeeded) change(*fields);
+  }
+}
+
+void dropPrepared(WireMessage& m) {
+  if (m.interface == capnp::typeId<wire::v1_3::IPreparedModelCallback>()) {
+    m.content.getAs<wire::v1_3::IPreparedModelCallback::Notify13Params>().disownPreparedModel();
+  }
+}
+
+const Defect kDefects[] = {
+    {.name = "wrong-status",
+     .what = "answers GENERAL_FAILURE where a model is wrong",
+     .area = "hal",
+     .answer =
+         [](WireMessage& m) {
+           KJ_IF_MAYBE (fields, statusOf(m)) {
+             if (fields->isPreparation && fields->status == Code::INVALID_ARGUMENT) {
+               setStatus(m, Code::GENERAL_FAILURE);
+             }
+           }
+         }},
+    {.name = "launches-everything",
+     .what = "launches the preparation of wrong models, and tells of the error later",
+     .area = "hal",
+     .answer =
+         [](WireMessage& m) {
+           KJ_IF_MAYBE (fields, statusOf(m)) {
+             const bool isCallback =
+                 m.interface == capnp::typeId<wire::v1_3::IPreparedModelCallback>();
+             if (fields->isPreparation && !isCallback) setStatus(m, Code::NONE);
+           }
+         }},
+    {.name = "launch-and-callback-differ",
+     .what = "has another error in the callback than at the launch",
+     .area = "hal",
+     .answer =
+         [](WireMessage& m) {
+           if (m.interface != capnp::typeId<wire::v1_3::IPreparedModelCallback>()) return;
+           KJ_IF_MAYBE (fields, statusOf(m)) {
+             if (fields->status == Code::INVALID_ARGUMENT) setStatus(m, Code::DEVICE_UNAVAILABLE);
+           }
+         }},
+    {.name = "success-without-model",
+     .what = "reports success without a prepared model",
+     .area = "hal",
+     .answer = dropPrepared},
+    {.name = "error-with-values",
+     .what = "answers getSupportedOperations with values beside an error",
+     .area = "hal",
+     .answer =
+         [](WireMessage& m) {
+           onResult<V13, V13::GetSupportedOperations13Results>(m, 1, [](auto results) {
+             if (results.getStatus() != Code::NONE) results.initSupported(1).set(0, true);
+           });
+         }},
+    {.name = "error-without-text",
+     .what = "does not say why it fails",
+     .area = "hal",
+     .answer =
+         [](WireMessage& m) {
+           KJ_IF_MAYBE (fields, statusOf(m)) {
+             if (fields->status != Code::NONE) clearText(m);
+           }
+         }},
+    {.name = "times-unasked",
+     .what = "reports times that nobody has asked for",
+     .area = "hal",
+     .answer =
+         [](WireMessage& m) {
+           onExecution(m, true, [](ExecutionFields::Builder fields) {
+             fields.getTiming().setTimeOnDevice(1);
+             fields.getTiming().setTimeInDriver(2);
+           });
+         }},
+    {.name = "device-slower-than-driver",
+     .what = "reports more time on the device than in the driver",
+     .area = "hal",
+     .answer =
+         [](WireMessage& m) {
+           onExecution(m, true, [](ExecutionFields::Builder fields) {
+             const uint64_t inDriver = fields.getTiming().getTimeInDriver();
+             if (inDriver != kUnknown) fields.getTiming().setTimeOnDevice(inDriver + 1000);
+           });
+         }},
+    {.name = "shapes-with-an-error",
+     .what = "reports shapes of an execution that failed",
+     .area = "hal",
+     .answer =
+         [](WireMessage& m) {
+           onExecution(m, false, [](ExecutionFields::Builder fields) {
+             if (fields.getStatus() != Code::OUTPUT_INSUFFICIENT_SIZE) fields.initOutputShapes(1);
+           });
+         }},
+    {.name = "no-shapes",
+     .what = "does not report the shapes that a model leaves open",
+     .area = "hal",
+     .answer =
+         [](WireMessage& m) {
+           onExecution(m, true,
+                       [](ExecutionFields::Builder fields) { fields.initOutputShapes(0); });
+         }},
+    {.name = "wrong-shapes",
+     .what = "reports a larger first dimension than a result has",
+     .area = "hal",
+     .answer =
+         [](WireMessage& m) {
+           onExecution(m, true, [](ExecutionFields::Builder fields) {
+             for (auto shape : fields.getOutputShapes()) {
+               if (shape.getDimensions().size() == 0) continue;
+               shape.getDimensions().set(0, shape.getDimensions()[0] + 1);
+             }
+           });
+         }},
+    {.name = "insufficient-is-failure",
+     .what = "answers GENERAL_FAILURE when an output does not fit",
+     .area = "hal",
+     .answer =
+         [](WireMessage& m) {
+           KJ_IF_MAYBE (fields, statusOf(m)) {
+             if (fields->status == Code::OUTPUT_INSUFFICIENT_SIZE) {
+               setStatus(m, Code::GENERAL_FAILURE);
+             }
+           }
+         }},
+    {.name = "insufficient-said-to-fit",
+     .what = "says of an output that does not fit that it does",
+     .area = "hal",
+     .answer =
+         [](WireMessage& m) {
+           onExecution(m, false, [](ExecutionFields::Builder fields) {
+             for (auto shape : fields.getOutputShapes()) shape.setIsSufficient(true);
+           });
+         }},
+    {.name = "figure-of-zero",
+     .what = "has a power usage of 0",
+     .area = "hal",
+     .answer =
+         [](WireMessage& m) {
+           onResult<V13, V13::GetCapabilities13Results>(m, 0, [](auto results) {
+             results.getCapabilities().getWhilePerformance().setPowerUsage(0);
+           });
+         }},
+    {.name = "unsorted-figures",
+     .what = "has a table of operand types that does not ascend",
+     .area = "hal",
+     .answer =
+         [](WireMessage& m) {
+           onResult<V12, V12::GetCapabilities12Results>(m, 2, [](auto results) {
+             auto table = results.getCapabilities().getOperandPerformance();
+             if (table.size() > 1) table[1].setType(table[0].getType());
+           });
+         }},
+    {.name = "unknown-type",
+     .what = "has the type UNKNOWN",
+     .area = "hal",
+     .answer =
+         [](WireMessage& m) {
+           onResult<V12, V12::GetTypeResults>(
+               m, 1, [](auto results) { results.setType(wire::DeviceType::UNKNOWN); });
+         }},
+    {.name = "empty-version",
+     .what = "has an empty version string",
+     .area = "hal",
+     .answer =
+         [](WireMessage& m) {
+           onResult<V12, V12::GetVersionStringResults>(
+               m, 0, [](auto results) { results.setVersion(""); });
+         }},
+    {.name = "many-cache-files",
+     .what = "wants 33 cache files",
+     .area = "hal",
+     .answer =
+         [](WireMessage& m) {
+           onResult<V12, V12::GetNumberOfCacheFilesNeededResults>(
+               m, 5, [](auto results) { results.setNumModelCache(33); });
+         }},
+    {.name = "bad-extension-name",
+     .what = "has an extension called Fast Maths",
+     .area = "hal",
+     .answer =
+         [](WireMessage& m) {
+           onResult<V12, V12::GetSupportedExtensionsResults>(
+               m, 3, [](auto results) { results.initExtensions(1)[0].setName("Fast Maths"); });
+         }},
+    {.name = "early-fence",
+     .what = "says that a fenced execution is complete when it begins",
+     .area = "hal",
+     .answer =
+         [](WireMessage& m) {
+           onResult<Prepared13, Prepared13::ExecuteFencedResults>(
+               m, 2, [](auto results) { results.disownSyncFence(); });
+         }},
+    {.name = "early-info",
+     .what = "reports success of fenced executions that have not begun",
+     .area = "hal",
+     .answer =
+         [](WireMessage& m) {
+           onResult<Fenced, Fenced::GetExecutionInfoResults>(
+               m, 0, [](auto results) { results.setStatus(Code::NONE); });
+         }},
+    {.name = "token-of-zero",
+     .what = "gives buffers the token 0",
+     .area = "hal",
+     .answer =
+         [](WireMessage& m) {
+           onResult<V13, V13::AllocateResults>(m, 4, [](auto results) { results.setToken(0); });
+         }},
+    {.name = "same-token",
+     .what = "gives all buffers the same token",
+     .area = "hal",
+     .answer =
+         [](WireMessage& m) {
+           onResult<V13, V13::AllocateResults>(m, 4, [](auto results) {
+             if (results.getToken() != 0) results.setToken(4711);
+           });
+         }},
+    {.name = "copies-nothing",
+     .what = "says that it has copied a buffer without content",
+     .area = "hal",
+     .answer =
+         [](WireMessage& m) {
+           if (m.interface == capnp::typeId<wire::v1_3::IBuffer>()) setStatus(m, Code::NONE);
+         }},
+};
+
+}  // namespace
+
+std::span<const Defect> wireAnswerDefects() { return kDefects; }
+
+}  // namespace halyard::defects
