@@ -21,11 +21,11 @@ constexpr milliseconds kGrace{30'000};
 constexpr double kMostDegradation = 1.5;
 constexpr int kDegradationAttempts = 3;
 
-const std::vector<std::string> kNetworks = {"mobilenet_v1_quant8", "mobilenet_v2_int8",
-                                            "mobilenet_v2_float",  "lstm_float",
-                                            "lstm_quant16",        "branches"};
+const std::vector<std::string> kNetworks = {"mobilenet_v1_uint8", "mobilenet_v2_int8",
+                                            "mobilenet_v2_float", "lstm_acoustic_float",
+                                            "lstm_quant16",       "branches"};
 // What nearly every driver takes one of, and what compiles soon.
-const std::vector<std::string> kLiveliness = {"mobilenet_v2_quant8", "mobilenet_v2_float",
+const std::vector<std::string> kLiveliness = {"mobilenet_v2_uint8", "mobilenet_v2_float",
                                               "lstm_quant16", "branches"};
 
 struct Context {
