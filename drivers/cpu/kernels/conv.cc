@@ -4,7 +4,6 @@
 #include "kernels/makers.h"
 #include "kernels/matrix_layer.h"
 #include "kernels/patch_gatherer.h"
-#include "kernels/quant8_conv_lines.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -36,9 +35,6 @@ std::unique_ptr<Kernel> makeConv(const KernelSite& site) {
   if (!hasConstantWeights(site) || !takesAddend(site)) return nullptr;
   const auto conv = readConvSite(site, /*isDepthwise=*/false);
   if (!conv) return nullptr;
-  if (isQuant8Asymm(site.inputs[0].type)) {
-    if (auto kernel = makeQuant8LineConv(site, *conv); kernel != nullptr) return kernel;
-  }
   auto layer = makeMatrixLayer(site, conv->output.channels, conv->activation);
   if (layer == nullptr) return nullptr;
   if (suitsLines(*conv, *layer)) {

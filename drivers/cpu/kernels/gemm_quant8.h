@@ -41,12 +41,10 @@ inline size_t placeInPanel(size_t column, size_t width) {
 }
 
 struct Quant8Tile {
-  const uint8_t* left;      // [rows][pieces][units][4]
-  size_t leftStride;        // bytes from a row to the next
-  const ptrdiff_t* pieces;  // where each begins, in bytes from the row
-  size_t pieceCount;
-  const uint8_t* packed;    // [pieces][units][places][4]; 0 behind a piece's values
-  size_t units;             // of 4 bytes, of a piece
+  const uint8_t* left;      // [rows][units][4]
+  size_t leftStride;        // bytes
+  const uint8_t* packed;    // [units][places][4]; 0 behind the depth
+  size_t units;             // of 4 bytes
   const int32_t* bias;      // [places]
   const float* multiplier;  // [places]
   const int32_t* rowTerms;  // [rows], added to all of a row's sums; may be null

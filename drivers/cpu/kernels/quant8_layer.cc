@@ -19,7 +19,7 @@ class Quant8Layer final : public MatrixLayer {
   Quant8Layer(const KernelSite& site, const Quant8Gemm& gemm, const Quant8Weights& weights,
               size_t columns)
       : gemm_(gemm),
-        panelsOfWeights_(site, gemm, weights, columns, /*pieces=*/1),
+        panelsOfWeights_(site, gemm, weights, columns),
         isSigned_(weights.isSignedInput),
         rowFactor_(-weights.zeroPoint) {
     depthBytes_ = panelsOfWeights_.depth();
@@ -38,10 +38,8 @@ class Quant8Layer final : public MatrixLayer {
     } else if (rowFactor_ != 0) {
       gemm_.sumRows(bytes, stride, depthBytes_, rows, isSigned_, rowFactor_, terms);
     }
-    const ptrdiff_t whole = 0;
-    panelsOfWeights_.multiply(
-        {bytes, stride, rows, {&whole, 1}, isSigned_, rowFactor_ != 0 ? terms : nullptr},
-        panelBegin, panelEnd, reinterpret_cast<uint8_t*>(out));
+    panelsOfWeights_.multiply({bytes, stride, rows, isSigned_, rowFactor_ != 0 ? terms : nullptr},
+                              panelBegin, panelEnd, reinterpret_cast<uint8_t*>(out));
   }
 
  private:
@@ -50,7 +48,7 @@ class Quant8Layer final : public MatrixLayer {
   // The rows with 16 bits for each value, and how far apart they are then, in bytes.
   const uint8_t* widen(const uint8_t* left, size_t* stride, size_t rows) const {
     constexpr size_t kAliasing = 1024;  // see rowStride
-    size_t values = panelsOfWeights_.pieceBytes() / sizeof(int16_t);
+    size_t values = panelsOfWeights_.rowBytes() / sizeof(int16_t);
     if (values % kAliasing == 0) values += 32;
     int16_t* const wide = wideBuffer(rows * values);
     gemm_.widenRows(left, *stride, depthBytes_, rows, isSigned_, wide, values);

@@ -1,4 +1,4 @@
-// Packing 8 bit weights, and the loops over panels of columns and pieces of rows.
+// Packing 8 bit weights, and the loops over panels of columns and some rows at a time.
 #include "kernels/quant8_panels.h"
 
 #include <algorithm>
@@ -8,19 +8,18 @@
 namespace halyard::cpudriver {
 
 Quant8Panels::Quant8Panels(const KernelSite& site, const Quant8Gemm& gemm,
-                           const Quant8Weights& weights, size_t columns, size_t pieces)
+                           const Quant8Weights& weights, size_t columns)
     : gemm_(gemm),
       columns_(columns),
       depth_(site.inputs[1].elementCount() / columns),
-      pieces_(pieces),
-      pieceUnits_(divideUp(depth_ / pieces, gemm.unitValues())),
+      units_(divideUp(depth_, gemm.unitValues())),
       panels_(divideUp(columns, gemm.panelColumns)),
       result_(weights.result) {
   const size_t width = gemm_.panelColumns;
   const size_t rest = columns % width;
   hasHalfPanel_ = rest > 0 && rest <= width / 2;
   const size_t places = panels_ * width - (hasHalfPanel_ ? width / 2 : 0);
-  packed_ = site.pack<uint8_t>(places * pieces_ * pieceUnits_ * 4, [&](uint8_t* to) {
+  packed_ = site.pack<uint8_t>(places * units_ * 4, [&](uint8_t* to) {
     for (size_t column = 0; column < columns; ++column) {
       if (gemm_.factors == Quant8Factors::WIDE) {
         packColumn(weights, column, reinterpret_cast<int16_t*>(to));
@@ -43,9 +42,7 @@ void Quant8Panels::multiply(const Quant8Rows& rows, size_t panelBegin, size_t pa
                             uint8_t* out) const {
   Quant8Tile tile;
   tile.leftStride = rows.stride;
-  tile.pieces = rows.pieces.data();
-  tile.pieceCount = pieces_;
-  tile.units = pieceUnits_;
+  tile.units = units_;
   tile.result = result_;
   tile.outStride = columns_;
   const size_t width = gemm_.panelColumns;
@@ -53,7 +50,7 @@ void Quant8Panels::multiply(const Quant8Rows& rows, size_t panelBegin, size_t pa
   const auto& micros = isSigned ? gemm_.signedLeft : gemm_.unsignedLeft;
   for (size_t panel = panelBegin; panel < panelEnd; ++panel) {
     const size_t column = panel * width;
-    tile.packed = packed_.data() + column * pieces_ * pieceUnits_ * 4;
+    tile.packed = packed_.data() + column * units_ * 4;
     tile.bias = bias_.data() + column;
     tile.multiplier = multiplier_.data() + column;
     tile.columns = std::min(width, columns_ - column);
@@ -79,13 +76,10 @@ void Quant8Panels::packColumn(const Quant8Weights& weights, size_t column, T* pa
   const size_t begin = column / gemm_.panelColumns * gemm_.panelColumns;
   const size_t width =
       isHalf(column / gemm_.panelColumns) ? gemm_.panelColumns / 2 : gemm_.panelColumns;
-  const size_t values = depth_ / pieces_;
-  T* to = packed + (begin * pieces_ * pieceUnits_ + placeOf(column) - begin) * unit;
-  const int16_t* from = weights.values.data() + column * depth_;
-  for (size_t piece = 0; piece < pieces_; ++piece, from += values) {
-    for (size_t k = 0; k < values; k += unit, to += width * unit) {
-      for (size_t i = 0; i < std::min(unit, values - k); ++i) to[i] = static_cast<T>(from[k + i]);
-    }
+  T* to = packed + (begin * units_ + placeOf(column) - begin) * unit;
+  const int16_t* const from = weights.values.data() + column * depth_;
+  for (size_t k = 0; k < depth_; k += unit, to += width * unit) {
+    for (size_t i = 0; i < std::min(unit, depth_ - k); ++i) to[i] = static_cast<T>(from[k + i]);
   }
 }
 

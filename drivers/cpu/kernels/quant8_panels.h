@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "kernels/aligned_buffer.h"
 #include "kernels/gemm_quant8.h"
@@ -12,31 +11,27 @@
 
 namespace halyard::cpudriver {
 
-// Rows whose values lie in as many pieces as the panels have been made for.
 struct Quant8Rows {
   const uint8_t* first;
   size_t stride;  // bytes from a row to the next
   size_t count;
-  std::span<const ptrdiff_t> pieces;  // where each begins, in bytes from the row
-  bool isSigned;                      // where factors are bytes
-  const int32_t* terms;               // for each row, see Quant8Tile; may be null
+  bool isSigned;         // where factors are bytes
+  const int32_t* terms;  // for each row, see Quant8Tile; may be null
 };
 
 class Quant8Panels {
  public:
-  // Of a site's filter, [columns][pieces][values of a piece] however it is shaped, and its bias,
-  // which are released.
+  // Of a site's filter, [columns][depth] however it is shaped, which is released.
   Quant8Panels(const KernelSite& site, const Quant8Gemm& gemm, const Quant8Weights& weights,
-               size_t columns, size_t pieces);
+               size_t columns);
 
   size_t count() const { return panels_; }
   size_t depth() const { return depth_; }
-  // What is read of each piece of a row; of values beyond its end nothing is counted.
-  size_t pieceBytes() const { return pieceUnits_ * 4; }
-  size_t columns() const { return columns_; }
+  // What is read of a row; of values beyond its depth nothing is counted.
+  size_t rowBytes() const { return units_ * 4; }
 
   // The columns of panels [panelBegin, panelEnd); `out` is where the first row's first column of
-  // all goes, rows of it are columns() bytes apart.
+  // all goes, and rows of it are as many bytes apart as there are columns.
   void multiply(const Quant8Rows& rows, size_t panelBegin, size_t panelEnd, uint8_t* out) const;
 
  private:
@@ -49,8 +44,7 @@ class Quant8Panels {
   const Quant8Gemm& gemm_;
   const size_t columns_;
   const size_t depth_;
-  const size_t pieces_;
-  const size_t pieceUnits_;
+  const size_t units_;
   const size_t panels_;
   const Quant8Result result_;
   bool hasHalfPanel_ = false;  // the last one, of one vector
