@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -26,17 +27,25 @@ class Manifests {
   // `personality`: a JSON object; empty: `executable` gets no arguments.
   void add(const std::string& name, const std::string& executable,
            const std::string& personality = "", const char* version = "1.3") {
-    const std::filesystem::path folder = folder_;
-    std::string arguments;
+    std::vector<std::string> arguments;
     if (!personality.empty()) {
+      const std::filesystem::path folder = folder_;
       std::ofstream(folder / (name + ".personality")) << personality;
-      arguments = fmt::format(
-          R"(, "arguments": ["--personality", "${{manifest_dir}}/{}.personality"])", name);
+      arguments = {"--personality", "${manifest_dir}/" + name + ".personality"};
     }
-    const std::filesystem::path manifest = folder / (name + ".json");
+    addProgram(name, executable, arguments, version);
+  }
+  // `arguments`: without characters that JSON has escapes for.
+  void addProgram(const std::string& name, const std::string& executable,
+                  const std::vector<std::string>& arguments, const char* version = "1.3") {
+    std::string list;
+    for (const std::string& argument : arguments) {
+      list += (list.empty() ? "\"" : ", \"") + argument + "\"";
+    }
+    const std::filesystem::path manifest = std::filesystem::path(folder_) / (name + ".json");
     std::ofstream(manifest) << fmt::format(
-        R"({{"name": "{}", "version": "1", "hal_version": "{}", "executable": "{}"{}}})", name,
-        version, executable, arguments);
+        R"({{"name": "{}", "version": "1", "hal_version": "{}", "executable": "{}", "arguments": [{}]}})",
+        name, version, executable, list);
     files_ += (files_.empty() ? "" : ":") + manifest.string();
   }
   // From the process's first call of the API on these are its drivers.

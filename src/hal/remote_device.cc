@@ -29,11 +29,12 @@ std::chrono::milliseconds startTimeoutFromEnvironment() {
 }
 
 // Sends a call of `side`'s device and reads its answer's status; `read` makes the value of a good
-// one.
+// one. `method`, unless it is null, is said with an error.
 template <typename T, typename Call, typename Read>
-Answer<T> ask(Call call, Read read) {
-  return call.send().then([read = kj::mv(read)](auto&& response) mutable -> Result<T> {
-    HALYARD_RETURN_IF_ERROR(fromWireStatus(response.getStatus(), response.getMessage()));
+Answer<T> ask(Call call, Read read, const char* method = nullptr) {
+  return call.send().then([read = kj::mv(read), method](auto&& response) mutable -> Result<T> {
+    Status status = fromWireStatus(response.getStatus(), response.getMessage());
+    if (!status.ok()) return method == nullptr ? std::move(status) : status.annotate(method);
     return read(response);
   });
 }
@@ -290,19 +291,22 @@ Status RemoteDevice::fetchInfo() {
                                      deviceOf<Device12>(side).getVersionStringRequest(),
                                      [](auto& response) -> Result<std::string> {
                                        return safeText(response.getVersion());
-                                     });
+                                     },
+                                     "getVersionString");
                                },
                                limit));
-  HALYARD_ASSIGN_OR_RETURN(
-      info_.type, driver->call<DeviceType>(
-                      "getType",
-                      [](Side& side) {
-                        return ask<DeviceType>(deviceOf<Device12>(side).getTypeRequest(),
-                                               [](auto& response) -> Result<DeviceType> {
-                                                 return static_cast<DeviceType>(response.getType());
-                                               });
-                      },
-                      limit));
+  HALYARD_ASSIGN_OR_RETURN(info_.type,
+                           driver->call<DeviceType>(
+                               "getType",
+                               [](Side& side) {
+                                 return ask<DeviceType>(
+                                     deviceOf<Device12>(side).getTypeRequest(),
+                                     [](auto& response) -> Result<DeviceType> {
+                                       return static_cast<DeviceType>(response.getType());
+                                     },
+                                     "getType");
+                               },
+                               limit));
   if (version >= HalVersion::V1_3) HALYARD_RETURN_IF_ERROR(fetchFeatureLevel(*driver, limit));
   using Extensions = std::vector<Extension>;
   HALYARD_ASSIGN_OR_RETURN(info_.extensions,
@@ -313,7 +317,8 @@ Status RemoteDevice::fetchInfo() {
                                      deviceOf<Device12>(side).getSupportedExtensionsRequest(),
                                      [](auto& response) -> Result<Extensions> {
                                        return decodeExtensions(response.getExtensions());
-                                     });
+                                     },
+                                     "getSupportedExtensions");
                                },
                                limit));
   using Counts = std::pair<uint32_t, uint32_t>;
@@ -326,7 +331,8 @@ Status RemoteDevice::fetchInfo() {
                                      [](auto& response) -> Result<Counts> {
                                        return Counts(response.getNumModelCache(),
                                                      response.getNumDataCache());
-                                     });
+                                     },
+                                     "getNumberOfCacheFilesNeeded");
                                },
                                limit));
   info_.modelCacheFiles = counts.first;
