@@ -10,23 +10,29 @@ namespace {
 
 using hal::CompileCache;
 
-// What takes less than so many times as long to compile as to load is not saved.
-constexpr int kLeastGain = 2;
+// The most that loading may take of what compiling does: what gains less is not saved.
+constexpr double kMostOfCompiling = 0.3;
 
-CompileCache::Identity identityOf(const hal::DeviceInfo& info) {
-  // Wherever this code is: in the driver's executable, or in a library.
-  static const char here = 0;
-  return {info.name, fmt::format("{} {} {} SIMD level {}", CompileCache::buildIdOf(&here),
-                                 CompileCache::cpuFeatures(), info.versionString,
-                                 static_cast<int>(ops::simdLevel()))};
+CompileCache::Identity identityOf(const hal::DeviceInfo& info,
+                                  const CompilationStore::Maker& maker) {
+  return {info.name, fmt::format("{} {} {} SIMD level {}", maker.build, maker.processor,
+                                 info.versionString, maker.simdLevel)};
 }
 
 }  // namespace
 
+CompilationStore::Maker CompilationStore::Maker::ofThisProcess() {
+  // Wherever this code is: in the driver's executable, or in a library.
+  static const char here = 0;
+  return {CompileCache::buildIdOf(&here), CompileCache::cpuFeatures(),
+          static_cast<int>(ops::simdLevel())};
+}
+
 Result<std::unique_ptr<CompilationStore>> CompilationStore::open(const hal::DeviceInfo& info,
                                                                  const std::string& folder,
-                                                                 bool savesAlways) {
-  HALYARD_ASSIGN_OR_RETURN(auto cache, CompileCache::open(identityOf(info), folder));
+                                                                 bool savesAlways,
+                                                                 const Maker& maker) {
+  HALYARD_ASSIGN_OR_RETURN(auto cache, CompileCache::open(identityOf(info, maker), folder));
   return std::unique_ptr<CompilationStore>(new CompilationStore(std::move(cache), savesAlways));
 }
 
@@ -36,7 +42,7 @@ Status CompilationStore::save(const Model& model, const CompiledModel& compiled,
   uint64_t bytes = 0;
   for (const PackedPiece& piece : recorder.pieces()) bytes += piece.bytes;
   const std::chrono::nanoseconds load = CompileCache::expectedLoad(bytes);
-  if (!savesAlways_ && took < kLeastGain * load) {
+  if (!savesAlways_ && load > kMostOfCompiling * took) {
     return opFailed("compiling took {:.2f} ms, and loading {} bytes would take about {:.2f} ms",
                     1e-6 * static_cast<double>(took.count()), bytes,
                     1e-6 * static_cast<double>(load.count()));

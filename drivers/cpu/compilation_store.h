@@ -14,11 +14,22 @@ namespace halyard::cpudriver {
 
 class CompilationStore {
  public:
+  // What else than the device decides what is compiled: who compiles, and for what processor. What
+  // others have saved is a miss.
+  struct Maker {
+    std::string build;
+    std::string processor;
+    int simdLevel = 0;
+
+    // This code on this machine.
+    static Maker ofThisProcess();
+  };
+
   // `folder`: where the store is; empty: the usual place. `savesAlways`: also what does not pay.
   // Errors as CompileCache::open.
-  static Result<std::unique_ptr<CompilationStore>> open(const hal::DeviceInfo& info,
-                                                        const std::string& folder,
-                                                        bool savesAlways);
+  static Result<std::unique_ptr<CompilationStore>> open(
+      const hal::DeviceInfo& info, const std::string& folder, bool savesAlways,
+      const Maker& maker = Maker::ofThisProcess());
 
   // How many files of each kind a compilation needs.
   static constexpr uint32_t kModelFiles = 1;
