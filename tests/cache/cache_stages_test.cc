@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <random>
 #include <thread>
 
@@ -205,17 +206,14 @@ INSTANTIATE_TEST_SUITE_P(Drivers, Stages,
                                            Where::IN_ITS_OWN_PROCESS),
                          [](const auto& each) { return nameOf(each.param); });
 
-// Killed at any moment of the first writing or of the update.
-TEST(KilledDriver, LeavesACacheThatIsRightOrAMiss) {
+// Kills the driver's process `rounds` times, at any moment of a preparation.
+void expectUsableAfterKills(const DriverSetup& setup, int rounds) {
   const TestFolder folder;
-  CacheDriver driver({Where::IN_ITS_OWN_PROCESS, HalVersion::V1_3, 1, 1, kMultiStage,
-                      R"("delays": {"optimise_ms": 1})"},
-                     folder.path() / "state");
+  CacheDriver driver(setup, folder.path() / "state");
   const FileSet files(folder.path(), "a", 1, 1);
   std::mt19937 random(1);
   int hits = 0;
-  constexpr int kRounds = hal::kSanitized ? 20 : 200;  // a sanitizer's start takes long
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     ASSERT_TRUE(driver.device().wait().ok());
     const pid_t pid = driver.device().processId();
     ASSERT_GT(pid, 0);
@@ -240,7 +238,7 @@ TEST(KilledDriver, LeavesACacheThatIsRightOrAMiss) {
       ASSERT_EQ(cached.status().code(), ResultCode::OP_FAILED) << cached.status().toString();
     }
   }
-  RecordProperty("hits", hits);
+  ::testing::Test::RecordProperty("hits", hits);
   // Store and files are usable.
   ASSERT_TRUE(driver.device().prepareModel(kAdd.model(), with(files.open(tokenOf(1)))).ok());
   const auto end = hal::Clock::now() + std::chrono::seconds(60);
@@ -249,6 +247,20 @@ TEST(KilledDriver, LeavesACacheThatIsRightOrAMiss) {
     usable = driver.device().prepareModelFromCache(kAdd.model(), with(files.open(tokenOf(1)))).ok();
   }
   EXPECT_TRUE(usable);
+}
+
+// In the first writing or in the update.
+TEST(KilledDriver, LeavesACacheThatIsRightOrAMiss) {
+  expectUsableAfterKills({Where::IN_ITS_OWN_PROCESS, HalVersion::V1_3, 1, 1, kMultiStage,
+                          R"("delays": {"optimise_ms": 1})"},
+                         hal::kSanitized ? 20 : 200);  // a sanitizer's start takes long
+}
+
+// HALYARD_KILLS is another number of times.
+TEST(KilledDriver, TheCpuDriverToo) {
+  const char* const kills = std::getenv("HALYARD_KILLS");
+  expectUsableAfterKills({Where::IN_ITS_OWN_PROCESS, HalVersion::V1_3, 1, 1, "", "", Code::CPU},
+                         kills != nullptr ? std::atoi(kills) : 20);
 }
 
 }  // namespace
