@@ -231,6 +231,10 @@ Result<PreparedPtr> CachedPreparation::prepare(const Device& device, const Part&
                                     : "the driver needs no files: it does not cache";
     return compile(device, part.model, options, nullptr, record);
   }
+  if (!whyNot_.empty()) {
+    record->reason = whyNot_;
+    return compile(device, part.model, options, nullptr, record);
+  }
   Result<hal::Token> key = hal::Token{};
   {
     const Stage stage(&record->keyNs);

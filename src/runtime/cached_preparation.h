@@ -36,8 +36,10 @@ inline bool isSlower(double warmNs, double coldNs) { return warmNs > coldNs * 1.
 
 class CachedPreparation {
  public:
-  CachedPreparation(CachingRequest request, std::shared_ptr<ConstantDigests> digests)
-      : request_(std::move(request)), digests_(std::move(digests)) {}
+  // `whyNot`: why nothing is to be tried (CacheHint); empty: it is.
+  CachedPreparation(CachingRequest request, std::shared_ptr<ConstantDigests> digests,
+                    std::string whyNot = "")
+      : request_(std::move(request)), digests_(std::move(digests)), whyNot_(std::move(whyNot)) {}
 
   struct Part {
     std::shared_ptr<const Model> model;
@@ -54,6 +56,7 @@ class CachedPreparation {
  private:
   CachingRequest request_;
   std::shared_ptr<ConstantDigests> digests_;
+  std::string whyNot_;
 };
 
 // The part of a step, which must outlive it.

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "cpu/model_for_test.h"
+#include "runtime/cache_hint.h"
 #include "runtime/caching_device_for_test.h"
 #include "runtime/compilation.h"
 #include "runtime/execution.h"
@@ -415,6 +416,100 @@ TEST_F(CachedPreparationTest, Slower) {
   EXPECT_TRUE(isSlower(2.2e6, 1e6));
   EXPECT_FALSE(isSlower(1.05e9, 1e9));  // within a tenth
   EXPECT_TRUE(isSlower(1.2e9, 1e9));
+}
+
+// The model is not even digested then.
+TEST_F(CachedPreparationTest, ADriverThatSavesNothingIsLeftAloneForADay) {
+  script_->writes = false;
+  for (uint32_t i = 0; i < kMostUselessStarts; ++i) EXPECT_EQ(compile().state, State::MISS);
+  const auto expectNotTried = [&] {
+    script_->takeCalls();
+    const CacheRecord record = compile();
+    EXPECT_EQ(record.state, State::OFF);
+    EXPECT_THAT(record.reason, HasSubstr("no driver has saved anything of such a model"));
+    EXPECT_EQ(record.keyNs, 0);
+    const auto calls = script_->takeCalls();
+    ASSERT_THAT(calls, SizeIs(1));
+    EXPECT_FALSE(calls[0].isLoad || calls[0].hadCache);
+  };
+  expectNotTried();
+  start();  // another process
+  expectNotTried();
+  const auto hints = [&] {
+    std::vector<fs::path> found;
+    for (const auto& entry : fs::directory_iterator(folder_)) {
+      if (entry.path().filename().string().starts_with(".halyard-hint-")) found.push_back(entry);
+    }
+    return found;
+  };
+  ASSERT_THAT(hints(), SizeIs(1));
+  // Of another model, or for another version of the driver, it says nothing.
+  preference_ = 2;
+  EXPECT_EQ(compile().state, State::MISS);
+  preference_ = 1;
+  ++token_[0];
+  EXPECT_EQ(compile().state, State::MISS);
+  --token_[0];
+  script_->version = "2";
+  start();
+  EXPECT_EQ(compile().state, State::MISS);
+  script_->version = "1";
+  start();
+  expectNotTried();
+  // A day later the driver may save, and the hint goes.
+  script_->writes = true;
+  expectNotTried();
+  for (const fs::path& each : hints()) {
+    fs::last_write_time(each, fs::last_write_time(each) - kHintAge - std::chrono::minutes(1));
+  }
+  EXPECT_EQ(compile().state, State::MISS);
+  EXPECT_EQ(compile().state, State::HIT);
+}
+
+TEST_F(CachedPreparationTest, AStartThatIsSavedEndsTheCountOfUselessOnes) {
+  for (int round = 0; round < 2; ++round) {
+    ++token_[0];
+    for (uint32_t i = 0; i < kMostUselessStarts; ++i) {
+      script_->writes = i + 1 == kMostUselessStarts;
+      EXPECT_EQ(compile().state, State::MISS);
+    }
+    EXPECT_EQ(compile().state, State::HIT);
+    for (const std::string& file : files()) fs::remove(file);
+    script_->writes = false;
+    EXPECT_EQ(compile().state, State::MISS);
+    EXPECT_EQ(compile().state, State::MISS);
+  }
+}
+
+TEST_F(CachedPreparationTest, AHintThatIsNoneIsIgnored) {
+  script_->writes = false;
+  EXPECT_EQ(compile().state, State::MISS);
+  std::string hint;
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    if (entry.path().filename().string().starts_with(".halyard-hint-")) hint = entry.path();
+  }
+  ASSERT_FALSE(hint.empty());
+  for (const char* text : {"", "halyard hint 1", "halyard hint 1 9", "halyard hint 2 9\n",
+                           "halyard hint 1 99999999999999999999999 9\n", "halyard hint 1 -\n"}) {
+    SCOPED_TRACE(text);
+    std::ofstream(hint) << text;
+    EXPECT_EQ(compile().state, State::MISS);
+  }
+  const auto replace = [&](const std::function<void()>& make) {
+    fs::remove(hint);
+    make();
+    EXPECT_EQ(compile().state, State::MISS);
+    EXPECT_EQ(compile().state, State::MISS);
+  };
+  const std::string elsewhere = folder_ + "/elsewhere";
+  std::ofstream(elsewhere) << "halyard hint 1 9\n";
+  replace([&] { fs::create_symlink(elsewhere, hint); });
+  replace([&] { fs::create_hard_link(elsewhere, hint); });
+  replace([&] { ASSERT_EQ(::mkfifo(hint.c_str(), 0600), 0); });
+  replace([&] { fs::create_directory(hint); });
+  std::string line;
+  std::getline(std::ifstream(elsewhere), line);
+  EXPECT_EQ(line, "halyard hint 1 9");
 }
 
 TEST_F(CachedPreparationTest, TheApplicationsOwnFiles) {

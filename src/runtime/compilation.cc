@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/signals_blocked.h"
+#include "runtime/cache_hint.h"
 #include "runtime/preparation.h"
 
 namespace halyard::runtime {
@@ -181,14 +182,22 @@ Status Compilation::prepare() {
   options.mode = partitionMode();
   options.prepare = {preference_, priority_, deadlineAfter(timeout_), nullptr, attributes_.get()};
   options.costs = CostSettings::ofThisMachine();
+  std::optional<CacheHint> hint;
+  std::string whyNot;  // to be cached
+  if (caching_ && caching_->descriptors == nullptr) {
+    hint.emplace(*caching_, *model_, devices_, preference_, priority_);
+    whyNot = hint->whyNot();
+  }
   if (caching_) {
-    options.caching = std::make_shared<const CachedPreparation>(*caching_, constantDigests_);
+    options.caching =
+        std::make_shared<const CachedPreparation>(*caching_, constantDigests_, whyNot);
   }
   {
-    const std::jthread digesting = startDigesting();
+    const std::jthread digesting = whyNot.empty() ? startDigesting() : std::jthread();
     HALYARD_ASSIGN_OR_RETURN(
         plan_, preparePlan(model_, applicationOrder_, devices_, options, report_.get()));
   }
+  if (hint && whyNot.empty()) hint->learn(*plan_);
   PlanContext context;
   context.model = model_;
   context.applicationOrder = applicationOrder_;
