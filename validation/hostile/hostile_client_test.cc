@@ -50,6 +50,15 @@ TEST_F(HostileClientTest, TheReferenceDriverSurvives) {
   EXPECT_TRUE(status.ok()) << status.toString();
 }
 
+// Answers of the driver's were under way when the client was gone: its own memory must bear that
+// (AddressSanitizer sees it).
+TEST_F(HostileClientTest, AnswersAfterTheEnd) {
+  for (uint64_t i = 325; i < 350; ++i) {
+    const Status status = attackDriver(*loop_, manifest(""), hostileInput(1, i));
+    EXPECT_TRUE(status.ok()) << i << ": " << status.toString();
+  }
+}
+
 TEST_F(HostileClientTest, OneThatCrashesIsFound) {
   const auto driver = manifest(R"({"at": "prepare", "do": "crash"})");
   EXPECT_THAT(attack(driver, 40).toString(), HasSubstr("was killed by signal 11"));

@@ -39,6 +39,10 @@ class Session {
     disconnected_ = wire_.onDisconnect().then([this] { ended_ = true; }).eagerlyEvaluate(nullptr);
   }
 
+  ~Session() { *alive_ = false; }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
   Promise run() {
     return hello().then([this] { return step(0); }).catch_([](kj::Exception&&) {});
   }
@@ -228,8 +232,10 @@ class Session {
       call.setCallback(anything().castAs<wire::v1_3::IPreparedModelCallback>());
       return;
     }
-    call.setCallback(kj::heap<PreparedCallback>(
-        expectCall(), [this](Capability::Client model) { keep(kj::mv(model), prepared_); }));
+    call.setCallback(
+        kj::heap<PreparedCallback>(expectCall(), [this, alive = alive_](Capability::Client model) {
+          if (*alive) keep(kj::mv(model), prepared_);
+        }));
   }
   template <typename Call>
   void setCache(Call& call) {
@@ -530,6 +536,8 @@ class Session {
     (void)!::send(rawSocket_.get(), some.data(), some.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
 
+  // For callbacks: a call that has been received is made, even if the session is over by then.
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   kj::Timer& timer_;
   ByteSource bytes_;
   UniqueFd rawSocket_;
