@@ -106,7 +106,9 @@ class ShadowTest : public ::testing::Test {
     if (!isExplicit) devices.push_back(&manager_->cpu());
     auto compilation = Compilation::create(*model_, std::move(devices), isExplicit);
     EXPECT_TRUE(compilation.ok());
-    if (interval) EXPECT_TRUE((*compilation)->setShadow(*interval).ok());
+    if (interval) {
+      EXPECT_TRUE((*compilation)->setShadow(*interval).ok());
+    }
     status_ = (*compilation)->finish();
     return std::move(*compilation);
   }
