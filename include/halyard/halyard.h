@@ -117,11 +117,11 @@ int halyard_compilationSetCachingFromFds(ANeuralNetworksCompilation* compilation
                                          const uint8_t* token);
 
 /**
- * Has every `interval`-th execution of the compilation repeated on the CPU device, in the background and
- * with copies of what it has read, and its results compared; 0 for none. Without this call the
- * environment variable HALYARD_SHADOW says the interval. A driver whose results are wrong is not used
- * any more in this process: later compilations and executions go to other devices, or fail where the
- * application has named that one. halyard_compilationReport tells of it.
+ * Has every `interval`-th execution of the compilation repeated on the CPU device, in the
+ * background and with copies of what it has read, and its results compared; 0 for none. Without
+ * this call the environment variable HALYARD_SHADOW says the interval. A driver whose results are
+ * wrong is not used any more in this process: later compilations and executions go to other
+ * devices, or fail where the application has named that one. halyard_compilationReport tells of it.
  *
  * ANeuralNetworksCompilation_free waits for the verification of what has been executed.
  *
