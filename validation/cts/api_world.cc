@@ -3,6 +3,7 @@
 #include <halyard/halyard.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace halyard::validation {
@@ -119,6 +120,13 @@ Result<ApiHandle<ANeuralNetworksModel>> ApiWorld::sum(const Dims& a, const Dims&
   HALYARD_RETURN_IF_ERROR(identify(model.get(), {0, 1}, {3}));
   HALYARD_EXPECT_OK(ANeuralNetworksModel_finish(model.get()));
   return model;
+}
+
+Result<bool> ApiWorld::takes(const ANeuralNetworksModel* model, size_t operations) const {
+  const auto supported = std::make_unique<bool[]>(operations);
+  HALYARD_EXPECT_OK(
+      ANeuralNetworksModel_getSupportedOperationsForDevices(model, &device_, 1, supported.get()));
+  return std::all_of(supported.get(), supported.get() + operations, [](bool one) { return one; });
 }
 
 Result<ApiHandle<ANeuralNetworksCompilation>> ApiWorld::compile(ANeuralNetworksModel* model) const {

@@ -56,6 +56,8 @@ class ApiWorld {
   ANeuralNetworksOperandType tensor(const Dims& dims) const;
   // out = a + b, finished; sizes may be open.
   Result<ApiHandle<ANeuralNetworksModel>> sum(const Dims& a, const Dims& b, const Dims& out) const;
+  // Whether the device takes all operations of a finished model, which has `operations`.
+  Result<bool> takes(const ANeuralNetworksModel* model, size_t operations) const;
   // For the device alone, finished.
   Result<ApiHandle<ANeuralNetworksCompilation>> compile(ANeuralNetworksModel* model) const;
 

@@ -116,11 +116,8 @@ Status runOne(const ApiWorld& world, ANeuralNetworksCompilation* compilation,
 
 Status tryCombination(const ApiWorld& world, const Combination& combination, bool fenced) {
   HALYARD_ASSIGN_OR_RETURN(const auto model, makeModel(world, combination));
-  const ANeuralNetworksDevice* const device = world.device();
-  bool supported[2] = {};
-  HALYARD_EXPECT_OK(
-      ANeuralNetworksModel_getSupportedOperationsForDevices(model.get(), &device, 1, supported));
-  if (!supported[0] || !supported[1]) return okStatus();
+  HALYARD_ASSIGN_OR_RETURN(const bool takes, world.takes(model.get(), 2));
+  if (!takes) return okStatus();
   HALYARD_ASSIGN_OR_RETURN(const auto compilation, world.compile(model.get()));
   return runOne(world, compilation.get(), combination, fenced);
 }
