@@ -138,7 +138,8 @@ std::optional<std::vector<uint8_t>> sequenceOf(const Model& model,
     if (operand.dimensions.size() > 5) return std::nullopt;
     putOperand(to, operand);
   }
-  for (uint8_t i = 0; i < graph.operands.size(); ++i) {
+  for (size_t operandIndex = 0; operandIndex < graph.operands.size(); ++operandIndex) {
+    const auto i = static_cast<uint8_t>(operandIndex);
     const Operand& operand = graph.operands[i];
     if (const auto* const params = std::get_if<SymmPerChannelQuantParams>(&operand.extraParams)) {
       if (!putScales(to, i, *params)) return std::nullopt;
