@@ -28,8 +28,8 @@
 #include "kernel_list.h"
 #include "ops/simd.h"
 #include "ops/testing/test_operand.h"
-#include "peaks_for_bench.h"
 #include "run_services.h"
+#include "tools/halyard/bench/register_loops.h"
 #include "tools/workloads/workloads.h"
 
 namespace {
@@ -61,6 +61,9 @@ Times timeOf(F f, double budget = kSecondsEach) {
   std::sort(times.begin(), times.end());
   return {times[times.size() / 2], times.front()};
 }
+
+// Products per second of one thread, the best of many times.
+double peakOf(const cli::RegisterLoop& loop) { return loop.products / timeOf(loop.run).best; }
 
 struct LayerCase {
   const char* name;
@@ -390,7 +393,7 @@ int benchLevels() {
   constexpr const char* kNames[] = {"baseline", "AVX2", "AVX-VNNI", "AVX-512", "NEON dot"};
   for (const ops::SimdLevel level : ops::kSimdLevels) {
     if (!ops::hasSimdLevel(level)) continue;
-    const double peak = bench::quant8Peak(level);
+    const double peak = peakOf(cli::byteLoop(level));
     std::printf("%s: peak %.1f G products/s\n", kNames[static_cast<int>(level)], peak * 1e-9);
     for (const LayerCase& layer : kLayers) {
       benchLayer(layer, OperandType::TENSOR_QUANT8_ASYMM, peak, level, /*withReference=*/false);
@@ -448,8 +451,8 @@ int main(int argc, char** argv) {
     const bool steps = std::strcmp(argv[1], "--steps") == 0;
     return benchModels(argc - 1 - (steps ? 1 : 0), argv + 1 + (steps ? 1 : 0), steps);
   }
-  const double floats = bench::floatPeak();
-  const double quant8 = bench::quant8Peak(ops::simdLevel());
+  const double floats = peakOf(cli::floatLoop(ops::simdLevel()));
+  const double quant8 = peakOf(cli::byteLoop(ops::simdLevel()));
   std::printf("peak: %.1f G products/s float32, %.1f 8 bit\n", floats * 1e-9, quant8 * 1e-9);
   std::printf("%-39s  %30s  %30s\n", "", "driver", "reference");
   for (const LayerCase& layer : kLayers) benchLayer(layer, OperandType::TENSOR_FLOAT32, floats);

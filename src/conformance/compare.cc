@@ -1,8 +1,7 @@
 // Comparing outputs with what is right.
 #include <cmath>
-#include <cstring>
 
-#include "base/float16.h"
+#include "accuracy/accuracy.h"
 #include "conformance/vectors.h"
 
 namespace halyard::conformance {
@@ -15,40 +14,6 @@ struct Tolerance {
 };
 
 constexpr double kHalfPrecision = 5.0 / (1 << 10);
-
-template <typename T>
-T elementAt(const std::vector<uint8_t>& bytes, size_t index) {
-  T value;
-  std::memcpy(&value, bytes.data() + index * sizeof(T), sizeof(T));
-  return value;
-}
-
-// The element as a number; exact for every type but the opaque ones, which are read as bytes.
-double numberAt(OperandType type, const std::vector<uint8_t>& bytes, size_t index) {
-  switch (type) {
-    case OperandType::FLOAT32:
-    case OperandType::TENSOR_FLOAT32:
-      return elementAt<float>(bytes, index);
-    case OperandType::FLOAT16:
-    case OperandType::TENSOR_FLOAT16:
-      return toFloat(elementAt<Float16>(bytes, index));
-    case OperandType::INT32:
-    case OperandType::TENSOR_INT32:
-      return elementAt<int32_t>(bytes, index);
-    case OperandType::UINT32:
-      return elementAt<uint32_t>(bytes, index);
-    case OperandType::TENSOR_QUANT16_SYMM:
-      return elementAt<int16_t>(bytes, index);
-    case OperandType::TENSOR_QUANT16_ASYMM:
-      return elementAt<uint16_t>(bytes, index);
-    case OperandType::TENSOR_QUANT8_SYMM:
-    case OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL:
-    case OperandType::TENSOR_QUANT8_ASYMM_SIGNED:
-      return elementAt<int8_t>(bytes, index);
-    default:
-      return bytes[index];
-  }
-}
 
 Tolerance toleranceOf(OperandType type, bool relaxed) {
   switch (type) {
@@ -100,8 +65,8 @@ Status compareElements(OperandType type, bool relaxed, const VectorOutput& expec
   size_t first = 0;
   double largest = 0;
   for (size_t i = 0; i < count; ++i) {
-    const double e = numberAt(type, expected.bytes, i);
-    const double a = numberAt(type, actual.bytes, i);
+    const double e = accuracy::elementNumber(type, expected.bytes, i);
+    const double a = accuracy::elementNumber(type, actual.bytes, i);
     if (isWithin(e, a, tolerance)) continue;
     if (differing++ == 0) first = i;
     // NaN compares false and is left out.
@@ -111,9 +76,9 @@ Status compareElements(OperandType type, bool relaxed, const VectorOutput& expec
   return opFailed(
       "element {} {} is {}, expected {}; {} of {} elements differ, by up to {} (tolerance {} + {} "
       "of the expected value)",
-      first, coordinates(first, expected.dims), numberAt(type, actual.bytes, first),
-      numberAt(type, expected.bytes, first), differing, count, largest, tolerance.absolute,
-      tolerance.relative);
+      first, coordinates(first, expected.dims), accuracy::elementNumber(type, actual.bytes, first),
+      accuracy::elementNumber(type, expected.bytes, first), differing, count, largest,
+      tolerance.absolute, tolerance.relative);
 }
 
 // exp(x) over its sum, for one row of log-probabilities.
@@ -122,7 +87,7 @@ std::vector<double> probabilities(const Operand& operand, const std::vector<uint
   std::vector<double> result(classes);
   double largest = -INFINITY;
   for (size_t c = 0; c < classes; ++c) {
-    result[c] = numberAt(operand.type, bytes, row * classes + c);
+    result[c] = accuracy::elementNumber(operand.type, bytes, row * classes + c);
     largest = std::fmax(largest, result[c]);
   }
   double sum = 0;
@@ -156,7 +121,8 @@ Status compareFrequencies(const VectorCase& vectorCase, const VectorOutput& expe
     const std::vector<double> wanted = probabilities(input, logits, row, classes);
     std::vector<size_t> drawn(classes);
     for (size_t i = 0; i < samples; ++i) {
-      const auto value = elementAt<int32_t>(actual.bytes, row * samples + i);
+      const auto value = static_cast<int32_t>(
+          accuracy::elementNumber(OperandType::TENSOR_INT32, actual.bytes, row * samples + i));
       if (value < 0 || static_cast<size_t>(value) >= classes) {
         return opFailed("sample {} of batch {} is class {} of {}", i, row, value, classes);
       }

@@ -15,8 +15,8 @@ struct MachinePeaks {
   double memoryBytesPerNs = 0;  // reading what fits no cache
 };
 
-// By loops for the best instructions that they know here (AVX-512 with VNNI, AVX2, or what the
-// compiler makes for the baseline); takes about 0.2 s.
+// By loops for the best instructions that kernels are compiled for (register_loops.h); takes about
+// 0.2 s.
 MachinePeaks measureMachinePeaks();
 
 // Nanoseconds that this work takes at least. Bytes of up to kCacheBytes count as cached.

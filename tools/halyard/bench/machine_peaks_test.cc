@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tools/halyard/bench/register_loops.h"
+
 namespace halyard::cli {
 namespace {
 
@@ -12,6 +14,19 @@ TEST(MachinePeaks, EveryPeakIsFound) {
   EXPECT_GT(peaks.byteOpPerNs, 0);
   EXPECT_GT(peaks.cacheBytesPerNs, 0);
   EXPECT_GT(peaks.memoryBytesPerNs, 0);
+}
+
+// A better instruction set is never measured with the loop of a worse one.
+TEST(MachinePeaks, EveryInstructionSetHasItsLoop) {
+  RegisterLoop floats = floatLoop(ops::SimdLevel::BASELINE);
+  RegisterLoop bytes = byteLoop(ops::SimdLevel::BASELINE);
+  for (const ops::SimdLevel level : ops::kSimdLevels) {
+    EXPECT_GE(floatLoop(level).products, floats.products) << static_cast<int>(level);
+    floats = floatLoop(level);
+    if (level == ops::SimdLevel::BASELINE) continue;
+    EXPECT_GT(byteLoop(level).products, bytes.products) << static_cast<int>(level);
+    bytes = byteLoop(level);
+  }
 }
 
 TEST(MachinePeaks, TheFloorIsWhatLimits) {
