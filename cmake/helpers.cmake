@@ -48,7 +48,7 @@ function(halyard_test name)
 endfunction()
 
 # halyard_fuzzer(NAME SOURCES... [LIBRARIES...] [SEEDS folder] [DICTIONARY file]): a libFuzzer
-# program, in the fuzz preset only. Beside it, NAME.seeds says where its seeds and its dictionary
+# program, in the asan preset only, part of the target `fuzzers`. Beside it, NAME.seeds says where its seeds and its dictionary
 # are, for `halyard fuzz`; paths there are relative to it, installed and not.
 function(halyard_fuzzer name)
   if(NOT HALYARD_FUZZ)
@@ -58,6 +58,10 @@ function(halyard_fuzzer name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} halyard_options)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  if(NOT TARGET fuzzers)
+    add_custom_target(fuzzers)
+  endif()
+  add_dependencies(fuzzers ${name})
   set(list)
   set(installed)
   set(share ../../../${CMAKE_INSTALL_DATADIR}/halyard/fuzz/${name})

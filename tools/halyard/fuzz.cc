@@ -43,13 +43,13 @@ struct FuzzOptions {
 };
 
 constexpr std::string_view kHowToBuild =
-    "they are made by clang: cmake --preset fuzz && cmake --build --preset fuzz";
+    "they are made by clang: cmake --preset asan && cmake --build --preset asan --target fuzzers";
 
 // Installed, or built beside this program's build folder.
 Result<std::vector<Fuzzer>> knownFuzzers(const FuzzOptions& options) {
   const fs::path prefix = installationPrefix();
   std::vector<fs::path> folders = {prefix / "libexec/halyard/fuzz",
-                                   prefix.parent_path() / "fuzz/bin"};
+                                   prefix.parent_path() / "asan/bin"};
   if (!options.fuzzers.empty()) folders = {options.fuzzers};
   for (const fs::path& folder : folders) {
     HALYARD_ASSIGN_OR_RETURN(std::vector<Fuzzer> found, findFuzzers(folder));
@@ -248,7 +248,7 @@ Command addFuzzCommand(CLI::App& parent) {
                   "Where inputs that crash are written (default: fuzz-crashes)")
       ->option_text("DIR");
   app->add_option("--fuzzers", options->fuzzers,
-                  "Where the programs are (default: installed, or build/fuzz/bin)")
+                  "Where the programs are (default: installed, or build/asan/bin)")
       ->option_text("DIR");
   return {app, [options] { return runFuzz(*options); }};
 }
