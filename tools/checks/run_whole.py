@@ -3,9 +3,9 @@
 
     run_whole.py PRESET [ctest's options to select tests: -L, -LE, -R, -E]
 
-A program that a sanitizer has made takes a second to start, and thousands of tests have one each
-under ctest. Programs get the environment, folder and time (of all their tests, at most half an
-hour) that ctest gives them. As many run at once as there are processors; big ones are divided.
+Thousands of tests have a process each under ctest, which takes minutes, and where a sanitizer has
+made the program a second for each. Programs get the environment and the folder that ctest gives
+them, and half an hour. As many run at once as there are processors; big ones are divided.
 """
 import collections
 import concurrent.futures
@@ -17,7 +17,7 @@ import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
 
-SHARD = 150  # tests of a program that run one after the other
+SHARD = 60  # tests of a program that run one after the other
 LONGEST = 1800  # seconds
 
 
