@@ -1,6 +1,7 @@
 // The CPU driver's kernels and models:
 //
 //   cpu_bench                     share of the machine's peak that each kernel reaches, one thread
+//   cpu_bench --only TEXT         the same for kernels with TEXT in their names
 //   cpu_bench --levels            8 bit kernels for each instruction set, against the peak of each
 //   cpu_bench MODEL...            time of each model, driver and reference device, 1 and 2 threads
 //   cpu_bench --steps MODEL...    the same, and where the driver's time goes with one thread
@@ -18,6 +19,7 @@
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -73,6 +75,7 @@ struct LayerCase {
   uint32_t stride;
   uint32_t depth;
   uint32_t channels;
+  uint32_t groups = 1;
 };
 
 constexpr LayerCase kLayers[] = {
@@ -86,6 +89,12 @@ constexpr LayerCase kLayers[] = {
     {"depthwise 3x3", OperationType::DEPTHWISE_CONV_2D, 56, 3, 1, 128, 128},
     {"depthwise 3x3", OperationType::DEPTHWISE_CONV_2D, 56, 3, 2, 128, 128},
     {"depthwise 3x3", OperationType::DEPTHWISE_CONV_2D, 14, 3, 1, 512, 512},
+    {"depthwise x 4", OperationType::DEPTHWISE_CONV_2D, 56, 3, 1, 32, 128},
+    {"depthwise 1 x 8", OperationType::DEPTHWISE_CONV_2D, 48, 8, 2, 1, 8},
+    {"grouped 3x3 / 32", OperationType::GROUPED_CONV_2D, 28, 3, 1, 256, 256, 32},
+    {"grouped 1x1 / 3", OperationType::GROUPED_CONV_2D, 28, 1, 1, 240, 240, 3},
+    {"transposed 2x2", OperationType::TRANSPOSE_CONV_2D, 28, 2, 2, 128, 64},
+    {"transposed 4x4", OperationType::TRANSPOSE_CONV_2D, 28, 4, 2, 64, 64},
     {"full connection", OperationType::FULLY_CONNECTED, 1, 1, 1, 1024, 1001},
     {"full connection", OperationType::FULLY_CONNECTED, 8, 1, 1, 640, 128},
 };
@@ -172,27 +181,45 @@ void printBoth(const Result<BothTimes>& times, double amount, double peak) {
   std::printf("\n");
 }
 
+// The operands of a layer behind its tensors.
+void appendScalars(const LayerCase& layer, std::vector<TestOperand>* inputs) {
+  using enum OperationType;
+  const auto int32 = [&](uint32_t value) {
+    inputs->push_back(TestOperand::int32(static_cast<int32_t>(value)));
+  };
+  if (layer.operation == TRANSPOSE_CONV_2D) {
+    const auto side = static_cast<int32_t>(layer.size * layer.stride);
+    inputs->push_back(TestOperand::of<int32_t>(OperandType::TENSOR_INT32, {4}, {1, side, side, 1}));
+  }
+  if (layer.operation != FULLY_CONNECTED) {
+    int32(1);
+    int32(layer.stride);
+    int32(layer.stride);
+  }
+  if (layer.operation == DEPTHWISE_CONV_2D) int32(layer.channels / layer.depth);
+  if (layer.operation == GROUPED_CONV_2D) int32(layer.groups);
+  int32(3);
+  if (layer.operation == GROUPED_CONV_2D || layer.operation == TRANSPOSE_CONV_2D) {
+    inputs->push_back(TestOperand::boolean(false));
+  }
+}
+
 // One kernel on one thread: the driver's, for instruction set `level`, and the reference if wanted.
 void benchLayer(const LayerCase& layer, OperandType type, double peak,
                 ops::SimdLevel level = ops::simdLevel(), bool withReference = true) {
-  const bool isConv = layer.operation == OperationType::CONV_2D;
   const bool isFull = layer.operation == OperationType::FULLY_CONNECTED;
+  const bool isDepthwise = layer.operation == OperationType::DEPTHWISE_CONV_2D;
   const bool isFloat = type == OperandType::TENSOR_FLOAT32;
   const OperandType biasType = isFloat ? type : OperandType::TENSOR_INT32;
-  const Shape filter = isFull   ? Shape{layer.channels, layer.depth}
-                       : isConv ? Shape{layer.channels, layer.filter, layer.filter, layer.depth}
-                                : Shape{1, layer.filter, layer.filter, layer.channels};
+  const Shape filter =
+      isFull        ? Shape{layer.channels, layer.depth}
+      : isDepthwise ? Shape{1, layer.filter, layer.filter, layer.channels}
+                    : Shape{layer.channels, layer.filter, layer.filter, layer.depth / layer.groups};
   const Shape image =
       isFull ? Shape{layer.size, layer.depth} : Shape{1, layer.size, layer.size, layer.depth};
   std::vector<TestOperand> inputs = {bytes(type, image, 0.5f, 120), bytes(type, filter, 0.25f, 128),
                                      bytes(biasType, {layer.channels}, 0.125f, 0)};
-  if (!isFull) {
-    inputs.push_back(TestOperand::int32(1));
-    inputs.push_back(TestOperand::int32(static_cast<int32_t>(layer.stride)));
-    inputs.push_back(TestOperand::int32(static_cast<int32_t>(layer.stride)));
-  }
-  if (!isConv && !isFull) inputs.push_back(TestOperand::int32(1));
-  inputs.push_back(TestOperand::int32(3));
+  appendScalars(layer, &inputs);
   std::vector<TestOperand> outputs = {TestOperand::output(type, 300.0f, 100)};
   const auto times = timeOperation(layer.operation, inputs, outputs, 1, level);
   std::printf("%-16s %4u^2 s%u %4u -> %4u %s", layer.name, layer.size, layer.stride, layer.depth,
@@ -442,25 +469,39 @@ int benchClients(int count, char** paths) {
   return 0;
 }
 
+int benchKernels(std::string_view text) {
+  const auto isWanted = [&](std::string_view name) {
+    return name.find(text) != std::string_view::npos;
+  };
+  const double floats = peakOf(cli::floatLoop(ops::simdLevel()));
+  const double quant8 = peakOf(cli::byteLoop(ops::simdLevel()));
+  std::printf("peak: %.1f G products/s float32, %.1f 8 bit\n", floats * 1e-9, quant8 * 1e-9);
+  std::printf("%-39s  %30s  %30s\n", "", "driver", "reference");
+  for (const OperandType type : {OperandType::TENSOR_FLOAT32, OperandType::TENSOR_QUANT8_ASYMM}) {
+    const double peak = type == OperandType::TENSOR_FLOAT32 ? floats : quant8;
+    for (const LayerCase& layer : kLayers) {
+      if (isWanted(layer.name)) benchLayer(layer, type, peak);
+    }
+  }
+  if (isWanted("lstm")) {
+    for (const uint32_t cells : {128u, 512u}) benchLstm(cells, 32, floats);
+  }
+  std::printf("bytes that are read and written, and share of a copy's rate:\n");
+  for (MoveCase& move : moveCases()) {
+    if (isWanted(move.name)) benchMove(std::move(move));
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "--levels") == 0) return benchLevels();
+  if (argc > 2 && std::strcmp(argv[1], "--only") == 0) return benchKernels(argv[2]);
   if (argc > 1 && std::strcmp(argv[1], "--clients") == 0) return benchClients(argc - 2, argv + 2);
   if (argc > 1) {
     const bool steps = std::strcmp(argv[1], "--steps") == 0;
     return benchModels(argc - 1 - (steps ? 1 : 0), argv + 1 + (steps ? 1 : 0), steps);
   }
-  const double floats = peakOf(cli::floatLoop(ops::simdLevel()));
-  const double quant8 = peakOf(cli::byteLoop(ops::simdLevel()));
-  std::printf("peak: %.1f G products/s float32, %.1f 8 bit\n", floats * 1e-9, quant8 * 1e-9);
-  std::printf("%-39s  %30s  %30s\n", "", "driver", "reference");
-  for (const LayerCase& layer : kLayers) benchLayer(layer, OperandType::TENSOR_FLOAT32, floats);
-  for (const LayerCase& layer : kLayers) {
-    benchLayer(layer, OperandType::TENSOR_QUANT8_ASYMM, quant8);
-  }
-  for (const uint32_t cells : {128u, 512u}) benchLstm(cells, 32, floats);
-  std::printf("bytes that are read and written, and share of a copy's rate:\n");
-  for (MoveCase& move : moveCases()) benchMove(std::move(move));
-  return 0;
+  return benchKernels("");
 }

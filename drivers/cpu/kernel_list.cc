@@ -27,6 +27,7 @@ constexpr Entry kEntries[] = {
     {ops::div, makeDivision},
     {ops::floor, makeFloor},
     {ops::fullyConnected, makeFullyConnected, kActivation | kAddend},
+    {ops::groupedConv2d, makeGroupedConv},
     {ops::hardSwish, makeHardSwish},
     {ops::logistic, makeLogistic},
     {ops::lstm, makeLstm},
@@ -47,6 +48,7 @@ constexpr Entry kEntries[] = {
     {ops::softmax, makeSoftmax},
     {ops::sub, makeSubtraction, kActivation},
     {ops::tanh, makeTanh},
+    {ops::transposeConv2d, makeTransposedConv},
     {ops::unidirectionalSequenceLstm, makeLstmSequence},
 };
 

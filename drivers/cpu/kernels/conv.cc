@@ -3,33 +3,9 @@
 #include "kernels/conv_site.h"
 #include "kernels/makers.h"
 #include "kernels/matrix_layer.h"
-#include "kernels/patch_gatherer.h"
+#include "kernels/patch_rows.h"
 
 namespace halyard::cpudriver {
-namespace {
-
-bool isPointwise(const ConvSite& conv) {
-  const auto isTrivial = [](const ops::WindowAxis& axis) {
-    return axis.filter == 1 && axis.stride == 1 && axis.padBefore == 0 && axis.output == axis.input;
-  };
-  return isTrivial(conv.window.height) && isTrivial(conv.window.width);
-}
-
-RowSource patchesOf(const ConvSite& conv, size_t elementBytes, const MatrixLayer& layer) {
-  RowSource source;
-  source.rows = conv.output.batch * conv.output.height * conv.output.width;
-  source.stride = rowStride(layer);
-  source.isDirect = isPointwise(conv) && source.stride == layer.depthBytes();
-  if (source.isDirect) return source;
-  const auto gatherer =
-      std::make_shared<const PatchGatherer>(conv, elementBytes, layer.zero(), source.stride);
-  source.gather = [gatherer](const std::byte* input, size_t begin, size_t end, std::byte* to) {
-    gatherer->gather(input, begin, end, to);
-  };
-  return source;
-}
-
-}  // namespace
 
 std::unique_ptr<Kernel> makeConv(const KernelSite& site) {
   if (!hasConstantWeights(site) || !takesAddend(site)) return nullptr;
@@ -40,7 +16,7 @@ std::unique_ptr<Kernel> makeConv(const KernelSite& site) {
   if (suitsLines(*conv, *layer)) {
     return makeLineConv(*conv, std::move(layer), site.fused.addsInput);
   }
-  RowSource patches = patchesOf(*conv, elementSize(site.inputs[0].type), *layer);
+  RowSource patches = patchRows(*conv, elementSize(site.inputs[0].type), *layer);
   return makeMatrixKernel(std::move(layer), std::move(patches), site.fused.addsInput);
 }
 

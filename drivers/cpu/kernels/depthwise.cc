@@ -7,6 +7,7 @@
 
 #include "kernels/aligned_buffer.h"
 #include "kernels/conv_site.h"
+#include "kernels/depthwise_multiplier.h"
 #include "kernels/depthwise_quant8.h"
 #include "kernels/depthwise_rows.h"
 #include "kernels/depthwise_strips.h"
@@ -208,15 +209,20 @@ class FloatDepthwiseKernel final : public Kernel {
 
 }  // namespace
 
+std::unique_ptr<Kernel> makePlainDepthwise(const KernelSite& site, const ConvSite& conv) {
+  if (site.inputs[0].type != OperandType::TENSOR_FLOAT32) return makeQuant8Depthwise(site, conv);
+  const auto taps = static_cast<size_t>(conv.window.height.filter * conv.window.width.filter);
+  if (taps > kMostTaps) return nullptr;
+  if (suitsStrips(conv)) return makeStripDepthwise(site, conv);
+  return std::make_unique<FloatDepthwiseKernel>(site, conv);
+}
+
 std::unique_ptr<Kernel> makeDepthwiseConv(const KernelSite& site) {
   if (!hasConstantWeights(site)) return nullptr;
   const auto conv = readConvSite(site, /*isDepthwise=*/true);
-  if (!conv || conv->multiplier != 1) return nullptr;
-  if (site.inputs[0].type != OperandType::TENSOR_FLOAT32) return makeQuant8Depthwise(site, *conv);
-  const auto taps = static_cast<size_t>(conv->window.height.filter * conv->window.width.filter);
-  if (taps > kMostTaps) return nullptr;
-  if (suitsStrips(*conv)) return makeStripDepthwise(site, *conv);
-  return std::make_unique<FloatDepthwiseKernel>(site, *conv);
+  if (!conv) return nullptr;
+  return conv->multiplier == 1 ? makePlainDepthwise(site, *conv)
+                               : makeMultipliedDepthwise(site, *conv);
 }
 
 }  // namespace halyard::cpudriver

@@ -15,6 +15,7 @@ std::unique_ptr<Kernel> makeDequantization(const KernelSite& site);
 std::unique_ptr<Kernel> makeDivision(const KernelSite& site);
 std::unique_ptr<Kernel> makeFloor(const KernelSite& site);
 std::unique_ptr<Kernel> makeFullyConnected(const KernelSite& site);
+std::unique_ptr<Kernel> makeGroupedConv(const KernelSite& site);
 std::unique_ptr<Kernel> makeHardSwish(const KernelSite& site);
 std::unique_ptr<Kernel> makeLogistic(const KernelSite& site);
 std::unique_ptr<Kernel> makeLstm(const KernelSite& site);
@@ -36,5 +37,6 @@ std::unique_ptr<Kernel> makeResizeBilinear(const KernelSite& site);
 std::unique_ptr<Kernel> makeSoftmax(const KernelSite& site);
 std::unique_ptr<Kernel> makeSubtraction(const KernelSite& site);
 std::unique_ptr<Kernel> makeTanh(const KernelSite& site);
+std::unique_ptr<Kernel> makeTransposedConv(const KernelSite& site);
 
 }  // namespace halyard::cpudriver

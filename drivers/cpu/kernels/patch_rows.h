@@ -1,0 +1,15 @@
+// The rows of a convolution: the patches under its filter, gathered or, where the filter is 1 x 1,
+// where they lie. Thread safety: a pure function; sources may be used by several threads.
+// Ownership: sources own their tables.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/conv_site.h"
+#include "kernels/matrix_layer.h"
+
+namespace halyard::cpudriver {
+
+RowSource patchRows(const ConvSite& conv, size_t elementBytes, const MatrixLayer& layer);
+
+}  // namespace halyard::cpudriver
