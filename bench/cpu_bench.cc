@@ -250,6 +250,20 @@ void benchLstm(uint32_t cells, uint32_t steps, double peak) {
   printBoth(times, 8.0 * cells * cells * steps, peak);
 }
 
+// A batch of 12 matrices, as attention has them: rows x depth times depth x columns.
+void benchMatmul(OperandType type, uint32_t rows, uint32_t depth, uint32_t columns,
+                 bool isTransposed, double peak) {
+  const Shape right = isTransposed ? Shape{12, columns, depth} : Shape{12, depth, columns};
+  std::vector<TestOperand> inputs = {bytes(type, {12, rows, depth}, 0.5f, 20),
+                                     bytes(type, right, 0.25f, 3), TestOperand::boolean(false),
+                                     TestOperand::boolean(isTransposed)};
+  std::vector<TestOperand> outputs = {TestOperand::output(type, 300.0f, 10)};
+  const auto times = timeOperation(OperationType::BATCH_MATMUL, inputs, outputs, 2);
+  std::printf("%-16s %4u x %4u x %4u %s%s   ", "matmul x 12", rows, depth, columns,
+              type == OperandType::TENSOR_FLOAT32 ? "f32" : "s8 ", isTransposed ? " adj" : "    ");
+  printBoth(times, times.ok() ? times->products : 0, peak);
+}
+
 // What moves bytes rather than multiplies, held against a copy of as many.
 struct MoveCase {
   const char* name;
@@ -481,6 +495,14 @@ int benchKernels(std::string_view text) {
     const double peak = type == OperandType::TENSOR_FLOAT32 ? floats : quant8;
     for (const LayerCase& layer : kLayers) {
       if (isWanted(layer.name)) benchLayer(layer, type, peak);
+    }
+  }
+  if (isWanted("matmul")) {
+    for (const OperandType type :
+         {OperandType::TENSOR_FLOAT32, OperandType::TENSOR_QUANT8_ASYMM_SIGNED}) {
+      const double peak = type == OperandType::TENSOR_FLOAT32 ? floats : quant8;
+      benchMatmul(type, 128, 64, 128, /*isTransposed=*/true, peak);
+      benchMatmul(type, 128, 128, 64, /*isTransposed=*/false, peak);
     }
   }
   if (isWanted("lstm")) {

@@ -20,6 +20,7 @@ struct Entry {
 constexpr Entry kEntries[] = {
     {ops::add, makeAddition, kActivation},
     {ops::averagePool2d, makeAveragePool},
+    {ops::batchMatmul, makeBatchMatmul},
     {ops::concatenation, makeConcatenation},
     {ops::conv2d, makeConv, kActivation | kPadding | kAddend},
     {ops::depthwiseConv2d, makeDepthwiseConv, kActivation | kPadding},

@@ -1,6 +1,7 @@
 // Full connections: the batch's rows times the weights.
 #include "kernels/conv_site.h"
 #include "kernels/makers.h"
+#include "kernels/matmul.h"
 #include "kernels/matrix_layer.h"
 #include "kernels/small_copy.h"
 
@@ -22,15 +23,27 @@ RowSource rowsOf(size_t rows, const MatrixLayer& layer) {
   return source;
 }
 
+// With weights that are known only when the model runs.
+std::unique_ptr<Kernel> makeDynamicConnection(const KernelSite& site, ops::FuseCode activation) {
+  if (!site.isConstant(2) || site.fused.addsInput) return nullptr;
+  MatmulSizes sizes;
+  sizes.rows = site.outputs[0].dims[0];
+  sizes.columns = site.outputs[0].dims[1];
+  sizes.depth = site.inputs[1].dims[1];
+  sizes.isRightTransposed = true;
+  return makeMatmul(site, sizes, 2, activation);
+}
+
 }  // namespace
 
 std::unique_ptr<Kernel> makeFullyConnected(const KernelSite& site) {
-  if (!hasConstantWeights(site) || !site.isConstant(3) || !takesAddend(site)) return nullptr;
   const ops::OperationContext context(site.inputs, {}, nullptr);
   ops::FuseCode activation = ops::FuseCode::NONE;
   if (!ops::readFuseCode(context, 3, &activation).ok() || !site.fuseActivation(&activation)) {
     return nullptr;
   }
+  if (!site.isConstant(1)) return makeDynamicConnection(site, activation);
+  if (!hasConstantWeights(site) || !takesAddend(site)) return nullptr;
   const size_t columns = site.outputs[0].dims[1];
   auto layer = makeMatrixLayer(site, columns, activation);
   if (layer == nullptr) return nullptr;

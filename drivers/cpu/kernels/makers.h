@@ -8,6 +8,7 @@ namespace halyard::cpudriver {
 
 std::unique_ptr<Kernel> makeAddition(const KernelSite& site);
 std::unique_ptr<Kernel> makeAveragePool(const KernelSite& site);
+std::unique_ptr<Kernel> makeBatchMatmul(const KernelSite& site);
 std::unique_ptr<Kernel> makeConcatenation(const KernelSite& site);
 std::unique_ptr<Kernel> makeConv(const KernelSite& site);
 std::unique_ptr<Kernel> makeDepthwiseConv(const KernelSite& site);

@@ -1,0 +1,55 @@
+// Products of matrices that are both known only when the model runs: the right one is packed panel
+// by panel on the way. Thread safety: pure functions. Ownership: kernels are the caller's.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "kernel.h"
+#include "ops/activation.h"
+
+namespace halyard::cpudriver {
+
+// Input 0 times input 1, matrix by matrix. Rows are those of the left side and of the output.
+struct MatmulSizes {
+  size_t batch = 1;
+  size_t rows = 0;
+  size_t columns = 0;
+  size_t depth = 0;
+  bool isLeftTransposed = false;   // [depth][rows] instead of [rows][depth]
+  bool isRightTransposed = false;  // [columns][depth] instead of [depth][columns]
+
+  size_t leftElements() const { return rows * depth; }
+  size_t rightElements() const { return depth * columns; }
+  size_t outputElements() const { return rows * columns; }
+};
+
+// `bias` is the constant input that is added to each row, `columns` values; 0: none. Null where
+// there are no micro kernels for the types, and where 8 bit sums might not fit 32 bits.
+std::unique_ptr<Kernel> makeMatmul(const KernelSite& site, const MatmulSizes& sizes, size_t bias,
+                                   ops::FuseCode activation);
+
+// What both kinds of numbers share.
+
+// One panel of columns of one matrix times some rows.
+struct MatmulItem {
+  size_t matrix;
+  size_t column;   // the first
+  size_t columns;  // at most the panel's
+  size_t rowBegin;
+  size_t rowEnd;
+};
+
+// Calls f(item) for all of the product, from several threads.
+void forEachMatmulItem(const MatmulSizes& sizes, size_t panelColumns, size_t productsForThread,
+                       ops::KernelServices& services,
+                       const std::function<void(const MatmulItem& item)>& f);
+
+// How far apart rows of `bytes` should lie, in bytes: a multiple of `granularity`, and never so
+// that they compete for a few places of the first-level cache.
+size_t matmulRowStride(size_t bytes, size_t granularity);
+
+std::unique_ptr<Kernel> makeQuant8Matmul(const KernelSite& site, const MatmulSizes& sizes,
+                                         size_t bias, ops::FuseCode activation);
+
+}  // namespace halyard::cpudriver
