@@ -231,23 +231,46 @@ void benchLayer(const LayerCase& layer, OperandType type, double peak,
   printBoth(times, times.ok() ? times->products : 0, peak);
 }
 
-// One step of a cell with as many hidden values as inputs, for one sequence.
-void benchLstm(uint32_t cells, uint32_t steps, double peak) {
+// Steps of a cell with as many hidden values as inputs, for one sequence; `isFull`: with peepholes,
+// projection and layer normalisation.
+void benchLstm(uint32_t cells, uint32_t steps, bool isFull, double peak) {
   const OperandType type = OperandType::TENSOR_FLOAT32;
   std::vector<TestOperand> inputs = {bytes(type, {steps, 1, cells}, 0, 0)};
-  for (int gate = 0; gate < 8; ++gate) inputs.push_back(bytes(type, {cells, cells}, 0, 0));
-  for (int gate = 0; gate < 3; ++gate) inputs.push_back(TestOperand::omitted(type));
-  for (int gate = 0; gate < 4; ++gate) inputs.push_back(bytes(type, {cells}, 0, 0));
-  for (int part = 0; part < 2; ++part) inputs.push_back(TestOperand::omitted(type));
-  for (int state = 0; state < 2; ++state) inputs.push_back(bytes(type, {1, cells}, 0, 0));
+  const auto add = [&](int count, const Shape& dims, bool isThere = true) {
+    for (int i = 0; i < count; ++i) {
+      inputs.push_back(isThere ? bytes(type, dims, 0, 0) : TestOperand::omitted(type));
+    }
+  };
+  add(8, {cells, cells});
+  add(3, {cells}, isFull);
+  add(4, {cells});
+  add(1, {cells, cells}, isFull);
+  add(1, {cells}, isFull);
+  add(2, {1, cells});
   inputs.push_back(TestOperand::int32(4));
   for (int clip = 0; clip < 2; ++clip) inputs.push_back(TestOperand::float32(0));
   inputs.push_back(TestOperand::boolean(true));
-  for (int gate = 0; gate < 4; ++gate) inputs.push_back(TestOperand::omitted(type));
+  add(4, {cells}, isFull);
   std::vector<TestOperand> outputs = {TestOperand::output(type)};
   const auto times = timeOperation(OperationType::UNIDIRECTIONAL_SEQUENCE_LSTM, inputs, outputs, 1);
-  std::printf("%-16s %4u cells, %4u steps     ", "lstm", cells, steps);
-  printBoth(times, 8.0 * cells * cells * steps, peak);
+  std::printf("%-16s %4u cells, %4u steps     ", isFull ? "lstm, all parts" : "lstm", cells, steps);
+  printBoth(times, (isFull ? 9.0 : 8.0) * cells * cells * steps, peak);
+}
+
+// As a keyword spotter has it.
+void benchSvdf(uint32_t inputs, uint32_t units, uint32_t memory, double peak) {
+  const OperandType type = OperandType::TENSOR_FLOAT32;
+  std::vector<TestOperand> operands = {bytes(type, {1, inputs}, 0, 0),
+                                       bytes(type, {units, inputs}, 0, 0),
+                                       bytes(type, {units, memory}, 0, 0),
+                                       bytes(type, {units}, 0, 0),
+                                       bytes(type, {1, units * memory}, 0, 0),
+                                       TestOperand::int32(1),
+                                       TestOperand::int32(1)};
+  std::vector<TestOperand> outputs(2, TestOperand::output(type));
+  const auto times = timeOperation(OperationType::SVDF, operands, outputs, 1);
+  std::printf("%-16s %4u -> %4u, memory %4u ", "svdf", inputs, units, memory);
+  printBoth(times, static_cast<double>(units) * (inputs + memory), peak);
 }
 
 // A batch of 12 matrices, as attention has them: rows x depth times depth x columns.
@@ -506,8 +529,10 @@ int benchKernels(std::string_view text) {
     }
   }
   if (isWanted("lstm")) {
-    for (const uint32_t cells : {128u, 512u}) benchLstm(cells, 32, floats);
+    for (const uint32_t cells : {128u, 512u}) benchLstm(cells, 32, /*isFull=*/false, floats);
+    benchLstm(128, 32, /*isFull=*/true, floats);
   }
+  if (isWanted("svdf")) benchSvdf(416, 256, 10, floats);
   std::printf("bytes that are read and written, and share of a copy's rate:\n");
   for (MoveCase& move : moveCases()) {
     if (isWanted(move.name)) benchMove(std::move(move));

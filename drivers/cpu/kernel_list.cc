@@ -21,6 +21,8 @@ constexpr Entry kEntries[] = {
     {ops::add, makeAddition, kActivation},
     {ops::averagePool2d, makeAveragePool},
     {ops::batchMatmul, makeBatchMatmul},
+    {ops::bidirectionalSequenceLstm, makeBidirectionalLstm},
+    {ops::bidirectionalSequenceRnn, makeBidirectionalRnn},
     {ops::concatenation, makeConcatenation},
     {ops::conv2d, makeConv, kActivation | kPadding | kAddend},
     {ops::depthwiseConv2d, makeDepthwiseConv, kActivation | kPadding},
@@ -46,11 +48,14 @@ constexpr Entry kEntries[] = {
     {ops::relu1, makeRelu1},
     {ops::relu6, makeRelu6},
     {ops::resizeBilinear, makeResizeBilinear},
+    {ops::rnn, makeRnn},
     {ops::softmax, makeSoftmax},
     {ops::sub, makeSubtraction, kActivation},
+    {ops::svdf, makeSvdf},
     {ops::tanh, makeTanh},
     {ops::transposeConv2d, makeTransposedConv},
     {ops::unidirectionalSequenceLstm, makeLstmSequence},
+    {ops::unidirectionalSequenceRnn, makeRnnSequence},
 };
 
 unsigned neededFor(const Fused& fused) {

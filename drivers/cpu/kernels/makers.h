@@ -9,6 +9,8 @@ namespace halyard::cpudriver {
 std::unique_ptr<Kernel> makeAddition(const KernelSite& site);
 std::unique_ptr<Kernel> makeAveragePool(const KernelSite& site);
 std::unique_ptr<Kernel> makeBatchMatmul(const KernelSite& site);
+std::unique_ptr<Kernel> makeBidirectionalLstm(const KernelSite& site);
+std::unique_ptr<Kernel> makeBidirectionalRnn(const KernelSite& site);
 std::unique_ptr<Kernel> makeConcatenation(const KernelSite& site);
 std::unique_ptr<Kernel> makeConv(const KernelSite& site);
 std::unique_ptr<Kernel> makeDepthwiseConv(const KernelSite& site);
@@ -35,8 +37,11 @@ std::unique_ptr<Kernel> makeRelu(const KernelSite& site);
 std::unique_ptr<Kernel> makeRelu1(const KernelSite& site);
 std::unique_ptr<Kernel> makeRelu6(const KernelSite& site);
 std::unique_ptr<Kernel> makeResizeBilinear(const KernelSite& site);
+std::unique_ptr<Kernel> makeRnn(const KernelSite& site);
+std::unique_ptr<Kernel> makeRnnSequence(const KernelSite& site);
 std::unique_ptr<Kernel> makeSoftmax(const KernelSite& site);
 std::unique_ptr<Kernel> makeSubtraction(const KernelSite& site);
+std::unique_ptr<Kernel> makeSvdf(const KernelSite& site);
 std::unique_ptr<Kernel> makeTanh(const KernelSite& site);
 std::unique_ptr<Kernel> makeTransposedConv(const KernelSite& site);
 

@@ -12,6 +12,7 @@ namespace {
 constexpr size_t kTileBytes = 128 * 1024;  // of rows and of results, each
 constexpr size_t kLeastRows = 12;          // that a micro kernel makes the most of
 constexpr size_t kWantedItems = 16;        // for the threads to share
+constexpr size_t kProductsForThread = 1'000'000;
 
 size_t tileRows(const ProductPart& part, size_t parts) {
   const size_t rowBytes = std::max(part.rows.stride, part.layer->outputRowBytes());
@@ -33,7 +34,7 @@ ProductParts::ProductParts(std::vector<ProductPart> parts) : parts_(std::move(pa
     }
   }
   const size_t productsOfItem = std::max<size_t>(products / items_.size(), 1);
-  grain_ = divideUp(parts_[0].layer->productsForThread(), productsOfItem);
+  grain_ = divideUp(kProductsForThread, productsOfItem);
 }
 
 void ProductParts::run(const std::byte* input, std::byte* output,

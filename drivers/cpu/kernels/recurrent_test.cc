@@ -8,13 +8,28 @@ namespace {
 using namespace ops::testing;
 using enum OperandType;
 
+constexpr int kAllLevels = std::size(ops::kSimdLevels);
+
+// Small, so that what steps hand on does not make differences grow.
+TestOperand dampened(TestOperand operand) {
+  auto values = operand.values<float>();
+  for (float& value : values) value *= 0.2f;
+  if (!values.empty()) std::memcpy(operand.bytes.data(), values.data(), operand.bytes.size());
+  return operand;
+}
+
+void append(const std::vector<TestOperand>& operands, KernelCase* test) {
+  for (const TestOperand& operand : operands) test->inputs.push_back(dampened(operand));
+}
+
 // `steps` is 0 for one step of the operation that has no sequence.
 KernelCase lstmCase(RandomOperands& random, const LstmParts& parts, uint32_t steps,
                     bool timeMajor) {
   const auto batch = static_cast<uint32_t>(random.oneOf({1, 1, 2, 5, 14}));
   LstmSizes sizes;
   sizes.inputs = static_cast<uint32_t>(random.between(1, 40));
-  sizes.cells = static_cast<uint32_t>(random.between(1, 70));
+  // What tells few values from their mean may be little more than rounding.
+  sizes.cells = static_cast<uint32_t>(random.between(parts.layerNorm ? 8 : 1, 70));
   sizes.outputs = parts.projection ? static_cast<uint32_t>(random.between(1, 40)) : sizes.cells;
   KernelCase test;
   const bool isSequence = steps > 0;
@@ -22,16 +37,10 @@ KernelCase lstmCase(RandomOperands& random, const LstmParts& parts, uint32_t ste
   Shape x = {batch, sizes.inputs};
   if (isSequence) x.insert(timeMajor ? x.begin() : x.begin() + 1, steps);
   test.inputs = {random.tensor(TENSOR_FLOAT32, x)};
-  for (TestOperand& operand : lstmWeightOperands(random, TENSOR_FLOAT32, parts, sizes)) {
-    // Small, so that what steps hand on does not make differences grow.
-    auto values = operand.values<float>();
-    for (float& value : values) value *= 0.2f;
-    if (!values.empty()) std::memcpy(operand.bytes.data(), values.data(), operand.bytes.size());
-    test.inputs.push_back(std::move(operand));
-  }
+  append(lstmWeightOperands(random, TENSOR_FLOAT32, parts, sizes), &test);
   test.inputs.push_back(random.tensor(TENSOR_FLOAT32, {batch, sizes.outputs}));
   test.inputs.push_back(random.tensor(TENSOR_FLOAT32, {batch, sizes.cells}));
-  test.inputs.push_back(TestOperand::int32(4));
+  test.inputs.push_back(TestOperand::int32(random.oneOf({0, 1, 2, 3, 4, 4, 4, 6})));
   for (int clip = 0; clip < 2; ++clip) {
     test.inputs.push_back(TestOperand::float32(random.coin() ? 0 : random.realBetween(0.1f, 1)));
   }
@@ -41,20 +50,17 @@ KernelCase lstmCase(RandomOperands& random, const LstmParts& parts, uint32_t ste
     test.inputs.push_back(std::move(operand));
   }
   test.outputs.assign(isSequence ? 3 : 4, TestOperand::output(TENSOR_FLOAT32));
-  test.slack = 1e-5;
+  test.slack = parts.layerNorm ? 1e-4 : 1e-5;
   return test;
 }
 
 TEST(LstmKernel, IsTheReference) {
   RandomOperands random(61);
   for (int round = 0; round < 200; ++round) {
-    LstmParts parts = LstmParts::random(random);
-    parts.peephole = round % 10 == 8;
-    parts.layerNorm = round % 10 == 9;
+    const LstmParts parts = LstmParts::random(random);
     const auto steps = static_cast<uint32_t>(random.oneOf({0, 1, 7, 28}));
     const bool timeMajor = random.coin();
-    const bool isPlain = !parts.peephole && !parts.layerNorm;
-    checkKernel(lstmCase(random, parts, steps, timeMajor), isPlain ? 3 : 0,
+    checkKernel(lstmCase(random, parts, steps, timeMajor), kAllLevels,
                 fmt::format("{}, {} steps, time major {}", parts.text(), steps, timeMajor));
     if (HasFatalFailure()) return;
   }
@@ -76,6 +82,176 @@ TEST(LstmKernel, ThereIsNoneForWeightsThatAreNoConstants) {
     EXPECT_NE(makeKernel(definition, {inputs, outputs}), nullptr);
     inputs[variable].data = nullptr;
     EXPECT_EQ(makeKernel(definition, {inputs, outputs}), nullptr);
+  }
+}
+
+// Inputs of a bidirectional operation that do not depend on its cell.
+struct Both {
+  uint32_t steps;
+  uint32_t batch;
+  uint32_t inputs;
+  uint32_t aux;
+  int linking;  // 0 none, 1 parallel, 2 cross
+  bool isMerged;
+  bool timeMajor;
+  bool hasStates;
+
+  explicit Both(RandomOperands& random)
+      : steps(static_cast<uint32_t>(random.between(1, 9))),
+        batch(static_cast<uint32_t>(random.between(1, 5))),
+        inputs(static_cast<uint32_t>(random.between(1, 40))),
+        aux(static_cast<uint32_t>(random.between(1, 40))),
+        linking(random.between(0, 2)),
+        isMerged(random.coin()),
+        timeMajor(random.coin()),
+        hasStates(random.coin()) {}
+
+  TestOperand sequence(RandomOperands& random, uint32_t size) const {
+    return random.tensor(TENSOR_FLOAT32,
+                         timeMajor ? Shape{steps, batch, size} : Shape{batch, steps, size});
+  }
+  TestOperand auxSequence(RandomOperands& random) const {
+    return linking == 0 ? TestOperand::omitted(TENSOR_FLOAT32) : sequence(random, aux);
+  }
+  uint32_t inputSize(int direction) const { return direction == 1 && linking == 1 ? aux : inputs; }
+  size_t outputs(size_t states) const { return (isMerged ? 1 : 2) + (hasStates ? states : 0); }
+  std::string text() const {
+    return fmt::format("{} steps of {}, linking {}, merged {}, time major {}, states {}", steps,
+                       batch, linking, isMerged, timeMajor, hasStates);
+  }
+};
+
+TEST(BidirectionalLstmKernel, IsTheReference) {
+  RandomOperands random(64);
+  for (int round = 0; round < 150; ++round) {
+    const Both both(random);
+    KernelCase test;
+    test.operation = OperationType::BIDIRECTIONAL_SEQUENCE_LSTM;
+    test.inputs = {both.sequence(random, both.inputs)};
+    LstmParts parts[2];
+    LstmSizes sizes[2];
+    for (const int d : {0, 1}) {
+      parts[d] = LstmParts::random(random);
+      sizes[d].inputs = both.inputSize(d);
+      sizes[d].cells = static_cast<uint32_t>(random.between(parts[d].layerNorm ? 8 : 1, 50));
+      sizes[d].outputs =
+          parts[d].projection ? static_cast<uint32_t>(random.between(1, 30)) : sizes[d].cells;
+      append(lstmWeightOperands(random, TENSOR_FLOAT32, parts[d], sizes[d]), &test);
+    }
+    for (const int d : {0, 1}) {
+      append({random.tensor(TENSOR_FLOAT32, {both.batch, sizes[d].outputs}),
+              random.tensor(TENSOR_FLOAT32, {both.batch, sizes[d].cells})},
+             &test);
+    }
+    test.inputs.push_back(both.auxSequence(random));
+    for (const int d : {0, 1}) {
+      append(lstmGateOperands(random, TENSOR_FLOAT32, both.linking == 2, parts[d].inputGate,
+                              {sizes[d].cells, both.aux}),
+             &test);
+    }
+    test.inputs.push_back(TestOperand::int32(random.oneOf({4, 4, 6})));
+    for (const float clip : {0.0f, 0.5f}) test.inputs.push_back(TestOperand::float32(clip));
+    test.inputs.push_back(TestOperand::boolean(both.isMerged));
+    test.inputs.push_back(TestOperand::boolean(both.timeMajor));
+    for (const int d : {0, 1}) {
+      append(lstmGateOperands(random, TENSOR_FLOAT32, parts[d].layerNorm, parts[d].inputGate,
+                              {sizes[d].cells}),
+             &test);
+    }
+    test.outputs.assign(both.outputs(4), TestOperand::output(TENSOR_FLOAT32));
+    test.slack = 1e-4;
+    checkKernel(std::move(test), kAllLevels,
+                parts[0].text() + "; " + parts[1].text() + "; " + both.text());
+    if (HasFatalFailure()) return;
+  }
+}
+
+// The weights, the recurrent weights, the bias and the state of a plain cell.
+std::vector<TestOperand> rnnOperands(RandomOperands& random, uint32_t batch, uint32_t inputs,
+                                     uint32_t units) {
+  return {random.tensor(TENSOR_FLOAT32, {units, inputs}),
+          random.tensor(TENSOR_FLOAT32, {units, units}), random.tensor(TENSOR_FLOAT32, {units}),
+          random.tensor(TENSOR_FLOAT32, {batch, units})};
+}
+
+TEST(RnnKernel, IsTheReference) {
+  RandomOperands random(65);
+  for (int round = 0; round < 150; ++round) {
+    const auto steps = static_cast<uint32_t>(random.oneOf({0, 1, 7, 20}));
+    const auto batch = static_cast<uint32_t>(random.oneOf({1, 2, 5, 14}));
+    const auto inputs = static_cast<uint32_t>(random.between(1, 40));
+    const auto units = static_cast<uint32_t>(random.between(1, 70));
+    const bool timeMajor = random.coin();
+    KernelCase test;
+    test.operation = steps == 0 ? OperationType::RNN : OperationType::UNIDIRECTIONAL_SEQUENCE_RNN;
+    Shape x = {batch, inputs};
+    if (steps > 0) x.insert(timeMajor ? x.begin() : x.begin() + 1, steps);
+    test.inputs = {random.tensor(TENSOR_FLOAT32, x)};
+    append(rnnOperands(random, batch, inputs, units), &test);
+    test.inputs.push_back(TestOperand::int32(random.oneOf({0, 1, 2, 3, 4, 6})));
+    if (steps > 0) test.inputs.push_back(TestOperand::int32(timeMajor ? 1 : 0));
+    test.outputs.assign(steps > 0 && random.coin() ? 1 : 2, TestOperand::output(TENSOR_FLOAT32));
+    test.slack = 1e-4;
+    checkKernel(std::move(test), kAllLevels,
+                fmt::format("{} steps of {}, {} -> {}, time major {}", steps, batch, inputs, units,
+                            timeMajor));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(BidirectionalRnnKernel, IsTheReference) {
+  RandomOperands random(66);
+  for (int round = 0; round < 150; ++round) {
+    const Both both(random);
+    KernelCase test;
+    test.operation = OperationType::BIDIRECTIONAL_SEQUENCE_RNN;
+    test.inputs = {both.sequence(random, both.inputs)};
+    uint32_t units[2];
+    for (const int d : {0, 1}) {
+      units[d] = static_cast<uint32_t>(random.between(1, 40));
+      append(rnnOperands(random, both.batch, both.inputSize(d), units[d]), &test);
+    }
+    test.inputs.push_back(both.auxSequence(random));
+    for (const int d : {0, 1}) {
+      const bool isCross = both.linking == 2;
+      append({isCross ? random.tensor(TENSOR_FLOAT32, {units[d], both.aux})
+                      : TestOperand::omitted(TENSOR_FLOAT32)},
+             &test);
+    }
+    test.inputs.push_back(TestOperand::int32(random.oneOf({1, 4, 6})));
+    test.inputs.push_back(TestOperand::boolean(both.timeMajor));
+    test.inputs.push_back(TestOperand::boolean(both.isMerged));
+    test.outputs.assign(both.outputs(2), TestOperand::output(TENSOR_FLOAT32));
+    test.slack = 1e-4;
+    checkKernel(std::move(test), kAllLevels, both.text());
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(SvdfKernel, IsTheReference) {
+  RandomOperands random(67);
+  for (int round = 0; round < 150; ++round) {
+    const auto batch = static_cast<uint32_t>(random.oneOf({1, 1, 2, 7}));
+    const auto inputs = static_cast<uint32_t>(random.between(1, 60));
+    const auto units = static_cast<uint32_t>(random.between(1, 60));
+    const auto rank = static_cast<uint32_t>(random.between(1, 4));
+    const auto memory = static_cast<uint32_t>(random.between(1, 30));
+    KernelCase test;
+    test.operation = OperationType::SVDF;
+    test.inputs = {random.tensor(TENSOR_FLOAT32, {batch, inputs}),
+                   random.tensor(TENSOR_FLOAT32, {units * rank, inputs}),
+                   random.tensor(TENSOR_FLOAT32, {units * rank, memory}),
+                   random.coin() ? random.tensor(TENSOR_FLOAT32, {units})
+                                 : TestOperand::omitted(TENSOR_FLOAT32),
+                   random.tensor(TENSOR_FLOAT32, {batch, memory * units * rank}),
+                   TestOperand::int32(static_cast<int32_t>(rank)),
+                   TestOperand::int32(random.oneOf({0, 1, 2, 3, 4, 6}))};
+    test.outputs.assign(2, TestOperand::output(TENSOR_FLOAT32));
+    test.slack = 1e-4;
+    checkKernel(
+        std::move(test), kAllLevels,
+        fmt::format("{} of {} -> {}, rank {}, memory {}", batch, inputs, units, rank, memory));
+    if (HasFatalFailure()) return;
   }
 }
 
