@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -16,6 +15,7 @@
 #include "tools/halyard/command.h"
 #include "tools/halyard/conformance_target.h"
 #include "tools/halyard/device_choice.h"
+#include "tools/halyard/output_file.h"
 #include "tools/halyard/terminal.h"
 
 namespace halyard::cli {
@@ -112,8 +112,8 @@ class ConformanceRun {
     if (!files.ok()) return {files.takeStatus(), true};
     files_ = std::move(files).value();
     for (const std::string& path : {options_.junit, options_.json}) {
-      if (path.empty() || std::ofstream(path)) continue;
-      return {errnoStatus(ResultCode::BAD_DATA, errno, fmt::format("writing {}", path)), true};
+      Status writable = checkOutputFile(path);
+      if (!writable.ok()) return {std::move(writable), true};
     }
     const auto milliseconds = static_cast<int64_t>(options_.timeout * 1000);
     auto pool = ProcessPool::create(
@@ -261,15 +261,8 @@ class ConformanceRun {
   }
 
   Status writeReports() const {
-    HALYARD_RETURN_IF_ERROR(writeReport(options_.junit, conformance::junitText));
-    return writeReport(options_.json, conformance::jsonText);
-  }
-
-  Status writeReport(const std::string& path, std::string (*make)(const RunReport&)) const {
-    if (path.empty()) return okStatus();
-    std::ofstream file(path, std::ios::binary);
-    file << make(report_) << std::flush;
-    return file ? okStatus() : opFailed("cannot write {}", path);
+    HALYARD_RETURN_IF_ERROR(writeOutputFile(options_.junit, conformance::junitText(report_)));
+    return writeOutputFile(options_.json, conformance::jsonText(report_));
   }
 
   // Texts of drivers and names in files may hold what a terminal would obey.

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -15,6 +14,7 @@
 #include "conformance/report.h"
 #include "tools/halyard/command.h"
 #include "tools/halyard/conformance_target.h"
+#include "tools/halyard/output_file.h"
 #include "tools/halyard/terminal.h"
 #include "tools/halyard/validation_target.h"
 #include "validation/kit/runner.h"
@@ -102,8 +102,7 @@ class Validation {
     }
     if (checks_.empty()) return badData("no check is asked for; --list has all");
     for (const std::string& path : {options_.html, options_.junit, options_.json}) {
-      if (path.empty() || std::ofstream(path)) continue;
-      return errnoStatus(ResultCode::BAD_DATA, errno, fmt::format("writing {}", path));
+      HALYARD_RETURN_IF_ERROR(checkOutputFile(path));
     }
     return okStatus();
   }
@@ -225,16 +224,9 @@ class Validation {
   }
 
   Status writeReports(const Report& report) const {
-    HALYARD_RETURN_IF_ERROR(writeReport(options_.html, validation::htmlText(report)));
-    HALYARD_RETURN_IF_ERROR(writeReport(options_.junit, validation::junitText(report)));
-    return writeReport(options_.json, validation::jsonText(report));
-  }
-
-  static Status writeReport(const std::string& path, const std::string& text) {
-    if (path.empty()) return okStatus();
-    std::ofstream file(path, std::ios::binary);
-    file << text << std::flush;
-    return file ? okStatus() : opFailed("cannot write {}", path);
+    HALYARD_RETURN_IF_ERROR(writeOutputFile(options_.html, validation::htmlText(report)));
+    HALYARD_RETURN_IF_ERROR(writeOutputFile(options_.junit, validation::junitText(report)));
+    return writeOutputFile(options_.json, validation::jsonText(report));
   }
 
   const ValidateOptions& options_;

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <ctime>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "tools/halyard/bench/own_process.h"
 #include "tools/halyard/command.h"
 #include "tools/halyard/device_choice.h"
+#include "tools/halyard/output_file.h"
 #include "tools/halyard/terminal.h"
 #include "tools/workloads/workloads.h"
 
@@ -53,14 +53,6 @@ std::string workloadNames() {
     line += comma.size() + workload.name.size();
   }
   return names;
-}
-
-Status writeFile(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file) return opFailed("cannot write {}", path);
-  return okStatus();
 }
 
 // The names of all devices, asked for in another process: this one must not have a driver when it
@@ -127,12 +119,8 @@ Status bench(const BenchCommandOptions& options, const BenchOptions& measure,
              const Beside& beside) {
   HALYARD_ASSIGN_OR_RETURN(const Json document, measureAll(options, measure));
   writeOutput(benchText(document, beside));
-  if (!options.json.empty()) {
-    HALYARD_RETURN_IF_ERROR(writeFile(options.json, document.dump(1) + "\n"));
-  }
-  if (!options.html.empty()) {
-    HALYARD_RETURN_IF_ERROR(writeFile(options.html, benchHtml(document, beside)));
-  }
+  HALYARD_RETURN_IF_ERROR(writeOutputFile(options.json, document.dump(1) + "\n"));
+  HALYARD_RETURN_IF_ERROR(writeOutputFile(options.html, benchHtml(document, beside)));
   size_t failed = 0;
   for (const Json& result : document["results"]) failed += result.contains("error");
   if (failed > 0) {
@@ -148,11 +136,14 @@ Status benchCapabilities(const BenchCommandOptions& options) {
                                                         options.models);
                            }));
   writeOutput(capabilitiesText(document));
-  if (options.json.empty()) return okStatus();
-  return writeFile(options.json, document.dump(2) + "\n");
+  return writeOutputFile(options.json, document.dump(2) + "\n");
 }
 
 CommandResult runBench(const BenchCommandOptions& options) {
+  for (const std::string& path : {options.json, options.html}) {
+    Status writable = checkOutputFile(path);
+    if (!writable.ok()) return {std::move(writable), true};
+  }
   if (options.capabilities) {
     if (options.devices.size() != 1) {
       return {

@@ -98,11 +98,15 @@ TEST_F(BenchCommand, MisuseIsSaid) {
       {"--beside /nowhere", "/nowhere: cannot be read"},
       {"--capabilities", "expected is one --device"},
       {"--capabilities --device cpu none", "no workload 'none'"},
+      {"--json /no/where.json", "writing /no/where.json: No such file"},
+      {"--html /no/where.html", "writing /no/where.html: No such file"},
+      {"--capabilities --device cpu --json /no/where.json", "writing /no/where.json"},
       {"--labels x", "--data"}};
   for (const auto& [arguments, expected] : cases) {
     const Outcome outcome = halyard("bench " + arguments);
     EXPECT_EQ(outcome.exitStatus, 2) << arguments;
     EXPECT_THAT(outcome.errors, HasSubstr(expected)) << arguments;
+    EXPECT_EQ(outcome.output, "") << arguments;
   }
   EXPECT_EQ(halyard("bench --device nowhere").exitStatus, 1);
 }
