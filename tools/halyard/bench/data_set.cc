@@ -64,6 +64,45 @@ std::optional<size_t> classNamed(const std::string& name, const Labels& labels) 
   return number;
 }
 
+// "t_shirt_top" for "T-shirt/top".
+std::string plainName(std::string_view label) {
+  std::string name;
+  for (const char c : label) {
+    const auto byte = static_cast<unsigned char>(c);
+    name += std::isalnum(byte) != 0 ? static_cast<char>(std::tolower(byte)) : '_';
+  }
+  return name;
+}
+
+// Of a picture called ..._LABEL; of two labels that fit, the longer one.
+std::optional<size_t> classInName(const std::string& stem, const Labels& labels) {
+  const std::string name = "_" + plainName(stem);
+  std::optional<size_t> found;
+  size_t longest = 0;
+  for (size_t i = 0; i < labels.size(); ++i) {
+    const std::string ending = "_" + plainName(labels.nameOf(i));
+    if (ending.size() <= longest || !name.ends_with(ending)) continue;
+    longest = ending.size();
+    found = i;
+  }
+  return found;
+}
+
+// The pictures of a folder, sorted.
+Result<std::vector<std::string>> picturesIn(const std::string& folder) {
+  std::error_code error;
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (entry.is_regular_file() && isPicture(entry.path())) files.push_back(entry.path().string());
+    if (files.size() > kMostFiles) {
+      return badData("{}: has more than {} pictures", folder, kMostFiles);
+    }
+  }
+  if (error) return badData("{}: {}", folder, error.message());
+  std::ranges::sort(files);
+  return files;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<DataSet>> DataSet::open(const std::string& folder, const Labels& labels) {
@@ -75,6 +114,7 @@ Result<std::unique_ptr<DataSet>> DataSet::open(const std::string& folder, const 
     HALYARD_RETURN_IF_ERROR(set->readIdx(images, existing(folder + "/t10k-labels-idx1-ubyte")));
   } else {
     HALYARD_RETURN_IF_ERROR(set->readFolders(folder, labels));
+    if (set->classes_.empty()) HALYARD_RETURN_IF_ERROR(set->readPictures(folder, labels));
   }
   if (set->classes_.empty()) return badData("{}: has no pictures", folder);
   return set;
@@ -123,22 +163,29 @@ Status DataSet::readFolders(const std::string& folder, const Labels& labels) {
     if (!number) {
       return badData("{}: is neither a label nor the number of a class", each.string());
     }
-    std::vector<std::string> files;
-    for (const auto& entry : fs::directory_iterator(each, error)) {
-      if (isPicture(entry.path())) files.push_back(entry.path().string());
-      if (files_.size() + files.size() > kMostFiles) {
-        return badData("{}: has more than {} pictures", folder, kMostFiles);
-      }
+    HALYARD_ASSIGN_OR_RETURN(std::vector<std::string> files, picturesIn(each.string()));
+    if (files_.size() + files.size() > kMostFiles) {
+      return badData("{}: has more than {} pictures", folder, kMostFiles);
     }
-    if (error) return badData("{}: {}", each.string(), error.message());
-    std::ranges::sort(files);
     classes_.insert(classes_.end(), files.size(), *number);
     std::ranges::move(files, std::back_inserter(files_));
   }
   return okStatus();
 }
 
-size_t DataSet::classCount() const { return std::ranges::max(classes_) + 1; }
+Status DataSet::readPictures(const std::string& folder, const Labels& labels) {
+  HALYARD_ASSIGN_OR_RETURN(files_, picturesIn(folder));
+  for (const std::string& file : files_) {
+    classes_.push_back(classInName(fs::path(file).stem().string(), labels));
+  }
+  return okStatus();
+}
+
+size_t DataSet::classCount() const {
+  size_t count = 0;
+  for (const auto& known : classes_) count = std::max(count, known ? *known + 1 : 0);
+  return count;
+}
 
 Result<media::Image> DataSet::image(size_t i, uint32_t channels) const {
   if (!isGrey()) return media::loadImage(files_[i], channels);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,9 @@ class DataSet {
  public:
   // A folder with t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, perhaps with .gz (MNIST and
   // what has its form: grey pictures); or a folder with a folder of pictures (BMP, PNG, JPEG) for
-  // each class, named by the class's label, or its number where no label is that. BAD_DATA with the
-  // place for anything else.
+  // each class, named by the class's label, or its number where no label is that; or a folder of
+  // pictures that are named ..._LABEL, in small letters and with _ for all others, such as
+  // 19_t_shirt_top.png, or else are of no known class. BAD_DATA with the place for anything else.
   static Result<std::unique_ptr<DataSet>> open(const std::string& folder, const Labels& labels);
 
   // "fashion-mnist", of the folder.
@@ -30,8 +32,8 @@ class DataSet {
   size_t size() const { return classes_.size(); }
   // Whether pictures have one channel only, whatever is asked for.
   bool isGrey() const { return !pixels_.empty(); }
-  size_t classCount() const;
-  size_t classOf(size_t i) const { return classes_[i]; }
+  size_t classCount() const;  // one more than the highest class; 0 when none is known
+  std::optional<size_t> classOf(size_t i) const { return classes_[i]; }
   Result<media::Image> image(size_t i, uint32_t channels) const;
 
  private:
@@ -39,9 +41,10 @@ class DataSet {
 
   Status readIdx(const std::string& images, const std::string& labels);
   Status readFolders(const std::string& folder, const Labels& labels);
+  Status readPictures(const std::string& folder, const Labels& labels);
 
   std::string name_;
-  std::vector<size_t> classes_;
+  std::vector<std::optional<size_t>> classes_;
   std::vector<std::string> files_;  // of pictures; empty for the form of MNIST, which has
   uint32_t width_ = 0;
   uint32_t height_ = 0;

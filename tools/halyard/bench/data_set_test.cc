@@ -101,6 +101,31 @@ TEST_F(DataSetTest, FoldersByLabelAndByNumber) {
   EXPECT_EQ((*data)->image(1, 1)->pixels[0], 20);
 }
 
+TEST_F(DataSetTest, PicturesNamedByTheirClass) {
+  picture("00_ankle_boot.png", 1);
+  picture("19_t_shirt_top.png", 2);
+  picture("shirt.png", 3);
+  picture("unheard_of.png", 4);
+  const auto data = DataSet::open(folder_, Labels::parse("Shirt\nT-shirt/top\nboot\nAnkle boot\n"));
+  ASSERT_TRUE(data.ok()) << data.status().toString();
+  ASSERT_EQ((*data)->size(), 4u);
+  EXPECT_EQ((*data)->classOf(0), 3u) << "not 2, which is shorter";
+  EXPECT_EQ((*data)->classOf(1), 1u);
+  EXPECT_EQ((*data)->classOf(2), 0u);
+  EXPECT_EQ((*data)->classOf(3), std::nullopt);
+  EXPECT_EQ((*data)->classCount(), 4u);
+  EXPECT_EQ((*data)->image(3, 1)->pixels[0], 4);
+}
+
+TEST_F(DataSetTest, PicturesOfNoKnownClass) {
+  picture("cat.png", 1);
+  const auto data = DataSet::open(folder_, {});
+  ASSERT_TRUE(data.ok()) << data.status().toString();
+  EXPECT_EQ((*data)->size(), 1u);
+  EXPECT_EQ((*data)->classOf(0), std::nullopt);
+  EXPECT_EQ((*data)->classCount(), 0u);
+}
+
 TEST_F(DataSetTest, FoldersThatCannotBeUsed) {
   EXPECT_THAT(errorOf(), HasSubstr("has no pictures"));
   picture("bird/a.png", 1);
