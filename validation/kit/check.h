@@ -31,6 +31,13 @@ std::string_view outcomeName(Outcome outcome);
 // Those that make a run fail: FAILED, HANG, CRASH, UNEXPECTED_PASS.
 bool isBad(Outcome outcome);
 
+// What a check has measured, for people and for comparisons: "median_ms", 0.17. The unit is the end
+// of the name.
+struct Figure {
+  std::string name;
+  double value = 0;
+};
+
 // What a check's function finds; CRASH and HANG of its own process and of its driver are found by
 // whoever runs it.
 struct CheckResult {
@@ -47,6 +54,7 @@ struct CheckResult {
 
   Outcome outcome = Outcome::PASSED;
   std::string reason;  // why it failed or was skipped; a note, or nothing, when it passed
+  std::vector<Figure> figures;
 
  private:
   CheckResult(Outcome what, std::string why) : outcome(what), reason(std::move(why)) {}
@@ -67,6 +75,9 @@ struct Check {
 struct Plan {
   bool full = false;                 // else quick: some minutes on two processors
   std::vector<std::string> vectors;  // files and folders of conformance vectors beside Halyard's
+  std::vector<std::string> models;   // .tflite files and folders of them, instead of Halyard's
+  std::string data;                  // a folder of pictures for the models, and a file with the
+  std::string labels;                // names of their classes; may be empty
   std::filesystem::path prefix;      // where Halyard is installed
   uint64_t seed = 1;                 // of what is random
 };

@@ -1,6 +1,7 @@
 // The report as one page: a verdict, the areas, what is bad with how to repeat it, and every check.
 #include <algorithm>
 
+#include "validation/kit/figures.h"
 #include "validation/kit/report.h"
 
 namespace halyard::validation {
@@ -37,6 +38,8 @@ details>summary{cursor:pointer;padding:6px 0}
 .t-passed{color:var(--passed)}.t-bad{color:var(--failed)}.t-skipped{color:var(--dim)}
 .t-expected{color:var(--expected)}
 .narrow th:first-child{width:80px}
+.figures th,.figures td{font-size:13px}
+.figures td:first-child{overflow-wrap:anywhere}
 .checks td{font-size:13px;overflow-wrap:anywhere}
 </style>
 )";
@@ -143,6 +146,24 @@ std::string checksOf(const Report& report, const AreaCounts& area) {
       escaped(area.area), area.all(), area.bad(), rows);
 }
 
+std::string figureTable(const FigureTable& table) {
+  std::string text =
+      fmt::format("<h2>{}</h2>\n<table class=\"figures\"><tr><th></th>", escaped(table.title));
+  for (const std::string& column : table.columns) {
+    text += fmt::format("<th class=\"n\">{}</th>", escaped(column));
+  }
+  text += "<th></th></tr>\n";
+  for (const FigureTable::Row& row : table.rows) {
+    text += fmt::format("<tr><td>{}</td>", escaped(row.check));
+    for (const std::string& cell : row.cells) {
+      text += fmt::format("<td class=\"n\">{}</td>", escaped(cell));
+    }
+    text += fmt::format("<td class=\"tag {}\">{}</td></tr>\n", classOf(row.outcome),
+                        outcomeName(row.outcome));
+  }
+  return text + "</table>\n";
+}
+
 std::string skipTable(const Report& report) {
   std::map<std::string, size_t> reasons;
   for (const CheckRecord& record : report.records) {
@@ -193,6 +214,7 @@ std::string htmlText(const Report& report) {
       if (isBad(record.outcome)) page += failureCard(record);
     }
   }
+  for (const FigureTable& table : figureTables(report.records)) page += figureTable(table);
   page += skipTable(report);
   page += "<h2>Every check</h2>\n";
   for (const AreaCounts& area : report.areas()) page += checksOf(report, area);

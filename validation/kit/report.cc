@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "conformance/report.h"
+#include "validation/kit/figures.h"
 
 namespace halyard::validation {
 namespace {
@@ -26,21 +27,47 @@ std::string indented(const std::string& text, std::string_view indent) {
   return result;
 }
 
+std::string junitProperties(const CheckRecord& record) {
+  if (record.figures.empty()) return "";
+  std::string text = "      <properties>\n";
+  for (const Figure& figure : record.figures) {
+    text += fmt::format("        <property name=\"{}\" value=\"{}\"/>\n", xmlText(figure.name),
+                        figure.value);
+  }
+  return text + "      </properties>\n";
+}
+
 std::string junitCase(const CheckRecord& record) {
   std::string text = fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"{:.6f}\"",
                                  xmlText(record.area), xmlText(record.name), record.seconds);
-  if (record.outcome == Outcome::PASSED) return text + "/>\n";
+  if (record.outcome == Outcome::PASSED && record.figures.empty()) return text + "/>\n";
+  text += ">\n" + junitProperties(record);
+  if (record.outcome == Outcome::PASSED) return text + "    </testcase>\n";
   if (!isBad(record.outcome)) {
-    return text + fmt::format(">\n      <skipped message=\"{}: {}\"/>\n    </testcase>\n",
+    return text + fmt::format("      <skipped message=\"{}: {}\"/>\n    </testcase>\n",
                               outcomeName(record.outcome), xmlText(record.reason));
   }
-  text += fmt::format(">\n      <failure type=\"{}\" message=\"{}\">{}</failure>\n",
+  text += fmt::format("      <failure type=\"{}\" message=\"{}\">{}</failure>\n",
                       outcomeName(record.outcome), xmlText(record.reason),
                       xmlText("repeat: " + record.repeat));
   if (!record.log.empty()) {
     text += fmt::format("      <system-err>{}</system-err>\n", xmlText(record.log));
   }
   return text + "    </testcase>\n";
+}
+
+// A check's figures in a line, as many of them as it has.
+std::string figureLines(const FigureTable& table) {
+  std::string text = fmt::format("\n{}\n", table.title);
+  for (const FigureTable::Row& row : table.rows) {
+    std::string cells;
+    for (size_t i = 0; i < row.cells.size(); ++i) {
+      if (row.cells[i].empty()) continue;
+      cells += fmt::format("{}{} {}", cells.empty() ? "" : ", ", table.columns[i], row.cells[i]);
+    }
+    text += fmt::format("  {}: {}\n", row.check, cells);
+  }
+  return text;
 }
 
 }  // namespace
@@ -125,6 +152,7 @@ std::string summaryText(const Report& report) {
     if (record.outcome != Outcome::EXPECTED_FAILURE) continue;
     text += fmt::format("expected failure: {}: {}\n", record.id(), record.reason);
   }
+  for (const FigureTable& table : figureTables(report.records)) text += figureLines(table);
   text += fmt::format("\n{:<16}{:>8}{:>8}{:>8}{:>8}{:>12}{:>10}{:>9}\n", "area", "passed", "failed",
                       "hang", "crash", "unexpected", "skipped", "seconds");
   for (const AreaCounts& area : report.areas()) {
@@ -151,6 +179,7 @@ std::string jsonText(const Report& report) {
                 {"outcome", outcomeName(record.outcome)},
                 {"seconds", record.seconds}};
     if (!record.reason.empty()) one["reason"] = record.reason;
+    for (const Figure& figure : record.figures) one["figures"][figure.name] = figure.value;
     if (!record.log.empty()) one["log"] = record.log;
     if (!record.repeat.empty()) one["repeat"] = record.repeat;
     checks.push_back(std::move(one));

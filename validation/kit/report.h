@@ -19,6 +19,7 @@ struct CheckRecord {
   std::string reason;  // as in CheckResult
   std::string log;     // of a bad outcome: the end of the driver's standard error
   std::string repeat;  // of a bad outcome: the command that does just this again
+  std::vector<Figure> figures;
   double seconds = 0;
 
   std::string id() const { return area + "/" + name; }
@@ -55,7 +56,7 @@ struct Report {
 
 // One check that is bad, in several lines.
 std::string failureText(const CheckRecord& record);
-// A table of the areas, the reasons to skip, and a last line with the counts.
+// What was measured, a table of the areas, the reasons to skip, and a last line with the counts.
 std::string summaryText(const Report& report);
 std::string jsonText(const Report& report);
 // A testsuite per area, a testcase per check.

@@ -114,6 +114,28 @@ TEST(Report, HtmlEscapesWhatDriversSay) {
   EXPECT_THAT(text, Not(HasSubstr("http")));
 }
 
+TEST(Report, FiguresAreInEveryForm) {
+  Report report = sample();
+  report.records[0].name = "net/latency";
+  report.records[0].figures = {{"median_ms", 0.123456}, {"times_as_fast", 2}};
+  report.records[1].name = "other/latency";
+  report.records[1].figures = {{"median_ms", 7}};
+  EXPECT_THAT(summaryText(report), HasSubstr("hal: latency\n"
+                                             "  net: median ms 0.1235, times as fast 2\n"
+                                             "  other: median ms 7\n"));
+  const auto json = nlohmann::json::parse(jsonText(report));
+  EXPECT_EQ(json["checks"][0]["figures"]["median_ms"], 0.123456);
+  EXPECT_FALSE(json["checks"][2].contains("figures"));
+  const std::string junit = junitText(report);
+  EXPECT_THAT(junit, HasSubstr("<property name=\"median_ms\" value=\"0.123456\"/>"));
+  // Of the one that has failed, too.
+  EXPECT_THAT(junit, HasSubstr("<property name=\"median_ms\" value=\"7\"/>\n"
+                               "      </properties>\n      <failure type=\"failed\""));
+  const std::string page = htmlText(report);
+  EXPECT_THAT(page, HasSubstr("<h2>hal: latency</h2>"));
+  EXPECT_THAT(page, HasSubstr("<td>net</td><td class=\"n\">0.1235</td><td class=\"n\">2</td>"));
+}
+
 TEST(ProgressLine, FitsItsWidth) {
   Progress progress{5, 10, 2, 30, "hal/model/a-long-name"};
   EXPECT_EQ(progressLine(progress, 200),

@@ -66,7 +66,11 @@ std::string doCheck(Target& target, const Check& check) {
     if (!result.reason.empty()) text += "\n" + result.reason;
     result.reason = text;
   }
-  return dumped({{"outcome", static_cast<int>(result.outcome)}, {"reason", result.reason}});
+  Json figures = Json::array();
+  for (const Figure& figure : result.figures) figures.push_back({figure.name, figure.value});
+  return dumped({{"outcome", static_cast<int>(result.outcome)},
+                 {"reason", result.reason},
+                 {"figures", std::move(figures)}});
 }
 
 // A run from its first job to its report.
@@ -182,6 +186,12 @@ void Run::take(size_t number, ProcessPool::Answer answer) {
     if (found.is_object()) {
       outcome = static_cast<Outcome>(found.value("outcome", static_cast<int>(Outcome::FAILED)));
       reason = found.value("reason", "");
+      for (const Json& figure : found.value("figures", Json::array())) {
+        // What is not finite has become null.
+        const bool isFigure = figure.is_array() && figure.size() == 2 && figure[0].is_string() &&
+                              figure[1].is_number();
+        if (isFigure) record.figures.push_back({figure[0], figure[1]});
+      }
     } else {
       reason = "the process that ran the check gave no sensible answer";
     }

@@ -68,6 +68,21 @@ const ListedCheck& passing() {
   return kCheck;
 }
 
+TEST(RunChecks, KeepsWhatWasMeasured) {
+  const Report report = run({check("measures",
+                                   [](Target&) {
+                                     CheckResult result = CheckResult::passed("well");
+                                     result.figures = {{"b_ms", 0.5}, {"a", 1.0 / 0.0}, {"c", 3}};
+                                     return result;
+                                   })},
+                            testDriver());
+  ASSERT_EQ(report.records.size(), 1u);
+  ASSERT_EQ(report.records[0].figures.size(), 2u) << "an infinity is no figure";
+  EXPECT_EQ(report.records[0].figures[0].name, "b_ms");
+  EXPECT_EQ(report.records[0].figures[0].value, 0.5);
+  EXPECT_EQ(report.records[0].figures[1].name, "c");
+}
+
 TEST(RunChecks, TellsOutcomesApart) {
   ListedCheck hanging = check("hangs", [](Target&) -> CheckResult {
     std::this_thread::sleep_for(1h);
