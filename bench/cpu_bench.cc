@@ -4,7 +4,7 @@
 //   cpu_bench --only TEXT         the same for kernels with TEXT in their names
 //   cpu_bench --levels            8 bit kernels for each instruction set, against the peak of each
 //   cpu_bench MODEL...            time of each model, driver and reference device, 1 and 2 threads
-//   cpu_bench --steps MODEL...    the same, and where the driver's time goes with one thread
+//   cpu_bench --steps MODEL...    the driver's alone, and where it goes, step by step
 //   cpu_bench --clients MODEL...  executions per second of one client and of eight at once, 2
 //   threads
 //
@@ -18,6 +18,8 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -385,24 +387,72 @@ Times timeModel(hal::Device& device, const std::shared_ptr<const Model>& model) 
   return timeOf([&] { (void)(*execution)->compute({}); }, 0.5);
 }
 
+// By step, in seconds.
+using StepTimes = std::vector<double>;
+
+// Medians of `models`, which are the same but for their threads and take turns.
+std::vector<StepTimes> timeSteps(std::span<const std::unique_ptr<cpudriver::CompiledModel>> models,
+                                 Buffers& buffers) {
+  constexpr size_t kRuns = 101;
+  std::vector<StepTimes> medians(models.size());
+  std::vector<std::vector<StepTimes>> all(models.size());  // by model, by step, by run
+  for (size_t run = 0; run < kRuns; ++run) {
+    for (size_t m = 0; m < models.size(); ++m) {
+      // The first run finds another's data in the caches, and threads asleep.
+      (void)models[m]->run(buffers.inputs, buffers.outputs, {});
+      std::vector<std::chrono::nanoseconds> times;
+      (void)models[m]->run(buffers.inputs, buffers.outputs, {}, &times);
+      all[m].resize(times.size());
+      for (size_t i = 0; i < times.size(); ++i) all[m][i].push_back(seconds(times[i]));
+    }
+  }
+  for (size_t m = 0; m < models.size(); ++m) {
+    for (StepTimes& times : all[m]) {
+      std::ranges::nth_element(times, times.begin() + kRuns / 2);
+      medians[m].push_back(times[kRuns / 2]);
+    }
+  }
+  return medians;
+}
+
+// Products that an operation takes, if it is of those that multiply with constants; otherwise 0.
+double productsOf(const Model& model, const Operation& operation) {
+  if (operation.type != OperationType::CONV_2D &&
+      operation.type != OperationType::DEPTHWISE_CONV_2D &&
+      operation.type != OperationType::FULLY_CONNECTED) {
+    return 0;
+  }
+  const auto count = [&](const Shape& dims) {
+    double elements = 1;
+    for (const uint32_t extent : dims) elements *= extent;
+    return elements;
+  };
+  const Shape& filter = model.main.operands[operation.inputs[1]].dimensions;
+  const bool isDepthwise = operation.type == OperationType::DEPTHWISE_CONV_2D;
+  const uint32_t channels = isDepthwise ? filter.back() : filter.front();
+  return count(model.main.operands[operation.outputs[0]].dimensions) * count(filter) / channels;
+}
+
 void printSteps(const std::shared_ptr<const Model>& model) {
-  const auto compiled = cpudriver::CompiledModel::compile(model, {});
-  if (!compiled.ok() || *compiled == nullptr) {
-    std::printf("  not compiled: the executor runs it\n");
-    return;
+  cpudriver::ThreadShare two(2, ThreadClass::NORMAL, std::chrono::microseconds(50));
+  std::vector<std::unique_ptr<cpudriver::CompiledModel>> models;
+  for (cpudriver::ThreadShare* threads : {static_cast<cpudriver::ThreadShare*>(nullptr), &two}) {
+    auto compiled = cpudriver::CompiledModel::compile(model, {.threads = threads});
+    if (!compiled.ok() || *compiled == nullptr) {
+      std::printf("  not compiled: the executor runs it\n");
+      return;
+    }
+    models.push_back(std::move(*compiled));
   }
   Buffers buffers(*model);
-  std::vector<std::chrono::nanoseconds> best;
-  for (int run = 0; run < 50; ++run) {
-    std::vector<std::chrono::nanoseconds> times;
-    (void)(*compiled)->run(buffers.inputs, buffers.outputs, {}, &times);
-    if (run == 0) best = times;
-    for (size_t i = 0; i < times.size(); ++i) best[i] = std::min(best[i], times[i]);
-  }
-  for (size_t i = 0; i < best.size(); ++i) {
-    const auto facts = (*compiled)->stepFacts(i);
+  const std::vector<StepTimes> medians = timeSteps(models, buffers);
+  std::printf("   1 thread  2 threads        G products/s\n");
+  for (size_t i = 0; i < medians[0].size(); ++i) {
+    const auto facts = models[0]->stepFacts(i);
     const Operation& operation = model->main.operations[facts.operation];
-    std::printf("  %9.1f us  %s%s ->", static_cast<double>(best[i].count()) / 1000,
+    const double alone = medians[0][i];
+    std::printf("  %9.1f  %9.1f us  x %.2f  %6.1f  %s%s ->", alone * 1e6, medians[1][i] * 1e6,
+                alone / medians[1][i], productsOf(*model, operation) / alone * 1e-9,
                 operationText(facts.operation, operation.type).c_str(),
                 facts.isReference ? " (reference)" : "");
     std::printf(" %s\n", operandText(model->main.operands[operation.outputs[0]]).c_str());
@@ -440,8 +490,9 @@ int benchModels(int count, char** paths, bool steps) {
     }
     const std::shared_ptr<const Model>& model = *found;
     std::printf("%-36s", std::filesystem::path(paths[i]).filename().c_str());
-    for (hal::Device* device :
-         {driver1->get(), driver2->get(), reference1.get(), reference2.get()}) {
+    std::vector<hal::Device*> devices = {driver1->get(), driver2->get()};
+    if (!steps) devices.insert(devices.end(), {reference1.get(), reference2.get()});
+    for (hal::Device* device : devices) {
       const Times times = timeModel(*device, model);
       std::printf("%s %8.3f (%6.3f)", device == reference1.get() ? " |" : "", times.median * 1e3,
                   times.best * 1e3);
