@@ -7,7 +7,7 @@ namespace halyard::validation {
 Result<std::vector<Check>> listApi(const TargetSpec& /*target*/, const Plan& plan) {
   ApiChecks checks(plan.full);
   listIntrospectionChecks(checks);
-  listArgumentChecks(checks);
+  listMisuseChecks(checks);
   listDimensionChecks(checks);
   listExecutionChecks(checks);
   listMemoryChecks(checks);

@@ -2,6 +2,8 @@
 
 #include <halyard/halyard.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -61,6 +63,7 @@ Result<ApiWorld*> ApiWorld::of(Target& target) {
       return opFailed("the runtime has {} devices, and none is '{}'", devices.size(), spec.name);
     }
     world->cpu_ = devices.back().handle;
+    HALYARD_EXPECT_OK(ANeuralNetworksDevice_getFeatureLevel(world->device_, &world->level_));
     for (const int32_t type :
          {ANEURALNETWORKS_TENSOR_FLOAT32, ANEURALNETWORKS_TENSOR_QUANT8_ASYMM}) {
       HALYARD_ASSIGN_OR_RETURN(const bool adds, world->adds(type));
@@ -148,6 +151,35 @@ Result<ApiHandle<ANeuralNetworksExecution>> CompiledSum::execution() const {
   ANeuralNetworksExecution* made = nullptr;
   HALYARD_EXPECT_OK(ANeuralNetworksExecution_create(compilation.get(), &made));
   return ApiHandle<ANeuralNetworksExecution>(made);
+}
+
+CheckResult tooOld(std::string_view hal) {
+  return CheckResult::skipped(fmt::format("this came with HAL {}", hal));
+}
+
+Result<FileMemory> FileMemory::make(size_t size) {
+  FileMemory made;
+  made.fd.reset(::memfd_create("cts", MFD_CLOEXEC));
+  if (!made.fd.valid() || ::ftruncate(made.fd.get(), static_cast<off_t>(size)) != 0) {
+    return errnoStatus(ResultCode::OP_FAILED, errno, "making shared memory");
+  }
+  ANeuralNetworksMemory* memory = nullptr;
+  HALYARD_EXPECT_OK(
+      ANeuralNetworksMemory_createFromFd(size, PROT_READ | PROT_WRITE, made.fd.get(), 0, &memory));
+  made.memory.reset(memory);
+  return made;
+}
+
+Status FileMemory::write(const std::vector<uint8_t>& bytes, size_t at) const {
+  const auto count = ::pwrite(fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(at));
+  return count == static_cast<ssize_t>(bytes.size()) ? okStatus() : opFailed("cannot write");
+}
+
+Result<std::vector<uint8_t>> FileMemory::read(size_t size, size_t at) const {
+  std::vector<uint8_t> bytes(size);
+  const auto count = ::pread(fd.get(), bytes.data(), size, static_cast<off_t>(at));
+  if (count != static_cast<ssize_t>(size)) return opFailed("cannot read");
+  return bytes;
 }
 
 Check& ApiChecks::addAny(std::string name, std::string what, Run run) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "halyard/driver/unique_fd.h"
 #include "tools/halyard/api_model.h"
 #include "validation/kit/check.h"
 #include "validation/kit/target.h"
@@ -43,6 +44,8 @@ class ApiWorld {
 
   const ANeuralNetworksDevice* device() const { return device_; }
   const ANeuralNetworksDevice* cpu() const { return cpu_; }
+  // The device's feature level.
+  int64_t level() const { return level_; }
   bool isCpu() const { return device_ == cpu_; }
   // The type of tensors that the device adds: float32, else unsigned 8 bits of scale 1; INT32 when
   // it adds neither.
@@ -66,6 +69,7 @@ class ApiWorld {
 
   const ANeuralNetworksDevice* device_ = nullptr;
   const ANeuralNetworksDevice* cpu_ = nullptr;
+  int64_t level_ = 0;
   int32_t sumType_ = ANEURALNETWORKS_INT32;
 };
 
@@ -76,6 +80,20 @@ struct CompiledSum {
 
   static Result<CompiledSum> make(const ApiWorld& world, const Dims& dims = {4});
   Result<ApiHandle<ANeuralNetworksExecution>> execution() const;
+};
+
+// Of what came with a newer HAL than the device's.
+CheckResult tooOld(std::string_view hal);
+
+// A file without a name that is a memory.
+inline constexpr size_t kFileMemorySize = 4096;
+struct FileMemory {
+  UniqueFd fd;
+  ApiHandle<ANeuralNetworksMemory> memory;
+
+  static Result<FileMemory> make(size_t size = kFileMemorySize);
+  Status write(const std::vector<uint8_t>& bytes, size_t at) const;
+  Result<std::vector<uint8_t>> read(size_t size, size_t at) const;
 };
 
 // Adds operands and operations to an unfinished model.
@@ -105,7 +123,7 @@ class ApiChecks {
 };
 
 void listIntrospectionChecks(ApiChecks& checks);
-void listArgumentChecks(ApiChecks& checks);
+void listMisuseChecks(ApiChecks& checks);
 void listDimensionChecks(ApiChecks& checks);
 void listExecutionChecks(ApiChecks& checks);
 void listMemoryChecks(ApiChecks& checks);

@@ -120,6 +120,7 @@ CheckResult times(ApiWorld& world, Way way) {
 
 // A buffer too small for an output of unknown size: the real shape, then success.
 CheckResult insufficient(ApiWorld& world) {
+  if (world.level() < ANEURALNETWORKS_FEATURE_LEVEL_3) return tooOld("1.2");
   HALYARD_ASSIGN_OR_RETURN(const auto model, world.sum({0}, {0}, {0}));
   HALYARD_ASSIGN_OR_RETURN(const bool takes, world.takes(model.get(), 1));
   if (!takes) return CheckResult::skipped("the device takes no ADD whose sizes are open");

@@ -17,7 +17,10 @@ CheckResult deviceFacts(ApiWorld& world) {
   HALYARD_EXPECT_OK(ANeuralNetworksDevice_getFeatureLevel(world.device(), &level));
   HALYARD_EXPECT(*name != '\0');
   HALYARD_EXPECT(*version != '\0');
-  HALYARD_EXPECT(type >= ANEURALNETWORKS_DEVICE_OTHER &&
+  // Old interfaces do not tell it.
+  const bool hasType = world.level() >= ANEURALNETWORKS_FEATURE_LEVEL_3;
+  HALYARD_EXPECT(type >=
+                     (hasType ? ANEURALNETWORKS_DEVICE_OTHER : ANEURALNETWORKS_DEVICE_UNKNOWN) &&
                  type <= ANEURALNETWORKS_DEVICE_ACCELERATOR);
   HALYARD_EXPECT(level >= ANEURALNETWORKS_FEATURE_LEVEL_1);
   HALYARD_EXPECT(level <= ANeuralNetworks_getRuntimeFeatureLevel());

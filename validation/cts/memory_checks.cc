@@ -1,7 +1,6 @@
 // Memories: of files, of hardware buffers, of descriptors; roles and copies.
 #include <android/hardware_buffer.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstring>
 
@@ -10,35 +9,7 @@
 namespace halyard::validation {
 namespace {
 
-constexpr size_t kPage = 4096;
-
-struct FileMemory {
-  UniqueFd fd;
-  ApiHandle<ANeuralNetworksMemory> memory;
-
-  static Result<FileMemory> make(size_t size = kPage) {
-    FileMemory made;
-    made.fd.reset(::memfd_create("cts", MFD_CLOEXEC));
-    if (!made.fd.valid() || ::ftruncate(made.fd.get(), static_cast<off_t>(size)) != 0) {
-      return errnoStatus(ResultCode::OP_FAILED, errno, "making shared memory");
-    }
-    ANeuralNetworksMemory* memory = nullptr;
-    HALYARD_EXPECT_OK(ANeuralNetworksMemory_createFromFd(size, PROT_READ | PROT_WRITE,
-                                                         made.fd.get(), 0, &memory));
-    made.memory.reset(memory);
-    return made;
-  }
-  Status write(const std::vector<uint8_t>& bytes, size_t at) const {
-    const auto count = ::pwrite(fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(at));
-    return count == static_cast<ssize_t>(bytes.size()) ? okStatus() : opFailed("cannot write");
-  }
-  Result<std::vector<uint8_t>> read(size_t size, size_t at) const {
-    std::vector<uint8_t> bytes(size);
-    const auto count = ::pread(fd.get(), bytes.data(), size, static_cast<off_t>(at));
-    if (count != static_cast<ssize_t>(size)) return opFailed("cannot read");
-    return bytes;
-  }
-};
+constexpr size_t kPage = kFileMemorySize;
 
 // All arguments in one file, at odd places.
 CheckResult filesAtOffsets(ApiWorld& world) {
@@ -107,6 +78,7 @@ struct FreeBuffer {
 };
 
 CheckResult hardwareBuffers(ApiWorld& world) {
+  if (world.level() < ANEURALNETWORKS_FEATURE_LEVEL_3) return tooOld("1.2");
   HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
   const size_t size = 4 * world.elementSize();
   AHardwareBuffer_Desc desc = {};
@@ -161,6 +133,7 @@ Result<ApiHandle<ANeuralNetworksMemory>> memoryFor(const CompiledSum& sum, bool 
 
 // In: copied from a file into a device's memory; out: copied back.
 CheckResult deviceMemory(ApiWorld& world) {
+  if (world.level() < ANEURALNETWORKS_FEATURE_LEVEL_4) return tooOld("1.3");
   HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
   const size_t size = 4 * world.elementSize();
   HALYARD_ASSIGN_OR_RETURN(const auto in, memoryFor(sum, true));
@@ -194,6 +167,7 @@ CheckResult deviceMemory(ApiWorld& world) {
 
 // A memory that nothing was written to is no input.
 CheckResult emptyMemory(ApiWorld& world) {
+  if (world.level() < ANEURALNETWORKS_FEATURE_LEVEL_4) return tooOld("1.3");
   HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
   HALYARD_ASSIGN_OR_RETURN(const auto in, memoryFor(sum, true));
   HALYARD_ASSIGN_OR_RETURN(const auto execution, sum.execution());

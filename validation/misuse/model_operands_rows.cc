@@ -1,7 +1,7 @@
 // Misuses of the functions that add operands to a model and give them values.
-#include "api/misuse/table.h"
+#include "validation/misuse/table.h"
 
-namespace halyard::api::testing {
+namespace halyard::misuse {
 namespace {
 
 // addOperand of a model that has none yet.
@@ -14,9 +14,9 @@ std::function<int(World&)> adding(int32_t type, Dims dims, float scale = 0, int3
 // The number goes to the next that is right.
 void expectNoOperandWasAdded(World& w) {
   const int32_t value = 0;
-  EXPECT_NN_ERROR(ANeuralNetworksModel_setOperandValue(w.usedModel, 0, &value, 4), kBadData,
-                  "operand #0 of 0");
-  EXPECT_NN_OK(addOperand(w.usedModel, ANEURALNETWORKS_INT32));
+  ROW_ERROR(ANeuralNetworksModel_setOperandValue(w.usedModel, 0, &value, 4), kBadData,
+            "operand #0 of 0");
+  ROW_OK(addOperand(w.usedModel, ANEURALNETWORKS_INT32));
 }
 
 Misuse badOperand(const std::string& what, int32_t type, Dims dims, float scale, int32_t zeroPoint,
@@ -111,7 +111,6 @@ std::vector<Misuse> operandRows() {
   }
   return rows;
 }
-INSTANTIATE_TEST_SUITE_P(Operands, MisuseTable, ::testing::ValuesIn(operandRows()), rowName);
 
 constexpr auto setValue = ANeuralNetworksModel_setOperandValue;
 constexpr auto setFromMemory = ANeuralNetworksModel_setOperandValueFromMemory;
@@ -121,7 +120,7 @@ constexpr auto setFromModel = ANeuralNetworksModel_setOperandValueFromModel;
 ANeuralNetworksModel* with(World& w, const Dims& dims,
                            int32_t type = ANEURALNETWORKS_TENSOR_FLOAT32) {
   w.usedModel = w.model();
-  EXPECT_NN_OK(addOperand(w.usedModel, type, dims));
+  ROW_OK(addOperand(w.usedModel, type, dims));
   return w.usedModel;
 }
 
@@ -158,23 +157,23 @@ std::vector<Misuse> valueRows() {
       // What was set before stays.
       {"Model_setOperandValue_ReplacedByTheWrongLength", kBadData, "which needs 4",
        [](World& w) { return setValue(w.usedModel = w.sum(), 2, w.values, 8); },
-       [](World& w) { EXPECT_NN_OK(ANeuralNetworksModel_finish(w.usedModel)); }},
+       [](World& w) { ROW_OK(ANeuralNetworksModel_finish(w.usedModel)); }},
       {"Model_setOperandValue_LargeOneReplacedByTheWrongLength", kBadData, "which needs 400",
        [](World& w) {
          static const std::vector<float> large(100, 1.0f);
          ANeuralNetworksModel* const m = w.usedModel = w.model();
-         EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {100}));
-         EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {100}));
-         EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {100}));
-         EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_INT32));
+         ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {100}));
+         ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {100}));
+         ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {100}));
+         ROW_OK(addOperand(m, ANEURALNETWORKS_INT32));
          const int32_t none = ANEURALNETWORKS_FUSED_NONE;
-         EXPECT_NN_OK(setValue(m, 3, &none, sizeof none));
-         EXPECT_NN_OK(setValue(m, 1, large.data(), 400));
-         EXPECT_NN_OK(addOperation(m, ANEURALNETWORKS_ADD, {0, 1, 3}, {2}));
-         EXPECT_NN_OK(identify(m, {0}, {2}));
+         ROW_OK(setValue(m, 3, &none, sizeof none));
+         ROW_OK(setValue(m, 1, large.data(), 400));
+         ROW_OK(addOperation(m, ANEURALNETWORKS_ADD, {0, 1, 3}, {2}));
+         ROW_OK(identify(m, {0}, {2}));
          return setValue(m, 1, large.data(), 396);
        },
-       [](World& w) { EXPECT_NN_OK(ANeuralNetworksModel_finish(w.usedModel)); }},
+       [](World& w) { ROW_OK(ANeuralNetworksModel_finish(w.usedModel)); }},
 
       {"Model_setOperandValueFromMemory_NullModel", kUnexpectedNull, "model is null",
        [](World& w) { return setFromMemory(nullptr, 0, w.memory(), 0, 8); }},
@@ -235,7 +234,6 @@ std::vector<Misuse> valueRows() {
        }},
   };
 }
-INSTANTIATE_TEST_SUITE_P(Values, MisuseTable, ::testing::ValuesIn(valueRows()), rowName);
 
 // Scales for operand 0 of the type, [3,2] unless told otherwise.
 std::function<int(World&)> scales(uint32_t channelDim, std::vector<float> values,
@@ -298,7 +296,9 @@ std::vector<Misuse> scaleRows() {
       {function + "ScaleNegative", kBadData, "scale -1 of channel 2", scales(0, {1, 1, -1})},
   };
 }
-INSTANTIATE_TEST_SUITE_P(Scales, MisuseTable, ::testing::ValuesIn(scaleRows()), rowName);
 
 }  // namespace
-}  // namespace halyard::api::testing
+
+std::vector<Misuse> operandMisuses() { return joined({operandRows(), valueRows(), scaleRows()}); }
+
+}  // namespace halyard::misuse

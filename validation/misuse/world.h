@@ -1,23 +1,47 @@
 // World: objects of the C API in each of their states, made when a row of a table asks for them.
-// Thread safety: none needed. Ownership: frees all it has made, the last first.
+// Thread safety: one thread; what is found is the thread's. Ownership: frees all it has made, the
+// last first.
 #pragma once
 
+#include <android/NeuralNetworks.h>
 #include <android/NeuralNetworksExtensions.h>
 #include <android/NeuralNetworksOEM.h>
 #include <android/hardware_buffer.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <functional>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "api/test_model.h"
 #include "halyard/driver/sync_fence.h"
+#include "validation/misuse/findings.h"
 
-namespace halyard::api::testing {
+namespace halyard::misuse {
 
 using Dims = std::vector<uint32_t>;
+
+inline int addOperand(ANeuralNetworksModel* model, int32_t type, const Dims& dims = {},
+                      float scale = 0, int32_t zeroPoint = 0) {
+  const ANeuralNetworksOperandType operand = {type, static_cast<uint32_t>(dims.size()),
+                                              dims.empty() ? nullptr : dims.data(), scale,
+                                              zeroPoint};
+  return ANeuralNetworksModel_addOperand(model, &operand);
+}
+inline int addOperation(ANeuralNetworksModel* model, int32_t type, const Dims& inputs,
+                        const Dims& outputs) {
+  return ANeuralNetworksModel_addOperation(model, type, static_cast<uint32_t>(inputs.size()),
+                                           inputs.data(), static_cast<uint32_t>(outputs.size()),
+                                           outputs.data());
+}
+inline int identify(ANeuralNetworksModel* model, const Dims& inputs, const Dims& outputs) {
+  return ANeuralNetworksModel_identifyInputsAndOutputs(
+      model, static_cast<uint32_t>(inputs.size()), inputs.data(),
+      static_cast<uint32_t>(outputs.size()), outputs.data());
+}
 
 // As an ANeuralNetworksOperandType, which points to its dimensions.
 class OperandDescription {
@@ -37,34 +61,55 @@ class OperandDescription {
 
 class World {
  public:
-  World() = default;
+  // What is compiled is compiled for `device`, or for the CPU device when that alone takes it.
+  explicit World(const ANeuralNetworksDevice* device) : device_(device) {}
   ~World() {
     for (auto it = owned_.rbegin(); it != owned_.rend(); ++it) (*it)();
   }
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  ANeuralNetworksDevice* cpu() { return deviceNamed(kCpuDevice); }
+  const ANeuralNetworksDevice* device() const { return device_; }
+  // The runtime's own CPU device, which is the last of all.
+  static const ANeuralNetworksDevice* cpu() {
+    uint32_t count = 0;
+    ANeuralNetworksDevice* last = nullptr;
+    ROW_OK(ANeuralNetworks_getDeviceCount(&count));
+    ROW_OK(ANeuralNetworks_getDevice(count - 1, &last));
+    return last;
+  }
+
+  // Whether the device's interface is older than what was asked for: then nothing else counts.
+  bool isTooOld() const { return isTooOld_; }
 
   // An empty one.
   ANeuralNetworksModel* model() {
     ANeuralNetworksModel* made = nullptr;
-    EXPECT_NN_OK(ANeuralNetworksModel_create(&made));
+    ROW_OK(ANeuralNetworksModel_create(&made));
     return keep(made, ANeuralNetworksModel_free);
   }
   // out = a + b, float32, not finished. Operands: 0 a, 1 b, 2 activation (constant), 3 out.
   ANeuralNetworksModel* sum(const Dims& a = {2}, const Dims& b = {2}, const Dims& out = {2}) {
-    return keep(addModel(a, b, out).release(), ANeuralNetworksModel_free);
+    ANeuralNetworksModel* const made = model();
+    ROW_OK(addOperand(made, ANEURALNETWORKS_TENSOR_FLOAT32, a));
+    ROW_OK(addOperand(made, ANEURALNETWORKS_TENSOR_FLOAT32, b));
+    ROW_OK(addOperand(made, ANEURALNETWORKS_INT32));
+    ROW_OK(addOperand(made, ANEURALNETWORKS_TENSOR_FLOAT32, out));
+    const int32_t none = ANEURALNETWORKS_FUSED_NONE;
+    ROW_OK(ANeuralNetworksModel_setOperandValue(made, 2, &none, sizeof none));
+    ROW_OK(addOperation(made, ANEURALNETWORKS_ADD, {0, 1, 2}, {3}));
+    ROW_OK(identify(made, {0, 1}, {3}));
+    return made;
   }
   ANeuralNetworksModel* finished(ANeuralNetworksModel* model) {
-    EXPECT_NN_OK(ANeuralNetworksModel_finish(model));
+    ROW_OK(ANeuralNetworksModel_finish(model));
     return model;
   }
   ANeuralNetworksModel* finishedSum() { return finished(sum()); }
   // One whose finish has failed.
   ANeuralNetworksModel* invalid() {
     ANeuralNetworksModel* const made = model();
-    EXPECT_EQ(ANeuralNetworksModel_finish(made), ANEURALNETWORKS_BAD_DATA);
+    ROW_EQ(ANeuralNetworksModel_finish(made), ANEURALNETWORKS_BAD_DATA);
     return made;
   }
   // out = relu-like sum whose activation is an input: operands 0 a, 1 b, 2 activation, 3 out.
@@ -72,12 +117,12 @@ class World {
     ANeuralNetworksModel* const made = model();
     for (const int i : {0, 1}) {
       (void)i;
-      EXPECT_NN_OK(addOperand(made, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
+      ROW_OK(addOperand(made, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
     }
-    EXPECT_NN_OK(addOperand(made, ANEURALNETWORKS_INT32));
-    EXPECT_NN_OK(addOperand(made, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
-    EXPECT_NN_OK(addOperation(made, ANEURALNETWORKS_ADD, {0, 1, 2}, {3}));
-    EXPECT_NN_OK(identify(made, {0, 1, 2}, {3}));
+    ROW_OK(addOperand(made, ANEURALNETWORKS_INT32));
+    ROW_OK(addOperand(made, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
+    ROW_OK(addOperation(made, ANEURALNETWORKS_ADD, {0, 1, 2}, {3}));
+    ROW_OK(identify(made, {0, 1, 2}, {3}));
     return finished(made);
   }
   // One with an operation that no device here has.
@@ -85,29 +130,32 @@ class World {
     ANeuralNetworksModel* const made = model();
     for (const int i : {0, 1}) {
       (void)i;
-      EXPECT_NN_OK(addOperand(made, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
+      ROW_OK(addOperand(made, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
     }
-    EXPECT_NN_OK(addOperation(made, ANEURALNETWORKS_OEM_OPERATION, {0}, {1}));
-    EXPECT_NN_OK(identify(made, {0}, {1}));
+    ROW_OK(addOperation(made, ANEURALNETWORKS_OEM_OPERATION, {0}, {1}));
+    ROW_OK(identify(made, {0}, {1}));
     return finished(made);
   }
 
-  // Not finished, for the CPU alone.
+  // Not finished, for one device.
   ANeuralNetworksCompilation* compilation(ANeuralNetworksModel* model) {
-    const ANeuralNetworksDevice* const device = cpu();
+    return compilationFor(model, deviceFor(model));
+  }
+  ANeuralNetworksCompilation* compilationFor(ANeuralNetworksModel* model,
+                                             const ANeuralNetworksDevice* device) {
     ANeuralNetworksCompilation* made = nullptr;
-    EXPECT_NN_OK(ANeuralNetworksCompilation_createForDevices(model, &device, 1, &made));
+    ROW_OK(ANeuralNetworksCompilation_createForDevices(model, &device, 1, &made));
     return keep(made, ANeuralNetworksCompilation_free);
   }
   ANeuralNetworksCompilation* compilation() { return compilation(finishedSum()); }
   // Not finished, for devices of the runtime's choice.
   ANeuralNetworksCompilation* freeCompilation(ANeuralNetworksModel* model) {
     ANeuralNetworksCompilation* made = nullptr;
-    EXPECT_NN_OK(ANeuralNetworksCompilation_create(model, &made));
+    ROW_OK(ANeuralNetworksCompilation_create(model, &made));
     return keep(made, ANeuralNetworksCompilation_free);
   }
   ANeuralNetworksCompilation* finished(ANeuralNetworksCompilation* compilation) {
-    EXPECT_NN_OK(ANeuralNetworksCompilation_finish(compilation));
+    ROW_OK(ANeuralNetworksCompilation_finish(compilation));
     return compilation;
   }
   ANeuralNetworksCompilation* compiled() { return finished(compilation()); }
@@ -118,26 +166,28 @@ class World {
   // One whose finish has failed.
   ANeuralNetworksCompilation* failedCompilation() {
     ANeuralNetworksCompilation* const made = compilation(oem());
-    EXPECT_EQ(ANeuralNetworksCompilation_finish(made), ANEURALNETWORKS_BAD_DATA);
+    ROW_EQ(ANeuralNetworksCompilation_finish(made), ANEURALNETWORKS_BAD_DATA);
     return made;
   }
 
   ANeuralNetworksExecution* execution(ANeuralNetworksCompilation* compilation) {
-    return keep(newExecution(compilation).release(), ANeuralNetworksExecution_free);
+    ANeuralNetworksExecution* made = nullptr;
+    ROW_OK(ANeuralNetworksExecution_create(compilation, &made));
+    return keep(made, ANeuralNetworksExecution_free);
   }
   ANeuralNetworksExecution* execution() { return execution(compiled()); }
   // All arguments are set: floats, two each unless told otherwise.
   ANeuralNetworksExecution* ready(ANeuralNetworksCompilation* compilation) {
     ANeuralNetworksExecution* const made = execution(compilation);
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(made, 0, nullptr, values, 8));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(made, 1, nullptr, values, 8));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(made, 0, nullptr, result, 8));
+    ROW_OK(ANeuralNetworksExecution_setInput(made, 0, nullptr, values, 8));
+    ROW_OK(ANeuralNetworksExecution_setInput(made, 1, nullptr, values, 8));
+    ROW_OK(ANeuralNetworksExecution_setOutput(made, 0, nullptr, result, 8));
     return made;
   }
   ANeuralNetworksExecution* ready() { return ready(compiled()); }
   ANeuralNetworksExecution* computed(ANeuralNetworksCompilation* compilation) {
     ANeuralNetworksExecution* const made = ready(compilation);
-    EXPECT_NN_OK(ANeuralNetworksExecution_compute(made));
+    ROW_OK(ANeuralNetworksExecution_compute(made));
     return made;
   }
   ANeuralNetworksExecution* computed() { return computed(compiled()); }
@@ -147,11 +197,10 @@ class World {
     auto fence = std::make_shared<NewFence>(createFence().value());
     const ANeuralNetworksEvent* const dependency = eventOf(fence->fence.get());
     ANeuralNetworksEvent* event = nullptr;
-    EXPECT_NN_OK(
-        ANeuralNetworksExecution_startComputeWithDependencies(made, &dependency, 1, 0, &event));
+    ROW_OK(ANeuralNetworksExecution_startComputeWithDependencies(made, &dependency, 1, 0, &event));
     owned_.push_back([fence, event] {
       fence->signaller.signal();
-      EXPECT_NN_OK(ANeuralNetworksEvent_wait(event));
+      ROW_OK(ANeuralNetworksEvent_wait(event));
       ANeuralNetworksEvent_free(event);
     });
     return made;
@@ -159,28 +208,29 @@ class World {
   // One whose computation has failed.
   ANeuralNetworksExecution* failedExecution() {
     ANeuralNetworksExecution* const made = execution();
-    EXPECT_EQ(ANeuralNetworksExecution_compute(made), ANEURALNETWORKS_BAD_DATA);
+    ROW_EQ(ANeuralNetworksExecution_compute(made), ANEURALNETWORKS_BAD_DATA);
     return made;
   }
   // out[?] = a[?] + b[1], two elements for an output with room for one.
   ANeuralNetworksExecution* tooSmall() {
+    needLevel(ANEURALNETWORKS_FEATURE_LEVEL_3);
     ANeuralNetworksExecution* const made = execution(compiled(finished(sum({0}, {1}, {0}))));
     const OperandDescription two(ANEURALNETWORKS_TENSOR_FLOAT32, {2});
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(made, 0, two.get(), values, 8));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(made, 1, nullptr, values, 4));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(made, 0, nullptr, result, 4));
+    ROW_OK(ANeuralNetworksExecution_setInput(made, 0, two.get(), values, 8));
+    ROW_OK(ANeuralNetworksExecution_setInput(made, 1, nullptr, values, 4));
+    ROW_OK(ANeuralNetworksExecution_setOutput(made, 0, nullptr, result, 4));
     return made;
   }
 
   ANeuralNetworksBurst* burst(ANeuralNetworksCompilation* compilation) {
     ANeuralNetworksBurst* made = nullptr;
-    EXPECT_NN_OK(ANeuralNetworksBurst_create(compilation, &made));
+    ROW_OK(ANeuralNetworksBurst_create(compilation, &made));
     return keep(made, ANeuralNetworksBurst_free);
   }
 
   ANeuralNetworksEvent* eventOf(int fd) {
     ANeuralNetworksEvent* made = nullptr;
-    EXPECT_NN_OK(ANeuralNetworksEvent_createFromSyncFenceFd(fd, &made));
+    ROW_OK(ANeuralNetworksEvent_createFromSyncFenceFd(fd, &made));
     return keep(made, ANeuralNetworksEvent_free);
   }
   // With a fence that has failed.
@@ -194,16 +244,16 @@ class World {
   ANeuralNetworksEvent* plainEvent() {
     ANeuralNetworksExecution* const started = ready();
     ANeuralNetworksEvent* made = nullptr;
-    EXPECT_NN_OK(ANeuralNetworksExecution_startCompute(started, &made));
+    ROW_OK(ANeuralNetworksExecution_startCompute(started, &made));
     return keep(made, ANeuralNetworksEvent_free);
   }
 
   // Shared memory of so many bytes.
   ANeuralNetworksMemory* memory(size_t size = 64, int protection = PROT_READ | PROT_WRITE) {
     const int fd = ::memfd_create("misuse", MFD_CLOEXEC);
-    EXPECT_EQ(::ftruncate(fd, static_cast<off_t>(size)), 0);
+    ROW_EQ(::ftruncate(fd, static_cast<off_t>(size)), 0);
     ANeuralNetworksMemory* made = nullptr;
-    EXPECT_NN_OK(ANeuralNetworksMemory_createFromFd(size, protection, fd, 0, &made));
+    ROW_OK(ANeuralNetworksMemory_createFromFd(size, protection, fd, 0, &made));
     ::close(fd);
     return keep(made, ANeuralNetworksMemory_free);
   }
@@ -213,25 +263,25 @@ class World {
         4, 4, 1, AHARDWAREBUFFER_FORMAT_R8G8B8A8_UNORM, AHARDWAREBUFFER_USAGE_CPU_READ_OFTEN,
         0, 0, 0};
     AHardwareBuffer* buffer = nullptr;
-    EXPECT_EQ(AHardwareBuffer_allocate(&shape, &buffer), 0);
+    ROW_EQ(AHardwareBuffer_allocate(&shape, &buffer), 0);
     keep(buffer, AHardwareBuffer_release);
     ANeuralNetworksMemory* made = nullptr;
-    EXPECT_NN_OK(ANeuralNetworksMemory_createFromAHardwareBuffer(buffer, &made));
+    ROW_OK(ANeuralNetworksMemory_createFromAHardwareBuffer(buffer, &made));
     return keep(made, ANeuralNetworksMemory_free);
   }
   ANeuralNetworksMemoryDesc* desc() {
     ANeuralNetworksMemoryDesc* made = nullptr;
-    EXPECT_NN_OK(ANeuralNetworksMemoryDesc_create(&made));
+    ROW_OK(ANeuralNetworksMemoryDesc_create(&made));
     return keep(made, ANeuralNetworksMemoryDesc_free);
   }
   ANeuralNetworksMemoryDesc* finished(ANeuralNetworksMemoryDesc* desc) {
-    EXPECT_NN_OK(ANeuralNetworksMemoryDesc_finish(desc));
+    ROW_OK(ANeuralNetworksMemoryDesc_finish(desc));
     return desc;
   }
   // Finished; for the first input.
   ANeuralNetworksMemoryDesc* inputDesc(ANeuralNetworksCompilation* compilation) {
     ANeuralNetworksMemoryDesc* const made = desc();
-    EXPECT_NN_OK(ANeuralNetworksMemoryDesc_addInputRole(made, compilation, 0, 1));
+    ROW_OK(ANeuralNetworksMemoryDesc_addInputRole(made, compilation, 0, 1));
     return finished(made);
   }
   // Made from a descriptor for the first input, and nothing in it.
@@ -239,19 +289,20 @@ class World {
     return fromDesc(inputDesc(compilation));
   }
   ANeuralNetworksMemory* fromDesc(const ANeuralNetworksMemoryDesc* desc) {
+    needLevel(ANEURALNETWORKS_FEATURE_LEVEL_4);
     ANeuralNetworksMemory* made = nullptr;
-    EXPECT_NN_OK(ANeuralNetworksMemory_createFromDesc(desc, &made));
+    ROW_OK(ANeuralNetworksMemory_createFromDesc(desc, &made));
     return keep(made, ANeuralNetworksMemory_free);
   }
 
-  // For what a call writes: not null before it. EXPECT what it is in `after`.
+  // For what a call writes: not null before it. What it is then belongs in `after`.
   template <typename T>
   T** out() {
     out_ = this;
     return reinterpret_cast<T**>(&out_);
   }
-  void expectOutIsNull() { EXPECT_EQ(out_, nullptr); }
-  void expectOutIsUntouched() { EXPECT_EQ(out_, this); }
+  void expectOutIsNull() { ROW_EQ(out_, nullptr); }
+  void expectOutIsUntouched() { ROW_EQ(out_, this); }
 
   template <typename T>
   T* keep(T* object, void (*free)(T*)) {
@@ -273,8 +324,26 @@ class World {
   ANeuralNetworksMemory* usedMemory = nullptr;
 
  private:
+  // The CPU for what it takes and the device does not.
+  const ANeuralNetworksDevice* deviceFor(const ANeuralNetworksModel* model) {
+    return !takes(device_, model) && takes(cpu(), model) ? cpu() : device_;
+  }
+  void needLevel(int64_t level) {
+    int64_t own = 0;
+    ROW_OK(ANeuralNetworksDevice_getFeatureLevel(device_, &own));
+    isTooOld_ = isTooOld_ || own < level;
+  }
+  // Models here have one operation.
+  static bool takes(const ANeuralNetworksDevice* device, const ANeuralNetworksModel* model) {
+    bool supported = false;
+    ROW_OK(ANeuralNetworksModel_getSupportedOperationsForDevices(model, &device, 1, &supported));
+    return supported;
+  }
+
+  const ANeuralNetworksDevice* const device_;
+  bool isTooOld_ = false;
   std::vector<std::function<void()>> owned_;
   void* out_ = nullptr;
 };
 
-}  // namespace halyard::api::testing
+}  // namespace halyard::misuse

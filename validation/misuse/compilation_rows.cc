@@ -1,7 +1,7 @@
 // Misuses of the functions of compilations.
-#include "api/misuse/table.h"
+#include "validation/misuse/table.h"
 
-namespace halyard::api::testing {
+namespace halyard::misuse {
 namespace {
 
 using Devices = std::vector<const ANeuralNetworksDevice*>;
@@ -27,7 +27,7 @@ std::vector<Misuse> createRows() {
       {"Compilation_create_InvalidModel", kBadState, "the model failed to finish",
        [](World& w) { return create(w, w.invalid()); }, expectNull},
       {forDevices + "NullModel", kUnexpectedNull, "model is null",
-       [](World& w) { return createFor(w, nullptr, {w.cpu()}, 1); }},
+       [](World& w) { return createFor(w, nullptr, {w.device()}, 1); }},
       {forDevices + "NullDevices", kUnexpectedNull, "devices is null",
        [](World& w) {
          return ANeuralNetworksCompilation_createForDevices(w.finishedSum(), nullptr, 1,
@@ -35,21 +35,21 @@ std::vector<Misuse> createRows() {
        }},
       {forDevices + "NullResult", kUnexpectedNull, "compilation is null",
        [](World& w) {
-         const ANeuralNetworksDevice* const device = w.cpu();
+         const ANeuralNetworksDevice* const device = w.device();
          return ANeuralNetworksCompilation_createForDevices(w.finishedSum(), &device, 1, nullptr);
        }},
       {forDevices + "NoDevices", kBadData, "the list of devices is empty",
-       [](World& w) { return createFor(w, w.finishedSum(), {w.cpu()}, 0); }, expectNull},
+       [](World& w) { return createFor(w, w.finishedSum(), {w.device()}, 0); }, expectNull},
       {forDevices + "NullDevice", kUnexpectedNull, "devices[0] is null",
        [](World& w) { return createFor(w, w.finishedSum(), {nullptr}, 1); }, expectNull},
       {forDevices + "SecondDeviceNull", kUnexpectedNull, "devices[1] is null",
        [](World& w) {
-         return createFor(w, w.finishedSum(), {w.cpu(), nullptr}, 2);
+         return createFor(w, w.finishedSum(), {w.device(), nullptr}, 2);
        },
        expectNull},
       {forDevices + "DeviceTwice", kBadData, "devices[0] and devices[1] are the same",
        [](World& w) {
-         return createFor(w, w.finishedSum(), {w.cpu(), w.cpu()}, 2);
+         return createFor(w, w.finishedSum(), {w.device(), w.device()}, 2);
        },
        expectNull},
       {forDevices + "UnknownDevice", kBadData, "devices[0] is no device of this process",
@@ -58,12 +58,11 @@ std::vector<Misuse> createRows() {
        },
        expectNull},
       {forDevices + "UnfinishedModel", kBadState, "the model is not finished",
-       [](World& w) { return createFor(w, w.sum(), {w.cpu()}, 1); }, expectNull},
+       [](World& w) { return createFor(w, w.sum(), {w.device()}, 1); }, expectNull},
       {forDevices + "InvalidModel", kBadState, "the model failed to finish",
-       [](World& w) { return createFor(w, w.invalid(), {w.cpu()}, 1); }, expectNull},
+       [](World& w) { return createFor(w, w.invalid(), {w.device()}, 1); }, expectNull},
   };
 }
-INSTANTIATE_TEST_SUITE_P(Create, MisuseTable, ::testing::ValuesIn(createRows()), rowName);
 
 using Setter = std::function<int(World&, ANeuralNetworksCompilation*)>;
 
@@ -77,7 +76,7 @@ void addSetter(std::vector<Misuse>& rows, const std::string& name, const Setter&
                   [=](World& w) { return set(w, w.failedCompilation()); }});
 }
 // A call that fails leaves the compilation to be finished.
-void expectUsable(World& w) { EXPECT_NN_OK(ANeuralNetworksCompilation_finish(w.usedCompilation)); }
+void expectUsable(World& w) { ROW_OK(ANeuralNetworksCompilation_finish(w.usedCompilation)); }
 Misuse badValue(const std::string& name, const std::string& text, const Setter& set) {
   return {name, kBadData, text,
           [=](World& w) { return set(w, w.usedCompilation = w.compilation()); }, expectUsable};
@@ -128,7 +127,6 @@ std::vector<Misuse> setterRows() {
                   [](World& w) { return setCaching(w.compilation(), "/tmp", nullptr); }});
   return rows;
 }
-INSTANTIATE_TEST_SUITE_P(Setters, MisuseTable, ::testing::ValuesIn(setterRows()), rowName);
 
 std::vector<Misuse> finishRows() {
   constexpr auto finish = ANeuralNetworksCompilation_finish;
@@ -138,27 +136,24 @@ std::vector<Misuse> finishRows() {
       {"Compilation_finish_FinishedCompilation", kBadState, "finished already",
        [](World& w) { return finish(w.usedCompilation = w.compiled()); },
        // It stays as good as it was.
-       [](World& w) {
-         EXPECT_NN_OK(ANeuralNetworksExecution_compute(w.ready(w.usedCompilation)));
-       }},
+       [](World& w) { ROW_OK(ANeuralNetworksExecution_compute(w.ready(w.usedCompilation))); }},
       {"Compilation_finish_FailedCompilation", kBadState, "finished already",
        [](World& w) { return finish(w.failedCompilation()); }},
       {"Compilation_finish_OperationThatNoNamedDeviceHas", kBadData,
-       "nnapi-reference does not support operation #0 OEM_OPERATION",
+       "{device} does not support operation #0 OEM_OPERATION",
        [](World& w) { return finish(w.usedCompilation = w.compilation(w.oem())); },
        [](World& w) {
-         EXPECT_NN_ERROR(
+         ROW_ERROR(
              ANeuralNetworksExecution_create(w.usedCompilation, w.out<ANeuralNetworksExecution>()),
              kBadState, "the compilation failed to finish");
          w.expectOutIsNull();
-         EXPECT_NN_ERROR(ANeuralNetworksMemoryDesc_addInputRole(w.desc(), w.usedCompilation, 0, 1),
-                         kBadData, "the compilation failed to finish");
+         ROW_ERROR(ANeuralNetworksMemoryDesc_addInputRole(w.desc(), w.usedCompilation, 0, 1),
+                   kBadData, "the compilation failed to finish");
        }},
       {"Compilation_finish_OperationThatNoDeviceHas", kBadData, "operation #0 OEM_OPERATION",
        [](World& w) { return finish(w.freeCompilation(w.oem())); }},
   };
 }
-INSTANTIATE_TEST_SUITE_P(Finish, MisuseTable, ::testing::ValuesIn(finishRows()), rowName);
 
 std::vector<Misuse> preferredRows() {
   struct Query {
@@ -181,7 +176,7 @@ std::vector<Misuse> preferredRows() {
   std::vector<Misuse> rows;
   for (const Query& q : queries) {
     const std::string name = std::string("Compilation_getPreferredMemory") + q.name;
-    const auto untouched = [](World& w) { EXPECT_EQ(w.number, 77u); };
+    const auto untouched = [](World& w) { ROW_EQ(w.number, 77u); };
     rows.push_back({name + "_NullCompilation", kUnexpectedNull, "compilation is null",
                     [=](World& w) { return q.call(nullptr, 0, &w.number); }});
     rows.push_back({name + "_NullResult", kUnexpectedNull, std::string(q.argument) + " is null",
@@ -197,7 +192,11 @@ std::vector<Misuse> preferredRows() {
   }
   return rows;
 }
-INSTANTIATE_TEST_SUITE_P(Preferred, MisuseTable, ::testing::ValuesIn(preferredRows()), rowName);
 
 }  // namespace
-}  // namespace halyard::api::testing
+
+std::vector<Misuse> compilationMisuses() {
+  return joined({createRows(), setterRows(), finishRows(), preferredRows()});
+}
+
+}  // namespace halyard::misuse

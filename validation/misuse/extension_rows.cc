@@ -1,8 +1,8 @@
-// Misuses of the functions of vendor extensions, on drivers that offer some: the devices "agreeing"
-// and "disagreeing" describe com.acme.things alike and com.acme.disputed differently.
-#include "api/misuse/table.h"
+// Misuses of the functions of vendor extensions. Some need devices that offer com.acme.things, and
+// describe com.acme.disputed differently.
+#include "validation/misuse/table.h"
 
-namespace halyard::api::testing {
+namespace halyard::misuse {
 namespace {
 
 constexpr const char* kThings = "com.acme.things";
@@ -11,14 +11,23 @@ constexpr uint16_t kKnob = 2;    // a scalar of 12 bytes
 
 int32_t typeOf(ANeuralNetworksModel* model, const char* extension, uint16_t code) {
   int32_t type = -1;
-  EXPECT_NN_OK(ANeuralNetworksModel_getExtensionOperandType(model, extension, code, &type));
+  ROW_OK(ANeuralNetworksModel_getExtensionOperandType(model, extension, code, &type));
   return type;
 }
 // Operand 0 of a new model.
 ANeuralNetworksModel* with(World& w, uint16_t code, const Dims& dims) {
   ANeuralNetworksModel* const m = w.usedModel = w.model();
-  EXPECT_NN_OK(addOperand(m, typeOf(m, kThings, code), dims));
+  ROW_OK(addOperand(m, typeOf(m, kThings, code), dims));
   return m;
+}
+
+// addOperand of a type of an extension.
+std::function<int(World&)> adding(const char* name, uint16_t code, Dims dims, float scale = 0,
+                                  int32_t zeroPoint = 0) {
+  return [=](World& w) {
+    ANeuralNetworksModel* const m = w.model();
+    return addOperand(m, typeOf(m, name, code), dims, scale, zeroPoint);
+  };
 }
 
 std::vector<Misuse> typeRows() {
@@ -30,14 +39,7 @@ std::vector<Misuse> typeRows() {
     return ANeuralNetworksModel_getExtensionOperationType(w.model(), name, 0,
                                                           reinterpret_cast<int32_t*>(&w.number));
   };
-  const auto untouched = [](World& w) { EXPECT_EQ(w.number, 77u); };
-  const auto adding = [](const char* name, uint16_t code, Dims dims, float scale = 0,
-                         int32_t zeroPoint = 0) {
-    return [=](World& w) {
-      ANeuralNetworksModel* const m = w.model();
-      return addOperand(m, typeOf(m, name, code), dims, scale, zeroPoint);
-    };
-  };
+  const auto untouched = [](World& w) { ROW_EQ(w.number, 77u); };
   std::vector<Misuse> rows = {
       {"Device_getExtensionSupport_NullDevice", kUnexpectedNull, "device is null",
        [](World&) {
@@ -47,11 +49,11 @@ std::vector<Misuse> typeRows() {
       {"Device_getExtensionSupport_NullName", kUnexpectedNull, "extensionName is null",
        [](World& w) {
          bool supported = false;
-         return ANeuralNetworksDevice_getExtensionSupport(w.cpu(), nullptr, &supported);
+         return ANeuralNetworksDevice_getExtensionSupport(w.device(), nullptr, &supported);
        }},
       {"Device_getExtensionSupport_NullResult", kUnexpectedNull, "isExtensionSupported is null",
        [](World& w) {
-         return ANeuralNetworksDevice_getExtensionSupport(w.cpu(), kThings, nullptr);
+         return ANeuralNetworksDevice_getExtensionSupport(w.device(), kThings, nullptr);
        }},
       {"Device_getExtensionSupport_UnknownDevice", kBadData, "no device of this process",
        [](World& w) {
@@ -84,6 +86,23 @@ std::vector<Misuse> typeRows() {
       // here.
       {"Model_addOperand_TypeOfAnExtensionThatNobodyOffers", kBadData,
        "no device offers the extension 'com.acme.missing'", adding("com.acme.missing", 0, {2})},
+  };
+  for (const std::string name : {"things", "com.Acme.things", "com acme.things", ""}) {
+    const std::string label = name.empty()       ? "EmptyName"
+                              : name == "things" ? "NameWithoutADot"
+                              : name[4] == 'A'   ? "NameWithACapital"
+                                                 : "NameWithASpace";
+    const std::string text = "'" + name + "' is no name of an extension";
+    rows.push_back({"Model_getExtensionOperandType_" + label, kBadData, text,
+                    [=](World& w) { return operand(w, name.c_str()); }, untouched});
+    rows.push_back({"Model_getExtensionOperationType_" + label, kBadData, text,
+                    [=](World& w) { return operation(w, name.c_str()); }, untouched});
+  }
+  return rows;
+}
+
+std::vector<Misuse> offeredTypeRows() {
+  return {
       {"Model_addOperand_TypeThatTheExtensionHasNot", kBadData,
        "the extension 'com.acme.things' has no operand type 9", adding(kThings, 9, {2})},
       {"Model_addOperand_TypeOfADisputedExtension", kBadData,
@@ -99,20 +118,7 @@ std::vector<Misuse> typeRows() {
       {"Model_addOperand_ExtensionTensorThatOverflows", kBadData, "more than 4294967295 bytes",
        adding(kThings, kBlocks, {32768, 32768})},
   };
-  for (const std::string name : {"things", "com.Acme.things", "com acme.things", ""}) {
-    const std::string label = name.empty()       ? "EmptyName"
-                              : name == "things" ? "NameWithoutADot"
-                              : name[4] == 'A'   ? "NameWithACapital"
-                                                 : "NameWithASpace";
-    const std::string text = "'" + name + "' is no name of an extension";
-    rows.push_back({"Model_getExtensionOperandType_" + label, kBadData, text,
-                    [=](World& w) { return operand(w, name.c_str()); }, untouched});
-    rows.push_back({"Model_getExtensionOperationType_" + label, kBadData, text,
-                    [=](World& w) { return operation(w, name.c_str()); }, untouched});
-  }
-  return rows;
 }
-INSTANTIATE_TEST_SUITE_P(ExtensionTypes, MisuseTable, ::testing::ValuesIn(typeRows()), rowName);
 
 std::vector<Misuse> dataRows() {
   constexpr auto setData = ANeuralNetworksModel_setOperandExtensionData;
@@ -135,15 +141,15 @@ std::vector<Misuse> dataRows() {
       {"Model_setOperandExtensionData_DataWithLengthZero", kBadData, "data of length 0",
        [](World& w) { return setData(with(w, kBlocks, {2}), 0, w.values, 0); },
        [](World& w) {
-         EXPECT_NN_OK(setData(w.usedModel, 0, w.values, 8));
-         EXPECT_NN_OK(setData(w.usedModel, 0, nullptr, 0));
+         ROW_OK(setData(w.usedModel, 0, w.values, 8));
+         ROW_OK(setData(w.usedModel, 0, nullptr, 0));
        }},
       {"Model_setOperandValue_ExtensionTensorOfAnotherLength", kBadData, "which needs 12",
        [](World& w) {
          return ANeuralNetworksModel_setOperandValue(with(w, kBlocks, {2}), 0, w.values, 16);
        },
        [](World& w) {
-         EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(w.usedModel, 0, w.values, 12));
+         ROW_OK(ANeuralNetworksModel_setOperandValue(w.usedModel, 0, w.values, 12));
        }},
       {"Model_setOperandValue_ExtensionScalarOfAnotherLength", kBadData, "which needs 12",
        [](World& w) {
@@ -155,7 +161,6 @@ std::vector<Misuse> dataRows() {
        }},
   };
 }
-INSTANTIATE_TEST_SUITE_P(ExtensionData, MisuseTable, ::testing::ValuesIn(dataRows()), rowName);
 
 std::vector<Misuse> attributeRows() {
   constexpr auto toCompilation = ANeuralNetworksCompilation_addExtensionAttribute;
@@ -185,12 +190,12 @@ std::vector<Misuse> attributeRows() {
        "attribute 3 of 'com.acme.things' has been added already",
        [](World& w) {
          w.usedCompilation = w.compilation();
-         EXPECT_NN_OK(toCompilation(w.usedCompilation, kThings, 3, w.values, 4));
-         EXPECT_NN_OK(toCompilation(w.usedCompilation, kThings, 4, nullptr, 0));
-         EXPECT_NN_OK(toCompilation(w.usedCompilation, "com.acme.others", 3, w.values, 4));
+         ROW_OK(toCompilation(w.usedCompilation, kThings, 3, w.values, 4));
+         ROW_OK(toCompilation(w.usedCompilation, kThings, 4, nullptr, 0));
+         ROW_OK(toCompilation(w.usedCompilation, "com.acme.others", 3, w.values, 4));
          return toCompilation(w.usedCompilation, kThings, 3, w.values, 8);
        },
-       [](World& w) { EXPECT_NN_OK(ANeuralNetworksCompilation_finish(w.usedCompilation)); }},
+       [](World& w) { ROW_OK(ANeuralNetworksCompilation_finish(w.usedCompilation)); }},
       {execution + "NullExecution", kUnexpectedNull, "execution is null",
        [](World& w) { return toExecution(nullptr, kThings, 0, w.values, 4); }},
       {execution + "NullName", kUnexpectedNull, "extensionName is null",
@@ -212,70 +217,16 @@ std::vector<Misuse> attributeRows() {
        "attribute 3 of 'com.acme.things' has been added already",
        [](World& w) {
          w.usedExecution = w.ready();
-         EXPECT_NN_OK(toExecution(w.usedExecution, kThings, 3, w.values, 4));
+         ROW_OK(toExecution(w.usedExecution, kThings, 3, w.values, 4));
          return toExecution(w.usedExecution, kThings, 3, w.values, 4);
        },
-       [](World& w) { EXPECT_NN_OK(ANeuralNetworksExecution_compute(w.usedExecution)); }},
+       [](World& w) { ROW_OK(ANeuralNetworksExecution_compute(w.usedExecution)); }},
   };
-}
-INSTANTIATE_TEST_SUITE_P(Attributes, MisuseTable, ::testing::ValuesIn(attributeRows()), rowName);
-
-bool offers(const std::string& device, const char* extension) {
-  bool supported = false;
-  EXPECT_NN_OK(
-      ANeuralNetworksDevice_getExtensionSupport(deviceNamed(device), extension, &supported));
-  return supported;
-}
-
-TEST(Extensions, DevicesOfferThemUnlessTheyDisagree) {
-  EXPECT_TRUE(offers("test-agreeing", kThings));
-  EXPECT_TRUE(offers("test-disagreeing", kThings));
-  EXPECT_FALSE(offers(kCpuDevice, kThings));
-  EXPECT_FALSE(offers("test-agreeing", "com.acme.missing"));
-  EXPECT_FALSE(offers("test-agreeing", "com.acme.disputed"));
-  EXPECT_FALSE(offers("test-disagreeing", "com.acme.disputed"));
-  char* json = nullptr;
-  EXPECT_NN_OK(halyard_devicesJson(&json));
-  const std::string devices = json;
-  halyard_free(json);
-  EXPECT_THAT(devices,
-              ::testing::HasSubstr("the devices test-agreeing and test-disagreeing describe "
-                                   "the extension 'com.acme.disputed' differently"));
-}
-
-TEST(Extensions, TypesAreNumberedByAPrefix) {
-  World world;
-  ANeuralNetworksModel* const m = world.model();
-  const int32_t blocks = typeOf(m, kThings, kBlocks);
-  EXPECT_EQ(typeOf(world.model(), kThings, kKnob) >> 16, blocks >> 16);
-  EXPECT_EQ(blocks & 0xffff, kBlocks);
-  EXPECT_GE(blocks >> 16, 1);
-  EXPECT_NE(typeOf(m, "com.acme.missing", 0) >> 16, blocks >> 16);
-  int32_t operation = 0;
-  EXPECT_NN_OK(ANeuralNetworksModel_getExtensionOperationType(m, kThings, 5, &operation));
-  EXPECT_EQ(operation, (blocks & ~0xffff) | 5);
-}
-
-// No device has it; the CPU does not take an extension's operation either.
-TEST(Extensions, OperationsAreSupportedByNobodyElse) {
-  World world;
-  ANeuralNetworksModel* const m = with(world, kBlocks, {2});
-  EXPECT_NN_OK(addOperand(m, typeOf(m, kThings, kBlocks), {2}));
-  int32_t operation = 0;
-  EXPECT_NN_OK(ANeuralNetworksModel_getExtensionOperationType(m, kThings, 5, &operation));
-  EXPECT_NN_OK(addOperation(m, operation, {0}, {1}));
-  EXPECT_NN_OK(identify(m, {0}, {1}));
-  EXPECT_NN_OK(ANeuralNetworksModel_finish(m));
-  const ANeuralNetworksDevice* const devices[] = {
-      deviceNamed("test-agreeing"), deviceNamed("test-disagreeing"), deviceNamed(kCpuDevice)};
-  bool supported = true;
-  EXPECT_NN_OK(ANeuralNetworksModel_getSupportedOperationsForDevices(m, devices, 3, &supported));
-  EXPECT_FALSE(supported);
-  EXPECT_NN_ERROR(ANeuralNetworksCompilation_finish(world.freeCompilation(m)), kBadData,
-                  "extension operation");
-  EXPECT_NN_ERROR(ANeuralNetworksCompilation_finish(world.compilation(m)), kBadData,
-                  "extension operation");
 }
 
 }  // namespace
-}  // namespace halyard::api::testing
+
+std::vector<Misuse> extensionMisuses() { return joined({typeRows(), attributeRows()}); }
+std::vector<Misuse> offeredExtensionMisuses() { return joined({offeredTypeRows(), dataRows()}); }
+
+}  // namespace halyard::misuse

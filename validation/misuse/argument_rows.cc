@@ -1,7 +1,7 @@
 // Misuses of the functions that give an execution its arguments, in the order of their checks.
-#include "api/misuse/table.h"
+#include "validation/misuse/table.h"
 
-namespace halyard::api::testing {
+namespace halyard::misuse {
 namespace {
 
 using Execution = ANeuralNetworksExecution;
@@ -37,7 +37,7 @@ const Function kFunctions[] = {
 
 // The argument can still be set: nothing has changed.
 std::function<void(World&)> usable(const Function& f) {
-  return [f](World& w) { EXPECT_NN_OK(f.set(w, w.usedExecution, 0, nullptr, 8)); };
+  return [f](World& w) { ROW_OK(f.set(w, w.usedExecution, 0, nullptr, 8)); };
 }
 
 // All dimensions of the model are known: out[2] = a[2] + b[2].
@@ -91,7 +91,7 @@ void addFixedRows(std::vector<Misuse>& rows, const Function& f) {
   rows.push_back(
       {name + "_SetTwice", kBadState, f.what() + " 0 has been set already", [=](World& w) {
          Execution* const e = w.execution();
-         EXPECT_NN_OK(f.set(w, e, 0, nullptr, 8));
+         ROW_OK(f.set(w, e, 0, nullptr, 8));
          return f.set(w, e, 0, nullptr, 8);
        }});
   // It has been set by the other function.
@@ -99,7 +99,7 @@ void addFixedRows(std::vector<Misuse>& rows, const Function& f) {
   rows.push_back(
       {name + "_SetByTheOtherFunction", kBadState, "0 has been set already", [=](World& w) {
          Execution* const e = w.execution();
-         EXPECT_NN_OK(other.set(w, e, 0, nullptr, 8));
+         ROW_OK(other.set(w, e, 0, nullptr, 8));
          return f.set(w, e, 0, nullptr, 8);
        }});
   // The index comes before the type, and what is set already before the length.
@@ -109,7 +109,7 @@ void addFixedRows(std::vector<Misuse>& rows, const Function& f) {
                   }});
   rows.push_back({name + "_SetTwiceAndLength", kBadState, "has been set already", [=](World& w) {
                     Execution* const e = w.execution();
-                    EXPECT_NN_OK(f.set(w, e, 0, nullptr, 8));
+                    ROW_OK(f.set(w, e, 0, nullptr, 8));
                     return f.set(w, e, 0, nullptr, 4);
                   }});
   rows.push_back(
@@ -123,11 +123,11 @@ void addFixedRows(std::vector<Misuse>& rows, const Function& f) {
   rows.push_back({name + "_TooShortWithPadding", kBadData, "4 bytes for TENSOR_FLOAT32[2]",
                   [=](World& w) {
                     Execution* const e = w.usedExecution = w.execution();
-                    EXPECT_NN_OK(ANeuralNetworksExecution_enableInputAndOutputPadding(e, true));
+                    ROW_OK(ANeuralNetworksExecution_enableInputAndOutputPadding(e, true));
                     return f.set(w, e, 0, nullptr, 4);
                   },
                   // Longer is right then.
-                  [=](World& w) { EXPECT_NN_OK(f.set(w, w.usedExecution, 0, nullptr, 12)); }});
+                  [=](World& w) { ROW_OK(f.set(w, w.usedExecution, 0, nullptr, 12)); }});
 }
 
 // The model leaves dimensions open: out[?] = a[?] + b[1].
@@ -183,8 +183,8 @@ void addMemoryRows(std::vector<Misuse>& rows, const Function& f) {
   // For the first output, or the first input.
   const auto described = [f](World& w, ANeuralNetworksCompilation* c) {
     ANeuralNetworksMemoryDesc* const desc = w.desc();
-    EXPECT_NN_OK(f.isInput ? ANeuralNetworksMemoryDesc_addInputRole(desc, c, 0, 1)
-                           : ANeuralNetworksMemoryDesc_addOutputRole(desc, c, 0, 1));
+    ROW_OK(f.isInput ? ANeuralNetworksMemoryDesc_addInputRole(desc, c, 0, 1)
+                     : ANeuralNetworksMemoryDesc_addOutputRole(desc, c, 0, 1));
     return w.fromDesc(w.finished(desc));
   };
   rows.push_back({name + "_NullMemory", kUnexpectedNull, "memory is null",
@@ -201,8 +201,8 @@ void addMemoryRows(std::vector<Misuse>& rows, const Function& f) {
   bad("MemoryWithoutTheRole", "has no role", [=](World& w) {
     ANeuralNetworksCompilation* const c = w.compiled();
     ANeuralNetworksMemoryDesc* const desc = w.desc();
-    EXPECT_NN_OK(f.isInput ? ANeuralNetworksMemoryDesc_addInputRole(desc, c, 1, 1)
-                           : ANeuralNetworksMemoryDesc_addInputRole(desc, c, 0, 1));
+    ROW_OK(f.isInput ? ANeuralNetworksMemoryDesc_addInputRole(desc, c, 1, 1)
+                     : ANeuralNetworksMemoryDesc_addInputRole(desc, c, 0, 1));
     return set(w.usedExecution = w.execution(c), w.fromDesc(w.finished(desc)), 0, 0);
   });
   bad("MemoryOfAnotherCompilation", "has no role", [=](World& w) {
@@ -212,22 +212,22 @@ void addMemoryRows(std::vector<Misuse>& rows, const Function& f) {
     ANeuralNetworksCompilation* const c = w.compiled();
     return set(w.usedExecution = w.execution(c), described(w, c), 0, 8);
   });
-  rows.push_back(
-      {name + "_DimensionsThatADescribedMemoryHasNot", kBadData,
-       "dimensions [3]; the memory was made for [2]", [=](World& w) {
-         ANeuralNetworksCompilation* const c = w.compiled(w.finished(w.sum({0}, {1}, {0})));
-         ANeuralNetworksMemoryDesc* const desc = w.desc();
-         EXPECT_NN_OK(f.isInput ? ANeuralNetworksMemoryDesc_addInputRole(desc, c, 0, 1)
-                                : ANeuralNetworksMemoryDesc_addOutputRole(desc, c, 0, 1));
-         const uint32_t two = 2;
-         EXPECT_NN_OK(ANeuralNetworksMemoryDesc_setDimensions(desc, 1, &two));
-         const OperandDescription type(ANEURALNETWORKS_TENSOR_FLOAT32, {3});
-         return set(w.execution(c), w.fromDesc(w.finished(desc)), 0, 0, type.get());
-       }});
+  rows.push_back({name + "_DimensionsThatADescribedMemoryHasNot", kBadData,
+                  "dimensions [3]; the memory was made for [2]", [=](World& w) {
+                    ANeuralNetworksCompilation* const c =
+                        w.compiled(w.finished(w.sum({0}, {1}, {0})));
+                    ANeuralNetworksMemoryDesc* const desc = w.desc();
+                    ROW_OK(f.isInput ? ANeuralNetworksMemoryDesc_addInputRole(desc, c, 0, 1)
+                                     : ANeuralNetworksMemoryDesc_addOutputRole(desc, c, 0, 1));
+                    const uint32_t two = 2;
+                    ROW_OK(ANeuralNetworksMemoryDesc_setDimensions(desc, 1, &two));
+                    const OperandDescription type(ANEURALNETWORKS_TENSOR_FLOAT32, {3});
+                    return set(w.execution(c), w.fromDesc(w.finished(desc)), 0, 0, type.get());
+                  }});
   // The memory comes before what is set already.
   rows.push_back({name + "_SetTwiceAndMemory", kBadData, "lie outside", [=](World& w) {
                     Execution* const e = w.execution();
-                    EXPECT_NN_OK(f.set(w, e, 0, nullptr, 8));
+                    ROW_OK(f.set(w, e, 0, nullptr, 8));
                     return set(e, w.memory(64), 60, 8);
                   }});
 }
@@ -245,7 +245,9 @@ std::vector<Misuse> argumentRows() {
   }
   return rows;
 }
-INSTANTIATE_TEST_SUITE_P(Arguments, MisuseTable, ::testing::ValuesIn(argumentRows()), rowName);
 
 }  // namespace
-}  // namespace halyard::api::testing
+
+std::vector<Misuse> argumentMisuses() { return argumentRows(); }
+
+}  // namespace halyard::misuse

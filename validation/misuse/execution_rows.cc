@@ -1,9 +1,9 @@
 // Misuses of the functions that set up executions, compute them, and ask about results.
 #include <functional>
 
-#include "api/misuse/table.h"
+#include "validation/misuse/table.h"
 
-namespace halyard::api::testing {
+namespace halyard::misuse {
 namespace {
 
 using Execution = ANeuralNetworksExecution;
@@ -41,27 +41,26 @@ std::vector<Misuse> setterRows() {
       {"Execution_enableInputAndOutputPadding_InputSet", kBadState, "before any argument",
        [](World& w) {
          Execution* const e = w.execution();
-         EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 0, nullptr, w.values, 8));
+         ROW_OK(ANeuralNetworksExecution_setInput(e, 0, nullptr, w.values, 8));
          return ANeuralNetworksExecution_enableInputAndOutputPadding(e, true);
        }},
       {"Execution_enableInputAndOutputPadding_OutputSet", kBadState, "before any argument",
        [](World& w) {
          Execution* const e = w.execution();
-         EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, w.result, 8));
+         ROW_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, w.result, 8));
          return ANeuralNetworksExecution_enableInputAndOutputPadding(e, true);
        }},
       {"Execution_enableInputAndOutputPadding_InputSetFromMemory", kBadState, "before any argument",
        [](World& w) {
          Execution* const e = w.execution();
-         EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, w.memory(), 0, 8));
+         ROW_OK(ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, w.memory(), 0, 8));
          return ANeuralNetworksExecution_enableInputAndOutputPadding(e, true);
        }},
       {"Execution_enableInputAndOutputPadding_OutputSetFromMemory", kBadState,
        "before any argument",
        [](World& w) {
          Execution* const e = w.execution();
-         EXPECT_NN_OK(
-             ANeuralNetworksExecution_setOutputFromMemory(e, 0, nullptr, w.memory(), 0, 8));
+         ROW_OK(ANeuralNetworksExecution_setOutputFromMemory(e, 0, nullptr, w.memory(), 0, 8));
          return ANeuralNetworksExecution_enableInputAndOutputPadding(e, true);
        }},
       // An attempt counts once the index and the dimensions were right ...
@@ -69,14 +68,14 @@ std::vector<Misuse> setterRows() {
        "before any argument",
        [](World& w) {
          Execution* const e = w.execution();
-         EXPECT_NN_ERROR(ANeuralNetworksExecution_setInput(e, 0, nullptr, w.values, 12), kBadData,
-                         "12 bytes");
+         ROW_ERROR(ANeuralNetworksExecution_setInput(e, 0, nullptr, w.values, 12), kBadData,
+                   "12 bytes");
          return ANeuralNetworksExecution_enableInputAndOutputPadding(e, true);
        },
        // ... and padding stays as it was: off.
        [](World& w) {
-         EXPECT_NN_ERROR(ANeuralNetworksExecution_setInput(w.execution(), 0, nullptr, w.values, 12),
-                         kBadData, "12 bytes");
+         ROW_ERROR(ANeuralNetworksExecution_setInput(w.execution(), 0, nullptr, w.values, 12),
+                   kBadData, "12 bytes");
        }},
   };
   const std::string needsOne = "created for exactly one device";
@@ -116,23 +115,22 @@ std::vector<Misuse> setterRows() {
   });
   return rows;
 }
-INSTANTIATE_TEST_SUITE_P(Setters, MisuseTable, ::testing::ValuesIn(setterRows()), rowName);
 
 // Nothing of a failed computation is left but that it failed.
 void expectFailed(World& w) {
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_getOutputOperandRank(w.usedExecution, 0, &w.number),
-                  kBadState, "the execution failed");
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_compute(w.usedExecution), kBadState, "not reusable");
+  ROW_ERROR(ANeuralNetworksExecution_getOutputOperandRank(w.usedExecution, 0, &w.number), kBadState,
+            "the execution failed");
+  ROW_ERROR(ANeuralNetworksExecution_compute(w.usedExecution), kBadState, "not reusable");
 }
 // Set up as `ready`, but for one argument.
 Execution* without(World& w, const std::string& left) {
   Execution* const e = w.usedExecution = w.execution();
   if (left != "input") {
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 0, nullptr, w.values, 8));
+    ROW_OK(ANeuralNetworksExecution_setInput(e, 0, nullptr, w.values, 8));
   }
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 1, nullptr, w.values, 8));
+  ROW_OK(ANeuralNetworksExecution_setInput(e, 1, nullptr, w.values, 8));
   if (left != "output") {
-    EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, w.result, 8));
+    ROW_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, w.result, 8));
   }
   return e;
 }
@@ -140,18 +138,18 @@ Execution* without(World& w, const std::string& left) {
 Execution* fromUninitialised(World& w) {
   ANeuralNetworksCompilation* const c = w.compiled();
   Execution* const e = w.usedExecution = w.execution(c);
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, w.described(c), 0, 0));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 1, nullptr, w.values, 8));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, w.result, 8));
+  ROW_OK(ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, w.described(c), 0, 0));
+  ROW_OK(ANeuralNetworksExecution_setInput(e, 1, nullptr, w.values, 8));
+  ROW_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, w.result, 8));
   return e;
 }
 Execution* withActivation999(World& w) {
   static constexpr int32_t kActivation = 999;
   Execution* const e = w.usedExecution = w.execution(w.compiled(w.sumWithActivationInput()));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 0, nullptr, w.values, 8));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 1, nullptr, w.values, 8));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 2, nullptr, &kActivation, 4));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, w.result, 8));
+  ROW_OK(ANeuralNetworksExecution_setInput(e, 0, nullptr, w.values, 8));
+  ROW_OK(ANeuralNetworksExecution_setInput(e, 1, nullptr, w.values, 8));
+  ROW_OK(ANeuralNetworksExecution_setInput(e, 2, nullptr, &kActivation, 4));
+  ROW_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, w.result, 8));
   return e;
 }
 
@@ -182,25 +180,26 @@ std::vector<Misuse> computeRows() {
        [](World&) { return ANeuralNetworksExecution_compute(nullptr); }},
       {"Execution_compute_ActivationThatIsNone", kOpFailed, "999",
        [](World& w) { return ANeuralNetworksExecution_compute(withActivation999(w)); },
-       expectFailed},
+       expectFailed, kDriversText},
       {"Execution_compute_OutputTooSmall", ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE, "output 0",
        [](World& w) { return ANeuralNetworksExecution_compute(w.usedExecution = w.tooSmall()); },
        [](World& w) {
-         EXPECT_EQ(ANeuralNetworksExecution_getOutputOperandRank(w.usedExecution, 0, &w.number),
-                   ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE);
-         EXPECT_EQ(w.number, 1u);
-       }},
+         ROW_EQ(ANeuralNetworksExecution_getOutputOperandRank(w.usedExecution, 0, &w.number),
+                ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE);
+         ROW_EQ(w.number, 1u);
+       },
+       kDriversText},
       // [3] and [2] do not go together, which only the inference of shapes finds out.
       {"Execution_compute_DimensionsThatContradict", kOpFailed, "operation #0 ADD",
        [](World& w) {
          Execution* const e = w.usedExecution = w.execution(w.compiled(w.finished(w.sum({0}))));
          const OperandDescription three(ANEURALNETWORKS_TENSOR_FLOAT32, {3});
-         EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 0, three.get(), w.values, 12));
-         EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 1, nullptr, w.values, 8));
-         EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, w.result, 8));
+         ROW_OK(ANeuralNetworksExecution_setInput(e, 0, three.get(), w.values, 12));
+         ROW_OK(ANeuralNetworksExecution_setInput(e, 1, nullptr, w.values, 8));
+         ROW_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, w.result, 8));
          return ANeuralNetworksExecution_compute(e);
        },
-       expectFailed},
+       expectFailed, kDriversText},
       {"Execution_burstCompute_NullExecution", kUnexpectedNull, "execution is null",
        [](World& w) {
          return ANeuralNetworksExecution_burstCompute(nullptr, w.burst(w.compiled()));
@@ -213,7 +212,7 @@ std::vector<Misuse> computeRows() {
          return ANeuralNetworksExecution_burstCompute(w.usedExecution, w.burst(w.compiled()));
        },
        // It has not been started.
-       [](World& w) { EXPECT_NN_OK(ANeuralNetworksExecution_compute(w.usedExecution)); }},
+       [](World& w) { ROW_OK(ANeuralNetworksExecution_compute(w.usedExecution)); }},
       {"Execution_burstCompute_InputNeverSet", kBadData, "input 0 has not been set",
        [](World& w) {
          ANeuralNetworksCompilation* const c = w.compiled();
@@ -253,7 +252,6 @@ std::vector<Misuse> computeRows() {
       [](World& w) { w.expectOutIsNull(); });
   return rows;
 }
-INSTANTIATE_TEST_SUITE_P(Compute, MisuseTable, ::testing::ValuesIn(computeRows()), rowName);
 
 using Events = std::vector<const ANeuralNetworksEvent*>;
 int start(World& w, Execution* execution, const Events& dependencies, uint64_t duration = 0) {
@@ -289,7 +287,7 @@ std::vector<Misuse> fencedRows() {
        },
        [](World& w) {
          expectNoEvent(w);
-         EXPECT_NN_OK(ANeuralNetworksExecution_compute(w.usedExecution));
+         ROW_OK(ANeuralNetworksExecution_compute(w.usedExecution));
        }},
       {name + "DurationWithoutASingleDevice", kBadData, "created for exactly one device",
        [](World& w) { return start(w, w.ready(w.freelyCompiled()), {}, 1'000'000'000); },
@@ -299,14 +297,13 @@ std::vector<Misuse> fencedRows() {
       {name + "DependencyWithoutAFenceThatFailed", kOpFailed, "dependency 0 has failed",
        [](World& w) {
          ANeuralNetworksEvent* failed = nullptr;
-         EXPECT_NN_OK(ANeuralNetworksExecution_startCompute(withActivation999(w), &failed));
+         ROW_OK(ANeuralNetworksExecution_startCompute(withActivation999(w), &failed));
          w.keep(failed, ANeuralNetworksEvent_free);
          return start(w, w.ready(), {failed});
        },
        expectNoEvent},
   };
 }
-INSTANTIATE_TEST_SUITE_P(Fenced, MisuseTable, ::testing::ValuesIn(fencedRows()), rowName);
 
 int getRank(World& w, Execution* e, int32_t index) {
   return ANeuralNetworksExecution_getOutputOperandRank(e, index, &w.number);
@@ -317,19 +314,19 @@ int getDims(World& w, Execution* e, int32_t index) {
 // out = rank of the input: a scalar.
 Execution* withScalarOutput(World& w) {
   ANeuralNetworksModel* const m = w.model();
-  EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
-  EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_INT32));
-  EXPECT_NN_OK(addOperation(m, ANEURALNETWORKS_RANK, {0}, {1}));
-  EXPECT_NN_OK(identify(m, {0}, {1}));
+  ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
+  ROW_OK(addOperand(m, ANEURALNETWORKS_INT32));
+  ROW_OK(addOperation(m, ANEURALNETWORKS_RANK, {0}, {1}));
+  ROW_OK(identify(m, {0}, {1}));
   Execution* const e = w.execution(w.compiled(w.finished(m)));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 0, nullptr, w.values, 8));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, w.result, 4));
-  EXPECT_NN_OK(ANeuralNetworksExecution_compute(e));
+  ROW_OK(ANeuralNetworksExecution_setInput(e, 0, nullptr, w.values, 8));
+  ROW_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, w.result, 4));
+  ROW_OK(ANeuralNetworksExecution_compute(e));
   return e;
 }
 
 std::vector<Misuse> shapeRows() {
-  const auto untouched = [](World& w) { EXPECT_EQ(w.number, 77u); };
+  const auto untouched = [](World& w) { ROW_EQ(w.number, 77u); };
   std::vector<Misuse> rows;
   struct Query {
     const char* name;
@@ -362,19 +359,18 @@ std::vector<Misuse> shapeRows() {
                     "too small for shape [2]",
                     [=](World& w) {
                       Execution* const e = w.tooSmall();
-                      EXPECT_EQ(ANeuralNetworksExecution_compute(e),
-                                ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE);
+                      ROW_EQ(ANeuralNetworksExecution_compute(e),
+                             ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE);
                       return q.call(w, e, 0);
                     },
                     // It tells what there was room needed for.
-                    [=](World& w) { EXPECT_EQ(w.number, q.call == getRank ? 1u : 2u); }});
+                    [=](World& w) { ROW_EQ(w.number, q.call == getRank ? 1u : 2u); }});
   }
   rows.push_back({"Execution_getOutputOperandDimensions_ScalarOutput", kBadData,
                   "output 0 is a scalar",
                   [](World& w) { return getDims(w, withScalarOutput(w), 0); }, untouched});
   return rows;
 }
-INSTANTIATE_TEST_SUITE_P(Shapes, MisuseTable, ::testing::ValuesIn(shapeRows()), rowName);
 
 std::vector<Misuse> durationRows() {
   const auto ask = [](World& w, Execution* e, int32_t code) {
@@ -382,10 +378,10 @@ std::vector<Misuse> durationRows() {
   };
   const auto measuring = [](World& w) {
     Execution* const e = w.ready();
-    EXPECT_NN_OK(ANeuralNetworksExecution_setMeasureTiming(e, true));
+    ROW_OK(ANeuralNetworksExecution_setMeasureTiming(e, true));
     return e;
   };
-  const auto unknown = [](World& w) { EXPECT_EQ(w.time, UINT64_MAX); };
+  const auto unknown = [](World& w) { ROW_EQ(w.time, UINT64_MAX); };
   const std::string name = "Execution_getDuration_";
   return {
       {name + "NullExecution", kUnexpectedNull, "execution is null",
@@ -404,16 +400,16 @@ std::vector<Misuse> durationRows() {
       {name + "Failed", kBadState, "the execution failed",
        [=](World& w) {
          Execution* const e = w.execution();
-         EXPECT_NN_OK(ANeuralNetworksExecution_setMeasureTiming(e, true));
-         EXPECT_EQ(ANeuralNetworksExecution_compute(e), kBadData);
+         ROW_OK(ANeuralNetworksExecution_setMeasureTiming(e, true));
+         ROW_EQ(ANeuralNetworksExecution_compute(e), kBadData);
          return ask(w, e, 1);
        },
        unknown},
       {name + "OutputTooSmall", kBadState, "the execution failed",
        [=](World& w) {
          Execution* const e = w.tooSmall();
-         EXPECT_NN_OK(ANeuralNetworksExecution_setMeasureTiming(e, true));
-         EXPECT_EQ(ANeuralNetworksExecution_compute(e), ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE);
+         ROW_OK(ANeuralNetworksExecution_setMeasureTiming(e, true));
+         ROW_EQ(ANeuralNetworksExecution_compute(e), ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE);
          return ask(w, e, 2);
        },
        unknown},
@@ -421,15 +417,11 @@ std::vector<Misuse> durationRows() {
        [=](World& w) { return ask(w, w.computed(), 3); }, unknown},
   };
 }
-INSTANTIATE_TEST_SUITE_P(Durations, MisuseTable, ::testing::ValuesIn(durationRows()), rowName);
-
-// Freeing it is no way to stop it; the World sees it end.
-TEST(Executions, AreNotFreedWhileTheyAreComputed) {
-  World world;
-  Execution* const execution = world.computing();
-  ANeuralNetworksExecution_free(execution);
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_compute(execution), kBadState, "being computed");
-}
 
 }  // namespace
-}  // namespace halyard::api::testing
+
+std::vector<Misuse> executionMisuses() {
+  return joined({setterRows(), computeRows(), fencedRows(), shapeRows(), durationRows()});
+}
+
+}  // namespace halyard::misuse

@@ -1,7 +1,7 @@
 // Misuses of the functions of events and bursts.
-#include "api/misuse/table.h"
+#include "validation/misuse/table.h"
 
-namespace halyard::api::testing {
+namespace halyard::misuse {
 namespace {
 
 std::vector<Misuse> rows() {
@@ -9,7 +9,7 @@ std::vector<Misuse> rows() {
     return ANeuralNetworksEvent_createFromSyncFenceFd(fd, w.out<ANeuralNetworksEvent>());
   };
   const auto noEvent = [](World& w) { w.expectOutIsNull(); };
-  const auto noFd = [](World& w) { EXPECT_EQ(w.signedNumber, -1); };
+  const auto noFd = [](World& w) { ROW_EQ(w.signedNumber, -1); };
   const auto burst = [](World& w, ANeuralNetworksCompilation* compilation) {
     return ANeuralNetworksBurst_create(compilation, w.out<ANeuralNetworksBurst>());
   };
@@ -21,16 +21,17 @@ std::vector<Misuse> rows() {
       {"Event_wait_FenceThatFailedAgain", kOpFailed, "error state",
        [](World& w) {
          ANeuralNetworksEvent* const event = w.failedEvent();
-         EXPECT_EQ(ANeuralNetworksEvent_wait(event), kOpFailed);
+         ROW_EQ(ANeuralNetworksEvent_wait(event), kOpFailed);
          return ANeuralNetworksEvent_wait(event);
        }},
       // Unlike what is known when it is started, it comes out of the event.
       {"Event_wait_OutputTooSmall", ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE, "output 0",
        [](World& w) {
          ANeuralNetworksEvent* event = nullptr;
-         EXPECT_NN_OK(ANeuralNetworksExecution_startCompute(w.tooSmall(), &event));
+         ROW_OK(ANeuralNetworksExecution_startCompute(w.tooSmall(), &event));
          return ANeuralNetworksEvent_wait(w.keep(event, ANeuralNetworksEvent_free));
-       }},
+       },
+       nullptr, kDriversText},
       {"Event_createFromSyncFenceFd_NullResult", kUnexpectedNull, "event is null",
        [](World&) { return ANeuralNetworksEvent_createFromSyncFenceFd(-1, nullptr); }},
       {"Event_createFromSyncFenceFd_DescriptorMinusOne", kBadData, "file descriptor -1",
@@ -60,7 +61,9 @@ std::vector<Misuse> rows() {
        [=](World& w) { return burst(w, w.failedCompilation()); }, noEvent},
   };
 }
-INSTANTIATE_TEST_SUITE_P(EventsAndBursts, MisuseTable, ::testing::ValuesIn(rows()), rowName);
 
 }  // namespace
-}  // namespace halyard::api::testing
+
+std::vector<Misuse> eventAndBurstMisuses() { return rows(); }
+
+}  // namespace halyard::misuse

@@ -1,8 +1,8 @@
 // Misuses of the functions that make a graph of a model: operations, inputs and outputs, finish;
 // and of what asks devices about it.
-#include "api/misuse/table.h"
+#include "validation/misuse/table.h"
 
-namespace halyard::api::testing {
+namespace halyard::misuse {
 namespace {
 
 constexpr auto addOp = ANeuralNetworksModel_addOperation;
@@ -13,13 +13,13 @@ constexpr uint32_t kZero[] = {0};
 // 0, 1, 3: float32 [2]; 2: an activation; 4: int32 [2]. No operation, no inputs and outputs.
 ANeuralNetworksModel* parts(World& w) {
   ANeuralNetworksModel* const m = w.usedModel = w.model();
-  EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
-  EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
-  EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_INT32));
-  EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
-  EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_INT32, {2}));
+  ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
+  ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
+  ROW_OK(addOperand(m, ANEURALNETWORKS_INT32));
+  ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
+  ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_INT32, {2}));
   const int32_t none = ANEURALNETWORKS_FUSED_NONE;
-  EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 2, &none, sizeof none));
+  ROW_OK(ANeuralNetworksModel_setOperandValue(m, 2, &none, sizeof none));
   return m;
 }
 std::function<int(World&)> adding(int32_t type, Dims inputs, Dims outputs) {
@@ -27,11 +27,11 @@ std::function<int(World&)> adding(int32_t type, Dims inputs, Dims outputs) {
 }
 // The model is as it was: it takes a right operation as its first, and finishes.
 void expectNoOperationWasAdded(World& w) {
-  EXPECT_NN_ERROR(addOperation(w.usedModel, 9999, {0}, {3}), kBadData, "operation #0");
-  EXPECT_NN_OK(addOperation(w.usedModel, ANEURALNETWORKS_ADD, {0, 1, 2}, {3}));
-  EXPECT_NN_OK(identify(w.usedModel, {0, 1}, {3}));
-  EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(w.usedModel, 4, nullptr, 0));
-  EXPECT_NN_OK(finish(w.usedModel));
+  ROW_ERROR(addOperation(w.usedModel, 9999, {0}, {3}), kBadData, "operation #0");
+  ROW_OK(addOperation(w.usedModel, ANEURALNETWORKS_ADD, {0, 1, 2}, {3}));
+  ROW_OK(identify(w.usedModel, {0, 1}, {3}));
+  ROW_OK(ANeuralNetworksModel_setOperandValue(w.usedModel, 4, nullptr, 0));
+  ROW_OK(finish(w.usedModel));
 }
 
 std::vector<Misuse> operationRows() {
@@ -78,16 +78,15 @@ std::vector<Misuse> operationRows() {
        "operation #0 IF: input operand #1 is of type MODEL, and no model has been set",
        [](World& w) {
          ANeuralNetworksModel* const m = w.model();
-         EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_BOOL8, {1}));
-         EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_MODEL));
-         EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_MODEL));
-         EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
-         EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
+         ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_BOOL8, {1}));
+         ROW_OK(addOperand(m, ANEURALNETWORKS_MODEL));
+         ROW_OK(addOperand(m, ANEURALNETWORKS_MODEL));
+         ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
+         ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
          return addOperation(m, ANEURALNETWORKS_IF, {0, 1, 2, 3}, {4});
        }},
   };
 }
-INSTANTIATE_TEST_SUITE_P(Operations, MisuseTable, ::testing::ValuesIn(operationRows()), rowName);
 
 std::function<int(World&)> identifying(Dims inputs, Dims outputs) {
   return [=](World& w) { return identify(parts(w), inputs, outputs); };
@@ -126,23 +125,23 @@ std::vector<Misuse> interfaceRows() {
       {"Model_identifyInputsAndOutputs_OmittedInput", kBadData, "is already a NO_VALUE",
        [](World& w) {
          ANeuralNetworksModel* const m = parts(w);
-         EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 0, nullptr, 0));
+         ROW_OK(ANeuralNetworksModel_setOperandValue(m, 0, nullptr, 0));
          return identify(m, {0}, {3});
        }},
       {"Model_identifyInputsAndOutputs_SubgraphInput", kBadData, "is already a SUBGRAPH",
        [](World& w) {
          ANeuralNetworksModel* const m = parts(w);
-         EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_MODEL));
-         EXPECT_NN_OK(ANeuralNetworksModel_setOperandValueFromModel(m, 5, w.finishedSum()));
+         ROW_OK(addOperand(m, ANEURALNETWORKS_MODEL));
+         ROW_OK(ANeuralNetworksModel_setOperandValueFromModel(m, 5, w.finishedSum()));
          return identify(m, {5}, {3});
        }},
   };
   // What a failed call has handled stays as it made it.
   Misuse halfWay = wrong("FailureHalfWay", {0, 1}, {5}, "model output: operand #5 of 5");
   halfWay.after = [](World& w) {
-    EXPECT_NN_ERROR(identify(w.usedModel, {0, 1}, {3}), kBadData,
-                    "operand #0 is already a SUBGRAPH_INPUT");
-    EXPECT_NN_ERROR(finish(w.usedModel), kBadData, "have not been identified");
+    ROW_ERROR(identify(w.usedModel, {0, 1}, {3}), kBadData,
+              "operand #0 is already a SUBGRAPH_INPUT");
+    ROW_ERROR(finish(w.usedModel), kBadData, "have not been identified");
   };
   rows.push_back(halfWay);
   rows.push_back({"Model_relaxComputationFloat32toFloat16_NullModel", kUnexpectedNull,
@@ -159,15 +158,13 @@ std::vector<Misuse> interfaceRows() {
                   }});
   return rows;
 }
-INSTANTIATE_TEST_SUITE_P(Interfaces, MisuseTable, ::testing::ValuesIn(interfaceRows()), rowName);
 
 // A finish that fails makes the model invalid for good.
 void expectInvalid(World& w) {
-  EXPECT_NN_ERROR(finish(w.usedModel), kBadState, "failed to finish");
-  EXPECT_NN_ERROR(addOperand(w.usedModel, ANEURALNETWORKS_INT32), kBadState, "failed to finish");
-  EXPECT_NN_ERROR(
-      ANeuralNetworksCompilation_create(w.usedModel, w.out<ANeuralNetworksCompilation>()),
-      kBadState, "failed to finish");
+  ROW_ERROR(finish(w.usedModel), kBadState, "failed to finish");
+  ROW_ERROR(addOperand(w.usedModel, ANEURALNETWORKS_INT32), kBadState, "failed to finish");
+  ROW_ERROR(ANeuralNetworksCompilation_create(w.usedModel, w.out<ANeuralNetworksCompilation>()),
+            kBadState, "failed to finish");
   w.expectOutIsNull();
 }
 Misuse unfit(const std::string& what, const std::string& text,
@@ -192,105 +189,104 @@ std::vector<Misuse> finishRows() {
        // It stays as good as it was.
        [](World& w) {
          ANeuralNetworksCompilation* const c = w.compilation(w.usedModel);
-         EXPECT_NN_OK(ANeuralNetworksCompilation_finish(c));
+         ROW_OK(ANeuralNetworksCompilation_finish(c));
        }},
       {"Model_finish_InvalidModel", kBadState, "failed to finish",
        [](World& w) { return finish(w.invalid()); }},
       {"Model_finish_EmptyModel", kBadData, "inputs and outputs have not been identified",
        [](World& w) { return finish(w.usedModel = w.model()); }, expectInvalid},
       unfit("NothingIdentified", "have not been identified",
-            [](World&, ANeuralNetworksModel* m) { EXPECT_NN_OK(add(m, 0, 1, 3)); }),
+            [](World&, ANeuralNetworksModel* m) { ROW_OK(add(m, 0, 1, 3)); }),
       unfit("NoOperations", "operation",
-            [](World&, ANeuralNetworksModel* m) { EXPECT_NN_OK(identify(m, {0}, {3})); }),
+            [](World&, ANeuralNetworksModel* m) { ROW_OK(identify(m, {0}, {3})); }),
       unfit("Cycle", "cycle",
             [](World&, ANeuralNetworksModel* m) {
-              EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
-              EXPECT_NN_OK(add(m, 0, 5, 1));
-              EXPECT_NN_OK(add(m, 0, 1, 5));
-              EXPECT_NN_OK(add(m, 0, 1, 3));
-              EXPECT_NN_OK(identify(m, {0}, {3}));
+              ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
+              ROW_OK(add(m, 0, 5, 1));
+              ROW_OK(add(m, 0, 1, 5));
+              ROW_OK(add(m, 0, 1, 3));
+              ROW_OK(identify(m, {0}, {3}));
             }),
       unfit("OperationThatReadsItsOutput", "cycle",
             [](World&, ANeuralNetworksModel* m) {
-              EXPECT_NN_OK(add(m, 0, 3, 3));
-              EXPECT_NN_OK(identify(m, {0}, {3}));
+              ROW_OK(add(m, 0, 3, 3));
+              ROW_OK(identify(m, {0}, {3}));
             }),
       unfit("OperandWrittenTwice", "which has a value already",
             [](World&, ANeuralNetworksModel* m) {
-              EXPECT_NN_OK(add(m, 0, 1, 3));
-              EXPECT_NN_OK(add(m, 1, 0, 3));
-              EXPECT_NN_OK(identify(m, {0, 1}, {3}));
+              ROW_OK(add(m, 0, 1, 3));
+              ROW_OK(add(m, 1, 0, 3));
+              ROW_OK(identify(m, {0, 1}, {3}));
             }),
       unfit("InputWritten", "which has a value already",
             [](World&, ANeuralNetworksModel* m) {
-              EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
-              EXPECT_NN_OK(add(m, 0, 0, 1));
-              EXPECT_NN_OK(add(m, 0, 1, 3));
-              EXPECT_NN_OK(identify(m, {0, 1}, {3}));
+              ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
+              ROW_OK(add(m, 0, 0, 1));
+              ROW_OK(add(m, 0, 1, 3));
+              ROW_OK(identify(m, {0, 1}, {3}));
             }),
       unfit("ConstantWritten", "which has a value already",
             [](World& w, ANeuralNetworksModel* m) {
-              EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 1, w.values, 8));
-              EXPECT_NN_OK(add(m, 0, 0, 1));
-              EXPECT_NN_OK(add(m, 0, 1, 3));
-              EXPECT_NN_OK(identify(m, {0}, {3}));
+              ROW_OK(ANeuralNetworksModel_setOperandValue(m, 1, w.values, 8));
+              ROW_OK(add(m, 0, 0, 1));
+              ROW_OK(add(m, 0, 1, 3));
+              ROW_OK(identify(m, {0}, {3}));
             }),
       unfit("OutputNeverWritten", "operand #4",
             [](World&, ANeuralNetworksModel* m) {
-              EXPECT_NN_OK(add(m, 0, 1, 3));
-              EXPECT_NN_OK(identify(m, {0, 1}, {3, 4}));
+              ROW_OK(add(m, 0, 1, 3));
+              ROW_OK(identify(m, {0, 1}, {3, 4}));
             }),
       unfit("OperandNeverWrittenNorRead", "operand #4 (TEMPORARY_VARIABLE) is never written",
             [](World&, ANeuralNetworksModel* m) {
-              EXPECT_NN_OK(add(m, 0, 1, 3));
-              EXPECT_NN_OK(identify(m, {0, 1}, {3}));
+              ROW_OK(add(m, 0, 1, 3));
+              ROW_OK(identify(m, {0, 1}, {3}));
             }),
       unfit("OperandReadButNeverWritten", "never written",
             [](World&, ANeuralNetworksModel* m) {
-              EXPECT_NN_OK(add(m, 0, 1, 3));
-              EXPECT_NN_OK(identify(m, {0}, {3}));
+              ROW_OK(add(m, 0, 1, 3));
+              ROW_OK(identify(m, {0}, {3}));
             }),
       unfit("ValueOfAnInput", "operand #0",
             [](World& w, ANeuralNetworksModel* m) {
-              EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 4, w.values, 8));
-              EXPECT_NN_OK(add(m, 0, 1, 3));
-              EXPECT_NN_OK(identify(m, {0, 1}, {3}));
-              EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 0, w.values, 8));
+              ROW_OK(ANeuralNetworksModel_setOperandValue(m, 4, w.values, 8));
+              ROW_OK(add(m, 0, 1, 3));
+              ROW_OK(identify(m, {0, 1}, {3}));
+              ROW_OK(ANeuralNetworksModel_setOperandValue(m, 0, w.values, 8));
             }),
       unfit("ChannelScalesMissing", "operand #5: per-channel quantisation parameters are missing",
             [](World&, ANeuralNetworksModel* m) {
-              EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_QUANT8_SYMM_PER_CHANNEL, {2, 2}));
-              EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 5, nullptr, 0));
-              EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 4, nullptr, 0));
-              EXPECT_NN_OK(add(m, 0, 1, 3));
-              EXPECT_NN_OK(identify(m, {0, 1}, {3}));
+              ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_QUANT8_SYMM_PER_CHANNEL, {2, 2}));
+              ROW_OK(ANeuralNetworksModel_setOperandValue(m, 5, nullptr, 0));
+              ROW_OK(ANeuralNetworksModel_setOperandValue(m, 4, nullptr, 0));
+              ROW_OK(add(m, 0, 1, 3));
+              ROW_OK(identify(m, {0, 1}, {3}));
             }),
       unfit("Int32TensorWithANegativeScale", "scale -1",
             [](World&, ANeuralNetworksModel* m) {
-              EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_INT32, {2}, -1));
-              EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 5, nullptr, 0));
-              EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 4, nullptr, 0));
-              EXPECT_NN_OK(add(m, 0, 1, 3));
-              EXPECT_NN_OK(identify(m, {0, 1}, {3}));
+              ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_INT32, {2}, -1));
+              ROW_OK(ANeuralNetworksModel_setOperandValue(m, 5, nullptr, 0));
+              ROW_OK(ANeuralNetworksModel_setOperandValue(m, 4, nullptr, 0));
+              ROW_OK(add(m, 0, 1, 3));
+              ROW_OK(identify(m, {0, 1}, {3}));
             }),
       unfit("Int32TensorWithAZeroPoint", "zero point 1",
             [](World&, ANeuralNetworksModel* m) {
-              EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_INT32, {2}, 0, 1));
-              EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 5, nullptr, 0));
-              EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 4, nullptr, 0));
-              EXPECT_NN_OK(add(m, 0, 1, 3));
-              EXPECT_NN_OK(identify(m, {0, 1}, {3}));
+              ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_INT32, {2}, 0, 1));
+              ROW_OK(ANeuralNetworksModel_setOperandValue(m, 5, nullptr, 0));
+              ROW_OK(ANeuralNetworksModel_setOperandValue(m, 4, nullptr, 0));
+              ROW_OK(add(m, 0, 1, 3));
+              ROW_OK(identify(m, {0, 1}, {3}));
             }),
       // The type is looked at here only, not when the value is set.
       unfit("ModelAsTheValueOfATensor", "operand #4",
             [](World& w, ANeuralNetworksModel* m) {
-              EXPECT_NN_OK(ANeuralNetworksModel_setOperandValueFromModel(m, 4, w.finishedSum()));
-              EXPECT_NN_OK(add(m, 0, 1, 3));
-              EXPECT_NN_OK(identify(m, {0, 1}, {3}));
+              ROW_OK(ANeuralNetworksModel_setOperandValueFromModel(m, 4, w.finishedSum()));
+              ROW_OK(add(m, 0, 1, 3));
+              ROW_OK(identify(m, {0, 1}, {3}));
             }),
   };
 }
-INSTANTIATE_TEST_SUITE_P(Finish, MisuseTable, ::testing::ValuesIn(finishRows()), rowName);
 
 std::vector<Misuse> supportRows() {
   const auto ask = [](ANeuralNetworksModel* model,
@@ -302,7 +298,7 @@ std::vector<Misuse> supportRows() {
   const std::string function = "Model_getSupportedOperationsForDevices_";
   return {
       {function + "NullModel", kUnexpectedNull, "model is null",
-       [=](World& w) { return ask(nullptr, {w.cpu()}, 1); }},
+       [=](World& w) { return ask(nullptr, {w.device()}, 1); }},
       {function + "NullDevices", kUnexpectedNull, "devices is null",
        [](World& w) {
          bool supported = false;
@@ -311,27 +307,27 @@ std::vector<Misuse> supportRows() {
        }},
       {function + "NullResult", kUnexpectedNull, "supportedOps is null",
        [](World& w) {
-         const ANeuralNetworksDevice* const device = w.cpu();
+         const ANeuralNetworksDevice* const device = w.device();
          return ANeuralNetworksModel_getSupportedOperationsForDevices(w.finishedSum(), &device, 1,
                                                                       nullptr);
        }},
       // Before the state, which is bad too.
       {function + "NoDevices", kBadData, "the list of devices is empty",
-       [=](World& w) { return ask(w.sum(), {w.cpu()}, 0); }},
+       [=](World& w) { return ask(w.sum(), {w.device()}, 0); }},
       // Before the entries, which are bad too.
       {function + "UnfinishedModel", kBadState, "the model is not finished",
        [=](World& w) { return ask(w.sum(), {nullptr}, 1); }},
       {function + "InvalidModel", kBadState, "the model failed to finish",
-       [=](World& w) { return ask(w.invalid(), {w.cpu()}, 1); }},
+       [=](World& w) { return ask(w.invalid(), {w.device()}, 1); }},
       {function + "NullDevice", kUnexpectedNull, "devices[0] is null",
        [=](World& w) { return ask(w.finishedSum(), {nullptr}, 1); }},
       {function + "SecondDeviceNull", kUnexpectedNull, "devices[1] is null",
        [=](World& w) {
-         return ask(w.finishedSum(), {w.cpu(), nullptr}, 2);
+         return ask(w.finishedSum(), {w.device(), nullptr}, 2);
        }},
       {function + "DeviceTwice", kBadData, "devices[0] and devices[1] are the same",
        [=](World& w) {
-         return ask(w.finishedSum(), {w.cpu(), w.cpu()}, 2);
+         return ask(w.finishedSum(), {w.device(), w.device()}, 2);
        }},
       {function + "UnknownDevice", kBadData, "devices[0] is no device of this process",
        [=](World& w) {
@@ -339,7 +335,11 @@ std::vector<Misuse> supportRows() {
        }},
   };
 }
-INSTANTIATE_TEST_SUITE_P(Support, MisuseTable, ::testing::ValuesIn(supportRows()), rowName);
 
 }  // namespace
-}  // namespace halyard::api::testing
+
+std::vector<Misuse> graphMisuses() {
+  return joined({operationRows(), interfaceRows(), finishRows(), supportRows()});
+}
+
+}  // namespace halyard::misuse

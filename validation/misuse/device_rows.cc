@@ -1,7 +1,7 @@
 // Misuses of the functions of devices.
-#include "api/misuse/table.h"
+#include "validation/misuse/table.h"
 
-namespace halyard::api::testing {
+namespace halyard::misuse {
 namespace {
 
 ANeuralNetworksDevice* stranger(World& w) { return reinterpret_cast<ANeuralNetworksDevice*>(&w); }
@@ -13,7 +13,7 @@ void addQuery(std::vector<Misuse>& rows, const std::string& name, const std::str
   rows.push_back({name + "_NullDevice", kUnexpectedNull, "device is null",
                   [=](World& w) { return function(nullptr, &(w.*result)); }});
   rows.push_back({name + "_NullResult", kUnexpectedNull, argument + " is null",
-                  [=](World& w) { return function(w.cpu(), nullptr); }});
+                  [=](World& w) { return function(w.device(), nullptr); }});
   rows.push_back({name + "_UnknownDevice", kBadData, "no device of this process",
                   [=](World& w) { return function(stranger(w), &(w.*result)); }});
 }
@@ -34,7 +34,7 @@ std::vector<Misuse> deviceRows() {
        [](World&) { return ANeuralNetworks_getDevice(0, nullptr); }},
       {"_getDevice_IndexTooLarge", kBadData, " of ",
        [](World& w) {
-         EXPECT_NN_OK(ANeuralNetworks_getDeviceCount(&w.number));
+         ROW_OK(ANeuralNetworks_getDeviceCount(&w.number));
          return ANeuralNetworks_getDevice(w.number, w.out<ANeuralNetworksDevice>());
        },
        [](World& w) { w.expectOutIsNull(); }},
@@ -49,15 +49,9 @@ std::vector<Misuse> deviceRows() {
   addQuery(rows, "Device_getFeatureLevel", "featureLevel", getLevel, &World::time);
   return rows;
 }
-INSTANTIATE_TEST_SUITE_P(Devices, MisuseTable, ::testing::ValuesIn(deviceRows()), rowName);
-
-TEST(Devices, TheCpuIsAtOnceThere) {
-  World world;
-  EXPECT_NN_OK(ANeuralNetworksDevice_wait(world.cpu()));
-  int64_t level = 0;
-  EXPECT_NN_OK(ANeuralNetworksDevice_getFeatureLevel(world.cpu(), &level));
-  EXPECT_EQ(level, ANeuralNetworks_getRuntimeFeatureLevel());
-}
 
 }  // namespace
-}  // namespace halyard::api::testing
+
+std::vector<Misuse> deviceMisuses() { return deviceRows(); }
+
+}  // namespace halyard::misuse

@@ -1,0 +1,52 @@
+// What the tests of the tables share. Thread safety: none needed. Ownership: none.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <halyard/halyard.h>
+
+#include <optional>
+#include <string>
+
+#include "validation/misuse/table.h"
+
+namespace halyard::misuse {
+
+constexpr const char* kCpuDevice = "nnapi-reference";
+
+inline const ANeuralNetworksDevice* deviceNamed(const std::string& name) {
+  uint32_t count = 0;
+  EXPECT_EQ(ANeuralNetworks_getDeviceCount(&count), 0);
+  for (uint32_t i = 0; i < count; ++i) {
+    ANeuralNetworksDevice* device = nullptr;
+    const char* found = nullptr;
+    EXPECT_EQ(ANeuralNetworks_getDevice(i, &device), 0);
+    EXPECT_EQ(ANeuralNetworksDevice_getName(device, &found), 0);
+    if (name == found) return device;
+  }
+  ADD_FAILURE() << "no device " << name;
+  return nullptr;
+}
+
+// Every row is a test of its own.
+class MisuseTable : public ::testing::TestWithParam<Misuse> {};
+inline std::string rowName(const ::testing::TestParamInfo<Misuse>& info) { return info.param.name; }
+
+// Tests with a World on the CPU device, of which nothing may be found wrong until it has ended.
+class WithAWorld : public ::testing::Test {
+ protected:
+  void SetUp() override { world_.emplace(deviceNamed(kCpuDevice)); }
+  void TearDown() override {
+    world_.reset();
+    for (const std::string& finding : takeFindings()) ADD_FAILURE() << finding;
+  }
+  World& world() { return *world_; }
+
+ private:
+  std::optional<World> world_;
+};
+
+// That some row misuses each function of a symbol version of public_symbols.txt.
+void expectRowsForEveryFunction(const std::vector<Misuse>& rows, const std::string& version);
+
+}  // namespace halyard::misuse

@@ -1,0 +1,75 @@
+// The rows that need nothing but a device, and what misuses are not.
+#include "validation/misuse/misuse_for_test.h"
+
+namespace halyard::misuse {
+namespace {
+
+INSTANTIATE_TEST_SUITE_P(All, MisuseTable, ::testing::ValuesIn(allMisuses()), rowName);
+
+TEST(MisuseTables, HaveRowsForEveryFunction) {
+  expectRowsForEveryFunction(allMisuses(), "LIBNEURALNETWORKS");
+}
+
+TEST(MisuseTables, NothingIsFreedWithNull) {
+  ANeuralNetworksBurst_free(nullptr);
+  ANeuralNetworksCompilation_free(nullptr);
+  ANeuralNetworksEvent_free(nullptr);
+  ANeuralNetworksExecution_free(nullptr);
+  ANeuralNetworksMemory_free(nullptr);
+  ANeuralNetworksMemoryDesc_free(nullptr);
+  ANeuralNetworksModel_free(nullptr);
+}
+
+TEST(MisuseTables, WhatReturnsNoCode) {
+  EXPECT_EQ(ANeuralNetworks_getRuntimeFeatureLevel(), ANEURALNETWORKS_FEATURE_LEVEL_8);
+  EXPECT_EQ(ANeuralNetworks_getDefaultLoopTimeout(), 2'000'000'000u);
+  EXPECT_EQ(ANeuralNetworks_getMaximumLoopTimeout(), 15'000'000'000u);
+}
+
+// A row finds whatever is not as it says: the code, the text, and what holds before and after.
+TEST(MisuseTables, ARowThatIsWrongIsFound) {
+  const auto create = [](World&) { return ANeuralNetworksModel_create(nullptr); };
+  const auto found = [](const Misuse& row) {
+    return tryMisuse(row, deviceNamed(kCpuDevice)).message();
+  };
+  EXPECT_EQ(found({"Model_create_Null", kUnexpectedNull, "model is null", create}), "");
+  EXPECT_THAT(found({"Model_create_Null", kBadData, "model is null", create}),
+              ::testing::HasSubstr("it answered 3"));
+  EXPECT_THAT(found({"Model_create_Null", kUnexpectedNull, "the moon", create}),
+              ::testing::HasSubstr("the moon"));
+  EXPECT_THAT(found({"Model_finish_Null", kUnexpectedNull, "model is null", create}),
+              ::testing::HasSubstr("expected 'ANeuralNetworksModel_finish: "));
+  EXPECT_THAT(found({"Model_create_Null", kUnexpectedNull, "", create,
+                     [](World& w) { ROW_EQ(w.number, 78u); }}),
+              ::testing::HasSubstr("w.number is 77, expected 78u"));
+  EXPECT_THAT(found({"Model_create_Null", kUnexpectedNull, "",
+                     [](World& w) {
+                       w.finished(w.model());
+                       return ANeuralNetworksModel_create(nullptr);
+                     }}),
+              ::testing::HasSubstr("ANeuralNetworksModel_finish(model) answered 4"));
+}
+
+using Misuses = WithAWorld;
+
+TEST_F(Misuses, TheCpuIsAtOnceThere) {
+  ROW_OK(ANeuralNetworksDevice_wait(world().device()));
+  int64_t level = 0;
+  ROW_OK(ANeuralNetworksDevice_getFeatureLevel(world().device(), &level));
+  EXPECT_EQ(level, ANeuralNetworks_getRuntimeFeatureLevel());
+}
+
+// Freeing it is no way to stop it; the World sees it end.
+TEST_F(Misuses, ExecutionsAreNotFreedWhileTheyAreComputed) {
+  ANeuralNetworksExecution* const execution = world().computing();
+  ANeuralNetworksExecution_free(execution);
+  ROW_ERROR(ANeuralNetworksExecution_compute(execution), kBadState, "being computed");
+}
+
+TEST_F(Misuses, CopiesOntoThemselvesAlwaysSucceed) {
+  ANeuralNetworksMemory* const memory = world().described(world().compiled());
+  ROW_OK(ANeuralNetworksMemory_copy(memory, memory));
+}
+
+}  // namespace
+}  // namespace halyard::misuse
