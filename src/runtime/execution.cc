@@ -82,11 +82,11 @@ Result<const Operand*> Execution::checkArgument(Direction direction, uint32_t in
     return badData("{} {}: dimensions {} are not all known", what, index,
                    shapeText(type->dimensions));
   }
-  if (operand.dimensions.empty() || (type->dimensions.empty() && mayBePartial)) return &operand;
+  if (operand.dimensions.empty()) return &operand;
+  // A type may say more than the model, never less.
   bool compatible = operand.dimensions.size() == type->dimensions.size();
   for (size_t i = 0; compatible && i < operand.dimensions.size(); ++i) {
-    compatible = operand.dimensions[i] == 0 || operand.dimensions[i] == type->dimensions[i] ||
-                 (mayBePartial && type->dimensions[i] == 0);
+    compatible = operand.dimensions[i] == 0 || operand.dimensions[i] == type->dimensions[i];
   }
   if (!compatible) {
     return badData("{} {}: dimensions {}, the model has {}", what, index,

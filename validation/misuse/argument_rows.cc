@@ -87,6 +87,12 @@ void addFixedRows(std::vector<Misuse>& rows, const Function& f) {
               ANEURALNETWORKS_TENSOR_FLOAT32, {0});
     wrongType("TypeWithoutARank", "dimensions [...] are not all known",
               ANEURALNETWORKS_TENSOR_FLOAT32, {});
+  } else {
+    // What the model knows cannot be taken back.
+    wrongType("TypeWithAnUnknownDimension", "dimensions [?], the model has [2]",
+              ANEURALNETWORKS_TENSOR_FLOAT32, {0});
+    wrongType("TypeWithoutARank", "dimensions [...], the model has [2]",
+              ANEURALNETWORKS_TENSOR_FLOAT32, {});
   }
   rows.push_back(
       {name + "_SetTwice", kBadState, f.what() + " 0 has been set already", [=](World& w) {
