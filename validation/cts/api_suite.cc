@@ -9,6 +9,8 @@ Result<std::vector<Check>> listApi(const TargetSpec& /*target*/, const Plan& pla
   listIntrospectionChecks(checks);
   listMisuseChecks(checks);
   listDimensionChecks(checks);
+  listUnspecifiedChecks(checks);
+  listDefaultArgumentChecks(checks);
   listExecutionChecks(checks);
   listMemoryChecks(checks);
   listCompilationChecks(checks);

@@ -125,6 +125,8 @@ class ApiChecks {
 void listIntrospectionChecks(ApiChecks& checks);
 void listMisuseChecks(ApiChecks& checks);
 void listDimensionChecks(ApiChecks& checks);
+void listUnspecifiedChecks(ApiChecks& checks);
+void listDefaultArgumentChecks(ApiChecks& checks);
 void listExecutionChecks(ApiChecks& checks);
 void listMemoryChecks(ApiChecks& checks);
 void listCompilationChecks(ApiChecks& checks);
