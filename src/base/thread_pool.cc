@@ -1,4 +1,6 @@
-// ThreadPool: workers sleep on a condition variable; ranges are handed out by one atomic counter.
+// ThreadPool: workers sleep on a condition variable. Each thread has a part of the loop, the same
+// one in loops of the same length, so that it finds in its cache what it has written there; who is
+// done with his own takes from the others'.
 #include "base/thread_pool.h"
 
 #include <pthread.h>
@@ -8,8 +10,11 @@
 #include <atomic>
 #include <condition_variable>
 #include <csignal>
+#include <limits>
 #include <mutex>
 #include <new>
+#include <optional>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -18,8 +23,39 @@
 namespace halyard {
 namespace {
 
-// More ranges than threads, so that a thread that is late or slow does not hold up the loop.
-constexpr size_t kRangesPerThread = 4;
+// What is left of a part is taken in so many ranges or more, which become smaller to its end: a
+// thread that is late or slow does not hold up the loop.
+constexpr uint32_t kRangesOfRest = 4;
+
+// Part of a loop, in units of some iterations, which its owner takes from the front and others from
+// the back. On a cache line of its own.
+class alignas(64) LoopPart {
+ public:
+  struct Units {
+    uint32_t begin;
+    uint32_t end;  // none are left where it is not beyond
+  };
+
+  void set(Units units) { units_.store(packed(units), std::memory_order_relaxed); }
+  // Some of what is left; nothing where nothing is.
+  std::optional<Units> take(bool fromFront) {
+    uint64_t seen = units_.load(std::memory_order_relaxed);
+    for (;;) {
+      const Units left = {static_cast<uint32_t>(seen), static_cast<uint32_t>(seen >> 32)};
+      if (left.begin >= left.end) return std::nullopt;
+      const uint32_t count = std::max((left.end - left.begin) / kRangesOfRest, 1u);
+      const uint32_t cut = fromFront ? left.begin + count : left.end - count;
+      const Units mine = fromFront ? Units{left.begin, cut} : Units{cut, left.end};
+      const Units rest = fromFront ? Units{cut, left.end} : Units{left.begin, cut};
+      if (units_.compare_exchange_weak(seen, packed(rest), std::memory_order_relaxed)) return mine;
+    }
+  }
+
+ private:
+  static uint64_t packed(Units units) { return uint64_t{units.end} << 32 | units.begin; }
+
+  std::atomic<uint64_t> units_{0};
+};
 
 unsigned usableProcessors() {
   cpu_set_t set;
@@ -58,42 +94,58 @@ struct ThreadPool::State {
   struct Loop {
     const std::function<void(size_t, size_t)>& body;
     size_t count;
-    size_t step;
-    size_t ranges;
+    size_t unit;  // iterations
     size_t grain;
-    const WorkLimit* limit;       // the caller's
-    std::atomic<size_t> next{0};  // range
+    const WorkLimit* limit;  // the caller's
+    std::span<LoopPart> parts;
     std::atomic<bool> outOfMemory{false};
     std::atomic<bool> abandoned{false};
 
-    void work() {
+    void divide() {
+      const uint64_t units = (count - 1) / unit + 1;
+      uint64_t begin = 0;
+      for (size_t i = 0; i < parts.size(); ++i) {
+        const uint64_t end = units * (i + 1) / parts.size();
+        parts[i].set({static_cast<uint32_t>(begin), static_cast<uint32_t>(end)});
+        begin = end;
+      }
+    }
+    // Of part `own`, then of the next ones.
+    std::optional<LoopPart::Units> take(size_t own) {
+      for (size_t i = 0; i < parts.size(); ++i) {
+        if (const auto units = parts[(own + i) % parts.size()].take(i == 0)) return units;
+      }
+      return std::nullopt;
+    }
+    void leaveOutTheRest() {
+      for (LoopPart& part : parts) part.set({});
+    }
+
+    void work(size_t own) {
       const WorkLimitScope scope(limit);
       // A body may run out of memory, the one failure that the standard library throws; in a worker
       // it must not end the process, so the caller's thread throws it again. The same goes for work
       // that is not wanted any more.
       try {
-        for (;;) {
-          const size_t range = next.fetch_add(1, std::memory_order_relaxed);
-          if (range >= ranges) return;
-          const size_t begin = range * step;
-          forEachChunk(begin, begin + std::min(step, count - begin), grain, body);
+        while (const auto units = take(own)) {
+          forEachChunk(units->begin * unit, std::min(units->end * unit, count), grain, body);
         }
       } catch (const std::bad_alloc&) {
         outOfMemory.store(true, std::memory_order_relaxed);
-        next.store(ranges, std::memory_order_relaxed);
+        leaveOutTheRest();
       } catch (const WorkAbandoned&) {
         abandoned.store(true, std::memory_order_relaxed);
-        next.store(ranges, std::memory_order_relaxed);
+        leaveOutTheRest();
       }
     }
   };
 
   State(unsigned threadCount, ThreadClass theClass, std::chrono::microseconds thePatience)
-      : threads(threadCount), threadClass(theClass), patience(thePatience) {}
+      : threads(threadCount), threadClass(theClass), patience(thePatience), parts(threadCount) {}
 
   // Starts the workers; fewer than wanted when the system gives no more.
   void start();
-  void runWorker();
+  void runWorker(size_t number);
   // Returns when there may be something to do, or the patience has come to its end.
   void lookOut() const;
   // Returns when no worker is in a loop, or the patience has come to its end.
@@ -108,6 +160,7 @@ struct ThreadPool::State {
 
   std::vector<pthread_t> workers;  // changed only under `busy`
   bool started = false;            // likewise
+  std::vector<LoopPart> parts;  // of the loop that has the workers, by thread: the caller's first
 
   std::mutex mutex;
   std::condition_variable wake;      // a loop has places, or stopping
@@ -117,7 +170,8 @@ struct ThreadPool::State {
   std::atomic<size_t> places{0};  // how many more workers may join the loop
   std::atomic<size_t> active{0};  // how many are in it
   std::atomic<bool> stopping{false};
-  size_t sleeping = 0;  // workers that need to be woken
+  size_t sleeping = 0;             // workers that need to be woken
+  std::atomic<size_t> numbers{0};  // given to workers
 };
 
 void ThreadPool::State::start() {
@@ -132,7 +186,7 @@ void ThreadPool::State::start() {
         [](void* self) -> void* {
           auto* const state = static_cast<State*>(self);
           enterThreadClass(state->threadClass);
-          state->runWorker();
+          state->runWorker(state->numbers.fetch_add(1, std::memory_order_relaxed) + 1);
           return nullptr;
         },
         this);
@@ -165,7 +219,7 @@ void ThreadPool::State::awaitIdle() const {
   }
 }
 
-void ThreadPool::State::runWorker() {
+void ThreadPool::State::runWorker(size_t number) {
   std::unique_lock<std::mutex> lock(mutex);
   for (;;) {
     if (places == 0 && !stopping && patience.count() > 0) {
@@ -181,7 +235,7 @@ void ThreadPool::State::runWorker() {
     ++active;
     Loop* mine = loop;
     lock.unlock();
-    mine->work();
+    mine->work(number);
     lock.lock();
     if (--active == 0) finished.notify_one();
   }
@@ -197,7 +251,7 @@ void ThreadPool::State::run(Loop& mine, size_t helpers) {
     toWake = std::min(helpers, sleeping);
   }
   for (size_t i = 0; i < toWake; ++i) wake.notify_one();
-  mine.work();
+  mine.work(0);
   std::unique_lock<std::mutex> lock(mutex);
   // Workers that have not woken yet are not waited for.
   places = 0;
@@ -238,10 +292,11 @@ void ThreadPool::parallelFor(size_t count, size_t grain,
     return;
   }
   if (!state_->started) state_->start();
-  const size_t evenly = (count - 1) / (state_->threads * kRangesPerThread) + 1;
-  const size_t step = std::max(grain, evenly);
-  State::Loop loop{body, count, step, (count - 1) / step + 1, grain, currentWorkLimit()};
-  state_->run(loop, std::min(state_->workers.size(), loop.ranges - 1));
+  // Units are counted in 32 bits.
+  const size_t unit = std::max(grain, count / std::numeric_limits<int32_t>::max() + 1);
+  State::Loop loop{body, count, unit, grain, currentWorkLimit(), state_->parts};
+  loop.divide();
+  state_->run(loop, std::min(state_->workers.size(), (count - 1) / unit));
   state_->busy.store(false, std::memory_order_release);
   // The end of the loop has made the workers' stores visible.
   if (loop.outOfMemory.load(std::memory_order_relaxed)) throw std::bad_alloc();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/aligned_buffer.h"
+#include "kernels/even_pieces.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -14,7 +15,8 @@ namespace {
 constexpr size_t kElementBytes = sizeof(float);
 // Copied lines should stay in the second-level cache, beside a panel of weights.
 constexpr size_t kCopyBytes = 192 * 1024;
-constexpr size_t kWantedItems = 8;  // for the threads to share
+constexpr size_t kWantedItems = 32;  // for the threads to share
+constexpr size_t kLeastBlocks = 4;
 // Fewer rows than this in a line leave registers of the micro kernels unused.
 constexpr int64_t kLeastWidth = 12;
 
@@ -42,9 +44,9 @@ class LineConvKernel final : public Kernel {
     const auto lineBytes = static_cast<size_t>(lineElements_) * kElementBytes;
     const auto extent = static_cast<size_t>((height.filter - 1) * height.dilation);
     const size_t copied = std::max<size_t>(kCopyBytes / lineBytes, extent + 1) - extent;
-    const size_t lines = conv.output.batch * conv.output.height;
-    linesAtATime_ = std::clamp<size_t>(copied / static_cast<size_t>(height.stride), 1,
-                                       std::max<size_t>(lines / kWantedItems, 1));
+    linesAtATime_ = std::max<size_t>(copied / static_cast<size_t>(height.stride), 1);
+    blocks_ = std::min(conv.output.batch * conv.output.height,
+                       std::max(divideUp(kWantedItems, layer_->panels()), kLeastBlocks));
   }
 
   bool readsConstants() const override { return false; }
@@ -53,26 +55,42 @@ class LineConvKernel final : public Kernel {
     const auto* const images = operands.input<std::byte>(0);
     auto* const output = operands.output<std::byte>(0);
     const auto* const addend = addsInput_ ? operands.lastInput<std::byte>() : nullptr;
-    const size_t height = conv_.output.height;
-    const size_t itemsOfImage = (height + linesAtATime_ - 1) / linesAtATime_;
-    const size_t products =
-        std::max<size_t>(height / itemsOfImage * conv_.output.width * layer_->productsOfRow(), 1);
-    const size_t grain = (layer_->productsForThread() + products - 1) / products;
-    services.parallelFor(conv_.output.batch * itemsOfImage, grain, [&](size_t begin, size_t end) {
-      for (size_t item = begin; item < end; ++item) {
-        const size_t image = item / itemsOfImage;
-        // Items of an image differ by a line at the most.
-        const size_t part = item % itemsOfImage;
-        runLines(images, image, height * part / itemsOfImage, height * (part + 1) / itemsOfImage,
-                 addend, output);
-      }
+    const size_t lines = conv_.output.batch * conv_.output.height;
+    const size_t items = blocks_ * layer_->panels();
+    const size_t grain = layer_->grain(items, lines * conv_.output.width);
+    services.parallelFor(items, grain, [&](size_t begin, size_t end) {
+      forBlocksOfItems(begin, end, layer_->panels(),
+                       [&](size_t block, size_t blockEnd, size_t panel, size_t panelEnd) {
+                         runBlock(images, lines * block / blocks_, lines * blockEnd / blocks_,
+                                  {panel, panelEnd}, addend, output);
+                       });
     });
     return okStatus();
   }
 
  private:
+  struct Panels {
+    size_t begin;
+    size_t end;
+  };
+
+  // Lines [begin, end) of the output, through all images.
+  void runBlock(const std::byte* images, size_t begin, size_t end, Panels panels,
+                const std::byte* addend, std::byte* output) const {
+    const size_t height = conv_.output.height;
+    while (begin < end) {
+      const size_t image = begin / height;
+      const size_t first = begin % height;
+      const size_t count = std::min(end - begin, height - first);
+      forEvenPieces(count, linesAtATime_, [&](size_t line, size_t lines) {
+        runLines(images, image, first + line, first + line + lines, panels, addend, output);
+      });
+      begin += count;
+    }
+  }
+
   // Lines [begin, end) of the output of image `image`.
-  void runLines(const std::byte* images, size_t image, size_t begin, size_t end,
+  void runLines(const std::byte* images, size_t image, size_t begin, size_t end, Panels panels,
                 const std::byte* addend, std::byte* output) const {
     const ops::WindowAxis& height = conv_.window.height;
     const ops::WindowAxis& width = conv_.window.width;
@@ -92,7 +110,7 @@ class LineConvKernel final : public Kernel {
     const size_t offset = (image * conv_.output.height + begin) * outputLine;
     PieceRows rows = {first, static_cast<size_t>(width.stride) * cellBytes(), conv_.output.width,
                       pieces_, nullptr};
-    for (size_t panel = 0; panel < layer_->panels(); ++panel) {
+    for (size_t panel = panels.begin; panel < panels.end; ++panel) {
       for (size_t line = 0; line < end - begin; ++line) {
         const size_t at = offset + line * outputLine;
         rows.first = first + line * step;
@@ -131,7 +149,8 @@ class LineConvKernel final : public Kernel {
   bool hasPadding_ = false;
   int64_t lineElements_ = 0;  // of the image, or of its copy
   std::vector<ptrdiff_t> pieces_;
-  size_t linesAtATime_ = 1;
+  size_t linesAtATime_ = 1;  // of the output, in one copy
+  size_t blocks_ = 1;        // of lines, for the threads to share
 };
 
 }  // namespace

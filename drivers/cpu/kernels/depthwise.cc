@@ -11,13 +11,16 @@
 #include "kernels/depthwise_quant8.h"
 #include "kernels/depthwise_rows.h"
 #include "kernels/depthwise_strips.h"
+#include "kernels/even_pieces.h"
 #include "kernels/makers.h"
 
 namespace halyard::cpudriver {
 namespace {
 
 constexpr size_t kMostTaps = 256;
-constexpr size_t kWorkPerRange = 1 << 16;  // products
+// Products that are worth a range, and a second thread.
+constexpr size_t kRangeWork = 1 << 15;
+constexpr size_t kThreadWork = 1 << 16;
 
 constexpr size_t kMostWideChannels = 2048;
 
@@ -113,8 +116,9 @@ class LineWalker {
 // Spreads the lines over the threads.
 template <typename F>
 void forEachLine(const ConvSite& conv, size_t taps, ops::KernelServices& services, F f) {
-  const size_t work = std::max<size_t>(conv.output.width * conv.output.channels * taps, 1);
-  services.parallelFor(conv.output.batch * conv.output.height, (kWorkPerRange + work - 1) / work,
+  const size_t lines = conv.output.batch * conv.output.height;
+  const size_t work = conv.output.width * conv.output.channels * taps;
+  services.parallelFor(lines, grainOf(lines, work, kRangeWork, kThreadWork),
                        [&](size_t begin, size_t end) {
                          for (size_t line = begin; line < end; ++line) f(line);
                        });

@@ -7,6 +7,7 @@
 
 #include "kernels/aligned_buffer.h"
 #include "kernels/depthwise_rows.h"
+#include "kernels/even_pieces.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -15,7 +16,9 @@ constexpr size_t kLanes = 16;          // of the widest vectors
 constexpr size_t kMostCell = 64;       // channels of a strip
 constexpr size_t kStripBytes = 65536;  // of a strip's copied lines
 constexpr size_t kWantedLines = 8;  // of the output, for which lines of the input are copied once
-constexpr size_t kWorkPerRange = 1 << 16;  // products
+// Products that are worth a range, and a second thread.
+constexpr size_t kRangeWork = 1 << 15;
+constexpr size_t kThreadWork = 1 << 16;
 
 // Copied cells of a line.
 size_t cellsOfLine(const ops::WindowAxis& width) {
@@ -49,9 +52,9 @@ class StripDepthwiseKernel final : public Kernel {
     const size_t pieces = (height + linesAtATime_ - 1) / linesAtATime_;
     const size_t strips = (conv_.output.channels + cell_ - 1) / cell_;
     const size_t work = linesAtATime_ * conv_.output.width * cell_ * 9;
+    const size_t items = conv_.output.batch * pieces * strips;
     services.parallelFor(
-        conv_.output.batch * pieces * strips, kWorkPerRange / work + 1,
-        [&](size_t begin, size_t end) {
+        items, grainOf(items, work, kRangeWork, kThreadWork), [&](size_t begin, size_t end) {
           float* const buffer = reinterpret_cast<float*>(threadBuffer(bufferBytes()));
           for (size_t item = begin; item < end; ++item) {
             const size_t piece = item / strips % pieces;

@@ -18,4 +18,33 @@ void forEvenPieces(size_t rows, size_t most, F f) {
   }
 }
 
+// Work that a product of blocks of rows and panels of columns is divided into: item i is panel
+// i % panels of block i / panels. Neighbouring items have the rows in common.
+//
+// Calls f(blockBegin, blockEnd, panelBegin, panelEnd) for what items [begin, end) are: whole blocks
+// at once, and parts of a block.
+template <typename F>
+void forBlocksOfItems(size_t begin, size_t end, size_t panels, F f) {
+  while (begin < end) {
+    const size_t block = begin / panels;
+    const size_t panel = begin % panels;
+    const size_t wholeBlocks = panel == 0 ? (end - begin) / panels : 0;
+    if (wholeBlocks > 0) {
+      f(block, block + wholeBlocks, size_t{0}, panels);
+      begin += wholeBlocks * panels;
+    } else {
+      const size_t count = panel + (end - begin) < panels ? end - begin : panels - panel;
+      f(block, block + 1, panel, panel + count);
+      begin += count;
+    }
+  }
+}
+
+// The grain (KernelServices::parallelFor) of `count` items of `work` each, so that a range takes
+// `leastWork` at the least: the count, where it is not worth `worthThreads` altogether.
+constexpr size_t grainOf(size_t count, size_t work, size_t leastWork, size_t worthThreads) {
+  if (work == 0 || count <= worthThreads / work) return count;
+  return divideUp(leastWork, work);
+}
+
 }  // namespace halyard::cpudriver

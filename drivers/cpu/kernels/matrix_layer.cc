@@ -13,8 +13,14 @@ namespace {
 
 // A tile of gathered rows stays in the second-level cache, beside the panels that stream through.
 constexpr size_t kTileBytes = 128 * 1024;
-constexpr size_t kWantedItems = 8;          // for the threads to share
-constexpr size_t kGatherBytes = 64 * 1024;  // that are worth a thread
+// Items for the threads to share: with fewer, one that is left over is waited for too long.
+constexpr size_t kWantedItems = 32;
+constexpr size_t kLeastRows = 48;           // of a block, for which a panel is worth being fetched
+constexpr size_t kGatherBytes = 16 * 1024;  // that are worth a range
+// Products that are worth a range, and a second thread.
+constexpr size_t kRangeProducts = 100'000;
+constexpr size_t kThreadProducts = 400'000;
+constexpr size_t kQuant8Factor = 4;  // as many of 8 bits in the same time
 
 class FloatLayer final : public MatrixLayer {
  public:
@@ -57,8 +63,8 @@ class FloatLayer final : public MatrixLayer {
 void runItem(const MatrixLayer& layer, const RowSource& source, const LayerMemory& memory,
              size_t tileRows, size_t begin, size_t end, size_t panelBegin, size_t panelEnd) {
   std::byte* const buffer = source.isDirect ? nullptr : threadBuffer(tileRows * source.stride);
-  for (size_t row = begin; row < end; row += tileRows) {
-    const size_t rows = std::min(tileRows, end - row);
+  forEvenPieces(end - begin, tileRows, [&](size_t offset, size_t rows) {
+    const size_t row = begin + offset;
     const std::byte* left = memory.input + row * source.stride;
     if (!source.isDirect) {
       source.gather(memory.input, row, row + rows, buffer);
@@ -73,7 +79,7 @@ void runItem(const MatrixLayer& layer, const RowSource& source, const LayerMemor
     } else {
       layer.multiply(left, source.stride, rows, panelBegin, panelEnd, out);
     }
-  }
+  });
 }
 
 }  // namespace
@@ -97,38 +103,63 @@ size_t rowStride(const MatrixLayer& layer) {
   return stride % kAliasing == 0 ? stride + kCacheLine : stride;
 }
 
-void runMatrixLayer(const MatrixLayer& layer, const RowSource& source, LayerMemory memory,
-                    ops::KernelServices& services) {
-  const size_t tileRows = std::clamp(kTileBytes / std::max<size_t>(source.stride, 1) / 12 * 12,
-                                     size_t{12}, MatrixLayer::kMostRows);
-  const size_t pieces = divideUp(source.rows, tileRows);
-  if (pieces >= kWantedItems || layer.panels() == 1) {
-    const size_t itemRows = pieces >= kWantedItems
-                                ? tileRows
-                                : std::max<size_t>(divideUp(source.rows, kWantedItems), 12);
-    const size_t grain = divideUp(layer.productsForThread(), layer.productsOfRow() * itemRows);
-    services.parallelFor(divideUp(source.rows, itemRows), grain, [&](size_t begin, size_t end) {
-      runItem(layer, source, memory, tileRows, begin * itemRows,
-              std::min(end * itemRows, source.rows), 0, layer.panels());
-    });
-    return;
-  }
-  // Few rows: the threads share the panels, and what has to be gathered is gathered once.
+size_t MatrixLayer::grain(size_t items, size_t rows) const {
+  const size_t factor = elementBytes_ == 1 ? kQuant8Factor : 1;
+  return grainOf(items, productsOfRow() * rows / items, factor * kRangeProducts,
+                 factor * kThreadProducts);
+}
+
+namespace {
+
+// Rows are divided into blocks of which the threads take some. Where these are few, items are
+// blocks' panels.
+void runBlocks(const MatrixLayer& layer, const RowSource& source, const LayerMemory& memory,
+               size_t tileRows, ops::KernelServices& services) {
+  // Halves and quarters of the rows should be whole blocks.
+  constexpr size_t kMultiple = 4;
+  const size_t wanted = std::clamp(source.rows / kWantedItems, kLeastRows, tileRows);
+  const size_t blocks = divideUp(divideUp(source.rows, wanted), kMultiple) * kMultiple;
+  const size_t panels = blocks >= kWantedItems ? 1 : layer.panels();
+  const size_t items = blocks * panels;
+  services.parallelFor(items, layer.grain(items, source.rows), [&](size_t begin, size_t end) {
+    forBlocksOfItems(
+        begin, end, panels, [&](size_t block, size_t blockEnd, size_t panel, size_t panelEnd) {
+          runItem(layer, source, memory, tileRows, source.rows * block / blocks,
+                  source.rows * blockEnd / blocks, panel, panels == 1 ? layer.panels() : panelEnd);
+        });
+  });
+}
+
+// Few rows: the threads share the panels, and what has to be gathered is gathered once.
+void runPanels(const MatrixLayer& layer, const RowSource& source, LayerMemory memory,
+               size_t tileRows, ops::KernelServices& services) {
   RowSource gathered = source;
   if (!source.isDirect) {
     auto* const rows = static_cast<std::byte*>(services.scratch(source.rows * source.stride));
-    const size_t gatherGrain = divideUp(kGatherBytes, source.stride);
-    services.parallelFor(source.rows, gatherGrain, [&](size_t begin, size_t end) {
+    const size_t grain = grainOf(source.rows, source.stride, kGatherBytes, 2 * kGatherBytes);
+    services.parallelFor(source.rows, grain, [&](size_t begin, size_t end) {
       source.gather(memory.input, begin, end, rows + begin * source.stride);
     });
     gathered.isDirect = true;
     memory.input = rows;
   }
-  const size_t products = layer.productsOfRow() * source.rows;
-  const size_t grain = divideUp(layer.productsForThread() * layer.panels(), products);
-  services.parallelFor(layer.panels(), grain, [&](size_t begin, size_t end) {
-    runItem(layer, gathered, memory, tileRows, 0, source.rows, begin, end);
-  });
+  services.parallelFor(layer.panels(), layer.grain(layer.panels(), source.rows),
+                       [&](size_t begin, size_t end) {
+                         runItem(layer, gathered, memory, tileRows, 0, source.rows, begin, end);
+                       });
+}
+
+}  // namespace
+
+void runMatrixLayer(const MatrixLayer& layer, const RowSource& source, const LayerMemory& memory,
+                    ops::KernelServices& services) {
+  const size_t tileRows = std::clamp(kTileBytes / std::max<size_t>(source.stride, 1) / 12 * 12,
+                                     size_t{12}, MatrixLayer::kMostRows);
+  if (source.rows >= 2 * kLeastRows || layer.panels() == 1) {
+    runBlocks(layer, source, memory, tileRows, services);
+  } else {
+    runPanels(layer, source, memory, tileRows, services);
+  }
 }
 
 namespace {

@@ -23,11 +23,12 @@ class MatrixLayer {
   size_t rowGranularity() const { return rowGranularity_; }
   size_t outputRowBytes() const { return outputRowBytes_; }
   size_t panels() const { return panels_; }
-  // How many products a row takes, and how many a thread should have to do.
+  // How many products a row takes.
   size_t productsOfRow() const {
     return depthBytes_ / elementBytes_ * (outputRowBytes_ / elementBytes_);
   }
-  size_t productsForThread() const { return elementBytes_ == 1 ? 1600'000 : 400'000; }
+  // The grain of `items` that all have to do with as many of `rows` rows' products.
+  size_t grain(size_t items, size_t rows) const;
   // What stands for a real 0 in the input; the same for all bytes of an element.
   std::byte zero() const { return zero_; }
 
@@ -79,7 +80,7 @@ struct LayerMemory {
 };
 
 // output = layer(input), spread over the threads of `services`.
-void runMatrixLayer(const MatrixLayer& layer, const RowSource& source, LayerMemory memory,
+void runMatrixLayer(const MatrixLayer& layer, const RowSource& source, const LayerMemory& memory,
                     ops::KernelServices& services);
 
 // A kernel of input 0 and output 0 that is such a layer. `addsInput`, as Fused has it, is for

@@ -4,11 +4,15 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernels/even_pieces.h"
+
 namespace halyard::cpudriver {
 namespace {
 
 constexpr size_t kBlockValues = size_t{1} << 20;  // sums that are computed ahead
-constexpr size_t kWorkPerRange = 1 << 18;         // products
+// Products that are worth a range, and a second thread.
+constexpr size_t kRangeWork = 1 << 16;
+constexpr size_t kThreadWork = 1 << 18;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // Whether the rows of one step lie side by side, and next to those of the step before.
@@ -25,12 +29,8 @@ void multiplyRows(const PackedFloats& matrix, const FloatRows& rows, const float
                             rows.count,
                             {&whole, 1},
                             reinterpret_cast<const std::byte*>(addend)};
-  const size_t work = rows.count * matrix.depth() * matrix.columns();
-  if (work <= kWorkPerRange) {
-    matrix.multiply(pieces, range, 0, matrix.panels(), out, outStride);
-    return;
-  }
-  const size_t grain = kWorkPerRange * matrix.panels() / work + 1;
+  const size_t work = rows.count * matrix.depth() * matrix.columns() / matrix.panels();
+  const size_t grain = grainOf(matrix.panels(), work, kRangeWork, kThreadWork);
   services.parallelFor(matrix.panels(), grain, [&](size_t begin, size_t end) {
     matrix.multiply(pieces, range, begin, end, out, outStride);
   });
