@@ -1,6 +1,8 @@
 // Packing weights into panels, and the loops over tiles of rows and panels of columns.
 #include "kernels/matrix_layer.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -11,12 +13,18 @@
 namespace halyard::cpudriver {
 namespace {
 
-// A tile of gathered rows stays in the second-level cache, beside the panels that stream through.
-constexpr size_t kTileBytes = 128 * 1024;
+// Rows that stay in the second-level cache, beside the panels that stream through.
+size_t tileBytes() {
+  constexpr long kLeast = 256 * 1024;  // where the system does not say
+  constexpr long kMost = 2048 * 1024;
+  static const long cache = std::clamp(::sysconf(_SC_LEVEL2_CACHE_SIZE), kLeast, kMost);
+  return static_cast<size_t>(cache) / 16 * 7;
+}
 // Items for the threads to share: with fewer, one that is left over is waited for too long.
 constexpr size_t kWantedItems = 32;
 constexpr size_t kLeastRows = 48;           // of a block, for which a panel is worth being fetched
 constexpr size_t kGatherBytes = 16 * 1024;  // that are worth a range
+constexpr size_t kMostGathered = 1024 * 1024;
 // Products that are worth a range, and a second thread.
 constexpr size_t kRangeProducts = 100'000;
 constexpr size_t kThreadProducts = 400'000;
@@ -98,7 +106,7 @@ size_t shortestRowStride(const MatrixLayer& layer) {
 
 size_t rowStride(const MatrixLayer& layer) {
   constexpr size_t kCacheLine = 64;
-  constexpr size_t kAliasing = 2048;  // half of what a way of the cache holds
+  constexpr size_t kAliasing = 4096;
   const size_t stride = shortestRowStride(layer);
   return stride % kAliasing == 0 ? stride + kCacheLine : stride;
 }
@@ -130,7 +138,8 @@ void runBlocks(const MatrixLayer& layer, const RowSource& source, const LayerMem
   });
 }
 
-// Few rows: the threads share the panels, and what has to be gathered is gathered once.
+// The threads share the panels, so that each reads only its part of the weights. What has to be
+// gathered is gathered once.
 void runPanels(const MatrixLayer& layer, const RowSource& source, LayerMemory memory,
                size_t tileRows, ops::KernelServices& services) {
   RowSource gathered = source;
@@ -143,22 +152,37 @@ void runPanels(const MatrixLayer& layer, const RowSource& source, LayerMemory me
     gathered.isDirect = true;
     memory.input = rows;
   }
-  services.parallelFor(layer.panels(), layer.grain(layer.panels(), source.rows),
-                       [&](size_t begin, size_t end) {
-                         runItem(layer, gathered, memory, tileRows, 0, source.rows, begin, end);
-                       });
+  // Some of the rows, where there are few panels.
+  const size_t parts = std::clamp<size_t>(kWantedItems / layer.panels(), 1,
+                                          std::max<size_t>(source.rows / (kLeastRows / 2), 1));
+  const size_t items = layer.panels() * parts;
+  services.parallelFor(items, layer.grain(items, source.rows), [&](size_t begin, size_t end) {
+    forBlocksOfItems(begin, end, parts,
+                     [&](size_t panel, size_t panelEnd, size_t part, size_t partEnd) {
+                       runItem(layer, gathered, memory, tileRows, source.rows * part / parts,
+                               source.rows * partEnd / parts, panel, panelEnd);
+                     });
+  });
+}
+
+// Whether there is more to read of the weights than of the rows.
+bool suitsPanels(const MatrixLayer& layer, const RowSource& source) {
+  if (layer.panels() == 1) return false;
+  if (source.rows < 2 * kLeastRows) return true;
+  return source.rows < layer.columns() &&
+         (source.isDirect || source.rows * source.stride <= kMostGathered);
 }
 
 }  // namespace
 
 void runMatrixLayer(const MatrixLayer& layer, const RowSource& source, const LayerMemory& memory,
                     ops::KernelServices& services) {
-  const size_t tileRows = std::clamp(kTileBytes / std::max<size_t>(source.stride, 1) / 12 * 12,
+  const size_t tileRows = std::clamp(tileBytes() / std::max<size_t>(source.stride, 1) / 12 * 12,
                                      size_t{12}, MatrixLayer::kMostRows);
-  if (source.rows >= 2 * kLeastRows || layer.panels() == 1) {
-    runBlocks(layer, source, memory, tileRows, services);
-  } else {
+  if (suitsPanels(layer, source)) {
     runPanels(layer, source, memory, tileRows, services);
+  } else {
+    runBlocks(layer, source, memory, tileRows, services);
   }
 }
 

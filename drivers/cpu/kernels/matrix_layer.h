@@ -22,11 +22,10 @@ class MatrixLayer {
   // be read.
   size_t rowGranularity() const { return rowGranularity_; }
   size_t outputRowBytes() const { return outputRowBytes_; }
+  size_t columns() const { return outputRowBytes_ / elementBytes_; }
   size_t panels() const { return panels_; }
   // How many products a row takes.
-  size_t productsOfRow() const {
-    return depthBytes_ / elementBytes_ * (outputRowBytes_ / elementBytes_);
-  }
+  size_t productsOfRow() const { return depthBytes_ / elementBytes_ * columns(); }
   // The grain of `items` that all have to do with as many of `rows` rows' products.
   size_t grain(size_t items, size_t rows) const;
   // What stands for a real 0 in the input; the same for all bytes of an element.

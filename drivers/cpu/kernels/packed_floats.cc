@@ -50,8 +50,9 @@ void PackedFloats::multiply(const PieceRows& rows, const ops::ClampRange<float>&
     tile.bias = bias_.data() + column;
     tile.columns = std::min(width, columns_ - column);
     const FloatMicros& micro = gemm_->microsFor(tile.columns, tile.pieceCount);
-    // The next panel, if it is not in the second-level cache by itself.
-    const float* ahead = panel + 1 < panelEnd && width * depth_ * sizeof(float) >= kLargePanel
+    // The next panel, if it is not in the second-level cache by itself. It is most often the same
+    // thread's, also behind the last one.
+    const float* ahead = panel + 1 < panels_ && width * depth_ * sizeof(float) >= kLargePanel
                              ? tile.packed + width * depth_
                              : nullptr;
     const float* const aheadEnd = tile.packed + 2 * width * depth_;
