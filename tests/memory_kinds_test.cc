@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstring>
 
 #include "api/test_model.h"
@@ -48,6 +49,19 @@ Handle<ANeuralNetworksMemory> memoryOf(int fd, int prot, size_t size = kBytes) {
   EXPECT_NN_OK(ANeuralNetworksMemory_createFromFd(size, prot, fd, 0, &memory));
   return Handle<ANeuralNetworksMemory>(memory);
 }
+
+// A file without a name, and no memory that could be sealed.
+class UniqueFile {
+ public:
+  UniqueFile() : file_(std::tmpfile()) {}
+  ~UniqueFile() { std::fclose(file_); }
+  UniqueFile(const UniqueFile&) = delete;
+  UniqueFile& operator=(const UniqueFile&) = delete;
+  int fd() const { return ::fileno(file_); }
+
+ private:
+  std::FILE* const file_;
+};
 
 // out = a + constant, with the constant at `offset` of `weights`.
 Handle<ANeuralNetworksModel> modelWith(const ANeuralNetworksMemory* weights, size_t offset) {
@@ -122,6 +136,31 @@ TEST_P(MemoryKinds, SharedMemoryOfTheApplication) {
   EXPECT_NE(run(model.get(), inMemory.get(), 0, taken.get()), ANEURALNETWORKS_NO_ERROR);
   ::close(in);
   ::close(out);
+}
+
+// What is read of a file's mapping behind its end ends a process.
+TEST_P(MemoryKinds, ConstantsInAFileThatIsCut) {
+  const UniqueFile file;
+  const std::vector<float> values(kCount, 2.5f);
+  ASSERT_EQ(::pwrite(file.fd(), values.data(), kBytes, 0), static_cast<ssize_t>(kBytes));
+  const auto weights = memoryOf(file.fd(), PROT_READ);
+  const auto model = modelWith(weights.get(), 0);
+  const auto compilation = compileFor(model.get(), device());
+  ASSERT_EQ(::ftruncate(file.fd(), 0), 0);
+  std::vector<float> sums(kCount);
+  const auto execution = newExecution(compilation.get());
+  EXPECT_NN_OK(
+      ANeuralNetworksExecution_setInput(execution.get(), 0, nullptr, values.data(), kBytes));
+  EXPECT_NN_OK(
+      ANeuralNetworksExecution_setOutput(execution.get(), 0, nullptr, sums.data(), kBytes));
+  ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+  EXPECT_THAT(sums, ::testing::Each(5.0f));
+
+  const ANeuralNetworksDevice* const one = device();
+  ANeuralNetworksCompilation* late = nullptr;
+  EXPECT_NN_OK(ANeuralNetworksCompilation_createForDevices(model.get(), &one, 1, &late));
+  EXPECT_NE(ANeuralNetworksCompilation_finish(late), ANEURALNETWORKS_NO_ERROR);
+  ANeuralNetworksCompilation_free(late);
 }
 
 TEST_P(MemoryKinds, ImagesNeedADriverThatTakesThem) {

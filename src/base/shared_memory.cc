@@ -6,10 +6,12 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <limits>
 
+#include "base/file_facts.h"
 #include "base/file_size_signal.h"
 
 namespace halyard {
@@ -91,14 +93,27 @@ Result<SharedMemoryPtr> SharedMemory::fromHardwareBuffer(
       isBlob ? description.width : 0, PROT_READ | PROT_WRITE, 0, description);
 }
 
+SharedMemoryPtr SharedMemory::ofConstants(const SharedMemory& memory) {
+  return SharedMemoryPtr(new SharedMemory(memory, true));
+}
+
 SharedMemory::SharedMemory(MemoryKind kind, UniqueFd fd, size_t size, int prot, uint64_t offset,
                            std::optional<HardwareBufferDescription> hardwareBuffer)
     : kind_(kind),
-      fd_(std::move(fd)),
+      fd_(std::make_shared<const UniqueFd>(std::move(fd))),
       size_(size),
       prot_(prot),
       offset_(offset),
       hardwareBuffer_(hardwareBuffer) {}
+
+SharedMemory::SharedMemory(const SharedMemory& memory, bool isOfConstants)
+    : kind_(memory.kind_),
+      fd_(memory.fd_),
+      size_(memory.size_),
+      prot_(memory.prot_),
+      offset_(memory.offset_),
+      hardwareBuffer_(memory.hardwareBuffer_),
+      isOfConstants_(isOfConstants) {}
 
 SharedMemory::~SharedMemory() {
   for (const Watcher& watcher : watchers_) {
@@ -120,7 +135,7 @@ void SharedMemory::whenGone(std::weak_ptr<const void> owner,
 bool SharedMemory::isDmaBuf() const {
   int8_t known = isDmaBuf_.load(std::memory_order_relaxed);
   if (known < 0) {
-    known = kind_ != MemoryKind::ASHMEM && halyard::isDmaBuf(fd_.get()) ? 1 : 0;
+    known = kind_ != MemoryKind::ASHMEM && halyard::isDmaBuf(fd()) ? 1 : 0;
     isDmaBuf_.store(known, std::memory_order_relaxed);
   }
   return known != 0;
@@ -139,7 +154,7 @@ Result<const Mapping*> SharedMemory::mapped() const {
 Status SharedMemory::unmappable(int error, std::string_view what) const {
   return errnoStatus(ResultCode::UNMAPPABLE, error,
                      fmt::format("{} memory of {} bytes at offset {} of file descriptor {}: {}",
-                                 memoryKindName(kind_), size_, offset_, fd_.get(), what));
+                                 memoryKindName(kind_), size_, offset_, fd(), what));
 }
 
 Result<Mapping> SharedMemory::map() const {
@@ -150,6 +165,10 @@ Result<Mapping> SharedMemory::map() const {
                       hardwareBuffer_ ? hardwareBuffer_->format : 0,
                       hardwareBuffer_ ? hardwareBuffer_->width : 0,
                       hardwareBuffer_ ? hardwareBuffer_->height : 0);
+  }
+  if (isOfConstants_) {
+    const Result<FileFacts> file = examineFile(fd());
+    if (file.ok() && !file->cannotShrink) return copyBytes();
   }
   return mapBytes(size_);
 }
@@ -164,7 +183,7 @@ Result<Mapping> SharedMemory::mapHardwareBuffer() const {
 
 Result<Mapping> SharedMemory::mapBytes(size_t size) const {
   struct stat st {};
-  if (::fstat(fd_.get(), &st) != 0) return unmappable(errno, "fstat");
+  if (::fstat(fd(), &st) != 0) return unmappable(errno, "fstat");
   // Sizes of devices are not in st_size; mmap itself decides about those.
   if (S_ISREG(st.st_mode)) {
     const auto fileSize = static_cast<uint64_t>(st.st_size);
@@ -179,10 +198,32 @@ Result<Mapping> SharedMemory::mapBytes(size_t size) const {
   // Beyond a regular file nothing else bounds the numbers.
   constexpr auto kMaxOffset = static_cast<uint64_t>(std::numeric_limits<off_t>::max());
   if (size > SIZE_MAX - skip || offset_ > kMaxOffset) return unmappable(EOVERFLOW, "mmap");
-  void* base = ::mmap(nullptr, size + skip, prot_, MAP_SHARED, fd_.get(),
-                      static_cast<off_t>(offset_ - skip));
+  void* base =
+      ::mmap(nullptr, size + skip, prot_, MAP_SHARED, fd(), static_cast<off_t>(offset_ - skip));
   if (base == MAP_FAILED) return unmappable(errno, "mmap");
   return Mapping(base, size + skip, skip, size);
+}
+
+Result<Mapping> SharedMemory::copyBytes() const {
+  if ((prot_ & PROT_READ) == 0) return unmappable(EACCES, "it may not be read");
+  void* const base = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) return unmappable(errno, "memory for a copy");
+  Mapping copy(base, size_, 0, size_);
+  for (size_t done = 0; done < size_;) {
+    const ssize_t count =
+        ::pread(fd(), copy.data() + done, size_ - done, static_cast<off_t>(offset_ + done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return unmappable(errno, "reading it");
+    if (count == 0) {
+      return makeStatus(ResultCode::UNMAPPABLE,
+                        "{} memory of {} bytes at offset {}: the file ends after {} of them; was "
+                        "it truncated?",
+                        memoryKindName(kind_), size_, offset_, done);
+    }
+    done += static_cast<size_t>(count);
+  }
+  return copy;
 }
 
 CpuAccess::CpuAccess(SharedMemoryPtr memory, bool writes) : writes_(writes) {

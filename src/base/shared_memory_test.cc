@@ -113,6 +113,42 @@ TEST(SharedMemory, RefusesAFileThatIsTooShort) {
   }
 }
 
+TEST(SharedMemory, ConstantsOfAFileThatCouldShrinkAreCopied) {
+  const UniqueFd file = patternFile(20000);
+  const auto all = SharedMemory::fromFd(15000, PROT_READ, file.get(), 4097).value();
+  const SharedMemoryPtr constants = SharedMemory::ofConstants(*all);
+  EXPECT_EQ(constants->fd(), all->fd());
+  EXPECT_EQ(constants->kind(), MemoryKind::MMAP_FD);
+  EXPECT_EQ(constants->offset(), 4097u);
+  const auto first = constants->map();
+  const auto kept = constants->mapped();
+  ASSERT_TRUE(first.ok() && kept.ok()) << first.status().toString();
+  const uint8_t other = 255;
+  ASSERT_EQ(::pwrite(file.get(), &other, 1, 4097), 1);
+  ASSERT_EQ(::ftruncate(file.get(), 5000), 0);
+  // Touching a mapping of the file would end the process now.
+  for (const Mapping* mapping : {&*first, *kept}) {
+    ASSERT_EQ(mapping->size(), 15000u);
+    for (size_t i = 0; i < 15000; ++i) ASSERT_EQ(mapping->data()[i], (4097 + i) % 251);
+  }
+  const auto late = constants->map();
+  EXPECT_EQ(late.status().code(), ResultCode::UNMAPPABLE);
+  EXPECT_NE(late.status().message().find("truncated"), std::string::npos)
+      << late.status().message();
+  const auto unreadable = SharedMemory::fromFd(100, PROT_WRITE, file.get(), 0).value();
+  EXPECT_EQ(SharedMemory::ofConstants(*unreadable)->map().status().code(), ResultCode::UNMAPPABLE);
+}
+
+TEST(SharedMemory, ConstantsThatCannotGoAreMappedWhereTheyAre) {
+  const auto memory = SharedMemory::create(10000, "test").value();
+  const SharedMemoryPtr constants = SharedMemory::ofConstants(*memory);
+  const auto writer = memory->map();
+  const auto reader = constants->map();
+  ASSERT_TRUE(writer.ok() && reader.ok());
+  writer->data()[9999] = 7;
+  EXPECT_EQ(reader->data()[9999], 7);
+}
+
 TEST(SharedMemory, RefusesDescriptorsThatCannotBeMapped) {
   EXPECT_FALSE(SharedMemory::fromFd(10, PROT_READ, -1, 0).ok());
   EXPECT_FALSE(SharedMemory::fromFd(10, PROT_READ, 1 << 20, 0).ok());

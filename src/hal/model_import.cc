@@ -1,5 +1,8 @@
 #include "hal/model_import.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "model/validation.h"
@@ -28,23 +31,24 @@ Status forEachOperand(Model& model, Visit visit) {
   return okStatus();
 }
 
-// Moves constants into the model's own operandValues. Works on what has not been validated: a
-// location out of range is left for the validation to name.
+// Moves constants into the model's own operandValues, or makes their pools such that they can be
+// mapped. Works on what has not been validated: a location out of range is left for the validation
+// to name.
 class Privatiser {
  public:
   Privatiser(Model& model, const std::vector<ReceivedPool>& pools, Quota::Charge& memory)
       : model_(model), pools_(pools), memory_(memory) {}
 
   Status run() {
-    HALYARD_RETURN_IF_ERROR(copyShrinkableFiles());
-    return forEachOperand(model_, [this](Operand& operand) { return privatise(operand); });
+    HALYARD_RETURN_IF_ERROR(
+        forEachOperand(model_, [this](Operand& operand) { return privatise(operand); }));
+    return replaceShrinkableFiles();
   }
 
  private:
   struct Range {
     uint64_t begin = UINT64_MAX;
     uint64_t end = 0;
-    uint64_t copiedTo = 0;  // in operandValues
   };
 
   bool isReference(const Operand& operand) const {
@@ -52,52 +56,74 @@ class Privatiser {
     return operand.lifetime == Lifetime::CONSTANT_REFERENCE && at.poolIndex < pools_.size() &&
            uint64_t{at.offset} + at.length <= pools_[at.poolIndex].size();
   }
+  bool isInShrinkableFile(const Operand& operand) const {
+    return isReference(operand) && !pools_[operand.location.poolIndex].mappable();
+  }
 
-  // Appends room for `size` bytes at an offset that is `phase` modulo the block alignment.
-  Result<uint64_t> append(uint64_t size, uint64_t phase) {
+  static Status tooMuch() {
+    return makeStatus(ResultCode::RESOURCE_EXHAUSTED_PERSISTENT,
+                      "the model has more than {} bytes of constants that must be copied",
+                      kMaxCopiedBytes);
+  }
+
+  // Appends room for `size` bytes, aligned as a block.
+  Result<uint64_t> append(uint64_t size) {
     uint64_t offset = model_.operandValues.size();
-    offset += (phase + kBlockAlignment - offset % kBlockAlignment) % kBlockAlignment;
-    if (size > kMaxCopiedBytes || offset > kMaxCopiedBytes - size) {
-      return makeStatus(ResultCode::RESOURCE_EXHAUSTED_PERSISTENT,
-                        "the model has more than {} bytes of constants that must be copied",
-                        kMaxCopiedBytes);
-    }
+    offset += (kBlockAlignment - offset % kBlockAlignment) % kBlockAlignment;
+    if (size > kMaxCopiedBytes || offset > kMaxCopiedBytes - size) return tooMuch();
     HALYARD_RETURN_IF_ERROR(memory_.add(offset + size - model_.operandValues.size()));
     model_.operandValues.resize(static_cast<size_t>(offset + size));
     return offset;
   }
 
-  Status copyShrinkableFiles() {
+  // What of each file that could shrink has constants. It is copied when a driver maps the pool,
+  // which is not before it prepares the model.
+  Status replaceShrinkableFiles() {
     std::vector<Range> ranges(pools_.size());
     HALYARD_RETURN_IF_ERROR(forEachOperand(model_, [&](Operand& operand) {
-      if (isReference(operand)) {
-        Range& range = ranges[operand.location.poolIndex];
-        range.begin = std::min<uint64_t>(range.begin, operand.location.offset);
-        range.end =
-            std::max(range.end, uint64_t{operand.location.offset} + operand.location.length);
-      }
+      if (!isInShrinkableFile(operand)) return okStatus();
+      Range& range = ranges[operand.location.poolIndex];
+      range.begin = std::min<uint64_t>(range.begin, operand.location.offset);
+      range.end = std::max(range.end, uint64_t{operand.location.offset} + operand.location.length);
       return okStatus();
     }));
+    uint64_t all = 0;
+    SharedMemoryPtr placeholder;
     for (size_t i = 0; i < pools_.size(); ++i) {
+      if (pools_[i].mappable()) continue;
       Range& range = ranges[i];
-      if (pools_[i].mappable() || range.begin >= range.end) continue;
-      const uint64_t size = range.end - range.begin;
-      HALYARD_ASSIGN_OR_RETURN(range.copiedTo, append(size, range.begin % kBlockAlignment));
-      HALYARD_RETURN_IF_ERROR(
-          pools_[i].read(range.begin,
-                         {model_.operandValues.data() + range.copiedTo, static_cast<size_t>(size)}),
-          "memory pool {}", i);
+      if (range.begin < range.end) {
+        range.begin -= range.begin % static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+        all += range.end - range.begin;
+        if (all > kMaxCopiedBytes) return tooMuch();
+        HALYARD_RETURN_IF_ERROR(memory_.add(range.end - range.begin));
+        HALYARD_ASSIGN_OR_RETURN(model_.pools[i], partOf(*pools_[i].memory(), range),
+                                 "memory pool {}", i);
+        continue;
+      }
+      // It must not be mapped at all, so it goes, but its place in the list stays taken.
+      if (placeholder == nullptr) {
+        HALYARD_ASSIGN_OR_RETURN(placeholder, SharedMemory::create(1, "halyard unused pool"));
+      }
+      model_.pools[i] = placeholder;
     }
     return forEachOperand(model_, [&](Operand& operand) {
-      if (isReference(operand) && !pools_[operand.location.poolIndex].mappable()) {
-        const Range& range = ranges[operand.location.poolIndex];
-        const uint64_t offset = range.begin >= range.end
-                                    ? 0  // every use of this pool is empty
-                                    : range.copiedTo + operand.location.offset - range.begin;
-        setCopied(operand, offset);
-      }
+      if (!isInShrinkableFile(operand)) return okStatus();
+      const Range& range = ranges[operand.location.poolIndex];
+      // Every use of the pool may be empty.
+      operand.location.offset = range.begin < range.end
+                                    ? static_cast<uint32_t>(operand.location.offset - range.begin)
+                                    : 0;
       return okStatus();
     });
+  }
+
+  static Result<SharedMemoryPtr> partOf(const SharedMemory& pool, const Range& range) {
+    HALYARD_ASSIGN_OR_RETURN(
+        const SharedMemoryPtr part,
+        SharedMemory::fromFd(static_cast<size_t>(range.end - range.begin), PROT_READ, pool.fd(),
+                             pool.offset() + range.begin));
+    return SharedMemory::ofConstants(*part);
   }
 
   Status privatise(Operand& operand) {
@@ -108,7 +134,7 @@ class Privatiser {
           uint64_t{at.offset} + at.length > model_.operandValues.size()) {
         return okStatus();
       }
-      HALYARD_ASSIGN_OR_RETURN(const uint64_t offset, append(at.length, 0));
+      HALYARD_ASSIGN_OR_RETURN(const uint64_t offset, append(at.length));
       std::copy_n(model_.operandValues.begin() + at.offset, at.length,
                   model_.operandValues.begin() + static_cast<ptrdiff_t>(offset));
       setCopied(operand, offset);
@@ -118,7 +144,7 @@ class Privatiser {
     const ReceivedPool& pool = pools_[at.poolIndex];
     const bool aligned = (pool.memory()->offset() + at.offset) % alignment == 0;
     if (aligned && at.length > kMaxParameterBytes) return okStatus();
-    HALYARD_ASSIGN_OR_RETURN(const uint64_t offset, append(at.length, 0));
+    HALYARD_ASSIGN_OR_RETURN(const uint64_t offset, append(at.length));
     HALYARD_RETURN_IF_ERROR(pool.read(at.offset, {model_.operandValues.data() + offset, at.length}),
                             "memory pool {}", at.poolIndex);
     setCopied(operand, offset);
@@ -192,16 +218,6 @@ Result<std::shared_ptr<const Model>> importModel(DecodedModel decoded,
   for (size_t i = 0; i < model->referenced.size(); ++i) {
     HALYARD_RETURN_IF_ERROR(checkConsumers(model->referenced[i], decoded.consumers[i + 1]),
                             "referenced subgraph #{}", i);
-  }
-  // What still refers to a pool refers to one that cannot shrink. Others must not be mapped at all,
-  // so they go, but their place in the list stays taken.
-  SharedMemoryPtr placeholder;
-  for (size_t i = 0; i < pools.size(); ++i) {
-    if (pools[i].mappable()) continue;
-    if (placeholder == nullptr) {
-      HALYARD_ASSIGN_OR_RETURN(placeholder, SharedMemory::create(1, "halyard unused pool"));
-    }
-    model->pools[i] = placeholder;
   }
   return std::shared_ptr<const Model>(model);
 }

@@ -28,8 +28,9 @@ Status chargeModel(Quota& quota, DecodedModel& decoded, const std::vector<PoolDe
 // The model with its pools, for a driver that has `level`. BAD_DATA when it is not valid
 // or needs more.
 // Afterwards the driver's CPU may trust what the model says: constants small enough to be
-// parameters of an operation, those that are not aligned to their elements, and those in files that
-// could shrink are private copies, which the sender can no longer change or take away.
+// parameters of an operation, and those that are not aligned to their elements, are private copies,
+// which the sender can no longer change or take away. Pools in files that could shrink are
+// SharedMemory::ofConstants: a private copy whenever they are mapped.
 Result<std::shared_ptr<const Model>> importModel(DecodedModel decoded,
                                                  std::vector<PoolDescription> pools,
                                                  FeatureLevel level);

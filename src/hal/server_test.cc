@@ -84,22 +84,53 @@ TEST_F(ServerTest, ConstantsInFilesThatCanShrinkAreCopied) {
   const std::vector<float> values(1000, 7.0f);
   const UniqueFd file = fileOf(values);
   model.pools = {SharedMemory::fromFd(4000, PROT_READ, file.get(), 0).value()};
-  ASSERT_EQ(prepare(model).status, wire::ErrorStatus::NONE);
-  ASSERT_EQ(::ftruncate(file.get(), 0), 0);
-  const auto arrived = device_->lastModel();
-  const Operand& constant = arrived->main.operands[1];
-  EXPECT_EQ(constant.lifetime, Lifetime::CONSTANT_COPY);
-  EXPECT_EQ(
-      std::memcmp(arrived->operandValues.data() + constant.location.offset, values.data(), 4000),
-      0);
   const SharedMemoryPtr in = memoryOf(std::vector<float>(1000, 1.0f));
   const SharedMemoryPtr out = memoryOf(std::vector<float>(1000, 0.0f));
   Request request;
   request.inputs = {poolArgument(0, 0, 4000)};
   request.outputs = {poolArgument(1, 0, 4000)};
   request.pools = {in, out};
+  ASSERT_EQ(prepare(model).status, wire::ErrorStatus::NONE);
+  const auto arrived = device_->lastModel();
+  EXPECT_EQ(arrived->main.operands[1].lifetime, Lifetime::CONSTANT_REFERENCE);
+  // What a driver has mapped is its own.
+  ASSERT_TRUE(arrived->pools[0]->mapped().ok());
+  ASSERT_EQ(::ftruncate(file.get(), 0), 0);
   EXPECT_EQ(execute(request).status, wire::ErrorStatus::NONE);
   EXPECT_EQ(contentsOf(*out)[999], 8.0f);
+
+  // One that comes too late gets an error, and lives.
+  ASSERT_EQ(::pwrite(file.get(), values.data(), 4000, 0), 4000);
+  ASSERT_EQ(prepare(model).status, wire::ErrorStatus::NONE);
+  ASSERT_EQ(::ftruncate(file.get(), 0), 0);
+  EXPECT_EQ(device_->lastModel()->pools[0]->map().status().code(), ResultCode::UNMAPPABLE);
+  EXPECT_NE(execute(request).status, wire::ErrorStatus::NONE);
+}
+
+TEST_F(ServerTest, OnlyWhatHasConstantsIsCopiedOfAFile) {
+  constexpr uint32_t kAt = 50'000;
+  const auto page = static_cast<uint32_t>(::sysconf(_SC_PAGESIZE));
+  std::vector<float> values(kAt / 4 + 1000, 7.0f);
+  values.push_back(3.0f);
+  const UniqueFd file = fileOf(values);
+  Model model = addModel(1000);
+  model.main.inputIndexes = {0};
+  model.main.operands[1].lifetime = Lifetime::CONSTANT_REFERENCE;
+  model.main.operands[1].location = {1, kAt, 4000};
+  const auto bytes = static_cast<uint32_t>(values.size() * 4);
+  // Of the first pool there are no constants, so that nothing is to be mapped.
+  model.pools = {SharedMemory::fromFd(bytes, PROT_READ, file.get(), 0).value(),
+                 SharedMemory::fromFd(bytes, PROT_READ, file.get(), 0).value()};
+  ASSERT_EQ(prepare(model).status, wire::ErrorStatus::NONE);
+  const auto arrived = device_->lastModel();
+  ASSERT_EQ(arrived->pools.size(), 2u);
+  EXPECT_EQ(arrived->pools[0]->size(), 1u);
+  EXPECT_EQ(arrived->pools[1]->size(), kAt % page + 4000);
+  const DataLocation& at = arrived->main.operands[1].location;
+  EXPECT_EQ(at.offset, kAt % page);
+  const auto mapping = arrived->pools[1]->map();
+  ASSERT_TRUE(mapping.ok()) << mapping.status().toString();
+  EXPECT_EQ(std::memcmp(mapping->data() + at.offset, values.data() + kAt / 4, 4000), 0);
 }
 
 TEST_F(ServerTest, ComputesInSealedAndInShrinkableMemory) {

@@ -16,11 +16,14 @@ class Memory {
   // `fd` is the buffer's memory, and duplicated.
   static Result<std::unique_ptr<Memory>> createFromHardwareBuffer(
       const HardwareBufferDescription& description, int fd);
-  explicit Memory(SharedMemoryPtr pool) : pool_(std::move(pool)) {}
+  explicit Memory(SharedMemoryPtr pool)
+      : pool_(std::move(pool)), constants_(SharedMemory::ofConstants(*pool_)) {}
   explicit Memory(std::shared_ptr<DescribedMemory> described) : described_(std::move(described)) {}
 
   // The application's memory; null for memory made from a descriptor.
   const SharedMemoryPtr& pool() const { return pool_; }
+  // The same for models: whoever shortens its file makes an error, and no process crash.
+  const SharedMemoryPtr& constants() const { return constants_; }
   // Null for the application's own memory.
   const std::shared_ptr<DescribedMemory>& described() const { return described_; }
   // A hardware buffer that is an image: drivers only know its contents, and use it as a whole.
@@ -35,6 +38,7 @@ class Memory {
 
  private:
   SharedMemoryPtr pool_;
+  SharedMemoryPtr constants_;
   std::shared_ptr<DescribedMemory> described_;
 };
 

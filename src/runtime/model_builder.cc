@@ -172,10 +172,10 @@ Status ModelBuilder::setOperandValueFromMemory(uint32_t index, const Memory& mem
   if (offset > UINT32_MAX) return badData("operand #{}: offset {} is too large", index, offset);
   forgetValue(index);
   auto& pools = building_.pools;
-  const auto it = std::find(pools.begin(), pools.end(), memory.pool());
+  const auto it = std::find(pools.begin(), pools.end(), memory.constants());
   operand->location = {static_cast<uint32_t>(it - pools.begin()), static_cast<uint32_t>(offset),
                        static_cast<uint32_t>(length)};
-  if (it == pools.end()) pools.push_back(memory.pool());
+  if (it == pools.end()) pools.push_back(memory.constants());
   operand->lifetime = Lifetime::CONSTANT_REFERENCE;
   return okStatus();
 }

@@ -1,7 +1,7 @@
 // SharedMemory: a pool of memory named by a file descriptor, and Mapping: a view of it.
 // Thread safety: SharedMemory does not change, to its users, and may be used from any thread.
-// Ownership: SharedMemory owns a duplicate of its descriptor; a Mapping owns its address range and
-// does not need the SharedMemory to stay alive.
+// Ownership: SharedMemory owns a duplicate of its descriptor, with those made ofConstants; a
+// Mapping owns its address range and does not need the SharedMemory to stay alive.
 #pragma once
 
 #include <atomic>
@@ -65,6 +65,10 @@ class HALYARD_EXPORT SharedMemory {
   // wide, or HARDWARE_BUFFER, of size 0.
   static Result<std::shared_ptr<const SharedMemory>> fromHardwareBuffer(
       const HardwareBufferDescription& description, int fd);
+  // The same memory and descriptor, for who reads nothing but constants: where the file could
+  // become shorter, which ends a process that reads what is mapped of it, map() and mapped() give a
+  // private copy of the bytes.
+  static std::shared_ptr<const SharedMemory> ofConstants(const SharedMemory& memory);
   // Takes over a descriptor received from a peer; checks nothing, see hal/pool_mapping.h.
   SharedMemory(MemoryKind kind, UniqueFd fd, size_t size, int prot, uint64_t offset,
                std::optional<HardwareBufferDescription> hardwareBuffer = std::nullopt);
@@ -73,7 +77,7 @@ class HALYARD_EXPORT SharedMemory {
   SharedMemory& operator=(const SharedMemory&) = delete;
 
   MemoryKind kind() const { return kind_; }
-  int fd() const { return fd_.get(); }
+  int fd() const { return fd_->get(); }
   size_t size() const { return size_; }
   int prot() const { return prot_; }
   uint64_t offset() const { return offset_; }
@@ -84,9 +88,9 @@ class HALYARD_EXPORT SharedMemory {
   // Whether the descriptor is a dma-buf: the CPU's accesses need a CpuAccess around them.
   bool isDmaBuf() const;
 
-  // Maps the whole pool shared, with the pool's protection. UNMAPPABLE when that is impossible,
-  // when the file is shorter than the pool says, and for HARDWARE_BUFFER, whose contents mean
-  // something to drivers only.
+  // Maps the whole pool shared, with the pool's protection; but see ofConstants. UNMAPPABLE when
+  // that is impossible, when the file is shorter than the pool says, and for HARDWARE_BUFFER, whose
+  // contents mean something to drivers only.
   Result<Mapping> map() const;
   // For drivers that take images: maps everything of a HARDWARE_BUFFER, which lies in it as
   // layoutOf its description says. UNMAPPABLE for other kinds.
@@ -100,19 +104,22 @@ class HALYARD_EXPORT SharedMemory {
                 std::function<void(const SharedMemory&)> onGone) const;
 
  private:
+  SharedMemory(const SharedMemory& memory, bool isOfConstants);
   Status unmappable(int error, std::string_view what) const;
   Result<Mapping> mapBytes(size_t size) const;
+  Result<Mapping> copyBytes() const;
 
   struct Watcher {
     std::weak_ptr<const void> owner;
     std::function<void(const SharedMemory&)> onGone;
   };
   MemoryKind kind_;
-  UniqueFd fd_;
+  std::shared_ptr<const UniqueFd> fd_;
   size_t size_;
   int prot_;
   uint64_t offset_;
   std::optional<HardwareBufferDescription> hardwareBuffer_;
+  bool isOfConstants_ = false;
   mutable std::atomic<int8_t> isDmaBuf_ = -1;  // -1: not looked at yet
   mutable std::atomic<const Mapping*> mapping_ = nullptr;
   mutable std::mutex watchersMutex_;
