@@ -14,8 +14,7 @@ size_t innerSize(const Shape& dims, size_t dimension) {
   return count;
 }
 
-float foldedElement(const FileTensor& tensor, size_t element, size_t inner) {
-  const uint8_t* data = tensor.data.data();
+float foldedElement(const FileTensor& tensor, const uint8_t* data, size_t element, size_t inner) {
   if (tensor.type == tfl::TensorType::FLOAT16) {
     Float16 half;
     std::memcpy(&half, data + element * sizeof(half), sizeof(half));
@@ -100,11 +99,12 @@ Result<uint32_t> foldedToFloat(GraphBuilder& builder, const FileTensor& tensor) 
   HALYARD_RETURN_IF_ERROR(checkFoldable(tensor));
   const size_t count = tensor.data.size() / tensorElementSize(tensor.type);
   HALYARD_RETURN_IF_ERROR(builder.spend(uint64_t{count} * sizeof(float)));
+  HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> data, builder.contents(tensor));
   std::vector<uint8_t> bytes(count * sizeof(float));
   const size_t inner =
       innerSize(tensor.dims, static_cast<size_t>(std::max(tensor.quantizedDimension, 0)));
   for (size_t i = 0; i < count; ++i) {
-    const float value = foldedElement(tensor, i, inner);
+    const float value = foldedElement(tensor, data.data(), i, inner);
     std::memcpy(bytes.data() + i * sizeof(value), &value, sizeof(value));
   }
   Operand operand;

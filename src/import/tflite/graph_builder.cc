@@ -337,14 +337,36 @@ Status GraphBuilder::inferOutputs(const Operation& operation) {
   return okStatus();
 }
 
+Result<std::span<const uint8_t>> GraphBuilder::contents(const FileTensor& tensor) {
+  if (source_ == nullptr || source_->isThere(tensor.data)) return tensor.data;
+  HALYARD_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, source_->read(tensor.data), "{}",
+                           tensor.text());
+  owned_.push_back(std::move(bytes));
+  return std::span<const uint8_t>(owned_.back());
+}
+
+// Whether the constant is used where it lies in the file.
+bool GraphBuilder::staysInFile(uint32_t operand) const {
+  const Operand& constant = model_.main.operands[operand];
+  if (source_ == nullptr || constant.lifetime != Lifetime::CONSTANT_REFERENCE) return false;
+  const std::optional<size_t> at = source_->offsetOf(constants_[operand]);
+  return at && *at % std::max(elementSize(constant.type), 1u) == 0;
+}
+
 Status GraphBuilder::placeConstants() {
   // Constants that share bytes in the file share them in the model.
-  std::map<std::pair<const uint8_t*, size_t>, DataLocation> placed;
+  Placed placed;
   size_t poolSize = 0;
-  for (size_t i = 0; i < constants_.size(); ++i) {
+  for (uint32_t i = 0; i < constants_.size(); ++i) {
     Operand& operand = model_.main.operands[i];
     const std::span<const uint8_t> bytes = constants_[i];
     if (bytes.empty()) continue;
+    if (staysInFile(i)) {
+      if (model_.pools.empty()) model_.pools.push_back(source_->pool());
+      operand.location = {0, static_cast<uint32_t>(*source_->offsetOf(bytes)),
+                          static_cast<uint32_t>(bytes.size())};
+      continue;
+    }
     const auto [at, isNew] = placed.try_emplace({bytes.data(), bytes.size()});
     if (isNew && operand.lifetime == Lifetime::CONSTANT_COPY) {
       at->second = appendConstant(model_, bytes.data(), bytes.size());
@@ -358,15 +380,32 @@ Status GraphBuilder::placeConstants() {
     }
     operand.location = at->second;
   }
-  if (poolSize == 0) return okStatus();
+  return poolSize == 0 ? okStatus() : copyToPool(placed, poolSize);
+}
+
+// Into a pool of memory, behind that of the file if there is one.
+Status GraphBuilder::copyToPool(const Placed& placed, size_t poolSize) {
   HALYARD_ASSIGN_OR_RETURN(SharedMemoryPtr pool,
                            SharedMemory::create(poolSize, "halyard-constants"));
   HALYARD_ASSIGN_OR_RETURN(Mapping mapping, pool->map());
   for (const auto& [source, location] : placed) {
     if (source.second <= kMaxInlineConstant) continue;
-    std::memcpy(mapping.data() + location.offset, source.first, source.second);
+    const std::span<const uint8_t> bytes(source.first, source.second);
+    std::span<const uint8_t> from = bytes;
+    std::vector<uint8_t> read;
+    if (source_ != nullptr && source_->offsetOf(bytes) && !source_->isThere(bytes)) {
+      HALYARD_ASSIGN_OR_RETURN(read, source_->read(bytes));
+      from = read;
+    }
+    std::memcpy(mapping.data() + location.offset, from.data(), from.size());
   }
+  const auto index = static_cast<uint32_t>(model_.pools.size());
   model_.pools.push_back(std::move(pool));
+  for (uint32_t i = 0; i < constants_.size(); ++i) {
+    Operand& operand = model_.main.operands[i];
+    const bool isInPool = operand.lifetime == Lifetime::CONSTANT_REFERENCE && !staysInFile(i);
+    if (isInPool && !constants_[i].empty()) operand.location.poolIndex = index;
+  }
   return okStatus();
 }
 

@@ -1,7 +1,7 @@
 // GraphBuilder: makes a model of NNAPI operations out of the tensors of a verified file.
 // Thread safety: none; one import uses one builder in one thread.
 // Ownership: borrows the VerifiedFile; owns the model until finish() hands it out. Constants of the
-// file are referred to in place and copied once, by finish().
+// file are referred to in place; finish() copies what is not left in a ModelFile.
 #pragma once
 
 #include <deque>
@@ -15,6 +15,7 @@
 #include "halyard/driver/model.h"
 #include "halyard/driver/status.h"
 #include "import/tflite/importer.h"
+#include "import/tflite/model_file.h"
 #include "import/tflite/verified_file.h"
 
 namespace halyard::import {
@@ -33,7 +34,9 @@ class Budget {
 
 class GraphBuilder {
  public:
-  explicit GraphBuilder(const VerifiedFile& file) : file_(file), budget_(file.size()) {}
+  // `source`: where the file's bytes come from, if they are not all there; must outlive this.
+  explicit GraphBuilder(const VerifiedFile& file, const ModelFile* source = nullptr)
+      : file_(file), source_(source), budget_(file.size()) {}
   GraphBuilder(const GraphBuilder&) = delete;
   GraphBuilder& operator=(const GraphBuilder&) = delete;
 
@@ -75,6 +78,9 @@ class GraphBuilder {
   // An optional input that is left out.
   Result<uint32_t> omitted(OperandType type);
   Result<uint32_t> int32Tensor(Shape dims, std::span<const int32_t> values);
+  // The values of a constant of the file, which FileTensor::data need not have. BAD_DATA when they
+  // cannot be read.
+  Result<std::span<const uint8_t>> contents(const FileTensor& tensor);
   Status spend(uint64_t bytes) { return budget_.spend(bytes); }
 
   // Appends an operation: checks it against its signature and infers the shapes of its outputs,
@@ -96,9 +102,13 @@ class GraphBuilder {
   Result<uint32_t> cachedScalar(OperandType type, const void* bytes, size_t size);
   Status inferOutputs(const Operation& operation);
   Status placeConstants();
+  bool staysInFile(uint32_t operand) const;
+  using Placed = std::map<std::pair<const uint8_t*, size_t>, DataLocation>;  // by bytes
+  Status copyToPool(const Placed& placed, size_t poolSize);
   std::vector<ModelPort> ports(std::span<const uint32_t> indexes) const;
 
   const VerifiedFile& file_;
+  const ModelFile* const source_;
   Budget budget_;
   Model model_;
   std::vector<std::string> names_;                   // by operand

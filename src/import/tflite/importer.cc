@@ -1,22 +1,15 @@
 // The way of a .tflite file into a model: verify, convert node by node, validate.
 #include "import/tflite/importer.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 
-#include "halyard/driver/unique_fd.h"
 #include "import/tflite/converters.h"
 #include "import/tflite/graph_builder.h"
+#include "import/tflite/model_file.h"
 #include "import/tflite/verified_file.h"
 
 namespace halyard::import {
 namespace {
-
-// More than this is no model; also what FlatBuffers can address.
-constexpr int64_t kMaxFileSize = int64_t{1} << 31;
 
 const Converter* converterOf(tfl::BuiltinOperator op) {
   for (const auto& table : {convolutionConverters(), elementwiseConverters(), mathConverters(),
@@ -81,37 +74,11 @@ Status asBadData(Status status) {
   return status.code() == ResultCode::OP_FAILED ? status.withCode(ResultCode::BAD_DATA) : status;
 }
 
-Result<std::vector<uint8_t>> readFile(const std::string& path) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return errnoStatus(ResultCode::BAD_DATA, errno, "cannot be opened");
-  struct stat info {};
-  if (::fstat(fd.get(), &info) != 0) {
-    return errnoStatus(ResultCode::BAD_DATA, errno, "cannot be examined");
-  }
-  if (!S_ISREG(info.st_mode)) return badData("is not a regular file");
-  if (info.st_size > kMaxFileSize) {
-    return badData("has {} bytes, at most {} are supported", info.st_size, kMaxFileSize);
-  }
-  std::vector<uint8_t> bytes(static_cast<size_t>(info.st_size));
-  size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got = ::read(fd.get(), bytes.data() + done, bytes.size() - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return errnoStatus(ResultCode::BAD_DATA, errno, "cannot be read");
-    if (got == 0) break;
-    done += static_cast<size_t>(got);
-  }
-  bytes.resize(done);
-  return bytes;
-}
-
-}  // namespace
-
-Result<ImportedModel> importTflite(std::span<const uint8_t> bytes) {
+Result<ImportedModel> importBytes(std::span<const uint8_t> bytes, const ModelFile* source) {
   Result<VerifiedFile> file = VerifiedFile::create(bytes);
   if (!file.ok()) return asBadData(file.takeStatus());
   HALYARD_RETURN_IF_ERROR(checkOperators(*file));
-  GraphBuilder builder(*file);
+  GraphBuilder builder(*file, source);
   HALYARD_RETURN_IF_ERROR(asBadData(builder.beginGraph()));
   for (size_t i = 0; i < file->operatorCount(); ++i) {
     Status status = convertNode(builder, i);
@@ -122,9 +89,15 @@ Result<ImportedModel> importTflite(std::span<const uint8_t> bytes) {
   return result;
 }
 
+}  // namespace
+
+Result<ImportedModel> importTflite(std::span<const uint8_t> bytes) {
+  return importBytes(bytes, nullptr);
+}
+
 Result<ImportedModel> importTfliteFile(const std::string& path) {
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, readFile(path), "{}", path);
-  HALYARD_ASSIGN_OR_RETURN(ImportedModel model, importTflite(bytes), "{}", path);
+  HALYARD_ASSIGN_OR_RETURN(const ModelFile file, ModelFile::open(path), "{}", path);
+  HALYARD_ASSIGN_OR_RETURN(ImportedModel model, importBytes(file.bytes(), &file), "{}", path);
   return model;
 }
 

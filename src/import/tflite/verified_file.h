@@ -52,7 +52,8 @@ struct FileTensor {
   std::span<const float> scales;
   ZeroPoints zeroPoints;  // as many as scales, or none (all 0)
   int32_t quantizedDimension = 0;
-  // The bytes of a constant, exactly as many as type and dims need; empty for all others.
+  // The bytes of a constant, exactly as many as type and dims need; empty for all others. Those of
+  // a large one in a ModelFile are to be had from GraphBuilder::contents.
   std::span<const uint8_t> data;
   bool isVariable = false;
 
