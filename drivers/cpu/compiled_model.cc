@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/work_limit.h"
+#include "constant_release.h"
 #include "cpu/arena_plan.h"
 #include "cpu/block_pool.h"
 #include "cpu/subgraph_run.h"
@@ -76,8 +77,14 @@ Result<std::unique_ptr<CompiledModel>> CompiledModel::compile(std::shared_ptr<co
   HALYARD_ASSIGN_OR_RETURN(cpu::ExecutionPlan plan, cpu::ExecutionPlan::make(std::move(model)));
   std::unique_ptr<CompiledModel> compiled(new CompiledModel(std::move(plan), resources));
   if (!compiled->isPlain()) return std::unique_ptr<CompiledModel>();
-  if (packing != nullptr && !packing->isFresh()) hide(compiled->plan_.mappings, packing);
-  compiled->steps_ = makeSteps(compiled->plan_.main, packing);
+  if (packing != nullptr && !packing->isFresh()) {
+    hide(compiled->plan_.mappings, packing);
+    compiled->steps_ = makeSteps(compiled->plan_.main, packing);
+  } else {
+    ConstantRelease release(compiled->plan_, packing);
+    compiled->steps_ = makeSteps(compiled->plan_.main, &release);
+    compiled->releasedBytes_ = release.releasedBytes();
+  }
   compiled->placeTemporaries();
   return compiled;
 }
@@ -309,7 +316,7 @@ CompiledModel::Facts CompiledModel::facts() const {
   const auto own =
       std::ranges::count_if(steps_, [](const Step& step) { return step.kernel != nullptr; });
   return {plan_.main.subgraph->operations.size(), steps_.size(), static_cast<size_t>(own),
-          arenaBytes_};
+          arenaBytes_, releasedBytes_};
 }
 
 CompiledModel::StepFacts CompiledModel::stepFacts(size_t step) const {

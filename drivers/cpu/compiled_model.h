@@ -51,7 +51,8 @@ class CompiledModel final : private IdleMemory::Keeper {
   // By input, and by output, what the plan makes of it.
   const ops::Tensor& input(size_t i) const;
   const ops::Tensor& output(size_t i) const;
-  // By operand of the main subgraph, where a constant's bytes are; null for others.
+  // By operand of the main subgraph, where a constant's bytes are; null for others. The bytes of
+  // constants that all kernels have released may be gone.
   const void* constant(size_t operand) const { return plan_.main.tensors[operand].data; }
   // The shapes of the outputs, all sufficient.
   std::vector<hal::OutputShape> outputShapes() const;
@@ -62,6 +63,7 @@ class CompiledModel final : private IdleMemory::Keeper {
     size_t steps = 0;
     size_t ownKernels = 0;  // steps that do not take the reference kernel
     size_t arenaBytes = 0;
+    size_t releasedBytes = 0;  // of constants, given back as they were packed
   };
   Facts facts() const;
   // The operation of the main subgraph that step `step` computes (the last one, when it is
@@ -95,6 +97,7 @@ class CompiledModel final : private IdleMemory::Keeper {
   std::vector<bool> inArena_;      // by operand
   std::vector<bool> copiesInput_;  // by input: a reference kernel reads it
   size_t arenaBytes_ = 0;
+  size_t releasedBytes_ = 0;
   std::mutex mutex_;
   std::unique_ptr<State> kept_;
   IdleMemory::Clock::time_point keptSince_;

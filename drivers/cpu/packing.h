@@ -11,11 +11,8 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <memory>
-#include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -61,17 +58,7 @@ class Packing {
   virtual void endStep(bool hasKernel, const std::vector<const void*>& constants) = 0;
 
   // What get() does without a cache.
-  static Bytes make(size_t bytes, const Write& write) {
-    const size_t capacity =
-        (bytes + 2 * kPackedAlignment - 1) / kPackedAlignment * kPackedAlignment;
-    std::shared_ptr<std::byte> memory(
-        static_cast<std::byte*>(std::aligned_alloc(kPackedAlignment, capacity)),
-        [](std::byte* pointer) { std::free(pointer); });
-    if (memory == nullptr) throw std::bad_alloc();
-    std::memset(memory.get(), 0, capacity);
-    write(memory.get());
-    return memory;
-  }
+  static Bytes make(size_t bytes, const Write& write);
 };
 
 // `count` elements that `write(T*)` makes, in memory of zeros; `packing` may be null.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "halyard/driver/model_bytes.h"
@@ -36,14 +37,25 @@ bool mayGo(const Operand& operand) {
   return !isScalarType(operand.type) && operand.type != OperandType::TENSOR_INT32;
 }
 
-// Released constants are inputs in the bytes, behind those that the model has.
+// Released constants are inputs in the bytes, behind those that the model has. The others are
+// copied from where the plan has them: the pools may hold them no more.
 Model withoutReleased(const Model& model, const CompiledModel& compiled,
                       const PackingRecorder& recorder, uint32_t* released) {
   Model reduced = model;
   std::vector<Operand>& operands = reduced.main.operands;
+  std::map<std::pair<const void*, uint32_t>, DataLocation> copied;
   for (uint32_t i = 0; i < operands.size(); ++i) {
     const void* const data = compiled.constant(i);
-    if (data == nullptr || !mayGo(operands[i]) || !recorder.isReleased(data)) continue;
+    if (data == nullptr) continue;
+    if (!mayGo(operands[i]) || !recorder.isReleased(data)) {
+      if (operands[i].lifetime != Lifetime::CONSTANT_REFERENCE) continue;
+      const uint32_t length = operands[i].location.length;
+      const auto [at, isNew] = copied.try_emplace({data, length});
+      if (isNew) at->second = appendConstant(reduced, data, length);
+      operands[i].lifetime = Lifetime::CONSTANT_COPY;
+      operands[i].location = at->second;
+      continue;
+    }
     operands[i].lifetime = Lifetime::SUBGRAPH_INPUT;
     operands[i].location = {};
     reduced.main.inputIndexes.push_back(i);

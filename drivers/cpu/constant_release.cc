@@ -1,0 +1,95 @@
+// Pages are counted by who is still to read them.
+#include "constant_release.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace halyard::cpudriver {
+
+ConstantRelease::ConstantRelease(const cpu::ExecutionPlan& plan, Packing* behind)
+    : behind_(behind), pageSize_(static_cast<size_t>(::sysconf(_SC_PAGESIZE))) {
+  for (const Mapping& mapping : plan.mappings) {
+    auto* const data = reinterpret_cast<std::byte*>(mapping.data());
+    const size_t skip = reinterpret_cast<uintptr_t>(data) % pageSize_;
+    const size_t pages = (skip + mapping.size() + pageSize_ - 1) / pageSize_;
+    pools_.push_back({data - skip, std::vector<uint32_t>(pages)});
+  }
+  addConstants(plan);
+  countReaders(plan.main);
+}
+
+void ConstantRelease::addConstants(const cpu::ExecutionPlan& plan) {
+  for (const Operand& operand : plan.main.subgraph->operands) {
+    if (operand.lifetime != Lifetime::CONSTANT_REFERENCE || operand.location.length == 0) continue;
+    const size_t index = operand.location.poolIndex;
+    const std::byte* const data =
+        reinterpret_cast<const std::byte*>(plan.mappings[index].data()) + operand.location.offset;
+    const auto begin = static_cast<size_t>(data - pools_[index].pages);
+    const size_t endPage = (begin + operand.location.length + pageSize_ - 1) / pageSize_;
+    const auto [at, isNew] =
+        constants_.try_emplace(data, Constant{index, begin / pageSize_, endPage, 0, false});
+    // The same place may be several operands, of several lengths.
+    at->second.endPage = std::max(at->second.endPage, endPage);
+  }
+  for (const auto& [data, constant] : constants_) {
+    for (size_t page = constant.firstPage; page < constant.endPage; ++page) {
+      ++pools_[constant.pool].users[page];
+    }
+  }
+}
+
+void ConstantRelease::countReaders(const cpu::SubgraphPlan& plan) {
+  for (const Operation& operation : plan.subgraph->operations) {
+    for (const uint32_t operand : operation.inputs) {
+      const auto at = constants_.find(plan.tensors[operand].data);
+      if (at != constants_.end()) ++at->second.readers;
+    }
+  }
+}
+
+Packing::Bytes ConstantRelease::get(size_t bytes, const Write& write) {
+  return behind_ != nullptr ? behind_->get(bytes, write) : make(bytes, write);
+}
+
+void ConstantRelease::release(const void* data) {
+  ofStep_.insert(data);
+  if (behind_ != nullptr) behind_->release(data);
+}
+
+void ConstantRelease::hide(std::span<const std::byte> memory) {
+  if (behind_ != nullptr) behind_->hide(memory);
+}
+
+void ConstantRelease::endStep(bool hasKernel, const std::vector<const void*>& constants) {
+  for (const void* data : constants) {
+    const auto at = constants_.find(data);
+    if (at == constants_.end()) continue;
+    Constant& constant = at->second;
+    if (!hasKernel || !ofStep_.contains(data)) constant.isNeeded = true;
+    if (constant.readers > 0 && --constant.readers == 0 && !constant.isNeeded) giveBack(constant);
+  }
+  ofStep_.clear();
+  if (behind_ != nullptr) behind_->endStep(hasKernel, constants);
+}
+
+void ConstantRelease::giveBack(const Constant& constant) {
+  Pool& pool = pools_[constant.pool];
+  for (size_t page = constant.firstPage; page < constant.endPage; ++page) --pool.users[page];
+  const auto isUsed = [&](size_t page) { return pool.users[page] > 0; };
+  // Between pages that neighbours still use is one range of pages that nobody does.
+  size_t begin = constant.firstPage;
+  size_t end = constant.endPage;
+  while (begin < end && isUsed(begin)) ++begin;
+  while (end > begin && isUsed(end - 1)) --end;
+  for (size_t page = begin; page < end; ++page) {
+    if (isUsed(page)) return;  // constants that overlap: they all stay
+  }
+  if (begin == end) return;
+  const size_t bytes = (end - begin) * pageSize_;
+  // Some kinds of memory refuse, and stay.
+  if (::madvise(pool.pages + begin * pageSize_, bytes, MADV_DONTNEED) == 0) releasedBytes_ += bytes;
+}
+
+}  // namespace halyard::cpudriver

@@ -1,0 +1,58 @@
+// ConstantRelease: gives back the memory of constants that kernels have packed, as a model is being
+// compiled: at no time is there more than one constant both as it came and packed.
+// Thread safety: as Packing. Ownership: borrows the plan and the packing behind it, which must
+// outlive it; keeps no memory.
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "cpu/execution_plan.h"
+#include "packing.h"
+
+namespace halyard::cpudriver {
+
+// Behind it is another packing, or none (null). Pages go when every step that reads any constant in
+// them has a kernel and has released it; whatever else reads them keeps them. In a private mapping
+// they are zeros afterwards, in others what they were.
+class ConstantRelease final : public Packing {
+ public:
+  ConstantRelease(const cpu::ExecutionPlan& plan, Packing* behind);
+
+  Bytes get(size_t bytes, const Write& write) override;
+  bool isFresh() const override { return behind_ == nullptr || behind_->isFresh(); }
+  void release(const void* data) override;
+  void hide(std::span<const std::byte> memory) override;
+  void endStep(bool hasKernel, const std::vector<const void*>& constants) override;
+
+  // What has been given back so far.
+  size_t releasedBytes() const { return releasedBytes_; }
+
+ private:
+  struct Constant {
+    size_t pool = 0;
+    size_t firstPage = 0;  // of the pool's mapping
+    size_t endPage = 0;
+    size_t readers = 0;  // operations' inputs that are still to be compiled
+    bool isNeeded = false;
+  };
+  struct Pool {
+    std::byte* pages = nullptr;   // the beginning of its first page
+    std::vector<uint32_t> users;  // by page: constants that are still there
+  };
+
+  void addConstants(const cpu::ExecutionPlan& plan);
+  void countReaders(const cpu::SubgraphPlan& plan);
+  void giveBack(const Constant& constant);
+
+  Packing* const behind_;
+  const size_t pageSize_;
+  std::vector<Pool> pools_;
+  std::map<const void*, Constant> constants_;  // by where their bytes are
+  std::set<const void*> ofStep_;               // released by the kernel that is being made
+  size_t releasedBytes_ = 0;
+};
+
+}  // namespace halyard::cpudriver

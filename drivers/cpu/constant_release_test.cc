@@ -1,0 +1,186 @@
+// That packed constants leave memory, and that what is still read stays: by the pages that are
+// there, and by results.
+#include "constant_release.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "compiled_model.h"
+#include "cpu_driver.h"
+#include "halyard/driver/device.h"
+#include "model_for_test.h"
+
+namespace halyard::cpudriver {
+namespace {
+
+using testing::Builder;
+
+constexpr uint32_t kDepth = 512;
+constexpr uint32_t kUnits = 1000;
+constexpr size_t kWeightBytes = size_t{kDepth} * kUnits * sizeof(float);
+
+// Moves constants of more than 1,000 bytes behind each other into `fd`, from `gap` on.
+std::shared_ptr<const Model> inFile(const Model& model, int fd, uint32_t gap) {
+  Model moved = model;
+  uint32_t end = gap;
+  for (Operand& operand : moved.main.operands) {
+    if (operand.lifetime != Lifetime::CONSTANT_COPY || operand.location.length < 1000) continue;
+    const DataLocation from = operand.location;
+    EXPECT_EQ(::pwrite(fd, model.operandValues.data() + from.offset, from.length, end),
+              static_cast<ssize_t>(from.length));
+    operand.lifetime = Lifetime::CONSTANT_REFERENCE;
+    operand.location = {0, end, from.length};
+    end += from.length;
+  }
+  moved.pools = {SharedMemory::ofConstants(*SharedMemory::fromFd(end, PROT_READ, fd, 0).value())};
+  return std::make_shared<const Model>(std::move(moved));
+}
+
+class File {
+ public:
+  File() : file_(std::tmpfile()) {}
+  ~File() { std::fclose(file_); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int fd() const { return ::fileno(file_); }
+
+ private:
+  std::FILE* const file_;
+};
+
+// Two full connections with weights that are packed, and their sum with a constant, which the
+// kernel of the sum reads where it lies: between the weights.
+std::shared_ptr<const Model> threeConstants() {
+  Builder b;
+  const uint32_t x = b.input({1, kDepth});
+  const uint32_t none = b.int32(0);
+  const uint32_t first = b.constant({kUnits, kDepth});
+  const uint32_t added = b.constant({1, kUnits});
+  const uint32_t second = b.constant({kUnits, kDepth});
+  const uint32_t bias = b.constant({kUnits});
+  const uint32_t a = b.tensor({1, kUnits});
+  const uint32_t c = b.tensor({1, kUnits});
+  const uint32_t sum = b.tensor({1, kUnits});
+  const uint32_t y = b.output({1, kUnits});
+  b.operation(OperationType::FULLY_CONNECTED, {x, first, bias, none}, {a});
+  b.operation(OperationType::FULLY_CONNECTED, {x, second, bias, none}, {c});
+  b.operation(OperationType::MUL, {a, c, none}, {sum});
+  b.operation(OperationType::MUL, {sum, added, none}, {y});
+  return b.take();
+}
+
+std::vector<float> run(CompiledModel& model) {
+  std::vector<float> in(kDepth);
+  for (size_t i = 0; i < in.size(); ++i) in[i] = 0.01f * static_cast<float>(i % 61) - 0.3f;
+  std::vector<float> out(kUnits);
+  const cpu::Argument input{reinterpret_cast<uint8_t*>(in.data()), in.size() * 4, {}};
+  const cpu::Argument output{reinterpret_cast<uint8_t*>(out.data()), out.size() * 4, {}};
+  const hal::ExecutionResult result =
+      model.run(std::span(&input, 1), std::span(&output, 1), {}, nullptr);
+  EXPECT_TRUE(result.status.ok()) << result.status.toString();
+  return out;
+}
+
+// The share of [data, data + bytes) that is in memory.
+size_t residentBytes(const void* data, size_t bytes) {
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t skip = reinterpret_cast<uintptr_t>(data) % page;
+  const size_t pages = (skip + bytes + page - 1) / page;
+  std::vector<unsigned char> there(pages);
+  auto* const begin = const_cast<char*>(static_cast<const char*>(data)) - skip;
+  EXPECT_EQ(::mincore(begin, pages * page, there.data()), 0);
+  size_t resident = 0;
+  for (const unsigned char each : there) resident += (each & 1) * page;
+  return resident;
+}
+
+TEST(ConstantRelease, PackedConstantsLeaveMemoryAndOthersStay) {
+  const std::shared_ptr<const Model> model = threeConstants();
+  const auto expected = CompiledModel::compile(model, {}, nullptr);
+  ASSERT_TRUE(expected.ok()) << expected.status().toString();
+  const std::vector<float> results = run(**expected);
+  EXPECT_EQ((*expected)->facts().releasedBytes, 0u);  // nothing is in a pool
+  for (const uint32_t gap : {0U, 100U, 4096U, 8000U}) {
+    const File file;
+    const std::shared_ptr<const Model> inPool = inFile(*model, file.fd(), gap);
+    const auto compiled = CompiledModel::compile(inPool, {}, nullptr);
+    ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
+    EXPECT_EQ(run(**compiled), results) << gap;
+    EXPECT_GE((*compiled)->facts().releasedBytes, 2 * kWeightBytes - 4 * 4096) << gap;
+    size_t large = 0;
+    for (size_t i = 0; i < inPool->main.operands.size(); ++i) {
+      const Operand& operand = inPool->main.operands[i];
+      if (operand.lifetime != Lifetime::CONSTANT_REFERENCE) continue;
+      const size_t bytes = operand.location.length;
+      const size_t resident = residentBytes((*compiled)->constant(i), bytes);
+      if (bytes < kWeightBytes) {
+        EXPECT_GE(resident, bytes) << gap << " operand " << i;
+      } else {
+        ++large;
+        EXPECT_LE(resident, 2 * 4096u) << gap << " operand " << i;
+      }
+    }
+    EXPECT_EQ(large, 2u);
+  }
+}
+
+// A constant that somebody needs as it is stays, however often others have packed it; so do
+// constants that lie within another.
+TEST(ConstantRelease, WhatAnyStepReadsStays) {
+  Builder b;
+  const uint32_t x = b.input({1, kDepth});
+  const uint32_t none = b.int32(0);
+  const uint32_t weights = b.constant({kUnits, kDepth});
+  const uint32_t bias = b.constant({kUnits});
+  const uint32_t y = b.output({1, kUnits});
+  const uint32_t sum = b.output({kUnits, kDepth});
+  b.operation(OperationType::FULLY_CONNECTED, {x, weights, bias, none}, {y});
+  b.operation(OperationType::ADD, {weights, x, none}, {sum});
+  const std::shared_ptr<const Model> model = b.take();
+  const File file;
+  const std::shared_ptr<const Model> inPool = inFile(*model, file.fd(), 0);
+  const auto compiled = CompiledModel::compile(inPool, {}, nullptr);
+  ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
+  EXPECT_EQ((*compiled)->facts().releasedBytes, 0u);
+  EXPECT_GE(residentBytes((*compiled)->constant(weights), kWeightBytes), kWeightBytes);
+}
+
+TEST(ConstantRelease, OverlappingConstantsStayWhole) {
+  const std::shared_ptr<const Model> model = threeConstants();
+  const File file;
+  Model overlapping = *inFile(*model, file.fd(), 0);
+  Operand* first = nullptr;
+  for (Operand& operand : overlapping.main.operands) {
+    if (operand.lifetime != Lifetime::CONSTANT_REFERENCE) continue;
+    if (first == nullptr) first = &operand;
+    // What the product reads lies in the middle of the first weights.
+    if (operand.dimensions == Shape{1, kUnits}) operand.location.offset = kWeightBytes / 2;
+  }
+  ASSERT_NE(first, nullptr);
+  const auto shared = std::make_shared<const Model>(overlapping);
+  const auto compiled = CompiledModel::compile(shared, {}, nullptr);
+  ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
+  const std::vector<float> results = run(**compiled);
+  // The same from memory that nothing is released of.
+  Model copied = overlapping;
+  const auto mapping = overlapping.pools[0]->map();
+  ASSERT_TRUE(mapping.ok());
+  for (Operand& operand : copied.main.operands) {
+    if (operand.lifetime != Lifetime::CONSTANT_REFERENCE) continue;
+    operand.lifetime = Lifetime::CONSTANT_COPY;
+    operand.location =
+        appendConstant(copied, mapping->data() + operand.location.offset, operand.location.length);
+  }
+  copied.pools.clear();
+  const auto expected =
+      CompiledModel::compile(std::make_shared<const Model>(std::move(copied)), {}, nullptr);
+  ASSERT_TRUE(expected.ok()) << expected.status().toString();
+  EXPECT_EQ(results, run(**expected));
+}
+
+}  // namespace
+}  // namespace halyard::cpudriver
