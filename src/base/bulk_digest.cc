@@ -242,6 +242,16 @@ std::vector<Digest> bulkDigests(std::span<const std::span<const uint8_t>> pieces
 void BulkDigester::add(std::span<const uint8_t> bytes) {
   bytes_ += bytes.size();
   while (!bytes.empty()) {
+    if (const size_t whole = bytes.size() / kDigestLeafBytes; pending_.empty() && whole > 0) {
+      std::vector<Leaf> leaves;
+      for (size_t i = 0; i < whole; ++i) {
+        leaves.push_back({bytes.subspan(i * kDigestLeafBytes, kDigestLeafBytes)});
+      }
+      digestRange(leaves);
+      for (const Leaf& leaf : leaves) leaves_.push_back(leaf.digest);
+      bytes = bytes.subspan(whole * kDigestLeafBytes);
+      continue;
+    }
     const auto part = bytes.first(std::min(kDigestLeafBytes - pending_.size(), bytes.size()));
     pending_.insert(pending_.end(), part.begin(), part.end());
     bytes = bytes.subspan(part.size());

@@ -11,16 +11,24 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/signals_blocked.h"
 #include "hal/pool_mapping.h"
 #include "runtime/plan.h"
 
 namespace halyard::runtime {
 namespace {
 
-constexpr size_t kPiece = size_t{1} << 20;  // bytes
+// Of a file, what is read at once: it is digested from the processor's cache.
+constexpr size_t kPiece = size_t{256} << 10;
+// Less than this for each is not worth another thread; nor are more than these.
+constexpr uint64_t kBytesForThread = uint64_t{1} << 20;
+constexpr size_t kMostThreads = 4;
 
 class KeyWriter {
  public:
@@ -234,21 +242,50 @@ void ConstantDigests::learn(const Model& model) {
     pools.push_back(mappedBytes(pool));
   }
   std::vector<Place> places;
+  std::vector<Place> inFiles;
   std::vector<std::span<const uint8_t>> pieces;
   const auto add = [&](const Operand& operand) {
     const DataLocation& at = operand.location;
     if (operand.lifetime != Lifetime::CONSTANT_REFERENCE || at.length < kDigestLeafBytes) return;
     const std::span<const uint8_t> pool = pools[at.poolIndex];
     const Place place{model.pools[at.poolIndex], at.offset, at.length};
-    if (uint64_t{at.offset} + at.length > pool.size() || knows(place)) return;
+    if (knows(place)) return;
+    if (pool.empty()) inFiles.push_back(place);
+    if (uint64_t{at.offset} + at.length > pool.size()) return;
     places.push_back(place);
     pieces.push_back(pool.subspan(at.offset, at.length));
   };
   std::ranges::for_each(model.main.operands, add);
   for (const Subgraph& each : model.referenced) std::ranges::for_each(each.operands, add);
   const std::vector<Digest> digests = bulkDigests(pieces);
-  const std::lock_guard lock(mutex_);
-  for (size_t i = 0; i < places.size(); ++i) digests_.emplace(places[i], digests[i]);
+  {
+    const std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < places.size(); ++i) digests_.emplace(places[i], digests[i]);
+  }
+  learnFromFiles(inFiles);
+}
+
+void ConstantDigests::learnFromFiles(std::span<const Place> places) {
+  uint64_t bytes = 0;
+  for (const Place& place : places) bytes += std::get<2>(place);
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t i = next++; i < places.size(); i = next++) {
+      const auto& [pool, offset, length] = places[i];
+      // An error comes again, and to the caller, when the constant is asked for.
+      (void)of(pool, {0, offset, length});
+    }
+  };
+  const size_t useful = std::min<uint64_t>(bytes / kBytesForThread + 1, kMostThreads);
+  const size_t threads = std::min<size_t>(useful, std::thread::hardware_concurrency());
+  std::vector<std::jthread> others;
+  try {
+    const SignalsBlocked blocked;
+    while (others.size() + 1 < threads) others.emplace_back(work);
+  } catch (const std::system_error&) {
+    // Those that there are will do.
+  }
+  work();
 }
 
 Result<Digest> ConstantDigests::of(const SharedMemoryPtr& pool, const DataLocation& at) {

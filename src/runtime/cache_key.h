@@ -30,6 +30,7 @@ class ConstantDigests {
  private:
   using Place = std::tuple<SharedMemoryPtr, uint32_t, uint32_t>;  // pool, offset, length
   bool knows(const Place& place);
+  void learnFromFiles(std::span<const Place> places);
 
   std::mutex learning_;  // who comes while somebody learns waits for that
   std::mutex mutex_;
