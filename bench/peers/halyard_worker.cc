@@ -14,7 +14,8 @@
 //   {"do": "classify", "file": F}    {"classes": [...]}: the greatest element of the first output
 //   for
 //                                    each of the first inputs that the file consists of
-//   {"do": "memory"}                 {"base_kib", "peak_kib", "driver_kib"}
+//   {"do": "memory"}                 {"base_kib", "peak_kib", "driver_kib", "shared_kib"}: peaks,
+//                                    and what both processes have mapped of the same files now
 //
 // An answer {"error": text} ends the program.
 #include <unistd.h>
@@ -26,11 +27,14 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "base/sha256.h"
 #include "import/tflite/importer.h"
 #include "media/npy.h"
 #include "tools/halyard/api_session.h"
@@ -59,6 +63,41 @@ int64_t memoryField(int64_t pid, const std::string& field) {
     if (line.starts_with(field + ":")) return std::stoll(line.substr(field.size() + 1));
   }
   return 0;
+}
+
+// Of each mapping of a file, by device, inode and offset: KiB that are in memory, and mapped by
+// another process, too.
+std::map<std::string, int64_t> sharedPages(int64_t pid) {
+  std::map<std::string, int64_t> files;
+  std::ifstream smaps(pid == 0 ? "/proc/self/smaps" : fmt::format("/proc/{}/smaps", pid));
+  int64_t* current = nullptr;
+  for (std::string line; std::getline(smaps, line);) {
+    std::istringstream words(line);
+    std::string first;
+    std::string second;
+    words >> first >> second;
+    if (!first.ends_with(':')) {  // range, protection, offset, device, inode
+      std::string offset;
+      std::string device;
+      std::string inode;
+      words >> offset >> device >> inode;
+      current = inode == "0" ? nullptr : &files[fmt::format("{} {} {}", device, inode, offset)];
+    } else if (current != nullptr && first.starts_with("Shared_")) {
+      *current += std::stoll(second);
+    }
+  }
+  return files;
+}
+
+// At most as many KiB as this process and the other share.
+int64_t sharedWith(int64_t pid) {
+  const std::map<std::string, int64_t> mine = sharedPages(0);
+  int64_t shared = 0;
+  for (const auto& [file, theirs] : sharedPages(pid)) {
+    const auto at = mine.find(file);
+    if (at != mine.end()) shared += std::min(at->second, theirs);
+  }
+  return shared;
 }
 
 class Worker {
@@ -96,11 +135,10 @@ class Worker {
         session_, ApiSession::create(std::shared_ptr<const Model>(imported_, &imported_->model)));
     const double built = milliseconds(start);
     if (!cache_.empty()) {
-      cli::CacheOptions options;
-      options.folder = cache_;
-      auto choice = cli::chooseCache(options, path_);
-      if (!choice) return opFailed("no cache in {}", cache_);
-      session_->setCaching(*choice);
+      // An application knows its models by their names; what is in them the runtime digests.
+      cli::CacheChoice choice{cache_, Sha256().addText(path_).finish()};
+      HALYARD_RETURN_IF_ERROR(cli::makeCacheFolder(cache_));
+      session_->setCaching(choice);
     }
     HALYARD_RETURN_IF_ERROR(session_->compile(device_));
     const double all = milliseconds(start);
@@ -170,7 +208,8 @@ class Worker {
     const bool apart = pid != 0 && pid != ::getpid();
     return Json{{"base_kib", baseKib_},
                 {"peak_kib", memoryField(0, "VmHWM")},
-                {"driver_kib", apart ? memoryField(pid, "VmHWM") : 0}};
+                {"driver_kib", apart ? memoryField(pid, "VmHWM") : 0},
+                {"shared_kib", apart ? sharedWith(pid) : 0}};
   }
 
   const std::string path_;

@@ -57,7 +57,8 @@ def latency(model, inputs, names, threads, seconds, build, folder):
     """{contender: {"ms", "rounds", "load_ms", "first_ms", "memory_kib", "difference"} or {"error"}}.
 
     `memory_kib` is what the contender's processes have grown by at their peak since before its
-    library was loaded; a driver's process counts in whole.
+    library was loaded; a driver's process counts in whole, but for the pages of files that both
+    have mapped, which are the same memory.
     """
     results = {}
     with contextlib.ExitStack() as stack:
@@ -84,7 +85,8 @@ def latency(model, inputs, names, threads, seconds, build, folder):
             result = results[contender.name]
             result["rounds"] = medians[contender.name]
             result["ms"] = statistics.median(result["rounds"])
-            result["memory_kib"] = memory["peak_kib"] - memory["base_kib"] + memory["driver_kib"]
+            result["memory_kib"] = (memory["peak_kib"] - memory["base_kib"] + memory["driver_kib"]
+                                    - memory["shared_kib"])
     return results
 
 

@@ -183,7 +183,8 @@ def answer(runtime, inputs, base, command):
     if what == "classify":
         return classify(runtime, inputs, command["file"])
     if what == "memory":
-        return {"base_kib": base, "peak_kib": memory_field("VmHWM"), "driver_kib": 0}
+        return {"base_kib": base, "peak_kib": memory_field("VmHWM"), "driver_kib": 0,
+                "shared_kib": 0}
     raise ValueError(f"command {command}")
 
 
