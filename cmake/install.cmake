@@ -48,6 +48,11 @@ install(FILES LICENSE README.md docs/write_a_driver.md docs/driver_requirements.
   docs/quality_of_service.md docs/reference_driver.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY tests/vectors/ DESTINATION ${CMAKE_INSTALL_DATADIR}/halyard/vectors
   FILES_MATCHING PATTERN *.jsonl.gz PATTERN cases EXCLUDE)
+# What `halyard validate` runs in its area models, and its way to LiteRT.
+install(DIRECTORY models/ DESTINATION ${CMAKE_INSTALL_DATADIR}/halyard/models
+  FILES_MATCHING PATTERN *.tflite PATTERN *_labels.txt PATTERN images/*)
+install(FILES bench/peers/peers/__init__.py bench/peers/peers/peer_worker.py
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/halyard/peers/peers)
 # The skeleton for a driver, to copy.
 install(DIRECTORY drivers/null DESTINATION ${CMAKE_INSTALL_DOCDIR}/drivers
   PATTERN *_test.cc EXCLUDE)

@@ -39,6 +39,9 @@ struct ValidateOptions {
   std::vector<std::string> areas;
   std::vector<std::string> checks;
   std::vector<std::string> vectors;
+  std::vector<std::string> models;
+  std::string data;
+  std::string labels;
   std::string html;
   std::string junit;
   std::string json;
@@ -89,6 +92,9 @@ class Validation {
     validation::Plan plan;
     plan.full = options_.full;
     plan.vectors = options_.vectors;
+    plan.models = options_.models;
+    plan.data = options_.data;
+    plan.labels = options_.labels;
     plan.prefix = installationPrefix();
     plan.seed = options_.seed;
     HALYARD_ASSIGN_OR_RETURN(std::vector<ListedCheck> all,
@@ -214,6 +220,9 @@ class Validation {
     command += fmt::format("{} validate {} --check {}", shellWord(program_invocation_name),
                            shellWord(options_.target), shellWord(record.id()));
     for (const std::string& path : options_.vectors) command += " --vectors " + shellWord(path);
+    for (const std::string& path : options_.models) command += " --models " + shellWord(path);
+    if (!options_.data.empty()) command += " --data " + shellWord(options_.data);
+    if (!options_.labels.empty()) command += " --labels " + shellWord(options_.labels);
     if (options_.full) command += " --full";
     if (options_.timeout > 0) command += fmt::format(" --timeout {}", options_.timeout);
     if (options_.seed != 1) command += fmt::format(" --seed {}", options_.seed);
@@ -290,6 +299,17 @@ Command addValidateCommand(CLI::App& parent) {
                   "More conformance vectors, a file or a folder; may be repeated")
       ->allow_extra_args(false)
       ->option_text("PATH");
+  app->add_option("--models", options->models,
+                  "Models for the area models, a .tflite file or a folder; may be repeated")
+      ->allow_extra_args(false)
+      ->option_text("PATH");
+  CLI::Option* data = app->add_option("--data", options->data,
+                                      "Pictures for the models: FOLDER/CLASS/*.png, "
+                                      "FOLDER/*_CLASS.png, or MNIST's files")
+                          ->option_text("FOLDER");
+  app->add_option("--labels", options->labels, "Names of the pictures' classes, one a line")
+      ->needs(data)
+      ->option_text("FILE");
   app->add_option("-j,--jobs", options->jobs,
                   "Processes that run checks at once (default: one per processor)")
       ->check(CLI::Range(1u, 1024u))

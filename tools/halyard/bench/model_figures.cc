@@ -88,8 +88,10 @@ class Measurement {
     HALYARD_RETURN_IF_ERROR(readMemory());
     HALYARD_RETURN_IF_ERROR(measureLoading(), "{}", name_);
     if (options_.operations) HALYARD_RETURN_IF_ERROR(measureOperations(), "{}", name_);
-    HALYARD_ASSIGN_OR_RETURN(result_["accuracy"], measureAccuracy(*imported_, *session_, options_),
-                             "{}", name_);
+    if (options_.accuracy) {
+      HALYARD_ASSIGN_OR_RETURN(result_["accuracy"],
+                               measureAccuracy(*imported_, *session_, options_), "{}", name_);
+    }
     return std::move(result_);
   }
 

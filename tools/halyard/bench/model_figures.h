@@ -18,6 +18,7 @@ struct BenchOptions {
   ComputeMode mode = ComputeMode::SYNC;
   bool cache = true;  // measure loading from a cache, too
   bool operations = true;
+  bool accuracy = true;
   std::string data;    // folder of a data set; empty: Fashion-MNIST for models that fit it
   std::string labels;  // file with the names of the classes, for `data`
   size_t images = 0;   // how many of them at most; 0: all

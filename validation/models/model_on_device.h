@@ -1,0 +1,51 @@
+// ModelOnDevice: a model compiled through the C API for the driver under test and for the CPU
+// device. Thread safety: none. Ownership: owns its API objects; the devices are the process's.
+#pragma once
+
+#include <android/NeuralNetworks.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "halyard/driver/status.h"
+#include "import/tflite/importer.h"
+#include "tools/halyard/api_session.h"
+#include "tools/halyard/repeated_run.h"
+#include "validation/kit/check.h"
+#include "validation/kit/target.h"
+
+namespace halyard::validation {
+
+// A compiled model, executed again and again.
+class CompiledModel {
+ public:
+  explicit CompiledModel(std::unique_ptr<cli::ApiSession> session) : session_(std::move(session)) {}
+
+  // The outputs as real numbers.
+  Result<std::vector<std::vector<float>>> compute(const import::ImportedModel& model,
+                                                  const std::vector<std::vector<uint8_t>>& inputs);
+
+ private:
+  // What is declared later is freed first.
+  std::unique_ptr<cli::ApiSession> session_;
+  std::unique_ptr<cli::RepeatedRun> run_;
+};
+
+// What the driver says of a model.
+struct Support {
+  const ANeuralNetworksDevice* device = nullptr;
+  const ANeuralNetworksDevice* cpu = nullptr;  // the runtime's own
+  size_t operations = 0;
+  size_t supported = 0;
+};
+Result<Support> supportOf(const TargetSpec& target, const std::shared_ptr<const Model>& model);
+
+// Compiles for the driver; with the CPU device for what it does not take. Its own error: what it
+// has said that it takes, it must be able to prepare.
+Result<CompiledModel> compileForDevice(const Support& support,
+                                       const std::shared_ptr<const Model>& model);
+Result<CompiledModel> compileForCpu(const Support& support,
+                                    const std::shared_ptr<const Model>& model);
+
+}  // namespace halyard::validation
