@@ -224,11 +224,12 @@ TEST_F(DeviceTable, CacheFilesDoNotSpoilAPreparation) {
         const auto fill = [fds](capnp::List<wire::Handle>::Builder handles) {
           for (auto handle : handles) handle.initFds(fds);  // null capabilities
         };
-        const Outcome outcome = prepare(addModel(4), nullptr, [&](auto call) {
-          fill(call.initModelCache(models));
-          fill(call.initDataCache(datas));
-          call.initToken(32);
-        });
+        const Outcome outcome =
+            prepare(addModel(4), nullptr, [&, models = models, datas = datas](auto call) {
+              fill(call.initModelCache(models));
+              fill(call.initDataCache(datas));
+              call.initToken(32);
+            });
         EXPECT_EQ(outcome.status, Code::NONE) << outcome.message;
       }
     }

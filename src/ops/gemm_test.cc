@@ -150,8 +150,11 @@ TYPED_TEST(Gemm, DepthsThatAreNotRearranged) {
 
 // All products come out, each as by itself, whether they are spread over the threads or not.
 TYPED_TEST(Gemm, EachOfSeveral) {
-  for (const auto& [rows, columns, depth] :
+  for (const std::array<size_t, 3>& sizes :
        {std::array<size_t, 3>{3, 5, 7}, {6, 4, 9}, {5, 3, 0}, {200, 210, 200}}) {
+    const size_t rows = sizes[0];
+    const size_t columns = sizes[1];
+    const size_t depth = sizes[2];
     constexpr size_t kCount = 5;
     std::vector<Matrices<TypeParam>> matrices;
     std::vector<std::vector<typename GemmSum<TypeParam>::Type>> expected;

@@ -164,9 +164,10 @@ std::vector<ModelFile::Range> ModelFile::largeConstants() const {
   }
   std::ranges::sort(found, {}, &Range::begin);
   // Buffers may share their data, but if they overlap otherwise, it is all read.
-  const auto repeated = std::ranges::unique(
-      found, [](const Range& a, const Range& b) { return a.begin == b.begin && a.end == b.end; });
-  found.erase(repeated.begin(), repeated.end());
+  const auto repeated = std::unique(found.begin(), found.end(), [](const Range& a, const Range& b) {
+    return a.begin == b.begin && a.end == b.end;
+  });
+  found.erase(repeated, found.end());
   for (size_t i = 1; i < found.size(); ++i) {
     if (found[i].begin < found[i - 1].end) return {};
   }
