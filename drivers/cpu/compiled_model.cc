@@ -72,17 +72,17 @@ CompiledModel::~CompiledModel() {
 
 Result<std::unique_ptr<CompiledModel>> CompiledModel::compile(std::shared_ptr<const Model> model,
                                                               const Resources& resources,
-                                                              Packing* packing) {
+                                                              Packing* packing, bool tunable) {
   const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::COMPILATION, "compile");
   HALYARD_ASSIGN_OR_RETURN(cpu::ExecutionPlan plan, cpu::ExecutionPlan::make(std::move(model)));
   std::unique_ptr<CompiledModel> compiled(new CompiledModel(std::move(plan), resources));
   if (!compiled->isPlain()) return std::unique_ptr<CompiledModel>();
   if (packing != nullptr && !packing->isFresh()) {
     hide(compiled->plan_.mappings, packing);
-    compiled->steps_ = makeSteps(compiled->plan_.main, packing);
+    compiled->steps_ = makeSteps(compiled->plan_.main, packing, tunable);
   } else {
     ConstantRelease release(compiled->plan_, packing);
-    compiled->steps_ = makeSteps(compiled->plan_.main, &release);
+    compiled->steps_ = makeSteps(compiled->plan_.main, &release, tunable);
     compiled->releasedBytes_ = release.releasedBytes();
   }
   compiled->placeTemporaries();
@@ -257,11 +257,12 @@ Status CompiledModel::runSteps(const hal::ExecuteOptions& options, State* state,
     HALYARD_RETURN_IF_ERROR(cpu::checkMayGoOn(options, ResultCode::MISSED_DEADLINE_TRANSIENT),
                             "before {}",
                             operationText(step.operation, operations[step.operation].type));
-    const OperationType type = operations[step.operation].type;
-    const std::string name = trace::isActive() ? operationTypeName(type) : std::string();
+    const auto index = static_cast<size_t>(&step - steps_.data());
+    const std::string name = trace::isActive() ? markOf(index) : std::string();
     const trace::OperationScope mark(name, static_cast<uint32_t>(step.operation));
     const hal::TimePoint started = times != nullptr ? hal::Clock::now() : hal::TimePoint();
     Status status;
+    state->services.setFiner(!choices_.empty() && choices_[index].finer);
     if (step.kernel != nullptr) {
       status = step.kernel->run({state->data.data(), step.sources, step.outputs}, state->services);
     } else {
@@ -269,7 +270,7 @@ Status CompiledModel::runSteps(const hal::ExecuteOptions& options, State* state,
     }
     state->services.reset();
     if (times != nullptr) {
-      (*times)[static_cast<size_t>(&step - steps_.data())] += hal::Clock::now() - started;
+      (*times)[index] += hal::Clock::now() - started;
     }
     HALYARD_RETURN_IF_ERROR(std::move(status), "{}",
                             operationText(step.operation, operations[step.operation].type));
@@ -320,7 +321,7 @@ CompiledModel::Facts CompiledModel::facts() const {
 }
 
 CompiledModel::StepFacts CompiledModel::stepFacts(size_t step) const {
-  return {steps_[step].operation, steps_[step].kernel == nullptr};
+  return {steps_[step].operation, steps_[step].kernel == nullptr, waysOf(step), wayOf(step)};
 }
 
 }  // namespace halyard::cpudriver

@@ -1,13 +1,15 @@
 // CompiledModel: a model as a list of steps over planned memory, each a kernel of this driver or
-// the operation's reference kernel. Thread safety: immutable but for what is kept between runs,
-// which has a lock; runs may go on at once. Ownership: shares the model, owns kernels and memory;
-// borrows threads and the watch over idle memory, which must outlive it.
+// the operation's reference kernel. Thread safety: once tuned, if it is to be, immutable but for
+// what is kept between runs, which has a lock; runs may go on at once. Ownership: shares the model,
+// owns kernels and memory; borrows threads and the watch over idle memory, which must outlive it.
 #pragma once
 
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "cpu/execution_plan.h"
@@ -16,6 +18,7 @@
 #include "idle_memory.h"
 #include "step_list.h"
 #include "thread_share.h"
+#include "tuning.h"
 
 namespace halyard::cpudriver {
 
@@ -31,12 +34,25 @@ class CompiledModel final : private IdleMemory::Keeper {
   // sizes must all follow from the model, and it must have no control flow. BAD_DATA and UNMAPPABLE
   // as cpu::Executor::create. `packing` is for the kernels, until the model is compiled; it may be
   // null. With one that is not fresh, whatever lies in pools of the model is released constants.
+  // `tunable`: with what tune() and choose() need.
   static Result<std::unique_ptr<CompiledModel>> compile(std::shared_ptr<const Model> model,
                                                         const Resources& resources,
-                                                        Packing* packing = nullptr);
+                                                        Packing* packing = nullptr,
+                                                        bool tunable = false);
   ~CompiledModel() override;
   CompiledModel(const CompiledModel&) = delete;
   CompiledModel& operator=(const CompiledModel&) = delete;
+
+  // Before any other run: executes with inputs of zeros, measures, and leaves each step with the
+  // choice that was best. Not complete where an execution fails or takes twice the budget, where
+  // others go on with the same threads, and past `end`.
+  Tuning tune(std::chrono::nanoseconds budget = kTuningBudget,
+              std::optional<hal::TimePoint> end = {});
+  // Likewise before any other run: the choices of a model that was tuned. OP_FAILED where they
+  // cannot be of this model; it is then not to be run.
+  Status choose(std::span<const StepChoice> choices);
+  // By step; empty where nothing has been chosen.
+  const std::vector<StepChoice>& choices() const { return choices_; }
 
   // Whether the arguments are as the plan has them: none is omitted, all are aligned and large
   // enough, and dimensions contradict nothing. Others are for cpu::Executor.
@@ -67,15 +83,18 @@ class CompiledModel final : private IdleMemory::Keeper {
   };
   Facts facts() const;
   // The operation of the main subgraph that step `step` computes (the last one, when it is
-  // several), and whether it takes the reference kernel.
+  // several), whether it takes the reference kernel, and in which way it is computed.
   struct StepFacts {
     size_t operation = 0;
     bool isReference = false;
+    size_t ways = 1;
+    std::string way;  // empty: the usual one
   };
   StepFacts stepFacts(size_t step) const;
 
  private:
   struct State;
+  class Subject;
 
   CompiledModel(cpu::ExecutionPlan plan, const Resources& resources);
   bool isPlain() const;
@@ -88,11 +107,16 @@ class CompiledModel final : private IdleMemory::Keeper {
   Status runSteps(const hal::ExecuteOptions& options, State* state,
                   std::vector<std::chrono::nanoseconds>* times) const;
   Status runReference(const Step& step, State* state) const;
+  void takeChoice(size_t step, StepChoice choice);
+  size_t waysOf(size_t step) const;
+  std::string wayOf(size_t step) const;
+  std::string markOf(size_t step) const;  // in a trace
   void deliver(std::span<const cpu::Argument> outputs, const State& state) const;
 
   const cpu::ExecutionPlan plan_;
   const Resources resources_;
   std::vector<Step> steps_;
+  std::vector<StepChoice> choices_;
   std::vector<size_t> offsets_;    // by operand; of those with a place in the arena
   std::vector<bool> inArena_;      // by operand
   std::vector<bool> copiesInput_;  // by input: a reference kernel reads it

@@ -87,6 +87,81 @@ TEST_F(CpuCachingTest, KnowsWhatItWasPreparedFor) {
   EXPECT_EQ(cached->priority, hal::Priority::LOW);
 }
 
+class TuningTest : public CpuCachingTest {
+ protected:
+  std::shared_ptr<hal::Device> makeWatched(std::vector<std::string> arguments) {
+    arguments.push_back("--threads=2");
+    arguments.push_back("--cache=" + (folder_ / "state").string());
+    auto device = makeWatchedCpuDriver(
+        arguments, [this](const Tuning& tuning) { tunings_.push_back(tuning); });
+    EXPECT_TRUE(device.ok()) << device.status().toString();
+    return device.ok() ? *device : nullptr;
+  }
+  hal::PrepareOptions optionsFor(hal::ExecutionPreference preference) const {
+    hal::PrepareOptions made = options();
+    made.preference = preference;
+    return made;
+  }
+
+  static constexpr auto kSustained = hal::ExecutionPreference::SUSTAINED_SPEED;
+  std::vector<Tuning> tunings_;
+};
+
+TEST_F(TuningTest, WhatWasMeasuredOnceComesFromTheCache) {
+  // Without --cache-all: that this was measured makes it worth saving.
+  const auto device = makeWatched({});
+  for (const OperandType type : {OperandType::TENSOR_FLOAT32, OperandType::TENSOR_QUANT8_ASYMM}) {
+    tunings_.clear();
+    const ModelForTest test(type);
+    const auto prepared = device->prepareModel(test.model(), optionsFor(kSustained));
+    ASSERT_TRUE(prepared.ok()) << prepared.status().toString();
+    ASSERT_EQ(tunings_.size(), 1u);
+    EXPECT_TRUE(tunings_[0].complete);
+    EXPECT_GT(tunings_[0].runs, 0u);
+    const std::vector<uint8_t> expected = test.run(**prepared);
+    EXPECT_FALSE(expected.empty());
+    for (const auto& from : {device, makeWatched({})}) {
+      const auto cached = from->prepareModelFromCache(nullptr, optionsFor(kSustained));
+      ASSERT_TRUE(cached.ok()) << cached.status().toString();
+      EXPECT_EQ(test.run(*cached->prepared), expected);
+    }
+    EXPECT_EQ(tunings_.size(), 1u);
+  }
+}
+
+TEST_F(TuningTest, OnlyForSustainedSpeed) {
+  const auto device = makeWatched({});
+  const ModelForTest test(OperandType::TENSOR_QUANT8_ASYMM);
+  std::vector<std::vector<uint8_t>> outputs;
+  for (const auto preference : {hal::ExecutionPreference::LOW_POWER,
+                                hal::ExecutionPreference::FAST_SINGLE_ANSWER, kSustained}) {
+    EXPECT_EQ(tunings_.size(), 0u);
+    const auto prepared = device->prepareModel(test.model(), optionsFor(preference));
+    ASSERT_TRUE(prepared.ok()) << prepared.status().toString();
+    outputs.push_back(test.run(**prepared));
+    EXPECT_EQ(outputs.back(), outputs.front());
+  }
+  EXPECT_EQ(tunings_.size(), 1u);
+}
+
+TEST_F(TuningTest, CanBeTurnedOff) {
+  const auto device = makeWatched({"--no-tuning"});
+  const ModelForTest test(OperandType::TENSOR_FLOAT32);
+  EXPECT_TRUE(device->prepareModel(test.model(), optionsFor(kSustained)).ok());
+  EXPECT_EQ(tunings_.size(), 0u);
+}
+
+// What was measured then is used all the same.
+TEST_F(TuningTest, WhatWasSavedBeforeItWasTurnedOffComesBack) {
+  const ModelForTest test(OperandType::TENSOR_FLOAT32);
+  const auto prepared = makeWatched({})->prepareModel(test.model(), optionsFor(kSustained));
+  ASSERT_TRUE(prepared.ok());
+  const auto cached =
+      makeWatched({"--no-tuning"})->prepareModelFromCache(nullptr, optionsFor(kSustained));
+  ASSERT_TRUE(cached.ok()) << cached.status().toString();
+  EXPECT_EQ(test.run(*cached->prepared), test.run(**prepared));
+}
+
 // A model this small is compiled as quickly as anything could be read.
 TEST_F(CpuCachingTest, SavesNothingThatDoesNotPay) {
   const auto device = make({});

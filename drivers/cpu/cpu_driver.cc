@@ -139,12 +139,15 @@ class FastPreparedModel final : public hal::PreparedModel {
 
 class CpuDriver final : public hal::Device {
  public:
-  // `store` may be null: nothing is cached.
-  CpuDriver(hal::DeviceInfo info, unsigned threads, std::unique_ptr<CompilationStore> store)
+  // `store` may be null: nothing is cached. `watcher` may be empty.
+  CpuDriver(hal::DeviceInfo info, const DriverArguments& arguments,
+            std::unique_ptr<CompilationStore> store, TuningWatcher watcher)
       : info_(std::move(info)),
+        tunes_(arguments.tunes),
+        watcher_(std::move(watcher)),
         store_(std::move(store)),
-        executor_(cpu::makeCpuDevice(info_, threads, true)),
-        shared_(std::make_shared<Shared>(threads)) {}
+        executor_(cpu::makeCpuDevice(info_, arguments.threads, true)),
+        shared_(std::make_shared<Shared>(arguments.threads)) {}
 
   const hal::DeviceInfo& info() const override { return info_; }
 
@@ -158,8 +161,9 @@ class CpuDriver final : public hal::Device {
     HALYARD_RETURN_IF_ERROR(validateModel(*model).takeStatus());
     PackingRecorder recorder;
     const bool saves = store_ != nullptr && options.cache != nullptr;
+    const bool tunes = tunes_ && options.preference == hal::ExecutionPreference::SUSTAINED_SPEED;
     HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<CompiledModel> compiled,
-                             compile(model, options, saves ? &recorder : nullptr));
+                             compile(model, options, saves ? &recorder : nullptr, tunes));
     if (compiled == nullptr) return executor_->prepareModel(std::move(model), options);
     if (saves) {
       const Status saved =
@@ -178,11 +182,13 @@ class CpuDriver final : public hal::Device {
     own.preference = saved.preference;
     own.priority = saved.priority;
     PackingReplay replay(std::move(saved.pieces));
+    const bool wasTuned = !saved.choices.empty();
     HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<CompiledModel> compiled,
-                             compile(saved.model, own, &replay));
+                             compile(saved.model, own, &replay, wasTuned));
     if (compiled == nullptr || !replay.isConsistent()) {
       return opFailed("what was saved does not suit the model that was saved with it");
     }
+    if (wasTuned) HALYARD_RETURN_IF_ERROR(compiled->choose(saved.choices));
     hal::CachedModel cached;
     cached.interface = saved.model;
     cached.preference = own.preference;
@@ -199,10 +205,11 @@ class CpuDriver final : public hal::Device {
                : shared_->byPriority[static_cast<size_t>(options.priority)];
   }
 
-  // As CompiledModel::compile, within the options' deadline.
+  // As CompiledModel::compile, within the options' deadline. What is tunable and comes from no
+  // cache is tuned.
   Result<std::unique_ptr<CompiledModel>> compile(const std::shared_ptr<const Model>& model,
                                                  const hal::PrepareOptions& options,
-                                                 Packing* packing) const {
+                                                 Packing* packing, bool tunable) const {
     if (options.deadline && hal::Clock::now() >= *options.deadline) {
       return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
                         "the deadline has passed before the model was prepared");
@@ -212,8 +219,9 @@ class CpuDriver final : public hal::Device {
     try {
       HALYARD_ASSIGN_OR_RETURN(
           std::unique_ptr<CompiledModel> compiled,
-          CompiledModel::compile(model, {&threadsFor(options), &shared_->idle}, packing));
+          CompiledModel::compile(model, {&threadsFor(options), &shared_->idle}, packing, tunable));
       if (compiled == nullptr) return compiled;
+      if (tunable && (packing == nullptr || packing->isFresh())) tune(*model, options, *compiled);
       const CompiledModel::Facts facts = compiled->facts();
       logInfo(
           "model of {} operations in {} steps, {} of them with kernels of the CPU driver's own, {} "
@@ -230,7 +238,36 @@ class CpuDriver final : public hal::Device {
     }
   }
 
+  // Takes a quarter of the time to the deadline at the most.
+  void tune(const Model& model, const hal::PrepareOptions& options, CompiledModel& compiled) const {
+    const hal::TimePoint started = hal::Clock::now();
+    std::chrono::nanoseconds budget = kTuningBudget;
+    std::optional<hal::TimePoint> end;
+    if (options.deadline) {
+      end = started + (*options.deadline - started) / 4;
+      budget = std::min(budget, (*end - started) / 2);
+    }
+    const Tuning tuning = compiled.tune(budget, end);
+    const auto microseconds = [](std::chrono::nanoseconds time) {
+      return 1e-3 * static_cast<double>(time.count());
+    };
+    logInfo("{} executions in {:.1f} ms to choose by: {} of {} steps are computed in another way{}",
+            tuning.runs, 1e-3 * microseconds(hal::Clock::now() - started), tuning.changed(),
+            compiled.facts().steps, tuning.complete ? "" : ", for nothing could be measured");
+    for (size_t step = 0; step < tuning.steps.size(); ++step) {
+      const CompiledModel::StepFacts facts = compiled.stepFacts(step);
+      if (facts.way.empty()) continue;
+      logInfo("{}: {}, {:.2f} us instead of {:.2f}",
+              operationText(facts.operation, model.main.operations[facts.operation].type),
+              facts.way, microseconds(tuning.steps[step].chosen),
+              microseconds(tuning.steps[step].usual));
+    }
+    if (watcher_) watcher_(tuning);
+  }
+
   const hal::DeviceInfo info_;
+  const bool tunes_;
+  const TuningWatcher watcher_;
   const std::unique_ptr<CompilationStore> store_;
   const std::shared_ptr<hal::Device> executor_;
   const std::shared_ptr<Shared> shared_;
@@ -252,6 +289,11 @@ Result<hal::DeviceInfo> describe() {
 }  // namespace
 
 Result<std::shared_ptr<hal::Device>> makeCpuDriver(std::span<const std::string> arguments) {
+  return makeWatchedCpuDriver(arguments, {});
+}
+
+Result<std::shared_ptr<hal::Device>> makeWatchedCpuDriver(std::span<const std::string> arguments,
+                                                          TuningWatcher watcher) {
   HALYARD_ASSIGN_OR_RETURN(const DriverArguments read, readArguments(arguments));
   HALYARD_ASSIGN_OR_RETURN(hal::DeviceInfo info, describe());
   std::unique_ptr<CompilationStore> store;
@@ -266,7 +308,7 @@ Result<std::shared_ptr<hal::Device>> makeCpuDriver(std::span<const std::string> 
     }
   }
   return std::shared_ptr<hal::Device>(
-      std::make_shared<CpuDriver>(std::move(info), read.threads, std::move(store)));
+      std::make_shared<CpuDriver>(std::move(info), read, std::move(store), std::move(watcher)));
 }
 
 }  // namespace halyard::cpudriver

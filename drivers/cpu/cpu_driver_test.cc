@@ -329,7 +329,7 @@ TEST(CpuDriverTest, ArgumentsAreChecked) {
     return makeCpuDriver(arguments);
   };
   EXPECT_TRUE(make({"--threads=2"}).ok());
-  EXPECT_TRUE(make({"--threads=2", "--cache=/tmp/x", "--cache-all"}).ok());
+  EXPECT_TRUE(make({"--threads=2", "--cache=/tmp/x", "--cache-all", "--no-tuning"}).ok());
   const std::vector<std::vector<std::string>> wrongs = {{"--threads=0"},
                                                         {"--threads=257"},
                                                         {"--threads=2x"},
@@ -337,6 +337,7 @@ TEST(CpuDriverTest, ArgumentsAreChecked) {
                                                         {""},
                                                         {"--cache="},
                                                         {"--no-cache"},
+                                                        {"--no-tuning", "--no-tuning"},
                                                         {"--threads=2", "--threads=2"}};
   for (const auto& wrong : wrongs) {
     const auto device = make(wrong);

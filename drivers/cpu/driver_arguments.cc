@@ -20,7 +20,7 @@ std::optional<unsigned> readThreads(std::string_view text) {
 Status wrong(const std::string& argument) {
   return badData(
       "argument '{}', expected --threads=N with N from 1 to {}, --cache=FOLDER, "
-      "--cache-all, or --no-cache, each once at most",
+      "--cache-all, --no-cache, or --no-tuning, each once at most",
       argument, kMostThreads);
 }
 
@@ -31,6 +31,7 @@ Result<DriverArguments> readArguments(std::span<const std::string> arguments) {
   constexpr std::string_view kCache = "--cache=";
   constexpr std::string_view kCacheAll = "--cache-all";
   constexpr std::string_view kNoCache = "--no-cache";
+  constexpr std::string_view kNoTuning = "--no-tuning";
   DriverArguments read;
   std::set<std::string_view> seen;
   for (const std::string& argument : arguments) {
@@ -50,6 +51,9 @@ Result<DriverArguments> readArguments(std::span<const std::string> arguments) {
     } else if (text == kNoCache) {
       option = kNoCache;
       read.caches = false;
+    } else if (text == kNoTuning) {
+      option = kNoTuning;
+      read.tunes = false;
     }
     if (option.empty() || !seen.insert(option).second) return wrong(argument);
   }

@@ -1,7 +1,7 @@
 // Kernel: one operation of one model, or some at once, with everything done ahead that can be:
 // shapes settled, weights rearranged, a version for this processor chosen. Thread safety: immutable
-// once made; runs may go on at once in several threads. Ownership: a kernel owns its rearranged
-// constants and borrows nothing of its site.
+// once made and its way chosen; runs may then go on at once in several threads. Ownership: a kernel
+// owns its rearranged constants and borrows nothing of its site.
 #pragma once
 
 #include <array>
@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <type_traits>
 
 #include "halyard/driver/status.h"
@@ -43,6 +44,8 @@ struct KernelSite {
   Packing* packing = nullptr;               // null: there is no cache
   Fused fused = {};
   const ops::OperationDefinition* definition = nullptr;  // set by makeKernel
+  // Whether the kernel should have several ways, to be chosen from by measuring (tuning.h).
+  bool tunable = false;
 
   bool hasInput(size_t i) const { return i < inputs.size() && !inputs[i].omitted; }
   bool isConstant(size_t i) const { return hasInput(i) && inputs[i].data != nullptr; }
@@ -106,6 +109,13 @@ class Kernel {
   virtual Status run(const KernelOperands& operands, ops::KernelServices& services) const = 0;
   // Whether a run reads inputs that were constants when the kernel was made.
   virtual bool readsConstants() const { return true; }
+  // In how many ways it can compute its outputs: in 8 bits they give the same, in float they may
+  // add up in another order.
+  virtual size_t ways() const { return 1; }
+  // What is particular to a way; the name lives as long as the program.
+  virtual std::string_view wayName(size_t /*way*/) const { return "usual"; }
+  // Not while it runs. Without, it is way 0, which is thought to be the best.
+  virtual void chooseWay(size_t /*way*/) {}
 };
 
 // Makes the kernel for a site; null where there is none that beats the reference kernel.

@@ -20,6 +20,8 @@ class RunServices final : public ops::KernelServices {
   void parallelFor(size_t count, size_t grain,
                    const std::function<void(size_t begin, size_t end)>& body) override;
   void* scratch(size_t bytes) override;
+  // Whether the next kernel's loops are divided from a quarter of the usual elements on.
+  void setFiner(bool finer) { finer_ = finer; }
   // The kernel is done with its scratch memory.
   void reset();
 
@@ -30,6 +32,7 @@ class RunServices final : public ops::KernelServices {
   };
 
   ThreadShare* const threads_;
+  bool finer_ = false;
   std::mutex mutex_;
   std::vector<Scratch> scratch_;
 };

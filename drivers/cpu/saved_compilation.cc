@@ -19,11 +19,12 @@ struct Header {
   uint32_t pieces;
   uint8_t preference;
   uint8_t priority;
-  uint8_t unused[6];
+  uint8_t unused[2];
+  uint32_t choices;
 };
 static_assert(sizeof(Header) == 40);
 // The last byte is the version.
-constexpr uint64_t kMagic = 0x01'55'50'43'4c'41'48'93;
+constexpr uint64_t kMagic = 0x02'55'50'43'4c'41'48'93;
 
 // Pieces up to this are in the model file: decisions are among them.
 constexpr uint64_t kMaxSmallBytes = 512;
@@ -73,6 +74,13 @@ void append(std::vector<uint8_t>& to, const T& value) {
 void append(std::vector<uint8_t>& to, const PackedPiece& piece) {
   const auto* const bytes = reinterpret_cast<const uint8_t*>(piece.memory.get());
   to.insert(to.end(), bytes, bytes + piece.bytes);
+}
+
+// The bits of a choice's byte.
+constexpr uint8_t kFiner = 0x80;
+
+void append(std::vector<uint8_t>& to, StepChoice choice) {
+  to.push_back(static_cast<uint8_t>(choice.way | (choice.finer ? kFiner : 0)));
 }
 
 // Reads what unpackCompilation is given, from front to back.
@@ -142,6 +150,15 @@ Result<std::vector<PackedPiece>> readPieces(uint32_t count, Bytes& code, Bytes& 
   return opFailed("{} bytes too many", data.left().size());
 }
 
+Result<std::vector<StepChoice>> readChoices(uint32_t count, Bytes& code) {
+  HALYARD_ASSIGN_OR_RETURN(const auto bytes, code.take(count));
+  std::vector<StepChoice> choices;
+  for (const uint8_t byte : bytes) {
+    choices.push_back({static_cast<uint8_t>(byte & ~kFiner), (byte & kFiner) != 0});
+  }
+  return choices;
+}
+
 // Makes the inputs that stand for released constants constants again, in memory of zeros.
 Result<std::shared_ptr<const Model>> withReleased(std::shared_ptr<const Model> reduced,
                                                   uint32_t released) {
@@ -185,6 +202,7 @@ Result<hal::CompileCache::Content> packCompilation(const Model& model,
   header.pieces = static_cast<uint32_t>(recorder.pieces().size());
   header.preference = static_cast<uint8_t>(options.preference);
   header.priority = static_cast<uint8_t>(options.priority);
+  header.choices = static_cast<uint32_t>(compiled.choices().size());
   std::vector<uint8_t> code;
   append(code, header);
   std::vector<uint8_t> data = std::move(bytes.values);
@@ -204,6 +222,7 @@ Result<hal::CompileCache::Content> packCompilation(const Model& model,
     data.resize(padded(data.size()));
   }
   data.resize(data.size() + kPackedAlignment);
+  for (const StepChoice choice : compiled.choices()) append(code, choice);
   code.insert(code.end(), bytes.structure.begin(), bytes.structure.end());
   return hal::CompileCache::Content{{std::move(code)}, {std::move(data)}};
 }
@@ -219,6 +238,7 @@ Result<SavedCompilation> unpackCompilation(std::span<const uint8_t> model,
       numbers.take(padded(header.valuesBytes) - header.valuesBytes).takeStatus());
   SavedCompilation saved;
   HALYARD_ASSIGN_OR_RETURN(saved.pieces, readPieces(header.pieces, code, numbers, owner));
+  HALYARD_ASSIGN_OR_RETURN(saved.choices, readChoices(header.choices, code));
   if (code.left().size() != header.structureBytes) {
     return opFailed("{} bytes of a model, expected {}", code.left().size(), header.structureBytes);
   }

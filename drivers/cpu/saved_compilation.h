@@ -1,5 +1,5 @@
 // What the CPU driver saves of a compiled model, and gets back: the model without the constants
-// that only packed kernels used, and what these packed.
+// that only packed kernels used, what these packed, and what tuning has chosen.
 // Thread safety: pure functions. Ownership: results own their data or share what they were made
 // from.
 #pragma once
@@ -19,6 +19,7 @@ struct SavedCompilation {
   // As it was compiled; but released constants lie in a pool of zeros, which is not to be read.
   std::shared_ptr<const Model> model;
   std::vector<PackedPiece> pieces;
+  std::vector<StepChoice> choices;  // by step; empty: it was not tuned
   hal::ExecutionPreference preference = hal::ExecutionPreference::FAST_SINGLE_ANSWER;
   hal::Priority priority = hal::Priority::MEDIUM;
 };
@@ -33,8 +34,9 @@ Result<hal::CompileCache::Content> packCompilation(const Model& model,
 
 // The same back. Any bytes may be given: OP_FAILED for what is not of packCompilation's making, as
 // far as that can be seen: that pieces have the sizes that kernels want is for PackingReplay to
-// find out. `owner` keeps the bytes of `data`, which are used where they are if they are aligned to
-// kPackedAlignment, and copied otherwise.
+// find out, and that steps have the ways that were chosen for CompiledModel::choose. `owner` keeps
+// the bytes of `data`, which are used where they are if they are aligned to kPackedAlignment, and
+// copied otherwise.
 Result<SavedCompilation> unpackCompilation(std::span<const uint8_t> model,
                                            std::span<const uint8_t> data,
                                            const std::shared_ptr<const void>& owner);

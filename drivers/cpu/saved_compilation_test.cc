@@ -38,12 +38,19 @@ std::vector<uint8_t> run(const ModelForTest& test, CompiledModel& compiled,
   return output;
 }
 
-class SavedCompilationTest : public ::testing::TestWithParam<OperandType> {
+// Of a type, and with choices for its steps or without.
+using Kind = std::pair<OperandType, bool>;
+
+class SavedCompilationTest : public ::testing::TestWithParam<Kind> {
  protected:
   void SetUp() override {
-    auto compiled = CompiledModel::compile(test_.model(), {}, &recorder_);
+    const bool tuned = GetParam().second;
+    auto compiled = CompiledModel::compile(test_.model(), {}, &recorder_, tuned);
     ASSERT_TRUE(compiled.ok() && *compiled != nullptr) << compiled.status().toString();
     compiled_ = std::move(*compiled);
+    if (tuned) {
+      ASSERT_TRUE(compiled_->choose(testing::lastWays(*compiled_)).ok());
+    }
     hal::PrepareOptions options;
     options.preference = hal::ExecutionPreference::SUSTAINED_SPEED;
     options.priority = hal::Priority::HIGH;
@@ -61,6 +68,16 @@ class SavedCompilationTest : public ::testing::TestWithParam<OperandType> {
     return unpackCompilation(model, *owner, owner);
   }
 
+  // Null if the parts do not suit each other.
+  static std::unique_ptr<CompiledModel> compileSaved(SavedCompilation& saved) {
+    PackingReplay replay(std::move(saved.pieces));
+    const bool tuned = !saved.choices.empty();
+    auto compiled = CompiledModel::compile(saved.model, {}, &replay, tuned);
+    if (!compiled.ok() || *compiled == nullptr || !replay.isConsistent()) return nullptr;
+    if (tuned && !(*compiled)->choose(saved.choices).ok()) return nullptr;
+    return std::move(*compiled);
+  }
+
   // What becomes of any bytes: null if they are refused. What is compiled of them can be run.
   static std::unique_ptr<CompiledModel> compileAny(std::span<const uint8_t> model,
                                                    std::span<const uint8_t> data) {
@@ -69,13 +86,10 @@ class SavedCompilationTest : public ::testing::TestWithParam<OperandType> {
       EXPECT_EQ(saved.status().code(), ResultCode::OP_FAILED) << saved.status().toString();
       return nullptr;
     }
-    PackingReplay replay(std::move(saved->pieces));
-    auto compiled = CompiledModel::compile(saved->model, {}, &replay);
-    if (!compiled.ok() || !replay.isConsistent()) return nullptr;
-    return std::move(*compiled);
+    return compileSaved(*saved);
   }
 
-  const ModelForTest test_{GetParam()};
+  const ModelForTest test_{GetParam().first};
   PackingRecorder recorder_;
   std::unique_ptr<CompiledModel> compiled_;
   std::vector<uint8_t> model_;
@@ -89,12 +103,34 @@ TEST_P(SavedCompilationTest, ComesBack) {
   EXPECT_EQ(saved->priority, hal::Priority::HIGH);
   EXPECT_EQ(saved->model->main.inputIndexes, test_.model()->main.inputIndexes);
   EXPECT_EQ(saved->model->main.operations.size(), test_.model()->main.operations.size());
-  PackingReplay replay(std::move(saved->pieces));
-  const auto again = CompiledModel::compile(saved->model, {}, &replay);
-  ASSERT_TRUE(again.ok() && *again != nullptr) << again.status().toString();
-  EXPECT_TRUE(replay.isConsistent());
-  EXPECT_EQ((*again)->facts().ownKernels, compiled_->facts().ownKernels);
-  EXPECT_EQ(run(test_, **again, saved->model), run(test_, *compiled_, test_.model()));
+  const auto again = compileSaved(*saved);
+  ASSERT_NE(again, nullptr);
+  EXPECT_EQ(again->facts().ownKernels, compiled_->facts().ownKernels);
+  EXPECT_EQ(again->choices(), compiled_->choices());
+  EXPECT_EQ(again->choices().empty(), !GetParam().second);
+  EXPECT_EQ(run(test_, *again, saved->model), run(test_, *compiled_, test_.model()));
+}
+
+// Of a model's steps, each has the ways that it has.
+TEST_P(SavedCompilationTest, ChoicesThatCannotBeAreRefused) {
+  const std::vector<StepChoice> right = testing::lastWays(*compiled_);
+  const auto refused = [&](const std::vector<StepChoice>& choices) {
+    return compiled_->choose(choices).code() == ResultCode::OP_FAILED;
+  };
+  for (size_t step = 0; step < right.size(); ++step) {
+    for (const uint8_t more : {1, 100}) {
+      std::vector<StepChoice> choices = right;
+      choices[step].way = static_cast<uint8_t>(choices[step].way + more);
+      EXPECT_TRUE(refused(choices)) << step;
+    }
+  }
+  std::vector<StepChoice> others = right;
+  others.emplace_back();
+  EXPECT_TRUE(refused(others));
+  others.resize(right.size() - 1);
+  EXPECT_TRUE(refused(others));
+  EXPECT_TRUE(refused({}));
+  EXPECT_FALSE(refused(right));
 }
 
 // No weights twice: those of packed kernels are there as they were packed.
@@ -156,17 +192,18 @@ TEST_P(SavedCompilationTest, ChangedNumbersChangeResultsOnly) {
       changed[engine() % changed.size()] = static_cast<uint8_t>(engine());
     auto saved = unpack(model_, changed);
     ASSERT_TRUE(saved.ok()) << saved.status().toString();
-    PackingReplay replay(std::move(saved->pieces));
-    const auto compiled = CompiledModel::compile(saved->model, {}, &replay);
-    ASSERT_TRUE(compiled.ok() && replay.isConsistent());
-    EXPECT_EQ(run(test_, **compiled, saved->model).size(),
+    const auto compiled = compileSaved(*saved);
+    ASSERT_NE(compiled, nullptr);
+    EXPECT_EQ(run(test_, *compiled, saved->model).size(),
               run(test_, *compiled_, test_.model()).size());
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, SavedCompilationTest,
-                         ::testing::Values(OperandType::TENSOR_FLOAT32,
-                                           OperandType::TENSOR_QUANT8_ASYMM));
+                         ::testing::Values(Kind(OperandType::TENSOR_FLOAT32, false),
+                                           Kind(OperandType::TENSOR_QUANT8_ASYMM, false),
+                                           Kind(OperandType::TENSOR_FLOAT32, true),
+                                           Kind(OperandType::TENSOR_QUANT8_ASYMM, true)));
 
 }  // namespace
 }  // namespace halyard::cpudriver

@@ -15,9 +15,10 @@ namespace {
 
 class StepMaker {
  public:
-  StepMaker(const cpu::SubgraphPlan& plan, Packing* packing)
+  StepMaker(const cpu::SubgraphPlan& plan, Packing* packing, bool tunable)
       : plan_(plan),
         packing_(packing),
+        tunable_(tunable),
         graph_(plan),
         steps_(plan.subgraph->operations.size()),
         isDone_(plan.subgraph->operations.size()) {
@@ -76,8 +77,9 @@ class StepMaker {
     const Operation& operation = graph_.operation(i);
     const std::vector<ops::Tensor> inputs = tensorsOf(operation.inputs);
     const std::vector<ops::Tensor> outputs = tensorsOf(operation.outputs);
-    return makeKernel(graph_.definition(i),
-                      {.inputs = inputs, .outputs = outputs, .packing = packing_});
+    return makeKernel(
+        graph_.definition(i),
+        {.inputs = inputs, .outputs = outputs, .packing = packing_, .tunable = tunable_});
   }
 
   // Outputs of the model are memory of their own; of constants it must be known who reads them.
@@ -141,9 +143,11 @@ class StepMaker {
       if (fusion.fused.addsInput) inputs.pop_back();
       const std::vector<uint32_t>& outputs = graph_.operation(fusion.last).outputs;
       const std::vector<ops::Tensor> results = tensorsOf(outputs);
-      auto kernel = makeKernel(
-          graph_.definition(i),
-          {.inputs = inputs, .outputs = results, .packing = packing_, .fused = fusion.fused});
+      auto kernel = makeKernel(graph_.definition(i), {.inputs = inputs,
+                                                      .outputs = results,
+                                                      .packing = packing_,
+                                                      .fused = fusion.fused,
+                                                      .tunable = tunable_});
       if (kernel == nullptr) continue;
       for (const size_t swallowed : fusion.swallowed) swallow(swallowed);
       place(fusion.last, fusion.inputs, outputs, std::move(kernel));
@@ -154,6 +158,7 @@ class StepMaker {
 
   const cpu::SubgraphPlan& plan_;
   Packing* const packing_;  // may be null
+  const bool tunable_;
   const FusionGraph graph_;
   std::vector<std::optional<Step>> steps_;  // by operation
   std::vector<bool> isDone_;                // likewise
@@ -162,8 +167,8 @@ class StepMaker {
 
 }  // namespace
 
-std::vector<Step> makeSteps(const cpu::SubgraphPlan& plan, Packing* packing) {
-  return StepMaker(plan, packing).make();
+std::vector<Step> makeSteps(const cpu::SubgraphPlan& plan, Packing* packing, bool tunable) {
+  return StepMaker(plan, packing, tunable).make();
 }
 
 }  // namespace halyard::cpudriver

@@ -36,6 +36,8 @@ class ThreadShare {
   // Whether executions keep all processors busy by themselves. A loop that is then divided waits
   // for threads whose processors others have, and nobody gains.
   bool isCrowded() const { return executions_.load(std::memory_order_relaxed) >= pool_.threads(); }
+  // Whether nothing is executed at the moment.
+  bool isIdle() const { return executions_.load(std::memory_order_relaxed) == 0; }
 
  private:
   ThreadPool pool_;

@@ -1,9 +1,12 @@
 // Convolution: the patches under the filter as rows of a matrix product.
+#include <vector>
+
 #include "kernels/conv_lines.h"
 #include "kernels/conv_site.h"
 #include "kernels/makers.h"
 #include "kernels/matrix_layer.h"
 #include "kernels/patch_rows.h"
+#include "kernels/several_ways.h"
 
 namespace halyard::cpudriver {
 
@@ -11,13 +14,23 @@ std::unique_ptr<Kernel> makeConv(const KernelSite& site) {
   if (!hasConstantWeights(site) || !takesAddend(site)) return nullptr;
   const auto conv = readConvSite(site, /*isDepthwise=*/false);
   if (!conv) return nullptr;
-  auto layer = makeMatrixLayer(site, conv->output.channels, conv->activation);
+  const std::shared_ptr<const MatrixLayer> layer =
+      makeMatrixLayer(site, conv->output.channels, conv->activation);
   if (layer == nullptr) return nullptr;
-  if (suitsLines(*conv, *layer)) {
-    return makeLineConv(*conv, std::move(layer), site.fused.addsInput);
+  const bool prefersLines = suitsLines(*conv, *layer);
+  const auto withLines = [&] { return makeLineConv(*conv, layer, site.fused.addsInput); };
+  const auto withPatches = [&] {
+    RowSource patches = patchRows(*conv, elementSize(site.inputs[0].type), *layer);
+    return makeMatrixKernel(layer, std::move(patches), site.fused.addsInput, site.tunable);
+  };
+  if (!site.tunable || !takesLines(*conv, *layer)) {
+    return prefersLines ? withLines() : withPatches();
   }
-  RowSource patches = patchRows(*conv, elementSize(site.inputs[0].type), *layer);
-  return makeMatrixKernel(std::move(layer), std::move(patches), site.fused.addsInput);
+  std::vector<SeveralWays::Alternative> alternatives;
+  alternatives.push_back({"lines", withLines()});
+  alternatives.push_back({"patches", withPatches()});
+  if (!prefersLines) std::swap(alternatives[0], alternatives[1]);
+  return std::make_unique<SeveralWays>(std::move(alternatives));
 }
 
 }  // namespace halyard::cpudriver

@@ -22,7 +22,7 @@ constexpr int64_t kLeastWidth = 12;
 
 class LineConvKernel final : public Kernel {
  public:
-  LineConvKernel(const ConvSite& conv, std::unique_ptr<MatrixLayer> layer, bool addsInput)
+  LineConvKernel(const ConvSite& conv, std::shared_ptr<const MatrixLayer> layer, bool addsInput)
       : conv_(conv), layer_(std::move(layer)), addsInput_(addsInput) {
     const ops::WindowAxis& width = conv.window.width;
     const ops::WindowAxis& height = conv.window.height;
@@ -143,7 +143,7 @@ class LineConvKernel final : public Kernel {
   }
 
   const ConvSite conv_;
-  const std::unique_ptr<MatrixLayer> layer_;
+  const std::shared_ptr<const MatrixLayer> layer_;
   const bool addsInput_;
   int64_t cellsAfter_ = 0;  // of padding, behind a line
   bool hasPadding_ = false;
@@ -155,14 +155,11 @@ class LineConvKernel final : public Kernel {
 
 }  // namespace
 
-bool suitsLines(const ConvSite& conv, const MatrixLayer& layer) {
-  constexpr size_t kAliasing = 2048;  // see rowStride
+bool takesLines(const ConvSite& conv, const MatrixLayer& layer) {
   const ops::WindowAxis& height = conv.window.height;
   const ops::WindowAxis& width = conv.window.width;
   if (!layer.takesPieces() || height.filter * width.filter == 1) return false;
   const size_t cellBytes = conv.input.channels * kElementBytes;
-  const size_t step = static_cast<size_t>(width.stride) * cellBytes;
-  if (step % kAliasing == 0 || width.output < kLeastWidth) return false;
   // What a line of the output needs has to be worth the copy, and to fit.
   const auto lines = static_cast<size_t>((height.filter - 1) * height.dilation + 1);
   const auto cells = static_cast<size_t>(
@@ -172,7 +169,14 @@ bool suitsLines(const ConvSite& conv, const MatrixLayer& layer) {
          cellBytes <= kCopyBytes / lines / cells;
 }
 
-std::unique_ptr<Kernel> makeLineConv(const ConvSite& conv, std::unique_ptr<MatrixLayer> layer,
+bool suitsLines(const ConvSite& conv, const MatrixLayer& layer) {
+  constexpr size_t kAliasing = 2048;  // see rowStride
+  const ops::WindowAxis& width = conv.window.width;
+  const size_t step = static_cast<size_t>(width.stride) * conv.input.channels * kElementBytes;
+  return step % kAliasing != 0 && width.output >= kLeastWidth && takesLines(conv, layer);
+}
+
+std::unique_ptr<Kernel> makeLineConv(const ConvSite& conv, std::shared_ptr<const MatrixLayer> layer,
                                      bool addsInput) {
   return std::make_unique<LineConvKernel>(conv, std::move(layer), addsInput);
 }

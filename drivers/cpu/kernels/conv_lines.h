@@ -9,11 +9,13 @@
 
 namespace halyard::cpudriver {
 
-// Whether that is faster than gathering patches for this convolution and layer.
+// Whether that is possible, for this convolution and layer, and what a line needs is worth copying.
+bool takesLines(const ConvSite& conv, const MatrixLayer& layer);
+// Whether it is thought to be faster, too, than gathering patches.
 bool suitsLines(const ConvSite& conv, const MatrixLayer& layer);
 
-// `layer` must suit. Elements have 4 bytes. `addsInput` as Fused has it.
-std::unique_ptr<Kernel> makeLineConv(const ConvSite& conv, std::unique_ptr<MatrixLayer> layer,
+// For what takesLines. Elements have 4 bytes. `addsInput` as Fused has it.
+std::unique_ptr<Kernel> makeLineConv(const ConvSite& conv, std::shared_ptr<const MatrixLayer> layer,
                                      bool addsInput);
 
 }  // namespace halyard::cpudriver

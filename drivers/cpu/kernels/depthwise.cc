@@ -13,6 +13,7 @@
 #include "kernels/depthwise_strips.h"
 #include "kernels/even_pieces.h"
 #include "kernels/makers.h"
+#include "kernels/several_ways.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -217,8 +218,17 @@ std::unique_ptr<Kernel> makePlainDepthwise(const KernelSite& site, const ConvSit
   if (site.inputs[0].type != OperandType::TENSOR_FLOAT32) return makeQuant8Depthwise(site, conv);
   const auto taps = static_cast<size_t>(conv.window.height.filter * conv.window.width.filter);
   if (taps > kMostTaps) return nullptr;
-  if (suitsStrips(conv)) return makeStripDepthwise(site, conv);
-  return std::make_unique<FloatDepthwiseKernel>(site, conv);
+  const bool prefersStrips = suitsStrips(conv);
+  const auto withStrips = [&] { return makeStripDepthwise(site, conv); };
+  const auto withLines = [&] { return std::make_unique<FloatDepthwiseKernel>(site, conv); };
+  if (!site.tunable || !takesStrips(conv)) {
+    return prefersStrips ? withStrips() : std::unique_ptr<Kernel>(withLines());
+  }
+  std::vector<SeveralWays::Alternative> alternatives;
+  alternatives.push_back({"strips", withStrips()});
+  alternatives.push_back({"lines", withLines()});
+  if (!prefersStrips) std::swap(alternatives[0], alternatives[1]);
+  return std::make_unique<SeveralWays>(std::move(alternatives));
 }
 
 std::unique_ptr<Kernel> makeDepthwiseConv(const KernelSite& site) {

@@ -89,6 +89,10 @@ class RepeatingKernel final : public Kernel {
     return kernel_->run({data, all.first(count), all.subspan(count, 1)}, services);
   }
 
+  size_t ways() const override { return kernel_->ways(); }
+  std::string_view wayName(size_t way) const override { return kernel_->wayName(way); }
+  void chooseWay(size_t way) override { kernel_->chooseWay(way); }
+
  private:
   const std::unique_ptr<Kernel> kernel_;
   const size_t values_;  // of the image

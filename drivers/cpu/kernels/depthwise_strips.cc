@@ -153,20 +153,24 @@ class StripDepthwiseKernel final : public Kernel {
 
 }  // namespace
 
-bool suitsStrips(const ConvSite& conv) {
+bool takesStrips(const ConvSite& conv) {
   const ops::WindowAxis& height = conv.window.height;
   const ops::WindowAxis& width = conv.window.width;
   if (height.filter != 3 || width.filter != 3 || conv.input.channels < kLanes) return false;
-  // With longer steps there is more to copy than to compute.
-  if (height.stride > 1 || width.stride > 1) return false;
-  // An image that is not in the second-level cache is waited for in any case; copies take longer.
-  constexpr size_t kMostElements = size_t{1} << 17;
-  if (conv.input.height * conv.input.width * conv.input.channels > kMostElements) return false;
   constexpr auto kMostCells = static_cast<int64_t>(kStripBytes / kLanes / sizeof(float));
   return (width.output - 1) * width.stride <= kMostCells && width.dilation <= kMostCells &&
          height.dilation <= kMostCells &&
          cellsOfLine(width) * static_cast<size_t>(2 * height.dilation + 1) <=
              static_cast<size_t>(kMostCells);
+}
+
+bool suitsStrips(const ConvSite& conv) {
+  // With longer steps there is more to copy than to compute.
+  if (conv.window.height.stride > 1 || conv.window.width.stride > 1) return false;
+  // An image that is not in the second-level cache is waited for in any case; copies take longer.
+  constexpr size_t kMostElements = size_t{1} << 17;
+  if (conv.input.height * conv.input.width * conv.input.channels > kMostElements) return false;
+  return takesStrips(conv);
 }
 
 std::unique_ptr<Kernel> makeStripDepthwise(const KernelSite& site, const ConvSite& conv) {

@@ -9,9 +9,12 @@
 
 namespace halyard::cpudriver {
 
+// Whether that is possible.
+bool takesStrips(const ConvSite& conv);
+// Whether it is thought to be faster, too, than without copies.
 bool suitsStrips(const ConvSite& conv);
 
-// For a float32 site for which hasConstantWeights, with a convolution that suits.
+// For a float32 site for which hasConstantWeights, with what takesStrips.
 std::unique_ptr<Kernel> makeStripDepthwise(const KernelSite& site, const ConvSite& conv);
 
 }  // namespace halyard::cpudriver

@@ -48,7 +48,7 @@ std::unique_ptr<Kernel> makeFullyConnected(const KernelSite& site) {
   auto layer = makeMatrixLayer(site, columns, activation);
   if (layer == nullptr) return nullptr;
   RowSource rows = rowsOf(site.outputs[0].dims[0], *layer);
-  return makeMatrixKernel(std::move(layer), std::move(rows), site.fused.addsInput);
+  return makeMatrixKernel(std::move(layer), std::move(rows), site.fused.addsInput, site.tunable);
 }
 
 }  // namespace halyard::cpudriver

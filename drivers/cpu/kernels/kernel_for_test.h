@@ -101,6 +101,22 @@ inline void checkCachedKernel(KernelCase& test, KernelSite site, const std::stri
   EXPECT_EQ(runKernel(*cached, stripped), expected) << what << ", from a cache";
 }
 
+// All ways of the kernel give what the usual one gives.
+inline void checkWays(KernelCase& test, KernelSite site, const std::string& what) {
+  site.tunable = true;
+  const auto kernel = makeKernel(*ops::definitionOf(test.operation), site);
+  ASSERT_NE(kernel, nullptr) << what;
+  for (size_t way = 0; way < kernel->ways(); ++way) {
+    kernel->chooseWay(way);
+    const auto results = runKernel(*kernel, test);
+    for (size_t i = 0; i < results.size(); ++i) {
+      expectSame(results[i], test.outputs[i], test.slack,
+                 what + fmt::format(", way '{}', output {}", kernel->wayName(way), i));
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
 // Compares for every level that this processor has. At least `needed` of them must have a kernel,
 // or all if there are fewer.
 inline void checkKernel(KernelCase test, int needed, const std::string& what) {
@@ -128,6 +144,8 @@ inline void checkKernel(KernelCase test, int needed, const std::string& what) {
                  what + fmt::format(", level {}, output {}", static_cast<int>(level), i));
       if (::testing::Test::HasFatalFailure()) return;
     }
+    checkWays(test, site, what);
+    if (::testing::Test::HasFatalFailure()) return;
     checkCachedKernel(test, site, what);
     if (::testing::Test::HasFatalFailure()) return;
   }

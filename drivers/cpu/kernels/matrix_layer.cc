@@ -14,7 +14,7 @@ namespace halyard::cpudriver {
 namespace {
 
 // Rows that stay in the second-level cache, beside the panels that stream through.
-size_t tileBytes() {
+size_t usualTileBytes() {
   constexpr long kLeast = 256 * 1024;  // where the system does not say
   constexpr long kMost = 2048 * 1024;
   static const long cache = std::clamp(::sysconf(_SC_LEVEL2_CACHE_SIZE), kLeast, kMost);
@@ -23,6 +23,7 @@ size_t tileBytes() {
 // Items for the threads to share: with fewer, one that is left over is waited for too long.
 constexpr size_t kWantedItems = 32;
 constexpr size_t kLeastRows = 48;           // of a block, for which a panel is worth being fetched
+constexpr size_t kBlockRows = 12;           // that the micro kernels multiply at once
 constexpr size_t kGatherBytes = 16 * 1024;  // that are worth a range
 constexpr size_t kMostGathered = 1024 * 1024;
 // Products that are worth a range, and a second thread.
@@ -125,7 +126,8 @@ void runBlocks(const MatrixLayer& layer, const RowSource& source, const LayerMem
                size_t tileRows, ops::KernelServices& services) {
   // Halves and quarters of the rows should be whole blocks.
   constexpr size_t kMultiple = 4;
-  const size_t wanted = std::clamp(source.rows / kWantedItems, kLeastRows, tileRows);
+  const size_t wanted =
+      std::min(std::max(source.rows / kWantedItems, kLeastRows), std::max(tileRows, kLeastRows));
   const size_t blocks = divideUp(divideUp(source.rows, wanted), kMultiple) * kMultiple;
   const size_t panels = blocks >= kWantedItems ? 1 : layer.panels();
   const size_t items = blocks * panels;
@@ -173,13 +175,25 @@ bool suitsPanels(const MatrixLayer& layer, const RowSource& source) {
          (source.isDirect || source.rows * source.stride <= kMostGathered);
 }
 
+bool sharesPanels(const MatrixLayer& layer, const RowSource& source,
+                  const LayerDivision& division) {
+  if (division.share == LayerDivision::Share::EITHER) return suitsPanels(layer, source);
+  return division.share == LayerDivision::Share::PANELS;
+}
+
+size_t tileRowsOf(const RowSource& source, const LayerDivision& division) {
+  const size_t bytes = division.tileBytes > 0 ? division.tileBytes : usualTileBytes();
+  return std::clamp(bytes / std::max<size_t>(source.stride, 1) / kBlockRows * kBlockRows,
+                    kBlockRows, MatrixLayer::kMostRows);
+}
+
 }  // namespace
 
-void runMatrixLayer(const MatrixLayer& layer, const RowSource& source, const LayerMemory& memory,
+void runMatrixLayer(const MatrixLayer& layer, const RowSource& source,
+                    const LayerDivision& division, const LayerMemory& memory,
                     ops::KernelServices& services) {
-  const size_t tileRows = std::clamp(tileBytes() / std::max<size_t>(source.stride, 1) / 12 * 12,
-                                     size_t{12}, MatrixLayer::kMostRows);
-  if (suitsPanels(layer, source)) {
+  const size_t tileRows = tileRowsOf(source, division);
+  if (sharesPanels(layer, source, division)) {
     runPanels(layer, source, memory, tileRows, services);
   } else {
     runBlocks(layer, source, memory, tileRows, services);
@@ -190,29 +204,68 @@ namespace {
 
 class MatrixKernel final : public Kernel {
  public:
-  MatrixKernel(std::unique_ptr<MatrixLayer> layer, RowSource source, bool addsInput)
-      : layer_(std::move(layer)), source_(std::move(source)), addsInput_(addsInput) {}
+  MatrixKernel(std::shared_ptr<const MatrixLayer> layer, RowSource source, bool addsInput,
+               bool tunable)
+      : layer_(std::move(layer)), source_(std::move(source)), addsInput_(addsInput) {
+    for (const Way& way : kWays) {
+      if (ways_.empty() || (tunable && isWorthATry(way.division))) ways_.push_back(&way);
+    }
+  }
 
   bool readsConstants() const override { return false; }
+  size_t ways() const override { return ways_.size(); }
+  std::string_view wayName(size_t way) const override { return ways_[way]->name; }
+  void chooseWay(size_t way) override { chosen_ = way; }
 
   Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
     const auto* const addend = addsInput_ ? operands.lastInput<std::byte>() : nullptr;
-    runMatrixLayer(*layer_, source_,
+    runMatrixLayer(*layer_, source_, ways_[chosen_]->division,
                    {operands.input<std::byte>(0), addend, operands.output<std::byte>(0)}, services);
     return okStatus();
   }
 
  private:
-  const std::unique_ptr<MatrixLayer> layer_;
+  struct Way {
+    std::string_view name;
+    LayerDivision division;
+  };
+  // Those that were the fastest of some layer of the models that they were tried with.
+  static constexpr Way kWays[] = {
+      {"usual", {}},
+      {"by rows", {.share = LayerDivision::Share::ROWS}},
+      {"by panels", {.share = LayerDivision::Share::PANELS}},
+      {"tiles of 48 KiB", {.tileBytes = 48 * 1024}},
+      {"tiles of 4 KiB", {.tileBytes = 4 * 1024}},
+  };
+
+  // Whether it keeps the threads busy, takes no more memory than it should, and is none of those
+  // that there are already.
+  bool isWorthATry(const LayerDivision& division) const {
+    const bool byPanels = sharesPanels(*layer_, source_, division);
+    if (byPanels && layer_->panels() == 1) return false;
+    if (byPanels && !source_.isDirect && source_.rows * source_.stride > kMostGathered) {
+      return false;
+    }
+    if (!byPanels && source_.rows < 2 * kBlockRows) return false;
+    return std::ranges::none_of(ways_, [&](const Way* known) {
+      return byPanels == sharesPanels(*layer_, source_, known->division) &&
+             divideUp(source_.rows, tileRowsOf(source_, known->division)) ==
+                 divideUp(source_.rows, tileRowsOf(source_, division));
+    });
+  }
+
+  const std::shared_ptr<const MatrixLayer> layer_;
   const RowSource source_;
   const bool addsInput_;
+  std::vector<const Way*> ways_;
+  size_t chosen_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Kernel> makeMatrixKernel(std::unique_ptr<MatrixLayer> layer, RowSource source,
-                                         bool addsInput) {
-  return std::make_unique<MatrixKernel>(std::move(layer), std::move(source), addsInput);
+std::unique_ptr<Kernel> makeMatrixKernel(std::shared_ptr<const MatrixLayer> layer, RowSource source,
+                                         bool addsInput, bool tunable) {
+  return std::make_unique<MatrixKernel>(std::move(layer), std::move(source), addsInput, tunable);
 }
 
 }  // namespace halyard::cpudriver

@@ -78,13 +78,23 @@ struct LayerMemory {
   std::byte* output;
 };
 
+// How the products are divided: into what a thread does at a time, and into tiles of rows that all
+// panels are multiplied with before the next tile's turn.
+struct LayerDivision {
+  enum class Share : uint8_t { EITHER, ROWS, PANELS };  // what the threads share
+
+  Share share = Share::EITHER;  // EITHER: by how much there is to read of each
+  size_t tileBytes = 0;         // 0: what stays in the second-level cache
+};
+
 // output = layer(input), spread over the threads of `services`.
-void runMatrixLayer(const MatrixLayer& layer, const RowSource& source, const LayerMemory& memory,
+void runMatrixLayer(const MatrixLayer& layer, const RowSource& source,
+                    const LayerDivision& division, const LayerMemory& memory,
                     ops::KernelServices& services);
 
 // A kernel of input 0 and output 0 that is such a layer. `addsInput`, as Fused has it, is for
-// layers that take pieces.
-std::unique_ptr<Kernel> makeMatrixKernel(std::unique_ptr<MatrixLayer> layer, RowSource source,
-                                         bool addsInput = false);
+// layers that take pieces. `tunable` as KernelSite has it: other divisions are its ways.
+std::unique_ptr<Kernel> makeMatrixKernel(std::shared_ptr<const MatrixLayer> layer, RowSource source,
+                                         bool addsInput = false, bool tunable = false);
 
 }  // namespace halyard::cpudriver

@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "compiled_model.h"
 #include "halyard/driver/device.h"
 
 namespace halyard::cpudriver::testing {
@@ -132,5 +133,14 @@ class ModelForTest {
   std::mt19937 engine_;
   Model model_;
 };
+
+// For each step of a model that was compiled tunable, the last of its ways.
+inline std::vector<StepChoice> lastWays(const CompiledModel& compiled) {
+  std::vector<StepChoice> choices;
+  for (size_t step = 0; step < compiled.facts().steps; ++step) {
+    choices.push_back({static_cast<uint8_t>(compiled.stepFacts(step).ways - 1), step % 2 == 0});
+  }
+  return choices;
+}
 
 }  // namespace halyard::cpudriver::testing

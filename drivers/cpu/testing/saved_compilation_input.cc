@@ -19,11 +19,12 @@ struct Files {
   std::vector<uint8_t> data;
 };
 
-Files save(OperandType type) {
+Files save(OperandType type, bool tuned) {
   const auto model = testing::ModelForTest(type).model();
   PackingRecorder recorder;
-  const auto compiled = CompiledModel::compile(model, {}, &recorder);
+  const auto compiled = CompiledModel::compile(model, {}, &recorder, tuned);
   if (!compiled.ok() || *compiled == nullptr) std::abort();
+  if (tuned && !(*compiled)->choose(testing::lastWays(**compiled)).ok()) std::abort();
   auto content = packCompilation(*model, **compiled, recorder, {});
   if (!content.ok()) std::abort();
   return {std::move(content->model[0]), std::move(content->data[0])};
@@ -58,9 +59,10 @@ Files filesOf(std::span<const uint8_t> bytes) {
     return {{rest.begin(), rest.begin() + static_cast<ptrdiff_t>(size)},
             {rest.begin() + static_cast<ptrdiff_t>(size), rest.end()}};
   }
-  static const Files saved[] = {save(OperandType::TENSOR_FLOAT32),
-                                save(OperandType::TENSOR_QUANT8_ASYMM)};
-  Files files = saved[bytes[0] >> 1 & 1];
+  static const Files saved[] = {
+      save(OperandType::TENSOR_FLOAT32, false), save(OperandType::TENSOR_QUANT8_ASYMM, false),
+      save(OperandType::TENSOR_FLOAT32, true), save(OperandType::TENSOR_QUANT8_ASYMM, true)};
+  Files files = saved[(bytes[0] >> 1 & 1) | (bytes[0] >> 5 & 2)];
   for (bytes = bytes.subspan(1); bytes.size() >= 4; bytes = bytes.subspan(4)) edit(bytes, &files);
   return files;
 }
@@ -108,8 +110,10 @@ void runSavedCompilationInput(std::span<const uint8_t> bytes) {
   if (!isSmall(*saved->model)) return;
   PackingReplay replay(std::move(saved->pieces));
   try {
-    auto compiled = CompiledModel::compile(saved->model, {}, &replay);
+    const bool wasTuned = !saved->choices.empty();
+    auto compiled = CompiledModel::compile(saved->model, {}, &replay, wasTuned);
     if (!compiled.ok() || *compiled == nullptr || !replay.isConsistent()) return;
+    if (wasTuned && !(*compiled)->choose(saved->choices).ok()) return;
     runOnce(**compiled, *saved->model);
   } catch (const std::bad_alloc&) {
     // The session around a driver makes an error of it.
