@@ -3,15 +3,17 @@
 //   cache_bench [--check] [--stages] [--rounds N] [--device NAME] [MODEL.tflite...]
 //
 // without models: those beside the source tree if they are there, else the project's own. Each is
-// compiled through the C API by the CPU driver and by the reference driver, as it is and with a
-// compile time of two seconds, in their processes: without a cache, cold (an empty folder) and
-// warm, the best of some rounds each. The warm figure has everything in it: the digest of the
-// model, opening the files, and the driver's verification of what is in them. --stages adds where
-// the time of the best cold and the best warm start went.
+// compiled through the C API by the CPU driver, for a fast single answer and for sustained speed,
+// for which it measures, and by the reference driver, as it is and with a compile time of two
+// seconds, in their processes: without a cache, cold (an empty folder) and warm, the best of some
+// rounds each. The warm figure has everything in it: the digest of the model, opening the files,
+// and the driver's verification of what is in them. --stages adds where the time of the best cold
+// and the best warm start went.
 //
 // With --check, the exit status is 0 only if warm was never slower than cold, within a tenth and a
 // millisecond, and a start from the cache never took more than the part of it that is the device's
-// limit. A driver may save nothing of what it compiles as quickly as it would be loaded.
+// limit. A driver may save nothing of what it compiles as quickly as it would be loaded; but what
+// takes longer for sustained speed than five milliseconds must be saved.
 #include <stdlib.h>
 
 #include <algorithm>
@@ -36,14 +38,20 @@ using runtime::kMostUselessStarts;
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
+constexpr double kMostUnsaved = 5;  // ms, of compiling for sustained speed
+
 struct Subject {
   const char* device;
-  double limit;         // the most that warm may be of cold
-  const char* persona;  // of the reference driver; null: the CPU driver
-  bool isSlow = false;  // one round is enough
+  double limit;              // the most that warm may be of cold
+  const char* persona;       // of the reference driver; null: the CPU driver
+  bool isSlow = false;       // one round is enough
+  bool isSustained = false;  // compiled for sustained speed
+
+  std::string name() const { return std::string(device) + (isSustained ? " *" : ""); }
 };
 constexpr Subject kSubjects[] = {
     {"halyard-cpu", 0.30, nullptr},
+    {"halyard-cpu", 0.30, nullptr, false, true},
     {"bench-fast", 1.1, ""},
     {"bench-slow", 0.05, R"(, "delays": {"compile_ms": 2000})", true},
 };
@@ -68,8 +76,10 @@ std::string stagesOf(double total, const nlohmann::json& cache) {
 }
 
 Result<Outcome> compileOnce(const std::shared_ptr<const Model>& model,
-                            const ANeuralNetworksDevice* device, const std::string& folder) {
+                            const ANeuralNetworksDevice* device, bool isSustained,
+                            const std::string& folder) {
   HALYARD_ASSIGN_OR_RETURN(const std::unique_ptr<ApiSession> session, ApiSession::create(model));
+  if (isSustained) session->setPreference(ANEURALNETWORKS_PREFER_SUSTAINED_SPEED);
   if (!folder.empty()) session->setCaching({folder, {1}});
   const Clock::time_point start = Clock::now();
   HALYARD_RETURN_IF_ERROR(session->compile(device));
@@ -98,21 +108,24 @@ struct Line {
 };
 
 Result<Line> measure(const std::shared_ptr<const Model>& model, const ANeuralNetworksDevice* device,
-                     const std::string& folder, int rounds) {
+                     bool isSustained, const std::string& folder, int rounds) {
+  const auto compile = [&](const std::string& cache) {
+    return compileOnce(model, device, isSustained, cache);
+  };
   Line line;
   for (int i = 0; i < rounds; ++i) {
-    HALYARD_ASSIGN_OR_RETURN(const Outcome uncached, compileOnce(model, device, ""));
+    HALYARD_ASSIGN_OR_RETURN(const Outcome uncached, compile(""));
     keepBest(uncached, &line.none);
     fs::remove_all(folder);
     fs::create_directory(folder);
-    HALYARD_ASSIGN_OR_RETURN(const Outcome first, compileOnce(model, device, folder));
+    HALYARD_ASSIGN_OR_RETURN(const Outcome first, compile(folder));
     if (first.state != "miss") return opFailed("not cached: {}", first.reason);
     keepBest(first, &line.cold);
     // A driver that saves nothing is left alone after some starts.
     for (uint32_t start = 1; first.megabytes == 0 && start < kMostUselessStarts; ++start) {
-      HALYARD_RETURN_IF_ERROR(compileOnce(model, device, folder).takeStatus());
+      HALYARD_RETURN_IF_ERROR(compile(folder).takeStatus());
     }
-    HALYARD_ASSIGN_OR_RETURN(const Outcome again, compileOnce(model, device, folder));
+    HALYARD_ASSIGN_OR_RETURN(const Outcome again, compile(folder));
     keepBest(again, &line.warm);
   }
   return line;
@@ -136,6 +149,7 @@ std::vector<fs::path> standardModels() {
 void makeDrivers(const fs::path& folder) {
   std::string manifests;
   for (const Subject& subject : kSubjects) {
+    if (subject.isSustained) continue;  // a driver of the list
     nlohmann::json manifest = {{"name", subject.device}, {"version", "1"}, {"hal_version", "1.3"}};
     if (subject.persona == nullptr) {
       manifest["executable"] = HALYARD_CPU_DRIVER;
@@ -161,11 +175,11 @@ bool print(const std::string& model, const Subject& subject, const Line& line, b
   const bool isHit = line.warm.state == "hit";
   const double most =
       isHit ? std::min(cold * 1.1 + 1, cold * subject.limit) : line.none.milliseconds * 1.1 + 1;
-  const bool good = warm <= most;
-  std::printf("%-34s %-11s %9.2f %9.2f %9.2f %6.1f %% %8.2f  %s%s%s%s\n", model.c_str(),
-              subject.device, line.none.milliseconds, cold, warm, 100 * warm / cold,
+  const bool good = warm <= most && (isHit || !subject.isSustained || cold < kMostUnsaved);
+  std::printf("%-34s %-13s %9.2f %9.2f %9.2f %6.1f %% %8.2f  %s%s%s%s\n", model.c_str(),
+              subject.name().c_str(), line.none.milliseconds, cold, warm, 100 * warm / cold,
               line.warm.megabytes, line.warm.state.c_str(), line.warm.reason.empty() ? "" : ", ",
-              line.warm.reason.c_str(), good ? "" : "  <-- too slow");
+              line.warm.reason.c_str(), good ? "" : "  <-- too slow, or not saved");
   if (stages) {
     std::printf("    none: %s\n    cold: %s\n    warm: %s\n", line.none.stages.c_str(),
                 line.cold.stages.c_str(), line.warm.stages.c_str());
@@ -189,8 +203,8 @@ int run(const Wishes& wishes, const fs::path& folder) {
     std::fprintf(stderr, "%s\n", devices.status().toString().c_str());
     return 1;
   }
-  std::printf("%-34s %-11s %9s %9s %9s %8s %8s  %s\n", "MODEL", "DEVICE", "NONE ms", "COLD ms",
-              "WARM ms", "OF COLD", "MB", "WARM START");
+  std::printf("%-34s %-13s %9s %9s %9s %8s %8s  %s\n", "MODEL", "DEVICE", "NONE ms", "COLD ms",
+              "WARM ms", "OF COLD", "MB", "WARM START (*: for sustained speed)");
   bool good = true;
   bool any = false;
   for (const fs::path& path : wishes.models) {
@@ -203,9 +217,9 @@ int run(const Wishes& wishes, const fs::path& folder) {
       if (device == devices->end()) continue;
       const auto line =
           measure(std::shared_ptr<const Model>(shared, &shared->model), device->handle,
-                  folder / "cache", subject.isSlow ? 1 : wishes.rounds);
+                  subject.isSustained, folder / "cache", subject.isSlow ? 1 : wishes.rounds);
       if (!line.ok()) {
-        std::printf("%-34s %-11s %s\n", path.stem().c_str(), subject.device,
+        std::printf("%-34s %-13s %s\n", path.stem().c_str(), subject.name().c_str(),
                     line.status().toString().c_str());
         good = false;
         continue;

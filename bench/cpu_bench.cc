@@ -25,20 +25,21 @@
 #include <thread>
 #include <vector>
 
+#include "bench/bench_models.h"
 #include "compiled_model.h"
 #include "cpu/cpu_device.h"
 #include "cpu_driver.h"
-#include "import/tflite/importer.h"
 #include "kernel_list.h"
 #include "ops/simd.h"
 #include "ops/testing/test_operand.h"
 #include "run_services.h"
 #include "tools/halyard/bench/register_loops.h"
-#include "tools/workloads/workloads.h"
 
 namespace {
 
 using namespace halyard;  // NOLINT(google-build-using-namespace)
+using bench::Buffers;
+using bench::findModel;
 using ops::testing::TestOperand;
 using Clock = std::chrono::steady_clock;
 
@@ -351,33 +352,6 @@ void benchMove(MoveCase move) {
   printBoth(times, moved, moved / copy);
 }
 
-struct Buffers {
-  std::vector<std::vector<uint8_t>> memory;
-  hal::Request request;
-  std::vector<cpu::Argument> inputs;
-  std::vector<cpu::Argument> outputs;
-
-  explicit Buffers(const Model& model) {
-    const auto add = [&](const std::vector<uint32_t>& indexes,
-                         std::vector<hal::RequestArgument>* arguments,
-                         std::vector<cpu::Argument>* pointers) {
-      for (const uint32_t index : indexes) {
-        const Operand& operand = model.main.operands[index];
-        memory.emplace_back(knownByteSize(operand.type, operand.dimensions).value_or(65536));
-        hal::RequestArgument argument;
-        argument.kind = hal::RequestArgument::Kind::POINTER;
-        argument.pointer = memory.back().data();
-        argument.length = static_cast<uint32_t>(memory.back().size());
-        arguments->push_back(argument);
-        pointers->push_back({argument.pointer, argument.length, {}, false});
-      }
-    };
-    memory.reserve(model.main.inputIndexes.size() + model.main.outputIndexes.size());
-    add(model.main.inputIndexes, &request.inputs, &inputs);
-    add(model.main.outputIndexes, &request.outputs, &outputs);
-  }
-};
-
 Times timeModel(hal::Device& device, const std::shared_ptr<const Model>& model) {
   const auto prepared = device.prepareModel(model, {});
   if (!prepared.ok()) return {};
@@ -457,20 +431,6 @@ void printSteps(const std::shared_ptr<const Model>& model) {
                 facts.isReference ? " (reference)" : "");
     std::printf(" %s\n", operandText(model->main.operands[operation.outputs[0]]).c_str());
   }
-}
-
-// As the command line names it.
-Result<std::shared_ptr<const Model>> findModel(const std::string& name) {
-  using workloads::Numbers;
-  const std::pair<const char*, Numbers> kinds[] = {
-      {"", Numbers::FLOAT32}, {"-u8", Numbers::QUANT8}, {"-s8", Numbers::QUANT8_SIGNED}};
-  for (const auto& [suffix, numbers] : kinds) {
-    if (name == std::string("v1") + suffix) return workloads::mobileNetV1(numbers);
-    if (name == std::string("v2") + suffix) return workloads::mobileNetV2(numbers);
-  }
-  if (name == "lstm") return workloads::acousticLstm(Numbers::FLOAT32);
-  HALYARD_ASSIGN_OR_RETURN(import::ImportedModel imported, import::importTfliteFile(name));
-  return std::make_shared<const Model>(std::move(imported.model));
 }
 
 int benchModels(int count, char** paths, bool steps) {

@@ -34,6 +34,9 @@ Status ApiSession::compile(const ANeuralNetworksDevice* device) {
 Status ApiSession::compileFor(std::span<const ANeuralNetworksDevice* const> devices) {
   if (compilation_) return badState("the session has compiled already");
   HALYARD_ASSIGN_OR_RETURN(compilation_, model_->createCompilation(devices));
+  if (preference_) {
+    HALYARD_API_CALL(ANeuralNetworksCompilation_setPreference, compilation_.get(), *preference_);
+  }
   if (cache_) {
     HALYARD_API_CALL(ANeuralNetworksCompilation_setCaching, compilation_.get(),
                      cache_->folder.c_str(), cache_->token.data());

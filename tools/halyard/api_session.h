@@ -49,6 +49,8 @@ class ApiSession {
 
   // Where the next compilation is kept: ANeuralNetworksCompilation_setCaching.
   void setCaching(CacheChoice cache) { cache_ = std::move(cache); }
+  // What the next compilation is for: ANeuralNetworksCompilation_setPreference.
+  void setPreference(int32_t preference) { preference_ = preference; }
   // Compiles for exactly one device, or with nullptr for whichever the runtime chooses. Once.
   Status compile(const ANeuralNetworksDevice* device);
   // Compiles for some devices, or with none for whichever the runtime chooses. Once.
@@ -87,6 +89,7 @@ class ApiSession {
 
   const std::unique_ptr<ApiModel> model_;
   std::optional<CacheChoice> cache_;
+  std::optional<int32_t> preference_;
   ApiHandle<ANeuralNetworksCompilation> compilation_;
 };
 
