@@ -13,6 +13,7 @@
 
 #include "base/file_facts.h"
 #include "base/file_size_signal.h"
+#include "base/read_range.h"
 
 namespace halyard {
 
@@ -210,18 +211,10 @@ Result<Mapping> SharedMemory::copyBytes() const {
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED) return unmappable(errno, "memory for a copy");
   Mapping copy(base, size_, 0, size_);
-  for (size_t done = 0; done < size_;) {
-    const ssize_t count =
-        ::pread(fd(), copy.data() + done, size_ - done, static_cast<off_t>(offset_ + done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return unmappable(errno, "reading it");
-    if (count == 0) {
-      return makeStatus(ResultCode::UNMAPPABLE,
-                        "{} memory of {} bytes at offset {}: the file ends after {} of them; was "
-                        "it truncated?",
-                        memoryKindName(kind_), size_, offset_, done);
-    }
-    done += static_cast<size_t>(count);
+  const Status read = readRange(fd(), offset_, {copy.data(), size_});
+  if (!read.ok()) {
+    return makeStatus(ResultCode::UNMAPPABLE, "{} memory of {} bytes at offset {}: its file {}",
+                      memoryKindName(kind_), size_, offset_, read.message());
   }
   return copy;
 }

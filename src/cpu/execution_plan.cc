@@ -1,14 +1,13 @@
 // Making a plan: definitions, constants, who reads what, shapes known in advance, the arena.
 #include "cpu/execution_plan.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
 
 #include "base/work_limit.h"
 #include "cpu/arena_plan.h"
 #include "cpu/block_pool.h"
+#include "cpu/constant_pools.h"
 #include "ops/operand_checks.h"
 
 namespace halyard::cpu {
@@ -24,14 +23,8 @@ bool mayBeIndices(OperandType type) {
 }
 
 Status mapPools(const Model& model, ExecutionPlan* plan) {
-  for (size_t i = 0; i < model.pools.size(); ++i) {
-    if ((model.pools[i]->prot() & PROT_READ) == 0) {
-      return makeStatus(ResultCode::UNMAPPABLE, "model pool {} may not be read", i);
-    }
-    HALYARD_ASSIGN_OR_RETURN(Mapping mapping, model.pools[i]->map(), "model pool {}", i);
-    plan->mappings.push_back(std::move(mapping));
-    plan->accesses.emplace_back(model.pools[i], false);
-  }
+  HALYARD_ASSIGN_OR_RETURN(plan->mappings, mapConstantPools(model));
+  for (const SharedMemoryPtr& pool : model.pools) plan->accesses.emplace_back(pool, false);
   return okStatus();
 }
 

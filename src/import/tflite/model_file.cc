@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/read_range.h"
 #include "halyard/driver/unique_fd.h"
 
 namespace halyard::import {
@@ -29,17 +30,6 @@ constexpr size_t kMostBuffers = 1'000'000;
 // Fields of tables, by the schema (tflite.fbs): Model.buffers, Buffer.data.
 constexpr size_t kBuffersField = 4;
 constexpr size_t kDataField = 0;
-
-Status readFully(int fd, uint8_t* to, size_t size, size_t offset) {
-  for (size_t done = 0; done < size;) {
-    const ssize_t count = ::pread(fd, to + done, size - done, static_cast<off_t>(offset + done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return errnoStatus(ResultCode::BAD_DATA, errno, "cannot be read");
-    if (count == 0) return badData("has become shorter while it was read");
-    done += static_cast<size_t>(count);
-  }
-  return okStatus();
-}
 
 // Numbers of a file, read in windows. Whatever is not in the file is 0.
 class Numbers {
@@ -85,7 +75,7 @@ class Numbers {
       window->begin = at - std::min(at, kWindow / 2);
       window->end = std::min(size_, window->begin + kWindow);
       const size_t bytes = window->end - window->begin;
-      if (!readFully(fd_, window->bytes.data(), bytes, window->begin).ok()) {
+      if (!readRange(fd_, window->begin, {window->bytes.data(), bytes}).ok()) {
         window->end = window->begin;
         return 0;
       }
@@ -140,7 +130,8 @@ Result<ModelFile> ModelFile::open(const std::string& path) {
 }
 
 Status ModelFile::readInto(const Range& range) {
-  return readFully(pool_->fd(), memory_.data() + range.begin, range.end - range.begin, range.begin);
+  return readRange(pool_->fd(), range.begin,
+                   {memory_.data() + range.begin, range.end - range.begin});
 }
 
 std::vector<ModelFile::Range> ModelFile::largeConstants() const {
@@ -194,7 +185,7 @@ Result<std::vector<uint8_t>> ModelFile::read(std::span<const uint8_t> part) cons
   const std::optional<size_t> at = offsetOf(part);
   if (!at) return badData("{} bytes that are none of the file", part.size());
   std::vector<uint8_t> bytes(part.size());
-  HALYARD_RETURN_IF_ERROR(readFully(pool_->fd(), bytes.data(), bytes.size(), *at));
+  HALYARD_RETURN_IF_ERROR(readRange(pool_->fd(), *at, bytes));
   return bytes;
 }
 

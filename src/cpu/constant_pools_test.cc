@@ -1,0 +1,86 @@
+#include "cpu/constant_pools.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+namespace halyard::cpu {
+namespace {
+
+constexpr size_t kBytes = size_t{1} << 20;
+
+class File {
+ public:
+  File() : file_(std::tmpfile()) {
+    std::vector<uint8_t> bytes(kBytes);
+    for (size_t i = 0; i < kBytes; ++i) bytes[i] = byteAt(i);
+    EXPECT_EQ(::pwrite(fd(), bytes.data(), kBytes, 0), static_cast<ssize_t>(kBytes));
+  }
+  ~File() { std::fclose(file_); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int fd() const { return ::fileno(file_); }
+  static uint8_t byteAt(size_t i) { return static_cast<uint8_t>(1 + i % 251); }
+
+ private:
+  std::FILE* const file_;
+};
+
+Model modelWith(SharedMemoryPtr pool, const std::vector<DataLocation>& constants) {
+  Model model;
+  model.pools = {std::move(pool)};
+  for (const DataLocation& at : constants) {
+    Operand operand;
+    operand.type = OperandType::TENSOR_QUANT8_ASYMM;
+    operand.dimensions = {at.length};
+    operand.lifetime = Lifetime::CONSTANT_REFERENCE;
+    operand.location = at;
+    model.main.operands.push_back(operand);
+  }
+  return model;
+}
+
+TEST(ConstantPools, OfAFileOnlyConstantsAreCopied) {
+  const File file;
+  const auto pool = SharedMemory::fromFd(kBytes - 4096, PROT_READ, file.fd(), 4096).value();
+  Model model = modelWith(pool, {{0, 500'000, 3000}, {0, 10, 100}, {0, 501'000, 50}});
+  model.referenced.push_back(modelWith(pool, {{0, 800'000, 20'000}}).main);
+  const auto mappings = mapConstantPools(model);
+  ASSERT_TRUE(mappings.ok()) << mappings.status().toString();
+  ASSERT_EQ(mappings->size(), 1u);
+  const Mapping& mapping = (*mappings)[0];
+  ASSERT_EQ(mapping.size(), kBytes - 4096);
+  // What is mapped of the file would be gone now.
+  ASSERT_EQ(::ftruncate(file.fd(), 0), 0);
+  const auto isConstant = [](size_t i) {
+    return (i >= 500'000 && i < 503'000) || (i >= 10 && i < 110) || (i >= 800'000 && i < 820'000);
+  };
+  for (size_t i = 0; i < mapping.size(); ++i) {
+    ASSERT_EQ(mapping.data()[i], isConstant(i) ? File::byteAt(4096 + i) : 0) << i;
+  }
+  const auto late = mapConstantPools(model);
+  EXPECT_EQ(late.status().code(), ResultCode::UNMAPPABLE);
+  EXPECT_NE(late.status().message().find("truncated"), std::string::npos)
+      << late.status().message();
+}
+
+TEST(ConstantPools, WhatCannotShrinkIsMapped) {
+  const auto pool = SharedMemory::create(10000, "test").value();
+  const auto mappings = mapConstantPools(modelWith(pool, {{0, 0, 100}}));
+  ASSERT_TRUE(mappings.ok()) << mappings.status().toString();
+  pool->map()->data()[9999] = 7;
+  EXPECT_EQ((*mappings)[0].data()[9999], 7);
+}
+
+TEST(ConstantPools, UnreadableMemoryIsRefused) {
+  const File file;
+  const auto pool = SharedMemory::fromFd(kBytes, PROT_WRITE, file.fd(), 0).value();
+  EXPECT_EQ(mapConstantPools(modelWith(pool, {{0, 0, 100}})).status().code(),
+            ResultCode::UNMAPPABLE);
+}
+
+}  // namespace
+}  // namespace halyard::cpu
