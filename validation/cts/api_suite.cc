@@ -12,6 +12,7 @@ Result<std::vector<Check>> listApi(const TargetSpec& /*target*/, const Plan& pla
   listUnspecifiedChecks(checks);
   listDefaultArgumentChecks(checks);
   listExecutionChecks(checks);
+  listModelChecks(checks);
   listMemoryChecks(checks);
   listCompilationChecks(checks);
   return checks.take();

@@ -128,6 +128,7 @@ void listDimensionChecks(ApiChecks& checks);
 void listUnspecifiedChecks(ApiChecks& checks);
 void listDefaultArgumentChecks(ApiChecks& checks);
 void listExecutionChecks(ApiChecks& checks);
+void listModelChecks(ApiChecks& checks);
 void listMemoryChecks(ApiChecks& checks);
 void listCompilationChecks(ApiChecks& checks);
 

@@ -1,7 +1,9 @@
 // Executions: the four ways to run, states, times, shapes, padding.
 #include <unistd.h>
 
+#include <chrono>
 #include <thread>
+#include <tuple>
 
 #include "validation/cts/api_world.h"
 
@@ -28,9 +30,10 @@ struct SumRun {
     HALYARD_EXPECT_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, out.data(), out.size()));
     return okStatus();
   }
-  Status expectResult(const ApiWorld& world) const {
-    if (out == world.elements({11, 22, 33, 44})) return okStatus();
-    return opFailed("the sum of 1 2 3 4 and 10 20 30 40 is not 11 22 33 44");
+  // `more`: than a was made with.
+  Status expectResult(const ApiWorld& world, int more = 0) const {
+    if (out == world.elements({11 + more, 22 + more, 33 + more, 44 + more})) return okStatus();
+    return opFailed("the sum of 1 2 3 4 and 10 20 30 40, plus {}, is not 11 22 33 44", more);
   }
 };
 
@@ -77,8 +80,11 @@ CheckResult runsAgain(ApiWorld& world, Way way) {
   HALYARD_RETURN_IF_ERROR(run.setArguments());
   for (int i = 0; i < 3; ++i) {
     std::fill(run.out.begin(), run.out.end(), uint8_t{0xa5});
+    // What is in the buffers counts, not what was in them.
+    const std::vector<uint8_t> a = world.elements({1 + i, 2 + i, 3 + i, 4 + i});
+    std::copy(a.begin(), a.end(), run.a.begin());
     HALYARD_EXPECT_OK(runIn(way, sum, run.execution.get()));
-    HALYARD_RETURN_IF_ERROR(run.expectResult(world));
+    HALYARD_RETURN_IF_ERROR(run.expectResult(world, i));
   }
   return CheckResult::passed();
 }
@@ -91,7 +97,9 @@ CheckResult times(ApiWorld& world, Way way) {
     ANeuralNetworksExecution* const execution = run.execution.get();
     HALYARD_EXPECT_OK(ANeuralNetworksExecution_setMeasureTiming(execution, asked));
     HALYARD_RETURN_IF_ERROR(run.setArguments());
+    const auto start = std::chrono::steady_clock::now();
     HALYARD_EXPECT_OK(runIn(way, sum, execution));
+    const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - start;
     uint64_t onHardware = 1;
     uint64_t inDriver = 1;
     const int code = asked ? ANEURALNETWORKS_NO_ERROR : ANEURALNETWORKS_BAD_STATE;
@@ -105,11 +113,28 @@ CheckResult times(ApiWorld& world, Way way) {
       HALYARD_EXPECT(onHardware == UINT64_MAX && inDriver == UINT64_MAX);
       continue;
     }
-    if (onHardware != UINT64_MAX && inDriver != UINT64_MAX) HALYARD_EXPECT(onHardware <= inDriver);
-    for (const int32_t fenced :
-         {ANEURALNETWORKS_FENCED_DURATION_ON_HARDWARE, ANEURALNETWORKS_FENCED_DURATION_IN_DRIVER}) {
-      uint64_t value = 0;
-      HALYARD_EXPECT_OK(ANeuralNetworksExecution_getDuration(execution, fenced, &value));
+    uint64_t fencedOnHardware = 0;
+    uint64_t fencedInDriver = 0;
+    HALYARD_EXPECT_OK(ANeuralNetworksExecution_getDuration(
+        execution, ANEURALNETWORKS_FENCED_DURATION_ON_HARDWARE, &fencedOnHardware));
+    HALYARD_EXPECT_OK(ANeuralNetworksExecution_getDuration(
+        execution, ANEURALNETWORKS_FENCED_DURATION_IN_DRIVER, &fencedInDriver));
+    // A part takes no longer than the whole, and that no longer than what was seen of it.
+    const auto whole = static_cast<uint64_t>(took.count());
+    const std::tuple<std::string_view, uint64_t, uint64_t> rules[] = {
+        {"the time on hardware, in driver", onHardware, inDriver},
+        {"the time in driver, of the whole call", inDriver, whole},
+        {"the time on hardware and in driver since the fences", fencedOnHardware, fencedInDriver},
+        {"the time on hardware since the fences and since the launch", fencedOnHardware,
+         onHardware},
+        {"the time in driver since the fences and since the launch", fencedInDriver, inDriver},
+    };
+    for (const auto& [what, part, all] : rules) {
+      if (part == UINT64_MAX || all == UINT64_MAX || part <= all) continue;
+      return opFailed("{}: {} ns, expected at most {}", what, part, all);
+    }
+    if (way != Way::FENCED) {
+      HALYARD_EXPECT(fencedOnHardware == onHardware && fencedInDriver == inDriver);
     }
     uint64_t value = 0;
     HALYARD_EXPECT_CODE(ANeuralNetworksExecution_getDuration(execution, 17, &value),

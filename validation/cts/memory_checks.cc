@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <fstream>
+#include <sstream>
 
 #include "validation/cts/api_world.h"
 
@@ -36,14 +38,8 @@ CheckResult filesAtOffsets(ApiWorld& world) {
   return CheckResult::passed();
 }
 
-// Two constants in one memory that may only be read.
-CheckResult constantsInAFile(ApiWorld& world) {
-  HALYARD_ASSIGN_OR_RETURN(const FileMemory file, FileMemory::make());
-  HALYARD_RETURN_IF_ERROR(file.write(world.elements({1, 2, 3, 4}), 20));
-  HALYARD_RETURN_IF_ERROR(file.write(world.elements({5, 6, 7, 8}), 200));
-  ANeuralNetworksMemory* made = nullptr;
-  HALYARD_EXPECT_OK(ANeuralNetworksMemory_createFromFd(kPage, PROT_READ, file.fd.get(), 0, &made));
-  const ApiHandle<ANeuralNetworksMemory> memory(made);
+// Two constants at 20 and 200 of one memory.
+CheckResult constantsIn(ApiWorld& world, const ANeuralNetworksMemory* memory) {
   HALYARD_ASSIGN_OR_RETURN(const auto model, newModel());
   const Dims dims = {4};
   const size_t size = 4 * world.elementSize();
@@ -51,9 +47,10 @@ CheckResult constantsInAFile(ApiWorld& world) {
   HALYARD_RETURN_IF_ERROR(addOperand(model.get(), {ANEURALNETWORKS_INT32, 0, nullptr, 0, 0}));
   const int32_t none = ANEURALNETWORKS_FUSED_NONE;
   HALYARD_EXPECT_OK(ANeuralNetworksModel_setOperandValue(model.get(), 5, &none, sizeof none));
-  HALYARD_EXPECT_OK(ANeuralNetworksModel_setOperandValueFromMemory(model.get(), 1, made, 20, size));
   HALYARD_EXPECT_OK(
-      ANeuralNetworksModel_setOperandValueFromMemory(model.get(), 2, made, 200, size));
+      ANeuralNetworksModel_setOperandValueFromMemory(model.get(), 1, memory, 20, size));
+  HALYARD_EXPECT_OK(
+      ANeuralNetworksModel_setOperandValueFromMemory(model.get(), 2, memory, 200, size));
   HALYARD_RETURN_IF_ERROR(addOperation(model.get(), ANEURALNETWORKS_ADD, {0, 1, 5}, {3}));
   HALYARD_RETURN_IF_ERROR(addOperation(model.get(), ANEURALNETWORKS_ADD, {3, 2, 5}, {4}));
   HALYARD_RETURN_IF_ERROR(identify(model.get(), {0}, {4}));
@@ -73,40 +70,110 @@ CheckResult constantsInAFile(ApiWorld& world) {
   return CheckResult::passed();
 }
 
+// In a file that may only be read.
+CheckResult constantsInAFile(ApiWorld& world) {
+  HALYARD_ASSIGN_OR_RETURN(const FileMemory file, FileMemory::make());
+  HALYARD_RETURN_IF_ERROR(file.write(world.elements({1, 2, 3, 4}), 20));
+  HALYARD_RETURN_IF_ERROR(file.write(world.elements({5, 6, 7, 8}), 200));
+  ANeuralNetworksMemory* made = nullptr;
+  HALYARD_EXPECT_OK(ANeuralNetworksMemory_createFromFd(kPage, PROT_READ, file.fd.get(), 0, &made));
+  const ApiHandle<ANeuralNetworksMemory> memory(made);
+  return constantsIn(world, made);
+}
+
+Result<size_t> sharedMappings() {
+  std::ifstream maps("/proc/self/maps");
+  size_t count = 0;
+  std::string place;
+  std::string rights;
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream(line) >> place >> rights;
+    if (rights.ends_with('s')) ++count;
+  }
+  return maps.eof() ? Result<size_t>(count) : opFailed("/proc/self/maps cannot be read");
+}
+
+// Memories, models and executions take their mappings with them.
+CheckResult leavesNoMappings(ApiWorld& world) {
+  constexpr size_t kRounds = 20;
+  size_t before = 0;
+  for (size_t i = 0; i <= kRounds; ++i) {
+    const CheckResult result = constantsInAFile(world);
+    if (result.outcome != Outcome::PASSED) return result;
+    if (i > 0) continue;
+    HALYARD_ASSIGN_OR_RETURN(before, sharedMappings());
+  }
+  HALYARD_ASSIGN_OR_RETURN(const size_t after, sharedMappings());
+  if (after < before + kRounds / 2) return CheckResult::passed();
+  return opFailed("{} shared mappings after {} rounds, {} after the first", after, kRounds, before);
+}
+
 struct FreeBuffer {
   void operator()(AHardwareBuffer* buffer) const { AHardwareBuffer_release(buffer); }
 };
 
+// A BLOB with values at some places of it, and its memory.
+struct BufferMemory {
+  std::unique_ptr<AHardwareBuffer, FreeBuffer> buffer;
+  ApiHandle<ANeuralNetworksMemory> memory;
+
+  static Result<BufferMemory> make(
+      uint32_t size, uint64_t moreUsage,
+      std::initializer_list<std::pair<size_t, std::vector<uint8_t>>> contents) {
+    AHardwareBuffer_Desc desc = {};
+    desc.width = size;
+    desc.height = 1;
+    desc.layers = 1;
+    desc.format = AHARDWAREBUFFER_FORMAT_BLOB;
+    desc.usage =
+        AHARDWAREBUFFER_USAGE_CPU_READ_OFTEN | AHARDWAREBUFFER_USAGE_CPU_WRITE_OFTEN | moreUsage;
+    BufferMemory made;
+    AHardwareBuffer* raw = nullptr;
+    HALYARD_EXPECT(AHardwareBuffer_allocate(&desc, &raw) == 0);
+    made.buffer.reset(raw);
+    void* mapped = nullptr;
+    const uint64_t usage =
+        AHARDWAREBUFFER_USAGE_CPU_READ_OFTEN | AHARDWAREBUFFER_USAGE_CPU_WRITE_OFTEN;
+    HALYARD_EXPECT(AHardwareBuffer_lock(raw, usage, -1, nullptr, &mapped) == 0);
+    for (const auto& [at, bytes] : contents) {
+      std::memcpy(static_cast<uint8_t*>(mapped) + at, bytes.data(), bytes.size());
+    }
+    HALYARD_EXPECT(AHardwareBuffer_unlock(raw, nullptr) == 0);
+    ANeuralNetworksMemory* memory = nullptr;
+    HALYARD_EXPECT_OK(ANeuralNetworksMemory_createFromAHardwareBuffer(raw, &memory));
+    made.memory.reset(memory);
+    return made;
+  }
+};
+
+CheckResult constantsInABuffer(ApiWorld& world) {
+  if (world.level() < ANEURALNETWORKS_FEATURE_LEVEL_3) return tooOld("1.2");
+  HALYARD_ASSIGN_OR_RETURN(
+      const BufferMemory buffer,
+      BufferMemory::make(
+          248, 0, {{20, world.elements({1, 2, 3, 4})}, {200, world.elements({5, 6, 7, 8})}}));
+  return constantsIn(world, buffer.memory.get());
+}
+
+// With and without the usage of a GPU's data.
 CheckResult hardwareBuffers(ApiWorld& world) {
   if (world.level() < ANEURALNETWORKS_FEATURE_LEVEL_3) return tooOld("1.2");
   HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
   const size_t size = 4 * world.elementSize();
-  AHardwareBuffer_Desc desc = {};
-  desc.width = 256;
-  desc.height = 1;
-  desc.layers = 1;
-  desc.format = AHARDWAREBUFFER_FORMAT_BLOB;
-  desc.usage = AHARDWAREBUFFER_USAGE_CPU_READ_OFTEN | AHARDWAREBUFFER_USAGE_CPU_WRITE_OFTEN;
-  AHardwareBuffer* raw = nullptr;
-  HALYARD_EXPECT(AHardwareBuffer_allocate(&desc, &raw) == 0);
-  const std::unique_ptr<AHardwareBuffer, FreeBuffer> buffer(raw);
-  void* mapped = nullptr;
-  HALYARD_EXPECT(AHardwareBuffer_lock(raw, desc.usage, -1, nullptr, &mapped) == 0);
-  const std::vector<uint8_t> values = world.elements({3, 4, 5, 6});
-  std::memcpy(mapped, values.data(), size);
-  HALYARD_EXPECT(AHardwareBuffer_unlock(raw, nullptr) == 0);
-  ANeuralNetworksMemory* made = nullptr;
-  HALYARD_EXPECT_OK(ANeuralNetworksMemory_createFromAHardwareBuffer(raw, &made));
-  const ApiHandle<ANeuralNetworksMemory> memory(made);
-  HALYARD_ASSIGN_OR_RETURN(const auto execution, sum.execution());
-  ANeuralNetworksExecution* const e = execution.get();
-  for (const int32_t i : {0, 1}) {
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInputFromMemory(e, i, nullptr, made, 0, size));
+  for (const uint64_t usage : {uint64_t{0}, uint64_t{AHARDWAREBUFFER_USAGE_GPU_DATA_BUFFER}}) {
+    HALYARD_ASSIGN_OR_RETURN(const BufferMemory buffer,
+                             BufferMemory::make(256, usage, {{0, world.elements({3, 4, 5, 6})}}));
+    HALYARD_ASSIGN_OR_RETURN(const auto execution, sum.execution());
+    ANeuralNetworksExecution* const e = execution.get();
+    for (const int32_t i : {0, 1}) {
+      HALYARD_EXPECT_OK(
+          ANeuralNetworksExecution_setInputFromMemory(e, i, nullptr, buffer.memory.get(), 0, size));
+    }
+    std::vector<uint8_t> out(size);
+    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, out.data(), size));
+    HALYARD_EXPECT_OK(ANeuralNetworksExecution_compute(e));
+    HALYARD_EXPECT(out == world.elements({6, 8, 10, 12}));
   }
-  std::vector<uint8_t> out(size);
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, out.data(), size));
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_compute(e));
-  HALYARD_EXPECT(out == world.elements({6, 8, 10, 12}));
   return CheckResult::passed();
 }
 
@@ -181,12 +248,63 @@ CheckResult emptyMemory(ApiWorld& world) {
   return CheckResult::passed();
 }
 
+// A memory that is the output of one compilation and the input of another, of the runtime's choice:
+// there is one whatever drivers can do.
+CheckResult fromOneToAnother(ApiWorld& world) {
+  HALYARD_ASSIGN_OR_RETURN(const auto model, world.sum({4}, {4}, {4}));
+  ANeuralNetworksMemoryDesc* desc = nullptr;
+  HALYARD_EXPECT_OK(ANeuralNetworksMemoryDesc_create(&desc));
+  const DescHandle owner(desc);
+  std::vector<ApiHandle<ANeuralNetworksCompilation>> compilations;
+  for (int i = 0; i < 2; ++i) {
+    ANeuralNetworksCompilation* made = nullptr;
+    HALYARD_EXPECT_OK(ANeuralNetworksCompilation_create(model.get(), &made));
+    compilations.emplace_back(made);
+    HALYARD_EXPECT_OK(ANeuralNetworksCompilation_finish(made));
+    HALYARD_EXPECT_OK(i == 0 ? ANeuralNetworksMemoryDesc_addOutputRole(desc, made, 0, 1.0f)
+                             : ANeuralNetworksMemoryDesc_addInputRole(desc, made, 1, 1.0f));
+  }
+  HALYARD_EXPECT_OK(ANeuralNetworksMemoryDesc_finish(desc));
+  ANeuralNetworksMemory* between = nullptr;
+  HALYARD_EXPECT_OK(ANeuralNetworksMemory_createFromDesc(desc, &between));
+  const ApiHandle<ANeuralNetworksMemory> memory(between);
+  const std::vector<uint8_t> in = world.elements({1, 2, 3, 4});
+  std::vector<uint8_t> out(in.size());
+  for (int i = 0; i < 2; ++i) {
+    ANeuralNetworksExecution* made = nullptr;
+    HALYARD_EXPECT_OK(
+        ANeuralNetworksExecution_create(compilations[static_cast<size_t>(i)].get(), &made));
+    const ApiHandle<ANeuralNetworksExecution> execution(made);
+    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(made, 0, nullptr, in.data(), in.size()));
+    if (i == 0) {
+      HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(made, 1, nullptr, in.data(), in.size()));
+      HALYARD_EXPECT_OK(
+          ANeuralNetworksExecution_setOutputFromMemory(made, 0, nullptr, between, 0, 0));
+    } else {
+      HALYARD_EXPECT_OK(
+          ANeuralNetworksExecution_setInputFromMemory(made, 1, nullptr, between, 0, 0));
+      HALYARD_EXPECT_OK(
+          ANeuralNetworksExecution_setOutput(made, 0, nullptr, out.data(), out.size()));
+    }
+    HALYARD_EXPECT_OK(ANeuralNetworksExecution_compute(made));
+  }
+  HALYARD_EXPECT(out == world.elements({3, 6, 9, 12}));
+  return CheckResult::passed();
+}
+
 }  // namespace
 
 void listMemoryChecks(ApiChecks& checks) {
   checks.add("memory/files", "arguments may lie anywhere in a file's memory", filesAtOffsets);
   checks.add("memory/constants", "constants may lie in a memory that is only read",
              constantsInAFile);
+  checks.add("memory/constants_in_a_buffer", "constants may lie in a hardware buffer",
+             constantsInABuffer);
+  checks.add("memory/leaves_no_mappings", "what is freed leaves no mapping behind",
+             leavesNoMappings);
+  checks.add("memory/from_one_to_another",
+             "the output of one compilation is the input of another in memory made for both",
+             fromOneToAnother);
   checks.add("memory/hardware_buffers", "a hardware buffer of format BLOB is an input",
              hardwareBuffers);
   checks.add("memory/of_descriptors", "the device's memory is filled, used and copied",
