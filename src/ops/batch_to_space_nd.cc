@@ -67,7 +67,7 @@ Status computeBatchToSpace(OperationContext& context) {
   const size_t batch = output.dims[axes.batch];
   // From one place in a block to the next: a whole output's batch of images on.
   const ptrdiff_t place = static_cast<ptrdiff_t>(batch) * from[axes.batch];
-  copyElements(input, 0, output, 0,
+  copyElements(context.services(), input, 0, output, 0,
                {{batch, from[axes.batch], to[axes.batch]},
                 {input.dims[axes.height], from[axes.height], blockHeight * to[axes.height]},
                 {static_cast<size_t>(blockHeight), blockWidth * place, to[axes.height]},
@@ -147,7 +147,8 @@ Status computeSpaceToBatch(OperationContext& context) {
       const int64_t target = place * input.dims[axes.batch] * to[axes.batch] +
                              rowsInside.begin * to[axes.height] +
                              columnsInside.begin * to[axes.width];
-      copyElements(input, static_cast<size_t>(source), output, static_cast<size_t>(target),
+      copyElements(context.services(), input, static_cast<size_t>(source), output,
+                   static_cast<size_t>(target),
                    {{input.dims[axes.batch], from[axes.batch], to[axes.batch]},
                     {static_cast<size_t>(rowsInside.end - rowsInside.begin),
                      blocks.height * from[axes.height], to[axes.height]},

@@ -12,22 +12,15 @@
 
 #include "halyard/driver/status.h"
 #include "ops/operation.h"
+#include "ops/strided_copy.h"
 
 namespace halyard::ops {
-
-// One of the nested loops of a copy. Strides count elements; the input's may be 0 (its elements are
-// repeated) or negative.
-struct CopyLoop {
-  size_t count;
-  ptrdiff_t from;
-  ptrdiff_t to;
-};
 
 // Copies the elements at all combinations of loop positions, starting at the given offsets. The
 // loops may come in any order; every combination has to lie inside both tensors, which have the
 // same element size of 1, 2 or 4 bytes, and no element is both read and written.
-void copyElements(const Tensor& from, size_t fromOffset, const Tensor& to, size_t toOffset,
-                  std::vector<CopyLoop> loops);
+void copyElements(KernelServices& services, const Tensor& from, size_t fromOffset, const Tensor& to,
+                  size_t toOffset, std::vector<CopyLoop> loops);
 
 // Input 0 to output 0 in the same order: a kernel.
 Status copyAll(OperationContext& context);

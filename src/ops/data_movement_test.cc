@@ -14,6 +14,7 @@ using enum OperationType;
 
 TEST(CopyElements, TakesLoopsInAnyOrder) {
   // A transposed and mirrored matrix, repeated.
+  InlineServices services;
   auto x = TestOperand::of<uint16_t>(TENSOR_FLOAT16, {2, 3}, {1, 2, 3, 4, 5, 6});
   x.tensor.data = x.bytes.data();
   std::vector<CopyLoop> loops = {{2, -3, 1}, {3, 1, 2}, {2, 0, 6}, {1, 99, 99}};
@@ -23,23 +24,24 @@ TEST(CopyElements, TakesLoopsInAnyOrder) {
     std::vector<uint16_t> result(13, 0);
     Tensor y = x.tensor;
     y.data = result.data();
-    copyElements(x.tensor, 3, y, 1, loops);
+    copyElements(services, x.tensor, 3, y, 1, loops);
     EXPECT_EQ(result, expected);
     loops.push_back({0, 1, 1});
     std::fill(result.begin(), result.end(), uint16_t{7});
-    copyElements(x.tensor, 3, y, 1, loops);
+    copyElements(services, x.tensor, 3, y, 1, loops);
     EXPECT_EQ(result, std::vector<uint16_t>(13, 7));
     loops.pop_back();
   }
 }
 
 TEST(CopyElements, SingleElement) {
+  InlineServices services;
   auto x = TestOperand::of<float>(TENSOR_FLOAT32, {2}, {1, 2});
   x.tensor.data = x.bytes.data();
   float result = 0;
   Tensor y = x.tensor;
   y.data = &result;
-  copyElements(x.tensor, 1, y, 0, {});
+  copyElements(services, x.tensor, 1, y, 0, {});
   EXPECT_EQ(result, 2);
 }
 

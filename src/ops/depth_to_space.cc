@@ -100,7 +100,7 @@ Status compute(OperationContext& context) {
   for (const Mapping& m : mappingsOf(deep, wide, blocks)) {
     loops.push_back({m.count, toSpace ? m.deep : m.wide, toSpace ? m.wide : m.deep});
   }
-  copyElements(from, 0, to, 0, std::move(loops));
+  copyElements(context.services(), from, 0, to, 0, std::move(loops));
   return okStatus();
 }
 

@@ -4,22 +4,20 @@
 #include <cstring>
 #include <span>
 
-#include "base/work_limit.h"
 #include "ops/axis.h"
 #include "ops/data_movement.h"
 #include "ops/operand_checks.h"
 #include "ops/operation.h"
+#include "ops/small_copy.h"
 #include "ops/type_rows.h"
 
 namespace halyard::ops {
 namespace {
 
-constexpr size_t kSlicesPerCheck = 64;
-
 // `indices` replaces the axis of `view`: the copies are those of element [o][indices[i]] of the
 // input, which is view.inner elements long.
-Status copyRows(const Tensor& input, const AxisView& view, std::span<const int32_t> indices,
-                std::string_view name, Tensor& output) {
+Status copyRows(OperationContext& context, const Tensor& input, const AxisView& view,
+                std::span<const int32_t> indices, std::string_view name, Tensor& output) {
   for (size_t i = 0; i < indices.size(); ++i) {
     if (indices[i] < 0 || static_cast<size_t>(indices[i]) >= view.extent) {
       return opFailed("element {} of {} is {}, expected 0 to {}", i, name, indices[i],
@@ -27,15 +25,16 @@ Status copyRows(const Tensor& input, const AxisView& view, std::span<const int32
     }
   }
   const size_t row = view.inner * elementSize(output.type);
-  const auto* from = input.as<uint8_t>();
-  auto* to = output.as<uint8_t>();
-  for (size_t o = 0; o < view.outer; ++o, from += view.extent * row) {
-    if (o % kSlicesPerCheck == 0) checkWorkLimit();
-    for (int32_t index : indices) {
-      std::memcpy(to, from + static_cast<size_t>(index) * row, row);
-      to += row;
-    }
-  }
+  const auto* from = input.as<std::byte>();
+  auto* to = output.as<std::byte>();
+  constexpr size_t kBytesPerRange = 64 * 1024;
+  context.services().parallelFor(
+      view.outer * indices.size(), kBytesPerRange / (row + 1) + 1, [&](size_t begin, size_t end) {
+        for (size_t i = begin; i < end; ++i) {
+          const auto index = static_cast<size_t>(indices[i % indices.size()]);
+          copySmall(to + i * row, from + (i / indices.size() * view.extent + index) * row, row);
+        }
+      });
   return okStatus();
 }
 
@@ -65,7 +64,8 @@ Status computeGather(OperationContext& context) {
   std::span<const int32_t> indices;
   HALYARD_RETURN_IF_ERROR(context.readInts(2, &indices), "indices");
   const Tensor& input = context.input(0);
-  return copyRows(input, axisView(input.dims, axis), indices, "indices", context.output(0));
+  return copyRows(context, input, axisView(input.dims, axis), indices, "indices",
+                  context.output(0));
 }
 
 Status checkLeastRank(const Tensor& tensor, size_t least, std::string_view name) {
@@ -92,7 +92,7 @@ Status computeEmbedding(OperationContext& context) {
   std::span<const int32_t> lookups;
   HALYARD_RETURN_IF_ERROR(context.readInts(0, &lookups), "lookups");
   const Tensor& values = context.input(1);
-  return copyRows(values, axisView(values.dims, 0), lookups, "lookups", context.output(0));
+  return copyRows(context, values, axisView(values.dims, 0), lookups, "lookups", context.output(0));
 }
 
 Status inferHashtable(OperationContext& context) {

@@ -1,50 +1,18 @@
 // Channels first to channels last and back: one matrix transposition per image.
 #include "ops/layout.h"
 
-#include <algorithm>
+#include "ops/strided_copy.h"
 
 namespace halyard::ops {
 namespace {
 
-// [batch][rows][columns] to [batch][columns][rows], in square blocks that fit the first-level
-// cache.
-template <typename T>
-void transposeMatrices(KernelServices& services, const T* from, T* to, size_t batch, size_t rows,
-                       size_t columns) {
-  constexpr size_t kBlock = 32;
-  const size_t rowBlocks = (rows + kBlock - 1) / kBlock;
-  const size_t grain = std::max<size_t>(size_t{1 << 18} / (kBlock * columns), 1);
-  services.parallelFor(batch * rowBlocks, grain, [&](size_t begin, size_t end) {
-    for (size_t task = begin; task < end; ++task) {
-      const T* source = from + task / rowBlocks * rows * columns;
-      T* target = to + task / rowBlocks * rows * columns;
-      const size_t rowBegin = task % rowBlocks * kBlock;
-      const size_t rowEnd = std::min(rowBegin + kBlock, rows);
-      for (size_t columnBegin = 0; columnBegin < columns; columnBegin += kBlock) {
-        const size_t columnEnd = std::min(columnBegin + kBlock, columns);
-        for (size_t row = rowBegin; row < rowEnd; ++row) {
-          for (size_t column = columnBegin; column < columnEnd; ++column) {
-            target[column * rows + row] = source[row * columns + column];
-          }
-        }
-      }
-    }
-  });
-}
-
+// [batch][rows][columns] to [batch][columns][rows].
 void transposeAny(KernelServices& services, uint32_t bytes, const void* from, void* to,
                   size_t batch, size_t rows, size_t columns) {
-  const auto run = [&]<typename T>(T*) {
-    transposeMatrices(services, static_cast<const T*>(from), static_cast<T*>(to), batch, rows,
-                      columns);
-  };
-  if (bytes == 1) {
-    run(static_cast<uint8_t*>(nullptr));
-  } else if (bytes == 2) {
-    run(static_cast<uint16_t*>(nullptr));
-  } else {
-    run(static_cast<uint32_t*>(nullptr));
-  }
+  const auto height = static_cast<ptrdiff_t>(rows);
+  const auto width = static_cast<ptrdiff_t>(columns);
+  copyStrided(services, bytes, static_cast<const std::byte*>(from), static_cast<std::byte*>(to),
+              {{batch, height * width, height * width}, {rows, width, 1}, {columns, 1, height}});
 }
 
 }  // namespace

@@ -60,26 +60,45 @@ struct Level {
   size_t count;  // parts of the next level between the borders; in the innermost: bytes
 };
 
-// Writes one block of `levels` and returns the ends of what was written and read.
-struct Cursor {
-  uint8_t* to;
-  const uint8_t* from;
-};
-template <typename Fill>  // void(uint8_t* to, size_t bytes)
-Cursor writePadded(std::span<const Level> levels, Cursor at, const Fill& fill) {
+// What one block of `levels` takes, in bytes.
+size_t blockBytes(std::span<const Level> levels) {
   const Level& level = levels.front();
-  fill(at.to, level.before);
-  at.to += level.before;
-  if (levels.size() == 1) {
-    std::memcpy(at.to, at.from, level.count);
-    at.to += level.count;
-    at.from += level.count;
-  } else {
-    for (size_t i = 0; i < level.count; ++i) at = writePadded(levels.subspan(1), at, fill);
+  const size_t part = levels.size() == 1 ? 1 : blockBytes(levels.subspan(1));
+  return level.before + level.count * part + level.after;
+}
+
+// Writes the borders of all levels but the innermost.
+template <typename Fill>  // void(uint8_t* to, size_t bytes)
+void fillOuter(std::span<const Level> levels, uint8_t* to, const Fill& fill) {
+  if (levels.size() == 1) return;
+  const Level& level = levels.front();
+  const size_t part = blockBytes(levels.subspan(1));
+  fill(to, level.before);
+  to += level.before;
+  for (size_t i = 0; levels.size() > 2 && i < level.count; ++i) {
+    fillOuter(levels.subspan(1), to + i * part, fill);
   }
-  fill(at.to, level.after);
-  at.to += level.after;
-  return at;
+  fill(to + level.count * part, level.after);
+}
+
+// Writes rows [begin, end) of the innermost level with their borders.
+template <typename Fill>
+void writeRows(std::span<const Level> levels, size_t begin, size_t end, const uint8_t* from,
+               uint8_t* to, const Fill& fill) {
+  const Level& inner = levels.back();
+  for (size_t row = begin; row < end; ++row) {
+    size_t rest = row;
+    size_t part = inner.before + inner.count + inner.after;
+    size_t at = 0;
+    for (size_t l = levels.size() - 1; l-- > 0;) {
+      at += levels[l].before + rest % levels[l].count * part;
+      rest /= levels[l].count;
+      part = levels[l].before + levels[l].count * part + levels[l].after;
+    }
+    fill(to + at, inner.before);
+    std::memcpy(to + at + inner.before, from + row * inner.count, inner.count);
+    fill(to + at + inner.before + inner.count, inner.after);
+  }
 }
 
 template <typename Fill>
@@ -104,7 +123,16 @@ Status writeBorder(OperationContext& context, const Fill& fill) {
     unit *= output.dims[d];
   }
   const std::vector<Level> outermostFirst(levels.rbegin(), levels.rend());
-  writePadded(outermostFirst, {output.as<uint8_t>(), input.as<uint8_t>()}, fill);
+  const auto* from = input.as<uint8_t>();
+  auto* to = output.as<uint8_t>();
+  fillOuter<Fill>(outermostFirst, to, fill);
+  size_t rows = 1;
+  for (size_t l = 0; l + 1 < outermostFirst.size(); ++l) rows *= outermostFirst[l].count;
+  constexpr size_t kBytesPerRange = 64 * 1024;
+  context.services().parallelFor(rows, kBytesPerRange / (levels[0].count + 1) + 1,
+                                 [&](size_t begin, size_t end) {
+                                   writeRows<Fill>(outermostFirst, begin, end, from, to, fill);
+                                 });
   return okStatus();
 }
 
@@ -203,7 +231,7 @@ Status computeMirrorPad(OperationContext& context) {
     start += paddings[2 * d] * to[d];
     loops.push_back({input.dims[d], from[d], to[d]});
   }
-  copyElements(input, 0, output, static_cast<size_t>(start), loops);
+  copyElements(context.services(), input, 0, output, static_cast<size_t>(start), loops);
   for (CopyLoop& loop : loops) loop.from = loop.to;
   for (size_t d = rank; d-- > 0; loops.pop_back()) {
     const ptrdiff_t step = to[d];
@@ -217,8 +245,8 @@ Status computeMirrorPad(OperationContext& context) {
       std::vector<CopyLoop> border(loops.begin(), loops.end() - 1);
       border.push_back({static_cast<size_t>(count), -step, step});
       border.push_back({static_cast<size_t>(step), 1, 1});
-      copyElements(output, static_cast<size_t>(source), output, static_cast<size_t>(target),
-                   std::move(border));
+      copyElements(context.services(), output, static_cast<size_t>(source), output,
+                   static_cast<size_t>(target), std::move(border));
     };
     mirror(before, first + (before - 1 + leftOut) * step, start);
     mirror(after, first + (size - 1 - leftOut) * step, first + size * step);

@@ -40,7 +40,8 @@ Status computeReverse(OperationContext& context) {
   const AxisView view = axisView(context.input(0).dims, axis);
   const auto inner = static_cast<ptrdiff_t>(view.inner);
   const ptrdiff_t whole = static_cast<ptrdiff_t>(view.extent) * inner;
-  copyElements(context.input(0), (view.extent - 1) * view.inner, context.output(0), 0,
+  copyElements(context.services(), context.input(0), (view.extent - 1) * view.inner,
+               context.output(0), 0,
                {{view.outer, whole, whole}, {view.extent, -inner, inner}, {view.inner, 1, 1}});
   return okStatus();
 }
@@ -83,7 +84,7 @@ Status computeShuffle(OperationContext& context) {
   const size_t members = view.extent / groups.count;
   const auto inner = static_cast<ptrdiff_t>(view.inner);
   const ptrdiff_t whole = static_cast<ptrdiff_t>(view.extent) * inner;
-  copyElements(context.input(0), 0, context.output(0), 0,
+  copyElements(context.services(), context.input(0), 0, context.output(0), 0,
                {{view.outer, whole, whole},
                 {members, inner, static_cast<ptrdiff_t>(groups.count) * inner},
                 {groups.count, static_cast<ptrdiff_t>(members) * inner, inner},

@@ -29,8 +29,8 @@ Status copyRanges(OperationContext& context, const std::vector<Range>& ranges) {
     loops[d] = {static_cast<size_t>(count), stride * strides[d], to};
     to *= count;
   }
-  copyElements(context.input(0), static_cast<size_t>(offset), context.output(0), 0,
-               std::move(loops));
+  copyElements(context.services(), context.input(0), static_cast<size_t>(offset), context.output(0),
+               0, std::move(loops));
   return okStatus();
 }
 

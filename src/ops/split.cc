@@ -51,7 +51,7 @@ Status computeSplit(OperationContext& context) {
   const size_t part = whole / context.outputCount();
   for (size_t i = 0; i < context.outputCount(); ++i) {
     copyElements(
-        context.input(0), i * part, context.output(i), 0,
+        context.services(), context.input(0), i * part, context.output(i), 0,
         {{view.outer, static_cast<ptrdiff_t>(whole), static_cast<ptrdiff_t>(part)}, {part, 1, 1}});
   }
   return okStatus();
@@ -126,7 +126,7 @@ Status computePack(OperationContext& context) {
   HALYARD_RETURN_IF_ERROR(readPackAxis(context, output.rank() - 1, &axis));
   const AxisView view = axisView(output.dims, axis);
   for (size_t i = 0; i < packedCount(context); ++i) {
-    copyElements(context.input(1 + i), 0, output, i * view.inner,
+    copyElements(context.services(), context.input(1 + i), 0, output, i * view.inner,
                  {{view.outer, static_cast<ptrdiff_t>(view.inner),
                    static_cast<ptrdiff_t>(view.extent * view.inner)},
                   {view.inner, 1, 1}});

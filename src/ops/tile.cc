@@ -42,7 +42,7 @@ Status compute(OperationContext& context) {
     loops.push_back({static_cast<size_t>(multiples[d]), 0, input.dims[d] * to[d]});
     loops.push_back({input.dims[d], from[d], to[d]});
   }
-  copyElements(input, 0, context.output(0), 0, std::move(loops));
+  copyElements(context.services(), input, 0, context.output(0), 0, std::move(loops));
   return okStatus();
 }
 

@@ -5,8 +5,8 @@
 
 #include "kernels/byte_table.h"
 #include "kernels/makers.h"
-#include "kernels/small_copy.h"
 #include "ops/axis.h"
+#include "ops/small_copy.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -65,7 +65,7 @@ class ConcatenationKernel final : public Kernel {
         lookUpBytes(*part.table, reinterpret_cast<const uint8_t*>(block),
                     reinterpret_cast<uint8_t*>(place), part.bytes);
       } else {
-        copySmall(place, block, part.bytes);
+        ops::copySmall(place, block, part.bytes);
       }
     }
   }

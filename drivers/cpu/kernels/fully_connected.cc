@@ -3,7 +3,7 @@
 #include "kernels/makers.h"
 #include "kernels/matmul.h"
 #include "kernels/matrix_layer.h"
-#include "kernels/small_copy.h"
+#include "ops/small_copy.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -17,7 +17,7 @@ RowSource rowsOf(size_t rows, const MatrixLayer& layer) {
   source.isDirect = stride == depth;
   source.gather = [depth, stride](const std::byte* input, size_t begin, size_t end, std::byte* to) {
     for (size_t row = begin; row < end; ++row, to += stride) {
-      copySmall(to, input + row * depth, depth);
+      ops::copySmall(to, input + row * depth, depth);
     }
   };
   return source;

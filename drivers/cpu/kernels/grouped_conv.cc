@@ -7,7 +7,7 @@
 #include "kernels/makers.h"
 #include "kernels/patch_rows.h"
 #include "kernels/product_parts.h"
-#include "kernels/small_copy.h"
+#include "ops/small_copy.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -74,7 +74,7 @@ class GroupedConvKernel final : public Kernel {
     const std::byte* from = image + (begin * groups_ + group) * cellBytes_;
     to += (group * cells_ + begin) * cellBytes_;
     for (size_t cell = begin; cell < end; ++cell) {
-      copySmall(to, from, cellBytes_);
+      ops::copySmall(to, from, cellBytes_);
       from += groups_ * cellBytes_;
       to += cellBytes_;
     }
@@ -110,7 +110,7 @@ std::unique_ptr<Kernel> makeGroupedConv(const KernelSite& site) {
     const auto store = [=](const std::byte* from, size_t begin, size_t end, std::byte* to) {
       to += (begin * groups + group) * resultBytes;
       for (size_t row = begin; row < end; ++row) {
-        copySmall(to, from, resultBytes);
+        ops::copySmall(to, from, resultBytes);
         from += resultBytes;
         to += groups * resultBytes;
       }

@@ -7,7 +7,7 @@
 #include "kernels/aligned_buffer.h"
 #include "kernels/even_pieces.h"
 #include "kernels/gemm_float.h"
-#include "kernels/transpose_block.h"
+#include "ops/transpose_block.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -54,8 +54,8 @@ class FloatMatmulKernel final : public Kernel {
     if (sizes_.isLeftTransposed) {
       services.parallelFor(sizes_.batch, 1, [&](size_t begin, size_t end) {
         for (size_t m = begin; m < end; ++m) {
-          transposeBlock(left + m * rows * depth, rows, depth, rows, to + m * rows * stride_,
-                         stride_);
+          ops::transposeBlock(left + m * rows * depth, rows, depth, rows, to + m * rows * stride_,
+                              stride_);
         }
       });
     } else {
@@ -75,7 +75,7 @@ class FloatMatmulKernel final : public Kernel {
     // Columns beyond the last are multiplied, too, though not stored.
     if (item.columns < width) std::fill_n(packed, width * depth, 0.0f);
     if (sizes_.isRightTransposed) {
-      transposeBlock(right + item.column * depth, depth, item.columns, depth, packed, width);
+      ops::transposeBlock(right + item.column * depth, depth, item.columns, depth, packed, width);
       return;
     }
     for (size_t k = 0; k < depth; ++k) {

@@ -1,7 +1,4 @@
-// Products of matrices that are both known only when the model runs, against the reference kernels;
-// and the transposed blocks that they are packed by.
-#include "kernels/transpose_block.h"
-
+// Products of matrices that are both known only when the model runs, against the reference kernels.
 #include "kernels/kernel_for_test.h"
 
 namespace halyard::cpudriver::testing {
@@ -11,35 +8,6 @@ using namespace ops::testing;
 using enum OperandType;
 
 constexpr int kAllLevels = std::size(ops::kSimdLevels);
-
-template <typename T>
-void checkTransposedBlock(size_t rows, size_t columns) {
-  const size_t fromStride = columns + 3;
-  const size_t toStride = rows + 5;
-  std::vector<T> from(rows * fromStride);
-  for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<T>(i * 2654435761u >> 7);
-  const T kept{77};
-  std::vector<T> to(columns * toStride, kept);
-  transposeBlock(from.data(), fromStride, rows, columns, to.data(), toStride);
-  for (size_t c = 0; c < columns; ++c) {
-    for (size_t r = 0; r < toStride; ++r) {
-      const T expected = r < rows ? from[r * fromStride + c] : kept;
-      ASSERT_EQ(to[c * toStride + r], expected)
-          << rows << " x " << columns << " of " << sizeof(T) << " at " << r << ", " << c;
-    }
-  }
-}
-
-TEST(TransposeBlock, PutsEachElementInItsPlaceAndTouchesNothingElse) {
-  for (const size_t rows : {1, 3, 4, 16, 17, 63, 64, 65, 130}) {
-    for (const size_t columns : {1, 2, 4, 15, 16, 33, 64, 70, 129}) {
-      checkTransposedBlock<uint8_t>(rows, columns);
-      checkTransposedBlock<uint16_t>(rows, columns);
-      checkTransposedBlock<uint32_t>(rows, columns);
-      if (HasFatalFailure()) return;
-    }
-  }
-}
 
 struct Sizes {
   Shape batch;

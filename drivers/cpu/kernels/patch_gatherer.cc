@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/small_copy.h"
 #include "ops/simd.h"
+#include "ops/small_copy.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -175,11 +175,11 @@ void PatchGatherer::gatherLine(const std::byte* from, const Columns& columns, st
   const ops::WindowAxis& width = conv_.window.width;
   if (columns.begin > 0) pad(to, columns.begin);
   if (isContiguous_) {
-    copySmall(to + columns.begin * cellBytes(), from,
-              static_cast<size_t>(columns.end - columns.begin) * cellBytes_);
+    ops::copySmall(to + columns.begin * cellBytes(), from,
+                   static_cast<size_t>(columns.end - columns.begin) * cellBytes_);
   } else {
     for (int64_t v = columns.begin; v < columns.end; ++v) {
-      copySmall(to + v * cellBytes(), from, cellBytes_);
+      ops::copySmall(to + v * cellBytes(), from, cellBytes_);
       from += width.dilation * cellBytes();
     }
   }

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "kernels/gemm_quant8.h"
-#include "kernels/small_copy.h"
+#include "ops/small_copy.h"
 
 namespace halyard::cpudriver::avx2 {
 #define HALYARD_AVX2 HALYARD_TARGET_AVX2 HALYARD_ALWAYS_INLINE
@@ -46,7 +46,7 @@ HALYARD_AVX2 Sums addProducts(Sums sums, Ints left, Ints packed) {
 HALYARD_AVX2 Block loadBlock(const uint8_t* from) { return loadInts(from); }
 HALYARD_AVX2 Block loadFirstBytes(const uint8_t* from, size_t count) {
   alignas(32) std::byte bytes[sizeof(Block)] = {};
-  copySmall<sizeof(Block) - 1>(bytes, reinterpret_cast<const std::byte*>(from), count);
+  ops::copySmall<sizeof(Block) - 1>(bytes, reinterpret_cast<const std::byte*>(from), count);
   return loadInts(bytes);
 }
 HALYARD_AVX2 Block fillBlock(uint8_t byte) { return _mm256_set1_epi8(static_cast<char>(byte)); }
@@ -92,8 +92,8 @@ class Narrower {
   HALYARD_AVX2 void storePartOfRow(uint8_t* to, Shorts values, size_t count) const {
     uint8_t kept[2 * kIntLanes];
     storeRow(kept, values);
-    copySmall<sizeof kept - 1>(reinterpret_cast<std::byte*>(to),
-                               reinterpret_cast<const std::byte*>(kept), count);
+    ops::copySmall<sizeof kept - 1>(reinterpret_cast<std::byte*>(to),
+                                    reinterpret_cast<const std::byte*>(kept), count);
   }
   // Of one vector of sums.
   HALYARD_AVX2 void storeHalfRow(uint8_t* to, Ints sums, const Scales& scales) const {
@@ -115,7 +115,7 @@ class Narrower {
     } else {
       alignas(32) std::byte kept[sizeof bytes];
       storeInts(kept, bytes);
-      copySmall<sizeof kept - 1>(reinterpret_cast<std::byte*>(to), kept, count);
+      ops::copySmall<sizeof kept - 1>(reinterpret_cast<std::byte*>(to), kept, count);
     }
   }
 

@@ -9,8 +9,8 @@
 #include "kernels/even_pieces.h"
 #include "kernels/gemm_quant8.h"
 #include "kernels/matmul.h"
-#include "kernels/transpose_block.h"
 #include "ops/multiply_accumulate.h"
+#include "ops/transpose_block.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -82,7 +82,7 @@ class Quant8MatmulKernel final : public Kernel {
       services.parallelFor(sizes_.batch, 1, [&](size_t begin, size_t end) {
         for (size_t m = begin; m < end; ++m) {
           const size_t at = m * sizes_.leftElements();
-          transposeBlock(left + at, sizes_.rows, depth, sizes_.rows, to + at, depth);
+          ops::transposeBlock(left + at, sizes_.rows, depth, sizes_.rows, to + at, depth);
         }
       });
       left = to;
@@ -148,9 +148,9 @@ class Quant8MatmulKernel final : public Kernel {
     const size_t places = isHalf ? width / 2 : width;
     if (item.columns < places) std::fill_n(memory.packed, places * units_, 0u);
     for (size_t column = 0; column < item.columns; column += 4) {
-      transposeBlock(reinterpret_cast<const uint32_t*>(memory.columns) + column * units_, units_,
-                     std::min<size_t>(4, item.columns - column), units_,
-                     memory.packed + placeOf(column), places);
+      ops::transposeBlock(reinterpret_cast<const uint32_t*>(memory.columns) + column * units_,
+                          units_, std::min<size_t>(4, item.columns - column), units_,
+                          memory.packed + placeOf(column), places);
     }
     int32_t bias[kMostColumns] = {};
     for (size_t column = 0; column < item.columns; ++column) {
@@ -172,7 +172,8 @@ class Quant8MatmulKernel final : public Kernel {
     const size_t depth = sizes_.depth;
     const uint8_t* bytes = right + item.column * depth;
     if (!sizes_.isRightTransposed) {
-      transposeBlock(right + item.column, sizes_.columns, depth, item.columns, memory.bytes, depth);
+      ops::transposeBlock(right + item.column, sizes_.columns, depth, item.columns, memory.bytes,
+                          depth);
       bytes = memory.bytes;
     }
     const size_t stride = units_ * kUnitBytes;

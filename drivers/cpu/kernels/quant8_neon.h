@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "kernels/gemm_quant8.h"
-#include "kernels/small_copy.h"
+#include "ops/small_copy.h"
 
 namespace halyard::cpudriver::neon {
 
@@ -57,7 +57,7 @@ HALYARD_ALWAYS_INLINE Sums addProducts(const Sums& sums, Ints left, Ints packed)
 HALYARD_ALWAYS_INLINE Block loadBlock(const uint8_t* from) { return vld1q_u8(from); }
 HALYARD_ALWAYS_INLINE Block loadFirstBytes(const uint8_t* from, size_t count) {
   alignas(16) std::byte bytes[sizeof(Block)] = {};
-  copySmall<sizeof(Block) - 1>(bytes, reinterpret_cast<const std::byte*>(from), count);
+  ops::copySmall<sizeof(Block) - 1>(bytes, reinterpret_cast<const std::byte*>(from), count);
   return vld1q_u8(reinterpret_cast<const uint8_t*>(bytes));
 }
 HALYARD_ALWAYS_INLINE Block fillBlock(uint8_t byte) { return vdupq_n_u8(byte); }
@@ -114,7 +114,7 @@ class Narrower {
     } else {
       alignas(16) std::byte kept[sizeof bytes];
       vst1q_u8(reinterpret_cast<uint8_t*>(kept), bytes);
-      copySmall<sizeof kept - 1>(reinterpret_cast<std::byte*>(to), kept, count);
+      ops::copySmall<sizeof kept - 1>(reinterpret_cast<std::byte*>(to), kept, count);
     }
   }
 

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "kernels/gemm_quant8.h"
-#include "kernels/small_copy.h"
+#include "ops/small_copy.h"
 
 namespace halyard::cpudriver::sse2 {
 
@@ -45,7 +45,7 @@ HALYARD_ALWAYS_INLINE Sums addProducts(Sums sums, Ints left, Ints packed) {
 HALYARD_ALWAYS_INLINE Block loadBlock(const uint8_t* from) { return loadInts(from); }
 HALYARD_ALWAYS_INLINE Block loadFirstBytes(const uint8_t* from, size_t count) {
   alignas(16) std::byte bytes[sizeof(Block)] = {};
-  copySmall<sizeof(Block) - 1>(bytes, reinterpret_cast<const std::byte*>(from), count);
+  ops::copySmall<sizeof(Block) - 1>(bytes, reinterpret_cast<const std::byte*>(from), count);
   return loadInts(bytes);
 }
 HALYARD_ALWAYS_INLINE Block fillBlock(uint8_t byte) {
@@ -105,7 +105,7 @@ class Narrower {
     } else {
       alignas(16) std::byte kept[4 * kIntLanes];
       storeInts(kept, bytes(low, high));
-      copySmall<sizeof kept - 1>(reinterpret_cast<std::byte*>(to), kept, count);
+      ops::copySmall<sizeof kept - 1>(reinterpret_cast<std::byte*>(to), kept, count);
     }
   }
 

@@ -9,7 +9,7 @@
 #include "kernels/makers.h"
 #include "kernels/patch_rows.h"
 #include "kernels/product_parts.h"
-#include "kernels/small_copy.h"
+#include "ops/small_copy.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -72,7 +72,7 @@ ProductPart::Store storeOf(const ops::TransposedPlan& plan, const PhasePair& pha
           to + ((line / height * plan.output.height + y) * plan.output.width + x) * cellBytes;
       const size_t lineEnd = std::min(end, (line + 1) * width);
       for (; row < lineEnd; ++row, from += cellBytes) {
-        copySmall(at, from, cellBytes);
+        ops::copySmall(at, from, cellBytes);
         at += static_cast<size_t>(plan.width.stride) * cellBytes;
       }
     }

@@ -8,7 +8,7 @@
 
 #include "ops/simd.h"
 
-namespace halyard::cpudriver {
+namespace halyard::ops {
 
 // At most `kMost` bytes. The ranges must not overlap.
 template <size_t kMost = SIZE_MAX>
@@ -33,4 +33,4 @@ HALYARD_ALWAYS_INLINE void copySmall(std::byte* to, const std::byte* from, size_
   }
 }
 
-}  // namespace halyard::cpudriver
+}  // namespace halyard::ops

@@ -1,4 +1,4 @@
-// Transposed matrices of elements of 1, 2 or 4 bytes, 16 bytes at a time.
+// Transposed matrices of elements of 1, 2, 4 or 8 bytes, 16 bytes at a time.
 // Thread safety: pure functions. Ownership: none.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #include "ops/simd.h"
 
-namespace halyard::cpudriver {
+namespace halyard::ops {
 
 namespace internal {
 
@@ -59,7 +59,10 @@ void transposeBlock(const T* from, size_t fromStride, size_t rows, size_t column
   constexpr size_t kCount = internal::Lanes<T>::kCount;
   // Tiles of some lines of the cache on both sides.
   constexpr size_t kTile = 128 / sizeof(T) < 64 ? 64 : 128 / sizeof(T);
-  const auto copyOne = [&](size_t r, size_t c) { to[c * toStride + r] = from[r * fromStride + c]; };
+  // Elements need not be aligned.
+  const auto copyOne = [&](size_t r, size_t c) {
+    std::memcpy(to + c * toStride + r, from + r * fromStride + c, sizeof(T));
+  };
   for (size_t rowTile = 0; rowTile < rows; rowTile += kTile) {
     const size_t rowEnd = std::min(rowTile + kTile, rows);
     for (size_t columnTile = 0; columnTile < columns; columnTile += kTile) {
@@ -82,4 +85,4 @@ void transposeBlock(const T* from, size_t fromStride, size_t rows, size_t column
   }
 }
 
-}  // namespace halyard::cpudriver
+}  // namespace halyard::ops
