@@ -307,8 +307,16 @@ std::vector<MoveCase> moveCases() {
   const auto int32 = [](int32_t value) { return TestOperand::int32(value); };
   const TestOperand outF32 = TestOperand::output(TENSOR_FLOAT32);
   const TestOperand sameU8 = TestOperand::output(TENSOR_QUANT8_ASYMM, 0.5f, 120);
+  const TestOperand farU8 = TestOperand::output(TENSOR_QUANT8_ASYMM, 30.0f, 120);
   const TestOperand unitU8 = TestOperand::output(TENSOR_QUANT8_ASYMM, 1.0f / 256, 0);
   const TestOperand axes = TestOperand::of<int32_t>(TENSOR_INT32, {2}, {1, 2});
+  const auto ints = [](const std::vector<int32_t>& values) {
+    return TestOperand::of<int32_t>(TENSOR_INT32, {static_cast<uint32_t>(values.size())}, values);
+  };
+  const TestOperand pads = TestOperand::of<int32_t>(TENSOR_INT32, {4, 2}, {0, 0, 1, 1, 1, 1, 0, 0});
+  std::vector<int32_t> lines;
+  for (int32_t i = 0; i < 1000; ++i) lines.push_back(i * 7 % 1000);
+  const TestOperand rows = ints(lines);
   const auto pooled = [&](TestOperand image, int32_t size) {
     return std::vector<TestOperand>{std::move(image), int32(2),    int32(size), int32(size),
                                     int32(size),      int32(size), int32(0)};
@@ -322,6 +330,8 @@ std::vector<MoveCase> moveCases() {
       {"maximum", MAXIMUM, {f32({1, 56, 56, 64}), f32({1, 56, 56, 64})}, outF32, 2},
       {"add", ADD, {f32({1, 56, 56, 64}), f32({1, 56, 56, 64}), int32(0)}, outF32, 2},
       {"add u8", ADD, {u8({1, 56, 56, 64}), u8({1, 56, 56, 64}), int32(0)}, sameU8, 2},
+      {"multiply u8", MUL, {u8({1, 56, 56, 64}), u8({1, 56, 56, 64}), int32(0)}, farU8, 2},
+      {"prelu", PRELU, {f32({1, 56, 56, 64}), f32({64})}, outF32},
       {"concatenation",
        CONCATENATION,
        {f32({1, 33, 33, 256}), f32({1, 33, 33, 256}), int32(3)},
@@ -331,6 +341,22 @@ std::vector<MoveCase> moveCases() {
       {"average pool 7x7", AVERAGE_POOL_2D, pooled(f32({1, 7, 7, 1280}), 7), outF32},
       {"max pool 2x2", MAX_POOL_2D, pooled(f32({1, 112, 112, 64}), 2), outF32},
       {"max pool 2x2 u8", MAX_POOL_2D, pooled(u8({1, 112, 112, 64}), 2), sameU8},
+      {"transpose to NCHW", TRANSPOSE, {f32({1, 56, 56, 64}), ints({0, 3, 1, 2})}, outF32},
+      {"transpose to NCHW u8", TRANSPOSE, {u8({1, 56, 56, 64}), ints({0, 3, 1, 2})}, sameU8},
+      {"transpose heads", TRANSPOSE, {f32({1, 128, 12, 64}), ints({0, 2, 1, 3})}, outF32},
+      {"slice", SLICE, {f32({1, 56, 56, 64}), ints({0, 0, 0, 16}), ints({1, 56, 56, 32})}, outF32},
+      {"strided slice",
+       STRIDED_SLICE,
+       {f32({1, 112, 112, 16}), ints({0, 0, 0, 0}), ints({1, 112, 112, 16}), ints({1, 2, 2, 1}),
+        int32(0), int32(0), int32(0)},
+       outF32},
+      {"split", SPLIT, {f32({1, 56, 56, 64}), int32(3), int32(1)}, outF32},
+      {"pad", PAD, {f32({1, 56, 56, 64}), pads}, outF32},
+      {"pad u8", PAD, {u8({1, 112, 112, 32}), pads}, sameU8},
+      {"space to depth", SPACE_TO_DEPTH, {f32({1, 112, 112, 16}), int32(2)}, outF32},
+      {"depth to space u8", DEPTH_TO_SPACE, {u8({1, 112, 112, 12}), int32(2)}, sameU8},
+      {"tile", TILE, {f32({1, 28, 28, 64}), ints({1, 2, 2, 1})}, outF32},
+      {"gather", GATHER, {f32({1000, 256}), int32(0), rows}, outF32},
       {"resize 33 to 257", RESIZE_BILINEAR, {f32({1, 33, 33, 21}), int32(257), int32(257)}, outF32},
       {"softmax 1001", SOFTMAX, {f32({8, 1001}), TestOperand::float32(1)}, outF32},
       {"softmax 1001 u8", SOFTMAX, {u8({8, 1001}), TestOperand::float32(1)}, unitU8},

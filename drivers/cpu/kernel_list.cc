@@ -39,6 +39,7 @@ constexpr Entry kEntries[] = {
     {ops::mean, makeMean},
     {ops::minimum, makeMinimum},
     {ops::mul, makeMultiplication, kActivation},
+    {ops::prelu, makePrelu},
     {ops::quantize, makeQuantization},
     {ops::quantizedLstm, makeQuantizedLstm},
     {ops::reduceMax, makeReduceMax},

@@ -1,4 +1,5 @@
-// Sums, differences, products, quotients and extremes of two tensors, element by element.
+// Sums, differences, products, quotients and extremes of two tensors, element by element, and what
+// multiplies negative elements only.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -100,6 +101,58 @@ struct Quant8Sum {
   }
 };
 
+// Negative elements are multiplied by those of the other tensor.
+struct FloatPrelu {
+  using Element = float;
+  HALYARD_ALWAYS_INLINE float operator()(float x, float slope) const {
+    return x >= 0 ? x : slope * x;
+  }
+};
+
+// The reference kernel's arithmetic in float instead of double: see isExact.
+template <typename T>
+struct Quant8Product {
+  int32_t zeroA;
+  int32_t zeroB;
+  float scale;
+  int32_t zeroOut;
+  float low;  // of the result less the zero point
+  float high;
+
+  using Element = T;
+  HALYARD_ALWAYS_INLINE int32_t rounded(int32_t product) const {
+    const float units = static_cast<float>(product) * scale;
+    const float raised = units > low ? units : low;
+    const float limited = raised < high ? raised : high;
+    // To nearest, ties away from zero: the constant is the largest float below one half.
+    return static_cast<int32_t>(limited + std::copysign(0x1.fffffep-2f, limited)) + zeroOut;
+  }
+  HALYARD_ALWAYS_INLINE T operator()(T a, T b) const {
+    return static_cast<T>(rounded((a - zeroA) * (b - zeroB)));
+  }
+};
+
+// Whether `product` gives what the reference kernel does for all products of 8 bit values. Both
+// results never fall when the product grows, and they are less than one product apart, so that it
+// is enough to look around the products at which the result changes.
+template <typename T>
+bool isExact(const Quant8Product<T>& product, double scale, const ops::ClampRange<int32_t>& range) {
+  constexpr int32_t kLargest = 255 * 255;
+  for (int32_t value = range.min; value <= range.max; ++value) {
+    for (const double half : {-0.5, 0.5}) {
+      const double around = (value - product.zeroOut + half) / scale;
+      if (!(std::abs(around) <= kLargest)) continue;
+      for (int32_t step = -2; step <= 2; ++step) {
+        const int32_t p = std::clamp(static_cast<int32_t>(around) + step, -kLargest, kLargest);
+        if (product.rounded(p) != ops::quantizeUnits(p * scale, product.zeroOut, range)) {
+          return false;
+        }
+      }
+    }
+  }
+  return true;
+}
+
 template <typename F>
 HALYARD_ALWAYS_INLINE void runPiece(const Piece<typename F::Element>* piece, const F* function) {
   applyToPiece(*piece, *function);  // a copy: see ops::applyToRange
@@ -141,7 +194,7 @@ template <typename F>
 void runBestPiece(const Piece<typename F::Element>& piece, const F& function,
                   [[maybe_unused]] ops::SimdLevel level) {
 #if defined(__x86_64__)
-  if constexpr (sizeof(typename F::Element) == 1) {
+  if constexpr (std::is_same_v<F, Quant8Sum<typename F::Element>>) {
     if (level == ops::SimdLevel::AVX512 && piece.strideA == 1 && piece.strideB == 1) {
       return sumPiece(piece, function);
     }
@@ -204,6 +257,24 @@ std::unique_ptr<Kernel> makeQuant8Sum(const KernelSite& site, ops::FuseCode code
   return std::make_unique<BinaryKernel<Quant8Sum<T>>>(site, sum);
 }
 
+template <typename T>
+std::unique_ptr<Kernel> makeQuant8Product(const KernelSite& site, ops::FuseCode code) {
+  const ops::Tensor& a = site.inputs[0];
+  const ops::Tensor& b = site.inputs[1];
+  const ops::Tensor& out = site.outputs[0];
+  const double scale = double{a.scale} * double{b.scale} / double{out.scale};
+  const ops::ClampRange<int32_t> range = ops::activationRange(code, out);
+  const Quant8Product<T> product = {a.zeroPoint,
+                                    b.zeroPoint,
+                                    static_cast<float>(scale),
+                                    out.zeroPoint,
+                                    static_cast<float>(range.min - out.zeroPoint),
+                                    static_cast<float>(range.max - out.zeroPoint)};
+  // The scale is below 1 in any model, and far from where floats lose digits in all sensible ones.
+  if (!(scale > 0x1p-30 && scale < 2) || !isExact(product, scale, range)) return nullptr;
+  return std::make_unique<BinaryKernel<Quant8Product<T>>>(site, product);
+}
+
 // Whether the site has three inputs, the last a constant activation, and tensors of one type.
 bool readBinary(const KernelSite& site, ops::FuseCode* code) {
   if (site.inputs[0].type != site.inputs[1].type || site.inputs[0].type != site.outputs[0].type) {
@@ -230,15 +301,6 @@ std::unique_ptr<Kernel> makeSum(const KernelSite& site, int32_t sign) {
   }
 }
 
-template <typename F>
-std::unique_ptr<Kernel> makeFloatBinary(const KernelSite& site) {
-  ops::FuseCode code = ops::FuseCode::NONE;
-  if (!readBinary(site, &code) || site.inputs[0].type != OperandType::TENSOR_FLOAT32) {
-    return nullptr;
-  }
-  return std::make_unique<BinaryKernel<F>>(site, F{ops::activationRange(code)});
-}
-
 template <bool kIsMax>
 std::unique_ptr<Kernel> makeExtreme(const KernelSite& site) {
   if (site.inputs[0].type != OperandType::TENSOR_FLOAT32) return nullptr;
@@ -252,11 +314,33 @@ std::unique_ptr<Kernel> makeAddition(const KernelSite& site) { return makeSum(si
 std::unique_ptr<Kernel> makeSubtraction(const KernelSite& site) { return makeSum(site, -1); }
 
 std::unique_ptr<Kernel> makeMultiplication(const KernelSite& site) {
-  return makeFloatBinary<FloatProduct>(site);
+  ops::FuseCode code = ops::FuseCode::NONE;
+  if (!readBinary(site, &code)) return nullptr;
+  switch (site.inputs[0].type) {
+    case OperandType::TENSOR_FLOAT32:
+      return std::make_unique<BinaryKernel<FloatProduct>>(site,
+                                                          FloatProduct{ops::activationRange(code)});
+    case OperandType::TENSOR_QUANT8_ASYMM:
+      return makeQuant8Product<uint8_t>(site, code);
+    case OperandType::TENSOR_QUANT8_ASYMM_SIGNED:
+      return makeQuant8Product<int8_t>(site, code);
+    default:
+      return nullptr;
+  }
 }
 
 std::unique_ptr<Kernel> makeDivision(const KernelSite& site) {
-  return makeFloatBinary<FloatQuotient>(site);
+  ops::FuseCode code = ops::FuseCode::NONE;
+  if (!readBinary(site, &code) || site.inputs[0].type != OperandType::TENSOR_FLOAT32) {
+    return nullptr;
+  }
+  return std::make_unique<BinaryKernel<FloatQuotient>>(site,
+                                                       FloatQuotient{ops::activationRange(code)});
+}
+
+std::unique_ptr<Kernel> makePrelu(const KernelSite& site) {
+  if (site.inputs[0].type != OperandType::TENSOR_FLOAT32) return nullptr;
+  return std::make_unique<BinaryKernel<FloatPrelu>>(site, FloatPrelu());
 }
 
 std::unique_ptr<Kernel> makeMaximum(const KernelSite& site) { return makeExtreme<true>(site); }

@@ -17,14 +17,13 @@ TEST(BinaryKernel, IsTheReferenceForAllWaysOfBroadcasting) {
          {OperationType::ADD, OperationType::SUB, OperationType::MUL}) {
       for (const OperandType type :
            {TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED}) {
-        const bool isProduct = operation == OperationType::MUL;
         for (int code = 0; code < 4; ++code) {
           KernelCase test;
           test.operation = operation;
           test.variables = 2;
           test.inputs = {random.tensor(type, a), random.tensor(type, b), TestOperand::int32(code)};
           test.outputs = {random.output(type, random.realBetween(0.5f, 12.0f))};
-          checkKernel(std::move(test), isProduct && type != TENSOR_FLOAT32 ? 0 : 3,
+          checkKernel(std::move(test), 3,
                       fmt::format("operation {} of {}, {} and {}, activation {}",
                                   static_cast<int>(operation), operandTypeName(type), shapeText(a),
                                   shapeText(b), code));
@@ -38,8 +37,10 @@ TEST(BinaryKernel, IsTheReferenceForAllWaysOfBroadcasting) {
 TEST(BinaryKernel, QuotientsAndExtremesOfFloatsAreTheReference) {
   RandomOperands random(33);
   for (const auto& [a, b] : kShapes) {
-    for (const OperationType operation :
-         {OperationType::DIV, OperationType::MAXIMUM, OperationType::MINIMUM}) {
+    for (const OperationType operation : {OperationType::DIV, OperationType::MAXIMUM,
+                                          OperationType::MINIMUM, OperationType::PRELU}) {
+      // A slope has no more elements than what it is for.
+      if (operation == OperationType::PRELU && (a.size() < b.size() || a == Shape{5, 1})) continue;
       KernelCase test;
       test.operation = operation;
       test.variables = 2;
@@ -55,6 +56,34 @@ TEST(BinaryKernel, QuotientsAndExtremesOfFloatsAreTheReference) {
       checkKernel(std::move(test), 3,
                   fmt::format("operation {} of {} and {}", static_cast<int>(operation),
                               shapeText(a), shapeText(b)));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// All values times all others, with scales of all kinds: products that lie in the middle between
+// two results are rounded as the reference kernel does it.
+TEST(BinaryKernel, ProductsOfBytesAreTheReferenceForAllPairs) {
+  RandomOperands random(34);
+  for (int round = 0; round < 60; ++round) {
+    for (const OperandType type : {TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED}) {
+      TestOperand a = random.tensor(type, {256, 1});
+      TestOperand b = random.tensor(type, {1, 256});
+      for (size_t i = 0; i < 256; ++i) a.bytes[i] = b.bytes[i] = static_cast<uint8_t>(i);
+      const bool isRound = round % 3 == 0;  // many products are in the middle then
+      if (isRound) a.tensor.scale = b.tensor.scale = 0.125f;
+      const float scale = a.tensor.scale * b.tensor.scale;
+      KernelCase test;
+      test.operation = OperationType::MUL;
+      test.variables = 2;
+      test.inputs = {a, b, TestOperand::int32(random.between(0, 3))};
+      const float factor = isRound ? static_cast<float>(random.oneOf({2, 8, 64, 256}))
+                                   : random.realBetween(1.01f, 400.0f);
+      test.outputs = {
+          TestOperand::output(type, scale * factor,
+                              random.between(-128, 127) + (type == TENSOR_QUANT8_ASYMM ? 128 : 0))};
+      checkKernel(std::move(test), isRound ? 3 : 0,
+                  fmt::format("{}, scale {} times {}", operandTypeName(type), scale, factor));
       if (HasFatalFailure()) return;
     }
   }

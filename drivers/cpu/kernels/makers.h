@@ -28,6 +28,7 @@ std::unique_ptr<Kernel> makeMaxPool(const KernelSite& site);
 std::unique_ptr<Kernel> makeMean(const KernelSite& site);
 std::unique_ptr<Kernel> makeMinimum(const KernelSite& site);
 std::unique_ptr<Kernel> makeMultiplication(const KernelSite& site);
+std::unique_ptr<Kernel> makePrelu(const KernelSite& site);
 std::unique_ptr<Kernel> makeQuantization(const KernelSite& site);
 std::unique_ptr<Kernel> makeQuantizedLstm(const KernelSite& site);
 std::unique_ptr<Kernel> makeReduceMax(const KernelSite& site);
