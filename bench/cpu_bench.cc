@@ -358,6 +358,11 @@ std::vector<MoveCase> moveCases() {
       {"tile", TILE, {f32({1, 28, 28, 64}), ints({1, 2, 2, 1})}, outF32},
       {"gather", GATHER, {f32({1000, 256}), int32(0), rows}, outF32},
       {"resize 33 to 257", RESIZE_BILINEAR, {f32({1, 33, 33, 21}), int32(257), int32(257)}, outF32},
+      {"instance norm",
+       INSTANCE_NORMALIZATION,
+       {f32({1, 56, 56, 64}), TestOperand::float32(1), TestOperand::float32(0),
+        TestOperand::float32(1e-3f), TestOperand::boolean(false)},
+       outF32},
       {"softmax 1001", SOFTMAX, {f32({8, 1001}), TestOperand::float32(1)}, outF32},
       {"softmax 1001 u8", SOFTMAX, {u8({8, 1001}), TestOperand::float32(1)}, unitU8},
   };

@@ -32,6 +32,7 @@ constexpr Entry kEntries[] = {
     {ops::fullyConnected, makeFullyConnected, kActivation | kAddend},
     {ops::groupedConv2d, makeGroupedConv},
     {ops::hardSwish, makeHardSwish},
+    {ops::instanceNormalization, makeInstanceNormalization},
     {ops::logistic, makeLogistic},
     {ops::lstm, makeLstm},
     {ops::maximum, makeMaximum},

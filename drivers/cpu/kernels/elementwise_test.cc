@@ -148,5 +148,26 @@ TEST(SoftmaxKernel, ThereIsNoneForOtherAxesThanTheLast) {
   EXPECT_EQ(makeKernel(*ops::definitionOf(OperationType::SOFTMAX), {inputs, outputs}), nullptr);
 }
 
+TEST(InstanceNormalizationKernel, IsTheReferenceInBothLayouts) {
+  RandomOperands random(45);
+  for (int round = 0; round < 60; ++round) {
+    const bool nchw = random.coin();
+    const auto size = [&](int most) { return static_cast<uint32_t>(random.between(1, most)); };
+    const Shape dims = {size(3), size(40), 4 * size(9), size(40)};
+    KernelCase test;
+    test.operation = OperationType::INSTANCE_NORMALIZATION;
+    test.inputs = {random.tensor(TENSOR_FLOAT32, dims),
+                   TestOperand::float32(random.realBetween(0.5f, 2)),
+                   TestOperand::float32(random.realBetween(-1, 1)), TestOperand::float32(1e-3f),
+                   TestOperand::boolean(nchw)};
+    test.outputs = {TestOperand::output(TENSOR_FLOAT32)};
+    test.slack = 1e-5;
+    const bool isLeft = nchw && dims[2] * dims[3] % 16 != 0;
+    checkKernel(std::move(test), isLeft ? 0 : 3,
+                fmt::format("{}, channels first {}", shapeText(dims), nchw));
+    if (HasFatalFailure()) return;
+  }
+}
+
 }  // namespace
 }  // namespace halyard::cpudriver::testing
