@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -109,6 +110,48 @@ TEST(ThreadPool, AllThreadsWorkTogether) {
     allHere.wait_for(lock, std::chrono::seconds(30), [&] { return together; });
   });
   EXPECT_TRUE(together);
+}
+
+// What is left over to one thread at the end is short, whatever the number of ranges is divided by.
+TEST(ThreadPool, RangesBecomeShortToTheEndOfAThreadsPart) {
+  ThreadPool pool(2);
+  size_t longest = 0;
+  size_t ofOne = 0;
+  for (const auto& [begin, end] : rangesOf(pool, 1000, 1)) {
+    longest = std::max(longest, end - begin);
+    if (end - begin == 1) ++ofOne;
+  }
+  EXPECT_LE(longest, 125u);
+  EXPECT_GE(ofOne, 2u);
+}
+
+// So that it finds in its cache what it has written in the loop before.
+TEST(ThreadPool, AThreadBeginsWithThePartThatItHasHadBefore) {
+  constexpr unsigned kThreads = 3;
+  constexpr size_t kCount = 300;
+  ThreadPool pool(kThreads);
+  std::vector<std::thread::id> firstOwners;
+  for (int loop = 0; loop < 5; ++loop) {
+    std::mutex mutex;
+    std::condition_variable allHere;
+    std::set<std::thread::id> inside;
+    std::vector<std::thread::id> owners(kThreads);
+    pool.parallelFor(kCount, 1, [&](size_t begin, size_t end) {
+      std::unique_lock<std::mutex> lock(mutex);
+      for (size_t part = 0; part < kThreads; ++part) {
+        const size_t first = part * kCount / kThreads;
+        if (begin <= first && first < end) owners[part] = std::this_thread::get_id();
+      }
+      inside.insert(std::this_thread::get_id());
+      if (inside.size() == kThreads) allHere.notify_all();
+      // Nobody takes of another's part before all have begun.
+      EXPECT_TRUE(allHere.wait_for(lock, std::chrono::seconds(30),
+                                   [&] { return inside.size() == kThreads; }));
+    });
+    EXPECT_EQ(owners[0], std::this_thread::get_id());
+    if (loop == 0) firstOwners = owners;
+    EXPECT_EQ(owners, firstOwners);
+  }
 }
 
 TEST(ThreadPool, NestedCallsRunInline) {
