@@ -2,6 +2,7 @@
 #include "cpu/constant_pools.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -56,7 +57,12 @@ Result<Mapping> copyOf(const SharedMemory& pool, const std::vector<Range>& range
                        fmt::format("{} bytes for a copy of constants", pool.size()));
   }
   Mapping copy(base, pool.size(), 0, pool.size());
+  const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   for (const Range& range : ranges) {
+    // At once is quicker than page by page. Kernels that do not know this say so, and fault.
+    const uint64_t firstPage = range.begin - range.begin % page;
+    (void)::madvise(copy.data() + firstPage, static_cast<size_t>(range.end - firstPage),
+                    MADV_POPULATE_WRITE);
     Status read =
         readRange(pool.fd(), pool.offset() + range.begin,
                   {copy.data() + range.begin, static_cast<size_t>(range.end - range.begin)});
