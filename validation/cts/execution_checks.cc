@@ -5,6 +5,7 @@
 #include <thread>
 #include <tuple>
 
+#include "halyard/driver/sync_fence.h"
 #include "validation/cts/api_world.h"
 
 namespace halyard::validation {
@@ -59,6 +60,28 @@ int runIn(Way way, const CompiledSum& sum, ANeuralNetworksExecution* execution) 
   return code != ANEURALNETWORKS_NO_ERROR ? code : ANeuralNetworksEvent_wait(made);
 }
 
+// Behind a fence that is signalled once the execution waits for it.
+int runBehindAFence(ANeuralNetworksExecution* execution) {
+  auto fence = createFence();
+  if (!fence.ok()) return ANEURALNETWORKS_OP_FAILED;
+  ANeuralNetworksEvent* made = nullptr;
+  if (const int code = ANeuralNetworksEvent_createFromSyncFenceFd(fence->fence.get(), &made)) {
+    return code;
+  }
+  const ApiHandle<ANeuralNetworksEvent> dependency(made);
+  const ANeuralNetworksEvent* const before = made;
+  ANeuralNetworksEvent* event = nullptr;
+  // Old devices wait for the fence in the call.
+  std::jthread signal([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    fence->signaller.signal();
+  });
+  const int code =
+      ANeuralNetworksExecution_startComputeWithDependencies(execution, &before, 1, 0, &event);
+  const ApiHandle<ANeuralNetworksEvent> owner(event);
+  return code != ANEURALNETWORKS_NO_ERROR ? code : ANeuralNetworksEvent_wait(event);
+}
+
 CheckResult runsOnce(ApiWorld& world, Way way) {
   HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
   HALYARD_ASSIGN_OR_RETURN(SumRun run, SumRun::make(world, sum));
@@ -90,7 +113,7 @@ CheckResult runsAgain(ApiWorld& world, Way way) {
 }
 
 // Times are there when asked for, and only then, and fit each other.
-CheckResult times(ApiWorld& world, Way way) {
+CheckResult times(ApiWorld& world, Way way, bool behindAFence) {
   HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
   for (const bool asked : {false, true}) {
     HALYARD_ASSIGN_OR_RETURN(SumRun run, SumRun::make(world, sum));
@@ -98,7 +121,7 @@ CheckResult times(ApiWorld& world, Way way) {
     HALYARD_EXPECT_OK(ANeuralNetworksExecution_setMeasureTiming(execution, asked));
     HALYARD_RETURN_IF_ERROR(run.setArguments());
     const auto start = std::chrono::steady_clock::now();
-    HALYARD_EXPECT_OK(runIn(way, sum, execution));
+    HALYARD_EXPECT_OK(behindAFence ? runBehindAFence(execution) : runIn(way, sum, execution));
     const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - start;
     uint64_t onHardware = 1;
     uint64_t inDriver = 1;
@@ -296,8 +319,11 @@ void listExecutionChecks(ApiChecks& checks) {
                [way = way](ApiWorld& world) { return runsAgain(world, way); });
     checks.add(fmt::format("execution/times/{}", word),
                "times are told when they are asked for, and hold together",
-               [way = way](ApiWorld& world) { return times(world, way); });
+               [way = way](ApiWorld& world) { return times(world, way, false); });
   }
+  checks.add("execution/times/behind_a_fence",
+             "times since the fences are part of those since the launch",
+             [](ApiWorld& world) { return times(world, Way::FENCED, true); });
   checks.add("execution/insufficient_size", "an output that does not fit has its shape told",
              insufficient);
   checks.add("execution/padding", "buffers may be longer where padding is enabled", padding);
