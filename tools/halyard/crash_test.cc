@@ -1,5 +1,7 @@
 // halyard crash-test: devices under many clients, clients that die, and much load.
 #include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -167,6 +169,8 @@ Command addStressClientCommand(CLI::App& parent) {
   return {app, [text]() -> CommandResult {
             auto plan = validation::StressPlan::fromJson(*text);
             if (!plan.ok()) return {plan.takeStatus(), true};
+            // A test that is given up takes its clients with it, also those that hang.
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
             print("{}\n", validation::runStress(plan.value()).toJson());
             return {};
           }};

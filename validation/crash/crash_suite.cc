@@ -17,9 +17,15 @@ using How = ClientProcess::How;
 // How long a client may take to end once its time is over.
 constexpr milliseconds kParallelGrace{20'000};
 constexpr milliseconds kGrace{30'000};
+// It has a number of rounds to do, however slow the machine is.
+constexpr milliseconds kGrowthGrace{90'000};
 // Of the latency of one model while others are compiled, over its latency alone.
 constexpr double kMostDegradation = 1.5;
 constexpr int kDegradationAttempts = 3;
+// What a driver may gain while the same is done again and again: what it has not freed yet, and
+// what it keeps for the next.
+constexpr int64_t kMostBytes = int64_t{24} << 20;
+constexpr int64_t kMostObjects = 24;
 
 const std::vector<std::string> kNetworks = {"mobilenet_v1_uint8", "mobilenet_v2_int8",
                                             "mobilenet_v2_float", "lstm_acoustic_float",
@@ -230,6 +236,33 @@ CheckResult performanceDegradation(const Context& context) {
                   kDegradationAttempts);
 }
 
+// What is freed is freed: the driver's process is as it was. Where it has one; elsewhere it is the
+// client's, and other things grow there.
+CheckResult resourceGrowth(const Context& context) {
+  StressPlan plan = basePlan(context, {"branches", "lstm_quant16"});
+  plan.anew = true;
+  auto client = ClientProcess::start(plan);
+  if (!client.ok()) return client.takeStatus();
+  const End end = client.value().wait(plan.duration + kGrowthGrace);
+  const CheckResult result = resultOf(end);
+  if (result.outcome != Outcome::PASSED) return result;
+  if (context.target.isInProcess()) {
+    return CheckResult::skipped("the driver has no process of its own");
+  }
+  const StressResult& found = end.result;
+  if (found.moreBytes <= kMostBytes && found.moreDescriptors <= kMostObjects &&
+      found.moreThreads <= kMostObjects) {
+    return CheckResult::passed(fmt::format("{} rounds, {} KiB, {} descriptors and {} threads more",
+                                           found.rounds, found.moreBytes >> 10,
+                                           found.moreDescriptors, found.moreThreads));
+  }
+  return opFailed(
+      "in the second half of {} rounds that compile, execute and free, the driver's process has "
+      "gained {} KiB, {} descriptors and {} threads; expected at most {}, {} and {}",
+      found.rounds, found.moreBytes >> 10, found.moreDescriptors, found.moreThreads,
+      kMostBytes >> 10, kMostObjects, kMostObjects);
+}
+
 struct Kind {
   std::string name;
   std::string what;
@@ -283,6 +316,10 @@ std::vector<Kind> kinds() {
                  "random models are prepared and run",
                  {"ND-021", "ND-061"},
                  [](const Context& context) { return randomModels(context, false); }});
+  all.push_back({"resource-growth-stress",
+                 "a client that compiles, runs and frees models leaves nothing in the driver",
+                 {"ND-035", "ND-062", "ND-075"},
+                 resourceGrowth});
   all.push_back({"performance-degradation-stress",
                  "a model is at most half as slow again beside a client that compiles",
                  {"ND-061"},

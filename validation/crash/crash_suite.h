@@ -8,8 +8,9 @@
 
 namespace halyard::validation {
 
-// The tests, with names as the ML test suite of NNAPI has them. Each lasts about `each`, the last
-// one twice that and more. They need a program that knows stress-client: see client_process.h.
+// The tests, with names as the ML test suite of NNAPI has them, and one of its own: growth. Each
+// lasts about `each`, the last one twice that and more. They need a program that knows
+// stress-client: see client_process.h.
 std::vector<Check> crashChecks(std::chrono::milliseconds each, uint64_t seed);
 
 // Quick: 1.5 s each. Full: 30 s each.

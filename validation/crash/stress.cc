@@ -19,6 +19,7 @@
 #include "halyard/driver/unique_fd.h"
 #include "tools/halyard/api_session.h"
 #include "tools/workloads/workloads.h"
+#include "validation/kit/process_figures.h"
 #include "validation/random_graphs/generator.h"
 
 namespace halyard::validation {
@@ -30,6 +31,7 @@ using cli::ApiSession;
 using ModelPtr = std::shared_ptr<const Model>;
 
 constexpr size_t kSamplesKept = 20'000;
+constexpr uint64_t kFewestRounds = 200;  // from which a leak is seen
 
 // A model with the values of its inputs; omitted ones are empty.
 struct StressModel {
@@ -110,6 +112,10 @@ class Stress {
       return result_;
     }
     if (models_.empty() && randomOperations_ == 0) return result_;
+    if (plan_.anew && !models_.empty()) {
+      if (const Status status = measureGrowth(); !status.ok()) fail(status.toString());
+      return result_;
+    }
     end_ = Clock::now() + plan_.duration;
     std::vector<std::jthread> threads;
     for (unsigned i = 0; i < plan_.threads; ++i) threads.emplace_back([this, i] { work(i); });
@@ -165,6 +171,35 @@ class Stress {
     return std::all_of(supported.begin(), supported.end(), [](bool one) { return one; });
   }
 
+  // Nothing, where the driver has no process.
+  Result<ProcessFigures> driversFigures() const {
+    HALYARD_ASSIGN_OR_RETURN(const int64_t process, cli::driverProcessId(device_));
+    if (process == 0) return ProcessFigures();
+    return figuresOf(static_cast<pid_t>(process));
+  }
+  // Half of the time, kFewestRounds at least, and then as many rounds again.
+  Status measureGrowth() {
+    const auto half = Clock::now() + plan_.duration / 2;
+    uint64_t rounds = 0;
+    for (; rounds < kFewestRounds || Clock::now() < half; ++rounds) {
+      HALYARD_RETURN_IF_ERROR(roundAnew(rounds));
+    }
+    HALYARD_ASSIGN_OR_RETURN(const ProcessFigures before, driversFigures());
+    for (uint64_t i = 0; i < rounds; ++i) HALYARD_RETURN_IF_ERROR(roundAnew(i));
+    HALYARD_ASSIGN_OR_RETURN(const ProcessFigures after, driversFigures());
+    const auto more = [](size_t now, size_t then) {
+      return static_cast<int64_t>(now) - static_cast<int64_t>(then);
+    };
+    result_.moreBytes = more(after.memoryBytes, before.memoryBytes);
+    result_.moreDescriptors = more(after.descriptors, before.descriptors);
+    result_.moreThreads = more(after.threads, before.threads);
+    return okStatus();
+  }
+  Status roundAnew(uint64_t round) {
+    const StressModel& model = models_[round % models_.size()];
+    return timed(model, [&] { return compileAndExecute(model); });
+  }
+
   void work(unsigned thread) {
     std::mt19937_64 random(plan_.seed * 1009 + thread);
     // Sessions of a thread, kept while executions are what counts.
@@ -201,10 +236,15 @@ class Stress {
       ++result_.unsupported;
       return okStatus();
     }
-    return timed(model.value(), [&]() -> Status {
-      HALYARD_ASSIGN_OR_RETURN(const auto session, compiled(model.value()));
-      return plan_.compileOnly ? okStatus() : execute(*session, model.value());
+    return timed(model.value(), [&] {
+      return plan_.compileOnly ? compiled(model.value()).takeStatus()
+                               : compileAndExecute(model.value());
     });
+  }
+
+  Status compileAndExecute(const StressModel& model) const {
+    HALYARD_ASSIGN_OR_RETURN(const auto session, compiled(model));
+    return execute(*session, model);
   }
 
   Result<std::unique_ptr<ApiSession>> compiled(const StressModel& model) const {
@@ -269,11 +309,12 @@ StressResult runStress(const StressPlan& plan) {
 }
 
 std::string StressPlan::toJson() const {
-  return Json{{"manifest", manifest},   {"device", device},
-              {"models", models},       {"threads", threads},
-              {"ms", duration.count()}, {"compile_only", compileOnly},
-              {"mapped", mapped},       {"pause_ms", pause.count()},
-              {"seed", seed},           {"kill_percent", killPercent}}
+  return Json{{"manifest", manifest},       {"device", device},
+              {"models", models},           {"threads", threads},
+              {"ms", duration.count()},     {"compile_only", compileOnly},
+              {"mapped", mapped},           {"anew", anew},
+              {"pause_ms", pause.count()},  {"seed", seed},
+              {"kill_percent", killPercent}}
       .dump();
 }
 
@@ -288,6 +329,7 @@ Result<StressPlan> StressPlan::fromJson(const std::string& text) {
     plan.duration = std::chrono::milliseconds(json.at("ms").get<int64_t>());
     plan.compileOnly = json.at("compile_only");
     plan.mapped = json.at("mapped");
+    plan.anew = json.at("anew");
     plan.pause = std::chrono::milliseconds(json.at("pause_ms").get<int64_t>());
     plan.seed = json.at("seed");
     plan.killPercent = json.at("kill_percent");
@@ -301,6 +343,9 @@ std::string StressResult::toJson() const {
   return Json{{"rounds", rounds},
               {"unsupported", unsupported},
               {"median_ms", medianMilliseconds},
+              {"more_bytes", moreBytes},
+              {"more_descriptors", moreDescriptors},
+              {"more_threads", moreThreads},
               {"failure", failure}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -312,6 +357,9 @@ Result<StressResult> StressResult::fromJson(const std::string& text) {
     result.rounds = json.at("rounds");
     result.unsupported = json.at("unsupported");
     result.medianMilliseconds = json.at("median_ms");
+    result.moreBytes = json.at("more_bytes");
+    result.moreDescriptors = json.at("more_descriptors");
+    result.moreThreads = json.at("more_threads");
     result.failure = json.at("failure");
     return result;
   } catch (const Json::exception& error) {

@@ -21,7 +21,10 @@ struct StressPlan {
   unsigned threads = 1;
   std::chrono::milliseconds duration{1000};
   bool compileOnly = false;
-  bool mapped = false;                 // constants in a mapped file
+  bool mapped = false;  // constants in a mapped file
+  // On one thread: each round compiles, executes and frees, 400 rounds at least, however long that
+  // takes.
+  bool anew = false;
   std::chrono::milliseconds pause{0};  // between rounds
   uint64_t seed = 1;                   // of random models
   // The process kills itself (SIGKILL) with this chance, in percent, at a random time.
@@ -35,7 +38,11 @@ struct StressResult {
   uint64_t rounds = 0;            // models compiled, or executed
   uint64_t unsupported = 0;       // models left out
   double medianMilliseconds = 0;  // of a round
-  std::string failure;            // of the first thread that failed, and which model; empty: none
+  // What the driver's process has gained in the second half of the rounds, with `anew`.
+  int64_t moreBytes = 0;
+  int64_t moreDescriptors = 0;
+  int64_t moreThreads = 0;
+  std::string failure;  // of the first thread that failed, and which model; empty: none
 
   std::string toJson() const;
   static Result<StressResult> fromJson(const std::string& text);

@@ -2,10 +2,10 @@
 // it ends with its client.
 #include <thread>
 
+#include "validation/kit/process_figures.h"
 #include "validation/vts/burst_client.h"
 #include "validation/vts/hal_suite.h"
 #include "validation/vts/models.h"
-#include "validation/vts/process_figures.h"
 #include "validation/vts/rules.h"
 #include "validation/vts/runs.h"
 

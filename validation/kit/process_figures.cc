@@ -1,4 +1,4 @@
-#include "validation/vts/process_figures.h"
+#include "validation/kit/process_figures.h"
 
 #include <filesystem>
 #include <fstream>
