@@ -4,26 +4,38 @@
 // wire on the loop's thread only. Ownership: static.
 #pragma once
 
+#include <mutex>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "halyard/driver/device.h"
+#include "halyard/driver/hal_types.h"
 #include "halyard/driver/mapped_request.h"
 #include "validation/defects/interceptor.h"
 #include "validation/defects/naive_cache.h"
 
 namespace halyard::defects {
 
+// What a defect keeps for a prepared model.
+struct KeptOutputs {
+  std::mutex mutex;
+  std::vector<std::vector<uint8_t>> outputs;  // of the first execution
+};
+
 // One execution that has succeeded, before its caller is told.
 struct Computed {
   const Model& model;  // as the client sent it
   std::span<const hal::MappedArgument> inputs;
   std::span<const hal::MappedArgument> outputs;
-  std::vector<size_t> outputBytes;  // what was written of each
-  uint64_t number;                  // of the execution, in the process, from 1 on
-  unsigned running;                 // executions at this moment, this one included
-  bool isNewest;                    // of the models that were prepared
+  std::vector<size_t> outputBytes;      // what was written of each
+  uint64_t number;                      // of the execution, in the process, from 1 on
+  uint64_t numberOfModel;               // the same, among those of the prepared model
+  unsigned running;                     // executions at this moment, this one included
+  bool isNewest;                        // of the models that were prepared
+  hal::ExecutionPreference preference;  // that the model was prepared with
+  KeptOutputs& kept;                    // of the prepared model
+  hal::ExecutionResult& result;
 };
 
 // What the process does when its client has gone.
@@ -49,10 +61,15 @@ struct Defect {
   WireHook answer = nullptr;  // its results, or a callback to the client
 };
 
+// Makes results wrong.
+void invertOutputs(Computed& c);
+
 // In the order of docs/validation.md.
 std::vector<Defect> allDefects();
 std::span<const Defect> kernelDefects();
 std::span<const Defect> deviceDefects();
+std::span<const Defect> apiDefects();
+std::span<const Defect> loadDefects();
 std::span<const Defect> wireModelDefects();
 std::span<const Defect> wireAnswerDefects();
 

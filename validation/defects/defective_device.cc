@@ -18,9 +18,11 @@ struct Counts {
 class DefectiveModel final : public hal::PreparedModel {
  public:
   DefectiveModel(const Defect& defect, std::shared_ptr<Counts> counts,
-                 std::shared_ptr<const Model> model, std::shared_ptr<hal::PreparedModel> inner)
+                 hal::ExecutionPreference preference, std::shared_ptr<const Model> model,
+                 std::shared_ptr<hal::PreparedModel> inner)
       : defect_(defect),
         counts_(std::move(counts)),
+        preference_(preference),
         number_(++counts_->models),
         model_(std::move(model)),
         inner_(std::move(inner)) {}
@@ -37,25 +39,35 @@ class DefectiveModel final : public hal::PreparedModel {
   }
 
  private:
-  void spoil(const hal::Request& request, const hal::ExecutionResult& result) {
+  void spoil(const hal::Request& request, hal::ExecutionResult& result) {
     const auto mapped = hal::MappedRequest::map(*model_, request);
     if (!mapped.ok()) return;
-    Computed computed{*model_, mapped->inputs(), mapped->outputs(), {}, 0, 0, false};
+    Computed computed{.model = *model_,
+                      .inputs = mapped->inputs(),
+                      .outputs = mapped->outputs(),
+                      .outputBytes = {},
+                      .number = ++counts_->executions,
+                      .numberOfModel = ++executions_,
+                      .running = counts_->running,
+                      .isNewest = number_ == counts_->models,
+                      .preference = preference_,
+                      .kept = kept_,
+                      .result = result};
     for (size_t i = 0; i < computed.outputs.size(); ++i) {
       const Operand& operand = model_->main.operands[model_->main.outputIndexes[i]];
       const Shape& dims =
           i < result.outputShapes.size() ? result.outputShapes[i].dimensions : operand.dimensions;
       computed.outputBytes.push_back(realByteSize(operand.type, dims).value_or(0));
     }
-    computed.number = ++counts_->executions;
-    computed.running = counts_->running;
-    computed.isNewest = number_ == counts_->models;
     defect_.computed(computed);
   }
 
   const Defect& defect_;
   const std::shared_ptr<Counts> counts_;
+  const hal::ExecutionPreference preference_;
   const uint64_t number_;
+  std::atomic<uint64_t> executions_ = 0;
+  KeptOutputs kept_;
   const std::shared_ptr<const Model> model_;
   const std::shared_ptr<hal::PreparedModel> inner_;
 };
@@ -86,7 +98,7 @@ class DefectiveDevice final : public hal::Device {
       Status saved = saveNaively(*model, *options.cache, *defect_.cache);
       if (!saved.ok() && !defect_.cache->toleratesBadFiles) return saved;
     }
-    return wrap(std::move(model), std::move(prepared));
+    return wrap(options.preference, std::move(model), std::move(prepared));
   }
 
   Result<hal::CachedModel> prepareModelFromCache(std::shared_ptr<const Model> model,
@@ -97,7 +109,7 @@ class DefectiveDevice final : public hal::Device {
     HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::PreparedModel> prepared,
                              prepareInner(loaded, {}));
     hal::CachedModel cached;
-    cached.prepared = wrap(loaded, std::move(prepared));
+    cached.prepared = wrap(options.preference, loaded, std::move(prepared));
     cached.interface = loaded;
     return cached;
   }
@@ -117,9 +129,10 @@ class DefectiveDevice final : public hal::Device {
     return prepared;
   }
 
-  std::shared_ptr<hal::PreparedModel> wrap(std::shared_ptr<const Model> model,
+  std::shared_ptr<hal::PreparedModel> wrap(hal::ExecutionPreference preference,
+                                           std::shared_ptr<const Model> model,
                                            std::shared_ptr<hal::PreparedModel> prepared) {
-    return std::make_shared<DefectiveModel>(defect_, counts_, std::move(model),
+    return std::make_shared<DefectiveModel>(defect_, counts_, preference, std::move(model),
                                             std::move(prepared));
   }
 

@@ -25,13 +25,6 @@ void leak(size_t bytes) {
   kept.emplace_back(bytes, 1);
 }
 
-void invertAll(Computed& c) {
-  for (size_t o = 0; o < c.outputs.size(); ++o) {
-    auto* const bytes = static_cast<uint8_t*>(c.outputs[o].data);
-    for (size_t i = 0; i < c.outputBytes[o]; ++i) bytes[i] = static_cast<uint8_t>(~bytes[i]);
-  }
-}
-
 constexpr CacheFlaws kNoTokenCheck = {.checksToken = false};
 constexpr CacheFlaws kNoContentCheck = {.checksContent = false};
 constexpr CacheFlaws kNoLengthCheck = {.checksLength = false};
@@ -96,14 +89,14 @@ const Defect kDefects[] = {
          [](Computed& c) {
            // Long enough for another to come.
            std::this_thread::sleep_for(1ms);
-           if (c.running > 1) invertAll(c);
+           if (c.running > 1) invertOutputs(c);
          }},
     {.name = "one-model-at-a-time",
      .what = "spoils the results of all models but the newest",
      .area = "hal",
      .computed =
          [](Computed& c) {
-           if (!c.isNewest) invertAll(c);
+           if (!c.isNewest) invertOutputs(c);
          }},
     {.name = "writes-beside",
      .what = "writes the byte behind each output",
@@ -227,6 +220,13 @@ const Defect kDefects[] = {
 };
 
 }  // namespace
+
+void invertOutputs(Computed& c) {
+  for (size_t o = 0; o < c.outputs.size(); ++o) {
+    auto* const bytes = static_cast<uint8_t*>(c.outputs[o].data);
+    for (size_t i = 0; i < c.outputBytes[o]; ++i) bytes[i] = static_cast<uint8_t>(~bytes[i]);
+  }
+}
 
 std::span<const Defect> deviceDefects() { return kDefects; }
 

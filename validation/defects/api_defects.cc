@@ -1,0 +1,147 @@
+// Drivers that are wrong in what applications see of them through the C API: what comes again, what
+// is left out, what is measured, what is told of sizes.
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "validation/defects/defect.h"
+
+namespace halyard::defects {
+namespace {
+
+using namespace std::chrono_literals;
+using Buffer = wire::v1_3::IBuffer;
+
+void repeatFirstOutputs(Computed& c) {
+  const std::lock_guard lock(c.kept.mutex);
+  for (size_t o = 0; o < c.outputs.size(); ++o) {
+    auto* const bytes = static_cast<uint8_t*>(c.outputs[o].data);
+    if (c.kept.outputs.size() <= o) {
+      c.kept.outputs.emplace_back(bytes, bytes + c.outputBytes[o]);
+    } else if (c.kept.outputs[o].size() == c.outputBytes[o]) {
+      std::copy(c.kept.outputs[o].begin(), c.kept.outputs[o].end(), bytes);
+    }
+  }
+}
+
+// Gives a model the constants of the first that looked like it.
+void takeConstantsOfAnother(Model& model) {
+  static std::mutex mutex;
+  static std::map<std::string, std::vector<uint8_t>> known;
+  std::string looks;
+  for (const Operand& operand : model.main.operands) looks += operandText(operand) + ";";
+  for (const Operation& operation : model.main.operations) {
+    looks += fmt::format("{} {}/{};", static_cast<int>(operation.type),
+                         fmt::join(operation.inputs, ","), fmt::join(operation.outputs, ","));
+  }
+  looks += std::to_string(model.operandValues.size());
+  const std::lock_guard lock(mutex);
+  model.operandValues = known.try_emplace(looks, model.operandValues).first->second;
+}
+
+void normaliseAlongTheFirstAxis(Model& model) {
+  for (Operation& operation : model.main.operations) {
+    if (operation.type != OperationType::L2_NORMALIZATION || operation.inputs.size() != 1) continue;
+    const int32_t first = 0;
+    Operand axis;
+    axis.type = OperandType::INT32;
+    axis.lifetime = Lifetime::CONSTANT_COPY;
+    axis.location = appendConstant(model, &first, sizeof first);
+    operation.inputs.push_back(static_cast<uint32_t>(model.main.operands.size()));
+    model.main.operands.push_back(axis);
+  }
+}
+
+// Of outputs whose rank nobody has told: all elements in one dimension.
+void flattenShapes(Computed& c) {
+  const Subgraph& main = c.model.main;
+  for (size_t o = 0; o < c.result.outputShapes.size(); ++o) {
+    if (!main.operands[main.outputIndexes[o]].dimensions.empty()) continue;
+    Shape& dims = c.result.outputShapes[o].dimensions;
+    uint32_t elements = 1;
+    for (const uint32_t size : dims) elements *= size;
+    if (!dims.empty()) dims = {elements};
+  }
+}
+
+const Defect kDefects[] = {
+    {.name = "first-result-again",
+     .what = "gives the results of a prepared model's first execution ever again",
+     .area = "api",
+     .computed = repeatFirstOutputs},
+    {.name = "models-by-their-looks",
+     .what = "takes models that differ in their constants only for the same",
+     .area = "api",
+     .model = takeConstantsOfAnother},
+    {.name = "wrong-at-low-power",
+     .what = "computes something else when low power is preferred",
+     .area = "api",
+     .computed =
+         [](Computed& c) {
+           if (c.preference == hal::ExecutionPreference::LOW_POWER) invertOutputs(c);
+         }},
+    {.name = "wrong-with-padding",
+     .what = "spoils outputs whose buffers are longer than they",
+     .area = "api",
+     .computed =
+         [](Computed& c) {
+           for (size_t o = 0; o < c.outputs.size(); ++o) {
+             if (c.outputs[o].length > c.outputBytes[o]) return invertOutputs(c);
+           }
+         }},
+    {.name = "supports-by-turns",
+     .what = "says every other time that it supports nothing",
+     .area = "api",
+     .supported =
+         [](const Model&, std::vector<bool>& answers) {
+           static std::atomic<unsigned> asked = 0;
+           if (++asked % 2 == 0) answers.assign(answers.size(), false);
+         }},
+    {.name = "times-in-another-unit",
+     .what = "reports a thousand times the time that an execution takes",
+     .area = "api",
+     .computed =
+         [](Computed& c) {
+           for (auto* const time : {&c.result.timing.timeOnDevice, &c.result.timing.timeInDriver}) {
+             if (*time) **time *= 1000;
+           }
+         }},
+    {.name = "flattened-shapes",
+     .what = "tells of an output without a rank only how many elements it has",
+     .area = "api",
+     .computed = flattenShapes},
+    {.name = "every-deadline-missed",
+     .what = "misses every deadline, however late",
+     .area = "api",
+     .options =
+         [](hal::ExecuteOptions& options) {
+           if (options.deadline) options.deadline = hal::TimePoint::clock::now() - 1s;
+         }},
+    {.name = "missing-axis-is-first",
+     .what = "normalises along the first axis where none is given",
+     .area = "api",
+     .model = normaliseAlongTheFirstAxis},
+    {.name = "loses-copies",
+     .what = "says that it has copied into a buffer, and has not",
+     .area = "api",
+     .call =
+         [](WireMessage& m) {
+           KJ_IF_MAYBE (params, (m.as<Buffer, Buffer::CopyFromParams>(1))) {
+             params->initDimensions(1).set(0, 4711);
+           }
+         },
+     .answer =
+         [](WireMessage& m) {
+           if (m.interface == capnp::typeId<Buffer>() && m.method == 1) {
+             setStatus(m, wire::ErrorStatus::NONE);
+           }
+         }},
+};
+
+}  // namespace
+
+std::span<const Defect> apiDefects() { return kDefects; }
+
+}  // namespace halyard::defects

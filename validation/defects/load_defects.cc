@@ -1,0 +1,101 @@
+// Drivers that are right until much is asked of them: many executions, many models, many clients.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <stdexcept>
+#include <thread>
+
+#include "validation/defects/defect.h"
+
+namespace halyard::defects {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr unsigned kMany = 4;  // executions at once
+
+// Until others have come, if any do.
+bool isOneOfMany(const Computed& c) {
+  std::this_thread::sleep_for(1ms);
+  return c.running >= kMany;
+}
+
+[[noreturn]] void hang() {
+  for (;;) ::pause();
+}
+
+const Defect kDefects[] = {
+    {.name = "crash-in-parallel",
+     .what = "dies when four executions run at once",
+     .area = "crash",
+     .computed =
+         [](Computed& c) {
+           if (isOneOfMany(c)) std::abort();
+         }},
+    {.name = "deadlock-in-parallel",
+     .what = "never returns from executions of which four run at once",
+     .area = "crash",
+     .computed =
+         [](Computed& c) {
+           if (isOneOfMany(c)) hang();
+         }},
+    {.name = "exception-in-parallel",
+     .what = "fails when four executions run at once",
+     .area = "crash",
+     .computed =
+         [](Computed& c) {
+           if (isOneOfMany(c)) throw std::runtime_error("no more than three at once");
+         }},
+    {.name = "crash-after-a-hundred",
+     .what = "dies in its hundredth execution",
+     .area = "crash",
+     .personality = R"({"faults": [{"at": "execute", "nth": 100, "do": "crash"}]})"},
+    {.name = "hang-after-a-hundred",
+     .what = "never returns from its hundredth execution, nor from a later one",
+     .area = "crash",
+     .computed =
+         [](Computed& c) {
+           if (c.number >= 100) hang();
+         }},
+    {.name = "models-run-out",
+     .what = "prepares no more than twenty models",
+     .area = "crash",
+     .personality = R"({"faults": [{"at": "prepare", "nth": 21, "do": "fail"}]})"},
+    {.name = "crash-after-releases",
+     .what = "dies when it has released thirty models",
+     .area = "crash",
+     .personality = R"({"faults": [{"at": "release", "nth": 30, "do": "crash"}]})"},
+    {.name = "crash-of-mapped-constants",
+     .what = "dies of a model whose constants lie in a file",
+     .area = "crash",
+     .model =
+         [](Model& model) {
+           if (!model.pools.empty()) std::abort();
+         }},
+    {.name = "memory-of-each-execution",
+     .what = "keeps 256 KiB of each execution until its process ends",
+     .area = "crash",
+     .computed =
+         [](Computed&) {
+           constexpr size_t kSize = 256 << 10;
+           void* const kept = ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE,
+                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+           (void)kept;
+         }},
+    {.name = "descriptor-of-each-execution",
+     .what = "keeps a file open for each execution",
+     .area = "crash",
+     .computed = [](Computed&) { (void)::memfd_create("forgotten", MFD_CLOEXEC); }},
+    {.name = "thread-of-each-model",
+     .what = "leaves a thread running for each model that it prepares",
+     .area = "crash",
+     .prepared = [] { std::thread(hang).detach(); }},
+};
+
+}  // namespace
+
+std::span<const Defect> loadDefects() { return kDefects; }
+
+}  // namespace halyard::defects
