@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "hal/testing/fuzz/manifest_fuzz_input.h"
+#include "hal/testing/fuzz/manifest_mutator.h"
 #include "hal/testing/fuzz/ring_fuzz_input.h"
 #include "hal/testing/fuzz/server_fuzz_input.h"
 #include "test_definitions.h"
@@ -61,6 +62,25 @@ TEST(FuzzReplay, RandomCalls) {
 TEST(FuzzReplay, Server) { EXPECT_GT(replay("server_fuzz", runServerFuzzInput), 10u); }
 TEST(FuzzReplay, Ring) { EXPECT_GT(replay("ring_fuzz", runRingFuzzInput), 10u); }
 TEST(FuzzReplay, Manifests) { EXPECT_GT(replay("manifest_fuzz", runManifestFuzzInput), 3u); }
+
+TEST(FuzzReplay, MutatedManifests) {
+  size_t mutated = 0;
+  replay("manifest_fuzz", [&](std::span<const uint8_t> bytes) {
+    std::string text(bytes.begin(), bytes.end());
+    for (uint32_t seed = 0; seed < 200; ++seed) {
+      const std::string other = mutateManifest(text, seed);
+      EXPECT_EQ(other, mutateManifest(text, seed)) << "seed " << seed;
+      if (other.empty()) break;
+      ++mutated;
+      runManifestFuzzInput({reinterpret_cast<const uint8_t*>(other.data()), other.size()});
+      // On and on, from what it has become.
+      if (seed % 4 != 0) text = other;
+    }
+  });
+  EXPECT_GT(mutated, 500u);
+  EXPECT_EQ(mutateManifest("{", 1), "");
+  EXPECT_EQ(mutateManifest(std::string(100'000, '['), 1), "");
+}
 
 }  // namespace
 }  // namespace halyard::hal::fuzz
