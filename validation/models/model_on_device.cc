@@ -1,13 +1,21 @@
 #include "validation/models/model_on_device.h"
 
 #include <algorithm>
+#include <chrono>
 
+#include "report/statistics.h"
 #include "tools/halyard/tensor_values.h"
 
 namespace halyard::validation {
+namespace {
 
-Result<std::vector<std::vector<float>>> CompiledModel::compute(
-    const import::ImportedModel& model, const std::vector<std::vector<uint8_t>>& inputs) {
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kTurn{20};
+
+}  // namespace
+
+Status CompiledModel::run(const std::vector<std::vector<uint8_t>>& inputs) {
   if (run_ == nullptr) {
     HALYARD_ASSIGN_OR_RETURN(run_, cli::RepeatedRun::create(*session_, inputs));
   } else {
@@ -15,7 +23,12 @@ Result<std::vector<std::vector<float>>> CompiledModel::compute(
       std::ranges::copy(inputs[i], run_->input(i).begin());
     }
   }
-  HALYARD_RETURN_IF_ERROR(run_->compute());
+  return run_->compute();
+}
+
+Result<std::vector<std::vector<float>>> CompiledModel::compute(
+    const import::ImportedModel& model, const std::vector<std::vector<uint8_t>>& inputs) {
+  HALYARD_RETURN_IF_ERROR(run(inputs));
   std::vector<std::vector<float>> values;
   for (size_t o = 0; o < run_->outputCount(); ++o) {
     HALYARD_ASSIGN_OR_RETURN(const cli::ApiOutput output, run_->output(o));
@@ -25,6 +38,34 @@ Result<std::vector<std::vector<float>>> CompiledModel::compute(
         cli::realValues({port.type, port.scale, port.zeroPoint}, output.bytes));
   }
   return values;
+}
+
+Result<TurnTimes> timeInTurns(CompiledModel& device, CompiledModel& cpu,
+                              const std::vector<std::vector<uint8_t>>& inputs, double seconds) {
+  // Until then nothing counts: caches, clocks and threads are the other one's.
+  HALYARD_RETURN_IF_ERROR(device.run(inputs));
+  HALYARD_RETURN_IF_ERROR(cpu.run(inputs));
+  TurnTimes times;
+  std::vector<double> ratios;
+  const auto turn = [&](CompiledModel& model, std::vector<double>* all) -> Result<double> {
+    std::vector<double> own;
+    HALYARD_RETURN_IF_ERROR(model.run(inputs));
+    for (const auto end = Clock::now() + kTurn; own.empty() || Clock::now() < end;) {
+      const auto start = Clock::now();
+      HALYARD_RETURN_IF_ERROR(model.run(inputs));
+      own.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+    }
+    all->insert(all->end(), own.begin(), own.end());
+    return report::medianOf(own);
+  };
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  while (ratios.empty() || Clock::now() < end) {
+    HALYARD_ASSIGN_OR_RETURN(const double fast, turn(device, &times.device));
+    HALYARD_ASSIGN_OR_RETURN(const double slow, turn(cpu, &times.cpu));
+    ratios.push_back(slow / fast);
+  }
+  times.timesAsFast = report::medianOf(ratios);
+  return times;
 }
 
 Result<Support> supportOf(const TargetSpec& target, const std::shared_ptr<const Model>& model) {

@@ -22,7 +22,9 @@ class CompiledModel {
  public:
   explicit CompiledModel(std::unique_ptr<cli::ApiSession> session) : session_(std::move(session)) {}
 
-  // The outputs as real numbers.
+  // Once; the first call says which inputs, and how many bytes they have.
+  Status run(const std::vector<std::vector<uint8_t>>& inputs);
+  // The same, and the outputs as real numbers.
   Result<std::vector<std::vector<float>>> compute(const import::ImportedModel& model,
                                                   const std::vector<std::vector<uint8_t>>& inputs);
 
@@ -40,6 +42,16 @@ struct Support {
   size_t supported = 0;
 };
 Result<Support> supportOf(const TargetSpec& target, const std::shared_ptr<const Model>& model);
+
+// Executes both for so many seconds, in turns of 20 ms, so that what else the machine does is the
+// same for both.
+struct TurnTimes {
+  std::vector<double> device;  // milliseconds of each execution
+  std::vector<double> cpu;
+  double timesAsFast = 0;  // the device, the median of all turns
+};
+Result<TurnTimes> timeInTurns(CompiledModel& device, CompiledModel& cpu,
+                              const std::vector<std::vector<uint8_t>>& inputs, double seconds);
 
 // Compiles for the driver; with the CPU device for what it does not take. Its own error: what it
 // has said that it takes, it must be able to prepare.

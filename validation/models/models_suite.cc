@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "accuracy/accuracy.h"
+#include "report/statistics.h"
 #include "tools/halyard/bench/model_figures.h"
 #include "tools/halyard/bench/model_source.h"
 #include "tools/halyard/labels.h"
@@ -210,20 +211,21 @@ CheckResult checkLatency(const Target& target, const ModelToCheck& what) {
   peaks.processors = std::max(1u, std::thread::hardware_concurrency());
   const auto own = cli::measureModel(what.model, target.spec().name, options, peaks);
   if (!own.ok()) return failed(own.status());
-  options.cache = false;
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<cli::ApiDevice> devices, cli::listApiDevices());
-  const auto reference = cli::measureModel(what.model, devices.back().name, options, peaks);
-  if (!reference.ok()) return reference.status();
-  const double median = numberIn(*own, "latency_ms", "median");
-  const double other = numberIn(*reference, "latency_ms", "median");
+  const std::shared_ptr<const Model> model(prepared->imported, &prepared->imported->model);
+  HALYARD_ASSIGN_OR_RETURN(const auto inputs, cli::randomInputs(*prepared->imported));
+  HALYARD_ASSIGN_OR_RETURN(CompiledModel tested, compileForDevice(support, model));
+  HALYARD_ASSIGN_OR_RETURN(CompiledModel reference, compileForCpu(support, model));
+  const auto times = timeInTurns(tested, reference, inputs, 2 * what.extent().latencySeconds);
+  if (!times.ok()) return failed(times.status());
+  const double median = report::medianOf(times->device);
   CheckResult result;
   result.figures = {{"median_ms", median},
-                    {"p90_ms", numberIn(*own, "latency_ms", "p90")},
+                    {"p90_ms", report::percentileOf(times->device, 0.9)},
                     {"per_second", numberIn(*own, "throughput", "per_second")},
                     {"compile_ms", numberIn(*own, "load_ms", "cold_compile")},
                     {"compile_cached_ms", numberIn(*own, "load_ms", "warm_compile")},
-                    {"reference_median_ms", other},
-                    {"times_as_fast", other / median}};
+                    {"reference_median_ms", report::medianOf(times->cpu)},
+                    {"times_as_fast", times->timesAsFast}};
   addLiteRtLatency(what, *prepared->imported, median, &result);
   return result;
 }

@@ -134,8 +134,9 @@ TEST_F(ModelsArea, OperationsOfTheCpuDeviceAreSaid) {
 }
 
 TEST_F(ModelsArea, ADriverThatDies) {
-  const cli::Outcome outcome = validate(R"({"faults": [{"at": "execute", "nth": 3, "do": "crash"}]})",
-                                        "--check 'fashion_mnist_float/accuracy'" + kPictures);
+  const cli::Outcome outcome =
+      validate(R"({"faults": [{"at": "execute", "nth": 3, "do": "crash"}]})",
+               "--check 'fashion_mnist_float/accuracy'" + kPictures);
   EXPECT_EQ(outcome.exitStatus, 1) << outcome.output << outcome.errors;
   EXPECT_EQ(check("fashion_mnist_float/accuracy").at("outcome"), "crash");
 }
