@@ -67,6 +67,7 @@ void invertOutputs(Computed& c);
 // In the order of docs/validation.md.
 std::vector<Defect> allDefects();
 std::span<const Defect> kernelDefects();
+std::span<const Defect> networkDefects();
 std::span<const Defect> deviceDefects();
 std::span<const Defect> apiDefects();
 std::span<const Defect> loadDefects();

@@ -124,7 +124,7 @@ TEST(DefectList, IsLongEnoughAndHasEachNameOnce) {
 TEST(WithoutADefect, NothingIsFound) {
   const Folder folder;
   int status = -1;
-  for (const char* area : {"conformance", "hal", "api", "random-graphs", "crash"}) {
+  for (const char* area : {"conformance", "hal", "api", "models", "random-graphs", "crash"}) {
     const nlohmann::json report = validate(folder, {"none", area, ""}, "", &status);
     ASSERT_TRUE(report.is_object()) << std::ifstream(folder / "out").rdbuf();
     EXPECT_EQ(status, 0);

@@ -20,8 +20,8 @@ namespace halyard::defects {
 std::vector<Defect> allDefects() {
   std::vector<Defect> all;
   for (const std::span<const Defect> part :
-       {kernelDefects(), deviceDefects(), apiDefects(), loadDefects(), wireModelDefects(),
-        wireAnswerDefects()}) {
+       {kernelDefects(), networkDefects(), deviceDefects(), apiDefects(), loadDefects(),
+        wireModelDefects(), wireAnswerDefects()}) {
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;
