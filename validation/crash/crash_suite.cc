@@ -26,6 +26,9 @@ constexpr int kDegradationAttempts = 3;
 // what it keeps for the next.
 constexpr int64_t kMostBytes = int64_t{24} << 20;
 constexpr int64_t kMostObjects = 24;
+// How long a round may take at last, over an early one, and what does not count.
+constexpr double kMostSlowdown = 2;
+constexpr double kSmallMilliseconds = 0.5;
 
 const std::vector<std::string> kNetworks = {"mobilenet_v1_uint8", "mobilenet_v2_int8",
                                             "mobilenet_v2_float", "lstm_acoustic_float",
@@ -263,6 +266,27 @@ CheckResult resourceGrowth(const Context& context) {
       kMostBytes >> 10, kMostObjects, kMostObjects);
 }
 
+// What is done for the thousandth time takes as long as for the first.
+CheckResult slowdown(const Context& context) {
+  std::string found;
+  for (int attempt = 0; attempt < kDegradationAttempts; ++attempt) {
+    StressPlan plan = basePlan(context, {"branches", "lstm_quant16"});
+    plan.anew = true;
+    auto client = ClientProcess::start(plan);
+    if (!client.ok()) return client.takeStatus();
+    const End end = client.value().wait(plan.duration + kGrowthGrace);
+    const CheckResult result = resultOf(end);
+    if (result.outcome != Outcome::PASSED) return result;
+    const double early = end.result.earlyMilliseconds;
+    const double late = end.result.lateMilliseconds;
+    found = fmt::format("{:.2f} ms for an early round, {:.2f} ms for a late one of {}", early, late,
+                        end.result.rounds);
+    if (late <= kMostSlowdown * early + kSmallMilliseconds) return CheckResult::passed(found);
+  }
+  return opFailed("{}, expected at most {} times as long; {} attempts", found, kMostSlowdown,
+                  kDegradationAttempts);
+}
+
 struct Kind {
   std::string name;
   std::string what;
@@ -320,6 +344,10 @@ std::vector<Kind> kinds() {
                  "a client that compiles, runs and frees models leaves nothing in the driver",
                  {"ND-035", "ND-062", "ND-075"},
                  resourceGrowth});
+  all.push_back({"slowdown-stress",
+                 "compiling, running and freeing a model takes no longer the longer a client lives",
+                 {"ND-061", "ND-062"},
+                 slowdown});
   all.push_back({"performance-degradation-stress",
                  "a model is at most half as slow again beside a client that compiles",
                  {"ND-061"},

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
+#include <span>
 #include <thread>
 
 #include "halyard/driver/unique_fd.h"
@@ -30,8 +31,17 @@ using Json = nlohmann::json;
 using cli::ApiSession;
 using ModelPtr = std::shared_ptr<const Model>;
 
-constexpr size_t kSamplesKept = 20'000;
+constexpr size_t kSamplesKept = 200'000;
 constexpr uint64_t kFewestRounds = 200;  // from which a leak is seen
+// Rounds that warm up, and how many are compared of those behind them, and of the last.
+constexpr size_t kWarmUpRounds = 20;
+constexpr size_t kComparedRounds = 80;
+
+double medianOf(std::span<double> samples) {
+  const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
+  std::nth_element(samples.begin(), middle, samples.end());
+  return *middle;
+}
 
 // A model with the values of its inputs; omitted ones are empty.
 struct StressModel {
@@ -121,8 +131,7 @@ class Stress {
     for (unsigned i = 0; i < plan_.threads; ++i) threads.emplace_back([this, i] { work(i); });
     threads.clear();
     if (!samples_.empty()) {
-      std::nth_element(samples_.begin(), samples_.begin() + samples_.size() / 2, samples_.end());
-      result_.medianMilliseconds = samples_[samples_.size() / 2];
+      result_.medianMilliseconds = medianOf(samples_);
     }
     return result_;
   }
@@ -193,6 +202,9 @@ class Stress {
     result_.moreBytes = more(after.memoryBytes, before.memoryBytes);
     result_.moreDescriptors = more(after.descriptors, before.descriptors);
     result_.moreThreads = more(after.threads, before.threads);
+    result_.earlyMilliseconds =
+        medianOf(std::span(samples_).subspan(kWarmUpRounds, kComparedRounds));
+    result_.lateMilliseconds = medianOf(std::span(samples_).last(kComparedRounds));
     return okStatus();
   }
   Status roundAnew(uint64_t round) {
@@ -346,6 +358,8 @@ std::string StressResult::toJson() const {
               {"more_bytes", moreBytes},
               {"more_descriptors", moreDescriptors},
               {"more_threads", moreThreads},
+              {"early_ms", earlyMilliseconds},
+              {"late_ms", lateMilliseconds},
               {"failure", failure}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -360,6 +374,8 @@ Result<StressResult> StressResult::fromJson(const std::string& text) {
     result.moreBytes = json.at("more_bytes");
     result.moreDescriptors = json.at("more_descriptors");
     result.moreThreads = json.at("more_threads");
+    result.earlyMilliseconds = json.at("early_ms");
+    result.lateMilliseconds = json.at("late_ms");
     result.failure = json.at("failure");
     return result;
   } catch (const Json::exception& error) {

@@ -42,6 +42,9 @@ struct StressResult {
   int64_t moreBytes = 0;
   int64_t moreDescriptors = 0;
   int64_t moreThreads = 0;
+  // Medians of early and of the last rounds, with `anew`.
+  double earlyMilliseconds = 0;
+  double lateMilliseconds = 0;
   std::string failure;  // of the first thread that failed, and which model; empty: none
 
   std::string toJson() const;

@@ -88,6 +88,13 @@ const Defect kDefects[] = {
      .what = "keeps a file open for each execution",
      .area = "crash",
      .computed = [](Computed&) { (void)::memfd_create("forgotten", MFD_CLOEXEC); }},
+    {.name = "slow-after-load",
+     .what = "takes 5 ms more for each execution behind its two hundredth",
+     .area = "crash",
+     .computed =
+         [](Computed& c) {
+           if (c.number > 200) std::this_thread::sleep_for(5ms);
+         }},
     {.name = "thread-of-each-model",
      .what = "leaves a thread running for each model that it prepares",
      .area = "crash",
