@@ -100,7 +100,7 @@ TEST(SplitWork, ComparingAndSelecting) {
 TEST(SplitWork, Rearranging) {
   RandomOperands random(112);
   for (OperandType type : {TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM}) {
-    const TestOperand x = random.tensor(type, {20, 30, 40, 3});
+    const TestOperand x = random.tensor(type, {40, 60, 40, 3});
     std::vector<int32_t> order = {0, 1, 2, 3};
     while (std::next_permutation(order.begin(), order.end())) {
       expectSame(OperationType::TRANSPOSE, {x, intList(order)}, {outputLike(x)});
@@ -111,7 +111,7 @@ TEST(SplitWork, Rearranging) {
 TEST(SplitWork, Reducing) {
   RandomOperands random(113);
   for (OperandType type : {TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM}) {
-    const TestOperand x = random.tensor(type, {20, 30, 40, 3});
+    const TestOperand x = random.tensor(type, {40, 60, 40, 3});
     for (const std::vector<int32_t>& axes : {std::vector<int32_t>{1, 2}, {3}, {1}, {1, 3}}) {
       expectSame(OperationType::MEAN, {x, intList(axes), TestOperand::int32(0)}, {outputLike(x)});
       expectSame(OperationType::REDUCE_MAX, {x, intList(axes), TestOperand::boolean(true)},

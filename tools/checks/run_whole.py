@@ -68,7 +68,8 @@ def jobs_of(tests):
             names = [test[0] for test in group[start:start + SHARD]]
             jobs.append((label, [command[0], "--gtest_filter=" + ":".join(names)], folder,
                          environment, len(names)))
-    jobs.sort(key=lambda job: -job[4])
+    # What is not divided comes first: it may take as long as all of a program's tests.
+    jobs.sort(key=lambda job: (job[4] > 1, -job[4]))
     return jobs
 
 
