@@ -107,5 +107,19 @@ TEST_F(CacheChoiceTest, RunSaysWhatBecameOfIt) {
   EXPECT_THAT(explained.output, HasSubstr("cache of partitions:\n  #0: off, the runtime's own"));
 }
 
+// What the CPU driver has measured is worth keeping, for models of every size.
+TEST_F(CacheChoiceTest, SustainedSpeedIsCached) {
+  const Variable driver("HALYARD_DRIVER_FILES",
+                        HALYARD_BINARY_DIR "/share/halyard/drivers.d/cpu.json");
+  const Variable state("XDG_STATE_HOME", std::filesystem::absolute(folder_).c_str());
+  const std::string model = "run " + kModel + " --random-inputs 1 --device halyard-cpu --cache " +
+                            folder_ + "/cache --preference sustained-speed";
+  const Outcome first = halyard(model);
+  EXPECT_EQ(first.exitStatus, 0) << first.errors;
+  EXPECT_THAT(first.output, HasSubstr("\ncache   miss, "));
+  EXPECT_THAT(halyard(model).output, HasSubstr("\ncache   hit, "));
+  EXPECT_THAT(halyard(model + "x").errors, HasSubstr("--preference"));
+}
+
 }  // namespace
 }  // namespace halyard::cli

@@ -38,10 +38,10 @@ TEST_F(CommandTest, HelpAndVersion) {
 }
 
 TEST_F(CommandTest, MisuseIsStatus2) {
-  for (const char* arguments :
-       {"", "fly", "run", "run --flags", "graph a b", "devices extra", "run m --mean 1",
-        "run m --input x", "run m --input-range 1,2,3", "run m --top many",
-        "run m --input-range 0,1 --mean 1 --std 1", "run m --save-inputs"}) {
+  for (const char* arguments : {"", "fly", "run", "run --flags", "graph a b", "devices extra",
+                                "run m --mean 1", "run m --input x", "run m --input-range 1,2,3",
+                                "run m --top many", "run m --input-range 0,1 --mean 1 --std 1",
+                                "run m --save-inputs", "run m --preference fast"}) {
     const Outcome outcome = halyard(arguments);
     EXPECT_EQ(outcome.exitStatus, 2) << arguments;
     EXPECT_THAT(outcome.errors, StartsWith("halyard")) << arguments;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "tools/halyard/device_choice.h"
 #include "tools/halyard/explanation.h"
 #include "tools/halyard/labels.h"
+#include "tools/halyard/preference.h"
 #include "tools/halyard/run_inputs.h"
 #include "tools/halyard/run_report.h"
 #include "tools/halyard/tensor_values.h"
@@ -54,6 +56,7 @@ struct RunOptions {
   bool random = false;
   bool saveInputs = false;
   CacheOptions cache;
+  std::optional<int32_t> preference;
   ReportOptions report;
 };
 
@@ -205,6 +208,7 @@ Status runModel(const RunOptions& options, const InputOptions& inputOptions) {
                            ApiSession::create(std::shared_ptr<const Model>(shared, &shared->model)),
                            "{}", options.model);
   if (auto cache = chooseCache(options.cache, options.model)) session->setCaching(*cache);
+  if (options.preference) session->setPreference(*options.preference);
   const auto start = std::chrono::steady_clock::now();
   HALYARD_RETURN_IF_ERROR(session->compile(chosen ? chosen->handle : nullptr));
   const auto compileTime = std::chrono::steady_clock::now() - start;
@@ -278,6 +282,7 @@ Command addRunCommand(CLI::App& parent) {
       ->needs(output);
   addPixelOptions(app, options.get());
   addCacheOptions(app, &options->cache);
+  addPreferenceOption(app, &options->preference);
   app->add_option("--top", options->report.top,
                   fmt::format("How many classes to list (default {})", options->report.top))
       ->check(CLI::Range(1, 1000000))

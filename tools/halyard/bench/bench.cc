@@ -18,6 +18,7 @@
 #include "tools/halyard/command.h"
 #include "tools/halyard/device_choice.h"
 #include "tools/halyard/output_file.h"
+#include "tools/halyard/preference.h"
 #include "tools/halyard/terminal.h"
 #include "tools/workloads/workloads.h"
 
@@ -180,6 +181,7 @@ void addMeasuringOptions(CLI::App* app, BenchCommandOptions* options) {
       ->check(CLI::Range(0.0, 3600.0))
       ->option_text("S");
   app->add_option("--mode", options->mode, "sync, burst or fenced (sync)")->option_text("MODE");
+  addPreferenceOption(app, &options->measure.preference);
   app->add_flag("--no-cache", options->noCache, "Do not measure loading from a cache");
   app->add_flag("--no-operations", options->noOperations, "Do not measure operations");
 }

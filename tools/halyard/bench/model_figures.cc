@@ -105,6 +105,7 @@ class Measurement {
       // No other model is ever kept there.
       session->setCaching({cacheFolder, {}});
     }
+    if (options_.preference) session->setPreference(*options_.preference);
     HALYARD_RETURN_IF_ERROR(session->compile(device_));
     return session;
   }

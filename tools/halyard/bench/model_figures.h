@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "halyard/driver/status.h"
@@ -16,7 +18,8 @@ struct BenchOptions {
   double seconds = 1;   // of executions that count
   double warmUp = 0.2;  // seconds of executions before
   ComputeMode mode = ComputeMode::SYNC;
-  bool cache = true;  // measure loading from a cache, too
+  std::optional<int32_t> preference;  // to compile for; nullopt: the default
+  bool cache = true;                  // measure loading from a cache, too
   bool operations = true;
   bool accuracy = true;
   std::string data;    // folder of a data set; empty: Fashion-MNIST for models that fit it
