@@ -2,7 +2,9 @@
 // multiplies negative elements only.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "kernels/makers.h"
 #include "ops/activation.h"
@@ -109,23 +111,25 @@ struct FloatPrelu {
   }
 };
 
-// The reference kernel's arithmetic in float instead of double: see isExact.
-template <typename T>
+// The reference kernel's arithmetic in double, or in float where that gives the same: see isExact.
+template <typename T, typename Real>
 struct Quant8Product {
   int32_t zeroA;
   int32_t zeroB;
-  float scale;
+  Real scale;
   int32_t zeroOut;
-  float low;  // of the result less the zero point
-  float high;
+  Real low;  // of the result less the zero point
+  Real high;
 
   using Element = T;
   HALYARD_ALWAYS_INLINE int32_t rounded(int32_t product) const {
-    const float units = static_cast<float>(product) * scale;
-    const float raised = units > low ? units : low;
-    const float limited = raised < high ? raised : high;
-    // To nearest, ties away from zero: the constant is the largest float below one half.
-    return static_cast<int32_t>(limited + std::copysign(0x1.fffffep-2f, limited)) + zeroOut;
+    const Real units = static_cast<Real>(product) * scale;
+    const Real raised = units > low ? units : low;
+    const Real limited = raised < high ? raised : high;
+    // To nearest, ties away from zero: the largest number below one half, so that what is below
+    // one half is not carried to the next.
+    constexpr Real kBelowHalf = Real{0.5} - std::numeric_limits<Real>::epsilon() / 4;
+    return static_cast<int32_t>(limited + std::copysign(kBelowHalf, limited)) + zeroOut;
   }
   HALYARD_ALWAYS_INLINE T operator()(T a, T b) const {
     return static_cast<T>(rounded((a - zeroA) * (b - zeroB)));
@@ -135,8 +139,9 @@ struct Quant8Product {
 // Whether `product` gives what the reference kernel does for all products of 8 bit values. Both
 // results never fall when the product grows, and they are less than one product apart, so that it
 // is enough to look around the products at which the result changes.
-template <typename T>
-bool isExact(const Quant8Product<T>& product, double scale, const ops::ClampRange<int32_t>& range) {
+template <typename T, typename Real>
+bool isExact(const Quant8Product<T, Real>& product, double scale,
+             const ops::ClampRange<int32_t>& range) {
   constexpr int32_t kLargest = 255 * 255;
   for (int32_t value = range.min; value <= range.max; ++value) {
     for (const double half : {-0.5, 0.5}) {
@@ -257,22 +262,30 @@ std::unique_ptr<Kernel> makeQuant8Sum(const KernelSite& site, ops::FuseCode code
   return std::make_unique<BinaryKernel<Quant8Sum<T>>>(site, sum);
 }
 
-template <typename T>
-std::unique_ptr<Kernel> makeQuant8Product(const KernelSite& site, ops::FuseCode code) {
+// Null where numbers of this kind do not give what the reference kernel does.
+template <typename T, typename Real>
+std::unique_ptr<Kernel> makeExactProduct(const KernelSite& site, ops::FuseCode code) {
   const ops::Tensor& a = site.inputs[0];
   const ops::Tensor& b = site.inputs[1];
   const ops::Tensor& out = site.outputs[0];
   const double scale = double{a.scale} * double{b.scale} / double{out.scale};
   const ops::ClampRange<int32_t> range = ops::activationRange(code, out);
-  const Quant8Product<T> product = {a.zeroPoint,
-                                    b.zeroPoint,
-                                    static_cast<float>(scale),
-                                    out.zeroPoint,
-                                    static_cast<float>(range.min - out.zeroPoint),
-                                    static_cast<float>(range.max - out.zeroPoint)};
+  using Product = Quant8Product<T, Real>;
+  const Product product = {a.zeroPoint,
+                           b.zeroPoint,
+                           static_cast<Real>(scale),
+                           out.zeroPoint,
+                           static_cast<Real>(range.min - out.zeroPoint),
+                           static_cast<Real>(range.max - out.zeroPoint)};
   // The scale is below 1 in any model, and far from where floats lose digits in all sensible ones.
   if (!(scale > 0x1p-30 && scale < 2) || !isExact(product, scale, range)) return nullptr;
-  return std::make_unique<BinaryKernel<Quant8Product<T>>>(site, product);
+  return std::make_unique<BinaryKernel<Product>>(site, product);
+}
+
+template <typename T>
+std::unique_ptr<Kernel> makeQuant8Product(const KernelSite& site, ops::FuseCode code) {
+  std::unique_ptr<Kernel> kernel = makeExactProduct<T, float>(site, code);
+  return kernel != nullptr ? std::move(kernel) : makeExactProduct<T, double>(site, code);
 }
 
 // Whether the site has three inputs, the last a constant activation, and tensors of one type.
