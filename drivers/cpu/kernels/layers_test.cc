@@ -1,6 +1,5 @@
 // Convolutions and full connections of the driver against the reference kernels.
-#include "kernels/kernel_for_test.h"
-#include "ops/conv_for_test.h"
+#include "kernels/layer_for_test.h"
 
 namespace halyard::cpudriver::testing {
 namespace {
@@ -8,14 +7,6 @@ namespace {
 using namespace ops::testing;
 using enum OperandType;
 using ops::FuseCode;
-
-constexpr ConvTypeCase kTypes[] = {{TENSOR_FLOAT32, false},
-                                   {TENSOR_QUANT8_ASYMM, false},
-                                   {TENSOR_QUANT8_ASYMM, true},
-                                   {TENSOR_QUANT8_ASYMM_SIGNED, false},
-                                   {TENSOR_QUANT8_ASYMM_SIGNED, true}};
-
-constexpr int kAllLevels = std::size(ops::kSimdLevels);
 
 TestOperand filterFor(RandomOperands& random, const ConvTypeCase& type, const Shape& dims,
                       uint32_t channelDim) {
@@ -64,23 +55,10 @@ void checkConv(RandomOperands& random, const ConvTypeCase& type, const TestWindo
                   isDepthwise ? " depthwise" : "", batch, depth, channels, code, window.text()));
 }
 
-TestWindow windowOf(int height, int width, int filter, int stride) {
-  TestWindow window;
-  window.scheme = 1;
-  const auto axis = [&](int input) {
-    const int output = (input + stride - 1) / stride;
-    const int surplus = std::max(0, (output - 1) * stride + filter - input);
-    return TestAxis{input, filter, stride, 1, surplus / 2, surplus - surplus / 2, output};
-  };
-  window.height = axis(height);
-  window.width = axis(width);
-  return window;
-}
-
 TEST(ConvKernel, IsTheReferenceInAllForms) {
   RandomOperands random(21);
   for (int round = 0; round < 120; ++round) {
-    for (const ConvTypeCase& type : kTypes) {
+    for (const ConvTypeCase& type : kLayerTypes) {
       TestWindow window = randomWindow(random, /*mayDilate=*/true);
       window.nchw = false;
       checkConv(random, type, window, false, random.oneOf<uint32_t>({1, 1, 2, 3}),
@@ -93,13 +71,13 @@ TEST(ConvKernel, IsTheReferenceInAllForms) {
 
 TEST(ConvKernel, IsTheReferenceOnLargerImages) {
   RandomOperands random(22);
-  for (const ConvTypeCase& type : kTypes) {
-    checkConv(random, type, windowOf(20, 17, 1, 1), false, 2, 36, 70);
-    checkConv(random, type, windowOf(14, 14, 1, 1), false, 1, 256, 33);
-    checkConv(random, type, windowOf(7, 7, 1, 1), false, 1, 130, 200);
-    checkConv(random, type, windowOf(33, 31, 3, 2), false, 1, 3, 32);
-    checkConv(random, type, windowOf(12, 15, 3, 1), false, 1, 64, 41);
-    checkConv(random, type, windowOf(9, 9, 7, 2), false, 1, 5, 300);
+  for (const ConvTypeCase& type : kLayerTypes) {
+    checkConv(random, type, sameWindow(20, 17, 1, 1), false, 2, 36, 70);
+    checkConv(random, type, sameWindow(14, 14, 1, 1), false, 1, 256, 33);
+    checkConv(random, type, sameWindow(7, 7, 1, 1), false, 1, 130, 200);
+    checkConv(random, type, sameWindow(33, 31, 3, 2), false, 1, 3, 32);
+    checkConv(random, type, sameWindow(12, 15, 3, 1), false, 1, 64, 41);
+    checkConv(random, type, sameWindow(9, 9, 7, 2), false, 1, 5, 300);
     if (HasFatalFailure()) return;
   }
 }
@@ -107,7 +85,7 @@ TEST(ConvKernel, IsTheReferenceOnLargerImages) {
 TEST(DepthwiseConvKernel, IsTheReferenceInAllForms) {
   RandomOperands random(23);
   for (int round = 0; round < 120; ++round) {
-    for (const ConvTypeCase& type : kTypes) {
+    for (const ConvTypeCase& type : kLayerTypes) {
       TestWindow window = randomWindow(random, /*mayDilate=*/true);
       window.nchw = false;
       const auto depth = static_cast<uint32_t>(random.between(1, 140));
@@ -119,11 +97,11 @@ TEST(DepthwiseConvKernel, IsTheReferenceInAllForms) {
 
 TEST(DepthwiseConvKernel, IsTheReferenceOnLargerImages) {
   RandomOperands random(24);
-  for (const ConvTypeCase& type : kTypes) {
+  for (const ConvTypeCase& type : kLayerTypes) {
     for (const int stride : {1, 2}) {
       for (const uint32_t depth : {8u, 32u, 96u, 200u}) {
         for (const int filter : {3, 5}) {
-          checkConv(random, type, windowOf(19, 22, filter, stride), true, 1, depth, depth);
+          checkConv(random, type, sameWindow(19, 22, filter, stride), true, 1, depth, depth);
           if (HasFatalFailure()) return;
         }
       }
@@ -134,7 +112,7 @@ TEST(DepthwiseConvKernel, IsTheReferenceOnLargerImages) {
 TEST(FullyConnectedKernel, IsTheReference) {
   RandomOperands random(25);
   for (int round = 0; round < 60; ++round) {
-    for (const ConvTypeCase& type : kTypes) {
+    for (const ConvTypeCase& type : kLayerTypes) {
       if (type.perChannel) continue;
       const auto batch = static_cast<uint32_t>(random.oneOf({1, 1, 2, 5, 14, 40}));
       const auto depth = static_cast<uint32_t>(random.between(1, 300));

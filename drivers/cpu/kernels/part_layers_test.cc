@@ -1,22 +1,12 @@
 // Grouped and transposed convolutions, and depthwise ones with a multiplier, against the reference
 // kernels.
-#include "kernels/kernel_for_test.h"
-#include "ops/conv_for_test.h"
-#include "ops/testing/random_window.h"
+#include "kernels/layer_for_test.h"
 
 namespace halyard::cpudriver::testing {
 namespace {
 
 using namespace ops::testing;
 using enum OperandType;
-
-constexpr ConvTypeCase kTypes[] = {{TENSOR_FLOAT32, false},
-                                   {TENSOR_QUANT8_ASYMM, false},
-                                   {TENSOR_QUANT8_ASYMM, true},
-                                   {TENSOR_QUANT8_ASYMM_SIGNED, false},
-                                   {TENSOR_QUANT8_ASYMM_SIGNED, true}};
-
-constexpr int kAllLevels = std::size(ops::kSimdLevels);
 
 uint32_t size(int n) { return static_cast<uint32_t>(n); }
 
@@ -64,23 +54,10 @@ void checkGrouped(RandomOperands& random, const ConvTypeCase& type, const TestWi
                     sizes.depth, sizes.channels, groups, code, window.text()));
 }
 
-TestWindow windowOf(int height, int width, int filter, int stride) {
-  TestWindow window;
-  window.scheme = 1;
-  const auto axis = [&](int input) {
-    const int output = (input + stride - 1) / stride;
-    const int surplus = std::max(0, (output - 1) * stride + filter - input);
-    return TestAxis{input, filter, stride, 1, surplus / 2, surplus - surplus / 2, output};
-  };
-  window.height = axis(height);
-  window.width = axis(width);
-  return window;
-}
-
 TEST(GroupedConvKernel, IsTheReferenceInAllForms) {
   RandomOperands random(31);
   for (int round = 0; round < 60; ++round) {
-    for (const ConvTypeCase& type : kTypes) {
+    for (const ConvTypeCase& type : kLayerTypes) {
       TestWindow window = randomWindow(random, /*mayDilate=*/false);
       window.nchw = false;
       const auto groups = random.oneOf<uint32_t>({1, 2, 3, 5});
@@ -95,10 +72,10 @@ TEST(GroupedConvKernel, IsTheReferenceInAllForms) {
 
 TEST(GroupedConvKernel, IsTheReferenceOnLargerImages) {
   RandomOperands random(32);
-  for (const ConvTypeCase& type : kTypes) {
-    checkGrouped(random, type, windowOf(28, 26, 3, 1), {1, 64, 64}, 16);
-    checkGrouped(random, type, windowOf(14, 14, 1, 1), {2, 96, 240}, 3);
-    checkGrouped(random, type, windowOf(21, 21, 5, 2), {1, 32, 66}, 2);
+  for (const ConvTypeCase& type : kLayerTypes) {
+    checkGrouped(random, type, sameWindow(28, 26, 3, 1), {1, 64, 64}, 16);
+    checkGrouped(random, type, sameWindow(14, 14, 1, 1), {2, 96, 240}, 3);
+    checkGrouped(random, type, sameWindow(21, 21, 5, 2), {1, 32, 66}, 2);
     if (HasFatalFailure()) return;
   }
 }
@@ -128,7 +105,7 @@ void checkMultiplied(RandomOperands& random, const ConvTypeCase& type, const Tes
 TEST(MultipliedDepthwiseKernel, IsTheReferenceInAllForms) {
   RandomOperands random(33);
   for (int round = 0; round < 60; ++round) {
-    for (const ConvTypeCase& type : kTypes) {
+    for (const ConvTypeCase& type : kLayerTypes) {
       TestWindow window = randomWindow(random, /*mayDilate=*/true);
       window.nchw = false;
       checkMultiplied(random, type, window, random.oneOf<uint32_t>({1, 1, 2}),
@@ -140,10 +117,10 @@ TEST(MultipliedDepthwiseKernel, IsTheReferenceInAllForms) {
 
 TEST(MultipliedDepthwiseKernel, IsTheReferenceOnLargerImages) {
   RandomOperands random(34);
-  for (const ConvTypeCase& type : kTypes) {
-    checkMultiplied(random, type, windowOf(49, 40, 8, 2), 1, 1, 8);
-    checkMultiplied(random, type, windowOf(30, 29, 3, 1), 1, 32, 4);
-    checkMultiplied(random, type, windowOf(30, 29, 3, 2), 1, 3, 8);
+  for (const ConvTypeCase& type : kLayerTypes) {
+    checkMultiplied(random, type, sameWindow(49, 40, 8, 2), 1, 1, 8);
+    checkMultiplied(random, type, sameWindow(30, 29, 3, 1), 1, 32, 4);
+    checkMultiplied(random, type, sameWindow(30, 29, 3, 2), 1, 3, 8);
     if (HasFatalFailure()) return;
   }
 }
@@ -197,7 +174,7 @@ void checkTransposed(RandomOperands& random, const ConvTypeCase& type, const Tes
 TEST(TransposedConvKernel, IsTheReferenceInAllForms) {
   RandomOperands random(35);
   for (int round = 0; round < 100; ++round) {
-    for (const ConvTypeCase& type : kTypes) {
+    for (const ConvTypeCase& type : kLayerTypes) {
       TestWindow window;
       window.explicitPadding = random.coin();
       window.scheme = 1;
@@ -215,7 +192,7 @@ TEST(TransposedConvKernel, IsTheReferenceInAllForms) {
 
 TEST(TransposedConvKernel, IsTheReferenceOnLargerImages) {
   RandomOperands random(36);
-  for (const ConvTypeCase& type : kTypes) {
+  for (const ConvTypeCase& type : kLayerTypes) {
     for (const int filter : {2, 3, 4}) {
       TestWindow window;
       window.scheme = 1;
