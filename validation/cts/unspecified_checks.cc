@@ -420,7 +420,7 @@ void listUnspecifiedChecks(ApiChecks& checks) {
           fmt::format("unspecified_dimensions/{}/{}", name, kTested[i]),
           "what is known of dimensions, in the model and at the execution, decides what each call "
           "answers",
-          [type, i, step](ApiWorld& world) {
+          [type = type, i, step](ApiWorld& world) {
             return tryAll(world, type, static_cast<Tested>(i), step);
           });
       check.expectedSeconds = 0.1;

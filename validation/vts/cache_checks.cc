@@ -495,15 +495,15 @@ void listCacheChecks(HalChecks& checks) {
   const bool full = checks.plan().full;
   for (const auto& [suffix, kind] : {std::pair("float32", kFloat), std::pair("quant8", kQuant8)}) {
     for (const Case& one : cases) {
-      checks.addForVersions(since, fmt::format("cache/{}_{}", one.name, suffix), one.what,
-                            one.requirements,
-                            [use = one.use, kind, full](HalClient& client, HalVersion method) {
-                              return withSetting(client, method, kind, full, use);
-                            });
+      checks.addForVersions(
+          since, fmt::format("cache/{}_{}", one.name, suffix), one.what, one.requirements,
+          [use = one.use, kind = kind, full](HalClient& client, HalVersion method) {
+            return withSetting(client, method, kind, full, use);
+          });
     }
     checks.addAlone(since, fmt::format("cache/after_a_restart_{}", suffix),
                     "what was saved comes back in a driver that was started again", {"ND-070"},
-                    [kind](Target& target) { return afterRestart(target, kind); });
+                    [kind = kind](Target& target) { return afterRestart(target, kind); });
   }
   checks.addForVersions(since, "cache/unsupported",
                         "a driver that does not cache answers GENERAL_FAILURE", {}, unsupported);
