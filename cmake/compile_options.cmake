@@ -43,6 +43,9 @@ if(HALYARD_SANITIZE)
   add_compile_options(-fsanitize=${HALYARD_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${HALYARD_SANITIZE})
+  # A program in C brings the checks of the C++ that is in our libraries.
+  add_link_options($<$<LINK_LANG_AND_ID:C,Clang>:-fsanitize-link-c++-runtime>
+    $<$<LINK_LANG_AND_ID:C,Clang>:-lstdc++>)
 endif()
 if(HALYARD_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)

@@ -97,7 +97,8 @@ TEST_P(ConformanceLevels, AreThoseThatTheFilesState) {
 class ConformanceVariants : public testing::TestWithParam<std::tuple<std::string, Variant>> {};
 
 TEST_P(ConformanceVariants, AllPass) {
-  const auto& [folder, variant] = GetParam();
+  const std::string& folder = std::get<0>(GetParam());
+  const Variant& variant = std::get<1>(GetParam());
   const auto target = conformance::makeHalTarget(std::make_shared<hal::ClientSession>(
       cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 3), std::make_shared<hal::SessionServices>()));
   forEachCase(folder, [&](const std::string& where, const VectorCase& vectorCase) {
