@@ -18,6 +18,7 @@
 #include <map>
 #include <thread>
 
+#include "base/sanitized.h"
 #include "hal/remote_device.h"
 #include "hal/testing/test_device.h"
 #include "halyard/driver/sync_fence.h"
@@ -383,7 +384,7 @@ TEST_F(CrashPoints, NothingIsLeftBehind) {
   EXPECT_LE(after.descriptors, before.descriptors);
   EXPECT_LE(after.threads, before.threads);
   EXPECT_FALSE(hasChildren());
-#ifndef __SANITIZE_ADDRESS__  // its allocator does not tell
+#ifndef HALYARD_SANITIZED  // its allocator does not tell
   // Less than 100 bytes a round could be anything; more would be something that is kept.
   EXPECT_LT(after.heap, before.heap + rounds * 100 + 65536);
 #endif

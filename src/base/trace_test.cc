@@ -11,6 +11,8 @@
 #include <new>
 #include <thread>
 
+#include "base/sanitized.h"
+
 namespace {
 thread_local size_t allocations = 0;
 
@@ -21,7 +23,7 @@ void* allocate(size_t size) {
 }  // namespace
 
 // A sanitizer has its own, which this must not replace.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef HALYARD_SANITIZED
 [[gnu::noinline]] void* operator new(size_t size) {
   if (void* const memory = allocate(size)) return memory;
   throw std::bad_alloc();

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/sanitized.h"
 #include "cpu/cpu_device.h"
 #include "cpu/model_for_test.h"
 #include "hal/ring/packets.h"
@@ -27,7 +28,7 @@ void* allocate(size_t size) {
 }  // namespace
 
 // A sanitizer has its own, which this must not replace.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef HALYARD_SANITIZED
 void* operator new(size_t size) {
   if (void* const memory = allocate(size)) return memory;
   throw std::bad_alloc();

@@ -128,7 +128,8 @@ TEST(PartitionSearchTest, IsNearTheBestOfAllForSmallGraphs) {
   constexpr int kProblems = 150;
   for (uint32_t seed = 0; seed < kProblems; ++seed) {
     Random random(seed);
-    const TestModel model = randomModel(random, 2 + random.below(6), 2 + random.below(3));
+    const uint32_t reach = 2 + random.below(3);
+    const TestModel model = randomModel(random, 2 + random.below(6), reach);
     const PartitionGraph graph(model.share()->main, OperandSizes({}, {}));
     const SearchProblem problem = randomProblem(random, graph, 3);
     const Assignment found = improve(problem, cheapestForEach(problem));
@@ -146,7 +147,8 @@ TEST(PartitionSearchTest, IsNearTheBestOfAllForSmallGraphs) {
 TEST(PartitionSearchTest, IsNeverWorseThanTheStartOrASingleDevice) {
   for (uint32_t seed = 0; seed < 60; ++seed) {
     Random random(1000 + seed);
-    const TestModel model = randomModel(random, 10 + random.below(300), 2 + random.below(40));
+    const uint32_t reach = 2 + random.below(40);
+    const TestModel model = randomModel(random, 10 + random.below(300), reach);
     const PartitionGraph graph(model.share()->main, OperandSizes({}, {}));
     const size_t devices = 2 + random.below(5);
     const SearchProblem problem = randomProblem(random, graph, devices);
@@ -196,8 +198,9 @@ TEST(PartitionedModelsTest, ComputeWhatTheCpuDeviceDoes) {
   size_t compound = 0;
   for (uint32_t seed = 0; seed < 100; ++seed) {
     Random random(5000 + seed);
+    const uint32_t reach = 1 + random.below(20);
     const std::shared_ptr<const Model> model =
-        randomModel(random, 1 + random.below(60), 1 + random.below(20)).share();
+        randomModel(random, 1 + random.below(60), reach).share();
     ASSERT_TRUE(validateModel(*model).ok());
     FakeDevices devices;
     const uint32_t count = 1 + random.below(4);

@@ -67,8 +67,9 @@ std::optional<uint32_t> QueueWriter::space(size_t wanted) {
 void QueueWriter::write(std::span<const Datum> packet) {
   const size_t at = written_ % queue_.capacity();
   const size_t first = std::min<size_t>(packet.size(), queue_.capacity() - at);
-  std::memcpy(queue_.datums() + at, packet.data(), first * sizeof(Datum));
-  std::memcpy(queue_.datums(), packet.data() + first, (packet.size() - first) * sizeof(Datum));
+  std::copy_n(packet.begin(), first, queue_.datums() + at);
+  std::copy_n(packet.begin() + static_cast<ptrdiff_t>(first), packet.size() - first,
+              queue_.datums());
   written_ += packet.size();
   // Before the reader's event word is looked at; see announceSleep.
   queue_.header().written.store(written_, std::memory_order_seq_cst);
@@ -101,8 +102,8 @@ bool QueueReader::changed() const {
 void QueueReader::read(std::span<Datum> to) {
   const size_t at = read_ % queue_.capacity();
   const size_t first = std::min<size_t>(to.size(), queue_.capacity() - at);
-  std::memcpy(to.data(), queue_.datums() + at, first * sizeof(Datum));
-  std::memcpy(to.data() + first, queue_.datums(), (to.size() - first) * sizeof(Datum));
+  std::copy_n(queue_.datums() + at, first, to.begin());
+  std::copy_n(queue_.datums(), to.size() - first, to.begin() + static_cast<ptrdiff_t>(first));
   read_ += to.size();
   queue_.header().read.store(read_, std::memory_order_release);
 }

@@ -254,14 +254,16 @@ ModelWriter floatSpatial() {
   b.w.inputs = {x};
   const int32_t f = b.w.floatConstant("filter", {3, 3, 3, 2}, wave(54, 0.25f));
   const int32_t bias = b.w.floatConstant("bias", {3}, {1, -1, 0.5f});
-  b.w.node(Op::TRANSPOSE_CONV, {b.constant({1, 6, 6, 3}), f, x, bias}, {b.floats({1, 6, 6, 3})},
+  const int32_t spread = b.floats({1, 6, 6, 3});
+  b.w.node(Op::TRANSPOSE_CONV, {b.constant({1, 6, 6, 3}), f, x, bias}, {spread},
            Opt::TransposeConvOptions, [](FlatBufferBuilder& fb) {
              return tfl::CreateTransposeConvOptions(fb, Pad::SAME, 2, 2);
            });
   b.w.node(
       Op::L2_POOL_2D, {x}, {b.floats({1, 2, 2, 2})}, Opt::Pool2DOptions,
       [](FlatBufferBuilder& fb) { return tfl::CreatePool2DOptions(fb, Pad::VALID, 1, 1, 2, 2); });
-  b.w.node(Op::RESIZE_NEAREST_NEIGHBOR, {x, b.constant({2, 5})}, {b.floats({1, 2, 5, 2})},
+  const int32_t resized = b.floats({1, 2, 5, 2});
+  b.w.node(Op::RESIZE_NEAREST_NEIGHBOR, {x, b.constant({2, 5})}, {resized},
            Opt::ResizeNearestNeighborOptions, [](FlatBufferBuilder& fb) {
              return tfl::CreateResizeNearestNeighborOptions(fb, false, true);
            });
