@@ -52,7 +52,8 @@ TestModel randomModel(Random& random, uint32_t operations, uint32_t reach) {
     const uint32_t out =
         isLast || random.below(8) == 0 ? model.output(shape) : model.temporary(shape);
     if (random.below(2) == 0) {
-      model.operation(kUnary[random.below(4)], {pick()}, {out});
+      const uint32_t in = pick();
+      model.operation(kUnary[random.below(4)], {in}, {out});
     } else {
       const uint32_t left = pick();
       const uint32_t right = random.below(5) == 0 ? constants[0] : pick();

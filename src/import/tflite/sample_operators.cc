@@ -185,10 +185,12 @@ ModelWriter movements() {
   Bench b;
   const int32_t x = b.w.floats("x", {2, 3, 4});
   b.w.inputs = {x};
-  b.w.node(Op::SLICE, {x, b.constant({0, 1, 2}), b.constant({2, -1, 1})}, {b.floats({2, 2, 1})});
+  const int32_t slice = b.floats({2, 2, 1});
+  b.w.node(Op::SLICE, {x, b.constant({0, 1, 2}), b.constant({2, -1, 1})}, {slice});
+  const int32_t stridedSlice = b.floats({2, 3});
   b.w.node(Op::STRIDED_SLICE,
            {x, b.constant({-1, 0, 9}), b.constant({0, 3, 0}), b.constant({1, 2, -1})},
-           {b.floats({2, 3})}, Opt::StridedSliceOptions, [](FlatBufferBuilder& f) {
+           {stridedSlice}, Opt::StridedSliceOptions, [](FlatBufferBuilder& f) {
              return tfl::CreateStridedSliceOptions(f, 0, 0, 0, 0, /*shrink*/ 1);
            });
   const int32_t last = b.constant({2});
@@ -204,11 +206,15 @@ ModelWriter movements() {
            [](FlatBufferBuilder& f) { return tfl::CreateUnpackOptions(f, 3, 1); });
   b.w.node(Op::PACK, {rows[2], rows[0]}, {b.floats({2, 4, 2})}, Opt::PackOptions,
            [](FlatBufferBuilder& f) { return tfl::CreatePackOptions(f, 2, -1); });
-  b.w.node(Op::TILE, {x, b.constant({1, 2, 1})}, {b.floats({2, 6, 4})});
-  b.w.node(Op::GATHER, {x, b.constant({2, 0})}, {b.floats({2, 2, 4})}, Opt::GatherOptions,
+  const int32_t tile = b.floats({2, 6, 4});
+  b.w.node(Op::TILE, {x, b.constant({1, 2, 1})}, {tile});
+  const int32_t gather = b.floats({2, 2, 4});
+  b.w.node(Op::GATHER, {x, b.constant({2, 0})}, {gather}, Opt::GatherOptions,
            [](FlatBufferBuilder& f) { return tfl::CreateGatherOptions(f, 1); });
-  b.w.node(Op::EMBEDDING_LOOKUP, {b.constant({1, 0, 1}), x}, {b.floats({3, 3, 4})});
-  b.w.node(Op::REVERSE_V2, {x, b.constant({1})}, {b.floats({2, 3, 4})});
+  const int32_t embeddingLookup = b.floats({3, 3, 4});
+  b.w.node(Op::EMBEDDING_LOOKUP, {b.constant({1, 0, 1}), x}, {embeddingLookup});
+  const int32_t reverseV2 = b.floats({2, 3, 4});
+  b.w.node(Op::REVERSE_V2, {x, b.constant({1})}, {reverseV2});
   const int32_t paddings = b.constant({0, 0, 1, 2, 1, 0});
   b.w.tensors.back().shape = {3, 2};
   const int32_t value = b.w.floatConstant("value", {}, {-7.5f});
@@ -244,7 +250,8 @@ ModelWriter int8Blocks() {
   const int32_t value = b.w.quantisedConstant("value", Type::INT8, {1}, {0x9c}, 0.5f, 3);
   b.w.tensors.back().shape = {};
   b.w.node(Op::PADV2, {x, paddings, value}, {like({1, 5, 5, 2})});
-  b.w.node(Op::RESIZE_NEAREST_NEIGHBOR, {x, b.constant({3, 7})}, {like({1, 3, 7, 2})});
+  const int32_t resizeNearestNeighbor = like({1, 3, 7, 2});
+  b.w.node(Op::RESIZE_NEAREST_NEIGHBOR, {x, b.constant({3, 7})}, {resizeNearestNeighbor});
   return b.w;
 }
 
