@@ -19,7 +19,8 @@
 
 namespace halyard::trace {
 
-// A connection to a driver in another process.
+// A connection to a driver in another process. Its methods may be called by several threads at
+// once.
 class DriverSource {
  public:
   virtual ~DriverSource() = default;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 namespace halyard::trace {
@@ -34,8 +35,9 @@ class FakeDriver final : public DriverSource {
 
   Status answer;
   ClientRecorder recorder;
-  int begins = 0;
-  int ends = 0;
+  // One thread may begin a trace while another ends the one before.
+  std::atomic<int> begins = 0;
+  std::atomic<int> ends = 0;
 
  private:
   const std::string name_;
