@@ -89,11 +89,11 @@ const Defect kDefects[] = {
      .area = "crash",
      .computed = [](Computed&) { (void)::memfd_create("forgotten", MFD_CLOEXEC); }},
     {.name = "slow-after-load",
-     .what = "takes 5 ms more for each execution behind its two hundredth",
+     .what = "takes 25 ms more for each execution behind its two hundredth",
      .area = "crash",
      .computed =
          [](Computed& c) {
-           if (c.number > 200) std::this_thread::sleep_for(5ms);
+           if (c.number > 200) std::this_thread::sleep_for(25ms);
          }},
     {.name = "thread-of-each-model",
      .what = "leaves a thread running for each model that it prepares",
