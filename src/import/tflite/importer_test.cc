@@ -2,6 +2,7 @@
 #include "import/tflite/importer.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -150,6 +151,10 @@ TEST(Importer, ReadsAFile) {
   EXPECT_THAT(importTfliteFile(path).status().message(), StartsWith(path + ": cannot be opened"));
   EXPECT_THAT(importTfliteFile(testing::TempDir()).status().message(),
               HasSubstr("is not a regular file"));
+  // Opening must not wait for somebody to write to it.
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_THAT(importTfliteFile(path).status().message(), HasSubstr("is not a regular file"));
+  std::filesystem::remove(path);
 }
 
 TEST(Importer, NumbersOperatorsAsTheFormatDoes) {

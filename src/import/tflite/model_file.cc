@@ -91,7 +91,8 @@ class Numbers {
 };
 
 Result<UniqueFd> openFile(const std::string& path, size_t* size) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // A FIFO would wait for somebody to write to it.
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return errnoStatus(ResultCode::BAD_DATA, errno, "cannot be opened");
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) {
