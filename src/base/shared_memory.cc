@@ -13,7 +13,7 @@
 
 #include "base/file_facts.h"
 #include "base/file_size_signal.h"
-#include "base/read_range.h"
+#include "base/private_copy.h"
 
 namespace halyard {
 
@@ -207,16 +207,8 @@ Result<Mapping> SharedMemory::mapBytes(size_t size) const {
 
 Result<Mapping> SharedMemory::copyBytes() const {
   if ((prot_ & PROT_READ) == 0) return unmappable(EACCES, "it may not be read");
-  void* const base = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (base == MAP_FAILED) return unmappable(errno, "memory for a copy");
-  Mapping copy(base, size_, 0, size_);
-  const Status read = readRange(fd(), offset_, {copy.data(), size_});
-  if (!read.ok()) {
-    return makeStatus(ResultCode::UNMAPPABLE, "{} memory of {} bytes at offset {}: its file {}",
-                      memoryKindName(kind_), size_, offset_, read.message());
-  }
-  return copy;
+  const ByteRange all{0, size_};
+  return privateCopyOf(*this, {&all, 1});
 }
 
 CpuAccess::CpuAccess(SharedMemoryPtr memory, bool writes) : writes_(writes) {

@@ -139,6 +139,20 @@ TEST(SharedMemory, ConstantsOfAFileThatCouldShrinkAreCopied) {
   EXPECT_EQ(SharedMemory::ofConstants(*unreadable)->map().status().code(), ResultCode::UNMAPPABLE);
 }
 
+// What is aligned in the file has to be aligned wherever a program finds it.
+TEST(SharedMemory, CopiesAreAlignedAsTheFileIs) {
+  const UniqueFd file = patternFile(20000);
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  for (const uint64_t offset : {uint64_t{2}, uint64_t{4094}, uint64_t{5000}}) {
+    const auto all = SharedMemory::fromFd(10000, PROT_READ, file.get(), offset).value();
+    const auto copy = SharedMemory::ofConstants(*all)->map();
+    ASSERT_TRUE(copy.ok()) << copy.status().toString();
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(copy->data()) % page, offset % page);
+    ASSERT_EQ(copy->size(), 10000u);
+    for (size_t i = 0; i < 10000; ++i) ASSERT_EQ(copy->data()[i], (offset + i) % 251);
+  }
+}
+
 TEST(SharedMemory, ConstantsThatCannotGoAreMappedWhereTheyAre) {
   const auto memory = SharedMemory::create(10000, "test").value();
   const SharedMemoryPtr constants = SharedMemory::ofConstants(*memory);

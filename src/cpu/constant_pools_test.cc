@@ -67,6 +67,17 @@ TEST(ConstantPools, OfAFileOnlyConstantsAreCopied) {
       << late.status().message();
 }
 
+TEST(ConstantPools, CopiesAreAlignedAsTheFileIs) {
+  const File file;
+  const auto pool = SharedMemory::fromFd(100'000, PROT_READ, file.fd(), 4098).value();
+  const auto mappings = mapConstantPools(modelWith(pool, {{0, 2, 100}, {0, 70'002, 5000}}));
+  ASSERT_TRUE(mappings.ok()) << mappings.status().toString();
+  const Mapping& mapping = (*mappings)[0];
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(mapping.data()) % 4096, 2u);
+  EXPECT_EQ(mapping.data()[2], File::byteAt(4100));
+  EXPECT_EQ(mapping.data()[75'001], File::byteAt(4098 + 75'001));
+}
+
 TEST(ConstantPools, WhatCannotShrinkIsMapped) {
   const auto pool = SharedMemory::create(10000, "test").value();
   const auto mappings = mapConstantPools(modelWith(pool, {{0, 0, 100}}));

@@ -1,0 +1,43 @@
+#include "base/private_copy.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/file_facts.h"
+#include "base/read_range.h"
+
+namespace halyard {
+
+Result<Mapping> privateCopyOf(const SharedMemory& memory, std::span<const ByteRange> ranges) {
+  const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  const auto skip = static_cast<size_t>(memory.offset() % page);
+  const int error = memory.size() > SIZE_MAX - skip ? EOVERFLOW : 0;
+  void* const base = error != 0 ? MAP_FAILED
+                                : ::mmap(nullptr, memory.size() + skip, PROT_READ | PROT_WRITE,
+                                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) {
+    return errnoStatus(ResultCode::UNMAPPABLE, error != 0 ? error : errno,
+                       fmt::format("{} bytes for a copy of constants", memory.size()));
+  }
+  Mapping copy(base, memory.size() + skip, skip, memory.size());
+  const Result<FileFacts> file = examineFile(memory.fd());
+  for (const ByteRange& range : ranges) {
+    uint8_t* const begin = copy.data() + range.begin;
+    const auto bytes = static_cast<size_t>(range.end - range.begin);
+    // At once is quicker than page by page. Kernels that do not know this say so, and fault. For
+    // what the file does not have, no memory is taken.
+    const size_t behindPage = reinterpret_cast<uintptr_t>(begin) % page;
+    if (file.ok() && bytes <= file->size) {
+      (void)::madvise(begin - behindPage, bytes + behindPage, MADV_POPULATE_WRITE);
+    }
+    const Status read = readRange(memory.fd(), memory.offset() + range.begin, {begin, bytes});
+    HALYARD_RETURN_IF_ERROR(read.withCode(ResultCode::UNMAPPABLE),
+                            "{} memory of {} bytes at offset {}: its file",
+                            memoryKindName(memory.kind()), memory.size(), memory.offset());
+  }
+  return copy;
+}
+
+}  // namespace halyard
