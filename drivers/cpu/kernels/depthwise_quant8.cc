@@ -197,7 +197,7 @@ class Quant8DepthwiseKernel final : public Kernel {
       for (size_t v = 0; v < filterColumns_; ++v) {
         T* const units = block + v * columnValues + u / unit * unit * depthwise_.blockChannels;
         units[inBlock * unit + u % unit] =
-            static_cast<T>(weights.values[weightIndex(u * filterColumns_ + v, channel)]);
+            static_cast<T>(weights.value(weightIndex(u * filterColumns_ + v, channel)));
       }
     }
   }
@@ -206,7 +206,7 @@ class Quant8DepthwiseKernel final : public Kernel {
   int32_t bias(const Quant8Weights& weights, size_t channel) const {
     uint32_t sum = 0;
     for (size_t t = 0; t < filterRows_ * filterColumns_; ++t) {
-      sum += static_cast<uint32_t>(weights.values[weightIndex(t, channel)] - weights.zeroPoint);
+      sum += static_cast<uint32_t>(weights.value(weightIndex(t, channel)) - weights.zeroPoint);
     }
     return static_cast<int32_t>(static_cast<uint32_t>(weights.bias[channel]) -
                                 static_cast<uint32_t>(weights.inputZeroPoint) * sum);

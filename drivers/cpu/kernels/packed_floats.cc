@@ -2,14 +2,39 @@
 #include "kernels/packed_floats.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "kernels/even_pieces.h"
+#include "ops/transpose_block.h"
 
 namespace halyard::cpudriver {
 namespace {
 
 constexpr size_t kLargePanel = 32 * 1024;          // bytes
 constexpr size_t kCacheLine = 64 / sizeof(float);  // elements
+
+// Columns [begin, end) to one panel: transposed, as many at a time as lie equally far apart.
+void packPanel(const PackedFloats::ColumnAt& columnAt, size_t begin, size_t end, size_t depth,
+               size_t width, float* to) {
+  const auto apart = [](const float* a, const float* b) {
+    return reinterpret_cast<uintptr_t>(b) - reinterpret_cast<uintptr_t>(a);
+  };
+  for (size_t column = begin; column < end;) {
+    const float* const first = columnAt(column);
+    const float* last = first;
+    uintptr_t stride = 0;
+    size_t count = 1;
+    for (; column + count < end; ++count) {
+      const float* const next = columnAt(column + count);
+      if (count > 1 && apart(last, next) != stride) break;
+      stride = apart(last, next);
+      if (stride % sizeof(float) != 0 || stride > PTRDIFF_MAX) break;
+      last = next;
+    }
+    ops::transposeBlock(first, stride / sizeof(float), count, depth, to + (column - begin), width);
+    column += count;
+  }
+}
 
 }  // namespace
 
@@ -22,10 +47,8 @@ PackedFloats::PackedFloats(const KernelSite& site, size_t columns, size_t depth,
       bias_(panels_ * gemm_->panelColumns) {
   const size_t width = gemm_->panelColumns;
   packed_ = site.pack<float>(panels_ * width * depth, [&](float* packed) {
-    for (size_t column = 0; column < columns; ++column) {
-      const float* const values = columnAt(column);
-      float* const to = packed + column / width * width * depth + column % width;
-      for (size_t k = 0; k < depth; ++k) to[k * width] = values[k];
+    for (size_t column = 0; column < columns; column += width, packed += width * depth) {
+      packPanel(columnAt, column, std::min(column + width, columns), depth, width, packed);
     }
   });
   if (bias != nullptr) std::copy_n(bias, columns, bias_.data());

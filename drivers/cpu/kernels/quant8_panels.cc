@@ -2,10 +2,30 @@
 #include "kernels/quant8_panels.h"
 
 #include <algorithm>
+#include <cstring>
+#include <vector>
 
 #include "kernels/even_pieces.h"
 
 namespace halyard::cpudriver {
+namespace {
+
+// Four values of bytes: stored ones plus the shift, modulo 256, all four at once.
+void readUnit(const Quant8Weights& weights, const uint8_t* from, uint8_t* unit) {
+  constexpr uint32_t kLow = 0x7f7f7f7f;
+  const uint32_t shift = static_cast<uint8_t>(weights.shift) * 0x01010101u;
+  uint32_t bytes = 0;
+  std::memcpy(&bytes, from, sizeof bytes);
+  bytes = ((bytes & kLow) + (shift & kLow)) ^ ((bytes ^ shift) & ~kLow);
+  std::memcpy(unit, &bytes, sizeof bytes);
+}
+
+void readUnit(const Quant8Weights& weights, const uint8_t* from, int16_t* unit) {
+  const auto first = static_cast<size_t>(from - weights.stored);
+  for (size_t i = 0; i < 2; ++i) unit[i] = static_cast<int16_t>(weights.value(first + i));
+}
+
+}  // namespace
 
 Quant8Panels::Quant8Panels(const KernelSite& site, const Quant8Gemm& gemm,
                            const Quant8Weights& weights, size_t columns)
@@ -20,11 +40,11 @@ Quant8Panels::Quant8Panels(const KernelSite& site, const Quant8Gemm& gemm,
   hasHalfPanel_ = rest > 0 && rest <= width / 2;
   const size_t places = panels_ * width - (hasHalfPanel_ ? width / 2 : 0);
   packed_ = site.pack<uint8_t>(places * units_ * 4, [&](uint8_t* to) {
-    for (size_t column = 0; column < columns; ++column) {
+    for (size_t panel = 0; panel < panels_; ++panel) {
       if (gemm_.factors == Quant8Factors::WIDE) {
-        packColumn(weights, column, reinterpret_cast<int16_t*>(to));
+        packPanel(weights, panel, reinterpret_cast<int16_t*>(to));
       } else {
-        packColumn(weights, column, to);
+        packPanel(weights, panel, to);
       }
     }
   });
@@ -70,25 +90,39 @@ size_t Quant8Panels::placeOf(size_t column) const {
   return column / width * width + placeInPanel(column % width, width);
 }
 
+// `packed` is where all begin; it holds zeros.
 template <typename T>
-void Quant8Panels::packColumn(const Quant8Weights& weights, size_t column, T* packed) const {
-  const size_t unit = gemm_.unitValues();
-  const size_t begin = column / gemm_.panelColumns * gemm_.panelColumns;
-  const size_t width =
-      isHalf(column / gemm_.panelColumns) ? gemm_.panelColumns / 2 : gemm_.panelColumns;
-  T* to = packed + (begin * units_ + placeOf(column) - begin) * unit;
-  const int16_t* const from = weights.values.data() + column * depth_;
-  for (size_t k = 0; k < depth_; k += unit, to += width * unit) {
-    for (size_t i = 0; i < std::min(unit, depth_ - k); ++i) to[i] = static_cast<T>(from[k + i]);
+void Quant8Panels::packPanel(const Quant8Weights& weights, size_t panel, T* packed) const {
+  constexpr size_t kUnit = 4 / sizeof(T);
+  const size_t begin = panel * gemm_.panelColumns;
+  const size_t count = std::min(gemm_.panelColumns, columns_ - begin);
+  const size_t width = widthOf(panel);
+  const uint8_t* const from = weights.stored + begin * depth_;
+  T* const to = packed + begin * units_ * kUnit;
+  std::vector<size_t> places;
+  for (size_t c = 0; c < count; ++c) places.push_back((placeOf(begin + c) - begin) * kUnit);
+  // The columns of a unit lie side by side, so that all of a panel are written at a time.
+  for (size_t unit = 0; unit < units_; ++unit) {
+    const size_t k = unit * kUnit;
+    const size_t values = std::min(kUnit, depth_ - k);
+    T* const line = to + unit * width * kUnit;
+    for (size_t c = 0; c < count; ++c) {
+      T unitValues[kUnit] = {};
+      if (values == kUnit) {
+        readUnit(weights, from + c * depth_ + k, unitValues);
+      } else {
+        for (size_t i = 0; i < values; ++i) {
+          unitValues[i] = static_cast<T>(weights.value((begin + c) * depth_ + k + i));
+        }
+      }
+      std::memcpy(line + places[c], unitValues, sizeof(unitValues));
+    }
   }
 }
 
 // Less the input's zero point times the real sum of the column's weights.
 int32_t Quant8Panels::bias(const Quant8Weights& weights, size_t column) const {
-  uint32_t sum = 0;
-  for (size_t k = 0; k < depth_; ++k) {
-    sum += static_cast<uint32_t>(weights.values[column * depth_ + k] - weights.zeroPoint);
-  }
+  const uint32_t sum = weights.sum(column * depth_, depth_);
   return static_cast<int32_t>(static_cast<uint32_t>(weights.bias[column]) -
                               static_cast<uint32_t>(weights.inputZeroPoint) * sum);
 }

@@ -37,8 +37,11 @@ class Quant8Panels {
  private:
   bool isHalf(size_t panel) const { return hasHalfPanel_ && panel + 1 == panels_; }
   size_t placeOf(size_t column) const;
+  size_t widthOf(size_t panel) const {
+    return isHalf(panel) ? gemm_.panelColumns / 2 : gemm_.panelColumns;
+  }
   template <typename T>
-  void packColumn(const Quant8Weights& weights, size_t column, T* packed) const;
+  void packPanel(const Quant8Weights& weights, size_t panel, T* packed) const;
   int32_t bias(const Quant8Weights& weights, size_t column) const;
 
   const Quant8Gemm& gemm_;

@@ -13,10 +13,17 @@ namespace {
 // Whether all values less the zero point fit a signed byte. They can then be stored so, and have no
 // zero point any more.
 bool fitsWithoutZeroPoint(const uint8_t* stored, bool isUnsigned, size_t count, int32_t zeroPoint) {
-  return std::all_of(stored, stored + count, [&](uint8_t byte) {
-    const int32_t value = isUnsigned ? int32_t{byte} : int32_t{static_cast<int8_t>(byte)};
-    return value - zeroPoint >= -128 && value - zeroPoint <= 127;
-  });
+  // In the order of unsigned bytes, which every processor has the least and the largest of.
+  const uint8_t flip = isUnsigned ? 0 : 0x80;
+  uint8_t least = 255;
+  uint8_t largest = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const auto value = static_cast<uint8_t>(stored[i] ^ flip);
+    least = std::min(least, value);
+    largest = std::max(largest, value);
+  }
+  const int32_t zero = zeroPoint + flip;
+  return least - zero >= -128 && largest - zero <= 127;
 }
 
 // What is added to a value of the filter so that it is stored as the form needs it.
@@ -38,21 +45,19 @@ void readValues(const KernelSite& site, Quant8Factors factors, Quant8Weights* we
   const ops::Tensor& filter = site.inputs[1];
   const int32_t shift = storedShift(site, factors, weights->isSignedInput);
   weights->zeroPoint = ops::filterZeroPoint(filter) + shift;
-  if (!site.packs()) return;
-  const auto store = [&](const auto* values) {
-    weights->values.resize(filter.elementCount());
-    for (size_t i = 0; i < weights->values.size(); ++i) {
-      weights->values[i] = static_cast<int16_t>(values[i] + shift);
-    }
-  };
-  if (filter.type == OperandType::TENSOR_QUANT8_ASYMM) {
-    store(filter.as<uint8_t>());
-  } else {
-    store(filter.as<int8_t>());
-  }
+  weights->shift = shift;
+  weights->isSignedStored = filter.type != OperandType::TENSOR_QUANT8_ASYMM;
+  if (site.packs()) weights->stored = filter.as<uint8_t>();
 }
 
 }  // namespace
+
+uint32_t Quant8Weights::sum(size_t first, size_t count) const {
+  uint32_t bytes = 0;
+  const uint8_t flip = isSignedStored ? 0x80 : 0;
+  for (size_t i = first; i < first + count; ++i) bytes += static_cast<uint8_t>(stored[i] ^ flip);
+  return bytes + static_cast<uint32_t>(count) * static_cast<uint32_t>(shift - zeroPoint - flip);
+}
 
 std::optional<Quant8Weights> readQuant8Weights(const KernelSite& site, size_t channels,
                                                size_t products, ops::FuseCode activation,
