@@ -9,11 +9,12 @@
 #include <utility>
 
 #include "base/work_limit.h"
-#include "constant_release.h"
+#include "constant_pages.h"
 #include "cpu/arena_plan.h"
 #include "cpu/block_pool.h"
 #include "cpu/subgraph_run.h"
 #include "halyard/driver/trace.h"
+#include "huge_pages.h"
 #include "run_services.h"
 
 namespace halyard::cpudriver {
@@ -38,6 +39,17 @@ cpu::BlockPool::Block allocate(size_t bytes) {
   return block;
 }
 
+// Not initialised.
+std::shared_ptr<std::byte> allocateArena(size_t bytes) {
+  if (bytes < kHugePage) {
+    cpu::BlockPool::Block block = allocate(bytes);
+    return {static_cast<std::byte*>(block.memory.release()), [](std::byte* p) { std::free(p); }};
+  }
+  auto memory = mapPages(bytes + cpu::BlockPool::kAlignment, bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
 // Who reads constants that are not there is not to take zeros for them.
 void hide(const std::vector<Mapping>& released, Packing* packing) {
   for (const Mapping& mapping : released) {
@@ -52,7 +64,7 @@ void hide(const std::vector<Mapping>& released, Packing* packing) {
 struct CompiledModel::State {
   explicit State(ThreadShare* threads) : services(threads) {}
 
-  cpu::BlockPool::Block arena;
+  std::shared_ptr<std::byte> arena;
   std::vector<cpu::BlockPool::Block> inputCopies;
   std::vector<void*> data;  // by operand
   // Of steps with the reference kernel, by step.
@@ -74,16 +86,20 @@ Result<std::unique_ptr<CompiledModel>> CompiledModel::compile(std::shared_ptr<co
                                                               const Resources& resources,
                                                               Packing* packing, bool tunable) {
   const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::COMPILATION, "compile");
-  HALYARD_ASSIGN_OR_RETURN(cpu::ExecutionPlan plan, cpu::ExecutionPlan::make(std::move(model)));
+  const bool isFresh = packing == nullptr || packing->isFresh();
+  const auto reading = isFresh ? cpu::ConstantReading::LARGE_LATER : cpu::ConstantReading::ALL;
+  HALYARD_ASSIGN_OR_RETURN(cpu::ExecutionPlan plan,
+                           cpu::ExecutionPlan::make(std::move(model), reading));
   std::unique_ptr<CompiledModel> compiled(new CompiledModel(std::move(plan), resources));
   if (!compiled->isPlain()) return std::unique_ptr<CompiledModel>();
-  if (packing != nullptr && !packing->isFresh()) {
+  if (isFresh) {
+    ConstantPages pages(compiled->plan_, packing);
+    compiled->steps_ = makeSteps(compiled->plan_.main, &pages, tunable);
+    HALYARD_RETURN_IF_ERROR(Status(pages.status()));
+    compiled->releasedBytes_ = pages.releasedBytes();
+  } else {
     hide(compiled->plan_.mappings, packing);
     compiled->steps_ = makeSteps(compiled->plan_.main, packing, tunable);
-  } else {
-    ConstantRelease release(compiled->plan_, packing);
-    compiled->steps_ = makeSteps(compiled->plan_.main, &release, tunable);
-    compiled->releasedBytes_ = release.releasedBytes();
   }
   compiled->placeTemporaries();
   return compiled;
@@ -166,8 +182,8 @@ std::unique_ptr<CompiledModel::State> CompiledModel::takeState() {
   }
   const cpu::SubgraphPlan& main = plan_.main;
   auto state = std::make_unique<State>(resources_.threads);
-  if (arenaBytes_ > 0) state->arena = allocate(arenaBytes_);
-  auto* const base = static_cast<std::byte*>(state->arena.data());
+  if (arenaBytes_ > 0) state->arena = allocateArena(arenaBytes_);
+  std::byte* const base = state->arena.get();
   for (size_t operand = 0; operand < main.tensors.size(); ++operand) {
     state->data.push_back(inArena_[operand] ? base + offsets_[operand]
                                             : main.tensors[operand].data);

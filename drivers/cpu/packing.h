@@ -18,10 +18,9 @@
 #include <utility>
 #include <vector>
 
-namespace halyard::cpudriver {
+#include "packed_memory.h"
 
-// What packed memory is aligned to; behind its end, as many bytes may be read.
-inline constexpr size_t kPackedAlignment = 64;
+namespace halyard::cpudriver {
 
 // Elements that are there to be read.
 template <typename T>
@@ -46,19 +45,39 @@ class Packing {
   using Write = std::function<void(std::byte* to)>;
 
   virtual ~Packing() = default;
+  // Before all else: about how many bytes are going to be packed.
+  virtual void expect(size_t bytes) { memory_.expect(bytes); }
   // `bytes` bytes, by calling `write` with as many zeros or from a cache. Throws std::bad_alloc.
   virtual Bytes get(size_t bytes, const Write& write) = 0;
   // Whether get() calls `write`.
   virtual bool isFresh() const = 0;
   // The kernel that is being made needs the constant at `data` no more.
   virtual void release(const void* data) = 0;
+  // The constants at these addresses are going to be read.
+  virtual void need(std::span<const void* const> /*constants*/) {}
   // Memory that stands for constants that were released when the model was compiled.
   virtual void hide(std::span<const std::byte> /*memory*/) {}
   // A step that reads the constants has been made; with the reference kernel, it needs them all.
   virtual void endStep(bool hasKernel, const std::vector<const void*>& constants) = 0;
 
-  // What get() does without a cache.
-  static Bytes make(size_t bytes, const Write& write);
+  // What get() does without a cache, in memory from the heap.
+  static Bytes make(size_t bytes, const Write& write) {
+    PackedMemory memory;  // that expects nothing
+    return makeIn(&memory, bytes, write);
+  }
+
+ protected:
+  // The same in memory of this packing.
+  Bytes makeHere(size_t bytes, const Write& write) { return makeIn(&memory_, bytes, write); }
+
+ private:
+  static Bytes makeIn(PackedMemory* memory, size_t bytes, const Write& write) {
+    PackedMemory::Bytes made = memory->allocate(bytes);
+    write(made.get());
+    return made;
+  }
+
+  PackedMemory memory_;
 };
 
 // `count` elements that `write(T*)` makes, in memory of zeros; `packing` may be null.

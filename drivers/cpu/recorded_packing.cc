@@ -11,7 +11,7 @@ constexpr size_t kMostForNobody = 512;
 }  // namespace
 
 Packing::Bytes PackingRecorder::get(size_t bytes, const Write& write) {
-  pieces_.push_back({make(bytes, write), bytes});
+  pieces_.push_back({makeHere(bytes, write), bytes});
   return pieces_.back().memory;
 }
 

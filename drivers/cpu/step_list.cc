@@ -31,6 +31,7 @@ class StepMaker {
     for (size_t i = 0; i < steps_.size(); ++i) {
       checkWorkLimit();
       if (isDone_[i]) continue;
+      need(graph_.operation(i).inputs);
       if (makeAlias(i) || makeTable(i) || makeRounding(i) || makeFused(i)) continue;
       const Operation& operation = graph_.operation(i);
       place(i, operation.inputs, operation.outputs, makePlain(i));
@@ -53,18 +54,22 @@ class StepMaker {
     return tensors;
   }
 
+  std::vector<const void*> constantsOf(const std::vector<uint32_t>& operands) const {
+    std::vector<const void*> constants;
+    for (const uint32_t operand : operands) {
+      if (plan_.tensors[operand].data != nullptr) constants.push_back(plan_.tensors[operand].data);
+    }
+    return constants;
+  }
+  // Before makers see these inputs.
+  void need(const std::vector<uint32_t>& inputs) const {
+    if (packing_ != nullptr) packing_->need(constantsOf(inputs));
+  }
+
   // The step that computes operation `last` with others.
   void place(size_t last, const std::vector<uint32_t>& inputs, const std::vector<uint32_t>& outputs,
              std::unique_ptr<Kernel> kernel) {
-    if (packing_ != nullptr) {
-      std::vector<const void*> constants;
-      for (const uint32_t operand : inputs) {
-        if (plan_.tensors[operand].data != nullptr) {
-          constants.push_back(plan_.tensors[operand].data);
-        }
-      }
-      packing_->endStep(kernel != nullptr, constants);
-    }
+    if (packing_ != nullptr) packing_->endStep(kernel != nullptr, constantsOf(inputs));
     steps_[last] = Step{last, inputs, outputs, {}, std::move(kernel)};
     isDone_[last] = true;
   }
@@ -139,6 +144,7 @@ class StepMaker {
   bool makeFused(size_t i) {
     for (const Fusion& fusion : fusionsOf(graph_, i)) {
       if (!areFree(fusion, i)) continue;
+      need(fusion.inputs);
       std::vector<ops::Tensor> inputs = tensorsOf(fusion.inputs);
       if (fusion.fused.addsInput) inputs.pop_back();
       const std::vector<uint32_t>& outputs = graph_.operation(fusion.last).outputs;

@@ -22,22 +22,28 @@ Result<Mapping> privateCopyOf(const SharedMemory& memory, std::span<const ByteRa
                        fmt::format("{} bytes for a copy of constants", memory.size()));
   }
   Mapping copy(base, memory.size() + skip, skip, memory.size());
-  const Result<FileFacts> file = examineFile(memory.fd());
   for (const ByteRange& range : ranges) {
-    uint8_t* const begin = copy.data() + range.begin;
-    const auto bytes = static_cast<size_t>(range.end - range.begin);
-    // At once is quicker than page by page. Kernels that do not know this say so, and fault. For
-    // what the file does not have, no memory is taken.
-    const size_t behindPage = reinterpret_cast<uintptr_t>(begin) % page;
-    if (file.ok() && bytes <= file->size) {
-      (void)::madvise(begin - behindPage, bytes + behindPage, MADV_POPULATE_WRITE);
-    }
-    const Status read = readRange(memory.fd(), memory.offset() + range.begin, {begin, bytes});
-    HALYARD_RETURN_IF_ERROR(read.withCode(ResultCode::UNMAPPABLE),
-                            "{} memory of {} bytes at offset {}: its file",
-                            memoryKindName(memory.kind()), memory.size(), memory.offset());
+    HALYARD_RETURN_IF_ERROR(readIntoCopy(memory, range, copy));
   }
   return copy;
+}
+
+Status readIntoCopy(const SharedMemory& memory, const ByteRange& range, const Mapping& copy) {
+  uint8_t* const begin = copy.data() + range.begin;
+  const auto bytes = static_cast<size_t>(range.end - range.begin);
+  // At once is quicker than page by page. Kernels that do not know this say so, and fault. For what
+  // the file does not have, no memory is taken.
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t behindPage = reinterpret_cast<uintptr_t>(begin) % page;
+  const Result<FileFacts> file = examineFile(memory.fd());
+  if (file.ok() && bytes <= file->size) {
+    (void)::madvise(begin - behindPage, bytes + behindPage, MADV_POPULATE_WRITE);
+  }
+  const Status read = readRange(memory.fd(), memory.offset() + range.begin, {begin, bytes});
+  HALYARD_RETURN_IF_ERROR(read.withCode(ResultCode::UNMAPPABLE),
+                          "{} memory of {} bytes at offset {}: its file",
+                          memoryKindName(memory.kind()), memory.size(), memory.offset());
+  return okStatus();
 }
 
 }  // namespace halyard

@@ -22,5 +22,7 @@ struct ByteRange {
 // which must be within it, have; all else are zeros that take no memory. UNMAPPABLE when there is
 // no memory or the file ends before.
 Result<Mapping> privateCopyOf(const SharedMemory& memory, std::span<const ByteRange> ranges);
+// Adds another range to such a copy. Errors as above.
+Status readIntoCopy(const SharedMemory& memory, const ByteRange& range, const Mapping& copy);
 
 }  // namespace halyard

@@ -14,38 +14,91 @@ namespace {
 // What lies between two constants is read with them if it is less: it costs less than a call.
 constexpr uint64_t kSmallGap = 16 * 1024;
 
-// By pool, in order and apart from each other.
-std::vector<std::vector<ByteRange>> usedRanges(const Model& model) {
-  std::vector<std::vector<ByteRange>> used(model.pools.size());
-  const auto add = [&](const Subgraph& subgraph) {
+// What takes more than a call to read.
+constexpr uint64_t kLeastLater = 64 * 1024;
+
+struct Constant {
+  ByteRange bytes;
+  bool canWait = false;
+};
+
+bool canWait(const Operand& operand, const SharedMemory& pool) {
+  if (operand.location.length < kLeastLater || mayBeIndices(operand.type)) return false;
+  // What is not aligned is copied from there at once.
+  const uint32_t size = elementSize(operand.type);
+  return size != 0 && (pool.offset() + operand.location.offset) % size == 0;
+}
+
+// By pool, in order.
+std::vector<std::vector<Constant>> constantsOf(const Model& model) {
+  std::vector<std::vector<Constant>> constants(model.pools.size());
+  const auto add = [&](const Subgraph& subgraph, bool isMain) {
     for (const Operand& operand : subgraph.operands) {
       const DataLocation& at = operand.location;
       if (operand.lifetime != Lifetime::CONSTANT_REFERENCE) continue;
-      used[at.poolIndex].push_back({at.offset, uint64_t{at.offset} + at.length});
+      constants[at.poolIndex].push_back({{at.offset, uint64_t{at.offset} + at.length},
+                                         isMain && canWait(operand, *model.pools[at.poolIndex])});
     }
   };
-  add(model.main);
-  std::ranges::for_each(model.referenced, add);
-  for (std::vector<ByteRange>& ranges : used) {
-    std::ranges::sort(ranges, {}, &ByteRange::begin);
-    std::vector<ByteRange> merged;
-    for (const ByteRange& range : ranges) {
-      if (!merged.empty() && range.begin <= merged.back().end + kSmallGap) {
-        merged.back().end = std::max(merged.back().end, range.end);
-      } else {
-        merged.push_back(range);
-      }
-    }
-    ranges = std::move(merged);
+  add(model.main, true);
+  for (const Subgraph& subgraph : model.referenced) add(subgraph, false);
+  for (std::vector<Constant>& ofPool : constants) {
+    std::ranges::sort(ofPool, {}, [](const Constant& c) { return c.bytes.begin; });
   }
-  return used;
+  return constants;
+}
+
+// Takes those out of `constants`, which are in order, that can be read one by one later.
+std::vector<ByteRange> takeLater(std::vector<Constant>* constants) {
+  std::vector<ByteRange> later;
+  std::vector<Constant> others;
+  for (size_t i = 0; i < constants->size();) {
+    // All that overlap each other.
+    const ByteRange first = (*constants)[i].bytes;
+    uint64_t end = first.end;
+    bool areAlike = true;
+    size_t next = i;
+    for (; next < constants->size() && (*constants)[next].bytes.begin < end; ++next) {
+      const Constant& constant = (*constants)[next];
+      end = std::max(end, constant.bytes.end);
+      areAlike = areAlike && constant.canWait && constant.bytes.begin == first.begin &&
+                 constant.bytes.end == first.end;
+    }
+    next = std::max(next, i + 1);  // one of no bytes
+    if (areAlike && first.begin < first.end) {
+      later.push_back(first);
+    } else {
+      others.insert(others.end(), constants->begin() + static_cast<ptrdiff_t>(i),
+                    constants->begin() + static_cast<ptrdiff_t>(next));
+    }
+    i = next;
+  }
+  *constants = std::move(others);
+  return later;
+}
+
+// What to read: in order and apart from each other.
+std::vector<ByteRange> merged(const std::vector<Constant>& constants) {
+  std::vector<ByteRange> ranges;
+  for (const auto& [range, canWait] : constants) {
+    if (!ranges.empty() && range.begin <= ranges.back().end + kSmallGap) {
+      ranges.back().end = std::max(ranges.back().end, range.end);
+    } else {
+      ranges.push_back(range);
+    }
+  }
+  return ranges;
 }
 
 }  // namespace
 
-Result<std::vector<Mapping>> mapConstantPools(const Model& model) {
-  const std::vector<std::vector<ByteRange>> used = usedRanges(model);
-  std::vector<Mapping> mappings;
+bool mayBeIndices(OperandType type) {
+  return isScalarType(type) || type == OperandType::TENSOR_INT32;
+}
+
+Result<ConstantPools> mapConstantPools(const Model& model, ConstantReading reading) {
+  std::vector<std::vector<Constant>> constants = constantsOf(model);
+  ConstantPools pools;
   for (size_t i = 0; i < model.pools.size(); ++i) {
     const SharedMemory& pool = *model.pools[i];
     if ((pool.prot() & PROT_READ) == 0) {
@@ -54,12 +107,15 @@ Result<std::vector<Mapping>> mapConstantPools(const Model& model) {
     const bool isImage = pool.kind() == MemoryKind::HARDWARE_BUFFER;
     const Result<FileFacts> file = examineFile(pool.fd());
     const bool couldShrink = !isImage && file.ok() && !file->cannotShrink;
+    if (couldShrink && reading == ConstantReading::LARGE_LATER) {
+      for (const ByteRange& later : takeLater(&constants[i])) pools.later.push_back({i, later});
+    }
     HALYARD_ASSIGN_OR_RETURN(Mapping mapping,
-                             couldShrink ? privateCopyOf(pool, used[i]) : pool.map(),
+                             couldShrink ? privateCopyOf(pool, merged(constants[i])) : pool.map(),
                              "model pool {}", i);
-    mappings.push_back(std::move(mapping));
+    pools.mappings.push_back(std::move(mapping));
   }
-  return mappings;
+  return pools;
 }
 
 }  // namespace halyard::cpu

@@ -48,10 +48,11 @@ TEST(ConstantPools, OfAFileOnlyConstantsAreCopied) {
   const auto pool = SharedMemory::fromFd(kBytes - 4096, PROT_READ, file.fd(), 4096).value();
   Model model = modelWith(pool, {{0, 500'000, 3000}, {0, 10, 100}, {0, 501'000, 50}});
   model.referenced.push_back(modelWith(pool, {{0, 800'000, 20'000}}).main);
-  const auto mappings = mapConstantPools(model);
-  ASSERT_TRUE(mappings.ok()) << mappings.status().toString();
-  ASSERT_EQ(mappings->size(), 1u);
-  const Mapping& mapping = (*mappings)[0];
+  const auto pools = mapConstantPools(model);
+  ASSERT_TRUE(pools.ok()) << pools.status().toString();
+  ASSERT_EQ(pools->mappings.size(), 1u);
+  EXPECT_TRUE(pools->later.empty());
+  const Mapping& mapping = pools->mappings[0];
   ASSERT_EQ(mapping.size(), kBytes - 4096);
   // What is mapped of the file would be gone now.
   ASSERT_EQ(::ftruncate(file.fd(), 0), 0);
@@ -70,9 +71,9 @@ TEST(ConstantPools, OfAFileOnlyConstantsAreCopied) {
 TEST(ConstantPools, CopiesAreAlignedAsTheFileIs) {
   const File file;
   const auto pool = SharedMemory::fromFd(100'000, PROT_READ, file.fd(), 4098).value();
-  const auto mappings = mapConstantPools(modelWith(pool, {{0, 2, 100}, {0, 70'002, 5000}}));
-  ASSERT_TRUE(mappings.ok()) << mappings.status().toString();
-  const Mapping& mapping = (*mappings)[0];
+  const auto pools = mapConstantPools(modelWith(pool, {{0, 2, 100}, {0, 70'002, 5000}}));
+  ASSERT_TRUE(pools.ok()) << pools.status().toString();
+  const Mapping& mapping = pools->mappings[0];
   EXPECT_EQ(reinterpret_cast<uintptr_t>(mapping.data()) % 4096, 2u);
   EXPECT_EQ(mapping.data()[2], File::byteAt(4100));
   EXPECT_EQ(mapping.data()[75'001], File::byteAt(4098 + 75'001));
@@ -80,10 +81,10 @@ TEST(ConstantPools, CopiesAreAlignedAsTheFileIs) {
 
 TEST(ConstantPools, WhatCannotShrinkIsMapped) {
   const auto pool = SharedMemory::create(10000, "test").value();
-  const auto mappings = mapConstantPools(modelWith(pool, {{0, 0, 100}}));
-  ASSERT_TRUE(mappings.ok()) << mappings.status().toString();
+  const auto pools = mapConstantPools(modelWith(pool, {{0, 0, 100}}));
+  ASSERT_TRUE(pools.ok()) << pools.status().toString();
   pool->map()->data()[9999] = 7;
-  EXPECT_EQ((*mappings)[0].data()[9999], 7);
+  EXPECT_EQ(pools->mappings[0].data()[9999], 7);
 }
 
 TEST(ConstantPools, UnreadableMemoryIsRefused) {

@@ -7,7 +7,6 @@
 #include "base/work_limit.h"
 #include "cpu/arena_plan.h"
 #include "cpu/block_pool.h"
-#include "cpu/constant_pools.h"
 #include "ops/operand_checks.h"
 
 namespace halyard::cpu {
@@ -16,14 +15,10 @@ namespace {
 // Beyond this many temporaries a subgraph gets memory as it goes: placing takes quadratic time.
 constexpr size_t kMaxArenaTensors = 4096;
 
-// Kernels read values of these types as sizes and indices. Memory that another process can write is
-// no place for them: between the check and the use they could change.
-bool mayBeIndices(OperandType type) {
-  return isScalarType(type) || type == OperandType::TENSOR_INT32;
-}
-
-Status mapPools(const Model& model, ExecutionPlan* plan) {
-  HALYARD_ASSIGN_OR_RETURN(plan->mappings, mapConstantPools(model));
+Status mapPools(const Model& model, ConstantReading reading, ExecutionPlan* plan) {
+  HALYARD_ASSIGN_OR_RETURN(ConstantPools pools, mapConstantPools(model, reading));
+  plan->mappings = std::move(pools.mappings);
+  plan->later = std::move(pools.later);
   for (const SharedMemoryPtr& pool : model.pools) plan->accesses.emplace_back(pool, false);
   return okStatus();
 }
@@ -49,6 +44,8 @@ ops::Tensor tensorOf(const Operand& operand, ExecutionPlan* plan) {
   tensor.channelQuant = std::get_if<SymmPerChannelQuantParams>(&operand.extraParams);
   tensor.omitted = operand.lifetime == Lifetime::NO_VALUE;
   if (const std::byte* bytes = constantBytes(*plan, operand)) {
+    // Memory that another process can write is no place for indices: between the check and the use
+    // they could change.
     const bool isShared = operand.lifetime == Lifetime::CONSTANT_REFERENCE;
     if (!isAlignedFor(operand.type, bytes) || (isShared && mayBeIndices(operand.type))) {
       auto copy = std::make_unique<std::byte[]>(operand.location.length);
@@ -253,10 +250,11 @@ Status planSubgraph(const Subgraph& subgraph, ExecutionPlan* whole, SubgraphPlan
 
 }  // namespace
 
-Result<ExecutionPlan> ExecutionPlan::make(std::shared_ptr<const Model> model) {
+Result<ExecutionPlan> ExecutionPlan::make(std::shared_ptr<const Model> model,
+                                          ConstantReading reading) {
   ExecutionPlan plan;
   HALYARD_RETURN_IF_ERROR(checkNesting(*model));
-  HALYARD_RETURN_IF_ERROR(mapPools(*model, &plan));
+  HALYARD_RETURN_IF_ERROR(mapPools(*model, reading, &plan));
   plan.model = std::move(model);
   HALYARD_RETURN_IF_ERROR(planSubgraph(plan.model->main, &plan, &plan.main));
   plan.referenced.resize(plan.model->referenced.size());

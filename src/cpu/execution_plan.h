@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "cpu/constant_pools.h"
 #include "cpu/kernel_patch.h"
 #include "halyard/driver/model.h"
 #include "halyard/driver/shared_memory.h"
@@ -38,7 +39,8 @@ struct SubgraphPlan {
 
 struct ExecutionPlan {
   // As Executor::create.
-  static Result<ExecutionPlan> make(std::shared_ptr<const Model> model);
+  static Result<ExecutionPlan> make(std::shared_ptr<const Model> model,
+                                    ConstantReading reading = ConstantReading::ALL);
 
   // A chain of subgraphs that refer to each other is this long at most: it is how deep running it
   // nests.
@@ -48,8 +50,9 @@ struct ExecutionPlan {
   SubgraphPlan main;
   std::vector<SubgraphPlan> referenced;  // as Model::referenced
 
-  std::vector<Mapping> mappings;
-  std::vector<CpuAccess> accesses;  // of the pools, as long as the plan lives
+  std::vector<Mapping> mappings;     // of the pools
+  std::vector<LaterConstant> later;  // whose bytes are not in them yet
+  std::vector<CpuAccess> accesses;   // of the pools, as long as the plan lives
   std::vector<std::unique_ptr<std::byte[]>> copies;
   std::shared_ptr<const KernelPatch> patch;  // runs the kernels, if there is one
 };

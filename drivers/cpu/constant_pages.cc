@@ -1,5 +1,5 @@
 // Pages are counted by who is still to read them.
-#include "constant_release.h"
+#include "constant_pages.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 
 namespace halyard::cpudriver {
 
-ConstantRelease::ConstantRelease(const cpu::ExecutionPlan& plan, Packing* behind)
-    : behind_(behind), pageSize_(static_cast<size_t>(::sysconf(_SC_PAGESIZE))) {
+ConstantPages::ConstantPages(const cpu::ExecutionPlan& plan, Packing* behind)
+    : plan_(plan), behind_(behind), pageSize_(static_cast<size_t>(::sysconf(_SC_PAGESIZE))) {
   for (const Mapping& mapping : plan.mappings) {
     auto* const data = reinterpret_cast<std::byte*>(mapping.data());
     const size_t skip = reinterpret_cast<uintptr_t>(data) % pageSize_;
@@ -18,9 +18,12 @@ ConstantRelease::ConstantRelease(const cpu::ExecutionPlan& plan, Packing* behind
   }
   addConstants(plan);
   countReaders(plan.main);
+  size_t bytes = 0;
+  for (const Operand& operand : plan.main.subgraph->operands) bytes += operand.location.length;
+  ConstantPages::expect(bytes);
 }
 
-void ConstantRelease::addConstants(const cpu::ExecutionPlan& plan) {
+void ConstantPages::addConstants(const cpu::ExecutionPlan& plan) {
   for (const Operand& operand : plan.main.subgraph->operands) {
     if (operand.lifetime != Lifetime::CONSTANT_REFERENCE || operand.location.length == 0) continue;
     const size_t index = operand.location.poolIndex;
@@ -29,9 +32,12 @@ void ConstantRelease::addConstants(const cpu::ExecutionPlan& plan) {
     const auto begin = static_cast<size_t>(data - pools_[index].pages);
     const size_t endPage = (begin + operand.location.length + pageSize_ - 1) / pageSize_;
     const auto [at, isNew] =
-        constants_.try_emplace(data, Constant{index, begin / pageSize_, endPage, 0, false});
+        constants_.try_emplace(data, Constant{index, begin / pageSize_, endPage, 0, false, {}});
     // The same place may be several operands, of several lengths.
     at->second.endPage = std::max(at->second.endPage, endPage);
+  }
+  for (const cpu::LaterConstant& later : plan.later) {
+    constants_.at(plan.mappings[later.pool].data() + later.bytes.begin).later = later;
   }
   for (const auto& [data, constant] : constants_) {
     for (size_t page = constant.firstPage; page < constant.endPage; ++page) {
@@ -40,7 +46,7 @@ void ConstantRelease::addConstants(const cpu::ExecutionPlan& plan) {
   }
 }
 
-void ConstantRelease::countReaders(const cpu::SubgraphPlan& plan) {
+void ConstantPages::countReaders(const cpu::SubgraphPlan& plan) {
   for (const Operation& operation : plan.subgraph->operations) {
     for (const uint32_t operand : operation.inputs) {
       const auto at = constants_.find(plan.tensors[operand].data);
@@ -49,20 +55,37 @@ void ConstantRelease::countReaders(const cpu::SubgraphPlan& plan) {
   }
 }
 
-Packing::Bytes ConstantRelease::get(size_t bytes, const Write& write) {
-  return behind_ != nullptr ? behind_->get(bytes, write) : make(bytes, write);
+Packing::Bytes ConstantPages::get(size_t bytes, const Write& write) {
+  return behind_ != nullptr ? behind_->get(bytes, write) : makeHere(bytes, write);
 }
 
-void ConstantRelease::release(const void* data) {
+// Who makes the pieces.
+void ConstantPages::expect(size_t bytes) {
+  behind_ != nullptr ? behind_->expect(bytes) : Packing::expect(bytes);
+}
+
+void ConstantPages::need(std::span<const void* const> constants) {
+  for (const void* data : constants) {
+    const auto at = constants_.find(data);
+    if (at == constants_.end() || !at->second.later) continue;
+    const cpu::LaterConstant later = *at->second.later;
+    at->second.later.reset();
+    Status read =
+        readIntoCopy(*plan_.model->pools[later.pool], later.bytes, plan_.mappings[later.pool]);
+    if (status_.ok() && !read.ok()) status_ = std::move(read);
+  }
+}
+
+void ConstantPages::release(const void* data) {
   ofStep_.insert(data);
   if (behind_ != nullptr) behind_->release(data);
 }
 
-void ConstantRelease::hide(std::span<const std::byte> memory) {
+void ConstantPages::hide(std::span<const std::byte> memory) {
   if (behind_ != nullptr) behind_->hide(memory);
 }
 
-void ConstantRelease::endStep(bool hasKernel, const std::vector<const void*>& constants) {
+void ConstantPages::endStep(bool hasKernel, const std::vector<const void*>& constants) {
   for (const void* data : constants) {
     const auto at = constants_.find(data);
     if (at == constants_.end()) continue;
@@ -74,7 +97,7 @@ void ConstantRelease::endStep(bool hasKernel, const std::vector<const void*>& co
   if (behind_ != nullptr) behind_->endStep(hasKernel, constants);
 }
 
-void ConstantRelease::giveBack(const Constant& constant) {
+void ConstantPages::giveBack(const Constant& constant) {
   Pool& pool = pools_[constant.pool];
   for (size_t page = constant.firstPage; page < constant.endPage; ++page) --pool.users[page];
   const auto isUsed = [&](size_t page) { return pool.users[page] > 0; };

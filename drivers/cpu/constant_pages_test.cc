@@ -1,6 +1,6 @@
 // That packed constants leave memory, and that what is still read stays: by the pages that are
 // there, and by results.
-#include "constant_release.h"
+#include "constant_pages.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -98,7 +98,7 @@ size_t residentBytes(const void* data, size_t bytes) {
   return resident;
 }
 
-TEST(ConstantRelease, PackedConstantsLeaveMemoryAndOthersStay) {
+TEST(ConstantPages, PackedConstantsLeaveMemoryAndOthersStay) {
   const std::shared_ptr<const Model> model = threeConstants();
   const auto expected = CompiledModel::compile(model, {}, nullptr);
   ASSERT_TRUE(expected.ok()) << expected.status().toString();
@@ -130,7 +130,7 @@ TEST(ConstantRelease, PackedConstantsLeaveMemoryAndOthersStay) {
 
 // A constant that somebody needs as it is stays, however often others have packed it; so do
 // constants that lie within another.
-TEST(ConstantRelease, WhatAnyStepReadsStays) {
+TEST(ConstantPages, WhatAnyStepReadsStays) {
   Builder b;
   const uint32_t x = b.input({1, kDepth});
   const uint32_t none = b.int32(0);
@@ -149,7 +149,7 @@ TEST(ConstantRelease, WhatAnyStepReadsStays) {
   EXPECT_GE(residentBytes((*compiled)->constant(weights), kWeightBytes), kWeightBytes);
 }
 
-TEST(ConstantRelease, OverlappingConstantsStayWhole) {
+TEST(ConstantPages, OverlappingConstantsStayWhole) {
   const std::shared_ptr<const Model> model = threeConstants();
   const File file;
   Model overlapping = *inFile(*model, file.fd(), 0);

@@ -1,10 +1,12 @@
-// ConstantRelease: gives back the memory of constants that kernels have packed, as a model is being
-// compiled: at no time is there more than one constant both as it came and packed.
+// ConstantPages: which constants are in memory as a model is being compiled. Brings those that are
+// still in their files when a step needs them, and gives back what kernels have packed: at no time
+// is there more than one step's both as they came and packed.
 // Thread safety: as Packing. Ownership: borrows the plan and the packing behind it, which must
 // outlive it; keeps no memory.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -17,18 +19,22 @@ namespace halyard::cpudriver {
 // Behind it is another packing, or none (null). Pages go when every step that reads any constant in
 // them has a kernel and has released it; whatever else reads them keeps them. In a private mapping
 // they are zeros afterwards, in others what they were.
-class ConstantRelease final : public Packing {
+class ConstantPages final : public Packing {
  public:
-  ConstantRelease(const cpu::ExecutionPlan& plan, Packing* behind);
+  ConstantPages(const cpu::ExecutionPlan& plan, Packing* behind);
 
   Bytes get(size_t bytes, const Write& write) override;
+  void expect(size_t bytes) override;
   bool isFresh() const override { return behind_ == nullptr || behind_->isFresh(); }
+  void need(std::span<const void* const> constants) override;
   void release(const void* data) override;
   void hide(std::span<const std::byte> memory) override;
   void endStep(bool hasKernel, const std::vector<const void*>& constants) override;
 
   // What has been given back so far.
   size_t releasedBytes() const { return releasedBytes_; }
+  // OK, or why a constant could not be read: UNMAPPABLE. What was made of it is void.
+  const Status& status() const { return status_; }
 
  private:
   struct Constant {
@@ -37,6 +43,7 @@ class ConstantRelease final : public Packing {
     size_t endPage = 0;
     size_t readers = 0;  // operations' inputs that are still to be compiled
     bool isNeeded = false;
+    std::optional<cpu::LaterConstant> later;  // not read yet
   };
   struct Pool {
     std::byte* pages = nullptr;   // the beginning of its first page
@@ -47,12 +54,14 @@ class ConstantRelease final : public Packing {
   void countReaders(const cpu::SubgraphPlan& plan);
   void giveBack(const Constant& constant);
 
+  const cpu::ExecutionPlan& plan_;
   Packing* const behind_;
   const size_t pageSize_;
   std::vector<Pool> pools_;
   std::map<const void*, Constant> constants_;  // by where their bytes are
   std::set<const void*> ofStep_;               // released by the kernel that is being made
   size_t releasedBytes_ = 0;
+  Status status_;
 };
 
 }  // namespace halyard::cpudriver

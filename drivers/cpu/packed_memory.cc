@@ -1,0 +1,44 @@
+#include "packed_memory.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "huge_pages.h"
+
+namespace halyard::cpudriver {
+namespace {
+
+size_t roundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+PackedMemory::Bytes allocateFromHeap(size_t bytes) {
+  PackedMemory::Bytes memory(static_cast<std::byte*>(std::aligned_alloc(kPackedAlignment, bytes)),
+                             [](std::byte* pointer) { std::free(pointer); });
+  if (memory == nullptr) throw std::bad_alloc();
+  std::memset(memory.get(), 0, bytes);
+  return memory;
+}
+
+}  // namespace
+
+PackedMemory::Bytes PackedMemory::allocate(size_t bytes) {
+  if (bytes > SIZE_MAX / 2) throw std::bad_alloc();
+  const size_t whole = roundUp(bytes + kPackedAlignment, kPackedAlignment);
+  if (whole > blockBytes_ - used_) {
+    if (std::max(expected_, whole) < kHugePage) return allocateFromHeap(whole);
+    // Panels are filled up, so that it will be more; of the last huge page little might be used.
+    const size_t huge = std::max(expected_, whole);
+    blockBytes_ = huge + huge / 4;
+    block_ = mapPages(blockBytes_, huge);
+    if (block_ == nullptr) throw std::bad_alloc();
+    used_ = 0;
+    expected_ = 0;
+  }
+  std::byte* const piece = block_.get() + used_;
+  used_ += whole;
+  return Bytes(block_, piece);
+}
+
+}  // namespace halyard::cpudriver
