@@ -93,7 +93,7 @@ Result<std::unique_ptr<CompiledModel>> CompiledModel::compile(std::shared_ptr<co
   std::unique_ptr<CompiledModel> compiled(new CompiledModel(std::move(plan), resources));
   if (!compiled->isPlain()) return std::unique_ptr<CompiledModel>();
   if (isFresh) {
-    ConstantPages pages(compiled->plan_, packing);
+    ConstantPages pages(compiled->plan_, packing, resources.threads);
     compiled->steps_ = makeSteps(compiled->plan_.main, &pages, tunable);
     HALYARD_RETURN_IF_ERROR(Status(pages.status()));
     compiled->releasedBytes_ = pages.releasedBytes();

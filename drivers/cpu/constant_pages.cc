@@ -5,11 +5,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <mutex>
 
 namespace halyard::cpudriver {
+namespace {
 
-ConstantPages::ConstantPages(const cpu::ExecutionPlan& plan, Packing* behind)
-    : plan_(plan), behind_(behind), pageSize_(static_cast<size_t>(::sysconf(_SC_PAGESIZE))) {
+// Of a constant: less is not worth another thread.
+constexpr size_t kBytesAtOnce = 256 * 1024;
+
+}  // namespace
+
+ConstantPages::ConstantPages(const cpu::ExecutionPlan& plan, Packing* behind, ThreadShare* threads)
+    : plan_(plan),
+      behind_(behind),
+      pageSize_(static_cast<size_t>(::sysconf(_SC_PAGESIZE))),
+      services_(threads) {
   for (const Mapping& mapping : plan.mappings) {
     auto* const data = reinterpret_cast<std::byte*>(mapping.data());
     const size_t skip = reinterpret_cast<uintptr_t>(data) % pageSize_;
@@ -70,10 +80,24 @@ void ConstantPages::need(std::span<const void* const> constants) {
     if (at == constants_.end() || !at->second.later) continue;
     const cpu::LaterConstant later = *at->second.later;
     at->second.later.reset();
-    Status read =
-        readIntoCopy(*plan_.model->pools[later.pool], later.bytes, plan_.mappings[later.pool]);
+    Status read = this->read(later);
     if (status_.ok() && !read.ok()) status_ = std::move(read);
   }
+}
+
+Status ConstantPages::read(const cpu::LaterConstant& later) {
+  const SharedMemory& pool = *plan_.model->pools[later.pool];
+  const Mapping& copy = plan_.mappings[later.pool];
+  std::mutex mutex;
+  Status failure;
+  divide(later.bytes.end - later.bytes.begin, kBytesAtOnce, [&](size_t begin, size_t end) {
+    const ByteRange part = {later.bytes.begin + begin, later.bytes.begin + end};
+    Status status = readIntoCopy(pool, part, copy);
+    if (status.ok()) return;
+    const std::lock_guard lock(mutex);
+    failure = std::move(status);
+  });
+  return failure;
 }
 
 void ConstantPages::release(const void* data) {

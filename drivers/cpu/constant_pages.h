@@ -13,6 +13,7 @@
 
 #include "cpu/execution_plan.h"
 #include "packing.h"
+#include "run_services.h"
 
 namespace halyard::cpudriver {
 
@@ -21,12 +22,16 @@ namespace halyard::cpudriver {
 // they are zeros afterwards, in others what they were.
 class ConstantPages final : public Packing {
  public:
-  ConstantPages(const cpu::ExecutionPlan& plan, Packing* behind);
+  // `threads` may be null, too.
+  ConstantPages(const cpu::ExecutionPlan& plan, Packing* behind, ThreadShare* threads);
 
   Bytes get(size_t bytes, const Write& write) override;
   void expect(size_t bytes) override;
   bool isFresh() const override { return behind_ == nullptr || behind_->isFresh(); }
   void need(std::span<const void* const> constants) override;
+  void divide(size_t count, size_t grain, const Body& body) override {
+    services_.parallelFor(count, grain, body);
+  }
   void release(const void* data) override;
   void hide(std::span<const std::byte> memory) override;
   void endStep(bool hasKernel, const std::vector<const void*>& constants) override;
@@ -53,6 +58,7 @@ class ConstantPages final : public Packing {
   void addConstants(const cpu::ExecutionPlan& plan);
   void countReaders(const cpu::SubgraphPlan& plan);
   void giveBack(const Constant& constant);
+  Status read(const cpu::LaterConstant& later);
 
   const cpu::ExecutionPlan& plan_;
   Packing* const behind_;
@@ -61,6 +67,7 @@ class ConstantPages final : public Packing {
   std::map<const void*, Constant> constants_;  // by where their bytes are
   std::set<const void*> ofStep_;               // released by the kernel that is being made
   size_t releasedBytes_ = 0;
+  RunServices services_;
   Status status_;
 };
 

@@ -71,6 +71,10 @@ struct KernelSite {
     using Kept = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
     return static_cast<T>(pack<Kept>(1, [&](Kept* to) { *to = f(); })[0]);
   }
+  // For what pack() and decide() call: see Packing::divide.
+  void divide(size_t count, size_t grain, const Packing::Body& body) const {
+    packing == nullptr ? body(0, count) : packing->divide(count, grain, body);
+  }
   // Whether pack() and decide() call their functions.
   bool packs() const { return packing == nullptr || packing->isFresh(); }
   // The kernel has all that it needs of constant input `i`.

@@ -55,6 +55,10 @@ class Packing {
   virtual void release(const void* data) = 0;
   // The constants at these addresses are going to be read.
   virtual void need(std::span<const void* const> /*constants*/) {}
+  // Calls body(begin, end) for parts of [0, count), at least `grain` long but for the last, at once
+  // on threads where there are some.
+  using Body = std::function<void(size_t begin, size_t end)>;
+  virtual void divide(size_t count, size_t /*grain*/, const Body& body) { body(0, count); }
   // Memory that stands for constants that were released when the model was compiled.
   virtual void hide(std::span<const std::byte> /*memory*/) {}
   // A step that reads the constants has been made; with the reference kernel, it needs them all.

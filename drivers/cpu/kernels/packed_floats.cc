@@ -11,6 +11,7 @@ namespace halyard::cpudriver {
 namespace {
 
 constexpr size_t kLargePanel = 32 * 1024;          // bytes
+constexpr size_t kPackedAtOnce = 64 * 1024;        // values: less is not worth another thread
 constexpr size_t kCacheLine = 64 / sizeof(float);  // elements
 
 // Columns [begin, end) to one panel: transposed, as many at a time as lie equally far apart.
@@ -47,9 +48,12 @@ PackedFloats::PackedFloats(const KernelSite& site, size_t columns, size_t depth,
       bias_(panels_ * gemm_->panelColumns) {
   const size_t width = gemm_->panelColumns;
   packed_ = site.pack<float>(panels_ * width * depth, [&](float* packed) {
-    for (size_t column = 0; column < columns; column += width, packed += width * depth) {
-      packPanel(columnAt, column, std::min(column + width, columns), depth, width, packed);
-    }
+    site.divide(panels_, divideUp(kPackedAtOnce, width * depth), [&](size_t begin, size_t end) {
+      for (size_t panel = begin; panel < end; ++panel) {
+        packPanel(columnAt, panel * width, std::min((panel + 1) * width, columns), depth, width,
+                  packed + panel * width * depth);
+      }
+    });
   });
   if (bias != nullptr) std::copy_n(bias, columns, bias_.data());
 }

@@ -10,6 +10,8 @@
 namespace halyard::cpudriver {
 namespace {
 
+constexpr size_t kPackedAtOnce = 64 * 1024;  // values: less is not worth another thread
+
 // Four values of bytes: stored ones plus the shift, modulo 256, all four at once.
 void readUnit(const Quant8Weights& weights, const uint8_t* from, uint8_t* unit) {
   constexpr uint32_t kLow = 0x7f7f7f7f;
@@ -40,13 +42,15 @@ Quant8Panels::Quant8Panels(const KernelSite& site, const Quant8Gemm& gemm,
   hasHalfPanel_ = rest > 0 && rest <= width / 2;
   const size_t places = panels_ * width - (hasHalfPanel_ ? width / 2 : 0);
   packed_ = site.pack<uint8_t>(places * units_ * 4, [&](uint8_t* to) {
-    for (size_t panel = 0; panel < panels_; ++panel) {
-      if (gemm_.factors == Quant8Factors::WIDE) {
-        packPanel(weights, panel, reinterpret_cast<int16_t*>(to));
-      } else {
-        packPanel(weights, panel, to);
+    site.divide(panels_, divideUp(kPackedAtOnce, width * depth_), [&](size_t begin, size_t end) {
+      for (size_t panel = begin; panel < end; ++panel) {
+        if (gemm_.factors == Quant8Factors::WIDE) {
+          packPanel(weights, panel, reinterpret_cast<int16_t*>(to));
+        } else {
+          packPanel(weights, panel, to);
+        }
       }
-    }
+    });
   });
   bias_ = site.pack<int32_t>(panels_ * width, [&](int32_t* to) {
     for (size_t column = 0; column < columns; ++column) to[placeOf(column)] = bias(weights, column);
