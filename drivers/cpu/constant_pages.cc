@@ -12,6 +12,8 @@ namespace {
 
 // Of a constant: less is not worth another thread.
 constexpr size_t kBytesAtOnce = 256 * 1024;
+// Each may divide a mapping into three, of which a process has 65,530.
+constexpr size_t kMostMoves = 4096;
 
 }  // namespace
 
@@ -48,6 +50,7 @@ void ConstantPages::addConstants(const cpu::ExecutionPlan& plan) {
   }
   for (const cpu::LaterConstant& later : plan.later) {
     constants_.at(plan.mappings[later.pool].data() + later.bytes.begin).later = later;
+    pools_[later.pool].isCopy = true;
   }
   for (const auto& [data, constant] : constants_) {
     for (size_t page = constant.firstPage; page < constant.endPage; ++page) {
@@ -88,6 +91,7 @@ void ConstantPages::need(std::span<const void* const> constants) {
 Status ConstantPages::read(const cpu::LaterConstant& later) {
   const SharedMemory& pool = *plan_.model->pools[later.pool];
   const Mapping& copy = plan_.mappings[later.pool];
+  reusePages(constants_.at(copy.data() + later.bytes.begin));
   std::mutex mutex;
   Status failure;
   divide(later.bytes.end - later.bytes.begin, kBytesAtOnce, [&](size_t begin, size_t end) {
@@ -121,22 +125,59 @@ void ConstantPages::endStep(bool hasKernel, const std::vector<const void*>& cons
   if (behind_ != nullptr) behind_->endStep(hasKernel, constants);
 }
 
+// Pages of `constant` that `users` constants are in: nobody is in the rest between them.
+std::span<std::byte> ConstantPages::pagesOf(const Constant& constant, uint32_t users) const {
+  const Pool& pool = pools_[constant.pool];
+  const auto isOther = [&](size_t page) { return pool.users[page] != users; };
+  // Those at its ends may be its neighbours', too.
+  size_t begin = constant.firstPage;
+  size_t end = constant.endPage;
+  while (begin < end && isOther(begin)) ++begin;
+  while (end > begin && isOther(end - 1)) --end;
+  for (size_t page = begin; page < end; ++page) {
+    if (isOther(page)) return {};  // constants that overlap
+  }
+  return {pool.pages + begin * pageSize_, (end - begin) * pageSize_};
+}
+
+// Pages that are there take a fraction of the time of new ones, and their bytes may be in a cache.
+void ConstantPages::reusePages(const Constant& constant) {
+  std::span<std::byte> to = pagesOf(constant, 1);
+  while (!to.empty() && !spare_.empty()) {
+    std::span<std::byte>& spare = spare_.back();
+    const size_t bytes = std::min(to.size(), spare.size());
+    std::byte* const from = spare.data() + spare.size() - bytes;
+    constexpr int kFlags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
+    if (moves_ == kMostMoves || ::mremap(from, bytes, bytes, kFlags, to.data()) == MAP_FAILED) {
+      dropSpare();
+      return;
+    }
+    ++moves_;
+    to = to.subspan(bytes);
+    spare = spare.first(spare.size() - bytes);
+    if (spare.empty()) spare_.pop_back();
+  }
+}
+
+void ConstantPages::dropSpare() {
+  for (const std::span<std::byte> spare : spare_) {
+    (void)::madvise(spare.data(), spare.size(), MADV_DONTNEED);
+  }
+  spare_.clear();
+}
+
 void ConstantPages::giveBack(const Constant& constant) {
   Pool& pool = pools_[constant.pool];
   for (size_t page = constant.firstPage; page < constant.endPage; ++page) --pool.users[page];
-  const auto isUsed = [&](size_t page) { return pool.users[page] > 0; };
-  // Between pages that neighbours still use is one range of pages that nobody does.
-  size_t begin = constant.firstPage;
-  size_t end = constant.endPage;
-  while (begin < end && isUsed(begin)) ++begin;
-  while (end > begin && isUsed(end - 1)) --end;
-  for (size_t page = begin; page < end; ++page) {
-    if (isUsed(page)) return;  // constants that overlap: they all stay
+  const std::span<std::byte> pages = pagesOf(constant, 0);
+  if (pages.empty()) return;
+  if (pool.isCopy && moves_ < kMostMoves) {
+    spare_.push_back(pages);
+    releasedBytes_ += pages.size();
+  } else if (::madvise(pages.data(), pages.size(), MADV_DONTNEED) == 0) {
+    // Some kinds of memory refuse, and stay.
+    releasedBytes_ += pages.size();
   }
-  if (begin == end) return;
-  const size_t bytes = (end - begin) * pageSize_;
-  // Some kinds of memory refuse, and stay.
-  if (::madvise(pool.pages + begin * pageSize_, bytes, MADV_DONTNEED) == 0) releasedBytes_ += bytes;
 }
 
 }  // namespace halyard::cpudriver

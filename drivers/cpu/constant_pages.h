@@ -24,6 +24,9 @@ class ConstantPages final : public Packing {
  public:
   // `threads` may be null, too.
   ConstantPages(const cpu::ExecutionPlan& plan, Packing* behind, ThreadShare* threads);
+  ~ConstantPages() override { dropSpare(); }
+  ConstantPages(const ConstantPages&) = delete;
+  ConstantPages& operator=(const ConstantPages&) = delete;
 
   Bytes get(size_t bytes, const Write& write) override;
   void expect(size_t bytes) override;
@@ -53,10 +56,14 @@ class ConstantPages final : public Packing {
   struct Pool {
     std::byte* pages = nullptr;   // the beginning of its first page
     std::vector<uint32_t> users;  // by page: constants that are still there
+    bool isCopy = false;          // private memory
   };
 
   void addConstants(const cpu::ExecutionPlan& plan);
   void countReaders(const cpu::SubgraphPlan& plan);
+  std::span<std::byte> pagesOf(const Constant& constant, uint32_t users) const;
+  void reusePages(const Constant& constant);
+  void dropSpare();
   void giveBack(const Constant& constant);
   Status read(const cpu::LaterConstant& later);
 
@@ -66,6 +73,8 @@ class ConstantPages final : public Packing {
   std::vector<Pool> pools_;
   std::map<const void*, Constant> constants_;  // by where their bytes are
   std::set<const void*> ofStep_;               // released by the kernel that is being made
+  std::vector<std::span<std::byte>> spare_;    // pages of copies that nobody is in any more
+  size_t moves_ = 0;
   size_t releasedBytes_ = 0;
   RunServices services_;
   Status status_;

@@ -76,7 +76,7 @@ std::shared_ptr<const Model> threeConstants() {
 std::vector<float> run(CompiledModel& model) {
   std::vector<float> in(kDepth);
   for (size_t i = 0; i < in.size(); ++i) in[i] = 0.01f * static_cast<float>(i % 61) - 0.3f;
-  std::vector<float> out(kUnits);
+  std::vector<float> out(model.output(0).elementCount());
   const cpu::Argument input{reinterpret_cast<uint8_t*>(in.data()), in.size() * 4, {}};
   const cpu::Argument output{reinterpret_cast<uint8_t*>(out.data()), out.size() * 4, {}};
   const hal::ExecutionResult result =
@@ -126,6 +126,42 @@ TEST(ConstantPages, PackedConstantsLeaveMemoryAndOthersStay) {
     }
     EXPECT_EQ(large, 2u);
   }
+}
+
+// Large constants are read late: by then the file may be another.
+TEST(ConstantPages, AFileThatHasBecomeShorterIsAnError) {
+  const std::shared_ptr<const Model> model = threeConstants();
+  const File file;
+  const std::shared_ptr<const Model> inPool = inFile(*model, file.fd(), 100);
+  ASSERT_EQ(::ftruncate(file.fd(), kWeightBytes + 50'000), 0);
+  const auto compiled = CompiledModel::compile(inPool, {}, nullptr);
+  EXPECT_EQ(compiled.status().code(), ResultCode::UNMAPPABLE);
+  EXPECT_NE(compiled.status().message().find("truncated"), std::string::npos)
+      << compiled.status().message();
+}
+
+// Pages move from one constant to the next: of different sizes, and with others on the same pages.
+TEST(ConstantPages, ManyConstantsAreWhatTheyWere) {
+  constexpr uint32_t kWidths[] = {512, 300, 1000, 77, 513, 1024, 64, 900, 5, 512};
+  Builder b;
+  const uint32_t none = b.int32(0);
+  uint32_t x = b.input({1, kWidths[0]});
+  for (size_t i = 1; i < std::size(kWidths); ++i) {
+    const bool isLast = i + 1 == std::size(kWidths);
+    const uint32_t weights = b.constant({kWidths[i], kWidths[i - 1]});
+    const uint32_t bias = b.constant({kWidths[i]});
+    const uint32_t y = isLast ? b.output({1, kWidths[i]}) : b.tensor({1, kWidths[i]});
+    b.operation(OperationType::FULLY_CONNECTED, {x, weights, bias, none}, {y});
+    x = y;
+  }
+  const std::shared_ptr<const Model> model = b.take();
+  const File file;
+  ThreadShare threads(2);
+  const auto expected = CompiledModel::compile(model, {}, nullptr);
+  const auto compiled = CompiledModel::compile(inFile(*model, file.fd(), 12), {&threads}, nullptr);
+  ASSERT_TRUE(expected.ok() && compiled.ok()) << compiled.status().toString();
+  EXPECT_GT((*compiled)->facts().releasedBytes, size_t{1} << 20);
+  EXPECT_EQ(run(**compiled), run(**expected));
 }
 
 // A constant that somebody needs as it is stays, however often others have packed it; so do

@@ -79,6 +79,43 @@ TEST(ConstantPools, CopiesAreAlignedAsTheFileIs) {
   EXPECT_EQ(mapping.data()[75'001], File::byteAt(4098 + 75'001));
 }
 
+TEST(ConstantPools, LargeOnesAreReadLater) {
+  const File file;
+  const auto pool = SharedMemory::fromFd(kBytes - 4098, PROT_READ, file.fd(), 4098).value();
+  const std::vector<DataLocation> constants = {
+      {0, 0, 70'000},        // large
+      {0, 80'000, 100},      // small
+      {0, 200'000, 70'000},  // twice the same
+      {0, 200'000, 70'000},  //
+      {0, 300'000, 70'000},  // overlap
+      {0, 360'000, 70'000},  //
+      {0, 500'000, 80'000},  // of indices
+      {0, 600'000, 80'000},  // not aligned in the file
+  };
+  Model model = modelWith(pool, constants);
+  for (const size_t i : {size_t{6}, size_t{7}}) {
+    model.main.operands[i].dimensions = {20'000};
+    model.main.operands[i].type = i == 6 ? OperandType::TENSOR_INT32 : OperandType::TENSOR_FLOAT32;
+  }
+  const auto pools = mapConstantPools(model, ConstantReading::LARGE_LATER);
+  ASSERT_TRUE(pools.ok()) << pools.status().toString();
+  ASSERT_EQ(pools->later.size(), 2u);
+  EXPECT_EQ(pools->later[0].bytes.begin, 0u);
+  EXPECT_EQ(pools->later[0].bytes.end, 70'000u);
+  EXPECT_EQ(pools->later[1].bytes.begin, 200'000u);
+  const Mapping& mapping = pools->mappings[0];
+  for (size_t i = 0; i < constants.size(); ++i) {
+    const size_t last = constants[i].offset + constants[i].length - 1;
+    const bool isLater = i == 0 || i == 2 || i == 3;
+    EXPECT_EQ(mapping.data()[last], isLater ? 0 : File::byteAt(4098 + last)) << i;
+  }
+  for (const LaterConstant& later : pools->later) {
+    const Status read = readIntoCopy(*pool, later.bytes, mapping);
+    ASSERT_TRUE(read.ok()) << read.toString();
+    EXPECT_EQ(mapping.data()[later.bytes.end - 1], File::byteAt(4098 + later.bytes.end - 1));
+  }
+}
+
 TEST(ConstantPools, WhatCannotShrinkIsMapped) {
   const auto pool = SharedMemory::create(10000, "test").value();
   const auto pools = mapConstantPools(modelWith(pool, {{0, 0, 100}}));
