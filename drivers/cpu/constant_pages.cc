@@ -12,8 +12,10 @@ namespace {
 
 // Of a constant: less is not worth another thread.
 constexpr size_t kBytesAtOnce = 256 * 1024;
-// Each may divide a mapping into three, of which a process has 65,530.
-constexpr size_t kMostMoves = 4096;
+// Moving pages has its price, too, for each move, and it rises with their number: a mapping becomes
+// several.
+constexpr size_t kLeastMoved = size_t{512} << 10;
+constexpr size_t kMostMoves = 128;
 
 }  // namespace
 
@@ -143,7 +145,7 @@ std::span<std::byte> ConstantPages::pagesOf(const Constant& constant, uint32_t u
 // Pages that are there take a fraction of the time of new ones, and their bytes may be in a cache.
 void ConstantPages::reusePages(const Constant& constant) {
   std::span<std::byte> to = pagesOf(constant, 1);
-  while (!to.empty() && !spare_.empty()) {
+  while (to.size() >= kLeastMoved && !spare_.empty()) {
     std::span<std::byte>& spare = spare_.back();
     const size_t bytes = std::min(to.size(), spare.size());
     std::byte* const from = spare.data() + spare.size() - bytes;
@@ -155,7 +157,9 @@ void ConstantPages::reusePages(const Constant& constant) {
     ++moves_;
     to = to.subspan(bytes);
     spare = spare.first(spare.size() - bytes);
-    if (spare.empty()) spare_.pop_back();
+    if (spare.size() >= kLeastMoved) continue;
+    (void)::madvise(spare.data(), spare.size(), MADV_DONTNEED);
+    spare_.pop_back();
   }
 }
 
@@ -171,7 +175,7 @@ void ConstantPages::giveBack(const Constant& constant) {
   for (size_t page = constant.firstPage; page < constant.endPage; ++page) --pool.users[page];
   const std::span<std::byte> pages = pagesOf(constant, 0);
   if (pages.empty()) return;
-  if (pool.isCopy && moves_ < kMostMoves) {
+  if (pool.isCopy && pages.size() >= kLeastMoved && moves_ < kMostMoves) {
     spare_.push_back(pages);
     releasedBytes_ += pages.size();
   } else if (::madvise(pages.data(), pages.size(), MADV_DONTNEED) == 0) {
