@@ -1,11 +1,13 @@
 #include "tools/halyard/repeated_run.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace halyard::cli {
 namespace {
 
 constexpr size_t kOpenOutputBytes = size_t{64} << 10;
+constexpr size_t kPlaceAlignment = 64;  // bytes, from one input or output to the next
 
 constexpr std::pair<ComputeMode, std::string_view> kModes[] = {
     {ComputeMode::SYNC, "sync"}, {ComputeMode::BURST, "burst"}, {ComputeMode::FENCED, "fenced"}};
@@ -23,45 +25,84 @@ std::string_view computeModeName(ComputeMode mode) {
   return kModes[static_cast<size_t>(mode)].second;
 }
 
-Result<std::unique_ptr<RepeatedRun>> RepeatedRun::create(const ApiSession& session,
-                                                         std::vector<std::vector<uint8_t>> inputs,
-                                                         ComputeMode mode) {
+Result<std::unique_ptr<RepeatedRun>> RepeatedRun::create(
+    const ApiSession& session, const std::vector<std::vector<uint8_t>>& inputs, ComputeMode mode) {
   const Subgraph& main = session.model().main;
   if (session.compilation() == nullptr) return badState("the session has not compiled");
   if (inputs.size() != main.inputIndexes.size()) {
     return badData("{} inputs for a model with {}", inputs.size(), main.inputIndexes.size());
   }
+  std::vector<size_t> sizes;
+  for (const std::vector<uint8_t>& bytes : inputs) sizes.push_back(bytes.size());
+  for (const uint32_t index : main.outputIndexes) {
+    const Operand& operand = main.operands[index];
+    sizes.push_back(knownByteSize(operand.type, operand.dimensions).value_or(kOpenOutputBytes));
+  }
   std::unique_ptr<RepeatedRun> run(new RepeatedRun());
   run->mode_ = mode;
-  run->inputs_ = std::move(inputs);
+  std::vector<size_t> offsets;
+  HALYARD_RETURN_IF_ERROR(run->share(sizes, &offsets));
   ANeuralNetworksExecution* execution = nullptr;
   HALYARD_API_CALL(ANeuralNetworksExecution_create, session.compilation(), &execution);
   run->execution_.reset(execution);
   HALYARD_API_CALL(ANeuralNetworksExecution_setReusable, execution, true);
-  for (size_t i = 0; i < run->inputs_.size(); ++i) {
-    const std::vector<uint8_t>& bytes = run->inputs_[i];
-    const Operand& operand = main.operands[main.inputIndexes[i]];
-    Shape dims = operand.dimensions;
-    for (uint32_t& extent : dims) extent = std::max(extent, 1u);
-    const ANeuralNetworksOperandType type = apiOperandType(operand, dims);
-    const bool isOpen = dims != operand.dimensions;
-    HALYARD_API_CALL(ANeuralNetworksExecution_setInput, execution, static_cast<int32_t>(i),
-                     isOpen ? &type : nullptr, bytes.data(), bytes.size());
-  }
-  for (size_t i = 0; i < main.outputIndexes.size(); ++i) {
-    const Operand& operand = main.operands[main.outputIndexes[i]];
-    run->outputTypes_.push_back(operand.type);
-    auto& bytes = run->outputs_.emplace_back(
-        knownByteSize(operand.type, operand.dimensions).value_or(kOpenOutputBytes));
-    HALYARD_API_CALL(ANeuralNetworksExecution_setOutput, execution, static_cast<int32_t>(i),
-                     nullptr, bytes.data(), bytes.size());
-  }
+  HALYARD_RETURN_IF_ERROR(run->bindInputs(main, inputs, offsets.data()));
+  sizes.erase(sizes.begin(), sizes.begin() + static_cast<ptrdiff_t>(inputs.size()));
+  HALYARD_RETURN_IF_ERROR(run->bindOutputs(main, sizes, offsets.data() + inputs.size()));
   if (mode == ComputeMode::BURST) {
     ANeuralNetworksBurst* burst = nullptr;
     HALYARD_API_CALL(ANeuralNetworksBurst_create, session.compilation(), &burst);
     run->burst_.reset(burst);
   }
   return run;
+}
+
+// One memory with a place for each size.
+Status RepeatedRun::share(const std::vector<size_t>& sizes, std::vector<size_t>* offsets) {
+  size_t end = 0;
+  for (const size_t size : sizes) {
+    offsets->push_back(end);
+    end += (size + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment;
+  }
+  HALYARD_ASSIGN_OR_RETURN(const SharedMemoryPtr shared,
+                           SharedMemory::create(std::max<size_t>(end, 1), "halyard-arguments"));
+  HALYARD_ASSIGN_OR_RETURN(mapping_, shared->map());
+  HALYARD_ASSIGN_OR_RETURN(memory_, apiMemory(*shared));
+  return okStatus();
+}
+
+Status RepeatedRun::bindInputs(const Subgraph& main,
+                               const std::vector<std::vector<uint8_t>>& inputs,
+                               const size_t* offsets) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto index = static_cast<int32_t>(i);
+    inputs_.emplace_back(mapping_.data() + offsets[i], inputs[i].size());
+    if (inputs[i].empty()) {
+      HALYARD_API_CALL(ANeuralNetworksExecution_setInput, execution_.get(), index, nullptr, nullptr,
+                       0);
+      continue;
+    }
+    std::ranges::copy(inputs[i], inputs_[i].begin());
+    const Operand& operand = main.operands[main.inputIndexes[i]];
+    Shape dims = operand.dimensions;
+    for (uint32_t& extent : dims) extent = std::max(extent, 1u);
+    const ANeuralNetworksOperandType type = apiOperandType(operand, dims);
+    const bool isOpen = dims != operand.dimensions;
+    HALYARD_API_CALL(ANeuralNetworksExecution_setInputFromMemory, execution_.get(), index,
+                     isOpen ? &type : nullptr, memory_.get(), offsets[i], inputs[i].size());
+  }
+  return okStatus();
+}
+
+Status RepeatedRun::bindOutputs(const Subgraph& main, const std::vector<size_t>& sizes,
+                                const size_t* offsets) {
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    outputTypes_.push_back(main.operands[main.outputIndexes[i]].type);
+    outputs_.emplace_back(mapping_.data() + offsets[i], sizes[i]);
+    HALYARD_API_CALL(ANeuralNetworksExecution_setOutputFromMemory, execution_.get(),
+                     static_cast<int32_t>(i), nullptr, memory_.get(), offsets[i], sizes[i]);
+  }
+  return okStatus();
 }
 
 Status RepeatedRun::compute() const {
@@ -92,7 +133,7 @@ Result<ApiOutput> RepeatedRun::output(size_t i) const {
                     shapeText(dims), outputs_[i].size());
   }
   return ApiOutput{std::move(dims),
-                   std::vector<uint8_t>(outputs_[i].begin(), outputs_[i].begin() + *size)};
+                   std::vector<uint8_t>(outputs_[i].data(), outputs_[i].data() + *size)};
 }
 
 }  // namespace halyard::cli

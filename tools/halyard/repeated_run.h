@@ -1,5 +1,6 @@
 // RepeatedRun: the same execution of a compiled model again and again, as an application in a loop
-// would do it: buffers bound once, then nothing but the call that computes.
+// would do it: inputs and outputs in memory that a driver shares, bound once, then nothing but the
+// call that computes.
 // Thread safety: none; one thread at a time uses a run. Runs of one session are independent.
 // Ownership: owns its buffers and API objects; the session must outlive it.
 #pragma once
@@ -29,25 +30,31 @@ class RepeatedRun {
  public:
   // For a session that has compiled. Inputs are copied; an empty one has no bytes. Outputs whose
   // size the model leaves open get 64 KiB.
-  static Result<std::unique_ptr<RepeatedRun>> create(const ApiSession& session,
-                                                     std::vector<std::vector<uint8_t>> inputs,
-                                                     ComputeMode mode = ComputeMode::SYNC);
+  static Result<std::unique_ptr<RepeatedRun>> create(
+      const ApiSession& session, const std::vector<std::vector<uint8_t>>& inputs,
+      ComputeMode mode = ComputeMode::SYNC);
 
   Status compute() const;
 
   // The inputs' bytes, for the next computation.
-  std::span<uint8_t> input(size_t i) { return inputs_[i]; }
+  std::span<uint8_t> input(size_t i) const { return inputs_[i]; }
   size_t outputCount() const { return outputs_.size(); }
   // What the last computation has left of an output.
   Result<ApiOutput> output(size_t i) const;
 
  private:
   RepeatedRun() = default;
+  Status share(const std::vector<size_t>& sizes, std::vector<size_t>* offsets);
+  Status bindInputs(const Subgraph& main, const std::vector<std::vector<uint8_t>>& inputs,
+                    const size_t* offsets);
+  Status bindOutputs(const Subgraph& main, const std::vector<size_t>& sizes, const size_t* offsets);
 
   ComputeMode mode_ = ComputeMode::SYNC;
   std::vector<OperandType> outputTypes_;
-  std::vector<std::vector<uint8_t>> inputs_;
-  std::vector<std::vector<uint8_t>> outputs_;
+  Mapping mapping_;  // with all inputs and outputs
+  std::vector<std::span<uint8_t>> inputs_;
+  std::vector<std::span<uint8_t>> outputs_;
+  ApiHandle<ANeuralNetworksMemory> memory_;
   ApiHandle<ANeuralNetworksExecution> execution_;
   ApiHandle<ANeuralNetworksBurst> burst_;
 };
