@@ -72,13 +72,6 @@ def latency(model, inputs, names, threads, seconds, build, folder):
                 running.append(contender)
             except ContenderError as error:
                 results[name] = {"error": str(error)}
-        theirs = None
-        for contender in running:
-            ours = contender.outputs(folder)
-            if contender.name == "litert":
-                theirs = ours
-            if theirs is not None:
-                results[contender.name]["difference"] = difference(ours, theirs)
         medians = _rounds(running, seconds) if running else {}
         for contender in running:
             memory = contender.ask(do="memory")
@@ -87,6 +80,14 @@ def latency(model, inputs, names, threads, seconds, build, folder):
             result["ms"] = statistics.median(result["rounds"])
             result["memory_kib"] = (memory["peak_kib"] - memory["base_kib"] + memory["driver_kib"]
                                     - memory["shared_kib"])
+        # Last, since reading the outputs takes memory of its own.
+        theirs = None
+        for contender in running:
+            ours = contender.outputs(folder)
+            if contender.name == "litert":
+                theirs = ours
+            if theirs is not None:
+                results[contender.name]["difference"] = difference(ours, theirs)
     return results
 
 
