@@ -12,6 +12,7 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <span>
@@ -36,6 +37,8 @@ constexpr uint64_t kFewestRounds = 200;  // from which a leak is seen
 // Rounds that warm up, and how many are compared of those behind them, and of the last.
 constexpr size_t kWarmUpRounds = 20;
 constexpr size_t kComparedRounds = 80;
+
+constexpr std::chrono::milliseconds kBesidePause(20);
 
 double medianOf(std::span<double> samples) {
   const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
@@ -129,9 +132,11 @@ class Stress {
     end_ = Clock::now() + plan_.duration;
     std::vector<std::jthread> threads;
     for (unsigned i = 0; i < plan_.threads; ++i) threads.emplace_back([this, i] { work(i); });
+    if (!beside_.empty()) threads.emplace_back([this] { compileBeside(); });
     threads.clear();
     if (!samples_.empty()) {
-      result_.medianMilliseconds = medianOf(samples_);
+      result_.meanMilliseconds = std::accumulate(samples_.begin(), samples_.end(), 0.0) /
+                                 static_cast<double>(samples_.size());
     }
     return result_;
   }
@@ -155,12 +160,16 @@ class Stress {
         continue;
       }
       HALYARD_ASSIGN_OR_RETURN(StressModel model, workload(name));
-      HALYARD_RETURN_IF_ERROR(addIfSupported(std::move(model)));
+      HALYARD_RETURN_IF_ERROR(addIfSupported(std::move(model), &models_));
+    }
+    for (const std::string& name : plan_.beside) {
+      HALYARD_ASSIGN_OR_RETURN(StressModel model, workload(name));
+      HALYARD_RETURN_IF_ERROR(addIfSupported(std::move(model), &beside_));
     }
     return okStatus();
   }
 
-  Status addIfSupported(StressModel model) {
+  Status addIfSupported(StressModel model, std::vector<StressModel>* models) {
     HALYARD_ASSIGN_OR_RETURN(const bool supported, isSupported(model));
     if (!supported) {
       ++result_.unsupported;
@@ -169,7 +178,7 @@ class Stress {
     if (plan_.mapped) {
       HALYARD_ASSIGN_OR_RETURN(model.model, withMappedConstants(model.model));
     }
-    models_.push_back(std::move(model));
+    models->push_back(std::move(model));
     return okStatus();
   }
 
@@ -225,6 +234,16 @@ class Stress {
       if (plan_.pause.count() > 0) std::this_thread::sleep_for(plan_.pause);
       ++round;
     } while (Clock::now() < end_ && !failed_);
+  }
+
+  void compileBeside() {
+    for (size_t i = 0; Clock::now() < end_ && !failed_; ++i) {
+      const StressModel& model = beside_[i % beside_.size()];
+      if (Status status = compiled(model).takeStatus(); !status.ok()) {
+        return fail(status.annotate(model.name).toString());
+      }
+      std::this_thread::sleep_for(kBesidePause);
+    }
   }
 
   Status knownRound(size_t index, std::map<size_t, std::unique_ptr<ApiSession>>& sessions) {
@@ -294,6 +313,7 @@ class Stress {
   Clock::time_point end_;
   const ANeuralNetworksDevice* device_ = nullptr;
   std::vector<StressModel> models_;
+  std::vector<StressModel> beside_;
   size_t randomOperations_ = 0;
   std::atomic<bool> failed_ = false;
   std::mutex mutex_;
@@ -321,12 +341,18 @@ StressResult runStress(const StressPlan& plan) {
 }
 
 std::string StressPlan::toJson() const {
-  return Json{{"manifest", manifest},       {"device", device},
-              {"models", models},           {"threads", threads},
-              {"ms", duration.count()},     {"compile_only", compileOnly},
-              {"mapped", mapped},           {"anew", anew},
-              {"pause_ms", pause.count()},  {"seed", seed},
-              {"kill_percent", killPercent}}
+  return Json{{"manifest", manifest},
+              {"device", device},
+              {"models", models},
+              {"threads", threads},
+              {"ms", duration.count()},
+              {"compile_only", compileOnly},
+              {"mapped", mapped},
+              {"anew", anew},
+              {"pause_ms", pause.count()},
+              {"seed", seed},
+              {"kill_percent", killPercent},
+              {"beside", beside}}
       .dump();
 }
 
@@ -341,6 +367,7 @@ Result<StressPlan> StressPlan::fromJson(const std::string& text) {
     plan.duration = std::chrono::milliseconds(json.at("ms").get<int64_t>());
     plan.compileOnly = json.at("compile_only");
     plan.mapped = json.at("mapped");
+    plan.beside = json.at("beside").get<std::vector<std::string>>();
     plan.anew = json.at("anew");
     plan.pause = std::chrono::milliseconds(json.at("pause_ms").get<int64_t>());
     plan.seed = json.at("seed");
@@ -354,7 +381,7 @@ Result<StressPlan> StressPlan::fromJson(const std::string& text) {
 std::string StressResult::toJson() const {
   return Json{{"rounds", rounds},
               {"unsupported", unsupported},
-              {"median_ms", medianMilliseconds},
+              {"mean_ms", meanMilliseconds},
               {"more_bytes", moreBytes},
               {"more_descriptors", moreDescriptors},
               {"more_threads", moreThreads},
@@ -370,7 +397,7 @@ Result<StressResult> StressResult::fromJson(const std::string& text) {
     StressResult result;
     result.rounds = json.at("rounds");
     result.unsupported = json.at("unsupported");
-    result.medianMilliseconds = json.at("median_ms");
+    result.meanMilliseconds = json.at("mean_ms");
     result.moreBytes = json.at("more_bytes");
     result.moreDescriptors = json.at("more_descriptors");
     result.moreThreads = json.at("more_threads");

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 
@@ -25,6 +26,8 @@ bool isOneOfMany(const Computed& c) {
 [[noreturn]] void hang() {
   for (;;) ::pause();
 }
+
+std::mutex preparing;
 
 const Defect kDefects[] = {
     {.name = "crash-in-parallel",
@@ -94,6 +97,15 @@ const Defect kDefects[] = {
      .computed =
          [](Computed& c) {
            if (c.number > 200) std::this_thread::sleep_for(25ms);
+         }},
+    {.name = "compiling-stops-executions",
+     .what = "lets executions wait for 100 ms when it has prepared a model",
+     .area = "crash",
+     .computed = [](Computed&) { const std::lock_guard lock(preparing); },
+     .prepared =
+         [] {
+           const std::lock_guard lock(preparing);
+           std::this_thread::sleep_for(100ms);
          }},
     {.name = "thread-of-each-model",
      .what = "leaves a thread running for each model that it prepares",
