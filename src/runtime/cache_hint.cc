@@ -1,5 +1,5 @@
-// A hint is "halyard hint 1 N\n": the last N starts have saved nothing. Who reads half of one that
-// another process writes has no hint.
+// A hint is "halyard hint 1 N\n": the last N starts have saved nothing. It is written over the one
+// before, which has the same length; who reads anything else has no hint.
 #include "runtime/cache_hint.h"
 
 #include <fcntl.h>
@@ -95,8 +95,13 @@ void CacheHint::learn(const Plan& plan) const {
   const UniqueFd fd(::open(path_.c_str(), O_WRONLY | O_CREAT | kSafely, S_IRUSR | S_IWUSR));
   struct stat st {};
   if (!fd.valid() || ::fstat(fd.get(), &st) != 0 || !isOwnFile(st)) return;
-  const std::string text = fmt::format("halyard hint 1 {}\n", before + 1);
-  if (::ftruncate(fd.get(), 0) == 0) (void)!::write(fd.get(), text.data(), text.size());
+  const std::string text =
+      fmt::format("halyard hint 1 {}\n", std::min(before + 1, kMostUselessStarts));
+  // In place: cutting a file off takes some file systems a millisecond.
+  const auto size = static_cast<ssize_t>(text.size());
+  if (::pwrite(fd.get(), text.data(), text.size(), 0) == size && st.st_size > size) {
+    (void)!::ftruncate(fd.get(), size);
+  }
 }
 
 }  // namespace halyard::runtime

@@ -495,6 +495,10 @@ TEST_F(CachedPreparationTest, AHintThatIsNoneIsIgnored) {
     std::ofstream(hint) << text;
     EXPECT_EQ(compile().state, State::MISS);
   }
+  // Nothing is left of what was longer.
+  std::ofstream(hint) << "halyard hint 1 99999999999999999999999 9\n";
+  for (uint32_t i = 0; i < kMostUselessStarts; ++i) EXPECT_EQ(compile().state, State::MISS);
+  EXPECT_EQ(compile().state, State::OFF);
   const auto replace = [&](const std::function<void()>& make) {
     fs::remove(hint);
     make();
