@@ -18,7 +18,10 @@ interface IDevice extends(V11.IDevice) {
   getSupportedOperations12 @4 (model :T.Model)
       -> (status :T.ErrorStatus, message :Text, supported :List(Bool));
   getNumberOfCacheFilesNeeded @5 ()
-      -> (status :T.ErrorStatus, message :Text, numModelCache :UInt32, numDataCache :UInt32);
+      -> (status :T.ErrorStatus, message :Text, numModelCache :UInt32, numDataCache :UInt32,
+          preferences :UInt32 = 7);
+  # `preferences`: for which of T.ExecutionPreference the device may save anything, 1 << preference
+  # each.
   prepareModel12 @6 (model :T.Model, preference :T.ExecutionPreference,
                      modelCache :List(T.Handle), dataCache :List(T.Handle), token :Data,
                      callback :IPreparedModelCallback)

@@ -162,6 +162,20 @@ TEST_F(TuningTest, WhatWasSavedBeforeItWasTurnedOffComesBack) {
   EXPECT_EQ(test.run(*cached->prepared), test.run(**prepared));
 }
 
+// Applications are told so, who then need not digest their models.
+TEST_F(CpuCachingTest, SavesForSustainedSpeedOnly) {
+  using enum hal::ExecutionPreference;
+  const auto savesFor = [&](std::vector<std::string> arguments,
+                            hal::ExecutionPreference preference) {
+    return hal::savesFor(make(std::move(arguments))->info(), preference);
+  };
+  EXPECT_TRUE(savesFor({}, SUSTAINED_SPEED));
+  EXPECT_FALSE(savesFor({}, FAST_SINGLE_ANSWER));
+  EXPECT_FALSE(savesFor({}, LOW_POWER));
+  EXPECT_TRUE(savesFor({"--cache-all"}, FAST_SINGLE_ANSWER));
+  EXPECT_TRUE(savesFor({"--no-tuning"}, FAST_SINGLE_ANSWER));
+}
+
 // A model this small is compiled as quickly as anything could be read.
 TEST_F(CpuCachingTest, SavesNothingThatDoesNotPay) {
   const auto device = make({});

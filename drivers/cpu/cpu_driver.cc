@@ -303,6 +303,10 @@ Result<std::shared_ptr<hal::Device>> makeWatchedCpuDriver(std::span<const std::s
       store = std::move(*opened);
       info.modelCacheFiles = CompilationStore::kModelFiles;
       info.dataCacheFiles = CompilationStore::kDataFiles;
+      // Compiling takes long where it measures; without, nothing is loaded in a fraction of it.
+      if (read.tunes && !read.cachesAll) {
+        info.cachedPreferences = hal::preferenceBit(hal::ExecutionPreference::SUSTAINED_SPEED);
+      }
     } else {
       logWarning("driver '{}' caches nothing: {}", info.name, opened.status().message());
     }

@@ -121,6 +121,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     setStatus(context.getResults(), okStatus(), HalVersion::V1_2);
     context.getResults().setNumModelCache(info_.modelCacheFiles);
     context.getResults().setNumDataCache(info_.dataCacheFiles);
+    context.getResults().setPreferences(info_.cachedPreferences);
     return kj::READY_NOW;
   }
   kj::Promise<void> isCachingSupported(IsCachingSupportedContext context) override {

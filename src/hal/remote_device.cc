@@ -321,22 +321,28 @@ Status RemoteDevice::fetchInfo() {
                                      "getSupportedExtensions");
                                },
                                limit));
-  using Counts = std::pair<uint32_t, uint32_t>;
-  HALYARD_ASSIGN_OR_RETURN(const Counts counts,
-                           driver->call<Counts>(
+  struct Caching {
+    uint32_t modelFiles;
+    uint32_t dataFiles;
+    uint32_t preferences;
+  };
+  HALYARD_ASSIGN_OR_RETURN(const Caching caching,
+                           driver->call<Caching>(
                                "getNumberOfCacheFilesNeeded",
                                [](Side& side) {
-                                 return ask<Counts>(
+                                 return ask<Caching>(
                                      deviceOf<Device12>(side).getNumberOfCacheFilesNeededRequest(),
-                                     [](auto& response) -> Result<Counts> {
-                                       return Counts(response.getNumModelCache(),
-                                                     response.getNumDataCache());
+                                     [](auto& response) -> Result<Caching> {
+                                       return Caching{response.getNumModelCache(),
+                                                      response.getNumDataCache(),
+                                                      response.getPreferences()};
                                      },
                                      "getNumberOfCacheFilesNeeded");
                                },
                                limit));
-  info_.modelCacheFiles = counts.first;
-  info_.dataCacheFiles = counts.second;
+  info_.modelCacheFiles = caching.modelFiles;
+  info_.dataCacheFiles = caching.dataFiles;
+  info_.cachedPreferences = caching.preferences;
   return validateDeviceInfo(info_)
       .annotate(fmt::format("driver '{}'", info_.name))
       .withCode(ResultCode::OP_FAILED);

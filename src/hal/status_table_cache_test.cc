@@ -190,6 +190,15 @@ TEST(CacheTable, NumbersOfFilesDecideWhetherADriverIsUsed) {
   }
 }
 
+TEST(CacheTable, ADriverSaysForWhichPreferencesItSaves) {
+  const auto device = openTestDriver(HalVersion::V1_2, "caching=1,0,4");
+  EXPECT_TRUE(savesFor(device->info(), ExecutionPreference::SUSTAINED_SPEED));
+  EXPECT_FALSE(savesFor(device->info(), ExecutionPreference::FAST_SINGLE_ANSWER));
+  EXPECT_FALSE(savesFor(device->info(), ExecutionPreference::LOW_POWER));
+  EXPECT_FALSE(savesFor(openTestDriver(HalVersion::V1_2, "caching=0,0,7")->info(),
+                        ExecutionPreference::SUSTAINED_SPEED));
+}
+
 TEST(CacheTable, FilesOfADriverInAProcessOfItsOwn) {
   for (const HalVersion version : {HalVersion::V1_2, HalVersion::V1_3}) {
     expectFileTable(*openTestDriver(version, "caching"), nullptr);

@@ -148,10 +148,12 @@ TEST_F(DeviceTable, WhatADriverSaysOfItself) {
       return true;
     });
   });
+  using Counts = std::tuple<uint32_t, uint32_t, uint32_t>;
   const auto counts = [&] {
-    return onLoop<std::pair<uint32_t, uint32_t>>([&](RpcLoop::Context&) {
+    return onLoop<Counts>([&](RpcLoop::Context&) {
       return device().getNumberOfCacheFilesNeededRequest().send().then([](auto&& response) {
-        return std::pair(response.getNumModelCache(), response.getNumDataCache());
+        return Counts(response.getNumModelCache(), response.getNumDataCache(),
+                      response.getPreferences());
       });
     });
   };
@@ -161,10 +163,11 @@ TEST_F(DeviceTable, WhatADriverSaysOfItself) {
           [](auto&& response) { return response.getSupported(); });
     });
   };
-  EXPECT_EQ(counts(), (std::pair<uint32_t, uint32_t>(0, 0)));
+  EXPECT_EQ(counts(), Counts(0, 0, kEveryPreference));
   EXPECT_FALSE(caching());
   device_->mutableInfo().dataCacheFiles = 2;
-  EXPECT_EQ(counts(), (std::pair<uint32_t, uint32_t>(0, 2)));
+  device_->mutableInfo().cachedPreferences = 5;
+  EXPECT_EQ(counts(), Counts(0, 2, 5));
   EXPECT_TRUE(caching());
 }
 

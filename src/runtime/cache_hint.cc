@@ -50,7 +50,8 @@ Digest digestOf(const CachingRequest& request, const Model& model,
 
 CacheHint::CacheHint(const CachingRequest& request, const Model& model,
                      std::span<const Device* const> devices, hal::ExecutionPreference preference,
-                     hal::Priority priority) {
+                     hal::Priority priority)
+    : preference_(preference) {
   path_ = request.folder + ".halyard-hint-";
   const Digest digest = digestOf(request, model, devices, preference, priority);
   for (const uint8_t byte : std::span(digest).first<16>()) path_ += fmt::format("{:02x}", byte);
@@ -79,8 +80,8 @@ std::string CacheHint::whyNot() const {
 }
 
 void CacheHint::learn(const Plan& plan) const {
-  const auto isUseless = [](const ComputeStep& step) {
-    return step.device->isCpu() ||
+  const auto isUseless = [this](const ComputeStep& step) {
+    return step.device->isCpu() || !hal::savesFor(step.device->info(), preference_) ||
            (step.cache.state == CacheRecord::State::MISS && step.cache.bytesWritten == 0);
   };
   const bool useless = std::ranges::all_of(plan.steps, isUseless) &&

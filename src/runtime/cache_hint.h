@@ -40,6 +40,7 @@ class CacheHint {
  private:
   uint32_t uselessStarts() const;
 
+  hal::ExecutionPreference preference_;
   std::string path_;
 };
 

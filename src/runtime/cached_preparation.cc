@@ -10,6 +10,18 @@ namespace {
 
 using PreparedPtr = std::shared_ptr<hal::PreparedModel>;
 
+std::string_view preferenceText(hal::ExecutionPreference preference) {
+  switch (preference) {
+    case hal::ExecutionPreference::LOW_POWER:
+      return "low power";
+    case hal::ExecutionPreference::FAST_SINGLE_ANSWER:
+      return "a fast single answer";
+    case hal::ExecutionPreference::SUSTAINED_SPEED:
+      return "sustained speed";
+  }
+  return "this preference";
+}
+
 // Adds the time of its life.
 class Stage {
  public:
@@ -229,6 +241,11 @@ Result<PreparedPtr> CachedPreparation::prepare(const Device& device, const Part&
   if (device.isCpu() || (info.modelCacheFiles == 0 && info.dataCacheFiles == 0)) {
     record->reason = device.isCpu() ? "the runtime's own device has nothing to save"
                                     : "the driver needs no files: it does not cache";
+    return compile(device, part.model, options, nullptr, record);
+  }
+  if (!hal::savesFor(info, options.preference)) {
+    record->reason = fmt::format("the driver saves nothing that it compiles for {}",
+                                 preferenceText(options.preference));
     return compile(device, part.model, options, nullptr, record);
   }
   if (!whyNot_.empty()) {

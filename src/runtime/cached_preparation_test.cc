@@ -11,10 +11,7 @@
 #include <thread>
 
 #include "cpu/model_for_test.h"
-#include "runtime/cache_hint.h"
-#include "runtime/caching_device_for_test.h"
-#include "runtime/compilation.h"
-#include "runtime/execution.h"
+#include "runtime/cached_compilation_for_test.h"
 
 namespace halyard::runtime::testing {
 namespace {
@@ -26,69 +23,6 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using State = CacheRecord::State;
 using enum OperationType;
-
-class CachedPreparationTest : public CachingDeviceTest {
- protected:
-  // out = in + weights, in the application's own way.
-  std::unique_ptr<ModelBuilder> newModel() {
-    if (manager_ == nullptr) start();
-    auto builder = std::make_unique<ModelBuilder>(manager_->extensions());
-    using enum OperandType;
-    const std::vector<uint32_t> in = {0};
-    const std::vector<uint32_t> out = {3};
-    EXPECT_TRUE(builder->addOperand(TENSOR_FLOAT32, shape_, 0, 0).ok());
-    EXPECT_TRUE(builder->addOperand(TENSOR_FLOAT32, {2}, 0, 0).ok());
-    EXPECT_TRUE(builder->addOperand(INT32, {}, 0, 0).ok());
-    EXPECT_TRUE(builder->addOperand(TENSOR_FLOAT32, shape_, 0, 0).ok());
-    const int32_t none = 0;
-    EXPECT_TRUE(builder->setOperandValue(1, weights_.data(), 8).ok());
-    EXPECT_TRUE(builder->setOperandValue(2, &none, sizeof(none)).ok());
-    EXPECT_TRUE(builder->addOperation(ADD, std::vector<uint32_t>{0, 1, 2}, out).ok());
-    EXPECT_TRUE(builder->identifyInputsAndOutputs(in, out).ok());
-    EXPECT_TRUE(builder->finish().ok());
-    return builder;
-  }
-
-  std::unique_ptr<Compilation> newCompilation(const ModelBuilder& model) {
-    auto compilation = Compilation::create(model, {&manager_->devices()[0]}, true);
-    EXPECT_TRUE(compilation.ok());
-    return std::move(compilation).value();
-  }
-
-  // One compilation on the device that runs as it should; what became of the cache.
-  CacheRecord compile(bool withCache = true) {
-    const auto model = newModel();
-    const auto compilation = newCompilation(*model);
-    EXPECT_TRUE(compilation->setPreference(preference_).ok());
-    EXPECT_TRUE(compilation->setPriority(priority_).ok());
-    if (withCache) {
-      EXPECT_TRUE(compilation->setCaching(cacheFolder(), token_).ok());
-    }
-    return finish(*compilation);
-  }
-
-  CacheRecord finish(Compilation& compilation) {
-    const Status status = compilation.finish();
-    EXPECT_TRUE(status.ok()) << status.toString();
-    if (!status.ok()) return {};
-    Execution execution(compilation);
-    float in[2] = {10, 20};
-    float out[2] = {};
-    EXPECT_TRUE(execution.setArgument(Execution::Direction::INPUT, 0, nullptr, in, 8).ok());
-    EXPECT_TRUE(execution.setArgument(Execution::Direction::OUTPUT, 0, nullptr, out, 8).ok());
-    EXPECT_TRUE(execution.compute().ok());
-    EXPECT_EQ(out[0], 10 + weights_[0]);
-    EXPECT_EQ(out[1], 20 + weights_[1]);
-    return compilation.report()->partitions().at(0).cache;
-  }
-
-  std::string cacheFolder() const { return subfolder_.empty() ? folder_ : folder_ + subfolder_; }
-  std::string subfolder_;
-  Shape shape_ = {2};
-  std::vector<float> weights_ = {1, 2};
-  int32_t preference_ = 1;
-  int32_t priority_ = 100;
-};
 
 // NNAPI's own test of the workflows: numbers of files, what the driver says to them, and whether
 // there is a token.
@@ -416,104 +350,6 @@ TEST_F(CachedPreparationTest, Slower) {
   EXPECT_TRUE(isSlower(2.2e6, 1e6));
   EXPECT_FALSE(isSlower(1.05e9, 1e9));  // within a tenth
   EXPECT_TRUE(isSlower(1.2e9, 1e9));
-}
-
-// The model is not even digested then.
-TEST_F(CachedPreparationTest, ADriverThatSavesNothingIsLeftAloneForADay) {
-  script_->writes = false;
-  for (uint32_t i = 0; i < kMostUselessStarts; ++i) EXPECT_EQ(compile().state, State::MISS);
-  const auto expectNotTried = [&] {
-    script_->takeCalls();
-    const CacheRecord record = compile();
-    EXPECT_EQ(record.state, State::OFF);
-    EXPECT_THAT(record.reason, HasSubstr("no driver has saved anything of such a model"));
-    EXPECT_EQ(record.keyNs, 0);
-    const auto calls = script_->takeCalls();
-    ASSERT_THAT(calls, SizeIs(1));
-    EXPECT_FALSE(calls[0].isLoad || calls[0].hadCache);
-  };
-  expectNotTried();
-  start();  // another process
-  expectNotTried();
-  const auto hints = [&] {
-    std::vector<fs::path> found;
-    for (const auto& entry : fs::directory_iterator(folder_)) {
-      if (entry.path().filename().string().starts_with(".halyard-hint-")) found.push_back(entry);
-    }
-    return found;
-  };
-  ASSERT_THAT(hints(), SizeIs(1));
-  // Of another model, or for another version of the driver, it says nothing.
-  preference_ = 2;
-  EXPECT_EQ(compile().state, State::MISS);
-  preference_ = 1;
-  ++token_[0];
-  EXPECT_EQ(compile().state, State::MISS);
-  --token_[0];
-  script_->version = "2";
-  start();
-  EXPECT_EQ(compile().state, State::MISS);
-  script_->version = "1";
-  start();
-  expectNotTried();
-  // A day later the driver may save, and the hint goes.
-  script_->writes = true;
-  expectNotTried();
-  for (const fs::path& each : hints()) {
-    fs::last_write_time(each, fs::last_write_time(each) - kHintAge - std::chrono::minutes(1));
-  }
-  EXPECT_EQ(compile().state, State::MISS);
-  EXPECT_EQ(compile().state, State::HIT);
-}
-
-TEST_F(CachedPreparationTest, AStartThatIsSavedEndsTheCountOfUselessOnes) {
-  for (int round = 0; round < 2; ++round) {
-    ++token_[0];
-    for (uint32_t i = 0; i < kMostUselessStarts; ++i) {
-      script_->writes = i + 1 == kMostUselessStarts;
-      EXPECT_EQ(compile().state, State::MISS);
-    }
-    EXPECT_EQ(compile().state, State::HIT);
-    for (const std::string& file : files()) fs::remove(file);
-    script_->writes = false;
-    EXPECT_EQ(compile().state, State::MISS);
-    EXPECT_EQ(compile().state, State::MISS);
-  }
-}
-
-TEST_F(CachedPreparationTest, AHintThatIsNoneIsIgnored) {
-  script_->writes = false;
-  EXPECT_EQ(compile().state, State::MISS);
-  std::string hint;
-  for (const auto& entry : fs::directory_iterator(folder_)) {
-    if (entry.path().filename().string().starts_with(".halyard-hint-")) hint = entry.path();
-  }
-  ASSERT_FALSE(hint.empty());
-  for (const char* text : {"", "halyard hint 1", "halyard hint 1 9", "halyard hint 2 9\n",
-                           "halyard hint 1 99999999999999999999999 9\n", "halyard hint 1 -\n"}) {
-    SCOPED_TRACE(text);
-    std::ofstream(hint) << text;
-    EXPECT_EQ(compile().state, State::MISS);
-  }
-  // Nothing is left of what was longer.
-  std::ofstream(hint) << "halyard hint 1 99999999999999999999999 9\n";
-  for (uint32_t i = 0; i < kMostUselessStarts; ++i) EXPECT_EQ(compile().state, State::MISS);
-  EXPECT_EQ(compile().state, State::OFF);
-  const auto replace = [&](const std::function<void()>& make) {
-    fs::remove(hint);
-    make();
-    EXPECT_EQ(compile().state, State::MISS);
-    EXPECT_EQ(compile().state, State::MISS);
-  };
-  const std::string elsewhere = folder_ + "/elsewhere";
-  std::ofstream(elsewhere) << "halyard hint 1 9\n";
-  replace([&] { fs::create_symlink(elsewhere, hint); });
-  replace([&] { fs::create_hard_link(elsewhere, hint); });
-  replace([&] { ASSERT_EQ(::mkfifo(hint.c_str(), 0600), 0); });
-  replace([&] { fs::create_directory(hint); });
-  std::string line;
-  std::getline(std::ifstream(elsewhere), line);
-  EXPECT_EQ(line, "halyard hint 1 9");
 }
 
 TEST_F(CachedPreparationTest, TheApplicationsOwnFiles) {

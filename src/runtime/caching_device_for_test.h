@@ -29,6 +29,7 @@ struct CachingScript {
   std::string version = "1";
   uint32_t modelFiles = 1;
   uint32_t dataFiles = 1;
+  uint32_t preferences = hal::kEveryPreference;  // for which it saves
   std::set<OperationType> unsupported;
   Status fromCache;  // otherwise, what is found in the files decides
   std::function<Status()> beforeLoad;
@@ -84,6 +85,7 @@ class CachingDevice final : public hal::Device {
     info.versionString = script_->version;
     info.modelCacheFiles = script_->modelFiles;
     info.dataCacheFiles = script_->dataFiles;
+    info.cachedPreferences = script_->preferences;
     info.type = hal::DeviceType::ACCELERATOR;
     info.capabilities = hal::Capabilities::uniform({0.1f, 0.1f});
     real_ = cpu::makeCpuDevice(std::move(info), 1);

@@ -160,14 +160,16 @@ Status Compilation::checkValid() const {
   return okStatus();
 }
 
+bool Compilation::mayBeSaved() const {
+  return caching_ && std::ranges::any_of(devices_, [this](const Device* device) {
+           return !device->isCpu() && hal::savesFor(device->info(), preference_);
+         });
+}
+
 std::jthread Compilation::startDigesting() const {
-  const bool needed = caching_ && std::ranges::any_of(devices_, [](const Device* device) {
-                        const hal::DeviceInfo& info = device->info();
-                        return !device->isCpu() && info.modelCacheFiles + info.dataCacheFiles > 0;
-                      });
   uint64_t bytes = 0;
   for (const SharedMemoryPtr& pool : model_->pools) bytes += pool->size();
-  if (!needed || bytes < kBytesWorthAThread) return {};
+  if (bytes < kBytesWorthAThread) return {};
   try {
     const SignalsBlocked blocked;
     return std::jthread([digests = constantDigests_, model = model_] { digests->learn(*model); });
@@ -184,7 +186,8 @@ Status Compilation::prepare() {
   options.costs = CostSettings::ofThisMachine();
   std::optional<CacheHint> hint;
   std::string whyNot;  // to be cached
-  if (caching_ && caching_->descriptors == nullptr) {
+  const bool mayBeSaved = this->mayBeSaved();
+  if (mayBeSaved && caching_->descriptors == nullptr) {
     hint.emplace(*caching_, *model_, devices_, preference_, priority_);
     whyNot = hint->whyNot();
   }
@@ -193,7 +196,7 @@ Status Compilation::prepare() {
         std::make_shared<const CachedPreparation>(*caching_, constantDigests_, whyNot);
   }
   {
-    const std::jthread digesting = whyNot.empty() ? startDigesting() : std::jthread();
+    const std::jthread digesting = mayBeSaved && whyNot.empty() ? startDigesting() : std::jthread();
     HALYARD_ASSIGN_OR_RETURN(
         plan_, preparePlan(model_, applicationOrder_, devices_, options, report_.get()));
   }

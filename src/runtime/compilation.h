@@ -85,6 +85,8 @@ class Compilation {
   enum class State { CREATED, VALID, INVALID };
 
   Compilation(const ModelBuilder& model, std::vector<const Device*> devices, bool explicitDevices);
+  // Whether there is a cache, and a device that may save something in it.
+  bool mayBeSaved() const;
   // The digests that caching needs, computed while the devices are asked what they support.
   std::jthread startDigesting() const;
   Status prepare();

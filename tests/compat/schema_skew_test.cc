@@ -65,6 +65,7 @@ TEST(NewRuntime, DoesWithoutWhatAnOldDriverLacks) {
   ASSERT_TRUE(device.ok()) << device.status().toString();
   EXPECT_EQ((*device)->info().featureLevel, FeatureLevel::FL4);
   EXPECT_EQ((*device)->info().versionString, "old 1");
+  EXPECT_EQ((*device)->info().cachedPreferences, kEveryPreference);
   const auto prepared = (*device)->prepareModel(std::make_shared<const Model>(addModel(4)), {});
   ASSERT_TRUE(prepared.ok()) << prepared.status().toString();
   const Status saved = (*prepared)->saveToCache(-1, -1, Token{});

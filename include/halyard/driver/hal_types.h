@@ -53,6 +53,11 @@ enum class ExecutionPreference : int32_t {
   FAST_SINGLE_ANSWER = 1,
   SUSTAINED_SPEED = 2
 };
+// A set of preferences, 1 << preference each.
+inline constexpr uint32_t kEveryPreference = 7;
+constexpr uint32_t preferenceBit(ExecutionPreference preference) {
+  return uint32_t{1} << static_cast<uint32_t>(preference);
+}
 enum class Priority : int32_t { LOW = 0, MEDIUM = 1, HIGH = 2 };
 enum class DeviceStatus : int32_t { AVAILABLE = 0, BUSY = 1, OFFLINE = 2, UNKNOWN = 3 };
 
@@ -79,6 +84,10 @@ struct DeviceInfo {
   std::vector<Extension> extensions;
   uint32_t modelCacheFiles = 0;
   uint32_t dataCacheFiles = 0;
+  // The preferences for which it may save anything (preferenceBit). Applications' compilations for
+  // others are not offered files, which spares them the digest of the model; callers of the HAL may
+  // bring some all the same.
+  uint32_t cachedPreferences = kEveryPreference;
   // false: no bursts, and so no ring in shared memory; every execution is a call of its own. For
   // drivers whose process must not run more threads than it has to.
   bool bursts = true;
@@ -89,6 +98,12 @@ struct DeviceInfo {
 // vendor.feature, each once. BAD_DATA says what is wrong. driverMain refuses to serve another
 // device.
 HALYARD_EXPORT Status validateDeviceInfo(const DeviceInfo& info);
+
+// Whether it may save what it compiles for `preference`.
+inline bool savesFor(const DeviceInfo& info, ExecutionPreference preference) {
+  return info.modelCacheFiles + info.dataCacheFiles > 0 &&
+         (info.cachedPreferences & preferenceBit(preference)) != 0;
+}
 
 // What models for the device may need.
 inline FeatureLevel offeredLevel(const DeviceInfo& info) {

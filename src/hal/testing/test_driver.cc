@@ -27,7 +27,9 @@ int main(int argc, char** argv) {
   }
   unsigned modelFiles = text == "caching" ? 1 : 0;
   unsigned dataFiles = modelFiles;
-  (void)std::sscanf(mode != nullptr ? mode : "", "caching=%u,%u", &modelFiles, &dataFiles);
+  unsigned preferences = halyard::hal::kEveryPreference;
+  (void)std::sscanf(mode != nullptr ? mode : "", "caching=%u,%u,%u", &modelFiles, &dataFiles,
+                    &preferences);
   const bool newest = text == "level8";
   return halyard::hal::driverMain(argc, argv, [=]() -> Result<std::shared_ptr<Device>> {
     halyard::hal::testing::startElderThread();
@@ -35,6 +37,7 @@ int main(int argc, char** argv) {
     if (newest) device->mutableInfo().featureLevel = halyard::FeatureLevel::FL8;
     device->mutableInfo().modelCacheFiles = modelFiles;
     device->mutableInfo().dataCacheFiles = dataFiles;
+    device->mutableInfo().cachedPreferences = preferences;
     return std::shared_ptr<Device>(std::move(device));
   });
 }
