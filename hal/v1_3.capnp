@@ -28,6 +28,13 @@ interface IDevice extends(V12.IDevice) {
   getFeatureLevel @5 () -> (status :T.ErrorStatus, message :Text, level :UInt32);
   # 4 to 8: the newest of NNAPI's feature levels whose operations and types the device takes. NN HAL
   # 1.3 is level 4; the later ones came with another interface on Android, and travel over this one.
+  prepareSupported13 @6 (model :T.Model, preference :T.ExecutionPreference, priority :T.Priority,
+                         deadline :T.OptionalTimePoint, callback :IPreparedModelCallback,
+                         attributes :T.ExtensionAttributes)
+      -> (status :T.ErrorStatus, message :Text, supported :List(Bool));
+  # getSupportedOperations13 and then, if all are supported, prepareModel13 without cache files, of a
+  # model that travels once. It answers as the former; the preparation begins after that, and
+  # `callback` gets what comes of it. When not all are supported, `callback` is dropped uncalled.
 }
 
 interface IPreparedModel extends(V12.IPreparedModel) {

@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "hal/buffer_server.h"
 #include "hal/prepared_model_server.h"
 #include "hal/server_core.h"
@@ -74,16 +77,40 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     return prepareCached(context, HalVersion::V1_2, preferenceOf(params));
   }
   kj::Promise<void> prepareModel13(PrepareModel13Context context) override {
-    const auto params = context.getParams();
-    Result<PrepareOptions> options = preferenceOf(params);
-    const Result<Priority> priority = decodePriority(params.getPriority());
-    if (options.ok() && !priority.ok()) options = Result<PrepareOptions>(priority.status());
-    if (options.ok()) {
-      options->priority = *priority;
-      options->deadline = decodeDeadline(params.getDeadline());
-      options = withAttributes(params, std::move(*options));
+    return prepareCached(context, HalVersion::V1_3, optionsOf(context.getParams()));
+  }
+
+  kj::Promise<void> prepareSupported13(PrepareSupported13Context context) override {
+    requireVersion(HalVersion::V1_3);
+    Result<PrepareOptions> options = optionsOf(context.getParams());
+    if (!context.getParams().hasCallback()) options = badData("the callback is null");
+    if (!options.ok()) {
+      setStatus(context.getResults(), options.status(), HalVersion::V1_3);
+      return kj::READY_NOW;
     }
-    return prepareCached(context, HalVersion::V1_3, std::move(options));
+    struct Asked {
+      ModelPtr model;
+      std::vector<bool> supported;
+    };
+    wire::v1_0::IPreparedModelCallback::Client callback = context.getParams().getCallback();
+    return withModel<Asked>(context, HalVersion::V1_3,
+                            [device = client_->session](ModelPtr model) -> Result<Asked> {
+                              HALYARD_ASSIGN_OR_RETURN(auto supported,
+                                                       device->getSupportedOperations(*model));
+                              return Asked{std::move(model), std::move(supported)};
+                            })
+        .then(
+            [this, context, callback, options = std::move(*options)](Result<Asked> asked) mutable {
+              setStatus(context.getResults(), asked.status(), HalVersion::V1_3);
+              if (!asked.ok()) return;
+              setSupported(context, asked->supported);
+              if (!std::ranges::all_of(asked->supported, std::identity())) return;
+              // Should the driver end of the preparation, the answer has been sent.
+              core_.detach(kj::evalLast([this, self = thisCap(), model = std::move(asked->model),
+                                         options = std::move(options), callback]() mutable {
+                launch(std::move(model), std::move(options), callback, HalVersion::V1_3);
+              }));
+            });
   }
 
   kj::Promise<void> getStatus(GetStatusContext context) override {
@@ -161,10 +188,20 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     return options;
   }
 
+  // Of a call of version 1.3, but for its cache files.
   template <typename Params>
-  static Result<PrepareOptions> withAttributes(Params params, PrepareOptions options) {
+  static Result<PrepareOptions> optionsOf(Params params) {
+    HALYARD_ASSIGN_OR_RETURN(PrepareOptions options, preferenceOf(params));
+    HALYARD_ASSIGN_OR_RETURN(options.priority, decodePriority(params.getPriority()));
+    options.deadline = decodeDeadline(params.getDeadline());
     HALYARD_ASSIGN_OR_RETURN(options.attributes, decodeAttributes(params.getAttributes()));
     return options;
+  }
+
+  template <typename Context>
+  static void setSupported(Context context, const std::vector<bool>& supported) {
+    auto list = context.getResults().initSupported(static_cast<unsigned>(supported.size()));
+    for (unsigned i = 0; i < list.size(); ++i) list.set(i, supported[i]);
   }
 
   using Files = Result<std::shared_ptr<const CacheFiles>>;
@@ -261,9 +298,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
                                 })
         .then([context, version](Result<Supported> supported) mutable {
           setStatus(context.getResults(), supported.status(), version);
-          if (!supported.ok()) return;
-          auto list = context.getResults().initSupported(static_cast<unsigned>(supported->size()));
-          for (unsigned i = 0; i < list.size(); ++i) list.set(i, (*supported)[i]);
+          if (supported.ok()) setSupported(context, *supported);
         });
   }
 

@@ -93,6 +93,9 @@ class DriverConnection final : public trace::DriverSource {
     kj::Maybe<wire::v1_0::IDevice::Client> device;
     std::map<uint64_t, wire::v1_0::IPreparedModel::Client> preparedModels;
     uint64_t nextPreparedModel = 0;
+    // Begun by the driver, and not waited for yet: their models' keys.
+    std::map<uint64_t, kj::Promise<Result<uint64_t>>> preparations;
+    uint64_t lastPreparation = 0;
     std::map<uint64_t, wire::v1_3::IBuffer::Client> buffers;
     uint64_t nextBuffer = 0;
     // Those whose ends nobody has taken note of: somebody waits for them, or will.

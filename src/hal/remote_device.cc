@@ -4,9 +4,9 @@
 #include <system_error>
 
 #include "base/signals_blocked.h"
+#include "hal/device_calls.h"
 #include "hal/driver_connection.h"
 #include "hal/remote_buffer.h"
-#include "hal/remote_callbacks.h"
 #include "hal/remote_prepared_model.h"
 #include "hal/version_adaptation.h"
 #include "hal/wire_cache.h"
@@ -16,9 +16,15 @@
 namespace halyard::hal {
 namespace {
 
-using Side = DriverConnection::Side;
-template <typename T>
-using Answer = kj::Promise<Result<T>>;
+using calls::ask;
+using calls::askCapabilities;
+using calls::deviceOf;
+using calls::fitsInMessage;
+using calls::methodName;
+using calls::orElse;
+using calls::pack;
+using calls::Packed;
+using calls::Side;
 
 constexpr std::chrono::milliseconds kDefaultStartTimeout{10'000};
 constexpr std::chrono::milliseconds kFirstBackOff{100};
@@ -26,201 +32,6 @@ constexpr std::chrono::milliseconds kLongestBackOff{5'000};
 
 std::chrono::milliseconds startTimeoutFromEnvironment() {
   return millisecondsFromEnvironment("HALYARD_DRIVER_START_TIMEOUT_MS", kDefaultStartTimeout);
-}
-
-// Sends a call of `side`'s device and reads its answer's status; `read` makes the value of a good
-// one. `method`, unless it is null, is said with an error.
-template <typename T, typename Call, typename Read>
-Answer<T> ask(Call call, Read read, const char* method = nullptr) {
-  return call.send().then([read = kj::mv(read), method](auto&& response) mutable -> Result<T> {
-    Status status = fromWireStatus(response.getStatus(), response.getMessage());
-    if (!status.ok()) return method == nullptr ? std::move(status) : status.annotate(method);
-    return read(response);
-  });
-}
-
-// For a method that drivers of an older schema do not have.
-template <typename T>
-Answer<T> orElse(Answer<T> answer, T value) {
-  return answer.catch_([value = std::move(value)](kj::Exception&& exception) mutable -> Answer<T> {
-    if (exception.getType() != kj::Exception::Type::UNIMPLEMENTED) return kj::mv(exception);
-    return Result<T>(std::move(value));
-  });
-}
-
-template <typename Interface>
-typename Interface::Client deviceOf(Side& side) {
-  return KJ_ASSERT_NONNULL(side.device).template castAs<Interface>();
-}
-
-Answer<Capabilities> askCapabilities(Side& side, HalVersion version) {
-  const auto read = [version](auto& response) -> Result<Capabilities> {
-    return decodeCapabilities(response.getCapabilities(), version);
-  };
-  switch (version) {
-    case HalVersion::V1_0:
-      return ask<Capabilities>(deviceOf<wire::v1_0::IDevice>(side).getCapabilitiesRequest(), read);
-    case HalVersion::V1_1:
-      return ask<Capabilities>(deviceOf<wire::v1_1::IDevice>(side).getCapabilities11Request(),
-                               read);
-    case HalVersion::V1_2:
-      return ask<Capabilities>(deviceOf<wire::v1_2::IDevice>(side).getCapabilities12Request(),
-                               read);
-    case HalVersion::V1_3:
-      return ask<Capabilities>(deviceOf<wire::v1_3::IDevice>(side).getCapabilities13Request(),
-                               read);
-  }
-  return Result<Capabilities>(opFailed("unknown HAL version"));
-}
-
-// A model as it goes to the driver. `constants`: null, or the pool for its operandValues.
-struct Outgoing {
-  const Model& model;
-  const SharedMemoryPtr& constants;
-};
-
-// Puts the model into a call. BAD_DATA when it makes the message too large.
-template <typename Call>
-Status putModel(Call& call, const Outgoing& outgoing) {
-  encodeModel(outgoing.model, outgoing.constants, call.initModel());
-  const uint64_t bytes = call.totalSize().wordCount * sizeof(uint64_t);
-  if (bytes > kMaxMessageBytes) {
-    return badData("the model's description has {} bytes; a message takes at most {}", bytes,
-                   kMaxMessageBytes);
-  }
-  return okStatus();
-}
-
-using Supported = std::vector<bool>;
-
-template <typename Call>
-Answer<Supported> askSupported(Call call, const Outgoing& outgoing) {
-  Status put = putModel(call, outgoing);
-  if (!put.ok()) return Result<Supported>(std::move(put));
-  const size_t operations = outgoing.model.main.operations.size();
-  return ask<Supported>(kj::mv(call), [operations](auto& response) -> Result<Supported> {
-    const auto list = response.getSupported();
-    if (list.size() != operations) {
-      return opFailed("it answers for {} operations; the model has {}", list.size(), operations);
-    }
-    Supported supported;
-    for (const bool one : list) supported.push_back(one);
-    return supported;
-  });
-}
-
-Answer<Supported> askSupported(Side& side, HalVersion version, const Outgoing& outgoing) {
-  switch (version) {
-    case HalVersion::V1_0:
-      return askSupported(deviceOf<wire::v1_0::IDevice>(side).getSupportedOperationsRequest(),
-                          outgoing);
-    case HalVersion::V1_1:
-      return askSupported(deviceOf<wire::v1_1::IDevice>(side).getSupportedOperations11Request(),
-                          outgoing);
-    case HalVersion::V1_2:
-      return askSupported(deviceOf<wire::v1_2::IDevice>(side).getSupportedOperations12Request(),
-                          outgoing);
-    case HalVersion::V1_3:
-      return askSupported(deviceOf<wire::v1_3::IDevice>(side).getSupportedOperations13Request(),
-                          outgoing);
-  }
-  return Result<Supported>(opFailed("unknown HAL version"));
-}
-
-// Sends a call that tells a prepared model to a callback; the result is the model's key.
-template <typename Call>
-Answer<uint64_t> sendForModel(Side& side, Call call) {
-  auto answer = kj::newPromiseAndFulfiller<PreparedAnswer>();
-  call.setCallback(kj::heap<PreparedModelCallback>(kj::mv(answer.fulfiller)));
-  return call.send().then([&side, promise = kj::mv(answer.promise)](
-                              auto&& response) mutable -> Answer<uint64_t> {
-    Status launched = fromWireStatus(response.getStatus(), response.getMessage());
-    if (!launched.ok()) return Result<uint64_t>(std::move(launched));
-    return side.orDisconnected(promise.then([&side](PreparedAnswer prepared) -> Result<uint64_t> {
-      HALYARD_RETURN_IF_ERROR(prepared.status);
-      const uint64_t key = side.nextPreparedModel++;
-      side.preparedModels.emplace(key, KJ_ASSERT_NONNULL(prepared.preparedModel));
-      return key;
-    }));
-  });
-}
-
-// The same for prepareModel of any version.
-template <typename Call>
-Answer<uint64_t> sendPrepare(Side& side, Call call, const Outgoing& outgoing) {
-  Status put = putModel(call, outgoing);
-  if (!put.ok()) return Result<uint64_t>(std::move(put));
-  return sendForModel(side, kj::mv(call));
-}
-
-Answer<uint64_t> prepare(Side& side, HalVersion version, const Outgoing& outgoing,
-                         const PrepareOptions& options) {
-  const auto preference = static_cast<wire::ExecutionPreference>(options.preference);
-  switch (version) {
-    case HalVersion::V1_0:
-      return sendPrepare(side, deviceOf<wire::v1_0::IDevice>(side).prepareModelRequest(), outgoing);
-    case HalVersion::V1_1: {
-      auto call = deviceOf<wire::v1_1::IDevice>(side).prepareModel11Request();
-      call.setPreference(preference);
-      return sendPrepare(side, kj::mv(call), outgoing);
-    }
-    case HalVersion::V1_2: {
-      auto call = deviceOf<wire::v1_2::IDevice>(side).prepareModel12Request();
-      call.setPreference(preference);
-      putCacheFiles(options.cache.get(), call);
-      return sendPrepare(side, kj::mv(call), outgoing);
-    }
-    case HalVersion::V1_3: {
-      auto call = deviceOf<wire::v1_3::IDevice>(side).prepareModel13Request();
-      call.setPreference(preference);
-      call.setPriority(static_cast<wire::Priority>(options.priority));
-      encodeDeadline(options.deadline, call.initDeadline());
-      putCacheFiles(options.cache.get(), call);
-      putAttributes(options.attributes, call);
-      return sendPrepare(side, kj::mv(call), outgoing);
-    }
-  }
-  return Result<uint64_t>(opFailed("unknown HAL version"));
-}
-
-Answer<uint64_t> prepareFromCache(Side& side, HalVersion version, const PrepareOptions& options) {
-  if (version < HalVersion::V1_3) {
-    auto call = deviceOf<wire::v1_2::IDevice>(side).prepareModelFromCacheRequest();
-    putCacheFiles(options.cache.get(), call);
-    return sendForModel(side, kj::mv(call));
-  }
-  auto call = deviceOf<wire::v1_3::IDevice>(side).prepareModelFromCache13Request();
-  encodeDeadline(options.deadline, call.initDeadline());
-  putCacheFiles(options.cache.get(), call);
-  return sendForModel(side, kj::mv(call));
-}
-
-// Whether the files still fit into a message beside the model's pools.
-bool fitsInMessage(const CacheFiles* files, const Model& model) {
-  return countDescriptors(files) + model.pools.size() + 1 <= wire::MAX_FDS_PER_MESSAGE;
-}
-
-// Names such as prepareModel_1_3, as in the HAL.
-std::string methodName(const char* name, HalVersion version) {
-  if (version == HalVersion::V1_0) return name;
-  return fmt::format("{}_1_{}", name, static_cast<unsigned>(version) - 1);
-}
-
-// A model on its way to a driver, with what must be shared for it.
-struct Packed {
-  std::shared_ptr<const Model> model;
-  SharedMemoryPtr constants;  // null, or the pool for the model's operandValues
-};
-
-// What every call with a compliant model does first, in the caller's thread.
-Result<Packed> pack(std::shared_ptr<const Model> model, HalVersion version) {
-  Packed packed;
-  HALYARD_ASSIGN_OR_RETURN(packed.model, convertTo(std::move(model), version));
-  HALYARD_ASSIGN_OR_RETURN(packed.constants, shareLargeConstants(*packed.model));
-  std::vector<SharedMemoryPtr> pools = packed.model->pools;
-  if (packed.constants != nullptr) pools.push_back(packed.constants);
-  HALYARD_RETURN_IF_ERROR(checkPoolCount(pools));
-  return packed;
 }
 
 // A valid model that may need more than the driver has.
@@ -458,9 +269,9 @@ Result<std::vector<bool>> RemoteDevice::askAbout(std::shared_ptr<const Model> mo
   HALYARD_ASSIGN_OR_RETURN(const Packed packed, pack(std::move(model), version), "driver '{}'",
                            manifest_.name);
   HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection());
-  return driver->call<Supported>(methodName("getSupportedOperations", version), [&](Side& side) {
-    return askSupported(side, version, Outgoing{*packed.model, packed.constants});
-  });
+  return driver->call<std::vector<bool>>(
+      methodName("getSupportedOperations", version),
+      [&](Side& side) { return calls::askSupported(side, version, packed.outgoing()); });
 }
 
 Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(
@@ -479,13 +290,56 @@ Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(
   HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection(deadline));
   if (!fitsInMessage(options.cache.get(), *packed.model)) options.cache = nullptr;
   const auto start = [&](Side& side) {
-    return prepare(side, version, Outgoing{*packed.model, packed.constants}, options);
+    return calls::prepare(side, version, packed.outgoing(), options);
   };
   HALYARD_ASSIGN_OR_RETURN(const uint64_t key,
                            driver->call<uint64_t>(methodName("prepareModel", version), start,
                                                   CallLimit::computing(deadline)));
   return std::shared_ptr<PreparedModel>(std::make_shared<RemotePreparedModel>(
       driver, key, std::move(model), version, takesAttributes, options.priority, fencing_));
+}
+
+Result<std::optional<RemoteDevice::Offer>> RemoteDevice::prepareSupported(
+    const std::shared_ptr<const Model>& model, const PrepareOptions& given) {
+  const HalVersion version = manifest_.halVersion;
+  const std::optional<Offer> inTwoCalls;
+  if (version < HalVersion::V1_3 || lacksPrepareSupported_ ||
+      !checkCompliance(*model, offeredLevel(info_)).ok() || !checkNotPassed(given.deadline).ok()) {
+    return inTwoCalls;
+  }
+  PrepareOptions options = given;
+  const bool takesAttributes = offeredLevel(info_) >= FeatureLevel::FL8;
+  if (!takesAttributes) options.attributes = {};
+  HALYARD_ASSIGN_OR_RETURN(const Packed packed, pack(model, version), "driver '{}'",
+                           manifest_.name);
+  HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection());
+  const auto offerOf = [&](Side& side) {
+    return calls::prepareSupported(side, packed.outgoing(), options);
+  };
+  // Asking is to be prompt, as ever; preparing may take any time.
+  HALYARD_ASSIGN_OR_RETURN(
+      calls::Offer said,
+      driver->call<calls::Offer>(methodName("getSupportedOperations", version), offerOf));
+  if (!said.isKnown) {
+    lacksPrepareSupported_ = true;
+    return inTwoCalls;
+  }
+  Offer offer;
+  offer.supported = std::move(said.supported);
+  if (said.preparation == 0) return std::optional(std::move(offer));
+  const TimePoint begun = Clock::now();
+  const Result<uint64_t> key = driver->call<uint64_t>(
+      methodName("prepareModel", version),
+      [&](Side& side) { return calls::preparedBy(side, said.preparation); },
+      CallLimit::computing(options.deadline));
+  offer.took = Clock::now() - begun;
+  if (key.ok()) {
+    offer.prepared = std::shared_ptr<PreparedModel>(std::make_shared<RemotePreparedModel>(
+        driver, *key, model, version, takesAttributes, options.priority, fencing_));
+  } else {
+    offer.prepared = Result<std::shared_ptr<PreparedModel>>(key.status());
+  }
+  return std::optional(std::move(offer));
 }
 
 Result<CachedModel> RemoteDevice::prepareModelFromCache(std::shared_ptr<const Model> model,
@@ -509,7 +363,7 @@ Result<CachedModel> RemoteDevice::prepareModelFromCache(std::shared_ptr<const Mo
   const auto deadline = version >= HalVersion::V1_3 ? options.deadline : std::nullopt;
   HALYARD_RETURN_IF_ERROR(checkNotPassed(deadline), "driver '{}'", manifest_.name);
   HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection(deadline));
-  const auto start = [&](Side& side) { return prepareFromCache(side, version, options); };
+  const auto start = [&](Side& side) { return calls::prepareFromCache(side, version, options); };
   HALYARD_ASSIGN_OR_RETURN(
       const uint64_t key,
       driver->call<uint64_t>(methodName("prepareModelFromCache",

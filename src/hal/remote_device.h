@@ -4,6 +4,7 @@
 // models.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
@@ -46,6 +47,17 @@ class RemoteDevice final : public Device {
   Result<std::vector<bool>> getSupportedOperations(const Model& model) override;
   Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model> model,
                                                       const PrepareOptions& options) override;
+  // getSupportedOperations and, if all operations are supported, prepareModel without cache files,
+  // with the model sent and checked once. nullopt: it takes the two calls, because the driver or
+  // the model is of another version, or to tell what is wrong. An error is
+  // getSupportedOperations's.
+  struct Offer {
+    std::vector<bool> supported;
+    std::optional<Result<std::shared_ptr<PreparedModel>>> prepared;  // there if all are supported
+    std::chrono::nanoseconds took{0};                                // from one answer to the other
+  };
+  Result<std::optional<Offer>> prepareSupported(const std::shared_ptr<const Model>& model,
+                                                const PrepareOptions& options);
   // `model` is needed: executions are checked and packed by it here, and by what the driver has
   // cached there. OP_FAILED before HAL 1.2. What the result says of preference and priority is what
   // `options` says.
@@ -81,6 +93,7 @@ class RemoteDevice final : public Device {
   const std::chrono::milliseconds startTimeout_;
   const RemoteFencing fencing_;
   DeviceInfo info_;  // constant once open has returned
+  std::atomic<bool> lacksPrepareSupported_ = false;
 
   mutable std::mutex mutex_;  // for what follows
   std::condition_variable started_;

@@ -132,6 +132,52 @@ TEST_F(RemoteDeviceTest, ComputesWithEveryHalVersion) {
   }
 }
 
+TEST_F(RemoteDeviceTest, WhatIsSupportedIsPreparedInOneCall) {
+  const auto device = open();
+  ASSERT_NE(device, nullptr);
+  const auto offer = device->prepareSupported(share(addModel(4)), {});
+  ASSERT_TRUE(offer.ok()) << offer.status().toString();
+  ASSERT_TRUE(offer->has_value() && (*offer)->prepared.has_value());
+  EXPECT_EQ((*offer)->supported, std::vector<bool>{true});
+  ASSERT_TRUE((*offer)->prepared->ok()) << (*offer)->prepared->status().toString();
+  expectAdds(***(*offer)->prepared);
+
+  Model other = addModel(4);
+  other.main.operations[0].type = OperationType::SUB;
+  const auto refused = device->prepareSupported(share(other), {});
+  ASSERT_TRUE(refused.ok() && refused->has_value()) << refused.status().toString();
+  EXPECT_EQ((*refused)->supported, std::vector<bool>{false});
+  EXPECT_FALSE((*refused)->prepared.has_value());
+}
+
+TEST_F(RemoteDeviceTest, TwoCallsAreLeftToThoseWhoHaveThemAnyway) {
+  const auto older = open(HalVersion::V1_2);
+  const auto device = open();
+  ASSERT_TRUE(older != nullptr && device != nullptr);
+  EXPECT_FALSE(older->prepareSupported(share(addModel(4)), {}).value());
+  Model invalid = addModel(4);
+  invalid.main.operations[0].inputs = {0, 1, 99};
+  EXPECT_FALSE(device->prepareSupported(share(invalid), {}).value());
+  PrepareOptions late;
+  late.deadline = Clock::now() - seconds(1);
+  EXPECT_FALSE(device->prepareSupported(share(addModel(4)), late).value());
+}
+
+// What it supports has been told before it dies of preparing.
+TEST_F(RemoteDeviceTest, ADriverThatDiesOfPreparingHasAnsweredBefore) {
+  ::setenv("HALYARD_TEST_DRIVER", "dies", 1);
+  for (int round = 0; round < 5; ++round) {
+    const auto device = open();
+    ASSERT_NE(device, nullptr);
+    const auto offer = device->prepareSupported(share(addModel(4)), {});
+    ASSERT_TRUE(offer.ok()) << offer.status().toString();
+    ASSERT_TRUE(offer->has_value() && (*offer)->prepared.has_value());
+    EXPECT_EQ((*offer)->prepared->status().code(), ResultCode::DEAD_OBJECT);
+    EXPECT_THAT((*offer)->prepared->status().message(), HasSubstr("prepareModel_1_3"));
+  }
+  ::unsetenv("HALYARD_TEST_DRIVER");
+}
+
 TEST_F(RemoteDeviceTest, LargeConstantsTravelInSharedMemory) {
   const auto device = open();
   ASSERT_NE(device, nullptr);

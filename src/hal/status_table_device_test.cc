@@ -60,6 +60,8 @@ TEST_F(DeviceTable, MethodsAreThereFromTheirVersionOn) {
            statusOf([&] { return device().getNumberOfCacheFilesNeededRequest(); }));
     expect(HalVersion::V1_2, statusOf([&] { return device().isCachingSupportedRequest(); }));
     expect(HalVersion::V1_3, statusOf([&] { return device().getFeatureLevelRequest(); }));
+    EXPECT_EQ(statusOf([&] { return device().prepareSupported13Request(); }),
+              version >= HalVersion::V1_3 ? std::optional(Code::INVALID_ARGUMENT) : std::nullopt);
     const auto available = onLoop<wire::DeviceStatus>([&](RpcLoop::Context&) {
       return device().getStatusRequest().send().then(
           [](auto&& response) { return response.getStatus(); });

@@ -47,6 +47,13 @@ Result<PreparedPtr> compile(const Device& device, const std::shared_ptr<const Mo
   return prepared;
 }
 
+Result<PreparedPtr> withoutFiles(const Device& device, const CachedPreparation::Part& part,
+                                 const hal::PrepareOptions& options, CacheRecord* record) {
+  if (part.done == nullptr) return compile(device, part.model, options, nullptr, record);
+  record->compileNs = std::chrono::duration<double, std::nano>(part.done->took).count();
+  return part.done->prepared;
+}
+
 Status checkOperands(const Model& expected, const std::vector<uint32_t>& expectedIndexes,
                      const Model& found, const std::vector<uint32_t>& foundIndexes,
                      std::string_view what) {
@@ -232,26 +239,34 @@ class Attempt {
 
 }  // namespace
 
+std::string CachedPreparation::whyNoFiles(const Device& device,
+                                          hal::ExecutionPreference preference) const {
+  if (device.isCpu()) return "the runtime's own device has nothing to save";
+  const hal::DeviceInfo& info = device.info();
+  if (info.modelCacheFiles == 0 && info.dataCacheFiles == 0) {
+    return "the driver needs no files: it does not cache";
+  }
+  if (!hal::savesFor(info, preference)) {
+    return fmt::format("the driver saves nothing that it compiles for {}",
+                       preferenceText(preference));
+  }
+  return whyNot_;
+}
+
+std::string whyNoFiles(const CachedPreparation* caching, const Device& device,
+                       hal::ExecutionPreference preference) {
+  return caching == nullptr ? "the application has asked for none"
+                            : caching->whyNoFiles(device, preference);
+}
+
 Result<PreparedPtr> CachedPreparation::prepare(const Device& device, const Part& part,
                                                const hal::PrepareOptions& options,
                                                CacheRecord* record) const {
   *record = {};
   Attempt attempt(device, part.model, options, record);
   const hal::DeviceInfo& info = device.info();
-  if (device.isCpu() || (info.modelCacheFiles == 0 && info.dataCacheFiles == 0)) {
-    record->reason = device.isCpu() ? "the runtime's own device has nothing to save"
-                                    : "the driver needs no files: it does not cache";
-    return compile(device, part.model, options, nullptr, record);
-  }
-  if (!hal::savesFor(info, options.preference)) {
-    record->reason = fmt::format("the driver saves nothing that it compiles for {}",
-                                 preferenceText(options.preference));
-    return compile(device, part.model, options, nullptr, record);
-  }
-  if (!whyNot_.empty()) {
-    record->reason = whyNot_;
-    return compile(device, part.model, options, nullptr, record);
-  }
+  record->reason = whyNoFiles(device, options.preference);
+  if (!record->reason.empty()) return withoutFiles(device, part, options, record);
   Result<hal::Token> key = hal::Token{};
   {
     const Stage stage(&record->keyNs);
@@ -287,8 +302,8 @@ Result<PreparedPtr> preparePart(const Device& device, const CachedPreparation* c
                                 const hal::PrepareOptions& options, CacheRecord* record) {
   if (caching == nullptr) {
     *record = {};
-    record->reason = "the application has asked for none";
-    return compile(device, part.model, options, nullptr, record);
+    record->reason = whyNoFiles(caching, device, options.preference);
+    return withoutFiles(device, part, options, record);
   }
   Result<PreparedPtr> prepared = caching->prepare(device, part, options, record);
   if (prepared.ok()) {

@@ -41,12 +41,20 @@ class CachedPreparation {
                     std::string whyNot = "")
       : request_(std::move(request)), digests_(std::move(digests)), whyNot_(std::move(whyNot)) {}
 
+  // What has been prepared without files already.
+  struct Done {
+    Result<std::shared_ptr<hal::PreparedModel>> prepared;
+    std::chrono::nanoseconds took;
+  };
   struct Part {
     std::shared_ptr<const Model> model;
     bool isWhole = true;  // of the application's model; else `operations` of `subgraph`
     uint32_t subgraph = kMainSubgraph;
     std::span<const uint32_t> operations;
+    const Done* done = nullptr;  // of the part; only where whyNoFiles tells a reason
   };
+  // Why the device gets no files, whatever the model is; empty: it may get some.
+  std::string whyNoFiles(const Device& device, hal::ExecutionPreference preference) const;
   // From the files if they have it; otherwise compiled, with the files to save it in; without files
   // where there can be none. Fails only as the device's prepareModel does. The result is not null.
   Result<std::shared_ptr<hal::PreparedModel>> prepare(const Device& device, const Part& part,
@@ -61,6 +69,10 @@ class CachedPreparation {
 
 // The part of a step, which must outlive it.
 CachedPreparation::Part partOf(const ComputeStep& step, bool isWhole);
+
+// As CachedPreparation::whyNoFiles; `caching` may be null: the application asks for no cache.
+std::string whyNoFiles(const CachedPreparation* caching, const Device& device,
+                       hal::ExecutionPreference preference);
 
 // As CachedPreparation::prepare; `caching` may be null: the application asks for no cache.
 Result<std::shared_ptr<hal::PreparedModel>> preparePart(const Device& device,

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "base/verbose_log.h"
+#include "hal/remote_device.h"
 #include "halyard/driver/trace.h"
 #include "runtime/partitioner.h"
 #include "runtime/plan_builder.h"
@@ -64,7 +66,11 @@ class Preparation {
         isStrict_(!requiredDevices().empty()),
         candidates_(candidatesOf(devices)),
         all_(devices),
-        support_(model, candidates_),
+        support_(model, candidates_,
+                 [this](const Device& device, uint32_t subgraph,
+                        const std::shared_ptr<const Model>& asModel) {
+                   return ask(device, subgraph, asModel);
+                 }),
         costs_(*model, candidates_, options.prepare.preference, options.costs),
         report_(*report),
         nameOf_([this](uint32_t subgraph, uint32_t operation) {
@@ -80,11 +86,13 @@ class Preparation {
     return !options_.explicitDevices && options_.mode == PartitionMode::WITH_FALLBACK;
   }
 
+  Result<std::vector<bool>> ask(const Device& device, uint32_t subgraph,
+                                const std::shared_ptr<const Model>& asModel);
   Result<Plan> divide();
   Result<Plan> everythingOnCpu();
   void describe(const Plan& plan);
   std::optional<Failure> prepareSteps(Plan* plan);
-  Status prepareStep(ComputeStep* step, bool isWhole) const;
+  Status prepareStep(ComputeStep* step, bool isWhole);
   void recordFailure(const Plan& plan, const Failure& failure);
   // Hides from the failed device what it failed with.
   void mask(const Plan& plan, const Failure& failure);
@@ -105,6 +113,8 @@ class Preparation {
   Report& report_;
   const OperationNamer nameOf_;
   std::vector<ComputeStep> prepared_;  // of attempts that failed
+  // The whole model, by the one candidate, with the answer to what it supports.
+  std::optional<CachedPreparation::Done> whole_;
 };
 
 std::vector<const Device*> Preparation::candidatesOf(const std::vector<const Device*>& devices) {
@@ -157,6 +167,24 @@ void Preparation::logDecisions(const SubgraphChoice& choice) {
   }
 }
 
+// A driver that is the only candidate, and gets no cache files, prepares the model as soon as it
+// has said that it takes all of it: another process sees it once.
+Result<std::vector<bool>> Preparation::ask(const Device& device, uint32_t subgraph,
+                                           const std::shared_ptr<const Model>& asModel) {
+  auto* const remote = dynamic_cast<hal::RemoteDevice*>(&device.hal());
+  const bool mayPrepare =
+      remote != nullptr && candidates_.size() == 1 && subgraph == kMainSubgraph &&
+      model_->referenced.empty() &&
+      !whyNoFiles(options_.caching.get(), device, options_.prepare.preference).empty();
+  if (!mayPrepare) return device.hal().getSupportedOperations(*asModel);
+  const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::COMPILATION, device.name());
+  HALYARD_ASSIGN_OR_RETURN(std::optional<hal::RemoteDevice::Offer> offer,
+                           remote->prepareSupported(asModel, options_.prepare));
+  if (!offer) return device.hal().getSupportedOperations(*asModel);
+  if (offer->prepared) whole_ = CachedPreparation::Done{std::move(*offer->prepared), offer->took};
+  return std::move(offer->supported);
+}
+
 Result<Plan> Preparation::divide() {
   const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::COMPILATION, "divide the model");
   HALYARD_ASSIGN_OR_RETURN(const auto choice, choosePartitions(support_, costs_, nameOf_));
@@ -185,12 +213,15 @@ void Preparation::describe(const Plan& plan) {
   }
 }
 
-Status Preparation::prepareStep(ComputeStep* step, bool isWhole) const {
+Status Preparation::prepareStep(ComputeStep* step, bool isWhole) {
   const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::COMPILATION, step->device->name());
-  HALYARD_ASSIGN_OR_RETURN(step->prepared,
-                           preparePart(*step->device, options_.caching.get(),
-                                       partOf(*step, isWhole), options_.prepare, &step->cache),
-                           "device {}", step->device->name());
+  const std::optional<CachedPreparation::Done> done = std::exchange(whole_, std::nullopt);
+  CachedPreparation::Part part = partOf(*step, isWhole);
+  if (done && isWhole && step->device == candidates_[0]) part.done = &*done;
+  HALYARD_ASSIGN_OR_RETURN(
+      step->prepared,
+      preparePart(*step->device, options_.caching.get(), part, options_.prepare, &step->cache),
+      "device {}", step->device->name());
   return okStatus();
 }
 

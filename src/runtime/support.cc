@@ -18,12 +18,9 @@ namespace {
 
 bool isOfOtherProcess(const Device& device) { return device.hal().processId() != ::getpid(); }
 
-Result<std::vector<bool>> askDevice(const Device& device, const Model& model) {
-  HALYARD_ASSIGN_OR_RETURN(std::vector<bool> supported, device.hal().getSupportedOperations(model),
-                           "device {}", device.name());
-  if (supported.size() == model.main.operations.size()) return supported;
-  return opFailed("device {} answered for {} operations of {}", device.name(), supported.size(),
-                  model.main.operations.size());
+Result<std::vector<bool>> getSupportedOperations(const Device& device, uint32_t /*subgraph*/,
+                                                 const std::shared_ptr<const Model>& asModel) {
+  return device.hal().getSupportedOperations(*asModel);
 }
 
 }  // namespace
@@ -41,9 +38,11 @@ std::vector<uint32_t> subgraphsOf(const Model& model, uint32_t subgraph, uint32_
   return result;
 }
 
-SupportTable::SupportTable(std::shared_ptr<const Model> model, std::vector<const Device*> devices)
+SupportTable::SupportTable(std::shared_ptr<const Model> model, std::vector<const Device*> devices,
+                           Ask ask)
     : model_(std::move(model)),
       devices_(std::move(devices)),
+      ask_(ask ? std::move(ask) : Ask(getSupportedOperations)),
       cpu_(static_cast<size_t>(std::find_if(devices_.begin(), devices_.end(),
                                             [](const Device* device) { return device->isCpu(); }) -
                                devices_.begin())),
@@ -59,8 +58,15 @@ SupportTable::Answers SupportTable::ask(uint32_t subgraph) const {
   const std::shared_ptr<const Model> asModel = subgraphAsModel(model_, subgraph);
   const size_t count = asModel->main.operations.size();
   Answers answers(devices_.size());
+  const auto askDevice = [&](const Device& device) -> Result<std::vector<bool>> {
+    HALYARD_ASSIGN_OR_RETURN(std::vector<bool> supported, ask_(device, subgraph, asModel),
+                             "device {}", device.name());
+    if (supported.size() == count) return supported;
+    return opFailed("device {} answered for {} operations of {}", device.name(), supported.size(),
+                    count);
+  };
   const auto askOne = [&](size_t i) {
-    Result<std::vector<bool>> supported = askDevice(*devices_[i], *asModel);
+    Result<std::vector<bool>> supported = askDevice(*devices_[i]);
     answers[i].asked = supported.ok() ? okStatus() : supported.takeStatus();
     answers[i].takes = supported.ok() ? std::move(*supported) : std::vector<bool>(count, false);
   };

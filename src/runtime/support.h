@@ -3,6 +3,7 @@
 // Ownership: shares the model; devices must outlive it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -18,7 +19,13 @@ std::vector<uint32_t> subgraphsOf(const Model& model, uint32_t subgraph, uint32_
 
 class SupportTable {
  public:
-  SupportTable(std::shared_ptr<const Model> model, std::vector<const Device*> devices);
+  // Asks a device about a subgraph of the model, as a model of its own.
+  using Ask = std::function<Result<std::vector<bool>>(const Device& device, uint32_t subgraph,
+                                                      const std::shared_ptr<const Model>& asModel)>;
+
+  // Without `ask` it is the device's getSupportedOperations.
+  SupportTable(std::shared_ptr<const Model> model, std::vector<const Device*> devices,
+               Ask ask = nullptr);
 
   const std::shared_ptr<const Model>& model() const { return model_; }
   // The candidates, in the compilation's order; what follows names them by index.
@@ -56,6 +63,7 @@ class SupportTable {
 
   std::shared_ptr<const Model> model_;
   std::vector<const Device*> devices_;
+  Ask ask_;
   size_t cpu_;
   std::map<uint32_t, Answers> answers_;    // by subgraph
   std::vector<std::string> maskedDevice_;  // why; empty: it is not

@@ -66,6 +66,12 @@ TEST(NewRuntime, DoesWithoutWhatAnOldDriverLacks) {
   EXPECT_EQ((*device)->info().featureLevel, FeatureLevel::FL4);
   EXPECT_EQ((*device)->info().versionString, "old 1");
   EXPECT_EQ((*device)->info().cachedPreferences, kEveryPreference);
+  // It is asked and told in two calls.
+  for (int i = 0; i < 2; ++i) {
+    const auto offer = (*device)->prepareSupported(std::make_shared<const Model>(addModel(4)), {});
+    ASSERT_TRUE(offer.ok()) << offer.status().toString();
+    EXPECT_FALSE(offer->has_value());
+  }
   const auto prepared = (*device)->prepareModel(std::make_shared<const Model>(addModel(4)), {});
   ASSERT_TRUE(prepared.ok()) << prepared.status().toString();
   const Status saved = (*prepared)->saveToCache(-1, -1, Token{});

@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
     halyard::hal::testing::startElderThread();
     auto device = std::make_shared<halyard::hal::testing::TestDevice>();
     if (newest) device->mutableInfo().featureLevel = halyard::FeatureLevel::FL8;
+    if (text == "dies") device->onPrepare = [] { std::abort(); };
     device->mutableInfo().modelCacheFiles = modelFiles;
     device->mutableInfo().dataCacheFiles = dataFiles;
     device->mutableInfo().cachedPreferences = preferences;
