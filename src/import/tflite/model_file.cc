@@ -177,9 +177,10 @@ std::optional<size_t> ModelFile::offsetOf(std::span<const uint8_t> part) const {
 
 bool ModelFile::isThere(std::span<const uint8_t> part) const {
   const std::optional<size_t> at = offsetOf(part);
-  return at && std::ranges::none_of(left_, [&](const Range& left) {
-           return *at < left.end && left.begin < *at + part.size();
-         });
+  if (!at) return false;
+  // The first that ends behind its begin.
+  const auto left = std::ranges::upper_bound(left_, *at, {}, &Range::end);
+  return left == left_.end() || left->begin >= *at + part.size();
 }
 
 Result<std::vector<uint8_t>> ModelFile::read(std::span<const uint8_t> part) const {

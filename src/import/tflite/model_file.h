@@ -18,7 +18,7 @@ namespace halyard::import {
 class ModelFile {
  public:
   // Constants from here on stay in the file.
-  static constexpr size_t kLeastLeft = size_t{64} << 10;
+  static constexpr size_t kLeastLeft = size_t{4} << 10;
 
   // BAD_DATA when it cannot be opened or read, is no regular file, or larger than 2 GiB.
   static Result<ModelFile> open(const std::string& path);

@@ -110,6 +110,24 @@ TEST_F(ModelFileTest, LargeConstantsAreNotRead) {
   EXPECT_FALSE(file->read(bytes).ok());
 }
 
+// Filters of small models are read by the driver alone, their biases by the importer too.
+TEST_F(ModelFileTest, ConstantsOfAFewPagesAreNotRead) {
+  ModelWriter w;
+  const int32_t x = w.floats("x", {1, 40});
+  w.inputs = {x};
+  const int32_t weights = w.floatConstant("weights", {30, 40}, values(30 * 40, 0.01f));
+  addDense(&w, x, weights, w.floats("y", {1, 30}));
+  const std::vector<uint8_t> bytes = w.bytes();
+  write(bytes);
+  const Result<ModelFile> file = ModelFile::open(path_);
+  ASSERT_TRUE(file.ok()) << file.status().toString();
+  size_t left = 0;
+  for (size_t i = 0; i < bytes.size(); ++i)
+    left += file->isThere(file->bytes().subspan(i, 1)) ? 0 : 1;
+  EXPECT_EQ(left, 30 * 40 * sizeof(float));
+  EXPECT_EQ(run(importTfliteFile(path_)), run(importTflite(bytes)));
+}
+
 TEST_F(ModelFileTest, ModelsAreAsThoseOfTheSameBytes) {
   const std::vector<uint8_t> bytes = largeModel().bytes();
   write(bytes);

@@ -172,6 +172,8 @@ uint32_t tensorElementSize(tfl::TensorType type) {
 }
 
 std::string displayName(std::string_view raw, size_t limit) {
+  const auto isPlain = [](char c) { return c >= 0x20 && c < 0x7f; };
+  if (raw.size() <= limit && std::ranges::all_of(raw, isPlain)) return std::string(raw);
   std::string text;
   size_t i = 0;
   while (i < raw.size()) {
