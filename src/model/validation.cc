@@ -273,18 +273,18 @@ Status validatePools(const Model& model) {
 
 Status validateOperandType(OperandType type, const Shape& dimensions, float scale,
                            int32_t zeroPoint) {
-  const std::string name = operandTypeName(type);
+  const auto name = [type] { return operandTypeName(type); };
   const OperandTypeTraits* traits = operandTypeTraits(type);
   if (traits == nullptr) {
-    if (!isExtension(type)) return badData("{}", name);
+    if (!isExtension(type)) return badData("{}", name());
     if (scale != 0 || zeroPoint != 0) {
-      return badData("{} with scale {} and zero point {}, expected 0 and 0", name, scale,
+      return badData("{} with scale {} and zero point {}, expected 0 and 0", name(), scale,
                      zeroPoint);
     }
     return checkSizeFits(type, dimensions);
   }
   if (traits->scalar && !dimensions.empty()) {
-    return badData("{} is a scalar, but has dimensions {}", name, shapeText(dimensions));
+    return badData("{} is a scalar, but has dimensions {}", name(), shapeText(dimensions));
   }
   HALYARD_RETURN_IF_ERROR(checkSizeFits(type, dimensions));
   const bool finite = std::isfinite(scale);
@@ -292,18 +292,19 @@ Status validateOperandType(OperandType type, const Shape& dimensions, float scal
     case ScaleRule::UNCHECKED:
       return okStatus();
     case ScaleRule::ZERO:
-      if (scale != 0) return badData("{} with scale {}, expected 0", name, scale);
+      if (scale != 0) return badData("{} with scale {}, expected 0", name(), scale);
       break;
     case ScaleRule::NON_NEGATIVE:
-      if (!finite || scale < 0) return badData("{} with scale {}, expected 0 or more", name, scale);
+      if (!finite || scale < 0)
+        return badData("{} with scale {}, expected 0 or more", name(), scale);
       break;
     case ScaleRule::POSITIVE:
       if (!finite || scale <= 0)
-        return badData("{} with scale {}, expected more than 0", name, scale);
+        return badData("{} with scale {}, expected more than 0", name(), scale);
       break;
   }
   if (zeroPoint < traits->zeroPointMin || zeroPoint > traits->zeroPointMax) {
-    return badData("{} with zero point {}, expected {} to {}", name, zeroPoint,
+    return badData("{} with zero point {}, expected {} to {}", name(), zeroPoint,
                    traits->zeroPointMin, traits->zeroPointMax);
   }
   return okStatus();

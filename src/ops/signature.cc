@@ -62,15 +62,14 @@ std::string rankText(const RankRules& rules) {
   return "rank " + orList(texts);
 }
 
-// Checks one operand against one spec under one row of types.
+// Checks one operand against one spec under one row of types. `mismatch`: null, or filled if not.
 bool operandMatches(const OperandSpec& spec, const TypeRow* row, const Operand& operand,
-                    FeatureLevel& level, Mismatch& mismatch) {
+                    FeatureLevel& level, Mismatch* mismatch) {
   if (spec.column == OperandSpec::kAnyType) return true;
   const OperandType expected =
       spec.column < 0 ? spec.fixed : row->types[static_cast<size_t>(spec.column)];
   if (operand.type != expected) {
-    mismatch.expected = operandTypeName(expected);
-    mismatch.isRank = false;
+    if (mismatch != nullptr) mismatch->expected = operandTypeName(expected);
     return false;
   }
   if (spec.ranks.empty() || operand.dimensions.empty()) return true;
@@ -81,27 +80,29 @@ bool operandMatches(const OperandSpec& spec, const TypeRow* row, const Operand& 
     if (best == nullptr || rule.since < best->since) best = &rule;
   }
   if (best == nullptr) {
-    mismatch.expected = rankText(spec.ranks);
-    mismatch.isRank = true;
+    if (mismatch != nullptr) {
+      mismatch->expected = rankText(spec.ranks);
+      mismatch->isRank = true;
+    }
     return false;
   }
   level = std::max(level, best->since);
   return true;
 }
 
-// True when all operands match the form under the row; otherwise fills `mismatch`.
+// True when all operands match the form under the row; otherwise fills `mismatch`, if there is one.
 bool candidateMatches(const Signature& signature, const Form& form, const TypeRow* row,
-                      const OperationView& operation, FeatureLevel& level, Mismatch& mismatch) {
+                      const OperationView& operation, FeatureLevel& level, Mismatch* mismatch) {
   const size_t inputs = operation.inputCount();
   for (size_t i = 0; i < inputs; ++i) {
     const OperandSpec& spec = specAt(form.inputs, form.repeated, inputs, i);
-    mismatch = {i, true, i, spec.name, "", false};
+    if (mismatch != nullptr) *mismatch = {i, true, i, spec.name, "", false};
     if (!operandMatches(spec, row, operation.input(i), level, mismatch)) return false;
   }
   const size_t outputs = operation.outputCount();
   for (size_t i = 0; i < outputs; ++i) {
     const OperandSpec& spec = specAt(signature.outputs, signature.repeatedOutput, outputs, i);
-    mismatch = {inputs + i, false, i, spec.name, "", false};
+    if (mismatch != nullptr) *mismatch = {inputs + i, false, i, spec.name, "", false};
     if (!operandMatches(spec, row, operation.output(i), level, mismatch)) return false;
   }
   return true;
@@ -141,6 +142,45 @@ Status mismatchError(const OperationView& operation, const Mismatch& at,
                    shapeText(operand.dimensions), orList(list));
   }
   return badData("{} is {}, expected {}", place, operandTypeName(operand.type), orList(list));
+}
+
+// Calls `visit` with each form that takes so many inputs under each row of types, null if there are
+// none, and the level that they need, `level` at least.
+template <typename Visit>
+void forEachCandidate(const Signature& signature, const OperationView& operation,
+                      FeatureLevel level, Visit visit) {
+  for (const Form& form : signature.forms) {
+    FeatureLevel needed = level;
+    if (!countAllowed(form.inputs, form.counts, form.repeated, operation.inputCount(), needed)) {
+      continue;
+    }
+    if (signature.rows.empty()) visit(form, nullptr, needed);
+    for (const TypeRow& row : signature.rows) visit(form, &row, std::max(needed, row.since));
+  }
+}
+
+// What is wrong with an operation that no candidate takes. Most operations are right: nobody takes
+// notes before this.
+Status noCandidate(const Signature& signature, const OperationView& operation) {
+  std::optional<Mismatch> furthest;
+  std::set<std::string> expected;
+  forEachCandidate(
+      signature, operation, FeatureLevel::FL1,
+      [&](const Form& form, const TypeRow* row, FeatureLevel level) {
+        Mismatch mismatch;
+        (void)candidateMatches(signature, form, row, operation, level, &mismatch);
+        // The candidate that got furthest is the one that was meant.
+        if (!furthest || mismatch.position > furthest->position ||
+            (mismatch.position == furthest->position && mismatch.isRank && !furthest->isRank)) {
+          furthest = mismatch;
+          expected.clear();
+        }
+        if (mismatch.position == furthest->position && mismatch.isRank == furthest->isRank) {
+          expected.insert(mismatch.expected);
+        }
+      });
+  if (!furthest) return countError(signature, operation.inputCount());
+  return mismatchError(operation, *furthest, expected);
 }
 
 template <typename Rule>
@@ -207,41 +247,13 @@ Result<FeatureLevel> checkSignature(const Signature& signature, const OperationV
                     operation.outputCount(), outputLevel)) {
     return outputCountError(signature, operation.outputCount());
   }
-  std::vector<const TypeRow*> rows;
-  for (const TypeRow& row : signature.rows) rows.push_back(&row);
-  if (rows.empty()) rows.push_back(nullptr);
-
   std::optional<FeatureLevel> found;
-  std::optional<Mismatch> furthest;
-  std::set<std::string> expected;
-  for (const Form& form : signature.forms) {
-    FeatureLevel countLevel = outputLevel;
-    if (!countAllowed(form.inputs, form.counts, form.repeated, operation.inputCount(),
-                      countLevel)) {
-      continue;
-    }
-    for (const TypeRow* row : rows) {
-      FeatureLevel level = row ? std::max(countLevel, row->since) : countLevel;
-      Mismatch mismatch;
-      if (candidateMatches(signature, form, row, operation, level, mismatch)) {
-        found = found ? std::min(*found, level) : level;
-        continue;
-      }
-      // The candidate that got furthest is the one that was meant.
-      if (!furthest || mismatch.position > furthest->position ||
-          (mismatch.position == furthest->position && mismatch.isRank && !furthest->isRank)) {
-        furthest = mismatch;
-        expected.clear();
-      }
-      if (mismatch.position == furthest->position && mismatch.isRank == furthest->isRank) {
-        expected.insert(mismatch.expected);
-      }
-    }
-  }
-  if (!found) {
-    if (!furthest) return countError(signature, operation.inputCount());
-    return mismatchError(operation, *furthest, expected);
-  }
+  forEachCandidate(signature, operation, outputLevel,
+                   [&](const Form& form, const TypeRow* row, FeatureLevel level) {
+                     if (!candidateMatches(signature, form, row, operation, level, nullptr)) return;
+                     found = found ? std::min(*found, level) : level;
+                   });
+  if (!found) return noCandidate(signature, operation);
   if (signature.check != nullptr) HALYARD_RETURN_IF_ERROR(signature.check(operation, *found));
   return *found;
 }

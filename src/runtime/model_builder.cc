@@ -241,31 +241,31 @@ Status ModelBuilder::addOperation(OperationType type, std::span<const uint32_t> 
   Subgraph& main = building_.main;
   const size_t index = main.operations.size();
   if (index >= kMaxEntries) return badData("a model holds at most {} operations", kMaxEntries);
-  const std::string context = operationText(index, type);
+  const auto context = [&] { return operationText(index, type); };
   if (inputs.empty() || outputs.empty()) {
-    return badData("{}: {} inputs and {} outputs, at least one of each is needed", context,
+    return badData("{}: {} inputs and {} outputs, at least one of each is needed", context(),
                    inputs.size(), outputs.size());
   }
   for (uint32_t operand : inputs) {
     if (operand >= main.operands.size()) {
-      return badData("{}: input operand #{} of {}", context, operand, main.operands.size());
+      return badData("{}: input operand #{} of {}", context(), operand, main.operands.size());
     }
   }
   for (uint32_t operand : outputs) {
     if (operand >= main.operands.size()) {
-      return badData("{}: output operand #{} of {}", context, operand, main.operands.size());
+      return badData("{}: output operand #{} of {}", context(), operand, main.operands.size());
     }
   }
   if (isExtension(type) &&
       extensions_.nameOf(static_cast<uint16_t>(static_cast<uint32_t>(type) >> 16)).empty()) {
-    return badData("{} belongs to no extension", context);
+    return badData("{} belongs to no extension", context());
   }
   for (uint32_t operand : inputs) {
     // What it refers to decides what the operation's other operands have to be.
     if (main.operands[operand].type == OperandType::MODEL &&
         main.operands[operand].lifetime != Lifetime::SUBGRAPH) {
       return badData("{}: input operand #{} is of type MODEL, and no model has been set for it",
-                     context, operand);
+                     context(), operand);
     }
   }
   main.operations.push_back(
