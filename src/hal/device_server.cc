@@ -95,8 +95,9 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     wire::v1_0::IPreparedModelCallback::Client callback = context.getParams().getCallback();
     return withModel<Asked>(context, HalVersion::V1_3,
                             [device = client_->session](ModelPtr model) -> Result<Asked> {
-                              HALYARD_ASSIGN_OR_RETURN(auto supported,
-                                                       device->getSupportedOperations(*model));
+                              HALYARD_ASSIGN_OR_RETURN(
+                                  auto supported,
+                                  device->getSupportedOperations(ClientSession::ValidModel{model}));
                               return Asked{std::move(model), std::move(supported)};
                             })
         .then(
@@ -292,10 +293,11 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
   kj::Promise<void> supportedOperations(Context context, HalVersion version) {
     requireVersion(version);
     using Supported = std::vector<bool>;
-    return withModel<Supported>(context, version,
-                                [device = client_->session](ModelPtr model) -> Result<Supported> {
-                                  return device->getSupportedOperations(*model);
-                                })
+    return withModel<Supported>(
+               context, version,
+               [device = client_->session](ModelPtr model) -> Result<Supported> {
+                 return device->getSupportedOperations(ClientSession::ValidModel{std::move(model)});
+               })
         .then([context, version](Result<Supported> supported) mutable {
           setStatus(context.getResults(), supported.status(), version);
           if (supported.ok()) setSupported(context, *supported);
@@ -335,7 +337,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     auto done = core_.run<Prepared>(
         *client_,
         [device = client_->session, model, options] {
-          return device->prepareModel(model, options);
+          return device->prepareModel(ClientSession::ValidModel{model}, options);
         },
         options.priority);
     // Not `this`: the client may have let go of the device by then.

@@ -97,6 +97,14 @@ DeviceStatus ClientSession::status() { return state_->device->status(); }
 
 Result<std::vector<bool>> ClientSession::getSupportedOperations(const Model& model) {
   HALYARD_RETURN_IF_ERROR(checkModel(info(), model));
+  return askDevice(model);
+}
+
+Result<std::vector<bool>> ClientSession::getSupportedOperations(const ValidModel& valid) {
+  return askDevice(*valid.model);
+}
+
+Result<std::vector<bool>> ClientSession::askDevice(const Model& model) {
   const trace::RecorderUse use(state_->trace.get());
   const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::COMPILATION,
                           "getSupportedOperations");
@@ -110,8 +118,16 @@ Result<std::vector<bool>> ClientSession::getSupportedOperations(const Model& mod
 
 Result<std::shared_ptr<PreparedModel>> ClientSession::prepareModel(
     std::shared_ptr<const Model> model, const PrepareOptions& options) {
+  // In this order: what is wrong with several things is said of the first.
   HALYARD_RETURN_IF_ERROR(checkOptions(options));
   HALYARD_RETURN_IF_ERROR(checkModel(info(), *model));
+  return prepareModel(ValidModel{std::move(model)}, options);
+}
+
+Result<std::shared_ptr<PreparedModel>> ClientSession::prepareModel(ValidModel valid,
+                                                                   const PrepareOptions& options) {
+  std::shared_ptr<const Model> model = std::move(valid.model);
+  HALYARD_RETURN_IF_ERROR(checkOptions(options));
   HALYARD_RETURN_IF_ERROR(checkDeadline(options));
   HALYARD_ASSIGN_OR_RETURN(Quota::Charge charge, state_->quota->charge(Quota::Resource::MODELS, 1));
   using Prepared = std::shared_ptr<PreparedModel>;

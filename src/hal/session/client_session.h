@@ -37,6 +37,14 @@ class ClientSession final : public Device {
   const DeviceInfo& info() const override;
   DeviceStatus status() override;
   Result<std::vector<bool>> getSupportedOperations(const Model& model) override;
+  // For a model that has been found valid for the device's level, in this process, and that nobody
+  // changes any more: what importModel gives. The others look first.
+  struct ValidModel {
+    std::shared_ptr<const Model> model;
+  };
+  Result<std::vector<bool>> getSupportedOperations(const ValidModel& valid);
+  Result<std::shared_ptr<PreparedModel>> prepareModel(ValidModel valid,
+                                                      const PrepareOptions& options);
   // Cache files that are not as the driver wants them do not spoil the preparation: the driver gets
   // none.
   Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model> model,
@@ -60,6 +68,8 @@ class ClientSession final : public Device {
   void end();
 
  private:
+  Result<std::vector<bool>> askDevice(const Model& model);
+
   const std::shared_ptr<SessionState> state_;
 };
 
