@@ -265,6 +265,10 @@ class Session {
     return static_cast<wire::ExecutionPreference>(bytes_.oneIn(8) ? bytes_.below(5) : 1);
   }
 
+  wire::Priority priority() {
+    return static_cast<wire::Priority>(bytes_.oneIn(4) ? bytes_.below(5) : 1);
+  }
+
   Promise prepare() {
     switch (bytes_.below(5)) {
       case 0: {
@@ -288,11 +292,21 @@ class Session {
         setPreparedCallback(call);
         return sendWithCallback(kj::mv(call));
       }
+      case 3: {
+        auto call = device().prepareSupported13Request();
+        fillModel(call.initModel());
+        call.setPreference(preference());
+        call.setPriority(priority());
+        setDeadline(call);
+        setAttributes(call);
+        setPreparedCallback(call);
+        return send(kj::mv(call));  // the callback is not called for what is not supported
+      }
       default: {
         auto call = device().prepareModel13Request();
         fillModel(call.initModel());
         call.setPreference(preference());
-        call.setPriority(static_cast<wire::Priority>(bytes_.oneIn(4) ? bytes_.below(5) : 1));
+        call.setPriority(priority());
         setCache(call);
         setDeadline(call);
         setAttributes(call);
