@@ -316,6 +316,7 @@ Result<std::optional<RemoteDevice::Offer>> RemoteDevice::prepareSupported(
   const auto offerOf = [&](Side& side) {
     return calls::prepareSupported(side, packed.outgoing(), options);
   };
+  const TimePoint begun = Clock::now();
   // Asking is to be prompt, as ever; preparing may take any time.
   HALYARD_ASSIGN_OR_RETURN(
       calls::Offer said,
@@ -327,7 +328,6 @@ Result<std::optional<RemoteDevice::Offer>> RemoteDevice::prepareSupported(
   Offer offer;
   offer.supported = std::move(said.supported);
   if (said.preparation == 0) return std::optional(std::move(offer));
-  const TimePoint begun = Clock::now();
   const Result<uint64_t> key = driver->call<uint64_t>(
       methodName("prepareModel", version),
       [&](Side& side) { return calls::preparedBy(side, said.preparation); },

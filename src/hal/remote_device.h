@@ -54,7 +54,7 @@ class RemoteDevice final : public Device {
   struct Offer {
     std::vector<bool> supported;
     std::optional<Result<std::shared_ptr<PreparedModel>>> prepared;  // there if all are supported
-    std::chrono::nanoseconds took{0};                                // from one answer to the other
+    std::chrono::nanoseconds took{0};                                // for both
   };
   Result<std::optional<Offer>> prepareSupported(const std::shared_ptr<const Model>& model,
                                                 const PrepareOptions& options);
