@@ -16,8 +16,11 @@
 #include <optional>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "base/looking.h"
+#include "base/processors.h"
 #include "base/work_limit.h"
 
 namespace halyard {
@@ -26,6 +29,11 @@ namespace {
 // What is left of a part is taken in so many ranges or more, which become smaller to its end: a
 // thread that is late or slow does not hold up the loop.
 constexpr uint32_t kRangesOfRest = 4;
+// Whoever has waited longer for a processor has waited for another thread: being woken, and letting
+// somebody in who needs the processor for a moment, take less.
+constexpr std::chrono::microseconds kLate{200};
+
+using Clock = std::chrono::steady_clock;
 
 // Part of a loop, in units of some iterations, which its owner takes from the front and others from
 // the back. On a cache line of its own.
@@ -56,25 +64,6 @@ class alignas(64) LoopPart {
 
   std::atomic<uint64_t> units_{0};
 };
-
-unsigned usableProcessors() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  // Fails on machines with more processors than cpu_set_t has room for.
-  if (::sched_getaffinity(0, sizeof(set), &set) == 0) {
-    return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
-  }
-  return std::max(1u, std::thread::hardware_concurrency());
-}
-
-// Between two looks at what another thread may change.
-void pauseBriefly() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 // Signals that a thread of a library should leave to the application's threads: all but those that
 // a fault of the thread itself raises, and the profiler's.
@@ -146,10 +135,18 @@ struct ThreadPool::State {
   // Starts the workers; fewer than wanted when the system gives no more.
   void start();
   void runWorker(size_t number);
+  // Returns when there is a place in a loop, or false when the pool is stopping. With the lock.
+  bool awaitLoop(std::unique_lock<std::mutex>& lock);
   // Returns when there may be something to do, or the patience has come to its end.
-  void lookOut() const;
+  void lookOut();
   // Returns when no worker is in a loop, or the patience has come to its end.
   void awaitIdle() const;
+  // Whether the calling worker has the processor of the thread that it helps. The scheduler may put
+  // a thread that is woken beside the one that wakes it, and leave it there for longer than an
+  // execution takes. But not too often, for it may know better.
+  bool isInTheWay(Clock::time_point now) const;
+  // By which a worker came late to where it was wanted.
+  void noteDelay(Clock::duration delay);
   // Runs `loop` in this thread and in up to `helpers` workers.
   void run(Loop& loop, size_t helpers);
 
@@ -170,8 +167,13 @@ struct ThreadPool::State {
   std::atomic<size_t> places{0};  // how many more workers may join the loop
   std::atomic<size_t> active{0};  // how many are in it
   std::atomic<bool> stopping{false};
-  size_t sleeping = 0;             // workers that need to be woken
-  std::atomic<size_t> numbers{0};  // given to workers
+  std::atomic<int> callersProcessor{-1};  // of the last loop
+  std::atomic<uint64_t> loops{0};         // that workers were wanted for, so far
+  size_t sleeping = 0;                    // workers that need to be woken
+  // When the first of them was, and has not come yet.
+  std::optional<Clock::time_point> called;
+  std::atomic<int64_t> delayed{0};  // of all workers, in nanoseconds
+  std::atomic<size_t> numbers{0};   // given to workers
 };
 
 void ThreadPool::State::start() {
@@ -197,40 +199,67 @@ void ThreadPool::State::start() {
   pthread_sigmask(SIG_SETMASK, &previous, nullptr);
 }
 
-void ThreadPool::State::lookOut() const {
-  using Clock = std::chrono::steady_clock;
-  constexpr int kLooksPerReading = 32;  // of the clock
-  const Clock::time_point end = Clock::now() + patience;
-  do {
-    for (int i = 0; i < kLooksPerReading; ++i) {
-      if (places.load(std::memory_order_relaxed) > 0 || stopping.load(std::memory_order_relaxed)) {
-        return;
-      }
-      pauseBriefly();
-    }
-  } while (Clock::now() < end);
+void ThreadPool::State::lookOut() {
+  Looking looking(Clock::now(), Looking::Manners::OFFERS_PROCESSOR);
+  uint64_t seen = loops.load(std::memory_order_relaxed);
+  while (places.load(std::memory_order_relaxed) == 0 && !stopping.load(std::memory_order_relaxed)) {
+    if (!looking.pause()) continue;
+    // Who has been away while nobody wanted him has not been late.
+    const uint64_t now = loops.load(std::memory_order_relaxed);
+    if (now != std::exchange(seen, now)) noteDelay(looking.gap());
+    if (isInTheWay(looking.now())) leaveProcessor();
+    if (looking.passed() >= patience) return;
+  }
+}
+
+bool ThreadPool::State::isInTheWay(Clock::time_point now) const {
+  constexpr std::chrono::milliseconds kSeldom{1};
+  thread_local Clock::time_point last{};
+  if (callersProcessor.load(std::memory_order_relaxed) != ::sched_getcpu()) return false;
+  if (now - last < kSeldom) return false;
+  last = now;
+  return true;
 }
 
 void ThreadPool::State::awaitIdle() const {
-  const auto end = std::chrono::steady_clock::now() + patience;
+  // The processor is kept: the caller's time is what all this is about.
+  Looking looking(Clock::now(), Looking::Manners::KEEPS_PROCESSOR);
   while (active.load(std::memory_order_relaxed) > 0) {
-    pauseBriefly();
-    if (std::chrono::steady_clock::now() >= end) return;
+    if (looking.pause() && looking.passed() >= patience) return;
   }
+}
+
+void ThreadPool::State::noteDelay(Clock::duration delay) {
+  if (delay < kLate) return;
+  delayed.fetch_add(delay / std::chrono::nanoseconds(1), std::memory_order_relaxed);
+}
+
+bool ThreadPool::State::awaitLoop(std::unique_lock<std::mutex>& lock) {
+  if (places == 0 && !stopping && patience.count() > 0) {
+    lock.unlock();
+    lookOut();
+    lock.lock();
+  }
+  ++sleeping;
+  while (!stopping && places == 0) {
+    wake.wait(lock);
+    const Clock::time_point now = Clock::now();
+    if (called) noteDelay(now - *called);
+    called.reset();
+    if (!isInTheWay(now)) continue;
+    --sleeping;
+    lock.unlock();
+    leaveProcessor();
+    lock.lock();
+    ++sleeping;
+  }
+  --sleeping;
+  return !stopping;
 }
 
 void ThreadPool::State::runWorker(size_t number) {
   std::unique_lock<std::mutex> lock(mutex);
-  for (;;) {
-    if (places == 0 && !stopping && patience.count() > 0) {
-      lock.unlock();
-      lookOut();
-      lock.lock();
-    }
-    ++sleeping;
-    wake.wait(lock, [&] { return stopping || places > 0; });
-    --sleeping;
-    if (stopping) return;
+  while (awaitLoop(lock)) {
     --places;
     ++active;
     Loop* mine = loop;
@@ -246,9 +275,12 @@ void ThreadPool::State::run(Loop& mine, size_t helpers) {
   {
     std::lock_guard<std::mutex> lock(mutex);
     loop = &mine;
+    callersProcessor.store(::sched_getcpu(), std::memory_order_relaxed);
+    loops.store(loops.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     places = helpers;
     // Those that look out come by themselves.
     toWake = std::min(helpers, sleeping);
+    if (toWake > 0 && !called) called = Clock::now();
   }
   for (size_t i = 0; i < toWake; ++i) wake.notify_one();
   mine.work(0);
@@ -280,6 +312,10 @@ ThreadPool::~ThreadPool() {
 }
 
 unsigned ThreadPool::threads() const { return state_->threads; }
+
+std::chrono::nanoseconds ThreadPool::delay() const {
+  return std::chrono::nanoseconds(state_->delayed.load(std::memory_order_relaxed));
+}
 
 void ThreadPool::parallelFor(size_t count, size_t grain,
                              const std::function<void(size_t begin, size_t end)>& body) {

@@ -230,6 +230,33 @@ TEST(ThreadPool, PatientWorkersUseNoProcessorTimeForLong) {
   EXPECT_LT(usedSoFar() - before, std::chrono::milliseconds(100));
 }
 
+// All threads share a processor, and others compute on it, too.
+TEST(ThreadPool, TellsForHowLongItsWorkersHaveHadNoProcessor) {
+  for (const int patience : {0, 200}) {
+    std::thread([patience] {
+      cpu_set_t one;
+      CPU_ZERO(&one);
+      CPU_SET(sched_getcpu(), &one);
+      ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+      std::atomic<bool> done = false;
+      const auto compute = [&] {
+        while (!done) {
+        }
+      };
+      std::thread others[] = {std::thread(compute), std::thread(compute)};
+      ThreadPool pool(2, ThreadClass::NORMAL, std::chrono::microseconds(patience));
+      EXPECT_EQ(pool.delay().count(), 0);
+      const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+      while (pool.delay().count() == 0 && std::chrono::steady_clock::now() < limit) {
+        pool.parallelFor(64, 1, [](size_t, size_t) {});
+      }
+      EXPECT_GT(pool.delay().count(), 0);
+      done = true;
+      for (std::thread& other : others) other.join();
+    }).join();
+  }
+}
+
 TEST(ThreadPool, LackOfMemoryInABodyReachesTheCaller) {
   ThreadPool pool(4);
   for (int round = 0; round < 20; ++round) {
