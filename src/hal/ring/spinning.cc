@@ -8,7 +8,6 @@ namespace halyard::hal {
 namespace {
 
 constexpr int64_t kRecount = 50'000'000;
-constexpr int64_t kShortage = 2'000'000;
 
 int64_t countOf(TimePoint time) { return time.time_since_epoch() / std::chrono::nanoseconds(1); }
 
@@ -21,6 +20,20 @@ uint32_t currentCore() {
 
 void Expectation::note(std::chrono::nanoseconds took) {
   mean_ = (mean_ + std::min(took, kLongest)) / 2;
+}
+
+void Shortage::note(TimePoint now) {
+  const auto count = [](std::chrono::nanoseconds time) { return time.count(); };
+  const int64_t last = length_.load(std::memory_order_relaxed);
+  // The last one has ended a short time ago only: it goes on.
+  const bool again = countOf(now) - end_.load(std::memory_order_relaxed) < 2 * last;
+  const int64_t length = again ? std::min(2 * last, count(kLongest)) : count(kShortest);
+  length_.store(length, std::memory_order_relaxed);
+  end_.store(countOf(now) + length, std::memory_order_relaxed);
+}
+
+bool Shortage::lasts(TimePoint now) const {
+  return countOf(now) < end_.load(std::memory_order_relaxed);
 }
 
 unsigned SpinGate::cores(TimePoint now) {
@@ -36,7 +49,7 @@ unsigned SpinGate::cores(TimePoint now) {
 }
 
 bool SpinGate::enter(TimePoint now, uint32_t peerCore) {
-  if (countOf(now) < shortUntil_.load(std::memory_order_relaxed)) return false;
+  if (shortage_.lasts(now)) return false;
   if (peerCore == currentCore()) return false;
   // A peer that is bound to another core needs none of those that this thread may use.
   const unsigned count = cores(now);
@@ -45,10 +58,6 @@ bool SpinGate::enter(TimePoint now, uint32_t peerCore) {
   if (spinners_.fetch_add(1, std::memory_order_relaxed) < std::max(1U, count / 2)) return true;
   spinners_.fetch_sub(1, std::memory_order_relaxed);
   return false;
-}
-
-void SpinGate::noteShortage(TimePoint now) {
-  shortUntil_.store(countOf(now) + kShortage, std::memory_order_relaxed);
 }
 
 }  // namespace halyard::hal

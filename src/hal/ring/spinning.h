@@ -1,15 +1,18 @@
 // Whether waiting for a peer by looking again and again is worth it, and the looking.
-// Thread safety: SpinGate: any thread; Expectation: one thread at a time.
+// Thread safety: SpinGate, Shortage: any thread; Expectation: one thread at a time.
 // Ownership: plain data.
 //
 // Waking a thread costs tens of microseconds, so that one who expects an answer sooner had better
-// look for it. But whoever looks needs a core that nobody else needs, least of all the peer.
+// look for it. But whoever looks needs a core that nobody else needs, least of all the peer, who
+// may have threads on all of them: the core is offered to others while one looks, and where these
+// keep it, looking ends for a while.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 
+#include "base/looking.h"
 #include "halyard/driver/hal_types.h"
 
 namespace halyard::hal {
@@ -31,6 +34,21 @@ class Expectation {
   std::chrono::nanoseconds mean_ = kLongest;
 };
 
+// Whether cores have been short lately: ever longer while trying again finds that they still are,
+// for one who tries may lose his core for milliseconds.
+class Shortage {
+ public:
+  static constexpr std::chrono::milliseconds kShortest{2};
+  static constexpr std::chrono::milliseconds kLongest{64};
+
+  void note(TimePoint now);
+  bool lasts(TimePoint now) const;
+
+ private:
+  std::atomic<int64_t> end_ = INT64_MIN / 2;  // in nanoseconds of the clock
+  std::atomic<int64_t> length_ = 0;           // of the last one, in nanoseconds
+};
+
 // What the spinning threads of a process, or of one pool, share.
 class SpinGate {
  public:
@@ -41,47 +59,36 @@ class SpinGate {
   template <typename Ready, typename PeerCore>
   bool spin(TimePoint start, Ready ready, PeerCore peerCore) {
     if (!enter(start, peerCore())) return false;
-    TimePoint last = start;
+    Looking looking(start, Looking::Manners::OFFERS_PROCESSOR);
     bool found = false;
-    for (unsigned round = 1;; ++round) {
+    for (;;) {
       found = ready();
       if (found) break;
-      pause();
-      if (round % kRoundsPerLook != 0) continue;
-      const TimePoint now = Clock::now();
-      if (now - last > kTakenAway) {
-        noteShortage(now);
+      if (!looking.pause()) continue;
+      if (looking.gap() > kTakenAway) {
+        shortage_.note(looking.now());
         found = ready();
         break;
       }
-      last = now;
-      if (now - start > kWindow || peerCore() == currentCore()) break;
+      if (looking.passed() > kWindow || peerCore() == currentCore()) break;
     }
     spinners_.fetch_sub(1, std::memory_order_relaxed);
     return found;
   }
 
  private:
-  static constexpr unsigned kRoundsPerLook = 8;
   static constexpr std::chrono::microseconds kWindow{50};
-  // A thread that has not run for so long has lost its core to another.
-  static constexpr std::chrono::microseconds kTakenAway{40};
+  // A thread that has not run for so long has lost its core to another who computes. The peer's
+  // threads, which come and go, take less.
+  static constexpr std::chrono::microseconds kTakenAway{150};
 
-  static void pause() {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
-  }
   bool enter(TimePoint now, uint32_t peerCore);
-  void noteShortage(TimePoint now);
   unsigned cores(TimePoint now);
 
   std::atomic<unsigned> spinners_ = 0;
   std::atomic<unsigned> cores_ = 0;
   std::atomic<int64_t> coresCounted_ = INT64_MIN / 2;  // when, in nanoseconds of the clock
-  std::atomic<int64_t> shortUntil_ = INT64_MIN / 2;
+  Shortage shortage_;
 };
 
 }  // namespace halyard::hal

@@ -72,5 +72,49 @@ TEST(SpinGate, OneThreadOfALoneCoreLooks) {
   });
 }
 
+TEST(SpinGate, WhoHasLostTheCoreDoesNotTryAgainAtOnce) {
+  SpinGate gate;
+  EXPECT_FALSE(gate.spin(
+      Clock::now(),
+      [] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return false;
+      },
+      [] { return currentCore() + 1; }));
+  // A time before the end of any shortage.
+  bool looked = false;
+  EXPECT_FALSE(gate.spin(
+      Clock::now() - Shortage::kLongest, [&] { return looked = true; },
+      [] { return currentCore() + 1; }));
+  EXPECT_FALSE(looked);
+}
+
+TEST(Shortage, EndsSoon) {
+  Shortage shortage;
+  const TimePoint now = Clock::now();
+  EXPECT_FALSE(shortage.lasts(now));
+  shortage.note(now);
+  EXPECT_TRUE(shortage.lasts(now));
+  EXPECT_TRUE(shortage.lasts(now + Shortage::kShortest - std::chrono::nanoseconds(1)));
+  EXPECT_FALSE(shortage.lasts(now + Shortage::kShortest));
+}
+
+TEST(Shortage, LastsEverLongerWhileItGoesOn) {
+  Shortage shortage;
+  TimePoint now = Clock::now();
+  for (auto expected = Shortage::kShortest; expected <= Shortage::kLongest; expected *= 2) {
+    shortage.note(now);
+    EXPECT_TRUE(shortage.lasts(now + expected - std::chrono::nanoseconds(1)));
+    now += expected;
+    EXPECT_FALSE(shortage.lasts(now));
+  }
+  shortage.note(now);
+  EXPECT_FALSE(shortage.lasts(now + Shortage::kLongest));
+  // After a good time it is short again.
+  now += 10 * Shortage::kLongest;
+  shortage.note(now);
+  EXPECT_FALSE(shortage.lasts(now + Shortage::kShortest));
+}
+
 }  // namespace
 }  // namespace halyard::hal
