@@ -9,7 +9,7 @@ namespace halyard::cpudriver {
 
 void RunServices::parallelFor(size_t count, size_t grain,
                               const std::function<void(size_t begin, size_t end)>& body) {
-  if (threads_ != nullptr && !threads_->isCrowded()) {
+  if (threads_ != nullptr && threads_->divides()) {
     if (finer_) grain = (grain + 3) / 4;
     threads_->pool().parallelFor(count, grain, body);
   } else {

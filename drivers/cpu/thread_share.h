@@ -1,11 +1,13 @@
-// ThreadShare: the threads for executions of one priority, and how many of these there are at the
-// moment. Thread safety: all methods may be called from any thread. Ownership: owns the pool.
+// ThreadShare: the threads for executions of one priority, how many of these there are at the
+// moment, and whether there are processors for both. Thread safety: all methods may be called from
+// any thread. Ownership: owns the pool.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 
 #include "base/thread_pool.h"
+#include "division_policy.h"
 
 namespace halyard::cpudriver {
 
@@ -33,14 +35,20 @@ class ThreadShare {
   };
 
   ThreadPool& pool() { return pool_; }
-  // Whether executions keep all processors busy by themselves. A loop that is then divided waits
-  // for threads whose processors others have, and nobody gains.
-  bool isCrowded() const { return executions_.load(std::memory_order_relaxed) >= pool_.threads(); }
+  // Whether a loop is to be divided now: not while executions keep all processors busy by
+  // themselves, or other processes do. It would wait for threads whose processors others have, and
+  // nobody would gain.
+  bool divides() {
+    const unsigned threads = pool_.threads();
+    if (executions_.load(std::memory_order_relaxed) >= threads) return false;
+    return threads < 2 || policy_.divides(pool_.delay() / (threads - 1));
+  }
   // Whether nothing is executed at the moment.
   bool isIdle() const { return executions_.load(std::memory_order_relaxed) == 0; }
 
  private:
   ThreadPool pool_;
+  DivisionPolicy policy_;
   std::atomic<unsigned> executions_{0};
 };
 

@@ -1,0 +1,58 @@
+// DivisionPolicy: whether executions divide their loops among threads, by how long the threads wait
+// for a processor. Thread safety: all methods may be called from any thread. Ownership: plain data.
+//
+// Who else uses a machine a process cannot know, but it sees what comes of it: threads that help
+// with a loop come late. Dividing is then of no use to anybody: the loop's own thread does the work
+// in the end, or waits for a thread that has lost its processor in the middle of it. So executions
+// keep to one thread each for a while, and try again: soon, and if that fails again, ever later.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+
+namespace halyard::cpudriver {
+
+class DivisionPolicy {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Now = Clock::time_point (*)();
+
+  // How long executions keep to one thread at first, and at most.
+  static constexpr std::chrono::milliseconds kShortestPause{4};
+  static constexpr std::chrono::milliseconds kLongestPause{64};
+  // So much time, and at least this share of the time in which loops were divided, must each
+  // helper have waited.
+  static constexpr std::chrono::milliseconds kLeastDelay{4};
+  static constexpr int kShare = 4;  // the share is 1 in 4
+  // A time that counts by itself: what was before says nothing any more.
+  static constexpr std::chrono::milliseconds kWindow{50};
+
+  // `now` is for tests.
+  explicit DivisionPolicy(Now now = [] { return Clock::now(); }) : now_(now) {}
+
+  // Before each loop. `delay`: how long each helper has waited so far, on the average; it never
+  // becomes less.
+  bool divides(std::chrono::nanoseconds delay) {
+    const int64_t settled = settled_.load(std::memory_order_relaxed);
+    return delay.count() == settled || decide(delay);
+  }
+
+ private:
+  bool decide(std::chrono::nanoseconds delay);
+
+  // With the lock.
+  void beginWindow(Clock::time_point now, std::chrono::nanoseconds delay);
+
+  const Now now_;
+  // The delay with which the answer is yes without further ado; -1: none.
+  std::atomic<int64_t> settled_{0};
+  std::mutex mutex_;
+  Clock::time_point windowStart_{};  // of dividing
+  std::chrono::nanoseconds delayBefore_{0};
+  bool paused_ = false;
+  Clock::time_point pauseEnd_;
+  Clock::duration pause_ = kShortestPause;  // the next one
+};
+
+}  // namespace halyard::cpudriver
