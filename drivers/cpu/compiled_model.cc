@@ -247,9 +247,13 @@ hal::ExecutionResult CompiledModel::run(std::span<const cpu::Argument> inputs,
   const bool limited = options.deadline || options.cancel.stop_possible();
   const WorkLimitScope scope(limited ? &limit : nullptr);
   const ThreadShare::Execution execution(resources_.threads);
+  // Whoever wants the steps' times compares them with others of the same kind.
+  const bool chooses = times == nullptr && mayDivide_.load(std::memory_order_relaxed);
+  const bool divides = !chooses || threadChoice_.begin(hal::Clock::now());
   std::unique_ptr<State> state;
   try {
     state = takeState();
+    state->services.beginRun(divides);
     bind(inputs, outputs, state.get());
     result.status = runSteps(options, state.get(), times);
     if (result.status.ok()) deliver(outputs, *state);
@@ -258,11 +262,17 @@ hal::ExecutionResult CompiledModel::run(std::span<const cpu::Argument> inputs,
   } catch (const std::bad_alloc&) {
     result.status = Status(ResultCode::OUT_OF_MEMORY, "the CPU driver ran out of memory");
   }
+  if (chooses) noteRun(state != nullptr && result.status.ok() ? &state->services : nullptr);
   if (state != nullptr) {
     state->services.reset();
     keepState(std::move(state));
   }
   return result;
+}
+
+void CompiledModel::noteRun(const RunServices* services) {
+  threadChoice_.end(hal::Clock::now(), services != nullptr && services->wasAsWanted());
+  if (services != nullptr && !services->hadLoops()) mayDivide_ = false;
 }
 
 Status CompiledModel::runSteps(const hal::ExecuteOptions& options, State* state,

@@ -4,6 +4,7 @@
 // owns kernels and memory; borrows threads and the watch over idle memory, which must outlive it.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -16,7 +17,9 @@
 #include "cpu/executor.h"
 #include "halyard/driver/hal_types.h"
 #include "idle_memory.h"
+#include "run_services.h"
 #include "step_list.h"
+#include "thread_choice.h"
 #include "thread_share.h"
 #include "tuning.h"
 
@@ -106,6 +109,8 @@ class CompiledModel final : private IdleMemory::Keeper {
             State* state) const;
   Status runSteps(const hal::ExecuteOptions& options, State* state,
                   std::vector<std::chrono::nanoseconds>* times) const;
+  // After a run for which threads were chosen; null: it has failed.
+  void noteRun(const RunServices* services);
   Status runReference(const Step& step, State* state) const;
   void takeChoice(size_t step, StepChoice choice);
   size_t waysOf(size_t step) const;
@@ -122,6 +127,9 @@ class CompiledModel final : private IdleMemory::Keeper {
   std::vector<bool> copiesInput_;  // by input: a reference kernel reads it
   size_t arenaBytes_ = 0;
   size_t releasedBytes_ = 0;
+  ThreadChoice threadChoice_;
+  // False when no loop of the model is long enough.
+  std::atomic<bool> mayDivide_ = true;
   std::mutex mutex_;
   std::unique_ptr<State> kept_;
   IdleMemory::Clock::time_point keptSince_;

@@ -116,6 +116,7 @@ Status CompiledModel::choose(std::span<const StepChoice> choices) {
 
 void CompiledModel::takeChoice(size_t step, StepChoice choice) {
   choices_[step] = choice;
+  mayDivide_ = true;
   if (steps_[step].kernel != nullptr) steps_[step].kernel->chooseWay(choice.way);
 }
 

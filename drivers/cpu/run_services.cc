@@ -1,6 +1,7 @@
 // Scratch memory by first fit: a run asks for the same sizes in the same order every time.
 #include "run_services.h"
 
+#include <algorithm>
 #include <new>
 
 #include "base/work_limit.h"
@@ -9,12 +10,27 @@ namespace halyard::cpudriver {
 
 void RunServices::parallelFor(size_t count, size_t grain,
                               const std::function<void(size_t begin, size_t end)>& body) {
-  if (threads_ != nullptr && threads_->divides()) {
-    if (finer_) grain = (grain + 3) / 4;
-    threads_->pool().parallelFor(count, grain, body);
-  } else {
-    forEachChunk(0, count, grain, body);
+  const size_t finest = finer_ ? (grain + 3) / 4 : grain;
+  if (threads_ != nullptr && threads_->pool().threads() > 1 &&
+      count > std::max<size_t>(finest, 1)) {
+    hadLoops_.store(true, std::memory_order_relaxed);
+    if (divides_) {
+      if (threads_->divides()) return threads_->pool().parallelFor(count, finest, body);
+      withheld_.store(true, std::memory_order_relaxed);
+    }
   }
+  forEachChunk(0, count, grain, body);
+}
+
+void RunServices::beginRun(bool divides) {
+  divides_ = divides;
+  hadLoops_ = false;
+  withheld_ = false;
+  if (threads_ != nullptr) delayBefore_ = threads_->pool().delay();
+}
+
+bool RunServices::wasAsWanted() const {
+  return hadLoops_ && !withheld_ && threads_->pool().delay() == delayBefore_;
 }
 
 void* RunServices::scratch(size_t bytes) {

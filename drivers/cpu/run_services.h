@@ -3,6 +3,8 @@
 // Ownership: owns scratch memory, which is kept from kernel to kernel; borrows the threads.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <mutex>
 #include <vector>
 
@@ -22,6 +24,12 @@ class RunServices final : public ops::KernelServices {
   void* scratch(size_t bytes) override;
   // Whether the next kernel's loops are divided from a quarter of the usual elements on.
   void setFiner(bool finer) { finer_ = finer; }
+  // Whether the kernels of this run divide their loops, where the threads' share lets them.
+  void beginRun(bool divides);
+  // Whether the run so far has had loops that can be divided, and if they were to, all were, and no
+  // thread has come late.
+  bool wasAsWanted() const;
+  bool hadLoops() const { return hadLoops_; }
   // The kernel is done with its scratch memory.
   void reset();
 
@@ -33,6 +41,11 @@ class RunServices final : public ops::KernelServices {
 
   ThreadShare* const threads_;
   bool finer_ = false;
+  bool divides_ = true;
+  // Kernels may run loops in several threads.
+  std::atomic<bool> hadLoops_ = false;
+  std::atomic<bool> withheld_ = false;
+  std::chrono::nanoseconds delayBefore_{0};  // of the threads
   std::mutex mutex_;
   std::vector<Scratch> scratch_;
 };
