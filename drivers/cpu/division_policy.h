@@ -20,7 +20,7 @@ class DivisionPolicy {
 
   // How long executions keep to one thread at first, and at most.
   static constexpr std::chrono::milliseconds kShortestPause{4};
-  static constexpr std::chrono::milliseconds kLongestPause{64};
+  static constexpr std::chrono::milliseconds kLongestPause{256};
   // So much time, and at least this share of the time in which loops were divided, must each
   // helper have waited.
   static constexpr std::chrono::milliseconds kLeastDelay{4};
@@ -31,7 +31,7 @@ class DivisionPolicy {
   // `now` is for tests.
   explicit DivisionPolicy(Now now = [] { return Clock::now(); }) : now_(now) {}
 
-  // Before each loop. `delay`: how long each helper has waited so far, on the average; it never
+  // Before a loop. `delay`: how long each helper has waited so far, on the average; it never
   // becomes less.
   bool divides(std::chrono::nanoseconds delay) {
     const int64_t settled = settled_.load(std::memory_order_relaxed);

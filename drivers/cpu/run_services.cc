@@ -14,8 +14,10 @@ void RunServices::parallelFor(size_t count, size_t grain,
   if (threads_ != nullptr && threads_->pool().threads() > 1 &&
       count > std::max<size_t>(finest, 1)) {
     hadLoops_.store(true, std::memory_order_relaxed);
-    if (divides_) {
+    if (divides_.load(std::memory_order_relaxed)) {
       if (threads_->divides()) return threads_->pool().parallelFor(count, finest, body);
+      // The rest of the run does not ask again.
+      divides_.store(false, std::memory_order_relaxed);
       withheld_.store(true, std::memory_order_relaxed);
     }
   }

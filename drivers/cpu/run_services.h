@@ -24,7 +24,7 @@ class RunServices final : public ops::KernelServices {
   void* scratch(size_t bytes) override;
   // Whether the next kernel's loops are divided from a quarter of the usual elements on.
   void setFiner(bool finer) { finer_ = finer; }
-  // Whether the kernels of this run divide their loops, where the threads' share lets them.
+  // Whether the kernels of this run are to divide their loops; they do while there are processors.
   void beginRun(bool divides);
   // Whether the run so far has had loops that can be divided, and if they were to, all were, and no
   // thread has come late.
@@ -41,8 +41,8 @@ class RunServices final : public ops::KernelServices {
 
   ThreadShare* const threads_;
   bool finer_ = false;
-  bool divides_ = true;
   // Kernels may run loops in several threads.
+  std::atomic<bool> divides_ = true;
   std::atomic<bool> hadLoops_ = false;
   std::atomic<bool> withheld_ = false;
   std::chrono::nanoseconds delayBefore_{0};  // of the threads
