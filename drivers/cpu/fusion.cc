@@ -180,29 +180,32 @@ constexpr Link kRounding[RowRounding::kOperations] = {
     {ops::div, 5, constant(kSteps)},
     {ops::mul, 16, 17}};
 
+// Goes from the last operation back to what writes its inputs: a model's operations need not stand
+// in the pattern's order.
 class RoundingMatcher {
  public:
-  RoundingMatcher(const FusionGraph& graph, size_t first)
-      : graph_(graph), first_(first), x_(graph.operation(first).inputs[0]) {}
+  explicit RoundingMatcher(const FusionGraph& graph) : graph_(graph) {}
 
-  // Whether all the operations are there, and nobody else reads what is between them.
-  bool matches() {
+  // Whether the pattern ends with operation `last`, and nobody else reads what is in it.
+  bool matches(size_t last) {
     std::vector<uint32_t> readers(RowRounding::kOperations);
-    for (size_t i = 0; i < RowRounding::kOperations; ++i) {
-      const Link& link = kRounding[i];
-      const std::vector<uint32_t>& inputs = graph_.operation(first_ + i).inputs;
-      if (&graph_.definition(first_ + i) != &link.definition() ||
-          !isSource(inputs[0], link.first) ||
-          (inputs.size() > 1 && !isSource(inputs[1], link.second)) || !hasNoActivation(i)) {
+    found_.back() = last;
+    // Each operation is read by a later one, so that it has been found when its turn comes.
+    for (size_t at = RowRounding::kOperations; at-- > 0;) {
+      const Link& link = kRounding[at];
+      if (&graph_.definition(*found_[at]) != &link.definition()) return false;
+      const std::vector<uint32_t>& inputs = graph_.operation(*found_[at]).inputs;
+      if (!isSource(inputs[0], link.first) ||
+          (inputs.size() > 1 && !isSource(inputs[1], link.second)) || !hasNoActivation(at)) {
         return false;
       }
       for (const int source : {link.first, link.second}) {
         if (source >= 0) ++readers[static_cast<size_t>(source)];
       }
     }
-    for (size_t i = 0; i + 1 < RowRounding::kOperations; ++i) {
-      const uint32_t result = graph_.operation(first_ + i).outputs[0];
-      if (graph_.plan().consumers[result] != readers[i] || graph_.plan().outputPosition[result]) {
+    for (size_t at = 0; at + 1 < RowRounding::kOperations; ++at) {
+      const uint32_t result = graph_.operation(*found_[at]).outputs[0];
+      if (graph_.plan().consumers[result] != readers[at] || graph_.plan().outputPosition[result]) {
         return false;
       }
     }
@@ -211,6 +214,9 @@ class RoundingMatcher {
            constants_[kSteps] == *constants_[kGreatest] - *constants_[kLeast];
   }
 
+  // After a match: the operation at a place of the pattern, and what is rounded.
+  size_t operation(size_t at) const { return *found_[at]; }
+  uint32_t input() const { return *x_; }
   RoundingSteps steps() const {
     return {*constants_[kLeast], *constants_[kGreatest], *constants_[kSmallest]};
   }
@@ -218,9 +224,15 @@ class RoundingMatcher {
  private:
   bool isSource(uint32_t operand, int source) {
     if (source >= 0) {
-      return operand == graph_.operation(first_ + static_cast<size_t>(source)).outputs[0];
+      const auto producer = graph_.producer(operand);
+      std::optional<size_t>& known = found_[static_cast<size_t>(source)];
+      if (!known) known = producer;
+      return producer && known == producer;
     }
-    if (source == kX) return operand == x_;
+    if (source == kX) {
+      if (!x_) x_ = operand;
+      return operand == *x_;
+    }
     if (source == kAxes) return true;  // looked at for the rows
     const ops::Tensor& tensor = graph_.tensor(operand);
     if (tensor.type != OperandType::TENSOR_FLOAT32 || tensor.data == nullptr ||
@@ -232,16 +244,16 @@ class RoundingMatcher {
     return *known == *tensor.as<float>();
   }
   // Arithmetic has an activation, extremes have two inputs, and functions and reductions others.
-  bool hasNoActivation(size_t i) const {
-    const std::vector<uint32_t>& inputs = graph_.operation(first_ + i).inputs;
-    if (inputs.size() < 3 || kRounding[i].second == kAxes) return true;
+  bool hasNoActivation(size_t at) const {
+    const std::vector<uint32_t>& inputs = graph_.operation(*found_[at]).inputs;
+    if (inputs.size() < 3 || kRounding[at].second == kAxes) return true;
     const ops::Tensor& code = graph_.tensor(inputs[kActivationOfSum]);
     return code.data != nullptr && *code.as<int32_t>() == 0;
   }
 
   const FusionGraph& graph_;
-  const size_t first_;
-  const uint32_t x_;
+  std::array<std::optional<size_t>, RowRounding::kOperations> found_;  // by place in the pattern
+  std::optional<uint32_t> x_;
   std::array<std::optional<float>, kCount> constants_;
 };
 
@@ -262,17 +274,18 @@ std::optional<size_t> rowExtent(const FusionGraph& graph, size_t i) {
 
 }  // namespace
 
-std::optional<RowRounding> rowRoundingAt(const FusionGraph& graph, size_t i) {
-  constexpr size_t kReduceMax = 2;  // in the pattern
-  if (i + RowRounding::kOperations > graph.plan().subgraph->operations.size() ||
-      !isOneOf(graph, i, {ops::reduceMin})) {
-    return std::nullopt;
+std::optional<RowRounding> rowRoundingAt(const FusionGraph& graph, size_t last) {
+  constexpr size_t kReduceMin = 0;  // in the pattern
+  constexpr size_t kReduceMax = 2;
+  RoundingMatcher matcher(graph);
+  if (!matcher.matches(last)) return std::nullopt;
+  const auto extent = rowExtent(graph, matcher.operation(kReduceMin));
+  if (!extent || rowExtent(graph, matcher.operation(kReduceMax)) != extent) return std::nullopt;
+  RowRounding rounding = {{}, matcher.input(), *extent, matcher.steps()};
+  for (size_t at = 0; at + 1 < RowRounding::kOperations; ++at) {
+    rounding.before[at] = matcher.operation(at);
   }
-  RoundingMatcher matcher(graph, i);
-  if (!matcher.matches()) return std::nullopt;
-  const auto extent = rowExtent(graph, i);
-  if (!extent || rowExtent(graph, i + kReduceMax) != extent) return std::nullopt;
-  return RowRounding{*extent, matcher.steps()};
+  return rounding;
 }
 
 std::vector<size_t> tableChain(const FusionGraph& graph, size_t i) {

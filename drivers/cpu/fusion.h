@@ -2,6 +2,7 @@
 // graph, which belongs to one thread. Ownership: the graph borrows the plan.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -49,13 +50,15 @@ bool isReshape(const FusionGraph& graph, size_t i);
 // Rounding the rows of a float tensor to as many steps as a byte has, from the least value of each
 // row to the greatest: what the importer of .tflite files makes of dynamic quantisation.
 struct RowRounding {
-  static constexpr size_t kOperations = 19;  // one behind the other
+  static constexpr size_t kOperations = 19;
 
-  size_t extent;  // of a row
+  std::array<size_t, kOperations - 1> before;  // all but the last operation
+  uint32_t input;                              // the tensor that is rounded
+  size_t extent;                               // of a row
   RoundingSteps steps;
 };
-// That which begins with operation `i`; none where there is none.
-std::optional<RowRounding> rowRoundingAt(const FusionGraph& graph, size_t i);
+// That which ends with operation `last`; none where there is none.
+std::optional<RowRounding> rowRoundingAt(const FusionGraph& graph, size_t last);
 
 // The operations from `i` on that make one table of bytes together: a value becomes a real number,
 // goes through functions, and becomes bytes again. Empty where there are none.

@@ -1,6 +1,7 @@
 // Models whose operations are computed together, against the executor, which computes them apart.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
@@ -249,10 +250,34 @@ std::shared_ptr<const Model> roundingModel(const Shape& dims, const std::vector<
   return builder.take();
 }
 
+// The same model with its operations in another order: of those that could come next, the last.
+std::shared_ptr<const Model> reordered(const Model& model) {
+  Model other = model;
+  std::vector<Operation>& operations = other.main.operations;
+  std::vector<bool> isPlaced(operations.size());
+  const auto isReady = [&](size_t i) {
+    for (size_t j = 0; j < isPlaced.size(); ++j) {
+      if (isPlaced[j]) continue;
+      for (const uint32_t result : model.main.operations[j].outputs) {
+        if (std::ranges::count(model.main.operations[i].inputs, result) > 0) return false;
+      }
+    }
+    return !isPlaced[i];
+  };
+  for (Operation& operation : operations) {
+    size_t next = operations.size() - 1;
+    while (!isReady(next)) --next;
+    isPlaced[next] = true;
+    operation = model.main.operations[next];
+  }
+  return std::make_shared<const Model>(std::move(other));
+}
+
 TEST(FusionTest, DynamicQuantisationBecomesOneStep) {
   expectSteps(roundingModel({1, 25, 5, 64}, {3}, false), 1);
   expectSteps(roundingModel({4, 3, 5, 7}, {1, 2, 3}, false), 1);
   expectSteps(roundingModel({3, 1000}, {1}, false), 1);
+  expectSteps(reordered(*roundingModel({3, 1000}, {1}, false)), 1);
   // Rows of other dimensions, or with readers in between, are computed one by one.
   expectSteps(roundingModel({5, 6}, {0}, false), 19);
   expectSteps(roundingModel({5, 6}, {1}, true), 20);

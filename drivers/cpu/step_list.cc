@@ -28,6 +28,7 @@ class StepMaker {
   }
 
   std::vector<Step> make() {
+    findRoundings();
     for (size_t i = 0; i < steps_.size(); ++i) {
       checkWorkLimit();
       if (isDone_[i]) continue;
@@ -122,15 +123,22 @@ class StepMaker {
     return true;
   }
 
+  // Before there are steps, since a pattern is known by its last operation.
+  void findRoundings() {
+    roundings_.resize(steps_.size());
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      roundings_[i] = rowRoundingAt(graph_, i);
+      if (!roundings_[i]) continue;
+      for (const size_t before : roundings_[i]->before) swallow(before);
+    }
+  }
+
   bool makeRounding(size_t i) {
-    const auto rounding = rowRoundingAt(graph_, i);
-    if (!rounding) return false;
-    const size_t last = i + RowRounding::kOperations - 1;
-    for (size_t swallowed = i; swallowed < last; ++swallowed) swallow(swallowed);
-    const uint32_t input = graph_.operation(i).inputs[0];
-    const size_t rows = plan_.tensors[input].elementCount() / rounding->extent;
-    place(last, {input}, graph_.operation(last).outputs,
-          makeRowRounding(rounding->steps, rows, rounding->extent));
+    if (!roundings_[i]) return false;
+    const RowRounding& rounding = *roundings_[i];
+    const size_t rows = plan_.tensors[rounding.input].elementCount() / rounding.extent;
+    place(i, {rounding.input}, graph_.operation(i).outputs,
+          makeRowRounding(rounding.steps, rows, rounding.extent));
     return true;
   }
 
@@ -168,7 +176,9 @@ class StepMaker {
   const FusionGraph graph_;
   std::vector<std::optional<Step>> steps_;  // by operation
   std::vector<bool> isDone_;                // likewise
-  std::vector<uint32_t> memoryOf_;          // by operand: in whose memory it is
+  // By the pattern's last operation.
+  std::vector<std::optional<RowRounding>> roundings_;
+  std::vector<uint32_t> memoryOf_;  // by operand: in whose memory it is
 };
 
 }  // namespace
