@@ -97,6 +97,19 @@ bool prependPadding(const FusionGraph& graph, Fusion* fusion) {
   return true;
 }
 
+// Adds to `fusion`, of a convolution or full connection, that its input is rounded.
+bool prependRounding(const FusionGraph& graph, Fusion* fusion) {
+  const uint32_t rounded = fusion->inputs[0];
+  const auto producer = graph.producer(rounded);
+  if (!producer || !graph.onlyReader(rounded)) return false;
+  const auto rounding = rowRoundingAt(graph, *producer);
+  if (!rounding) return false;
+  fusion->swallowed.push_back(*producer);
+  fusion->inputs[0] = rounding->input;
+  fusion->fused.rounding = rounding->rows;
+  return true;
+}
+
 }  // namespace
 
 FusionGraph::FusionGraph(const cpu::SubgraphPlan& plan)
@@ -129,6 +142,10 @@ std::vector<Fusion> fusionsOf(const FusionGraph& graph, size_t i) {
     if (appendActivation(graph, &sum)) tails.insert(tails.begin(), sum);
   }
   if (Fusion activated = alone; appendActivation(graph, &activated)) tails.push_back(activated);
+  for (const Fusion& tail : tails) {
+    if (Fusion rounded = tail; prependRounding(graph, &rounded)) fusions.push_back(rounded);
+  }
+  if (Fusion rounded = alone; prependRounding(graph, &rounded)) fusions.push_back(rounded);
   if (isConv) {
     for (Fusion tail : tails) {
       if (prependPadding(graph, &tail)) fusions.push_back(std::move(tail));
@@ -281,7 +298,7 @@ std::optional<RowRounding> rowRoundingAt(const FusionGraph& graph, size_t last) 
   if (!matcher.matches(last)) return std::nullopt;
   const auto extent = rowExtent(graph, matcher.operation(kReduceMin));
   if (!extent || rowExtent(graph, matcher.operation(kReduceMax)) != extent) return std::nullopt;
-  RowRounding rounding = {{}, matcher.input(), *extent, matcher.steps()};
+  RowRounding rounding = {{}, matcher.input(), {matcher.steps(), *extent}};
   for (size_t at = 0; at + 1 < RowRounding::kOperations; ++at) {
     rounding.before[at] = matcher.operation(at);
   }

@@ -8,7 +8,7 @@
 
 #include "cpu/execution_plan.h"
 #include "kernel.h"
-#include "kernels/row_rounding.h"
+#include "kernels/rounding_steps.h"
 
 namespace halyard::cpudriver {
 
@@ -54,8 +54,7 @@ struct RowRounding {
 
   std::array<size_t, kOperations - 1> before;  // all but the last operation
   uint32_t input;                              // the tensor that is rounded
-  size_t extent;                               // of a row
-  RoundingSteps steps;
+  RoundedRows rows;
 };
 // That which ends with operation `last`; none where there is none.
 std::optional<RowRounding> rowRoundingAt(const FusionGraph& graph, size_t last);

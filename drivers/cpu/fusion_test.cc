@@ -204,10 +204,10 @@ TEST(FusionTest, OtherShapesOfATensorAreNoSteps) {
   expectSteps(builder.take(), 3);
 }
 
-// As the importer writes dynamic quantisation, for rows of `extent` of the last dimensions `axes`.
-std::shared_ptr<const Model> roundingModel(const Shape& dims, const std::vector<int32_t>& axes,
-                                           bool isShared) {
-  Builder builder;
+// As the importer writes dynamic quantisation, for rows of the last dimensions `axes`: what rounds
+// `x` to `y`. Gives the zero points.
+uint32_t roundTo(Builder& builder, uint32_t x, uint32_t y, const Shape& dims,
+                 const std::vector<int32_t>& axes) {
   Shape ones = dims;
   for (const int32_t axis : axes) ones[static_cast<size_t>(axis)] = 1;
   const auto none = builder.int32(0);
@@ -217,20 +217,19 @@ std::shared_ptr<const Model> roundingModel(const Shape& dims, const std::vector<
     return builder.bytes(TENSOR_FLOAT32, {1}, 0, 0, bytes);
   };
   const auto apply = [&](OperationType type, std::vector<uint32_t> inputs, const Shape& result) {
-    const uint32_t y = builder.tensor(result);
-    builder.operation(type, std::move(inputs), {y});
-    return y;
+    const uint32_t value = builder.tensor(result);
+    builder.operation(type, std::move(inputs), {value});
+    return value;
   };
-  const auto reduce = [&](OperationType type, uint32_t x) {
+  const auto reduce = [&](OperationType type) {
     return apply(
         type,
         {x, builder.int32s({static_cast<uint32_t>(axes.size())}, axes), builder.boolean(true)},
         ones);
   };
-  const auto x = builder.input(dims);
   const auto zero = scalar(0);
-  const auto low = apply(MINIMUM, {reduce(REDUCE_MIN, x), zero}, ones);
-  const auto high = apply(MAXIMUM, {reduce(REDUCE_MAX, x), zero}, ones);
+  const auto low = apply(MINIMUM, {reduce(REDUCE_MIN), zero}, ones);
+  const auto high = apply(MAXIMUM, {reduce(REDUCE_MAX), zero}, ones);
   const auto difference = apply(SUB, {high, low, none}, ones);
   const auto range = apply(MAXIMUM, {difference, scalar(1e-30f)}, ones);
   const auto perUnit = apply(DIV, {scalar(255), range, none}, ones);
@@ -244,9 +243,44 @@ std::shared_ptr<const Model> roundingModel(const Shape& dims, const std::vector<
   const auto raised = apply(MAXIMUM, {rounded, least}, dims);
   const auto clamped = apply(MINIMUM, {raised, greatest}, dims);
   const auto step = apply(DIV, {range, scalar(255), none}, ones);
-  const auto y = builder.output(dims);
   builder.operation(MUL, {clamped, step, none}, {y});
+  return zeroPoint;
+}
+
+std::shared_ptr<const Model> roundingModel(const Shape& dims, const std::vector<int32_t>& axes,
+                                           bool isShared) {
+  Builder builder;
+  Shape ones = dims;
+  for (const int32_t axis : axes) ones[static_cast<size_t>(axis)] = 1;
+  const uint32_t x = builder.input(dims);
+  const uint32_t zeroPoint = roundTo(builder, x, builder.output(dims), dims, axes);
   if (isShared) builder.operation(NEG, {zeroPoint}, {builder.output(ones)});
+  return builder.take();
+}
+
+// Rounding before a convolution of 3 x 3 and RELU, by image or by pixel.
+std::shared_ptr<const Model> roundedConvModel(bool byPixel, bool areMultiples) {
+  Builder builder;
+  const Shape dims = {1, 9, 8, 24};
+  const uint32_t size = byPixel ? 1 : 3;
+  const uint32_t rounded = builder.tensor(dims);
+  roundTo(builder, builder.input(dims), rounded, dims,
+          byPixel ? std::vector{3} : std::vector{1, 2, 3});
+  const Shape filterDims = {40, size, size, 24};
+  std::vector<uint8_t> bytes(*knownElementCount(filterDims) * sizeof(float));
+  for (size_t i = 0; i < bytes.size() / sizeof(float); ++i) {
+    const float value = static_cast<float>(static_cast<int>(i * 37 % 255) - 127) * 0.0003f +
+                        (!areMultiples && i == 7 ? 0.0001f : 0.0f);
+    std::memcpy(&bytes[i * sizeof value], &value, sizeof value);
+  }
+  const uint32_t filter = builder.bytes(TENSOR_FLOAT32, filterDims, 0, 0, bytes);
+  const uint32_t one = builder.int32(1);
+  const Shape resultDims = {1, 9, 8, 40};
+  const uint32_t features = builder.tensor(resultDims);
+  builder.operation(CONV_2D,
+                    {rounded, filter, builder.constant({40}), one, one, one, builder.int32(0)},
+                    {features});
+  builder.operation(RELU, {features}, {builder.output(resultDims)});
   return builder.take();
 }
 
@@ -281,6 +315,15 @@ TEST(FusionTest, DynamicQuantisationBecomesOneStep) {
   // Rows of other dimensions, or with readers in between, are computed one by one.
   expectSteps(roundingModel({5, 6}, {0}, false), 19);
   expectSteps(roundingModel({5, 6}, {1}, true), 20);
+}
+
+TEST(FusionTest, DynamicQuantisationBecomesPartOfALayer) {
+  for (const bool byPixel : {false, true}) {
+    expectSteps(roundedConvModel(byPixel, true), 1);
+    expectSteps(reordered(*roundedConvModel(byPixel, true)), 1);
+    // Weights that are not what bytes stand for are multiplied as floats.
+    expectSteps(roundedConvModel(byPixel, false), 2);
+  }
 }
 
 TEST(FusionTest, FunctionsBetweenBytesBecomeATable) {

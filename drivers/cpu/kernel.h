@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "halyard/driver/status.h"
+#include "kernels/rounding_steps.h"
 #include "ops/activation.h"
 #include "ops/operation.h"
 #include "ops/simd.h"
@@ -31,6 +32,8 @@ struct Fused {
   // The run's last input, which the site does not have, is of the output's type and shape and added
   // to the result before the activation.
   bool addsInput = false;
+  // What is done to input 0 first.
+  std::optional<RoundedRows> rounding;
 
   bool hasPadding() const { return padding != std::array<int64_t, 4>{}; }
 };

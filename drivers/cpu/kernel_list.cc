@@ -9,7 +9,7 @@ namespace halyard::cpudriver {
 namespace {
 
 // What a maker knows to fuse; the others are not asked.
-enum Fusable : unsigned { kNothing = 0, kActivation = 1, kPadding = 2, kAddend = 4 };
+enum Fusable : unsigned { kNothing = 0, kActivation = 1, kPadding = 2, kAddend = 4, kRounding = 8 };
 
 struct Entry {
   const ops::OperationDefinition& (*definition)();
@@ -24,12 +24,12 @@ constexpr Entry kEntries[] = {
     {ops::bidirectionalSequenceLstm, makeBidirectionalLstm},
     {ops::bidirectionalSequenceRnn, makeBidirectionalRnn},
     {ops::concatenation, makeConcatenation},
-    {ops::conv2d, makeConv, kActivation | kPadding | kAddend},
+    {ops::conv2d, makeConv, kActivation | kPadding | kAddend | kRounding},
     {ops::depthwiseConv2d, makeDepthwiseConv, kActivation | kPadding},
     {ops::dequantize, makeDequantization},
     {ops::div, makeDivision},
     {ops::floor, makeFloor},
-    {ops::fullyConnected, makeFullyConnected, kActivation | kAddend},
+    {ops::fullyConnected, makeFullyConnected, kActivation | kAddend | kRounding},
     {ops::groupedConv2d, makeGroupedConv},
     {ops::hardSwish, makeHardSwish},
     {ops::instanceNormalization, makeInstanceNormalization},
@@ -62,7 +62,7 @@ constexpr Entry kEntries[] = {
 
 unsigned neededFor(const Fused& fused) {
   return (fused.activation ? kActivation : kNothing) | (fused.hasPadding() ? kPadding : kNothing) |
-         (fused.addsInput ? kAddend : kNothing);
+         (fused.addsInput ? kAddend : kNothing) | (fused.rounding ? kRounding : kNothing);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "fusion.h"
 #include "kernel_list.h"
 #include "kernels/byte_table.h"
+#include "kernels/row_rounding.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -136,9 +137,8 @@ class StepMaker {
   bool makeRounding(size_t i) {
     if (!roundings_[i]) return false;
     const RowRounding& rounding = *roundings_[i];
-    const size_t rows = plan_.tensors[rounding.input].elementCount() / rounding.extent;
-    place(i, {rounding.input}, graph_.operation(i).outputs,
-          makeRowRounding(rounding.steps, rows, rounding.extent));
+    const size_t rows = plan_.tensors[rounding.input].elementCount() / rounding.rows.extent;
+    place(i, {rounding.input}, graph_.operation(i).outputs, makeRowRounding(rounding.rows, rows));
     return true;
   }
 

@@ -6,6 +6,7 @@
 #include "kernels/makers.h"
 #include "kernels/matrix_layer.h"
 #include "kernels/patch_rows.h"
+#include "kernels/rounded_layer.h"
 #include "kernels/several_ways.h"
 
 namespace halyard::cpudriver {
@@ -14,6 +15,7 @@ std::unique_ptr<Kernel> makeConv(const KernelSite& site) {
   if (!hasConstantWeights(site) || !takesAddend(site)) return nullptr;
   const auto conv = readConvSite(site, /*isDepthwise=*/false);
   if (!conv) return nullptr;
+  if (site.fused.rounding) return makeRoundedConv(site, *conv);
   const std::shared_ptr<const MatrixLayer> layer =
       makeMatrixLayer(site, conv->output.channels, conv->activation);
   if (layer == nullptr) return nullptr;

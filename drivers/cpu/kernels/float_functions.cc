@@ -2,6 +2,7 @@
 #include "kernels/float_functions.h"
 
 #include <cstdint>
+#include <cstring>
 
 #include "kernels/float_vectors.h"
 

@@ -4,12 +4,36 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
-#include "kernels/row_rounding.h"
+#include "kernels/rounding_steps.h"
 #include "ops/activation.h"
 #include "ops/simd.h"
 
 namespace halyard::cpudriver {
+
+// The least and the greatest of some values and 0; `high` is infinite where one of them is infinite
+// or NaN.
+struct FloatRange {
+  float low;
+  float high;
+};
+
+struct RowsOfFloats {
+  const float* first;
+  size_t stride;  // elements
+  size_t count;
+  size_t extent;  // elements of a row
+};
+
+// Byte b of row r stands for steps[r] * (b - zeros[r]). Where a value of a row is not finite, the
+// row's step is NaN.
+struct RowBytes {
+  uint8_t* first;
+  size_t stride;
+  float* steps;
+  int32_t* zeros;  // 0 to 255
+};
 
 struct FloatFunctions {
   // to[i] = f(from[i]); both may be the same.
@@ -26,6 +50,12 @@ struct FloatFunctions {
   void (*blend)(const float* a, const float* b, float weight, float* to, size_t count);
   // As RoundingSteps has it, one row.
   void (*roundRow)(const float* from, float* to, size_t count, const RoundingSteps& steps);
+  FloatRange (*findRange)(const float* from, size_t count);
+  // to[i] = clamp(floor(from[i] * perUnit + 0.5), least, greatest) - least, where that is an
+  // integer from 0 to 255; any byte for NaN.
+  void (*toBytes)(const float* from, uint8_t* to, size_t count, const RowSteps& steps);
+  // The bytes of rows that have a range each, and what they stand for.
+  void (*roundRows)(const RowsOfFloats& rows, const RoundingSteps& steps, const RowBytes& to);
   // One step of an LSTM: see lstm.cc. All of the gates are sums that lack the activation.
   void (*lstmCells)(const struct LstmCells& cells);
 };

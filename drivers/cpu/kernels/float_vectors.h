@@ -49,6 +49,12 @@ HALYARD_ALWAYS_INLINE Vector floorOf(Vector x) {
   return Vector{__builtin_floorf(x[0]), __builtin_floorf(x[1]), __builtin_floorf(x[2]),
                 __builtin_floorf(x[3])};
 }
+// Of lanes that are no NaN.
+HALYARD_ALWAYS_INLINE float leastLane(Vector x) {
+  const float first = x[0] < x[1] ? x[0] : x[1];
+  const float second = x[2] < x[3] ? x[2] : x[3];
+  return first < second ? first : second;
+}
 // Keeps NaN.
 HALYARD_ALWAYS_INLINE Vector clamp(Vector x, Vector low, Vector high) {
   const Vector raised = x < low ? low : x;
@@ -81,6 +87,11 @@ HALYARD_AVX2 Vector keepApart(Vector x) {
   return x;
 }
 HALYARD_AVX2 Vector floorOf(Vector x) { return _mm256_floor_ps(x); }
+HALYARD_AVX2 float leastLane(Vector x) {
+  const __m128 four = _mm_min_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+  const __m128 two = _mm_min_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_min_ss(two, _mm_movehdup_ps(two)));
+}
 // With a NaN, min and max give their second operand.
 HALYARD_AVX2 Vector clamp(Vector x, Vector low, Vector high) {
   return _mm256_min_ps(high, _mm256_max_ps(low, x));
@@ -113,6 +124,7 @@ HALYARD_AVX512 Vector keepApart(Vector x) {
 HALYARD_AVX512 Vector floorOf(Vector x) {
   return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
 }
+HALYARD_AVX512 float leastLane(Vector x) { return _mm512_reduce_min_ps(x); }
 HALYARD_AVX512 Vector clamp(Vector x, Vector low, Vector high) {
   return _mm512_min_ps(high, _mm512_max_ps(low, x));
 }

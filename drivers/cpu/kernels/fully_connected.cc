@@ -3,6 +3,7 @@
 #include "kernels/makers.h"
 #include "kernels/matmul.h"
 #include "kernels/matrix_layer.h"
+#include "kernels/rounded_layer.h"
 #include "ops/small_copy.h"
 
 namespace halyard::cpudriver {
@@ -42,6 +43,7 @@ std::unique_ptr<Kernel> makeFullyConnected(const KernelSite& site) {
   if (!ops::readFuseCode(context, 3, &activation).ok() || !site.fuseActivation(&activation)) {
     return nullptr;
   }
+  if (site.fused.rounding) return makeRoundedConnection(site, activation);
   if (!site.isConstant(1)) return makeDynamicConnection(site, activation);
   if (!hasConstantWeights(site) || !takesAddend(site)) return nullptr;
   const size_t columns = site.outputs[0].dims[1];

@@ -54,11 +54,33 @@ struct Quant8Tile {
   size_t columns;    // at most the panel's
 };
 
+// Sums that become real numbers: out[r][c] =
+//   clamp(bias[c] + rowStep[r] * columnStep[c] * (sum[r][c] - rowZero[r] * columnSum[c])).
+// Columns are in their order.
+struct Quant8RealTile {
+  Quant8Tile sums;  // of unsigned rows, without terms and results; `bias` is 0
+  const float* rowStep;
+  const int32_t* rowZero;
+  const float* columnStep;
+  const int32_t* columnSum;
+  const float* bias;
+  float low;  // the clamp keeps NaN
+  float high;
+  float* out;        // [rows][columns]
+  size_t outStride;  // elements
+  size_t columns;    // at most the panel's
+};
+
 struct Quant8Gemm {
   using Micro = void (*)(const Quant8Tile& tile);
+  using RealMicro = void (*)(const Quant8RealTile& tile);
   struct Micros {
     Micro whole[13];  // by rows, for panels of two vectors
     Micro half[13];   // of one
+  };
+  struct RealMicros {
+    RealMicro whole[13];
+    RealMicro half[13];
   };
 
   Quant8Factors factors;
@@ -72,6 +94,7 @@ struct Quant8Gemm {
   // to[r][k], rows `toStride` values apart, for units of WIDE factors; otherwise null.
   void (*widenRows)(const uint8_t* left, size_t stride, size_t depth, size_t rows, bool isSigned,
                     int16_t* to, size_t toStride);
+  RealMicros real;  // null unless factors are OPPOSITE
 
   size_t unitValues() const { return factors == Quant8Factors::WIDE ? 2 : 4; }
 };

@@ -3,18 +3,11 @@
 #pragma once
 
 #include "kernel.h"
+#include "kernels/rounding_steps.h"
 
 namespace halyard::cpudriver {
 
-// The steps that a row's values are rounded to are numbered from `least` to `greatest`. A row's
-// range counts as `smallestRange` at the least.
-struct RoundingSteps {
-  float least = 0;
-  float greatest = 0;
-  float smallestRange = 0;
-};
-
 // For input and output 0, of `rows` rows.
-std::unique_ptr<Kernel> makeRowRounding(const RoundingSteps& steps, size_t rows, size_t extent);
+std::unique_ptr<Kernel> makeRowRounding(const RoundedRows& rounding, size_t rows);
 
 }  // namespace halyard::cpudriver

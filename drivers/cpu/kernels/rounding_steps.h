@@ -1,0 +1,42 @@
+// How rows of floats are rounded to the steps of a byte. Thread safety: values. Ownership: none.
+#pragma once
+
+#include <cstddef>
+
+namespace halyard::cpudriver {
+
+// The steps that a row's values are rounded to are numbered from `least` to `greatest`. A row's
+// range counts as `smallestRange` at the least.
+struct RoundingSteps {
+  float least = 0;
+  float greatest = 0;
+  float smallestRange = 0;
+};
+
+// Values side by side that have one range: `extent` of them.
+struct RoundedRows {
+  RoundingSteps steps;
+  size_t extent = 0;
+};
+
+// What becomes of the values of one row: clamp(floor(x * perUnit + 0.5), least, greatest) * step.
+struct RowSteps {
+  float perUnit;
+  float least;
+  float greatest;
+  float step;
+};
+
+// `low` and `high` are the least and the greatest value of the row and 0.
+inline RowSteps stepsOfRow(const RoundingSteps& steps, float low, float high) {
+  const float number = steps.greatest - steps.least;
+  const float range = high - low > steps.smallestRange ? high - low : steps.smallestRange;
+  const float perUnit = number / range;
+  // Rounded before it is subtracted, as by the operations that this stands for.
+  float lowest = low * perUnit;
+  asm("" : "+m"(lowest));
+  const float zeroPoint = __builtin_floorf(steps.least + 0.5f - lowest);
+  return {perUnit, steps.least - zeroPoint, steps.greatest - zeroPoint, range / number};
+}
+
+}  // namespace halyard::cpudriver
