@@ -16,16 +16,22 @@ std::unique_ptr<Kernel> makeConv(const KernelSite& site) {
   const auto conv = readConvSite(site, /*isDepthwise=*/false);
   if (!conv) return nullptr;
   if (site.fused.rounding) return makeRoundedConv(site, *conv);
+  const size_t elementBytes = elementSize(site.inputs[0].type);
+  const bool prefersLines = suitsLines(*conv, elementBytes);
+  if (prefersLines && elementBytes == 1) {
+    if (auto kernel = makeQuant8LineConv(site, *conv); kernel != nullptr) return kernel;
+  }
   const std::shared_ptr<const MatrixLayer> layer =
       makeMatrixLayer(site, conv->output.channels, conv->activation);
   if (layer == nullptr) return nullptr;
-  const bool prefersLines = suitsLines(*conv, *layer);
   const auto withLines = [&] { return makeLineConv(*conv, layer, site.fused.addsInput); };
   const auto withPatches = [&] {
-    RowSource patches = patchRows(*conv, elementSize(site.inputs[0].type), *layer);
+    RowSource patches = patchRows(*conv, elementBytes, *layer);
     return makeMatrixKernel(layer, std::move(patches), site.fused.addsInput, site.tunable);
   };
-  if (!site.tunable || !takesLines(*conv, *layer)) {
+  // Of 8 bits only what is flipped and copied is faster.
+  if (elementBytes == 1) return withPatches();
+  if (!site.tunable || !takesLines(*conv, elementBytes)) {
     return prefersLines ? withLines() : withPatches();
   }
   std::vector<SeveralWays::Alternative> alternatives;

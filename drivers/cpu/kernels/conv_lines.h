@@ -9,12 +9,15 @@
 
 namespace halyard::cpudriver {
 
-// Whether that is possible, for this convolution and layer, and what a line needs is worth copying.
-bool takesLines(const ConvSite& conv, const MatrixLayer& layer);
+// Whether what a line of this convolution needs is worth copying, for elements of `elementBytes`.
+bool takesLines(const ConvSite& conv, size_t elementBytes);
 // Whether it is thought to be faster, too, than gathering patches.
-bool suitsLines(const ConvSite& conv, const MatrixLayer& layer);
+bool suitsLines(const ConvSite& conv, size_t elementBytes);
 
-// For what takesLines. Elements have 4 bytes. `addsInput` as Fused has it.
+// For what takesLines with 8 bit types. Null where bytes cannot be multiplied that way: the
+// processor has no products of bytes, weights keep a zero point, or pieces are too short.
+std::unique_ptr<Kernel> makeQuant8LineConv(const KernelSite& site, const ConvSite& conv);
+// For what takesLines, of a layer that takes rows in pieces. `addsInput` as Fused has it.
 std::unique_ptr<Kernel> makeLineConv(const ConvSite& conv, std::shared_ptr<const MatrixLayer> layer,
                                      bool addsInput);
 

@@ -41,10 +41,10 @@ inline size_t placeInPanel(size_t column, size_t width) {
 }
 
 struct Quant8Tile {
-  const uint8_t* left;      // [rows][units][4]
+  const uint8_t* left;      // the first row: [pieces][units][4]
   size_t leftStride;        // bytes
-  const uint8_t* packed;    // [units][places][4]; 0 behind the depth
-  size_t units;             // of 4 bytes
+  const uint8_t* packed;    // [pieces][units][places][4]; 0 behind the depth
+  size_t units;             // of 4 bytes, in a piece
   const int32_t* bias;      // [places]
   const float* multiplier;  // [places]
   const int32_t* rowTerms;  // [rows], added to all of a row's sums; may be null
@@ -52,6 +52,9 @@ struct Quant8Tile {
   uint8_t* out;      // [rows][columns]
   size_t outStride;  // bytes
   size_t columns;    // at most the panel's
+  // Where each piece begins, in bytes from the row; not looked at by micro kernels of whole rows.
+  const ptrdiff_t* pieces = nullptr;
+  size_t pieceCount = 1;
 };
 
 // Sums that become real numbers: out[r][c] =
@@ -88,6 +91,9 @@ struct Quant8Gemm {
   size_t maxRows;  // at most 12
   Micros unsignedLeft;
   Micros signedLeft;  // null where factors are WIDE
+  // For rows in pieces, that are unsigned where factors are OPPOSITE and signed where they are
+  // SAME; null where they are WIDE.
+  Micros pieces;
   // sums[r] = factor * sum of the row's `depth` bytes, modulo 2^32; null where factors are WIDE.
   void (*sumRows)(const uint8_t* left, size_t stride, size_t depth, size_t rows, bool isSigned,
                   int32_t factor, int32_t* sums);

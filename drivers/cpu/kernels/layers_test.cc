@@ -82,6 +82,26 @@ TEST(ConvKernel, IsTheReferenceOnLargerImages) {
   }
 }
 
+// Lines that are copied once for all rows, with pieces that are filled up to units of 4 bytes, and
+// more of them than a copy has at a time.
+TEST(ConvKernel, IsTheReferenceLineByLine) {
+  RandomOperands random(27);
+  for (int round = 0; round < 60; ++round) {
+    for (const ConvTypeCase& type : kLayerTypes) {
+      const TestWindow window = sameWindow(random.between(4, 20), random.between(14, 40),
+                                           random.between(2, 5), random.between(1, 2));
+      checkConv(random, type, window, false, random.oneOf<uint32_t>({1, 2}),
+                random.oneOf<uint32_t>({1, 2, 3, 4, 6, 9, 16}),
+                random.oneOf<uint32_t>({8, 16, 24, 32, 40}));
+      if (HasFatalFailure()) return;
+    }
+  }
+  for (const ConvTypeCase& type : kLayerTypes) {
+    checkConv(random, type, sameWindow(40, 300, 3, 1), false, 1, 20, 16);
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST(DepthwiseConvKernel, IsTheReferenceInAllForms) {
   RandomOperands random(23);
   for (int round = 0; round < 120; ++round) {

@@ -30,14 +30,18 @@ class MatrixLayer {
   size_t grain(size_t items, size_t rows) const;
   // What stands for a real 0 in the input; the same for all bytes of an element.
   std::byte zero() const { return zero_; }
+  // What has to be flipped in the input's bytes before; rows and zero() are as they are then.
+  std::byte inputFlip() const { return inputFlip_; }
+  size_t elementBytes() const { return elementBytes_; }
 
   // out[rows][columns of the panels] of `left`, whose rows are `stride` bytes apart. `out` is where
   // the first row's first column (of all panels) goes. At most kMostRows.
   static constexpr size_t kMostRows = 192;
   virtual void multiply(const std::byte* left, size_t stride, size_t rows, size_t panelBegin,
                         size_t panelEnd, std::byte* out) const = 0;
-  // The same for rows in pieces, where the layer takes them.
-  virtual bool takesPieces() const { return false; }
+  // The same for rows in so many pieces of equal length, where the layer takes them. An addend is
+  // for floats.
+  virtual bool takesPieces(size_t /*pieces*/) const { return false; }
   virtual void multiplyPieces(const PieceRows& /*rows*/, size_t /*panelBegin*/, size_t /*panelEnd*/,
                               std::byte* /*out*/) const {}
 
@@ -48,6 +52,7 @@ class MatrixLayer {
   size_t elementBytes_ = 1;
   size_t panels_ = 0;
   std::byte zero_{0};
+  std::byte inputFlip_{0};
 };
 
 // For the inputs 0 (image), 1 (filter, [columns][depth] however it is shaped) and 2 (bias) of a

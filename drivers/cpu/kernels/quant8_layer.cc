@@ -14,6 +14,8 @@ int16_t* wideBuffer(size_t count) {
   return buffer.data();
 }
 
+bool isWholeUnits(size_t depth, size_t pieces) { return depth % (4 * pieces) == 0; }
+
 class Quant8Layer final : public MatrixLayer {
  public:
   Quant8Layer(const KernelSite& site, const Quant8Gemm& gemm, const Quant8Weights& weights,
@@ -27,6 +29,17 @@ class Quant8Layer final : public MatrixLayer {
     outputRowBytes_ = columns;
     panels_ = panelsOfWeights_.count();
     zero_ = static_cast<std::byte>(weights.inputZeroPoint);
+    inputFlip_ = std::byte{weights.inputFlip};
+  }
+
+  bool takesPieces(size_t pieces) const override {
+    return !isWide() && rowFactor_ == 0 && isWholeUnits(depthBytes_, pieces);
+  }
+  void multiplyPieces(const PieceRows& rows, size_t panelBegin, size_t panelEnd,
+                      std::byte* out) const override {
+    panelsOfWeights_.multiply({reinterpret_cast<const uint8_t*>(rows.first), rows.stride,
+                               rows.count, isSigned_, nullptr, rows.pieces},
+                              panelBegin, panelEnd, reinterpret_cast<uint8_t*>(out));
   }
 
   void multiply(const std::byte* left, size_t stride, size_t rows, size_t panelBegin,
@@ -71,6 +84,20 @@ std::unique_ptr<MatrixLayer> makeQuant8Layer(const KernelSite& site, size_t colu
   const auto weights = readQuant8Weights(site, columns, site.inputs[1].elementCount() / columns,
                                          activation, {gemm->factors, Quant8Image::AS_IS});
   if (!weights) return nullptr;
+  return std::make_unique<Quant8Layer>(site, *gemm, *weights, columns);
+}
+
+std::unique_ptr<MatrixLayer> makeQuant8LayerForCopies(const KernelSite& site, size_t columns,
+                                                      ops::FuseCode activation, size_t pieces) {
+  const Quant8Gemm* const gemm = quant8Gemm(site.level);
+  if (gemm == nullptr || gemm->factors == Quant8Factors::WIDE) return nullptr;
+  const size_t depth = site.inputs[1].elementCount() / columns;
+  if (!isWholeUnits(depth, pieces)) return nullptr;
+  // Signed weights have no zero point most often, and want unsigned rows.
+  const Quant8Image image =
+      gemm->factors == Quant8Factors::OPPOSITE ? Quant8Image::UNSIGNED : Quant8Image::SIGNED;
+  const auto weights = readQuant8Weights(site, columns, depth, activation, {gemm->factors, image});
+  if (!weights || weights->zeroPoint != 0) return nullptr;
   return std::make_unique<Quant8Layer>(site, *gemm, *weights, columns);
 }
 

@@ -66,12 +66,16 @@ void Quant8Panels::multiply(const Quant8Rows& rows, size_t panelBegin, size_t pa
                             uint8_t* out) const {
   Quant8Tile tile;
   tile.leftStride = rows.stride;
-  tile.units = units_;
+  tile.pieces = rows.pieces.data();
+  tile.pieceCount = std::max<size_t>(rows.pieces.size(), 1);
+  tile.units = units_ / tile.pieceCount;
   tile.result = result_;
   tile.outStride = columns_;
   const size_t width = gemm_.panelColumns;
   const bool isSigned = rows.isSigned && gemm_.factors != Quant8Factors::WIDE;
-  const auto& micros = isSigned ? gemm_.signedLeft : gemm_.unsignedLeft;
+  const auto& micros = !rows.pieces.empty() ? gemm_.pieces
+                       : isSigned           ? gemm_.signedLeft
+                                            : gemm_.unsignedLeft;
   for (size_t panel = panelBegin; panel < panelEnd; ++panel) {
     const size_t column = panel * width;
     tile.packed = packed_.data() + column * units_ * 4;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "kernels/aligned_buffer.h"
 #include "kernels/gemm_quant8.h"
@@ -17,6 +18,9 @@ struct Quant8Rows {
   size_t count;
   bool isSigned;         // where factors are bytes
   const int32_t* terms;  // for each row, see Quant8Tile; may be null
+  // Where a row's pieces begin, in bytes from the row; their length is a multiple of 4. None: rows
+  // are whole. See Quant8Gemm::pieces.
+  std::span<const ptrdiff_t> pieces = {};
 };
 
 class Quant8Panels {
