@@ -31,7 +31,7 @@ FloatDepthwise floatDepthwise(ops::SimdLevel level);
 
 // Lines of a filter of 3 x 3 over a strip: some channels of an image's lines, copied with their
 // padding so that cells lie `cell` elements apart.
-struct FloatStripLine {
+struct FloatStrip {
   const float* strip;    // the first tap of the first position
   size_t line;           // elements from one line of the filter to the next
   size_t column;         // elements from one column of the filter to the next
@@ -42,12 +42,15 @@ struct FloatStripLine {
   float low;
   float high;
   size_t channels;
-  size_t count;  // of positions
+  size_t count;  // of positions in a line
   float* out;
   size_t outStep;  // elements from a position to the next
+  size_t lines;
+  size_t lineStep;  // elements from what a line needs first to what the next one does
+  size_t outLine;   // elements from a line to the next
 };
 struct FloatStrips {
-  void (*computeLine)(const FloatStripLine& line);
+  void (*compute)(const FloatStrip& strip);
   // `channels` values of each of `cells` cells, `step` elements apart, to cells `cell` apart.
   void (*copyCells)(const float* from, size_t step, size_t cells, size_t channels, float* to,
                     size_t cell);

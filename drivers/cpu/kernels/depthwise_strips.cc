@@ -99,26 +99,24 @@ class StripDepthwiseKernel final : public Kernel {
               conv_.window.height.origin(static_cast<int64_t>(begin)), inputLines(end - begin),
               buffer);
     const ops::ClampRange<float> range = ops::activationRange(conv_.activation);
-    FloatStripLine line = {
-        .strip = buffer,
-        .line = static_cast<size_t>(conv_.window.height.dilation) * cells_ * cell_,
-        .column = static_cast<size_t>(conv_.window.width.dilation) * cell_,
-        .step = static_cast<size_t>(conv_.window.width.stride) * cell_,
-        .weights = weights_.data() + channel,
-        .weightStride = weightStride_,
-        .bias = bias_.data() + channel,
-        .low = range.min,
-        .high = range.max,
-        .channels = taken,
-        .count = conv_.output.width,
-        .out = output + (image * conv_.output.height + begin) * conv_.output.width * channels +
-               channel,
-        .outStep = channels};
-    for (size_t y = begin; y < end; ++y) {
-      strips_.computeLine(line);
-      line.strip += static_cast<size_t>(conv_.window.height.stride) * cells_ * cell_;
-      line.out += conv_.output.width * channels;
-    }
+    strips_.compute({.strip = buffer,
+                     .line = static_cast<size_t>(conv_.window.height.dilation) * cells_ * cell_,
+                     .column = static_cast<size_t>(conv_.window.width.dilation) * cell_,
+                     .step = static_cast<size_t>(conv_.window.width.stride) * cell_,
+                     .weights = weights_.data() + channel,
+                     .weightStride = weightStride_,
+                     .bias = bias_.data() + channel,
+                     .low = range.min,
+                     .high = range.max,
+                     .channels = taken,
+                     .count = conv_.output.width,
+                     .out = output +
+                            (image * conv_.output.height + begin) * conv_.output.width * channels +
+                            channel,
+                     .outStep = channels,
+                     .lines = end - begin,
+                     .lineStep = static_cast<size_t>(conv_.window.height.stride) * cells_ * cell_,
+                     .outLine = conv_.output.width * channels});
   }
 
   // `lines` lines of the input from line `top` on, of which `image` is the first cell's part.
