@@ -60,10 +60,15 @@ bool appendSum(const FusionGraph& graph, Fusion* fusion) {
   const uint32_t addend = terms[0] == result ? terms[1] : terms[0];
   const ops::Tensor& sum = graph.tensor(graph.operation(*reader).outputs[0]);
   const auto activation = activationOfSum(graph, *reader);
-  if (!activation || sum.type != OperandType::TENSOR_FLOAT32 ||
-      graph.tensor(addend).dims != sum.dims || graph.tensor(result).dims != sum.dims) {
+  const ops::Tensor& own = graph.tensor(result);
+  const ops::Tensor& other = graph.tensor(addend);
+  const bool isQuant8 = isQuant8Asymm(sum.type);
+  if (!activation || (sum.type != OperandType::TENSOR_FLOAT32 && !isQuant8) ||
+      own.type != sum.type || other.type != sum.type || other.dims != sum.dims ||
+      own.dims != sum.dims) {
     return false;
   }
+  if (isQuant8) fusion->fused.terms = Quant8Terms{quantizationOf(own), quantizationOf(other)};
   fusion->swallowed.push_back(fusion->last);
   fusion->last = *reader;
   fusion->inputs.push_back(addend);

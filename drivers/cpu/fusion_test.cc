@@ -160,6 +160,47 @@ TEST(FusionTest, ASumBehindAConvolutionBecomesPartOfIt) {
   }
 }
 
+// A convolution, which clamps at a value of its own, and the sum with another tensor.
+std::shared_ptr<const Model> quant8SumModel(OperandType type, uint32_t size, uint32_t width,
+                                            uint32_t channels, bool isFirst, float sumScale) {
+  Builder builder;
+  const int32_t shift = type == TENSOR_QUANT8_ASYMM ? 128 : 0;
+  const Shape imageDims = {2, 6 + size, width + size - 1, 12};
+  const Shape dims = {2, 7, width, channels};
+  const auto image =
+      builder.quantized(type, imageDims, 0.05f, shift - 11, Lifetime::SUBGRAPH_INPUT);
+  const auto other = builder.quantized(type, dims, 0.03f, shift + 20, Lifetime::SUBGRAPH_INPUT);
+  std::vector<uint8_t> weights(channels * size * size * 12);
+  for (size_t i = 0; i < weights.size(); ++i) {
+    weights[i] = static_cast<uint8_t>(static_cast<int>(i * 37 % 101) - 50 + shift);
+  }
+  const auto filter = builder.bytes(type, {channels, size, size, 12}, 0.01f, shift, weights);
+  const auto bias = builder.bytes(TENSOR_INT32, {channels}, 0.05f * 0.01f, 0,
+                                  std::vector<uint8_t>(channels * sizeof(int32_t)));
+  const auto features = builder.quantized(type, dims, 0.04f, shift + 5);
+  const auto sum = builder.quantized(type, dims, sumScale, shift - 3, Lifetime::SUBGRAPH_OUTPUT);
+  const auto one = builder.int32(1);
+  builder.operation(CONV_2D, {image, filter, bias, builder.int32(2), one, one, builder.int32(3)},
+                    {features});
+  const auto first = isFirst ? features : other;
+  builder.operation(ADD, {first, isFirst ? other : features, builder.int32(1)}, {sum});
+  return builder.take();
+}
+
+TEST(FusionTest, ASumBehindAConvolutionOfBytesIsAddedToItsRoundedResult) {
+  for (const OperandType type : {TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED}) {
+    for (const uint32_t size : {1u, 3u}) {
+      for (const uint32_t width : {5u, 16u}) {
+        for (const uint32_t channels : {7u, 16u, 80u}) {
+          expectSteps(quant8SumModel(type, size, width, channels, width == 5, 0.06f), 1);
+        }
+      }
+    }
+    // Ratios of scales that the reference kernel adds in another way.
+    expectSteps(quant8SumModel(type, 3, 16, 16, true, 1e-5f), 2);
+  }
+}
+
 TEST(FusionTest, OfTwoConvolutionsThatAreAddedOneTakesTheSum) {
   Builder builder;
   const Shape dims = {1, 7, 5, 24};

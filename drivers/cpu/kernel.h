@@ -21,6 +21,22 @@
 
 namespace halyard::cpudriver {
 
+// What an 8 bit tensor's values stand for: scale * (value - zeroPoint).
+struct Quantization {
+  float scale = 0;
+  int32_t zeroPoint = 0;
+};
+inline Quantization quantizationOf(const ops::Tensor& tensor) {
+  return {tensor.scale, tensor.zeroPoint};
+}
+
+// A sum of 8 bit values: what the operation's own result is rounded to, with the operation's own
+// activation, and what is added.
+struct Quant8Terms {
+  Quantization result;
+  Quantization addend;
+};
+
 // What a kernel computes beside its operation. Only makers that kernel_list.cc says so of see any
 // of it.
 struct Fused {
@@ -32,6 +48,8 @@ struct Fused {
   // The run's last input, which the site does not have, is of the output's type and shape and added
   // to the result before the activation.
   bool addsInput = false;
+  // With addsInput, in 8 bits; `activation` is the sum's then, beside the operation's own.
+  std::optional<Quant8Terms> terms;
   // What is done to input 0 first.
   std::optional<RoundedRows> rounding;
 
@@ -55,7 +73,7 @@ struct KernelSite {
 
   // Replaces the operation's own activation by the fused one; false when both clamp.
   bool fuseActivation(ops::FuseCode* code) const {
-    if (!fused.activation) return true;
+    if (!fused.activation || fused.terms) return true;
     if (*code != ops::FuseCode::NONE) return false;
     *code = *fused.activation;
     return true;
@@ -111,7 +129,8 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   // Computes the outputs. Inputs may lie in memory that another process changes meanwhile: whatever
-  // they hold, a kernel reads and writes nothing but its operands. Outputs are not read. Throws
+  // they hold, a kernel reads and writes nothing but its operands. Of outputs nothing is read that
+  // it has not written. Throws
   // what a body of parallelFor throws (base/thread_pool.h), and std::bad_alloc.
   virtual Status run(const KernelOperands& operands, ops::KernelServices& services) const = 0;
   // Whether a run reads inputs that were constants when the kernel was made.

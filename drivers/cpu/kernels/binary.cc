@@ -7,13 +7,10 @@
 #include <utility>
 
 #include "kernels/makers.h"
+#include "kernels/quant8_sum.h"
 #include "ops/activation.h"
 #include "ops/broadcast.h"
 #include "ops/elementwise.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 namespace halyard::cpudriver {
 namespace {
@@ -85,22 +82,12 @@ struct FloatExtreme {
   }
 };
 
-// Bit for bit what the reference kernel makes of ratios of scales in its fixed point's range.
 template <typename T>
-struct Quant8Sum {
-  int32_t factorA;
-  int32_t factorB;
-  int32_t offset;  // what the zero points add, and a half
-  int32_t shift;
-  int32_t zeroOut;
-  ops::ClampRange<int32_t> range;
+struct SumOfBytes {
+  Quant8Sum sum;
 
   using Element = T;
-  HALYARD_ALWAYS_INLINE T operator()(T a, T b) const {
-    const int32_t sum = ((offset + factorA * a + factorB * b) >> shift) + zeroOut;
-    const int32_t raised = sum < range.min ? range.min : sum;
-    return static_cast<T>(raised > range.max ? range.max : raised);
-  }
+  HALYARD_ALWAYS_INLINE T operator()(T a, T b) const { return sum.add(a, b); }
 };
 
 // Negative elements are multiplied by those of the other tensor.
@@ -163,48 +150,20 @@ HALYARD_ALWAYS_INLINE void runPiece(const Piece<typename F::Element>* piece, con
   applyToPiece(*piece, *function);  // a copy: see ops::applyToRange
 }
 
-#if defined(__x86_64__)
-template <typename T>
-HALYARD_TARGET_AVX512 HALYARD_ALWAYS_INLINE __m512i widen(__m128i bytes) {
-  return std::is_signed_v<T> ? _mm512_cvtepi8_epi32(bytes) : _mm512_cvtepu8_epi32(bytes);
-}
-
-// Both strides are 1.
-template <typename T>
-HALYARD_TARGET_AVX512 void sumPiece(const Piece<T>& piece, const Quant8Sum<T>& sum) {
-  const __m512i factorA = _mm512_set1_epi32(sum.factorA);
-  const __m512i factorB = _mm512_set1_epi32(sum.factorB);
-  const __m512i offset = _mm512_set1_epi32(sum.offset);
-  const __m512i shift = _mm512_set1_epi32(sum.shift);
-  const __m512i zero = _mm512_set1_epi32(sum.zeroOut);
-  const __m512i low = _mm512_set1_epi32(sum.range.min);
-  const __m512i high = _mm512_set1_epi32(sum.range.max);
-  for (size_t i = 0; i < piece.count; i += 16) {
-    const size_t left = piece.count - i;
-    const auto mask = static_cast<__mmask16>(left >= 16 ? 0xffff : (1u << left) - 1);
-    const __m512i a = widen<T>(_mm_maskz_loadu_epi8(mask, piece.a + i));
-    const __m512i b = widen<T>(_mm_maskz_loadu_epi8(mask, piece.b + i));
-    const __m512i products =
-        _mm512_add_epi32(_mm512_mullo_epi32(a, factorA), _mm512_mullo_epi32(b, factorB));
-    const __m512i units = _mm512_srav_epi32(_mm512_add_epi32(products, offset), shift);
-    const __m512i value = _mm512_add_epi32(units, zero);
-    const __m512i limited = _mm512_min_epi32(_mm512_max_epi32(value, low), high);
-    _mm_mask_storeu_epi8(piece.out + i, mask, _mm512_cvtepi32_epi8(limited));
-  }
-}
-#endif
-
 // Runs `function` on a piece by whatever suits both best.
 template <typename F>
 void runBestPiece(const Piece<typename F::Element>& piece, const F& function,
                   [[maybe_unused]] ops::SimdLevel level) {
-#if defined(__x86_64__)
-  if constexpr (std::is_same_v<F, Quant8Sum<typename F::Element>>) {
-    if (level == ops::SimdLevel::AVX512 && piece.strideA == 1 && piece.strideB == 1) {
-      return sumPiece(piece, function);
+  using T = typename F::Element;
+  if constexpr (std::is_same_v<F, SumOfBytes<T>>) {
+    if (piece.strideA == 1 && piece.strideB == 1) {
+      const auto bytes = [](const T* values) { return reinterpret_cast<const uint8_t*>(values); };
+      return addQuant8(function.sum,
+                       {bytes(piece.a), bytes(piece.b), reinterpret_cast<uint8_t*>(piece.out), 0, 1,
+                        piece.count, std::is_signed_v<T>},
+                       level);
     }
   }
-#endif
   ops::runBest<&runPiece<F>>(&piece, &function);
 }
 
@@ -240,26 +199,10 @@ class BinaryKernel final : public Kernel {
 
 template <typename T>
 std::unique_ptr<Kernel> makeQuant8Sum(const KernelSite& site, ops::FuseCode code, int32_t sign) {
-  constexpr int kBits = 20;
-  const ops::Tensor& a = site.inputs[0];
-  const ops::Tensor& b = site.inputs[1];
-  const ops::Tensor& out = site.outputs[0];
-  const float ratioA = a.scale / out.scale;
-  const float ratioB = b.scale / out.scale;
-  const float larger = std::max(ratioA, ratioB);
-  // Beyond, the reference kernel calculates in another way.
-  if (!(larger >= 0x1p-10F && larger < 0x1p8F)) return nullptr;
-  Quant8Sum<T> sum;
-  sum.shift = kBits - std::ilogb(larger);
-  sum.factorA = static_cast<int32_t>(std::lrint(std::ldexp(ratioA, sum.shift)));
-  sum.factorB = sign * static_cast<int32_t>(std::lrint(std::ldexp(ratioB, sum.shift)));
-  // Nothing overflows: a factor is below 2^21, and the sum of both products with the half below
-  // 2^31 for differences to the zero points; with the zero points taken apart, by half of that.
-  sum.offset =
-      (int32_t{1} << (sum.shift - 1)) - sum.factorA * a.zeroPoint - sum.factorB * b.zeroPoint;
-  sum.zeroOut = out.zeroPoint;
-  sum.range = ops::activationRange(code, out);
-  return std::make_unique<BinaryKernel<Quant8Sum<T>>>(site, sum);
+  const auto sum = quant8SumOf(quantizationOf(site.inputs[0]), quantizationOf(site.inputs[1]),
+                               site.outputs[0], code, sign);
+  if (!sum) return nullptr;
+  return std::make_unique<BinaryKernel<SumOfBytes<T>>>(site, SumOfBytes<T>{*sum});
 }
 
 // Null where numbers of this kind do not give what the reference kernel does.

@@ -89,6 +89,37 @@ TEST(BinaryKernel, ProductsOfBytesAreTheReferenceForAllPairs) {
   }
 }
 
+TEST(BinaryKernel, SumsOfBytesAreTheReferenceForAllPairs) {
+  RandomOperands random(35);
+  for (int round = 0; round < 40; ++round) {
+    for (const OperandType type : {TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED}) {
+      std::vector<uint8_t> firsts;
+      std::vector<uint8_t> seconds;
+      for (size_t i = 0; i < 65536; ++i) {
+        firsts.push_back(static_cast<uint8_t>(i));
+        seconds.push_back(static_cast<uint8_t>(i >> 8));
+      }
+      KernelCase test;
+      test.operation = round % 4 == 3 ? OperationType::SUB : OperationType::ADD;
+      test.variables = 2;
+      TestOperand a = random.tensor(type, {1});
+      TestOperand b = random.tensor(type, {1});
+      const float scale =
+          std::max(a.tensor.scale, b.tensor.scale) * std::exp2(random.realBetween(-7.5f, 9.5f));
+      a.tensor.dims = b.tensor.dims = {65536};
+      a.bytes = firsts;
+      b.bytes = seconds;
+      test.inputs = {a, b, TestOperand::int32(random.between(0, 3))};
+      test.outputs = {TestOperand::output(
+          type, scale, random.between(-128, 127) + (type == TENSOR_QUANT8_ASYMM ? 128 : 0))};
+      checkKernel(std::move(test), 3,
+                  fmt::format("{}, scales {}, {}, {}", operandTypeName(type), a.tensor.scale,
+                              b.tensor.scale, scale));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 // A ratio of scales beyond the fixed point's range is the reference kernel's affair.
 TEST(BinaryKernel, ThereIsNoneForRatiosOfScalesThatFixedPointDoesNotHold) {
   RandomOperands random(32);

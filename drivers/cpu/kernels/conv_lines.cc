@@ -247,7 +247,7 @@ std::unique_ptr<Kernel> makeQuant8LineConv(const KernelSite& site, const ConvSit
     if (layer != nullptr) site.release(1);
   }
   if (layer == nullptr) return nullptr;
-  return makeLineConv(conv, std::move(layer), false);
+  return makeLineConv(conv, std::move(layer), site.fused.addsInput);
 }
 
 std::unique_ptr<Kernel> makeLineConv(const ConvSite& conv, std::shared_ptr<const MatrixLayer> layer,

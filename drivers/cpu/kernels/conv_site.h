@@ -28,7 +28,8 @@ bool hasConstantWeights(const KernelSite& site);
 
 // Whether a layer can add what the site fuses with it, if it does.
 inline bool takesAddend(const KernelSite& site) {
-  return !site.fused.addsInput || site.outputs[0].type == OperandType::TENSOR_FLOAT32;
+  return !site.fused.addsInput || site.fused.terms ||
+         site.outputs[0].type == OperandType::TENSOR_FLOAT32;
 }
 
 }  // namespace halyard::cpudriver

@@ -40,7 +40,7 @@ class MatrixLayer {
   virtual void multiply(const std::byte* left, size_t stride, size_t rows, size_t panelBegin,
                         size_t panelEnd, std::byte* out) const = 0;
   // The same for rows in so many pieces of equal length, where the layer takes them. An addend is
-  // for floats.
+  // only for layers of sites that fuse it.
   virtual bool takesPieces(size_t /*pieces*/) const { return false; }
   virtual void multiplyPieces(const PieceRows& /*rows*/, size_t /*panelBegin*/, size_t /*panelEnd*/,
                               std::byte* /*out*/) const {}

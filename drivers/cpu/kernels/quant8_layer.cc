@@ -1,8 +1,12 @@
 // Layers of 8 bit values: what their rows need before they are multiplied.
 #include "kernels/quant8_layer.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "kernels/aligned_buffer.h"
 #include "kernels/quant8_panels.h"
+#include "kernels/quant8_sum.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -18,9 +22,13 @@ bool isWholeUnits(size_t depth, size_t pieces) { return depth % (4 * pieces) == 
 
 class Quant8Layer final : public MatrixLayer {
  public:
+  // `sum` is of the own result and an addend, where there is one.
   Quant8Layer(const KernelSite& site, const Quant8Gemm& gemm, const Quant8Weights& weights,
-              size_t columns)
+              size_t columns, const std::optional<Quant8Sum>& sum)
       : gemm_(gemm),
+        level_(site.level),
+        sum_(sum),
+        isSignedOutput_(site.outputs[0].type == OperandType::TENSOR_QUANT8_ASYMM_SIGNED),
         panelsOfWeights_(site, gemm, weights, columns),
         isSigned_(weights.isSignedInput),
         rowFactor_(-weights.zeroPoint) {
@@ -37,9 +45,24 @@ class Quant8Layer final : public MatrixLayer {
   }
   void multiplyPieces(const PieceRows& rows, size_t panelBegin, size_t panelEnd,
                       std::byte* out) const override {
-    panelsOfWeights_.multiply({reinterpret_cast<const uint8_t*>(rows.first), rows.stride,
-                               rows.count, isSigned_, nullptr, rows.pieces},
-                              panelBegin, panelEnd, reinterpret_cast<uint8_t*>(out));
+    auto* const results = reinterpret_cast<uint8_t*>(out);
+    if (rows.pieces.size() == 1) {
+      multiply(rows.first, rows.stride, rows.count, panelBegin, panelEnd, out);
+    } else {
+      panelsOfWeights_.multiply({reinterpret_cast<const uint8_t*>(rows.first), rows.stride,
+                                 rows.count, isSigned_, nullptr, rows.pieces},
+                                panelBegin, panelEnd, results);
+    }
+    if (rows.addend == nullptr) return;
+    const size_t begin = panelBegin * gemm_.panelColumns;
+    const size_t count = std::min(panelEnd * gemm_.panelColumns, columns()) - begin;
+    // Rows of all columns are one.
+    const bool areWhole = count == columns();
+    addQuant8(*sum_,
+              {results + begin, reinterpret_cast<const uint8_t*>(rows.addend) + begin,
+               results + begin, columns(), areWhole ? 1 : rows.count,
+               areWhole ? rows.count * count : count, isSignedOutput_},
+              level_);
   }
 
   void multiply(const std::byte* left, size_t stride, size_t rows, size_t panelBegin,
@@ -70,6 +93,9 @@ class Quant8Layer final : public MatrixLayer {
   }
 
   const Quant8Gemm& gemm_;
+  const ops::SimdLevel level_;
+  const std::optional<Quant8Sum> sum_;
+  const bool isSignedOutput_;
   const Quant8Panels panelsOfWeights_;
   const bool isSigned_;
   const int32_t rowFactor_;
@@ -77,28 +103,47 @@ class Quant8Layer final : public MatrixLayer {
 
 }  // namespace
 
+namespace {
+
+// Null where the weights keep a zero point, unless they may, and where the result cannot be added.
+std::unique_ptr<MatrixLayer> makeLayer(const KernelSite& site, const Quant8Gemm& gemm,
+                                       size_t columns, ops::FuseCode activation, Quant8Image image,
+                                       bool mayHaveZeroPoint) {
+  KernelSite own = site;
+  ops::Tensor result = site.outputs[0];
+  std::optional<Quant8Sum> sum;
+  if (const auto& terms = site.fused.terms) {
+    result.scale = terms->result.scale;
+    result.zeroPoint = terms->result.zeroPoint;
+    own.outputs = {&result, 1};
+    sum = quant8SumOf(terms->result, terms->addend, site.outputs[0],
+                      site.fused.activation.value_or(ops::FuseCode::NONE), 1);
+    if (!sum) return nullptr;
+  }
+  const auto weights = readQuant8Weights(own, columns, site.inputs[1].elementCount() / columns,
+                                         activation, {gemm.factors, image});
+  if (!weights || (!mayHaveZeroPoint && weights->zeroPoint != 0)) return nullptr;
+  return std::make_unique<Quant8Layer>(site, gemm, *weights, columns, sum);
+}
+
+}  // namespace
+
 std::unique_ptr<MatrixLayer> makeQuant8Layer(const KernelSite& site, size_t columns,
                                              ops::FuseCode activation) {
   const Quant8Gemm* const gemm = quant8Gemm(site.level);
   if (gemm == nullptr) return nullptr;
-  const auto weights = readQuant8Weights(site, columns, site.inputs[1].elementCount() / columns,
-                                         activation, {gemm->factors, Quant8Image::AS_IS});
-  if (!weights) return nullptr;
-  return std::make_unique<Quant8Layer>(site, *gemm, *weights, columns);
+  return makeLayer(site, *gemm, columns, activation, Quant8Image::AS_IS, true);
 }
 
 std::unique_ptr<MatrixLayer> makeQuant8LayerForCopies(const KernelSite& site, size_t columns,
                                                       ops::FuseCode activation, size_t pieces) {
   const Quant8Gemm* const gemm = quant8Gemm(site.level);
   if (gemm == nullptr || gemm->factors == Quant8Factors::WIDE) return nullptr;
-  const size_t depth = site.inputs[1].elementCount() / columns;
-  if (!isWholeUnits(depth, pieces)) return nullptr;
+  if (!isWholeUnits(site.inputs[1].elementCount() / columns, pieces)) return nullptr;
   // Signed weights have no zero point most often, and want unsigned rows.
   const Quant8Image image =
       gemm->factors == Quant8Factors::OPPOSITE ? Quant8Image::UNSIGNED : Quant8Image::SIGNED;
-  const auto weights = readQuant8Weights(site, columns, depth, activation, {gemm->factors, image});
-  if (!weights || weights->zeroPoint != 0) return nullptr;
-  return std::make_unique<Quant8Layer>(site, *gemm, *weights, columns);
+  return makeLayer(site, *gemm, columns, activation, image, false);
 }
 
 }  // namespace halyard::cpudriver
