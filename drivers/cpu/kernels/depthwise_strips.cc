@@ -165,9 +165,14 @@ bool takesStrips(const ConvSite& conv) {
 bool suitsStrips(const ConvSite& conv) {
   // With longer steps there is more to copy than to compute.
   if (conv.window.height.stride > 1 || conv.window.width.stride > 1) return false;
-  // An image that is not in the second-level cache is waited for in any case; copies take longer.
+  // An image that is not in the second-level cache is waited for in any case, and copies take
+  // longer: unless the taps, which are cells apart, compete for places there, too.
   constexpr size_t kMostElements = size_t{1} << 17;
-  if (conv.input.height * conv.input.width * conv.input.channels > kMostElements) return false;
+  constexpr size_t kManyChannels = 256;
+  if (conv.input.height * conv.input.width * conv.input.channels > kMostElements &&
+      conv.input.channels < kManyChannels) {
+    return false;
+  }
   return takesStrips(conv);
 }
 
