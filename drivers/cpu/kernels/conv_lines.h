@@ -17,7 +17,7 @@ bool suitsLines(const ConvSite& conv, size_t elementBytes);
 // For what takesLines with 8 bit types. Null where bytes cannot be multiplied that way: the
 // processor has no products of bytes, weights keep a zero point, or pieces are too short.
 std::unique_ptr<Kernel> makeQuant8LineConv(const KernelSite& site, const ConvSite& conv);
-// For what takesLines, of a layer that takes rows in pieces. `addsInput` as Fused has it.
+// For what takesLines, of a float layer or one for copies. `addsInput` as Fused has it.
 std::unique_ptr<Kernel> makeLineConv(const ConvSite& conv, std::shared_ptr<const MatrixLayer> layer,
                                      bool addsInput);
 

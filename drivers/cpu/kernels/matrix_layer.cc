@@ -51,7 +51,6 @@ class FloatLayer final : public MatrixLayer {
     panels_ = matrix_.panels();
   }
 
-  bool takesPieces(size_t /*pieces*/) const override { return true; }
   void multiply(const std::byte* left, size_t stride, size_t rows, size_t panelBegin,
                 size_t panelEnd, std::byte* out) const override {
     const ptrdiff_t whole = 0;

@@ -39,11 +39,10 @@ class MatrixLayer {
   static constexpr size_t kMostRows = 192;
   virtual void multiply(const std::byte* left, size_t stride, size_t rows, size_t panelBegin,
                         size_t panelEnd, std::byte* out) const = 0;
-  // The same for rows in so many pieces of equal length, where the layer takes them. An addend is
-  // only for layers of sites that fuse it.
-  virtual bool takesPieces(size_t /*pieces*/) const { return false; }
-  virtual void multiplyPieces(const PieceRows& /*rows*/, size_t /*panelBegin*/, size_t /*panelEnd*/,
-                              std::byte* /*out*/) const {}
+  // The same for rows in pieces, and with an addend if the layer's site fuses it. Of 8 bits, only
+  // layers for copies (quant8_layer.h) take more than one piece.
+  virtual void multiplyPieces(const PieceRows& rows, size_t panelBegin, size_t panelEnd,
+                              std::byte* out) const = 0;
 
  protected:
   size_t depthBytes_ = 0;

@@ -18,8 +18,6 @@ int16_t* wideBuffer(size_t count) {
   return buffer.data();
 }
 
-bool isWholeUnits(size_t depth, size_t pieces) { return depth % (4 * pieces) == 0; }
-
 class Quant8Layer final : public MatrixLayer {
  public:
   // `sum` is of the own result and an addend, where there is one.
@@ -40,9 +38,6 @@ class Quant8Layer final : public MatrixLayer {
     inputFlip_ = std::byte{weights.inputFlip};
   }
 
-  bool takesPieces(size_t pieces) const override {
-    return !isWide() && rowFactor_ == 0 && isWholeUnits(depthBytes_, pieces);
-  }
   void multiplyPieces(const PieceRows& rows, size_t panelBegin, size_t panelEnd,
                       std::byte* out) const override {
     auto* const results = reinterpret_cast<uint8_t*>(out);
@@ -139,7 +134,7 @@ std::unique_ptr<MatrixLayer> makeQuant8LayerForCopies(const KernelSite& site, si
                                                       ops::FuseCode activation, size_t pieces) {
   const Quant8Gemm* const gemm = quant8Gemm(site.level);
   if (gemm == nullptr || gemm->factors == Quant8Factors::WIDE) return nullptr;
-  if (!isWholeUnits(site.inputs[1].elementCount() / columns, pieces)) return nullptr;
+  if (site.inputs[1].elementCount() / columns % (4 * pieces) != 0) return nullptr;
   // Signed weights have no zero point most often, and want unsigned rows.
   const Quant8Image image =
       gemm->factors == Quant8Factors::OPPOSITE ? Quant8Image::UNSIGNED : Quant8Image::SIGNED;

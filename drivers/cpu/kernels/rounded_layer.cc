@@ -7,7 +7,6 @@
 #include <cstring>
 #include <limits>
 #include <utility>
-#include <vector>
 
 #include "kernels/aligned_buffer.h"
 #include "kernels/byte_panels.h"
@@ -158,12 +157,12 @@ class RoundedConvKernel final : public Kernel {
   Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
     const size_t lines = conv_.input.batch * conv_.input.height;
     const size_t imageBytes = padded_.input.height * padded_.input.width * padded_.input.channels;
-    // Images of bytes, and in front of them codes and the ranges of lines.
-    const size_t front = conv_.input.batch * sizeof(RowCode) + lines * sizeof(FloatRange);
+    // Images of bytes, and in front of them the ranges of lines and what comes of them.
+    const size_t front = conv_.input.batch * sizeof(ImageCode) + lines * sizeof(FloatRange);
     auto* const memory = static_cast<std::byte*>(
         services.scratch(divideUp(front, 64) * 64 + conv_.input.batch * imageBytes));
     auto* const ranges = reinterpret_cast<FloatRange*>(memory);
-    auto* const codes = reinterpret_cast<RowCode*>(ranges + lines);
+    auto* const codes = reinterpret_cast<ImageCode*>(ranges + lines);
     std::byte* const images = memory + divideUp(front, 64) * 64;
     roundImages(operands.input<float>(0), ranges, codes, reinterpret_cast<uint8_t*>(images),
                 services);
@@ -173,15 +172,20 @@ class RoundedConvKernel final : public Kernel {
                  [&](size_t begin, size_t end, const RowBytes& to) {
                    gatherer_.gather(images, begin, end, reinterpret_cast<std::byte*>(to.first));
                    for (size_t row = begin; row < end; ++row) {
-                     to.steps[row - begin] = codes[row / rowsOfImage].step;
-                     to.zeros[row - begin] = codes[row / rowsOfImage].zero;
+                     to.steps[row - begin] = codes[row / rowsOfImage].code.step;
+                     to.zeros[row - begin] = codes[row / rowsOfImage].code.zero;
                    }
                  });
     return okStatus();
   }
 
  private:
-  void roundImages(const float* from, FloatRange* ranges, RowCode* codes, uint8_t* to,
+  struct ImageCode {
+    RowSteps steps;
+    RowCode code;
+  };
+
+  void roundImages(const float* from, FloatRange* ranges, ImageCode* codes, uint8_t* to,
                    ops::KernelServices& services) const {
     const size_t height = conv_.input.height;
     const size_t lines = conv_.input.batch * height;
@@ -190,15 +194,14 @@ class RoundedConvKernel final : public Kernel {
     services.parallelFor(lines, grain, [&](size_t begin, size_t end) {
       for (size_t y = begin; y < end; ++y) ranges[y] = functions_.findRange(from + y * line, line);
     });
-    std::vector<RowSteps> steps;
     for (size_t image = 0; image < conv_.input.batch; ++image) {
       FloatRange all = {0, 0};
       for (size_t y = image * height; y < (image + 1) * height; ++y) {
         all.low = std::min(all.low, ranges[y].low);
         all.high = std::max(all.high, ranges[y].high);
       }
-      steps.push_back(stepsOfRow(steps_, all.low, all.high));
-      codes[image] = codeOf(all, steps.back());
+      const RowSteps steps = stepsOfRow(steps_, all.low, all.high);
+      codes[image] = {steps, codeOf(all, steps)};
     }
     const size_t paddedLines = conv_.input.batch * padded_.input.height;
     const size_t paddedLine = padded_.input.width * padded_.input.channels;
@@ -210,10 +213,10 @@ class RoundedConvKernel final : public Kernel {
         const size_t image = row / padded_.input.height;
         const size_t y = row % padded_.input.height;
         uint8_t* const bytes = to + row * paddedLine;
-        std::memset(bytes, codes[image].zero, paddedLine);
+        std::memset(bytes, codes[image].code.zero, paddedLine);
         if (y < top || y - top >= height) continue;
-        toBytes(functions_, from + (image * height + y - top) * line, line, codes[image],
-                steps[image], bytes + left);
+        toBytes(functions_, from + (image * height + y - top) * line, line, codes[image].code,
+                codes[image].steps, bytes + left);
       }
     });
   }
