@@ -13,6 +13,7 @@
 #include "kernels/even_pieces.h"
 #include "kernels/float_functions.h"
 #include "kernels/patch_gatherer.h"
+#include "ops/small_copy.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -27,6 +28,7 @@ constexpr size_t kThreadProducts = 1'600'000;
 // Elements to be rounded that are worth a range, and a second thread.
 constexpr size_t kRangeElements = 1 << 15;
 constexpr size_t kThreadElements = 1 << 16;
+constexpr size_t kRoundedAtOnce = 4096;  // elements of some lines that are rounded before copied
 
 // How the bytes of a row stand for its values.
 struct RowCode {
@@ -192,7 +194,13 @@ class RoundedConvKernel final : public Kernel {
     const size_t line = conv_.input.width * conv_.input.channels;
     const size_t grain = grainOf(lines, line, kRangeElements, kThreadElements);
     services.parallelFor(lines, grain, [&](size_t begin, size_t end) {
-      for (size_t y = begin; y < end; ++y) ranges[y] = functions_.findRange(from + y * line, line);
+      // Lines of one image have one range; what is left of theirs is that of nothing.
+      std::fill(ranges + begin, ranges + end, FloatRange{0, 0});
+      for (size_t y = begin; y < end;) {
+        const size_t imageEnd = std::min(end, (y / height + 1) * height);
+        ranges[y] = functions_.findRange(from + y * line, (imageEnd - y) * line);
+        y = imageEnd;
+      }
     });
     for (size_t image = 0; image < conv_.input.batch; ++image) {
       FloatRange all = {0, 0};
@@ -204,21 +212,42 @@ class RoundedConvKernel final : public Kernel {
       codes[image] = {steps, codeOf(all, steps)};
     }
     const size_t paddedLines = conv_.input.batch * padded_.input.height;
-    const size_t paddedLine = padded_.input.width * padded_.input.channels;
-    const auto top = static_cast<size_t>(conv_.window.height.padBefore);
-    const size_t left = static_cast<size_t>(conv_.window.width.padBefore) * conv_.input.channels;
     const size_t paddedGrain = grainOf(paddedLines, line, kRangeElements, kThreadElements);
     services.parallelFor(paddedLines, paddedGrain, [&](size_t begin, size_t end) {
-      for (size_t row = begin; row < end; ++row) {
-        const size_t image = row / padded_.input.height;
-        const size_t y = row % padded_.input.height;
-        uint8_t* const bytes = to + row * paddedLine;
-        std::memset(bytes, codes[image].code.zero, paddedLine);
-        if (y < top || y - top >= height) continue;
-        toBytes(functions_, from + (image * height + y - top) * line, line, codes[image].code,
-                codes[image].steps, bytes + left);
+      while (begin < end) {
+        const size_t image = begin / padded_.input.height;
+        const size_t imageEnd = std::min(end, (image + 1) * padded_.input.height);
+        roundLines(from, codes[image], begin, imageEnd, to);
+        begin = imageEnd;
       }
     });
+  }
+
+  // Lines [begin, end) of the padded images, which are all of one of them.
+  void roundLines(const float* from, const ImageCode& code, size_t begin, size_t end,
+                  uint8_t* to) const {
+    const size_t height = conv_.input.height;
+    const size_t line = conv_.input.width * conv_.input.channels;
+    const size_t paddedLine = padded_.input.width * padded_.input.channels;
+    const size_t left = static_cast<size_t>(conv_.window.width.padBefore) * conv_.input.channels;
+    std::memset(to + begin * paddedLine, code.code.zero, (end - begin) * paddedLine);
+    const size_t image = begin / padded_.input.height;
+    const size_t top =
+        image * padded_.input.height + static_cast<size_t>(conv_.window.height.padBefore);
+    const size_t first = std::max(begin, top);
+    const size_t last = std::min(end, top + height);
+    if (first >= last) return;
+    forEvenPieces(last - first, std::max<size_t>(kRoundedAtOnce / line, 1),
+                  [&](size_t offset, size_t count) {
+                    const size_t y = first + offset;
+                    std::byte* const bytes = threadBuffer(count * line);
+                    toBytes(functions_, from + (image * height + y - top) * line, count * line,
+                            code.code, code.steps, reinterpret_cast<uint8_t*>(bytes));
+                    auto* const lines = reinterpret_cast<std::byte*>(to) + y * paddedLine + left;
+                    for (size_t i = 0; i < count; ++i) {
+                      ops::copySmall(lines + i * paddedLine, bytes + i * line, line);
+                    }
+                  });
   }
 
   const BytePanels panels_;
