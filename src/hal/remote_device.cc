@@ -11,6 +11,7 @@
 #include "hal/version_adaptation.h"
 #include "hal/wire_cache.h"
 #include "hal/wire_model.h"
+#include "halyard/driver/trace.h"
 #include "model/validation.h"
 
 namespace halyard::hal {
@@ -317,6 +318,9 @@ Result<std::optional<RemoteDevice::Offer>> RemoteDevice::prepareSupported(
     return calls::prepareSupported(side, packed.outgoing(), options);
   };
   const TimePoint begun = Clock::now();
+  // The driver goes on from the one to the other by itself.
+  const trace::Scope both(trace::Layer::IPC, trace::Phase::COMPILATION,
+                          methodName("prepareSupported", version), driver->traceDetails());
   // Asking is to be prompt, as ever; preparing may take any time.
   HALYARD_ASSIGN_OR_RETURN(
       calls::Offer said,
