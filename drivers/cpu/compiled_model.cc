@@ -41,13 +41,11 @@ cpu::BlockPool::Block allocate(size_t bytes) {
 
 // Not initialised.
 std::shared_ptr<std::byte> allocateArena(size_t bytes) {
-  if (bytes < kHugePage) {
-    cpu::BlockPool::Block block = allocate(bytes);
-    return {static_cast<std::byte*>(block.memory.release()), [](std::byte* p) { std::free(p); }};
+  if (bytes >= kHugePage) {
+    if (auto memory = mapPages(bytes + cpu::BlockPool::kAlignment, bytes)) return memory;
   }
-  auto memory = mapPages(bytes + cpu::BlockPool::kAlignment, bytes);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
+  cpu::BlockPool::Block block = allocate(bytes);
+  return {static_cast<std::byte*>(block.memory.release()), [](std::byte* p) { std::free(p); }};
 }
 
 // Who reads constants that are not there is not to take zeros for them.

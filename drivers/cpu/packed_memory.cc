@@ -11,6 +11,8 @@
 namespace halyard::cpudriver {
 namespace {
 
+constexpr size_t kMostExpected = SIZE_MAX / 4;
+
 size_t roundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 PackedMemory::Bytes allocateFromHeap(size_t bytes) {
@@ -27,14 +29,18 @@ PackedMemory::Bytes PackedMemory::allocate(size_t bytes) {
   if (bytes > SIZE_MAX / 2) throw std::bad_alloc();
   const size_t whole = roundUp(bytes + kPackedAlignment, kPackedAlignment);
   if (whole > blockBytes_ - used_) {
-    if (std::max(expected_, whole) < kHugePage) return allocateFromHeap(whole);
+    const size_t huge = std::max(std::min(expected_, kMostExpected), whole);
+    if (huge < kHugePage) return allocateFromHeap(whole);
+    expected_ = 0;
+    used_ = 0;
     // Panels are filled up, so that it will be more; of the last huge page little might be used.
-    const size_t huge = std::max(expected_, whole);
     blockBytes_ = huge + huge / 4;
     block_ = mapPages(blockBytes_, huge);
-    if (block_ == nullptr) throw std::bad_alloc();
-    used_ = 0;
-    expected_ = 0;
+    if (block_ == nullptr) {
+      // What was expected may be more than is allowed, and more than is needed.
+      blockBytes_ = 0;
+      return allocateFromHeap(whole);
+    }
   }
   std::byte* const piece = block_.get() + used_;
   used_ += whole;

@@ -51,6 +51,12 @@ TEST(PackedMemory, MoreThanExpectedIsThere) {
   checkPieces(kHugePage, std::vector<size_t>(20, 700'000));
 }
 
+// A process may be allowed less than what somebody thinks a model needs.
+TEST(PackedMemory, WhatCannotBeHadAtOnceIsHadPieceByPiece) {
+  checkPieces(SIZE_MAX, {100, 3 * kHugePage, 5});
+  checkPieces(SIZE_MAX / 4, {100, 3 * kHugePage, 5});
+}
+
 TEST(PackedMemory, TooMuchIsAnError) {
   PackedMemory memory;
   EXPECT_THROW((void)memory.allocate(SIZE_MAX), std::bad_alloc);
