@@ -128,10 +128,10 @@ struct KernelOperands {
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  // Computes the outputs. Inputs may lie in memory that another process changes meanwhile: whatever
-  // they hold, a kernel reads and writes nothing but its operands. Of outputs nothing is read that
-  // it has not written. Throws
-  // what a body of parallelFor throws (base/thread_pool.h), and std::bad_alloc.
+  // Computes the outputs. Operands may lie in memory that another process changes meanwhile:
+  // whatever they hold, a kernel reads and writes nothing but them. Of outputs nothing is read that
+  // it has not written. Throws what a body of parallelFor throws (base/thread_pool.h), and
+  // std::bad_alloc.
   virtual Status run(const KernelOperands& operands, ops::KernelServices& services) const = 0;
   // Whether a run reads inputs that were constants when the kernel was made.
   virtual bool readsConstants() const { return true; }
