@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <fstream>
 
+#include "base/temporary_folder_for_test.h"
+
 namespace halyard {
 namespace {
 
@@ -34,7 +36,8 @@ TEST(Sha256, KnownDigests) {
 }
 
 TEST(Sha256, OfAFile) {
-  const std::string path = ::testing::TempDir() + "/sha256_test_file";
+  const TemporaryFolder folder("sha256");
+  const std::string path = folder.path() + "/file";
   std::ofstream(path) << "abc";
   EXPECT_EQ(hex(sha256OfFile(path)), kOfAbc);
   std::remove(path.c_str());

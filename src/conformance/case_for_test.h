@@ -3,7 +3,6 @@
 #pragma once
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <cstring>
@@ -13,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/temporary_folder_for_test.h"
 #include "conformance/base64.h"
 
 namespace halyard::conformance::testing {
@@ -43,40 +43,26 @@ inline std::string addLine(std::string_view name, const std::vector<float>& a,
       tensor("SUBGRAPH_OUTPUT", expected));
 }
 
-// A folder that is removed with the object.
-class TemporaryFolder {
+// A folder for files of vectors.
+class TemporaryFolder : public halyard::TemporaryFolder {
  public:
-  explicit TemporaryFolder(std::string_view name)
-      : path_((std::filesystem::temp_directory_path() /
-               fmt::format("halyard_{}_{}", name, ::getpid()))
-                  .string()) {
-    std::filesystem::remove_all(path_);
-    std::filesystem::create_directories(path_);
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::string& path() const { return path_; }
+  using halyard::TemporaryFolder::TemporaryFolder;
 
   // A file of these lines, compressed if its name ends in .gz; gives its path.
   std::string write(const std::string& name, const std::vector<std::string>& lines) const {
-    const std::string path = path_ + "/" + name;
-    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    const std::string file = path() + "/" + name;
+    std::filesystem::create_directories(std::filesystem::path(file).parent_path());
     std::string text;
     for (const std::string& line : lines) text += line + "\n";
     if (name.ends_with(".gz")) {
-      gzFile file = gzopen(path.c_str(), "wb");
-      gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
-      gzclose(file);
+      gzFile archive = gzopen(file.c_str(), "wb");
+      gzwrite(archive, text.data(), static_cast<unsigned>(text.size()));
+      gzclose(archive);
     } else {
-      std::ofstream(path, std::ios::binary) << text;
+      std::ofstream(file, std::ios::binary) << text;
     }
-    return path;
+    return file;
   }
-
- private:
-  const std::string path_;
 };
 
 }  // namespace halyard::conformance::testing

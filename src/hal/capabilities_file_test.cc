@@ -5,6 +5,8 @@
 
 #include <fstream>
 
+#include "base/temporary_folder_for_test.h"
+
 namespace halyard::hal {
 namespace {
 
@@ -56,7 +58,8 @@ TEST(CapabilitiesFile, MistakesAreNamed) {
 }
 
 TEST(CapabilitiesFile, FilesAreNamedInErrors) {
-  const std::string path = testing::TempDir() + "halyard_capabilities.json";
+  const TemporaryFolder folder("capabilities");
+  const std::string path = folder.path() + "/capabilities.json";
   std::ofstream(path) << kFigures;
   EXPECT_TRUE(loadCapabilities(path).ok());
   std::ofstream(path) << "[";

@@ -7,19 +7,15 @@
 
 #include <filesystem>
 
+#include "base/temporary_folder_for_test.h"
+
 namespace halyard::media {
 namespace {
 
 class FileBytesTest : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = testing::TempDir() + "halyard_file_bytes_" +
-              testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string folder_;
+  const TemporaryFolder owner_{"file_bytes"};
+  const std::string folder_ = owner_.path();
 };
 
 TEST_F(FileBytesTest, ReadsWhatWasWritten) {

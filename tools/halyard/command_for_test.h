@@ -11,6 +11,7 @@
 #include <sstream>
 #include <string>
 
+#include "base/temporary_folder_for_test.h"
 #include "test_definitions.h"
 
 namespace halyard::cli {
@@ -23,14 +24,6 @@ struct Outcome {
 
 class CommandTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = ::testing::TempDir() + "halyard_command_" +
-              ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   static std::string contentOf(const std::string& path) {
     std::stringstream text;
     text << std::ifstream(path).rdbuf();
@@ -49,7 +42,8 @@ class CommandTest : public ::testing::Test {
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contentOf(out), contentOf(err)};
   }
 
-  std::string folder_;
+  const TemporaryFolder owner_{"command"};
+  const std::string folder_ = owner_.path();
 };
 
 }  // namespace halyard::cli

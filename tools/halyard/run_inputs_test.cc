@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/temporary_folder_for_test.h"
 #include "media/npy.h"
 
 namespace halyard::cli {
@@ -22,10 +23,6 @@ const ModelPort kVector = {"vector", OperandType::TENSOR_FLOAT32, {1, 2}, 0, 0};
 class RunInputsTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = testing::TempDir() + "halyard_run_inputs_" +
-              testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
     image_ = folder_ + "/p.png";
     media::Image image = media::blankImage(12, 8, 3);
     for (uint8_t& byte : image.pixels) byte = 77;
@@ -36,14 +33,14 @@ class RunInputsTest : public testing::Test {
     std::memcpy(bytes.data(), values, 8);
     ASSERT_TRUE(media::saveNpy({"f4", {1, 2}, bytes}, array_).ok());
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   static std::string errorOf(std::vector<ModelPort> ports, const InputOptions& options) {
     const auto result = prepareInputs(ports, options);
     return result.ok() ? "fine" : result.status().toString();
   }
 
-  std::string folder_;
+  const TemporaryFolder owner_{"run_inputs"};
+  const std::string folder_ = owner_.path();
   std::string image_;
   std::string array_;
 };

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/temporary_folder_for_test.h"
 #include "import/tflite/import_for_test.h"
 #include "import/tflite/sample_models.h"
 #include "model/dump.h"
@@ -136,7 +137,8 @@ TEST(Importer, MakesNamesPrintable) {
 }
 
 TEST(Importer, ReadsAFile) {
-  const std::string path = testing::TempDir() + "/halyard_importer_test.tflite";
+  const TemporaryFolder folder("importer");
+  const std::string path = folder.path() + "/model.tflite";
   const std::vector<uint8_t> bytes = denseFloat().bytes();
   {
     std::ofstream file(path, std::ios::binary);
@@ -149,12 +151,11 @@ TEST(Importer, ReadsAFile) {
   EXPECT_THAT(importTfliteFile(path).status().message(), StartsWith(path + ": is damaged"));
   std::filesystem::remove(path);
   EXPECT_THAT(importTfliteFile(path).status().message(), StartsWith(path + ": cannot be opened"));
-  EXPECT_THAT(importTfliteFile(testing::TempDir()).status().message(),
+  EXPECT_THAT(importTfliteFile(folder.path()).status().message(),
               HasSubstr("is not a regular file"));
   // Opening must not wait for somebody to write to it.
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   EXPECT_THAT(importTfliteFile(path).status().message(), HasSubstr("is not a regular file"));
-  std::filesystem::remove(path);
 }
 
 TEST(Importer, NumbersOperatorsAsTheFormatDoes) {

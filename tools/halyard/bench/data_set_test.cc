@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/temporary_folder_for_test.h"
+
 namespace halyard::cli {
 namespace {
 
@@ -15,14 +17,6 @@ using testing::HasSubstr;
 
 class DataSetTest : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = testing::TempDir() + "halyard_data_set_" +
-              testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   void write(const std::string& name, const std::vector<uint8_t>& bytes) const {
     std::ofstream(folder_ + "/" + name, std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()),
@@ -39,7 +33,8 @@ class DataSetTest : public testing::Test {
     return std::string(DataSet::open(folder_, labels).status().message());
   }
 
-  std::string folder_;
+  const TemporaryFolder owner_{"data_set"};
+  const std::string folder_ = owner_.path();
 };
 
 const std::vector<uint8_t> kTwoPictures = {0, 0, 8, 3, 0, 0, 0, 2, 0, 0,
