@@ -44,20 +44,24 @@ class RawClient {
     ++question_;
     return bytes;
   }
-  // False when the peer has taken nothing for `patience`, or has closed.
+  // False when the peer has taken nothing for `patience`, or has closed. What is left of `bytes`
+  // then comes before those of the next call: the peer never sees half of a message.
   bool write(const std::string& bytes, std::chrono::milliseconds patience) {
-    for (size_t done = 0; done < bytes.size();) {
+    unsent_ += bytes;
+    size_t done = 0;
+    bool taken = true;
+    while (taken && done < unsent_.size()) {
       const ssize_t count =
-          ::send(fd_.get(), bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
+          ::send(fd_.get(), unsent_.data() + done, unsent_.size() - done, MSG_NOSIGNAL);
       if (count > 0) {
         done += static_cast<size_t>(count);
         continue;
       }
       pollfd poll{fd_.get(), POLLOUT, 0};
-      if (errno != EAGAIN || ::poll(&poll, 1, static_cast<int>(patience.count())) != 1)
-        return false;
+      taken = errno == EAGAIN && ::poll(&poll, 1, static_cast<int>(patience.count())) == 1;
     }
-    return true;
+    unsent_.erase(0, done);
+    return taken;
   }
   // Throws away what has come; false when the peer has closed.
   bool discard() {
@@ -78,6 +82,7 @@ class RawClient {
   UniqueFd fd_;
   bool connected_ = false;
   uint32_t question_ = 0;
+  std::string unsent_;
 };
 
 }  // namespace halyard::hal::testing
