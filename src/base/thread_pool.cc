@@ -1,6 +1,9 @@
-// ThreadPool: workers sleep on a condition variable. Each thread has a part of the loop, the same
-// one in loops of the same length, so that it finds in its cache what it has written there; who is
-// done with his own takes from the others'.
+// ThreadPool: one word says how many workers may still join the loop and how many are in it; they
+// join and leave by changing it, and sleep on a condition variable when there has been no loop for
+// a while. A lock is only taken by who sleeps or wakes: the loops of small models take a few
+// microseconds. Each thread has a part of the loop, the same one in loops of the same length, so
+// that it finds in its cache what it has written there; who is done with his own takes from the
+// others'.
 #include "base/thread_pool.h"
 
 #include <pthread.h>
@@ -63,6 +66,35 @@ class alignas(64) LoopPart {
   static uint64_t packed(Units units) { return uint64_t{units.end} << 32 | units.begin; }
 
   std::atomic<uint64_t> units_{0};
+};
+
+// The places of a loop that are left, and the workers that are in it.
+class Membership {
+ public:
+  // When nobody is in a loop. What the caller has written before is there for who joins.
+  void open(size_t places) { word_.store(places << kPlacesShift, std::memory_order_seq_cst); }
+  bool isOpen() const { return word_.load(std::memory_order_seq_cst) >> kPlacesShift != 0; }
+  bool isEmpty() const { return (word_.load(std::memory_order_seq_cst) & kActiveMask) == 0; }
+  // False when there is no place.
+  bool join() {
+    uint64_t seen = word_.load(std::memory_order_relaxed);
+    while (seen >> kPlacesShift != 0) {
+      const uint64_t joined = seen - (uint64_t{1} << kPlacesShift) + 1;
+      if (word_.compare_exchange_weak(seen, joined, std::memory_order_acquire)) return true;
+    }
+    return false;
+  }
+  // True for the last one. What he has written is there for whoever finds nobody in the loop; he
+  // must not touch the loop any more.
+  bool leave() { return (word_.fetch_sub(1, std::memory_order_seq_cst) & kActiveMask) == 1; }
+  // Nobody joins any more.
+  void close() { word_.fetch_and(kActiveMask, std::memory_order_relaxed); }
+
+ private:
+  static constexpr int kPlacesShift = 32;
+  static constexpr uint64_t kActiveMask = 0xffff'ffff;
+
+  std::atomic<uint64_t> word_{0};
 };
 
 // Signals that a thread of a library should leave to the application's threads: all but those that
@@ -135,10 +167,12 @@ struct ThreadPool::State {
   // Starts the workers; fewer than wanted when the system gives no more.
   void start();
   void runWorker(size_t number);
-  // Returns when there is a place in a loop, or false when the pool is stopping. With the lock.
-  bool awaitLoop(std::unique_lock<std::mutex>& lock);
-  // Returns when there may be something to do, or the patience has come to its end.
-  void lookOut();
+  // Returns in a loop, or false when the pool is stopping.
+  bool awaitLoop();
+  // Whether the worker has joined a loop; without, when the patience has come to its end.
+  bool lookOut();
+  // Returns when there has been a loop to join, or the pool is stopping.
+  void sleepUntilCalled();
   // Returns when no worker is in a loop, or the patience has come to its end.
   void awaitIdle() const;
   // Whether the calling worker has the processor of the thread that it helps. The scheduler may put
@@ -147,6 +181,8 @@ struct ThreadPool::State {
   bool isInTheWay(Clock::time_point now) const;
   // By which a worker came late to where it was wanted.
   void noteDelay(Clock::duration delay);
+  // Wakes so many of those that sleep.
+  void call(size_t helpers);
   // Runs `loop` in this thread and in up to `helpers` workers.
   void run(Loop& loop, size_t helpers);
 
@@ -159,21 +195,22 @@ struct ThreadPool::State {
   bool started = false;            // likewise
   std::vector<LoopPart> parts;  // of the loop that has the workers, by thread: the caller's first
 
-  std::mutex mutex;
-  std::condition_variable wake;      // a loop has places, or stopping
-  std::condition_variable finished;  // active became 0
-  Loop* loop = nullptr;
-  // These change under the mutex only; who looks out reads them without.
-  std::atomic<size_t> places{0};  // how many more workers may join the loop
-  std::atomic<size_t> active{0};  // how many are in it
-  std::atomic<bool> stopping{false};
+  // What whoever looks out reads all the time changes as rarely as possible: each on a cache line
+  // of its own, and written last.
+  alignas(64) Membership membership;
+  alignas(64) Loop* loop = nullptr;       // changes when nobody can join
   std::atomic<int> callersProcessor{-1};  // of the last loop
   std::atomic<uint64_t> loops{0};         // that workers were wanted for, so far
-  size_t sleeping = 0;                    // workers that need to be woken
-  // When the first of them was, and has not come yet.
-  std::optional<Clock::time_point> called;
-  std::atomic<int64_t> delayed{0};  // of all workers, in nanoseconds
-  std::atomic<size_t> numbers{0};   // given to workers
+
+  alignas(64) std::atomic<bool> stopping{false};
+  std::atomic<size_t> sleeping{0};          // workers that need to be woken
+  std::atomic<bool> callerSleeps{false};    // until nobody is in the loop
+  std::atomic<int64_t> delayed{0};          // of all workers, in nanoseconds
+  std::atomic<size_t> numbers{0};           // given to workers
+  std::mutex mutex;                         // of who sleeps
+  std::condition_variable wake;             // a loop has places, or stopping
+  std::condition_variable finished;         // the last has left
+  std::optional<Clock::time_point> called;  // when the first was woken that has not come yet
 };
 
 void ThreadPool::State::start() {
@@ -199,17 +236,19 @@ void ThreadPool::State::start() {
   pthread_sigmask(SIG_SETMASK, &previous, nullptr);
 }
 
-void ThreadPool::State::lookOut() {
+bool ThreadPool::State::lookOut() {
   Looking looking(Clock::now(), Looking::Manners::OFFERS_PROCESSOR);
   uint64_t seen = loops.load(std::memory_order_relaxed);
-  while (places.load(std::memory_order_relaxed) == 0 && !stopping.load(std::memory_order_relaxed)) {
+  while (!stopping.load(std::memory_order_relaxed)) {
+    if (membership.isOpen() && membership.join()) return true;
     if (!looking.pause()) continue;
     // Who has been away while nobody wanted him has not been late.
     const uint64_t now = loops.load(std::memory_order_relaxed);
     if (now != std::exchange(seen, now)) noteDelay(looking.gap());
     if (isInTheWay(looking.now())) leaveProcessor();
-    if (looking.passed() >= patience) return;
+    if (looking.passed() >= patience) return false;
   }
+  return false;
 }
 
 bool ThreadPool::State::isInTheWay(Clock::time_point now) const {
@@ -224,7 +263,7 @@ bool ThreadPool::State::isInTheWay(Clock::time_point now) const {
 void ThreadPool::State::awaitIdle() const {
   // The processor is kept: the caller's time is what all this is about.
   Looking looking(Clock::now(), Looking::Manners::KEEPS_PROCESSOR);
-  while (active.load(std::memory_order_relaxed) > 0) {
+  while (!membership.isEmpty()) {
     if (looking.pause() && looking.passed() >= patience) return;
   }
 }
@@ -234,67 +273,71 @@ void ThreadPool::State::noteDelay(Clock::duration delay) {
   delayed.fetch_add(delay / std::chrono::nanoseconds(1), std::memory_order_relaxed);
 }
 
-bool ThreadPool::State::awaitLoop(std::unique_lock<std::mutex>& lock) {
-  if (places == 0 && !stopping && patience.count() > 0) {
-    lock.unlock();
-    lookOut();
-    lock.lock();
+bool ThreadPool::State::awaitLoop() {
+  while (!stopping.load(std::memory_order_relaxed)) {
+    if (membership.join()) return true;
+    if (patience.count() > 0 && lookOut()) return true;
+    sleepUntilCalled();
   }
-  ++sleeping;
-  while (!stopping && places == 0) {
+  return false;
+}
+
+void ThreadPool::State::sleepUntilCalled() {
+  std::unique_lock<std::mutex> lock(mutex);
+  // Either the caller of the next loop sees that one more sleeps, or this thread sees his loop.
+  sleeping.fetch_add(1, std::memory_order_seq_cst);
+  while (!stopping && !membership.isOpen()) {
     wake.wait(lock);
     const Clock::time_point now = Clock::now();
     if (called) noteDelay(now - *called);
     called.reset();
     if (!isInTheWay(now)) continue;
-    --sleeping;
+    sleeping.fetch_sub(1, std::memory_order_relaxed);
     lock.unlock();
     leaveProcessor();
     lock.lock();
-    ++sleeping;
+    sleeping.fetch_add(1, std::memory_order_seq_cst);
   }
-  --sleeping;
-  return !stopping;
+  sleeping.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void ThreadPool::State::runWorker(size_t number) {
-  std::unique_lock<std::mutex> lock(mutex);
-  while (awaitLoop(lock)) {
-    --places;
-    ++active;
-    Loop* mine = loop;
-    lock.unlock();
-    mine->work(number);
-    lock.lock();
-    if (--active == 0) finished.notify_one();
+  while (awaitLoop()) {
+    loop->work(number);
+    if (!membership.leave() || !callerSleeps.load(std::memory_order_seq_cst)) continue;
+    const std::lock_guard<std::mutex> lock(mutex);
+    finished.notify_one();
   }
 }
 
-void ThreadPool::State::run(Loop& mine, size_t helpers) {
+void ThreadPool::State::call(size_t helpers) {
   size_t toWake = 0;
   {
-    std::lock_guard<std::mutex> lock(mutex);
-    loop = &mine;
-    callersProcessor.store(::sched_getcpu(), std::memory_order_relaxed);
-    loops.store(loops.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    places = helpers;
-    // Those that look out come by themselves.
-    toWake = std::min(helpers, sleeping);
+    const std::lock_guard<std::mutex> lock(mutex);
+    toWake = std::min(helpers, sleeping.load(std::memory_order_relaxed));
     if (toWake > 0 && !called) called = Clock::now();
   }
   for (size_t i = 0; i < toWake; ++i) wake.notify_one();
+}
+
+void ThreadPool::State::run(Loop& mine, size_t helpers) {
+  loop = &mine;
+  callersProcessor.store(::sched_getcpu(), std::memory_order_relaxed);
+  loops.store(loops.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  membership.open(helpers);
+  // Those that look out come by themselves.
+  if (sleeping.load(std::memory_order_seq_cst) > 0) call(helpers);
   mine.work(0);
-  std::unique_lock<std::mutex> lock(mutex);
   // Workers that have not woken yet are not waited for.
-  places = 0;
-  if (patience.count() > 0 && active > 0) {
-    // The last ranges end soon.
-    lock.unlock();
-    awaitIdle();
-    lock.lock();
-  }
-  finished.wait(lock, [&] { return active == 0; });
-  loop = nullptr;
+  membership.close();
+  if (membership.isEmpty()) return;
+  // The last ranges end soon.
+  if (patience.count() > 0) awaitIdle();
+  if (membership.isEmpty()) return;
+  std::unique_lock<std::mutex> lock(mutex);
+  callerSleeps.store(true, std::memory_order_seq_cst);
+  finished.wait(lock, [&] { return membership.isEmpty(); });
+  callerSleeps.store(false, std::memory_order_relaxed);
 }
 
 ThreadPool::ThreadPool(unsigned threads, ThreadClass threadClass,
