@@ -240,11 +240,12 @@ class World {
     fence.signaller.fail();
     return made;
   }
-  // Without a fence.
+  // Without a fence; of an execution that is done, for all of a world write to the same place.
   ANeuralNetworksEvent* plainEvent() {
     ANeuralNetworksExecution* const started = ready();
     ANeuralNetworksEvent* made = nullptr;
     ROW_OK(ANeuralNetworksExecution_startCompute(started, &made));
+    ROW_OK(ANeuralNetworksEvent_wait(made));
     return keep(made, ANeuralNetworksEvent_free);
   }
 
