@@ -160,7 +160,10 @@ class CpuDriver final : public hal::Device {
     const hal::TimePoint started = hal::Clock::now();
     HALYARD_RETURN_IF_ERROR(validateModel(*model).takeStatus());
     PackingRecorder recorder;
-    const bool saves = store_ != nullptr && options.cache != nullptr;
+    // What took long just now may be quick the next time: whoever saves some of it by chance
+    // surprises whoever relies on what there was.
+    const bool saves = store_ != nullptr && options.cache != nullptr &&
+                       hal::savesFor(info_, options.preference);
     const bool tunes = tunes_ && options.preference == hal::ExecutionPreference::SUSTAINED_SPEED;
     HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<CompiledModel> compiled,
                              compile(model, options, saves ? &recorder : nullptr, tunes));
