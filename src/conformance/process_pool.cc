@@ -346,7 +346,9 @@ Status ProcessPool::finish() {
     }
     const siginfo_t info = process->collect();
     if (info.si_code != CLD_EXITED || info.si_status != 0) {
-      status = opFailed("a process ended with {} when all was done", endText(info));
+      const std::string errors = process->newErrors();
+      status = opFailed("a process ended with {} when all was done{}{}", endText(info),
+                        errors.empty() ? "" : "; it wrote: ", errors);
     }
   }
   processes_.clear();

@@ -28,7 +28,10 @@ std::string work(std::string_view job) {
   }
   if (job == "pid") return std::to_string(::getpid());
   if (job == "bad end") {
-    std::atexit([] { ::_exit(9); });
+    std::atexit([] {
+      (void)!::write(STDERR_FILENO, "last words", 10);
+      ::_exit(9);
+    });
   }
   return std::string(job) + "!";
 }
@@ -150,9 +153,14 @@ TEST(ProcessPool, ProcessesEndWithThePool) {
 }
 
 TEST(ProcessPool, ABadEndIsTold) {
-  const auto pool = makePool(1);
-  EXPECT_TRUE(doJobs(*pool, {"bad end"})[0].response);
-  EXPECT_THAT(pool->finish().message(), HasSubstr("exit status 9"));
+  ProcessPoolOptions options;
+  options.processes = 1;
+  options.keepErrors = true;
+  auto pool = ProcessPool::create(options, start);
+  ASSERT_TRUE(pool.ok()) << pool.status().toString();
+  EXPECT_TRUE(doJobs(**pool, {"bad end"})[0].response);
+  EXPECT_THAT((*pool)->finish().message(),
+              HasSubstr("exit status 9 when all was done; it wrote: last words"));
 }
 
 TEST(ProcessPool, FirstStartThatFails) {
