@@ -86,14 +86,18 @@ Answer<Supported> askSupported(Side& side, HalVersion version, const Outgoing& o
 
 namespace {
 
-// What comes of a preparation that the driver has begun: the model's key.
+// The key of a model that the driver has prepared.
+Result<uint64_t> keyOf(Side& side, PreparedAnswer prepared) {
+  HALYARD_RETURN_IF_ERROR(prepared.status);
+  const uint64_t key = side.nextPreparedModel++;
+  side.preparedModels.emplace(key, KJ_ASSERT_NONNULL(prepared.preparedModel));
+  return key;
+}
+
+// What comes of a preparation that the driver has begun.
 Answer<uint64_t> keyOf(Side& side, kj::Promise<PreparedAnswer> promise) {
-  return side.orDisconnected(promise.then([&side](PreparedAnswer prepared) -> Result<uint64_t> {
-    HALYARD_RETURN_IF_ERROR(prepared.status);
-    const uint64_t key = side.nextPreparedModel++;
-    side.preparedModels.emplace(key, KJ_ASSERT_NONNULL(prepared.preparedModel));
-    return key;
-  }));
+  return side.orDisconnected(
+      promise.then([&side](PreparedAnswer prepared) { return keyOf(side, kj::mv(prepared)); }));
 }
 
 // Sends a call that tells a prepared model to a callback; the result is the model's key.
@@ -171,6 +175,7 @@ Answer<Offer> prepareSupported(Side& side, const Outgoing& outgoing,
                                const PrepareOptions& options) {
   auto call = deviceOf<wire::v1_3::IDevice>(side).prepareSupported13Request();
   putOptions(options, call);
+  call.setAtOnce(true);
   Status put = putModel(call, outgoing);
   if (!put.ok()) return Result<Offer>(std::move(put));
   auto prepared = kj::newPromiseAndFulfiller<PreparedAnswer>();
@@ -184,6 +189,10 @@ Answer<Offer> prepareSupported(Side& side, const Outgoing& outgoing,
                    offer.isKnown = true;
                    HALYARD_ASSIGN_OR_RETURN(offer.supported, readSupported(response, operations));
                    if (!std::ranges::all_of(offer.supported, std::identity())) return offer;
+                   if (response.hasPrepared()) {
+                     offer.prepared = keyOf(side, preparedAnswer(response.getPrepared()));
+                     return offer;
+                   }
                    offer.preparation = ++side.lastPreparation;
                    side.preparations.emplace(offer.preparation, keyOf(side, kj::mv(promise)));
                    return offer;

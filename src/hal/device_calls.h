@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -74,7 +75,10 @@ Answer<uint64_t> prepareFromCache(Side& side, HalVersion version, const PrepareO
 struct Offer {
   bool isKnown = false;  // the driver has the method
   Supported supported;
-  uint64_t preparation = 0;  // one of the side's that has been begun; 0: not all are supported
+  // What comes of the preparation, if all are supported: its end, or one of the side's that has
+  // been begun. Neither: not all are supported.
+  std::optional<Result<uint64_t>> prepared;
+  uint64_t preparation = 0;
 };
 Answer<Offer> prepareSupported(Side& side, const Outgoing& outgoing, const PrepareOptions& options);
 // Waits for it, once; gives the prepared model's key.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <mutex>
+#include <optional>
 
 #include "hal/buffer_server.h"
 #include "hal/prepared_model_server.h"
@@ -17,10 +19,60 @@ namespace {
 
 using ModelPtr = std::shared_ptr<const Model>;
 using PreparedClient = wire::v1_3::IPreparedModel::Client;
+using Callback = wire::v1_0::IPreparedModelCallback::Client;
+
+// So long the answer to a question waits for the preparation behind it.
+constexpr kj::Duration kMoment = 5 * kj::MILLISECONDS;
+
+// What a device says of a model.
+struct Asked {
+  ModelPtr model;
+  std::vector<bool> supported;
+
+  bool isAll() const { return std::ranges::all_of(supported, std::identity()); }
+};
+
+// The same, as the thread that goes on with the preparation tells it to the loop.
+class Question {
+ public:
+  // `ticket` is let go of when there is an answer and somebody waits for it.
+  explicit Question(std::shared_ptr<void> ticket) : ticket_(std::move(ticket)) {}
+
+  void set(Result<Asked> asked) {
+    const std::lock_guard lock(mutex_);
+    asked_ = std::move(asked);
+    if (isAwaited_) ticket_.reset();
+  }
+  // False: it is not there yet, and the ticket will tell.
+  bool await() {
+    const std::lock_guard lock(mutex_);
+    isAwaited_ = true;
+    return asked_.has_value();
+  }
+  // Null while it is not there. Once it is it does not change.
+  const Result<Asked>* get() const {
+    const std::lock_guard lock(mutex_);
+    return asked_ ? &*asked_ : nullptr;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<void> ticket_;
+  bool isAwaited_ = false;
+  std::optional<Result<Asked>> asked_;
+};
+
+// What has become of the preparation; loop thread.
+struct Outcome {
+  bool hasEnded = false;
+  bool isForCallback = false;  // the question has been answered before
+  Status status;
+  kj::Maybe<PreparedClient> prepared;
+};
 
 // Calls whichever notify the version has.
-void notify(ServerCore& core, wire::v1_0::IPreparedModelCallback::Client callback,
-            const Status& status, kj::Maybe<PreparedClient> preparedModel, HalVersion version) {
+void notify(ServerCore& core, Callback callback, const Status& status,
+            kj::Maybe<PreparedClient> preparedModel, HalVersion version) {
   const auto send = [&](auto request) {
     setStatus(request, status, version);
     KJ_IF_MAYBE (client, preparedModel) request.setPreparedModel(*client);
@@ -88,30 +140,21 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
       setStatus(context.getResults(), options.status(), HalVersion::V1_3);
       return kj::READY_NOW;
     }
-    struct Asked {
-      ModelPtr model;
-      std::vector<bool> supported;
-    };
-    wire::v1_0::IPreparedModelCallback::Client callback = context.getParams().getCallback();
-    return withModel<Asked>(context, HalVersion::V1_3,
-                            [device = client_->session](ModelPtr model) -> Result<Asked> {
-                              HALYARD_ASSIGN_OR_RETURN(
-                                  auto supported,
-                                  device->getSupportedOperations(ClientSession::ValidModel{model}));
-                              return Asked{std::move(model), std::move(supported)};
-                            })
-        .then(
-            [this, context, callback, options = std::move(*options)](Result<Asked> asked) mutable {
-              setStatus(context.getResults(), asked.status(), HalVersion::V1_3);
-              if (!asked.ok()) return;
-              setSupported(context, asked->supported);
-              if (!std::ranges::all_of(asked->supported, std::identity())) return;
-              // Should the driver end of the preparation, the answer has been sent.
-              core_.detach(kj::evalLast([this, self = thisCap(), model = std::move(asked->model),
-                                         options = std::move(options), callback]() mutable {
-                launch(std::move(model), std::move(options), callback, HalVersion::V1_3);
-              }));
-            });
+    return receiveModel(context, HalVersion::V1_3)
+        .then([this, context, options = std::move(*options)](
+                  Result<Received> received) mutable -> kj::Promise<void> {
+          if (!received.ok()) {
+            setStatus(context.getResults(), received.status(), HalVersion::V1_3);
+            return kj::READY_NOW;
+          }
+          // What has low priority is prepared elsewhere.
+          const auto params = context.getParams();
+          const bool atOnce = params.getAtOnce() && options.priority != Priority::LOW;
+          Callback callback = params.getCallback();
+          context.releaseParams();
+          return atOnce ? askAndPrepare(context, std::move(*received), options, kj::mv(callback))
+                        : askThenPrepare(context, std::move(*received), options, kj::mv(callback));
+        });
   }
 
   kj::Promise<void> getStatus(GetStatusContext context) override {
@@ -248,11 +291,16 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     return kj::READY_NOW;
   }
 
-  // Reads the call's model and runs `use` with it, imported, on a worker. The call's parameters are
-  // let go of before that.
-  template <typename T, typename Context>
-  kj::Promise<Result<T>> withModel(Context context, HalVersion version,
-                                   std::function<Result<T>(ModelPtr)> use) {
+  // A model as it has come, and has been charged for.
+  struct Received {
+    DecodedModel decoded;
+    std::vector<PoolDescription> pools;
+    FeatureLevel level;
+  };
+
+  // Reads the call's model.
+  template <typename Context>
+  kj::Promise<Result<Received>> receiveModel(Context context, HalVersion version) {
     auto decoded = std::make_shared<Result<DecodedModel>>(badData("the message cannot be read"));
     std::vector<wire::Memory::Reader> memories;
     const auto failure = kj::runCatchingExceptions([&] {
@@ -266,27 +314,130 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
       for (const auto pool : pools) memories.push_back(pool);
     });
     KJ_IF_MAYBE (exception, failure) {
-      return Result<T>(
+      return Result<Received>(
           badData("the model's message is malformed: {}", exception->getDescription().cStr()));
     }
-    if (!decoded->ok()) return Result<T>(decoded->takeStatus());
+    if (!decoded->ok()) return Result<Received>(decoded->takeStatus());
     return decodeMemories(std::move(memories))
-        .then([this, context, version, decoded, use = std::move(use)](
-                  Result<std::vector<PoolDescription>> pools) mutable -> kj::Promise<Result<T>> {
-          context.releaseParams();
-          if (!pools.ok()) return Result<T>(pools.takeStatus());
-          auto taken = std::make_shared<std::vector<PoolDescription>>(std::move(*pools));
-          Status charged = chargeModel(client_->session->quota(), **decoded, *taken);
-          if (!charged.ok()) return Result<T>(std::move(charged));
-          const FeatureLevel level =
-              version < HalVersion::V1_3 ? featureLevelOf(version) : offeredLevel(info_);
-          return core_.run<T>(
-              *client_, [level, decoded, taken, use = std::move(use)]() -> Result<T> {
-                HALYARD_ASSIGN_OR_RETURN(
-                    ModelPtr model, importModel(std::move(**decoded), std::move(*taken), level));
-                return use(std::move(model));
-              });
+        .then([this, version,
+               decoded](Result<std::vector<PoolDescription>> pools) -> Result<Received> {
+          if (!pools.ok()) return pools.takeStatus();
+          HALYARD_RETURN_IF_ERROR(chargeModel(client_->session->quota(), **decoded, *pools));
+          return Received{
+              std::move(**decoded), std::move(*pools),
+              version < HalVersion::V1_3 ? featureLevelOf(version) : offeredLevel(info_)};
         });
+  }
+
+  static Result<ModelPtr> import(Received received) {
+    return importModel(std::move(received.decoded), std::move(received.pools), received.level);
+  }
+
+  // Runs `use` with the model, imported, on a worker.
+  template <typename T>
+  kj::Promise<Result<T>> runWith(Received received, std::function<Result<T>(ModelPtr)> use) {
+    const auto taken = std::make_shared<Received>(std::move(received));
+    return core_.run<T>(*client_, [taken, use = std::move(use)]() -> Result<T> {
+      HALYARD_ASSIGN_OR_RETURN(ModelPtr model, import(std::move(*taken)));
+      return use(std::move(model));
+    });
+  }
+
+  // Both in turn. The call's parameters are let go of in between.
+  template <typename T, typename Context>
+  kj::Promise<Result<T>> withModel(Context context, HalVersion version,
+                                   std::function<Result<T>(ModelPtr)> use) {
+    return receiveModel(context, version)
+        .then([this, context,
+               use = std::move(use)](Result<Received> received) mutable -> kj::Promise<Result<T>> {
+          context.releaseParams();
+          if (!received.ok()) return Result<T>(received.takeStatus());
+          return runWith<T>(std::move(*received), std::move(use));
+        });
+  }
+
+  static Result<Asked> ask(ClientSession& device, ModelPtr model) {
+    HALYARD_ASSIGN_OR_RETURN(auto supported,
+                             device.getSupportedOperations(ClientSession::ValidModel{model}));
+    return Asked{std::move(model), std::move(supported)};
+  }
+
+  // Answers the question before the preparation begins.
+  kj::Promise<void> askThenPrepare(PrepareSupported13Context context, Received received,
+                                   PrepareOptions options, Callback callback) {
+    return runWith<Asked>(std::move(received),
+                          [device = client_->session](ModelPtr model) {
+                            return ask(*device, std::move(model));
+                          })
+        .then([this, context, callback, options = std::move(options)](Result<Asked> asked) mutable {
+          setStatus(context.getResults(), asked.status(), HalVersion::V1_3);
+          if (!asked.ok()) return;
+          setSupported(context, asked->supported);
+          if (!asked->isAll()) return;
+          // Should the driver end of the preparation, the answer has been sent.
+          core_.detach(kj::evalLast([this, self = thisCap(), model = std::move(asked->model),
+                                     options = std::move(options), callback]() mutable {
+            launch(std::move(model), std::move(options), callback, HalVersion::V1_3);
+          }));
+        });
+  }
+
+  // One job does both, and one answer says both if the preparation takes a moment only.
+  kj::Promise<void> askAndPrepare(PrepareSupported13Context context, Received received,
+                                  PrepareOptions options, Callback callback) {
+    using Prepared = std::shared_ptr<PreparedModel>;
+    ServerCore::Awaited answered = core_.await(*client_);
+    const auto question = std::make_shared<Question>(std::move(answered.ticket));
+    const auto outcome = std::make_shared<Outcome>();
+    options.clientUid = client_->uid;
+    auto job = runWith<Prepared>(
+        std::move(received),
+        [question, device = client_->session, options](ModelPtr model) -> Result<Prepared> {
+          Result<Asked> asked = ask(*device, model);
+          const bool goesOn = asked.ok() && asked->isAll();
+          question->set(std::move(asked));
+          if (!goesOn) return Prepared();
+          return device->prepareModel(ClientSession::ValidModel{std::move(model)}, options);
+        });
+    auto ended = job.then([client = client_, question, outcome, deviceVersion = info_.halVersion,
+                           priority = options.priority](Result<Prepared> result) {
+                      outcome->hasEnded = true;
+                      outcome->status = result.status();
+                      if (!result.ok() || *result == nullptr) return;
+                      outcome->prepared =
+                          makePreparedModelServer(client, (*question->get())->model,
+                                                  std::move(*result), deviceVersion, priority);
+                    })
+                     .fork();
+    auto late = core_.timer().afterDelay(kMoment).then(
+        [question, promise = kj::mv(answered.promise)]() mutable -> kj::Promise<void> {
+          if (question->await()) return kj::READY_NOW;
+          return kj::mv(promise);
+        });
+    auto answer =
+        ended.addBranch().exclusiveJoin(kj::mv(late)).then([context, question, outcome]() mutable {
+          answerBoth(context, *question, *outcome);
+        });
+    core_.detach(ended.addBranch().then([client = client_, callback, outcome]() mutable {
+      if (!outcome->isForCallback) return;
+      notify(client->core, callback, outcome->status, kj::mv(outcome->prepared), HalVersion::V1_3);
+    }));
+    return answer;
+  }
+
+  static void answerBoth(PrepareSupported13Context context, const Question& question,
+                         Outcome& outcome) {
+    const Result<Asked>* const asked = question.get();
+    const Status& status = asked != nullptr ? asked->status() : outcome.status;
+    setStatus(context.getResults(), status, HalVersion::V1_3);
+    if (!status.ok()) return;
+    setSupported(context, (*asked)->supported);
+    if (!(*asked)->isAll()) return;
+    outcome.isForCallback = !outcome.hasEnded;
+    if (!outcome.hasEnded) return;
+    auto prepared = context.getResults().initPrepared();
+    setStatus(prepared, outcome.status, HalVersion::V1_3);
+    KJ_IF_MAYBE (client, outcome.prepared) prepared.setPreparedModel(*client);
   }
 
   template <typename Context>
@@ -311,7 +462,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
       setStatus(context.getResults(), badData("the callback is null"), version);
       return kj::READY_NOW;
     }
-    wire::v1_0::IPreparedModelCallback::Client callback = context.getParams().getCallback();
+    Callback callback = context.getParams().getCallback();
     auto answer = [this, context, callback, version](const Status& status) mutable {
       setStatus(context.getResults(), status, version);
       if (!status.ok()) notify(core_, callback, status, nullptr, version);
@@ -330,8 +481,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
   }
 
   // The part of a preparation that comes after the launch has been answered.
-  void launch(ModelPtr model, PrepareOptions options,
-              wire::v1_0::IPreparedModelCallback::Client callback, HalVersion version) {
+  void launch(ModelPtr model, PrepareOptions options, Callback callback, HalVersion version) {
     using Prepared = std::shared_ptr<PreparedModel>;
     options.clientUid = client_->uid;
     auto done = core_.run<Prepared>(
@@ -369,7 +519,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
       setStatus(context.getResults(), badData("the callback is null"), version);
       return kj::READY_NOW;
     }
-    wire::v1_0::IPreparedModelCallback::Client callback = context.getParams().getCallback();
+    Callback callback = context.getParams().getCallback();
     return filesOf(context)
         .then([this, context, deadline](Files files) mutable -> kj::Promise<Result<CachedModel>> {
           context.releaseParams();

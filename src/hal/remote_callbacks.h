@@ -40,6 +40,19 @@ struct PreparedAnswer {
   kj::Maybe<wire::v1_0::IPreparedModel::Client> preparedModel;  // there if OK
 };
 
+// As a driver tells it.
+template <typename Reader>
+PreparedAnswer preparedAnswer(const Reader& from) {
+  PreparedAnswer answer{fromWireStatus(from.getStatus(), from.getMessage()), nullptr};
+  if (answer.status.ok() && !from.hasPreparedModel()) {
+    answer.status = opFailed("it reports success without a prepared model");
+  }
+  if (answer.status.ok()) {
+    answer.preparedModel = wire::v1_0::IPreparedModel::Client(from.getPreparedModel());
+  }
+  return answer;
+}
+
 class PreparedModelCallback final : public wire::v1_3::IPreparedModelCallback::Server {
  public:
   explicit PreparedModelCallback(kj::Own<kj::PromiseFulfiller<PreparedAnswer>> fulfiller)
@@ -52,15 +65,7 @@ class PreparedModelCallback final : public wire::v1_3::IPreparedModelCallback::S
  private:
   template <typename Context>
   kj::Promise<void> take(Context context) {
-    const auto params = context.getParams();
-    PreparedAnswer answer{fromWireStatus(params.getStatus(), params.getMessage()), nullptr};
-    if (answer.status.ok() && !params.hasPreparedModel()) {
-      answer.status = opFailed("it reports success without a prepared model");
-    }
-    if (answer.status.ok()) {
-      answer.preparedModel = wire::v1_0::IPreparedModel::Client(params.getPreparedModel());
-    }
-    answer_.set(kj::mv(answer));
+    answer_.set(preparedAnswer(context.getParams()));
     return kj::READY_NOW;
   }
 

@@ -322,20 +322,24 @@ Result<std::optional<RemoteDevice::Offer>> RemoteDevice::prepareSupported(
   const trace::Scope both(trace::Layer::IPC, trace::Phase::COMPILATION,
                           methodName("prepareSupported", version), driver->traceDetails());
   // Asking is to be prompt, as ever; preparing may take any time.
-  HALYARD_ASSIGN_OR_RETURN(
-      calls::Offer said,
-      driver->call<calls::Offer>(methodName("getSupportedOperations", version), offerOf));
+  Result<calls::Offer> answer =
+      driver->call<calls::Offer>(methodName("getSupportedOperations", version), offerOf);
+  // A driver that has died of one of the two shows of which when they come apart.
+  if (answer.status().code() == ResultCode::DEAD_OBJECT) return inTwoCalls;
+  HALYARD_ASSIGN_OR_RETURN(calls::Offer said, std::move(answer));
   if (!said.isKnown) {
     lacksPrepareSupported_ = true;
     return inTwoCalls;
   }
   Offer offer;
   offer.supported = std::move(said.supported);
-  if (said.preparation == 0) return std::optional(std::move(offer));
-  const Result<uint64_t> key = driver->call<uint64_t>(
-      methodName("prepareModel", version),
-      [&](Side& side) { return calls::preparedBy(side, said.preparation); },
-      CallLimit::computing(options.deadline));
+  if (!said.prepared && said.preparation == 0) return std::optional(std::move(offer));
+  const Result<uint64_t> key =
+      said.prepared ? std::move(*said.prepared)
+                    : driver->call<uint64_t>(
+                          methodName("prepareModel", version),
+                          [&](Side& side) { return calls::preparedBy(side, said.preparation); },
+                          CallLimit::computing(options.deadline));
   offer.took = Clock::now() - begun;
   if (key.ok()) {
     offer.prepared = std::shared_ptr<PreparedModel>(std::make_shared<RemotePreparedModel>(

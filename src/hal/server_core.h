@@ -68,22 +68,16 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
   kj::Promise<Result<T>> run(const ServedClient& client, std::function<Result<T>()> work,
                              Priority priority = Priority::MEDIUM) {
     auto slot = std::make_shared<std::optional<Result<T>>>();
-    auto finished = kj::newPromiseAndFulfiller<void>();
-    const uint64_t id = nextJob_++;
-    jobs_.emplace(id, Job{&client, kj::mv(finished.fulfiller)});
-    // Reports the end of the work, even if the workers drop it instead of running it.
-    const auto ticket = std::make_shared<Ticket>(*this, id);
-    auto job = [slot, ticket, work = std::move(work)]() mutable {
+    // The ticket reports the end of the work, even if the workers drop it instead of running it.
+    Awaited finished = await(client);
+    auto job = [slot, ticket = std::move(finished.ticket), work = std::move(work)]() mutable {
       slot->emplace(guarded<T>(work));
       work = nullptr;  // before the answer: what the call held is free when the client has it
     };
     const bool isLow = priority == Priority::LOW;
     const Status posted = (isLow ? lowWorkers_ : workers_)
                               .post(isLow ? client.lowLane : client.lane, priority, std::move(job));
-    if (!posted.ok()) {
-      jobs_.erase(id);
-      return Result<T>(posted);
-    }
+    if (!posted.ok()) return Result<T>(posted);
     return finished.promise.then([slot]() -> Result<T> {
       if (!slot->has_value()) return opFailed("the driver is shutting down");
       return std::move(**slot);
@@ -96,6 +90,21 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
   void post(std::function<void()> work) {
     loop_.post([work = std::move(work)](RpcLoop::Context&) { work(); });
   }
+
+  // What is fulfilled by `ticket` being let go of, on whichever thread.
+  struct Awaited {
+    kj::Promise<void> promise;
+    std::shared_ptr<void> ticket;
+  };
+  // The promise fails when the client goes.
+  Awaited await(const ServedClient& client) {
+    auto finished = kj::newPromiseAndFulfiller<void>();
+    const uint64_t id = nextJob_++;
+    jobs_.emplace(id, Job{&client, kj::mv(finished.fulfiller)});
+    return {kj::mv(finished.promise), std::make_shared<Ticket>(*this, id)};
+  }
+
+  kj::Timer& timer() { return KJ_ASSERT_NONNULL(timer_); }
 
   // A promise that nobody waits for.
   void detach(kj::Promise<void> promise) { tasks_->add(kj::mv(promise)); }
@@ -138,6 +147,7 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
   void endClient(const ServedClient& client);
 
   RpcLoop& loop_;
+  kj::Maybe<kj::Timer&> timer_;  // of the loop
   WorkerThreads& workers_;
   WorkerThreads& lowWorkers_;
   const std::shared_ptr<WorkerThreads::Lane> disposals_ =

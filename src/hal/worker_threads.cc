@@ -122,7 +122,13 @@ struct WorkerThreads::State {
     return job;
   }
 
-  void put(const LanePtr& lane, size_t rank, Job job) {
+  // Whom to notify of a job, without the lock: who woke under it would only wait for it.
+  struct Wakes {
+    bool worker = false;
+    bool supervisor = false;
+  };
+
+  Wakes put(const LanePtr& lane, size_t rank, Job job) {
     lane->jobs[rank].push_back(std::move(job));
     if (lane->queued++ == 0 && lane->running == 0) lane->starvesSince = steady_clock::now();
     if (!lane->listed) {
@@ -130,8 +136,7 @@ struct WorkerThreads::State {
       lane->listed = true;
     }
     ++queued;
-    if (idle > 0) work.notify_one();
-    if (lane->starving() && queued > idle) supervise.notify_one();
+    return {idle > 0, lane->starving() && queued > idle};
   }
 
   void finished(Lane& lane) {
@@ -318,15 +323,20 @@ void WorkerThreads::close(const std::shared_ptr<Lane>& lane) {
 }
 
 Status WorkerThreads::post(const std::shared_ptr<Lane>& lane, Priority priority, Job job) {
-  const std::lock_guard lock(state_->mutex);
-  if (state_->stopping) return opFailed("the driver is shutting down");
-  if (lane->closed) return opFailed("the client has gone");
-  if (lane->queued >= lane->limits.queued) {
-    return makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT,
-                      "{} calls of the client are waiting already, no more are taken",
-                      lane->queued);
+  State::Wakes wakes;
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->stopping) return opFailed("the driver is shutting down");
+    if (lane->closed) return opFailed("the client has gone");
+    if (lane->queued >= lane->limits.queued) {
+      return makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT,
+                        "{} calls of the client are waiting already, no more are taken",
+                        lane->queued);
+    }
+    wakes = state_->put(lane, static_cast<size_t>(priority), std::move(job));
   }
-  state_->put(lane, static_cast<size_t>(priority), std::move(job));
+  if (wakes.worker) state_->work.notify_one();
+  if (wakes.supervisor) state_->supervise.notify_one();
   return okStatus();
 }
 

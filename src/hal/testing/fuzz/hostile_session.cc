@@ -299,6 +299,7 @@ class Session {
         call.setPriority(priority());
         setDeadline(call);
         setAttributes(call);
+        call.setAtOnce(!bytes_.oneIn(4));
         setPreparedCallback(call);
         return send(kj::mv(call));  // the callback is not called for what is not supported
       }
