@@ -2,6 +2,7 @@
 #include "kernels/byte_panels.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -16,25 +17,57 @@ constexpr int kGreatestByte = 127;
 // With more products a sum might not fit 32 bits.
 constexpr size_t kMostDepth = std::numeric_limits<int32_t>::max() / (255 * 128);
 
-// What all values are multiples of, by factors that fit a byte, but for what rounding has changed;
-// 0 where there is no such step.
-float stepOf(const float* values, size_t count) {
-  constexpr float kSlack = 4e-5f;  // of a step
-  float greatest = 0;
+// The nearest whole number of what is at most 2^22: adding 1.5 * 2^23 leaves no bits for a
+// fraction. Between two of them it takes the even one, which is not asked for here. Unlike
+// std::round() it is two additions for several values at once.
+float nearestWhole(float value) {
+  constexpr float kNoFraction = 12582912;
+  return (value + kNoFraction) - kNoFraction;
+}
+
+// The greatest absolute value; infinity if one is not finite.
+float greatestOf(const float* values, size_t count) {
+  // Without their signs floats are in the order of their bits, and what is not finite comes last.
+  int32_t greatest = 0;
   for (size_t i = 0; i < count; ++i) {
-    if (!std::isfinite(values[i])) return 0;
-    greatest = std::max(greatest, std::abs(values[i]));
+    const int32_t bits = std::bit_cast<int32_t>(values[i]) & std::numeric_limits<int32_t>::max();
+    greatest = bits > greatest ? bits : greatest;
   }
-  if (greatest == 0) return 1;
+  const auto value = std::bit_cast<float>(greatest);
+  return std::isfinite(value) ? value : std::numeric_limits<float>::infinity();
+}
+
+// Whether all values, which are finite, are multiples of `step` by factors that fit a byte, but for
+// what rounding has changed.
+bool areMultiples(const float* values, size_t count, float step) {
+  constexpr float kSlack = 4e-5f;  // of a step
+  constexpr size_t kFirst = 8;
+  constexpr size_t kAtOnce = 32;
+  const auto isNone = [step](float value) {
+    const float factor = value / step;
+    const float whole = nearestWhole(factor);
+    return (std::abs(factor - whole) > kSlack) | (whole < kLeastByte) | (whole > kGreatestByte);
+  };
+  // Most steps that are tried are wrong, and the first values tell.
+  size_t i = std::min(kFirst, count);
+  if (std::any_of(values, values + i, isNone)) return false;
+  for (; i + kAtOnce <= count; i += kAtOnce) {
+    int32_t others = 0;
+    for (size_t k = 0; k < kAtOnce; ++k) others += isNone(values[i + k]) ? 1 : 0;
+    if (others > 0) return false;
+  }
+  return std::none_of(values + i, values + count, isNone);
+}
+
+// What all values are multiples of, such as `likely`; 0 where there is no such step.
+float stepOf(const float* values, size_t count, float likely) {
+  const float greatest = greatestOf(values, count);
+  if (!std::isfinite(greatest)) return 0;
+  if (areMultiples(values, count, likely)) return likely;
   for (int most = -kLeastByte; most > 0; --most) {
     const float step = greatest / static_cast<float>(most);
     if (!std::isnormal(step)) return 0;
-    const auto isMultiple = [&](float value) {
-      const float factor = value / step;
-      const float whole = std::round(factor);
-      return std::abs(factor - whole) <= kSlack && whole >= kLeastByte && whole <= kGreatestByte;
-    };
-    if (std::all_of(values, values + count, isMultiple)) return step;
+    if (areMultiples(values, count, step)) return step;
   }
   return 0;
 }
@@ -46,18 +79,24 @@ std::optional<BytePanels> BytePanels::make(const KernelSite& site, size_t column
   if (gemm == nullptr || gemm->factors != Quant8Factors::OPPOSITE) return std::nullopt;
   const size_t depth = site.inputs[1].elementCount() / columns;
   if (depth > kMostDepth) return std::nullopt;
+  std::vector<float> steps;  // none in a start from the cache, which has them packed
   const bool haveSteps = site.decide<bool>([&] {
     const auto* const filter = site.inputs[1].as<float>();
+    float step = 1;
     for (size_t column = 0; column < columns; ++column) {
-      if (stepOf(filter + column * depth, depth) == 0) return false;
+      // Many have one step for all columns.
+      step = stepOf(filter + column * depth, depth, step);
+      if (step == 0) return false;
+      steps.push_back(step);
     }
     return true;
   });
   if (!haveSteps) return std::nullopt;
-  return BytePanels(site, *gemm, columns);
+  return BytePanels(site, *gemm, steps, columns);
 }
 
-BytePanels::BytePanels(const KernelSite& site, const Quant8Gemm& gemm, size_t columns)
+BytePanels::BytePanels(const KernelSite& site, const Quant8Gemm& gemm,
+                       const std::vector<float>& steps, size_t columns)
     : gemm_(&gemm),
       columns_(columns),
       depth_(site.inputs[1].elementCount() / columns),
@@ -69,11 +108,7 @@ BytePanels::BytePanels(const KernelSite& site, const Quant8Gemm& gemm, size_t co
   hasHalfPanel_ = rest > 0 && rest <= width / 2;
   const size_t places = panels_ * width;
   const auto* const filter = site.inputs[1].as<float>();
-  columnSteps_ = site.pack<float>(places, [&](float* to) {
-    for (size_t column = 0; column < columns; ++column) {
-      to[column] = stepOf(filter + column * depth_, depth_);
-    }
-  });
+  columnSteps_ = site.pack<float>(places, [&](float* to) { std::ranges::copy(steps, to); });
   packed_ = site.pack<uint8_t>(places * units_ * 4, [&](uint8_t* to) {
     for (size_t column = 0; column < columns; ++column) {
       packColumn(filter + column * depth_, columnSteps_[column], column, to);
@@ -81,10 +116,12 @@ BytePanels::BytePanels(const KernelSite& site, const Quant8Gemm& gemm, size_t co
   });
   columnSums_ = site.pack<int32_t>(places, [&](int32_t* to) {
     for (size_t column = 0; column < columns; ++column) {
+      const float step = columnSteps_[column];
+      int32_t sum = 0;
       for (size_t k = 0; k < depth_; ++k) {
-        to[column] +=
-            static_cast<int32_t>(std::round(filter[column * depth_ + k] / columnSteps_[column]));
+        sum += static_cast<int32_t>(nearestWhole(filter[column * depth_ + k] / step));
       }
+      to[column] = sum;
     }
   });
   site.release(1);
@@ -98,7 +135,7 @@ void BytePanels::packColumn(const float* values, float step, size_t column, uint
   const size_t width = isHalf(panel) ? gemm_->panelColumns / 2 : gemm_->panelColumns;
   to += (begin * units_ + column - begin) * 4;
   for (size_t k = 0; k < depth_; ++k) {
-    const auto factor = static_cast<int8_t>(std::round(values[k] / step));
+    const auto factor = static_cast<int8_t>(nearestWhole(values[k] / step));
     to[k / 4 * width * 4 + k % 4] = static_cast<uint8_t>(factor);
   }
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "kernel.h"
 #include "kernels/aligned_buffer.h"
@@ -42,7 +43,9 @@ class BytePanels {
                 size_t panelEnd, float* out) const;
 
  private:
-  BytePanels(const KernelSite& site, const Quant8Gemm& gemm, size_t columns);
+  // `steps`: by column; none if what is packed comes from a cache.
+  BytePanels(const KernelSite& site, const Quant8Gemm& gemm, const std::vector<float>& steps,
+             size_t columns);
   bool isHalf(size_t panel) const { return hasHalfPanel_ && panel + 1 == panels_; }
   void packColumn(const float* values, float step, size_t column, uint8_t* to) const;
 
