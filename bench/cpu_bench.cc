@@ -471,7 +471,7 @@ int benchModels(int count, char** paths, bool steps) {
   const auto driver2 = cpudriver::makeCpuDriver(two);
   const auto reference1 = cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 1);
   const auto reference2 = cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 2);
-  std::printf("%-36s %17s %17s | %17s %17s   ms\n", "model", "driver 1", "2 threads", "reference 1",
+  std::printf("%-36s %18s %18s | %18s %18s   ms\n", "model", "driver 1", "2 threads", "reference 1",
               "2 threads");
   for (int i = 0; i < count; ++i) {
     const auto found = findModel(paths[i]);
@@ -485,7 +485,7 @@ int benchModels(int count, char** paths, bool steps) {
     if (!steps) devices.insert(devices.end(), {reference1.get(), reference2.get()});
     for (hal::Device* device : devices) {
       const Times times = timeModel(*device, model);
-      std::printf("%s %8.3f (%6.3f)", device == reference1.get() ? " |" : "", times.median * 1e3,
+      std::printf("%s %8.4f (%7.4f)", device == reference1.get() ? " |" : "", times.median * 1e3,
                   times.best * 1e3);
       std::fflush(stdout);
     }

@@ -10,7 +10,7 @@
 namespace halyard::cpudriver {
 namespace {
 
-constexpr size_t kLargePanel = 32 * 1024;          // bytes
+constexpr size_t kLargePanel = 4 * 1024;           // bytes
 constexpr size_t kPackedAtOnce = 64 * 1024;        // values: less is not worth another thread
 constexpr size_t kCacheLine = 64 / sizeof(float);  // elements
 
@@ -77,11 +77,10 @@ void PackedFloats::multiply(const PieceRows& rows, const ops::ClampRange<float>&
     tile.bias = bias_.data() + column;
     tile.columns = std::min(width, columns_ - column);
     const FloatMicros& micro = gemm_->microsFor(tile.columns, tile.pieceCount);
-    // The next panel, if it is not in the second-level cache by itself. It is most often the same
-    // thread's, also behind the last one.
-    const float* ahead = panel + 1 < panels_ && width * depth_ * sizeof(float) >= kLargePanel
-                             ? tile.packed + width * depth_
-                             : nullptr;
+    // The next panel, if it is worth it. It is most often the same thread's. Behind the last one
+    // are most often the weights of what is computed next.
+    const float* ahead =
+        width * depth_ * sizeof(float) >= kLargePanel ? tile.packed + width * depth_ : nullptr;
     const float* const aheadEnd = tile.packed + 2 * width * depth_;
     forEvenPieces(rows.count, gemm_->maxRows, [&](size_t begin, size_t count) {
       tile.ahead = ahead;
