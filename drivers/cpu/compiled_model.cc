@@ -23,6 +23,17 @@ namespace {
 // Beyond this, placing the temporaries takes too long: it is quadratic.
 constexpr size_t kMostOperations = 4096;
 
+// Added to what large temporaries take, so that two that lie side by side do not begin at the same
+// place of a page: the values of an image's cells, far apart, would all compete for a few places of
+// the first-level cache, and loads would wait for stores that only seem to be to the same address.
+constexpr size_t kApart = 256;
+constexpr size_t kLargeTemporary = 4096;
+
+size_t placeBytes(const ops::Tensor& tensor) {
+  const size_t bytes = cpu::byteSizeOf(tensor);
+  return bytes < kLargeTemporary ? bytes : bytes + kApart;
+}
+
 bool agree(const Shape& planned, const Shape& given) {
   if (given.empty()) return true;
   return planned.size() == given.size() &&
@@ -133,7 +144,7 @@ void CompiledModel::placeTemporaries() {
       const bool isOutput = main.outputPosition[operand].has_value();
       if (isOutput && main.consumers[operand] == 0) continue;
       entryOf[operand] = tensors.size();
-      tensors.push_back({cpu::byteSizeOf(main.tensors[operand]), i, isOutput ? steps_.size() : i});
+      tensors.push_back({placeBytes(main.tensors[operand]), i, isOutput ? steps_.size() : i});
       operands.push_back(operand);
       inArena_[operand] = true;
     }

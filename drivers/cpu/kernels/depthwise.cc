@@ -10,7 +10,7 @@
 #include "kernels/depthwise_multiplier.h"
 #include "kernels/depthwise_quant8.h"
 #include "kernels/depthwise_rows.h"
-#include "kernels/depthwise_strips.h"
+#include "kernels/depthwise_slices.h"
 #include "kernels/even_pieces.h"
 #include "kernels/makers.h"
 #include "kernels/several_ways.h"
@@ -218,16 +218,16 @@ std::unique_ptr<Kernel> makePlainDepthwise(const KernelSite& site, const ConvSit
   if (site.inputs[0].type != OperandType::TENSOR_FLOAT32) return makeQuant8Depthwise(site, conv);
   const auto taps = static_cast<size_t>(conv.window.height.filter * conv.window.width.filter);
   if (taps > kMostTaps) return nullptr;
-  const bool prefersStrips = suitsStrips(conv);
-  const auto withStrips = [&] { return makeStripDepthwise(site, conv); };
+  const bool prefersSlices = suitsSlices(conv);
+  const auto withSlices = [&] { return makeSliceDepthwise(site, conv); };
   const auto withLines = [&] { return std::make_unique<FloatDepthwiseKernel>(site, conv); };
-  if (!site.tunable || !takesStrips(conv)) {
-    return prefersStrips ? withStrips() : std::unique_ptr<Kernel>(withLines());
+  if (!site.tunable || !takesSlices(conv)) {
+    return prefersSlices ? withSlices() : std::unique_ptr<Kernel>(withLines());
   }
   std::vector<SeveralWays::Alternative> alternatives;
-  alternatives.push_back({"strips", withStrips()});
+  alternatives.push_back({"slices", withSlices()});
   alternatives.push_back({"lines", withLines()});
-  if (!prefersStrips) std::swap(alternatives[0], alternatives[1]);
+  if (!prefersSlices) std::swap(alternatives[0], alternatives[1]);
   return std::make_unique<SeveralWays>(std::move(alternatives));
 }
 

@@ -17,13 +17,13 @@ FloatDepthwise floatDepthwise(ops::SimdLevel level) {
   return portable::floatDepthwiseRow;
 }
 
-const FloatStrips& floatStrips(ops::SimdLevel level) {
+FloatSliceFunction floatSlice(ops::SimdLevel level) {
 #if defined(__x86_64__)
-  if (level == ops::SimdLevel::AVX512) return avx512::kFloatStrips;
-  if (level >= ops::SimdLevel::AVX2) return avx2::kFloatStrips;
+  if (level == ops::SimdLevel::AVX512) return avx512::computeSlice;
+  if (level >= ops::SimdLevel::AVX2) return avx2::computeSlice;
 #endif
   (void)level;
-  return portable::kFloatStrips;
+  return portable::computeSlice;
 }
 
 }  // namespace halyard::cpudriver

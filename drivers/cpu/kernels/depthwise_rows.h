@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "ops/simd.h"
 
@@ -29,32 +30,33 @@ struct FloatDepthwiseRow {
 using FloatDepthwise = void (*)(const FloatDepthwiseRow& row);
 FloatDepthwise floatDepthwise(ops::SimdLevel level);
 
-// Lines of a filter of 3 x 3 over a strip: some channels of an image's lines, copied with their
-// padding so that cells lie `cell` elements apart.
-struct FloatStrip {
-  const float* strip;    // the first tap of the first position
-  size_t line;           // elements from one line of the filter to the next
+// Lines of positions of a filter of 3 x 3 that is not dilated, over one image. What is outside of
+// the image is 0: lines, and the columns that the two flags speak of; no others are outside.
+struct FloatSlice {
+  const float* middle;   // what the first position's middle column reads in the image's first line
   size_t column;         // elements from one column of the filter to the next
-  size_t step;           // elements from a position to the next
-  const float* weights;  // [9][weightStride]
+  bool isStepTwo;        // whether positions are two columns apart instead of one
+  bool hasFirst;         // whether the first position's first column is inside
+  bool hasLast;          // whether the last position's last column is
+  const float* zeros;    // as many as the widest vector has elements
+  size_t line;           // elements from one line of the image to the next
+  int64_t height;        // of the image
+  int64_t top;           // where the first line's first tap is; negative above the image
+  int64_t dilation;      // of the filter's lines
+  int64_t lineStep;      // from a line of positions to the next, in lines of the image
+  const float* weights;  // [9][weightStride], where whole vectors can be read
   size_t weightStride;
-  const float* bias;
+  const float* bias;  // likewise
   float low;
   float high;
   size_t channels;
   size_t count;  // of positions in a line
+  size_t lines;  // of positions
   float* out;
   size_t outStep;  // elements from a position to the next
-  size_t lines;
-  size_t lineStep;  // elements from what a line needs first to what the next one does
-  size_t outLine;   // elements from a line to the next
+  size_t outLine;  // elements from a line to the next
 };
-struct FloatStrips {
-  void (*compute)(const FloatStrip& strip);
-  // `channels` values of each of `cells` cells, `step` elements apart, to cells `cell` apart.
-  void (*copyCells)(const float* from, size_t step, size_t cells, size_t channels, float* to,
-                    size_t cell);
-};
-const FloatStrips& floatStrips(ops::SimdLevel level);
+using FloatSliceFunction = void (*)(const FloatSlice& slice);
+FloatSliceFunction floatSlice(ops::SimdLevel level);
 
 }  // namespace halyard::cpudriver

@@ -129,6 +129,31 @@ TEST(DepthwiseConvKernel, IsTheReferenceOnLargerImages) {
   }
 }
 
+// Positions of a line that are computed side by side are not neighbours then.
+TEST(DepthwiseConvKernel, IsTheReferenceWithDilations) {
+  RandomOperands random(28);
+  for (const ConvTypeCase& type : kLayerTypes) {
+    for (const int dilation : {2, 3, 4, 9}) {
+      for (const uint32_t depth : {8u, 40u, 96u}) {
+        const auto axis = [&](int input) {
+          const int before = random.between(0, dilation);
+          const int after = random.between(0, dilation);
+          return TestAxis{
+              input, 3, 1, dilation, before, after, input + before + after - 2 * dilation};
+        };
+        TestWindow window;
+        window.explicitPadding = true;
+        window.layoutGiven = true;
+        window.dilationsGiven = true;
+        window.height = axis(random.between(2 * dilation + 1, 25));
+        window.width = axis(random.between(2 * dilation + 1, 33));
+        checkConv(random, type, window, true, 2, depth, depth);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 TEST(FullyConnectedKernel, IsTheReference) {
   RandomOperands random(25);
   for (int round = 0; round < 60; ++round) {

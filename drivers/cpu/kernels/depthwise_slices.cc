@@ -1,0 +1,143 @@
+// What lies outside of the image is read from zeros. With a dilation, every dilation-th position of
+// a line is one of a line of its own, whose filter is not dilated.
+#include "kernels/depthwise_slices.h"
+
+#include <algorithm>
+
+#include "kernels/aligned_buffer.h"
+#include "kernels/depthwise_rows.h"
+#include "kernels/even_pieces.h"
+
+namespace halyard::cpudriver {
+namespace {
+
+constexpr size_t kLanes = 16;           // of the widest vectors
+constexpr size_t kChannelsOfItem = 64;  // for the threads to share
+constexpr size_t kBandLines = 16;       // of the output, in an item
+// Products that are worth a range, and a second thread.
+constexpr size_t kRangeWork = 1 << 15;
+constexpr size_t kThreadWork = 1 << 16;
+
+// Cells that are so far apart compete for the same few places of the first-level cache, so that
+// lines of the image should not be expected to be there for the next line of the output.
+size_t bandLines(size_t cellBytes) {
+  constexpr size_t kAliasing = 2048;
+  return cellBytes % kAliasing == 0 ? 2 : kBandLines;
+}
+
+class SliceDepthwiseKernel final : public Kernel {
+ public:
+  SliceDepthwiseKernel(const KernelSite& site, const ConvSite& conv)
+      : conv_(conv),
+        compute_(floatSlice(site.level)),
+        weightStride_(divideUp(conv.output.channels, kLanes) * kLanes),
+        bands_(divideUp(conv.output.height, bandLines(conv.output.channels * sizeof(float)))),
+        zeros_(kLanes),
+        bias_(weightStride_) {
+    const size_t channels = conv.output.channels;
+    weights_ = site.pack<float>(9 * weightStride_, [&](float* to) {
+      const auto* const filter = site.inputs[1].as<float>();
+      for (size_t t = 0; t < 9; ++t) {
+        std::copy_n(filter + t * channels, channels, to + t * weightStride_);
+      }
+    });
+    site.release(1);
+    std::copy_n(site.inputs[2].as<float>(), channels, bias_.data());
+  }
+
+  bool readsConstants() const override { return false; }
+
+  Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
+    const auto* const images = operands.input<float>(0);
+    auto* const output = operands.output<float>(0);
+    const size_t height = conv_.output.height;
+    const size_t channels = conv_.output.channels;
+    const size_t parts = divideUp(channels, kChannelsOfItem);
+    const size_t items = conv_.output.batch * bands_ * parts;
+    const size_t work =
+        divideUp(height, bands_) * conv_.output.width * std::min(channels, kChannelsOfItem) * 9;
+    services.parallelFor(items, grainOf(items, work, kRangeWork, kThreadWork),
+                         [&](size_t begin, size_t end) {
+                           for (size_t item = begin; item < end; ++item) {
+                             const size_t band = item / parts % bands_;
+                             runBand(images, item / parts / bands_, item % parts * kChannelsOfItem,
+                                     height * band / bands_, height * (band + 1) / bands_, output);
+                           }
+                         });
+    return okStatus();
+  }
+
+ private:
+  // Channels from `channel` on of lines [begin, end) of the output of one image.
+  void runBand(const float* images, size_t image, size_t channel, size_t begin, size_t end,
+               float* output) const {
+    const ops::WindowAxis& height = conv_.window.height;
+    const ops::WindowAxis& width = conv_.window.width;
+    const size_t channels = conv_.output.channels;
+    const size_t line = conv_.input.width * channels;
+    const size_t outLine = conv_.output.width * channels;
+    const auto dilation = static_cast<size_t>(width.dilation);
+    const ops::ClampRange<float> range = ops::activationRange(conv_.activation);
+    images += image * conv_.input.height * line + channel;
+    output += (image * conv_.output.height + begin) * outLine + channel;
+    for (size_t first = 0; first < std::min(dilation, conv_.output.width); ++first) {
+      const size_t count = divideUp(conv_.output.width - first, dilation);
+      const int64_t left = width.origin(static_cast<int64_t>(first));
+      const int64_t right =
+          width.origin(static_cast<int64_t>(first + (count - 1) * dilation)) + 2 * width.dilation;
+      compute_({.middle = images + static_cast<size_t>(left + width.dilation) * channels,
+                .column = dilation * channels,
+                .isStepTwo = width.stride == 2,
+                .hasFirst = left >= 0,
+                .hasLast = right < width.input,
+                .zeros = zeros_.data(),
+                .line = line,
+                .height = height.input,
+                .top = height.origin(static_cast<int64_t>(begin)),
+                .dilation = height.dilation,
+                .lineStep = height.stride,
+                .weights = weights_.data() + channel,
+                .weightStride = weightStride_,
+                .bias = bias_.data() + channel,
+                .low = range.min,
+                .high = range.max,
+                .channels = std::min(kChannelsOfItem, channels - channel),
+                .count = count,
+                .lines = end - begin,
+                .out = output + first * channels,
+                .outStep = dilation * channels,
+                .outLine = outLine});
+    }
+  }
+
+  const ConvSite conv_;
+  const FloatSliceFunction compute_;
+  const size_t weightStride_;
+  const size_t bands_;  // of lines
+  const AlignedBuffer<float> zeros_;
+  Packed<float> weights_;
+  AlignedBuffer<float> bias_;
+};
+
+}  // namespace
+
+bool takesSlices(const ConvSite& conv) {
+  const ops::WindowAxis& height = conv.window.height;
+  const ops::WindowAxis& width = conv.window.width;
+  if (height.filter != 3 || width.filter != 3) return false;
+  if (width.stride != 1 && (width.stride != 2 || width.dilation != 1)) return false;
+  return width.padBefore <= width.dilation &&
+         width.origin(width.output - 1) + width.dilation < width.input;
+}
+
+bool suitsSlices(const ConvSite& conv) {
+  // Fewer channels would leave most of the vectors empty; line by line, neighbours fill them.
+  constexpr size_t kLeastChannels = 16;
+  return conv.output.channels >= kLeastChannels && takesSlices(conv);
+}
+
+std::unique_ptr<Kernel> makeSliceDepthwise(const KernelSite& site, const ConvSite& conv) {
+  return std::make_unique<SliceDepthwiseKernel>(site, conv);
+}
+
+}  // namespace halyard::cpudriver
