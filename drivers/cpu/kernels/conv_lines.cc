@@ -20,8 +20,8 @@ namespace {
 constexpr size_t kCopyBytes = 192 * 1024;
 constexpr size_t kWantedItems = 32;  // for the threads to share
 constexpr size_t kLeastBlocks = 4;
-// Fewer rows than this in a line leave registers of the micro kernels unused.
-constexpr int64_t kLeastWidth = 12;
+// Fewer rows than this in a line leave too many registers of the micro kernels unused.
+constexpr int64_t kLeastWidth = 8;
 // 8 bit rows take longer to be gathered than to be multiplied by few registers.
 constexpr int64_t kLeastQuant8Width = 7;
 

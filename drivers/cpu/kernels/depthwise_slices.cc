@@ -132,7 +132,7 @@ bool takesSlices(const ConvSite& conv) {
 
 bool suitsSlices(const ConvSite& conv) {
   // Fewer channels would leave most of the vectors empty; line by line, neighbours fill them.
-  constexpr size_t kLeastChannels = 16;
+  constexpr size_t kLeastChannels = 8;
   return conv.output.channels >= kLeastChannels && takesSlices(conv);
 }
 

@@ -22,7 +22,8 @@ namespace halyard::cpudriver {
 
 namespace portable {
 inline constexpr size_t kLanes = 4;
-inline constexpr size_t kMaxRows = 6;
+inline constexpr size_t kMaxRows = 6;         // with two vectors each, what 16 registers hold
+inline constexpr size_t kMaxNarrowRows = 12;  // with one
 using Vector = float __attribute__((vector_size(16)));
 HALYARD_ALWAYS_INLINE Vector loadFirst(const float* from, size_t count) {
   Vector v = {0, 0, 0, 0};
@@ -66,7 +67,8 @@ HALYARD_ALWAYS_INLINE Vector clamp(Vector x, Vector low, Vector high) {
 namespace avx2 {
 #define HALYARD_AVX2 HALYARD_TARGET_AVX2 HALYARD_ALWAYS_INLINE
 inline constexpr size_t kLanes = 8;
-inline constexpr size_t kMaxRows = 6;  // with two vectors each, what 16 registers hold
+inline constexpr size_t kMaxRows = 6;  // as above
+inline constexpr size_t kMaxNarrowRows = 12;
 using Vector = __m256;
 HALYARD_AVX2 __m256i firstLanes(size_t count) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)),
@@ -102,7 +104,8 @@ HALYARD_AVX2 Vector clamp(Vector x, Vector low, Vector high) {
 namespace avx512 {
 #define HALYARD_AVX512 HALYARD_TARGET_AVX512 HALYARD_ALWAYS_INLINE
 inline constexpr size_t kLanes = 16;
-inline constexpr size_t kMaxRows = 12;
+inline constexpr size_t kMaxRows = 14;  // there are 32 registers
+inline constexpr size_t kMaxNarrowRows = 16;
 using Vector = __m512;
 HALYARD_AVX512 __mmask16 firstLanes(size_t count) {
   return static_cast<__mmask16>((1u << count) - 1);

@@ -31,12 +31,16 @@ struct FloatTile {
 
 using FloatMicro = void (*)(const FloatTile& tile);
 
-// By rows, from 1 to maxRows.
-using FloatMicros = std::array<FloatMicro, 13>;
+// By rows, from 1 to mostRows.
+struct FloatMicros {
+  static constexpr size_t kMostRows = 16;
+
+  size_t mostRows;
+  std::array<FloatMicro, kMostRows + 1> forRows;
+};
 
 struct FloatGemm {
   size_t panelColumns;
-  size_t maxRows;  // at most 12
   // For rows in one piece, which lose no time over where pieces are, and in any number.
   FloatMicros micro;
   FloatMicros pieces;

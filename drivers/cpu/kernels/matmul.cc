@@ -102,10 +102,10 @@ class FloatMatmulKernel final : public Kernel {
                       .outStride = sizes_.columns,
                       .columns = item.columns};
     const FloatMicros& micro = gemm_.microsFor(item.columns, 1);
-    forEvenPieces(item.rowEnd - item.rowBegin, gemm_.maxRows, [&](size_t begin, size_t count) {
+    forEvenPieces(item.rowEnd - item.rowBegin, micro.mostRows, [&](size_t begin, size_t count) {
       tile.left = left + begin * stride_;
       tile.out = output + begin * sizes_.columns + item.column;
-      micro[count](tile);
+      micro.forRows[count](tile);
     });
   }
 

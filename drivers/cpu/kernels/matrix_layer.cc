@@ -23,7 +23,7 @@ size_t usualTileBytes() {
 // Items for the threads to share: with fewer, one that is left over is waited for too long.
 constexpr size_t kWantedItems = 32;
 constexpr size_t kLeastRows = 48;           // of a block, for which a panel is worth being fetched
-constexpr size_t kBlockRows = 12;           // that the micro kernels multiply at once
+constexpr size_t kBlockRows = 12;           // about what micro kernels multiply at once
 constexpr size_t kGatherBytes = 16 * 1024;  // that are worth a range
 constexpr size_t kMostGathered = 1024 * 1024;
 // Products that are worth a range, and a second thread.

@@ -82,14 +82,14 @@ void PackedFloats::multiply(const PieceRows& rows, const ops::ClampRange<float>&
     const float* ahead =
         width * depth_ * sizeof(float) >= kLargePanel ? tile.packed + width * depth_ : nullptr;
     const float* const aheadEnd = tile.packed + 2 * width * depth_;
-    forEvenPieces(rows.count, gemm_->maxRows, [&](size_t begin, size_t count) {
+    forEvenPieces(rows.count, micro.mostRows, [&](size_t begin, size_t count) {
       tile.ahead = ahead;
       if (ahead != nullptr) ahead += depth_ * kCacheLine;
       if (ahead >= aheadEnd) ahead = nullptr;
       tile.left = reinterpret_cast<const float*>(rows.first + begin * rows.stride);
       tile.out = out + begin * outStride + column;
       tile.addend = addend == nullptr ? nullptr : addend + begin * outStride + column;
-      micro[count](tile);
+      micro.forRows[count](tile);
     });
   }
 }
