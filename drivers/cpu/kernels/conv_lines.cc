@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <vector>
 
 #include "kernels/aligned_buffer.h"
@@ -79,13 +80,14 @@ class LineConvKernel final : public Kernel {
     const size_t lines = conv_.output.batch * conv_.output.height;
     const size_t items = blocks_ * layer_->panels();
     const size_t grain = layer_->grain(items, lines * conv_.output.width);
-    services.parallelFor(items, grain, [&](size_t begin, size_t end) {
+    const auto range = [&](size_t begin, size_t end) {
       forBlocksOfItems(begin, end, layer_->panels(),
                        [&](size_t block, size_t blockEnd, size_t panel, size_t panelEnd) {
                          runBlock(images, lines * block / blocks_, lines * blockEnd / blocks_,
                                   {panel, panelEnd}, addend, output);
                        });
-    });
+    };
+    services.parallelFor(items, grain, std::cref(range));
     return okStatus();
   }
 

@@ -3,6 +3,7 @@
 #include "kernels/depthwise_slices.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "kernels/aligned_buffer.h"
 #include "kernels/depthwise_rows.h"
@@ -56,14 +57,14 @@ class SliceDepthwiseKernel final : public Kernel {
     const size_t items = conv_.output.batch * bands_ * parts;
     const size_t work =
         divideUp(height, bands_) * conv_.output.width * std::min(channels, kChannelsOfItem) * 9;
-    services.parallelFor(items, grainOf(items, work, kRangeWork, kThreadWork),
-                         [&](size_t begin, size_t end) {
-                           for (size_t item = begin; item < end; ++item) {
-                             const size_t band = item / parts % bands_;
-                             runBand(images, item / parts / bands_, item % parts * kChannelsOfItem,
-                                     height * band / bands_, height * (band + 1) / bands_, output);
-                           }
-                         });
+    const auto range = [&](size_t begin, size_t end) {
+      for (size_t item = begin; item < end; ++item) {
+        const size_t band = item / parts % bands_;
+        runBand(images, item / parts / bands_, item % parts * kChannelsOfItem,
+                height * band / bands_, height * (band + 1) / bands_, output);
+      }
+    };
+    services.parallelFor(items, grainOf(items, work, kRangeWork, kThreadWork), std::cref(range));
     return okStatus();
   }
 

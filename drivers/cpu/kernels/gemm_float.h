@@ -14,7 +14,7 @@ namespace halyard::cpudriver {
 struct FloatTile {
   const float* left;        // the first row
   size_t leftStride;        // elements
-  const float* packed;      // [pieces * depth][panel columns]
+  const float* packed;      // [pieces * depth][packed columns, see FloatGemm]
   const ptrdiff_t* pieces;  // where each begins, in elements from the row
   size_t pieceCount;
   size_t depth;  // of a piece
@@ -26,12 +26,13 @@ struct FloatTile {
   float high;
   float* out;        // [rows][columns]
   size_t outStride;  // elements
-  size_t columns;    // at most the panel's; what is packed beyond is not stored
+  size_t columns;  // at most the panel's, but see FloatMicros; what is packed beyond is not stored
 };
 
 using FloatMicro = void (*)(const FloatTile& tile);
 
-// By rows, from 1 to mostRows.
+// By rows, from 1 to mostRows. One row is taken with any number of columns: panels, and their bias,
+// that lie behind each other.
 struct FloatMicros {
   static constexpr size_t kMostRows = 16;
 
@@ -48,8 +49,13 @@ struct FloatGemm {
   FloatMicros narrow;
   FloatMicros narrowPieces;
 
+  bool isNarrow(size_t columns) const { return 2 * columns <= panelColumns; }
+  // How many columns are packed for a panel with `columns`.
+  size_t packedColumns(size_t columns) const {
+    return isNarrow(columns) ? panelColumns / 2 : panelColumns;
+  }
   const FloatMicros& microsFor(size_t columns, size_t pieceCount) const {
-    if (2 * columns <= panelColumns) return pieceCount == 1 ? narrow : narrowPieces;
+    if (isNarrow(columns)) return pieceCount == 1 ? narrow : narrowPieces;
     return pieceCount == 1 ? micro : pieces;
   }
 };

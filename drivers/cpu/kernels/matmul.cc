@@ -70,7 +70,7 @@ class FloatMatmulKernel final : public Kernel {
   }
 
   void pack(const float* right, const MatmulItem& item, float* packed) const {
-    const size_t width = gemm_.panelColumns;
+    const size_t width = gemm_.packedColumns(item.columns);
     const size_t depth = sizes_.depth;
     // Columns beyond the last are multiplied, too, though not stored.
     if (item.columns < width) std::fill_n(packed, width * depth, 0.0f);

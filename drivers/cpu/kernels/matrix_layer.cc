@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "kernels/aligned_buffer.h"
@@ -119,6 +120,8 @@ size_t MatrixLayer::grain(size_t items, size_t rows) const {
 
 namespace {
 
+// Ranges are handed on by reference: a std::function of its own would allocate.
+
 // Rows are divided into blocks of which the threads take some. Where these are few, items are
 // blocks' panels.
 void runBlocks(const MatrixLayer& layer, const RowSource& source, const LayerMemory& memory,
@@ -130,40 +133,44 @@ void runBlocks(const MatrixLayer& layer, const RowSource& source, const LayerMem
   const size_t blocks = divideUp(divideUp(source.rows, wanted), kMultiple) * kMultiple;
   const size_t panels = blocks >= kWantedItems ? 1 : layer.panels();
   const size_t items = blocks * panels;
-  services.parallelFor(items, layer.grain(items, source.rows), [&](size_t begin, size_t end) {
+  const auto range = [&](size_t begin, size_t end) {
     forBlocksOfItems(
         begin, end, panels, [&](size_t block, size_t blockEnd, size_t panel, size_t panelEnd) {
           runItem(layer, source, memory, tileRows, source.rows * block / blocks,
                   source.rows * blockEnd / blocks, panel, panels == 1 ? layer.panels() : panelEnd);
         });
-  });
+  };
+  services.parallelFor(items, layer.grain(items, source.rows), std::cref(range));
 }
 
 // The threads share the panels, so that each reads only its part of the weights. What has to be
 // gathered is gathered once.
 void runPanels(const MatrixLayer& layer, const RowSource& source, LayerMemory memory,
                size_t tileRows, ops::KernelServices& services) {
-  RowSource gathered = source;
+  RowSource direct;
+  direct.rows = source.rows;
+  direct.stride = source.stride;
+  direct.isDirect = true;
   if (!source.isDirect) {
     auto* const rows = static_cast<std::byte*>(services.scratch(source.rows * source.stride));
     const size_t grain = grainOf(source.rows, source.stride, kGatherBytes, 2 * kGatherBytes);
     services.parallelFor(source.rows, grain, [&](size_t begin, size_t end) {
       source.gather(memory.input, begin, end, rows + begin * source.stride);
     });
-    gathered.isDirect = true;
     memory.input = rows;
   }
   // Some of the rows, where there are few panels.
   const size_t parts = std::clamp<size_t>(kWantedItems / layer.panels(), 1,
                                           std::max<size_t>(source.rows / (kLeastRows / 2), 1));
   const size_t items = layer.panels() * parts;
-  services.parallelFor(items, layer.grain(items, source.rows), [&](size_t begin, size_t end) {
+  const auto range = [&](size_t begin, size_t end) {
     forBlocksOfItems(begin, end, parts,
                      [&](size_t panel, size_t panelEnd, size_t part, size_t partEnd) {
-                       runItem(layer, gathered, memory, tileRows, source.rows * part / parts,
+                       runItem(layer, direct, memory, tileRows, source.rows * part / parts,
                                source.rows * partEnd / parts, panel, panelEnd);
                      });
-  });
+  };
+  services.parallelFor(items, layer.grain(items, source.rows), std::cref(range));
 }
 
 // Whether there is more to read of the weights than of the rows.

@@ -47,13 +47,18 @@ PackedFloats::PackedFloats(const KernelSite& site, size_t columns, size_t depth,
       panels_(divideUp(columns, gemm_->panelColumns)),
       bias_(panels_ * gemm_->panelColumns) {
   const size_t width = gemm_->panelColumns;
-  packed_ = site.pack<float>(panels_ * width * depth, [&](float* packed) {
-    site.divide(panels_, divideUp(kPackedAtOnce, width * depth), [&](size_t begin, size_t end) {
-      for (size_t panel = begin; panel < end; ++panel) {
-        packPanel(columnAt, panel * width, std::min((panel + 1) * width, columns), depth, width,
-                  packed + panel * width * depth);
-      }
-    });
+  const size_t whole = (panels_ - 1) * width;
+  const size_t packedColumns = whole + gemm_->packedColumns(columns - whole);
+  packed_ = site.pack<float>(packedColumns * depth, [&](float* packed) {
+    site.divide(panels_, divideUp(kPackedAtOnce, width * depth),
+                [&](size_t panelBegin, size_t panelEnd) {
+                  for (size_t panel = panelBegin; panel < panelEnd; ++panel) {
+                    const size_t first = panel * width;
+                    const size_t end = std::min(first + width, columns);
+                    packPanel(columnAt, first, end, depth, gemm_->packedColumns(end - first),
+                              packed + first * depth);
+                  }
+                });
   });
   if (bias != nullptr) std::copy_n(bias, columns, bias_.data());
 }
@@ -71,11 +76,13 @@ void PackedFloats::multiply(const PieceRows& rows, const ops::ClampRange<float>&
   tile.high = range.max;
   tile.outStride = outStride;
   const auto* const addend = reinterpret_cast<const float*>(rows.addend);
-  for (size_t panel = panelBegin; panel < panelEnd; ++panel) {
+  // One row goes through all panels at once.
+  const size_t panels = rows.count == 1 ? panelEnd - panelBegin : 1;
+  for (size_t panel = panelBegin; panel < panelEnd; panel += panels) {
     const size_t column = panel * width;
     tile.packed = packed_.data() + column * depth_;
     tile.bias = bias_.data() + column;
-    tile.columns = std::min(width, columns_ - column);
+    tile.columns = std::min(panels * width, columns_ - column);
     const FloatMicros& micro = gemm_->microsFor(tile.columns, tile.pieceCount);
     // The next panel, if it is worth it. It is most often the same thread's. Behind the last one
     // are most often the weights of what is computed next.
