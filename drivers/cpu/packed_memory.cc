@@ -12,6 +12,9 @@ namespace halyard::cpudriver {
 namespace {
 
 constexpr size_t kMostExpected = SIZE_MAX / 4;
+// Half of a huge page is worth one: it is about what the second-level cache holds, and which of its
+// places pages of 4 KiB compete for is left to chance.
+constexpr size_t kLeastBlock = kHugePage / 2;
 
 size_t roundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
@@ -30,12 +33,12 @@ PackedMemory::Bytes PackedMemory::allocate(size_t bytes) {
   const size_t whole = roundUp(bytes + kPackedAlignment, kPackedAlignment);
   if (whole > blockBytes_ - used_) {
     const size_t huge = std::max(std::min(expected_, kMostExpected), whole);
-    if (huge < kHugePage) return allocateFromHeap(whole);
+    if (huge < kLeastBlock) return allocateFromHeap(whole);
     expected_ = 0;
     used_ = 0;
     // Panels are filled up, so that it will be more; of the last huge page little might be used.
-    blockBytes_ = huge + huge / 4;
-    block_ = mapPages(blockBytes_, huge);
+    blockBytes_ = std::max(huge + huge / 4, kHugePage);
+    block_ = mapPages(blockBytes_, std::max(huge, kHugePage));
     if (block_ == nullptr) {
       // What was expected may be more than is allowed, and more than is needed.
       blockBytes_ = 0;

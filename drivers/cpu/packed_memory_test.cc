@@ -44,6 +44,7 @@ TEST(PackedMemory, PiecesAreZerosAlignedAndApart) {
   const std::vector<size_t> sizes = {1, 100, 0, 64, 3 * kHugePage + 5, 1 << 20, 63, 1 << 20, 65};
   checkPieces(0, sizes);
   checkPieces(1000, sizes);
+  checkPieces(kHugePage / 2, sizes);
   checkPieces(5 * kHugePage, sizes);
 }
 
