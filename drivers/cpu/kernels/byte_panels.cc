@@ -166,7 +166,8 @@ void BytePanels::multiply(const ByteRows& rows, const ops::ClampRange<float>& ra
     tile.bias = bias_.data() + column;
     tile.columns = std::min(width, columns_ - column);
     const auto& micro = isHalf(panel) ? gemm_->real.half : gemm_->real.whole;
-    forEvenPieces(rows.count, gemm_->maxRows, [&](size_t begin, size_t count) {
+    const size_t most = isHalf(panel) ? gemm_->maxHalfRows : gemm_->maxRows;
+    forEvenPieces(rows.count, most, [&](size_t begin, size_t count) {
       tile.sums.left = rows.first + begin * rows.stride;
       tile.rowStep = rows.steps + begin;
       tile.rowZero = rows.zeros + begin;

@@ -77,18 +77,20 @@ struct Quant8RealTile {
 struct Quant8Gemm {
   using Micro = void (*)(const Quant8Tile& tile);
   using RealMicro = void (*)(const Quant8RealTile& tile);
+  static constexpr size_t kMostRows = 16;
   struct Micros {
-    Micro whole[13];  // by rows, for panels of two vectors
-    Micro half[13];   // of one
+    Micro whole[kMostRows + 1];  // by rows, for panels of two vectors
+    Micro half[kMostRows + 1];   // of one
   };
   struct RealMicros {
-    RealMicro whole[13];
-    RealMicro half[13];
+    RealMicro whole[kMostRows + 1];
+    RealMicro half[kMostRows + 1];
   };
 
   Quant8Factors factors;
   size_t panelColumns;
-  size_t maxRows;  // at most 12
+  size_t maxRows;      // of panels of two vectors
+  size_t maxHalfRows;  // of one
   Micros unsignedLeft;
   Micros signedLeft;  // null where factors are WIDE
   // For rows in pieces, that are unsigned where factors are OPPOSITE and signed where they are

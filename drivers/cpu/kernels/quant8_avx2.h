@@ -16,6 +16,7 @@ namespace halyard::cpudriver::avx2 {
 
 inline constexpr size_t kIntLanes = 8;
 inline constexpr size_t kQuant8Rows = 6;
+inline constexpr size_t kQuant8HalfRows = 6;
 inline constexpr Quant8Factors kFactors = Quant8Factors::WIDE;
 
 using Ints = __m256i;
@@ -106,6 +107,17 @@ class Narrower {
     const __m128i low = _mm_and_si128(limited, _mm_set1_epi16(0xff));
     _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm_packus_epi16(low, low));
   }
+  HALYARD_AVX2 void storePartOfHalfRow(uint8_t* to, Ints sums, const Scales& scales,
+                                       size_t count) const {
+    uint8_t kept[kIntLanes];
+    storeHalfRow(kept, sums, scales);
+    std::memcpy(to, kept, count);
+  }
+  HALYARD_AVX2 void storeHalfRows(uint8_t* to, uint8_t* next, Ints sums, Ints nextSums,
+                                  const Scales& scales) const {
+    storeHalfRow(to, sums, scales);
+    storeHalfRow(next, nextSums, scales);
+  }
   HALYARD_AVX2 void storeBlock(uint8_t* to, Shorts low, Shorts high, size_t count) const {
     const __m256i mask = _mm256_set1_epi16(0xff);
     const __m256i bytes =
@@ -145,6 +157,7 @@ using avx2::finishSums;
 using avx2::flipBlock;
 using avx2::Ints;
 using avx2::kIntLanes;
+using avx2::kQuant8HalfRows;
 using avx2::kQuant8Rows;
 using avx2::loadBlock;
 using avx2::loadFirstBytes;

@@ -14,6 +14,7 @@ namespace halyard::cpudriver::avx512 {
 
 inline constexpr size_t kIntLanes = 16;
 inline constexpr size_t kQuant8Rows = 12;
+inline constexpr size_t kQuant8HalfRows = 16;
 inline constexpr Quant8Factors kFactors = Quant8Factors::OPPOSITE;
 
 using Ints = __m512i;
@@ -101,11 +102,22 @@ class Narrower {
   }
   // Of one vector of sums.
   HALYARD_AVX512 void storeHalfRow(uint8_t* to, Ints sums, const Scales& scales) const {
-    const __m256i units = _mm512_cvtsepi32_epi16(round(sums, scales.first));
-    const __m256i values = _mm256_adds_epi16(units, _mm512_castsi512_si256(zeroPoint_));
-    const __m256i limited = _mm256_min_epi16(_mm256_max_epi16(values, _mm512_castsi512_si256(low_)),
-                                             _mm512_castsi512_si256(high_));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_cvtepi16_epi8(limited));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), halfRow(sums, scales));
+  }
+  HALYARD_AVX512 void storePartOfHalfRow(uint8_t* to, Ints sums, const Scales& scales,
+                                         size_t count) const {
+    const auto mask = static_cast<__mmask16>((1u << count) - 1);
+    _mm_mask_storeu_epi8(to, mask, halfRow(sums, scales));
+  }
+  HALYARD_AVX512 void storeHalfRows(uint8_t* to, uint8_t* next, Ints sums, Ints nextSums,
+                                    const Scales& scales) const {
+    // Fours of both rows by turns.
+    const __m256i fours =
+        _mm512_cvtepi16_epi8(shorts(sums, nextSums, {scales.first, scales.first}));
+    const __m256i rows =
+        _mm256_permutevar8x32_epi32(fours, _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_castsi256_si128(rows));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(next), _mm256_extracti128_si256(rows, 1));
   }
   HALYARD_AVX512 void storeBlock(uint8_t* to, Shorts low, Shorts high, size_t count) const {
     const __m512i mask = _mm512_set1_epi16(0xff);
@@ -119,6 +131,13 @@ class Narrower {
   }
 
  private:
+  HALYARD_AVX512 __m128i halfRow(Ints sums, const Scales& scales) const {
+    const __m256i units = _mm512_cvtsepi32_epi16(round(sums, scales.first));
+    const __m256i values = _mm256_adds_epi16(units, _mm512_castsi512_si256(zeroPoint_));
+    const __m256i limited = _mm256_min_epi16(_mm256_max_epi16(values, _mm512_castsi512_si256(low_)),
+                                             _mm512_castsi512_si256(high_));
+    return _mm256_cvtepi16_epi8(limited);
+  }
   HALYARD_AVX512 static __m512i round(__m512i sums, __m512 scale) {
     return _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_cvtepi32_ps(sums), scale));
   }

@@ -200,7 +200,9 @@ class Quant8MatmulKernel final : public Kernel {
   void multiply(const LeftRows& left, const Buffers& memory, const int32_t* bias,
                 const MatmulItem& item, uint8_t* output) const {
     const auto& micros = isSigned_ && !isWide() ? gemm_.signedLeft : gemm_.unsignedLeft;
-    const auto& micro = 2 * item.columns <= gemm_.panelColumns ? micros.half : micros.whole;
+    const bool isHalf = 2 * item.columns <= gemm_.panelColumns;
+    const auto& micro = isHalf ? micros.half : micros.whole;
+    const size_t most = isHalf ? gemm_.maxHalfRows : gemm_.maxRows;
     Quant8Tile tile;
     tile.leftStride = left.stride;
     tile.packed = reinterpret_cast<const uint8_t*>(memory.packed);
@@ -210,7 +212,7 @@ class Quant8MatmulKernel final : public Kernel {
     tile.result = result_;
     tile.outStride = sizes_.columns;
     tile.columns = item.columns;
-    forEvenPieces(item.rowEnd - item.rowBegin, gemm_.maxRows, [&](size_t begin, size_t count) {
+    forEvenPieces(item.rowEnd - item.rowBegin, most, [&](size_t begin, size_t count) {
       const size_t row = item.rowBegin + begin;
       const size_t leftRow = item.matrix * sizes_.rows + row;
       tile.left = left.first + leftRow * left.stride;

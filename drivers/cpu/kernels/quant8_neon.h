@@ -15,6 +15,7 @@ namespace halyard::cpudriver::neon {
 
 inline constexpr size_t kIntLanes = 4;
 inline constexpr size_t kQuant8Rows = 6;
+inline constexpr size_t kQuant8HalfRows = 6;
 inline constexpr Quant8Factors kFactors = Quant8Factors::WIDE;
 
 using Ints = int32x4_t;
@@ -107,6 +108,17 @@ class Narrower {
     storeRow(kept, shorts(sums, sums, scales));
     std::memcpy(to, kept, kIntLanes);
   }
+  HALYARD_ALWAYS_INLINE void storePartOfHalfRow(uint8_t* to, Ints sums, const Scales& scales,
+                                                size_t count) const {
+    uint8_t kept[kIntLanes];
+    storeHalfRow(kept, sums, scales);
+    std::memcpy(to, kept, count);
+  }
+  HALYARD_ALWAYS_INLINE void storeHalfRows(uint8_t* to, uint8_t* next, Ints sums, Ints nextSums,
+                                           const Scales& scales) const {
+    storeHalfRow(to, sums, scales);
+    storeHalfRow(next, nextSums, scales);
+  }
   HALYARD_ALWAYS_INLINE void storeBlock(uint8_t* to, Shorts low, Shorts high, size_t count) const {
     const uint8x16_t bytes = vreinterpretq_u8_s8(vmovn_high_s16(vmovn_s16(low), high));
     if (count >= 4 * kIntLanes) {
@@ -152,6 +164,7 @@ using neon::Shorts;
 using neon::storeInts;
 
 inline constexpr size_t kQuant8Rows = 12;
+inline constexpr size_t kQuant8HalfRows = 12;
 inline constexpr Quant8Factors kFactors = Quant8Factors::SAME;
 
 using Sums = int32x4_t;

@@ -83,7 +83,8 @@ void Quant8Panels::multiply(const Quant8Rows& rows, size_t panelBegin, size_t pa
     tile.multiplier = multiplier_.data() + column;
     tile.columns = std::min(width, columns_ - column);
     const auto& micro = isHalf(panel) ? micros.half : micros.whole;
-    forEvenPieces(rows.count, gemm_.maxRows, [&](size_t begin, size_t count) {
+    const size_t most = isHalf(panel) ? gemm_.maxHalfRows : gemm_.maxRows;
+    forEvenPieces(rows.count, most, [&](size_t begin, size_t count) {
       tile.left = rows.first + begin * rows.stride;
       tile.rowTerms = rows.terms != nullptr ? rows.terms + begin : nullptr;
       tile.out = out + begin * columns_ + column;

@@ -14,6 +14,7 @@ namespace halyard::cpudriver::sse2 {
 
 inline constexpr size_t kIntLanes = 4;
 inline constexpr size_t kQuant8Rows = 6;
+inline constexpr size_t kQuant8HalfRows = 6;
 inline constexpr Quant8Factors kFactors = Quant8Factors::WIDE;
 
 using Ints = __m128i;
@@ -98,6 +99,17 @@ class Narrower {
     const Shorts values = shorts(sums, sums, scales);
     const int32_t four = _mm_cvtsi128_si32(bytes(values, values));
     std::memcpy(to, &four, sizeof four);
+  }
+  HALYARD_ALWAYS_INLINE void storePartOfHalfRow(uint8_t* to, Ints sums, const Scales& scales,
+                                                size_t count) const {
+    uint8_t kept[kIntLanes];
+    storeHalfRow(kept, sums, scales);
+    std::memcpy(to, kept, count);
+  }
+  HALYARD_ALWAYS_INLINE void storeHalfRows(uint8_t* to, uint8_t* next, Ints sums, Ints nextSums,
+                                           const Scales& scales) const {
+    storeHalfRow(to, sums, scales);
+    storeHalfRow(next, nextSums, scales);
   }
   HALYARD_ALWAYS_INLINE void storeBlock(uint8_t* to, Shorts low, Shorts high, size_t count) const {
     if (count >= 4 * kIntLanes) {
