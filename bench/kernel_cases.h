@@ -1,0 +1,43 @@
+// Operations that cpu_bench times, and operands for them. Thread safety: pure functions. Ownership:
+// results are the caller's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "halyard/driver/model.h"
+#include "ops/testing/test_operand.h"
+
+namespace halyard::bench {
+
+// Values of no meaning; a bias of integers is 0.
+ops::testing::TestOperand bytes(OperandType type, const Shape& dims, float scale,
+                                int32_t zeroPoint);
+
+struct LayerCase {
+  const char* name;
+  OperationType operation;
+  uint32_t size;  // of the image, which is square
+  uint32_t filter;
+  uint32_t stride;
+  uint32_t depth;
+  uint32_t channels;
+  uint32_t groups = 1;
+};
+
+std::span<const LayerCase> layerCases();
+
+// What moves bytes rather than multiplies, held against a copy of as many.
+struct MoveCase {
+  const char* name;
+  OperationType operation;
+  std::vector<ops::testing::TestOperand> inputs;
+  ops::testing::TestOperand output;
+  size_t variables = 1;  // inputs that are no constants, the first ones
+};
+
+std::vector<MoveCase> moveCases();
+
+}  // namespace halyard::bench
