@@ -15,10 +15,12 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +32,7 @@
 #include "compiled_model.h"
 #include "cpu/cpu_device.h"
 #include "cpu_driver.h"
+#include "huge_pages.h"
 #include "kernel_list.h"
 #include "ops/simd.h"
 #include "ops/testing/test_operand.h"
@@ -81,6 +84,26 @@ struct BothTimes {
   double products = 0;
 };
 
+// Operands where the driver has temporaries: in huge pages, and not at the same place of a page.
+class Places {
+ public:
+  std::byte* copyOf(const std::vector<uint8_t>& bytes) {
+    constexpr size_t kApart = 256;
+    const size_t offset = places_.size() * kApart;
+    const size_t length = offset + bytes.size();
+    const size_t huge = (length + cpudriver::kHugePage - 1) / cpudriver::kHugePage;
+    places_.push_back(
+        cpudriver::mapPages(huge * cpudriver::kHugePage, huge * cpudriver::kHugePage));
+    if (places_.back() == nullptr) throw std::bad_alloc();
+    return std::copy_n(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size(),
+                       places_.back().get() + offset) -
+           bytes.size();
+  }
+
+ private:
+  std::vector<std::shared_ptr<std::byte>> places_;
+};
+
 // Of the inputs, the first `variables` are no constants. The driver's kernel alone does what is
 // `fused`.
 Result<BothTimes> timeOperation(OperationType type, std::vector<TestOperand>& inputs,
@@ -94,17 +117,18 @@ Result<BothTimes> timeOperation(OperationType type, std::vector<TestOperand>& in
   std::vector<void*> data;
   std::vector<uint32_t> inputIndexes;
   std::vector<uint32_t> outputIndexes;
+  Places places;
   for (TestOperand& input : inputs) {
     ins.push_back(input.tensor);
     const bool isConstant = data.size() >= variables && !input.tensor.omitted;
     if (isConstant) ins.back().data = input.bytes.data();
     inputIndexes.push_back(static_cast<uint32_t>(data.size()));
-    data.push_back(input.bytes.data());
+    data.push_back(places.copyOf(input.bytes));
   }
   for (TestOperand& output : outputs) {
     outs.push_back(output.tensor);
     outputIndexes.push_back(static_cast<uint32_t>(data.size()));
-    data.push_back(output.bytes.data());
+    data.push_back(places.copyOf(output.bytes));
   }
   BothTimes times;
   cpudriver::RunServices services(nullptr);
@@ -116,8 +140,8 @@ Result<BothTimes> timeOperation(OperationType type, std::vector<TestOperand>& in
                   services.reset();
                 }).best;
   }
-  for (size_t i = 0; i < variables; ++i) ins[i].data = inputs[i].bytes.data();
-  for (size_t i = 0; i < outs.size(); ++i) outs[i].data = outputs[i].bytes.data();
+  for (size_t i = 0; i < variables; ++i) ins[i].data = data[inputIndexes[i]];
+  for (size_t i = 0; i < outs.size(); ++i) outs[i].data = data[outputIndexes[i]];
   times.reference = timeOf([&] {
                       ops::OperationContext context(ins, outs, &services);
                       (void)ops::runReference(definition, context);
