@@ -213,8 +213,13 @@ class MatrixKernel final : public Kernel {
   MatrixKernel(std::shared_ptr<const MatrixLayer> layer, RowSource source, bool addsInput,
                bool tunable)
       : layer_(std::move(layer)), source_(std::move(source)), addsInput_(addsInput) {
+    const size_t factor = layer_->elementBytes() == 1 ? kQuant8Factor : 1;
+    isSmall_ = source_.isDirect && source_.rows <= kBlockRows &&
+               layer_->productsOfRow() <= factor * kRangeProducts / source_.rows;
     for (const Way& way : kWays) {
-      if (ways_.empty() || (tunable && isWorthATry(way.division))) ways_.push_back(&way);
+      if (ways_.empty() || (tunable && !isSmall_ && isWorthATry(way.division))) {
+        ways_.push_back(&way);
+      }
     }
   }
 
@@ -225,8 +230,13 @@ class MatrixKernel final : public Kernel {
 
   Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
     const auto* const addend = addsInput_ ? operands.lastInput<std::byte>() : nullptr;
-    runMatrixLayer(*layer_, source_, ways_[chosen_]->division,
-                   {operands.input<std::byte>(0), addend, operands.output<std::byte>(0)}, services);
+    const LayerMemory memory = {operands.input<std::byte>(0), addend,
+                                operands.output<std::byte>(0)};
+    if (isSmall_) {
+      runItem(*layer_, source_, memory, source_.rows, 0, source_.rows, 0, layer_->panels());
+    } else {
+      runMatrixLayer(*layer_, source_, ways_[chosen_]->division, memory, services);
+    }
     return okStatus();
   }
 
@@ -263,6 +273,7 @@ class MatrixKernel final : public Kernel {
   const std::shared_ptr<const MatrixLayer> layer_;
   const RowSource source_;
   const bool addsInput_;
+  bool isSmall_ = false;  // so that nothing is to be divided
   std::vector<const Way*> ways_;
   size_t chosen_ = 0;
 };
