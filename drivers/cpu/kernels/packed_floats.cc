@@ -10,7 +10,7 @@
 namespace halyard::cpudriver {
 namespace {
 
-constexpr size_t kLargePanel = 4 * 1024;           // bytes
+constexpr size_t kFetchedPanel = 4 * 1024;         // bytes, of the least that is fetched ahead
 constexpr size_t kPackedAtOnce = 64 * 1024;        // values: less is not worth another thread
 constexpr size_t kCacheLine = 64 / sizeof(float);  // elements
 
@@ -87,7 +87,7 @@ void PackedFloats::multiply(const PieceRows& rows, const ops::ClampRange<float>&
     // The next panel, if it is worth it. It is most often the same thread's. Behind the last one
     // are most often the weights of what is computed next.
     const float* ahead =
-        width * depth_ * sizeof(float) >= kLargePanel ? tile.packed + width * depth_ : nullptr;
+        width * depth_ * sizeof(float) >= kFetchedPanel ? tile.packed + width * depth_ : nullptr;
     const float* const aheadEnd = tile.packed + 2 * width * depth_;
     forEvenPieces(rows.count, micro.mostRows, [&](size_t begin, size_t count) {
       tile.ahead = ahead;
