@@ -29,7 +29,8 @@ PackedMemory::Bytes allocateFromHeap(size_t bytes) {
 }  // namespace
 
 PackedMemory::Bytes PackedMemory::allocate(size_t bytes) {
-  if (bytes > SIZE_MAX / 2) throw std::bad_alloc();
+  // With what is added no object would be as large; sanitizers end a process that asks for it.
+  if (bytes > SIZE_MAX / 2 - kHugePage) throw std::bad_alloc();
   const size_t whole = roundUp(bytes + kPackedAlignment, kPackedAlignment);
   if (whole > blockBytes_ - used_) {
     const size_t huge = std::max(std::min(expected_, kMostExpected), whole);
