@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <mutex>
-#include <optional>
 
 #include "hal/buffer_server.h"
+#include "hal/joint_preparation.h"
 #include "hal/prepared_model_server.h"
 #include "hal/server_core.h"
 #include "hal/trace_server.h"
@@ -18,57 +17,10 @@ namespace halyard::hal {
 namespace {
 
 using ModelPtr = std::shared_ptr<const Model>;
-using PreparedClient = wire::v1_3::IPreparedModel::Client;
 using Callback = wire::v1_0::IPreparedModelCallback::Client;
 
 // So long the answer to a question waits for the preparation behind it.
 constexpr kj::Duration kMoment = 5 * kj::MILLISECONDS;
-
-// What a device says of a model.
-struct Asked {
-  ModelPtr model;
-  std::vector<bool> supported;
-
-  bool isAll() const { return std::ranges::all_of(supported, std::identity()); }
-};
-
-// The same, as the thread that goes on with the preparation tells it to the loop.
-class Question {
- public:
-  // `ticket` is let go of when there is an answer and somebody waits for it.
-  explicit Question(std::shared_ptr<void> ticket) : ticket_(std::move(ticket)) {}
-
-  void set(Result<Asked> asked) {
-    const std::lock_guard lock(mutex_);
-    asked_ = std::move(asked);
-    if (isAwaited_) ticket_.reset();
-  }
-  // False: it is not there yet, and the ticket will tell.
-  bool await() {
-    const std::lock_guard lock(mutex_);
-    isAwaited_ = true;
-    return asked_.has_value();
-  }
-  // Null while it is not there. Once it is it does not change.
-  const Result<Asked>* get() const {
-    const std::lock_guard lock(mutex_);
-    return asked_ ? &*asked_ : nullptr;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::shared_ptr<void> ticket_;
-  bool isAwaited_ = false;
-  std::optional<Result<Asked>> asked_;
-};
-
-// What has become of the preparation; loop thread.
-struct Outcome {
-  bool hasEnded = false;
-  bool isForCallback = false;  // the question has been answered before
-  Status status;
-  kj::Maybe<PreparedClient> prepared;
-};
 
 // Calls whichever notify the version has.
 void notify(ServerCore& core, Callback callback, const Status& status,

@@ -24,24 +24,29 @@
 
 namespace halyard::hal {
 
-// A value that one thread sets and another waits for.
+// A value that one thread sets and another waits for, who may then end it: what is woken finds no
+// lock that is still held.
 template <typename T>
 class Completion {
  public:
+  // The first value counts.
   void set(T value) {
-    const std::lock_guard lock(mutex_);
-    if (!value_) value_.emplace(std::move(value));
-    done_.notify_all();
+    int expected = kNone;
+    if (!state_.compare_exchange_strong(expected, kBeingSet)) return;
+    value_.emplace(std::move(value));
+    state_.store(kThere);
+    state_.notify_all();
   }
   T wait() {
-    std::unique_lock lock(mutex_);
-    done_.wait(lock, [this] { return value_.has_value(); });
+    for (int state = state_.load(); state != kThere; state = state_.load()) state_.wait(state);
     return std::move(*value_);
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable done_;
+  static constexpr int kNone = 0;
+  static constexpr int kBeingSet = 1;
+  static constexpr int kThere = 2;
+  std::atomic<int> state_ = kNone;
   std::optional<T> value_;
 };
 

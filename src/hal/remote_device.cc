@@ -334,12 +334,15 @@ Result<std::optional<RemoteDevice::Offer>> RemoteDevice::prepareSupported(
   Offer offer;
   offer.supported = std::move(said.supported);
   if (!said.prepared && said.preparation == 0) return std::optional(std::move(offer));
-  const Result<uint64_t> key =
+  Result<uint64_t> key =
       said.prepared ? std::move(*said.prepared)
                     : driver->call<uint64_t>(
                           methodName("prepareModel", version),
                           [&](Side& side) { return calls::preparedBy(side, said.preparation); },
                           CallLimit::computing(options.deadline));
+  if (said.prepared && !key.ok()) {
+    key = key.takeStatus().annotate(fmt::format("driver '{}'", manifest_.name));
+  }
   offer.took = Clock::now() - begun;
   if (key.ok()) {
     offer.prepared = std::shared_ptr<PreparedModel>(std::make_shared<RemotePreparedModel>(

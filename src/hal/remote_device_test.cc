@@ -181,6 +181,21 @@ TEST_F(RemoteDeviceTest, ADriverThatDiesOfPreparingIsAskedInTwoCalls) {
   ::unsetenv("HALYARD_TEST_DRIVER");
 }
 
+// As an error of prepareModel, in whichever answer it comes.
+TEST_F(RemoteDeviceTest, AFailedPreparationSaysWhose) {
+  ::setenv("HALYARD_TEST_DRIVER", "fails", 1);
+  const auto device = open();
+  ::unsetenv("HALYARD_TEST_DRIVER");
+  ASSERT_NE(device, nullptr);
+  const auto offer = device->prepareSupported(share(addModel(4)), {});
+  ASSERT_TRUE(offer.ok() && offer->has_value()) << offer.status().toString();
+  EXPECT_EQ((*offer)->supported, std::vector<bool>{true});
+  ASSERT_TRUE((*offer)->prepared.has_value());
+  const auto expected = device->prepareModel(share(addModel(4)), {});
+  EXPECT_EQ((*offer)->prepared->status().toString(), expected.status().toString());
+  EXPECT_THAT(expected.status().message(), HasSubstr("driver 'test-driver'"));
+}
+
 TEST_F(RemoteDeviceTest, LargeConstantsTravelInSharedMemory) {
   const auto device = open();
   ASSERT_NE(device, nullptr);

@@ -1,11 +1,13 @@
 // A driver for tests: the TestDevice in a process of its own. HALYARD_TEST_DRIVER in the
 // environment makes it fail to start: "silent" answers nothing, "exit" ends with status 3,
 // "garbage" sends bytes that are no message. "caching" gives it a cache file of each kind,
-// "caching=M,D" as many of each, "level8" that feature level.
+// "caching=M,D" as many of each, "level8" that feature level. "dies" and "fails" are what it does
+// when it is to prepare a model.
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
 #include <string_view>
 
 #include "hal/testing/forbidden.h"
@@ -36,6 +38,7 @@ int main(int argc, char** argv) {
     auto device = std::make_shared<halyard::hal::testing::TestDevice>();
     if (newest) device->mutableInfo().featureLevel = halyard::FeatureLevel::FL8;
     if (text == "dies") device->onPrepare = [] { std::abort(); };
+    if (text == "fails") device->onPrepare = [] { throw std::runtime_error("no luck"); };
     device->mutableInfo().modelCacheFiles = modelFiles;
     device->mutableInfo().dataCacheFiles = dataFiles;
     device->mutableInfo().cachedPreferences = preferences;
