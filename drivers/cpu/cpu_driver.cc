@@ -158,7 +158,7 @@ class CpuDriver final : public hal::Device {
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
       std::shared_ptr<const Model> model, const hal::PrepareOptions& options) override {
     const hal::TimePoint started = hal::Clock::now();
-    HALYARD_RETURN_IF_ERROR(validateModel(*model).takeStatus());
+    HALYARD_RETURN_IF_ERROR(checkValid(*model));
     PackingRecorder recorder;
     // What took long just now may be quick the next time: whoever saves some of it by chance
     // surprises whoever relies on what there was.

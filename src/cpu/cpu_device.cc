@@ -144,7 +144,7 @@ class CpuDevice : public hal::Device {
   const hal::DeviceInfo& info() const override { return info_; }
 
   Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
-    HALYARD_RETURN_IF_ERROR(validateModel(model).takeStatus());
+    HALYARD_RETURN_IF_ERROR(checkValid(model));
     std::vector<bool> supported;
     // None can be run that refers to a subgraph when the nesting is too deep.
     const std::optional<bool> initial =
@@ -158,7 +158,7 @@ class CpuDevice : public hal::Device {
 
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
       std::shared_ptr<const Model> model, const hal::PrepareOptions& options) override {
-    HALYARD_RETURN_IF_ERROR(validateModel(*model).takeStatus());
+    HALYARD_RETURN_IF_ERROR(checkValid(*model));
     if (options.deadline && hal::Clock::now() >= *options.deadline) {
       return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
                         "the deadline has passed before the model was prepared");

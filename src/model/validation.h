@@ -21,6 +21,22 @@ Status validateOperandType(OperandType type, const Shape& dimensions, float scal
 // model needs.
 Result<FeatureLevel> validateModel(const Model& model);
 
+// While it exists, its thread knows that the model, which must not change or end meanwhile, has
+// passed validateModel: for the calls of those who check what they get, whoever it comes from.
+class KnownToBeValid {
+ public:
+  explicit KnownToBeValid(const Model& model);
+  ~KnownToBeValid();
+  KnownToBeValid(const KnownToBeValid&) = delete;
+  KnownToBeValid& operator=(const KnownToBeValid&) = delete;
+
+ private:
+  const Model* const outer_;
+};
+
+// As validateModel, but does nothing for a model that is known to be valid.
+Status checkValid(const Model& model);
+
 // As validateModel, and the model must have nothing that is newer than level `have`: neither an
 // operation (the error names the first and says why), nor an operand or a pool, even if no
 // operation uses them. What a driver's boundary demands.

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include <functional>
+#include <thread>
 
 namespace halyard {
 namespace {
@@ -52,6 +53,28 @@ TEST(Validation, AcceptsAndTellsTheLevel) {
   const Status old = validateModelForLevel(model, FeatureLevel::FL2);
   EXPECT_EQ(old.code(), ResultCode::BAD_DATA);
   EXPECT_THAT(old.message(), HasSubstr("operation #0 ADD needs feature level 3 (HAL 1.2)"));
+}
+
+// Only that model, only in that thread, and only as long.
+TEST(Validation, AModelThatIsKnownToBeValidIsNotCheckedAgain) {
+  Model model = twoAdds();
+  const Model other = twoAdds();
+  EXPECT_TRUE(checkValid(model).ok());
+  model.main.operations[0].inputs[0] = 99;
+  EXPECT_EQ(checkValid(model).code(), ResultCode::BAD_DATA);
+  {
+    const KnownToBeValid known(model);
+    EXPECT_TRUE(checkValid(model).ok());
+    EXPECT_FALSE(validateModel(model).ok());
+    EXPECT_FALSE(checkValid(Model(model)).ok());
+    {
+      const KnownToBeValid inner(other);
+      EXPECT_FALSE(checkValid(model).ok());
+    }
+    EXPECT_TRUE(checkValid(model).ok());
+    std::thread([&] { EXPECT_FALSE(checkValid(model).ok()); }).join();
+  }
+  EXPECT_FALSE(checkValid(model).ok());
 }
 
 struct Mutation {

@@ -108,6 +108,7 @@ Result<std::vector<bool>> ClientSession::askDevice(const Model& model) {
   const trace::RecorderUse use(state_->trace.get());
   const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::COMPILATION,
                           "getSupportedOperations");
+  const KnownToBeValid known(model);
   Result<std::vector<bool>> supported = state_->device->getSupportedOperations(model);
   if (supported.ok() && supported->size() != model.main.operations.size()) {
     return opFailed("the driver says of {} operations whether it supports them, the model has {}",
@@ -136,6 +137,7 @@ Result<std::shared_ptr<PreparedModel>> ClientSession::prepareModel(ValidModel va
       options.priority, state_.get(), options.deadline, state_->cancel.get_token(), [&] {
         const trace::RecorderUse use(state_->trace.get());
         const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::COMPILATION, "prepareModel");
+        const KnownToBeValid known(*model);
         prepared = guarded<Prepared>(
             [&] { return state_->device->prepareModel(model, withUsableCache(info(), options)); });
       }));
