@@ -98,13 +98,14 @@ Result<std::unique_ptr<CompiledModel>> CompiledModel::compile(std::shared_ptr<co
   const bool isFresh = packing == nullptr || packing->isFresh();
   const auto reading = isFresh ? cpu::ConstantReading::LARGE_LATER : cpu::ConstantReading::ALL;
   HALYARD_ASSIGN_OR_RETURN(cpu::ExecutionPlan plan,
-                           cpu::ExecutionPlan::make(std::move(model), reading));
+                           cpu::ExecutionPlan::make(std::move(model), reading, false));
   std::unique_ptr<CompiledModel> compiled(new CompiledModel(std::move(plan), resources));
   if (!compiled->isPlain()) return std::unique_ptr<CompiledModel>();
   if (isFresh) {
     ConstantPages pages(compiled->plan_, packing, resources.threads);
     compiled->steps_ = makeSteps(compiled->plan_.main, &pages, tunable);
     HALYARD_RETURN_IF_ERROR(Status(pages.status()));
+    pages.finish();
     compiled->releasedBytes_ = pages.releasedBytes();
   } else {
     hide(compiled->plan_.mappings, packing);

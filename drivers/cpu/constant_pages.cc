@@ -16,6 +16,9 @@ constexpr size_t kBytesAtOnce = 256 * 1024;
 // several.
 constexpr size_t kLeastMoved = size_t{512} << 10;
 constexpr size_t kMostMoves = 128;
+// Giving back disturbs all threads of the process: what is less waits for its neighbours in the
+// file.
+constexpr size_t kLeastGiven = size_t{256} << 10;
 
 }  // namespace
 
@@ -181,10 +184,34 @@ void ConstantPages::giveBack(const Constant& constant) {
   if (pool.isCopy && pages.size() >= kLeastMoved && moves_ < kMostMoves) {
     spare_.push_back(pages);
     releasedBytes_ += pages.size();
-  } else if (::madvise(pages.data(), pages.size(), MADV_DONTNEED) == 0) {
-    // Some kinds of memory refuse, and stay.
-    releasedBytes_ += pages.size();
+  } else {
+    give(pages);
   }
+}
+
+void ConstantPages::give(std::span<std::byte> pages) {
+  if (left_.data() + left_.size() == pages.data()) {
+    left_ = {left_.data(), left_.size() + pages.size()};
+  } else if (pages.data() + pages.size() == left_.data()) {
+    left_ = {pages.data(), left_.size() + pages.size()};
+  } else {
+    giveLeft();
+    left_ = pages;
+  }
+  if (left_.size() >= kLeastGiven) giveLeft();
+}
+
+void ConstantPages::giveLeft() {
+  // Some kinds of memory refuse, and stay.
+  if (!left_.empty() && ::madvise(left_.data(), left_.size(), MADV_DONTNEED) == 0) {
+    releasedBytes_ += left_.size();
+  }
+  left_ = {};
+}
+
+void ConstantPages::finish() {
+  giveLeft();
+  dropSpare();
 }
 
 }  // namespace halyard::cpudriver

@@ -24,7 +24,7 @@ class ConstantPages final : public Packing {
  public:
   // `threads` may be null, too.
   ConstantPages(const cpu::ExecutionPlan& plan, Packing* behind, ThreadShare* threads);
-  ~ConstantPages() override { dropSpare(); }
+  ~ConstantPages() override { finish(); }
   ConstantPages(const ConstantPages&) = delete;
   ConstantPages& operator=(const ConstantPages&) = delete;
 
@@ -39,6 +39,8 @@ class ConstantPages final : public Packing {
   void hide(std::span<const std::byte> memory) override;
   void endStep(bool hasKernel, const std::vector<const void*>& constants) override;
 
+  // After the last step: gives back what has been left for that.
+  void finish();
   // What has been given back so far.
   size_t releasedBytes() const { return releasedBytes_; }
   // OK, or why a constant could not be read: UNMAPPABLE. What was made of it is void.
@@ -65,6 +67,8 @@ class ConstantPages final : public Packing {
   void reusePages(const Constant& constant);
   void dropSpare();
   void giveBack(const Constant& constant);
+  void give(std::span<std::byte> pages);
+  void giveLeft();
   Status read(const cpu::LaterConstant& later);
 
   const cpu::ExecutionPlan& plan_;
@@ -74,6 +78,7 @@ class ConstantPages final : public Packing {
   std::map<const void*, Constant> constants_;  // by where their bytes are
   std::set<const void*> ofStep_;               // released by the kernel that is being made
   std::vector<std::span<std::byte>> spare_;    // pages of copies that nobody is in any more
+  std::span<std::byte> left_;                  // pages to be given back with their neighbours
   size_t moves_ = 0;
   size_t releasedBytes_ = 0;
   RunServices services_;

@@ -164,6 +164,29 @@ TEST(ConstantPages, ManyConstantsAreWhatTheyWere) {
   EXPECT_EQ(run(**compiled), run(**expected));
 }
 
+// Less than is given back at once is given back at the end.
+TEST(ConstantPages, SmallConstantsLeaveMemoryToo) {
+  constexpr uint32_t kLayers = 6;
+  constexpr uint32_t kWidth = 64;
+  constexpr size_t kBytes = kWidth * kWidth * sizeof(float);
+  Builder b;
+  const uint32_t none = b.int32(0);
+  const uint32_t bias = b.constant({kWidth});
+  uint32_t x = b.input({1, kWidth});
+  for (uint32_t i = 0; i < kLayers; ++i) {
+    const uint32_t weights = b.constant({kWidth, kWidth});
+    const uint32_t y = i + 1 == kLayers ? b.output({1, kWidth}) : b.tensor({1, kWidth});
+    b.operation(OperationType::FULLY_CONNECTED, {x, weights, bias, none}, {y});
+    x = y;
+  }
+  const std::shared_ptr<const Model> model = b.take();
+  const File file;
+  const auto compiled = CompiledModel::compile(inFile(*model, file.fd(), 0), {}, nullptr);
+  ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
+  EXPECT_GE((*compiled)->facts().releasedBytes, (kLayers - 1) * kBytes);
+  EXPECT_LE((*compiled)->facts().releasedBytes, (kLayers + 1) * kBytes);
+}
+
 // A constant that somebody needs as it is stays, however often others have packed it; so do
 // constants that lie within another.
 TEST(ConstantPages, WhatAnyStepReadsStays) {

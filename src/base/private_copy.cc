@@ -1,11 +1,11 @@
 #include "base/private_copy.h"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 
-#include "base/file_facts.h"
 #include "base/read_range.h"
 
 namespace halyard {
@@ -35,8 +35,8 @@ Status readIntoCopy(const SharedMemory& memory, const ByteRange& range, const Ma
   // the file does not have, no memory is taken.
   const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   const size_t behindPage = reinterpret_cast<uintptr_t>(begin) % page;
-  const Result<FileFacts> file = examineFile(memory.fd());
-  if (file.ok() && bytes <= file->size) {
+  struct stat file {};
+  if (::fstat(memory.fd(), &file) == 0 && bytes <= static_cast<uint64_t>(file.st_size)) {
     (void)::madvise(begin - behindPage, bytes + behindPage, MADV_POPULATE_WRITE);
   }
   const Status read = readRange(memory.fd(), memory.offset() + range.begin, {begin, bytes});

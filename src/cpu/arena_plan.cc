@@ -10,10 +10,11 @@ namespace {
 struct Placed {
   size_t begin;
   size_t end;
-  const ArenaTensor* tensor;
+  size_t first;  // of the tensor
+  size_t last;
 };
 
-bool aliveTogether(const ArenaTensor& a, const ArenaTensor& b) {
+bool aliveTogether(const Placed& a, const ArenaTensor& b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
@@ -26,7 +27,7 @@ size_t smallestGap(const std::vector<Placed>& placed, const ArenaTensor& tensor,
   size_t bestSize = 0;
   bool found = false;
   for (const Placed& other : placed) {
-    if (!aliveTogether(*other.tensor, tensor)) continue;
+    if (!aliveTogether(other, tensor)) continue;
     if (other.begin >= end + bytes && (!found || other.begin - end < bestSize)) {
       best = end;
       bestSize = other.begin - end;
@@ -47,12 +48,13 @@ ArenaPlan planArena(const std::vector<ArenaTensor>& tensors, size_t alignment) {
   ArenaPlan plan;
   plan.offsets.resize(tensors.size());
   std::vector<Placed> placed;
+  placed.reserve(tensors.size());
   for (size_t index : order) {
     const size_t bytes = (tensors[index].bytes + alignment - 1) / alignment * alignment;
     const size_t offset = smallestGap(placed, tensors[index], bytes);
     plan.offsets[index] = offset;
     plan.bytes = std::max(plan.bytes, offset + bytes);
-    const Placed entry{offset, offset + bytes, &tensors[index]};
+    const Placed entry{offset, offset + bytes, tensors[index].first, tensors[index].last};
     placed.insert(
         std::upper_bound(placed.begin(), placed.end(), entry,
                          [](const Placed& a, const Placed& b) { return a.begin < b.begin; }),

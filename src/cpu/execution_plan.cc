@@ -225,7 +225,8 @@ void placeTemporaries(const ShapePropagation& shapes, SubgraphPlan* plan) {
   plan->arenaBytes = arena.bytes;
 }
 
-Status planSubgraph(const Subgraph& subgraph, ExecutionPlan* whole, SubgraphPlan* plan) {
+Status planSubgraph(const Subgraph& subgraph, bool placesTemporaries, ExecutionPlan* whole,
+                    SubgraphPlan* plan) {
   plan->subgraph = &subgraph;
   HALYARD_RETURN_IF_ERROR(findDefinitions(plan));
   plan->tensors.reserve(subgraph.operands.size());
@@ -244,23 +245,24 @@ Status planSubgraph(const Subgraph& subgraph, ExecutionPlan* whole, SubgraphPlan
   for (size_t i = 0; i < subgraph.operands.size(); ++i) {
     plan->fixed = plan->fixed && shapes.settled(i);
   }
-  placeTemporaries(shapes, plan);
+  if (placesTemporaries) placeTemporaries(shapes, plan);
   return okStatus();
 }
 
 }  // namespace
 
 Result<ExecutionPlan> ExecutionPlan::make(std::shared_ptr<const Model> model,
-                                          ConstantReading reading) {
+                                          ConstantReading reading, bool placesTemporaries) {
   ExecutionPlan plan;
   HALYARD_RETURN_IF_ERROR(checkNesting(*model));
   HALYARD_RETURN_IF_ERROR(mapPools(*model, reading, &plan));
   plan.model = std::move(model);
-  HALYARD_RETURN_IF_ERROR(planSubgraph(plan.model->main, &plan, &plan.main));
+  HALYARD_RETURN_IF_ERROR(planSubgraph(plan.model->main, placesTemporaries, &plan, &plan.main));
   plan.referenced.resize(plan.model->referenced.size());
   for (size_t i = 0; i < plan.referenced.size(); ++i) {
-    HALYARD_RETURN_IF_ERROR(planSubgraph(plan.model->referenced[i], &plan, &plan.referenced[i]),
-                            "subgraph {}", i);
+    HALYARD_RETURN_IF_ERROR(
+        planSubgraph(plan.model->referenced[i], placesTemporaries, &plan, &plan.referenced[i]),
+        "subgraph {}", i);
   }
   return plan;
 }

@@ -39,8 +39,10 @@ struct SubgraphPlan {
 
 struct ExecutionPlan {
   // As Executor::create.
+  // `placesTemporaries`: otherwise arenaOffset and arenaBytes stay as of values without places.
   static Result<ExecutionPlan> make(std::shared_ptr<const Model> model,
-                                    ConstantReading reading = ConstantReading::ALL);
+                                    ConstantReading reading = ConstantReading::ALL,
+                                    bool placesTemporaries = true);
 
   // A chain of subgraphs that refer to each other is this long at most: it is how deep running it
   // nests.
