@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/even_pieces.h"
+#include "ops/transpose_block.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -108,6 +109,9 @@ void Quant8Panels::packPanel(const Quant8Weights& weights, size_t panel, T* pack
   const size_t width = widthOf(panel);
   const uint8_t* const from = weights.stored + begin * depth_;
   T* const to = packed + begin * units_ * kUnit;
+  if constexpr (kUnit == 4) {
+    if (count == width && depth_ % kUnit == 0) return packWholePanel(weights, panel, from, to);
+  }
   std::vector<size_t> places;
   for (size_t c = 0; c < count; ++c) places.push_back((placeOf(begin + c) - begin) * kUnit);
   // The columns of a unit lie side by side, so that all of a panel are written at a time.
@@ -125,6 +129,31 @@ void Quant8Panels::packPanel(const Quant8Weights& weights, size_t panel, T* pack
         }
       }
       std::memcpy(line + places[c], unitValues, sizeof(unitValues));
+    }
+  }
+}
+
+// Columns of whole units, as many as the panel has: some at a time, whose places are neighbours,
+// are a matrix of units that is transposed.
+void Quant8Panels::packWholePanel(const Quant8Weights& weights, size_t panel, const uint8_t* from,
+                                  uint8_t* to) const {
+  constexpr size_t kColumns = 4;
+  constexpr size_t kUnitsAtOnce = 64;  // of which all columns' stay in the first-level cache
+  const size_t begin = panel * gemm_.panelColumns;
+  const size_t width = widthOf(panel);
+  const auto shift = static_cast<uint8_t>(weights.shift);
+  for (size_t unit = 0; unit < units_; unit += kUnitsAtOnce) {
+    const size_t units = std::min(kUnitsAtOnce, units_ - unit);
+    uint8_t* const lines = to + unit * width * 4;
+    for (size_t c = 0; c < width; c += kColumns) {
+      const uint8_t* const columns = from + c * depth_ + unit * 4;
+      uint8_t* const places = lines + (placeOf(begin + c) - begin) * 4;
+      ops::transposeBlock(reinterpret_cast<const uint32_t*>(columns), depth_ / 4, kColumns, units,
+                          reinterpret_cast<uint32_t*>(places), width);
+    }
+    if (shift == 0) continue;
+    for (size_t i = 0; i < units * width * 4; ++i) {
+      lines[i] = static_cast<uint8_t>(lines[i] + shift);
     }
   }
 }

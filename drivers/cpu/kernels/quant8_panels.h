@@ -46,6 +46,8 @@ class Quant8Panels {
   }
   template <typename T>
   void packPanel(const Quant8Weights& weights, size_t panel, T* packed) const;
+  void packWholePanel(const Quant8Weights& weights, size_t panel, const uint8_t* from,
+                      uint8_t* to) const;
   int32_t bias(const Quant8Weights& weights, size_t column) const;
 
   const Quant8Gemm& gemm_;

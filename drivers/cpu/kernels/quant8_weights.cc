@@ -53,9 +53,17 @@ void readValues(const KernelSite& site, Quant8Factors factors, Quant8Weights* we
 }  // namespace
 
 uint32_t Quant8Weights::sum(size_t first, size_t count) const {
+  constexpr size_t kAtOnce = 256;  // whose sum fits 16 bits, of which more are added at once
   uint32_t bytes = 0;
   const uint8_t flip = isSignedStored ? 0x80 : 0;
-  for (size_t i = first; i < first + count; ++i) bytes += static_cast<uint8_t>(stored[i] ^ flip);
+  const uint8_t* const from = stored + first;
+  for (size_t begin = 0; begin < count; begin += kAtOnce) {
+    uint16_t some = 0;
+    for (size_t i = begin; i < std::min(begin + kAtOnce, count); ++i) {
+      some = static_cast<uint16_t>(some + static_cast<uint8_t>(from[i] ^ flip));
+    }
+    bytes += some;
+  }
   return bytes + static_cast<uint32_t>(count) * static_cast<uint32_t>(shift - zeroPoint - flip);
 }
 
