@@ -297,23 +297,23 @@ Status GraphBuilder::addOperation(OperationType type, std::vector<uint32_t> inpu
 }
 
 Status GraphBuilder::inferOutputs(const Operation& operation) {
-  const auto tensorOf = [this](uint32_t index) {
+  const auto fill = [this](uint32_t index, ops::Tensor& tensor) {
     const Operand& from = operand(index);
-    ops::Tensor tensor;
     tensor.type = from.type;
-    tensor.dims = from.dimensions;
+    tensor.dims = from.dimensions;  // in the memory of an earlier one's
     tensor.scale = from.scale;
     tensor.zeroPoint = from.zeroPoint;
     tensor.channelQuant = std::get_if<SymmPerChannelQuantParams>(&from.extraParams);
     tensor.omitted = from.lifetime == Lifetime::NO_VALUE;
     // Inference only reads.
     tensor.data = const_cast<uint8_t*>(constants_[index].data());
-    return tensor;
   };
-  std::vector<ops::Tensor> inputs;
-  std::vector<ops::Tensor> outputs;
-  for (uint32_t index : operation.inputs) inputs.push_back(tensorOf(index));
-  for (uint32_t index : operation.outputs) outputs.push_back(tensorOf(index));
+  const size_t count = operation.inputs.size() + operation.outputs.size();
+  if (tensors_.size() < count) tensors_.resize(count);
+  const std::span<ops::Tensor> inputs(tensors_.data(), operation.inputs.size());
+  const std::span<ops::Tensor> outputs(tensors_.data() + inputs.size(), operation.outputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) fill(operation.inputs[i], inputs[i]);
+  for (size_t i = 0; i < outputs.size(); ++i) fill(operation.outputs[i], outputs[i]);
 
   ops::OperationContext context(inputs, outputs, nullptr);
   const Status status = ops::inferShapes(*ops::definitionOf(operation.type), context);

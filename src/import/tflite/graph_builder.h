@@ -17,6 +17,7 @@
 #include "import/tflite/importer.h"
 #include "import/tflite/model_file.h"
 #include "import/tflite/verified_file.h"
+#include "ops/operation.h"
 
 namespace halyard::import {
 
@@ -118,6 +119,7 @@ class GraphBuilder {
   std::vector<int32_t> outputTensors_;
   std::map<std::pair<OperandType, uint32_t>, uint32_t> scalars_;  // by type and bits
   std::map<OperandType, uint32_t> omitted_;
+  std::vector<ops::Tensor> tensors_;  // of the operation that is being added
 };
 
 }  // namespace halyard::import

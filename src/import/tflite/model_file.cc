@@ -116,11 +116,13 @@ Result<ModelFile> ModelFile::open(const std::string& path) {
                            SharedMemory::fromFd(size, PROT_READ, fd.get(), 0));
   file.pool_ = SharedMemory::ofConstants(*memory);
   if (size == 0) return file;
-  void* const base = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const bool isWhole = size <= kMostWhole;
+  void* const base =
+      ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (isWhole ? MAP_POPULATE : 0), -1, 0);
   if (base == MAP_FAILED) return errnoStatus(ResultCode::OUT_OF_MEMORY, errno, "memory for it");
   file.memory_ = Mapping(base, size, 0, size);
-  file.left_ = file.largeConstants();
+  if (!isWhole) file.left_ = file.largeConstants();
   size_t begin = 0;
   for (const Range& left : file.left_) {
     HALYARD_RETURN_IF_ERROR(file.readInto({begin, left.begin}));

@@ -19,6 +19,8 @@ class ModelFile {
  public:
   // Constants from here on stay in the file.
   static constexpr size_t kLeastLeft = size_t{4} << 10;
+  // A file up to here is read as a whole: that takes less than looking for what to leave.
+  static constexpr size_t kMostWhole = size_t{160} << 10;
 
   // BAD_DATA when it cannot be opened or read, is no regular file, or larger than 2 GiB.
   static Result<ModelFile> open(const std::string& path);

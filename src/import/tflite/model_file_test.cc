@@ -110,22 +110,37 @@ TEST_F(ModelFileTest, LargeConstantsAreNotRead) {
   EXPECT_FALSE(file->read(bytes).ok());
 }
 
-// Filters of small models are read by the driver alone, their biases by the importer too.
-TEST_F(ModelFileTest, ConstantsOfAFewPagesAreNotRead) {
+// `layers` full connections, one behind the other, each with weights of 6,400 bytes.
+std::vector<uint8_t> layersOfAFewPages(size_t layers) {
   ModelWriter w;
-  const int32_t x = w.floats("x", {1, 40});
+  int32_t x = w.floats("x", {1, 40});
   w.inputs = {x};
-  const int32_t weights = w.floatConstant("weights", {30, 40}, values(30 * 40, 0.01f));
-  addDense(&w, x, weights, w.floats("y", {1, 30}));
-  const std::vector<uint8_t> bytes = w.bytes();
-  write(bytes);
-  const Result<ModelFile> file = ModelFile::open(path_);
-  ASSERT_TRUE(file.ok()) << file.status().toString();
-  size_t left = 0;
-  for (size_t i = 0; i < bytes.size(); ++i)
-    left += file->isThere(file->bytes().subspan(i, 1)) ? 0 : 1;
-  EXPECT_EQ(left, 30 * 40 * sizeof(float));
-  EXPECT_EQ(run(importTfliteFile(path_)), run(importTflite(bytes)));
+  for (size_t i = 0; i < layers; ++i) {
+    const int32_t weights =
+        w.floatConstant("weights", {40, 40}, values(40 * 40, 0.001f * static_cast<float>(i + 1)));
+    const int32_t y = w.floats("y", {1, 40});
+    addDense(&w, x, weights, y);
+    x = y;
+  }
+  return w.bytes();
+}
+
+// Filters are read by the driver alone, their biases by the importer too; of a small file all is.
+TEST_F(ModelFileTest, ConstantsOfAFewPagesAreNotRead) {
+  for (const size_t layers : {1, 40}) {
+    const std::vector<uint8_t> bytes = layersOfAFewPages(layers);
+    write(bytes);
+    const Result<ModelFile> file = ModelFile::open(path_);
+    ASSERT_TRUE(file.ok()) << file.status().toString();
+    size_t left = 0;
+    for (size_t i = 0; i < bytes.size(); ++i)
+      left += file->isThere(file->bytes().subspan(i, 1)) ? 0 : 1;
+    const bool isSmall = bytes.size() <= ModelFile::kMostWhole;
+    EXPECT_EQ(isSmall, layers == 1);
+    EXPECT_EQ(left, isSmall ? 0 : layers * 40 * 40 * sizeof(float));
+    EXPECT_EQ(std::ranges::equal(file->bytes(), bytes), isSmall);
+    EXPECT_EQ(run(importTfliteFile(path_)), run(importTflite(bytes)));
+  }
 }
 
 TEST_F(ModelFileTest, ModelsAreAsThoseOfTheSameBytes) {
