@@ -13,55 +13,63 @@ bool isConstant(const Operand& operand) {
          operand.lifetime == Lifetime::CONSTANT_REFERENCE;
 }
 
-ops::Tensor tensorOf(const Operand& operand, bool* guessed) {
+// Unknown dimensions count as 1.
+bool isGuessed(const Operand& operand) {
+  const bool isTensor = operand.lifetime != Lifetime::NO_VALUE && !isExtension(operand.type) &&
+                        !isScalarType(operand.type);
+  return (isTensor && operand.dimensions.empty()) ||
+         std::ranges::find(operand.dimensions, 0u) != operand.dimensions.end();
+}
+
+ops::Tensor tensorOf(const Operand& operand) {
   ops::Tensor tensor;
   tensor.type = operand.type;
   tensor.dims = operand.dimensions;
   tensor.omitted = operand.lifetime == Lifetime::NO_VALUE;
-  const bool isTensor = !isExtension(operand.type) && !isScalarType(operand.type);
-  if (!tensor.omitted && isTensor && tensor.dims.empty()) *guessed = true;
-  for (uint32_t& dimension : tensor.dims) {
-    if (dimension != 0) continue;
-    dimension = 1;
-    *guessed = true;
-  }
+  std::ranges::replace(tensor.dims, 0u, 1u);
   return tensor;
 }
 
-double elementsOf(const ops::Tensor& tensor) {
-  double count = tensor.omitted ? 0 : 1;
-  for (const uint32_t dimension : tensor.dims) count *= dimension;
+double elementsOf(const Operand& operand) {
+  double count = operand.lifetime == Lifetime::NO_VALUE ? 0 : 1;
+  for (const uint32_t dimension : operand.dimensions) count *= std::max(dimension, 1u);
   return count;
 }
 
-double bytesOf(const ops::Tensor& tensor) {
-  const double size = isExtension(tensor.type) ? 1 : std::max(1u, elementSize(tensor.type));
-  return elementsOf(tensor) * size;
+double bytesOf(const Operand& operand) {
+  const double size = isExtension(operand.type) ? 1 : std::max(1u, elementSize(operand.type));
+  return elementsOf(operand) * size;
+}
+
+std::vector<ops::Tensor> tensorsOf(const Subgraph& subgraph,
+                                   const std::vector<uint32_t>& operands) {
+  std::vector<ops::Tensor> tensors;
+  for (const uint32_t index : operands) tensors.push_back(tensorOf(subgraph.operands[index]));
+  return tensors;
 }
 
 }  // namespace
 
 OperationWork workOf(const Subgraph& subgraph, const Operation& operation) {
   OperationWork work;
-  std::vector<ops::Tensor> inputs;
-  std::vector<ops::Tensor> outputs;
   for (const uint32_t index : operation.inputs) {
-    inputs.push_back(tensorOf(subgraph.operands[index], &work.guessed));
-    work.bytes += bytesOf(inputs.back());
+    const Operand& operand = subgraph.operands[index];
+    work.guessed = work.guessed || isGuessed(operand);
+    work.bytes += bytesOf(operand);
     // What only looks into a table does not go through all of it.
-    if (!isConstant(subgraph.operands[index])) {
-      work.elements = std::max(work.elements, elementsOf(inputs.back()));
-    }
+    if (!isConstant(operand)) work.elements = std::max(work.elements, elementsOf(operand));
   }
   for (const uint32_t index : operation.outputs) {
-    outputs.push_back(tensorOf(subgraph.operands[index], &work.guessed));
-    work.bytes += bytesOf(outputs.back());
-    work.results += elementsOf(outputs.back());
+    const Operand& operand = subgraph.operands[index];
+    work.guessed = work.guessed || isGuessed(operand);
+    work.bytes += bytesOf(operand);
+    work.results += elementsOf(operand);
   }
   work.elements = std::max(work.elements, work.results);
   const ops::OperationDefinition* definition = ops::definitionOf(operation.type);
   if (definition != nullptr && definition->work != nullptr) {
-    work.products = definition->work(inputs, outputs);
+    work.products = definition->work(tensorsOf(subgraph, operation.inputs),
+                                     tensorsOf(subgraph, operation.outputs));
   }
   return work;
 }
