@@ -122,8 +122,10 @@ class Worker {
 
  private:
   Result<Json> load(bool fresh) {
+    // What was loaded before ends first, as LiteRT's does.
     run_.reset();
     session_.reset();
+    imported_.reset();
     if (fresh && !cache_.empty()) {
       std::error_code error;
       std::filesystem::remove_all(cache_, error);
