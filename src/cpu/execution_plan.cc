@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "base/work_limit.h"
 #include "cpu/arena_plan.h"
@@ -153,10 +154,16 @@ class ShapePropagation {
 
   Status infer(size_t index) {
     const Operation& operation = plan_.subgraph->operations[index];
-    std::vector<ops::Tensor> inputs;
-    for (uint32_t operand : operation.inputs) inputs.push_back(plan_.tensors[operand]);
-    std::vector<ops::Tensor> outputs;
-    for (uint32_t operand : operation.outputs) outputs.push_back(plan_.tensors[operand]);
+    // Into the memory of an earlier operation's.
+    const size_t count = operation.inputs.size() + operation.outputs.size();
+    if (tensors_.size() < count) tensors_.resize(count);
+    const std::span<ops::Tensor> inputs(tensors_.data(), operation.inputs.size());
+    const std::span<ops::Tensor> outputs(tensors_.data() + inputs.size(), operation.outputs.size());
+    const auto take = [this](uint32_t operand) -> const ops::Tensor& {
+      return plan_.tensors[operand];
+    };
+    std::ranges::transform(operation.inputs, inputs.begin(), take);
+    std::ranges::transform(operation.outputs, outputs.begin(), take);
     ops::OperationContext context(inputs, outputs, nullptr);
     Status status = ops::inferShapes(*plan_.definitions[index], context);
     if (status.code() == ResultCode::INCOMPLETE) return okStatus();
@@ -192,6 +199,7 @@ class ShapePropagation {
   const std::vector<Operand>& operands_;
   const bool isBranch_;
   std::vector<bool> settled_;
+  std::vector<ops::Tensor> tensors_;  // of the operation whose shapes are inferred
 };
 
 // Gives the temporaries of known size their places.
