@@ -37,7 +37,7 @@ std::chrono::milliseconds startTimeoutFromEnvironment() {
 
 // A valid model that may need more than the driver has.
 Status checkCompliance(const Model& model, FeatureLevel have) {
-  HALYARD_RETURN_IF_ERROR(validateModel(model).takeStatus());
+  HALYARD_RETURN_IF_ERROR(checkValid(model));
   return compliantWith(model, have);
 }
 

@@ -69,8 +69,9 @@ std::optional<NoncompliantOperation> verdictOn(const Model& model, size_t index,
 }
 
 std::vector<NoncompliantOperation> noncompliantOperations(const Model& model, FeatureLevel have) {
-  const std::vector<FeatureLevel> referenced = levelsOfReferenced(model);
   std::vector<NoncompliantOperation> found;
+  if (have >= FeatureLevel::FL8) return found;  // there is nothing newer
+  const std::vector<FeatureLevel> referenced = levelsOfReferenced(model);
   for (size_t i = 0; i < model.main.operations.size(); ++i) {
     if (auto verdict = verdictOn(model, i, have, referenced)) found.push_back(std::move(*verdict));
   }

@@ -9,6 +9,7 @@
 #include "base/verbose_log.h"
 #include "hal/remote_device.h"
 #include "halyard/driver/trace.h"
+#include "model/validation.h"
 #include "runtime/partitioner.h"
 #include "runtime/plan_builder.h"
 #include "runtime/plan_report.h"
@@ -178,6 +179,7 @@ Result<std::vector<bool>> Preparation::ask(const Device& device, uint32_t subgra
       !whyNoFiles(options_.caching.get(), device, options_.prepare.preference).empty();
   if (!mayPrepare) return device.hal().getSupportedOperations(*asModel);
   const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::COMPILATION, device.name());
+  const KnownToBeValid known(*model_);  // since it was finished
   HALYARD_ASSIGN_OR_RETURN(std::optional<hal::RemoteDevice::Offer> offer,
                            remote->prepareSupported(asModel, options_.prepare));
   if (!offer) return device.hal().getSupportedOperations(*asModel);
