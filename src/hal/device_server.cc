@@ -287,12 +287,14 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
 
   // Runs `use` with the model, imported, on a worker.
   template <typename T>
-  kj::Promise<Result<T>> runWith(Received received, std::function<Result<T>(ModelPtr)> use) {
+  kj::Promise<Result<T>> runWith(Received received, std::function<Result<T>(ModelPtr)> use,
+                                 Priority priority = Priority::MEDIUM) {
     const auto taken = std::make_shared<Received>(std::move(received));
-    return core_.run<T>(*client_, [taken, use = std::move(use)]() -> Result<T> {
+    const auto work = [taken, use = std::move(use)]() -> Result<T> {
       HALYARD_ASSIGN_OR_RETURN(ModelPtr model, import(std::move(*taken)));
       return use(std::move(model));
-    });
+    };
+    return core_.run<T>(*client_, work, priority);
   }
 
   // Both in turn. The call's parameters are let go of in between.
@@ -350,7 +352,8 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
           question->set(std::move(asked));
           if (!goesOn) return Prepared();
           return device->prepareModel(ClientSession::ValidModel{std::move(model)}, options);
-        });
+        },
+        options.priority);
     auto ended = job.then([client = client_, question, outcome, deviceVersion = info_.halVersion,
                            priority = options.priority](Result<Prepared> result) {
                       outcome->hasEnded = true;
