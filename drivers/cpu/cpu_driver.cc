@@ -162,8 +162,8 @@ class CpuDriver final : public hal::Device {
     PackingRecorder recorder;
     // What took long just now may be quick the next time: whoever saves some of it by chance
     // surprises whoever relies on what there was.
-    const bool saves = store_ != nullptr && options.cache != nullptr &&
-                       hal::savesFor(info_, options.preference);
+    const bool saves =
+        store_ != nullptr && options.cache != nullptr && hal::savesFor(info_, options.preference);
     const bool tunes = tunes_ && options.preference == hal::ExecutionPreference::SUSTAINED_SPEED;
     HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<CompiledModel> compiled,
                              compile(model, options, saves ? &recorder : nullptr, tunes));
