@@ -104,33 +104,78 @@ TEST(ConcatenationKernel, IsTheReferenceForAllAxes) {
   }
 }
 
+using Size = std::pair<uint32_t, uint32_t>;  // height, width
+
+KernelCase resizing(RandomOperands& random, OperationType operation, OperandType type,
+                    uint32_t channels, Size from, Size to, bool align, bool half) {
+  KernelCase test;
+  test.operation = operation;
+  test.inputs = {random.tensor(type, {2, from.first, from.second, channels}),
+                 TestOperand::int32(static_cast<int32_t>(to.second)),
+                 TestOperand::int32(static_cast<int32_t>(to.first)),
+                 TestOperand::boolean(false),
+                 TestOperand::boolean(align),
+                 TestOperand::boolean(half)};
+  const ops::Tensor& image = test.inputs[0].tensor;
+  test.outputs = {TestOperand::output(type, image.scale, image.zeroPoint)};
+  test.slack = 1e-6;
+  return test;
+}
+
 TEST(ResizeKernel, IsTheReferenceInAllModes) {
   RandomOperands random(54);
-  const std::pair<std::pair<uint32_t, uint32_t>, std::pair<int, int>> sizes[] = {
-      {{5, 7}, {13, 20}},
-      {{33, 33}, {257, 257}},
-      {{1, 1}, {9, 9}},
-      {{8, 8}, {8, 8}},
-      {{9, 9}, {5, 5}}};
+  const std::pair<Size, Size> sizes[] = {{{5, 7}, {13, 20}}, {{33, 33}, {257, 257}},
+                                         {{1, 1}, {9, 9}},   {{8, 8}, {8, 8}},
+                                         {{9, 9}, {5, 5}},   {{12, 4}, {7, 3000}}};
   for (const auto& [from, to] : sizes) {
     for (const uint32_t channels : {1u, 3u, 21u, 64u}) {
       for (const auto& [align, half] : {std::pair{false, false}, {true, false}, {false, true}}) {
-        KernelCase test;
-        test.operation = OperationType::RESIZE_BILINEAR;
-        test.inputs = {random.tensor(TENSOR_FLOAT32, {2, from.first, from.second, channels}),
-                       TestOperand::int32(to.second),
-                       TestOperand::int32(to.first),
-                       TestOperand::boolean(false),
-                       TestOperand::boolean(align),
-                       TestOperand::boolean(half)};
-        test.outputs = {TestOperand::output(TENSOR_FLOAT32)};
-        test.slack = 1e-6;
-        checkKernel(std::move(test), 3,
-                    fmt::format("{} x {} to {} x {}, {} channels, align {}, half {}", from.first,
-                                from.second, to.first, to.second, channels, align, half));
-        if (HasFatalFailure()) return;
+        for (const OperandType type : kTypes) {
+          checkKernel(resizing(random, OperationType::RESIZE_BILINEAR, type, channels, from, to,
+                               align, half),
+                      3,
+                      fmt::format("{}, {} x {} to {} x {}, {} channels, align {}, half {}",
+                                  operandTypeName(type), from.first, from.second, to.first,
+                                  to.second, channels, align, half));
+          if (HasFatalFailure()) return;
+        }
       }
     }
+  }
+}
+
+TEST(ResizeKernel, IsTheReferenceInBytesOfRandomSizes) {
+  RandomOperands random(55);
+  const auto size = [&](int most) { return static_cast<uint32_t>(random.between(1, most)); };
+  for (int round = 0; round < 200; ++round) {
+    const Size from = {size(40), size(40)};
+    const Size to = {size(60), size(60)};
+    const uint32_t channels = random.oneOf<uint32_t>({1, 2, 3, 4, 16, 37, 1500});
+    const bool align = random.coin();
+    const bool half = !align && random.coin();
+    const OperandType type = random.coin() ? TENSOR_QUANT8_ASYMM : TENSOR_QUANT8_ASYMM_SIGNED;
+    checkKernel(
+        resizing(random, OperationType::RESIZE_BILINEAR, type, channels, from, to, align, half), 3,
+        fmt::format("{}, {} x {} to {} x {}, {} channels, align {}, half {}", operandTypeName(type),
+                    from.first, from.second, to.first, to.second, channels, align, half));
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Its tables would be large; the reference kernel has none.
+TEST(ResizeKernel, LeavesHugeImagesToTheReference) {
+  RandomOperands random(56);
+  for (const OperandType type : kTypes) {
+    KernelCase test =
+        resizing(random, OperationType::RESIZE_BILINEAR, type, 1, {1, 2}, {1, 40000}, false, false);
+    ASSERT_TRUE(ops::testing::runOperation(test.operation, test.inputs, test.outputs).ok());
+    std::vector<ops::Tensor> inputs;
+    for (TestOperand& input : test.inputs) {
+      inputs.push_back(input.tensor);
+      if (inputs.size() > 1) inputs.back().data = input.bytes.data();
+    }
+    const std::vector<ops::Tensor> outputs = {test.outputs[0].tensor};
+    EXPECT_EQ(makeKernel(*ops::definitionOf(test.operation), {inputs, outputs}), nullptr);
   }
 }
 

@@ -1,17 +1,24 @@
-// Bilinear resizing of float images: between two lines first, then between the cells of the result.
+// Bilinear resizing. Of float images: between two lines first, then between the cells of the
+// result. Of 8 bit images, which are rounded once, as the reference kernel does it: all four cells
+// at once.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "kernels/aligned_buffer.h"
 #include "kernels/float_functions.h"
 #include "kernels/makers.h"
-#include "ops/conv_geometry.h"
+#include "ops/simd.h"
 
 namespace halyard::cpudriver {
 namespace {
 
 constexpr size_t kGrainElements = 1 << 14;
+
+// Larger images would have large tables of where their lines and columns lie, which a small model
+// can ask for.
+constexpr size_t kMostPositions = 1 << 15;
 
 // Where an output coordinate lies: between two of the input's.
 struct Source {
@@ -41,6 +48,14 @@ Source sourceOf(const Mode& mode, size_t output, size_t inputSize, size_t output
   return source;
 }
 
+std::vector<Source> sourcesOf(const Mode& mode, size_t inputSize, size_t outputSize) {
+  std::vector<Source> sources(outputSize);
+  for (size_t i = 0; i < outputSize; ++i) {
+    sources[i] = sourceOf(mode, i, inputSize, outputSize);
+  }
+  return sources;
+}
+
 class ResizeKernel final : public Kernel {
  public:
   ResizeKernel(const KernelSite& site, const Mode& mode)
@@ -48,14 +63,9 @@ class ResizeKernel final : public Kernel {
         batch_(site.inputs[0].dims[0]),
         channels_(site.inputs[0].dims[3]),
         inputHeight_(site.inputs[0].dims[1]),
-        inputWidth_(site.inputs[0].dims[2]) {
-    for (size_t i = 0; i < site.outputs[0].dims[1]; ++i) {
-      lines_.push_back(sourceOf(mode, i, inputHeight_, site.outputs[0].dims[1]));
-    }
-    for (size_t j = 0; j < site.outputs[0].dims[2]; ++j) {
-      columns_.push_back(sourceOf(mode, j, inputWidth_, site.outputs[0].dims[2]));
-    }
-  }
+        inputWidth_(site.inputs[0].dims[2]),
+        lines_(sourcesOf(mode, inputHeight_, site.outputs[0].dims[1])),
+        columns_(sourcesOf(mode, inputWidth_, site.outputs[0].dims[2])) {}
 
   Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
     const auto* const images = operands.input<float>(0);
@@ -94,14 +104,161 @@ class ResizeKernel final : public Kernel {
   const size_t channels_;
   const size_t inputHeight_;
   const size_t inputWidth_;
-  std::vector<Source> lines_;
-  std::vector<Source> columns_;
+  const std::vector<Source> lines_;
+  const std::vector<Source> columns_;
+};
+
+// Some columns of a line of the image, as floats: for each column of the output its cell on the
+// left and on the right.
+struct SpreadLine {
+  size_t line = SIZE_MAX;  // of all images
+  float* left = nullptr;
+  float* right = nullptr;
+};
+
+struct Columns {
+  const Source* sources;
+  size_t count;
+  size_t channels;
+};
+
+// kChannels: how many there are; 0 stands for columns.channels.
+template <typename T, size_t kChannels>
+HALYARD_ALWAYS_INLINE void spreadCells(const T* from, const Columns& columns,
+                                       const SpreadLine& to) {
+  const size_t channels = kChannels == 0 ? columns.channels : kChannels;
+  float* __restrict left = to.left;
+  float* __restrict right = to.right;
+  for (size_t j = 0; j < columns.count; ++j) {
+    const T* const low = from + columns.sources[j].low * channels;
+    const T* const high = from + columns.sources[j].high * channels;
+    for (size_t c = 0; c < channels; ++c) *left++ = static_cast<float>(low[c]);
+    for (size_t c = 0; c < channels; ++c) *right++ = static_cast<float>(high[c]);
+  }
+}
+
+template <typename T>
+HALYARD_ALWAYS_INLINE void spreadLine(const T* from, const Columns* columns, const SpreadLine* to) {
+  if (columns->channels == 1) return spreadCells<T, 1>(from, *columns, *to);
+  if (columns->channels == 3) return spreadCells<T, 3>(from, *columns, *to);
+  spreadCells<T, 0>(from, *columns, *to);
+}
+
+struct Blend {
+  const SpreadLine* top;
+  const SpreadLine* bottom;
+  float bottomWeight;
+  const float* rightWeights;
+  size_t count;
+};
+
+// In the order in which the reference kernel multiplies and adds, so that what lies near the middle
+// of two values goes to the same.
+template <typename T>
+HALYARD_ALWAYS_INLINE void blendBytes(const Blend* blend, T* __restrict to) {
+  const float* __restrict topLeft = blend->top->left;
+  const float* __restrict topRight = blend->top->right;
+  const float* __restrict bottomLeft = blend->bottom->left;
+  const float* __restrict bottomRight = blend->bottom->right;
+  const float* __restrict rightWeights = blend->rightWeights;
+  const float bottom = blend->bottomWeight;
+  const float top = 1 - bottom;
+  const size_t count = blend->count;
+  for (size_t i = 0; i < count; ++i) {
+    const float right = rightWeights[i];
+    const float left = 1 - right;
+    const float weights[4] = {top * left, top * right, bottom * left, bottom * right};
+    const float value = topLeft[i] * weights[0] + topRight[i] * weights[1] +
+                        bottomLeft[i] * weights[2] + bottomRight[i] * weights[3];
+    // To nearest, ties away from zero: the constant is the largest below one half.
+    to[i] = static_cast<T>(static_cast<int32_t>(value + std::copysign(0x1.fffffep-2f, value)));
+  }
+}
+
+#if defined(__x86_64__)
+template <typename T>
+HALYARD_TARGET_AVX512 void blendBytesAvx512(const Blend* blend, T* to) {
+  blendBytes(blend, to);
+}
+#endif
+
+template <typename T>
+class Quant8ResizeKernel final : public Kernel {
+ public:
+  Quant8ResizeKernel(const KernelSite& site, const Mode& mode)
+      : batch_(site.inputs[0].dims[0]),
+        channels_(site.inputs[0].dims[3]),
+        inputHeight_(site.inputs[0].dims[1]),
+        inputWidth_(site.inputs[0].dims[2]),
+        lines_(sourcesOf(mode, inputHeight_, site.outputs[0].dims[1])),
+        columns_(sourcesOf(mode, inputWidth_, site.outputs[0].dims[2])) {
+#if defined(__x86_64__)
+    if (site.level >= ops::SimdLevel::AVX512) blend_ = blendBytesAvx512<T>;
+#endif
+  }
+
+  Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
+    const auto* const images = operands.input<T>(0);
+    auto* const output = operands.output<T>(0);
+    services.parallelFor(batch_ * lines_.size(), kGrainElements / (columns_.size() * channels_) + 1,
+                         [&](size_t begin, size_t end) {
+                           const size_t atATime = std::max<size_t>(1, kElementsAtATime / channels_);
+                           for (size_t j = 0; j < columns_.size(); j += atATime) {
+                             resizeColumns(images, begin, end, j,
+                                           std::min(atATime, columns_.size() - j), output);
+                           }
+                         });
+    return okStatus();
+  }
+
+ private:
+  // Elements of a line that are made at a time: what is read for them stays in the first-level
+  // cache.
+  static constexpr size_t kElementsAtATime = 1024;
+
+  // `count` columns from `first` on of lines [begin, end).
+  void resizeColumns(const T* images, size_t begin, size_t end, size_t first, size_t count,
+                     T* output) const {
+    const size_t elements = count * channels_;
+    auto* const buffer = reinterpret_cast<float*>(threadBuffer(5 * elements * sizeof(float)));
+    float* const rightWeights = buffer + 4 * elements;
+    for (size_t j = 0; j < count; ++j) {
+      std::fill_n(rightWeights + j * channels_, channels_, columns_[first + j].weight);
+    }
+    // The lines that were read last: the next line of the output mostly needs the same.
+    SpreadLine spread[2] = {{SIZE_MAX, buffer, buffer + elements},
+                            {SIZE_MAX, buffer + 2 * elements, buffer + 3 * elements}};
+    const Columns columns = {&columns_[first], count, channels_};
+    const auto place = [&](size_t line, size_t other) {
+      if (spread[0].line == line) return &spread[0];
+      if (spread[1].line == line) return &spread[1];
+      SpreadLine* const free = spread[0].line == other ? &spread[1] : &spread[0];
+      free->line = line;
+      ops::runBest<&spreadLine<T>>(images + line * inputWidth_ * channels_, &columns, free);
+      return free;
+    };
+    for (size_t i = begin; i < end; ++i) {
+      const Source& line = lines_[i % lines_.size()];
+      const size_t image = i / lines_.size() * inputHeight_;
+      const SpreadLine* const top = place(image + line.low, image + line.high);
+      const SpreadLine* const bottom = place(image + line.high, image + line.low);
+      const Blend blend = {top, bottom, line.weight, rightWeights, elements};
+      blend_(&blend, output + (i * columns_.size() + first) * channels_);
+    }
+  }
+
+  const size_t batch_;
+  const size_t channels_;
+  const size_t inputHeight_;
+  const size_t inputWidth_;
+  const std::vector<Source> lines_;
+  const std::vector<Source> columns_;
+  void (*blend_)(const Blend*, T*) = ops::runBest<&blendBytes<T>, const Blend*, T*>;
 };
 
 }  // namespace
 
 std::unique_ptr<Kernel> makeResizeBilinear(const KernelSite& site) {
-  if (site.inputs[0].type != OperandType::TENSOR_FLOAT32) return nullptr;
   const ops::OperationContext context(site.inputs, {}, nullptr);
   bool nchw = false;
   Mode mode;
@@ -110,9 +267,21 @@ std::unique_ptr<Kernel> makeResizeBilinear(const KernelSite& site) {
       !context.readOptional(5, &mode.halfPixelCenters).ok()) {
     return nullptr;
   }
-  // Where a small part of the input's columns is needed, blending all of them is a waste.
-  if (site.outputs[0].dims[2] < site.inputs[0].dims[2] / 2) return nullptr;
-  return std::make_unique<ResizeKernel>(site, mode);
+  const Shape& from = site.inputs[0].dims;
+  const Shape& to = site.outputs[0].dims;
+  if (to[1] > kMostPositions || to[2] > kMostPositions) return nullptr;
+  switch (site.inputs[0].type) {
+    case OperandType::TENSOR_FLOAT32:
+      // Where a small part of the input's columns is needed, blending all of them is a waste.
+      if (to[2] < from[2] / 2) return nullptr;
+      return std::make_unique<ResizeKernel>(site, mode);
+    case OperandType::TENSOR_QUANT8_ASYMM:
+      return std::make_unique<Quant8ResizeKernel<uint8_t>>(site, mode);
+    case OperandType::TENSOR_QUANT8_ASYMM_SIGNED:
+      return std::make_unique<Quant8ResizeKernel<int8_t>>(site, mode);
+    default:
+      return nullptr;
+  }
 }
 
 }  // namespace halyard::cpudriver
