@@ -1,6 +1,7 @@
 // RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 
 #include "ops/conv_geometry.h"
@@ -8,6 +9,7 @@
 #include "ops/operand_checks.h"
 #include "ops/operation.h"
 #include "ops/simd.h"
+#include "ops/small_copy.h"
 
 namespace halyard::ops {
 namespace {
@@ -233,8 +235,8 @@ size_t nearestOf(const ResizePlan& plan, size_t output, size_t inputSize, size_t
 template <size_t kBytes>
 void copyNearest(OperationContext& context, const ResizePlan& plan, size_t images,
                  size_t pixelBytes) {
-  const auto* from = context.input(0).as<uint8_t>();
-  auto* to = context.output(0).as<uint8_t>();
+  const auto* from = context.input(0).as<std::byte>();
+  auto* to = context.output(0).as<std::byte>();
   const size_t bytes = kBytes == 0 ? pixelBytes : kBytes;
   const size_t inputLine = plan.input.width * bytes;
   const size_t outputLine = plan.output.width * bytes;
@@ -251,11 +253,15 @@ void copyNearest(OperationContext& context, const ResizePlan& plan, size_t image
           for (size_t i = begin; i < end; ++i) {
             const size_t y =
                 nearestOf(plan, i % plan.output.height, plan.input.height, plan.output.height);
-            const uint8_t* line =
+            const std::byte* line =
                 from + (i / plan.output.height * plan.input.height + y) * inputLine;
-            uint8_t* target = to + i * outputLine + first * bytes;
-            for (size_t j = 0; j < count; ++j) {
-              std::memcpy(target + j * bytes, line + columns[j], bytes);
+            std::byte* target = to + i * outputLine + first * bytes;
+            for (size_t j = 0; j < count; ++j, target += bytes) {
+              if constexpr (kBytes == 0) {
+                copySmall(target, line + columns[j], bytes);
+              } else {
+                std::memcpy(target, line + columns[j], kBytes);
+              }
             }
           }
         });
@@ -274,6 +280,9 @@ Status nearestReference(OperationContext& context) {
       break;
     case 2:
       copyNearest<2>(context, plan, images, pixel);
+      break;
+    case 3:
+      copyNearest<3>(context, plan, images, pixel);
       break;
     case 4:
       copyNearest<4>(context, plan, images, pixel);
