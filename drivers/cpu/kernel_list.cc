@@ -33,6 +33,7 @@ constexpr Entry kEntries[] = {
     {ops::groupedConv2d, makeGroupedConv},
     {ops::hardSwish, makeHardSwish},
     {ops::instanceNormalization, makeInstanceNormalization},
+    {ops::l2Normalization, makeL2Normalization},
     {ops::logistic, makeLogistic},
     {ops::lstm, makeLstm},
     {ops::maximum, makeMaximum},

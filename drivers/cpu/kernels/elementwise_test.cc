@@ -169,5 +169,51 @@ TEST(InstanceNormalizationKernel, IsTheReferenceInBothLayouts) {
   }
 }
 
+TEST(L2NormalizationKernel, IsTheReferenceAlongAllAxes) {
+  RandomOperands random(29);
+  const Shape shapes[] = {{2, 3, 5, 128}, {7, 1001}, {33}, {5, 3, 70}, {1, 40, 16}, {3, 4, 2, 1}};
+  for (const Shape& shape : shapes) {
+    for (const OperandType type :
+         {TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED}) {
+      const auto rank = static_cast<int>(shape.size());
+      for (int axis = -rank; axis < rank; ++axis) {
+        KernelCase test;
+        test.operation = OperationType::L2_NORMALIZATION;
+        test.inputs = {random.tensor(type, shape), TestOperand::int32(axis)};
+        const bool isFloat = type == TENSOR_FLOAT32;
+        test.outputs = {
+            isFloat ? TestOperand::output(type)
+                    : TestOperand::output(type, 1.0f / 128, type == TENSOR_QUANT8_ASYMM ? 128 : 0)};
+        checkKernel(std::move(test), 3,
+                    fmt::format("{} {}, axis {}", operandTypeName(type), shapeText(shape), axis));
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// Nothing to divide by, squares that floats have no room for, and lines too long for sums of bytes.
+TEST(L2NormalizationKernel, IsTheReferenceAtTheLimits) {
+  const auto run = [](TestOperand input, TestOperand output, int needed) {
+    KernelCase test;
+    test.operation = OperationType::L2_NORMALIZATION;
+    test.inputs = {std::move(input)};
+    test.outputs = {std::move(output)};
+    checkKernel(std::move(test), needed, "limits");
+  };
+  std::vector<float> floats(3 * 40, 0.0f);
+  for (size_t i = 0; i < 40; ++i) floats[40 + i] = i % 2 == 0 ? 3e30f : -4e30f;
+  for (size_t i = 0; i < 40; ++i) floats[80 + i] = 1e-9f;
+  run(TestOperand::of<float>(TENSOR_FLOAT32, {3, 40}, floats), TestOperand::output(TENSOR_FLOAT32),
+      3);
+  for (const uint32_t extent : {40u, 33'000u, 34'000u}) {
+    for (const uint8_t value : {0, 7, 255}) {
+      run(TestOperand::of<uint8_t>(TENSOR_QUANT8_ASYMM, {2, extent},
+                                   std::vector<uint8_t>(size_t{2} * extent, value), 0.1f, 0),
+          TestOperand::output(TENSOR_QUANT8_ASYMM, 1.0f / 128, 128), extent > 33'025 ? 0 : 3);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace halyard::cpudriver::testing

@@ -21,6 +21,7 @@ std::unique_ptr<Kernel> makeFullyConnected(const KernelSite& site);
 std::unique_ptr<Kernel> makeGroupedConv(const KernelSite& site);
 std::unique_ptr<Kernel> makeHardSwish(const KernelSite& site);
 std::unique_ptr<Kernel> makeInstanceNormalization(const KernelSite& site);
+std::unique_ptr<Kernel> makeL2Normalization(const KernelSite& site);
 std::unique_ptr<Kernel> makeLogistic(const KernelSite& site);
 std::unique_ptr<Kernel> makeLstm(const KernelSite& site);
 std::unique_ptr<Kernel> makeLstmSequence(const KernelSite& site);
