@@ -294,6 +294,7 @@ void benchRounded(uint32_t size, uint32_t depth, uint32_t channels, double peak)
 
 void benchMove(MoveCase move) {
   std::vector<TestOperand> outputs = {move.output};
+  if (move.second) outputs.push_back(*move.second);
   const auto times = timeOperation(move.operation, move.inputs, outputs, move.variables);
   double moved = static_cast<double>(outputs[0].bytes.size());
   for (size_t i = 0; i < move.variables; ++i) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct MoveCase {
   std::vector<ops::testing::TestOperand> inputs;
   ops::testing::TestOperand output;
   size_t variables = 1;  // inputs that are no constants, the first ones
+  std::optional<ops::testing::TestOperand> second = std::nullopt;  // output
 };
 
 std::vector<MoveCase> moveCases();

@@ -56,6 +56,7 @@ constexpr Entry kEntries[] = {
     {ops::sub, makeSubtraction, kActivation},
     {ops::svdf, makeSvdf},
     {ops::tanh, makeTanh},
+    {ops::topkV2, makeTopk},
     {ops::transposeConv2d, makeTransposedConv},
     {ops::unidirectionalSequenceLstm, makeLstmSequence},
     {ops::unidirectionalSequenceRnn, makeRnnSequence},

@@ -46,6 +46,7 @@ std::unique_ptr<Kernel> makeSoftmax(const KernelSite& site);
 std::unique_ptr<Kernel> makeSubtraction(const KernelSite& site);
 std::unique_ptr<Kernel> makeSvdf(const KernelSite& site);
 std::unique_ptr<Kernel> makeTanh(const KernelSite& site);
+std::unique_ptr<Kernel> makeTopk(const KernelSite& site);
 std::unique_ptr<Kernel> makeTransposedConv(const KernelSite& site);
 
 }  // namespace halyard::cpudriver

@@ -1,4 +1,4 @@
-// Pooling, reductions, concatenation and resizing against the reference kernels.
+// Pooling, reductions, concatenation, resizing and selection against the reference kernels.
 #include "kernels/kernel_for_test.h"
 #include "ops/testing/random_window.h"
 
@@ -176,6 +176,42 @@ TEST(ResizeKernel, LeavesHugeImagesToTheReference) {
     }
     const std::vector<ops::Tensor> outputs = {test.outputs[0].tensor};
     EXPECT_EQ(makeKernel(*ops::definitionOf(test.operation), {inputs, outputs}), nullptr);
+  }
+}
+
+TEST(TopkKernel, IsTheReferenceForAllCountsAndTies) {
+  RandomOperands random(57);
+  constexpr OperandType kAllTypes[] = {TENSOR_FLOAT32, TENSOR_INT32, TENSOR_QUANT8_ASYMM,
+                                       TENSOR_QUANT8_ASYMM_SIGNED};
+  for (int round = 0; round < 100; ++round) {
+    const auto length = static_cast<uint32_t>(random.oneOf({1, 5, 63, 64, 65, 400, 3000}));
+    const int k = random.coin() ? random.between(1, static_cast<int>(std::min(length, 8u)))
+                                : random.between(1, static_cast<int>(length));
+    for (const OperandType type : kAllTypes) {
+      KernelCase test;
+      test.operation = OperationType::TOPK_V2;
+      const Shape shape = {2, 3, length};
+      std::vector<int32_t> integers(size_t{6} * length);
+      for (int32_t& value : integers) value = random.between(-1000, 1000);
+      test.inputs = {type == TENSOR_INT32 ? TestOperand::of<int32_t>(type, shape, integers)
+                                          : random.tensor(type, shape),
+                     TestOperand::int32(k)};
+      std::vector<uint8_t>& bytes = test.inputs[0].bytes;
+      const size_t size = elementSize(type);
+      const int kind = random.between(0, 3);
+      for (size_t i = 0; i + size <= bytes.size(); i += size) {
+        if (kind == 1 && random.coin()) std::fill_n(&bytes[i], size, uint8_t{0});
+        // Of floats, these are NaN.
+        if (kind == 2 && random.coin()) std::fill_n(&bytes[i], size, uint8_t{255});
+        if (kind == 3) std::fill_n(&bytes[i], size, uint8_t{255});
+      }
+      const ops::Tensor& input = test.inputs[0].tensor;
+      test.outputs = {TestOperand::output(type, input.scale, input.zeroPoint),
+                      TestOperand::output(TENSOR_INT32)};
+      checkKernel(std::move(test), 3,
+                  fmt::format("{}, {} of {}, kind {}", operandTypeName(type), k, length, kind));
+      if (HasFatalFailure()) return;
+    }
   }
 }
 
