@@ -204,7 +204,8 @@ void benchLayer(const LayerCase& layer, OperandType type, double peak,
                                      bytes(biasType, {layer.channels}, 0.125f, 0)};
   appendScalars(layer, &inputs);
   std::vector<TestOperand> outputs = {TestOperand::output(type, 300.0f, 100)};
-  const auto times = timeOperation(layer.operation, inputs, outputs, 1, level);
+  const size_t variables = layer.hasConstantFilter ? 1 : 2;
+  const auto times = timeOperation(layer.operation, inputs, outputs, variables, level);
   std::printf("%-16s %4u^2 s%u %4u -> %4u %s", layer.name, layer.size, layer.stride, layer.depth,
               layer.channels, isFloat ? "f32" : "u8 ");
   if (!withReference && times.ok()) {

@@ -15,6 +15,7 @@ constexpr LayerCase kLayers[] = {
     {"conv 1x1", OperationType::CONV_2D, 112, 1, 1, 16, 96},
     {"conv 3x3", OperationType::CONV_2D, 28, 3, 1, 128, 128},
     {"conv 3x3", OperationType::CONV_2D, 224, 3, 2, 3, 32},
+    {"conv variable", OperationType::CONV_2D, 28, 3, 1, 128, 128, 1, false},
     {"depthwise 3x3", OperationType::DEPTHWISE_CONV_2D, 112, 3, 1, 32, 32},
     {"depthwise 3x3", OperationType::DEPTHWISE_CONV_2D, 56, 3, 1, 128, 128},
     {"depthwise 3x3", OperationType::DEPTHWISE_CONV_2D, 56, 3, 2, 128, 128},

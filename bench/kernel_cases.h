@@ -26,6 +26,7 @@ struct LayerCase {
   uint32_t depth;
   uint32_t channels;
   uint32_t groups = 1;
+  bool hasConstantFilter = true;
 };
 
 std::span<const LayerCase> layerCases();

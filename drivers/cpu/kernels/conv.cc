@@ -3,6 +3,7 @@
 
 #include "kernels/conv_lines.h"
 #include "kernels/conv_site.h"
+#include "kernels/dynamic_conv.h"
 #include "kernels/makers.h"
 #include "kernels/matrix_layer.h"
 #include "kernels/patch_rows.h"
@@ -12,9 +13,10 @@
 namespace halyard::cpudriver {
 
 std::unique_ptr<Kernel> makeConv(const KernelSite& site) {
-  if (!hasConstantWeights(site) || !takesAddend(site)) return nullptr;
   const auto conv = readConvSite(site, /*isDepthwise=*/false);
   if (!conv) return nullptr;
+  if (!site.isConstant(1)) return makeDynamicConv(site, *conv);
+  if (!hasConstantWeights(site) || !takesAddend(site)) return nullptr;
   if (site.fused.rounding) return makeRoundedConv(site, *conv);
   const size_t elementBytes = elementSize(site.inputs[0].type);
   const bool prefersLines = suitsLines(*conv, elementBytes);

@@ -25,7 +25,8 @@ TestOperand filterFor(RandomOperands& random, const ConvTypeCase& type, const Sh
 }
 
 void checkConv(RandomOperands& random, const ConvTypeCase& type, const TestWindow& window,
-               bool isDepthwise, uint32_t batch, uint32_t depth, uint32_t channels) {
+               bool isDepthwise, uint32_t batch, uint32_t depth, uint32_t channels,
+               size_t variables = 1) {
   const auto size = [](int n) { return static_cast<uint32_t>(n); };
   KernelCase test;
   test.operation = isDepthwise ? OperationType::DEPTHWISE_CONV_2D : OperationType::CONV_2D;
@@ -45,12 +46,22 @@ void checkConv(RandomOperands& random, const ConvTypeCase& type, const TestWindo
   const double scale = static_cast<double>(image.tensor.scale) * 0.02 * 128 * 128;
   test.outputs = {random.output(type.type, std::max(scale * std::sqrt(terms) / 2, 0.01))};
   test.slack = 0x1p-22 * terms;
+  test.variables = variables;
   // An 8 bit depthwise kernel takes out a zero point at the lower end only where the weights allow,
   // or where factors have 16 bits.
   const bool isExtreme = isDepthwise && !type.perChannel && type.type != TENSOR_FLOAT32 &&
                          filter.tensor.zeroPoint == ops::quantizedRange(type.type).min;
+  // With few positions, packing a filter that is no constant does not pay; there are no kernels for
+  // such ones of steps for each channel.
+  const bool isLeft =
+      variables > 1 &&
+      (type.perChannel ||
+       batch * static_cast<uint32_t>(window.height.output * window.width.output) < 4);
   checkKernel(
-      std::move(test), isExtreme ? 1 : kAllLevels,
+      std::move(test),
+      isLeft      ? 0
+      : isExtreme ? 1
+                  : kAllLevels,
       fmt::format("{}{}, batch {}, depth {} -> {}, activation {}, {}", type.text(),
                   isDepthwise ? " depthwise" : "", batch, depth, channels, code, window.text()));
 }
@@ -78,6 +89,25 @@ TEST(ConvKernel, IsTheReferenceOnLargerImages) {
     checkConv(random, type, sameWindow(33, 31, 3, 2), false, 1, 3, 32);
     checkConv(random, type, sameWindow(12, 15, 3, 1), false, 1, 64, 41);
     checkConv(random, type, sameWindow(9, 9, 7, 2), false, 1, 5, 300);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(ConvKernel, IsTheReferenceWithFiltersThatAreNoConstants) {
+  RandomOperands random(28);
+  for (int round = 0; round < 60; ++round) {
+    for (const ConvTypeCase& type : kLayerTypes) {
+      TestWindow window = randomWindow(random, /*mayDilate=*/true);
+      window.nchw = false;
+      checkConv(random, type, window, false, random.oneOf<uint32_t>({1, 2}),
+                static_cast<uint32_t>(random.between(1, 40)),
+                static_cast<uint32_t>(random.between(1, 70)), /*variables=*/2);
+      if (HasFatalFailure()) return;
+    }
+  }
+  for (const ConvTypeCase& type : kLayerTypes) {
+    checkConv(random, type, sameWindow(14, 13, 1, 1), false, 2, 256, 33, 2);
+    checkConv(random, type, sameWindow(20, 17, 3, 1), false, 1, 64, 70, 2);
     if (HasFatalFailure()) return;
   }
 }

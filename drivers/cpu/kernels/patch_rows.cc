@@ -6,16 +6,12 @@
 #include "kernels/patch_gatherer.h"
 
 namespace halyard::cpudriver {
-namespace {
-
 bool isPointwise(const ConvSite& conv) {
   const auto isTrivial = [](const ops::WindowAxis& axis) {
     return axis.filter == 1 && axis.stride == 1 && axis.padBefore == 0 && axis.output == axis.input;
   };
   return isTrivial(conv.window.height) && isTrivial(conv.window.width);
 }
-
-}  // namespace
 
 RowSource patchRows(const ConvSite& conv, size_t elementBytes, const MatrixLayer& layer) {
   RowSource source;

@@ -10,6 +10,9 @@
 
 namespace halyard::cpudriver {
 
+// Whether the patches are the image's cells, in order.
+bool isPointwise(const ConvSite& conv);
+
 RowSource patchRows(const ConvSite& conv, size_t elementBytes, const MatrixLayer& layer);
 
 }  // namespace halyard::cpudriver
