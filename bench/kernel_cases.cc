@@ -53,6 +53,26 @@ TestOperand bytes(OperandType type, const Shape& dims, float scale, int32_t zero
   return operand;
 }
 
+namespace {
+
+// A step of a fixed-point cell with as many values as cells, for one sequence.
+MoveCase byteLstm(uint32_t cells) {
+  using enum OperandType;
+  constexpr float kWeightScale = 1.0f / 256;
+  MoveCase move = {.name = "lstm of bytes",
+                   .operation = OperationType::QUANTIZED_16BIT_LSTM,
+                   .inputs = {bytes(TENSOR_QUANT8_ASYMM, {1, cells}, 1.0f / 128, 128)},
+                   .output = TestOperand::output(TENSOR_QUANT16_SYMM, 1.0f / 2048),
+                   .second = TestOperand::output(TENSOR_QUANT8_ASYMM, 1.0f / 128, 128)};
+  move.inputs.resize(9, bytes(TENSOR_QUANT8_ASYMM, {cells, cells}, kWeightScale, 120));
+  move.inputs.resize(13, bytes(TENSOR_INT32, {cells}, kWeightScale / 128, 0));
+  move.inputs.push_back(bytes(TENSOR_QUANT16_SYMM, {1, cells}, 1.0f / 2048, 0));
+  move.inputs.push_back(bytes(TENSOR_QUANT8_ASYMM, {1, cells}, 1.0f / 128, 128));
+  return move;
+}
+
+}  // namespace
+
 std::vector<MoveCase> moveCases() {
   using enum OperandType;
   using enum OperationType;
@@ -153,6 +173,7 @@ std::vector<MoveCase> moveCases() {
        outF32},
       {"softmax 1001", SOFTMAX, {f32({8, 1001}), TestOperand::float32(1)}, outF32},
       {"softmax 1001 u8", SOFTMAX, {u8({8, 1001}), TestOperand::float32(1)}, unitU8},
+      byteLstm(128),
   };
 }
 

@@ -43,6 +43,7 @@ constexpr Entry kEntries[] = {
     {ops::mul, makeMultiplication, kActivation},
     {ops::prelu, makePrelu},
     {ops::quantize, makeQuantization},
+    {ops::quantized16bitLstm, makeByteLstm},
     {ops::quantizedLstm, makeQuantizedLstm},
     {ops::reduceMax, makeReduceMax},
     {ops::reduceMin, makeReduceMin},

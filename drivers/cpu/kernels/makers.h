@@ -11,6 +11,7 @@ std::unique_ptr<Kernel> makeAveragePool(const KernelSite& site);
 std::unique_ptr<Kernel> makeBatchMatmul(const KernelSite& site);
 std::unique_ptr<Kernel> makeBidirectionalLstm(const KernelSite& site);
 std::unique_ptr<Kernel> makeBidirectionalRnn(const KernelSite& site);
+std::unique_ptr<Kernel> makeByteLstm(const KernelSite& site);
 std::unique_ptr<Kernel> makeConcatenation(const KernelSite& site);
 std::unique_ptr<Kernel> makeConv(const KernelSite& site);
 std::unique_ptr<Kernel> makeDepthwiseConv(const KernelSite& site);

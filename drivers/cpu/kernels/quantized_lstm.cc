@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "kernels/integer_sums.h"
 #include "kernels/makers.h"
 #include "ops/multiply_accumulate.h"
 #include "ops/quantized_lstm_cell.h"
@@ -12,19 +13,6 @@ namespace halyard::cpudriver {
 namespace {
 
 using namespace ops::quantized_lstm;  // NOLINT(google-build-using-namespace)
-
-// sums[c] = sum over k of (values[k] - zeroPoint) * weights[k][c], modulo 2^32
-HALYARD_ALWAYS_INLINE void multiplyAll(const int8_t* values, int32_t zeroPoint, size_t depth,
-                                       const int16_t* weights, size_t columns,
-                                       uint32_t* __restrict sums) {
-  for (size_t c = 0; c < columns; ++c) sums[c] = 0;
-  for (size_t k = 0; k < depth; ++k, weights += columns) {
-    const int32_t value = values[k] - zeroPoint;
-    for (size_t c = 0; c < columns; ++c) {
-      sums[c] += static_cast<uint32_t>(value * weights[c]);
-    }
-  }
-}
 
 // The weights of all gates that there are for one kind of values.
 class GateWeights {
@@ -45,7 +33,7 @@ class GateWeights {
   size_t columns() const { return columns_; }
   size_t depth() const { return depth_; }
   void multiply(const int8_t* values, uint32_t* sums) const {
-    ops::runBest<&multiplyAll>(values, zeroPoint_, depth_, packed_.data(), columns_, sums);
+    ops::runBest<&multiplyAll<int8_t>>(values, zeroPoint_, depth_, packed_.data(), columns_, sums);
   }
 
  private:

@@ -271,5 +271,48 @@ TEST(QuantizedLstmKernel, IsTheReference) {
   }
 }
 
+TEST(ByteLstmKernel, IsTheReference) {
+  RandomOperands random(64);
+  for (int round = 0; round < 120; ++round) {
+    const auto batch = static_cast<uint32_t>(random.between(1, 3));
+    const auto inputs = static_cast<uint32_t>(random.between(1, 40));
+    const auto cells = static_cast<uint32_t>(random.between(1, 50));
+    // From gates that hardly move to those at their limits.
+    const float scale = random.oneOf({0.0005f, 0.004f, 0.03f});
+    const int zeroPoint = random.between(0, 255);
+    const auto bytes = [&](const Shape& dims, float step, int zero) {
+      TestOperand operand = random.tensor(TENSOR_QUANT8_ASYMM, dims);
+      operand.tensor.scale = step;
+      operand.tensor.zeroPoint = zero;
+      return operand;
+    };
+    KernelCase test;
+    test.operation = OperationType::QUANTIZED_16BIT_LSTM;
+    test.inputs = {bytes({batch, inputs}, 1.0f / 128, 128)};
+    for (int gate = 0; gate < 4; ++gate) {
+      test.inputs.push_back(bytes({cells, inputs}, scale, zeroPoint));
+    }
+    for (int gate = 0; gate < 4; ++gate) {
+      test.inputs.push_back(bytes({cells, cells}, scale, zeroPoint));
+    }
+    for (int gate = 0; gate < 4; ++gate) {
+      std::vector<int32_t> values(cells);
+      for (int32_t& value : values) value = random.between(-20000, 20000);
+      test.inputs.push_back(TestOperand::of<int32_t>(TENSOR_INT32, {cells}, values, scale / 128));
+    }
+    std::vector<int16_t> state(size_t{batch} * cells);
+    for (int16_t& value : state) value = static_cast<int16_t>(random.between(-32768, 32767));
+    test.inputs.push_back(
+        TestOperand::of<int16_t>(TENSOR_QUANT16_SYMM, {batch, cells}, state, 1.0f / 2048));
+    test.inputs.push_back(bytes({batch, cells}, 1.0f / 128, 128));
+    test.outputs = {TestOperand::output(TENSOR_QUANT16_SYMM, 1.0f / 2048, 0),
+                    TestOperand::output(TENSOR_QUANT8_ASYMM, 1.0f / 128, 128)};
+    checkKernel(std::move(test), 3,
+                fmt::format("batch {}, {} to {}, scale {}, zero point {}", batch, inputs, cells,
+                            scale, zeroPoint));
+    if (HasFatalFailure()) return;
+  }
+}
+
 }  // namespace
 }  // namespace halyard::cpudriver::testing
