@@ -126,11 +126,13 @@ TEST(ResizeKernel, IsTheReferenceInAllModes) {
   RandomOperands random(54);
   const std::pair<Size, Size> sizes[] = {{{5, 7}, {13, 20}}, {{33, 33}, {257, 257}},
                                          {{1, 1}, {9, 9}},   {{8, 8}, {8, 8}},
-                                         {{9, 9}, {5, 5}},   {{12, 4}, {7, 3000}}};
+                                         {{9, 9}, {5, 5}},   {{2, 4}, {3, 1500}}};
   for (const auto& [from, to] : sizes) {
     for (const uint32_t channels : {1u, 3u, 21u, 64u}) {
       for (const auto& [align, half] : {std::pair{false, false}, {true, false}, {false, true}}) {
         for (const OperandType type : kTypes) {
+          // The largest takes long.
+          if (type != TENSOR_FLOAT32 && to.first == 257 && channels != 21) continue;
           checkKernel(resizing(random, OperationType::RESIZE_BILINEAR, type, channels, from, to,
                                align, half),
                       3,
@@ -148,9 +150,10 @@ TEST(ResizeKernel, IsTheReferenceInBytesOfRandomSizes) {
   RandomOperands random(55);
   const auto size = [&](int most) { return static_cast<uint32_t>(random.between(1, most)); };
   for (int round = 0; round < 200; ++round) {
-    const Size from = {size(40), size(40)};
-    const Size to = {size(60), size(60)};
     const uint32_t channels = random.oneOf<uint32_t>({1, 2, 3, 4, 16, 37, 1500});
+    const int most = channels == 1500 ? 6 : 40;
+    const Size from = {size(most), size(most)};
+    const Size to = {size(most), size(most)};
     const bool align = random.coin();
     const bool half = !align && random.coin();
     const OperandType type = random.coin() ? TENSOR_QUANT8_ASYMM : TENSOR_QUANT8_ASYMM_SIGNED;
