@@ -370,9 +370,8 @@ TEST_F(ServiceTest, AClientThatNeverReadsIsNotReadFrom) {
   EXPECT_EQ(service_->clients(), 1u);
   expectServes();
   // It may come to its senses.
-  EXPECT_TRUE(becomes([&] {
-    return raw.discard() && raw.write(std::exchange(calls, {}), milliseconds(1));
-  }));
+  EXPECT_TRUE(becomes(
+      [&] { return raw.discard() && raw.write(std::exchange(calls, {}), milliseconds(1)); }));
 }
 
 TEST_F(ServiceTest, AClientThatFinishesNothingIsCutOff) {
