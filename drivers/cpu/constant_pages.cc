@@ -5,17 +5,20 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
+
+#include "huge_pages.h"
 
 namespace halyard::cpudriver {
 namespace {
 
 // Of a constant: less is not worth another thread.
 constexpr size_t kBytesAtOnce = 256 * 1024;
-// Moving pages has its price, too, for each move, and it rises with their number: a mapping becomes
-// several.
-constexpr size_t kLeastMoved = size_t{512} << 10;
-constexpr size_t kMostMoves = 128;
+constexpr size_t kLentAtOnce = 32 * 1024;  // into pages that are there
+constexpr size_t kBufferBytes = size_t{16} << 20;
+// Constants of all steps for which the buffer is worth huge pages.
+constexpr size_t kLeastForHuge = size_t{4} << 20;
 // Giving back disturbs all threads of the process: what is less waits for its neighbours in the
 // file.
 constexpr size_t kLeastGiven = size_t{256} << 10;
@@ -58,7 +61,7 @@ void ConstantPages::addConstants(const cpu::ExecutionPlan& plan) {
   }
   for (const cpu::LaterConstant& later : plan.later) {
     constants_.at(plan.mappings[later.pool].data() + later.bytes.begin).later = later;
-    pools_[later.pool].isCopy = true;
+    laterBytes_ += later.bytes.end - later.bytes.begin;
   }
   for (const auto& [data, constant] : constants_) {
     for (size_t page = constant.firstPage; page < constant.endPage; ++page) {
@@ -85,34 +88,72 @@ void ConstantPages::expect(size_t bytes) {
   behind_ != nullptr ? behind_->expect(bytes) : Packing::expect(bytes);
 }
 
-void ConstantPages::need(std::span<const void* const> constants) {
-  for (const void* data : constants) {
-    const auto at = constants_.find(data);
-    if (at == constants_.end() || !at->second.later) continue;
-    const cpu::LaterConstant later = *at->second.later;
-    at->second.later.reset();
-    Status read = this->read(later);
-    if (status_.ok() && !read.ok()) status_ = std::move(read);
-  }
+const void* ConstantPages::bring(const void* data) {
+  if (plan_.later.empty()) return data;
+  const auto at = constants_.find(data);
+  if (at == constants_.end() || !at->second.later) return data;
+  Constant& constant = at->second;
+  if (constant.lent == nullptr && constant.readers == 1) constant.lent = lend(data, constant);
+  if (constant.lent != nullptr) return constant.lent;
+  readToItsPlace(constant);
+  return data;
 }
 
-Status ConstantPages::read(const cpu::LaterConstant& later) {
-  const SharedMemory& pool = *plan_.model->pools[later.pool];
-  const Mapping& copy = plan_.mappings[later.pool];
-  reusePages(constants_.at(copy.data() + later.bytes.begin));
+// Null if it is too large.
+std::byte* ConstantPages::lend(const void* data, Constant& constant) {
+  const auto bytes = static_cast<size_t>(constant.later->bytes.end - constant.later->bytes.begin);
+  if (bytes > kBufferBytes - bufferUsed_) return nullptr;
+  if (buffer_ == nullptr) {
+    buffer_ = mapPages(kBufferBytes, laterBytes_ < kLeastForHuge ? 0 : kBufferBytes);
+  }
+  if (buffer_ == nullptr) return nullptr;
+  std::byte* const to = buffer_.get() + bufferUsed_;
+  bufferUsed_ += (bytes + kPackedAlignment - 1) / kPackedAlignment * kPackedAlignment;
+  lent_.push_back(data);
+  const SharedMemory& pool = *plan_.model->pools[constant.pool];
+  const size_t first = constant.later->bytes.begin;
+  read(constant.later->bytes, kLentAtOnce, [&](const ByteRange& part) {
+    auto* const at = reinterpret_cast<uint8_t*>(to) + (part.begin - first);
+    return readPart(pool, part, {at, static_cast<size_t>(part.end - part.begin)});
+  });
+  return to;
+}
+
+// What will be read later, too, goes where it belongs.
+void ConstantPages::keep(Constant& constant) {
+  constant.isNeeded = true;
+  if (!constant.later) return;
+  if (constant.lent == nullptr) return readToItsPlace(constant);
+  const ByteRange& bytes = constant.later->bytes;
+  const Mapping& copy = plan_.mappings[constant.pool];
+  std::memcpy(copy.data() + bytes.begin, constant.lent, bytes.end - bytes.begin);
+  constant.later.reset();
+}
+
+void ConstantPages::readToItsPlace(Constant& constant) {
+  const ByteRange bytes = constant.later->bytes;
+  constant.later.reset();
+  const SharedMemory& pool = *plan_.model->pools[constant.pool];
+  const Mapping& copy = plan_.mappings[constant.pool];
+  read(bytes, kBytesAtOnce, [&](const ByteRange& part) { return readIntoCopy(pool, part, copy); });
+}
+
+void ConstantPages::read(const ByteRange& bytes, size_t grain,
+                         const std::function<Status(ByteRange)>& part) {
   std::mutex mutex;
-  Status failure;
-  divide(later.bytes.end - later.bytes.begin, kBytesAtOnce, [&](size_t begin, size_t end) {
-    const ByteRange part = {later.bytes.begin + begin, later.bytes.begin + end};
-    Status status = readIntoCopy(pool, part, copy);
+  divide(bytes.end - bytes.begin, grain, [&](size_t begin, size_t end) {
+    Status status = part({bytes.begin + begin, bytes.begin + end});
     if (status.ok()) return;
     const std::lock_guard lock(mutex);
-    failure = std::move(status);
+    if (status_.ok()) status_ = std::move(status);
   });
-  return failure;
 }
 
 void ConstantPages::release(const void* data) {
+  // Makers know where it has been lent.
+  for (const void* constant : lent_) {
+    if (constants_.at(constant).lent == data) data = constant;
+  }
   ofStep_.insert(data);
   if (behind_ != nullptr) behind_->release(data);
 }
@@ -126,17 +167,20 @@ void ConstantPages::endStep(bool hasKernel, const std::vector<const void*>& cons
     const auto at = constants_.find(data);
     if (at == constants_.end()) continue;
     Constant& constant = at->second;
-    if (!hasKernel || !ofStep_.contains(data)) constant.isNeeded = true;
+    if (!hasKernel || !ofStep_.contains(data)) keep(constant);
     if (constant.readers > 0 && --constant.readers == 0 && !constant.isNeeded) giveBack(constant);
   }
   ofStep_.clear();
+  for (const void* data : lent_) constants_.at(data).lent = nullptr;
+  lent_.clear();
+  bufferUsed_ = 0;
   if (behind_ != nullptr) behind_->endStep(hasKernel, constants);
 }
 
-// Pages of `constant` that `users` constants are in: nobody is in the rest between them.
-std::span<std::byte> ConstantPages::pagesOf(const Constant& constant, uint32_t users) const {
+// Pages of `constant` that nobody is in any more.
+std::span<std::byte> ConstantPages::pagesOf(const Constant& constant) const {
   const Pool& pool = pools_[constant.pool];
-  const auto isOther = [&](size_t page) { return pool.users[page] != users; };
+  const auto isOther = [&](size_t page) { return pool.users[page] != 0; };
   // Those at its ends may be its neighbours', too.
   size_t begin = constant.firstPage;
   size_t end = constant.endPage;
@@ -148,48 +192,18 @@ std::span<std::byte> ConstantPages::pagesOf(const Constant& constant, uint32_t u
   return {pool.pages + begin * pageSize_, (end - begin) * pageSize_};
 }
 
-// Pages that are there take a fraction of the time of new ones, and their bytes may be in a cache.
-void ConstantPages::reusePages(const Constant& constant) {
-  std::span<std::byte> to = pagesOf(constant, 1);
-  while (to.size() >= kLeastMoved && !spare_.empty()) {
-    std::span<std::byte>& spare = spare_.back();
-    const size_t bytes = std::min(to.size(), spare.size());
-    std::byte* const from = spare.data() + spare.size() - bytes;
-    constexpr int kFlags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
-    if (moves_ == kMostMoves || ::mremap(from, bytes, bytes, kFlags, to.data()) == MAP_FAILED) {
-      dropSpare();
-      return;
-    }
-    ++moves_;
-    to = to.subspan(bytes);
-    spare = spare.first(spare.size() - bytes);
-    if (spare.size() >= kLeastMoved) continue;
-    (void)::madvise(spare.data(), spare.size(), MADV_DONTNEED);
-    spare_.pop_back();
-  }
-}
-
-void ConstantPages::dropSpare() {
-  for (const std::span<std::byte> spare : spare_) {
-    (void)::madvise(spare.data(), spare.size(), MADV_DONTNEED);
-  }
-  spare_.clear();
-}
-
 void ConstantPages::giveBack(const Constant& constant) {
   Pool& pool = pools_[constant.pool];
   for (size_t page = constant.firstPage; page < constant.endPage; ++page) --pool.users[page];
-  const std::span<std::byte> pages = pagesOf(constant, 0);
-  if (pages.empty()) return;
-  if (pool.isCopy && pages.size() >= kLeastMoved && moves_ < kMostMoves) {
-    spare_.push_back(pages);
-    releasedBytes_ += pages.size();
-  } else {
-    give(pages);
+  if (constant.later) {  // never was there
+    releasedBytes_ += constant.later->bytes.end - constant.later->bytes.begin;
+    return;
   }
+  give(pagesOf(constant));
 }
 
 void ConstantPages::give(std::span<std::byte> pages) {
+  if (pages.empty()) return;
   if (left_.data() + left_.size() == pages.data()) {
     left_ = {left_.data(), left_.size() + pages.size()};
   } else if (pages.data() + pages.size() == left_.data()) {
@@ -211,7 +225,7 @@ void ConstantPages::giveLeft() {
 
 void ConstantPages::finish() {
   giveLeft();
-  dropSpare();
+  buffer_.reset();
 }
 
 }  // namespace halyard::cpudriver

@@ -5,6 +5,7 @@
 // outlive it; keeps no memory.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -31,7 +32,7 @@ class ConstantPages final : public Packing {
   Bytes get(size_t bytes, const Write& write) override;
   void expect(size_t bytes) override;
   bool isFresh() const override { return behind_ == nullptr || behind_->isFresh(); }
-  void need(std::span<const void* const> constants) override;
+  const void* bring(const void* data) override;
   void divide(size_t count, size_t grain, const Body& body) override {
     services_.parallelFor(count, grain, body);
   }
@@ -53,23 +54,25 @@ class ConstantPages final : public Packing {
     size_t endPage = 0;
     size_t readers = 0;  // operations' inputs that are still to be compiled
     bool isNeeded = false;
-    std::optional<cpu::LaterConstant> later;  // not read yet
+    std::optional<cpu::LaterConstant> later;  // not read yet to where it belongs
+    std::byte* lent = nullptr;                // where the maker has its bytes
   };
   struct Pool {
     std::byte* pages = nullptr;   // the beginning of its first page
     std::vector<uint32_t> users;  // by page: constants that are still there
-    bool isCopy = false;          // private memory
   };
 
   void addConstants(const cpu::ExecutionPlan& plan);
   void countReaders(const cpu::SubgraphPlan& plan);
-  std::span<std::byte> pagesOf(const Constant& constant, uint32_t users) const;
-  void reusePages(const Constant& constant);
-  void dropSpare();
+  std::span<std::byte> pagesOf(const Constant& constant) const;
   void giveBack(const Constant& constant);
   void give(std::span<std::byte> pages);
   void giveLeft();
-  Status read(const cpu::LaterConstant& later);
+  std::byte* lend(const void* data, Constant& constant);
+  void keep(Constant& constant);
+  void readToItsPlace(Constant& constant);
+  // Reads parts of `bytes` on all threads, `grain` bytes at least.
+  void read(const ByteRange& bytes, size_t grain, const std::function<Status(ByteRange)>& part);
 
   const cpu::ExecutionPlan& plan_;
   Packing* const behind_;
@@ -77,9 +80,13 @@ class ConstantPages final : public Packing {
   std::vector<Pool> pools_;
   std::map<const void*, Constant> constants_;  // by where their bytes are
   std::set<const void*> ofStep_;               // released by the kernel that is being made
-  std::vector<std::span<std::byte>> spare_;    // pages of copies that nobody is in any more
-  std::span<std::byte> left_;                  // pages to be given back with their neighbours
-  size_t moves_ = 0;
+  // Memory that each step's constants are read to, which all but the reference kernel and few
+  // others only pack: it is there already, and in the second-level cache.
+  std::shared_ptr<std::byte> buffer_;
+  uint64_t laterBytes_ = 0;  // of constants that were not read when this began
+  size_t bufferUsed_ = 0;
+  std::vector<const void*> lent_;  // constants that are in it
+  std::span<std::byte> left_;      // pages to be given back with their neighbours
   size_t releasedBytes_ = 0;
   RunServices services_;
   Status status_;

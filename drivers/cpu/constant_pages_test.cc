@@ -128,6 +128,37 @@ TEST(ConstantPages, PackedConstantsLeaveMemoryAndOthersStay) {
   }
 }
 
+// What its only reader does not pack is where every run looks for it, whether there are threads to
+// read it or not, and so is what is too large to be read to anywhere else.
+TEST(ConstantPages, WhatIsNotPackedIsReadToItsPlace) {
+  constexpr uint32_t kMany = 9000;  // columns of more than the buffer has
+  Builder b;
+  const uint32_t x = b.input({1, kDepth});
+  const uint32_t none = b.int32(0);
+  const uint32_t factors = b.constant({kUnits, kDepth});
+  const uint32_t weights = b.constant({kMany, kDepth});
+  const uint32_t bias = b.constant({kMany});
+  const uint32_t products = b.tensor({kUnits, kDepth});
+  const uint32_t y = b.output({kUnits, kMany});
+  b.operation(OperationType::MUL, {x, factors, none}, {products});
+  b.operation(OperationType::FULLY_CONNECTED, {products, weights, bias, none}, {y});
+  const std::shared_ptr<const Model> model = b.take();
+  const File file;
+  const std::shared_ptr<const Model> inPool = inFile(*model, file.fd(), 20);
+  ThreadShare threads(2);
+  const auto expected = CompiledModel::compile(model, {}, nullptr);
+  ASSERT_TRUE(expected.ok()) << expected.status().toString();
+  const std::vector<float> results = run(**expected);
+  for (ThreadShare* each : {static_cast<ThreadShare*>(nullptr), &threads}) {
+    const auto compiled = CompiledModel::compile(inPool, {each}, nullptr);
+    ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
+    EXPECT_EQ(run(**compiled), results);
+    const size_t released = (*compiled)->facts().releasedBytes;
+    EXPECT_GE(released, size_t{kMany} * kDepth * sizeof(float) - 8192);
+    EXPECT_LT(released, size_t{kMany} * kDepth * sizeof(float) + kWeightBytes);
+  }
+}
+
 // Large constants are read late: by then the file may be another.
 TEST(ConstantPages, AFileThatHasBecomeShorterIsAnError) {
   const std::shared_ptr<const Model> model = threeConstants();

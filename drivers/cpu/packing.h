@@ -53,15 +53,17 @@ class Packing {
   virtual bool isFresh() const = 0;
   // The kernel that is being made needs the constant at `data` no more.
   virtual void release(const void* data) = 0;
-  // The constants at these addresses are going to be read.
-  virtual void need(std::span<const void* const> /*constants*/) {}
+  // The constant at `data` is going to be read: where its bytes are, until endStep. That is what
+  // release() is told then.
+  virtual const void* bring(const void* data) { return data; }
   // Calls body(begin, end) for parts of [0, count), at least `grain` long but for the last, at once
   // on threads where there are some.
   using Body = std::function<void(size_t begin, size_t end)>;
   virtual void divide(size_t count, size_t /*grain*/, const Body& body) { body(0, count); }
   // Memory that stands for constants that were released when the model was compiled.
   virtual void hide(std::span<const std::byte> /*memory*/) {}
-  // A step that reads the constants has been made; with the reference kernel, it needs them all.
+  // A step that reads the constants has been made. What its kernel has not released is read at
+  // every run where it was before bring(); the reference kernel reads them all.
   virtual void endStep(bool hasKernel, const std::vector<const void*>& constants) = 0;
 
   // What get() does without a cache, in memory from the heap.

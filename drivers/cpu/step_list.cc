@@ -33,7 +33,6 @@ class StepMaker {
     for (size_t i = 0; i < steps_.size(); ++i) {
       checkWorkLimit();
       if (isDone_[i]) continue;
-      need(graph_.operation(i).inputs);
       if (makeAlias(i) || makeTable(i) || makeRounding(i) || makeFused(i)) continue;
       const Operation& operation = graph_.operation(i);
       place(i, operation.inputs, operation.outputs, makePlain(i));
@@ -50,9 +49,15 @@ class StepMaker {
   }
 
  private:
+  // As makers see them.
   std::vector<ops::Tensor> tensorsOf(const std::vector<uint32_t>& operands) const {
     std::vector<ops::Tensor> tensors;
-    for (const uint32_t operand : operands) tensors.push_back(plan_.tensors[operand]);
+    tensors.reserve(operands.size());
+    for (const uint32_t operand : operands) {
+      ops::Tensor& tensor = tensors.emplace_back(plan_.tensors[operand]);
+      if (packing_ == nullptr || tensor.data == nullptr) continue;
+      tensor.data = const_cast<void*>(packing_->bring(tensor.data));
+    }
     return tensors;
   }
 
@@ -62,10 +67,6 @@ class StepMaker {
       if (plan_.tensors[operand].data != nullptr) constants.push_back(plan_.tensors[operand].data);
     }
     return constants;
-  }
-  // Before makers see these inputs.
-  void need(const std::vector<uint32_t>& inputs) const {
-    if (packing_ != nullptr) packing_->need(constantsOf(inputs));
   }
 
   // The step that computes operation `last` with others.
@@ -152,7 +153,6 @@ class StepMaker {
   bool makeFused(size_t i) {
     for (const Fusion& fusion : fusionsOf(graph_, i)) {
       if (!areFree(fusion, i)) continue;
-      need(fusion.inputs);
       std::vector<ops::Tensor> inputs = tensorsOf(fusion.inputs);
       if (fusion.fused.addsInput) inputs.pop_back();
       const std::vector<uint32_t>& outputs = graph_.operation(fusion.last).outputs;

@@ -28,6 +28,14 @@ Result<Mapping> privateCopyOf(const SharedMemory& memory, std::span<const ByteRa
   return copy;
 }
 
+Status readPart(const SharedMemory& memory, const ByteRange& range, std::span<uint8_t> to) {
+  const Status read = readRange(memory.fd(), memory.offset() + range.begin, to);
+  HALYARD_RETURN_IF_ERROR(read.withCode(ResultCode::UNMAPPABLE),
+                          "{} memory of {} bytes at offset {}: its file",
+                          memoryKindName(memory.kind()), memory.size(), memory.offset());
+  return okStatus();
+}
+
 Status readIntoCopy(const SharedMemory& memory, const ByteRange& range, const Mapping& copy) {
   uint8_t* const begin = copy.data() + range.begin;
   const auto bytes = static_cast<size_t>(range.end - range.begin);
@@ -39,11 +47,7 @@ Status readIntoCopy(const SharedMemory& memory, const ByteRange& range, const Ma
   if (::fstat(memory.fd(), &file) == 0 && bytes <= static_cast<uint64_t>(file.st_size)) {
     (void)::madvise(begin - behindPage, bytes + behindPage, MADV_POPULATE_WRITE);
   }
-  const Status read = readRange(memory.fd(), memory.offset() + range.begin, {begin, bytes});
-  HALYARD_RETURN_IF_ERROR(read.withCode(ResultCode::UNMAPPABLE),
-                          "{} memory of {} bytes at offset {}: its file",
-                          memoryKindName(memory.kind()), memory.size(), memory.offset());
-  return okStatus();
+  return readPart(memory, range, {begin, bytes});
 }
 
 }  // namespace halyard

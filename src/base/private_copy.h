@@ -22,7 +22,9 @@ struct ByteRange {
 // which must be within it, have; all else are zeros that take no memory. UNMAPPABLE when there is
 // no memory or the file ends before.
 Result<Mapping> privateCopyOf(const SharedMemory& memory, std::span<const ByteRange> ranges);
-// Adds another range to such a copy. Errors as above.
+// Fills `to` with the bytes of `range`, which is as long. UNMAPPABLE when the file ends before.
+Status readPart(const SharedMemory& memory, const ByteRange& range, std::span<uint8_t> to);
+// Adds another range to a copy. Errors as above.
 Status readIntoCopy(const SharedMemory& memory, const ByteRange& range, const Mapping& copy);
 
 }  // namespace halyard

@@ -11,7 +11,7 @@ namespace halyard::cpudriver {
 namespace {
 
 constexpr size_t kFetchedPanel = 4 * 1024;         // bytes, of the least that is fetched ahead
-constexpr size_t kPackedAtOnce = 64 * 1024;        // values: less is not worth another thread
+constexpr size_t kPackedAtOnce = 8 * 1024;         // values: less is not worth another thread
 constexpr size_t kCacheLine = 64 / sizeof(float);  // elements
 
 // Columns [begin, end) to one panel: transposed, as many at a time as lie equally far apart.

@@ -11,7 +11,7 @@
 namespace halyard::cpudriver {
 namespace {
 
-constexpr size_t kPackedAtOnce = 64 * 1024;  // values: less is not worth another thread
+constexpr size_t kPackedAtOnce = 16 * 1024;  // values: less is not worth another thread
 
 // Four values of bytes: stored ones plus the shift, modulo 256, all four at once.
 void readUnit(const Quant8Weights& weights, const uint8_t* from, uint8_t* unit) {
