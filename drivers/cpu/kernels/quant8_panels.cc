@@ -11,7 +11,9 @@
 namespace halyard::cpudriver {
 namespace {
 
-constexpr size_t kPackedAtOnce = 16 * 1024;  // values: less is not worth another thread
+// Values: less is not worth another thread.
+constexpr size_t kPackedAtOnce = 16 * 1024;
+constexpr size_t kSummedAtOnce = 64 * 1024;
 
 // Four values of bytes: stored ones plus the shift, modulo 256, all four at once.
 void readUnit(const Quant8Weights& weights, const uint8_t* from, uint8_t* unit) {
@@ -54,7 +56,11 @@ Quant8Panels::Quant8Panels(const KernelSite& site, const Quant8Gemm& gemm,
     });
   });
   bias_ = site.pack<int32_t>(panels_ * width, [&](int32_t* to) {
-    for (size_t column = 0; column < columns; ++column) to[placeOf(column)] = bias(weights, column);
+    site.divide(columns, divideUp(kSummedAtOnce, depth_), [&](size_t begin, size_t end) {
+      for (size_t column = begin; column < end; ++column) {
+        to[placeOf(column)] = bias(weights, column);
+      }
+    });
   });
   site.release(1);
   multiplier_ = AlignedBuffer<float>(panels_ * width);

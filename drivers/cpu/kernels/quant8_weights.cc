@@ -15,6 +15,7 @@ namespace {
 bool fitsWithoutZeroPoint(const uint8_t* stored, bool isUnsigned, size_t count, int32_t zeroPoint) {
   // In the order of unsigned bytes, which every processor has the least and the largest of.
   const uint8_t flip = isUnsigned ? 0 : 0x80;
+  if (zeroPoint + flip == 128) return true;  // whatever they are
   uint8_t least = 255;
   uint8_t largest = 0;
   for (size_t i = 0; i < count; ++i) {
