@@ -17,8 +17,8 @@ namespace {
 constexpr size_t kBytesAtOnce = 256 * 1024;
 constexpr size_t kLentAtOnce = 32 * 1024;  // into pages that are there
 constexpr size_t kBufferBytes = size_t{16} << 20;
-// Constants of all steps for which the buffer is worth huge pages.
-constexpr size_t kLeastForHuge = size_t{4} << 20;
+// The largest constant for which the buffer is worth huge pages.
+constexpr size_t kLeastForHuge = size_t{1} << 20;
 // Giving back disturbs all threads of the process: what is less waits for its neighbours in the
 // file.
 constexpr size_t kLeastGiven = size_t{256} << 10;
@@ -61,7 +61,7 @@ void ConstantPages::addConstants(const cpu::ExecutionPlan& plan) {
   }
   for (const cpu::LaterConstant& later : plan.later) {
     constants_.at(plan.mappings[later.pool].data() + later.bytes.begin).later = later;
-    laterBytes_ += later.bytes.end - later.bytes.begin;
+    largestLater_ = std::max(largestLater_, later.bytes.end - later.bytes.begin);
   }
   for (const auto& [data, constant] : constants_) {
     for (size_t page = constant.firstPage; page < constant.endPage; ++page) {
@@ -104,7 +104,7 @@ std::byte* ConstantPages::lend(const void* data, Constant& constant) {
   const auto bytes = static_cast<size_t>(constant.later->bytes.end - constant.later->bytes.begin);
   if (bytes > kBufferBytes - bufferUsed_) return nullptr;
   if (buffer_ == nullptr) {
-    buffer_ = mapPages(kBufferBytes, laterBytes_ < kLeastForHuge ? 0 : kBufferBytes);
+    buffer_ = mapPages(kBufferBytes, largestLater_ < kLeastForHuge ? 0 : kBufferBytes);
   }
   if (buffer_ == nullptr) return nullptr;
   std::byte* const to = buffer_.get() + bufferUsed_;

@@ -83,7 +83,7 @@ class ConstantPages final : public Packing {
   // Memory that each step's constants are read to, which all but the reference kernel and few
   // others only pack: it is there already, and in the second-level cache.
   std::shared_ptr<std::byte> buffer_;
-  uint64_t laterBytes_ = 0;  // of constants that were not read when this began
+  uint64_t largestLater_ = 0;  // bytes of a constant that was not read when this began
   size_t bufferUsed_ = 0;
   std::vector<const void*> lent_;  // constants that are in it
   std::span<std::byte> left_;      // pages to be given back with their neighbours

@@ -177,13 +177,18 @@ class Quant8DepthwiseKernel final : public Kernel {
   // Calls f(place, channel): see Quant8DepthwiseLine.
   template <typename F>
   void forEachPlace(F f) const {
-    const size_t block = depthwise_.blockChannels;
-    const size_t lanes = block / 4;
+    constexpr size_t kVectors = 4;
+    const size_t lanes = depthwise_.blockChannels / kVectors;
     const size_t channels = fold_ * conv_.output.channels;
-    for (size_t place = 0; place < divideUp(channels, block) * block; ++place) {
-      const size_t channel =
-          place / block * block + interleavedChannel(place % block / lanes, place % lanes);
-      if (channel < channels) f(place, channel % conv_.output.channels);
+    size_t place = 0;
+    for (size_t first = 0; first < channels; first += depthwise_.blockChannels) {
+      for (size_t vector = 0; vector < kVectors; ++vector) {
+        for (size_t lane = 0; lane < lanes; ++lane, ++place) {
+          const size_t channel = first + interleavedChannel(vector, lane);
+          if (channel >= channels) continue;
+          f(place, fold_ == 1 ? channel : channel % conv_.output.channels);
+        }
+      }
     }
   }
 
