@@ -20,6 +20,9 @@ constexpr size_t kGrainElements = 1 << 14;
 // can ask for.
 constexpr size_t kMostPositions = 1 << 15;
 
+// A thread keeps the memory that it worked in: what needs more is left to the reference kernel.
+constexpr size_t kMostBytesOfThread = 1 << 20;
+
 // Where an output coordinate lies: between two of the input's.
 struct Source {
   size_t low;
@@ -56,35 +59,58 @@ std::vector<Source> sourcesOf(const Mode& mode, size_t inputSize, size_t outputS
   return sources;
 }
 
+// Batches and channels are the same on both sides.
+struct Geometry {
+  Geometry(const KernelSite& site, const Mode& mode)
+      : batch(site.inputs[0].dims[0]),
+        channels(site.inputs[0].dims[3]),
+        inputHeight(site.inputs[0].dims[1]),
+        inputWidth(site.inputs[0].dims[2]),
+        lines(sourcesOf(mode, inputHeight, site.outputs[0].dims[1])),
+        columns(sourcesOf(mode, inputWidth, site.outputs[0].dims[2])) {}
+
+  size_t inputLine() const { return inputWidth * channels; }
+  size_t outputLine() const { return columns.size() * channels; }
+  size_t outputLines() const { return batch * lines.size(); }
+  // Among all images' lines, the first of the image that the output's line `i` is made from.
+  size_t firstLine(size_t i) const { return i / lines.size() * inputHeight; }
+
+  size_t batch;
+  size_t channels;
+  size_t inputHeight;
+  size_t inputWidth;
+  std::vector<Source> lines;
+  std::vector<Source> columns;
+};
+
 class ResizeKernel final : public Kernel {
  public:
   ResizeKernel(const KernelSite& site, const Mode& mode)
-      : functions_(floatFunctions(site.level)),
-        batch_(site.inputs[0].dims[0]),
-        channels_(site.inputs[0].dims[3]),
-        inputHeight_(site.inputs[0].dims[1]),
-        inputWidth_(site.inputs[0].dims[2]),
-        lines_(sourcesOf(mode, inputHeight_, site.outputs[0].dims[1])),
-        columns_(sourcesOf(mode, inputWidth_, site.outputs[0].dims[2])) {}
+      : functions_(floatFunctions(site.level)), geometry_(site, mode) {}
+
+  static size_t bytesOfThread(size_t inputWidth, size_t channels) {
+    return inputWidth * channels * sizeof(float);
+  }
 
   Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
     const auto* const images = operands.input<float>(0);
     auto* const output = operands.output<float>(0);
-    const size_t inputLine = inputWidth_ * channels_;
-    const size_t outputLine = columns_.size() * channels_;
+    const Geometry& g = geometry_;
+    const size_t inputLine = g.inputLine();
     services.parallelFor(
-        batch_ * lines_.size(), kGrainElements / outputLine + 1, [&](size_t begin, size_t end) {
-          auto* const blended = reinterpret_cast<float*>(threadBuffer(inputLine * sizeof(float)));
+        g.outputLines(), kGrainElements / g.outputLine() + 1, [&](size_t begin, size_t end) {
+          auto* const blended =
+              reinterpret_cast<float*>(threadBuffer(bytesOfThread(g.inputWidth, g.channels)));
           for (size_t i = begin; i < end; ++i) {
-            const Source& line = lines_[i % lines_.size()];
-            const float* const image = images + i / lines_.size() * inputHeight_ * inputLine;
+            const Source& line = g.lines[i % g.lines.size()];
+            const float* const image = images + g.firstLine(i) * inputLine;
             const float* from = image + line.low * inputLine;
             if (line.weight != 0) {
               functions_.blend(from, image + line.high * inputLine, line.weight, blended,
                                inputLine);
               from = blended;
             }
-            resizeLine(from, output + i * outputLine);
+            resizeLine(from, output + i * g.outputLine());
           }
         });
     return okStatus();
@@ -92,20 +118,16 @@ class ResizeKernel final : public Kernel {
 
  private:
   void resizeLine(const float* from, float* to) const {
-    for (const Source& column : columns_) {
-      functions_.blend(from + column.low * channels_, from + column.high * channels_, column.weight,
-                       to, channels_);
-      to += channels_;
+    const size_t channels = geometry_.channels;
+    for (const Source& column : geometry_.columns) {
+      functions_.blend(from + column.low * channels, from + column.high * channels, column.weight,
+                       to, channels);
+      to += channels;
     }
   }
 
   const FloatFunctions& functions_;
-  const size_t batch_;
-  const size_t channels_;
-  const size_t inputHeight_;
-  const size_t inputWidth_;
-  const std::vector<Source> lines_;
-  const std::vector<Source> columns_;
+  const Geometry geometry_;
 };
 
 // Some columns of a line of the image, as floats: for each column of the output its cell on the
@@ -185,27 +207,26 @@ HALYARD_TARGET_AVX512 void blendBytesAvx512(const Blend* blend, T* to) {
 template <typename T>
 class Quant8ResizeKernel final : public Kernel {
  public:
-  Quant8ResizeKernel(const KernelSite& site, const Mode& mode)
-      : batch_(site.inputs[0].dims[0]),
-        channels_(site.inputs[0].dims[3]),
-        inputHeight_(site.inputs[0].dims[1]),
-        inputWidth_(site.inputs[0].dims[2]),
-        lines_(sourcesOf(mode, inputHeight_, site.outputs[0].dims[1])),
-        columns_(sourcesOf(mode, inputWidth_, site.outputs[0].dims[2])) {
+  Quant8ResizeKernel(const KernelSite& site, const Mode& mode) : geometry_(site, mode) {
 #if defined(__x86_64__)
     if (site.level >= ops::SimdLevel::AVX512) blend_ = blendBytesAvx512<T>;
 #endif
   }
 
+  static size_t bytesOfThread(size_t channels) {
+    return bytesOfColumns(columnsAtATime(channels), channels);
+  }
+
   Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
     const auto* const images = operands.input<T>(0);
     auto* const output = operands.output<T>(0);
-    services.parallelFor(batch_ * lines_.size(), kGrainElements / (columns_.size() * channels_) + 1,
+    const size_t columns = geometry_.columns.size();
+    services.parallelFor(geometry_.outputLines(), kGrainElements / geometry_.outputLine() + 1,
                          [&](size_t begin, size_t end) {
-                           const size_t atATime = std::max<size_t>(1, kElementsAtATime / channels_);
-                           for (size_t j = 0; j < columns_.size(); j += atATime) {
-                             resizeColumns(images, begin, end, j,
-                                           std::min(atATime, columns_.size() - j), output);
+                           const size_t atATime = columnsAtATime(geometry_.channels);
+                           for (size_t j = 0; j < columns; j += atATime) {
+                             resizeColumns(images, begin, end, j, std::min(atATime, columns - j),
+                                           output);
                            }
                          });
     return okStatus();
@@ -215,46 +236,56 @@ class Quant8ResizeKernel final : public Kernel {
   // Elements of a line that are made at a time: what is read for them stays in the first-level
   // cache.
   static constexpr size_t kElementsAtATime = 1024;
+  static size_t columnsAtATime(size_t channels) {
+    return std::max<size_t>(1, kElementsAtATime / channels);
+  }
+  // Of the cells of two lines, on the left and on the right, and their weights.
+  static size_t bytesOfColumns(size_t count, size_t channels) {
+    return 5 * count * channels * sizeof(float);
+  }
 
   // `count` columns from `first` on of lines [begin, end).
   void resizeColumns(const T* images, size_t begin, size_t end, size_t first, size_t count,
                      T* output) const {
-    const size_t elements = count * channels_;
-    auto* const buffer = reinterpret_cast<float*>(threadBuffer(5 * elements * sizeof(float)));
+    const Geometry& g = geometry_;
+    const size_t elements = count * g.channels;
+    auto* const buffer = reinterpret_cast<float*>(threadBuffer(bytesOfColumns(count, g.channels)));
     float* const rightWeights = buffer + 4 * elements;
     for (size_t j = 0; j < count; ++j) {
-      std::fill_n(rightWeights + j * channels_, channels_, columns_[first + j].weight);
+      std::fill_n(rightWeights + j * g.channels, g.channels, g.columns[first + j].weight);
     }
     // The lines that were read last: the next line of the output mostly needs the same.
     SpreadLine spread[2] = {{SIZE_MAX, buffer, buffer + elements},
                             {SIZE_MAX, buffer + 2 * elements, buffer + 3 * elements}};
-    const Columns columns = {&columns_[first], count, channels_};
+    const Columns columns = {&g.columns[first], count, g.channels};
     const auto place = [&](size_t line, size_t other) {
       if (spread[0].line == line) return &spread[0];
       if (spread[1].line == line) return &spread[1];
       SpreadLine* const free = spread[0].line == other ? &spread[1] : &spread[0];
       free->line = line;
-      ops::runBest<&spreadLine<T>>(images + line * inputWidth_ * channels_, &columns, free);
+      ops::runBest<&spreadLine<T>>(images + line * g.inputLine(), &columns, free);
       return free;
     };
     for (size_t i = begin; i < end; ++i) {
-      const Source& line = lines_[i % lines_.size()];
-      const size_t image = i / lines_.size() * inputHeight_;
+      const Source& line = g.lines[i % g.lines.size()];
+      const size_t image = g.firstLine(i);
       const SpreadLine* const top = place(image + line.low, image + line.high);
       const SpreadLine* const bottom = place(image + line.high, image + line.low);
       const Blend blend = {top, bottom, line.weight, rightWeights, elements};
-      blend_(&blend, output + (i * columns_.size() + first) * channels_);
+      blend_(&blend, output + i * g.outputLine() + first * g.channels);
     }
   }
 
-  const size_t batch_;
-  const size_t channels_;
-  const size_t inputHeight_;
-  const size_t inputWidth_;
-  const std::vector<Source> lines_;
-  const std::vector<Source> columns_;
+  const Geometry geometry_;
   void (*blend_)(const Blend*, T*) = ops::runBest<&blendBytes<T>, const Blend*, T*>;
 };
+
+template <typename T>
+std::unique_ptr<Kernel> makeQuant8Resize(const KernelSite& site, const Mode& mode) {
+  using Quant8 = Quant8ResizeKernel<T>;
+  if (Quant8::bytesOfThread(site.inputs[0].dims[3]) > kMostBytesOfThread) return nullptr;
+  return std::make_unique<Quant8>(site, mode);
+}
 
 }  // namespace
 
@@ -274,11 +305,12 @@ std::unique_ptr<Kernel> makeResizeBilinear(const KernelSite& site) {
     case OperandType::TENSOR_FLOAT32:
       // Where a small part of the input's columns is needed, blending all of them is a waste.
       if (to[2] < from[2] / 2) return nullptr;
+      if (ResizeKernel::bytesOfThread(from[2], from[3]) > kMostBytesOfThread) return nullptr;
       return std::make_unique<ResizeKernel>(site, mode);
     case OperandType::TENSOR_QUANT8_ASYMM:
-      return std::make_unique<Quant8ResizeKernel<uint8_t>>(site, mode);
+      return makeQuant8Resize<uint8_t>(site, mode);
     case OperandType::TENSOR_QUANT8_ASYMM_SIGNED:
-      return std::make_unique<Quant8ResizeKernel<int8_t>>(site, mode);
+      return makeQuant8Resize<int8_t>(site, mode);
     default:
       return nullptr;
   }
