@@ -1,13 +1,14 @@
 // QUANTIZED_16BIT_LSTM: one step of a fixed-point cell, 8 bit values and a 16 bit state.
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
 
 #include "ops/fixed_point.h"
+#include "ops/lstm_operands.h"
 #include "ops/multiply_accumulate.h"
 #include "ops/operand_table.h"
 #include "ops/operation.h"
+#include "ops/quantized_16bit_lstm_cell.h"
 #include "ops/quantized_gates.h"
 #include "ops/work.h"
 
@@ -15,19 +16,9 @@ namespace halyard::ops {
 namespace {
 
 using enum OperandType;
-
-enum Input : size_t {
-  kX = 0,
-  kInputWeights = 1,
-  kRecurrentWeights = 5,
-  kBias = 9,
-  kCellState = 13,
-  kHidden = 14,
-};
-constexpr size_t kGates = 4;  // input, forget, cell, output
+using namespace quantized_16bit_lstm;  // NOLINT(google-build-using-namespace)
 
 constexpr float kValueScale = 1.0f / 128;
-constexpr int32_t kValueZero = 128;
 constexpr float kStateScale = 1.0f / 2048;
 constexpr size_t kGrainCells = 512;
 
@@ -75,7 +66,7 @@ Status checkQuantizations(OperationContext& context) {
   }
   for (size_t i = 0; i < table().size(); ++i) {
     float scale = kValueScale;
-    int32_t zeroPoint = kValueZero;
+    int32_t zeroPoint = kValueZeroPoint;
     if (i >= kInputWeights && i < kBias) {
       scale = weights.scale;
       zeroPoint = weights.zeroPoint;
@@ -91,7 +82,7 @@ Status checkQuantizations(OperationContext& context) {
   }
   HALYARD_RETURN_IF_ERROR(
       checkQuantization("output 0 (cell_state_out)", context.output(0), kStateScale, 0));
-  return checkQuantization("output 1 (output)", context.output(1), kValueScale, kValueZero);
+  return checkQuantization("output 1 (output)", context.output(1), kValueScale, kValueZeroPoint);
 }
 
 Status infer(OperationContext& context) {
@@ -112,8 +103,9 @@ void multiplyAllGates(OperationContext& context, int32_t* sums) {
   // As the operation is defined, the values come input first, but a row of weights has the
   // recurrent ones first: each value meets the weight at its place in the row, whatever its origin.
   product.left = [&](size_t row, int16_t* to) {
-    subtractZeroPoint(context.input(kX).as<uint8_t>() + row * inputSize, inputSize, kValueZero, to);
-    subtractZeroPoint(context.input(kHidden).as<uint8_t>() + row * cells, cells, kValueZero,
+    subtractZeroPoint(context.input(kX).as<uint8_t>() + row * inputSize, inputSize, kValueZeroPoint,
+                      to);
+    subtractZeroPoint(context.input(kHidden).as<uint8_t>() + row * cells, cells, kValueZeroPoint,
                       to + inputSize);
   };
   product.right = [&](size_t column, int16_t* to) {
@@ -131,10 +123,7 @@ Status compute(OperationContext& context) {
   auto* sums = context.scratch<int32_t>(batch * kGates * cells);
   multiplyAllGates(context, sums);
 
-  constexpr int kIntegerBits = 3;  // of what enters the gates: Q3.12
-  // As a double, the scale times 2^12 is exact and finite.
-  const FixedMultiplier toGate =
-      toFixedMultiplier(static_cast<double>(context.input(kBias).scale) * 4096);
+  const FixedMultiplier toGate = gateMultiplier(context.input(kBias).scale);
   const auto* before = context.input(kCellState).as<int16_t>();
   auto* cellState = context.output(0).as<int16_t>();
   auto* output = context.output(1).as<uint8_t>();
@@ -143,21 +132,15 @@ Status compute(OperationContext& context) {
       const size_t cell = i % cells;
       const auto preActivation = [&](size_t gate) {
         const int32_t bias = context.input(kBias + gate).as<int32_t>()[cell];
-        const int32_t sum = sums[(i / cells * kGates + gate) * cells + cell];
-        return saturate16(multiplyByFixed(addWrapping(bias, sum), toGate));
+        return gateInput(bias, sums[(i / cells * kGates + gate) * cells + cell], toGate);
       };
-      const int16_t inputGate = sigmoidFixed(preActivation(0), kIntegerBits);
-      const int16_t forgetGate = sigmoidFixed(preActivation(1), kIntegerBits);
-      const int16_t candidate = tanhFixed(preActivation(2), kIntegerBits);
-      const int16_t outputGate = sigmoidFixed(preActivation(3), kIntegerBits);
-      // The state is in Q4.11, the rest in Q0.15.
-      const int64_t added = shiftRightRounding(multiplyHigh16(inputGate, candidate), 4);
-      const int16_t state = saturate16(added + multiplyHigh16(forgetGate, before[i]));
-      const auto state3 = static_cast<int16_t>(scaleUp16(state, 1));
-      const int32_t hidden = multiplyHigh16(outputGate, tanhFixed(state3, kIntegerBits));
-      const int64_t units = std::clamp<int64_t>(shiftRightRounding(hidden, 8), -128, 127);
+      const int16_t inputGate = sigmoidFixed(preActivation(kInputGate), kIntegerBits);
+      const int16_t forgetGate = sigmoidFixed(preActivation(kForgetGate), kIntegerBits);
+      const int16_t candidate = tanhFixed(preActivation(kCellGate), kIntegerBits);
+      const int16_t outputGate = sigmoidFixed(preActivation(kOutputGate), kIntegerBits);
+      const int16_t state = nextState(inputGate, forgetGate, candidate, before[i]);
       cellState[i] = state;
-      output[i] = static_cast<uint8_t>(units + kValueZero);
+      output[i] = hiddenValue(outputGate, tanhFixed(tangentInput(state), kIntegerBits));
     }
   });
   return okStatus();

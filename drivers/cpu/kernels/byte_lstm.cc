@@ -1,7 +1,6 @@
 // One step of the fixed-point LSTM whose values are unsigned bytes: its weights are centred and
 // laid out by depth when the kernel is made, and the functions of a gate are computed for all cells
 // at once.
-#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -9,24 +8,17 @@
 #include "kernels/integer_sums.h"
 #include "kernels/makers.h"
 #include "ops/fixed_point.h"
+#include "ops/lstm_operands.h"
 #include "ops/multiply_accumulate.h"
-#include "ops/quantized_gates.h"
+#include "ops/quantized_16bit_lstm_cell.h"
 #include "ops/simd.h"
 
 namespace halyard::cpudriver {
 namespace {
 
-enum Input : size_t {
-  kX = 0,
-  kInputWeights = 1,
-  kRecurrentWeights = 5,
-  kBias = 9,
-  kCellState = 13,
-  kHidden = 14
-};
-constexpr size_t kGates = 4;  // input, forget, cell, output
-constexpr int32_t kZeroPoint = 128;
-constexpr int kIntegerBits = 3;  // of what enters the gates: Q3.12
+using namespace ops::quantized_16bit_lstm;  // NOLINT(google-build-using-namespace)
+using ops::kGates;
+
 constexpr size_t kProductsForThread = 200'000;
 
 class ByteLstmKernel final : public Kernel {
@@ -35,7 +27,7 @@ class ByteLstmKernel final : public Kernel {
       : batch_(site.inputs[kX].dims[0]),
         inputSize_(site.inputs[kX].dims[1]),
         cells_(site.inputs[kHidden].dims[1]),
-        toGate_(ops::toFixedMultiplier(static_cast<double>(site.inputs[kBias].scale) * 4096)),
+        toGate_(gateMultiplier(site.inputs[kBias].scale)),
         weights_(
             site.pack<int16_t>(depth() * columns(), [&](int16_t* packed) { pack(site, packed); })) {
     for (size_t i = kInputWeights; i < kBias; ++i) site.release(i);
@@ -80,10 +72,9 @@ class ByteLstmKernel final : public Kernel {
     std::memcpy(values, operands.input<uint8_t>(kX) + row * inputSize_, inputSize_);
     std::memcpy(values + inputSize_, operands.input<uint8_t>(kHidden) + row * cells_, cells_);
     ops::runBest<&multiplyAll<uint8_t>, const uint8_t*, int32_t, size_t, const int16_t*, size_t,
-                 uint32_t*>(values, kZeroPoint, depth(), weights_.data(), columns(), sums);
+                 uint32_t*>(values, kValueZeroPoint, depth(), weights_.data(), columns(), sums);
     for (size_t c = 0; c < columns(); ++c) {
-      const int32_t sum = ops::addWrapping(bias_[c], static_cast<int32_t>(sums[c]));
-      gates[c] = ops::saturate16(ops::multiplyByFixed(sum, toGate_));
+      gates[c] = gateInput(bias_[c], static_cast<int32_t>(sums[c]), toGate_);
     }
     updateCells(gates, operands.input<int16_t>(kCellState) + row * cells_,
                 operands.output<int16_t>(0) + row * cells_,
@@ -92,26 +83,21 @@ class ByteLstmKernel final : public Kernel {
 
   // `gates` are what enters them, and memory to work in.
   void updateCells(int16_t* gates, const int16_t* before, int16_t* state, uint8_t* output) const {
-    int16_t* const inputGate = gates;
-    int16_t* const forgetGate = gates + cells_;
-    int16_t* const candidate = gates + 2 * cells_;
-    int16_t* const outputGate = gates + 3 * cells_;
+    int16_t* const inputGate = gates + ops::kInputGate * cells_;
+    int16_t* const forgetGate = gates + ops::kForgetGate * cells_;
+    int16_t* const candidate = gates + ops::kCellGate * cells_;
+    int16_t* const outputGate = gates + ops::kOutputGate * cells_;
     ops::sigmoidsFixed(inputGate, inputGate, 2 * cells_, kIntegerBits);
     ops::tanhsFixed(candidate, candidate, cells_, kIntegerBits);
     ops::sigmoidsFixed(outputGate, outputGate, cells_, kIntegerBits);
     for (size_t i = 0; i < cells_; ++i) {
-      // The state is in Q4.11, the rest in Q0.15.
-      const int64_t added =
-          ops::shiftRightRounding(ops::multiplyHigh16(inputGate[i], candidate[i]), 4);
-      const int16_t now = ops::saturate16(added + ops::multiplyHigh16(forgetGate[i], before[i]));
+      const int16_t now = nextState(inputGate[i], forgetGate[i], candidate[i], before[i]);
       state[i] = now;
-      candidate[i] = static_cast<int16_t>(ops::scaleUp16(now, 1));
+      candidate[i] = tangentInput(now);
     }
     ops::tanhsFixed(candidate, candidate, cells_, kIntegerBits);
     for (size_t i = 0; i < cells_; ++i) {
-      const int32_t hidden = ops::multiplyHigh16(outputGate[i], candidate[i]);
-      const int64_t units = std::clamp<int64_t>(ops::shiftRightRounding(hidden, 8), -128, 127);
-      output[i] = static_cast<uint8_t>(units + kZeroPoint);
+      output[i] = hiddenValue(outputGate[i], candidate[i]);
     }
   }
 
