@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "base/trace_collection.h"
+#include "hal/completion.h"
 #include "hal/driver.capnp.h"
 #include "hal/driver_liveness.h"
 #include "hal/manifest.h"
@@ -23,32 +24,6 @@
 #include "halyard/driver/hal_types.h"
 
 namespace halyard::hal {
-
-// A value that one thread sets and another waits for, who may then end it: what is woken finds no
-// lock that is still held.
-template <typename T>
-class Completion {
- public:
-  // The first value counts.
-  void set(T value) {
-    int expected = kNone;
-    if (!state_.compare_exchange_strong(expected, kBeingSet)) return;
-    value_.emplace(std::move(value));
-    state_.store(kThere);
-    state_.notify_all();
-  }
-  T wait() {
-    for (int state = state_.load(); state != kThere; state = state_.load()) state_.wait(state);
-    return std::move(*value_);
-  }
-
- private:
-  static constexpr int kNone = 0;
-  static constexpr int kBeingSet = 1;
-  static constexpr int kThere = 2;
-  std::atomic<int> state_ = kNone;
-  std::optional<T> value_;
-};
 
 // How long a call may take.
 struct CallLimit {

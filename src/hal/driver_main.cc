@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hal/driver_connection.h"
+#include "hal/completion.h"
 #include "hal/manifest.h"
 #include "hal/sandbox/sandbox.h"
 #include "hal/server.h"

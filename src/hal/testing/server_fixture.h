@@ -12,11 +12,13 @@
 
 #include <cstring>
 
+#include "hal/completion.h"
 #include "hal/driver.capnp.h"
-#include "hal/driver_connection.h"
 #include "hal/remote_callbacks.h"
+#include "hal/rpc_loop_context.h"
 #include "hal/server.h"
 #include "hal/testing/test_device.h"
+#include "hal/wire_connection.h"
 #include "hal/wire_model.h"
 #include "hal/wire_request.h"
 

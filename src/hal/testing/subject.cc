@@ -3,14 +3,16 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include "hal/completion.h"
 #include "hal/driver.capnp.h"
-#include "hal/driver_connection.h"
 #include "hal/remote_callbacks.h"
 #include "hal/remote_device.h"
+#include "hal/rpc_loop_context.h"
 #include "hal/server.h"
 #include "hal/session/client_session.h"
 #include "hal/session/session_services.h"
 #include "hal/testing/test_device.h"
+#include "hal/wire_connection.h"
 #include "hal/wire_model.h"
 #include "hal/wire_request.h"
 #include "test_definitions.h"

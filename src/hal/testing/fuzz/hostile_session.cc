@@ -3,8 +3,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "hal/completion.h"
 #include "hal/driver.capnp.h"
-#include "hal/driver_connection.h"
 #include "hal/rpc_loop_context.h"
 #include "hal/testing/fuzz/counting_callbacks.h"
 #include "hal/testing/fuzz/fuzz_cache_files.h"

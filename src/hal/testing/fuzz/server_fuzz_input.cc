@@ -2,7 +2,7 @@
 
 #include <sys/socket.h>
 
-#include "hal/driver_connection.h"
+#include "hal/completion.h"
 #include "hal/server.h"
 #include "hal/testing/fuzz/counting_callbacks.h"
 #include "hal/testing/fuzz/hostile_session.h"
