@@ -97,13 +97,12 @@ class Validation {
     plan.labels = options_.labels;
     plan.prefix = installationPrefix();
     plan.seed = options_.seed;
+    plan.limit = std::chrono::milliseconds(static_cast<int64_t>(options_.timeout * 1000));
     HALYARD_ASSIGN_OR_RETURN(std::vector<ListedCheck> all,
                              validation::listChecks(suites_, target_, plan));
     for (const ListedCheck& one : all) ids_.push_back(one.id());
     for (ListedCheck& one : all) {
-      if (options_.timeout > 0) {
-        one.check.limit = std::chrono::milliseconds(static_cast<int64_t>(options_.timeout * 1000));
-      }
+      if (plan.limit.count() > 0) one.check.limit = plan.limit;
       if (isWanted(one)) checks_.push_back(std::move(one));
     }
     if (checks_.empty()) return badData("no check is asked for; --list has all");

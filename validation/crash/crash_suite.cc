@@ -41,6 +41,10 @@ struct Context {
   const TargetSpec& target;
   milliseconds each;
   uint64_t seed;
+  milliseconds limit;  // of the check; 0: its own
+
+  // For what usually takes `usual` at most. Who gives a check more time expects a slow machine.
+  milliseconds grace(milliseconds usual) const { return std::max(usual, limit / 2); }
 };
 
 StressPlan basePlan(const Context& context, std::vector<std::string> models) {
@@ -84,11 +88,11 @@ class Liveliness {
     StressPlan plan = basePlan(context, kLiveliness);
     plan.duration = duration;
     HALYARD_ASSIGN_OR_RETURN(ClientProcess client, ClientProcess::start(plan));
-    return Liveliness(std::move(client), duration);
+    return Liveliness(std::move(client), duration, context.grace(kGrace));
   }
   // `result` unless the client has noticed something.
   CheckResult end(CheckResult result) {
-    const CheckResult own = resultOf(client_.wait(duration_ + kGrace));
+    const CheckResult own = resultOf(client_.wait(duration_ + grace_));
     if (own.outcome == Outcome::PASSED || own.outcome == Outcome::SKIPPED) return result;
     CheckResult noticed = own;
     noticed.reason = "the client beside them: " + own.reason;
@@ -96,16 +100,17 @@ class Liveliness {
   }
 
  private:
-  Liveliness(ClientProcess client, milliseconds duration)
-      : client_(std::move(client)), duration_(duration) {}
+  Liveliness(ClientProcess client, milliseconds duration, milliseconds grace)
+      : client_(std::move(client)), duration_(duration), grace_(grace) {}
   ClientProcess client_;
   milliseconds duration_;
+  milliseconds grace_;
 };
 
 CheckResult parallelInference(const Context& context) {
   StressPlan plan = basePlan(context, kNetworks);
   plan.threads = 8;
-  return runOneClient(plan, kParallelGrace);
+  return runOneClient(plan, context.grace(kParallelGrace));
 }
 
 CheckResult parallelInferenceInProcess(const Context& context) {
@@ -129,7 +134,7 @@ CheckResult clientEarlyTermination(const Context& context) {
   if (!client.ok()) return client.takeStatus();
   std::this_thread::sleep_for(until);
   client.value().kill();
-  const End end = client.value().wait(kGrace);
+  const End end = client.value().wait(context.grace(kGrace));
   const bool asMeant =
       end.how == How::KILLED || (end.how == How::FINISHED && end.result.failure.empty());
   return alive.value().end(asMeant ? CheckResult::passed("killed while it compiled")
@@ -143,7 +148,7 @@ CheckResult mappedModelLoad(const Context& context) {
   plan.mapped = true;
   auto alive = Liveliness::start(context, context.each);
   if (!alive.ok()) return alive.takeStatus();
-  return alive.value().end(runOneClient(plan, kGrace));
+  return alive.value().end(runOneClient(plan, context.grace(kGrace)));
 }
 
 // Six processes with ten threads each, of which some kill themselves.
@@ -165,7 +170,7 @@ CheckResult manyProcesses(const Context& context, bool compileOnly, unsigned kil
   unsigned killed = 0;
   bool skipped = false;
   for (ClientProcess& client : clients) {
-    const End end = client.wait(plan.duration + kGrace);
+    const End end = client.wait(plan.duration + context.grace(kGrace));
     if (end.how == How::KILLED && killPercent > 0) {
       ++killed;
       continue;
@@ -193,7 +198,7 @@ CheckResult randomModels(const Context& context, bool compileOnly) {
     plan.duration = context.each / 2;
     auto client = ClientProcess::start(plan);
     if (!client.ok()) return client.takeStatus();
-    const End end = client.value().wait(plan.duration + kGrace);
+    const End end = client.value().wait(plan.duration + context.grace(kGrace));
     // Models of which the device takes none count as success: there was nothing to do wrong.
     if (end.how != How::FINISHED || !end.result.failure.empty()) return resultOf(end);
     result =
@@ -210,7 +215,7 @@ Result<std::optional<double>> latency(const Context& context, bool besideCompila
   plan.duration = context.each / 2;
   if (besideCompilations) plan.beside = kLiveliness;
   HALYARD_ASSIGN_OR_RETURN(ClientProcess client, ClientProcess::start(plan));
-  const End end = client.wait(plan.duration + kGrace);
+  const End end = client.wait(plan.duration + context.grace(kGrace));
   if (end.how != How::FINISHED) return opFailed("{}", end.text);
   if (!end.result.failure.empty()) return opFailed("{}", end.result.failure);
   if (end.result.rounds == 0) return std::optional<double>();
@@ -241,7 +246,7 @@ CheckResult resourceGrowth(const Context& context) {
   plan.anew = true;
   auto client = ClientProcess::start(plan);
   if (!client.ok()) return client.takeStatus();
-  const End end = client.value().wait(plan.duration + kGrowthGrace);
+  const End end = client.value().wait(plan.duration + context.grace(kGrowthGrace));
   const CheckResult result = resultOf(end);
   if (result.outcome != Outcome::PASSED) return result;
   if (context.target.isInProcess()) {
@@ -269,7 +274,7 @@ CheckResult slowdown(const Context& context) {
     plan.anew = true;
     auto client = ClientProcess::start(plan);
     if (!client.ok()) return client.takeStatus();
-    const End end = client.value().wait(plan.duration + kGrowthGrace);
+    const End end = client.value().wait(plan.duration + context.grace(kGrowthGrace));
     const CheckResult result = resultOf(end);
     if (result.outcome != Outcome::PASSED) return result;
     const double early = end.result.earlyMilliseconds;
@@ -353,23 +358,25 @@ std::vector<Kind> kinds() {
 
 }  // namespace
 
-std::vector<Check> crashChecks(milliseconds each, uint64_t seed) {
+std::vector<Check> crashChecks(milliseconds each, uint64_t seed, milliseconds limit) {
   std::vector<Check> checks;
   for (const Kind& kind : kinds()) {
     Check check;
     check.name = kind.name;
     check.what = kind.what;
     check.requirements = kind.requirements;
-    check.limit = 8 * each + milliseconds(120'000);
+    check.limit = limit.count() > 0 ? limit : 8 * each + milliseconds(120'000);
     check.expectedSeconds = std::chrono::duration<double>(each).count() * kind.times;
-    check.run = [run = kind.run, each, seed](Target& to) { return run({to.spec(), each, seed}); };
+    check.run = [run = kind.run, each, seed, limit](Target& to) {
+      return run({to.spec(), each, seed, limit});
+    };
     checks.push_back(std::move(check));
   }
   return checks;
 }
 
 Result<std::vector<Check>> listCrash(const TargetSpec& /*target*/, const Plan& plan) {
-  return crashChecks(plan.full ? milliseconds(30'000) : milliseconds(1500), plan.seed);
+  return crashChecks(plan.full ? milliseconds(30'000) : milliseconds(1500), plan.seed, plan.limit);
 }
 
 }  // namespace halyard::validation

@@ -101,6 +101,12 @@ TEST_F(CrashTests, OneThatTakesNothingIsSkipped) {
   EXPECT_EQ(run(driver, "multi-process-inference-stress-0").outcome, Outcome::SKIPPED);
 }
 
+TEST_F(CrashTests, ALimitIsThatOfEachCheck) {
+  constexpr std::chrono::milliseconds kLimit(300'000);
+  for (const Check& check : crashChecks(kEach, 1, kLimit)) EXPECT_EQ(check.limit, kLimit);
+  for (const Check& check : crashChecks(kEach, 1)) EXPECT_NE(check.limit, kLimit) << check.name;
+}
+
 // A client that does not end is found by its own limit, not by the check's.
 TEST_F(CrashTests, AClientThatHangs) {
   StressPlan plan;

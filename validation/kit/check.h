@@ -73,13 +73,14 @@ struct Check {
 
 // What a run is to cover.
 struct Plan {
-  bool full = false;                 // else quick: some minutes on two processors
-  std::vector<std::string> vectors;  // files and folders of conformance vectors beside Halyard's
-  std::vector<std::string> models;   // .tflite files and folders of them, instead of Halyard's
-  std::string data;                  // a folder of pictures for the models, and a file with the
-  std::string labels;                // names of their classes; may be empty
-  std::filesystem::path prefix;      // where Halyard is installed
-  uint64_t seed = 1;                 // of what is random
+  bool full = false;                   // else quick: some minutes on two processors
+  std::vector<std::string> vectors;    // files and folders of conformance vectors beside Halyard's
+  std::vector<std::string> models;     // .tflite files and folders of them, instead of Halyard's
+  std::string data;                    // a folder of pictures for the models, and a file with the
+  std::string labels;                  // names of their classes; may be empty
+  std::filesystem::path prefix;        // where Halyard is installed
+  uint64_t seed = 1;                   // of what is random
+  std::chrono::milliseconds limit{0};  // of each check; 0: its own
 };
 
 // The checks of one area.
