@@ -102,6 +102,24 @@ bool prependPadding(const FusionGraph& graph, Fusion* fusion) {
   return true;
 }
 
+// Adds to `fusion`, of a depthwise convolution, the convolution that alone reads its result.
+bool appendPoints(const FusionGraph& graph, Fusion* fusion) {
+  const uint32_t result = graph.operation(fusion->last).outputs[0];
+  const auto reader = graph.onlyReader(result);
+  if (!reader || !isOneOf(graph, *reader, {ops::conv2d}) ||
+      graph.tensor(result).type != OperandType::TENSOR_FLOAT32) {
+    return false;
+  }
+  const std::vector<uint32_t>& inputs = graph.operation(*reader).inputs;
+  if (inputs[0] != result) return false;
+  fusion->fused.between = &graph.tensor(result);
+  fusion->fused.ownInputs = fusion->inputs.size();
+  fusion->swallowed.push_back(fusion->last);
+  fusion->last = *reader;
+  fusion->inputs.insert(fusion->inputs.end(), inputs.begin() + 1, inputs.end());
+  return true;
+}
+
 // Adds to `fusion`, of a convolution or full connection, that its input is rounded.
 bool prependRounding(const FusionGraph& graph, Fusion* fusion) {
   const uint32_t rounded = fusion->inputs[0];
@@ -141,6 +159,17 @@ std::vector<Fusion> fusionsOf(const FusionGraph& graph, size_t i) {
   const Fusion alone = {i, {}, graph.operation(i).inputs, {}};
   // By what comes behind, with and without the border in front.
   std::vector<Fusion> tails;
+  if (Fusion separable = alone;
+      isOneOf(graph, i, {ops::depthwiseConv2d}) && appendPoints(graph, &separable)) {
+    if (Fusion sum = separable; appendSum(graph, &sum)) {
+      if (Fusion activated = sum; appendActivation(graph, &activated)) tails.push_back(activated);
+      tails.push_back(sum);
+    }
+    if (Fusion activated = separable; appendActivation(graph, &activated)) {
+      tails.push_back(activated);
+    }
+    tails.push_back(separable);
+  }
   if (Fusion sum = alone;
       (isConv || isOneOf(graph, i, {ops::fullyConnected})) && appendSum(graph, &sum)) {
     tails.push_back(sum);

@@ -8,6 +8,7 @@
 #include "compiled_model.h"
 #include "model_for_test.h"
 #include "ops/simd.h"
+#include "recorded_packing.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -81,6 +82,23 @@ void expectSteps(const std::shared_ptr<const Model>& model, size_t steps) {
                  model->main.operands[model->main.outputIndexes[i]].type);
     }
   }
+}
+
+// One that comes from a cache computes exactly the same.
+void expectTheSameFromACache(const std::shared_ptr<const Model>& model) {
+  PackingRecorder recorder;
+  const auto packed = CompiledModel::compile(model, {}, &recorder);
+  ASSERT_TRUE(packed.ok()) << packed.status().toString();
+  PackingReplay replay(recorder.pieces());
+  const auto replayed = CompiledModel::compile(model, {}, &replay);
+  ASSERT_TRUE(replayed.ok()) << replayed.status().toString();
+  EXPECT_TRUE(replay.isConsistent());
+  const Memory inputs = memoryFor(*model, model->main.inputIndexes, true);
+  const Memory wanted = memoryFor(*model, model->main.outputIndexes, false);
+  const Memory outputs = memoryFor(*model, model->main.outputIndexes, false);
+  ASSERT_TRUE((*packed)->run(inputs.arguments, wanted.arguments, {}).status.ok());
+  ASSERT_TRUE((*replayed)->run(inputs.arguments, outputs.arguments, {}).status.ok());
+  EXPECT_EQ(outputs.bytes, wanted.bytes);
 }
 
 // A convolution with a filter of `size` x `size`, without padding, stride 1.
@@ -199,6 +217,80 @@ TEST(FusionTest, ASumBehindAConvolutionOfBytesIsAddedToItsRoundedResult) {
     // Ratios of scales that the reference kernel adds in another way.
     expectSteps(quant8SumModel(type, 3, 16, 16, true, 1e-5f), 2);
   }
+}
+
+enum class Tail { NONE, CLAMPED, SUM, CLAMPED_SUM };
+
+struct Separable {
+  Shape image;
+  int32_t stride = 1;
+  int32_t dilation = 1;
+  uint32_t columns = 40;
+  bool hasBorder = false;  // from a PAD of its own, instead of SAME
+  Tail tail = Tail::NONE;
+};
+
+// A depthwise convolution of 3 x 3 with RELU6, and one of 1 x 1 behind it.
+std::shared_ptr<const Model> separableModel(const Separable& what, bool isReadTwice = false) {
+  Builder builder;
+  const uint32_t channels = what.image[3];
+  uint32_t image = builder.input(what.image);
+  Shape dims = what.image;
+  if (what.hasBorder) {
+    const uint32_t padded = builder.tensor({dims[0], dims[1] + 2, dims[2] + 2, dims[3]});
+    builder.operation(PAD, {image, builder.int32s({4, 2}, {0, 0, 1, 1, 1, 1, 0, 0})}, {padded});
+    image = padded;
+  }
+  for (const size_t axis : {1u, 2u}) {
+    dims[axis] =
+        (dims[axis] + static_cast<uint32_t>(what.stride) - 1) / static_cast<uint32_t>(what.stride);
+  }
+  const uint32_t filtered = isReadTwice ? builder.output(dims) : builder.tensor(dims);
+  const uint32_t stride = builder.int32(what.stride);
+  const uint32_t one = builder.int32(1);
+  builder.operation(
+      DEPTHWISE_CONV_2D,
+      {image, builder.constant({1, 3, 3, channels}), builder.constant({channels}),
+       builder.int32(what.hasBorder ? 2 : 1), stride, stride, one, builder.int32(3),
+       builder.boolean(false), builder.int32(what.dilation), builder.int32(what.dilation)},
+      {filtered});
+  dims[3] = what.columns;
+  uint32_t points = conv(builder, filtered, dims, channels, 1);
+  if (what.tail == Tail::SUM || what.tail == Tail::CLAMPED_SUM) {
+    const uint32_t sum = builder.tensor(dims);
+    builder.operation(ADD, {builder.input(dims), points, builder.int32(0)}, {sum});
+    points = sum;
+  }
+  const bool isClamped = what.tail == Tail::CLAMPED || what.tail == Tail::CLAMPED_SUM;
+  builder.operation(isClamped ? RELU : TANH, {points}, {builder.output(dims)});
+  return builder.take();
+}
+
+TEST(FusionTest, AConvolutionByPointsBecomesPartOfTheDepthwiseOneBeforeIt) {
+  const auto expectFused = [](const Separable& what) {
+    const bool isClamped = what.tail == Tail::CLAMPED || what.tail == Tail::CLAMPED_SUM;
+    const auto model = separableModel(what);
+    expectSteps(model, isClamped ? 1 : 2);
+    expectTheSameFromACache(model);
+  };
+  for (const Tail tail : {Tail::NONE, Tail::CLAMPED, Tail::SUM, Tail::CLAMPED_SUM}) {
+    expectFused({.image = {1, 9, 7, 24}, .tail = tail});
+    expectFused({.image = {2, 30, 31, 16}, .stride = 2, .tail = tail});
+    expectFused({.image = {1, 21, 20, 8}, .hasBorder = true, .tail = tail});
+  }
+  expectFused({.image = {3, 14, 14, 40}, .dilation = 2, .columns = 7});
+  expectFused({.image = {1, 20, 150, 64}, .columns = 130});
+  // Lines of which few stay in the cache, and rows whose distance is a power of two.
+  expectFused({.image = {1, 19, 60, 256}, .columns = 5});
+}
+
+TEST(FusionTest, AConvolutionByPointsStaysApartWhereThatIsBetterOrHasToBe) {
+  constexpr size_t kApart = 3;
+  // Others read what is between, or there are few channels.
+  expectSteps(separableModel({.image = {1, 9, 7, 24}}, true), kApart);
+  expectSteps(separableModel({.image = {1, 9, 7, 4}}), kApart);
+  // A line that does not stay in any cache.
+  expectSteps(separableModel({.image = {1, 2, 3000, 256}, .columns = 4}), kApart);
 }
 
 TEST(FusionTest, OfTwoConvolutionsThatAreAddedOneTakesTheSum) {

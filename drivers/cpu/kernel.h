@@ -50,6 +50,11 @@ struct Fused {
   bool addsInput = false;
   // With addsInput, in 8 bits; `activation` is the sum's then, beside the operation's own.
   std::optional<Quant8Terms> terms;
+  // Of a depthwise convolution: its own result, where a convolution by points of nothing else
+  // follows. The site's first `ownInputs` inputs are its own, the others the second convolution's,
+  // without its image; all else of Fused but the padding is about the second.
+  const ops::Tensor* between = nullptr;
+  size_t ownInputs = 0;
   // What is done to input 0 first.
   std::optional<RoundedRows> rounding;
 

@@ -9,7 +9,14 @@ namespace halyard::cpudriver {
 namespace {
 
 // What a maker knows to fuse; the others are not asked.
-enum Fusable : unsigned { kNothing = 0, kActivation = 1, kPadding = 2, kAddend = 4, kRounding = 8 };
+enum Fusable : unsigned {
+  kNothing = 0,
+  kActivation = 1,
+  kPadding = 2,
+  kAddend = 4,
+  kRounding = 8,
+  kPoints = 16
+};
 
 struct Entry {
   const ops::OperationDefinition& (*definition)();
@@ -25,7 +32,7 @@ constexpr Entry kEntries[] = {
     {ops::bidirectionalSequenceRnn, makeBidirectionalRnn},
     {ops::concatenation, makeConcatenation},
     {ops::conv2d, makeConv, kActivation | kPadding | kAddend | kRounding},
-    {ops::depthwiseConv2d, makeDepthwiseConv, kActivation | kPadding},
+    {ops::depthwiseConv2d, makeDepthwiseConv, kActivation | kPadding | kPoints},
     {ops::dequantize, makeDequantization},
     {ops::div, makeDivision},
     {ops::floor, makeFloor},
@@ -64,6 +71,8 @@ constexpr Entry kEntries[] = {
 };
 
 unsigned neededFor(const Fused& fused) {
+  // What is about the second convolution, it knows to fuse.
+  if (fused.between != nullptr) return kPoints;
   return (fused.activation ? kActivation : kNothing) | (fused.hasPadding() ? kPadding : kNothing) |
          (fused.addsInput ? kAddend : kNothing) | (fused.rounding ? kRounding : kNothing);
 }

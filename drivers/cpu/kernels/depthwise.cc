@@ -13,6 +13,7 @@
 #include "kernels/depthwise_slices.h"
 #include "kernels/even_pieces.h"
 #include "kernels/makers.h"
+#include "kernels/separable_conv.h"
 #include "kernels/several_ways.h"
 
 namespace halyard::cpudriver {
@@ -232,6 +233,7 @@ std::unique_ptr<Kernel> makePlainDepthwise(const KernelSite& site, const ConvSit
 }
 
 std::unique_ptr<Kernel> makeDepthwiseConv(const KernelSite& site) {
+  if (site.fused.between != nullptr) return makeSeparableConv(site);
   if (!hasConstantWeights(site)) return nullptr;
   const auto conv = readConvSite(site, /*isDepthwise=*/true);
   if (!conv) return nullptr;

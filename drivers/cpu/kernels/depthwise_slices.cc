@@ -29,39 +29,29 @@ size_t bandLines(size_t cellBytes) {
 class SliceDepthwiseKernel final : public Kernel {
  public:
   SliceDepthwiseKernel(const KernelSite& site, const ConvSite& conv)
-      : conv_(conv),
-        compute_(floatSlice(site.level)),
-        weightStride_(divideUp(conv.output.channels, kLanes) * kLanes),
-        bands_(divideUp(conv.output.height, bandLines(conv.output.channels * sizeof(float)))),
-        zeros_(kLanes),
-        bias_(weightStride_) {
-    const size_t channels = conv.output.channels;
-    weights_ = site.pack<float>(9 * weightStride_, [&](float* to) {
-      const auto* const filter = site.inputs[1].as<float>();
-      for (size_t t = 0; t < 9; ++t) {
-        std::copy_n(filter + t * channels, channels, to + t * weightStride_);
-      }
-    });
-    site.release(1);
-    std::copy_n(site.inputs[2].as<float>(), channels, bias_.data());
-  }
+      : depthwise_(site, conv),
+        bands_(divideUp(conv.output.height, bandLines(conv.output.channels * sizeof(float)))) {}
 
   bool readsConstants() const override { return false; }
 
   Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
     const auto* const images = operands.input<float>(0);
     auto* const output = operands.output<float>(0);
-    const size_t height = conv_.output.height;
-    const size_t channels = conv_.output.channels;
-    const size_t parts = divideUp(channels, kChannelsOfItem);
-    const size_t items = conv_.output.batch * bands_ * parts;
+    const ops::ImageDims& to = depthwise_.conv().output;
+    const size_t parts = divideUp(to.channels, kChannelsOfItem);
+    const size_t items = to.batch * bands_ * parts;
     const size_t work =
-        divideUp(height, bands_) * conv_.output.width * std::min(channels, kChannelsOfItem) * 9;
+        divideUp(to.height, bands_) * to.width * std::min(to.channels, kChannelsOfItem) * 9;
     const auto range = [&](size_t begin, size_t end) {
       for (size_t item = begin; item < end; ++item) {
+        const size_t image = item / parts / bands_;
         const size_t band = item / parts % bands_;
-        runBand(images, item / parts / bands_, item % parts * kChannelsOfItem,
-                height * band / bands_, height * (band + 1) / bands_, output);
+        const size_t first = to.height * band / bands_;
+        const size_t channel = item % parts * kChannelsOfItem;
+        depthwise_.compute(images, image, channel, std::min(kChannelsOfItem, to.channels - channel),
+                           first, to.height * (band + 1) / bands_,
+                           output + (image * to.height + first) * to.width * to.channels,
+                           to.channels);
       }
     };
     services.parallelFor(items, grainOf(items, work, kRangeWork, kThreadWork), std::cref(range));
@@ -69,58 +59,68 @@ class SliceDepthwiseKernel final : public Kernel {
   }
 
  private:
-  // Channels from `channel` on of lines [begin, end) of the output of one image.
-  void runBand(const float* images, size_t image, size_t channel, size_t begin, size_t end,
-               float* output) const {
-    const ops::WindowAxis& height = conv_.window.height;
-    const ops::WindowAxis& width = conv_.window.width;
-    const size_t channels = conv_.output.channels;
-    const size_t line = conv_.input.width * channels;
-    const size_t outLine = conv_.output.width * channels;
-    const auto dilation = static_cast<size_t>(width.dilation);
-    const ops::ClampRange<float> range = ops::activationRange(conv_.activation);
-    images += image * conv_.input.height * line + channel;
-    output += (image * conv_.output.height + begin) * outLine + channel;
-    for (size_t first = 0; first < std::min(dilation, conv_.output.width); ++first) {
-      const size_t count = divideUp(conv_.output.width - first, dilation);
-      const int64_t left = width.origin(static_cast<int64_t>(first));
-      const int64_t right =
-          width.origin(static_cast<int64_t>(first + (count - 1) * dilation)) + 2 * width.dilation;
-      compute_({.middle = images + static_cast<size_t>(left + width.dilation) * channels,
-                .column = dilation * channels,
-                .isStepTwo = width.stride == 2,
-                .hasFirst = left >= 0,
-                .hasLast = right < width.input,
-                .zeros = zeros_.data(),
-                .line = line,
-                .height = height.input,
-                .top = height.origin(static_cast<int64_t>(begin)),
-                .dilation = height.dilation,
-                .lineStep = height.stride,
-                .weights = weights_.data() + channel,
-                .weightStride = weightStride_,
-                .bias = bias_.data() + channel,
-                .low = range.min,
-                .high = range.max,
-                .channels = std::min(kChannelsOfItem, channels - channel),
-                .count = count,
-                .lines = end - begin,
-                .out = output + first * channels,
-                .outStep = dilation * channels,
-                .outLine = outLine});
-    }
-  }
-
-  const ConvSite conv_;
-  const FloatSliceFunction compute_;
-  const size_t weightStride_;
+  const SliceDepthwise depthwise_;
   const size_t bands_;  // of lines
-  const AlignedBuffer<float> zeros_;
-  Packed<float> weights_;
-  AlignedBuffer<float> bias_;
 };
 
 }  // namespace
+
+SliceDepthwise::SliceDepthwise(const KernelSite& site, const ConvSite& conv)
+    : conv_(conv),
+      compute_(floatSlice(site.level)),
+      weightStride_(divideUp(conv.output.channels, kLanes) * kLanes),
+      zeros_(kLanes),
+      bias_(weightStride_) {
+  const size_t channels = conv.output.channels;
+  weights_ = site.pack<float>(9 * weightStride_, [&](float* to) {
+    const auto* const filter = site.inputs[1].as<float>();
+    for (size_t t = 0; t < 9; ++t) {
+      std::copy_n(filter + t * channels, channels, to + t * weightStride_);
+    }
+  });
+  site.release(1);
+  std::copy_n(site.inputs[2].as<float>(), channels, bias_.data());
+}
+
+void SliceDepthwise::compute(const float* images, size_t image, size_t channel, size_t channels,
+                             size_t begin, size_t end, float* out, size_t step) const {
+  const ops::WindowAxis& height = conv_.window.height;
+  const ops::WindowAxis& width = conv_.window.width;
+  const size_t cell = conv_.input.channels;
+  const size_t line = conv_.input.width * cell;
+  const auto dilation = static_cast<size_t>(width.dilation);
+  const ops::ClampRange<float> range = ops::activationRange(conv_.activation);
+  images += image * conv_.input.height * line + channel;
+  out += channel;
+  for (size_t first = 0; first < std::min(dilation, conv_.output.width); ++first) {
+    const size_t count = divideUp(conv_.output.width - first, dilation);
+    const int64_t left = width.origin(static_cast<int64_t>(first));
+    const int64_t right =
+        width.origin(static_cast<int64_t>(first + (count - 1) * dilation)) + 2 * width.dilation;
+    compute_({.middle = images + static_cast<size_t>(left + width.dilation) * cell,
+              .column = dilation * cell,
+              .isStepTwo = width.stride == 2,
+              .hasFirst = left >= 0,
+              .hasLast = right < width.input,
+              .zeros = zeros_.data(),
+              .line = line,
+              .height = height.input,
+              .top = height.origin(static_cast<int64_t>(begin)),
+              .dilation = height.dilation,
+              .lineStep = height.stride,
+              .weights = weights_.data() + channel,
+              .weightStride = weightStride_,
+              .bias = bias_.data() + channel,
+              .low = range.min,
+              .high = range.max,
+              .channels = channels,
+              .count = count,
+              .lines = end - begin,
+              .out = out + first * step,
+              .outStep = dilation * step,
+              .outLine = conv_.output.width * step});
+  }
+}
 
 bool takesSlices(const ConvSite& conv) {
   const ops::WindowAxis& height = conv.window.height;

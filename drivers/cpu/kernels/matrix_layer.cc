@@ -14,13 +14,12 @@
 namespace halyard::cpudriver {
 namespace {
 
-// Rows that stay in the second-level cache, beside the panels that stream through.
-size_t usualTileBytes() {
-  constexpr long kLeast = 256 * 1024;  // where the system does not say
-  constexpr long kMost = 2048 * 1024;
-  static const long cache = std::clamp(::sysconf(_SC_LEVEL2_CACHE_SIZE), kLeast, kMost);
-  return static_cast<size_t>(cache) / 16 * 7;
+// Each of which may have a cache of its own.
+size_t processors() {
+  static const long count = std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L);
+  return static_cast<size_t>(count);
 }
+
 // Items for the threads to share: with fewer, one that is left over is waited for too long.
 constexpr size_t kWantedItems = 32;
 constexpr size_t kLeastRows = 48;           // of a block, for which a panel is worth being fetched
@@ -101,6 +100,13 @@ std::unique_ptr<MatrixLayer> makeMatrixLayer(const KernelSite& site, size_t colu
   return makeQuant8Layer(site, columns, activation);
 }
 
+size_t cachedTileBytes() {
+  constexpr long kLeast = 256 * 1024;  // where the system does not say
+  constexpr long kMost = 2048 * 1024;
+  static const long cache = std::clamp(::sysconf(_SC_LEVEL2_CACHE_SIZE), kLeast, kMost);
+  return static_cast<size_t>(cache) / 16 * 7;
+}
+
 size_t shortestRowStride(const MatrixLayer& layer) {
   return divideUp(layer.depthBytes(), layer.rowGranularity()) * layer.rowGranularity();
 }
@@ -173,11 +179,13 @@ void runPanels(const MatrixLayer& layer, const RowSource& source, LayerMemory me
   services.parallelFor(items, layer.grain(items, source.rows), std::cref(range));
 }
 
-// Whether there is more to read of the weights than of the rows.
+// Whether there is more to read of the weights than of the rows. Where a thread gets enough rows to
+// be worth the weights, it shares rows: those that it reads and writes then are mostly its own in
+// the layers before and behind, too, and need not come from another processor's cache.
 bool suitsPanels(const MatrixLayer& layer, const RowSource& source) {
   if (layer.panels() == 1) return false;
   if (source.rows < 2 * kLeastRows) return true;
-  return source.rows < layer.columns() &&
+  return source.rows < layer.columns() && source.rows < processors() * kLeastRows &&
          (source.isDirect || source.rows * source.stride <= kMostGathered);
 }
 
@@ -188,7 +196,7 @@ bool sharesPanels(const MatrixLayer& layer, const RowSource& source,
 }
 
 size_t tileRowsOf(const RowSource& source, const LayerDivision& division) {
-  const size_t bytes = division.tileBytes > 0 ? division.tileBytes : usualTileBytes();
+  const size_t bytes = division.tileBytes > 0 ? division.tileBytes : cachedTileBytes();
   return std::clamp(bytes / std::max<size_t>(source.stride, 1) / kBlockRows * kBlockRows,
                     kBlockRows, MatrixLayer::kMostRows);
 }
