@@ -83,22 +83,25 @@ std::string DimensionSolver::ordered(std::string_view shape) const {
   return result;
 }
 
+std::string DimensionSolver::knownText(std::string_view letters) const {
+  std::vector<std::string> sizes;
+  for (const char letter : letters) {
+    const uint64_t known = (*this)[letter];
+    sizes.push_back(known == 0 ? "1 or more" : std::to_string(known));
+  }
+  return fmt::format("[{}]", fmt::join(sizes, ","));
+}
+
 Status DimensionSolver::matchOne(const Tensor& tensor, std::string_view shape) {
   const std::string letters = ordered(shape);
   if (tensor.rank() != letters.size()) {
     return opFailed("has rank {} {}, expected rank {}", tensor.rank(), realShapeText(tensor.dims),
                     letters.size());
   }
-  bool agrees = true;
-  std::vector<std::string> expected;
   for (size_t d = 0; d < letters.size(); ++d) {
     const uint64_t known = (*this)[letters[d]];
-    agrees = agrees && tensor.dims[d] != 0 && (known == 0 || known == tensor.dims[d]);
-    expected.push_back(known == 0 ? "1 or more" : std::to_string(known));
-  }
-  if (!agrees) {
-    return opFailed("has shape {}, expected [{}]", realShapeText(tensor.dims),
-                    fmt::join(expected, ","));
+    if (tensor.dims[d] != 0 && (known == 0 || known == tensor.dims[d])) continue;
+    return opFailed("has shape {}, expected {}", realShapeText(tensor.dims), knownText(letters));
   }
   for (size_t d = 0; d < letters.size(); ++d) {
     uint64_t& value = values_[index(letters[d])];

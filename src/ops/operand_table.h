@@ -83,6 +83,7 @@ class DimensionSolver {
  private:
   size_t index(char letter) const { return aliases_[static_cast<unsigned char>(letter) & 127]; }
   std::string ordered(std::string_view shape) const;
+  std::string knownText(std::string_view letters) const;
   Status matchOne(const Tensor& tensor, std::string_view shape);
 
   bool timeMajor_;

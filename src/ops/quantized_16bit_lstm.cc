@@ -49,12 +49,11 @@ const OperandTable& outputs() {
   return rows;
 }
 
-Status checkQuantization(const std::string& what, const Tensor& tensor, float scale,
-                         int32_t zeroPoint) {
+Status checkQuantization(const Tensor& tensor, float scale, int32_t zeroPoint) {
   // Scales that were computed may be off in the last place.
   const bool isScale = std::abs(tensor.scale - scale) <= 1e-6f * scale;
   if (isScale && tensor.zeroPoint == zeroPoint) return okStatus();
-  return opFailed("{}: has scale {} and zero point {}, expected {} and {}", what, tensor.scale,
+  return opFailed("has scale {} and zero point {}, expected {} and {}", tensor.scale,
                   tensor.zeroPoint, scale, zeroPoint);
 }
 
@@ -77,12 +76,14 @@ Status checkQuantizations(OperationContext& context) {
       scale = kStateScale;
       zeroPoint = 0;
     }
-    HALYARD_RETURN_IF_ERROR(
-        checkQuantization(inputText(table(), i), context.input(i), scale, zeroPoint));
+    HALYARD_RETURN_IF_ERROR(checkQuantization(context.input(i), scale, zeroPoint), "{}",
+                            inputText(table(), i));
   }
-  HALYARD_RETURN_IF_ERROR(
-      checkQuantization("output 0 (cell_state_out)", context.output(0), kStateScale, 0));
-  return checkQuantization("output 1 (output)", context.output(1), kValueScale, kValueZeroPoint);
+  HALYARD_RETURN_IF_ERROR(checkQuantization(context.output(0), kStateScale, 0),
+                          "output 0 (cell_state_out)");
+  HALYARD_RETURN_IF_ERROR(checkQuantization(context.output(1), kValueScale, kValueZeroPoint),
+                          "output 1 (output)");
+  return okStatus();
 }
 
 Status infer(OperationContext& context) {

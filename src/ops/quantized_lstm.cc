@@ -88,10 +88,12 @@ std::optional<int64_t> clipUnits(float clip, float scale, float largest) {
 }
 
 // Effective scales are float32, as the definition has them. Any that fixed point cannot hold is an
-// error; one that vanishes makes the product 0.
-Status toMultiplier(float scale, std::string_view what, FixedMultiplier* multiplier) {
+// error; one that vanishes makes the product 0. `input`: whose it is; without one the hidden
+// state's.
+Status toMultiplier(float scale, std::optional<size_t> input, FixedMultiplier* multiplier) {
   if (!(scale >= 0) || !std::isfinite(scale)) {
-    return opFailed("the effective scale of {} is {}, expected a finite number", what, scale);
+    return opFailed("the effective scale of {} is {}, expected a finite number",
+                    input ? inputText(table(), *input) : "the hidden state", scale);
   }
   *multiplier = toFixedMultiplier(static_cast<double>(scale));
   return okStatus();
@@ -122,8 +124,7 @@ Status planGate(const OperationContext& context, size_t gate, int statePower, Ga
   float gateScale = 0;
   HALYARD_RETURN_IF_ERROR(readPositive(context, kGateScale + gate, &gateScale));
   const auto product = [&](size_t weights, float scale, FixedMultiplier* multiplier) {
-    return toMultiplier(context.input(weights).scale * scale / gateScale,
-                        inputText(table(), weights), multiplier);
+    return toMultiplier(context.input(weights).scale * scale / gateScale, weights, multiplier);
   };
   HALYARD_RETURN_IF_ERROR(product(kInputWeights + gate, context.input(kX).scale, &plan->input));
   HALYARD_RETURN_IF_ERROR(
@@ -136,8 +137,7 @@ Status planGate(const OperationContext& context, size_t gate, int statePower, Ga
   }
   if (context.hasInput(kLayerNorm + gate)) {
     const Tensor& weights = context.input(kLayerNorm + gate);
-    HALYARD_RETURN_IF_ERROR(
-        toMultiplier(weights.scale, inputText(table(), kLayerNorm + gate), &plan->layerNorm));
+    HALYARD_RETURN_IF_ERROR(toMultiplier(weights.scale, kLayerNorm + gate, &plan->layerNorm));
     plan->layerNorm.exponent += 12;
     plan->layerNormWeights = weights.as<int16_t>();
   }
@@ -152,7 +152,7 @@ Status planOutput(const OperationContext& context, Plan* plan) {
   }
   float hiddenScale = 0;
   HALYARD_RETURN_IF_ERROR(readPositive(context, kHiddenScale, &hiddenScale));
-  HALYARD_RETURN_IF_ERROR(toMultiplier(0x1p-30f / hiddenScale, "the hidden state", &plan->hidden));
+  HALYARD_RETURN_IF_ERROR(toMultiplier(0x1p-30f / hiddenScale, std::nullopt, &plan->hidden));
   float clip = 0;
   HALYARD_RETURN_IF_ERROR(readClip(context, kCellClip, "cell_clip", &clip));
   plan->cellClip = clipUnits(clip, context.input(kCellState).scale, 32767);
@@ -162,8 +162,8 @@ Status planOutput(const OperationContext& context, Plan* plan) {
   if (!plan->hasProjection) return okStatus();
   const float weightScale = context.input(kProjection).scale;
   HALYARD_RETURN_IF_ERROR(
-      toMultiplier(weightScale * hiddenScale / context.input(kHiddenState).scale,
-                   inputText(table(), kProjection), &plan->projection));
+      toMultiplier(weightScale * hiddenScale / context.input(kHiddenState).scale, kProjection,
+                   &plan->projection));
   // In units of the weights, not of the result: so the operation is defined.
   plan->projectionClip = clipUnits(clip, weightScale, 127);
   return okStatus();
