@@ -14,17 +14,36 @@ size_t innerSize(const Shape& dims, size_t dimension) {
   return count;
 }
 
-float foldedElement(const FileTensor& tensor, const uint8_t* data, size_t element, size_t inner) {
-  if (tensor.type == tfl::TensorType::FLOAT16) {
+void foldHalves(const uint8_t* data, std::span<float> to) {
+  for (size_t i = 0; i < to.size(); ++i) {
     Float16 half;
-    std::memcpy(&half, data + element * sizeof(half), sizeof(half));
-    return toFloat(half);
+    std::memcpy(&half, data + i * sizeof(half), sizeof(half));
+    to[i] = toFloat(half);
   }
-  const size_t channel = tensor.scales.size() > 1 ? element / inner % tensor.scales.size() : 0;
-  const int64_t zeroPoint = tensor.zeroPoints.empty() ? 0 : tensor.zeroPoints[channel];
-  const int64_t value = tensor.type == tfl::TensorType::INT8 ? static_cast<int8_t>(data[element])
-                                                             : int64_t{data[element]};
-  return tensor.scales[channel] * static_cast<float>(value - zeroPoint);
+}
+
+// T: int8_t or uint8_t. The zero points fit it.
+template <typename T>
+void foldBytes(const FileTensor& tensor, const uint8_t* data, std::span<float> to) {
+  const size_t channels = tensor.scales.size();
+  const auto dimension = static_cast<size_t>(std::max(tensor.quantizedDimension, 0));
+  const size_t run = channels > 1 ? innerSize(tensor.dims, dimension) : to.size();
+  for (size_t begin = 0, channel = 0; begin < to.size(); begin += run) {
+    const float scale = tensor.scales[channel];
+    const auto zeroPoint =
+        static_cast<int32_t>(tensor.zeroPoints.empty() ? 0 : tensor.zeroPoints[channel]);
+    const size_t end = std::min(begin + run, to.size());
+    for (size_t i = begin; i < end; ++i) {
+      to[i] = scale * static_cast<float>(static_cast<T>(data[i]) - zeroPoint);
+    }
+    if (++channel == channels) channel = 0;
+  }
+}
+
+void fold(const FileTensor& tensor, const uint8_t* data, std::span<float> to) {
+  if (tensor.type == tfl::TensorType::FLOAT16) return foldHalves(data, to);
+  if (tensor.type == tfl::TensorType::INT8) return foldBytes<int8_t>(tensor, data, to);
+  foldBytes<uint8_t>(tensor, data, to);
 }
 
 Status checkFoldable(const FileTensor& tensor) {
@@ -101,12 +120,8 @@ Result<uint32_t> foldedToFloat(GraphBuilder& builder, const FileTensor& tensor) 
   HALYARD_RETURN_IF_ERROR(builder.spend(uint64_t{count} * sizeof(float)));
   HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> data, builder.contents(tensor));
   std::vector<uint8_t> bytes(count * sizeof(float));
-  const size_t inner =
-      innerSize(tensor.dims, static_cast<size_t>(std::max(tensor.quantizedDimension, 0)));
-  for (size_t i = 0; i < count; ++i) {
-    const float value = foldedElement(tensor, data.data(), i, inner);
-    std::memcpy(bytes.data() + i * sizeof(value), &value, sizeof(value));
-  }
+  // What operator new gives is aligned for any type.
+  fold(tensor, data.data(), {reinterpret_cast<float*>(bytes.data()), count});
   Operand operand;
   operand.type = OperandType::TENSOR_FLOAT32;
   operand.dimensions = tensor.dims.empty() ? Shape{1} : tensor.dims;

@@ -28,14 +28,7 @@ class Chain {
  public:
   Chain(Node& node, std::string name) : node_(node), name_(std::move(name)) {}
 
-  uint32_t constant(float value) {
-    Operand operand;
-    operand.type = OperandType::TENSOR_FLOAT32;
-    operand.dimensions = {1};
-    std::vector<uint8_t> bytes(sizeof(value));
-    std::memcpy(bytes.data(), &value, sizeof(value));
-    return keep(node_.builder().addOwnConstant(std::move(operand), std::move(bytes), ""));
-  }
+  uint32_t constant(float value) { return keep(node_.builder().float32Tensor(value)); }
   uint32_t apply(OperationType type, std::vector<uint32_t> inputs) {
     if (!status_.ok()) return 0;
     const uint32_t y =

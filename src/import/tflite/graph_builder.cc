@@ -1,7 +1,10 @@
 // Building the model: operands for tensors, constants, operations with inferred shapes.
 #include "import/tflite/graph_builder.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "base/float16.h"
@@ -37,6 +40,19 @@ std::optional<OperandType> plainOperandType(tfl::TensorType type) {
     default:
       return std::nullopt;
   }
+}
+
+// Without a mapping, whose pages would come one by one.
+Status writeTo(const SharedMemory& pool, size_t offset, std::span<const uint8_t> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count =
+        ::pwrite(pool.fd(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return errnoStatus(ResultCode::OUT_OF_MEMORY, errno, "memory for constants");
+    offset += static_cast<size_t>(count);
+    bytes = bytes.subspan(static_cast<size_t>(count));
+  }
+  return okStatus();
 }
 
 }  // namespace
@@ -226,36 +242,41 @@ Result<uint32_t> GraphBuilder::addOwnConstant(Operand operand, std::vector<uint8
   return addFileConstant(std::move(operand), owned_.back(), std::move(name));
 }
 
-Result<uint32_t> GraphBuilder::cachedScalar(OperandType type, const void* bytes, size_t size) {
-  uint32_t bits = 0;
-  std::memcpy(&bits, bytes, size);
-  const auto found = scalars_.find({type, bits});
-  if (found != scalars_.end()) return found->second;
+Result<uint32_t> GraphBuilder::cachedConstant(OperandType type, Shape dims, const void* bytes,
+                                              size_t size) {
+  const auto* begin = static_cast<const uint8_t*>(bytes);
+  std::vector<uint8_t> value(begin, begin + size);
+  SmallConstant key{type, dims, value};
+  const auto found = smallConstants_.find(key);
+  if (found != smallConstants_.end()) return found->second;
   Operand operand;
   operand.type = type;
-  const auto* begin = static_cast<const uint8_t*>(bytes);
-  HALYARD_ASSIGN_OR_RETURN(
-      const uint32_t added,
-      addOwnConstant(std::move(operand), std::vector<uint8_t>(begin, begin + size), ""));
-  scalars_[{type, bits}] = added;
+  operand.dimensions = std::move(dims);
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t added,
+                           addOwnConstant(std::move(operand), std::move(value), ""));
+  smallConstants_.emplace(std::move(key), added);
   return added;
 }
 
 Result<uint32_t> GraphBuilder::int32Scalar(int32_t value) {
-  return cachedScalar(OperandType::INT32, &value, sizeof(value));
+  return cachedConstant(OperandType::INT32, {}, &value, sizeof(value));
 }
 
 Result<uint32_t> GraphBuilder::boolScalar(bool value) {
   const uint8_t byte = value ? 1 : 0;
-  return cachedScalar(OperandType::BOOL, &byte, sizeof(byte));
+  return cachedConstant(OperandType::BOOL, {}, &byte, sizeof(byte));
 }
 
 Result<uint32_t> GraphBuilder::floatScalar(OperandType tensorType, float value) {
   if (tensorType == OperandType::TENSOR_FLOAT16) {
     const Float16 half = toFloat16(value);
-    return cachedScalar(OperandType::FLOAT16, &half, sizeof(half));
+    return cachedConstant(OperandType::FLOAT16, {}, &half, sizeof(half));
   }
-  return cachedScalar(OperandType::FLOAT32, &value, sizeof(value));
+  return cachedConstant(OperandType::FLOAT32, {}, &value, sizeof(value));
+}
+
+Result<uint32_t> GraphBuilder::float32Tensor(float value) {
+  return cachedConstant(OperandType::TENSOR_FLOAT32, {1}, &value, sizeof(value));
 }
 
 Result<uint32_t> GraphBuilder::omitted(OperandType type) {
@@ -273,12 +294,8 @@ Result<uint32_t> GraphBuilder::omitted(OperandType type) {
 }
 
 Result<uint32_t> GraphBuilder::int32Tensor(Shape dims, std::span<const int32_t> values) {
-  Operand operand;
-  operand.type = OperandType::TENSOR_INT32;
-  operand.dimensions = std::move(dims);
-  std::vector<uint8_t> bytes(values.size_bytes());
-  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-  return addOwnConstant(std::move(operand), std::move(bytes), "");
+  return cachedConstant(OperandType::TENSOR_INT32, std::move(dims), values.data(),
+                        values.size_bytes());
 }
 
 Status GraphBuilder::addOperation(OperationType type, std::vector<uint32_t> inputs,
@@ -387,7 +404,6 @@ Status GraphBuilder::placeConstants() {
 Status GraphBuilder::copyToPool(const Placed& placed, size_t poolSize) {
   HALYARD_ASSIGN_OR_RETURN(SharedMemoryPtr pool,
                            SharedMemory::create(poolSize, "halyard-constants"));
-  HALYARD_ASSIGN_OR_RETURN(Mapping mapping, pool->map());
   for (const auto& [source, location] : placed) {
     if (source.second <= kMaxInlineConstant) continue;
     const std::span<const uint8_t> bytes(source.first, source.second);
@@ -397,7 +413,7 @@ Status GraphBuilder::copyToPool(const Placed& placed, size_t poolSize) {
       HALYARD_ASSIGN_OR_RETURN(read, source_->read(bytes));
       from = read;
     }
-    std::memcpy(mapping.data() + location.offset, from.data(), from.size());
+    HALYARD_RETURN_IF_ERROR(writeTo(*pool, location.offset, from));
   }
   const auto index = static_cast<uint32_t>(model_.pools.size());
   model_.pools.push_back(std::move(pool));

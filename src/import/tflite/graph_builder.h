@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -79,6 +80,8 @@ class GraphBuilder {
   // An optional input that is left out.
   Result<uint32_t> omitted(OperandType type);
   Result<uint32_t> int32Tensor(Shape dims, std::span<const int32_t> values);
+  // One value, of dimensions [1].
+  Result<uint32_t> float32Tensor(float value);
   // The values of a constant of the file, which FileTensor::data need not have. BAD_DATA when they
   // cannot be read.
   Result<std::span<const uint8_t>> contents(const FileTensor& tensor);
@@ -100,7 +103,8 @@ class GraphBuilder {
   };
 
   Result<uint32_t> addOperand(Operand operand, std::string name);
-  Result<uint32_t> cachedScalar(OperandType type, const void* bytes, size_t size);
+  // Operations that want the same value share its operand.
+  Result<uint32_t> cachedConstant(OperandType type, Shape dims, const void* bytes, size_t size);
   Status inferOutputs(const Operation& operation);
   Status placeConstants();
   bool staysInFile(uint32_t operand) const;
@@ -117,7 +121,8 @@ class GraphBuilder {
   std::deque<std::vector<uint8_t>> owned_;           // what constants_ of our own point to
   std::map<int32_t, Binding> bindings_;              // by tensor
   std::vector<int32_t> outputTensors_;
-  std::map<std::pair<OperandType, uint32_t>, uint32_t> scalars_;  // by type and bits
+  using SmallConstant = std::tuple<OperandType, Shape, std::vector<uint8_t>>;
+  std::map<SmallConstant, uint32_t> smallConstants_;  // operands by type, dimensions and bytes
   std::map<OperandType, uint32_t> omitted_;
   std::vector<ops::Tensor> tensors_;  // of the operation that is being added
 };

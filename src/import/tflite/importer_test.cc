@@ -105,6 +105,41 @@ TEST(Importer, StoresSharedBuffersOnce) {
   EXPECT_LT(imported->model.pools[0]->size(), 2u * 200);
 }
 
+TEST(Importer, SharesSmallConstantsBetweenOperations) {
+  ModelWriter w;
+  const int32_t x = w.floats("x", {1, 4});
+  const int32_t weights = w.quantisedConstant("weights", tfl::TensorType::INT8, {4, 4},
+                                              std::vector<uint8_t>(16, 3), 0.5f, 0);
+  const int32_t h = w.floats("h", {1, 4});
+  const int32_t y = w.floats("y", {1, 4});
+  for (const auto& [from, to] : {std::pair{x, h}, std::pair{h, y}}) {
+    w.node(tfl::BuiltinOperator::FULLY_CONNECTED, {from, weights, -1}, {to},
+           tfl::BuiltinOptions::FullyConnectedOptions,
+           [](flatbuffers::FlatBufferBuilder& b) { return tfl::CreateFullyConnectedOptions(b); });
+  }
+  w.inputs = {x};
+  w.outputs = {y};
+  const Result<ImportedModel> imported = importModel(w);
+  ASSERT_TRUE(imported.ok()) << imported.status().toString();
+  // What rounds the one's activations has the operands of what rounds the other's.
+  const Subgraph& main = imported->model.main;
+  const size_t half = main.operations.size() / 2;
+  ASSERT_EQ(main.operations[half - 1].type, OperationType::FULLY_CONNECTED);
+  size_t constants = 0;
+  for (size_t i = 0; i < half; ++i) {
+    const std::vector<uint32_t>& first = main.operations[i].inputs;
+    const std::vector<uint32_t>& second = main.operations[half + i].inputs;
+    ASSERT_EQ(first.size(), second.size()) << i;
+    for (size_t k = 0; k < first.size(); ++k) {
+      if (main.operands[first[k]].lifetime != Lifetime::CONSTANT_COPY) continue;
+      if (main.operations[i].type == OperationType::FULLY_CONNECTED) continue;
+      EXPECT_EQ(first[k], second[k]) << "operation " << i << ", input " << k;
+      ++constants;
+    }
+  }
+  EXPECT_GT(constants, 8u);
+}
+
 TEST(Importer, TakesAModelWithoutInputs) {
   ModelWriter w;
   const int32_t a = w.floatConstant("a", {2}, {1, 2});

@@ -172,10 +172,11 @@ uint32_t tensorElementSize(tfl::TensorType type) {
 }
 
 std::string displayName(std::string_view raw, size_t limit) {
+  // Most are plain, and at once what they are.
   const auto isPlain = [](char c) { return c >= 0x20 && c < 0x7f; };
-  if (raw.size() <= limit && std::ranges::all_of(raw, isPlain)) return std::string(raw);
-  std::string text;
-  size_t i = 0;
+  const auto end = raw.begin() + static_cast<ptrdiff_t>(std::min(raw.size(), limit));
+  std::string text(raw.begin(), std::find_if_not(raw.begin(), end, isPlain));
+  size_t i = text.size();
   while (i < raw.size()) {
     const size_t length = utf8Length(raw.substr(i));
     if (text.size() + std::max<size_t>(length, 1) > limit) {
