@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <mutex>
 
 #include "huge_pages.h"
@@ -19,8 +20,8 @@ constexpr size_t kLentAtOnce = 32 * 1024;  // into pages that are there
 constexpr size_t kBufferBytes = size_t{16} << 20;
 // The largest constant for which the buffer is worth huge pages.
 constexpr size_t kLeastForHuge = size_t{1} << 20;
-// Giving back disturbs all threads of the process: what is less waits for its neighbours in the
-// file.
+// Giving back disturbs all threads of the process: what is less waits for more, neighbours in the
+// file among it.
 constexpr size_t kLeastGiven = size_t{256} << 10;
 
 }  // namespace
@@ -204,27 +205,28 @@ void ConstantPages::giveBack(const Constant& constant) {
 
 void ConstantPages::give(std::span<std::byte> pages) {
   if (pages.empty()) return;
-  if (left_.data() + left_.size() == pages.data()) {
-    left_ = {left_.data(), left_.size() + pages.size()};
-  } else if (pages.data() + pages.size() == left_.data()) {
-    left_ = {pages.data(), left_.size() + pages.size()};
-  } else {
-    giveLeft();
-    left_ = pages;
-  }
-  if (left_.size() >= kLeastGiven) giveLeft();
+  waiting_.push_back(pages);
+  waitingBytes_ += pages.size();
+  if (waitingBytes_ >= kLeastGiven) giveWaiting();
 }
 
-void ConstantPages::giveLeft() {
-  // Some kinds of memory refuse, and stay.
-  if (!left_.empty() && ::madvise(left_.data(), left_.size(), MADV_DONTNEED) == 0) {
-    releasedBytes_ += left_.size();
+void ConstantPages::giveWaiting() {
+  std::ranges::sort(waiting_, std::less<>(),
+                    [](std::span<std::byte> pages) { return pages.data(); });
+  for (size_t i = 0; i < waiting_.size();) {
+    std::byte* const begin = waiting_[i].data();
+    std::byte* end = begin;
+    while (i < waiting_.size() && waiting_[i].data() == end) end += waiting_[i++].size();
+    // Some kinds of memory refuse, and stay.
+    const auto bytes = static_cast<size_t>(end - begin);
+    if (::madvise(begin, bytes, MADV_DONTNEED) == 0) releasedBytes_ += bytes;
   }
-  left_ = {};
+  waiting_.clear();
+  waitingBytes_ = 0;
 }
 
 void ConstantPages::finish() {
-  giveLeft();
+  giveWaiting();
   buffer_.reset();
 }
 

@@ -67,7 +67,7 @@ class ConstantPages final : public Packing {
   std::span<std::byte> pagesOf(const Constant& constant) const;
   void giveBack(const Constant& constant);
   void give(std::span<std::byte> pages);
-  void giveLeft();
+  void giveWaiting();
   std::byte* lend(const void* data, Constant& constant);
   void keep(Constant& constant);
   void readToItsPlace(Constant& constant);
@@ -85,8 +85,9 @@ class ConstantPages final : public Packing {
   std::shared_ptr<std::byte> buffer_;
   uint64_t largestLater_ = 0;  // bytes of a constant that was not read when this began
   size_t bufferUsed_ = 0;
-  std::vector<const void*> lent_;  // constants that are in it
-  std::span<std::byte> left_;      // pages to be given back with their neighbours
+  std::vector<const void*> lent_;              // constants that are in it
+  std::vector<std::span<std::byte>> waiting_;  // pages to be given back with others
+  size_t waitingBytes_ = 0;
   size_t releasedBytes_ = 0;
   RunServices services_;
   Status status_;
