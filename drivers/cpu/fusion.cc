@@ -14,9 +14,10 @@ namespace {
 constexpr size_t kActivationOfSum = 2;
 
 bool isOneOf(const FusionGraph& graph, size_t i,
-             std::initializer_list<const ops::OperationDefinition& (*)()> definitions) {
-  return std::ranges::any_of(
-      definitions, [&](auto* definition) { return &definition() == &graph.definition(i); });
+             std::initializer_list<DefinitionFunction> definitions) {
+  return std::ranges::any_of(definitions, [&](DefinitionFunction function) {
+    return isDefinedBy(graph.definition(i), function);
+  });
 }
 
 // What operation `i` clamps its input to, if that is all that it does.
@@ -206,7 +207,7 @@ enum Constant : int { kZero, kSmallest, kSteps, kLeastAndHalf, kHalf, kLeast, kG
 constexpr int constant(Constant c) { return static_cast<int>(kConstants) - static_cast<int>(c); }
 
 struct Link {
-  const ops::OperationDefinition& (*definition)();
+  DefinitionFunction definition;
   int first;
   int second = kAxes;
 };
@@ -244,7 +245,7 @@ class RoundingMatcher {
     // Each operation is read by a later one, so that it has been found when its turn comes.
     for (size_t at = RowRounding::kOperations; at-- > 0;) {
       const Link& link = kRounding[at];
-      if (&graph_.definition(*found_[at]) != &link.definition()) return false;
+      if (!isDefinedBy(graph_.definition(*found_[at]), link.definition)) return false;
       const std::vector<uint32_t>& inputs = graph_.operation(*found_[at]).inputs;
       if (!isSource(inputs[0], link.first) ||
           (inputs.size() > 1 && !isSource(inputs[1], link.second)) || !hasNoActivation(at)) {

@@ -19,7 +19,7 @@ enum Fusable : unsigned {
 };
 
 struct Entry {
-  const ops::OperationDefinition& (*definition)();
+  DefinitionFunction definition;
   KernelMaker make;
   unsigned fusable = kNothing;
 };
@@ -82,7 +82,7 @@ unsigned neededFor(const Fused& fused) {
 std::unique_ptr<Kernel> makeKernel(const ops::OperationDefinition& definition,
                                    const KernelSite& site) {
   for (const Entry& entry : kEntries) {
-    if (&entry.definition() != &definition) continue;
+    if (!isDefinedBy(definition, entry.definition)) continue;
     if ((neededFor(site.fused) & ~entry.fusable) != 0) return nullptr;
     KernelSite known = site;
     known.definition = &definition;

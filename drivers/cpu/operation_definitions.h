@@ -9,3 +9,14 @@ namespace halyard::ops {
 #include "ops/ops.inc"
 #undef HALYARD_OPERATION
 }  // namespace halyard::ops
+
+namespace halyard::cpudriver {
+
+using DefinitionFunction = const ops::OperationDefinition& (*)();
+
+// Whether `definition` is what `function`, one of the above, returns. Calls no function to find
+// out that it is not: a definition is made when it is asked for first, and those of all operations
+// are much memory, and much code that is touched.
+bool isDefinedBy(const ops::OperationDefinition& definition, DefinitionFunction function);
+
+}  // namespace halyard::cpudriver
