@@ -32,7 +32,8 @@ Result<std::unique_ptr<CompilationStore>> CompilationStore::open(const hal::Devi
                                                                  const std::string& folder,
                                                                  bool savesAlways,
                                                                  const Maker& maker) {
-  HALYARD_ASSIGN_OR_RETURN(auto cache, CompileCache::open(identityOf(info, maker), folder));
+  HALYARD_ASSIGN_OR_RETURN(auto cache,
+                           CompileCache::openAtFirstUse(identityOf(info, maker), folder));
   return std::unique_ptr<CompilationStore>(new CompilationStore(std::move(cache), savesAlways));
 }
 

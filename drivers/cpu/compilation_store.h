@@ -26,7 +26,7 @@ class CompilationStore {
   };
 
   // `folder`: where the store is; empty: the usual place. `savesAlways`: also what does not pay.
-  // Errors as CompileCache::open.
+  // Errors as CompileCache::openAtFirstUse.
   static Result<std::unique_ptr<CompilationStore>> open(
       const hal::DeviceInfo& info, const std::string& folder, bool savesAlways,
       const Maker& maker = Maker::ofThisProcess());

@@ -248,6 +248,18 @@ Result<std::filesystem::path> CompileCache::defaultFolder(const std::string& dri
 Result<std::shared_ptr<CompileCache>> CompileCache::open(Identity identity,
                                                          const std::filesystem::path& folder,
                                                          const CompileCacheLimits& limits) {
+  return make(std::move(identity), folder, limits, Connect::NOW);
+}
+
+Result<std::shared_ptr<CompileCache>> CompileCache::openAtFirstUse(
+    Identity identity, const std::filesystem::path& folder, const CompileCacheLimits& limits) {
+  return make(std::move(identity), folder, limits, Connect::AT_FIRST_USE);
+}
+
+Result<std::shared_ptr<CompileCache>> CompileCache::make(Identity identity,
+                                                         const std::filesystem::path& folder,
+                                                         const CompileCacheLimits& limits,
+                                                         Connect connect) {
   constexpr const char* kWhat = "the store of cached compilations";
   HALYARD_RETURN_IF_ERROR(checkIdentity(identity), kWhat);
   std::filesystem::path wanted = folder;
@@ -256,8 +268,8 @@ Result<std::shared_ptr<CompileCache>> CompileCache::open(Identity identity,
   }
   HALYARD_ASSIGN_OR_RETURN(const std::filesystem::path real, cache::makePrivateFolder(wanted),
                            kWhat);
-  HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<Store> store, Store::open(identity, real, limits),
-                           kWhat);
+  auto store = std::make_unique<Store>(identity, real, limits);
+  HALYARD_RETURN_IF_ERROR(connect == Connect::NOW ? store->open() : store->checkPlace(), kWhat);
   keepFolderWritable(real);
   return std::shared_ptr<CompileCache>(
       new CompileCache(std::move(identity), limits, std::move(store)));

@@ -43,6 +43,11 @@ class CompileCacheTest : public ::testing::Test {
     EXPECT_TRUE(cache.ok()) << cache.status().toString();
     return cache.ok() ? *cache : nullptr;
   }
+  std::shared_ptr<CompileCache> openAtFirstUse(const std::string& build = "build 1") const {
+    auto cache = CompileCache::openAtFirstUse({"acme-npu", build}, folder_.store());
+    EXPECT_TRUE(cache.ok()) << cache.status().toString();
+    return cache.ok() ? *cache : nullptr;
+  }
   CacheFiles files(const std::string& set, uint8_t token) const {
     return folder_.open(set, 2, 1, tokenOf(token));
   }
@@ -141,6 +146,34 @@ TEST_F(CompileCacheTest, Forgets) {
   expectHit(*cache, files("a", 1), content_);
   EXPECT_TRUE(cache->forget(tokenOf(1), kUid).ok());
   EXPECT_THAT(missOf(*cache, files("a", 1)), HasSubstr("nothing was saved"));
+}
+
+TEST_F(CompileCacheTest, OpenedAtFirstUseItHasNoDatabaseBefore) {
+  const auto cache = openAtFirstUse();
+  EXPECT_EQ(std::filesystem::file_size(folder_.database()), 0u);
+  EXPECT_THAT(missOf(*cache, files("a", 1)), HasSubstr("nothing was saved under this token"));
+  EXPECT_GT(std::filesystem::file_size(folder_.database()), 0u);
+  ASSERT_TRUE(cache->save(files("a", 1), content_, kUid).ok());
+  expectHit(*cache, files("a", 1), content_);
+  expectHit(*openAtFirstUse(), files("a", 1), content_);
+  EXPECT_THAT(missOf(*openAtFirstUse("build 2"), files("a", 1)), HasSubstr("nothing was saved"));
+}
+
+TEST_F(CompileCacheTest, OpenedAtFirstUseItReplacesWhatIsNoStoreThen) {
+  for (const bool isLink : {false, true}) {
+    const auto before = openAtFirstUse();
+    std::filesystem::remove(folder_.database());
+    const Bytes foreign =
+        bytesOf("this is no database, and longer than a head of one would be....");
+    CacheFolder::write(isLink ? folder_.file("victim") : folder_.database(), foreign);
+    if (isLink) std::filesystem::create_symlink(folder_.file("victim"), folder_.database());
+    const auto cache = openAtFirstUse();
+    EXPECT_EQ(CacheFolder::read(folder_.database()), foreign);
+    ASSERT_TRUE(cache->save(files("a", 1), content_, kUid).ok());
+    expectHit(*cache, files("a", 1), content_);
+    expectHit(*before, files("a", 1), content_);
+    if (isLink) EXPECT_EQ(CacheFolder::read(folder_.file("victim")), foreign);
+  }
 }
 
 TEST_F(CompileCacheTest, OnlyModelOrOnlyDataFiles) {
@@ -301,6 +334,8 @@ TEST_F(CompileCacheTest, NoPlaceForTheStoreIsAClearError) {
     auto cache = CompileCache::open({"acme-npu", "1"}, folder);
     EXPECT_FALSE(cache.ok());
     EXPECT_EQ(cache.status().code(), ResultCode::OP_FAILED);
+    auto later = CompileCache::openAtFirstUse({"acme-npu", "1"}, folder);
+    EXPECT_EQ(later.status().toString(), cache.status().toString());
     return cache.status().message();
   };
   EXPECT_THAT(errorOf("/proc/halyard/cache"), HasSubstr("making /proc/halyard"));

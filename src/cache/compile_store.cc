@@ -118,12 +118,18 @@ CompileCache::Store::Store(const Identity& identity, std::filesystem::path folde
       path_((folder_ / kFileName).string()),
       limits_(limits) {}
 
-Result<std::unique_ptr<CompileCache::Store>> CompileCache::Store::open(
-    const Identity& identity, const std::filesystem::path& folder,
-    const CompileCacheLimits& limits) {
-  std::unique_ptr<Store> store(new Store(identity, folder, limits));
-  HALYARD_RETURN_IF_ERROR(store->run("opening it", [](sqlite3*) { return SQLITE_OK; }));
-  return store;
+Status CompileCache::Store::open() {
+  return run("opening it", [](sqlite3*) { return SQLITE_OK; });
+}
+
+Status CompileCache::Store::checkPlace() {
+  const int code = prepareFile();
+  // What is no store of ours is replaced when it is needed.
+  if (code == SQLITE_NOTADB) return okStatus();
+  if (code != SQLITE_OK || ::faccessat(AT_FDCWD, path_.c_str(), R_OK | W_OK, AT_EACCESS) != 0) {
+    return errnoStatus(ResultCode::OP_FAILED, errno, path_);
+  }
+  return okStatus();
 }
 
 bool CompileCache::Store::isCurrent() const {

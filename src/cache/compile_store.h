@@ -26,9 +26,12 @@ class CompileCache::Store {
     std::vector<uint64_t> dataBytes;
   };
 
-  static Result<std::unique_ptr<Store>> open(const Identity& identity,
-                                             const std::filesystem::path& folder,
-                                             const CompileCacheLimits& limits);
+  // Connects to nothing yet: the first call that needs the database does.
+  Store(const Identity& identity, std::filesystem::path folder, const CompileCacheLimits& limits);
+
+  Status open();
+  // What can be told without a connection: whether there is a file, or can be.
+  Status checkPlace();
 
   // Nothing: there is no entry. OP_FAILED: it could not be looked up.
   Result<std::optional<Entry>> find(const Token& token, uint32_t uid);
@@ -44,8 +47,6 @@ class CompileCache::Store {
   using Database = std::unique_ptr<sqlite3, Close>;
   // Returns a code of SQLite's; SQLITE_OK for success.
   using Work = std::function<int(sqlite3*)>;
-
-  Store(const Identity& identity, std::filesystem::path folder, const CompileCacheLimits& limits);
 
   // Does `work` on the database, which it connects to, and replaces if it is no good.
   Status run(const char* what, const Work& work);

@@ -82,6 +82,12 @@ class HALYARD_EXPORT CompileCache {
   static Result<std::shared_ptr<CompileCache>> open(Identity identity,
                                                     const std::filesystem::path& folder = {},
                                                     const CompileCacheLimits& limits = {});
+  // The same for a driver that most of its clients ask for no caching: the database, which takes
+  // about 1 MB, is connected to by the first call that needs it. Errors of the folder are this
+  // function's, those of the database that call's; another build makes the store forget then.
+  static Result<std::shared_ptr<CompileCache>> openAtFirstUse(
+      Identity identity, const std::filesystem::path& folder = {},
+      const CompileCacheLimits& limits = {});
   ~CompileCache();
   CompileCache(const CompileCache&) = delete;
   CompileCache& operator=(const CompileCache&) = delete;
@@ -139,6 +145,11 @@ class HALYARD_EXPORT CompileCache {
 
  private:
   class Store;
+  enum class Connect { NOW, AT_FIRST_USE };
+  static Result<std::shared_ptr<CompileCache>> make(Identity identity,
+                                                    const std::filesystem::path& folder,
+                                                    const CompileCacheLimits& limits,
+                                                    Connect connect);
   CompileCache(Identity identity, const CompileCacheLimits& limits, std::unique_ptr<Store> store);
 
   const Identity identity_;

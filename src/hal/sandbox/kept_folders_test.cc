@@ -53,11 +53,13 @@ bool landlocked(const IsolationReport& report) {
   return false;
 }
 
-TEST(KeptFolders, ACompileCacheWorksInTheSandbox) {
+using Open = decltype(&CompileCache::open);
+
+void expectWorksInTheSandbox(Open open) {
   const CacheFolder folder;
   const CompileCache::Content content = {{someBytes(3000, 1)}, {someBytes(4000, 2)}};
   const std::string problem = inChild([&]() -> std::string {
-    auto cache = CompileCache::open({"acme-npu", "1"}, folder.store());
+    auto cache = open({"acme-npu", "1"}, folder.store(), {});
     if (!cache.ok()) return cache.status().toString();
     const CacheFiles files = folder.open("a", 1, 1, tokenOf(1));
     (void)applySandbox({}, "");
@@ -78,6 +80,12 @@ TEST(KeptFolders, ACompileCacheWorksInTheSandbox) {
   auto cache = CompileCache::open({"acme-npu", "1"}, folder.store());
   ASSERT_TRUE(cache.ok());
   EXPECT_TRUE((*cache)->load(folder.open("a", 1, 1, tokenOf(1)), 1000).ok());
+}
+
+TEST(KeptFolders, ACompileCacheWorksInTheSandbox) { expectWorksInTheSandbox(CompileCache::open); }
+
+TEST(KeptFolders, SoDoesOneThatIsOpenedThere) {
+  expectWorksInTheSandbox(CompileCache::openAtFirstUse);
 }
 
 TEST(KeptFolders, ADamagedStoreIsReplacedInTheSandbox) {
