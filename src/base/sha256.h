@@ -13,7 +13,7 @@
 
 #include "halyard/driver/status.h"
 
-struct SHA256state_st;
+struct sha256_ctx;
 
 namespace halyard {
 
@@ -38,7 +38,7 @@ class Sha256 {
   Digest finish();
 
  private:
-  const std::unique_ptr<SHA256state_st> state_;
+  const std::unique_ptr<sha256_ctx> state_;
 };
 
 inline Digest sha256(std::span<const uint8_t> bytes) { return Sha256().add(bytes).finish(); }

@@ -10,7 +10,7 @@ folder=$1
 packages=(
   libcapnp-dev libcapnp-0.9.2
   libseccomp-dev libseccomp2
-  libsqlite3-dev libsqlite3-0 libssl-dev libssl3
+  libsqlite3-dev libsqlite3-0 nettle-dev libnettle8
   libflatbuffers-dev libflatbuffers2
   libfmt-dev libfmt9 zlib1g-dev zlib1g
   nlohmann-json3-dev libcli11-dev libstb-dev
