@@ -176,6 +176,29 @@ TEST_F(CompileCacheTest, OpenedAtFirstUseItReplacesWhatIsNoStoreThen) {
   }
 }
 
+// In a process that is not root's, whom no mode stops.
+TEST_F(CompileCacheTest, OpenedAtFirstUseItTellsAtOnceOfAFolderThatCannotBeWritten) {
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0777), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::geteuid() == 0 && ::setuid(12345) != 0) ::_exit(2);
+    const auto status = [&] {
+      return CompileCache::openAtFirstUse({"acme-npu", "build 1"}, folder_.store()).status();
+    };
+    bool right = status().ok();
+    // A file that cannot be written is replaced when it is needed.
+    right = right && ::chmod(folder_.database().c_str(), 0400) == 0 && status().ok();
+    right = right && ::chmod(folder_.store().c_str(), 0500) == 0 &&
+            status().code() == ResultCode::OP_FAILED &&
+            status().message().find("Permission denied") != std::string::npos;
+    (void)::chmod(folder_.store().c_str(), 0700);
+    ::_exit(right ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
 TEST_F(CompileCacheTest, OnlyModelOrOnlyDataFiles) {
   const auto cache = open();
   const CacheFiles model = folder_.open("m", 1, 0, tokenOf(1));

@@ -123,13 +123,13 @@ Status CompileCache::Store::open() {
 }
 
 Status CompileCache::Store::checkPlace() {
-  const int code = prepareFile();
-  // What is no store of ours is replaced when it is needed.
-  if (code == SQLITE_NOTADB) return okStatus();
-  if (code != SQLITE_OK || ::faccessat(AT_FDCWD, path_.c_str(), R_OK | W_OK, AT_EACCESS) != 0) {
-    return errnoStatus(ResultCode::OP_FAILED, errno, path_);
+  // The journal is made there, and what is no store of ours is replaced when it is needed.
+  if (::faccessat(AT_FDCWD, folder_.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
+    return errnoStatus(ResultCode::OP_FAILED, errno, folder_.string());
   }
-  return okStatus();
+  const int code = prepareFile();
+  if (code == SQLITE_OK || code == SQLITE_NOTADB) return okStatus();
+  return errnoStatus(ResultCode::OP_FAILED, errno, path_);
 }
 
 bool CompileCache::Store::isCurrent() const {

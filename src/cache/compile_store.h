@@ -30,7 +30,7 @@ class CompileCache::Store {
   Store(const Identity& identity, std::filesystem::path folder, const CompileCacheLimits& limits);
 
   Status open();
-  // What can be told without a connection: whether there is a file, or can be.
+  // What can be told without a connection: whether the folder can be written. Makes the file.
   Status checkPlace();
 
   // Nothing: there is no entry. OP_FAILED: it could not be looked up.
