@@ -80,6 +80,7 @@ struct CompiledModel::State {
   std::vector<std::vector<ops::Tensor>> inputs;
   std::vector<std::vector<ops::Tensor>> outputs;
   RunServices services;
+  bool inOrder = false;  // as KernelOperands has it
 };
 
 CompiledModel::CompiledModel(cpu::ExecutionPlan plan, const Resources& resources)
@@ -112,6 +113,9 @@ Result<std::unique_ptr<CompiledModel>> CompiledModel::compile(std::shared_ptr<co
     compiled->steps_ = makeSteps(compiled->plan_.main, packing, tunable);
   }
   compiled->placeTemporaries();
+  compiled->threadChoice_.setKnowsOrder(std::ranges::any_of(compiled->steps_, [](const Step& step) {
+    return step.kernel != nullptr && step.kernel->knowsOrder();
+  }));
   return compiled;
 }
 
@@ -258,12 +262,16 @@ hal::ExecutionResult CompiledModel::run(std::span<const cpu::Argument> inputs,
   const WorkLimitScope scope(limited ? &limit : nullptr);
   const ThreadShare::Execution execution(resources_.threads);
   // Whoever wants the steps' times compares them with others of the same kind.
-  const bool chooses = times == nullptr && mayDivide_.load(std::memory_order_relaxed);
-  const bool divides = !chooses || threadChoice_.begin(hal::Clock::now());
+  const bool chooses =
+      times == nullptr && !fixedManner_ && mayDivide_.load(std::memory_order_relaxed);
+  using Manner = ThreadChoice::Manner;
+  const Manner manner =
+      chooses ? threadChoice_.begin(hal::Clock::now()) : fixedManner_.value_or(Manner::DIVIDED);
   std::unique_ptr<State> state;
   try {
     state = takeState();
-    state->services.beginRun(divides);
+    state->services.beginRun(manner != Manner::ALONE);
+    state->inOrder = manner == Manner::IN_ORDER;
     bind(inputs, outputs, state.get());
     result.status = runSteps(options, state.get(), times);
     if (result.status.ok()) deliver(outputs, *state);
@@ -300,7 +308,8 @@ Status CompiledModel::runSteps(const hal::ExecuteOptions& options, State* state,
     Status status;
     state->services.setFiner(!choices_.empty() && choices_[index].finer);
     if (step.kernel != nullptr) {
-      status = step.kernel->run({state->data.data(), step.sources, step.outputs}, state->services);
+      status = step.kernel->run({state->data.data(), step.sources, step.outputs, state->inOrder},
+                                state->services);
     } else {
       status = runReference(step, state);
     }

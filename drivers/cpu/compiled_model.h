@@ -95,6 +95,9 @@ class CompiledModel final : private IdleMemory::Keeper {
   };
   StepFacts stepFacts(size_t step) const;
 
+  // Before any run: all are computed in this manner, whatever would be faster. For tests.
+  void fixManner(ThreadChoice::Manner manner) { fixedManner_ = manner; }
+
  private:
   struct State;
   class Subject;
@@ -128,6 +131,7 @@ class CompiledModel final : private IdleMemory::Keeper {
   size_t arenaBytes_ = 0;
   size_t releasedBytes_ = 0;
   ThreadChoice threadChoice_;
+  std::optional<ThreadChoice::Manner> fixedManner_;
   // False when no loop of the model is long enough.
   std::atomic<bool> mayDivide_ = true;
   std::mutex mutex_;

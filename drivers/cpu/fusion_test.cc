@@ -101,6 +101,20 @@ void expectTheSameFromACache(const std::shared_ptr<const Model>& model) {
   EXPECT_EQ(outputs.bytes, wanted.bytes);
 }
 
+// So does one that goes through memory in order.
+void expectTheSameInOrder(const std::shared_ptr<const Model>& model) {
+  const auto usual = CompiledModel::compile(model, {});
+  const auto inOrder = CompiledModel::compile(model, {});
+  ASSERT_TRUE(usual.ok() && inOrder.ok());
+  (*inOrder)->fixManner(ThreadChoice::Manner::IN_ORDER);
+  const Memory inputs = memoryFor(*model, model->main.inputIndexes, true);
+  const Memory wanted = memoryFor(*model, model->main.outputIndexes, false);
+  const Memory outputs = memoryFor(*model, model->main.outputIndexes, false);
+  ASSERT_TRUE((*usual)->run(inputs.arguments, wanted.arguments, {}).status.ok());
+  ASSERT_TRUE((*inOrder)->run(inputs.arguments, outputs.arguments, {}).status.ok());
+  EXPECT_EQ(outputs.bytes, wanted.bytes);
+}
+
 // A convolution with a filter of `size` x `size`, without padding, stride 1.
 uint32_t conv(Builder& builder, uint32_t image, const Shape& result, uint32_t depth, uint32_t size,
               int32_t activation = 0) {
@@ -272,6 +286,7 @@ TEST(FusionTest, AConvolutionByPointsBecomesPartOfTheDepthwiseOneBeforeIt) {
     const auto model = separableModel(what);
     expectSteps(model, isClamped ? 1 : 2);
     expectTheSameFromACache(model);
+    expectTheSameInOrder(model);
   };
   for (const Tail tail : {Tail::NONE, Tail::CLAMPED, Tail::SUM, Tail::CLAMPED_SUM}) {
     expectFused({.image = {1, 9, 7, 24}, .tail = tail});

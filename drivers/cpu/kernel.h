@@ -114,6 +114,11 @@ struct KernelOperands {
   void* const* data;
   std::span<const uint32_t> inputs;
   std::span<const uint32_t> outputs;
+  // Whether kernels that can are to read and write memory in the order in which it lies, though
+  // that takes more instructions. Behind loads at a distance from each other processors read ahead
+  // as far, in what other threads are writing, which these have to get back: it is slow where
+  // processors are far apart.
+  bool inOrder = false;
 
   template <typename T>
   const T* input(size_t i) const {
@@ -138,6 +143,8 @@ class Kernel {
   // it has not written. Throws what a body of parallelFor throws (base/thread_pool.h), and
   // std::bad_alloc.
   virtual Status run(const KernelOperands& operands, ops::KernelServices& services) const = 0;
+  // Whether a run does anything else where its operands ask for order, with the same results.
+  virtual bool knowsOrder() const { return false; }
   // Whether a run reads inputs that were constants when the kernel was made.
   virtual bool readsConstants() const { return true; }
   // In how many ways it can compute its outputs: in 8 bits they give the same, in float they may

@@ -4,7 +4,7 @@
 
 namespace halyard::cpudriver {
 
-bool ThreadChoice::begin(TimePoint now) {
+ThreadChoice::Manner ThreadChoice::begin(TimePoint now) {
   const std::lock_guard lock(mutex_);
   if (running_++ == 0) {
     if (counts_) note(ended_ - began_ + std::min<Duration>(now - ended_, kSoon));
@@ -13,7 +13,7 @@ bool ThreadChoice::begin(TimePoint now) {
   } else {
     counts_ = false;
   }
-  return divides_ != tries_;
+  return tries_ ? other_ : best_;
 }
 
 void ThreadChoice::end(TimePoint now, bool counts) {
@@ -28,16 +28,22 @@ void ThreadChoice::note(Duration time) {
   if (!tries_) {
     usual_[noted_++ % kSamples] = time;
     if (left_ > 0) return;
-    if (divides_ && median(usual_) > kLongest) {
-      left_ = kLongestInterval;
-    } else {
-      tries_ = true;
-      left_ = kSettling + kSamples;
-    }
+    tries_ = beginTrial();
+    left_ = tries_ ? kSettling + kSamples : kLongestInterval;
     return;
   }
   if (left_ < kSamples) tried_[static_cast<size_t>(left_)] = time;
   if (left_ == 0) decide();
+}
+
+bool ThreadChoice::beginTrial() {
+  if (best_ != Manner::DIVIDED) {
+    other_ = Manner::DIVIDED;
+    return true;
+  }
+  const bool isLong = median(usual_) > kLongest;
+  other_ = isLong ? Manner::IN_ORDER : Manner::ALONE;
+  return !isLong || knowsOrder_;
 }
 
 void ThreadChoice::decide() {
@@ -46,7 +52,7 @@ void ThreadChoice::decide() {
   // What is hardly better may be noise.
   const Duration margin = std::max<Duration>(usual / 32, std::chrono::nanoseconds(300));
   if (tried + margin < usual) {
-    divides_ = !divides_;
+    best_ = other_;
     usual_ = tried_;
     interval_ = kShortestInterval;
   } else {

@@ -8,22 +8,30 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
+using Manner = ThreadChoice::Manner;
+
 // A client that executes a model again and again.
 class Client {
  public:
+  explicit Client(bool knowsOrder = false) { choice_.setKnowsOrder(knowsOrder); }
+
+  microseconds inOrder{100};  // as below
   microseconds divided{100};  // how long executions take
   microseconds alone{100};
   microseconds gapDivided{1};  // until the next request
   microseconds gapAlone{1};
   bool counts = true;
+  int ordered = 0;  // executions in order so far
 
   // Returns how many of the executions were divided.
   int execute(int times) {
     int count = 0;
     for (int i = 0; i < times; ++i) {
-      const bool divides = choice_.begin(time_);
+      const Manner manner = choice_.begin(time_);
+      const bool divides = manner != Manner::ALONE;
       count += divides ? 1 : 0;
-      time_ += divides ? divided : alone;
+      ordered += manner == Manner::IN_ORDER ? 1 : 0;
+      time_ += manner == Manner::IN_ORDER ? inOrder : divides ? divided : alone;
       choice_.end(time_, counts);
       time_ += divides ? gapDivided : gapAlone;
     }
@@ -127,6 +135,37 @@ TEST(ThreadChoice, LongExecutionsAreAlwaysDivided) {
   EXPECT_EQ(client.execute(1'000), 1'000);
 }
 
+TEST(ThreadChoice, LongExecutionsAreInOrderWhereThatIsFaster) {
+  Client client(/*knowsOrder=*/true);
+  client.divided = ThreadChoice::kLongest * 5 / 2;
+  client.inOrder = ThreadChoice::kLongest * 9 / 4;
+  EXPECT_EQ(client.execute(1'000), 1'000);
+  EXPECT_GT(client.ordered, 900);
+  EXPECT_LT(client.ordered, 1'000);  // the other is tried
+  std::swap(client.divided, client.inOrder);
+  client.execute(ThreadChoice::kLongestInterval + kTrial);
+  client.ordered = 0;
+  EXPECT_EQ(client.execute(1'000), 1'000);
+  EXPECT_LT(client.ordered, 100);
+  EXPECT_GT(client.ordered, 0);
+}
+
+TEST(ThreadChoice, OrderIsNotTriedWhereItIsNothingElse) {
+  Client client;
+  client.divided = ThreadChoice::kLongest * 2;
+  client.inOrder = ThreadChoice::kLongest;
+  client.execute(3'000);
+  EXPECT_EQ(client.ordered, 0);
+}
+
+TEST(ThreadChoice, ShortExecutionsTryOneThreadInstead) {
+  Client client(/*knowsOrder=*/true);
+  client.divided = microseconds(150);
+  client.inOrder = microseconds(50);
+  EXPECT_LT(client.execute(10'000), 200);
+  EXPECT_EQ(client.ordered, 0);
+}
+
 TEST(ThreadChoice, WhatDoesNotCountIsNoTrial) {
   Client client;
   client.divided = microseconds(150);
@@ -137,8 +176,8 @@ TEST(ThreadChoice, WhatDoesNotCountIsNoTrial) {
 TEST(ThreadChoice, ExecutionsAtTheSameTimeSayNothing) {
   Client client;
   for (int i = 0; i < 1'000; ++i) {
-    EXPECT_TRUE(client.choice().begin(client.time()));
-    EXPECT_TRUE(client.choice().begin(client.time()));
+    EXPECT_EQ(client.choice().begin(client.time()), Manner::DIVIDED);
+    EXPECT_EQ(client.choice().begin(client.time()), Manner::DIVIDED);
     client.choice().end(client.time() + microseconds(100), true);
     client.choice().end(client.time() + microseconds(100), true);
   }

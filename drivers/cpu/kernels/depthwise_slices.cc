@@ -26,17 +26,29 @@ size_t bandLines(size_t cellBytes) {
   return cellBytes % kAliasing == 0 ? 2 : kBandLines;
 }
 
+// Bands of lines of the output that are items. Halves of the lines are whole bands: that is how the
+// threads share the layers around, and what another thread has written takes long to be read.
+size_t bandsOf(const ConvSite& conv) {
+  const size_t bands =
+      divideUp(conv.output.height, bandLines(conv.output.channels * sizeof(float)));
+  return bands == 1 ? 1 : std::min(divideUp(bands, 2) * 2, conv.output.height);
+}
+
 class SliceDepthwiseKernel final : public Kernel {
  public:
   SliceDepthwiseKernel(const KernelSite& site, const ConvSite& conv)
-      : depthwise_(site, conv),
-        bands_(divideUp(conv.output.height, bandLines(conv.output.channels * sizeof(float)))) {}
+      : depthwise_(site, conv), bands_(bandsOf(conv)) {}
 
   bool readsConstants() const override { return false; }
+  bool knowsOrder() const override { return true; }
 
   Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
     const auto* const images = operands.input<float>(0);
     auto* const output = operands.output<float>(0);
+    if (operands.inOrder) {
+      runInOrder(images, output, services);
+      return okStatus();
+    }
     const ops::ImageDims& to = depthwise_.conv().output;
     const size_t parts = divideUp(to.channels, kChannelsOfItem);
     const size_t items = to.batch * bands_ * parts;
@@ -59,6 +71,20 @@ class SliceDepthwiseKernel final : public Kernel {
   }
 
  private:
+  void runInOrder(const float* images, float* output, ops::KernelServices& services) const {
+    const ops::ImageDims& to = depthwise_.conv().output;
+    const size_t lines = to.batch * to.height;
+    const size_t lineElements = to.width * to.channels;
+    const auto range = [&](size_t begin, size_t end) {
+      for (size_t line = begin; line < end; ++line) {
+        depthwise_.computeInOrder(images, line / to.height, line % to.height, line % to.height + 1,
+                                  output + line * lineElements, to.channels);
+      }
+    };
+    services.parallelFor(lines, grainOf(lines, lineElements * 9, kRangeWork, kThreadWork),
+                         std::cref(range));
+  }
+
   const SliceDepthwise depthwise_;
   const size_t bands_;  // of lines
 };
@@ -84,14 +110,27 @@ SliceDepthwise::SliceDepthwise(const KernelSite& site, const ConvSite& conv)
 
 void SliceDepthwise::compute(const float* images, size_t image, size_t channel, size_t channels,
                              size_t begin, size_t end, float* out, size_t step) const {
+  computePart(images, {image, channel, channels, begin, end, false}, out, step);
+}
+
+void SliceDepthwise::computeInOrder(const float* images, size_t image, size_t begin, size_t end,
+                                    float* out, size_t step) const {
+  // With a dilation there are several lines of positions in one.
+  for (size_t line = begin; line < end; ++line, out += conv_.output.width * step) {
+    computePart(images, {image, 0, conv_.output.channels, line, line + 1, true}, out, step);
+  }
+}
+
+void SliceDepthwise::computePart(const float* images, const Part& part, float* out,
+                                 size_t step) const {
   const ops::WindowAxis& height = conv_.window.height;
   const ops::WindowAxis& width = conv_.window.width;
   const size_t cell = conv_.input.channels;
   const size_t line = conv_.input.width * cell;
   const auto dilation = static_cast<size_t>(width.dilation);
   const ops::ClampRange<float> range = ops::activationRange(conv_.activation);
-  images += image * conv_.input.height * line + channel;
-  out += channel;
+  images += part.image * conv_.input.height * line + part.channel;
+  out += part.channel;
   for (size_t first = 0; first < std::min(dilation, conv_.output.width); ++first) {
     const size_t count = divideUp(conv_.output.width - first, dilation);
     const int64_t left = width.origin(static_cast<int64_t>(first));
@@ -100,22 +139,23 @@ void SliceDepthwise::compute(const float* images, size_t image, size_t channel, 
     compute_({.middle = images + static_cast<size_t>(left + width.dilation) * cell,
               .column = dilation * cell,
               .isStepTwo = width.stride == 2,
+              .isInOrder = part.isInOrder,
               .hasFirst = left >= 0,
               .hasLast = right < width.input,
               .zeros = zeros_.data(),
               .line = line,
               .height = height.input,
-              .top = height.origin(static_cast<int64_t>(begin)),
+              .top = height.origin(static_cast<int64_t>(part.begin)),
               .dilation = height.dilation,
               .lineStep = height.stride,
-              .weights = weights_.data() + channel,
+              .weights = weights_.data() + part.channel,
               .weightStride = weightStride_,
-              .bias = bias_.data() + channel,
+              .bias = bias_.data() + part.channel,
               .low = range.min,
               .high = range.max,
-              .channels = channels,
+              .channels = part.channels,
               .count = count,
-              .lines = end - begin,
+              .lines = part.end - part.begin,
               .out = out + first * step,
               .outStep = dilation * step,
               .outLine = conv_.output.width * step});

@@ -1,7 +1,8 @@
 // Depthwise convolution with filters of 3 x 3 in float, slice by slice: one vector of channels of
 // all positions of some lines before the next vector, so that its weights stay in registers and
-// each value is read once for the positions of a line that it counts for. Nothing is copied. Thread
-// safety: pure functions. Ownership: kernels are the caller's.
+// each value is read once for the positions of a line that it counts for. Or in order: all channels
+// of some positions before the next positions. Nothing is copied.
+// Thread safety: pure functions. Ownership: kernels are the caller's.
 #pragma once
 
 #include <memory>
@@ -29,8 +30,21 @@ class SliceDepthwise {
   // is where channel 0 of the first position goes; positions are `step` elements apart.
   void compute(const float* images, size_t image, size_t channel, size_t channels, size_t begin,
                size_t end, float* out, size_t step) const;
+  // All channels of such lines, in the order in which they lie.
+  void computeInOrder(const float* images, size_t image, size_t begin, size_t end, float* out,
+                      size_t step) const;
 
  private:
+  struct Part {
+    size_t image;
+    size_t channel;
+    size_t channels;
+    size_t begin;
+    size_t end;
+    bool isInOrder;
+  };
+  void computePart(const float* images, const Part& part, float* out, size_t step) const;
+
   const ConvSite conv_;
   const FloatSliceFunction compute_;
   const size_t weightStride_;

@@ -26,8 +26,10 @@ struct KernelCase {
   double slack = 0;  // for floats, absolute
 };
 
-// Runs `kernel` on the case's inputs, and gives the outputs.
-inline std::vector<std::vector<uint8_t>> runKernel(const Kernel& kernel, KernelCase& test) {
+// Runs `kernel` on the case's inputs, and gives the outputs. What it leaves is 0xa5.
+inline std::vector<std::vector<uint8_t>> runKernel(const Kernel& kernel, KernelCase& test,
+                                                   ops::KernelServices& services,
+                                                   bool inOrder = false) {
   std::vector<void*> data;
   std::vector<uint32_t> inputs;
   std::vector<uint32_t> outputs;
@@ -44,10 +46,13 @@ inline std::vector<std::vector<uint8_t>> runKernel(const Kernel& kernel, KernelC
     outputs.push_back(static_cast<uint32_t>(data.size()));
     data.push_back(result.data());
   }
-  ops::testing::InlineServices services;
-  const Status status = kernel.run({data.data(), inputs, outputs}, services);
+  const Status status = kernel.run({data.data(), inputs, outputs, inOrder}, services);
   EXPECT_TRUE(status.ok()) << status.toString();
   return results;
+}
+inline std::vector<std::vector<uint8_t>> runKernel(const Kernel& kernel, KernelCase& test) {
+  ops::testing::InlineServices services;
+  return runKernel(kernel, test, services);
 }
 
 inline void expectSame(const std::vector<uint8_t>& actual, const TestOperand& expected,
@@ -143,6 +148,11 @@ inline void checkKernel(KernelCase test, int needed, const std::string& what) {
       expectSame(results[i], test.outputs[i], test.slack,
                  what + fmt::format(", level {}, output {}", static_cast<int>(level), i));
       if (::testing::Test::HasFatalFailure()) return;
+    }
+    if (kernel->knowsOrder()) {
+      ops::testing::InlineServices services;
+      ASSERT_EQ(runKernel(*kernel, test, services, /*inOrder=*/true), results)
+          << what << ", level " << static_cast<int>(level) << ", in order";
     }
     checkWays(test, site, what);
     if (::testing::Test::HasFatalFailure()) return;

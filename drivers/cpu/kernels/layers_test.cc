@@ -159,6 +159,62 @@ TEST(DepthwiseConvKernel, IsTheReferenceOnLargerImages) {
   }
 }
 
+// Runs the first half of each loop.
+class FirstHalf final : public InlineServices {
+ public:
+  void parallelFor(size_t count, size_t /*grain*/,
+                   const std::function<void(size_t begin, size_t end)>& body) override {
+    body(0, count / 2);
+  }
+};
+
+// Whether the kernel for a float image of side x side cells writes each value of channel `channel`
+// of a line when it runs the first half of its loop, by line.
+std::vector<bool> linesOfFirstHalf(int side, uint32_t channels, uint32_t channel, bool inOrder) {
+  RandomOperands random(31);
+  KernelCase test;
+  const auto size = static_cast<uint32_t>(side);
+  const TestWindow window = sameWindow(side, side, 3, 1);
+  const TestOperand image = random.tensor(TENSOR_FLOAT32, {1, size, size, channels});
+  const TestOperand filter = random.tensor(TENSOR_FLOAT32, {1, 3, 3, channels});
+  test.operation = OperationType::DEPTHWISE_CONV_2D;
+  test.inputs = {image, filter, random.bias(image, filter, channels)};
+  window.appendPaddingAndStrides(test.inputs);
+  for (const int scalar : {1, 0}) test.inputs.push_back(TestOperand::int32(scalar));
+  test.outputs = {TestOperand::output(TENSOR_FLOAT32)};
+  EXPECT_TRUE(runOperation(test.operation, test.inputs, test.outputs).ok());
+  std::vector<ops::Tensor> inputs;
+  for (TestOperand& input : test.inputs) {
+    inputs.push_back(input.tensor);
+    if (inputs.size() > 1) inputs.back().data = input.bytes.data();
+  }
+  const std::vector<ops::Tensor> outputs = {test.outputs[0].tensor};
+  const auto kernel = makeKernel(*ops::definitionOf(test.operation), {inputs, outputs});
+  FirstHalf services;
+  const std::vector<uint8_t> result = runKernel(*kernel, test, services, inOrder)[0];
+  std::vector<bool> isWritten;
+  for (size_t y = 0; y < size; ++y) {
+    size_t left = 0;
+    for (size_t x = 0; x < size; ++x) {
+      const uint8_t* const at = &result[((y * size + x) * channels + channel) * sizeof(float)];
+      left += std::all_of(at, at + sizeof(float), [](uint8_t byte) { return byte == 0xa5; });
+    }
+    EXPECT_TRUE(left == 0 || left == size) << "line " << y << ", channel " << channel;
+    isWritten.push_back(left == 0);
+  }
+  return isWritten;
+}
+
+// Each of two threads finds in its cache what it has written, when layers are shared by rows.
+TEST(DepthwiseConvKernel, HalfOfItIsHalfOfTheLines) {
+  std::vector<bool> upperHalf(33, false);
+  std::fill_n(upperHalf.begin(), 16, true);
+  for (const uint32_t channel : {0u, 191u}) {
+    EXPECT_EQ(linesOfFirstHalf(33, 192, channel, false), upperHalf) << channel;
+    EXPECT_EQ(linesOfFirstHalf(33, 192, channel, true), upperHalf) << channel;
+  }
+}
+
 // Positions of a line that are computed side by side are not neighbours then.
 TEST(DepthwiseConvKernel, IsTheReferenceWithDilations) {
   RandomOperands random(28);

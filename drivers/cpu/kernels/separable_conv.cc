@@ -42,6 +42,7 @@ class SeparableKernel final : public Kernel {
   }
 
   bool readsConstants() const override { return false; }
+  bool knowsOrder() const override { return true; }
 
   Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
     const auto* const images = operands.input<float>(0);
@@ -52,7 +53,7 @@ class SeparableKernel final : public Kernel {
     const auto range = [&](size_t begin, size_t end) {
       const size_t firstLine = lines * begin / items_;
       forEvenPieces(lines * end / items_ - firstLine, tileLines_, [&](size_t from, size_t count) {
-        runLines(images, addend, firstLine + from, count, output);
+        runLines(images, addend, firstLine + from, count, operands.inOrder, output);
       });
     };
     services.parallelFor(items_, layer_->grain(items_, lines * between.width), std::cref(range));
@@ -62,18 +63,23 @@ class SeparableKernel final : public Kernel {
  private:
   // Lines of the output, through all images.
   void runLines(const float* images, const std::byte* addend, size_t line, size_t count,
-                std::byte* output) const {
+                bool inOrder, std::byte* output) const {
     const ops::ImageDims& between = depthwise_.conv().output;
     const size_t step = stride_ / sizeof(float);
     auto* const buffer = reinterpret_cast<float*>(threadBuffer(count * between.width * stride_));
-    for (size_t channel = 0; channel < between.channels; channel += kChannelsAtATime) {
-      const size_t channels = std::min(kChannelsAtATime, between.channels - channel);
+    const size_t channelsAtATime = inOrder ? between.channels : kChannelsAtATime;
+    for (size_t channel = 0; channel < between.channels; channel += channelsAtATime) {
+      const size_t channels = std::min(channelsAtATime, between.channels - channel);
       for (size_t done = 0; done < count;) {
         const size_t image = (line + done) / between.height;
         const size_t begin = (line + done) % between.height;
         const size_t some = std::min(count - done, between.height - begin);
-        depthwise_.compute(images, image, channel, channels, begin, begin + some,
-                           buffer + done * between.width * step, step);
+        float* const to = buffer + done * between.width * step;
+        if (inOrder) {
+          depthwise_.computeInOrder(images, image, begin, begin + some, to, step);
+        } else {
+          depthwise_.compute(images, image, channel, channels, begin, begin + some, to, step);
+        }
         done += some;
       }
     }

@@ -24,6 +24,7 @@ class SeveralWays final : public Kernel {
   Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
     return alternatives_[chosen_].kernel->run(operands, services);
   }
+  bool knowsOrder() const override { return alternatives_[chosen_].kernel->knowsOrder(); }
   bool readsConstants() const override {
     for (const Alternative& each : alternatives_) {
       if (each.kernel->readsConstants()) return true;
