@@ -107,8 +107,9 @@ bool prependPadding(const FusionGraph& graph, Fusion* fusion) {
 bool appendPoints(const FusionGraph& graph, Fusion* fusion) {
   const uint32_t result = graph.operation(fusion->last).outputs[0];
   const auto reader = graph.onlyReader(result);
+  const OperandType type = graph.tensor(result).type;
   if (!reader || !isOneOf(graph, *reader, {ops::conv2d}) ||
-      graph.tensor(result).type != OperandType::TENSOR_FLOAT32) {
+      (type != OperandType::TENSOR_FLOAT32 && !isQuant8Asymm(type))) {
     return false;
   }
   const std::vector<uint32_t>& inputs = graph.operation(*reader).inputs;

@@ -299,6 +299,69 @@ TEST(FusionTest, AConvolutionByPointsBecomesPartOfTheDepthwiseOneBeforeIt) {
   expectFused({.image = {1, 19, 60, 256}, .columns = 5});
 }
 
+// The same of bytes, without a border or an activation behind it.
+std::shared_ptr<const Model> quant8SeparableModel(OperandType type, const Separable& what) {
+  Builder builder;
+  const int32_t shift = type == TENSOR_QUANT8_ASYMM ? 128 : 0;
+  const auto weightsOf = [&](const Shape& dims, int32_t factor) {
+    std::vector<uint8_t> bytes(*knownElementCount(dims));
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      bytes[i] = static_cast<uint8_t>(static_cast<int32_t>(i) * factor % 101 - 50 + shift);
+    }
+    return builder.bytes(type, dims, 0.01f, shift, bytes);
+  };
+  const auto noBias = [&](uint32_t channels, float scale) {
+    return builder.bytes(TENSOR_INT32, {channels}, scale, 0,
+                         std::vector<uint8_t>(channels * sizeof(int32_t)));
+  };
+  const uint32_t channels = what.image[3];
+  const auto image =
+      builder.quantized(type, what.image, 0.05f, shift - 11, Lifetime::SUBGRAPH_INPUT);
+  const Shape between = {what.image[0], what.image[1] / static_cast<uint32_t>(what.stride),
+                         what.image[2] / static_cast<uint32_t>(what.stride), channels};
+  const Shape dims = {between[0], between[1], between[2], what.columns};
+  const auto filtered = builder.quantized(type, between, 0.03f, shift + 5);
+  const auto stride = builder.int32(what.stride);
+  const auto one = builder.int32(1);
+  const auto none = builder.int32(0);
+  builder.operation(DEPTHWISE_CONV_2D,
+                    {image, weightsOf({1, 3, 3, channels}, 37), noBias(channels, 0.05f * 0.01f),
+                     one, stride, stride, one, none},
+                    {filtered});
+  const bool isSum = what.tail == Tail::SUM;
+  const auto points =
+      builder.quantized(type, dims, 0.04f, shift - 7,
+                        isSum ? Lifetime::TEMPORARY_VARIABLE : Lifetime::SUBGRAPH_OUTPUT);
+  builder.operation(CONV_2D,
+                    {filtered, weightsOf({what.columns, 1, 1, channels}, 53),
+                     noBias(what.columns, 0.03f * 0.01f), one, one, one, none},
+                    {points});
+  if (isSum) {
+    const auto other = builder.quantized(type, dims, 0.02f, shift, Lifetime::SUBGRAPH_INPUT);
+    const auto sum = builder.quantized(type, dims, 0.06f, shift + 1, Lifetime::SUBGRAPH_OUTPUT);
+    builder.operation(ADD, {points, other, none}, {sum});
+  }
+  return builder.take();
+}
+
+TEST(FusionTest, SoItDoesInBytes) {
+  for (const OperandType type : {TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED}) {
+    for (const Tail tail : {Tail::NONE, Tail::SUM}) {
+      for (const Separable& what :
+           {Separable{.image = {2, 14, 18, 32}, .tail = tail},
+            Separable{.image = {1, 30, 40, 16}, .stride = 2, .columns = 9, .tail = tail},
+            Separable{.image = {3, 9, 7, 1024}, .columns = 17, .tail = tail},
+            Separable{.image = {1, 60, 130, 64}, .columns = 130, .tail = tail}}) {
+        const auto model = quant8SeparableModel(type, what);
+        expectSteps(model, 1);
+        expectTheSameFromACache(model);
+      }
+    }
+    // Rows that are no whole units of what is multiplied at once.
+    expectSteps(quant8SeparableModel(type, {.image = {1, 14, 18, 30}}), 2);
+  }
+}
+
 TEST(FusionTest, AConvolutionByPointsStaysApartWhereThatIsBetterOrHasToBe) {
   constexpr size_t kApart = 3;
   // Others read what is between, or there are few channels.

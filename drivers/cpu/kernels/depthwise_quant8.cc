@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "kernels/aligned_buffer.h"
 #include "kernels/even_pieces.h"
@@ -55,10 +56,10 @@ class PaddedLines {
   std::array<const uint8_t*, kMostFilterRows> kept_;
 };
 
-class Quant8DepthwiseKernel final : public Kernel {
+class Quant8DepthwiseLines final : public DepthwiseLines {
  public:
-  Quant8DepthwiseKernel(const KernelSite& site, const ConvSite& conv, const Quant8Weights& weights,
-                        const Quant8Depthwise& depthwise)
+  Quant8DepthwiseLines(const KernelSite& site, const ConvSite& conv, const Quant8Weights& weights,
+                       const Quant8Depthwise& depthwise)
       : conv_(conv),
         depthwise_(depthwise),
         filterRows_(static_cast<size_t>(conv.window.height.filter)),
@@ -90,15 +91,10 @@ class Quant8DepthwiseKernel final : public Kernel {
         [&](size_t place, size_t channel) { multiplier_[place] = weights.multiplier[channel]; });
   }
 
-  Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
-    const auto* const image = operands.input<uint8_t>(0);
-    auto* const output = operands.output<uint8_t>(0);
-    const size_t lineWork =
-        conv_.output.width * conv_.output.channels * filterRows_ * filterColumns_;
-    services.parallelFor(conv_.output.batch * conv_.output.height,
-                         divideUp(kWorkPerRange, std::max<size_t>(lineWork, 1)),
-                         [&](size_t begin, size_t end) { runLines(image, begin, end, output); });
-    return okStatus();
+  void compute(const std::byte* images, size_t line, size_t count, bool /*inOrder*/, std::byte* out,
+               size_t /*stride*/) const override {
+    runLines(reinterpret_cast<const uint8_t*>(images), line, line + count,
+             reinterpret_cast<uint8_t*>(out));
   }
 
  private:
@@ -108,7 +104,8 @@ class Quant8DepthwiseKernel final : public Kernel {
     return conv.window.width.stride == 1 ? std::max<size_t>(most, 1) : 1;
   }
 
-  void runLines(const uint8_t* image, size_t begin, size_t end, uint8_t* output) const {
+  // Lines [begin, end), through all images; `out` is where the first of them goes.
+  void runLines(const uint8_t* image, size_t begin, size_t end, uint8_t* out) const {
     const ops::WindowAxis& width = conv_.window.width;
     std::array<const uint8_t*, kMostFilterRows> rows;
     Quant8DepthwiseLine line = {
@@ -140,7 +137,7 @@ class Quant8DepthwiseKernel final : public Kernel {
     if (fold_ > 1) padded.emplace(shape, line.buffer + bufferBytes);
     for (size_t i = begin; i < end; ++i) {
       findRows(image, i, padded ? &*padded : nullptr, rows.data());
-      line.out = output + i * line.count * line.channels;
+      line.out = out + (i - begin) * line.count * line.channels;
       depthwise_.run(line);
     }
   }
@@ -235,9 +232,41 @@ class Quant8DepthwiseKernel final : public Kernel {
   AlignedBuffer<float> multiplier_;
 };
 
+class Quant8DepthwiseKernel final : public Kernel {
+ public:
+  Quant8DepthwiseKernel(const ConvSite& conv, std::unique_ptr<const DepthwiseLines> lines)
+      : lines_(std::move(lines)),
+        count_(conv.output.batch * conv.output.height),
+        channels_(conv.output.channels),
+        lineBytes_(conv.output.width * channels_),
+        lineWork_(lineBytes_ * static_cast<size_t>(conv.window.height.filter) *
+                  static_cast<size_t>(conv.window.width.filter)) {}
+
+  bool readsConstants() const override { return false; }
+
+  Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
+    const auto* const images = operands.input<std::byte>(0);
+    auto* const output = operands.output<std::byte>(0);
+    services.parallelFor(count_, divideUp(kWorkPerRange, std::max<size_t>(lineWork_, 1)),
+                         [&](size_t begin, size_t end) {
+                           lines_->compute(images, begin, end - begin, false,
+                                           output + begin * lineBytes_, channels_);
+                         });
+    return okStatus();
+  }
+
+ private:
+  const std::unique_ptr<const DepthwiseLines> lines_;
+  const size_t count_;  // of lines, through all images
+  const size_t channels_;
+  const size_t lineBytes_;
+  const size_t lineWork_;  // products
+};
+
 }  // namespace
 
-std::unique_ptr<Kernel> makeQuant8Depthwise(const KernelSite& site, const ConvSite& conv) {
+std::unique_ptr<DepthwiseLines> makeQuant8DepthwiseLines(const KernelSite& site,
+                                                         const ConvSite& conv) {
   const auto filterRows = static_cast<size_t>(conv.window.height.filter);
   const size_t taps = filterRows * static_cast<size_t>(conv.window.width.filter);
   const Quant8Depthwise* const depthwise = quant8Depthwise(site.level);
@@ -253,7 +282,13 @@ std::unique_ptr<Kernel> makeQuant8Depthwise(const KernelSite& site, const ConvSi
                                          {depthwise->factors, image});
   // The kernel adds what the zero point takes away as a signed byte.
   if (!weights || weights->zeroPoint < -127 || weights->zeroPoint > 128) return nullptr;
-  return std::make_unique<Quant8DepthwiseKernel>(site, conv, *weights, *depthwise);
+  return std::make_unique<Quant8DepthwiseLines>(site, conv, *weights, *depthwise);
+}
+
+std::unique_ptr<Kernel> makeQuant8Depthwise(const KernelSite& site, const ConvSite& conv) {
+  auto lines = makeQuant8DepthwiseLines(site, conv);
+  if (lines == nullptr) return nullptr;
+  return std::make_unique<Quant8DepthwiseKernel>(conv, std::move(lines));
 }
 
 }  // namespace halyard::cpudriver

@@ -34,6 +34,36 @@ size_t bandsOf(const ConvSite& conv) {
   return bands == 1 ? 1 : std::min(divideUp(bands, 2) * 2, conv.output.height);
 }
 
+// Weights and bias, rearranged.
+class SliceDepthwise final : public DepthwiseLines {
+ public:
+  SliceDepthwise(const KernelSite& site, const ConvSite& conv);
+
+  const ConvSite& conv() const { return conv_; }
+  // Some channels of lines [begin, end) of the output of one image.
+  struct Part {
+    size_t image;
+    size_t channel;
+    size_t channels;
+    size_t begin;
+    size_t end;
+    bool isInOrder;  // with a dilation, of one line only: there are several of positions in it
+  };
+  // `out` is where channel 0 of the first position goes; positions are `step` elements apart.
+  void computePart(const float* images, const Part& part, float* out, size_t step) const;
+  bool knowsOrder() const override { return true; }
+  void compute(const std::byte* images, size_t line, size_t count, bool inOrder, std::byte* out,
+               size_t stride) const override;
+
+ private:
+  const ConvSite conv_;
+  const FloatSliceFunction compute_;
+  const size_t weightStride_;
+  const AlignedBuffer<float> zeros_;
+  Packed<float> weights_;
+  AlignedBuffer<float> bias_;
+};
+
 class SliceDepthwiseKernel final : public Kernel {
  public:
   SliceDepthwiseKernel(const KernelSite& site, const ConvSite& conv)
@@ -60,10 +90,11 @@ class SliceDepthwiseKernel final : public Kernel {
         const size_t band = item / parts % bands_;
         const size_t first = to.height * band / bands_;
         const size_t channel = item % parts * kChannelsOfItem;
-        depthwise_.compute(images, image, channel, std::min(kChannelsOfItem, to.channels - channel),
-                           first, to.height * (band + 1) / bands_,
-                           output + (image * to.height + first) * to.width * to.channels,
-                           to.channels);
+        depthwise_.computePart(images,
+                               {image, channel, std::min(kChannelsOfItem, to.channels - channel),
+                                first, to.height * (band + 1) / bands_, false},
+                               output + (image * to.height + first) * to.width * to.channels,
+                               to.channels);
       }
     };
     services.parallelFor(items, grainOf(items, work, kRangeWork, kThreadWork), std::cref(range));
@@ -76,10 +107,9 @@ class SliceDepthwiseKernel final : public Kernel {
     const size_t lines = to.batch * to.height;
     const size_t lineElements = to.width * to.channels;
     const auto range = [&](size_t begin, size_t end) {
-      for (size_t line = begin; line < end; ++line) {
-        depthwise_.computeInOrder(images, line / to.height, line % to.height, line % to.height + 1,
-                                  output + line * lineElements, to.channels);
-      }
+      depthwise_.compute(reinterpret_cast<const std::byte*>(images), begin, end - begin, true,
+                         reinterpret_cast<std::byte*>(output + begin * lineElements),
+                         to.channels * sizeof(float));
     };
     services.parallelFor(lines, grainOf(lines, lineElements * 9, kRangeWork, kThreadWork),
                          std::cref(range));
@@ -88,8 +118,6 @@ class SliceDepthwiseKernel final : public Kernel {
   const SliceDepthwise depthwise_;
   const size_t bands_;  // of lines
 };
-
-}  // namespace
 
 SliceDepthwise::SliceDepthwise(const KernelSite& site, const ConvSite& conv)
     : conv_(conv),
@@ -106,19 +134,6 @@ SliceDepthwise::SliceDepthwise(const KernelSite& site, const ConvSite& conv)
   });
   site.release(1);
   std::copy_n(site.inputs[2].as<float>(), channels, bias_.data());
-}
-
-void SliceDepthwise::compute(const float* images, size_t image, size_t channel, size_t channels,
-                             size_t begin, size_t end, float* out, size_t step) const {
-  computePart(images, {image, channel, channels, begin, end, false}, out, step);
-}
-
-void SliceDepthwise::computeInOrder(const float* images, size_t image, size_t begin, size_t end,
-                                    float* out, size_t step) const {
-  // With a dilation there are several lines of positions in one.
-  for (size_t line = begin; line < end; ++line, out += conv_.output.width * step) {
-    computePart(images, {image, 0, conv_.output.channels, line, line + 1, true}, out, step);
-  }
 }
 
 void SliceDepthwise::computePart(const float* images, const Part& part, float* out,
@@ -162,6 +177,29 @@ void SliceDepthwise::computePart(const float* images, const Part& part, float* o
   }
 }
 
+void SliceDepthwise::compute(const std::byte* images, size_t line, size_t count, bool inOrder,
+                             std::byte* out, size_t stride) const {
+  const auto* const from = reinterpret_cast<const float*>(images);
+  auto* const to = reinterpret_cast<float*>(out);
+  const size_t step = stride / sizeof(float);
+  const ops::ImageDims& dims = conv_.output;
+  const size_t atATime = inOrder ? dims.channels : kChannelsOfItem;
+  for (size_t channel = 0; channel < dims.channels; channel += atATime) {
+    const size_t channels = std::min(atATime, dims.channels - channel);
+    // Some lines may be another image's.
+    for (size_t done = 0; done < count;) {
+      const size_t begin = (line + done) % dims.height;
+      const size_t some = inOrder ? 1 : std::min(count - done, dims.height - begin);
+      computePart(from,
+                  {(line + done) / dims.height, channel, channels, begin, begin + some, inOrder},
+                  to + done * dims.width * step, step);
+      done += some;
+    }
+  }
+}
+
+}  // namespace
+
 bool takesSlices(const ConvSite& conv) {
   const ops::WindowAxis& height = conv.window.height;
   const ops::WindowAxis& width = conv.window.width;
@@ -175,6 +213,10 @@ bool suitsSlices(const ConvSite& conv) {
   // Fewer channels would leave most of the vectors empty; line by line, neighbours fill them.
   constexpr size_t kLeastChannels = 8;
   return conv.output.channels >= kLeastChannels && takesSlices(conv);
+}
+
+std::unique_ptr<DepthwiseLines> makeSliceLines(const KernelSite& site, const ConvSite& conv) {
+  return std::make_unique<SliceDepthwise>(site, conv);
 }
 
 std::unique_ptr<Kernel> makeSliceDepthwise(const KernelSite& site, const ConvSite& conv) {

@@ -1,13 +1,27 @@
 // A depthwise convolution and the convolution by points behind it, some lines at a time: what the
 // first makes never leaves the cache of the thread that multiplies it.
-// Thread safety: a pure function. Ownership: the kernel is the caller's.
+// Thread safety: pure functions. Ownership: kernels are the caller's.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include "kernel.h"
 
 namespace halyard::cpudriver {
+
+// A depthwise convolution, some lines at a time. Thread safety: immutable once made.
+class DepthwiseLines {
+ public:
+  virtual ~DepthwiseLines() = default;
+  // Lines [line, line + count) of the output, through all images, to `out`, where positions are
+  // `stride` bytes apart. In 8 bits that is as many as there are channels. `inOrder` as
+  // KernelOperands has it.
+  virtual void compute(const std::byte* images, size_t line, size_t count, bool inOrder,
+                       std::byte* out, size_t stride) const = 0;
+  // Whether `inOrder` makes a difference.
+  virtual bool knowsOrder() const { return false; }
+};
 
 // For a site of the depthwise convolution with Fused::between. Null where apart is thought to be
 // faster, or where there is no kernel for it.
