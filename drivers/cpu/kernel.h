@@ -18,6 +18,7 @@
 #include "ops/operation.h"
 #include "ops/simd.h"
 #include "packing.h"
+#include "shared_parts.h"
 
 namespace halyard::cpudriver {
 
@@ -72,6 +73,9 @@ struct KernelSite {
   const ops::OperationDefinition* definition = nullptr;  // set by makeKernel
   // Whether the kernel should have several ways, to be chosen from by measuring (tuning.h).
   bool tunable = false;
+  // By input: the model's operand, and what others have made of it. Without one nothing is shared.
+  std::span<const uint32_t> operands = {};
+  SharedParts* parts = nullptr;
 
   bool hasInput(size_t i) const { return i < inputs.size() && !inputs[i].omitted; }
   bool isConstant(size_t i) const { return hasInput(i) && inputs[i].data != nullptr; }
@@ -100,6 +104,16 @@ struct KernelSite {
   // For what pack() and decide() call: see Packing::divide.
   void divide(size_t count, size_t grain, const Packing::Body& body) const {
     packing == nullptr ? body(0, count) : packing->divide(count, grain, body);
+  }
+  // A T made by `make()`, or by an earlier one for the same operands as these inputs and the same
+  // `detail`: what T says of the inputs has to follow from the two.
+  template <typename T, typename Make>
+  std::shared_ptr<const T> share(std::span<const size_t> from, int64_t detail,
+                                 const Make& make) const {
+    if (parts == nullptr || operands.size() < inputs.size()) return make();
+    SharedParts::Key key = {detail};
+    for (const size_t i : from) key.push_back(i < operands.size() ? int64_t{operands[i]} : -1);
+    return parts->get<T>(std::move(key), make);
   }
   // Whether pack() and decide() call their functions.
   bool packs() const { return packing == nullptr || packing->isFresh(); }

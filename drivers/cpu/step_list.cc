@@ -85,9 +85,12 @@ class StepMaker {
     const Operation& operation = graph_.operation(i);
     const std::vector<ops::Tensor> inputs = tensorsOf(operation.inputs);
     const std::vector<ops::Tensor> outputs = tensorsOf(operation.outputs);
-    return makeKernel(
-        graph_.definition(i),
-        {.inputs = inputs, .outputs = outputs, .packing = packing_, .tunable = tunable_});
+    return makeKernel(graph_.definition(i), {.inputs = inputs,
+                                             .outputs = outputs,
+                                             .packing = packing_,
+                                             .tunable = tunable_,
+                                             .operands = operation.inputs,
+                                             .parts = &parts_});
   }
 
   // Outputs of the model are memory of their own; of constants it must be known who reads them.
@@ -173,6 +176,7 @@ class StepMaker {
   const cpu::SubgraphPlan& plan_;
   Packing* const packing_;  // may be null
   const bool tunable_;
+  mutable SharedParts parts_;  // for makers
   const FusionGraph graph_;
   std::vector<std::optional<Step>> steps_;  // by operation
   std::vector<bool> isDone_;                // likewise

@@ -1,6 +1,7 @@
-// One step of the fixed-point LSTM: its weights are centred and laid out by depth when the kernel
-// is made; the arithmetic behind the products is the reference kernel's.
+// One step of the fixed-point LSTM: its weights are centred and laid out by depth when the first
+// kernel is made that reads them; the arithmetic behind the products is the reference kernel's.
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "kernels/integer_sums.h"
@@ -25,9 +26,20 @@ class GateWeights {
     depth_ = site.inputs[weights + ops::kForgetGate].dims[1];
     packed_ = site.pack<int16_t>(columns_ * depth_,
                                  [&](int16_t* packed) { pack(site, weights, packed); });
+  }
+
+  // Unrolled steps have the same.
+  static std::shared_ptr<const GateWeights> of(const KernelSite& site, size_t values,
+                                               size_t weights) {
+    std::vector<size_t> from;
     for (size_t gate = 0; gate < ops::kGates; ++gate) {
-      if (site.hasInput(weights + gate)) site.release(weights + gate);
+      if (site.hasInput(weights + gate)) from.push_back(weights + gate);
     }
+    auto made = site.share<GateWeights>(from, site.inputs[values].zeroPoint, [&] {
+      return std::make_shared<const GateWeights>(site, values, weights);
+    });
+    for (const size_t input : from) site.release(input);
+    return made;
   }
 
   size_t columns() const { return columns_; }
@@ -60,8 +72,8 @@ class QuantizedLstmKernel final : public Kernel {
  public:
   QuantizedLstmKernel(const KernelSite& site, const ops::QuantizedLstmPlan& plan)
       : plan_(plan),
-        input_(site, kX, kInputWeights),
-        recurrent_(site, kHiddenState, kRecurrentWeights),
+        input_(GateWeights::of(site, kX, kInputWeights)),
+        recurrent_(GateWeights::of(site, kHiddenState, kRecurrentWeights)),
         batch_(site.inputs[kX].dims[0]),
         cells_(site.inputs[kCellState].dims[1]) {
     // The plan points into operands; what they hold has to stay.
@@ -73,14 +85,14 @@ class QuantizedLstmKernel final : public Kernel {
   }
 
   Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
-    const size_t width = input_.columns();
+    const size_t width = input_->columns();
     auto* const sums = static_cast<uint32_t*>(services.scratch(2 * width * sizeof(uint32_t)));
     auto* const state = static_cast<int16_t*>(services.scratch(cells_ * sizeof(int16_t)));
     auto* const hidden = static_cast<int8_t*>(services.scratch(batch_ * cells_));
     for (size_t b = 0; b < batch_; ++b) {
-      input_.multiply(operands.input<int8_t>(kX) + b * input_.depth(), sums);
-      recurrent_.multiply(operands.input<int8_t>(kHiddenState) + b * recurrent_.depth(),
-                          sums + width);
+      input_->multiply(operands.input<int8_t>(kX) + b * input_->depth(), sums);
+      recurrent_->multiply(operands.input<int8_t>(kHiddenState) + b * recurrent_->depth(),
+                           sums + width);
       std::memcpy(state, operands.input<int16_t>(kCellState) + b * cells_,
                   cells_ * sizeof(int16_t));
       ops::updateQuantizedLstm(plan_, cells_, reinterpret_cast<const int32_t*>(sums),
@@ -103,8 +115,8 @@ class QuantizedLstmKernel final : public Kernel {
   }
 
   ops::QuantizedLstmPlan plan_;
-  const GateWeights input_;
-  const GateWeights recurrent_;
+  const std::shared_ptr<const GateWeights> input_;
+  const std::shared_ptr<const GateWeights> recurrent_;
   const size_t batch_;
   const size_t cells_;
   std::vector<std::vector<int32_t>> biases_;

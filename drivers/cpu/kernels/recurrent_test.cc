@@ -271,6 +271,52 @@ TEST(QuantizedLstmKernel, IsTheReference) {
   }
 }
 
+// The steps of an unrolled LSTM, which all read the same weights.
+TEST(QuantizedLstmKernel, SharesWeights) {
+  RandomOperands random(71);
+  QuantizedLstmCase sizes = QuantizedLstmCase::random(random);
+  sizes.parts.projection = false;
+  sizes.outputs = sizes.cells;
+  KernelCase test;
+  test.operation = OperationType::QUANTIZED_LSTM;
+  test.inputs = sizes.inputsOf(random);
+  test.outputs = sizes.outputsOf();
+  const Status status = ops::testing::runOperation(test.operation, test.inputs, test.outputs);
+  ASSERT_TRUE(status.ok()) << status.toString();
+  std::vector<ops::Tensor> inputs;
+  std::vector<ops::Tensor> outputs;
+  std::vector<uint32_t> operands;
+  for (TestOperand& input : test.inputs) {
+    operands.push_back(static_cast<uint32_t>(operands.size()));
+    inputs.push_back(input.tensor);
+    if (operands.size() > 1) inputs.back().data = input.bytes.data();
+  }
+  for (const TestOperand& output : test.outputs) outputs.push_back(output.tensor);
+  PackingRecorder recorder;
+  SharedParts parts;
+  const auto make = [&] {
+    return makeKernel(*ops::definitionOf(test.operation), {.inputs = inputs,
+                                                           .outputs = outputs,
+                                                           .packing = &recorder,
+                                                           .operands = operands,
+                                                           .parts = &parts});
+  };
+  const auto first = make();
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(recorder.pieces().size(), 2u);
+  const auto second = make();
+  EXPECT_EQ(recorder.pieces().size(), 2u);
+  EXPECT_EQ(runKernel(*second, test), runKernel(*first, test));
+  expectSame(runKernel(*second, test)[0], test.outputs[0], 0, "the second");
+  // Values of another zero point, or weights that are other operands, are something else.
+  inputs[0].zeroPoint += 1;
+  ASSERT_NE(make(), nullptr);
+  EXPECT_EQ(recorder.pieces().size(), 3u);
+  for (uint32_t& operand : operands) operand += 100;
+  ASSERT_NE(make(), nullptr);
+  EXPECT_EQ(recorder.pieces().size(), 5u);
+}
+
 TEST(ByteLstmKernel, IsTheReference) {
   RandomOperands random(64);
   for (int round = 0; round < 120; ++round) {
