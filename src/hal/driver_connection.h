@@ -131,10 +131,12 @@ class DriverConnection final : public trace::DriverSource {
   // Has `start` begin a call on the loop thread and waits for its result. `what` names the call in
   // errors. DEAD_OBJECT when the driver has ended, ends meanwhile, or does not answer at all any
   // more; the limit's error when there is no answer in time: the driver may go on with the call
-  // then, and its answer is dropped.
+  // then, and its answer is dropped. `meanwhile`, unless it is empty, runs before the wait; what it
+  // throws is dropped.
   template <typename T>
   Result<T> call(std::string_view what, std::function<kj::Promise<Result<T>>(Side&)> start,
-                 CallLimit limit = CallLimit::prompt()) {
+                 CallLimit limit = CallLimit::prompt(),
+                 const std::function<void()>& meanwhile = {}) {
     if (!limit.end && !limit.computes) limit.end = Clock::now() + promptLimit_;
     if (const auto earlier = deathText()) return deadBefore(*earlier, what);
     // Whoever looks at a trace wants to see the application's calls, not the trace's own.
@@ -163,6 +165,11 @@ class DriverConnection final : public trace::DriverSource {
       context.tasks.add(
           answer.then([&completion](Result<T> result) { completion.set(std::move(result)); }));
     });
+    try {
+      if (meanwhile) meanwhile();
+    } catch (...) {
+      // The answer comes to this frame: it must not be left before.
+    }
     Result<T> result = completion.wait();
     waits_.fetch_sub(1);
     if (result.ok() || result.status().code() == ResultCode::DEAD_OBJECT) return result;

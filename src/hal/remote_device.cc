@@ -301,7 +301,8 @@ Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(
 }
 
 Result<std::optional<RemoteDevice::Offer>> RemoteDevice::prepareSupported(
-    const std::shared_ptr<const Model>& model, const PrepareOptions& given) {
+    const std::shared_ptr<const Model>& model, const PrepareOptions& given,
+    const std::function<void()>& meanwhile) {
   const HalVersion version = manifest_.halVersion;
   const std::optional<Offer> inTwoCalls;
   if (version < HalVersion::V1_3 || lacksPrepareSupported_ ||
@@ -319,11 +320,12 @@ Result<std::optional<RemoteDevice::Offer>> RemoteDevice::prepareSupported(
   };
   const TimePoint begun = Clock::now();
   // The driver goes on from the one to the other by itself.
-  const trace::Scope both(trace::Layer::IPC, trace::Phase::COMPILATION,
-                          methodName("prepareSupported", version), driver->traceDetails());
+  const std::string name = methodName("prepareSupported", version);  // a Scope borrows it
+  const trace::Scope both(trace::Layer::IPC, trace::Phase::COMPILATION, name,
+                          driver->traceDetails());
   // Asking is to be prompt, as ever; preparing may take any time.
-  Result<calls::Offer> answer =
-      driver->call<calls::Offer>(methodName("getSupportedOperations", version), offerOf);
+  Result<calls::Offer> answer = driver->call<calls::Offer>(
+      methodName("getSupportedOperations", version), offerOf, CallLimit::prompt(), meanwhile);
   // A driver that has died of one of the two shows of which when they come apart.
   if (answer.status().code() == ResultCode::DEAD_OBJECT) return inTwoCalls;
   HALYARD_ASSIGN_OR_RETURN(calls::Offer said, std::move(answer));

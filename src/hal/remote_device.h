@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -50,14 +51,16 @@ class RemoteDevice final : public Device {
   // getSupportedOperations and, if all operations are supported, prepareModel without cache files,
   // with the model sent and checked once. nullopt: it takes the two calls, because the driver or
   // the model is of another version, or to tell what is wrong. An error is
-  // getSupportedOperations's.
+  // getSupportedOperations's. `meanwhile`, unless it is empty, is called once at the most, while
+  // the driver is at work; what it throws is dropped.
   struct Offer {
     std::vector<bool> supported;
     std::optional<Result<std::shared_ptr<PreparedModel>>> prepared;  // there if all are supported
     std::chrono::nanoseconds took{0};                                // for both
   };
   Result<std::optional<Offer>> prepareSupported(const std::shared_ptr<const Model>& model,
-                                                const PrepareOptions& options);
+                                                const PrepareOptions& options,
+                                                const std::function<void()>& meanwhile = {});
   // `model` is needed: executions are checked and packed by it here, and by what the driver has
   // cached there. OP_FAILED before HAL 1.2. What the result says of preference and priority is what
   // `options` says.

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <fstream>
+#include <new>
 #include <thread>
 
 #include "hal/testing/test_device.h"
@@ -148,6 +149,21 @@ TEST_F(RemoteDeviceTest, WhatIsSupportedIsPreparedInOneCall) {
   ASSERT_TRUE(refused.ok() && refused->has_value()) << refused.status().toString();
   EXPECT_EQ((*refused)->supported, std::vector<bool>{false});
   EXPECT_FALSE((*refused)->prepared.has_value());
+}
+
+TEST_F(RemoteDeviceTest, WhoAsksWorksMeanwhile) {
+  const auto device = open();
+  ASSERT_NE(device, nullptr);
+  int calls = 0;
+  const auto offer = device->prepareSupported(share(addModel(4)), {}, [&] {
+    ++calls;
+    throw std::bad_alloc();
+  });
+  EXPECT_EQ(calls, 1);
+  ASSERT_TRUE(offer.ok()) << offer.status().toString();
+  ASSERT_TRUE(offer->has_value() && (*offer)->prepared.has_value());
+  ASSERT_TRUE((*offer)->prepared->ok()) << (*offer)->prepared->status().toString();
+  expectAdds(***(*offer)->prepared);
 }
 
 TEST_F(RemoteDeviceTest, TwoCallsAreLeftToThoseWhoHaveThemAnyway) {

@@ -57,6 +57,8 @@ class CostModel {
   std::shared_ptr<DeviceTimings> timingsOf(size_t device) const;
   // The estimate had to guess dimensions.
   bool guessesSizes(uint32_t subgraph, uint32_t operation);
+  // What is computed for a subgraph when it is first asked about, to have it ready.
+  void estimate(uint32_t subgraph) { (void)figuresOf(subgraph); }
 
   // How often the body of a loop is thought to run, and how likely either branch is.
   static constexpr double kIterations = 10;

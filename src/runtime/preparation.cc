@@ -181,7 +181,8 @@ Result<std::vector<bool>> Preparation::ask(const Device& device, uint32_t subgra
   const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::COMPILATION, device.name());
   const KnownToBeValid known(*model_);  // since it was finished
   HALYARD_ASSIGN_OR_RETURN(std::optional<hal::RemoteDevice::Offer> offer,
-                           remote->prepareSupported(asModel, options_.prepare));
+                           remote->prepareSupported(asModel, options_.prepare,
+                                                    [this] { costs_.estimate(kMainSubgraph); }));
   if (!offer) return device.hal().getSupportedOperations(*asModel);
   if (offer->prepared) whole_ = CachedPreparation::Done{std::move(*offer->prepared), offer->took};
   return std::move(offer->supported);
