@@ -126,9 +126,11 @@ class Worker {
     run_.reset();
     session_.reset();
     imported_.reset();
-    if (fresh && !cache_.empty()) {
+    if (!cache_.empty()) {
       std::error_code error;
-      std::filesystem::remove_all(cache_, error);
+      if (fresh) std::filesystem::remove_all(cache_, error);
+      // An application has its folder, empty or not.
+      HALYARD_RETURN_IF_ERROR(cli::makeCacheFolder(cache_));
     }
     const auto start = Clock::now();
     HALYARD_ASSIGN_OR_RETURN(imported_, cli::loadBenchModel(path_));
@@ -139,7 +141,6 @@ class Worker {
     if (!cache_.empty()) {
       // An application knows its models by their names; what is in them the runtime digests.
       cli::CacheChoice choice{cache_, Sha256().addText(path_).finish()};
-      HALYARD_RETURN_IF_ERROR(cli::makeCacheFolder(cache_));
       session_->setCaching(choice);
     }
     HALYARD_RETURN_IF_ERROR(session_->compile(device_));
