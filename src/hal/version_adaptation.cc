@@ -121,6 +121,8 @@ Status dropNewUnusedOperands(Model& model, FeatureLevel have) {
 }
 
 bool needsConversion(const Model& model, HalVersion version) {
+  // Operands and pools have had nothing new since.
+  if (version >= HalVersion::V1_3) return false;
   const FeatureLevel have = featureLevelOf(version);
   if (version < HalVersion::V1_1 && model.relaxComputationFloat32toFloat16) return true;
   if (version < HalVersion::V1_2 && !model.extensionNameToPrefix.empty()) return true;

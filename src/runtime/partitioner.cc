@@ -162,8 +162,10 @@ Result<ChoicePtr> Partitioner::choose(uint32_t subgraph) {
   SearchProblem problem{graph, {}, subgraph == kMainSubgraph};
   HALYARD_RETURN_IF_ERROR(findCandidates(subgraph, &problem, choice.get()));
   std::vector<uint32_t> start = bestForEach(problem, *choice);
-  Assignment best = costs_.countsBoundaries() ? improve(problem, std::move(start))
-                                              : evaluate(problem, std::move(start));
+  // One device has nothing to be chosen from.
+  const bool mayImprove = costs_.countsBoundaries() && support_.devices().size() > 1;
+  Assignment best =
+      mayImprove ? improve(problem, std::move(start)) : evaluate(problem, std::move(start));
   std::erase_if(choice->inner,
                 [&](const auto& each) { return best.deviceOf[each.first] != interpreted(); });
   choice->deviceOf = std::move(best.deviceOf);
