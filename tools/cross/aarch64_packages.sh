@@ -8,7 +8,7 @@ folder=$1
 
 # Headers, static and shared libraries; the C library and the compiler's come with g++-aarch64-linux-gnu.
 packages=(
-  libcapnp-dev libcapnp-0.9.2
+  libcapnp-dev libcapnp-0.9.2 libssl-dev libssl3  # Cap'n Proto's CMake package asks for OpenSSL
   libseccomp-dev libseccomp2
   libsqlite3-dev libsqlite3-0 nettle-dev libnettle8
   libflatbuffers-dev libflatbuffers2
