@@ -20,9 +20,6 @@ size_t processors() {
   return static_cast<size_t>(count);
 }
 
-// Items for the threads to share: with fewer, one that is left over is waited for too long.
-constexpr size_t kWantedItems = 32;
-constexpr size_t kLeastRows = 48;           // of a block, for which a panel is worth being fetched
 constexpr size_t kBlockRows = 12;           // about what micro kernels multiply at once
 constexpr size_t kGatherBytes = 16 * 1024;  // that are worth a range
 constexpr size_t kMostGathered = 1024 * 1024;
@@ -135,9 +132,10 @@ void runBlocks(const MatrixLayer& layer, const RowSource& source, const LayerMem
   // Halves and quarters of the rows should be whole blocks.
   constexpr size_t kMultiple = 4;
   const size_t wanted =
-      std::min(std::max(source.rows / kWantedItems, kLeastRows), std::max(tileRows, kLeastRows));
+      std::min(std::max(source.rows / MatrixLayer::kWantedItems, MatrixLayer::kLeastRows),
+               std::max(tileRows, MatrixLayer::kLeastRows));
   const size_t blocks = divideUp(divideUp(source.rows, wanted), kMultiple) * kMultiple;
-  const size_t panels = blocks >= kWantedItems ? 1 : layer.panels();
+  const size_t panels = blocks >= MatrixLayer::kWantedItems ? 1 : layer.panels();
   const size_t items = blocks * panels;
   const auto range = [&](size_t begin, size_t end) {
     forBlocksOfItems(
@@ -166,8 +164,9 @@ void runPanels(const MatrixLayer& layer, const RowSource& source, LayerMemory me
     memory.input = rows;
   }
   // Some of the rows, where there are few panels.
-  const size_t parts = std::clamp<size_t>(kWantedItems / layer.panels(), 1,
-                                          std::max<size_t>(source.rows / (kLeastRows / 2), 1));
+  const size_t parts =
+      std::clamp<size_t>(MatrixLayer::kWantedItems / layer.panels(), 1,
+                         std::max<size_t>(source.rows / (MatrixLayer::kLeastRows / 2), 1));
   const size_t items = layer.panels() * parts;
   const auto range = [&](size_t begin, size_t end) {
     forBlocksOfItems(begin, end, parts,
@@ -184,8 +183,8 @@ void runPanels(const MatrixLayer& layer, const RowSource& source, LayerMemory me
 // the layers before and behind, too, and need not come from another processor's cache.
 bool suitsPanels(const MatrixLayer& layer, const RowSource& source) {
   if (layer.panels() == 1) return false;
-  if (source.rows < 2 * kLeastRows) return true;
-  return source.rows < layer.columns() && source.rows < processors() * kLeastRows &&
+  if (source.rows < 2 * MatrixLayer::kLeastRows) return true;
+  return source.rows < layer.columns() && source.rows < processors() * MatrixLayer::kLeastRows &&
          (source.isDirect || source.rows * source.stride <= kMostGathered);
 }
 

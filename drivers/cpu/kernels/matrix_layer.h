@@ -34,6 +34,11 @@ class MatrixLayer {
   std::byte inputFlip() const { return inputFlip_; }
   size_t elementBytes() const { return elementBytes_; }
 
+  // Rows of an item of work, for which a panel is worth being fetched.
+  static constexpr size_t kLeastRows = 48;
+  // Items for the threads to share: with fewer, one that is left over is waited for too long.
+  static constexpr size_t kWantedItems = 32;
+
   // out[rows][columns of the panels] of `left`, whose rows are `stride` bytes apart. `out` is where
   // the first row's first column (of all panels) goes. At most kMostRows.
   static constexpr size_t kMostRows = 192;

@@ -18,9 +18,7 @@
 namespace halyard::cpudriver {
 namespace {
 
-constexpr size_t kLeastRows = 48;    // for which a panel of weights is worth being fetched
-constexpr size_t kWantedItems = 32;  // for the threads to share
-constexpr size_t kApart = 64;        // bytes more between rows that would lie at the same places
+constexpr size_t kApart = 64;  // bytes more between rows that would lie at the same places
 // Of weights that each thread reads, though it has few rows for them.
 constexpr size_t kMostWeightsForFewRows = size_t{2} << 20;
 
@@ -34,8 +32,8 @@ class SeparableKernel final : public Kernel {
         lines_(conv.output.batch * conv.output.height),
         width_(conv.output.width),
         stride_(strideOf(conv, layer_->elementBytes())) {
-    const size_t least = divideUp(kLeastRows, width_);
-    const size_t wanted = divideUp(lines_, std::max(lines_ / kWantedItems, least));
+    const size_t least = divideUp(MatrixLayer::kLeastRows, width_);
+    const size_t wanted = divideUp(lines_, std::max(lines_ / MatrixLayer::kWantedItems, least));
     // Halves and quarters of the lines should be whole items.
     items_ = std::min(divideUp(wanted, 4) * 4, lines_);
     tileLines_ = std::max<size_t>(cachedTileBytes() / (width_ * stride_), 1);
@@ -102,7 +100,8 @@ bool suitsTogether(const ConvSite& conv, const ConvSite& points, size_t elementB
   const size_t line = conv.output.width * SeparableKernel::strideOf(conv, elementBytes);
   const size_t rows = conv.output.batch * conv.output.height * conv.output.width;
   const size_t weights = conv.output.channels * points.output.channels * elementBytes;
-  return line <= cachedTileBytes() && (rows >= 2 * kLeastRows || weights <= kMostWeightsForFewRows);
+  return line <= cachedTileBytes() &&
+         (rows >= 2 * MatrixLayer::kLeastRows || weights <= kMostWeightsForFewRows);
 }
 
 }  // namespace
