@@ -243,6 +243,17 @@ class Mutator {
   const ByteMutator& mutateBytes_;
 };
 
+// A file may say of which kind an operator's options are and then have none. The verifier lets that
+// pass, and the generated code neither copies nor packs such a union without following null.
+void dropOptionsWithoutValue(ModelT* model) {
+  for (const auto& graph : model->subgraphs) {
+    for (const auto& operation : graph->operators) {
+      auto& options = operation->builtin_options;
+      if (options.value == nullptr) options.Reset();
+    }
+  }
+}
+
 // Scalars of a table, such as the options of an operator, in place: their places are in the table's
 // list, their sizes are not, so one byte of one is changed.
 void changeScalar(flatbuffers::Table* table, std::minstd_rand& random) {
@@ -279,6 +290,7 @@ std::vector<uint8_t> mutateModel(std::span<const uint8_t> file, uint32_t seed,
   flatbuffers::Verifier verifier(file.data(), file.size(), kMaxDepth, kMaxTables);
   if (file.empty() || !VerifyModelBuffer(verifier)) return {};
   const std::unique_ptr<ModelT> model(GetModel(file.data())->UnPack());
+  dropOptionsWithoutValue(model.get());
   // Some go on with the options alone, which the objects have no names for here.
   const bool isOptions = seed % 5 == 0;
   if (!isOptions) Mutator(*model, seed, mutateBytes).mutate();

@@ -8,6 +8,7 @@
 
 #include "import/tflite/import_for_test.h"
 #include "import/tflite/sample_models.h"
+#include "import/tflite/tflite_objects_generated.h"
 #include "model/validation.h"
 
 namespace halyard::import {
@@ -15,6 +16,22 @@ namespace {
 
 void flipOne(std::span<uint8_t> bytes, uint32_t seed) {
   if (!bytes.empty()) bytes[seed % bytes.size()] ^= 0x5a;
+}
+
+// Where a file's tables of operators say where their options are.
+std::vector<uint32_t> optionsEntries(std::span<const uint8_t> file) {
+  std::vector<uint32_t> entries;
+  for (const auto* graph : *tfl_objects::GetModel(file.data())->subgraphs()) {
+    if (graph->operators() == nullptr) continue;
+    for (const auto* operation : *graph->operators()) {
+      if (operation->builtin_options() == nullptr) continue;
+      const auto* const table = reinterpret_cast<const uint8_t*>(operation);
+      const uint8_t* const vtable = table - flatbuffers::ReadScalar<flatbuffers::soffset_t>(table);
+      entries.push_back(static_cast<uint32_t>(vtable - file.data()) +
+                        tfl_objects::Operator::VT_BUILTIN_OPTIONS);
+    }
+  }
+  return entries;
 }
 
 TEST(ModelMutator, WhatIsNoModelIsLeftAlone) {
@@ -32,6 +49,24 @@ TEST(ModelMutator, TheSeedSaysEverything) {
     different.insert(mutated);
   }
   EXPECT_GT(different.size(), 50u);
+}
+
+// Found by the fuzzer: the kind of the options is there and the options are not.
+TEST(ModelMutator, OptionsThatOnlySayTheirKind) {
+  std::vector<uint8_t> file;
+  size_t withoutOptions = 0;
+  for (const Sample& sample : sampleModels()) {
+    file = sample.model.bytes();
+    for (uint32_t at : optionsEntries(file)) {
+      std::fill_n(file.begin() + at, sizeof(flatbuffers::voffset_t), uint8_t{0});
+      ++withoutOptions;
+    }
+    for (uint32_t seed = 0; seed < 100; ++seed) {
+      SCOPED_TRACE(sample.name + ", seed " + std::to_string(seed));
+      ASSERT_FALSE(mutateModel(file, seed, flipOne).empty());
+    }
+  }
+  EXPECT_GT(withoutOptions, 10u);
 }
 
 // The importer refuses most, for a reason of the model's and not the container's, and takes no
