@@ -254,6 +254,19 @@ void dropOptionsWithoutValue(ModelT* model) {
   }
 }
 
+// Nor does the verifier look at how a vector's numbers are aligned, which unpacking reads in place.
+bool zeroPointsAreAligned(const Model& model) {
+  const auto isAligned = [](const Tensor* tensor) {
+    const QuantizationParameters* const quantization = tensor->quantization();
+    if (quantization == nullptr || quantization->zero_point() == nullptr) return true;
+    return reinterpret_cast<uintptr_t>(quantization->zero_point()->Data()) % alignof(int64_t) == 0;
+  };
+  if (model.subgraphs() == nullptr) return true;
+  return std::ranges::all_of(*model.subgraphs(), [&](const SubGraph* graph) {
+    return graph->tensors() == nullptr || std::ranges::all_of(*graph->tensors(), isAligned);
+  });
+}
+
 // Scalars of a table, such as the options of an operator, in place: their places are in the table's
 // list, their sizes are not, so one byte of one is changed.
 void changeScalar(flatbuffers::Table* table, std::minstd_rand& random) {
@@ -289,6 +302,7 @@ std::vector<uint8_t> mutateModel(std::span<const uint8_t> file, uint32_t seed,
                                  const ByteMutator& mutateBytes) {
   flatbuffers::Verifier verifier(file.data(), file.size(), kMaxDepth, kMaxTables);
   if (file.empty() || !VerifyModelBuffer(verifier)) return {};
+  if (!zeroPointsAreAligned(*GetModel(file.data()))) return {};
   const std::unique_ptr<ModelT> model(GetModel(file.data())->UnPack());
   dropOptionsWithoutValue(model.get());
   // Some go on with the options alone, which the objects have no names for here.

@@ -69,6 +69,21 @@ TEST(ModelMutator, OptionsThatOnlySayTheirKind) {
   EXPECT_GT(withoutOptions, 10u);
 }
 
+// Found by the fuzzer: numbers of eight bytes that do not lie at a multiple of eight.
+TEST(ModelMutator, NumbersThatAreNotAlignedAreLeftAlone) {
+  size_t tried = 0;
+  for (const Sample& sample : sampleModels()) {
+    if (!sample.name.starts_with("dense_int8") && !sample.name.starts_with("int8_")) continue;
+    const std::vector<uint8_t> file = sample.model.bytes();
+    std::vector<uint64_t> memory(file.size() / sizeof(uint64_t) + 2);
+    uint8_t* const between = reinterpret_cast<uint8_t*>(memory.data()) + 4;
+    std::ranges::copy(file, between);
+    EXPECT_TRUE(mutateModel({between, file.size()}, 1, flipOne).empty()) << sample.name;
+    ++tried;
+  }
+  EXPECT_GT(tried, 2u);
+}
+
 // The importer refuses most, for a reason of the model's and not the container's, and takes no
 // model that is not valid.
 TEST(ModelMutator, TheImporterTakesWhatIsValid) {
