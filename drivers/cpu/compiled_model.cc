@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/log.h"
 #include "base/work_limit.h"
 #include "constant_pages.h"
 #include "cpu/arena_plan.h"
@@ -92,31 +93,83 @@ CompiledModel::~CompiledModel() {
   if (resources_.idle != nullptr) resources_.idle->remove(this);
 }
 
+Result<std::unique_ptr<CompiledModel>> CompiledModel::plan(std::shared_ptr<const Model> model,
+                                                           const Resources& resources,
+                                                           cpu::ConstantReading reading) {
+  HALYARD_ASSIGN_OR_RETURN(cpu::ExecutionPlan plan,
+                           cpu::ExecutionPlan::make(std::move(model), reading, false));
+  std::unique_ptr<CompiledModel> planned(new CompiledModel(std::move(plan), resources));
+  if (!planned->isPlain()) planned.reset();
+  return planned;
+}
+
 Result<std::unique_ptr<CompiledModel>> CompiledModel::compile(std::shared_ptr<const Model> model,
                                                               const Resources& resources,
                                                               Packing* packing, bool tunable) {
   const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::COMPILATION, "compile");
   const bool isFresh = packing == nullptr || packing->isFresh();
   const auto reading = isFresh ? cpu::ConstantReading::LARGE_LATER : cpu::ConstantReading::ALL;
-  HALYARD_ASSIGN_OR_RETURN(cpu::ExecutionPlan plan,
-                           cpu::ExecutionPlan::make(std::move(model), reading, false));
-  std::unique_ptr<CompiledModel> compiled(new CompiledModel(std::move(plan), resources));
-  if (!compiled->isPlain()) return std::unique_ptr<CompiledModel>();
+  HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<CompiledModel> compiled,
+                           plan(std::move(model), resources, reading));
+  if (compiled == nullptr) return compiled;
   if (isFresh) {
-    ConstantPages pages(compiled->plan_, packing, resources.threads);
-    compiled->steps_ = makeSteps(compiled->plan_.main, &pages, tunable);
-    HALYARD_RETURN_IF_ERROR(Status(pages.status()));
-    pages.finish();
-    compiled->releasedBytes_ = pages.releasedBytes();
+    HALYARD_RETURN_IF_ERROR(compiled->makeStepsOfFresh(packing, tunable));
   } else {
     hide(compiled->plan_.mappings, packing);
-    compiled->steps_ = makeSteps(compiled->plan_.main, packing, tunable);
+    compiled->setSteps(makeSteps(compiled->plan_.main, packing, tunable));
   }
-  compiled->placeTemporaries();
-  compiled->threadChoice_.setKnowsOrder(std::ranges::any_of(compiled->steps_, [](const Step& step) {
-    return step.kernel != nullptr && step.kernel->knowsOrder();
-  }));
   return compiled;
+}
+
+Result<std::unique_ptr<CompiledModel>> CompiledModel::compileLater(
+    std::shared_ptr<const Model> model, const Resources& resources) {
+  const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::COMPILATION, "plan");
+  HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<CompiledModel> compiled,
+                           plan(std::move(model), resources, cpu::ConstantReading::LARGE_LATER));
+  if (compiled == nullptr) return compiled;
+  compiled->stepsMade_.set([self = compiled.get()] {
+    const trace::Scope compiling(trace::Layer::DRIVER, trace::Phase::COMPILATION, "compile");
+    return self->makeStepsOfFresh(nullptr, /*tunable=*/false);
+  });
+  return compiled;
+}
+
+// All constants have their bytes, in memory or in the model's files.
+Status CompiledModel::makeStepsOfFresh(Packing* packing, bool tunable) {
+  ConstantPages pages(plan_, packing, resources_.threads);
+  std::vector<Step> steps = makeSteps(plan_.main, &pages, tunable);
+  HALYARD_RETURN_IF_ERROR(Status(pages.status()));
+  pages.finish();
+  releasedBytes_ = pages.releasedBytes();
+  setSteps(std::move(steps));
+  return okStatus();
+}
+
+void CompiledModel::setSteps(std::vector<Step> steps) {
+  steps_ = std::move(steps);
+  placeTemporaries();
+  threadChoice_.setKnowsOrder(std::ranges::any_of(
+      steps_, [](const Step& step) { return step.kernel && step.kernel->knowsOrder(); }));
+  const Facts made = facts();
+  logInfo(
+      "model of {} operations in {} steps, {} of them with kernels of the CPU driver's own, {} KiB "
+      "between",
+      made.operations, made.steps, made.ownKernels, made.arenaBytes / 1024);
+}
+
+// Who has no deadline makes them, if nobody else does: it takes no longer than to wait.
+Status CompiledModel::awaitSteps(const hal::ExecuteOptions& options) {
+  const bool mayWait = options.deadline && resources_.late != nullptr;
+  if (mayWait) resources_.late->hurry();
+  const WorkLimit limit{options.deadline, options.cancel};
+  std::optional<Status> made = mayWait ? stepsMade_.await(limit) : stepsMade_.finish();
+  while (!made) {
+    HALYARD_RETURN_IF_ERROR(cpu::checkMayGoOn(options, ResultCode::MISSED_DEADLINE_TRANSIENT),
+                            "before the model's kernels were made");
+    made = stepsMade_.await(limit);
+  }
+  HALYARD_RETURN_IF_ERROR(cpu::asFailure(std::move(*made)), "making the model's kernels");
+  return cpu::checkMayGoOn(options, ResultCode::MISSED_DEADLINE_TRANSIENT);
 }
 
 bool CompiledModel::isPlain() const {
@@ -256,6 +309,7 @@ hal::ExecutionResult CompiledModel::run(std::span<const cpu::Argument> inputs,
   const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::EXECUTION, "execute");
   hal::ExecutionResult result;
   result.status = cpu::checkMayGoOn(options, ResultCode::MISSED_DEADLINE_PERSISTENT);
+  if (result.status.ok() && !stepsMade_.hasSucceeded()) result.status = awaitSteps(options);
   if (!result.status.ok()) return result;
   const WorkLimit limit{options.deadline, options.cancel};
   const bool limited = options.deadline || options.cancel.stop_possible();

@@ -1,7 +1,8 @@
 // CompiledModel: a model as a list of steps over planned memory, each a kernel of this driver or
 // the operation's reference kernel. Thread safety: once tuned, if it is to be, immutable but for
-// what is kept between runs, which has a lock; runs may go on at once. Ownership: shares the model,
-// owns kernels and memory; borrows threads and the watch over idle memory, which must outlive it.
+// what is kept between runs and what has been deferred, which have locks; runs may go on at once.
+// Ownership: shares the model, owns kernels and memory; borrows threads and the watch over idle
+// memory, which must outlive it.
 #pragma once
 
 #include <atomic>
@@ -15,8 +16,10 @@
 
 #include "cpu/execution_plan.h"
 #include "cpu/executor.h"
+#include "deferred_work.h"
 #include "halyard/driver/hal_types.h"
 #include "idle_memory.h"
+#include "late_compiler.h"
 #include "run_services.h"
 #include "step_list.h"
 #include "thread_choice.h"
@@ -31,6 +34,7 @@ class CompiledModel final : private IdleMemory::Keeper {
   struct Resources {
     ThreadShare* threads = nullptr;
     IdleMemory* idle = nullptr;
+    LateCompiler* late = nullptr;  // who is going to call complete()
   };
 
   // `model` must have passed validateModel. Null when it is not of the kind that is compiled: its
@@ -42,6 +46,16 @@ class CompiledModel final : private IdleMemory::Keeper {
                                                         const Resources& resources,
                                                         Packing* packing = nullptr,
                                                         bool tunable = false);
+  // The same, but its steps are made by complete(), or by the first run: until then nothing but
+  // arguments is known of it, and nothing large is read. Neither to be tuned nor saved.
+  static Result<std::unique_ptr<CompiledModel>> compileLater(std::shared_ptr<const Model> model,
+                                                             const Resources& resources);
+  // Makes the steps that have been deferred, unless another thread is at it: waits for that then.
+  // UNMAPPABLE where constants cannot be read, OUT_OF_MEMORY; OP_FAILED behind abandon(). The same
+  // whenever it is called.
+  Status complete() { return stepsMade_.finish(); }
+  // Nobody is going to run the model: what has been deferred ends early.
+  void abandon() { stepsMade_.abandon(); }
   ~CompiledModel() override;
   CompiledModel(const CompiledModel&) = delete;
   CompiledModel& operator=(const CompiledModel&) = delete;
@@ -103,7 +117,14 @@ class CompiledModel final : private IdleMemory::Keeper {
   class Subject;
 
   CompiledModel(cpu::ExecutionPlan plan, const Resources& resources);
+  // Without steps; null when it is not of the kind that is compiled.
+  static Result<std::unique_ptr<CompiledModel>> plan(std::shared_ptr<const Model> model,
+                                                     const Resources& resources,
+                                                     cpu::ConstantReading reading);
   bool isPlain() const;
+  Status makeStepsOfFresh(Packing* packing, bool tunable);
+  void setSteps(std::vector<Step> steps);
+  Status awaitSteps(const hal::ExecuteOptions& options);
   void placeTemporaries();
   std::unique_ptr<State> takeState();
   void keepState(std::unique_ptr<State> state);
@@ -123,6 +144,7 @@ class CompiledModel final : private IdleMemory::Keeper {
 
   const cpu::ExecutionPlan plan_;
   const Resources resources_;
+  DeferredWork stepsMade_;  // what follows, down to threadChoice_
   std::vector<Step> steps_;
   std::vector<StepChoice> choices_;
   std::vector<size_t> offsets_;    // by operand; of those with a place in the arena

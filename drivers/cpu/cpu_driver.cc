@@ -17,6 +17,7 @@
 #include "driver_arguments.h"
 #include "halyard/driver/capabilities_file.h"
 #include "halyard/driver/mapped_request.h"
+#include "late_compiler.h"
 #include "model/validation.h"
 #include "recorded_packing.h"
 
@@ -78,13 +79,15 @@ struct Shared {
   // For what must not cost more energy than it has to: no thread is woken.
   ThreadShare alone{1};
   IdleMemory idle{kIdle};
+  LateCompiler late;  // the last: what it completes needs the others
 };
 
 class FastPreparedModel final : public hal::PreparedModel {
  public:
   FastPreparedModel(std::shared_ptr<const Model> model, std::shared_ptr<Shared> shared,
-                    std::unique_ptr<CompiledModel> compiled)
+                    std::shared_ptr<CompiledModel> compiled)
       : model_(std::move(model)), shared_(std::move(shared)), compiled_(std::move(compiled)) {}
+  ~FastPreparedModel() override { compiled_->abandon(); }
 
   hal::ExecutionResult executeSynchronously(const hal::Request& request,
                                             const hal::ExecuteOptions& options) override {
@@ -134,7 +137,7 @@ class FastPreparedModel final : public hal::PreparedModel {
 
   const std::shared_ptr<const Model> model_;
   const std::shared_ptr<Shared> shared_;  // what the compiled model borrows
-  const std::unique_ptr<CompiledModel> compiled_;
+  const std::shared_ptr<CompiledModel> compiled_;
 };
 
 class CpuDriver final : public hal::Device {
@@ -164,10 +167,15 @@ class CpuDriver final : public hal::Device {
     // surprises whoever relies on what there was.
     const bool saves =
         store_ != nullptr && options.cache != nullptr && hal::savesFor(info_, options.preference);
-    const bool tunes = tunes_ && options.preference == hal::ExecutionPreference::SUSTAINED_SPEED;
-    HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<CompiledModel> compiled,
-                             compile(model, options, saves ? &recorder : nullptr, tunes));
+    const bool sustains = options.preference == hal::ExecutionPreference::SUSTAINED_SPEED;
+    // Kernels may be made behind the answer, unless somebody wants it all done by then.
+    const bool later = !saves && !sustains && !options.deadline;
+    HALYARD_ASSIGN_OR_RETURN(
+        std::shared_ptr<CompiledModel> compiled,
+        compile(model, options,
+                {saves ? &recorder : nullptr, /*tunable=*/tunes_ && sustains, later}));
     if (compiled == nullptr) return executor_->prepareModel(std::move(model), options);
+    if (later) shared_->late.add(compiled);
     if (saves) {
       const Status saved =
           store_->save(*model, *compiled, recorder, options, hal::Clock::now() - started);
@@ -187,7 +195,7 @@ class CpuDriver final : public hal::Device {
     PackingReplay replay(std::move(saved.pieces));
     const bool wasTuned = !saved.choices.empty();
     HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<CompiledModel> compiled,
-                             compile(saved.model, own, &replay, wasTuned));
+                             compile(saved.model, own, {&replay, wasTuned, /*later=*/false}));
     if (compiled == nullptr || !replay.isConsistent()) {
       return opFailed("what was saved does not suit the model that was saved with it");
     }
@@ -208,11 +216,16 @@ class CpuDriver final : public hal::Device {
                : shared_->byPriority[static_cast<size_t>(options.priority)];
   }
 
-  // As CompiledModel::compile, within the options' deadline. What is tunable and comes from no
-  // cache is tuned.
+  struct Manner {
+    Packing* packing;  // may be null
+    bool tunable;
+    bool later;  // for which there is neither
+  };
+  // As CompiledModel::compile or compileLater, within the options' deadline. What is tunable and
+  // comes from no cache is tuned.
   Result<std::unique_ptr<CompiledModel>> compile(const std::shared_ptr<const Model>& model,
                                                  const hal::PrepareOptions& options,
-                                                 Packing* packing, bool tunable) const {
+                                                 const Manner& manner) const {
     if (options.deadline && hal::Clock::now() >= *options.deadline) {
       return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
                         "the deadline has passed before the model was prepared");
@@ -220,16 +233,15 @@ class CpuDriver final : public hal::Device {
     const WorkLimit limit{options.deadline, {}};
     const WorkLimitScope scope(options.deadline ? &limit : currentWorkLimit());
     try {
+      const CompiledModel::Resources resources{&threadsFor(options), &shared_->idle,
+                                               &shared_->late};
+      if (manner.later) return CompiledModel::compileLater(model, resources);
       HALYARD_ASSIGN_OR_RETURN(
           std::unique_ptr<CompiledModel> compiled,
-          CompiledModel::compile(model, {&threadsFor(options), &shared_->idle}, packing, tunable));
+          CompiledModel::compile(model, resources, manner.packing, manner.tunable));
       if (compiled == nullptr) return compiled;
-      if (tunable && (packing == nullptr || packing->isFresh())) tune(*model, options, *compiled);
-      const CompiledModel::Facts facts = compiled->facts();
-      logInfo(
-          "model of {} operations in {} steps, {} of them with kernels of the CPU driver's own, {} "
-          "KiB between",
-          facts.operations, facts.steps, facts.ownKernels, facts.arenaBytes / 1024);
+      const bool isFresh = manner.packing == nullptr || manner.packing->isFresh();
+      if (manner.tunable && isFresh) tune(*model, options, *compiled);
       return compiled;
     } catch (const WorkAbandoned&) {
       if (!options.deadline) throw;
