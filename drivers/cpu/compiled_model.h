@@ -54,6 +54,7 @@ class CompiledModel final : private IdleMemory::Keeper {
   // UNMAPPABLE where constants cannot be read, OUT_OF_MEMORY; OP_FAILED behind abandon(). The same
   // whenever it is called.
   Status complete() { return stepsMade_.finish(); }
+  bool isComplete() const { return stepsMade_.hasSucceeded(); }
   // Nobody is going to run the model: what has been deferred ends early.
   void abandon() { stepsMade_.abandon(); }
   ~CompiledModel() override;
