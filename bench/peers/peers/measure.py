@@ -91,7 +91,7 @@ def latency(model, inputs, names, threads, seconds, build, folder):
     return results
 
 
-def loading(model, inputs, threads, build, folder, times=5):
+def loading(model, inputs, threads, build, folder, times=15):
     """{"litert", "cold", "warm"}: {"ms", "result_ms"}, medians of loading a model until it can be
     executed, the file's reading and parsing included, and until its first result is there. Cold is
     with an empty cache, warm with what cold has left there. {"error"} where one of them cannot."""
