@@ -79,7 +79,10 @@ struct Shared {
   // For what must not cost more energy than it has to: no thread is woken.
   ThreadShare alone{1};
   IdleMemory idle{kIdle};
-  LateCompiler late;  // the last: what it completes needs the others
+  // Also by priority. The last: what they complete needs the others.
+  std::array<LateCompiler, 3> late{LateCompiler(ThreadClass::BACKGROUND),
+                                   LateCompiler(ThreadClass::NORMAL),
+                                   LateCompiler(ThreadClass::URGENT)};
 };
 
 class FastPreparedModel final : public hal::PreparedModel {
@@ -175,7 +178,7 @@ class CpuDriver final : public hal::Device {
         compile(model, options,
                 {saves ? &recorder : nullptr, /*tunable=*/tunes_ && sustains, later}));
     if (compiled == nullptr) return executor_->prepareModel(std::move(model), options);
-    if (later) shared_->late.add(compiled);
+    if (later) lateFor(options).add(compiled);
     if (saves) {
       const Status saved =
           store_->save(*model, *compiled, recorder, options, hal::Clock::now() - started);
@@ -216,6 +219,10 @@ class CpuDriver final : public hal::Device {
                : shared_->byPriority[static_cast<size_t>(options.priority)];
   }
 
+  LateCompiler& lateFor(const hal::PrepareOptions& options) const {
+    return shared_->late[static_cast<size_t>(options.priority)];
+  }
+
   struct Manner {
     Packing* packing;  // may be null
     bool tunable;
@@ -234,7 +241,7 @@ class CpuDriver final : public hal::Device {
     const WorkLimitScope scope(options.deadline ? &limit : currentWorkLimit());
     try {
       const CompiledModel::Resources resources{&threadsFor(options), &shared_->idle,
-                                               &shared_->late};
+                                               &lateFor(options)};
       if (manner.later) return CompiledModel::compileLater(model, resources);
       HALYARD_ASSIGN_OR_RETURN(
           std::unique_ptr<CompiledModel> compiled,

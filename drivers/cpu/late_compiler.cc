@@ -33,6 +33,7 @@ void LateCompiler::hurry() {
 }
 
 void LateCompiler::work() {
+  enterThreadClass(threadClass_);
   std::unique_lock lock(mutex_);
   while (!isStopping_) {
     if (waiting_.empty()) {

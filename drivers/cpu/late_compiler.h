@@ -11,6 +11,8 @@
 #include <mutex>
 #include <thread>
 
+#include "base/thread_class.h"
+
 namespace halyard::cpudriver {
 
 class CompiledModel;
@@ -22,7 +24,8 @@ class LateCompiler {
   // execute it, for which memory and processors are wanted. Who executes it earlier completes it.
   static constexpr std::chrono::microseconds kDelay{1000};
 
-  LateCompiler() = default;
+  explicit LateCompiler(ThreadClass threadClass = ThreadClass::NORMAL)
+      : threadClass_(threadClass) {}
   // Leaves alone what has not begun, and waits for what has.
   ~LateCompiler();
   LateCompiler(const LateCompiler&) = delete;
@@ -41,6 +44,7 @@ class LateCompiler {
 
   void work();
 
+  const ThreadClass threadClass_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Entry> waiting_;
