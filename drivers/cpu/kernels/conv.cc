@@ -9,6 +9,7 @@
 #include "kernels/patch_rows.h"
 #include "kernels/rounded_layer.h"
 #include "kernels/several_ways.h"
+#include "kernels/winograd_conv.h"
 
 namespace halyard::cpudriver {
 
@@ -23,6 +24,8 @@ std::unique_ptr<Kernel> makeConv(const KernelSite& site) {
   if (prefersLines && elementBytes == 1) {
     if (auto kernel = makeQuant8LineConv(site, *conv); kernel != nullptr) return kernel;
   }
+  const bool prefersTiles = takesWinograd(*conv, site) && suitsWinograd(*conv);
+  if (prefersTiles && !site.tunable) return makeWinogradConv(site, *conv);
   const std::shared_ptr<const MatrixLayer> layer =
       makeMatrixLayer(site, conv->output.channels, conv->activation);
   if (layer == nullptr) return nullptr;
@@ -40,6 +43,9 @@ std::unique_ptr<Kernel> makeConv(const KernelSite& site) {
   alternatives.push_back({"lines", withLines()});
   alternatives.push_back({"patches", withPatches()});
   if (!prefersLines) std::swap(alternatives[0], alternatives[1]);
+  if (prefersTiles) {
+    alternatives.insert(alternatives.begin(), {"tiles", makeWinogradConv(site, *conv)});
+  }
   return std::make_unique<SeveralWays>(std::move(alternatives));
 }
 

@@ -132,6 +132,34 @@ TEST(ConvKernel, IsTheReferenceLineByLine) {
   }
 }
 
+// Enough channels and positions for Winograd's tiles, of which the last ones of a line or an image
+// have results that are none.
+TEST(ConvKernel, IsTheReferenceTileByTile) {
+  RandomOperands random(29);
+  const ConvTypeCase type{TENSOR_FLOAT32, false};
+  const auto axis = [&](int output) {
+    TestAxis made;
+    made.filter = 3;
+    made.padBefore = random.between(0, 2);
+    made.padAfter = random.between(0, 2);
+    made.output = output;
+    made.input = output + 2 - made.padBefore - made.padAfter;
+    return made;
+  };
+  for (int round = 0; round < 40; ++round) {
+    TestWindow window;
+    window.explicitPadding = true;
+    window.height = axis(random.between(9, 20));
+    window.width = axis(random.between(10, 24));
+    const auto depth = static_cast<uint32_t>(random.between(32, 70));
+    const auto channels = static_cast<uint32_t>(random.between(32, 100));
+    checkConv(random, type, window, false, random.oneOf<uint32_t>({1, 1, 3}), depth, channels);
+    if (HasFatalFailure()) return;
+  }
+  checkConv(random, type, sameWindow(56, 56, 3, 1), false, 1, 64, 64);
+  checkConv(random, type, sameWindow(14, 14, 3, 1), false, 2, 256, 256);
+}
+
 TEST(DepthwiseConvKernel, IsTheReferenceInAllForms) {
   RandomOperands random(23);
   for (int round = 0; round < 120; ++round) {
