@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
+#include "base/first_index.h"
 #include "model/extension_table.h"
 #include "ops/operation.h"
 #include "ops/signature.h"
@@ -30,12 +32,12 @@ Status validateExtraParams(const Operand& operand) {
     if (quant->scales.size() != channels) {
       return badData("{} per-channel scales for {} channels", quant->scales.size(), channels);
     }
-    for (size_t i = 0; i < quant->scales.size(); ++i) {
-      if (!(quant->scales[i] > 0) || std::isinf(quant->scales[i])) {
-        return badData("scale {} of channel {}, expected a positive number", quant->scales[i], i);
-      }
-    }
-    return okStatus();
+    const float* const scales = quant->scales.data();
+    const size_t bad = firstIndex(channels, [scales](size_t i) {
+      return !(scales[i] > 0) | (scales[i] > std::numeric_limits<float>::max());
+    });
+    if (bad == channels) return okStatus();
+    return badData("scale {} of channel {}, expected a positive number", scales[bad], bad);
   }
   if (quant != nullptr) {
     return badData("{} with per-channel quantisation parameters", operandTypeName(operand.type));

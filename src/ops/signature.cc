@@ -250,6 +250,7 @@ Result<FeatureLevel> checkSignature(const Signature& signature, const OperationV
   std::optional<FeatureLevel> found;
   forEachCandidate(signature, operation, outputLevel,
                    [&](const Form& form, const TypeRow* row, FeatureLevel level) {
+                     if (found && *found <= level) return;
                      if (!candidateMatches(signature, form, row, operation, level, nullptr)) return;
                      found = found ? std::min(*found, level) : level;
                    });

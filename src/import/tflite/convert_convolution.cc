@@ -1,7 +1,8 @@
 // Convolutions and fully connected layers: filters, biases, and their quantisation.
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 
+#include "base/first_index.h"
 #include "import/tflite/converters.h"
 
 namespace halyard::import {
@@ -22,13 +23,11 @@ tfl::TensorType floatTypeOf(OperandType type) {
 bool isPerChannel(const FileTensor& tensor) { return tensor.scales.size() > 1; }
 
 Status checkSymmetric(const FileTensor& tensor) {
-  for (size_t i = 0; i < tensor.zeroPoints.size(); ++i) {
-    if (tensor.zeroPoints[i] != 0) {
-      return badData("{} has zero point {} at {}, an INT8 filter has 0", tensor.text(),
-                     tensor.zeroPoints[i], i);
-    }
-  }
-  return okStatus();
+  const ZeroPoints points = tensor.zeroPoints;
+  const size_t bad = firstIndex(points.size(), [points](size_t i) { return points[i] != 0; });
+  if (bad == points.size()) return okStatus();
+  return badData("{} has zero point {} at {}, an INT8 filter has 0", tensor.text(), points[bad],
+                 bad);
 }
 
 // A TENSOR_QUANT8_SYMM_PER_CHANNEL operand of these dimensions with the data of `tensor`.
@@ -44,11 +43,11 @@ Result<uint32_t> addPerChannelFilter(Node& node, const FileTensor& tensor, Shape
   HALYARD_RETURN_IF_ERROR(checkSymmetric(tensor));
   HALYARD_RETURN_IF_ERROR(node.builder().spend(tensor.scales.size_bytes()));
   SymmPerChannelQuantParams quant{{tensor.scales.begin(), tensor.scales.end()}, channelDim};
-  for (size_t i = 0; i < quant.scales.size(); ++i) {
-    if (!(quant.scales[i] > 0)) {
-      return badData("{} has scale {} at {}, expected a positive number", tensor.text(),
-                     quant.scales[i], i);
-    }
+  const std::span<const float> scales = tensor.scales;
+  const size_t bad = firstIndex(scales.size(), [scales](size_t i) { return !(scales[i] > 0); });
+  if (bad < scales.size()) {
+    return badData("{} has scale {} at {}, expected a positive number", tensor.text(), scales[bad],
+                   bad);
   }
   Operand operand;
   operand.type = OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL;
@@ -66,14 +65,13 @@ Status refuseMixture(const Operand& x, const FileTensor& weights) {
                      tensorTypeName(weights.type), weights.text());
 }
 
-// The filter in input 1, with its channels of output along `channelDim`.
-Result<uint32_t> filter(Node& node, uint32_t x, uint32_t channelDim) {
-  HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(1));
+// The filter in input 1, which is `tensor`, with its channels of output along `channelDim`.
+Result<uint32_t> filter(Node& node, uint32_t x, const FileTensor& tensor, uint32_t channelDim) {
   HALYARD_RETURN_IF_ERROR(refuseMixture(node.operand(x), tensor));
-  if (isFloat(node.operand(x).type)) return node.floatInput(1);
+  if (isFloat(node.operand(x).type)) return node.floatInput(1, tensor);
   if (!isPerChannel(tensor)) {
     if (tensor.type == tfl::TensorType::INT8) HALYARD_RETURN_IF_ERROR(checkSymmetric(tensor));
-    return node.input(1);
+    return node.input(1, tensor);
   }
   if (tensor.quantizedDimension != static_cast<int32_t>(channelDim)) {
     return unsupported("{} has its scales along dimension {}, expected {}", tensor.text(),
@@ -103,16 +101,26 @@ Operand biasTemplate(const Operand& x, const Operand& f, uint32_t channels) {
 Status checkBiasScales(const FileTensor& tensor, const Operand& x, const Operand& f,
                        float outputScale) {
   const auto* perChannel = std::get_if<SymmPerChannelQuantParams>(&f.extraParams);
-  for (size_t i = 0; i < tensor.scales.size(); ++i) {
-    if (perChannel != nullptr && i >= perChannel->scales.size()) break;
-    const double filterScale = perChannel != nullptr ? perChannel->scales[i] : f.scale;
-    const double product = static_cast<double>(x.scale) * filterScale;
-    if (std::fabs(product - tensor.scales[i]) > kBiasScaleSlack * outputScale) {
-      return badData("{} has scale {} at {}, input and filter make {}", tensor.text(),
-                     tensor.scales[i], i, product);
-    }
+  const float* const scales = tensor.scales.data();
+  const double slack = kBiasScaleSlack * outputScale;
+  const auto product = [&](float filterScale) {
+    return static_cast<double>(x.scale) * static_cast<double>(filterScale);
+  };
+  const auto bad = [&](size_t i, double expected) {
+    return badData("{} has scale {} at {}, input and filter make {}", tensor.text(), scales[i], i,
+                   expected);
+  };
+  if (perChannel == nullptr) {
+    const double expected = product(f.scale);
+    const size_t i = firstIndex(tensor.scales.size(),
+                                [&](size_t k) { return std::fabs(expected - scales[k]) > slack; });
+    return i == tensor.scales.size() ? okStatus() : bad(i, expected);
   }
-  return okStatus();
+  const size_t count = std::min(tensor.scales.size(), perChannel->scales.size());
+  const float* const filterScales = perChannel->scales.data();
+  const size_t i = firstIndex(
+      count, [&](size_t k) { return std::fabs(product(filterScales[k]) - scales[k]) > slack; });
+  return i == count ? okStatus() : bad(i, product(filterScales[i]));
 }
 
 // The bias in input `position`, or zeros when there is none. Every use has its own operand, because
@@ -206,7 +214,8 @@ Status convertConv2d(Node& node) {
   const Window window = windowOf(*node.op().builtin_options_as_Conv2DOptions());
   HALYARD_RETURN_IF_ERROR(checkWindow(window));
   HALYARD_ASSIGN_OR_RETURN(uint32_t x, node.input(0));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t f, filter(node, x, 0));
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor weights, node.inputInfo(1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t f, filter(node, x, weights, 0));
   HALYARD_RETURN_IF_ERROR(checkRank4(node.operand(x), "input"));
   HALYARD_RETURN_IF_ERROR(checkRank4(node.operand(f), "filter"));
   const uint32_t depth = node.operand(x).dimensions[3];
@@ -214,7 +223,6 @@ Status convertConv2d(Node& node) {
   if (depth != filterDepth && depth % filterDepth == 0) {
     return unsupported("a convolution in {} groups", depth / filterDepth);
   }
-  HALYARD_ASSIGN_OR_RETURN(const FileTensor weights, node.inputInfo(1));
   if (isDynamicallyQuantized(node.operand(x), weights)) {
     // One range for every image, or pixel where no other has a part in the result.
     const Shape& window2d = node.operand(f).dimensions;
@@ -235,7 +243,8 @@ Status convertDepthwiseConv2d(Node& node) {
   const Window window = windowOf(*node.op().builtin_options_as_DepthwiseConv2DOptions());
   HALYARD_RETURN_IF_ERROR(checkWindow(window));
   HALYARD_ASSIGN_OR_RETURN(uint32_t x, node.input(0));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t f, filter(node, x, 3));
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor weights, node.inputInfo(1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t f, filter(node, x, weights, 3));
   HALYARD_RETURN_IF_ERROR(checkRank4(node.operand(x), "input"));
   HALYARD_RETURN_IF_ERROR(checkRank4(node.operand(f), "filter"));
   const uint32_t depth = node.operand(x).dimensions[3];
@@ -244,7 +253,6 @@ Status convertDepthwiseConv2d(Node& node) {
   if (channels % depth != 0) {
     return badData("the filter has {} channels, no multiple of the input's {}", channels, depth);
   }
-  HALYARD_ASSIGN_OR_RETURN(const FileTensor weights, node.inputInfo(1));
   if (isDynamicallyQuantized(node.operand(x), weights)) {
     HALYARD_ASSIGN_OR_RETURN(x, dynamicallyQuantized(node, x, {1, 2, 3}));
   }
@@ -273,7 +281,7 @@ Status convertTransposeConv(Node& node) {
   if (isDynamicallyQuantized(node.operand(x), weights)) {
     return unsupported("dynamic-range quantisation ({})", weights.text());
   }
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t f, filter(node, x, 0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t f, filter(node, x, weights, 0));
   HALYARD_RETURN_IF_ERROR(checkRank4(node.operand(f), "filter"));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t b, bias(node, x, f, y, node.operand(f).dimensions[0], 3));
@@ -366,7 +374,7 @@ Status convertFullyConnected(Node& node) {
   if (isPerChannel(weights) && !isFloat(node.operand(x).type)) {
     return convertDensePerChannel(node, weights, shape, x, y, activation);
   }
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t w, filter(node, x, 0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t w, filter(node, x, weights, 0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t b, bias(node, x, w, y, shape.units));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t fuse, node.builder().int32Scalar(activation));
   const size_t rank = node.operand(x).dimensions.size();

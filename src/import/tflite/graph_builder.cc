@@ -18,6 +18,8 @@ namespace {
 // copied at once).
 constexpr size_t kMaxInlineConstant = 128;
 constexpr size_t kPoolAlignment = 64;
+// So many operands that no tensors of the file have, a model has easily.
+constexpr size_t kOwnOperands = 16;
 
 size_t alignUp(size_t value) {
   return (value + kPoolAlignment - 1) / kPoolAlignment * kPoolAlignment;
@@ -57,6 +59,16 @@ Status writeTo(const SharedMemory& pool, size_t offset, std::span<const uint8_t>
 
 }  // namespace
 
+GraphBuilder::GraphBuilder(const VerifiedFile& file, const ModelFile* source)
+    : file_(file), source_(source), budget_(file.size()), bindings_(file.tensorCount()) {
+  // Most operands are tensors of the file, and a few scalars; what is too little is no harm.
+  const size_t operands = file.tensorCount() + kOwnOperands;
+  model_.main.operands.reserve(operands);
+  names_.reserve(operands);
+  constants_.reserve(operands);
+  model_.main.operations.reserve(file.operatorCount());
+}
+
 Status Budget::spend(uint64_t bytes) {
   if (bytes > left_) {
     return badData("needs more memory than a file of its size may: {} bytes more than {} are left",
@@ -77,7 +89,7 @@ Status GraphBuilder::beginGraph() {
     if (tensor.isVariable) {
       return unsupported("model input {}: {} is a variable", i, tensor.text());
     }
-    if (bindings_.count(index) != 0) {
+    if (isBound(index)) {
       return badData("model input {}: {} is an input already", i, tensor.text());
     }
     HALYARD_ASSIGN_OR_RETURN(Operand operand, describe(tensor), "model input {}", i);
@@ -85,14 +97,14 @@ Status GraphBuilder::beginGraph() {
     operand.lifetime = Lifetime::SUBGRAPH_INPUT;
     HALYARD_ASSIGN_OR_RETURN(const uint32_t added,
                              addOperand(std::move(operand), displayName(tensor.name)));
-    bindings_[index] = {TensorState::BOUND, added};
+    setBinding(index, {TensorState::BOUND, added});
     model_.main.inputIndexes.push_back(added);
   }
   for (int32_t index : *file_.graph().outputs()) {
     if (isModelOutput(index)) {
       return badData("tensor {} is listed twice among the model's outputs", index);
     }
-    if (bindings_.count(index) != 0) {
+    if (isBound(index)) {
       return unsupported("tensor {} is an input and an output of the model: not supported", index);
     }
     outputTensors_.push_back(index);
@@ -106,9 +118,18 @@ bool GraphBuilder::isModelOutput(int32_t tensor) const {
 }
 
 std::optional<uint32_t> GraphBuilder::known(int32_t tensor) const {
-  const auto found = bindings_.find(tensor);
-  if (found == bindings_.end() || found->second.state != TensorState::BOUND) return std::nullopt;
-  return found->second.operand;
+  const Binding found = binding(tensor);
+  if (found.state != TensorState::BOUND) return std::nullopt;
+  return found.operand;
+}
+
+GraphBuilder::Binding GraphBuilder::binding(int32_t tensor) const {
+  const auto i = static_cast<size_t>(tensor);
+  return i < bindings_.size() ? bindings_[i] : Binding();
+}
+
+void GraphBuilder::setBinding(int32_t tensor, Binding binding) {
+  bindings_[static_cast<size_t>(tensor)] = binding;
 }
 
 Result<Operand> GraphBuilder::describe(const FileTensor& tensor) const {
@@ -144,22 +165,28 @@ Result<Operand> GraphBuilder::describe(const FileTensor& tensor) const {
 }
 
 Result<uint32_t> GraphBuilder::read(int32_t index) {
-  const auto found = bindings_.find(index);
-  if (found != bindings_.end()) {
-    if (found->second.state == TensorState::OPAQUE) {
-      return unsupported(
-          "tensor {} holds integers in NNAPI where the file has floats, it can only be an output "
-          "of "
-          "the model",
-          index);
-    }
-    if (operand(found->second.operand).type == OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL) {
-      return unsupported("tensor {} is quantised per channel, which only constant filters may be",
-                         index);
-    }
-    return found->second.operand;
+  if (isBound(index)) return readBound(index);
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, file_.tensor(index));
+  return read(tensor);
+}
+
+Result<uint32_t> GraphBuilder::readBound(int32_t index) const {
+  const Binding found = binding(index);
+  if (found.state == TensorState::OPAQUE) {
+    return unsupported(
+        "tensor {} holds integers in NNAPI where the file has floats, it can only be an output of "
+        "the model",
+        index);
   }
-  HALYARD_ASSIGN_OR_RETURN(FileTensor tensor, file_.tensor(index));
+  if (operand(found.operand).type == OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL) {
+    return unsupported("tensor {} is quantised per channel, which only constant filters may be",
+                       index);
+  }
+  return found.operand;
+}
+
+Result<uint32_t> GraphBuilder::read(const FileTensor& tensor) {
+  if (isBound(tensor.index)) return readBound(tensor.index);
   if (tensor.isVariable) {
     return unsupported("{} is a variable that keeps state: not supported", tensor.text());
   }
@@ -170,13 +197,13 @@ Result<uint32_t> GraphBuilder::read(int32_t index) {
   if (operand.dimensions.empty()) operand.dimensions = {1};
   HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addFileConstant(std::move(operand), tensor.data,
                                                                  displayName(tensor.name)));
-  bindings_[index] = {TensorState::BOUND, added};
+  setBinding(tensor.index, {TensorState::BOUND, added});
   return added;
 }
 
 Result<uint32_t> GraphBuilder::write(int32_t index, std::optional<OperandType> type) {
   HALYARD_ASSIGN_OR_RETURN(FileTensor tensor, file_.tensor(index));
-  if (bindings_.count(index) != 0 || tensor.isConstant()) {
+  if (isBound(index) || tensor.isConstant()) {
     return badData("{} is written, but has a value already", tensor.text());
   }
   if (tensor.isVariable) {
@@ -192,13 +219,13 @@ Result<uint32_t> GraphBuilder::write(int32_t index, std::optional<OperandType> t
   if (isModelOutput(index)) operand.lifetime = Lifetime::SUBGRAPH_OUTPUT;
   HALYARD_ASSIGN_OR_RETURN(const uint32_t added,
                            addOperand(std::move(operand), displayName(tensor.name)));
-  bindings_[index] = {type ? TensorState::OPAQUE : TensorState::BOUND, added};
+  setBinding(index, {type ? TensorState::OPAQUE : TensorState::BOUND, added});
   return added;
 }
 
 Status GraphBuilder::bind(int32_t index, uint32_t operand) {
-  if (bindings_.count(index) != 0) return badData("tensor {} has a value already", index);
-  bindings_[index] = {TensorState::BOUND, operand};
+  if (isBound(index)) return badData("tensor {} has a value already", index);
+  setBinding(index, {TensorState::BOUND, operand});
   return okStatus();
 }
 
@@ -244,16 +271,23 @@ Result<uint32_t> GraphBuilder::addOwnConstant(Operand operand, std::vector<uint8
 
 Result<uint32_t> GraphBuilder::cachedConstant(OperandType type, Shape dims, const void* bytes,
                                               size_t size) {
-  const auto* begin = static_cast<const uint8_t*>(bytes);
-  std::vector<uint8_t> value(begin, begin + size);
-  SmallConstant key{type, dims, value};
+  std::string key;
+  const auto append = [&key](const void* what, size_t length) {
+    key.append(static_cast<const char*>(what), length);
+  };
+  const auto rank = static_cast<uint8_t>(dims.size());
+  append(&type, sizeof(type));
+  append(&rank, sizeof(rank));
+  append(dims.data(), dims.size() * sizeof(dims[0]));
+  append(bytes, size);
   const auto found = smallConstants_.find(key);
   if (found != smallConstants_.end()) return found->second;
   Operand operand;
   operand.type = type;
   operand.dimensions = std::move(dims);
+  const auto* const begin = static_cast<const uint8_t*>(bytes);
   HALYARD_ASSIGN_OR_RETURN(const uint32_t added,
-                           addOwnConstant(std::move(operand), std::move(value), ""));
+                           addOwnConstant(std::move(operand), {begin, begin + size}, ""));
   smallConstants_.emplace(std::move(key), added);
   return added;
 }
@@ -301,7 +335,7 @@ Result<uint32_t> GraphBuilder::int32Tensor(Shape dims, std::span<const int32_t> 
 Status GraphBuilder::addOperation(OperationType type, std::vector<uint32_t> inputs,
                                   std::vector<uint32_t> outputs) {
   const ops::OperationDefinition* definition = ops::definitionOf(type);
-  const Operation operation{type, std::move(inputs), std::move(outputs)};
+  Operation operation{type, std::move(inputs), std::move(outputs)};
   const Result<FeatureLevel> level = ops::checkSignature(
       definition->signature, ops::OperationView(model_, model_.main, operation));
   if (!level.ok()) {
@@ -309,7 +343,7 @@ Status GraphBuilder::addOperation(OperationType type, std::vector<uint32_t> inpu
                        level.status().message());
   }
   HALYARD_RETURN_IF_ERROR(inferOutputs(operation));
-  model_.main.operations.push_back(operation);
+  model_.main.operations.push_back(std::move(operation));
   return okStatus();
 }
 
@@ -436,15 +470,15 @@ std::vector<ModelPort> GraphBuilder::ports(std::span<const uint32_t> indexes) co
 
 Result<ImportedModel> GraphBuilder::finish() {
   for (int32_t index : *file_.graph().outputs()) {
-    const auto found = bindings_.find(index);
-    if (found == bindings_.end()) {
+    if (!isBound(index)) {
       return badData("tensor {} is an output of the model, but no operator writes it", index);
     }
-    if (operand(found->second.operand).lifetime != Lifetime::SUBGRAPH_OUTPUT) {
+    const uint32_t found = binding(index).operand;
+    if (operand(found).lifetime != Lifetime::SUBGRAPH_OUTPUT) {
       return unsupported("tensor {} is a constant and an output of the model: not supported",
                          index);
     }
-    model_.main.outputIndexes.push_back(found->second.operand);
+    model_.main.outputIndexes.push_back(found);
   }
   HALYARD_RETURN_IF_ERROR(placeConstants());
   const Result<FeatureLevel> level = validateModel(model_);

@@ -9,7 +9,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -37,8 +36,7 @@ class Budget {
 class GraphBuilder {
  public:
   // `source`: where the file's bytes come from, if they are not all there; must outlive this.
-  explicit GraphBuilder(const VerifiedFile& file, const ModelFile* source = nullptr)
-      : file_(file), source_(source), budget_(file.size()) {}
+  explicit GraphBuilder(const VerifiedFile& file, const ModelFile* source = nullptr);
   GraphBuilder(const GraphBuilder&) = delete;
   GraphBuilder& operator=(const GraphBuilder&) = delete;
 
@@ -53,6 +51,7 @@ class GraphBuilder {
   // The operand that holds a tensor's value. BAD_DATA when nothing has written it, or when its type
   // or quantisation has no counterpart for an activation.
   Result<uint32_t> read(int32_t tensor);
+  Result<uint32_t> read(const FileTensor& tensor);
   // A new operand for a tensor that an operator is about to write; its dimensions are the file's,
   // or empty where the file has none. `type`: instead of the file's type (nobody can read it then).
   Result<uint32_t> write(int32_t tensor, std::optional<OperandType> type = std::nullopt);
@@ -102,6 +101,10 @@ class GraphBuilder {
     uint32_t operand = 0;
   };
 
+  Binding binding(int32_t tensor) const;  // UNKNOWN also for an index that no tensor has
+  bool isBound(int32_t tensor) const { return binding(tensor).state != TensorState::UNKNOWN; }
+  void setBinding(int32_t tensor, Binding binding);  // the tensor exists
+  Result<uint32_t> readBound(int32_t tensor) const;
   Result<uint32_t> addOperand(Operand operand, std::string name);
   // Operations that want the same value share its operand.
   Result<uint32_t> cachedConstant(OperandType type, Shape dims, const void* bytes, size_t size);
@@ -119,10 +122,11 @@ class GraphBuilder {
   std::vector<std::string> names_;                   // by operand
   std::vector<std::span<const uint8_t>> constants_;  // by operand; empty: not a constant
   std::deque<std::vector<uint8_t>> owned_;           // what constants_ of our own point to
-  std::map<int32_t, Binding> bindings_;              // by tensor
+  std::vector<Binding> bindings_;                    // by tensor
   std::vector<int32_t> outputTensors_;
-  using SmallConstant = std::tuple<OperandType, Shape, std::vector<uint8_t>>;
-  std::map<SmallConstant, uint32_t> smallConstants_;  // operands by type, dimensions and bytes
+  // Operands by type, rank, dimensions and bytes, one behind the other: those of scalars are no
+  // longer than what a string holds without memory of its own.
+  std::map<std::string, uint32_t> smallConstants_;
   std::map<OperandType, uint32_t> omitted_;
   std::vector<ops::Tensor> tensors_;  // of the operation that is being added
 };

@@ -22,30 +22,38 @@ const Converter* converterOf(tfl::BuiltinOperator op) {
   return nullptr;
 }
 
+// The converters of the file's operator codes; null where there is none.
+std::vector<const Converter*> convertersOf(const VerifiedFile& file) {
+  std::vector<const Converter*> converters;
+  for (size_t i = 0; i < file.operatorCodeCount(); ++i) {
+    converters.push_back(converterOf(file.operatorCode(i)));
+  }
+  return converters;
+}
+
 // The operators are asked first of all, so that the error is about what the model is and not about
 // a tensor that only such an operator reads.
-Status checkOperators(const VerifiedFile& file) {
+Status checkOperators(const VerifiedFile& file, std::span<const Converter* const> converters) {
   for (size_t i = 0; i < file.operatorCount(); ++i) {
+    if (converters[file.op(i).opcode_index()] != nullptr) continue;
     if (file.builtin(i) == tfl::BuiltinOperator::CUSTOM) {
       if (file.customName(i) == kDetectionOperator) continue;
       return badData("operator {} of node {} is not supported: no such custom operator is known",
                      file.operatorName(i), i);
     }
-    if (converterOf(file.builtin(i)) == nullptr) {
-      return badData(
-          "operator {} of node {} is not supported: the importer has no conversion to NNAPI for it",
-          file.operatorName(i), i);
-    }
+    return badData(
+        "operator {} of node {} is not supported: the importer has no conversion to NNAPI for it",
+        file.operatorName(i), i);
   }
   return okStatus();
 }
 
-Status convertNode(GraphBuilder& builder, size_t index) {
-  const VerifiedFile& file = builder.file();
+// `known`: null for the one custom operator.
+Status convertNode(GraphBuilder& builder, size_t index, const Converter* known) {
   Node node(builder, index);
-  if (file.builtin(index) == tfl::BuiltinOperator::CUSTOM) return convertDetectionPostprocess(node);
+  if (known == nullptr) return convertDetectionPostprocess(node);
 
-  const Converter& converter = *converterOf(file.builtin(index));
+  const Converter& converter = *known;
   const tfl::BuiltinOptions found = node.op().builtin_options_type();
   const bool present = found != tfl::BuiltinOptions::NONE && node.op().builtin_options() != nullptr;
   if (present && found != converter.options) {
@@ -77,11 +85,12 @@ Status asBadData(Status status) {
 Result<ImportedModel> importBytes(std::span<const uint8_t> bytes, const ModelFile* source) {
   Result<VerifiedFile> file = VerifiedFile::create(bytes);
   if (!file.ok()) return asBadData(file.takeStatus());
-  HALYARD_RETURN_IF_ERROR(checkOperators(*file));
+  const std::vector<const Converter*> converters = convertersOf(*file);
+  HALYARD_RETURN_IF_ERROR(checkOperators(*file, converters));
   GraphBuilder builder(*file, source);
   HALYARD_RETURN_IF_ERROR(asBadData(builder.beginGraph()));
   for (size_t i = 0; i < file->operatorCount(); ++i) {
-    Status status = convertNode(builder, i);
+    Status status = convertNode(builder, i, converters[file->op(i).opcode_index()]);
     if (!status.ok()) return withNode(std::move(status), *file, i);
   }
   Result<ImportedModel> result = builder.finish();

@@ -22,7 +22,7 @@ class ModelFile {
   static constexpr size_t kLeastLeft = size_t{16} << 10;
   // A file up to here is read as a whole: that takes less than looking for what to leave. Below
   // malloc's bound for what it maps anew, so that no pages are made for it.
-  static constexpr size_t kMostWhole = size_t{120} << 10;
+  static constexpr size_t kMostWhole = size_t{126} << 10;
 
   // BAD_DATA when it cannot be opened or read, is no regular file, or larger than 2 GiB.
   static Result<ModelFile> open(const std::string& path);

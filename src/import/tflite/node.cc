@@ -56,11 +56,20 @@ Result<uint32_t> Node::input(size_t i) {
   return operand;
 }
 
+Result<uint32_t> Node::input(size_t i, const FileTensor& tensor) {
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t operand, builder_.read(tensor), "input {}", i);
+  return operand;
+}
+
 Result<uint32_t> Node::floatInput(size_t i) {
   HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, inputInfo(i));
+  return floatInput(i, tensor);
+}
+
+Result<uint32_t> Node::floatInput(size_t i, const FileTensor& tensor) {
   const bool isSmall =
       tensor.type == tfl::TensorType::INT8 || tensor.type == tfl::TensorType::UINT8;
-  if (!tensor.isConstant() || !isSmall) return input(i);
+  if (!tensor.isConstant() || !isSmall) return input(i, tensor);
   HALYARD_ASSIGN_OR_RETURN(const uint32_t folded, foldedToFloat(builder_, tensor), "input {}", i);
   return folded;
 }

@@ -38,8 +38,11 @@ class Node {
 
   // The operand of an input that the operator needs.
   Result<uint32_t> input(size_t i);
+  // `tensor`: what inputInfo(i) gives.
+  Result<uint32_t> input(size_t i, const FileTensor& tensor);
   // As above, where weights of 8 bits next to float activations become floats.
   Result<uint32_t> floatInput(size_t i);
+  Result<uint32_t> floatInput(size_t i, const FileTensor& tensor);
   // The operand of an input that may be left out; `type` is what it would have.
   Result<uint32_t> optionalFloatInput(size_t i, OperandType type);
   // Declares an output with the file's type and shape.

@@ -2,8 +2,10 @@
 #include "import/tflite/verified_file.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
+#include <limits>
+
+#include "base/first_index.h"
 
 namespace halyard::import {
 namespace {
@@ -87,12 +89,13 @@ Status decodeShape(const tfl::Tensor& tensor, FileTensor& result) {
   if (shape.size() > kMaxRank) {
     return unsupported("has rank {}, at most {} is supported", shape.size(), kMaxRank);
   }
+  result.dims.resize(shape.size());
   for (size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] < 0) {
       return unsupported("dimension {} is {}: dynamic shapes are not supported", i, shape[i]);
     }
     if (shape[i] == 0) return unsupported("dimension {} is 0: empty tensors are not supported", i);
-    result.dims.push_back(static_cast<uint32_t>(shape[i]));
+    result.dims[i] = static_cast<uint32_t>(shape[i]);
   }
   const uint64_t count = elementCountOf(result.dims);
   const uint32_t size = std::max(tensorElementSize(result.type), 1u);
@@ -133,12 +136,12 @@ Status decodeQuantization(const tfl::Tensor& tensor, FileTensor& result) {
                      result.dims[static_cast<size_t>(dimension)]);
     }
   }
-  for (size_t i = 0; i < result.scales.size(); ++i) {
-    if (!std::isfinite(result.scales[i]) || result.scales[i] < 0) {
-      return badData("scale {} is {}, expected a positive number", i, result.scales[i]);
-    }
-  }
-  return okStatus();
+  const float* const scales = result.scales.data();
+  const size_t bad = firstIndex(result.scales.size(), [scales](size_t i) {
+    return !(scales[i] >= 0) | (scales[i] > std::numeric_limits<float>::max());
+  });
+  if (bad == result.scales.size()) return okStatus();
+  return badData("scale {} is {}, expected a positive number", bad, scales[bad]);
 }
 
 }  // namespace
@@ -296,12 +299,18 @@ size_t VerifiedFile::tensorCount() const { return sizeOf(graph_->tensors()); }
 
 size_t VerifiedFile::operatorCount() const { return sizeOf(graph_->operators()); }
 
+size_t VerifiedFile::operatorCodeCount() const { return sizeOf(model_->operator_codes()); }
+
+tfl::BuiltinOperator VerifiedFile::operatorCode(size_t i) const {
+  return codeOf(*model_->operator_codes()->Get(static_cast<uint32_t>(i)));
+}
+
 const tfl::Operator& VerifiedFile::op(size_t node) const {
   return *graph_->operators()->Get(static_cast<uint32_t>(node));
 }
 
 tfl::BuiltinOperator VerifiedFile::builtin(size_t node) const {
-  return codeOf(*model_->operator_codes()->Get(op(node).opcode_index()));
+  return operatorCode(op(node).opcode_index());
 }
 
 std::string_view VerifiedFile::customName(size_t node) const {

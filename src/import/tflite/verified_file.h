@@ -83,6 +83,8 @@ class VerifiedFile {
   size_t size() const { return size_; }
   size_t tensorCount() const;
   size_t operatorCount() const;
+  size_t operatorCodeCount() const;
+  tfl::BuiltinOperator operatorCode(size_t i) const;
   const tfl::Operator& op(size_t node) const;
   // "CONV_2D", or the name of a custom operator.
   std::string operatorName(size_t node) const;
