@@ -208,7 +208,9 @@ TEST(FusionTest, ABorderAndASumBecomePartOfAConvolutionByTiles) {
   const uint32_t features = conv(builder, padded, dims, 36, 3);
   const uint32_t result = builder.output(dims);
   builder.operation(ADD, {other, features, builder.int32(1)}, {result});
-  expectSteps(builder.take(), 1);
+  const std::shared_ptr<const Model> model = builder.take();
+  expectSteps(model, 1);
+  expectTheSameFromACache(model);
 }
 
 // A convolution, which clamps at a value of its own, and the sum with another tensor.
