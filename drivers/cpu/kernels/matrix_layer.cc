@@ -23,10 +23,9 @@ size_t processors() {
 constexpr size_t kBlockRows = 12;           // about what micro kernels multiply at once
 constexpr size_t kGatherBytes = 16 * 1024;  // that are worth a range
 constexpr size_t kMostGathered = 1024 * 1024;
-// Products that are worth a range, and a second thread.
-constexpr size_t kRangeProducts = 100'000;
-constexpr size_t kThreadProducts = 400'000;
-constexpr size_t kQuant8Factor = 4;  // as many of 8 bits in the same time
+constexpr size_t kQuant8Factor = 4;  // as many products of 8 bits in the same time
+// Rows in whose time the weights are read from the second-level cache: fewer take as long.
+constexpr size_t kReadRows = 5;
 
 class FloatLayer final : public MatrixLayer {
  public:
@@ -115,10 +114,13 @@ size_t rowStride(const MatrixLayer& layer) {
   return stride % kAliasing == 0 ? stride + kCacheLine : stride;
 }
 
+size_t MatrixLayer::work(size_t rows) const {
+  const size_t products = productsOfRow() * std::max(rows, kReadRows);
+  return elementBytes_ == 1 ? products / kQuant8Factor : products;
+}
+
 size_t MatrixLayer::grain(size_t items, size_t rows) const {
-  const size_t factor = elementBytes_ == 1 ? kQuant8Factor : 1;
-  return grainOf(items, productsOfRow() * rows / items, factor * kRangeProducts,
-                 factor * kThreadProducts);
+  return grainOf(items, work(rows) / items, kRangeProducts, kThreadProducts);
 }
 
 namespace {
@@ -220,9 +222,8 @@ class MatrixKernel final : public Kernel {
   MatrixKernel(std::shared_ptr<const MatrixLayer> layer, RowSource source, bool addsInput,
                bool tunable)
       : layer_(std::move(layer)), source_(std::move(source)), addsInput_(addsInput) {
-    const size_t factor = layer_->elementBytes() == 1 ? kQuant8Factor : 1;
-    isSmall_ = source_.isDirect && source_.rows <= kBlockRows &&
-               layer_->productsOfRow() <= factor * kRangeProducts / source_.rows;
+    isSmall_ =
+        source_.isDirect && source_.rows <= kBlockRows && !layer_->isWorthThreads(source_.rows);
     for (const Way& way : kWays) {
       if (ways_.empty() || (tunable && !isSmall_ && isWorthATry(way.division))) {
         ways_.push_back(&way);

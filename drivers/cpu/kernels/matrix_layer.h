@@ -28,12 +28,18 @@ class MatrixLayer {
   size_t productsOfRow() const { return depthBytes_ / elementBytes_ * columns(); }
   // The grain of `items` that all have to do with as many of `rows` rows' products.
   size_t grain(size_t items, size_t rows) const;
+  // Whether these are worth a second thread.
+  bool isWorthThreads(size_t rows) const { return work(rows) > kThreadProducts; }
   // What stands for a real 0 in the input; the same for all bytes of an element.
   std::byte zero() const { return zero_; }
   // What has to be flipped in the input's bytes before; rows and zero() are as they are then.
   std::byte inputFlip() const { return inputFlip_; }
   size_t elementBytes() const { return elementBytes_; }
 
+  // Float products that are worth a range of items, and a second thread: of models in whose
+  // executions that does not pay, ThreadChoice knows.
+  static constexpr size_t kRangeProducts = 30'000;
+  static constexpr size_t kThreadProducts = 100'000;
   // Rows of an item of work, for which a panel is worth being fetched.
   static constexpr size_t kLeastRows = 48;
   // Items for the threads to share: with fewer, one that is left over is waited for too long.
@@ -48,6 +54,10 @@ class MatrixLayer {
   // layers for copies (quant8_layer.h) take more than one piece.
   virtual void multiplyPieces(const PieceRows& rows, size_t panelBegin, size_t panelEnd,
                               std::byte* out) const = 0;
+
+ private:
+  // What multiplying `rows` rows takes, in float products.
+  size_t work(size_t rows) const;
 
  protected:
   size_t depthBytes_ = 0;

@@ -12,6 +12,7 @@
 #include "kernels/byte_panels.h"
 #include "kernels/even_pieces.h"
 #include "kernels/float_functions.h"
+#include "kernels/matrix_layer.h"
 #include "kernels/patch_gatherer.h"
 #include "ops/small_copy.h"
 
@@ -22,9 +23,9 @@ constexpr size_t kTileBytes = 16 * 1024;  // of rows: they should stay in the fi
 constexpr size_t kMostRows = 192;         // of a tile
 constexpr size_t kLeastRows = 12;         // that the micro kernels multiply at once
 constexpr size_t kWantedItems = 32;       // for the threads to share
-// Products that are worth a range, and a second thread.
-constexpr size_t kRangeProducts = 400'000;
-constexpr size_t kThreadProducts = 1'600'000;
+// Products of 8 bits that are worth a range, and a second thread.
+constexpr size_t kRangeProducts = 4 * MatrixLayer::kRangeProducts;
+constexpr size_t kThreadProducts = 4 * MatrixLayer::kThreadProducts;
 // Elements to be rounded that are worth a range, and a second thread.
 constexpr size_t kRangeElements = 1 << 15;
 constexpr size_t kThreadElements = 1 << 16;

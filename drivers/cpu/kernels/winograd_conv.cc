@@ -23,9 +23,6 @@ constexpr size_t kLeastChannels = 32;  // on both sides
 constexpr size_t kLeastTiles = 24;     // about two rows of micro kernels
 // Of transformed weights. More are read from memory faster than few tiles are multiplied with them.
 constexpr size_t kMostWeights = size_t{6} << 20;
-// Products that are worth a range, and a second thread.
-constexpr size_t kRangeProducts = 100'000;
-constexpr size_t kThreadProducts = 400'000;
 constexpr size_t kFiltersAtOnce = 16;  // that are worth another thread to transform
 
 size_t tilesOf(const ops::ImageDims& output) {
@@ -68,7 +65,8 @@ class WinogradKernel final : public Kernel {
     };
     const size_t products = tiles_ * kWinogradCells * depth_ * channels_;
     services.parallelFor(blocks_,
-                         grainOf(blocks_, products / blocks_, kRangeProducts, kThreadProducts),
+                         grainOf(blocks_, products / blocks_, MatrixLayer::kRangeProducts,
+                                 MatrixLayer::kThreadProducts),
                          std::cref(range));
     return okStatus();
   }
