@@ -65,7 +65,10 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
         preparedModel_(std::move(preparedModel)),
         version_(version),
         priority_(priority) {}
-  ~PreparedModelServer() { client_->dispose(std::move(preparedModel_)); }
+  ~PreparedModelServer() {
+    using Both = std::pair<std::shared_ptr<const Model>, std::shared_ptr<PreparedModel>>;
+    client_->dispose(std::make_shared<Both>(std::move(model_), std::move(preparedModel_)));
+  }
   PreparedModelServer(const PreparedModelServer&) = delete;
   PreparedModelServer& operator=(const PreparedModelServer&) = delete;
 
@@ -306,7 +309,7 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
 
   const std::shared_ptr<ServedClient> client_;
   ServerCore& core_;
-  const std::shared_ptr<const Model> model_;
+  std::shared_ptr<const Model> model_;
   std::shared_ptr<PreparedModel> preparedModel_;
   const HalVersion version_;
   const Priority priority_;

@@ -112,6 +112,15 @@ Status asFailure(const Status& status) {
                                                           : status.withCode(ResultCode::OP_FAILED);
 }
 
+// The ring for objects of the loop: the last of them lets go of it on a worker, for it may be the
+// last that has its model.
+RingPtr disposedOf(std::shared_ptr<ServedClient> client, RingPtr ring) {
+  ServedRing* const address = ring.get();
+  return {address, [client = std::move(client), ring = std::move(ring)](ServedRing*) mutable {
+            client->dispose(std::move(ring));
+          }};
+}
+
 // What becomes of the call once the ring is there.
 Status finish(ConfigureBurstContext context, const BurstTarget& target, const RingPtr& ring,
               wire::v1_2::IBurstCallback::Client callback, const ContextPlace& place,
@@ -120,12 +129,13 @@ Status finish(ConfigureBurstContext context, const BurstTarget& target, const Ri
                            target.client->core.services->ringWorkers(target.priority));
   HALYARD_ASSIGN_OR_RETURN(Quota::Charge charge,
                            target.client->session->quota().charge(Quota::Resource::RINGS, 1));
-  auto server = kj::heap<BurstContextServer>(target.client, ring, *workers, kj::mv(callback), place,
+  const RingPtr held = disposedOf(target.client, ring);
+  auto server = kj::heap<BurstContextServer>(target.client, held, *workers, kj::mv(callback), place,
                                              std::move(charge));
   HALYARD_RETURN_IF_ERROR(workers->add(ring, target.client.get()));
   auto results = context.getResults();
   results.setBurstContext(kj::mv(server));
-  results.setDoorbell(kj::heap<DoorbellServer>(ring));
+  results.setDoorbell(kj::heap<DoorbellServer>(held));
   results.setExtended(extended);
   return okStatus();
 }

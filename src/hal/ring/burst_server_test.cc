@@ -1,4 +1,6 @@
 // Tests of configureExecutionBurst at the driver's boundary: what a client may send, and may not.
+#include <thread>
+
 #include "hal/ring/ring_client.h"
 #include "hal/testing/server_fixture.h"
 
@@ -116,6 +118,34 @@ TEST_F(BurstServerTest, DriversMayHaveNone) {
   const Outcome outcome = configure();
   EXPECT_EQ(outcome.status, wire::ErrorStatus::DEVICE_UNAVAILABLE);
   EXPECT_THAT(outcome.message, HasSubstr("the driver has no bursts"));
+}
+
+// A driver may take long to let go of a model, and the loop has others to answer.
+TEST_F(BurstServerTest, TheLastOfAModelGoesOnAWorker) {
+  Completion<std::thread::id> released;
+  device_->onRelease = [&] { released.set(std::this_thread::get_id()); };
+  ASSERT_EQ(prepare(addModel(4)).status, wire::ErrorStatus::NONE);
+  onLoop<bool>([&](RpcLoop::Context&) {
+    auto call = preparedClient_->configureExecutionBurstRequest();
+    call.setCallback(kj::heap<NoMemories>());
+    describe(DatumQueue::create(64).value(), call.initRequestChannel());
+    describe(DatumQueue::create(64).value(), call.initResultChannel());
+    return call.send().then([&](auto&& response) {
+      contexts_.push_back(response.getBurstContext());
+      return true;
+    });
+  });
+  onLoop<bool>([&](RpcLoop::Context&) -> kj::Promise<bool> {
+    delete std::exchange(preparedClient_, nullptr);
+    return true;
+  });
+  // Behind the model's release, which leaves the burst to have it.
+  EXPECT_EQ(supported(addModel(4)).status, wire::ErrorStatus::NONE);
+  const auto loop = onLoop<std::thread::id>([&](RpcLoop::Context&) -> kj::Promise<std::thread::id> {
+    contexts_.clear();
+    return std::this_thread::get_id();
+  });
+  EXPECT_NE(released.wait(), loop);
 }
 
 // Everything that a client has made in bursts goes with it.

@@ -65,8 +65,14 @@ void write(const UniqueFd& file, const std::string& text) {
 class TestPreparedModel final : public PreparedModel {
  public:
   TestPreparedModel(std::shared_ptr<const Model> model, float bias,
-                    std::shared_ptr<std::atomic<int>> alive)
-      : model_(std::move(model)), bias_(bias), alive_(std::move(alive)) {}
+                    std::shared_ptr<std::atomic<int>> alive, std::function<void()> onRelease)
+      : model_(std::move(model)),
+        bias_(bias),
+        alive_(std::move(alive)),
+        onRelease_(std::move(onRelease)) {}
+  ~TestPreparedModel() override {
+    if (onRelease_) onRelease_();
+  }
 
   ExecutionResult executeSynchronously(const Request& request,
                                        const ExecuteOptions& options) override {
@@ -144,6 +150,7 @@ class TestPreparedModel final : public PreparedModel {
   const std::shared_ptr<const Model> model_;
   const float bias_;
   const std::shared_ptr<std::atomic<int>> alive_;
+  const std::function<void()> onRelease_;
 };
 
 }  // namespace
@@ -178,15 +185,15 @@ Result<std::shared_ptr<PreparedModel>> TestDevice::prepareModel(std::shared_ptr<
     for (const UniqueFd& file : files->modelCache) write(file, savedText("model", files->token));
     for (const UniqueFd& file : files->dataCache) write(file, savedText("data", files->token));
   }
-  return std::shared_ptr<PreparedModel>(
-      std::make_shared<TestPreparedModel>(std::move(model), biasOf(options.attributes), alive_));
+  return std::shared_ptr<PreparedModel>(std::make_shared<TestPreparedModel>(
+      std::move(model), biasOf(options.attributes), alive_, onRelease));
 }
 
 Result<CachedModel> TestDevice::prepareModelFromCache(std::shared_ptr<const Model>,
                                                       const PrepareOptions& options) {
   CachedModel cached;
   cached.interface = std::make_shared<const Model>(addModel(4));
-  cached.prepared = std::make_shared<TestPreparedModel>(cached.interface, 0.0f, alive_);
+  cached.prepared = std::make_shared<TestPreparedModel>(cached.interface, 0.0f, alive_, onRelease);
   if (onLoad) return onLoad(std::move(cached));
   const std::string expected = savedText("model", options.cache->token);
   for (const UniqueFd& file : options.cache->modelCache) {

@@ -43,6 +43,8 @@ class TestDevice final : public Device {
   DeviceInfo& mutableInfo() { return info_; }
   // Called at the start of every prepareModel; may throw. To be set before the first.
   std::function<void()> onPrepare;
+  // Called as each prepared model ends. To be set before the first.
+  std::function<void()> onRelease;
   // Called in place of all that prepareModelFromCache does, with what it would give; may throw. To
   // be set before the first.
   std::function<Result<CachedModel>(CachedModel)> onLoad;
