@@ -9,6 +9,29 @@
 #include "base/read_range.h"
 
 namespace halyard {
+namespace {
+
+// Bytes that a file has now; 0 if the kernel does not say.
+uint64_t fileSize(const SharedMemory& memory) {
+  struct stat file {};
+  return ::fstat(memory.fd(), &file) == 0 ? static_cast<uint64_t>(file.st_size) : 0;
+}
+
+Status readPresent(const SharedMemory& memory, const ByteRange& range, uint64_t fileBytes,
+                   const Mapping& copy) {
+  uint8_t* const begin = copy.data() + range.begin;
+  const auto bytes = static_cast<size_t>(range.end - range.begin);
+  // At once is quicker than page by page. Kernels that do not know this say so, and fault. For what
+  // the file does not have, no memory is taken.
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t behindPage = reinterpret_cast<uintptr_t>(begin) % page;
+  if (bytes <= fileBytes) {
+    (void)::madvise(begin - behindPage, bytes + behindPage, MADV_POPULATE_WRITE);
+  }
+  return readPart(memory, range, {begin, bytes});
+}
+
+}  // namespace
 
 Result<Mapping> privateCopyOf(const SharedMemory& memory, std::span<const ByteRange> ranges) {
   const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -22,8 +45,9 @@ Result<Mapping> privateCopyOf(const SharedMemory& memory, std::span<const ByteRa
                        fmt::format("{} bytes for a copy of constants", memory.size()));
   }
   Mapping copy(base, memory.size() + skip, skip, memory.size());
+  const uint64_t fileBytes = ranges.empty() ? 0 : fileSize(memory);
   for (const ByteRange& range : ranges) {
-    HALYARD_RETURN_IF_ERROR(readIntoCopy(memory, range, copy));
+    HALYARD_RETURN_IF_ERROR(readPresent(memory, range, fileBytes, copy));
   }
   return copy;
 }
@@ -37,17 +61,7 @@ Status readPart(const SharedMemory& memory, const ByteRange& range, std::span<ui
 }
 
 Status readIntoCopy(const SharedMemory& memory, const ByteRange& range, const Mapping& copy) {
-  uint8_t* const begin = copy.data() + range.begin;
-  const auto bytes = static_cast<size_t>(range.end - range.begin);
-  // At once is quicker than page by page. Kernels that do not know this say so, and fault. For what
-  // the file does not have, no memory is taken.
-  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-  const size_t behindPage = reinterpret_cast<uintptr_t>(begin) % page;
-  struct stat file {};
-  if (::fstat(memory.fd(), &file) == 0 && bytes <= static_cast<uint64_t>(file.st_size)) {
-    (void)::madvise(begin - behindPage, bytes + behindPage, MADV_POPULATE_WRITE);
-  }
-  return readPart(memory, range, {begin, bytes});
+  return readPresent(memory, range, fileSize(memory), copy);
 }
 
 }  // namespace halyard
