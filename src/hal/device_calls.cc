@@ -32,6 +32,14 @@ Answer<Capabilities> askCapabilities(Side& side, HalVersion version) {
 
 namespace {
 
+// For a call with the model.
+capnp::MessageSize sizeOf(const Outgoing& outgoing) {
+  constexpr uint64_t kOthers = 64;  // options and the call itself
+  const uint64_t words = estimateWords(outgoing.model, outgoing.constants) + kOthers;
+  const size_t capabilities = outgoing.model.pools.size() + 2;  // constants and a callback
+  return {std::min(words, kMaxMessageWords), static_cast<uint32_t>(capabilities)};
+}
+
 // Puts the model into a call. BAD_DATA when it makes the message too large.
 template <typename Call>
 Status putModel(Call& call, const Outgoing& outgoing) {
@@ -69,17 +77,21 @@ Answer<Supported> askSupported(Call call, const Outgoing& outgoing) {
 Answer<Supported> askSupported(Side& side, HalVersion version, const Outgoing& outgoing) {
   switch (version) {
     case HalVersion::V1_0:
-      return askSupported(deviceOf<wire::v1_0::IDevice>(side).getSupportedOperationsRequest(),
-                          outgoing);
+      return askSupported(
+          deviceOf<wire::v1_0::IDevice>(side).getSupportedOperationsRequest(sizeOf(outgoing)),
+          outgoing);
     case HalVersion::V1_1:
-      return askSupported(deviceOf<wire::v1_1::IDevice>(side).getSupportedOperations11Request(),
-                          outgoing);
+      return askSupported(
+          deviceOf<wire::v1_1::IDevice>(side).getSupportedOperations11Request(sizeOf(outgoing)),
+          outgoing);
     case HalVersion::V1_2:
-      return askSupported(deviceOf<wire::v1_2::IDevice>(side).getSupportedOperations12Request(),
-                          outgoing);
+      return askSupported(
+          deviceOf<wire::v1_2::IDevice>(side).getSupportedOperations12Request(sizeOf(outgoing)),
+          outgoing);
     case HalVersion::V1_3:
-      return askSupported(deviceOf<wire::v1_3::IDevice>(side).getSupportedOperations13Request(),
-                          outgoing);
+      return askSupported(
+          deviceOf<wire::v1_3::IDevice>(side).getSupportedOperations13Request(sizeOf(outgoing)),
+          outgoing);
   }
   return Result<Supported>(opFailed("unknown HAL version"));
 }
@@ -137,20 +149,22 @@ Answer<uint64_t> prepare(Side& side, HalVersion version, const Outgoing& outgoin
   const auto preference = static_cast<wire::ExecutionPreference>(options.preference);
   switch (version) {
     case HalVersion::V1_0:
-      return sendPrepare(side, deviceOf<wire::v1_0::IDevice>(side).prepareModelRequest(), outgoing);
+      return sendPrepare(side,
+                         deviceOf<wire::v1_0::IDevice>(side).prepareModelRequest(sizeOf(outgoing)),
+                         outgoing);
     case HalVersion::V1_1: {
-      auto call = deviceOf<wire::v1_1::IDevice>(side).prepareModel11Request();
+      auto call = deviceOf<wire::v1_1::IDevice>(side).prepareModel11Request(sizeOf(outgoing));
       call.setPreference(preference);
       return sendPrepare(side, kj::mv(call), outgoing);
     }
     case HalVersion::V1_2: {
-      auto call = deviceOf<wire::v1_2::IDevice>(side).prepareModel12Request();
+      auto call = deviceOf<wire::v1_2::IDevice>(side).prepareModel12Request(sizeOf(outgoing));
       call.setPreference(preference);
       putCacheFiles(options.cache.get(), call);
       return sendPrepare(side, kj::mv(call), outgoing);
     }
     case HalVersion::V1_3: {
-      auto call = deviceOf<wire::v1_3::IDevice>(side).prepareModel13Request();
+      auto call = deviceOf<wire::v1_3::IDevice>(side).prepareModel13Request(sizeOf(outgoing));
       putOptions(options, call);
       putCacheFiles(options.cache.get(), call);
       return sendPrepare(side, kj::mv(call), outgoing);
@@ -173,7 +187,7 @@ Answer<uint64_t> prepareFromCache(Side& side, HalVersion version, const PrepareO
 
 Answer<Offer> prepareSupported(Side& side, const Outgoing& outgoing,
                                const PrepareOptions& options) {
-  auto call = deviceOf<wire::v1_3::IDevice>(side).prepareSupported13Request();
+  auto call = deviceOf<wire::v1_3::IDevice>(side).prepareSupported13Request(sizeOf(outgoing));
   putOptions(options, call);
   call.setAtOnce(true);
   Status put = putModel(call, outgoing);

@@ -76,8 +76,7 @@ Result<ExtraParams> decodeExtraParams(wire::Operand::ExtraParams::Reader from) {
   return badData("extra parameters of unknown kind {}", static_cast<unsigned>(from.which()));
 }
 
-Result<Operand> decodeOperand(wire::Operand::Reader from, HalVersion version) {
-  Operand to;
+Status decodeOperand(wire::Operand::Reader from, HalVersion version, Operand& to) {
   to.type = static_cast<OperandType>(from.getType());
   to.dimensions = decodeNumbers(from.getDimensions());
   to.scale = from.getScale();
@@ -92,7 +91,31 @@ Result<Operand> decodeOperand(wire::Operand::Reader from, HalVersion version) {
   if (version >= HalVersion::V1_2) {
     HALYARD_ASSIGN_OR_RETURN(to.extraParams, decodeExtraParams(from.getExtraParams()));
   }
-  return to;
+  return okStatus();
+}
+
+uint64_t wordsOf(const std::vector<uint32_t>& numbers) { return (numbers.size() + 1) / 2; }
+
+uint64_t wordsOf(const Subgraph& subgraph) {
+  // Of the structures that each has, with what is before a list of them.
+  constexpr uint64_t kSubgraph = 6;
+  constexpr uint64_t kOperand = 8;
+  constexpr uint64_t kChannels = 2;
+  constexpr uint64_t kOperation = 3;
+  uint64_t words = kSubgraph + wordsOf(subgraph.inputIndexes) + wordsOf(subgraph.outputIndexes) +
+                   kOperand * subgraph.operands.size() + kOperation * subgraph.operations.size();
+  for (const Operand& operand : subgraph.operands) {
+    words += wordsOf(operand.dimensions);
+    if (const auto* channel = std::get_if<SymmPerChannelQuantParams>(&operand.extraParams)) {
+      words += kChannels + (channel->scales.size() + 1) / 2;
+    } else if (const auto* bytes = std::get_if<std::vector<uint8_t>>(&operand.extraParams)) {
+      words += bytes->size() / sizeof(uint64_t) + 1;
+    }
+  }
+  for (const Operation& operation : subgraph.operations) {
+    words += wordsOf(operation.inputs) + wordsOf(operation.outputs);
+  }
+  return words;
 }
 
 struct Counts {
@@ -113,9 +136,8 @@ Status decodeSubgraph(wire::Subgraph::Reader from, HalVersion version, Counts& c
   to.operands.reserve(operands.size());
   consumers.reserve(operands.size());
   for (const auto operand : operands) {
-    HALYARD_ASSIGN_OR_RETURN(Operand decoded, decodeOperand(operand, version), "operand #{}",
-                             to.operands.size());
-    to.operands.push_back(std::move(decoded));
+    HALYARD_RETURN_IF_ERROR(decodeOperand(operand, version, to.operands.emplace_back()),
+                            "operand #{}", to.operands.size() - 1);
     consumers.push_back(operand.getNumberOfConsumers());
   }
   to.operations.reserve(operations.size());
@@ -138,6 +160,18 @@ Result<SharedMemoryPtr> shareLargeConstants(const Model& model) {
   HALYARD_ASSIGN_OR_RETURN(const Mapping mapping, memory->map());
   std::memcpy(mapping.data(), model.operandValues.data(), model.operandValues.size());
   return memory;
+}
+
+uint64_t estimateWords(const Model& model, const SharedMemoryPtr& constants) {
+  // A pool with all that hardware buffers have, and a name with its prefix.
+  constexpr uint64_t kModel = 16;
+  constexpr uint64_t kPool = 16;
+  constexpr uint64_t kExtension = 16;
+  uint64_t words = kModel + kPool * (model.pools.size() + 1) +
+                   kExtension * model.extensionNameToPrefix.size() + wordsOf(model.main);
+  for (const Subgraph& subgraph : model.referenced) words += wordsOf(subgraph);
+  if (constants == nullptr) words += model.operandValues.size() / sizeof(uint64_t) + 1;
+  return words;
 }
 
 void encodeModel(const Model& model, const SharedMemoryPtr& constants, wire::Model::Builder to) {

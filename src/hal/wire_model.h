@@ -17,6 +17,10 @@ inline constexpr size_t kMaxInlineConstants = 64 * 1024;
 // A pool with the model's operandValues when they are too large to go into the message, else null.
 Result<SharedMemoryPtr> shareLargeConstants(const Model& model);
 
+// About how many words encodeModel writes, rather more than less: a message made for so many has
+// one segment, which is written, sent and read faster than several.
+uint64_t estimateWords(const Model& model, const SharedMemoryPtr& constants);
+
 // Writes `model`, numbers of consumers included. With `constants` (see shareLargeConstants) every
 // CONSTANT_COPY becomes a CONSTANT_REFERENCE to it, as the last pool.
 void encodeModel(const Model& model, const SharedMemoryPtr& constants, wire::Model::Builder to);
