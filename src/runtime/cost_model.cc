@@ -49,7 +49,8 @@ CostModel::CostModel(const Model& model, std::span<const Device* const> devices,
     : model_(model),
       devices_(devices.begin(), devices.end()),
       preference_(preference),
-      settings_(std::move(settings)) {
+      settings_(std::move(settings)),
+      sizes_(model, devices) {
   // A device that has not been measured compares with the CPU device as it says, so that what
   // is known of that one holds for it, too.
   const auto cpu = std::find_if(devices_.begin(), devices_.end(),
@@ -138,6 +139,13 @@ const CostModel::Figures& CostModel::figuresOf(uint32_t subgraph) {
   if (it != figures_.end()) return it->second;
   Figures figures = makeFigures(subgraph);
   return figures_.emplace(subgraph, std::move(figures)).first->second;
+}
+
+const PartitionGraph& CostModel::graphOf(uint32_t subgraph) {
+  const auto it = graphs_.find(subgraph);
+  if (it != graphs_.end()) return it->second;
+  return graphs_.emplace(subgraph, PartitionGraph(subgraphAt(model_, subgraph), sizes_))
+      .first->second;
 }
 
 double CostModel::performance(uint32_t subgraph, uint32_t operation, size_t device) {

@@ -14,6 +14,8 @@
 
 #include "halyard/driver/hal_types.h"
 #include "runtime/device_timings.h"
+#include "runtime/operand_sizes.h"
+#include "runtime/partition_graph.h"
 #include "runtime/plan.h"
 #include "runtime/work_estimate.h"
 
@@ -57,8 +59,14 @@ class CostModel {
   std::shared_ptr<DeviceTimings> timingsOf(size_t device) const;
   // The estimate had to guess dimensions.
   bool guessesSizes(uint32_t subgraph, uint32_t operation);
+  // The values that cross borders, and their bytes. Stays where it is.
+  const PartitionGraph& graphOf(uint32_t subgraph);
+  const OperandSizes& sizes() const { return sizes_; }
   // What is computed for a subgraph when it is first asked about, to have it ready.
-  void estimate(uint32_t subgraph) { (void)figuresOf(subgraph); }
+  void estimate(uint32_t subgraph) {
+    (void)figuresOf(subgraph);
+    (void)graphOf(subgraph);
+  }
 
   // How often the body of a loop is thought to run, and how likely either branch is.
   static constexpr double kIterations = 10;
@@ -84,7 +92,9 @@ class CostModel {
   std::vector<DeviceTimings::Factors> factors_;
   const hal::ExecutionPreference preference_;
   const CostSettings settings_;
+  const OperandSizes sizes_;
   std::map<uint32_t, Figures> figures_;  // by subgraph
+  std::map<uint32_t, PartitionGraph> graphs_;
 };
 
 }  // namespace halyard::runtime

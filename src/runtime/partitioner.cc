@@ -27,11 +27,7 @@ size_t partsIn(const SubgraphChoice& choice) {
 class Partitioner {
  public:
   Partitioner(SupportTable& support, CostModel& costs, const OperationNamer& nameOf)
-      : support_(support),
-        costs_(costs),
-        nameOf_(nameOf),
-        model_(*support.model()),
-        sizes_(model_, support.devices()) {}
+      : support_(support), costs_(costs), nameOf_(nameOf), model_(*support.model()) {}
 
   Result<ChoicePtr> choose(uint32_t subgraph);
 
@@ -53,7 +49,6 @@ class Partitioner {
   CostModel& costs_;
   const OperationNamer& nameOf_;
   const Model& model_;
-  const OperandSizes sizes_;
   std::map<uint32_t, ChoicePtr> chosen_;
 };
 
@@ -158,8 +153,7 @@ Result<ChoicePtr> Partitioner::choose(uint32_t subgraph) {
   if (const auto it = chosen_.find(subgraph); it != chosen_.end()) return it->second;
   auto choice = std::make_shared<SubgraphChoice>();
   choice->subgraph = subgraph;
-  const PartitionGraph graph(subgraphAt(model_, subgraph), sizes_);
-  SearchProblem problem{graph, {}, subgraph == kMainSubgraph};
+  SearchProblem problem{costs_.graphOf(subgraph), {}, subgraph == kMainSubgraph};
   HALYARD_RETURN_IF_ERROR(findCandidates(subgraph, &problem, choice.get()));
   std::vector<uint32_t> start = bestForEach(problem, *choice);
   // One device has nothing to be chosen from.

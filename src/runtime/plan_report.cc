@@ -5,7 +5,6 @@
 #include <cfloat>
 
 #include "ops/operation.h"
-#include "runtime/operand_sizes.h"
 
 namespace halyard::runtime {
 namespace {
@@ -21,7 +20,6 @@ class Describer {
         costs_(costs),
         order_(order),
         model_(*support.model()),
-        sizes_(model_, support.devices()),
         stepOf_(model_.main.operations.size(), kNoStep) {
     for (uint32_t s = 0; s < plan.steps.size(); ++s) {
       if (plan.steps[s].subgraph != kMainSubgraph) continue;
@@ -173,7 +171,7 @@ class Describer {
       uint64_t bytes = 0;
       for (const uint32_t operand : operands) {
         const Operand& each = subgraph.operands[operand];
-        bytes += sizes_.known(each.type, each.dimensions).value_or(0);
+        bytes += costs_.sizes().known(each.type, each.dimensions).value_or(0);
       }
       return bytes;
     };
@@ -186,7 +184,6 @@ class Describer {
   CostModel& costs_;
   const std::vector<uint32_t>& order_;
   const Model& model_;
-  const OperandSizes sizes_;
   std::vector<uint32_t> stepOf_;  // by operation of the main subgraph
   std::vector<PartitionReport> partitions_;
 };
