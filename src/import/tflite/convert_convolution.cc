@@ -24,8 +24,11 @@ bool isPerChannel(const FileTensor& tensor) { return tensor.scales.size() > 1; }
 
 Status checkSymmetric(const FileTensor& tensor) {
   const ZeroPoints points = tensor.zeroPoints;
-  const size_t bad = firstIndex(points.size(), [points](size_t i) { return points[i] != 0; });
-  if (bad == points.size()) return okStatus();
+  int64_t any = 0;
+  for (size_t i = 0; i < points.size(); ++i) any |= points[i];
+  if (any == 0) return okStatus();
+  size_t bad = 0;
+  while (points[bad] == 0) ++bad;
   return badData("{} has zero point {} at {}, an INT8 filter has 0", tensor.text(), points[bad],
                  bad);
 }
@@ -53,7 +56,8 @@ Result<uint32_t> addPerChannelFilter(Node& node, const FileTensor& tensor, Shape
   operand.type = OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL;
   operand.dimensions = std::move(dims);
   operand.extraParams = std::move(quant);
-  return node.builder().addFileConstant(std::move(operand), tensor.data, displayName(tensor.name));
+  return node.builder().addFileConstant(std::move(operand), tensor.data,
+                                        node.builder().nameOf(tensor));
 }
 
 // Activations and weights of different kinds other than dynamic-range quantisation.
@@ -130,8 +134,7 @@ Result<uint32_t> bias(Node& node, uint32_t x, uint32_t f, uint32_t y, uint32_t c
   Operand wanted = biasTemplate(node.operand(x), node.operand(f), channels);
   if (!node.hasInput(position)) {
     const uint64_t size = uint64_t{channels} * elementSize(wanted.type);
-    HALYARD_RETURN_IF_ERROR(node.builder().spend(size));
-    return node.builder().addOwnConstant(std::move(wanted), std::vector<uint8_t>(size), "");
+    return node.builder().addFilledConstant(std::move(wanted), size, 0, "");
   }
   HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(position));
   if (!tensor.isConstant()) {
@@ -154,7 +157,8 @@ Result<uint32_t> bias(Node& node, uint32_t x, uint32_t f, uint32_t y, uint32_t c
     HALYARD_RETURN_IF_ERROR(
         checkBiasScales(tensor, node.operand(x), node.operand(f), node.operand(y).scale));
   }
-  return node.builder().addFileConstant(std::move(wanted), tensor.data, displayName(tensor.name));
+  return node.builder().addFileConstant(std::move(wanted), tensor.data,
+                                        node.builder().nameOf(tensor));
 }
 
 struct Window {

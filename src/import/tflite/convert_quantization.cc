@@ -126,7 +126,7 @@ Result<uint32_t> foldedToFloat(GraphBuilder& builder, const FileTensor& tensor) 
   operand.type = OperandType::TENSOR_FLOAT32;
   operand.dimensions = tensor.dims.empty() ? Shape{1} : tensor.dims;
   return builder.addOwnConstant(std::move(operand), std::move(bytes),
-                                displayName(tensor.name) + " (float)");
+                                builder.nameOf(tensor) + " (float)");
 }
 
 std::span<const Converter> quantizationConverters() { return kConverters; }

@@ -33,10 +33,8 @@ Result<uint32_t> initialState(Node& node, size_t i, Operand operand, uint8_t zer
   HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(i));
   const std::optional<uint32_t> size = knownByteSize(operand.type, operand.dimensions);
   if (!size) return badData("the state ({}) has no shape", tensor.text());
-  // Before the bytes are made.
-  HALYARD_RETURN_IF_ERROR(node.builder().spend(*size));
-  return node.builder().addOwnConstant(std::move(operand), std::vector<uint8_t>(*size, zero),
-                                       displayName(tensor.name));
+  return node.builder().addFilledConstant(std::move(operand), *size, zero,
+                                          node.builder().nameOf(tensor));
 }
 
 Result<uint32_t> floatState(Node& node, size_t i) {
@@ -128,7 +126,8 @@ Result<uint32_t> symmetricConstant(Node& node, size_t i, tfl::TensorType expecte
     return unsupported("{} is computed at run time, only constants are supported", tensor.text());
   }
   HALYARD_ASSIGN_OR_RETURN(Operand operand, symmetricOperand(tensor, expected, type));
-  return node.builder().addFileConstant(std::move(operand), tensor.data, displayName(tensor.name));
+  return node.builder().addFileConstant(std::move(operand), tensor.data,
+                                        node.builder().nameOf(tensor));
 }
 
 Result<uint32_t> biasConstant(Node& node, size_t i) {
@@ -140,7 +139,8 @@ Result<uint32_t> biasConstant(Node& node, size_t i) {
   Operand operand;
   operand.type = OperandType::TENSOR_INT32;
   operand.dimensions = tensor.dims;
-  return node.builder().addFileConstant(std::move(operand), tensor.data, displayName(tensor.name));
+  return node.builder().addFileConstant(std::move(operand), tensor.data,
+                                        node.builder().nameOf(tensor));
 }
 
 Result<uint32_t> integerHiddenState(Node& node) {

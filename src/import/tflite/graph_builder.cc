@@ -59,12 +59,17 @@ Status writeTo(const SharedMemory& pool, size_t offset, std::span<const uint8_t>
 
 }  // namespace
 
-GraphBuilder::GraphBuilder(const VerifiedFile& file, const ModelFile* source)
-    : file_(file), source_(source), budget_(file.size()), bindings_(file.tensorCount()) {
+GraphBuilder::GraphBuilder(const VerifiedFile& file, const ModelFile* source,
+                           OperandNames operandNames)
+    : file_(file),
+      source_(source),
+      keepsNames_(operandNames == OperandNames::KEPT),
+      budget_(file.size()),
+      bindings_(file.tensorCount()) {
   // Most operands are tensors of the file, and a few scalars; what is too little is no harm.
   const size_t operands = file.tensorCount() + kOwnOperands;
   model_.main.operands.reserve(operands);
-  names_.reserve(operands);
+  if (keepsNames_) names_.reserve(operands);
   constants_.reserve(operands);
   model_.main.operations.reserve(file.operatorCount());
 }
@@ -95,8 +100,7 @@ Status GraphBuilder::beginGraph() {
     HALYARD_ASSIGN_OR_RETURN(Operand operand, describe(tensor), "model input {}", i);
     if (operand.dimensions.empty()) operand.dimensions = {1};
     operand.lifetime = Lifetime::SUBGRAPH_INPUT;
-    HALYARD_ASSIGN_OR_RETURN(const uint32_t added,
-                             addOperand(std::move(operand), displayName(tensor.name)));
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addOperand(std::move(operand), nameOf(tensor)));
     setBinding(index, {TensorState::BOUND, added});
     model_.main.inputIndexes.push_back(added);
   }
@@ -195,8 +199,8 @@ Result<uint32_t> GraphBuilder::read(const FileTensor& tensor) {
   }
   HALYARD_ASSIGN_OR_RETURN(Operand operand, describe(tensor));
   if (operand.dimensions.empty()) operand.dimensions = {1};
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addFileConstant(std::move(operand), tensor.data,
-                                                                 displayName(tensor.name)));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t added,
+                           addFileConstant(std::move(operand), tensor.data, nameOf(tensor)));
   setBinding(tensor.index, {TensorState::BOUND, added});
   return added;
 }
@@ -217,8 +221,7 @@ Result<uint32_t> GraphBuilder::write(int32_t index, std::optional<OperandType> t
     HALYARD_ASSIGN_OR_RETURN(operand, describe(tensor));
   }
   if (isModelOutput(index)) operand.lifetime = Lifetime::SUBGRAPH_OUTPUT;
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t added,
-                           addOperand(std::move(operand), displayName(tensor.name)));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addOperand(std::move(operand), nameOf(tensor)));
   setBinding(index, {type ? TensorState::OPAQUE : TensorState::BOUND, added});
   return added;
 }
@@ -231,9 +234,9 @@ Status GraphBuilder::bind(int32_t index, uint32_t operand) {
 
 Result<uint32_t> GraphBuilder::addOperand(Operand operand, std::string name) {
   HALYARD_RETURN_IF_ERROR(budget_.spend(sizeof(Operand) + name.size()));
-  HALYARD_RETURN_IF_ERROR(checkSizeFits(operand.type, operand.dimensions), "'{}'", name);
+  HALYARD_RETURN_IF_ERROR(checkSizeFits(operand.type, operand.dimensions));
   model_.main.operands.push_back(std::move(operand));
-  names_.push_back(std::move(name));
+  if (keepsNames_) names_.push_back(std::move(name));
   constants_.emplace_back();
   return static_cast<uint32_t>(model_.main.operands.size() - 1);
 }
@@ -252,8 +255,8 @@ Result<uint32_t> GraphBuilder::addFileConstant(Operand operand, std::span<const 
                                                std::string name) {
   const std::optional<uint32_t> need = knownByteSize(operand.type, operand.dimensions);
   if (!need || *need != bytes.size()) {
-    return badData("constant '{}' has {} bytes, {} need {}", name, bytes.size(),
-                   operandText(operand), need ? std::to_string(*need) : "an unknown number");
+    return badData("a constant has {} bytes, {} needs {}", bytes.size(), operandText(operand),
+                   need ? std::to_string(*need) : "an unknown number");
   }
   operand.lifetime =
       bytes.size() <= kMaxInlineConstant ? Lifetime::CONSTANT_COPY : Lifetime::CONSTANT_REFERENCE;
@@ -267,6 +270,25 @@ Result<uint32_t> GraphBuilder::addOwnConstant(Operand operand, std::vector<uint8
   HALYARD_RETURN_IF_ERROR(budget_.spend(bytes.size()));
   owned_.push_back(std::move(bytes));
   return addFileConstant(std::move(operand), owned_.back(), std::move(name));
+}
+
+Result<uint32_t> GraphBuilder::addFilledConstant(Operand operand, size_t size, uint8_t value,
+                                                 std::string name) {
+  std::span<const uint8_t>& bytes = filled_[{size, value}];
+  if (bytes.empty()) {
+    HALYARD_RETURN_IF_ERROR(budget_.spend(size));
+    bytes = owned_.emplace_back(size, value);
+  }
+  return addFileConstant(std::move(operand), bytes, std::move(name));
+}
+
+std::string GraphBuilder::nameOf(const FileTensor& tensor) const {
+  return keepsNames_ ? displayName(tensor.name) : std::string();
+}
+
+const std::string& GraphBuilder::operandName(uint32_t index) const {
+  static const std::string kNone;
+  return keepsNames_ ? names_[index] : kNone;
 }
 
 Result<uint32_t> GraphBuilder::cachedConstant(OperandType type, Shape dims, const void* bytes,
@@ -459,11 +481,13 @@ Status GraphBuilder::copyToPool(const Placed& placed, size_t poolSize) {
   return okStatus();
 }
 
-std::vector<ModelPort> GraphBuilder::ports(std::span<const uint32_t> indexes) const {
+std::vector<ModelPort> GraphBuilder::ports(const flatbuffers::Vector<int32_t>* tensors) const {
   std::vector<ModelPort> result;
-  for (uint32_t index : indexes) {
-    const Operand& from = operand(index);
-    result.push_back({names_[index], from.type, from.dimensions, from.scale, from.zeroPoint});
+  for (uint32_t i = 0; tensors != nullptr && i < tensors->size(); ++i) {
+    const int32_t tensor = tensors->Get(i);
+    const Operand& from = operand(binding(tensor).operand);
+    result.push_back({displayName(file_.tensorName(tensor)), from.type, from.dimensions, from.scale,
+                      from.zeroPoint});
   }
   return result;
 }
@@ -485,8 +509,8 @@ Result<ImportedModel> GraphBuilder::finish() {
   if (!level.ok()) return badData("makes no valid model: {}", level.status().message());
 
   ImportedModel result;
-  result.inputs = ports(model_.main.inputIndexes);
-  result.outputs = ports(model_.main.outputIndexes);
+  result.inputs = ports(file_.graph().inputs());
+  result.outputs = ports(file_.graph().outputs());
   const flatbuffers::String* description = file_.model().description();
   if (description != nullptr) {
     result.description = displayName({description->c_str(), description->size()}, 1000);

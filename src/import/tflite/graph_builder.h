@@ -36,14 +36,17 @@ class Budget {
 class GraphBuilder {
  public:
   // `source`: where the file's bytes come from, if they are not all there; must outlive this.
-  explicit GraphBuilder(const VerifiedFile& file, const ModelFile* source = nullptr);
+  explicit GraphBuilder(const VerifiedFile& file, const ModelFile* source = nullptr,
+                        OperandNames operandNames = OperandNames::LEFT_OUT);
   GraphBuilder(const GraphBuilder&) = delete;
   GraphBuilder& operator=(const GraphBuilder&) = delete;
 
   const VerifiedFile& file() const { return file_; }
   const Operand& operand(uint32_t index) const { return model_.main.operands[index]; }
   Operand& operand(uint32_t index) { return model_.main.operands[index]; }
-  const std::string& operandName(uint32_t index) const { return names_[index]; }
+  // Both are empty if names are left out.
+  const std::string& operandName(uint32_t index) const;
+  std::string nameOf(const FileTensor& tensor) const;
 
   // Declares the model's inputs and remembers its outputs. Call first.
   Status beginGraph();
@@ -72,6 +75,8 @@ class GraphBuilder {
                                    std::string name);
   // A constant of the importer's own making, which is first given its bytes here.
   Result<uint32_t> addOwnConstant(Operand operand, std::vector<uint8_t> bytes, std::string name);
+  // `size` bytes that are all `value`; those that agree in both share them.
+  Result<uint32_t> addFilledConstant(Operand operand, size_t size, uint8_t value, std::string name);
   Result<uint32_t> int32Scalar(int32_t value);
   Result<uint32_t> boolScalar(bool value);
   // A FLOAT16 scalar next to TENSOR_FLOAT16, otherwise FLOAT32.
@@ -113,10 +118,11 @@ class GraphBuilder {
   bool staysInFile(uint32_t operand) const;
   using Placed = std::map<std::pair<const uint8_t*, size_t>, DataLocation>;  // by bytes
   Status copyToPool(const Placed& placed, size_t poolSize);
-  std::vector<ModelPort> ports(std::span<const uint32_t> indexes) const;
+  std::vector<ModelPort> ports(const flatbuffers::Vector<int32_t>* tensors) const;
 
   const VerifiedFile& file_;
   const ModelFile* const source_;
+  const bool keepsNames_;
   Budget budget_;
   Model model_;
   std::vector<std::string> names_;                   // by operand
@@ -128,6 +134,7 @@ class GraphBuilder {
   // longer than what a string holds without memory of its own.
   std::map<std::string, uint32_t> smallConstants_;
   std::map<OperandType, uint32_t> omitted_;
+  std::map<std::pair<size_t, uint8_t>, std::span<const uint8_t>> filled_;  // by size and value
   std::vector<ops::Tensor> tensors_;  // of the operation that is being added
 };
 

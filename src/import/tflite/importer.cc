@@ -82,12 +82,13 @@ Status asBadData(Status status) {
   return status.code() == ResultCode::OP_FAILED ? status.withCode(ResultCode::BAD_DATA) : status;
 }
 
-Result<ImportedModel> importBytes(std::span<const uint8_t> bytes, const ModelFile* source) {
+Result<ImportedModel> importBytes(std::span<const uint8_t> bytes, const ModelFile* source,
+                                  OperandNames names) {
   Result<VerifiedFile> file = VerifiedFile::create(bytes);
   if (!file.ok()) return asBadData(file.takeStatus());
   const std::vector<const Converter*> converters = convertersOf(*file);
   HALYARD_RETURN_IF_ERROR(checkOperators(*file, converters));
-  GraphBuilder builder(*file, source);
+  GraphBuilder builder(*file, source, names);
   HALYARD_RETURN_IF_ERROR(asBadData(builder.beginGraph()));
   for (size_t i = 0; i < file->operatorCount(); ++i) {
     Status status = convertNode(builder, i, converters[file->op(i).opcode_index()]);
@@ -100,13 +101,14 @@ Result<ImportedModel> importBytes(std::span<const uint8_t> bytes, const ModelFil
 
 }  // namespace
 
-Result<ImportedModel> importTflite(std::span<const uint8_t> bytes) {
-  return importBytes(bytes, nullptr);
+Result<ImportedModel> importTflite(std::span<const uint8_t> bytes, OperandNames names) {
+  return importBytes(bytes, nullptr, names);
 }
 
-Result<ImportedModel> importTfliteFile(const std::string& path) {
+Result<ImportedModel> importTfliteFile(const std::string& path, OperandNames names) {
   HALYARD_ASSIGN_OR_RETURN(const ModelFile file, ModelFile::open(path), "{}", path);
-  HALYARD_ASSIGN_OR_RETURN(ImportedModel model, importBytes(file.bytes(), &file), "{}", path);
+  HALYARD_ASSIGN_OR_RETURN(ImportedModel model, importBytes(file.bytes(), &file, names), "{}",
+                           path);
   return model;
 }
 

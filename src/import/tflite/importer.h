@@ -27,14 +27,19 @@ struct ImportedModel {
   std::vector<ModelPort> inputs;   // in the order of model.main.inputIndexes
   std::vector<ModelPort> outputs;  // in the order of model.main.outputIndexes
   std::string description;
-  // Operand names by index of main.operands, for dumps and reports; may be empty strings.
+  // By index of main.operands, for dumps; may be empty strings. Empty if they are left out.
   std::vector<std::string> operandNames;
 };
 
+// Names of all operands take longer than what they are seldom needed for is worth.
+enum class OperandNames : uint8_t { LEFT_OUT, KEPT };
+
 // `bytes` is hostile until verified: a truncated or forged file gives BAD_DATA with what is wrong,
 // an operator or form that is not supported BAD_DATA "operator X of node N is not supported: why".
-Result<ImportedModel> importTflite(std::span<const uint8_t> bytes);
+Result<ImportedModel> importTflite(std::span<const uint8_t> bytes,
+                                   OperandNames names = OperandNames::LEFT_OUT);
 // As above; errors begin with the file's name.
-Result<ImportedModel> importTfliteFile(const std::string& path);
+Result<ImportedModel> importTfliteFile(const std::string& path,
+                                       OperandNames names = OperandNames::LEFT_OUT);
 
 }  // namespace halyard::import

@@ -26,8 +26,8 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using halyard::import::ImportedModel;
-  const halyard::Result<ImportedModel> imported =
-      halyard::import::importTflite(std::span<const uint8_t>(data, size));
+  const halyard::Result<ImportedModel> imported = halyard::import::importTflite(
+      std::span<const uint8_t>(data, size), halyard::import::OperandNames::KEPT);
   if (!imported.ok()) {
     if (imported.status().message().empty()) std::abort();
     return 0;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 
@@ -32,22 +33,27 @@ struct Range {
   size_t end = 0;
 };
 
-size_t pageSize() {
-  static const auto kSize = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-  return kSize;
+// A page of memory has 1 << pageBits() bytes.
+unsigned pageBits() {
+  static const auto kBits =
+      static_cast<unsigned>(std::countr_zero(static_cast<size_t>(::sysconf(_SC_PAGESIZE))));
+  return kBits;
 }
+
+// So many pages have what is before `end`.
+size_t pagesBefore(size_t end) { return (end + (size_t{1} << pageBits()) - 1) >> pageBits(); }
 
 // Pages of a file in memory of its size, each of which is read once, when it is needed.
 class Pages {
  public:
   // `memory`: at the begin of a page. Borrows both.
   Pages(int fd, std::span<uint8_t> memory)
-      : fd_(fd), memory_(memory), isThere_((memory.size() + pageSize() - 1) / pageSize(), false) {}
+      : fd_(fd), memory_(memory), isThere_(pagesBefore(memory.size()), false) {}
 
   // Reads what is not there yet of the pages that the range touches.
   Status read(const Range& range) {
-    const size_t end = std::min((range.end + pageSize() - 1) / pageSize(), isThere_.size());
-    for (size_t page = range.begin / pageSize(); page < end;) {
+    const size_t end = std::min(pagesBefore(range.end), isThere_.size());
+    for (size_t page = range.begin >> pageBits(); page < end;) {
       const size_t first = page;
       while (page < end && !isThere_[page]) ++page;
       if (page > first) HALYARD_RETURN_IF_ERROR(readPages(first, page));
@@ -82,15 +88,19 @@ class Pages {
   T number(size_t at) {
     T value = 0;
     if (at >= memory_.size() || sizeof value > memory_.size() - at) return 0;
-    if (!read({at, at + sizeof value}).ok()) return 0;  // who needs all of the file learns why
+    const size_t first = at >> pageBits();
+    const size_t last = (at + sizeof value - 1) >> pageBits();
+    if (!isThere_[first] || !isThere_[last]) {
+      if (!read({at, at + sizeof value}).ok()) return 0;  // who needs all of the file learns why
+    }
     std::memcpy(&value, memory_.data() + at, sizeof value);
     return value;
   }
 
   Status readPages(size_t first, size_t end) {
-    const size_t begin = first * pageSize();
+    const size_t begin = first << pageBits();
     const std::span<uint8_t> to =
-        memory_.subspan(begin, std::min(end * pageSize(), memory_.size()) - begin);
+        memory_.subspan(begin, std::min(end << pageBits(), memory_.size()) - begin);
     // At once is quicker than one by one while they are read. Kernels that do not know this say so.
     (void)::madvise(to.data(), to.size(), MADV_POPULATE_WRITE);
     HALYARD_RETURN_IF_ERROR(readRange(fd_, begin, to));
@@ -214,8 +224,8 @@ bool ModelFile::isThere(std::span<const uint8_t> part) const {
   const std::optional<size_t> at = offsetOf(part);
   if (!at) return false;
   if (isPageThere_.empty()) return true;
-  const size_t end = (*at + part.size() + pageSize() - 1) / pageSize();
-  for (size_t page = *at / pageSize(); page < end; ++page) {
+  const size_t end = pagesBefore(*at + part.size());
+  for (size_t page = *at >> pageBits(); page < end; ++page) {
     if (!isPageThere_[page]) return false;
   }
   return true;

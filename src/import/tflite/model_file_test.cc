@@ -171,12 +171,12 @@ TEST_F(ModelFileTest, ModelsAreAsThoseOfTheSameBytes) {
   write(bytes);
   const Result<ImportedModel> fromFile = importTfliteFile(path_);
   ASSERT_TRUE(fromFile.ok()) << fromFile.status().toString();
-  // The file; and what was folded to floats, and three biases that the model does not have.
+  // The file; and what was folded to floats, and one for three biases that the model does not have.
   constexpr size_t kBias = size_t{kRows} * sizeof(float);
   ASSERT_EQ(fromFile->model.pools.size(), 2u);
   EXPECT_EQ(fromFile->model.pools[0]->kind(), MemoryKind::MMAP_FD);
   EXPECT_EQ(fromFile->model.pools[0]->size(), bytes.size());
-  EXPECT_EQ(fromFile->model.pools[1]->size(), kLarge + 3 * kBias);
+  EXPECT_EQ(fromFile->model.pools[1]->size(), kLarge + kBias);
   const auto results = run(fromFile);
   ASSERT_EQ(results.size(), 3u);
   EXPECT_EQ(results, run(importTflite(bytes)));

@@ -16,7 +16,7 @@ namespace {
 
 // Imports bytes that may be anything. Whatever is accepted must be valid.
 void tryImport(const std::vector<uint8_t>& bytes) {
-  const Result<ImportedModel> imported = importTflite(bytes);
+  const Result<ImportedModel> imported = importTflite(bytes, OperandNames::KEPT);
   if (!imported.ok()) {
     ASSERT_EQ(imported.status().code(), ResultCode::BAD_DATA) << imported.status().toString();
     ASSERT_FALSE(imported.status().message().empty());

@@ -351,6 +351,10 @@ Result<FileTensor> VerifiedFile::tensor(int32_t index) const {
   return result;
 }
 
+std::string_view VerifiedFile::tensorName(int32_t index) const {
+  return view(graph_->tensors()->Get(static_cast<uint32_t>(index))->name());
+}
+
 Result<FileTensor> VerifiedFile::quantizationOf(int32_t index) const {
   if (index < 0 || static_cast<size_t>(index) >= tensorCount()) {
     return badData("tensor {} of {} does not exist", index, tensorCount());

@@ -93,6 +93,8 @@ class VerifiedFile {
   std::string_view customName(size_t node) const;
   // BAD_DATA for an index that is out of range and for a tensor that contradicts itself.
   Result<FileTensor> tensor(int32_t index) const;
+  // Raw bytes, as FileTensor::name. The tensor exists.
+  std::string_view tensorName(int32_t index) const;
   // Only the quantisation of a tensor, whose shape need not make sense.
   Result<FileTensor> quantizationOf(int32_t index) const;
 
