@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "base/verbose_log.h"
@@ -14,6 +15,9 @@ namespace halyard::runtime {
 namespace {
 
 constexpr size_t kImmediatelyCopied = 128;  // ANEURALNETWORKS_MAX_SIZE_OF_IMMEDIATELY_COPIED_VALUES
+// Larger ones go to a pool, but not if they are no more than this together: that takes longer to
+// make and to pass on than the bytes to copy.
+constexpr uint64_t kMostInModel = 4096;
 constexpr uint32_t kPendingPool = UINT32_MAX;  // a large constant that finish() will place
 constexpr uint32_t kMaxEntries = 0xFFFFFFFE;
 
@@ -313,24 +317,40 @@ Status ModelBuilder::relaxComputationFloat32toFloat16(bool allow) {
 
 Status ModelBuilder::copyLargeConstants() {
   if (largeConstants_.empty()) return okStatus();
+  // Values that were given from the same memory are there once.
+  std::map<std::pair<const void*, uint32_t>, uint64_t> offsets;
   uint64_t size = 0;
-  std::vector<uint64_t> offsets;
   for (const LargeConstant& constant : largeConstants_) {
-    offsets.push_back(size);
-    size = (size + constant.length + 3) / 4 * 4;
+    const bool isNew = offsets.try_emplace({constant.data, constant.length}, size).second;
+    if (isNew) size = (size + constant.length + 3) / 4 * 4;
   }
   if (size > UINT32_MAX) return badData("the constants need {} bytes, at most 4294967295", size);
-  HALYARD_ASSIGN_OR_RETURN(SharedMemoryPtr pool,
-                           SharedMemory::create(static_cast<size_t>(size), "halyard-constants"));
-  HALYARD_ASSIGN_OR_RETURN(const Mapping mapping, pool->map());
-  for (size_t i = 0; i < largeConstants_.size(); ++i) {
-    const LargeConstant& constant = largeConstants_[i];
-    std::memcpy(mapping.data() + offsets[i], constant.data, constant.length);
-    building_.main.operands[constant.operand].location = {
-        static_cast<uint32_t>(building_.pools.size()), static_cast<uint32_t>(offsets[i]),
-        constant.length};
+  const bool isInModel = size <= kMostInModel;
+  DataLocation begin;
+  Mapping mapping;
+  uint8_t* to = nullptr;
+  if (isInModel) {
+    std::vector<uint8_t>& values = building_.operandValues;
+    begin.offset = static_cast<uint32_t>((values.size() + 3) / 4 * 4);
+    values.resize(begin.offset + size);
+    to = values.data() + begin.offset;
+  } else {
+    HALYARD_ASSIGN_OR_RETURN(SharedMemoryPtr pool,
+                             SharedMemory::create(static_cast<size_t>(size), "halyard-constants"));
+    HALYARD_ASSIGN_OR_RETURN(mapping, pool->map());
+    begin.poolIndex = static_cast<uint32_t>(building_.pools.size());
+    building_.pools.push_back(std::move(pool));
+    to = mapping.data();
   }
-  building_.pools.push_back(std::move(pool));
+  for (const auto& [source, offset] : offsets) {
+    std::memcpy(to + offset, source.first, source.second);
+  }
+  for (const LargeConstant& constant : largeConstants_) {
+    Operand& operand = building_.main.operands[constant.operand];
+    operand.lifetime = isInModel ? Lifetime::CONSTANT_COPY : Lifetime::CONSTANT_REFERENCE;
+    const auto offset = static_cast<uint32_t>(offsets.at({constant.data, constant.length}));
+    operand.location = {begin.poolIndex, begin.offset + offset, constant.length};
+  }
   largeConstants_.clear();
   return okStatus();
 }

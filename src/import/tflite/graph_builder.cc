@@ -17,6 +17,9 @@ namespace {
 // Up to here a constant travels inside the model, as the C API does it (values up to 128 bytes are
 // copied at once).
 constexpr size_t kMaxInlineConstant = 128;
+// And all that would have to go to a pool of their own, where they are no more than this together:
+// the pool takes longer to make and to pass on than the bytes to copy.
+constexpr size_t kMaxInlineTogether = 4096;
 constexpr size_t kPoolAlignment = 64;
 // So many operands that no tensors of the file have, a model has easily.
 constexpr size_t kOwnOperands = 16;
@@ -453,7 +456,22 @@ Status GraphBuilder::placeConstants() {
     }
     operand.location = at->second;
   }
-  return poolSize == 0 ? okStatus() : copyToPool(placed, poolSize);
+  if (poolSize > kMaxInlineTogether) return copyToPool(placed, poolSize);
+  if (poolSize != 0) copyInline(std::move(placed));
+  return okStatus();
+}
+
+void GraphBuilder::copyInline(Placed placed) {
+  for (auto& [source, location] : placed) {
+    if (source.second <= kMaxInlineConstant) continue;
+    location = appendConstant(model_, source.first, source.second);
+  }
+  for (uint32_t i = 0; i < constants_.size(); ++i) {
+    Operand& operand = model_.main.operands[i];
+    if (operand.lifetime != Lifetime::CONSTANT_REFERENCE || staysInFile(i)) continue;
+    operand.lifetime = Lifetime::CONSTANT_COPY;
+    operand.location = placed.at({constants_[i].data(), constants_[i].size()});
+  }
 }
 
 // Into a pool of memory, behind that of the file if there is one.

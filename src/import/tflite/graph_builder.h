@@ -117,6 +117,7 @@ class GraphBuilder {
   Status placeConstants();
   bool staysInFile(uint32_t operand) const;
   using Placed = std::map<std::pair<const uint8_t*, size_t>, DataLocation>;  // by bytes
+  void copyInline(Placed placed);
   Status copyToPool(const Placed& placed, size_t poolSize);
   std::vector<ModelPort> ports(const flatbuffers::Vector<int32_t>* tensors) const;
 

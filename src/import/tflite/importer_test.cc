@@ -72,12 +72,38 @@ TEST(Importer, DescribesPorts) {
   EXPECT_EQ(main.operands[main.inputIndexes[1]].lifetime, Lifetime::SUBGRAPH_INPUT);
 }
 
-TEST(Importer, KeepsSmallConstantsInTheModelAndLargeOnesInAPool) {
+// x + 0.5, of so many floats.
+ModelWriter sumWithConstant(int32_t count) {
+  ModelWriter w;
+  const int32_t x = w.floats("x", {1, count});
+  const int32_t half =
+      w.floatConstant("half", {1, count}, std::vector<float>(static_cast<size_t>(count), 0.5f));
+  const int32_t y = w.floats("y", {1, count});
+  w.node(tfl::BuiltinOperator::ADD, {x, half}, {y});
+  w.inputs = {x};
+  w.outputs = {y};
+  return w;
+}
+
+TEST(Importer, PutsConstantsInAPoolThatAreMoreThanAPage) {
+  for (const int32_t count : {20, 1024, 1040}) {
+    const Result<ImportedModel> imported = importModel(sumWithConstant(count));
+    ASSERT_TRUE(imported.ok()) << imported.status().toString();
+    const bool isInPool = count > 1024;
+    EXPECT_EQ(imported->model.pools.size(), isInPool ? 1u : 0u) << count;
+    const Operand& half = inputOf(*imported, 0, 1);
+    EXPECT_EQ(half.lifetime, isInPool ? Lifetime::CONSTANT_REFERENCE : Lifetime::CONSTANT_COPY);
+    EXPECT_EQ(constantOf<float>(*imported, half),
+              std::vector<float>(static_cast<size_t>(count), 0.5f));
+  }
+}
+
+TEST(Importer, KeepsFewConstantsInTheModel) {
   const Result<ImportedModel> imported = importModel(floatConvolution());
   ASSERT_TRUE(imported.ok()) << imported.status().toString();
-  ASSERT_EQ(imported->model.pools.size(), 1u);
+  ASSERT_TRUE(imported->model.pools.empty());
   const Operand& filter = inputOf(*imported, 0, 1);
-  EXPECT_EQ(filter.lifetime, Lifetime::CONSTANT_REFERENCE);
+  EXPECT_EQ(filter.lifetime, Lifetime::CONSTANT_COPY);
   const std::vector<float> values = constantOf<float>(*imported, filter);
   ASSERT_EQ(values.size(), 54u);
   EXPECT_EQ(values[0], -1.0f);
@@ -89,12 +115,12 @@ TEST(Importer, KeepsSmallConstantsInTheModelAndLargeOnesInAPool) {
 
 TEST(Importer, StoresSharedBuffersOnce) {
   ModelWriter w;
-  const int32_t x = w.floats("x", {1, 50});
-  const int32_t first = w.floatConstant("first", {1, 50}, std::vector<float>(50, 2.0f));
-  const int32_t second = w.floats("second", {1, 50});
+  const int32_t x = w.floats("x", {1, 2000});
+  const int32_t first = w.floatConstant("first", {1, 2000}, std::vector<float>(2000, 2.0f));
+  const int32_t second = w.floats("second", {1, 2000});
   w.tensors.back().buffer = 1;
-  const int32_t h = w.floats("h", {1, 50});
-  const int32_t y = w.floats("y", {1, 50});
+  const int32_t h = w.floats("h", {1, 2000});
+  const int32_t y = w.floats("y", {1, 2000});
   w.node(tfl::BuiltinOperator::ADD, {x, first}, {h});
   w.node(tfl::BuiltinOperator::ADD, {h, second}, {y});
   w.inputs = {x};
@@ -102,7 +128,8 @@ TEST(Importer, StoresSharedBuffersOnce) {
   const Result<ImportedModel> imported = importModel(w);
   ASSERT_TRUE(imported.ok()) << imported.status().toString();
   EXPECT_EQ(inputOf(*imported, 0, 1).location.offset, inputOf(*imported, 1, 1).location.offset);
-  EXPECT_LT(imported->model.pools[0]->size(), 2u * 200);
+  ASSERT_EQ(imported->model.pools.size(), 1u);
+  EXPECT_LT(imported->model.pools[0]->size(), 2u * 8000);
 }
 
 TEST(Importer, SharesSmallConstantsBetweenOperations) {

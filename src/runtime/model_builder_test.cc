@@ -1,0 +1,86 @@
+// Where the finished model has the values that were given by pointer.
+#include "runtime/model_builder.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+namespace halyard::runtime {
+namespace {
+
+// x + values[0] + values[1] + ..., each of `size` floats.
+std::shared_ptr<const Model> sumOf(const std::vector<const float*>& values, uint32_t size) {
+  static ExtensionRegistry registry;
+  ModelBuilder builder(registry);
+  uint32_t operands = 0;
+  const auto add = [&](OperandType type, Shape dims) {
+    EXPECT_TRUE(builder.addOperand(type, std::move(dims), 0, 0).ok());
+    return operands++;
+  };
+  const uint32_t none = add(OperandType::INT32, {});
+  const int32_t zero = 0;
+  EXPECT_TRUE(builder.setOperandValue(none, &zero, sizeof(zero)).ok());
+  const uint32_t x = add(OperandType::TENSOR_FLOAT32, {size});
+  uint32_t sum = x;
+  for (const float* value : values) {
+    const uint32_t constant = add(OperandType::TENSOR_FLOAT32, {size});
+    EXPECT_TRUE(builder.setOperandValue(constant, value, size * sizeof(float)).ok());
+    const uint32_t y = add(OperandType::TENSOR_FLOAT32, {size});
+    const uint32_t inputs[] = {sum, constant, none};
+    EXPECT_TRUE(builder.addOperation(OperationType::ADD, inputs, {&y, 1}).ok());
+    sum = y;
+  }
+  EXPECT_TRUE(builder.identifyInputsAndOutputs({&x, 1}, {&sum, 1}).ok());
+  const Status status = builder.finish();
+  EXPECT_TRUE(status.ok()) << status.toString();
+  return builder.model();
+}
+
+std::vector<float> valueOf(const Model& model, uint32_t index) {
+  const Operand& operand = model.main.operands[index];
+  std::vector<float> value(operand.location.length / sizeof(float));
+  if (operand.lifetime == Lifetime::CONSTANT_COPY) {
+    std::memcpy(value.data(), model.operandValues.data() + operand.location.offset,
+                operand.location.length);
+    return value;
+  }
+  EXPECT_EQ(operand.lifetime, Lifetime::CONSTANT_REFERENCE);
+  const Result<const Mapping*> pool = model.pools[operand.location.poolIndex]->mapped();
+  EXPECT_TRUE(pool.ok());
+  std::memcpy(value.data(), (*pool)->data() + operand.location.offset, operand.location.length);
+  return value;
+}
+
+TEST(ModelBuilder, ValuesOfUpToAPageTogetherAreInTheModel) {
+  for (const uint32_t size : {20, 512, 513}) {
+    std::vector<float> first(size);
+    std::iota(first.begin(), first.end(), 1.0f);
+    std::vector<float> second(size, 0.5f);
+    const auto model = sumOf({first.data(), second.data()}, size);
+    ASSERT_NE(model, nullptr);
+    EXPECT_EQ(model->pools.size(), size <= 512 ? 0u : 1u) << size;
+    EXPECT_EQ(valueOf(*model, 2), first);
+    EXPECT_EQ(valueOf(*model, 4), second);
+  }
+}
+
+TEST(ModelBuilder, ValuesFromTheSameMemoryAreThereOnce) {
+  for (const uint32_t size : {800, 2000}) {
+    const std::vector<float> value(size, 0.25f);
+    const auto model = sumOf({value.data(), value.data(), value.data()}, size);
+    ASSERT_NE(model, nullptr);
+    const size_t bytes = size * sizeof(float);
+    if (bytes <= 4096) {
+      EXPECT_TRUE(model->pools.empty());
+    } else {
+      ASSERT_EQ(model->pools.size(), 1u);
+      EXPECT_EQ(model->pools[0]->size(), bytes);
+    }
+    for (const uint32_t constant : {2, 4, 6}) EXPECT_EQ(valueOf(*model, constant), value);
+  }
+}
+
+}  // namespace
+}  // namespace halyard::runtime
