@@ -144,7 +144,7 @@ std::vector<Range> largeConstants(Pages& pages, size_t size) {
     const size_t data = pages.follow(pages.field(table, kDataField));
     if (data == 0 || data + 4 > size) continue;
     const size_t length = pages.u32(data);
-    if (length < ModelFile::kLeastLeft || length > size - data - 4) continue;
+    if (length == 0 || length > size - data - 4) continue;
     found.push_back({data + 4, data + 4 + length});
   }
   std::ranges::sort(found, {}, &Range::begin);
@@ -156,6 +156,7 @@ std::vector<Range> largeConstants(Pages& pages, size_t size) {
   for (size_t i = 1; i < found.size(); ++i) {
     if (found[i].begin < found[i - 1].end) return {};
   }
+  std::erase_if(found, [](const Range& r) { return r.end - r.begin < ModelFile::kLeastLeft; });
   return found;
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -229,6 +230,34 @@ TEST_F(ModelFileTest, DamagedFilesAreReadAsFarAsTheyAre) {
     }
     (void)importTfliteFile(path_);
   }
+}
+
+// A small buffer within a large one would be read where nothing is.
+TEST_F(ModelFileTest, AFileWhoseBuffersOverlapIsThereAsAWhole) {
+  std::vector<uint8_t> bytes = largeModel().bytes();
+  const auto& buffers = *tfl::GetModel(bytes.data())->buffers();
+  size_t moved = 0;
+  for (const tfl::Buffer* large : buffers) {
+    if (large->data() == nullptr || large->data()->size() < kLarge / 2) continue;
+    for (const tfl::Buffer* other : buffers) {
+      const uint8_t* const field =
+          reinterpret_cast<const flatbuffers::Table*>(other)->GetAddressOf(tfl::Buffer::VT_DATA);
+      if (moved != 0 || other == large || field == nullptr) continue;
+      const uint8_t* const target = large->data()->data() + kLarge / 4;
+      if (field > target) continue;  // offsets lead on
+      const auto offset = static_cast<uint32_t>(target - field);
+      const uint32_t length = 8;
+      std::memcpy(bytes.data() + (field - bytes.data()), &offset, sizeof(offset));
+      std::memcpy(bytes.data() + (target - bytes.data()), &length, sizeof(length));
+      ++moved;
+    }
+  }
+  ASSERT_EQ(moved, 1u);
+  write(bytes);
+  const Result<ModelFile> file = ModelFile::open(path_);
+  ASSERT_TRUE(file.ok()) << file.status().toString();
+  EXPECT_TRUE(file->isThere(file->bytes()));
+  EXPECT_TRUE(std::ranges::equal(file->bytes(), bytes));
 }
 
 TEST_F(ModelFileTest, WhatIsNoModelIsThereAsAWhole) {
