@@ -153,6 +153,8 @@ Result<ChoicePtr> Partitioner::choose(uint32_t subgraph) {
   if (const auto it = chosen_.find(subgraph); it != chosen_.end()) return it->second;
   auto choice = std::make_shared<SubgraphChoice>();
   choice->subgraph = subgraph;
+  // First: meanwhile the costs may be made ready.
+  support_.ask(subgraph);
   SearchProblem problem{costs_.graphOf(subgraph), {}, subgraph == kMainSubgraph};
   HALYARD_RETURN_IF_ERROR(findCandidates(subgraph, &problem, choice.get()));
   std::vector<uint32_t> start = bestForEach(problem, *choice);

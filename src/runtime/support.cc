@@ -54,7 +54,7 @@ SupportTable::SupportTable(std::shared_ptr<const Model> model, std::vector<const
   }
 }
 
-SupportTable::Answers SupportTable::ask(uint32_t subgraph) const {
+SupportTable::Answers SupportTable::answersOfDevices(uint32_t subgraph) const {
   const std::shared_ptr<const Model> asModel = subgraphAsModel(model_, subgraph);
   const size_t count = asModel->main.operations.size();
   Answers answers(devices_.size());
@@ -111,7 +111,7 @@ SupportTable::Answers SupportTable::ask(uint32_t subgraph) const {
 SupportTable::Answers& SupportTable::answersFor(uint32_t subgraph) {
   const auto it = answers_.find(subgraph);
   if (it != answers_.end()) return it->second;
-  return answers_.emplace(subgraph, ask(subgraph)).first->second;
+  return answers_.emplace(subgraph, answersOfDevices(subgraph)).first->second;
 }
 
 bool SupportTable::takes(uint32_t subgraph, uint32_t operation, size_t device) {

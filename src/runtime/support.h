@@ -34,6 +34,8 @@ class SupportTable {
   size_t cpu() const { return cpu_; }
   bool hasCpu() const { return cpu_ < devices_.size(); }
 
+  // Asks the devices about a subgraph, unless that has been done.
+  void ask(uint32_t subgraph) { (void)answersFor(subgraph); }
   // Devices are asked about a subgraph when it is first asked for here.
   bool takes(uint32_t subgraph, uint32_t operation, size_t device);
   // Why takes() is false; empty when it is true.
@@ -59,7 +61,7 @@ class SupportTable {
   using Answers = std::vector<Answer>;  // by device
 
   Answers& answersFor(uint32_t subgraph);
-  Answers ask(uint32_t subgraph) const;
+  Answers answersOfDevices(uint32_t subgraph) const;
 
   std::shared_ptr<const Model> model_;
   std::vector<const Device*> devices_;
