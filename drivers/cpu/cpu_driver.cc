@@ -178,7 +178,9 @@ class CpuDriver final : public hal::Device {
         compile(model, options,
                 {saves ? &recorder : nullptr, /*tunable=*/tunes_ && sustains, later}));
     if (compiled == nullptr) return executor_->prepareModel(std::move(model), options);
-    if (later) lateFor(options).add(compiled);
+    if (later && !lateFor(options).add(compiled)) {
+      HALYARD_RETURN_IF_ERROR(compiled->complete());
+    }
     if (saves) {
       const Status saved =
           store_->save(*model, *compiled, recorder, options, hal::Clock::now() - started);

@@ -1,5 +1,6 @@
 #include "late_compiler.h"
 
+#include <system_error>
 #include <utility>
 
 #include "base/signals_blocked.h"
@@ -16,14 +17,19 @@ LateCompiler::~LateCompiler() {
   if (thread_.joinable()) thread_.join();
 }
 
-void LateCompiler::add(const std::shared_ptr<CompiledModel>& model) {
+bool LateCompiler::add(const std::shared_ptr<CompiledModel>& model) {
   const std::lock_guard lock(mutex_);
-  waiting_.push_back({model, Clock::now() + kDelay});
   if (!thread_.joinable()) {
     const SignalsBlocked blocked;
-    thread_ = std::thread([this] { work(); });
+    try {
+      thread_ = std::thread([this] { work(); });
+    } catch (const std::system_error&) {
+      return false;
+    }
   }
+  waiting_.push_back({model, Clock::now() + kDelay});
   changed_.notify_one();
+  return true;
 }
 
 void LateCompiler::hurry() {

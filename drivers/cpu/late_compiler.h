@@ -31,8 +31,9 @@ class LateCompiler {
   LateCompiler(const LateCompiler&) = delete;
   LateCompiler& operator=(const LateCompiler&) = delete;
 
-  // A model that is gone when its turn comes is left out.
-  void add(const std::shared_ptr<CompiledModel>& model);
+  // A model that is gone when its turn comes is left out. False where the system gives no thread:
+  // the caller is to complete it.
+  [[nodiscard]] bool add(const std::shared_ptr<CompiledModel>& model);
   // Somebody waits for a model: there is no delay for those that are here.
   void hurry();
 

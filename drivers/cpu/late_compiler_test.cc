@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <latch>
 #include <thread>
 #include <vector>
@@ -68,7 +70,7 @@ std::shared_ptr<CompiledModel> planned(const CompiledModel::Resources& resources
 TEST(LateCompilerTest, CompletesWhatNobodyRuns) {
   LateCompiler late;
   const std::shared_ptr<CompiledModel> model = planned();
-  late.add(model);
+  ASSERT_TRUE(late.add(model));
   while (!model->isComplete()) std::this_thread::yield();
   EXPECT_EQ(run(*model).values, expected());
 }
@@ -87,7 +89,7 @@ TEST(LateCompilerTest, FirstRunsThatComeTogetherAllHaveTheResults) {
     LateCompiler late;
     ThreadShare threads(2);
     const std::shared_ptr<CompiledModel> model = planned({&threads, nullptr, &late});
-    late.add(model);
+    ASSERT_TRUE(late.add(model));
     std::latch together(3);
     std::vector<std::thread> runners;
     for (int i = 0; i < 3; ++i) {
@@ -111,7 +113,7 @@ TEST(LateCompilerTest, ARunWithADeadlineWaitsNoLonger) {
   const Outcome missed = run(*waited, soon);
   EXPECT_EQ(missed.status.code(), ResultCode::MISSED_DEADLINE_TRANSIENT);
   EXPECT_THAT(missed.status.message(), HasSubstr("before the model's kernels were made"));
-  late.add(waited);
+  ASSERT_TRUE(late.add(waited));
   hal::ExecuteOptions ample;
   ample.deadline = hal::Clock::now() + std::chrono::hours(1);
   EXPECT_EQ(run(*waited, ample).values, expected());
@@ -123,10 +125,10 @@ TEST(LateCompilerTest, ModelsThatAreGoneAreLeftOut) {
   {
     const std::shared_ptr<CompiledModel> model = planned();
     gone = model;
-    late.add(model);
+    ASSERT_TRUE(late.add(model));
   }
   const std::shared_ptr<CompiledModel> next = planned();
-  late.add(next);
+  ASSERT_TRUE(late.add(next));
   while (!next->isComplete()) std::this_thread::yield();
   EXPECT_TRUE(gone.expired());
 }
@@ -139,7 +141,7 @@ TEST(LateCompilerTest, EndsWithoutItsModels) {
       LateCompiler late;
       for (int i = 0; i < 3; ++i) {
         models.push_back(planned());
-        late.add(models.back());
+        ASSERT_TRUE(late.add(models.back()));
       }
       late.hurry();
       if (round % 2 == 0) models[0]->abandon();
@@ -155,6 +157,29 @@ TEST(LateCompilerTest, WhatAnAbandonedModelSays) {
   EXPECT_EQ(outcome.status.code(), ResultCode::OP_FAILED);
   EXPECT_THAT(outcome.status.message(), HasSubstr("making the model's kernels"));
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// Sanitizers end where memory does.
+TEST(LateCompilerDeathTest, WithoutAThreadTheCallerIsTold) {
+  // In a process of its own: stacks of threads that have ended are kept for others.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto addAndRun = [] {
+    const std::shared_ptr<CompiledModel> model = planned();
+    LateCompiler late;
+    rlimit before{};
+    ::getrlimit(RLIMIT_AS, &before);
+    rlimit none = before;
+    none.rlim_cur = 1 << 20;  // less than there is: no stack can be had
+    ::setrlimit(RLIMIT_AS, &none);
+    const bool added = late.add(model);
+    ::setrlimit(RLIMIT_AS, &before);
+    const bool addedThen = late.add(model);
+    const bool isRight = run(*model).values == expected();
+    std::_Exit(!added && addedThen && isRight ? 0 : 1);
+  };
+  EXPECT_EXIT(addAndRun(), ::testing::ExitedWithCode(0), "");
+}
+#endif
 
 // The weights lie in a file that becomes shorter between preparing and packing.
 TEST(LateCompilerTest, ConstantsThatAreGoneFailTheRuns) {

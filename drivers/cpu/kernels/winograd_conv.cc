@@ -46,7 +46,7 @@ class WinogradKernel final : public Kernel {
     std::copy_n(site.inputs[2].as<float>(), channels_, bias_.data());
     pack(site);
     const size_t bytesOfTile = kWinogradCells * (depth_ + channels_) * sizeof(float);
-    const size_t most = std::clamp<size_t>(4 * cachedTileBytes() / bytesOfTile, kLeastTiles / 2,
+    const size_t most = std::clamp<size_t>(2 * cachedTileBytes() / bytesOfTile, kLeastTiles / 2,
                                            MatrixLayer::kMostRows);
     // Halves of the tiles should be whole blocks.
     blocks_ = tiles_ < kLeastTiles ? 1 : divideUp(divideUp(tiles_, most), 2) * 2;
