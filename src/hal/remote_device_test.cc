@@ -499,12 +499,8 @@ TEST_F(RemoteDeviceTest, DriverEndsWithItsClientInTheMiddleOfAComputation) {
   ASSERT_FALSE(hasEnded(driver));
   ASSERT_EQ(::kill(client, SIGKILL), 0);
   ASSERT_EQ(::waitpid(client, nullptr, 0), client);
-#if defined(__SANITIZE_THREAD__)
-  constexpr seconds kLimit{3};  // the sanitizer has its own second at the end of a process
-#else
-  constexpr seconds kLimit{1};
-#endif
-  EXPECT_TRUE(endsWithin(driver, kLimit));
+  // It computes for ever otherwise.
+  EXPECT_TRUE(endsWithin(driver, seconds(20)));
 }
 
 TEST_F(RemoteDeviceTest, DriverEndsWithItsDevice) {
