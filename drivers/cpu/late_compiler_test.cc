@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/sanitized.h"
 #include "compiled_model.h"
 #include "cpu_driver.h"
 #include "model_for_test.h"
@@ -158,8 +159,8 @@ TEST(LateCompilerTest, WhatAnAbandonedModelSays) {
   EXPECT_THAT(outcome.status.message(), HasSubstr("making the model's kernels"));
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 // Sanitizers end where memory does.
+#ifndef HALYARD_SANITIZED
 TEST(LateCompilerDeathTest, WithoutAThreadTheCallerIsTold) {
   // In a process of its own: stacks of threads that have ended are kept for others.
   GTEST_FLAG_SET(death_test_style, "threadsafe");
