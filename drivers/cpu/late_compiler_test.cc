@@ -227,6 +227,7 @@ TEST(LateCompilerTest, ADriverEndsInTheMidstOfItAll) {
       if (i % 2 == 0) models.push_back(std::move(*prepared));
     }
     device->reset();
+    // Another part of the way each time, before the models that are left end, too.
     std::this_thread::sleep_for(std::chrono::microseconds(100 * round));
   }
 }

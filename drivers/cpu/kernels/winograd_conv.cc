@@ -6,7 +6,6 @@
 #include <array>
 #include <functional>
 #include <limits>
-#include <optional>
 #include <vector>
 
 #include "kernels/aligned_buffer.h"

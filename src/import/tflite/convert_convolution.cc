@@ -56,8 +56,7 @@ Result<uint32_t> addPerChannelFilter(Node& node, const FileTensor& tensor, Shape
   operand.type = OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL;
   operand.dimensions = std::move(dims);
   operand.extraParams = std::move(quant);
-  return node.builder().addFileConstant(std::move(operand), tensor.data,
-                                        node.builder().nameOf(tensor));
+  return node.builder().addFileConstant(std::move(operand), tensor);
 }
 
 // Activations and weights of different kinds other than dynamic-range quantisation.
@@ -157,8 +156,7 @@ Result<uint32_t> bias(Node& node, uint32_t x, uint32_t f, uint32_t y, uint32_t c
     HALYARD_RETURN_IF_ERROR(
         checkBiasScales(tensor, node.operand(x), node.operand(f), node.operand(y).scale));
   }
-  return node.builder().addFileConstant(std::move(wanted), tensor.data,
-                                        node.builder().nameOf(tensor));
+  return node.builder().addFileConstant(std::move(wanted), tensor);
 }
 
 struct Window {

@@ -125,8 +125,11 @@ Result<uint32_t> foldedToFloat(GraphBuilder& builder, const FileTensor& tensor) 
   Operand operand;
   operand.type = OperandType::TENSOR_FLOAT32;
   operand.dimensions = tensor.dims.empty() ? Shape{1} : tensor.dims;
-  return builder.addOwnConstant(std::move(operand), std::move(bytes),
-                                builder.nameOf(tensor) + " (float)");
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t folded,
+                           builder.addOwnConstant(std::move(operand), std::move(bytes),
+                                                  builder.nameOf(tensor) + " (float)"),
+                           "{}", tensor.text());
+  return folded;
 }
 
 std::span<const Converter> quantizationConverters() { return kConverters; }

@@ -33,8 +33,11 @@ Result<uint32_t> initialState(Node& node, size_t i, Operand operand, uint8_t zer
   HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(i));
   const std::optional<uint32_t> size = knownByteSize(operand.type, operand.dimensions);
   if (!size) return badData("the state ({}) has no shape", tensor.text());
-  return node.builder().addFilledConstant(std::move(operand), *size, zero,
-                                          node.builder().nameOf(tensor));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t state,
+                           node.builder().addFilledConstant(std::move(operand), *size, zero,
+                                                            node.builder().nameOf(tensor)),
+                           "{}", tensor.text());
+  return state;
 }
 
 Result<uint32_t> floatState(Node& node, size_t i) {
@@ -126,8 +129,7 @@ Result<uint32_t> symmetricConstant(Node& node, size_t i, tfl::TensorType expecte
     return unsupported("{} is computed at run time, only constants are supported", tensor.text());
   }
   HALYARD_ASSIGN_OR_RETURN(Operand operand, symmetricOperand(tensor, expected, type));
-  return node.builder().addFileConstant(std::move(operand), tensor.data,
-                                        node.builder().nameOf(tensor));
+  return node.builder().addFileConstant(std::move(operand), tensor);
 }
 
 Result<uint32_t> biasConstant(Node& node, size_t i) {
@@ -139,8 +141,7 @@ Result<uint32_t> biasConstant(Node& node, size_t i) {
   Operand operand;
   operand.type = OperandType::TENSOR_INT32;
   operand.dimensions = tensor.dims;
-  return node.builder().addFileConstant(std::move(operand), tensor.data,
-                                        node.builder().nameOf(tensor));
+  return node.builder().addFileConstant(std::move(operand), tensor);
 }
 
 Result<uint32_t> integerHiddenState(Node& node) {

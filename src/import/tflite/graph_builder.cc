@@ -103,7 +103,7 @@ Status GraphBuilder::beginGraph() {
     HALYARD_ASSIGN_OR_RETURN(Operand operand, describe(tensor), "model input {}", i);
     if (operand.dimensions.empty()) operand.dimensions = {1};
     operand.lifetime = Lifetime::SUBGRAPH_INPUT;
-    HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addOperand(std::move(operand), nameOf(tensor)));
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addOperand(std::move(operand), tensor));
     setBinding(index, {TensorState::BOUND, added});
     model_.main.inputIndexes.push_back(added);
   }
@@ -202,8 +202,7 @@ Result<uint32_t> GraphBuilder::read(const FileTensor& tensor) {
   }
   HALYARD_ASSIGN_OR_RETURN(Operand operand, describe(tensor));
   if (operand.dimensions.empty()) operand.dimensions = {1};
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t added,
-                           addFileConstant(std::move(operand), tensor.data, nameOf(tensor)));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addFileConstant(std::move(operand), tensor));
   setBinding(tensor.index, {TensorState::BOUND, added});
   return added;
 }
@@ -224,7 +223,7 @@ Result<uint32_t> GraphBuilder::write(int32_t index, std::optional<OperandType> t
     HALYARD_ASSIGN_OR_RETURN(operand, describe(tensor));
   }
   if (isModelOutput(index)) operand.lifetime = Lifetime::SUBGRAPH_OUTPUT;
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addOperand(std::move(operand), nameOf(tensor)));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addOperand(std::move(operand), tensor));
   setBinding(index, {type ? TensorState::OPAQUE : TensorState::BOUND, added});
   return added;
 }
@@ -244,6 +243,12 @@ Result<uint32_t> GraphBuilder::addOperand(Operand operand, std::string name) {
   return static_cast<uint32_t>(model_.main.operands.size() - 1);
 }
 
+Result<uint32_t> GraphBuilder::addOperand(Operand operand, const FileTensor& tensor) {
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addOperand(std::move(operand), nameOf(tensor)),
+                           "{}", tensor.text());
+  return added;
+}
+
 Result<uint32_t> GraphBuilder::addTemporary(OperandType type, Shape dims, float scale,
                                             int32_t zeroPoint, std::string name) {
   Operand operand;
@@ -254,11 +259,18 @@ Result<uint32_t> GraphBuilder::addTemporary(OperandType type, Shape dims, float 
   return addOperand(std::move(operand), std::move(name));
 }
 
-Result<uint32_t> GraphBuilder::addFileConstant(Operand operand, std::span<const uint8_t> bytes,
-                                               std::string name) {
+Result<uint32_t> GraphBuilder::addFileConstant(Operand operand, const FileTensor& tensor) {
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t added,
+                           addConstant(std::move(operand), tensor.data, nameOf(tensor)), "{}",
+                           tensor.text());
+  return added;
+}
+
+Result<uint32_t> GraphBuilder::addConstant(Operand operand, std::span<const uint8_t> bytes,
+                                           std::string name) {
   const std::optional<uint32_t> need = knownByteSize(operand.type, operand.dimensions);
   if (!need || *need != bytes.size()) {
-    return badData("a constant has {} bytes, {} needs {}", bytes.size(), operandText(operand),
+    return badData("has {} bytes, {} needs {}", bytes.size(), operandText(operand),
                    need ? std::to_string(*need) : "an unknown number");
   }
   operand.lifetime =
@@ -272,7 +284,7 @@ Result<uint32_t> GraphBuilder::addOwnConstant(Operand operand, std::vector<uint8
                                               std::string name) {
   HALYARD_RETURN_IF_ERROR(budget_.spend(bytes.size()));
   owned_.push_back(std::move(bytes));
-  return addFileConstant(std::move(operand), owned_.back(), std::move(name));
+  return addConstant(std::move(operand), owned_.back(), std::move(name));
 }
 
 Result<uint32_t> GraphBuilder::addFilledConstant(Operand operand, size_t size, uint8_t value,
@@ -282,7 +294,7 @@ Result<uint32_t> GraphBuilder::addFilledConstant(Operand operand, size_t size, u
     HALYARD_RETURN_IF_ERROR(budget_.spend(size));
     bytes = owned_.emplace_back(size, value);
   }
-  return addFileConstant(std::move(operand), bytes, std::move(name));
+  return addConstant(std::move(operand), bytes, std::move(name));
 }
 
 std::string GraphBuilder::nameOf(const FileTensor& tensor) const {

@@ -70,9 +70,8 @@ class GraphBuilder {
   // A value between two operations that no tensor of the file has.
   Result<uint32_t> addTemporary(OperandType type, Shape dims, float scale, int32_t zeroPoint,
                                 std::string name);
-  // A constant whose bytes lie in the file.
-  Result<uint32_t> addFileConstant(Operand operand, std::span<const uint8_t> bytes,
-                                   std::string name);
+  // A constant whose bytes are those of a tensor of the file.
+  Result<uint32_t> addFileConstant(Operand operand, const FileTensor& tensor);
   // A constant of the importer's own making, which is first given its bytes here.
   Result<uint32_t> addOwnConstant(Operand operand, std::vector<uint8_t> bytes, std::string name);
   // `size` bytes that are all `value`; those that agree in both share them.
@@ -110,7 +109,10 @@ class GraphBuilder {
   bool isBound(int32_t tensor) const { return binding(tensor).state != TensorState::UNKNOWN; }
   void setBinding(int32_t tensor, Binding binding);  // the tensor exists
   Result<uint32_t> readBound(int32_t tensor) const;
+  // `name` is kept if names are. With a tensor, errors name it in any case.
   Result<uint32_t> addOperand(Operand operand, std::string name);
+  Result<uint32_t> addOperand(Operand operand, const FileTensor& tensor);
+  Result<uint32_t> addConstant(Operand operand, std::span<const uint8_t> bytes, std::string name);
   // Operations that want the same value share its operand.
   Result<uint32_t> cachedConstant(OperandType type, Shape dims, const void* bytes, size_t size);
   Status inferOutputs(const Operation& operation);

@@ -98,6 +98,16 @@ TEST(Importer, PutsConstantsInAPoolThatAreMoreThanAPage) {
   }
 }
 
+TEST(Importer, ErrorsNameTensorsWhoseNamesAreNotKept) {
+  ModelWriter large = sumWithConstant(20);
+  large.tensors[0].shape = {65536, 65536};
+  EXPECT_THAT(importTflite(large.bytes()).status().message(), ::testing::HasSubstr("tensor 0 'x'"));
+  ModelWriter cut = sumWithConstant(20);
+  cut.tensors[1].data.pop_back();
+  EXPECT_THAT(importTflite(cut.bytes()).status().message(),
+              ::testing::HasSubstr("tensor 1 'half'"));
+}
+
 TEST(Importer, KeepsFewConstantsInTheModel) {
   const Result<ImportedModel> imported = importModel(floatConvolution());
   ASSERT_TRUE(imported.ok()) << imported.status().toString();
