@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -56,7 +58,8 @@ class CachingTest : public ::testing::Test {
     std::ofstream(folder_ + "/personality.json")
         << R"({"hal_version": ")" << halVersion_ << R"(", "version": ")" << version_
         << R"(", "capabilities": {"default": {"exec_time": 0.1, "power_usage": 0.1}},
-              "delays": {"compile_ms": 20},
+              "delays": {"compile_ms": )"
+        << compileMs_ << R"(},
               "supports": {"not_operations": [)"
         << unsupported_ << R"(]})" << cacheFields_ << "}";
     std::ofstream(folder_ + "/manifest.json")
@@ -77,19 +80,31 @@ class CachingTest : public ::testing::Test {
            arguments + " 2>&1";
   }
 
-  // An application of its own; the lines that it prints.
-  std::vector<std::string> run(const std::string& arguments) const {
-    FILE* const pipe = ::popen(commandLine(arguments).c_str(), "re");
-    EXPECT_NE(pipe, nullptr);
+  // An application of its own: what it prints, and how it ends.
+  struct Ended {
+    int status;
+    std::string text;
+  };
+  static Ended endOf(FILE* pipe) {
     std::string text;
     char piece[4096];
     for (size_t got = 0; (got = std::fread(piece, 1, sizeof(piece), pipe)) > 0;) {
       text.append(piece, got);
     }
-    const int status = ::pclose(pipe);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << arguments << ": " << text;
+    return {::pclose(pipe), std::move(text)};
+  }
+  Ended end(const std::string& arguments) const {
+    FILE* const pipe = ::popen(commandLine(arguments).c_str(), "re");
+    EXPECT_NE(pipe, nullptr);
+    return endOf(pipe);
+  }
+  // The lines of one that ends well.
+  std::vector<std::string> run(const std::string& arguments) const {
+    const Ended ended = end(arguments);
+    EXPECT_TRUE(WIFEXITED(ended.status) && WEXITSTATUS(ended.status) == 0)
+        << arguments << ": " << ended.text;
     std::vector<std::string> lines;
-    std::stringstream list(text);
+    std::stringstream list(ended.text);
     for (std::string line; std::getline(list, line);) lines.push_back(line);
     return lines;
   }
@@ -106,6 +121,7 @@ class CachingTest : public ::testing::Test {
   std::string version_ = "1";
   std::string halVersion_ = "1.3";
   std::string unsupported_;
+  int compileMs_ = 20;
   std::string cacheFields_ = R"(, "cache": {"model_files": 2, "data_files": 1})";
 };
 
@@ -237,6 +253,106 @@ TEST_F(CachingTest, WhatComesBackAfterTheDriversDeathIsFromTheCache) {
   EXPECT_THAT(run(arguments + " rounds=2"), ElementsAre("hit ", "hit "));
 }
 
+// A driver without files, which has prepared the model at once before.
+class PreparedBeforeTest : public CachingTest {
+ protected:
+  void SetUp() override {
+    CachingTest::SetUp();
+    compileMs_ = 0;
+    cacheFields_.clear();
+    describe();
+  }
+  void fail(const std::string& fault) {
+    cacheFields_ = R"(, "faults": [{"at": "prepare", )" + fault + "}]";
+    describe();
+  }
+  bool isNoted() const {
+    return std::ranges::any_of(fs::directory_iterator(cache()), [](const auto& entry) {
+      return entry.path().filename().string().starts_with(".halyard-prepared-");
+    });
+  }
+  void expectWaits(const std::string& arguments = "") const {
+    EXPECT_THAT(run(device_ + " " + cache() + arguments),
+                ElementsAre("off the driver needs no files: it does not cache"));
+  }
+  // Where the machine is busy, a driver may not have been quick enough the first time.
+  void expectTrusts(const std::string& arguments = "") const {
+    std::vector<std::string> lines;
+    for (int i = 0; i < 20 && (lines.empty() || lines[0].ends_with("cache")); ++i) {
+      lines = run(device_ + " " + cache() + arguments);
+    }
+    EXPECT_THAT(lines,
+                ElementsAre("off the driver needs no files: it does not cache; it has prepared "
+                            "this model at once before, and its answer is waited for at the "
+                            "first use"));
+  }
+};
+
+TEST_F(PreparedBeforeTest, IsNotWaitedForWhenEverythingIsTheSame) {
+  expectWaits();
+  expectTrusts();
+  for (const std::string change :
+       {" weight=7", " rows=2", " preference=0", " priority=90", " token=1"}) {
+    SCOPED_TRACE(change);
+    expectWaits(change);
+    expectTrusts(change);
+    expectTrusts();
+  }
+  // Somebody else may compute it, or nothing may be kept.
+  EXPECT_THAT(run(device_ + " " + cache() + " all=1"),
+              ElementsAre(testing::Not(HasSubstr("before"))));
+  EXPECT_THAT(run(device_ + ",nnapi-reference " + cache()),
+              ElementsAre(testing::Not(HasSubstr("before"))));
+  EXPECT_THAT(run(device_ + " -"), ElementsAre("off the application has asked for none"));
+  before_ = "HALYARD_REQUIRE_DEVICE=" + device_ + " ";
+  expectWaits();
+  before_.clear();
+  version_ = "2";
+  describe();
+  expectWaits();
+  expectTrusts();
+}
+
+TEST_F(PreparedBeforeTest, IsForgottenAfterADay) {
+  expectWaits();
+  for (const auto& entry : fs::directory_iterator(cache())) {
+    fs::last_write_time(entry.path(), fs::last_write_time(entry.path()) - std::chrono::hours(25));
+  }
+  expectWaits();
+  expectTrusts();
+}
+
+TEST_F(PreparedBeforeTest, ADriverThatTakesLongIsWaitedFor) {
+  compileMs_ = 20;
+  describe();
+  expectWaits();
+  EXPECT_FALSE(isNoted());
+  expectWaits();
+}
+
+// The first use has the error then, and the next start has it when it compiles.
+TEST_F(PreparedBeforeTest, ADriverThatFailsAfterAllIsNotTrustedAnyMore) {
+  const std::string arguments = device_ + " " + cache();
+  for (const std::string fault : {R"("do": "fail", "text": "no room")", R"("do": "crash")"}) {
+    SCOPED_TRACE(fault);
+    cacheFields_.clear();
+    describe();
+    expectWaits();
+    expectTrusts();
+    fail(fault);
+    Ended failed = end(arguments);
+    EXPECT_EQ(WEXITSTATUS(failed.status), 1);
+    EXPECT_THAT(failed.text, StartsWith("compute: "));
+    EXPECT_THAT(failed.text,
+                HasSubstr(fault.find("room") != fault.npos ? "no room" : "killed by signal"));
+    EXPECT_FALSE(isNoted());
+    failed = end(arguments);
+    EXPECT_EQ(WEXITSTATUS(failed.status), 1);
+    EXPECT_THAT(failed.text, StartsWith("finish: "));
+    EXPECT_FALSE(isNoted());
+  }
+}
+
 TEST_F(CachingTest, TheApplicationsOwnDescriptors) {
   const std::string arguments = device_ + " " + cache() + " fds=1";
   EXPECT_THAT(run(arguments), ElementsAre("miss the application's files are empty"));
@@ -255,12 +371,8 @@ TEST_F(CachingTest, ApplicationsThatRaceForTheSameFiles) {
     running.push_back(::popen(commandLine(arguments).c_str(), "re"));
   }
   for (FILE* const each : running) {
-    std::string text;
-    char piece[4096];
-    for (size_t got = 0; (got = std::fread(piece, 1, sizeof(piece), each)) > 0;) {
-      text.append(piece, got);
-    }
-    EXPECT_EQ(::pclose(each), 0) << text;
+    const Ended ended = endOf(each);
+    EXPECT_EQ(ended.status, 0) << ended.text;
   }
   const auto afterwards = run(arguments);
   EXPECT_THAT(afterwards, SizeIs(kTokens));

@@ -147,23 +147,9 @@ class DriverConnection final : public trace::DriverSource {
     Completion<Result<T>> completion;
     waits_.fetch_add(1);
     loop_->post([&](RpcLoop::Context& context) {
-      side_->liveness->watch();
-      // evalNow: an exception of `start` itself is handled like one of its promise.
-      auto answer = kj::evalNow([&] {
-                      return start(*side_);
-                    }).catch_([this, what](kj::Exception&& exception) -> kj::Promise<Result<T>> {
-        return explain(kj::mv(exception), what).then([](Status status) {
-          return Result<T>(std::move(status));
-        });
-      });
-      if (limit.end) {
-        answer = answer.exclusiveJoin(
-            pastLimit(context, limit, what).then([](Status status) -> Result<T> {
-              return status;
-            }));
-      }
-      context.tasks.add(
-          answer.then([&completion](Result<T> result) { completion.set(std::move(result)); }));
+      context.tasks.add(answerOf(context, start, what, limit).then([&completion](Result<T> result) {
+        completion.set(std::move(result));
+      }));
     });
     try {
       if (meanwhile) meanwhile();
@@ -172,10 +158,27 @@ class DriverConnection final : public trace::DriverSource {
     }
     Result<T> result = completion.wait();
     waits_.fetch_sub(1);
-    if (result.ok() || result.status().code() == ResultCode::DEAD_OBJECT) return result;
-    Status status = result.takeStatus();
-    status.annotate(fmt::format("driver '{}'", name_));
-    return status;
+    if (result.ok()) return result;
+    return named(result.takeStatus());
+  }
+
+  // The same without the wait: `done` is called with the result on the loop thread, or, if the
+  // driver has ended before, with null and the error on this one. Whoever is told of it must keep
+  // the connection until then; `done` is dropped uncalled when it ends before.
+  template <typename T>
+  void begin(const std::string& what, std::function<kj::Promise<Result<T>>(Side&)> start,
+             CallLimit limit, std::function<void(Side*, Result<T>)> done) {
+    if (!limit.end && !limit.computes) limit.end = Clock::now() + promptLimit_;
+    if (const auto earlier = deathText()) return done(nullptr, deadBefore(*earlier, what));
+    waits_.fetch_add(1);
+    loop_->post([this, what = std::make_shared<const std::string>(what), start = std::move(start),
+                 limit, done = std::move(done)](RpcLoop::Context& context) {
+      side_->watchers.add(
+          answerOf(context, start, *what, limit).then([this, what, done](Result<T> result) {
+            waits_.fetch_sub(1);
+            done(side_, result.ok() ? std::move(result) : named(result.takeStatus()));
+          }));
+    });
   }
 
   // driver_trace.cc.
@@ -211,6 +214,29 @@ class DriverConnection final : public trace::DriverSource {
   Status handshake(UniqueFd socket, std::shared_ptr<ChildProcess> child, const Manifest& manifest,
                    std::chrono::milliseconds limit);
   kj::Promise<Status> sayHello(Side& side, HalVersion wanted);
+  // Loop thread. `start`'s call, with what can go wrong on the way; `what` must outlive it.
+  template <typename T>
+  kj::Promise<Result<T>> answerOf(RpcLoop::Context& context,
+                                  const std::function<kj::Promise<Result<T>>(Side&)>& start,
+                                  std::string_view what, const CallLimit& limit) {
+    side_->liveness->watch();
+    // evalNow: an exception of `start` itself is handled like one of its promise.
+    auto answer = kj::evalNow([&] {
+                    return start(*side_);
+                  }).catch_([this, what](kj::Exception&& exception) -> kj::Promise<Result<T>> {
+      return explain(kj::mv(exception), what).then([](Status status) {
+        return Result<T>(std::move(status));
+      });
+    });
+    if (!limit.end) return answer;
+    return answer.exclusiveJoin(
+        pastLimit(context, limit, what).then([](Status status) -> Result<T> { return status; }));
+  }
+  // An error of a call; a dead driver's has the name already.
+  Status named(Status status) const {
+    if (status.code() == ResultCode::DEAD_OBJECT) return status;
+    return std::move(status.annotate(fmt::format("driver '{}'", name_)));
+  }
   // Loop thread. Resolves some time after the limit, which has an end, with the error to report.
   kj::Promise<Status> pastLimit(RpcLoop::Context& context, CallLimit limit,
                                 std::string_view what) const;

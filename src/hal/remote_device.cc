@@ -41,6 +41,8 @@ Status checkCompliance(const Model& model, FeatureLevel have) {
   return compliantWith(model, have);
 }
 
+bool takesAttributes(const DeviceInfo& info) { return offeredLevel(info) >= FeatureLevel::FL8; }
+
 Status checkNotPassed(const std::optional<TimePoint>& deadline) {
   if (!deadline || Clock::now() < *deadline) return okStatus();
   return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
@@ -278,8 +280,7 @@ Result<std::vector<bool>> RemoteDevice::askAbout(std::shared_ptr<const Model> mo
 Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(
     std::shared_ptr<const Model> model, const PrepareOptions& given) {
   PrepareOptions options = given;
-  const bool takesAttributes = offeredLevel(info_) >= FeatureLevel::FL8;
-  if (!takesAttributes) options.attributes = {};
+  if (!takesAttributes(info_)) options.attributes = {};
   const HalVersion version = manifest_.halVersion;
   HALYARD_RETURN_IF_ERROR(checkCompliance(*model, offeredLevel(info_)), "driver '{}'",
                           manifest_.name);
@@ -296,8 +297,7 @@ Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(
   HALYARD_ASSIGN_OR_RETURN(const uint64_t key,
                            driver->call<uint64_t>(methodName("prepareModel", version), start,
                                                   CallLimit::computing(deadline)));
-  return std::shared_ptr<PreparedModel>(std::make_shared<RemotePreparedModel>(
-      driver, key, std::move(model), version, takesAttributes, options.priority, fencing_));
+  return preparedModel(driver, std::move(model), options, key);
 }
 
 Result<std::optional<RemoteDevice::Offer>> RemoteDevice::prepareSupported(
@@ -305,13 +305,9 @@ Result<std::optional<RemoteDevice::Offer>> RemoteDevice::prepareSupported(
     const std::function<void()>& meanwhile) {
   const HalVersion version = manifest_.halVersion;
   const std::optional<Offer> inTwoCalls;
-  if (version < HalVersion::V1_3 || lacksPrepareSupported_ ||
-      !checkCompliance(*model, offeredLevel(info_)).ok() || !checkNotPassed(given.deadline).ok()) {
-    return inTwoCalls;
-  }
+  if (!mayPrepareSupported(*model, given)) return inTwoCalls;
   PrepareOptions options = given;
-  const bool takesAttributes = offeredLevel(info_) >= FeatureLevel::FL8;
-  if (!takesAttributes) options.attributes = {};
+  if (!takesAttributes(info_)) options.attributes = {};
   HALYARD_ASSIGN_OR_RETURN(const Packed packed, pack(model, version), "driver '{}'",
                            manifest_.name);
   HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection());
@@ -347,12 +343,67 @@ Result<std::optional<RemoteDevice::Offer>> RemoteDevice::prepareSupported(
   }
   offer.took = Clock::now() - begun;
   if (key.ok()) {
-    offer.prepared = std::shared_ptr<PreparedModel>(std::make_shared<RemotePreparedModel>(
-        driver, *key, model, version, takesAttributes, options.priority, fencing_));
+    offer.prepared = preparedModel(driver, model, options, *key);
   } else {
     offer.prepared = Result<std::shared_ptr<PreparedModel>>(key.status());
   }
   return std::optional(std::move(offer));
+}
+
+// What has become of it, as a key; the driver supported everything when it was asked before.
+kj::Promise<Result<uint64_t>> keyOf(Side& side, const Model& model, calls::Offer said) {
+  if (!said.isKnown)
+    return Result<uint64_t>(opFailed("it does not know prepareSupported any more"));
+  if (said.prepared) return std::move(*said.prepared);
+  if (said.preparation != 0) return calls::preparedBy(side, said.preparation);
+  const auto at = std::ranges::find(said.supported, false) - said.supported.begin();
+  return Result<uint64_t>(
+      opFailed("it does not support {} any more",
+               operationText(at, model.main.operations[static_cast<size_t>(at)].type)));
+}
+
+Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareAhead(
+    const std::shared_ptr<const Model>& model, const PrepareOptions& given,
+    std::function<void(const Status&)> refused) {
+  if (!mayPrepareSupported(*model, given)) return std::shared_ptr<PreparedModel>();
+  PrepareOptions options = given;
+  if (!takesAttributes(info_)) options.attributes = {};
+  HALYARD_ASSIGN_OR_RETURN(Packed packed, pack(model, manifest_.halVersion), "driver '{}'",
+                           manifest_.name);
+  HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection());
+  auto key = std::make_shared<PendingKey>(std::move(refused));
+  std::shared_ptr<PreparedModel> prepared = preparedModel(driver, model, options, key);
+  // It was prepared promptly before. The prepared model keeps the connection until the answer.
+  driver->begin<uint64_t>(
+      methodName("prepareModel", manifest_.halVersion),
+      [packed = std::move(packed), options](Side& side) {
+        return calls::prepareSupported(side, packed.outgoing(), options)
+            .then([&side, model = packed.model](
+                      Result<calls::Offer> said) -> kj::Promise<Result<uint64_t>> {
+              if (!said.ok()) return Result<uint64_t>(said.takeStatus());
+              return keyOf(side, *model, std::move(*said));
+            });
+      },
+      CallLimit::prompt(),
+      [key](Side* side, Result<uint64_t> answer) {
+        if (key->isDropped() && answer.ok()) side->preparedModels.erase(*answer);
+        key->set(std::move(answer));
+      });
+  return prepared;
+}
+
+bool RemoteDevice::mayPrepareSupported(const Model& model, const PrepareOptions& options) const {
+  return manifest_.halVersion >= HalVersion::V1_3 && !lacksPrepareSupported_ &&
+         checkCompliance(model, offeredLevel(info_)).ok() && checkNotPassed(options.deadline).ok();
+}
+
+std::shared_ptr<PreparedModel> RemoteDevice::preparedModel(
+    const std::shared_ptr<DriverConnection>& driver, std::shared_ptr<const Model> model,
+    const PrepareOptions& options, std::variant<uint64_t, std::shared_ptr<PendingKey>> key) const {
+  return std::make_shared<RemotePreparedModel>(
+      RemotePreparedModel::Parts{driver, std::move(model), manifest_.halVersion,
+                                 takesAttributes(info_), options.priority, fencing_},
+      std::move(key));
 }
 
 Result<CachedModel> RemoteDevice::prepareModelFromCache(std::shared_ptr<const Model> model,
@@ -386,9 +437,7 @@ Result<CachedModel> RemoteDevice::prepareModelFromCache(std::shared_ptr<const Mo
   cached.interface = model;
   cached.preference = options.preference;
   cached.priority = options.priority;
-  cached.prepared = std::make_shared<RemotePreparedModel>(driver, key, std::move(model), version,
-                                                          offeredLevel(info_) >= FeatureLevel::FL8,
-                                                          options.priority, fencing_);
+  cached.prepared = preparedModel(driver, std::move(model), options, key);
   return cached;
 }
 

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <variant>
 
 #include "hal/manifest.h"
 #include "hal/rpc_loop.h"
@@ -23,6 +24,7 @@
 namespace halyard::hal {
 
 class DriverConnection;
+class PendingKey;
 struct CallLimit;
 
 // Speaks the HAL version of the manifest. A model with operations that are newer is refused by
@@ -61,6 +63,14 @@ class RemoteDevice final : public Device {
   Result<std::optional<Offer>> prepareSupported(const std::shared_ptr<const Model>& model,
                                                 const PrepareOptions& options,
                                                 const std::function<void()>& meanwhile = {});
+  // prepareSupported for a model that the driver has prepared before, without waiting for what it
+  // says now: whatever the result is asked for waits for that, and fails as the preparation has
+  // failed, also if the driver does not support all operations any more. `refused`, unless it is
+  // empty, is called with the error then, once, on the thread that finds it first. An error: as
+  // prepareSupported's; null: it takes two calls.
+  Result<std::shared_ptr<PreparedModel>> prepareAhead(
+      const std::shared_ptr<const Model>& model, const PrepareOptions& options,
+      std::function<void(const Status&)> refused = {});
   // `model` is needed: executions are checked and packed by it here, and by what the driver has
   // cached there. OP_FAILED before HAL 1.2. What the result says of preference and priority is what
   // `options` says.
@@ -87,6 +97,11 @@ class RemoteDevice final : public Device {
       std::optional<TimePoint> deadline = std::nullopt);
   void start();
   bool startInThread();  // with the lock held; false: there is no thread to be had
+  // Whether the driver may be able to answer prepareSupported.
+  bool mayPrepareSupported(const Model& model, const PrepareOptions& options) const;
+  std::shared_ptr<PreparedModel> preparedModel(
+      const std::shared_ptr<DriverConnection>& driver, std::shared_ptr<const Model> model,
+      const PrepareOptions& options, std::variant<uint64_t, std::shared_ptr<PendingKey>> key) const;
   Result<std::vector<bool>> askAbout(std::shared_ptr<const Model> model);
   Status fetchInfo();
   Status fetchFeatureLevel(DriverConnection& driver, const CallLimit& limit);

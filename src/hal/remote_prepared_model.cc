@@ -65,19 +65,32 @@ ExecutionPromise execute10(Side& side, wire::v1_0::IPreparedModel::Client client
 
 }  // namespace
 
-RemotePreparedModel::RemotePreparedModel(std::shared_ptr<DriverConnection> connection, uint64_t id,
-                                         std::shared_ptr<const Model> model, HalVersion version,
-                                         bool takesAttributes, Priority priority,
-                                         RemoteFencing fencing)
-    : connection_(std::move(connection)),
-      id_(id),
-      model_(std::move(model)),
-      version_(version),
-      takesAttributes_(takesAttributes),
-      priority_(priority),
-      fencing_(std::move(fencing)) {}
+RemotePreparedModel::RemotePreparedModel(Parts parts, Key key)
+    : connection_(std::move(parts.connection)),
+      model_(std::move(parts.model)),
+      version_(parts.version),
+      takesAttributes_(parts.takesAttributes),
+      priority_(parts.priority),
+      fencing_(std::move(parts.fencing)),
+      pending_(key.index() == 0 ? nullptr : std::get<1>(std::move(key))),
+      id_(key.index() == 0 ? std::get<0>(key) : kPending) {}
 
-RemotePreparedModel::~RemotePreparedModel() { connection_->release(id_); }
+RemotePreparedModel::~RemotePreparedModel() {
+  if (const uint64_t id = id_; id != kPending) {
+    connection_->release(id);
+    return;
+  }
+  connection_->later([pending = pending_](Side& side) {
+    if (const auto id = pending->drop()) side.preparedModels.erase(*id);
+  });
+}
+
+Result<uint64_t> RemotePreparedModel::id(std::optional<TimePoint> until) const {
+  if (const uint64_t id = id_; id != kPending) return id;
+  Result<uint64_t> id = pending_->wait(until);
+  if (id.ok()) id_ = *id;
+  return id;
+}
 
 ExecutionResult RemotePreparedModel::executeSynchronously(const Request& request,
                                                           const ExecuteOptions& options) {
@@ -88,8 +101,9 @@ ExecutionResult RemotePreparedModel::executeSynchronously(const Request& request
 }
 
 Result<std::unique_ptr<Burst>> RemotePreparedModel::configureBurst() {
+  HALYARD_ASSIGN_OR_RETURN(const uint64_t id, this->id());
   auto lane = std::make_unique<RingLane>();
-  HALYARD_RETURN_IF_ERROR(lane->open(connection_, id_, version_, std::nullopt));
+  HALYARD_RETURN_IF_ERROR(lane->open(connection_, id, version_, std::nullopt));
   return std::unique_ptr<Burst>(std::make_unique<RemoteBurst>(shared_from_this(), std::move(lane)));
 }
 
@@ -105,20 +119,21 @@ ExecutionResult RemotePreparedModel::executeIn(RingLane* lane, const Request& re
 
 Result<ExecutionResult> RemotePreparedModel::executeRemotely(RingLane* lane, const Request& request,
                                                              const ExecuteOptions& options) {
-  if (trace::isActive()) nameInTrace();
+  // Older drivers know no deadlines, and their clients are not to notice the difference.
+  const auto deadline = version_ >= HalVersion::V1_3 ? options.deadline : std::nullopt;
+  HALYARD_ASSIGN_OR_RETURN(const uint64_t id, this->id(deadline));
+  if (trace::isActive()) nameInTrace(id);
   const trace::Scope mark(trace::Layer::IPC, trace::Phase::EXECUTION, "execute",
                           connection_->traceDetails());
   HALYARD_RETURN_IF_ERROR(compliantWith(request, version_), "driver '{}'", connection_->name());
   HALYARD_RETURN_IF_ERROR(validateRequest(*model_, request, version_ >= HalVersion::V1_2));
-  // Older drivers know no deadlines, and their clients are not to notice the difference.
-  const auto deadline = version_ >= HalVersion::V1_3 ? options.deadline : std::nullopt;
   if (deadline && Clock::now() >= *deadline) {
     return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
                       "driver '{}': the deadline has passed before the execution began",
                       connection_->name());
   }
   if (lane != nullptr) {
-    HALYARD_RETURN_IF_ERROR(lane->open(connection_, id_, version_, deadline), "driver '{}'",
+    HALYARD_RETURN_IF_ERROR(lane->open(connection_, id, version_, deadline), "driver '{}'",
                             connection_->name());
   }
   trace::Scope part(trace::Layer::IPC, trace::Phase::TRANSFORMATION, "pack arguments");
@@ -141,7 +156,7 @@ Result<ExecutionResult> RemotePreparedModel::executeRemotely(RingLane* lane, con
     result = std::move(outcome.result);
   }
   if (!done) {
-    Result<ExecutionResult> answer = call(method, packed.request(), options, deadline);
+    Result<ExecutionResult> answer = call(method, id, packed.request(), options, deadline);
     if (!answer.ok()) {
       packed.abandon();
       return answer.takeStatus();
@@ -156,19 +171,20 @@ Result<ExecutionResult> RemotePreparedModel::executeRemotely(RingLane* lane, con
   return result;
 }
 
-void RemotePreparedModel::nameInTrace() {
+void RemotePreparedModel::nameInTrace(uint64_t id) {
   const uint64_t context = trace::currentContext();
   if (context == 0 || traceContext_.load() == context) return;
-  if (connection_->traceModel(id_, context)) traceContext_ = context;
+  if (connection_->traceModel(id, context)) traceContext_ = context;
 }
 
-Result<ExecutionResult> RemotePreparedModel::call(const char* method, const Request& packed,
+Result<ExecutionResult> RemotePreparedModel::call(const char* method, uint64_t id,
+                                                  const Request& packed,
                                                   const ExecuteOptions& options,
                                                   std::optional<TimePoint> deadline) {
   HALYARD_RETURN_IF_ERROR(checkEncodable(packed));
   const size_t outputs = model_->main.outputIndexes.size();
   const auto start = [&](Side& side) -> ExecutionPromise {
-    const auto it = side.preparedModels.find(id_);
+    const auto it = side.preparedModels.find(id);
     if (it == side.preparedModels.end()) {
       return Result<ExecutionResult>(badState("the prepared model is not known any more"));
     }
@@ -188,8 +204,9 @@ Status RemotePreparedModel::saveToCache(int modelCache, int dataCache, const Tok
     return opFailed("driver '{}' has HAL {}; saving compilations needs HAL 1.2",
                     connection_->name(), halVersionName(version_));
   }
+  HALYARD_ASSIGN_OR_RETURN(const uint64_t id, this->id());
   const auto start = [&](Side& side) -> kj::Promise<Result<bool>> {
-    const auto it = side.preparedModels.find(id_);
+    const auto it = side.preparedModels.find(id);
     if (it == side.preparedModels.end()) {
       return Result<bool>(badState("the prepared model is not known any more"));
     }
@@ -217,16 +234,18 @@ FencedResult RemotePreparedModel::executeFenced(const Request& request,
   if (!takesAttributes_ && !options.attributes.empty()) {
     return executeFenced(request, waitFor, withoutAttributes(options), duration);
   }
-  if (trace::isActive()) nameInTrace();
   Status valid = validateFencedRequest(*model_, request);
   if (!valid.ok()) return {std::move(valid), {}, nullptr};
+  const Result<uint64_t> id = this->id(options.deadline);
+  if (!id.ok()) return {id.status(), {}, nullptr};
+  if (trace::isActive()) nameInTrace(*id);
   Result<std::vector<UniqueFd>> pending = takePending(waitFor);
   if (!pending.ok()) return {pending.takeStatus(), {}, nullptr};
   const bool fits = pending->size() + request.pools.size() <= wire::MAX_FDS_PER_MESSAGE;
   if (version_ < HalVersion::V1_3 || !fits || !checkEncodable(request).ok()) {
     return executeFencedHere(request, std::move(*pending), options, duration);
   }
-  return executeFencedRemotely(connection_, id_, request, std::move(*pending), options, duration,
+  return executeFencedRemotely(connection_, *id, request, std::move(*pending), options, duration,
                                fencing_.service);
 }
 

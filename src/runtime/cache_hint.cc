@@ -1,27 +1,13 @@
-// A hint is "halyard hint 1 N\n": the last N starts have saved nothing. It is written over the one
-// before, which has the same length; who reads anything else has no hint.
+// A hint is the note "N": the last N starts have saved nothing.
 #include "runtime/cache_hint.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cinttypes>
-#include <cstdio>
-#include <ctime>
+#include <charconv>
 
 #include "base/sha256.h"
 
 namespace halyard::runtime {
 namespace {
-
-constexpr int kSafely = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-
-bool isOwnFile(const struct stat& st) {
-  return S_ISREG(st.st_mode) && st.st_uid == ::geteuid() && st.st_nlink == 1;
-}
 
 Digest digestOf(const CachingRequest& request, const Model& model,
                 std::span<const Device* const> devices, hal::ExecutionPreference preference,
@@ -51,24 +37,16 @@ Digest digestOf(const CachingRequest& request, const Model& model,
 CacheHint::CacheHint(const CachingRequest& request, const Model& model,
                      std::span<const Device* const> devices, hal::ExecutionPreference preference,
                      hal::Priority priority)
-    : preference_(preference) {
-  path_ = request.folder + ".halyard-hint-";
-  const Digest digest = digestOf(request, model, devices, preference, priority);
-  for (const uint8_t byte : std::span(digest).first<16>()) path_ += fmt::format("{:02x}", byte);
-}
+    : preference_(preference),
+      note_(request.folder, "hint", digestOf(request, model, devices, preference, priority)) {}
 
 uint32_t CacheHint::uselessStarts() const {
-  const UniqueFd fd(::open(path_.c_str(), O_RDONLY | kSafely));
-  struct stat st {};
-  if (!fd.valid() || ::fstat(fd.get(), &st) != 0 || !isOwnFile(st)) return 0;
-  const int64_t age = std::time(nullptr) - st.st_mtime;
-  if (age < 0 || age > std::chrono::seconds(kHintAge).count()) return 0;
-  std::array<char, 64> text{};  // ends in a NUL
-  if (::read(fd.get(), text.data(), text.size() - 1) <= 0) return 0;
+  const std::optional<std::string> text = note_.read();
+  if (!text) return 0;
   uint32_t starts = 0;
-  char end = 0;
-  const int found = std::sscanf(text.data(), "halyard hint 1 %" SCNu32 "%c", &starts, &end);
-  return found == 2 && end == '\n' ? starts : 0;
+  const char* const end = text->data() + text->size();
+  const auto [at, error] = std::from_chars(text->data(), end, starts);
+  return error == std::errc() && at == end ? starts : 0;
 }
 
 std::string CacheHint::whyNot() const {
@@ -89,19 +67,10 @@ void CacheHint::learn(const Plan& plan) const {
                          return step.cache.state == CacheRecord::State::MISS;
                        });
   const uint32_t before = uselessStarts();
-  if (!useless) {
-    if (before > 0) (void)::unlink(path_.c_str());
-    return;
-  }
-  const UniqueFd fd(::open(path_.c_str(), O_WRONLY | O_CREAT | kSafely, S_IRUSR | S_IWUSR));
-  struct stat st {};
-  if (!fd.valid() || ::fstat(fd.get(), &st) != 0 || !isOwnFile(st)) return;
-  const std::string text =
-      fmt::format("halyard hint 1 {}\n", std::min(before + 1, kMostUselessStarts));
-  // In place: cutting a file off takes some file systems a millisecond.
-  const auto size = static_cast<ssize_t>(text.size());
-  if (::pwrite(fd.get(), text.data(), text.size(), 0) == size && st.st_size > size) {
-    (void)!::ftruncate(fd.get(), size);
+  if (useless) {
+    note_.write(fmt::format("{}", std::min(before + 1, kMostUselessStarts)));
+  } else if (before > 0) {
+    note_.remove();
   }
 }
 

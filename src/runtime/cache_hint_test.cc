@@ -62,7 +62,7 @@ TEST_F(CacheHintTest, ADriverThatSavesNothingIsLeftAloneForADay) {
   script_->writes = true;
   expectNotTried();
   for (const fs::path& each : hints()) {
-    fs::last_write_time(each, fs::last_write_time(each) - kHintAge - std::chrono::minutes(1));
+    fs::last_write_time(each, fs::last_write_time(each) - kNoteAge - std::chrono::minutes(1));
   }
   EXPECT_EQ(compile().state, State::MISS);
   EXPECT_EQ(compile().state, State::HIT);

@@ -32,7 +32,8 @@ constexpr size_t kMostThreads = 4;
 
 class KeyWriter {
  public:
-  KeyWriter(const CacheKeyParts& parts, ConstantDigests& constants)
+  // `constants`: null to leave out those in pools.
+  KeyWriter(const CacheKeyParts& parts, ConstantDigests* constants)
       : parts_(parts), constants_(constants) {}
 
   Result<hal::Token> run() {
@@ -169,27 +170,30 @@ class KeyWriter {
     }
     const bool isReference = operand.lifetime == Lifetime::CONSTANT_REFERENCE;
     // Where a constant is kept makes no difference, what it is does.
-    number(isReference ? Lifetime::CONSTANT_COPY : operand.lifetime);
+    number(isReference && constants_ != nullptr ? Lifetime::CONSTANT_COPY : operand.lifetime);
     const DataLocation& at = operand.location;
     if (operand.lifetime == Lifetime::SUBGRAPH) number(at.offset);
-    if (isReference) {
-      HALYARD_ASSIGN_OR_RETURN(const Digest digest, constants_.of(model.pools[at.poolIndex], at));
-      return constant(digest, at.length);
-    }
-    if (operand.lifetime == Lifetime::CONSTANT_COPY) {
-      return constant(bulkDigest({model.operandValues.data() + at.offset, at.length}), at.length);
+    if (isReference && constants_ == nullptr) {
+      number(at.length);
+    } else if (isReference) {
+      HALYARD_ASSIGN_OR_RETURN(const Digest digest, constants_->of(model.pools[at.poolIndex], at));
+      constant(digest, at.length);
+    } else if (operand.lifetime == Lifetime::CONSTANT_COPY && constants_ == nullptr) {
+      number(at.length);
+      bytes(model.operandValues.data() + at.offset, at.length);
+    } else if (operand.lifetime == Lifetime::CONSTANT_COPY) {
+      constant(bulkDigest({model.operandValues.data() + at.offset, at.length}), at.length);
     }
     return okStatus();
   }
 
-  Status constant(const Digest& digest, uint32_t length) {
+  void constant(const Digest& digest, uint32_t length) {
     number(length);
     bytes(digest.data(), digest.size());
-    return okStatus();
   }
 
   const CacheKeyParts& parts_;
-  ConstantDigests& constants_;
+  ConstantDigests* const constants_;
   Sha256 hash_;
 };
 
@@ -323,7 +327,11 @@ const std::string& processorText() {
 
 Result<hal::Token> cacheKey(const CacheKeyParts& parts, ConstantDigests& constants) {
   constants.learn(*parts.model);
-  return KeyWriter(parts, constants).run();
+  return KeyWriter(parts, &constants).run();
+}
+
+Digest outlineKey(const CacheKeyParts& parts) {
+  return *KeyWriter(parts, nullptr).run();  // what can fail is the reading of constants
 }
 
 }  // namespace halyard::runtime

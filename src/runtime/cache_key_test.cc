@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <set>
+#include <string_view>
 
 #include "cpu/cpu_device.h"
 #include "cpu/model_for_test.h"
@@ -51,7 +52,8 @@ struct Ingredients {
     ConstantDigests constants;
     return key(constants);
   }
-  Result<hal::Token> key(ConstantDigests& constants) {
+  Result<hal::Token> key(ConstantDigests& constants) { return cacheKey(parts(), constants); }
+  CacheKeyParts parts() {
     CacheKeyParts parts;
     parts.application = application;
     parts.subgraph = subgraph;
@@ -62,7 +64,7 @@ struct Ingredients {
     parts.priority = priority;
     parts.attributes = &attributes;
     parts.processor = processor;
-    return cacheKey(parts, constants);
+    return parts;
   }
 
   Operand& operand(size_t index) { return model.model().main.operands[index]; }
@@ -191,8 +193,15 @@ TEST(CacheKey, AnyIngredientChangesIt) {
        }},
   };
   std::set<hal::Token> keys = {keyAfter([](Ingredients&) {})};
+  std::set<Digest> outlines = {outlineKey(Ingredients().parts())};
   for (const auto& [what, change] : changes) {
     EXPECT_TRUE(keys.insert(keyAfter(change)).second) << what;
+    Ingredients changed;
+    change(changed);
+    // Nothing in pools is read.
+    const std::string_view name = what;
+    const bool isInPool = name == "large weight" || name == "place of a weight";
+    EXPECT_EQ(outlines.insert(outlineKey(changed.parts())).second, !isInPool) << what;
   }
 }
 

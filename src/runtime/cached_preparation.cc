@@ -50,7 +50,13 @@ Result<PreparedPtr> compile(const Device& device, const std::shared_ptr<const Mo
 Result<PreparedPtr> withoutFiles(const Device& device, const CachedPreparation::Part& part,
                                  const hal::PrepareOptions& options, CacheRecord* record) {
   if (part.done == nullptr) return compile(device, part.model, options, nullptr, record);
-  record->compileNs = std::chrono::duration<double, std::nano>(part.done->took).count();
+  if (part.done->took) {
+    record->compileNs = std::chrono::duration<double, std::nano>(*part.done->took).count();
+  } else {
+    record->reason +=
+        "; it has prepared this model at once before, and its answer is waited for at the first "
+        "use";
+  }
   return part.done->prepared;
 }
 

@@ -3,7 +3,9 @@
 // Ownership: shares digests and descriptors; devices are borrowed for a call.
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,7 +46,8 @@ class CachedPreparation {
   // What has been prepared without files already.
   struct Done {
     Result<std::shared_ptr<hal::PreparedModel>> prepared;
-    std::chrono::nanoseconds took;
+    // nullopt: nobody has waited for the driver's answer yet.
+    std::optional<std::chrono::nanoseconds> took;
   };
   struct Part {
     std::shared_ptr<const Model> model;

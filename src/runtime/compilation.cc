@@ -13,6 +13,7 @@
 #include "base/signals_blocked.h"
 #include "runtime/cache_hint.h"
 #include "runtime/preparation.h"
+#include "runtime/strict_mode.h"
 
 namespace halyard::runtime {
 namespace {
@@ -178,6 +179,31 @@ std::jthread Compilation::startDigesting() const {
   }
 }
 
+void Compilation::trustDriver(PreparationOptions* options) const {
+  const Device& device = *devices_.front();
+  // What may end elsewhere is decided when compiling, and who sets a limit wants to know the end.
+  if (!hasSingleExplicitDevice() || caching_->descriptors != nullptr || timeout_ != 0 ||
+      !requiredDevices().empty() ||
+      whyNoFiles(options->caching.get(), device, preference_).empty()) {
+    return;
+  }
+  auto before = PreparedBefore::of(*caching_, *model_, device, options->prepare);
+  if (!before) return;
+  options->before = std::make_shared<const PreparedBefore>(*std::move(before));
+  options->refused = [before = options->before, report = report_,
+                      name = device.name()](const Status& cause) {
+    before->takeBack();
+    ReportEvent event;
+    event.kind = ReportEvent::Kind::PREPARE_FAILED;
+    event.device = name;
+    event.partition = 0;
+    event.cause = cause.toString();
+    report->add(std::move(event));
+    logWarning("device {} has prepared the model at once before, and now fails to: {}", name,
+               cause.toString());
+  };
+}
+
 Status Compilation::prepare() {
   PreparationOptions options;
   options.explicitDevices = explicitDevices_;
@@ -194,6 +220,7 @@ Status Compilation::prepare() {
   if (caching_) {
     options.caching =
         std::make_shared<const CachedPreparation>(*caching_, constantDigests_, whyNot);
+    trustDriver(&options);
   }
   {
     const std::jthread digesting = mayBeSaved && whyNot.empty() ? startDigesting() : std::jthread();

@@ -22,6 +22,8 @@
 
 namespace halyard::runtime {
 
+struct PreparationOptions;
+
 class Compilation {
  public:
   // `explicitDevices`: the application named `devices`, so that nothing else may be used; otherwise
@@ -89,6 +91,8 @@ class Compilation {
   bool mayBeSaved() const;
   // The digests that caching needs, computed while the devices are asked what they support.
   std::jthread startDigesting() const;
+  // Where a driver that has prepared the model before need not be waited for.
+  void trustDriver(PreparationOptions* options) const;
   Status prepare();
 
   const uint64_t id_;

@@ -180,9 +180,24 @@ Result<std::vector<bool>> Preparation::ask(const Device& device, uint32_t subgra
   if (!mayPrepare) return device.hal().getSupportedOperations(*asModel);
   const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::COMPILATION, device.name());
   const KnownToBeValid known(*model_);  // since it was finished
+  const PreparedBefore* const before = options_.before.get();
+  if (before != nullptr && before->isSaid()) {
+    HALYARD_ASSIGN_OR_RETURN(auto prepared,
+                             remote->prepareAhead(asModel, options_.prepare, options_.refused));
+    if (prepared != nullptr) {
+      whole_ = CachedPreparation::Done{std::move(prepared), std::nullopt};
+      return std::vector<bool>(asModel->main.operations.size(), true);
+    }
+  }
+  const auto meanwhile = [&] {
+    costs_.estimate(kMainSubgraph);
+    if (before != nullptr) before->say();
+  };
   HALYARD_ASSIGN_OR_RETURN(std::optional<hal::RemoteDevice::Offer> offer,
-                           remote->prepareSupported(asModel, options_.prepare,
-                                                    [this] { costs_.estimate(kMainSubgraph); }));
+                           remote->prepareSupported(asModel, options_.prepare, meanwhile));
+  const bool wasAtOnce =
+      offer && offer->prepared && offer->prepared->ok() && offer->took <= kAtOnce;
+  if (before != nullptr && !wasAtOnce) before->takeBack();
   if (!offer) return device.hal().getSupportedOperations(*asModel);
   if (offer->prepared) whole_ = CachedPreparation::Done{std::move(*offer->prepared), offer->took};
   return std::move(offer->supported);

@@ -3,6 +3,7 @@
 // Thread safety: one call per compilation at a time. Ownership: the plan owns what was prepared.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "runtime/cached_preparation.h"
 #include "runtime/cost_model.h"
 #include "runtime/plan.h"
+#include "runtime/prepared_before.h"
 #include "runtime/report.h"
 
 namespace halyard::runtime {
@@ -29,6 +31,10 @@ struct PreparationOptions {
   hal::PrepareOptions prepare;
   CostSettings costs;
   std::shared_ptr<const CachedPreparation> caching;  // null: the application asks for none
+  // Of the whole model on the one device; null: its driver's answer is waited for.
+  std::shared_ptr<const PreparedBefore> before;
+  // Called if the driver, not waited for, has refused; by any thread, also after preparePlan.
+  std::function<void(const Status&)> refused;
 };
 
 // A device that fails to prepare what it said it supports is left out for those operations and the

@@ -2,13 +2,15 @@
 // environment makes it fail to start: "silent" answers nothing, "exit" ends with status 3,
 // "garbage" sends bytes that are no message. "caching" gives it a cache file of each kind,
 // "caching=M,D" as many of each, "level8" that feature level. "dies" and "fails" are what it does
-// when it is to prepare a model.
+// when it is to prepare a model, "slow" has it take a quarter of a second for that.
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <string_view>
+#include <thread>
 
 #include "hal/testing/forbidden.h"
 #include "hal/testing/test_device.h"
@@ -39,6 +41,9 @@ int main(int argc, char** argv) {
     if (newest) device->mutableInfo().featureLevel = halyard::FeatureLevel::FL8;
     if (text == "dies") device->onPrepare = [] { std::abort(); };
     if (text == "fails") device->onPrepare = [] { throw std::runtime_error("no luck"); };
+    if (text == "slow") {
+      device->onPrepare = [] { std::this_thread::sleep_for(std::chrono::milliseconds(250)); };
+    }
     device->mutableInfo().modelCacheFiles = modelFiles;
     device->mutableInfo().dataCacheFiles = dataFiles;
     device->mutableInfo().cachedPreferences = preferences;
