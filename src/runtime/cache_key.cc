@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstring>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -40,11 +41,23 @@ class KeyWriter {
     nnapiPart();
     ownPart();
     HALYARD_RETURN_IF_ERROR(modelPart(*parts_.model));
+    flush();
     return hash_.finish();
   }
 
  private:
-  void bytes(const void* data, size_t size) { hash_.add(data, size); }
+  // Most pieces are smaller than what a call of the digest costs.
+  void bytes(const void* data, size_t size) {
+    if (size > gathered_.size() - used_) flush();
+    if (size > gathered_.size()) {
+      hash_.add(data, size);
+    } else if (size > 0) {
+      std::memcpy(gathered_.data() + used_, data, size);
+      used_ += size;
+    }
+  }
+  void flush() { hash_.add(gathered_.data(), std::exchange(used_, 0)); }
+  void bytes(std::string_view text) { bytes(text.data(), text.size()); }
   template <typename T>
   void number(T value) {
     static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>);
@@ -52,7 +65,7 @@ class KeyWriter {
   }
   void text(std::string_view value) {
     number(uint64_t{value.size()});
-    hash_.add(value);
+    bytes(value);
   }
   template <typename T>
   void numbers(const std::vector<T>& values) {
@@ -67,13 +80,13 @@ class KeyWriter {
       number(parts_.subgraph + 1);  // the main one is 0
       number(static_cast<int32_t>(operation));
     }
-    hash_.add(parts_.device->name);
-    hash_.add(parts_.device->versionString);
+    bytes(parts_.device->name);
+    bytes(parts_.device->versionString);
     number(static_cast<int32_t>(parts_.preference));
     number(static_cast<int32_t>(parts_.priority));
     if (parts_.attributes == nullptr) return;
     for (const Attribute& attribute : sortedAttributes()) {
-      hash_.add(attribute.name);
+      bytes(attribute.name);
       number(attribute.code);
       bytes(attribute.value->data(), attribute.value->size());
     }
@@ -195,6 +208,8 @@ class KeyWriter {
   const CacheKeyParts& parts_;
   ConstantDigests* const constants_;
   Sha256 hash_;
+  std::array<uint8_t, 4096> gathered_;
+  size_t used_ = 0;
 };
 
 // Memory that can become shorter is not touched through a mapping: that could end the process.

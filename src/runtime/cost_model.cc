@@ -94,8 +94,10 @@ CostModel::Figures CostModel::makeFigures(uint32_t subgraph) {
   const Subgraph& owner = subgraphAt(model_, subgraph);
   const size_t count = owner.operations.size();
   Figures figures;
+  figures.work.reserve(count);
+  WorkEstimator estimator;
   for (const Operation& operation : owner.operations) {
-    figures.work.push_back(estimateOnCpu(owner, operation, settings_.cpu));
+    figures.work.push_back(estimator.estimateOnCpu(owner, operation, settings_.cpu));
   }
   for (size_t d = 0; d < devices_.size(); ++d) {
     const hal::Capabilities& capabilities = devices_[d]->info().capabilities;

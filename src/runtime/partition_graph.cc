@@ -2,6 +2,8 @@
 #include "runtime/partition_graph.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 namespace halyard::runtime {
 namespace {
@@ -13,9 +15,10 @@ bool isValue(Lifetime lifetime) {
 
 }  // namespace
 
-PartitionGraph::PartitionGraph(const Subgraph& subgraph, const OperandSizes& sizes)
-    : inputs(subgraph.operations.size()), outputs(subgraph.operations.size()) {
+PartitionGraph::PartitionGraph(const Subgraph& subgraph, const OperandSizes& sizes) {
   std::vector<uint32_t> valueOf(subgraph.operands.size(), UINT32_MAX);
+  values.reserve(
+      static_cast<size_t>(std::ranges::count_if(subgraph.operands, isValue, &Operand::lifetime)));
   for (uint32_t i = 0; i < subgraph.operands.size(); ++i) {
     const Operand& operand = subgraph.operands[i];
     if (!isValue(operand.lifetime)) continue;
@@ -29,21 +32,41 @@ PartitionGraph::PartitionGraph(const Subgraph& subgraph, const OperandSizes& siz
                           ? !isOpen
                           : knownByteSize(operand.type, operand.dimensions).has_value();
     value.isOutput = operand.lifetime == Lifetime::SUBGRAPH_OUTPUT;
-    values.push_back(std::move(value));
+    values.push_back(value);
   }
+  std::vector<uint32_t> readers(values.size());  // how many consumers each value has
+  std::vector<uint32_t> readBy(values.size(), kNoOperation);
+  inputs.reserve(subgraph.operations.size(), subgraph.operands.size());
+  outputs.reserve(subgraph.operations.size(), values.size());
   for (uint32_t n = 0; n < subgraph.operations.size(); ++n) {
     for (const uint32_t operand : subgraph.operations[n].inputs) {
       const uint32_t value = valueOf[operand];
-      if (value == UINT32_MAX) continue;
-      std::vector<uint32_t>& consumers = values[value].consumers;
-      if (!consumers.empty() && consumers.back() == n) continue;
-      consumers.push_back(n);
-      inputs[n].push_back(value);
+      if (value == UINT32_MAX || std::exchange(readBy[value], n) == n) continue;
+      ++readers[value];
+      inputs.add(value);
     }
+    inputs.close();
     for (const uint32_t operand : subgraph.operations[n].outputs) {
       values[valueOf[operand]].producer = n;
-      outputs[n].push_back(valueOf[operand]);
+      outputs.add(valueOf[operand]);
     }
+    outputs.close();
+  }
+  listConsumers(readers);
+}
+
+void PartitionGraph::listConsumers(std::span<const uint32_t> readers) {
+  std::vector<uint32_t> next(readers.size());  // where the next consumer of each value belongs
+  std::exclusive_scan(readers.begin(), readers.end(), next.begin(), 0u);
+  const std::vector<uint32_t> begin = next;
+  std::vector<uint32_t> all(readers.empty() ? 0 : next.back() + readers.back());
+  for (uint32_t n = 0; n < inputs.size(); ++n) {
+    for (const uint32_t value : inputs[n]) all[next[value]++] = n;
+  }
+  consumers.reserve(readers.size(), all.size());
+  for (size_t value = 0; value < readers.size(); ++value) {
+    for (uint32_t i = 0; i < readers[value]; ++i) consumers.add(all[begin[value] + i]);
+    consumers.close();
   }
 }
 
@@ -65,7 +88,7 @@ std::vector<Part> arrangeParts(const PartitionGraph& graph, std::span<const uint
   }
   const auto finish = [&](uint32_t operation) {
     for (const uint32_t value : graph.outputs[operation]) {
-      for (const uint32_t consumer : graph.values[value].consumers) {
+      for (const uint32_t consumer : graph.consumers[value]) {
         if (--missing[consumer] == 0) push(consumer);
       }
     }
@@ -112,8 +135,8 @@ std::vector<PartBorder> bordersOf(const PartitionGraph& graph, std::span<const P
       }
       for (const uint32_t index : graph.outputs[operation]) {
         const PartitionGraph::Value& value = graph.values[index];
-        const bool isRead = std::any_of(value.consumers.begin(), value.consumers.end(),
-                                        [&](uint32_t consumer) { return partOf[consumer] != p; });
+        const bool isRead = std::ranges::any_of(
+            graph.consumers[index], [&](uint32_t consumer) { return partOf[consumer] != p; });
         if (isRead && !value.sizeKnown && !value.isOutput) border.dynamicTemporary = true;
         if (!isRead && !value.isOutput) continue;
         ++border.outputs;

@@ -14,24 +14,51 @@ namespace halyard::runtime {
 
 constexpr uint32_t kNoOperation = UINT32_MAX;
 
+// Lists of numbers, one after the other in one piece of memory.
+class FlatLists {
+ public:
+  // For `count` lists of `items` numbers in all.
+  void reserve(size_t count, size_t items) {
+    ends_.reserve(count);
+    items_.reserve(items);
+  }
+  // To the list that is being written.
+  void add(uint32_t item) { items_.push_back(item); }
+  // It is complete: the next one begins.
+  void close() { ends_.push_back(static_cast<uint32_t>(items_.size())); }
+  size_t size() const { return ends_.size(); }
+  std::span<const uint32_t> operator[](size_t list) const {
+    const uint32_t begin = list == 0 ? 0 : ends_[list - 1];
+    return {items_.data() + begin, ends_[list] - begin};
+  }
+
+ private:
+  std::vector<uint32_t> items_;
+  std::vector<uint32_t> ends_;  // by list
+};
+
 struct PartitionGraph {
   // A value that is computed or given, rather than a constant.
   struct Value {
     uint32_t operand = 0;
     uint32_t producer = kNoOperation;  // none: an input of the subgraph
-    std::vector<uint32_t> consumers;   // ascending, each once
     double bytes = 0;                  // unknown dimensions count as 1
     bool sizeKnown = true;
     bool isOutput = false;  // of the subgraph
   };
   std::vector<Value> values;
+  FlatLists consumers;  // by value: operations, ascending, each once
   // By operation: values, each once.
-  std::vector<std::vector<uint32_t>> inputs;
-  std::vector<std::vector<uint32_t>> outputs;
+  FlatLists inputs;
+  FlatLists outputs;
 
   size_t operationCount() const { return inputs.size(); }
 
   PartitionGraph(const Subgraph& subgraph, const OperandSizes& sizes);
+
+ private:
+  // `readers`: how many operations read each value.
+  void listConsumers(std::span<const uint32_t> readers);
 };
 
 // Some operations of a subgraph, one after the other on one device.

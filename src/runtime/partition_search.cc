@@ -83,7 +83,7 @@ class Sweep {
 
   double incoming(size_t position, int64_t begin) const {
     double bytes = 0;
-    const std::vector<uint32_t>& inputs = graph_.inputs[order_[position]];
+    const std::span<const uint32_t> inputs = graph_.inputs[order_[position]];
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (producedAt_[inputs[i]] >= begin || previousUse_[position][i] >= begin) continue;
       bytes += graph_.values[inputs[i]].bytes;
@@ -102,7 +102,7 @@ class Sweep {
     }
     for (const uint32_t index : graph_.outputs[operation]) {
       const PartitionGraph::Value& value = graph_.values[index];
-      if (value.isOutput || !value.consumers.empty()) state->outgoing += value.bytes;
+      if (value.isOutput || !graph_.consumers[index].empty()) state->outgoing += value.bytes;
     }
   }
 
@@ -307,8 +307,8 @@ class Improver {
         if (value.producer != kNoOperation) note(partOf[value.producer], value.bytes);
       }
       for (const uint32_t index : graph.outputs[n]) {
-        const PartitionGraph::Value& value = graph.values[index];
-        for (const uint32_t consumer : value.consumers) note(partOf[consumer], value.bytes);
+        const double bytes = graph.values[index].bytes;
+        for (const uint32_t consumer : graph.consumers[index]) note(partOf[consumer], bytes);
       }
     }
     return result;

@@ -2,8 +2,7 @@
 #include "runtime/work_estimate.h"
 
 #include <algorithm>
-
-#include "ops/operation.h"
+#include <span>
 
 namespace halyard::runtime {
 namespace {
@@ -21,15 +20,6 @@ bool isGuessed(const Operand& operand) {
          std::ranges::find(operand.dimensions, 0u) != operand.dimensions.end();
 }
 
-ops::Tensor tensorOf(const Operand& operand) {
-  ops::Tensor tensor;
-  tensor.type = operand.type;
-  tensor.dims = operand.dimensions;
-  tensor.omitted = operand.lifetime == Lifetime::NO_VALUE;
-  std::ranges::replace(tensor.dims, 0u, 1u);
-  return tensor;
-}
-
 double elementsOf(const Operand& operand) {
   double count = operand.lifetime == Lifetime::NO_VALUE ? 0 : 1;
   for (const uint32_t dimension : operand.dimensions) count *= std::max(dimension, 1u);
@@ -41,16 +31,25 @@ double bytesOf(const Operand& operand) {
   return elementsOf(operand) * size;
 }
 
-std::vector<ops::Tensor> tensorsOf(const Subgraph& subgraph,
-                                   const std::vector<uint32_t>& operands) {
-  std::vector<ops::Tensor> tensors;
-  for (const uint32_t index : operands) tensors.push_back(tensorOf(subgraph.operands[index]));
-  return tensors;
+// What is known of the operands, in the place of what is there.
+std::span<const ops::Tensor> describe(const Subgraph& subgraph,
+                                      const std::vector<uint32_t>& operands,
+                                      std::vector<ops::Tensor>* to) {
+  if (to->size() < operands.size()) to->resize(operands.size());
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Operand& operand = subgraph.operands[operands[i]];
+    ops::Tensor& tensor = (*to)[i];
+    tensor.type = operand.type;
+    tensor.dims = operand.dimensions;
+    tensor.omitted = operand.lifetime == Lifetime::NO_VALUE;
+    std::ranges::replace(tensor.dims, 0u, 1u);
+  }
+  return {to->data(), operands.size()};
 }
 
 }  // namespace
 
-OperationWork workOf(const Subgraph& subgraph, const Operation& operation) {
+OperationWork WorkEstimator::workOf(const Subgraph& subgraph, const Operation& operation) {
   OperationWork work;
   for (const uint32_t index : operation.inputs) {
     const Operand& operand = subgraph.operands[index];
@@ -68,14 +67,18 @@ OperationWork workOf(const Subgraph& subgraph, const Operation& operation) {
   work.elements = std::max(work.elements, work.results);
   const ops::OperationDefinition* definition = ops::definitionOf(operation.type);
   if (definition != nullptr && definition->work != nullptr) {
-    work.products = definition->work(tensorsOf(subgraph, operation.inputs),
-                                     tensorsOf(subgraph, operation.outputs));
+    work.products = definition->work(describe(subgraph, operation.inputs, &inputs_),
+                                     describe(subgraph, operation.outputs, &outputs_));
   }
   return work;
 }
 
-WorkEstimate estimateOnCpu(const Subgraph& subgraph, const Operation& operation,
-                           const CpuFigures& cpu) {
+OperationWork workOf(const Subgraph& subgraph, const Operation& operation) {
+  return WorkEstimator().workOf(subgraph, operation);
+}
+
+WorkEstimate WorkEstimator::estimateOnCpu(const Subgraph& subgraph, const Operation& operation,
+                                          const CpuFigures& cpu) {
   const OperationWork work = workOf(subgraph, operation);
   const ops::OperationDefinition* definition = ops::definitionOf(operation.type);
   const double arithmetic =

@@ -1,8 +1,12 @@
 // Estimates from its shapes how long an operation takes on the CPU device.
-// Thread safety: pure functions. Ownership: none.
+// Thread safety: workOf is a pure function; a WorkEstimator is for one thread.
+// Ownership: an estimator keeps memory for its next question only.
 #pragma once
 
+#include <vector>
+
 #include "halyard/driver/model.h"
+#include "ops/operation.h"
 
 namespace halyard::runtime {
 
@@ -29,7 +33,16 @@ struct OperationWork {
 };
 OperationWork workOf(const Subgraph& subgraph, const Operation& operation);
 
-WorkEstimate estimateOnCpu(const Subgraph& subgraph, const Operation& operation,
-                           const CpuFigures& cpu);
+// The same for many operations, one after the other.
+class WorkEstimator {
+ public:
+  OperationWork workOf(const Subgraph& subgraph, const Operation& operation);
+  WorkEstimate estimateOnCpu(const Subgraph& subgraph, const Operation& operation,
+                             const CpuFigures& cpu);
+
+ private:
+  std::vector<ops::Tensor> inputs_;
+  std::vector<ops::Tensor> outputs_;
+};
 
 }  // namespace halyard::runtime
