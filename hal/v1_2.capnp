@@ -43,10 +43,11 @@ interface IPreparedModel extends(V10.IPreparedModel) {
   configureExecutionBurst @2 (callback :IBurstCallback, requestChannel :T.QueueDescriptor,
                               resultChannel :T.QueueDescriptor, extended :Bool)
       -> (status :T.ErrorStatus, message :Text, burstContext :IBurstContext,
-          doorbell :T.FileDescriptor, extended :Bool);
+          doorbell :T.FileDescriptor, extended :Bool, memoryChannel :T.FileDescriptor);
   # See docs/burst_format.md. `doorbell`: an eventfd, which the client writes when the driver's event
   # word says that it sleeps. `extended`: the sender knows the datums that are Halyard's own; they are
-  # used when both do.
+  # used when both do. `memoryChannel`: a socket on which the client may hand memories over before it
+  # is asked for them; null when the driver takes none.
   saveToCache @3 (modelCache :T.Handle, dataCache :T.Handle, token :Data)
       -> (status :T.ErrorStatus, message :Text);
   # The early form of caching: both files are empty, and stay the caller's.

@@ -17,6 +17,16 @@ class DoorbellServer final : public wire::FileDescriptor::Server {
   const RingPtr ring_;
 };
 
+// A descriptor that goes with the capability.
+class GivenAway final : public wire::FileDescriptor::Server {
+ public:
+  explicit GivenAway(UniqueFd fd) : fd_(std::move(fd)) {}
+  kj::Maybe<int> getFd() override { return fd_.get(); }
+
+ private:
+  const UniqueFd fd_;
+};
+
 class BurstContextServer;
 // Where the context is, on the loop thread; null once it has gone.
 using ContextPlace = std::shared_ptr<BurstContextServer*>;
@@ -136,6 +146,8 @@ Status finish(ConfigureBurstContext context, const BurstTarget& target, const Ri
   auto results = context.getResults();
   results.setBurstContext(kj::mv(server));
   results.setDoorbell(kj::heap<DoorbellServer>(held));
+  UniqueFd channel = ring->takeMemoryChannel();
+  if (channel.valid()) results.setMemoryChannel(kj::heap<GivenAway>(std::move(channel)));
   results.setExtended(extended);
   return okStatus();
 }

@@ -1,7 +1,7 @@
 // Tests of configureExecutionBurst at the driver's boundary: what a client may send, and may not.
 #include <thread>
 
-#include "hal/ring/ring_client.h"
+#include "hal/testing/ring_pair.h"
 #include "hal/testing/server_fixture.h"
 
 namespace halyard::hal {
@@ -146,6 +146,47 @@ TEST_F(BurstServerTest, TheLastOfAModelGoesOnAWorker) {
     return std::this_thread::get_id();
   });
   EXPECT_NE(released.wait(), loop);
+}
+
+// The client's callback knows of no memories: nobody asks it.
+TEST_F(BurstServerTest, TakesMemoriesBeforeTheirPackets) {
+  const RingClient::Channels channels = RingClient::createChannels(64, 64).value();
+  const auto client = RingClient::create(channels, 64, 64, std::make_shared<SpinGate>()).value();
+  UniqueFd memoryChannel;
+  onLoop<bool>([&](RpcLoop::Context&) {
+    auto call = preparedClient_->configureExecutionBurstRequest();
+    call.setCallback(kj::heap<NoMemories>());
+    describe(channels.requests, call.initRequestChannel());
+    describe(channels.results, call.initResultChannel());
+    return call.send().then([&](auto&& response) {
+      contexts_.push_back(response.getBurstContext());
+      auto fds = kj::heapArrayBuilder<kj::Promise<UniqueFd>>(2);
+      fds.add(duplicateFd(response.getDoorbell()));
+      fds.add(duplicateFd(response.getMemoryChannel()));
+      return kj::joinPromises(fds.finish()).then([&](kj::Array<UniqueFd> received) {
+        client->setDoorbell(std::move(received[0]));
+        memoryChannel = std::move(received[1]);
+        return true;
+      });
+    });
+  });
+  const auto in = sharedFloats(kRingInputs);
+  const auto out = sharedFloats({0, 0, 0, 0});
+  EXPECT_TRUE(offerMemory(memoryChannel.get(), 0, *in));
+  EXPECT_TRUE(offerMemory(memoryChannel.get(), 1, *out));
+  std::vector<Datum> packet;
+  const std::vector<int32_t> slots = {0, 1};
+  encodeRequestPacket(ringRequest(in, out), slots, {}, false, &packet);
+  ASSERT_TRUE(client->send(packet));
+  ASSERT_EQ(client->wait(std::nullopt), RingClient::Wait::ANSWERED);
+  ExecutionResult result;
+  ASSERT_TRUE(decodeResultPacket(client->takeAnswer(), 1, &result).ok());
+  EXPECT_TRUE(result.status.ok()) << result.status.toString();
+  EXPECT_THAT(floatsIn(*out), ::testing::ElementsAre(11, 22, 33, 44));
+  onLoop<bool>([&](RpcLoop::Context&) -> kj::Promise<bool> {
+    contexts_.clear();
+    return true;
+  });
 }
 
 // Everything that a client has made in bursts goes with it.

@@ -6,6 +6,11 @@ std::shared_ptr<MemorySlots> MemorySlots::create(std::function<void(int32_t slot
   return std::shared_ptr<MemorySlots>(new MemorySlots(std::move(onFree)));
 }
 
+void MemorySlots::offerBy(std::function<void(int32_t slot, const SharedMemory&)> offer) {
+  const std::lock_guard lock(mutex_);
+  offer_ = std::move(offer);
+}
+
 int32_t MemorySlots::slotOf(const SharedMemoryPtr& memory) {
   int32_t slot = 0;
   {
@@ -21,6 +26,7 @@ int32_t MemorySlots::slotOf(const SharedMemoryPtr& memory) {
     }
     memories_[static_cast<size_t>(slot)] = memory;
     slots_.emplace(memory.get(), slot);
+    if (offer_) offer_(slot, *memory);
   }
   memory->whenGone(weak_from_this(), [weak = weak_from_this()](const SharedMemory& gone) {
     if (const auto slots = weak.lock()) slots->forget(gone);

@@ -19,6 +19,9 @@ class MemorySlots : public std::enable_shared_from_this<MemorySlots> {
   // `onFree`: tells the driver that a slot is free; must not block. Its answer is recycle().
   static std::shared_ptr<MemorySlots> create(std::function<void(int32_t slot)> onFree);
 
+  // `offer` hands each memory over from now on that is given a slot: before a later onFree for that
+  // slot. Must not block.
+  void offerBy(std::function<void(int32_t slot, const SharedMemory&)> offer);
   // The slot of a memory; the first use gives it one.
   int32_t slotOf(const SharedMemoryPtr& memory);
   // The memories in the slots, which the driver names. BAD_DATA if one of them is unknown or free.
@@ -34,6 +37,7 @@ class MemorySlots : public std::enable_shared_from_this<MemorySlots> {
 
   const std::function<void(int32_t)> onFree_;
   mutable std::mutex mutex_;
+  std::function<void(int32_t, const SharedMemory&)> offer_;
   std::unordered_map<const SharedMemory*, int32_t> slots_;
   std::vector<std::weak_ptr<const SharedMemory>> memories_;  // by slot
   std::vector<int32_t> free_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "hal/ring/memory_channel.h"
 #include "hal/wire_memory.h"
 
 namespace halyard::hal {
@@ -54,6 +55,7 @@ struct Opened {
   uint64_t burst = 0;  // its key in Side::bursts
   bool extended = false;
   std::shared_ptr<UniqueFd> doorbell;
+  std::shared_ptr<UniqueFd> memoryChannel;  // invalid: the driver takes none
 };
 
 // The answer to configureExecutionBurst.
@@ -64,15 +66,21 @@ kj::Promise<Result<Opened>> takeBurst(Side& side, Response& response) {
   if (!response.hasBurstContext() || !response.hasDoorbell()) {
     return Result<Opened>(opFailed("it opens a burst without context or doorbell"));
   }
-  Opened opened{side.nextBurst++, response.getExtended(), std::make_shared<UniqueFd>()};
+  Opened opened{side.nextBurst++, response.getExtended(), std::make_shared<UniqueFd>(),
+                std::make_shared<UniqueFd>()};
   side.bursts.emplace(opened.burst, response.getBurstContext());
-  return duplicateFd(response.getDoorbell())
-      .then([&side, opened](UniqueFd doorbell) -> Result<Opened> {
-        if (!doorbell.valid()) {
+  auto descriptors = kj::heapArrayBuilder<kj::Promise<UniqueFd>>(2);
+  descriptors.add(duplicateFd(response.getDoorbell()));
+  descriptors.add(response.hasMemoryChannel() ? duplicateFd(response.getMemoryChannel())
+                                              : kj::Promise<UniqueFd>(UniqueFd()));
+  return kj::joinPromises(descriptors.finish())
+      .then([&side, opened](kj::Array<UniqueFd> received) -> Result<Opened> {
+        if (!received[0].valid()) {
           side.bursts.erase(opened.burst);
           return opFailed("the doorbell of its burst has no descriptor");
         }
-        *opened.doorbell = std::move(doorbell);
+        *opened.doorbell = std::move(received[0]);
+        *opened.memoryChannel = std::move(received[1]);
         return opened;
       });
 }
@@ -187,6 +195,13 @@ Status RemoteRing::connect(uint64_t preparedModel, const RingClient::Channels& c
   }();
   HALYARD_ASSIGN_OR_RETURN(const Opened opened, std::move(answer));
   client_->setDoorbell(std::move(*opened.doorbell));
+  if (opened.memoryChannel->valid()) {
+    slots_->offerBy(
+        [channel = opened.memoryChannel](int32_t slot, const SharedMemory& memory) {
+          // What cannot be handed over is asked for.
+          (void)offerMemory(channel->get(), slot, memory);
+        });
+  }
   extended_ = opened.extended;
   {
     const std::lock_guard lock(link_->mutex);

@@ -22,6 +22,11 @@ class RingTest : public ::testing::Test {
   void start(RingPair::Options options = {}) {
     pair_ = std::make_unique<RingPair>(std::move(options));
   }
+  void startOffering() {
+    RingPair::Options options;
+    options.offers = true;
+    start(options);
+  }
   void SetUp() override {
     start();
     in_ = sharedFloats(kRingInputs);
@@ -255,6 +260,48 @@ TEST_F(RingTest, SlotsAreForgotten) {
   EXPECT_EQ(pair_->slots().slotOf(in_), 0);
   expectServes();
   EXPECT_THAT(pair_->fetches().back(), ElementsAre(0));
+}
+
+TEST_F(RingTest, MemoriesThatAreHandedOverAreNotAskedFor) {
+  startOffering();
+  expectServes();
+  in_ = sharedFloats({5, 5, 5, 5, 6, 6, 6, 6});
+  const auto exchanged = pair_->exchange(goodPacket());
+  ASSERT_TRUE(exchanged.has_value() && exchanged->status.ok());
+  EXPECT_THAT(floatsIn(*out_), ElementsAre(11, 11, 11, 11));
+  EXPECT_THAT(pair_->fetches(), IsEmpty());
+}
+
+// What is on its way when its slot is freed must not come to be in it.
+TEST_F(RingTest, FreedMemoriesAreNotTakenLater) {
+  startOffering();
+  const SharedMemoryPtr stale = sharedFloats({9, 9, 9, 9, 9, 9, 9, 9});
+  EXPECT_EQ(pair_->slots().slotOf(stale), 0);
+  pair_->slots().forget(*stale);
+  pair_->slots().recycle(0);
+  // The next that is in the slot is one that the driver has to ask for.
+  pair_->slots().offerBy(nullptr);
+  expectServes();
+  EXPECT_THAT(pair_->fetches(), ElementsAre(ElementsAre(0, 1)));
+}
+
+// All that a packet needs comes in the same way.
+TEST_F(RingTest, WhatIsMissingIsAskedForTogether) {
+  startOffering();
+  EXPECT_EQ(pair_->slots().slotOf(in_), 0);
+  pair_->slots().offerBy(nullptr);
+  expectServes();
+  EXPECT_THAT(pair_->fetches(), ElementsAre(ElementsAre(0, 1)));
+  expectServes();
+}
+
+TEST_F(RingTest, BadMemoriesThatAreHandedOverAreAskedFor) {
+  const UniqueFd empty(::memfd_create("empty", MFD_CLOEXEC));
+  const auto bad = SharedMemory::fromFd(32, PROT_READ | PROT_WRITE, empty.get(), 0).value();
+  ASSERT_TRUE(offerMemory(pair_->memoryChannel(), 0, *bad));
+  ASSERT_TRUE(offerMemory(pair_->memoryChannel(), 1, *out_));
+  expectServes();
+  EXPECT_THAT(pair_->fetches(), ElementsAre(ElementsAre(0, 1)));
 }
 
 TEST_F(RingTest, FreedAndUnknownSlotsAreNotAnswered) {

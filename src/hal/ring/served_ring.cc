@@ -26,6 +26,12 @@ Result<std::shared_ptr<ServedRing>> ServedRing::create(Parts parts) {
   }
   std::shared_ptr<ServedRing> ring(new ServedRing(std::move(parts)));
   ring->doorbell_ = std::move(doorbell);
+  // Without a channel the client is asked for its memories.
+  auto channel = OfferedMemories::create(ring->parts_.quota);
+  if (channel.ok()) {
+    ring->offered_ = std::move(channel->memories);
+    ring->clientEnd_ = std::move(channel->clientEnd);
+  }
   return ring;
 }
 
@@ -54,6 +60,11 @@ void ServedRing::freeMemory(int32_t slot) {
   std::optional<Slot> dropped;  // unmapped without the lock
   {
     const std::lock_guard lock(mutex_);
+    // What the slot has held may still be on its way.
+    if (offered_) {
+      offered_->receive();
+      offered_->drop(slot);
+    }
     const auto known = slots_.find(slot);
     if (known != slots_.end()) {
       dropped = std::move(known->second);
@@ -133,7 +144,7 @@ ServedRing::Step ServedRing::takePacket(uint32_t datums) {
     return Step::SERVED;
   }
   std::vector<int32_t> unknown = unknownSlots(decoded->slots);
-  if (!unknown.empty()) {
+  if (!unknown.empty() && !takeOffered(unknown)) {
     waiting_ = std::move(*decoded);
     {
       const std::lock_guard lock(mutex_);
@@ -181,6 +192,28 @@ std::vector<int32_t> ServedRing::unknownSlots(const std::vector<int32_t>& slots)
   std::sort(unknown.begin(), unknown.end());
   unknown.erase(std::unique(unknown.begin(), unknown.end()), unknown.end());
   return unknown;
+}
+
+// Puts the memories that the client has handed over into their slots, if it has done so with all of
+// these. What is wrong with one shows when it is asked for.
+bool ServedRing::takeOffered(const std::vector<int32_t>& slots) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!offered_) return false;
+    offered_->receive();
+    const bool all = std::all_of(slots.begin(), slots.end(),
+                                 [this](int32_t slot) { return offered_->has(slot); });
+    std::vector<PoolDescription> memories;
+    for (const int32_t slot : slots) {
+      std::optional<PoolDescription> memory = offered_->take(slot);
+      if (all) memories.push_back(std::move(*memory));
+    }
+    if (!all) return false;
+    asked_ = slots;
+    freedMeanwhile_.clear();
+    arrived_ = std::move(memories);
+  }
+  return addArrived().ok();
 }
 
 Result<std::vector<ServedRing::Slot>> ServedRing::openArrived(

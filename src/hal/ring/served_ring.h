@@ -12,6 +12,7 @@
 
 #include "hal/request_import.h"
 #include "hal/ring/datum_queue.h"
+#include "hal/ring/memory_channel.h"
 #include "hal/ring/packets.h"
 #include "hal/ring/spinning.h"
 #include "halyard/driver/device.h"
@@ -42,6 +43,8 @@ class ServedRing {
   // that nobody reads: edges count.
   int doorbell() const { return doorbell_.get(); }
   void ring() const;
+  // The client's end of the memory channel, to be given away; invalid where there is none.
+  UniqueFd takeMemoryChannel() { return std::move(clientEnd_); }
   // The client gives up a slot.
   void freeMemory(int32_t slot);
   // The answer to fetchMemories: one for each slot, or why not.
@@ -79,6 +82,7 @@ class ServedRing {
   bool isRepetition(std::span<const Datum> packet) const;
   // Sorted, each once; kNoSlot and negative ones are left out.
   std::vector<int32_t> unknownSlots(const std::vector<int32_t>& slots);
+  bool takeOffered(const std::vector<int32_t>& slots);
   Status addArrived();
   ExecutionResult run(RequestPacket packet);
   ExecutionResult execute(const RequestPacket& options);
@@ -97,6 +101,7 @@ class ServedRing {
   QueueReader reader_;
   QueueWriter writer_;
   UniqueFd doorbell_;
+  UniqueFd clientEnd_;
   std::atomic<uint64_t> claims_ = 0;
   std::atomic<bool> closed_ = false;
   std::atomic<bool> hasNews_ = false;  // there is something in the mutex's part for step
@@ -104,6 +109,7 @@ class ServedRing {
   std::mutex mutex_;
   std::map<int32_t, Slot> slots_;
   uint64_t slotsFreed_ = 0;  // counts freeMemory
+  std::optional<OfferedMemories> offered_;
   std::vector<int32_t> asked_;
   std::vector<int32_t> freedMeanwhile_;  // of those that are asked for
   std::optional<Result<std::vector<PoolDescription>>> arrived_;

@@ -104,6 +104,7 @@ class RingPair {
     unsigned maxThreads = 4;
     std::shared_ptr<PreparedModel> preparedModel;  // null: of a TestDevice
     bool answersFetches = true;
+    bool offers = false;  // hands memories over before it is asked for them
   };
   explicit RingPair(Options options) : options_(std::move(options)) {
     device_ = std::make_shared<TestDevice>();
@@ -131,6 +132,12 @@ class RingPair {
         [this](std::vector<int32_t> slots) { fetch(std::move(slots)); }};
     ring_ = ServedRing::create(std::move(parts)).value();
     client_->setDoorbell(UniqueFd(::fcntl(ring_->doorbell(), F_DUPFD_CLOEXEC, 0)));
+    channel_ = ring_->takeMemoryChannel();
+    if (options_.offers) {
+      slots_->offerBy([this](int32_t slot, const SharedMemory& memory) {
+        (void)offerMemory(channel_.get(), slot, memory);
+      });
+    }
     (void)workers_->add(ring_, this);
   }
   ~RingPair() {
@@ -169,6 +176,7 @@ class RingPair {
 
   RingClient& client() { return *client_; }
   ServedRing& ring() { return *ring_; }
+  int memoryChannel() const { return channel_.get(); }
   RingWorkers& workers() { return *workers_; }
   MemorySlots& slots() { return *slots_; }
   TestDevice& device() { return *device_; }
@@ -213,6 +221,7 @@ class RingPair {
   std::shared_ptr<RingClient> client_;
   std::shared_ptr<MemorySlots> slots_;
   std::shared_ptr<ServedRing> ring_;
+  UniqueFd channel_;
   std::vector<Datum> answer_;
   RingClient::Wait lastWait_ = RingClient::Wait::ANSWERED;
   std::vector<int32_t> freed_;

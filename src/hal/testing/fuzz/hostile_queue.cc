@@ -47,10 +47,9 @@ void sendPacket(ByteSource& bytes, const OpenQueue& queue) {
   (void)!::write(queue.doorbell.get(), &one, sizeof one);
 }
 
-void sendRaw(int socket, ByteSource bytes) {
-  const bool withFd = bytes.oneIn(2);
-  const UniqueFd fd = withFd ? chooseDescriptor(bytes) : UniqueFd();
-  const auto data = bytes.take(100'000);
+namespace {
+
+void sendWith(int socket, std::span<const uint8_t> data, const UniqueFd& fd) {
   iovec vector{const_cast<uint8_t*>(data.data()), data.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   msghdr header{};
@@ -67,6 +66,32 @@ void sendRaw(int socket, ByteSource bytes) {
     std::memcpy(CMSG_DATA(part), &number, sizeof number);
   }
   (void)!::sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+}  // namespace
+
+void offerMemory(ByteSource& bytes, const OpenQueue& queue) {
+  struct {
+    int32_t slot;
+    uint32_t kind;
+    uint32_t prot;
+    uint32_t unused;
+    uint64_t size;
+    uint64_t offset;
+  } message{static_cast<int32_t>(bytes.below(4)), bytes.below(3), 3, 0, 64, 0};
+  if (bytes.oneIn(4)) message.slot = static_cast<int32_t>(bytes.number32());
+  if (bytes.oneIn(4)) message.prot = bytes.number32();
+  if (bytes.oneIn(4)) message.size = bytes.number64();
+  if (bytes.oneIn(4)) message.offset = bytes.number64();
+  const UniqueFd fd = bytes.oneIn(8) ? UniqueFd() : chooseDescriptor(bytes);
+  const size_t size = bytes.oneIn(8) ? bytes.below(sizeof message) : sizeof message;
+  sendWith(queue.memoryChannel.get(), {reinterpret_cast<const uint8_t*>(&message), size}, fd);
+}
+
+void sendRaw(int socket, ByteSource bytes) {
+  const bool withFd = bytes.oneIn(2);
+  const UniqueFd fd = withFd ? chooseDescriptor(bytes) : UniqueFd();
+  sendWith(socket, bytes.take(100'000), fd);
 }
 
 }  // namespace halyard::hal::fuzz

@@ -11,6 +11,7 @@ namespace halyard::hal::fuzz {
 struct OpenQueue {
   SharedMemoryPtr memory;
   UniqueFd doorbell;
+  UniqueFd memoryChannel;
 };
 
 // Mostly a queue as docs/burst_format.md has it: its memory. Otherwise anything, and null.
@@ -19,6 +20,9 @@ SharedMemoryPtr fillQueue(ByteSource& bytes, wire::QueueDescriptor::Builder queu
 
 // Any bytes as a packet, with a position that may be wrong.
 void sendPacket(ByteSource& bytes, const OpenQueue& queue);
+
+// Some memory for some slot, or anything else, through the burst's memory channel.
+void offerMemory(ByteSource& bytes, const OpenQueue& queue);
 
 // Sends any bytes through a socket, and maybe a descriptor with them.
 void sendRaw(int socket, ByteSource bytes);

@@ -11,6 +11,7 @@
 #include "hal/testing/fuzz/hostile_messages.h"
 #include "hal/testing/fuzz/hostile_queue.h"
 #include "hal/wire_connection.h"
+#include "hal/wire_memory.h"
 #include "hal/wire_model.h"
 #include "hal/wire_request.h"
 
@@ -454,7 +455,9 @@ class Session {
       return finish(call.send().ignoreResult(), false);
     }
     if (!queues_.empty() && bytes_.oneIn(2)) {
-      sendPacket(bytes_, queues_[bytes_.below(static_cast<uint32_t>(queues_.size()))]);
+      const OpenQueue& queue = queues_[bytes_.below(static_cast<uint32_t>(queues_.size()))];
+      if (bytes_.oneIn(2)) offerMemory(bytes_, queue);
+      sendPacket(bytes_, queue);
       return kj::READY_NOW;
     }
     auto call = prepared().configureExecutionBurstRequest();
@@ -471,15 +474,13 @@ class Session {
       if (ok != response.hasBurstContext()) fail("a status that contradicts its burst");
       if (!ok) return kj::READY_NOW;
       keep(response.getBurstContext(), bursts_);
-      auto doorbell = response.getDoorbell();
-      auto number = doorbell.getFd();
-      return number
-          .then([this, requests](kj::Maybe<int> fd) {
-            KJ_IF_MAYBE (one, fd) {
-              if (requests != nullptr) queues_.push_back({requests, UniqueFd(::dup(*one))});
-            }
-          })
-          .attach(kj::mv(doorbell));
+      auto fds = kj::heapArrayBuilder<kj::Promise<UniqueFd>>(2);
+      fds.add(duplicateFd(response.getDoorbell()));
+      fds.add(duplicateFd(response.getMemoryChannel()));
+      return kj::joinPromises(fds.finish()).then([this, requests](kj::Array<UniqueFd> received) {
+        if (requests == nullptr) return;
+        queues_.push_back({requests, std::move(received[0]), std::move(received[1])});
+      });
     }),
                   false);
   }

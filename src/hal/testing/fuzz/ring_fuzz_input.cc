@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -115,6 +116,7 @@ class Fuzzed {
         true,
         [this](std::vector<int32_t> slots) { asked_ = std::move(slots); }};
     ring_ = ServedRing::create(std::move(parts)).value();
+    channel_ = ring_->takeMemoryChannel();
   }
 
   void run(Input input) {
@@ -139,6 +141,8 @@ class Fuzzed {
       case 3:
         (void)::ftruncate(file_.get(), input.word() % 6000);
         return;
+      case 4:
+        return offer(input);
       default:
         return send(nearlyGood(input));
     }
@@ -187,6 +191,44 @@ class Fuzzed {
     uint64_t at = header.written.load();
     for (const Datum& datum : packet) requests_.datums()[at++ % kCapacity] = datum;
     header.written.store(at);
+  }
+
+  // Any bytes, and maybe descriptors.
+  void offer(Input& input) {
+    const uint8_t choice = input.byte();
+    struct {
+      int32_t slot;
+      uint32_t kind;
+      uint32_t prot;
+      uint32_t unused;
+      uint64_t size;
+      uint64_t offset;
+    } message{choice % 6, choice / 6 % 2u, 3, 0, (choice & 0x40) != 0 ? 5000u : sealed_->size(), 0};
+    for (int changes = input.byte() % 4; changes > 1; --changes) {
+      const uint32_t value = input.word();
+      std::memcpy(reinterpret_cast<uint8_t*>(&message) + input.byte() % (sizeof message - 3),
+                  &value, sizeof value);
+    }
+    const size_t bytes =
+        (choice & 0x80) != 0 ? input.byte() % (sizeof message + 1) : sizeof message;
+    iovec data{&message, bytes};
+    alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))] = {};
+    const size_t count = input.byte() % 8 == 0 ? input.byte() % 5 : 1;
+    const int fds[4] = {(choice & 0x40) != 0 ? file_.get() : sealed_->fd(), file_.get(),
+                        channel_.get(), sealed_->fd()};
+    msghdr header{};
+    header.msg_iov = &data;
+    header.msg_iovlen = 1;
+    if (count != 0) {
+      header.msg_control = control;
+      header.msg_controllen = CMSG_SPACE(count * sizeof(int));
+      cmsghdr* const part = CMSG_FIRSTHDR(&header);
+      part->cmsg_level = SOL_SOCKET;
+      part->cmsg_type = SCM_RIGHTS;
+      part->cmsg_len = CMSG_LEN(count * sizeof(int));
+      std::memcpy(CMSG_DATA(part), fds, count * sizeof(int));
+    }
+    (void)!::sendmsg(channel_.get(), &header, MSG_NOSIGNAL | MSG_DONTWAIT);
   }
 
   void scribble(Input& input) {
@@ -239,6 +281,7 @@ class Fuzzed {
   const DatumQueue results_;
   UniqueFd file_;
   std::shared_ptr<ServedRing> ring_;
+  UniqueFd channel_;
   std::vector<int32_t> asked_;
 };
 
