@@ -1,5 +1,7 @@
 #include "hal/ring/burst_server.h"
 
+#include <fcntl.h>
+
 #include "hal/ring/ring_workers.h"
 #include "hal/wire_memory.h"
 
@@ -91,7 +93,13 @@ class BurstContextServer final : public wire::v1_2::IBurstContext::Server {
   const Quota::Charge charge_;
 };
 
+// On the loop thread: what is no memfd is not looked at any closer, as its file system may keep one
+// waiting.
 Result<DatumQueue> openQueue(PoolDescription description, const QueueShape& shape) {
+  const int seals = description.fd.valid() ? ::fcntl(description.fd.get(), F_GET_SEALS) : 0;
+  if (seals < 0) {
+    return badData("its memory could shrink; a memfd is needed that is sealed against it");
+  }
   HALYARD_ASSIGN_OR_RETURN(const ReceivedPool pool, ReceivedPool::open(std::move(description)));
   if (!pool.mappable()) {
     return badData("its memory could shrink; a memfd is needed that is sealed against it");
@@ -103,7 +111,6 @@ QueueShape shapeOf(wire::QueueDescriptor::Reader queue) {
   return {queue.getElementCount(), queue.getElementSize(), queue.getHasEventWord()};
 }
 
-// On a worker.
 Result<RingPtr> openRing(std::vector<PoolDescription>& memories, const QueueShape& requestShape,
                          const QueueShape& resultShape, const BurstTarget& target, bool extended,
                          std::function<void(std::vector<int32_t>)> fetch) {
@@ -183,25 +190,17 @@ kj::Promise<void> configureBurst(ConfigureBurstContext context, BurstTarget targ
   memories.push_back(params.getResultChannel().getMemory());
   return decodeMemories(std::move(memories))
       .then([context, target = std::move(target), requestShape, resultShape, extended, callback,
-             place, fetch, &core,
-             version](Result<std::vector<PoolDescription>> pools) mutable -> kj::Promise<void> {
+             place, fetch, version](Result<std::vector<PoolDescription>> pools) mutable {
         context.releaseParams();
         if (!pools.ok()) {
           setStatus(context.getResults(), asFailure(pools.status()), version);
-          return kj::READY_NOW;
+          return;
         }
-        auto taken = std::make_shared<std::vector<PoolDescription>>(std::move(*pools));
-        // What the work holds besides is not the loop's.
-        auto opened = core.run<RingPtr>(
-            *target.client, [taken, requestShape, resultShape, target, extended, fetch] {
-              return openRing(*taken, requestShape, resultShape, target, extended, fetch);
-            });
-        return opened.then(
-            [context, target, callback, place, extended, version](Result<RingPtr> ring) mutable {
-              Status status = ring.ok() ? finish(context, target, *ring, callback, place, extended)
-                                        : ring.takeStatus();
-              setStatus(context.getResults(), status.ok() ? status : asFailure(status), version);
-            });
+        Result<RingPtr> ring =
+            openRing(*pools, requestShape, resultShape, target, extended, std::move(fetch));
+        Status status = ring.ok() ? finish(context, target, *ring, callback, place, extended)
+                                  : ring.takeStatus();
+        setStatus(context.getResults(), status.ok() ? status : asFailure(status), version);
       });
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/looking.h"
 #include "hal/ring/memory_channel.h"
 #include "hal/wire_memory.h"
 
@@ -93,9 +94,13 @@ class Opening {
     const std::lock_guard lock(mutex_);
     if (givenUp_ && opened.ok()) side.bursts.erase(opened->burst);
     result_.emplace(std::move(opened));
+    isThere_ = true;
     done_.notify_all();
   }
+  // Looks for the answer for a while before it sleeps, as Completion does.
   Result<Opened> wait(std::optional<TimePoint> until) {
+    Looking looking(Clock::now(), Looking::Manners::OFFERS_PROCESSOR);
+    while (!isThere_ && looking.passed() < kLooks) looking.pause();
     std::unique_lock lock(mutex_);
     const auto done = [this] { return result_.has_value(); };
     if (!until) {
@@ -109,6 +114,9 @@ class Opening {
   }
 
  private:
+  static constexpr std::chrono::microseconds kLooks{300};
+
+  std::atomic<bool> isThere_ = false;
   std::mutex mutex_;
   std::condition_variable done_;
   std::optional<Result<Opened>> result_;
