@@ -213,7 +213,7 @@ Status checkRank4(const Operand& operand, std::string_view what) {
 
 Status convertConv2d(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 3, 1));
-  const Window window = windowOf(*node.op().builtin_options_as_Conv2DOptions());
+  const Window window = windowOf(*node.options<tfl::Conv2DOptions>());
   HALYARD_RETURN_IF_ERROR(checkWindow(window));
   HALYARD_ASSIGN_OR_RETURN(uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const FileTensor weights, node.inputInfo(1));
@@ -242,7 +242,7 @@ Status convertConv2d(Node& node) {
 
 Status convertDepthwiseConv2d(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 3, 1));
-  const Window window = windowOf(*node.op().builtin_options_as_DepthwiseConv2DOptions());
+  const Window window = windowOf(*node.options<tfl::DepthwiseConv2DOptions>());
   HALYARD_RETURN_IF_ERROR(checkWindow(window));
   HALYARD_ASSIGN_OR_RETURN(uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const FileTensor weights, node.inputInfo(1));
@@ -268,7 +268,7 @@ Status convertDepthwiseConv2d(Node& node) {
 
 Status convertTransposeConv(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(3, 4, 1));
-  const auto& options = *node.op().builtin_options_as_TransposeConvOptions();
+  const auto& options = *node.options<tfl::TransposeConvOptions>();
   HALYARD_ASSIGN_OR_RETURN(const int32_t padding, Node::paddingCode(options.padding()));
   HALYARD_ASSIGN_OR_RETURN(const int32_t activation,
                            Node::fuseCode(options.fused_activation_function()));
@@ -347,7 +347,7 @@ Status convertDensePerChannel(Node& node, const FileTensor& weights, const Dense
 
 Status convertFullyConnected(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 3, 1));
-  const auto* options = node.op().builtin_options_as_FullyConnectedOptions();
+  const auto* options = node.options<tfl::FullyConnectedOptions>();
   if (options->weights_format() != tfl::FullyConnectedOptionsWeightsFormat::DEFAULT) {
     return unsupported("weights format {}", static_cast<int>(options->weights_format()));
   }

@@ -44,10 +44,9 @@ Result<float> floatOption(const FlexMap& map, std::string_view key) {
   return static_cast<float>(*value);
 }
 
-Result<DetectionOptions> readOptions(const tfl::Operator& op) {
-  if (op.custom_options() == nullptr) return badData("has no options");
-  HALYARD_ASSIGN_OR_RETURN(const FlexMap map, FlexMap::parse({op.custom_options()->data(),
-                                                              op.custom_options()->size()}));
+Result<DetectionOptions> readOptions(const FileOperator& op) {
+  if (!op.hasCustomOptions) return badData("has no options");
+  HALYARD_ASSIGN_OR_RETURN(const FlexMap map, FlexMap::parse(op.customOptions));
   DetectionOptions options;
   HALYARD_ASSIGN_OR_RETURN(options.maxDetections, integerOption(map, "max_detections"));
   HALYARD_ASSIGN_OR_RETURN(options.maxClassesPerDetection,

@@ -23,18 +23,15 @@ tfl::ActivationFunctionType activationOf(const Options* options) {
 }
 
 Status convertAdd(Node& node) {
-  return convertBinary(node, OperationType::ADD,
-                       activationOf(node.op().builtin_options_as_AddOptions()));
+  return convertBinary(node, OperationType::ADD, activationOf(node.options<tfl::AddOptions>()));
 }
 
 Status convertSub(Node& node) {
-  return convertBinary(node, OperationType::SUB,
-                       activationOf(node.op().builtin_options_as_SubOptions()));
+  return convertBinary(node, OperationType::SUB, activationOf(node.options<tfl::SubOptions>()));
 }
 
 Status convertMul(Node& node) {
-  return convertBinary(node, OperationType::MUL,
-                       activationOf(node.op().builtin_options_as_MulOptions()));
+  return convertBinary(node, OperationType::MUL, activationOf(node.options<tfl::MulOptions>()));
 }
 
 // NNAPI's rectifiers keep the quantisation; one that changes it is computed in float, where nothing
@@ -74,7 +71,7 @@ Status convertLogistic(Node& node) {
 
 Status convertSoftmax(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
-  const float beta = node.op().builtin_options_as_SoftmaxOptions()->beta();
+  const float beta = node.options<tfl::SoftmaxOptions>()->beta();
   if (!(beta > 0)) return unsupported("beta is {}, expected a positive number", beta);
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));

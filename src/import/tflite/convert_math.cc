@@ -61,7 +61,7 @@ Status convertElu(Node& node) {
 // A PRELU with one slope for all.
 Status convertLeakyRelu(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(const UnaryOperands operands, unaryOperands(node));
-  const auto* options = node.op().builtin_options_as_LeakyReluOptions();
+  const auto* options = node.options<tfl::LeakyReluOptions>();
   if (node.operand(operands.x).type == OperandType::TENSOR_FLOAT16) {
     return unsupported("FLOAT16");
   }
@@ -116,7 +116,7 @@ Status convertSquaredDifference(Node& node) {
 }
 
 Status convertDiv(Node& node) {
-  const auto* options = node.op().builtin_options_as_DivOptions();
+  const auto* options = node.options<tfl::DivOptions>();
   HALYARD_ASSIGN_OR_RETURN(
       std::vector<uint32_t> inputs,
       floatPair(node, options == nullptr ? tfl::ActivationFunctionType::NONE
@@ -165,16 +165,17 @@ Status convertFill(Node& node) {
     return unsupported("the value ({}) is computed at run time", value.text());
   const size_t size = tensorElementSize(value.type);
   if (value.data.size() != size) return badData("{} is no single value", value.text());
+  HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> bytes, node.builder().contents(value));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t list,
                            node.builder().int32Tensor({static_cast<uint32_t>(dims.size())}, dims));
   Result<uint32_t> scalar = unsupported("of {}", tensorTypeName(value.type));
   if (value.type == tfl::TensorType::FLOAT32) {
     float number = 0;
-    std::memcpy(&number, value.data.data(), size);
+    std::memcpy(&number, bytes.data(), size);
     scalar = node.builder().floatScalar(OperandType::TENSOR_FLOAT32, number);
   } else if (value.type == tfl::TensorType::INT32) {
     int32_t number = 0;
-    std::memcpy(&number, value.data.data(), size);
+    std::memcpy(&number, bytes.data(), size);
     scalar = node.builder().int32Scalar(number);
   }
   if (!scalar.ok()) return scalar.takeStatus();
@@ -184,7 +185,7 @@ Status convertFill(Node& node) {
 
 Status convertBatchMatMul(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
-  const auto* options = node.op().builtin_options_as_BatchMatMulOptions();
+  const auto* options = node.options<tfl::BatchMatMulOptions>();
   HALYARD_ASSIGN_OR_RETURN(const uint32_t a, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t b, node.input(1));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t adjointA,

@@ -72,7 +72,7 @@ Status endShrunkDimensions(const Shape& dims, int32_t mask, std::vector<int32_t>
 
 Status convertStridedSlice(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(4, 4, 1));
-  const auto& options = *node.op().builtin_options_as_StridedSliceOptions();
+  const auto& options = *node.options<tfl::StridedSliceOptions>();
   if (options.ellipsis_mask() != 0 || options.new_axis_mask() != 0) {
     return unsupported("an ellipsis or a new axis");
   }
@@ -125,7 +125,7 @@ Status split(Node& node, uint32_t x, size_t axis, std::vector<uint32_t> outputs)
 
 Status convertSplit(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, node.outputCount()));
-  const int32_t count = node.op().builtin_options_as_SplitOptions()->num_splits();
+  const int32_t count = node.options<tfl::SplitOptions>()->num_splits();
   if (count < 1 || static_cast<size_t>(count) != node.outputCount()) {
     return badData("num_splits is {}, it has {} outputs", count, node.outputCount());
   }
@@ -171,7 +171,7 @@ Status convertSplitV(Node& node) {
 // A split whose parts lose the dimension along which it was.
 Status convertUnpack(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, node.outputCount()));
-  const auto& options = *node.op().builtin_options_as_UnpackOptions();
+  const auto& options = *node.options<tfl::UnpackOptions>();
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   Shape dims = node.operand(x).dimensions;
   HALYARD_ASSIGN_OR_RETURN(const size_t at, Node::normalizedAxis(options.axis(), dims.size()));
@@ -208,7 +208,7 @@ Status convertPack(Node& node) {
     inputs.push_back(x);
   }
   if (areScalars) return unsupported("of scalars");
-  const int32_t axis = node.op().builtin_options_as_PackOptions()->axis();
+  const int32_t axis = node.options<tfl::PackOptions>()->axis();
   HALYARD_ASSIGN_OR_RETURN(
       const size_t at, Node::normalizedAxis(axis, node.operand(inputs[0]).dimensions.size() + 1));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar,
@@ -231,7 +231,7 @@ Status convertTile(Node& node) {
 
 Status convertGather(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
-  const auto* options = node.op().builtin_options_as_GatherOptions();
+  const auto* options = node.options<tfl::GatherOptions>();
   if (options != nullptr && options->batch_dims() != 0) {
     return unsupported("batch_dims is {}", options->batch_dims());
   }
@@ -261,12 +261,12 @@ Status convertBlocks(Node& node, OperationType type, int32_t size) {
 
 Status convertSpaceToDepth(Node& node) {
   return convertBlocks(node, SPACE_TO_DEPTH,
-                       node.op().builtin_options_as_SpaceToDepthOptions()->block_size());
+                       node.options<tfl::SpaceToDepthOptions>()->block_size());
 }
 
 Status convertDepthToSpace(Node& node) {
   return convertBlocks(node, DEPTH_TO_SPACE,
-                       node.op().builtin_options_as_DepthToSpaceOptions()->block_size());
+                       node.options<tfl::DepthToSpaceOptions>()->block_size());
 }
 
 // The paddings or crops of two spatial dimensions, as [2,2].
@@ -344,6 +344,7 @@ Result<uint32_t> padValue(Node& node, uint32_t x) {
   if (tensor.data.size() != tensorElementSize(tensor.type)) {
     return badData("{} is no single value", tensor.text());
   }
+  HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> bytes, node.builder().contents(tensor));
   const OperandType type = node.operand(x).type;
   if (isQuant8Asymm(type)) {
     HALYARD_ASSIGN_OR_RETURN(const uint32_t value, node.input(2));
@@ -351,14 +352,13 @@ Result<uint32_t> padValue(Node& node, uint32_t x) {
       return unsupported("the value ({}) is not quantised as the input is", tensor.text());
     }
     const bool isSigned = type == OperandType::TENSOR_QUANT8_ASYMM_SIGNED;
-    return node.builder().int32Scalar(isSigned ? static_cast<int8_t>(tensor.data[0])
-                                               : int32_t{tensor.data[0]});
+    return node.builder().int32Scalar(isSigned ? static_cast<int8_t>(bytes[0]) : int32_t{bytes[0]});
   }
   if (tensor.type != tfl::TensorType::FLOAT32) {
     return unsupported("the value ({}) is {}", tensor.text(), tensorTypeName(tensor.type));
   }
   float number = 0;
-  std::memcpy(&number, tensor.data.data(), sizeof(number));
+  std::memcpy(&number, bytes.data(), sizeof(number));
   return node.builder().floatScalar(type, number);
 }
 
@@ -374,7 +374,7 @@ Status convertMirrorPad(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t list, paddingList(node, x));
-  const tfl::MirrorPadMode mode = node.op().builtin_options_as_MirrorPadOptions()->mode();
+  const tfl::MirrorPadMode mode = node.options<tfl::MirrorPadOptions>()->mode();
   HALYARD_ASSIGN_OR_RETURN(const uint32_t code,
                            node.builder().int32Scalar(mode == tfl::MirrorPadMode::REFLECT ? 0 : 1));
   return move(node, MIRROR_PAD, x, {list, code});

@@ -25,7 +25,7 @@ constexpr size_t kInputs = kLayerNorm + kGates;
 constexpr size_t kHiddenIntermediate = kGates;
 
 const tfl::UnidirectionalSequenceLSTMOptions& optionsOf(const Node& node) {
-  return *node.op().builtin_options_as_UnidirectionalSequenceLSTMOptions();
+  return *node.options<tfl::UnidirectionalSequenceLSTMOptions>();
 }
 
 // A constant of this type that begins every run: `zero` in every byte.
@@ -162,13 +162,10 @@ Result<uint32_t> integerCellState(Node& node) {
 
 // The quantisation of an intermediate, if the file has one.
 Result<std::optional<FileTensor>> intermediate(Node& node, size_t i) {
-  const auto* list = node.op().intermediates();
-  if (list == nullptr || i >= list->size() || list->Get(static_cast<uint32_t>(i)) < 0) {
-    return std::optional<FileTensor>();
-  }
-  HALYARD_ASSIGN_OR_RETURN(
-      FileTensor tensor, node.builder().file().quantizationOf(list->Get(static_cast<uint32_t>(i))),
-      "intermediate {}", i);
+  const std::span<const int32_t> list = node.op().intermediates;
+  if (i >= list.size() || list[i] < 0) return std::optional<FileTensor>();
+  HALYARD_ASSIGN_OR_RETURN(FileTensor tensor, node.builder().file().quantizationOf(list[i]),
+                           "intermediate {}", i);
   if (tensor.scales.size() != 1 || !(tensor.scales[0] > 0)) return std::optional<FileTensor>();
   return std::optional<FileTensor>(tensor);
 }

@@ -13,7 +13,7 @@ Result<std::vector<uint32_t>> reductionInputs(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
   HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> axes,
                            node.constantInts(1, "the list of axes", kMaxRank));
-  const auto* options = node.op().builtin_options_as_ReducerOptions();
+  const auto* options = node.options<tfl::ReducerOptions>();
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t list,
                            node.builder().int32Tensor({static_cast<uint32_t>(axes.size())}, axes));
@@ -69,7 +69,7 @@ Status convertTopK(Node& node) {
 
 Status convertL2Normalization(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
-  const auto* options = node.op().builtin_options_as_L2NormOptions();
+  const auto* options = node.options<tfl::L2NormOptions>();
   if (options != nullptr &&
       options->fused_activation_function() != tfl::ActivationFunctionType::NONE) {
     return unsupported("a fused activation, NNAPI's has none");
@@ -86,7 +86,7 @@ Status convertL2Normalization(Node& node) {
 
 Status convertLocalResponseNormalization(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
-  const auto& options = *node.op().builtin_options_as_LocalResponseNormalizationOptions();
+  const auto& options = *node.options<tfl::LocalResponseNormalizationOptions>();
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t radius, node.builder().int32Scalar(options.radius()));
   std::vector<uint32_t> inputs = {x, radius};

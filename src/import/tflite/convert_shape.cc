@@ -27,15 +27,14 @@ Status reshapeTo(Node& node, Shape dims) {
 // The target shape of a RESHAPE: input 1 when given, otherwise the options.
 Result<std::vector<int32_t>> reshapeTarget(const Node& node) {
   if (node.hasInput(1)) return node.constantInts(1, "the new shape", kMaxRank);
-  const auto* options = node.op().builtin_options_as_ReshapeOptions();
-  if (options == nullptr || options->new_shape() == nullptr) {
-    return badData("has no new shape, neither as an input nor in its options");
+  HALYARD_ASSIGN_OR_RETURN(const std::optional<std::span<const int32_t>> shape,
+                           node.optionList(tfl::ReshapeOptions::VT_NEW_SHAPE));
+  if (!shape) return badData("has no new shape, neither as an input nor in its options");
+  if (shape->size() > kMaxRank) {
+    return badData("the new shape has {} values, at most {} are supported", shape->size(),
+                   kMaxRank);
   }
-  if (options->new_shape()->size() > kMaxRank) {
-    return badData("the new shape has {} values, at most {} are supported",
-                   options->new_shape()->size(), kMaxRank);
-  }
-  return std::vector<int32_t>(options->new_shape()->begin(), options->new_shape()->end());
+  return std::vector<int32_t>(shape->begin(), shape->end());
 }
 
 // Replaces -1 by what the number of elements leaves for it.
@@ -78,13 +77,13 @@ Status convertSqueeze(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   const Shape& from = node.operand(x).dimensions;
-  const auto* options = node.op().builtin_options_as_SqueezeOptions();
+  HALYARD_ASSIGN_OR_RETURN(const std::optional<std::span<const int32_t>> axes,
+                           node.optionList(tfl::SqueezeOptions::VT_SQUEEZE_DIMS));
   std::vector<bool> drop(from.size(), false);
-  if (options == nullptr || options->squeeze_dims() == nullptr ||
-      options->squeeze_dims()->size() == 0) {
+  if (!axes || axes->empty()) {
     for (size_t i = 0; i < from.size(); ++i) drop[i] = from[i] == 1;
   } else {
-    for (int32_t axis : *options->squeeze_dims()) {
+    for (int32_t axis : *axes) {
       HALYARD_ASSIGN_OR_RETURN(const size_t i, Node::normalizedAxis(axis, from.size()));
       if (from[i] != 1) {
         return badData("dimension {} of {} is to go, but is not 1", i, shapeText(from));
@@ -132,7 +131,7 @@ Status convertTranspose(Node& node) {
 
 Status convertConcatenation(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, SIZE_MAX, 1));
-  const auto* options = node.op().builtin_options_as_ConcatenationOptions();
+  const auto* options = node.options<tfl::ConcatenationOptions>();
   if (options->fused_activation_function() != tfl::ActivationFunctionType::NONE) {
     return unsupported("a fused activation, NNAPI's has none");
   }
@@ -155,7 +154,7 @@ Status convertMean(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
   HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> axes,
                            node.constantInts(1, "the list of axes", kMaxRank));
-  const auto* options = node.op().builtin_options_as_ReducerOptions();
+  const auto* options = node.options<tfl::ReducerOptions>();
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   GraphBuilder& builder = node.builder();

@@ -6,7 +6,7 @@ namespace {
 
 Status convertPool(Node& node, OperationType type) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
-  const auto* options = node.op().builtin_options_as_Pool2DOptions();
+  const auto* options = node.options<tfl::Pool2DOptions>();
   HALYARD_ASSIGN_OR_RETURN(const int32_t padding, Node::paddingCode(options->padding()));
   HALYARD_ASSIGN_OR_RETURN(const int32_t activation,
                            Node::fuseCode(options->fused_activation_function()));
@@ -74,12 +74,12 @@ Status convertResize(Node& node, OperationType type, const Options* options) {
 
 Status convertResizeBilinear(Node& node) {
   return convertResize(node, OperationType::RESIZE_BILINEAR,
-                       node.op().builtin_options_as_ResizeBilinearOptions());
+                       node.options<tfl::ResizeBilinearOptions>());
 }
 
 Status convertResizeNearestNeighbor(Node& node) {
   return convertResize(node, OperationType::RESIZE_NEAREST_NEIGHBOR,
-                       node.op().builtin_options_as_ResizeNearestNeighborOptions());
+                       node.options<tfl::ResizeNearestNeighborOptions>());
 }
 
 constexpr Converter kConverters[] = {

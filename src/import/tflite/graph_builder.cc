@@ -62,12 +62,10 @@ Status writeTo(const SharedMemory& pool, size_t offset, std::span<const uint8_t>
 
 }  // namespace
 
-GraphBuilder::GraphBuilder(const VerifiedFile& file, const ModelFile* source,
-                           OperandNames operandNames)
+GraphBuilder::GraphBuilder(const VerifiedFile& file, OperandNames operandNames)
     : file_(file),
-      source_(source),
       keepsNames_(operandNames == OperandNames::KEPT),
-      budget_(file.size()),
+      budget_(file.bytes().size()),
       bindings_(file.tensorCount()) {
   // Most operands are tensors of the file, and a few scalars; what is too little is no harm.
   const size_t operands = file.tensorCount() + kOwnOperands;
@@ -87,9 +85,9 @@ Status Budget::spend(uint64_t bytes) {
 }
 
 Status GraphBuilder::beginGraph() {
-  const auto* inputs = file_.graph().inputs();
-  for (uint32_t i = 0; inputs != nullptr && i < inputs->size(); ++i) {
-    const int32_t index = inputs->Get(i);
+  const std::span<const int32_t> inputs = file_.inputs();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const int32_t index = inputs[i];
     HALYARD_ASSIGN_OR_RETURN(FileTensor tensor, file_.tensor(index), "model input {}", i);
     if (tensor.isConstant()) {
       return badData("model input {}: {} is a constant", i, tensor.text());
@@ -107,16 +105,17 @@ Status GraphBuilder::beginGraph() {
     setBinding(index, {TensorState::BOUND, added});
     model_.main.inputIndexes.push_back(added);
   }
-  for (int32_t index : *file_.graph().outputs()) {
-    if (isModelOutput(index)) {
-      return badData("tensor {} is listed twice among the model's outputs", index);
-    }
+  outputTensors_.assign(file_.outputs().begin(), file_.outputs().end());
+  std::ranges::sort(outputTensors_);
+  const auto twice = std::ranges::adjacent_find(outputTensors_);
+  if (twice != outputTensors_.end()) {
+    return badData("tensor {} is listed twice among the model's outputs", *twice);
+  }
+  for (const int32_t index : outputTensors_) {
     if (isBound(index)) {
       return unsupported("tensor {} is an input and an output of the model: not supported", index);
     }
-    outputTensors_.push_back(index);
   }
-  std::sort(outputTensors_.begin(), outputTensors_.end());
   return okStatus();
 }
 
@@ -261,30 +260,30 @@ Result<uint32_t> GraphBuilder::addTemporary(OperandType type, Shape dims, float 
 
 Result<uint32_t> GraphBuilder::addFileConstant(Operand operand, const FileTensor& tensor) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t added,
-                           addConstant(std::move(operand), tensor.data, nameOf(tensor)), "{}",
-                           tensor.text());
+                           addConstant(std::move(operand), {nullptr, tensor.data}, nameOf(tensor)),
+                           "{}", tensor.text());
   return added;
 }
 
-Result<uint32_t> GraphBuilder::addConstant(Operand operand, std::span<const uint8_t> bytes,
-                                           std::string name) {
+Result<uint32_t> GraphBuilder::addConstant(Operand operand, Constant constant, std::string name) {
   const std::optional<uint32_t> need = knownByteSize(operand.type, operand.dimensions);
-  if (!need || *need != bytes.size()) {
-    return badData("has {} bytes, {} needs {}", bytes.size(), operandText(operand),
+  const size_t size = constant.bytes.length;
+  if (!need || *need != size) {
+    return badData("has {} bytes, {} needs {}", size, operandText(operand),
                    need ? std::to_string(*need) : "an unknown number");
   }
   operand.lifetime =
-      bytes.size() <= kMaxInlineConstant ? Lifetime::CONSTANT_COPY : Lifetime::CONSTANT_REFERENCE;
+      size <= kMaxInlineConstant ? Lifetime::CONSTANT_COPY : Lifetime::CONSTANT_REFERENCE;
   HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addOperand(std::move(operand), std::move(name)));
-  constants_[added] = bytes;
+  constants_[added] = constant;
   return added;
 }
 
 Result<uint32_t> GraphBuilder::addOwnConstant(Operand operand, std::vector<uint8_t> bytes,
                                               std::string name) {
   HALYARD_RETURN_IF_ERROR(budget_.spend(bytes.size()));
-  owned_.push_back(std::move(bytes));
-  return addConstant(std::move(operand), owned_.back(), std::move(name));
+  const std::vector<uint8_t>& own = owned_.emplace_back(std::move(bytes));
+  return addConstant(std::move(operand), {own.data(), {0, own.size()}}, std::move(name));
 }
 
 Result<uint32_t> GraphBuilder::addFilledConstant(Operand operand, size_t size, uint8_t value,
@@ -294,11 +293,11 @@ Result<uint32_t> GraphBuilder::addFilledConstant(Operand operand, size_t size, u
     HALYARD_RETURN_IF_ERROR(budget_.spend(size));
     bytes = owned_.emplace_back(size, value);
   }
-  return addConstant(std::move(operand), bytes, std::move(name));
+  return addConstant(std::move(operand), {bytes.data(), {0, bytes.size()}}, std::move(name));
 }
 
 std::string GraphBuilder::nameOf(const FileTensor& tensor) const {
-  return keepsNames_ ? displayName(tensor.name) : std::string();
+  return keepsNames_ ? displayName(file_.tensorName(tensor.index)) : std::string();
 }
 
 const std::string& GraphBuilder::operandName(uint32_t index) const {
@@ -384,8 +383,18 @@ Status GraphBuilder::addOperation(OperationType type, std::vector<uint32_t> inpu
   return okStatus();
 }
 
-Status GraphBuilder::inferOutputs(const Operation& operation) {
-  const auto fill = [this](uint32_t index, ops::Tensor& tensor) {
+// A constant's bytes, for inference; nullptr if they cannot be had, or those of a large one in the
+// file are not asked for.
+const uint8_t* GraphBuilder::valueOf(uint32_t operand, bool isLargeToo) {
+  const Constant& constant = constants_[operand];
+  if (constant.own != nullptr || constant.bytes.empty()) return constant.own;
+  if (!isLargeToo && staysInFile(operand)) return nullptr;
+  return file_.bytes().at(constant.bytes.offset, constant.bytes.length);
+}
+
+// tensors_: the inputs, and behind them the outputs, whose dimensions it finds.
+Status GraphBuilder::infer(const Operation& operation, bool withLarge) {
+  const auto fill = [&](uint32_t index, ops::Tensor& tensor) {
     const Operand& from = operand(index);
     tensor.type = from.type;
     tensor.dims = from.dimensions;  // in the memory of an earlier one's
@@ -394,21 +403,28 @@ Status GraphBuilder::inferOutputs(const Operation& operation) {
     tensor.channelQuant = std::get_if<SymmPerChannelQuantParams>(&from.extraParams);
     tensor.omitted = from.lifetime == Lifetime::NO_VALUE;
     // Inference only reads.
-    tensor.data = const_cast<uint8_t*>(constants_[index].data());
+    tensor.data = const_cast<uint8_t*>(valueOf(index, withLarge));
   };
-  const size_t count = operation.inputs.size() + operation.outputs.size();
-  if (tensors_.size() < count) tensors_.resize(count);
-  const std::span<ops::Tensor> inputs(tensors_.data(), operation.inputs.size());
-  const std::span<ops::Tensor> outputs(tensors_.data() + inputs.size(), operation.outputs.size());
-  for (size_t i = 0; i < inputs.size(); ++i) fill(operation.inputs[i], inputs[i]);
-  for (size_t i = 0; i < outputs.size(); ++i) fill(operation.outputs[i], outputs[i]);
+  const size_t inputs = operation.inputs.size();
+  const size_t outputs = operation.outputs.size();
+  if (tensors_.size() < inputs + outputs) tensors_.resize(inputs + outputs);
+  for (size_t i = 0; i < inputs; ++i) fill(operation.inputs[i], tensors_[i]);
+  for (size_t i = 0; i < outputs; ++i) fill(operation.outputs[i], tensors_[inputs + i]);
+  ops::OperationContext context({tensors_.data(), inputs}, {tensors_.data() + inputs, outputs},
+                                nullptr);
+  return ops::inferShapes(*ops::definitionOf(operation.type), context);
+}
 
-  ops::OperationContext context(inputs, outputs, nullptr);
-  const Status status = ops::inferShapes(*ops::definitionOf(operation.type), context);
+Status GraphBuilder::inferOutputs(const Operation& operation) {
+  Status status = infer(operation, /*withLarge=*/false);
+  // Shapes hardly ever follow from the values of a large constant.
+  if (status.code() == ResultCode::INCOMPLETE) status = infer(operation, /*withLarge=*/true);
   if (!status.ok()) {
     return unsupported("{} of NNAPI does not take it: {}", operationTypeName(operation.type),
                        status.message());
   }
+  const std::span<ops::Tensor> outputs(tensors_.data() + operation.inputs.size(),
+                                       operation.outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     Operand& declared = operand(operation.outputs[i]);
     const bool empty =
@@ -426,19 +442,24 @@ Status GraphBuilder::inferOutputs(const Operation& operation) {
 }
 
 Result<std::span<const uint8_t>> GraphBuilder::contents(const FileTensor& tensor) {
-  if (source_ == nullptr || source_->isThere(tensor.data)) return tensor.data;
-  HALYARD_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, source_->read(tensor.data), "{}",
-                           tensor.text());
-  owned_.push_back(std::move(bytes));
-  return std::span<const uint8_t>(owned_.back());
+  HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> bytes,
+                           contents(Constant{nullptr, tensor.data}), "{}", tensor.text());
+  return bytes;
+}
+
+Result<std::span<const uint8_t>> GraphBuilder::contents(const Constant& constant) {
+  const uint8_t* bytes = constant.own;
+  if (bytes == nullptr) bytes = file_.bytes().at(constant.bytes.offset, constant.bytes.length);
+  if (bytes == nullptr) return file_.bytes().whyNot();
+  return std::span<const uint8_t>(bytes, constant.bytes.length);
 }
 
 // Whether the constant is used where it lies in the file.
 bool GraphBuilder::staysInFile(uint32_t operand) const {
   const Operand& constant = model_.main.operands[operand];
-  if (source_ == nullptr || constant.lifetime != Lifetime::CONSTANT_REFERENCE) return false;
-  const std::optional<size_t> at = source_->offsetOf(constants_[operand]);
-  return at && *at % std::max(elementSize(constant.type), 1u) == 0;
+  return constant.lifetime == Lifetime::CONSTANT_REFERENCE && constants_[operand].own == nullptr &&
+         file_.bytes().pool() != nullptr &&
+         constants_[operand].bytes.offset % std::max(elementSize(constant.type), 1u) == 0;
 }
 
 Status GraphBuilder::placeConstants() {
@@ -447,17 +468,18 @@ Status GraphBuilder::placeConstants() {
   size_t poolSize = 0;
   for (uint32_t i = 0; i < constants_.size(); ++i) {
     Operand& operand = model_.main.operands[i];
-    const std::span<const uint8_t> bytes = constants_[i];
+    const FileRange& bytes = constants_[i].bytes;
     if (bytes.empty()) continue;
     if (staysInFile(i)) {
-      if (model_.pools.empty()) model_.pools.push_back(source_->pool());
-      operand.location = {0, static_cast<uint32_t>(*source_->offsetOf(bytes)),
+      if (model_.pools.empty()) model_.pools.push_back(file_.bytes().pool());
+      operand.location = {0, static_cast<uint32_t>(bytes.offset),
                           static_cast<uint32_t>(bytes.size())};
       continue;
     }
-    const auto [at, isNew] = placed.try_emplace({bytes.data(), bytes.size()});
+    const auto [at, isNew] = placed.try_emplace(constants_[i]);
     if (isNew && operand.lifetime == Lifetime::CONSTANT_COPY) {
-      at->second = appendConstant(model_, bytes.data(), bytes.size());
+      HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> from, contents(constants_[i]));
+      at->second = appendConstant(model_, from.data(), from.size());
     } else if (isNew) {
       HALYARD_RETURN_IF_ERROR(budget_.spend(bytes.size()));
       if (poolSize + bytes.size() > UINT32_MAX) {
@@ -469,21 +491,23 @@ Status GraphBuilder::placeConstants() {
     operand.location = at->second;
   }
   if (poolSize > kMaxInlineTogether) return copyToPool(placed, poolSize);
-  if (poolSize != 0) copyInline(std::move(placed));
+  if (poolSize != 0) return copyInline(std::move(placed));
   return okStatus();
 }
 
-void GraphBuilder::copyInline(Placed placed) {
+Status GraphBuilder::copyInline(Placed placed) {
   for (auto& [source, location] : placed) {
-    if (source.second <= kMaxInlineConstant) continue;
-    location = appendConstant(model_, source.first, source.second);
+    if (source.bytes.length <= kMaxInlineConstant) continue;
+    HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> from, contents(source));
+    location = appendConstant(model_, from.data(), from.size());
   }
   for (uint32_t i = 0; i < constants_.size(); ++i) {
     Operand& operand = model_.main.operands[i];
     if (operand.lifetime != Lifetime::CONSTANT_REFERENCE || staysInFile(i)) continue;
     operand.lifetime = Lifetime::CONSTANT_COPY;
-    operand.location = placed.at({constants_[i].data(), constants_[i].size()});
+    operand.location = placed.at(constants_[i]);
   }
+  return okStatus();
 }
 
 // Into a pool of memory, behind that of the file if there is one.
@@ -491,14 +515,8 @@ Status GraphBuilder::copyToPool(const Placed& placed, size_t poolSize) {
   HALYARD_ASSIGN_OR_RETURN(SharedMemoryPtr pool,
                            SharedMemory::create(poolSize, "halyard-constants"));
   for (const auto& [source, location] : placed) {
-    if (source.second <= kMaxInlineConstant) continue;
-    const std::span<const uint8_t> bytes(source.first, source.second);
-    std::span<const uint8_t> from = bytes;
-    std::vector<uint8_t> read;
-    if (source_ != nullptr && source_->offsetOf(bytes) && !source_->isThere(bytes)) {
-      HALYARD_ASSIGN_OR_RETURN(read, source_->read(bytes));
-      from = read;
-    }
+    if (source.bytes.length <= kMaxInlineConstant) continue;
+    HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> from, contents(source));
     HALYARD_RETURN_IF_ERROR(writeTo(*pool, location.offset, from));
   }
   const auto index = static_cast<uint32_t>(model_.pools.size());
@@ -506,15 +524,14 @@ Status GraphBuilder::copyToPool(const Placed& placed, size_t poolSize) {
   for (uint32_t i = 0; i < constants_.size(); ++i) {
     Operand& operand = model_.main.operands[i];
     const bool isInPool = operand.lifetime == Lifetime::CONSTANT_REFERENCE && !staysInFile(i);
-    if (isInPool && !constants_[i].empty()) operand.location.poolIndex = index;
+    if (isInPool && !constants_[i].bytes.empty()) operand.location.poolIndex = index;
   }
   return okStatus();
 }
 
-std::vector<ModelPort> GraphBuilder::ports(const flatbuffers::Vector<int32_t>* tensors) const {
+std::vector<ModelPort> GraphBuilder::ports(std::span<const int32_t> tensors) const {
   std::vector<ModelPort> result;
-  for (uint32_t i = 0; tensors != nullptr && i < tensors->size(); ++i) {
-    const int32_t tensor = tensors->Get(i);
+  for (const int32_t tensor : tensors) {
     const Operand& from = operand(binding(tensor).operand);
     result.push_back({displayName(file_.tensorName(tensor)), from.type, from.dimensions, from.scale,
                       from.zeroPoint});
@@ -523,7 +540,7 @@ std::vector<ModelPort> GraphBuilder::ports(const flatbuffers::Vector<int32_t>* t
 }
 
 Result<ImportedModel> GraphBuilder::finish() {
-  for (int32_t index : *file_.graph().outputs()) {
+  for (int32_t index : file_.outputs()) {
     if (!isBound(index)) {
       return badData("tensor {} is an output of the model, but no operator writes it", index);
     }
@@ -535,16 +552,15 @@ Result<ImportedModel> GraphBuilder::finish() {
     model_.main.outputIndexes.push_back(found);
   }
   HALYARD_RETURN_IF_ERROR(placeConstants());
+
   const Result<FeatureLevel> level = validateModel(model_);
   if (!level.ok()) return badData("makes no valid model: {}", level.status().message());
 
   ImportedModel result;
-  result.inputs = ports(file_.graph().inputs());
-  result.outputs = ports(file_.graph().outputs());
-  const flatbuffers::String* description = file_.model().description();
-  if (description != nullptr) {
-    result.description = displayName({description->c_str(), description->size()}, 1000);
-  }
+  result.inputs = ports(file_.inputs());
+  result.outputs = ports(file_.outputs());
+  HALYARD_RETURN_IF_ERROR(file_.check());
+  result.description = displayName(file_.description(), 1000);
   result.operandNames = std::move(names_);
   result.model = std::move(model_);
   return result;

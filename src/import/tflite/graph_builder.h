@@ -1,7 +1,7 @@
 // GraphBuilder: makes a model of NNAPI operations out of the tensors of a verified file.
 // Thread safety: none; one import uses one builder in one thread.
 // Ownership: borrows the VerifiedFile; owns the model until finish() hands it out. Constants of the
-// file are referred to in place; finish() copies what is not left in a ModelFile.
+// file are referred to where they are; finish() copies what is not left in the file.
 #pragma once
 
 #include <deque>
@@ -35,8 +35,7 @@ class Budget {
 
 class GraphBuilder {
  public:
-  // `source`: where the file's bytes come from, if they are not all there; must outlive this.
-  explicit GraphBuilder(const VerifiedFile& file, const ModelFile* source = nullptr,
+  explicit GraphBuilder(const VerifiedFile& file,
                         OperandNames operandNames = OperandNames::LEFT_OUT);
   GraphBuilder(const GraphBuilder&) = delete;
   GraphBuilder& operator=(const GraphBuilder&) = delete;
@@ -85,8 +84,7 @@ class GraphBuilder {
   Result<uint32_t> int32Tensor(Shape dims, std::span<const int32_t> values);
   // One value, of dimensions [1].
   Result<uint32_t> float32Tensor(float value);
-  // The values of a constant of the file, which FileTensor::data need not have. BAD_DATA when they
-  // cannot be read.
+  // The values of a constant of the file. BAD_DATA when they cannot be read.
   Result<std::span<const uint8_t>> contents(const FileTensor& tensor);
   Status spend(uint64_t bytes) { return budget_.spend(bytes); }
 
@@ -105,6 +103,13 @@ class GraphBuilder {
     uint32_t operand = 0;
   };
 
+  // The bytes of a constant: the importer's own, or a part of the file.
+  struct Constant {
+    const uint8_t* own = nullptr;
+    FileRange bytes;  // without `own`, with its length in any case
+    auto operator<=>(const Constant&) const = default;
+  };
+
   Binding binding(int32_t tensor) const;  // UNKNOWN also for an index that no tensor has
   bool isBound(int32_t tensor) const { return binding(tensor).state != TensorState::UNKNOWN; }
   void setBinding(int32_t tensor, Binding binding);  // the tensor exists
@@ -112,26 +117,28 @@ class GraphBuilder {
   // `name` is kept if names are. With a tensor, errors name it in any case.
   Result<uint32_t> addOperand(Operand operand, std::string name);
   Result<uint32_t> addOperand(Operand operand, const FileTensor& tensor);
-  Result<uint32_t> addConstant(Operand operand, std::span<const uint8_t> bytes, std::string name);
+  Result<uint32_t> addConstant(Operand operand, Constant constant, std::string name);
   // Operations that want the same value share its operand.
   Result<uint32_t> cachedConstant(OperandType type, Shape dims, const void* bytes, size_t size);
   Status inferOutputs(const Operation& operation);
+  Status infer(const Operation& operation, bool withLarge);
+  const uint8_t* valueOf(uint32_t operand, bool isLargeToo);
+  Result<std::span<const uint8_t>> contents(const Constant& constant);
   Status placeConstants();
   bool staysInFile(uint32_t operand) const;
-  using Placed = std::map<std::pair<const uint8_t*, size_t>, DataLocation>;  // by bytes
-  void copyInline(Placed placed);
+  using Placed = std::map<Constant, DataLocation>;
+  Status copyInline(Placed placed);
   Status copyToPool(const Placed& placed, size_t poolSize);
-  std::vector<ModelPort> ports(const flatbuffers::Vector<int32_t>* tensors) const;
+  std::vector<ModelPort> ports(std::span<const int32_t> tensors) const;
 
   const VerifiedFile& file_;
-  const ModelFile* const source_;
   const bool keepsNames_;
   Budget budget_;
   Model model_;
-  std::vector<std::string> names_;                   // by operand
-  std::vector<std::span<const uint8_t>> constants_;  // by operand; empty: not a constant
-  std::deque<std::vector<uint8_t>> owned_;           // what constants_ of our own point to
-  std::vector<Binding> bindings_;                    // by tensor
+  std::vector<std::string> names_;          // by operand
+  std::vector<Constant> constants_;         // by operand; empty: not a constant
+  std::deque<std::vector<uint8_t>> owned_;  // what constants_ of our own point to
+  std::vector<Binding> bindings_;           // by tensor
   std::vector<int32_t> outputTensors_;
   // Operands by type, rank, dimensions and bytes, one behind the other: those of scalars are no
   // longer than what a string holds without memory of its own.

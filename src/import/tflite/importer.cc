@@ -1,4 +1,4 @@
-// The way of a .tflite file into a model: verify, convert node by node, validate.
+// The way of a .tflite file into a model: check, convert node by node, validate.
 #include "import/tflite/importer.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ std::vector<const Converter*> convertersOf(const VerifiedFile& file) {
 // a tensor that only such an operator reads.
 Status checkOperators(const VerifiedFile& file, std::span<const Converter* const> converters) {
   for (size_t i = 0; i < file.operatorCount(); ++i) {
-    if (converters[file.op(i).opcode_index()] != nullptr) continue;
+    if (converters[file.op(i).code] != nullptr) continue;
     if (file.builtin(i) == tfl::BuiltinOperator::CUSTOM) {
       if (file.customName(i) == kDetectionOperator) continue;
       return badData("operator {} of node {} is not supported: no such custom operator is known",
@@ -54,8 +54,8 @@ Status convertNode(GraphBuilder& builder, size_t index, const Converter* known) 
   if (known == nullptr) return convertDetectionPostprocess(node);
 
   const Converter& converter = *known;
-  const tfl::BuiltinOptions found = node.op().builtin_options_type();
-  const bool present = found != tfl::BuiltinOptions::NONE && node.op().builtin_options() != nullptr;
+  const tfl::BuiltinOptions found = node.op().optionsType;
+  const bool present = static_cast<bool>(node.op().options);
   if (present && found != converter.options) {
     const char* name = tfl::EnumNameBuiltinOptions(converter.options);
     return badData("has options of kind {} ({}), expected {}", static_cast<int>(found),
@@ -64,6 +64,7 @@ Status convertNode(GraphBuilder& builder, size_t index, const Converter* known) 
   if (!present && converter.need == OptionsNeed::REQUIRED) {
     return badData("has no options, expected {}", tfl::EnumNameBuiltinOptions(converter.options));
   }
+  HALYARD_RETURN_IF_ERROR(node.loadOptions());
   return converter.convert(node);
 }
 
@@ -82,16 +83,15 @@ Status asBadData(Status status) {
   return status.code() == ResultCode::OP_FAILED ? status.withCode(ResultCode::BAD_DATA) : status;
 }
 
-Result<ImportedModel> importBytes(std::span<const uint8_t> bytes, const ModelFile* source,
-                                  OperandNames names) {
+Result<ImportedModel> importFile(ModelFile& bytes, OperandNames names) {
   Result<VerifiedFile> file = VerifiedFile::create(bytes);
   if (!file.ok()) return asBadData(file.takeStatus());
   const std::vector<const Converter*> converters = convertersOf(*file);
   HALYARD_RETURN_IF_ERROR(checkOperators(*file, converters));
-  GraphBuilder builder(*file, source, names);
+  GraphBuilder builder(*file, names);
   HALYARD_RETURN_IF_ERROR(asBadData(builder.beginGraph()));
   for (size_t i = 0; i < file->operatorCount(); ++i) {
-    Status status = convertNode(builder, i, converters[file->op(i).opcode_index()]);
+    Status status = convertNode(builder, i, converters[file->op(i).code]);
     if (!status.ok()) return withNode(std::move(status), *file, i);
   }
   Result<ImportedModel> result = builder.finish();
@@ -102,13 +102,13 @@ Result<ImportedModel> importBytes(std::span<const uint8_t> bytes, const ModelFil
 }  // namespace
 
 Result<ImportedModel> importTflite(std::span<const uint8_t> bytes, OperandNames names) {
-  return importBytes(bytes, nullptr, names);
+  ModelFile file = ModelFile::ofMemory(bytes);
+  return importFile(file, names);
 }
 
 Result<ImportedModel> importTfliteFile(const std::string& path, OperandNames names) {
-  HALYARD_ASSIGN_OR_RETURN(const ModelFile file, ModelFile::open(path), "{}", path);
-  HALYARD_ASSIGN_OR_RETURN(ImportedModel model, importBytes(file.bytes(), &file, names), "{}",
-                           path);
+  HALYARD_ASSIGN_OR_RETURN(ModelFile file, ModelFile::open(path), "{}", path);
+  HALYARD_ASSIGN_OR_RETURN(ImportedModel model, importFile(file, names), "{}", path);
   return model;
 }
 

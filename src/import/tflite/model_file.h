@@ -1,12 +1,11 @@
-// ModelFile: a .tflite file, of which only what describes the model has been read: the large
-// constants stay in the file.
-// Thread safety: immutable; may be read from several threads. Ownership: owns the file's descriptor
-// and the memory of what has been read.
+// ModelFile: the bytes of a .tflite file, of which those are read that somebody asks for: what
+// describes the model. The large constants stay in the file.
+// Thread safety: none; one import uses one file in one thread. Ownership: owns the file's
+// descriptor and the memory of what has been read; borrows bytes in memory.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,40 +17,63 @@ namespace halyard::import {
 
 class ModelFile {
  public:
-  // Constants from here on stay in the file, but for what of them shares a page with other things.
-  static constexpr size_t kLeastLeft = size_t{16} << 10;
   // A file up to here is read as a whole: that takes less than looking for what to leave. Below
   // malloc's bound for what it maps anew, so that no pages are made for it.
   static constexpr size_t kMostWhole = size_t{126} << 10;
 
   // BAD_DATA when it cannot be opened or read, is no regular file, or larger than 2 GiB.
   static Result<ModelFile> open(const std::string& path);
+  // Bytes in memory, which must stay. A copy where they are not aligned as in a file.
+  static ModelFile ofMemory(std::span<const uint8_t> bytes);
   ModelFile(ModelFile&&) = default;
   ModelFile& operator=(ModelFile&&) = default;
 
-  // Private memory as long as the file. What of the file is not there is zeros: pages within large
-  // constants, as far as the file's own tables of buffers can be followed. All of a file that is
-  // no .tflite file is there.
-  std::span<const uint8_t> bytes() const { return bytes_; }
-  // Where in the file a part of bytes() is; nullopt for other memory.
-  std::optional<size_t> offsetOf(std::span<const uint8_t> part) const;
-  // Whether all of a part of bytes() is there.
-  bool isThere(std::span<const uint8_t> part) const;
-  // Reads a part of bytes() from the file. BAD_DATA when the file has become too short.
-  Result<std::vector<uint8_t>> read(std::span<const uint8_t> part) const;
-  // The file as a pool of constants.
+  size_t size() const { return size_; }
+  // A part of the file in memory, where it stays as long as the file; aligned to 8 bytes if
+  // `offset` is. nullptr when it is not all in the file, or cannot be read: see whyNot(). What has
+  // been read once may be read again from a file that has changed.
+  const uint8_t* at(uint64_t offset, uint64_t length) {
+    if (offset > size_ || length > size_ - offset) return nullptr;
+    const Piece& last = pieces_[last_];
+    if (offset >= last.begin && offset + length <= last.end) {
+      return last.data + (offset - last.begin);
+    }
+    return find(offset, length);
+  }
+  // As at(), for a few bytes that nobody needs any more after the next call of this kind.
+  const uint8_t* passing(uint64_t offset, uint64_t length);
+  // Why at() gave nullptr.
+  Status whyNot() const;
+  // Of what has been read so far.
+  size_t bytesInMemory() const { return read_; }
+  // The file as a pool of constants; null for bytes in memory.
   const SharedMemoryPtr& pool() const { return pool_; }
 
  private:
-  ModelFile() = default;
-  Status readWhole();
-  Status readAllButLargeConstants();
+  struct Piece {
+    uint64_t begin = 0;
+    uint64_t end = 0;
+    const uint8_t* data = nullptr;
+  };
+
+  ModelFile() : pieces_(1) {}
+  // Those of at() that are not in the piece of the last call.
+  const uint8_t* find(uint64_t offset, uint64_t length);
+  const uint8_t* load(uint64_t offset, uint64_t length);
+  Piece readPiece(uint64_t begin, uint64_t end);
 
   SharedMemoryPtr pool_;
-  std::unique_ptr<uint8_t[]> whole_;  // a small file, or
-  Mapping sparse_;                    // memory of which only the pages that are there are used
-  std::span<uint8_t> bytes_;          // the one or the other
-  std::vector<bool> isPageThere_;     // of sparse_
+  size_t size_ = 0;
+  size_t read_ = 0;
+  // Apart from each other and in order; the first is empty, or all of the file.
+  std::vector<Piece> pieces_;
+  size_t last_ = 0;            // of pieces_
+  std::vector<Piece> across_;  // what lies in more than one of those
+  std::vector<std::unique_ptr<uint64_t[]>> memory_;
+  uint64_t passingBegin_ = 0;
+  uint64_t passingEnd_ = 0;
+  std::unique_ptr<uint8_t[]> passing_;
+  Status readError_;
 };
 
 }  // namespace halyard::import

@@ -35,6 +35,31 @@ Status Node::expectCounts(size_t minInputs, size_t maxInputs, size_t outputs) co
   return okStatus();
 }
 
+// A copy of the table right behind one of its vtable, wherever they are in the file: what the
+// generated reader needs. Offsets in it lead nowhere.
+Status Node::loadOptions() {
+  const FlatTable& table = op_.options;
+  if (!table || op_.optionsType == tfl::BuiltinOptions::ReshapeOptions ||
+      op_.optionsType == tfl::BuiltinOptions::SqueezeOptions) {
+    return okStatus();
+  }
+  const size_t begin = (table.vtableSize + 7u) / 8 * 8 + table.offset % 8;
+  const size_t end = begin + table.size;
+  if (end > sizeof(copy_)) {
+    return badData("has options of {} bytes", table.vtableSize + table.size);
+  }
+  std::memcpy(copy_, table.vtable, table.vtableSize);
+  std::memcpy(copy_ + begin, table.data, table.size);
+  const auto toVtable = static_cast<flatbuffers::soffset_t>(begin);
+  std::memcpy(copy_ + begin, &toVtable, sizeof(toVtable));
+  flatbuffers::Verifier verifier(copy_, end);
+  if (!tfl::VerifyBuiltinOptions(verifier, copy_ + begin, op_.optionsType)) {
+    return badData("has damaged options");
+  }
+  options_ = copy_ + begin;
+  return okStatus();
+}
+
 bool Node::hasInput(size_t i) const { return i < inputCount() && inputTensor(i) != -1; }
 
 Result<FileTensor> Node::inputInfo(size_t i) const {
@@ -95,16 +120,17 @@ Result<std::vector<int32_t>> Node::constantInts(size_t i, std::string_view what,
     return badData("{} ({}) is {}, expected INT32 or INT64", what, tensor.text(),
                    tensorTypeName(tensor.type));
   }
-  const size_t count = tensor.data.size() / size;
+  HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> data, builder_.contents(tensor));
+  const size_t count = data.size() / size;
   if (count > limit) return badData("{} has {} values, at most {} make sense", what, count, limit);
   std::vector<int32_t> values;
   for (size_t k = 0; k < count; ++k) {
     int64_t value = 0;
     if (size == sizeof(int64_t)) {
-      std::memcpy(&value, tensor.data.data() + k * size, size);
+      std::memcpy(&value, data.data() + k * size, size);
     } else {
       int32_t narrow = 0;
-      std::memcpy(&narrow, tensor.data.data() + k * size, size);
+      std::memcpy(&narrow, data.data() + k * size, size);
       value = narrow;
     }
     if (value < INT32_MIN || value > INT32_MAX) {

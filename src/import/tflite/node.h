@@ -22,17 +22,30 @@ class Node {
 
   GraphBuilder& builder() { return builder_; }
   const Operand& operand(uint32_t index) const { return builder_.operand(index); }
-  const tfl::Operator& op() const { return op_; }
+  const FileOperator& op() const { return op_; }
 
-  size_t inputCount() const { return op_.inputs() == nullptr ? 0 : op_.inputs()->size(); }
-  size_t outputCount() const { return op_.outputs() == nullptr ? 0 : op_.outputs()->size(); }
+  // Makes the operator's options ready for options(). BAD_DATA when they are damaged.
+  Status loadOptions();
+  // Of the type that the operator's converter names, and ready; nullptr if there are none. Not
+  // those that have a vector: see optionList().
+  template <typename Options>
+  const Options* options() const {
+    return reinterpret_cast<const Options*>(options_);
+  }
+  // A vector in the options, if it is there.
+  Result<std::optional<std::span<const int32_t>>> optionList(FlatReader::Field field) const {
+    return builder_.file().optionList(op_.options, field);
+  }
+
+  size_t inputCount() const { return op_.inputs.size(); }
+  size_t outputCount() const { return op_.outputs.size(); }
   // BAD_DATA unless the operator has that many of both.
   Status expectCounts(size_t minInputs, size_t maxInputs, size_t outputs) const;
   // In the list and not left out (-1).
   bool hasInput(size_t i) const;
   // Tensor indices; i has been checked by expectCounts. -1: left out.
-  int32_t inputTensor(size_t i) const { return op_.inputs()->Get(static_cast<uint32_t>(i)); }
-  int32_t outputTensor(size_t i) const { return op_.outputs()->Get(static_cast<uint32_t>(i)); }
+  int32_t inputTensor(size_t i) const { return op_.inputs[i]; }
+  int32_t outputTensor(size_t i) const { return op_.outputs[i]; }
   Result<FileTensor> inputInfo(size_t i) const;
   Result<FileTensor> outputInfo(size_t i) const;
 
@@ -80,8 +93,13 @@ class Node {
   Result<uint32_t> reshapedTo(uint32_t from, Shape dims);
 
  private:
+  // More than any options' vtable and table take together.
+  static constexpr size_t kOptionsCopy = 512;
+
   GraphBuilder& builder_;
-  const tfl::Operator& op_;
+  const FileOperator& op_;
+  const uint8_t* options_ = nullptr;  // in copy_
+  alignas(8) uint8_t copy_[kOptionsCopy];
 };
 
 }  // namespace halyard::import

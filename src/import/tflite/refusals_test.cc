@@ -34,7 +34,7 @@ const Refusal kFileRefusals[] = {
     {"NodeOutputIndex", denseFloat, [](ModelWriter& w) { w.nodes[0].outputs[0] = -1; },
      "operator FULLY_CONNECTED of node 0: output 0 is tensor -1, the subgraph has 4 tensors"},
     {"BufferIndex", denseFloat, [](ModelWriter& w) { w.tensors[1].buffer = 3; },
-     "tensor 1 refers to buffer 3 of 2"},
+     "operator FULLY_CONNECTED of node 0: input 1: tensor 1 'weights': refers to buffer 3 of 2"},
     {"CodesDisagree", denseFloat, [](ModelWriter& w) { w.nodes[0].deprecatedCode = 3; },
      "operator code 0: builtin_code 9 contradicts deprecated_builtin_code 3, expected 9"},
     {"NegativeCode", denseFloat, [](ModelWriter& w) { w.nodes[0].deprecatedCode = -9; },

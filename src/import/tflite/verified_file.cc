@@ -1,4 +1,4 @@
-// Verification of a .tflite file, and decoding of its tensors.
+// Decoding and checking of what a .tflite file says of its operators and tensors.
 #include "import/tflite/verified_file.h"
 
 #include <algorithm>
@@ -11,26 +11,10 @@ namespace halyard::import {
 namespace {
 
 constexpr size_t kMaxFileSize = (size_t{1} << 31) - 2;  // what FlatBuffers' offsets can address
-constexpr uint32_t kMaxDepth = 64;
-constexpr uint32_t kMaxTables = 1'000'000;
+constexpr std::string_view kIdentifier = "TFL3";
 constexpr size_t kMaxRank = 8;
 constexpr uint32_t kSchemaVersion = 3;
 constexpr int32_t kFirstCodeBeyondByte = 127;
-
-std::string_view view(const flatbuffers::String* text) {
-  return text == nullptr ? std::string_view() : std::string_view(text->c_str(), text->size());
-}
-
-template <typename T>
-size_t sizeOf(const flatbuffers::Vector<T>* vector) {
-  return vector == nullptr ? 0 : vector->size();
-}
-
-template <typename T>
-std::span<const T> spanOf(const flatbuffers::Vector<T>* vector) {
-  if (vector == nullptr) return {};
-  return {vector->data(), vector->size()};
-}
 
 // The length of the UTF-8 sequence at the start of `text`, or 0 when there is no valid one.
 size_t utf8Length(std::string_view text) {
@@ -57,21 +41,15 @@ size_t utf8Length(std::string_view text) {
   return 0;
 }
 
-Status checkIndexes(const flatbuffers::Vector<int32_t>* indexes, size_t count, bool optional,
+Status checkIndexes(std::span<const int32_t> indexes, size_t count, bool optional,
                     std::string_view what) {
-  for (size_t i = 0; i < sizeOf(indexes); ++i) {
-    const int32_t index = indexes->Get(static_cast<uint32_t>(i));
-    if (optional && index == -1) continue;
-    if (index < 0 || static_cast<size_t>(index) >= count) {
-      return badData("{} {} is tensor {}, the subgraph has {} tensors", what, i, index, count);
+  for (size_t i = 0; i < indexes.size(); ++i) {
+    if (optional && indexes[i] == -1) continue;
+    if (indexes[i] < 0 || static_cast<size_t>(indexes[i]) >= count) {
+      return badData("{} {} is tensor {}, the subgraph has {} tensors", what, i, indexes[i], count);
     }
   }
   return okStatus();
-}
-
-tfl::BuiltinOperator codeOf(const tfl::OperatorCode& code) {
-  return static_cast<tfl::BuiltinOperator>(
-      std::max<int32_t>(code.builtin_code(), code.deprecated_builtin_code()));
 }
 
 // The element count, or 0 when it does not fit 32 bits. Entries are > 0.
@@ -84,8 +62,7 @@ uint64_t elementCountOf(const Shape& dims) {
   return count;
 }
 
-Status decodeShape(const tfl::Tensor& tensor, FileTensor& result) {
-  const std::span<const int32_t> shape = spanOf(tensor.shape());
+Status decodeShape(std::span<const int32_t> shape, FileTensor& result) {
   if (shape.size() > kMaxRank) {
     return unsupported("has rank {}, at most {} is supported", shape.size(), kMaxRank);
   }
@@ -106,18 +83,21 @@ Status decodeShape(const tfl::Tensor& tensor, FileTensor& result) {
   return okStatus();
 }
 
-Status decodeQuantization(const tfl::Tensor& tensor, FileTensor& result) {
-  const tfl::QuantizationParameters* quantization = tensor.quantization();
-  if (quantization == nullptr) return okStatus();
-  if (quantization->details_type() != 0) {
+// `quantization`: its table, if the tensor has one.
+Status decodeQuantization(FlatReader& reader, const FlatTable& quantization, FileTensor& result) {
+  using Field = tfl::QuantizationParameters;
+  if (!quantization) return okStatus();
+  const auto scheme = reader.scalar<uint8_t>(quantization, Field::VT_DETAILS_TYPE, 0);
+  if (scheme != 0) {
     return unsupported("is quantised by scheme {}: only scales and zero points are supported",
-                       quantization->details_type());
+                       scheme);
   }
-  result.scales = spanOf(quantization->scale());
-  if (quantization->zero_point() != nullptr) {
-    result.zeroPoints = {quantization->zero_point()->Data(), quantization->zero_point()->size()};
-  }
-  result.quantizedDimension = quantization->quantized_dimension();
+  result.scales = reader.vector<float>(quantization, Field::VT_SCALE);
+  const FileRange points = reader.range(quantization, Field::VT_ZERO_POINT, sizeof(int64_t));
+  result.zeroPoints = {reader.read(points), points.length / sizeof(int64_t)};
+  result.quantizedDimension =
+      reader.scalar<int32_t>(quantization, Field::VT_QUANTIZED_DIMENSION, 0);
+  if (!reader.ok()) return reader.file().whyNot();
   if (result.scales.empty()) {
     result.zeroPoints = {};
     return okStatus();
@@ -147,7 +127,7 @@ Status decodeQuantization(const tfl::Tensor& tensor, FileTensor& result) {
 }  // namespace
 
 std::string FileTensor::text() const {
-  return fmt::format("tensor {} '{}'", index, displayName(name));
+  return fmt::format("tensor {} '{}'", index, displayName(file->tensorName(index)));
 }
 
 std::string tensorTypeName(tfl::TensorType type) {
@@ -198,56 +178,55 @@ std::string displayName(std::string_view raw, size_t limit) {
   return text;
 }
 
-Result<VerifiedFile> VerifiedFile::create(std::span<const uint8_t> bytes) {
-  if (bytes.size() < 8) {
-    return badData("{} bytes are too short for a TensorFlow Lite model", bytes.size());
-  }
-  if (bytes.size() > kMaxFileSize) {
-    return badData("{} bytes are too long for a TensorFlow Lite model: at most {}", bytes.size(),
+Result<VerifiedFile> VerifiedFile::create(ModelFile& file) {
+  const size_t size = file.size();
+  if (size < 8) return badData("{} bytes are too short for a TensorFlow Lite model", size);
+  if (size > kMaxFileSize) {
+    return badData("{} bytes are too long for a TensorFlow Lite model: at most {}", size,
                    kMaxFileSize);
   }
-  if (!tfl::ModelBufferHasIdentifier(bytes.data())) {
-    const std::string_view found(reinterpret_cast<const char*>(bytes.data()) + 4, 4);
+  const uint8_t* const begin = file.at(0, 8);
+  if (begin == nullptr) return file.whyNot();
+  const std::string_view found(reinterpret_cast<const char*>(begin) + 4, kIdentifier.size());
+  if (found != kIdentifier) {
     return badData("is not a TensorFlow Lite model: file identifier '{}', expected '{}'",
-                   displayName(found), tfl::ModelIdentifier());
+                   displayName(found), kIdentifier);
   }
-  VerifiedFile file;
-  file.size_ = bytes.size();
-  const uint8_t* data = bytes.data();
-  if (reinterpret_cast<uintptr_t>(data) % alignof(uint64_t) != 0) {
-    // FlatBuffers reads numbers in place, where they must be aligned.
-    file.alignedCopy_.resize((bytes.size() + 7) / 8);
-    std::memcpy(file.alignedCopy_.data(), data, bytes.size());
-    data = reinterpret_cast<const uint8_t*>(file.alignedCopy_.data());
-  }
-  flatbuffers::Verifier verifier(data, bytes.size(), kMaxDepth, kMaxTables);
-  if (!tfl::VerifyModelBuffer(verifier)) {
-    return badData(
-        "is damaged: an offset or a length in its FlatBuffer of {} bytes does not hold (depth "
-        "limit {}, table limit {})",
-        bytes.size(), kMaxDepth, kMaxTables);
-  }
-  file.model_ = tfl::GetModel(data);
-  HALYARD_RETURN_IF_ERROR(file.verifyStructure());
-  file.graph_ = file.model_->subgraphs()->Get(0);
-  HALYARD_RETURN_IF_ERROR(file.verifyOperatorCodes());
-  HALYARD_RETURN_IF_ERROR(file.verifyGraph());
-  return file;
+  VerifiedFile verified(file);
+  HALYARD_RETURN_IF_ERROR(verified.readModel());
+  return verified;
 }
 
-Status VerifiedFile::verifyStructure() const {
-  if (model_->version() != kSchemaVersion) {
-    return badData("has schema version {}, expected {}", model_->version(), kSchemaVersion);
+Status VerifiedFile::readModel() {
+  using Field = tfl::Model;
+  const FlatTable model = reader_.root();
+  const auto version = reader_.scalar<uint32_t>(model, Field::VT_VERSION, 0);
+  const FlatTables graphs = reader_.tables(model, Field::VT_SUBGRAPHS);
+  const FlatTables codes = reader_.tables(model, Field::VT_OPERATOR_CODES);
+  buffers_ = reader_.tables(model, Field::VT_BUFFERS);
+  description_ = reader_.string(model, Field::VT_DESCRIPTION);
+  if (!reader_.ok()) return whyDamaged();
+  if (version != kSchemaVersion) {
+    return badData("has schema version {}, expected {}", version, kSchemaVersion);
   }
-  if (sizeOf(model_->subgraphs()) == 0) return badData("has no subgraph");
-  return okStatus();
+  if (graphs.count == 0) return badData("has no subgraph");
+  HALYARD_RETURN_IF_ERROR(readOperatorCodes(codes));
+  const FlatTable graph = reader_.element(graphs, 0);
+  return readGraph(graph);
 }
 
-Status VerifiedFile::verifyOperatorCodes() const {
-  for (size_t i = 0; i < sizeOf(model_->operator_codes()); ++i) {
-    const tfl::OperatorCode& code = *model_->operator_codes()->Get(static_cast<uint32_t>(i));
-    const int32_t wide = code.builtin_code();
-    const int32_t narrow = code.deprecated_builtin_code();
+Status VerifiedFile::readOperatorCodes(const FlatTables& codes) {
+  using Field = tfl::OperatorCode;
+  const size_t count = codes.count;
+  codes_.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    const FlatTable code = reader_.element(codes, i);
+    const auto wide = reader_.scalar<int32_t>(code, Field::VT_BUILTIN_CODE, 0);
+    const int32_t narrow = reader_.scalar<int8_t>(code, Field::VT_DEPRECATED_BUILTIN_CODE, 0);
+    const auto op = static_cast<tfl::BuiltinOperator>(std::max(wide, narrow));
+    const bool isCustom = op == tfl::BuiltinOperator::CUSTOM;
+    codes_.push_back({op, isCustom ? reader_.string(code, Field::VT_CUSTOM_CODE) : ""});
+    if (!reader_.ok()) return whyDamaged();
     if (wide < 0 || narrow < 0) {
       return badData("operator code {}: builtin_code {} and deprecated_builtin_code {}: negative",
                      i, wide, narrow);
@@ -259,62 +238,63 @@ Status VerifiedFile::verifyOperatorCodes() const {
           "operator code {}: builtin_code {} contradicts deprecated_builtin_code {}, expected {}",
           i, wide, narrow, expected);
     }
-    if (codeOf(code) == tfl::BuiltinOperator::CUSTOM && sizeOf(code.custom_code()) == 0) {
+    if (isCustom && codes_.back().name.empty()) {
       return badData("operator code {} is of a custom operator without a name", i);
     }
   }
   return okStatus();
 }
 
-Status VerifiedFile::verifyGraph() const {
-  const size_t tensors = tensorCount();
-  for (size_t i = 0; i < tensors; ++i) {
-    const uint32_t buffer = graph_->tensors()->Get(static_cast<uint32_t>(i))->buffer();
-    // Number 0 stands for "no data", also in files without a table of buffers.
-    if (buffer != 0 && buffer >= sizeOf(model_->buffers())) {
-      return badData("tensor {} refers to buffer {} of {}", i, buffer, sizeOf(model_->buffers()));
-    }
+Status VerifiedFile::readGraph(const FlatTable& graph) {
+  using Field = tfl::SubGraph;
+  tensors_ = reader_.tables(graph, Field::VT_TENSORS);
+  inputs_ = reader_.vector<int32_t>(graph, Field::VT_INPUTS);
+  outputs_ = reader_.vector<int32_t>(graph, Field::VT_OUTPUTS);
+  const FlatTables operators = reader_.tables(graph, Field::VT_OPERATORS);
+  if (!reader_.ok()) return whyDamaged();
+  HALYARD_RETURN_IF_ERROR(checkIndexes(inputs_, tensorCount(), false, "model input"));
+  HALYARD_RETURN_IF_ERROR(checkIndexes(outputs_, tensorCount(), false, "model output"));
+  const size_t count = operators.count;
+  if (count == 0) return badData("has no operators");
+  operators_.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    const FlatTable table = reader_.element(operators, i);
+    if (!reader_.ok()) return whyDamaged();
+    HALYARD_RETURN_IF_ERROR(readOperator(table));
   }
-  HALYARD_RETURN_IF_ERROR(checkIndexes(graph_->inputs(), tensors, false, "model input"));
-  HALYARD_RETURN_IF_ERROR(checkIndexes(graph_->outputs(), tensors, false, "model output"));
-  for (size_t i = 0; i < operatorCount(); ++i) {
-    const tfl::Operator& operation = op(i);
-    if (operation.opcode_index() >= sizeOf(model_->operator_codes())) {
-      return badData("node {} refers to operator code {} of {}", i, operation.opcode_index(),
-                     sizeOf(model_->operator_codes()));
-    }
-    HALYARD_RETURN_IF_ERROR(checkIndexes(operation.inputs(), tensors, true, "input"),
-                            "operator {} of node {}", operatorName(i), i);
-    HALYARD_RETURN_IF_ERROR(checkIndexes(operation.outputs(), tensors, false, "output"),
-                            "operator {} of node {}", operatorName(i), i);
-    HALYARD_RETURN_IF_ERROR(checkIndexes(operation.intermediates(), tensors, true, "intermediate"),
-                            "operator {} of node {}", operatorName(i), i);
-  }
-  if (operatorCount() == 0) return badData("has no operators");
-  if (sizeOf(graph_->outputs()) == 0) return badData("has no outputs");
+  if (outputs_.empty()) return badData("has no outputs");
   return okStatus();
 }
 
-size_t VerifiedFile::tensorCount() const { return sizeOf(graph_->tensors()); }
-
-size_t VerifiedFile::operatorCount() const { return sizeOf(graph_->operators()); }
-
-size_t VerifiedFile::operatorCodeCount() const { return sizeOf(model_->operator_codes()); }
-
-tfl::BuiltinOperator VerifiedFile::operatorCode(size_t i) const {
-  return codeOf(*model_->operator_codes()->Get(static_cast<uint32_t>(i)));
-}
-
-const tfl::Operator& VerifiedFile::op(size_t node) const {
-  return *graph_->operators()->Get(static_cast<uint32_t>(node));
-}
-
-tfl::BuiltinOperator VerifiedFile::builtin(size_t node) const {
-  return operatorCode(op(node).opcode_index());
-}
-
-std::string_view VerifiedFile::customName(size_t node) const {
-  return view(model_->operator_codes()->Get(op(node).opcode_index())->custom_code());
+// The next one.
+Status VerifiedFile::readOperator(const FlatTable& table) {
+  using Field = tfl::Operator;
+  FileOperator read;
+  read.code = reader_.scalar<uint32_t>(table, Field::VT_OPCODE_INDEX, 0);
+  read.inputs = reader_.vector<int32_t>(table, Field::VT_INPUTS);
+  read.outputs = reader_.vector<int32_t>(table, Field::VT_OUTPUTS);
+  read.intermediates = reader_.vector<int32_t>(table, Field::VT_INTERMEDIATES);
+  read.optionsType = static_cast<tfl::BuiltinOptions>(
+      reader_.scalar<uint8_t>(table, Field::VT_BUILTIN_OPTIONS_TYPE, 0));
+  if (read.optionsType != tfl::BuiltinOptions::NONE) {
+    read.options = reader_.table(table, Field::VT_BUILTIN_OPTIONS);
+  }
+  read.hasCustomOptions = reader_.has(table, Field::VT_CUSTOM_OPTIONS);
+  read.customOptions = reader_.vector<uint8_t>(table, Field::VT_CUSTOM_OPTIONS);
+  if (!reader_.ok()) return whyDamaged();
+  const size_t node = operators_.size();
+  if (read.code >= codes_.size()) {
+    return badData("node {} refers to operator code {} of {}", node, read.code, codes_.size());
+  }
+  operators_.push_back(read);
+  const size_t tensors = tensorCount();
+  HALYARD_RETURN_IF_ERROR(checkIndexes(read.inputs, tensors, true, "input"),
+                          "operator {} of node {}", operatorName(node), node);
+  HALYARD_RETURN_IF_ERROR(checkIndexes(read.outputs, tensors, false, "output"),
+                          "operator {} of node {}", operatorName(node), node);
+  HALYARD_RETURN_IF_ERROR(checkIndexes(read.intermediates, tensors, true, "intermediate"),
+                          "operator {} of node {}", operatorName(node), node);
+  return okStatus();
 }
 
 std::string VerifiedFile::operatorName(size_t node) const {
@@ -324,25 +304,39 @@ std::string VerifiedFile::operatorName(size_t node) const {
   return *name != '\0' ? std::string(name) : fmt::format("number {}", static_cast<int>(code));
 }
 
-Result<FileTensor> VerifiedFile::tensor(int32_t index) const {
+Result<FileTensor> VerifiedFile::beginTensor(int32_t index, FlatTable* table) const {
   if (index < 0 || static_cast<size_t>(index) >= tensorCount()) {
     return badData("tensor {} of {} does not exist", index, tensorCount());
   }
-  const tfl::Tensor& tensor = *graph_->tensors()->Get(static_cast<uint32_t>(index));
+  *table = reader_.element(tensors_, static_cast<size_t>(index));
   FileTensor result;
+  result.file = this;
   result.index = index;
-  result.name = view(tensor.name());
-  result.type = tensor.type();
-  result.isVariable = tensor.is_variable();
-  HALYARD_RETURN_IF_ERROR(decodeShape(tensor, result), "{}", result.text());
-  HALYARD_RETURN_IF_ERROR(decodeQuantization(tensor, result), "{}", result.text());
-  if (tensor.sparsity() != nullptr) {
+  result.type =
+      static_cast<tfl::TensorType>(reader_.scalar<int8_t>(*table, tfl::Tensor::VT_TYPE, 0));
+  if (!reader_.ok()) return whyDamaged();
+  return result;
+}
+
+Result<FileTensor> VerifiedFile::tensor(int32_t index) const {
+  using Field = tfl::Tensor;
+  FlatTable table;
+  HALYARD_ASSIGN_OR_RETURN(FileTensor result, beginTensor(index, &table));
+  result.isVariable = reader_.scalar<uint8_t>(table, Field::VT_IS_VARIABLE, 0) != 0;
+  const std::span<const int32_t> shape = reader_.vector<int32_t>(table, Field::VT_SHAPE);
+  const FlatTable quantization = reader_.table(table, Field::VT_QUANTIZATION);
+  const bool isSparse = reader_.has(table, Field::VT_SPARSITY);
+  const bool isExternal = reader_.scalar<uint32_t>(table, Field::VT_EXTERNAL_BUFFER, 0) != 0;
+  if (!reader_.ok()) return whyDamaged();
+  HALYARD_RETURN_IF_ERROR(decodeShape(shape, result), "{}", result.text());
+  HALYARD_RETURN_IF_ERROR(decodeQuantization(reader_, quantization, result), "{}", result.text());
+  if (isSparse) {
     return unsupported("{} is sparse: sparse tensors are not supported", result.text());
   }
-  if (tensor.external_buffer() != 0) {
+  if (isExternal) {
     return unsupported("{} has its data in another file: that is not supported", result.text());
   }
-  HALYARD_ASSIGN_OR_RETURN(result.data, constantData(tensor), "{}", result.text());
+  HALYARD_ASSIGN_OR_RETURN(result.data, constantData(table), "{}", result.text());
   const uint64_t need = elementCountOf(result.dims) * tensorElementSize(result.type);
   if (result.isConstant() && need != 0 && result.data.size() != need) {
     return badData("{} is {}{} of {} bytes, its buffer has {}", result.text(),
@@ -352,31 +346,45 @@ Result<FileTensor> VerifiedFile::tensor(int32_t index) const {
 }
 
 std::string_view VerifiedFile::tensorName(int32_t index) const {
-  return view(graph_->tensors()->Get(static_cast<uint32_t>(index))->name());
+  const FlatTable table = reader_.element(tensors_, static_cast<size_t>(index));
+  return reader_.string(table, tfl::Tensor::VT_NAME);
 }
 
 Result<FileTensor> VerifiedFile::quantizationOf(int32_t index) const {
-  if (index < 0 || static_cast<size_t>(index) >= tensorCount()) {
-    return badData("tensor {} of {} does not exist", index, tensorCount());
-  }
-  const tfl::Tensor& tensor = *graph_->tensors()->Get(static_cast<uint32_t>(index));
-  FileTensor result;
-  result.index = index;
-  result.name = view(tensor.name());
-  result.type = tensor.type();
-  HALYARD_RETURN_IF_ERROR(decodeQuantization(tensor, result), "{}", result.text());
+  FlatTable table;
+  HALYARD_ASSIGN_OR_RETURN(FileTensor result, beginTensor(index, &table));
+  const FlatTable quantization = reader_.table(table, tfl::Tensor::VT_QUANTIZATION);
+  if (!reader_.ok()) return whyDamaged();
+  HALYARD_RETURN_IF_ERROR(decodeQuantization(reader_, quantization, result), "{}", result.text());
   return result;
 }
 
-Result<std::span<const uint8_t>> VerifiedFile::constantData(const tfl::Tensor& tensor) const {
-  if (tensor.buffer() == 0) return std::span<const uint8_t>();
-  const tfl::Buffer& buffer = *model_->buffers()->Get(tensor.buffer());
-  // 1 is a writer's placeholder for an offset that it never filled in.
-  if (buffer.offset() > 1) {
-    return unsupported("buffer {} lies outside of the FlatBuffer: that is not supported",
-                       tensor.buffer());
+Result<std::optional<std::span<const int32_t>>> VerifiedFile::optionList(
+    const FlatTable& options, FlatReader::Field field) const {
+  std::optional<std::span<const int32_t>> list;
+  if (reader_.has(options, field)) list = reader_.vector<int32_t>(options, field);
+  if (!reader_.ok()) return whyDamaged();
+  return list;
+}
+
+// A buffer's table often stands between large constants, far from all others: nothing but a few of
+// its bytes is read.
+Result<FileRange> VerifiedFile::constantData(const FlatTable& tensor) const {
+  const auto buffer = reader_.scalar<uint32_t>(tensor, tfl::Tensor::VT_BUFFER, 0);
+  // Number 0 stands for "no data", also in files without a table of buffers.
+  if (buffer == 0) return FileRange();
+  if (buffer >= buffers_.count) {
+    return badData("refers to buffer {} of {}", buffer, buffers_.count);
   }
-  return spanOf(buffer.data());
+  const FlatTable table = reader_.passingElement(buffers_, buffer);
+  const auto outside = reader_.scalar<uint64_t>(table, tfl::Buffer::VT_OFFSET, 0);
+  const FileRange data = reader_.passingRange(table, tfl::Buffer::VT_DATA, 1);
+  if (!reader_.ok()) return whyDamaged();
+  // 1 is a writer's placeholder for an offset that it never filled in.
+  if (outside > 1) {
+    return unsupported("buffer {} lies outside of the FlatBuffer: that is not supported", buffer);
+  }
+  return data;
 }
 
 }  // namespace halyard::import

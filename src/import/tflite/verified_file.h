@@ -1,10 +1,11 @@
-// VerifiedFile: a .tflite file whose structure has been checked, and its tensors decoded one by
-// one. Thread safety: immutable; may be read from several threads. Ownership: borrows the file's
-// bytes, or owns an aligned copy of them; everything it hands out points into those bytes.
+// VerifiedFile: a .tflite file, of which what is used is decoded, and checked then.
+// Thread safety: none, as ModelFile. Ownership: borrows the file; everything it hands out points
+// into it.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 
 #include "halyard/driver/model.h"
 #include "halyard/driver/status.h"
+#include "import/tflite/flat_reader.h"
 #include "import/tflite/tflite_generated.h"
 
 namespace halyard::import {
@@ -24,8 +26,7 @@ Status unsupported(fmt::format_string<Args...> format, Args&&... args) {
   return Status(ResultCode::OP_FAILED, fmt::format(format, std::forward<Args>(args)...));
 }
 
-// 64-bit integers at an address that need not be aligned: FlatBuffers' verifier (2.0.8) does not
-// look at the alignment of a vector's elements.
+// 64-bit integers at an address that need not be aligned: a vector of FlatBuffers is by its length.
 class ZeroPoints {
  public:
   ZeroPoints() = default;
@@ -43,23 +44,37 @@ class ZeroPoints {
   size_t count_ = 0;
 };
 
+class VerifiedFile;
+
 // A tensor as the file describes it, checked by itself.
 struct FileTensor {
+  const VerifiedFile* file = nullptr;
   int32_t index = 0;
-  std::string_view name;  // raw bytes of the file: print displayName
   tfl::TensorType type = tfl::TensorType::FLOAT32;
   Shape dims;  // every entry > 0; empty: a scalar, or a shape that only the operator knows
   std::span<const float> scales;
   ZeroPoints zeroPoints;  // as many as scales, or none (all 0)
   int32_t quantizedDimension = 0;
-  // The bytes of a constant, exactly as many as type and dims need; empty for all others. Those of
-  // a large one in a ModelFile are to be had from GraphBuilder::contents.
-  std::span<const uint8_t> data;
+  // The bytes of a constant, exactly as many as type and dims need; empty for all others. Their
+  // values are to be had from GraphBuilder::contents.
+  FileRange data;
   bool isVariable = false;
 
   bool isConstant() const { return !data.empty(); }
   // "tensor 12 'conv1/weights'".
   std::string text() const;
+};
+
+// An operator as it stands in the file; its tensors exist.
+struct FileOperator {
+  uint32_t code = 0;                       // index of its operator code
+  std::span<const int32_t> inputs;         // tensors; -1: left out
+  std::span<const int32_t> outputs;        // tensors
+  std::span<const int32_t> intermediates;  // tensors; -1: left out
+  tfl::BuiltinOptions optionsType = tfl::BuiltinOptions::NONE;
+  FlatTable options;
+  bool hasCustomOptions = false;
+  std::span<const uint8_t> customOptions;
 };
 
 // The TFLite name of a type ("INT8"), or "type 99".
@@ -72,43 +87,63 @@ std::string displayName(std::string_view raw, size_t limit = 200);
 class VerifiedFile {
  public:
   // BAD_DATA when the bytes are not a TensorFlow Lite model of version 3 with one subgraph or more,
-  // or when any offset, length or index in them that FlatBuffers or this class knows about is bad.
-  static Result<VerifiedFile> create(std::span<const uint8_t> bytes);
+  // or when what describes the first subgraph's operators is damaged or refers to what is not
+  // there. The rest is checked as it is asked for. Borrows the file.
+  static Result<VerifiedFile> create(ModelFile& file);
   VerifiedFile(VerifiedFile&&) = default;
   VerifiedFile& operator=(VerifiedFile&&) = default;
 
-  // The first subgraph: the one that runs.
-  const tfl::SubGraph& graph() const { return *graph_; }
-  const tfl::Model& model() const { return *model_; }
-  size_t size() const { return size_; }
-  size_t tensorCount() const;
-  size_t operatorCount() const;
-  size_t operatorCodeCount() const;
-  tfl::BuiltinOperator operatorCode(size_t i) const;
-  const tfl::Operator& op(size_t node) const;
+  ModelFile& bytes() const { return reader_.file(); }
+  size_t tensorCount() const { return tensors_.count; }
+  // Of the first subgraph: the one that runs.
+  std::span<const int32_t> inputs() const { return inputs_; }
+  std::span<const int32_t> outputs() const { return outputs_; }
+  size_t operatorCount() const { return operators_.size(); }
+  size_t operatorCodeCount() const { return codes_.size(); }
+  tfl::BuiltinOperator operatorCode(size_t i) const { return codes_[i].op; }
+  const FileOperator& op(size_t node) const { return operators_[node]; }
   // "CONV_2D", or the name of a custom operator.
   std::string operatorName(size_t node) const;
   // CUSTOM for custom operators; may be a number without a name for an operator of the future.
-  tfl::BuiltinOperator builtin(size_t node) const;
-  std::string_view customName(size_t node) const;
+  tfl::BuiltinOperator builtin(size_t node) const { return codes_[operators_[node].code].op; }
+  std::string_view customName(size_t node) const { return codes_[operators_[node].code].name; }
+  std::string_view description() const { return description_; }
   // BAD_DATA for an index that is out of range and for a tensor that contradicts itself.
   Result<FileTensor> tensor(int32_t index) const;
-  // Raw bytes, as FileTensor::name. The tensor exists.
+  // Raw bytes: print displayName. The tensor exists. Empty if the name is damaged.
   std::string_view tensorName(int32_t index) const;
+  // Whether all that has been read is as it should be.
+  Status check() const { return reader_.ok() ? okStatus() : whyDamaged(); }
   // Only the quantisation of a tensor, whose shape need not make sense.
   Result<FileTensor> quantizationOf(int32_t index) const;
+  // A vector of the options of an operator, if it is there.
+  Result<std::optional<std::span<const int32_t>>> optionList(const FlatTable& options,
+                                                             FlatReader::Field field) const;
 
  private:
-  VerifiedFile() = default;
-  Status verifyStructure() const;
-  Status verifyOperatorCodes() const;
-  Status verifyGraph() const;
-  Result<std::span<const uint8_t>> constantData(const tfl::Tensor& tensor) const;
+  struct OperatorCode {
+    tfl::BuiltinOperator op;
+    std::string_view name;  // of a custom operator
+  };
 
-  std::vector<uint64_t> alignedCopy_;
-  size_t size_ = 0;
-  const tfl::Model* model_ = nullptr;
-  const tfl::SubGraph* graph_ = nullptr;
+  explicit VerifiedFile(ModelFile& file) : reader_(file) {}
+  Status readModel();
+  Status readOperatorCodes(const FlatTables& codes);
+  Status readGraph(const FlatTable& graph);
+  Status readOperator(const FlatTable& table);
+  Status whyDamaged() const { return reader_.file().whyNot(); }
+  Result<FileTensor> beginTensor(int32_t index, FlatTable* table) const;
+  Result<FileRange> constantData(const FlatTable& tensor) const;
+
+  // Reads from the file, and says whether all was well so far: every reading looks at that.
+  mutable FlatReader reader_;
+  FlatTables buffers_;
+  FlatTables tensors_;
+  std::vector<OperatorCode> codes_;
+  std::vector<FileOperator> operators_;
+  std::span<const int32_t> inputs_;
+  std::span<const int32_t> outputs_;
+  std::string_view description_;
 };
 
 }  // namespace halyard::import
