@@ -235,7 +235,8 @@ Status GraphBuilder::bind(int32_t index, uint32_t operand) {
 
 Result<uint32_t> GraphBuilder::addOperand(Operand operand, std::string name) {
   HALYARD_RETURN_IF_ERROR(budget_.spend(sizeof(Operand) + name.size()));
-  HALYARD_RETURN_IF_ERROR(checkSizeFits(operand.type, operand.dimensions));
+  HALYARD_RETURN_IF_ERROR(
+      validateOperandType(operand.type, operand.dimensions, operand.scale, operand.zeroPoint));
   model_.main.operands.push_back(std::move(operand));
   if (keepsNames_) names_.push_back(std::move(name));
   constants_.emplace_back();
@@ -552,9 +553,6 @@ Result<ImportedModel> GraphBuilder::finish() {
     model_.main.outputIndexes.push_back(found);
   }
   HALYARD_RETURN_IF_ERROR(placeConstants());
-
-  const Result<FeatureLevel> level = validateModel(model_);
-  if (!level.ok()) return badData("makes no valid model: {}", level.status().message());
 
   ImportedModel result;
   result.inputs = ports(file_.inputs());
