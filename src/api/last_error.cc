@@ -3,7 +3,6 @@
 #include "api/caching.h"
 
 #include <cstring>
-#include <mutex>
 #include <string>
 
 #include "api/implementation.h"
@@ -15,18 +14,19 @@
 namespace halyard::api {
 namespace {
 
-struct LastError {
-  int code = ANEURALNETWORKS_NO_ERROR;
-  std::string text;
-};
+// Of the thread's last call. All of a call that succeeds is a look at the code: it is there without
+// a constructor, as the text is not.
+thread_local int lastCode = ANEURALNETWORKS_NO_ERROR;
 
-LastError& lastError() {
-  thread_local LastError error;
-  return error;
+std::string& lastText() {
+  thread_local std::string text;
+  return text;
 }
 
-const char* lastErrorText() { return lastError().text.c_str(); }
-int lastErrorCode() { return lastError().code; }
+const char* lastErrorText() {
+  return lastCode == ANEURALNETWORKS_NO_ERROR ? "" : lastText().c_str();
+}
+int lastErrorCode() { return lastCode; }
 
 int deviceProcessId(const ANeuralNetworksDevice* device, int64_t* pid) {
   const runtime::Device* found = deviceManager().find(device);
@@ -63,20 +63,15 @@ void registerImplementation() {
                                                traceBegin,
                                                traceEnd,
                                                setShadow};
-  static std::once_flag once;
-  std::call_once(once, [] { halyard_private_registerImplementation(&table); });
+  [[maybe_unused]] static const bool kRegistered =
+      (halyard_private_registerImplementation(&table), true);
 }
 
 int setLastError(const char* function, const Status& status) {
   registerImplementation();
-  LastError& error = lastError();
-  error.code = static_cast<int>(status.code());
-  if (status.ok()) {
-    error.text.clear();
-  } else {
-    error.text = fmt::format("{}: {}", function, status.message());
-  }
-  return error.code;
+  lastCode = static_cast<int>(status.code());
+  if (!status.ok()) lastText() = fmt::format("{}: {}", function, status.message());
+  return lastCode;
 }
 
 }  // namespace halyard::api

@@ -236,7 +236,9 @@ Status checkOperationLevels(const Model& model, const Subgraph& subgraph, Featur
   return okStatus();
 }
 
-Result<FeatureLevel> validateSubgraph(const Model& model, const Subgraph& subgraph) {
+// `checked`: what the operations need, if they have been checked one by one.
+Result<FeatureLevel> validateSubgraph(const Model& model, const Subgraph& subgraph,
+                                      std::optional<FeatureLevel> checked = std::nullopt) {
   if (subgraph.operands.empty()) return badData("there are no operands");
   if (subgraph.operations.empty()) return badData("there are no operations");
   for (size_t i = 0; i < subgraph.operands.size(); ++i) {
@@ -250,8 +252,8 @@ Result<FeatureLevel> validateSubgraph(const Model& model, const Subgraph& subgra
     HALYARD_RETURN_IF_ERROR(validateIndices(subgraph, subgraph.operations[i]), "{}",
                             operationText(i, subgraph.operations[i].type));
   }
-  FeatureLevel level = FeatureLevel::FL1;
-  for (size_t i = 0; i < subgraph.operations.size(); ++i) {
+  FeatureLevel level = checked.value_or(FeatureLevel::FL1);
+  for (size_t i = 0; !checked && i < subgraph.operations.size(); ++i) {
     HALYARD_ASSIGN_OR_RETURN(const FeatureLevel needed, requiredFeatureLevel(model, subgraph, i));
     level = std::max(level, needed);
   }
@@ -419,6 +421,13 @@ Result<FeatureLevel> validateModel(const Model& model) {
     level = std::max({level, needed, FeatureLevel::FL4});
   }
   return level;
+}
+
+Result<FeatureLevel> validateCheckedOperations(const Model& model, FeatureLevel level) {
+  HALYARD_RETURN_IF_ERROR(validatePools(model));
+  HALYARD_RETURN_IF_ERROR(validateExtensionTable(model.extensionNameToPrefix));
+  if (!model.referenced.empty()) return validateModel(model);
+  return validateSubgraph(model, model.main, level);
 }
 
 KnownToBeValid::KnownToBeValid(const Model& model) : outer_(knownToBeValid) {

@@ -21,6 +21,10 @@ Status validateOperandType(OperandType type, const Shape& dimensions, float scal
 // model needs.
 Result<FeatureLevel> validateModel(const Model& model);
 
+// As validateModel, for a model without referenced subgraphs whose operations have each passed
+// requiredFeatureLevel, with operands that were as they are, and need `level` at the most.
+Result<FeatureLevel> validateCheckedOperations(const Model& model, FeatureLevel level);
+
 // While it exists, its thread knows that the model, which must not change or end meanwhile, has
 // passed validateModel: for the calls of those who check what they get, whoever it comes from.
 class KnownToBeValid {

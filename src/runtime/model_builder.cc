@@ -20,6 +20,9 @@ constexpr size_t kImmediatelyCopied = 128;  // ANEURALNETWORKS_MAX_SIZE_OF_IMMED
 constexpr uint64_t kMostInModel = 4096;
 constexpr uint32_t kPendingPool = UINT32_MAX;  // a large constant that finish() will place
 constexpr uint32_t kMaxEntries = 0xFFFFFFFE;
+// A small model has no more. What is too much memory is not touched.
+constexpr size_t kFewOperands = 64;
+constexpr size_t kFewOperations = 32;
 
 // Adds `source` and what it refers to to `target.referenced`; returns its index there.
 uint32_t appendReferenced(Model& target, const Model& source) {
@@ -60,7 +63,10 @@ Status validateGivenType(OperandType type, const Shape& dimensions, float scale,
 }
 
 ModelBuilder::ModelBuilder(ExtensionRegistry& extensions)
-    : extensions_(extensions), constantDigests_(std::make_shared<ConstantDigests>()) {}
+    : extensions_(extensions), constantDigests_(std::make_shared<ConstantDigests>()) {
+  building_.main.operands.reserve(kFewOperands);
+  building_.main.operations.reserve(kFewOperations);
+}
 
 Status ModelBuilder::checkBuilding() const {
   switch (state_) {
@@ -78,6 +84,12 @@ Status ModelBuilder::checkFinished() const {
   if (state_ == State::BUILDING) return badState("the model is not finished");
   if (state_ == State::INVALID) return badState("the model failed to finish");
   return okStatus();
+}
+
+Result<Operand*> ModelBuilder::changeableOperand(uint32_t index) {
+  HALYARD_ASSIGN_OR_RETURN(Operand * operand, operandAt(index));
+  if (!building_.main.operations.empty()) areOperationsChecked_ = false;
+  return operand;
 }
 
 Result<Operand*> ModelBuilder::operandAt(uint32_t index) {
@@ -139,7 +151,7 @@ void ModelBuilder::forgetValue(uint32_t index) {
 
 Status ModelBuilder::setOperandValue(uint32_t index, const void* buffer, size_t length) {
   HALYARD_RETURN_IF_ERROR(checkBuilding());
-  HALYARD_ASSIGN_OR_RETURN(Operand * operand, operandAt(index));
+  HALYARD_ASSIGN_OR_RETURN(Operand * operand, changeableOperand(index));
   if (buffer == nullptr) {
     forgetValue(index);
     operand->lifetime = Lifetime::NO_VALUE;
@@ -167,7 +179,7 @@ Status ModelBuilder::setOperandValue(uint32_t index, const void* buffer, size_t 
 Status ModelBuilder::setOperandValueFromMemory(uint32_t index, const Memory& memory, size_t offset,
                                                size_t length) {
   HALYARD_RETURN_IF_ERROR(checkBuilding());
-  HALYARD_ASSIGN_OR_RETURN(Operand * operand, operandAt(index));
+  HALYARD_ASSIGN_OR_RETURN(Operand * operand, changeableOperand(index));
   HALYARD_RETURN_IF_ERROR(checkValueLength(*operand, length), "operand #{}", index);
   if (memory.opaque()) {
     return badData("operand #{}: a hardware buffer that is no BLOB cannot hold constants", index);
@@ -187,7 +199,7 @@ Status ModelBuilder::setOperandValueFromMemory(uint32_t index, const Memory& mem
 Status ModelBuilder::setOperandValueFromModel(uint32_t index, const ModelBuilder& value) {
   HALYARD_RETURN_IF_ERROR(checkBuilding());
   HALYARD_RETURN_IF_ERROR(value.checkFinished(), "the referenced model");
-  HALYARD_ASSIGN_OR_RETURN(Operand * operand, operandAt(index));
+  HALYARD_ASSIGN_OR_RETURN(Operand * operand, changeableOperand(index));
   operand->lifetime = Lifetime::SUBGRAPH;
   operand->location = {};
   forgetValue(index);
@@ -198,7 +210,7 @@ Status ModelBuilder::setOperandValueFromModel(uint32_t index, const ModelBuilder
 Status ModelBuilder::setOperandSymmPerChannelQuantParams(uint32_t index,
                                                          SymmPerChannelQuantParams params) {
   HALYARD_RETURN_IF_ERROR(checkBuilding());
-  HALYARD_ASSIGN_OR_RETURN(Operand * operand, operandAt(index));
+  HALYARD_ASSIGN_OR_RETURN(Operand * operand, changeableOperand(index));
   if (operand->type != OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL) {
     return badData("operand #{} is {}, expected TENSOR_QUANT8_SYMM_PER_CHANNEL", index,
                    operandTypeName(operand->type));
@@ -224,7 +236,7 @@ Status ModelBuilder::setOperandSymmPerChannelQuantParams(uint32_t index,
 
 Status ModelBuilder::setOperandExtensionData(uint32_t index, const void* data, size_t length) {
   HALYARD_RETURN_IF_ERROR(checkBuilding());
-  HALYARD_ASSIGN_OR_RETURN(Operand * operand, operandAt(index));
+  HALYARD_ASSIGN_OR_RETURN(Operand * operand, changeableOperand(index));
   if (!isExtension(operand->type)) {
     return badData("operand #{} is {}, expected an extension type", index,
                    operandTypeName(operand->type));
@@ -279,6 +291,7 @@ Status ModelBuilder::addOperation(OperationType type, std::span<const uint32_t> 
     main.operations.pop_back();
     return level.status();
   }
+  operationsLevel_ = std::max(operationsLevel_, *level);
   return okStatus();
 }
 
@@ -358,27 +371,39 @@ Status ModelBuilder::copyLargeConstants() {
 // The order that drivers see: a stack of ready operations, last in first out.
 Status ModelBuilder::sortOperations() {
   Subgraph& main = building_.main;
-  std::vector<std::vector<uint32_t>> consumers(main.operands.size());
+  const auto isComputed = [&](uint32_t index) {
+    const Lifetime lifetime = main.operands[index].lifetime;
+    return lifetime == Lifetime::TEMPORARY_VARIABLE || lifetime == Lifetime::SUBGRAPH_OUTPUT;
+  };
+  // Those that read operand i are consumers[begin[i]] to consumers[begin[i + 1] - 1].
+  std::vector<uint32_t> begin(main.operands.size() + 2, 0);
+  for (const Operation& operation : main.operations) {
+    for (uint32_t index : operation.inputs) {
+      if (isComputed(index)) ++begin[index + 2];
+    }
+  }
+  for (size_t i = 2; i < begin.size(); ++i) begin[i] += begin[i - 1];
+  std::vector<uint32_t> consumers(begin.back());
   std::vector<uint32_t> missing(main.operations.size(), 0);
   std::vector<uint32_t> ready;
+  ready.reserve(main.operations.size());
   for (uint32_t n = 0; n < main.operations.size(); ++n) {
     for (uint32_t index : main.operations[n].inputs) {
-      const Lifetime lifetime = main.operands[index].lifetime;
-      if (lifetime != Lifetime::TEMPORARY_VARIABLE && lifetime != Lifetime::SUBGRAPH_OUTPUT) {
-        continue;
-      }
+      if (!isComputed(index)) continue;
       ++missing[n];
-      consumers[index].push_back(n);
+      consumers[begin[index + 1]++] = n;
     }
     if (missing[n] == 0) ready.push_back(n);
   }
   applicationOrder_.clear();
+  applicationOrder_.reserve(main.operations.size());
   while (!ready.empty()) {
     const uint32_t n = ready.back();
     ready.pop_back();
     applicationOrder_.push_back(n);
     for (uint32_t index : main.operations[n].outputs) {
-      for (uint32_t consumer : consumers[index]) {
+      for (uint32_t i = begin[index]; i < begin[index + 1]; ++i) {
+        const uint32_t consumer = consumers[i];
         // An operand written twice counts down twice; validation reports that case.
         if (missing[consumer] > 0 && --missing[consumer] == 0) ready.push_back(consumer);
       }
@@ -392,6 +417,7 @@ Status ModelBuilder::sortOperations() {
     }
   }
   std::vector<Operation> sorted;
+  sorted.reserve(main.operations.size());
   for (uint32_t n : applicationOrder_) sorted.push_back(std::move(main.operations[n]));
   main.operations = std::move(sorted);
   return okStatus();
@@ -432,8 +458,10 @@ Status ModelBuilder::finishAfterCopy() {
   HALYARD_RETURN_IF_ERROR(sortOperations());
   attachReferencedModels();
   fillExtensionTable();
-  HALYARD_ASSIGN_OR_RETURN([[maybe_unused]] const FeatureLevel level, validateModel(building_));
-  return okStatus();
+  if (areOperationsChecked_ && references_.empty()) {
+    return validateCheckedOperations(building_, operationsLevel_).takeStatus();
+  }
+  return validateModel(building_).takeStatus();
 }
 
 Status ModelBuilder::finish() {

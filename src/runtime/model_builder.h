@@ -61,6 +61,8 @@ class ModelBuilder {
   enum class State { BUILDING, FINISHED, INVALID };
 
   Result<Operand*> operandAt(uint32_t index);
+  // For those calls that change what an operation that has been added may rest on.
+  Result<Operand*> changeableOperand(uint32_t index);
   // The byte size that a value of the operand must have; nullopt when any will do.
   Result<std::optional<uint32_t>> requiredSize(const Operand& operand) const;
   // What was set for the operand before; its lifetime is the caller's.
@@ -78,6 +80,10 @@ class ModelBuilder {
   Model building_;
   std::shared_ptr<const Model> finished_;
   std::vector<uint32_t> applicationOrder_;
+  // Whether all operations were checked against operands that have not changed since; what they
+  // need then.
+  bool areOperationsChecked_ = true;
+  FeatureLevel operationsLevel_ = FeatureLevel::FL1;
   struct LargeConstant {
     uint32_t operand;
     const void* data;

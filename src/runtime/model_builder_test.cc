@@ -82,5 +82,36 @@ TEST(ModelBuilder, ValuesFromTheSameMemoryAreThereOnce) {
   }
 }
 
+// An operation is checked when it is added; what it rests on may change after that.
+TEST(ModelBuilder, ChangesAfterAnOperationAreValidated) {
+  static ExtensionRegistry registry;
+  for (const int32_t late : {0, 2, 3}) {  // how many parts there are to be; 0: said before
+    ModelBuilder builder(registry);
+    const auto add = [&builder](OperandType type, Shape dims) {
+      EXPECT_TRUE(builder.addOperand(type, std::move(dims), 0, 0).ok());
+    };
+    add(OperandType::TENSOR_FLOAT32, {4});
+    add(OperandType::INT32, {});
+    add(OperandType::INT32, {});
+    add(OperandType::TENSOR_FLOAT32, {2});
+    add(OperandType::TENSOR_FLOAT32, {2});
+    const int32_t axis = 0;
+    const int32_t two = 2;
+    EXPECT_TRUE(builder.setOperandValue(1, &axis, sizeof(axis)).ok());
+    if (late == 0) {
+      EXPECT_TRUE(builder.setOperandValue(2, &two, sizeof(two)).ok());
+    }
+    const uint32_t inputs[] = {0, 1, 2};
+    const uint32_t outputs[] = {3, 4};
+    EXPECT_TRUE(builder.addOperation(OperationType::SPLIT, inputs, outputs).ok());
+    if (late != 0) {
+      EXPECT_TRUE(builder.setOperandValue(2, &late, sizeof(late)).ok());
+    }
+    EXPECT_TRUE(builder.identifyInputsAndOutputs({inputs, 1}, outputs).ok());
+    const Status status = builder.finish();
+    EXPECT_EQ(status.ok(), late != 3) << status.toString();
+  }
+}
+
 }  // namespace
 }  // namespace halyard::runtime
