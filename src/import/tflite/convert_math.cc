@@ -66,13 +66,13 @@ Status convertLeakyRelu(Node& node) {
     return unsupported("FLOAT16");
   }
   const float value = options->alpha();
-  std::vector<uint8_t> bytes(sizeof(value));
+  HALYARD_ASSIGN_OR_RETURN(const std::span<uint8_t> bytes, node.builder().newBytes(sizeof(value)));
   std::memcpy(bytes.data(), &value, sizeof(value));
   Operand slope;
   slope.type = OperandType::TENSOR_FLOAT32;
   slope.dimensions = {1};
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t alpha, node.builder().addOwnConstant(
-                                                     std::move(slope), std::move(bytes), "slope"));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t alpha,
+                           node.builder().addOwnConstant(std::move(slope), bytes, "slope"));
   return node.applyInFloat(PRELU, operands.x, {alpha}, operands.y);
 }
 

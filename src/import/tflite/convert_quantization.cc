@@ -117,18 +117,16 @@ constexpr Converter kConverters[] = {
 Result<uint32_t> foldedToFloat(GraphBuilder& builder, const FileTensor& tensor) {
   HALYARD_RETURN_IF_ERROR(checkFoldable(tensor));
   const size_t count = tensor.data.size() / tensorElementSize(tensor.type);
-  HALYARD_RETURN_IF_ERROR(builder.spend(uint64_t{count} * sizeof(float)));
+  HALYARD_ASSIGN_OR_RETURN(const std::span<uint8_t> bytes, builder.newBytes(count * sizeof(float)));
   HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> data, builder.contents(tensor));
-  std::vector<uint8_t> bytes(count * sizeof(float));
-  // What operator new gives is aligned for any type.
   fold(tensor, data.data(), {reinterpret_cast<float*>(bytes.data()), count});
   Operand operand;
   operand.type = OperandType::TENSOR_FLOAT32;
   operand.dimensions = tensor.dims.empty() ? Shape{1} : tensor.dims;
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t folded,
-                           builder.addOwnConstant(std::move(operand), std::move(bytes),
-                                                  builder.nameOf(tensor) + " (float)"),
-                           "{}", tensor.text());
+  HALYARD_ASSIGN_OR_RETURN(
+      const uint32_t folded,
+      builder.addOwnConstant(std::move(operand), bytes, builder.nameOf(tensor) + " (float)"), "{}",
+      tensor.text());
   return folded;
 }
 

@@ -280,21 +280,27 @@ Result<uint32_t> GraphBuilder::addConstant(Operand operand, Constant constant, s
   return added;
 }
 
-Result<uint32_t> GraphBuilder::addOwnConstant(Operand operand, std::vector<uint8_t> bytes,
+Result<std::span<uint8_t>> GraphBuilder::newBytes(size_t size) {
+  HALYARD_RETURN_IF_ERROR(budget_.spend(size));
+  // What operator new gives is aligned for any type.
+  auto& bytes = owned_.emplace_back(std::make_unique_for_overwrite<uint8_t[]>(size));
+  return std::span<uint8_t>(bytes.get(), size);
+}
+
+Result<uint32_t> GraphBuilder::addOwnConstant(Operand operand, std::span<const uint8_t> bytes,
                                               std::string name) {
-  HALYARD_RETURN_IF_ERROR(budget_.spend(bytes.size()));
-  const std::vector<uint8_t>& own = owned_.emplace_back(std::move(bytes));
-  return addConstant(std::move(operand), {own.data(), {0, own.size()}}, std::move(name));
+  return addConstant(std::move(operand), {bytes.data(), {0, bytes.size()}}, std::move(name));
 }
 
 Result<uint32_t> GraphBuilder::addFilledConstant(Operand operand, size_t size, uint8_t value,
                                                  std::string name) {
-  std::span<const uint8_t>& bytes = filled_[{size, value}];
-  if (bytes.empty()) {
-    HALYARD_RETURN_IF_ERROR(budget_.spend(size));
-    bytes = owned_.emplace_back(size, value);
+  std::span<const uint8_t>& known = filled_[{size, value}];
+  if (known.empty()) {
+    HALYARD_ASSIGN_OR_RETURN(const std::span<uint8_t> bytes, newBytes(size));
+    std::ranges::fill(bytes, value);
+    known = bytes;
   }
-  return addConstant(std::move(operand), {bytes.data(), {0, bytes.size()}}, std::move(name));
+  return addOwnConstant(std::move(operand), known, std::move(name));
 }
 
 std::string GraphBuilder::nameOf(const FileTensor& tensor) const {
@@ -322,9 +328,9 @@ Result<uint32_t> GraphBuilder::cachedConstant(OperandType type, Shape dims, cons
   Operand operand;
   operand.type = type;
   operand.dimensions = std::move(dims);
-  const auto* const begin = static_cast<const uint8_t*>(bytes);
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t added,
-                           addOwnConstant(std::move(operand), {begin, begin + size}, ""));
+  HALYARD_ASSIGN_OR_RETURN(const std::span<uint8_t> own, newBytes(size));
+  std::copy_n(static_cast<const uint8_t*>(bytes), size, own.data());
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addOwnConstant(std::move(operand), own, ""));
   smallConstants_.emplace(std::move(key), added);
   return added;
 }

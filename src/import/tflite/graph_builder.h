@@ -4,8 +4,8 @@
 // file are referred to where they are; finish() copies what is not left in the file.
 #pragma once
 
-#include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -71,8 +71,12 @@ class GraphBuilder {
                                 std::string name);
   // A constant whose bytes are those of a tensor of the file.
   Result<uint32_t> addFileConstant(Operand operand, const FileTensor& tensor);
-  // A constant of the importer's own making, which is first given its bytes here.
-  Result<uint32_t> addOwnConstant(Operand operand, std::vector<uint8_t> bytes, std::string name);
+  // Memory for a constant of the importer's own making, not yet written. BAD_DATA when it is too
+  // much. It stays as long as the builder.
+  Result<std::span<uint8_t>> newBytes(size_t size);
+  // A constant with bytes of that memory.
+  Result<uint32_t> addOwnConstant(Operand operand, std::span<const uint8_t> bytes,
+                                  std::string name);
   // `size` bytes that are all `value`; those that agree in both share them.
   Result<uint32_t> addFilledConstant(Operand operand, size_t size, uint8_t value, std::string name);
   Result<uint32_t> int32Scalar(int32_t value);
@@ -135,10 +139,10 @@ class GraphBuilder {
   const bool keepsNames_;
   Budget budget_;
   Model model_;
-  std::vector<std::string> names_;          // by operand
-  std::vector<Constant> constants_;         // by operand; empty: not a constant
-  std::deque<std::vector<uint8_t>> owned_;  // what constants_ of our own point to
-  std::vector<Binding> bindings_;           // by tensor
+  std::vector<std::string> names_;                 // by operand
+  std::vector<Constant> constants_;                // by operand; empty: not a constant
+  std::vector<std::unique_ptr<uint8_t[]>> owned_;  // what constants_ of our own point to
+  std::vector<Binding> bindings_;                  // by tensor
   std::vector<int32_t> outputTensors_;
   // Operands by type, rank, dimensions and bytes, one behind the other: those of scalars are no
   // longer than what a string holds without memory of its own.
