@@ -6,8 +6,8 @@
 // line of standard input is one command, a line of standard output its answer, both JSON:
 //
 //   {"do": "load", "fresh": B}       {"ms", "first_ms", "parts"}: loads and compiles the model,
-//   with an
-//                                    empty cache if B, and executes it once
+//                                    with an empty cache if B, then makes an execution with its
+//                                    memory and executes it once
 //   {"do": "run", "seconds": S, "warm": W}   {"us": [...]}: executions for S seconds, after W
 //   untimed
 //   {"do": "output", "folder": F}    {"files": [...]}: the outputs of one execution as .npy
@@ -145,8 +145,8 @@ class Worker {
     }
     HALYARD_RETURN_IF_ERROR(session_->compile(device_));
     const double all = milliseconds(start);
-    HALYARD_ASSIGN_OR_RETURN(run_, RepeatedRun::create(*session_, inputs_));
     const auto first = Clock::now();
+    HALYARD_ASSIGN_OR_RETURN(run_, RepeatedRun::create(*session_, inputs_));
     HALYARD_RETURN_IF_ERROR(run_->compute());
     return Json{
         {"ms", all},
