@@ -35,7 +35,7 @@ ConstantPages::ConstantPages(const cpu::ExecutionPlan& plan, Packing* behind, Th
     auto* const data = reinterpret_cast<std::byte*>(mapping.data());
     const size_t skip = reinterpret_cast<uintptr_t>(data) % pageSize_;
     const size_t pages = (skip + mapping.size() + pageSize_ - 1) / pageSize_;
-    pools_.push_back({data - skip, std::vector<uint32_t>(pages)});
+    pools_.push_back({data - skip, std::vector<uint32_t>(pages), mapping.isOnHeap()});
   }
   addConstants(plan);
   countReaders(plan.main);
@@ -200,7 +200,7 @@ void ConstantPages::giveBack(const Constant& constant) {
     releasedBytes_ += constant.later->bytes.end - constant.later->bytes.begin;
     return;
   }
-  give(pagesOf(constant));
+  if (!pool.isOnHeap) give(pagesOf(constant));
 }
 
 void ConstantPages::give(std::span<std::byte> pages) {

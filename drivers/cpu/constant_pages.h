@@ -20,7 +20,7 @@ namespace halyard::cpudriver {
 
 // Behind it is another packing, or none (null). Pages go when every step that reads any constant in
 // them has a kernel and has released it; whatever else reads them keeps them. In a private mapping
-// they are zeros afterwards, in others what they were.
+// they are zeros afterwards, in others what they were. Copies on the heap stay.
 class ConstantPages final : public Packing {
  public:
   // `threads` may be null, too.
@@ -60,6 +60,7 @@ class ConstantPages final : public Packing {
   struct Pool {
     std::byte* pages = nullptr;   // the beginning of its first page
     std::vector<uint32_t> users;  // by page: constants that are still there
+    bool isOnHeap = false;        // its pages are not its own
   };
 
   void addConstants(const cpu::ExecutionPlan& plan);

@@ -50,6 +50,8 @@ Result<FileFacts> examineFile(int fd) {
   if (seals >= 0) {
     facts.cannotShrink = (seals & F_SEAL_SHRINK) != 0;
     facts.sealedForWriting = (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)) != 0;
+    constexpr int kFixed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+    facts.isFixed = (seals & kFixed) == kFixed;
   }
   return facts;
 }

@@ -15,6 +15,8 @@ struct FileFacts {
   bool sealedForWriting = false;  // nobody can map it for writing any more
   // The size can never become less: an access to its mapping cannot raise SIGBUS.
   bool cannotShrink = false;
+  // Neither its size nor its seals can ever change.
+  bool isFixed = false;
 };
 
 // BAD_DATA for what is neither a regular file nor a dma-buf, and for a descriptor that is not open

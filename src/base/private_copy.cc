@@ -11,6 +11,9 @@
 namespace halyard {
 namespace {
 
+// Larger copies are mapped: pages of theirs that nobody needs any more can be given back.
+constexpr uint64_t kLargestOnHeap = 64 * 1024;
+
 // Bytes that a file has now; 0 if the kernel does not say.
 uint64_t fileSize(const SharedMemory& memory) {
   struct stat file {};
@@ -36,6 +39,18 @@ Status readPresent(const SharedMemory& memory, const ByteRange& range, uint64_t 
 Result<Mapping> privateCopyOf(const SharedMemory& memory, std::span<const ByteRange> ranges) {
   const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   const auto skip = static_cast<size_t>(memory.offset() % page);
+  if (memory.size() <= kLargestOnHeap) {
+    Mapping copy = Mapping::onHeap(skip, memory.size());
+    if (copy.data() == nullptr) {
+      return makeStatus(ResultCode::UNMAPPABLE, "{} bytes for a copy of constants", memory.size());
+    }
+    for (const ByteRange& range : ranges) {
+      const std::span<uint8_t> all(copy.data(), copy.size());
+      HALYARD_RETURN_IF_ERROR(
+          readPart(memory, range, all.subspan(range.begin, range.end - range.begin)));
+    }
+    return copy;
+  }
   const int error = memory.size() > SIZE_MAX - skip ? EOVERFLOW : 0;
   void* const base = error != 0 ? MAP_FAILED
                                 : ::mmap(nullptr, memory.size() + skip, PROT_READ | PROT_WRITE,

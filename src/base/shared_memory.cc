@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <limits>
 
 #include "base/file_facts.h"
@@ -16,6 +18,17 @@
 #include "base/private_copy.h"
 
 namespace halyard {
+namespace {
+
+// Bits of SharedMemory::known_. The last two belong to a size that is known.
+constexpr uint8_t kDmaBufKnown = 1;
+constexpr uint8_t kIsDmaBuf = 2;
+constexpr uint8_t kShrinkKnown = 4;
+constexpr uint8_t kCouldShrink = 8;
+constexpr uint8_t kWritable = 16;
+constexpr uint8_t kSealedForWriting = 32;
+
+}  // namespace
 
 std::string_view memoryKindName(MemoryKind kind) {
   switch (kind) {
@@ -49,7 +62,19 @@ Mapping& Mapping::operator=(Mapping&& other) noexcept {
 }
 
 Mapping::~Mapping() {
-  if (base_ != nullptr) ::munmap(base_, baseLength_);
+  if (isOnHeap()) {
+    std::free(base_);
+  } else if (base_ != nullptr) {
+    ::munmap(base_, baseLength_);
+  }
+}
+
+Mapping Mapping::onHeap(size_t skip, size_t size) {
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  void* base = nullptr;
+  if (size > SIZE_MAX - skip || ::posix_memalign(&base, page, skip + size) != 0) return {};
+  std::memset(base, 0, skip + size);
+  return Mapping(base, 0, skip, size);
 }
 
 Result<SharedMemoryPtr> SharedMemory::create(size_t size, const char* name) {
@@ -67,8 +92,13 @@ Result<SharedMemoryPtr> SharedMemory::create(size_t size, const char* name) {
   if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return errnoStatus(ResultCode::OP_FAILED, errno, fmt::format("sealing memory '{}'", name));
   }
-  return std::make_shared<const SharedMemory>(MemoryKind::ASHMEM, std::move(fd), size,
-                                              PROT_READ | PROT_WRITE, 0);
+  auto memory = std::make_shared<const SharedMemory>(MemoryKind::ASHMEM, std::move(fd), size,
+                                                     PROT_READ | PROT_WRITE, 0);
+  FileFacts facts;
+  facts.size = size;
+  facts.writable = facts.cannotShrink = facts.isFixed = true;
+  memory->keep(facts);
+  return memory;
 }
 
 Result<SharedMemoryPtr> SharedMemory::fromFd(size_t size, int prot, int fd, uint64_t offset) {
@@ -98,6 +128,24 @@ SharedMemoryPtr SharedMemory::ofConstants(const SharedMemory& memory) {
   return SharedMemoryPtr(new SharedMemory(memory, true));
 }
 
+SharedMemoryPtr SharedMemory::ofConstants(const SharedMemory& memory, uint64_t offset,
+                                          size_t size) {
+  std::unique_ptr<SharedMemory> part(new SharedMemory(memory, true));
+  part->kind_ = MemoryKind::MMAP_FD;
+  part->size_ = size;
+  part->prot_ = PROT_READ;
+  part->offset_ += offset;
+  return part;
+}
+
+SharedMemoryPtr SharedMemory::partOf(const SharedMemory& memory, uint64_t offset, size_t size) {
+  std::unique_ptr<SharedMemory> part(new SharedMemory(memory, memory.isOfConstants_));
+  part->kind_ = MemoryKind::MMAP_FD;
+  part->size_ = size;
+  part->offset_ += offset;
+  return part;
+}
+
 SharedMemory::SharedMemory(MemoryKind kind, UniqueFd fd, size_t size, int prot, uint64_t offset,
                            std::optional<HardwareBufferDescription> hardwareBuffer)
     : kind_(kind),
@@ -114,7 +162,9 @@ SharedMemory::SharedMemory(const SharedMemory& memory, bool isOfConstants)
       prot_(memory.prot_),
       offset_(memory.offset_),
       hardwareBuffer_(memory.hardwareBuffer_),
-      isOfConstants_(isOfConstants) {}
+      isOfConstants_(isOfConstants),
+      known_(memory.known_.load(std::memory_order_relaxed)),
+      sealedSize_(memory.sealedSize_.load(std::memory_order_acquire)) {}
 
 SharedMemory::~SharedMemory() {
   for (const Watcher& watcher : watchers_) {
@@ -134,12 +184,41 @@ void SharedMemory::whenGone(std::weak_ptr<const void> owner,
 }
 
 bool SharedMemory::isDmaBuf() const {
-  int8_t known = isDmaBuf_.load(std::memory_order_relaxed);
-  if (known < 0) {
-    known = kind_ != MemoryKind::ASHMEM && halyard::isDmaBuf(fd()) ? 1 : 0;
-    isDmaBuf_.store(known, std::memory_order_relaxed);
+  if (kind_ == MemoryKind::ASHMEM) return false;
+  uint8_t known = known_.load(std::memory_order_relaxed);
+  if ((known & kDmaBufKnown) == 0) {
+    known = kDmaBufKnown | (halyard::isDmaBuf(fd()) ? kIsDmaBuf : 0);
+    known_.fetch_or(known, std::memory_order_relaxed);
   }
-  return known != 0;
+  return (known & kIsDmaBuf) != 0;
+}
+
+bool SharedMemory::couldShrink() const {
+  if ((known_.load(std::memory_order_relaxed) & kShrinkKnown) == 0 && !examine().ok()) return false;
+  return (known_.load(std::memory_order_relaxed) & kCouldShrink) != 0;
+}
+
+void SharedMemory::keep(const FileFacts& file) const {
+  const int known = kDmaBufKnown | kShrinkKnown | (file.isDmaBuf ? kIsDmaBuf : 0) |
+                    (file.cannotShrink ? 0 : kCouldShrink) | (file.writable ? kWritable : 0) |
+                    (file.sealedForWriting ? kSealedForWriting : 0);
+  known_.fetch_or(static_cast<uint8_t>(known), std::memory_order_relaxed);
+  if (file.isFixed) sealedSize_.store(file.size, std::memory_order_release);
+}
+
+Result<FileFacts> SharedMemory::examine() const {
+  FileFacts file;
+  file.size = sealedSize_.load(std::memory_order_acquire);
+  if (file.size != 0) {
+    const uint8_t known = known_.load(std::memory_order_relaxed);
+    file.writable = (known & kWritable) != 0;
+    file.sealedForWriting = (known & kSealedForWriting) != 0;
+    file.cannotShrink = file.isFixed = true;
+    return file;
+  }
+  HALYARD_ASSIGN_OR_RETURN(file, examineFile(fd()));
+  keep(file);
+  return file;
 }
 
 Result<const Mapping*> SharedMemory::mapped() const {
@@ -167,10 +246,7 @@ Result<Mapping> SharedMemory::map() const {
                       hardwareBuffer_ ? hardwareBuffer_->width : 0,
                       hardwareBuffer_ ? hardwareBuffer_->height : 0);
   }
-  if (isOfConstants_) {
-    const Result<FileFacts> file = examineFile(fd());
-    if (file.ok() && !file->cannotShrink) return copyBytes();
-  }
+  if (isOfConstants_ && couldShrink()) return copyBytes();
   return mapBytes(size_);
 }
 
@@ -183,11 +259,16 @@ Result<Mapping> SharedMemory::mapHardwareBuffer() const {
 }
 
 Result<Mapping> SharedMemory::mapBytes(size_t size) const {
-  struct stat st {};
-  if (::fstat(fd(), &st) != 0) return unmappable(errno, "fstat");
+  uint64_t fileSize = sealedSize_.load(std::memory_order_acquire);
+  bool isFile = true;
+  if (fileSize == 0) {
+    struct stat st {};
+    if (::fstat(fd(), &st) != 0) return unmappable(errno, "fstat");
+    fileSize = static_cast<uint64_t>(st.st_size);
+    isFile = S_ISREG(st.st_mode);
+  }
   // Sizes of devices are not in st_size; mmap itself decides about those.
-  if (S_ISREG(st.st_mode)) {
-    const auto fileSize = static_cast<uint64_t>(st.st_size);
+  if (isFile) {
     if (offset_ > fileSize || size > fileSize - offset_) {
       return makeStatus(ResultCode::UNMAPPABLE,
                         "{} memory of {} bytes at offset {}: the file has only {} bytes",

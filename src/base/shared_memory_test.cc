@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_facts.h"
+
 namespace halyard {
 namespace {
 
@@ -161,6 +163,66 @@ TEST(SharedMemory, ConstantsThatCannotGoAreMappedWhereTheyAre) {
   ASSERT_TRUE(writer.ok() && reader.ok());
   writer->data()[9999] = 7;
   EXPECT_EQ(reader->data()[9999], 7);
+}
+
+TEST(SharedMemory, LittleIsCopiedToTheHeapAndMuchIsMapped) {
+  for (const size_t size : {size_t{1}, size_t{5000}, size_t{64 * 1024}, size_t{64 * 1024 + 1}}) {
+    const UniqueFd file = patternFile(8192 + size);
+    const auto all = SharedMemory::fromFd(size, PROT_READ, file.get(), 8000).value();
+    auto copy = SharedMemory::ofConstants(*all)->map();
+    ASSERT_TRUE(copy.ok()) << copy.status().toString();
+    EXPECT_EQ(copy->isOnHeap(), size <= 64 * 1024);
+    const Mapping moved = std::move(*copy);
+    ASSERT_EQ(moved.size(), size);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(moved.data()) % 4096, 8000u % 4096);
+    for (size_t i = 0; i < size; ++i) ASSERT_EQ(moved.data()[i], (8000 + i) % 251) << i;
+  }
+}
+
+TEST(SharedMemory, PartsShareTheDescriptor) {
+  const auto memory = SharedMemory::create(8192 + 100, "test").value();
+  memory->mapped().value()->data()[8192] = 7;
+  const SharedMemoryPtr part = SharedMemory::partOf(*memory, 8192, 100);
+  EXPECT_EQ(part->fd(), memory->fd());
+  EXPECT_EQ(part->kind(), MemoryKind::MMAP_FD);
+  EXPECT_EQ(part->prot(), PROT_READ | PROT_WRITE);
+  EXPECT_EQ(part->mapped().value()->data()[0], 7);
+  const SharedMemoryPtr constants = SharedMemory::ofConstants(*memory, 8192, 100);
+  EXPECT_EQ(constants->prot(), PROT_READ);
+  EXPECT_EQ(constants->offset(), 8192u);
+  EXPECT_EQ(constants->mapped().value()->data()[0], 7);
+  EXPECT_EQ(SharedMemory::partOf(*memory, 8192, 101)->map().status().code(),
+            ResultCode::UNMAPPABLE);
+}
+
+// What can change is asked of the kernel each time.
+TEST(SharedMemory, OnlyWhatIsSealedForGoodIsRemembered) {
+  const auto made = SharedMemory::create(100, "test").value();
+  for (const auto& memory : {made, SharedMemory::fromFd(100, 3, made->fd(), 0).value()}) {
+    for (int times = 0; times < 2; ++times) {
+      const auto facts = memory->examine();
+      ASSERT_TRUE(facts.ok()) << facts.status().toString();
+      EXPECT_EQ(facts->size, 100u);
+      EXPECT_TRUE(facts->isFixed && facts->cannotShrink && facts->writable);
+      EXPECT_FALSE(facts->isDmaBuf || facts->sealedForWriting);
+    }
+    EXPECT_FALSE(memory->couldShrink());
+    EXPECT_FALSE(memory->isDmaBuf());
+  }
+  const UniqueFd file(::memfd_create("growing", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  const auto growing = SharedMemory::fromFd(100, PROT_READ, file.get(), 0).value();
+  for (const off_t size : {100, 200, 50}) {
+    ASSERT_EQ(::ftruncate(file.get(), size), 0);
+    EXPECT_EQ(growing->examine().value().size, static_cast<uint64_t>(size));
+    EXPECT_EQ(growing->map().ok(), size >= 100);
+    EXPECT_TRUE(growing->couldShrink());
+  }
+  ASSERT_EQ(::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
+  EXPECT_FALSE(growing->examine().value().isFixed) << "another seal may come";
+  ASSERT_EQ(::fcntl(file.get(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL), 0);
+  EXPECT_TRUE(growing->examine().value().isFixed);
+  EXPECT_TRUE(growing->examine().value().sealedForWriting);
+  EXPECT_EQ(growing->map().status().code(), ResultCode::UNMAPPABLE) << "50 bytes, still";
 }
 
 TEST(SharedMemory, RefusesDescriptorsThatCannotBeMapped) {

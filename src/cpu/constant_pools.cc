@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "base/file_facts.h"
 #include "base/private_copy.h"
 
 namespace halyard::cpu {
@@ -105,8 +104,7 @@ Result<ConstantPools> mapConstantPools(const Model& model, ConstantReading readi
       return makeStatus(ResultCode::UNMAPPABLE, "model pool {} may not be read", i);
     }
     const bool isImage = pool.kind() == MemoryKind::HARDWARE_BUFFER;
-    const Result<FileFacts> file = examineFile(pool.fd());
-    const bool couldShrink = !isImage && file.ok() && !file->cannotShrink;
+    const bool couldShrink = !isImage && pool.couldShrink();
     if (couldShrink && reading == ConstantReading::LARGE_LATER) {
       for (const ByteRange& later : takeLater(&constants[i])) pools.later.push_back({i, later});
     }

@@ -97,8 +97,8 @@ class Privatiser {
         all += range.end - range.begin;
         if (all > kMaxCopiedBytes) return tooMuch();
         HALYARD_RETURN_IF_ERROR(memory_.add(range.end - range.begin));
-        HALYARD_ASSIGN_OR_RETURN(model_.pools[i], partOf(*pools_[i].memory(), range),
-                                 "memory pool {}", i);
+        model_.pools[i] = SharedMemory::ofConstants(*pools_[i].memory(), range.begin,
+                                                    static_cast<size_t>(range.end - range.begin));
         continue;
       }
       // It must not be mapped at all, so it goes, but its place in the list stays taken.
@@ -116,14 +116,6 @@ class Privatiser {
                                     : 0;
       return okStatus();
     });
-  }
-
-  static Result<SharedMemoryPtr> partOf(const SharedMemory& pool, const Range& range) {
-    HALYARD_ASSIGN_OR_RETURN(
-        const SharedMemoryPtr part,
-        SharedMemory::fromFd(static_cast<size_t>(range.end - range.begin), PROT_READ, pool.fd(),
-                             pool.offset() + range.begin));
-    return SharedMemory::ofConstants(*part);
   }
 
   Status privatise(Operand& operand) {

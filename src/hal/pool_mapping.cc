@@ -76,7 +76,7 @@ Status checkNumbers(const PoolDescription& pool) {
 
 // True when the pool's file can never become shorter.
 Result<bool> checkFile(const SharedMemory& pool) {
-  HALYARD_ASSIGN_OR_RETURN(const FileFacts file, examineFile(pool.fd()));
+  HALYARD_ASSIGN_OR_RETURN(const FileFacts file, pool.examine());
   const bool isImage = pool.kind() == MemoryKind::HARDWARE_BUFFER;
   uint64_t size = pool.size();
   if (isImage) {

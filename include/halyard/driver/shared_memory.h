@@ -21,6 +21,8 @@
 
 namespace halyard {
 
+struct FileFacts;
+
 // The kinds of pools of the NN HAL, named as on its wire.
 enum class MemoryKind : uint8_t {
   ASHMEM,                // memory made by create(): one descriptor
@@ -30,10 +32,14 @@ enum class MemoryKind : uint8_t {
 };
 HALYARD_EXPORT std::string_view memoryKindName(MemoryKind kind);
 
-// A mapped range; unmapped at destruction. Move only.
+// A mapped range, or what stands for one on the heap; unmapped or freed at destruction. Move only.
 class HALYARD_EXPORT Mapping {
  public:
   Mapping() = default;
+  // `size` bytes of the heap, zeros, `skip` bytes behind the beginning of a page: for little
+  // memory, as making a mapping and its pages takes longer than most use of it. Null data when
+  // there is none.
+  static Mapping onHeap(size_t skip, size_t size);
   Mapping(void* base, size_t baseLength, size_t skip, size_t size);
   Mapping(Mapping&& other) noexcept;
   Mapping& operator=(Mapping&& other) noexcept;
@@ -43,11 +49,12 @@ class HALYARD_EXPORT Mapping {
 
   uint8_t* data() const { return static_cast<uint8_t*>(base_) + skip_; }
   size_t size() const { return size_; }
+  bool isOnHeap() const { return base_ != nullptr && baseLength_ == 0; }
 
  private:
-  void* base_ = nullptr;  // page aligned, as mmap gave it
-  size_t baseLength_ = 0;
-  size_t skip_ = 0;  // from base_ to the first byte of the pool
+  void* base_ = nullptr;   // page aligned, as mmap gave it, or of the heap
+  size_t baseLength_ = 0;  // 0: of the heap
+  size_t skip_ = 0;        // from base_ to the first byte of the pool
   size_t size_ = 0;
 };
 
@@ -69,6 +76,13 @@ class HALYARD_EXPORT SharedMemory {
   // become shorter, which ends a process that reads what is mapped of it, map() and mapped() give a
   // private copy of the bytes.
   static std::shared_ptr<const SharedMemory> ofConstants(const SharedMemory& memory);
+  // The same of `size` bytes from `offset` on, which are in it, to be read only.
+  static std::shared_ptr<const SharedMemory> ofConstants(const SharedMemory& memory,
+                                                         uint64_t offset, size_t size);
+  // `size` bytes from `offset` on, a multiple of a page, which are in the memory: with its
+  // descriptor and protection.
+  static std::shared_ptr<const SharedMemory> partOf(const SharedMemory& memory, uint64_t offset,
+                                                    size_t size);
   // Takes over a descriptor received from a peer; checks nothing, see hal/pool_mapping.h.
   SharedMemory(MemoryKind kind, UniqueFd fd, size_t size, int prot, uint64_t offset,
                std::optional<HardwareBufferDescription> hardwareBuffer = std::nullopt);
@@ -87,6 +101,10 @@ class HALYARD_EXPORT SharedMemory {
   }
   // Whether the descriptor is a dma-buf: the CPU's accesses need a CpuAccess around them.
   bool isDmaBuf() const;
+  // Whether it is a file that could become shorter. Asked of the kernel once: a seal stays.
+  bool couldShrink() const;
+  // What the kernel says of the descriptor (base/file_facts.h): asked again only if it can change.
+  Result<FileFacts> examine() const;
 
   // Maps the whole pool shared, with the pool's protection; but see ofConstants. UNMAPPABLE when
   // that is impossible, when the file is shorter than the pool says, and for HARDWARE_BUFFER, whose
@@ -105,6 +123,7 @@ class HALYARD_EXPORT SharedMemory {
 
  private:
   SharedMemory(const SharedMemory& memory, bool isOfConstants);
+  void keep(const FileFacts& file) const;
   Status unmappable(int error, std::string_view what) const;
   Result<Mapping> mapBytes(size_t size) const;
   Result<Mapping> copyBytes() const;
@@ -120,7 +139,9 @@ class HALYARD_EXPORT SharedMemory {
   uint64_t offset_;
   std::optional<HardwareBufferDescription> hardwareBuffer_;
   bool isOfConstants_ = false;
-  mutable std::atomic<int8_t> isDmaBuf_ = -1;  // -1: not looked at yet
+  // What is known of the file and stays: as bits, and bytes of a file whose size is sealed, or 0.
+  mutable std::atomic<uint8_t> known_ = 0;
+  mutable std::atomic<uint64_t> sealedSize_ = 0;
   mutable std::atomic<const Mapping*> mapping_ = nullptr;
   mutable std::mutex watchersMutex_;
   mutable std::vector<Watcher> watchers_;
