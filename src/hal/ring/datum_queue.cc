@@ -14,11 +14,18 @@ namespace halyard::hal {
 Result<SharedMemoryPtr> DatumQueue::create(uint32_t capacity) {
   HALYARD_ASSIGN_OR_RETURN(SharedMemoryPtr memory,
                            SharedMemory::create(bytesFor(capacity), "halyard queue"));
-  HALYARD_ASSIGN_OR_RETURN(const Mapping mapping, memory->map());
+  HALYARD_ASSIGN_OR_RETURN(Mapping mapping, memory->map());
+  uint8_t* const at = mapping.data();
+  (void)begin(std::make_shared<const Mapping>(std::move(mapping)), at, capacity);
+  return memory;
+}
+
+DatumQueue DatumQueue::begin(std::shared_ptr<const Mapping> mapping, uint8_t* at,
+                             uint32_t capacity) {
   // The memory is zero, which is what the positions start with.
   const uint32_t start[] = {kQueueMagic, kQueueVersion, capacity, sizeof(Datum)};
-  std::memcpy(mapping.data(), start, sizeof start);
-  return memory;
+  std::memcpy(at, start, sizeof start);
+  return DatumQueue(std::move(mapping), at, capacity);
 }
 
 Result<DatumQueue> DatumQueue::map(const SharedMemory& memory, const QueueShape& shape) {
@@ -51,7 +58,8 @@ Result<DatumQueue> DatumQueue::map(const SharedMemory& memory, const QueueShape&
     return badData("it was made for {} elements of {} bytes, and is passed with {} of {}", start[2],
                    start[3], shape.elementCount, shape.elementSize);
   }
-  return DatumQueue(std::move(mapping), shape.elementCount);
+  uint8_t* const at = mapping.data();
+  return DatumQueue(std::make_shared<const Mapping>(std::move(mapping)), at, shape.elementCount);
 }
 
 std::optional<uint32_t> QueueWriter::space(size_t wanted) {

@@ -1,13 +1,14 @@
 // Queues of datums in shared memory with one writer and one reader: the two channels of a burst
 // (docs/burst_format.md). The other end may be hostile: it can spoil its own queue, nothing else.
 // Thread safety: one thread at a time on each end; wakeReader and sleeps from any thread.
-// Ownership: a DatumQueue owns its mapping; reader and writer refer to a queue.
+// Ownership: a DatumQueue shares its mapping; reader and writer refer to a queue.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -60,19 +61,23 @@ class DatumQueue {
   // Makes the memory of a queue. The caller keeps the object only as long as it wants to pass it
   // on.
   static Result<SharedMemoryPtr> create(uint32_t capacity);
+  // The memory of a queue that the caller has made and mapped at `at`, with zeros: writes how it
+  // begins. `at` lives as long as `mapping`.
+  static DatumQueue begin(std::shared_ptr<const Mapping> mapping, uint8_t* at, uint32_t capacity);
   // Maps a queue. BAD_DATA for a shape that is none, for memory too small or not aligned, for
   // another version of the format. The caller has made sure that the memory cannot shrink.
   static Result<DatumQueue> map(const SharedMemory& memory, const QueueShape& shape);
 
-  QueueHeader& header() const { return *reinterpret_cast<QueueHeader*>(mapping_.data()); }
-  Datum* datums() const { return reinterpret_cast<Datum*>(mapping_.data() + sizeof(QueueHeader)); }
+  QueueHeader& header() const { return *reinterpret_cast<QueueHeader*>(at_); }
+  Datum* datums() const { return reinterpret_cast<Datum*>(at_ + sizeof(QueueHeader)); }
   uint32_t capacity() const { return capacity_; }
 
  private:
-  DatumQueue(Mapping mapping, uint32_t capacity)
-      : mapping_(std::move(mapping)), capacity_(capacity) {}
+  DatumQueue(std::shared_ptr<const Mapping> mapping, uint8_t* at, uint32_t capacity)
+      : mapping_(std::move(mapping)), at_(at), capacity_(capacity) {}
 
-  Mapping mapping_;
+  std::shared_ptr<const Mapping> mapping_;
+  uint8_t* at_;
   uint32_t capacity_;  // as checked, never as shared
 };
 

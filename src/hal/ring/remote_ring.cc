@@ -44,9 +44,9 @@ class BurstCallbackServer final : public wire::v1_2::IBurstCallback::Server {
   const std::shared_ptr<MemorySlots> slots_;
 };
 
-void encodeQueue(const SharedMemoryPtr& memory, uint32_t capacity,
-                 wire::QueueDescriptor::Builder to) {
-  MemoryEncoder().encode(memory, 0, to.initMemory());
+void encodeQueue(MemoryEncoder& encoder, uint32_t index, const SharedMemoryPtr& memory,
+                 uint32_t capacity, wire::QueueDescriptor::Builder to) {
+  encoder.encode(memory, index, to.initMemory());
   to.setElementCount(capacity);
   to.setElementSize(sizeof(Datum));
   to.setHasEventWord(true);
@@ -97,20 +97,20 @@ class Opening {
     isThere_ = true;
     done_.notify_all();
   }
-  // Looks for the answer for a while before it sleeps, as Completion does.
-  Result<Opened> wait(std::optional<TimePoint> until) {
+  // False: it has not come by then. Looks for it for a while before it sleeps, as Completion does.
+  bool comesBy(TimePoint until) {
     Looking looking(Clock::now(), Looking::Manners::OFFERS_PROCESSOR);
     while (!isThere_ && looking.passed() < kLooks) looking.pause();
     std::unique_lock lock(mutex_);
-    const auto done = [this] { return result_.has_value(); };
-    if (!until) {
-      done_.wait(lock, done);
-    } else if (!done_.wait_until(lock, *until, done)) {
-      givenUp_ = true;
-      return makeStatus(ResultCode::MISSED_DEADLINE_TRANSIENT,
-                        "configureExecutionBurst: no answer before the deadline");
-    }
-    return std::move(*result_);
+    return done_.wait_until(lock, until, [this] { return result_.has_value(); });
+  }
+  // What has come by now; MISSED_DEADLINE_TRANSIENT if nothing has, and nothing will be taken.
+  Result<Opened> take() {
+    const std::lock_guard lock(mutex_);
+    if (result_) return std::move(*result_);
+    givenUp_ = true;
+    return makeStatus(ResultCode::MISSED_DEADLINE_TRANSIENT,
+                      "configureExecutionBurst: no answer before the deadline");
   }
 
  private:
@@ -183,8 +183,9 @@ Status RemoteRing::connect(uint64_t preparedModel, const RingClient::Channels& c
       }
       auto call = it->second.castAs<wire::v1_2::IPreparedModel>().configureExecutionBurstRequest();
       call.setCallback(kj::heap<BurstCallbackServer>(slots));
-      encodeQueue(channels.requests, requestCapacity, call.initRequestChannel());
-      encodeQueue(channels.results, resultCapacity, call.initResultChannel());
+      MemoryEncoder encoder;
+      encodeQueue(encoder, 0, channels.requests, requestCapacity, call.initRequestChannel());
+      encodeQueue(encoder, 1, channels.results, resultCapacity, call.initResultChannel());
       call.setExtended(true);
       return call.send().then([&side](auto&& response) { return takeBurst(side, response); });
     });
@@ -195,20 +196,24 @@ Status RemoteRing::connect(uint64_t preparedModel, const RingClient::Channels& c
         }));
   });
   Result<Opened> answer = [&] {
-    const DriverConnection::Wait waiting(*connection_);
-    if (until) return opening->wait(until);
-    Result<Opened> opened = opening->wait(Clock::now() + connection_->promptLimit());
-    if (opened.status().code() != ResultCode::MISSED_DEADLINE_TRANSIENT) return opened;
+    const TimePoint now = Clock::now();
+    const TimePoint limit = until ? *until : now + connection_->promptLimit();
+    if (!opening->comesBy(std::min(limit, now + kPatience))) {
+      // From now on the driver is asked whether it is still there.
+      const DriverConnection::Wait waiting(*connection_);
+      (void)opening->comesBy(limit);
+    }
+    Result<Opened> opened = opening->take();
+    if (until || opened.status().code() != ResultCode::MISSED_DEADLINE_TRANSIENT) return opened;
     return Result<Opened>(opFailed("configureExecutionBurst: no answer in time"));
   }();
   HALYARD_ASSIGN_OR_RETURN(const Opened opened, std::move(answer));
   client_->setDoorbell(std::move(*opened.doorbell));
   if (opened.memoryChannel->valid()) {
-    slots_->offerBy(
-        [channel = opened.memoryChannel](int32_t slot, const SharedMemory& memory) {
-          // What cannot be handed over is asked for.
-          (void)offerMemory(channel->get(), slot, memory);
-        });
+    slots_->offerBy([channel = opened.memoryChannel](int32_t slot, const SharedMemory& memory) {
+      // What cannot be handed over is asked for.
+      (void)offerMemory(channel->get(), slot, memory);
+    });
   }
   extended_ = opened.extended;
   {

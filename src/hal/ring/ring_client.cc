@@ -17,9 +17,19 @@ constexpr std::chrono::milliseconds kLongestSleep{250};
 
 Result<RingClient::Channels> RingClient::createChannels(uint32_t requestCapacity,
                                                         uint32_t resultCapacity) {
-  Channels channels;
-  HALYARD_ASSIGN_OR_RETURN(channels.requests, DatumQueue::create(requestCapacity));
-  HALYARD_ASSIGN_OR_RETURN(channels.results, DatumQueue::create(resultCapacity));
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t requestBytes = DatumQueue::bytesFor(requestCapacity);
+  const size_t resultBytes = DatumQueue::bytesFor(resultCapacity);
+  const size_t resultsAt = (requestBytes + page - 1) / page * page;
+  HALYARD_ASSIGN_OR_RETURN(const SharedMemoryPtr memory,
+                           SharedMemory::create(resultsAt + resultBytes, "halyard queues"));
+  HALYARD_ASSIGN_OR_RETURN(Mapping mapping, memory->map());
+  Channels channels{SharedMemory::partOf(*memory, 0, requestBytes),
+                    SharedMemory::partOf(*memory, resultsAt, resultBytes),
+                    std::make_shared<const Mapping>(std::move(mapping))};
+  uint8_t* const at = channels.mapping->data();
+  (void)DatumQueue::begin(channels.mapping, at, requestCapacity);
+  (void)DatumQueue::begin(channels.mapping, at + resultsAt, resultCapacity);
   return channels;
 }
 
@@ -27,14 +37,11 @@ Result<std::shared_ptr<RingClient>> RingClient::create(const Channels& channels,
                                                        uint32_t requestCapacity,
                                                        uint32_t resultCapacity,
                                                        std::shared_ptr<SpinGate> gate) {
-  HALYARD_ASSIGN_OR_RETURN(
-      DatumQueue requests,
-      DatumQueue::map(*channels.requests, {requestCapacity, sizeof(Datum), true}));
-  HALYARD_ASSIGN_OR_RETURN(
-      DatumQueue results,
-      DatumQueue::map(*channels.results, {resultCapacity, sizeof(Datum), true}));
-  return std::shared_ptr<RingClient>(
-      new RingClient(std::move(requests), std::move(results), std::move(gate)));
+  uint8_t* const at = channels.mapping->data();
+  const auto resultsAt = static_cast<size_t>(channels.results->offset());
+  return std::shared_ptr<RingClient>(new RingClient(
+      DatumQueue::begin(channels.mapping, at, requestCapacity),
+      DatumQueue::begin(channels.mapping, at + resultsAt, resultCapacity), std::move(gate)));
 }
 
 bool RingClient::send(std::span<const Datum> packet) {

@@ -18,10 +18,11 @@ namespace halyard::hal {
 
 class RingClient {
  public:
-  // The memory of both queues, to be passed to the driver.
+  // The memory of both queues, to be passed to the driver: parts of one file.
   struct Channels {
     SharedMemoryPtr requests;
     SharedMemoryPtr results;
+    std::shared_ptr<const Mapping> mapping;  // of both: the requests, and behind them the results
   };
   static Result<Channels> createChannels(uint32_t requestCapacity, uint32_t resultCapacity);
   static Result<std::shared_ptr<RingClient>> create(const Channels& channels,
