@@ -5,13 +5,13 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <thread>
 
 #include "base/thread_class.h"
+#include "halyard/driver/unique_fd.h"
 
 namespace halyard::cpudriver {
 
@@ -31,8 +31,8 @@ class LateCompiler {
   LateCompiler(const LateCompiler&) = delete;
   LateCompiler& operator=(const LateCompiler&) = delete;
 
-  // A model that is gone when its turn comes is left out. False where the system gives no thread:
-  // the caller is to complete it.
+  // A model that is gone when its turn comes is left out. False where the system gives no thread or
+  // timer: the caller is to complete it.
   [[nodiscard]] bool add(const std::shared_ptr<CompiledModel>& model);
   // Somebody waits for a model: there is no delay for those that are here.
   void hurry();
@@ -43,11 +43,14 @@ class LateCompiler {
     Clock::time_point from;
   };
 
+  bool start();                        // with the lock
+  void wakeIn(Clock::duration delay);  // the thread; with the lock
   void work();
 
   const ThreadClass threadClass_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  // What the thread sleeps on. Who adds a model sets it, and wakes nobody: the application waits.
+  UniqueFd timer_;
   std::deque<Entry> waiting_;
   bool isStopping_ = false;
   std::thread thread_;
