@@ -1,3 +1,4 @@
+// Finding one's way in a FlatBuffer, by what FlatBuffers says of its format.
 #include "import/tflite/flat_reader.h"
 
 namespace halyard::import {
@@ -24,7 +25,12 @@ FlatTables FlatReader::tables(const FlatTable& parent, Field field) {
   const FileRange offsets = range(parent, field, sizeof(uoffset_t));
   const uint8_t* const data = read(offsets);
   if (data == nullptr) return {};
-  return {offsets.offset, data, offsets.length / sizeof(uoffset_t)};
+  const size_t count = offsets.length / sizeof(uoffset_t);
+  if (count > kMostTables) {
+    fail();
+    return {};
+  }
+  return {offsets.offset, data, count};
 }
 
 FlatTable FlatReader::table(const FlatTable& parent, Field field) {

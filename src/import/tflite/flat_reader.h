@@ -58,7 +58,8 @@ class FlatReader {
   // The table that the offset at the file's begin refers to.
   FlatTable root();
   FlatTable table(const FlatTable& parent, Field field);
-  // A vector of tables.
+  // A vector of tables, of which more than kMostTables are none.
+  static constexpr size_t kMostTables = 1'000'000;
   FlatTables tables(const FlatTable& parent, Field field);
   FlatTable element(const FlatTables& tables, size_t i) { return open(target(tables, i), false); }
   // As above, but good until the next call of this or passingRange: for what stands far from all

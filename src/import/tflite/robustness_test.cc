@@ -1,10 +1,12 @@
 // Tests that damaged files give errors and nothing worse.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
 
+#include "import/tflite/flat_reader.h"
 #include "import/tflite/import_for_test.h"
 #include "import/tflite/sample_models.h"
 #include "model/dump.h"
@@ -93,6 +95,23 @@ TEST(Robustness, AForgedFileCannotAskForMuchMemory) {
   w.outputs = {y};
   EXPECT_NE(refusalOf(w).find("needs more memory than a file of its size may"), std::string::npos)
       << refusalOf(w);
+}
+
+TEST(Robustness, AForgedFileCannotHaveMoreTablesThanAModelMay) {
+  // Four bytes of a file each, which may all refer to one.
+  for (const size_t extra : {size_t{0}, size_t{1}}) {
+    const auto count = static_cast<uint32_t>(FlatReader::kMostTables + extra);
+    // The offset of the table; its vtable, for a field at byte 4 of 8; the table; the vector.
+    std::vector<uint8_t> bytes = {12, 0, 0, 0, 6, 0, 8, 0, 4, 0, 0, 0, 8, 0, 0, 0, 4, 0, 0, 0};
+    const size_t begin = bytes.size();
+    bytes.resize(begin + sizeof(count) * (1 + size_t{count}));
+    std::memcpy(bytes.data() + begin, &count, sizeof(count));
+    ModelFile file = ModelFile::ofMemory(bytes);
+    FlatReader reader(file);
+    const FlatTables tables = reader.tables(reader.root(), 4);
+    EXPECT_EQ(reader.ok(), extra == 0);
+    EXPECT_EQ(tables.count, extra == 0 ? count : 0);
+  }
 }
 
 TEST(Robustness, ManyUsesOfOneBufferStayWithinTheBudget) {
