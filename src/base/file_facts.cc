@@ -32,21 +32,22 @@ Result<FileFacts> examineFile(int fd) {
     return badData("its descriptor is not open for reading");
   }
   facts.writable = access == O_RDWR;
-  struct stat st {};
-  if (::fstat(fd, &st) != 0) return errnoStatus(ResultCode::BAD_DATA, errno, "fstat");
   struct statfs fs {};
   if (::fstatfs(fd, &fs) != 0) return errnoStatus(ResultCode::BAD_DATA, errno, "fstatfs");
   if (fs.f_type == DMA_BUF_MAGIC) {
     HALYARD_RETURN_IF_ERROR(examineDmaBuf(fd, &facts));
     return facts;
   }
+  // Files of hugetlbfs have seals as well, but an access can still fail there when the huge pages
+  // run out.
+  const int seals = fs.f_type == TMPFS_MAGIC ? ::fcntl(fd, F_GET_SEALS) : -1;
+  // Behind the seals: only they make it final.
+  struct stat st {};
+  if (::fstat(fd, &st) != 0) return errnoStatus(ResultCode::BAD_DATA, errno, "fstat");
   if (!S_ISREG(st.st_mode)) {
     return badData("its descriptor is neither of a regular file nor of a dma-buf");
   }
   facts.size = static_cast<uint64_t>(st.st_size);
-  // Files of hugetlbfs have seals as well, but an access can still fail there when the huge pages
-  // run out.
-  const int seals = fs.f_type == TMPFS_MAGIC ? ::fcntl(fd, F_GET_SEALS) : -1;
   if (seals >= 0) {
     facts.cannotShrink = (seals & F_SEAL_SHRINK) != 0;
     facts.sealedForWriting = (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)) != 0;

@@ -1,6 +1,7 @@
 // SharedMemory and Mapping: creation, seals, offsets, protection, lifetime, refusals.
 #include "halyard/driver/shared_memory.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -8,7 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -223,6 +226,26 @@ TEST(SharedMemory, OnlyWhatIsSealedForGoodIsRemembered) {
   EXPECT_TRUE(growing->examine().value().isFixed);
   EXPECT_TRUE(growing->examine().value().sealedForWriting);
   EXPECT_EQ(growing->map().status().code(), ResultCode::UNMAPPABLE) << "50 bytes, still";
+}
+
+// Who makes a file smaller and seals it meanwhile must not have a size believed that has gone.
+TEST(SharedMemory, TheSizeOfASealedFileIsLookedAtBehindItsSeals) {
+  for (int round = 0; round < 300; ++round) {
+    const UniqueFd file(::memfd_create("changing", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    ASSERT_EQ(::ftruncate(file.get(), 1 << 20), 0);
+    std::atomic<int> looks = 0;
+    std::jthread changes([&] {
+      while (looks < round % 3) std::this_thread::yield();
+      (void)!::ftruncate(file.get(), 4096);
+      (void)::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+    });
+    for (bool isFixed = false; !isFixed; ++looks) {
+      const auto facts = examineFile(file.get());
+      ASSERT_TRUE(facts.ok()) << facts.status().toString();
+      isFixed = facts->isFixed;
+      if (isFixed) ASSERT_EQ(facts->size, 4096u) << round;
+    }
+  }
 }
 
 TEST(SharedMemory, RefusesDescriptorsThatCannotBeMapped) {
