@@ -222,8 +222,8 @@ Status VerifiedFile::readOperatorCodes(const FlatTables& codes) {
   for (size_t i = 0; i < count; ++i) {
     const FlatTable code = reader_.element(codes, i);
     const auto wide = reader_.scalar<int32_t>(code, Field::VT_BUILTIN_CODE, 0);
-    const int32_t narrow = reader_.scalar<int8_t>(code, Field::VT_DEPRECATED_BUILTIN_CODE, 0);
-    const auto op = static_cast<tfl::BuiltinOperator>(std::max(wide, narrow));
+    const auto narrow = reader_.scalar<int8_t>(code, Field::VT_DEPRECATED_BUILTIN_CODE, 0);
+    const auto op = static_cast<tfl::BuiltinOperator>(std::max<int32_t>(wide, narrow));
     const bool isCustom = op == tfl::BuiltinOperator::CUSTOM;
     codes_.push_back({op, isCustom ? reader_.string(code, Field::VT_CUSTOM_CODE) : ""});
     if (!reader_.ok()) return whyDamaged();
