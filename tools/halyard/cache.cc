@@ -34,7 +34,7 @@ struct CacheOptions {
   bool dryRun = false;
 };
 
-Result<std::vector<CacheItem>> itemsOf(const CacheOptions& options) {
+Result<std::vector<std::filesystem::path>> pathsOf(const CacheOptions& options) {
   std::vector<std::filesystem::path> paths(options.paths.begin(), options.paths.end());
   if (paths.empty()) {
     HALYARD_ASSIGN_OR_RETURN(const std::filesystem::path folder, cache::defaultCompilationFolder());
@@ -43,6 +43,10 @@ Result<std::vector<CacheItem>> itemsOf(const CacheOptions& options) {
     if (std::filesystem::exists(folder, error)) paths.push_back(folder);
     for (const std::filesystem::path& file : cache::defaultBlobFiles()) paths.push_back(file);
   }
+  return paths;
+}
+
+Result<std::vector<CacheItem>> itemsOf(const std::vector<std::filesystem::path>& paths) {
   std::vector<CacheItem> items;
   for (const std::filesystem::path& path : paths) {
     HALYARD_ASSIGN_OR_RETURN(std::vector<CacheItem> found, cache::listCaches(path));
@@ -125,7 +129,8 @@ CommandResult show(const CacheOptions& options, std::vector<CacheItem> items, in
   return {badData("{} of {} are damaged", damaged, items.size()), false};
 }
 
-CommandResult prune(const CacheOptions& options, std::vector<CacheItem> items, int64_t now) {
+CommandResult prune(const CacheOptions& options, const std::vector<std::filesystem::path>& paths,
+                    std::vector<CacheItem> items, int64_t now) {
   if (!options.maxSize && !options.maxAgeDays && !options.damaged) {
     return {badData("nothing says what is to go: --max-size, --max-age or --damaged"), true};
   }
@@ -136,7 +141,9 @@ CommandResult prune(const CacheOptions& options, std::vector<CacheItem> items, i
   }
   const std::vector<CacheItem> gone = cache::chooseForPruning(items, limits, now);
   size_t blobs = 0;
+  size_t notes = 0;
   if (!options.dryRun) {
+    for (const std::filesystem::path& path : paths) notes += cache::pruneNotes(path, now - kDay);
     for (const CacheItem& item : gone) {
       Status removed = cache::removeFiles(item);
       if (!removed.ok()) return {std::move(removed), false};
@@ -154,6 +161,7 @@ CommandResult prune(const CacheOptions& options, std::vector<CacheItem> items, i
     writeJson({{"removed", list},
                {"removed_bytes", bytesOf(gone)},
                {"removed_blobs", blobs},
+               {"removed_notes", notes},
                {"left", items.size()},
                {"left_bytes", bytesOf(items)},
                {"dry_run", options.dryRun}});
@@ -163,15 +171,20 @@ CommandResult prune(const CacheOptions& options, std::vector<CacheItem> items, i
           options.dryRun ? "would be removed" : "removed", bytesOf(gone), items.size(),
           bytesOf(items));
     if (blobs > 0) print("{} old blobs removed from files that stay\n", blobs);
+    if (notes > 0) print("{} notes removed that are older than a day\n", notes);
   }
   return {};
 }
 
 CommandResult runCache(const CacheOptions& options) {
-  auto items = itemsOf(options);
+  const auto paths = pathsOf(options);
+  if (!paths.ok()) return {paths.status(), false};
+  auto items = itemsOf(*paths);
   if (!items.ok()) return {items.takeStatus(), false};
   const auto now = static_cast<int64_t>(std::time(nullptr));
-  if (options.action == CacheOptions::Action::PRUNE) return prune(options, std::move(*items), now);
+  if (options.action == CacheOptions::Action::PRUNE) {
+    return prune(options, *paths, std::move(*items), now);
+  }
   return show(options, std::move(*items), now);
 }
 
