@@ -115,8 +115,8 @@ struct ThreadPool::State {
   struct Loop {
     const std::function<void(size_t, size_t)>& body;
     size_t count;
-    size_t unit;  // iterations
-    size_t grain;
+    size_t unit;             // iterations
+    size_t chunk;            // iterations, to look at the limit between
     const WorkLimit* limit;  // the caller's
     std::span<LoopPart> parts;
     std::atomic<bool> outOfMemory{false};
@@ -149,7 +149,7 @@ struct ThreadPool::State {
       // that is not wanted any more.
       try {
         while (const auto units = take(own)) {
-          forEachChunk(units->begin * unit, std::min(units->end * unit, count), grain, body);
+          forEachChunk(units->begin * unit, std::min(units->end * unit, count), chunk, body);
         }
       } catch (const std::bad_alloc&) {
         outOfMemory.store(true, std::memory_order_relaxed);
@@ -361,19 +361,21 @@ std::chrono::nanoseconds ThreadPool::delay() const {
 }
 
 void ThreadPool::parallelFor(size_t count, size_t grain,
-                             const std::function<void(size_t begin, size_t end)>& body) {
+                             const std::function<void(size_t begin, size_t end)>& body,
+                             size_t leastChunk) {
   if (count == 0) return;
   grain = std::max<size_t>(grain, 1);
+  const size_t chunk = std::max(grain, leastChunk);
   // A nested call finds the pool busy as well: its thread would otherwise wait for itself.
   if (state_->threads == 1 || count <= grain ||
       state_->busy.exchange(true, std::memory_order_acquire)) {
-    forEachChunk(0, count, grain, body);
+    forEachChunk(0, count, chunk, body);
     return;
   }
   if (!state_->started) state_->start();
   // Units are counted in 32 bits.
   const size_t unit = std::max(grain, count / std::numeric_limits<int32_t>::max() + 1);
-  State::Loop loop{body, count, unit, grain, currentWorkLimit(), state_->parts};
+  State::Loop loop{body, count, unit, chunk, currentWorkLimit(), state_->parts};
   loop.divide();
   state_->run(loop, std::min(state_->workers.size(), (count - 1) / unit));
   state_->busy.store(false, std::memory_order_release);
