@@ -27,6 +27,7 @@ void IdleMemory::remove(Keeper* keeper) {
 }
 
 void IdleMemory::startWatching() {
+  if (isWatching_) return;
   const std::lock_guard lock(mutex_);
   if (isWatching_ || isStopping_) return;
   isWatching_ = true;
@@ -40,11 +41,13 @@ void IdleMemory::watch() {
   std::unique_lock lock(mutex_);
   while (!isStopping_) {
     changed_.wait_for(lock, patience_, [&] { return isStopping_; });
+    isWatching_ = false;
     bool keepsAny = false;
     for (Keeper* const keeper : keepers_) {
       keepsAny |= keeper->releaseUnusedSince(Clock::now() - patience_);
     }
-    if (!keepsAny) break;
+    if (!keepsAny) return;
+    isWatching_ = true;
   }
   isWatching_ = false;
 }

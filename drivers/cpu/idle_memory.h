@@ -3,6 +3,7 @@
 // is only while something is kept; borrows the keepers.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -42,7 +43,9 @@ class IdleMemory {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Keeper*> keepers_;
-  bool isWatching_ = false;
+  // Changed under the lock. While the keepers are asked it is false: what one begins to keep behind
+  // the question has startWatching wait for its end.
+  std::atomic<bool> isWatching_ = false;
   bool isStopping_ = false;
   std::thread thread_;
 };
