@@ -313,7 +313,8 @@ hal::ExecutionResult CompiledModel::run(std::span<const cpu::Argument> inputs,
   if (!result.status.ok()) return result;
   const WorkLimit limit{options.deadline, options.cancel};
   const bool limited = options.deadline || options.cancel.stop_possible();
-  const WorkLimitScope scope(limited ? &limit : nullptr);
+  const bool limitsSteps = limited && !isShort_.load(std::memory_order_relaxed);
+  const WorkLimitScope scope(limitsSteps ? &limit : nullptr);
   const ThreadShare::Execution execution(resources_.threads);
   // Whoever wants the steps' times compares them with others of the same kind.
   const bool chooses =
@@ -327,7 +328,9 @@ hal::ExecutionResult CompiledModel::run(std::span<const cpu::Argument> inputs,
     state->services.beginRun(manner != Manner::ALONE);
     state->inOrder = manner == Manner::IN_ORDER;
     bind(inputs, outputs, state.get());
+    const hal::TimePoint started = limitsSteps ? hal::Clock::now() : hal::TimePoint();
     result.status = runSteps(options, state.get(), times);
+    if (limitsSteps && result.status.ok()) noteLength(hal::Clock::now() - started);
     if (result.status.ok()) deliver(outputs, *state);
   } catch (const WorkAbandoned&) {
     result.status = cpu::checkMayGoOn(options, ResultCode::MISSED_DEADLINE_TRANSIENT);
@@ -345,6 +348,13 @@ hal::ExecutionResult CompiledModel::run(std::span<const cpu::Argument> inputs,
 void CompiledModel::noteRun(const RunServices* services) {
   threadChoice_.end(hal::Clock::now(), services != nullptr && services->wasAsWanted());
   if (services != nullptr && !services->hadLoops()) mayDivide_ = false;
+}
+
+// The time of own kernels depends on the operands' dimensions, not on what is in them.
+void CompiledModel::noteLength(hal::Clock::duration taken) {
+  constexpr std::chrono::microseconds kShort{200};
+  const auto isOwn = [](const Step& step) { return step.kernel != nullptr; };
+  if (taken < kShort && std::ranges::all_of(steps_, isOwn)) isShort_ = true;
 }
 
 Status CompiledModel::runSteps(const hal::ExecuteOptions& options, State* state,

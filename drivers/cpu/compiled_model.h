@@ -136,6 +136,7 @@ class CompiledModel final : private IdleMemory::Keeper {
                   std::vector<std::chrono::nanoseconds>* times) const;
   // After a run for which threads were chosen; null: it has failed.
   void noteRun(const RunServices* services);
+  void noteLength(hal::Clock::duration taken);
   Status runReference(const Step& step, State* state) const;
   void takeChoice(size_t step, StepChoice choice);
   size_t waysOf(size_t step) const;
@@ -157,6 +158,8 @@ class CompiledModel final : private IdleMemory::Keeper {
   std::optional<ThreadChoice::Manner> fixedManner_;
   // False when no loop of the model is long enough.
   std::atomic<bool> mayDivide_ = true;
+  // True when a run has been so short that its end need not be looked for within its steps.
+  std::atomic<bool> isShort_ = false;
   std::mutex mutex_;
   std::unique_ptr<State> kept_;
   IdleMemory::Clock::time_point keptSince_;

@@ -7,30 +7,21 @@
 #include "base/work_limit.h"
 
 namespace halyard::cpudriver {
-namespace {
-
-// What is worth being divided takes microseconds; so often the clock need not be read.
-constexpr size_t kGrainsPerLook = 8;
-
-}  // namespace
 
 void RunServices::parallelFor(size_t count, size_t grain,
                               const std::function<void(size_t begin, size_t end)>& body) {
   const size_t finest = finer_ ? (grain + 3) / 4 : grain;
-  const size_t chunk = grain > count / kGrainsPerLook ? count : grain * kGrainsPerLook;
   if (threads_ != nullptr && threads_->pool().threads() > 1 &&
       count > std::max<size_t>(finest, 1)) {
     hadLoops_.store(true, std::memory_order_relaxed);
     if (divides_.load(std::memory_order_relaxed)) {
-      if (threads_->divides()) {
-        return threads_->pool().parallelFor(count, finest, body, chunk);
-      }
+      if (threads_->divides()) return threads_->pool().parallelFor(count, finest, body);
       // The rest of the run does not ask again.
       divides_.store(false, std::memory_order_relaxed);
       withheld_.store(true, std::memory_order_relaxed);
     }
   }
-  forEachChunk(0, count, chunk, body);
+  forEachChunk(0, count, grain, body);
 }
 
 void RunServices::beginRun(bool divides) {

@@ -3,11 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <stop_token>
 #include <thread>
-#include <utility>
-
-#include "base/work_limit.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -64,41 +60,6 @@ TEST(RunServices, ShortLoopsDoNotCount) {
   services.setFiner(true);
   services.parallelFor(64, 64, [](size_t, size_t) {});
   EXPECT_TRUE(services.hadLoops());
-}
-
-// A run that may be cancelled looks whether it is, but not all the time.
-TEST(RunServices, LittleIsDoneAtOnceAndMuchCanBeAbandoned) {
-  std::stop_source source;
-  const WorkLimit limit{std::nullopt, source.get_token()};
-  const WorkLimitScope scope(&limit);
-  ThreadShare share(2);
-  for (ThreadShare* const threads : {static_cast<ThreadShare*>(nullptr), &share}) {
-    RunServices services(threads);
-    services.beginRun(false);
-    int ranges = 0;
-    services.parallelFor(16, 2, [&](size_t begin, size_t end) {
-      EXPECT_EQ(std::make_pair(begin, end), std::make_pair(size_t{0}, size_t{16}));
-      ++ranges;
-    });
-    EXPECT_EQ(ranges, 1);
-    size_t next = 0;
-    services.parallelFor(1000, 1, [&](size_t begin, size_t end) {
-      EXPECT_EQ(begin, next);
-      EXPECT_GE(end - begin, 8u);
-      next = end;
-    });
-    EXPECT_EQ(next, 1000u);
-  }
-  RunServices services(nullptr);
-  size_t done = 0;
-  const auto cancelled = [&] {
-    services.parallelFor(1000, 1, [&](size_t, size_t end) {
-      done = end;
-      source.request_stop();
-    });
-  };
-  EXPECT_THROW(cancelled(), WorkAbandoned);
-  EXPECT_LT(done, 100u);
 }
 
 TEST(RunServices, WithOneThreadOrNoneNoLoopCounts) {

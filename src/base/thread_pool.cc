@@ -115,8 +115,8 @@ struct ThreadPool::State {
   struct Loop {
     const std::function<void(size_t, size_t)>& body;
     size_t count;
-    size_t unit;             // iterations
-    size_t chunk;            // iterations, to look at the limit between
+    size_t unit;  // iterations
+    size_t grain;
     const WorkLimit* limit;  // the caller's
     std::span<LoopPart> parts;
     std::atomic<bool> outOfMemory{false};
@@ -148,8 +148,9 @@ struct ThreadPool::State {
       // it must not end the process, so the caller's thread throws it again. The same goes for work
       // that is not wanted any more.
       try {
+        ChunkedLoop ranges(grain, body);
         while (const auto units = take(own)) {
-          forEachChunk(units->begin * unit, std::min(units->end * unit, count), chunk, body);
+          ranges.run(units->begin * unit, std::min(units->end * unit, count));
         }
       } catch (const std::bad_alloc&) {
         outOfMemory.store(true, std::memory_order_relaxed);
@@ -361,21 +362,19 @@ std::chrono::nanoseconds ThreadPool::delay() const {
 }
 
 void ThreadPool::parallelFor(size_t count, size_t grain,
-                             const std::function<void(size_t begin, size_t end)>& body,
-                             size_t leastChunk) {
+                             const std::function<void(size_t begin, size_t end)>& body) {
   if (count == 0) return;
   grain = std::max<size_t>(grain, 1);
-  const size_t chunk = std::max(grain, leastChunk);
   // A nested call finds the pool busy as well: its thread would otherwise wait for itself.
   if (state_->threads == 1 || count <= grain ||
       state_->busy.exchange(true, std::memory_order_acquire)) {
-    forEachChunk(0, count, chunk, body);
+    forEachChunk(0, count, grain, body);
     return;
   }
   if (!state_->started) state_->start();
   // Units are counted in 32 bits.
   const size_t unit = std::max(grain, count / std::numeric_limits<int32_t>::max() + 1);
-  State::Loop loop{body, count, unit, chunk, currentWorkLimit(), state_->parts};
+  State::Loop loop{body, count, unit, grain, currentWorkLimit(), state_->parts};
   loop.divide();
   state_->run(loop, std::min(state_->workers.size(), (count - 1) / unit));
   state_->busy.store(false, std::memory_order_release);

@@ -35,10 +35,9 @@ class ThreadPool {
   // the whole range runs in the calling thread. A body may throw std::bad_alloc, and nothing else:
   // ranges may then be left out, and parallelFor throws it. With a WorkLimit in the calling thread
   // the limit holds for the loop, too, whichever threads run it: WorkAbandoned is thrown when it is
-  // exceeded between two ranges of `leastChunk` or more.
+  // exceeded between two ranges.
   void parallelFor(size_t count, size_t grain,
-                   const std::function<void(size_t begin, size_t end)>& body,
-                   size_t leastChunk = 1);
+                   const std::function<void(size_t begin, size_t end)>& body);
 
  private:
   struct State;

@@ -1,6 +1,7 @@
 #include "base/work_limit.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace halyard {
 namespace {
@@ -10,6 +11,8 @@ using Clock = WorkLimit::Clock;
 // A chunk that takes less than this is too short, one that takes more than the other too long.
 constexpr std::chrono::microseconds kShortChunk{100};
 constexpr std::chrono::microseconds kLongChunk{400};
+// Of a chunk after a very short one: readings of the clock would be much of what follows.
+constexpr size_t kMostGrowth = 16;
 
 thread_local const WorkLimit* threadLimit = nullptr;
 
@@ -27,35 +30,37 @@ void checkWorkLimit() {
   if (threadLimit != nullptr && threadLimit->exceeded()) throw WorkAbandoned();
 }
 
-void forEachChunk(size_t begin, size_t end, size_t grain,
-                  const std::function<void(size_t begin, size_t end)>& body) {
-  if (begin >= end) return;
-  const WorkLimit* const limit = threadLimit;
-  if (limit == nullptr) return body(begin, end);
-  grain = std::max<size_t>(grain, 1);
-  if (end - begin <= grain) {
-    if (limit->exceeded()) throw WorkAbandoned();
-    return body(begin, end);
-  }
-  size_t step = grain;
-  for (Clock::time_point started = Clock::now();;) {
-    // What would be left over for a last chunk below the grain belongs to this one.
+ChunkedLoop::ChunkedLoop(size_t grain, const Body& body)
+    : body_(body),
+      limit_(threadLimit),
+      grain_(std::max<size_t>(grain, 1)),
+      step_(limit_ == nullptr ? std::numeric_limits<size_t>::max() : grain_) {}
+
+void ChunkedLoop::run(size_t begin, size_t end) {
+  // What would be left over for a last chunk below the grain belongs to the one before.
+  while (begin < end) {
+    if (limit_ != nullptr && limit_->exceeded()) throw WorkAbandoned();
     const size_t left = end - begin;
-    const size_t chunk = left - std::min(step, left) < grain ? left : step;
-    if (limit->cancel.stop_requested() || (limit->deadline && started >= *limit->deadline)) {
-      throw WorkAbandoned();
-    }
-    body(begin, begin + chunk);
-    begin += chunk;
-    if (begin == end) return;
-    const Clock::time_point now = Clock::now();
-    if (now - started < kShortChunk) {
-      step *= 2;
-    } else if (now - started > kLongChunk) {
-      step = std::max(step / 2, grain);
-    }
-    started = now;
+    if (left <= step_ || left - step_ < grain_) return body_(begin, end);
+    const Clock::time_point started = Clock::now();
+    body_(begin, begin + step_);
+    begin += step_;
+    adapt(Clock::now() - started);
   }
+}
+
+void ChunkedLoop::adapt(Clock::duration taken) {
+  if (taken < kShortChunk / kMostGrowth) {
+    step_ *= kMostGrowth;
+  } else if (taken < kShortChunk) {
+    step_ *= 2;
+  } else if (taken > kLongChunk) {
+    step_ = std::max(step_ / 2, grain_);
+  }
+}
+
+void forEachChunk(size_t begin, size_t end, size_t grain, const ChunkedLoop::Body& body) {
+  ChunkedLoop(grain, body).run(begin, end);
 }
 
 }  // namespace halyard

@@ -49,10 +49,29 @@ const WorkLimit* currentWorkLimit();
 // Throws WorkAbandoned when the calling thread's limit is exceeded. For long computations without
 // loops that do it; costs a reading of the clock.
 void checkWorkLimit();
-// Calls body(begin, end) on consecutive ranges that cover [begin, end), in the calling thread.
-// Without a limit that is one range; with one, ranges of at least `grain` (but for the last) that
-// take about half a millisecond each, between which the limit is looked at.
-void forEachChunk(size_t begin, size_t end, size_t grain,
-                  const std::function<void(size_t begin, size_t end)>& body);
+
+// A loop in the calling thread, whose limit is looked at between ranges that take about half a
+// millisecond each. How long they may be is found while the loop runs.
+// Thread safety: of one thread. Ownership: borrows `body`.
+class ChunkedLoop {
+ public:
+  using Body = std::function<void(size_t begin, size_t end)>;
+
+  // Ranges have at least `grain` iterations, but for the last of a run.
+  ChunkedLoop(size_t grain, const Body& body);
+  // Calls body(begin, end) on consecutive ranges that cover [begin, end): one without a limit.
+  void run(size_t begin, size_t end);
+
+ private:
+  void adapt(WorkLimit::Clock::duration taken);
+
+  const Body& body_;
+  const WorkLimit* const limit_;
+  const size_t grain_;
+  size_t step_;
+};
+
+// A ChunkedLoop that runs once.
+void forEachChunk(size_t begin, size_t end, size_t grain, const ChunkedLoop::Body& body);
 
 }  // namespace halyard

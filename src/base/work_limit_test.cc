@@ -55,6 +55,29 @@ TEST(WorkLimit, ChunksCoverTheRangeOnceAndKeepTheGrain) {
   }
 }
 
+TEST(WorkLimit, ALoopThatGoesOnKnowsHowLongItsRangesMayBe) {
+  std::stop_source source;
+  const WorkLimit limit = endless(source);
+  const WorkLimitScope scope(&limit);
+  Ranges ranges;
+  bool isSlow = true;
+  const std::function<void(size_t, size_t)> body = [&](size_t begin, size_t end) {
+    ranges.emplace_back(begin, end);
+    if (isSlow) spinFor((end - begin) * std::chrono::milliseconds(1));
+  };
+  ChunkedLoop loop(2, body);
+  loop.run(0, 8);
+  EXPECT_EQ(ranges, (Ranges{{0, 2}, {2, 4}, {4, 6}, {6, 8}}));
+  isSlow = false;
+  // A machine that stands still may make one range look slow, not all.
+  loop.run(0, 100'000);
+  ranges.clear();
+  loop.run(3, 20);
+  EXPECT_EQ(ranges, (Ranges{{3, 20}}));
+  source.request_stop();
+  EXPECT_THROW(loop.run(0, 1), WorkAbandoned);
+}
+
 TEST(WorkLimit, ScopesNest) {
   std::stop_source source;
   const WorkLimit outer = endless(source);
