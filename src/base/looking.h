@@ -32,6 +32,14 @@ class Looking {
     gap_ = now_ - last;
     return true;
   }
+  // Until `isThere`, or for as long as most answers of another process take: being woken would add
+  // to that, where the processor goes to sleep, too, more than the answer itself.
+  template <typename Predicate>
+  static void forAnswer(const Predicate& isThere) {
+    Looking looking(Clock::now(), Manners::OFFERS_PROCESSOR);
+    while (!isThere() && looking.passed() < kAnswer) looking.pause();
+  }
+
   Clock::time_point now() const { return now_; }
   // Between the last two times: long when another thread has had the processor.
   Clock::duration gap() const { return gap_; }
@@ -40,6 +48,7 @@ class Looking {
 
  private:
   static constexpr unsigned kLooksPerReading = 8;
+  static constexpr std::chrono::microseconds kAnswer{300};
 
   static void pauseBriefly() {
 #if defined(__x86_64__) || defined(__i386__)

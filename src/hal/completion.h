@@ -5,7 +5,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -30,17 +29,14 @@ class Completion {
     state->step.store(kThere);
     state->step.notify_all();
   }
-  // Looks for the value for a while before it sleeps: where its processor goes to sleep, too, being
-  // woken takes longer than most answers.
+  // Looks for the value for a while before it sleeps.
   T wait() {
-    Looking looking(Looking::Clock::now(), Looking::Manners::OFFERS_PROCESSOR);
-    while (state_->step != kThere && looking.passed() < kLooks) looking.pause();
+    Looking::forAnswer([this] { return state_->step == kThere; });
     for (int step = state_->step; step != kThere; step = state_->step) state_->step.wait(step);
     return std::move(*state_->value);
   }
 
  private:
-  static constexpr std::chrono::microseconds kLooks{300};
   static constexpr int kNone = 0;
   static constexpr int kBeingSet = 1;
   static constexpr int kThere = 2;

@@ -3,12 +3,6 @@
 #include "base/looking.h"
 
 namespace halyard::hal {
-namespace {
-
-// As long as most answers take: being woken would add to that.
-constexpr std::chrono::microseconds kLooks{300};
-
-}  // namespace
 
 std::optional<uint64_t> PendingKey::drop() {
   isDropped_ = true;
@@ -17,8 +11,7 @@ std::optional<uint64_t> PendingKey::drop() {
 }
 
 Result<uint64_t> PendingKey::wait(std::optional<TimePoint> until) {
-  Looking looking(Looking::Clock::now(), Looking::Manners::OFFERS_PROCESSOR);
-  while (!isThere_ && looking.passed() < kLooks) looking.pause();
+  Looking::forAnswer([this] { return isThere_.load(); });
   {
     std::unique_lock lock(mutex_);
     const auto isThere = [this] { return key_.has_value(); };

@@ -99,8 +99,7 @@ class Opening {
   }
   // False: it has not come by then. Looks for it for a while before it sleeps, as Completion does.
   bool comesBy(TimePoint until) {
-    Looking looking(Clock::now(), Looking::Manners::OFFERS_PROCESSOR);
-    while (!isThere_ && looking.passed() < kLooks) looking.pause();
+    Looking::forAnswer([this] { return isThere_.load(); });
     std::unique_lock lock(mutex_);
     return done_.wait_until(lock, until, [this] { return result_.has_value(); });
   }
@@ -114,8 +113,6 @@ class Opening {
   }
 
  private:
-  static constexpr std::chrono::microseconds kLooks{300};
-
   std::atomic<bool> isThere_ = false;
   std::mutex mutex_;
   std::condition_variable done_;
