@@ -49,6 +49,19 @@ Status checkNotPassed(const std::optional<TimePoint>& deadline) {
                     "the deadline has passed before the model was prepared");
 }
 
+// What has become of it, as a key; the driver supported everything when it was asked before.
+kj::Promise<Result<uint64_t>> keyOf(Side& side, const Model& model, calls::Offer said) {
+  if (!said.isKnown) {
+    return Result<uint64_t>(opFailed("it does not know prepareSupported any more"));
+  }
+  if (said.prepared) return std::move(*said.prepared);
+  if (said.preparation != 0) return calls::preparedBy(side, said.preparation);
+  const auto at = std::ranges::find(said.supported, false) - said.supported.begin();
+  return Result<uint64_t>(
+      opFailed("it does not support {} any more",
+               operationText(at, model.main.operations[static_cast<size_t>(at)].type)));
+}
+
 }  // namespace
 
 RemoteDevice::RemoteDevice(std::shared_ptr<RpcLoop> loop, Manifest manifest,
@@ -348,18 +361,6 @@ Result<std::optional<RemoteDevice::Offer>> RemoteDevice::prepareSupported(
     offer.prepared = Result<std::shared_ptr<PreparedModel>>(key.status());
   }
   return std::optional(std::move(offer));
-}
-
-// What has become of it, as a key; the driver supported everything when it was asked before.
-kj::Promise<Result<uint64_t>> keyOf(Side& side, const Model& model, calls::Offer said) {
-  if (!said.isKnown)
-    return Result<uint64_t>(opFailed("it does not know prepareSupported any more"));
-  if (said.prepared) return std::move(*said.prepared);
-  if (said.preparation != 0) return calls::preparedBy(side, said.preparation);
-  const auto at = std::ranges::find(said.supported, false) - said.supported.begin();
-  return Result<uint64_t>(
-      opFailed("it does not support {} any more",
-               operationText(at, model.main.operations[static_cast<size_t>(at)].type)));
 }
 
 Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareAhead(
