@@ -9,17 +9,6 @@
 namespace halyard::hal {
 namespace {
 
-// One message; with it comes one descriptor.
-struct Message {
-  int32_t slot;
-  uint32_t kind;
-  uint32_t prot;  // 1: read, 2: write
-  uint32_t unused;
-  uint64_t size;
-  uint64_t offset;
-};
-static_assert(sizeof(Message) == 32);
-
 // Messages that are taken in at once: more than an honest client can have sent.
 constexpr unsigned kMostAtOnce = 1024;
 
@@ -28,6 +17,32 @@ constexpr unsigned kMostAtOnce = 1024;
 union Control {
   cmsghdr header;
   char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+// A message on its way, with room for its descriptor.
+class Envelope {
+ public:
+  explicit Envelope(MemoryMessage* message) : data_{message, sizeof *message} {
+    header_.msg_iov = &data_;
+    header_.msg_iovlen = 1;
+    header_.msg_control = &control_;
+    header_.msg_controllen = sizeof control_;
+  }
+  Envelope(const Envelope&) = delete;
+  Envelope& operator=(const Envelope&) = delete;
+
+  msghdr& header() { return header_; }
+  void put(int fd) {
+    control_.header.cmsg_level = SOL_SOCKET;
+    control_.header.cmsg_type = SCM_RIGHTS;
+    control_.header.cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(&control_.header), &fd, sizeof fd);
+  }
+
+ private:
+  iovec data_;
+  msghdr header_{};
+  Control control_{};  // last: its array has no length
 };
 
 // The one descriptor that has come; invalid if it was none, or more.
@@ -54,28 +69,18 @@ bool offerMemory(int channel, int32_t slot, const SharedMemory& memory) {
   if (channel < 0) return false;
   const MemoryKind kind = memory.kind();
   if (kind != MemoryKind::ASHMEM && kind != MemoryKind::MMAP_FD) return false;
-  Message offer{};
+  MemoryMessage offer;
   offer.slot = slot;
   offer.kind = static_cast<uint32_t>(kind);
   offer.prot =
       ((memory.prot() & PROT_READ) != 0 ? 1 : 0) | ((memory.prot() & PROT_WRITE) != 0 ? 2 : 0);
   offer.size = memory.size();
   offer.offset = memory.offset();
-  iovec data{&offer, sizeof offer};
-  Control control{};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = &control;
-  message.msg_controllen = sizeof control;
-  control.header.cmsg_level = SOL_SOCKET;
-  control.header.cmsg_type = SCM_RIGHTS;
-  control.header.cmsg_len = CMSG_LEN(sizeof(int));
-  const int fd = memory.fd();
-  std::memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+  Envelope envelope(&offer);
+  envelope.put(memory.fd());
   ssize_t sent = 0;
   do {
-    sent = ::sendmsg(channel, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    sent = ::sendmsg(channel, &envelope.header(), MSG_DONTWAIT | MSG_NOSIGNAL);
   } while (sent < 0 && errno == EINTR);
   return sent == sizeof offer;
 }
@@ -94,18 +99,14 @@ void OfferedMemories::receive() {
 }
 
 bool OfferedMemories::receiveOne() {
-  Message offer{};
-  iovec data{&offer, sizeof offer};
-  Control control{};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = &control;
-  message.msg_controllen = sizeof control;
-  const ssize_t size = ::recvmsg(channel_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  MemoryMessage offer;
+  Envelope envelope(&offer);
+  const ssize_t size =
+      ::recvmsg(channel_.get(), &envelope.header(), MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (size < 0) return errno == EINTR;
-  UniqueFd fd = takeDescriptor(message);
-  const bool isWhole = size == sizeof offer && (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
+  UniqueFd fd = takeDescriptor(envelope.header());
+  const bool isWhole =
+      size == sizeof offer && (envelope.header().msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
   // Nothing at all is the client's end, too.
   if (!isWhole || !fd.valid()) return size != 0;
   PoolDescription memory;

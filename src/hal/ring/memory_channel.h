@@ -18,6 +18,17 @@
 
 namespace halyard::hal {
 
+// One message; with it comes one descriptor.
+struct MemoryMessage {
+  int32_t slot = 0;
+  uint32_t kind = 0;  // MemoryKind
+  uint32_t prot = 0;  // 1: read, 2: write
+  uint32_t unused = 0;
+  uint64_t size = 0;
+  uint64_t offset = 0;
+};
+static_assert(sizeof(MemoryMessage) == 32);
+
 // Hands over what is in `slot`. Never blocks. False when it cannot: then the driver asks.
 bool offerMemory(int channel, int32_t slot, const SharedMemory& memory);
 

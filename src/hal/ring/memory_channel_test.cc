@@ -14,15 +14,6 @@
 namespace halyard::hal {
 namespace {
 
-struct Raw {
-  int32_t slot = 0;
-  uint32_t kind = 0;
-  uint32_t prot = 3;
-  uint32_t unused = 0;
-  uint64_t size = 64;
-  uint64_t offset = 0;
-};
-
 bool isSameFile(int a, int b) {
   struct stat one {};
   struct stat other {};
@@ -60,8 +51,11 @@ class MemoryChannelTest : public ::testing::Test {
     }
     ASSERT_EQ(::sendmsg(client_.get(), &message, MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
   }
-  void send(const Raw& raw, const std::vector<int>& fds) {
-    sendRaw({reinterpret_cast<const uint8_t*>(&raw), sizeof raw}, fds);
+  // With 64 bytes that may be read and written.
+  void send(MemoryMessage message, const std::vector<int>& fds) {
+    message.prot = 3;
+    message.size = 64;
+    sendRaw({reinterpret_cast<const uint8_t*>(&message), sizeof message}, fds);
   }
   bool has(int32_t slot) {
     driver_->receive();

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "hal/ring/memory_channel.h"
 #include "hal/wire_memory.h"
 
 namespace halyard::hal::fuzz {
@@ -71,14 +72,7 @@ void sendWith(int socket, std::span<const uint8_t> data, const UniqueFd& fd) {
 }  // namespace
 
 void offerMemory(ByteSource& bytes, const OpenQueue& queue) {
-  struct {
-    int32_t slot;
-    uint32_t kind;
-    uint32_t prot;
-    uint32_t unused;
-    uint64_t size;
-    uint64_t offset;
-  } message{static_cast<int32_t>(bytes.below(4)), bytes.below(3), 3, 0, 64, 0};
+  MemoryMessage message{static_cast<int32_t>(bytes.below(4)), bytes.below(3), 3, 0, 64, 0};
   if (bytes.oneIn(4)) message.slot = static_cast<int32_t>(bytes.number32());
   if (bytes.oneIn(4)) message.prot = bytes.number32();
   if (bytes.oneIn(4)) message.size = bytes.number64();

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 
+#include "hal/ring/memory_channel.h"
 #include "hal/ring/memory_slots.h"
 #include "hal/ring/served_ring.h"
 
@@ -196,14 +197,8 @@ class Fuzzed {
   // Any bytes, and maybe descriptors.
   void offer(Input& input) {
     const uint8_t choice = input.byte();
-    struct {
-      int32_t slot;
-      uint32_t kind;
-      uint32_t prot;
-      uint32_t unused;
-      uint64_t size;
-      uint64_t offset;
-    } message{choice % 6, choice / 6 % 2u, 3, 0, (choice & 0x40) != 0 ? 5000u : sealed_->size(), 0};
+    MemoryMessage message{
+        choice % 6, choice / 6 % 2u, 3, 0, (choice & 0x40) != 0 ? 5000u : sealed_->size(), 0};
     for (int changes = input.byte() % 4; changes > 1; --changes) {
       const uint32_t value = input.word();
       std::memcpy(reinterpret_cast<uint8_t*>(&message) + input.byte() % (sizeof message - 3),
