@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "hal/remote_device.h"
+#include "hal/testing/float_memories.h"
 #include "hal/testing/test_device.h"
 #include "halyard/driver/sync_fence.h"
 #include "test_definitions.h"
@@ -24,31 +25,6 @@ using namespace hal::testing;  // NOLINT: the test driver's vocabulary
 
 std::shared_ptr<const Model> share(Model model) {
   return std::make_shared<const Model>(std::move(model));
-}
-
-SharedMemoryPtr memoryOf(const std::vector<float>& values) {
-  SharedMemoryPtr memory = SharedMemory::create(16, "test").value();
-  std::memcpy(memory->map().value().data(), values.data(), 16);
-  return memory;
-}
-
-std::vector<float> contentsOf(const SharedMemoryPtr& memory) {
-  std::vector<float> values(4);
-  std::memcpy(values.data(), memory->map().value().data(), 16);
-  return values;
-}
-
-// The first two memories' sum goes to the last.
-Request sumRequest(const std::vector<SharedMemoryPtr>& memories) {
-  Request request;
-  for (uint32_t pool = 0; pool < 3; ++pool) {
-    RequestArgument argument;
-    argument.kind = RequestArgument::Kind::POOL;
-    argument.location = {pool, 0, 16};
-    (pool < 2 ? request.inputs : request.outputs).push_back(argument);
-    request.pools.emplace_back(memories[pool]);
-  }
-  return request;
 }
 
 // With a driver that prepares at once, and with one that takes longer than the answer waits.
@@ -102,7 +78,7 @@ TEST_P(PrepareAheadTest, WhateverIsAskedFirstWaits) {
   const auto a = memoryOf({1, 2, 3, 4});
   const auto out = memoryOf({0, 0, 0, 0});
   const auto fenced = ahead(*device);
-  const FencedResult started = fenced->executeFenced(sumRequest({a, a, out}), {}, {}, std::nullopt);
+  const FencedResult started = fenced->executeFenced(sumRequest(a, a, out), {}, {}, std::nullopt);
   ASSERT_TRUE(started.status.ok()) << started.status.toString();
   EXPECT_EQ(waitFence(started.fence.get(), Clock::now() + seconds(60)).value(),
             FenceState::SIGNALLED);
@@ -167,14 +143,20 @@ INSTANTIATE_TEST_SUITE_P(Drivers, PrepareAheadTest, ::testing::Values("", "slow"
 TEST_F(PrepareAheadTest, AnExecutionsDeadlineCounts) {
   const auto device = open("slow");
   ASSERT_NE(device, nullptr);
-  const auto prepared = ahead(*device);
-  ExecuteOptions options;
-  options.deadline = Clock::now() + milliseconds(20);
-  const ExecutionResult late = add(*prepared, options);
-  EXPECT_EQ(late.status.code(), ResultCode::MISSED_DEADLINE_TRANSIENT);
-  EXPECT_THAT(late.status.message(), HasSubstr("still being prepared"));
-  expectAdds(*prepared);
-  EXPECT_TRUE(refusals_.empty());
+  // A machine that stands still between the two calls has the model ready at the deadline.
+  for (int i = 0; i < 20; ++i) {
+    const auto prepared = ahead(*device);
+    ExecuteOptions options;
+    options.deadline = Clock::now() + milliseconds(20);
+    const Status late = add(*prepared, options).status;
+    if (late.ok()) continue;
+    EXPECT_EQ(late.code(), ResultCode::MISSED_DEADLINE_TRANSIENT);
+    EXPECT_THAT(late.message(), HasSubstr("still being prepared"));
+    expectAdds(*prepared);
+    EXPECT_TRUE(refusals_.empty());
+    return;
+  }
+  FAIL() << "no execution has missed its deadline";
 }
 
 TEST_F(PrepareAheadTest, AFailureIsThatOfWhoeverAsks) {

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "hal/remote_device.h"
+#include "hal/testing/float_memories.h"
 #include "hal/testing/test_device.h"
 #include "test_definitions.h"
 
@@ -57,31 +58,6 @@ FenceState waitFor(const FencedResult& result) {
   const auto state = waitFence(result.fence.get(), Clock::now() + seconds(60));
   EXPECT_TRUE(state.ok()) << state.status().toString();
   return state.ok() ? *state : FenceState::PENDING;
-}
-
-// Sums of the four floats at the start of each pool, into `out`.
-Request sumRequest(const SharedMemoryPtr& a, const SharedMemoryPtr& b, const SharedMemoryPtr& out) {
-  Request request;
-  for (uint32_t pool = 0; pool < 3; ++pool) {
-    RequestArgument argument;
-    argument.kind = RequestArgument::Kind::POOL;
-    argument.location = {pool, 0, 16};
-    (pool < 2 ? request.inputs : request.outputs).push_back(argument);
-  }
-  request.pools = {a, b, out};
-  return request;
-}
-
-SharedMemoryPtr memoryOf(std::vector<float> values) {
-  SharedMemoryPtr memory = SharedMemory::create(16, "test").value();
-  std::memcpy(memory->map().value().data(), values.data(), 16);
-  return memory;
-}
-
-std::vector<float> contentsOf(const SharedMemoryPtr& memory) {
-  std::vector<float> values(4);
-  std::memcpy(values.data(), memory->map().value().data(), 16);
-  return values;
 }
 
 class RemoteFencedTest : public ::testing::Test {
