@@ -159,7 +159,7 @@ class Kernel {
   virtual Status run(const KernelOperands& operands, ops::KernelServices& services) const = 0;
   // Whether a run does anything else where its operands ask for order, with the same results.
   virtual bool knowsOrder() const { return false; }
-  // Whether a run reads inputs that were constants when the kernel was made.
+  // Whether a run reads inputs behind the first that were constants when the kernel was made.
   virtual bool readsConstants() const { return true; }
   // In how many ways it can compute its outputs: in 8 bits they give the same, in float they may
   // add up in another order.

@@ -171,8 +171,10 @@ std::unique_ptr<Kernel> makeHalfKernel(const KernelSite& site, KernelMaker make)
   if (site.fused.addsInput) {
     inputEdges.push_back({isHalf(site.outputs[0].type), site.outputs[0].elementCount(), {}});
   }
-  // Weights that the kernel has rearranged need not be there twice; it gets the pointers only.
-  for (HalfKernel::Edge& edge : inputEdges) {
+  // Weights that the kernel has rearranged need not be there twice; it gets the pointers only. What
+  // it applies them to is read by each run, even if it is a constant.
+  for (size_t i = 1; i < site.inputs.size(); ++i) {
+    HalfKernel::Edge& edge = inputEdges[i];
     if (edge.constant.size() == 0 || kernel->readsConstants()) continue;
     edge.constant = {};
     edge.isHalf = false;

@@ -48,28 +48,34 @@ TEST(HalfKernel, ConstantsThatAreNoWeightsAreThere) {
   checkKernel(std::move(test), 3, "constant input");
 }
 
+// The weights are packed; what they are applied to is read by each run, variable or not.
 TEST(HalfKernel, IsTheReferenceForLayers) {
   RandomOperands random(72);
-  for (const uint32_t size : {1u, 3u}) {
+  for (const size_t variables : {1, 0}) {
+    for (const uint32_t size : {1u, 3u}) {
+      KernelCase test;
+      test.operation = OperationType::CONV_2D;
+      test.inputs = {sixteenths(random, {2, 9, 17, 5}),
+                     sixteenths(random, {21, size, size, 5}),
+                     sixteenths(random, {21}),
+                     TestOperand::int32(1),
+                     TestOperand::int32(1),
+                     TestOperand::int32(1),
+                     TestOperand::int32(1)};
+      test.variables = variables;
+      test.outputs = {TestOperand::output(TENSOR_FLOAT16)};
+      checkKernel(std::move(test), 3, fmt::format("filter of {}, {} variable", size, variables));
+      if (HasFatalFailure()) return;
+    }
     KernelCase test;
-    test.operation = OperationType::CONV_2D;
-    test.inputs = {sixteenths(random, {2, 9, 17, 5}),
-                   sixteenths(random, {21, size, size, 5}),
-                   sixteenths(random, {21}),
-                   TestOperand::int32(1),
-                   TestOperand::int32(1),
-                   TestOperand::int32(1),
-                   TestOperand::int32(1)};
+    test.operation = OperationType::FULLY_CONNECTED;
+    test.inputs = {sixteenths(random, {3, 70}), sixteenths(random, {40, 70}),
+                   sixteenths(random, {40}), TestOperand::int32(0)};
+    test.variables = variables;
     test.outputs = {TestOperand::output(TENSOR_FLOAT16)};
-    checkKernel(std::move(test), 3, fmt::format("filter of {}", size));
+    checkKernel(std::move(test), 3, fmt::format("full connection, {} variable", variables));
     if (HasFatalFailure()) return;
   }
-  KernelCase test;
-  test.operation = OperationType::FULLY_CONNECTED;
-  test.inputs = {sixteenths(random, {3, 70}), sixteenths(random, {40, 70}),
-                 sixteenths(random, {40}), TestOperand::int32(0)};
-  test.outputs = {TestOperand::output(TENSOR_FLOAT16)};
-  checkKernel(std::move(test), 3, "full connection");
 }
 
 }  // namespace
