@@ -64,7 +64,7 @@ class [[nodiscard]] HALYARD_EXPORT Status {
   std::string toString() const;
 
   // Adds context in front of the text; does nothing to OK.
-  Status& annotate(std::string context);
+  [[gnu::cold]] Status& annotate(std::string context);
   // The same story under another code (for example a driver's BAD_DATA that is the driver's own
   // failure for the application). Does nothing to OK.
   Status withCode(ResultCode code) const;
@@ -79,29 +79,31 @@ class [[nodiscard]] HALYARD_EXPORT Status {
 
 inline Status okStatus() { return Status(); }
 
+// Errors are seldom: what leads to one of these lies apart from the code that runs.
 template <typename... Args>
-Status makeStatus(ResultCode code, fmt::format_string<Args...> format, Args&&... args) {
+[[gnu::cold]] Status makeStatus(ResultCode code, fmt::format_string<Args...> format,
+                                Args&&... args) {
   return Status(code, fmt::format(format, std::forward<Args>(args)...));
 }
 template <typename... Args>
-Status badData(fmt::format_string<Args...> format, Args&&... args) {
+[[gnu::cold]] Status badData(fmt::format_string<Args...> format, Args&&... args) {
   return Status(ResultCode::BAD_DATA, fmt::format(format, std::forward<Args>(args)...));
 }
 template <typename... Args>
-Status badState(fmt::format_string<Args...> format, Args&&... args) {
+[[gnu::cold]] Status badState(fmt::format_string<Args...> format, Args&&... args) {
   return Status(ResultCode::BAD_STATE, fmt::format(format, std::forward<Args>(args)...));
 }
 template <typename... Args>
-Status opFailed(fmt::format_string<Args...> format, Args&&... args) {
+[[gnu::cold]] Status opFailed(fmt::format_string<Args...> format, Args&&... args) {
   return Status(ResultCode::OP_FAILED, fmt::format(format, std::forward<Args>(args)...));
 }
 template <typename... Args>
-Status unexpectedNull(fmt::format_string<Args...> format, Args&&... args) {
+[[gnu::cold]] Status unexpectedNull(fmt::format_string<Args...> format, Args&&... args) {
   return Status(ResultCode::UNEXPECTED_NULL, fmt::format(format, std::forward<Args>(args)...));
 }
 
 // "text (errno name and meaning)" for the current value of `error`.
-HALYARD_EXPORT Status errnoStatus(ResultCode code, int error, std::string_view what);
+[[gnu::cold]] HALYARD_EXPORT Status errnoStatus(ResultCode code, int error, std::string_view what);
 
 // A T or the reason why there is none.
 template <typename T>
@@ -127,9 +129,9 @@ class [[nodiscard]] Result {
 };
 
 namespace internal {
-inline Status annotated(Status status) { return status; }
+[[gnu::cold]] inline Status annotated(Status status) { return status; }
 template <typename... Args>
-Status annotated(Status status, fmt::format_string<Args...> format, Args&&... args) {
+[[gnu::cold]] Status annotated(Status status, fmt::format_string<Args...> format, Args&&... args) {
   status.annotate(fmt::format(format, std::forward<Args>(args)...));
   return status;
 }
@@ -145,7 +147,7 @@ Status annotated(Status status, fmt::format_string<Args...> format, Args&&... ar
 #define HALYARD_RETURN_IF_ERROR(expr, ...)                                                        \
   do {                                                                                            \
     ::halyard::Status halyardStatus = (expr);                                                     \
-    if (!halyardStatus.ok())                                                                      \
+    if (!halyardStatus.ok()) [[unlikely]]                                                         \
       return ::halyard::internal::annotated(std::move(halyardStatus) __VA_OPT__(, ) __VA_ARGS__); \
   } while (false)
 
@@ -154,6 +156,6 @@ Status annotated(Status status, fmt::format_string<Args...> format, Args&&... ar
   HALYARD_ASSIGN_OR_RETURN_INNER(HALYARD_CONCAT(halyardResult, __LINE__), lhs, expr, __VA_ARGS__)
 #define HALYARD_ASSIGN_OR_RETURN_INNER(tmp, lhs, expr, ...)                             \
   auto tmp = (expr);                                                                    \
-  if (!tmp.ok())                                                                        \
+  if (!tmp.ok()) [[unlikely]]                                                           \
     return ::halyard::internal::annotated(tmp.takeStatus() __VA_OPT__(, ) __VA_ARGS__); \
   lhs = std::move(tmp).value()
