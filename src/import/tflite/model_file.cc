@@ -1,5 +1,5 @@
-// Reading a file in pieces: each from where something was asked for, further than that, since what
-// a FlatBuffer's tables refer to follows them, and up to the next piece.
+// Reading a file in pieces: whole blocks around what was asked for, since writers put what belongs
+// together side by side, backwards for the most part, and up to the pieces that are there.
 #include "import/tflite/model_file.h"
 
 #include <fcntl.h>
@@ -20,10 +20,9 @@ namespace {
 // More than this is no model; also what FlatBuffers can address.
 constexpr int64_t kMaxFileSize = int64_t{1} << 31;
 constexpr uint64_t kAlignment = 16;
-// A table's vtable may stand just before it.
-constexpr uint64_t kBefore = 256;
-constexpr uint64_t kPiece = size_t{8} << 10;
-constexpr uint64_t kPassing = 256;
+constexpr uint64_t kPiece = uint64_t{8} << 10;
+// Most bytes there are the constants', which nobody wants.
+constexpr uint64_t kPassing = uint64_t{2} << 10;
 // Whoever has so much read of a file beyond its size reads it in a way that pieces are not for.
 constexpr size_t kMostBeyond = size_t{1} << 20;
 
@@ -75,16 +74,14 @@ const uint8_t* ModelFile::find(uint64_t offset, uint64_t length) {
   const auto after = std::upper_bound(pieces_.begin() + 1, pieces_.end(), offset,
                                       [](uint64_t at, const Piece& p) { return at < p.begin; });
   const Piece& piece = *(after - 1);
-  if (offset >= piece.begin && offset + length <= piece.end) {
+  if (piece.contains(offset, length)) {
     last_ = static_cast<size_t>(after - 1 - pieces_.begin());
     return piece.data + (offset - piece.begin);
   }
   for (const Piece& other : across_) {
-    if (offset >= other.begin && offset + length <= other.end) {
-      return other.data + (offset - other.begin);
-    }
+    if (other.contains(offset, length)) return other.data + (offset - other.begin);
   }
-  return load(offset, length);
+  return nullptr;
 }
 
 // What is in no piece as a whole: a new piece between its neighbours, or one of its own if it
@@ -108,9 +105,8 @@ const uint8_t* ModelFile::load(uint64_t offset, uint64_t length) {
     across_.push_back(piece);
     return piece.data + (offset - piece.begin);
   }
-  const uint64_t begin = std::max(from, offset - std::min(offset, kBefore));
-  const Piece piece =
-      readPiece(begin / kAlignment * kAlignment, std::min(std::max(end, begin + kPiece), to));
+  const uint64_t blocks = (end + kPiece - 1) / kPiece * kPiece;
+  const Piece piece = readPiece(std::max(from, offset / kPiece * kPiece), std::min(blocks, to));
   if (!readError_.ok()) return nullptr;
   last_ = static_cast<size_t>(next - pieces_.begin());
   pieces_.insert(next, piece);
@@ -128,21 +124,24 @@ ModelFile::Piece ModelFile::readPiece(uint64_t begin, uint64_t end) {
 
 const uint8_t* ModelFile::passing(uint64_t offset, uint64_t length) {
   if (offset > size_ || length > size_ - offset) return nullptr;
-  if (pieces_[0].end == size_) return pieces_[0].data + offset;
-  if (offset < passingBegin_ || offset + length > passingEnd_) {
-    if (length > kPassing) return at(offset, length);
-    if (!passing_) passing_ = std::make_unique_for_overwrite<uint8_t[]>(kPassing);
-    const uint64_t end = std::min<uint64_t>(offset + kPassing, size_);
-    passingEnd_ = passingBegin_ = 0;
-    Status status = readRange(pool_->fd(), offset, {passing_.get(), end - offset});
-    if (!status.ok()) {
-      readError_ = std::move(status);
-      return nullptr;
-    }
-    passingBegin_ = offset;
-    passingEnd_ = end;
+  const uint64_t block = offset / kPassing * kPassing;
+  if (length > kPassing) return at(offset, length);
+  if (const uint8_t* const found = find(offset, length)) return found;
+  if (pool_ == nullptr || !readError_.ok()) return nullptr;
+  if (!passing_) passing_ = std::make_unique_for_overwrite<uint8_t[]>(kPassing * windows_.size());
+  const size_t number = block / kPassing % windows_.size();
+  Piece& window = windows_[number];
+  if (!window.contains(offset, length)) {
+    // From the block's beginning, but where that would be too short.
+    const uint64_t begin = offset + length <= block + kPassing ? block : offset;
+    const uint64_t end = std::min<uint64_t>(begin + kPassing, size_);
+    uint8_t* const data = passing_.get() + number * kPassing;
+    window = {};
+    readError_ = readRange(pool_->fd(), begin, {data, end - begin});
+    if (!readError_.ok()) return nullptr;
+    window = {begin, end, data};
   }
-  return passing_.get() + (offset - passingBegin_);
+  return window.data + (offset - window.begin);
 }
 
 Status ModelFile::whyNot() const {

@@ -4,6 +4,7 @@
 // descriptor and the memory of what has been read; borrows bytes in memory.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -35,10 +36,9 @@ class ModelFile {
   const uint8_t* at(uint64_t offset, uint64_t length) {
     if (offset > size_ || length > size_ - offset) return nullptr;
     const Piece& last = pieces_[last_];
-    if (offset >= last.begin && offset + length <= last.end) {
-      return last.data + (offset - last.begin);
-    }
-    return find(offset, length);
+    if (last.contains(offset, length)) return last.data + (offset - last.begin);
+    const uint8_t* const found = find(offset, length);
+    return found != nullptr ? found : load(offset, length);
   }
   // As at(), for a few bytes that nobody needs any more after the next call of this kind.
   const uint8_t* passing(uint64_t offset, uint64_t length);
@@ -54,10 +54,14 @@ class ModelFile {
     uint64_t begin = 0;
     uint64_t end = 0;
     const uint8_t* data = nullptr;
+
+    bool contains(uint64_t offset, uint64_t length) const {
+      return offset >= begin && offset + length <= end;
+    }
   };
 
   ModelFile() : pieces_(1) {}
-  // Those of at() that are not in the piece of the last call.
+  // In a piece that there is; otherwise nullptr.
   const uint8_t* find(uint64_t offset, uint64_t length);
   const uint8_t* load(uint64_t offset, uint64_t length);
   Piece readPiece(uint64_t begin, uint64_t end);
@@ -70,8 +74,8 @@ class ModelFile {
   size_t last_ = 0;            // of pieces_
   std::vector<Piece> across_;  // what lies in more than one of those
   std::vector<std::unique_ptr<uint64_t[]>> memory_;
-  uint64_t passingBegin_ = 0;
-  uint64_t passingEnd_ = 0;
+  // What passing() has read last, each at its place by the block's number.
+  std::array<Piece, 8> windows_;
   std::unique_ptr<uint8_t[]> passing_;
   Status readError_;
 };
