@@ -231,7 +231,7 @@ bool CompiledModel::takes(std::span<const cpu::Argument> inputs,
            cpu::isAlignedFor(tensor.type, argument.data);
   };
   const auto allSuit = [&](std::span<const cpu::Argument> arguments,
-                           const std::vector<uint32_t>& operands) {
+                           std::span<const uint32_t> operands) {
     if (arguments.size() != operands.size()) return false;
     for (size_t i = 0; i < operands.size(); ++i) {
       if (!suits(arguments[i], operands[i])) return false;

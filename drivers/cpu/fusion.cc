@@ -57,7 +57,7 @@ bool appendSum(const FusionGraph& graph, Fusion* fusion) {
   const uint32_t result = graph.operation(fusion->last).outputs[0];
   const auto reader = graph.onlyReader(result);
   if (!reader || !isOneOf(graph, *reader, {ops::add})) return false;
-  const std::vector<uint32_t>& terms = graph.operation(*reader).inputs;
+  const OperandIndexes& terms = graph.operation(*reader).inputs;
   const uint32_t addend = terms[0] == result ? terms[1] : terms[0];
   const ops::Tensor& sum = graph.tensor(graph.operation(*reader).outputs[0]);
   const auto activation = activationOfSum(graph, *reader);
@@ -112,7 +112,7 @@ bool appendPoints(const FusionGraph& graph, Fusion* fusion) {
       (type != OperandType::TENSOR_FLOAT32 && !isQuant8Asymm(type))) {
     return false;
   }
-  const std::vector<uint32_t>& inputs = graph.operation(*reader).inputs;
+  const OperandIndexes& inputs = graph.operation(*reader).inputs;
   if (inputs[0] != result) return false;
   fusion->fused.between = &graph.tensor(result);
   fusion->fused.ownInputs = fusion->inputs.size();
@@ -247,7 +247,7 @@ class RoundingMatcher {
     for (size_t at = RowRounding::kOperations; at-- > 0;) {
       const Link& link = kRounding[at];
       if (!isDefinedBy(graph_.definition(*found_[at]), link.definition)) return false;
-      const std::vector<uint32_t>& inputs = graph_.operation(*found_[at]).inputs;
+      const OperandIndexes& inputs = graph_.operation(*found_[at]).inputs;
       if (!isSource(inputs[0], link.first) ||
           (inputs.size() > 1 && !isSource(inputs[1], link.second)) || !hasNoActivation(at)) {
         return false;
@@ -298,7 +298,7 @@ class RoundingMatcher {
   }
   // Arithmetic has an activation, extremes have two inputs, and functions and reductions others.
   bool hasNoActivation(size_t at) const {
-    const std::vector<uint32_t>& inputs = graph_.operation(*found_[at]).inputs;
+    const OperandIndexes& inputs = graph_.operation(*found_[at]).inputs;
     if (inputs.size() < 3 || kRounding[at].second == kAxes) return true;
     const ops::Tensor& code = graph_.tensor(inputs[kActivationOfSum]);
     return code.data != nullptr && *code.as<int32_t>() == 0;

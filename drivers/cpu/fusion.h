@@ -37,7 +37,7 @@ class FusionGraph {
 struct Fusion {
   size_t last;                    // the operation whose outputs are the result
   std::vector<size_t> swallowed;  // all others
-  std::vector<uint32_t> inputs;   // operands; with Fused::addsInput, the addend behind the others
+  OperandIndexes inputs;          // operands; with Fused::addsInput, the addend behind the others
   Fused fused;
 };
 

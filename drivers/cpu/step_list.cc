@@ -50,7 +50,7 @@ class StepMaker {
 
  private:
   // As makers see them.
-  std::vector<ops::Tensor> tensorsOf(const std::vector<uint32_t>& operands) const {
+  std::vector<ops::Tensor> tensorsOf(const OperandIndexes& operands) const {
     std::vector<ops::Tensor> tensors;
     tensors.reserve(operands.size());
     for (const uint32_t operand : operands) {
@@ -61,7 +61,7 @@ class StepMaker {
     return tensors;
   }
 
-  std::vector<const void*> constantsOf(const std::vector<uint32_t>& operands) const {
+  std::vector<const void*> constantsOf(const OperandIndexes& operands) const {
     std::vector<const void*> constants;
     for (const uint32_t operand : operands) {
       if (plan_.tensors[operand].data != nullptr) constants.push_back(plan_.tensors[operand].data);
@@ -70,7 +70,7 @@ class StepMaker {
   }
 
   // The step that computes operation `last` with others.
-  void place(size_t last, const std::vector<uint32_t>& inputs, const std::vector<uint32_t>& outputs,
+  void place(size_t last, const OperandIndexes& inputs, const OperandIndexes& outputs,
              std::unique_ptr<Kernel> kernel) {
     if (packing_ != nullptr) packing_->endStep(kernel != nullptr, constantsOf(inputs));
     steps_[last] = Step{last, inputs, outputs, {}, std::move(kernel)};
@@ -122,7 +122,7 @@ class StepMaker {
     const auto table = tableOf(std::span<const KernelSite>(sites));
     if (!table) return false;
     for (const size_t link : chain) swallow(link);
-    const std::vector<uint32_t>& outputs = graph_.operation(chain.back()).outputs;
+    const OperandIndexes& outputs = graph_.operation(chain.back()).outputs;
     place(chain.back(), {graph_.operation(i).inputs[0]}, outputs,
           makeTableKernel(*table, plan_.tensors[outputs[0]].elementCount()));
     return true;
@@ -158,7 +158,7 @@ class StepMaker {
       if (!areFree(fusion, i)) continue;
       std::vector<ops::Tensor> inputs = tensorsOf(fusion.inputs);
       if (fusion.fused.addsInput) inputs.pop_back();
-      const std::vector<uint32_t>& outputs = graph_.operation(fusion.last).outputs;
+      const OperandIndexes& outputs = graph_.operation(fusion.last).outputs;
       const std::vector<ops::Tensor> results = tensorsOf(outputs);
       auto kernel = makeKernel(graph_.definition(i), {.inputs = inputs,
                                                       .outputs = results,

@@ -13,10 +13,10 @@
 namespace halyard::cpudriver {
 
 struct Step {
-  size_t operation;              // the last one that is in it
-  std::vector<uint32_t> inputs;  // operands, whose tensors the kernel takes them for
-  std::vector<uint32_t> outputs;
-  std::vector<uint32_t> sources;   // by input: the operand in whose memory it is
+  size_t operation;       // the last one that is in it
+  OperandIndexes inputs;  // operands, whose tensors the kernel takes them for
+  OperandIndexes outputs;
+  OperandIndexes sources;          // by input: the operand in whose memory it is
   std::unique_ptr<Kernel> kernel;  // null: the reference kernel
 };
 

@@ -140,7 +140,7 @@ class ShapePropagation {
   bool mayInfer(size_t index) const {
     const ops::OperationDefinition& definition = *plan_.definitions[index];
     if (definition.controlFlow != ops::ControlFlow::NONE) return false;
-    const std::vector<uint32_t>& inputs = plan_.subgraph->operations[index].inputs;
+    const OperandIndexes& inputs = plan_.subgraph->operations[index].inputs;
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!settled_[inputs[i]]) return false;
       // Whether such an input has a value is seen at execution, and can change the result's shape.

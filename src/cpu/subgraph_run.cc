@@ -195,7 +195,7 @@ Status SubgraphRun::acceptValue(const Operation& operation, size_t i, RunValue v
   return okStatus();
 }
 
-std::span<ops::Tensor> SubgraphRun::gather(const std::vector<uint32_t>& operands,
+std::span<ops::Tensor> SubgraphRun::gather(std::span<const uint32_t> operands,
                                            std::vector<ops::Tensor>* to) const {
   // Never shorter: the tensors keep the memory of their dimensions for other operations.
   if (to->size() < operands.size()) to->resize(operands.size());

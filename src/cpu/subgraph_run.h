@@ -91,7 +91,7 @@ class SubgraphRun {
   Status runControlFlow(size_t index);
   Status runKernel(size_t index);
   // The operation's view of its operands, in `to`.
-  std::span<ops::Tensor> gather(const std::vector<uint32_t>& operands,
+  std::span<ops::Tensor> gather(std::span<const uint32_t> operands,
                                 std::vector<ops::Tensor>* to) const;
   // Sets the real dimensions of the operation's outputs, here and in `outputs`.
   Status inferShapes(size_t index, ops::OperationContext& context, std::span<ops::Tensor> outputs);

@@ -54,7 +54,7 @@ std::optional<NoncompliantOperation> verdictOn(const Model& model, size_t index,
   if (*needed > have) {
     return NoncompliantOperation{index, *needed, whyNewer(model, main, index, have)};
   }
-  const std::vector<uint32_t>& inputs = main.operations[index].inputs;
+  const OperandIndexes& inputs = main.operations[index].inputs;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Operand& operand = main.operands[inputs[i]];
     if (operand.lifetime != Lifetime::SUBGRAPH) continue;

@@ -13,7 +13,7 @@ constexpr uint64_t kMaxOperands = 1'000'000;
 constexpr uint64_t kMaxOperations = 1'000'000;
 constexpr uint64_t kMaxSubgraphs = 100'000;
 
-kj::ArrayPtr<const uint32_t> arrayOf(const std::vector<uint32_t>& numbers) {
+kj::ArrayPtr<const uint32_t> arrayOf(std::span<const uint32_t> numbers) {
   return kj::arrayPtr(numbers.data(), numbers.size());
 }
 
@@ -94,7 +94,7 @@ Status decodeOperand(wire::Operand::Reader from, HalVersion version, Operand& to
   return okStatus();
 }
 
-uint64_t wordsOf(const std::vector<uint32_t>& numbers) { return (numbers.size() + 1) / 2; }
+uint64_t wordsOf(std::span<const uint32_t> numbers) { return (numbers.size() + 1) / 2; }
 
 uint64_t wordsOf(const Subgraph& subgraph) {
   // Of the structures that each has, with what is before a list of them.
@@ -146,8 +146,8 @@ Status decodeSubgraph(wire::Subgraph::Reader from, HalVersion version, Counts& c
                              decodeNumbers(operation.getInputs()),
                              decodeNumbers(operation.getOutputs())});
   }
-  to.inputIndexes = decodeNumbers(from.getInputIndexes());
-  to.outputIndexes = decodeNumbers(from.getOutputIndexes());
+  to.inputIndexes = decodeNumbers<uint32_t>(from.getInputIndexes());
+  to.outputIndexes = decodeNumbers<uint32_t>(from.getOutputIndexes());
   return okStatus();
 }
 

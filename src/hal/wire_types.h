@@ -48,8 +48,11 @@ std::vector<T> decodeNumbers(typename capnp::List<T>::Reader from) {
   for (const T number : from) to.push_back(number);
   return to;
 }
-inline std::vector<uint32_t> decodeNumbers(capnp::List<uint32_t>::Reader from) {
-  return decodeNumbers<uint32_t>(from);
+inline SmallVector<uint32_t, 4> decodeNumbers(capnp::List<uint32_t>::Reader from) {
+  SmallVector<uint32_t, 4> to;
+  to.reserve(from.size());
+  for (const uint32_t number : from) to.push_back(number);
+  return to;
 }
 
 void encodeAttributes(const ExtensionAttributes& from, wire::ExtensionAttributes::Builder to);

@@ -17,7 +17,7 @@ bool hasUnknownSize(const Operand& operand) {
 }
 
 // Among the operands of `subgraph` that `list` names.
-std::string firstUnknown(const Subgraph& subgraph, const std::vector<uint32_t>& list,
+std::string firstUnknown(const Subgraph& subgraph, std::span<const uint32_t> list,
                          std::string_view kind, std::string_view owner) {
   for (size_t i = 0; i < list.size(); ++i) {
     const Operand& operand = subgraph.operands[list[i]];

@@ -75,7 +75,7 @@ class Writer {
     put(static_cast<uint32_t>(from.size()));
     bytes_.structure.insert(bytes_.structure.end(), from.begin(), from.end());
   }
-  void putNumbers(const std::vector<uint32_t>& from) {
+  void putNumbers(std::span<const uint32_t> from) {
     putBytes({reinterpret_cast<const uint8_t*>(from.data()), from.size() * sizeof(uint32_t)});
   }
 
@@ -192,8 +192,9 @@ class Reader {
     HALYARD_RETURN_IF_ERROR(get(&size));
     return take(size);
   }
-  template <typename T>
-  Status getNumbers(std::vector<T>* to) {
+  template <typename Container>
+  Status getNumbers(Container* to) {
+    using T = typename Container::value_type;
     HALYARD_ASSIGN_OR_RETURN(const auto from, getBytes());
     if (from.size() % sizeof(T) != 0) return badData("{} bytes of numbers", from.size());
     to->resize(from.size() / sizeof(T));

@@ -114,7 +114,7 @@ Status validateOperand(const Model& model, const Operand& operand) {
 }
 
 // One of a subgraph's lists of inputs or outputs.
-Status validateList(const Subgraph& subgraph, const std::vector<uint32_t>& list, Lifetime lifetime,
+Status validateList(const Subgraph& subgraph, std::span<const uint32_t> list, Lifetime lifetime,
                     std::string_view what) {
   std::vector<bool> listed(subgraph.operands.size(), false);
   for (size_t i = 0; i < list.size(); ++i) {
@@ -380,7 +380,7 @@ std::string whyNewer(const Model& model, const Operand& operand, FeatureLevel ha
 std::string whyNewer(const Model& model, const Subgraph& subgraph, size_t operationIndex,
                      FeatureLevel have) {
   const Operation& operation = subgraph.operations[operationIndex];
-  const auto inList = [&](const std::vector<uint32_t>& list, std::string_view what) -> std::string {
+  const auto inList = [&](std::span<const uint32_t> list, std::string_view what) -> std::string {
     for (size_t i = 0; i < list.size(); ++i) {
       const std::string reason = whyNewer(model, subgraph.operands[list[i]], have);
       if (!reason.empty()) return fmt::format("{} {} (operand #{}) {}", what, i, list[i], reason);

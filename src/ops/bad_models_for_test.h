@@ -110,7 +110,7 @@ class BadModels {
   std::string place(bool input, size_t i) const {
     return fmt::format("{} {}", input ? "input" : "output", i);
   }
-  std::vector<OperandType> typesOf(const Model& model, const std::vector<uint32_t>& list) const {
+  std::vector<OperandType> typesOf(const Model& model, std::span<const uint32_t> list) const {
     std::vector<OperandType> result;
     for (uint32_t i : list) result.push_back(model.main.operands[i].type);
     return result;
@@ -183,7 +183,7 @@ inline std::vector<BadModel> BadModels::withWrongCounts() const {
   std::vector<BadModel> result;
   const auto resize = [](Model& model, bool input, size_t count) {
     Operation& operation = model.main.operations[0];
-    std::vector<uint32_t>& list = input ? operation.inputs : operation.outputs;
+    OperandIndexes& list = input ? operation.inputs : operation.outputs;
     list.resize(std::min(list.size(), count));
     while (list.size() < count) {
       Operand extra;

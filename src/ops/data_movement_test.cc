@@ -91,7 +91,7 @@ struct Call {
 
   Operand& input(size_t i) { return model.main.operands[operation.inputs[i]]; }
   Operand& output(size_t i) { return model.main.operands[operation.outputs[i]]; }
-  void add(std::vector<uint32_t>& list, const Operand& operand) {
+  void add(OperandIndexes& list, const Operand& operand) {
     list.push_back(static_cast<uint32_t>(model.main.operands.size()));
     model.main.operands.push_back(operand);
   }

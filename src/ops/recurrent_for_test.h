@@ -55,7 +55,7 @@ inline int recurrentLevel(OperationType type, size_t row, size_t inputs, size_t 
   Model model;
   Operation operation;
   operation.type = type;
-  const auto add = [&](const OperandSpec& spec, std::vector<uint32_t>& list) {
+  const auto add = [&](const OperandSpec& spec, OperandIndexes& list) {
     Operand operand;
     operand.type =
         spec.column < 0 ? spec.fixed : signature.rows[row].types[static_cast<size_t>(spec.column)];

@@ -67,10 +67,10 @@ class KeyWriter {
     number(uint64_t{value.size()});
     bytes(value);
   }
-  template <typename T>
-  void numbers(const std::vector<T>& values) {
+  template <typename Container>
+  void numbers(const Container& values) {
     number(uint64_t{values.size()});
-    bytes(values.data(), values.size() * sizeof(T));
+    bytes(values.data(), values.size() * sizeof(typename Container::value_type));
   }
 
   // What NNAPI's runtime digests, in its order.

@@ -214,7 +214,7 @@ std::shared_ptr<const Model> subgraphAsModel(const std::shared_ptr<const Model>&
     places[i] = static_cast<uint32_t>(to.operands.size());
     to.operands.push_back(extraction.convert(from.operands[i]));
   }
-  const auto placesOf = [&](std::vector<uint32_t> list) {
+  const auto placesOf = [&](auto list) {
     for (uint32_t& operand : list) operand = places[operand];
     return list;
   };

@@ -32,8 +32,7 @@ double bytesOf(const Operand& operand) {
 }
 
 // What is known of the operands, in the place of what is there.
-std::span<const ops::Tensor> describe(const Subgraph& subgraph,
-                                      const std::vector<uint32_t>& operands,
+std::span<const ops::Tensor> describe(const Subgraph& subgraph, std::span<const uint32_t> operands,
                                       std::vector<ops::Tensor>* to) {
   if (to->size() < operands.size()) to->resize(operands.size());
   for (size_t i = 0; i < operands.size(); ++i) {

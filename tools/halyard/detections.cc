@@ -68,7 +68,7 @@ std::optional<DetectionOutputs> findDetectionOutputs(const Model& model) {
   const Subgraph& graph = model.main;
   std::map<uint32_t, Producer> made;
   for (size_t i = 0; i < graph.operations.size(); ++i) {
-    const std::vector<uint32_t>& outputs = graph.operations[i].outputs;
+    const OperandIndexes& outputs = graph.operations[i].outputs;
     for (size_t k = 0; k < outputs.size(); ++k) made[outputs[k]] = {i, k};
   }
   // By output of the operation: scores, boxes, classes, count.

@@ -19,7 +19,7 @@ constexpr size_t kMostOutputBytes = size_t{1} << 30;
 
 // The main subgraph's operands that operations compute become outputs, all or those of one
 // operation.
-VectorCase withOutputs(const VectorCase& from, const std::vector<uint32_t>& outputs,
+VectorCase withOutputs(const VectorCase& from, std::span<const uint32_t> outputs,
                        const std::vector<TestOperand>& values) {
   VectorCase result = from;
   Subgraph& main = result.model.main;
@@ -28,7 +28,7 @@ VectorCase withOutputs(const VectorCase& from, const std::vector<uint32_t>& outp
       operand.lifetime = Lifetime::TEMPORARY_VARIABLE;
     }
   }
-  main.outputIndexes = outputs;
+  main.outputIndexes.assign(outputs.begin(), outputs.end());
   result.outputs.clear();
   for (const uint32_t index : outputs) {
     main.operands[index].lifetime = Lifetime::SUBGRAPH_OUTPUT;
@@ -161,7 +161,7 @@ class Bisecting {
       }
       std::vector<Comparison> comparisons;
       // Of the prefix's outputs those that the operation has computed come last.
-      const std::vector<uint32_t>& outputs = operation(i).outputs;
+      const OperandIndexes& outputs = operation(i).outputs;
       for (size_t k = 0; k < outputs.size(); ++k) {
         comparisons.push_back(compared(outputs[k], scopeOfFirst(i + 1),
                                        (*results)[results->size() - outputs.size() + k]));

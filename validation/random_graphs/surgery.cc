@@ -70,7 +70,7 @@ class Cut {
     for (size_t i = 0; i < main_.operations.size(); ++i) {
       if (!keep_[i]) continue;
       Operation operation = main_.operations[i];
-      for (std::vector<uint32_t>* list : {&operation.inputs, &operation.outputs}) {
+      for (OperandIndexes* list : {&operation.inputs, &operation.outputs}) {
         for (uint32_t& index : *list) {
           HALYARD_ASSIGN_OR_RETURN(index, moved(index), "operand #{}", index);
         }

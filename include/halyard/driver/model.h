@@ -11,13 +11,16 @@
 #include "halyard/driver/export.h"
 #include "halyard/driver/nnapi_types.h"
 #include "halyard/driver/shared_memory.h"
+#include "halyard/driver/small_vector.h"
 #include "halyard/driver/status.h"
 
 namespace halyard {
 
 // Dimensions of a tensor, outermost first. In a model an entry 0 is an unknown dimension and an
 // empty list an unknown rank (or a scalar); at execution 0 is a real, zero-sized dimension.
-using Shape = std::vector<uint32_t>;
+using Shape = SmallVector<uint32_t, 4>;
+// Operands of an operation, by their indices.
+using OperandIndexes = SmallVector<uint32_t, 4>;
 
 // Values as on the HAL 1.3 wire.
 enum class Lifetime : uint8_t {
@@ -58,8 +61,8 @@ struct Operand {
 
 struct Operation {
   OperationType type = {};
-  std::vector<uint32_t> inputs;   // operand indices
-  std::vector<uint32_t> outputs;  // operand indices
+  OperandIndexes inputs;
+  OperandIndexes outputs;
 };
 
 struct Subgraph {

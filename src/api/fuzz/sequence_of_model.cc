@@ -88,7 +88,7 @@ void putValue(Writer& to, const Model& model, uint8_t index) {
   to.put({kNo});
 }
 
-void putIndices(Writer& to, const std::vector<uint32_t>& indices) {
+void putIndices(Writer& to, std::span<const uint32_t> indices) {
   to.put({static_cast<uint8_t>(indices.size())});
   for (const uint32_t index : indices) to.put({static_cast<uint8_t>(index)});
 }

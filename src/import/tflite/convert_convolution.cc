@@ -186,7 +186,7 @@ Status checkWindow(const Window& window) {
 
 // Appends padding scheme, strides, [depth multiplier,] activation, [layout, dilation].
 Status appendWindow(Node& node, const Window& window, std::optional<int32_t> depthMultiplier,
-                    std::vector<uint32_t>& inputs) {
+                    OperandIndexes& inputs) {
   HALYARD_ASSIGN_OR_RETURN(const int32_t padding, Node::paddingCode(window.padding));
   HALYARD_ASSIGN_OR_RETURN(const int32_t activation, Node::fuseCode(window.activation));
   std::vector<int32_t> values = {padding, window.strideWidth, window.strideHeight};
@@ -235,7 +235,7 @@ Status convertConv2d(Node& node) {
   }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t b, bias(node, x, f, y, node.operand(f).dimensions[0]));
-  std::vector<uint32_t> inputs = {x, f, b};
+  OperandIndexes inputs = {x, f, b};
   HALYARD_RETURN_IF_ERROR(appendWindow(node, window, std::nullopt, inputs));
   return node.builder().addOperation(OperationType::CONV_2D, std::move(inputs), {y});
 }
@@ -260,7 +260,7 @@ Status convertDepthwiseConv2d(Node& node) {
   }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t b, bias(node, x, f, y, channels));
-  std::vector<uint32_t> inputs = {x, f, b};
+  OperandIndexes inputs = {x, f, b};
   HALYARD_RETURN_IF_ERROR(
       appendWindow(node, window, static_cast<int32_t>(channels / depth), inputs));
   return node.builder().addOperation(OperationType::DEPTHWISE_CONV_2D, std::move(inputs), {y});
@@ -290,7 +290,7 @@ Status convertTransposeConv(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(
       const uint32_t target,
       node.builder().int32Tensor({static_cast<uint32_t>(shape.size())}, shape));
-  std::vector<uint32_t> inputs = {x, f, b, target};
+  OperandIndexes inputs = {x, f, b, target};
   for (int32_t value : {padding, options.stride_w(), options.stride_h(), activation}) {
     HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar, node.builder().int32Scalar(value));
     inputs.push_back(scalar);
@@ -336,7 +336,7 @@ Status convertDensePerChannel(Node& node, const FileTensor& weights, const Dense
       const uint32_t result,
       node.builder().addTemporary(declared.type, {shape.batch, 1, 1, shape.units}, declared.scale,
                                   declared.zeroPoint, node.builder().operandName(y) + " (image)"));
-  std::vector<uint32_t> inputs = {image, f, b};
+  OperandIndexes inputs = {image, f, b};
   const Window window{tfl::Padding::VALID, tfl::ActivationFunctionType(), 1, 1, 1, 1};
   HALYARD_RETURN_IF_ERROR(appendWindow(node, window, std::nullopt, inputs));
   HALYARD_ASSIGN_OR_RETURN(inputs.back(), node.builder().int32Scalar(activation));

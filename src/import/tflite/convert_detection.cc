@@ -104,7 +104,7 @@ Result<uint32_t> floatInput(Node& node, size_t i) {
 
 // Appends the scalars of the operation, in its order.
 Status appendScalars(GraphBuilder& builder, OperandType type, const DetectionOptions& options,
-                     std::vector<uint32_t>& inputs) {
+                     OperandIndexes& inputs) {
   const auto append = [&](Result<uint32_t> scalar) -> Status {
     if (!scalar.ok()) return scalar.takeStatus();
     inputs.push_back(*scalar);
@@ -152,7 +152,7 @@ Status convertDetectionPostprocess(Node& node) {
     return unsupported("scores for {} classes, expected num_classes {} and the background",
                        scoreOperand.dimensions[2], options.numClasses);
   }
-  std::vector<uint32_t> inputs = {scores, boxes, anchors};
+  OperandIndexes inputs = {scores, boxes, anchors};
   HALYARD_RETURN_IF_ERROR(
       appendScalars(node.builder(), OperandType::TENSOR_FLOAT32, options, inputs));
 

@@ -31,7 +31,7 @@ Status convertUnary(Node& node) {
 template <OperationType kType, size_t kInputs>
 Status convertPlain(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(kInputs, kInputs, 1));
-  std::vector<uint32_t> inputs;
+  OperandIndexes inputs;
   for (size_t i = 0; i < kInputs; ++i) {
     HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(i));
     inputs.push_back(x);
@@ -93,17 +93,17 @@ Status convertSquare(Node& node) {
 }
 
 // The inputs of a binary operator of floats, with its fused activation.
-Result<std::vector<uint32_t>> floatPair(Node& node, tfl::ActivationFunctionType activation) {
+Result<OperandIndexes> floatPair(Node& node, tfl::ActivationFunctionType activation) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
   HALYARD_ASSIGN_OR_RETURN(const int32_t fuse, Node::fuseCode(activation));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t a, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t b, node.input(1));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t code, node.builder().int32Scalar(fuse));
-  return std::vector{a, b, code};
+  return OperandIndexes{a, b, code};
 }
 
 Status convertSquaredDifference(Node& node) {
-  HALYARD_ASSIGN_OR_RETURN(std::vector<uint32_t> inputs,
+  HALYARD_ASSIGN_OR_RETURN(OperandIndexes inputs,
                            floatPair(node, tfl::ActivationFunctionType::NONE));
   if (isQuant8Asymm(node.operand(inputs[0]).type)) {
     return unsupported("the difference of quantised values has no quantisation of its own");
@@ -118,7 +118,7 @@ Status convertSquaredDifference(Node& node) {
 Status convertDiv(Node& node) {
   const auto* options = node.options<tfl::DivOptions>();
   HALYARD_ASSIGN_OR_RETURN(
-      std::vector<uint32_t> inputs,
+      OperandIndexes inputs,
       floatPair(node, options == nullptr ? tfl::ActivationFunctionType::NONE
                                          : options->fused_activation_function()));
   if (node.operand(inputs[0]).type == OperandType::TENSOR_INT32) {
@@ -129,7 +129,7 @@ Status convertDiv(Node& node) {
 }
 
 Status convertFloorDiv(Node& node) {
-  HALYARD_ASSIGN_OR_RETURN(std::vector<uint32_t> inputs,
+  HALYARD_ASSIGN_OR_RETURN(OperandIndexes inputs,
                            floatPair(node, tfl::ActivationFunctionType::NONE));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   if (node.operand(inputs[0]).type == OperandType::TENSOR_INT32) {

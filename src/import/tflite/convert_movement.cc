@@ -12,7 +12,7 @@ using enum OperationType;
 constexpr size_t kMaxRank = 8;
 
 // Appends `type` of x and `rest` as the node's first output.
-Status move(Node& node, OperationType type, uint32_t x, std::vector<uint32_t> rest) {
+Status move(Node& node, OperationType type, uint32_t x, OperandIndexes rest) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, x));
   rest.insert(rest.begin(), x);
@@ -41,7 +41,7 @@ Status convertSlice(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(3, 3, 1));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   const size_t rank = node.operand(x).dimensions.size();
-  std::vector<uint32_t> lists;
+  OperandIndexes lists;
   for (size_t i : {1, 2}) {
     HALYARD_ASSIGN_OR_RETURN(
         const std::vector<int32_t> values,
@@ -92,7 +92,7 @@ Status convertStridedSlice(Node& node) {
     if ((static_cast<uint32_t>(beginMask & shrink) >> i & 1) != 0) begin[i] = 0;
   }
   HALYARD_RETURN_IF_ERROR(endShrunkDimensions(dims, shrink, begin, end, strides));
-  std::vector<uint32_t> rest;
+  OperandIndexes rest;
   for (const auto* values : {&begin, &end, &strides}) {
     HALYARD_ASSIGN_OR_RETURN(const uint32_t list, listOf(node, *values));
     rest.push_back(list);
@@ -104,8 +104,8 @@ Status convertStridedSlice(Node& node) {
   return move(node, STRIDED_SLICE, x, std::move(rest));
 }
 
-Result<std::vector<uint32_t>> outputsLike(Node& node, uint32_t x) {
-  std::vector<uint32_t> outputs;
+Result<OperandIndexes> outputsLike(Node& node, uint32_t x) {
+  OperandIndexes outputs;
   for (size_t i = 0; i < node.outputCount(); ++i) {
     HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(i));
     HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, x), "output {}", i);
@@ -115,7 +115,7 @@ Result<std::vector<uint32_t>> outputsLike(Node& node, uint32_t x) {
 }
 
 // x in as many equal parts along `axis` as there are `outputs`.
-Status split(Node& node, uint32_t x, size_t axis, std::vector<uint32_t> outputs) {
+Status split(Node& node, uint32_t x, size_t axis, OperandIndexes outputs) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t at,
                            node.builder().int32Scalar(static_cast<int32_t>(axis)));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t count,
@@ -133,7 +133,7 @@ Status convertSplit(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(1));
   HALYARD_ASSIGN_OR_RETURN(const size_t at,
                            Node::normalizedAxis(axis, node.operand(x).dimensions.size()));
-  HALYARD_ASSIGN_OR_RETURN(std::vector<uint32_t> outputs, outputsLike(node, x));
+  HALYARD_ASSIGN_OR_RETURN(OperandIndexes outputs, outputsLike(node, x));
   return split(node, x, at, std::move(outputs));
 }
 
@@ -154,7 +154,7 @@ Status convertSplitV(Node& node) {
   int64_t left = dims[at];
   for (int32_t size : sizes) left -= std::max(size, 0);
   if (left < 0) return badData("the sizes are more than dimension {} of {}", at, shapeText(dims));
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<uint32_t> outputs, outputsLike(node, x));
+  HALYARD_ASSIGN_OR_RETURN(const OperandIndexes outputs, outputsLike(node, x));
   std::vector<int32_t> begin(dims.size(), 0);
   std::vector<int32_t> size(dims.size(), -1);
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -179,8 +179,8 @@ Status convertUnpack(Node& node) {
     return badData("{} parts and {} outputs, dimension {} of {}", options.num(), node.outputCount(),
                    at, shapeText(dims));
   }
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<uint32_t> outputs, outputsLike(node, x));
-  std::vector<uint32_t> parts;
+  HALYARD_ASSIGN_OR_RETURN(const OperandIndexes outputs, outputsLike(node, x));
+  OperandIndexes parts;
   for (size_t i = 0; i < outputs.size(); ++i) {
     HALYARD_ASSIGN_OR_RETURN(const uint32_t part, node.temporaryLike(x, fmt::format("part {}", i)));
     parts.push_back(part);
@@ -198,7 +198,7 @@ Status convertUnpack(Node& node) {
 
 Status convertPack(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, SIZE_MAX, 1));
-  std::vector<uint32_t> inputs;
+  OperandIndexes inputs;
   bool areScalars = true;
   for (size_t i = 0; i < node.inputCount(); ++i) {
     HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(i));

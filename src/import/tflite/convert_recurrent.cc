@@ -63,7 +63,7 @@ Status convertFloatLstm(Node& node, uint32_t x) {
   const OperandType type = node.operand(x).type;
   GraphBuilder& builder = node.builder();
   HALYARD_ASSIGN_OR_RETURN(const int32_t code, cellActivation(options.fused_activation_function()));
-  std::vector<uint32_t> inputs = {x};
+  OperandIndexes inputs = {x};
   for (size_t i = kFirstWeights; i < kHiddenState; ++i) {
     HALYARD_ASSIGN_OR_RETURN(const uint32_t weights, node.optionalFloatInput(i, type));
     inputs.push_back(weights);
@@ -93,7 +93,7 @@ Status convertFloatLstm(Node& node, uint32_t x) {
 // fixed-point arithmetic, so that the results do not merely come close; computing the cell in float
 // would drift away from them step by step.
 struct IntegerLstm {
-  std::vector<uint32_t> operands;  // of QUANTIZED_LSTM; those of x and of the states vary
+  OperandIndexes operands;         // of QUANTIZED_LSTM; those of x and of the states vary
   Operand hiddenState, cellState;  // as outputs of a step
   uint32_t steps = 0, batch = 0, depth = 0;
 };
@@ -268,7 +268,7 @@ Status swapOuter(Node& node, uint32_t from, uint32_t to) {
 }
 
 // The steps of the sequence, each [batch, depth].
-Result<std::vector<uint32_t>> splitSteps(Node& node, const IntegerLstm& lstm, bool swap) {
+Result<OperandIndexes> splitSteps(Node& node, const IntegerLstm& lstm, bool swap) {
   GraphBuilder& builder = node.builder();
   uint32_t x = lstm.operands[0];
   const Operand source = node.operand(x);
@@ -281,7 +281,7 @@ Result<std::vector<uint32_t>> splitSteps(Node& node, const IntegerLstm& lstm, bo
   }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t rows,
                            node.reshapedTo(x, {lstm.steps * lstm.batch, lstm.depth}));
-  std::vector<uint32_t> steps;
+  OperandIndexes steps;
   for (uint32_t t = 0; t < lstm.steps; ++t) {
     HALYARD_ASSIGN_OR_RETURN(
         const uint32_t step,
@@ -291,17 +291,16 @@ Result<std::vector<uint32_t>> splitSteps(Node& node, const IntegerLstm& lstm, bo
   HALYARD_ASSIGN_OR_RETURN(const uint32_t axis, builder.int32Scalar(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t count,
                            builder.int32Scalar(static_cast<int32_t>(lstm.steps)));
-  HALYARD_RETURN_IF_ERROR(
-      builder.addOperation(OperationType::SPLIT, {rows, axis, count}, std::vector(steps)));
+  HALYARD_RETURN_IF_ERROR(builder.addOperation(OperationType::SPLIT, {rows, axis, count}, steps));
   return steps;
 }
 
 // The hidden values of all steps one after the other, [steps * batch, size].
-Result<uint32_t> runSteps(Node& node, IntegerLstm& lstm, const std::vector<uint32_t>& steps) {
+Result<uint32_t> runSteps(Node& node, IntegerLstm& lstm, const OperandIndexes& steps) {
   GraphBuilder& builder = node.builder();
-  std::vector<uint32_t> results;
+  OperandIndexes results;
   for (uint32_t step : steps) {
-    std::vector<uint32_t> outputs;
+    OperandIndexes outputs;
     for (const Operand& like : {lstm.hiddenState, lstm.cellState, lstm.hiddenState}) {
       HALYARD_ASSIGN_OR_RETURN(const uint32_t output,
                                stepOperand(node, like, like.dimensions, "state"));
@@ -332,7 +331,7 @@ Status convertIntegerLstm(Node& node, uint32_t x) {
   HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, lstm.operands[kHiddenState]));
   // Steps lie one after the other when time comes first, or in a batch of one.
   const bool swap = !optionsOf(node).time_major() && lstm.batch > 1;
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<uint32_t> steps, splitSteps(node, lstm, swap));
+  HALYARD_ASSIGN_OR_RETURN(const OperandIndexes steps, splitSteps(node, lstm, swap));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t joined, runSteps(node, lstm, steps));
   const uint32_t size = lstm.hiddenState.dimensions[1];
   const Shape expected = optionsOf(node).time_major() ? Shape{lstm.steps, lstm.batch, size}

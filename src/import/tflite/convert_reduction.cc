@@ -9,7 +9,7 @@ using enum OperationType;
 constexpr size_t kMaxRank = 8;
 
 // x, the list of axes and whether they stay.
-Result<std::vector<uint32_t>> reductionInputs(Node& node) {
+Result<OperandIndexes> reductionInputs(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
   HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> axes,
                            node.constantInts(1, "the list of axes", kMaxRank));
@@ -19,13 +19,13 @@ Result<std::vector<uint32_t>> reductionInputs(Node& node) {
                            node.builder().int32Tensor({static_cast<uint32_t>(axes.size())}, axes));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t keep,
                            node.builder().boolScalar(options != nullptr && options->keep_dims()));
-  return std::vector{x, list, keep};
+  return OperandIndexes{x, list, keep};
 }
 
 // An element of the input, or a truth: quantisation stays.
 template <OperationType kType>
 Status convertChoice(Node& node) {
-  HALYARD_ASSIGN_OR_RETURN(std::vector<uint32_t> inputs, reductionInputs(node));
+  HALYARD_ASSIGN_OR_RETURN(OperandIndexes inputs, reductionInputs(node));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, inputs[0]));
   return node.builder().addOperation(kType, std::move(inputs), {y});
@@ -33,7 +33,7 @@ Status convertChoice(Node& node) {
 
 template <OperationType kType>
 Status convertAccumulation(Node& node) {
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<uint32_t> inputs, reductionInputs(node));
+  HALYARD_ASSIGN_OR_RETURN(const OperandIndexes inputs, reductionInputs(node));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   return node.applyInFloat(kType, inputs[0], {inputs[1], inputs[2]}, y);
 }
@@ -89,7 +89,7 @@ Status convertLocalResponseNormalization(Node& node) {
   const auto& options = *node.options<tfl::LocalResponseNormalizationOptions>();
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t radius, node.builder().int32Scalar(options.radius()));
-  std::vector<uint32_t> inputs = {x, radius};
+  OperandIndexes inputs = {x, radius};
   for (float value : {options.bias(), options.alpha(), options.beta()}) {
     HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar,
                              node.builder().floatScalar(node.operand(x).type, value));

@@ -135,7 +135,7 @@ Status convertConcatenation(Node& node) {
   if (options->fused_activation_function() != tfl::ActivationFunctionType::NONE) {
     return unsupported("a fused activation, NNAPI's has none");
   }
-  std::vector<uint32_t> inputs;
+  OperandIndexes inputs;
   for (size_t i = 0; i < node.inputCount(); ++i) {
     HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(i));
     inputs.push_back(x);

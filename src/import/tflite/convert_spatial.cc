@@ -25,7 +25,7 @@ Status convertPool(Node& node, OperationType type) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, x));
-  std::vector<uint32_t> inputs = {x};
+  OperandIndexes inputs = {x};
   for (int32_t value : values) {
     HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar, node.builder().int32Scalar(value));
     inputs.push_back(scalar);
@@ -60,7 +60,7 @@ Status convertResize(Node& node, OperationType type, const Options* options) {
   // Width before height in NNAPI.
   HALYARD_ASSIGN_OR_RETURN(const uint32_t width, node.builder().int32Scalar(size[1]));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t height, node.builder().int32Scalar(size[0]));
-  std::vector<uint32_t> inputs = {x, width, height};
+  OperandIndexes inputs = {x, width, height};
   std::vector<bool> flags;
   // Only the bilinear one may lack the layout.
   if (type == OperationType::RESIZE_NEAREST_NEIGHBOR) flags = {/*nchw=*/false};

@@ -29,7 +29,7 @@ class Chain {
   Chain(Node& node, std::string name) : node_(node), name_(std::move(name)) {}
 
   uint32_t constant(float value) { return keep(node_.builder().float32Tensor(value)); }
-  uint32_t apply(OperationType type, std::vector<uint32_t> inputs) {
+  uint32_t apply(OperationType type, OperandIndexes inputs) {
     if (!status_.ok()) return 0;
     const uint32_t y =
         keep(node_.builder().addTemporary(OperandType::TENSOR_FLOAT32, {}, 0, 0, name_));

@@ -375,8 +375,8 @@ Result<uint32_t> GraphBuilder::int32Tensor(Shape dims, std::span<const int32_t> 
                         values.size_bytes());
 }
 
-Status GraphBuilder::addOperation(OperationType type, std::vector<uint32_t> inputs,
-                                  std::vector<uint32_t> outputs) {
+Status GraphBuilder::addOperation(OperationType type, OperandIndexes inputs,
+                                  OperandIndexes outputs) {
   const ops::OperationDefinition* definition = ops::definitionOf(type);
   Operation operation{type, std::move(inputs), std::move(outputs)};
   const Result<FeatureLevel> level = ops::checkSignature(

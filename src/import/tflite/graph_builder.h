@@ -94,8 +94,7 @@ class GraphBuilder {
 
   // Appends an operation: checks it against its signature and infers the shapes of its outputs,
   // which are filled in where unknown and must agree otherwise.
-  Status addOperation(OperationType type, std::vector<uint32_t> inputs,
-                      std::vector<uint32_t> outputs);
+  Status addOperation(OperationType type, OperandIndexes inputs, OperandIndexes outputs);
 
   // Places the constants, declares the outputs and validates the whole. Call last, once.
   Result<ImportedModel> finish();

@@ -164,8 +164,8 @@ TEST(Importer, SharesSmallConstantsBetweenOperations) {
   ASSERT_EQ(main.operations[half - 1].type, OperationType::FULLY_CONNECTED);
   size_t constants = 0;
   for (size_t i = 0; i < half; ++i) {
-    const std::vector<uint32_t>& first = main.operations[i].inputs;
-    const std::vector<uint32_t>& second = main.operations[half + i].inputs;
+    const OperandIndexes& first = main.operations[i].inputs;
+    const OperandIndexes& second = main.operations[half + i].inputs;
     ASSERT_EQ(first.size(), second.size()) << i;
     for (size_t k = 0; k < first.size(); ++k) {
       if (main.operands[first[k]].lifetime != Lifetime::CONSTANT_COPY) continue;

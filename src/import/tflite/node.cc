@@ -201,7 +201,7 @@ Result<size_t> Node::normalizedAxis(int32_t axis, size_t rank) {
   return static_cast<size_t>(axis < 0 ? axis + signedRank : axis);
 }
 
-Status Node::applyInFloat(OperationType type, uint32_t x, std::vector<uint32_t> rest, uint32_t y) {
+Status Node::applyInFloat(OperationType type, uint32_t x, OperandIndexes rest, uint32_t y) {
   if (isQuant8Asymm(operand(x).type)) {
     HALYARD_ASSIGN_OR_RETURN(x, dequantized(x));
   }

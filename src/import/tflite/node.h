@@ -80,7 +80,7 @@ class Node {
   // Appends `type` of x (and what follows it in the inputs) in float: quantised values pass through
   // TENSOR_FLOAT32 on both sides, which rounds the result once. For operations that NNAPI has in
   // float only, or not with that quantisation.
-  Status applyInFloat(OperationType type, uint32_t x, std::vector<uint32_t> rest, uint32_t y);
+  Status applyInFloat(OperationType type, uint32_t x, OperandIndexes rest, uint32_t y);
   // A new operand of the type and quantisation of `like`, its dimensions to be inferred.
   Result<uint32_t> temporaryLike(uint32_t like, std::string_view what);
   // The value of a quantised operand in TENSOR_FLOAT32, through a temporary.
