@@ -19,11 +19,12 @@ namespace halyard::validation {
 class TestInputs {
  public:
   // The pictures of the plan's data set if it names one; for models that classify Fashion-MNIST its
-  // test images where they are installed, or the few that come with Halyard. Models that take no
-  // picture, and those that there is none for, get numbers at random, by the plan's seed.
+  // test images where they are installed, or the few that come with Halyard and numbers at random
+  // behind them. Models that take no picture, and those that there is none for, get numbers at
+  // random, by the plan's seed.
   static Result<TestInputs> open(const import::ImportedModel& model, const Plan& plan);
 
-  std::string name() const;  // "fashion-mnist", "random numbers"
+  std::string name() const;  // "fashion-mnist", "images and random numbers", "random numbers"
   bool arePictures() const { return pictures_ != nullptr; }
   // How many there are; random numbers never end.
   size_t most() const;
@@ -42,6 +43,7 @@ class TestInputs {
   std::vector<import::ModelPort> ports_;
   uint64_t seed_ = 0;
   std::unique_ptr<cli::TestPictures> pictures_;  // null: random
+  size_t numbersBehind_ = 0;                     // inputs of random numbers behind the pictures
 };
 
 }  // namespace halyard::validation
