@@ -133,7 +133,9 @@ class Worker {
       HALYARD_RETURN_IF_ERROR(cli::makeCacheFolder(cache_));
     }
     const auto start = Clock::now();
-    HALYARD_ASSIGN_OR_RETURN(imported_, cli::loadBenchModel(path_));
+    HALYARD_ASSIGN_OR_RETURN(const import::ImportOptions options,
+                             cli::importOptionsFor({&device_, 1}));
+    HALYARD_ASSIGN_OR_RETURN(imported_, cli::loadBenchModel(path_, options));
     const double imported = milliseconds(start);
     HALYARD_ASSIGN_OR_RETURN(
         session_, ApiSession::create(std::shared_ptr<const Model>(imported_, &imported_->model)));

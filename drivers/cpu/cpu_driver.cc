@@ -304,6 +304,7 @@ Result<hal::DeviceInfo> describe() {
   info.halVersion = HalVersion::V1_3;
   info.featureLevel = FeatureLevel::FL8;
   info.type = hal::DeviceType::CPU;
+  info.extensions = {{std::string(kTfliteExtension), {}}};
   // Measured by halyard bench --capabilities.
   HALYARD_ASSIGN_OR_RETURN(info.capabilities, hal::parseCapabilities(kCapabilitiesJson),
                            "drivers/cpu/capabilities.json");

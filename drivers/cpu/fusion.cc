@@ -270,7 +270,7 @@ class RoundingMatcher {
   // After a match: the operation at a place of the pattern, and what is rounded.
   size_t operation(size_t at) const { return *found_[at]; }
   uint32_t input() const { return *x_; }
-  RoundingSteps steps() const {
+  ops::RoundingSteps steps() const {
     return {*constants_[kLeast], *constants_[kGreatest], *constants_[kSmallest]};
   }
 
@@ -325,9 +325,24 @@ std::optional<size_t> rowExtent(const FusionGraph& graph, size_t i) {
   return groups.back().extent;
 }
 
+// Of ROUND_TO_DYNAMIC_RANGE.
+std::optional<RoundedRows> roundedRowsOf(const ops::Tensor& input, const ops::Tensor& axis) {
+  if (axis.data == nullptr) return std::nullopt;
+  RoundedRows rows = {ops::kDynamicRangeSteps, 1};
+  for (auto d = static_cast<size_t>(*axis.as<int32_t>()); d < input.rank(); ++d) {
+    rows.extent *= input.dims[d];
+  }
+  return rows;
+}
+
 }  // namespace
 
 std::optional<RowRounding> rowRoundingAt(const FusionGraph& graph, size_t last) {
+  if (isOneOf(graph, last, {ops::roundToDynamicRange})) {
+    const OperandIndexes& inputs = graph.operation(last).inputs;
+    const auto rows = roundedRowsOf(graph.tensor(inputs[0]), graph.tensor(inputs[1]));
+    return rows ? std::optional<RowRounding>({{}, inputs[0], *rows}) : std::nullopt;
+  }
   constexpr size_t kReduceMin = 0;  // in the pattern
   constexpr size_t kReduceMax = 2;
   RoundingMatcher matcher(graph);
@@ -336,7 +351,7 @@ std::optional<RowRounding> rowRoundingAt(const FusionGraph& graph, size_t last) 
   if (!extent || rowExtent(graph, matcher.operation(kReduceMax)) != extent) return std::nullopt;
   RowRounding rounding = {{}, matcher.input(), {matcher.steps(), *extent}};
   for (size_t at = 0; at + 1 < RowRounding::kOperations; ++at) {
-    rounding.before[at] = matcher.operation(at);
+    rounding.before.push_back(matcher.operation(at));
   }
   return rounding;
 }

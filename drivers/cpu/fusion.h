@@ -2,13 +2,12 @@
 // graph, which belongs to one thread. Ownership: the graph borrows the plan.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <vector>
 
 #include "cpu/execution_plan.h"
 #include "kernel.h"
-#include "kernels/rounding_steps.h"
+#include "ops/rounding_steps.h"
 
 namespace halyard::cpudriver {
 
@@ -48,12 +47,13 @@ std::vector<Fusion> fusionsOf(const FusionGraph& graph, size_t i);
 bool isReshape(const FusionGraph& graph, size_t i);
 
 // Rounding the rows of a float tensor to as many steps as a byte has, from the least value of each
-// row to the greatest: what the importer of .tflite files makes of dynamic quantisation.
+// row to the greatest: ROUND_TO_DYNAMIC_RANGE, or the operations of the API that the importer of
+// .tflite files puts in its place for devices that do not have it.
 struct RowRounding {
-  static constexpr size_t kOperations = 19;
+  static constexpr size_t kOperations = 19;  // of the API
 
-  std::array<size_t, kOperations - 1> before;  // all but the last operation
-  uint32_t input;                              // the tensor that is rounded
+  std::vector<size_t> before;  // all but the last operation
+  uint32_t input;              // the tensor that is rounded
   RoundedRows rows;
 };
 // That which ends with operation `last`; none where there is none.

@@ -479,6 +479,18 @@ uint32_t roundTo(Builder& builder, uint32_t x, uint32_t y, const Shape& dims,
   return zeroPoint;
 }
 
+// The same by the extension's operation.
+void roundRowsTo(Builder& builder, uint32_t x, uint32_t y, int32_t axis) {
+  builder.operation(ROUND_TO_DYNAMIC_RANGE, {x, builder.int32(axis)}, {y});
+}
+
+std::shared_ptr<const Model> rowRoundingModel(const Shape& dims, int32_t axis) {
+  Builder builder;
+  const uint32_t x = builder.input(dims);
+  roundRowsTo(builder, x, builder.output(dims), axis);
+  return builder.take();
+}
+
 std::shared_ptr<const Model> roundingModel(const Shape& dims, const std::vector<int32_t>& axes,
                                            bool isShared) {
   Builder builder;
@@ -491,13 +503,18 @@ std::shared_ptr<const Model> roundingModel(const Shape& dims, const std::vector<
 }
 
 // Rounding before a convolution of 3 x 3 and RELU, by image or by pixel.
-std::shared_ptr<const Model> roundedConvModel(bool byPixel, bool areMultiples) {
+std::shared_ptr<const Model> roundedConvModel(bool byPixel, bool areMultiples,
+                                              bool usesExtension = false) {
   Builder builder;
   const Shape dims = {1, 9, 8, 24};
   const uint32_t size = byPixel ? 1 : 3;
   const uint32_t rounded = builder.tensor(dims);
-  roundTo(builder, builder.input(dims), rounded, dims,
-          byPixel ? std::vector{3} : std::vector{1, 2, 3});
+  const uint32_t x = builder.input(dims);
+  if (usesExtension) {
+    roundRowsTo(builder, x, rounded, byPixel ? 3 : 1);
+  } else {
+    roundTo(builder, x, rounded, dims, byPixel ? std::vector{3} : std::vector{1, 2, 3});
+  }
   const Shape filterDims = {40, size, size, 24};
   std::vector<uint8_t> bytes(*knownElementCount(filterDims) * sizeof(float));
   for (size_t i = 0; i < bytes.size() / sizeof(float); ++i) {
@@ -544,6 +561,9 @@ TEST(FusionTest, DynamicQuantisationBecomesOneStep) {
   expectSteps(roundingModel({4, 3, 5, 7}, {1, 2, 3}, false), 1);
   expectSteps(roundingModel({3, 1000}, {1}, false), 1);
   expectSteps(reordered(*roundingModel({3, 1000}, {1}, false)), 1);
+  expectSteps(rowRoundingModel({1, 25, 5, 64}, 3), 1);
+  expectSteps(rowRoundingModel({4, 3, 5, 7}, 1), 1);
+  expectSteps(rowRoundingModel({3, 1000}, 0), 1);
   // Rows of other dimensions, or with readers in between, are computed one by one.
   expectSteps(roundingModel({5, 6}, {0}, false), 19);
   expectSteps(roundingModel({5, 6}, {1}, true), 20);
@@ -555,6 +575,8 @@ TEST(FusionTest, DynamicQuantisationBecomesPartOfALayer) {
     expectSteps(reordered(*roundedConvModel(byPixel, true)), 1);
     // Weights that are not what bytes stand for are multiplied as floats.
     expectSteps(roundedConvModel(byPixel, false), 2);
+    expectSteps(roundedConvModel(byPixel, true, /*usesExtension=*/true), 1);
+    expectSteps(roundedConvModel(byPixel, false, /*usesExtension=*/true), 2);
   }
 }
 

@@ -13,9 +13,9 @@
 #include <type_traits>
 
 #include "halyard/driver/status.h"
-#include "kernels/rounding_steps.h"
 #include "ops/activation.h"
 #include "ops/operation.h"
+#include "ops/rounding_steps.h"
 #include "ops/simd.h"
 #include "packing.h"
 #include "shared_parts.h"
@@ -30,6 +30,12 @@ struct Quantization {
 inline Quantization quantizationOf(const ops::Tensor& tensor) {
   return {tensor.scale, tensor.zeroPoint};
 }
+
+// Values side by side that have one range: `extent` of them.
+struct RoundedRows {
+  ops::RoundingSteps steps;
+  size_t extent = 0;
+};
 
 // A sum of 8 bit values: what the operation's own result is rounded to, with the operation's own
 // activation, and what is added.

@@ -52,6 +52,7 @@ constexpr Entry kEntries[] = {
     {ops::quantize, makeQuantization},
     {ops::quantized16bitLstm, makeByteLstm},
     {ops::quantizedLstm, makeQuantizedLstm},
+    {ops::quantizedSequenceLstm, makeQuantizedLstmSequence},
     {ops::reduceMax, makeReduceMax},
     {ops::reduceMin, makeReduceMin},
     {ops::reduceSum, makeReduceSum},

@@ -1,4 +1,4 @@
-// The definitions of the API's operations, by the functions that ops.inc names for them.
+// The definitions of operations, by the functions that ops.inc and tflite_ops.inc name for them.
 // Thread safety: pure functions. Ownership: definitions are static.
 #pragma once
 
@@ -7,6 +7,7 @@
 namespace halyard::ops {
 #define HALYARD_OPERATION(code, name, definition) const OperationDefinition& definition();
 #include "ops/ops.inc"
+#include "ops/tflite_ops.inc"
 #undef HALYARD_OPERATION
 }  // namespace halyard::ops
 

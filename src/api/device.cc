@@ -129,11 +129,8 @@ int ANeuralNetworksDevice_getExtensionSupport(const ANeuralNetworksDevice* devic
     HALYARD_RETURN_IF_NULL(extensionName);
     HALYARD_RETURN_IF_NULL(isExtensionSupported);
     HALYARD_ASSIGN_OR_RETURN(const runtime::Device* found, api::checkDevice(device));
-    *isExtensionSupported = false;
-    if (api::deviceManager().extensions().isDisabled(extensionName)) return okStatus();
-    for (const hal::Extension& extension : found->info().extensions) {
-      if (extension.name == extensionName) *isExtensionSupported = true;
-    }
+    *isExtensionSupported = !api::deviceManager().extensions().isDisabled(extensionName) &&
+                            hal::offersExtension(found->info(), extensionName);
     return okStatus();
   });
 }

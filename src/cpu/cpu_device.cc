@@ -21,11 +21,12 @@ uint64_t nanosecondsSince(hal::TimePoint start) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
 }
 
-// Whether the executor can run the operation and, if it runs subgraphs, all of theirs. `known`
-// keeps the answer for each subgraph.
+// Whether the executor can run the operation and, if it runs subgraphs, all of theirs; those of
+// kTfliteExtension only with `hasTflite`. `known` keeps the answer for each subgraph.
 bool isSupported(const Model& model, const Subgraph& subgraph, const Operation& operation,
-                 std::vector<std::optional<bool>>* known) {
+                 bool hasTflite, std::vector<std::optional<bool>>* known) {
   if (ops::definitionOf(operation.type) == nullptr) return false;
+  if (isTfliteOperation(operation.type) && !hasTflite) return false;
   return std::all_of(operation.inputs.begin(), operation.inputs.end(), [&](uint32_t input) {
     const Operand& operand = subgraph.operands[input];
     if (operand.lifetime != Lifetime::SUBGRAPH) return true;
@@ -34,7 +35,7 @@ bool isSupported(const Model& model, const Subgraph& subgraph, const Operation& 
       const Subgraph& inner = model.referenced[operand.location.offset];
       answer = std::all_of(
           inner.operations.begin(), inner.operations.end(),
-          [&](const Operation& each) { return isSupported(model, inner, each, known); });
+          [&](const Operation& each) { return isSupported(model, inner, each, hasTflite, known); });
     }
     return *answer;
   });
@@ -150,8 +151,9 @@ class CpuDevice : public hal::Device {
     const std::optional<bool> initial =
         checkNesting(model).ok() ? std::nullopt : std::optional<bool>(false);
     std::vector<std::optional<bool>> subgraphs(model.referenced.size(), initial);
+    const bool hasTflite = hal::offersExtension(info_, kTfliteExtension);
     for (const Operation& operation : model.main.operations) {
-      supported.push_back(isSupported(model, model.main, operation, &subgraphs));
+      supported.push_back(isSupported(model, model.main, operation, hasTflite, &subgraphs));
     }
     return supported;
   }
@@ -200,6 +202,7 @@ hal::DeviceInfo cpuDeviceInfo() {
   info.halVersion = HalVersion::V1_3;
   info.featureLevel = FeatureLevel::FL8;
   info.type = hal::DeviceType::CPU;
+  info.extensions = {{std::string(kTfliteExtension), {}}};
   info.capabilities = hal::Capabilities::uniform({1.0f, 1.0f});
   return info;
 }

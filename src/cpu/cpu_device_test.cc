@@ -79,6 +79,27 @@ TEST(CpuDevice, SupportsWhatHasADefinition) {
   EXPECT_THAT(prepared.status().message(), HasSubstr("operation #1 OEM_OPERATION"));
 }
 
+// Also where they are in a branch.
+TEST(CpuDevice, SupportsOperationsOfOurExtensionWhereItOffersIt) {
+  const auto rounding = [] {
+    TestModel test;
+    const uint32_t x = test.input({2});
+    return std::move(test.operation(OperationType::ROUND_TO_DYNAMIC_RANGE, {x, test.int32(0)},
+                                    {test.output({2})}));
+  };
+  TestModel test = rounding();
+  const uint32_t x = test.input({2});
+  const uint32_t condition = test.input({1}, OperandType::TENSOR_BOOL8);
+  const uint32_t branch = test.reference(rounding());
+  test.operation(OperationType::IF, {condition, branch, branch, x}, {test.output({2})});
+  hal::DeviceInfo info = cpuDeviceInfo();
+  EXPECT_THAT(*makeCpuDevice(info, 1)->getSupportedOperations(test.model()),
+              ElementsAre(true, true));
+  info.extensions.clear();
+  EXPECT_THAT(*makeCpuDevice(info, 1)->getSupportedOperations(test.model()),
+              ElementsAre(false, false));
+}
+
 TEST(CpuDevice, RefusesInvalidModels) {
   const auto device = makeCpuDevice(cpuDeviceInfo(), 1);
   TestModel test = doubling();

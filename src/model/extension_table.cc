@@ -20,6 +20,10 @@ Status validateExtensionTable(const std::vector<ExtensionNameAndPrefix>& table) 
       return badData("'{}' is no legal name of an extension", entry.name);
     }
     if (entry.prefix == 0) return badData("extension '{}' has prefix 0", entry.name);
+    if ((entry.name == kTfliteExtension) != (entry.prefix == kTfliteExtensionPrefix)) {
+      return badData("extension '{}' has prefix {:#x}; {:#x} is the prefix of '{}' and no other",
+                     entry.name, entry.prefix, kTfliteExtensionPrefix, kTfliteExtension);
+    }
     if (!names.insert(entry.name).second) {
       return badData("extension '{}' is listed twice", entry.name);
     }

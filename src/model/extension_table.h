@@ -13,7 +13,8 @@ namespace halyard {
 // a-z, 0-9, '_' and '.', at least one '.', such as com.vendor.feature.
 bool isExtensionName(std::string_view name);
 
-// BAD_DATA unless every name is one, every prefix is 1 or more, and none of either comes twice.
+// BAD_DATA unless every name is one, every prefix is 1 or more, none of either comes twice, and
+// kTfliteExtension and its prefix belong together.
 Status validateExtensionTable(const std::vector<ExtensionNameAndPrefix>& table);
 
 }  // namespace halyard

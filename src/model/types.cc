@@ -22,6 +22,13 @@ constexpr std::string_view kOperationNames[] = {
 #undef HALYARD_OPERATION
 };
 
+constexpr std::string_view kTfliteOperationNames[] = {
+#define HALYARD_OPERATION(code, name, definition) #name,
+#include "ops/tflite_ops.inc"
+#undef HALYARD_OPERATION
+};
+constexpr int32_t kFirstTfliteOperation = int32_t{kTfliteExtensionPrefix} << 16;
+
 constexpr std::string_view kHalVersionNames[] = {"1.0", "1.1", "1.2", "1.3"};
 
 }  // namespace
@@ -74,6 +81,9 @@ std::string operationTypeName(OperationType type) {
   const auto code = static_cast<int32_t>(type);
   if (isBaseOperation(type)) return std::string(kOperationNames[code]);
   if (type == OperationType::OEM_OPERATION) return "OEM_OPERATION";
+  if (isTfliteOperation(type)) {
+    return std::string(kTfliteOperationNames[code - kFirstTfliteOperation]);
+  }
   if (isExtension(code)) {
     return fmt::format("extension operation {:#010x}", static_cast<uint32_t>(code));
   }
@@ -89,13 +99,24 @@ std::optional<OperandType> operandTypeFromName(std::string_view name) {
 
 std::optional<OperationType> operationTypeFromName(std::string_view name) {
   const auto* it = std::find(std::begin(kOperationNames), std::end(kOperationNames), name);
-  if (it == std::end(kOperationNames)) return std::nullopt;
-  return static_cast<OperationType>(it - std::begin(kOperationNames));
+  if (it != std::end(kOperationNames)) {
+    return static_cast<OperationType>(it - std::begin(kOperationNames));
+  }
+  it = std::find(std::begin(kTfliteOperationNames), std::end(kTfliteOperationNames), name);
+  if (it == std::end(kTfliteOperationNames)) return std::nullopt;
+  return static_cast<OperationType>(kFirstTfliteOperation +
+                                    (it - std::begin(kTfliteOperationNames)));
 }
 
 bool isBaseOperation(OperationType type) {
   const auto code = static_cast<int32_t>(type);
   return code >= 0 && code < static_cast<int32_t>(std::size(kOperationNames));
+}
+
+bool isTfliteOperation(OperationType type) {
+  const auto code = static_cast<int32_t>(type);
+  return code >= kFirstTfliteOperation &&
+         code - kFirstTfliteOperation < static_cast<int32_t>(std::size(kTfliteOperationNames));
 }
 
 uint32_t elementSize(OperandType type) {

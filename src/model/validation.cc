@@ -328,8 +328,9 @@ Result<FeatureLevel> requiredFeatureLevel(const Model& model, const Subgraph& su
     level = std::max(level, requiredFeatureLevel(model, subgraph.operands[index]));
   }
   if (operation.type == OperationType::OEM_OPERATION) return level;
-  if (isExtension(operation.type)) return std::max(level, FeatureLevel::FL3);
+  if (isExtension(operation.type)) level = std::max(level, FeatureLevel::FL3);
   const ops::OperationDefinition* definition = ops::definitionOf(operation.type);
+  if (definition == nullptr && isExtension(operation.type)) return level;
   if (definition == nullptr) return badData("{}", context());  // "unknown operation 4711"
   HALYARD_ASSIGN_OR_RETURN(
       const FeatureLevel needed,

@@ -154,6 +154,20 @@ const Mutation kMutations[] = {
        m.extensionNameToPrefix = {{"vendor", 1}};
      },
      "no legal name"},
+    {"ExtensionWithThePrefixOfOurs",
+     [](Model& m) {
+       m.extensionNameToPrefix = {{"com.acme", kTfliteExtensionPrefix}};
+     },
+     "extension 'com.acme' has prefix 0x7fff; 0x7fff is the prefix of 'halyard.tflite' and no "
+     "other"},
+    {"OurExtensionWithAnotherPrefix",
+     [](Model& m) {
+       m.extensionNameToPrefix = {{"halyard.tflite", 1}};
+     },
+     "extension 'halyard.tflite' has prefix 0x1; "},
+    {"OperationOfOurExtensionWithOtherOperands",
+     [](Model& m) { m.main.operations[0].type = OperationType::ROUND_TO_DYNAMIC_RANGE; },
+     "operation #0 ROUND_TO_DYNAMIC_RANGE: takes 2 inputs, has 3"},
     {"NullPool", [](Model& m) { m.pools.push_back(nullptr); }, "pool 0 has no file descriptor"},
     {"ReferencedSubgraphInvalid", [](Model& m) { m.referenced.emplace_back(); },
      "referenced subgraph 0: there are no operands"},

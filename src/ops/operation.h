@@ -149,7 +149,8 @@ struct OperationDefinition {
 // otherwise APPROXIMATE.
 Precision precisionOf(const OperationDefinition& definition);
 
-// The definition of an operation of the API; nullptr for extension, OEM and unknown ones.
+// The definition of an operation of the API or of kTfliteExtension; nullptr for those of other
+// extensions, OEM and unknown ones.
 const OperationDefinition* definitionOf(OperationType type);
 
 // Checks that no input lacks a value that its signature needs, the zero-size rule, then infers.

@@ -11,11 +11,12 @@
 #include "ops/fixed_point.h"
 #include "ops/lstm_operands.h"
 #include "ops/operation.h"
+#include "ops/sequence.h"
 
 namespace halyard::ops {
 
 // Where the operation's inputs are; its outputs are the hidden values, the cell state, and the
-// hidden values once more.
+// hidden values once more. Of a sequence there is an input more.
 namespace quantized_lstm {
 enum Input : size_t {
   kX = 0,
@@ -28,6 +29,7 @@ enum Input : size_t {
   kGateScale = 26,
   kHiddenZeroPoint = 30,
   kHiddenScale = 31,
+  kTimeMajor = 32,
 };
 inline constexpr size_t kInputWeights = kCell + kLstmInputWeights;
 inline constexpr size_t kRecurrentWeights = kCell + kLstmRecurrentWeights;
@@ -58,6 +60,9 @@ struct QuantizedLstmPlan {
 
 // Of the operation's operands. OP_FAILED for scales that make no sense.
 Status planQuantizedLstm(const OperationContext& context, QuantizedLstmPlan* plan);
+
+// How the sequence at input kX of QUANTIZED_SEQUENCE_LSTM lies. INCOMPLETE when that is not known.
+Status readQuantizedSequence(const OperationContext& context, SequenceOrder* order);
 
 // States and hidden values of one row of the batch. Of the gates that there are, sums of products
 // of inputs and of hidden values, less their zero points, come one after the other. `before` and

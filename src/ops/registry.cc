@@ -1,5 +1,5 @@
-// The list of operation definitions, from ops.inc.
-#include <array>
+// The lists of operation definitions, from ops.inc and tflite_ops.inc.
+#include <span>
 
 #include "ops/operation.h"
 
@@ -7,6 +7,7 @@ namespace halyard::ops {
 
 #define HALYARD_OPERATION(code, name, definition) const OperationDefinition& definition();
 #include "ops/ops.inc"
+#include "ops/tflite_ops.inc"
 #undef HALYARD_OPERATION
 
 namespace {
@@ -18,27 +19,40 @@ constexpr DefinitionFunction kDefinitions[] = {
 #include "ops/ops.inc"
 #undef HALYARD_OPERATION
 };
+constexpr DefinitionFunction kTfliteDefinitions[] = {
+#define HALYARD_OPERATION(code, name, definition) definition,
+#include "ops/tflite_ops.inc"
+#undef HALYARD_OPERATION
+};
 
-// The tables above are indexed by code, so ops.inc must be ascending and without gaps.
+// The tables above are indexed by code, so the lists must be ascending and without gaps.
 constexpr int kCodes[] = {
 #define HALYARD_OPERATION(code, name, definition) code,
 #include "ops/ops.inc"
 #undef HALYARD_OPERATION
 };
-constexpr bool codesAreDense() {
-  int expected = 0;
-  for (int code : kCodes) {
-    if (code != expected++) return false;
+constexpr int kTfliteCodes[] = {
+#define HALYARD_OPERATION(code, name, definition) code,
+#include "ops/tflite_ops.inc"
+#undef HALYARD_OPERATION
+};
+constexpr int kFirstTfliteCode = int{kTfliteExtensionPrefix} << 16;
+constexpr bool areDense(std::span<const int> codes, int first) {
+  for (int code : codes) {
+    if (code != first++) return false;
   }
   return true;
 }
-static_assert(codesAreDense(), "ops.inc must be ascending by code and without gaps");
+static_assert(areDense(kCodes, 0), "ops.inc must be ascending by code and without gaps");
+static_assert(areDense(kTfliteCodes, kFirstTfliteCode),
+              "tflite_ops.inc must be ascending by code and without gaps");
 
 }  // namespace
 
 const OperationDefinition* definitionOf(OperationType type) {
-  if (!isBaseOperation(type)) return nullptr;
-  return &kDefinitions[static_cast<size_t>(type)]();
+  if (isBaseOperation(type)) return &kDefinitions[static_cast<size_t>(type)]();
+  if (!isTfliteOperation(type)) return nullptr;
+  return &kTfliteDefinitions[static_cast<int>(type) - kFirstTfliteCode]();
 }
 
 }  // namespace halyard::ops

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace halyard::cpudriver {
+namespace halyard::ops {
 
 // The steps that a row's values are rounded to are numbered from `least` to `greatest`. A row's
 // range counts as `smallestRange` at the least.
@@ -13,11 +13,9 @@ struct RoundingSteps {
   float smallestRange = 0;
 };
 
-// Values side by side that have one range: `extent` of them.
-struct RoundedRows {
-  RoundingSteps steps;
-  size_t extent = 0;
-};
+// Those of dynamic-range quantisation in TensorFlow Lite. The range of zeros only is small, with a
+// finite reciprocal.
+inline constexpr RoundingSteps kDynamicRangeSteps = {-128, 127, 1e-30f};
 
 // What becomes of the values of one row: clamp(floor(x * perUnit + 0.5), least, greatest) * step.
 struct RowSteps {
@@ -27,16 +25,17 @@ struct RowSteps {
   float step;
 };
 
-// `low` and `high` are the least and the greatest value of the row and 0.
+// `low` and `high` are the least and the greatest value of the row and 0. Every result of +, -, *
+// and / is rounded to float32.
 inline RowSteps stepsOfRow(const RoundingSteps& steps, float low, float high) {
   const float number = steps.greatest - steps.least;
   const float range = high - low > steps.smallestRange ? high - low : steps.smallestRange;
   const float perUnit = number / range;
-  // Rounded before it is subtracted, as by the operations that this stands for.
+  // Not fused with the subtraction.
   float lowest = low * perUnit;
   asm("" : "+m"(lowest));
   const float zeroPoint = __builtin_floorf(steps.least + 0.5f - lowest);
   return {perUnit, steps.least - zeroPoint, steps.greatest - zeroPoint, range / number};
 }
 
-}  // namespace halyard::cpudriver
+}  // namespace halyard::ops

@@ -47,15 +47,19 @@ Result<uint16_t> ExtensionRegistry::prefixOf(const std::string& name) {
         "'.'",
         hal::safeText(name));
   }
+  if (name == kTfliteExtension) return kTfliteExtensionPrefix;
   const std::lock_guard lock(mutex_);
-  const auto it = std::find(names_.begin(), names_.end(), name);
-  if (it != names_.end()) return static_cast<uint16_t>(it - names_.begin() + 1);
+  if (const auto it = prefixes_.find(name); it != prefixes_.end()) return it->second;
+  if (names_.size() + 1 == kTfliteExtensionPrefix) names_.emplace_back(kTfliteExtension);
   if (names_.size() == UINT16_MAX) return badData("all 65535 extension prefixes are in use");
   names_.push_back(name);
-  return static_cast<uint16_t>(names_.size());
+  const auto prefix = static_cast<uint16_t>(names_.size());
+  prefixes_.emplace(name, prefix);
+  return prefix;
 }
 
 std::string ExtensionRegistry::nameOf(uint16_t prefix) const {
+  if (prefix == kTfliteExtensionPrefix) return std::string(kTfliteExtension);
   const std::lock_guard lock(mutex_);
   return prefix >= 1 && prefix <= names_.size() ? names_[prefix - 1U] : std::string();
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "halyard/driver/hal_types.h"
@@ -20,9 +21,9 @@ class ExtensionRegistry {
   std::vector<std::string> addDevice(const std::vector<hal::Extension>& extensions);
   // Whether the name is one that devices disagree about.
   bool isDisabled(const std::string& name) const;
-  // The prefix of the extension, assigned at its first use in the process, 1 to 65535. Unknown
-  // names get one too; their types then are unknown. BAD_DATA for what cannot be a name, and when
-  // all prefixes are given out.
+  // The prefix of the extension, assigned at its first use in the process, 1 to 65535;
+  // kTfliteExtension's never changes. Unknown names get one too; their types then are unknown.
+  // BAD_DATA for what cannot be a name, and when all prefixes are given out.
   Result<uint16_t> prefixOf(const std::string& name);
   // "vendor.name" of a prefix; empty when it was never given.
   std::string nameOf(uint16_t prefix) const;
@@ -40,6 +41,7 @@ class ExtensionRegistry {
   std::map<std::string, hal::Extension> known_;
   std::set<std::string> disabled_;
   std::vector<std::string> names_;  // by prefix - 1
+  std::unordered_map<std::string, uint16_t> prefixes_;
 };
 
 }  // namespace halyard::runtime

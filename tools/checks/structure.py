@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks rules on the shape of the tree; run from anywhere, exit status 1 when one is broken.
 
-1. The name of an operation stands in at most 3 hand-written files: the public header, ops.inc and
+1. The name of an operation stands in at most 3 hand-written files: the public header, its list and
    the operation's own file. Not counted: tests, the validation kit, benchmarks, documentation,
    examples, importers, which speak of the operators of other formats, and tools, which show
    particular results.
@@ -41,14 +41,14 @@ def code_of(text, name):
 
 
 def operation_places(files):
-    names = re.findall(r"HALYARD_OPERATION\(\d+, (\w+)",
-                       (ROOT / "src/ops/ops.inc").read_text())
+    lists = [(ROOT / "src/ops" / name).read_text() for name in ("ops.inc", "tflite_ops.inc")]
+    names = re.findall(r"HALYARD_OPERATION\(\w+, (\w+)", "".join(lists))
     texts = {f: code_of((ROOT / f).read_text(), f) for f in files if not UNCOUNTED.search(f)}
     problems = []
     for name in names:
         # IF is also a word of other languages; what counts is the enumerator or the API's constant.
         pattern = re.compile(rf"(\bOperationType::{name}\b|\bANEURALNETWORKS_{name}\b|"
-                             rf"\(\d+, {name}\b)")
+                             rf"\bHALYARD_TFLITE_{name}\b|\(\w+, {name}\b)")
         places = [f for f, text in texts.items() if pattern.search(text)]
         if len(places) > MAX_PLACES:
             problems.append(f"{name} is named in {len(places)} files: {', '.join(places)}")

@@ -32,10 +32,12 @@ struct FreeText {
 
 // What there is to say, also of a compilation that has failed.
 Status explain(const ExplainOptions& options) {
-  HALYARD_ASSIGN_OR_RETURN(import::ImportedModel read, import::importTfliteFile(options.model));
-  const auto imported = std::make_shared<const import::ImportedModel>(std::move(read));
   HALYARD_ASSIGN_OR_RETURN(const std::vector<const ANeuralNetworksDevice*> devices,
                            devicesOf(options.devices));
+  HALYARD_ASSIGN_OR_RETURN(const import::ImportOptions how, importOptionsFor(devices));
+  HALYARD_ASSIGN_OR_RETURN(import::ImportedModel read,
+                           import::importTfliteFile(options.model, how));
+  const auto imported = std::make_shared<const import::ImportedModel>(std::move(read));
   HALYARD_ASSIGN_OR_RETURN(
       const std::unique_ptr<ApiSession> session,
       ApiSession::create(std::shared_ptr<const Model>(imported, &imported->model)), "{}",

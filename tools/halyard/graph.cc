@@ -19,8 +19,9 @@ struct GraphOptions {
 };
 
 Status showGraph(const GraphOptions& options) {
-  HALYARD_ASSIGN_OR_RETURN(const import::ImportedModel imported,
-                           import::importTfliteFile(options.model, import::OperandNames::KEPT));
+  HALYARD_ASSIGN_OR_RETURN(
+      const import::ImportedModel imported,
+      import::importTfliteFile(options.model, {.names = import::OperandNames::KEPT}));
   const std::string document =
       options.text ? modelText(imported.model, imported.operandNames)
                    : modelGraphviz(imported.model, imported.operandNames, options.constants);

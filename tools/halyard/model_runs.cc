@@ -1,5 +1,6 @@
 #include "tools/halyard/model_runs.h"
 
+#include <android/NeuralNetworksExtensions.h>
 #include <halyard/halyard.h>
 
 #include "tools/halyard/device_choice.h"
@@ -18,6 +19,26 @@ Result<std::vector<const ANeuralNetworksDevice*>> devicesOf(
     chosen.push_back(devices[index].handle);
   }
   return chosen;
+}
+
+Result<import::ImportOptions> importOptionsFor(
+    std::span<const ANeuralNetworksDevice* const> devices) {
+  std::vector<const ANeuralNetworksDevice*> all;
+  if (devices.empty()) {
+    HALYARD_ASSIGN_OR_RETURN(const std::vector<ApiDevice> listed, listApiDevices());
+    for (const ApiDevice& device : listed) all.push_back(device.handle);
+    devices = all;
+  }
+  import::ImportOptions options;
+  options.usesExtension = true;
+  for (const ANeuralNetworksDevice* device : devices) {
+    bool offers = false;
+    HALYARD_RETURN_IF_ERROR(apiStatus(
+        ANeuralNetworksDevice_getExtensionSupport(device, kTfliteExtension.data(), &offers),
+        "ANeuralNetworksDevice_getExtensionSupport"));
+    options.usesExtension = options.usesExtension && offers;
+  }
+  return options;
 }
 
 Status runOften(const ApiSession& session, const import::ImportedModel& imported, unsigned runs) {

@@ -4,6 +4,7 @@
 
 #include <android/NeuralNetworks.h>
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,11 @@ namespace halyard::cli {
 
 // The devices that the names mean, by kDeviceRule (device_choice.h).
 Result<std::vector<const ANeuralNetworksDevice*>> devicesOf(const std::vector<std::string>& wanted);
+
+// How a model is imported for such devices, or where there are none for all of the process: with
+// operations of kTfliteExtension if every one of them offers it.
+Result<import::ImportOptions> importOptionsFor(
+    std::span<const ANeuralNetworksDevice* const> devices);
 
 // Executes the session's model so many times, with the same random inputs each time.
 Status runOften(const ApiSession& session, const import::ImportedModel& imported, unsigned runs);

@@ -46,19 +46,19 @@ Result<std::unique_ptr<ApiSession>> prepare(const ImportedPtr& imported) {
   return ApiSession::create(std::shared_ptr<const Model>(imported, &imported->model));
 }
 
-Status compile(const ProfileOptions& options, ApiSession& session) {
+using Devices = std::vector<const ANeuralNetworksDevice*>;
+
+Status compile(const Devices& devices, ApiSession& session) {
   const AppSlice slice(HALYARD_PHASE_COMPILATION, "compile");
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<const ANeuralNetworksDevice*> devices,
-                           devicesOf(options.devices));
   return session.compileFor(devices);
 }
 
-Result<std::unique_ptr<ApiSession>> runTraced(const ProfileOptions& options,
+Result<std::unique_ptr<ApiSession>> runTraced(const ProfileOptions& options, const Devices& devices,
                                               const ImportedPtr& imported) {
   const AppSlice whole(HALYARD_PHASE_OVERALL, "halyard profile");
   HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<ApiSession> session, prepare(imported), "{}",
                            options.model);
-  HALYARD_RETURN_IF_ERROR(compile(options, *session));
+  HALYARD_RETURN_IF_ERROR(compile(devices, *session));
   if (options.warmUp > 0) {
     const AppSlice slice(HALYARD_PHASE_WARMUP, "warm-up");
     HALYARD_RETURN_IF_ERROR(runOften(*session, *imported, options.warmUp));
@@ -83,7 +83,10 @@ Status writeTrace(const std::string& path) {
 }
 
 Status profile(const ProfileOptions& options) {
-  HALYARD_ASSIGN_OR_RETURN(import::ImportedModel read, import::importTfliteFile(options.model));
+  HALYARD_ASSIGN_OR_RETURN(const Devices devices, devicesOf(options.devices));
+  HALYARD_ASSIGN_OR_RETURN(const import::ImportOptions how, importOptionsFor(devices));
+  HALYARD_ASSIGN_OR_RETURN(import::ImportedModel read,
+                           import::importTfliteFile(options.model, how));
   const auto imported = std::make_shared<const import::ImportedModel>(std::move(read));
   const size_t operations = imported->model.main.operations.size();
   // What an operation and the calls of the API for the model and an execution record, generously.
@@ -94,7 +97,7 @@ Status profile(const ProfileOptions& options) {
   if (code != ANEURALNETWORKS_NO_ERROR) {
     return Status(static_cast<ResultCode>(code), "the runtime began no trace (HALYARD_TRACE has?)");
   }
-  auto session = runTraced(options, imported);
+  auto session = runTraced(options, devices, imported);
   (void)halyard_traceStop();
   HALYARD_RETURN_IF_ERROR(session.status());
   if (!options.trace.empty()) HALYARD_RETURN_IF_ERROR(writeTrace(options.trace));

@@ -18,6 +18,7 @@
 #include "tools/halyard/device_choice.h"
 #include "tools/halyard/explanation.h"
 #include "tools/halyard/labels.h"
+#include "tools/halyard/model_runs.h"
 #include "tools/halyard/preference.h"
 #include "tools/halyard/run_inputs.h"
 #include "tools/halyard/run_report.h"
@@ -190,11 +191,6 @@ Status runModel(const RunOptions& options, const InputOptions& inputOptions) {
   if (!options.labels.empty()) {
     HALYARD_ASSIGN_OR_RETURN(labels, Labels::load(options.labels));
   }
-  HALYARD_ASSIGN_OR_RETURN(import::ImportedModel read, import::importTfliteFile(options.model));
-  const auto shared = std::make_shared<const import::ImportedModel>(std::move(read));
-  const import::ImportedModel& imported = *shared;
-  HALYARD_ASSIGN_OR_RETURN(const PreparedInputs prepared,
-                           prepareInputs(imported.inputs, inputOptions), "{}", options.model);
   HALYARD_ASSIGN_OR_RETURN(const std::vector<ApiDevice> devices, listApiDevices());
   const ApiDevice* chosen = nullptr;
   if (!options.device.empty()) {
@@ -203,6 +199,16 @@ Status runModel(const RunOptions& options, const InputOptions& inputOptions) {
     HALYARD_ASSIGN_OR_RETURN(const size_t index, chooseDevice(names, options.device));
     chosen = &devices[index];
   }
+  HALYARD_ASSIGN_OR_RETURN(
+      const import::ImportOptions how,
+      importOptionsFor(chosen ? std::span(&chosen->handle, 1)
+                              : std::span<const ANeuralNetworksDevice* const>()));
+  HALYARD_ASSIGN_OR_RETURN(import::ImportedModel read,
+                           import::importTfliteFile(options.model, how));
+  const auto shared = std::make_shared<const import::ImportedModel>(std::move(read));
+  const import::ImportedModel& imported = *shared;
+  HALYARD_ASSIGN_OR_RETURN(const PreparedInputs prepared,
+                           prepareInputs(imported.inputs, inputOptions), "{}", options.model);
   const size_t operationCount = imported.model.main.operations.size();
   HALYARD_ASSIGN_OR_RETURN(const std::unique_ptr<ApiSession> session,
                            ApiSession::create(std::shared_ptr<const Model>(shared, &shared->model)),

@@ -39,6 +39,7 @@ int number(FeatureLevel level) { return static_cast<int>(level); }
 
 // The lowest level at which any form of the operation is legal.
 FeatureLevel introducedAt(OperationType type) {
+  if (isExtension(type)) return halyard::ops::definitionOf(type)->signature.rows[0].since;
   const int code = static_cast<int>(type);
   if (code <= 28) return FeatureLevel::FL1;
   if (code <= 37) return FeatureLevel::FL2;
@@ -92,10 +93,16 @@ bool takesAnyType(const Signature& signature) {
                      [](const OperandSpec& s) { return s.column == OperandSpec::kAnyType; });
 }
 
+std::string codeOf(OperationType type) {
+  const auto code = static_cast<uint32_t>(type);
+  if (halyard::isBaseOperation(type)) return std::to_string(code);
+  return fmt::format("{} {}", halyard::kTfliteExtension, code & 0xffff);
+}
+
 std::string overviewRow(const OperationDefinition& definition) {
   const std::string name = halyard::operationTypeName(definition.type);
   const FeatureLevel since = introducedAt(definition.type);
-  std::string row = fmt::format("| {} | [{}](#{}) | {} ", static_cast<int>(definition.type), name,
+  std::string row = fmt::format("| {} | [{}](#{}) | {} ", codeOf(definition.type), name,
                                 anchorOf(name), number(since));
   std::map<OperandType, FeatureLevel> levels = mainTypes(definition);
   const bool any = takesAnyType(definition.signature);
@@ -204,7 +211,7 @@ std::string section(const OperationDefinition& definition) {
   const FeatureLevel since = introducedAt(definition.type);
   std::string text =
       fmt::format("## {}\n\nOperation {}, {}.{}\n\n", halyard::operationTypeName(definition.type),
-                  static_cast<int>(definition.type), halyard::featureLevelName(since),
+                  codeOf(definition.type), halyard::featureLevelName(since),
                   definition.acceptsZeroSized ? " Takes zero-sized tensors." : "");
   for (const Form& form : signature.forms) {
     if (!form.name.empty()) text += fmt::format("**{}**\n\n", form.name);
@@ -225,13 +232,18 @@ constexpr const char* kIntroduction =
     R"(# Operations
 
 Made from the signatures in `src/ops` by `operations-page`; do not edit. What each operation computes
-is NNAPI's definition; here is what Halyard accepts.
+is NNAPI's definition, and `halyard/tflite_extension.h`'s for the operations of Halyard's extension,
+the last two; here is what Halyard accepts.
 
 A number in a table is the NNAPI feature level from which on something is legal: 1 to 4 are HAL 1.0
 to 1.3, 6 and 7 came after them. Both devices that Halyard brings, the runtime's own
 `nnapi-reference` and the driver `reference`, run every operation below in every type and form; a
 driver of HAL 1.0 to 1.2 is only offered what its version has. `halyard devices` lists the devices of
 a machine.
+
+The last operations are those of Halyard's own extension `halyard.tflite`, with their codes in it;
+`halyard/tflite_extension.h` says what they compute. Only devices that offer the extension run them,
+which the driver `reference` does when its personality says so.
 
 The overview goes by the first input that can be a tensor of several types, or else the first output;
 each operation's own tables have all operands.
@@ -252,10 +264,13 @@ std::string page() {
   }
   text += "| other |\n" + rule + "|---|\n";
   std::string sections;
-  for (int code = 0; halyard::isBaseOperation(static_cast<OperationType>(code)); ++code) {
-    const auto* definition = halyard::ops::definitionOf(static_cast<OperationType>(code));
-    text += overviewRow(*definition);
-    sections += section(*definition);
+  for (const int first : {0, int{halyard::kTfliteExtensionPrefix} << 16}) {
+    for (int code = first;; ++code) {
+      const auto* definition = halyard::ops::definitionOf(static_cast<OperationType>(code));
+      if (definition == nullptr) break;
+      text += overviewRow(*definition);
+      sections += section(*definition);
+    }
   }
   text += "\n" + sections;
   while (text.ends_with("\n\n")) text.pop_back();

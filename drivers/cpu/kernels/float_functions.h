@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/rounding_steps.h"
 #include "ops/activation.h"
+#include "ops/rounding_steps.h"
 #include "ops/simd.h"
 
 namespace halyard::cpudriver {
@@ -49,13 +49,13 @@ struct FloatFunctions {
   // to[i] = a[i] + weight * (b[i] - a[i]), in the form that gives a or b exactly at the ends.
   void (*blend)(const float* a, const float* b, float weight, float* to, size_t count);
   // As RoundingSteps has it, one row.
-  void (*roundRow)(const float* from, float* to, size_t count, const RoundingSteps& steps);
+  void (*roundRow)(const float* from, float* to, size_t count, const ops::RoundingSteps& steps);
   FloatRange (*findRange)(const float* from, size_t count);
   // to[i] = clamp(floor(from[i] * perUnit + 0.5), least, greatest) - least, where that is an
   // integer from 0 to 255; any byte for NaN.
-  void (*toBytes)(const float* from, uint8_t* to, size_t count, const RowSteps& steps);
+  void (*toBytes)(const float* from, uint8_t* to, size_t count, const ops::RowSteps& steps);
   // The bytes of rows that have a range each, and what they stand for.
-  void (*roundRows)(const RowsOfFloats& rows, const RoundingSteps& steps, const RowBytes& to);
+  void (*roundRows)(const RowsOfFloats& rows, const ops::RoundingSteps& steps, const RowBytes& to);
   // One step of an LSTM: see lstm.cc. All of the gates are sums that lack the activation.
   void (*lstmCells)(const struct LstmCells& cells);
 };

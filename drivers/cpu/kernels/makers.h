@@ -34,6 +34,7 @@ std::unique_ptr<Kernel> makeMultiplication(const KernelSite& site);
 std::unique_ptr<Kernel> makePrelu(const KernelSite& site);
 std::unique_ptr<Kernel> makeQuantization(const KernelSite& site);
 std::unique_ptr<Kernel> makeQuantizedLstm(const KernelSite& site);
+std::unique_ptr<Kernel> makeQuantizedLstmSequence(const KernelSite& site);
 std::unique_ptr<Kernel> makeReduceMax(const KernelSite& site);
 std::unique_ptr<Kernel> makeReduceMin(const KernelSite& site);
 std::unique_ptr<Kernel> makeReduceSum(const KernelSite& site);

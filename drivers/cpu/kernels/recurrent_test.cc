@@ -271,6 +271,31 @@ TEST(QuantizedLstmKernel, IsTheReference) {
   }
 }
 
+TEST(QuantizedLstmKernel, IsTheReferenceAlongASequence) {
+  RandomOperands random(72);
+  for (int round = 0; round < 200; ++round) {
+    QuantizedLstmCase sizes = QuantizedLstmCase::random(random);
+    sizes.parts.projection = round % 10 == 9;
+    sizes.cells = static_cast<uint32_t>(random.between(1, 50));
+    sizes.outputs = sizes.parts.projection ? 5 : sizes.cells;
+    const bool timeMajor = random.coin();
+    const auto steps = static_cast<uint32_t>(random.between(1, 9));
+    KernelCase test;
+    test.operation = OperationType::QUANTIZED_SEQUENCE_LSTM;
+    test.inputs = sizes.inputsOf(random);
+    const ops::Tensor step = test.inputs[0].tensor;
+    test.inputs[0] = random.tensor(step.type, timeMajor ? Shape{steps, sizes.batch, sizes.inputs}
+                                                        : Shape{sizes.batch, steps, sizes.inputs});
+    test.inputs[0].tensor.scale = step.scale;
+    test.inputs[0].tensor.zeroPoint = step.zeroPoint;
+    test.inputs.push_back(TestOperand::boolean(timeMajor));
+    test.outputs = {sizes.outputsOf()[0]};
+    checkKernel(std::move(test), sizes.parts.projection ? 0 : 3,
+                fmt::format("{}, {} steps", sizes.parts.text(), steps));
+    if (HasFatalFailure()) return;
+  }
+}
+
 // The steps of an unrolled LSTM, which all read the same weights.
 TEST(QuantizedLstmKernel, SharesWeights) {
   RandomOperands random(71);

@@ -37,14 +37,14 @@ struct RowCode {
   int32_t zero;  // the byte that is 0
 };
 
-RowCode codeOf(const FloatRange& range, const RowSteps& steps) {
+RowCode codeOf(const FloatRange& range, const ops::RowSteps& steps) {
   if (std::isinf(range.high - range.low)) return {std::numeric_limits<float>::quiet_NaN(), 0};
   return {steps.step, static_cast<int32_t>(std::clamp(-steps.least, 0.0f, 255.0f))};
 }
 
 // The bytes of a row's values.
 void toBytes(const FloatFunctions& functions, const float* from, size_t count, const RowCode& code,
-             const RowSteps& steps, uint8_t* to) {
+             const ops::RowSteps& steps, uint8_t* to) {
   if (std::isnan(code.step)) {
     std::memset(to, 0, count);
   } else {
@@ -53,7 +53,7 @@ void toBytes(const FloatFunctions& functions, const float* from, size_t count, c
 }
 
 // Whether rows become bytes that way.
-bool suitsBytes(const RoundingSteps& steps) {
+bool suitsBytes(const ops::RoundingSteps& steps) {
   return steps.least == std::floor(steps.least) && steps.greatest == std::floor(steps.greatest) &&
          steps.greatest - steps.least >= 1 && steps.greatest - steps.least <= 255 &&
          std::abs(steps.least) <= 1000 && std::isnormal(steps.smallestRange) &&
@@ -124,7 +124,7 @@ class RoundedRowsKernel final : public Kernel {
  private:
   const BytePanels panels_;
   const FloatFunctions& functions_;
-  const RoundingSteps steps_;
+  const ops::RoundingSteps steps_;
   const ops::ClampRange<float> range_;
   const size_t rows_;
 };
@@ -184,7 +184,7 @@ class RoundedConvKernel final : public Kernel {
 
  private:
   struct ImageCode {
-    RowSteps steps;
+    ops::RowSteps steps;
     RowCode code;
   };
 
@@ -209,7 +209,7 @@ class RoundedConvKernel final : public Kernel {
         all.low = std::min(all.low, ranges[y].low);
         all.high = std::max(all.high, ranges[y].high);
       }
-      const RowSteps steps = stepsOfRow(steps_, all.low, all.high);
+      const ops::RowSteps steps = ops::stepsOfRow(steps_, all.low, all.high);
       codes[image] = {steps, codeOf(all, steps)};
     }
     const size_t paddedLines = conv_.input.batch * padded_.input.height;
@@ -253,7 +253,7 @@ class RoundedConvKernel final : public Kernel {
 
   const BytePanels panels_;
   const FloatFunctions& functions_;
-  const RoundingSteps steps_;
+  const ops::RoundingSteps steps_;
   const ConvSite conv_;
   const ConvSite padded_;
   const PatchGatherer gatherer_;

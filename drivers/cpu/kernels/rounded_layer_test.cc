@@ -11,7 +11,7 @@ namespace {
 using namespace ops::testing;
 using enum OperandType;
 
-constexpr RoundingSteps kSteps = {-128, 127, 1e-30f};
+constexpr ops::RoundingSteps kSteps = {-128, 127, 1e-30f};
 
 // What the operations that are fused give, one rounding after the other.
 TestOperand rounded(const TestOperand& operand, size_t extent) {

@@ -27,7 +27,7 @@ class RowRoundingKernel final : public Kernel {
  private:
   const RoundedRows rounding_;
   const size_t rows_;
-  void (*const roundRow_)(const float*, float*, size_t, const RoundingSteps&);
+  void (*const roundRow_)(const float*, float*, size_t, const ops::RoundingSteps&);
 };
 
 }  // namespace

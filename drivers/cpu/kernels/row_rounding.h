@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernel.h"
-#include "kernels/rounding_steps.h"
+#include "ops/rounding_steps.h"
 
 namespace halyard::cpudriver {
 

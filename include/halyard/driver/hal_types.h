@@ -93,6 +93,13 @@ struct DeviceInfo {
   bool bursts = true;
 };
 
+inline bool offersExtension(const DeviceInfo& info, std::string_view name) {
+  for (const Extension& extension : info.extensions) {
+    if (extension.name == name) return true;
+  }
+  return false;
+}
+
 // What NNAPI demands of a description: valid capabilities, at most 32 cache files of a kind, and
 // from HAL 1.2 on a version string, a type other than UNKNOWN, and extensions that are named like
 // vendor.feature, each once. BAD_DATA says what is wrong. driverMain refuses to serve another

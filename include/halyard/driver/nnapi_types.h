@@ -21,10 +21,17 @@ enum class OperandType : int32_t {
 #undef HALYARD_OPERAND_TYPE
 };
 
+// Halyard's own extension: operations of TensorFlow Lite that NNAPI lacks
+// (halyard/tflite_extension.h describes them). Alone of all it has the same prefix everywhere, so
+// that its operations have numbers.
+inline constexpr std::string_view kTfliteExtension = "halyard.tflite";
+inline constexpr uint16_t kTfliteExtensionPrefix = 0x7fff;
+
 // Values are the ANEURALNETWORKS_* operation codes; extensions as for OperandType.
 enum class OperationType : int32_t {
 #define HALYARD_OPERATION(code, name, definition) name = code,
 #include "halyard/driver/ops.inc"
+#include "halyard/driver/tflite_ops.inc"
 #undef HALYARD_OPERATION
   OEM_OPERATION = 10000,
 };
@@ -75,6 +82,8 @@ HALYARD_EXPORT std::optional<OperandType> operandTypeFromName(std::string_view n
 HALYARD_EXPORT std::optional<OperationType> operationTypeFromName(std::string_view name);
 // True for the codes of the API, 0 to 105 (extension and OEM codes excluded).
 HALYARD_EXPORT bool isBaseOperation(OperationType type);
+// True for the operations of kTfliteExtension.
+HALYARD_EXPORT bool isTfliteOperation(OperationType type);
 
 // Bytes per element; 0 for extension types, MODEL and OEM_SCALAR.
 HALYARD_EXPORT uint32_t elementSize(OperandType type);

@@ -149,9 +149,13 @@ std::optional<std::vector<uint8_t>> sequenceOf(const Model& model,
   }
   for (const Operation& operation : graph.operations) {
     if (operation.inputs.size() > 63 || operation.outputs.size() > 7) return std::nullopt;
-    to.put({kModel, kAddOperation, kObject, static_cast<uint8_t>(operation.type)});
+    // A byte for the API's operations, or after all else four.
+    const bool isBase = isBaseOperation(operation.type);
+    to.put({kModel, kAddOperation, kObject,
+            isBase ? static_cast<uint8_t>(operation.type) : uint8_t{0xff}});
     putIndices(to, operation.inputs);
     putIndices(to, operation.outputs);
+    if (!isBase) to.number(static_cast<uint32_t>(operation.type));
   }
   to.put({kModel, kIdentify, kObject});
   putIndices(to, graph.inputIndexes);

@@ -230,8 +230,7 @@ Status convertConv2d(Node& node) {
     const Shape& window2d = node.operand(f).dimensions;
     const bool isPointwise =
         window2d[1] == 1 && window2d[2] == 1 && window.strideWidth == 1 && window.strideHeight == 1;
-    HALYARD_ASSIGN_OR_RETURN(
-        x, dynamicallyQuantized(node, x, isPointwise ? std::vector{3} : std::vector{1, 2, 3}));
+    HALYARD_ASSIGN_OR_RETURN(x, dynamicallyQuantized(node, x, isPointwise ? 3 : 1));
   }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t b, bias(node, x, f, y, node.operand(f).dimensions[0]));
@@ -256,7 +255,7 @@ Status convertDepthwiseConv2d(Node& node) {
     return badData("the filter has {} channels, no multiple of the input's {}", channels, depth);
   }
   if (isDynamicallyQuantized(node.operand(x), weights)) {
-    HALYARD_ASSIGN_OR_RETURN(x, dynamicallyQuantized(node, x, {1, 2, 3}));
+    HALYARD_ASSIGN_OR_RETURN(x, dynamicallyQuantized(node, x, 1));
   }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t b, bias(node, x, f, y, channels));
@@ -387,8 +386,8 @@ Status convertFullyConnected(Node& node) {
     if (node.operand(x).dimensions.back() != shape.depth) {
       HALYARD_ASSIGN_OR_RETURN(x, node.reshapedTo(x, {shape.batch, shape.depth}));
     }
-    const auto last = static_cast<int32_t>(node.operand(x).dimensions.size()) - 1;
-    HALYARD_ASSIGN_OR_RETURN(x, dynamicallyQuantized(node, x, {last}));
+    HALYARD_ASSIGN_OR_RETURN(x,
+                             dynamicallyQuantized(node, x, node.operand(x).dimensions.size() - 1));
   }
   if (expected.size() == 2) {
     return node.builder().addOperation(OperationType::FULLY_CONNECTED, {x, w, b, fuse}, {y});

@@ -88,10 +88,10 @@ Status convertFloatLstm(Node& node, uint32_t x) {
   return builder.addOperation(OperationType::UNIDIRECTIONAL_SEQUENCE_LSTM, std::move(inputs), {y});
 }
 
-// The integer form, of INT8 activations and weights and a state of INT16. NNAPI has it as
-// QUANTIZED_LSTM, which is one step: the sequence is cut into its steps. Both compute in the same
-// fixed-point arithmetic, so that the results do not merely come close; computing the cell in float
-// would drift away from them step by step.
+// The integer form, of INT8 activations and weights and a state of INT16. kTfliteExtension has it;
+// NNAPI has QUANTIZED_LSTM, which is one step: the sequence is cut into its steps. All compute in
+// the same fixed-point arithmetic, so that the results do not merely come close; computing the cell
+// in float would drift away from them step by step.
 struct IntegerLstm {
   OperandIndexes operands;         // of QUANTIZED_LSTM; those of x and of the states vary
   Operand hiddenState, cellState;  // as outputs of a step
@@ -329,6 +329,13 @@ Status convertIntegerLstm(Node& node, uint32_t x) {
   HALYARD_ASSIGN_OR_RETURN(IntegerLstm lstm, readIntegerLstm(node, x));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, lstm.operands[kHiddenState]));
+  if (node.builder().usesExtension()) {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t timeMajor,
+                             node.builder().boolScalar(optionsOf(node).time_major()));
+    lstm.operands.push_back(timeMajor);
+    return node.builder().addOperation(OperationType::QUANTIZED_SEQUENCE_LSTM,
+                                       std::move(lstm.operands), {y});
+  }
   // Steps lie one after the other when time comes first, or in a batch of one.
   const bool swap = !optionsOf(node).time_major() && lstm.batch > 1;
   HALYARD_ASSIGN_OR_RETURN(const OperandIndexes steps, splitSteps(node, lstm, swap));

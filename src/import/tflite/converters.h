@@ -38,8 +38,8 @@ Result<uint32_t> foldedToFloat(GraphBuilder& builder, const FileTensor& tensor);
 
 // Whether TFLite computes with these by dynamic-range quantisation; see dynamic_quantization.cc.
 bool isDynamicallyQuantized(const Operand& x, const FileTensor& weights);
-// x as that form sees it, rounded to the steps of its own range. Elements that differ in `axes`
-// only share a range.
-Result<uint32_t> dynamicallyQuantized(Node& node, uint32_t x, const std::vector<int32_t>& axes);
+// x as that form sees it, rounded to the steps of its own range. Elements that differ in the
+// dimensions from `axis` on only share a range.
+Result<uint32_t> dynamicallyQuantized(Node& node, uint32_t x, size_t axis);
 
 }  // namespace halyard::import

@@ -3,9 +3,10 @@
 // TFLite quantises the activations anew at every run, by the least and greatest value that they
 // have then, and multiplies integers. NNAPI has no such operation. What it computes is the same as
 // a float operation whose activations have been rounded to those steps, and whose weights are the
-// floats that they stand for; the rounding is done by elementwise operations in front of it.
-// Leaving it out would be more exact, and cheaper, but not what the file says: kws_ref_float is
-// then off by some 1e-3 of its range.
+// floats that they stand for; the rounding is done in front of it by one operation of
+// kTfliteExtension, or by operations of the API that compute the same. Leaving it out would be more
+// exact, and cheaper, but not what the file says: kws_ref_float is then off by some 1e-3 of its
+// range.
 //
 // The scheme is that of LiteRT's default (XNNPACK): asymmetric, -128 to 127 from the least to the
 // greatest value with 0 among them. LiteRT's other kernels quantise symmetrically, and differ from
@@ -13,15 +14,15 @@
 #include <cmath>
 
 #include "import/tflite/converters.h"
+#include "ops/rounding_steps.h"
 
 namespace halyard::import {
 namespace {
 
-constexpr float kSteps = 255;
-constexpr float kLeast = -128;
-constexpr float kGreatest = 127;
-// Stands in for the range of zeros only: small, with a finite reciprocal.
-constexpr float kSmallestRange = 1e-30f;
+constexpr float kLeast = ops::kDynamicRangeSteps.least;
+constexpr float kGreatest = ops::kDynamicRangeSteps.greatest;
+constexpr float kSteps = kGreatest - kLeast;
+constexpr float kSmallestRange = ops::kDynamicRangeSteps.smallestRange;
 
 // Appends operations one by one and keeps the first error.
 class Chain {
@@ -68,9 +69,20 @@ bool isDynamicallyQuantized(const Operand& x, const FileTensor& weights) {
          (weights.type == tfl::TensorType::INT8 || weights.type == tfl::TensorType::UINT8);
 }
 
-Result<uint32_t> dynamicallyQuantized(Node& node, uint32_t x, const std::vector<int32_t>& axes) {
+Result<uint32_t> dynamicallyQuantized(Node& node, uint32_t x, size_t axis) {
   using enum OperationType;
   Chain chain(node, node.builder().operandName(x) + " (rounded)");
+  if (node.builder().usesExtension()) {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar,
+                             node.builder().int32Scalar(static_cast<int32_t>(axis)));
+    const uint32_t rounded = chain.apply(ROUND_TO_DYNAMIC_RANGE, {x, scalar});
+    HALYARD_RETURN_IF_ERROR(chain.takeStatus());
+    return rounded;
+  }
+  std::vector<int32_t> axes;
+  for (size_t i = axis; i < node.operand(x).dimensions.size(); ++i) {
+    axes.push_back(static_cast<int32_t>(i));
+  }
   const uint32_t zero = chain.constant(0);
   const uint32_t low = chain.apply(MINIMUM, {chain.reduce(REDUCE_MIN, x, axes), zero});
   const uint32_t high = chain.apply(MAXIMUM, {chain.reduce(REDUCE_MAX, x, axes), zero});

@@ -62,15 +62,12 @@ Status writeTo(const SharedMemory& pool, size_t offset, std::span<const uint8_t>
 
 }  // namespace
 
-GraphBuilder::GraphBuilder(const VerifiedFile& file, OperandNames operandNames)
-    : file_(file),
-      keepsNames_(operandNames == OperandNames::KEPT),
-      budget_(file.bytes().size()),
-      bindings_(file.tensorCount()) {
+GraphBuilder::GraphBuilder(const VerifiedFile& file, const ImportOptions& options)
+    : file_(file), options_(options), budget_(file.bytes().size()), bindings_(file.tensorCount()) {
   // Most operands are tensors of the file, and a few scalars; what is too little is no harm.
   const size_t operands = file.tensorCount() + kOwnOperands;
   model_.main.operands.reserve(operands);
-  if (keepsNames_) names_.reserve(operands);
+  if (keepsNames()) names_.reserve(operands);
   constants_.reserve(operands);
   model_.main.operations.reserve(file.operatorCount());
 }
@@ -238,7 +235,7 @@ Result<uint32_t> GraphBuilder::addOperand(Operand operand, std::string name) {
   HALYARD_RETURN_IF_ERROR(
       validateOperandType(operand.type, operand.dimensions, operand.scale, operand.zeroPoint));
   model_.main.operands.push_back(std::move(operand));
-  if (keepsNames_) names_.push_back(std::move(name));
+  if (keepsNames()) names_.push_back(std::move(name));
   constants_.emplace_back();
   return static_cast<uint32_t>(model_.main.operands.size() - 1);
 }
@@ -304,12 +301,12 @@ Result<uint32_t> GraphBuilder::addFilledConstant(Operand operand, size_t size, u
 }
 
 std::string GraphBuilder::nameOf(const FileTensor& tensor) const {
-  return keepsNames_ ? displayName(file_.tensorName(tensor.index)) : std::string();
+  return keepsNames() ? displayName(file_.tensorName(tensor.index)) : std::string();
 }
 
 const std::string& GraphBuilder::operandName(uint32_t index) const {
   static const std::string kNone;
-  return keepsNames_ ? names_[index] : kNone;
+  return keepsNames() ? names_[index] : kNone;
 }
 
 Result<uint32_t> GraphBuilder::cachedConstant(OperandType type, Shape dims, const void* bytes,
@@ -386,6 +383,9 @@ Status GraphBuilder::addOperation(OperationType type, OperandIndexes inputs,
                        level.status().message());
   }
   HALYARD_RETURN_IF_ERROR(inferOutputs(operation));
+  if (isTfliteOperation(type) && model_.extensionNameToPrefix.empty()) {
+    model_.extensionNameToPrefix = {{std::string(kTfliteExtension), kTfliteExtensionPrefix}};
+  }
   model_.main.operations.push_back(std::move(operation));
   return okStatus();
 }

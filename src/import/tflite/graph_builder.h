@@ -35,12 +35,12 @@ class Budget {
 
 class GraphBuilder {
  public:
-  explicit GraphBuilder(const VerifiedFile& file,
-                        OperandNames operandNames = OperandNames::LEFT_OUT);
+  explicit GraphBuilder(const VerifiedFile& file, const ImportOptions& options = {});
   GraphBuilder(const GraphBuilder&) = delete;
   GraphBuilder& operator=(const GraphBuilder&) = delete;
 
   const VerifiedFile& file() const { return file_; }
+  bool usesExtension() const { return options_.usesExtension; }
   const Operand& operand(uint32_t index) const { return model_.main.operands[index]; }
   Operand& operand(uint32_t index) { return model_.main.operands[index]; }
   // Both are empty if names are left out.
@@ -92,8 +92,9 @@ class GraphBuilder {
   Result<std::span<const uint8_t>> contents(const FileTensor& tensor);
   Status spend(uint64_t bytes) { return budget_.spend(bytes); }
 
-  // Appends an operation: checks it against its signature and infers the shapes of its outputs,
-  // which are filled in where unknown and must agree otherwise.
+  // Appends an operation, of kTfliteExtension only with usesExtension(): checks it against its
+  // signature and infers the shapes of its outputs, which are filled in where unknown and must
+  // agree otherwise.
   Status addOperation(OperationType type, OperandIndexes inputs, OperandIndexes outputs);
 
   // Places the constants, declares the outputs and validates the whole. Call last, once.
@@ -113,6 +114,7 @@ class GraphBuilder {
     auto operator<=>(const Constant&) const = default;
   };
 
+  bool keepsNames() const { return options_.names == OperandNames::KEPT; }
   Binding binding(int32_t tensor) const;  // UNKNOWN also for an index that no tensor has
   bool isBound(int32_t tensor) const { return binding(tensor).state != TensorState::UNKNOWN; }
   void setBinding(int32_t tensor, Binding binding);  // the tensor exists
@@ -135,7 +137,7 @@ class GraphBuilder {
   std::vector<ModelPort> ports(std::span<const int32_t> tensors) const;
 
   const VerifiedFile& file_;
-  const bool keepsNames_;
+  const ImportOptions options_;
   Budget budget_;
   Model model_;
   std::vector<std::string> names_;                 // by operand

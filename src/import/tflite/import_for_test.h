@@ -14,7 +14,7 @@
 namespace halyard::import {
 
 inline Result<ImportedModel> importModel(const ModelWriter& writer) {
-  return importTflite(writer.bytes(), OperandNames::KEPT);
+  return importTflite(writer.bytes(), {.names = OperandNames::KEPT});
 }
 
 // The whole text of the error, "" when the model is imported.

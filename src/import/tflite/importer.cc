@@ -83,12 +83,12 @@ Status asBadData(Status status) {
   return status.code() == ResultCode::OP_FAILED ? status.withCode(ResultCode::BAD_DATA) : status;
 }
 
-Result<ImportedModel> importFile(ModelFile& bytes, OperandNames names) {
+Result<ImportedModel> importFile(ModelFile& bytes, const ImportOptions& options) {
   Result<VerifiedFile> file = VerifiedFile::create(bytes);
   if (!file.ok()) return asBadData(file.takeStatus());
   const std::vector<const Converter*> converters = convertersOf(*file);
   HALYARD_RETURN_IF_ERROR(checkOperators(*file, converters));
-  GraphBuilder builder(*file, names);
+  GraphBuilder builder(*file, options);
   HALYARD_RETURN_IF_ERROR(asBadData(builder.beginGraph()));
   for (size_t i = 0; i < file->operatorCount(); ++i) {
     Status status = convertNode(builder, i, converters[file->op(i).code]);
@@ -101,14 +101,14 @@ Result<ImportedModel> importFile(ModelFile& bytes, OperandNames names) {
 
 }  // namespace
 
-Result<ImportedModel> importTflite(std::span<const uint8_t> bytes, OperandNames names) {
+Result<ImportedModel> importTflite(std::span<const uint8_t> bytes, const ImportOptions& options) {
   ModelFile file = ModelFile::ofMemory(bytes);
-  return importFile(file, names);
+  return importFile(file, options);
 }
 
-Result<ImportedModel> importTfliteFile(const std::string& path, OperandNames names) {
+Result<ImportedModel> importTfliteFile(const std::string& path, const ImportOptions& options) {
   HALYARD_ASSIGN_OR_RETURN(ModelFile file, ModelFile::open(path), "{}", path);
-  HALYARD_ASSIGN_OR_RETURN(ImportedModel model, importFile(file, names), "{}", path);
+  HALYARD_ASSIGN_OR_RETURN(ImportedModel model, importFile(file, options), "{}", path);
   return model;
 }
 

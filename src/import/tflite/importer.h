@@ -34,12 +34,18 @@ struct ImportedModel {
 // Names of all operands take longer than what they are seldom needed for is worth.
 enum class OperandNames : uint8_t { LEFT_OUT, KEPT };
 
+struct ImportOptions {
+  OperandNames names = OperandNames::LEFT_OUT;
+  // Whether the model may have operations of kTfliteExtension, for devices that offer it. Without,
+  // operations of the API stand in their place, up to nineteen for one, with the same results.
+  bool usesExtension = false;
+};
+
 // `bytes` is hostile until verified: a truncated or forged file gives BAD_DATA with what is wrong,
 // an operator or form that is not supported BAD_DATA "operator X of node N is not supported: why".
 Result<ImportedModel> importTflite(std::span<const uint8_t> bytes,
-                                   OperandNames names = OperandNames::LEFT_OUT);
+                                   const ImportOptions& options = {});
 // As above; errors begin with the file's name.
-Result<ImportedModel> importTfliteFile(const std::string& path,
-                                       OperandNames names = OperandNames::LEFT_OUT);
+Result<ImportedModel> importTfliteFile(const std::string& path, const ImportOptions& options = {});
 
 }  // namespace halyard::import

@@ -26,14 +26,18 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using halyard::import::ImportedModel;
-  const halyard::Result<ImportedModel> imported = halyard::import::importTflite(
-      std::span<const uint8_t>(data, size), halyard::import::OperandNames::KEPT);
-  if (!imported.ok()) {
-    if (imported.status().message().empty()) std::abort();
-    return 0;
+  using halyard::import::OperandNames;
+  for (const bool usesExtension : {false, true}) {
+    const halyard::Result<ImportedModel> imported = halyard::import::importTflite(
+        std::span<const uint8_t>(data, size),
+        {.names = OperandNames::KEPT, .usesExtension = usesExtension});
+    if (!imported.ok()) {
+      if (imported.status().message().empty()) std::abort();
+      continue;
+    }
+    if (!halyard::validateModel(imported->model).ok()) std::abort();
+    if (halyard::modelText(imported->model, imported->operandNames).empty()) std::abort();
+    if (halyard::modelGraphviz(imported->model, imported->operandNames).empty()) std::abort();
   }
-  if (!halyard::validateModel(imported->model).ok()) std::abort();
-  if (halyard::modelText(imported->model, imported->operandNames).empty()) std::abort();
-  if (halyard::modelGraphviz(imported->model, imported->operandNames).empty()) std::abort();
   return 0;
 }

@@ -218,6 +218,15 @@ const Expectation kExpectations[] = {
 };
 // clang-format on
 
+// The operations of the extension compute, to the bit, what those of the API do in their place.
+TEST(ExtensionExecution, IsTheSameToTheBit) {
+  for (const ModelWriter& w :
+       {int8Lstm(), int8LstmOfOneSequence(), int8LstmTimeMajor(), dynamicRange(), floatLstm()}) {
+    const auto withExtension = importTflite(w.bytes(), {.usesExtension = true});
+    EXPECT_EQ(run(withExtension), run(w));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, OperatorExecution,
                          testing::ValuesIn(kExpectations, std::end(kExpectations)),
                          [](const auto& expectation) { return expectation.param.name; });

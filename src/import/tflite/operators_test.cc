@@ -6,6 +6,7 @@
 
 #include "import/tflite/import_for_test.h"
 #include "import/tflite/sample_models.h"
+#include "model/validation.h"
 
 namespace halyard::import {
 namespace {
@@ -304,17 +305,7 @@ TEST(Lstm, IntegersGoStepByStep) {
 }
 
 TEST(Lstm, StepsOfABatchOfOneAndOfTimeFirstLieInOrder) {
-  ModelWriter one = int8Lstm();
-  for (size_t tensor : {0, 13, 14, 20}) one.tensors[tensor].shape[0] = 1;
-  ModelWriter timeFirst = int8Lstm();
-  timeFirst.tensors[0].shape = {3, 2, 4};
-  timeFirst.tensors[20].shape = {3, 2, 2};
-  timeFirst.nodes[0].options = [](flatbuffers::FlatBufferBuilder& b) {
-    return tfl::CreateUnidirectionalSequenceLSTMOptions(b, tfl::ActivationFunctionType::TANH, 10, 0,
-                                                        true)
-        .Union();
-  };
-  for (const ModelWriter& w : {one, timeFirst}) {
+  for (const ModelWriter& w : {int8LstmOfOneSequence(), int8LstmTimeMajor()}) {
     EXPECT_THAT(operationsOf(mustImport(w)),
                 ElementsAre("RESHAPE", "SPLIT", "QUANTIZED_LSTM", "QUANTIZED_LSTM",
                             "QUANTIZED_LSTM", "CONCATENATION", "RESHAPE"));
@@ -330,6 +321,33 @@ TEST(DynamicRange, RoundsActivationsAndHasFloatWeights) {
   EXPECT_EQ(filter.type, OperandType::TENSOR_FLOAT32);
   // The first weight is -100 steps of 0.01.
   EXPECT_FLOAT_EQ(constantOf<float>(m, filter)[0], -1.0f);
+}
+
+TEST(Extension, StandsForOperationsOfTheApi) {
+  const auto imported = [](const ModelWriter& w) {
+    auto result = importTflite(w.bytes(), {.usesExtension = true});
+    EXPECT_TRUE(result.ok()) << result.status().toString();
+    return std::move(*result);
+  };
+  const ImportedModel lstm = imported(int8Lstm());
+  EXPECT_THAT(operationsOf(lstm), ElementsAre("QUANTIZED_SEQUENCE_LSTM"));
+  // Not time-major.
+  EXPECT_THAT(constantOf<uint8_t>(lstm, inputOf(lstm, 0, 32)), ElementsAre(0));
+  EXPECT_EQ(outputOf(lstm, 0).dimensions, (Shape{2, 3, 2}));
+
+  const ImportedModel layers = imported(dynamicRange());
+  const std::vector<std::string> names = operationsOf(layers);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "ROUND_TO_DYNAMIC_RANGE"), 3);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "REDUCE_MIN"), 0);
+
+  for (const Model* model : {&lstm.model, &layers.model}) {
+    ASSERT_EQ(model->extensionNameToPrefix.size(), 1u);
+    EXPECT_EQ(model->extensionNameToPrefix[0].name, kTfliteExtension);
+    EXPECT_EQ(model->extensionNameToPrefix[0].prefix, kTfliteExtensionPrefix);
+    EXPECT_TRUE(validateModel(*model).ok());
+  }
+  // What needs none has none.
+  EXPECT_TRUE(imported(floatLstm()).model.extensionNameToPrefix.empty());
 }
 
 TEST(Detection, KeepsTheOrderOfTheFile) {

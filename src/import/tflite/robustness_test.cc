@@ -17,8 +17,9 @@ namespace halyard::import {
 namespace {
 
 // Imports bytes that may be anything. Whatever is accepted must be valid.
-void tryImport(const std::vector<uint8_t>& bytes) {
-  const Result<ImportedModel> imported = importTflite(bytes, OperandNames::KEPT);
+void tryImport(const std::vector<uint8_t>& bytes, bool usesExtension) {
+  const Result<ImportedModel> imported =
+      importTflite(bytes, {.names = OperandNames::KEPT, .usesExtension = usesExtension});
   if (!imported.ok()) {
     ASSERT_EQ(imported.status().code(), ResultCode::BAD_DATA) << imported.status().toString();
     ASSERT_FALSE(imported.status().message().empty());
@@ -27,6 +28,12 @@ void tryImport(const std::vector<uint8_t>& bytes) {
   const Result<FeatureLevel> level = validateModel(imported->model);
   ASSERT_TRUE(level.ok()) << level.status().toString();
   ASSERT_FALSE(modelText(imported->model, imported->operandNames).empty());
+}
+
+void tryImport(const std::vector<uint8_t>& bytes) {
+  for (const bool usesExtension : {false, true}) {
+    ASSERT_NO_FATAL_FAILURE(tryImport(bytes, usesExtension));
+  }
 }
 
 class Damage : public testing::TestWithParam<Sample> {};

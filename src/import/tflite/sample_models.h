@@ -77,6 +77,9 @@ ModelWriter castsAndProducts();
 ModelWriter floatLstm();
 // int8 [2,3,4] through an LSTM of 2 cells without projection.
 ModelWriter int8Lstm();
+// As above, of one sequence; of two, with time as the first dimension.
+ModelWriter int8LstmOfOneSequence();
+ModelWriter int8LstmTimeMajor();
 // float [2,3,3,2], scaled: CONV_2D 3x3, CONV_2D 1x1, FULLY_CONNECTED, all with weights of int8.
 ModelWriter dynamicRange();
 

@@ -353,6 +353,24 @@ ModelWriter int8Lstm() {
   return b.w;
 }
 
+ModelWriter int8LstmOfOneSequence() {
+  ModelWriter w = int8Lstm();
+  for (size_t tensor : {0, 13, 14, 20}) w.tensors[tensor].shape[0] = 1;
+  return w;
+}
+
+ModelWriter int8LstmTimeMajor() {
+  ModelWriter w = int8Lstm();
+  w.tensors[0].shape = {3, 2, 4};
+  w.tensors[20].shape = {3, 2, 2};
+  w.nodes[0].options = [](flatbuffers::FlatBufferBuilder& b) {
+    return tfl::CreateUnidirectionalSequenceLSTMOptions(b, tfl::ActivationFunctionType::TANH, 10, 0,
+                                                        true)
+        .Union();
+  };
+  return w;
+}
+
 ModelWriter dynamicRange() {
   Bench b;
   const int32_t image = b.w.floats("image", {2, 3, 3, 2});

@@ -39,7 +39,7 @@ TEST(SharedModels, AreImportedOrRefusedWithTheReason) {
   if (names.empty()) GTEST_SKIP() << kFolder << " is not there";
   for (const std::string& name : names) {
     const std::string path = std::string(kFolder) + "/" + name + ".tflite";
-    const Result<ImportedModel> imported = importTfliteFile(path, OperandNames::KEPT);
+    const Result<ImportedModel> imported = importTfliteFile(path, {.names = OperandNames::KEPT});
     const auto expected = refused().find(name);
     if (expected != refused().end()) {
       ASSERT_FALSE(imported.ok()) << name;

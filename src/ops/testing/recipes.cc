@@ -115,7 +115,9 @@ const std::map<OperationType, Recipe>& allRecipes() {
       {BATCH_MATMUL, batchMatmul},
       {PACK, pack},
       {MIRROR_PAD, mirrorPad},
-      {REVERSE, reverse}};
+      {REVERSE, reverse},
+      {ROUND_TO_DYNAMIC_RANGE, roundToDynamicRange},
+      {QUANTIZED_SEQUENCE_LSTM, quantizedSequenceLstm}};
   return table;
 }
 

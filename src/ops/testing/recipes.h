@@ -14,7 +14,7 @@ namespace halyard::ops::testing {
 // Fills in the operands of a builder, in order, and notes what properties need to know.
 using Recipe = void (*)(CaseBuilder&);
 
-// All operations but IF and WHILE, whose operands are models.
+// All operations, also those of kTfliteExtension, but IF and WHILE, whose operands are models.
 const std::map<OperationType, Recipe>& allRecipes();
 
 // A case by its operation's recipe; the same for the same numbers, everywhere. Not tried: see

@@ -155,6 +155,17 @@ inline void elu(CaseBuilder& b) {
   b.out();
   b.batch({0}, {0});
 }
+// Rows of the dimensions from an axis on have a range each.
+inline void roundToDynamicRange(CaseBuilder& b) {
+  const Shape dims = b.shape();
+  b.tensor(dims, -4, 4);
+  const int32_t axis = b.between(0, static_cast<int>(dims.size()) - 1);
+  b.int32(axis);
+  b.wrongValue(static_cast<int>(dims.size()));
+  b.wrongValue(-1);
+  b.outPlain();
+  if (axis > 0) b.batch({0}, {0});
+}
 
 inline void comparison(CaseBuilder& b) {
   const ShapePair shapes = broadcastShapes(b);

@@ -3,6 +3,8 @@
 // Ownership: none.
 #pragma once
 
+#include <utility>
+
 #include "ops/testing/recipes_elementwise.h"
 
 namespace halyard::ops::testing::recipes {
@@ -262,10 +264,9 @@ inline void quantized16BitLstm(CaseBuilder& b) {
   b.batch({0, 13, 14}, {0, 1});
 }
 
-inline void quantizedLstm(CaseBuilder& b) {
-  const uint32_t batch = b.size(1, 3);
-  const LstmCell cell = randomCell(b, b.size(1, 4));
-  b.tensor({batch, cell.input});
+// The operands of the fixed-point cell behind the first: the positions of its two states.
+inline std::pair<size_t, size_t> quantizedCell(CaseBuilder& b, uint32_t batch,
+                                               const LstmCell& cell) {
   lstmWeights(b, cell);
   const size_t state = b.tensor({batch, cell.output});
   const size_t cells = prescribed(b, {batch, cell.units}, kCellScale, 0);
@@ -275,10 +276,31 @@ inline void quantizedLstm(CaseBuilder& b) {
   for (int gate = 0; gate < 4; ++gate) b.real(0x1p-12f);
   b.int32(b.between(-5, 5));
   b.real(1.0f / 128);
+  return {state, cells};
+}
+
+inline void quantizedLstm(CaseBuilder& b) {
+  const uint32_t batch = b.size(1, 3);
+  const LstmCell cell = randomCell(b, b.size(1, 4));
+  b.tensor({batch, cell.input});
+  const auto [state, cells] = quantizedCell(b, batch, cell);
   b.outLike(state);
   b.outLike(cells);
   b.outLike(state);
   b.batch({0, state, cells}, {0, 1, 2});
+}
+
+inline void quantizedSequenceLstm(CaseBuilder& b) {
+  const uint32_t batch = b.size(1, 3);
+  const bool timeMajor = b.coin();
+  const LstmCell cell = randomCell(b, b.size(1, 4));
+  b.tensor(sequence(timeMajor, b.size(1, 4), batch, cell.input));
+  const auto [state, cells] = quantizedCell(b, batch, cell);
+  b.flag(timeMajor);
+  b.outLike(state);
+  const size_t axis = timeMajor ? 1 : 0;
+  b.legal().batchInputs = {{0, axis}, {state, 0}, {cells, 0}};
+  b.legal().batchOutputs = {{0, axis}};
 }
 
 inline void randomMultinomial(CaseBuilder& b) {

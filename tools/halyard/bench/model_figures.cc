@@ -75,8 +75,9 @@ class Measurement {
   Result<Json> run(const std::string& device) {
     HALYARD_ASSIGN_OR_RETURN(const auto devices, devicesOf({device}));
     device_ = devices[0];
+    HALYARD_ASSIGN_OR_RETURN(const import::ImportOptions options, importOptionsFor(devices));
     const auto start = Clock::now();
-    HALYARD_ASSIGN_OR_RETURN(imported_, loadBenchModel(name_));
+    HALYARD_ASSIGN_OR_RETURN(imported_, loadBenchModel(name_, options));
     importMs_ = milliseconds(start);
     HALYARD_ASSIGN_OR_RETURN(inputs_, randomInputs(*imported_), "{}", name_);
     result_ = {{"model", benchModelName(name_)},

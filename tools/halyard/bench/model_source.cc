@@ -8,31 +8,30 @@
 namespace halyard::cli {
 namespace {
 
-import::ImportedModel imported(const Model& model){import::ImportedModel result;
-result.model = model;
-const auto addPorts = [&](const std::vector<uint32_t>& indexes,
-                          std::vector<import::ModelPort>* ports) {
+void addPorts(const Model& model, const std::vector<uint32_t>& indexes,
+              std::vector<import::ModelPort>* ports) {
   for (const uint32_t index : indexes) {
     const Operand& operand = model.main.operands[index];
     ports->push_back({"", operand.type, operand.dimensions, operand.scale, operand.zeroPoint});
   }
-};
-addPorts(model.main.inputIndexes, &result.inputs);
-addPorts(model.main.outputIndexes, &result.outputs);
-result.operandNames.resize(model.main.operands.size());
-return result;
+}
+
 }  // namespace
 
-}  // namespace halyard::cli
-
-Result<std::shared_ptr<const import::ImportedModel>> loadBenchModel(const std::string& model) {
+Result<std::shared_ptr<const import::ImportedModel>> loadBenchModel(
+    const std::string& model, const import::ImportOptions& options) {
   const workloads::Workload* const workload = workloads::findWorkload(model);
+  auto result = std::make_shared<import::ImportedModel>();
   std::error_code error;
   if (workload != nullptr && !std::filesystem::exists(model, error)) {
-    return std::make_shared<const import::ImportedModel>(imported(*workload->make()));
+    result->model = *workload->make();
+    addPorts(result->model, result->model.main.inputIndexes, &result->inputs);
+    addPorts(result->model, result->model.main.outputIndexes, &result->outputs);
+    result->operandNames.resize(result->model.main.operands.size());
+    return std::shared_ptr<const import::ImportedModel>(std::move(result));
   }
-  HALYARD_ASSIGN_OR_RETURN(import::ImportedModel read, import::importTfliteFile(model));
-  return std::make_shared<const import::ImportedModel>(std::move(read));
+  HALYARD_ASSIGN_OR_RETURN(*result, import::importTfliteFile(model, options));
+  return std::shared_ptr<const import::ImportedModel>(std::move(result));
 }
 
 std::string benchModelName(const std::string& model) {

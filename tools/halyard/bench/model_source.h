@@ -13,7 +13,8 @@ namespace halyard::cli {
 
 // A .tflite file, or the name of a reference workload (tools/workloads) where there is no such
 // file.
-Result<std::shared_ptr<const import::ImportedModel>> loadBenchModel(const std::string& model);
+Result<std::shared_ptr<const import::ImportedModel>> loadBenchModel(
+    const std::string& model, const import::ImportOptions& options = {});
 
 // "mobilenet" for "models/mobilenet.tflite".
 std::string benchModelName(const std::string& model);
