@@ -243,7 +243,9 @@ TEST(SharedMemory, TheSizeOfASealedFileIsLookedAtBehindItsSeals) {
       const auto facts = examineFile(file.get());
       ASSERT_TRUE(facts.ok()) << facts.status().toString();
       isFixed = facts->isFixed;
-      if (isFixed) ASSERT_EQ(facts->size, 4096u) << round;
+      if (isFixed) {
+        ASSERT_EQ(facts->size, 4096u) << round;
+      }
     }
   }
 }

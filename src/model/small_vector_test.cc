@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <list>
 #include <map>
 #include <random>
+#include <span>
 #include <sstream>
 
 namespace halyard {

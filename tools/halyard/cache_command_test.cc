@@ -138,7 +138,9 @@ TEST_F(CacheCommandTest, PrunesOldNotes) {
     const std::filesystem::path file = files_.path() / name;
     std::ofstream(file) << "text\n";
     const timespec old[2] = {{1000000000, 0}, {1000000000, 0}};
-    if (isOld) EXPECT_EQ(::utimensat(AT_FDCWD, file.c_str(), old, 0), 0);
+    if (isOld) {
+      EXPECT_EQ(::utimensat(AT_FDCWD, file.c_str(), old, 0), 0);
+    }
     return file;
   };
   const std::string digits(32, 'a');

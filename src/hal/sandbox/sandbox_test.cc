@@ -173,7 +173,9 @@ TEST_F(SandboxTest, LimitsOfTheManifest) {
   open(settings);
   EXPECT_EQ(attempt(Forbidden::LARGE_FILE), 0);
   // ThreadSanitizer has no room for so much.
-  if (!kThreadSanitizer) EXPECT_EQ(attempt(Forbidden::MUCH_MEMORY), 0);
+  if (!kThreadSanitizer) {
+    EXPECT_EQ(attempt(Forbidden::MUCH_MEMORY), 0);
+  }
 }
 
 TEST(SandboxSettingsTest, OfAManifest) {

@@ -41,10 +41,10 @@ class ScriptedDevice final : public Device {
   }
   Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model>,
                                                       const PrepareOptions&) override {
-    return std::shared_ptr<PreparedModel>(model);
+    return std::shared_ptr<PreparedModel>(scripted);
   }
 
-  const std::shared_ptr<ScriptedModel> model = std::make_shared<ScriptedModel>();
+  const std::shared_ptr<ScriptedModel> scripted = std::make_shared<ScriptedModel>();
 
  private:
   const DeviceInfo info_ = testing::TestDevice().info();
@@ -71,17 +71,17 @@ TEST_F(ReusableExecutionTest, DriversNeedNotHaveThem) {
   const auto execution = create();
   ASSERT_TRUE(execution.ok()) << execution.status().toString();
   for (int i = 0; i < 3; ++i) EXPECT_TRUE((*execution)->compute({}).status.ok());
-  EXPECT_EQ(device_->model->plain, 3);
+  EXPECT_EQ(device_->scripted->plain, 3);
 }
 
 TEST_F(ReusableExecutionTest, RequestsAreChecked) {
   request_.inputs.pop_back();
   EXPECT_EQ(create().status().code(), ResultCode::BAD_DATA);
-  EXPECT_EQ(device_->model->plain, 0);
+  EXPECT_EQ(device_->scripted->plain, 0);
 }
 
 TEST_F(ReusableExecutionTest, CreationMayFail) {
-  ScriptedModel& driver = *device_->model;
+  ScriptedModel& driver = *device_->scripted;
   driver.onCreate = [] { return opFailed("not this one"); };
   EXPECT_THAT(create().status().toString(), HasSubstr("OP_FAILED: not this one"));
   driver.onCreate = []() -> Result<std::unique_ptr<ReusableExecution>> {
@@ -95,7 +95,7 @@ TEST_F(ReusableExecutionTest, CreationMayFail) {
 TEST_F(ReusableExecutionTest, EachComputationIsLookedAt) {
   const auto execution = create();
   ASSERT_TRUE(execution.ok()) << execution.status().toString();
-  ScriptedModel& driver = *device_->model;
+  ScriptedModel& driver = *device_->scripted;
   driver.onCompute = []() -> ExecutionResult { throw std::bad_alloc(); };
   EXPECT_EQ((*execution)->compute({}).status.code(), ResultCode::RESOURCE_EXHAUSTED_TRANSIENT);
   driver.onCompute = [] { return ExecutionResult{okStatus(), {{{7}, true}}, {}}; };
