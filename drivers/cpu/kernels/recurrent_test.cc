@@ -255,13 +255,19 @@ TEST(SvdfKernel, IsTheReference) {
   }
 }
 
+// Each tenth has a projection, for which there is no kernel.
+QuantizedLstmCase quantizedLstmCase(RandomOperands& random, int round) {
+  QuantizedLstmCase sizes = QuantizedLstmCase::random(random);
+  sizes.parts.projection = round % 10 == 9;
+  sizes.cells = static_cast<uint32_t>(random.between(1, 50));
+  sizes.outputs = sizes.parts.projection ? 5 : sizes.cells;
+  return sizes;
+}
+
 TEST(QuantizedLstmKernel, IsTheReference) {
   RandomOperands random(63);
   for (int round = 0; round < 200; ++round) {
-    QuantizedLstmCase sizes = QuantizedLstmCase::random(random);
-    sizes.parts.projection = round % 10 == 9;
-    sizes.cells = static_cast<uint32_t>(random.between(1, 50));
-    sizes.outputs = sizes.parts.projection ? 5 : sizes.cells;
+    const QuantizedLstmCase sizes = quantizedLstmCase(random, round);
     KernelCase test;
     test.operation = OperationType::QUANTIZED_LSTM;
     test.inputs = sizes.inputsOf(random);
@@ -274,10 +280,7 @@ TEST(QuantizedLstmKernel, IsTheReference) {
 TEST(QuantizedLstmKernel, IsTheReferenceAlongASequence) {
   RandomOperands random(72);
   for (int round = 0; round < 200; ++round) {
-    QuantizedLstmCase sizes = QuantizedLstmCase::random(random);
-    sizes.parts.projection = round % 10 == 9;
-    sizes.cells = static_cast<uint32_t>(random.between(1, 50));
-    sizes.outputs = sizes.parts.projection ? 5 : sizes.cells;
+    const QuantizedLstmCase sizes = quantizedLstmCase(random, round);
     const bool timeMajor = random.coin();
     const auto steps = static_cast<uint32_t>(random.between(1, 9));
     KernelCase test;

@@ -37,7 +37,8 @@ enum class OperandNames : uint8_t { LEFT_OUT, KEPT };
 struct ImportOptions {
   OperandNames names = OperandNames::LEFT_OUT;
   // Whether the model may have operations of kTfliteExtension, for devices that offer it. Without,
-  // operations of the API stand in their place, up to nineteen for one, with the same results.
+  // operations of the API stand in their place, nineteen for one or one for each step of a
+  // sequence, with the same results.
   bool usesExtension = false;
 };
 
