@@ -19,6 +19,7 @@ struct FloatTile {
   size_t pieceCount;
   size_t depth;  // of a piece
   // What is multiplied with soon, to be fetched meanwhile, `depth` cache lines of it; may be null.
+  // One row fetches what it is multiplied with itself, unless this is null.
   const float* ahead;
   const float* bias;    // [panel columns]
   const float* addend;  // [rows][columns], added before the clamp; may be null

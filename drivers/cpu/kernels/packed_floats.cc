@@ -10,7 +10,10 @@
 namespace halyard::cpudriver {
 namespace {
 
-constexpr size_t kFetchedPanel = 4 * 1024;         // bytes, of the least that is fetched ahead
+constexpr size_t kFetchedPanel = 4 * 1024;  // bytes, of the least that is fetched ahead
+// A row waits for nothing but its weights. The processor fetches them well by itself from a
+// second-level cache, which may hold layers below this many bytes, and not well from further away.
+constexpr size_t kFetchedForRow = 512 * 1024;
 constexpr size_t kPackedAtOnce = 8 * 1024;         // values: less is not worth another thread
 constexpr size_t kCacheLine = 64 / sizeof(float);  // elements
 
@@ -77,7 +80,10 @@ void PackedFloats::multiply(const PieceRows& rows, const ops::ClampRange<float>&
   tile.outStride = outStride;
   const auto* const addend = reinterpret_cast<const float*>(rows.addend);
   // One row goes through all panels at once.
-  const size_t panels = rows.count == 1 ? panelEnd - panelBegin : 1;
+  const bool isRow = rows.count == 1;
+  const size_t panels = isRow ? panelEnd - panelBegin : 1;
+  const bool fetches = isRow ? columns_ * depth_ * sizeof(float) >= kFetchedForRow
+                             : width * depth_ * sizeof(float) >= kFetchedPanel;
   for (size_t panel = panelBegin; panel < panelEnd; panel += panels) {
     const size_t column = panel * width;
     tile.packed = packed_.data() + column * depth_;
@@ -86,8 +92,7 @@ void PackedFloats::multiply(const PieceRows& rows, const ops::ClampRange<float>&
     const FloatMicros& micro = gemm_->microsFor(tile.columns, tile.pieceCount);
     // The next panel, if it is worth it. It is most often the same thread's. Behind the last one
     // are most often the weights of what is computed next.
-    const float* ahead =
-        width * depth_ * sizeof(float) >= kFetchedPanel ? tile.packed + width * depth_ : nullptr;
+    const float* ahead = fetches ? tile.packed + width * depth_ : nullptr;
     const float* const aheadEnd = tile.packed + 2 * width * depth_;
     forEvenPieces(rows.count, micro.mostRows, [&](size_t begin, size_t count) {
       tile.ahead = ahead;
