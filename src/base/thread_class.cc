@@ -42,8 +42,14 @@ void enterBackground() {
   ::setpriority(PRIO_PROCESS, 0, kBackgroundNice);
 }
 
-void enterUrgent() {
+void enterBatch() {
   // Whatever the process has been given stays.
+  if (::sched_getscheduler(0) != SCHED_OTHER) return;
+  const sched_param none{};
+  ::sched_setscheduler(0, SCHED_BATCH, &none);
+}
+
+void enterUrgent() {
   SchedAttributes attributes;
   if (::syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
   if (attributes.policy != SCHED_OTHER) return;
@@ -58,6 +64,7 @@ void enterUrgent() {
 void enterThreadClass(ThreadClass threadClass) {
   threadsClass = threadClass;
   if (threadClass == ThreadClass::BACKGROUND) enterBackground();
+  if (threadClass == ThreadClass::BATCH) enterBatch();
   if (threadClass == ThreadClass::URGENT) enterUrgent();
 }
 

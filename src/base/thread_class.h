@@ -11,9 +11,11 @@ namespace halyard {
 
 enum class ThreadClass : uint8_t {
   // Runs when nobody else wants the processor, and a little all the same: beside a thread of
-  // another
-  // class that computes all the time it has about a thirtieth of the processor. Gives way at once.
+  // another class that computes all the time it has about a thirtieth of the processor. Gives way
+  // at once.
   BACKGROUND,
+  // As NORMAL, but takes the processor from nobody when it wakes: it waits for its turn.
+  BATCH,
   NORMAL,
   // As NORMAL, but asks the scheduler to be let in soon when it wakes, where the kernel can (6.12).
   URGENT,

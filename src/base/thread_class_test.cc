@@ -34,6 +34,19 @@ TEST(ThreadClass, BackgroundIsNiceAndConcernsOneThread) {
   EXPECT_EQ(currentThreadClass(), ThreadClass::NORMAL);
 }
 
+TEST(ThreadClass, BatchLeavesNice) {
+  const Seen before = seen();
+  Seen inside{};
+  std::thread([&] {
+    enterThreadClass(ThreadClass::BATCH);
+    EXPECT_EQ(currentThreadClass(), ThreadClass::BATCH);
+    inside = seen();
+  }).join();
+  EXPECT_EQ(inside.nice, before.nice);
+  EXPECT_EQ(inside.policy, before.policy == SCHED_OTHER ? SCHED_BATCH : before.policy);
+  EXPECT_EQ(seen().policy, before.policy);
+}
+
 TEST(ThreadClass, UrgentLeavesPolicyAndNice) {
   const Seen before = seen();
   Seen inside{};

@@ -15,8 +15,8 @@ class BufferServer final : public wire::v1_3::IBuffer::Server {
  public:
   BufferServer(std::shared_ptr<ServedClient> client, BufferPtr buffer)
       : client_(std::move(client)), buffer_(std::move(buffer)) {}
-  // Much memory takes long to be freed.
-  ~BufferServer() { client_->dispose(std::move(buffer_)); }
+  // Much memory takes long to be freed; but the token should be refused from now on.
+  ~BufferServer() { client_->disposeFirst(std::move(buffer_)); }
   BufferServer(const BufferServer&) = delete;
   BufferServer& operator=(const BufferServer&) = delete;
 

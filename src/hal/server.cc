@@ -75,10 +75,15 @@ void ServerCore::endClient(const ServedClient& client) {
   }
 }
 
+// Posting fails when the server ends: then it is done here.
 void ServerCore::dispose(std::shared_ptr<void> object) {
   auto shared = std::make_shared<std::shared_ptr<void>>(std::move(object));
-  const Status posted = workers_.post(disposals_, Priority::HIGH, [shared] { shared->reset(); });
-  (void)posted;  // it fails when the server ends: then it is done here
+  (void)disposers_.post(disposals_, Priority::MEDIUM, [shared] { shared->reset(); });
+}
+
+void ServerCore::disposeFirst(std::shared_ptr<void> object) {
+  auto shared = std::make_shared<std::shared_ptr<void>>(std::move(object));
+  (void)workers_.post(firstDisposals_, Priority::HIGH, [shared] { shared->reset(); });
 }
 
 void ServerCore::endSessions() {
@@ -87,6 +92,10 @@ void ServerCore::endSessions() {
 
 void ServedClient::dispose(std::shared_ptr<void> object) const {
   if (*open) core.dispose(std::move(object));
+}
+
+void ServedClient::disposeFirst(std::shared_ptr<void> object) const {
+  if (*open) core.disposeFirst(std::move(object));
 }
 
 void ServerCore::closeAll() {
@@ -109,12 +118,15 @@ Result<std::unique_ptr<Server>> Server::start(std::shared_ptr<RpcLoop> loop,
                                               ServerOptions options) {
   HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<WorkerThreads> threads,
                            WorkerThreads::start(options.workers));
-  HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<WorkerThreads> lowThreads,
-                           WorkerThreads::start(options.workers, kMostLowThreads, Priority::LOW));
-  auto* const core =
-      new ServerCore(*loop, *threads, *lowThreads, std::move(device), std::move(options));
-  return std::unique_ptr<Server>(
-      new Server(std::move(loop), std::move(threads), std::move(lowThreads), core));
+  HALYARD_ASSIGN_OR_RETURN(
+      std::unique_ptr<WorkerThreads> lowThreads,
+      WorkerThreads::start(options.workers, kMostLowThreads, ThreadClass::BACKGROUND));
+  HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<WorkerThreads> disposers,
+                           WorkerThreads::start(1, 1, ThreadClass::BATCH));
+  auto* const core = new ServerCore(*loop, *threads, *lowThreads, *disposers, std::move(device),
+                                    std::move(options));
+  return std::unique_ptr<Server>(new Server(std::move(loop), std::move(threads),
+                                            std::move(lowThreads), std::move(disposers), core));
 }
 
 Server::~Server() {
@@ -124,6 +136,7 @@ Server::~Server() {
   workers_.reset();
   core_->services->fences()->workers().drain(std::nullopt);
   lowWorkers_.reset();
+  disposers_.reset();
   core_->services->stop();
   onLoop([core = core_] { delete core; });
 }
@@ -160,8 +173,9 @@ bool Server::drain(std::chrono::milliseconds limit) {
   };
   const bool rest = workers_->drain(limit);
   const bool lowRest = lowWorkers_->drain(left());
+  const bool disposed = disposers_->drain(left());
   const bool fencedRest = core_->services->fences()->workers().drain(left());
-  return core_->services->drain(end) && fencedRest && rest && lowRest;
+  return core_->services->drain(end) && fencedRest && rest && lowRest && disposed;
 }
 
 }  // namespace halyard::hal

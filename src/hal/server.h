@@ -58,10 +58,12 @@ class Server {
 
  private:
   Server(std::shared_ptr<RpcLoop> loop, std::unique_ptr<WorkerThreads> workers,
-         std::unique_ptr<WorkerThreads> lowWorkers, ServerCore* core)
+         std::unique_ptr<WorkerThreads> lowWorkers, std::unique_ptr<WorkerThreads> disposers,
+         ServerCore* core)
       : loop_(std::move(loop)),
         workers_(std::move(workers)),
         lowWorkers_(std::move(lowWorkers)),
+        disposers_(std::move(disposers)),
         core_(core) {}
 
   // Runs `work` on the loop thread and waits for it.
@@ -70,6 +72,7 @@ class Server {
   std::shared_ptr<RpcLoop> loop_;
   std::unique_ptr<WorkerThreads> workers_;
   std::unique_ptr<WorkerThreads> lowWorkers_;
+  std::unique_ptr<WorkerThreads> disposers_;
   ServerCore* core_;  // lives on the loop thread; deleted there
 };
 

@@ -38,20 +38,22 @@ struct ServedClient {
   // outlive it. Loop thread.
   std::shared_ptr<const bool> open = {};
 
-  // As ServerCore::dispose; without a server the object goes here.
+  // As those of ServerCore; without a server the object goes here.
   void dispose(std::shared_ptr<void> object) const;
+  void disposeFirst(std::shared_ptr<void> object) const;
 };
 
 class ServerCore final : public kj::TaskSet::ErrorHandler {
  public:
-  // `lowWorkers`: for work of low priority.
+  // `lowWorkers`: for work of low priority; `disposers`: for what nobody waits for.
   ServerCore(RpcLoop& loop, WorkerThreads& workers, WorkerThreads& lowWorkers,
-             std::shared_ptr<Device> served, ServerOptions theOptions)
+             WorkerThreads& disposers, std::shared_ptr<Device> served, ServerOptions theOptions)
       : device(std::move(served)),
         options(std::move(theOptions)),
         loop_(loop),
         workers_(workers),
-        lowWorkers_(lowWorkers) {}
+        lowWorkers_(lowWorkers),
+        disposers_(disposers) {}
 
   void serve(RpcLoop::Context& context, UniqueFd socket, std::function<void()> onDisconnect,
              ClientTerms terms);
@@ -83,8 +85,11 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
       return std::move(**slot);
     });
   }
-  // Lets go of `object` on a worker thread: a driver may take long for it.
+  // Lets go of `object` on a thread for that: a driver may take long for it, and who has let go of
+  // a model most often has other things to do now.
   void dispose(std::shared_ptr<void> object);
+  // The same on a worker thread, before calls that wait: of what calls can tell that it is there.
+  void disposeFirst(std::shared_ptr<void> object);
 
   // Runs `work` on the loop thread. May be called from any thread.
   void post(std::function<void()> work) {
@@ -150,8 +155,10 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
   kj::Maybe<kj::Timer&> timer_;  // of the loop
   WorkerThreads& workers_;
   WorkerThreads& lowWorkers_;
-  const std::shared_ptr<WorkerThreads::Lane> disposals_ =
-      workers_.openLane({.queued = SIZE_MAX, .running = 1});
+  WorkerThreads& disposers_;
+  const WorkerThreads::LaneLimits disposalLimits_{.queued = SIZE_MAX, .running = 1};
+  const std::shared_ptr<WorkerThreads::Lane> disposals_ = disposers_.openLane(disposalLimits_);
+  const std::shared_ptr<WorkerThreads::Lane> firstDisposals_ = workers_.openLane(disposalLimits_);
   const std::shared_ptr<bool> open_ = std::make_shared<bool>(true);
   uint64_t nextJob_ = 0;
   std::map<uint64_t, Job> jobs_;

@@ -2,8 +2,10 @@
 #include "hal/server.h"
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 
+#include "base/thread_class.h"
 #include "hal/testing/server_fixture.h"
 
 namespace halyard::hal {
@@ -338,7 +340,9 @@ TEST_F(ServerTest, OldDeviceDoesNotHaveNewMethods) {
   EXPECT_EQ(execTime, 2.0f);
 }
 
-TEST_F(ServerTest, DroppingThePreparedModelFreesIt) {
+TEST_F(ServerTest, DroppingThePreparedModelFreesItWithoutHurry) {
+  std::atomic<ThreadClass> freedBy = ThreadClass::URGENT;
+  device_->onRelease = [&freedBy] { freedBy = currentThreadClass(); };
   ASSERT_EQ(prepare(addModel(4)).status, wire::ErrorStatus::NONE);
   EXPECT_EQ(device_->preparedModels(), 1u);
   onLoop<bool>([this](RpcLoop::Context&) -> kj::Promise<bool> {
@@ -349,6 +353,7 @@ TEST_F(ServerTest, DroppingThePreparedModelFreesIt) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_EQ(device_->preparedModels(), 0u);
+  EXPECT_EQ(freedBy.load(), ThreadClass::BATCH);
 }
 
 }  // namespace

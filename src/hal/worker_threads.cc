@@ -13,8 +13,6 @@
 #include <thread>
 #include <vector>
 
-#include "hal/session/scheduler.h"
-
 namespace halyard::hal {
 namespace {
 
@@ -60,7 +58,7 @@ struct WorkerThreads::State {
   std::list<LanePtr> waiting;         // lanes with queued jobs, in the order of their turns
   std::list<Worker> workers;
   std::thread supervisor;
-  Priority priority = Priority::MEDIUM;  // of the threads
+  ThreadClass threadClass = ThreadClass::NORMAL;
   size_t baseThreads = 0;
   size_t mostThreads = 0;
   size_t alive = 0;
@@ -185,7 +183,7 @@ struct WorkerThreads::State {
     try {
       self->thread = std::thread([this, self, added] {
         ::pthread_setname_np(::pthread_self(), "halyard-worker");
-        enterPriorityClass(priority);
+        enterThreadClass(threadClass);
         run(self, added);
       });
     } catch (const std::system_error&) {
@@ -266,9 +264,9 @@ struct WorkerThreads::State {
 WorkerThreads::WorkerThreads(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
 Result<std::unique_ptr<WorkerThreads>> WorkerThreads::start(unsigned threads, unsigned mostThreads,
-                                                            Priority priority) {
+                                                            ThreadClass threadClass) {
   auto state = std::make_shared<State>();
-  state->priority = priority;
+  state->threadClass = threadClass;
   state->baseThreads = threads;
   state->mostThreads = std::max(threads, mostThreads);
   std::unique_ptr<WorkerThreads> workers(new WorkerThreads(state));
@@ -281,6 +279,7 @@ Result<std::unique_ptr<WorkerThreads>> WorkerThreads::start(unsigned threads, un
       }
     }
   }
+  if (state->mostThreads == threads) return workers;
   try {
     state->supervisor = std::thread([raw = state.get()] {
       ::pthread_setname_np(::pthread_self(), "halyard-watch");

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 
+#include "base/thread_class.h"
 #include "halyard/driver/hal_types.h"
 #include "halyard/driver/status.h"
 
@@ -28,10 +29,9 @@ class WorkerThreads {
   };
   class Lane;  // the jobs of one client
 
-  // `threads` are always there, at most `mostThreads` when lanes would starve. They compete with
-  // others for the processor as `priority` says.
-  static Result<std::unique_ptr<WorkerThreads>> start(unsigned threads, unsigned mostThreads = 320,
-                                                      Priority priority = Priority::MEDIUM);
+  // `threads` are always there, at most `mostThreads` when lanes would starve.
+  static Result<std::unique_ptr<WorkerThreads>> start(
+      unsigned threads, unsigned mostThreads = 320, ThreadClass threadClass = ThreadClass::NORMAL);
   // Waits for the running jobs; those still queued are dropped.
   ~WorkerThreads();
   WorkerThreads(const WorkerThreads&) = delete;
