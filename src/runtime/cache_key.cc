@@ -147,6 +147,9 @@ class KeyWriter {
 
   Status modelPart(const Model& model) {
     number(model.relaxComputationFloat32toFloat16);
+    // Operands often share a value: where they have it is enough for an outline, and all values
+    // once.
+    if (constants_ == nullptr) numbers(model.operandValues);
     HALYARD_RETURN_IF_ERROR(subgraph(model, model.main));
     number(uint64_t{model.referenced.size()});
     for (const Subgraph& each : model.referenced) HALYARD_RETURN_IF_ERROR(subgraph(model, each));
@@ -192,8 +195,8 @@ class KeyWriter {
       HALYARD_ASSIGN_OR_RETURN(const Digest digest, constants_->of(model.pools[at.poolIndex], at));
       constant(digest, at.length);
     } else if (operand.lifetime == Lifetime::CONSTANT_COPY && constants_ == nullptr) {
+      number(at.offset);
       number(at.length);
-      bytes(model.operandValues.data() + at.offset, at.length);
     } else if (operand.lifetime == Lifetime::CONSTANT_COPY) {
       constant(bulkDigest({model.operandValues.data() + at.offset, at.length}), at.length);
     }
