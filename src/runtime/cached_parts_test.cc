@@ -116,7 +116,7 @@ TEST_F(CachedPartsTest, ARestartedDriverGetsItFromTheFiles) {
   context.applicationOrder = sameOrder(*model);
   context.devices = devices();
   context.report = std::make_shared<Report>();
-  context.report->setDecisions({}, std::vector<PartitionReport>(plan->steps.size()));
+  context.report->setDecisions({{}, std::vector<PartitionReport>(plan->steps.size()), {}});
   context.caching = caching();
   PlanRunner runner(plan, context);
   ++script_->generation;

@@ -158,6 +158,16 @@ double CostModel::compute(uint32_t subgraph, uint32_t operation, size_t device) 
   return figuresOf(subgraph).compute[device][operation];
 }
 
+Cost CostModel::costOf(uint32_t subgraph, const Part& part, const PartBorder& border) {
+  Cost cost;
+  for (const uint32_t operation : part.operations) {
+    cost.compute += compute(subgraph, operation, part.device);
+  }
+  const LinkCosts& link = links_[part.device];
+  cost.boundary = link.wakeNs + (border.bytesIn + border.bytesOut) * link.nsPerByte;
+  return cost;
+}
+
 bool CostModel::guessesSizes(uint32_t subgraph, uint32_t operation) {
   return figuresOf(subgraph).work[operation].guessed;
 }

@@ -52,6 +52,8 @@ class CostModel {
   // Nanoseconds, or what stands for them when power counts. Infinite where the device says nothing
   // of the type.
   double compute(uint32_t subgraph, uint32_t operation, size_t device);
+  // Of a part on its device.
+  Cost costOf(uint32_t subgraph, const Part& part, const PartBorder& border);
   LinkCosts linkOf(size_t device) const { return links_[device]; }
   // What measurements of a part should be compared with. `compute` as predicted here.
   PredictedParts uncorrected(size_t device, double compute, double bytes) const;
@@ -62,11 +64,6 @@ class CostModel {
   // The values that cross borders, and their bytes. Stays where it is.
   const PartitionGraph& graphOf(uint32_t subgraph);
   const OperandSizes& sizes() const { return sizes_; }
-  // What is computed for a subgraph when it is first asked about, to have it ready.
-  void estimate(uint32_t subgraph) {
-    (void)figuresOf(subgraph);
-    (void)graphOf(subgraph);
-  }
 
   // How often the body of a loop is thought to run, and how likely either branch is.
   static constexpr double kIterations = 10;

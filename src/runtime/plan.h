@@ -44,7 +44,7 @@ struct ComputeStep {
   // of the subgraph that an earlier step has computed.
   std::vector<uint32_t> inputs;
   std::vector<uint32_t> outputs;
-  Cost predicted;
+  Cost predicted;  // none if the only candidate has the whole model: Report makes it up when asked
   std::shared_ptr<hal::PreparedModel> prepared;  // null until the compilation has prepared it
   CacheRecord cache;                             // of that preparation
 };
@@ -81,14 +81,6 @@ struct Plan {
   bool simple = false;
   // A step hands a value of unknown size to another.
   bool hasDynamicTemporaries = false;
-  Cost predicted() const {
-    Cost sum;
-    for (const ComputeStep& step : steps) {
-      sum.compute += step.predicted.compute;
-      sum.boundary += step.predicted.boundary;
-    }
-    return sum;
-  }
 };
 
 }  // namespace halyard::runtime

@@ -79,11 +79,7 @@ class PlanBuilder {
     step.model = std::move(made.model);
     step.inputs = std::move(made.inputs);
     step.outputs = std::move(made.outputs);
-    for (const uint32_t operation : part.operations) {
-      step.predicted.compute += costs_.compute(subgraph, operation, part.device);
-    }
-    const LinkCosts link = costs_.linkOf(part.device);
-    step.predicted.boundary = link.wakeNs + (border.bytesIn + border.bytesOut) * link.nsPerByte;
+    step.predicted = costs_.costOf(subgraph, part, border);
     plan_.steps.push_back(std::move(step));
     return static_cast<uint32_t>(plan_.steps.size() - 1);
   }

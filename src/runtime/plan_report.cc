@@ -5,6 +5,7 @@
 #include <cfloat>
 
 #include "ops/operation.h"
+#include "runtime/plan_builder.h"
 
 namespace halyard::runtime {
 namespace {
@@ -27,8 +28,8 @@ class Describer {
     }
   }
 
-  Decisions run(const std::vector<OperationReport::WhyNot>& leftOut) {
-    Decisions decisions;
+  Report::Decisions run(const std::vector<OperationReport::WhyNot>& leftOut) {
+    Report::Decisions decisions;
     decisions.operations.resize(order_.size());
     for (uint32_t n = 0; n < order_.size(); ++n) {
       OperationReport& report = decisions.operations[order_[n]];
@@ -190,15 +191,25 @@ class Describer {
 
 }  // namespace
 
-Decisions describeDecisions(const Plan& plan, SupportTable& support, CostModel& costs,
-                            const std::vector<uint32_t>& order,
-                            const std::vector<OperationReport::WhyNot>& leftOut) {
+Report::Decisions describeDecisions(const Plan& plan, SupportTable& support, CostModel& costs,
+                                    const std::vector<uint32_t>& order,
+                                    const std::vector<OperationReport::WhyNot>& leftOut) {
   return Describer(plan, support, costs, order).run(leftOut);
 }
 
-Decisions describeSupport(SupportTable& support, const std::vector<uint32_t>& order,
-                          const std::vector<OperationReport::WhyNot>& leftOut) {
-  Decisions decisions;
+Report::Decisions describeSoleDevice(const SoleDevice& sole) {
+  SupportTable support(sole.model, {sole.device});  // who takes it all need not be asked
+  CostModel costs(*sole.model, support.devices(), sole.preference, sole.costs);
+  Plan plan = simplePlan(sole.model, *sole.device);
+  const Part part{0, plan.steps[0].operations};
+  const std::vector<PartBorder> borders = bordersOf(costs.graphOf(kMainSubgraph), {&part, 1});
+  plan.steps[0].predicted = costs.costOf(kMainSubgraph, part, borders[0]);
+  return describeDecisions(plan, support, costs, sole.order, sole.leftOut);
+}
+
+Report::Decisions describeSupport(SupportTable& support, const std::vector<uint32_t>& order,
+                                  const std::vector<OperationReport::WhyNot>& leftOut) {
+  Report::Decisions decisions;
   decisions.operations.resize(order.size());
   for (uint32_t n = 0; n < order.size(); ++n) {
     OperationReport& report = decisions.operations[order[n]];

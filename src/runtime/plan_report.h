@@ -1,5 +1,6 @@
 // Puts decisions into words: what the report of a compilation says of operations and parts.
-// Thread safety: pure functions. Ownership: results own their text.
+// Thread safety: pure functions. Ownership: results own their text; a SoleDevice borrows the
+// device.
 #pragma once
 
 #include <string>
@@ -10,21 +11,26 @@
 
 namespace halyard::runtime {
 
-struct Decisions {
-  std::vector<OperationReport> operations;
-  std::vector<PartitionReport> partitions;
-  std::vector<Report::Target> targets;  // by partition
-};
-
 // `order`: for each operation of the main subgraph the application's index. `leftOut`: devices that
 // were no candidates, and why.
-Decisions describeDecisions(const Plan& plan, SupportTable& support, CostModel& costs,
-                            const std::vector<uint32_t>& order,
-                            const std::vector<OperationReport::WhyNot>& leftOut);
+Report::Decisions describeDecisions(const Plan& plan, SupportTable& support, CostModel& costs,
+                                    const std::vector<uint32_t>& order,
+                                    const std::vector<OperationReport::WhyNot>& leftOut);
+
+// A model without control flow that its only candidate has taken as a whole.
+struct SoleDevice {
+  std::shared_ptr<const Model> model;
+  const Device* device = nullptr;
+  std::vector<uint32_t> order;
+  std::vector<OperationReport::WhyNot> leftOut;
+  hal::ExecutionPreference preference = hal::ExecutionPreference::FAST_SINGLE_ANSWER;
+  CostSettings costs;
+};
+Report::Decisions describeSoleDevice(const SoleDevice& sole);
 
 // When there is no plan: for each operation why the candidates do not take it.
-Decisions describeSupport(SupportTable& support, const std::vector<uint32_t>& order,
-                          const std::vector<OperationReport::WhyNot>& leftOut);
+Report::Decisions describeSupport(SupportTable& support, const std::vector<uint32_t>& order,
+                                  const std::vector<OperationReport::WhyNot>& leftOut);
 
 // "1.25 ms", "310 us", "42 ns".
 std::string durationText(double nanoseconds);

@@ -72,7 +72,6 @@ class Preparation {
                         const std::shared_ptr<const Model>& asModel) {
                    return ask(device, subgraph, asModel);
                  }),
-        costs_(*model, candidates_, options.prepare.preference, options.costs),
         report_(*report),
         nameOf_([this](uint32_t subgraph, uint32_t operation) {
           return nameOf(subgraph, operation);
@@ -89,6 +88,11 @@ class Preparation {
 
   Result<std::vector<bool>> ask(const Device& device, uint32_t subgraph,
                                 const std::shared_ptr<const Model>& asModel);
+  // Of control flow, the runtime might run some itself, and what is logged is what was weighed.
+  bool isWholeForOne() {
+    return candidates_.size() == 1 && model_->referenced.empty() &&
+           !vlogIsOn(VlogTag::COMPILATION) && support_.takesAll(kMainSubgraph, 0);
+  }
   Result<Plan> divide();
   Result<Plan> everythingOnCpu();
   void describe(const Plan& plan);
@@ -110,7 +114,7 @@ class Preparation {
   const std::vector<const Device*> candidates_;
   const std::vector<const Device*>& all_;
   SupportTable support_;
-  CostModel costs_;
+  std::optional<CostModel> costs_;  // made when the model is divided
   Report& report_;
   const OperationNamer nameOf_;
   std::vector<ComputeStep> prepared_;  // of attempts that failed
@@ -189,8 +193,7 @@ Result<std::vector<bool>> Preparation::ask(const Device& device, uint32_t subgra
       return std::vector<bool>(asModel->main.operations.size(), true);
     }
   }
-  const auto meanwhile = [&] {
-    costs_.estimate(kMainSubgraph);
+  const auto meanwhile = [before] {
     if (before != nullptr) before->say();
   };
   HALYARD_ASSIGN_OR_RETURN(std::optional<hal::RemoteDevice::Offer> offer,
@@ -205,9 +208,12 @@ Result<std::vector<bool>> Preparation::ask(const Device& device, uint32_t subgra
 
 Result<Plan> Preparation::divide() {
   const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::COMPILATION, "divide the model");
-  HALYARD_ASSIGN_OR_RETURN(const auto choice, choosePartitions(support_, costs_, nameOf_));
+  if (!costs_) {
+    costs_.emplace(*model_, candidates_, options_.prepare.preference, options_.costs);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const auto choice, choosePartitions(support_, *costs_, nameOf_));
   logDecisions(*choice);
-  return buildPlan(support_, costs_, *choice, nameOf_);
+  return buildPlan(support_, *costs_, *choice, nameOf_);
 }
 
 Result<Plan> Preparation::everythingOnCpu() {
@@ -218,9 +224,12 @@ Result<Plan> Preparation::everythingOnCpu() {
 }
 
 void Preparation::describe(const Plan& plan) {
-  Decisions decisions = describeDecisions(plan, support_, costs_, order_, leftOut_);
-  report_.setDecisions(std::move(decisions.operations), std::move(decisions.partitions),
-                       std::move(decisions.targets));
+  if (!costs_) {
+    const SoleDevice sole{
+        model_, candidates_[0], order_, leftOut_, options_.prepare.preference, options_.costs};
+    return report_.setDecisionsLater(1, [sole] { return describeSoleDevice(sole); });
+  }
+  report_.setDecisions(describeDecisions(plan, support_, *costs_, order_, leftOut_));
   if (!vlogIsOn(VlogTag::COMPILATION)) return;
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     const ComputeStep& step = plan.steps[s];
@@ -336,13 +345,14 @@ Result<std::shared_ptr<const Plan>> Preparation::run() {
   std::optional<Failure> failure;
   std::string failedDevice;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-    Result<Plan> plan = divide();
+    // Nothing is to be weighed then; after a failure, that goes into what is said of it.
+    const bool isWhole = attempt == 0 && isWholeForOne();
+    Result<Plan> plan = isWhole ? simplePlan(model_, *candidates_[0]) : divide();
     if (!plan.ok()) {
       // Of what is left after a failure, that failure tells more.
       Status status = failure ? failure->status : plan.takeStatus();
       if (!failure) {
-        Decisions decisions = describeSupport(support_, order_, leftOut_);
-        report_.setDecisions(std::move(decisions.operations), {});
+        report_.setDecisions(describeSupport(support_, order_, leftOut_));
         const Status& asked = support_.askStatus(kMainSubgraph, 0);
         if (candidates_.size() == 1 && !asked.ok()) status = asked;
         const bool isCallers =

@@ -58,6 +58,31 @@ class PreparationTest : public ::testing::Test {
 
 Status fails(const Model&) { return makeStatus(ResultCode::RESOURCE_EXHAUSTED_PERSISTENT, "full"); }
 
+TEST_F(PreparationTest, WhatASoleDeviceTakesAsAWholeIsReportedAsIfItHadBeenWeighed) {
+  devices_.add("only", 0.5F);
+  PreparationOptions options;
+  options.explicitDevices = true;
+  const auto plan =
+      makePlan(model(), devices_.list(/*withCpu=*/false), flatCosts(5000, 2), &report_, options);
+  ASSERT_TRUE(plan.ok()) << plan.status().toString();
+  EXPECT_EQ(textOf(**plan), "simple only{0,1,2}");
+  const std::vector<OperationReport> operations = report_.operations();
+  ASSERT_EQ(operations.size(), 3u);
+  EXPECT_EQ(operations[1].type, TANH);
+  EXPECT_EQ(operations[1].device, "only");
+  EXPECT_EQ(operations[1].partition, 0);
+  EXPECT_TRUE(operations[1].others.empty());
+  const std::vector<PartitionReport> partitions = report_.partitions();
+  ASSERT_EQ(partitions.size(), 1u);
+  EXPECT_EQ(partitions[0].device, "only");
+  EXPECT_THAT(partitions[0].operations, ElementsAre(0, 1, 2));
+  EXPECT_EQ(partitions[0].operationCount, 3u);
+  EXPECT_NEAR(partitions[0].predicted.compute, 3 * 0.5 * 1000, 1);
+  EXPECT_NEAR(partitions[0].predicted.boundary, 5000 + 2 * 16, 1);
+  EXPECT_EQ(partitions[0].bytesIn, 8u);
+  EXPECT_EQ(partitions[0].bytesOut, 8u);
+}
+
 TEST_F(PreparationTest, WhatADeviceFailsToPrepareGoesToTheNextBest) {
   devices_.add("best", 0.1F).prepare = fails;
   devices_.add("second", 0.2F);
@@ -342,7 +367,7 @@ TEST(ReportTest, MeasurementsGoToThePartitionAndItsDevice) {
   const auto timings = std::make_shared<DeviceTimings>();
   PartitionReport partition;
   partition.predicted = {1000, 0};
-  report.setDecisions({}, {partition}, {{timings, {0, 0, 1000}}});
+  report.setDecisions({{}, {partition}, {{timings, {0, 0, 1000}}}});
   report.addMeasurement(0, 900000);  // warming up
   EXPECT_TRUE(timings->empty());
   for (int i = 0; i < 100; ++i) report.addMeasurement(0, 3000);

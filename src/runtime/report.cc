@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <utility>
 
 namespace halyard::runtime {
 namespace {
@@ -46,12 +47,26 @@ std::string_view reportEventKindName(ReportEvent::Kind kind) {
   return "UNKNOWN";
 }
 
-void Report::setDecisions(std::vector<OperationReport> operations,
-                          std::vector<PartitionReport> partitions, std::vector<Target> targets) {
+void Report::setDecisions(Decisions decisions) {
   const std::lock_guard lock(mutex_);
-  operations_ = std::move(operations);
-  partitions_ = std::move(partitions);
-  targets_ = std::move(targets);
+  decisions_ = std::move(decisions);
+  describe_ = nullptr;
+}
+
+void Report::setDecisionsLater(size_t partitions, std::function<Decisions()> describe) {
+  const std::lock_guard lock(mutex_);
+  decisions_ = {};
+  decisions_.partitions.resize(partitions);
+  describe_ = std::move(describe);
+}
+
+void Report::describeNow() const {
+  if (!describe_) return;
+  std::vector<PartitionReport> before = std::exchange(decisions_, describe_()).partitions;
+  describe_ = nullptr;
+  for (size_t p = 0; p < decisions_.partitions.size() && p < before.size(); ++p) {
+    decisions_.partitions[p].cache = std::move(before[p].cache);
+  }
 }
 
 void Report::add(ReportEvent event) {
@@ -71,18 +86,20 @@ void Report::add(ReportEvent event) {
 
 void Report::setCache(size_t partition, CacheRecord record) {
   const std::lock_guard lock(mutex_);
-  if (partition < partitions_.size()) partitions_[partition].cache = std::move(record);
+  std::vector<PartitionReport>& partitions = decisions_.partitions;
+  if (partition < partitions.size()) partitions[partition].cache = std::move(record);
 }
 
 void Report::addMeasurement(size_t partition, double nanoseconds) {
   const std::lock_guard lock(mutex_);
-  if (partition >= partitions_.size()) return;
-  PartitionReport& report = partitions_[partition];
+  describeNow();
+  if (partition >= decisions_.partitions.size()) return;
+  PartitionReport& report = decisions_.partitions[partition];
   ++report.executions;
   report.measuredTotal += nanoseconds;
   report.measuredLast = nanoseconds;
-  if (partition >= targets_.size() || report.executions == 1) return;
-  Target& target = targets_[partition];
+  if (partition >= decisions_.targets.size() || report.executions == 1) return;
+  Target& target = decisions_.targets[partition];
   target.best = target.best == 0 ? nanoseconds : std::min(target.best, nanoseconds);
   if (target.timings == nullptr || !std::has_single_bit(report.executions)) return;
   target.timings->add(target.predicted, target.best);
@@ -101,12 +118,14 @@ ShadowReport Report::shadow() const {
 
 std::vector<OperationReport> Report::operations() const {
   const std::lock_guard lock(mutex_);
-  return operations_;
+  describeNow();
+  return decisions_.operations;
 }
 
 std::vector<PartitionReport> Report::partitions() const {
   const std::lock_guard lock(mutex_);
-  return partitions_;
+  describeNow();
+  return decisions_.partitions;
 }
 
 std::vector<ReportEvent> Report::events() const {

@@ -100,10 +100,17 @@ class Report {
     PredictedParts predicted;
     double best = 0;  // of the executions since the last that was passed on
   };
-  // Replaces the decisions; what was measured is forgotten with them, events are kept. `targets` by
-  // partition, or empty.
-  void setDecisions(std::vector<OperationReport> operations,
-                    std::vector<PartitionReport> partitions, std::vector<Target> targets = {});
+  struct Decisions {
+    std::vector<OperationReport> operations;
+    std::vector<PartitionReport> partitions;
+    std::vector<Target> targets;  // by partition, or empty
+  };
+  // Replaces the decisions; what was measured is forgotten with them, events are kept.
+  void setDecisions(Decisions decisions);
+  // The same, but `describe` says what they are, of so many partitions, when somebody asks or an
+  // execution is over. Called by any thread, once or never; what it refers to must be there as long
+  // as anybody may ask or execute.
+  void setDecisionsLater(size_t partitions, std::function<Decisions()> describe);
   // A repetition of the last event counts it up.
   void add(ReportEvent event);
   void setCache(size_t partition, CacheRecord record);
@@ -120,10 +127,11 @@ class Report {
   ShadowReport shadow() const;
 
  private:
+  void describeNow() const;  // with the mutex held
+
   mutable std::mutex mutex_;
-  std::vector<OperationReport> operations_;
-  std::vector<PartitionReport> partitions_;
-  std::vector<Target> targets_;
+  mutable Decisions decisions_;
+  mutable std::function<Decisions()> describe_;  // null once it has been called
   std::vector<ReportEvent> events_;
   uint64_t eventsDropped_ = 0;
   ShadowReport shadow_;

@@ -46,15 +46,51 @@ TEST(ReportTest, OfTooManyEventsTheFirstAndTheLastStay) {
 TEST(ReportTest, MeasurementsBelongToAPlan) {
   Report report;
   report.addMeasurement(0, 5);  // of no partition
-  report.setDecisions({}, std::vector<PartitionReport>(2));
+  report.setDecisions({{}, std::vector<PartitionReport>(2), {}});
   report.addMeasurement(1, 100);
   report.addMeasurement(1, 300);
   EXPECT_EQ(report.partitions()[0].executions, 0u);
   EXPECT_EQ(report.partitions()[1].executions, 2u);
   EXPECT_EQ(report.partitions()[1].measuredTotal, 400);
   EXPECT_EQ(report.partitions()[1].measuredLast, 300);
-  report.setDecisions({}, std::vector<PartitionReport>(2));
+  report.setDecisions({{}, std::vector<PartitionReport>(2), {}});
   EXPECT_EQ(report.partitions()[1].executions, 0u);
+}
+
+TEST(ReportTest, DecisionsAreDescribedWhenSomebodyAsks) {
+  int described = 0;
+  const auto describe = [&described] {
+    ++described;
+    PartitionReport partition;
+    partition.device = "acme-npu";
+    OperationReport operation;
+    operation.device = "acme-npu";
+    return Report::Decisions{{operation}, {partition}, {}};
+  };
+  {
+    Report report;
+    report.setDecisionsLater(1, describe);
+    CacheRecord cache;
+    cache.state = CacheRecord::State::MISS;
+    report.setCache(0, cache);
+    report.add(failure("no memory"));
+    EXPECT_EQ(report.events().size(), 1u);
+    EXPECT_EQ(described, 0);
+    EXPECT_EQ(report.operations()[0].device, "acme-npu");
+    EXPECT_EQ(report.partitions()[0].device, "acme-npu");
+    EXPECT_EQ(report.partitions()[0].cache.state, CacheRecord::State::MISS);
+    EXPECT_EQ(described, 1);
+  }
+  Report report;
+  report.setDecisionsLater(1, describe);
+  report.addMeasurement(0, 5);
+  EXPECT_EQ(described, 2);
+  EXPECT_EQ(report.partitions()[0].executions, 1u);
+  EXPECT_EQ(report.partitions()[0].device, "acme-npu");
+  report.setDecisionsLater(1, describe);
+  report.setDecisions({{}, std::vector<PartitionReport>(2), {}});
+  EXPECT_EQ(report.partitions().size(), 2u);
+  EXPECT_EQ(described, 2) << "replaced before anybody asked";
 }
 
 TEST(ReportJsonTest, HasEverything) {
@@ -71,7 +107,7 @@ TEST(ReportJsonTest, HasEverything) {
   partition.operationCount = 1;
   partition.predicted = {1500, 20};
   partition.bytesIn = 64;
-  report.setDecisions({operation}, {partition});
+  report.setDecisions({{operation}, {partition}, {}});
   report.add(failure("no \xff memory"));
   Json json = Json::parse(reportJson(report));
   EXPECT_EQ(json["operations"][0]["type"], "CONV_2D");

@@ -118,6 +118,11 @@ bool SupportTable::takes(uint32_t subgraph, uint32_t operation, size_t device) {
   return answersFor(subgraph)[device].takes[operation];
 }
 
+bool SupportTable::takesAll(uint32_t subgraph, size_t device) {
+  const std::vector<bool>& takes = answersFor(subgraph)[device].takes;
+  return std::find(takes.begin(), takes.end(), false) == takes.end();
+}
+
 const Status& SupportTable::askStatus(uint32_t subgraph, size_t device) {
   return answersFor(subgraph)[device].asked;
 }

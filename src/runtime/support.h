@@ -38,6 +38,7 @@ class SupportTable {
   void ask(uint32_t subgraph) { (void)answersFor(subgraph); }
   // Devices are asked about a subgraph when it is first asked for here.
   bool takes(uint32_t subgraph, uint32_t operation, size_t device);
+  bool takesAll(uint32_t subgraph, size_t device);
   // Why takes() is false; empty when it is true.
   std::string reason(uint32_t subgraph, uint32_t operation, size_t device);
   // OK when the device could be asked about the subgraph.
