@@ -82,7 +82,7 @@ def failures(run):
             found.append(f"{name}: loading: {load['error']}")
         elif load:
             for kind, most in (("cold", MOST_COLD), ("warm", MOST_WARM)):
-                ratio = load[kind]["ms"] / load["litert"]["ms"]
+                ratio = paired_ratio(load[kind], load["litert"])
                 if ratio > most:
                     found.append(f"{name}: {kind} load {ratio:.2f} x LiteRT's")
         for results in list(model["threads"].values())[:1]:

@@ -91,15 +91,18 @@ def latency(model, inputs, names, threads, seconds, build, folder):
     return results
 
 
-def loading(model, inputs, threads, build, folder, times=15):
-    """{"litert", "cold", "warm"}: {"ms", "result_ms"}, medians of loading a model until it can be
-    executed, the file's reading and parsing included, and until its first result is there. Cold is
-    with an empty cache, warm with what cold has left there. {"error"} where one of them cannot."""
+def loading(model, inputs, threads, build, folder, seconds=4.0, fewest=15, most=75):
+    """{"litert", "cold", "warm"}: {"ms", "result_ms", "rounds"}, medians of loading a model until it
+    can be executed, the file's reading and parsing included, and until its first result is there.
+    Cold is with an empty cache, warm with what cold has left there. In turns, for so many seconds
+    or rounds. {"error"} where one of them cannot."""
     answers = {"litert": [], "cold": [], "warm": []}
     try:
         with contenders.start("litert", model, inputs, threads, build) as litert, \
                 build.start(model, inputs, threads, cache=folder / "cache") as halyard:
-            for _ in range(times + 1):
+            begin = time.monotonic()
+            while len(answers["warm"]) <= fewest or (
+                    len(answers["warm"]) <= most and time.monotonic() - begin < seconds):
                 answers["litert"].append(litert.ask(do="load"))
                 answers["cold"].append(halyard.ask(do="load", fresh=True))
                 answers["warm"].append(halyard.ask(do="load"))
@@ -108,11 +111,12 @@ def loading(model, inputs, threads, build, folder, times=15):
     # The first is also the first use of all code.
     return {name: {"ms": statistics.median(answer["ms"] for answer in several[1:]),
                    "result_ms": statistics.median(answer["ms"] + answer["first_ms"]
-                                                  for answer in several[1:])}
+                                                  for answer in several[1:]),
+                   "rounds": [answer["ms"] for answer in several[1:]]}
             for name, several in answers.items()}
 
 
-def throughput(model, inputs, build, clients=8, seconds=1.0, rounds=3):
+def throughput(model, inputs, build, clients=8, seconds=0.7, rounds=9):
     """Inferences per second of one client and of several at once, each with the driver's default
     threads, in turns: {"one", "many", "share"}."""
     ones, manies = [], []
