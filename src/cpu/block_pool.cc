@@ -57,7 +57,7 @@ void BlockPool::release(Block block) {
 }
 
 void BlockPool::trim() {
-  while (kept_ > inUse_) {
+  while (kept_ > inUse_ && (kept_ > kFewBytes || free_.size() > kFewBlocks)) {
     kept_ -= free_.front().capacity;
     free_.erase(free_.begin());
   }

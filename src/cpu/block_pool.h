@@ -31,8 +31,12 @@ class BlockPool {
   // The opposite: the block is counted no more.
   Block disown(Block block);
   // Gives a block of this pool back; an empty one is ignored. What is kept for reuse never exceeds
-  // what is in use, so that the pool stays within twice the live set.
+  // what is in use, so that the pool stays within twice the live set; but a few small blocks are
+  // kept all the same: each turn of a loop has its own and lets go of them all.
   void release(Block block);
+
+  static constexpr size_t kFewBlocks = 16;
+  static constexpr size_t kFewBytes = size_t{64} << 10;
 
   size_t bytesInUse() const { return inUse_; }
   size_t bytesKept() const { return kept_; }
