@@ -24,8 +24,6 @@
 namespace halyard::cpudriver {
 namespace {
 
-// A model is a row of short loops. Between two that are further apart than this, threads sleep.
-constexpr std::chrono::microseconds kPatience{50};
 // After which memory that is kept for the next execution is given back.
 constexpr std::chrono::seconds kIdle{10};
 
@@ -69,9 +67,9 @@ class RepeatedRequest final : public hal::ReusableExecution {
 // What the models of a driver share, beyond its end.
 struct Shared {
   explicit Shared(unsigned threads)
-      : byPriority{ThreadShare(threads, ThreadClass::BACKGROUND, kPatience),
-                   ThreadShare(threads, ThreadClass::NORMAL, kPatience),
-                   ThreadShare(threads, ThreadClass::URGENT, kPatience)} {}
+      : byPriority{ThreadShare(threads, ThreadClass::BACKGROUND, ThreadPool::kBetweenLoops),
+                   ThreadShare(threads, ThreadClass::NORMAL, ThreadPool::kBetweenLoops),
+                   ThreadShare(threads, ThreadClass::URGENT, ThreadPool::kBetweenLoops)} {}
 
   // Loops of one priority never wait for, or run in, threads of another. A pool has no threads
   // before its first loop.

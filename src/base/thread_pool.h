@@ -14,6 +14,9 @@ namespace halyard {
 
 class ThreadPool {
  public:
+  // The patience of those who compute models: rows of short loops.
+  static constexpr std::chrono::microseconds kBetweenLoops{50};
+
   // `threads` counts the calling thread: 1 starts none. 0 takes the number of usable processors.
   // Its own threads are of `threadClass`. Behind a loop they look for the next one for as long as
   // `patience` before they sleep: waking a thread takes some tens of microseconds, which short

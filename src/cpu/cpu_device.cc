@@ -138,7 +138,8 @@ class CpuDevice : public hal::Device {
     // Loops of one priority never wait for, or run in, threads of another.
     for (const auto threadClass :
          {ThreadClass::BACKGROUND, ThreadClass::NORMAL, ThreadClass::URGENT}) {
-      threads_.push_back(std::make_shared<ThreadPool>(threads, threadClass));
+      threads_.push_back(
+          std::make_shared<ThreadPool>(threads, threadClass, ThreadPool::kBetweenLoops));
     }
   }
 
