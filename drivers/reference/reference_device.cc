@@ -1,12 +1,15 @@
 // The reference driver's arguments.
 #include "reference_device.h"
 
+#include "halyard/tflite_extension.h"
 #include "personality_device.h"
 
 namespace halyard::drivers {
 
 Result<std::shared_ptr<hal::Device>> makeReferenceDevice(std::span<const std::string> arguments) {
   Personality personality = defaultPersonality();
+  // As the CPU device that it is made of; with a file, that file says it all.
+  personality.info.extensions = {{std::string(kTfliteExtension), {}}};
   constexpr std::string_view kOption = "--personality";
   if (!arguments.empty()) {
     if (arguments[0] != kOption || arguments.size() != 2) {

@@ -4,6 +4,8 @@
 
 #include "hal/manifest.h"
 #include "hal/remote_device.h"
+#include "halyard/tflite_extension.h"
+#include "personality.h"
 #include "reference_device.h"
 #include "test_definitions.h"
 
@@ -65,6 +67,13 @@ std::vector<float> run(hal::Device& device) {
   const auto result = (*prepared)->executeSynchronously(request, {});
   EXPECT_TRUE(result.status.ok()) << result.status.toString();
   return out;
+}
+
+TEST(ReferenceDriverTest, OffersTheTfliteExtensionUnlessAPersonalitySaysOtherwise) {
+  const auto device = makeReferenceDevice({});
+  ASSERT_TRUE(device.ok()) << device.status().toString();
+  EXPECT_TRUE(hal::offersExtension((*device)->info(), kTfliteExtension));
+  EXPECT_TRUE(defaultPersonality().info.extensions.empty());
 }
 
 TEST(ReferenceDriverTest, AnswersAreTheSameInItsOwnProcess) {
