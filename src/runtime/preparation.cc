@@ -225,9 +225,9 @@ Result<Plan> Preparation::everythingOnCpu() {
 
 void Preparation::describe(const Plan& plan) {
   if (!costs_) {
-    const SoleDevice sole{
-        model_, candidates_[0], order_, leftOut_, options_.prepare.preference, options_.costs};
-    return report_.setDecisionsLater(1, [sole] { return describeSoleDevice(sole); });
+    return report_.setDecisionsLater(
+        1, [sole = SoleDevice{model_, candidates_[0], order_, leftOut_, options_.prepare.preference,
+                              options_.costs}] { return describeSoleDevice(sole); });
   }
   report_.setDecisions(describeDecisions(plan, support_, *costs_, order_, leftOut_));
   if (!vlogIsOn(VlogTag::COMPILATION)) return;
