@@ -340,7 +340,7 @@ TEST_F(ServerTest, OldDeviceDoesNotHaveNewMethods) {
   EXPECT_EQ(execTime, 2.0f);
 }
 
-TEST_F(ServerTest, DroppingThePreparedModelFreesItWithoutHurry) {
+TEST_F(ServerTest, DroppingThePreparedModelFreesIt) {
   std::atomic<ThreadClass> freedBy = ThreadClass::URGENT;
   device_->onRelease = [&freedBy] { freedBy = currentThreadClass(); };
   ASSERT_EQ(prepare(addModel(4)).status, wire::ErrorStatus::NONE);
