@@ -24,9 +24,19 @@ using Answer = kj::Promise<Result<T>>;
 template <typename T, typename Call, typename Read>
 Answer<T> ask(Call call, Read read, const char* method = nullptr) {
   return call.send().then([read = kj::mv(read), method](auto&& response) mutable -> Result<T> {
+    // The driver is told that the call is over when the response goes: when whoever waits for the
+    // answer has it, as this thread may lose the processor to the driver then.
+    const auto after = [&response] {
+      kj::evalLast([kept = kj::mv(response)] {}).detach([](kj::Exception&&) {});
+    };
     Status status = fromWireStatus(response.getStatus(), response.getMessage());
-    if (!status.ok()) return method == nullptr ? std::move(status) : status.annotate(method);
-    return read(response);
+    if (!status.ok()) {
+      after();
+      return method == nullptr ? std::move(status) : status.annotate(method);
+    }
+    Result<T> result = read(response);
+    after();
+    return result;
   });
 }
 

@@ -7,6 +7,7 @@
 #include <capnp/rpc.h>
 
 #include "hal/guarded_network.h"
+#include "hal/message_socket.h"
 #include "hal/rpc_loop_context.h"
 #include "hal/types.capnp.h"
 #include "hal/wire_types.h"
@@ -19,8 +20,8 @@ class WireConnection {
   // `bootstrap`: what the peer gets as its first object; null on a client.
   WireConnection(RpcLoop::Context& context, UniqueFd socket, capnp::rpc::twoparty::Side side,
                  kj::Maybe<capnp::Capability::Client> bootstrap)
-      : stream_(context.io.lowLevelProvider->wrapUnixSocketFd(kj::AutoCloseFd(socket.release()))),
-        network_(*stream_, wire::MAX_FDS_PER_MESSAGE, side, readerOptions()),
+      : stream_(context.io.unixEventPort, std::move(socket), wire::MAX_FDS_PER_MESSAGE),
+        network_(stream_, wire::MAX_FDS_PER_MESSAGE, side, readerOptions()),
         guarded_(network_, context.io.provider->getTimer()),
         rpc_(makeRpc(network_, guarded_, bootstrap)) {
     // Calls that wait count with their size; beyond this the peer is not read any further.
@@ -38,10 +39,7 @@ class WireConnection {
   }
   kj::Promise<void> onDisconnect() { return network_.onDisconnect(); }
   // Makes the connection end as if the peer had closed it.
-  void shutdown() {
-    stream_->abortRead();
-    (void)kj::runCatchingExceptions([this] { stream_->shutdownWrite(); });
-  }
+  void shutdown() { stream_.shutdown(); }
 
  private:
   using Rpc = capnp::RpcSystem<capnp::rpc::twoparty::VatId>;
@@ -61,7 +59,7 @@ class WireConnection {
     return capnp::makeRpcClient(network);
   }
 
-  kj::Own<kj::AsyncCapabilityStream> stream_;
+  MessageSocket stream_;
   capnp::TwoPartyVatNetwork network_;
   GuardedNetwork guarded_;
   Rpc rpc_;
