@@ -233,6 +233,11 @@ capnp::MessageReaderAndFds MessageSocket::take(kj::ArrayPtr<kj::AutoCloseFd> fdS
 
 kj::Promise<MessageSocket::Received> MessageSocket::tryReadMessage(
     kj::ArrayPtr<kj::AutoCloseFd> fdSpace, capnp::ReaderOptions options, kj::ArrayPtr<word>) {
+  // One that came with others has its turn when all is done that follows from those before it,
+  // their answers' writing above all: whoever reads faster than it writes collects answers.
+  if (isComplete()) {
+    return kj::evalLast([this, fdSpace, options] { return Received(take(fdSpace, options)); });
+  }
   return kj::evalNow([&]() -> kj::Promise<Received> {
     while (!isComplete()) {
       makeRoom(options.traversalLimitInWords);

@@ -63,6 +63,17 @@ class RawClient {
     unsent_.erase(0, done);
     return taken;
   }
+  // The same of a client that never stops reading: throws away what comes meanwhile, so that the
+  // peer never waits for it.
+  bool exchange(const std::string& bytes, std::chrono::milliseconds patience) {
+    const auto end = std::chrono::steady_clock::now() + patience;
+    std::string next = bytes;
+    while (!write(next, std::chrono::milliseconds(1))) {
+      next.clear();
+      if (!discard() || std::chrono::steady_clock::now() >= end) return false;
+    }
+    return discard();
+  }
   // Throws away what has come; false when the peer has closed.
   bool discard() {
     char buffer[65536];
