@@ -108,16 +108,13 @@ Result<std::unique_ptr<CompiledModel>> CompiledModel::compile(std::shared_ptr<co
                                                               Packing* packing, bool tunable) {
   const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::COMPILATION, "compile");
   const bool isFresh = packing == nullptr || packing->isFresh();
-  const auto reading = isFresh ? cpu::ConstantReading::LARGE_LATER : cpu::ConstantReading::ALL;
+  const auto reading =
+      isFresh ? cpu::ConstantReading::LARGE_LATER : cpu::ConstantReading::FOLDED_LATER;
   HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<CompiledModel> compiled,
                            plan(std::move(model), resources, reading));
   if (compiled == nullptr) return compiled;
-  if (isFresh) {
-    HALYARD_RETURN_IF_ERROR(compiled->makeStepsOfFresh(packing, tunable));
-  } else {
-    hide(compiled->plan_.mappings, packing);
-    compiled->setSteps(makeSteps(compiled->plan_.main, packing, tunable));
-  }
+  if (!isFresh) hide(compiled->plan_.mappings, packing);
+  HALYARD_RETURN_IF_ERROR(compiled->makeAllSteps(packing, tunable));
   return compiled;
 }
 
@@ -129,13 +126,14 @@ Result<std::unique_ptr<CompiledModel>> CompiledModel::compileLater(
   if (compiled == nullptr) return compiled;
   compiled->stepsMade_.set([self = compiled.get()] {
     const trace::Scope compiling(trace::Layer::DRIVER, trace::Phase::COMPILATION, "compile");
-    return self->makeStepsOfFresh(nullptr, /*tunable=*/false);
+    return self->makeAllSteps(nullptr, /*tunable=*/false);
   });
   return compiled;
 }
 
-// All constants have their bytes, in memory or in the model's files.
-Status CompiledModel::makeStepsOfFresh(Packing* packing, bool tunable) {
+// All constants that are not hidden have their bytes, in memory or in the model's files, or are
+// made of such.
+Status CompiledModel::makeAllSteps(Packing* packing, bool tunable) {
   ConstantPages pages(plan_, packing, resources_.threads);
   std::vector<Step> steps = makeSteps(plan_.main, &pages, tunable);
   HALYARD_RETURN_IF_ERROR(Status(pages.status()));

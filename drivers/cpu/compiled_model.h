@@ -123,7 +123,7 @@ class CompiledModel final : private IdleMemory::Keeper {
                                                      const Resources& resources,
                                                      cpu::ConstantReading reading);
   bool isPlain() const;
-  Status makeStepsOfFresh(Packing* packing, bool tunable);
+  Status makeAllSteps(Packing* packing, bool tunable);
   void setSteps(std::vector<Step> steps);
   Status awaitSteps(const hal::ExecuteOptions& options);
   void placeTemporaries();

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <mutex>
+#include <utility>
 
 #include "huge_pages.h"
 
@@ -31,12 +32,14 @@ ConstantPages::ConstantPages(const cpu::ExecutionPlan& plan, Packing* behind, Th
       behind_(behind),
       pageSize_(static_cast<size_t>(::sysconf(_SC_PAGESIZE))),
       services_(threads) {
-  for (const Mapping& mapping : plan.mappings) {
+  const auto addPool = [this](const Mapping& mapping) {
     auto* const data = reinterpret_cast<std::byte*>(mapping.data());
     const size_t skip = reinterpret_cast<uintptr_t>(data) % pageSize_;
     const size_t pages = (skip + mapping.size() + pageSize_ - 1) / pageSize_;
     pools_.push_back({data - skip, std::vector<uint32_t>(pages), mapping.isOnHeap()});
-  }
+  };
+  for (const Mapping& mapping : plan.mappings) addPool(mapping);
+  addPool(plan.folded.memory);
   addConstants(plan);
   countReaders(plan.main);
   size_t bytes = 0;
@@ -44,6 +47,10 @@ ConstantPages::ConstantPages(const cpu::ExecutionPlan& plan, Packing* behind, Th
   // Many operands may have the same bytes.
   size_t most = plan.model->operandValues.size();
   for (const Mapping& mapping : plan.mappings) most += mapping.size();
+  for (const cpu::FoldedConstant& folded : plan.folded.list) {
+    bytes += folded.bytes;
+    most += folded.bytes;
+  }
   ConstantPages::expect(std::min(bytes, most));
 }
 
@@ -53,22 +60,33 @@ void ConstantPages::addConstants(const cpu::ExecutionPlan& plan) {
     const size_t index = operand.location.poolIndex;
     const std::byte* const data =
         reinterpret_cast<const std::byte*>(plan.mappings[index].data()) + operand.location.offset;
-    const auto begin = static_cast<size_t>(data - pools_[index].pages);
-    const size_t endPage = (begin + operand.location.length + pageSize_ - 1) / pageSize_;
-    const auto [at, isNew] =
-        constants_.try_emplace(data, Constant{index, begin / pageSize_, endPage, 0, false, {}});
-    // The same place may be several operands, of several lengths.
-    at->second.endPage = std::max(at->second.endPage, endPage);
+    add(data, operand.location.length, index);
   }
   for (const cpu::LaterConstant& later : plan.later) {
     constants_.at(plan.mappings[later.pool].data() + later.bytes.begin).later = later;
     largestLater_ = std::max(largestLater_, later.bytes.end - later.bytes.begin);
+  }
+  for (const cpu::FoldedConstant& folded : plan.folded.list) {
+    add(folded.data, folded.bytes, pools_.size() - 1);
+    constants_.at(folded.data).folded = &folded;
+    largestLater_ = std::max<uint64_t>(largestLater_, folded.bytes);
   }
   for (const auto& [data, constant] : constants_) {
     for (size_t page = constant.firstPage; page < constant.endPage; ++page) {
       ++pools_[constant.pool].users[page];
     }
   }
+}
+
+void ConstantPages::add(const std::byte* data, size_t bytes, size_t pool) {
+  const auto begin = static_cast<size_t>(data - pools_[pool].pages);
+  const size_t endPage = (begin + bytes + pageSize_ - 1) / pageSize_;
+  Constant constant;
+  constant.pool = pool;
+  constant.firstPage = begin / pageSize_;
+  const auto [at, isNew] = constants_.try_emplace(data, constant);
+  // The same place may be several operands, of several lengths.
+  at->second.endPage = std::max(at->second.endPage, endPage);
 }
 
 void ConstantPages::countReaders(const cpu::SubgraphPlan& plan) {
@@ -90,19 +108,21 @@ void ConstantPages::expect(size_t bytes) {
 }
 
 const void* ConstantPages::bring(const void* data) {
-  if (plan_.later.empty()) return data;
+  if (plan_.later.empty() && plan_.folded.list.empty()) return data;
   const auto at = constants_.find(data);
-  if (at == constants_.end() || !at->second.later) return data;
+  if (at == constants_.end() || at->second.isThere()) return data;
+  // From a cache come the pieces that would be made of it.
+  if (!isFresh()) return data;
   Constant& constant = at->second;
   if (constant.lent == nullptr && constant.readers == 1) constant.lent = lend(data, constant);
   if (constant.lent != nullptr) return constant.lent;
-  readToItsPlace(constant);
+  putInItsPlace(data, constant);
   return data;
 }
 
 // Null if it is too large.
 std::byte* ConstantPages::lend(const void* data, Constant& constant) {
-  const auto bytes = static_cast<size_t>(constant.later->bytes.end - constant.later->bytes.begin);
+  const size_t bytes = constant.laterBytes();
   if (bytes > kBufferBytes - bufferUsed_) return nullptr;
   if (buffer_ == nullptr) {
     buffer_ = mapPages(kBufferBytes, largestLater_ < kLeastForHuge ? 0 : kBufferBytes);
@@ -111,6 +131,10 @@ std::byte* ConstantPages::lend(const void* data, Constant& constant) {
   std::byte* const to = buffer_.get() + bufferUsed_;
   bufferUsed_ += (bytes + kPackedAlignment - 1) / kPackedAlignment * kPackedAlignment;
   lent_.push_back(data);
+  if (constant.folded != nullptr) {
+    make(*constant.folded, to);
+    return to;
+  }
   const SharedMemory& pool = *plan_.model->pools[constant.pool];
   const size_t first = constant.later->bytes.begin;
   read(constant.later->bytes, kLentAtOnce, [&](const ByteRange& part) {
@@ -121,22 +145,48 @@ std::byte* ConstantPages::lend(const void* data, Constant& constant) {
 }
 
 // What will be read later, too, goes where it belongs.
-void ConstantPages::keep(Constant& constant) {
+void ConstantPages::keep(const void* data, Constant& constant) {
   constant.isNeeded = true;
-  if (!constant.later) return;
-  if (constant.lent == nullptr) return readToItsPlace(constant);
-  const ByteRange& bytes = constant.later->bytes;
-  const Mapping& copy = plan_.mappings[constant.pool];
-  std::memcpy(copy.data() + bytes.begin, constant.lent, bytes.end - bytes.begin);
+  if (constant.isThere()) return;
+  if (constant.lent == nullptr) return putInItsPlace(data, constant);
+  std::memcpy(const_cast<void*>(data), constant.lent, constant.laterBytes());
   constant.later.reset();
+  constant.folded = nullptr;
 }
 
-void ConstantPages::readToItsPlace(Constant& constant) {
+void ConstantPages::putInItsPlace(const void* data, Constant& constant) {
+  if (constant.folded != nullptr) {
+    make(*std::exchange(constant.folded, nullptr),
+         static_cast<std::byte*>(const_cast<void*>(data)));
+    return;
+  }
   const ByteRange bytes = constant.later->bytes;
   constant.later.reset();
   const SharedMemory& pool = *plan_.model->pools[constant.pool];
   const Mapping& copy = plan_.mappings[constant.pool];
   read(bytes, kBytesAtOnce, [&](const ByteRange& part) { return readIntoCopy(pool, part, copy); });
+}
+
+void ConstantPages::make(const cpu::FoldedConstant& folded, std::byte* to) {
+  const Operation& operation = plan_.main.subgraph->operations[folded.operation];
+  const void* const data = plan_.main.tensors[operation.inputs[0]].data;
+  const auto at = constants_.find(data);
+  // What comes from a cache has no bytes of what was released, and needs none.
+  if (at != constants_.end() && !isFresh()) {
+    status_ = opFailed("{} is made of what has been released",
+                       operationText(folded.operation, operation.type));
+    return;
+  }
+  // Who saves the model saves what it is made of.
+  if (at != constants_.end() && behind_ != nullptr) keep(data, at->second);
+  Status made = cpu::computeFolded(plan_.main, folded, bring(data), to, services_);
+  services_.reset();
+  if (!made.ok() && status_.ok()) status_ = std::move(made);
+  if (at != constants_.end()) endReader(at->second);
+}
+
+void ConstantPages::endReader(Constant& constant) {
+  if (constant.readers > 0 && --constant.readers == 0 && !constant.isNeeded) giveBack(constant);
 }
 
 void ConstantPages::read(const ByteRange& bytes, size_t grain,
@@ -168,8 +218,8 @@ void ConstantPages::endStep(bool hasKernel, const std::vector<const void*>& cons
     const auto at = constants_.find(data);
     if (at == constants_.end()) continue;
     Constant& constant = at->second;
-    if (!hasKernel || !ofStep_.contains(data)) keep(constant);
-    if (constant.readers > 0 && --constant.readers == 0 && !constant.isNeeded) giveBack(constant);
+    if (!hasKernel || !ofStep_.contains(data)) keep(data, constant);
+    endReader(constant);
   }
   ofStep_.clear();
   for (const void* data : lent_) constants_.at(data).lent = nullptr;
@@ -196,8 +246,8 @@ std::span<std::byte> ConstantPages::pagesOf(const Constant& constant) const {
 void ConstantPages::giveBack(const Constant& constant) {
   Pool& pool = pools_[constant.pool];
   for (size_t page = constant.firstPage; page < constant.endPage; ++page) --pool.users[page];
-  if (constant.later) {  // never was there
-    releasedBytes_ += constant.later->bytes.end - constant.later->bytes.begin;
+  if (!constant.isThere()) {  // never was
+    releasedBytes_ += constant.laterBytes();
     return;
   }
   if (!pool.isOnHeap) give(pagesOf(constant));

@@ -1,6 +1,6 @@
 // ConstantPages: which constants are in memory as a model is being compiled. Brings those that are
-// still in their files when a step needs them, and gives back what kernels have packed: at no time
-// is there more than one step's both as they came and packed.
+// still in their files, or are still to be made of others, when a step needs them, and gives back
+// what kernels have packed: at no time is there more than one step's both as they came and packed.
 // Thread safety: as Packing. Ownership: borrows the plan and the packing behind it, which must
 // outlive it; keeps no memory.
 #pragma once
@@ -54,8 +54,16 @@ class ConstantPages final : public Packing {
     size_t endPage = 0;
     size_t readers = 0;  // operations' inputs that are still to be compiled
     bool isNeeded = false;
-    std::optional<cpu::LaterConstant> later;  // not read yet to where it belongs
-    std::byte* lent = nullptr;                // where the maker has its bytes
+    // Not read yet, or made, to where it belongs.
+    std::optional<cpu::LaterConstant> later;
+    const cpu::FoldedConstant* folded = nullptr;
+    std::byte* lent = nullptr;  // where the maker has its bytes
+
+    bool isThere() const { return !later && folded == nullptr; }
+    size_t laterBytes() const {
+      return folded != nullptr ? folded->bytes
+                               : static_cast<size_t>(later->bytes.end - later->bytes.begin);
+    }
   };
   struct Pool {
     std::byte* pages = nullptr;   // the beginning of its first page
@@ -69,16 +77,21 @@ class ConstantPages final : public Packing {
   void giveBack(const Constant& constant);
   void give(std::span<std::byte> pages);
   void giveWaiting();
+  void add(const std::byte* data, size_t bytes, size_t pool);
   std::byte* lend(const void* data, Constant& constant);
-  void keep(Constant& constant);
-  void readToItsPlace(Constant& constant);
+  void keep(const void* data, Constant& constant);
+  void putInItsPlace(const void* data, Constant& constant);
+  // Computes the constant from another one, which is brought for it.
+  void make(const cpu::FoldedConstant& folded, std::byte* to);
+  // One of the operations' inputs has been compiled.
+  void endReader(Constant& constant);
   // Reads parts of `bytes` on all threads, `grain` bytes at least.
   void read(const ByteRange& bytes, size_t grain, const std::function<Status(ByteRange)>& part);
 
   const cpu::ExecutionPlan& plan_;
   Packing* const behind_;
   const size_t pageSize_;
-  std::vector<Pool> pools_;
+  std::vector<Pool> pools_;                    // the last: constants that are made of others
   std::map<const void*, Constant> constants_;  // by where their bytes are
   std::set<const void*> ofStep_;               // released by the kernel that is being made
   // Memory that each step's constants are read to, which all but the reference kernel and few

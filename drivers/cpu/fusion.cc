@@ -140,6 +140,7 @@ bool prependRounding(const FusionGraph& graph, Fusion* fusion) {
 FusionGraph::FusionGraph(const cpu::SubgraphPlan& plan)
     : plan_(plan), producers_(plan.tensors.size()), readers_(plan.tensors.size()) {
   for (size_t i = 0; i < plan.subgraph->operations.size(); ++i) {
+    if (plan.isFolded[i]) continue;
     for (const uint32_t operand : operation(i).inputs) readers_[operand] = i;
     for (const uint32_t operand : operation(i).outputs) producers_[operand] = i;
   }

@@ -35,6 +35,9 @@ class Builder {
   uint32_t constant(const Shape& dims) {
     std::vector<float> values(*knownElementCount(dims));
     for (float& value : values) value = std::uniform_real_distribution<float>(-1, 1)(engine_);
+    return floats(dims, values);
+  }
+  uint32_t floats(const Shape& dims, const std::vector<float>& values) {
     const uint32_t index = tensor(dims, Lifetime::CONSTANT_COPY);
     model_.main.operands[index].location =
         appendConstant(model_, values.data(), values.size() * sizeof(float));

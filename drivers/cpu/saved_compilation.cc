@@ -39,7 +39,8 @@ bool mayGo(const Operand& operand) {
 }
 
 // Released constants are inputs in the bytes, behind those that the model has. The others are
-// copied from where the plan has them: the pools may hold them no more.
+// copied from where the plan has them: the pools may hold them no more. What the plan has made
+// constants by folding is made so again.
 Model withoutReleased(const Model& model, const CompiledModel& compiled,
                       const PackingRecorder& recorder, uint32_t* released) {
   Model reduced = model;
@@ -47,7 +48,7 @@ Model withoutReleased(const Model& model, const CompiledModel& compiled,
   std::map<std::pair<const void*, uint32_t>, DataLocation> copied;
   for (uint32_t i = 0; i < operands.size(); ++i) {
     const void* const data = compiled.constant(i);
-    if (data == nullptr) continue;
+    if (data == nullptr || operands[i].lifetime == Lifetime::TEMPORARY_VARIABLE) continue;
     if (!mayGo(operands[i]) || !recorder.isReleased(data)) {
       if (operands[i].lifetime != Lifetime::CONSTANT_REFERENCE) continue;
       const uint32_t length = operands[i].location.length;

@@ -22,7 +22,7 @@ class StepMaker {
         tunable_(tunable),
         graph_(plan),
         steps_(plan.subgraph->operations.size()),
-        isDone_(plan.subgraph->operations.size()) {
+        isDone_(plan.isFolded) {
     for (uint32_t operand = 0; operand < plan.tensors.size(); ++operand) {
       memoryOf_.push_back(operand);
     }

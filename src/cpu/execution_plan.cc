@@ -8,6 +8,7 @@
 #include "base/work_limit.h"
 #include "cpu/arena_plan.h"
 #include "cpu/block_pool.h"
+#include "ops/inline_services.h"
 #include "ops/operand_checks.h"
 
 namespace halyard::cpu {
@@ -213,6 +214,7 @@ void placeTemporaries(const ShapePropagation& shapes, SubgraphPlan* plan) {
     for (uint32_t operand : operation.inputs) {
       if (plan->arenaOffset[operand]) tensors[entryOf[operand]].last = step;
     }
+    if (plan->isFolded[step]) continue;
     // The values of control flow arrive in blocks of their own.
     if (plan->definitions[step]->controlFlow != ops::ControlFlow::NONE) continue;
     for (uint32_t operand : operation.outputs) {
@@ -233,7 +235,44 @@ void placeTemporaries(const ShapePropagation& shapes, SubgraphPlan* plan) {
   plan->arenaBytes = arena.bytes;
 }
 
-Status planSubgraph(const Subgraph& subgraph, bool placesTemporaries, ExecutionPlan* whole,
+// How many bytes of constants as floats the model may have: those of all that it brings.
+uint64_t mostFolded(const Model& model) {
+  uint64_t bytes = model.operandValues.size();
+  for (const SharedMemoryPtr& pool : model.pools) bytes += pool->size();
+  return bytes * sizeof(float);
+}
+
+struct PlanOptions {
+  ConstantReading reading;
+  bool placesTemporaries;
+  bool folds;
+};
+
+// Up to this size constants are made at once, whoever wants them later: their values may say what
+// operations can be computed together.
+constexpr size_t kMostFoldedAtOnce = 1024;
+
+Status fold(const PlanOptions& options, ExecutionPlan* whole, SubgraphPlan* plan) {
+  HALYARD_ASSIGN_OR_RETURN(FoldedConstants folded, findFolded(plan, mostFolded(*whole->model)));
+  const bool isMain = plan == &whole->main;
+  const bool isAtOnce = !isMain || options.reading == ConstantReading::ALL;
+  ops::InlineServices services;
+  std::vector<FoldedConstant> later;
+  for (const FoldedConstant& constant : folded.list) {
+    if (!isAtOnce && constant.bytes > kMostFoldedAtOnce) {
+      later.push_back(constant);
+      continue;
+    }
+    const uint32_t from = plan->subgraph->operations[constant.operation].inputs[0];
+    HALYARD_RETURN_IF_ERROR(
+        computeFolded(*plan, constant, plan->tensors[from].data, constant.data, services));
+  }
+  folded.list = std::move(later);
+  (isMain ? whole->folded : whole->foldedInReferenced.emplace_back()) = std::move(folded);
+  return okStatus();
+}
+
+Status planSubgraph(const Subgraph& subgraph, const PlanOptions& options, ExecutionPlan* whole,
                     SubgraphPlan* plan) {
   plan->subgraph = &subgraph;
   HALYARD_RETURN_IF_ERROR(findDefinitions(plan));
@@ -247,30 +286,35 @@ Status planSubgraph(const Subgraph& subgraph, bool placesTemporaries, ExecutionP
   }
   plan->arenaOffset.resize(subgraph.operands.size());
   plan->settled.resize(subgraph.operations.size());
+  plan->isFolded.resize(subgraph.operations.size());
   ShapePropagation shapes(plan, plan != &whole->main);
   HALYARD_RETURN_IF_ERROR(shapes.run());
   plan->fixed = true;
   for (size_t i = 0; i < subgraph.operands.size(); ++i) {
     plan->fixed = plan->fixed && shapes.settled(i);
   }
-  if (placesTemporaries) placeTemporaries(shapes, plan);
+  if (options.folds) HALYARD_RETURN_IF_ERROR(fold(options, whole, plan));
+  if (options.placesTemporaries) placeTemporaries(shapes, plan);
   return okStatus();
 }
 
 }  // namespace
 
 Result<ExecutionPlan> ExecutionPlan::make(std::shared_ptr<const Model> model,
-                                          ConstantReading reading, bool placesTemporaries) {
+                                          ConstantReading reading, bool placesTemporaries,
+                                          std::shared_ptr<const KernelPatch> patch) {
   ExecutionPlan plan;
+  plan.patch = std::move(patch);
+  const PlanOptions options{reading, placesTemporaries, plan.patch == nullptr};
   HALYARD_RETURN_IF_ERROR(checkNesting(*model));
   HALYARD_RETURN_IF_ERROR(mapPools(*model, reading, &plan));
   plan.model = std::move(model);
-  HALYARD_RETURN_IF_ERROR(planSubgraph(plan.model->main, placesTemporaries, &plan, &plan.main));
+  HALYARD_RETURN_IF_ERROR(planSubgraph(plan.model->main, options, &plan, &plan.main));
   plan.referenced.resize(plan.model->referenced.size());
   for (size_t i = 0; i < plan.referenced.size(); ++i) {
     HALYARD_RETURN_IF_ERROR(
-        planSubgraph(plan.model->referenced[i], placesTemporaries, &plan, &plan.referenced[i]),
-        "subgraph {}", i);
+        planSubgraph(plan.model->referenced[i], options, &plan, &plan.referenced[i]), "subgraph {}",
+        i);
   }
   return plan;
 }

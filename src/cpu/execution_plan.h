@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "cpu/constant_folding.h"
 #include "cpu/constant_pools.h"
 #include "cpu/kernel_patch.h"
 #include "halyard/driver/model.h"
@@ -18,15 +19,17 @@
 
 namespace halyard::cpu {
 
-// One subgraph of the model. Vectors are by operand but for the first two.
+// One subgraph of the model. Vectors are by operand but for the first three.
 struct SubgraphPlan {
   const Subgraph* subgraph = nullptr;
   std::vector<const ops::OperationDefinition*> definitions;  // by operation
   // By operation: inference at execution would find what it has found here, unless inputs of the
   // subgraph are omitted then, or its outputs declared in another way.
   std::vector<bool> settled;
-  // Data for constants only. The dimensions are the declared ones, or what shape inference makes of
-  // them ahead of execution.
+  // By operation: it is not to be computed, for its outputs are constants.
+  std::vector<bool> isFolded;
+  // Data for constants only, those among them that folded operations write. The dimensions are the
+  // declared ones, or what shape inference makes of them ahead of execution.
   std::vector<ops::Tensor> tensors;
   std::vector<uint32_t> consumers;
   std::vector<std::optional<size_t>> outputPosition;  // in the list of the subgraph's outputs
@@ -40,9 +43,11 @@ struct SubgraphPlan {
 struct ExecutionPlan {
   // As Executor::create.
   // `placesTemporaries`: otherwise arenaOffset and arenaBytes stay as of values without places.
+  // With a patch nothing is folded: it runs the kernels.
   static Result<ExecutionPlan> make(std::shared_ptr<const Model> model,
                                     ConstantReading reading = ConstantReading::ALL,
-                                    bool placesTemporaries = true);
+                                    bool placesTemporaries = true,
+                                    std::shared_ptr<const KernelPatch> patch = nullptr);
 
   // A chain of subgraphs that refer to each other is this long at most: it is how deep running it
   // nests.
@@ -54,7 +59,9 @@ struct ExecutionPlan {
 
   std::vector<Mapping> mappings;     // of the pools
   std::vector<LaterConstant> later;  // whose bytes are not in them yet
-  std::vector<CpuAccess> accesses;   // of the pools, as long as the plan lives
+  FoldedConstants folded;  // of the main subgraph; the list has those that are not there yet
+  std::vector<FoldedConstants> foldedInReferenced;
+  std::vector<CpuAccess> accesses;  // of the pools, as long as the plan lives
   std::vector<std::unique_ptr<std::byte[]>> copies;
   std::shared_ptr<const KernelPatch> patch;  // runs the kernels, if there is one
 };

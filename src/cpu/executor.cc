@@ -103,8 +103,9 @@ Result<std::shared_ptr<Executor>> Executor::create(std::shared_ptr<const Model> 
                                                    ThreadPool* pool,
                                                    std::shared_ptr<const KernelPatch> patch) {
   const trace::Scope mark(trace::Layer::CPU, trace::Phase::COMPILATION, "plan");
-  HALYARD_ASSIGN_OR_RETURN(ExecutionPlan plan, ExecutionPlan::make(std::move(model)));
-  plan.patch = std::move(patch);
+  HALYARD_ASSIGN_OR_RETURN(ExecutionPlan plan,
+                           ExecutionPlan::make(std::move(model), ConstantReading::ALL,
+                                               /*placesTemporaries=*/true, std::move(patch)));
   return std::shared_ptr<Executor>(std::make_shared<PlanExecutor>(std::move(plan), pool));
 }
 

@@ -128,6 +128,7 @@ Status SubgraphRun::run() {
     if (arena_.data() == nullptr) return noMemory(plan_.arenaBytes);
   }
   for (size_t i = 0; i < operations.size(); ++i) {
+    if (plan_.isFolded[i]) continue;
     HALYARD_RETURN_IF_ERROR(checkMayGoOn(*services_.options, ResultCode::MISSED_DEADLINE_TRANSIENT),
                             "before {}", operationText(i, operations[i].type));
     const std::string name =

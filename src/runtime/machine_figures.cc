@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "ops/gemm.h"
+#include "ops/inline_services.h"
 
 namespace halyard::runtime {
 namespace {
@@ -85,24 +86,6 @@ double measureCopy() {
   return best / static_cast<double>(kCopiedBytes);
 }
 
-class InlineServices : public ops::KernelServices {
- public:
-  void parallelFor(size_t count, size_t /*grain*/,
-                   const std::function<void(size_t, size_t)>& body) override {
-    if (count > 0) body(0, count);
-  }
-  void* scratch(size_t bytes) override {
-    constexpr size_t kAlignment = 64;
-    blocks_.push_back(std::make_unique<std::byte[]>(bytes + kAlignment));
-    void* block = blocks_.back().get();
-    size_t room = bytes + kAlignment;
-    return std::align(kAlignment, bytes, block, room);
-  }
-
- private:
-  std::vector<std::unique_ptr<std::byte[]>> blocks_;
-};
-
 double measureProducts() {
   constexpr size_t kSide = 96;
   const std::vector<float> left(kSide * kSide, 1.5F);
@@ -117,7 +100,7 @@ double measureProducts() {
       [&](const ops::GemmTile<float>& tile) { sums[tile.rowBegin] += tile.sums[0]; }};
   double best = 1e18;
   for (size_t i = 0; i < kRepetitions; ++i) {
-    InlineServices services;
+    ops::InlineServices services;
     const Clock::time_point start = Clock::now();
     ops::gemm(services, problem);
     best = std::min(best, since(start));

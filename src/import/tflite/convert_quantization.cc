@@ -1,5 +1,8 @@
 // Changes of representation: quantising, dequantising, requantising; folding of constants.
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "base/float16.h"
 #include "import/tflite/converters.h"
@@ -64,6 +67,40 @@ Status checkFoldable(const FileTensor& tensor) {
   return okStatus();
 }
 
+// Up to this size the model has the floats.
+constexpr size_t kMostFoldedHere = 128;
+
+// The constant as an input of NNAPI's DEQUANTIZE; none for what that does not take.
+std::optional<Operand> dequantizable(const FileTensor& tensor) {
+  const bool isInt8 = tensor.type == tfl::TensorType::INT8;
+  const auto isPositive = [](float scale) { return scale > 0 && std::isfinite(scale); };
+  if ((!isInt8 && tensor.type != tfl::TensorType::UINT8) || tensor.dims.empty() ||
+      tensor.dims.size() > 4 || !std::ranges::all_of(tensor.scales, isPositive)) {
+    return std::nullopt;
+  }
+  Operand operand;
+  operand.dimensions = tensor.dims;
+  if (tensor.scales.size() == 1) {
+    operand.type =
+        isInt8 ? OperandType::TENSOR_QUANT8_ASYMM_SIGNED : OperandType::TENSOR_QUANT8_ASYMM;
+    operand.scale = tensor.scales[0];
+    if (!tensor.zeroPoints.empty()) operand.zeroPoint = static_cast<int32_t>(tensor.zeroPoints[0]);
+    return operand;
+  }
+  for (size_t i = 0; i < tensor.zeroPoints.size(); ++i) {
+    if (tensor.zeroPoints[i] != 0) return std::nullopt;
+  }
+  const auto dimension = static_cast<size_t>(std::max(tensor.quantizedDimension, 0));
+  if (!isInt8 || dimension >= tensor.dims.size() ||
+      tensor.dims[dimension] != tensor.scales.size()) {
+    return std::nullopt;
+  }
+  operand.type = OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL;
+  operand.extraParams = SymmPerChannelQuantParams{{tensor.scales.begin(), tensor.scales.end()},
+                                                  static_cast<uint32_t>(dimension)};
+  return operand;
+}
+
 Status convertDequantize(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
   HALYARD_ASSIGN_OR_RETURN(const FileTensor from, node.inputInfo(0));
@@ -114,8 +151,21 @@ constexpr Converter kConverters[] = {
 
 }  // namespace
 
-Result<uint32_t> foldedToFloat(GraphBuilder& builder, const FileTensor& tensor) {
-  HALYARD_RETURN_IF_ERROR(checkFoldable(tensor));
+namespace {
+
+// The constant as floats, behind a DEQUANTIZE.
+Result<uint32_t> dequantized(GraphBuilder& builder, Operand bytes, const FileTensor& tensor,
+                             std::string name) {
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t from, builder.addFileConstant(std::move(bytes), tensor));
+  HALYARD_ASSIGN_OR_RETURN(
+      const uint32_t real,
+      builder.addTemporary(OperandType::TENSOR_FLOAT32, tensor.dims, 0, 0, std::move(name)));
+  HALYARD_RETURN_IF_ERROR(builder.addOperation(OperationType::DEQUANTIZE, {from}, {real}));
+  return real;
+}
+
+// A constant of floats.
+Result<uint32_t> folded(GraphBuilder& builder, const FileTensor& tensor, std::string name) {
   const size_t count = tensor.data.size() / tensorElementSize(tensor.type);
   HALYARD_ASSIGN_OR_RETURN(const std::span<uint8_t> bytes, builder.newBytes(count * sizeof(float)));
   HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> data, builder.contents(tensor));
@@ -123,11 +173,26 @@ Result<uint32_t> foldedToFloat(GraphBuilder& builder, const FileTensor& tensor) 
   Operand operand;
   operand.type = OperandType::TENSOR_FLOAT32;
   operand.dimensions = tensor.dims.empty() ? Shape{1} : tensor.dims;
-  HALYARD_ASSIGN_OR_RETURN(
-      const uint32_t folded,
-      builder.addOwnConstant(std::move(operand), bytes, builder.nameOf(tensor) + " (float)"), "{}",
-      tensor.text());
-  return folded;
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t added,
+                           builder.addOwnConstant(std::move(operand), bytes, std::move(name)), "{}",
+                           tensor.text());
+  return added;
+}
+
+}  // namespace
+
+Result<uint32_t> foldedToFloat(GraphBuilder& builder, const FileTensor& tensor) {
+  if (const auto known = builder.floatsOf(tensor.index)) return *known;
+  HALYARD_RETURN_IF_ERROR(checkFoldable(tensor));
+  std::optional<Operand> bytes;
+  if (builder.usesExtension() && tensor.data.size() > kMostFoldedHere)
+    bytes = dequantizable(tensor);
+  std::string name = builder.nameOf(tensor) + " (float)";
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t operand,
+                           bytes ? dequantized(builder, std::move(*bytes), tensor, std::move(name))
+                                 : folded(builder, tensor, std::move(name)));
+  builder.keepFloatsOf(tensor.index, operand);
+  return operand;
 }
 
 std::span<const Converter> quantizationConverters() { return kConverters; }

@@ -33,7 +33,9 @@ std::span<const Converter> spatialConverters();
 inline constexpr std::string_view kDetectionOperator = "TFLite_Detection_PostProcess";
 Status convertDetectionPostprocess(Node& node);
 
-// The float value of a quantised or float16 constant, as a constant of TENSOR_FLOAT32.
+// The float value of a quantised or float16 constant, of TENSOR_FLOAT32: a constant, or, for
+// devices that have kTfliteExtension, and keep such weights as they are in the file, what
+// DEQUANTIZE makes of one.
 Result<uint32_t> foldedToFloat(GraphBuilder& builder, const FileTensor& tensor);
 
 // Whether TFLite computes with these by dynamic-range quantisation; see dynamic_quantization.cc.

@@ -63,6 +63,13 @@ class GraphBuilder {
   // The operand that `read` gave before, if it did; for tensors with more than one reading.
   std::optional<uint32_t> known(int32_t tensor) const;
 
+  // The operand that has the float values of a tensor, once that has been kept.
+  std::optional<uint32_t> floatsOf(int32_t tensor) const {
+    const auto at = floats_.find(tensor);
+    return at == floats_.end() ? std::nullopt : std::optional(at->second);
+  }
+  void keepFloatsOf(int32_t tensor, uint32_t operand) { floats_[tensor] = operand; }
+
   // Type, dimensions and quantisation of a tensor that is no per-channel filter.
   Result<Operand> describe(const FileTensor& tensor) const;
 
@@ -150,6 +157,7 @@ class GraphBuilder {
   std::map<std::string, uint32_t> smallConstants_;
   std::map<OperandType, uint32_t> omitted_;
   std::map<std::pair<size_t, uint8_t>, std::span<const uint8_t>> filled_;  // by size and value
+  std::map<int32_t, uint32_t> floats_;                                     // by tensor
   std::vector<ops::Tensor> tensors_;  // of the operation that is being added
 };
 

@@ -220,8 +220,8 @@ const Expectation kExpectations[] = {
 
 // The operations of the extension compute, to the bit, what those of the API do in their place.
 TEST(ExtensionExecution, IsTheSameToTheBit) {
-  for (const ModelWriter& w :
-       {int8Lstm(), int8LstmOfOneSequence(), int8LstmTimeMajor(), dynamicRange(), floatLstm()}) {
+  for (const ModelWriter& w : {int8Lstm(), int8LstmOfOneSequence(), int8LstmTimeMajor(),
+                               dynamicRange(), byteWeights(), floatLstm()}) {
     const auto withExtension = importTflite(w.bytes(), {.usesExtension = true});
     EXPECT_EQ(run(withExtension), run(w));
   }

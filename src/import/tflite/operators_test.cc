@@ -350,6 +350,32 @@ TEST(Extension, StandsForOperationsOfTheApi) {
   EXPECT_TRUE(imported(floatLstm()).model.extensionNameToPrefix.empty());
 }
 
+// For devices that have the extension, which make floats of them.
+TEST(Extension, WeightsOfBytesStayBytes) {
+  const auto imported = importTflite(byteWeights().bytes(), {.usesExtension = true});
+  ASSERT_TRUE(imported.ok()) << imported.status().toString();
+  std::vector<OperandType> sources;
+  for (const Operation& operation : imported->model.main.operations) {
+    if (operation.type != OperationType::DEQUANTIZE) continue;
+    const Operand& source = imported->model.main.operands[operation.inputs[0]];
+    sources.push_back(source.type);
+    if (source.type != OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL) continue;
+    const auto& quant = std::get<SymmPerChannelQuantParams>(source.extraParams);
+    EXPECT_EQ(quant.channelDim, 0u);
+    ASSERT_EQ(quant.scales.size(), 40u);
+    EXPECT_FLOAT_EQ(quant.scales[39], 0.049f);
+  }
+  using enum OperandType;
+  // The tensor that two layers read is there once.
+  EXPECT_THAT(sources, ElementsAre(TENSOR_QUANT8_ASYMM_SIGNED, TENSOR_QUANT8_SYMM_PER_CHANNEL,
+                                   TENSOR_QUANT8_ASYMM));
+  EXPECT_TRUE(validateModel(imported->model).ok());
+  const auto without = importTflite(byteWeights().bytes());
+  ASSERT_TRUE(without.ok()) << without.status().toString();
+  const std::vector<std::string> names = operationsOf(*without);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "DEQUANTIZE"), 0);
+}
+
 TEST(Detection, KeepsTheOrderOfTheFile) {
   const ImportedModel m = mustImport(detection());
   ASSERT_THAT(operationsOf(m), ElementsAre("DEQUANTIZE", "DEQUANTIZE", "DETECTION_POSTPROCESSING"));

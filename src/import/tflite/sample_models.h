@@ -82,6 +82,9 @@ ModelWriter int8LstmOfOneSequence();
 ModelWriter int8LstmTimeMajor();
 // float [2,3,3,2], scaled: CONV_2D 3x3, CONV_2D 1x1, FULLY_CONNECTED, all with weights of int8.
 ModelWriter dynamicRange();
+// float [4,24]: two FULLY_CONNECTED with the same weights of int8, one with a scale for each unit,
+// MUL by what DEQUANTIZE makes of a constant of uint8.
+ModelWriter byteWeights();
 
 struct Sample {
   std::string name;

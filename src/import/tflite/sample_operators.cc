@@ -395,6 +395,37 @@ ModelWriter dynamicRange() {
   return b.w;
 }
 
+ModelWriter byteWeights() {
+  Bench b;
+  const int32_t x = b.w.floats("x", {4, 24});
+  b.w.inputs = {x};
+  const auto dense = [&](int32_t input, int32_t weights, uint32_t units, int32_t y) {
+    const int32_t bias =
+        b.w.floatConstant("bias", {static_cast<int32_t>(units)}, std::vector<float>(units, 0.5f));
+    b.w.node(Op::FULLY_CONNECTED, {input, weights, bias}, {y}, Opt::FullyConnectedOptions,
+             [](FlatBufferBuilder& fb) { return tfl::CreateFullyConnectedOptions(fb); });
+  };
+  const int32_t one =
+      b.w.quantisedConstant("one", Type::INT8, {24, 24}, waveBytes(576, 41, 201, 100), 0.01f, 3);
+  const int32_t between = b.w.floats("between", {4, 24});
+  dense(x, one, 24, between);
+  dense(between, one, 24, b.floats({4, 24}));
+  const int32_t channels = b.w.quantisedConstant("channels", Type::INT8, {40, 24},
+                                                 waveBytes(960, 77, 201, 100), 0.01f, 0);
+  TensorSpec& spec = b.w.tensors[static_cast<size_t>(channels)];
+  spec.scales.clear();
+  for (int i = 0; i < 40; ++i) spec.scales.push_back(0.01f + 0.001f * static_cast<float>(i));
+  spec.zeroPoints.assign(40, 0);
+  const int32_t wide = b.w.floats("wide", {4, 40});
+  dense(between, channels, 40, wide);
+  const int32_t table =
+      b.w.quantisedConstant("table", Type::UINT8, {4, 40}, waveBytes(160, 59, 201, 0), 0.02f, 100);
+  const int32_t real = b.w.floats("real", {4, 40});
+  b.w.node(Op::DEQUANTIZE, {table}, {real});
+  b.w.node(Op::MUL, {wide, real}, {b.floats({4, 40})});
+  return b.w;
+}
+
 std::vector<Sample> sampleOperators() {
   return {{"float_functions", floatFunctions()},
           {"int8_functions", int8Functions()},
@@ -408,7 +439,8 @@ std::vector<Sample> sampleOperators() {
           {"casts_and_products", castsAndProducts()},
           {"float_lstm", floatLstm()},
           {"int8_lstm", int8Lstm()},
-          {"dynamic_range", dynamicRange()}};
+          {"dynamic_range", dynamicRange()},
+          {"byte_weights", byteWeights()}};
 }
 
 }  // namespace halyard::import

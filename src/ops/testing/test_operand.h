@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "ops/inline_services.h"
 #include "ops/operation.h"
 
 namespace halyard::ops::testing {
@@ -60,21 +61,7 @@ struct TestOperand {
   }
 };
 
-// Kernels run in the calling thread.
-class InlineServices : public KernelServices {
- public:
-  void parallelFor(size_t count, size_t, const std::function<void(size_t, size_t)>& body) override {
-    if (count > 0) body(0, count);
-  }
-  void* scratch(size_t bytes) override {
-    blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(bytes + 64));
-    const auto address = reinterpret_cast<uintptr_t>(blocks_.back().get());
-    return reinterpret_cast<void*>((address + 63) & ~uintptr_t{63});
-  }
-
- private:
-  std::vector<std::unique_ptr<std::byte[]>> blocks_;
-};
+using ops::InlineServices;
 
 // Infers and computes `outputs` in place; the first error of either step.
 Status runOperation(OperationType type, std::vector<TestOperand>& inputs,

@@ -1,0 +1,186 @@
+// Weights that a model has as bytes and computes with as floats: results are those of float
+// weights, and what a compilation leaves in memory and saves is no more than it would be of these.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstdio>
+#include <random>
+
+#include "compiled_model.h"
+#include "model_for_test.h"
+#include "recorded_packing.h"
+#include "saved_compilation.h"
+
+namespace halyard::cpudriver {
+namespace {
+
+using testing::Builder;
+
+constexpr uint32_t kDepth = 256;
+constexpr uint32_t kUnits = 400;
+constexpr float kScale = 0.01f;
+constexpr int32_t kZeroPoint = 120;
+
+enum class Weights { FLOAT, BYTES };
+
+// Makes the same weights either way.
+class WeightMaker {
+ public:
+  WeightMaker(Builder& builder, Weights kind) : builder_(builder), kind_(kind) {}
+
+  uint32_t operator()(const Shape& dims) {
+    std::vector<uint8_t> bytes(*knownElementCount(dims));
+    for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(engine_());
+    if (kind_ == Weights::BYTES) {
+      const uint32_t real = builder_.tensor(dims);
+      builder_.operation(
+          OperationType::DEQUANTIZE,
+          {builder_.bytes(OperandType::TENSOR_QUANT8_ASYMM, dims, kScale, kZeroPoint, bytes)},
+          {real});
+      return real;
+    }
+    std::vector<float> values;
+    for (const uint8_t byte : bytes) {
+      values.push_back(kScale * static_cast<float>(int32_t{byte} - kZeroPoint));
+    }
+    return builder_.floats(dims, values);
+  }
+
+ private:
+  Builder& builder_;
+  const Weights kind_;
+  std::mt19937 engine_{3};
+};
+
+// A full connection, whose weights are packed, two that share theirs, a product with a constant
+// that every run reads where it lies, and MAXIMUM with a small one.
+std::shared_ptr<const Model> modelOf(Weights kind) {
+  Builder b;
+  WeightMaker weights(b, kind);
+  const uint32_t x = b.input({1, kDepth});
+  const uint32_t none = b.int32(0);
+  const uint32_t bias = b.constant({kUnits});
+  const uint32_t shared = weights({kUnits, kUnits});
+  const uint32_t layers[] = {b.tensor({1, kUnits}), b.tensor({1, kUnits}), b.tensor({1, kUnits})};
+  const uint32_t products = b.tensor({1, kUnits});
+  const uint32_t y = b.output({1, kUnits});
+  b.operation(OperationType::FULLY_CONNECTED, {x, weights({kUnits, kDepth}), bias, none},
+              {layers[0]});
+  b.operation(OperationType::FULLY_CONNECTED, {layers[0], shared, bias, none}, {layers[1]});
+  b.operation(OperationType::FULLY_CONNECTED, {layers[1], shared, bias, none}, {layers[2]});
+  b.operation(OperationType::MUL, {layers[2], weights({1, kUnits}), none}, {products});
+  b.operation(OperationType::MAXIMUM, {products, weights({1})}, {y});
+  return b.take();
+}
+
+// The same with its large constants in a file that could become shorter, from `begin` on.
+std::shared_ptr<const Model> inFile(const Model& model, std::FILE* file, uint32_t begin = 0) {
+  Model moved = model;
+  uint32_t end = begin;
+  for (Operand& operand : moved.main.operands) {
+    if (operand.lifetime != Lifetime::CONSTANT_COPY || operand.location.length < 100) continue;
+    const DataLocation from = operand.location;
+    EXPECT_EQ(::pwrite(::fileno(file), model.operandValues.data() + from.offset, from.length, end),
+              static_cast<ssize_t>(from.length));
+    operand.lifetime = Lifetime::CONSTANT_REFERENCE;
+    operand.location = {0, end, from.length};
+    end += (from.length + 3) / 4 * 4;
+  }
+  EXPECT_EQ(::ftruncate(::fileno(file), end), 0);
+  moved.pools = {
+      SharedMemory::ofConstants(*SharedMemory::fromFd(end, PROT_READ, ::fileno(file), 0).value())};
+  return std::make_shared<const Model>(std::move(moved));
+}
+
+std::vector<float> run(CompiledModel& model) {
+  std::vector<float> in(kDepth);
+  for (size_t i = 0; i < in.size(); ++i) in[i] = 0.01f * static_cast<float>(i % 61) - 0.3f;
+  std::vector<float> out(kUnits);
+  const cpu::Argument input{reinterpret_cast<uint8_t*>(in.data()), in.size() * 4, {}};
+  const cpu::Argument output{reinterpret_cast<uint8_t*>(out.data()), out.size() * 4, {}};
+  const hal::ExecutionResult result = model.run({&input, 1}, {&output, 1}, {});
+  EXPECT_TRUE(result.status.ok()) << result.status.toString();
+  return out;
+}
+
+class FoldedConstantsTest : public ::testing::Test {
+ protected:
+  FoldedConstantsTest() : file_(std::tmpfile()) {
+    auto floats = CompiledModel::compile(modelOf(Weights::FLOAT), {}, nullptr);
+    EXPECT_TRUE(floats.ok()) << floats.status().toString();
+    floats_ = std::move(*floats);
+    expected_ = run(*floats_);
+  }
+  ~FoldedConstantsTest() override { std::fclose(file_); }
+
+  std::FILE* const file_;
+  std::unique_ptr<CompiledModel> floats_;
+  std::vector<float> expected_;
+};
+
+TEST_F(FoldedConstantsTest, ResultsAndStepsAreThoseOfFloatWeights) {
+  const auto model = modelOf(Weights::BYTES);
+  ThreadShare threads(2);
+  for (const auto& each : {model, inFile(*model, file_)}) {
+    for (ThreadShare* share : {static_cast<ThreadShare*>(nullptr), &threads}) {
+      const auto compiled = CompiledModel::compile(each, {share}, nullptr);
+      ASSERT_TRUE(compiled.ok() && *compiled != nullptr) << compiled.status().toString();
+      EXPECT_EQ(run(**compiled), expected_);
+      EXPECT_EQ((*compiled)->facts().steps, floats_->facts().steps);
+      EXPECT_EQ((*compiled)->facts().ownKernels, floats_->facts().ownKernels);
+      EXPECT_EQ((*compiled)->facts().arenaBytes, floats_->facts().arenaBytes);
+      const auto later = CompiledModel::compileLater(each, {share});
+      ASSERT_TRUE(later.ok() && *later != nullptr) << later.status().toString();
+      EXPECT_EQ(run(**later), expected_);
+    }
+  }
+}
+
+TEST_F(FoldedConstantsTest, NeitherBytesNorFloatsStayWhereTheyArePacked) {
+  const auto model = inFile(*modelOf(Weights::BYTES), file_);
+  const auto compiled = CompiledModel::compile(model, {}, nullptr);
+  ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
+  constexpr size_t kPacked = size_t{kUnits} * (kDepth + kUnits);
+  EXPECT_GE((*compiled)->facts().releasedBytes, kPacked * (1 + sizeof(float)) - 8 * 4096);
+}
+
+TEST_F(FoldedConstantsTest, AreSavedAndComeBack) {
+  const auto bytes = modelOf(Weights::BYTES);
+  for (const auto& model : {bytes, inFile(*bytes, file_)}) {
+    PackingRecorder recorder;
+    const auto compiled = CompiledModel::compile(model, {}, &recorder);
+    ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
+    EXPECT_EQ(run(**compiled), expected_);
+    auto content = packCompilation(*model, **compiled, recorder, {});
+    ASSERT_TRUE(content.ok()) << content.status().toString();
+    const auto data = std::make_shared<std::vector<uint8_t>>(content->data[0]);
+    auto saved = unpackCompilation(content->model[0], *data, data);
+    ASSERT_TRUE(saved.ok()) << saved.status().toString();
+    PackingReplay replay(std::move(saved->pieces));
+    const auto again = CompiledModel::compile(saved->model, {}, &replay);
+    ASSERT_TRUE(again.ok() && *again != nullptr) << again.status().toString();
+    EXPECT_TRUE(replay.isConsistent());
+    EXPECT_EQ((*again)->facts().ownKernels, (*compiled)->facts().ownKernels);
+    EXPECT_EQ(run(**again), expected_);
+  }
+}
+
+// A cache does not give that back; if it did, nothing would be read that is not there.
+TEST_F(FoldedConstantsTest, WhatWasReleasedIsNoSource) {
+  Builder b;
+  const uint32_t x = b.input({1, kUnits});
+  const uint32_t none = b.int32(0);
+  const uint32_t y = b.output({1, kUnits});
+  WeightMaker weights(b, Weights::BYTES);
+  b.operation(OperationType::MUL, {x, weights({1, kUnits}), none}, {y});
+  constexpr uint32_t kTooMuchForTheHeap = 128 * 1024;
+  const auto model = inFile(*b.take(), file_, kTooMuchForTheHeap);
+  PackingReplay replay({});
+  const auto compiled = CompiledModel::compile(model, {}, &replay);
+  EXPECT_EQ(compiled.status().code(), ResultCode::OP_FAILED) << compiled.status().toString();
+  EXPECT_NE(compiled.status().message().find("has been released"), std::string::npos)
+      << compiled.status().message();
+}
+
+}  // namespace
+}  // namespace halyard::cpudriver
