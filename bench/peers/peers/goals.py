@@ -13,9 +13,10 @@ LEAST_THROUGHPUT = 0.95
 MOST_TOP1_APART = 0.001
 
 
-def paired_ratio(ours, theirs):
-    """The median of the ratios within rounds: what disturbs a round disturbs both."""
-    return statistics.median(a / b for a, b in zip(ours["rounds"], theirs["rounds"]))
+def paired_ratio(ours, theirs, what="rounds"):
+    """The median of the ratios within rounds: what disturbs a round disturbs both. `what`: which of
+    our rounds."""
+    return statistics.median(a / b for a, b in zip(ours[what], theirs["rounds"]))
 
 
 def best_peer(results):
@@ -50,6 +51,21 @@ def _latency_failures(model, threads, results):
     return failures
 
 
+def _beyond(load, what):
+    """Of cold and warm what is above its limit, with its ratio to LiteRT's load."""
+    ratios = ((kind, most, paired_ratio(load[kind], load["litert"], what))
+              for kind, most in (("cold", MOST_COLD), ("warm", MOST_WARM)))
+    return [(kind, ratio) for kind, most, ratio in ratios if ratio > most]
+
+
+def slow_loads(run):
+    """Texts, one for each whole load, the import of the file with it, above the limits of
+    compiling: no goal, but what somebody with a file waits for."""
+    return [f"{model['name']}: {kind} load {ratio:.2f} x LiteRT's"
+            for model in run["models"] if "litert" in model.get("load", {})
+            for kind, ratio in _beyond(model["load"], "rounds")]
+
+
 def unmeasured(run, all_models):
     """Texts about goals that a run with its options says nothing of."""
     found = []
@@ -81,10 +97,8 @@ def failures(run):
         if "error" in load:
             found.append(f"{name}: loading: {load['error']}")
         elif load:
-            for kind, most in (("cold", MOST_COLD), ("warm", MOST_WARM)):
-                ratio = paired_ratio(load[kind], load["litert"])
-                if ratio > most:
-                    found.append(f"{name}: {kind} load {ratio:.2f} x LiteRT's")
+            found += [f"{name}: {kind}: compiling takes {ratio:.2f} x LiteRT's load"
+                      for kind, ratio in _beyond(load, "compile_rounds")]
         for results in list(model["threads"].values())[:1]:
             ours, theirs = (results.get(n, {}).get("memory_kib") for n in ("halyard", "litert"))
             if ours and theirs and ours > MOST_MEMORY * theirs:

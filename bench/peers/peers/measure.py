@@ -93,9 +93,11 @@ def latency(model, inputs, names, threads, seconds, build, folder):
 
 def loading(model, inputs, threads, build, folder, seconds=4.0, fewest=15, most=75):
     """{"litert", "cold", "warm"}: {"ms", "result_ms", "rounds"}, medians of loading a model until it
-    can be executed, the file's reading and parsing included, and until its first result is there.
-    Cold is with an empty cache, warm with what cold has left there. In turns, for so many seconds
-    or rounds. {"error"} where one of them cannot."""
+    can be executed, the file's reading and parsing included, and until its first result is there;
+    of Halyard's also {"compile_ms", "compile_rounds"}, what of it follows on the file's import:
+    building the model through the API, and compiling it. Cold is with an empty cache, warm with
+    what cold has left there. In turns, for so many seconds or rounds. {"error"} where one of them
+    cannot."""
     answers = {"litert": [], "cold": [], "warm": []}
     try:
         with contenders.start("litert", model, inputs, threads, build) as litert, \
@@ -109,11 +111,18 @@ def loading(model, inputs, threads, build, folder, seconds=4.0, fewest=15, most=
     except ContenderError as error:
         return {"error": str(error)}
     # The first is also the first use of all code.
-    return {name: {"ms": statistics.median(answer["ms"] for answer in several[1:]),
-                   "result_ms": statistics.median(answer["ms"] + answer["first_ms"]
-                                                  for answer in several[1:]),
-                   "rounds": [answer["ms"] for answer in several[1:]]}
-            for name, several in answers.items()}
+    return {name: _load_figures(several[1:]) for name, several in answers.items()}
+
+
+def _load_figures(several):
+    figures = {"ms": statistics.median(answer["ms"] for answer in several),
+               "result_ms": statistics.median(answer["ms"] + answer["first_ms"]
+                                              for answer in several),
+               "rounds": [answer["ms"] for answer in several]}
+    if "parts" in several[0]:
+        rounds = [answer["parts"]["model"] + answer["parts"]["compile"] for answer in several]
+        figures["compile_ms"], figures["compile_rounds"] = statistics.median(rounds), rounds
+    return figures
 
 
 def throughput(model, inputs, build, clients=8, seconds=0.7, rounds=9):
