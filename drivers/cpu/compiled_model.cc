@@ -2,8 +2,6 @@
 // step after step.
 #include "compiled_model.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -60,14 +58,6 @@ std::shared_ptr<std::byte> allocateArena(size_t bytes) {
   return {static_cast<std::byte*>(block.memory.release()), [](std::byte* p) { std::free(p); }};
 }
 
-// Who reads constants that are not there is not to take zeros for them.
-void hide(const std::vector<Mapping>& released, Packing* packing) {
-  for (const Mapping& mapping : released) {
-    (void)::mprotect(mapping.data(), mapping.size(), PROT_NONE);
-    packing->hide(std::as_bytes(std::span(mapping.data(), mapping.size())));
-  }
-}
-
 }  // namespace
 
 // Memory of one run, kept for the next.
@@ -113,7 +103,12 @@ Result<std::unique_ptr<CompiledModel>> CompiledModel::compile(std::shared_ptr<co
   HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<CompiledModel> compiled,
                            plan(std::move(model), resources, reading));
   if (compiled == nullptr) return compiled;
-  if (!isFresh) hide(compiled->plan_.mappings, packing);
+  // A step that reads what is only stood for, and does not release it, is noticed when it ends.
+  if (!isFresh) {
+    for (const Mapping& released : compiled->plan_.mappings) {
+      packing->hide(std::as_bytes(std::span(released.data(), released.size())));
+    }
+  }
   HALYARD_RETURN_IF_ERROR(compiled->makeAllSteps(packing, tunable));
   return compiled;
 }

@@ -1,7 +1,10 @@
 // The formats are in docs/cache_format.md; numbers are in the machine's byte order.
 #include "saved_compilation.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <map>
 #include <utility>
@@ -160,7 +163,16 @@ Result<std::vector<StepChoice>> readChoices(uint32_t count, Bytes& code) {
   return choices;
 }
 
-// Makes the inputs that stand for released constants constants again, in memory of zeros.
+// Where constants begin in memory that stands for them: no number, should one be looked at.
+Status putNans(const SharedMemory& memory, size_t bytes) {
+  const std::vector<uint8_t> nans(bytes, uint8_t{0xff});
+  const ssize_t put = ::pwrite(memory.fd(), nans.data(), bytes, 0);
+  if (put == static_cast<ssize_t>(bytes)) return okStatus();
+  return errnoStatus(ResultCode::OP_FAILED, put < 0 ? errno : ENOSPC,
+                     fmt::format("{} bytes for released constants", bytes));
+}
+
+// Makes the inputs that stand for released constants constants again.
 Result<std::shared_ptr<const Model>> withReleased(std::shared_ptr<const Model> reduced,
                                                   uint32_t released) {
   if (released == 0) return reduced;
@@ -183,8 +195,10 @@ Result<std::shared_ptr<const Model>> withReleased(std::shared_ptr<const Model> r
     operand.lifetime = Lifetime::CONSTANT_REFERENCE;
     operand.location = {0, static_cast<uint32_t>(offset), *bytes};
   }
-  HALYARD_ASSIGN_OR_RETURN(SharedMemoryPtr zeros, SharedMemory::create(end, "halyard-released"));
-  model.pools.push_back(std::move(zeros));
+  HALYARD_ASSIGN_OR_RETURN(SharedMemoryPtr memory, SharedMemory::create(end, "halyard-released"));
+  HALYARD_RETURN_IF_ERROR(
+      putNans(*memory, std::min<uint64_t>(end, uint64_t{released} * kPackedAlignment)));
+  model.pools.push_back(std::move(memory));
   return std::make_shared<const Model>(std::move(model));
 }
 

@@ -16,7 +16,8 @@
 namespace halyard::cpudriver {
 
 struct SavedCompilation {
-  // As it was compiled; but released constants lie in a pool of zeros, which is not to be read.
+  // As it was compiled; but released constants lie in a pool that stands for them, and is
+  // not to be read.
   std::shared_ptr<const Model> model;
   std::vector<PackedPiece> pieces;
   std::vector<StepChoice> choices;  // by step; empty: it was not tuned

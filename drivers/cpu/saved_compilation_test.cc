@@ -184,6 +184,39 @@ TEST_P(SavedCompilationTest, ChangedBytesAreRefusedOrCompileToSomething) {
   }
 }
 
+// Released, what is read would be no memory.
+TEST_P(SavedCompilationTest, WhatIsReadIsRefusedAsReleased) {
+  const std::vector<Operand>& operands = test_.model()->main.operands;
+  const auto isReleased = [&](uint32_t operand) {
+    const void* const data = compiled_->constant(operand);
+    return data != nullptr && recorder_.isReleased(data);
+  };
+  size_t cases = 0;
+  for (uint32_t i = 0; i < operands.size(); ++i) {
+    if (compiled_->constant(i) == nullptr || isReleased(i) || isScalarType(operands[i].type) ||
+        operands[i].type == OperandType::TENSOR_INT32) {
+      continue;
+    }
+    PackingRecorder forged;
+    for (const PackedPiece& piece : recorder_.pieces()) {
+      forged.get(piece.bytes,
+                 [&](std::byte* to) { std::memcpy(to, piece.memory.get(), piece.bytes); });
+    }
+    std::vector<const void*> released;
+    for (uint32_t other = 0; other < operands.size(); ++other) {
+      if (other != i && !isReleased(other)) continue;
+      released.push_back(compiled_->constant(other));
+      forged.release(released.back());
+    }
+    forged.endStep(true, released);
+    const auto content = packCompilation(*test_.model(), *compiled_, forged, {});
+    ASSERT_TRUE(content.ok()) << content.status().toString();
+    EXPECT_EQ(compileAny(content->model[0], content->data[0]), nullptr) << "operand " << i;
+    ++cases;
+  }
+  EXPECT_GT(cases, 0u);
+}
+
 TEST_P(SavedCompilationTest, ChangedNumbersChangeResultsOnly) {
   std::mt19937 engine(3);
   for (int round = 0; round < 50; ++round) {
