@@ -186,7 +186,8 @@ TEST_P(SavedCompilationTest, ChangedBytesAreRefusedOrCompileToSomething) {
 
 // Released, what is read would be no memory.
 TEST_P(SavedCompilationTest, WhatIsReadIsRefusedAsReleased) {
-  const std::vector<Operand>& operands = test_.model()->main.operands;
+  const auto model = test_.model();
+  const std::vector<Operand>& operands = model->main.operands;
   const auto isReleased = [&](uint32_t operand) {
     const void* const data = compiled_->constant(operand);
     return data != nullptr && recorder_.isReleased(data);
@@ -209,7 +210,7 @@ TEST_P(SavedCompilationTest, WhatIsReadIsRefusedAsReleased) {
       forged.release(released.back());
     }
     forged.endStep(true, released);
-    const auto content = packCompilation(*test_.model(), *compiled_, forged, {});
+    const auto content = packCompilation(*model, *compiled_, forged, {});
     ASSERT_TRUE(content.ok()) << content.status().toString();
     EXPECT_EQ(compileAny(content->model[0], content->data[0]), nullptr) << "operand " << i;
     ++cases;
