@@ -26,6 +26,11 @@ constexpr size_t kMostHeaderBytes = (kMaxSegments + 1) * sizeof(uint32_t);
 constexpr uint64_t kMalformed = UINT64_MAX;
 constexpr size_t kMostFds = 253;  // with one message, by the kernel
 
+// Throws what the call's errno stands for: DISCONNECTED when the peer has gone.
+[[noreturn]] void failCall(const char* call) {
+  KJ_FAIL_SYSCALL(call, errno);  // NOLINT(bugprone-suspicious-semicolon): the macro's loop
+}
+
 using Control = std::array<kj::byte, CMSG_SPACE(kMostFds * sizeof(int))>;
 
 uint32_t tableEntry(const kj::byte* bytes, size_t index) {
@@ -80,7 +85,7 @@ struct MessageSocket::Outgoing {
       if (sent < 0) {
         if (errno == EINTR) continue;
         if (errno == EAGAIN || errno == EWOULDBLOCK) return false;
-        KJ_FAIL_SYSCALL("sendmsg", errno);
+        failCall("sendmsg");
       }
       fds = nullptr;  // they have gone with the first bytes
       drop(static_cast<size_t>(sent));
@@ -175,7 +180,7 @@ MessageSocket::Receipt MessageSocket::receive() {
     if (got < 0) {
       if (errno == EINTR) continue;
       if (errno == EAGAIN || errno == EWOULDBLOCK) return Receipt::NONE_YET;
-      KJ_FAIL_SYSCALL("recvmsg", errno);
+      failCall("recvmsg");
     }
     if (got == 0) return Receipt::END;
     end_ += static_cast<size_t>(got);
@@ -268,7 +273,7 @@ kj::Promise<void> MessageSocket::sendRest(kj::Own<Outgoing> outgoing) {
   // An observer that is new tells of room that there has been since the last attempt, too.
   if (writable_ == nullptr) {
     writeSide_.reset(::fcntl(socket_.get(), F_DUPFD_CLOEXEC, 0));
-    if (!writeSide_.valid()) KJ_FAIL_SYSCALL("fcntl(F_DUPFD_CLOEXEC)", errno);
+    if (!writeSide_.valid()) failCall("fcntl(F_DUPFD_CLOEXEC)");
     writable_ = kj::heap<kj::UnixEventPort::FdObserver>(
         port_, writeSide_.get(), kj::UnixEventPort::FdObserver::OBSERVE_WRITE);
   }
@@ -298,7 +303,7 @@ kj::Maybe<int> MessageSocket::getSendBufferSize() {
 
 kj::Promise<void> MessageSocket::end() {
   return kj::evalNow([&]() -> kj::Promise<void> {
-    if (::shutdown(socket_.get(), SHUT_WR) != 0) KJ_FAIL_SYSCALL("shutdown", errno);
+    if (::shutdown(socket_.get(), SHUT_WR) != 0) failCall("shutdown");
     return kj::READY_NOW;
   });
 }
