@@ -172,8 +172,7 @@ class CpuDevice : public hal::Device {
     try {
       HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<Executor> executor,
                                Executor::create(model, threads.get(), patch_));
-      return std::shared_ptr<hal::PreparedModel>(std::make_shared<CpuPreparedModel>(
-          std::move(model), threads, std::move(executor), reportsTiming_));
+      return makeCpuPreparedModel(std::move(model), threads, std::move(executor), reportsTiming_);
     } catch (const WorkAbandoned&) {
       if (!options.deadline) throw;
       return makeStatus(ResultCode::MISSED_DEADLINE_TRANSIENT,
@@ -194,6 +193,14 @@ std::shared_ptr<hal::Device> makeCpuDevice(hal::DeviceInfo info, unsigned thread
                                            bool reportsTiming,
                                            std::shared_ptr<const KernelPatch> patch) {
   return std::make_shared<CpuDevice>(std::move(info), threads, reportsTiming, std::move(patch));
+}
+
+std::shared_ptr<hal::PreparedModel> makeCpuPreparedModel(std::shared_ptr<const Model> model,
+                                                         std::shared_ptr<ThreadPool> threads,
+                                                         std::shared_ptr<Executor> executor,
+                                                         bool reportsTiming) {
+  return std::make_shared<CpuPreparedModel>(std::move(model), std::move(threads),
+                                            std::move(executor), reportsTiming);
 }
 
 hal::DeviceInfo cpuDeviceInfo() {

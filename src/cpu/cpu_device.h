@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "base/thread_pool.h"
+#include "cpu/executor.h"
 #include "cpu/kernel_patch.h"
 #include "halyard/driver/device.h"
 
@@ -17,6 +19,12 @@ namespace halyard::cpu {
 std::shared_ptr<hal::Device> makeCpuDevice(hal::DeviceInfo info, unsigned threads,
                                            bool reportsTiming = false,
                                            std::shared_ptr<const KernelPatch> patch = nullptr);
+// A model as that device has it prepared, for other devices that leave models to the executor.
+// `threads`: what `executor` borrows.
+std::shared_ptr<hal::PreparedModel> makeCpuPreparedModel(std::shared_ptr<const Model> model,
+                                                         std::shared_ptr<ThreadPool> threads,
+                                                         std::shared_ptr<Executor> executor,
+                                                         bool reportsTiming);
 // What the runtime's own CPU device says of itself: name nnapi-reference, all figures 1.
 hal::DeviceInfo cpuDeviceInfo();
 

@@ -103,11 +103,14 @@ bool mayBeOmitted(const ops::OperationDefinition& definition, size_t position) {
 // Ahead of execution: whether an operand's dimensions are all known, and will be what they are.
 class ShapePropagation {
  public:
-  // `isBranch`: executions may not come to the subgraph at all.
-  ShapePropagation(SubgraphPlan* plan, bool isBranch)
+  struct Inputs {
+    bool mayNotCome = false;  // executions may not come to the subgraph at all
+    bool areGiven = false;    // none is omitted
+  };
+  ShapePropagation(SubgraphPlan* plan, Inputs inputs)
       : plan_(*plan),
         operands_(plan->subgraph->operands),
-        isBranch_(isBranch),
+        inputs_(inputs),
         settled_(operands_.size()) {
     for (size_t i = 0; i < settled_.size(); ++i) settled_[i] = isKnown(i);
   }
@@ -121,10 +124,11 @@ class ShapePropagation {
       if (!mayInfer(i)) continue;
       Status status = infer(i);
       // It will fail again if an execution comes to it.
-      if (isBranch_ && status.code() == ResultCode::OP_FAILED) continue;
+      if (inputs_.mayNotCome && status.code() == ResultCode::OP_FAILED) continue;
       if (status.code() == ResultCode::OP_FAILED) status = status.withCode(ResultCode::BAD_DATA);
       HALYARD_RETURN_IF_ERROR(std::move(status), "{}", operationText(i, operations[i].type));
     }
+    plan_.fixed = std::ranges::all_of(settled_, [](bool settled) { return settled; });
     return okStatus();
   }
 
@@ -145,7 +149,7 @@ class ShapePropagation {
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!settled_[inputs[i]]) return false;
       // Whether such an input has a value is seen at execution, and can change the result's shape.
-      if (operands_[inputs[i]].lifetime == Lifetime::SUBGRAPH_INPUT &&
+      if (!inputs_.areGiven && operands_[inputs[i]].lifetime == Lifetime::SUBGRAPH_INPUT &&
           mayBeOmitted(definition, i)) {
         return false;
       }
@@ -198,7 +202,7 @@ class ShapePropagation {
 
   SubgraphPlan& plan_;
   const std::vector<Operand>& operands_;
-  const bool isBranch_;
+  const Inputs inputs_;
   std::vector<bool> settled_;
   std::vector<ops::Tensor> tensors_;  // of the operation whose shapes are inferred
 };
@@ -287,12 +291,8 @@ Status planSubgraph(const Subgraph& subgraph, const PlanOptions& options, Execut
   plan->arenaOffset.resize(subgraph.operands.size());
   plan->settled.resize(subgraph.operations.size());
   plan->isFolded.resize(subgraph.operations.size());
-  ShapePropagation shapes(plan, plan != &whole->main);
+  ShapePropagation shapes(plan, {.mayNotCome = plan != &whole->main});
   HALYARD_RETURN_IF_ERROR(shapes.run());
-  plan->fixed = true;
-  for (size_t i = 0; i < subgraph.operands.size(); ++i) {
-    plan->fixed = plan->fixed && shapes.settled(i);
-  }
   if (options.folds) HALYARD_RETURN_IF_ERROR(fold(options, whole, plan));
   if (options.placesTemporaries) placeTemporaries(shapes, plan);
   return okStatus();
@@ -319,11 +319,53 @@ Result<ExecutionPlan> ExecutionPlan::make(std::shared_ptr<const Model> model,
   return plan;
 }
 
+Result<ExecutionPlan> ExecutionPlan::forInputs(std::shared_ptr<const ExecutionPlan> base,
+                                               std::span<const Shape> dims) {
+  ExecutionPlan plan;
+  plan.model = base->model;
+  plan.main = base->main;
+  plan.base = std::move(base);
+  const Subgraph& subgraph = *plan.main.subgraph;
+  if (dims.size() != subgraph.inputIndexes.size()) {
+    return badData("dimensions of {} inputs, the model has {}", dims.size(),
+                   subgraph.inputIndexes.size());
+  }
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const uint32_t index = subgraph.inputIndexes[i];
+    const Operand& operand = subgraph.operands[index];
+    HALYARD_ASSIGN_OR_RETURN(Shape given, combineDims(operand, dims[i]), "input {}", i);
+    if (!knownByteSize(operand.type, given)) {
+      return badData("input {}: {}{}: dimensions are not all known, or too large", i,
+                     operandTypeName(operand.type), shapeText(given));
+    }
+    plan.main.tensors[index].dims = std::move(given);
+  }
+  HALYARD_RETURN_IF_ERROR(ShapePropagation(&plan.main, {.areGiven = true}).run());
+  return plan;
+}
+
 Status checkNesting(const Model& model) {
   std::vector<size_t> known(model.referenced.size(), 0);
   const size_t nesting = nestingOf(model, model.main, 1, &known);
   if (nesting <= ExecutionPlan::kMaxNesting) return okStatus();
   return badData("subgraphs are nested more than {} deep", ExecutionPlan::kMaxNesting);
+}
+
+Result<Shape> combineDims(const Operand& operand, const Shape& given) {
+  if (given.empty()) return operand.dimensions;
+  if (isScalarType(operand.type)) return badData("a scalar with dimensions {}", shapeText(given));
+  const Shape& declared = operand.dimensions;
+  if (declared.empty()) return given;
+  Shape combined = declared;
+  bool agree = given.size() == declared.size();
+  for (size_t i = 0; agree && i < given.size(); ++i) {
+    if (combined[i] == 0) combined[i] = given[i];
+    agree = given[i] == 0 || given[i] == combined[i];
+  }
+  if (!agree) {
+    return badData("has dimensions {}, the model says {}", shapeText(given), shapeText(declared));
+  }
+  return combined;
 }
 
 size_t byteSizeOf(const ops::Tensor& tensor) {

@@ -48,12 +48,20 @@ struct ExecutionPlan {
                                     ConstantReading reading = ConstantReading::ALL,
                                     bool placesTemporaries = true,
                                     std::shared_ptr<const KernelPatch> patch = nullptr);
+  // The plan of executions whose inputs have these dimensions, in the order of the model's inputs;
+  // all are given then. `base` is the model's plan, with ConstantReading::ALL: its constants are
+  // this plan's. Subgraphs that the main one refers to, and places of temporaries, are not in it.
+  // BAD_DATA for dimensions that are not all known, that contradict the model, or with which every
+  // execution would fail.
+  static Result<ExecutionPlan> forInputs(std::shared_ptr<const ExecutionPlan> base,
+                                         std::span<const Shape> dims);
 
   // A chain of subgraphs that refer to each other is this long at most: it is how deep running it
   // nests.
   static constexpr size_t kMaxNesting = 128;
 
   std::shared_ptr<const Model> model;
+  std::shared_ptr<const ExecutionPlan> base;  // forInputs: has what follows behind `main`
   SubgraphPlan main;
   std::vector<SubgraphPlan> referenced;  // as Model::referenced
 
@@ -70,6 +78,8 @@ struct ExecutionPlan {
 Status checkNesting(const Model& model);
 // Bytes of a tensor or scalar with real dimensions. The dimensions have been checked to fit.
 size_t byteSizeOf(const ops::Tensor& tensor);
+// Dimensions by the model and by the request together. BAD_DATA when they contradict each other.
+Result<Shape> combineDims(const Operand& operand, const Shape& given);
 // Whether data at `address` can be used as elements of `type`.
 bool isAlignedFor(OperandType type, const void* address);
 // The error of an operation at execution: BAD_DATA is for models and requests, and INCOMPLETE for

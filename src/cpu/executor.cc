@@ -14,13 +14,13 @@ namespace {
 
 class PlanExecutor : public Executor {
  public:
-  PlanExecutor(ExecutionPlan plan, ThreadPool* threads)
+  PlanExecutor(std::shared_ptr<const ExecutionPlan> plan, ThreadPool* threads)
       : plan_(std::move(plan)), threads_(threads) {}
 
   hal::ExecutionResult execute(std::span<const Argument> inputs, std::span<const Argument> outputs,
                                const hal::ExecuteOptions& options) override {
     try {
-      ModelRun run(plan_, threads_, inputs, outputs);
+      ModelRun run(*plan_, threads_, inputs, outputs);
       return execute(run, options, /*allShapes=*/true);
     } catch (const std::bad_alloc&) {
       return outOfMemory();
@@ -34,7 +34,7 @@ class PlanExecutor : public Executor {
 
   MemoryUse memoryUse() const override {
     const std::lock_guard lock(mutex_);
-    return {plan_.main.arenaBytes, peak_};
+    return {plan_->main.arenaBytes, peak_};
   }
 
  private:
@@ -42,7 +42,7 @@ class PlanExecutor : public Executor {
    public:
     RunSeries(PlanExecutor& executor, std::span<const Argument> inputs,
               std::span<const Argument> outputs)
-        : executor_(executor), run_(executor.plan_, executor.threads_, inputs, outputs) {}
+        : executor_(executor), run_(*executor.plan_, executor.threads_, inputs, outputs) {}
     hal::ExecutionResult execute(const hal::ExecuteOptions& options) override {
       return executor_.execute(run_, options, /*allShapes=*/false);
     }
@@ -75,7 +75,7 @@ class PlanExecutor : public Executor {
   }
 
   BlockPool::Block lendArena() {
-    if (plan_.main.arenaBytes == 0) return {};
+    if (plan_->main.arenaBytes == 0) return {};
     const std::lock_guard lock(mutex_);
     return std::exchange(arena_, {});
   }
@@ -90,7 +90,7 @@ class PlanExecutor : public Executor {
     run.releaseMemory();
   }
 
-  const ExecutionPlan plan_;
+  const std::shared_ptr<const ExecutionPlan> plan_;
   ThreadPool* const threads_;
   mutable std::mutex mutex_;
   BlockPool::Block arena_;
@@ -106,7 +106,12 @@ Result<std::shared_ptr<Executor>> Executor::create(std::shared_ptr<const Model> 
   HALYARD_ASSIGN_OR_RETURN(ExecutionPlan plan,
                            ExecutionPlan::make(std::move(model), ConstantReading::ALL,
                                                /*placesTemporaries=*/true, std::move(patch)));
-  return std::shared_ptr<Executor>(std::make_shared<PlanExecutor>(std::move(plan), pool));
+  return create(std::make_shared<const ExecutionPlan>(std::move(plan)), pool);
+}
+
+std::shared_ptr<Executor> Executor::create(std::shared_ptr<const ExecutionPlan> plan,
+                                           ThreadPool* pool) {
+  return std::make_shared<PlanExecutor>(std::move(plan), pool);
 }
 
 }  // namespace halyard::cpu

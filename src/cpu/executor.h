@@ -18,6 +18,8 @@
 
 namespace halyard::cpu {
 
+struct ExecutionPlan;
+
 // The executor reads an input in shared memory once, and never reads an output back from it.
 using Argument = hal::MappedArgument;
 
@@ -31,6 +33,9 @@ class Executor {
   static Result<std::shared_ptr<Executor>> create(
       std::shared_ptr<const Model> model, ThreadPool* pool,
       std::shared_ptr<const KernelPatch> patch = nullptr);
+  // Of a plan with ConstantReading::ALL.
+  static std::shared_ptr<Executor> create(std::shared_ptr<const ExecutionPlan> plan,
+                                          ThreadPool* pool);
   virtual ~Executor() = default;
 
   // `outputs` say where results go: one that is too short (or null) makes the execution end with

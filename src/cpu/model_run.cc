@@ -7,28 +7,6 @@
 #include "ops/operand_checks.h"
 
 namespace halyard::cpu {
-namespace {
-
-// Dimensions by the model and by the request together. BAD_DATA when they contradict each other.
-Result<Shape> combineDims(const Operand& operand, const Shape& given) {
-  if (given.empty()) return operand.dimensions;
-  if (isScalarType(operand.type)) return badData("a scalar with dimensions {}", shapeText(given));
-  const Shape& declared = operand.dimensions;
-  if (declared.empty()) return given;
-  Shape combined = declared;
-  bool agree = given.size() == declared.size();
-  for (size_t i = 0; agree && i < given.size(); ++i) {
-    if (combined[i] == 0) combined[i] = given[i];
-    agree = given[i] == 0 || given[i] == combined[i];
-  }
-  if (!agree) {
-    return badData("has dimensions {}, the model says {}", shapeText(given), shapeText(declared));
-  }
-  return combined;
-}
-
-}  // namespace
-
 ModelRun::ModelRun(const ExecutionPlan& plan, ThreadPool* threads, std::span<const Argument> inputs,
                    std::span<const Argument> outputs)
     : plan_(plan),
