@@ -126,6 +126,18 @@ Result<std::unique_ptr<CompiledModel>> CompiledModel::compileLater(
   return compiled;
 }
 
+std::unique_ptr<CompiledModel> CompiledModel::compileLater(cpu::ExecutionPlan plan,
+                                                           std::shared_ptr<PackedPieces> pieces,
+                                                           const Resources& resources) {
+  std::unique_ptr<CompiledModel> compiled(new CompiledModel(std::move(plan), resources));
+  if (!compiled->isPlain()) return nullptr;
+  compiled->stepsMade_.set([self = compiled.get(), pieces = std::move(pieces)] {
+    const trace::Scope compiling(trace::Layer::DRIVER, trace::Phase::COMPILATION, "compile");
+    return self->makeSharedSteps(*pieces);
+  });
+  return compiled;
+}
+
 // All constants that are not hidden have their bytes, in memory or in the model's files, or are
 // made of such.
 Status CompiledModel::makeAllSteps(Packing* packing, bool tunable) {
@@ -134,6 +146,18 @@ Status CompiledModel::makeAllSteps(Packing* packing, bool tunable) {
   HALYARD_RETURN_IF_ERROR(Status(pages.status()));
   pages.finish();
   releasedBytes_ = pages.releasedBytes();
+  setSteps(std::move(steps));
+  return okStatus();
+}
+
+Status CompiledModel::makeSharedSteps(PackedPieces& pieces) {
+  std::vector<Step> steps;
+  {
+    SharedPacking packing(pieces, resources_.threads);
+    packing.expect(mostPacked(*plan_.base));
+    steps = makeSteps(plan_.main, &packing, /*tunable=*/false);
+    packedBytes_ = packing.ownBytes();
+  }
   setSteps(std::move(steps));
   return okStatus();
 }
@@ -167,10 +191,13 @@ Status CompiledModel::awaitSteps(const hal::ExecuteOptions& options) {
 
 bool CompiledModel::isPlain() const {
   const cpu::SubgraphPlan& main = plan_.main;
-  if (!main.fixed || main.subgraph->operations.size() > kMostOperations) return false;
   const auto isTrue = [](bool value) { return value; };
-  if (!std::ranges::all_of(main.settled, isTrue)) return false;
-  return std::ranges::none_of(main.subgraph->operands, [](const Operand& operand) {
+  return main.fixed && std::ranges::all_of(main.settled, isTrue) && isOfItsKind(*main.subgraph);
+}
+
+bool CompiledModel::isOfItsKind(const Subgraph& main) {
+  if (main.operations.size() > kMostOperations) return false;
+  return std::ranges::none_of(main.operands, [](const Operand& operand) {
     return operand.lifetime == Lifetime::SUBGRAPH || isExtension(operand.type);
   });
 }
@@ -418,8 +445,12 @@ std::vector<hal::OutputShape> CompiledModel::outputShapes() const {
 CompiledModel::Facts CompiledModel::facts() const {
   const auto own =
       std::ranges::count_if(steps_, [](const Step& step) { return step.kernel != nullptr; });
-  return {plan_.main.subgraph->operations.size(), steps_.size(), static_cast<size_t>(own),
-          arenaBytes_, releasedBytes_};
+  return {plan_.main.subgraph->operations.size(),
+          steps_.size(),
+          static_cast<size_t>(own),
+          arenaBytes_,
+          releasedBytes_,
+          packedBytes_};
 }
 
 CompiledModel::StepFacts CompiledModel::stepFacts(size_t step) const {

@@ -21,6 +21,7 @@
 #include "idle_memory.h"
 #include "late_compiler.h"
 #include "run_services.h"
+#include "shared_packing.h"
 #include "step_list.h"
 #include "thread_choice.h"
 #include "thread_share.h"
@@ -50,13 +51,22 @@ class CompiledModel final : private IdleMemory::Keeper {
   // arguments is known of it, and nothing large is read. Neither to be tuned nor saved.
   static Result<std::unique_ptr<CompiledModel>> compileLater(std::shared_ptr<const Model> model,
                                                              const Resources& resources);
+  // The same of a plan for inputs of some sizes (ExecutionPlan::forInputs), which has in common
+  // with others of the model what `pieces` has. Null as compile().
+  static std::unique_ptr<CompiledModel> compileLater(cpu::ExecutionPlan plan,
+                                                     std::shared_ptr<PackedPieces> pieces,
+                                                     const Resources& resources);
   // Makes the steps that have been deferred, unless another thread is at it: waits for that then.
   // UNMAPPABLE where constants cannot be read, OUT_OF_MEMORY; OP_FAILED behind abandon(). The same
   // whenever it is called.
   Status complete() { return stepsMade_.finish(); }
   bool isComplete() const { return stepsMade_.hasSucceeded(); }
+  // Whether complete() has failed, and with it all runs do.
+  bool hasFailed() { return stepsMade_.hasFailed(); }
   // Nobody is going to run the model: what has been deferred ends early.
   void abandon() { stepsMade_.abandon(); }
+  // Whether a model with this main subgraph is compiled where its sizes are known.
+  static bool isOfItsKind(const Subgraph& main);
   ~CompiledModel() override;
   CompiledModel(const CompiledModel&) = delete;
   CompiledModel& operator=(const CompiledModel&) = delete;
@@ -98,8 +108,11 @@ class CompiledModel final : private IdleMemory::Keeper {
     size_t ownKernels = 0;  // steps that do not take the reference kernel
     size_t arenaBytes = 0;
     size_t releasedBytes = 0;  // of constants, given back as they were packed
+    size_t packedBytes = 0;    // with `pieces`, of what others of the model had not packed before
   };
   Facts facts() const;
+  // Memory that no other model has: Facts' arenaBytes and packedBytes. 0 before it is complete.
+  size_t ownBytes() const { return isComplete() ? arenaBytes_ + packedBytes_ : 0; }
   // The operation of the main subgraph that step `step` computes (the last one, when it is
   // several), whether it takes the reference kernel, and in which way it is computed.
   struct StepFacts {
@@ -124,6 +137,7 @@ class CompiledModel final : private IdleMemory::Keeper {
                                                      cpu::ConstantReading reading);
   bool isPlain() const;
   Status makeAllSteps(Packing* packing, bool tunable);
+  Status makeSharedSteps(PackedPieces& pieces);
   void setSteps(std::vector<Step> steps);
   Status awaitSteps(const hal::ExecuteOptions& options);
   void placeTemporaries();
@@ -154,6 +168,7 @@ class CompiledModel final : private IdleMemory::Keeper {
   std::vector<bool> copiesInput_;  // by input: a reference kernel reads it
   size_t arenaBytes_ = 0;
   size_t releasedBytes_ = 0;
+  size_t packedBytes_ = 0;
   ThreadChoice threadChoice_;
   std::optional<ThreadChoice::Manner> fixedManner_;
   // False when no loop of the model is long enough.

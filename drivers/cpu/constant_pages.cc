@@ -27,6 +27,15 @@ constexpr size_t kLeastGiven = size_t{256} << 10;
 
 }  // namespace
 
+size_t mostPacked(const cpu::ExecutionPlan& plan) {
+  size_t bytes = 0;
+  for (const Operand& operand : plan.main.subgraph->operands) bytes += operand.location.length;
+  // Many operands may have the same bytes.
+  size_t most = plan.model->operandValues.size();
+  for (const Mapping& mapping : plan.mappings) most += mapping.size();
+  return std::min(bytes, most) + plan.folded.memory.size();
+}
+
 ConstantPages::ConstantPages(const cpu::ExecutionPlan& plan, Packing* behind, ThreadShare* threads)
     : plan_(plan),
       behind_(behind),
@@ -42,16 +51,7 @@ ConstantPages::ConstantPages(const cpu::ExecutionPlan& plan, Packing* behind, Th
   addPool(plan.folded.memory);
   addConstants(plan);
   countReaders(plan.main);
-  size_t bytes = 0;
-  for (const Operand& operand : plan.main.subgraph->operands) bytes += operand.location.length;
-  // Many operands may have the same bytes.
-  size_t most = plan.model->operandValues.size();
-  for (const Mapping& mapping : plan.mappings) most += mapping.size();
-  for (const cpu::FoldedConstant& folded : plan.folded.list) {
-    bytes += folded.bytes;
-    most += folded.bytes;
-  }
-  ConstantPages::expect(std::min(bytes, most));
+  ConstantPages::expect(mostPacked(plan));
 }
 
 void ConstantPages::addConstants(const cpu::ExecutionPlan& plan) {

@@ -18,6 +18,9 @@
 
 namespace halyard::cpudriver {
 
+// About how many bytes the kernels of the plan's main subgraph are going to pack.
+size_t mostPacked(const cpu::ExecutionPlan& plan);
+
 // Behind it is another packing, or none (null). Pages go when every step that reads any constant in
 // them has a kernel and has released it; whatever else reads them keeps them. In a private mapping
 // they are zeros afterwards, in others what they were. Copies on the heap stay.

@@ -1,145 +1,26 @@
-// Models that can be compiled are, or come from the cache; the others go to the CPU executor behind
-// it.
+// Models that can be compiled are, or come from the cache; those whose sizes only an execution
+// knows are compiled then; the others go to the CPU executor.
 #include "cpu_driver.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
-#include "adapted_run.h"
 #include "base/log.h"
 #include "base/work_limit.h"
 #include "capabilities_json.h"
 #include "compilation_store.h"
 #include "compiled_model.h"
 #include "cpu/cpu_device.h"
+#include "cpu/execution_plan.h"
 #include "driver_arguments.h"
 #include "halyard/driver/capabilities_file.h"
-#include "halyard/driver/mapped_request.h"
-#include "late_compiler.h"
 #include "model/validation.h"
+#include "prepared_models.h"
 #include "recorded_packing.h"
 
 namespace halyard::cpudriver {
 namespace {
-
-// After which memory that is kept for the next execution is given back.
-constexpr std::chrono::seconds kIdle{10};
-
-uint64_t nanosecondsSince(hal::TimePoint start) {
-  const auto elapsed = hal::Clock::now() - start;
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
-}
-
-// The same request again and again, checked and mapped once.
-class RepeatedRequest final : public hal::ReusableExecution {
- public:
-  RepeatedRequest(CompiledModel& model, hal::MappedRequest mapped)
-      : model_(model), mapped_(std::move(mapped)) {
-    // Only what model and request leave open is to be told.
-    const bool isOpen =
-        std::ranges::any_of(mapped_.outputs(), [](const hal::MappedArgument& output) {
-          return !knownElementCount(output.dims).has_value();
-        });
-    if (isOpen) shapes_ = model.outputShapes();
-  }
-
-  hal::ExecutionResult compute(const hal::ExecuteOptions& options) override {
-    const hal::TimePoint started = options.measureTiming ? hal::Clock::now() : hal::TimePoint();
-    hal::ExecutionResult result = model_.run(mapped_.inputs(), mapped_.outputs(), options);
-    if (!result.status.ok()) return result;
-    result.outputShapes = shapes_;
-    if (options.measureTiming) {
-      result.timing.timeOnDevice = nanosecondsSince(started);
-      result.timing.timeInDriver = result.timing.timeOnDevice;
-    }
-    return result;
-  }
-
- private:
-  CompiledModel& model_;
-  const hal::MappedRequest mapped_;
-  std::vector<hal::OutputShape> shapes_;  // to be told with every result
-};
-
-// What the models of a driver share, beyond its end.
-struct Shared {
-  explicit Shared(unsigned threads)
-      : byPriority{ThreadShare(threads, ThreadClass::BACKGROUND, ThreadPool::kBetweenLoops),
-                   ThreadShare(threads, ThreadClass::NORMAL, ThreadPool::kBetweenLoops),
-                   ThreadShare(threads, ThreadClass::URGENT, ThreadPool::kBetweenLoops)} {}
-
-  // Loops of one priority never wait for, or run in, threads of another. A pool has no threads
-  // before its first loop.
-  std::array<ThreadShare, 3> byPriority;
-  // For what must not cost more energy than it has to: no thread is woken.
-  ThreadShare alone{1};
-  IdleMemory idle{kIdle};
-  // Also by priority. The last: what they complete needs the others.
-  std::array<LateCompiler, 3> late{LateCompiler(ThreadClass::BACKGROUND),
-                                   LateCompiler(ThreadClass::NORMAL),
-                                   LateCompiler(ThreadClass::URGENT)};
-};
-
-class FastPreparedModel final : public hal::PreparedModel {
- public:
-  FastPreparedModel(std::shared_ptr<const Model> model, std::shared_ptr<Shared> shared,
-                    std::shared_ptr<CompiledModel> compiled)
-      : model_(std::move(model)), shared_(std::move(shared)), compiled_(std::move(compiled)) {}
-  ~FastPreparedModel() override { compiled_->abandon(); }
-
-  hal::ExecutionResult executeSynchronously(const hal::Request& request,
-                                            const hal::ExecuteOptions& options) override {
-    const hal::TimePoint called = options.measureTiming ? hal::Clock::now() : hal::TimePoint();
-    if (Status status = hal::validateRequest(*model_, request, true); !status.ok()) {
-      return {std::move(status), {}, {}};
-    }
-    Result<hal::MappedRequest> mapped = hal::MappedRequest::map(*model_, request);
-    if (!mapped.ok()) return {mapped.takeStatus(), {}, {}};
-    const hal::TimePoint started = options.measureTiming ? hal::Clock::now() : hal::TimePoint();
-    hal::ExecutionResult result;
-    if (compiled_->takes(mapped->inputs(), mapped->outputs())) {
-      result = compiled_->run(mapped->inputs(), mapped->outputs(), options);
-      if (result.status.ok()) result.outputShapes = compiled_->outputShapes();
-    } else {
-      result = runAdapted(*compiled_, *model_, *mapped, options);
-    }
-    if (!result.status.ok()) return result;
-    if (options.measureTiming) {
-      // In this order, the time on the device cannot exceed that in the driver.
-      result.timing.timeOnDevice = nanosecondsSince(started);
-      result.timing.timeInDriver = nanosecondsSince(called);
-    }
-    return result;
-  }
-
-  Result<std::unique_ptr<hal::ReusableExecution>> createReusableExecution(
-      const hal::Request& request) override {
-    HALYARD_RETURN_IF_ERROR(hal::validateRequest(*model_, request, true));
-    // The accesses to a dma-buf have a beginning and an end for each execution.
-    if (hasDmaBuf(request)) return hal::PreparedModel::createReusableExecution(request);
-    Result<hal::MappedRequest> mapped = hal::MappedRequest::map(*model_, request);
-    if (!mapped.ok() || !compiled_->takes(mapped->inputs(), mapped->outputs())) {
-      return hal::PreparedModel::createReusableExecution(request);
-    }
-    return std::unique_ptr<hal::ReusableExecution>(
-        std::make_unique<RepeatedRequest>(*compiled_, std::move(*mapped)));
-  }
-
- private:
-  static bool hasDmaBuf(const hal::Request& request) {
-    return std::ranges::any_of(request.pools, [](const hal::RequestPool& pool) {
-      const auto* const memory = std::get_if<SharedMemoryPtr>(&pool);
-      return memory != nullptr && *memory != nullptr && (*memory)->isDmaBuf();
-    });
-  }
-
-  const std::shared_ptr<const Model> model_;
-  const std::shared_ptr<Shared> shared_;  // what the compiled model borrows
-  const std::shared_ptr<CompiledModel> compiled_;
-};
 
 class CpuDriver final : public hal::Device {
  public:
@@ -151,7 +32,7 @@ class CpuDriver final : public hal::Device {
         watcher_(std::move(watcher)),
         store_(std::move(store)),
         executor_(cpu::makeCpuDevice(info_, arguments.threads, true)),
-        shared_(std::make_shared<Shared>(arguments.threads)) {}
+        resources_(std::make_shared<DriverResources>(arguments.threads)) {}
 
   const hal::DeviceInfo& info() const override { return info_; }
 
@@ -175,8 +56,8 @@ class CpuDriver final : public hal::Device {
         std::shared_ptr<CompiledModel> compiled,
         compile(model, options,
                 {saves ? &recorder : nullptr, /*tunable=*/tunes_ && sustains, later}));
-    if (compiled == nullptr) return executor_->prepareModel(std::move(model), options);
-    if (later && !lateFor(options).add(compiled)) {
+    if (compiled == nullptr) return prepareOpen(std::move(model), options);
+    if (later && !resourcesFor(options).late->add(compiled)) {
       HALYARD_RETURN_IF_ERROR(compiled->complete());
     }
     if (saves) {
@@ -185,7 +66,7 @@ class CpuDriver final : public hal::Device {
       if (!saved.ok()) logInfo("the compilation is not cached: {}", saved.message());
     }
     return std::shared_ptr<hal::PreparedModel>(
-        std::make_shared<FastPreparedModel>(std::move(model), shared_, std::move(compiled)));
+        std::make_shared<CompiledPreparedModel>(std::move(model), resources_, std::move(compiled)));
   }
 
   Result<hal::CachedModel> prepareModelFromCache(std::shared_ptr<const Model> /*model*/,
@@ -207,20 +88,18 @@ class CpuDriver final : public hal::Device {
     cached.interface = saved.model;
     cached.preference = own.preference;
     cached.priority = own.priority;
-    cached.prepared =
-        std::make_shared<FastPreparedModel>(std::move(saved.model), shared_, std::move(compiled));
+    cached.prepared = std::make_shared<CompiledPreparedModel>(std::move(saved.model), resources_,
+                                                              std::move(compiled));
     return cached;
   }
 
  private:
-  ThreadShare& threadsFor(const hal::PrepareOptions& options) const {
-    return options.preference == hal::ExecutionPreference::LOW_POWER
-               ? shared_->alone
-               : shared_->byPriority[static_cast<size_t>(options.priority)];
-  }
-
-  LateCompiler& lateFor(const hal::PrepareOptions& options) const {
-    return shared_->late[static_cast<size_t>(options.priority)];
+  CompiledModel::Resources resourcesFor(const hal::PrepareOptions& options) const {
+    const auto priority = static_cast<size_t>(options.priority);
+    ThreadShare& threads = options.preference == hal::ExecutionPreference::LOW_POWER
+                               ? resources_->alone
+                               : resources_->byPriority[priority];
+    return {&threads, &resources_->idle, &resources_->late[priority]};
   }
 
   struct Manner {
@@ -233,15 +112,8 @@ class CpuDriver final : public hal::Device {
   Result<std::unique_ptr<CompiledModel>> compile(const std::shared_ptr<const Model>& model,
                                                  const hal::PrepareOptions& options,
                                                  const Manner& manner) const {
-    if (options.deadline && hal::Clock::now() >= *options.deadline) {
-      return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
-                        "the deadline has passed before the model was prepared");
-    }
-    const WorkLimit limit{options.deadline, {}};
-    const WorkLimitScope scope(options.deadline ? &limit : currentWorkLimit());
-    try {
-      const CompiledModel::Resources resources{&threadsFor(options), &shared_->idle,
-                                               &lateFor(options)};
+    const auto make = [&]() -> Result<std::unique_ptr<CompiledModel>> {
+      const CompiledModel::Resources resources = resourcesFor(options);
       if (manner.later) return CompiledModel::compileLater(model, resources);
       HALYARD_ASSIGN_OR_RETURN(
           std::unique_ptr<CompiledModel> compiled,
@@ -250,6 +122,40 @@ class CpuDriver final : public hal::Device {
       const bool isFresh = manner.packing == nullptr || manner.packing->isFresh();
       if (manner.tunable && isFresh) tune(*model, options, *compiled);
       return compiled;
+    };
+    return withinDeadline<std::unique_ptr<CompiledModel>>(options, make);
+  }
+
+  // A model that is not compiled, at least not before its executions.
+  Result<std::shared_ptr<hal::PreparedModel>> prepareOpen(
+      std::shared_ptr<const Model> model, const hal::PrepareOptions& options) const {
+    const auto make = [&]() -> Result<std::shared_ptr<hal::PreparedModel>> {
+      const CompiledModel::Resources resources = resourcesFor(options);
+      HALYARD_ASSIGN_OR_RETURN(cpu::ExecutionPlan made, cpu::ExecutionPlan::make(model));
+      const auto plan = std::make_shared<const cpu::ExecutionPlan>(std::move(made));
+      // As long as there are the models, there are the threads.
+      std::shared_ptr<ThreadPool> threads(resources_, &resources.threads->pool());
+      std::shared_ptr<cpu::Executor> executor = cpu::Executor::create(plan, threads.get());
+      std::shared_ptr<hal::PreparedModel> prepared = cpu::makeCpuPreparedModel(
+          model, std::move(threads), std::move(executor), /*reportsTiming=*/true);
+      if (!ShapePlans::mayHelp(*plan)) return prepared;
+      return std::shared_ptr<hal::PreparedModel>(std::make_shared<OpenPreparedModel>(
+          model, resources_, std::make_unique<ShapePlans>(plan, resources), std::move(prepared)));
+    };
+    return withinDeadline<std::shared_ptr<hal::PreparedModel>>(options, make);
+  }
+
+  // What `make()` makes within the options' deadline.
+  template <typename T, typename Make>
+  static Result<T> withinDeadline(const hal::PrepareOptions& options, const Make& make) {
+    if (options.deadline && hal::Clock::now() >= *options.deadline) {
+      return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
+                        "the deadline has passed before the model was prepared");
+    }
+    const WorkLimit limit{options.deadline, {}};
+    const WorkLimitScope scope(options.deadline ? &limit : currentWorkLimit());
+    try {
+      return make();
     } catch (const WorkAbandoned&) {
       if (!options.deadline) throw;
       return makeStatus(ResultCode::MISSED_DEADLINE_TRANSIENT,
@@ -292,7 +198,7 @@ class CpuDriver final : public hal::Device {
   const TuningWatcher watcher_;
   const std::unique_ptr<CompilationStore> store_;
   const std::shared_ptr<hal::Device> executor_;
-  const std::shared_ptr<Shared> shared_;
+  const std::shared_ptr<DriverResources> resources_;
 };
 
 Result<hal::DeviceInfo> describe() {

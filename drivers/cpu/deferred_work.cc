@@ -24,6 +24,11 @@ Status DeferredWork::attempt() {
   }
 }
 
+bool DeferredWork::hasFailed() {
+  const std::lock_guard lock(mutex_);
+  return stage_ == Stage::DONE && !result_.ok();
+}
+
 Status DeferredWork::finish() {
   std::unique_lock lock(mutex_);
   if (stage_ == Stage::WAITING) {

@@ -27,6 +27,7 @@ class DeferredWork {
   void set(std::function<Status()> work);
 
   bool hasSucceeded() const { return succeeded_.load(std::memory_order_acquire); }
+  bool hasFailed();
   // Does it, unless somebody has begun: then waits. What it has come to.
   Status finish();
   // Waits for somebody to do it until the limit is exceeded, and is nothing then.

@@ -43,6 +43,22 @@ class ModelForTest {
 
   std::shared_ptr<const Model> model() const { return std::make_shared<const Model>(model_); }
 
+  // The same, but the batch, which is 1, is left to executions; with `knowsRank` false, all that is
+  // no constant.
+  std::shared_ptr<const Model> open(bool knowsRank = true) const {
+    Model open = model_;
+    for (Operand& operand : open.main.operands) {
+      if (operand.lifetime == Lifetime::CONSTANT_COPY || operand.dimensions.empty()) continue;
+      operand.dimensions[0] = 0;
+      if (!knowsRank) operand.dimensions.clear();
+    }
+    return std::make_shared<const Model>(std::move(open));
+  }
+
+  // The dimensions of `batch` inputs and of what they come to.
+  static Shape inputDims(uint32_t batch) { return {batch, kSide, kSide, 4}; }
+  static Shape outputDims(uint32_t batch) { return {batch, 12}; }
+
   // The bytes of the output for an input of random bytes; empty after an error.
   std::vector<uint8_t> run(hal::PreparedModel& prepared) const {
     const uint32_t size = elementSize(type_);

@@ -1,0 +1,33 @@
+// DriverResources: what the models of a driver share, beyond the driver's end.
+// Thread safety: that of its members. Ownership: owns them; models share it.
+#pragma once
+
+#include <array>
+#include <chrono>
+
+#include "idle_memory.h"
+#include "late_compiler.h"
+#include "thread_share.h"
+
+namespace halyard::cpudriver {
+
+struct DriverResources {
+  explicit DriverResources(unsigned threads)
+      : byPriority{ThreadShare(threads, ThreadClass::BACKGROUND, ThreadPool::kBetweenLoops),
+                   ThreadShare(threads, ThreadClass::NORMAL, ThreadPool::kBetweenLoops),
+                   ThreadShare(threads, ThreadClass::URGENT, ThreadPool::kBetweenLoops)} {}
+
+  // Loops of one priority never wait for, or run in, threads of another. A pool has no threads
+  // before its first loop.
+  std::array<ThreadShare, 3> byPriority;
+  // For what must not cost more energy than it has to: no thread is woken.
+  ThreadShare alone{1};
+  // What is kept for the next execution is given back after this time.
+  IdleMemory idle{std::chrono::seconds(10)};
+  // Also by priority. The last: what they complete needs the others.
+  std::array<LateCompiler, 3> late{LateCompiler(ThreadClass::BACKGROUND),
+                                   LateCompiler(ThreadClass::NORMAL),
+                                   LateCompiler(ThreadClass::URGENT)};
+};
+
+}  // namespace halyard::cpudriver

@@ -1,0 +1,64 @@
+// What the plans of one model pack, each for other sizes of its inputs: most of it is the same in
+// all of them, and in memory once.
+// Thread safety: PackedPieces may be used by any number of SharedPackings, which wait for each
+// other; a SharedPacking is used as Packing.
+// Ownership: kernels own what they have packed; PackedPieces remembers it as long as one of them
+// does.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "packing.h"
+#include "run_services.h"
+
+namespace halyard::cpudriver {
+
+class PackedPieces {
+ private:
+  friend class SharedPacking;
+  struct Piece {
+    std::weak_ptr<const std::byte> memory;
+    size_t bytes = 0;
+  };
+
+  std::mutex packing_;  // has who packs
+  std::unordered_multimap<uint64_t, Piece> pieces_;
+};
+
+// What another plan has packed is found by its content: what a kernel packs may depend on the
+// sizes, in ways that only its maker knows. So it is packed once more, and compared.
+class SharedPacking final : public Packing {
+ public:
+  // Waits until nobody else packs for the same model. `threads` may be null.
+  SharedPacking(PackedPieces& pieces, ThreadShare* threads);
+
+  // For the first plan of the model only, which packs nearly all that there will be.
+  void expect(size_t bytes) override;
+  Bytes get(size_t bytes, const Write& write) override;
+  bool isFresh() const override { return true; }
+  void release(const void* /*data*/) override {}
+  void divide(size_t count, size_t grain, const Body& body) override {
+    services_.parallelFor(count, grain, body);
+  }
+  void endStep(bool /*hasKernel*/, const std::vector<const void*>& /*constants*/) override {}
+
+  // Of what no other plan had packed before.
+  size_t ownBytes() const { return ownBytes_; }
+
+ private:
+  Bytes find(uint64_t key, const std::byte* content, size_t bytes);
+  void remember(uint64_t key, const Bytes& memory, size_t bytes);
+  std::byte* zeros(size_t bytes);
+
+  PackedPieces& pieces_;
+  const std::unique_lock<std::mutex> lock_;
+  const bool isFirst_;
+  RunServices services_;
+  cpu::BlockPool::Block buffer_;
+  size_t ownBytes_ = 0;
+};
+
+}  // namespace halyard::cpudriver
