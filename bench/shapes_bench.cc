@@ -1,0 +1,322 @@
+// What it costs that a model leaves its batch to executions: the same model with and without, by
+// turns through the C API, on the CPU driver in its own process, or as a library in this one:
+//
+//   shapes_bench [--library] [--sustained] [--rounds N] [--threads N] [MODEL...]
+//
+// --sustained compiles for sustained speed, for which the driver measures models that say their
+// sizes. Names models as cpu_bench does; without: resnet_cifar10_int8, mobilenet_v1_0.25_128_quant
+// and kws_ref_int8 beside the source tree. Medians of single executions with batch 1: the first and
+// the second one of a compilation, and those of a burst that follow, with those of the reference
+// kernels (the runtime's own device) and the first one with another batch.
+#include <stdlib.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/bench_models.h"
+#include "tools/halyard/api_model.h"
+
+namespace {
+
+using namespace halyard;       // NOLINT(google-build-using-namespace)
+using namespace halyard::cli;  // NOLINT(google-build-using-namespace)
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kDriver = "halyard-cpu";
+constexpr const char* kReference = "nnapi-reference";
+constexpr size_t kHotTimes = 40;  // of one model, before it is the other's turn
+
+double median(std::vector<double> times) {
+  std::ranges::nth_element(times, times.begin() + static_cast<ptrdiff_t>(times.size() / 2));
+  return times[times.size() / 2];
+}
+
+// Has operation `reshape` find out how many rows there are, where it says that it is one.
+void openReshape(const Operation& reshape, Model* model) {
+  const Operand& shape = model->main.operands[reshape.inputs[1]];
+  if (shape.lifetime != Lifetime::CONSTANT_COPY || shape.location.length < sizeof(int32_t)) return;
+  std::vector<int32_t> dims(shape.location.length / sizeof(int32_t));
+  std::memcpy(dims.data(), model->operandValues.data() + shape.location.offset,
+              shape.location.length);
+  if (dims[0] != 1 || std::ranges::find(dims, -1) != dims.end()) return;
+  dims[0] = -1;
+  model->main.operands[reshape.inputs[1]].location =
+      appendConstant(*model, dims.data(), dims.size() * sizeof(int32_t));
+}
+
+// The model with a batch that only executions know.
+std::shared_ptr<const Model> openModel(const Model& model) {
+  Model open = model;
+  for (const Operation& operation : model.main.operations) {
+    if (operation.type == OperationType::RESHAPE) openReshape(operation, &open);
+  }
+  for (Operand& operand : open.main.operands) {
+    const bool isValue = operand.lifetime == Lifetime::SUBGRAPH_INPUT ||
+                         operand.lifetime == Lifetime::SUBGRAPH_OUTPUT ||
+                         operand.lifetime == Lifetime::TEMPORARY_VARIABLE;
+    if (isValue && !operand.dimensions.empty()) operand.dimensions[0] = 0;
+  }
+  return std::make_shared<const Model>(std::move(open));
+}
+
+// Memory for executions of a model with a batch of its own.
+class Buffers {
+ public:
+  Buffers(const Model& known, uint32_t batch) {
+    const auto add = [&](const std::vector<uint32_t>& indexes, auto* arguments) {
+      for (const uint32_t index : indexes) {
+        Operand operand = known.main.operands[index];
+        if (!operand.dimensions.empty()) operand.dimensions[0] *= batch;
+        const size_t bytes = knownByteSize(operand.type, operand.dimensions).value_or(1 << 16);
+        arguments->push_back({operand, std::vector<uint8_t>(bytes, uint8_t{1})});
+      }
+    };
+    add(known.main.inputIndexes, &inputs_);
+    add(known.main.outputIndexes, &outputs_);
+  }
+
+  Result<ApiHandle<ANeuralNetworksExecution>> begin(ANeuralNetworksCompilation* compilation) {
+    ANeuralNetworksExecution* made = nullptr;
+    HALYARD_API_CALL(ANeuralNetworksExecution_create, compilation, &made);
+    ApiHandle<ANeuralNetworksExecution> execution(made);
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      const auto& [operand, bytes] = inputs_[i];
+      const ANeuralNetworksOperandType type = apiOperandType(operand, operand.dimensions);
+      HALYARD_API_CALL(ANeuralNetworksExecution_setInput, made, static_cast<int32_t>(i), &type,
+                       bytes.data(), bytes.size());
+    }
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      auto& bytes = outputs_[i].second;
+      HALYARD_API_CALL(ANeuralNetworksExecution_setOutput, made, static_cast<int32_t>(i), nullptr,
+                       bytes.data(), bytes.size());
+    }
+    return execution;
+  }
+
+ private:
+  using Argument = std::pair<Operand, std::vector<uint8_t>>;
+  std::vector<Argument> inputs_;
+  std::vector<Argument> outputs_;
+};
+
+Result<double> timeOf(ANeuralNetworksCompilation* compilation, ANeuralNetworksBurst* burst,
+                      Buffers& buffers) {
+  HALYARD_ASSIGN_OR_RETURN(const auto execution, buffers.begin(compilation));
+  const Clock::time_point start = Clock::now();
+  if (burst == nullptr) {
+    HALYARD_API_CALL(ANeuralNetworksExecution_compute, execution.get());
+  } else {
+    HALYARD_API_CALL(ANeuralNetworksExecution_burstCompute, execution.get(), burst);
+  }
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+// In us.
+struct Times {
+  std::vector<double> first;
+  std::vector<double> second;
+  std::vector<double> plain;  // later ones
+  std::vector<double> burst;
+  std::vector<double> otherBatch;  // the first one with it
+};
+
+// A compilation of its own, with its first executions.
+class Subject {
+ public:
+  static Result<Subject> create(const std::shared_ptr<const Model>& model, const Model& known,
+                                const ANeuralNetworksDevice* device, bool isSustained) {
+    Subject subject;
+    HALYARD_ASSIGN_OR_RETURN(subject.model_, ApiModel::create(model));
+    HALYARD_ASSIGN_OR_RETURN(subject.compilation_,
+                             subject.model_->createCompilation(std::span(&device, 1)));
+    HALYARD_API_CALL(ANeuralNetworksCompilation_setPreference, subject.compilation_.get(),
+                     isSustained ? ANEURALNETWORKS_PREFER_SUSTAINED_SPEED
+                                 : ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER);
+    HALYARD_API_CALL(ANeuralNetworksCompilation_finish, subject.compilation_.get());
+    ANeuralNetworksBurst* burst = nullptr;
+    HALYARD_API_CALL(ANeuralNetworksBurst_create, subject.compilation_.get(), &burst);
+    subject.burst_.reset(burst);
+    subject.buffers_.emplace_back(known, 1);
+    return subject;
+  }
+
+  Status begin(Times* times) {
+    for (auto* list : {&times->first, &times->second}) {
+      HALYARD_RETURN_IF_ERROR(add(/*inBurst=*/false, list));
+    }
+    return okStatus();
+  }
+  Status goOn(Times* times) {
+    for (const bool inBurst : {false, true}) {
+      std::vector<double> warmUp;
+      for (int i = 0; i < 3; ++i) HALYARD_RETURN_IF_ERROR(add(inBurst, &warmUp));
+      for (size_t i = 0; i < kHotTimes; ++i) {
+        HALYARD_RETURN_IF_ERROR(add(inBurst, inBurst ? &times->burst : &times->plain));
+      }
+    }
+    return okStatus();
+  }
+  Status otherBatch(const Model& known, Times* times) {
+    Buffers other(known, 2);
+    HALYARD_ASSIGN_OR_RETURN(const double time, timeOf(compilation_.get(), nullptr, other));
+    times->otherBatch.push_back(time);
+    return okStatus();
+  }
+
+ private:
+  Subject() = default;
+  Status add(bool inBurst, std::vector<double>* to) {
+    HALYARD_ASSIGN_OR_RETURN(
+        const double time,
+        timeOf(compilation_.get(), inBurst ? burst_.get() : nullptr, buffers_[0]));
+    to->push_back(time);
+    return okStatus();
+  }
+
+  std::unique_ptr<ApiModel> model_;
+  ApiHandle<ANeuralNetworksCompilation> compilation_;
+  ApiHandle<ANeuralNetworksBurst> burst_;
+  std::vector<Buffers> buffers_;
+};
+
+struct Wishes {
+  int rounds = 15;
+  bool isSustained = false;
+  bool isLibrary = false;
+  std::string threads;
+  std::vector<std::string> models;
+};
+
+// Of the model as it is, and of the open one.
+Result<std::array<Times, 2>> measure(const std::shared_ptr<const Model>& known,
+                                     const std::shared_ptr<const Model>& open,
+                                     const ANeuralNetworksDevice* device, const Wishes& wishes) {
+  std::array<Times, 2> times;
+  for (int round = 0; round < wishes.rounds; ++round) {
+    std::vector<Subject> subjects;
+    for (size_t i = 0; i < 2; ++i) {
+      HALYARD_ASSIGN_OR_RETURN(Subject subject, Subject::create(i == 0 ? known : open, *known,
+                                                                device, wishes.isSustained));
+      HALYARD_RETURN_IF_ERROR(subject.begin(&times[i]));
+      subjects.push_back(std::move(subject));
+    }
+    for (int turn = 0; turn < 4; ++turn) {
+      for (size_t i = 0; i < 2; ++i) HALYARD_RETURN_IF_ERROR(subjects[i].goOn(&times[i]));
+    }
+    // Not all models work with every batch.
+    (void)subjects[1].otherBatch(*known, &times[1]);
+  }
+  return times;
+}
+
+void print(const std::string& model, const std::string& device, const std::array<Times, 2>& times) {
+  const auto pair = [&](std::vector<double> Times::*list) {
+    const double known = median(times[0].*list);
+    const double open = median(times[1].*list);
+    return fmt::format("{:8.1f} {:8.1f} {:5.2f}", known, open, open / known);
+  };
+  const auto& other = times[1].otherBatch;
+  fmt::print("{:<28} {:<20} {} | {} | {} | {} | {}\n", model, device, pair(&Times::first),
+             pair(&Times::second), pair(&Times::plain), pair(&Times::burst),
+             other.empty() ? "-" : fmt::format("{:.1f}", median(other)));
+  std::fflush(stdout);
+}
+
+void makeDriver(const fs::path& folder, const Wishes& wishes) {
+  const std::string& threads = wishes.threads;
+  nlohmann::json manifest = {{"name", kDriver}, {"version", "1"}, {"hal_version", "1.3"}};
+  if (wishes.isLibrary) {
+    manifest["library"] = HALYARD_CPU_LIBRARY;
+    if (!threads.empty()) ::setenv("HALYARD_CPU_THREADS", threads.c_str(), 1);
+  } else {
+    manifest["executable"] = HALYARD_CPU_DRIVER;
+    if (!threads.empty()) manifest["arguments"] = {"--threads=" + threads};
+  }
+  const fs::path path = folder / "cpu.json";
+  std::ofstream(path) << manifest.dump();
+  ::setenv("HALYARD_DRIVER_FILES", path.c_str(), 1);
+  ::setenv("XDG_STATE_HOME", (folder / "state").c_str(), 1);
+}
+
+int run(const Wishes& wishes) {
+  const auto devices = listApiDevices();
+  if (!devices.ok()) {
+    fmt::print(stderr, "shapes_bench: {}\n", devices.status().toString());
+    return 1;
+  }
+  fmt::print("{:<28} {:<20} {:^23} | {:^23} | {:^23} | {:^23} | {}\n", "us: known, open, ratio", "",
+             "first", "second", "later", "in a burst", "other batch");
+  for (const std::string& path : wishes.models) {
+    const auto found = bench::findModel(path);
+    if (!found.ok()) {
+      fmt::print("{}: {}\n", path, found.status().toString());
+      continue;
+    }
+    const std::shared_ptr<const Model>& known = *found;
+    const std::shared_ptr<const Model> open = openModel(*known);
+    for (const char* name : {kDriver, kReference}) {
+      const auto device = std::ranges::find(*devices, name, &ApiDevice::name);
+      if (device == devices->end()) continue;
+      const auto times = measure(known, open, device->handle, wishes);
+      const std::string title = fs::path(path).stem();
+      if (times.ok()) {
+        print(title, name, *times);
+      } else {
+        fmt::print("{:<28} {:<20} {}\n", title, name, times.status().toString());
+      }
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Wishes wishes;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--rounds" && i + 1 < argc) {
+      wishes.rounds = std::max(1, std::atoi(argv[++i]));
+    } else if (word == "--threads" && i + 1 < argc) {
+      wishes.threads = argv[++i];
+    } else if (word == "--library") {
+      wishes.isLibrary = true;
+    } else if (word == "--sustained") {
+      wishes.isSustained = true;
+    } else if (word[0] == '-') {
+      fmt::print(
+          stderr,
+          "usage: shapes_bench [--library] [--sustained] [--rounds N] [--threads N] [MODEL...]\n");
+      return 2;
+    } else {
+      wishes.models.push_back(word);
+    }
+  }
+  if (wishes.models.empty()) {
+    const fs::path folder = fs::path(HALYARD_SOURCE_DIR).parent_path() / "shared/models";
+    for (const char* name :
+         {"resnet_cifar10_int8", "mobilenet_v1_0.25_128_quant", "kws_ref_int8"}) {
+      wishes.models.push_back((folder / name).string() + ".tflite");
+    }
+  }
+  std::string folder = (fs::temp_directory_path() / "shapes_bench_XXXXXX").string();
+  if (::mkdtemp(folder.data()) == nullptr) {
+    std::perror("shapes_bench: temporary folder");
+    return 1;
+  }
+  makeDriver(folder, wishes);
+  const int status = run(wishes);
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+  return status;
+}
