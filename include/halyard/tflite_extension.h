@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The extension "halyard.tflite", as a C99 header: operations of TensorFlow Lite for which NNAPI
-// needs up to nineteen, or one for each step of a sequence. Halyard's importer uses them where
-// every device that a model is compiled for offers the extension (ask
-// ANeuralNetworksDevice_getExtensionSupport), and operations of the API elsewhere, with the same
-// results. The runtime's own CPU device and halyard-cpu offer it. It has no operand types of its
-// own.
+// needs up to nineteen, or one for each step of a sequence, and others that NNAPI cannot express.
+// Halyard's importer uses the former where every device that a model is compiled for offers the
+// extension (ask ANeuralNetworksDevice_getExtensionSupport), and operations of the API elsewhere,
+// with the same results; the latter it uses where one device at least offers it. The runtime's own
+// CPU device and halyard-cpu offer it. It has no operand types of its own.
+//
+// Operations are added at the end; what one means does not change. A device that was built before
+// an operation was added offers the extension and does not support that operation.
 //
 // An application gets an operation's type from ANeuralNetworksModel_getExtensionOperationType. In a
 // driver it is a halyard::OperationType, and its operands have been checked like those of the API's
@@ -53,7 +56,82 @@ enum {
    *   0: output, TENSOR_QUANT8_ASYMM_SIGNED with scale and zero point of input 18, [steps, batch,
    *      output size] or [batch, steps, output size]: the hidden values of all steps.
    */
-  HALYARD_TFLITE_QUANTIZED_SEQUENCE_LSTM = 1
+  HALYARD_TFLITE_QUANTIZED_SEQUENCE_LSTM = 1,
+
+  /**
+   * Elements or slices of a tensor, each chosen by a tuple of indices into its first dimensions.
+   *
+   * Inputs:
+   *   0: input, TENSOR_FLOAT32, _FLOAT16, _INT32, _QUANT8_ASYMM, _QUANT8_ASYMM_SIGNED or _BOOL8, of
+   *      dimensions [d0, ..., dn-1].
+   *   1: indices, TENSOR_INT32, [..., k] with 1 <= k <= n: tuples of k indices, of which number i
+   *      lies in 0 to di - 1. An execution with any other index fails.
+   * Outputs:
+   *   0: output, of the input's type, scale and zero point: the dimensions of the indices without
+   *      the last, and behind them [dk, ..., dn-1]; [1] where these are none.
+   */
+  HALYARD_TFLITE_GATHER_ND = 2,
+
+  /**
+   * ANEURALNETWORKS_MUL of two 8 bit tensors, broadcast, into an output of any scale.
+   *
+   * Inputs:
+   *   0: a, TENSOR_QUANT8_ASYMM or TENSOR_QUANT8_ASYMM_SIGNED.
+   *   1: b, of the same type.
+   *   2: activation, INT32, a fuse code.
+   * Outputs:
+   *   0: output, of the same type.
+   *
+   * ratio = scale of a * scale of b / scale of the output, each step rounded to float32, must be
+   * finite. It is written as m * 2^(e - 31) with m rounded to the nearest integer, ties away from
+   * zero, and 2^30 <= m < 2^31; with m = 0 if e < -31. With p = (a - zero point of a) * (b - zero
+   * point of b):
+   *
+   *   s = p * 2^max(e, 0), or the nearest 32 bit integer
+   *   h = floor(s * m / 2^31 + 1/2)
+   *   q = h / 2^max(-e, 0), to nearest, ties away from zero
+   *   output = clamp(q + zero point of the output)
+   *
+   * clamp keeps to the range of the type and of the activation.
+   */
+  HALYARD_TFLITE_QUANTIZED_MUL = 3,
+
+  /**
+   * The dimensions of a tensor as they are at execution.
+   *
+   * Inputs:
+   *   0: input, of any type that ANEURALNETWORKS_RANK takes.
+   * Outputs:
+   *   0: output, TENSOR_INT32, [rank of the input].
+   */
+  HALYARD_TFLITE_SHAPE = 4,
+
+  /**
+   * The discrete Fourier transform of real images along their last two dimensions. A complex tensor
+   * is one of float32 with one dimension more, the last, of 2: real and imaginary part.
+   *
+   * Inputs:
+   *   0: input, TENSOR_FLOAT32, [..., rows, columns].
+   *   1: fft_length, TENSOR_INT32, [2]: height and width, powers of two. The input is cut off, or
+   *      continued with zeros, to that size.
+   * Outputs:
+   *   0: output, TENSOR_FLOAT32, [..., height, width / 2 + 1, 2]:
+   *
+   *   y(v, u) = sum over i, j of x(i, j) * exp(-2 pi sqrt(-1) * (v i / height + u j / width))
+   */
+  HALYARD_TFLITE_RFFT2D = 5,
+
+  /**
+   * Magnitude, real and imaginary part of complex numbers.
+   *
+   * Inputs:
+   *   0: input, TENSOR_FLOAT32, [..., 2]: real and imaginary part.
+   * Outputs:
+   *   0: output, TENSOR_FLOAT32, the input's dimensions without the last; [1] where these are none.
+   */
+  HALYARD_TFLITE_COMPLEX_ABS = 6,
+  HALYARD_TFLITE_REAL = 7,
+  HALYARD_TFLITE_IMAG = 8
 };
 
 #endif  // HALYARD_TFLITE_EXTENSION_H_

@@ -297,6 +297,18 @@ Status placePool(ModelParts* parts) {
   return okStatus();
 }
 
+// A model names the extensions whose operations it has.
+void nameExtension(Model* model) {
+  const auto usesIt = [](const Subgraph& subgraph) {
+    return std::any_of(subgraph.operations.begin(), subgraph.operations.end(),
+                       [](const Operation& each) { return isTfliteOperation(each.type); });
+  };
+  if (usesIt(model->main) ||
+      std::any_of(model->referenced.begin(), model->referenced.end(), usesIt)) {
+    model->extensionNameToPrefix = {{std::string(kTfliteExtension), kTfliteExtensionPrefix}};
+  }
+}
+
 Result<VectorCase> parseCase(const Json& json) {
   VectorCase out;
   HALYARD_RETURN_IF_ERROR(readHeader(json, &out));
@@ -318,6 +330,7 @@ Result<VectorCase> parseCase(const Json& json) {
   }
   HALYARD_RETURN_IF_ERROR(placePool(&parts), "case '{}'", out.name);
   parts.model.relaxComputationFloat32toFloat16 = out.relaxed;
+  nameExtension(&parts.model);
   out.model = std::move(parts.model);
   HALYARD_RETURN_IF_ERROR(bindMainOperands(std::move(operands), &out), "case '{}'", out.name);
   return out;

@@ -233,7 +233,7 @@ constexpr const char* kIntroduction =
 
 Made from the signatures in `src/ops` by `operations-page`; do not edit. What each operation computes
 is NNAPI's definition, and `halyard/tflite_extension.h`'s for the operations of Halyard's extension,
-the last two; here is what Halyard accepts.
+which come last; here is what Halyard accepts.
 
 A number in a table is the NNAPI feature level from which on something is legal: 1 to 4 are HAL 1.0
 to 1.3, 6 and 7 came after them. Both devices that Halyard brings, the runtime's own

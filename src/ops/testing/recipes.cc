@@ -1,5 +1,6 @@
 #include "ops/testing/recipes.h"
 
+#include "ops/testing/recipes_complex.h"
 #include "ops/testing/recipes_detection.h"
 #include "ops/testing/recipes_elementwise.h"
 #include "ops/testing/recipes_images.h"
@@ -117,7 +118,14 @@ const std::map<OperationType, Recipe>& allRecipes() {
       {MIRROR_PAD, mirrorPad},
       {REVERSE, reverse},
       {ROUND_TO_DYNAMIC_RANGE, roundToDynamicRange},
-      {QUANTIZED_SEQUENCE_LSTM, quantizedSequenceLstm}};
+      {QUANTIZED_SEQUENCE_LSTM, quantizedSequenceLstm},
+      {GATHER_ND, recipes::gatherNd},
+      {QUANTIZED_MUL, recipes::quantizedMul},
+      {SHAPE, shapeOf},
+      {RFFT2D, recipes::rfft2d},
+      {COMPLEX_ABS, complexPart},
+      {REAL, complexPart},
+      {IMAG, complexPart}};
   return table;
 }
 

@@ -235,6 +235,24 @@ inline void gather(CaseBuilder& b) {
   b.outLike(0);
 }
 
+inline void gatherNd(CaseBuilder& b) {
+  b.tensor(b.shape());
+  const Shape dims = b.dims(0);
+  const uint32_t length = b.size(1, static_cast<int>(dims.size()));
+  Shape tuples(static_cast<size_t>(b.between(0, 2)));
+  for (uint32_t& d : tuples) d = b.size(1, 3);
+  std::vector<int32_t> indices;
+  for (size_t tuple = 0; tuple < elementsOf(tuples); ++tuple) {
+    for (uint32_t d = 0; d < length; ++d) {
+      indices.push_back(b.between(0, static_cast<int>(dims[d]) - 1));
+    }
+  }
+  tuples.push_back(length);
+  b.ints(tuples, indices);
+  b.outLike(0);
+  if (tuples.size() > 1) b.batch({1}, {0});
+}
+
 inline void depthToSpace(CaseBuilder& b) {
   const uint32_t block = b.size(1, 3);
   b.tensor({b.size(1, 3), b.size(1, 4), b.size(1, 4), block * block * b.size(1, 3)});
@@ -312,6 +330,14 @@ inline void fill(CaseBuilder& b) {
 inline void rankOf(CaseBuilder& b) {
   b.tensor(b.shape());
   b.outPlain();
+}
+inline void shapeOf(CaseBuilder& b) {
+  b.tensor(b.shape());
+  b.outPlain();
+  b.legal().expected = [](const LegalCase& legal) {
+    const Shape& dims = legal.inputs[0].tensor.dims;
+    return std::vector<double>(dims.begin(), dims.end());
+  };
 }
 
 inline void reduce(CaseBuilder& b) {

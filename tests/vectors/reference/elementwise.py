@@ -1,6 +1,7 @@
 """Operations that treat every element by itself, with or without broadcasting."""
 import numpy as np
 
+from .fixed_point import fix, mbq
 from .operand import (Refused, activate, clamp_units, require, required_parameters,
                       requantise, round_away, same_parameters)
 
@@ -41,6 +42,18 @@ def multiply(ins, outs):
         require(outs[0].scale > np.float32(ins[0].scale) * np.float32(ins[1].scale),
                 "scale of the product {} is too small", outs[0].scale)
     return arithmetic(np.multiply, np.multiply)(ins, outs)
+
+
+def quantized_multiply(ins, outs):
+    """In fixed point, of an output of any scale."""
+    a, b, code, out = ins[0], ins[1], ins[2].scalar(), outs[0]
+    with np.errstate(over="ignore"):
+        ratio = np.float32(a.scale) * np.float32(b.scale) / np.float32(out.scale)
+    require(np.isfinite(ratio), "ratio of scales {}", ratio)
+    multiplier = fix(ratio)
+    x, y = broadcast(*(i.value.astype(np.int64) - i.zero_point for i in (a, b)))
+    products = [mbq(int(p), multiplier) + out.zero_point for p in (x * y).reshape(-1)]
+    return [clamp_units(code, np.array(products, np.int64).reshape(x.shape), out)]
 
 
 def unary(function):
@@ -180,6 +193,7 @@ def logical_not(x):
 OPERATIONS = {
     "ADD": arithmetic(np.add, np.add), "SUB": arithmetic(np.subtract, np.subtract),
     "MUL": multiply, "DIV": arithmetic(np.divide, divide_integers),
+    "QUANTIZED_MUL": quantized_multiply,
     "FLOOR": unary(np.floor), "LOGISTIC": logistic, "TANH": tanh, "RELU": relu(1),
     "RELU1": relu(2), "RELU6": relu(3), "ABS": integer_unary(np.abs), "EXP": unary(np.exp),
     "LOG": unary(np.log), "NEG": integer_unary(np.negative), "RSQRT": rsqrt,

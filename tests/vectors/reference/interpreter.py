@@ -2,12 +2,12 @@
 import dataclasses
 
 from . import (chance, detection, elementwise, image, movement, quantised_recurrent, recurrent,
-               reduction, windows)
+               reduction, spectrum, windows)
 from .operand import Refused, require
 
 OPERATIONS = {}
 for _family in (chance, detection, elementwise, image, movement, quantised_recurrent, recurrent,
-                reduction, windows):
+                reduction, spectrum, windows):
     OPERATIONS.update(_family.OPERATIONS)
 CONTROL_FLOW = ("IF", "WHILE")
 
@@ -31,7 +31,7 @@ ZERO_SIZED = {
     "CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV_2D", "FULLY_CONNECTED", "DEQUANTIZE",
     "QUANTIZE", "RELU", "RELU1", "RELU6", "LOGISTIC", "TANH", "HARD_SWISH", "SOFTMAX",
     "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR", "SLICE", "TRANSPOSE", "ROI_ALIGN",
-    "AXIS_ALIGNED_BBOX_TRANSFORM", "BOX_WITH_NMS_LIMIT", "ELU",
+    "AXIS_ALIGNED_BBOX_TRANSFORM", "BOX_WITH_NMS_LIMIT", "ELU", "QUANTIZED_MUL", "SHAPE",
 }
 
 

@@ -233,6 +233,21 @@ def rank(ins, outs):
     return [np.array(ins[0].rank, np.int32)]
 
 
+def shape(ins, outs):
+    return [np.array(ins[0].shape, np.int32)]
+
+
+def gather_nd(ins, outs):
+    same_parameters(ins[0], outs[0])
+    x, indices = ins[0].value, ins[1].value
+    count = indices.shape[-1]
+    require(1 <= count <= x.ndim, "tuples of {} for rank {}", count, x.ndim)
+    require(all(((indices[..., i] >= 0) & (indices[..., i] < x.shape[i])).all()
+                for i in range(count)), "index out of range")
+    result = x[tuple(indices[..., i] for i in range(count))]
+    return [result.reshape(result.shape or [1])]
+
+
 def embedding_lookup(ins, outs):
     same_parameters(ins[1], outs[0])
     lookups, values = ins[0].value, ins[1].value
@@ -269,5 +284,6 @@ OPERATIONS = {
     "DEPTH_TO_SPACE": depth_to_space, "SPACE_TO_DEPTH": space_to_depth,
     "BATCH_TO_SPACE_ND": batch_to_space, "SPACE_TO_BATCH_ND": space_to_batch,
     "CHANNEL_SHUFFLE": channel_shuffle, "FILL": fill, "RANK": rank,
+    "SHAPE": shape, "GATHER_ND": gather_nd,
     "EMBEDDING_LOOKUP": embedding_lookup, "HASHTABLE_LOOKUP": hashtable_lookup, "TOPK_V2": topk,
 }

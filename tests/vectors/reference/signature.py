@@ -145,7 +145,15 @@ TABLE = {
     "MIRROR_PAD": (ALL7, "T I32 i32", {3: 7}, "T", ANY_RANK),
     "REVERSE": (ALL7, "T I32", {2: 7}, "T", (1, 8)),
     "CONCATENATION": (ALL1, None, None, "T", (1, 4)),
+    # Of the extension halyard.tflite.
+    "GATHER_ND": (ALL3I + " B8:3", "T I32", {2: 3}, "T", ANY_RANK),
+    "QUANTIZED_MUL": ("U8:3 S8:4", "T T i32", {3: 3}, "T", ANY_RANK),
+    "RFFT2D": ("F32:3", "T I32", {2: 3}, "F32", ANY_RANK),
+    "COMPLEX_ABS": ("F32:3", "T", {1: 3}, "T", ANY_RANK),
+    "REAL": ("F32:3", "T", {1: 3}, "T", ANY_RANK),
+    "IMAG": ("F32:3", "T", {1: 3}, "T", ANY_RANK),
 }
+TABLE["SHAPE"] = (TABLE["RANK"][0], "T", {1: 4}, "I32", ANY_RANK)
 for _name in ("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"):
     TABLE[_name] = (ALL3I + " B8:3", "T T", {2: 3}, "B8", ANY_RANK)
 RESULT_COUNTS = {
