@@ -167,6 +167,8 @@ size_t npyElementSize(std::string_view dtype) {
       return size == 1 || size == 2 || size == 4 || size == 8 ? size : 0;
     case 'f':
       return size == 2 || size == 4 || size == 8 ? size : 0;
+    case 'c':  // two floats of half the size
+      return size == 8 ? size : 0;
     default:
       return 0;
   }

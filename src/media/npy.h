@@ -25,7 +25,8 @@ struct NpyArray {
 // Largest file that is read.
 inline constexpr size_t kMaxNpyFileBytes = size_t{1} << 30;
 
-// Bytes per element of "b1", "i1" to "i8", "u1" to "u8", "f2" to "f8"; 0 for any other name.
+// Bytes per element of "b1", "i1" to "i8", "u1" to "u8", "f2" to "f8" and "c8"; 0 for any other
+// name.
 size_t npyElementSize(std::string_view dtype);
 
 // "(1, 224, 224, 3)", as NumPy prints it.

@@ -71,7 +71,9 @@ Result<InputOptions> inputOptions(const BisectOptions& options) {
 
 Result<VectorCase> importModel(const BisectOptions& options) {
   HALYARD_ASSIGN_OR_RETURN(const InputOptions wanted, inputOptions(options));
-  HALYARD_ASSIGN_OR_RETURN(import::ImportedModel imported, import::importTfliteFile(options.model));
+  HALYARD_ASSIGN_OR_RETURN(
+      import::ImportedModel imported,
+      import::importTfliteFile(options.model, {.extension = import::ExtensionUse::WHERE_NEEDED}));
   HALYARD_ASSIGN_OR_RETURN(const PreparedInputs prepared, prepareInputs(imported.inputs, wanted));
   VectorCase result;
   result.name = std::filesystem::path(options.model).stem().string();

@@ -21,7 +21,8 @@ struct GraphOptions {
 Status showGraph(const GraphOptions& options) {
   HALYARD_ASSIGN_OR_RETURN(
       const import::ImportedModel imported,
-      import::importTfliteFile(options.model, {.names = import::OperandNames::KEPT}));
+      import::importTfliteFile(options.model, {.names = import::OperandNames::KEPT,
+                                               .extension = import::ExtensionUse::WHERE_NEEDED}));
   const std::string document =
       options.text ? modelText(imported.model, imported.operandNames)
                    : modelGraphviz(imported.model, imported.operandNames, options.constants);

@@ -29,15 +29,18 @@ Result<import::ImportOptions> importOptionsFor(
     for (const ApiDevice& device : listed) all.push_back(device.handle);
     devices = all;
   }
-  import::ImportOptions options;
-  options.usesExtension = true;
+  size_t offering = 0;
   for (const ANeuralNetworksDevice* device : devices) {
     bool offers = false;
     HALYARD_RETURN_IF_ERROR(apiStatus(
         ANeuralNetworksDevice_getExtensionSupport(device, kTfliteExtension.data(), &offers),
         "ANeuralNetworksDevice_getExtensionSupport"));
-    options.usesExtension = options.usesExtension && offers;
+    if (offers) ++offering;
   }
+  import::ImportOptions options;
+  options.extension = offering == devices.size() ? import::ExtensionUse::PREFERRED
+                      : offering > 0             ? import::ExtensionUse::WHERE_NEEDED
+                                                 : import::ExtensionUse::NONE;
   return options;
 }
 

@@ -18,7 +18,7 @@ namespace halyard::cli {
 Result<std::vector<const ANeuralNetworksDevice*>> devicesOf(const std::vector<std::string>& wanted);
 
 // How a model is imported for such devices, or where there are none for all of the process: with
-// operations of kTfliteExtension if every one of them offers it.
+// operations of kTfliteExtension as far as they offer it.
 Result<import::ImportOptions> importOptionsFor(
     std::span<const ANeuralNetworksDevice* const> devices);
 

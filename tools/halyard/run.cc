@@ -19,6 +19,7 @@
 #include "tools/halyard/explanation.h"
 #include "tools/halyard/labels.h"
 #include "tools/halyard/model_runs.h"
+#include "tools/halyard/port_arrays.h"
 #include "tools/halyard/preference.h"
 #include "tools/halyard/run_inputs.h"
 #include "tools/halyard/run_report.h"
@@ -56,6 +57,7 @@ struct RunOptions {
   uint64_t randomSeed = 0;
   bool random = false;
   bool saveInputs = false;
+  bool openDimensions = false;
   CacheOptions cache;
   std::optional<int32_t> preference;
   ReportOptions report;
@@ -124,9 +126,10 @@ class ResultFolder {
                     error ? error.message() : "it is no folder");
   }
 
-  Status addTensor(const std::string& name, OperandType type, const Shape& dims,
+  Status addTensor(const std::string& name, const import::ModelPort& port, const Shape& dims,
                    std::span<const uint8_t> bytes) {
-    HALYARD_ASSIGN_OR_RETURN(const media::NpyArray array, toNpy(type, dims, bytes), "{}", name);
+    HALYARD_ASSIGN_OR_RETURN(const media::NpyArray array, toPortArray(port, dims, bytes), "{}",
+                             name);
     return media::saveNpy(array, freePath(name, ".npy"));
   }
   Status addPicture(const std::string& name, const media::Image& image) {
@@ -160,12 +163,12 @@ Status saveResults(const RunOptions& options, const import::ImportedModel& impor
   for (size_t i = 0; i < outputs.size(); ++i) {
     const import::ModelPort& port = imported.outputs[i];
     HALYARD_RETURN_IF_ERROR(folder.addTensor(fileNameOf(port.name, fmt::format("output_{}", i)),
-                                             port.type, outputs[i].dimensions, outputs[i].bytes));
+                                             port, outputs[i].dimensions, outputs[i].bytes));
   }
   for (size_t i = 0; i < inputs.inputs.size() && options.saveInputs; ++i) {
     const import::ModelPort& port = imported.inputs[i];
     HALYARD_RETURN_IF_ERROR(folder.addTensor("input_" + fileNameOf(port.name, std::to_string(i)),
-                                             port.type, inputs.inputs[i].dimensions,
+                                             port, inputs.inputs[i].dimensions,
                                              inputs.inputs[i].bytes));
   }
   for (const ReportPicture& picture : report.pictures) {
@@ -200,9 +203,10 @@ Status runModel(const RunOptions& options, const InputOptions& inputOptions) {
     chosen = &devices[index];
   }
   HALYARD_ASSIGN_OR_RETURN(
-      const import::ImportOptions how,
+      import::ImportOptions how,
       importOptionsFor(chosen ? std::span(&chosen->handle, 1)
                               : std::span<const ANeuralNetworksDevice* const>()));
+  how.keepsOpenDimensions = options.openDimensions;
   HALYARD_ASSIGN_OR_RETURN(import::ImportedModel read,
                            import::importTfliteFile(options.model, how));
   const auto shared = std::make_shared<const import::ImportedModel>(std::move(read));
@@ -278,6 +282,9 @@ Command addRunCommand(CLI::App& parent) {
   CLI::Option* random =
       app->add_option("--random-inputs", options->randomSeed, "Random values for all other inputs")
           ->option_text("SEED");
+  app->add_flag("--open-dimensions", options->openDimensions,
+                "Inputs of any size in dimensions that the file leaves open, instead of the size "
+                "that it begins with");
   app->add_option("--labels", options->labels, "Names of the classes, one a line")
       ->option_text("FILE");
   CLI::Option* output =

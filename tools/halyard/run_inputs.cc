@@ -7,6 +7,7 @@
 
 #include "base/float16.h"
 #include "media/npy.h"
+#include "tools/halyard/port_arrays.h"
 #include "tools/halyard/terminal.h"
 
 namespace halyard::cli {
@@ -29,14 +30,10 @@ Result<size_t> findPort(std::span<const ModelPort> ports, const std::string& nam
 
 Result<PreparedInput> fromArray(const ModelPort& port, const std::string& path) {
   HALYARD_ASSIGN_OR_RETURN(const media::NpyArray array, media::loadNpy(path));
+  HALYARD_ASSIGN_OR_RETURN(PortValue value, fromPortArray(port, array), "{}", path);
   PreparedInput input;
-  HALYARD_ASSIGN_OR_RETURN(input.bytes, fromNpy(port.type, port.dims, array), "{}", path);
-  // fromNpy refuses extents that are not those of the model; those the model leaves open may still
-  // be larger than its 32 bits.
-  for (const uint64_t extent : array.shape) {
-    if (extent > UINT32_MAX) return badData("{}: dimension {} is too large", path, extent);
-    input.dimensions.push_back(static_cast<uint32_t>(extent));
-  }
+  input.dimensions = std::move(value.dims);
+  input.bytes = std::move(value.bytes);
   input.how = printable(path);
   return input;
 }
@@ -140,8 +137,20 @@ Result<PreparedInput> randomInput(const ModelPort& port, std::mt19937_64& random
 }  // namespace
 
 std::string portText(const ModelPort& port) {
-  return fmt::format("\"{}\" {}{}", printable(port.name), operandTypeName(port.type),
-                     isScalarType(port.type) ? "" : shapeText(port.dims));
+  return fmt::format("\"{}\" {}{}{}", printable(port.name), operandTypeName(port.type),
+                     isScalarType(port.type) ? "" : shapeText(port.dims), formText(port));
+}
+
+std::string_view formText(const ModelPort& port) {
+  switch (port.form) {
+    case import::ElementForm::INT64:
+      return " (INT64 in the file)";
+    case import::ElementForm::COMPLEX64:
+      return " (COMPLEX64 in the file)";
+    case import::ElementForm::SAME:
+      break;
+  }
+  return "";
 }
 
 Result<PreparedInputs> prepareInputs(std::span<const ModelPort> ports,

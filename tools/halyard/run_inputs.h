@@ -46,5 +46,7 @@ Result<PreparedInputs> prepareInputs(std::span<const import::ModelPort> ports,
 
 // "\"name\" TENSOR_FLOAT32[1,640]"; the name without control characters.
 std::string portText(const import::ModelPort& port);
+// " (INT64 in the file)" where the file's elements are others than the operand's; otherwise empty.
+std::string_view formText(const import::ModelPort& port);
 
 }  // namespace halyard::cli

@@ -7,6 +7,7 @@
 
 #include "tools/halyard/detections.h"
 #include "tools/halyard/preprocess.h"
+#include "tools/halyard/run_inputs.h"
 #include "tools/halyard/segmentation.h"
 #include "tools/halyard/tensor_values.h"
 #include "tools/halyard/terminal.h"
@@ -36,8 +37,8 @@ Result<std::vector<float>> valuesOf(const Context& context, size_t output) {
 // "output \"name\" TYPE[dims]" with the real dimensions.
 std::string titleOf(const Context& context, size_t output) {
   const ModelPort& port = context.model.outputs[output];
-  return fmt::format("output \"{}\" {}[{}]", printable(port.name), operandTypeName(port.type),
-                     fmt::join(context.outputs[output].dimensions, ","));
+  return fmt::format("output \"{}\" {}[{}]{}", printable(port.name), operandTypeName(port.type),
+                     fmt::join(context.outputs[output].dimensions, ","), formText(port));
 }
 
 std::string noteLine(const std::string& note) {

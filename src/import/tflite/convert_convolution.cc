@@ -83,7 +83,7 @@ Result<uint32_t> filter(Node& node, uint32_t x, const FileTensor& tensor, uint32
   if (const std::optional<uint32_t> known = node.builder().known(tensor.index)) return *known;
   HALYARD_ASSIGN_OR_RETURN(const uint32_t operand,
                            addPerChannelFilter(node, tensor, tensor.dims, channelDim));
-  HALYARD_RETURN_IF_ERROR(node.builder().bind(tensor.index, operand));
+  HALYARD_RETURN_IF_ERROR(node.builder().bind(tensor, operand));
   return operand;
 }
 
@@ -211,6 +211,14 @@ Status checkRank4(const Operand& operand, std::string_view what) {
   return badData("the {} has shape {}, expected rank 4", what, shapeText(operand.dimensions));
 }
 
+// What has to be known of shapes beyond their ranks, which are 4.
+Status checkDepths(const Operand& x, const Operand& f) {
+  if (x.dimensions[3] != 0 && knownElementCount(f.dimensions)) return okStatus();
+  return unsupported(
+      "the shapes {} of the input and {} of the filter, which only an execution knows",
+      shapeText(x.dimensions), shapeText(f.dimensions));
+}
+
 Status convertConv2d(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 3, 1));
   const Window window = windowOf(*node.options<tfl::Conv2DOptions>());
@@ -220,6 +228,7 @@ Status convertConv2d(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t f, filter(node, x, weights, 0));
   HALYARD_RETURN_IF_ERROR(checkRank4(node.operand(x), "input"));
   HALYARD_RETURN_IF_ERROR(checkRank4(node.operand(f), "filter"));
+  HALYARD_RETURN_IF_ERROR(checkDepths(node.operand(x), node.operand(f)));
   const uint32_t depth = node.operand(x).dimensions[3];
   const uint32_t filterDepth = node.operand(f).dimensions[3];
   if (depth != filterDepth && depth % filterDepth == 0) {
@@ -248,6 +257,7 @@ Status convertDepthwiseConv2d(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t f, filter(node, x, weights, 3));
   HALYARD_RETURN_IF_ERROR(checkRank4(node.operand(x), "input"));
   HALYARD_RETURN_IF_ERROR(checkRank4(node.operand(f), "filter"));
+  HALYARD_RETURN_IF_ERROR(checkDepths(node.operand(x), node.operand(f)));
   const uint32_t depth = node.operand(x).dimensions[3];
   const uint32_t channels = node.operand(f).dimensions[3];
   // The shapes decide, as in TFLite; the option of that name is not always filled in.
@@ -299,7 +309,8 @@ Status convertTransposeConv(Node& node) {
   return node.builder().addOperation(OperationType::TRANSPOSE_CONV_2D, std::move(inputs), {y});
 }
 
-// The shape of a fully connected layer: [batch, depth] x [units, depth] -> [batch, units].
+// The shape of a fully connected layer: [batch, depth] x [units, depth] -> [batch, units]. The
+// batch is 0 where only an execution knows it.
 struct DenseShape {
   uint32_t batch, depth, units;
 };
@@ -311,6 +322,7 @@ Result<DenseShape> denseShape(const Operand& x, const FileTensor& weights) {
   }
   const uint32_t depth = weights.dims[1];
   const std::optional<uint32_t> count = knownElementCount(x.dimensions);
+  if (!count && x.dimensions.back() == depth) return DenseShape{0, depth, weights.dims[0]};
   if (!count || *count % depth != 0) {
     return badData("the input {} is no multiple of the weights' depth {}", shapeText(x.dimensions),
                    depth);
@@ -367,11 +379,7 @@ Status convertFullyConnected(Node& node) {
     }
     expected.back() = shape.units;
   }
-  if (node.operand(y).dimensions.empty()) node.builder().operand(y).dimensions = expected;
-  if (node.operand(y).dimensions != expected) {
-    return badData("the output is {} in the file, the inputs make it {}",
-                   shapeText(node.operand(y).dimensions), shapeText(expected));
-  }
+  HALYARD_RETURN_IF_ERROR(node.declareShape(y, expected));
   if (isPerChannel(weights) && !isFloat(node.operand(x).type)) {
     return convertDensePerChannel(node, weights, shape, x, y, activation);
   }
@@ -404,11 +412,11 @@ Status convertFullyConnected(Node& node) {
 
 constexpr Converter kConverters[] = {
     {tfl::BuiltinOperator::CONV_2D, tfl::BuiltinOptions::Conv2DOptions, OptionsNeed::REQUIRED,
-     convertConv2d},
+     convertConv2d, kTakesOpenDimensions},
     {tfl::BuiltinOperator::DEPTHWISE_CONV_2D, tfl::BuiltinOptions::DepthwiseConv2DOptions,
-     OptionsNeed::REQUIRED, convertDepthwiseConv2d},
+     OptionsNeed::REQUIRED, convertDepthwiseConv2d, kTakesOpenDimensions},
     {tfl::BuiltinOperator::FULLY_CONNECTED, tfl::BuiltinOptions::FullyConnectedOptions,
-     OptionsNeed::REQUIRED, convertFullyConnected},
+     OptionsNeed::REQUIRED, convertFullyConnected, kTakesOpenDimensions},
     {tfl::BuiltinOperator::TRANSPOSE_CONV, tfl::BuiltinOptions::TransposeConvOptions,
      OptionsNeed::REQUIRED, convertTransposeConv},
 };

@@ -1,17 +1,52 @@
 // Arithmetic, activations, softmax.
+#include <algorithm>
+
 #include "import/tflite/converters.h"
 
 namespace halyard::import {
 namespace {
 
+// Computes a op b of known INT64 in as many bits, where the result fits 32 of them. False: they are
+// of other types.
+Result<bool> foldWideInts(Node& node, OperationType type) {
+  constexpr size_t kMost = 32;
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor to, node.outputInfo(0));
+  if (to.type != tfl::TensorType::INT64) return false;
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> a, node.constantInts(0, "input 0", kMost));
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> b, node.constantInts(1, "input 1", kMost));
+  if (a.size() != b.size() && a.size() != 1 && b.size() != 1) return false;
+  std::vector<int32_t> values(std::max(a.size(), b.size()));
+  for (size_t i = 0; i < values.size(); ++i) {
+    const int64_t x = a[a.size() == 1 ? 0 : i];
+    const int64_t y = b[b.size() == 1 ? 0 : i];
+    const int64_t z = type == OperationType::MUL   ? x * y
+                      : type == OperationType::SUB ? x - y
+                                                   : x + y;
+    if (z < INT32_MIN || z > INT32_MAX) {
+      return unsupported("the constant result {} needs more than 32 bits", z);
+    }
+    values[i] = static_cast<int32_t>(z);
+  }
+  const Shape dims = to.dims.empty() ? Shape{static_cast<uint32_t>(values.size())} : to.dims;
+  if (knownElementCount(dims) != values.size()) return false;
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t folded, node.builder().int32Tensor(dims, values));
+  HALYARD_RETURN_IF_ERROR(node.builder().bind(to, folded));
+  return true;
+}
+
 // a op b with a fused activation, broadcast from the last dimension as in NNAPI.
 Status convertBinary(Node& node, OperationType type, tfl::ActivationFunctionType activation) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
   HALYARD_ASSIGN_OR_RETURN(const int32_t fuse, Node::fuseCode(activation));
+  if (fuse == 0 && node.isKnown(0) && node.isKnown(1)) {
+    HALYARD_ASSIGN_OR_RETURN(const bool isFolded, foldWideInts(node, type));
+    if (isFolded) return okStatus();
+  }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t a, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t b, node.input(1));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t code, node.builder().int32Scalar(fuse));
+  if (type == OperationType::MUL) return node.multiply(a, b, code, y);
   return node.builder().addOperation(type, {a, b, code}, {y});
 }
 
@@ -82,17 +117,22 @@ Status convertSoftmax(Node& node) {
 }
 
 constexpr Converter kConverters[] = {
-    {tfl::BuiltinOperator::ADD, tfl::BuiltinOptions::AddOptions, OptionsNeed::OPTIONAL, convertAdd},
-    {tfl::BuiltinOperator::SUB, tfl::BuiltinOptions::SubOptions, OptionsNeed::OPTIONAL, convertSub},
-    {tfl::BuiltinOperator::MUL, tfl::BuiltinOptions::MulOptions, OptionsNeed::OPTIONAL, convertMul},
-    {tfl::BuiltinOperator::RELU, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL, convertRelu},
+    {tfl::BuiltinOperator::ADD, tfl::BuiltinOptions::AddOptions, OptionsNeed::OPTIONAL, convertAdd,
+     kTakesOpenRank},
+    {tfl::BuiltinOperator::SUB, tfl::BuiltinOptions::SubOptions, OptionsNeed::OPTIONAL, convertSub,
+     kTakesOpenRank},
+    {tfl::BuiltinOperator::MUL, tfl::BuiltinOptions::MulOptions, OptionsNeed::OPTIONAL, convertMul,
+     kTakesOpenRank},
+    {tfl::BuiltinOperator::RELU, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL, convertRelu,
+     kTakesOpenRank},
     {tfl::BuiltinOperator::RELU_N1_TO_1, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL,
-     convertRelu1},
-    {tfl::BuiltinOperator::RELU6, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL, convertRelu6},
+     convertRelu1, kTakesOpenRank},
+    {tfl::BuiltinOperator::RELU6, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL, convertRelu6,
+     kTakesOpenRank},
     {tfl::BuiltinOperator::LOGISTIC, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL,
-     convertLogistic},
+     convertLogistic, kTakesOpenRank},
     {tfl::BuiltinOperator::SOFTMAX, tfl::BuiltinOptions::SoftmaxOptions, OptionsNeed::REQUIRED,
-     convertSoftmax},
+     convertSoftmax, kTakesOpenRank},
 };
 
 }  // namespace

@@ -8,6 +8,10 @@ namespace {
 
 using enum OperationType;
 
+bool isFloat(OperandType type) {
+  return type == OperandType::TENSOR_FLOAT32 || type == OperandType::TENSOR_FLOAT16;
+}
+
 // x and y of an operator with one of each.
 struct UnaryOperands {
   uint32_t x, y;
@@ -89,7 +93,7 @@ Status convertCeil(Node& node) {
 Status convertSquare(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(const UnaryOperands operands, unaryOperands(node));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t none, node.builder().int32Scalar(0));
-  return node.builder().addOperation(MUL, {operands.x, operands.x, none}, {operands.y});
+  return node.multiply(operands.x, operands.x, none, operands.y);
 }
 
 // The inputs of a binary operator of floats, with its fused activation.
@@ -154,20 +158,30 @@ Status convertSelect(Node& node) {
   return convertPlain<SELECT, 3>(node);
 }
 
-// Of integers and floats; NNAPI casts no booleans.
-Status convertCast(Node& node) { return convertPlain<CAST, 1>(node); }
+// Of integers and floats; NNAPI casts no booleans. Integers of 64 bits have 32 here.
+Status convertCast(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor to, node.outputInfo(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  const bool isInt = node.operand(x).type == OperandType::TENSOR_INT32;
+  const bool toWide = to.type == tfl::TensorType::INT64;
+  if (isInt && (toWide || to.type == tfl::TensorType::INT32)) return node.forward(0, x);
+  if (toWide && isFloat(node.operand(x).type)) {
+    return unsupported("of floats to INT64 ({}): NNAPI's integers have 32 bits", to.text());
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  return node.builder().addOperation(CAST, {x}, {y});
+}
 
 Status convertFill(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> dims, node.constantInts(0, "the shape", 8));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t list, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const FileTensor value, node.inputInfo(1));
   if (!value.isConstant())
     return unsupported("the value ({}) is computed at run time", value.text());
   const size_t size = tensorElementSize(value.type);
   if (value.data.size() != size) return badData("{} is no single value", value.text());
   HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> bytes, node.builder().contents(value));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t list,
-                           node.builder().int32Tensor({static_cast<uint32_t>(dims.size())}, dims));
   Result<uint32_t> scalar = unsupported("of {}", tensorTypeName(value.type));
   if (value.type == tfl::TensorType::FLOAT32) {
     float number = 0;
@@ -200,42 +214,49 @@ using Op = tfl::BuiltinOperator;
 using Opt = tfl::BuiltinOptions;
 constexpr OptionsNeed kMayLack = OptionsNeed::OPTIONAL;
 
+constexpr Takes kAnyInts = kTakesInt64 | kTakesOpenRank;
+
 constexpr Converter kConverters[] = {
-    {Op::ABS, Opt::AbsOptions, kMayLack, convertUnary<ABS>},
-    {Op::EXP, Opt::ExpOptions, kMayLack, convertUnary<EXP>},
-    {Op::FLOOR, Opt::NONE, kMayLack, convertUnary<FLOOR>},
-    {Op::LOG, Opt::NONE, kMayLack, convertUnary<LOG>},
-    {Op::NEG, Opt::NegOptions, kMayLack, convertUnary<NEG>},
-    {Op::RSQRT, Opt::NONE, kMayLack, convertUnary<RSQRT>},
-    {Op::SIN, Opt::NONE, kMayLack, convertUnary<SIN>},
-    {Op::SQRT, Opt::NONE, kMayLack, convertUnary<SQRT>},
-    {Op::CEIL, Opt::NONE, kMayLack, convertCeil},
-    {Op::SQUARE, Opt::SquareOptions, kMayLack, convertSquare},
-    {Op::TANH, Opt::NONE, kMayLack, convertTanh},
-    {Op::ELU, Opt::NONE, kMayLack, convertElu},
-    {Op::HARD_SWISH, Opt::HardSwishOptions, kMayLack, convertPlain<HARD_SWISH, 1>},
-    {Op::LEAKY_RELU, Opt::LeakyReluOptions, OptionsNeed::REQUIRED, convertLeakyRelu},
-    {Op::PRELU, Opt::NONE, kMayLack, convertPlain<PRELU, 2>},
-    {Op::DIV, Opt::DivOptions, kMayLack, convertDiv},
-    {Op::FLOOR_DIV, Opt::FloorDivOptions, kMayLack, convertFloorDiv},
-    {Op::SQUARED_DIFFERENCE, Opt::SquaredDifferenceOptions, kMayLack, convertSquaredDifference},
-    {Op::POW, Opt::PowOptions, kMayLack, convertPlain<POW, 2>},
-    {Op::MAXIMUM, Opt::MaximumMinimumOptions, kMayLack, convertPlain<MAXIMUM, 2>},
-    {Op::MINIMUM, Opt::MaximumMinimumOptions, kMayLack, convertPlain<MINIMUM, 2>},
-    {Op::EQUAL, Opt::EqualOptions, kMayLack, convertPlain<EQUAL, 2>},
-    {Op::NOT_EQUAL, Opt::NotEqualOptions, kMayLack, convertPlain<NOT_EQUAL, 2>},
-    {Op::GREATER, Opt::GreaterOptions, kMayLack, convertPlain<GREATER, 2>},
-    {Op::GREATER_EQUAL, Opt::GreaterEqualOptions, kMayLack, convertPlain<GREATER_EQUAL, 2>},
-    {Op::LESS, Opt::LessOptions, kMayLack, convertPlain<LESS, 2>},
-    {Op::LESS_EQUAL, Opt::LessEqualOptions, kMayLack, convertPlain<LESS_EQUAL, 2>},
-    {Op::LOGICAL_AND, Opt::LogicalAndOptions, kMayLack, convertPlain<LOGICAL_AND, 2>},
-    {Op::LOGICAL_OR, Opt::LogicalOrOptions, kMayLack, convertPlain<LOGICAL_OR, 2>},
-    {Op::LOGICAL_NOT, Opt::LogicalNotOptions, kMayLack, convertPlain<LOGICAL_NOT, 1>},
-    {Op::SELECT, Opt::SelectOptions, kMayLack, convertSelect},
-    {Op::SELECT_V2, Opt::SelectV2Options, kMayLack, convertSelect},
-    {Op::CAST, Opt::CastOptions, kMayLack, convertCast},
-    {Op::FILL, Opt::FillOptions, kMayLack, convertFill},
-    {Op::BATCH_MATMUL, Opt::BatchMatMulOptions, kMayLack, convertBatchMatMul},
+    {Op::ABS, Opt::AbsOptions, kMayLack, convertUnary<ABS>, kTakesOpenRank},
+    {Op::EXP, Opt::ExpOptions, kMayLack, convertUnary<EXP>, kTakesOpenRank},
+    {Op::FLOOR, Opt::NONE, kMayLack, convertUnary<FLOOR>, kTakesOpenRank},
+    {Op::LOG, Opt::NONE, kMayLack, convertUnary<LOG>, kTakesOpenRank},
+    {Op::NEG, Opt::NegOptions, kMayLack, convertUnary<NEG>, kTakesOpenRank},
+    {Op::RSQRT, Opt::NONE, kMayLack, convertUnary<RSQRT>, kTakesOpenRank},
+    {Op::SIN, Opt::NONE, kMayLack, convertUnary<SIN>, kTakesOpenRank},
+    {Op::SQRT, Opt::NONE, kMayLack, convertUnary<SQRT>, kTakesOpenRank},
+    {Op::CEIL, Opt::NONE, kMayLack, convertCeil, kTakesOpenRank},
+    {Op::SQUARE, Opt::SquareOptions, kMayLack, convertSquare, kTakesOpenRank},
+    {Op::TANH, Opt::NONE, kMayLack, convertTanh, kTakesOpenRank},
+    {Op::ELU, Opt::NONE, kMayLack, convertElu, kTakesOpenRank},
+    {Op::HARD_SWISH, Opt::HardSwishOptions, kMayLack, convertPlain<HARD_SWISH, 1>, kTakesOpenRank},
+    {Op::LEAKY_RELU, Opt::LeakyReluOptions, OptionsNeed::REQUIRED, convertLeakyRelu,
+     kTakesOpenRank},
+    {Op::PRELU, Opt::NONE, kMayLack, convertPlain<PRELU, 2>, kTakesOpenRank},
+    {Op::DIV, Opt::DivOptions, kMayLack, convertDiv, kTakesOpenRank},
+    {Op::FLOOR_DIV, Opt::FloorDivOptions, kMayLack, convertFloorDiv, kTakesOpenRank},
+    {Op::SQUARED_DIFFERENCE, Opt::SquaredDifferenceOptions, kMayLack, convertSquaredDifference,
+     kTakesOpenRank},
+    {Op::POW, Opt::PowOptions, kMayLack, convertPlain<POW, 2>, kTakesOpenRank},
+    {Op::MAXIMUM, Opt::MaximumMinimumOptions, kMayLack, convertPlain<MAXIMUM, 2>, kAnyInts},
+    {Op::MINIMUM, Opt::MaximumMinimumOptions, kMayLack, convertPlain<MINIMUM, 2>, kAnyInts},
+    {Op::EQUAL, Opt::EqualOptions, kMayLack, convertPlain<EQUAL, 2>, kAnyInts},
+    {Op::NOT_EQUAL, Opt::NotEqualOptions, kMayLack, convertPlain<NOT_EQUAL, 2>, kAnyInts},
+    {Op::GREATER, Opt::GreaterOptions, kMayLack, convertPlain<GREATER, 2>, kAnyInts},
+    {Op::GREATER_EQUAL, Opt::GreaterEqualOptions, kMayLack, convertPlain<GREATER_EQUAL, 2>,
+     kAnyInts},
+    {Op::LESS, Opt::LessOptions, kMayLack, convertPlain<LESS, 2>, kAnyInts},
+    {Op::LESS_EQUAL, Opt::LessEqualOptions, kMayLack, convertPlain<LESS_EQUAL, 2>, kAnyInts},
+    {Op::LOGICAL_AND, Opt::LogicalAndOptions, kMayLack, convertPlain<LOGICAL_AND, 2>,
+     kTakesOpenRank},
+    {Op::LOGICAL_OR, Opt::LogicalOrOptions, kMayLack, convertPlain<LOGICAL_OR, 2>, kTakesOpenRank},
+    {Op::LOGICAL_NOT, Opt::LogicalNotOptions, kMayLack, convertPlain<LOGICAL_NOT, 1>,
+     kTakesOpenRank},
+    {Op::SELECT, Opt::SelectOptions, kMayLack, convertSelect, kTakesInt64},
+    {Op::SELECT_V2, Opt::SelectV2Options, kMayLack, convertSelect, kTakesInt64},
+    {Op::CAST, Opt::CastOptions, kMayLack, convertCast, kAnyInts},
+    {Op::FILL, Opt::FillOptions, kMayLack, convertFill, kAnyInts},
+    {Op::BATCH_MATMUL, Opt::BatchMatMulOptions, kMayLack, convertBatchMatMul, kTakesOpenRank},
 };
 
 }  // namespace

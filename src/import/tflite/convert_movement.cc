@@ -3,30 +3,18 @@
 #include <cstring>
 
 #include "import/tflite/converters.h"
+#include "import/tflite/movement.h"
 
 namespace halyard::import {
 namespace {
 
 using enum OperationType;
 
-constexpr size_t kMaxRank = 8;
-
-// Appends `type` of x and `rest` as the node's first output.
-Status move(Node& node, OperationType type, uint32_t x, OperandIndexes rest) {
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
-  HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, x));
-  rest.insert(rest.begin(), x);
-  return node.builder().addOperation(type, std::move(rest), {y});
-}
-
-Result<uint32_t> listOf(Node& node, const std::vector<int32_t>& values) {
-  return node.builder().int32Tensor({static_cast<uint32_t>(values.size())}, values);
-}
-
 // Input i: exactly one number for each dimension.
 Result<std::vector<int32_t>> perDimension(const Node& node, size_t i, std::string_view what,
                                           size_t rank) {
-  HALYARD_ASSIGN_OR_RETURN(std::vector<int32_t> values, node.constantInts(i, what, kMaxRank));
+  HALYARD_ASSIGN_OR_RETURN(std::vector<int32_t> values,
+                           node.constantInts(i, what, kMostDimensions));
   if (values.size() == rank) return values;
   return badData("{} has {} values, rank {} needs as many", what, values.size(), rank);
 }
@@ -49,59 +37,7 @@ Status convertSlice(Node& node) {
     HALYARD_ASSIGN_OR_RETURN(const uint32_t list, listOf(node, values));
     lists.push_back(list);
   }
-  return move(node, SLICE, x, std::move(lists));
-}
-
-// TFLite takes one element of a dimension that goes, wherever it is to end; NNAPI wants an end that
-// says so.
-Status endShrunkDimensions(const Shape& dims, int32_t mask, std::vector<int32_t>& begin,
-                           std::vector<int32_t>& end, std::vector<int32_t>& strides) {
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if ((static_cast<uint32_t>(mask) >> i & 1) == 0) continue;
-    const int64_t at = begin[i] < 0 ? int64_t{begin[i]} + dims[i] : begin[i];
-    if (at < 0 || at >= dims[i] || at == INT32_MAX) {
-      return badData("index {} is out of range of dimension {} of {}", begin[i], i,
-                     shapeText(dims));
-    }
-    begin[i] = static_cast<int32_t>(at);
-    end[i] = begin[i] + 1;
-    strides[i] = 1;
-  }
-  return okStatus();
-}
-
-Status convertStridedSlice(Node& node) {
-  HALYARD_RETURN_IF_ERROR(node.expectCounts(4, 4, 1));
-  const auto& options = *node.options<tfl::StridedSliceOptions>();
-  if (options.ellipsis_mask() != 0 || options.new_axis_mask() != 0) {
-    return unsupported("an ellipsis or a new axis");
-  }
-  if (options.offset()) return unsupported("ends that count from the begins");
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
-  const Shape dims = node.operand(x).dimensions;
-  HALYARD_ASSIGN_OR_RETURN(std::vector<int32_t> begin,
-                           perDimension(node, 1, "the list of begins", dims.size()));
-  HALYARD_ASSIGN_OR_RETURN(std::vector<int32_t> end,
-                           perDimension(node, 2, "the list of ends", dims.size()));
-  HALYARD_ASSIGN_OR_RETURN(std::vector<int32_t> strides,
-                           perDimension(node, 3, "the list of strides", dims.size()));
-  const int32_t shrink = options.shrink_axis_mask();
-  int32_t beginMask = options.begin_mask();
-  for (size_t i = 0; i < dims.size(); ++i) {
-    // An open begin that shrinks: the first.
-    if ((static_cast<uint32_t>(beginMask & shrink) >> i & 1) != 0) begin[i] = 0;
-  }
-  HALYARD_RETURN_IF_ERROR(endShrunkDimensions(dims, shrink, begin, end, strides));
-  OperandIndexes rest;
-  for (const auto* values : {&begin, &end, &strides}) {
-    HALYARD_ASSIGN_OR_RETURN(const uint32_t list, listOf(node, *values));
-    rest.push_back(list);
-  }
-  for (int32_t mask : {beginMask & ~shrink, options.end_mask() & ~shrink, shrink}) {
-    HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar, node.builder().int32Scalar(mask));
-    rest.push_back(scalar);
-  }
-  return move(node, STRIDED_SLICE, x, std::move(rest));
+  return moveElements(node, SLICE, x, std::move(lists));
 }
 
 Result<OperandIndexes> outputsLike(Node& node, uint32_t x) {
@@ -196,29 +132,6 @@ Status convertUnpack(Node& node) {
   return okStatus();
 }
 
-Status convertPack(Node& node) {
-  HALYARD_RETURN_IF_ERROR(node.expectCounts(1, SIZE_MAX, 1));
-  OperandIndexes inputs;
-  bool areScalars = true;
-  for (size_t i = 0; i < node.inputCount(); ++i) {
-    HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(i));
-    HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(i));
-    // Rank 0 in the file is rank 1 in the model.
-    areScalars = areScalars && tensor.isConstant() && tensor.dims.empty();
-    inputs.push_back(x);
-  }
-  if (areScalars) return unsupported("of scalars");
-  const int32_t axis = node.options<tfl::PackOptions>()->axis();
-  HALYARD_ASSIGN_OR_RETURN(
-      const size_t at, Node::normalizedAxis(axis, node.operand(inputs[0]).dimensions.size() + 1));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar,
-                           node.builder().int32Scalar(static_cast<int32_t>(at)));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
-  HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, inputs[0]));
-  inputs.insert(inputs.begin(), scalar);
-  return node.builder().addOperation(PACK, std::move(inputs), {y});
-}
-
 Status convertTile(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
@@ -226,20 +139,7 @@ Status convertTile(Node& node) {
       const std::vector<int32_t> multiples,
       perDimension(node, 1, "the list of multiples", node.operand(x).dimensions.size()));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t list, listOf(node, multiples));
-  return move(node, TILE, x, {list});
-}
-
-Status convertGather(Node& node) {
-  HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
-  const auto* options = node.options<tfl::GatherOptions>();
-  if (options != nullptr && options->batch_dims() != 0) {
-    return unsupported("batch_dims is {}", options->batch_dims());
-  }
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t indices, node.input(1));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t axis,
-                           node.builder().int32Scalar(options == nullptr ? 0 : options->axis()));
-  return move(node, GATHER, x, {axis, indices});
+  return moveElements(node, TILE, x, {list});
 }
 
 // Rows of a table; the table, not the list of rows, has the quantisation.
@@ -256,7 +156,7 @@ Status convertBlocks(Node& node, OperationType type, int32_t size) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar, node.builder().int32Scalar(size));
-  return move(node, type, x, {scalar});
+  return moveElements(node, type, x, {scalar});
 }
 
 Status convertSpaceToDepth(Node& node) {
@@ -285,7 +185,7 @@ Status convertSpaceToBatch(Node& node) {
                            spatialBorders(node, "the list of paddings"));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t sizes, listOf(node, block));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t paddings, node.builder().int32Tensor({2, 2}, borders));
-  return move(node, SPACE_TO_BATCH_ND, x, {sizes, paddings});
+  return moveElements(node, SPACE_TO_BATCH_ND, x, {sizes, paddings});
 }
 
 // NNAPI crops nothing: a slice does.
@@ -298,7 +198,7 @@ Status convertBatchToSpace(Node& node) {
                            spatialBorders(node, "the list of crops"));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t sizes, listOf(node, block));
   if (std::all_of(crops.begin(), crops.end(), [](int32_t crop) { return crop == 0; })) {
-    return move(node, BATCH_TO_SPACE_ND, x, {sizes});
+    return moveElements(node, BATCH_TO_SPACE_ND, x, {sizes});
   }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t whole, node.temporaryLike(x, "uncropped"));
   HALYARD_RETURN_IF_ERROR(node.builder().addOperation(BATCH_TO_SPACE_ND, {x, sizes}, {whole}));
@@ -314,7 +214,7 @@ Status convertBatchToSpace(Node& node) {
   }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t begin, listOf(node, {0, crops[0], crops[2], 0}));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t size, listOf(node, {-1, length[0], length[1], -1}));
-  return move(node, SLICE, whole, {begin, size});
+  return moveElements(node, SLICE, whole, {begin, size});
 }
 
 Result<uint32_t> paddingList(Node& node, uint32_t x) {
@@ -332,7 +232,7 @@ Status convertPad(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t list, paddingList(node, x));
-  return move(node, PAD, x, {list});
+  return moveElements(node, PAD, x, {list});
 }
 
 // The value between the borders: a float, or an element as it is stored.
@@ -367,7 +267,7 @@ Status convertPadV2(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t list, paddingList(node, x));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t value, padValue(node, x));
-  return move(node, PAD_V2, x, {list, value});
+  return moveElements(node, PAD_V2, x, {list, value});
 }
 
 Status convertMirrorPad(Node& node) {
@@ -377,21 +277,21 @@ Status convertMirrorPad(Node& node) {
   const tfl::MirrorPadMode mode = node.options<tfl::MirrorPadOptions>()->mode();
   HALYARD_ASSIGN_OR_RETURN(const uint32_t code,
                            node.builder().int32Scalar(mode == tfl::MirrorPadMode::REFLECT ? 0 : 1));
-  return move(node, MIRROR_PAD, x, {list, code});
+  return moveElements(node, MIRROR_PAD, x, {list, code});
 }
 
 // One axis after the other: NNAPI's operation has only one.
 Status convertReverse(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
   HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> axes,
-                           node.constantInts(1, "the list of axes", kMaxRank));
+                           node.constantInts(1, "the list of axes", kMostDimensions));
   if (axes.empty()) return unsupported("no axis");
   HALYARD_ASSIGN_OR_RETURN(uint32_t x, node.input(0));
   const size_t rank = node.operand(x).dimensions.size();
   for (size_t i = 0; i < axes.size(); ++i) {
     HALYARD_ASSIGN_OR_RETURN(const size_t at, Node::normalizedAxis(axes[i], rank));
     HALYARD_ASSIGN_OR_RETURN(const uint32_t list, listOf(node, {static_cast<int32_t>(at)}));
-    if (i + 1 == axes.size()) return move(node, REVERSE, x, {list});
+    if (i + 1 == axes.size()) return moveElements(node, REVERSE, x, {list});
     HALYARD_ASSIGN_OR_RETURN(const uint32_t between, node.temporaryLike(x, "reversed"));
     HALYARD_RETURN_IF_ERROR(node.builder().addOperation(REVERSE, {x, list}, {between}));
     x = between;
@@ -405,23 +305,25 @@ constexpr OptionsNeed kMayLack = OptionsNeed::OPTIONAL;
 constexpr OptionsNeed kNeeds = OptionsNeed::REQUIRED;
 
 constexpr Converter kConverters[] = {
-    {Op::SLICE, Opt::SliceOptions, kMayLack, convertSlice},
-    {Op::STRIDED_SLICE, Opt::StridedSliceOptions, kNeeds, convertStridedSlice},
-    {Op::SPLIT, Opt::SplitOptions, kNeeds, convertSplit},
-    {Op::SPLIT_V, Opt::SplitVOptions, kMayLack, convertSplitV},
-    {Op::UNPACK, Opt::UnpackOptions, kNeeds, convertUnpack},
-    {Op::PACK, Opt::PackOptions, kNeeds, convertPack},
-    {Op::TILE, Opt::TileOptions, kMayLack, convertTile},
-    {Op::GATHER, Opt::GatherOptions, kMayLack, convertGather},
-    {Op::EMBEDDING_LOOKUP, Opt::NONE, kMayLack, convertEmbeddingLookup},
-    {Op::SPACE_TO_DEPTH, Opt::SpaceToDepthOptions, kNeeds, convertSpaceToDepth},
-    {Op::DEPTH_TO_SPACE, Opt::DepthToSpaceOptions, kNeeds, convertDepthToSpace},
-    {Op::SPACE_TO_BATCH_ND, Opt::SpaceToBatchNDOptions, kMayLack, convertSpaceToBatch},
+    {Op::SLICE, Opt::SliceOptions, kMayLack, convertSlice, kTakesInt64 | kTakesOpenDimensions},
+    {Op::SPLIT, Opt::SplitOptions, kNeeds, convertSplit, kTakesInt64 | kTakesOpenDimensions},
+    {Op::SPLIT_V, Opt::SplitVOptions, kMayLack, convertSplitV, kTakesInt64},
+    {Op::UNPACK, Opt::UnpackOptions, kNeeds, convertUnpack, kTakesInt64},
+    {Op::TILE, Opt::TileOptions, kMayLack, convertTile, kTakesInt64 | kTakesOpenDimensions},
+    {Op::EMBEDDING_LOOKUP, Opt::NONE, kMayLack, convertEmbeddingLookup,
+     kTakesInt64 | kTakesOpenRank},
+    {Op::SPACE_TO_DEPTH, Opt::SpaceToDepthOptions, kNeeds, convertSpaceToDepth,
+     kTakesOpenDimensions},
+    {Op::DEPTH_TO_SPACE, Opt::DepthToSpaceOptions, kNeeds, convertDepthToSpace,
+     kTakesOpenDimensions},
+    {Op::SPACE_TO_BATCH_ND, Opt::SpaceToBatchNDOptions, kMayLack, convertSpaceToBatch,
+     kTakesOpenDimensions},
     {Op::BATCH_TO_SPACE_ND, Opt::BatchToSpaceNDOptions, kMayLack, convertBatchToSpace},
-    {Op::PAD, Opt::PadOptions, kMayLack, convertPad},
-    {Op::PADV2, Opt::PadV2Options, kMayLack, convertPadV2},
-    {Op::MIRROR_PAD, Opt::MirrorPadOptions, kNeeds, convertMirrorPad},
-    {Op::REVERSE_V2, Opt::ReverseV2Options, kMayLack, convertReverse},
+    {Op::PAD, Opt::PadOptions, kMayLack, convertPad, kTakesOpenDimensions},
+    {Op::PADV2, Opt::PadV2Options, kMayLack, convertPadV2, kTakesOpenDimensions},
+    {Op::MIRROR_PAD, Opt::MirrorPadOptions, kNeeds, convertMirrorPad, kTakesOpenDimensions},
+    {Op::REVERSE_V2, Opt::ReverseV2Options, kMayLack, convertReverse,
+     kTakesInt64 | kTakesOpenDimensions},
 };
 
 }  // namespace

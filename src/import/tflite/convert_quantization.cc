@@ -109,22 +109,19 @@ Status convertDequantize(Node& node) {
     return unsupported("the output ({}) is {}, expected FLOAT32", to.text(),
                        tensorTypeName(to.type));
   }
-  const bool isOutput = node.builder().isModelOutput(to.index);
-  if (from.isConstant() && !isOutput) {
+  if (from.isConstant()) {
     // Weights that are stored small: the kernels want them as floats, and constant.
     if (!to.dims.empty() && to.dims != from.dims) {
       return badData("the output ({}) is {}, the input {}", to.text(), shapeText(to.dims),
                      shapeText(from.dims));
     }
-    if (to.isConstant()) return badData("{} is written, but is a constant", to.text());
     HALYARD_ASSIGN_OR_RETURN(const uint32_t folded, foldedToFloat(node.builder(), from));
-    return node.builder().bind(to.index, folded);
+    return node.forward(0, folded);
   }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   if (!isQuant8Asymm(node.operand(x).type)) {
-    return unsupported("of a {} that is {}: NNAPI dequantises INT8 and UINT8",
-                       tensorTypeName(from.type),
-                       from.isConstant() ? "an output of the model" : "no constant");
+    return unsupported("of a {} that is no constant: NNAPI dequantises INT8 and UINT8",
+                       tensorTypeName(from.type));
   }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   return node.builder().addOperation(OperationType::DEQUANTIZE, {x}, {y});
@@ -144,9 +141,9 @@ Status convertQuantize(Node& node) {
 
 constexpr Converter kConverters[] = {
     {tfl::BuiltinOperator::DEQUANTIZE, tfl::BuiltinOptions::DequantizeOptions,
-     OptionsNeed::OPTIONAL, convertDequantize},
+     OptionsNeed::OPTIONAL, convertDequantize, kTakesOpenRank},
     {tfl::BuiltinOperator::QUANTIZE, tfl::BuiltinOptions::QuantizeOptions, OptionsNeed::OPTIONAL,
-     convertQuantize},
+     convertQuantize, kTakesOpenRank},
 };
 
 }  // namespace
@@ -185,7 +182,7 @@ Result<uint32_t> foldedToFloat(GraphBuilder& builder, const FileTensor& tensor) 
   if (const auto known = builder.floatsOf(tensor.index)) return *known;
   HALYARD_RETURN_IF_ERROR(checkFoldable(tensor));
   std::optional<Operand> bytes;
-  if (builder.usesExtension() && tensor.data.size() > kMostFoldedHere)
+  if (builder.prefersExtension() && tensor.data.size() > kMostFoldedHere)
     bytes = dequantizable(tensor);
   std::string name = builder.nameOf(tensor) + " (float)";
   HALYARD_ASSIGN_OR_RETURN(const uint32_t operand,

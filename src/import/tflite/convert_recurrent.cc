@@ -329,7 +329,7 @@ Status convertIntegerLstm(Node& node, uint32_t x) {
   HALYARD_ASSIGN_OR_RETURN(IntegerLstm lstm, readIntegerLstm(node, x));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, lstm.operands[kHiddenState]));
-  if (node.builder().usesExtension()) {
+  if (node.builder().prefersExtension()) {
     HALYARD_ASSIGN_OR_RETURN(const uint32_t timeMajor,
                              node.builder().boolScalar(optionsOf(node).time_major()));
     lstm.operands.push_back(timeMajor);

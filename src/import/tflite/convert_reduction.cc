@@ -31,8 +31,37 @@ Status convertChoice(Node& node) {
   return node.builder().addOperation(kType, std::move(inputs), {y});
 }
 
+// The sum or product of known integers in one dimension, which NNAPI has of floats only: numbers of
+// elements are computed so. False: they are not that.
+template <OperationType kType>
+Result<bool> foldInts(Node& node) {
+  constexpr size_t kMost = 32;
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor from, node.inputInfo(0));
+  const bool isInt = from.type == tfl::TensorType::INT32 || from.type == tfl::TensorType::INT64;
+  if (!isInt || !node.isKnown(0) || from.dims.size() != 1) return false;
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> axes,
+                           node.constantInts(1, "the list of axes", kMaxRank));
+  if (axes.empty()) return false;
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> values,
+                           node.constantInts(0, "input 0", kMost));
+  int64_t result = kType == REDUCE_PROD ? 1 : 0;
+  for (const int32_t value : values) {
+    result = kType == REDUCE_PROD ? result * value : result + value;
+    if (result < INT32_MIN || result > INT32_MAX) {
+      return unsupported("the constant result {} needs more than 32 bits", result);
+    }
+  }
+  const auto folded = static_cast<int32_t>(result);
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t operand, node.builder().int32Tensor({1}, {&folded, 1}));
+  HALYARD_RETURN_IF_ERROR(node.forward(0, operand));
+  return true;
+}
+
 template <OperationType kType>
 Status convertAccumulation(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
+  HALYARD_ASSIGN_OR_RETURN(const bool isFolded, foldInts<kType>(node));
+  if (isFolded) return okStatus();
   HALYARD_ASSIGN_OR_RETURN(const OperandIndexes inputs, reductionInputs(node));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   return node.applyInFloat(kType, inputs[0], {inputs[1], inputs[2]}, y);
@@ -114,19 +143,21 @@ using Opt = tfl::BuiltinOptions;
 constexpr OptionsNeed kMayLack = OptionsNeed::OPTIONAL;
 
 constexpr Converter kConverters[] = {
-    {Op::REDUCE_ALL, Opt::ReducerOptions, kMayLack, convertChoice<REDUCE_ALL>},
-    {Op::REDUCE_ANY, Opt::ReducerOptions, kMayLack, convertChoice<REDUCE_ANY>},
-    {Op::REDUCE_MAX, Opt::ReducerOptions, kMayLack, convertChoice<REDUCE_MAX>},
-    {Op::REDUCE_MIN, Opt::ReducerOptions, kMayLack, convertChoice<REDUCE_MIN>},
-    {Op::REDUCE_PROD, Opt::ReducerOptions, kMayLack, convertAccumulation<REDUCE_PROD>},
-    {Op::SUM, Opt::ReducerOptions, kMayLack, convertAccumulation<REDUCE_SUM>},
-    {Op::ARG_MAX, Opt::ArgMaxOptions, kMayLack, convertArg<ARGMAX>},
-    {Op::ARG_MIN, Opt::ArgMinOptions, kMayLack, convertArg<ARGMIN>},
-    {Op::TOPK_V2, Opt::TopKV2Options, kMayLack, convertTopK},
-    {Op::L2_NORMALIZATION, Opt::L2NormOptions, kMayLack, convertL2Normalization},
+    {Op::REDUCE_ALL, Opt::ReducerOptions, kMayLack, convertChoice<REDUCE_ALL>, kTakesOpenRank},
+    {Op::REDUCE_ANY, Opt::ReducerOptions, kMayLack, convertChoice<REDUCE_ANY>, kTakesOpenRank},
+    {Op::REDUCE_MAX, Opt::ReducerOptions, kMayLack, convertChoice<REDUCE_MAX>, kTakesOpenRank},
+    {Op::REDUCE_MIN, Opt::ReducerOptions, kMayLack, convertChoice<REDUCE_MIN>, kTakesOpenRank},
+    {Op::REDUCE_PROD, Opt::ReducerOptions, kMayLack, convertAccumulation<REDUCE_PROD>,
+     kTakesInt64 | kTakesOpenRank},
+    {Op::SUM, Opt::ReducerOptions, kMayLack, convertAccumulation<REDUCE_SUM>,
+     kTakesInt64 | kTakesOpenRank},
+    {Op::ARG_MAX, Opt::ArgMaxOptions, kMayLack, convertArg<ARGMAX>, kTakesInt64 | kTakesOpenRank},
+    {Op::ARG_MIN, Opt::ArgMinOptions, kMayLack, convertArg<ARGMIN>, kTakesInt64 | kTakesOpenRank},
+    {Op::TOPK_V2, Opt::TopKV2Options, kMayLack, convertTopK, kTakesOpenRank},
+    {Op::L2_NORMALIZATION, Opt::L2NormOptions, kMayLack, convertL2Normalization, kTakesOpenRank},
     {Op::LOCAL_RESPONSE_NORMALIZATION, Opt::LocalResponseNormalizationOptions,
-     OptionsNeed::REQUIRED, convertLocalResponseNormalization},
-    {Op::LOG_SOFTMAX, Opt::LogSoftmaxOptions, kMayLack, convertLogSoftmax},
+     OptionsNeed::REQUIRED, convertLocalResponseNormalization, kTakesOpenRank},
+    {Op::LOG_SOFTMAX, Opt::LogSoftmaxOptions, kMayLack, convertLogSoftmax, kTakesOpenRank},
 };
 
 }  // namespace

@@ -9,24 +9,39 @@ namespace {
 
 constexpr size_t kMaxRank = 8;
 
+bool isComplex(const Node& node) {
+  const Result<FileTensor> tensor = node.inputInfo(0);
+  return tensor.ok() && tensor->type == tfl::TensorType::COMPLEX64;
+}
+
+// The dimensions of an operand as the file has them: without that of the pairs.
+Shape fileDims(const Node& node, uint32_t x) {
+  Shape dims = node.operand(x).dimensions;
+  if (isComplex(node) && !dims.empty()) dims.pop_back();
+  return dims;
+}
+
 // Declares the output and copies the input into it under `dims` (empty: a scalar).
 Status reshapeTo(Node& node, Shape dims) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  if (isComplex(node)) dims.push_back(2);
   if (dims.empty()) dims = {1};
-  Operand& declared = node.builder().operand(y);
-  if (declared.dimensions.empty()) declared.dimensions = dims;
-  if (declared.dimensions != dims) {
-    return badData("the output is {} in the file, the operator makes it {}",
-                   shapeText(declared.dimensions), shapeText(dims));
-  }
   HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, x));
-  return node.reshape(x, y);
+  return node.reshapeAs(x, std::move(dims), y);
 }
 
 // The target shape of a RESHAPE: input 1 when given, otherwise the options.
-Result<std::vector<int32_t>> reshapeTarget(const Node& node) {
-  if (node.hasInput(1)) return node.constantInts(1, "the new shape", kMaxRank);
+Result<std::vector<int32_t>> reshapeTarget(Node& node) {
+  if (node.isKnown(1)) return node.constantInts(1, "the new shape", kMaxRank);
+  if (node.hasInput(1)) {
+    // One that only an execution knows is what the others leave.
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t shape, node.input(1));
+    const std::span<const int32_t> known = node.builder().knownInts(shape);
+    std::vector<int32_t> target(known.begin(), known.end());
+    std::ranges::replace(target, GraphBuilder::kOpenInt, -1);
+    return target;
+  }
   HALYARD_ASSIGN_OR_RETURN(const std::optional<std::span<const int32_t>> shape,
                            node.optionList(tfl::ReshapeOptions::VT_NEW_SHAPE));
   if (!shape) return badData("has no new shape, neither as an input nor in its options");
@@ -37,8 +52,9 @@ Result<std::vector<int32_t>> reshapeTarget(const Node& node) {
   return std::vector<int32_t>(shape->begin(), shape->end());
 }
 
-// Replaces -1 by what the number of elements leaves for it.
+// Replaces -1 by what the number of elements leaves for it, or by 0 where that is not known.
 Result<Shape> resolveTarget(const std::vector<int32_t>& target, const Shape& from) {
+  const bool isOpen = from.empty() || std::ranges::find(from, 0u) != from.end();
   const std::optional<uint32_t> count = knownElementCount(from);
   uint64_t product = 1;
   std::optional<size_t> open;
@@ -54,6 +70,10 @@ Result<Shape> resolveTarget(const std::vector<int32_t>& target, const Shape& fro
     if (product > UINT32_MAX) return badData("the new shape is too large");
     dims.push_back(static_cast<uint32_t>(std::max(target[i], 1)));
   }
+  if (isOpen) {
+    if (open) dims[*open] = 0;
+    return dims;
+  }
   if (open && count) {
     dims[*open] = static_cast<uint32_t>(*count / product);
     product *= dims[*open];
@@ -65,27 +85,79 @@ Result<Shape> resolveTarget(const std::vector<int32_t>& target, const Shape& fro
   return dims;
 }
 
+// The target is an input of the execution's.
+Status reshapeToComputed(Node& node) {
+  if (isComplex(node)) return unsupported("of COMPLEX64 to a shape that is computed at run time");
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t shape, node.input(1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, x));
+  return node.builder().addOperation(OperationType::RESHAPE, {x, shape}, {y});
+}
+
 Status convertReshape(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 2, 1));
   HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> target, reshapeTarget(node));
+  const bool isComputed = node.hasInput(1) && !node.isKnown(1);
+  if (isComputed && (target.empty() || std::ranges::count(target, -1) > 1)) {
+    return reshapeToComputed(node);
+  }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
-  HALYARD_ASSIGN_OR_RETURN(Shape dims, resolveTarget(target, node.operand(x).dimensions));
+  HALYARD_ASSIGN_OR_RETURN(Shape dims, resolveTarget(target, fileDims(node, x)));
   return reshapeTo(node, std::move(dims));
+}
+
+// The dimensions, constant where the importer knows them.
+Status convertShapeOf(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor from, node.inputInfo(0));
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor to, node.outputInfo(0));
+  if (to.type != tfl::TensorType::INT32 && to.type != tfl::TensorType::INT64) {
+    return badData("the output ({}) is {}, expected INT32 or INT64", to.text(),
+                   tensorTypeName(to.type));
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  const Shape dims = fileDims(node, x);
+  if (from.dims.empty() && dims == Shape{1}) {
+    return unsupported("of {}, a scalar: empty tensors are not supported", from.text());
+  }
+  if (dims.size() > kMaxRank) return unsupported("rank {}", dims.size());
+  std::vector<int32_t> values;
+  for (const uint32_t d : dims) {
+    if (d > INT32_MAX) return unsupported("dimension {} needs more than 31 bits", d);
+    values.push_back(d == 0 ? GraphBuilder::kOpenInt : static_cast<int32_t>(d));
+  }
+  if (knownElementCount(dims)) {
+    HALYARD_ASSIGN_OR_RETURN(
+        const uint32_t constant,
+        node.builder().int32Tensor({static_cast<uint32_t>(values.size())}, values));
+    return node.forward(0, constant);
+  }
+  if (isComplex(node)) return unsupported("of COMPLEX64 of a shape that only an execution knows");
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  if (!values.empty()) {
+    node.builder().operand(y).dimensions = {static_cast<uint32_t>(values.size())};
+    node.builder().keepKnownInts(y, std::move(values));
+  }
+  return node.builder().addOperation(OperationType::SHAPE, {x}, {y});
 }
 
 Status convertSqueeze(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
-  const Shape& from = node.operand(x).dimensions;
+  const Shape from = fileDims(node, x);
   HALYARD_ASSIGN_OR_RETURN(const std::optional<std::span<const int32_t>> axes,
                            node.optionList(tfl::SqueezeOptions::VT_SQUEEZE_DIMS));
   std::vector<bool> drop(from.size(), false);
   if (!axes || axes->empty()) {
+    if (std::ranges::find(from, 0u) != from.end()) {
+      return unsupported("of all ones of {}, which only an execution knows", shapeText(from));
+    }
     for (size_t i = 0; i < from.size(); ++i) drop[i] = from[i] == 1;
   } else {
     for (int32_t axis : *axes) {
       HALYARD_ASSIGN_OR_RETURN(const size_t i, Node::normalizedAxis(axis, from.size()));
-      if (from[i] != 1) {
+      if (from[i] > 1) {
         return badData("dimension {} of {} is to go, but is not 1", i, shapeText(from));
       }
       drop[i] = true;
@@ -104,7 +176,8 @@ Status convertExpandDims(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   // Rank 0 in the file is rank 1 in the model.
-  Shape dims = tensor.dims.empty() ? Shape() : node.operand(x).dimensions;
+  Shape dims =
+      tensor.dims.empty() && node.operand(x).dimensions == Shape{1} ? Shape() : fileDims(node, x);
   HALYARD_ASSIGN_OR_RETURN(const size_t at, Node::normalizedAxis(axis[0], dims.size() + 1));
   dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(at), 1);
   return reshapeTo(node, std::move(dims));
@@ -129,6 +202,56 @@ Status convertTranspose(Node& node) {
   return node.builder().addOperation(OperationType::TRANSPOSE, {x, perm}, {y});
 }
 
+// x in pieces of one element each.
+Status appendElements(Node& node, uint32_t x, OperandIndexes& elements) {
+  const uint32_t count = node.operand(x).dimensions[0];
+  constexpr int32_t kOne = 1;
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t one, node.builder().int32Tensor({1}, {&kOne, 1}));
+  for (uint32_t i = 0; i < count; ++i) {
+    const auto at = static_cast<int32_t>(i);
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t begin, node.builder().int32Tensor({1}, {&at, 1}));
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t element, node.temporaryLike(x, "element"));
+    HALYARD_RETURN_IF_ERROR(
+        node.builder().addOperation(OperationType::SLICE, {x, begin, one}, {element}));
+    elements.push_back(element);
+  }
+  return okStatus();
+}
+
+// NNAPI concatenates no integers, but packs them: tensors of one shape, or lists by element.
+Status concatenateIntegers(Node& node, OperandIndexes inputs, size_t axis, uint32_t y) {
+  constexpr uint64_t kMostElements = 256;
+  const Shape first = node.operand(inputs[0]).dimensions;
+  const auto other =
+      std::ranges::find_if(inputs, [&](uint32_t x) { return node.operand(x).dimensions != first; });
+  const bool areAlike = other == inputs.end();
+  Shape result = first;
+  if (areAlike && knownElementCount(first)) {
+    result[axis] *= static_cast<uint32_t>(inputs.size());
+  } else {
+    OperandIndexes elements;
+    uint64_t count = 0;
+    for (const uint32_t x : inputs) {
+      const Shape& dims = node.operand(x).dimensions;
+      count += dims.size() == 1 && dims[0] != 0 ? dims[0] : kMostElements + 1;
+      if (count > kMostElements) {
+        return unsupported("of integers of different shapes, {} and {}", shapeText(first),
+                           shapeText(node.operand(areAlike ? x : *other).dimensions));
+      }
+      HALYARD_RETURN_IF_ERROR(appendElements(node, x, elements));
+    }
+    result = {static_cast<uint32_t>(count)};
+    inputs = std::move(elements);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar,
+                           node.builder().int32Scalar(static_cast<int32_t>(axis)));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t packed, node.temporaryLike(inputs[0], "packed"));
+  inputs.insert(inputs.begin(), scalar);
+  HALYARD_RETURN_IF_ERROR(
+      node.builder().addOperation(OperationType::PACK, std::move(inputs), {packed}));
+  return node.reshapeAs(packed, std::move(result), y);
+}
+
 Status convertConcatenation(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, SIZE_MAX, 1));
   const auto* options = node.options<tfl::ConcatenationOptions>();
@@ -144,6 +267,9 @@ Status convertConcatenation(Node& node) {
       const size_t axis,
       Node::normalizedAxis(options->axis(), node.operand(inputs[0]).dimensions.size()));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  if (node.operand(y).type == OperandType::TENSOR_INT32) {
+    return concatenateIntegers(node, std::move(inputs), axis, y);
+  }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar,
                            node.builder().int32Scalar(static_cast<int32_t>(axis)));
   inputs.push_back(scalar);
@@ -171,19 +297,23 @@ Status convertMean(Node& node) {
   return node.applyInFloat(OperationType::MEAN, x, {list, keep}, y);
 }
 
+constexpr Takes kAnyForm = kTakesInt64 | kTakesComplex | kTakesOpenDimensions;
+
 constexpr Converter kConverters[] = {
     {tfl::BuiltinOperator::RESHAPE, tfl::BuiltinOptions::ReshapeOptions, OptionsNeed::OPTIONAL,
-     convertReshape},
+     convertReshape, kAnyForm | kTakesOpenRank},
     {tfl::BuiltinOperator::SQUEEZE, tfl::BuiltinOptions::SqueezeOptions, OptionsNeed::OPTIONAL,
-     convertSqueeze},
+     convertSqueeze, kAnyForm},
     {tfl::BuiltinOperator::EXPAND_DIMS, tfl::BuiltinOptions::ExpandDimsOptions,
-     OptionsNeed::OPTIONAL, convertExpandDims},
+     OptionsNeed::OPTIONAL, convertExpandDims, kAnyForm},
+    {tfl::BuiltinOperator::SHAPE, tfl::BuiltinOptions::ShapeOptions, OptionsNeed::OPTIONAL,
+     convertShapeOf, kAnyForm | kTakesOpenRank},
     {tfl::BuiltinOperator::TRANSPOSE, tfl::BuiltinOptions::TransposeOptions, OptionsNeed::OPTIONAL,
-     convertTranspose},
+     convertTranspose, kTakesOpenDimensions},
     {tfl::BuiltinOperator::CONCATENATION, tfl::BuiltinOptions::ConcatenationOptions,
-     OptionsNeed::REQUIRED, convertConcatenation},
+     OptionsNeed::REQUIRED, convertConcatenation, kTakesInt64 | kTakesOpenDimensions},
     {tfl::BuiltinOperator::MEAN, tfl::BuiltinOptions::ReducerOptions, OptionsNeed::OPTIONAL,
-     convertMean},
+     convertMean, kTakesOpenRank},
 };
 
 }  // namespace

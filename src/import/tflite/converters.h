@@ -17,12 +17,15 @@ struct Converter {
   tfl::BuiltinOptions options;  // NONE: the operator has none
   OptionsNeed need;
   Status (*convert)(Node& node);
+  Takes takes = kTakesPlain;
 };
 
+std::span<const Converter> complexConverters();
 std::span<const Converter> convolutionConverters();
 std::span<const Converter> elementwiseConverters();
 std::span<const Converter> mathConverters();
 std::span<const Converter> movementConverters();
+std::span<const Converter> pickingConverters();
 std::span<const Converter> quantizationConverters();
 std::span<const Converter> recurrentConverters();
 std::span<const Converter> reductionConverters();

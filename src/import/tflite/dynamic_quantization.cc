@@ -72,7 +72,7 @@ bool isDynamicallyQuantized(const Operand& x, const FileTensor& weights) {
 Result<uint32_t> dynamicallyQuantized(Node& node, uint32_t x, size_t axis) {
   using enum OperationType;
   Chain chain(node, node.builder().operandName(x) + " (rounded)");
-  if (node.builder().usesExtension()) {
+  if (node.builder().prefersExtension()) {
     HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar,
                              node.builder().int32Scalar(static_cast<int32_t>(axis)));
     const uint32_t rounded = chain.apply(ROUND_TO_DYNAMIC_RANGE, {x, scalar});

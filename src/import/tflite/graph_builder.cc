@@ -31,10 +31,12 @@ size_t alignUp(size_t value) {
 std::optional<OperandType> plainOperandType(tfl::TensorType type) {
   switch (type) {
     case tfl::TensorType::FLOAT32:
+    case tfl::TensorType::COMPLEX64:
       return OperandType::TENSOR_FLOAT32;
     case tfl::TensorType::FLOAT16:
       return OperandType::TENSOR_FLOAT16;
     case tfl::TensorType::INT32:
+    case tfl::TensorType::INT64:
       return OperandType::TENSOR_INT32;
     case tfl::TensorType::BOOL:
       return OperandType::TENSOR_BOOL8;
@@ -46,6 +48,14 @@ std::optional<OperandType> plainOperandType(tfl::TensorType type) {
       return std::nullopt;
   }
 }
+
+ElementForm formOf(tfl::TensorType type) {
+  if (type == tfl::TensorType::INT64) return ElementForm::INT64;
+  return type == tfl::TensorType::COMPLEX64 ? ElementForm::COMPLEX64 : ElementForm::SAME;
+}
+
+// A shape of rank 1 for a scalar: tensors of rank 0 have unknown shapes in NNAPI.
+Shape orScalar(Shape dims) { return dims.empty() ? Shape{1} : std::move(dims); }
 
 // Without a mapping, whose pages would come one by one.
 Status writeTo(const SharedMemory& pool, size_t offset, std::span<const uint8_t> bytes) {
@@ -96,10 +106,13 @@ Status GraphBuilder::beginGraph() {
       return badData("model input {}: {} is an input already", i, tensor.text());
     }
     HALYARD_ASSIGN_OR_RETURN(Operand operand, describe(tensor), "model input {}", i);
-    if (operand.dimensions.empty()) operand.dimensions = {1};
+    operand.dimensions = orScalar(std::move(operand.dimensions));
+    for (size_t d = 0; d < tensor.dims.size() && options_.keepsOpenDimensions; ++d) {
+      if (tensor.isOpen(d)) operand.dimensions[d] = 0;
+    }
     operand.lifetime = Lifetime::SUBGRAPH_INPUT;
     HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addOperand(std::move(operand), tensor));
-    setBinding(index, {TensorState::BOUND, added});
+    HALYARD_RETURN_IF_ERROR(bind(tensor, added));
     model_.main.inputIndexes.push_back(added);
   }
   outputTensors_.assign(file_.outputs().begin(), file_.outputs().end());
@@ -107,11 +120,6 @@ Status GraphBuilder::beginGraph() {
   const auto twice = std::ranges::adjacent_find(outputTensors_);
   if (twice != outputTensors_.end()) {
     return badData("tensor {} is listed twice among the model's outputs", *twice);
-  }
-  for (const int32_t index : outputTensors_) {
-    if (isBound(index)) {
-      return unsupported("tensor {} is an input and an output of the model: not supported", index);
-    }
   }
   return okStatus();
 }
@@ -144,6 +152,7 @@ Result<Operand> GraphBuilder::describe(const FileTensor& tensor) const {
   }
   operand.type = *type;
   operand.dimensions = tensor.dims;
+  if (tensor.type == tfl::TensorType::COMPLEX64) operand.dimensions.push_back(2);
   if (!isQuant8Asymm(*type)) return operand;
   if (tensor.scales.empty()) {
     return unsupported("{} is {} without a scale: not supported", tensor.text(),
@@ -197,9 +206,33 @@ Result<uint32_t> GraphBuilder::read(const FileTensor& tensor) {
     return badData("{} is read before anything writes it", tensor.text());
   }
   HALYARD_ASSIGN_OR_RETURN(Operand operand, describe(tensor));
-  if (operand.dimensions.empty()) operand.dimensions = {1};
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addFileConstant(std::move(operand), tensor));
-  setBinding(tensor.index, {TensorState::BOUND, added});
+  operand.dimensions = orScalar(std::move(operand.dimensions));
+  const bool isWide = tensor.type == tfl::TensorType::INT64;
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t added, isWide
+                                                     ? addNarrowed(std::move(operand), tensor)
+                                                     : addFileConstant(std::move(operand), tensor));
+  HALYARD_RETURN_IF_ERROR(bind(tensor, added));
+  return added;
+}
+
+// A constant of INT64 as one of INT32, where no value is lost.
+Result<uint32_t> GraphBuilder::addNarrowed(Operand operand, const FileTensor& tensor) {
+  HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> wide, contents(tensor));
+  const size_t count = wide.size() / sizeof(int64_t);
+  HALYARD_ASSIGN_OR_RETURN(const std::span<uint8_t> narrow, newBytes(count * sizeof(int32_t)));
+  for (size_t i = 0; i < count; ++i) {
+    int64_t value = 0;
+    std::memcpy(&value, wide.data() + i * sizeof(value), sizeof(value));
+    if (value < INT32_MIN || value > INT32_MAX) {
+      return unsupported("{} is INT64 and has the value {}, NNAPI's integers have 32 bits",
+                         tensor.text(), value);
+    }
+    const auto kept = static_cast<int32_t>(value);
+    std::memcpy(narrow.data() + i * sizeof(kept), &kept, sizeof(kept));
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t added,
+                           addOwnConstant(std::move(operand), narrow, nameOf(tensor)), "{}",
+                           tensor.text());
   return added;
 }
 
@@ -217,16 +250,23 @@ Result<uint32_t> GraphBuilder::write(int32_t index, std::optional<OperandType> t
     operand.dimensions = tensor.dims;
   } else {
     HALYARD_ASSIGN_OR_RETURN(operand, describe(tensor));
+    for (size_t d = 0; d < tensor.dims.size(); ++d) {
+      if (tensor.isOpen(d)) operand.dimensions[d] = 0;
+    }
   }
   if (isModelOutput(index)) operand.lifetime = Lifetime::SUBGRAPH_OUTPUT;
   HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addOperand(std::move(operand), tensor));
-  setBinding(index, {type ? TensorState::OPAQUE : TensorState::BOUND, added});
+  if (type) {
+    setBinding(index, {TensorState::OPAQUE, ElementForm::SAME, added});
+  } else {
+    HALYARD_RETURN_IF_ERROR(bind(tensor, added));
+  }
   return added;
 }
 
-Status GraphBuilder::bind(int32_t index, uint32_t operand) {
-  if (isBound(index)) return badData("tensor {} has a value already", index);
-  setBinding(index, {TensorState::BOUND, operand});
+Status GraphBuilder::bind(const FileTensor& tensor, uint32_t operand) {
+  if (isBound(tensor.index)) return badData("{} has a value already", tensor.text());
+  setBinding(tensor.index, {TensorState::BOUND, import::formOf(tensor.type), operand});
   return okStatus();
 }
 
@@ -372,82 +412,6 @@ Result<uint32_t> GraphBuilder::int32Tensor(Shape dims, std::span<const int32_t> 
                         values.size_bytes());
 }
 
-Status GraphBuilder::addOperation(OperationType type, OperandIndexes inputs,
-                                  OperandIndexes outputs) {
-  const ops::OperationDefinition* definition = ops::definitionOf(type);
-  Operation operation{type, std::move(inputs), std::move(outputs)};
-  const Result<FeatureLevel> level = ops::checkSignature(
-      definition->signature, ops::OperationView(model_, model_.main, operation));
-  if (!level.ok()) {
-    return unsupported("{} of NNAPI does not take it: {}", operationTypeName(type),
-                       level.status().message());
-  }
-  HALYARD_RETURN_IF_ERROR(inferOutputs(operation));
-  if (isTfliteOperation(type) && model_.extensionNameToPrefix.empty()) {
-    model_.extensionNameToPrefix = {{std::string(kTfliteExtension), kTfliteExtensionPrefix}};
-  }
-  model_.main.operations.push_back(std::move(operation));
-  return okStatus();
-}
-
-// A constant's bytes, for inference; nullptr if they cannot be had, or those of a large one in the
-// file are not asked for.
-const uint8_t* GraphBuilder::valueOf(uint32_t operand, bool isLargeToo) {
-  const Constant& constant = constants_[operand];
-  if (constant.own != nullptr || constant.bytes.empty()) return constant.own;
-  if (!isLargeToo && staysInFile(operand)) return nullptr;
-  return file_.bytes().at(constant.bytes.offset, constant.bytes.length);
-}
-
-// tensors_: the inputs, and behind them the outputs, whose dimensions it finds.
-Status GraphBuilder::infer(const Operation& operation, bool withLarge) {
-  const auto fill = [&](uint32_t index, ops::Tensor& tensor) {
-    const Operand& from = operand(index);
-    tensor.type = from.type;
-    tensor.dims = from.dimensions;  // in the memory of an earlier one's
-    tensor.scale = from.scale;
-    tensor.zeroPoint = from.zeroPoint;
-    tensor.channelQuant = std::get_if<SymmPerChannelQuantParams>(&from.extraParams);
-    tensor.omitted = from.lifetime == Lifetime::NO_VALUE;
-    // Inference only reads.
-    tensor.data = const_cast<uint8_t*>(valueOf(index, withLarge));
-  };
-  const size_t inputs = operation.inputs.size();
-  const size_t outputs = operation.outputs.size();
-  if (tensors_.size() < inputs + outputs) tensors_.resize(inputs + outputs);
-  for (size_t i = 0; i < inputs; ++i) fill(operation.inputs[i], tensors_[i]);
-  for (size_t i = 0; i < outputs; ++i) fill(operation.outputs[i], tensors_[inputs + i]);
-  ops::OperationContext context({tensors_.data(), inputs}, {tensors_.data() + inputs, outputs},
-                                nullptr);
-  return ops::inferShapes(*ops::definitionOf(operation.type), context);
-}
-
-Status GraphBuilder::inferOutputs(const Operation& operation) {
-  Status status = infer(operation, /*withLarge=*/false);
-  // Shapes hardly ever follow from the values of a large constant.
-  if (status.code() == ResultCode::INCOMPLETE) status = infer(operation, /*withLarge=*/true);
-  if (!status.ok()) {
-    return unsupported("{} of NNAPI does not take it: {}", operationTypeName(operation.type),
-                       status.message());
-  }
-  const std::span<ops::Tensor> outputs(tensors_.data() + operation.inputs.size(),
-                                       operation.outputs.size());
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    Operand& declared = operand(operation.outputs[i]);
-    const bool empty =
-        std::find(outputs[i].dims.begin(), outputs[i].dims.end(), 0u) != outputs[i].dims.end();
-    if (empty || !checkSizeFits(declared.type, outputs[i].dims).ok()) {
-      return badData("output {} has the impossible shape {}", i, shapeText(outputs[i].dims));
-    }
-    if (declared.dimensions.empty()) declared.dimensions = outputs[i].dims;
-    if (declared.dimensions != outputs[i].dims) {
-      return badData("output {} is {} in the file, its inputs make it {}", i,
-                     shapeText(declared.dimensions), shapeText(outputs[i].dims));
-    }
-  }
-  return okStatus();
-}
-
 Result<std::span<const uint8_t>> GraphBuilder::contents(const FileTensor& tensor) {
   HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> bytes,
                            contents(Constant{nullptr, tensor.data}), "{}", tensor.text());
@@ -541,22 +505,49 @@ std::vector<ModelPort> GraphBuilder::ports(std::span<const int32_t> tensors) con
   for (const int32_t tensor : tensors) {
     const Operand& from = operand(binding(tensor).operand);
     result.push_back({displayName(file_.tensorName(tensor)), from.type, from.dimensions, from.scale,
-                      from.zeroPoint});
+                      from.zeroPoint, formOf(tensor)});
   }
   return result;
+}
+
+// What is an output already, an input or a constant becomes one as a copy.
+Status GraphBuilder::giveOutput(int32_t tensor) {
+  uint32_t given = binding(tensor).operand;
+  std::vector<uint32_t>& outputs = model_.main.outputIndexes;
+  const bool isTaken = std::ranges::find(outputs, given) != outputs.end();
+  if (isTaken || operand(given).lifetime != Lifetime::SUBGRAPH_OUTPUT) {
+    Operand copy = operand(given);
+    if (!knownElementCount(copy.dimensions)) {
+      return unsupported(
+          "tensor {} is an output of the model that nothing computes, and its shape "
+          "{} is open",
+          tensor, shapeText(copy.dimensions));
+    }
+    copy.lifetime = Lifetime::SUBGRAPH_OUTPUT;
+    copy.location = {};
+    const std::vector<int32_t> dims(copy.dimensions.begin(), copy.dimensions.end());
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t shape,
+                             int32Tensor({static_cast<uint32_t>(dims.size())}, dims));
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addOperand(std::move(copy), operandName(given)));
+    HALYARD_RETURN_IF_ERROR(addOperation(OperationType::RESHAPE, {given, shape}, {added}),
+                            "tensor {}, an output of the model that nothing computes", tensor);
+    given = added;
+    bindings_[static_cast<size_t>(tensor)].operand = added;
+  }
+  outputs.push_back(given);
+  return okStatus();
 }
 
 Result<ImportedModel> GraphBuilder::finish() {
   for (int32_t index : file_.outputs()) {
     if (!isBound(index)) {
-      return badData("tensor {} is an output of the model, but no operator writes it", index);
+      HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, file_.tensor(index));
+      if (!tensor.isConstant()) {
+        return badData("tensor {} is an output of the model, but no operator writes it", index);
+      }
+      HALYARD_RETURN_IF_ERROR(read(tensor).takeStatus());
     }
-    const uint32_t found = binding(index).operand;
-    if (operand(found).lifetime != Lifetime::SUBGRAPH_OUTPUT) {
-      return unsupported("tensor {} is a constant and an output of the model: not supported",
-                         index);
-    }
-    model_.main.outputIndexes.push_back(found);
+    HALYARD_RETURN_IF_ERROR(giveOutput(index));
   }
   HALYARD_RETURN_IF_ERROR(placeConstants());
 

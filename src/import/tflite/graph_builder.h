@@ -40,7 +40,8 @@ class GraphBuilder {
   GraphBuilder& operator=(const GraphBuilder&) = delete;
 
   const VerifiedFile& file() const { return file_; }
-  bool usesExtension() const { return options_.usesExtension; }
+  // Whether operations of kTfliteExtension are to stand for many of the API.
+  bool prefersExtension() const { return options_.extension == ExtensionUse::PREFERRED; }
   const Operand& operand(uint32_t index) const { return model_.main.operands[index]; }
   Operand& operand(uint32_t index) { return model_.main.operands[index]; }
   // Both are empty if names are left out.
@@ -58,10 +59,24 @@ class GraphBuilder {
   // or empty where the file has none. `type`: instead of the file's type (nobody can read it then).
   Result<uint32_t> write(int32_t tensor, std::optional<OperandType> type = std::nullopt);
   // Lets a tensor stand for an operand that exists already.
-  Status bind(int32_t tensor, uint32_t operand);
+  Status bind(const FileTensor& tensor, uint32_t operand);
   bool isModelOutput(int32_t tensor) const;
   // The operand that `read` gave before, if it did; for tensors with more than one reading.
   std::optional<uint32_t> known(int32_t tensor) const;
+
+  // How the elements of a tensor stand in the operand that read() or write() gave.
+  ElementForm formOf(int32_t tensor) const { return binding(tensor).form; }
+
+  // The elements of a TENSOR_INT32 as far as the importer knows them: of a small constant, and of
+  // what SHAPE makes of dimensions that are partly open, with kOpenInt for each that is not known.
+  // Empty: nothing is known.
+  static constexpr int32_t kOpenInt = INT32_MIN;
+  std::span<const int32_t> knownInts(uint32_t operand);
+  void keepKnownInts(uint32_t operand, std::vector<int32_t> values) {
+    knownInts_[operand] = std::move(values);
+  }
+  // Whether the operand is a constant of the model.
+  bool isConstant(uint32_t operand) const { return !constants_[operand].bytes.empty(); }
 
   // The operand that has the float values of a tensor, once that has been kept.
   std::optional<uint32_t> floatsOf(int32_t tensor) const {
@@ -99,9 +114,10 @@ class GraphBuilder {
   Result<std::span<const uint8_t>> contents(const FileTensor& tensor);
   Status spend(uint64_t bytes) { return budget_.spend(bytes); }
 
-  // Appends an operation, of kTfliteExtension only with usesExtension(): checks it against its
-  // signature and infers the shapes of its outputs, which are filled in where unknown and must
-  // agree otherwise.
+  // Appends an operation: checks it against its signature and infers the shapes of its outputs,
+  // which are filled in where unknown and must agree otherwise. What follows from shapes or values
+  // that only an execution knows stays unknown. A small operation of constants is computed at once,
+  // unless its outputs are the model's: they are constants then.
   Status addOperation(OperationType type, OperandIndexes inputs, OperandIndexes outputs);
 
   // Places the constants, declares the outputs and validates the whole. Call last, once.
@@ -111,6 +127,7 @@ class GraphBuilder {
   enum class TensorState : uint8_t { UNKNOWN, BOUND, OPAQUE };
   struct Binding {
     TensorState state = TensorState::UNKNOWN;
+    ElementForm form = ElementForm::SAME;
     uint32_t operand = 0;
   };
 
@@ -130,10 +147,15 @@ class GraphBuilder {
   Result<uint32_t> addOperand(Operand operand, std::string name);
   Result<uint32_t> addOperand(Operand operand, const FileTensor& tensor);
   Result<uint32_t> addConstant(Operand operand, Constant constant, std::string name);
+  Result<uint32_t> addNarrowed(Operand operand, const FileTensor& tensor);
   // Operations that want the same value share its operand.
   Result<uint32_t> cachedConstant(OperandType type, Shape dims, const void* bytes, size_t size);
-  Status inferOutputs(const Operation& operation);
+  // False: not before execution.
+  Result<bool> inferOutputs(const Operation& operation);
   Status infer(const Operation& operation, bool withLarge);
+  Result<bool> fold(const Operation& operation);
+  bool isFoldable(const Operation& operation);
+  Status giveOutput(int32_t tensor);
   const uint8_t* valueOf(uint32_t operand, bool isLargeToo);
   Result<std::span<const uint8_t>> contents(const Constant& constant);
   Status placeConstants();
@@ -158,6 +180,7 @@ class GraphBuilder {
   std::map<OperandType, uint32_t> omitted_;
   std::map<std::pair<size_t, uint8_t>, std::span<const uint8_t>> filled_;  // by size and value
   std::map<int32_t, uint32_t> floats_;                                     // by tensor
+  std::map<uint32_t, std::vector<int32_t>> knownInts_;                     // by operand
   std::vector<ops::Tensor> tensors_;  // of the operation that is being added
 };
 

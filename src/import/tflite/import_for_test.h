@@ -14,7 +14,8 @@
 namespace halyard::import {
 
 inline Result<ImportedModel> importModel(const ModelWriter& writer) {
-  return importTflite(writer.bytes(), {.names = OperandNames::KEPT});
+  return importTflite(writer.bytes(),
+                      {.names = OperandNames::KEPT, .extension = ExtensionUse::WHERE_NEEDED});
 }
 
 // The whole text of the error, "" when the model is imported.

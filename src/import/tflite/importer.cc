@@ -12,9 +12,10 @@ namespace halyard::import {
 namespace {
 
 const Converter* converterOf(tfl::BuiltinOperator op) {
-  for (const auto& table : {convolutionConverters(), elementwiseConverters(), mathConverters(),
-                            movementConverters(), quantizationConverters(), reductionConverters(),
-                            recurrentConverters(), shapeConverters(), spatialConverters()}) {
+  for (const auto& table :
+       {complexConverters(), convolutionConverters(), elementwiseConverters(), mathConverters(),
+        movementConverters(), pickingConverters(), quantizationConverters(), reductionConverters(),
+        recurrentConverters(), shapeConverters(), spatialConverters()}) {
     const auto found =
         std::find_if(table.begin(), table.end(), [op](const Converter& c) { return c.op == op; });
     if (found != table.end()) return &*found;
@@ -50,10 +51,12 @@ Status checkOperators(const VerifiedFile& file, std::span<const Converter* const
 
 // `known`: null for the one custom operator.
 Status convertNode(GraphBuilder& builder, size_t index, const Converter* known) {
-  Node node(builder, index);
-  if (known == nullptr) return convertDetectionPostprocess(node);
-
+  if (known == nullptr) {
+    Node node(builder, index, kTakesPlain);
+    return convertDetectionPostprocess(node);
+  }
   const Converter& converter = *known;
+  Node node(builder, index, converter.takes);
   const tfl::BuiltinOptions found = node.op().optionsType;
   const bool present = static_cast<bool>(node.op().options);
   if (present && found != converter.options) {

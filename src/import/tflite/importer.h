@@ -12,6 +12,13 @@
 
 namespace halyard::import {
 
+// How the elements of a tensor of the file stand in its operand.
+enum class ElementForm : uint8_t {
+  SAME,       // one by one, of the operand's type
+  INT64,      // 64-bit integers in the file, 32 bits in the operand
+  COMPLEX64,  // pairs of float32: the operand's last dimension, of 2, the tensor has not
+};
+
 // A main input or output as the file describes it.
 struct ModelPort {
   std::string name;
@@ -20,6 +27,7 @@ struct ModelPort {
   Shape dims;
   float scale = 0;
   int32_t zeroPoint = 0;
+  ElementForm form = ElementForm::SAME;
 };
 
 struct ImportedModel {
@@ -34,12 +42,24 @@ struct ImportedModel {
 // Names of all operands take longer than what they are seldom needed for is worth.
 enum class OperandNames : uint8_t { LEFT_OUT, KEPT };
 
+// Which operations of kTfliteExtension the model may have.
+enum class ExtensionUse : uint8_t {
+  // None: no device offers it. What the API cannot express is refused.
+  NONE,
+  // Those that operations of the API cannot replace: some device offers it.
+  WHERE_NEEDED,
+  // Also those in whose place nineteen operations of the API would stand, or one for each step of a
+  // sequence, with the same results: every device offers it.
+  PREFERRED,
+};
+
 struct ImportOptions {
   OperandNames names = OperandNames::LEFT_OUT;
-  // Whether the model may have operations of kTfliteExtension, for devices that offer it. Without,
-  // operations of the API stand in their place, nineteen for one or one for each step of a
-  // sequence, with the same results.
-  bool usesExtension = false;
+  ExtensionUse extension = ExtensionUse::NONE;
+  // Whether dimensions of inputs that the file leaves open are unknown (0) in the model, as others
+  // that follow from them then are. Otherwise they are what the file gives in their place, as
+  // TensorFlow Lite takes them: 1 as a rule.
+  bool keepsOpenDimensions = false;
 };
 
 // `bytes` is hostile until verified: a truncated or forged file gives BAD_DATA with what is wrong,

@@ -25,12 +25,16 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using halyard::import::ExtensionUse;
   using halyard::import::ImportedModel;
   using halyard::import::OperandNames;
-  for (const bool usesExtension : {false, true}) {
+  for (const ExtensionUse extension :
+       {ExtensionUse::NONE, ExtensionUse::WHERE_NEEDED, ExtensionUse::PREFERRED}) {
     const halyard::Result<ImportedModel> imported = halyard::import::importTflite(
         std::span<const uint8_t>(data, size),
-        {.names = OperandNames::KEPT, .usesExtension = usesExtension});
+        {.names = OperandNames::KEPT,
+         .extension = extension,
+         .keepsOpenDimensions = extension == ExtensionUse::WHERE_NEEDED});
     if (!imported.ok()) {
       if (imported.status().message().empty()) std::abort();
       continue;

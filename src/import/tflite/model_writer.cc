@@ -72,8 +72,9 @@ flatbuffers::Offset<tfl::Tensor> ModelWriter::writeTensor(flatbuffers::FlatBuffe
   }
   flatbuffers::Offset<tfl::Unread> sparsity;
   if (spec.isSparse) sparsity = tfl::CreateUnread(b);
-  return tfl::CreateTensorDirect(b, &spec.shape, spec.type, buffer, spec.name.c_str(), quantization,
-                                 spec.isVariable, sparsity, spec.externalBuffer);
+  return tfl::CreateTensorDirect(
+      b, &spec.shape, spec.type, buffer, spec.name.c_str(), quantization, spec.isVariable, sparsity,
+      spec.shapeSignature.empty() ? nullptr : &spec.shapeSignature, spec.externalBuffer);
 }
 
 std::vector<uint8_t> ModelWriter::bytes() const {

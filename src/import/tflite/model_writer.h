@@ -19,7 +19,8 @@ struct TensorSpec {
   std::string name;
   tfl::TensorType type = tfl::TensorType::FLOAT32;
   std::vector<int32_t> shape;
-  std::vector<uint8_t> data;  // empty: not a constant
+  std::vector<int32_t> shapeSignature;  // empty: none
+  std::vector<uint8_t> data;            // empty: not a constant
   std::vector<float> scales;
   std::vector<int64_t> zeroPoints;
   int32_t quantizedDimension = 0;

@@ -3,6 +3,7 @@
 
 #include "import/tflite/converters.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -78,12 +79,42 @@ Result<FileTensor> Node::outputInfo(size_t i) const {
 Result<uint32_t> Node::input(size_t i) {
   if (!hasInput(i)) return badData("input {} is left out", i);
   HALYARD_ASSIGN_OR_RETURN(const uint32_t operand, builder_.read(inputTensor(i)), "input {}", i);
+  HALYARD_RETURN_IF_ERROR(checkTaken(inputTensor(i), operand), "input {}", i);
   return operand;
 }
 
 Result<uint32_t> Node::input(size_t i, const FileTensor& tensor) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t operand, builder_.read(tensor), "input {}", i);
+  HALYARD_RETURN_IF_ERROR(checkTaken(tensor.index, operand), "input {}", i);
   return operand;
+}
+
+std::string Node::textOf(int32_t tensor) const {
+  const Result<FileTensor> info = builder_.file().tensor(tensor);
+  return info.ok() ? info->text() : fmt::format("tensor {}", tensor);
+}
+
+Status Node::checkForm(int32_t tensor) const {
+  const ElementForm form = builder_.formOf(tensor);
+  if (form == ElementForm::INT64 && (takes_ & kTakesInt64) == 0) {
+    return unsupported("{} is INT64: NNAPI's integers have 32 bits, results may need more",
+                       textOf(tensor));
+  }
+  if (form == ElementForm::COMPLEX64 && (takes_ & kTakesComplex) == 0) {
+    return unsupported("{} is COMPLEX64, expected real numbers", textOf(tensor));
+  }
+  return okStatus();
+}
+
+Status Node::checkTaken(int32_t tensor, uint32_t index) const {
+  HALYARD_RETURN_IF_ERROR(checkForm(tensor));
+  const Shape& dims = operand(index).dimensions;
+  const bool hasRank = !dims.empty() || isScalarType(operand(index).type);
+  const bool isOpen = !hasRank || std::ranges::find(dims, 0u) != dims.end();
+  const Takes needed = !isOpen ? kTakesPlain : hasRank ? kTakesOpenDimensions : kTakesOpenRank;
+  if ((takes_ & needed) == needed) return okStatus();
+  return unsupported("{} has the shape {}, which only an execution knows", textOf(tensor),
+                     shapeText(dims));
 }
 
 Result<uint32_t> Node::floatInput(size_t i) {
@@ -105,12 +136,37 @@ Result<uint32_t> Node::optionalFloatInput(size_t i, OperandType type) {
 
 Result<uint32_t> Node::output(size_t i) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t operand, builder_.write(outputTensor(i)), "output {}", i);
+  HALYARD_RETURN_IF_ERROR(checkForm(outputTensor(i)), "output {}", i);
   return operand;
+}
+
+Status Node::forward(size_t i, uint32_t operand) {
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, outputInfo(i));
+  if (tensor.isConstant()) return badData("{} is written, but is a constant", tensor.text());
+  HALYARD_RETURN_IF_ERROR(builder_.bind(tensor, operand), "output {}", i);
+  return checkForm(tensor.index);
+}
+
+bool Node::isKnown(size_t i) const {
+  if (!hasInput(i)) return false;
+  const Result<FileTensor> tensor = inputInfo(i);
+  if (!tensor.ok() || tensor->isConstant()) return tensor.ok();
+  const std::optional<uint32_t> bound = builder_.known(inputTensor(i));
+  if (!bound) return false;
+  const std::span<const int32_t> values = builder_.knownInts(*bound);
+  return !values.empty() && std::ranges::find(values, GraphBuilder::kOpenInt) == values.end();
 }
 
 Result<std::vector<int32_t>> Node::constantInts(size_t i, std::string_view what,
                                                 size_t limit) const {
   HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, inputInfo(i));
+  if (!tensor.isConstant() && isKnown(i)) {
+    const std::span<const int32_t> known = builder_.knownInts(*builder_.known(tensor.index));
+    if (known.size() > limit) {
+      return badData("{} has {} values, at most {} make sense", what, known.size(), limit);
+    }
+    return std::vector<int32_t>(known.begin(), known.end());
+  }
   if (!tensor.isConstant()) {
     return unsupported("{} ({}) is computed at run time, only constants are supported", what,
                        tensor.text());
@@ -214,6 +270,13 @@ Status Node::applyInFloat(OperationType type, uint32_t x, OperandIndexes rest, u
   return quantize(real, y);
 }
 
+Status Node::multiply(uint32_t a, uint32_t b, uint32_t activation, uint32_t y) {
+  const bool isFine =
+      isQuant8Asymm(operand(y).type) && operand(y).scale <= operand(a).scale * operand(b).scale;
+  return builder_.addOperation(isFine ? OperationType::QUANTIZED_MUL : OperationType::MUL,
+                               {a, b, activation}, {y});
+}
+
 Result<uint32_t> Node::temporaryLike(uint32_t like, std::string_view what) {
   const Operand source = operand(like);
   return builder_.addTemporary(source.type, {}, source.scale, source.zeroPoint,
@@ -234,11 +297,35 @@ Status Node::quantize(uint32_t from, uint32_t to) {
 }
 
 Status Node::reshape(uint32_t from, uint32_t to) {
-  const Shape dims = operand(to).dimensions;
-  const std::vector<int32_t> target(dims.begin(), dims.end());
+  const Shape& dims = operand(to).dimensions;
+  if (dims.empty() || std::ranges::count(dims, 0u) > 1) {
+    return unsupported("the shape {}, which only an execution knows", shapeText(dims));
+  }
+  std::vector<int32_t> target(dims.begin(), dims.end());
+  std::ranges::replace(target, 0, -1);
   HALYARD_ASSIGN_OR_RETURN(const uint32_t shape,
                            builder_.int32Tensor({static_cast<uint32_t>(target.size())}, target));
   return builder_.addOperation(OperationType::RESHAPE, {from, shape}, {to});
+}
+
+Status Node::declareShape(uint32_t output, Shape dims) {
+  Operand& declared = builder_.operand(output);
+  const auto agree = [](uint32_t of, uint32_t made) { return of == 0 || made == 0 || of == made; };
+  if (!declared.dimensions.empty() && !std::ranges::equal(declared.dimensions, dims, agree)) {
+    return badData("the output is {} in the file, the operator makes it {}",
+                   shapeText(declared.dimensions), shapeText(dims));
+  }
+  // What either knows.
+  for (size_t i = 0; i < declared.dimensions.size(); ++i) {
+    if (dims[i] == 0) dims[i] = declared.dimensions[i];
+  }
+  declared.dimensions = std::move(dims);
+  return okStatus();
+}
+
+Status Node::reshapeAs(uint32_t from, Shape dims, uint32_t to) {
+  HALYARD_RETURN_IF_ERROR(declareShape(to, std::move(dims)));
+  return reshape(from, to);
 }
 
 Result<uint32_t> Node::reshapedTo(uint32_t from, Shape dims) {

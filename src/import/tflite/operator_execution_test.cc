@@ -222,7 +222,7 @@ const Expectation kExpectations[] = {
 TEST(ExtensionExecution, IsTheSameToTheBit) {
   for (const ModelWriter& w : {int8Lstm(), int8LstmOfOneSequence(), int8LstmTimeMajor(),
                                dynamicRange(), byteWeights(), floatLstm()}) {
-    const auto withExtension = importTflite(w.bytes(), {.usesExtension = true});
+    const auto withExtension = importTflite(w.bytes(), {.extension = ExtensionUse::PREFERRED});
     EXPECT_EQ(run(withExtension), run(w));
   }
 }

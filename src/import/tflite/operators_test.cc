@@ -325,7 +325,7 @@ TEST(DynamicRange, RoundsActivationsAndHasFloatWeights) {
 
 TEST(Extension, StandsForOperationsOfTheApi) {
   const auto imported = [](const ModelWriter& w) {
-    auto result = importTflite(w.bytes(), {.usesExtension = true});
+    auto result = importTflite(w.bytes(), {.extension = ExtensionUse::PREFERRED});
     EXPECT_TRUE(result.ok()) << result.status().toString();
     return std::move(*result);
   };
@@ -352,7 +352,7 @@ TEST(Extension, StandsForOperationsOfTheApi) {
 
 // For devices that have the extension, which make floats of them.
 TEST(Extension, WeightsOfBytesStayBytes) {
-  const auto imported = importTflite(byteWeights().bytes(), {.usesExtension = true});
+  const auto imported = importTflite(byteWeights().bytes(), {.extension = ExtensionUse::PREFERRED});
   ASSERT_TRUE(imported.ok()) << imported.status().toString();
   std::vector<OperandType> sources;
   for (const Operation& operation : imported->model.main.operations) {

@@ -51,21 +51,11 @@ const Refusal kFileRefusals[] = {
        w.outputs = {3, 3};
      },
      "tensor 3 is listed twice among the model's outputs"},
-    {"InputIsOutput", denseFloat,
-     [](ModelWriter& w) {
-       w.outputs = {3, 0};
-     },
-     "tensor 0 is an input and an output of the model: not supported"},
     {"InputIsConstant", denseFloat,
      [](ModelWriter& w) {
        w.inputs = {0, 2};
      },
      "model input 1: tensor 2 'bias' is a constant"},
-    {"OutputIsConstant", denseFloat,
-     [](ModelWriter& w) {
-       w.outputs = {3, 1};
-     },
-     "tensor 1 is a constant and an output of the model: not supported"},
     {"OutputUnwritten", denseFloat,
      [](ModelWriter& w) {
        w.outputs = {3, w.floats("nothing", {1})};
@@ -168,7 +158,11 @@ const Refusal kTensorRefusals[] = {
     {"StringType", denseFloat, [](ModelWriter& w) { w.tensors[0].type = Type::STRING; },
      "model input 0: tensor 0 'x' is of type STRING, which is not supported here"},
     {"Int64Type", denseFloat, [](ModelWriter& w) { w.tensors[0].type = Type::INT64; },
-     "model input 0: tensor 0 'x' is of type INT64, which is not supported here"},
+     "operator FULLY_CONNECTED of node 0 is not supported: input 0: tensor 0 'x' is INT64: NNAPI's "
+     "integers have 32 bits, results may need more"},
+    {"Complex64Type", denseFloat, [](ModelWriter& w) { w.tensors[0].type = Type::COMPLEX64; },
+     "operator FULLY_CONNECTED of node 0 is not supported: input 0: tensor 0 'x' is COMPLEX64, "
+     "expected real numbers"},
     {"Int16Type", denseFloat, [](ModelWriter& w) { w.tensors[0].type = Type::INT16; },
      "model input 0: tensor 0 'x' is of type INT16, which is not supported here"},
     {"UnknownType", denseFloat, [](ModelWriter& w) { w.tensors[0].type = static_cast<Type>(99); },

@@ -17,9 +17,12 @@ namespace halyard::import {
 namespace {
 
 // Imports bytes that may be anything. Whatever is accepted must be valid.
-void tryImport(const std::vector<uint8_t>& bytes, bool usesExtension) {
+void tryImport(const std::vector<uint8_t>& bytes, ExtensionUse extension) {
+  // Open dimensions along with one of them.
   const Result<ImportedModel> imported =
-      importTflite(bytes, {.names = OperandNames::KEPT, .usesExtension = usesExtension});
+      importTflite(bytes, {.names = OperandNames::KEPT,
+                           .extension = extension,
+                           .keepsOpenDimensions = extension == ExtensionUse::WHERE_NEEDED});
   if (!imported.ok()) {
     ASSERT_EQ(imported.status().code(), ResultCode::BAD_DATA) << imported.status().toString();
     ASSERT_FALSE(imported.status().message().empty());
@@ -31,8 +34,9 @@ void tryImport(const std::vector<uint8_t>& bytes, bool usesExtension) {
 }
 
 void tryImport(const std::vector<uint8_t>& bytes) {
-  for (const bool usesExtension : {false, true}) {
-    ASSERT_NO_FATAL_FAILURE(tryImport(bytes, usesExtension));
+  for (const ExtensionUse extension :
+       {ExtensionUse::NONE, ExtensionUse::WHERE_NEEDED, ExtensionUse::PREFERRED}) {
+    ASSERT_NO_FATAL_FAILURE(tryImport(bytes, extension));
   }
 }
 

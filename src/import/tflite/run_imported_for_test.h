@@ -23,6 +23,42 @@ inline std::vector<uint8_t> rampInput(const ModelPort& port) {
   return values;
 }
 
+struct RunResult {
+  Status status;
+  std::vector<std::vector<uint8_t>> outputs;
+  std::vector<Shape> dims;  // of the outputs
+};
+
+// With these bytes as inputs, and these dimensions where the model leaves some open.
+inline RunResult runWith(const Result<ImportedModel>& imported,
+                         std::vector<std::vector<uint8_t>> inputs,
+                         const std::vector<Shape>& inputDims = {}) {
+  if (!imported.ok()) return {imported.status(), {}, {}};
+  constexpr size_t kRoom = 4096;
+  const auto model = std::make_shared<const Model>(imported->model);
+  auto executor = cpu::Executor::create(model, nullptr);
+  if (!executor.ok()) return {executor.status(), {}, {}};
+  RunResult result;
+  std::vector<cpu::Argument> in, out;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    in.push_back(
+        {inputs[i].data(), inputs[i].size(), i < inputDims.size() ? inputDims[i] : Shape()});
+  }
+  for (const ModelPort& port : imported->outputs) {
+    result.outputs.emplace_back(knownByteSize(port.type, port.dims).value_or(kRoom));
+  }
+  for (size_t i = 0; i < result.outputs.size(); ++i) {
+    out.push_back({result.outputs[i].data(), result.outputs[i].size(), imported->outputs[i].dims});
+  }
+  const hal::ExecutionResult done = (*executor)->execute(in, out, {});
+  result.status = done.status;
+  for (size_t i = 0; i < result.outputs.size() && done.status.ok(); ++i) {
+    result.dims.push_back(done.outputShapes[i].dimensions);
+    result.outputs[i].resize(realByteSize(imported->outputs[i].type, result.dims[i]).value_or(0));
+  }
+  return result;
+}
+
 // The bytes of every output.
 inline std::vector<std::vector<uint8_t>> run(const Result<ImportedModel>& imported) {
   // Nothing after this could be checked.

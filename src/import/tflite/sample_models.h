@@ -85,6 +85,11 @@ ModelWriter dynamicRange();
 // float [4,24]: two FULLY_CONNECTED with the same weights of int8, one with a scale for each unit,
 // MUL by what DEQUANTIZE makes of a constant of uint8.
 ModelWriter byteWeights();
+// float [1,2,3], of an open batch: SHAPE -> STRIDED_SLICE -> PACK -> RESHAPE, in INT64, ARG_MAX.
+ModelWriter openShapes();
+// float [2,3] and int8 [2,3]: GATHER_ND, MUL finer than the product, RFFT2D, COMPLEX_ABS, REAL,
+// IMAG.
+ModelWriter extensionOperators();
 
 struct Sample {
   std::string name;

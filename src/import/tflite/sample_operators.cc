@@ -426,6 +426,54 @@ ModelWriter byteWeights() {
   return b.w;
 }
 
+ModelWriter openShapes() {
+  Bench b;
+  const int32_t x = b.w.floats("x", {1, 2, 3});
+  b.w.tensors.back().shapeSignature = {-1, 2, 3};
+  b.w.inputs = {x};
+  const auto wide = [&](std::vector<int32_t> shape) {
+    const int32_t index = b.w.floats("wide", std::move(shape));
+    b.w.tensors.back().type = Type::INT64;
+    return index;
+  };
+  const int32_t shape = wide({3});
+  b.w.node(Op::SHAPE, {x}, {shape});
+  const int32_t batch = wide({});
+  b.w.node(Op::STRIDED_SLICE, {shape, b.constant({0}), b.constant({1}), b.constant({1})}, {batch},
+           Opt::StridedSliceOptions,
+           [](FlatBufferBuilder& f) { return tfl::CreateStridedSliceOptions(f, 0, 0, 0, 0, 1); });
+  const int32_t six = wide({});
+  b.w.tensors.back().data = bytesOf<int64_t>({6});
+  const int32_t target = wide({2});
+  b.w.node(Op::PACK, {batch, six}, {target}, Opt::PackOptions,
+           [](FlatBufferBuilder& f) { return tfl::CreatePackOptions(f, 2, 0); });
+  const int32_t flat = b.floats({1, 6});
+  b.w.tensors.back().shapeSignature = {-1, 6};
+  b.w.node(Op::RESHAPE, {x, target}, {flat});
+  const int32_t best = b.typed(Type::INT64, {1});
+  b.w.tensors.back().shapeSignature = {-1};
+  b.w.node(Op::ARG_MAX, {flat, b.constant({1})}, {best}, Opt::ArgMaxOptions,
+           [](FlatBufferBuilder& f) { return tfl::CreateArgMaxOptions(f, Type::INT64); });
+  return b.w;
+}
+
+ModelWriter extensionOperators() {
+  Bench b;
+  const int32_t x = b.w.floats("x", {2, 3});
+  const int32_t q = b.w.quantised("q", Type::INT8, {2, 3}, 0.05f, 4);
+  b.w.inputs = {x, q};
+  const int32_t indices = b.w.intConstant("indices", {1, 2, 0, 0});
+  b.w.tensors.back().shape = {2, 2};
+  b.w.node(Op::GATHER_ND, {x, indices}, {b.floats({2})});
+  b.w.node(Op::MUL, {q, q}, {b.int8({2, 3}, 0.001f, -7)});
+  const int32_t bins = b.typed(Type::COMPLEX64, {2, 3});
+  b.w.node(Op::RFFT2D, {x, b.constant({2, 4})}, {bins});
+  for (const Op op : {Op::COMPLEX_ABS, Op::REAL, Op::IMAG}) {
+    b.w.node(op, {bins}, {b.floats({2, 3})});
+  }
+  return b.w;
+}
+
 std::vector<Sample> sampleOperators() {
   return {{"float_functions", floatFunctions()},
           {"int8_functions", int8Functions()},
@@ -440,7 +488,9 @@ std::vector<Sample> sampleOperators() {
           {"float_lstm", floatLstm()},
           {"int8_lstm", int8Lstm()},
           {"dynamic_range", dynamicRange()},
-          {"byte_weights", byteWeights()}};
+          {"byte_weights", byteWeights()},
+          {"open_shapes", openShapes()},
+          {"extension_operators", extensionOperators()}};
 }
 
 }  // namespace halyard::import

@@ -83,6 +83,13 @@ Status decodeShape(std::span<const int32_t> shape, FileTensor& result) {
   return okStatus();
 }
 
+void decodeSignature(std::span<const int32_t> signature, FileTensor& result) {
+  if (signature.size() != result.dims.size()) return;
+  for (size_t i = 0; i < signature.size(); ++i) {
+    if (signature[i] < 0) result.openDims |= static_cast<uint8_t>(1 << i);
+  }
+}
+
 // `quantization`: its table, if the tensor has one.
 Status decodeQuantization(FlatReader& reader, const FlatTable& quantization, FileTensor& result) {
   using Field = tfl::QuantizationParameters;
@@ -148,6 +155,7 @@ uint32_t tensorElementSize(tfl::TensorType type) {
     case tfl::TensorType::BOOL:
       return 1;
     case tfl::TensorType::INT64:
+    case tfl::TensorType::COMPLEX64:
       return 8;
     default:
       return 0;
@@ -324,11 +332,14 @@ Result<FileTensor> VerifiedFile::tensor(int32_t index) const {
   HALYARD_ASSIGN_OR_RETURN(FileTensor result, beginTensor(index, &table));
   result.isVariable = reader_.scalar<uint8_t>(table, Field::VT_IS_VARIABLE, 0) != 0;
   const std::span<const int32_t> shape = reader_.vector<int32_t>(table, Field::VT_SHAPE);
+  const std::span<const int32_t> signature =
+      reader_.vector<int32_t>(table, Field::VT_SHAPE_SIGNATURE);
   const FlatTable quantization = reader_.table(table, Field::VT_QUANTIZATION);
   const bool isSparse = reader_.has(table, Field::VT_SPARSITY);
   const bool isExternal = reader_.scalar<uint32_t>(table, Field::VT_EXTERNAL_BUFFER, 0) != 0;
   if (!reader_.ok()) return whyDamaged();
   HALYARD_RETURN_IF_ERROR(decodeShape(shape, result), "{}", result.text());
+  decodeSignature(signature, result);
   HALYARD_RETURN_IF_ERROR(decodeQuantization(reader_, quantization, result), "{}", result.text());
   if (isSparse) {
     return unsupported("{} is sparse: sparse tensors are not supported", result.text());

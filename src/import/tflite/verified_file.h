@@ -52,6 +52,7 @@ struct FileTensor {
   int32_t index = 0;
   tfl::TensorType type = tfl::TensorType::FLOAT32;
   Shape dims;  // every entry > 0; empty: a scalar, or a shape that only the operator knows
+  uint8_t openDims = 0;  // bit i: dimension i may have another size than the file gives
   std::span<const float> scales;
   ZeroPoints zeroPoints;  // as many as scales, or none (all 0)
   int32_t quantizedDimension = 0;
@@ -61,6 +62,7 @@ struct FileTensor {
   bool isVariable = false;
 
   bool isConstant() const { return !data.empty(); }
+  bool isOpen(size_t dimension) const { return (openDims >> dimension & 1) != 0; }
   // "tensor 12 'conv1/weights'".
   std::string text() const;
 };

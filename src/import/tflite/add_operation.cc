@@ -1,0 +1,210 @@
+// GraphBuilder::addOperation: checking of operations, their shapes, and folding of those that the
+// importer can compute.
+#include <algorithm>
+#include <cstring>
+
+#include "import/tflite/graph_builder.h"
+#include "ops/inline_services.h"
+#include "ops/operation.h"
+
+namespace halyard::import {
+namespace {
+
+// Inputs and outputs of an operation that is computed at once: what shapes are made of, and a few
+// factors. Weights are left to devices.
+constexpr size_t kMostFolded = 128;
+
+bool isTensor(const Operand& operand) { return !isScalarType(operand.type); }
+
+// Whether only an execution knows the shape.
+bool isOpen(const Operand& operand) {
+  return isTensor(operand) && !knownElementCount(operand.dimensions);
+}
+
+// Whether the operation only moves elements of this input, whatever they are.
+bool moves(OperationType type, size_t input) {
+  using enum OperationType;
+  switch (type) {
+    case EXPAND_DIMS:
+    case GATHER:
+    case RESHAPE:
+    case REVERSE:
+    case SLICE:
+    case SPLIT:
+    case TILE:
+      return input == 0;
+    case PACK:
+      return input != 0;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+Status GraphBuilder::addOperation(OperationType type, OperandIndexes inputs,
+                                  OperandIndexes outputs) {
+  if (isTfliteOperation(type) && options_.extension == ExtensionUse::NONE) {
+    return unsupported(
+        "{} is an operation of the extension {}, which no device of the model offers",
+        operationTypeName(type), kTfliteExtension);
+  }
+  const ops::OperationDefinition* definition = ops::definitionOf(type);
+  Operation operation{type, std::move(inputs), std::move(outputs)};
+  const Result<FeatureLevel> level = ops::checkSignature(
+      definition->signature, ops::OperationView(model_, model_.main, operation));
+  if (!level.ok()) {
+    return unsupported("{} of NNAPI does not take it: {}", operationTypeName(type),
+                       level.status().message());
+  }
+  HALYARD_ASSIGN_OR_RETURN(const bool isInferred, inferOutputs(operation));
+  if (isInferred && isFoldable(operation)) {
+    HALYARD_ASSIGN_OR_RETURN(const bool isFolded, fold(operation));
+    if (isFolded) return okStatus();
+  }
+  if (isTfliteOperation(type) && model_.extensionNameToPrefix.empty()) {
+    model_.extensionNameToPrefix = {{std::string(kTfliteExtension), kTfliteExtensionPrefix}};
+  }
+  model_.main.operations.push_back(std::move(operation));
+  return okStatus();
+}
+
+// A constant's bytes, for inference; nullptr if they cannot be had, or those of a large one in the
+// file are not asked for.
+const uint8_t* GraphBuilder::valueOf(uint32_t operand, bool isLargeToo) {
+  const Constant& constant = constants_[operand];
+  if (constant.own != nullptr || constant.bytes.empty()) return constant.own;
+  if (!isLargeToo && staysInFile(operand)) return nullptr;
+  return file_.bytes().at(constant.bytes.offset, constant.bytes.length);
+}
+
+std::span<const int32_t> GraphBuilder::knownInts(uint32_t index) {
+  const auto known = knownInts_.find(index);
+  if (known != knownInts_.end()) return known->second;
+  const size_t size = constants_[index].bytes.length;
+  const uint8_t* const bytes = valueOf(index, false);
+  if (operand(index).type != OperandType::TENSOR_INT32 || size > kMostFolded || bytes == nullptr) {
+    return {};
+  }
+  // Once, aligned.
+  std::vector<int32_t>& values = knownInts_[index];
+  values.resize(size / sizeof(int32_t));
+  std::memcpy(values.data(), bytes, size);
+  return values;
+}
+
+// tensors_: the inputs, and behind them the outputs, whose dimensions it finds.
+Status GraphBuilder::infer(const Operation& operation, bool withLarge) {
+  const auto fill = [&](uint32_t index, ops::Tensor& tensor) {
+    const Operand& from = operand(index);
+    tensor.type = from.type;
+    tensor.dims = from.dimensions;  // in the memory of an earlier one's
+    tensor.scale = from.scale;
+    tensor.zeroPoint = from.zeroPoint;
+    tensor.channelQuant = std::get_if<SymmPerChannelQuantParams>(&from.extraParams);
+    tensor.omitted = from.lifetime == Lifetime::NO_VALUE;
+    // Inference only reads.
+    tensor.data = const_cast<uint8_t*>(valueOf(index, withLarge));
+  };
+  const size_t inputs = operation.inputs.size();
+  const size_t outputs = operation.outputs.size();
+  if (tensors_.size() < inputs + outputs) tensors_.resize(inputs + outputs);
+  for (size_t i = 0; i < inputs; ++i) fill(operation.inputs[i], tensors_[i]);
+  for (size_t i = 0; i < outputs; ++i) fill(operation.outputs[i], tensors_[inputs + i]);
+  ops::OperationContext context({tensors_.data(), inputs}, {tensors_.data() + inputs, outputs},
+                                nullptr);
+  return ops::inferShapes(*ops::definitionOf(operation.type), context);
+}
+
+Result<bool> GraphBuilder::inferOutputs(const Operation& operation) {
+  const auto isUnknown = [&](uint32_t input) {
+    return operand(input).lifetime != Lifetime::NO_VALUE && isOpen(operand(input));
+  };
+  if (std::ranges::any_of(operation.inputs, isUnknown)) return false;
+  Status status = infer(operation, /*withLarge=*/false);
+  // Shapes hardly ever follow from the values of a large constant.
+  if (status.code() == ResultCode::INCOMPLETE) status = infer(operation, /*withLarge=*/true);
+  if (status.code() == ResultCode::INCOMPLETE) return false;
+  if (!status.ok()) {
+    return unsupported("{} of NNAPI does not take it: {}", operationTypeName(operation.type),
+                       status.message());
+  }
+  const std::span<ops::Tensor> outputs(tensors_.data() + operation.inputs.size(),
+                                       operation.outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Operand& declared = operand(operation.outputs[i]);
+    const Shape& dims = outputs[i].dims;
+    const bool empty = std::ranges::find(dims, 0u) != dims.end();
+    if (empty || !checkSizeFits(declared.type, dims).ok()) {
+      return badData("output {} has the impossible shape {}", i, shapeText(dims));
+    }
+    const auto agree = [](uint32_t of, uint32_t found) { return of == 0 || of == found; };
+    if (!declared.dimensions.empty() && !std::ranges::equal(declared.dimensions, dims, agree)) {
+      return badData("output {} is {} in the file, its inputs make it {}", i,
+                     shapeText(declared.dimensions), shapeText(dims));
+    }
+    declared.dimensions = dims;
+  }
+  return true;
+}
+
+// Whether it is small, and all that it reads is known or only moved.
+bool GraphBuilder::isFoldable(const Operation& operation) {
+  const ops::OperationDefinition& definition = *ops::definitionOf(operation.type);
+  if (definition.controlFlow != ops::ControlFlow::NONE || definition.isRandom) return false;
+  for (size_t i = 0; i < operation.inputs.size(); ++i) {
+    const uint32_t input = operation.inputs[i];
+    if (operand(input).lifetime == Lifetime::NO_VALUE) continue;
+    const size_t size = constants_[input].bytes.length;
+    const bool isKnown = size != 0 && size <= kMostFolded && valueOf(input, false) != nullptr;
+    if (!isKnown && !(moves(operation.type, i) && !knownInts(input).empty())) return false;
+  }
+  return std::ranges::all_of(operation.outputs, [&](uint32_t output) {
+    const Operand& to = operand(output);
+    return to.lifetime != Lifetime::SUBGRAPH_OUTPUT &&
+           knownByteSize(to.type, to.dimensions).value_or(UINT32_MAX) <= kMostFolded;
+  });
+}
+
+// Computes what is foldable: outputs of which all is known become constants, of others the known
+// elements are kept. Whether nothing is left to compute. tensors_: what inference has left.
+Result<bool> GraphBuilder::fold(const Operation& operation) {
+  const size_t inputs = operation.inputs.size();
+  const std::span<ops::Tensor> outputs(tensors_.data() + inputs, operation.outputs.size());
+  bool isWhole = true;
+  for (size_t i = 0; i < inputs; ++i) {
+    const uint32_t input = operation.inputs[i];
+    if (tensors_[i].data != nullptr || tensors_[i].omitted) continue;
+    isWhole = false;
+    // A kernel only reads its inputs.
+    tensors_[i].data = const_cast<int32_t*>(knownInts(input).data());
+  }
+  std::vector<std::span<uint8_t>> results;
+  for (ops::Tensor& output : outputs) {
+    HALYARD_ASSIGN_OR_RETURN(results.emplace_back(),
+                             newBytes(output.elementCount() * elementSize(output.type)));
+    output.data = results.back().data();
+  }
+  ops::InlineServices services;
+  ops::OperationContext context({tensors_.data(), inputs}, outputs, &services);
+  Status status = ops::runReference(*ops::definitionOf(operation.type), context);
+  if (!status.ok()) {
+    return badData("{} of constants fails: {}", operationTypeName(operation.type),
+                   status.message());
+  }
+  bool isComplete = true;
+  for (size_t i = 0; i < outputs.size() && !isWhole; ++i) {
+    std::vector<int32_t> values(results[i].size() / sizeof(int32_t));
+    std::memcpy(values.data(), results[i].data(), results[i].size());
+    isComplete = isComplete && std::ranges::find(values, kOpenInt) == values.end();
+    keepKnownInts(operation.outputs[i], std::move(values));
+  }
+  if (!isComplete) return false;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    operand(operation.outputs[i]).lifetime = Lifetime::CONSTANT_COPY;
+    constants_[operation.outputs[i]] = {results[i].data(), {0, results[i].size()}};
+  }
+  return true;
+}
+
+}  // namespace halyard::import

@@ -1,0 +1,53 @@
+// Operators on complex numbers, which kTfliteExtension has as pairs along a last dimension.
+#include "import/tflite/converters.h"
+
+namespace halyard::import {
+namespace {
+
+using enum OperationType;
+
+Status convertRfft2d(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor to, node.outputInfo(0));
+  if (to.type != tfl::TensorType::COMPLEX64) {
+    return badData("the output ({}) is {}, expected COMPLEX64", to.text(), tensorTypeName(to.type));
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t length, node.input(1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  return node.builder().addOperation(RFFT2D, {x, length}, {y});
+}
+
+// A real number of each complex one.
+template <OperationType kType>
+Status convertPart(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor from, node.inputInfo(0));
+  if (from.type != tfl::TensorType::COMPLEX64) {
+    return unsupported("{} is {}, expected COMPLEX64", from.text(), tensorTypeName(from.type));
+  }
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor to, node.outputInfo(0));
+  if (to.type != tfl::TensorType::FLOAT32) {
+    return badData("the output ({}) is {}, expected FLOAT32", to.text(), tensorTypeName(to.type));
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  return node.builder().addOperation(kType, {x}, {y});
+}
+
+using Op = tfl::BuiltinOperator;
+using Opt = tfl::BuiltinOptions;
+constexpr Takes kTakes = kTakesComplex | kTakesOpenRank;
+
+constexpr Converter kConverters[] = {
+    {Op::RFFT2D, Opt::Rfft2dOptions, OptionsNeed::OPTIONAL, convertRfft2d, kTakes},
+    {Op::COMPLEX_ABS, Opt::NONE, OptionsNeed::OPTIONAL, convertPart<COMPLEX_ABS>, kTakes},
+    {Op::REAL, Opt::NONE, OptionsNeed::OPTIONAL, convertPart<REAL>, kTakes},
+    {Op::IMAG, Opt::NONE, OptionsNeed::OPTIONAL, convertPart<IMAG>, kTakes},
+};
+
+}  // namespace
+
+std::span<const Converter> complexConverters() { return kConverters; }
+
+}  // namespace halyard::import

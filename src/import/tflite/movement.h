@@ -1,0 +1,27 @@
+// What converters of operators that move elements share.
+// Thread safety: as Node. Ownership: none.
+#pragma once
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "import/tflite/node.h"
+
+namespace halyard::import {
+
+inline constexpr size_t kMostDimensions = 8;
+
+// Appends `type` of x and `rest` as the node's first output, with the quantisation of x.
+inline Status moveElements(Node& node, OperationType type, uint32_t x, OperandIndexes rest) {
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, x));
+  rest.insert(rest.begin(), x);
+  return node.builder().addOperation(type, std::move(rest), {y});
+}
+
+inline Result<uint32_t> listOf(Node& node, const std::vector<int32_t>& values) {
+  return node.builder().int32Tensor({static_cast<uint32_t>(values.size())}, values);
+}
+
+}  // namespace halyard::import
