@@ -156,13 +156,9 @@ const OperationDefinition& hardSwish() {
 }
 
 const OperationDefinition& logistic() {
-  static const OperationDefinition definition = [] {
-    OperationDefinition result =
-        unary(OperationType::LOGISTIC, floatAndQuant8Rows(FeatureLevel::FL1), rankBetween(1, 4),
-              inferLogistic, compute<Sigmoid>);
-    result.signature.check = checkUnitRangeOutput;
-    return result;
-  }();
+  static const OperationDefinition definition =
+      unary(OperationType::LOGISTIC, floatAndQuant8Rows(FeatureLevel::FL1), rankBetween(1, 4),
+            inferLogistic, compute<Sigmoid>);
   return definition;
 }
 
@@ -185,18 +181,15 @@ const OperationDefinition& relu6() {
 }
 
 const OperationDefinition& tanh() {
-  static const OperationDefinition definition = [] {
-    using enum FeatureLevel;
-    using enum OperandType;
-    OperationDefinition result = unary(OperationType::TANH,
-                                       singleTypeRows({{TENSOR_FLOAT32, FL1},
-                                                       {TENSOR_FLOAT16, FL3},
-                                                       {TENSOR_QUANT8_ASYMM, FL3},
-                                                       {TENSOR_QUANT8_ASYMM_SIGNED, FL4}}),
-                                       rankBetween(1, 4), inferTanh, compute<Tanh>);
-    result.signature.check = checkSignedUnitRangeOutput;
-    return result;
-  }();
+  using enum FeatureLevel;
+  using enum OperandType;
+  static const OperationDefinition definition =
+      unary(OperationType::TANH,
+            singleTypeRows({{TENSOR_FLOAT32, FL1},
+                            {TENSOR_FLOAT16, FL3},
+                            {TENSOR_QUANT8_ASYMM, FL3},
+                            {TENSOR_QUANT8_ASYMM_SIGNED, FL4}}),
+            rankBetween(1, 4), inferTanh, compute<Tanh>);
   return definition;
 }
 

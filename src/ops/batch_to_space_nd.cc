@@ -172,14 +172,12 @@ Signature makeSignature(std::vector<OperandSpec> inputs) {
 }
 
 Signature batchToSpaceSignature() {
-  return makeSignature(
-      {typed("input", 0, rank(4)), fixed("block sizes", OperandType::TENSOR_INT32, rank(1))});
+  return makeSignature({typed("input", 0, rank(4)), int32List("block sizes")});
 }
 
 Signature spaceToBatchSignature() {
-  Signature signature = makeSignature({typed("input", 0, rank(4)),
-                                       fixed("block sizes", OperandType::TENSOR_INT32, rank(1)),
-                                       fixed("paddings", OperandType::TENSOR_INT32, rank(2))});
+  Signature signature = makeSignature(
+      {typed("input", 0, rank(4)), int32List("block sizes"), int32List("paddings", rank(2))});
   signature.check = checkBorderOfZeros;
   return signature;
 }

@@ -25,7 +25,8 @@ struct ConvPlan {
 };
 
 std::vector<OperandSpec> tensorSpecs() {
-  return {typed("input", 0, rank(4)), typed("filter", 1, rank(4)), typed("bias", 2, rank(1))};
+  return {typed("input", 0, rank(4)), typed("filter", 1, rank(4)),
+          typed("bias", 2, rank(1)).withRankOfComputation()};
 }
 
 Status checkQuantization(const OperationView& operation, FeatureLevel& level) {

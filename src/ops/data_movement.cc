@@ -47,6 +47,12 @@ Status setDimension(size_t d, uint64_t size, Shape* shape) {
 }
 
 Status checkOutputLikeInput(const OperationView& operation, FeatureLevel&) {
+  const Shape& input = operation.input(0).dimensions;
+  const Shape& output = operation.output(0).dimensions;
+  if (!input.empty() && !output.empty() && input.size() != output.size()) {
+    return badData("output has rank {} {}, expected that of the input, {} {}", output.size(),
+                   shapeText(output), input.size(), shapeText(input));
+  }
   return checkSameQuantization(operation.input(0), operation.output(0))
       .withCode(ResultCode::BAD_DATA);
 }

@@ -47,7 +47,8 @@ Status readIntsOfShape(const OperationContext& context, size_t i, const Shape& s
 // shape[d] = size; OP_FAILED when that has more than 32 bits.
 Status setDimension(size_t d, uint64_t size, Shape* shape);
 
-// For Signature::check: output 0 is quantised like input 0.
+// For Signature::check: output 0 is quantised like input 0, and of the same rank where both are
+// known.
 Status checkOutputLikeInput(const OperationView& operation, FeatureLevel& level);
 // For Signature::check: a border of another stored value than 0 came with level 3.
 Status checkBorderOfZeros(const OperationView& operation, FeatureLevel& level);

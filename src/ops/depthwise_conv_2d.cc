@@ -32,9 +32,9 @@ struct DepthwisePlan {
 Signature makeSignature() {
   Signature signature;
   signature.rows = multiplyAccumulateRows(true);
-  signature.forms = windowForms(
-      {typed("input", 0, rank(4)), typed("filter", 1, rank(4)), typed("bias", 2, rank(1))},
-      {"depth multiplier", "activation"}, /*dilated=*/true);
+  signature.forms = windowForms({typed("input", 0, rank(4)), typed("filter", 1, rank(4)),
+                                 typed("bias", 2, rank(1)).withRankOfComputation()},
+                                {"depth multiplier", "activation"}, /*dilated=*/true);
   signature.outputs = {typed("output", 0, rank(4))};
   signature.check = [](const OperationView& operation, FeatureLevel& level) {
     return checkFilterQuantization(operation, kFilterChannelDim, level);

@@ -52,8 +52,7 @@ OperationDefinition define() {
   definition.signature.rows = {{FL4, {TENSOR_FLOAT32, FLOAT32}},
                                {FL4, {TENSOR_FLOAT16, FLOAT16}},
                                {FL4, {TENSOR_INT32, INT32}}};
-  definition.signature.forms = {
-      {"", {fixed("dims", TENSOR_INT32, rank(1)), typed("value", 1)}, {}}};
+  definition.signature.forms = {{"", {int32List("dims"), typed("value", 1)}, {}}};
   definition.signature.outputs = {typed("output", 0)};
   definition.infer = infer;
   definition.reference = compute;

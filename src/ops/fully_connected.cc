@@ -18,7 +18,7 @@ Signature makeSignature() {
   signature.rows = multiplyAccumulateRows(false);
   signature.forms = {{"",
                       {typed("input", 0, rankBetween(2, 4)), typed("weights", 1, rank(2)),
-                       typed("bias", 2, rank(1)), int32("activation")},
+                       typed("bias", 2, rank(1)).withRankOfComputation(), int32("activation")},
                       {},
                       -1}};
   signature.outputs = {typed("output", 0, rank(2))};

@@ -138,10 +138,6 @@ Status computeHashtable(OperationContext& context) {
   return okStatus();
 }
 
-OperandSpec int32List(std::string_view name) {
-  return fixed(name, OperandType::TENSOR_INT32, rank(1));
-}
-
 Signature gatherSignature() {
   Signature signature;
   signature.rows = floatInt32AndQuant8Rows(FeatureLevel::FL3);

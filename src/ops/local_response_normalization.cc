@@ -35,7 +35,6 @@ Status readParameters(const OperationContext& context, Parameters* parameters) {
   HALYARD_RETURN_IF_ERROR(context.read(kAlpha, &alpha), "alpha");
   HALYARD_RETURN_IF_ERROR(context.read(kBeta, &beta), "beta");
   if (radius < 0) return opFailed("radius is {}, expected 0 or more", radius);
-  if (bias == 0) return opFailed("bias is 0, expected any other number");
   *parameters = {static_cast<size_t>(radius), static_cast<double>(bias), static_cast<double>(alpha),
                  static_cast<double>(beta)};
   return okStatus();

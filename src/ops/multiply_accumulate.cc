@@ -104,10 +104,7 @@ Status checkFilterAndBias(const Tensor& input, const Tensor& filter, const Tenso
       return opFailed("filter has {} scales, expected one for each of {} output channels",
                       filter.channelQuant ? filter.channelQuant->scales.size() : 0, channels);
     }
-    if (bias.scale != 0) {
-      return opFailed("bias has scale {}, expected 0 with a per-channel filter", bias.scale);
-    }
-    return okStatus();
+    return okStatus();  // the bias is in units of input times channel, whatever scale it declares
   }
   const double expected = static_cast<double>(input.scale) * static_cast<double>(filter.scale);
   if (!(std::abs(static_cast<double>(bias.scale) - expected) <= 1e-6 * expected)) {

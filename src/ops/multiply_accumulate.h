@@ -27,7 +27,9 @@ Status checkFilterQuantization(const OperationView& operation, uint32_t channelD
                                FeatureLevel& level);
 
 // Inference check: `bias` has `channels` values, in units of input times filter (relative deviation
-// at most 1e-6), or of scale 0 with a per-channel filter, which needs one scale for each channel.
+// at most 1e-6). A per-channel filter needs one scale for each channel; value c of the bias is then
+// in units of the input's scale times that of channel c, and its own scale, 0 as documented or what
+// a converter wrote there, means nothing.
 Status checkFilterAndBias(const Tensor& input, const Tensor& filter, const Tensor& bias,
                           size_t channels);
 

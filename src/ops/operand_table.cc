@@ -26,6 +26,7 @@ std::vector<OperandSpec> specsOf(const OperandTable& table) {
     RankRules ranks;
     if (!row.shape.empty() && !row.mayOmit()) ranks = rank(static_cast<uint8_t>(row.shape.size()));
     specs.push_back({row.name, row.column, row.type, std::move(ranks), row.mayOmit()});
+    specs.back().rankIsOfComputation = specs.size() > 1;
   }
   return specs;
 }

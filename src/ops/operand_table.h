@@ -54,7 +54,8 @@ OperandTable operator+(OperandTable head, const OperandTable& tail);
 std::vector<TypeRow> floatRows(FeatureLevel since);
 
 // For Form::inputs and Signature::outputs. Operands that may be omitted have no rank rule: their
-// dimensions mean nothing unless they have a value.
+// dimensions mean nothing unless they have a value. Only the first one's binds a model; of the
+// others, computing finds what does not fit.
 std::vector<OperandSpec> specsOf(const OperandTable& table);
 
 // "input 5 (recurrent_to_input_weights)".

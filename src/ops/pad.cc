@@ -257,10 +257,7 @@ Status computeMirrorPad(OperationContext& context) {
 Signature padSignature() {
   return {
       .rows = floatAndQuant8Rows(FeatureLevel::FL2),
-      .forms = {{"",
-                 {typed("input", 0, rankBetween(1, 4)),
-                  fixed("paddings", OperandType::TENSOR_INT32, rank(2))},
-                 {}}},
+      .forms = {{"", {typed("input", 0, rankBetween(1, 4)), int32List("paddings", rank(2))}, {}}},
       .outputs = {typed("output", 0, rankBetween(1, 4))},
       .check = checkBorderOfZeros,
   };
@@ -276,7 +273,7 @@ Signature padV2Signature() {
                {FL3, {TENSOR_QUANT8_ASYMM, INT32}},
                {FL4, {TENSOR_QUANT8_ASYMM_SIGNED, INT32}}},
       .forms = {{"",
-                 {typed("input", 0, rankBetween(1, 4)), fixed("paddings", TENSOR_INT32, rank(2)),
+                 {typed("input", 0, rankBetween(1, 4)), int32List("paddings", rank(2)),
                   typed("pad value", 1)},
                  {}}},
       .outputs = {typed("output", 0, rankBetween(1, 4))},

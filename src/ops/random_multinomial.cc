@@ -111,9 +111,7 @@ OperationDefinition define() {
   definition.type = OperationType::RANDOM_MULTINOMIAL;
   definition.signature.rows = {{FL3, {TENSOR_FLOAT32}}, {FL3, {TENSOR_FLOAT16}}};
   definition.signature.forms = {
-      {"",
-       {typed("logits", 0, rank(2)), int32("sample count"), fixed("seeds", TENSOR_INT32, rank(1))},
-       {}}};
+      {"", {typed("logits", 0, rank(2)), int32("sample count"), int32List("seeds")}, {}}};
   definition.signature.outputs = {fixed("output", TENSOR_INT32)};
   definition.infer = infer;
   definition.reference = compute;

@@ -1,5 +1,7 @@
 // REVERSE and CHANNEL_SHUFFLE: the elements along one axis in another order.
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "ops/axis.h"
@@ -13,13 +15,15 @@ namespace {
 
 constexpr size_t kMaxReversedRank = 8;
 
+Status checkReversedAxis(int32_t axis, size_t rank) {
+  if (axis >= 0 && static_cast<size_t>(axis) < rank) return okStatus();
+  return opFailed("axis is {}, expected 0 to {}", axis, rank - 1);
+}
+
 Status readReversedAxis(const OperationContext& context, size_t* axis) {
   std::span<const int32_t> values;
   HALYARD_RETURN_IF_ERROR(readIntsOfShape(context, 1, {1}, "axis", &values));
-  const size_t rank = context.input(0).rank();
-  if (values[0] < 0 || static_cast<size_t>(values[0]) >= rank) {
-    return opFailed("axis is {}, expected 0 to {}", values[0], rank - 1);
-  }
+  HALYARD_RETURN_IF_ERROR(checkReversedAxis(values[0], context.input(0).rank()));
   *axis = static_cast<size_t>(values[0]);
   return okStatus();
 }
@@ -92,6 +96,19 @@ Status computeShuffle(OperationContext& context) {
   return okStatus();
 }
 
+Status checkReversed(const OperationView& operation, FeatureLevel& level) {
+  HALYARD_RETURN_IF_ERROR(checkOutputLikeInput(operation, level));
+  const size_t rank =
+      std::max(operation.input(0).dimensions.size(), operation.output(0).dimensions.size());
+  if (rank > kMaxReversedRank) {
+    return badData("output has rank {} {}, expected rank 1 to {}", rank,
+                   shapeText(operation.output(0).dimensions), kMaxReversedRank);
+  }
+  const std::optional<int32_t> axis = operation.constantInt(1);
+  if (rank == 0 || !axis) return okStatus();
+  return checkReversedAxis(*axis, rank).withCode(ResultCode::BAD_DATA);
+}
+
 Signature reverseSignature() {
   return {
       .rows = floatInt32AndQuant8Rows(FeatureLevel::FL7),
@@ -100,7 +117,7 @@ Signature reverseSignature() {
                   fixed("axis", OperandType::TENSOR_INT32, rank(1))},
                  {}}},
       .outputs = {typed("output", 0, rankBetween(1, kMaxReversedRank))},
-      .check = checkOutputLikeInput,
+      .check = checkReversed,
   };
 }
 

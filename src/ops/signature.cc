@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 #include <string>
 
@@ -64,7 +65,7 @@ std::string rankText(const RankRules& rules) {
 
 // Checks one operand against one spec under one row of types. `mismatch`: null, or filled if not.
 bool operandMatches(const OperandSpec& spec, const TypeRow* row, const Operand& operand,
-                    FeatureLevel& level, Mismatch* mismatch) {
+                    bool checksRank, FeatureLevel& level, Mismatch* mismatch) {
   if (spec.column == OperandSpec::kAnyType) return true;
   const OperandType expected =
       spec.column < 0 ? spec.fixed : row->types[static_cast<size_t>(spec.column)];
@@ -72,7 +73,7 @@ bool operandMatches(const OperandSpec& spec, const TypeRow* row, const Operand& 
     if (mismatch != nullptr) mismatch->expected = operandTypeName(expected);
     return false;
   }
-  if (spec.ranks.empty() || operand.dimensions.empty()) return true;
+  if (!checksRank || spec.ranks.empty() || operand.dimensions.empty()) return true;
   const size_t rank = operand.dimensions.size();
   const RankRule* best = nullptr;
   for (const RankRule& rule : spec.ranks) {
@@ -97,13 +98,16 @@ bool candidateMatches(const Signature& signature, const Form& form, const TypeRo
   for (size_t i = 0; i < inputs; ++i) {
     const OperandSpec& spec = specAt(form.inputs, form.repeated, inputs, i);
     if (mismatch != nullptr) *mismatch = {i, true, i, spec.name, "", false};
-    if (!operandMatches(spec, row, operation.input(i), level, mismatch)) return false;
+    if (!operandMatches(spec, row, operation.input(i), !spec.rankIsOfComputation, level,
+                        mismatch)) {
+      return false;
+    }
   }
   const size_t outputs = operation.outputCount();
   for (size_t i = 0; i < outputs; ++i) {
     const OperandSpec& spec = specAt(signature.outputs, signature.repeatedOutput, outputs, i);
     if (mismatch != nullptr) *mismatch = {inputs + i, false, i, spec.name, "", false};
-    if (!operandMatches(spec, row, operation.output(i), level, mismatch)) return false;
+    if (!operandMatches(spec, row, operation.output(i), false, level, mismatch)) return false;
   }
   return true;
 }
@@ -225,6 +229,20 @@ FeatureLevel firstLevel(const Signature& signature) {
 }
 
 }  // namespace
+
+std::optional<int32_t> OperationView::constantInt(size_t i) const {
+  const Operand& operand = input(i);
+  const DataLocation& at = operand.location;
+  int32_t value = 0;
+  const bool isInt =
+      operand.type == OperandType::INT32 || operand.type == OperandType::TENSOR_INT32;
+  if (!isInt || operand.lifetime != Lifetime::CONSTANT_COPY || at.length < sizeof(value) ||
+      uint64_t{at.offset} + at.length > model_.operandValues.size()) {
+    return std::nullopt;
+  }
+  std::memcpy(&value, model_.operandValues.data() + at.offset, sizeof(value));
+  return value;
+}
 
 std::string whyNewer(const Signature& signature, const OperationView& operation,
                      FeatureLevel have) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,11 +36,18 @@ struct OperandSpec {
   OperandType fixed = OperandType::INT32;
   RankRules ranks;         // empty: any rank
   bool omittable = false;  // may be present without a value (NO_VALUE)
+  // A model may declare another rank, and computing the operation fails then.
+  bool rankIsOfComputation = false;
 
   static constexpr int kAnyType = -2;
   OperandSpec orOmitted() const {
     OperandSpec copy = *this;
     copy.omittable = true;
+    return copy;
+  }
+  OperandSpec withRankOfComputation() const {
+    OperandSpec copy = *this;
+    copy.rankIsOfComputation = true;
     return copy;
   }
 };
@@ -53,6 +61,10 @@ inline OperandSpec anyType(std::string_view name) {
   return {name, OperandSpec::kAnyType, OperandType::INT32, {}, false};
 }
 inline OperandSpec int32(std::string_view name) { return fixed(name, OperandType::INT32); }
+// Numbers that say how to compute: sizes, paddings, axes.
+inline OperandSpec int32List(std::string_view name, RankRules ranks = rank(1)) {
+  return fixed(name, OperandType::TENSOR_INT32, std::move(ranks)).withRankOfComputation();
+}
 inline OperandSpec boolean(std::string_view name) { return fixed(name, OperandType::BOOL); }
 
 // One legal combination of types, one per column, and the level from which it is legal.
@@ -87,6 +99,9 @@ class OperationView {
   const Operand& output(size_t i) const { return subgraph_.operands[operation_.outputs[i]]; }
   const Operation& operation() const { return operation_; }
   const Model& model() const { return model_; }
+  // The INT32, or the first element of the TENSOR_INT32, that input i has as a constant in the
+  // model itself; nullopt for what only an execution, or a pool, knows.
+  std::optional<int32_t> constantInt(size_t i) const;
 
  private:
   const Model& model_;
@@ -97,11 +112,13 @@ class OperationView {
 struct Signature {
   std::vector<TypeRow> rows;
   std::vector<Form> forms;
+  // What their ranks come to is a matter of computation, whatever their specs say.
   std::vector<OperandSpec> outputs;
   std::vector<CountRule> outputCounts = {};  // empty: exactly outputs.size()
   int repeatedOutput = -1;
-  // Relations that tables cannot say (the scale of a product, PAD's zero point). Raises `level` to
-  // what the operation needs, or says what is wrong. May be null.
+  // Relations that tables cannot say, and that a model must keep to be one (the scale of a product,
+  // PAD's zero point); what only computing needs is inference's to check. Raises `level` to what
+  // the operation needs, or says what is wrong. May be null.
   Status (*check)(const OperationView& operation, FeatureLevel& level) = nullptr;
 };
 

@@ -101,6 +101,7 @@ Call legalCall(OperationType op, const Form& form, const TypeRow& row, size_t co
   for (size_t i = 0; i < fewestOutputs(signature); ++i) {
     call.outputs.push_back(operandFor(op, signature.outputs[i], row));
   }
+  if (op == PACK) call.outputs[0].dimensions.push_back(2);
   // Results between 0 and 1 have a quantisation of their own.
   if ((op == LOGISTIC || op == SOFTMAX) && isQuant8Asymm(call.outputs[0].type)) {
     call.outputs[0].scale = 1.0f / 256;
@@ -208,6 +209,7 @@ TEST(Signature, NamesThePositionOfAWrongRank) {
   forEachLegalCall([&](const Call& call, const Form& form, FeatureLevel) {
     for (size_t i = 0; i < call.inputs.size(); ++i) {
       if (form.inputs[i].ranks.empty()) continue;
+      if (form.inputs[i].rankIsOfComputation) continue;
       size_t tooMany = 6;
       for (const RankRule& rule : form.inputs[i].ranks) {
         tooMany = std::max<size_t>(tooMany, rule.max + size_t{1});
@@ -550,17 +552,36 @@ TEST(Signature, QuantisationMayNeedAHigherLevel) {
   }
 }
 
-TEST(Signature, UnitRangesHaveTheirQuantisation) {
-  for (OperationType op : {LOGISTIC, SOFTMAX}) {
+// Only computing needs the one quantisation of a range that results have.
+TEST(Signature, UnitRangesMayDeclareAnotherQuantisation) {
+  for (OperationType op : {LOGISTIC, SOFTMAX, TANH, L2_NORMALIZATION}) {
     for (OperandType type : {TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED}) {
       Call call = simpleCall(op, {type});
-      call.outputs[0].scale = 1.0f / 128;
-      expectRefused(call, "output has scale 0.0078125 and zero point");
-      call.outputs[0].scale = 1.0f / 256;
+      call.outputs[0].scale = 0.5f;
       call.outputs[0].zeroPoint = 5;
-      expectRefused(call, fmt::format("zero point 5, expected 1/256 and {}",
-                                      type == TENSOR_QUANT8_ASYMM ? 0 : -128));
+      EXPECT_TRUE(check(call).ok()) << operationTypeName(op);
     }
+  }
+}
+
+TEST(Signature, RanksOfListsStatesAndOutputsAreOfComputation) {
+  forEachLegalCall([&](const Call& call, const Form& form, FeatureLevel) {
+    for (size_t i = 0; i < call.inputs.size(); ++i) {
+      const bool isList = form.inputs[i].fixed == TENSOR_INT32 && form.inputs[i].column == -1;
+      if (!form.inputs[i].rankIsOfComputation) continue;
+      EXPECT_TRUE(i > 0 || isList) << operationTypeName(call.type);
+      Call other = call;
+      other.inputs[i].dimensions = {1, 1, 1, 1, 1};
+      EXPECT_TRUE(check(other).ok()) << operationTypeName(call.type) << " input " << i;
+    }
+  });
+  Call lstm = simpleCall(BIDIRECTIONAL_SEQUENCE_LSTM, {TENSOR_FLOAT32});
+  lstm.inputs[36].dimensions = {4};
+  EXPECT_TRUE(check(lstm).ok());
+  for (OperationType op : {BIDIRECTIONAL_SEQUENCE_RNN, UNIDIRECTIONAL_SEQUENCE_RNN}) {
+    Call call = simpleCall(op, {TENSOR_FLOAT32});
+    for (Operand& output : call.outputs) output.dimensions = {2, 2};
+    EXPECT_TRUE(check(call).ok()) << operationTypeName(op);
   }
 }
 

@@ -160,10 +160,6 @@ Status computeStridedSlice(OperationContext& context) {
   return copyRanges(context, slice.ranges);
 }
 
-OperandSpec int32List(std::string_view name) {
-  return fixed(name, OperandType::TENSOR_INT32, rank(1));
-}
-
 Signature sliceSignature() {
   Signature signature;
   signature.rows = floatInt32AndQuant8Rows(FeatureLevel::FL3);

@@ -120,7 +120,6 @@ OperationDefinition define() {
                                   typed("beta", 1), int32("axis")},
                                  {{2, FL1}, {3, FL3}}}};
   definition.signature.outputs = {typed("output", 0)};
-  definition.signature.check = checkUnitRangeOutput;
   definition.infer = infer;
   definition.reference = compute;
   definition.acceptsZeroSized = true;

@@ -1,7 +1,7 @@
 // SPLIT and PACK: one tensor to equal parts along an axis, and tensors to one with an axis more.
 #include <cstdint>
-#include <cstring>
 #include <optional>
+#include <string_view>
 
 #include "ops/axis.h"
 #include "ops/data_movement.h"
@@ -57,20 +57,8 @@ Status computeSplit(OperationContext& context) {
   return okStatus();
 }
 
-// The value of a scalar that is a constant in the model itself.
-std::optional<int32_t> constantValue(const Model& model, const Operand& operand) {
-  const DataLocation& at = operand.location;
-  int32_t value = 0;
-  if (operand.lifetime != Lifetime::CONSTANT_COPY || at.length != sizeof(value) ||
-      uint64_t{at.offset} + at.length > model.operandValues.size()) {
-    return std::nullopt;
-  }
-  std::memcpy(&value, model.operandValues.data() + at.offset, sizeof(value));
-  return value;
-}
-
 Status checkOutputCount(const OperationView& operation, FeatureLevel&) {
-  const std::optional<int32_t> splits = constantValue(operation.model(), operation.input(2));
+  const std::optional<int32_t> splits = operation.constantInt(2);
   if (!splits || (*splits >= 0 && static_cast<size_t>(*splits) == operation.outputCount())) {
     return okStatus();
   }
@@ -90,12 +78,16 @@ Signature splitSignature() {
 
 size_t packedCount(const OperationContext& context) { return context.inputCount() - 1; }
 
+// `rank`: of the tensors that are packed.
+Status checkPackAxis(int32_t axis, size_t rank) {
+  if (axis >= 0 && static_cast<size_t>(axis) <= rank) return okStatus();
+  return opFailed("axis is {}, expected 0 to {}", axis, rank);
+}
+
 Status readPackAxis(const OperationContext& context, size_t rank, size_t* axis) {
   int32_t value = 0;
   HALYARD_RETURN_IF_ERROR(context.read(0, &value), "axis");
-  if (value < 0 || static_cast<size_t>(value) > rank) {
-    return opFailed("axis is {}, expected 0 to {}", value, rank);
-  }
+  HALYARD_RETURN_IF_ERROR(checkPackAxis(value, rank));
   *axis = static_cast<size_t>(value);
   return okStatus();
 }
@@ -134,12 +126,38 @@ Status computePack(OperationContext& context) {
   return okStatus();
 }
 
-Status checkPackedQuantization(const OperationView& operation, FeatureLevel&) {
+// The rank of what is packed; 0 while it is not known.
+Result<size_t> packedRank(const OperationView& operation) {
+  const Shape& output = operation.output(0).dimensions;
+  size_t rank = output.empty() ? 0 : output.size() - 1;
+  std::string_view source = "one less than that of the output";
+  if (output.size() == 1) {
+    return badData("output has rank 1 {}, expected one more than that of the inputs",
+                   shapeText(output));
+  }
+  for (size_t i = 1; i < operation.inputCount(); ++i) {
+    const Shape& input = operation.input(i).dimensions;
+    if (input.empty()) continue;
+    if (rank == 0) {
+      rank = input.size();
+      source = "that of the others";
+    }
+    if (input.size() == rank) continue;
+    return badData("input {} has rank {} {}, expected {}, {}", i, input.size(), shapeText(input),
+                   source, rank);
+  }
+  return rank;
+}
+
+Status checkPacked(const OperationView& operation, FeatureLevel&) {
   for (size_t i = 1; i < operation.inputCount(); ++i) {
     const Status status = checkSameQuantization(operation.input(i), operation.output(0));
     HALYARD_RETURN_IF_ERROR(status.withCode(ResultCode::BAD_DATA), "input {}", i);
   }
-  return okStatus();
+  HALYARD_ASSIGN_OR_RETURN(const size_t rank, packedRank(operation));
+  const std::optional<int32_t> axis = operation.constantInt(0);
+  if (rank == 0 || !axis) return okStatus();
+  return checkPackAxis(*axis, rank).withCode(ResultCode::BAD_DATA);
 }
 
 Signature packSignature() {
@@ -148,7 +166,7 @@ Signature packSignature() {
       .forms =
           {{.name = "", .inputs = {int32("axis"), typed("input", 0)}, .counts = {}, .repeated = 1}},
       .outputs = {typed("output", 0)},
-      .check = checkPackedQuantization,
+      .check = checkPacked,
   };
 }
 

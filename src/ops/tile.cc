@@ -49,8 +49,7 @@ Status compute(OperationContext& context) {
 Signature makeSignature() {
   Signature signature;
   signature.rows = floatInt32AndQuant8Rows(FeatureLevel::FL3);
-  signature.forms = {
-      {"", {typed("input", 0), fixed("multiples", OperandType::TENSOR_INT32, rank(1))}, {}}};
+  signature.forms = {{"", {typed("input", 0), int32List("multiples")}, {}}};
   signature.outputs = {typed("output", 0)};
   return signature;
 }

@@ -19,12 +19,11 @@ constexpr uint32_t kFilterChannelDim = 0;
 Signature makeSignature() {
   Signature signature;
   signature.rows = multiplyAccumulateRows(true, FeatureLevel::FL3);
-  signature.forms = windowFormsWithLayout(
-      {typed("input", 0, rank(4)), typed("filter", 1, rank(4)), typed("bias", 2, rank(1))},
-      {"activation"});
+  signature.forms = windowFormsWithLayout({typed("input", 0, rank(4)), typed("filter", 1, rank(4)),
+                                           typed("bias", 2, rank(1)).withRankOfComputation()},
+                                          {"activation"});
   std::vector<OperandSpec>& implicit = signature.forms.back().inputs;
-  implicit.insert(implicit.begin() + kOutputShape,
-                  fixed("output shape", OperandType::TENSOR_INT32, rank(1)));
+  implicit.insert(implicit.begin() + kOutputShape, int32List("output shape"));
   signature.outputs = {typed("output", 0, rank(4))};
   signature.check = [](const OperationView& operation, FeatureLevel& level) {
     return checkFilterQuantization(operation, kFilterChannelDim, level);

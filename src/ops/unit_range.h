@@ -5,7 +5,7 @@
 #pragma once
 
 #include "halyard/driver/status.h"
-#include "ops/signature.h"
+#include "ops/operation.h"
 
 namespace halyard::ops {
 
@@ -21,29 +21,19 @@ inline int32_t signedUnitRangeZeroPoint(OperandType type) {
   return type == OperandType::TENSOR_QUANT8_ASYMM ? 128 : 0;
 }
 
-// OP_FAILED unless a quantised output has these parameters.
-template <typename Output>  // Operand or Tensor
-Status checkRangeParameters(const Output& output, float scale, int32_t zeroPoint) {
+// OP_FAILED unless a quantised output has these parameters. A model may declare others: it is
+// computing that needs them.
+inline Status checkRangeParameters(const Tensor& output, float scale, int32_t zeroPoint) {
   if (!isQuant8Asymm(output.type)) return okStatus();
   if (output.scale == scale && output.zeroPoint == zeroPoint) return okStatus();
   return opFailed("output has scale {} and zero point {}, expected 1/{} and {}", output.scale,
                   output.zeroPoint, 1 / scale, zeroPoint);
 }
-template <typename Output>
-Status checkUnitRange(const Output& output) {
+inline Status checkUnitRange(const Tensor& output) {
   return checkRangeParameters(output, kUnitRangeScale, unitRangeZeroPoint(output.type));
 }
-template <typename Output>
-Status checkSignedUnitRange(const Output& output) {
+inline Status checkSignedUnitRange(const Tensor& output) {
   return checkRangeParameters(output, kSignedUnitRangeScale, signedUnitRangeZeroPoint(output.type));
-}
-
-// For Signature::check: the same as BAD_DATA.
-inline Status checkUnitRangeOutput(const OperationView& operation, FeatureLevel&) {
-  return checkUnitRange(operation.output(0)).withCode(ResultCode::BAD_DATA);
-}
-inline Status checkSignedUnitRangeOutput(const OperationView& operation, FeatureLevel&) {
-  return checkSignedUnitRange(operation.output(0)).withCode(ResultCode::BAD_DATA);
 }
 
 }  // namespace halyard::ops

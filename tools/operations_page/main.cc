@@ -129,7 +129,8 @@ std::string rankText(const OperandSpec& spec) {
     if (rule.since > FeatureLevel::FL1) text += fmt::format(" (level {})", number(rule.since));
     texts.push_back(std::move(text));
   }
-  return fmt::format("{}", fmt::join(texts, ", "));
+  const bool waits = spec.rankIsOfComputation && !texts.empty();
+  return fmt::format("{}{}", fmt::join(texts, ", "), waits ? ", when computed" : "");
 }
 
 std::string typeText(const OperandSpec& spec, const Signature& signature) {
@@ -251,6 +252,9 @@ each operation's own tables have all operands.
 The last input that *may be left out* can be missing from the list of inputs, together with all
 behind it. An operand that *may have no value* keeps its place in the list and is omitted by value.
 Types *T0*, *T1*, … go together: one row of the operation's table of types holds for all of them.
+
+A model with another rank of an input is none, but for those that say *when computed*: with them, and
+with another rank of a result, a model is legal and its executions fail.
 
 )";
 

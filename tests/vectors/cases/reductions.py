@@ -215,7 +215,7 @@ def local_response_normalization():
     for type_ in FLOAT_TYPES:
         for shape, radius, bias, alpha, beta, axis in (
                 ([1, 1, 2, 6], 2, 1.0, 0.5, 0.5, None), ([1, 2, 1, 4], 20, 2.0, 1.0, 0.75, None),
-                ([6], 1, 1.0, 1.0, 0.5, None), ([2, 4], 0, 0.5, 2.0, 1.0, 1),
+                ([6], 1, 1.0, 1.0, 0.5, None), ([1, 1, 1, 5], 1, 0.0, 1.0, 0.5, None), ([2, 4], 0, 0.5, 2.0, 1.0, 1),
                 ([2, 5, 2], 1, 1.0, 1.0, 0.5, -2), ([4, 1, 2, 2], 1, 9.0, 4.0, 0.5, 0)):
             name = f"{type_.lower()}_{text(shape)}_radius{radius}_axis_{axis}"
             c.add(name, "LOCAL_RESPONSE_NORMALIZATION",

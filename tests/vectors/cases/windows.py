@@ -77,7 +77,9 @@ def conv_inputs(random, kind, form, image, filter_shape, dim, middle=(), const=T
 
 
 def conv_failures(c, operation, inputs, dims, dim):
-    """What all convolutions refuse. `inputs(kind, form)`: a case that runs, `dims`: its result."""
+    """What all convolutions refuse, and what they take though it means nothing.
+
+    `inputs(kind, form)`: a case that runs, `dims`: its result."""
     plain = FORMS["same"]
 
     def fails(name, change, kind="F32", form=plain):
@@ -102,8 +104,6 @@ def conv_failures(c, operation, inputs, dims, dim):
     channels = dims[3]
     fails("bias_scale", at(2, stored("I32", np.ones([channels]), (0.5, 0))), "U8")
     fails("bias_zero_scale", at(2, stored("I32", np.ones([channels]), (0.0, 0))), "U8")
-    fails("bias_scale_of_per_channel", at(2, stored("I32", np.ones([channels]), (0.5, 0))),
-          "U8_PC8")
     fails("signed_filter_of_unsigned", lambda i: [i[0], stored("S8", i[1].value.astype(int) - 128,
                                                                (W_SCALE, 0)), *i[2:]], "U8")
     wrong = 1 if dim != 1 else 2
@@ -112,6 +112,10 @@ def conv_failures(c, operation, inputs, dims, dim):
         shape = ins[1].value.shape
         ins[1] = per_channel(ins[1].value, wrong, [W_SCALE] * shape[wrong])
     fails("channel_dim", other_channel_dim, "U8_PC8")
+    for kind in ("U8_PC8", "S8_PC8"):
+        ins = inputs(kind, plain)
+        ins[2].scale = 0.5
+        c.add(f"{kind.lower()}_bias_with_scale", operation, ins, [result(kind)])
 
 
 def conv_2d():
@@ -255,6 +259,10 @@ def transpose_conv_2d():
         c.graph(f"{kind.lower()}_no_rows",
                 [*before, ("TRANSPOSE_CONV_2D", [empty, *inputs(kind, forms["explicit"])[1:]],
                            [result(kind)])])
+    for kind in ("U8_PC8", "S8_PC8"):
+        ins = inputs(kind, forms["same"])
+        ins[2].scale = 0.5
+        c.add(f"{kind.lower()}_bias_with_scale", "TRANSPOSE_CONV_2D", ins, [result(kind)])
     dims = [2, 3, 8, 3]
     for name, form in (("left_negative", ((-1, 0, 0, 0), None, (2, 1), 0, 0)),
                        ("top_negative", ((0, 0, -1, 0), None, (2, 1), 0, 0)),
