@@ -42,16 +42,25 @@ class Manifests {
     for (const std::string& argument : arguments) {
       list += (list.empty() ? "\"" : ", \"") + argument + "\"";
     }
-    const std::filesystem::path manifest = std::filesystem::path(folder_) / (name + ".json");
-    std::ofstream(manifest) << fmt::format(
-        R"({{"name": "{}", "version": "1", "hal_version": "{}", "executable": "{}", "arguments": [{}]}})",
-        name, version, executable, list);
-    files_ += (files_.empty() ? "" : ":") + manifest.string();
+    addManifest(name, version,
+                fmt::format(R"("executable": "{}", "arguments": [{}])", executable, list));
+  }
+  // In this process.
+  void addLibrary(const std::string& name, const std::string& library,
+                  const char* version = "1.3") {
+    addManifest(name, version, fmt::format(R"("library": "{}")", library));
   }
   // From the process's first call of the API on these are its drivers.
   void use() const { ::setenv("HALYARD_DRIVER_FILES", files_.c_str(), 1); }
 
  private:
+  void addManifest(const std::string& name, const char* version, const std::string& rest) {
+    const std::filesystem::path manifest = std::filesystem::path(folder_) / (name + ".json");
+    std::ofstream(manifest) << fmt::format(
+        R"({{"name": "{}", "version": "1", "hal_version": "{}", {}}})", name, version, rest);
+    files_ += (files_.empty() ? "" : ":") + manifest.string();
+  }
+
   std::string folder_;
   std::string files_;
 };

@@ -180,7 +180,9 @@ int ANeuralNetworksDevice_wait(const ANeuralNetworksDevice* device);
  * @param numDevices their number, at least 1.
  * @param supportedOps array with an entry for each operation of the model, in the order of the
  *     calls of ANeuralNetworksModel_addOperation; set to true where at least one of the devices
- *     supports the operation, else to false. Operations of models referred to have no entry.
+ *     supports the operation, else to false. Operations of models referred to have no entry. No
+ *     device supports an operation that can never be computed, as its constants or dimensions do
+ *     not go together; a warning says which and why.
  *
  * Since feature level 3. BAD_DATA: no devices (checked before the state); one of them twice.
  * BAD_STATE: the model is not finished or not valid. UNEXPECTED_NULL: also for a NULL in devices
@@ -306,7 +308,11 @@ int ANeuralNetworksModel_setOperandValueFromModel(ANeuralNetworksModel* model, i
  * @param outputs indices of outputCount operands, likewise.
  *
  * Since feature level 1. BAD_DATA: unknown operation; a count of 0; an index out of range; number
- * or types of the operands do not fit the operation.
+ * or types of the operands, or the rank of the main input, do not fit the operation. Also: operands
+ * of IF and WHILE that do not fit the models they refer to; ranks of PACK, REVERSE and MIRROR_PAD
+ * that do not go together, and a constant axis outside them; a scale or zero point that the
+ * operation's description relates to another operand's. What only computing needs, such as the
+ * scale of LOGISTIC's result or the rank of paddings and states, fails there, with OP_FAILED.
  */
 int ANeuralNetworksModel_addOperation(ANeuralNetworksModel* model,
                                       ANeuralNetworksOperationType type, uint32_t inputCount,
@@ -430,6 +436,10 @@ int ANeuralNetworksCompilation_setTimeout(ANeuralNetworksCompilation* compilatio
  * Since feature level 1. BAD_DATA: none of the devices listed supports one of the operations.
  * BAD_STATE: called before. MISSED_DEADLINE_*: the time limit passed. With devices listed, the code
  * of the driver that failed; otherwise such failures lead to the CPU.
+ *
+ * A model that can never be computed though each of its parts is legal (an activation that is none,
+ * shapes that do not go together) is finished with success, for any devices and without asking
+ * them. A warning says why, and each of its executions fails with OP_FAILED.
  */
 int ANeuralNetworksCompilation_finish(ANeuralNetworksCompilation* compilation);
 

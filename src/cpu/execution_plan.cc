@@ -5,9 +5,9 @@
 #include <cstring>
 #include <span>
 
-#include "base/work_limit.h"
 #include "cpu/arena_plan.h"
 #include "cpu/block_pool.h"
+#include "cpu/shape_propagation.h"
 #include "ops/inline_services.h"
 #include "ops/operand_checks.h"
 
@@ -38,13 +38,7 @@ const std::byte* constantBytes(const ExecutionPlan& plan, const Operand& operand
 }
 
 ops::Tensor tensorOf(const Operand& operand, ExecutionPlan* plan) {
-  ops::Tensor tensor;
-  tensor.type = operand.type;
-  tensor.dims = operand.dimensions;
-  tensor.scale = operand.scale;
-  tensor.zeroPoint = operand.zeroPoint;
-  tensor.channelQuant = std::get_if<SymmPerChannelQuantParams>(&operand.extraParams);
-  tensor.omitted = operand.lifetime == Lifetime::NO_VALUE;
+  ops::Tensor tensor = declaredTensor(operand);
   if (const std::byte* bytes = constantBytes(*plan, operand)) {
     // Memory that another process can write is no place for indices: between the check and the use
     // they could change.
@@ -89,123 +83,6 @@ Status findDefinitions(SubgraphPlan* plan) {
   }
   return okStatus();
 }
-
-// Whether an execution may leave out the operation's input `position`.
-bool mayBeOmitted(const ops::OperationDefinition& definition, size_t position) {
-  return std::ranges::any_of(definition.signature.forms, [&](const ops::Form& form) {
-    if (form.repeated >= 0) {
-      return std::ranges::any_of(form.inputs, &ops::OperandSpec::omittable);
-    }
-    return position < form.inputs.size() && form.inputs[position].omittable;
-  });
-}
-
-// Ahead of execution: whether an operand's dimensions are all known, and will be what they are.
-class ShapePropagation {
- public:
-  struct Inputs {
-    bool mayNotCome = false;  // executions may not come to the subgraph at all
-    bool areGiven = false;    // none is omitted
-  };
-  ShapePropagation(SubgraphPlan* plan, Inputs inputs)
-      : plan_(*plan),
-        operands_(plan->subgraph->operands),
-        inputs_(inputs),
-        settled_(operands_.size()) {
-    for (size_t i = 0; i < settled_.size(); ++i) settled_[i] = isKnown(i);
-  }
-
-  // Fills in the dimensions that follow from the inputs' and from constants. BAD_DATA for what
-  // every execution would fail with.
-  Status run() {
-    const std::vector<Operation>& operations = plan_.subgraph->operations;
-    for (size_t i = 0; i < operations.size(); ++i) {
-      checkWorkLimit();
-      if (!mayInfer(i)) continue;
-      Status status = infer(i);
-      // It will fail again if an execution comes to it.
-      if (inputs_.mayNotCome && status.code() == ResultCode::OP_FAILED) continue;
-      if (status.code() == ResultCode::OP_FAILED) status = status.withCode(ResultCode::BAD_DATA);
-      HALYARD_RETURN_IF_ERROR(std::move(status), "{}", operationText(i, operations[i].type));
-    }
-    plan_.fixed = std::ranges::all_of(settled_, [](bool settled) { return settled; });
-    return okStatus();
-  }
-
-  bool settled(size_t operand) const { return settled_[operand]; }
-
- private:
-  bool isKnown(size_t operand) const {
-    const ops::Tensor& tensor = plan_.tensors[operand];
-    if (tensor.omitted || isExtension(tensor.type)) return tensor.omitted;
-    return isScalarType(tensor.type) ||
-           (!tensor.dims.empty() && knownByteSize(tensor.type, tensor.dims).has_value());
-  }
-
-  bool mayInfer(size_t index) const {
-    const ops::OperationDefinition& definition = *plan_.definitions[index];
-    if (definition.controlFlow != ops::ControlFlow::NONE) return false;
-    const OperandIndexes& inputs = plan_.subgraph->operations[index].inputs;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (!settled_[inputs[i]]) return false;
-      // Whether such an input has a value is seen at execution, and can change the result's shape.
-      if (!inputs_.areGiven && operands_[inputs[i]].lifetime == Lifetime::SUBGRAPH_INPUT &&
-          mayBeOmitted(definition, i)) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  Status infer(size_t index) {
-    const Operation& operation = plan_.subgraph->operations[index];
-    // Into the memory of an earlier operation's.
-    const size_t count = operation.inputs.size() + operation.outputs.size();
-    if (tensors_.size() < count) tensors_.resize(count);
-    const std::span<ops::Tensor> inputs(tensors_.data(), operation.inputs.size());
-    const std::span<ops::Tensor> outputs(tensors_.data() + inputs.size(), operation.outputs.size());
-    const auto take = [this](uint32_t operand) -> const ops::Tensor& {
-      return plan_.tensors[operand];
-    };
-    std::ranges::transform(operation.inputs, inputs.begin(), take);
-    std::ranges::transform(operation.outputs, outputs.begin(), take);
-    ops::OperationContext context(inputs, outputs, nullptr);
-    Status status = ops::inferShapes(*plan_.definitions[index], context);
-    if (status.code() == ResultCode::INCOMPLETE) return okStatus();
-    HALYARD_RETURN_IF_ERROR(std::move(status));
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      ops::Tensor& tensor = plan_.tensors[operation.outputs[i]];
-      if (isScalarType(tensor.type)) continue;
-      ops::Tensor merged = tensor;
-      HALYARD_RETURN_IF_ERROR(mergeDims(outputs[i].dims, &merged), "output {} (operand #{})", i,
-                              operation.outputs[i]);
-      // As a declared dimension 0 would stand for unknown; execution will find it again.
-      const bool isEmpty = merged.elementCount() == 0;
-      if (isEmpty) continue;
-      tensor.dims = std::move(merged.dims);
-      settled_[operation.outputs[i]] = true;
-    }
-    plan_.settled[index] = isSettled(operation);
-    return okStatus();
-  }
-
-  // After inference: whether all shapes are known, and all values that it may have asked for.
-  bool isSettled(const Operation& operation) const {
-    const auto isData = [&](uint32_t operand) {
-      const ops::Tensor& tensor = plan_.tensors[operand];
-      return tensor.omitted || tensor.data != nullptr || !mayBeIndices(tensor.type);
-    };
-    return std::ranges::all_of(operation.inputs, isData) &&
-           std::ranges::all_of(operation.outputs,
-                               [&](uint32_t operand) { return settled_[operand]; });
-  }
-
-  SubgraphPlan& plan_;
-  const std::vector<Operand>& operands_;
-  const Inputs inputs_;
-  std::vector<bool> settled_;
-  std::vector<ops::Tensor> tensors_;  // of the operation whose shapes are inferred
-};
 
 // Gives the temporaries of known size their places.
 void placeTemporaries(const ShapePropagation& shapes, SubgraphPlan* plan) {
@@ -291,8 +168,9 @@ Status planSubgraph(const Subgraph& subgraph, const PlanOptions& options, Execut
   plan->arenaOffset.resize(subgraph.operands.size());
   plan->settled.resize(subgraph.operations.size());
   plan->isFolded.resize(subgraph.operations.size());
-  ShapePropagation shapes(plan, {.mayNotCome = plan != &whole->main});
-  HALYARD_RETURN_IF_ERROR(shapes.run());
+  // What fails there fails again in the executions that come to it.
+  ShapePropagation shapes(plan);
+  shapes.run();
   if (options.folds) HALYARD_RETURN_IF_ERROR(fold(options, whole, plan));
   if (options.placesTemporaries) placeTemporaries(shapes, plan);
   return okStatus();
@@ -340,8 +218,11 @@ Result<ExecutionPlan> ExecutionPlan::forInputs(std::shared_ptr<const ExecutionPl
     }
     plan.main.tensors[index].dims = std::move(given);
   }
-  HALYARD_RETURN_IF_ERROR(ShapePropagation(&plan.main, {.areGiven = true}).run());
-  return plan;
+  ShapePropagation shapes(&plan.main, ShapePropagation::Inputs::ALL_GIVEN);
+  shapes.run();
+  if (shapes.failures().empty()) return plan;
+  const auto& [index, reason] = *shapes.failures().begin();
+  return badData("{}: {}", operationText(index, subgraph.operations[index].type), reason.message());
 }
 
 Status checkNesting(const Model& model) {

@@ -26,8 +26,8 @@ using Argument = hal::MappedArgument;
 class Executor {
  public:
   // `model` must have passed validateModel. UNMAPPABLE when a constant pool cannot be mapped;
-  // BAD_DATA naming the operation when there is one that the CPU does not have, or that would fail
-  // in every execution because of its operands' dimensions or constants.
+  // BAD_DATA naming the operation when there is one that the CPU does not have. One that fails
+  // because of its operands' dimensions or constants is an error of each execution.
   // `pool` may be null: kernels then run in the calling thread. It must outlive the executor.
   // `patch`, if any, runs the kernels.
   static Result<std::shared_ptr<Executor>> create(

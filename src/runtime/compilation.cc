@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/signals_blocked.h"
 #include "runtime/cache_hint.h"
+#include "runtime/plan_report.h"
 #include "runtime/preparation.h"
 #include "runtime/strict_mode.h"
 
@@ -56,6 +57,7 @@ Compilation::Compilation(const ModelBuilder& model, std::vector<const Device*> d
                          bool explicitDevices)
     : id_(nextCompilation++),
       model_(model.model()),
+      sureFailures_(model.sureFailures()),
       applicationOrder_(model.applicationOrder()),
       extensions_(model.extensions()),
       devices_(std::move(devices)),
@@ -204,7 +206,47 @@ void Compilation::trustDriver(PreparationOptions* options) const {
   };
 }
 
+void Compilation::planNothing() {
+  const auto nameOf = [this](uint32_t n) {
+    return operationText(applicationOrder_[n], model_->main.operations[n].type);
+  };
+  const auto& [first, reason] = *sureFailures_->begin();
+  auto plan = std::make_shared<Plan>();
+  plan->whyNever = reason;
+  plan->whyNever.annotate("the model can never be computed: " + nameOf(first));
+  report_->setDecisions(describeSureFailures(*model_, *sureFailures_, applicationOrder_, devices_));
+  ReportEvent event;
+  event.kind = ReportEvent::Kind::NEVER_COMPUTED;
+  for (const auto& [n, status] : *sureFailures_) event.operations.push_back(applicationOrder_[n]);
+  std::ranges::sort(event.operations);
+  event.cause = plan->whyNever.toString();
+  report_->add(std::move(event));
+  logWarning("{}; every execution will fail", plan->whyNever.message());
+  plan_ = std::move(plan);
+}
+
+void Compilation::makeRunner(std::shared_ptr<const CachedPreparation> caching) {
+  PlanContext context;
+  context.model = model_;
+  context.applicationOrder = applicationOrder_;
+  context.devices = devices_;
+  context.mayRecover =
+      !explicitDevices_ && partitionMode() == PartitionMode::WITH_FALLBACK && plan_->whyNever.ok();
+  context.options = {preference_, priority_, std::nullopt};
+  context.report = report_;
+  context.caching = std::move(caching);
+  context.compilation = id_;
+  shadow_ = Shadow::make(shadowInterval_ ? *shadowInterval_ : Shadow::intervalOfEnvironment(),
+                         plan_, context);
+  runner_ = std::make_unique<PlanRunner>(plan_, std::move(context));
+}
+
 Status Compilation::prepare() {
+  if (sureFailures_ != nullptr) {
+    planNothing();
+    makeRunner(nullptr);
+    return okStatus();
+  }
   PreparationOptions options;
   options.explicitDevices = explicitDevices_;
   options.mode = partitionMode();
@@ -228,18 +270,7 @@ Status Compilation::prepare() {
         plan_, preparePlan(model_, applicationOrder_, devices_, options, report_.get()));
   }
   if (hint && whyNot.empty()) hint->learn(*plan_);
-  PlanContext context;
-  context.model = model_;
-  context.applicationOrder = applicationOrder_;
-  context.devices = devices_;
-  context.mayRecover = !explicitDevices_ && options.mode == PartitionMode::WITH_FALLBACK;
-  context.options = {preference_, priority_, std::nullopt};
-  context.report = report_;
-  context.caching = options.caching;
-  context.compilation = id_;
-  shadow_ = Shadow::make(shadowInterval_ ? *shadowInterval_ : Shadow::intervalOfEnvironment(),
-                         plan_, context);
-  runner_ = std::make_unique<PlanRunner>(plan_, std::move(context));
+  makeRunner(options.caching);
   return okStatus();
 }
 
@@ -265,6 +296,9 @@ Result<std::vector<bool>> supportedOperations(const ModelBuilder& model,
                                               std::span<const Device* const> devices) {
   HALYARD_RETURN_IF_ERROR(model.checkFinished());
   const std::vector<uint32_t>& order = model.applicationOrder();
+  const auto nameOf = [&](uint32_t n) {
+    return operationText(order[n], model.model()->main.operations[n].type);
+  };
   std::vector<bool> result(order.size(), false);
   for (const Device* device : devices) {
     const Result<std::vector<bool>> supported =
@@ -278,6 +312,12 @@ Result<std::vector<bool>> supportedOperations(const ModelBuilder& model,
     for (size_t i = 0; i < order.size(); ++i) {
       if ((*supported)[i]) result[order[i]] = true;
     }
+  }
+  if (model.sureFailures() == nullptr) return result;
+  for (const auto& [n, reason] : *model.sureFailures()) {
+    result[order[n]] = false;
+    logWarning("{}: {}; it can never be computed, so that no device supports it", nameOf(n),
+               reason.message());
   }
   return result;
 }

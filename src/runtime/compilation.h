@@ -79,6 +79,8 @@ class Compilation {
     return plan_->steps[0].prepared;
   }
   const Device& device() const { return *plan_->steps[0].device; }
+  // With hasSingleExplicitDevice().
+  const Device& explicitDevice() const { return *devices_.front(); }
   // Alignment and padding in bytes that the devices like best, for any input or output.
   uint32_t preferredAlignment() const;
   uint32_t preferredPadding() const;
@@ -94,9 +96,14 @@ class Compilation {
   // Where a driver that has prepared the model before need not be waited for.
   void trustDriver(PreparationOptions* options) const;
   Status prepare();
+  // A plan and a report of why the model can never be computed.
+  void planNothing();
+  // Who runs the plan. `caching`: of its steps, or null.
+  void makeRunner(std::shared_ptr<const CachedPreparation> caching);
 
   const uint64_t id_;
   std::shared_ptr<const Model> model_;
+  std::shared_ptr<const cpu::SureFailures> sureFailures_;
   std::vector<uint32_t> applicationOrder_;
   ExtensionRegistry& extensions_;
   std::vector<const Device*> devices_;
@@ -116,7 +123,8 @@ class Compilation {
 };
 
 // What ANeuralNetworksModel_getSupportedOperationsForDevices answers: for each operation in the
-// application's order, whether any of the devices takes it.
+// application's order, whether any of the devices takes it. None takes one that can never be
+// computed.
 Result<std::vector<bool>> supportedOperations(const ModelBuilder& model,
                                               std::span<const Device* const> devices);
 

@@ -255,8 +255,8 @@ Status Execution::addExtensionAttribute(const char* extensionName, uint16_t code
     return badData("an extension's attribute needs a compilation created for exactly one device");
   }
   HALYARD_RETURN_IF_ERROR(checkPreparation());
-  return attributes_.add(compilation_.extensions(), compilation_.device(), extensionName, code,
-                         data, length);
+  return attributes_.add(compilation_.extensions(), compilation_.explicitDevice(), extensionName,
+                         code, data, length);
 }
 
 const hal::Request& Execution::request() {

@@ -90,8 +90,10 @@ Result<std::unique_ptr<Memory>> MemoryDescriptor::createMemory() const {
     return std::make_unique<Memory>(
         std::make_shared<DescribedMemory>(description_, std::move(*buffer), users));
   }
-  const bool chosen = std::ranges::any_of(
-      roles_, [](const Role& role) { return role.compilation->hasExplicitDevices(); });
+  // What can never be computed is on no device: any memory will do for it.
+  const bool chosen = std::ranges::any_of(roles_, [](const Role& role) {
+    return role.compilation->hasExplicitDevices() && role.compilation->plan().whyNever.ok();
+  });
   const std::optional<uint32_t> size = description_.bytes(description_.dimensions);
   if (chosen || !size) return buffer.takeStatus();
   vlog(VlogTag::MEMORY, "memory descriptor: shared memory of {} bytes, as no device takes it: {}",

@@ -200,8 +200,14 @@ Status ModelBuilder::setOperandValueFromModel(uint32_t index, const ModelBuilder
   HALYARD_RETURN_IF_ERROR(checkBuilding());
   HALYARD_RETURN_IF_ERROR(value.checkFinished(), "the referenced model");
   HALYARD_ASSIGN_OR_RETURN(Operand * operand, changeableOperand(index));
+  // For the operations that use the operand, until finish() attaches all that it refers to.
+  std::vector<Subgraph>& shown = building_.referenced;
+  if (operand->lifetime != Lifetime::SUBGRAPH) {
+    operand->location = {0, static_cast<uint32_t>(shown.size()), 0};
+    shown.emplace_back();
+  }
   operand->lifetime = Lifetime::SUBGRAPH;
-  operand->location = {};
+  shown[operand->location.offset] = value.model()->main;
   forgetValue(index);
   references_.push_back({index, value.model()});
   return okStatus();
@@ -424,6 +430,7 @@ Status ModelBuilder::sortOperations() {
 }
 
 void ModelBuilder::attachReferencedModels() {
+  building_.referenced.clear();
   for (const Reference& reference : references_) {
     const uint32_t index = appendReferenced(building_, *reference.model);
     building_.main.operands[reference.operand].location = {0, index, 0};
@@ -475,6 +482,10 @@ Status ModelBuilder::finish() {
   finished_ = std::make_shared<const Model>(std::move(building_));
   building_ = Model();
   state_ = State::FINISHED;
+  cpu::SureFailures failures = cpu::sureFailures(*finished_);
+  if (!failures.empty()) {
+    sureFailures_ = std::make_shared<const cpu::SureFailures>(std::move(failures));
+  }
   if (vlogIsOn(VlogTag::MODEL)) {
     for (const std::string& line : graphDump(*finished_, "ModelBuilder::finish")) {
       vlog(VlogTag::MODEL, "{}", line);

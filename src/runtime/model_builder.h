@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "cpu/shape_propagation.h"
 #include "halyard/driver/model.h"
 #include "halyard/driver/status.h"
 #include "runtime/extension_registry.h"
@@ -54,6 +55,8 @@ class ModelBuilder {
   // For each operation of model()->main in run order, its index in the application's order.
   const std::vector<uint32_t>& applicationOrder() const { return applicationOrder_; }
   ExtensionRegistry& extensions() const { return extensions_; }
+  // The finished model's operations that no execution can get past; null when there are none.
+  const std::shared_ptr<const cpu::SureFailures>& sureFailures() const { return sureFailures_; }
   // For the compilations of the finished model.
   const std::shared_ptr<ConstantDigests>& constantDigests() const { return constantDigests_; }
 
@@ -79,6 +82,7 @@ class ModelBuilder {
   State state_ = State::BUILDING;
   Model building_;
   std::shared_ptr<const Model> finished_;
+  std::shared_ptr<const cpu::SureFailures> sureFailures_;
   std::vector<uint32_t> applicationOrder_;
   // Whether all operations were checked against operands that have not changed since; what they
   // need then.

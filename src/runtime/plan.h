@@ -77,6 +77,10 @@ struct Plan {
   std::vector<ComputeStep> steps;  // in the order in which they appear in the sequence
   PlanSequence sequence;           // of the main subgraph
 
+  // Every execution ends with this, by the rules of the operations themselves: there are no steps,
+  // and no device is concerned. OK in all other plans.
+  Status whyNever;
+
   // One step that is the whole model: executions go straight to its prepared model.
   bool simple = false;
   // A step hands a value of unknown size to another.

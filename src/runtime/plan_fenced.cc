@@ -112,6 +112,7 @@ bool knowsTokens(const PlanRunner& runner, size_t step, const hal::Request& requ
 
 bool canChain(const PlanRunner& runner, const hal::Request& request,
               const MemoryArguments& memories) {
+  if (!runner.plan().whyNever.ok()) return true;  // the start says it at once
   if (!runner.plan().simple && !runner.layout().isChain) return false;
   for (size_t i = 0; i < runner.plan().steps.size(); ++i) {
     if (!StepRecovery::checkUsable(*runner.recovery().current(i)).ok()) return false;
@@ -135,6 +136,7 @@ hal::FencedResult startFencedPlan(PlanRunner& runner, const hal::Request& reques
                                   const MemoryArguments& memories, std::span<const int> waitFor,
                                   const hal::ExecuteOptions& options,
                                   std::optional<std::chrono::nanoseconds> duration) {
+  if (!runner.plan().whyNever.ok()) return failed(runner.plan().whyNever);
   if (runner.plan().simple) {
     const PreparedStepPtr by = runner.recovery().current(0);
     const StepMark mark(runner, 0, *by->device);

@@ -225,6 +225,24 @@ Report::Decisions describeSupport(SupportTable& support, const std::vector<uint3
   return decisions;
 }
 
+Report::Decisions describeSureFailures(const Model& model, const cpu::SureFailures& failures,
+                                       const std::vector<uint32_t>& order,
+                                       const std::vector<const Device*>& devices) {
+  Report::Decisions decisions;
+  decisions.operations.resize(order.size());
+  for (uint32_t n = 0; n < order.size(); ++n) {
+    OperationReport& report = decisions.operations[order[n]];
+    report.index = order[n];
+    report.type = model.main.operations[n].type;
+    const auto failure = failures.find(n);
+    const std::string reason = failure == failures.end()
+                                   ? "others of the model can never be computed"
+                                   : "can never be computed: " + failure->second.message();
+    for (const Device* device : devices) report.others.push_back({device->name(), reason});
+  }
+  return decisions;
+}
+
 std::string durationText(double nanoseconds) {
   if (nanoseconds >= 1e9) return fmt::format("{:.3g} s", nanoseconds / 1e9);
   if (nanoseconds >= 1e6) return fmt::format("{:.3g} ms", nanoseconds / 1e6);

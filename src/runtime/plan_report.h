@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cpu/shape_propagation.h"
 #include "runtime/partitioner.h"
 #include "runtime/report.h"
 
@@ -31,6 +32,12 @@ Report::Decisions describeSoleDevice(const SoleDevice& sole);
 // When there is no plan: for each operation why the candidates do not take it.
 Report::Decisions describeSupport(SupportTable& support, const std::vector<uint32_t>& order,
                                   const std::vector<OperationReport::WhyNot>& leftOut);
+
+// When there is none because the model can never be computed: `failures`, by operation of the main
+// subgraph, says so of some.
+Report::Decisions describeSureFailures(const Model& model, const cpu::SureFailures& failures,
+                                       const std::vector<uint32_t>& order,
+                                       const std::vector<const Device*>& devices);
 
 // "1.25 ms", "310 us", "42 ns".
 std::string durationText(double nanoseconds);

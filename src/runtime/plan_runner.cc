@@ -49,7 +49,8 @@ PlanRunner::PlanRunner(std::shared_ptr<const Plan> plan, PlanContext context)
     : plan_(std::move(plan)),
       recovery_(*plan_, std::move(context)),
       sizes_(model(), recovery_.context().devices),
-      layout_(plan_->simple ? RunLayout() : RunLayout::make(model(), *plan_, sizes_)),
+      layout_(plan_->simple || !plan_->whyNever.ok() ? RunLayout()
+                                                     : RunLayout::make(model(), *plan_, sizes_)),
       memories_(layout_.main.bytes, layout_.growing),
       constantPools_(model().pools.begin(), model().pools.end()) {}
 
@@ -66,6 +67,7 @@ std::string PlanRunner::stepText(size_t step, const Device& device) const {
 
 hal::ExecutionResult PlanRunner::run(const RunArguments& arguments,
                                      const hal::ExecuteOptions& options, PlanBurst* burst) {
+  if (!plan_->whyNever.ok()) return {plan_->whyNever, {}, {}};
   hal::ExecutionResult result;
   if (plan_->simple) {
     result = runSimple(arguments, options, burst);

@@ -41,6 +41,8 @@ std::string_view reportEventKindName(ReportEvent::Kind kind) {
       return "CPU_FALLBACK";
     case STRICT_REFUSED:
       return "STRICT_REFUSED";
+    case NEVER_COMPUTED:
+      return "NEVER_COMPUTED";
     case QUARANTINED:
       return "QUARANTINED";
   }

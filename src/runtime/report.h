@@ -65,6 +65,7 @@ struct ReportEvent {
     OTHER_DEVICE,      // the step was computed by another device
     CPU_FALLBACK,      // the step, or the whole model, was computed by the CPU device
     STRICT_REFUSED,    // a fallback that HALYARD_REQUIRE_DEVICE forbids
+    NEVER_COMPUTED,    // the operations fail in every execution: no device was asked
     QUARANTINED,       // shadow verification has found results wrong: the device is not used again
   };
   Kind kind = Kind::EXECUTION_FAILED;

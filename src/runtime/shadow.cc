@@ -35,6 +35,7 @@ bool isForeign(const Model& model) {
 
 // Why executions of the plan cannot be verified; empty when they can.
 std::string obstacle(const Model& model, const Plan& plan) {
+  if (!plan.whyNever.ok()) return "the model can never be computed";
   if (std::ranges::all_of(plan.steps, [](const auto& step) { return step.device->isCpu(); })) {
     return "the CPU device computes everything itself";
   }

@@ -86,6 +86,10 @@ class Explanation {
   }
 
   std::string summary() const {
+    const bool isNever = std::ranges::any_of(events_, [](const Json& event) {
+      return event.at("kind").get<std::string>() == "NEVER_COMPUTED";
+    });
+    if (isNever) return "plan    none: every execution will fail\n";
     if (partitions_.empty()) return "plan    none\n";
     double compute = 0;
     double boundary = 0;

@@ -74,6 +74,22 @@ TEST(ExplanationTest, Shadow) {
                                   "error 0.25\n        3 not verified: busy\n"));
 }
 
+TEST(ExplanationTest, NeverComputed) {
+  Json json = document();
+  json["partitions"] = Json::array();
+  json["events"] = {{{"kind", "NEVER_COMPUTED"},
+                     {"device", ""},
+                     {"target", ""},
+                     {"partition", -1},
+                     {"operations", {3}},
+                     {"cause", "OP_FAILED: activation is 999"},
+                     {"count", 1},
+                     {"unix_ns", 1}}};
+  const std::string text = *explanation(json.dump(), {});
+  EXPECT_THAT(text, HasSubstr("plan    none: every execution will fail\n"));
+  EXPECT_THAT(text, HasSubstr("NEVER_COMPUTED, #3: OP_FAILED: activation is 999"));
+}
+
 TEST(ExplanationTest, Cache) {
   Json json = document();
   EXPECT_THAT(*explanation(json.dump(), {}), Not(HasSubstr("cache of partitions")));

@@ -13,6 +13,7 @@ Result<std::vector<Check>> listApi(const TargetSpec& /*target*/, const Plan& pla
   listDefaultArgumentChecks(checks);
   listExecutionChecks(checks);
   listModelChecks(checks);
+  listOperationChecks(checks);
   listMemoryChecks(checks);
   listCompilationChecks(checks);
   return checks.take();

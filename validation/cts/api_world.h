@@ -129,6 +129,7 @@ void listUnspecifiedChecks(ApiChecks& checks);
 void listDefaultArgumentChecks(ApiChecks& checks);
 void listExecutionChecks(ApiChecks& checks);
 void listModelChecks(ApiChecks& checks);
+void listOperationChecks(ApiChecks& checks);
 void listMemoryChecks(ApiChecks& checks);
 void listCompilationChecks(ApiChecks& checks);
 
