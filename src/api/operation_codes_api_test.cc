@@ -304,7 +304,7 @@ TEST(OperationCodes, RecurrentOutputsOfAnotherRankFailWhenComputed) {
                                         refused.constant<float>(kFloat, {2}, {0, 0}),
                                         refused.constant<float>(kFloat, {1, 2}, {0, 0}),
                                         refused.constant<int32_t>(ANEURALNETWORKS_INT32, {}, {0}),
-                                        refused.constant<int32_t>(ANEURALNETWORKS_INT32, {}, {0})};
+                                        refused.constant<int32_t>(ANEURALNETWORKS_INT32, {}, {1})};
   refused.output(kFloat, {2, 2});
   refused.expect(ANEURALNETWORKS_UNIDIRECTIONAL_SEQUENCE_RNN, inputs, 16,
                  "output 0 (operand #7): its dimensions are [2,1,2], declared [2,2]");
