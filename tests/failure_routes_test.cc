@@ -42,6 +42,7 @@ class FailureRoutes : public ::testing::Test {
     ::setenv("HALYARD_LOG", "quiet", 1);
     ::setenv("HALYARD_PARTITION_OVERHEAD", "off", 1);
     ::setenv("HALYARD_DRIVER_ANSWER_TIMEOUT_MS", "400", 1);
+    ::setenv("HALYARD_DRIVER_EXECUTION_TIMEOUT_MS", "1000", 1);
     // out = relu((a + b) * a - b)
     using enum OperandType;
     for (int i = 0; i < 2; ++i) ok(builder_.addOperand(TENSOR_FLOAT32, {4}, 0, 0));
@@ -151,6 +152,7 @@ constexpr Fault kFaults[] = {
     {"executeAborts", R"("at": "execute", "nth": 3, "do": "abort")", "signal 6"},
     {"executeKilled", R"("at": "execute", "nth": 4, "do": "kill")", "signal 9"},
     {"executeExits", R"("at": "execute", "nth": 3, "do": "exit", "exit_status": 3)", "DEAD_OBJECT"},
+    {"executeHangs", R"("at": "execute", "nth": 5, "times": 1, "do": "hang")", "has not answered"},
     {"executeStops", R"("at": "execute", "nth": 3, "do": "stop")", "DEAD_OBJECT"},
     {"executeDiesAfterAnswer",
      R"("at": "execute", "nth": 3, "when": "after_answer", "delay_ms": 5, "do": "kill")", ""},
@@ -198,6 +200,16 @@ TEST_F(FailureRoutes, NamedDevicesGiveTheErrorInstead) {
   EXPECT_THAT(status.message(), HasSubstr("signal 9"));
 }
 
+// It answers pings all the time.
+TEST_F(FailureRoutes, NamedDevicesGiveTheErrorOfAHang) {
+  start(R"(, "faults": [{"at": "execute", "nth": 2, "do": "hang"}])", false);
+  const auto compilation = compile(true);
+  const Status status = run(*compilation);
+  EXPECT_EQ(status.code(), ResultCode::DEAD_OBJECT) << status.toString();
+  EXPECT_THAT(status.message(), HasSubstr("test-add"));
+  EXPECT_THAT(status.message(), HasSubstr("has not answered"));
+}
+
 TEST_F(FailureRoutes, StrictModeGivesTheErrorInstead) {
   start(R"(, "faults": [{"at": "execute", "do": "fail", "text": "no power"}])", true);
   ::setenv("HALYARD_REQUIRE_DEVICE", "test-add,test-mul", 1);
@@ -209,8 +221,11 @@ TEST_F(FailureRoutes, StrictModeGivesTheErrorInstead) {
   EXPECT_THAT(status.message(), HasSubstr("no power"));
 }
 
-TEST_F(FailureRoutes, FencedExecutionsAreComputedAfterAll) {
-  start(R"(, "faults": [{"at": "execute", "nth": 2, "do": "kill"}])", true);
+class FencedFailure : public FailureRoutes, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(FencedFailure, IsComputedAfterAll) {
+  start(fmt::format(R"(, "faults": [{{"at": "execute", "nth": 2, "do": "{}"}}])", GetParam()),
+        true);
   const auto compilation = compile();
   for (int i = 0; i < 4; ++i) {
     Execution execution(*compilation);
@@ -236,6 +251,8 @@ TEST_F(FailureRoutes, FencedExecutionsAreComputedAfterAll) {
     EXPECT_THAT(out, ::testing::ElementsAre(1, 10, 0, 0));
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(All, FencedFailure, ::testing::Values("kill", "hang"));
 
 // A fence that fails is not a driver's fault, and nobody computes with what never became ready.
 TEST_F(FailureRoutes, FencesThatFailAreErrors) {

@@ -15,6 +15,8 @@ namespace {
 constexpr kj::Duration kExitGrace = 2 * kj::SECONDS;
 // How long after a deadline the driver's own answer to it is waited for.
 constexpr std::chrono::milliseconds kAnswerGrace{4};
+// If this process was stopped itself, the answer lies there unread when the time is over.
+constexpr std::chrono::milliseconds kReading{100};
 
 struct Socket {
   UniqueFd fd;
@@ -110,8 +112,7 @@ DriverConnection::Side::Side(RpcLoop::Context& theContext, UniqueFd socket,
 Result<std::shared_ptr<DriverConnection>> DriverConnection::open(std::shared_ptr<RpcLoop> loop,
                                                                  const Manifest& manifest,
                                                                  std::chrono::milliseconds limit) {
-  std::shared_ptr<DriverConnection> connection(
-      new DriverConnection(std::move(loop), manifest.name));
+  std::shared_ptr<DriverConnection> connection(new DriverConnection(std::move(loop), manifest));
   HALYARD_ASSIGN_OR_RETURN(Socket socket,
                            manifest.kind == Manifest::Kind::SOCKET
                                ? connectToDriver(manifest.target)
@@ -268,8 +269,17 @@ kj::Promise<Status> DriverConnection::explain(kj::Exception&& exception, std::st
 }
 
 kj::Promise<Status> DriverConnection::pastLimit(RpcLoop::Context& context, CallLimit limit,
-                                                std::string_view what) const {
+                                                std::string_view what) {
   constexpr std::chrono::nanoseconds kFar = std::chrono::hours(24 * 365);
+  if (!limit.end) {
+    const auto patience = executionLimit_ + kReading;
+    return context.io.provider->getTimer()
+        .afterDelay(patience.count() * kj::MILLISECONDS)
+        .then([this, what]() -> Status {
+          declareHung(what);
+          return diedDuring(what);
+        });
+  }
   const TimePoint now = Clock::now();
   const std::chrono::nanoseconds left =
       *limit.end <= now ? kAnswerGrace : std::min(*limit.end - now, kFar) + kAnswerGrace;
@@ -285,11 +295,25 @@ kj::Promise<Status> DriverConnection::pastLimit(RpcLoop::Context& context, CallL
 }
 
 void DriverConnection::declareSilent() {
-  side_->silence = fmt::format("has not answered anything for {} ms", answerTimeout_.count());
-  if (child_ != nullptr) {
-    side_->silence += " and was killed";
-    child_->kill();
-  }
+  giveUp(
+      fmt::format("has not answered anything for {} ms{}", answerTimeout_.count(), killedText()));
+}
+
+void DriverConnection::declareHung(std::string_view what) {
+  std::string text = fmt::format("has not answered {} within {} ms{}", what,
+                                 executionLimit_.count(), killedText());
+  // At once, for the waiting thread goes on to somebody else.
+  markDead(text);
+  later([this, text = std::move(text)](Side&) { giveUp(text); });
+}
+
+std::string_view DriverConnection::killedText() const {
+  return child_ != nullptr ? " and was killed" : ", and was left";
+}
+
+void DriverConnection::giveUp(std::string text) {
+  side_->silence = std::move(text);
+  if (child_ != nullptr) child_->kill();
   side_->wire.shutdown();
 }
 
@@ -325,7 +349,7 @@ DriverConnection::DeathWatch::~DeathWatch() {
 
 void DriverConnection::markDead(std::string text) {
   const std::lock_guard lock(mutex_);
-  death_ = std::move(text);
+  if (!death_) death_ = std::move(text);
   // Under the lock: whoever takes its order back must know that it does not run any more.
   for (const auto& [id, wake] : std::exchange(deathWatches_, {})) wake();
   for (const auto& ring : rings_) {

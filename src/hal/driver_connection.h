@@ -30,8 +30,9 @@ struct CallLimit {
   // Something that needs no long computation: OP_FAILED when there is no answer by `end`, or for
   // some multiple of the time for which a driver may be silent.
   static CallLimit prompt(std::optional<TimePoint> end = std::nullopt) { return {end, false}; }
-  // Something that may take any time: MISSED_DEADLINE_TRANSIENT a few milliseconds after the
-  // deadline, if there is one, when there is no answer by then.
+  // Something that may take long: MISSED_DEADLINE_TRANSIENT a few milliseconds after the deadline
+  // when there is no answer by then. Without a deadline the driver hangs if there is none after
+  // executionLimit(): see declareHung.
   static CallLimit computing(std::optional<TimePoint> deadline) { return {deadline, true}; }
 
   std::optional<TimePoint> end;
@@ -106,8 +107,14 @@ class DriverConnection final : public trace::DriverSource {
   const IsolationReport& isolation() const { return isolation_; }
   // How long something that computes nothing may take.
   std::chrono::milliseconds promptLimit() const { return promptLimit_; }
+  // How long the driver may take for what computes and has no deadline.
+  std::chrono::milliseconds executionLimit() const { return executionLimit_; }
   // True once the driver has ended: nothing can be asked of it any more.
   bool dead() const;
+  // It has not answered `what` within executionLimit(), though it may answer other calls. From now
+  // on it is dead for all its clients in this process: its own process is killed, the connection to
+  // a service is closed. May be called on the loop thread, too. Does not wait.
+  void declareHung(std::string_view what);
 
   // Somebody waits for the driver while this exists, by other means than a call: the driver is
   // asked now and then whether it is there, and declared dead if not. Costs a message to the loop
@@ -122,9 +129,9 @@ class DriverConnection final : public trace::DriverSource {
    private:
     DriverConnection& connection_;
   };
-  // Calls `wake` once the driver is found dead, on the loop thread or, if it is dead already, on
-  // this one. `wake` must neither block nor call the connection. The result takes the order back
-  // when it goes; after that `wake` does not run.
+  // Calls `wake` once the driver is found dead, on the thread that finds it or, if it is dead
+  // already, on this one. `wake` must neither block nor call the connection. The result takes the
+  // order back when it goes; after that `wake` does not run.
   class DeathWatch;
   std::unique_ptr<DeathWatch> whenDead(std::function<void()> wake);
 
@@ -208,8 +215,10 @@ class DriverConnection final : public trace::DriverSource {
   const std::shared_ptr<SpinGate>& spinGate() const { return spinGate_; }
 
  private:
-  DriverConnection(std::shared_ptr<RpcLoop> loop, std::string name)
-      : loop_(std::move(loop)), name_(std::move(name)) {}
+  DriverConnection(std::shared_ptr<RpcLoop> loop, const Manifest& manifest)
+      : loop_(std::move(loop)),
+        name_(manifest.name),
+        executionLimit_(driverExecutionTimeout(manifest.executionTimeout)) {}
 
   Status handshake(UniqueFd socket, std::shared_ptr<ChildProcess> child, const Manifest& manifest,
                    std::chrono::milliseconds limit);
@@ -228,7 +237,6 @@ class DriverConnection final : public trace::DriverSource {
         return Result<T>(std::move(status));
       });
     });
-    if (!limit.end) return answer;
     return answer.exclusiveJoin(
         pastLimit(context, limit, what).then([](Status status) -> Result<T> { return status; }));
   }
@@ -237,11 +245,13 @@ class DriverConnection final : public trace::DriverSource {
     if (status.code() == ResultCode::DEAD_OBJECT) return status;
     return std::move(status.annotate(fmt::format("driver '{}'", name_)));
   }
-  // Loop thread. Resolves some time after the limit, which has an end, with the error to report.
-  kj::Promise<Status> pastLimit(RpcLoop::Context& context, CallLimit limit,
-                                std::string_view what) const;
+  // Loop thread. Resolves some time after the limit with the error to report.
+  kj::Promise<Status> pastLimit(RpcLoop::Context& context, CallLimit limit, std::string_view what);
   // Loop thread. The driver has not answered for too long.
   void declareSilent();
+  // The same: ends the driver's process, or the connection. `text`: how it ended.
+  void giveUp(std::string text);
+  std::string_view killedText() const;
   bool isAwaited() const;  // loop thread only
   // Loop thread. What an exception of a call means; waits for the driver's end when it is ending.
   kj::Promise<Status> explain(kj::Exception&& exception, std::string_view what);
@@ -257,6 +267,7 @@ class DriverConnection final : public trace::DriverSource {
   Side* side_ = nullptr;                 // made and deleted on the loop thread
   const std::chrono::milliseconds answerTimeout_ = driverAnswerTimeout();
   const std::chrono::milliseconds promptLimit_ = 6 * answerTimeout_;
+  const std::chrono::milliseconds executionLimit_;
   std::atomic<uint32_t> waits_{0};  // calls and Waits
   std::atomic<uint32_t> tracePeer_{0};
   std::atomic<bool> records_{false};

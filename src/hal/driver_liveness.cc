@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kBetweenQuestions{1'000};
 constexpr std::chrono::milliseconds kDefaultLimit{10'000};
+constexpr std::chrono::minutes kDefaultExecutionLimit{5};
 // If this process was stopped itself, the answer lies there unread when the time is over.
 constexpr kj::Duration kReading = 100 * kj::MILLISECONDS;
 
@@ -70,6 +71,12 @@ std::chrono::milliseconds millisecondsFromEnvironment(const char* name,
 
 std::chrono::milliseconds driverAnswerTimeout() {
   return millisecondsFromEnvironment("HALYARD_DRIVER_ANSWER_TIMEOUT_MS", kDefaultLimit);
+}
+
+std::chrono::milliseconds driverExecutionTimeout(
+    std::optional<std::chrono::milliseconds> ofManifest) {
+  return millisecondsFromEnvironment("HALYARD_DRIVER_EXECUTION_TIMEOUT_MS",
+                                     ofManifest.value_or(kDefaultExecutionLimit));
 }
 
 }  // namespace halyard::hal

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 namespace halyard::hal {
 
@@ -46,5 +47,9 @@ std::chrono::milliseconds millisecondsFromEnvironment(const char* name,
                                                       std::chrono::milliseconds otherwise);
 // How long a driver may be silent: $HALYARD_DRIVER_ANSWER_TIMEOUT_MS, or 10 s.
 std::chrono::milliseconds driverAnswerTimeout();
+// How long a driver that is there may take for an execution, or another call that computes, when
+// its caller has set no deadline: $HALYARD_DRIVER_EXECUTION_TIMEOUT_MS, or `ofManifest`, or 5 min.
+std::chrono::milliseconds driverExecutionTimeout(
+    std::optional<std::chrono::milliseconds> ofManifest);
 
 }  // namespace halyard::hal

@@ -23,6 +23,7 @@ using Json = nlohmann::json;
 constexpr size_t kMaxManifestBytes = 64 * 1024;
 constexpr size_t kMaxNameBytes = 128;
 constexpr size_t kMaxArguments = 64;
+constexpr std::string_view kExecutionTimeout = "execution_timeout_ms";
 constexpr std::array<std::string_view, 3> kTargets = {"executable", "socket", "library"};
 
 Result<std::string> readSmallFile(const fs::path& path) {
@@ -108,6 +109,21 @@ Result<std::vector<std::string>> argumentsField(const Json& object, const fs::pa
   return arguments;
 }
 
+Result<std::optional<std::chrono::milliseconds>> executionTimeoutField(const Json& object,
+                                                                       Manifest::Kind kind) {
+  const auto it = object.find(kExecutionTimeout);
+  if (it == object.end()) return std::optional<std::chrono::milliseconds>();
+  if (kind == Manifest::Kind::LIBRARY) {
+    return badData("field '{}' is for drivers with a process of their own", kExecutionTimeout);
+  }
+  const auto* const number = it->get_ptr<const Json::number_unsigned_t*>();
+  if (number == nullptr || *number == 0 || *number > UINT32_MAX) {
+    return badData("field '{}' is {}, expected a number from 1 to {}", kExecutionTimeout,
+                   it->dump(-1, ' ', true, Json::error_handler_t::replace), UINT32_MAX);
+  }
+  return std::optional(std::chrono::milliseconds(*number));
+}
+
 Result<Manifest> parseManifest(const Json& object, const fs::path& path) {
   if (!object.is_object()) return badData("is a JSON {}, not an object", object.type_name());
   Manifest manifest;
@@ -143,6 +159,7 @@ Result<Manifest> parseManifest(const Json& object, const fs::path& path) {
     HALYARD_ASSIGN_OR_RETURN(manifest.service, parseService(*service));
   }
 
+  HALYARD_ASSIGN_OR_RETURN(manifest.executionTimeout, executionTimeoutField(object, manifest.kind));
   HALYARD_ASSIGN_OR_RETURN(manifest.arguments, argumentsField(object, path.parent_path()));
   if (manifest.kind != Manifest::Kind::EXECUTABLE && object.contains("arguments")) {
     return badData("field 'arguments' goes with 'executable' only");
@@ -150,7 +167,7 @@ Result<Manifest> parseManifest(const Json& object, const fs::path& path) {
 
   for (const auto& [field, value] : object.items()) {
     if (field != "name" && field != "version" && field != "hal_version" && field != "sandbox" &&
-        field != "arguments" && field != "service" &&
+        field != "arguments" && field != "service" && field != kExecutionTimeout &&
         std::find(kTargets.begin(), kTargets.end(), field) == kTargets.end()) {
       return badData("field '{}' is unknown", field);
     }

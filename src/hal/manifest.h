@@ -13,13 +13,18 @@
 // and, if it likes,
 //   arguments    with `executable`: a list of strings for the program; ${manifest_dir} in one
 //                stands for the manifest's folder
+//   execution_timeout_ms  with `executable` or `socket`: how long the driver may take for an
+//                execution, or a preparation, without a deadline, before it counts as hung; a
+//                number from 1 to 2^32 - 1
 //   sandbox      what the driver's process gives up, see sandbox/settings.h
 //   service      whom a driver with `socket` serves, and with what limits: service_settings.h
 // A service reads these two from the manifest that it is started with; applications do not use
 // them. Relative paths are relative to the manifest's folder.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +45,7 @@ struct Manifest {
   Kind kind = Kind::EXECUTABLE;
   std::string target;                  // absolute path of the executable, socket or library
   std::vector<std::string> arguments;  // of the executable, with the folder filled in
+  std::optional<std::chrono::milliseconds> executionTimeout;
   SandboxSettings sandbox;
   ServiceSettings service;
 };

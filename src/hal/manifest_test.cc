@@ -124,6 +124,25 @@ TEST_F(ManifestTest, HasASandbox) {
               HasSubstr("process of their own"));
 }
 
+TEST_F(ManifestTest, MaySayHowLongExecutionsTake) {
+  const auto with = [](const std::string& value, const std::string& kind = "executable") {
+    return R"({"name":"a-b","version":"1","hal_version":"1.3",")" + kind +
+           R"(":"x","execution_timeout_ms":)" + value + "}";
+  };
+  const auto limitOf = [&](const std::string& text) {
+    return loadManifest(write("a/m.json", text)).value().executionTimeout;
+  };
+  EXPECT_EQ(limitOf(manifest("a-b")), std::nullopt);
+  EXPECT_EQ(limitOf(with("1")), std::chrono::milliseconds(1));
+  EXPECT_EQ(limitOf(with("4294967295", "socket")), std::chrono::milliseconds(4294967295));
+  for (const char* wrong : {"0", "-1", "1.5", "4294967296", "\"300\"", "null"}) {
+    EXPECT_THAT(errorOf(with(wrong)),
+                HasSubstr(std::string("field 'execution_timeout_ms' is ") + wrong +
+                          ", expected a number from 1 to 4294967295"));
+  }
+  EXPECT_THAT(errorOf(with("300", "library")), HasSubstr("process of their own"));
+}
+
 TEST_F(ManifestTest, RefusesWhatIsNoFile) {
   EXPECT_THAT(loadManifest(root_ / "absent.json").status().message(), HasSubstr("No such file"));
   EXPECT_THAT(loadManifest(root_).status().message(), HasSubstr("regular file"));

@@ -55,22 +55,26 @@ class RemoteExecution final : public FencedExecution {
   const uint64_t key_;
 };
 
-// A fence in front of a driver's that fails when the time is over, whatever the driver does.
+// A fence in front of a driver's, which ends in time whatever the driver does.
 class GuardedExecution final : public FencedExecution,
                                public std::enable_shared_from_this<GuardedExecution> {
  public:
   GuardedExecution(std::shared_ptr<FencedExecution> execution, FenceSignaller signaller,
-                   std::string driver, std::shared_ptr<FenceService> service)
+                   std::shared_ptr<DriverConnection> connection,
+                   std::shared_ptr<FenceService> service)
       : execution_(std::move(execution)),
-        driver_(std::move(driver)),
+        connection_(std::move(connection)),
         service_(std::move(service)),
         signaller_(std::move(signaller)) {}
 
-  // Watches the driver's fence; `pending`: the fences after which a duration begins.
+  // Watches the driver's fence; `pending`: the fences after which a duration begins. Without a
+  // deadline and a duration the driver has the time after which it hangs, from then on.
   Status start(UniqueFd fence, std::vector<UniqueFd> pending, std::optional<TimePoint> deadline,
                std::optional<std::chrono::nanoseconds> duration) {
     const std::shared_ptr<FenceService> service = service_;
     HALYARD_ASSIGN_OR_RETURN(FencePoller* const poller, service->poller());
+    isBounded_ = deadline || duration;
+    if (!isBounded_) duration = connection_->executionLimit();
     std::optional<TimePoint> end;
     if (deadline) end = endAfter(*deadline, {});
     if (duration && pending.empty()) {
@@ -103,7 +107,8 @@ class GuardedExecution final : public FencedExecution,
       const std::lock_guard lock(mutex_);
       if (late_) {
         return {makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
-                           "driver '{}' has not ended the execution within its time", driver_),
+                           "driver '{}' has not ended the execution within its time",
+                           connection_->name()),
                 {},
                 {}};
       }
@@ -118,19 +123,19 @@ class GuardedExecution final : public FencedExecution,
     {
       const std::lock_guard lock(mutex_);
       if (!signaller_.pending()) return;
-      late_ = state == FenceState::PENDING;
+      late_ = state == FenceState::PENDING && isBounded_;
       signaller = std::move(signaller_);
       service = std::move(service_);
     }
-    if (state == FenceState::SIGNALLED) {
-      signaller.signal();
-    } else {
-      signaller.fail();
-    }
+    if (state == FenceState::SIGNALLED) return signaller.signal();
+    // Before whoever waits goes on to ask the driver.
+    if (state == FenceState::PENDING && !isBounded_) connection_->declareHung("executeFenced");
+    signaller.fail();
   }
 
   const std::shared_ptr<FencedExecution> execution_;
-  const std::string driver_;
+  const std::shared_ptr<DriverConnection> connection_;
+  bool isBounded_ = false;
   std::mutex mutex_;
   std::shared_ptr<FenceService> service_;  // until the end
   FenceSignaller signaller_;
@@ -196,14 +201,11 @@ FencedResult executeFencedRemotely(const std::shared_ptr<DriverConnection>& conn
   Result<Launched> launched = launch(*connection, id, request, waitFor, options, duration);
   if (!launched.ok()) return {launched.takeStatus(), {}, nullptr};
   auto execution = std::make_shared<RemoteExecution>(connection, launched->key);
-  const bool bounded = options.deadline || duration;
-  if (!bounded || !launched->fence.valid()) {
-    return {okStatus(), std::move(launched->fence), std::move(execution)};
-  }
+  if (!launched->fence.valid()) return {okStatus(), {}, std::move(execution)};
   Result<NewFence> made = createFence();
   if (!made.ok()) return {made.takeStatus(), {}, nullptr};
   const auto guarded = std::make_shared<GuardedExecution>(
-      std::move(execution), std::move(made->signaller), connection->name(), std::move(service));
+      std::move(execution), std::move(made->signaller), connection, std::move(service));
   Status started =
       guarded->start(std::move(launched->fence), std::move(waitFor), options.deadline, duration);
   if (!started.ok()) return {std::move(started), {}, nullptr};

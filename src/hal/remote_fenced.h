@@ -16,8 +16,8 @@ class DriverConnection;
 
 // Sends executeFenced to the prepared model with key `id` of a driver of HAL 1.3. `request` has
 // been validated, and has neither pointers nor, with `waitFor`, more descriptors than a message
-// takes. With a deadline or a duration the returned fence fails in time even if the driver does
-// nothing.
+// takes. The returned fence fails in time even if the driver does nothing: after the deadline,
+// after the duration, or, without either, when the driver counts as hung.
 FencedResult executeFencedRemotely(const std::shared_ptr<DriverConnection>& connection, uint64_t id,
                                    const Request& request, std::vector<UniqueFd> waitFor,
                                    const ExecuteOptions& options,

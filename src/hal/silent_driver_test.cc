@@ -6,10 +6,12 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <thread>
 
 #include "hal/driver_connection.h"
 #include "hal/remote_device.h"
+#include "hal/remote_prepared_model.h"
 #include "hal/testing/test_device.h"
 #include "test_definitions.h"
 
@@ -167,6 +169,139 @@ TEST_F(SilentDriver, ALongComputationIsNoSilence) {
   EXPECT_EQ(device_->processId(), pid);
 }
 
+// It answers, but not what it was asked to compute.
+TEST_F(SilentDriver, AnExecutionWithoutADeadlineHasALimit) {
+  const Variable limit("HALYARD_DRIVER_EXECUTION_TIMEOUT_MS", "400");
+  using Run = std::function<Status()>;
+  const std::pair<const char*, Run> ways[] = {
+      {"ring", [&] { return execute(kHang); }},
+      {"call",
+       [&] {
+         std::static_pointer_cast<RemotePreparedModel>(prepared_)->useRings(false);
+         return execute(kHang);
+       }},
+      {"burst", [&] {
+         const float a[] = {kHang, 2};
+         float out[2] = {};
+         const auto burst = prepared_->configureBurst().value();
+         return burst->execute(pointerRequest(a, a, out, 2), {}).status;
+       }}};
+  for (const auto& [what, run] : ways) {
+    SCOPED_TRACE(what);
+    open();
+    const pid_t pid = device_->processId();
+    const auto start = Clock::now();
+    const Status status = run();
+    EXPECT_GE(Clock::now() - start, milliseconds(400));
+    EXPECT_LT(Clock::now() - start, kAtMost);
+    EXPECT_EQ(status.code(), ResultCode::DEAD_OBJECT) << status.toString();
+    EXPECT_THAT(status.message(),
+                AllOf(HasSubstr(fmt::format("driver 'test-driver' (process {})", pid)),
+                      HasSubstr("has not answered executeSynchronously_1_3 within 400 ms and was "
+                                "killed")));
+    // Its process is gone, and the next model starts another.
+    const auto end = Clock::now() + seconds(20);
+    while (::kill(pid, 0) == 0 && Clock::now() < end) std::this_thread::yield();
+    EXPECT_NE(::kill(pid, 0), 0);
+    prepared_ = prepare().value();
+    EXPECT_NE(device_->processId(), pid);
+    EXPECT_TRUE(execute(1).ok());
+  }
+}
+
+TEST_F(SilentDriver, BeforeHal13AllExecutionsHaveTheLimit) {
+  const Variable limit("HALYARD_DRIVER_EXECUTION_TIMEOUT_MS", "400");
+  for (const HalVersion version : {HalVersion::V1_0, HalVersion::V1_2}) {
+    open(version);
+    const Status status = execute(kHang, by(milliseconds(10)));
+    EXPECT_EQ(status.code(), ResultCode::DEAD_OBJECT) << status.toString();
+    EXPECT_THAT(status.message(), HasSubstr("within 400 ms"));
+  }
+}
+
+TEST_F(SilentDriver, TheManifestSetsTheLimitUnlessTheEnvironmentDoes) {
+  Manifest manifest = testManifest();
+  EXPECT_EQ(driverExecutionTimeout(std::nullopt), std::chrono::minutes(5));
+  manifest.executionTimeout = milliseconds(300);
+  EXPECT_EQ(driverExecutionTimeout(manifest.executionTimeout), milliseconds(300));
+  device_ = RemoteDevice::open(loop_, manifest).value();
+  prepared_ = prepare().value();
+  EXPECT_THAT(execute(kHang).message(), HasSubstr("within 300 ms"));
+  const Variable limit("HALYARD_DRIVER_EXECUTION_TIMEOUT_MS", "350");
+  device_ = RemoteDevice::open(loop_, manifest).value();
+  prepared_ = prepare().value();
+  EXPECT_THAT(execute(kHang).message(), HasSubstr("within 350 ms"));
+}
+
+// A deadline is the application's word, also one that is later than the limit.
+TEST_F(SilentDriver, TheLimitIsNotForExecutionsWithADeadline) {
+  const Variable limit("HALYARD_DRIVER_EXECUTION_TIMEOUT_MS", "200");
+  open();
+  const pid_t pid = device_->processId();
+  EXPECT_EQ(execute(kHang, by(milliseconds(700))).code(), ResultCode::MISSED_DEADLINE_TRANSIENT);
+  EXPECT_TRUE(execute(1).ok());
+  EXPECT_EQ(device_->processId(), pid);
+}
+
+TEST_F(SilentDriver, APreparationWithoutADeadlineHasTheLimitToo) {
+  open();
+  send(SIGKILL);
+  EXPECT_EQ(execute(1).code(), ResultCode::DEAD_OBJECT);
+  const Variable mode("HALYARD_TEST_DRIVER", "slow");  // takes 250 ms
+  const Variable limit("HALYARD_DRIVER_EXECUTION_TIMEOUT_MS", "50");
+  const Status status = prepare().status();
+  EXPECT_EQ(status.code(), ResultCode::DEAD_OBJECT) << status.toString();
+  EXPECT_THAT(status.message(), HasSubstr("has not answered prepareModel_1_3 within 50 ms"));
+}
+
+// All that wait for it learn of it, not only the one whose execution took too long.
+TEST_F(SilentDriver, AHangEndsWhatElseWaits) {
+  const Variable limit("HALYARD_DRIVER_EXECUTION_TIMEOUT_MS", "400");
+  open();
+  Status other;
+  std::thread patient([&] { other = execute(kHang, by(std::chrono::hours(1))); });
+  EXPECT_EQ(execute(kHang).code(), ResultCode::DEAD_OBJECT);
+  patient.join();
+  EXPECT_EQ(other.code(), ResultCode::DEAD_OBJECT) << other.toString();
+  EXPECT_THAT(other.message(), HasSubstr("has not answered"));
+}
+
+// Request for a fenced execution of addModel(2).
+Request fencedRequest(float first) {
+  Request request;
+  for (uint32_t pool = 0; pool < 3; ++pool) {
+    RequestArgument argument;
+    argument.kind = RequestArgument::Kind::POOL;
+    argument.location = {pool, 0, 2 * sizeof(float)};
+    (pool < 2 ? request.inputs : request.outputs).push_back(argument);
+    const auto memory = SharedMemory::create(2 * sizeof(float), "test").value();
+    if (pool == 0) std::memcpy(memory->mapped().value()->data(), &first, sizeof first);
+    request.pools.emplace_back(memory);
+  }
+  return request;
+}
+
+TEST_F(SilentDriver, AFencedExecutionWithoutADeadlineHasTheLimit) {
+  const Variable limit("HALYARD_DRIVER_EXECUTION_TIMEOUT_MS", "400");
+  open();
+  NewFence start = createFence().value();
+  const std::vector<int> fences = {start.fence.get()};
+  const FencedResult result =
+      prepared_->executeFenced(fencedRequest(kHang), fences, {}, std::nullopt);
+  ASSERT_TRUE(result.status.ok()) << result.status.toString();
+  // What it waits for takes as long as it likes.
+  EXPECT_EQ(waitFence(result.fence.get(), Clock::now() + milliseconds(900)).value(),
+            FenceState::PENDING);
+  const auto began = Clock::now();
+  start.signaller.signal();
+  EXPECT_EQ(waitFence(result.fence.get(), Clock::now() + seconds(60)).value(), FenceState::ERROR);
+  EXPECT_GE(Clock::now() - began, milliseconds(400));
+  const Status status = result.execution->getExecutionInfo().status;
+  EXPECT_EQ(status.code(), ResultCode::DEAD_OBJECT) << status.toString();
+  EXPECT_THAT(status.message(),
+              HasSubstr("has not answered executeFenced within 400 ms and was killed"));
+}
+
 TEST_F(SilentDriver, WaitersByOtherMeansLearnOfTheEnd) {
   const Variable limit("HALYARD_DRIVER_ANSWER_TIMEOUT_MS", "300");
   auto opened = DriverConnection::open(loop_, testManifest(), seconds(10));
@@ -196,14 +331,7 @@ TEST_F(SilentDriver, WaitersByOtherMeansLearnOfTheEnd) {
 TEST_F(SilentDriver, AFenceOfAStoppedDriverFailsInTheEnd) {
   const Variable limit("HALYARD_DRIVER_ANSWER_TIMEOUT_MS", "300");
   open();
-  Request request;
-  for (uint32_t pool = 0; pool < 3; ++pool) {
-    RequestArgument argument;
-    argument.kind = RequestArgument::Kind::POOL;
-    argument.location = {pool, 0, 2 * sizeof(float)};
-    (pool < 2 ? request.inputs : request.outputs).push_back(argument);
-    request.pools.emplace_back(SharedMemory::create(2 * sizeof(float), "test").value());
-  }
+  const Request request = fencedRequest(1);
   NewFence start = createFence().value();
   const std::vector<int> fences = {start.fence.get()};
   const FencedResult result = prepared_->executeFenced(request, fences, {}, std::nullopt);

@@ -260,11 +260,19 @@ RemoteRing::Outcome RemoteRing::execute(const Request& request, const ExecuteOpt
   if (timed && options.deadline && *options.deadline < TimePoint::max() - kGrace) {
     until = *options.deadline + kGrace;
   }
-  RingClient::Wait how = client_->wait(until, kPatience);
+  // Without a deadline the driver counts as hung some day.
+  const std::chrono::nanoseconds limit = connection_->executionLimit();
+  const std::chrono::nanoseconds patience =
+      until ? kPatience : std::min<std::chrono::nanoseconds>(limit, kPatience);
+  RingClient::Wait how = client_->wait(until, patience);
   if (how == RingClient::Wait::TIMED_OUT && (!until || Clock::now() < *until)) {
     // From now on the driver is asked whether it is still there.
     const DriverConnection::Wait waiting(*connection_);
-    how = client_->wait(until);
+    how = until ? client_->wait(until) : client_->wait(std::nullopt, limit - patience);
+    if (how == RingClient::Wait::TIMED_OUT && !until) {
+      connection_->declareHung(what);
+      how = RingClient::Wait::ENDED;
+    }
   }
   if (how != RingClient::Wait::ANSWERED) return ended(how, options, what);
   const Status wellFormed = decodeResultPacket(client_->takeAnswer(), outputs, &outcome.result);

@@ -12,12 +12,13 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kMostNodes = 1000;
-constexpr const char* kFields[] = {
-    "name",        "version",      "hal_version", "executable",  "socket",     "library",
-    "arguments",   "sandbox",      "service",     "allow",       "users",      "groups",
-    "limits",      "client",       "user",        "readable",    "writable",   "memory_bytes",
-    "connections", "threads",      "buffers",     "descriptors", "executions", "file_bytes",
-    "models",      "queued_calls", "rings"};
+constexpr const char* kFields[] = {"name",       "version",  "hal_version",  "executable",
+                                   "socket",     "library",  "arguments",    "execution_timeout_ms",
+                                   "sandbox",    "service",  "allow",        "users",
+                                   "groups",     "limits",   "client",       "user",
+                                   "readable",   "writable", "memory_bytes", "connections",
+                                   "threads",    "buffers",  "descriptors",  "executions",
+                                   "file_bytes", "models",   "queued_calls", "rings"};
 constexpr const char* kTexts[] = {"",
                                   "a-b",
                                   "acme-npu",
