@@ -402,8 +402,9 @@ std::shared_ptr<PreparedModel> RemoteDevice::preparedModel(
     const std::shared_ptr<DriverConnection>& driver, std::shared_ptr<const Model> model,
     const PrepareOptions& options, std::variant<uint64_t, std::shared_ptr<PendingKey>> key) const {
   return std::make_shared<RemotePreparedModel>(
-      RemotePreparedModel::Parts{driver, std::move(model), manifest_.halVersion,
-                                 takesAttributes(info_), options.priority, fencing_},
+      RemotePreparedModel::Parts{driver, model, manifest_.halVersion, takesAttributes(info_),
+                                 options.priority, fencing_,
+                                 OperandSizes(*model, info_.extensions)},
       std::move(key));
 }
 

@@ -2,6 +2,7 @@
 
 #include "hal/remote_callbacks.h"
 #include "hal/remote_fenced.h"
+#include "hal/result_check.h"
 #include "hal/ring/remote_burst.h"
 #include "hal/version_adaptation.h"
 #include "hal/wire_memory.h"
@@ -72,6 +73,7 @@ RemotePreparedModel::RemotePreparedModel(Parts parts, Key key)
       takesAttributes_(parts.takesAttributes),
       priority_(parts.priority),
       fencing_(std::move(parts.fencing)),
+      sizes_(std::move(parts.sizes)),
       pending_(key.index() == 0 ? nullptr : std::get<1>(std::move(key))),
       id_(key.index() == 0 ? std::get<0>(key) : kPending) {}
 
@@ -162,6 +164,10 @@ Result<ExecutionResult> RemotePreparedModel::executeRemotely(RingLane* lane, con
       return answer.takeStatus();
     }
     result = std::move(*answer);
+  }
+  // The methods of HAL 1.0 and 1.1 tell a status and nothing else.
+  if (version_ >= HalVersion::V1_2 || result.status.ok()) {
+    checkResult(*model_, packed.request(), sizes_, result);
   }
   if (!result.status.ok() && !named && result.status.code() != ResultCode::DEAD_OBJECT) {
     result.status.annotate(fmt::format("driver '{}'", connection_->name()));

@@ -9,6 +9,7 @@
 
 #include "hal/argument_packer.h"
 #include "hal/driver_connection.h"
+#include "hal/operand_sizes.h"
 #include "hal/pending_key.h"
 #include "hal/ring/ring_lanes.h"
 #include "hal/session/fenced_execution.h"
@@ -27,6 +28,7 @@ class RemotePreparedModel final : public PreparedModel,
     bool takesAttributes;  // of extensions
     Priority priority;
     RemoteFencing fencing;
+    OperandSizes sizes;  // with those of the driver's extensions
   };
   // `key`: its own in DriverConnection::Side::preparedModels, or that of a model that the driver is
   // still preparing: whatever needs the driver waits for that, and fails as it has failed.
@@ -74,6 +76,7 @@ class RemotePreparedModel final : public PreparedModel,
   const bool takesAttributes_;
   const Priority priority_;
   const RemoteFencing fencing_;
+  const OperandSizes sizes_;
   const std::shared_ptr<PendingKey> pending_;  // null: it was known from the start
   mutable std::atomic<uint64_t> id_;           // kPending until somebody has waited for it
   ArgumentPacker packer_;                      // for executions without a lane

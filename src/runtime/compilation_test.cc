@@ -9,6 +9,8 @@
 #include <functional>
 
 #include "cpu/cpu_device.h"
+#include "hal/session/client_session.h"
+#include "hal/session/session_services.h"
 #include "runtime/execution.h"
 
 namespace halyard::runtime {
@@ -65,11 +67,14 @@ class ScriptedDevice : public hal::Device {
 
 class CompilationTest : public ::testing::Test {
  protected:
-  void SetUp() override {
+  void SetUp() override { start(std::make_shared<ScriptedDevice>("test-first", script_), {2}); }
+
+  // `out`: what the model says of its output's dimensions, which are [2].
+  void start(std::shared_ptr<hal::Device> driver, const Shape& out) {
     ::setenv("HALYARD_LOG", "quiet", 1);
     std::vector<Device> drivers;
-    drivers.emplace_back(std::make_shared<ScriptedDevice>("test-first", script_), "first.json",
-                         false);
+    drivers.emplace_back(std::move(driver), "first.json", false);
+    builder_.reset();
     manager_ = std::make_unique<DeviceManager>(std::move(drivers));
     builder_ = std::make_unique<ModelBuilder>(manager_->extensions());
     // out = relu(a) + a: operands 0 a, 1 temporary, 2 activation, 3 out.
@@ -77,7 +82,7 @@ class CompilationTest : public ::testing::Test {
     ASSERT_TRUE(builder_->addOperand(TENSOR_FLOAT32, {2}, 0, 0).ok());
     ASSERT_TRUE(builder_->addOperand(TENSOR_FLOAT32, {2}, 0, 0).ok());
     ASSERT_TRUE(builder_->addOperand(INT32, {}, 0, 0).ok());
-    ASSERT_TRUE(builder_->addOperand(TENSOR_FLOAT32, {2}, 0, 0).ok());
+    ASSERT_TRUE(builder_->addOperand(TENSOR_FLOAT32, out, 0, 0).ok());
     const int32_t none = 0;
     ASSERT_TRUE(builder_->setOperandValue(2, &none, sizeof(none)).ok());
     // Added in the wrong order, so that run order and application order differ.
@@ -175,25 +180,54 @@ TEST_F(CompilationTest, ADeviceThatDiedKeepsItsCode) {
   EXPECT_THAT(status.message(), HasSubstr("test-first: the process ended"));
 }
 
-TEST_F(CompilationTest, ShapesThatADriverReportsAreChecked) {
-  const auto compilation = newCompilation(true);
-  ASSERT_TRUE(compilation->finish().ok());
-  float out[2] = {};
-  const auto report = [&](Status status, std::vector<hal::OutputShape> shapes) {
+// With what stands around every driver, in this process or in its own.
+class ReportedShapesTest : public CompilationTest {
+ protected:
+  void SetUp() override {}
+  void startChecked(const Shape& out) {
+    start(std::make_shared<hal::ClientSession>(
+              std::make_shared<ScriptedDevice>("test-first", script_),
+              std::make_shared<hal::SessionServices>()),
+          out);
+    compilation_ = newCompilation(true);
+    ASSERT_TRUE(compilation_->finish().ok());
+  }
+  Status report(Status status, std::vector<hal::OutputShape> shapes) {
     script_.execute = [status, shapes] { return hal::ExecutionResult{status, shapes, {}}; };
-    return run(*compilation, out);
-  };
+    float out[2] = {};
+    return run(*compilation_, out);
+  }
+
+  std::unique_ptr<Compilation> compilation_;
+};
+
+TEST_F(ReportedShapesTest, AreChecked) {
+  startChecked({2});
   EXPECT_TRUE(report(okStatus(), {}).ok());
   EXPECT_TRUE(report(okStatus(), {{{2}, true}}).ok());
   EXPECT_THAT(report(okStatus(), {{{3}, true}}).message(),
-              HasSubstr("reported shape [3] for output 0, which is known to be [2]"));
-  EXPECT_THAT(report(okStatus(), {{{2}, false}}).message(), HasSubstr("contradict"));
+              HasSubstr("device test-first: the driver's result: output 0: it reports dimensions "
+                        "[3], expected [2]"));
+  EXPECT_EQ(report(okStatus(), {{{2}, false}}).code(), ResultCode::OP_FAILED);
   EXPECT_THAT(report(okStatus(), {{{2}, true}, {{2}, true}}).message(),
-              HasSubstr("2 output shapes for 1 outputs"));
+              HasSubstr("2 output shapes, the model has 1 outputs"));
   const Status small(ResultCode::OUTPUT_INSUFFICIENT_SIZE, "too small");
   EXPECT_EQ(report(small, {}).code(), ResultCode::OP_FAILED);
   EXPECT_EQ(report(small, {{{2}, false}}).code(), ResultCode::OUTPUT_INSUFFICIENT_SIZE);
   EXPECT_EQ(report(small, {{{2}, true}}).code(), ResultCode::OP_FAILED);
+}
+
+TEST_F(ReportedShapesTest, MustFitTheBuffer) {
+  startChecked({0});
+  EXPECT_TRUE(report(okStatus(), {{{2}, true}}).ok());
+  for (const uint32_t size : {3u, 1000u, 1u << 31}) {
+    const Status status = report(okStatus(), {{{size}, true}});
+    EXPECT_EQ(status.code(), ResultCode::OP_FAILED);
+    EXPECT_THAT(status.message(), HasSubstr("device test-first: the driver's result: output 0: it "
+                                            "reports dimensions"));
+  }
+  const Status small(ResultCode::OUTPUT_INSUFFICIENT_SIZE, "too small");
+  EXPECT_EQ(report(small, {{{1000}, false}}).code(), ResultCode::OUTPUT_INSUFFICIENT_SIZE);
 }
 
 TEST_F(CompilationTest, TwoThreadsCannotComputeOneExecution) {

@@ -50,7 +50,7 @@ CostModel::CostModel(const Model& model, std::span<const Device* const> devices,
       devices_(devices.begin(), devices.end()),
       preference_(preference),
       settings_(std::move(settings)),
-      sizes_(model, devices) {
+      sizes_(operandSizes(model, devices)) {
   // A device that has not been measured compares with the CPU device as it says, so that what
   // is known of that one holds for it, too.
   const auto cpu = std::find_if(devices_.begin(), devices_.end(),

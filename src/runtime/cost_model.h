@@ -12,9 +12,9 @@
 #include <span>
 #include <vector>
 
+#include "hal/operand_sizes.h"
 #include "halyard/driver/hal_types.h"
 #include "runtime/device_timings.h"
-#include "runtime/operand_sizes.h"
 #include "runtime/partition_graph.h"
 #include "runtime/plan.h"
 #include "runtime/work_estimate.h"
@@ -63,7 +63,7 @@ class CostModel {
   bool guessesSizes(uint32_t subgraph, uint32_t operation);
   // The values that cross borders, and their bytes. Stays where it is.
   const PartitionGraph& graphOf(uint32_t subgraph);
-  const OperandSizes& sizes() const { return sizes_; }
+  const hal::OperandSizes& sizes() const { return sizes_; }
 
   // How often the body of a loop is thought to run, and how likely either branch is.
   static constexpr double kIterations = 10;
@@ -89,7 +89,7 @@ class CostModel {
   std::vector<DeviceTimings::Factors> factors_;
   const hal::ExecutionPreference preference_;
   const CostSettings settings_;
-  const OperandSizes sizes_;
+  const hal::OperandSizes sizes_;
   std::map<uint32_t, Figures> figures_;  // by subgraph
   std::map<uint32_t, PartitionGraph> graphs_;
 };

@@ -166,4 +166,10 @@ std::string DeviceManager::json() const {
                                                                  Json::error_handler_t::replace);
 }
 
+hal::OperandSizes operandSizes(const Model& model, std::span<const Device* const> devices) {
+  hal::OperandSizes sizes;
+  for (const Device* device : devices) sizes.add(model, device->info().extensions);
+  return sizes;
+}
+
 }  // namespace halyard::runtime

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "hal/operand_sizes.h"
 #include "hal/sandbox/isolation_measure.h"
 #include "halyard/driver/device.h"
 #include "runtime/device_timings.h"
@@ -89,5 +90,8 @@ class DeviceManager {
   std::vector<DeviceProblem> problems_;
   ExtensionRegistry extensions_;
 };
+
+// With the types of the extensions that the model uses, as the devices describe them.
+hal::OperandSizes operandSizes(const Model& model, std::span<const Device* const> devices);
 
 }  // namespace halyard::runtime

@@ -17,8 +17,8 @@ size_t padded(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAl
 class FrameBuilder {
  public:
   // `growing`: counts the values of unknown size. `separate`: all count as such.
-  FrameBuilder(const Model& model, const Plan& plan, const OperandSizes& sizes, uint32_t* growing,
-               bool separate)
+  FrameBuilder(const Model& model, const Plan& plan, const hal::OperandSizes& sizes,
+               uint32_t* growing, bool separate)
       : model_(model), plan_(plan), sizes_(sizes), growing_(growing), separate_(separate) {}
 
   // Sets `tooLarge` when offsets do not fit their type.
@@ -205,7 +205,7 @@ class FrameBuilder {
 
   const Model& model_;
   const Plan& plan_;
-  const OperandSizes& sizes_;
+  const hal::OperandSizes& sizes_;
   uint32_t* const growing_;
   const bool separate_;
   FramePlan* frame_ = nullptr;
@@ -228,7 +228,7 @@ bool onlyComputes(const FramePlan& frame) {
 
 }  // namespace
 
-RunLayout RunLayout::make(const Model& model, const Plan& plan, const OperandSizes& sizes) {
+RunLayout RunLayout::make(const Model& model, const Plan& plan, const hal::OperandSizes& sizes) {
   RunLayout layout;
   bool tooLarge = false;
   layout.main = FrameBuilder(model, plan, sizes, &layout.growing, false)

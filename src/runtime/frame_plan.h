@@ -14,8 +14,8 @@
 #include <memory>
 #include <vector>
 
+#include "hal/operand_sizes.h"
 #include "halyard/driver/model.h"
-#include "runtime/operand_sizes.h"
 #include "runtime/plan.h"
 
 namespace halyard::runtime {
@@ -75,7 +75,7 @@ struct RunLayout {
 
   // `plan` must be one for `model`, with sequences whose values are written before they are read.
   // Both must outlive the layout.
-  static RunLayout make(const Model& model, const Plan& plan, const OperandSizes& sizes);
+  static RunLayout make(const Model& model, const Plan& plan, const hal::OperandSizes& sizes);
 
   FramePlan main;
   uint32_t growing = 0;  // how many values of unknown size there are

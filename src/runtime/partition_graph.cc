@@ -15,7 +15,7 @@ bool isValue(Lifetime lifetime) {
 
 }  // namespace
 
-PartitionGraph::PartitionGraph(const Subgraph& subgraph, const OperandSizes& sizes) {
+PartitionGraph::PartitionGraph(const Subgraph& subgraph, const hal::OperandSizes& sizes) {
   std::vector<uint32_t> valueOf(subgraph.operands.size(), UINT32_MAX);
   values.reserve(
       static_cast<size_t>(std::ranges::count_if(subgraph.operands, isValue, &Operand::lifetime)));

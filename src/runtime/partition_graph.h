@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "hal/operand_sizes.h"
 #include "halyard/driver/model.h"
-#include "runtime/operand_sizes.h"
 
 namespace halyard::runtime {
 
@@ -54,7 +54,7 @@ struct PartitionGraph {
 
   size_t operationCount() const { return inputs.size(); }
 
-  PartitionGraph(const Subgraph& subgraph, const OperandSizes& sizes);
+  PartitionGraph(const Subgraph& subgraph, const hal::OperandSizes& sizes);
 
  private:
   // `readers`: how many operations read each value.

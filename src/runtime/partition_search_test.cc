@@ -131,7 +131,7 @@ TEST(PartitionSearchTest, IsNearTheBestOfAllForSmallGraphs) {
     Random random(seed);
     const uint32_t reach = 2 + random.below(3);
     const TestModel model = randomModel(random, 2 + random.below(6), reach);
-    const PartitionGraph graph(model.share()->main, OperandSizes({}, {}));
+    const PartitionGraph graph(model.share()->main, hal::OperandSizes());
     const SearchProblem problem = randomProblem(random, graph, 3);
     const Assignment found = improve(problem, cheapestForEach(problem));
     const Assignment best = exhaustive(problem);
@@ -150,7 +150,7 @@ TEST(PartitionSearchTest, IsNeverWorseThanTheStartOrASingleDevice) {
     Random random(1000 + seed);
     const uint32_t reach = 2 + random.below(40);
     const TestModel model = randomModel(random, 10 + random.below(300), reach);
-    const PartitionGraph graph(model.share()->main, OperandSizes({}, {}));
+    const PartitionGraph graph(model.share()->main, hal::OperandSizes());
     const size_t devices = 2 + random.below(5);
     const SearchProblem problem = randomProblem(random, graph, devices);
     const std::vector<uint32_t> start = cheapestForEach(problem);
@@ -170,7 +170,7 @@ TEST(PartitionSearchTest, LargeGraphsKeepToTheirBudget) {
   Random random(7);
   for (const uint32_t reach : {1u, 50u}) {
     const TestModel model = randomModel(random, 10000, reach);
-    const PartitionGraph graph(model.share()->main, OperandSizes({}, {}));
+    const PartitionGraph graph(model.share()->main, hal::OperandSizes());
     const SearchProblem problem = randomProblem(random, graph, 4);
     const std::vector<uint32_t> start = cheapestForEach(problem);
     const Assignment before = evaluate(problem, start);

@@ -139,6 +139,27 @@ TEST(PlanExecution, AnOutputThatIsTooSmallIsReportedWithItsShape) {
   EXPECT_THAT(kindsOf(*runner), ElementsAre());
 }
 
+// Of what goes to the next step as of the model's output.
+TEST(PlanExecution, ShapesThatDoNotFitTheirPlacesAreFailures) {
+  for (const size_t liar : {size_t{1}, size_t{0}}) {
+    TestDevices devices(2);
+    devices.script(liar).afterExecution = [](hal::ExecutionResult& result) {
+      for (hal::OutputShape& shape : result.outputShapes) shape.dimensions[0] *= 1'000'000;
+    };
+    const auto model = growingModel();
+    const auto runner =
+        runnerOf(model, planOf(*model, {&devices.at(0), &devices.at(0), &devices.at(1)}), devices);
+    Arguments arguments{{{2, 2, 2}}, {std::vector<float>(9, 9)}, {{3}}};
+    const auto result = run(*runner, arguments);
+    ASSERT_TRUE(result.status.ok()) << result.status.toString();
+    EXPECT_THAT(arguments.outputs[0], ElementsAre(0, 0, 2, 2, 2, 0, 0, 0, 0));
+    const auto events = runner->recovery().context().report->events();
+    ASSERT_FALSE(events.empty());
+    EXPECT_EQ(events[0].device, fmt::format("test-{}", liar));
+    EXPECT_THAT(events[0].cause, HasSubstr("the driver's result: output 0: it reports dimensions"));
+  }
+}
+
 // IF: out = condition ? a + a : a * a, in branches of two operations each.
 std::shared_ptr<Model> branchModel() {
   auto model = std::make_shared<Model>();

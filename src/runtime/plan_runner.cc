@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "runtime/plan_execution.h"
-#include "runtime/result_shapes.h"
 #include "runtime/trace_context.h"
 
 namespace halyard::runtime {
@@ -19,9 +18,8 @@ bool mayHaveShapes(const Status& status) {
 
 // A whole model, or a step that is one: the application's own request, but for buffers that
 // `by` does not know.
-Status attemptWhole(const Model& model, const RunArguments& arguments,
-                    const hal::ExecuteOptions& options, const PreparedStep& by, hal::Burst* burst,
-                    hal::ExecutionResult* result) {
+Status attemptWhole(const RunArguments& arguments, const hal::ExecuteOptions& options,
+                    const PreparedStep& by, hal::Burst* burst, hal::ExecutionResult* result) {
   if (arguments.memories.empty()) {
     *result = executeOn(*by.prepared, burst, arguments.request, options);
   } else {
@@ -31,9 +29,6 @@ Status attemptWhole(const Model& model, const RunArguments& arguments,
     *result = executeOn(*by.prepared, burst, request, options);
     if (result->status.ok()) result->status = staging.copyBack();
   }
-  if (mayHaveShapes(result->status)) {
-    HALYARD_RETURN_IF_ERROR(checkReportedShapes(model, arguments.request, *result));
-  }
   return result->status;
 }
 
@@ -41,14 +36,19 @@ Status attemptWhole(const Model& model, const RunArguments& arguments,
 
 hal::ExecutionResult executeOn(hal::PreparedModel& prepared, hal::Burst* burst,
                                const hal::Request& request, const hal::ExecuteOptions& options) {
-  if (burst != nullptr) return burst->execute(request, options);
-  return prepared.executeSynchronously(request, options);
+  hal::ExecutionResult result = burst != nullptr ? burst->execute(request, options)
+                                                 : prepared.executeSynchronously(request, options);
+  // As a driver before HAL 1.2 tells of it.
+  if (result.status.code() == ResultCode::OUTPUT_INSUFFICIENT_SIZE && result.outputShapes.empty()) {
+    result.status = opFailed("the device found an output too small without saying which");
+  }
+  return result;
 }
 
 PlanRunner::PlanRunner(std::shared_ptr<const Plan> plan, PlanContext context)
     : plan_(std::move(plan)),
       recovery_(*plan_, std::move(context)),
-      sizes_(model(), recovery_.context().devices),
+      sizes_(operandSizes(model(), recovery_.context().devices)),
       layout_(plan_->simple || !plan_->whyNever.ok() ? RunLayout()
                                                      : RunLayout::make(model(), *plan_, sizes_)),
       memories_(layout_.main.bytes, layout_.growing),
@@ -79,7 +79,7 @@ hal::ExecutionResult PlanRunner::run(const RunArguments& arguments,
     if (!hal::validateRequest(model(), arguments.request, true).ok()) return result;
     result.status = recovery_.computeOnCpu(std::move(result.status), [&](const PreparedStep& by) {
       const StepMark mark(*this, std::nullopt, *by.device);
-      return attemptWhole(model(), arguments, options, by, nullptr, &result);
+      return attemptWhole(arguments, options, by, nullptr, &result);
     });
     result.timing = {};
   }
@@ -101,7 +101,7 @@ hal::ExecutionResult PlanRunner::runSimple(const RunArguments& arguments,
     const StepMark mark(*this, 0, *step.device);
     hal::Burst* const own = burst == nullptr ? nullptr : burst->of(0, step.prepared);
     const hal::TimePoint started = isMeasured ? hal::Clock::now() : hal::TimePoint();
-    Status status = attemptWhole(model(), arguments, options, step, own, &result);
+    Status status = attemptWhole(arguments, options, step, own, &result);
     if (status.ok()) {
       if (isMeasured && recovery_.asPlanned(0, step)) {
         addMeasurement(0, hal::Clock::now() - started);

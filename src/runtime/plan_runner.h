@@ -10,10 +10,10 @@
 #include <span>
 #include <string>
 
+#include "hal/operand_sizes.h"
 #include "halyard/driver/trace.h"
 #include "runtime/frame_plan.h"
 #include "runtime/memory_arguments.h"
-#include "runtime/operand_sizes.h"
 #include "runtime/run_memory.h"
 #include "runtime/step_recovery.h"
 
@@ -45,7 +45,7 @@ class PlanRunner {
   const Model& model() const { return *recovery_.context().model; }
   StepRecovery& recovery() { return recovery_; }
   const StepRecovery& recovery() const { return recovery_; }
-  const OperandSizes& sizes() const { return sizes_; }
+  const hal::OperandSizes& sizes() const { return sizes_; }
   // Of compound plans.
   const RunLayout& layout() const { return layout_; }
   RunMemoryPool& memories() { return memories_; }
@@ -64,7 +64,7 @@ class PlanRunner {
 
   const std::shared_ptr<const Plan> plan_;
   StepRecovery recovery_;
-  const OperandSizes sizes_;
+  const hal::OperandSizes sizes_;
   const RunLayout layout_;
   RunMemoryPool memories_;
   std::vector<hal::RequestPool> constantPools_;

@@ -26,28 +26,4 @@ Status checkReportedShape(size_t index, const Operand& operand, const Shape& kno
   return okStatus();
 }
 
-Status checkReportedShapes(const Model& model, const hal::Request& request,
-                           const hal::ExecutionResult& result) {
-  const std::vector<hal::OutputShape>& shapes = result.outputShapes;
-  const size_t outputs = model.main.outputIndexes.size();
-  if (shapes.empty()) {
-    if (result.status.ok()) return okStatus();
-    return opFailed("the device found an output too small without saying which");
-  }
-  if (shapes.size() != outputs) {
-    return opFailed("the device reported {} output shapes for {} outputs", shapes.size(), outputs);
-  }
-  bool allSufficient = true;
-  for (size_t i = 0; i < outputs; ++i) {
-    const Operand& operand = model.main.operands[model.main.outputIndexes[i]];
-    const Shape known = knownShape(operand.dimensions, request.outputs[i].dimensions);
-    HALYARD_RETURN_IF_ERROR(checkReportedShape(i, operand, known, shapes[i].dimensions));
-    allSufficient = allSufficient && shapes[i].isSufficient;
-  }
-  if (result.status.ok() != allSufficient) {
-    return opFailed("the device's status and the output shapes it reported contradict each other");
-  }
-  return okStatus();
-}
-
 }  // namespace halyard::runtime

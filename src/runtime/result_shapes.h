@@ -11,9 +11,5 @@ Shape knownShape(const Shape& model, const Shape& given);
 // OP_FAILED unless `reported` can be the shape of output `index`, of which `known` is known.
 Status checkReportedShape(size_t index, const Operand& operand, const Shape& known,
                           const Shape& reported);
-// The rules of the HAL for the shapes of a result that is OK or OUTPUT_INSUFFICIENT_SIZE: none at
-// all or one per output; sufficient ones exactly with OK; that can be. OP_FAILED otherwise.
-Status checkReportedShapes(const Model& model, const hal::Request& request,
-                           const hal::ExecutionResult& result);
 
 }  // namespace halyard::runtime

@@ -185,7 +185,7 @@ TEST_F(BuffersTest, TheDriverSeesMemoryAndNothingItDoesNotNeed) {
 
 TEST_F(BuffersTest, OutputThatIsTooSmall) {
   const auto fixed = allocate(fixed_);
-  script_ = [](const Request&) { return tooSmall({{{5}, false}}); };
+  script_ = [](const Request&) { return tooSmall({{{4}, false}}); };
   const ExecutionResult refused =
       fixed_->executeSynchronously(requestOf({ones_, ones_}, {fixed}), {});
   EXPECT_EQ(refused.status.code(), ResultCode::OP_FAILED) << refused.status.toString();

@@ -5,9 +5,9 @@
 #include <new>
 #include <stdexcept>
 
+#include "hal/result_check.h"
 #include "hal/session/cache_files.h"
 #include "hal/session/client_session.h"
-#include "hal/session/result_check.h"
 #include "hal/session/session_burst.h"
 
 namespace halyard::hal {
@@ -71,6 +71,7 @@ SessionPreparedModel::SessionPreparedModel(std::shared_ptr<SessionState> session
       driver_(std::move(driver)),
       priority_(options.priority),
       id_(session_->nextModel++),
+      sizes_(*model_, session_->device->info().extensions),
       charge_(std::move(charge)) {}
 
 ExecutionResult SessionPreparedModel::executeSynchronously(const Request& request,
@@ -156,7 +157,7 @@ ExecutionResult SessionPreparedModel::takeTurn(const Request& request,
                                                     own.cancel, std::ref(turn));
   if (done.ok()) done = std::move(thrown);
   if (!done.ok()) return failed(std::move(done));
-  checkResult(*model_, request, result);
+  checkResult(*model_, request, sizes_, result);
   return result;
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 
+#include "hal/operand_sizes.h"
 #include "hal/session/session_state.h"
 
 namespace halyard::hal {
@@ -57,6 +58,7 @@ class SessionPreparedModel final : public PreparedModel,
   const std::shared_ptr<PreparedModel> driver_;
   const Priority priority_;
   const uint64_t id_;
+  const OperandSizes sizes_;
   const Quota::Charge charge_;
   std::atomic<uint64_t> traceContext_ = 0;
 };

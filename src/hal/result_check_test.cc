@@ -1,5 +1,5 @@
 // What sessions make of drivers' answers that the HAL does not allow.
-#include "hal/session/result_check.h"
+#include "hal/result_check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ ExecutionResult checked(Status status, std::vector<OutputShape> shapes, Shape re
   result.status = std::move(status);
   result.outputShapes = std::move(shapes);
   result.timing = {10, 20};
-  checkResult(twoOutputs(), request, result);
+  checkResult(twoOutputs(), request, OperandSizes(), result);
   return result;
 }
 
@@ -75,11 +75,93 @@ TEST(CheckResultTest, RefusesShapesThatCannotBe) {
   EXPECT_THAT(errorOf(small, {{{2, 1}, true}, {{3}, true}}), HasSubstr("every output is large"));
 }
 
+// Of an output [2,?] of float32 in a buffer of so many bytes, by pointer, in a pool, as all of one.
+TEST(CheckResultTest, RefusesShapesThatDoNotFitTheBuffer) {
+  const auto memory = SharedMemory::create(100, "test").value();
+  const auto checkedWith = [&](const RequestArgument& argument, Shape reported, Status status) {
+    Request request;
+    request.outputs = {argument, {}};
+    request.pools = {memory, uint32_t{7}};
+    ExecutionResult result;
+    result.outputShapes = {{std::move(reported), true}, {{3}, status.ok()}};
+    result.status = std::move(status);
+    checkResult(twoOutputs(), request, OperandSizes(), result);
+    return result.status;
+  };
+  RequestArgument pointer;
+  pointer.kind = RequestArgument::Kind::POINTER;
+  pointer.length = 100;
+  RequestArgument part;
+  part.kind = RequestArgument::Kind::POOL;
+  part.location = {0, 0, 100};
+  RequestArgument whole = part;
+  whole.location = {0, 0, 0};
+  const Status small(ResultCode::OUTPUT_INSUFFICIENT_SIZE, "small");
+  for (const RequestArgument& argument : {pointer, part, whole}) {
+    EXPECT_TRUE(checkedWith(argument, {2, 12}, okStatus()).ok());
+    const Status wrong = checkedWith(argument, {2, 13}, okStatus());
+    EXPECT_EQ(wrong.code(), ResultCode::OP_FAILED);
+    EXPECT_EQ(wrong.message(),
+              "the driver's result: output 0: it reports dimensions [2,13], 104 bytes, and the "
+              "buffer has 100");
+    // Also beside another output that does not fit.
+    EXPECT_EQ(checkedWith(argument, {2, 12}, small).code(), ResultCode::OUTPUT_INSUFFICIENT_SIZE);
+    EXPECT_EQ(checkedWith(argument, {2, 13}, small).code(), ResultCode::OP_FAILED);
+    EXPECT_THAT(checkedWith(argument, {2, 1u << 31}, okStatus()).message(),
+                HasSubstr("[2,2147483648], for which 32 bits cannot count the bytes"));
+  }
+  // Only the driver knows how large its own buffer is.
+  RequestArgument token = whole;
+  token.location.poolIndex = 1;
+  EXPECT_TRUE(checkedWith(token, {2, 1000}, okStatus()).ok());
+}
+
+// HAL 1.0 and 1.1 report no shapes: what is known has to fit as well.
+TEST(CheckResultTest, SuccessWithoutShapesNeedsRoomForWhatIsKnown) {
+  Request request;
+  request.outputs.resize(2);
+  request.outputs[0].kind = RequestArgument::Kind::POINTER;
+  request.outputs[0].dimensions = {0, 5};
+  for (const uint32_t length : {40u, 39u}) {
+    request.outputs[0].length = length;
+    ExecutionResult result;
+    checkResult(twoOutputs(), request, OperandSizes(), result);
+    EXPECT_EQ(result.status.ok(), length == 40) << result.status.toString();
+  }
+}
+
+// The size of an extension's type is known from its device.
+TEST(CheckResultTest, ExtensionTypesHaveTheSizesOfTheirDevice) {
+  Model model;
+  model.extensionNameToPrefix = {{"com.acme.x", 1}};
+  Operand operand;
+  operand.type = static_cast<OperandType>((1u << 16) | 9);
+  operand.dimensions = {0};
+  operand.lifetime = Lifetime::SUBGRAPH_OUTPUT;
+  model.main.operands = {operand};
+  model.main.outputIndexes = {0};
+  const std::vector<Extension> extensions = {{"com.acme.x", {{9, true, 3}}}};
+  Request request;
+  request.outputs.resize(1);
+  request.outputs[0].kind = RequestArgument::Kind::POINTER;
+  request.outputs[0].length = 30;
+  const auto codeFor = [&](uint32_t count, const OperandSizes& sizes) {
+    ExecutionResult result;
+    result.outputShapes = {{{count}, true}};
+    checkResult(model, request, sizes, result);
+    return result.status.code();
+  };
+  const OperandSizes sizes(model, extensions);
+  EXPECT_EQ(codeFor(10, sizes), ResultCode::NO_ERROR);
+  EXPECT_EQ(codeFor(11, sizes), ResultCode::OP_FAILED);
+  EXPECT_EQ(codeFor(11, OperandSizes()), ResultCode::NO_ERROR) << "nobody knows";
+}
+
 TEST(CheckResultTest, DropsTimesThatCannotBe) {
   Request request;
   ExecutionResult result;
   result.timing = {30, 20};
-  checkResult(Model(), request, result);
+  checkResult(Model(), request, OperandSizes(), result);
   EXPECT_TRUE(result.status.ok());
   EXPECT_FALSE(result.timing.timeOnDevice.has_value());
   EXPECT_FALSE(result.timing.timeInDriver.has_value());

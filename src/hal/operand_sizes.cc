@@ -1,8 +1,8 @@
-#include "runtime/operand_sizes.h"
+#include "hal/operand_sizes.h"
 
 #include <algorithm>
 
-namespace halyard::runtime {
+namespace halyard::hal {
 namespace {
 
 constexpr unsigned kPrefixShift = 16;
@@ -13,15 +13,13 @@ std::optional<uint32_t> fitting(uint64_t bytes) {
 
 }  // namespace
 
-OperandSizes::OperandSizes(const Model& model, std::span<const Device* const> devices) {
+void OperandSizes::add(const Model& model, std::span<const Extension> extensions) {
   for (const ExtensionNameAndPrefix& used : model.extensionNameToPrefix) {
-    for (const Device* device : devices) {
-      for (const hal::Extension& extension : device->info().extensions) {
-        if (extension.name != used.name) continue;
-        for (const hal::ExtensionOperandType& type : extension.operandTypes) {
-          const uint32_t code = (uint32_t{used.prefix} << kPrefixShift) | type.type;
-          extensions_.emplace(static_cast<OperandType>(code), type);
-        }
+    for (const Extension& extension : extensions) {
+      if (extension.name != used.name) continue;
+      for (const ExtensionOperandType& type : extension.operandTypes) {
+        const uint32_t code = (uint32_t{used.prefix} << kPrefixShift) | type.type;
+        extensions_.emplace(static_cast<OperandType>(code), type);
       }
     }
   }
@@ -56,4 +54,4 @@ bool OperandSizes::isScalar(OperandType type) const {
   return it != extensions_.end() && !it->second.isTensor;
 }
 
-}  // namespace halyard::runtime
+}  // namespace halyard::hal

@@ -1,20 +1,25 @@
 // OperandSizes: bytes of values, those of vendor extensions' types included.
-// Thread safety: immutable once made. Ownership: owns its table.
+// Thread safety: const methods may be called from any thread. Ownership: owns its table.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <span>
 
+#include "halyard/driver/hal_types.h"
 #include "halyard/driver/model.h"
-#include "runtime/device_manager.h"
 
-namespace halyard::runtime {
+namespace halyard::hal {
 
 class OperandSizes {
  public:
-  // The extensions that the model uses, as the devices describe them.
-  OperandSizes(const Model& model, std::span<const Device* const> devices);
+  // Of a model without extensions.
+  OperandSizes() = default;
+  OperandSizes(const Model& model, std::span<const Extension> extensions) {
+    add(model, extensions);
+  }
+  // What a device says of the extensions that the model uses.
+  void add(const Model& model, std::span<const Extension> extensions);
 
   // As knownByteSize: nullopt when a dimension is unknown (0), or the type.
   std::optional<uint32_t> known(OperandType type, const Shape& dimensions) const;
@@ -25,9 +30,11 @@ class OperandSizes {
   double estimated(OperandType type, const Shape& dimensions) const;
   // A type whose values have no dimensions.
   bool isScalar(OperandType type) const;
+  // False: an extension's, that no device describes.
+  bool isKnown(OperandType type) const { return !isExtension(type) || extensions_.contains(type); }
 
  private:
-  std::map<OperandType, hal::ExtensionOperandType> extensions_;
+  std::map<OperandType, ExtensionOperandType> extensions_;
 };
 
-}  // namespace halyard::runtime
+}  // namespace halyard::hal
