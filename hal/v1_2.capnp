@@ -41,11 +41,15 @@ interface IPreparedModel extends(V10.IPreparedModel) {
       -> (status :T.ErrorStatus, message :Text, outputShapes :List(T.OutputShape),
           timing :T.Timing);
   configureExecutionBurst @2 (callback :IBurstCallback, requestChannel :T.QueueDescriptor,
-                              resultChannel :T.QueueDescriptor, extended :Bool)
+                              resultChannel :T.QueueDescriptor, extended :Bool,
+                              doorbell :T.FileDescriptor)
       -> (status :T.ErrorStatus, message :Text, burstContext :IBurstContext,
-          doorbell :T.FileDescriptor, extended :Bool, memoryChannel :T.FileDescriptor);
-  # See docs/burst_format.md. `doorbell`: an eventfd, which the client writes when the driver's event
-  # word says that it sleeps. `extended`: the sender knows the datums that are Halyard's own; they are
+          doorbell :T.FileDescriptor, extended :Bool, memoryChannel :T.FileDescriptor,
+          takesDoorbell :Bool);
+  # See docs/burst_format.md. `doorbell`, the client's: a socket that the driver watches, and by which
+  # the client wakes it when the event word says that it sleeps. A driver that watches it says so with
+  # `takesDoorbell`. A client of an earlier schema has none; it gets a `doorbell` of the driver's, an
+  # eventfd, and writes that. `extended`: the sender knows the datums that are Halyard's own; they are
   # used when both do. `memoryChannel`: a socket on which the client may hand memories over before it
   # is asked for them; null when the driver takes none.
   saveToCache @3 (modelCache :T.Handle, dataCache :T.Handle, token :Data)

@@ -1,7 +1,13 @@
 #include "hal/ring/burst_server.h"
 
 #include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
 
+#include <cerrno>
+
+#include "hal/ring/doorbell.h"
 #include "hal/ring/ring_workers.h"
 #include "hal/wire_memory.h"
 
@@ -9,15 +15,6 @@ namespace halyard::hal {
 namespace {
 
 using RingPtr = std::shared_ptr<ServedRing>;
-
-class DoorbellServer final : public wire::FileDescriptor::Server {
- public:
-  explicit DoorbellServer(RingPtr ring) : ring_(std::move(ring)) {}
-  kj::Maybe<int> getFd() override { return ring_->doorbell(); }
-
- private:
-  const RingPtr ring_;
-};
 
 // A descriptor that goes with the capability.
 class GivenAway final : public wire::FileDescriptor::Server {
@@ -111,16 +108,65 @@ QueueShape shapeOf(wire::QueueDescriptor::Reader queue) {
   return {queue.getElementCount(), queue.getElementSize(), queue.getHasEventWord()};
 }
 
-Result<RingPtr> openRing(std::vector<PoolDescription>& memories, const QueueShape& requestShape,
-                         const QueueShape& resultShape, const BurstTarget& target, bool extended,
-                         std::function<void(std::vector<int32_t>)> fetch) {
-  HALYARD_ASSIGN_OR_RETURN(DatumQueue requests, openQueue(std::move(memories[0]), requestShape),
+// The client's doorbell, or, for a client of an earlier schema, one of the driver's: an eventfd, of
+// which the client gets a duplicate. That is only watched as well, for the client may fill it.
+struct WatchedDoorbell {
+  UniqueFd fd;
+  uint32_t events = 0;
+  UniqueFd given;  // to the client; invalid when it has its own
+};
+
+Result<WatchedDoorbell> openDoorbell(bool hasDoorbell, UniqueFd received) {
+  WatchedDoorbell doorbell;
+  if (hasDoorbell) {
+    HALYARD_RETURN_IF_ERROR(checkLocalSocket(received.get(), SOCK_DGRAM), "doorbell");
+    doorbell.fd = std::move(received);
+    doorbell.events = doorbellEvents();
+    return doorbell;
+  }
+  doorbell.fd.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  doorbell.events = EPOLLIN;
+  doorbell.given = doorbell.fd.duplicate();
+  if (!doorbell.given.valid()) {
+    return errnoStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, errno, "eventfd for a burst");
+  }
+  return doorbell;
+}
+
+struct OpenedRing {
+  RingPtr ring;
+  UniqueFd doorbell;  // to be given to the client; invalid when it has its own
+};
+
+// What a client sends to open a burst.
+struct BurstOrder {
+  QueueShape requests;
+  QueueShape results;
+  bool extended = false;
+  bool hasDoorbell = false;
+};
+
+// The descriptors that came with it.
+struct Received {
+  Result<std::vector<PoolDescription>> pools;
+  UniqueFd doorbell;
+};
+
+Result<OpenedRing> openRing(std::vector<PoolDescription>& memories, UniqueFd received,
+                            const BurstOrder& order, const BurstTarget& target,
+                            std::function<void(std::vector<int32_t>)> fetch) {
+  HALYARD_ASSIGN_OR_RETURN(DatumQueue requests, openQueue(std::move(memories[0]), order.requests),
                            "request channel");
-  HALYARD_ASSIGN_OR_RETURN(DatumQueue results, openQueue(std::move(memories[1]), resultShape),
+  HALYARD_ASSIGN_OR_RETURN(DatumQueue results, openQueue(std::move(memories[1]), order.results),
                            "result channel");
-  return ServedRing::create({std::move(requests), std::move(results), target.model,
-                             target.preparedModel, target.version, extended, std::move(fetch),
-                             target.client->session->quota().shared_from_this()});
+  HALYARD_ASSIGN_OR_RETURN(WatchedDoorbell doorbell,
+                           openDoorbell(order.hasDoorbell, std::move(received)));
+  HALYARD_ASSIGN_OR_RETURN(
+      RingPtr ring, ServedRing::create({std::move(requests), std::move(results), target.model,
+                                        target.preparedModel, target.version, order.extended,
+                                        std::move(fetch), std::move(doorbell.fd), doorbell.events,
+                                        target.client->session->quota().shared_from_this()}));
+  return OpenedRing{std::move(ring), std::move(doorbell.given)};
 }
 
 Status asFailure(const Status& status) {
@@ -139,9 +185,10 @@ RingPtr disposedOf(std::shared_ptr<ServedClient> client, RingPtr ring) {
 }
 
 // What becomes of the call once the ring is there.
-Status finish(ConfigureBurstContext context, const BurstTarget& target, const RingPtr& ring,
+Status finish(ConfigureBurstContext context, const BurstTarget& target, OpenedRing opened,
               wire::v1_2::IBurstCallback::Client callback, const ContextPlace& place,
               bool extended) {
+  const RingPtr& ring = opened.ring;
   HALYARD_ASSIGN_OR_RETURN(RingWorkers* const workers,
                            target.client->core.services->ringWorkers(target.priority));
   HALYARD_ASSIGN_OR_RETURN(Quota::Charge charge,
@@ -152,7 +199,10 @@ Status finish(ConfigureBurstContext context, const BurstTarget& target, const Ri
   HALYARD_RETURN_IF_ERROR(workers->add(ring, target.client.get()));
   auto results = context.getResults();
   results.setBurstContext(kj::mv(server));
-  results.setDoorbell(kj::heap<DoorbellServer>(held));
+  results.setTakesDoorbell(!opened.doorbell.valid());
+  if (opened.doorbell.valid()) {
+    results.setDoorbell(kj::heap<GivenAway>(std::move(opened.doorbell)));
+  }
   UniqueFd channel = ring->takeMemoryChannel();
   if (channel.valid()) results.setMemoryChannel(kj::heap<GivenAway>(std::move(channel)));
   results.setExtended(extended);
@@ -174,9 +224,8 @@ kj::Promise<void> configureBurst(ConfigureBurstContext context, BurstTarget targ
     return refuse(makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT,
                              "the client has {} bursts; it may not have more", kMaxBursts));
   }
-  const QueueShape requestShape = shapeOf(params.getRequestChannel());
-  const QueueShape resultShape = shapeOf(params.getResultChannel());
-  const bool extended = params.getExtended();
+  const BurstOrder order{shapeOf(params.getRequestChannel()), shapeOf(params.getResultChannel()),
+                         params.getExtended(), params.hasDoorbell()};
   wire::v1_2::IBurstCallback::Client callback = params.getCallback();
   const auto place = std::make_shared<BurstContextServer*>(nullptr);
   ServerCore& core = target.client->core;
@@ -188,18 +237,24 @@ kj::Promise<void> configureBurst(ConfigureBurstContext context, BurstTarget targ
   std::vector<wire::Memory::Reader> memories;
   memories.push_back(params.getRequestChannel().getMemory());
   memories.push_back(params.getResultChannel().getMemory());
+  auto doorbell =
+      order.hasDoorbell ? duplicateFd(params.getDoorbell()) : kj::Promise<UniqueFd>(UniqueFd());
   return decodeMemories(std::move(memories))
-      .then([context, target = std::move(target), requestShape, resultShape, extended, callback,
-             place, fetch, version](Result<std::vector<PoolDescription>> pools) mutable {
+      .then([doorbell = kj::mv(doorbell)](Result<std::vector<PoolDescription>> pools) mutable {
+        return doorbell.then([pools = std::move(pools)](UniqueFd received) mutable {
+          return Received{std::move(pools), std::move(received)};
+        });
+      })
+      .then([context, target = std::move(target), order, callback, place, fetch,
+             version](Received received) mutable {
         context.releaseParams();
-        if (!pools.ok()) {
-          setStatus(context.getResults(), asFailure(pools.status()), version);
-          return;
-        }
-        Result<RingPtr> ring =
-            openRing(*pools, requestShape, resultShape, target, extended, std::move(fetch));
-        Status status = ring.ok() ? finish(context, target, *ring, callback, place, extended)
-                                  : ring.takeStatus();
+        const auto open = [&]() -> Status {
+          HALYARD_ASSIGN_OR_RETURN(std::vector<PoolDescription> pools, std::move(received.pools));
+          HALYARD_ASSIGN_OR_RETURN(OpenedRing opened, openRing(pools, std::move(received.doorbell),
+                                                               order, target, std::move(fetch)));
+          return finish(context, target, std::move(opened), callback, place, order.extended);
+        };
+        const Status status = open();
         setStatus(context.getResults(), status.ok() ? status : asFailure(status), version);
       });
 }

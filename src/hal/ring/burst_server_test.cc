@@ -1,4 +1,9 @@
 // Tests of configureExecutionBurst at the driver's boundary: what a client may send, and may not.
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
 #include <thread>
 
 #include "hal/testing/ring_pair.h"
@@ -33,7 +38,8 @@ class BurstServerTest : public ServerTest {
       return call.send().then([](auto&& response) -> Outcome {
         const bool ok = response.getStatus() == wire::ErrorStatus::NONE;
         EXPECT_EQ(response.hasBurstContext(), ok);
-        EXPECT_EQ(response.hasDoorbell(), ok);
+        // A client of an earlier schema gets one of the driver's.
+        EXPECT_EQ(response.hasDoorbell(), ok && !response.getTakesDoorbell());
         return {response.getStatus(), response.getMessage().cStr()};
       });
     });
@@ -87,6 +93,92 @@ TEST_F(BurstServerTest, RefusesWhatIsNoChannel) {
     EXPECT_THAT(outcome.message, HasSubstr(text));
   }
   EXPECT_EQ(configure().status, wire::ErrorStatus::NONE);
+}
+
+// Watching a file of another sort could keep the driver waiting for who serves it.
+TEST_F(BurstServerTest, RefusesWhatIsNoDoorbell) {
+  const auto with = [&](int fd) {
+    return configure([fd](auto& call) { call.setDoorbell(KJ_ASSERT_NONNULL(encodeFile(fd))); });
+  };
+  const Doorbell right = Doorbell::create().value();
+  EXPECT_EQ(with(right.watched()).status, wire::ErrorStatus::NONE);
+  int pipeEnds[2];
+  int streamEnds[2];
+  ASSERT_EQ(::pipe2(pipeEnds, O_CLOEXEC), 0);
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, streamEnds), 0);
+  const UniqueFd wrong[] = {UniqueFd(pipeEnds[0]),
+                            UniqueFd(pipeEnds[1]),
+                            UniqueFd(streamEnds[0]),
+                            UniqueFd(streamEnds[1]),
+                            UniqueFd(::eventfd(0, EFD_CLOEXEC)),
+                            UniqueFd(::epoll_create1(EPOLL_CLOEXEC)),
+                            UniqueFd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)),
+                            UniqueFd(::open("/", O_PATH | O_CLOEXEC))};
+  for (const UniqueFd& fd : wrong) {
+    const Outcome outcome = with(fd.get());
+    EXPECT_EQ(outcome.status, wire::ErrorStatus::GENERAL_FAILURE);
+    EXPECT_THAT(outcome.message, HasSubstr("doorbell: it is "));
+  }
+  const Outcome none = configure([](auto& call) { call.setDoorbell(kj::heap<NoDescriptor>()); });
+  EXPECT_EQ(none.status, wire::ErrorStatus::GENERAL_FAILURE);
+}
+
+// The driver has work of its own with the ring, and must not do it by writing to what is shared.
+TEST_F(BurstServerTest, AClientThatFillsADoorbellKeepsNobodyWaiting) {
+  const RingClient::Channels channels = RingClient::createChannels(64, 64).value();
+  const auto client = RingClient::create(channels, 64, 64, std::make_shared<SpinGate>()).value();
+  UniqueFd doorbell;
+  UniqueFd memoryChannel;
+  onLoop<bool>([&](RpcLoop::Context&) {
+    auto call = preparedClient_->configureExecutionBurstRequest();
+    call.setCallback(kj::heap<NoMemories>());
+    describe(channels.requests, call.initRequestChannel());
+    describe(channels.results, call.initResultChannel());
+    return call.send().then([&](auto&& response) {
+      contexts_.push_back(response.getBurstContext());
+      auto fds = kj::heapArrayBuilder<kj::Promise<UniqueFd>>(2);
+      fds.add(duplicateFd(response.getDoorbell()));
+      fds.add(duplicateFd(response.getMemoryChannel()));
+      return kj::joinPromises(fds.finish()).then([&](kj::Array<UniqueFd> received) {
+        doorbell = std::move(received[0]);
+        memoryChannel = std::move(received[1]);
+        return true;
+      });
+    });
+  });
+  const auto in = sharedFloats(kRingInputs);
+  const auto out = sharedFloats({0, 0, 0, 0});
+  EXPECT_TRUE(offerMemory(memoryChannel.get(), 0, *in));
+  EXPECT_TRUE(offerMemory(memoryChannel.get(), 1, *out));
+  std::vector<Datum> packet;
+  const std::vector<int32_t> slots = {0, 1};
+  encodeRequestPacket(ringRequest(in, out), slots, {}, false, &packet);
+  // As full as it gets, so that writers wait; that wakes the driver, too.
+  ASSERT_TRUE(client->send(packet));
+  const uint64_t most = UINT64_MAX - 1;
+  ASSERT_EQ(::write(doorbell.get(), &most, sizeof most), 8);
+  ASSERT_EQ(::fcntl(doorbell.get(), F_SETFL, 0), 0);
+  ASSERT_EQ(client->wait(Clock::now() + std::chrono::seconds(60)), RingClient::Wait::ANSWERED);
+  std::atomic<bool> served = false;
+  std::thread onLoopThread([&] {
+    onLoop<bool>([&](RpcLoop::Context&) {
+      auto call = contexts_.back().freeMemoryRequest();
+      call.setSlot(0);
+      return call.send().then([](auto&&) { return true; });
+    });
+    served = true;
+  });
+  const auto end = Clock::now() + std::chrono::seconds(20);
+  while (!served && Clock::now() < end) std::this_thread::yield();
+  EXPECT_TRUE(served) << "the driver's loop waits for its client";
+  // For the test's own end, should it wait.
+  uint64_t content = 0;
+  (void)!::read(doorbell.get(), &content, sizeof content);
+  onLoopThread.join();
+  onLoop<bool>([&](RpcLoop::Context&) -> kj::Promise<bool> {
+    contexts_.clear();
+    return true;
+  });
 }
 
 TEST_F(BurstServerTest, OldDriversHaveNone) {
@@ -158,14 +250,13 @@ TEST_F(BurstServerTest, TakesMemoriesBeforeTheirPackets) {
     call.setCallback(kj::heap<NoMemories>());
     describe(channels.requests, call.initRequestChannel());
     describe(channels.results, call.initResultChannel());
+    call.setDoorbell(KJ_ASSERT_NONNULL(encodeFile(client->doorbell())));
     return call.send().then([&](auto&& response) {
+      EXPECT_TRUE(response.getTakesDoorbell());
+      EXPECT_FALSE(response.hasDoorbell());
       contexts_.push_back(response.getBurstContext());
-      auto fds = kj::heapArrayBuilder<kj::Promise<UniqueFd>>(2);
-      fds.add(duplicateFd(response.getDoorbell()));
-      fds.add(duplicateFd(response.getMemoryChannel()));
-      return kj::joinPromises(fds.finish()).then([&](kj::Array<UniqueFd> received) {
-        client->setDoorbell(std::move(received[0]));
-        memoryChannel = std::move(received[1]);
+      return duplicateFd(response.getMemoryChannel()).then([&](UniqueFd received) {
+        memoryChannel = std::move(received);
         return true;
       });
     });

@@ -1,8 +1,11 @@
 #include "hal/ring/remote_ring.h"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 
 #include "base/looking.h"
+#include "hal/ring/doorbell.h"
 #include "hal/ring/memory_channel.h"
 #include "hal/wire_memory.h"
 
@@ -55,7 +58,6 @@ void encodeQueue(MemoryEncoder& encoder, uint32_t index, const SharedMemoryPtr& 
 struct Opened {
   uint64_t burst = 0;  // its key in Side::bursts
   bool extended = false;
-  std::shared_ptr<UniqueFd> doorbell;
   std::shared_ptr<UniqueFd> memoryChannel;  // invalid: the driver takes none
 };
 
@@ -64,26 +66,24 @@ template <typename Response>
 kj::Promise<Result<Opened>> takeBurst(Side& side, Response& response) {
   Status status = fromWireStatus(response.getStatus(), response.getMessage());
   if (!status.ok()) return Result<Opened>(std::move(status));
-  if (!response.hasBurstContext() || !response.hasDoorbell()) {
-    return Result<Opened>(opFailed("it opens a burst without context or doorbell"));
+  if (!response.hasBurstContext()) {
+    return Result<Opened>(opFailed("it opens a burst without a context"));
   }
-  Opened opened{side.nextBurst++, response.getExtended(), std::make_shared<UniqueFd>(),
-                std::make_shared<UniqueFd>()};
+  // A driver of an earlier schema has a doorbell of its own, and that is nothing to write to.
+  if (!response.getTakesDoorbell()) {
+    return Result<Opened>(opFailed("it does not watch its client's doorbell"));
+  }
+  Opened opened{side.nextBurst++, response.getExtended(), std::make_shared<UniqueFd>()};
   side.bursts.emplace(opened.burst, response.getBurstContext());
-  auto descriptors = kj::heapArrayBuilder<kj::Promise<UniqueFd>>(2);
-  descriptors.add(duplicateFd(response.getDoorbell()));
-  descriptors.add(response.hasMemoryChannel() ? duplicateFd(response.getMemoryChannel())
-                                              : kj::Promise<UniqueFd>(UniqueFd()));
-  return kj::joinPromises(descriptors.finish())
-      .then([&side, opened](kj::Array<UniqueFd> received) -> Result<Opened> {
-        if (!received[0].valid()) {
-          side.bursts.erase(opened.burst);
-          return opFailed("the doorbell of its burst has no descriptor");
-        }
-        *opened.doorbell = std::move(received[0]);
-        *opened.memoryChannel = std::move(received[1]);
-        return opened;
-      });
+  if (!response.hasMemoryChannel()) return Result<Opened>(std::move(opened));
+  return duplicateFd(response.getMemoryChannel()).then([opened](UniqueFd channel) {
+    // Whatever else it may be could keep the sender waiting; and nothing is received through it.
+    if (checkLocalSocket(channel.get(), SOCK_SEQPACKET).ok() &&
+        ::shutdown(channel.get(), SHUT_RD) == 0) {
+      *opened.memoryChannel = std::move(channel);
+    }
+    return Result<Opened>(opened);
+  });
 }
 
 // A call under way, for whose end its caller may have no time.
@@ -172,7 +172,7 @@ Status RemoteRing::connect(uint64_t preparedModel, const RingClient::Channels& c
 
   auto opening = std::make_shared<Opening>();
   connection_->later([opening, preparedModel, channels, requestCapacity, resultCapacity,
-                      slots = slots_](Side& side) {
+                      slots = slots_, client = client_](Side& side) {
     auto promise = kj::evalNow([&]() -> kj::Promise<Result<Opened>> {
       const auto it = side.preparedModels.find(preparedModel);
       if (it == side.preparedModels.end()) {
@@ -184,6 +184,12 @@ Status RemoteRing::connect(uint64_t preparedModel, const RingClient::Channels& c
       encodeQueue(encoder, 0, channels.requests, requestCapacity, call.initRequestChannel());
       encodeQueue(encoder, 1, channels.results, resultCapacity, call.initResultChannel());
       call.setExtended(true);
+      KJ_IF_MAYBE (doorbell, encodeFile(client->doorbell())) {
+        call.setDoorbell(kj::mv(*doorbell));
+      } else {
+        return Result<Opened>(makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT,
+                                         "no descriptor is left for a doorbell"));
+      }
       return call.send().then([&side](auto&& response) { return takeBurst(side, response); });
     });
     side.watchers.add(promise.then(
@@ -205,7 +211,6 @@ Status RemoteRing::connect(uint64_t preparedModel, const RingClient::Channels& c
     return Result<Opened>(opFailed("configureExecutionBurst: no answer in time"));
   }();
   HALYARD_ASSIGN_OR_RETURN(const Opened opened, std::move(answer));
-  client_->setDoorbell(std::move(*opened.doorbell));
   if (opened.memoryChannel->valid()) {
     slots_->offerBy([channel = opened.memoryChannel](int32_t slot, const SharedMemory& memory) {
       // What cannot be handed over is asked for.

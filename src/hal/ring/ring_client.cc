@@ -39,9 +39,11 @@ Result<std::shared_ptr<RingClient>> RingClient::create(const Channels& channels,
                                                        std::shared_ptr<SpinGate> gate) {
   uint8_t* const at = channels.mapping->data();
   const auto resultsAt = static_cast<size_t>(channels.results->offset());
-  return std::shared_ptr<RingClient>(new RingClient(
-      DatumQueue::begin(channels.mapping, at, requestCapacity),
-      DatumQueue::begin(channels.mapping, at + resultsAt, resultCapacity), std::move(gate)));
+  HALYARD_ASSIGN_OR_RETURN(Doorbell doorbell, Doorbell::create());
+  return std::shared_ptr<RingClient>(
+      new RingClient(DatumQueue::begin(channels.mapping, at, requestCapacity),
+                     DatumQueue::begin(channels.mapping, at + resultsAt, resultCapacity),
+                     std::move(doorbell), std::move(gate)));
 }
 
 bool RingClient::send(std::span<const Datum> packet) {
@@ -49,11 +51,7 @@ bool RingClient::send(std::span<const Datum> packet) {
   if (!space || *space < packet.size()) return false;
   writer_.noteCore(currentCore());
   writer_.write(packet);
-  if (writer_.takeSleeper()) {
-    const uint64_t one = 1;
-    // Fails only when the counter is full, which wakes as well.
-    (void)!::write(doorbell_.get(), &one, sizeof one);
-  }
+  if (writer_.takeSleeper()) doorbell_.ring();
   return true;
 }
 

@@ -1,7 +1,7 @@
 // RingClient: the client's end of a burst: sends packets and waits for answers
 // (docs/burst_format.md).
 // Thread safety: one thread at a time; end may be called from any.
-// Ownership: owns the queues and its end of the doorbell. Shares the gate with other rings.
+// Ownership: owns the queues and the doorbell. Shares the gate with other rings.
 #pragma once
 
 #include <atomic>
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "hal/ring/datum_queue.h"
+#include "hal/ring/doorbell.h"
 #include "hal/ring/spinning.h"
-#include "halyard/driver/unique_fd.h"
 
 namespace halyard::hal {
 
@@ -30,8 +30,8 @@ class RingClient {
                                                     uint32_t resultCapacity,
                                                     std::shared_ptr<SpinGate> gate);
 
-  // What the driver wants to be woken with: an eventfd.
-  void setDoorbell(UniqueFd doorbell) { doorbell_ = std::move(doorbell); }
+  // What the driver is to watch, and to be passed to it.
+  int doorbell() const { return doorbell_.watched(); }
 
   // False when the packet has no room: nothing has been sent.
   bool send(std::span<const Datum> packet);
@@ -52,18 +52,22 @@ class RingClient {
   bool hasEnded() const { return ended_.load(std::memory_order_relaxed); }
 
  private:
-  RingClient(DatumQueue requests, DatumQueue results, std::shared_ptr<SpinGate> gate)
-      : requests_(std::move(requests)), results_(std::move(results)), gate_(std::move(gate)) {}
+  RingClient(DatumQueue requests, DatumQueue results, Doorbell doorbell,
+             std::shared_ptr<SpinGate> gate)
+      : requests_(std::move(requests)),
+        results_(std::move(results)),
+        doorbell_(std::move(doorbell)),
+        gate_(std::move(gate)) {}
 
   std::optional<Wait> look() const;
   void sleep(TimePoint wake);
 
   const DatumQueue requests_;
   const DatumQueue results_;
+  const Doorbell doorbell_;
   const std::shared_ptr<SpinGate> gate_;
   QueueWriter writer_{requests_};
   QueueReader reader_{results_};
-  UniqueFd doorbell_;
   std::atomic<bool> ended_ = false;
   Expectation service_;  // from a request to its answer
   std::vector<Datum> answer_;

@@ -364,7 +364,7 @@ TEST_F(RingTest, PositionsWithoutSenseEndTheRing) {
   auto& requests =
       *reinterpret_cast<QueueHeader*>(pair_->channels().requests->mapped().value()->data());
   requests.written.store(requests.written.load() + 5000);
-  pair_->ring().ring();
+  pair_->ring().wake();
   EXPECT_FALSE(pair_->answer().has_value());
   EXPECT_EQ(pair_->lastWait(), RingClient::Wait::CLOSED);
   EXPECT_TRUE(pair_->ring().closed());
@@ -453,7 +453,7 @@ TEST_F(RingTest, ScribblersHarmThemselves) {
         auto* const word = reinterpret_cast<std::atomic<uint32_t>*>(
             area->data() + (random >> 11) % (reach / 4) * 4);
         word->store((random >> 10) % 3 == 0 ? random : random % 64, std::memory_order_relaxed);
-        pair_->ring().ring();
+        pair_->ring().wake();
       }
     });
     for (int i = 0; i < 50; ++i) {

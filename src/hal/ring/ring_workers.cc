@@ -83,11 +83,14 @@ unsigned RingWorkers::threads() const {
 Status RingWorkers::add(const std::shared_ptr<ServedRing>& ring, const void* client) {
   const std::lock_guard lock(mutex_);
   const uint64_t key = nextKey_++;
-  epoll_event event{};
   // By edges: a ring that is being served already needs no attention.
-  event.events = EPOLLIN | EPOLLET;
-  event.data.u64 = key;
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, ring->doorbell(), &event) != 0) {
+  const auto watch = [&](int fd, uint32_t events) {
+    epoll_event event{};
+    event.events = events | EPOLLET;
+    event.data.u64 = key;
+    return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+  };
+  if (!watch(ring->wakeUp(), EPOLLIN) || !watch(ring->doorbell(), ring->doorbellEvents())) {
     return errnoStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, errno, "watching a burst");
   }
   rings_.emplace(key, Entry{ring, client});
@@ -109,6 +112,7 @@ void RingWorkers::remove(const ServedRing& ring) {
     if (--client->second.rings == 0 && client->second.served == 0) clients_.erase(client);
     rings_.erase(at);
     keys_.erase(key);
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, removed->wakeUp(), nullptr);
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, removed->doorbell(), nullptr);
   }
   removed->close();
@@ -204,7 +208,7 @@ void RingWorkers::finish(const Job& job) {
     client.deferred.pop_front();
     if (deferred == rings_.end()) continue;
     deferred->second.deferred = false;
-    deferred->second.ring->ring();
+    deferred->second.ring->wake();
     return;
   }
   if (client.rings == 0 && client.served == 0) clients_.erase(at);
@@ -255,7 +259,7 @@ void RingWorkers::serve(ServedRing& ring) {
         ring.announceAwake();
         continue;
       }
-      ring.ring();  // to be served again, behind those that wait
+      ring.wake();  // to be served again, behind those that wait
     }
     if (ring.release()) return;
     ring.announceAwake();

@@ -53,6 +53,7 @@ class SharedWorkersTest : public ::testing::Test {
     End& end = *ends_.emplace_back(std::make_unique<End>());
     const auto channels = RingClient::createChannels(64, 64).value();
     const QueueShape shape{64, sizeof(Datum), true};
+    end.client = RingClient::create(channels, 64, 64, std::make_shared<SpinGate>()).value();
     end.ring = ServedRing::create({DatumQueue::map(*channels.requests, shape).value(),
                                    DatumQueue::map(*channels.results, shape).value(), model_,
                                    std::move(prepared), HalVersion::V1_3, true,
@@ -61,10 +62,9 @@ class SharedWorkersTest : public ::testing::Test {
                                      pools.push_back(describe(*in_));
                                      pools.push_back(describe(*out_));
                                      end.ring->memoriesArrived(std::move(pools));
-                                   }})
+                                   },
+                                   copyOf(end.client->doorbell()), doorbellEvents()})
                    .value();
-    end.client = RingClient::create(channels, 64, 64, std::make_shared<SpinGate>()).value();
-    end.client->setDoorbell(UniqueFd(::fcntl(end.ring->doorbell(), F_DUPFD_CLOEXEC, 0)));
     EXPECT_TRUE(workers_->add(end.ring, client).ok());
     std::vector<Datum> packet;
     encodeRequestPacket(ringRequest(in_, out_), std::vector<int32_t>{0, 1}, {}, true, &packet);

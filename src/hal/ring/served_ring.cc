@@ -20,12 +20,12 @@ bool maySlotExist(int32_t slot) { return slot >= 0 && slot != kNoSlot; }
 }  // namespace
 
 Result<std::shared_ptr<ServedRing>> ServedRing::create(Parts parts) {
-  UniqueFd doorbell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!doorbell.valid()) {
+  UniqueFd wakeUp(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wakeUp.valid()) {
     return errnoStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, errno, "eventfd for a burst");
   }
   std::shared_ptr<ServedRing> ring(new ServedRing(std::move(parts)));
-  ring->doorbell_ = std::move(doorbell);
+  ring->wakeUp_ = std::move(wakeUp);
   // Without a channel the client is asked for its memories.
   auto channel = OfferedMemories::create(ring->parts_.quota);
   if (channel.ok()) {
@@ -42,10 +42,10 @@ ServedRing::ServedRing(Parts parts)
   reader_.announceSleep();
 }
 
-void ServedRing::ring() const {
+void ServedRing::wake() const {
   const uint64_t one = 1;
-  // Fails only when the client has filled the counter, and so has rung enough.
-  (void)!::write(doorbell_.get(), &one, sizeof one);
+  // The descriptor never leaves this process: nobody else can fill the counter.
+  (void)!::write(wakeUp_.get(), &one, sizeof one);
 }
 
 bool ServedRing::release() {
@@ -77,7 +77,7 @@ void ServedRing::freeMemory(int32_t slot) {
     ++slotsFreed_;
     hasNews_ = true;
   }
-  ring();
+  wake();
 }
 
 void ServedRing::memoriesArrived(Result<std::vector<PoolDescription>> memories) {
@@ -87,7 +87,7 @@ void ServedRing::memoriesArrived(Result<std::vector<PoolDescription>> memories) 
     hasNews_ = true;
   }
   claims_.store(0, std::memory_order_release);
-  ring();
+  wake();
 }
 
 void ServedRing::close() {

@@ -35,14 +35,20 @@ class ServedRing {
     // Asks the client for the memories in these slots, ascending; must not block. The answer is
     // memoriesArrived, once.
     std::function<void(std::vector<int32_t> slots)> fetchMemories;
+    // What the client wakes the driver with: checked, and only to be watched.
+    UniqueFd doorbell = {};
+    uint32_t doorbellEvents = 0;             // of epoll
     std::shared_ptr<Quota> quota = nullptr;  // null: no limits
   };
   static Result<std::shared_ptr<ServedRing>> create(Parts parts);
 
-  // Becomes readable when the client, or something else, wants the ring to be served. An eventfd
-  // that nobody reads: edges count.
-  int doorbell() const { return doorbell_.get(); }
-  void ring() const;
+  // What tells that the ring is to be served, by edges: the client's doorbell, which is watched for
+  // `doorbellEvents` and left alone, and an eventfd of this process, which nobody reads.
+  int doorbell() const { return parts_.doorbell.get(); }
+  uint32_t doorbellEvents() const { return parts_.doorbellEvents; }
+  int wakeUp() const { return wakeUp_.get(); }
+  // Has the ring served, as the client's doorbell does.
+  void wake() const;
   // The client's end of the memory channel, to be given away; invalid where there is none.
   UniqueFd takeMemoryChannel() { return std::move(clientEnd_); }
   // The client gives up a slot.
@@ -100,7 +106,7 @@ class ServedRing {
   const Parts parts_;
   QueueReader reader_;
   QueueWriter writer_;
-  UniqueFd doorbell_;
+  UniqueFd wakeUp_;
   UniqueFd clientEnd_;
   std::atomic<uint64_t> claims_ = 0;
   std::atomic<bool> closed_ = false;

@@ -29,6 +29,8 @@ inline PoolDescription describe(const SharedMemory& memory) {
   return pool;
 }
 
+inline UniqueFd copyOf(int fd) { return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
+
 inline const std::vector<float> kRingInputs = {1, 2, 3, 4, 10, 20, 30, 40};
 
 inline SharedMemoryPtr sharedFloats(const std::vector<float>& values) {
@@ -129,9 +131,10 @@ class RingPair {
         prepared_,
         HalVersion::V1_3,
         options_.extended,
-        [this](std::vector<int32_t> slots) { fetch(std::move(slots)); }};
+        [this](std::vector<int32_t> slots) { fetch(std::move(slots)); },
+        copyOf(client_->doorbell()),
+        doorbellEvents()};
     ring_ = ServedRing::create(std::move(parts)).value();
-    client_->setDoorbell(UniqueFd(::fcntl(ring_->doorbell(), F_DUPFD_CLOEXEC, 0)));
     channel_ = ring_->takeMemoryChannel();
     if (options_.offers) {
       slots_->offerBy([this](int32_t slot, const SharedMemory& memory) {

@@ -1,5 +1,6 @@
 #include "hal/testing/fuzz/hostile_queue.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -44,8 +45,12 @@ void sendPacket(ByteSource& bytes, const OpenQueue& queue) {
   if (!packet.empty()) std::memcpy(base + kHeaderBytes, packet.data(), packet.size());
   const uint64_t moved = bytes.oneIn(4) ? bytes.number64() : packet.size() / kDatumBytes;
   std::atomic_ref(*reinterpret_cast<uint64_t*>(base + kWriterPosition)).fetch_add(moved);
-  const uint64_t one = 1;
-  (void)!::write(queue.doorbell.get(), &one, sizeof one);
+  if (queue.doorbell != nullptr) return queue.doorbell->ring();
+  // Maybe full then, so that whoever writes to it without O_NONBLOCK waits.
+  const uint64_t number = bytes.oneIn(4) ? UINT64_MAX - 1 : 1;
+  (void)::fcntl(queue.driversDoorbell.get(), F_SETFL, O_NONBLOCK);
+  (void)!::write(queue.driversDoorbell.get(), &number, sizeof number);
+  if (bytes.oneIn(4)) (void)::fcntl(queue.driversDoorbell.get(), F_SETFL, 0);
 }
 
 namespace {

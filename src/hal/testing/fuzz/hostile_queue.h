@@ -2,6 +2,7 @@
 // Thread safety: one thread at a time. Ownership: a queue shares its memory with the message.
 #pragma once
 
+#include "hal/ring/doorbell.h"
 #include "hal/testing/fuzz/hostile_messages.h"
 #include "halyard/driver/shared_memory.h"
 
@@ -10,7 +11,8 @@ namespace halyard::hal::fuzz {
 // A burst's queue of requests that the driver has taken.
 struct OpenQueue {
   SharedMemoryPtr memory;
-  UniqueFd doorbell;
+  std::shared_ptr<const Doorbell> doorbell;  // null: the driver's is used
+  UniqueFd driversDoorbell;
   UniqueFd memoryChannel;
 };
 

@@ -468,19 +468,28 @@ class Session {
       const auto some = bytes_.take(32);
       call.setCallback(kj::heap<BurstCallback>(std::vector<uint8_t>(some.begin(), some.end())));
     }
-    return finish(call.send().then([this, requests](auto&& response) -> Promise {
+    std::shared_ptr<const Doorbell> doorbell;
+    if (bytes_.oneIn(4)) {
+      KJ_IF_MAYBE (file, chooseFile(bytes_, held_.back())) call.setDoorbell(kj::mv(*file));
+    } else if (bytes_.oneIn(2)) {
+      doorbell = std::make_shared<const Doorbell>(Doorbell::create().value());
+      call.setDoorbell(KJ_ASSERT_NONNULL(encodeFile(doorbell->watched())));
+    }
+    return finish(call.send().then([this, requests, doorbell](auto&& response) -> Promise {
       checkStatus(response);
       const bool ok = response.getStatus() == wire::ErrorStatus::NONE;
       if (ok != response.hasBurstContext()) fail("a status that contradicts its burst");
       if (!ok) return kj::READY_NOW;
       keep(response.getBurstContext(), bursts_);
       auto fds = kj::heapArrayBuilder<kj::Promise<UniqueFd>>(2);
-      fds.add(duplicateFd(response.getDoorbell()));
+      fds.add(response.hasDoorbell() ? duplicateFd(response.getDoorbell())
+                                     : kj::Promise<UniqueFd>(UniqueFd()));
       fds.add(duplicateFd(response.getMemoryChannel()));
-      return kj::joinPromises(fds.finish()).then([this, requests](kj::Array<UniqueFd> received) {
-        if (requests == nullptr) return;
-        queues_.push_back({requests, std::move(received[0]), std::move(received[1])});
-      });
+      return kj::joinPromises(fds.finish())
+          .then([this, requests, doorbell](kj::Array<UniqueFd> received) {
+            if (requests == nullptr) return;
+            queues_.push_back({requests, doorbell, std::move(received[0]), std::move(received[1])});
+          });
     }),
                   false);
   }

@@ -1,0 +1,82 @@
+#include "hal/ring/doorbell.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <cerrno>
+
+namespace halyard::hal {
+namespace {
+
+// -1 when the descriptor is no socket.
+int socketOption(int fd, int option) {
+  int value = -1;
+  socklen_t size = sizeof value;
+  if (::getsockopt(fd, SOL_SOCKET, option, &value, &size) != 0) return -1;
+  return value;
+}
+
+// OK if who watches the doorbell learns that it was rung.
+Status checkWakes(const Doorbell& doorbell) {
+  const UniqueFd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  epoll_event event{};
+  event.events = doorbellEvents();
+  if (!epoll.valid() || ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, doorbell.watched(), &event) != 0) {
+    return errnoStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, errno, "epoll for a ring");
+  }
+  // It is ready from the start.
+  (void)::epoll_wait(epoll.get(), &event, 1, 0);
+  doorbell.ring();
+  if (::epoll_wait(epoll.get(), &event, 1, 0) == 1) return okStatus();
+  return opFailed("a refused datagram does not wake its sender's watcher here");
+}
+
+}  // namespace
+
+Result<Doorbell> Doorbell::makePair() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return errnoStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, errno, "socketpair for a ring");
+  }
+  Doorbell doorbell{UniqueFd(ends[0]), UniqueFd(ends[1])};
+  for (const int end : ends) {
+    if (::shutdown(end, SHUT_RD) != 0) {
+      return errnoStatus(ResultCode::OP_FAILED, errno, "shutdown of a ring's doorbell");
+    }
+  }
+  return doorbell;
+}
+
+Result<Doorbell> Doorbell::create() {
+  HALYARD_ASSIGN_OR_RETURN(Doorbell doorbell, makePair());
+  // No document promises it, and a ring would wait for ever where it does not hold.
+  static std::atomic<bool> isKnownToWork = false;
+  if (!isKnownToWork) {
+    HALYARD_RETURN_IF_ERROR(checkWakes(doorbell));
+    isKnownToWork = true;
+  }
+  return doorbell;
+}
+
+void Doorbell::ring() const {
+  ssize_t sent = 0;
+  do {
+    sent = ::send(watched_.get(), nullptr, 0, MSG_DONTWAIT | MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+}
+
+uint32_t doorbellEvents() { return EPOLLOUT | EPOLLET; }
+
+Status checkLocalSocket(int fd, int type) {
+  const int domain = socketOption(fd, SO_DOMAIN);
+  if (domain < 0) return badData("it is no socket");
+  const int found = socketOption(fd, SO_TYPE);
+  if (domain != AF_UNIX || found != type) {
+    return badData("it is a socket of domain {} and type {}, expected {} and {}", domain, found,
+                   AF_UNIX, type);
+  }
+  return okStatus();
+}
+
+}  // namespace halyard::hal
