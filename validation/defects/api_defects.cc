@@ -66,6 +66,33 @@ void flattenShapes(Computed& c) {
   }
 }
 
+// Whether the model that came last leaves its outputs open.
+std::atomic<bool> outputsAreOpen = false;
+
+void noteOpenOutputs(WireMessage& m) {
+  KJ_IF_MAYBE (model, modelOf(m)) {
+    auto main = model->getMain();
+    bool open = false;
+    for (const uint32_t output : main.getOutputIndexes()) {
+      if (output >= main.getOperands().size()) continue;
+      auto dimensions = main.getOperands()[output].getDimensions();
+      open = open || dimensions.size() == 0;
+      for (const uint32_t dimension : dimensions) open = open || dimension == 0;
+    }
+    outputsAreOpen = open;
+  }
+}
+
+void enlargeOpenOutputs(WireMessage& m) {
+  KJ_IF_MAYBE (fields, executionOf(m)) {
+    if (fields->getStatus() != wire::ErrorStatus::NONE || !outputsAreOpen) return;
+    for (auto shape : fields->getOutputShapes()) {
+      auto dimensions = shape.getDimensions();
+      if (dimensions.size() != 0) dimensions.set(0, dimensions[0] * 1000);
+    }
+  }
+}
+
 const Defect kDefects[] = {
     {.name = "first-result-again",
      .what = "gives the results of a prepared model's first execution ever again",
@@ -108,6 +135,15 @@ const Defect kDefects[] = {
              if (*time) **time *= 1000;
            }
          }},
+    {.name = "shapes-beyond-buffers",
+     .what = "reports shapes that need a thousand times what the buffer has, where they are open",
+     .area = "api",
+     .call = noteOpenOutputs,
+     .answer = enlargeOpenOutputs},
+    {.name = "answers-no-execution",
+     .what = "answers everything but executions",
+     .area = "api",
+     .personality = R"({"faults": [{"at": "execute", "do": "hang"}]})"},
     {.name = "flattened-shapes",
      .what = "tells of an output without a rank only how many elements it has",
      .area = "api",

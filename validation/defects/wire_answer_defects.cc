@@ -1,4 +1,9 @@
 // Servers that answer what they should not, or in another way than the HAL lays down.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "hal/wire_memory.h"
+#include "halyard/driver/unique_fd.h"
 #include "validation/defects/defect.h"
 
 namespace halyard::defects {
@@ -29,6 +34,19 @@ void dropPrepared(WireMessage& m) {
   if (m.interface == capnp::typeId<wire::v1_3::IPreparedModelCallback>()) {
     m.content.getAs<wire::v1_3::IPreparedModelCallback::Notify13Params>().disownPreparedModel();
   }
+}
+
+using Configure = wire::v1_2::IPreparedModel::ConfigureExecutionBurstResults;
+
+// Whoever writes to it dies of SIGPIPE.
+void giveBrokenPipe(WireMessage& m) {
+  onResult<wire::v1_2::IPreparedModel, Configure>(m, 2, [](auto results) {
+    int ends[2];
+    if (results.getStatus() != Code::NONE || ::pipe2(ends, O_CLOEXEC) != 0) return;
+    const UniqueFd pipes[] = {UniqueFd(ends[0]), UniqueFd(ends[1])};
+    results.setTakesDoorbell(false);
+    KJ_IF_MAYBE (file, hal::encodeFile(ends[1])) results.setDoorbell(kj::mv(*file));
+  });
 }
 
 const Defect kDefects[] = {
@@ -135,6 +153,10 @@ const Defect kDefects[] = {
              }
            });
          }},
+    {.name = "broken-doorbell",
+     .what = "does not watch its client's doorbell, and gives a broken pipe for one",
+     .area = "hal",
+     .answer = giveBrokenPipe},
     {.name = "insufficient-is-failure",
      .what = "answers GENERAL_FAILURE when an output does not fit",
      .area = "hal",

@@ -4,6 +4,8 @@
 #include <set>
 #include <vector>
 
+#include "hal/ring/doorbell.h"
+#include "hal/wire_memory.h"
 #include "validation/defects/defect.h"
 
 namespace halyard::defects {
@@ -257,6 +259,20 @@ const Defect kDefects[] = {
            KJ_IF_MAYBE (params, (m.as<wire::v1_2::IPreparedModel, Params>(2))) {
              params->getRequestChannel().setHasEventWord(true);
              params->getResultChannel().setHasEventWord(true);
+           }
+         }},
+    {.name = "deaf-to-its-doorbell",
+     .what = "says that it watches its client's doorbell, and watches another",
+     .area = "hal",
+     .call =
+         [](WireMessage& m) {
+           using Params = wire::v1_2::IPreparedModel::ConfigureExecutionBurstParams;
+           KJ_IF_MAYBE (params, (m.as<wire::v1_2::IPreparedModel, Params>(2))) {
+             static const auto other = hal::Doorbell::create();
+             if (!params->hasDoorbell() || !other.ok()) return;
+             KJ_IF_MAYBE (file, hal::encodeFile(other->watched())) {
+               params->setDoorbell(kj::mv(*file));
+             }
            }
          }},
     {.name = "unchecked-roles",

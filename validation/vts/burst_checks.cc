@@ -1,5 +1,12 @@
 // Bursts: packets that are right and wrong, slots of memory, channels, and what must not leak.
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 
 #include "validation/vts/bad_requests.h"
 #include "validation/vts/burst_client.h"
@@ -296,6 +303,69 @@ CheckResult channels(HalClient& client, HalVersion method) {
   return expectRuns(add);
 }
 
+// A driver that watched any file would wait for that file's system.
+CheckResult doorbells(HalClient& client, HalVersion method) {
+  HALYARD_ASSIGN_OR_RETURN(AddBurst add, openAdd(client, method));
+  if (!add.skip.empty()) return CheckResult::skipped(add.skip);
+  int pipeEnds[2];
+  int streamEnds[2];
+  if (::pipe2(pipeEnds, O_CLOEXEC) != 0) return errnoStatus(ResultCode::OP_FAILED, errno, "pipe");
+  const UniqueFd pipes[] = {UniqueFd(pipeEnds[0]), UniqueFd(pipeEnds[1])};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, streamEnds) != 0) {
+    return errnoStatus(ResultCode::OP_FAILED, errno, "socketpair");
+  }
+  const UniqueFd streams[] = {UniqueFd(streamEnds[0]), UniqueFd(streamEnds[1])};
+  const UniqueFd file(::memfd_create("no doorbell", MFD_CLOEXEC));
+  const UniqueFd counter(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  const std::pair<const char*, int> wrong[] = {{"the reading end of a pipe", pipeEnds[0]},
+                                               {"the writing end of a pipe", pipeEnds[1]},
+                                               {"a stream socket", streamEnds[0]},
+                                               {"a file", file.get()},
+                                               {"an eventfd", counter.get()}};
+  for (const auto& [what, fd] : wrong) {
+    BurstOptions options;
+    options.doorbell = fd;
+    HALYARD_ASSIGN_OR_RETURN(const BurstClient::Opened opened,
+                             BurstClient::open(client, add.model, options));
+    HALYARD_RETURN_IF_ERROR(expectCode(fmt::format("a burst with {} for a doorbell", what),
+                                       opened.status, {Code::GENERAL_FAILURE}, opened.message));
+  }
+  return expectRuns(add);
+}
+
+// Whoever writes to what the client has, too, may wait for the client.
+CheckResult fullDoorbell(HalClient& client, HalVersion method) {
+  HALYARD_ASSIGN_OR_RETURN(AddBurst add, openAdd(client, method));
+  if (!add.skip.empty()) return CheckResult::skipped(add.skip);
+  BurstOptions options;
+  options.doorbell = -1;
+  HALYARD_ASSIGN_OR_RETURN(BurstClient::Opened opened,
+                           BurstClient::open(client, add.model, options));
+  if (opened.status != Code::NONE) {
+    return CheckResult::skipped("the driver refuses bursts without a doorbell");
+  }
+  if (!opened.driversDoorbell.valid()) return opFailed("a burst without any doorbell");
+  AddBurst old;
+  old.burst = std::move(opened.burst);
+  old.memory = add.memory;
+  old.burst->setSlot(kIn, std::get<SharedMemoryPtr>(add.memory->request().pools[0]));
+  old.burst->setSlot(kOut, std::get<SharedMemoryPtr>(add.memory->request().pools[1]));
+  const int doorbell = opened.driversDoorbell.get();
+  const uint64_t one = 1;
+  (void)!::write(doorbell, &one, sizeof one);
+  HALYARD_RETURN_IF_ERROR(expectRuns(old), "a client that has no doorbell");
+  // As full as it gets, and a writer waits.
+  (void)::fcntl(doorbell, F_SETFL, O_NONBLOCK);
+  uint64_t content = 0;
+  (void)!::read(doorbell, &content, sizeof content);
+  const uint64_t most = UINT64_MAX - 1;
+  (void)!::write(doorbell, &most, sizeof most);
+  (void)::fcntl(doorbell, F_SETFL, 0);
+  HALYARD_RETURN_IF_ERROR(old.burst->freeMemory(kIn));
+  HALYARD_RETURN_IF_ERROR(client.roundTrip());
+  return expectRuns(add);
+}
+
 CheckResult several(HalClient& client, HalVersion method) {
   std::vector<AddBurst> bursts;
   for (int i = 0; i < 4; ++i) {
@@ -341,6 +411,12 @@ void listBurstChecks(HalChecks& checks) {
                         "an output that does not fit is told with its shape", {"ND-047"}, tooSmall);
   checks.addForVersions(since, "burst/channels", "channels that are not right are refused", {},
                         channels);
+  checks.addForVersions(since, "burst/doorbells",
+                        "what is no doorbell is refused, and the client's is taken", {"ND-066"},
+                        doorbells);
+  checks.addForVersions(since, "burst/full_doorbell",
+                        "a client that fills a doorbell keeps nobody waiting", {"ND-066"},
+                        fullDoorbell);
   checks.addForVersions(since, "burst/several", "bursts of one driver do not disturb each other",
                         {"ND-040"}, several);
   for (const BadRequest& row : badRequests()) {

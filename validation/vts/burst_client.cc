@@ -75,8 +75,8 @@ Result<BurstClient::Opened> BurstClient::open(HalClient& client, const DriverObj
   struct Answered {
     Opened opened;
     std::optional<uint64_t> key;
-    std::shared_ptr<UniqueFd> doorbell = std::make_shared<UniqueFd>();
   };
+  const int doorbell = options.doorbell.value_or(burst->ring_->doorbell());
   HALYARD_ASSIGN_OR_RETURN(
       Answered answered,
       burst->connection_->call<Answered>(
@@ -89,29 +89,31 @@ Result<BurstClient::Opened> BurstClient::open(HalClient& client, const DriverObj
                         call.initRequestChannel());
             encodeQueue(channels.results, options.resultCapacity, options,
                         call.initResultChannel());
+            KJ_IF_MAYBE (file, hal::encodeFile(doorbell)) call.setDoorbell(kj::mv(*file));
             return call.send().then([&side](auto&& response) -> kj::Promise<Result<Answered>> {
               Answered got;
               got.opened.status = response.getStatus();
               got.opened.message = response.getMessage().cStr();
               got.opened.hasContext = response.hasBurstContext();
+              got.opened.takesDoorbell = response.getTakesDoorbell();
               if (got.opened.hasContext) {
                 got.key = side.nextBurst++;
                 side.bursts.emplace(*got.key, response.getBurstContext());
               }
               if (!response.hasDoorbell()) return Result<Answered>(std::move(got));
               return hal::duplicateFd(response.getDoorbell())
-                  .then([got = std::move(got)](UniqueFd doorbell) mutable {
-                    *got.doorbell = std::move(doorbell);
+                  .then([got = std::move(got)](UniqueFd drivers) mutable {
+                    got.opened.driversDoorbell = std::move(drivers);
                     return Result<Answered>(std::move(got));
                   });
             });
           }));
   burst->key_ = answered.key;
   if (answered.opened.status != Code::NONE) return std::move(answered.opened);
-  if (!answered.key || !answered.doorbell->valid()) {
-    return opFailed("configureExecutionBurst succeeds without a context or a doorbell");
+  if (!answered.key) return opFailed("configureExecutionBurst succeeds without a context");
+  if (doorbell >= 0 && !answered.opened.takesDoorbell) {
+    return opFailed("configureExecutionBurst succeeds, and does not take its client's doorbell");
   }
-  burst->ring_->setDoorbell(std::move(*answered.doorbell));
   burst->connection_->watch(burst->ring_);
   answered.opened.burst = std::move(burst);
   return std::move(answered.opened);

@@ -23,6 +23,8 @@ struct BurstOptions {
   bool hasEventWord = true;
   bool nullCallback = false;
   std::optional<uint32_t> saidCapacity = {};
+  // What is sent in place of the ring's doorbell; -1: nothing, as clients of earlier schemas do.
+  std::optional<int> doorbell = {};
 };
 
 struct BurstAnswer {
@@ -40,6 +42,8 @@ class BurstClient {
     Code status = Code::NONE;
     bool hasContext = false;
     std::string message;
+    bool takesDoorbell = false;
+    UniqueFd driversDoorbell;  // for a client that has none
     std::unique_ptr<BurstClient> burst;
   };
   static Result<Opened> open(HalClient& client, const DriverObjectPtr& model,
