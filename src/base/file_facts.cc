@@ -6,7 +6,12 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
+#include <memory>
+
+#include "base/foreign_fd.h"
 
 namespace halyard {
 namespace {
@@ -20,9 +25,16 @@ Status examineDmaBuf(int fd, FileFacts* facts) {
   return okStatus();
 }
 
-}  // namespace
+// Those that a user without rights cannot mount, and answer by themselves.
+bool isMachinesFileSystem(int fd) {
+  struct statfs fs {};
+  if (::fstatfs(fd, &fs) != 0) return false;
+  constexpr uint64_t kTypes[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+                                 F2FS_SUPER_MAGIC};
+  return std::ranges::find(kTypes, static_cast<uint32_t>(fs.f_type)) != std::end(kTypes);
+}
 
-Result<FileFacts> examineFile(int fd) {
+Result<FileFacts> examineNow(int fd) {
   FileFacts facts;
   const int flags = ::fcntl(fd, F_GETFL);
   if (flags < 0) return errnoStatus(ResultCode::BAD_DATA, errno, "F_GETFL");
@@ -55,6 +67,24 @@ Result<FileFacts> examineFile(int fd) {
     facts.isFixed = (seals & kFixed) == kFixed;
   }
   return facts;
+}
+
+}  // namespace
+
+Result<FileFacts> examineFile(int fd) {
+  if (!couldBlock(fd)) return examineNow(fd);
+  struct Found {
+    FileFacts facts;
+    bool isMachines = false;
+  };
+  const auto found = std::make_shared<Found>();
+  HALYARD_RETURN_IF_ERROR(withForeign(fd, [found](int own) -> Status {
+    HALYARD_ASSIGN_OR_RETURN(found->facts, examineNow(own));
+    found->isMachines = isMachinesFileSystem(own);
+    return okStatus();
+  }));
+  if (found->isMachines) noteMachinesFile(fd);
+  return found->facts;
 }
 
 }  // namespace halyard

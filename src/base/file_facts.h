@@ -20,7 +20,7 @@ struct FileFacts {
 };
 
 // BAD_DATA for what is neither a regular file nor a dma-buf, and for a descriptor that is not open
-// for reading.
+// for reading; RESOURCE_EXHAUSTED_TRANSIENT when the file is another process's and does not answer.
 Result<FileFacts> examineFile(int fd);
 
 }  // namespace halyard

@@ -1,11 +1,11 @@
 #include "base/private_copy.h"
 
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 
+#include "base/file_facts.h"
 #include "base/read_range.h"
 
 namespace halyard {
@@ -16,8 +16,8 @@ constexpr uint64_t kLargestOnHeap = 64 * 1024;
 
 // Bytes that a file has now; 0 if the kernel does not say.
 uint64_t fileSize(const SharedMemory& memory) {
-  struct stat file {};
-  return ::fstat(memory.fd(), &file) == 0 ? static_cast<uint64_t>(file.st_size) : 0;
+  const Result<FileFacts> file = memory.examine();
+  return file.ok() ? file->size : 0;
 }
 
 Status readPresent(const SharedMemory& memory, const ByteRange& range, uint64_t fileBytes,

@@ -11,7 +11,7 @@
 namespace halyard {
 
 // Fills `to` with what is from byte `offset` of the file on. BAD_DATA when the file ends before, or
-// cannot be read.
+// cannot be read; RESOURCE_EXHAUSTED_TRANSIENT when it is another process's and does not answer.
 Status readRange(int fd, uint64_t offset, std::span<uint8_t> to);
 
 }  // namespace halyard

@@ -15,6 +15,7 @@
 
 #include "base/file_facts.h"
 #include "base/file_size_signal.h"
+#include "base/foreign_fd.h"
 #include "base/private_copy.h"
 
 namespace halyard {
@@ -27,6 +28,14 @@ constexpr uint8_t kShrinkKnown = 4;
 constexpr uint8_t kCouldShrink = 8;
 constexpr uint8_t kWritable = 16;
 constexpr uint8_t kSealedForWriting = 32;
+
+// Memory may be a file of anybody's, whose close can block.
+std::shared_ptr<const UniqueFd> shared(UniqueFd fd) {
+  return {new UniqueFd(std::move(fd)), [](UniqueFd* own) {
+            if (own->valid()) closeForeign(own->release());
+            delete own;
+          }};
+}
 
 }  // namespace
 
@@ -149,7 +158,7 @@ SharedMemoryPtr SharedMemory::partOf(const SharedMemory& memory, uint64_t offset
 SharedMemory::SharedMemory(MemoryKind kind, UniqueFd fd, size_t size, int prot, uint64_t offset,
                            std::optional<HardwareBufferDescription> hardwareBuffer)
     : kind_(kind),
-      fd_(std::make_shared<const UniqueFd>(std::move(fd))),
+      fd_(shared(std::move(fd))),
       size_(size),
       prot_(prot),
       offset_(offset),
@@ -194,7 +203,8 @@ bool SharedMemory::isDmaBuf() const {
 }
 
 bool SharedMemory::couldShrink() const {
-  if ((known_.load(std::memory_order_relaxed) & kShrinkKnown) == 0 && !examine().ok()) return false;
+  // What cannot be examined could be anything.
+  if ((known_.load(std::memory_order_relaxed) & kShrinkKnown) == 0 && !examine().ok()) return true;
   return (known_.load(std::memory_order_relaxed) & kCouldShrink) != 0;
 }
 

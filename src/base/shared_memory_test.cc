@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -248,6 +249,20 @@ TEST(SharedMemory, TheSizeOfASealedFileIsLookedAtBehindItsSeals) {
       }
     }
   }
+}
+
+// What cannot be examined could be anything: it is not taken for what stays.
+TEST(SharedMemory, WhatCannotBeExaminedCouldShrink) {
+  const UniqueFd file(::memfd_create("unreadable", MFD_CLOEXEC));
+  ASSERT_EQ(::ftruncate(file.get(), 4096), 0);
+  const std::string path = "/proc/self/fd/" + std::to_string(file.get());
+  const UniqueFd writing(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  ASSERT_TRUE(writing.valid());
+  const auto memory = SharedMemory::fromFd(4096, PROT_READ, writing.get(), 0).value();
+  ASSERT_FALSE(memory->examine().ok());
+  EXPECT_TRUE(memory->couldShrink());
+  // Constants of such a file are not mapped where they are, which fails.
+  EXPECT_EQ(SharedMemory::ofConstants(*memory)->map().status().code(), ResultCode::UNMAPPABLE);
 }
 
 TEST(SharedMemory, RefusesDescriptorsThatCannotBeMapped) {

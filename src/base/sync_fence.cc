@@ -37,8 +37,11 @@ Status checkPollable(int fd) {
 
 // For what is readable and writable at once: either an eventfd and the like, or something without a
 // poll of its own, which the kernel reports as always ready, and epoll refuses.
-bool epollTakes(int fd) {
+Result<bool> epollTakes(int fd) {
   const UniqueFd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll.valid()) {
+    return errnoStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, errno, "epoll for a fence");
+  }
   epoll_event event{};
   event.events = EPOLLIN;
   return ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd, &event) == 0 || errno != EPERM;
@@ -64,8 +67,9 @@ Result<FenceState> stateOfReadable(int fd, unsigned events) {
     if (::ioctl(fd, FIONREAD, &bytes) == 0 && bytes == 0) return FenceState::ERROR;
     return FenceState::SIGNALLED;
   }
-  if ((events & POLLOUT) != 0 && !epollTakes(fd)) {
-    return badData("descriptor {} cannot be polled, expected a fence", fd);
+  if ((events & POLLOUT) != 0) {
+    HALYARD_ASSIGN_OR_RETURN(const bool isPollable, epollTakes(fd));
+    if (!isPollable) return badData("descriptor {} cannot be polled, expected a fence", fd);
   }
   return FenceState::SIGNALLED;
 }

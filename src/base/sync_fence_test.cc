@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -219,6 +220,18 @@ TEST(SyncFence, EventfdsPipesAndSocketsAreFences) {
     there.reset();
     EXPECT_EQ(stateOf(here.get()), writes ? FenceState::SIGNALLED : FenceState::ERROR);
   }
+}
+
+// Whether /dev/null is a fence takes a descriptor to find out.
+TEST(SyncFence, WhatCannotBeExaminedIsNoSignal) {
+  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{1, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto state = fenceState(null.get());
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(state.status().code(), ResultCode::RESOURCE_EXHAUSTED_TRANSIENT);
 }
 
 TEST(SyncFence, WhatCannotBePolledIsRefused) {

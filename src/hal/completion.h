@@ -1,11 +1,15 @@
 // Completion: a value that one thread sets and another waits for.
-// Thread safety: set may be called from any thread, wait once. The object may end as soon as wait
-// has returned, although another thread is still leaving set: what the two touch last is shared.
-// Ownership: owns the value until wait gives it away.
+// Thread safety: set may be called from any thread, the waiting methods by one. The object may end
+// as soon as a wait has returned, although another thread is still leaving set: what the two touch
+// last is shared.
+// Ownership: owns the value until a wait gives it away.
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -23,27 +27,41 @@ class Completion {
   // The first value counts.
   void set(T value) {
     const std::shared_ptr<State> state = state_;
-    int expected = kNone;
-    if (!state->step.compare_exchange_strong(expected, kBeingSet)) return;
-    state->value.emplace(std::move(value));
-    state->step.store(kThere);
-    state->step.notify_all();
+    {
+      const std::lock_guard lock(state->mutex);
+      if (state->value) return;
+      state->value.emplace(std::move(value));
+      state->isThere = true;
+    }
+    state->there.notify_all();
   }
   // Looks for the value for a while before it sleeps.
   T wait() {
-    Looking::forAnswer([this] { return state_->step == kThere; });
-    for (int step = state_->step; step != kThere; step = state_->step) state_->step.wait(step);
+    std::unique_lock lock = look();
+    state_->there.wait(lock, [this] { return state_->value.has_value(); });
+    return std::move(*state_->value);
+  }
+  // The same; nullopt when there is no value by then.
+  std::optional<T> waitUntil(std::chrono::steady_clock::time_point until) {
+    std::unique_lock lock = look();
+    if (!state_->there.wait_until(lock, until, [this] { return state_->value.has_value(); })) {
+      return std::nullopt;
+    }
     return std::move(*state_->value);
   }
 
  private:
-  static constexpr int kNone = 0;
-  static constexpr int kBeingSet = 1;
-  static constexpr int kThere = 2;
   struct State {
-    std::atomic<int> step = kNone;
-    std::optional<T> value;
+    std::atomic<bool> isThere = false;
+    std::mutex mutex;
+    std::condition_variable there;
+    std::optional<T> value;  // once it is there it stays
   };
+
+  std::unique_lock<std::mutex> look() {
+    Looking::forAnswer([this] { return state_->isThere.load(); });
+    return std::unique_lock(state_->mutex);
+  }
 
   const std::shared_ptr<State> state_ = std::make_shared<State>();
 };

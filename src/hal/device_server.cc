@@ -212,6 +212,9 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
              return decodeCacheFiles(WireCacheFiles::of(params), client_->session->quota());
            })
         .catch_([](kj::Exception&& exception) {
+          if (exception.getType() == kj::Exception::Type::OVERLOADED) {
+            return Files(statusOf(exception));
+          }
           return Files(badData("the message is malformed: {}", exception.getDescription().cStr()));
         });
   }

@@ -4,7 +4,9 @@
 #include <sys/un.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <thread>
 
 #include "base/verbose_log.h"
 
@@ -17,6 +19,12 @@ constexpr kj::Duration kExitGrace = 2 * kj::SECONDS;
 constexpr std::chrono::milliseconds kAnswerGrace{4};
 // If this process was stopped itself, the answer lies there unread when the time is over.
 constexpr std::chrono::milliseconds kReading{100};
+// How long after a limit its waiter leaves it to the loop to find it passed.
+constexpr std::chrono::milliseconds kLoopGrace{50};
+// How long the end of a connection waits for the loop.
+constexpr std::chrono::milliseconds kEndLimit{2'000};
+// How often a waiter looks whether the loop works.
+constexpr std::chrono::milliseconds kBetweenLooks{1'000};
 
 struct Socket {
   UniqueFd fd;
@@ -94,9 +102,11 @@ kj::Promise<std::string> endWithin(DriverConnection::Side& side, kj::Duration gr
 }  // namespace
 
 DriverConnection::Side::Side(RpcLoop::Context& theContext, UniqueFd socket,
-                             std::shared_ptr<ChildProcess> theChild, const std::string& service)
+                             std::shared_ptr<ChildProcess> theChild, const std::string& service,
+                             PeerTerms terms)
     : context(theContext),
-      wire(theContext, std::move(socket), capnp::rpc::twoparty::Side::CLIENT, nullptr),
+      wire(theContext, std::move(socket), capnp::rpc::twoparty::Side::CLIENT, nullptr,
+           std::move(terms)),
       child(std::move(theChild)),
       ended(endOf(theContext, child).fork()),
       obituary(wire.onDisconnect()
@@ -112,7 +122,8 @@ DriverConnection::Side::Side(RpcLoop::Context& theContext, UniqueFd socket,
 Result<std::shared_ptr<DriverConnection>> DriverConnection::open(std::shared_ptr<RpcLoop> loop,
                                                                  const Manifest& manifest,
                                                                  std::chrono::milliseconds limit) {
-  std::shared_ptr<DriverConnection> connection(new DriverConnection(std::move(loop), manifest));
+  const std::shared_ptr<DriverConnection> connection(
+      new DriverConnection(std::move(loop), manifest), &DriverConnection::end);
   HALYARD_ASSIGN_OR_RETURN(Socket socket,
                            manifest.kind == Manifest::Kind::SOCKET
                                ? connectToDriver(manifest.target)
@@ -128,53 +139,85 @@ Result<std::shared_ptr<DriverConnection>> DriverConnection::open(std::shared_ptr
   return connection;
 }
 
+// What the handshake leaves to the loop, which may come to it when nobody waits any more.
+struct DriverConnection::Start {
+  UniqueFd socket;
+  std::shared_ptr<ChildProcess> child;
+  std::string target;
+  HalVersion version;
+  std::chrono::milliseconds limit;
+  std::mutex mutex;
+  bool givenUp = false;
+  Completion<Status> done;
+};
+
 Status DriverConnection::handshake(UniqueFd socket, std::shared_ptr<ChildProcess> child,
                                    const Manifest& manifest, std::chrono::milliseconds limit) {
-  Completion<Status> completion;
-  const auto shared = std::make_shared<UniqueFd>(std::move(socket));
-  loop_->post([&, shared, child](RpcLoop::Context& context) {
-    auto made = kj::runCatchingExceptions(
-        [&] { side_ = new Side(context, std::move(*shared), child, manifest.target); });
-    KJ_IF_MAYBE (exception, made) {
-      if (child != nullptr) child->kill();
-      return completion.set(opFailed("driver '{}': setting up its connection: {}", name_,
-                                     exception->getDescription().cStr()));
-    }
-    side_->liveness.emplace(
-        context.io.provider->getTimer(), [this] { return isAwaited(); }, answerTimeout_,
-        [this] { return KJ_ASSERT_NONNULL(side_->driver).pingRequest().send().ignoreResult(); },
-        [this] { declareSilent(); });
-    // When the process ends, so does the connection, even if another process still holds its
-    // socket.
-    side_->watchers.add(
-        side_->ended.addBranch().then([this](std::string&&) { side_->wire.shutdown(); }));
-    side_->watchers.add(side_->obituary.addBranch().then(
-        [this](std::string&& text) { markDead(std::move(text)); }));
-    auto late = context.io.provider->getTimer()
-                    .afterDelay(limit.count() * kj::MILLISECONDS)
-                    .then([this, child, limit]() -> Status {
-                      if (child != nullptr) child->kill();
-                      return makeStatus(ResultCode::DEAD_OBJECT,
-                                        "driver '{}' (process {}) has not answered within {} ms of "
-                                        "its start{}",
-                                        name_, processId_, limit.count(),
-                                        child != nullptr ? " and was killed" : "");
-                    });
-    context.tasks.add(
-        sayHello(*side_, manifest.halVersion)
-            .exclusiveJoin(kj::mv(late))
-            .then(
-                [&completion](Status status) -> kj::Promise<void> {
-                  completion.set(std::move(status));
-                  return kj::READY_NOW;
-                },
-                [this, &completion](kj::Exception&& exception) -> kj::Promise<void> {
-                  return explain(kj::mv(exception), "its start").then([&completion](Status status) {
-                    completion.set(std::move(status));
-                  });
-                }));
+  const auto start = std::make_shared<Start>();
+  start->socket = std::move(socket);
+  start->child = child;
+  start->target = manifest.target;
+  start->version = manifest.halVersion;
+  start->limit = limit;
+  loop_->post([this, start](RpcLoop::Context& context) {
+    const std::lock_guard lock(start->mutex);
+    if (!start->givenUp) setUp(context, start);
   });
-  return completion.wait();
+  if (std::optional<Status> status = start->done.waitUntil(Clock::now() + limit + kLoopGrace)) {
+    return std::move(*status);
+  }
+  const std::lock_guard lock(start->mutex);
+  start->givenUp = true;
+  if (child != nullptr) child->kill();
+  return notStarted(limit);
+}
+
+Status DriverConnection::notStarted(std::chrono::milliseconds limit) const {
+  return makeStatus(
+      ResultCode::DEAD_OBJECT, "driver '{}' (process {}) has not answered within {} ms of its start{}",
+      name_, processId_, limit.count(), child_ != nullptr ? " and was killed" : "");
+}
+
+void DriverConnection::setUp(RpcLoop::Context& context, const std::shared_ptr<Start>& start) {
+  const std::shared_ptr<ChildProcess> child = start->child;
+  auto made = kj::runCatchingExceptions([&] {
+    side_ = new Side(context, std::move(start->socket), child, start->target,
+                     {nullptr, ForeignAccount::of(fmt::format("driver {}", name_))});
+  });
+  KJ_IF_MAYBE (exception, made) {
+    if (child != nullptr) child->kill();
+    return start->done.set(opFailed("driver '{}': setting up its connection: {}", name_,
+                                    exception->getDescription().cStr()));
+  }
+  side_->liveness.emplace(
+      context.io.provider->getTimer(), [this] { return isAwaited(); }, answerTimeout_,
+      [this] { return KJ_ASSERT_NONNULL(side_->driver).pingRequest().send().ignoreResult(); },
+      [this] { declareSilent(); });
+  // When the process ends, so does the connection, even if another process still holds its
+  // socket.
+  side_->watchers.add(
+      side_->ended.addBranch().then([this](std::string&&) { side_->wire.shutdown(); }));
+  side_->watchers.add(
+      side_->obituary.addBranch().then([this](std::string&& text) { markDead(std::move(text)); }));
+  auto late = context.io.provider->getTimer()
+                  .afterDelay(start->limit.count() * kj::MILLISECONDS)
+                  .then([this, child, limit = start->limit]() -> Status {
+                    if (child != nullptr) child->kill();
+                    return notStarted(limit);
+                  });
+  context.tasks.add(sayHello(*side_, start->version)
+                        .exclusiveJoin(kj::mv(late))
+                        .then(
+                            [start](Status status) -> kj::Promise<void> {
+                              start->done.set(std::move(status));
+                              return kj::READY_NOW;
+                            },
+                            [this, start](kj::Exception&& exception) -> kj::Promise<void> {
+                              return explain(kj::mv(exception), "its start")
+                                  .then([start](Status status) {
+                                    start->done.set(std::move(status));
+                                  });
+                            }));
 }
 
 kj::Promise<Status> DriverConnection::sayHello(Side& side, HalVersion wanted) {
@@ -200,22 +243,35 @@ kj::Promise<Status> DriverConnection::sayHello(Side& side, HalVersion wanted) {
   });
 }
 
-DriverConnection::~DriverConnection() {
+void DriverConnection::end(DriverConnection* connection) {
+  struct Parting {
+    Completion<bool> ended;
+    std::atomic<bool> isOneGone = false;  // the loop, or who has waited for it
+  };
+  const auto parting = std::make_shared<Parting>();
   // side_ is read on the loop thread: the set-up may still be in its queue.
-  Completion<bool> done;
-  loop_->post([this, &done](RpcLoop::Context& context) {
-    if (Side* const side = std::exchange(side_, nullptr)) {
-      if (side->child != nullptr) {
-        context.exits.add(endWithin(*side, kExitGrace).ignoreResult());
-      }
-      delete side;
-    } else if (child_ != nullptr) {
-      child_->kill();
-      context.exits.add(context.whenEnded(child_).ignoreResult());
+  connection->loop_->post([connection, parting](RpcLoop::Context& context) {
+    connection->endSide(context);
+    if (!parting->isOneGone.exchange(true)) {
+      parting->ended.set(true);
+    } else {
+      // Not here: with the connection the loop may go, which waits for this thread.
+      std::thread([connection] { delete connection; }).detach();
     }
-    done.set(true);
   });
-  done.wait();
+  const bool ended = parting->ended.waitUntil(Clock::now() + kEndLimit).has_value();
+  if (!ended && connection->child_ != nullptr) connection->child_->kill();
+  if (ended || parting->isOneGone.exchange(true)) delete connection;
+}
+
+void DriverConnection::endSide(RpcLoop::Context& context) {
+  if (Side* const side = std::exchange(side_, nullptr)) {
+    if (side->child != nullptr) context.exits.add(endWithin(*side, kExitGrace).ignoreResult());
+    delete side;
+  } else if (child_ != nullptr) {
+    child_->kill();
+    context.exits.add(context.whenEnded(child_).ignoreResult());
+  }
 }
 
 bool DriverConnection::dead() const {
@@ -262,6 +318,10 @@ kj::Promise<Status> DriverConnection::explain(kj::Exception&& exception, std::st
                      });
     return dead.exclusiveJoin(kj::mv(alive));
   }
+  if (exception.getType() == Type::OVERLOADED) {
+    return Status(
+        makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, "{}: {}", what, description));
+  }
   if (exception.getType() == Type::UNIMPLEMENTED) {
     return Status(opFailed("it does not implement {}", what));
   }
@@ -285,13 +345,29 @@ kj::Promise<Status> DriverConnection::pastLimit(RpcLoop::Context& context, CallL
       *limit.end <= now ? kAnswerGrace : std::min(*limit.end - now, kFar) + kAnswerGrace;
   return context.io.provider->getTimer()
       .afterDelay(left.count() * kj::NANOSECONDS)
-      .then([this, what, computes = limit.computes]() -> Status {
-        if (!computes) {
-          return opFailed("process {} has not answered {} in time", processId_, what);
-        }
-        return makeStatus(ResultCode::MISSED_DEADLINE_TRANSIENT,
-                          "process {} has not answered {} by its deadline", processId_, what);
-      });
+      .then([this, what, limit]() -> Status { return tooLate(limit, what); });
+}
+
+Status DriverConnection::tooLate(const CallLimit& limit, std::string_view what) const {
+  if (!limit.computes) return opFailed("process {} has not answered {} in time", processId_, what);
+  return makeStatus(ResultCode::MISSED_DEADLINE_TRANSIENT,
+                    "process {} has not answered {} by its deadline", processId_, what);
+}
+
+TimePoint DriverConnection::nextLook(const CallLimit& limit) {
+  const TimePoint next = Clock::now() + kBetweenLooks;
+  return limit.end && *limit.end < next ? std::min(next, *limit.end + kLoopGrace) : next;
+}
+
+Status DriverConnection::checkWait(const CallLimit& limit, std::string_view what) const {
+  const TimePoint now = Clock::now();
+  if (limit.end && *limit.end <= now - kLoopGrace) {
+    return tooLate(limit, what);
+  }
+  const std::chrono::milliseconds silence = loop_->silence();
+  if (silence < answerTimeout_) return okStatus();
+  return opFailed("{}: the RPC thread of this process has done nothing for {} ms", what,
+                  silence.count());
 }
 
 void DriverConnection::declareSilent() {

@@ -43,9 +43,10 @@ class DriverConnection final : public trace::DriverSource {
  public:
   // The loop thread's part.
   struct Side final : private kj::TaskSet::ErrorHandler {
-    // `service`: the path of its socket, when there is no child.
+    // `service`: the path of its socket, when there is no child. `terms`: what the driver may have
+    // in this process.
     Side(RpcLoop::Context& context, UniqueFd socket, std::shared_ptr<ChildProcess> child,
-         const std::string& service);
+         const std::string& service, PeerTerms terms);
 
     // `promise`, which is fulfilled by a callback that the driver holds. When the driver drops it
     // uncalled, because it ends or by mistake, the right one of the two becomes the error.
@@ -93,11 +94,11 @@ class DriverConnection final : public trace::DriverSource {
   };
 
   // Starts the driver that the manifest names, or connects to it, and waits for its first answer,
-  // at most `limit`: a driver that does not give one is killed.
+  // at most `limit`: a driver that does not give one is killed. With the last owner the driver ends;
+  // that waits for the loop, but not for ever.
   static Result<std::shared_ptr<DriverConnection>> open(std::shared_ptr<RpcLoop> loop,
                                                         const Manifest& manifest,
                                                         std::chrono::milliseconds limit);
-  ~DriverConnection() override;
   DriverConnection(const DriverConnection&) = delete;
   DriverConnection& operator=(const DriverConnection&) = delete;
 
@@ -137,9 +138,10 @@ class DriverConnection final : public trace::DriverSource {
 
   // Has `start` begin a call on the loop thread and waits for its result. `what` names the call in
   // errors. DEAD_OBJECT when the driver has ended, ends meanwhile, or does not answer at all any
-  // more; the limit's error when there is no answer in time: the driver may go on with the call
-  // then, and its answer is dropped. `meanwhile`, unless it is empty, runs before the wait; what it
-  // throws is dropped.
+  // more; the limit's error when there is no answer in time, whether the loop works or not: the
+  // driver may go on with the call then, and its answer is dropped. What `start` refers to need not
+  // live longer than the call; the promises that it makes must not refer to any of that.
+  // `meanwhile`, unless it is empty, runs before the wait; what it throws is dropped.
   template <typename T>
   Result<T> call(std::string_view what, std::function<kj::Promise<Result<T>>(Side&)> start,
                  CallLimit limit = CallLimit::prompt(),
@@ -151,19 +153,22 @@ class DriverConnection final : public trace::DriverSource {
     if (!std::string_view(what).starts_with("trace")) {
       mark.emplace(trace::Layer::IPC, phaseOfCall(what), what, traceDetails(what));
     }
-    Completion<Result<T>> completion;
+    const auto asked = std::make_shared<Asked<T>>(what);
     waits_.fetch_add(1);
-    loop_->post([&](RpcLoop::Context& context) {
-      context.tasks.add(answerOf(context, start, what, limit).then([&completion](Result<T> result) {
-        completion.set(std::move(result));
-      }));
+    loop_->post([this, asked, &start, limit](RpcLoop::Context& context) {
+      const std::lock_guard lock(asked->mutex);
+      if (asked->givenUp) return;
+      context.tasks.add(
+          answerOf(context, start, asked->what, limit).then([asked](Result<T> result) {
+            asked->answer.set(std::move(result));
+          }));
     });
     try {
       if (meanwhile) meanwhile();
     } catch (...) {
-      // The answer comes to this frame: it must not be left before.
+      // `start` refers to this frame: it must not be left before.
     }
-    Result<T> result = completion.wait();
+    Result<T> result = awaitAnswer(*asked, limit);
     waits_.fetch_sub(1);
     if (result.ok()) return result;
     return named(result.takeStatus());
@@ -215,13 +220,50 @@ class DriverConnection final : public trace::DriverSource {
   const std::shared_ptr<SpinGate>& spinGate() const { return spinGate_; }
 
  private:
+  // A call that its caller can leave behind, should the loop not come to it.
+  template <typename T>
+  struct Asked {
+    explicit Asked(std::string_view theWhat) : what(theWhat) {}
+
+    const std::string what;
+    std::mutex mutex;
+    bool givenUp = false;  // what the call refers to is not there any more
+    Completion<Result<T>> answer;
+  };
+  struct Start;
+
   DriverConnection(std::shared_ptr<RpcLoop> loop, const Manifest& manifest)
       : loop_(std::move(loop)),
         name_(manifest.name),
         executionLimit_(driverExecutionTimeout(manifest.executionTimeout)) {}
+  ~DriverConnection() override = default;
+  // In place of the destructor, for an owner that lets go.
+  static void end(DriverConnection* connection);
+  void endSide(RpcLoop::Context& context);  // loop thread
 
   Status handshake(UniqueFd socket, std::shared_ptr<ChildProcess> child, const Manifest& manifest,
                    std::chrono::milliseconds limit);
+  // Loop thread. The handshake's part there.
+  void setUp(RpcLoop::Context& context, const std::shared_ptr<Start>& start);
+
+  // The loop keeps the limit. Should it not, or should it not work at all, its waiter does so.
+  template <typename T>
+  Result<T> awaitAnswer(Asked<T>& asked, const CallLimit& limit) {
+    for (;;) {
+      std::optional<Result<T>> answer = asked.answer.waitUntil(nextLook(limit));
+      if (answer) return std::move(*answer);
+      Status late = checkWait(limit, asked.what);
+      if (late.ok()) continue;
+      const std::lock_guard lock(asked.mutex);
+      asked.givenUp = true;
+      return late;
+    }
+  }
+  static TimePoint nextLook(const CallLimit& limit);
+  // OK while the wait for an answer may go on.
+  Status checkWait(const CallLimit& limit, std::string_view what) const;
+  Status tooLate(const CallLimit& limit, std::string_view what) const;
+  Status notStarted(std::chrono::milliseconds limit) const;
   kj::Promise<Status> sayHello(Side& side, HalVersion wanted);
   // Loop thread. `start`'s call, with what can go wrong on the way; `what` must outlive it.
   template <typename T>

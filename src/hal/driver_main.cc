@@ -1,6 +1,7 @@
 #include "halyard/driver/driver_main.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -9,14 +10,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/foreign_fd.h"
 #include "hal/completion.h"
 #include "hal/manifest.h"
 #include "hal/sandbox/sandbox.h"
@@ -31,6 +35,9 @@ namespace {
 constexpr std::chrono::milliseconds kDrainLimit{300};
 
 constexpr unsigned kLastLimitSeconds = 1;
+
+// Time for the loop to find that the client has gone.
+constexpr std::chrono::seconds kGoneLimit{2};
 
 constexpr const char* kUsage =
     "usage: {0} --fd=N | --listen PATH | --service MANIFEST [-- ARGUMENT...]\n"
@@ -93,6 +100,14 @@ bool isConnectedUnixSocket(int fd) {
   ::_exit(0);
 }
 
+// Returns when the connection has ended, by either side.
+void awaitHangUp(int socket) {
+  for (;;) {
+    pollfd end{socket, 0, 0};
+    if (::poll(&end, 1, -1) == 1 || (errno != EINTR && errno != EAGAIN)) return;
+  }
+}
+
 int finish(Server& server) {
   if (!server.drain(kDrainLimit)) endNow();
   return 0;
@@ -100,9 +115,16 @@ int finish(Server& server) {
 
 int serveOne(Server& server, int fd) {
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-  Completion<bool> gone;
-  server.serve(UniqueFd(fd), [&gone] { gone.set(true); });
-  gone.wait();
+  const ForeignFd watched = ForeignFd::duplicateOf(fd);
+  const auto gone = std::make_shared<Completion<bool>>();
+  server.serve(UniqueFd(fd), [gone] { gone->set(true); });
+  // The kernel's word, as the loop's thread may not be there to give its own.
+  if (watched.valid()) {
+    awaitHangUp(watched.get());
+    if (!gone->waitUntil(Clock::now() + kGoneLimit)) endNow();
+  } else {
+    gone->wait();
+  }
   // Should anything of what follows hang, a destructor of the device for instance, the process ends
   // by the signal.
   ::alarm(kLastLimitSeconds);

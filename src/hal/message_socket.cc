@@ -5,14 +5,21 @@
 #include <fcntl.h>
 #include <kj/debug.h>
 #include <limits.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <span>
+#include <string>
+#include <utility>
+
+#include "halyard/driver/status.h"
 
 namespace halyard::hal {
 namespace {
@@ -24,6 +31,8 @@ constexpr size_t kSharedBytes = size_t{1} << 15;
 constexpr uint32_t kMaxSegments = 512;
 constexpr size_t kMostHeaderBytes = (kMaxSegments + 1) * sizeof(uint32_t);
 constexpr uint64_t kMalformed = UINT64_MAX;
+// A peer that leaves more descriptors behind that are not closed yet is not read from.
+constexpr size_t kMostClosings = 1024;
 constexpr size_t kMostFds = 253;  // with one message, by the kernel
 
 // Throws what the call's errno stands for: DISCONNECTED when the peer has gone.
@@ -39,20 +48,24 @@ uint32_t tableEntry(const kj::byte* bytes, size_t index) {
   return le32toh(value);
 }
 
-// The descriptors of one recvmsg.
-std::vector<UniqueFd> descriptorsOf(msghdr& message) {
-  std::vector<UniqueFd> fds;
-  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
-       part = CMSG_NXTHDR(&message, part)) {
-    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-    const size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (size_t i = 0; i < count; ++i) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
-      fds.emplace_back(fd);
-    }
+// Why the kernel has not taken a message, for the descriptors that go with it; nullopt for what has
+// to do with neither.
+std::optional<std::string> refusalOf(int error) {
+  if (error == ENOMEM || error == ENOBUFS) {
+    return "the kernel has no memory for a message with descriptors";
   }
-  return fds;
+  if (error != ETOOMANYREFS) return std::nullopt;
+  rlimit limit{};
+  (void)::getrlimit(RLIMIT_NOFILE, &limit);
+  return fmt::format(
+      "the user has more descriptors on their way between processes than its limit of open files, "
+      "{}, allows",
+      limit.rlim_cur);
+}
+
+[[noreturn]] void failOverloaded(const Status& status) {
+  kj::throwFatalException(
+      KJ_EXCEPTION(OVERLOADED, "the message cannot be taken", status.message().c_str()));
 }
 
 }  // namespace
@@ -60,7 +73,7 @@ std::vector<UniqueFd> descriptorsOf(msghdr& message) {
 // A message on its way out. Borrows its segments and descriptors.
 struct MessageSocket::Outgoing {
   Outgoing(kj::ArrayPtr<const int> theFds, kj::ArrayPtr<const kj::ArrayPtr<const word>> segments)
-      : fds(theFds), table((segments.size() + 2) / 2 * 2) {
+      : segments_(segments), fds(theFds), table((segments.size() + 2) / 2 * 2) {
     KJ_REQUIRE(segments.size() > 0, "a message has a segment at least");
     table[0] = htole32(static_cast<uint32_t>(segments.size() - 1));
     parts.reserve(segments.size() + 1);
@@ -73,8 +86,10 @@ struct MessageSocket::Outgoing {
   Outgoing(const Outgoing&) = delete;
   Outgoing& operator=(const Outgoing&) = delete;
 
-  // Writes what there is room for. False: something is left.
-  bool writeTo(int socket) {
+  enum class Progress { DONE, NO_ROOM, REFUSED };
+  // Writes what there is room for. NO_ROOM: something is left. REFUSED, with `error`: nothing has
+  // been written, as the kernel does not take the descriptors.
+  Progress writeTo(int socket, int* error) {
     while (first < parts.size()) {
       msghdr message{};
       message.msg_iov = &parts[first];
@@ -84,14 +99,18 @@ struct MessageSocket::Outgoing {
       const ssize_t sent = ::sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
       if (sent < 0) {
         if (errno == EINTR) continue;
-        if (errno == EAGAIN || errno == EWOULDBLOCK) return false;
+        if (errno == EAGAIN || errno == EWOULDBLOCK) return Progress::NO_ROOM;
+        *error = errno;
+        if (fds.size() > 0 && refusalOf(*error)) return Progress::REFUSED;
+        errno = *error;
         failCall("sendmsg");
       }
       fds = nullptr;  // they have gone with the first bytes
       drop(static_cast<size_t>(sent));
     }
-    return true;
+    return Progress::DONE;
   }
+  Undelivered::Segments all() const { return segments_; }
 
  private:
   void putDescriptors(msghdr& message, Control& control) const {
@@ -112,18 +131,39 @@ struct MessageSocket::Outgoing {
     parts[first].iov_len -= bytes;
   }
 
+  const Undelivered::Segments segments_;
   kj::ArrayPtr<const int> fds;
   std::vector<uint32_t> table;  // number of segments less one, their words, to a whole word
   std::vector<iovec> parts;
   size_t first = 0;
 };
 
-MessageSocket::MessageSocket(kj::UnixEventPort& port, UniqueFd socket, unsigned maxFds)
+MessageSocket::Space::Space(size_t bytes) { grow(bytes); }
+
+void MessageSocket::Space::grow(size_t bytes) {
+  auto* const larger = static_cast<word*>(std::realloc(words_.get(), bytes));
+  if (larger == nullptr) throw std::bad_alloc();
+  (void)words_.release();
+  words_.reset(larger);
+  count_ = bytes / sizeof(word);
+}
+
+void MessageSocket::Space::Free::operator()(word* words) const { std::free(words); }
+
+MessageSocket::MessageSocket(kj::UnixEventPort& port, UniqueFd socket, unsigned maxFds,
+                             PeerTerms terms)
     : port_(port),
-      socket_(std::move(socket)),
       maxFds_(std::min<unsigned>(maxFds, kMostFds)),
+      terms_(std::move(terms)),
+      socket_(std::move(socket)),
+      received_(port),
       readable_(port, socket_.get(), kj::UnixEventPort::FdObserver::OBSERVE_READ),
-      space_(kj::heapArray<word>(kSharedBytes / sizeof(word))) {}
+      space_(kSharedBytes) {
+  if (terms_.closing != nullptr) assignForeign(socket_.get(), terms_.closing);
+}
+
+// The peer sees the end now, whenever the socket is closed.
+MessageSocket::~MessageSocket() noexcept(false) { shutdown(); }
 
 std::optional<uint64_t> MessageSocket::messageBytes(const kj::byte* bytes, size_t count) {
   if (count < sizeof(word)) return std::nullopt;
@@ -137,14 +177,14 @@ std::optional<uint64_t> MessageSocket::messageBytes(const kj::byte* bytes, size_
 }
 
 bool MessageSocket::isComplete() const {
-  const kj::byte* const bytes = space_.asBytes().begin() + begin_;
+  const kj::byte* const bytes = space_.bytes().begin() + begin_;
   const auto size = messageBytes(bytes, end_ - begin_);
   return size && *size <= end_ - begin_;
 }
 
 void MessageSocket::makeRoom(uint64_t limit) {
   const size_t there = end_ - begin_;
-  auto bytes = space_.asBytes();
+  auto bytes = space_.bytes();
   const auto known = messageBytes(bytes.begin() + begin_, there);
   if (known) {
     KJ_REQUIRE(*known != kMalformed, "a message with too many segments");
@@ -152,21 +192,40 @@ void MessageSocket::makeRoom(uint64_t limit) {
                *known / sizeof(word), limit);
   }
   const uint64_t size = known.value_or(kMostHeaderBytes);
-  if (begin_ + size <= bytes.size() && end_ < bytes.size()) return;
-  if (size <= kSharedBytes) {
-    std::memmove(bytes.begin(), bytes.begin() + begin_, there);
-  } else {
-    // Exactly as large: what comes behind the message stays where it is until this one is read.
-    auto larger = kj::heapArray<word>(size / sizeof(word));
-    std::memcpy(larger.asBytes().begin(), bytes.begin() + begin_, there);
-    space_ = kj::mv(larger);
-  }
+  if (end_ < bytes.size() && (begin_ + size <= bytes.size() || isGrown())) return;
+  if (begin_ > 0) std::memmove(bytes.begin(), bytes.begin() + begin_, there);
   begin_ = 0;
   end_ = there;
+  if (size <= kSharedBytes) return;
+  // By what has come, and never larger than the message: what comes behind it stays where it is
+  // until this one is read.
+  constexpr size_t kFirst = 2 * kSharedBytes;
+  growTo(std::min<size_t>(size, std::max(kFirst, 2 * there)) / sizeof(word) * sizeof(word));
+}
+
+bool MessageSocket::isGrown() const { return space_.bytes().size() > kSharedBytes; }
+
+void MessageSocket::growTo(size_t bytes) {
+  if (terms_.quota != nullptr) {
+    if (!isGrown()) {
+      auto charge = terms_.quota->charge(Quota::Resource::MEMORY, bytes);
+      if (!charge.ok()) failOverloaded(charge.status());
+      spaceCharge_ = std::move(*charge);
+    } else {
+      const Status added = spaceCharge_.add(bytes - space_.bytes().size());
+      if (!added.ok()) failOverloaded(added);
+    }
+  }
+  space_.grow(bytes);
 }
 
 MessageSocket::Receipt MessageSocket::receive() {
-  auto bytes = space_.asBytes();
+  if (terms_.closing != nullptr && terms_.closing->pending() > kMostClosings) {
+    failOverloaded(makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT,
+                              "{} descriptors that have come from here cannot be closed",
+                              terms_.closing->pending()));
+  }
+  auto bytes = space_.bytes();
   iovec into{bytes.begin() + end_, bytes.size() - end_};
   alignas(cmsghdr) Control control;
   for (;;) {
@@ -174,8 +233,8 @@ MessageSocket::Receipt MessageSocket::receive() {
     message.msg_iov = &into;
     message.msg_iovlen = 1;
     message.msg_control = control.data();
-    // Not CMSG_SPACE: its padding would take one more.
-    message.msg_controllen = maxFds_ == 0 ? 0 : CMSG_LEN(maxFds_ * sizeof(int));
+    // For as many as there can be: what finds no room the kernel closes, on this thread.
+    message.msg_controllen = control.size();
     const ssize_t got = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got < 0) {
       if (errno == EINTR) continue;
@@ -189,55 +248,107 @@ MessageSocket::Receipt MessageSocket::receive() {
   }
 }
 
+std::vector<ForeignFd> MessageSocket::descriptorsOf(msghdr& message) const {
+  std::vector<ForeignFd> fds;
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
+       part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    const size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < count; ++i) {
+      int number = -1;
+      std::memcpy(&number, CMSG_DATA(part) + i * sizeof number, sizeof number);
+      ForeignFd fd(number);
+      if (terms_.closing != nullptr && !isKernelMemory(number)) {
+        assignForeign(number, terms_.closing);
+      }
+      if (fds.size() < maxFds_) fds.push_back(std::move(fd));
+    }
+  }
+  return fds;
+}
+
 // A peer writes a message with its descriptors at once, and the kernel ends a receipt behind the
 // piece that they came with: they belong to the last message that begins in it.
-void MessageSocket::attach(std::vector<UniqueFd> fds, size_t bytes) {
+void MessageSocket::attach(std::vector<ForeignFd> fds, size_t bytes) {
   if (fds.empty()) return;
   size_t at = begin_;
   for (;;) {
-    const auto size = messageBytes(space_.asBytes().begin() + at, end_ - at);
+    const auto size = messageBytes(space_.bytes().begin() + at, end_ - at);
     if (!size || *size >= end_ - at) break;
     at += static_cast<size_t>(*size);
   }
   if (at + bytes < end_) return;  // in the middle of a message: nobody's
   const uint64_t beginning = position_ + (at - begin_);
   if (!attached_.empty() && attached_.back().beginning == beginning) return;
-  attached_.push_back({beginning, std::move(fds)});
+  Attached& attached = attached_.emplace_back(Attached{beginning, std::move(fds), false, {}});
+  // A message that is there as a whole is taken now, and charged for by what is made of it.
+  const auto size = messageBytes(space_.bytes().begin() + at, end_ - at);
+  if (terms_.quota == nullptr || (size && *size <= end_ - at)) return;
+  auto charge = terms_.quota->charge(Quota::Resource::DESCRIPTORS, attached.fds.size());
+  if (charge.ok()) {
+    attached.charge = std::move(*charge);
+    return;
+  }
+  attached.refused = true;
+  for (ForeignFd& fd : attached.fds) fd.reset();
+}
+
+size_t MessageSocket::giveAttached(kj::ArrayPtr<kj::AutoCloseFd> fdSpace) {
+  if (attached_.empty() || attached_.front().beginning != position_) return 0;
+  Attached attached = std::move(attached_.front());
+  attached_.pop_front();
+  attached.charge = {};  // what is made of the message is charged for them now
+  const size_t count = std::min(attached.fds.size(), fdSpace.size());
+  for (size_t i = 0; i < count; ++i) {
+    fdSpace[i] = attached.refused ? ReceivedFds::giveRefused()
+                                  : received_.give(std::move(attached.fds[i]), terms_.quota.get());
+  }
+  return count;
 }
 
 capnp::MessageReaderAndFds MessageSocket::take(kj::ArrayPtr<kj::AutoCloseFd> fdSpace,
                                                capnp::ReaderOptions options) {
-  const auto bytes = space_.asBytes();
+  const auto bytes = space_.bytes();
   const uint64_t size = *messageBytes(bytes.begin() + begin_, end_ - begin_);
-  KJ_REQUIRE(size / sizeof(word) <= options.traversalLimitInWords,
-             "a message of more words than it may have", size / sizeof(word),
-             options.traversalLimitInWords);
-  kj::Array<word> words;
-  if (bytes.size() > kSharedBytes) {
-    words = kj::mv(space_);
-    space_ = kj::heapArray<word>(kSharedBytes / sizeof(word));
+  const uint64_t limit = std::min(options.traversalLimitInWords, terms_.mostWords);
+  KJ_REQUIRE(size / sizeof(word) <= limit, "a message of more words than it may have",
+             size / sizeof(word), limit);
+  kj::Own<capnp::MessageReader> reader;
+  if (isGrown()) {
+    Space space = std::exchange(space_, Space(kSharedBytes));
+    const kj::ArrayPtr<const word> view = space.words();
+    reader = kj::heap<capnp::FlatArrayMessageReader>(view, options)
+                 .attach(std::move(space), std::exchange(spaceCharge_, Quota::Charge()));
     begin_ = end_ = 0;
   } else {
-    words = kj::heapArray<word>(size / sizeof(word));
+    auto words = kj::heapArray<word>(size / sizeof(word));
     std::memcpy(words.begin(), bytes.begin() + begin_, size);
+    const kj::ArrayPtr<const word> view = words;
+    reader = kj::heap<capnp::FlatArrayMessageReader>(view, options).attach(kj::mv(words));
     begin_ += static_cast<size_t>(size);
     if (begin_ == end_) begin_ = end_ = 0;
   }
-  size_t count = 0;
-  if (!attached_.empty() && attached_.front().beginning == position_) {
-    for (UniqueFd& fd : attached_.front().fds) {
-      if (count < fdSpace.size()) fdSpace[count++] = kj::AutoCloseFd(fd.release());
-    }
-    attached_.pop_front();
-  }
+  const size_t count = giveAttached(fdSpace);
   position_ += size;
-  const kj::ArrayPtr<const word> view = words;
-  return {kj::heap<capnp::FlatArrayMessageReader>(view, options).attach(kj::mv(words)),
-          fdSpace.slice(0, count)};
+  if (undelivered_.isAwaiting()) undelivered_.look(*reader);
+  return {kj::mv(reader), fdSpace.slice(0, count)};
+}
+
+kj::Promise<void> MessageSocket::whenIncoming() {
+  auto comes = kj::newPromiseAndFulfiller<void>();
+  undeliveredComes_ = kj::mv(comes.fulfiller);
+  return readable_.whenBecomesReadable().exclusiveJoin(kj::mv(comes.promise));
 }
 
 kj::Promise<MessageSocket::Received> MessageSocket::tryReadMessage(
     kj::ArrayPtr<kj::AutoCloseFd> fdSpace, capnp::ReaderOptions options, kj::ArrayPtr<word>) {
+  if (undelivered_.hasIncoming()) {
+    auto words = undelivered_.takeIncoming();
+    const kj::ArrayPtr<const word> view = words;
+    kj::Own<capnp::MessageReader> reader =
+        kj::heap<capnp::FlatArrayMessageReader>(view, options).attach(kj::mv(words));
+    return Received(capnp::MessageReaderAndFds{kj::mv(reader), nullptr});
+  }
   // One that came with others has its turn when all is done that follows from those before it,
   // their answers' writing above all: whoever reads faster than it writes collects answers.
   if (isComplete()) {
@@ -245,10 +356,10 @@ kj::Promise<MessageSocket::Received> MessageSocket::tryReadMessage(
   }
   return kj::evalNow([&]() -> kj::Promise<Received> {
     while (!isComplete()) {
-      makeRoom(options.traversalLimitInWords);
+      makeRoom(std::min(options.traversalLimitInWords, terms_.mostWords));
       const Receipt receipt = receive();
       if (receipt == Receipt::NONE_YET) {
-        return readable_.whenBecomesReadable().then(
+        return whenIncoming().then(
             [this, fdSpace, options] { return tryReadMessage(fdSpace, options); });
       }
       if (receipt == Receipt::END) {
@@ -263,10 +374,37 @@ kj::Promise<MessageSocket::Received> MessageSocket::tryReadMessage(
 kj::Promise<void> MessageSocket::writeMessage(
     kj::ArrayPtr<const int> fds, kj::ArrayPtr<const kj::ArrayPtr<const word>> segments) {
   return kj::evalNow([&]() -> kj::Promise<void> {
-    auto outgoing = kj::heap<Outgoing>(fds, segments);
-    if (outgoing->writeTo(socket_.get())) return kj::READY_NOW;
-    return sendRest(kj::mv(outgoing));
+    if (undelivered_.concernsUnsent(segments)) return kj::READY_NOW;
+    return send(kj::heap<Outgoing>(fds, segments));
   });
+}
+
+kj::Promise<void> MessageSocket::send(kj::Own<Outgoing> outgoing) {
+  int error = 0;
+  switch (outgoing->writeTo(socket_.get(), &error)) {
+    case Outgoing::Progress::DONE:
+      writable_ = nullptr;
+      writeSide_.reset();
+      return kj::READY_NOW;
+    case Outgoing::Progress::NO_ROOM:
+      return sendRest(kj::mv(outgoing));
+    case Outgoing::Progress::REFUSED:
+      break;
+  }
+  Undelivered::Message instead;
+  switch (undelivered_.replace(outgoing->all(), *refusalOf(error), &instead)) {
+    case Undelivered::Outcome::DONE:
+      if (undeliveredComes_.get() != nullptr) undeliveredComes_->fulfill();
+      return kj::READY_NOW;
+    case Undelivered::Outcome::SEND_ELSE: {
+      auto answer = kj::heap<Outgoing>(nullptr, instead->getSegmentsForOutput());
+      return send(answer.attach(kj::mv(instead)));
+    }
+    case Undelivered::Outcome::FATAL:
+      break;
+  }
+  errno = error;
+  failCall("sendmsg");
 }
 
 kj::Promise<void> MessageSocket::sendRest(kj::Own<Outgoing> outgoing) {
@@ -278,12 +416,7 @@ kj::Promise<void> MessageSocket::sendRest(kj::Own<Outgoing> outgoing) {
         port_, writeSide_.get(), kj::UnixEventPort::FdObserver::OBSERVE_WRITE);
   }
   return KJ_ASSERT_NONNULL(writable_)->whenBecomesWritable().then(
-      [this, outgoing = kj::mv(outgoing)]() mutable -> kj::Promise<void> {
-        if (!outgoing->writeTo(socket_.get())) return sendRest(kj::mv(outgoing));
-        writable_ = nullptr;
-        writeSide_.reset();
-        return kj::READY_NOW;
-      });
+      [this, outgoing = kj::mv(outgoing)]() mutable { return send(kj::mv(outgoing)); });
 }
 
 kj::Promise<void> MessageSocket::writeMessages(

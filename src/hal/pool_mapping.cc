@@ -7,8 +7,10 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <memory>
 
 #include "base/file_facts.h"
+#include "base/read_range.h"
 
 namespace halyard::hal {
 namespace {
@@ -106,20 +108,25 @@ int protOf(uint32_t wireProt) {
          ((wireProt & kWireProtWrite) != 0 ? PROT_WRITE : 0);
 }
 
-// Moves all bytes with pread or pwrite, which may do part of it at a time.
-template <typename Transfer>
-Status transferAll(uint64_t position, size_t size, const char* what, Transfer transfer) {
-  size_t done = 0;
-  while (done < size) {
-    const ssize_t count = transfer(done, size - done, static_cast<off_t>(position + done));
+Status writeNow(int fd, uint64_t position, std::span<const uint8_t> from) {
+  for (size_t done = 0; done < from.size();) {
+    const ssize_t count = ::pwrite(fd, from.data() + done, from.size() - done,
+                                   static_cast<off_t>(position + done));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return errnoStatus(ResultCode::BAD_DATA, errno, what);
+    if (count < 0) return errnoStatus(ResultCode::BAD_DATA, errno, "writing shared memory");
     if (count == 0) {
-      return badData("{}: the file ends after {} of {} bytes; was it truncated?", what, done, size);
+      return badData("writing shared memory: the file ends after {} of {} bytes; was it truncated?",
+                     done, from.size());
     }
     done += static_cast<size_t>(count);
   }
   return okStatus();
+}
+
+Status writeRange(int fd, uint64_t position, std::span<const uint8_t> from) {
+  if (!couldBlock(fd)) return writeNow(fd, position, from);
+  const auto copy = std::make_shared<std::vector<uint8_t>>(from.begin(), from.end());
+  return withForeign(fd, [copy, position](int own) { return writeNow(own, position, *copy); });
 }
 
 }  // namespace
@@ -127,7 +134,7 @@ Status transferAll(uint64_t position, size_t size, const char* what, Transfer tr
 Result<SharedMemoryPtr> describePool(PoolDescription description) {
   HALYARD_RETURN_IF_ERROR(checkNumbers(description));
   return std::make_shared<const SharedMemory>(
-      static_cast<MemoryKind>(description.kind), std::move(description.fd),
+      static_cast<MemoryKind>(description.kind), UniqueFd(description.fd.release()),
       static_cast<size_t>(description.size), protOf(description.prot), description.offset,
       description.hardwareBuffer);
 }
@@ -163,10 +170,9 @@ Status ReceivedPool::read(uint64_t offset, std::span<uint8_t> to) const {
     std::memcpy(to.data(), mapping_->data() + offset, to.size());
     return okStatus();
   }
-  return transferAll(memory_->offset() + offset, to.size(), "reading shared memory",
-                     [&](size_t done, size_t left, off_t position) {
-                       return ::pread(memory_->fd(), to.data() + done, left, position);
-                     });
+  HALYARD_RETURN_IF_ERROR(readRange(memory_->fd(), memory_->offset() + offset, to),
+                          "reading shared memory: the file");
+  return okStatus();
 }
 
 Status ReceivedPool::write(uint64_t offset, std::span<const uint8_t> from) const {
@@ -181,10 +187,7 @@ Status ReceivedPool::write(uint64_t offset, std::span<const uint8_t> from) const
     std::memcpy(mapping_->data() + offset, from.data(), from.size());
     return okStatus();
   }
-  return transferAll(memory_->offset() + offset, from.size(), "writing shared memory",
-                     [&](size_t done, size_t left, off_t position) {
-                       return ::pwrite(memory_->fd(), from.data() + done, left, position);
-                     });
+  return writeRange(memory_->fd(), memory_->offset() + offset, from);
 }
 
 uint64_t countDescriptors(const std::vector<PoolDescription>& descriptions) {

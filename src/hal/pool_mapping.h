@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
+#include "base/foreign_fd.h"
 #include "halyard/driver/nnapi_types.h"
 #include "halyard/driver/shared_memory.h"
-#include "halyard/driver/unique_fd.h"
 
 namespace halyard::hal {
 
@@ -21,7 +21,7 @@ struct PoolDescription {
   uint64_t size = 0;
   uint32_t prot = 0;  // 1: read, 2: write
   uint64_t offset = 0;
-  UniqueFd fd;
+  ForeignFd fd;
   std::optional<HardwareBufferDescription> hardwareBuffer;
 };
 

@@ -112,7 +112,7 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
     }
     return decodeFences(params.getWaitFor())
         .then([this, context, own = *options, duration = decodeDuration(params.getDuration())](
-                  std::vector<UniqueFd> received) mutable {
+                  std::vector<ForeignFd> received) mutable {
           return fenced(context, std::move(received), own, duration);
         });
   }
@@ -181,18 +181,18 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
     std::shared_ptr<FencedExecution> execution;
   };
 
-  kj::Promise<void> fenced(ExecuteFencedContext context, std::vector<UniqueFd> waitFor,
+  kj::Promise<void> fenced(ExecuteFencedContext context, std::vector<ForeignFd> waitFor,
                            ExecuteOptions options,
                            std::optional<std::chrono::nanoseconds> duration) {
     // The inputs may be what an execution behind the fences has yet to write: they are read when
     // those have signalled.
     const auto start = [model = model_, preparedModel = preparedModel_, options, duration,
-                        fences = std::make_shared<std::vector<UniqueFd>>(std::move(waitFor))](
+                        fences = std::make_shared<std::vector<ForeignFd>>(std::move(waitFor))](
                            ImportedPtr request) -> Result<FencedStart> {
       const auto session = std::dynamic_pointer_cast<SessionPreparedModel>(preparedModel);
       if (session == nullptr) return opFailed("the prepared model takes no fenced executions");
       std::vector<int> fds;
-      for (const UniqueFd& fence : *fences) fds.push_back(fence.get());
+      for (const ForeignFd& fence : *fences) fds.push_back(fence.get());
       FencedResult result =
           session->executeFenced(request->request(), fds, options, duration,
                                  [model, preparedModel, request](const ExecuteOptions& own) {
@@ -270,14 +270,14 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
     Status form = caches ? checkToken(bytes) : okStatus();
     Token token{};
     if (bytes.size() == token.size()) std::copy(bytes.begin(), bytes.end(), token.begin());
-    auto files = kj::heapArrayBuilder<kj::Promise<UniqueFd>>(2);
+    auto files = kj::heapArrayBuilder<kj::Promise<ForeignFd>>(2);
     files.add(decodeHandle(context.getParams().getModelCache()));
     files.add(decodeHandle(context.getParams().getDataCache()));
     return kj::joinPromises(files.finish())
-        .then([this, token, form](kj::Array<UniqueFd> opened) -> kj::Promise<Result<bool>> {
+        .then([this, token, form](kj::Array<ForeignFd> opened) -> kj::Promise<Result<bool>> {
           if (!form.ok()) return Result<bool>(form);
-          auto model = std::make_shared<UniqueFd>(std::move(opened[0]));
-          auto data = std::make_shared<UniqueFd>(std::move(opened[1]));
+          auto model = std::make_shared<ForeignFd>(std::move(opened[0]));
+          auto data = std::make_shared<ForeignFd>(std::move(opened[1]));
           return core_.run<bool>(
               *client_, [preparedModel = preparedModel_, model, data, token]() -> Result<bool> {
                 HALYARD_RETURN_IF_ERROR(

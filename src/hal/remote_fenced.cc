@@ -1,6 +1,8 @@
 #include "hal/remote_fenced.h"
 
+
 #include <algorithm>
+#include <string_view>
 
 #include "hal/driver_connection.h"
 #include "hal/wire_fence.h"
@@ -55,7 +57,8 @@ class RemoteExecution final : public FencedExecution {
   const uint64_t key_;
 };
 
-// A fence in front of a driver's, which ends in time whatever the driver does.
+// A fence of this process in front of a driver's: it ends in time, whatever the driver does, and
+// closing it cannot block.
 class GuardedExecution final : public FencedExecution,
                                public std::enable_shared_from_this<GuardedExecution> {
  public:
@@ -69,7 +72,7 @@ class GuardedExecution final : public FencedExecution,
 
   // Watches the driver's fence; `pending`: the fences after which a duration begins. Without a
   // deadline and a duration the driver has the time after which it hangs, from then on.
-  Status start(UniqueFd fence, std::vector<UniqueFd> pending, std::optional<TimePoint> deadline,
+  Status start(ForeignFd fence, std::vector<ForeignFd> pending, std::optional<TimePoint> deadline,
                std::optional<std::chrono::nanoseconds> duration) {
     const std::shared_ptr<FenceService> service = service_;
     HALYARD_ASSIGN_OR_RETURN(FencePoller* const poller, service->poller());
@@ -82,7 +85,7 @@ class GuardedExecution final : public FencedExecution,
       end = end ? std::min(*end, other) : other;
       duration.reset();
     }
-    std::vector<UniqueFd> own;
+    std::vector<ForeignFd> own;
     own.push_back(std::move(fence));
     HALYARD_RETURN_IF_ERROR(
         poller
@@ -143,7 +146,7 @@ class GuardedExecution final : public FencedExecution,
 };
 
 struct Launched {
-  UniqueFd fence;
+  ForeignFd fence;
   uint64_t key = 0;
 };
 
@@ -154,9 +157,9 @@ kj::Promise<Result<Launched>> take(
   if (!status.ok()) return Answer(std::move(status));
   if (!response.hasCallback()) return Answer(opFailed("it reports success without a callback"));
   const bool hasFence = response.hasSyncFence();
-  auto fence = hasFence ? duplicateFd(response.getSyncFence()) : kj::Promise<UniqueFd>(UniqueFd());
+  auto fence = hasFence ? duplicateFd(response.getSyncFence()) : kj::Promise<ForeignFd>(ForeignFd());
   return fence.then([&side, hasFence,
-                     callback = response.getCallback()](UniqueFd received) mutable -> Answer {
+                     callback = response.getCallback()](ForeignFd received) mutable -> Answer {
     if (hasFence) {
       HALYARD_RETURN_IF_ERROR(fenceState(received.get()).status().withCode(ResultCode::OP_FAILED),
                               "the fence that it returned");
@@ -168,7 +171,7 @@ kj::Promise<Result<Launched>> take(
 }
 
 Result<Launched> launch(DriverConnection& connection, uint64_t id, const Request& request,
-                        const std::vector<UniqueFd>& waitFor, const ExecuteOptions& options,
+                        const std::vector<ForeignFd>& waitFor, const ExecuteOptions& options,
                         std::optional<std::chrono::nanoseconds> duration) {
   return connection.call<Launched>(
       "executeFenced", [&](Side& side) -> kj::Promise<Result<Launched>> {
@@ -194,7 +197,7 @@ Result<Launched> launch(DriverConnection& connection, uint64_t id, const Request
 }  // namespace
 
 FencedResult executeFencedRemotely(const std::shared_ptr<DriverConnection>& connection, uint64_t id,
-                                   const Request& request, std::vector<UniqueFd> waitFor,
+                                   const Request& request, std::vector<ForeignFd> waitFor,
                                    const ExecuteOptions& options,
                                    std::optional<std::chrono::nanoseconds> duration,
                                    std::shared_ptr<FenceService> service) {

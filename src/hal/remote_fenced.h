@@ -19,7 +19,7 @@ class DriverConnection;
 // takes. The returned fence fails in time even if the driver does nothing: after the deadline,
 // after the duration, or, without either, when the driver counts as hung.
 FencedResult executeFencedRemotely(const std::shared_ptr<DriverConnection>& connection, uint64_t id,
-                                   const Request& request, std::vector<UniqueFd> waitFor,
+                                   const Request& request, std::vector<ForeignFd> waitFor,
                                    const ExecuteOptions& options,
                                    std::optional<std::chrono::nanoseconds> duration,
                                    std::shared_ptr<FenceService> service);

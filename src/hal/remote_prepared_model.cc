@@ -89,7 +89,13 @@ RemotePreparedModel::~RemotePreparedModel() {
 
 Result<uint64_t> RemotePreparedModel::id(std::optional<TimePoint> until) const {
   if (const uint64_t id = id_; id != kPending) return id;
-  Result<uint64_t> id = pending_->wait(until);
+  // The loop gives the call for it up by then; it may be the loop itself that does not work.
+  Result<uint64_t> id = pending_->wait(
+      until ? *until : Clock::now() + connection_->promptLimit() + std::chrono::seconds(1));
+  if (!until && id.status().code() == ResultCode::MISSED_DEADLINE_TRANSIENT) {
+    return opFailed("driver '{}': prepareModel has not been answered in time",
+                    connection_->name());
+  }
   if (id.ok()) id_ = *id;
   return id;
 }
@@ -245,7 +251,7 @@ FencedResult RemotePreparedModel::executeFenced(const Request& request,
   const Result<uint64_t> id = this->id(options.deadline);
   if (!id.ok()) return {id.status(), {}, nullptr};
   if (trace::isActive()) nameInTrace(*id);
-  Result<std::vector<UniqueFd>> pending = takePending(waitFor);
+  Result<std::vector<ForeignFd>> pending = takePending(waitFor);
   if (!pending.ok()) return {pending.takeStatus(), {}, nullptr};
   const bool fits = pending->size() + request.pools.size() <= wire::MAX_FDS_PER_MESSAGE;
   if (version_ < HalVersion::V1_3 || !fits || !checkEncodable(request).ok()) {
@@ -256,7 +262,7 @@ FencedResult RemotePreparedModel::executeFenced(const Request& request,
 }
 
 FencedResult RemotePreparedModel::executeFencedHere(
-    const Request& request, std::vector<UniqueFd> pending, const ExecuteOptions& options,
+    const Request& request, std::vector<ForeignFd> pending, const ExecuteOptions& options,
     std::optional<std::chrono::nanoseconds> duration) {
   if (version_ < HalVersion::V1_3 && pending.empty()) {
     ExecuteOptions own = options;

@@ -58,7 +58,7 @@ class RemotePreparedModel final : public PreparedModel,
   void useRings(bool use) { usesRings_ = use; }
 
  private:
-  FencedResult executeFencedHere(const Request& request, std::vector<UniqueFd> pending,
+  FencedResult executeFencedHere(const Request& request, std::vector<ForeignFd> pending,
                                  const ExecuteOptions& options,
                                  std::optional<std::chrono::nanoseconds> duration);
   Result<ExecutionResult> executeRemotely(RingLane* lane, const Request& request,

@@ -43,6 +43,7 @@ struct RpcLoop::State {
   UniqueFd wake;  // eventfd
   std::mutex mutex;
   std::vector<Task> queue;
+  std::chrono::steady_clock::time_point queuedSince;  // of a queue that is not empty
   bool stopping = false;
   std::condition_variable startupDone;
   std::optional<Status> startup;  // whether the loop thread could set itself up
@@ -52,6 +53,7 @@ struct RpcLoop::State {
     {
       const std::lock_guard lock(mutex);
       first = queue.empty();
+      if (first) queuedSince = std::chrono::steady_clock::now();
       queue.push_back(std::move(task));
     }
     if (first) signal();
@@ -145,6 +147,19 @@ RpcLoop::~RpcLoop() {
 }
 
 void RpcLoop::post(std::function<void(Context&)> task) { state_->post(std::move(task)); }
+
+std::chrono::milliseconds RpcLoop::silence() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (!state_->queue.empty()) {
+      return std::chrono::duration_cast<std::chrono::milliseconds>(
+          std::chrono::steady_clock::now() - state_->queuedSince);
+    }
+  }
+  // Something to come to, for the next time that somebody asks.
+  post([](Context&) {});
+  return std::chrono::milliseconds(0);
+}
 
 kj::Promise<std::string> RpcLoop::Context::whenEnded(std::shared_ptr<ChildProcess> child) {
   auto observer = kj::heap<kj::UnixEventPort::FdObserver>(

@@ -4,6 +4,7 @@
 // shared_ptr and lets go of it on a thread other than the loop's.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -27,6 +28,9 @@ class RpcLoop {
   // Runs `task` on the loop thread, after what was posted earlier. A task must not block, and every
   // Cap'n Proto object that it makes has to stay on the loop thread, for its destruction too.
   void post(std::function<void(Context&)> task);
+  // For how long the thread has not come to what has been posted: about 0 while it works. For
+  // waiters who must not rely on it.
+  std::chrono::milliseconds silence();
 
  private:
   struct State;

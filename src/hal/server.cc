@@ -1,10 +1,9 @@
 #include "hal/server.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <vector>
 
+#include "hal/completion.h"
 #include "hal/device_server.h"
 #include "hal/server_core.h"
 
@@ -18,10 +17,11 @@ constexpr kj::Duration kRefusalTime = 2 * kj::SECONDS;
 }  // namespace
 
 ServerCore::Connection::Connection(std::shared_ptr<ServedClient> theClient,
-                                   RpcLoop::Context& context, UniqueFd socket, UniqueFd theProcess)
+                                   RpcLoop::Context& context, UniqueFd socket, UniqueFd theProcess,
+                                   PeerTerms terms)
     : client(std::move(theClient)),
       wire(context, std::move(socket), capnp::rpc::twoparty::Side::SERVER,
-           capnp::Capability::Client(makeDriverServer(client))),
+           capnp::Capability::Client(makeDriverServer(client)), std::move(terms)),
       process(std::move(theProcess)) {
   kj::Promise<void> due = kj::NEVER_DONE;
   if (process.valid()) {
@@ -45,8 +45,10 @@ void ServerCore::serve(RpcLoop::Context& context, UniqueFd socket,
                    lowWorkers_.openLane({.queued = terms.queuedCalls}), std::move(terms.refusal)});
   client->open = open_;
   client->uid = terms.uid;
+  client->closing = ForeignAccount::of(fmt::format("user {}", terms.uid));
+  PeerTerms peer{terms.quota, client->closing};
   connections_.emplace_front(std::move(client), context, std::move(socket),
-                             std::move(terms.process));
+                             std::move(terms.process), std::move(peer));
   const auto connection = connections_.begin();
   // evalLater: the connection must not be destroyed by its own event.
   tasks_->add(connection->wire.onDisconnect().then([this, connection, onDisconnect] {
@@ -132,27 +134,23 @@ Result<std::unique_ptr<Server>> Server::start(std::shared_ptr<RpcLoop> loop,
 Server::~Server() {
   // Neither side may be taken away from under the other: first the loop stops handing out work,
   // then the workers end, then goes the core, to which what they have posted last still refers.
-  onLoop([core = core_] { core->closeAll(); });
+  (void)onLoop([core = core_] { core->closeAll(); });
   workers_.reset();
   core_->services->fences()->workers().drain(std::nullopt);
   lowWorkers_.reset();
   disposers_.reset();
   core_->services->stop();
-  onLoop([core = core_] { delete core; });
+  (void)onLoop([core = core_] { delete core; });
 }
 
-void Server::onLoop(const std::function<void()>& work) {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool done = false;
-  loop_->post([&](RpcLoop::Context&) {
+bool Server::onLoop(std::function<void()> work, TimePoint until) {
+  const auto done = std::make_shared<Completion<bool>>();
+  loop_->post([work = std::move(work), done](RpcLoop::Context&) {
     work();
-    const std::lock_guard lock(mutex);
-    done = true;
-    changed.notify_all();
+    done->set(true);
   });
-  std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return done; });
+  if (until == TimePoint::max()) return done->wait();
+  return done->waitUntil(until).has_value();
 }
 
 void Server::serve(UniqueFd socket, std::function<void()> onDisconnect, ClientTerms terms) {
@@ -166,12 +164,12 @@ void Server::serve(UniqueFd socket, std::function<void()> onDisconnect, ClientTe
 
 bool Server::drain(std::chrono::milliseconds limit) {
   const TimePoint end = Clock::now() + limit;
-  onLoop([core = core_] { core->endSessions(); });
+  if (!onLoop([core = core_] { core->endSessions(); }, end)) return false;
   const auto left = [&] {
     return std::max(std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()),
                     std::chrono::milliseconds(0));
   };
-  const bool rest = workers_->drain(limit);
+  const bool rest = workers_->drain(left());
   const bool lowRest = lowWorkers_->drain(left());
   const bool disposed = disposers_->drain(left());
   const bool fencedRest = core_->services->fences()->workers().drain(left());

@@ -52,7 +52,7 @@ class Server {
   // client has gone.
   void serve(UniqueFd socket, std::function<void()> onDisconnect, ClientTerms terms = {});
   // Takes no more calls, asks the running executions to end (ExecuteOptions::cancel) and waits for
-  // the running calls. False when they have not ended in time:
+  // the running calls. False when they have not ended in time, or when the loop does not work:
   // the process can only be ended then.
   bool drain(std::chrono::milliseconds limit);
 
@@ -66,8 +66,8 @@ class Server {
         disposers_(std::move(disposers)),
         core_(core) {}
 
-  // Runs `work` on the loop thread and waits for it.
-  void onLoop(const std::function<void()>& work);
+  // Runs `work` on the loop thread and waits for it. False: it has not been done by then.
+  bool onLoop(std::function<void()> work, TimePoint until = TimePoint::max());
 
   std::shared_ptr<RpcLoop> loop_;
   std::unique_ptr<WorkerThreads> workers_;

@@ -37,6 +37,8 @@ struct ServedClient {
   // Whether the server is there still: an object that something of Cap'n Proto holds on to may
   // outlive it. Loop thread.
   std::shared_ptr<const bool> open = {};
+  // Where the descriptors that it sends count when they are closed.
+  std::shared_ptr<ForeignAccount> closing = {};
 
   // As those of ServerCore; without a server the object goes here.
   void dispose(std::shared_ptr<void> object) const;
@@ -164,7 +166,7 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
   std::map<uint64_t, Job> jobs_;
   struct Connection {
     Connection(std::shared_ptr<ServedClient> theClient, RpcLoop::Context& context, UniqueFd socket,
-               UniqueFd theProcess);
+               UniqueFd theProcess, PeerTerms terms);
     ~Connection() { client->session->end(); }
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/foreign_fd.h"
 #include "halyard/driver/constants.h"
 
 namespace halyard::hal {
@@ -11,6 +12,15 @@ namespace {
 constexpr unsigned kMostHandles = 33;
 
 struct ChargedFiles {
+  ChargedFiles() = default;
+  ChargedFiles(const ChargedFiles&) = delete;
+  ChargedFiles& operator=(const ChargedFiles&) = delete;
+  ~ChargedFiles() {
+    for (auto* const list : {&files.modelCache, &files.dataCache}) {
+      for (UniqueFd& fd : *list) ForeignFd(std::move(fd)).reset();
+    }
+  }
+
   CacheFiles files;
   Quota::Charge descriptors;
 };
@@ -41,13 +51,13 @@ kj::Promise<Result<std::shared_ptr<const CacheFiles>>> decodeCacheFiles(WireCach
   Result<Quota::Charge> charge = quota.charge(Quota::Resource::DESCRIPTORS, models + data);
   if (!charge.ok()) return Decoded(charge.takeStatus());
   charged->descriptors = std::move(*charge);
-  auto fds = kj::heapArrayBuilder<kj::Promise<UniqueFd>>(models + data);
+  auto fds = kj::heapArrayBuilder<kj::Promise<ForeignFd>>(models + data);
   for (unsigned i = 0; i < models; ++i) fds.add(decodeHandle(from.modelCache[i]));
   for (unsigned i = 0; i < data; ++i) fds.add(decodeHandle(from.dataCache[i]));
-  return kj::joinPromises(fds.finish()).then([charged, models](kj::Array<UniqueFd> opened) {
+  return kj::joinPromises(fds.finish()).then([charged, models](kj::Array<ForeignFd> opened) {
     for (size_t i = 0; i < opened.size(); ++i) {
       auto& list = i < models ? charged->files.modelCache : charged->files.dataCache;
-      list.push_back(std::move(opened[i]));
+      list.emplace_back(opened[i].release());
     }
     return Decoded(std::shared_ptr<const CacheFiles>(charged, &charged->files));
   });

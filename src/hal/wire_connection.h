@@ -17,10 +17,12 @@ namespace halyard::hal {
 
 class WireConnection {
  public:
-  // `bootstrap`: what the peer gets as its first object; null on a client.
+  // `bootstrap`: what the peer gets as its first object; null on a client. `terms`: what the peer
+  // may have here.
   WireConnection(RpcLoop::Context& context, UniqueFd socket, capnp::rpc::twoparty::Side side,
-                 kj::Maybe<capnp::Capability::Client> bootstrap)
-      : stream_(context.io.unixEventPort, std::move(socket), wire::MAX_FDS_PER_MESSAGE),
+                 kj::Maybe<capnp::Capability::Client> bootstrap, PeerTerms terms = {})
+      : stream_(context.io.unixEventPort, std::move(socket), wire::MAX_FDS_PER_MESSAGE,
+                limited(std::move(terms))),
         network_(stream_, wire::MAX_FDS_PER_MESSAGE, side, readerOptions()),
         guarded_(network_, context.io.provider->getTimer()),
         rpc_(makeRpc(network_, guarded_, bootstrap)) {
@@ -44,9 +46,14 @@ class WireConnection {
  private:
   using Rpc = capnp::RpcSystem<capnp::rpc::twoparty::VatId>;
 
+  static PeerTerms limited(PeerTerms terms) {
+    terms.mostWords = kMaxMessageWords + kMaxEnvelopeWords;
+    return terms;
+  }
   static capnp::ReaderOptions readerOptions() {
     capnp::ReaderOptions options;
-    // Twice the size of a message, as decoding looks at parts of it more than once.
+    // Twice the size of a message, as decoding looks at parts of it more than once. The size itself
+    // is the socket's concern.
     options.traversalLimitInWords = 2 * kMaxMessageWords;
     options.nestingLimit = 64;
     return options;

@@ -6,16 +6,17 @@
 namespace halyard::hal {
 namespace {
 
+template <typename Fd>
 class FenceFile final : public wire::FileDescriptor::Server {
  public:
-  explicit FenceFile(UniqueFd fence) : fence_(std::move(fence)) {}
+  explicit FenceFile(Fd fence) : fence_(std::move(fence)) {}
   kj::Maybe<int> getFd() override {
     if (!fence_.valid()) return nullptr;
     return fence_.get();
   }
 
  private:
-  const UniqueFd fence_;
+  const Fd fence_;
 };
 
 class FencedCallback final : public wire::v1_3::IFencedExecutionCallback::Server {
@@ -39,19 +40,27 @@ class FencedCallback final : public wire::v1_3::IFencedExecutionCallback::Server
 }  // namespace
 
 wire::FileDescriptor::Client encodeFence(UniqueFd fence) {
-  return kj::heap<FenceFile>(std::move(fence));
+  return kj::heap<FenceFile<UniqueFd>>(std::move(fence));
 }
 
-kj::Promise<std::vector<UniqueFd>> decodeFences(capnp::List<wire::FileDescriptor>::Reader from) {
-  auto fds = kj::heapArrayBuilder<kj::Promise<UniqueFd>>(from.size());
+wire::FileDescriptor::Client encodeFence(ForeignFd fence) {
+  return kj::heap<FenceFile<ForeignFd>>(std::move(fence));
+}
+
+kj::Promise<std::vector<ForeignFd>> decodeFences(capnp::List<wire::FileDescriptor>::Reader from) {
+  auto fds = kj::heapArrayBuilder<kj::Promise<ForeignFd>>(from.size());
   for (unsigned i = 0; i < from.size(); ++i) {
-    fds.add(kj::evalNow([&] { return duplicateFd(from[i]); }).catch_([](kj::Exception&&) {
-      return UniqueFd();
-    }));
+    fds.add(kj::evalNow([&] { return duplicateFd(from[i]); })
+                .catch_([](kj::Exception&& exception) -> kj::Promise<ForeignFd> {
+                  if (exception.getType() == kj::Exception::Type::OVERLOADED) {
+                    return kj::mv(exception);
+                  }
+                  return ForeignFd();
+                }));
   }
-  return kj::joinPromises(fds.finish()).then([](kj::Array<UniqueFd> received) {
-    std::vector<UniqueFd> fences;
-    for (UniqueFd& fd : received) fences.push_back(std::move(fd));
+  return kj::joinPromises(fds.finish()).then([](kj::Array<ForeignFd> received) {
+    std::vector<ForeignFd> fences;
+    for (ForeignFd& fd : received) fences.push_back(std::move(fd));
     return fences;
   });
 }

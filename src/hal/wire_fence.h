@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "base/foreign_fd.h"
 #include "hal/types.capnp.h"
 #include "hal/v1_3.capnp.h"
 #include "halyard/driver/device.h"
@@ -12,10 +13,13 @@
 
 namespace halyard::hal {
 
-// A capability for the descriptor; without one when it is invalid.
+// A capability for the descriptor; without one when it is invalid. The second is for one that this
+// process has not made.
 wire::FileDescriptor::Client encodeFence(UniqueFd fence);
+wire::FileDescriptor::Client encodeFence(ForeignFd fence);
 // Duplicates of the descriptors, in order; invalid for a capability that is null or has none.
-kj::Promise<std::vector<UniqueFd>> decodeFences(capnp::List<wire::FileDescriptor>::Reader from);
+// Throws, OVERLOADED, as duplicateFd.
+kj::Promise<std::vector<ForeignFd>> decodeFences(capnp::List<wire::FileDescriptor>::Reader from);
 
 wire::v1_3::IFencedExecutionCallback::Client makeFencedCallback(
     std::shared_ptr<FencedExecution> execution);

@@ -1,9 +1,11 @@
 #include "hal/wire_memory.h"
 
-#include <fcntl.h>
+#include <kj/debug.h>
 #include <sys/mman.h>
 
 #include <set>
+
+#include "hal/received_fds.h"
 
 namespace halyard::hal {
 namespace {
@@ -19,11 +21,11 @@ class MemoryFile final : public wire::FileDescriptor::Server {
 
 class PlainFile final : public wire::FileDescriptor::Server {
  public:
-  explicit PlainFile(UniqueFd fd) : fd_(std::move(fd)) {}
+  explicit PlainFile(ForeignFd fd) : fd_(std::move(fd)) {}
   kj::Maybe<int> getFd() override { return fd_.get(); }
 
  private:
-  const UniqueFd fd_;
+  const ForeignFd fd_;
 };
 
 }  // namespace
@@ -68,18 +70,21 @@ Status checkPoolCount(const std::vector<SharedMemoryPtr>& pools) {
   return okStatus();
 }
 
-kj::Promise<UniqueFd> duplicateFd(wire::FileDescriptor::Client client) {
+kj::Promise<ForeignFd> duplicateFd(wire::FileDescriptor::Client client) {
   // The descriptor belongs to the capability, which must stay until it has been duplicated.
   auto promise = client.getFd();
   return promise
       .then(
           [](kj::Maybe<int> fd) {
             KJ_IF_MAYBE (number, fd) {
-              return UniqueFd(::fcntl(*number, F_DUPFD_CLOEXEC, 0));
+              Result<ForeignFd> taken = takeReceived(*number);
+              if (taken.ok()) return std::move(*taken);
+              kj::throwFatalException(
+                  KJ_EXCEPTION(OVERLOADED, "no descriptor", taken.status().message().c_str()));
             }
-            return UniqueFd();
+            return ForeignFd();
           },
-          [](kj::Exception&&) { return UniqueFd(); })
+          [](kj::Exception&&) { return ForeignFd(); })
       .attach(kj::mv(client));
 }
 
@@ -88,7 +93,7 @@ kj::Promise<Result<std::vector<PoolDescription>>> decodeMemories(
   using Pools = Result<std::vector<PoolDescription>>;
   std::vector<PoolDescription> pools(memories.size());
   std::vector<uint32_t> sources(memories.size());  // the pool whose descriptor each takes
-  auto fds = kj::heapArrayBuilder<kj::Promise<UniqueFd>>(memories.size());
+  auto fds = kj::heapArrayBuilder<kj::Promise<ForeignFd>>(memories.size());
   for (uint32_t i = 0; i < memories.size(); ++i) {
     const wire::Memory::Reader& memory = memories[i];
     pools[i].kind = static_cast<uint32_t>(memory.getKind());
@@ -103,10 +108,10 @@ kj::Promise<Result<std::vector<PoolDescription>>> decodeMemories(
     sources[i] = i;
     const auto file = memory.getFile();
     if (file.isFd()) {
-      fds.add(file.hasFd() ? duplicateFd(file.getFd()) : kj::Promise<UniqueFd>(UniqueFd()));
+      fds.add(file.hasFd() ? duplicateFd(file.getFd()) : kj::Promise<ForeignFd>(ForeignFd()));
       continue;
     }
-    fds.add(UniqueFd());
+    fds.add(ForeignFd());
     if (!file.isSameAs() || file.getSameAs() >= i ||
         sources[file.getSameAs()] != file.getSameAs()) {
       return Pools(badData("memory pool {} shares the file of no earlier pool", i));
@@ -115,7 +120,7 @@ kj::Promise<Result<std::vector<PoolDescription>>> decodeMemories(
   }
   return kj::joinPromises(fds.finish())
       .then([pools = std::move(pools),
-             sources = std::move(sources)](kj::Array<UniqueFd> received) mutable -> Pools {
+             sources = std::move(sources)](kj::Array<ForeignFd> received) mutable -> Pools {
         for (size_t i = 0; i < pools.size(); ++i) {
           pools[i].fd = sources[i] == i ? std::move(received[i]) : pools[sources[i]].fd.duplicate();
         }
@@ -123,14 +128,14 @@ kj::Promise<Result<std::vector<PoolDescription>>> decodeMemories(
       });
 }
 
-kj::Promise<UniqueFd> decodeHandle(wire::Handle::Reader handle) {
+kj::Promise<ForeignFd> decodeHandle(wire::Handle::Reader handle) {
   const auto fds = handle.getFds();
-  if (fds.size() != 1) return UniqueFd();
+  if (fds.size() != 1) return ForeignFd();
   return duplicateFd(fds[0]);
 }
 
 kj::Maybe<wire::FileDescriptor::Client> encodeFile(int fd) {
-  UniqueFd own(fd < 0 ? -1 : ::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  ForeignFd own = ForeignFd::duplicateOf(fd);
   if (!own.valid()) return nullptr;
   return wire::FileDescriptor::Client(kj::heap<PlainFile>(std::move(own)));
 }

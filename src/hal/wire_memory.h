@@ -8,9 +8,9 @@
 #include <map>
 #include <vector>
 
+#include "base/foreign_fd.h"
 #include "hal/pool_mapping.h"
 #include "hal/types.capnp.h"
-#include "halyard/driver/unique_fd.h"
 
 namespace halyard::hal {
 
@@ -29,20 +29,18 @@ class MemoryEncoder {
 // BAD_DATA when the pools are more than a message may carry.
 Status checkPoolCount(const std::vector<SharedMemoryPtr>& pools);
 
-// A duplicate of the capability's descriptor; invalid when it has none.
-kj::Promise<UniqueFd> duplicateFd(wire::FileDescriptor::Client client);
-
 // Takes the pools of a message as they are described; a missing descriptor stays invalid, for
 // ReceivedPool::open to name. At most kMaxPools. BAD_DATA: a `sameAs` that points nowhere.
 kj::Promise<Result<std::vector<PoolDescription>>> decodeMemories(
     std::vector<wire::Memory::Reader> memories);
 
 // The descriptor of a cache file, duplicated; invalid unless the handle has exactly one.
-kj::Promise<UniqueFd> decodeHandle(wire::Handle::Reader handle);
+kj::Promise<ForeignFd> decodeHandle(wire::Handle::Reader handle);
 // A capability for a descriptor, which is duplicated. Null when that fails, or for -1.
 kj::Maybe<wire::FileDescriptor::Client> encodeFile(int fd);
 
-// A duplicate of the capability's descriptor; invalid when it has none.
-kj::Promise<UniqueFd> duplicateFd(wire::FileDescriptor::Client client);
+// A duplicate of the capability's descriptor; invalid when it has none. Throws, OVERLOADED, as
+// takeReceived refuses.
+kj::Promise<ForeignFd> duplicateFd(wire::FileDescriptor::Client client);
 
 }  // namespace halyard::hal

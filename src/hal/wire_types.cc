@@ -29,6 +29,14 @@ Status fromWireStatus(wire::ErrorStatus status, capnp::Text::Reader message) {
                        std::string_view(message.begin(), message.size()));
 }
 
+Status statusOf(const kj::Exception& exception) {
+  Status status =
+      opFailed("{}", safeText(capnp::Text::Reader(exception.getDescription().cStr())));
+  return exception.getType() == kj::Exception::Type::OVERLOADED
+             ? status.withCode(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT)
+             : status;
+}
+
 std::string safeText(capnp::Text::Reader text) {
   return safeText(std::string_view(text.begin(), text.size()));
 }

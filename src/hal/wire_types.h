@@ -16,6 +16,8 @@ namespace halyard::hal {
 // A message larger than this is refused by its sender and by its receiver.
 inline constexpr uint64_t kMaxMessageBytes = uint64_t{64} << 20;
 inline constexpr uint64_t kMaxMessageWords = kMaxMessageBytes / sizeof(uint64_t);
+// What the RPC system's envelope may add to it.
+inline constexpr uint64_t kMaxEnvelopeWords = 8192;
 
 // `version` is that of the method that answers: before 1.3 there are fewer statuses.
 wire::ErrorStatus toWireStatus(const Status& status, HalVersion version);
@@ -27,6 +29,9 @@ void setStatus(Results&& results, const Status& status, HalVersion version) {
   results.setStatus(toWireStatus(status, version));
   if (!status.ok()) results.setMessage(status.message().substr(0, kMaxTextBytes));
 }
+
+// What a call has failed with that its peer, or the connection, has answered with an exception.
+Status statusOf(const kj::Exception& exception);
 
 // A peer's text as it may be shown: cut to kMaxTextBytes, without control characters, valid UTF-8.
 std::string safeText(capnp::Text::Reader text);

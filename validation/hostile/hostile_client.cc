@@ -1,14 +1,21 @@
 #include "validation/hostile/hostile_client.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
 #include <cerrno>
+#include <chrono>
+#include <functional>
 #include <random>
+#include <string>
+#include <thread>
 
+#include "base/testing/slow_descriptors.h"
 #include "hal/child_process.h"
 #include "hal/testing/fuzz/hostile_session.h"
+#include "hal/testing/raw_client.h"
 
 namespace halyard::validation {
 namespace {
@@ -51,13 +58,11 @@ Status waitForEnd(hal::ChildProcess& child) {
   return opFailed("the driver's process {} {}", child.pid(), end.value_or("has ended"));
 }
 
-}  // namespace
-
-Status attackDriver(hal::RpcLoop& loop, const hal::Manifest& manifest,
-                    std::span<const uint8_t> input) {
+// Has `attack` done over a connection to the driver, which has to survive it.
+Status survives(const hal::Manifest& manifest, const std::function<Status(UniqueFd)>& attack) {
   if (manifest.kind == hal::Manifest::Kind::SOCKET) {
     HALYARD_ASSIGN_OR_RETURN(UniqueFd socket, connectTo(manifest));
-    hal::fuzz::runHostileSession(loop, std::move(socket), input);
+    HALYARD_RETURN_IF_ERROR(attack(std::move(socket)));
     return connectTo(manifest).takeStatus();
   }
   int ends[2];
@@ -71,8 +76,71 @@ Status attackDriver(hal::RpcLoop& loop, const hal::Manifest& manifest,
       hal::ChildProcess::spawn(manifest.target, drivers.get(), sandboxText(manifest.sandbox),
                                manifest.arguments));
   drivers.reset();
-  hal::fuzz::runHostileSession(loop, std::move(own), input);
-  return waitForEnd(*child);
+  const Status attacked = attack(std::move(own));
+  if (!attacked.ok()) child->kill();
+  const Status ended = waitForEnd(*child);
+  return attacked.ok() ? ended : attacked;
+}
+
+// Longer than anybody waits here.
+constexpr std::chrono::seconds kLinger{100};
+constexpr std::chrono::seconds kAnswerLimit{20};
+
+// `first`: bytes of `message` that go before the descriptors.
+bool sendWith(hal::testing::RawClient& client, const std::string& message, size_t first,
+              unsigned descriptors) {
+  halyard::testing::LingeringSocket lingering(kLinger);
+  if (lingering.get() < 0) return false;
+  if (first > 0 && !client.write(message.substr(0, first), kAnswerLimit)) return false;
+  const bool sent = halyard::testing::sendDescriptors(
+      client.fd(), std::vector<int>(descriptors, lingering.get()), message[first]);
+  lingering.close();
+  return sent && client.write(message.substr(first + 1), kAnswerLimit);
+}
+
+Status sendDescriptorsThatBlock(UniqueFd socket) {
+  ::fcntl(socket.get(), F_SETFL, ::fcntl(socket.get(), F_GETFL) | O_NONBLOCK);
+  hal::testing::RawClient client(std::move(socket));
+  struct Way {
+    const char* what;
+    size_t first;
+    unsigned descriptors;
+  };
+  constexpr unsigned kTooMany = 200;  // of 128 that a message may have
+  for (const Way& way : {Way{"a socket that lingers with a message", 0, 1},
+                         Way{"more descriptors than a message may have", 0, kTooMany},
+                         Way{"a socket that lingers in the middle of a message", 5, 1}}) {
+    const std::string message = client.bootstrap(true);
+    if (!sendWith(client, message, way.first, way.descriptors) ||
+        !client.isAnswered(kAnswerLimit)) {
+      return opFailed("the driver does not answer a message that came with {}", way.what);
+    }
+    // What is closed now is closed before the next answer, if it is closed where answers are made.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    (void)client.discard();
+    if (!client.write(client.bootstrap(true), kAnswerLimit) || !client.isAnswered(kAnswerLimit)) {
+      return opFailed("the driver does not answer any more after {}", way.what);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    (void)client.discard();
+  }
+  // Half of one, and the end.
+  (void)sendWith(client, client.bootstrap(true).substr(0, 20), 3, 1);
+  return okStatus();
+}
+
+}  // namespace
+
+Status attackDriver(hal::RpcLoop& loop, const hal::Manifest& manifest,
+                    std::span<const uint8_t> input) {
+  return survives(manifest, [&](UniqueFd socket) {
+    hal::fuzz::runHostileSession(loop, std::move(socket), input);
+    return okStatus();
+  });
+}
+
+Status attackWithDescriptors(const hal::Manifest& manifest) {
+  return survives(manifest, sendDescriptorsThatBlock);
 }
 
 std::vector<uint8_t> hostileInput(uint64_t seed, uint64_t number) {

@@ -50,6 +50,11 @@ TEST_F(HostileClientTest, TheReferenceDriverSurvives) {
   EXPECT_TRUE(status.ok()) << status.toString();
 }
 
+TEST_F(HostileClientTest, TheReferenceDriverGoesOnWhateverItHasToClose) {
+  const Status status = attackWithDescriptors(manifest(""));
+  EXPECT_TRUE(status.ok()) << status.toString();
+}
+
 // Answers of the driver's were under way when the client was gone: its own memory must bear that
 // (AddressSanitizer sees it).
 TEST_F(HostileClientTest, AnswersAfterTheEnd) {

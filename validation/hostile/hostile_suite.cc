@@ -41,8 +41,34 @@ Check hostileCheck(const TargetSpec& target, uint64_t seed, uint64_t first) {
   return check;
 }
 
+namespace {
+
+Check descriptorsCheck(const TargetSpec& target) {
+  Check check;
+  check.name = "descriptors";
+  check.what =
+      "the driver goes on answering, and ends with its client, when closing what it was sent blocks";
+  check.requirements = {"ND-061"};
+  check.limit = std::chrono::seconds(300);
+  check.expectedSeconds = 0.5;
+  if (target.isInProcess()) {
+    check.run = [](Target&) {
+      return CheckResult::skipped("the driver is not in a process of its own");
+    };
+  } else {
+    check.run = [](Target& to) -> CheckResult {
+      Status status = attackWithDescriptors(*to.spec().manifest);
+      return status.ok() ? CheckResult::passed() : CheckResult(std::move(status));
+    };
+  }
+  return check;
+}
+
+}  // namespace
+
 Result<std::vector<Check>> listHostile(const TargetSpec& target, const Plan& plan) {
   std::vector<Check> checks;
+  checks.push_back(descriptorsCheck(target));
   for (uint64_t i = 0; i < (plan.full ? kFullChecks : kQuickChecks); ++i) {
     checks.push_back(hostileCheck(target, plan.seed, i * kHostileSessions));
   }

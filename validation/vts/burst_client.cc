@@ -102,8 +102,8 @@ Result<BurstClient::Opened> BurstClient::open(HalClient& client, const DriverObj
               }
               if (!response.hasDoorbell()) return Result<Answered>(std::move(got));
               return hal::duplicateFd(response.getDoorbell())
-                  .then([got = std::move(got)](UniqueFd drivers) mutable {
-                    got.opened.driversDoorbell = std::move(drivers);
+                  .then([got = std::move(got)](ForeignFd drivers) mutable {
+                    got.opened.driversDoorbell.reset(drivers.release());
                     return Result<Answered>(std::move(got));
                   });
             });

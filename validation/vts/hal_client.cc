@@ -480,9 +480,9 @@ Result<FencedAnswer> HalClient::executeFenced(const DriverObjectPtr& model,
                 answer.info = fencedInfo(std::make_shared<FencedCallbackKey>(connection, key));
               }
               auto fence = answer.hasFence ? hal::duplicateFd(response.getSyncFence())
-                                           : kj::Promise<UniqueFd>(UniqueFd());
-              return fence.then([answer = std::move(answer)](UniqueFd received) mutable {
-                answer.fence = std::move(received);
+                                           : kj::Promise<ForeignFd>(ForeignFd());
+              return fence.then([answer = std::move(answer)](ForeignFd received) mutable {
+                answer.fence.reset(received.release());
                 return Result<FencedAnswer>(std::move(answer));
               });
             });

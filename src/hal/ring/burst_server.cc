@@ -77,7 +77,7 @@ class BurstContextServer final : public wire::v1_2::IBurstContext::Server {
     client_->core.detach(
         answer.then([ring = ring_](Pools pools) { ring->memoriesArrived(std::move(pools)); },
                     [ring = ring_](kj::Exception&& exception) {
-                      ring->memoriesArrived(opFailed("{}", exception.getDescription().cStr()));
+                      ring->memoriesArrived(statusOf(exception));
                     }));
   }
 
@@ -111,12 +111,12 @@ QueueShape shapeOf(wire::QueueDescriptor::Reader queue) {
 // The client's doorbell, or, for a client of an earlier schema, one of the driver's: an eventfd, of
 // which the client gets a duplicate. That is only watched as well, for the client may fill it.
 struct WatchedDoorbell {
-  UniqueFd fd;
+  ForeignFd fd;
   uint32_t events = 0;
   UniqueFd given;  // to the client; invalid when it has its own
 };
 
-Result<WatchedDoorbell> openDoorbell(bool hasDoorbell, UniqueFd received) {
+Result<WatchedDoorbell> openDoorbell(bool hasDoorbell, ForeignFd received) {
   WatchedDoorbell doorbell;
   if (hasDoorbell) {
     HALYARD_RETURN_IF_ERROR(checkLocalSocket(received.get(), SOCK_DGRAM), "doorbell");
@@ -124,10 +124,10 @@ Result<WatchedDoorbell> openDoorbell(bool hasDoorbell, UniqueFd received) {
     doorbell.events = doorbellEvents();
     return doorbell;
   }
-  doorbell.fd.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  doorbell.given.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  doorbell.fd = ForeignFd(doorbell.given.duplicate());
   doorbell.events = EPOLLIN;
-  doorbell.given = doorbell.fd.duplicate();
-  if (!doorbell.given.valid()) {
+  if (!doorbell.fd.valid()) {
     return errnoStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, errno, "eventfd for a burst");
   }
   return doorbell;
@@ -149,10 +149,10 @@ struct BurstOrder {
 // The descriptors that came with it.
 struct Received {
   Result<std::vector<PoolDescription>> pools;
-  UniqueFd doorbell;
+  ForeignFd doorbell;
 };
 
-Result<OpenedRing> openRing(std::vector<PoolDescription>& memories, UniqueFd received,
+Result<OpenedRing> openRing(std::vector<PoolDescription>& memories, ForeignFd received,
                             const BurstOrder& order, const BurstTarget& target,
                             std::function<void(std::vector<int32_t>)> fetch) {
   HALYARD_ASSIGN_OR_RETURN(DatumQueue requests, openQueue(std::move(memories[0]), order.requests),
@@ -165,7 +165,8 @@ Result<OpenedRing> openRing(std::vector<PoolDescription>& memories, UniqueFd rec
       RingPtr ring, ServedRing::create({std::move(requests), std::move(results), target.model,
                                         target.preparedModel, target.version, order.extended,
                                         std::move(fetch), std::move(doorbell.fd), doorbell.events,
-                                        target.client->session->quota().shared_from_this()}));
+                                        target.client->session->quota().shared_from_this(),
+                                        target.client->closing}));
   return OpenedRing{std::move(ring), std::move(doorbell.given)};
 }
 
@@ -238,10 +239,10 @@ kj::Promise<void> configureBurst(ConfigureBurstContext context, BurstTarget targ
   memories.push_back(params.getRequestChannel().getMemory());
   memories.push_back(params.getResultChannel().getMemory());
   auto doorbell =
-      order.hasDoorbell ? duplicateFd(params.getDoorbell()) : kj::Promise<UniqueFd>(UniqueFd());
+      order.hasDoorbell ? duplicateFd(params.getDoorbell()) : kj::Promise<ForeignFd>(ForeignFd());
   return decodeMemories(std::move(memories))
       .then([doorbell = kj::mv(doorbell)](Result<std::vector<PoolDescription>> pools) mutable {
-        return doorbell.then([pools = std::move(pools)](UniqueFd received) mutable {
+        return doorbell.then([pools = std::move(pools)](ForeignFd received) mutable {
           return Received{std::move(pools), std::move(received)};
         });
       })

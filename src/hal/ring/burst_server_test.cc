@@ -136,12 +136,12 @@ TEST_F(BurstServerTest, AClientThatFillsADoorbellKeepsNobodyWaiting) {
     describe(channels.results, call.initResultChannel());
     return call.send().then([&](auto&& response) {
       contexts_.push_back(response.getBurstContext());
-      auto fds = kj::heapArrayBuilder<kj::Promise<UniqueFd>>(2);
+      auto fds = kj::heapArrayBuilder<kj::Promise<ForeignFd>>(2);
       fds.add(duplicateFd(response.getDoorbell()));
       fds.add(duplicateFd(response.getMemoryChannel()));
-      return kj::joinPromises(fds.finish()).then([&](kj::Array<UniqueFd> received) {
-        doorbell = std::move(received[0]);
-        memoryChannel = std::move(received[1]);
+      return kj::joinPromises(fds.finish()).then([&](kj::Array<ForeignFd> received) {
+        doorbell.reset(received[0].release());
+        memoryChannel.reset(received[1].release());
         return true;
       });
     });
@@ -255,8 +255,8 @@ TEST_F(BurstServerTest, TakesMemoriesBeforeTheirPackets) {
       EXPECT_TRUE(response.getTakesDoorbell());
       EXPECT_FALSE(response.hasDoorbell());
       contexts_.push_back(response.getBurstContext());
-      return duplicateFd(response.getMemoryChannel()).then([&](UniqueFd received) {
-        memoryChannel = std::move(received);
+      return duplicateFd(response.getMemoryChannel()).then([&](ForeignFd received) {
+        memoryChannel.reset(received.release());
         return true;
       });
     });

@@ -12,11 +12,13 @@ namespace {
 // Messages that are taken in at once: more than an honest client can have sent.
 constexpr unsigned kMostAtOnce = 1024;
 
-// Room for a message's descriptor, aligned as the kernel's headers want it. The kernel drops what
-// finds none, but for alignment's sake there may be some for two.
+constexpr size_t kMostFds = 253;  // with one message, by the kernel
+
+// Room for a message's descriptors, aligned as the kernel's headers want it: for all that there can
+// be, as the kernel closes on the receiving thread what finds none.
 union Control {
   cmsghdr header;
-  char bytes[CMSG_SPACE(sizeof(int))];
+  char bytes[CMSG_SPACE(kMostFds * sizeof(int))];
 };
 
 // A message on its way, with room for its descriptor.
@@ -33,6 +35,7 @@ class Envelope {
 
   msghdr& header() { return header_; }
   void put(int fd) {
+    header_.msg_controllen = CMSG_SPACE(sizeof(int));
     control_.header.cmsg_level = SOL_SOCKET;
     control_.header.cmsg_type = SCM_RIGHTS;
     control_.header.cmsg_len = CMSG_LEN(sizeof(int));
@@ -44,24 +47,6 @@ class Envelope {
   msghdr header_{};
   Control control_{};  // last: its array has no length
 };
-
-// The one descriptor that has come; invalid if it was none, or more.
-UniqueFd takeDescriptor(msghdr& message) {
-  UniqueFd taken;
-  size_t all = 0;
-  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
-       part = CMSG_NXTHDR(&message, part)) {
-    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-    const size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (size_t i = 0; i < count; ++i) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof fd);
-      taken.reset(fd);
-    }
-    all += count;
-  }
-  return all == 1 ? std::move(taken) : UniqueFd();
-}
 
 }  // namespace
 
@@ -85,12 +70,33 @@ bool offerMemory(int channel, int32_t slot, const SharedMemory& memory) {
   return sent == sizeof offer;
 }
 
-Result<OfferedMemories::Made> OfferedMemories::create(std::shared_ptr<Quota> quota) {
+ForeignFd OfferedMemories::takeDescriptor(msghdr& message) const {
+  ForeignFd taken;
+  size_t all = 0;
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
+       part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    const size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < count; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof fd);
+      if (closing_ != nullptr && !isKernelMemory(fd)) assignForeign(fd, closing_);
+      taken.reset(fd);
+    }
+    all += count;
+  }
+  return all == 1 ? std::move(taken) : ForeignFd();
+}
+
+Result<OfferedMemories::Made> OfferedMemories::create(std::shared_ptr<Quota> quota,
+                                                      std::shared_ptr<ForeignAccount> closing) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) {
     return errnoStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, errno, "socketpair for a burst");
   }
-  return Made{OfferedMemories(UniqueFd(ends[0]), std::move(quota)), UniqueFd(ends[1])};
+  if (closing != nullptr) assignForeign(ends[0], closing);
+  return Made{OfferedMemories(ForeignFd(ends[0]), std::move(quota), std::move(closing)),
+              UniqueFd(ends[1])};
 }
 
 void OfferedMemories::receive() {
@@ -104,7 +110,7 @@ bool OfferedMemories::receiveOne() {
   const ssize_t size =
       ::recvmsg(channel_.get(), &envelope.header(), MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (size < 0) return errno == EINTR;
-  UniqueFd fd = takeDescriptor(envelope.header());
+  ForeignFd fd = takeDescriptor(envelope.header());
   const bool isWhole =
       size == sizeof offer && (envelope.header().msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
   // Nothing at all is the client's end, too.

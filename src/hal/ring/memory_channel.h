@@ -6,6 +6,8 @@
 // taken.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -39,8 +41,10 @@ class OfferedMemories {
   static constexpr size_t kMost = 128;
 
   struct Made;
-  // `quota`: of the client, for descriptors; null: no limit.
-  static Result<Made> create(std::shared_ptr<Quota> quota);
+  // `quota`: of the client, for descriptors; null: no limit. `closing`: where they count when they
+  // are closed; null: with those of all such clients.
+  static Result<Made> create(std::shared_ptr<Quota> quota,
+                             std::shared_ptr<ForeignAccount> closing = nullptr);
 
   // Takes in what has come. Never blocks.
   void receive();
@@ -56,14 +60,18 @@ class OfferedMemories {
     Quota::Charge descriptor;
   };
 
-  OfferedMemories(UniqueFd channel, std::shared_ptr<Quota> quota)
-      : channel_(std::move(channel)), quota_(std::move(quota)) {}
+  OfferedMemories(ForeignFd channel, std::shared_ptr<Quota> quota,
+                  std::shared_ptr<ForeignAccount> closing)
+      : channel_(std::move(channel)), quota_(std::move(quota)), closing_(std::move(closing)) {}
+  // The one descriptor that has come; invalid if it was none, or more.
+  ForeignFd takeDescriptor(msghdr& message) const;
   // False: there is nothing more.
   bool receiveOne();
   void keep(int32_t slot, PoolDescription memory);
 
-  UniqueFd channel_;
+  ForeignFd channel_;  // what has come and has not been taken is closed with it
   std::shared_ptr<Quota> quota_;
+  std::shared_ptr<ForeignAccount> closing_;
   std::map<int32_t, Kept> offers_;  // by slot
 };
 

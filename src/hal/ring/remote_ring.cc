@@ -58,7 +58,7 @@ void encodeQueue(MemoryEncoder& encoder, uint32_t index, const SharedMemoryPtr& 
 struct Opened {
   uint64_t burst = 0;  // its key in Side::bursts
   bool extended = false;
-  std::shared_ptr<UniqueFd> memoryChannel;  // invalid: the driver takes none
+  std::shared_ptr<ForeignFd> memoryChannel;  // invalid: the driver takes none
 };
 
 // The answer to configureExecutionBurst.
@@ -73,10 +73,10 @@ kj::Promise<Result<Opened>> takeBurst(Side& side, Response& response) {
   if (!response.getTakesDoorbell()) {
     return Result<Opened>(opFailed("it does not watch its client's doorbell"));
   }
-  Opened opened{side.nextBurst++, response.getExtended(), std::make_shared<UniqueFd>()};
+  Opened opened{side.nextBurst++, response.getExtended(), std::make_shared<ForeignFd>()};
   side.bursts.emplace(opened.burst, response.getBurstContext());
   if (!response.hasMemoryChannel()) return Result<Opened>(std::move(opened));
-  return duplicateFd(response.getMemoryChannel()).then([opened](UniqueFd channel) {
+  return duplicateFd(response.getMemoryChannel()).then([opened](ForeignFd channel) {
     // Whatever else it may be could keep the sender waiting; and nothing is received through it.
     if (checkLocalSocket(channel.get(), SOCK_SEQPACKET).ok() &&
         ::shutdown(channel.get(), SHUT_RD) == 0) {
@@ -195,7 +195,7 @@ Status RemoteRing::connect(uint64_t preparedModel, const RingClient::Channels& c
     side.watchers.add(promise.then(
         [opening, &side](Result<Opened> opened) { opening->finish(side, std::move(opened)); },
         [opening, &side](kj::Exception&& exception) {
-          opening->finish(side, opFailed("{}", exception.getDescription().cStr()));
+          opening->finish(side, statusOf(exception));
         }));
   });
   Result<Opened> answer = [&] {

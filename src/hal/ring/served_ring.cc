@@ -27,7 +27,7 @@ Result<std::shared_ptr<ServedRing>> ServedRing::create(Parts parts) {
   std::shared_ptr<ServedRing> ring(new ServedRing(std::move(parts)));
   ring->wakeUp_ = std::move(wakeUp);
   // Without a channel the client is asked for its memories.
-  auto channel = OfferedMemories::create(ring->parts_.quota);
+  auto channel = OfferedMemories::create(ring->parts_.quota, ring->parts_.closing);
   if (channel.ok()) {
     ring->offered_ = std::move(channel->memories);
     ring->clientEnd_ = std::move(channel->clientEnd);
@@ -165,6 +165,9 @@ ServedRing::Step ServedRing::resume() {
   waiting_.reset();
   ExecutionResult result = run(std::move(packet));
   if (!added.ok() && !result.status.ok()) {
+    if (added.code() == ResultCode::RESOURCE_EXHAUSTED_TRANSIENT) {
+      result.status = result.status.withCode(added.code());
+    }
     result.status.annotate(fmt::format("the client's memories: {}", added.message()));
   }
   answer(result);

@@ -39,6 +39,7 @@ class ServedRing {
     UniqueFd doorbell = {};
     uint32_t doorbellEvents = 0;             // of epoll
     std::shared_ptr<Quota> quota = nullptr;  // null: no limits
+    std::shared_ptr<ForeignAccount> closing = nullptr;  // as of OfferedMemories::create
   };
   static Result<std::shared_ptr<ServedRing>> create(Parts parts);
 

@@ -1,10 +1,8 @@
 #include "hal/session/cache_files.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include "base/file_facts.h"
 
 namespace halyard::hal {
 namespace {
@@ -12,14 +10,10 @@ namespace {
 // There, regular, open for reading and writing. `size`: that of the file.
 Status checkFile(int fd, off_t* size) {
   if (fd < 0) return badData("there is no descriptor, or more than one");
-  struct stat st {};
-  if (::fstat(fd, &st) != 0) return errnoStatus(ResultCode::BAD_DATA, errno, "fstat");
-  if (!S_ISREG(st.st_mode)) return badData("it is not a regular file");
-  const int flags = ::fcntl(fd, F_GETFL);
-  if (flags < 0 || (flags & O_PATH) != 0 || (flags & O_ACCMODE) != O_RDWR) {
-    return badData("it is not open for reading and writing");
-  }
-  *size = st.st_size;
+  HALYARD_ASSIGN_OR_RETURN(const FileFacts file, examineFile(fd));
+  if (file.isDmaBuf) return badData("it is not a regular file");
+  if (!file.writable) return badData("it is not open for reading and writing");
+  *size = static_cast<off_t>(file.size);
   return okStatus();
 }
 

@@ -25,7 +25,7 @@ constexpr uint64_t kWakeUp = 0;  // of epoll's data; fences count from 1
 
 struct FencePoller::State {
   struct Watch {
-    std::map<uint64_t, UniqueFd> pending;  // by the number that epoll has for it
+    std::map<uint64_t, ForeignFd> pending;  // by the number that epoll has for it
     std::optional<TimePoint> deadline;
     Callback done;
   };
@@ -168,7 +168,7 @@ FencePoller::~FencePoller() {
   }
 }
 
-Result<uint64_t> FencePoller::watch(std::vector<UniqueFd> fences, std::optional<TimePoint> deadline,
+Result<uint64_t> FencePoller::watch(std::vector<ForeignFd> fences, std::optional<TimePoint> deadline,
                                     Callback done) {
   State::Watch dropped;  // ends after the lock: what `done` holds may come back here
   State& state = *state_;
@@ -176,7 +176,7 @@ Result<uint64_t> FencePoller::watch(std::vector<UniqueFd> fences, std::optional<
   const uint64_t number = state.nextWatch++;
   const auto it = state.watches.emplace(number, State::Watch{{}, deadline, std::move(done)}).first;
   if (deadline) state.deadlines.emplace(*deadline, number);
-  for (UniqueFd& fence : fences) {
+  for (ForeignFd& fence : fences) {
     const uint64_t fenceNumber = state.nextFence++;
     epoll_event event{};
     event.events = EPOLLIN;

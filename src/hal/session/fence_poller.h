@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/foreign_fd.h"
 #include "halyard/driver/status.h"
 #include "halyard/driver/sync_fence.h"
 
@@ -33,7 +34,7 @@ class FencePoller {
   // Has `done` called once, on the poller's thread; it must not block. Without fences the deadline
   // has to be there. Gives a number for cancel. RESOURCE_EXHAUSTED_TRANSIENT, or BAD_DATA for what
   // cannot be polled: `done` is not called then.
-  Result<uint64_t> watch(std::vector<UniqueFd> fences, std::optional<TimePoint> deadline,
+  Result<uint64_t> watch(std::vector<ForeignFd> fences, std::optional<TimePoint> deadline,
                          Callback done);
   // True: `done` will not be called. False: it has been called, or is about to be.
   bool cancel(uint64_t watch);

@@ -44,9 +44,9 @@ class Told {
   FenceState state_ = FenceState::PENDING;
 };
 
-std::vector<UniqueFd> duplicatesOf(const std::vector<const NewFence*>& fences) {
-  std::vector<UniqueFd> duplicates;
-  for (const NewFence* fence : fences) duplicates.push_back(fence->fence.duplicate());
+std::vector<ForeignFd> duplicatesOf(const std::vector<const NewFence*>& fences) {
+  std::vector<ForeignFd> duplicates;
+  for (const NewFence* fence : fences) duplicates.emplace_back(fence->fence.duplicate());
   return duplicates;
 }
 
@@ -140,7 +140,7 @@ TEST_F(FencePollerTest, CancelledWatchesAreNotTold) {
 
 TEST_F(FencePollerTest, WhatCannotBePolledIsRefusedAndNotTold) {
   const NewFence fence = createFence().value();
-  std::vector<UniqueFd> fences = duplicatesOf({&fence});
+  std::vector<ForeignFd> fences = duplicatesOf({&fence});
   fences.emplace_back(::memfd_create("test", MFD_CLOEXEC));
   const auto held = std::make_shared<int>();
   Told told;

@@ -42,7 +42,7 @@ class FencedRun final : public FencedExecution, public std::enable_shared_from_t
   FencedRun(const FencedRun&) = delete;
   FencedRun& operator=(const FencedRun&) = delete;
 
-  Status start(std::vector<UniqueFd> pending) {
+  Status start(std::vector<ForeignFd> pending) {
     onEnd_.emplace(call_.ended, [weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->finishUnlessRunning(clientGone());
     });
@@ -287,8 +287,8 @@ Status validateFencedRequest(const Model& model, const Request& request) {
   return checkOutputRoom(model, request);
 }
 
-Result<std::vector<UniqueFd>> takePending(std::span<const int> waitFor) {
-  std::vector<UniqueFd> pending;
+Result<std::vector<ForeignFd>> takePending(std::span<const int> waitFor) {
+  std::vector<ForeignFd> pending;
   for (size_t i = 0; i < waitFor.size(); ++i) {
     HALYARD_ASSIGN_OR_RETURN(const FenceState state, fenceState(waitFor[i]), "fence {} of {}", i,
                              waitFor.size());
@@ -296,7 +296,7 @@ Result<std::vector<UniqueFd>> takePending(std::span<const int> waitFor) {
       return badData("fence {} of {} is in its error state", i, waitFor.size());
     }
     if (state == FenceState::SIGNALLED) continue;
-    pending.emplace_back(::fcntl(waitFor[i], F_DUPFD_CLOEXEC, 0));
+    pending.push_back(ForeignFd::duplicateOf(waitFor[i]));
     if (!pending.back().valid()) {
       return errnoStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, errno,
                          fmt::format("duplicating fence {} of {}", i, waitFor.size()));
@@ -306,7 +306,7 @@ Result<std::vector<UniqueFd>> takePending(std::span<const int> waitFor) {
 }
 
 FencedResult startFenced(std::shared_ptr<FenceService> service, FencedCall call,
-                         std::vector<UniqueFd> pending) {
+                         std::vector<ForeignFd> pending) {
   if (call.options.deadline && Clock::now() >= *call.options.deadline) {
     return failed(missed("before the execution began"));
   }

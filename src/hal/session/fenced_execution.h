@@ -74,14 +74,14 @@ Status validateFencedRequest(const Model& model, const Request& request);
 
 // The fences of `waitFor` that are pending, duplicated. BAD_DATA for a descriptor that is no fence,
 // and for a fence in its error state.
-Result<std::vector<UniqueFd>> takePending(std::span<const int> waitFor);
+Result<std::vector<ForeignFd>> takePending(std::span<const int> waitFor);
 
 // Begins a fenced execution once the fences of `pending` have signalled; with none it is begun at
 // once. By the rules of executeFenced: MISSED_DEADLINE_PERSISTENT when the deadline has passed
 // already; later, the returned fence goes into its error state as soon as a fence of `pending`
 // does, the deadline passes before `run` was called, `ended` asks for it, or `run` has failed.
 FencedResult startFenced(std::shared_ptr<FenceService> service, FencedCall call,
-                         std::vector<UniqueFd> pending);
+                         std::vector<ForeignFd> pending);
 
 // An execution that is complete.
 std::shared_ptr<FencedExecution> completedExecution(FencedInfo info);

@@ -180,7 +180,7 @@ FencedResult SessionPreparedModel::executeFenced(
   Status valid = validateFencedRequest(*model_, request);
   if (valid.ok()) valid = session_->buffers->checkUses(id_, request);
   if (!valid.ok()) return {std::move(valid), {}, nullptr};
-  Result<std::vector<UniqueFd>> pending = takePending(waitFor);
+  Result<std::vector<ForeignFd>> pending = takePending(waitFor);
   if (!pending.ok()) return {pending.takeStatus(), {}, nullptr};
   FencedCall call;
   call.run = std::move(run);

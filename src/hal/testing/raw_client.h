@@ -28,6 +28,9 @@ class RawClient {
         ::connect(fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
   }
 
+  // Over a connected socket, which must not block.
+  explicit RawClient(UniqueFd fd) : fd_(std::move(fd)), connected_(fd_.valid()) {}
+
   bool connected() const { return connected_; }
   int fd() const { return fd_.get(); }
 
@@ -82,6 +85,11 @@ class RawClient {
       if (count == 0) return false;
       if (count < 0) return errno == EAGAIN;
     }
+  }
+  // Whether anything comes, and the peer has not closed.
+  bool isAnswered(std::chrono::milliseconds patience) {
+    pollfd poll{fd_.get(), POLLIN, 0};
+    return ::poll(&poll, 1, static_cast<int>(patience.count())) == 1 && discard();
   }
 
  private:

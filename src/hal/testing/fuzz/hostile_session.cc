@@ -481,14 +481,15 @@ class Session {
       if (ok != response.hasBurstContext()) fail("a status that contradicts its burst");
       if (!ok) return kj::READY_NOW;
       keep(response.getBurstContext(), bursts_);
-      auto fds = kj::heapArrayBuilder<kj::Promise<UniqueFd>>(2);
+      auto fds = kj::heapArrayBuilder<kj::Promise<ForeignFd>>(2);
       fds.add(response.hasDoorbell() ? duplicateFd(response.getDoorbell())
-                                     : kj::Promise<UniqueFd>(UniqueFd()));
+                                     : kj::Promise<ForeignFd>(ForeignFd()));
       fds.add(duplicateFd(response.getMemoryChannel()));
       return kj::joinPromises(fds.finish())
-          .then([this, requests, doorbell](kj::Array<UniqueFd> received) {
+          .then([this, requests, doorbell](kj::Array<ForeignFd> received) {
             if (requests == nullptr) return;
-            queues_.push_back({requests, doorbell, std::move(received[0]), std::move(received[1])});
+            queues_.push_back({requests, doorbell, UniqueFd(received[0].release()),
+                               UniqueFd(received[1].release())});
           });
     }),
                   false);

@@ -1,0 +1,156 @@
+// The user's limit of descriptors that are on their way between processes is an error of the call
+// that meets it, and nothing else.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <linux/capability.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <vector>
+
+#include "base/testing/slow_descriptors.h"
+#include "hal/completion.h"
+#include "hal/remote_device.h"
+#include "hal/testing/test_device.h"
+#include "halyard/driver/sync_fence.h"
+#include "test_definitions.h"
+
+namespace halyard::hal {
+namespace {
+
+using namespace hal::testing;  // NOLINT: the test driver's vocabulary
+using halyard::testing::sendDescriptors;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+constexpr rlim_t kLimit = 400;
+
+// More descriptors in flight than a process with the limit may have there.
+class InFlight {
+ public:
+  InFlight() {
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_), 0);
+    const UniqueFd file(::memfd_create("test", MFD_CLOEXEC));
+    for (int i = 0; i < 3; ++i) sendDescriptors(ends_[0], std::vector<int>(200, file.get()));
+  }
+  ~InFlight() {
+    ::close(ends_[0]);
+    ::close(ends_[1]);
+  }
+  InFlight(const InFlight&) = delete;
+  InFlight& operator=(const InFlight&) = delete;
+
+ private:
+  int ends_[2] = {-1, -1};
+};
+
+// The limit of this process, and of those that it starts meanwhile.
+class Limited {
+ public:
+  explicit Limited(bool children) {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit limit{kLimit, children ? kLimit : before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+  }
+  ~Limited() { EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before_), 0); }
+  Limited(const Limited&) = delete;
+  Limited& operator=(const Limited&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+// For whom the limit does not count. Of the calling thread.
+void giveUpRights() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct sets[2] = {};
+  ASSERT_EQ(::syscall(SYS_capget, &header, sets), 0);
+  sets[0].effective &= ~((1u << CAP_SYS_RESOURCE) | (1u << CAP_SYS_ADMIN));
+  ASSERT_EQ(::syscall(SYS_capset, &header, sets), 0);
+}
+
+class DescriptorsInFlight : public ::testing::Test {
+ protected:
+  void open() {
+    Manifest manifest;
+    manifest.name = "test-driver";
+    manifest.version = "1";
+    manifest.target = HALYARD_TEST_DRIVER_PATH;
+    auto device = RemoteDevice::open(loop_, manifest, std::nullopt);
+    ASSERT_TRUE(device.ok()) << device.status().toString();
+    device_ = *device;
+  }
+  Result<std::shared_ptr<PreparedModel>> prepare() {
+    Model model = addModel(4);
+    model.pools = {SharedMemory::create(64, "test").value()};
+    return device_->prepareModel(std::make_shared<const Model>(std::move(model)), {});
+  }
+  void expectRefused(const Status& status) const {
+    EXPECT_EQ(status.code(), ResultCode::RESOURCE_EXHAUSTED_TRANSIENT) << status.toString();
+    EXPECT_THAT(status.message(), HasSubstr("descriptors on their way"));
+    EXPECT_THAT(status.message(), HasSubstr("test-driver"));
+  }
+
+  const std::shared_ptr<RpcLoop> loop_ = RpcLoop::start().value();
+  std::shared_ptr<RemoteDevice> device_;
+};
+
+TEST_F(DescriptorsInFlight, ToTheDriver) {
+  open();
+  Completion<bool> done;
+  loop_->post([&done](RpcLoop::Context&) {
+    giveUpRights();
+    done.set(true);
+  });
+  done.wait();
+  const pid_t driver = device_->processId();
+  for (int i = 0; i < 3; ++i) {
+    {
+      const Limited limited(false);
+      const InFlight many;
+      expectRefused(prepare().status());
+      // What takes no descriptors goes on.
+      EXPECT_EQ(device_->status(), DeviceStatus::AVAILABLE);
+    }
+    const auto prepared = prepare();
+    EXPECT_TRUE(prepared.ok()) << prepared.status().toString();
+  }
+  EXPECT_EQ(device_->processId(), driver);
+}
+
+TEST_F(DescriptorsInFlight, FromTheDriver) {
+  if (::geteuid() != 0) GTEST_SKIP() << "the limit of a driver is the limit of this process";
+  {
+    const Limited limited(true);
+    open();
+  }
+  const pid_t driver = device_->processId();
+  const auto prepared = prepare();
+  ASSERT_TRUE(prepared.ok()) << prepared.status().toString();
+  Request request;
+  for (uint32_t pool = 0; pool < 3; ++pool) {
+    RequestArgument argument;
+    argument.kind = RequestArgument::Kind::POOL;
+    argument.location = {pool, 0, 4 * sizeof(float)};
+    (pool < 2 ? request.inputs : request.outputs).push_back(argument);
+    request.pools.emplace_back(SharedMemory::create(4 * sizeof(float), "test").value());
+  }
+  for (int i = 0; i < 3; ++i) {
+    {
+      const InFlight many;
+      expectRefused((*prepared)->executeFenced(request, {}, {}, std::nullopt).status);
+      EXPECT_EQ(device_->status(), DeviceStatus::AVAILABLE);
+    }
+    const FencedResult good = (*prepared)->executeFenced(request, {}, {}, std::nullopt);
+    ASSERT_TRUE(good.status.ok()) << good.status.toString();
+    EXPECT_EQ(waitFence(good.fence.get(), Clock::now() + seconds(60)).value(),
+              FenceState::SIGNALLED);
+  }
+  EXPECT_EQ(device_->processId(), driver);
+}
+
+}  // namespace
+}  // namespace halyard::hal

@@ -1,0 +1,156 @@
+// Limits hold although the RPC thread does not work: whoever waits has a clock of his own.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "base/testing/slow_descriptors.h"
+#include "hal/completion.h"
+#include "hal/driver_connection.h"
+#include "hal/remote_device.h"
+#include "hal/server.h"
+#include "hal/testing/test_device.h"
+#include "test_definitions.h"
+
+namespace halyard::hal {
+namespace {
+
+using namespace hal::testing;  // NOLINT: the test driver's vocabulary
+using halyard::testing::LingeringSocket;
+using halyard::testing::sendDescriptors;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+constexpr seconds kStuck{30};
+constexpr seconds kSoon{10};
+
+Manifest testManifest() {
+  Manifest manifest;
+  manifest.name = "test-driver";
+  manifest.version = "1";
+  manifest.target = HALYARD_TEST_DRIVER_PATH;
+  return manifest;
+}
+
+class StuckLoop : public ::testing::Test {
+ protected:
+  void TearDown() override { release(); }
+
+  // From now on the thread does nothing until it is released.
+  void block() {
+    Completion<bool> begun;
+    loop_->post([this, &begun](RpcLoop::Context&) {
+      begun.set(true);
+      (void)released_->waitUntil(Clock::now() + kStuck);
+    });
+    begun.wait();
+    begun_ = Clock::now();
+  }
+  void release() { released_->set(true); }
+  // Did it come soon, and not because the thread works again?
+  void expectSoon() const { EXPECT_LT(Clock::now() - begun_, kSoon); }
+
+  std::shared_ptr<Completion<bool>> released_ = std::make_shared<Completion<bool>>();
+  std::shared_ptr<RpcLoop> loop_ = RpcLoop::start().value();
+  TimePoint begun_;
+};
+
+TEST_F(StuckLoop, DeadlinesHold) {
+  const auto device = RemoteDevice::open(loop_, testManifest(), std::nullopt).value();
+  block();
+  PrepareOptions options;
+  options.deadline = Clock::now() + milliseconds(100);
+  const auto prepared =
+      device->prepareModel(std::make_shared<const Model>(addModel(2)), options);
+  EXPECT_EQ(prepared.status().code(), ResultCode::MISSED_DEADLINE_TRANSIENT)
+      << prepared.status().toString();
+  expectSoon();
+  release();
+  const auto again = device->prepareModel(std::make_shared<const Model>(addModel(2)), {});
+  EXPECT_TRUE(again.ok()) << again.status().toString();
+}
+
+TEST_F(StuckLoop, CallsWithoutADeadlineSayWhoDoesNotWork) {
+  ::setenv("HALYARD_DRIVER_ANSWER_TIMEOUT_MS", "300", 1);
+  const auto device = RemoteDevice::open(loop_, testManifest(), std::nullopt).value();
+  ::unsetenv("HALYARD_DRIVER_ANSWER_TIMEOUT_MS");
+  block();
+  const auto prepared = device->prepareModel(std::make_shared<const Model>(addModel(2)), {});
+  EXPECT_EQ(prepared.status().code(), ResultCode::OP_FAILED);
+  EXPECT_THAT(prepared.status().message(), HasSubstr("the RPC thread of this process"));
+  expectSoon();
+}
+
+TEST_F(StuckLoop, StartUpLimitsHold) {
+  block();
+  const auto device = RemoteDevice::open(loop_, testManifest(), milliseconds(200));
+  EXPECT_EQ(device.status().code(), ResultCode::DEAD_OBJECT);
+  EXPECT_THAT(device.status().message(), HasSubstr("within 200 ms of its start"));
+  expectSoon();
+}
+
+TEST_F(StuckLoop, ADeviceGoes) {
+  auto device = RemoteDevice::open(loop_, testManifest(), std::nullopt).value();
+  block();
+  device.reset();
+  expectSoon();
+}
+
+TEST_F(StuckLoop, AServerIsTold) {
+  auto server = Server::start(loop_, std::make_shared<TestDevice>(), {}).value();
+  block();
+  EXPECT_FALSE(server->drain(milliseconds(100)));
+  expectSoon();
+  release();
+}
+
+// A driver whose descriptors are to hold up the application.
+TEST_F(StuckLoop, ADriversDescriptorsHoldUpNobody) {
+  char folder[] = "/tmp/halyard_stuck_XXXXXX";
+  ASSERT_NE(::mkdtemp(folder), nullptr);
+  Manifest manifest = testManifest();
+  manifest.kind = Manifest::Kind::SOCKET;
+  manifest.target = std::string(folder) + "/driver.sock";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  manifest.target.copy(address.sun_path, sizeof address.sun_path - 1);
+  const UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::listen(listener.get(), 8), 0);
+  // The driver: half a message, with a socket in whose queue another lingers; and no answer.
+  std::vector<LingeringSocket> lingering;
+  std::vector<UniqueFd> connections;
+  std::thread driver([&] {
+    for (int i = 0; i < 6; ++i) {
+      connections.emplace_back(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      lingering.emplace_back(seconds(60));
+      int ends[2];
+      if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return;
+      const UniqueFd inner(ends[0]);
+      const UniqueFd other(ends[1]);
+      sendDescriptors(ends[1], {lingering.back().get()});
+      lingering.back().close();
+      sendDescriptors(connections.back().get(), {ends[0]}, 0);
+      sendDescriptors(connections.back().get(), {ends[0]}, 0);
+    }
+  });
+  begun_ = Clock::now();
+  for (int i = 0; i < 6; ++i) {
+    const auto device = RemoteDevice::open(loop_, manifest, milliseconds(200));
+    EXPECT_EQ(device.status().code(), ResultCode::DEAD_OBJECT) << device.status().toString();
+  }
+  EXPECT_LT(Clock::now() - begun_, seconds(30));
+  driver.join();
+  const auto good = RemoteDevice::open(loop_, testManifest(), std::nullopt);
+  EXPECT_TRUE(good.ok()) << good.status().toString();
+  for (LingeringSocket& socket : lingering) socket.endPeer();
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace halyard::hal
