@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace halyard::trace {
@@ -14,7 +15,11 @@ using Table = std::array<PhaseTimes, kLayers>;
 struct Range {
   uint64_t begin = 0;
   uint64_t end = UINT64_MAX;
-  bool has(const Slice& slice) const { return slice.begin >= begin && slice.begin < end; }
+  // Those that begin within it. A trace may have as many runs as slices: each looks at its own.
+  std::span<const Slice> of(const ThreadTimeline& thread) const {
+    const auto first = std::ranges::lower_bound(thread.slices, begin, {}, &Slice::begin);
+    return {first, std::ranges::lower_bound(first, thread.slices.end(), end, {}, &Slice::begin)};
+  }
 };
 
 constexpr std::string_view kStart = "ANeuralNetworksExecution_startCompute";
@@ -42,9 +47,8 @@ class Counter {
 
   void count(const ProcessTimeline& process) {
     for (const ThreadTimeline& thread : process.threads) {
-      for (const Slice& slice : thread.slices) {
-        if (slice.layer == Layer::IGNORED || !range_.has(slice)) continue;
-        count(thread.slices, slice, process.isDriver);
+      for (const Slice& slice : range_.of(thread)) {
+        if (slice.layer != Layer::IGNORED) count(thread.slices, slice, process.isDriver);
       }
     }
   }
@@ -133,8 +137,8 @@ std::vector<const Slice*> slicesOf(const ProcessTimeline& process, std::string_v
                                    const Range& range) {
   std::vector<const Slice*> found;
   for (const ThreadTimeline& thread : process.threads) {
-    for (const Slice& slice : thread.slices) {
-      if (slice.mark.detail.starts_with(prefix) && range.has(slice)) found.push_back(&slice);
+    for (const Slice& slice : range.of(thread)) {
+      if (slice.mark.detail.starts_with(prefix)) found.push_back(&slice);
     }
   }
   std::ranges::sort(found, {}, &Slice::begin);
@@ -169,11 +173,10 @@ uint64_t executionsIn(const ProcessTimeline& own, const Range& range) {
   if (created > 0) return created;
   uint64_t marks = 0;
   for (const ThreadTimeline& thread : own.threads) {
-    for (const Slice& slice : thread.slices) {
+    for (const Slice& slice : range.of(thread)) {
       const Slice* const outer = outerOf(thread.slices, slice);
       const bool isOutermost = outer == nullptr || outer->phase != Phase::EXECUTION;
-      if (slice.layer == Layer::APPLICATION && slice.phase == Phase::EXECUTION && isOutermost &&
-          range.has(slice)) {
+      if (slice.layer == Layer::APPLICATION && slice.phase == Phase::EXECUTION && isOutermost) {
         ++marks;
       }
     }
@@ -185,10 +188,8 @@ std::vector<const Slice*> applicationSlices(const ProcessTimeline& own, Phase ph
                                             const Range& range) {
   std::vector<const Slice*> found;
   for (const ThreadTimeline& thread : own.threads) {
-    for (const Slice& slice : thread.slices) {
-      if (slice.layer == Layer::APPLICATION && slice.phase == phase && range.has(slice)) {
-        found.push_back(&slice);
-      }
+    for (const Slice& slice : range.of(thread)) {
+      if (slice.layer == Layer::APPLICATION && slice.phase == phase) found.push_back(&slice);
     }
   }
   std::ranges::sort(found, {}, &Slice::begin);

@@ -11,12 +11,16 @@ namespace halyard::trace {
 namespace {
 
 constexpr size_t kMostThreads = 4096;
+// Of slices around each other. What looks for the slices around one goes through all of them, and a
+// real trace has a few dozen.
+constexpr size_t kMostNested = 128;
 // Beyond what the kernel gives out: of processes whose own number cannot be theirs.
 constexpr int64_t kFirstMadeUpProcess = int64_t{1} << 22;
 
 struct Interval {
   uint64_t begin = 0;
   uint64_t end = 0;
+  uint64_t length() const { return end - begin; }
 };
 
 std::string printable(const std::array<char, Record::kTextBytes>& text) {
@@ -40,36 +44,89 @@ bool mayBeDrivers(const Record& record) {
          layer == Layer::OTHER;
 }
 
-// When this process waited for the driver: what does not touch each other, ascending.
-std::vector<Interval> waitsFor(uint32_t peer, const TraceRecords& trace) {
-  std::vector<Interval> all;
-  for (const Record& record : trace.records) {
-    if (record.peer != peer || record.kind != Record::SLICE || !isSlice(record)) continue;
-    all.push_back({record.begin, record.openEnded != 0 ? trace.end : record.end});
-  }
-  std::ranges::sort(all, {}, &Interval::begin);
-  std::vector<Interval> merged;
-  for (const Interval& each : all) {
-    if (!merged.empty() && each.begin <= merged.back().end) {
-      merged.back().end = std::max(merged.back().end, each.end);
-    } else {
-      merged.push_back(each);
+// When this process waited for a driver. A question costs the logarithm of the waits: a driver
+// makes its records as long, and as many, as it likes.
+class Waits {
+ public:
+  Waits() = default;
+  explicit Waits(std::vector<Interval> all) {
+    std::ranges::sort(all, {}, &Interval::begin);
+    for (const Interval& each : all) {
+      if (!waits_.empty() && each.begin <= waits_.back().end) {
+        waits_.back().end = std::max(waits_.back().end, each.end);
+      } else {
+        waits_.push_back(each);
+      }
+    }
+    longest_.resize(2 * waits_.size());
+    for (size_t i = 0; i < waits_.size(); ++i) longest_[waits_.size() + i] = i;
+    for (size_t i = waits_.size(); i-- > 1;) {
+      longest_[i] = longer(longest_[2 * i], longest_[2 * i + 1]);
     }
   }
-  return merged;
-}
 
-// The part of the slice that lies in the wait that has most of it.
-std::optional<Interval> within(const std::vector<Interval>& waits, const Record& record) {
-  auto it = std::ranges::upper_bound(waits, record.begin, {}, &Interval::begin);
-  if (it != waits.begin()) --it;
-  std::optional<Interval> best;
-  for (; it != waits.end() && it->begin <= record.end; ++it) {
-    if (it->end < record.begin) continue;
-    const Interval common{std::max(it->begin, record.begin), std::min(it->end, record.end)};
-    if (!best || common.end - common.begin > best->end - best->begin) best = common;
+  // The part of the slice that lies in the wait that has most of it.
+  std::optional<Interval> within(const Record& record) const {
+    // Those that touch the slice: all but the first and the last lie in it as a whole.
+    const auto first = std::ranges::lower_bound(waits_, record.begin, {}, &Interval::end);
+    const auto end = std::ranges::upper_bound(waits_, record.end, {}, &Interval::begin);
+    if (first >= end) return std::nullopt;
+    const auto common = [&record](const Interval& wait) {
+      return Interval{std::max(wait.begin, record.begin), std::min(wait.end, record.end)};
+    };
+    Interval best = common(*first);
+    const auto take = [&best](const Interval& other) {
+      if (other.length() > best.length()) best = other;
+    };
+    const auto last = end - 1;
+    if (last - first > 1) {
+      take(waits_[longestOf(static_cast<size_t>(first - waits_.begin()) + 1,
+                            static_cast<size_t>(last - waits_.begin()))]);
+    }
+    if (last != first) take(common(*last));
+    return best;
   }
-  return best;
+
+ private:
+  // The earlier one of two that are equal.
+  size_t longer(size_t a, size_t b) const {
+    const uint64_t lengthA = waits_[a].length();
+    const uint64_t lengthB = waits_[b].length();
+    if (lengthA == lengthB) return std::min(a, b);
+    return lengthA > lengthB ? a : b;
+  }
+  // Among [from, to), which is not empty.
+  size_t longestOf(size_t from, size_t to) const {
+    size_t best = from;
+    for (from += waits_.size(), to += waits_.size(); from < to; from /= 2, to /= 2) {
+      if (from % 2 == 1) best = longer(best, longest_[from++]);
+      if (to % 2 == 1) best = longer(best, longest_[--to]);
+    }
+    return best;
+  }
+
+  std::vector<Interval> waits_;  // what does not touch each other, ascending
+  std::vector<size_t> longest_;  // a tree: of the nodes 2i and 2i+1, the leaves are the waits
+};
+
+// What this process knows of its drivers, by their peers' numbers.
+struct Known {
+  std::map<uint32_t, Waits> waits;
+  std::vector<uint64_t> contexts;  // ascending
+};
+
+Known knownOf(const TraceRecords& trace) {
+  std::map<uint32_t, std::vector<Interval>> waits;
+  Known known;
+  for (const Record& record : trace.records) {
+    known.contexts.push_back(record.context);
+    if (record.peer == 0 || record.kind != Record::SLICE || !isSlice(record)) continue;
+    waits[record.peer].push_back({record.begin, record.openEnded != 0 ? trace.end : record.end});
+  }
+  for (auto& [peer, all] : waits) known.waits.emplace(peer, std::move(all));
+  std::ranges::sort(known.contexts);
+  known.contexts.erase(std::ranges::unique(known.contexts).begin(), known.contexts.end());
+  return known;
 }
 
 Slice sliceOf(const Record& record) {
@@ -135,12 +192,18 @@ class ProcessMaker {
       return std::tie(a.begin, b.end) < std::tie(b.begin, a.end);
     });
     std::vector<size_t> open;
+    size_t kept = 0;
     for (size_t i = 0; i < slices.size(); ++i) {
-      Slice& slice = slices[i];
-      while (!open.empty() && slices[open.back()].end <= slice.begin &&
-             slices[open.back()].end < slice.end) {
+      while (!open.empty() && slices[open.back()].end <= slices[i].begin &&
+             slices[open.back()].end < slices[i].end) {
         open.pop_back();
       }
+      if (open.size() == kMostNested) {
+        ++process_->rejected;
+        continue;
+      }
+      if (kept != i) slices[kept] = std::move(slices[i]);
+      Slice& slice = slices[kept];
       if (!open.empty()) {
         const Slice& outer = slices[open.back()];
         slice.parent = open.back();
@@ -150,8 +213,9 @@ class ProcessMaker {
         }
       }
       inherit(slices, &slice);
-      open.push_back(i);
+      open.push_back(kept++);
     }
+    slices.resize(kept);
   }
 
   void inherit(const std::vector<Slice>& slices, Slice* slice) const {
@@ -188,16 +252,16 @@ ProcessTimeline ownTimeline(const TraceRecords& trace, std::string name, int64_t
   return process;
 }
 
-ProcessTimeline driverTimeline(const DriverRecords& driver, const TraceRecords& trace) {
+ProcessTimeline driverTimeline(const DriverRecords& driver, const Known& known) {
   ProcessTimeline process;
   process.name = driver.name;
   process.processId = driver.processId;
   process.isDriver = true;
   process.status = driver.status;
   process.lost = driver.lost;
-  const std::vector<Interval> waits = waitsFor(driver.peer, trace);
-  std::set<uint64_t> contexts;
-  for (const Record& record : trace.records) contexts.insert(record.context);
+  const auto found = known.waits.find(driver.peer);
+  const Waits none;
+  const Waits& waits = found == known.waits.end() ? none : found->second;
   ProcessMaker maker(&process);
   for (const Record& record : driver.records) {
     if (record.kind == Record::THREAD) {
@@ -205,7 +269,7 @@ ProcessTimeline driverTimeline(const DriverRecords& driver, const TraceRecords& 
       continue;
     }
     const bool usable = record.kind == Record::SLICE && isSlice(record) && mayBeDrivers(record);
-    const auto possible = usable ? within(waits, record) : std::nullopt;
+    const auto possible = usable ? waits.within(record) : std::nullopt;
     if (!possible) {
       ++process.rejected;
       continue;
@@ -216,7 +280,7 @@ ProcessTimeline driverTimeline(const DriverRecords& driver, const TraceRecords& 
     slice.end = possible->end;
     slice.peer = 0;
     slice.openEnded = false;
-    if (!contexts.contains(slice.context)) slice.context = 0;
+    if (!std::ranges::binary_search(known.contexts, slice.context)) slice.context = 0;
     maker.add(record.thread, std::move(slice));
   }
   maker.finish();
@@ -230,9 +294,10 @@ Timeline makeTimeline(const TraceRecords& records, std::string name, int64_t pro
   timeline.begin = records.begin;
   timeline.end = records.end;
   timeline.processes.push_back(ownTimeline(records, std::move(name), processId));
+  const Known known = knownOf(records);
   std::set<int64_t> taken = {processId};
   for (const DriverRecords& driver : records.drivers) {
-    ProcessTimeline& process = timeline.processes.emplace_back(driverTimeline(driver, records));
+    ProcessTimeline& process = timeline.processes.emplace_back(driverTimeline(driver, known));
     const bool isOwn = process.processId > 0 && taken.insert(process.processId).second;
     if (!isOwn) process.processId = kFirstMadeUpProcess + driver.peer;
   }

@@ -3,7 +3,9 @@
 //
 // What drivers have recorded is believed as far as this process can vouch for it: a slice of a
 // driver lies within the time in which this process waited for that driver, and is cut or left out
-// otherwise; its context is one that this process has used; its texts are printable.
+// otherwise; its context is one that this process has used; its texts are printable. However long
+// and many its records are, the time that this takes grows as they and the waits do, but for
+// logarithms.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +51,7 @@ struct ProcessTimeline {
   Status status;  // of a driver that does not record: why
   std::vector<ThreadTimeline> threads;
   uint64_t lost = 0;      // for want of room
-  uint64_t rejected = 0;  // no records, or not within any call
+  uint64_t rejected = 0;  // no records, not within any call, or nested too deep
   uint64_t cut = 0;       // reached out of the call, or of the slice around them
 };
 

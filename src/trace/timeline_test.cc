@@ -148,6 +148,71 @@ TEST(TimelineTest, ADriverCannotBeThisProcessOrAnother) {
   EXPECT_NE(timeline.processes[1].processId, timeline.processes[2].processId);
 }
 
+// With as many steps as records times waits this takes minutes, and with memory for so many waits
+// of each record it does not end.
+TEST(TimelineTest, RecordsThatSpanAllTimeCostTheLogarithmOfTheWaits) {
+  constexpr uint64_t kMany = 1 << 18;
+  std::vector<Record> waits;
+  for (uint64_t i = 0; i < kMany; ++i) {
+    waits.push_back(waitOf("[NN_LI_PE]execute", 1000 + 10 * i, 1004 + 10 * i, 5));
+  }
+  constexpr uint64_t kLongest = kMany / 3;
+  waits[kLongest].end += 3;
+  const std::vector<Record> records(kMany, recordOf("[NN_LD_PE]all", 1, UINT64_MAX));
+  const Timeline timeline = makeTimeline(traceWithDriver(waits, records), "app", 42);
+  const ProcessTimeline& driver = timeline.processes[1];
+  ASSERT_THAT(driver.threads, SizeIs(1));
+  EXPECT_EQ(driver.threads[0].slices[0].begin, waits[kLongest].begin);
+  EXPECT_EQ(driver.threads[0].slices[0].end, waits[kLongest].end);
+  // They lie around each other.
+  EXPECT_EQ(driver.cut + driver.rejected, 2 * kMany - driver.threads[0].slices.size());
+}
+
+TEST(TimelineTest, TheWaitThatHasMostOfASliceIsFoundAsByLookingAtAll) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<Record> waits;
+    for (uint64_t at = 1; waits.size() < 1 + random() % 40;) {
+      at += 1 + random() % 20;
+      const uint64_t begin = at;
+      at += random() % 20;
+      waits.push_back(waitOf("[NN_LI_PE]execute", begin, at, 5));
+    }
+    const uint64_t begin = 1 + random() % 900;
+    const Record record = recordOf("[NN_LD_PE]x", begin, begin + random() % 300);
+    std::optional<std::pair<uint64_t, uint64_t>> best;
+    for (const Record& wait : waits) {
+      const uint64_t from = std::max(wait.begin, record.begin);
+      const uint64_t to = std::min(wait.end, record.end);
+      if (from <= to && (!best || to - from > best->second - best->first)) best.emplace(from, to);
+    }
+    const Timeline timeline = makeTimeline(traceWithDriver(waits, {record}), "app", 42);
+    const std::vector<ThreadTimeline>& threads = timeline.processes[1].threads;
+    ASSERT_EQ(threads.size(), best ? 1u : 0u);
+    if (!best) continue;
+    EXPECT_EQ(threads[0].slices[0].begin, best->first);
+    EXPECT_EQ(threads[0].slices[0].end, best->second);
+  }
+}
+
+TEST(TimelineTest, SlicesThatNestTooDeepAreLeftOut) {
+  std::vector<Record> records;
+  constexpr uint64_t kDeep = 1000;
+  for (uint64_t i = 0; i < kDeep; ++i) {
+    records.push_back(recordOf("[NN_LO_PE]deep", 100 + i, 9000 - i));
+  }
+  records.push_back(recordOf("[NN_LD_PE]behind", 9001, 9002));
+  const Timeline timeline = makeTimeline(
+      traceWithDriver({waitOf("[NN_LI_PE]execute", 1, 10'000, 5)}, records), "app", 42);
+  const ProcessTimeline& driver = timeline.processes[1];
+  const std::vector<Slice>& slices = driver.threads[0].slices;
+  ASSERT_THAT(slices, SizeIs(129));
+  EXPECT_EQ(driver.rejected, kDeep - 128);
+  EXPECT_EQ(slices[127].parent, 126u);
+  EXPECT_EQ(slices[128].mark.detail, "behind");
+  EXPECT_EQ(slices[128].parent, Slice::kNone);
+}
+
 // Whatever bytes are there, slices nest and lie within the calls.
 TEST(TimelineTest, RandomRecordsBecomeSlicesThatNest) {
   std::mt19937_64 random(7);
