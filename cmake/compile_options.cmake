@@ -25,6 +25,12 @@ if(HALYARD_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
 
+# The code of a library is there until the process has gone, whoever closes it: its threads run on,
+# and calls are under way. For out-of-tree drivers halyard_install_driver does the same.
+foreach(kind SHARED MODULE)
+  string(APPEND CMAKE_${kind}_LINKER_FLAGS " -Wl,-z,nodelete")
+endforeach()
+
 find_package(Threads REQUIRED)
 
 add_library(halyard_options INTERFACE)

@@ -56,6 +56,8 @@ function(halyard_install_driver target)
   set(kind executable)
   if(type STREQUAL "MODULE_LIBRARY")
     set(kind library)
+    # Its threads run until the process has gone, whoever closes it.
+    target_link_options(${target} PRIVATE -Wl,-z,nodelete)
     if(ARG_ARGUMENTS)
       message(FATAL_ERROR "halyard_install_driver: ARGUMENTS are for executables")
     endif()

@@ -18,5 +18,5 @@ int ANeuralNetworksBurst_create(ANeuralNetworksCompilation* compilation,
 
 void ANeuralNetworksBurst_free(ANeuralNetworksBurst* burst) {
   const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::TERMINATION, __func__);
-  delete burst;
+  api::freeObject(burst);
 }

@@ -13,7 +13,7 @@ Result<std::vector<const runtime::Device*>> readDevices(const ANeuralNetworksDev
         return badData("devices[{}] and devices[{}] are the same", i, j);
     }
     const runtime::Device* device = deviceManager().find(devices[i]);
-    if (device == nullptr) return badData("devices[{}] is no device of this process", i);
+    if (device == nullptr) return noDevice(fmt::format("devices[{}]", i));
     result.push_back(device);
   }
   return result;
@@ -76,7 +76,7 @@ int ANeuralNetworksCompilation_createForDevices(ANeuralNetworksModel* model,
 
 void ANeuralNetworksCompilation_free(ANeuralNetworksCompilation* compilation) {
   const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::TERMINATION, __func__);
-  delete compilation;
+  api::freeObject(compilation);
 }
 
 int ANeuralNetworksCompilation_setPreference(ANeuralNetworksCompilation* compilation,

@@ -28,15 +28,15 @@ std::string installationPrefix() {
 }  // namespace
 
 runtime::DeviceManager& deviceManager() {
-  static runtime::DeviceManager& manager = [&]() -> runtime::DeviceManager& {
+  static constinit PerProcess<runtime::DeviceManager> manager;
+  return manager.get([] {
     readVlogTags();
     // Before there are drivers: their start is part of the trace.
     startTraceOfEnvironment();
     const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::INITIALIZATION,
                             "look for devices");
-    return *runtime::DeviceManager::create(installationPrefix()).release();
-  }();
-  return manager;
+    return runtime::DeviceManager::create(installationPrefix());
+  });
 }
 
 namespace {
@@ -44,7 +44,7 @@ namespace {
 Result<const runtime::Device*> checkDevice(const ANeuralNetworksDevice* device) {
   HALYARD_RETURN_IF_NULL(device);
   const runtime::Device* found = deviceManager().find(device);
-  if (found == nullptr) return badData("device is no device of this process");
+  if (found == nullptr) return noDevice("device");
   return found;
 }
 

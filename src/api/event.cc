@@ -17,7 +17,7 @@ int ANeuralNetworksEvent_wait(ANeuralNetworksEvent* event) {
 
 void ANeuralNetworksEvent_free(ANeuralNetworksEvent* event) {
   const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::EXECUTION, __func__);
-  delete event;
+  api::freeObject(event);
 }
 
 int ANeuralNetworksEvent_createFromSyncFenceFd(int sync_fence_fd, ANeuralNetworksEvent** event) {

@@ -60,12 +60,11 @@ int ANeuralNetworksExecution_create(ANeuralNetworksCompilation* compilation,
 void ANeuralNetworksExecution_free(ANeuralNetworksExecution* execution) {
   const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::EXECUTION, __func__);
   // The API's rule: an execution that is being computed is not freed.
-  if (execution == nullptr) return;
-  if (execution->impl.computing()) {
+  if (execution != nullptr && execution->madeIn.isOfThisProcess() && execution->impl.computing()) {
     logWarning("ANeuralNetworksExecution_free: the execution is being computed, and is not freed");
     return;
   }
-  delete execution;
+  api::freeObject(execution);
 }
 
 int ANeuralNetworksExecution_setInput(ANeuralNetworksExecution* execution, int32_t index,
@@ -175,7 +174,8 @@ int ANeuralNetworksExecution_startComputeWithDependencies(
     }
     std::vector<runtime::Event*> events;
     for (uint32_t i = 0; i < num_dependencies; ++i) {
-      if (dependencies[i] == nullptr) return unexpectedNull("dependencies[{}] is null", i);
+      HALYARD_RETURN_IF_ERROR(
+          api::checkUsable(dependencies[i], fmt::format("dependencies[{}]", i).c_str()));
       events.push_back(dependencies[i]->impl.get());
     }
     auto result = std::make_unique<ANeuralNetworksEvent>();

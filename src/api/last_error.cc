@@ -1,14 +1,16 @@
 // Error texts per thread, and the table for libhalyard.so.
 #include "api/last_error.h"
-#include "api/caching.h"
 
+#include <atomic>
 #include <cstring>
 #include <string>
 
+#include "api/caching.h"
 #include "api/implementation.h"
 #include "api/objects.h"
 #include "api/shadow.h"
 #include "api/trace.h"
+#include "base/thread_owned.h"
 #include "runtime/report_json.h"
 
 namespace halyard::api {
@@ -18,10 +20,7 @@ namespace {
 // a constructor, as the text is not.
 thread_local int lastCode = ANEURALNETWORKS_NO_ERROR;
 
-std::string& lastText() {
-  thread_local std::string text;
-  return text;
-}
+std::string& lastText() { return threadOwned<std::string, struct LastText>(); }
 
 const char* lastErrorText() {
   return lastCode == ANEURALNETWORKS_NO_ERROR ? "" : lastText().c_str();
@@ -41,6 +40,7 @@ int devicesJson(char** json) {
 }
 
 int compilationReport(const ANeuralNetworksCompilation* compilation, char** json) {
+  if (!compilation->madeIn.isOfThisProcess()) return ANEURALNETWORKS_BAD_STATE;
   *json = ::strdup(runtime::reportJson(*compilation->impl->report()).c_str());
   return *json ? ANEURALNETWORKS_NO_ERROR : ANEURALNETWORKS_OUT_OF_MEMORY;
 }
@@ -48,23 +48,25 @@ int compilationReport(const ANeuralNetworksCompilation* compilation, char** json
 }  // namespace
 
 void registerImplementation() {
-  static const halyard_Implementation table = {sizeof(halyard_Implementation),
-                                               lastErrorText,
-                                               lastErrorCode,
-                                               deviceProcessId,
-                                               devicesJson,
-                                               compilationReport,
-                                               deviceCacheFiles,
-                                               setCachingFromFds,
-                                               traceStart,
-                                               traceStop,
-                                               traceJson,
-                                               compilationProfile,
-                                               traceBegin,
-                                               traceEnd,
-                                               setShadow};
-  [[maybe_unused]] static const bool kRegistered =
-      (halyard_private_registerImplementation(&table), true);
+  static constinit const halyard_Implementation table = {sizeof(halyard_Implementation),
+                                                         lastErrorText,
+                                                         lastErrorCode,
+                                                         deviceProcessId,
+                                                         devicesJson,
+                                                         compilationReport,
+                                                         deviceCacheFiles,
+                                                         setCachingFromFds,
+                                                         traceStart,
+                                                         traceStop,
+                                                         traceJson,
+                                                         compilationProfile,
+                                                         traceBegin,
+                                                         traceEnd,
+                                                         setShadow};
+  static constinit std::atomic<bool> isRegistered = false;
+  if (isRegistered.load(std::memory_order_relaxed)) return;
+  halyard_private_registerImplementation(&table);
+  isRegistered.store(true, std::memory_order_relaxed);
 }
 
 int setLastError(const char* function, const Status& status) {

@@ -25,5 +25,5 @@ int ANeuralNetworksMemory_copy(const ANeuralNetworksMemory* src, const ANeuralNe
 
 void ANeuralNetworksMemory_free(ANeuralNetworksMemory* memory) {
   const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::TERMINATION, __func__);
-  delete memory;
+  api::freeObject(memory);
 }

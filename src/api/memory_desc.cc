@@ -15,7 +15,7 @@ int ANeuralNetworksMemoryDesc_create(ANeuralNetworksMemoryDesc** desc) {
 
 void ANeuralNetworksMemoryDesc_free(ANeuralNetworksMemoryDesc* desc) {
   const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::TERMINATION, __func__);
-  delete desc;
+  api::freeObject(desc);
 }
 
 int ANeuralNetworksMemoryDesc_addInputRole(ANeuralNetworksMemoryDesc* desc,

@@ -52,7 +52,7 @@ int ANeuralNetworksModel_create(ANeuralNetworksModel** model) {
 
 void ANeuralNetworksModel_free(ANeuralNetworksModel* model) {
   const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::TERMINATION, __func__);
-  delete model;
+  api::freeObject(model);
 }
 
 int ANeuralNetworksModel_finish(ANeuralNetworksModel* model) {

@@ -1,5 +1,6 @@
 // The structs behind the C API's opaque pointers, and what every entry point does around its body.
-// Thread safety: as the runtime's classes. Ownership: each struct owns its object.
+// Thread safety: as the runtime's classes. Ownership: each struct owns its object. A child of a
+// fork gets nothing but errors for its parent's objects, and does not destroy them.
 #pragma once
 
 #include <android/NeuralNetworks.h>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "api/last_error.h"
+#include "base/process_generation.h"
 #include "halyard/driver/status.h"
 #include "halyard/driver/trace.h"
 #include "runtime/burst.h"
@@ -22,30 +24,38 @@
 
 struct ANeuralNetworksModel {
   halyard::runtime::ModelBuilder impl;
+  halyard::ProcessStamp madeIn = {};
 };
 struct ANeuralNetworksCompilation {
   std::unique_ptr<halyard::runtime::Compilation> impl;
+  halyard::ProcessStamp madeIn = {};
 };
 struct ANeuralNetworksExecution {
   halyard::runtime::Execution impl;
+  halyard::ProcessStamp madeIn = {};
 };
 struct ANeuralNetworksBurst {
   halyard::runtime::Burst impl;
+  halyard::ProcessStamp madeIn = {};
 };
 struct ANeuralNetworksEvent {
   std::unique_ptr<halyard::runtime::Event> impl;
+  halyard::ProcessStamp madeIn = {};
 };
 struct ANeuralNetworksMemory {
   std::unique_ptr<halyard::runtime::Memory> impl;
+  halyard::ProcessStamp madeIn = {};
 };
 struct ANeuralNetworksMemoryDesc {
   halyard::runtime::MemoryDescriptor impl;
+  halyard::ProcessStamp madeIn = {};
 };
 
 namespace halyard::api {
 
-// The devices of the process, found at the first call. Lives as long as the process: drivers end
-// with their sockets, and nothing has to run at exit, when other threads may still compute.
+// The devices of the process, found at the first call; a child of a fork finds its own. Lives as
+// long as the process: drivers end with their sockets, and nothing has to run at exit, when other
+// threads may still compute.
 runtime::DeviceManager& deviceManager();
 
 // An ANeuralNetworksDevice* is the address of a runtime::Device.
@@ -53,8 +63,25 @@ inline const ANeuralNetworksDevice* toApi(const runtime::Device* device) {
   return reinterpret_cast<const ANeuralNetworksDevice*>(device);
 }
 
-inline Status checkNotNull(const void* pointer, const char* name) {
-  return pointer == nullptr ? unexpectedNull("{} is null", name) : okStatus();
+// Whether something is there, and of this process if it is one of the structs above.
+template <typename T>
+Status checkUsable(const T* pointer, const char* name) {
+  if (pointer == nullptr) return unexpectedNull("{} is null", name);
+  if constexpr (requires { pointer->madeIn; }) return pointer->madeIn.check(name);
+  return okStatus();
+}
+
+// What the functions ANeuralNetworks*_free do. An object of a parent's stays as it is: what it
+// would end, and the threads that it would wait for, are the parent's.
+template <typename T>
+void freeObject(T* object) {
+  if (object != nullptr && object->madeIn.isOfThisProcess()) delete object;
+}
+
+// BAD_DATA for a pointer, called `name`, that no ANeuralNetworks_getDevice of this process gave.
+inline Status noDevice(std::string_view name) {
+  return badData("{} is no device of this process{}", name,
+                 processGeneration() == 0 ? "" : "; after fork() devices are looked for again");
 }
 
 // Checks an ANeuralNetworksOperandType as far as its pointers go, and copies it.
@@ -88,5 +115,6 @@ int entryPoint(const char* function, trace::Phase phase, Body&& body) {
 
 }  // namespace halyard::api
 
+// Also if it is an object of the process that this one was forked from.
 #define HALYARD_RETURN_IF_NULL(pointer) \
-  HALYARD_RETURN_IF_ERROR(::halyard::api::checkNotNull(pointer, #pointer))
+  HALYARD_RETURN_IF_ERROR(::halyard::api::checkUsable(pointer, #pointer))

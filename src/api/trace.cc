@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -12,7 +13,9 @@
 #include <string>
 
 #include "api/objects.h"
+#include "base/environment.h"
 #include "base/log.h"
+#include "base/process_generation.h"
 #include "base/trace_collection.h"
 #include "runtime/compilation_profile.h"
 #include "trace/timeline.h"
@@ -64,10 +67,8 @@ int give(char** json, Make make) {
   return *json ? ANEURALNETWORKS_NO_ERROR : ANEURALNETWORKS_OUT_OF_MEMORY;
 }
 
-std::string& traceFile() {
-  static auto* const file = new std::string;
-  return *file;
-}
+// Where this process's trace goes, if the environment asks for one.
+constinit PerProcess<std::string> traceFile;
 
 Status writeFile(const std::string& path, const std::string& text) {
   const UniqueFd file(
@@ -82,16 +83,19 @@ Status writeFile(const std::string& path, const std::string& text) {
   return okStatus();
 }
 
+// At exit. A child of a fork inherits this call with the trace that it does not have.
 void writeTraceFile() {
+  const std::string* const file = traceFile.find();
+  if (file == nullptr) return;
   TraceCollection& collection = TraceCollection::ofProcess();
   (void)collection.stop();  // the application may have done so
   Status written;
   try {
-    written = writeFile(traceFile(), trace::traceJson(timelineOf(collection.records())));
+    written = writeFile(*file, trace::traceJson(timelineOf(collection.records())));
   } catch (const std::bad_alloc&) {
     written = Status(ResultCode::OUT_OF_MEMORY, "out of memory");
   }
-  if (!written.ok()) logWarning("HALYARD_TRACE: {}: {}", traceFile(), written.toString());
+  if (!written.ok()) logWarning("HALYARD_TRACE: {}: {}", *file, written.toString());
 }
 
 }  // namespace
@@ -109,7 +113,9 @@ int traceJson(char** json) {
 }
 
 int compilationProfile(const ANeuralNetworksCompilation* compilation, char** json) {
-  if (!compilation->impl->checkValid().ok()) return ANEURALNETWORKS_BAD_STATE;
+  if (!compilation->madeIn.isOfThisProcess() || !compilation->impl->checkValid().ok()) {
+    return ANEURALNETWORKS_BAD_STATE;
+  }
   return give(json, [&](const trace::TraceRecords& records) {
     return runtime::profileJson(*compilation->impl, timelineOf(records), records.running);
   });
@@ -138,19 +144,23 @@ void traceEnd() {
 }
 
 void startTraceOfEnvironment() {
-  const char* const file = ::secure_getenv("HALYARD_TRACE");
+  const char* const file = environmentVariable("HALYARD_TRACE");
   if (file == nullptr || *file == '\0') return;
   std::string path = file;
-  if (const size_t place = path.find("%p"); place != std::string::npos) {
-    path.replace(place, 2, std::to_string(::getpid()));
-  }
-  traceFile() = std::move(path);
+  const size_t place = path.find("%p");
+  if (place != std::string::npos) path.replace(place, 2, std::to_string(::getpid()));
+  // A child of a fork would write over its parent's.
+  if (place == std::string::npos && processGeneration() != 0) return;
   const Status started = TraceCollection::ofProcess().start(trace::Recorder::kMostCapacity / 4);
   if (!started.ok()) {
     logWarning("HALYARD_TRACE: {}", started.toString());
     return;
   }
-  std::atexit(writeTraceFile);
+  const bool isFirst = traceFile.find() == nullptr;
+  traceFile.get([&] { return std::make_unique<std::string>(std::move(path)); });
+  // Once: children inherit it.
+  static constinit std::atomic<bool> isRegistered = false;
+  if (!isRegistered.exchange(true)) std::atexit(writeTraceFile);
 }
 
 }  // namespace halyard::api

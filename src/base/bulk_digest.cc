@@ -9,6 +9,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/made_once.h"
 #include "base/signals_blocked.h"
 
 #if defined(__x86_64__)
@@ -48,7 +49,7 @@ alignas(16) constexpr uint32_t kStartAbef[4] = {0x9b05688c, 0x510e527f, 0xbb67ae
 alignas(16) constexpr uint32_t kStartCdgh[4] = {0x5be0cd19, 0x1f83d9ab, 0xa54ff53a, 0x3c6ef372};
 
 bool hasShaInstructions() {
-  static const bool has = [] {
+  return madeOnce([] {
     __builtin_cpu_init();
     unsigned a = 0;
     unsigned b = 0;
@@ -56,8 +57,7 @@ bool hasShaInstructions() {
     unsigned d = 0;
     const bool sha = __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b >> 29 & 1) != 0;
     return sha && __builtin_cpu_supports("avx") && __builtin_cpu_supports("sse4.1");
-  }();
-  return has;
+  });
 }
 
 struct Lanes {
@@ -171,9 +171,8 @@ void digestRange(std::span<Leaf> leaves) {
 }
 
 size_t usefulThreads() {
-  static const size_t threads =
-      std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kMostThreads);
-  return threads;
+  return madeOnce(
+      [] { return std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kMostThreads); });
 }
 
 void digestAll(std::span<Leaf> leaves, size_t totalBytes) {

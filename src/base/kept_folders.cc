@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/process_generation.h"
+
 namespace halyard {
 namespace {
 
@@ -12,9 +14,8 @@ struct KeptFolders {
 };
 
 KeptFolders& kept() {
-  static KeptFolders* const instance =
-      new KeptFolders;  // never destroyed: threads may outlive main
-  return *instance;
+  static constinit PerProcess<KeptFolders> instance;
+  return instance.get();
 }
 
 }  // namespace

@@ -5,14 +5,15 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <string_view>
+
+#include "base/environment.h"
 
 namespace halyard {
 
 // What the environment variable HALYARD_LOG asks for: "quiet", "info", or else warnings.
 inline bool logLevelIs(std::string_view wanted) {
-  const char* level = std::getenv("HALYARD_LOG");
+  const char* level = environmentVariable("HALYARD_LOG");
   return level != nullptr && level == wanted;
 }
 

@@ -11,6 +11,7 @@
 
 #include <cerrno>
 
+#include "base/process_generation.h"
 #include "base/thread_sanitizer.h"
 
 namespace halyard {
@@ -123,7 +124,11 @@ Result<FenceState> waitFence(int fd,
 }
 
 void FenceSignaller::fail() {
-  if (pending()) sanitizerRelease(sanitizerFences());
+  if (!pending()) return;
+  sanitizerRelease(sanitizerFences());
+  // In a child of a fork the end stays open, and the kernel sees nobody die. Who knows only poll()
+  // sees a hang-up then instead of an error; otherwise the error comes alone.
+  if (mayHaveChildren()) ::shutdown(end_.get(), SHUT_RDWR);
   end_.reset();
 }
 
@@ -138,6 +143,7 @@ void FenceSignaller::signal() {
 }
 
 Result<NewFence> createFence() {
+  [[maybe_unused]] const ProcessStamp stamp;  // from now on forks are seen
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return errnoStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, errno, "socketpair for a fence");

@@ -68,6 +68,22 @@ UniqueFd receiveFd(int socket) {
   return UniqueFd(fd);
 }
 
+TEST(SyncFence, FailsThoughAForkedChildHasItsEnds) {
+  NewFence made = createFence().value();
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    for (;;) ::pause();
+  }
+  const UniqueFd watched = made.fence.duplicate();
+  made.signaller.fail();
+  EXPECT_EQ(stateOf(made.fence.get()), FenceState::ERROR);
+  const auto ended = waitFence(watched.get(), steady_clock::now() + std::chrono::seconds(20));
+  EXPECT_EQ(ended.value(), FenceState::ERROR);
+  ::kill(pid, SIGKILL);
+  ::waitpid(pid, nullptr, 0);
+  EXPECT_EQ(stateOf(watched.get()), FenceState::ERROR);
+}
+
 TEST(SyncFence, SignalsOnceForAllDuplicates) {
   NewFence made = createFence().value();
   const UniqueFd duplicate = made.fence.duplicate();

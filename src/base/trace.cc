@@ -15,6 +15,8 @@
 #include <new>
 #include <thread>
 
+#include "base/process_generation.h"
+
 namespace halyard::trace {
 
 std::atomic<uint32_t> activeRecorders = 0;
@@ -84,6 +86,14 @@ void write(Record& record) {
     addTo(*recorder, state, record);
   }
   processWriters.fetch_sub(1, std::memory_order_release);
+}
+
+// In the child of a fork nobody records, and who was writing in the parent does not here.
+void forgetRecorders() {
+  activeRecorders.store(0, std::memory_order_relaxed);
+  processRecorder.store(nullptr, std::memory_order_relaxed);
+  processWriters.store(0, std::memory_order_relaxed);
+  thread() = ThreadState();
 }
 
 bool isLookedAt() {
@@ -194,6 +204,7 @@ uint64_t Recorder::lost() const {
 }
 
 void setProcessRecorder(Recorder* recorder) {
+  resetInChildren(forgetRecorders);
   Recorder* const before = processRecorder.exchange(recorder, std::memory_order_seq_cst);
   if (recorder != nullptr && before == nullptr) activeRecorders.fetch_add(1);
   if (recorder == nullptr && before != nullptr) activeRecorders.fetch_sub(1);
@@ -202,14 +213,17 @@ void setProcessRecorder(Recorder* recorder) {
 }
 
 void attachTrace(void* memory, size_t bytes) {
-  // Never destroyed: threads may record until the process ends.
-  static auto* const mutex = new std::mutex;
-  static auto* const attached = new std::unique_ptr<Recorder>;
-  const std::lock_guard lock(*mutex);
+  struct Attached {
+    std::mutex mutex;
+    std::unique_ptr<Recorder> recorder;
+  };
+  static constinit PerProcess<Attached> process;
+  Attached& attached = process.get();
+  const std::lock_guard lock(attached.mutex);
   std::unique_ptr<Recorder> recorder =
       memory == nullptr ? nullptr : Recorder::borrowing(memory, bytes);
   setProcessRecorder(recorder.get());
-  *attached = std::move(recorder);
+  attached.recorder = std::move(recorder);
 }
 
 RecorderUse::RecorderUse(std::shared_ptr<Recorder> recorder) : recorder_(std::move(recorder)) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/process_generation.h"
+
 namespace halyard::trace {
 namespace {
 
@@ -13,9 +15,8 @@ constexpr size_t kMostDrivers = 256;
 }  // namespace
 
 TraceCollection& TraceCollection::ofProcess() {
-  // Never destroyed: connections may come and go until the process ends.
-  static auto* const collection = new TraceCollection;
-  return *collection;
+  static constinit PerProcess<TraceCollection> collection;
+  return collection.get();
 }
 
 TraceCollection::Driver TraceCollection::ask(const std::shared_ptr<DriverSource>& source,

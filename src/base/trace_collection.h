@@ -2,7 +2,8 @@
 // everywhere, and gathers what has been recorded.
 // Thread safety: all methods may be called from any thread.
 // Ownership: there is one TraceCollection in a process, which nothing destroys; it keeps the memory
-// of the last trace, and refers weakly to the drivers' connections.
+// of the last trace, and refers weakly to the drivers' connections. A child of a fork begins
+// without a trace.
 //
 // Drivers write to memory that they share with this process, so that what a driver has recorded is
 // there even if it has crashed. Nothing that a driver has written is believed: trace/timeline.h is

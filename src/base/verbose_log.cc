@@ -3,9 +3,10 @@
 
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <string>
 #include <vector>
+
+#include "base/environment.h"
 
 namespace halyard {
 namespace {
@@ -18,11 +19,11 @@ constexpr uint32_t kUnread = 1u << 31;
 std::atomic<uint32_t> tags = kUnread;
 
 uint32_t fromEnvironment() {
-  const char* text = std::getenv("debug.nn.vlog");
+  const char* text = environmentVariable("debug.nn.vlog");
   const char* source = "debug.nn.vlog";
   if (text == nullptr) {
     source = "HALYARD_VLOG";
-    text = std::getenv(source);
+    text = environmentVariable(source);
   }
   if (text == nullptr) return 0;
   std::vector<std::string> unknown;

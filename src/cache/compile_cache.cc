@@ -14,6 +14,7 @@
 
 #include "base/bulk_digest.h"
 #include "base/kept_folders.h"
+#include "base/made_once.h"
 #include "cache/cache_file.h"
 #include "cache/compile_store.h"
 #include "cache/file_access.h"
@@ -362,7 +363,7 @@ std::chrono::nanoseconds CompileCache::expectedLoad(uint64_t bytes) {
   // The runtime digests the constants; the driver reads the files, which with fresh memory takes as
   // long as digesting, and digests them.
   constexpr double kPasses = 3;
-  static const double nanosecondsPerByte = [] {
+  const double nanosecondsPerByte = madeOnce([] {
     const std::vector<uint8_t> sample(size_t{1} << 20);
     nanoseconds best = nanoseconds::max();
     for (int i = 0; i < 3; ++i) {
@@ -372,7 +373,7 @@ std::chrono::nanoseconds CompileCache::expectedLoad(uint64_t bytes) {
       best = std::min(best, timeOfThisThread() - start);
     }
     return static_cast<double>(best.count()) / static_cast<double>(sample.size());
-  }();
+  });
   return kFixed + nanoseconds(static_cast<int64_t>(static_cast<double>(bytes) * kPasses *
                                                    nanosecondsPerByte));
 }

@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <string_view>
 
 #include "base/bulk_digest.h"
+#include "base/environment.h"
 #include "cache/blob_file.h"
 #include "cache/blob_format.h"
 #include "cache/cache_file.h"
@@ -251,9 +251,9 @@ const char* nameOf(CacheState state) {
 }
 
 Result<fs::path> defaultCompilationFolder() {
-  const char* const cache = ::secure_getenv("XDG_CACHE_HOME");
+  const char* const cache = environmentVariable("XDG_CACHE_HOME");
   if (cache != nullptr && cache[0] == '/') return fs::path(cache) / "halyard/compilations";
-  const char* const home = ::secure_getenv("HOME");
+  const char* const home = environmentVariable("HOME");
   if (home != nullptr && home[0] == '/') return fs::path(home) / ".cache/halyard/compilations";
   return opFailed(
       "neither XDG_CACHE_HOME nor HOME is an absolute path, so that there is no default folder");

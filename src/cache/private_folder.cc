@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 
+#include "base/environment.h"
 #include "halyard/driver/unique_fd.h"
 
 namespace halyard::cache {
@@ -18,7 +18,7 @@ constexpr mode_t kOfOthers = 077;
 
 // "" when it is not set or not absolute.
 std::string absolute(const char* variable) {
-  const char* const value = ::secure_getenv(variable);
+  const char* const value = environmentVariable(variable);
   if (value == nullptr || value[0] != '/') return {};
   return value;
 }

@@ -1,11 +1,10 @@
 #include "hal/driver_liveness.h"
 
-#include <sys/auxv.h>
-
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <cstring>
+
+#include "base/environment.h"
 
 namespace halyard::hal {
 namespace {
@@ -60,7 +59,7 @@ kj::Promise<bool> DriverLiveness::answers() {
 
 std::chrono::milliseconds millisecondsFromEnvironment(const char* name,
                                                       std::chrono::milliseconds otherwise) {
-  const char* text = ::getauxval(AT_SECURE) == 0 ? std::getenv(name) : nullptr;
+  const char* text = environmentVariable(name);
   if (text == nullptr) return otherwise;
   uint32_t value = 0;
   const char* const end = text + std::strlen(text);

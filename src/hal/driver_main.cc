@@ -13,19 +13,24 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/foreign_fd.h"
 #include "hal/completion.h"
 #include "hal/manifest.h"
 #include "hal/sandbox/sandbox.h"
 #include "hal/server.h"
 #include "hal/service.h"
+
+// glibc 2.36 forgets to say so for C++.
+extern "C" {
+#include <sys/pidfd.h>
+}
 
 namespace halyard::hal {
 namespace {
@@ -100,11 +105,12 @@ bool isConnectedUnixSocket(int fd) {
   ::_exit(0);
 }
 
-// Returns when the connection has ended, by either side.
-void awaitHangUp(int socket) {
+// Returns when the connection has ended, by either side, or the application's process. The pidfd of
+// that may be invalid.
+void awaitEnd(int socket, int application) {
   for (;;) {
-    pollfd end{socket, 0, 0};
-    if (::poll(&end, 1, -1) == 1 || (errno != EINTR && errno != EAGAIN)) return;
+    pollfd ends[] = {{socket, 0, 0}, {application, POLLIN, 0}};
+    if (::poll(ends, 2, -1) > 0 || (errno != EINTR && errno != EAGAIN)) return;
   }
 }
 
@@ -113,14 +119,32 @@ int finish(Server& server) {
   return 0;
 }
 
-int serveOne(Server& server, int fd) {
+// The pidfd of the application that has started this driver. The driver ends with it, although
+// children that it has forked may still have its end of the socket. Invalid when that cannot be
+// had: then the end of the socket is all that counts.
+UniqueFd applicationAt(int fd) {
+  Result<Peer> peer = peerOf(fd);
+  if (!peer.ok()) return {};
+  if (peer->process.valid()) return std::move(peer->process);
+  // While it is this process's parent, its number is not another's.
+  const pid_t parent = peer->credentials.pid;
+  if (parent <= 0 || parent != ::getppid()) return {};
+  UniqueFd process(::pidfd_open(parent, 0));
+  return parent == ::getppid() ? std::move(process) : UniqueFd();
+}
+
+int serveOne(Server& server, int fd, UniqueFd application) {
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   const ForeignFd watched = ForeignFd::duplicateOf(fd);
+  const UniqueFd watchedApplication = application.duplicate();
   const auto gone = std::make_shared<Completion<bool>>();
-  server.serve(UniqueFd(fd), [gone] { gone->set(true); });
+  ClientTerms terms;
+  terms.process = std::move(application);
+  server.serve(
+      UniqueFd(fd), [gone] { gone->set(true); }, std::move(terms));
   // The kernel's word, as the loop's thread may not be there to give its own.
   if (watched.valid()) {
-    awaitHangUp(watched.get());
+    awaitEnd(watched.get(), watchedApplication.get());
     if (!gone->waitUntil(Clock::now() + kGoneLimit)) endNow();
   } else {
     gone->wait();
@@ -148,6 +172,7 @@ int fail(const char* program, const Status& status) {
 // Whom the process is to serve, and under what conditions.
 struct Plan {
   std::optional<int> fd;  // the one client
+  UniqueFd application;   // its process
   UniqueFd listener;      // or all that come here
   UniqueFd signals;       // that end a service
   std::string madeSocket;
@@ -191,7 +216,8 @@ Result<Plan> planFor(const Arguments& arguments) {
     HALYARD_RETURN_IF_ERROR(planService(arguments, plan));
     return plan;
   }
-  const char* const sandbox = std::getenv(kSandboxVariable);
+  plan.application = applicationAt(*plan.fd);
+  const char* const sandbox = environmentVariable(kSandboxVariable);
   HALYARD_ASSIGN_OR_RETURN(plan.sandbox, sandboxFromText(sandbox != nullptr ? sandbox : ""), "{}",
                            kSandboxVariable);
   return plan;
@@ -233,7 +259,7 @@ int driverMain(int argc, char** argv, const DeviceFactory& makeDevice) {
   }
   ::signal(SIGPIPE, SIG_IGN);
   allowDescriptors();
-  const Result<Plan> plan = planFor(*arguments);
+  Result<Plan> plan = planFor(*arguments);
   if (!plan.ok()) return fail(program, plan.status());
   auto device = makeDevice(arguments->own);
   if (!device.ok()) return fail(program, device.status());
@@ -247,7 +273,8 @@ int driverMain(int argc, char** argv, const DeviceFactory& makeDevice) {
   if (!loop.ok()) return fail(program, loop.status());
   auto server = Server::start(std::move(*loop), std::move(*device), std::move(options));
   if (!server.ok()) return fail(program, server.status());
-  return plan->fd ? serveOne(**server, *plan->fd) : serveMany(**server, *plan, program);
+  return plan->fd ? serveOne(**server, *plan->fd, std::move(plan->application))
+                  : serveMany(**server, *plan, program);
 }
 
 }  // namespace halyard::hal

@@ -1,17 +1,16 @@
 #include "hal/manifest.h"
 
 #include <fcntl.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/environment.h"
 #include "halyard/driver/unique_fd.h"
 
 namespace halyard::hal {
@@ -221,7 +220,7 @@ void addFolder(ManifestList& list, std::set<fs::path>& seen, const fs::path& fol
 }
 
 std::string environmentValue(const char* name) {
-  const char* value = std::getenv(name);
+  const char* value = environmentVariable(name);
   return value != nullptr ? value : "";
 }
 
@@ -261,14 +260,11 @@ ManifestList discoverManifestsIn(const ManifestEnvironment& environment) {
 
 ManifestList discoverManifests(const fs::path& prefix) {
   ManifestEnvironment environment;
-  const bool elevated = ::getauxval(AT_SECURE) != 0;
-  if (!elevated) {
-    environment.driverFiles = environmentValue("HALYARD_DRIVER_FILES");
-    environment.addDriverFiles = environmentValue("HALYARD_ADD_DRIVER_FILES");
-    environment.folders.push_back(xdgFolder("XDG_CONFIG_HOME", ".config"));
-  }
+  environment.driverFiles = environmentValue("HALYARD_DRIVER_FILES");
+  environment.addDriverFiles = environmentValue("HALYARD_ADD_DRIVER_FILES");
+  environment.folders.push_back(xdgFolder("XDG_CONFIG_HOME", ".config"));
   environment.folders.emplace_back("/etc");
-  if (!elevated) environment.folders.push_back(xdgFolder("XDG_DATA_HOME", ".local/share"));
+  environment.folders.push_back(xdgFolder("XDG_DATA_HOME", ".local/share"));
   if (!prefix.empty()) environment.folders.push_back(prefix / "share");
   return discoverManifestsIn(environment);
 }

@@ -15,6 +15,8 @@
 #include <cstring>
 #include <optional>
 
+#include "base/environment.h"
+
 namespace halyard::hal {
 namespace {
 
@@ -30,8 +32,8 @@ constexpr unsigned kMaxRefusals = 16;
 
 // systemd's protocol: descriptor 3, if the environment speaks to this process.
 Result<std::optional<UniqueFd>> activatedSocket() {
-  const char* const pid = std::getenv("LISTEN_PID");
-  const char* const count = std::getenv("LISTEN_FDS");
+  const char* const pid = environmentVariable("LISTEN_PID");
+  const char* const count = environmentVariable("LISTEN_FDS");
   if (pid == nullptr || count == nullptr || std::to_string(::getpid()) != pid) {
     return std::optional<UniqueFd>();
   }
@@ -53,12 +55,9 @@ Result<std::optional<UniqueFd>> activatedSocket() {
   return std::optional<UniqueFd>(std::move(fd));
 }
 
-struct Peer {
-  ucred credentials{};
-  UniqueFd process;  // invalid where the kernel does not tell
-};
+}  // namespace
 
-Result<Peer> identify(int socket) {
+Result<Peer> peerOf(int socket) {
   Peer peer;
   socklen_t length = sizeof peer.credentials;
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer.credentials, &length) != 0) {
@@ -72,8 +71,6 @@ Result<Peer> identify(int socket) {
   }
   return peer;
 }
-
-}  // namespace
 
 Result<UniqueFd> listenForClients(const std::string& path, bool& made) {
   made = false;
@@ -167,7 +164,7 @@ size_t Service::clients() const {
 }
 
 void Service::admit(UniqueFd socket) {
-  Result<Peer> peer = identify(socket.get());
+  Result<Peer> peer = peerOf(socket.get());
   if (!peer.ok()) return;
   const uid_t uid = peer->credentials.uid;
   ClientTerms terms;

@@ -3,6 +3,8 @@
 // Ownership: borrows the server, which must be drained before the service goes.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,6 +13,14 @@
 #include "hal/service_settings.h"
 
 namespace halyard::hal {
+
+// Who is at the other end of a connected Unix socket, as the kernel knows it: who has made the
+// socket, not who else may have it.
+struct Peer {
+  ucred credentials{};
+  UniqueFd process;  // its pidfd; invalid where the kernel does not give one (before Linux 6.5)
+};
+Result<Peer> peerOf(int socket);
 
 // Listens as systemd's socket activation has it, or at `path`. A socket that a predecessor has left
 // there is replaced, a living one is not. `path` may be empty when the socket is handed over; says

@@ -357,6 +357,23 @@ TEST_F(ServiceTest, AClientEndsWithItsProcessWhoeverHoldsItsSocket) {
   EXPECT_EQ(::kill(holder, SIGKILL), 0);  // it was there all the time
 }
 
+TEST_F(ServiceTest, AClientEndsWhenItLetsGoWhoeverHoldsItsSocket) {
+  start();
+  auto device = open();
+  ASSERT_TRUE(device.ok());
+  ASSERT_TRUE(prepare(**device).ok());
+  ASSERT_EQ(service_->clients(), 1u);
+  // As a prefork server has them.
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (;;) ::pause();
+  }
+  device->reset();
+  EXPECT_TRUE(becomes([&] { return service_->clients() == 0; }));
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+}
+
 TEST_F(ServiceTest, AClientThatNeverReadsIsNotReadFrom) {
   start();
   RawClient raw(path_);

@@ -25,6 +25,7 @@ Result<AHardwareBuffer*> AHardwareBuffer::make(const HardwareBufferDescription& 
 }
 
 Result<uint8_t*> AHardwareBuffer::lock(bool writes) {
+  HALYARD_RETURN_IF_ERROR(madeIn_.check("the hardware buffer"));
   const std::lock_guard guard(mutex_);
   if (written_ || (writes && readers_ != 0)) {
     return badState("the buffer is locked for {} already", written_ ? "writing" : "reading");
@@ -48,6 +49,7 @@ Result<uint8_t*> AHardwareBuffer::lock(bool writes) {
 }
 
 Status AHardwareBuffer::unlock() {
+  HALYARD_RETURN_IF_ERROR(madeIn_.check("the hardware buffer"));
   const std::lock_guard guard(mutex_);
   if (!written_ && readers_ == 0) return badData("the buffer is not locked");
   const bool wrote = written_;

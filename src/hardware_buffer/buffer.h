@@ -7,6 +7,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "base/process_generation.h"
 #include "halyard/driver/hardware_buffer.h"
 #include "halyard/driver/shared_memory.h"
 #include "hardware_buffer/storage.h"
@@ -31,7 +32,8 @@ struct AHardwareBuffer final {
   const halyard::hardware_buffer::Memory& memory() const { return memory_; }
   uint64_t id() const { return id_; }
 
-  // The address of the first byte. BAD_STATE while somebody else holds a lock of another kind.
+  // The address of the first byte. BAD_STATE while somebody else holds a lock of another kind, and
+  // in a child of a fork for its parent's buffer; unlock likewise.
   halyard::Result<uint8_t*> lock(bool writes);
   // BAD_DATA when nobody holds a lock.
   halyard::Status unlock();
@@ -48,6 +50,7 @@ struct AHardwareBuffer final {
   const halyard::HardwareBufferLayout layout_;
   const halyard::hardware_buffer::Memory memory_;
   const uint64_t id_;
+  const halyard::ProcessStamp madeIn_;
 
   std::mutex mutex_;          // for what follows
   halyard::Mapping mapping_;  // from the first lock on

@@ -130,7 +130,7 @@ OperationDefinition clampOperation(OperationType type, Status (*reference)(Opera
 }  // namespace
 
 const OperationDefinition& elu() {
-  static const OperationDefinition definition = [] {
+  return madeOnce([] {
     using enum FeatureLevel;
     using enum OperandType;
     OperationDefinition result = unary(
@@ -138,59 +138,52 @@ const OperationDefinition& elu() {
         {}, inferSameShape, computeElu, Precision::ROUNDED);
     result.signature.forms[0].inputs.push_back(typed("alpha", 1));
     return result;
-  }();
-  return definition;
+  });
 }
 
 const OperationDefinition& hardSwish() {
   using enum FeatureLevel;
   using enum OperandType;
-  static const OperationDefinition definition =
-      unary(OperationType::HARD_SWISH,
-            singleTypeRows({{TENSOR_FLOAT32, FL4},
-                            {TENSOR_FLOAT16, FL4},
-                            {TENSOR_QUANT8_ASYMM, FL4},
-                            {TENSOR_QUANT8_ASYMM_SIGNED, FL4}}),
-            {}, inferSameShape, compute<HardSwish>, Precision::ROUNDED);
-  return definition;
+  return madeOnce([] {
+    return unary(OperationType::HARD_SWISH,
+                 singleTypeRows({{TENSOR_FLOAT32, FL4},
+                                 {TENSOR_FLOAT16, FL4},
+                                 {TENSOR_QUANT8_ASYMM, FL4},
+                                 {TENSOR_QUANT8_ASYMM_SIGNED, FL4}}),
+                 {}, inferSameShape, compute<HardSwish>, Precision::ROUNDED);
+  });
 }
 
 const OperationDefinition& logistic() {
-  static const OperationDefinition definition =
-      unary(OperationType::LOGISTIC, floatAndQuant8Rows(FeatureLevel::FL1), rankBetween(1, 4),
-            inferLogistic, compute<Sigmoid>);
-  return definition;
+  return madeOnce([] {
+    return unary(OperationType::LOGISTIC, floatAndQuant8Rows(FeatureLevel::FL1), rankBetween(1, 4),
+                 inferLogistic, compute<Sigmoid>);
+  });
 }
 
 const OperationDefinition& relu() {
-  static const OperationDefinition definition =
-      clampOperation(OperationType::RELU, clamp<FuseCode::RELU>);
-  return definition;
+  return madeOnce([] { return clampOperation(OperationType::RELU, clamp<FuseCode::RELU>); });
 }
 
 const OperationDefinition& relu1() {
-  static const OperationDefinition definition =
-      clampOperation(OperationType::RELU1, clamp<FuseCode::RELU1>);
-  return definition;
+  return madeOnce([] { return clampOperation(OperationType::RELU1, clamp<FuseCode::RELU1>); });
 }
 
 const OperationDefinition& relu6() {
-  static const OperationDefinition definition =
-      clampOperation(OperationType::RELU6, clamp<FuseCode::RELU6>);
-  return definition;
+  return madeOnce([] { return clampOperation(OperationType::RELU6, clamp<FuseCode::RELU6>); });
 }
 
 const OperationDefinition& tanh() {
-  using enum FeatureLevel;
-  using enum OperandType;
-  static const OperationDefinition definition =
-      unary(OperationType::TANH,
-            singleTypeRows({{TENSOR_FLOAT32, FL1},
-                            {TENSOR_FLOAT16, FL3},
-                            {TENSOR_QUANT8_ASYMM, FL3},
-                            {TENSOR_QUANT8_ASYMM_SIGNED, FL4}}),
-            rankBetween(1, 4), inferTanh, compute<Tanh>);
-  return definition;
+  return madeOnce([] {
+    using enum FeatureLevel;
+    using enum OperandType;
+    return unary(OperationType::TANH,
+                 singleTypeRows({{TENSOR_FLOAT32, FL1},
+                                 {TENSOR_FLOAT16, FL3},
+                                 {TENSOR_QUANT8_ASYMM, FL3},
+                                 {TENSOR_QUANT8_ASYMM_SIGNED, FL4}}),
+                 rankBetween(1, 4), inferTanh, compute<Tanh>);
+  });
 }
 
 }  // namespace halyard::ops

@@ -87,12 +87,10 @@ OperationDefinition define(OperationType type, Status (*reference)(OperationCont
 }  // namespace
 
 const OperationDefinition& argMax() {
-  static const OperationDefinition definition = define(OperationType::ARGMAX, compute<true>);
-  return definition;
+  return madeOnce([] { return define(OperationType::ARGMAX, compute<true>); });
 }
 const OperationDefinition& argMin() {
-  static const OperationDefinition definition = define(OperationType::ARGMIN, compute<false>);
-  return definition;
+  return madeOnce([] { return define(OperationType::ARGMIN, compute<false>); });
 }
 
 }  // namespace halyard::ops

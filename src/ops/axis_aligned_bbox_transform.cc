@@ -72,8 +72,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& axisAlignedBboxTransform() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

@@ -222,12 +222,13 @@ double work(std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
 }  // namespace
 
 const OperationDefinition& batchMatmul() {
-  static const OperationDefinition definition = {.type = OperationType::BATCH_MATMUL,
-                                                 .signature = makeSignature(),
-                                                 .infer = infer,
-                                                 .reference = reference,
-                                                 .work = work};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{.type = OperationType::BATCH_MATMUL,
+                               .signature = makeSignature(),
+                               .infer = infer,
+                               .reference = reference,
+                               .work = work};
+  });
 }
 
 }  // namespace halyard::ops

@@ -185,23 +185,25 @@ Signature spaceToBatchSignature() {
 }  // namespace
 
 const OperationDefinition& batchToSpaceNd() {
-  static const OperationDefinition definition = {OperationType::BATCH_TO_SPACE_ND,
-                                                 batchToSpaceSignature(),
-                                                 inferBatchToSpace,
-                                                 computeBatchToSpace,
-                                                 /*acceptsZeroSized=*/false,
-                                                 /*float16AsFloat32=*/false};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{OperationType::BATCH_TO_SPACE_ND,
+                               batchToSpaceSignature(),
+                               inferBatchToSpace,
+                               computeBatchToSpace,
+                               /*acceptsZeroSized=*/false,
+                               /*float16AsFloat32=*/false};
+  });
 }
 
 const OperationDefinition& spaceToBatchNd() {
-  static const OperationDefinition definition = {OperationType::SPACE_TO_BATCH_ND,
-                                                 spaceToBatchSignature(),
-                                                 inferSpaceToBatch,
-                                                 computeSpaceToBatch,
-                                                 /*acceptsZeroSized=*/false,
-                                                 /*float16AsFloat32=*/false};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{OperationType::SPACE_TO_BATCH_ND,
+                               spaceToBatchSignature(),
+                               inferSpaceToBatch,
+                               computeSpaceToBatch,
+                               /*acceptsZeroSized=*/false,
+                               /*float16AsFloat32=*/false};
+  });
 }
 
 }  // namespace halyard::ops

@@ -37,7 +37,7 @@ constexpr Direction kBackward = {true, 18, 37, 44, 57};
 // Sizes by letter: T steps, B batch, I input, C cells, P outputs; of the backward cell J, D and Q;
 // A auxiliary input.
 const OperandTable& table() {
-  static const OperandTable rows = [] {
+  return madeOnce([] {
     const OperandTable states = {
         tensorRow("fw_output_state_in", "BP"), tensorRow("fw_cell_state_in", "BC"),
         tensorRow("bw_output_state_in", "BQ"), tensorRow("bw_cell_state_in", "BD"),
@@ -57,8 +57,7 @@ const OperandTable& table() {
     leader.needs = kAuxInput;
     leader.mayLack = true;
     return result;
-  }();
-  return rows;
+  });
 }
 
 struct Plan {
@@ -140,10 +139,11 @@ double work(std::span<const Tensor> inputs, std::span<const Tensor> /*outputs*/)
 
 OperationDefinition define() {
   // What the outputs after the first are depends on merge_outputs.
-  static const OperandTable outputs = {
-      tensorRow("output", "TBM"), tensorRow("backward output or state", ""),
-      tensorRow("state", "BX"),   tensorRow("state", "BX"),
-      tensorRow("state", "BX"),   tensorRow("state", "BX")};
+  const OperandTable& outputs = madeOnce([] {
+    return OperandTable{tensorRow("output", "TBM"), tensorRow("backward output or state", ""),
+                        tensorRow("state", "BX"),   tensorRow("state", "BX"),
+                        tensorRow("state", "BX"),   tensorRow("state", "BX")};
+  });
   OperationDefinition definition;
   definition.type = OperationType::BIDIRECTIONAL_SEQUENCE_LSTM;
   definition.signature.rows = floatRows(FL3);
@@ -160,8 +160,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& bidirectionalSequenceLstm() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

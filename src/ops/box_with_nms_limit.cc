@@ -199,8 +199,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& boxWithNmsLimit() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

@@ -110,8 +110,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& cast() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

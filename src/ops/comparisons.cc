@@ -72,39 +72,29 @@ OperationDefinition comparison(OperationType type, Status (*reference)(Operation
 }  // namespace
 
 const OperationDefinition& equal() {
-  static const OperationDefinition definition =
-      comparison(OperationType::EQUAL, compute<std::equal_to<>>);
-  return definition;
+  return madeOnce([] { return comparison(OperationType::EQUAL, compute<std::equal_to<>>); });
 }
 
 const OperationDefinition& greater() {
-  static const OperationDefinition definition =
-      comparison(OperationType::GREATER, compute<std::greater<>>);
-  return definition;
+  return madeOnce([] { return comparison(OperationType::GREATER, compute<std::greater<>>); });
 }
 
 const OperationDefinition& greaterEqual() {
-  static const OperationDefinition definition =
-      comparison(OperationType::GREATER_EQUAL, compute<std::greater_equal<>>);
-  return definition;
+  return madeOnce(
+      [] { return comparison(OperationType::GREATER_EQUAL, compute<std::greater_equal<>>); });
 }
 
 const OperationDefinition& less() {
-  static const OperationDefinition definition =
-      comparison(OperationType::LESS, compute<std::less<>>);
-  return definition;
+  return madeOnce([] { return comparison(OperationType::LESS, compute<std::less<>>); });
 }
 
 const OperationDefinition& lessEqual() {
-  static const OperationDefinition definition =
-      comparison(OperationType::LESS_EQUAL, compute<std::less_equal<>>);
-  return definition;
+  return madeOnce([] { return comparison(OperationType::LESS_EQUAL, compute<std::less_equal<>>); });
 }
 
 const OperationDefinition& notEqual() {
-  static const OperationDefinition definition =
-      comparison(OperationType::NOT_EQUAL, compute<std::not_equal_to<>>);
-  return definition;
+  return madeOnce(
+      [] { return comparison(OperationType::NOT_EQUAL, compute<std::not_equal_to<>>); });
 }
 
 }  // namespace halyard::ops

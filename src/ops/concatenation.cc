@@ -131,8 +131,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& concatenation() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

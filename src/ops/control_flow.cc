@@ -188,13 +188,11 @@ OperationDefinition defineLoop() {
 }  // namespace
 
 const OperationDefinition& branch() {
-  static const OperationDefinition definition = defineBranch();
-  return definition;
+  return madeOnce([] { return defineBranch(); });
 }
 
 const OperationDefinition& loop() {
-  static const OperationDefinition definition = defineLoop();
-  return definition;
+  return madeOnce([] { return defineLoop(); });
 }
 
 }  // namespace halyard::ops

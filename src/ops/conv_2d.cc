@@ -199,22 +199,24 @@ double work(std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
 }  // namespace
 
 const OperationDefinition& conv2d() {
-  static const OperationDefinition definition = {.type = OperationType::CONV_2D,
-                                                 .signature = makeSignature(),
-                                                 .infer = infer<false>,
-                                                 .reference = reference<false>,
-                                                 .acceptsZeroSized = true,
-                                                 .work = work};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{.type = OperationType::CONV_2D,
+                               .signature = makeSignature(),
+                               .infer = infer<false>,
+                               .reference = reference<false>,
+                               .acceptsZeroSized = true,
+                               .work = work};
+  });
 }
 
 const OperationDefinition& groupedConv2d() {
-  static const OperationDefinition definition = {.type = OperationType::GROUPED_CONV_2D,
-                                                 .signature = makeGroupedSignature(),
-                                                 .infer = infer<true>,
-                                                 .reference = reference<true>,
-                                                 .work = work};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{.type = OperationType::GROUPED_CONV_2D,
+                               .signature = makeGroupedSignature(),
+                               .infer = infer<true>,
+                               .reference = reference<true>,
+                               .work = work};
+  });
 }
 
 }  // namespace halyard::ops

@@ -117,17 +117,19 @@ Signature makeSignature() {
 }  // namespace
 
 const OperationDefinition& depthToSpace() {
-  static const OperationDefinition definition = {
-      OperationType::DEPTH_TO_SPACE, makeSignature(),           inferDepthToSpace, compute<true>,
-      /*acceptsZeroSized=*/false,    /*float16AsFloat32=*/false};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{
+        OperationType::DEPTH_TO_SPACE, makeSignature(),           inferDepthToSpace, compute<true>,
+        /*acceptsZeroSized=*/false,    /*float16AsFloat32=*/false};
+  });
 }
 
 const OperationDefinition& spaceToDepth() {
-  static const OperationDefinition definition = {
-      OperationType::SPACE_TO_DEPTH, makeSignature(),           inferSpaceToDepth, compute<false>,
-      /*acceptsZeroSized=*/false,    /*float16AsFloat32=*/false};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{
+        OperationType::SPACE_TO_DEPTH, makeSignature(),           inferSpaceToDepth, compute<false>,
+        /*acceptsZeroSized=*/false,    /*float16AsFloat32=*/false};
+  });
 }
 
 }  // namespace halyard::ops

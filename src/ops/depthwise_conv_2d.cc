@@ -230,13 +230,14 @@ double work(std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
 }  // namespace
 
 const OperationDefinition& depthwiseConv2d() {
-  static const OperationDefinition definition = {.type = OperationType::DEPTHWISE_CONV_2D,
-                                                 .signature = makeSignature(),
-                                                 .infer = infer,
-                                                 .reference = reference,
-                                                 .acceptsZeroSized = true,
-                                                 .work = work};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{.type = OperationType::DEPTHWISE_CONV_2D,
+                               .signature = makeSignature(),
+                               .infer = infer,
+                               .reference = reference,
+                               .acceptsZeroSized = true,
+                               .work = work};
+  });
 }
 
 }  // namespace halyard::ops

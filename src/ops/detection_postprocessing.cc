@@ -315,8 +315,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& detectionPostprocessing() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

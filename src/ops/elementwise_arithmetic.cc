@@ -202,41 +202,41 @@ std::vector<TypeRow> withInt32(std::vector<TypeRow> rows) {
 }  // namespace
 
 const OperationDefinition& add() {
-  static const OperationDefinition definition = arithmetic(
-      OperationType::ADD, withInt32(floatAndQuant8Rows(FeatureLevel::FL1)), compute<Add>);
-  return definition;
+  return madeOnce([] {
+    return arithmetic(OperationType::ADD, withInt32(floatAndQuant8Rows(FeatureLevel::FL1)),
+                      compute<Add>);
+  });
 }
 
 const OperationDefinition& div() {
-  static const OperationDefinition definition =
-      arithmetic(OperationType::DIV,
-                 singleTypeRows({{OperandType::TENSOR_FLOAT32, FeatureLevel::FL2},
-                                 {OperandType::TENSOR_FLOAT16, FeatureLevel::FL3},
-                                 {OperandType::TENSOR_INT32, FeatureLevel::FL4}}),
-                 compute<Div>);
-  return definition;
+  return madeOnce([] {
+    return arithmetic(OperationType::DIV,
+                      singleTypeRows({{OperandType::TENSOR_FLOAT32, FeatureLevel::FL2},
+                                      {OperandType::TENSOR_FLOAT16, FeatureLevel::FL3},
+                                      {OperandType::TENSOR_INT32, FeatureLevel::FL4}}),
+                      compute<Div>);
+  });
 }
 
 const OperationDefinition& mul() {
-  static const OperationDefinition definition = [] {
+  return madeOnce([] {
     OperationDefinition result = arithmetic(
         OperationType::MUL, withInt32(floatAndQuant8Rows(FeatureLevel::FL1)), compute<Mul>);
     result.signature.check = checkProductScale;
     return result;
-  }();
-  return definition;
+  });
 }
 
 const OperationDefinition& sub() {
-  static const OperationDefinition definition =
-      arithmetic(OperationType::SUB,
-                 singleTypeRows({{OperandType::TENSOR_FLOAT32, FeatureLevel::FL2},
-                                 {OperandType::TENSOR_FLOAT16, FeatureLevel::FL3},
-                                 {OperandType::TENSOR_QUANT8_ASYMM, FeatureLevel::FL3},
-                                 {OperandType::TENSOR_QUANT8_ASYMM_SIGNED, FeatureLevel::FL4},
-                                 {OperandType::TENSOR_INT32, FeatureLevel::FL4}}),
-                 compute<Sub>);
-  return definition;
+  return madeOnce([] {
+    return arithmetic(OperationType::SUB,
+                      singleTypeRows({{OperandType::TENSOR_FLOAT32, FeatureLevel::FL2},
+                                      {OperandType::TENSOR_FLOAT16, FeatureLevel::FL3},
+                                      {OperandType::TENSOR_QUANT8_ASYMM, FeatureLevel::FL3},
+                                      {OperandType::TENSOR_QUANT8_ASYMM_SIGNED, FeatureLevel::FL4},
+                                      {OperandType::TENSOR_INT32, FeatureLevel::FL4}}),
+                      compute<Sub>);
+  });
 }
 
 }  // namespace halyard::ops

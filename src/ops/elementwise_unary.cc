@@ -96,61 +96,52 @@ std::vector<TypeRow> floatAnd(
 }  // namespace
 
 const OperationDefinition& abs() {
-  static const OperationDefinition definition =
-      unary(OperationType::ABS, floatAnd({{OperandType::TENSOR_INT32, FeatureLevel::FL4}}),
-            compute<Abs>, Precision::ROUNDED);
-  return definition;
+  return madeOnce([] {
+    return unary(OperationType::ABS, floatAnd({{OperandType::TENSOR_INT32, FeatureLevel::FL4}}),
+                 compute<Abs>, Precision::ROUNDED);
+  });
 }
 
 const OperationDefinition& exp() {
-  static const OperationDefinition definition =
-      unary(OperationType::EXP, floatRows(), compute<Exp>);
-  return definition;
+  return madeOnce([] { return unary(OperationType::EXP, floatRows(), compute<Exp>); });
 }
 
 const OperationDefinition& floor() {
-  static const OperationDefinition definition = [] {
+  return madeOnce([] {
     OperationDefinition result = unary(OperationType::FLOOR, floatRows(FeatureLevel::FL1),
                                        compute<Floor>, Precision::ROUNDED);
     result.signature.forms[0].inputs[0].ranks = rankBetween(1, 4);
     result.infer = inferSameShapeToRank4;
     return result;
-  }();
-  return definition;
+  });
 }
 
 const OperationDefinition& log() {
-  static const OperationDefinition definition =
-      unary(OperationType::LOG, floatRows(), compute<Log>);
-  return definition;
+  return madeOnce([] { return unary(OperationType::LOG, floatRows(), compute<Log>); });
 }
 
 const OperationDefinition& neg() {
-  static const OperationDefinition definition =
-      unary(OperationType::NEG, floatAnd({{OperandType::TENSOR_INT32, FeatureLevel::FL3}}),
-            compute<Neg>, Precision::ROUNDED);
-  return definition;
+  return madeOnce([] {
+    return unary(OperationType::NEG, floatAnd({{OperandType::TENSOR_INT32, FeatureLevel::FL3}}),
+                 compute<Neg>, Precision::ROUNDED);
+  });
 }
 
 const OperationDefinition& rsqrt() {
-  static const OperationDefinition definition =
-      unary(OperationType::RSQRT,
-            floatAnd({{OperandType::TENSOR_QUANT8_ASYMM, FeatureLevel::FL7},
-                      {OperandType::TENSOR_QUANT8_ASYMM_SIGNED, FeatureLevel::FL7}}),
-            compute<Rsqrt>);
-  return definition;
+  return madeOnce([] {
+    return unary(OperationType::RSQRT,
+                 floatAnd({{OperandType::TENSOR_QUANT8_ASYMM, FeatureLevel::FL7},
+                           {OperandType::TENSOR_QUANT8_ASYMM_SIGNED, FeatureLevel::FL7}}),
+                 compute<Rsqrt>);
+  });
 }
 
 const OperationDefinition& sin() {
-  static const OperationDefinition definition =
-      unary(OperationType::SIN, floatRows(), compute<Sin>);
-  return definition;
+  return madeOnce([] { return unary(OperationType::SIN, floatRows(), compute<Sin>); });
 }
 
 const OperationDefinition& sqrt() {
-  static const OperationDefinition definition =
-      unary(OperationType::SQRT, floatRows(), compute<Sqrt>);
-  return definition;
+  return madeOnce([] { return unary(OperationType::SQRT, floatRows(), compute<Sqrt>); });
 }
 
 }  // namespace halyard::ops

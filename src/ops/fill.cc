@@ -63,8 +63,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& fill() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

@@ -131,13 +131,14 @@ double work(std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
 }  // namespace
 
 const OperationDefinition& fullyConnected() {
-  static const OperationDefinition definition = {.type = OperationType::FULLY_CONNECTED,
-                                                 .signature = makeSignature(),
-                                                 .infer = infer,
-                                                 .reference = reference,
-                                                 .acceptsZeroSized = true,
-                                                 .work = work};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{.type = OperationType::FULLY_CONNECTED,
+                               .signature = makeSignature(),
+                               .infer = infer,
+                               .reference = reference,
+                               .acceptsZeroSized = true,
+                               .work = work};
+  });
 }
 
 }  // namespace halyard::ops

@@ -174,24 +174,29 @@ Signature hashtableSignature() {
 }  // namespace
 
 const OperationDefinition& gather() {
-  static const OperationDefinition definition = {
-      OperationType::GATHER,      gatherSignature(),         inferGather, computeGather,
-      /*acceptsZeroSized=*/false, /*float16AsFloat32=*/false};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{
+        OperationType::GATHER,      gatherSignature(),         inferGather, computeGather,
+        /*acceptsZeroSized=*/false, /*float16AsFloat32=*/false};
+  });
 }
 
 const OperationDefinition& embeddingLookup() {
-  static const OperationDefinition definition = {
-      OperationType::EMBEDDING_LOOKUP, embeddingSignature(),      inferEmbedding, computeEmbedding,
-      /*acceptsZeroSized=*/false,      /*float16AsFloat32=*/false};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{
+        OperationType::EMBEDDING_LOOKUP, embeddingSignature(), inferEmbedding, computeEmbedding,
+        /*acceptsZeroSized=*/false,
+        /*float16AsFloat32=*/false};
+  });
 }
 
 const OperationDefinition& hashtableLookup() {
-  static const OperationDefinition definition = {
-      OperationType::HASHTABLE_LOOKUP, hashtableSignature(),      inferHashtable, computeHashtable,
-      /*acceptsZeroSized=*/false,      /*float16AsFloat32=*/false};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{
+        OperationType::HASHTABLE_LOOKUP, hashtableSignature(), inferHashtable, computeHashtable,
+        /*acceptsZeroSized=*/false,
+        /*float16AsFloat32=*/false};
+  });
 }
 
 }  // namespace halyard::ops

@@ -251,8 +251,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& generateProposals() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

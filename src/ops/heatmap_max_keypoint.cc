@@ -167,8 +167,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& heatmapMaxKeypoint() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

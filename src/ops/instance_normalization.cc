@@ -85,8 +85,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& instanceNormalization() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

@@ -110,8 +110,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& l2Normalization() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

@@ -132,8 +132,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& localResponseNormalization() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

@@ -65,8 +65,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& logSoftmax() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

@@ -45,21 +45,23 @@ OperationDefinition logical(OperationType type, std::vector<OperandSpec> inputs,
 }  // namespace
 
 const OperationDefinition& logicalAnd() {
-  static const OperationDefinition definition = logical(
-      OperationType::LOGICAL_AND, {typed("a", 0), typed("b", 0)}, inferBroadcast, computeAnd);
-  return definition;
+  return madeOnce([] {
+    return logical(OperationType::LOGICAL_AND, {typed("a", 0), typed("b", 0)}, inferBroadcast,
+                   computeAnd);
+  });
 }
 
 const OperationDefinition& logicalNot() {
-  static const OperationDefinition definition =
-      logical(OperationType::LOGICAL_NOT, {typed("input", 0)}, inferSameShape, computeNot);
-  return definition;
+  return madeOnce([] {
+    return logical(OperationType::LOGICAL_NOT, {typed("input", 0)}, inferSameShape, computeNot);
+  });
 }
 
 const OperationDefinition& logicalOr() {
-  static const OperationDefinition definition =
-      logical(OperationType::LOGICAL_OR, {typed("a", 0), typed("b", 0)}, inferBroadcast, computeOr);
-  return definition;
+  return madeOnce([] {
+    return logical(OperationType::LOGICAL_OR, {typed("a", 0), typed("b", 0)}, inferBroadcast,
+                   computeOr);
+  });
 }
 
 }  // namespace halyard::ops

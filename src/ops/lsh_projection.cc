@@ -166,8 +166,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& lshProjection() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

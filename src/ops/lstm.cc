@@ -34,27 +34,26 @@ OperandTable headRows(const char* inputShape) {
 }
 
 const OperandTable& stepTable() {
-  static const OperandTable table = headRows("BI") + lstmLayerNormRows();
-  return table;
+  return madeOnce([] { return headRows("BI") + lstmLayerNormRows(); });
 }
 const OperandTable& stepOutputs() {
-  static const OperandTable table = {tensorRow("scratch_buffer", "BG"),
-                                     tensorRow("output_state_out", "BP"),
-                                     tensorRow("cell_state_out", "BC"), tensorRow("output", "BP")};
-  return table;
+  return madeOnce([] {
+    return OperandTable{tensorRow("scratch_buffer", "BG"), tensorRow("output_state_out", "BP"),
+                        tensorRow("cell_state_out", "BC"), tensorRow("output", "BP")};
+  });
 }
 
 const OperandTable& sequenceTable() {
-  static const OperandTable table = headRows("TBI") +
-                                    OperandTable{fixedRow("time_major", "", OperandType::BOOL)} +
-                                    lstmLayerNormRows();
-  return table;
+  return madeOnce([] {
+    return headRows("TBI") + OperandTable{fixedRow("time_major", "", OperandType::BOOL)} +
+           lstmLayerNormRows();
+  });
 }
 const OperandTable& sequenceOutputs() {
-  static const OperandTable table = {tensorRow("output", "TBP"),
-                                     tensorRow("output_state_out", "BP"),
-                                     tensorRow("cell_state_out", "BC")};
-  return table;
+  return madeOnce([] {
+    return OperandTable{tensorRow("output", "TBP"), tensorRow("output_state_out", "BP"),
+                        tensorRow("cell_state_out", "BC")};
+  });
 }
 
 Status solve(const OperationContext& context, const OperandTable& table, DimensionSolver& sizes) {
@@ -123,7 +122,7 @@ double work(std::span<const Tensor> inputs, std::span<const Tensor> /*outputs*/)
 }  // namespace
 
 const OperationDefinition& lstm() {
-  static const OperationDefinition definition = [] {
+  return madeOnce([] {
     OperationDefinition result;
     result.type = OperationType::LSTM;
     result.signature.rows = floatRows(FL1);
@@ -133,12 +132,11 @@ const OperationDefinition& lstm() {
     result.reference = computeStep;
     result.work = work;
     return result;
-  }();
-  return definition;
+  });
 }
 
 const OperationDefinition& unidirectionalSequenceLstm() {
-  static const OperationDefinition definition = [] {
+  return madeOnce([] {
     OperationDefinition result;
     result.type = OperationType::UNIDIRECTIONAL_SEQUENCE_LSTM;
     result.signature.rows = floatRows(FL3);
@@ -149,8 +147,7 @@ const OperationDefinition& unidirectionalSequenceLstm() {
     result.reference = computeSequence;
     result.work = work;
     return result;
-  }();
-  return definition;
+  });
 }
 
 }  // namespace halyard::ops

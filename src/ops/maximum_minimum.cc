@@ -76,15 +76,11 @@ OperationDefinition extremum(OperationType type, Status (*reference)(OperationCo
 }  // namespace
 
 const OperationDefinition& maximum() {
-  static const OperationDefinition definition =
-      extremum(OperationType::MAXIMUM, compute<std::greater<>>);
-  return definition;
+  return madeOnce([] { return extremum(OperationType::MAXIMUM, compute<std::greater<>>); });
 }
 
 const OperationDefinition& minimum() {
-  static const OperationDefinition definition =
-      extremum(OperationType::MINIMUM, compute<std::less<>>);
-  return definition;
+  return madeOnce([] { return extremum(OperationType::MINIMUM, compute<std::less<>>); });
 }
 
 }  // namespace halyard::ops

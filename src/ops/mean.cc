@@ -60,8 +60,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& mean() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 
+#include "base/made_once.h"
 #include "halyard/driver/model.h"
 #include "halyard/driver/status.h"
 #include "ops/signature.h"

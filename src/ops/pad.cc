@@ -295,25 +295,27 @@ Signature mirrorPadSignature() {
 }  // namespace
 
 const OperationDefinition& pad() {
-  static const OperationDefinition definition = {
-      OperationType::PAD,         padSignature(), inferPad, computePad,
-      /*acceptsZeroSized=*/false,
-      /*float16AsFloat32=*/false};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{OperationType::PAD,         padSignature(), inferPad, computePad,
+                               /*acceptsZeroSized=*/false,
+                               /*float16AsFloat32=*/false};
+  });
 }
 
 const OperationDefinition& padV2() {
-  static const OperationDefinition definition = {
-      OperationType::PAD_V2,      padV2Signature(),          inferPadV2, computePadV2,
-      /*acceptsZeroSized=*/false, /*float16AsFloat32=*/false};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{
+        OperationType::PAD_V2,      padV2Signature(),          inferPadV2, computePadV2,
+        /*acceptsZeroSized=*/false, /*float16AsFloat32=*/false};
+  });
 }
 
 const OperationDefinition& mirrorPad() {
-  static const OperationDefinition definition = {
-      OperationType::MIRROR_PAD,  mirrorPadSignature(),      inferMirrorPad, computeMirrorPad,
-      /*acceptsZeroSized=*/false, /*float16AsFloat32=*/false};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{
+        OperationType::MIRROR_PAD,  mirrorPadSignature(),      inferMirrorPad, computeMirrorPad,
+        /*acceptsZeroSized=*/false, /*float16AsFloat32=*/false};
+  });
 }
 
 }  // namespace halyard::ops

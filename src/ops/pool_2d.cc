@@ -287,24 +287,25 @@ Status reference(OperationContext& context) {
 }  // namespace
 
 const OperationDefinition& averagePool2d() {
-  static const OperationDefinition definition = {
-      OperationType::AVERAGE_POOL_2D, makeSignature(Pooling::AVERAGE), infer,
-      reference<Pooling::AVERAGE>, /*acceptsZeroSized=*/true};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{OperationType::AVERAGE_POOL_2D, makeSignature(Pooling::AVERAGE),
+                               infer, reference<Pooling::AVERAGE>, /*acceptsZeroSized=*/true};
+  });
 }
 
 const OperationDefinition& l2Pool2d() {
-  static const OperationDefinition definition = {OperationType::L2_POOL_2D,
-                                                 makeSignature(Pooling::L2), infer,
-                                                 reference<Pooling::L2>, /*acceptsZeroSized=*/true};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{OperationType::L2_POOL_2D, makeSignature(Pooling::L2), infer,
+                               reference<Pooling::L2>, /*acceptsZeroSized=*/true};
+  });
 }
 
 const OperationDefinition& maxPool2d() {
-  static const OperationDefinition definition = {
-      OperationType::MAX_POOL_2D, makeSignature(Pooling::MAX), infer, reference<Pooling::MAX>,
-      /*acceptsZeroSized=*/true};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{OperationType::MAX_POOL_2D, makeSignature(Pooling::MAX), infer,
+                               reference<Pooling::MAX>,
+                               /*acceptsZeroSized=*/true};
+  });
 }
 
 }  // namespace halyard::ops

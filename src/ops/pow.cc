@@ -28,8 +28,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& pow() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

@@ -56,8 +56,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& prelu() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

@@ -54,8 +54,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& quantize() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

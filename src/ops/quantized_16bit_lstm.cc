@@ -24,29 +24,31 @@ constexpr size_t kGrainCells = 512;
 
 // Sizes by letter: B batch, I input, P outputs, which are the cells too.
 const OperandTable& table() {
-  static const OperandTable rows = {
-      fixedRow("input", "BI", TENSOR_QUANT8_ASYMM),
-      fixedRow("input_to_input_weights", "PI", TENSOR_QUANT8_ASYMM),
-      fixedRow("input_to_forget_weights", "PI", TENSOR_QUANT8_ASYMM),
-      fixedRow("input_to_cell_weights", "PI", TENSOR_QUANT8_ASYMM),
-      fixedRow("input_to_output_weights", "PI", TENSOR_QUANT8_ASYMM),
-      fixedRow("recurrent_to_input_weights", "PP", TENSOR_QUANT8_ASYMM),
-      fixedRow("recurrent_to_forget_weights", "PP", TENSOR_QUANT8_ASYMM),
-      fixedRow("recurrent_to_cell_weights", "PP", TENSOR_QUANT8_ASYMM),
-      fixedRow("recurrent_to_output_weights", "PP", TENSOR_QUANT8_ASYMM),
-      fixedRow("input_gate_bias", "P", TENSOR_INT32),
-      fixedRow("forget_gate_bias", "P", TENSOR_INT32),
-      fixedRow("cell_bias", "P", TENSOR_INT32),
-      fixedRow("output_gate_bias", "P", TENSOR_INT32),
-      fixedRow("cell_state_in", "BP", TENSOR_QUANT16_SYMM),
-      fixedRow("output_state_in", "BP", TENSOR_QUANT8_ASYMM),
-  };
-  return rows;
+  return madeOnce([] {
+    return OperandTable{
+        fixedRow("input", "BI", TENSOR_QUANT8_ASYMM),
+        fixedRow("input_to_input_weights", "PI", TENSOR_QUANT8_ASYMM),
+        fixedRow("input_to_forget_weights", "PI", TENSOR_QUANT8_ASYMM),
+        fixedRow("input_to_cell_weights", "PI", TENSOR_QUANT8_ASYMM),
+        fixedRow("input_to_output_weights", "PI", TENSOR_QUANT8_ASYMM),
+        fixedRow("recurrent_to_input_weights", "PP", TENSOR_QUANT8_ASYMM),
+        fixedRow("recurrent_to_forget_weights", "PP", TENSOR_QUANT8_ASYMM),
+        fixedRow("recurrent_to_cell_weights", "PP", TENSOR_QUANT8_ASYMM),
+        fixedRow("recurrent_to_output_weights", "PP", TENSOR_QUANT8_ASYMM),
+        fixedRow("input_gate_bias", "P", TENSOR_INT32),
+        fixedRow("forget_gate_bias", "P", TENSOR_INT32),
+        fixedRow("cell_bias", "P", TENSOR_INT32),
+        fixedRow("output_gate_bias", "P", TENSOR_INT32),
+        fixedRow("cell_state_in", "BP", TENSOR_QUANT16_SYMM),
+        fixedRow("output_state_in", "BP", TENSOR_QUANT8_ASYMM),
+    };
+  });
 }
 const OperandTable& outputs() {
-  static const OperandTable rows = {fixedRow("cell_state_out", "BP", TENSOR_QUANT16_SYMM),
-                                    fixedRow("output", "BP", TENSOR_QUANT8_ASYMM)};
-  return rows;
+  return madeOnce([] {
+    return OperandTable{fixedRow("cell_state_out", "BP", TENSOR_QUANT16_SYMM),
+                        fixedRow("output", "BP", TENSOR_QUANT8_ASYMM)};
+  });
 }
 
 Status checkQuantization(const Tensor& tensor, float scale, int32_t zeroPoint) {
@@ -166,8 +168,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& quantized16bitLstm() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

@@ -38,7 +38,7 @@ constexpr int kGateIntegerBits = 3;
 
 // Sizes by letter: B batch, I input, C cells, P outputs.
 const OperandTable& table() {
-  static const OperandTable rows = [] {
+  return madeOnce([] {
     OperandTable result =
         OperandTable{tensorRow("input", "BI")} + lstmWeightRows() +
         OperandTable{tensorRow("output_state_in", "BP"), tensorRow("cell_state_in", "BC")} +
@@ -68,14 +68,14 @@ const OperandTable& table() {
     result.push_back(fixedRow("hidden_state_zero_point", "", INT32));
     result.push_back(fixedRow("hidden_state_scale", "", FLOAT32));
     return result;
-  }();
-  return rows;
+  });
 }
 const OperandTable& outputs() {
-  static const OperandTable rows = {fixedRow("output_state_out", "BP", TENSOR_QUANT8_ASYMM_SIGNED),
-                                    fixedRow("cell_state_out", "BC", TENSOR_QUANT16_SYMM),
-                                    fixedRow("output", "BP", TENSOR_QUANT8_ASYMM_SIGNED)};
-  return rows;
+  return madeOnce([] {
+    return OperandTable{fixedRow("output_state_out", "BP", TENSOR_QUANT8_ASYMM_SIGNED),
+                        fixedRow("cell_state_out", "BC", TENSOR_QUANT16_SYMM),
+                        fixedRow("output", "BP", TENSOR_QUANT8_ASYMM_SIGNED)};
+  });
 }
 
 using GatePlan = QuantizedLstmGate;
@@ -409,8 +409,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& quantizedLstm() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

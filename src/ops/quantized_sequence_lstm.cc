@@ -118,8 +118,7 @@ Status readQuantizedSequence(const OperationContext& context, SequenceOrder* ord
 }
 
 const OperationDefinition& quantizedSequenceLstm() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

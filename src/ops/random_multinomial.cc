@@ -122,8 +122,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& randomMultinomial() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

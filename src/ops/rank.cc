@@ -43,8 +43,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& rankOperation() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

@@ -128,34 +128,30 @@ std::vector<TypeRow> floatRows() {
 }  // namespace
 
 const OperationDefinition& reduceAll() {
-  static const OperationDefinition definition =
-      define(OperationType::REDUCE_ALL, boolRows(), reduceBytes<AllReducer>);
-  return definition;
+  return madeOnce(
+      [] { return define(OperationType::REDUCE_ALL, boolRows(), reduceBytes<AllReducer>); });
 }
 const OperationDefinition& reduceAny() {
-  static const OperationDefinition definition =
-      define(OperationType::REDUCE_ANY, boolRows(), reduceBytes<AnyReducer>);
-  return definition;
+  return madeOnce(
+      [] { return define(OperationType::REDUCE_ANY, boolRows(), reduceBytes<AnyReducer>); });
 }
 const OperationDefinition& reduceMax() {
-  static const OperationDefinition definition = define(
-      OperationType::REDUCE_MAX, floatAndQuant8Rows(FeatureLevel::FL3), computeExtreme<MaxReducer>);
-  return definition;
+  return madeOnce([] {
+    return define(OperationType::REDUCE_MAX, floatAndQuant8Rows(FeatureLevel::FL3),
+                  computeExtreme<MaxReducer>);
+  });
 }
 const OperationDefinition& reduceMin() {
-  static const OperationDefinition definition = define(
-      OperationType::REDUCE_MIN, floatAndQuant8Rows(FeatureLevel::FL3), computeExtreme<MinReducer>);
-  return definition;
+  return madeOnce([] {
+    return define(OperationType::REDUCE_MIN, floatAndQuant8Rows(FeatureLevel::FL3),
+                  computeExtreme<MinReducer>);
+  });
 }
 const OperationDefinition& reduceProd() {
-  static const OperationDefinition definition =
-      define(OperationType::REDUCE_PROD, floatRows(), computeProduct);
-  return definition;
+  return madeOnce([] { return define(OperationType::REDUCE_PROD, floatRows(), computeProduct); });
 }
 const OperationDefinition& reduceSum() {
-  static const OperationDefinition definition =
-      define(OperationType::REDUCE_SUM, floatRows(), computeSum);
-  return definition;
+  return madeOnce([] { return define(OperationType::REDUCE_SUM, floatRows(), computeSum); });
 }
 
 }  // namespace halyard::ops

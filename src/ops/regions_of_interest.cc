@@ -426,13 +426,11 @@ OperationDefinition define(OperationType type) {
 }  // namespace
 
 const OperationDefinition& roiAlign() {
-  static const OperationDefinition definition = define<Method::ALIGN>(OperationType::ROI_ALIGN);
-  return definition;
+  return madeOnce([] { return define<Method::ALIGN>(OperationType::ROI_ALIGN); });
 }
 
 const OperationDefinition& roiPooling() {
-  static const OperationDefinition definition = define<Method::POOLING>(OperationType::ROI_POOLING);
-  return definition;
+  return madeOnce([] { return define<Method::POOLING>(OperationType::ROI_POOLING); });
 }
 
 }  // namespace halyard::ops

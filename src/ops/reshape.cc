@@ -128,33 +128,36 @@ Signature reshapeSignature() {
 }  // namespace
 
 const OperationDefinition& reshape() {
-  static const OperationDefinition definition = {
-      OperationType::RESHAPE,     reshapeSignature(),        inferReshape, copyAll,
-      /*acceptsZeroSized=*/false, /*float16AsFloat32=*/false};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{
+        OperationType::RESHAPE,     reshapeSignature(),        inferReshape, copyAll,
+        /*acceptsZeroSized=*/false, /*float16AsFloat32=*/false};
+  });
 }
 
 const OperationDefinition& squeeze() {
-  static const OperationDefinition definition = {
-      OperationType::SQUEEZE,
-      makeSignature(floatAndQuant8Rows(FeatureLevel::FL2), rankBetween(1, 4),
-                    fixed("axes", OperandType::TENSOR_INT32).orOmitted()),
-      inferSqueeze,
-      copyAll,
-      /*acceptsZeroSized=*/false,
-      /*float16AsFloat32=*/false};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{
+        OperationType::SQUEEZE,
+        makeSignature(floatAndQuant8Rows(FeatureLevel::FL2), rankBetween(1, 4),
+                      fixed("axes", OperandType::TENSOR_INT32).orOmitted()),
+        inferSqueeze,
+        copyAll,
+        /*acceptsZeroSized=*/false,
+        /*float16AsFloat32=*/false};
+  });
 }
 
 const OperationDefinition& expandDims() {
-  static const OperationDefinition definition = {
-      OperationType::EXPAND_DIMS,
-      makeSignature(floatInt32AndQuant8Rows(FeatureLevel::FL3), {}, int32("axis")),
-      inferExpandDims,
-      copyAll,
-      /*acceptsZeroSized=*/false,
-      /*float16AsFloat32=*/false};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{
+        OperationType::EXPAND_DIMS,
+        makeSignature(floatInt32AndQuant8Rows(FeatureLevel::FL3), {}, int32("axis")),
+        inferExpandDims,
+        copyAll,
+        /*acceptsZeroSized=*/false,
+        /*float16AsFloat32=*/false};
+  });
 }
 
 }  // namespace halyard::ops

@@ -319,20 +319,22 @@ Status bilinearReference(OperationContext& context) {
 }  // namespace
 
 const OperationDefinition& resizeBilinear() {
-  static const OperationDefinition definition = {OperationType::RESIZE_BILINEAR,
-                                                 bilinearSignature(), infer, bilinearReference,
-                                                 /*acceptsZeroSized=*/true};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{OperationType::RESIZE_BILINEAR, bilinearSignature(), infer,
+                               bilinearReference,
+                               /*acceptsZeroSized=*/true};
+  });
 }
 
 const OperationDefinition& resizeNearestNeighbor() {
-  static const OperationDefinition definition = {OperationType::RESIZE_NEAREST_NEIGHBOR,
-                                                 nearestSignature(),
-                                                 infer,
-                                                 nearestReference,
-                                                 /*acceptsZeroSized=*/true,
-                                                 /*float16AsFloat32=*/false};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{OperationType::RESIZE_NEAREST_NEIGHBOR,
+                               nearestSignature(),
+                               infer,
+                               nearestReference,
+                               /*acceptsZeroSized=*/true,
+                               /*float16AsFloat32=*/false};
+  });
 }
 
 }  // namespace halyard::ops

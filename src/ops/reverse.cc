@@ -134,17 +134,19 @@ Signature shuffleSignature() {
 }  // namespace
 
 const OperationDefinition& reverse() {
-  static const OperationDefinition definition = {
-      OperationType::REVERSE,     reverseSignature(),        inferReverse, computeReverse,
-      /*acceptsZeroSized=*/false, /*float16AsFloat32=*/false};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{
+        OperationType::REVERSE,     reverseSignature(),        inferReverse, computeReverse,
+        /*acceptsZeroSized=*/false, /*float16AsFloat32=*/false};
+  });
 }
 
 const OperationDefinition& channelShuffle() {
-  static const OperationDefinition definition = {
-      OperationType::CHANNEL_SHUFFLE, shuffleSignature(),        inferShuffle, computeShuffle,
-      /*acceptsZeroSized=*/false,     /*float16AsFloat32=*/false};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{
+        OperationType::CHANNEL_SHUFFLE, shuffleSignature(),        inferShuffle, computeShuffle,
+        /*acceptsZeroSized=*/false,     /*float16AsFloat32=*/false};
+  });
 }
 
 }  // namespace halyard::ops

@@ -49,20 +49,21 @@ SequenceInput inputThrough(const OperationContext& context, size_t values, size_
 enum StepInput : size_t { kStepX, kStepCell, kStepActivation = 5 };
 
 const OperandTable& stepTable() {
-  static const OperandTable table = {
-      tensorRow("input", "BI"),
-      tensorRow("weights", "UI"),
-      tensorRow("recurrent_weights", "UU"),
-      tensorRow("bias", "U"),
-      tensorRow("hidden_state_in", "BU"),
-      fixedRow("activation", "", OperandType::INT32),
-  };
-  return table;
+  return madeOnce([] {
+    return OperandTable{
+        tensorRow("input", "BI"),
+        tensorRow("weights", "UI"),
+        tensorRow("recurrent_weights", "UU"),
+        tensorRow("bias", "U"),
+        tensorRow("hidden_state_in", "BU"),
+        fixedRow("activation", "", OperandType::INT32),
+    };
+  });
 }
 const OperandTable& stepOutputs() {
-  static const OperandTable table = {tensorRow("hidden_state_out", "BU"),
-                                     tensorRow("output", "BU")};
-  return table;
+  return madeOnce([] {
+    return OperandTable{tensorRow("hidden_state_out", "BU"), tensorRow("output", "BU")};
+  });
 }
 
 Status inferStep(OperationContext& context) {
@@ -89,21 +90,22 @@ Status computeStep(OperationContext& context) {
 enum SequenceInputs : size_t { kX, kCell, kActivation = 5, kTimeMajor = 6 };
 
 const OperandTable& sequenceTable() {
-  static const OperandTable table = {
-      tensorRow("input", "TBI"),
-      tensorRow("weights", "UI"),
-      tensorRow("recurrent_weights", "UU"),
-      tensorRow("bias", "U"),
-      tensorRow("hidden_state_in", "BU"),
-      fixedRow("activation", "", OperandType::INT32),
-      fixedRow("time_major", "", OperandType::INT32),
-  };
-  return table;
+  return madeOnce([] {
+    return OperandTable{
+        tensorRow("input", "TBI"),
+        tensorRow("weights", "UI"),
+        tensorRow("recurrent_weights", "UU"),
+        tensorRow("bias", "U"),
+        tensorRow("hidden_state_in", "BU"),
+        fixedRow("activation", "", OperandType::INT32),
+        fixedRow("time_major", "", OperandType::INT32),
+    };
+  });
 }
 const OperandTable& sequenceOutputs() {
-  static const OperandTable table = {tensorRow("output", "TBU"),
-                                     tensorRow("hidden_state_out", "BU")};
-  return table;
+  return madeOnce([] {
+    return OperandTable{tensorRow("output", "TBU"), tensorRow("hidden_state_out", "BU")};
+  });
 }
 
 // Here, and only here, the flag is an integer.
@@ -159,7 +161,7 @@ enum BidirectionalInput : size_t {
 constexpr size_t kBothStates = 2;
 
 const OperandTable& bidirectionalTable() {
-  static const OperandTable table = [] {
+  return madeOnce([] {
     OperandTable rows = {
         tensorRow("input", "TBI"),
         tensorRow("fw_weights", "UI"),
@@ -184,8 +186,7 @@ const OperandTable& bidirectionalTable() {
     rows[kForwardAux].mayLack = true;
     rows[kBackwardAux].needs = kAuxWeights;
     return rows;
-  }();
-  return table;
+  });
 }
 
 struct Bidirectional {
@@ -274,18 +275,17 @@ double workOfBoth(std::span<const Tensor> inputs, std::span<const Tensor> /*outp
 }  // namespace
 
 const OperationDefinition& rnn() {
-  static const OperationDefinition definition = [] {
+  return madeOnce([] {
     OperationDefinition result = define(OperationType::RNN, FL1, stepTable(), stepOutputs());
     result.infer = inferStep;
     result.reference = computeStep;
     result.work = work;
     return result;
-  }();
-  return definition;
+  });
 }
 
 const OperationDefinition& unidirectionalSequenceRnn() {
-  static const OperationDefinition definition = [] {
+  return madeOnce([] {
     OperationDefinition result =
         define(OperationType::UNIDIRECTIONAL_SEQUENCE_RNN, FL3, sequenceTable(), sequenceOutputs());
     result.signature.outputCounts = {{1, FL3}, {2, FL4}};
@@ -293,16 +293,16 @@ const OperationDefinition& unidirectionalSequenceRnn() {
     result.reference = computeSequence;
     result.work = work;
     return result;
-  }();
-  return definition;
+  });
 }
 
 const OperationDefinition& bidirectionalSequenceRnn() {
-  static const OperationDefinition definition = [] {
+  return madeOnce([] {
     // What the outputs after the first are depends on merge_outputs.
-    static const OperandTable outputs = {tensorRow("output", "TBM"),
-                                         tensorRow("backward output or state", ""),
-                                         tensorRow("state", "BU"), tensorRow("state", "BV")};
+    const OperandTable& outputs = madeOnce([] {
+      return OperandTable{tensorRow("output", "TBM"), tensorRow("backward output or state", ""),
+                          tensorRow("state", "BU"), tensorRow("state", "BV")};
+    });
     OperationDefinition result =
         define(OperationType::BIDIRECTIONAL_SEQUENCE_RNN, FL3, bidirectionalTable(), outputs);
     result.signature.outputCounts = {{1, FL3}, {2, FL3}, {3, FL4}, {4, FL4}};
@@ -311,8 +311,7 @@ const OperationDefinition& bidirectionalSequenceRnn() {
     result.reference = computeBidirectional;
     result.work = workOfBoth;
     return result;
-  }();
-  return definition;
+  });
 }
 
 }  // namespace halyard::ops

@@ -90,8 +90,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& roundToDynamicRange() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

@@ -80,8 +80,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& select() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

@@ -14,6 +14,8 @@
 #include <sys/auxv.h>
 #endif
 
+#include "base/made_once.h"
+
 namespace halyard::ops {
 
 // Instruction sets that loops are compiled for; of one architecture each has what stands before it.
@@ -56,7 +58,7 @@ inline bool hasAvxVnni() {
 
 // The best level whose instructions, all of them, this processor and its system have.
 inline SimdLevel simdLevel() {
-  static const SimdLevel level = [] {
+  return madeOnce([] {
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
       return SimdLevel::BASELINE;
@@ -67,16 +69,13 @@ inline SimdLevel simdLevel() {
       return SimdLevel::AVX512;
     }
     return internal::hasAvxVnni() ? SimdLevel::AVX_VNNI : SimdLevel::AVX2;
-  }();
-  return level;
+  });
 }
 #elif defined(__aarch64__)
 #define HALYARD_TARGET_NEON_DOT __attribute__((target("arch=armv8.2-a+dotprod")))
 
 inline SimdLevel simdLevel() {
-  static const SimdLevel level =
-      (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0 ? SimdLevel::NEON_DOT : SimdLevel::BASELINE;
-  return level;
+  return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0 ? SimdLevel::NEON_DOT : SimdLevel::BASELINE;
 }
 #else
 inline SimdLevel simdLevel() { return SimdLevel::BASELINE; }

@@ -183,17 +183,19 @@ Signature stridedSliceSignature() {
 }  // namespace
 
 const OperationDefinition& slice() {
-  static const OperationDefinition definition = {
-      OperationType::SLICE,      sliceSignature(),          inferSlice, computeSlice,
-      /*acceptsZeroSized=*/true, /*float16AsFloat32=*/false};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{
+        OperationType::SLICE,      sliceSignature(),          inferSlice, computeSlice,
+        /*acceptsZeroSized=*/true, /*float16AsFloat32=*/false};
+  });
 }
 
 const OperationDefinition& stridedSlice() {
-  static const OperationDefinition definition = {
-      OperationType::STRIDED_SLICE, stridedSliceSignature(),    inferStridedSlice,
-      computeStridedSlice,          /*acceptsZeroSized=*/false, /*float16AsFloat32=*/false};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{
+        OperationType::STRIDED_SLICE, stridedSliceSignature(),    inferStridedSlice,
+        computeStridedSlice,          /*acceptsZeroSized=*/false, /*float16AsFloat32=*/false};
+  });
 }
 
 }  // namespace halyard::ops

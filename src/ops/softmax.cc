@@ -129,8 +129,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& softmax() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

@@ -173,17 +173,19 @@ Signature packSignature() {
 }  // namespace
 
 const OperationDefinition& split() {
-  static const OperationDefinition definition = {
-      OperationType::SPLIT,       splitSignature(),          inferSplit, computeSplit,
-      /*acceptsZeroSized=*/false, /*float16AsFloat32=*/false};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{
+        OperationType::SPLIT,       splitSignature(),          inferSplit, computeSplit,
+        /*acceptsZeroSized=*/false, /*float16AsFloat32=*/false};
+  });
 }
 
 const OperationDefinition& pack() {
-  static const OperationDefinition definition = {
-      OperationType::PACK,        packSignature(),           inferPack, computePack,
-      /*acceptsZeroSized=*/false, /*float16AsFloat32=*/false};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{
+        OperationType::PACK,        packSignature(),           inferPack, computePack,
+        /*acceptsZeroSized=*/false, /*float16AsFloat32=*/false};
+  });
 }
 
 }  // namespace halyard::ops

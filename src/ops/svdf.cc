@@ -17,7 +17,7 @@ enum Input : size_t { kInput, kFeature, kTime, kBias, kStateIn, kRank, kActivati
 
 // Sizes by letter: B batch, I input, F filters, M memory of each, S the memory of all, U units.
 const OperandTable& table() {
-  static const OperandTable rows = [] {
+  return madeOnce([] {
     OperandTable result = {
         tensorRow("input", "BI"),
         tensorRow("weights_feature", "FI"),
@@ -29,12 +29,12 @@ const OperandTable& table() {
     };
     result[kBias].mayLack = true;
     return result;
-  }();
-  return rows;
+  });
 }
 const OperandTable& outputs() {
-  static const OperandTable rows = {tensorRow("state_out", "BS"), tensorRow("output", "BU")};
-  return rows;
+  return madeOnce([] {
+    return OperandTable{tensorRow("state_out", "BS"), tensorRow("output", "BU")};
+  });
 }
 
 Status readRank(const OperationContext& context, uint32_t filters, uint32_t* rank) {
@@ -137,8 +137,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& svdf() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

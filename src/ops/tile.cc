@@ -57,10 +57,11 @@ Signature makeSignature() {
 }  // namespace
 
 const OperationDefinition& tile() {
-  static const OperationDefinition definition = {
-      OperationType::TILE,        makeSignature(),           infer, compute,
-      /*acceptsZeroSized=*/false, /*float16AsFloat32=*/false};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{
+        OperationType::TILE,        makeSignature(),           infer, compute,
+        /*acceptsZeroSized=*/false, /*float16AsFloat32=*/false};
+  });
 }
 
 }  // namespace halyard::ops

@@ -120,8 +120,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& topkV2() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

@@ -84,8 +84,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& transpose() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

@@ -185,13 +185,14 @@ double work(std::span<const Tensor> inputs, std::span<const Tensor> /*outputs*/)
 }  // namespace
 
 const OperationDefinition& transposeConv2d() {
-  static const OperationDefinition definition = {.type = OperationType::TRANSPOSE_CONV_2D,
-                                                 .signature = makeSignature(),
-                                                 .infer = infer,
-                                                 .reference = reference,
-                                                 .acceptsZeroSized = true,
-                                                 .work = work};
-  return definition;
+  return madeOnce([] {
+    return OperationDefinition{.type = OperationType::TRANSPOSE_CONV_2D,
+                               .signature = makeSignature(),
+                               .infer = infer,
+                               .reference = reference,
+                               .acceptsZeroSized = true,
+                               .work = work};
+  });
 }
 
 }  // namespace halyard::ops

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/made_once.h"
 #include "base/signals_blocked.h"
 #include "hal/pool_mapping.h"
 #include "runtime/plan.h"
@@ -324,7 +325,7 @@ Result<Digest> ConstantDigests::of(const SharedMemoryPtr& pool, const DataLocati
 }
 
 const std::string& processorText() {
-  static const std::string text = [] {
+  return madeOnce([] {
 #if defined(__x86_64__) || defined(__i386__)
     // Only what is the same on all cores: neither numbers of cores nor their models.
     std::array<unsigned, 4> first{};
@@ -339,8 +340,7 @@ const std::string& processorText() {
     return fmt::format("{} {:x} {:x}", system.machine, ::getauxval(AT_HWCAP),
                        ::getauxval(AT_HWCAP2));
 #endif
-  }();
-  return text;
+  });
 }
 
 Result<hal::Token> cacheKey(const CacheKeyParts& parts, ConstantDigests& constants) {

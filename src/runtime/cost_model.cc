@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string_view>
 
+#include "base/environment.h"
 #include "halyard/driver/trace.h"
 #include "ops/operation.h"
 #include "runtime/machine_figures.h"
@@ -28,7 +28,7 @@ constexpr double kCallNs = 1000;
 
 CostSettings CostSettings::ofThisMachine() {
   CostSettings settings;
-  const char* const overhead = std::getenv("HALYARD_PARTITION_OVERHEAD");
+  const char* const overhead = environmentVariable("HALYARD_PARTITION_OVERHEAD");
   settings.boundaries = overhead == nullptr || std::string_view(overhead) != "off";
   if (!settings.boundaries) return settings;
   const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::INITIALIZATION,

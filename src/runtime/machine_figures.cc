@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/process_generation.h"
 #include "ops/gemm.h"
 #include "ops/inline_services.h"
 
@@ -113,8 +114,12 @@ double measureProducts() {
 }  // namespace
 
 const MachineFigures& machineFigures() {
-  static const MachineFigures figures = {measureWake(), measureCopy(), measureProducts()};
-  return figures;
+  // By one thread: two that measure at once disturb each other.
+  static constinit PerProcess<MachineFigures> figures;
+  return figures.get([] {
+    return std::make_unique<MachineFigures>(
+        MachineFigures{measureWake(), measureCopy(), measureProducts()});
+  });
 }
 
 }  // namespace halyard::runtime

@@ -2,10 +2,10 @@
 #include "runtime/preparation.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <string_view>
 #include <utility>
 
+#include "base/environment.h"
 #include "base/verbose_log.h"
 #include "hal/remote_device.h"
 #include "halyard/driver/trace.h"
@@ -387,7 +387,7 @@ Result<std::shared_ptr<const Plan>> Preparation::run() {
 }  // namespace
 
 PartitionMode partitionMode() {
-  const char* const text = std::getenv("HALYARD_PARTITION");
+  const char* const text = environmentVariable("HALYARD_PARTITION");
   const std::string_view value = text == nullptr ? "" : text;
   if (value == "0") return PartitionMode::NONE;
   if (value == "2") return PartitionMode::WITHOUT_FALLBACK;

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <cstring>
 
 #include "accuracy/accuracy.h"
+#include "base/environment.h"
 #include "base/log.h"
 #include "halyard/driver/mapped_request.h"
 #include "halyard/driver/trace.h"
@@ -100,7 +100,7 @@ void dropArguments(bool dropInputs, hal::Request* request) {
 }  // namespace
 
 uint32_t Shadow::intervalOfEnvironment() {
-  const char* const text = std::getenv("HALYARD_SHADOW");
+  const char* const text = environmentVariable("HALYARD_SHADOW");
   if (text == nullptr || *text == '\0') return 0;
   uint32_t interval = 0;
   const char* const end = text + std::strlen(text);
@@ -224,9 +224,9 @@ void Shadow::end(std::shared_ptr<Sample> sample, const RunArguments& arguments,
     const std::lock_guard lock(mutex_);
     ++pending_;
   }
-  const auto work = [this, sample](const std::stop_token& stop) -> std::chrono::nanoseconds {
+  const auto work = [this, sample]() -> std::chrono::nanoseconds {
     const hal::TimePoint start = hal::Clock::now();
-    if (!stop.stop_requested()) verify(*sample, stop);
+    verify(*sample);
     const auto pause = (hal::Clock::now() - start) * kPause;
     const bool pauses = interval_ >= kLeastIntervalWithPauses;
     const std::lock_guard lock(mutex_);
@@ -240,8 +240,7 @@ void Shadow::end(std::shared_ptr<Sample> sample, const RunArguments& arguments,
   --pending_;
 }
 
-Result<std::vector<ShadowValue>> Shadow::compute(const Sample& sample,
-                                                 const std::stop_token& stop) {
+Result<std::vector<ShadowValue>> Shadow::compute(const Sample& sample) {
   if (prepared_ == nullptr) {
     hal::PrepareOptions options;
     options.priority = hal::Priority::LOW;
@@ -252,7 +251,6 @@ Result<std::vector<ShadowValue>> Shadow::compute(const Sample& sample,
   for (ShadowValue& output : outputs) output.bytes.assign(output.bytes.size() + 1, 0);
   hal::ExecuteOptions options;
   options.loopTimeout = kLoopTimeout;
-  options.cancel = stop;
   const hal::ExecutionResult result =
       prepared_->executeSynchronously(requestFor(sample.inputs, outputs), options);
   // The device may have found other dimensions, which need more room.
@@ -265,8 +263,8 @@ Result<std::vector<ShadowValue>> Shadow::compute(const Sample& sample,
   return outputs;
 }
 
-void Shadow::verify(const Sample& sample, const std::stop_token& stop) {
-  const auto expected = compute(sample, stop);
+void Shadow::verify(const Sample& sample) {
+  const auto expected = compute(sample);
   if (!expected.ok()) return skip("the CPU device: " + expected.status().toString());
   const accuracy::Scope scope = accuracy::scopeOf(*model_);
   std::string difference;

@@ -10,7 +10,6 @@
 #include <memory>
 #include <mutex>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -56,9 +55,9 @@ class Shadow {
   Shadow(uint32_t interval, std::shared_ptr<const Plan> plan, const PlanContext& context);
 
   void skip(const std::string& reason) const;
-  void verify(const Sample& sample, const std::stop_token& stop);
+  void verify(const Sample& sample);
   // What the CPU device finds; as many bytes as the sample's outputs have.
-  Result<std::vector<ShadowValue>> compute(const Sample& sample, const std::stop_token& stop);
+  Result<std::vector<ShadowValue>> compute(const Sample& sample);
   void condemn(const Sample& sample, const std::string& difference);
 
   const uint32_t interval_;

@@ -1,21 +1,21 @@
 #include "runtime/shadow_worker.h"
 
 #include <system_error>
+#include <thread>
 
 #include "base/log.h"
+#include "base/process_generation.h"
 #include "base/thread_class.h"
 #include "cpu/cpu_device.h"
 
 namespace halyard::runtime {
 
 ShadowWorker& ShadowWorker::instance() {
-  static ShadowWorker worker;
-  return worker;
+  static constinit PerProcess<ShadowWorker> worker;
+  return worker.get([] { return std::unique_ptr<ShadowWorker>(new ShadowWorker); });
 }
 
 ShadowWorker::ShadowWorker() : cpu_(cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 1)) {}
-
-ShadowWorker::~ShadowWorker() = default;
 
 ShadowWorker::Hurry::Hurry(ShadowWorker& worker) : worker_(worker) {
   const std::lock_guard lock(worker_.mutex_);
@@ -30,9 +30,10 @@ ShadowWorker::Hurry::~Hurry() {
 
 bool ShadowWorker::post(Work work) {
   const std::lock_guard lock(mutex_);
-  if (!thread_.joinable()) {
+  if (!isRunning_) {
     try {
-      thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+      std::thread([this] { run(); }).detach();
+      isRunning_ = true;
     } catch (const std::system_error& error) {
       logWarning("shadow verification has no thread: {}", error.what());
       return false;
@@ -43,20 +44,19 @@ bool ShadowWorker::post(Work work) {
   return true;
 }
 
-void ShadowWorker::run(const std::stop_token& stop) {
+void ShadowWorker::run() {
   enterThreadClass(ThreadClass::BACKGROUND);
   std::unique_lock lock(mutex_);
-  while (wake_.wait(lock, stop, [this] { return !work_.empty(); })) {
-    const Work work = std::move(work_.front());
+  for (;;) {
+    wake_.wait(lock, [this] { return !work_.empty(); });
+    Work work = std::move(work_.front());
     work_.pop_front();
     lock.unlock();
-    const std::chrono::nanoseconds pause = work(stop);
+    const std::chrono::nanoseconds pause = work();
+    work = nullptr;  // what it holds ends without the lock
     lock.lock();
-    (void)wake_.wait_for(lock, stop, pause, [this] { return hurried_ > 0; });
-    if (stop.stop_requested()) break;
+    (void)wake_.wait_for(lock, pause, [this] { return hurried_ > 0; });
   }
-  // Whoever waits for it is told that nothing has come of it.
-  for (const Work& work : work_) (void)work(stop);
 }
 
 }  // namespace halyard::runtime

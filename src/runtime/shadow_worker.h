@@ -1,7 +1,7 @@
 // ShadowWorker: the one thread of the process that verifies executions, when nobody else wants the
 // processor.
 // Thread safety: all methods may be called from any thread. Ownership: owns the work until it is
-// done; work that has not begun when the process ends is dropped.
+// done; what has not been done when the process ends is dropped. Nothing destroys the worker.
 #pragma once
 
 #include <chrono>
@@ -9,8 +9,6 @@
 #include <deque>
 #include <functional>
 #include <mutex>
-#include <stop_token>
-#include <thread>
 
 #include "halyard/driver/device.h"
 
@@ -19,13 +17,11 @@ namespace halyard::runtime {
 class ShadowWorker {
  public:
   static ShadowWorker& instance();
-  ~ShadowWorker();
   ShadowWorker(const ShadowWorker&) = delete;
   ShadowWorker& operator=(const ShadowWorker&) = delete;
 
-  // Gets what tells it that the process ends; gives how long the processor is to be left to others
-  // afterwards.
-  using Work = std::function<std::chrono::nanoseconds(const std::stop_token&)>;
+  // Gives how long the processor is to be left to others afterwards.
+  using Work = std::function<std::chrono::nanoseconds()>;
   // False when there is no thread for it.
   bool post(Work work);
   // While one lives, somebody waits for work, and there are no pauses.
@@ -44,14 +40,14 @@ class ShadowWorker {
 
  private:
   ShadowWorker();
-  void run(const std::stop_token& stop);
+  [[noreturn]] void run();
 
   const std::shared_ptr<hal::Device> cpu_;
   std::mutex mutex_;
-  std::condition_variable_any wake_;
+  std::condition_variable wake_;
   std::deque<Work> work_;
   unsigned hurried_ = 0;
-  std::jthread thread_;  // last: it uses the rest
+  bool isRunning_ = false;
 };
 
 }  // namespace halyard::runtime

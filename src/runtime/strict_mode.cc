@@ -2,7 +2,8 @@
 #include "runtime/strict_mode.h"
 
 #include <algorithm>
-#include <cstdlib>
+
+#include "base/environment.h"
 
 namespace halyard::runtime {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 constexpr const char* kVariable = "HALYARD_REQUIRE_DEVICE";
 
 std::string_view value() {
-  const char* const text = std::getenv(kVariable);
+  const char* const text = environmentVariable(kVariable);
   return text == nullptr ? std::string_view() : std::string_view(text);
 }
 

@@ -10,6 +10,8 @@
 3. What the headers for drivers declare and do not define carries HALYARD_EXPORT: otherwise it would be
    missing in libhalyard_driver, which only drivers outside of this tree would notice. They include
    nothing that is not installed with them.
+4. What is shipped reads the environment by environmentVariable (src/base/environment.h) alone, so that
+   elevated privileges count for every variable; docs/environment.md names those of Halyard's.
 """
 import pathlib
 import re
@@ -106,9 +108,27 @@ def unexported(files):
     return problems
 
 
+def environment_reads(files):
+    problems = []
+    documented = (ROOT / "docs/environment.md").read_text()
+    for name in files:
+        if not re.match(r"(src|drivers|tools|validation|include)/.*\.(cc|h|c|inc)$", name):
+            continue
+        if re.search(r"_test\.(cc|c)$|_for_test\.h$|_fuzz\.cc$|/(testing|fuzz)/", name):
+            continue
+        code = code_of((ROOT / name).read_text(), name)
+        if name != "src/base/environment.h" and re.search(r"\bgetenv\b|\bsecure_getenv\b", code):
+            problems.append(f"{name} reads the environment by itself, not by environmentVariable")
+        for variable in re.findall(r'(?:Variable|Value|FromEnvironment)\("(HALYARD_\w+)"', code):
+            if f"`{variable}`" not in documented:
+                problems.append(f"{name} reads {variable}, which docs/environment.md does not name")
+    return problems
+
+
 def main():
     files = tracked_files()
-    problems = operation_places(files) + long_files(files) + unexported(files)
+    problems = (operation_places(files) + long_files(files) + unexported(files) +
+                environment_reads(files))
     for problem in problems:
         print(f"structure: {problem}", file=sys.stderr)
     print(f"structure: {len(files)} files looked at, {len(problems)} problems")

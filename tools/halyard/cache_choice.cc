@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
+#include "base/environment.h"
 #include "base/log.h"
 #include "base/sha256.h"
 
@@ -14,9 +14,9 @@ namespace halyard::cli {
 
 Result<std::string> defaultCacheFolder() {
   constexpr const char* kOwn = "/halyard/compilations";
-  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  const char* const cache = environmentVariable("XDG_CACHE_HOME");
   if (cache != nullptr && cache[0] == '/') return std::string(cache) + kOwn;
-  const char* const home = std::getenv("HOME");
+  const char* const home = environmentVariable("HOME");
   if (home != nullptr && home[0] == '/') return std::string(home) + "/.cache" + kOwn;
   return opFailed("neither XDG_CACHE_HOME nor HOME is an absolute path");
 }

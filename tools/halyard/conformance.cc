@@ -2,13 +2,13 @@
 #include <errno.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/environment.h"
 #include "conformance/case_source.h"
 #include "conformance/process_pool.h"
 #include "conformance/report.h"
@@ -236,7 +236,7 @@ class ConformanceRun {
                             std::string_view variant) const {
     std::string command;
     for (const char* variable : {"HALYARD_DRIVER_FILES", "HALYARD_ADD_DRIVER_FILES"}) {
-      const char* value = std::getenv(variable);
+      const char* value = environmentVariable(variable);
       if (value == nullptr) continue;
       command += fmt::format("{}={} ", variable, conformance::shellWord(value));
     }

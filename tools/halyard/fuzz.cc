@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/environment.h"
 #include "conformance/report.h"
 #include "tools/halyard/command.h"
 #include "tools/halyard/conformance_target.h"
@@ -69,8 +69,8 @@ CommandResult listTargets(const std::vector<Fuzzer>& fuzzers) {
 
 fs::path corpusOf(const FuzzOptions& options, const std::string& name) {
   if (!options.corpus.empty()) return fs::path(options.corpus) / name;
-  const char* const cache = std::getenv("XDG_CACHE_HOME");
-  const char* const home = std::getenv("HOME");
+  const char* const cache = environmentVariable("XDG_CACHE_HOME");
+  const char* const home = environmentVariable("HOME");
   const fs::path base = cache != nullptr && *cache == '/' ? fs::path(cache)
                         : home != nullptr && *home == '/' ? fs::path(home) / ".cache"
                                                           : fs::temp_directory_path();

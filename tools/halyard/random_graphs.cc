@@ -1,13 +1,13 @@
 // halyard random-graphs: random models on one device, beside the CPU device.
 #include <errno.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 
+#include "base/environment.h"
 #include "conformance/hal_target.h"
 #include "conformance/process_pool.h"
 #include "conformance/report.h"
@@ -299,7 +299,7 @@ class RandomGraphsRun {
   static std::string environment() {
     std::string result;
     for (const char* variable : {"HALYARD_DRIVER_FILES", "HALYARD_ADD_DRIVER_FILES"}) {
-      const char* const value = std::getenv(variable);
+      const char* const value = environmentVariable(variable);
       if (value != nullptr)
         result += fmt::format("{}={} ", variable, conformance::shellWord(value));
     }

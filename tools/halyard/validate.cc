@@ -4,13 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/environment.h"
 #include "conformance/report.h"
 #include "tools/halyard/command.h"
 #include "tools/halyard/conformance_target.h"
@@ -211,7 +211,7 @@ class Validation {
     std::string command;
     if (!isManifestPath(options_.target)) {
       for (const char* variable : {"HALYARD_DRIVER_FILES", "HALYARD_ADD_DRIVER_FILES"}) {
-        const char* value = std::getenv(variable);
+        const char* value = environmentVariable(variable);
         if (value == nullptr) continue;
         command += fmt::format("{}={} ", variable, shellWord(value));
       }

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/environment.h"
 #include "media/npy.h"
 #include "report/statistics.h"
 #include "tools/halyard/tensor_values.h"
@@ -32,7 +33,7 @@ constexpr double kWarmUpSeconds = 0.1;
 
 // Where the worker is called, with PYTHONPATH; empty without one.
 fs::path pythonOf(const fs::path& prefix, fs::path* path) {
-  const char* const environment = std::getenv("HALYARD_PEERS_VENV");
+  const char* const environment = environmentVariable("HALYARD_PEERS_VENV");
   if (environment == nullptr || *environment == '\0') return {};
   *path = prefix / "share/halyard/peers";
   const fs::path python = fs::path(environment) / "bin/python";

@@ -9,6 +9,8 @@
 #include <memory>
 #include <new>
 
+#include "base/thread_owned.h"
+
 namespace halyard::cpudriver {
 
 template <typename T>
@@ -40,7 +42,7 @@ class AlignedBuffer {
 
 // At least `bytes` bytes, uninitialised, until the next call in this thread.
 inline std::byte* threadBuffer(size_t bytes) {
-  thread_local AlignedBuffer<std::byte> buffer;
+  auto& buffer = threadOwned<AlignedBuffer<std::byte>, struct ThreadBuffer>();
   if (buffer.size() < bytes) buffer = AlignedBuffer<std::byte>(bytes);
   return buffer.data();
 }

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/made_once.h"
 #include "ops/simd.h"
 #include "run_services.h"
 
@@ -21,9 +22,9 @@ constexpr size_t kTableGrain = 1 << 16;
 #define HALYARD_TARGET_VBMI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi")))
 
 bool hasVbmi() {
-  static const bool has =
-      ops::simdLevel() == ops::SimdLevel::AVX512 && __builtin_cpu_supports("avx512vbmi");
-  return has;
+  return madeOnce([] {
+    return ops::simdLevel() == ops::SimdLevel::AVX512 && __builtin_cpu_supports("avx512vbmi") != 0;
+  });
 }
 
 // The table lies in four registers; two bytes of each are chosen from by the low 7 bits.

@@ -7,6 +7,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/made_once.h"
 #include "kernels/aligned_buffer.h"
 #include "kernels/even_pieces.h"
 #include "kernels/quant8_layer.h"
@@ -16,7 +17,7 @@ namespace {
 
 // Each of which may have a cache of its own.
 size_t processors() {
-  static const long count = std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L);
+  const long count = madeOnce([] { return std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L); });
   return static_cast<size_t>(count);
 }
 
@@ -99,7 +100,8 @@ std::unique_ptr<MatrixLayer> makeMatrixLayer(const KernelSite& site, size_t colu
 size_t cachedTileBytes() {
   constexpr long kLeast = 256 * 1024;  // where the system does not say
   constexpr long kMost = 2048 * 1024;
-  static const long cache = std::clamp(::sysconf(_SC_LEVEL2_CACHE_SIZE), kLeast, kMost);
+  const long cache =
+      madeOnce([] { return std::clamp(::sysconf(_SC_LEVEL2_CACHE_SIZE), kLeast, kMost); });
   return static_cast<size_t>(cache) / 16 * 7;
 }
 

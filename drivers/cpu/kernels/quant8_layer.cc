@@ -13,7 +13,7 @@ namespace {
 
 // For `count` values; of the calling thread, until the next call.
 int16_t* wideBuffer(size_t count) {
-  thread_local AlignedBuffer<int16_t> buffer;
+  auto& buffer = threadOwned<AlignedBuffer<int16_t>, struct WideBuffer>();
   if (buffer.size() < count) buffer = AlignedBuffer<int16_t>(count);
   return buffer.data();
 }

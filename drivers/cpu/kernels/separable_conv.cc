@@ -68,7 +68,7 @@ class SeparableKernel final : public Kernel {
   void runLines(const std::byte* images, const std::byte* addend, size_t line, size_t count,
                 bool inOrder, std::byte* output) const {
     // The depthwise convolution has need of the thread's other buffer.
-    thread_local AlignedBuffer<std::byte> buffer;
+    auto& buffer = threadOwned<AlignedBuffer<std::byte>, struct LineBuffer>();
     const size_t bytes = count * width_ * stride_;
     if (buffer.size() < bytes) buffer = AlignedBuffer<std::byte>(bytes);
     depthwise_->compute(images, line, count, inOrder, buffer.data(), stride_);

@@ -106,7 +106,7 @@ class WinogradKernel final : public Kernel {
 
   void runTiles(const float* images, const float* addend, size_t begin, size_t end,
                 float* output) const {
-    thread_local AlignedBuffer<float> buffer;
+    auto& buffer = threadOwned<AlignedBuffer<float>, struct TileBuffer>();
     const size_t count = end - begin;
     // Not so that the elements of a tile come to lie in the same few places of the cache.
     const size_t tilesApart = divideUp(count * depth_, kLanes) * kLanes + kLanes;

@@ -1,7 +1,9 @@
 // HALYARD_DRIVER_LIBRARY: a driver as a shared object that the runtime loads into the application's
 // own process, for the lowest latency; its manifest has "library".
-// Thread safety: the factory is called once in a process, by any thread.
-// Ownership: the runtime keeps the object loaded for the life of the process.
+// Thread safety: the factory is called once in a process, by any thread. A child of a fork calls it
+// again, and never uses, nor destroys, what its parent's call has made: its threads are not there.
+// Ownership: the runtime keeps the object loaded for the life of the process. Nothing is destroyed
+// at exit, when calls may be under way: the object should have no static objects with destructors.
 //
 // Nothing stands between such a driver and the application: whatever it does wrong happens to the
 // application too, no sandbox holds it, and it can neither be killed nor started again. A driver is

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/float16.h"
+#include "base/made_once.h"
 #include "model/validation.h"
 #include "ops/operation.h"
 
@@ -345,8 +346,7 @@ std::string GraphBuilder::nameOf(const FileTensor& tensor) const {
 }
 
 const std::string& GraphBuilder::operandName(uint32_t index) const {
-  static const std::string kNone;
-  return keepsNames() ? names_[index] : kNone;
+  return keepsNames() ? names_[index] : madeOnce([] { return std::string(); });
 }
 
 Result<uint32_t> GraphBuilder::cachedConstant(OperandType type, Shape dims, const void* bytes,

@@ -1,0 +1,91 @@
+// A program with elevated privileges (AT_SECURE) lets nobody steer it by the environment.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "lifetime/drivers.h"
+#include "test_definitions.h"
+
+namespace halyard::lifetime {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// What the program writes, to both outputs.
+std::string outputOf(const std::string& program,
+                     const std::vector<std::pair<std::string, std::string>>& environment) {
+  int pipe[2];
+  if (::pipe(pipe) != 0) return "pipe";
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+    ::dup2(pipe[1], 1);
+    ::dup2(pipe[1], 2);
+    ::close(pipe[0]);
+    ::close(pipe[1]);
+    ::alarm(60);
+    ::execl(program.c_str(), "elevated_client", nullptr);
+    ::_exit(99);
+  }
+  ::close(pipe[1]);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t n = 0; (n = ::read(pipe[0], buffer, sizeof buffer)) > 0;) {
+    text.append(buffer, static_cast<size_t>(n));
+  }
+  ::close(pipe[0]);
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  if (status != 0) text += "\nstatus " + std::to_string(status);
+  return text;
+}
+
+TEST(ElevatedTest, NoVariableSteersIt) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make a program of another user's";
+  // Beside the build: /tmp may not allow it.
+  const std::string program = std::string(ELEVATED_CLIENT) + ".elevated";
+  const std::string trace = program + ".trace";
+  std::filesystem::remove(program);
+  std::filesystem::copy_file(ELEVATED_CLIENT, program);
+  ASSERT_EQ(::chown(program.c_str(), 65534, 65534), 0);
+  ASSERT_EQ(::chmod(program.c_str(), 04755), 0);
+  const std::vector<std::pair<std::string, std::string>> steering = {
+      {"HALYARD_LOG", "info"},        {"HALYARD_VLOG", "all"},
+      {"debug.nn.vlog", "all"},       {"HALYARD_SHADOW", "many"},
+      {"HALYARD_PARTITION", "wrong"}, {"HALYARD_PARTITION_OVERHEAD", "off"},
+      {"HALYARD_TRACE", trace}};
+  // Without privileges all of them do something.
+  const std::string plain = outputOf(ELEVATED_CLIENT, steering);
+  EXPECT_THAT(plain, HasSubstr("elevated: 0"));
+  EXPECT_THAT(plain, HasSubstr("device: halyard-reference"));
+  EXPECT_THAT(plain, HasSubstr("halyard: info:"));
+  EXPECT_THAT(plain, HasSubstr("HALYARD_SHADOW=many"));
+  EXPECT_TRUE(std::filesystem::remove(trace));
+  EXPECT_THAT(outputOf(ELEVATED_CLIENT, {{"HALYARD_REQUIRE_DEVICE", "none"}}),
+              HasSubstr("made: ANeuralNetworksCompilation_finish"));
+  // With them nothing does.
+  const std::string elevated = outputOf(program, steering);
+  EXPECT_THAT(elevated, HasSubstr("elevated: 1"));
+  EXPECT_THAT(elevated, Not(HasSubstr("device: halyard-reference")));
+  EXPECT_THAT(elevated, HasSubstr("made: \n"));
+  EXPECT_THAT(elevated, Not(HasSubstr("halyard: ")));
+  EXPECT_FALSE(std::filesystem::exists(trace));
+  EXPECT_THAT(outputOf(program, {{"HALYARD_REQUIRE_DEVICE", "none"}}), HasSubstr("made: \n"));
+  std::filesystem::remove(program);
+}
+
+}  // namespace
+}  // namespace halyard::lifetime
+
+int main(int argc, char** argv) {
+  const halyard::lifetime::Drivers drivers(REFERENCE_DRIVER, CPU_LIBRARY);
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
