@@ -497,8 +497,10 @@ TEST(Executor, ReportsItsMemory) {
 
 TEST(Executor, ModelsThatCannotRunFailInEachExecution) {
   TestModel test;
+  const uint32_t a = test.input({2, 3});
+  const uint32_t b = test.input({2, 4});
   const uint32_t sum = test.temporary({});
-  test.add(test.input({2, 3}), test.input({2, 4}), sum).add(sum, sum, test.output({}));
+  test.add(a, b, sum).add(sum, sum, test.output({}));
   const auto executor = executorFor(test);
   std::vector<float> six(6);
   std::vector<float> eight(8);

@@ -120,7 +120,7 @@ std::string overviewRow(const OperationDefinition& definition) {
   return row + fmt::format("| {} |\n", fmt::join(others, ", "));
 }
 
-std::string rankText(const OperandSpec& spec) {
+std::string rankText(const OperandSpec& spec, bool isInput) {
   std::vector<std::string> texts;
   for (const RankRule& rule : spec.ranks) {
     std::string text = rule.min == rule.max    ? fmt::format("{}", rule.min)
@@ -129,7 +129,8 @@ std::string rankText(const OperandSpec& spec) {
     if (rule.since > FeatureLevel::FL1) text += fmt::format(" (level {})", number(rule.since));
     texts.push_back(std::move(text));
   }
-  const bool waits = spec.rankIsOfComputation && !texts.empty();
+  // Of results it is said once for all.
+  const bool waits = isInput && spec.rankIsOfComputation && !texts.empty();
   return fmt::format("{}{}", fmt::join(texts, ", "), waits ? ", when computed" : "");
 }
 
@@ -164,18 +165,19 @@ std::string presenceText(const std::vector<CountRule>& counts, const OperandSpec
 }
 
 std::string operandTable(const std::vector<OperandSpec>& specs,
-                         const std::vector<CountRule>& counts, int repeated, const char* title,
+                         const std::vector<CountRule>& counts, int repeated, bool isInput,
                          const Signature& signature) {
-  std::string text = fmt::format("| {} | | type | rank | |\n|---|---|---|---|---|\n", title);
+  std::string text = fmt::format("| {} | | type | rank | |\n|---|---|---|---|---|\n",
+                                 isInput ? "input" : "output");
   for (size_t i = 0; i < specs.size(); ++i) {
     const bool isRepeated = repeated == static_cast<int>(i);
     const bool isShifted = repeated >= 0 && static_cast<int>(i) > repeated;
     std::string note = presenceText(counts, specs[i], i);
     if (isRepeated) note = note.empty() ? "any number" : "any number; " + note;
-    text +=
-        fmt::format("| {} | {} | {} | {} | {} |\n",
-                    isShifted ? std::string("last") : fmt::format("{}{}", i, isRepeated ? "…" : ""),
-                    specs[i].name, typeText(specs[i], signature), rankText(specs[i]), note);
+    text += fmt::format(
+        "| {} | {} | {} | {} | {} |\n",
+        isShifted ? std::string("last") : fmt::format("{}{}", i, isRepeated ? "…" : ""),
+        specs[i].name, typeText(specs[i], signature), rankText(specs[i], isInput), note);
   }
   return text + "\n";
 }
@@ -216,10 +218,10 @@ std::string section(const OperationDefinition& definition) {
                   definition.acceptsZeroSized ? " Takes zero-sized tensors." : "");
   for (const Form& form : signature.forms) {
     if (!form.name.empty()) text += fmt::format("**{}**\n\n", form.name);
-    text += operandTable(form.inputs, form.counts, form.repeated, "input", signature);
+    text += operandTable(form.inputs, form.counts, form.repeated, true, signature);
   }
-  text += operandTable(signature.outputs, signature.outputCounts, signature.repeatedOutput,
-                       "output", signature);
+  text += operandTable(signature.outputs, signature.outputCounts, signature.repeatedOutput, false,
+                       signature);
   text += typeTable(definition);
   if (signature.check != nullptr) {
     text +=
