@@ -198,8 +198,7 @@ OperationDefinition define() {
   OperationDefinition definition;
   definition.type = OperationType::RFFT2D;
   definition.signature.rows = {{FeatureLevel::FL3, {OperandType::TENSOR_FLOAT32}}};
-  definition.signature.forms = {
-      {"", {typed("input", 0), fixed("fft_length", OperandType::TENSOR_INT32, rank(1))}, {}}};
+  definition.signature.forms = {{"", {typed("input", 0), int32List("fft_length")}, {}}};
   definition.signature.outputs = {typed("output", 0)};
   definition.infer = infer;
   definition.reference = compute;
