@@ -669,7 +669,9 @@ int ANeuralNetworksExecution_startCompute(ANeuralNetworksExecution* execution,
  *
  * Since feature level 4. UNEXPECTED_NULL: also for a NULL in dependencies. BAD_STATE: running now,
  * or run before and not reusable. BAD_DATA: an input or output was not set; an output whose shape
- * is not known; a duration that is not allowed. OP_FAILED: a dependency failed.
+ * is not known; a duration that is not allowed. OP_FAILED: a dependency failed. Where this function
+ * has waited for the run, the run's own error, as from ANeuralNetworksExecution_compute. With an
+ * error *event is NULL.
  */
 int ANeuralNetworksExecution_startComputeWithDependencies(
     ANeuralNetworksExecution* execution, const ANeuralNetworksEvent* const* dependencies,

@@ -1,14 +1,17 @@
 // Fenced execution in drivers' processes: chains across them, their deaths, old drivers.
 #include <dirent.h>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <cstring>
 #include <thread>
 
 #include "hal/remote_device.h"
+#include "hal/session/client_session.h"
 #include "hal/testing/float_memories.h"
 #include "hal/testing/test_device.h"
 #include "test_definitions.h"
@@ -192,6 +195,87 @@ TEST_F(RemoteFencedTest, OldDriversWaitOnTheirClientsSide) {
     failing.signaller.fail();
     EXPECT_EQ(waitFor(failed), FenceState::ERROR);
     EXPECT_EQ(failed.execution->getExecutionInfo().status.code(), ResultCode::OP_FAILED);
+  }
+}
+
+// How a caller is told what has become of a fenced execution.
+struct Told {
+  ResultCode call = ResultCode::NO_ERROR;  // what executeFenced said
+  bool hasFence = false;
+  FenceState fence = FenceState::SIGNALLED;
+  ResultCode execution = ResultCode::NO_ERROR;
+  bool operator==(const Told&) const = default;
+};
+std::ostream& operator<<(std::ostream& out, const Told& told) {
+  return out << fmt::format("the call {}, {} fence{}, the execution {}",
+                            static_cast<int>(told.call), told.hasFence ? "a" : "no",
+                            told.fence == FenceState::ERROR ? " in error" : "",
+                            static_cast<int>(told.execution));
+}
+Told toldBy(const FencedResult& result) {
+  Told told;
+  told.call = result.status.code();
+  told.hasFence = result.fence.valid();
+  if (told.hasFence) told.fence = waitFor(result);
+  if (result.execution) told.execution = result.execution->getExecutionInfo().status.code();
+  return told;
+}
+
+// A driver that is a library, as far as its prepared models go.
+TEST_F(RemoteFencedTest, FailuresAreToldInTheSameWayByLibraries) {
+  const auto readOnly = [&] {
+    return std::make_shared<const SharedMemory>(
+        MemoryKind::ASHMEM, UniqueFd(::fcntl(out_->fd(), F_DUPFD_CLOEXEC, 0)), 16, PROT_READ, 0);
+  };
+  const SharedMemoryPtr bad = memoryOf(std::vector<float>(4, kThrow));
+  for (const HalVersion version :
+       {HalVersion::V1_0, HalVersion::V1_1, HalVersion::V1_2, HalVersion::V1_3}) {
+    const auto process = open("old", version);
+    ClientSession library(std::make_shared<TestDevice>(version), services_);
+    const auto inProcess = prepare(*process);
+    const auto inLibrary = prepare(library);
+    const auto expectSame = [&](const std::string& what, auto run) {
+      SCOPED_TRACE(fmt::format("HAL {}: {}", halVersionName(version), what));
+      const Told expected = run(*inProcess);
+      EXPECT_EQ(run(*inLibrary), expected);
+      return expected;
+    };
+    const auto now = [](const Request& request, const ExecuteOptions& options = {}) {
+      return [=](PreparedModel& model) {
+        return toldBy(model.executeFenced(request, {}, options, std::nullopt));
+      };
+    };
+    EXPECT_EQ(expectSame("all is well", now(sumRequest(a_, b_, out_))).hasFence,
+              version >= HalVersion::V1_3);
+    // Who has no fences has computed when the call returns, and says then what went wrong.
+    const Told failed = expectSame("the computation fails", now(sumRequest(bad, b_, out_)));
+    EXPECT_EQ(failed.call,
+              version < HalVersion::V1_3 ? ResultCode::OP_FAILED : ResultCode::NO_ERROR);
+    expectSame("output that must not be written", now(sumRequest(a_, b_, readOnly())));
+    std::vector<float> values(4, kThrow);
+    expectSame("the computation fails with pointers",
+               now(pointerRequest(values.data(), values.data(), values.data(), 4)));
+    Request incomplete = sumRequest(a_, b_, out_);
+    incomplete.inputs.pop_back();
+    EXPECT_EQ(expectSame("an input is missing", now(incomplete)).call, ResultCode::BAD_DATA);
+    ExecuteOptions late;
+    late.deadline = Clock::now();
+    EXPECT_EQ(expectSame("the deadline has passed", now(sumRequest(a_, b_, out_), late)).call,
+              ResultCode::MISSED_DEADLINE_PERSISTENT);
+    Request unknown = sumRequest(a_, b_, out_);
+    unknown.pools[2] = uint32_t{4711};
+    unknown.outputs[0].location = {2, 0, 0};
+    expectSame("an unknown token", now(unknown));
+    for (const bool isGood : {true, false}) {
+      expectSame(
+          fmt::format("a fence that {}", isGood ? "signals" : "fails"), [&](PreparedModel& model) {
+            NewFence start = createFence().value();
+            const FencedResult result = model.executeFenced(
+                sumRequest(bad, b_, out_), std::vector<int>{start.fence.get()}, {}, std::nullopt);
+            isGood ? start.signaller.signal() : start.signaller.fail();
+            return toldBy(result);
+          });
+    }
   }
 }
 

@@ -264,26 +264,12 @@ FencedResult RemotePreparedModel::executeFenced(const Request& request,
 FencedResult RemotePreparedModel::executeFencedHere(
     const Request& request, std::vector<ForeignFd> pending, const ExecuteOptions& options,
     std::optional<std::chrono::nanoseconds> duration) {
-  if (version_ < HalVersion::V1_3 && pending.empty()) {
-    ExecuteOptions own = options;
-    const TimePoint now = Clock::now();
-    if (duration && *duration < own.deadline.value_or(TimePoint::max()) - now) {
-      own.deadline = now + *duration;
-    }
-    if (own.deadline && now >= *own.deadline) {
-      return {makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
-                         "the deadline has passed before the execution began"),
-              {},
-              nullptr};
-    }
-    ExecutionResult done = executeSynchronously(request, own);
-    if (!done.status.ok()) return {std::move(done.status), {}, nullptr};
-    return {okStatus(), {}, completedExecution({okStatus(), done.timing, done.timing})};
-  }
-  FencedCall call;
-  call.run = [self = shared_from_this(), request](const ExecuteOptions& own) {
+  const auto run = [self = shared_from_this(), request](const ExecuteOptions& own) {
     return self->executeSynchronously(request, own);
   };
+  if (version_ < HalVersion::V1_3 && pending.empty()) return runAtOnce(run, options, duration);
+  FencedCall call;
+  call.run = run;
   call.options = options;
   call.duration = duration;
   call.priority = priority_;

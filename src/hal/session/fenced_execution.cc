@@ -1,6 +1,7 @@
 #include "hal/session/fenced_execution.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -237,6 +238,19 @@ class Completed final : public FencedExecution {
 
 FencedResult failed(Status status) { return {std::move(status), {}, nullptr}; }
 
+Status checkAccess(const Request& request, const std::vector<RequestArgument>& arguments,
+                   int needed, std::string_view kind) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].kind != RequestArgument::Kind::POOL) continue;
+    const uint32_t index = arguments[i].location.poolIndex;
+    const auto* const memory = std::get_if<SharedMemoryPtr>(&request.pools[index]);
+    if (memory == nullptr || ((*memory)->prot() & needed) != 0) continue;
+    return badData("request {} {}: memory pool {} is not {}", kind, i, index,
+                   needed == PROT_WRITE ? "writable" : "readable");
+  }
+  return okStatus();
+}
+
 Status checkOutputRoom(const Model& model, const Request& request) {
   for (size_t i = 0; i < request.outputs.size(); ++i) {
     const RequestArgument& argument = request.outputs[i];
@@ -284,6 +298,8 @@ Status FencedLimit::take(size_t descriptors) {
 
 Status validateFencedRequest(const Model& model, const Request& request) {
   HALYARD_RETURN_IF_ERROR(validateRequest(model, request, false));
+  HALYARD_RETURN_IF_ERROR(checkAccess(request, request.inputs, PROT_READ, "input"));
+  HALYARD_RETURN_IF_ERROR(checkAccess(request, request.outputs, PROT_WRITE, "output"));
   return checkOutputRoom(model, request);
 }
 
@@ -324,6 +340,19 @@ FencedResult startFenced(std::shared_ptr<FenceService> service, FencedCall call,
   Status started = run->start(std::move(pending));
   if (!started.ok()) return failed(std::move(started));
   return {okStatus(), std::move(made->fence), run};
+}
+
+FencedResult runAtOnce(const std::function<ExecutionResult(const ExecuteOptions&)>& run,
+                       const ExecuteOptions& options,
+                       std::optional<std::chrono::nanoseconds> duration) {
+  ExecuteOptions own = options;
+  const TimePoint now = Clock::now();
+  if (duration)
+    own.deadline = std::min(own.deadline.value_or(TimePoint::max()), after(now, *duration));
+  if (own.deadline && now >= *own.deadline) return failed(missed("before the execution began"));
+  ExecutionResult done = run(own);
+  if (!done.status.ok()) return failed(std::move(done.status));
+  return {okStatus(), {}, completedExecution({okStatus(), done.timing, done.timing})};
 }
 
 std::shared_ptr<FencedExecution> completedExecution(FencedInfo info) {

@@ -68,8 +68,9 @@ struct FencedCall {
   size_t descriptors = 0;              // that `run` holds
 };
 
-// What can be wrong with a request for fenced execution: as validateRequest, and outputs that are
-// not known, or larger than their buffers: BAD_DATA.
+// What can be wrong with a request for fenced execution: as validateRequest, memory that must not
+// be read or written as the request would, and outputs that are not known, or larger than their
+// buffers: BAD_DATA.
 Status validateFencedRequest(const Model& model, const Request& request);
 
 // The fences of `waitFor` that are pending, duplicated. BAD_DATA for a descriptor that is no fence,
@@ -82,6 +83,12 @@ Result<std::vector<ForeignFd>> takePending(std::span<const int> waitFor);
 // does, the deadline passes before `run` was called, `ended` asks for it, or `run` has failed.
 FencedResult startFenced(std::shared_ptr<FenceService> service, FencedCall call,
                          std::vector<ForeignFd> pending);
+
+// Fenced execution without fences, for drivers before HAL 1.3, which know none: `run` is called
+// here and now. What it fails with is the call's error; with OK there is no fence, as all is done.
+FencedResult runAtOnce(const std::function<ExecutionResult(const ExecuteOptions&)>& run,
+                       const ExecuteOptions& options,
+                       std::optional<std::chrono::nanoseconds> duration);
 
 // An execution that is complete.
 std::shared_ptr<FencedExecution> completedExecution(FencedInfo info);

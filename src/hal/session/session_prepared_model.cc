@@ -182,6 +182,9 @@ FencedResult SessionPreparedModel::executeFenced(
   if (!valid.ok()) return {std::move(valid), {}, nullptr};
   Result<std::vector<ForeignFd>> pending = takePending(waitFor);
   if (!pending.ok()) return {pending.takeStatus(), {}, nullptr};
+  if (session_->device->info().halVersion < HalVersion::V1_3 && pending->empty()) {
+    return runAtOnce(run, options, duration);
+  }
   FencedCall call;
   call.run = std::move(run);
   call.options = options;
