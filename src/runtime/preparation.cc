@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/environment.h"
+#include "base/first_time.h"
+#include "base/log.h"
 #include "base/verbose_log.h"
 #include "hal/remote_device.h"
 #include "halyard/driver/trace.h"
@@ -99,6 +101,9 @@ class Preparation {
   std::optional<Failure> prepareSteps(Plan* plan);
   Status prepareStep(ComputeStep* step, bool isWhole);
   void recordFailure(const Plan& plan, const Failure& failure);
+  // The model could be divided again: others take what has failed.
+  void recordDivisionWithout(const Plan& plan, const std::string& failedDevice,
+                             const Status& cause);
   // Hides from the failed device what it failed with.
   void mask(const Plan& plan, const Failure& failure);
   Result<std::shared_ptr<const Plan>> fallBack(Status cause, const std::string& failedDevice);
@@ -118,6 +123,7 @@ class Preparation {
   Report& report_;
   const OperationNamer nameOf_;
   std::vector<ComputeStep> prepared_;  // of attempts that failed
+  size_t failedOperations_ = 0;        // in the step that failed last
   // The whole model, by the one candidate, with the answer to what it supports.
   std::optional<CachedPreparation::Done> whole_;
 };
@@ -183,7 +189,7 @@ Result<std::vector<bool>> Preparation::ask(const Device& device, uint32_t subgra
       !whyNoFiles(options_.caching.get(), device, options_.prepare.preference).empty();
   if (!mayPrepare) return device.hal().getSupportedOperations(*asModel);
   const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::COMPILATION, device.name());
-  const KnownToBeValid known(*model_);  // since it was finished
+  const KnownToBeValid known(*asModel);  // cut out of what was valid when it was finished
   const PreparedBefore* const before = options_.before.get();
   if (before != nullptr && before->isSaid()) {
     HALYARD_ASSIGN_OR_RETURN(auto prepared,
@@ -290,10 +296,21 @@ void Preparation::recordFailure(const Plan& plan, const Failure& failure) {
   event.operations = applicationOperations(step);
   event.cause = failure.status.toString();
   report_.add(std::move(event));
-  if (!options_.explicitDevices) {
-    logWarning("{}: going on without that device for {} operations", failure.status.toString(),
-               step.operations.size());
+  failedOperations_ = step.operations.size();
+}
+
+void Preparation::recordDivisionWithout(const Plan& plan, const std::string& failedDevice,
+                                        const Status& cause) {
+  ReportEvent event;
+  event.kind = ReportEvent::Kind::REPARTITIONED;
+  event.device = failedDevice;
+  event.target = plan.simple ? plan.steps[0].device->name() : "";
+  event.cause = cause.toString();
+  if (firstTime(event.cause)) {
+    logWarning("{}: going on without that device for {} operations", event.cause,
+               failedOperations_);
   }
+  report_.add(std::move(event));
 }
 
 void Preparation::mask(const Plan& plan, const Failure& failure) {
@@ -329,8 +346,10 @@ Result<std::shared_ptr<const Plan>> Preparation::fallBack(Status cause,
   event.device = failedDevice;
   event.target = plan.steps[0].device->name();
   event.cause = cause.toString();
+  if (firstTime(event.cause)) {
+    logWarning("{}: everything is computed by {}", event.cause, event.target);
+  }
   report_.add(std::move(event));
-  logWarning("{}: everything is computed by {}", cause.toString(), plan.steps[0].device->name());
   describe(plan);
   report_.setCache(0, plan.steps[0].cache);
   return std::make_shared<const Plan>(std::move(plan));
@@ -347,7 +366,8 @@ Result<std::shared_ptr<const Plan>> Preparation::run() {
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     // Nothing is to be weighed then; after a failure, that goes into what is said of it.
     const bool isWhole = attempt == 0 && isWholeForOne();
-    Result<Plan> plan = isWhole ? simplePlan(model_, *candidates_[0]) : divide();
+    Result<Plan> plan =
+        isWhole ? simplePlan(*model_, support_.asModel(kMainSubgraph), *candidates_[0]) : divide();
     if (!plan.ok()) {
       // Of what is left after a failure, that failure tells more.
       Status status = failure ? failure->status : plan.takeStatus();
@@ -363,14 +383,7 @@ Result<std::shared_ptr<const Plan>> Preparation::run() {
       return mayFallBack() ? fallBack(std::move(status), failedDevice) : status;
     }
     describe(*plan);
-    if (failure) {
-      ReportEvent event;
-      event.kind = ReportEvent::Kind::REPARTITIONED;
-      event.device = failedDevice;
-      event.target = plan->simple ? plan->steps[0].device->name() : "";
-      event.cause = failure->status.toString();
-      report_.add(std::move(event));
-    }
+    if (failure) recordDivisionWithout(*plan, failedDevice, failure->status);
     failure = prepareSteps(&*plan);
     if (!failure) return std::make_shared<const Plan>(std::move(*plan));
     const ComputeStep& failed = plan->steps[failure->step];

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "cpu/model_for_test.h"
 #include "model/validation.h"
 #include "runtime/fake_devices_for_test.h"
@@ -16,6 +18,7 @@ namespace {
 using cpu::testing::TestModel;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using namespace testing;  // NOLINT(google-build-using-namespace): the fakes
 using enum OperationType;
 using Kind = ReportEvent::Kind;
@@ -183,6 +186,100 @@ TEST_F(PreparationTest, AModelThatTheCpuDeviceRefusesIsAnError) {
   const auto made = makePlan(model.share(), devices_.list(), noCosts(), &report_);
   EXPECT_EQ(made.status().code(), ResultCode::BAD_DATA) << made.status().toString();
   EXPECT_THAT(made.status().message(), HasSubstr("device nnapi-reference: operation #0 RESHAPE"));
+}
+
+// --- What is said of it on standard error.
+
+// What `work` warns of, a line each.
+std::vector<std::string> warningsOf(const std::function<void()>& work) {
+  ::unsetenv("HALYARD_LOG");
+  ::testing::internal::CaptureStderr();
+  work();
+  std::istringstream text(::testing::internal::GetCapturedStderr());
+  ::setenv("HALYARD_LOG", "quiet", 1);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  return lines;
+}
+
+auto failsWith(std::string text) {
+  return [text = std::move(text)](const Model&) { return opFailed("{}", text); };
+}
+
+TEST_F(PreparationTest, ItWarnsOncePerCauseThatOthersGoOn) {
+  devices_.add("a", 0.1F).prepare = failsWith("no tile memory");
+  devices_.add("b", 0.2F);
+  const auto prepare = [&] { EXPECT_EQ(plan(devices_.list()), "simple b{0,1,2}"); };
+  EXPECT_THAT(warningsOf(prepare),
+              ElementsAre("halyard: warning: OP_FAILED: device a: no tile memory: going on without "
+                          "that device for 3 operations"));
+  EXPECT_THAT(warningsOf(prepare), IsEmpty());
+  // The report has each time.
+  EXPECT_THAT(kinds(), ElementsAre(Kind::PREPARE_FAILED, Kind::REPARTITIONED, Kind::PREPARE_FAILED,
+                                   Kind::REPARTITIONED));
+}
+
+// After too many failures with different parts, each of which says the same.
+TEST_F(PreparationTest, ItWarnsOnceWhenTheCpuDeviceDoesItAll) {
+  for (const char* name : {"a", "b", "c", "d", "e", "f"}) {
+    devices_.add(name, 0.1F).prepare = failsWith(fmt::format("no registers in {}", name));
+  }
+  const auto prepare = [&] { EXPECT_EQ(plan(devices_.list()), "simple nnapi-reference{0,1,2}"); };
+  const std::vector<std::string> warnings = warningsOf(prepare);
+  ASSERT_EQ(warnings.size(), 5u);
+  for (size_t i = 0; i < 4; ++i) EXPECT_THAT(warnings[i], HasSubstr("going on without"));
+  EXPECT_THAT(warnings[4], HasSubstr("in e: everything is computed by nnapi-reference"));
+  EXPECT_THAT(warningsOf(prepare), IsEmpty());
+}
+
+TEST_F(PreparationTest, ItDoesNotWarnOfAnErrorThatItReturns) {
+  devices_.add("a", 0.1F).prepare = failsWith("no such luck");
+  PreparationOptions options;
+  options.mode = PartitionMode::WITHOUT_FALLBACK;
+  EXPECT_THAT(warningsOf([&] {
+                EXPECT_EQ(plan(devices_.list(), options), "OP_FAILED: device a: no such luck");
+              }),
+              IsEmpty());
+  options = {};
+  options.explicitDevices = true;
+  EXPECT_THAT(warningsOf([&] {
+                EXPECT_EQ(plan(devices_.list(false), options), "OP_FAILED: device a: no such luck");
+              }),
+              IsEmpty());
+  ::setenv("HALYARD_REQUIRE_DEVICE", "a", 1);
+  EXPECT_THAT(
+      warningsOf([&] { EXPECT_THAT(plan(devices_.list()), HasSubstr("device a: no such luck")); }),
+      IsEmpty());
+}
+
+TEST_F(PreparationTest, ItDoesNotWarnOfADeadlineThatItReturns) {
+  devices_.add("a", 0.1F).prepare = [](const Model&) {
+    return makeStatus(ResultCode::MISSED_DEADLINE_TRANSIENT, "later than late");
+  };
+  EXPECT_THAT(warningsOf([&] {
+                EXPECT_EQ(plan(devices_.list()),
+                          "MISSED_DEADLINE_TRANSIENT: device a: later than late");
+              }),
+              IsEmpty());
+}
+
+TEST_F(PreparationTest, ItWarnsOfADeviceThatCannotBeAskedWhereOthersCan) {
+  devices_.add("a", 0.1F).supported = [](const Model&) -> Result<std::vector<bool>> {
+    return opFailed("no idea");
+  };
+  const auto alone = [&] {
+    PreparationOptions options;
+    options.explicitDevices = true;
+    EXPECT_EQ(plan(devices_.list(false), options), "OP_FAILED: device a: no idea");
+  };
+  EXPECT_THAT(warningsOf(alone), IsEmpty());
+  const auto withOthers = [&] {
+    EXPECT_EQ(plan(devices_.list()), "simple nnapi-reference{0,1,2}");
+  };
+  EXPECT_THAT(warningsOf(withOthers),
+              ElementsAre("halyard: warning: OP_FAILED: device a: no idea: it supports nothing, "
+                          "then"));
+  EXPECT_THAT(warningsOf(withOthers), IsEmpty());
 }
 
 // --- Strict mode.
