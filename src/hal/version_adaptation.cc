@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "model/control_flow_sizes.h"
 #include "model/validation.h"
 
 namespace halyard::hal {
@@ -10,19 +11,43 @@ namespace {
 
 constexpr HalVersion kVersionOfBuffers = HalVersion::V1_3;
 
+std::string newer(FeatureLevel needed, FeatureLevel have, std::string_view why) {
+  return fmt::format("needs {}, the device has {}: {}", featureLevelName(needed),
+                     featureLevelName(have), why);
+}
+
+std::string runtimesOwn(std::string_view unknown) {
+  return fmt::format("is control flow of unknown sizes, which no driver gets: {}", unknown);
+}
+
+// What is asked of a device.
+struct Need {
+  FeatureLevel level = FeatureLevel::FL4;
+  bool unknownSizes = false;  // of control flow: no driver will do
+
+  bool covers(const Need& other) const {
+    return level >= other.level && unknownSizes >= other.unknownSizes;
+  }
+  void add(const Need& other) {
+    level = std::max(level, other.level);
+    unknownSizes = unknownSizes || other.unknownSizes;
+  }
+};
+
 // What each referenced subgraph needs, with all that it refers to in turn. The references of a
 // valid model have no cycle; their depth is only limited by the model's size, so nothing here
 // recurses.
-std::vector<FeatureLevel> levelsOfReferenced(const Model& model) {
+std::vector<Need> needsOfReferenced(const Model& model) {
   const size_t count = model.referenced.size();
-  std::vector<FeatureLevel> levels(count, FeatureLevel::FL4);
+  std::vector<Need> needs(count);
   std::vector<std::vector<uint32_t>> users(count);  // which subgraphs refer to it
   std::vector<size_t> changed;
   for (size_t i = 0; i < count; ++i) {
     const Subgraph& subgraph = model.referenced[i];
     for (size_t n = 0; n < subgraph.operations.size(); ++n) {
       const Result<FeatureLevel> level = requiredFeatureLevel(model, subgraph, n);
-      levels[i] = std::max(levels[i], level.ok() ? *level : FeatureLevel::FL8);
+      needs[i].add({level.ok() ? *level : FeatureLevel::FL8,
+                    !unknownSizeAtBoundary(model, subgraph, subgraph.operations[n]).empty()});
     }
     for (const Operand& operand : subgraph.operands) {
       if (operand.lifetime == Lifetime::SUBGRAPH && operand.location.offset < count) {
@@ -35,43 +60,50 @@ std::vector<FeatureLevel> levelsOfReferenced(const Model& model) {
     const size_t i = changed.back();
     changed.pop_back();
     for (const uint32_t user : users[i]) {
-      if (levels[user] >= levels[i]) continue;
-      levels[user] = levels[i];
+      if (needs[user].covers(needs[i])) continue;
+      needs[user].add(needs[i]);
       changed.push_back(user);
     }
   }
-  return levels;
+  return needs;
 }
 
 // The same for one operation of the main subgraph; nullopt when it complies.
 std::optional<NoncompliantOperation> verdictOn(const Model& model, size_t index, FeatureLevel have,
-                                               const std::vector<FeatureLevel>& referenced) {
+                                               const std::vector<Need>& referenced) {
   const Subgraph& main = model.main;
   const Result<FeatureLevel> needed = requiredFeatureLevel(model, main, index);
   if (!needed.ok()) {
-    return NoncompliantOperation{index, FeatureLevel::FL8, needed.status().message()};
+    return NoncompliantOperation{index, newer(FeatureLevel::FL8, have, needed.status().message())};
   }
   if (*needed > have) {
-    return NoncompliantOperation{index, *needed, whyNewer(model, main, index, have)};
+    return NoncompliantOperation{index, newer(*needed, have, whyNewer(model, main, index, have))};
   }
+  const std::string unknown = unknownSizeAtBoundary(model, main, main.operations[index]);
+  if (!unknown.empty()) return NoncompliantOperation{index, runtimesOwn(unknown)};
   const OperandIndexes& inputs = main.operations[index].inputs;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Operand& operand = main.operands[inputs[i]];
     if (operand.lifetime != Lifetime::SUBGRAPH) continue;
-    const FeatureLevel inside = referenced[operand.location.offset];
-    if (inside <= have) continue;
+    const Need& inside = referenced[operand.location.offset];
+    if (inside.level <= have && !inside.unknownSizes) continue;
+    const std::string reference = fmt::format("input {} (operand #{}) refers to subgraph {}, which",
+                                              i, inputs[i], operand.location.offset);
     return NoncompliantOperation{
-        index, inside,
-        fmt::format("input {} (operand #{}) refers to subgraph {}, which has operations of {}", i,
-                    inputs[i], operand.location.offset, featureLevelName(inside))};
+        index, inside.level > have
+                   ? newer(inside.level, have,
+                           fmt::format("{} has operations of {}", reference,
+                                       featureLevelName(inside.level)))
+                   : runtimesOwn(fmt::format("{} has an operation of that sort", reference))};
   }
   return std::nullopt;
 }
 
 std::vector<NoncompliantOperation> noncompliantOperations(const Model& model, FeatureLevel have) {
   std::vector<NoncompliantOperation> found;
-  if (have >= FeatureLevel::FL8) return found;  // there is nothing newer
-  const std::vector<FeatureLevel> referenced = levelsOfReferenced(model);
+  // There is nothing newer, and no control flow.
+  if (have >= FeatureLevel::FL8 && model.referenced.empty()) return found;
+  const std::vector<Need> referenced = needsOfReferenced(model);
   for (size_t i = 0; i < model.main.operations.size(); ++i) {
     if (auto verdict = verdictOn(model, i, have, referenced)) found.push_back(std::move(*verdict));
   }
@@ -264,9 +296,8 @@ Status compliantWith(const Model& model, FeatureLevel have,
   Status status;
   if (!found.empty()) {
     const NoncompliantOperation& first = found.front();
-    status = badData("{} needs {}, the device has {}: {}",
-                     operationText(first.index, model.main.operations[first.index].type),
-                     featureLevelName(first.needed), featureLevelName(have), first.reason);
+    status = badData("{} {}", operationText(first.index, model.main.operations[first.index].type),
+                     first.reason);
   }
   if (all != nullptr) *all = std::move(found);
   return status;

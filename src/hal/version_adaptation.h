@@ -17,18 +17,19 @@
 
 namespace halyard::hal {
 
-// An operation of the main subgraph that a version cannot express.
+// An operation of the main subgraph that a driver of a level does not get.
 struct NoncompliantOperation {
   size_t index = 0;
-  FeatureLevel needed = FeatureLevel::FL1;
-  std::string reason;  // which operand or what of its signature is newer
+  // "needs feature level 3 (HAL 1.2), the device has ...: " and which operand or what of its
+  // signature is newer, or why no driver gets it.
+  std::string reason;
 };
 
-// Whether a device of level `have` takes every operation of the main subgraph of `model`, which
+// Whether a driver of level `have` takes every operation of the main subgraph of `model`, which
 // must be valid: with all operands that it touches, and for a reference to a subgraph everything in
-// there. BAD_DATA names the first that it does not take, both levels and the reason. Operands and
-// pools that no operation uses do not
-// matter. With `all`, every such operation is listed there, ascending.
+// there. Control flow of unknown sizes is the runtime's, whatever the level. BAD_DATA names the
+// first operation that it does not take, and the reason. Operands and pools that no operation uses
+// do not matter. With `all`, every such operation is listed there, ascending.
 Status compliantWith(const Model& model, FeatureLevel have,
                      std::vector<NoncompliantOperation>* all = nullptr);
 

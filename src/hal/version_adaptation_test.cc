@@ -177,8 +177,7 @@ TEST(Compliance, ListsEveryOperationThatIsNewer) {
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].index, 1u);
   EXPECT_EQ(all[1].index, 2u);
-  EXPECT_EQ(all[1].needed, FeatureLevel::FL3);
-  EXPECT_THAT(all[1].reason, HasSubstr("HAL 1.2"));
+  EXPECT_THAT(all[1].reason, HasSubstr("needs feature level 3 (HAL 1.2)"));
   EXPECT_TRUE(compliantWith(mixedChain(), FeatureLevel::FL3, &all).ok());
   EXPECT_TRUE(all.empty());
 }
@@ -263,6 +262,73 @@ TEST(Slices, AreImpossibleWithoutResultOrWithSubgraphs) {
   EXPECT_EQ(validateModel(branch.model).status().message(), "");
   EXPECT_THAT(compliantWith(branch.model, FeatureLevel::FL4).message(),
               AllOf(HasSubstr("operation #0"), HasSubstr("subgraph 0"), HasSubstr("level 6")));
+}
+
+// IF of a subgraph that is a RELU, with its inner and outer output dimensions, and a RELU behind.
+Model branchOf(Shape inner, Shape outer) {
+  Builder body;
+  body.operation(OperationType::RELU, {body.input(TENSOR_FLOAT32)},
+                 {body.output(TENSOR_FLOAT32, std::move(inner))});
+  Builder branch;
+  branch.model.referenced = {body.model.main};
+  Operand operand;
+  operand.type = MODEL;
+  operand.lifetime = Lifetime::SUBGRAPH;
+  const uint32_t reference = branch.add(operand);
+  const uint32_t x = branch.input(TENSOR_FLOAT32);
+  const uint32_t flag = branch.input(TENSOR_BOOL8, {1});
+  const uint32_t out = branch.output(TENSOR_FLOAT32, std::move(outer));
+  branch.operation(OperationType::IF, {flag, reference, reference, x}, {out});
+  branch.operation(OperationType::RELU, {x}, {branch.output(TENSOR_FLOAT32)});
+  return branch.model;
+}
+
+TEST(Compliance, NoLevelHasControlFlowOfUnknownSizes) {
+  EXPECT_TRUE(compliantWith(branchOf({2, 2}, {2, 2}), FeatureLevel::FL8).ok());
+  for (const Model& model : {branchOf({2, 0}, {2, 2}), branchOf({2, 2}, {2, 0}),
+                             branchOf({}, {2, 2}), branchOf({2, 2}, {})}) {
+    ASSERT_EQ(validateModel(model).status().message(), "");
+    std::vector<NoncompliantOperation> all;
+    const Status verdict = compliantWith(model, FeatureLevel::FL8, &all);
+    EXPECT_EQ(verdict.code(), ResultCode::BAD_DATA);
+    EXPECT_THAT(verdict.message(),
+                AllOf(HasSubstr("operation #0 IF is control flow of unknown sizes, which no driver "
+                                "gets: "),
+                      HasSubstr("output 0")));
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_EQ(all[0].index, 0u);
+    // Drivers are asked about the rest.
+    const auto slice = sliceFor(model, FeatureLevel::FL8);
+    ASSERT_TRUE(slice.has_value());
+    EXPECT_THAT(slice->operations, ElementsAre(1));
+  }
+}
+
+TEST(Compliance, CountsWhatReferencedSubgraphsReferTo) {
+  const Model inner = branchOf({2, 2}, {2, 0});
+  Model outer = branchOf({2, 2}, {2, 2});
+  // The branch becomes the inner IF, whose flag is now a constant.
+  Subgraph branch = inner.main;
+  branch.operations.pop_back();
+  branch.operands.pop_back();
+  branch.outputIndexes = {3};
+  branch.inputIndexes = {1};
+  branch.operands[0].location.offset = 1;
+  branch.operands[2].lifetime = Lifetime::CONSTANT_COPY;
+  const uint8_t yes = 1;
+  branch.operands[2].location = appendConstant(outer, &yes, sizeof yes);
+  // What is given out has known dimensions at the outer IF only if it has in here.
+  outer.referenced = {branch, inner.referenced[0]};
+  // An IF in between, of known sizes, around the one of unknown sizes.
+  Subgraph between = branch;
+  between.operands[0].location.offset = 0;
+  between.operands[3].dimensions = {2, 2};
+  outer.referenced.push_back(between);
+  outer.main.operands[0].location.offset = 2;
+  ASSERT_EQ(validateModel(outer).status().message(), "");
+  EXPECT_THAT(compliantWith(outer, FeatureLevel::FL8).message(),
+              HasSubstr("operation #0 IF is control flow of unknown sizes, which no driver gets: "
+                        "input 1 (operand #0) refers to subgraph 2"));
 }
 
 TEST(Conversion, DropsWhatTheVersionDoesNotHave) {

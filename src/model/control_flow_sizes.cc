@@ -27,6 +27,16 @@ std::string firstUnknown(const Subgraph& subgraph, std::span<const uint32_t> lis
   return {};
 }
 
+Status checkSubgraph(const Model& model, const Subgraph& subgraph) {
+  for (size_t i = 0; i < subgraph.operations.size(); ++i) {
+    const std::string unknown = unknownSizeAtBoundary(model, subgraph, subgraph.operations[i]);
+    if (unknown.empty()) continue;
+    return badData("{}: a driver has no control flow of unknown sizes; {}",
+                   operationText(i, subgraph.operations[i].type), unknown);
+  }
+  return okStatus();
+}
+
 }  // namespace
 
 std::string unknownSizeAtBoundary(const Model& model, const Subgraph& subgraph,
@@ -47,6 +57,15 @@ std::string unknownSizeAtBoundary(const Model& model, const Subgraph& subgraph,
     if (found.empty()) found = firstUnknown(inner, inner.outputIndexes, "output", owner);
   }
   return found;
+}
+
+Status checkBoundarySizes(const Model& model) {
+  if (model.referenced.empty()) return okStatus();
+  HALYARD_RETURN_IF_ERROR(checkSubgraph(model, model.main));
+  for (size_t i = 0; i < model.referenced.size(); ++i) {
+    HALYARD_RETURN_IF_ERROR(checkSubgraph(model, model.referenced[i]), "referenced subgraph {}", i);
+  }
+  return okStatus();
 }
 
 }  // namespace halyard

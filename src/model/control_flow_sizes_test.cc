@@ -8,6 +8,7 @@
 namespace halyard {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr auto kFloats = OperandType::TENSOR_FLOAT32;
@@ -69,6 +70,30 @@ TEST(ControlFlowSizesTest, TheFirstUnknownOperandIsNamed) {
   EXPECT_THAT(unknownOf(choice({{2}, {}}, {}, {})), HasSubstr("output 0 is TENSOR_FLOAT32"));
   EXPECT_THAT(unknownOf(choice({}, {{0}, {2}}, {})), HasSubstr("input 0 of the then-model is"));
   EXPECT_THAT(unknownOf(choice({}, {}, {{2}, {0}})), HasSubstr("output 0 of the else-model is"));
+}
+
+TEST(ControlFlowSizesTest, NoDriverGetsAModelWithSuchOperands) {
+  EXPECT_TRUE(validateModelForLevel(choice({}, {}, {}), FeatureLevel::FL8).ok());
+  for (const Model& model : {choice({{0}, {2}}, {}, {}), choice({{2}, {}}, {}, {}),
+                             choice({}, {{0}, {2}}, {}), choice({}, {}, {{2}, {}})}) {
+    const Status refused = validateModelForLevel(model, FeatureLevel::FL8);
+    EXPECT_EQ(refused.code(), ResultCode::BAD_DATA);
+    EXPECT_THAT(refused.message(),
+                AllOf(HasSubstr("operation #0 IF: a driver has no control flow of unknown sizes"),
+                      HasSubstr("of unknown size")));
+  }
+  // Within another branch.
+  Model outer = choice({}, {}, {});
+  Model inner = choice({{0}, {2}}, {}, {});
+  inner.main.operands[1].location.offset = inner.main.operands[2].location.offset = 1;
+  inner.main.inputIndexes = {3};
+  inner.main.operands[0].lifetime = Lifetime::CONSTANT_COPY;
+  const uint8_t yes = 1;
+  inner.main.operands[0].location = appendConstant(outer, &yes, sizeof yes);
+  outer.referenced[0] = inner.main;
+  ASSERT_TRUE(validateModel(outer).ok()) << validateModel(outer).status().toString();
+  const Status refused = validateModelForLevel(outer, FeatureLevel::FL8);
+  EXPECT_EQ(refused.code(), ResultCode::BAD_DATA);
 }
 
 TEST(ControlFlowSizesTest, OtherOperationsMayHaveUnknownSizes) {

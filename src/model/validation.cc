@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/first_index.h"
+#include "model/control_flow_sizes.h"
 #include "model/extension_table.h"
 #include "ops/operation.h"
 #include "ops/signature.h"
@@ -452,6 +453,7 @@ Status validateModelForLevel(const Model& model, FeatureLevel have) {
     return badData("the model's subgraphs need {}, the device has {}", featureLevelName(needed),
                    featureLevelName(have));
   }
+  HALYARD_RETURN_IF_ERROR(checkBoundarySizes(model));
   if (have >= FeatureLevel::FL4) return okStatus();  // operands have had nothing new since then
   for (size_t i = 0; i < model.pools.size(); ++i) {
     const MemoryKind kind = model.pools[i]->kind();

@@ -43,7 +43,8 @@ Status checkValid(const Model& model);
 
 // As validateModel, and the model must have nothing that is newer than level `have`: neither an
 // operation (the error names the first and says why), nor an operand or a pool, even if no
-// operation uses them. What a driver's boundary demands.
+// operation uses them. Nor may it have control flow of unknown sizes (control_flow_sizes.h). What a
+// driver's boundary demands.
 Status validateModelForLevel(const Model& model, FeatureLevel have);
 
 // The feature level that one operation of the subgraph needs, with all operands that it touches.

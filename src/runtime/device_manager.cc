@@ -75,8 +75,8 @@ DeviceManager::DeviceManager(std::vector<Device> drivers,
                              std::shared_ptr<hal::SessionServices> services)
     : devices_(std::move(drivers)) {
   if (services == nullptr) services = std::make_shared<hal::SessionServices>();
-  devices_.emplace_back(std::make_shared<hal::ClientSession>(
-                            cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 0), std::move(services)),
+  devices_.emplace_back(hal::ClientSession::ofRuntime(cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 0),
+                                                      std::move(services)),
                         std::string(), true);
   for (const Device& device : devices_) addExtensions(device);
 }

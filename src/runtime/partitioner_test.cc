@@ -141,7 +141,7 @@ TEST_F(PartitionerTest, ReasonsSayWhyNot) {
   EXPECT_EQ(operations[0].partition, 0);
   ASSERT_EQ(operations[0].others.size(), 3u);
   EXPECT_THAT(operations[0].others[0].reason,
-              HasSubstr("needs feature level 4 (HAL 1.3); the device has feature level 1"));
+              HasSubstr("needs feature level 4 (HAL 1.3), the device has feature level 1"));
   EXPECT_EQ(operations[0].others[1].reason, "its driver says that it does not support it");
   EXPECT_EQ(operations[0].others[2].reason,
             "could not be asked what it supports: DEAD_OBJECT: device dead: the process ended");
@@ -344,8 +344,19 @@ TEST_F(PartitionerTest, ControlFlowOfUnknownSizeIsTheCpus) {
   devices_.add("a", 0.5F);
   EXPECT_EQ(plan(branchModel({0}), noCosts()), "simple nnapi-reference{0}");
   EXPECT_THAT(report_.operations()[0].others[0].reason,
-              HasSubstr("control flow of unknown sizes is left to the CPU device: input 3"));
+              HasSubstr("is control flow of unknown sizes, which no driver gets: input 3"));
   EXPECT_EQ(plan(loopModel({0}), noCosts()), "simple nnapi-reference{0}");
+}
+
+// Not even a device that was named for it: the HAL has drivers refuse it.
+TEST_F(PartitionerTest, ControlFlowOfUnknownSizeIsNobodysWithoutTheCpu) {
+  const Script& script = devices_.add("a", 0.5F);
+  for (const TestModel& model : {branchModel({0}), loopModel({0})}) {
+    const std::string error = plan(model, noCosts(), /*withCpu=*/false);
+    EXPECT_THAT(error, HasSubstr("BAD_DATA: device a does not support operation #0"));
+    EXPECT_THAT(error, HasSubstr("is control flow of unknown sizes, which no driver gets"));
+  }
+  EXPECT_EQ(script.prepared, 0);
 }
 
 TEST_F(PartitionerTest, ControlFlowWithAllOnTheCpuStaysOneOperation) {

@@ -7,9 +7,9 @@
 #include <system_error>
 #include <thread>
 
+#include "base/first_time.h"
 #include "base/log.h"
 #include "hal/version_adaptation.h"
-#include "model/control_flow_sizes.h"
 #include "ops/operation.h"
 #include "runtime/step_model.h"
 
@@ -54,12 +54,18 @@ SupportTable::SupportTable(std::shared_ptr<const Model> model, std::vector<const
   }
 }
 
-SupportTable::Answers SupportTable::answersOfDevices(uint32_t subgraph) const {
-  const std::shared_ptr<const Model> asModel = subgraphAsModel(model_, subgraph);
-  const size_t count = asModel->main.operations.size();
+const std::shared_ptr<const Model>& SupportTable::asModel(uint32_t subgraph) {
+  std::shared_ptr<const Model>& model = models_[subgraph];
+  if (model == nullptr) model = subgraphAsModel(model_, subgraph);
+  return model;
+}
+
+SupportTable::Answers SupportTable::answersOfDevices(uint32_t subgraph) {
+  const std::shared_ptr<const Model>& model = asModel(subgraph);
+  const size_t count = model->main.operations.size();
   Answers answers(devices_.size());
   const auto askDevice = [&](const Device& device) -> Result<std::vector<bool>> {
-    HALYARD_ASSIGN_OR_RETURN(std::vector<bool> supported, ask_(device, subgraph, asModel),
+    HALYARD_ASSIGN_OR_RETURN(std::vector<bool> supported, ask_(device, subgraph, model),
                              "device {}", device.name());
     if (supported.size() == count) return supported;
     return opFailed("device {} answered for {} operations of {}", device.name(), supported.size(),
@@ -89,21 +95,15 @@ SupportTable::Answers SupportTable::answersOfDevices(uint32_t subgraph) const {
     }
   }
   threads.clear();
+  // If none could be asked, the compilation says so itself.
+  bool othersGoOn = false;
   for (size_t i = 0; i < devices_.size(); ++i) {
-    if (answers[i].asked.ok()) continue;
-    logWarning("{}: it supports nothing, then", answers[i].asked.toString());
+    othersGoOn = othersGoOn || (answers[i].asked.ok() && maskedDevice_[i].empty());
   }
-  // Whatever a device says of control flow of unknown size, it is the CPU's; but who has named
-  // devices without the CPU device gets what they can do.
-  const Subgraph& asked = subgraphAt(*model_, subgraph);
-  for (uint32_t n = 0; n < asked.operations.size() && hasCpu(); ++n) {
-    const std::string unknown = unknownSizeAtBoundary(*model_, asked, asked.operations[n]);
-    for (size_t i = 0; i < devices_.size() && !unknown.empty(); ++i) {
-      if (i == cpu_) continue;
-      answers[i].takes[n] = false;
-      answers[i].masked[n] =
-          fmt::format("control flow of unknown sizes is left to the CPU device: {}", unknown);
-    }
+  for (const Answer& answer : answers) {
+    const std::string cause = answer.asked.ok() ? "" : answer.asked.toString();
+    if (cause.empty() || !othersGoOn || !firstTime(cause)) continue;
+    logWarning("{}: it supports nothing, then", cause);
   }
   return answers;
 }
@@ -135,15 +135,14 @@ std::string SupportTable::reason(uint32_t subgraph, uint32_t operation, size_t d
     return fmt::format("could not be asked what it supports: {}", answer.asked.toString());
   }
   if (const auto it = answer.masked.find(operation); it != answer.masked.end()) return it->second;
-  const FeatureLevel have = devices_[device]->featureLevel();
-  if (!answer.versionsKnown) {
+  // The CPU device takes what any version brought.
+  if (!answer.versionsKnown && device != cpu_) {
     answer.versionsKnown = true;
+    const FeatureLevel have = devices_[device]->featureLevel();
     std::vector<hal::NoncompliantOperation> newer;
-    if (!hal::compliantWith(*subgraphAsModel(model_, subgraph), have, &newer).ok()) {
+    if (!hal::compliantWith(*asModel(subgraph), have, &newer).ok()) {
       for (const hal::NoncompliantOperation& each : newer) {
-        answer.versions[static_cast<uint32_t>(each.index)] =
-            fmt::format("needs {}; the device has {}: {}", featureLevelName(each.needed),
-                        featureLevelName(have), each.reason);
+        answer.versions[static_cast<uint32_t>(each.index)] = each.reason;
       }
     }
   }

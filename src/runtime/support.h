@@ -28,6 +28,8 @@ class SupportTable {
                Ask ask = nullptr);
 
   const std::shared_ptr<const Model>& model() const { return model_; }
+  // A subgraph as a model of its own, as the devices are asked about it.
+  const std::shared_ptr<const Model>& asModel(uint32_t subgraph);
   // The candidates, in the compilation's order; what follows names them by index.
   const std::vector<const Device*>& devices() const { return devices_; }
   // Of the CPU device; devices().size() when it is no candidate.
@@ -62,13 +64,14 @@ class SupportTable {
   using Answers = std::vector<Answer>;  // by device
 
   Answers& answersFor(uint32_t subgraph);
-  Answers answersOfDevices(uint32_t subgraph) const;
+  Answers answersOfDevices(uint32_t subgraph);
 
   std::shared_ptr<const Model> model_;
   std::vector<const Device*> devices_;
   Ask ask_;
   size_t cpu_;
-  std::map<uint32_t, Answers> answers_;    // by subgraph
+  std::map<uint32_t, Answers> answers_;  // by subgraph
+  std::map<uint32_t, std::shared_ptr<const Model>> models_;
   std::vector<std::string> maskedDevice_;  // why; empty: it is not
 };
 

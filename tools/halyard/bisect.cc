@@ -177,7 +177,7 @@ CommandResult runBisect(const BisectOptions& options) {
     const bool misuse = tested.status().code() == ResultCode::BAD_DATA;
     return {tested.takeStatus(), misuse};
   }
-  const auto reference = conformance::makeHalTarget(std::make_shared<hal::ClientSession>(
+  const auto reference = conformance::makeHalTarget(hal::ClientSession::ofRuntime(
       cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 0), std::make_shared<hal::SessionServices>()));
   const auto findings = random_graphs::bisect(**tested, *reference, std::move(*vectorCase));
   if (!findings.ok()) return {findings.status()};

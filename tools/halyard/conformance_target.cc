@@ -23,7 +23,7 @@ Result<std::shared_ptr<hal::Device>> openHalDevice(const std::string& name) {
   names.push_back(cpu::cpuDeviceInfo().name);
   HALYARD_ASSIGN_OR_RETURN(const size_t index, chooseDevice(names, name));
   if (index == list.manifests.size()) {
-    return std::shared_ptr<hal::Device>(std::make_shared<hal::ClientSession>(
+    return std::shared_ptr<hal::Device>(hal::ClientSession::ofRuntime(
         cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 0), std::make_shared<hal::SessionServices>()));
   }
   HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::RpcLoop> loop, hal::RpcLoop::start());

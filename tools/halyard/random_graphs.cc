@@ -61,7 +61,7 @@ class Worker {
   Status open() {
     HALYARD_ASSIGN_OR_RETURN(tested_, openConformanceTarget(options_.via, options_.device));
     if (reference_ == nullptr) {
-      reference_ = conformance::makeHalTarget(std::make_shared<hal::ClientSession>(
+      reference_ = conformance::makeHalTarget(hal::ClientSession::ofRuntime(
           cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 1), std::make_shared<hal::SessionServices>()));
     }
     return okStatus();

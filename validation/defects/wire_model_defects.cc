@@ -52,7 +52,40 @@ void removeDoubles(Get get, Init init) {
   for (unsigned i = 0; i < once.size(); ++i) to.set(i, once[i]);
 }
 
+// Makes unknown dimensions of the list's operands 1.
+void completeSizes(wire::Subgraph::Builder subgraph, capnp::List<uint32_t>::Builder list) {
+  for (const uint32_t index : list) {
+    if (index >= subgraph.getOperands().size()) continue;
+    auto operand = subgraph.getOperands()[index];
+    if (operand.getType() != kFloat32) continue;
+    if (operand.getDimensions().size() == 0) operand.initDimensions(1);
+    auto dimensions = operand.getDimensions();
+    for (unsigned i = 0; i < dimensions.size(); ++i) {
+      if (dimensions[i] == 0) dimensions.set(i, 1);
+    }
+  }
+}
+
 const Defect kDefects[] = {
+    {.name = "unchecked-loop-sizes",
+     .what = "takes loops of unknown sizes",
+     .area = "hal",
+     .call =
+         [](WireMessage& m) {
+           constexpr auto kWhile = static_cast<int32_t>(OperationType::WHILE);
+           KJ_IF_MAYBE (model, modelOf(m)) {
+             auto main = model->getMain();
+             if (main.getOperations().size() != 1) return;
+             auto loop = main.getOperations()[0];
+             if (loop.getType() != kWhile) return;
+             completeSizes(main, loop.getInputs());
+             completeSizes(main, loop.getOutputs());
+             for (auto inner : model->getReferenced()) {
+               completeSizes(inner, inner.getInputIndexes());
+               completeSizes(inner, inner.getOutputIndexes());
+             }
+           }
+         }},
     {.name = "unchecked-consumers",
      .what = "takes models with wrong numbers of consumers",
      .area = "hal",

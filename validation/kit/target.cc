@@ -35,8 +35,7 @@ Result<std::shared_ptr<hal::Device>> Target::openDevice() {
   const auto services = std::make_shared<hal::SessionServices>();
   if (!spec_.manifest) {
     HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::Device> device, bareDevice());
-    return std::shared_ptr<hal::Device>(
-        std::make_shared<hal::ClientSession>(std::move(device), services));
+    return std::shared_ptr<hal::Device>(hal::ClientSession::ofRuntime(std::move(device), services));
   }
   if (spec_.isInProcess()) return hal::openLibrary(*spec_.manifest, services);
   HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::RpcLoop> shared, loop());

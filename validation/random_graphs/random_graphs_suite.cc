@@ -29,7 +29,7 @@ struct Kept {
   const std::shared_ptr<hal::Device> device;
   const std::unique_ptr<conformance::Target> tested;
   const std::unique_ptr<conformance::Target> reference =
-      conformance::makeHalTarget(std::make_shared<hal::ClientSession>(
+      conformance::makeHalTarget(hal::ClientSession::ofRuntime(
           cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 1), std::make_shared<hal::SessionServices>()));
   random_graphs::TargetRunner runner{*tested, *reference};
   std::vector<Choice> choices;

@@ -84,6 +84,35 @@ Operand& subgraph(Model& m, uint32_t index) {
   return operand;
 }
 
+// A loop, whose value has other sizes at four places: as the operation reads and writes it, as the
+// condition model reads it, and as the body writes it.
+void loop(Model& m, Shape in, Shape out, Shape conditionIn, Shape bodyOut) {
+  m = endlessModel();
+  m.main.operands[2].dimensions = std::move(in);
+  m.main.operands[3].dimensions = std::move(out);
+  m.referenced[0].operands[0].dimensions = std::move(conditionIn);
+  m.referenced[1].operands[1].dimensions = std::move(bodyOut);
+}
+
+// IF (flag) relu(a) else relu(a), with the sizes of the value before, within and behind.
+void branch(Model& m, Shape in, Shape thenOut, Shape out) {
+  const Operand reference = subgraph(m, 0);
+  m.referenced[0].inputIndexes = {kA};
+  m.referenced[0].operands[kB] = m.referenced[0].operands[kActivation];
+  m.referenced[0].operands[kOut].dimensions = std::move(thenOut);
+  Operand value = m.main.operands[kA];
+  value.dimensions = std::move(in);
+  Operand flag = value;
+  flag.type = TENSOR_BOOL8;
+  flag.dimensions = {1};
+  Operand result = m.main.operands[kOut];
+  result.dimensions = std::move(out);
+  m.main.operands = {flag, reference, reference, value, result};
+  m.main.operations = {{OperationType::IF, {0, 1, 2, 3}, {4}}};
+  m.main.inputIndexes = {0, 3};
+  m.main.outputIndexes = {4};
+}
+
 OperandType number(int32_t value) { return static_cast<OperandType>(value); }
 
 // clang-format off: a row is a line where it can be.
@@ -279,6 +308,26 @@ const Row kRows[] = {
        m.referenced[0].operands.push_back(self);
      },
      nullptr, HalVersion::V1_3},
+
+    // No driver has control flow of unknown sizes.
+    {"V15", "while_of_known_sizes", [](Model& m) { loop(m, {1}, {1}, {1}, {1}); }, nullptr,
+     HalVersion::V1_3, HalVersion::V1_3},
+    {"V15", "while_input_of_unknown_size", [](Model& m) { loop(m, {0}, {1}, {1}, {1}); }, nullptr,
+     HalVersion::V1_3},
+    {"V15", "while_output_of_unknown_rank", [](Model& m) { loop(m, {1}, {}, {1}, {1}); }, nullptr,
+     HalVersion::V1_3},
+    {"V15", "while_condition_of_unknown_rank", [](Model& m) { loop(m, {1}, {1}, {}, {1}); },
+     nullptr, HalVersion::V1_3},
+    {"V15", "while_body_of_unknown_size", [](Model& m) { loop(m, {1}, {1}, {1}, {0}); }, nullptr,
+     HalVersion::V1_3},
+    {"V15", "if_of_known_sizes", [](Model& m) { branch(m, {4}, {4}, {4}); }, nullptr,
+     HalVersion::V1_3, HalVersion::V1_3},
+    {"V15", "if_input_of_unknown_size", [](Model& m) { branch(m, {0}, {4}, {4}); }, nullptr,
+     HalVersion::V1_3},
+    {"V15", "if_branch_of_unknown_rank", [](Model& m) { branch(m, {4}, {}, {4}); }, nullptr,
+     HalVersion::V1_3},
+    {"V15", "if_output_of_unknown_size", [](Model& m) { branch(m, {4}, {4}, {0}); }, nullptr,
+     HalVersion::V1_3},
 
     {"V17", "size_beyond_32_bits", [](Model& m) { unused(m, TENSOR_FLOAT32, {0x40000000}); }},
     {"V17", "product_beyond_64_bits",

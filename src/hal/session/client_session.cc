@@ -13,10 +13,6 @@
 namespace halyard::hal {
 namespace {
 
-Status checkModel(const DeviceInfo& info, const Model& model) {
-  return validateModelForLevel(model, offeredLevel(info));
-}
-
 Status checkOptions(const PrepareOptions& options) {
   const auto preference = static_cast<int32_t>(options.preference);
   const auto priority = static_cast<int32_t>(options.priority);
@@ -81,6 +77,13 @@ ClientSession::ClientSession(std::shared_ptr<Device> device,
     : state_(std::make_shared<SessionState>(std::move(device), std::move(services),
                                             std::move(quota))) {}
 
+std::shared_ptr<ClientSession> ClientSession::ofRuntime(std::shared_ptr<Device> device,
+                                                        std::shared_ptr<SessionServices> services) {
+  auto session = std::make_shared<ClientSession>(std::move(device), std::move(services));
+  session->isOfRuntime_ = true;
+  return session;
+}
+
 ClientSession::~ClientSession() { end(); }
 
 void ClientSession::end() { state_->cancel.request_stop(); }
@@ -95,8 +98,13 @@ const DeviceInfo& ClientSession::info() const { return state_->device->info(); }
 
 DeviceStatus ClientSession::status() { return state_->device->status(); }
 
+Status ClientSession::checkModel(const Model& model) const {
+  if (isOfRuntime_) return validateModel(model).takeStatus();
+  return validateModelForLevel(model, offeredLevel(info()));
+}
+
 Result<std::vector<bool>> ClientSession::getSupportedOperations(const Model& model) {
-  HALYARD_RETURN_IF_ERROR(checkModel(info(), model));
+  HALYARD_RETURN_IF_ERROR(checkModel(model));
   return askDevice(model);
 }
 
@@ -121,7 +129,7 @@ Result<std::shared_ptr<PreparedModel>> ClientSession::prepareModel(
     std::shared_ptr<const Model> model, const PrepareOptions& options) {
   // In this order: what is wrong with several things is said of the first.
   HALYARD_RETURN_IF_ERROR(checkOptions(options));
-  HALYARD_RETURN_IF_ERROR(checkModel(info(), *model));
+  HALYARD_RETURN_IF_ERROR(checkModel(*model));
   return prepareModel(ValidModel{std::move(model)}, options);
 }
 
@@ -158,7 +166,7 @@ Result<CachedModel> ClientSession::prepareModelFromCache(std::shared_ptr<const M
   }
   if (options.cache == nullptr) return badData("there are no cache files");
   HALYARD_RETURN_IF_ERROR(checkFilesToLoad(info(), *options.cache));
-  if (model != nullptr) HALYARD_RETURN_IF_ERROR(checkModel(info(), *model));
+  if (model != nullptr) HALYARD_RETURN_IF_ERROR(checkModel(*model));
   HALYARD_RETURN_IF_ERROR(checkDeadline(options));
   HALYARD_ASSIGN_OR_RETURN(Quota::Charge charge, state_->quota->charge(Quota::Resource::MODELS, 1));
   Result<CachedModel> cached = opFailed("the preparation has not been begun");

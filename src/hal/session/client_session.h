@@ -29,6 +29,10 @@ class ClientSession final : public Device {
   // `quota`: what the client may hold; null for no limits.
   ClientSession(std::shared_ptr<Device> device, std::shared_ptr<SessionServices> services,
                 std::shared_ptr<Quota> quota = nullptr);
+  // Around the runtime's own device, which takes what no driver gets: control flow of unknown
+  // sizes.
+  static std::shared_ptr<ClientSession> ofRuntime(std::shared_ptr<Device> device,
+                                                  std::shared_ptr<SessionServices> services);
   // As end().
   ~ClientSession() override;
   ClientSession(const ClientSession&) = delete;
@@ -68,9 +72,11 @@ class ClientSession final : public Device {
   void end();
 
  private:
+  Status checkModel(const Model& model) const;
   Result<std::vector<bool>> askDevice(const Model& model);
 
   const std::shared_ptr<SessionState> state_;
+  bool isOfRuntime_ = false;
 };
 
 // The answer of a device whose DeviceInfo::bursts is false.
