@@ -161,7 +161,7 @@ Status computeSpaceToBatch(OperationContext& context) {
 }
 
 Signature makeSignature(std::vector<OperandSpec> inputs) {
-  inputs.push_back(boolean("NCHW layout"));
+  inputs.push_back(boolean("NCHW layout").withDefault(0));
   const auto count = static_cast<uint32_t>(inputs.size());
   Signature signature;
   signature.rows = floatAndQuant8Rows(FeatureLevel::FL2);

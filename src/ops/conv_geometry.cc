@@ -98,11 +98,11 @@ std::vector<Form> windowForms(const std::vector<OperandSpec>& tensors,
     result.inputs.push_back(int32("stride height"));
     for (std::string_view operand : scalars) result.inputs.push_back(int32(operand));
     const auto required = static_cast<uint32_t>(result.inputs.size());
-    result.inputs.push_back(boolean("NCHW layout"));
+    result.inputs.push_back(boolean("NCHW layout").withDefault(0));
     result.counts = {{required, FeatureLevel::FL1}, {required + 1, FeatureLevel::FL3}};
     if (dilated) {
-      result.inputs.push_back(int32("dilation width"));
-      result.inputs.push_back(int32("dilation height"));
+      result.inputs.push_back(int32("dilation width").withDefault(1));
+      result.inputs.push_back(int32("dilation height").withDefault(1));
       result.counts.push_back({required + 3, FeatureLevel::FL3});
     }
     return result;
@@ -115,7 +115,10 @@ std::vector<Form> windowForms(const std::vector<OperandSpec>& tensors,
 std::vector<Form> windowFormsWithLayout(const std::vector<OperandSpec>& tensors,
                                         std::initializer_list<std::string_view> scalars) {
   std::vector<Form> forms = windowForms(tensors, scalars, /*dilated=*/false);
-  for (Form& form : forms) form.counts.clear();
+  for (Form& form : forms) {
+    form.counts.clear();
+    form.inputs.back().defaultValue.reset();
+  }
   return forms;
 }
 

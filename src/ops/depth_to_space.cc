@@ -107,9 +107,10 @@ Status compute(OperationContext& context) {
 Signature makeSignature() {
   Signature signature;
   signature.rows = floatAndQuant8Rows(FeatureLevel::FL1);
-  signature.forms = {{"",
-                      {typed("input", 0, rank(4)), int32("block size"), boolean("NCHW layout")},
-                      {{2, FeatureLevel::FL1}, {3, FeatureLevel::FL3}}}};
+  signature.forms = {
+      {"",
+       {typed("input", 0, rank(4)), int32("block size"), boolean("NCHW layout").withDefault(0)},
+       {{2, FeatureLevel::FL1}, {3, FeatureLevel::FL3}}}};
   signature.outputs = {typed("output", 0, rank(4))};
   return signature;
 }

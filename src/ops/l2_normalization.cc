@@ -100,7 +100,9 @@ OperationDefinition define() {
                                               {TENSOR_QUANT8_ASYMM, FL3},
                                               {TENSOR_QUANT8_ASYMM_SIGNED, FL4}});
   definition.signature.forms = {
-      {"", {typed("input", 0, {{FL1, 4, 4}, {FL3, 1, 4}}), int32("axis")}, {{1, FL1}, {2, FL3}}}};
+      {"",
+       {typed("input", 0, {{FL1, 4, 4}, {FL3, 1, 4}}), int32("axis").withDefault(-1)},
+       {{1, FL1}, {2, FL3}}}};
   definition.signature.outputs = {typed("output", 0)};
   definition.infer = infer;
   definition.reference = compute;

@@ -121,7 +121,7 @@ OperationDefinition define() {
   definition.signature.forms = {
       {"",
        {typed("input", 0, {{FL1, 4, 4}, {FL3, 1, 4}}), int32("radius"), typed("bias", 1),
-        typed("alpha", 1), typed("beta", 1), int32("axis")},
+        typed("alpha", 1), typed("beta", 1), int32("axis").withDefault(-1)},
        {{5, FL1}, {6, FL3}}}};
   definition.signature.outputs = {typed("output", 0)};
   definition.infer = infer;

@@ -38,9 +38,9 @@ Signature makeSignature(std::vector<TypeRow> rows, const std::vector<CountRule>&
   Signature signature;
   signature.rows = std::move(rows);
   const OperandSpec input = typed("input", 0, rank(4));
-  const OperandSpec layout = boolean("NCHW layout");
-  const OperandSpec align = boolean("align corners");
-  const OperandSpec half = boolean("half pixel centers");
+  const OperandSpec layout = boolean("NCHW layout").withDefault(0);
+  const OperandSpec align = boolean("align corners").withDefault(0);
+  const OperandSpec half = boolean("half pixel centers").withDefault(0);
   signature.forms = {
       {"by size",
        {input, int32("output width"), int32("output height"), layout, align, half},

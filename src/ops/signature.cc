@@ -228,6 +228,24 @@ FeatureLevel firstLevel(const Signature& signature) {
   return level;
 }
 
+// Whether input i is a constant in the model itself with the spec's default value.
+bool hasDefaultValue(const OperandSpec& spec, const OperationView& operation, size_t i) {
+  const Operand& operand = operation.input(i);
+  if (!spec.defaultValue || operand.type != spec.fixed) return false;
+  if (spec.fixed == OperandType::INT32) return operation.constantInt(i) == spec.defaultValue;
+  if (operand.lifetime != Lifetime::CONSTANT_COPY) return false;
+  const bool value = operation.model().operandValues[operand.location.offset] != 0;
+  return value == (*spec.defaultValue != 0);
+}
+
+// The shortest legal list that still has the first `needed` operands, `count` at the most.
+size_t shortestFrom(const std::vector<CountRule>& counts, size_t needed, size_t count) {
+  for (const CountRule& rule : counts) {
+    if (rule.count >= needed) count = std::min<size_t>(count, rule.count);
+  }
+  return count;
+}
+
 }  // namespace
 
 std::optional<int32_t> OperationView::constantInt(size_t i) const {
@@ -242,6 +260,25 @@ std::optional<int32_t> OperationView::constantInt(size_t i) const {
   }
   std::memcpy(&value, model_.operandValues.data() + at.offset, sizeof(value));
   return value;
+}
+
+size_t inputsWithoutDefaults(const Signature& signature, const OperationView& operation) {
+  const size_t count = operation.inputCount();
+  size_t least = count;
+  forEachCandidate(
+      signature, operation, FeatureLevel::FL1,
+      [&](const Form& form, const TypeRow* row, FeatureLevel level) {
+        if (form.counts.empty()) return;
+        size_t needed = count;
+        while (needed > 0 && hasDefaultValue(form.inputs[needed - 1], operation, needed - 1)) {
+          --needed;
+        }
+        const size_t shortest = shortestFrom(form.counts, needed, count);
+        if (shortest >= least) return;
+        if (!candidateMatches(signature, form, row, operation, level, nullptr)) return;
+        least = shortest;
+      });
+  return least;
 }
 
 std::string whyNewer(const Signature& signature, const OperationView& operation,

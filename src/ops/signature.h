@@ -38,6 +38,8 @@ struct OperandSpec {
   bool omittable = false;  // may be present without a value (NO_VALUE)
   // A model may declare another rank, and computing the operation fails then.
   bool rankIsOfComputation = false;
+  // Of an INT32 or BOOL that a list may end before: the value that leaving it out stands for.
+  std::optional<int32_t> defaultValue = std::nullopt;
 
   static constexpr int kAnyType = -2;
   OperandSpec orOmitted() const {
@@ -48,6 +50,11 @@ struct OperandSpec {
   OperandSpec withRankOfComputation() const {
     OperandSpec copy = *this;
     copy.rankIsOfComputation = true;
+    return copy;
+  }
+  OperandSpec withDefault(int32_t value) const {
+    OperandSpec copy = *this;
+    copy.defaultValue = value;
     return copy;
   }
 };
@@ -125,6 +132,11 @@ struct Signature {
 // The feature level that the operation needs by its signature, or BAD_DATA with the position, what
 // was expected there and what was found ("input 1 (filter) is TENSOR_INT32, expected ...").
 Result<FeatureLevel> checkSignature(const Signature& signature, const OperationView& operation);
+
+// How many inputs are left of an operation that checkSignature accepts, without the trailing ones
+// that are constants in the model itself with their default values. Only as many are left out as
+// make a list of a legal length. All of them, where there is nothing to leave out.
+size_t inputsWithoutDefaults(const Signature& signature, const OperationView& operation);
 
 // Why an operation that checkSignature accepts needs more than level `have`: what that level
 // expects in its place, such as "input 0 (input) is TENSOR_FLOAT16, expected TENSOR_FLOAT32". Empty

@@ -117,7 +117,7 @@ OperationDefinition define() {
                                {FL4, {TENSOR_QUANT8_ASYMM_SIGNED, FLOAT32}}};
   definition.signature.forms = {{"",
                                  {typed("input", 0, {{FL1, 2, 2}, {FL1, 4, 4}, {FL3, 1, 4}}),
-                                  typed("beta", 1), int32("axis")},
+                                  typed("beta", 1), int32("axis").withDefault(-1)},
                                  {{2, FL1}, {3, FL3}}}};
   definition.signature.outputs = {typed("output", 0)};
   definition.infer = infer;

@@ -14,6 +14,7 @@
 #include "runtime/cache_hint.h"
 #include "runtime/plan_report.h"
 #include "runtime/preparation.h"
+#include "runtime/step_model.h"
 #include "runtime/strict_mode.h"
 
 namespace halyard::runtime {
@@ -300,9 +301,9 @@ Result<std::vector<bool>> supportedOperations(const ModelBuilder& model,
     return operationText(order[n], model.model()->main.operations[n].type);
   };
   std::vector<bool> result(order.size(), false);
+  const std::shared_ptr<const Model> asModel = subgraphAsModel(model.model(), kMainSubgraph);
   for (const Device* device : devices) {
-    const Result<std::vector<bool>> supported =
-        device->hal().getSupportedOperations(*model.model());
+    const Result<std::vector<bool>> supported = device->hal().getSupportedOperations(*asModel);
     if (!supported.ok() || supported->size() != order.size()) {
       // A device that cannot answer supports nothing; the application may still use the others.
       logWarning("device {}: supported operations: {}", device->name(),

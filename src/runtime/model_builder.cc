@@ -9,6 +9,7 @@
 #include "base/verbose_log.h"
 #include "model/graph_dump.h"
 #include "model/validation.h"
+#include "ops/operation.h"
 #include "runtime/cache_key.h"
 
 namespace halyard::runtime {
@@ -458,6 +459,18 @@ void ModelBuilder::fillExtensionTable() {
   }
 }
 
+// Drivers may go by the number of inputs: one that came later, and says what went without saying
+// before, is not there for them. Operands that are left over stay, as numbers of others name them.
+void ModelBuilder::leaveOutDefaults() {
+  Subgraph& main = building_.main;
+  for (Operation& operation : main.operations) {
+    const ops::OperationDefinition* const definition = ops::definitionOf(operation.type);
+    if (definition == nullptr) continue;
+    operation.inputs.resize(ops::inputsWithoutDefaults(
+        definition->signature, ops::OperationView(building_, main, operation)));
+  }
+}
+
 Status ModelBuilder::finishAfterCopy() {
   if (building_.main.inputIndexes.empty() || building_.main.outputIndexes.empty()) {
     return badData("the model's inputs and outputs have not been identified");
@@ -479,6 +492,7 @@ Status ModelBuilder::finish() {
     state_ = State::INVALID;
     return status;
   }
+  leaveOutDefaults();
   finished_ = std::make_shared<const Model>(std::move(building_));
   building_ = Model();
   state_ = State::FINISHED;

@@ -45,7 +45,9 @@ class ModelBuilder {
   Status identifyInputsAndOutputs(std::span<const uint32_t> inputs,
                                   std::span<const uint32_t> outputs);
   Status relaxComputationFloat32toFloat16(bool allow);
-  // Sorts and validates. On failure the model is invalid for good, but for OUT_OF_MEMORY.
+  // Sorts, validates, and leaves out trailing inputs of operations that have their default values,
+  // so that drivers see the oldest form of each. On failure the model is invalid for good, but for
+  // OUT_OF_MEMORY.
   Status finish();
 
   Status checkBuilding() const;  // BAD_STATE once finish() was called
@@ -75,6 +77,7 @@ class ModelBuilder {
   Status sortOperations();
   void attachReferencedModels();
   void fillExtensionTable();
+  void leaveOutDefaults();
   Status finishAfterCopy();
 
   ExtensionRegistry& extensions_;

@@ -7,6 +7,11 @@
 #include <numeric>
 #include <vector>
 
+#include "cpu/cpu_device.h"
+#include "model/validation.h"
+#include "runtime/cache_key.h"
+#include "runtime/step_model.h"
+
 namespace halyard::runtime {
 namespace {
 
@@ -111,6 +116,94 @@ TEST(ModelBuilder, ChangesAfterAnOperationAreValidated) {
     const Status status = builder.finish();
     EXPECT_EQ(status.ok(), late != 3) << status.toString();
   }
+}
+
+// SOFTMAX of operand 0 with beta 1 and the axis: operands 1, 2 and 3.
+void buildSoftmax(ModelBuilder& builder, int32_t axis) {
+  const float beta = 1;
+  EXPECT_TRUE(builder.addOperand(OperandType::TENSOR_FLOAT32, {2, 4}, 0, 0).ok());
+  EXPECT_TRUE(builder.addOperand(OperandType::FLOAT32, {}, 0, 0).ok());
+  EXPECT_TRUE(builder.addOperand(OperandType::INT32, {}, 0, 0).ok());
+  EXPECT_TRUE(builder.addOperand(OperandType::TENSOR_FLOAT32, {2, 4}, 0, 0).ok());
+  EXPECT_TRUE(builder.setOperandValue(1, &beta, sizeof beta).ok());
+  const uint32_t inputs[] = {0, 1, 2};
+  const uint32_t output = 3;
+  EXPECT_TRUE(builder.addOperation(OperationType::SOFTMAX, inputs, {&output, 1}).ok());
+  // The value counts that is there in the end.
+  EXPECT_TRUE(builder.setOperandValue(2, &axis, sizeof axis).ok());
+  EXPECT_TRUE(builder.identifyInputsAndOutputs({inputs, 1}, {&output, 1}).ok());
+  const Status status = builder.finish();
+  EXPECT_TRUE(status.ok()) << status.toString();
+}
+
+TEST(ModelBuilder, TrailingInputsWithTheirDefaultsAreLeftOut) {
+  static ExtensionRegistry registry;
+  ModelBuilder last(registry);
+  buildSoftmax(last, -1);
+  ASSERT_NE(last.model(), nullptr);
+  EXPECT_EQ(last.model()->main.operations[0].inputs, (OperandIndexes{0, 1}));
+  // The application's numbers of operands stay.
+  EXPECT_EQ(last.model()->main.operands.size(), 4u);
+  EXPECT_EQ(last.model()->main.outputIndexes, (OperandIndexes{3}));
+  // Devices get nothing of it, and a model that is as old as the operation.
+  const auto part = subgraphAsModel(last.model(), kMainSubgraph);
+  EXPECT_EQ(part->main.operands.size(), 3u);
+  EXPECT_EQ(validateModel(*part).value(), FeatureLevel::FL1);
+
+  ModelBuilder first(registry);
+  buildSoftmax(first, 0);
+  ASSERT_NE(first.model(), nullptr);
+  EXPECT_EQ(first.model()->main.operations[0].inputs, (OperandIndexes{0, 1, 2}));
+}
+
+TEST(ModelBuilder, InputsWithTheirDefaultsAreLeftOutOfReferencedModels) {
+  static ExtensionRegistry registry;
+  ModelBuilder inner(registry);
+  buildSoftmax(inner, -1);
+  ModelBuilder outer(registry);
+  EXPECT_TRUE(outer.addOperand(OperandType::TENSOR_BOOL8, {1}, 0, 0).ok());
+  EXPECT_TRUE(outer.addOperand(OperandType::MODEL, {}, 0, 0).ok());
+  EXPECT_TRUE(outer.addOperand(OperandType::TENSOR_FLOAT32, {2, 4}, 0, 0).ok());
+  EXPECT_TRUE(outer.addOperand(OperandType::TENSOR_FLOAT32, {2, 4}, 0, 0).ok());
+  EXPECT_TRUE(outer.setOperandValueFromModel(1, inner).ok());
+  const uint32_t inputs[] = {0, 1, 1, 2};
+  const uint32_t modelInputs[] = {0, 2};
+  const uint32_t output = 3;
+  EXPECT_TRUE(outer.addOperation(OperationType::IF, inputs, {&output, 1}).ok());
+  EXPECT_TRUE(outer.identifyInputsAndOutputs(modelInputs, {&output, 1}).ok());
+  const Status status = outer.finish();
+  ASSERT_TRUE(status.ok()) << status.toString();
+  EXPECT_EQ(outer.model()->referenced.at(0).operations[0].inputs, (OperandIndexes{0, 1}));
+}
+
+// Compilations of the two forms are one in a cache.
+TEST(ModelBuilder, ACacheKnowsNoInputsWithTheirDefaults) {
+  static ExtensionRegistry registry;
+  ModelBuilder longer(registry);
+  buildSoftmax(longer, -1);
+  ModelBuilder shorter(registry);
+  const float beta = 1;
+  EXPECT_TRUE(shorter.addOperand(OperandType::TENSOR_FLOAT32, {2, 4}, 0, 0).ok());
+  EXPECT_TRUE(shorter.addOperand(OperandType::FLOAT32, {}, 0, 0).ok());
+  EXPECT_TRUE(shorter.addOperand(OperandType::TENSOR_FLOAT32, {2, 4}, 0, 0).ok());
+  EXPECT_TRUE(shorter.setOperandValue(1, &beta, sizeof beta).ok());
+  const uint32_t inputs[] = {0, 1};
+  const uint32_t output = 2;
+  EXPECT_TRUE(shorter.addOperation(OperationType::SOFTMAX, inputs, {&output, 1}).ok());
+  EXPECT_TRUE(shorter.identifyInputsAndOutputs({inputs, 1}, {&output, 1}).ok());
+  ASSERT_TRUE(shorter.finish().ok());
+  const hal::DeviceInfo device = cpu::cpuDeviceInfo();
+  const hal::ExtensionAttributes attributes{};
+  const auto keyOf = [&](const ModelBuilder& builder) {
+    const auto model = subgraphAsModel(builder.model(), kMainSubgraph);
+    CacheKeyParts parts;
+    parts.model = model.get();
+    parts.device = &device;
+    parts.attributes = &attributes;
+    ConstantDigests digests;
+    return cacheKey(parts, digests).value();
+  };
+  EXPECT_EQ(keyOf(longer), keyOf(shorter));
 }
 
 }  // namespace

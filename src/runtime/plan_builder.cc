@@ -93,21 +93,21 @@ class PlanBuilder {
 
 }  // namespace
 
-Plan simplePlan(const std::shared_ptr<const Model>& model, const Device& device) {
+Plan simplePlan(const Model& model, std::shared_ptr<const Model> asModel, const Device& device) {
   Plan plan;
   ComputeStep step;
   step.device = &device;
-  step.model = subgraphAsModel(model, kMainSubgraph);
-  for (uint32_t n = 0; n < model->main.operations.size(); ++n) step.operations.push_back(n);
-  step.inputs = model->main.inputIndexes;
-  step.outputs = model->main.outputIndexes;
+  step.model = std::move(asModel);
+  for (uint32_t n = 0; n < model.main.operations.size(); ++n) step.operations.push_back(n);
+  step.inputs = model.main.inputIndexes;
+  step.outputs = model.main.outputIndexes;
   plan.steps.push_back(std::move(step));
   plan.sequence.push_back({ComputeNode{0}});
   plan.simple = true;
   return plan;
 }
 
-Result<Plan> buildPlan(const SupportTable& support, CostModel& costs, const SubgraphChoice& choice,
+Result<Plan> buildPlan(SupportTable& support, CostModel& costs, const SubgraphChoice& choice,
                        const OperationNamer& nameOf) {
   const std::vector<const Device*>& devices = support.devices();
   const uint32_t first = choice.deviceOf.empty() ? 0 : choice.deviceOf[0];
@@ -115,7 +115,7 @@ Result<Plan> buildPlan(const SupportTable& support, CostModel& costs, const Subg
       first < devices.size() && std::all_of(choice.deviceOf.begin(), choice.deviceOf.end(),
                                             [&](uint32_t each) { return each == first; });
   if (!isSimple) return PlanBuilder(support, costs, nameOf).run(choice);
-  Plan plan = simplePlan(support.model(), *devices[first]);
+  Plan plan = simplePlan(*support.model(), support.asModel(kMainSubgraph), *devices[first]);
   plan.steps[0].predicted = choice.predicted;
   return plan;
 }

@@ -9,10 +9,10 @@ namespace halyard::runtime {
 
 // OP_FAILED for a part without inputs or without outputs, and for one that gives a value of unknown
 // size to another on a device before HAL 1.2. The steps are not prepared yet.
-Result<Plan> buildPlan(const SupportTable& support, CostModel& costs, const SubgraphChoice& choice,
+Result<Plan> buildPlan(SupportTable& support, CostModel& costs, const SubgraphChoice& choice,
                        const OperationNamer& nameOf);
 
-// The whole model on one device.
-Plan simplePlan(const std::shared_ptr<const Model>& model, const Device& device);
+// The whole model on one device. `asModel`: subgraphAsModel of its main subgraph.
+Plan simplePlan(const Model& model, std::shared_ptr<const Model> asModel, const Device& device);
 
 }  // namespace halyard::runtime

@@ -6,6 +6,7 @@
 
 #include "ops/operation.h"
 #include "runtime/plan_builder.h"
+#include "runtime/step_model.h"
 
 namespace halyard::runtime {
 namespace {
@@ -200,7 +201,7 @@ Report::Decisions describeDecisions(const Plan& plan, SupportTable& support, Cos
 Report::Decisions describeSoleDevice(const SoleDevice& sole) {
   SupportTable support(sole.model, {sole.device});  // who takes it all need not be asked
   CostModel costs(*sole.model, support.devices(), sole.preference, sole.costs);
-  Plan plan = simplePlan(sole.model, *sole.device);
+  Plan plan = simplePlan(*sole.model, subgraphAsModel(sole.model, kMainSubgraph), *sole.device);
   const Part part{0, plan.steps[0].operations};
   const std::vector<PartBorder> borders = bordersOf(costs.graphOf(kMainSubgraph), {&part, 1});
   plan.steps[0].predicted = costs.costOf(kMainSubgraph, part, borders[0]);

@@ -147,6 +147,12 @@ std::string typeText(const OperandSpec& spec, const Signature& signature) {
   return fmt::format("*T{}*", spec.column);
 }
 
+std::string defaultText(const OperandSpec& spec) {
+  if (!spec.defaultValue) return "";
+  if (spec.fixed != OperandType::BOOL) return fmt::format(", then {}", *spec.defaultValue);
+  return *spec.defaultValue != 0 ? ", then true" : ", then false";
+}
+
 // The level from which a list may be as short as to leave out operand i; nothing if it never may.
 std::string presenceText(const std::vector<CountRule>& counts, const OperandSpec& spec, size_t i) {
   std::string text;
@@ -157,8 +163,8 @@ std::string presenceText(const std::vector<CountRule>& counts, const OperandSpec
     for (const CountRule& rule : counts) {
       if (rule.count > i) level = std::min(level, rule.since);
     }
-    text = level == FeatureLevel::FL1 ? "may be left out"
-                                      : fmt::format("may be left out; level {}", number(level));
+    text = "may be left out" + defaultText(spec);
+    if (level > FeatureLevel::FL1) text += fmt::format("; level {}", number(level));
   }
   if (spec.omittable) text += text.empty() ? "may have no value" : "; may have no value";
   return text;

@@ -1,85 +1,17 @@
 // RemoveDefaultArguments: trailing inputs may be left out where they have their default values.
 // Each operation of the signatures' tables that has such inputs is run without, and with ever more.
+// A driver may go by the number of inputs: what it takes of an operation without, it takes with,
+// for the runtime leaves them out.
 #include "accuracy/accuracy.h"
 #include "tools/halyard/api_session.h"
 #include "validation/cts/api_world.h"
+#include "validation/random_graphs/default_inputs.h"
 #include "validation/random_graphs/generator.h"
 
 namespace halyard::validation {
 namespace {
 
 using random_graphs::Choice;
-
-// A number of inputs that the form may have.
-std::vector<size_t> lengthsBeyond(const ops::Form& form, size_t least) {
-  std::vector<size_t> lengths;
-  for (const ops::CountRule& rule : form.counts) {
-    if (rule.count > least) lengths.push_back(rule.count);
-  }
-  std::sort(lengths.begin(), lengths.end());
-  return lengths;
-}
-
-const ops::Form& formOf(const Choice& choice) {
-  return choice.definition->signature.forms[choice.variant.form];
-}
-
-// The choices with the fewest inputs, of forms that may have more.
-std::vector<Choice> shortChoices() {
-  std::vector<Choice> found;
-  for (const Choice& choice : random_graphs::allChoices()) {
-    if (choice.definition->controlFlow != ops::ControlFlow::NONE) continue;
-    const ops::Form& form = formOf(choice);
-    if (form.counts.empty() || form.repeated >= 0) continue;
-    const bool isShortest = std::none_of(
-        form.counts.begin(), form.counts.end(),
-        [&](const ops::CountRule& rule) { return rule.count < choice.variant.inputs; });
-    if (isShortest && !lengthsBeyond(form, choice.variant.inputs).empty()) found.push_back(choice);
-  }
-  return found;
-}
-
-// The default of a trailing input. BAD_DATA when nothing is known of it.
-Result<Operand> defaultOf(const ops::OperandSpec& spec, Model& model) {
-  Operand operand;
-  operand.type = spec.fixed;
-  if (spec.omittable) {
-    operand.lifetime = Lifetime::NO_VALUE;
-    return operand;
-  }
-  operand.lifetime = Lifetime::CONSTANT_COPY;
-  if (spec.column == -1 && spec.fixed == OperandType::BOOL) {
-    const uint8_t no = 0;
-    operand.location = appendConstant(model, &no, sizeof no);
-    return operand;
-  }
-  const bool isAxis = spec.name.find("axis") != std::string_view::npos;
-  const bool isDilation = spec.name.find("dilation") != std::string_view::npos;
-  if (spec.column == -1 && spec.fixed == OperandType::INT32 && (isAxis || isDilation)) {
-    const int32_t value = isAxis ? -1 : 1;
-    operand.location = appendConstant(model, &value, sizeof value);
-    return operand;
-  }
-  return badData("no default is known of the input '{}'", spec.name);
-}
-
-// The case with so many inputs of its operation; those added have their defaults.
-Status lengthen(Model& model, const Choice& choice, size_t inputs) {
-  Operation& operation = model.main.operations[0];
-  while (operation.inputs.size() < inputs) {
-    const size_t position = operation.inputs.size();
-    const ops::OperandSpec& spec = formOf(choice).inputs[position];
-    HALYARD_ASSIGN_OR_RETURN(Operand operand, defaultOf(spec, model));
-    if (spec.column >= 0) {
-      ops::testing::Variant longer = choice.variant;
-      longer.inputs = inputs;
-      operand.type = ops::testing::tableType(choice.definition->signature, longer, true, position);
-    }
-    operation.inputs.push_back(static_cast<uint32_t>(model.main.operands.size()));
-    model.main.operands.push_back(std::move(operand));
-  }
-  return okStatus();
-}
 
 // Whether the device takes it; then its results must be those of the case.
 Result<bool> tryLength(const ApiWorld& world, const conformance::VectorCase& graph,
@@ -115,16 +47,25 @@ CheckResult tryOperation(const ApiWorld& world, const std::vector<Choice>& choic
     for (uint64_t seed = 1; seed <= seeds; ++seed) {
       const auto graph = random_graphs::generateGraph({seed, 1, {choice}});
       if (!graph.ok()) continue;  // the line of the tables has no legal case
-      std::vector<size_t> lengths = lengthsBeyond(formOf(choice), choice.variant.inputs);
-      lengths.insert(lengths.begin(), choice.variant.inputs);
+      const std::vector<size_t> lengths = random_graphs::lengthsOf(choice, false);
+      const std::vector<size_t> sameToDrivers = random_graphs::lengthsOf(choice, true);
+      const auto nameOf = [&](size_t length) {
+        return fmt::format("{} with {} of {} inputs, {}, seed {}",
+                           operationTypeName(choice.definition->type), length, lengths.back(),
+                           operandTypeName(choice.mainType()), seed);
+      };
+      bool takesShortest = false;
       for (const size_t length : lengths) {
         auto model = std::make_shared<Model>(graph->model);
-        HALYARD_RETURN_IF_ERROR(lengthen(*model, choice, length));
-        HALYARD_ASSIGN_OR_RETURN(const bool ran, tryLength(world, *graph, model),
-                                 "{} with {} of {} inputs, {}, seed {}",
-                                 operationTypeName(choice.definition->type), length, lengths.back(),
-                                 operandTypeName(choice.mainType()), seed);
-        runs += ran;
+        HALYARD_RETURN_IF_ERROR(random_graphs::lengthen(*model, choice, length));
+        HALYARD_ASSIGN_OR_RETURN(const bool takes, tryLength(world, *graph, model), "{}",
+                                 nameOf(length));
+        if (length == lengths[0]) takesShortest = takes;
+        if (takes != takesShortest && std::ranges::count(sameToDrivers, length) != 0) {
+          return opFailed("{}: the device takes it {} its inputs with default values, and not {}",
+                          nameOf(length), takes ? "with" : "without", takes ? "without" : "with");
+        }
+        runs += takes;
       }
     }
   }
@@ -135,7 +76,7 @@ CheckResult tryOperation(const ApiWorld& world, const std::vector<Choice>& choic
 }  // namespace
 
 void listDefaultArgumentChecks(ApiChecks& checks) {
-  const std::vector<Choice> choices = shortChoices();
+  const std::vector<Choice> choices = random_graphs::shortestChoices();
   const uint64_t seeds = checks.full() ? 10 : 1;
   for (size_t i = 0; i < choices.size();) {
     size_t end = i;
@@ -146,7 +87,7 @@ void listDefaultArgumentChecks(ApiChecks& checks) {
         [own = std::vector<Choice>(choices.begin() + static_cast<ptrdiff_t>(i),
                                    choices.begin() + static_cast<ptrdiff_t>(end)),
          seeds](ApiWorld& world) { return tryOperation(world, own, seeds); });
-    check.requirements = {"ND-052"};
+    check.requirements = {"ND-025", "ND-052"};
     check.expectedSeconds = 0.01 * static_cast<double>(end - i);
     i = end;
   }

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "ops/operation.h"
 #include "validation/defects/defect.h"
 
 namespace halyard::defects {
@@ -23,6 +24,14 @@ void leak(size_t bytes) {
   static std::list<std::vector<uint8_t>> kept;
   const std::lock_guard lock(mutex);
   kept.emplace_back(bytes, 1);
+}
+
+// Whether inputs are missing that the only form of the operation might have.
+bool hasLeftOut(const Operation& operation) {
+  const ops::OperationDefinition* const definition = ops::definitionOf(operation.type);
+  if (definition == nullptr || definition->signature.forms.size() != 1) return false;
+  const ops::Form& form = definition->signature.forms[0];
+  return !form.counts.empty() && operation.inputs.size() < form.inputs.size();
 }
 
 constexpr CacheFlaws kNoTokenCheck = {.checksToken = false};
@@ -40,6 +49,15 @@ const Defect kDefects[] = {
      .personality = R"({"supports": {"not_operations": ["SOFTMAX"]}})",
      .supported = [](const Model&,
                      std::vector<bool>& answers) { answers.assign(answers.size(), true); }},
+    {.name = "longest-forms-only",
+     .what = "takes operations with all inputs that they may have, and not without",
+     .area = "hal",
+     .supported =
+         [](const Model& model, std::vector<bool>& answers) {
+           for (size_t i = 0; i < answers.size(); ++i) {
+             if (hasLeftOut(model.main.operations[i])) answers[i] = false;
+           }
+         }},
     {.name = "answers-too-few",
      .what = "answers for all operations but the last",
      .area = "hal",

@@ -4,7 +4,10 @@
 #include <map>
 
 #include "conformance/case_source.h"
+#include "model/control_flow_sizes.h"
 #include "model/validation.h"
+#include "validation/random_graphs/default_inputs.h"
+#include "validation/random_graphs/generator.h"
 #include "validation/vts/burst_client.h"
 #include "validation/vts/hal_suite.h"
 #include "validation/vts/models.h"
@@ -181,7 +184,8 @@ CheckResult forEachCase(HalClient& client, const Source& source, bool prepares, 
   size_t done = 0;
   for (const std::string& text : source.cases) {
     HALYARD_ASSIGN_OR_RETURN(const VectorCase vectorCase, conformance::parseVectorCase(text));
-    if (vectorCase.expectFailure) continue;
+    // Control flow of unknown sizes is for no driver.
+    if (vectorCase.expectFailure || !checkBoundarySizes(vectorCase.model).ok()) continue;
     HALYARD_ASSIGN_OR_RETURN(const std::optional<HalVersion> oldest, methodFor(client, vectorCase));
     if (!oldest) continue;
     // The newest method takes every model; the oldest that takes it is another one.
@@ -260,6 +264,76 @@ Result<std::vector<Source>> readSources(const Plan& plan) {
   return sources;
 }
 
+// One operation with ever more of the inputs that may be left out where they have their defaults.
+// The runtime leaves them out: a driver that takes a longer list has to take the shortest.
+Result<size_t> runLengths(HalClient& client, const random_graphs::Choice& choice, uint64_t seed) {
+  const Result<VectorCase> graph = random_graphs::generateGraph({seed, 1, {choice}});
+  if (!graph.ok()) return 0;  // the line of the tables has no legal case
+  HALYARD_ASSIGN_OR_RETURN(const DeviceFacts facts, client.facts(client.version()));
+  size_t runs = 0;
+  bool takesShortest = false;
+  for (const size_t length : random_graphs::lengthsOf(choice, true)) {
+    VectorCase longer = *graph;
+    HALYARD_RETURN_IF_ERROR(random_graphs::lengthen(longer.model, choice, length));
+    HALYARD_ASSIGN_OR_RETURN(const FeatureLevel needed, validateModel(longer.model));
+    if (needed > levelOf(client.version(), facts)) continue;
+    const auto context = [&] {
+      return fmt::format("{} of {} with {} inputs, seed {}",
+                         operationTypeName(choice.definition->type),
+                         operandTypeName(choice.mainType()), length, seed);
+    };
+    HALYARD_ASSIGN_OR_RETURN(const PreparedOrSkip prepared,
+                             prepareIfSupported(client, client.version(), longer.model), "{}",
+                             context());
+    if (length == choice.variant.inputs) takesShortest = prepared.model != nullptr;
+    if (prepared.model == nullptr) continue;
+    if (!takesShortest) {
+      return opFailed(
+          "{} is taken, and not without those that have their default values: {} inputs, in which "
+          "form the runtime asks for it",
+          context(), choice.variant.inputs);
+    }
+    HALYARD_RETURN_IF_ERROR(CaseRun(client, client.version(), longer).runAll(prepared.model), "{}",
+                            context());
+    ++runs;
+  }
+  return runs;
+}
+
+CheckResult takesDefaultsLeftOut(HalClient& client,
+                                 const std::vector<random_graphs::Choice>& choices,
+                                 uint64_t seeds) {
+  size_t runs = 0;
+  for (const random_graphs::Choice& choice : choices) {
+    for (uint64_t seed = 1; seed <= seeds; ++seed) {
+      HALYARD_ASSIGN_OR_RETURN(const size_t more, runLengths(client, choice, seed));
+      runs += more;
+    }
+  }
+  return runs > 0 ? CheckResult::passed(fmt::format("{} lists of inputs", runs))
+                  : CheckResult::skipped("the driver does not take the operation");
+}
+
+void listDefaultInputs(HalChecks& checks) {
+  std::map<std::string, std::vector<random_graphs::Choice>> choices;
+  for (const random_graphs::Choice& choice : random_graphs::shortestChoices()) {
+    if (random_graphs::lengthsOf(choice, true).size() < 2) continue;
+    choices[operationTypeName(choice.definition->type)].push_back(choice);
+  }
+  const uint64_t seeds = checks.plan().full ? 10 : 1;
+  for (auto& [name, own] : choices) {
+    Check& check =
+        checks.add(HalVersion::V1_0, fmt::format("default_inputs/{}", name),
+                   "the operation is taken without its trailing inputs with default values, and "
+                   "gives the same results",
+                   {"ND-025", "ND-052"}, [own = std::move(own), seeds](HalClient& client) {
+                     return takesDefaultsLeftOut(client, own, seeds);
+                   });
+    check.limit = std::chrono::seconds(checks.plan().full ? 600 : 120);
+    check.expectedSeconds = 0.1;
+  }
+}
+
 }  // namespace
 
 Status listVectorChecks(HalChecks& checks) {
@@ -286,6 +360,7 @@ Status listVectorChecks(HalChecks& checks) {
     add("mutations", fmt::format("models of {} that break one rule are refused", name), {"ND-031"},
         false, refusesModels);
   }
+  listDefaultInputs(checks);
   return okStatus();
 }
 
