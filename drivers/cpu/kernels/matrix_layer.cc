@@ -98,8 +98,8 @@ std::unique_ptr<MatrixLayer> makeMatrixLayer(const KernelSite& site, size_t colu
 }
 
 size_t cachedTileBytes() {
-  constexpr long kLeast = 256 * 1024;  // where the system does not say
-  constexpr long kMost = 2048 * 1024;
+  static constexpr long kLeast = 256 * 1024;  // where the system does not say
+  static constexpr long kMost = 2048 * 1024;
   const long cache =
       madeOnce([] { return std::clamp(::sysconf(_SC_LEVEL2_CACHE_SIZE), kLeast, kMost); });
   return static_cast<size_t>(cache) / 16 * 7;
