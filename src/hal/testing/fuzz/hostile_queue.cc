@@ -39,6 +39,31 @@ SharedMemoryPtr fillQueue(ByteSource& bytes, wire::QueueDescriptor::Builder queu
   return memory;
 }
 
+std::shared_ptr<const Doorbell> chooseDoorbell(ByteSource& bytes, ConfigureCall& call,
+                                               capnp::Capability::Client& other) {
+  if (bytes.oneIn(4)) {
+    KJ_IF_MAYBE (file, chooseFile(bytes, other)) call.setDoorbell(kj::mv(*file));
+    return nullptr;
+  }
+  if (bytes.oneIn(2)) return nullptr;
+  auto doorbell = std::make_shared<const Doorbell>(Doorbell::create().value());
+  call.setDoorbell(KJ_ASSERT_NONNULL(encodeFile(doorbell->watched())));
+  return doorbell;
+}
+
+kj::Promise<OpenQueue> takeChannels(Configured& response) {
+  auto fds = kj::heapArrayBuilder<kj::Promise<ForeignFd>>(2);
+  fds.add(response.hasDoorbell() ? duplicateFd(response.getDoorbell())
+                                 : kj::Promise<ForeignFd>(ForeignFd()));
+  fds.add(duplicateFd(response.getMemoryChannel()));
+  return kj::joinPromises(fds.finish()).then([](kj::Array<ForeignFd> received) {
+    OpenQueue queue;
+    queue.driversDoorbell.reset(received[0].release());
+    queue.memoryChannel.reset(received[1].release());
+    return queue;
+  });
+}
+
 void sendPacket(ByteSource& bytes, const OpenQueue& queue) {
   uint8_t* const base = queue.memory->mapped().value()->data();
   const auto packet = bytes.take(bytes.below(8) * kDatumBytes);

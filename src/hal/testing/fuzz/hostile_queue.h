@@ -20,6 +20,15 @@ struct OpenQueue {
 SharedMemoryPtr fillQueue(ByteSource& bytes, wire::QueueDescriptor::Builder queue,
                           capnp::Capability::Client& other);
 
+using ConfigureCall = capnp::Request<wire::v1_2::IPreparedModel::ConfigureExecutionBurstParams,
+                                     wire::v1_2::IPreparedModel::ConfigureExecutionBurstResults>;
+using Configured = capnp::Response<wire::v1_2::IPreparedModel::ConfigureExecutionBurstResults>;
+// Puts a doorbell into the call, which is the result; or anything else, or nothing: null.
+std::shared_ptr<const Doorbell> chooseDoorbell(ByteSource& bytes, ConfigureCall& call,
+                                               capnp::Capability::Client& other);
+// The descriptors of an answer.
+kj::Promise<OpenQueue> takeChannels(Configured& response);
+
 // Any bytes as a packet, with a position that may be wrong.
 void sendPacket(ByteSource& bytes, const OpenQueue& queue);
 

@@ -468,29 +468,20 @@ class Session {
       const auto some = bytes_.take(32);
       call.setCallback(kj::heap<BurstCallback>(std::vector<uint8_t>(some.begin(), some.end())));
     }
-    std::shared_ptr<const Doorbell> doorbell;
-    if (bytes_.oneIn(4)) {
-      KJ_IF_MAYBE (file, chooseFile(bytes_, held_.back())) call.setDoorbell(kj::mv(*file));
-    } else if (bytes_.oneIn(2)) {
-      doorbell = std::make_shared<const Doorbell>(Doorbell::create().value());
-      call.setDoorbell(KJ_ASSERT_NONNULL(encodeFile(doorbell->watched())));
-    }
+    const auto doorbell = chooseDoorbell(bytes_, call, held_.back());
     return finish(call.send().then([this, requests, doorbell](auto&& response) -> Promise {
       checkStatus(response);
       const bool ok = response.getStatus() == wire::ErrorStatus::NONE;
       if (ok != response.hasBurstContext()) fail("a status that contradicts its burst");
       if (!ok) return kj::READY_NOW;
       keep(response.getBurstContext(), bursts_);
-      auto fds = kj::heapArrayBuilder<kj::Promise<ForeignFd>>(2);
-      fds.add(response.hasDoorbell() ? duplicateFd(response.getDoorbell())
-                                     : kj::Promise<ForeignFd>(ForeignFd()));
-      fds.add(duplicateFd(response.getMemoryChannel()));
-      return kj::joinPromises(fds.finish())
-          .then([this, requests, doorbell](kj::Array<ForeignFd> received) {
-            if (requests == nullptr) return;
-            queues_.push_back({requests, doorbell, UniqueFd(received[0].release()),
-                               UniqueFd(received[1].release())});
-          });
+      auto taken = takeChannels(response);
+      return taken.then([this, requests, doorbell](OpenQueue queue) {
+        if (requests == nullptr) return;
+        queue.memory = requests;
+        queue.doorbell = doorbell;
+        queues_.push_back(std::move(queue));
+      });
     }),
                   false);
   }
