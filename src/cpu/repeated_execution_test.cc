@@ -65,11 +65,11 @@ class RepeatedExecution : public ::testing::Test {
     const hal::QueueShape shape{kCapacity, sizeof(hal::Datum), true};
     client_ = RingClient::create(channels, kCapacity, kCapacity, std::make_shared<hal::SpinGate>())
                   .value();
-    ring_ = ServedRing::create(
-                {DatumQueue::map(*channels.requests, shape).value(),
-                 DatumQueue::map(*channels.results, shape).value(), model, *prepared,
-                 HalVersion::V1_3, true, [this](const std::vector<int32_t>&) { bringMemory(); },
-                 UniqueFd(::fcntl(client_->doorbell(), F_DUPFD_CLOEXEC, 0)), hal::doorbellEvents()})
+    ring_ = ServedRing::create({DatumQueue::map(*channels.requests, shape).value(),
+                                DatumQueue::map(*channels.results, shape).value(), model, *prepared,
+                                HalVersion::V1_3, true,
+                                [this](const std::vector<int32_t>&) { bringMemory(); },
+                                UniqueFd(::fcntl(client_->doorbell(), F_DUPFD_CLOEXEC, 0))})
                 .value();
     memory_ = SharedMemory::create(256, "arguments").value();
     floats_ = reinterpret_cast<float*>(memory_->mapped().value()->data());

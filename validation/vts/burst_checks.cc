@@ -308,18 +308,18 @@ CheckResult doorbells(HalClient& client, HalVersion method) {
   HALYARD_ASSIGN_OR_RETURN(AddBurst add, openAdd(client, method));
   if (!add.skip.empty()) return CheckResult::skipped(add.skip);
   int pipeEnds[2];
-  int streamEnds[2];
+  int datagramEnds[2];
   if (::pipe2(pipeEnds, O_CLOEXEC) != 0) return errnoStatus(ResultCode::OP_FAILED, errno, "pipe");
   const UniqueFd pipes[] = {UniqueFd(pipeEnds[0]), UniqueFd(pipeEnds[1])};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, streamEnds) != 0) {
+  if (::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, datagramEnds) != 0) {
     return errnoStatus(ResultCode::OP_FAILED, errno, "socketpair");
   }
-  const UniqueFd streams[] = {UniqueFd(streamEnds[0]), UniqueFd(streamEnds[1])};
+  const UniqueFd datagrams[] = {UniqueFd(datagramEnds[0]), UniqueFd(datagramEnds[1])};
   const UniqueFd file(::memfd_create("no doorbell", MFD_CLOEXEC));
   const UniqueFd counter(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   const std::pair<const char*, int> wrong[] = {{"the reading end of a pipe", pipeEnds[0]},
                                                {"the writing end of a pipe", pipeEnds[1]},
-                                               {"a stream socket", streamEnds[0]},
+                                               {"a datagram socket", datagramEnds[0]},
                                                {"a file", file.get()},
                                                {"an eventfd", counter.get()}};
   for (const auto& [what, fd] : wrong) {

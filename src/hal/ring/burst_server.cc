@@ -1,7 +1,6 @@
 #include "hal/ring/burst_server.h"
 
 #include <fcntl.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
@@ -112,21 +111,18 @@ QueueShape shapeOf(wire::QueueDescriptor::Reader queue) {
 // which the client gets a duplicate. That is only watched as well, for the client may fill it.
 struct WatchedDoorbell {
   ForeignFd fd;
-  uint32_t events = 0;
   UniqueFd given;  // to the client; invalid when it has its own
 };
 
 Result<WatchedDoorbell> openDoorbell(bool hasDoorbell, ForeignFd received) {
   WatchedDoorbell doorbell;
   if (hasDoorbell) {
-    HALYARD_RETURN_IF_ERROR(checkLocalSocket(received.get(), SOCK_DGRAM), "doorbell");
+    HALYARD_RETURN_IF_ERROR(checkLocalSocket(received.get(), SOCK_STREAM), "doorbell");
     doorbell.fd = std::move(received);
-    doorbell.events = doorbellEvents();
     return doorbell;
   }
   doorbell.given.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   doorbell.fd = ForeignFd(doorbell.given.duplicate());
-  doorbell.events = EPOLLIN;
   if (!doorbell.fd.valid()) {
     return errnoStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, errno, "eventfd for a burst");
   }
@@ -162,11 +158,11 @@ Result<OpenedRing> openRing(std::vector<PoolDescription>& memories, ForeignFd re
   HALYARD_ASSIGN_OR_RETURN(WatchedDoorbell doorbell,
                            openDoorbell(order.hasDoorbell, std::move(received)));
   HALYARD_ASSIGN_OR_RETURN(
-      RingPtr ring, ServedRing::create({std::move(requests), std::move(results), target.model,
-                                        target.preparedModel, target.version, order.extended,
-                                        std::move(fetch), std::move(doorbell.fd), doorbell.events,
-                                        target.client->session->quota().shared_from_this(),
-                                        target.client->closing}));
+      RingPtr ring,
+      ServedRing::create(
+          {std::move(requests), std::move(results), target.model, target.preparedModel,
+           target.version, order.extended, std::move(fetch), std::move(doorbell.fd),
+           target.client->session->quota().shared_from_this(), target.client->closing}));
   return OpenedRing{std::move(ring), std::move(doorbell.given)};
 }
 

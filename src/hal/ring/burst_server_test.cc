@@ -103,16 +103,16 @@ TEST_F(BurstServerTest, RefusesWhatIsNoDoorbell) {
   const Doorbell right = Doorbell::create().value();
   EXPECT_EQ(with(right.watched()).status, wire::ErrorStatus::NONE);
   int pipeEnds[2];
-  int streamEnds[2];
+  int datagramEnds[2];
   ASSERT_EQ(::pipe2(pipeEnds, O_CLOEXEC), 0);
-  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, streamEnds), 0);
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, datagramEnds), 0);
   const UniqueFd wrong[] = {UniqueFd(pipeEnds[0]),
                             UniqueFd(pipeEnds[1]),
-                            UniqueFd(streamEnds[0]),
-                            UniqueFd(streamEnds[1]),
+                            UniqueFd(datagramEnds[0]),
+                            UniqueFd(datagramEnds[1]),
                             UniqueFd(::eventfd(0, EFD_CLOEXEC)),
                             UniqueFd(::epoll_create1(EPOLL_CLOEXEC)),
-                            UniqueFd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)),
+                            UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)),
                             UniqueFd(::open("/", O_PATH | O_CLOEXEC))};
   for (const UniqueFd& fd : wrong) {
     const Outcome outcome = with(fd.get());

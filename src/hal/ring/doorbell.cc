@@ -21,7 +21,7 @@ int socketOption(int fd, int option) {
 Status checkWakes(const Doorbell& doorbell) {
   const UniqueFd epoll(::epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{};
-  event.events = doorbellEvents();
+  event.events = EPOLLIN | EPOLLET;
   if (!epoll.valid() || ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, doorbell.watched(), &event) != 0) {
     return errnoStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, errno, "epoll for a ring");
   }
@@ -29,19 +29,19 @@ Status checkWakes(const Doorbell& doorbell) {
   (void)::epoll_wait(epoll.get(), &event, 1, 0);
   doorbell.ring();
   if (::epoll_wait(epoll.get(), &event, 1, 0) == 1) return okStatus();
-  return opFailed("a refused datagram does not wake its sender's watcher here");
+  return opFailed("to shut down a socket again does not wake who watches its peer here");
 }
 
 }  // namespace
 
 Result<Doorbell> Doorbell::makePair() {
   int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends) != 0) {
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return errnoStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, errno, "socketpair for a ring");
   }
   Doorbell doorbell{UniqueFd(ends[0]), UniqueFd(ends[1])};
   for (const int end : ends) {
-    if (::shutdown(end, SHUT_RD) != 0) {
+    if (::shutdown(end, SHUT_RDWR) != 0) {
       return errnoStatus(ResultCode::OP_FAILED, errno, "shutdown of a ring's doorbell");
     }
   }
@@ -59,14 +59,7 @@ Result<Doorbell> Doorbell::create() {
   return doorbell;
 }
 
-void Doorbell::ring() const {
-  ssize_t sent = 0;
-  do {
-    sent = ::send(watched_.get(), nullptr, 0, MSG_DONTWAIT | MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
-}
-
-uint32_t doorbellEvents() { return EPOLLOUT | EPOLLET; }
+void Doorbell::ring() const { (void)::shutdown(own_.get(), SHUT_RDWR); }
 
 Status checkLocalSocket(int fd, int type) {
   const int domain = socketOption(fd, SO_DOMAIN);

@@ -84,13 +84,13 @@ Status RingWorkers::add(const std::shared_ptr<ServedRing>& ring, const void* cli
   const std::lock_guard lock(mutex_);
   const uint64_t key = nextKey_++;
   // By edges: a ring that is being served already needs no attention.
-  const auto watch = [&](int fd, uint32_t events) {
+  const auto watch = [&](int fd) {
     epoll_event event{};
-    event.events = events | EPOLLET;
+    event.events = EPOLLIN | EPOLLET;
     event.data.u64 = key;
     return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
   };
-  if (!watch(ring->wakeUp(), EPOLLIN) || !watch(ring->doorbell(), ring->doorbellEvents())) {
+  if (!watch(ring->wakeUp()) || !watch(ring->doorbell())) {
     return errnoStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, errno, "watching a burst");
   }
   rings_.emplace(key, Entry{ring, client});

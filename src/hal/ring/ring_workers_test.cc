@@ -63,7 +63,7 @@ class SharedWorkersTest : public ::testing::Test {
                                      pools.push_back(describe(*out_));
                                      end.ring->memoriesArrived(std::move(pools));
                                    },
-                                   copyOf(end.client->doorbell()), doorbellEvents()})
+                                   copyOf(end.client->doorbell())})
                    .value();
     EXPECT_TRUE(workers_->add(end.ring, client).ok());
     std::vector<Datum> packet;

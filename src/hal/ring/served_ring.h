@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/foreign_fd.h"
 #include "hal/request_import.h"
 #include "hal/ring/datum_queue.h"
 #include "hal/ring/memory_channel.h"
@@ -36,17 +37,15 @@ class ServedRing {
     // memoriesArrived, once.
     std::function<void(std::vector<int32_t> slots)> fetchMemories;
     // What the client wakes the driver with: checked, and only to be watched.
-    UniqueFd doorbell = {};
-    uint32_t doorbellEvents = 0;             // of epoll
-    std::shared_ptr<Quota> quota = nullptr;  // null: no limits
+    ForeignFd doorbell = {};
+    std::shared_ptr<Quota> quota = nullptr;             // null: no limits
     std::shared_ptr<ForeignAccount> closing = nullptr;  // as of OfferedMemories::create
   };
   static Result<std::shared_ptr<ServedRing>> create(Parts parts);
 
-  // What tells that the ring is to be served, by edges: the client's doorbell, which is watched for
-  // `doorbellEvents` and left alone, and an eventfd of this process, which nobody reads.
+  // What tells that the ring is to be served, by edges: the client's doorbell, which is left alone,
+  // and an eventfd of this process, which nobody reads.
   int doorbell() const { return parts_.doorbell.get(); }
-  uint32_t doorbellEvents() const { return parts_.doorbellEvents; }
   int wakeUp() const { return wakeUp_.get(); }
   // Has the ring served, as the client's doorbell does.
   void wake() const;

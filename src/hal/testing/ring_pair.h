@@ -132,8 +132,7 @@ class RingPair {
         HalVersion::V1_3,
         options_.extended,
         [this](std::vector<int32_t> slots) { fetch(std::move(slots)); },
-        copyOf(client_->doorbell()),
-        doorbellEvents()};
+        ForeignFd(copyOf(client_->doorbell()))};
     ring_ = ServedRing::create(std::move(parts)).value();
     channel_ = ring_->takeMemoryChannel();
     if (options_.offers) {
