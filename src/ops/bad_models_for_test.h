@@ -243,6 +243,8 @@ inline std::vector<BadModel> BadModels::withWrongRanks() const {
     for (const Shape& shape : wrongShapes(spec(true, i), operand)) {
       const std::string text = fmt::format("{} [{}]", place(true, i), fmt::join(shape, ","));
       BadModel declared = {text, base_, {place(true, i), "rank", "expected"}};
+      // Found by computing, it is a shape like any other that does not fit.
+      if (spec(true, i).rankIsOfComputation) declared = {text, base_, {}, names(true, i)};
       declared.model.main.operands[i].dimensions = shape;
       result.push_back(std::move(declared));
       // Per-channel scales need a known rank.
