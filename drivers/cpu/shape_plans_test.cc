@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <latch>
 #include <thread>
@@ -19,6 +19,7 @@ namespace halyard::cpudriver {
 namespace {
 
 using testing::Builder;
+using ::testing::HasSubstr;
 using testing::ModelForTest;
 
 std::shared_ptr<const cpu::ExecutionPlan> planOf(const std::shared_ptr<const Model>& model) {
@@ -253,15 +254,44 @@ TEST(ShapePlansArguments, SizesThatFollowFromValuesAreForTheExecutor) {
   int32_t wanted[] = {3, 4};
   const cpu::Argument inputs[] = {{values.data(), 48, {2, 6}, false},
                                   {wanted, sizeof wanted, {2}, false}};
+  ::setenv("HALYARD_LOG", "info", 1);
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(plans.get(inputs), nullptr);
-  // It is asked once.
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("inputs of [2,6], [2] are left to the executor: its sizes do not all "
+                        "follow from those of its inputs"));
+  // It is looked for once.
+  ::testing::internal::CaptureStderr();
   EXPECT_EQ(plans.get(inputs), nullptr);
-  (void)::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  ::unsetenv("HALYARD_LOG");
   EXPECT_EQ(plans.size(), 0u);
 }
 
-// With control flow the executor computes all of the model.
+// Nothing is left of two rows.
+TEST(ShapePlansArguments, SizesThatLeaveNothingAreForTheExecutor) {
+  Builder builder;
+  const uint32_t x = builder.input({0, 4});
+  const uint32_t begin = builder.int32s({2}, {2, 0});
+  const uint32_t size = builder.int32s({2}, {-1, -1});
+  const uint32_t rest = builder.tensor({0, 4});
+  const uint32_t y = builder.output({0, 4});
+  builder.operation(OperationType::SLICE, {x, begin, size}, {rest});
+  builder.operation(OperationType::RELU, {rest}, {y});
+  const auto model = builder.take();
+  ShapePlans plans(planOf(model), {});
+  std::vector<float> values(12, 1.0f);
+  const cpu::Argument two = {values.data(), 32, {2, 4}, false};
+  EXPECT_EQ(plans.get(std::span(&two, 1)), nullptr);
+  const cpu::Argument three = {values.data(), 48, {3, 4}, false};
+  const auto compiled = plans.get(std::span(&three, 1));
+  ASSERT_NE(compiled, nullptr);
+  EXPECT_EQ(compiled->output(0).dims, (Shape{1, 4}));
+  // For both there is an entry, but one model only.
+  EXPECT_EQ(plans.get(std::span(&two, 1)), nullptr);
+  EXPECT_EQ(plans.size(), 1u);
+}
+
 TEST(ShapePlansArguments, OperationsThatContradictTheSizesAreForTheExecutor) {
   Builder builder;
   const uint32_t a = builder.input({0, 4});
