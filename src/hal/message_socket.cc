@@ -162,7 +162,8 @@ MessageSocket::MessageSocket(kj::UnixEventPort& port, UniqueFd socket, unsigned 
   if (terms_.closing != nullptr) assignForeign(socket_.get(), terms_.closing);
 }
 
-// The peer sees the end now, whenever the socket is closed.
+// The peer sees the end now, whenever the socket is closed, and although a child that was forked
+// meanwhile may have it, too.
 MessageSocket::~MessageSocket() noexcept(false) { shutdown(); }
 
 std::optional<uint64_t> MessageSocket::messageBytes(const kj::byte* bytes, size_t count) {

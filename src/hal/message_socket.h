@@ -65,11 +65,6 @@ class MessageSocket final : public capnp::MessageStream {
   using capnp::MessageStream::writeMessage;
   using capnp::MessageStream::writeMessages;
 
-  // A child that was forked meanwhile has the socket, too: closing it is not enough for the peer.
-  ~MessageSocket() { shutdown(); }
-  MessageSocket(const MessageSocket&) = delete;
-  MessageSocket& operator=(const MessageSocket&) = delete;
-
   // Ends both directions, as if the peer had closed its end.
   void shutdown() noexcept;
 
