@@ -69,7 +69,7 @@ class RepeatedExecution : public ::testing::Test {
                                 DatumQueue::map(*channels.results, shape).value(), model, *prepared,
                                 HalVersion::V1_3, true,
                                 [this](const std::vector<int32_t>&) { bringMemory(); },
-                                UniqueFd(::fcntl(client_->doorbell(), F_DUPFD_CLOEXEC, 0))})
+                                ForeignFd(::fcntl(client_->doorbell(), F_DUPFD_CLOEXEC, 0))})
                 .value();
     memory_ = SharedMemory::create(256, "arguments").value();
     floats_ = reinterpret_cast<float*>(memory_->mapped().value()->data());
