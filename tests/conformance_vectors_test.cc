@@ -99,7 +99,7 @@ class ConformanceVariants : public testing::TestWithParam<std::tuple<std::string
 TEST_P(ConformanceVariants, AllPass) {
   const std::string& folder = std::get<0>(GetParam());
   const Variant& variant = std::get<1>(GetParam());
-  const auto target = conformance::makeHalTarget(std::make_shared<hal::ClientSession>(
+  const auto target = conformance::makeHalTarget(hal::ClientSession::ofRuntime(
       cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 3), std::make_shared<hal::SessionServices>()));
   forEachCase(folder, [&](const std::string& where, const VectorCase& vectorCase) {
     const CaseResult result = conformance::runCase(*target, vectorCase, variant);

@@ -44,7 +44,7 @@ std::vector<Variant> halVariants() {
 }
 
 CaseResult runOnCpu(const std::string& line, Variant variant = Variant::PLAIN) {
-  const auto target = makeHalTarget(std::make_shared<hal::ClientSession>(
+  const auto target = makeHalTarget(hal::ClientSession::ofRuntime(
       cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 2), std::make_shared<hal::SessionServices>()));
   return runCase(*target, parsed(line), variant);
 }
