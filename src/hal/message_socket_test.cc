@@ -93,7 +93,7 @@ struct Read {
   std::vector<ino_t> files;
 };
 
-class MessageSocketTest : public testing::Test {
+class MessageSocketTest : public ::testing::Test {
  protected:
   MessageSocketTest() {
     int ends[2];

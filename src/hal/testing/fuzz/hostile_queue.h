@@ -4,6 +4,7 @@
 
 #include "hal/ring/doorbell.h"
 #include "hal/testing/fuzz/hostile_messages.h"
+#include "hal/v1_2.capnp.h"
 #include "halyard/driver/shared_memory.h"
 
 namespace halyard::hal::fuzz {
