@@ -1,6 +1,7 @@
 #include "hal/testing/fuzz/hostile_queue.h"
 
 #include <fcntl.h>
+#include <kj/debug.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
