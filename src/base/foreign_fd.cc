@@ -15,6 +15,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "base/process_generation.h"
 #include "base/signals_blocked.h"
 
 namespace halyard {
@@ -176,24 +177,9 @@ class ForeignWork {
   unsigned idle_ = 0;
 };
 
-namespace {
-
-std::atomic<ForeignWork*> current = nullptr;
-
-}  // namespace
-
 ForeignWork& ForeignWork::ofProcess() {
-  if (ForeignWork* const known = current.load(std::memory_order_acquire)) return *known;
-  // The threads of a parent are not in its child, and nobody knows who held the mutex.
-  static const int atFork =
-      ::pthread_atfork(nullptr, nullptr, [] { current.store(nullptr, std::memory_order_release); });
-  (void)atFork;
-  auto made = std::make_unique<ForeignWork>();
-  ForeignWork* before = nullptr;
-  if (current.compare_exchange_strong(before, made.get(), std::memory_order_acq_rel)) {
-    return *made.release();
-  }
-  return *before;
+  static constinit PerProcess<ForeignWork> work;
+  return work.get();
 }
 
 std::shared_ptr<ForeignAccount> ForeignAccount::of(std::string_view name) {

@@ -8,6 +8,8 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/process_generation.h"
+
 namespace halyard::hal {
 namespace {
 
@@ -23,26 +25,29 @@ std::optional<uint64_t> cookieOf(int fd) {
   return cookie;
 }
 
-// What the stand-ins of this process stand for. Never destroyed: loops may run until the end.
+// What the stand-ins of this process stand for.
 struct StandIns {
   std::mutex mutex;
   std::unordered_map<uint64_t, int> fds;
 
   static StandIns& ofProcess() {
-    static auto& all = *new StandIns;
-    return all;
+    static constinit PerProcess<StandIns> all;
+    return all.get();
   }
 };
 
 // Stands for all that have been refused.
 int refusedFd() {
-  static const int end = [] {
+  static constinit PerProcess<UniqueFd> end;
+  const UniqueFd& made = end.get([] {
     int ends[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return -1;
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+      return std::make_unique<UniqueFd>();
+    }
     ::close(ends[1]);
-    return ends[0];
-  }();
-  return end;
+    return std::make_unique<UniqueFd>(ends[0]);
+  });
+  return made.get();
 }
 
 }  // namespace
