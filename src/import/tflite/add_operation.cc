@@ -62,11 +62,34 @@ Status GraphBuilder::addOperation(OperationType type, OperandIndexes inputs,
     HALYARD_ASSIGN_OR_RETURN(const bool isFolded, fold(operation));
     if (isFolded) return okStatus();
   }
-  if (isTfliteOperation(type) && model_.extensionNameToPrefix.empty()) {
-    model_.extensionNameToPrefix = {{std::string(kTfliteExtension), kTfliteExtensionPrefix}};
-  }
   model_.main.operations.push_back(std::move(operation));
   return okStatus();
+}
+
+// What only led to shapes that the importer has found is not computed.
+void GraphBuilder::dropUnread() {
+  std::vector<bool> isRead(model_.main.operands.size());
+  for (const uint32_t output : model_.main.outputIndexes) isRead[output] = true;
+  std::vector<Operation>& operations = model_.main.operations;
+  std::vector<bool> isKept(operations.size());
+  for (size_t i = operations.size(); i-- > 0;) {
+    const auto outputs = std::span(operations[i].outputs.begin(), operations[i].outputs.end());
+    isKept[i] = std::ranges::any_of(outputs, [&](uint32_t output) { return isRead[output]; });
+    for (const uint32_t input : operations[i].inputs) isRead[input] = isRead[input] || isKept[i];
+  }
+  size_t kept = 0;
+  for (size_t i = 0; i < operations.size(); ++i) {
+    if (isKept[i]) {
+      if (kept != i) operations[kept] = std::move(operations[i]);
+      ++kept;
+      continue;
+    }
+    // Somebody has to write a temporary.
+    for (const uint32_t output : operations[i].outputs) {
+      operand(output).lifetime = Lifetime::NO_VALUE;
+    }
+  }
+  operations.resize(kept);
 }
 
 // A constant's bytes, for inference; nullptr if they cannot be had, or those of a large one in the

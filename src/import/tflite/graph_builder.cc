@@ -549,6 +549,12 @@ Result<ImportedModel> GraphBuilder::finish() {
     }
     HALYARD_RETURN_IF_ERROR(giveOutput(index));
   }
+  if (!knownInts_.empty()) dropUnread();
+  if (std::ranges::any_of(model_.main.operations, [](const Operation& operation) {
+        return isTfliteOperation(operation.type);
+      })) {
+    model_.extensionNameToPrefix = {{std::string(kTfliteExtension), kTfliteExtensionPrefix}};
+  }
   HALYARD_RETURN_IF_ERROR(placeConstants());
 
   ImportedModel result;

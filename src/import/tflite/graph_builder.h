@@ -156,6 +156,7 @@ class GraphBuilder {
   Result<bool> fold(const Operation& operation);
   bool isFoldable(const Operation& operation);
   Status giveOutput(int32_t tensor);
+  void dropUnread();
   const uint8_t* valueOf(uint32_t operand, bool isLargeToo);
   Result<std::span<const uint8_t>> contents(const Constant& constant);
   Status placeConstants();

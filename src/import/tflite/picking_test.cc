@@ -102,6 +102,7 @@ TEST(Picking, ProductsFinerThanTheirScales) {
       ASSERT_TRUE(imported.ok()) << imported.status().toString();
       const bool isFine = scale <= 0.05f * 0.05f;
       EXPECT_THAT(operationsOf(*imported), ElementsAre(isFine ? "QUANTIZED_MUL" : "MUL"));
+      if (!isFine) continue;  // NNAPI's own
       const RunResult result = runWith(imported, {a, b});
       ASSERT_TRUE(result.status.ok()) << result.status.toString();
       const int least = type == Type::INT8 ? -128 : 0;
