@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 constexpr const char* kPlain = "test-plain";
 constexpr const char* kOld = "test-old";
 constexpr const char* kDriver = "halyard-cpu";
-constexpr const char* kLibrary = "test-library";
+constexpr const char* kLibrary = "halyard-reference";  // in this process
 constexpr std::array<const char*, 5> kAll = {kPlain, kOld, kDriver, kLibrary, kCpuDevice};
 
 // One model, and what is said of it.
@@ -117,7 +117,7 @@ class NeverComputed : public ::testing::Test {
     manifests.add(kPlain, REFERENCE_DRIVER, R"({"threads": 1})");
     manifests.add(kOld, REFERENCE_DRIVER, R"({"threads": 1, "hal_version": "1.1"})", "1.1");
     manifests.add(kDriver, CPU_DRIVER);
-    manifests.addLibrary(kLibrary, CPU_LIBRARY);
+    manifests.addLibrary(kLibrary, REFERENCE_LIBRARY);
     manifests.use();
     ::setenv("HALYARD_LOG", "quiet", 1);
   }

@@ -120,7 +120,9 @@ Call callOf(OperationType op, OperandType type, size_t rank, size_t count) {
   Call call;
   call.operation.type = op;
   const auto make = [&](const OperandSpec& spec, bool isInput) {
-    if (spec.column == 0) return operandOf(type, isInput ? rank : std::min<size_t>(rank, 4));
+    const bool isLikeInput = op == REVERSE || op == MIRROR_PAD;
+    const size_t ofOutput = op == PACK ? rank + 1 : isLikeInput ? rank : std::min<size_t>(rank, 4);
+    if (spec.column == 0) return operandOf(type, isInput ? rank : ofOutput);
     const OperandType other =
         spec.column < 0 ? spec.fixed : row->types[static_cast<size_t>(spec.column)];
     return operandOf(other, spec.ranks.empty() ? 1 : spec.ranks[0].max);
