@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <sstream>
 
@@ -179,13 +180,18 @@ TEST_F(PreparationTest, AMissedDeadlineIsReturned) {
 }
 
 TEST_F(PreparationTest, AModelThatTheCpuDeviceRefusesIsAnError) {
+  auto memory = SharedMemory::create(16, "constants");
+  ASSERT_TRUE(memory.ok());
+  auto unreadable = SharedMemory::fromFd(16, PROT_WRITE, (*memory)->fd(), 0);
+  ASSERT_TRUE(unreadable.ok());
   TestModel model;
-  model.operation(RESHAPE,
-                  {model.input({4}), model.constant<int32_t>(OperandType::TENSOR_INT32, {1}, {3})},
-                  {model.output({3})});
+  model.model().pools = {*unreadable};
+  const uint32_t term = model.poolConstant(OperandType::TENSOR_FLOAT32, {4}, {0, 0, 16});
+  model.add(model.input({4}), term, model.output({4}));
   const auto made = makePlan(model.share(), devices_.list(), noCosts(), &report_);
-  EXPECT_EQ(made.status().code(), ResultCode::BAD_DATA) << made.status().toString();
-  EXPECT_THAT(made.status().message(), HasSubstr("device nnapi-reference: operation #0 RESHAPE"));
+  EXPECT_EQ(made.status().code(), ResultCode::UNMAPPABLE) << made.status().toString();
+  EXPECT_THAT(made.status().message(),
+              HasSubstr("device nnapi-reference: model pool 0 may not be read"));
 }
 
 // --- What is said of it on standard error.
