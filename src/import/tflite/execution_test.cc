@@ -53,6 +53,16 @@ TEST(Execution, RequantisedMean) {
   EXPECT_THAT(as<int8_t>(run(w)[0]), ElementsAre(52));
 }
 
+// What the importer has made floats of is an output of the model, too.
+TEST(Execution, FoldedConstantsAsOutputs) {
+  ModelWriter w = foldedWeights();
+  w.outputs = {5, 2};
+  const auto outputs = run(w);
+  ASSERT_EQ(outputs.size(), 2u);
+  EXPECT_EQ(outputs[0], run(foldedWeights())[0]);
+  EXPECT_THAT(as<float>(outputs[1]), ElementsAre(1, -2, 0.5f, 4));
+}
+
 TEST(Execution, QuantisationChain) {
   const auto outputs = run(quantisationChain());
   EXPECT_THAT(as<float>(outputs[0]), ElementsAre(-1, -0.5f, 0, 0.5f));

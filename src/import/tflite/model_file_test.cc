@@ -219,7 +219,9 @@ TEST_F(ModelFileTest, SmallConstantsAreOfTheFileToo) {
   for (const Sample& sample : sampleModels()) {
     const std::vector<uint8_t> bytes = sample.model.bytes();
     write(bytes);
-    EXPECT_EQ(run(importTfliteFile(path_)), run(importTflite(bytes))) << sample.name;
+    const ImportOptions options = {.extension = ExtensionUse::WHERE_NEEDED};
+    EXPECT_EQ(run(importTfliteFile(path_, options)), run(importTflite(bytes, options)))
+        << sample.name;
   }
 }
 
