@@ -171,7 +171,7 @@ Status ReceivedPool::read(uint64_t offset, std::span<uint8_t> to) const {
     return okStatus();
   }
   HALYARD_RETURN_IF_ERROR(readRange(memory_->fd(), memory_->offset() + offset, to),
-                          "reading shared memory: the file");
+                          "reading shared memory");
   return okStatus();
 }
 

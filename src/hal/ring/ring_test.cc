@@ -354,7 +354,7 @@ TEST_F(RingTest, FilesThatShrinkHarmNobody) {
   in_ = SharedMemory::fromFd(32, PROT_READ | PROT_WRITE, file.get(), 0).value();
   expectServes();
   ASSERT_EQ(::ftruncate(file.get(), 0), 0);
-  expectRefused(goodPacket(), "the file ends after 0 of 16 bytes");
+  expectRefused(goodPacket(), "reading shared memory: ends after 0 of 16 bytes");
   ASSERT_EQ(::pwrite(file.get(), kRingInputs.data(), 32, 0), 32);
   expectServes();
 }
