@@ -189,7 +189,7 @@ TEST_F(PreparationTest, AModelThatTheCpuDeviceRefusesIsAnError) {
   const uint32_t term = model.poolConstant(OperandType::TENSOR_FLOAT32, {4}, {0, 0, 16});
   model.add(model.input({4}), term, model.output({4}));
   const auto made = makePlan(model.share(), devices_.list(), noCosts(), &report_);
-  EXPECT_EQ(made.status().code(), ResultCode::UNMAPPABLE) << made.status().toString();
+  EXPECT_EQ(made.status().code(), ResultCode::BAD_DATA) << made.status().toString();
   EXPECT_THAT(made.status().message(),
               HasSubstr("device nnapi-reference: model pool 0 may not be read"));
 }
