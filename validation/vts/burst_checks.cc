@@ -351,8 +351,7 @@ CheckResult fullDoorbell(HalClient& client, HalVersion method) {
   old.burst->setSlot(kIn, std::get<SharedMemoryPtr>(add.memory->request().pools[0]));
   old.burst->setSlot(kOut, std::get<SharedMemoryPtr>(add.memory->request().pools[1]));
   const int doorbell = opened.driversDoorbell.get();
-  const uint64_t one = 1;
-  (void)!::write(doorbell, &one, sizeof one);
+  old.burst->wakeBy(doorbell);
   HALYARD_RETURN_IF_ERROR(expectRuns(old), "a client that has no doorbell");
   // As full as it gets, and a writer waits.
   (void)::fcntl(doorbell, F_SETFL, O_NONBLOCK);

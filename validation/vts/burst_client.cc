@@ -1,5 +1,7 @@
 #include "validation/vts/burst_client.h"
 
+#include <unistd.h>
+
 #include <cstring>
 
 #include "hal/error_status.h"
@@ -134,6 +136,10 @@ std::vector<hal::Datum> BurstClient::packetFor(const hal::Request& request,
 
 Result<BurstAnswer> BurstClient::exchange(std::span<const hal::Datum> packet) {
   if (!ring_->send(packet)) return opFailed("the packet of {} datums has no room", packet.size());
+  if (driversDoorbell_ >= 0) {
+    const uint64_t one = 1;
+    (void)!::write(driversDoorbell_, &one, sizeof one);
+  }
   const hal::RingClient::Wait how = ring_->wait(hal::Clock::now() + kPatience);
   if (how == hal::RingClient::Wait::TIMED_OUT) return opFailed("a packet is not answered");
   if (how != hal::RingClient::Wait::ANSWERED) {

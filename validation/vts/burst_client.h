@@ -60,6 +60,9 @@ class BurstClient {
 
   // What is in a slot when the driver asks; null: it is told that there is nothing.
   void setSlot(int32_t slot, SharedMemoryPtr memory);
+  // Wakes the driver as clients of an earlier schema do: writes to this eventfd, the driver's,
+  // after each packet. The caller keeps it open.
+  void wakeBy(int driversDoorbell) { driversDoorbell_ = driversDoorbell; }
   // Answers the next question of the driver with one memory too few.
   void answerTooFew();
   size_t questions() const;
@@ -74,6 +77,7 @@ class BurstClient {
   std::shared_ptr<Slots> slots_;
   std::shared_ptr<hal::RingClient> ring_;
   std::optional<uint64_t> key_;  // in Side::bursts
+  int driversDoorbell_ = -1;
 };
 
 }  // namespace halyard::validation
