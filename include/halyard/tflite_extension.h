@@ -107,15 +107,15 @@ enum {
   HALYARD_TFLITE_SHAPE = 4,
 
   /**
-   * The discrete Fourier transform of real images along their last two dimensions. A complex tensor
-   * is one of float32 with one dimension more, the last, of 2: real and imaginary part.
+   * The discrete Fourier transform of real images along their last two dimensions. A complex number
+   * is two floats side by side, real and imaginary part.
    *
    * Inputs:
    *   0: input, TENSOR_FLOAT32, [..., rows, columns].
    *   1: fft_length, TENSOR_INT32, [2]: height and width, powers of two. The input is cut off, or
    *      continued with zeros, to that size.
    * Outputs:
-   *   0: output, TENSOR_FLOAT32, [..., height, width / 2 + 1, 2]:
+   *   0: output, TENSOR_FLOAT32, [..., height, (width / 2 + 1) * 2]:
    *
    *   y(v, u) = sum over i, j of x(i, j) * exp(-2 pi sqrt(-1) * (v i / height + u j / width))
    */
@@ -125,9 +125,9 @@ enum {
    * Magnitude, real and imaginary part of complex numbers.
    *
    * Inputs:
-   *   0: input, TENSOR_FLOAT32, [..., 2]: real and imaginary part.
+   *   0: input, TENSOR_FLOAT32, [..., 2 n]: n complex numbers, real and imaginary part of each.
    * Outputs:
-   *   0: output, TENSOR_FLOAT32, the input's dimensions without the last; [1] where these are none.
+   *   0: output, TENSOR_FLOAT32, [..., n].
    */
   HALYARD_TFLITE_COMPLEX_ABS = 6,
   HALYARD_TFLITE_REAL = 7,

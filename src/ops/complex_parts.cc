@@ -1,5 +1,6 @@
 // COMPLEX_ABS, REAL and IMAG of the extension halyard.tflite: real numbers of complex ones. A
-// complex tensor is one of float32 whose last dimension, of 2, has real and imaginary part.
+// complex number is two floats side by side, real and imaginary part, so that the last dimension is
+// twice as large as the number of complex numbers in it.
 #include <cmath>
 #include <cstdint>
 
@@ -12,13 +13,12 @@ namespace {
 
 Status infer(OperationContext& context) {
   const Tensor& input = context.input(0);
-  if (input.rank() == 0 || input.dims.back() != 2) {
-    return opFailed("input is {}, expected a last dimension of 2, real and imaginary part",
+  if (input.rank() == 0 || input.dims.back() % 2 != 0) {
+    return opFailed("input is {}, expected an even last dimension of real and imaginary parts",
                     realShapeText(input.dims));
   }
-  Shape dims(input.dims.begin(), input.dims.end() - 1);
-  if (dims.empty()) dims = {1};
-  context.output(0).dims = std::move(dims);
+  context.output(0).dims = input.dims;
+  context.output(0).dims.back() /= 2;
   return okStatus();
 }
 

@@ -1,5 +1,6 @@
 // RFFT2D of the extension halyard.tflite: the discrete Fourier transform of real images along their
-// last two dimensions, by halves: the other half is the first one's conjugate. Computed in double,
+// last two dimensions, by halves: the other half is the first one's conjugate. A complex number is
+// two floats side by side, real and imaginary part. Computed in double,
 // by the fast transform of lengths that are powers of two.
 #include <algorithm>
 #include <bit>
@@ -54,8 +55,7 @@ Status infer(OperationContext& context) {
   HALYARD_RETURN_IF_ERROR(readLengths(context, &lengths));
   Shape dims = input.dims;
   dims[dims.size() - 2] = static_cast<uint32_t>(lengths.height);
-  dims.back() = static_cast<uint32_t>(lengths.bins());
-  dims.push_back(2);
+  dims.back() = static_cast<uint32_t>(2 * lengths.bins());
   context.output(0).dims = std::move(dims);
   return okStatus();
 }

@@ -47,9 +47,9 @@ Result<media::NpyArray> toPortArray(const ModelPort& port, const Shape& dims,
   if (port.form == ElementForm::INT64) {
     array.dtype = kInt64;
     array.data = widened(bytes);
-  } else if (port.form == ElementForm::COMPLEX64 && !dims.empty() && dims.back() == 2) {
+  } else if (port.form == ElementForm::COMPLEX64 && !dims.empty() && dims.back() % 2 == 0) {
     array.dtype = kComplex64;
-    array.shape.pop_back();
+    array.shape.back() /= 2;
   }
   return array;
 }
@@ -61,7 +61,8 @@ Result<PortValue> fromPortArray(const ModelPort& port, const media::NpyArray& ar
     HALYARD_ASSIGN_OR_RETURN(plain.data, narrowed(array.data));
   } else if (port.form == ElementForm::COMPLEX64 && array.dtype == kComplex64) {
     plain.dtype = npyTypeOf(port.type);
-    plain.shape.push_back(2);
+    if (plain.shape.empty()) plain.shape = {1};
+    plain.shape.back() *= 2;
   }
   PortValue value;
   HALYARD_ASSIGN_OR_RETURN(value.bytes, fromNpy(port.type, port.dims, plain));

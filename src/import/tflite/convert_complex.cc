@@ -1,4 +1,4 @@
-// Operators on complex numbers, which kTfliteExtension has as pairs along a last dimension.
+// Operators on complex numbers, which kTfliteExtension has as pairs of floats.
 #include "import/tflite/converters.h"
 
 namespace halyard::import {

@@ -14,10 +14,10 @@ bool isComplex(const Node& node) {
   return tensor.ok() && tensor->type == tfl::TensorType::COMPLEX64;
 }
 
-// The dimensions of an operand as the file has them: without that of the pairs.
+// The dimensions of an operand as the file has them: complex numbers, not pairs.
 Shape fileDims(const Node& node, uint32_t x) {
   Shape dims = node.operand(x).dimensions;
-  if (isComplex(node) && !dims.empty()) dims.pop_back();
+  if (isComplex(node) && !dims.empty()) dims.back() /= 2;
   return dims;
 }
 
@@ -25,8 +25,8 @@ Shape fileDims(const Node& node, uint32_t x) {
 Status reshapeTo(Node& node, Shape dims) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
-  if (isComplex(node)) dims.push_back(2);
   if (dims.empty()) dims = {1};
+  if (isComplex(node)) dims.back() *= 2;
   HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, x));
   return node.reshapeAs(x, std::move(dims), y);
 }

@@ -56,7 +56,10 @@ ElementForm formOf(tfl::TensorType type) {
 }
 
 // A shape of rank 1 for a scalar: tensors of rank 0 have unknown shapes in NNAPI.
-Shape orScalar(Shape dims) { return dims.empty() ? Shape{1} : std::move(dims); }
+Shape orScalar(Shape dims, tfl::TensorType type) {
+  if (!dims.empty()) return dims;
+  return {type == tfl::TensorType::COMPLEX64 ? 2u : 1u};
+}
 
 // Without a mapping, whose pages would come one by one.
 Status writeTo(const SharedMemory& pool, size_t offset, std::span<const uint8_t> bytes) {
@@ -107,7 +110,7 @@ Status GraphBuilder::beginGraph() {
       return badData("model input {}: {} is an input already", i, tensor.text());
     }
     HALYARD_ASSIGN_OR_RETURN(Operand operand, describe(tensor), "model input {}", i);
-    operand.dimensions = orScalar(std::move(operand.dimensions));
+    operand.dimensions = orScalar(std::move(operand.dimensions), tensor.type);
     for (size_t d = 0; d < tensor.dims.size() && options_.keepsOpenDimensions; ++d) {
       if (tensor.isOpen(d)) operand.dimensions[d] = 0;
     }
@@ -153,7 +156,8 @@ Result<Operand> GraphBuilder::describe(const FileTensor& tensor) const {
   }
   operand.type = *type;
   operand.dimensions = tensor.dims;
-  if (tensor.type == tfl::TensorType::COMPLEX64) operand.dimensions.push_back(2);
+  const bool isPairs = tensor.type == tfl::TensorType::COMPLEX64;
+  if (isPairs && !operand.dimensions.empty()) operand.dimensions.back() *= 2;
   if (!isQuant8Asymm(*type)) return operand;
   if (tensor.scales.empty()) {
     return unsupported("{} is {} without a scale: not supported", tensor.text(),
@@ -207,7 +211,7 @@ Result<uint32_t> GraphBuilder::read(const FileTensor& tensor) {
     return badData("{} is read before anything writes it", tensor.text());
   }
   HALYARD_ASSIGN_OR_RETURN(Operand operand, describe(tensor));
-  operand.dimensions = orScalar(std::move(operand.dimensions));
+  operand.dimensions = orScalar(std::move(operand.dimensions), tensor.type);
   const bool isWide = tensor.type == tfl::TensorType::INT64;
   HALYARD_ASSIGN_OR_RETURN(const uint32_t added, isWide
                                                      ? addNarrowed(std::move(operand), tensor)

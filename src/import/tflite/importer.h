@@ -16,7 +16,7 @@ namespace halyard::import {
 enum class ElementForm : uint8_t {
   SAME,       // one by one, of the operand's type
   INT64,      // 64-bit integers in the file, 32 bits in the operand
-  COMPLEX64,  // pairs of float32: the operand's last dimension, of 2, the tensor has not
+  COMPLEX64,  // pairs of float32 side by side: the operand's last dimension is twice the tensor's
 };
 
 // A main input or output as the file describes it.

@@ -23,7 +23,7 @@ inline constexpr Takes kTakesPlain = 0;
 // INT64 as TENSOR_INT32. The operator moves, compares or counts with the values, but makes no
 // greater ones of them.
 inline constexpr Takes kTakesInt64 = 1;
-// COMPLEX64 as pairs along a last dimension.
+// COMPLEX64 as pairs of floats side by side.
 inline constexpr Takes kTakesComplex = 2;
 // Dimensions that are 0 since only an execution knows them.
 inline constexpr Takes kTakesOpenDimensions = 4;

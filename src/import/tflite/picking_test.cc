@@ -131,11 +131,11 @@ TEST(Picking, SquaresFinerThanTheirScale) {
   EXPECT_THAT(operationsOf(*imported), ElementsAre("QUANTIZED_MUL"));
 }
 
-// float [2,1,6] -> RFFT2D of [1,8] -> COMPLEX64 [2,1,5].
+// float [1,2,1,6] -> RFFT2D of [1,8] -> COMPLEX64 [1,2,1,5], as frames of sound are transformed.
 struct Spectrum {
   ModelWriter w;
-  int32_t x = w.floats("x", {2, 1, 6});
-  int32_t y = typed(w, "y", Type::COMPLEX64, {2, 1, 5});
+  int32_t x = w.floats("x", {1, 2, 1, 6});
+  int32_t y = typed(w, "y", Type::COMPLEX64, {1, 2, 1, 5});
 
   explicit Spectrum(bool isComputed = false) {
     const int32_t length =
@@ -169,14 +169,14 @@ std::vector<float> binsOf(const std::vector<float>& x) {
 
 TEST(Picking, TransformAndItsParts) {
   Spectrum s;
-  // As a frame of sound is transformed: the dimension of one row goes.
-  const int32_t bins = typed(s.w, "bins", Type::COMPLEX64, {2, 5});
+  // The dimension of one row goes.
+  const int32_t bins = typed(s.w, "bins", Type::COMPLEX64, {1, 2, 5});
   s.w.node(Op::SQUEEZE, {s.y}, {bins}, Opt::SqueezeOptions, [](FlatBufferBuilder& b) {
-    const std::vector<int32_t> axes = {1};
+    const std::vector<int32_t> axes = {2};
     return tfl::CreateSqueezeOptionsDirect(b, &axes);
   });
   for (const Op op : {Op::COMPLEX_ABS, Op::REAL, Op::IMAG}) {
-    const int32_t part = s.w.floats("part", {2, 5});
+    const int32_t part = s.w.floats("part", {1, 2, 5});
     s.w.node(op, {bins}, {part});
     s.w.outputs.push_back(part);
   }
@@ -184,8 +184,8 @@ TEST(Picking, TransformAndItsParts) {
   ASSERT_TRUE(imported.ok()) << imported.status().toString();
   EXPECT_TRUE(validateModel(imported->model).ok());
   EXPECT_EQ(imported->outputs[0].form, ElementForm::COMPLEX64);
-  EXPECT_EQ(imported->outputs[0].dims, (Shape{2, 1, 5, 2}));
-  EXPECT_EQ(imported->outputs[1].dims, (Shape{2, 5}));
+  EXPECT_EQ(imported->outputs[0].dims, (Shape{1, 2, 1, 10}));
+  EXPECT_EQ(imported->outputs[1].dims, (Shape{1, 2, 5}));
   const RunResult result = runWith(imported, {bytesOf(kWave)});
   ASSERT_TRUE(result.status.ok()) << result.status.toString();
   const std::vector<float> expected = binsOf(kWave);
@@ -200,13 +200,13 @@ TEST(Picking, TransformAndItsParts) {
 
 TEST(Picking, TransformOfAComputedLength) {
   Spectrum s(/*isComputed=*/true);
-  s.w.tensors[static_cast<size_t>(s.y)].shapeSignature = {2, -1, -1};
+  s.w.tensors[static_cast<size_t>(s.y)].shapeSignature = {1, 2, -1, -1};
   const Result<ImportedModel> imported = importModel(s.w);
   ASSERT_TRUE(imported.ok()) << imported.status().toString();
-  EXPECT_EQ(imported->outputs[0].dims, (Shape{2, 0, 0, 2}));
+  EXPECT_EQ(imported->outputs[0].dims, (Shape{1, 2, 0, 0}));
   const RunResult result = runWith(imported, {bytesOf(kWave), bytesOf<int32_t>({1, 8})});
   ASSERT_TRUE(result.status.ok()) << result.status.toString();
-  EXPECT_EQ(result.dims[0], (Shape{2, 1, 5, 2}));
+  EXPECT_EQ(result.dims[0], (Shape{1, 2, 1, 10}));
   EXPECT_THAT(as<float>(result.outputs[0]), Pointwise(FloatNear(1e-5f), binsOf(kWave)));
   const RunResult wrong = runWith(imported, {bytesOf(kWave), bytesOf<int32_t>({1, 6})});
   EXPECT_THAT(wrong.status.message(), HasSubstr("is 1 and 6, expected powers of two"));
@@ -217,13 +217,13 @@ TEST(Picking, TransformOfAComputedLength) {
 
 TEST(Picking, ComplexNumbersAreNoOthers) {
   Spectrum s;
-  const int32_t sum = typed(s.w, "sum", Type::COMPLEX64, {2, 1, 5});
+  const int32_t sum = typed(s.w, "sum", Type::COMPLEX64, {1, 2, 1, 5});
   s.w.node(Op::ADD, {s.y, s.y}, {sum});
   s.w.outputs = {sum};
   EXPECT_THAT(refusalOf(s.w), HasSubstr("operator ADD of node 1 is not supported: input 0: tensor "
                                         "1 'y' is COMPLEX64, expected real numbers"));
   Spectrum of;
-  of.w.node(Op::REAL, {of.x}, {of.w.floats("real", {2, 1, 6})});
+  of.w.node(Op::REAL, {of.x}, {of.w.floats("real", {1, 2, 1, 6})});
   EXPECT_THAT(refusalOf(of.w), HasSubstr("operator REAL of node 1 is not supported: tensor 0 'x' "
                                          "is FLOAT32, expected COMPLEX64"));
 }

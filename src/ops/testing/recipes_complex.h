@@ -1,5 +1,4 @@
-// Recipes of operations on complex numbers: tensors whose last dimension, of 2, has real and
-// imaginary part.
+// Recipes of operations on complex numbers: two floats side by side, real and imaginary part.
 // Thread safety: none needed.
 // Ownership: none.
 #pragma once
@@ -52,7 +51,7 @@ inline void rfft2d(CaseBuilder& b) {
 
 inline void complexPart(CaseBuilder& b) {
   Shape shape = b.shape();
-  shape.back() = 2;
+  shape.back() *= 2;
   b.tensor(shape, -4, 4);
   b.outPlain();
   if (shape.size() > 1) b.batch({0}, {0});
