@@ -71,13 +71,21 @@ std::vector<uint8_t> streamOf(const Segments& segments) {
   return bytes;
 }
 
-size_t openDescriptors() {
+// Of the file of that name. What other tests have left to be closed does not count.
+size_t openDescriptors(const std::string& name) {
   size_t count = 0;
   DIR* const folder = ::opendir("/proc/self/fd");
-  while (::readdir(folder) != nullptr) ++count;
+  while (const dirent* const entry = ::readdir(folder)) {
+    char target[256];
+    const ssize_t length = ::readlinkat(::dirfd(folder), entry->d_name, target, sizeof target);
+    if (length > 0 && std::string(target, static_cast<size_t>(length)).starts_with(name)) ++count;
+  }
   ::closedir(folder);
   return count;
 }
+
+// Of what someFile makes.
+size_t openFiles() { return openDescriptors("/memfd:message_socket_test"); }
 
 UniqueFd someFile() { return UniqueFd(::memfd_create("message_socket_test", MFD_CLOEXEC)); }
 
@@ -98,6 +106,7 @@ class MessageSocketTest : public ::testing::Test {
   MessageSocketTest() {
     int ends[2];
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    socketName_ = fmt::format("socket:[{}]", inodeOf(ends[0]));
     socket_ = std::make_unique<MessageSocket>(io_.unixEventPort, UniqueFd(ends[0]), kMaxFds);
     peer_.reset(ends[1]);
   }
@@ -185,6 +194,7 @@ class MessageSocketTest : public ::testing::Test {
   }
 
   kj::AsyncIoContext io_ = kj::setupAsyncIo();
+  std::string socketName_;
   std::unique_ptr<MessageSocket> socket_;
   UniqueFd peer_;
   kj::Own<kj::AsyncCapabilityStream> peerStream_;
@@ -207,14 +217,14 @@ TEST_F(MessageSocketTest, CarriesMessagesOfAllSizesBothWays) {
 TEST_F(MessageSocketTest, DescriptorsComeWithTheirMessage) {
   const UniqueFd one = someFile();
   const UniqueFd two = someFile();
-  const size_t before = openDescriptors();
+  const size_t before = openFiles();
   for (const auto& segments : {segmentsOf({kSmall}), segmentsOf({kShared}), segmentsOf({kLarge})}) {
     const std::vector<ino_t> files{inodeOf(one.get()), inodeOf(two.get())};
     EXPECT_EQ(transfer(*socket_, peer(), segments, {one.get(), two.get()}).files, files);
     EXPECT_EQ(transfer(peer(), *socket_, segments, {one.get(), two.get()}).files, files);
     EXPECT_TRUE(transfer(peer(), *socket_, segments).files.empty());
   }
-  EXPECT_EQ(openDescriptors(), before) << "left open";
+  EXPECT_EQ(openFiles(), before) << "left open";
 }
 
 // Some messages are received at once, and the descriptors belong to some of them.
@@ -323,7 +333,7 @@ TEST_F(MessageSocketTest, DescriptorsThatNobodyExpectsAreClosed) {
   const UniqueFd file = someFile();
   const Segments segments = segmentsOf({kSmall});
   const std::vector<uint8_t> bytes = streamOf(segments);
-  const size_t before = openDescriptors();
+  const size_t before = openFiles();
   // More than may come with a message.
   sendRaw(bytes, std::vector<int>(kMaxFds + 1, file.get()));
   EXPECT_EQ(readFrom(*socket_).files.size(), size_t{kMaxFds});
@@ -339,7 +349,8 @@ TEST_F(MessageSocketTest, DescriptorsThatNobodyExpectsAreClosed) {
   sendRaw(std::span(bytes).first(bytes.size() - 1), {file.get()});
   EXPECT_FALSE(begin(*socket_).poll(io_.waitScope));
   socket_.reset();
-  EXPECT_TRUE(becomes([&] { return openDescriptors() + 1 == before; }));
+  EXPECT_EQ(openFiles(), before);
+  EXPECT_TRUE(becomes([&] { return openDescriptors(socketName_) == 0; }));
 }
 
 // Cap'n Proto closes what it gets on its thread: it gets nothing whose close could block.
@@ -349,7 +360,8 @@ TEST_F(MessageSocketTest, WhatIsNoMemoryIsStoodFor) {
   const UniqueFd reading(pipe[0]);
   const UniqueFd writing(pipe[1]);
   const UniqueFd file = someFile();
-  const size_t before = openDescriptors();
+  const std::string name = fmt::format("pipe:[{}]", inodeOf(reading.get()));
+  ASSERT_EQ(openDescriptors(name), 2u);
   sendRaw(streamOf(segmentsOf({kSmall})), {reading.get(), file.get()});
   auto promise = begin(*socket_);
   const auto received = promise.wait(io_.waitScope);
@@ -368,7 +380,7 @@ TEST_F(MessageSocketTest, WhatIsNoMemoryIsStoodFor) {
   EXPECT_EQ(inodeOf(takeReceived(peer_.get())->get()), inodeOf(peer_.get()));
   space_[0] = nullptr;
   space_[1] = nullptr;
-  EXPECT_TRUE(becomes([&] { return openDescriptors() == before; }));
+  EXPECT_TRUE(becomes([&] { return openDescriptors(name) == 2; }));
 }
 
 TEST_F(MessageSocketTest, NobodyWaitsForWhatLingers) {
@@ -479,15 +491,15 @@ TEST_F(ChargedSocket, DescriptorsAreChargedUntilTheirMessageIsThere) {
 // A message that does not fit takes another descriptor of the socket, but only while it waits.
 TEST_F(MessageSocketTest, WatchesForRoomOnlyWhileItWaits) {
   peer();
-  const size_t before = openDescriptors();
+  const size_t before = openDescriptors(socketName_);
   const Segments segments = segmentsOf({kLarge});
   const auto pointers = pointersTo(segments);
   auto written = socket_->writeMessage(nullptr, kj::arrayPtr(pointers.data(), pointers.size()));
   EXPECT_FALSE(written.poll(io_.waitScope));
-  EXPECT_EQ(openDescriptors(), before + 1);
+  EXPECT_EQ(openDescriptors(socketName_), before + 1);
   EXPECT_EQ(readFrom(peer()).segments, segments);
   written.wait(io_.waitScope);
-  EXPECT_EQ(openDescriptors(), before);
+  EXPECT_EQ(openDescriptors(socketName_), before);
 }
 
 TEST_F(MessageSocketTest, WritingToAPeerThatHasGoneIsADisconnection) {
