@@ -27,8 +27,8 @@ TEST_P(DlcloseTest, WhileThreadsOfTheLibraryRun) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, DlcloseTest, testing::ValuesIn(kDevices), [](const auto& info) {
-  std::string name = info.param;
+INSTANTIATE_TEST_SUITE_P(Devices, DlcloseTest, testing::ValuesIn(kDevices), [](const auto& device) {
+  std::string name = device.param;
   for (char& letter : name) letter = letter == '-' ? '_' : letter;
   return name;
 });

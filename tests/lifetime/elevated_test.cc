@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
-#include "lifetime/drivers.h"
 #include "test_definitions.h"
 
 namespace halyard::lifetime {
@@ -56,15 +56,25 @@ TEST(ElevatedTest, NoVariableSteersIt) {
   std::filesystem::copy_file(ELEVATED_CLIENT, program);
   ASSERT_EQ(::chown(program.c_str(), 65534, 65534), 0);
   ASSERT_EQ(::chmod(program.c_str(), 04755), 0);
+  // Under a name that no installation has: a program without a steering user has its
+  // installation's.
+  const std::string manifest = program + ".json";
+  std::ofstream(manifest) << R"({"name": "test-steered", "version": "1", "hal_version": "1.3",
+      "executable": ")" << REFERENCE_DRIVER
+                          << R"("})";
   const std::vector<std::pair<std::string, std::string>> steering = {
-      {"HALYARD_LOG", "info"},        {"HALYARD_VLOG", "all"},
-      {"debug.nn.vlog", "all"},       {"HALYARD_SHADOW", "many"},
-      {"HALYARD_PARTITION", "wrong"}, {"HALYARD_PARTITION_OVERHEAD", "off"},
+      {"HALYARD_DRIVER_FILES", manifest},
+      {"HALYARD_LOG", "info"},
+      {"HALYARD_VLOG", "all"},
+      {"debug.nn.vlog", "all"},
+      {"HALYARD_SHADOW", "many"},
+      {"HALYARD_PARTITION", "wrong"},
+      {"HALYARD_PARTITION_OVERHEAD", "off"},
       {"HALYARD_TRACE", trace}};
   // Without privileges all of them do something.
   const std::string plain = outputOf(ELEVATED_CLIENT, steering);
   EXPECT_THAT(plain, HasSubstr("elevated: 0"));
-  EXPECT_THAT(plain, HasSubstr("device: halyard-reference"));
+  EXPECT_THAT(plain, HasSubstr("device: test-steered"));
   EXPECT_THAT(plain, HasSubstr("halyard: info:"));
   EXPECT_THAT(plain, HasSubstr("HALYARD_SHADOW=many"));
   EXPECT_TRUE(std::filesystem::remove(trace));
@@ -73,19 +83,16 @@ TEST(ElevatedTest, NoVariableSteersIt) {
   // With them nothing does.
   const std::string elevated = outputOf(program, steering);
   EXPECT_THAT(elevated, HasSubstr("elevated: 1"));
-  EXPECT_THAT(elevated, Not(HasSubstr("device: halyard-reference")));
+  EXPECT_THAT(elevated, HasSubstr("device: nnapi-reference"));
+  EXPECT_THAT(elevated, Not(HasSubstr("test-steered")));
   EXPECT_THAT(elevated, HasSubstr("made: \n"));
-  EXPECT_THAT(elevated, Not(HasSubstr("halyard: ")));
+  EXPECT_THAT(elevated, Not(HasSubstr("halyard: info:")));
+  EXPECT_THAT(elevated, Not(HasSubstr("HALYARD_")));
   EXPECT_FALSE(std::filesystem::exists(trace));
   EXPECT_THAT(outputOf(program, {{"HALYARD_REQUIRE_DEVICE", "none"}}), HasSubstr("made: \n"));
   std::filesystem::remove(program);
+  std::filesystem::remove(manifest);
 }
 
 }  // namespace
 }  // namespace halyard::lifetime
-
-int main(int argc, char** argv) {
-  const halyard::lifetime::Drivers drivers(REFERENCE_DRIVER, CPU_LIBRARY);
-  testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
-}

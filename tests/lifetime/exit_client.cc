@@ -57,6 +57,7 @@ void forkOnce(const std::string& device) {
     std::string error = adder.make(device);
     if (error.empty()) error = adder.computeInAllWays(2);
     if (!error.empty()) fail("child: " + error);
+    late.adder.forget();  // it is the parent's
     std::exit(kStatus);
   }
   int status = 0;

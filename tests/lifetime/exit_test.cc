@@ -26,8 +26,8 @@ int statusOf(const char* how, int time, const std::vector<std::string>& devices)
   const pid_t pid = ::fork();
   if (pid == 0) {
     ::alarm(kLimitSeconds);
-    const std::string milliseconds = std::to_string(time);
-    std::vector<const char*> arguments = {"exit_client", how, milliseconds.c_str()};
+    const std::string duration = std::to_string(time);
+    std::vector<const char*> arguments = {"exit_client", how, duration.c_str()};
     for (const std::string& device : devices) arguments.push_back(device.c_str());
     arguments.push_back(nullptr);
     ::execv(EXIT_CLIENT, const_cast<char* const*>(arguments.data()));
@@ -66,7 +66,7 @@ TEST_P(ExitTest, WhileThreadsCompute) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, ExitTest, testing::Values("return", "exit", "thread"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& way) { return std::string(way.param); });
 
 }  // namespace
 }  // namespace halyard::lifetime

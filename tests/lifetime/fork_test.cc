@@ -487,6 +487,7 @@ TEST_F(ForkTest, HardwareBuffersAreTheirProcesss) {
   });
   for (int i = 0; i < 50; ++i) {
     Child child([&]() -> std::string {
+      ::setenv("HALYARD_LOG", "quiet", 1);
       void* address = nullptr;
       if (AHardwareBuffer_lock(buffer, AHARDWAREBUFFER_USAGE_CPU_READ_OFTEN, -1, nullptr,
                                &address) == 0) {

@@ -3,13 +3,14 @@
 // closed.
 //
 //   process_stress --reference PROGRAM --cpu LIBRARY --dlclose PROGRAM --library FILE
-//                  [--seconds 600] [--applications 4] [--seed 1]
+//                  [--seconds 600] [--applications 4] [--seed 1] [--lenient]
 //
 // No result may be wrong, no application may crash or stay behind, none may find a call unanswered
 // 100 ms after its deadline, and all must get their work done again once they are left alone. On a
 // machine with other load threads wait for a processor: each application measures how long its own
-// do, and calls that are late by no more than that beyond the 100 ms are counted apart. Prints
-// figures; exits with 0 when all is well.
+// do, and calls that are late by no more than that beyond the 100 ms are counted apart. How long
+// drivers' threads wait it does not know: with --lenient late calls are told of and are no failure,
+// for machines that have other work to do. Prints figures; exits with 0 when all is well.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -60,6 +61,7 @@ struct Options {
   unsigned seconds = 600;
   unsigned applications = 4;
   unsigned seed = 1;
+  bool lenient = false;
 };
 
 // What has happened, in memory that all processes share.
@@ -427,9 +429,9 @@ class Stress {
     const bool clean = allChildrenEnd();
     if (!clean) std::printf("processes are left behind\n");
     print();
-    const bool good = clean && failed_ == 0 && tally->wrong == 0 && tally->late == 0 &&
-                      tally->notRecovered == 0 && tally->childFailures == 0 &&
-                      tally->executions > 0;
+    const bool good = clean && failed_ == 0 && tally->wrong == 0 &&
+                      (options_.lenient || tally->late == 0) && tally->notRecovered == 0 &&
+                      tally->childFailures == 0 && tally->executions > 0;
     std::printf("%s\n", good ? "all is well" : "FAILED");
     return good ? 0 : 1;
   }
@@ -544,6 +546,7 @@ int main(int argc, char** argv) {
   app.add_option("--seconds", options.seconds);
   app.add_option("--applications", options.applications, "At once");
   app.add_option("--seed", options.seed);
+  app.add_flag("--lenient", options.lenient, "Late calls are no failure");
   CLI11_PARSE(app, argc, argv);
   void* const shared = ::mmap(nullptr, sizeof(halyard::lifetime::Tally), PROT_READ | PROT_WRITE,
                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
