@@ -156,7 +156,6 @@ void startTraceOfEnvironment() {
     logWarning("HALYARD_TRACE: {}", started.toString());
     return;
   }
-  const bool isFirst = traceFile.find() == nullptr;
   traceFile.get([&] { return std::make_unique<std::string>(std::move(path)); });
   // Once: children inherit it.
   static constinit std::atomic<bool> isRegistered = false;
