@@ -98,7 +98,8 @@ bool sendWith(hal::testing::RawClient& client, const std::string& message, size_
   return sent && client.write(message.substr(first + 1), kAnswerLimit);
 }
 
-Status sendDescriptorsThatBlock(UniqueFd socket) {
+Status sendDescriptorsThatBlock(UniqueFd socket,
+                                std::vector<halyard::testing::LingeringSocket>& sockets) {
   ::fcntl(socket.get(), F_SETFL, ::fcntl(socket.get(), F_GETFL) | O_NONBLOCK);
   hal::testing::RawClient client(std::move(socket));
   struct Way {
@@ -140,7 +141,10 @@ Status attackDriver(hal::RpcLoop& loop, const hal::Manifest& manifest,
 }
 
 Status attackWithDescriptors(const hal::Manifest& manifest) {
-  return survives(manifest, sendDescriptorsThatBlock);
+  std::vector<halyard::testing::LingeringSocket> sockets;  // until the driver has ended
+  return survives(manifest, [&sockets](UniqueFd socket) {
+    return sendDescriptorsThatBlock(std::move(socket), sockets);
+  });
 }
 
 std::vector<uint8_t> hostileInput(uint64_t seed, uint64_t number) {
