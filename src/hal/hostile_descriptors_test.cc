@@ -161,14 +161,16 @@ TEST_F(HostileDescriptors, SocketsThatLingerHoldUpNobody) {
 // These cannot be told not to linger.
 TEST_F(HostileDescriptors, SocketsWithinSocketsHoldUpNobody) {
   start();
+  std::vector<LingeringSocket> lingering;  // until the end, as without a peer none does
   for (int i = 0; i < 8; ++i) {
-    LingeringSocket socket(kLinger);
+    LingeringSocket& socket = lingering.emplace_back(kLinger);
     ASSERT_GE(socket.get(), 0);
     int ends[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     const UniqueFd inner(ends[0]);
     const UniqueFd other(ends[1]);
     ASSERT_TRUE(sendDescriptors(ends[1], {socket.get()}));
+    socket.close();
     sendEverywhere({ends[0]});
   }
   expectServes();

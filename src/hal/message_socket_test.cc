@@ -387,8 +387,9 @@ TEST_F(MessageSocketTest, NobodyWaitsForWhatLingers) {
   constexpr std::chrono::seconds kLinger{60};
   const std::vector<uint8_t> bytes = streamOf(segmentsOf({kSmall}));
   const auto begun = std::chrono::steady_clock::now();
+  std::vector<LingeringSocket> sockets;  // until the end, as without a peer none lingers
   const auto lingering = [&](std::span<const uint8_t> part, size_t count) {
-    LingeringSocket socket(kLinger);
+    LingeringSocket& socket = sockets.emplace_back(kLinger);
     ASSERT_GE(socket.get(), 0);
     sendRaw(part, std::vector<int>(count, socket.get()));
     socket.close();

@@ -86,10 +86,11 @@ Status survives(const hal::Manifest& manifest, const std::function<Status(Unique
 constexpr std::chrono::seconds kLinger{100};
 constexpr std::chrono::seconds kAnswerLimit{20};
 
-// `first`: bytes of `message` that go before the descriptors.
+// `first`: bytes of `message` that go before the descriptors. `sockets`: keeps what lingers, and
+// its peer, without which it does not.
 bool sendWith(hal::testing::RawClient& client, const std::string& message, size_t first,
-              unsigned descriptors) {
-  halyard::testing::LingeringSocket lingering(kLinger);
+              unsigned descriptors, std::vector<halyard::testing::LingeringSocket>& sockets) {
+  halyard::testing::LingeringSocket& lingering = sockets.emplace_back(kLinger);
   if (lingering.get() < 0) return false;
   if (first > 0 && !client.write(message.substr(0, first), kAnswerLimit)) return false;
   const bool sent = halyard::testing::sendDescriptors(
@@ -102,6 +103,7 @@ Status sendDescriptorsThatBlock(UniqueFd socket,
                                 std::vector<halyard::testing::LingeringSocket>& sockets) {
   ::fcntl(socket.get(), F_SETFL, ::fcntl(socket.get(), F_GETFL) | O_NONBLOCK);
   hal::testing::RawClient client(std::move(socket));
+  std::vector<halyard::testing::LingeringSocket> sockets;
   struct Way {
     const char* what;
     size_t first;
@@ -112,7 +114,7 @@ Status sendDescriptorsThatBlock(UniqueFd socket,
                          Way{"more descriptors than a message may have", 0, kTooMany},
                          Way{"a socket that lingers in the middle of a message", 5, 1}}) {
     const std::string message = client.bootstrap(true);
-    if (!sendWith(client, message, way.first, way.descriptors) ||
+    if (!sendWith(client, message, way.first, way.descriptors, sockets) ||
         !client.isAnswered(kAnswerLimit)) {
       return opFailed("the driver does not answer a message that came with {}", way.what);
     }
@@ -126,7 +128,7 @@ Status sendDescriptorsThatBlock(UniqueFd socket,
     (void)client.discard();
   }
   // Half of one, and the end.
-  (void)sendWith(client, client.bootstrap(true).substr(0, 20), 3, 1);
+  (void)sendWith(client, client.bootstrap(true).substr(0, 20), 3, 1, sockets);
   return okStatus();
 }
 
