@@ -75,6 +75,7 @@ struct MessageSocket::Outgoing {
   Outgoing(kj::ArrayPtr<const int> theFds, kj::ArrayPtr<const kj::ArrayPtr<const word>> segments)
       : segments_(segments), fds(theFds), table((segments.size() + 2) / 2 * 2) {
     KJ_REQUIRE(segments.size() > 0, "a message has a segment at least");
+    passOn(theFds);
     table[0] = htole32(static_cast<uint32_t>(segments.size() - 1));
     parts.reserve(segments.size() + 1);
     parts.push_back({table.data(), table.size() * sizeof(uint32_t)});
@@ -113,6 +114,17 @@ struct MessageSocket::Outgoing {
   Undelivered::Segments all() const { return segments_; }
 
  private:
+  // What has come over a connection, and goes on over this one, goes as it was.
+  void passOn(kj::ArrayPtr<const int> given) {
+    for (size_t i = 0; i < given.size(); ++i) {
+      ForeignFd original = originalOf(given[i]);
+      if (!original.valid()) continue;
+      if (numbers.empty()) numbers.assign(given.begin(), given.end());
+      numbers[i] = original.get();
+      originals.push_back(std::move(original));
+    }
+    if (!numbers.empty()) fds = kj::arrayPtr(numbers.data(), numbers.size());
+  }
   void putDescriptors(msghdr& message, Control& control) const {
     KJ_REQUIRE(fds.size() <= kMostFds, "too many descriptors for one message");
     message.msg_control = control.data();
@@ -133,6 +145,8 @@ struct MessageSocket::Outgoing {
 
   const Undelivered::Segments segments_;
   kj::ArrayPtr<const int> fds;
+  std::vector<int> numbers;          // in place of those given, where some stand for others
+  std::vector<ForeignFd> originals;  // of those
   std::vector<uint32_t> table;  // number of segments less one, their words, to a whole word
   std::vector<iovec> parts;
   size_t first = 0;

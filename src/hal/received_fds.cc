@@ -98,6 +98,15 @@ void ReceivedFds::drop(uint64_t standIn) {
   kept_.erase(standIn);
 }
 
+ForeignFd originalOf(int fd) {
+  const std::optional<uint64_t> cookie = cookieOf(fd);
+  if (!cookie) return {};
+  StandIns& all = StandIns::ofProcess();
+  const std::lock_guard lock(all.mutex);
+  const auto known = all.fds.find(*cookie);
+  return known == all.fds.end() ? ForeignFd() : ForeignFd::duplicateOf(known->second);
+}
+
 Result<ForeignFd> takeReceived(int fd) {
   const auto duplicate = [](int from) -> Result<ForeignFd> {
     ForeignFd copy = ForeignFd::duplicateOf(from);

@@ -54,4 +54,8 @@ class ReceivedFds final : private kj::TaskSet::ErrorHandler {
 // come. RESOURCE_EXHAUSTED_TRANSIENT for a refused one, and when the process has none left.
 Result<ForeignFd> takeReceived(int fd);
 
+// For who passes a descriptor on that has come over a connection: a duplicate of what `fd` stands
+// for. Invalid when it stands for nothing else.
+ForeignFd originalOf(int fd);
+
 }  // namespace halyard::hal
