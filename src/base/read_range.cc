@@ -38,8 +38,8 @@ Status readRange(int fd, uint64_t offset, std::span<uint8_t> to) {
   for (size_t done = 0; done < to.size();) {
     const size_t size = std::min(kPart, to.size() - done);
     const auto part = std::make_shared<std::vector<uint8_t>>(size);
-    HALYARD_RETURN_IF_ERROR(withForeign(
-        fd, [part, at = offset + done](int own) { return readNow(own, at, *part); }));
+    HALYARD_RETURN_IF_ERROR(
+        withForeign(fd, [part, at = offset + done](int own) { return readNow(own, at, *part); }));
     std::memcpy(to.data() + done, part->data(), size);
     done += size;
   }

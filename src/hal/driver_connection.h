@@ -94,8 +94,8 @@ class DriverConnection final : public trace::DriverSource {
   };
 
   // Starts the driver that the manifest names, or connects to it, and waits for its first answer,
-  // at most `limit`: a driver that does not give one is killed. With the last owner the driver ends;
-  // that waits for the loop, but not for ever.
+  // at most `limit`: a driver that does not give one is killed. With the last owner the driver
+  // ends; that waits for the loop, but not for ever.
   static Result<std::shared_ptr<DriverConnection>> open(std::shared_ptr<RpcLoop> loop,
                                                         const Manifest& manifest,
                                                         std::chrono::milliseconds limit);

@@ -147,7 +147,7 @@ struct MessageSocket::Outgoing {
   kj::ArrayPtr<const int> fds;
   std::vector<int> numbers;          // in place of those given, where some stand for others
   std::vector<ForeignFd> originals;  // of those
-  std::vector<uint32_t> table;  // number of segments less one, their words, to a whole word
+  std::vector<uint32_t> table;       // number of segments less one, their words, to a whole word
   std::vector<iovec> parts;
   size_t first = 0;
 };

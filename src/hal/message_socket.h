@@ -44,10 +44,10 @@ class MessageSocket final : public capnp::MessageStream {
   MessageSocket(kj::UnixEventPort& port, UniqueFd socket, unsigned maxFds, PeerTerms terms = {});
 
   // Null at the end of the stream. Throws at an end within a message, at a message of more words
-  // than the terms allow or the options let one traverse or of 512 segments or more, and, OVERLOADED,
-  // at one for whose bytes the quota has no room. What comes with the message goes to the beginning
-  // of `fdSpace`, which must outlive the promise, as ReceivedFds gives it. `scratchSpace` is not
-  // used.
+  // than the terms allow or the options let one traverse or of 512 segments or more, and,
+  // OVERLOADED, at one for whose bytes the quota has no room. What comes with the message goes to
+  // the beginning of `fdSpace`, which must outlive the promise, as ReceivedFds gives it.
+  // `scratchSpace` is not used.
   kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> tryReadMessage(
       kj::ArrayPtr<kj::AutoCloseFd> fdSpace, capnp::ReaderOptions options = {},
       kj::ArrayPtr<capnp::word> scratchSpace = nullptr) override;

@@ -22,9 +22,9 @@ namespace halyard::validation {
 Status attackDriver(hal::RpcLoop& loop, const hal::Manifest& manifest,
                     std::span<const uint8_t> input);
 
-// The same with one client whose descriptors are to hold up the driver: sockets that linger, more of
-// them than a message may have, some in the middle of a message and with one that never ends. The
-// driver has to go on answering.
+// The same with one client whose descriptors are to hold up the driver: sockets that linger, more
+// of them than a message may have, some in the middle of a message and with one that never ends.
+// The driver has to go on answering.
 Status attackWithDescriptors(const hal::Manifest& manifest);
 
 // Input number `number` of a seed, the same on every machine: 20 to 1,519 bytes.

@@ -47,7 +47,8 @@ Check descriptorsCheck(const TargetSpec& target) {
   Check check;
   check.name = "descriptors";
   check.what =
-      "the driver goes on answering, and ends with its client, when closing what it was sent blocks";
+      "the driver goes on answering, and ends with its client, when closing what it was sent "
+      "blocks";
   check.requirements = {"ND-061"};
   check.limit = std::chrono::seconds(300);
   check.expectedSeconds = 0.5;

@@ -144,7 +144,9 @@ class SlowFile {
   SlowFile(const SlowFile&) = delete;
   SlowFile& operator=(const SlowFile&) = delete;
 
-  UniqueFd open() const { return UniqueFd(::open((folder_ + "/file").c_str(), O_RDWR | O_CLOEXEC)); }
+  UniqueFd open() const {
+    return UniqueFd(::open((folder_ + "/file").c_str(), O_RDWR | O_CLOEXEC));
+  }
   // Whether somebody waits for an answer that does not come.
   bool isAsked() const { return isAsked_; }
   // Whoever waits for the file system gets an error.

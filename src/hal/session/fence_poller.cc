@@ -168,8 +168,8 @@ FencePoller::~FencePoller() {
   }
 }
 
-Result<uint64_t> FencePoller::watch(std::vector<ForeignFd> fences, std::optional<TimePoint> deadline,
-                                    Callback done) {
+Result<uint64_t> FencePoller::watch(std::vector<ForeignFd> fences,
+                                    std::optional<TimePoint> deadline, Callback done) {
   State::Watch dropped;  // ends after the lock: what `done` holds may come back here
   State& state = *state_;
   const std::lock_guard lock(state.mutex);
