@@ -17,7 +17,7 @@ def gather_nd():
                                ([3, 2, 2], [[2], [2], [0]])):
             name = f"{type_.lower()}_{text(shape)}_at_{text(np.shape(indices))}"
             c.add(name, "GATHER_ND", [numbered(type_, shape), ints(indices, True)], [out(type_)])
-    c.add("b8", "GATHER_ND", [stored("B8", [[0, 1], [255, 2]]), ints([[1, 0], [0, 0]], True)],
+    c.add("b8", "GATHER_ND", [stored("B8", [[0, 1], [1, 0]]), ints([[1, 0], [0, 0]], True)],
           [out("B8")])
     c.add("indices_constant", "GATHER_ND", [numbered("F32", [3, 2]), ints([[2], [0]])],
           [out("F32")])
