@@ -103,7 +103,6 @@ Status sendDescriptorsThatBlock(UniqueFd socket,
                                 std::vector<halyard::testing::LingeringSocket>& sockets) {
   ::fcntl(socket.get(), F_SETFL, ::fcntl(socket.get(), F_GETFL) | O_NONBLOCK);
   hal::testing::RawClient client(std::move(socket));
-  std::vector<halyard::testing::LingeringSocket> sockets;
   struct Way {
     const char* what;
     size_t first;
