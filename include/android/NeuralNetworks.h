@@ -45,6 +45,14 @@
  *   needs a burst of its own. Several threads may wait for one event. No object may be freed while
  *   another thread still uses it.
  *
+ * Processes
+ *
+ *   A child of fork() looks for devices, and makes its objects, for itself. Its parent's objects answer
+ *   BAD_STATE there, its parent's devices BAD_DATA; freeing them does nothing. The parent is not
+ *   disturbed, and may fork while other threads call the API. A process may exit while threads are
+ *   within calls, and may call the API from the destructors of its static objects. Once loaded, the
+ *   library stays in memory.
+ *
  * Lifetimes
  *
  *   Every ..._free accepts NULL and does nothing then.
