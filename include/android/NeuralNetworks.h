@@ -47,11 +47,11 @@
  *
  * Processes
  *
- *   A child of fork() looks for devices, and makes its objects, for itself. Its parent's objects answer
- *   BAD_STATE there, its parent's devices BAD_DATA; freeing them does nothing. The parent is not
- *   disturbed, and may fork while other threads call the API. A process may exit while threads are
- *   within calls, and may call the API from the destructors of its static objects. Once loaded, the
- *   library stays in memory.
+ *   A child of fork() looks for devices, and makes its objects, for itself. Its parent's objects
+ *   answer BAD_STATE there, its parent's devices BAD_DATA; freeing them does nothing. The parent
+ *   is not disturbed, and may fork while other threads call the API. A process may exit while
+ *   threads are within calls, and may call the API from the destructors of its static objects.
+ *   Once loaded, the library stays in memory.
  *
  * Lifetimes
  *
@@ -633,7 +633,9 @@ int ANeuralNetworksExecution_setMeasureTiming(ANeuralNetworksExecution* executio
 /**
  * Limits the time that a run may take, counted from the call that starts it. The limit is a wish:
  * it may be exceeded, or the run may end with MISSED_DEADLINE_TRANSIENT or
- * MISSED_DEADLINE_PERSISTENT.
+ * MISSED_DEADLINE_PERSISTENT. Without a limit, a driver in a process of its own that does not
+ * answer for five minutes counts as hung, and is ended. Its manifest or the environment may set
+ * another time.
  *
  * @param duration nanoseconds; 0 for no limit.
  *
