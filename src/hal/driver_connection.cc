@@ -173,9 +173,9 @@ Status DriverConnection::handshake(UniqueFd socket, std::shared_ptr<ChildProcess
 }
 
 Status DriverConnection::notStarted(std::chrono::milliseconds limit) const {
-  return makeStatus(
-      ResultCode::DEAD_OBJECT, "driver '{}' (process {}) has not answered within {} ms of its start{}",
-      name_, processId_, limit.count(), child_ != nullptr ? " and was killed" : "");
+  return makeStatus(ResultCode::DEAD_OBJECT,
+                    "driver '{}' (process {}) has not answered within {} ms of its start{}", name_,
+                    processId_, limit.count(), child_ != nullptr ? " and was killed" : "");
 }
 
 void DriverConnection::setUp(RpcLoop::Context& context, const std::shared_ptr<Start>& start) {
@@ -205,19 +205,19 @@ void DriverConnection::setUp(RpcLoop::Context& context, const std::shared_ptr<St
                     if (child != nullptr) child->kill();
                     return notStarted(limit);
                   });
-  context.tasks.add(sayHello(*side_, start->version)
-                        .exclusiveJoin(kj::mv(late))
-                        .then(
-                            [start](Status status) -> kj::Promise<void> {
-                              start->done.set(std::move(status));
-                              return kj::READY_NOW;
-                            },
-                            [this, start](kj::Exception&& exception) -> kj::Promise<void> {
-                              return explain(kj::mv(exception), "its start")
-                                  .then([start](Status status) {
-                                    start->done.set(std::move(status));
-                                  });
-                            }));
+  context.tasks.add(
+      sayHello(*side_, start->version)
+          .exclusiveJoin(kj::mv(late))
+          .then(
+              [start](Status status) -> kj::Promise<void> {
+                start->done.set(std::move(status));
+                return kj::READY_NOW;
+              },
+              [this, start](kj::Exception&& exception) -> kj::Promise<void> {
+                return explain(kj::mv(exception), "its start").then([start](Status status) {
+                  start->done.set(std::move(status));
+                });
+              }));
 }
 
 kj::Promise<Status> DriverConnection::sayHello(Side& side, HalVersion wanted) {

@@ -58,8 +58,8 @@ class FencedServerTest : public ServerTest {
           callback_ = new FencedCallback(response.getCallback());
         }
         if (!result->hasFence) return true;
-        return duplicateFd(response.getSyncFence()).then([result](UniqueFd fence) {
-          result->fence = std::move(fence);
+        return duplicateFd(response.getSyncFence()).then([result](ForeignFd fence) {
+          result->fence.reset(fence.release());
           return true;
         });
       });

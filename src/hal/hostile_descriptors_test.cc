@@ -85,8 +85,8 @@ class HostileDescriptors : public ::testing::Test {
   void expectEnds() {
     ASSERT_EQ(::kill(service_, SIGTERM), 0);
     int status = 0;
-    EXPECT_TRUE(becomes([&] { return ::waitpid(service_, &status, WNOHANG) == service_; },
-                        seconds(10)));
+    EXPECT_TRUE(
+        becomes([&] { return ::waitpid(service_, &status, WNOHANG) == service_; }, seconds(10)));
     EXPECT_TRUE(WIFEXITED(status)) << status;
     service_ = 0;
   }

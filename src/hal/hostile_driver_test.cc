@@ -115,10 +115,10 @@ TEST_F(HostileDriverTest, ADoorbellOfTheDriversIsNotUsed) {
 // It says that it watches its client's doorbell, spoils it, and is deaf.
 TEST_F(HostileDriverTest, WhatItDoesToTheDoorbellDelaysNobody) {
   ::signal(SIGPIPE, SIG_DFL);
-  std::vector<UniqueFd> taken;
+  std::vector<ForeignFd> taken;
   const auto answer = [&](Configure context, auto spoil) {
     return duplicateFd(context.getParams().getDoorbell())
-        .then([&taken, context, spoil](UniqueFd fd) mutable {
+        .then([&taken, context, spoil](ForeignFd fd) mutable {
           EXPECT_TRUE(fd.valid());
           spoil(fd.get());
           taken.push_back(std::move(fd));

@@ -110,8 +110,8 @@ int protOf(uint32_t wireProt) {
 
 Status writeNow(int fd, uint64_t position, std::span<const uint8_t> from) {
   for (size_t done = 0; done < from.size();) {
-    const ssize_t count = ::pwrite(fd, from.data() + done, from.size() - done,
-                                   static_cast<off_t>(position + done));
+    const ssize_t count =
+        ::pwrite(fd, from.data() + done, from.size() - done, static_cast<off_t>(position + done));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return errnoStatus(ResultCode::BAD_DATA, errno, "writing shared memory");
     if (count == 0) {

@@ -80,7 +80,8 @@ kj::AutoCloseFd ReceivedFds::give(ForeignFd fd, Quota* quota) {
     const std::lock_guard lock(all.mutex);
     all.fds.emplace(*cookie, fd.get());
   }
-  kept_.emplace(*cookie, Kept{std::move(charge), std::move(fd), std::move(otherEnd), kj::mv(closed)});
+  kept_.emplace(*cookie,
+                Kept{std::move(charge), std::move(fd), std::move(otherEnd), kj::mv(closed)});
   return standIn;
 }
 

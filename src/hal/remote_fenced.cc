@@ -1,8 +1,6 @@
 #include "hal/remote_fenced.h"
 
-
 #include <algorithm>
-#include <string_view>
 
 #include "hal/driver_connection.h"
 #include "hal/wire_fence.h"
@@ -157,7 +155,8 @@ kj::Promise<Result<Launched>> take(
   if (!status.ok()) return Answer(std::move(status));
   if (!response.hasCallback()) return Answer(opFailed("it reports success without a callback"));
   const bool hasFence = response.hasSyncFence();
-  auto fence = hasFence ? duplicateFd(response.getSyncFence()) : kj::Promise<ForeignFd>(ForeignFd());
+  auto fence =
+      hasFence ? duplicateFd(response.getSyncFence()) : kj::Promise<ForeignFd>(ForeignFd());
   return fence.then([&side, hasFence,
                      callback = response.getCallback()](ForeignFd received) mutable -> Answer {
     if (hasFence) {

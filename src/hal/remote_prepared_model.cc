@@ -93,8 +93,7 @@ Result<uint64_t> RemotePreparedModel::id(std::optional<TimePoint> until) const {
   Result<uint64_t> id = pending_->wait(
       until ? *until : Clock::now() + connection_->promptLimit() + std::chrono::seconds(1));
   if (!until && id.status().code() == ResultCode::MISSED_DEADLINE_TRANSIENT) {
-    return opFailed("driver '{}': prepareModel has not been answered in time",
-                    connection_->name());
+    return opFailed("driver '{}': prepareModel has not been answered in time", connection_->name());
   }
   if (id.ok()) id_ = *id;
   return id;

@@ -65,8 +65,7 @@ TEST_F(StuckLoop, DeadlinesHold) {
   block();
   PrepareOptions options;
   options.deadline = Clock::now() + milliseconds(100);
-  const auto prepared =
-      device->prepareModel(std::make_shared<const Model>(addModel(2)), options);
+  const auto prepared = device->prepareModel(std::make_shared<const Model>(addModel(2)), options);
   EXPECT_EQ(prepared.status().code(), ResultCode::MISSED_DEADLINE_TRANSIENT)
       << prepared.status().toString();
   expectSoon();

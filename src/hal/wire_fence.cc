@@ -50,13 +50,14 @@ wire::FileDescriptor::Client encodeFence(ForeignFd fence) {
 kj::Promise<std::vector<ForeignFd>> decodeFences(capnp::List<wire::FileDescriptor>::Reader from) {
   auto fds = kj::heapArrayBuilder<kj::Promise<ForeignFd>>(from.size());
   for (unsigned i = 0; i < from.size(); ++i) {
-    fds.add(kj::evalNow([&] { return duplicateFd(from[i]); })
-                .catch_([](kj::Exception&& exception) -> kj::Promise<ForeignFd> {
-                  if (exception.getType() == kj::Exception::Type::OVERLOADED) {
-                    return kj::mv(exception);
-                  }
-                  return ForeignFd();
-                }));
+    fds.add(kj::evalNow([&] {
+              return duplicateFd(from[i]);
+            }).catch_([](kj::Exception&& exception) -> kj::Promise<ForeignFd> {
+      if (exception.getType() == kj::Exception::Type::OVERLOADED) {
+        return kj::mv(exception);
+      }
+      return ForeignFd();
+    }));
   }
   return kj::joinPromises(fds.finish()).then([](kj::Array<ForeignFd> received) {
     std::vector<ForeignFd> fences;

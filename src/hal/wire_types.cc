@@ -30,8 +30,7 @@ Status fromWireStatus(wire::ErrorStatus status, capnp::Text::Reader message) {
 }
 
 Status statusOf(const kj::Exception& exception) {
-  Status status =
-      opFailed("{}", safeText(capnp::Text::Reader(exception.getDescription().cStr())));
+  Status status = opFailed("{}", safeText(capnp::Text::Reader(exception.getDescription().cStr())));
   return exception.getType() == kj::Exception::Type::OVERLOADED
              ? status.withCode(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT)
              : status;

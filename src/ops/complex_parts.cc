@@ -61,21 +61,17 @@ OperationDefinition define(OperationType type, Status (*reference)(OperationCont
 }  // namespace
 
 const OperationDefinition& complexAbs() {
-  static const OperationDefinition definition =
-      define(OperationType::COMPLEX_ABS, compute<Magnitude>, Precision::APPROXIMATE);
-  return definition;
+  return madeOnce([] {
+    return define(OperationType::COMPLEX_ABS, compute<Magnitude>, Precision::APPROXIMATE);
+  });
 }
 
 const OperationDefinition& realPart() {
-  static const OperationDefinition definition =
-      define(OperationType::REAL, compute<Real>, Precision::EXACT);
-  return definition;
+  return madeOnce([] { return define(OperationType::REAL, compute<Real>, Precision::EXACT); });
 }
 
 const OperationDefinition& imaginaryPart() {
-  static const OperationDefinition definition =
-      define(OperationType::IMAG, compute<Imaginary>, Precision::EXACT);
-  return definition;
+  return madeOnce([] { return define(OperationType::IMAG, compute<Imaginary>, Precision::EXACT); });
 }
 
 }  // namespace halyard::ops

@@ -100,8 +100,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& gatherNd() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

@@ -76,8 +76,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& quantizedMul() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

@@ -209,8 +209,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& rfft2d() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

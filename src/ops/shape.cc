@@ -45,8 +45,7 @@ OperationDefinition define() {
 }  // namespace
 
 const OperationDefinition& shapeOperation() {
-  static const OperationDefinition definition = define();
-  return definition;
+  return madeOnce([] { return define(); });
 }
 
 }  // namespace halyard::ops

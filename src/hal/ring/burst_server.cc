@@ -73,11 +73,9 @@ class BurstContextServer final : public wire::v1_2::IBurstContext::Server {
       auto decoded = decodeMemories(std::move(memories));
       return decoded.attach(kj::mv(response));
     });
-    client_->core.detach(
-        answer.then([ring = ring_](Pools pools) { ring->memoriesArrived(std::move(pools)); },
-                    [ring = ring_](kj::Exception&& exception) {
-                      ring->memoriesArrived(statusOf(exception));
-                    }));
+    client_->core.detach(answer.then(
+        [ring = ring_](Pools pools) { ring->memoriesArrived(std::move(pools)); },
+        [ring = ring_](kj::Exception&& exception) { ring->memoriesArrived(statusOf(exception)); }));
   }
 
  private:
