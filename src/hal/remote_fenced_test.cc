@@ -10,6 +10,7 @@
 #include <cstring>
 #include <thread>
 
+#include "base/foreign_fd.h"
 #include "hal/remote_device.h"
 #include "hal/session/client_session.h"
 #include "hal/testing/float_memories.h"
@@ -405,6 +406,14 @@ class ChainTest : public RemoteFencedTest {
   std::vector<std::shared_ptr<PreparedModel>> prepared_;
 };
 
+// The threads that close descriptors come and go, a few for each peer.
+void expectFew(const std::vector<size_t>& threads, const std::vector<size_t>& before) {
+  ASSERT_EQ(threads.size(), before.size());
+  for (size_t i = 0; i < threads.size(); ++i) {
+    EXPECT_LE(threads[i], before[i] + 2 * ForeignAccount::kMostThreads) << i;
+  }
+}
+
 TEST_F(ChainTest, AThousandExecutionsOverTwoDriversNeedNoThreadEach) {
   const auto cycle = [&](int links) {
     NewFence start = createFence().value();
@@ -422,11 +431,11 @@ TEST_F(ChainTest, AThousandExecutionsOverTwoDriversNeedNoThreadEach) {
   NewFence start = createFence().value();
   {
     const std::vector<FencedResult> chain = chainOf(kLinks, start.fence.get());
-    EXPECT_EQ(threadCounts(), threads);
+    expectFew(threadCounts(), threads);
     EXPECT_EQ(fenceState(chain.front().fence.get()).value(), FenceState::PENDING);
     start.signaller.signal();
     EXPECT_EQ(waitFor(chain.back()), FenceState::SIGNALLED);
-    EXPECT_EQ(threadCounts(), threads);
+    expectFew(threadCounts(), threads);
     const auto times = static_cast<float>(kLinks);
     EXPECT_THAT(contentsOf(other_), ElementsAre(10 * times, 20 * times, 30 * times, 40 * times));
     for (const FencedResult& link : chain) {

@@ -1,5 +1,6 @@
 // Drivers that are wrong in what applications see of them through the C API: what comes again, what
 // is left out, what is measured, what is told of sizes.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -66,30 +67,15 @@ void flattenShapes(Computed& c) {
   }
 }
 
-// Whether the model that came last leaves its outputs open.
-std::atomic<bool> outputsAreOpen = false;
-
-void noteOpenOutputs(WireMessage& m) {
-  KJ_IF_MAYBE (model, modelOf(m)) {
-    auto main = model->getMain();
-    bool open = false;
-    for (const uint32_t output : main.getOutputIndexes()) {
-      if (output >= main.getOperands().size()) continue;
-      auto dimensions = main.getOperands()[output].getDimensions();
-      open = open || dimensions.size() == 0;
-      for (const uint32_t dimension : dimensions) open = open || dimension == 0;
-    }
-    outputsAreOpen = open;
-  }
-}
-
-void enlargeOpenOutputs(WireMessage& m) {
-  KJ_IF_MAYBE (fields, executionOf(m)) {
-    if (fields->getStatus() != wire::ErrorStatus::NONE || !outputsAreOpen) return;
-    for (auto shape : fields->getOutputShapes()) {
-      auto dimensions = shape.getDimensions();
-      if (dimensions.size() != 0) dimensions.set(0, dimensions[0] * 1000);
-    }
+// Where the model leaves a shape open, so that nothing but the buffer contradicts it.
+void enlargeOpenShapes(Computed& c) {
+  const Subgraph& main = c.model.main;
+  for (size_t o = 0; o < c.result.outputShapes.size(); ++o) {
+    const Shape& declared = main.operands[main.outputIndexes[o]].dimensions;
+    const bool isOpen =
+        declared.empty() || std::find(declared.begin(), declared.end(), 0u) != declared.end();
+    Shape& dims = c.result.outputShapes[o].dimensions;
+    if (isOpen && !dims.empty()) dims[0] *= 1000;
   }
 }
 
@@ -138,10 +124,7 @@ const Defect kDefects[] = {
     {.name = "shapes-beyond-buffers",
      .what = "reports shapes that need a thousand times what the buffer has, where they are open",
      .area = "api",
-     // What comes through a ring passes no interceptor.
-     .personality = R"({"bursts": false})",
-     .call = noteOpenOutputs,
-     .answer = enlargeOpenOutputs},
+     .computed = enlargeOpenShapes},
     {.name = "answers-no-execution",
      .what = "answers everything but executions",
      .area = "api",
