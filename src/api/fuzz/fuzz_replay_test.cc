@@ -48,9 +48,13 @@ TEST(ApiFuzz, RunsEveryOperation) {
   for (const auto& [type, recipe] : ops::testing::allRecipes()) {
     const ops::OperationDefinition* const definition = ops::definitionOf(type);
     const std::string name = operationTypeName(type);
-    for (const ops::testing::Variant& variant : ops::testing::variantsOf(definition->signature)) {
-      if (ran.contains(name)) break;
-      const ops::testing::LegalCase legal = ops::testing::legalCase(*definition, variant, 0, 1);
+    const auto variants = ops::testing::variantsOf(definition->signature);
+    // The fuzzer's buffers are small: not each case has room in them.
+    constexpr size_t kSeeds = 5;
+    for (size_t i = 0; i < variants.size() * kSeeds && !ran.contains(name); ++i) {
+      const ops::testing::LegalCase legal =
+          ops::testing::legalCase(*definition, variants[i % variants.size()], 0,
+                                  static_cast<unsigned>(1 + i / variants.size()));
       const Model model = ops::testing::toModel(legal);
       std::vector<std::vector<uint8_t>> inputs;
       for (const uint32_t index : model.main.inputIndexes) {
