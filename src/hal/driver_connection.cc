@@ -205,7 +205,7 @@ void DriverConnection::setUp(RpcLoop::Context& context, const std::shared_ptr<St
                     if (child != nullptr) child->kill();
                     return notStarted(limit);
                   });
-  context.tasks.add(
+  side_->watchers.add(
       sayHello(*side_, start->version)
           .exclusiveJoin(kj::mv(late))
           .then(

@@ -12,6 +12,7 @@
 #include "hal/completion.h"
 #include "hal/driver_connection.h"
 #include "hal/remote_device.h"
+#include "hal/remote_prepared_model.h"
 #include "hal/server.h"
 #include "hal/testing/test_device.h"
 #include "test_definitions.h"
@@ -44,9 +45,10 @@ class StuckLoop : public ::testing::Test {
   // From now on the thread does nothing until it is released.
   void block() {
     Completion<bool> begun;
-    loop_->post([this, &begun](RpcLoop::Context&) {
+    // The thread may come back from its wait after this object has gone.
+    loop_->post([released = released_, &begun](RpcLoop::Context&) {
       begun.set(true);
-      (void)released_->waitUntil(Clock::now() + kStuck);
+      (void)released->waitUntil(Clock::now() + kStuck);
     });
     begun.wait();
     begun_ = Clock::now();
@@ -71,6 +73,36 @@ TEST_F(StuckLoop, DeadlinesHold) {
   expectSoon();
   release();
   const auto again = device->prepareModel(std::make_shared<const Model>(addModel(2)), {});
+  EXPECT_TRUE(again.ok()) << again.status().toString();
+}
+
+// A call that its waiter has given up ends with the connection, not after it.
+TEST_F(StuckLoop, WhatHasBeenGivenUpEndsWithTheConnection) {
+  auto device = RemoteDevice::open(loop_, testManifest(), std::nullopt).value();
+  auto prepared = device->prepareModel(std::make_shared<const Model>(addModel(2)), {}).value();
+  std::static_pointer_cast<RemotePreparedModel>(prepared)->useRings(false);
+  const float a[] = {kUntilCancelled, 2};
+  float out[2] = {};
+  ExecuteOptions options;
+  options.deadline = Clock::now() + milliseconds(300);
+  std::thread caller([&] {
+    const Status status =
+        prepared->executeSynchronously(pointerRequest(a, a, out, 2), options).status;
+    EXPECT_EQ(status.code(), ResultCode::MISSED_DEADLINE_TRANSIENT) << status.toString();
+  });
+  std::this_thread::sleep_for(milliseconds(100));  // the call has begun
+  block();
+  caller.join();
+  expectSoon();
+  prepared.reset();
+  // The loop comes to the connection's end and sleeps again, so that the connection has gone when
+  // what was under way learns that the driver has.
+  std::thread parting([&] { device.reset(); });
+  std::this_thread::sleep_for(milliseconds(100));
+  loop_->post([](RpcLoop::Context&) { std::this_thread::sleep_for(milliseconds(300)); });
+  release();
+  parting.join();
+  const auto again = RemoteDevice::open(loop_, testManifest(), std::nullopt);
   EXPECT_TRUE(again.ok()) << again.status().toString();
 }
 

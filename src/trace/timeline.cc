@@ -125,7 +125,8 @@ Known knownOf(const TraceRecords& trace) {
   }
   for (auto& [peer, all] : waits) known.waits.emplace(peer, std::move(all));
   std::ranges::sort(known.contexts);
-  known.contexts.erase(std::ranges::unique(known.contexts).begin(), known.contexts.end());
+  known.contexts.erase(std::unique(known.contexts.begin(), known.contexts.end()),
+                       known.contexts.end());
   return known;
 }
 

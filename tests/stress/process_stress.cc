@@ -1,6 +1,6 @@
-// Applications that fork, exit, unload the library, run out of descriptors and lose their drivers,
-// beside a service that is killed again and again and gets sockets that linger when they are
-// closed.
+// Applications that fork, exit, unload the library, run out of descriptors, have too many of them
+// on their way, and lose their drivers, beside a service that is killed again and again and gets
+// sockets that linger when they are closed.
 //
 //   process_stress --reference PROGRAM --cpu LIBRARY --dlclose PROGRAM --library FILE
 //                  [--seconds 600] [--applications 4] [--seed 1] [--lenient]
@@ -13,12 +13,14 @@
 // for machines that have other work to do. Prints figures; exits with 0 when all is well.
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -119,6 +121,32 @@ class Heartbeat {
   std::array<std::pair<Clock::time_point, Clock::time_point>, 4096> beats_ = {};
   size_t next_ = 0;
 };
+
+void sendDescriptors(int socket, const std::vector<int>& fds) {
+  std::array<char, 8> half = {};  // of a message
+  iovec data{half.data(), half.size()};
+  std::vector<char> control(CMSG_SPACE(fds.size() * sizeof(int)));
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
+  std::memcpy(CMSG_DATA(header), fds.data(), fds.size() * sizeof(int));
+  (void)::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+// The limit of descriptors on their way counts for those without these rights.
+void giveUpRights() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct sets[2] = {};
+  ::syscall(SYS_capget, &header, sets);
+  sets[0].effective &= ~((1u << CAP_SYS_RESOURCE) | (1u << CAP_SYS_ADMIN));
+  ::syscall(SYS_capset, &header, sets);
+}
 
 class Application {
  public:
@@ -224,6 +252,22 @@ class Application {
     for (const int fd : taken) ::close(fd);
   }
 
+  // Has as many descriptors on their way as it may, so that no more can be sent.
+  void fillQueues() {
+    const int file = ::memfd_create("stress", MFD_CLOEXEC);
+    const Clock::time_point end = Clock::now() + milliseconds(400);
+    while (file >= 0 && Clock::now() < end) {
+      int ends[2];
+      if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) break;
+      for (int i = 0; i < 4; ++i) sendDescriptors(ends[0], std::vector<int>(100, file));
+      std::this_thread::sleep_for(milliseconds(random_() % 60));
+      ::close(ends[0]);
+      ::close(ends[1]);
+      std::this_thread::sleep_for(milliseconds(2));
+    }
+    ::close(file);
+  }
+
   unsigned random() { return static_cast<unsigned>(random_()); }
   void setHeartbeat(Heartbeat* heartbeat) { heartbeat_ = heartbeat; }
 
@@ -276,15 +320,20 @@ class Application {
 
 // --- What an application does, in a process of its own ---
 
-enum class Kind { FORKS, EXITS, KILLS_DRIVERS, NO_DESCRIPTORS, IS_KILLED, UNLOADS };
-constexpr const char* kKindNames[] = {"forks",          "exits",     "kills drivers",
-                                      "no descriptors", "is killed", "unloads"};
+enum class Kind { FORKS, EXITS, KILLS_DRIVERS, NO_DESCRIPTORS, FULL_QUEUES, IS_KILLED, UNLOADS };
+constexpr const char* kKindNames[] = {"forks",       "exits",     "kills drivers", "no descriptors",
+                                      "full queues", "is killed", "unloads"};
 
 [[noreturn]] void applicationMain(Kind kind, unsigned seed) {
   ::alarm(kLimitSeconds);
   if (kind == Kind::NO_DESCRIPTORS) {
     const rlimit few{64 + seed % 64, 64 + seed % 64};
     ::setrlimit(RLIMIT_NOFILE, &few);
+  }
+  if (kind == Kind::FULL_QUEUES) {
+    giveUpRights();
+    const rlimit limit{250, 250};
+    ::setrlimit(RLIMIT_NOFILE, &limit);
   }
   // Never destroyed: threads use it until the process is gone.
   auto* const application = new Application(seed);
@@ -295,6 +344,7 @@ constexpr const char* kKindNames[] = {"forks",          "exits",     "kills driv
     if (kind == Kind::FORKS) application->forkAChild();
     if (kind == Kind::KILLS_DRIVERS) application->killADriver();
     if (kind == Kind::NO_DESCRIPTORS) application->exhaustDescriptors();
+    if (kind == Kind::FULL_QUEUES) application->fillQueues();
   }
   if (kind == Kind::IS_KILLED) ::kill(::getpid(), SIGKILL);
   application->collectChildren();
@@ -324,23 +374,6 @@ int lingeringSocket(const sockaddr_in& address) {
   while (::send(fd, data.data(), data.size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0) {
   }
   return fd;
-}
-
-void sendDescriptors(int socket, const std::vector<int>& fds) {
-  std::array<char, 8> half = {};  // of a message
-  iovec data{half.data(), half.size()};
-  std::vector<char> control(CMSG_SPACE(fds.size() * sizeof(int)));
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  cmsghdr* const header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
-  std::memcpy(CMSG_DATA(header), fds.data(), fds.size() * sizeof(int));
-  (void)::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 // A client that sends such sockets until it is killed. Whoever closes one of its own waits, too, so
