@@ -35,8 +35,9 @@ namespace halyard {
 
 enum class FenceState : uint8_t { PENDING, SIGNALLED, ERROR };
 
-// BAD_DATA when `fd` is no open descriptor or one that cannot be polled, such as a file's. Does not
-// wait for anything that a peer could hold back.
+// BAD_DATA when `fd` is no open descriptor or one that cannot be polled, such as a file's.
+// RESOURCE_EXHAUSTED_TRANSIENT when the process has no descriptors left to look with. Does not wait
+// for anything that a peer could hold back.
 HALYARD_EXPORT Result<FenceState> fenceState(int fd);
 
 // Blocks until the fence has signalled or failed; PENDING when `deadline` has passed before.
