@@ -78,8 +78,11 @@ class PerProcess {
         slot = fresh.release();
       }
     }
-    std::call_once(slot->once, [&] { slot->made.store(make().release()); });
-    return *slot->made.load(std::memory_order_acquire);
+    const std::lock_guard lock(slot->making);
+    if (slot->made.load(std::memory_order_relaxed) == nullptr) {
+      slot->made.store(make().release(), std::memory_order_release);
+    }
+    return *slot->made.load(std::memory_order_relaxed);
   }
   T& get() {
     return get([] { return std::make_unique<T>(); });
@@ -96,7 +99,7 @@ class PerProcess {
     Slot(ProcessStamp theStamp, Slot* inherited) : stamp(theStamp), before(inherited) {}
     const ProcessStamp stamp;
     Slot* const before;  // the parent's, which leak detectors are not to miss
-    std::once_flag once;
+    std::mutex making;
     std::atomic<T*> made = nullptr;
   };
   std::atomic<Slot*> slot_ = nullptr;
