@@ -2,16 +2,12 @@
 // that meets it, and nothing else.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <linux/capability.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <vector>
 
-#include "base/testing/slow_descriptors.h"
+#include "base/testing/descriptors_in_flight.h"
 #include "hal/completion.h"
 #include "hal/remote_device.h"
 #include "hal/testing/test_device.h"
@@ -22,30 +18,13 @@ namespace halyard::hal {
 namespace {
 
 using namespace hal::testing;  // NOLINT: the test driver's vocabulary
-using halyard::testing::sendDescriptors;
+using halyard::testing::giveUpRights;
+using halyard::testing::InFlight;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 
 constexpr rlim_t kLimit = 400;
-
-// More descriptors in flight than a process with the limit may have there.
-class InFlight {
- public:
-  InFlight() {
-    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_), 0);
-    const UniqueFd file(::memfd_create("test", MFD_CLOEXEC));
-    for (int i = 0; i < 3; ++i) sendDescriptors(ends_[0], std::vector<int>(200, file.get()));
-  }
-  ~InFlight() {
-    ::close(ends_[0]);
-    ::close(ends_[1]);
-  }
-  InFlight(const InFlight&) = delete;
-  InFlight& operator=(const InFlight&) = delete;
-
- private:
-  int ends_[2] = {-1, -1};
-};
+constexpr size_t kTooMany = 600;
 
 // The limit of a process, meanwhile.
 class Limited {
@@ -63,15 +42,6 @@ class Limited {
   const pid_t process_;
   rlimit before_{};
 };
-
-// For whom the limit does not count. Of the calling thread.
-void giveUpRights() {
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  __user_cap_data_struct sets[2] = {};
-  ASSERT_EQ(::syscall(SYS_capget, &header, sets), 0);
-  sets[0].effective &= ~((1u << CAP_SYS_RESOURCE) | (1u << CAP_SYS_ADMIN));
-  ASSERT_EQ(::syscall(SYS_capset, &header, sets), 0);
-}
 
 class DescriptorsInFlight : public ::testing::Test {
  protected:
@@ -102,16 +72,13 @@ class DescriptorsInFlight : public ::testing::Test {
 TEST_F(DescriptorsInFlight, ToTheDriver) {
   open();
   Completion<bool> done;
-  loop_->post([&done](RpcLoop::Context&) {
-    giveUpRights();
-    done.set(true);
-  });
-  done.wait();
+  loop_->post([&done](RpcLoop::Context&) { done.set(giveUpRights()); });
+  ASSERT_TRUE(done.wait());
   const pid_t driver = device_->processId();
   for (int i = 0; i < 3; ++i) {
     {
       const Limited limited(::getpid());
-      const InFlight many;
+      const InFlight many(kTooMany);
       expectRefused(prepare().status());
       // What takes no descriptors goes on.
       EXPECT_EQ(device_->status(), DeviceStatus::AVAILABLE);
@@ -138,7 +105,7 @@ TEST_F(DescriptorsInFlight, FromTheDriver) {
   for (int i = 0; i < 3; ++i) {
     {
       const Limited limited(driver);
-      const InFlight many;
+      const InFlight many(kTooMany);
       expectRefused((*prepared)->executeFenced(request, {}, {}, std::nullopt).status);
       EXPECT_EQ(device_->status(), DeviceStatus::AVAILABLE);
     }

@@ -158,7 +158,7 @@ class DriverConnection final : public trace::DriverSource {
     loop_->post([this, asked, &start, limit](RpcLoop::Context& context) {
       const std::lock_guard lock(asked->mutex);
       if (asked->givenUp) return;
-      // With the connection's side: a waiter that has given up may let go of the connection.
+      // The side owns the call. A waiter that has given up may release the connection first.
       side_->watchers.add(
           answerOf(context, start, asked->what, limit).then([asked](Result<T> result) {
             asked->answer.set(std::move(result));

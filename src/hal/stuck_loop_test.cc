@@ -4,10 +4,13 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <atomic>
 #include <cstdlib>
-#include <filesystem>
+#include <functional>
+#include <string>
 #include <thread>
 
+#include "base/temporary_folder_for_test.h"
 #include "base/testing/slow_descriptors.h"
 #include "hal/completion.h"
 #include "hal/driver_connection.h"
@@ -21,6 +24,7 @@ namespace halyard::hal {
 namespace {
 
 using namespace hal::testing;  // NOLINT: the test driver's vocabulary
+using halyard::testing::becomes;
 using halyard::testing::LingeringSocket;
 using halyard::testing::sendDescriptors;
 using std::chrono::milliseconds;
@@ -37,6 +41,33 @@ Manifest testManifest() {
   manifest.target = HALYARD_TEST_DRIVER_PATH;
   return manifest;
 }
+
+// Where a driver that is a service would listen.
+class ServiceSocket {
+ public:
+  ServiceSocket() {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path_.copy(address.sun_path, sizeof address.sun_path - 1);
+    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
+              0);
+    EXPECT_EQ(::listen(listener_.get(), 8), 0);
+  }
+  Manifest manifest() const {
+    Manifest manifest = testManifest();
+    manifest.kind = Manifest::Kind::SOCKET;
+    manifest.target = path_;
+    return manifest;
+  }
+  UniqueFd accept() const {
+    return UniqueFd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  }
+
+ private:
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_.path() + "/driver.sock";
+  const UniqueFd listener_{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+};
 
 class StuckLoop : public ::testing::Test {
  protected:
@@ -76,32 +107,40 @@ TEST_F(StuckLoop, DeadlinesHold) {
   EXPECT_TRUE(again.ok()) << again.status().toString();
 }
 
-// A call that its waiter has given up ends with the connection, not after it.
+// A call ends with its connection, also when its waiter has given it up.
 TEST_F(StuckLoop, WhatHasBeenGivenUpEndsWithTheConnection) {
-  auto device = RemoteDevice::open(loop_, testManifest(), std::nullopt).value();
+  const auto testDevice = std::make_shared<TestDevice>();
+  const auto server = Server::start(RpcLoop::start().value(), testDevice).value();
+  const ServiceSocket socket;
+  std::thread accepting([&] { server->serve(socket.accept(), [] {}); });
+  auto device = RemoteDevice::open(loop_, socket.manifest(), std::nullopt).value();
+  accepting.join();
   auto prepared = device->prepareModel(std::make_shared<const Model>(addModel(2)), {}).value();
   std::static_pointer_cast<RemotePreparedModel>(prepared)->useRings(false);
   const float a[] = {kUntilCancelled, 2};
   float out[2] = {};
   ExecuteOptions options;
-  options.deadline = Clock::now() + milliseconds(300);
+  options.deadline = Clock::now() + seconds(2);
   std::thread caller([&] {
     const Status status =
         prepared->executeSynchronously(pointerRequest(a, a, out, 2), options).status;
     EXPECT_EQ(status.code(), ResultCode::MISSED_DEADLINE_TRANSIENT) << status.toString();
   });
-  std::this_thread::sleep_for(milliseconds(100));  // the call has begun
+  EXPECT_TRUE(becomes([&] { return testDevice->running() > 0; }, kSoon));
   block();
   caller.join();
   expectSoon();
   prepared.reset();
-  // The loop comes to the connection's end and sleeps again, so that the connection has gone when
-  // what was under way learns that the driver has.
-  std::thread parting([&] { device.reset(); });
-  std::this_thread::sleep_for(milliseconds(100));
-  loop_->post([](RpcLoop::Context&) { std::this_thread::sleep_for(milliseconds(300)); });
+  // Until the connection has gone, the loop runs posted tasks only: the call learns of the end
+  // later.
+  std::atomic<bool> isGone = false;
+  const std::function<void(RpcLoop::Context&)> goOn = [&](RpcLoop::Context&) {
+    if (!isGone) loop_->post(goOn);
+  };
+  loop_->post(goOn);
   release();
-  parting.join();
+  device.reset();
+  isGone = true;
   const auto again = RemoteDevice::open(loop_, testManifest(), std::nullopt);
   EXPECT_TRUE(again.ok()) << again.status().toString();
 }
@@ -142,23 +181,13 @@ TEST_F(StuckLoop, AServerIsTold) {
 
 // A driver whose descriptors are to hold up the application.
 TEST_F(StuckLoop, ADriversDescriptorsHoldUpNobody) {
-  char folder[] = "/tmp/halyard_stuck_XXXXXX";
-  ASSERT_NE(::mkdtemp(folder), nullptr);
-  Manifest manifest = testManifest();
-  manifest.kind = Manifest::Kind::SOCKET;
-  manifest.target = std::string(folder) + "/driver.sock";
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  manifest.target.copy(address.sun_path, sizeof address.sun_path - 1);
-  const UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  ASSERT_EQ(::listen(listener.get(), 8), 0);
+  const ServiceSocket service;
   // The driver: half a message, with a socket in whose queue another lingers; and no answer.
   std::vector<LingeringSocket> lingering;
   std::vector<UniqueFd> connections;
   std::thread driver([&] {
     for (int i = 0; i < 6; ++i) {
-      connections.emplace_back(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      connections.push_back(service.accept());
       lingering.emplace_back(seconds(60));
       int ends[2];
       if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return;
@@ -172,7 +201,7 @@ TEST_F(StuckLoop, ADriversDescriptorsHoldUpNobody) {
   });
   begun_ = Clock::now();
   for (int i = 0; i < 6; ++i) {
-    const auto device = RemoteDevice::open(loop_, manifest, milliseconds(200));
+    const auto device = RemoteDevice::open(loop_, service.manifest(), milliseconds(200));
     EXPECT_EQ(device.status().code(), ResultCode::DEAD_OBJECT) << device.status().toString();
   }
   EXPECT_LT(Clock::now() - begun_, seconds(30));
@@ -180,7 +209,6 @@ TEST_F(StuckLoop, ADriversDescriptorsHoldUpNobody) {
   const auto good = RemoteDevice::open(loop_, testManifest(), std::nullopt);
   EXPECT_TRUE(good.ok()) << good.status().toString();
   for (LingeringSocket& socket : lingering) socket.endPeer();
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Applications that fork, exit, unload the library, run out of descriptors, have too many of them
-// on their way, and lose their drivers, beside a service that is killed again and again and gets
-// sockets that linger when they are closed.
+// Stress of applications over their lives. They fork, exit, unload the library, lose their drivers,
+// run out of descriptors, and have too many of them in flight. Beside them a service is killed
+// again and again, and gets sockets that linger when they are closed.
 //
 //   process_stress --reference PROGRAM --cpu LIBRARY --dlclose PROGRAM --library FILE
 //                  [--seconds 600] [--applications 4] [--seed 1] [--lenient]
@@ -11,16 +11,12 @@
 // do, and calls that are late by no more than that beyond the 100 ms are counted apart. How long
 // drivers' threads wait it does not know: with --lenient late calls are told of and are no failure,
 // for machines that have other work to do. Prints figures; exits with 0 when all is well.
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <linux/capability.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,7 +28,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -40,6 +36,7 @@
 #include <random>
 #include <thread>
 
+#include "base/testing/descriptors_in_flight.h"
 #include "lifetime/adder.h"
 
 namespace halyard::lifetime {
@@ -54,6 +51,7 @@ constexpr milliseconds kTimeout{200};  // of an execution
 constexpr milliseconds kLateness{100};
 constexpr unsigned kLimitSeconds = 120;  // of anything at all
 constexpr int kStatus = 42;
+constexpr rlim_t kFewInFlight = 250;  // descriptors
 
 struct Options {
   std::string reference;
@@ -78,6 +76,7 @@ struct Tally {
   std::atomic<uint64_t> notRecovered = 0;
   std::atomic<uint64_t> forks = 0;
   std::atomic<uint64_t> childFailures = 0;
+  std::atomic<uint64_t> fullQueues = 0;
 };
 Tally* tally = nullptr;
 
@@ -121,32 +120,6 @@ class Heartbeat {
   std::array<std::pair<Clock::time_point, Clock::time_point>, 4096> beats_ = {};
   size_t next_ = 0;
 };
-
-void sendDescriptors(int socket, const std::vector<int>& fds) {
-  std::array<char, 8> half = {};  // of a message
-  iovec data{half.data(), half.size()};
-  std::vector<char> control(CMSG_SPACE(fds.size() * sizeof(int)));
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  cmsghdr* const header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
-  std::memcpy(CMSG_DATA(header), fds.data(), fds.size() * sizeof(int));
-  (void)::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
-// The limit of descriptors on their way counts for those without these rights.
-void giveUpRights() {
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  __user_cap_data_struct sets[2] = {};
-  ::syscall(SYS_capget, &header, sets);
-  sets[0].effective &= ~((1u << CAP_SYS_RESOURCE) | (1u << CAP_SYS_ADMIN));
-  ::syscall(SYS_capset, &header, sets);
-}
 
 class Application {
  public:
@@ -252,20 +225,14 @@ class Application {
     for (const int fd : taken) ::close(fd);
   }
 
-  // Has as many descriptors on their way as it may, so that no more can be sent.
+  // Has as many descriptors in flight as it may, so that no more can be sent.
   void fillQueues() {
-    const int file = ::memfd_create("stress", MFD_CLOEXEC);
     const Clock::time_point end = Clock::now() + milliseconds(400);
-    while (file >= 0 && Clock::now() < end) {
-      int ends[2];
-      if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) break;
-      for (int i = 0; i < 4; ++i) sendDescriptors(ends[0], std::vector<int>(100, file));
+    while (Clock::now() < end) {
+      const testing::InFlight many(2 * kFewInFlight);
+      if (many.isRefused()) ++tally->fullQueues;
       std::this_thread::sleep_for(milliseconds(random_() % 60));
-      ::close(ends[0]);
-      ::close(ends[1]);
-      std::this_thread::sleep_for(milliseconds(2));
     }
-    ::close(file);
   }
 
   unsigned random() { return static_cast<unsigned>(random_()); }
@@ -331,9 +298,9 @@ constexpr const char* kKindNames[] = {"forks",       "exits",     "kills drivers
     ::setrlimit(RLIMIT_NOFILE, &few);
   }
   if (kind == Kind::FULL_QUEUES) {
-    giveUpRights();
-    const rlimit limit{250, 250};
-    ::setrlimit(RLIMIT_NOFILE, &limit);
+    testing::giveUpRights();
+    const rlimit few{kFewInFlight, kFewInFlight};
+    ::setrlimit(RLIMIT_NOFILE, &few);
   }
   // Never destroyed: threads use it until the process is gone.
   auto* const application = new Application(seed);
@@ -360,59 +327,23 @@ constexpr const char* kKindNames[] = {"forks",       "exits",     "kills drivers
 
 // --- Who does harm to the service ---
 
-// A socket that waits in close(): there is data that its peer does not take.
-int lingeringSocket(const sockaddr_in& address) {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return -1;
-  const linger wait{1, 5};
-  ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &wait, sizeof wait);
-  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    ::close(fd);
-    return -1;
-  }
-  static const std::vector<char> data(1 << 16);
-  while (::send(fd, data.data(), data.size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0) {
-  }
-  return fd;
-}
-
-// A client that sends such sockets until it is killed. Whoever closes one of its own waits, too, so
-// that a process for each connection does, and its parent with it only at its end.
+// A client that sends sockets that linger, until it is killed.
 [[noreturn]] void hostileClient(const std::string& path) {
-  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof address;
-  const int small = 4096;
-  ::setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
-  ::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  ::listen(listener, 64);
-  ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length);
   sockaddr_un service{};
   service.sun_family = AF_UNIX;
   path.copy(service.sun_path, sizeof service.sun_path - 1);
-  std::vector<int> accepted;
+  std::deque<testing::LingeringSocket> lingering;
   for (;;) {
-    const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (::connect(socket, reinterpret_cast<const sockaddr*>(&service), sizeof service) == 0) {
+    const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&service), sizeof service) == 0) {
       std::vector<int> fds;
-      for (int i = 0; i < 4; ++i) {
-        const int fd = lingeringSocket(address);
-        if (fd >= 0) fds.push_back(fd);
-        const int end = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (end >= 0) accepted.push_back(end);
-      }
-      if (!fds.empty()) sendDescriptors(socket, fds);
-      // The service's are the last ones now; these do not wait.
-      for (const int fd : fds) ::close(fd);
+      for (int i = 0; i < 4; ++i) fds.push_back(lingering.emplace_back(seconds(5)).get());
+      testing::sendDescriptors(socket.get(), fds);
+      // The service has the last ones now: the close waits there, and not here.
+      for (testing::LingeringSocket& each : lingering) each.close();
     }
-    ::close(socket);
     std::this_thread::sleep_for(milliseconds(300));
-    while (accepted.size() > 64) {
-      ::close(accepted.front());
-      accepted.erase(accepted.begin());
-    }
+    while (lingering.size() > 64) lingering.pop_front();
   }
 }
 
@@ -542,11 +473,12 @@ class Stress {
     std::printf(
         "%lu executions, %lu errors, %lu wrong; late beyond 100 ms: %lu (most %ld ms), by the "
         "machine's load: %lu (a thread waited up to %ld ms); %lu forks, %lu children failed; "
-        "%lu did not recover; %u applications failed; service killed %u times\n  ",
+        "%lu did not recover; %u applications failed; service killed %u times; queues full %lu "
+        "times\n  ",
         tally->executions.load(), tally->errors.load(), tally->wrong.load(), tally->late.load(),
         tally->latest.load() / 1'000'000, tally->lateByLoad.load(),
         tally->longestDelay.load() / 1'000'000, tally->forks.load(), tally->childFailures.load(),
-        tally->notRecovered.load(), failed_, kills_);
+        tally->notRecovered.load(), failed_, kills_, tally->fullQueues.load());
     for (size_t i = 0; i < std::size(kKindNames); ++i) {
       std::printf("%s%u that %s", i == 0 ? "" : ", ", started_[i], kKindNames[i]);
     }

@@ -159,7 +159,7 @@ const Defect kDefects[] = {
            }
          }},
     {.name = "unchecked-preference",
-     .what = "takes a preference that is none",
+     .what = "takes an undefined preference",
      .area = "hal",
      .call =
          [](WireMessage& m) {
@@ -171,7 +171,7 @@ const Defect kDefects[] = {
            }
          }},
     {.name = "unchecked-priority",
-     .what = "takes a priority that is none",
+     .what = "takes an undefined priority",
      .area = "hal",
      .call =
          [](WireMessage& m) {
@@ -197,7 +197,7 @@ const Defect kDefects[] = {
            }
          }},
     {.name = "crash-on-nonsense",
-     .what = "dies of a lifetime that is none",
+     .what = "dies of an undefined lifetime",
      .area = "hostile",
      .call =
          [](WireMessage& m) {
