@@ -53,6 +53,21 @@ UniqueFd fullPipe(UniqueFd* readingEnd) {
 
 wire::FileDescriptor::Client asFile(int fd) { return KJ_ASSERT_NONNULL(encodeFile(fd)); }
 
+// The ring that the client offers: the queue of requests, and that of results.
+kj::Promise<std::vector<DatumQueue>> queuesOf(Configure context) {
+  std::vector<wire::Memory::Reader> memories = {context.getParams().getRequestChannel().getMemory(),
+                                                context.getParams().getResultChannel().getMemory()};
+  return decodeMemories(std::move(memories)).then([](Result<std::vector<PoolDescription>> pools) {
+    const QueueShape shape{kDefaultQueueCapacity, sizeof(Datum), true};
+    std::vector<DatumQueue> queues;
+    for (PoolDescription& pool : *pools) {
+      const auto opened = ReceivedPool::open(std::move(pool)).value();
+      queues.push_back(DatumQueue::map(*opened.memory(), shape).value());
+    }
+    return queues;
+  });
+}
+
 class HostileDriverTest : public ::testing::Test {
  protected:
   void start(HostileDriver::Hooks hooks) {
@@ -112,16 +127,23 @@ TEST_F(HostileDriverTest, ADoorbellOfTheDriversIsNotUsed) {
   }
 }
 
-// It says that it watches its client's doorbell, spoils it, and is deaf.
+// It says that it watches its client's doorbell, spoils it, and pretends to sleep: the client
+// rings.
 TEST_F(HostileDriverTest, WhatItDoesToTheDoorbellDelaysNobody) {
   ::signal(SIGPIPE, SIG_DFL);
   std::vector<ForeignFd> taken;
+  std::vector<DatumQueue> requests;
   const auto answer = [&](Configure context, auto spoil) {
     return duplicateFd(context.getParams().getDoorbell())
         .then([&taken, context, spoil](ForeignFd fd) mutable {
           EXPECT_TRUE(fd.valid());
           spoil(fd.get());
           taken.push_back(std::move(fd));
+          return queuesOf(context);
+        })
+        .then([&requests, context](std::vector<DatumQueue> queues) mutable {
+          requests.push_back(queues[0]);
+          QueueReader(requests.back()).announceSleep();
           context.getResults().setBurstContext(kj::heap<BurstContext>());
           context.getResults().setExtended(true);
           context.getResults().setTakesDoorbell(true);
@@ -139,7 +161,10 @@ TEST_F(HostileDriverTest, WhatItDoesToTheDoorbellDelaysNobody) {
     const Status status = execute().status;
     EXPECT_EQ(status.code(), ResultCode::MISSED_DEADLINE_TRANSIENT) << status.toString();
     EXPECT_THAT(status.message(), HasSubstr("driver 'test-hostile'"));
+    ASSERT_FALSE(requests.empty());
+    EXPECT_EQ(requests.back().header().event.load(), 0u) << "the client has rung";
     TearDown();
+    requests.clear();
   }
 }
 
@@ -239,22 +264,12 @@ TEST_F(HostileDriverTest, NorThoseThatComeThroughARing) {
   model_.main.operands[model_.main.outputIndexes[0]].dimensions = {0};
   std::optional<RingAnswerer> answerer;
   start({.configureBurst = [&](Configure context) {
-    std::vector<wire::Memory::Reader> memories = {
-        context.getParams().getRequestChannel().getMemory(),
-        context.getParams().getResultChannel().getMemory()};
-    return decodeMemories(std::move(memories))
-        .then([&, context](Result<std::vector<PoolDescription>> pools) mutable {
-          const QueueShape shape{kDefaultQueueCapacity, sizeof(Datum), true};
-          std::vector<DatumQueue> queues;
-          for (PoolDescription& pool : *pools) {
-            const auto opened = ReceivedPool::open(std::move(pool)).value();
-            queues.push_back(DatumQueue::map(*opened.memory(), shape).value());
-          }
-          answerer.emplace(queues[0], queues[1]);
-          context.getResults().setBurstContext(kj::heap<BurstContext>());
-          context.getResults().setExtended(true);
-          context.getResults().setTakesDoorbell(true);
-        });
+    return queuesOf(context).then([&, context](std::vector<DatumQueue> queues) mutable {
+      answerer.emplace(queues[0], queues[1]);
+      context.getResults().setBurstContext(kj::heap<BurstContext>());
+      context.getResults().setExtended(true);
+      context.getResults().setTakesDoorbell(true);
+    });
   }});
   for (const bool burst : {false, true}) {
     const float a[] = {1, 2, 3, 4};
