@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "import/tflite/importer.h"
-#include "runtime/cache_hint.h"
+#include "runtime/cache/cache_hint.h"
 #include "tools/halyard/api_session.h"
 #include "tools/halyard/device_choice.h"
 

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "cpu/cpu_device.h"
-#include "hal/remote_device.h"
+#include "hal/client/remote_device.h"
 #include "hal/session/client_session.h"
 #include "hal/session/session_services.h"
 

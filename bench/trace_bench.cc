@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "base/trace.h"
+#include "trace/recorder.h"
 
 namespace {
 

@@ -19,8 +19,9 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
 find_program(HALYARD_CCACHE ccache)
 if(HALYARD_CCACHE)
   # What was compiled in one checkout is found from another.
+  # The sloppiness is what ccache asks for with precompiled headers.
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
-    ${HALYARD_CCACHE})
+    CCACHE_SLOPPINESS=pch_defines,time_macros ${HALYARD_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
@@ -30,6 +31,13 @@ endif()
 foreach(kind SHARED MODULE)
   string(APPEND CMAKE_${kind}_LINKER_FLAGS " -Wl,-z,nodelete")
 endforeach()
+
+# ccache reads which precompiled header a file took from the compiler's output.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+else()
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+endif()
 
 find_package(Threads REQUIRED)
 

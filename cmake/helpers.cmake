@@ -1,11 +1,21 @@
 include(GoogleTest)
 
-# halyard_library(NAME SOURCES... [LIBRARIES...]): a static library inside the project.
+include(cmake/precompiled_headers.cmake)
+
+# halyard_library(NAME SOURCES... [LIBRARIES...] [HEADERS kind]): a static library inside the project.
+# HEADERS: which precompiled header it takes, "library" by default.
 function(halyard_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "HEADERS" "SOURCES;LIBRARIES" ${ARGN})
+  if(NOT ARG_HEADERS)
+    set(ARG_HEADERS library)
+  endif()
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC halyard_options fmt::fmt ${ARG_LIBRARIES})
+  halyard_precompile(${name} ${ARG_HEADERS})
 endfunction()
+
+# A test runs once: compiling it takes longer than that, so it is not optimised.
+set(halyard_test_options $<$<CONFIG:Release>:-O0>)
 
 # halyard_test(NAME SOURCES... [LIBRARIES...] [DEFINITIONS...] [PATHS NAME=path...] [LABELS...]
 #   [ENVIRONMENT...]): a GoogleTest program that ctest runs from the source folder. The header
@@ -22,8 +32,8 @@ function(halyard_test name)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} halyard_options GTest::gtest GTest::gmock
     GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE ${ARG_DEFINITIONS})
-  # A test runs once; compiling it takes longer than that.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_compile_options(${name} PRIVATE ${halyard_test_options})
+  halyard_precompile(${name} test)
   set(header "#pragma once\n")
   foreach(path HALYARD_SOURCE_DIR=${PROJECT_SOURCE_DIR} HALYARD_BINARY_DIR=${PROJECT_BINARY_DIR}
       ${ARG_PATHS})

@@ -16,12 +16,7 @@ install(TARGETS neuralnetworks halyard_c android_memory EXPORT halyardTargets
 install(TARGETS halyard_driver EXPORT halyardDriverTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS halyard RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(DIRECTORY include/android include/halyard DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  PATTERN include/halyard/driver/ops.inc EXCLUDE
-  PATTERN include/halyard/driver/tflite_ops.inc EXCLUDE)
-# Installed, the lists of operations lie beside the header that reads them.
-install(FILES src/ops/ops.inc src/ops/tflite_ops.inc
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/halyard/driver)
+install(DIRECTORY include/android include/halyard DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 install(EXPORT halyardTargets NAMESPACE halyard::
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/halyard)

@@ -27,7 +27,7 @@ interface IDriver {
   trace @2 (memory :T.Memory) -> (status :T.ErrorStatus, message :Text);
   # From now on the driver records what it does for this client in `memory`, which is sealed against
   # shrinking: a counter of 64 bits, the next slot, in 128 bytes; then slots of 128 bytes: 32 bits
-  # that are 1 when the slot is complete, 32 reserved, and a Record of src/base/trace.h. A slot is
+  # that are 1 when the slot is complete, 32 reserved, and a Record of src/trace/recorder.h. A slot is
   # taken by adding 1 to the counter; one beyond the last is lost. In memory's stead with size 0: no
   # more.
   traceModel @3 (preparedModel :V10.IPreparedModel, context :UInt64)

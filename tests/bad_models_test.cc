@@ -6,7 +6,7 @@
 #include <regex>
 
 #include "cpu/executor.h"
-#include "model/validation.h"
+#include "model/validation/validation.h"
 #include "ops/bad_models_for_test.h"
 #include "ops/each_case_for_test.h"
 

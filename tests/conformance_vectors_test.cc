@@ -14,7 +14,7 @@
 #include "cpu/cpu_device.h"
 #include "hal/session/client_session.h"
 #include "hal/session/session_services.h"
-#include "model/validation.h"
+#include "model/validation/validation.h"
 #include "test_definitions.h"
 
 namespace halyard {

@@ -19,7 +19,7 @@
 #include <thread>
 
 #include "base/sanitized.h"
-#include "hal/remote_device.h"
+#include "hal/client/remote_device.h"
 #include "hal/testing/test_device.h"
 #include "halyard/driver/sync_fence.h"
 #include "test_definitions.h"

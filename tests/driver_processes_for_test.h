@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "hal/remote_device.h"
-#include "hal/rpc_loop.h"
+#include "hal/client/remote_device.h"
+#include "hal/wire/rpc_loop.h"
 #include "hal/session/session_services.h"
-#include "runtime/device_manager.h"
+#include "runtime/device/device_manager.h"
 
 namespace halyard::runtime::testing {
 

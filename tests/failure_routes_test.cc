@@ -5,9 +5,9 @@
 #include <thread>
 
 #include "driver_processes_for_test.h"
-#include "runtime/compilation.h"
-#include "runtime/execution.h"
-#include "runtime/plan_test_support.h"
+#include "runtime/compile/compilation.h"
+#include "runtime/execute/execution.h"
+#include "runtime/testing/plan_test_support.h"
 #include "test_definitions.h"
 
 namespace halyard::runtime::testing {

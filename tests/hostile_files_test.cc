@@ -15,7 +15,7 @@
 #include <string>
 #include <thread>
 
-#include "hal/remote_device.h"
+#include "hal/client/remote_device.h"
 #include "hal/testing/test_device.h"
 #include "test_definitions.h"
 

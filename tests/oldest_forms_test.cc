@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <set>
 
-#include "hal/library_device.h"
-#include "hal/remote_device.h"
+#include "hal/client/library_device.h"
+#include "hal/client/remote_device.h"
 #include "hal/session/session_services.h"
-#include "model/validation.h"
+#include "model/validation/validation.h"
 #include "ops/testing/recipes.h"
-#include "runtime/compilation.h"
-#include "runtime/device_manager.h"
-#include "runtime/execution.h"
+#include "runtime/compile/compilation.h"
+#include "runtime/device/device_manager.h"
+#include "runtime/execute/execution.h"
 #include "test_definitions.h"
 
 namespace halyard::runtime {

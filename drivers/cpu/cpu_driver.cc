@@ -15,7 +15,7 @@
 #include "cpu/execution_plan.h"
 #include "driver_arguments.h"
 #include "halyard/driver/capabilities_file.h"
-#include "model/validation.h"
+#include "model/validation/validation.h"
 #include "prepared_models.h"
 #include "recorded_packing.h"
 

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "compiled_model.h"
-#include "hal/manifest.h"
-#include "hal/remote_device.h"
+#include "hal/manifest/manifest.h"
+#include "hal/client/remote_device.h"
 #include "halyard/driver/capabilities_file.h"
 #include "model_for_test.h"
 #include "test_definitions.h"

@@ -1,7 +1,7 @@
 // The list: an operation's definition, and who makes kernels for it.
 #include "kernel_list.h"
 
-#include "kernels/half.h"
+#include "kernels/elementwise/half.h"
 #include "kernels/makers.h"
 #include "operation_definitions.h"
 

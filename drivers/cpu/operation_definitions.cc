@@ -8,12 +8,12 @@ namespace {
 // By code: the lists are ascending and without gaps.
 constexpr DefinitionFunction kFunctions[] = {
 #define HALYARD_OPERATION(code, name, definition) ops::definition,
-#include "ops/ops.inc"
+#include "halyard/driver/ops.inc"
 #undef HALYARD_OPERATION
 };
 constexpr DefinitionFunction kTfliteFunctions[] = {
 #define HALYARD_OPERATION(code, name, definition) ops::definition,
-#include "ops/tflite_ops.inc"
+#include "halyard/driver/tflite_ops.inc"
 #undef HALYARD_OPERATION
 };
 

@@ -6,8 +6,8 @@
 
 namespace halyard::ops {
 #define HALYARD_OPERATION(code, name, definition) const OperationDefinition& definition();
-#include "ops/ops.inc"
-#include "ops/tflite_ops.inc"
+#include "halyard/driver/ops.inc"
+#include "halyard/driver/tflite_ops.inc"
 #undef HALYARD_OPERATION
 }  // namespace halyard::ops
 

@@ -9,11 +9,11 @@
 #include <memory>
 #include <vector>
 
-#include "base/trace.h"
+#include "trace/recorder.h"
 #include "cpu/cpu_device.h"
 #include "cpu_driver.h"
-#include "hal/manifest.h"
-#include "hal/remote_device.h"
+#include "hal/manifest/manifest.h"
+#include "hal/client/remote_device.h"
 #include "model_for_test.h"
 #include "test_definitions.h"
 #include "testing/cached_models.h"

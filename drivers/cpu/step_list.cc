@@ -8,8 +8,8 @@
 #include "base/work_limit.h"
 #include "fusion.h"
 #include "kernel_list.h"
-#include "kernels/byte_table.h"
-#include "kernels/row_rounding.h"
+#include "kernels/elementwise/byte_table.h"
+#include "kernels/layers/row_rounding.h"
 
 namespace halyard::cpudriver {
 namespace {

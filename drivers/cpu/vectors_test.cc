@@ -8,7 +8,7 @@
 #include "cpu_driver.h"
 #include "hal/session/client_session.h"
 #include "hal/session/session_services.h"
-#include "model/control_flow_sizes.h"
+#include "model/validation/control_flow_sizes.h"
 #include "test_definitions.h"
 
 namespace halyard::cpudriver {

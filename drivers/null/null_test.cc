@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "hal/remote_device.h"
+#include "hal/client/remote_device.h"
 #include "hal/session/client_session.h"
 #include "hal/session/session_services.h"
 #include "test_definitions.h"

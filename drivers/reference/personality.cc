@@ -5,8 +5,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "hal/capability_fields.h"
-#include "hal/field_reader.h"
+#include "hal/core/capability_fields.h"
+#include "hal/core/field_reader.h"
 #include "halyard/driver/nnapi_types.h"
 
 namespace halyard::drivers {

@@ -11,7 +11,7 @@
 #include "api/shadow.h"
 #include "api/trace.h"
 #include "base/thread_owned.h"
-#include "runtime/report_json.h"
+#include "runtime/report/report_json.h"
 
 namespace halyard::api {
 namespace {

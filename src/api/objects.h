@@ -13,14 +13,14 @@
 #include "base/process_generation.h"
 #include "halyard/driver/status.h"
 #include "halyard/driver/trace.h"
-#include "runtime/burst.h"
-#include "runtime/compilation.h"
-#include "runtime/device_manager.h"
-#include "runtime/event.h"
-#include "runtime/execution.h"
-#include "runtime/memory.h"
-#include "runtime/memory_descriptor.h"
-#include "runtime/model_builder.h"
+#include "runtime/execute/burst.h"
+#include "runtime/compile/compilation.h"
+#include "runtime/device/device_manager.h"
+#include "runtime/execute/event.h"
+#include "runtime/execute/execution.h"
+#include "runtime/memory/memory.h"
+#include "runtime/compile/memory_descriptor.h"
+#include "runtime/model/model_builder.h"
 
 struct ANeuralNetworksModel {
   halyard::runtime::ModelBuilder impl;

@@ -16,8 +16,8 @@
 #include "base/environment.h"
 #include "base/log.h"
 #include "base/process_generation.h"
-#include "base/trace_collection.h"
-#include "runtime/compilation_profile.h"
+#include "trace/trace_collection.h"
+#include "runtime/compile/compilation_profile.h"
 #include "trace/timeline.h"
 #include "trace/trace_json.h"
 

@@ -5,7 +5,7 @@
 
 #include "conformance/arguments.h"
 #include "halyard/driver/sync_fence.h"
-#include "model/validation.h"
+#include "model/validation/validation.h"
 
 namespace halyard::conformance {
 namespace {

@@ -5,7 +5,7 @@
 #include <system_error>
 #include <thread>
 
-#include "model/validation.h"
+#include "model/validation/validation.h"
 
 namespace halyard::conformance {
 namespace {

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "conformance/case_for_test.h"
-#include "model/validation.h"
+#include "model/validation/validation.h"
 
 namespace halyard::conformance {
 namespace {

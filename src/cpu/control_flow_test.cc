@@ -6,7 +6,7 @@
 
 #include "cpu/executor.h"
 #include "cpu/model_for_test.h"
-#include "model/validation.h"
+#include "model/validation/validation.h"
 
 namespace halyard::cpu {
 namespace {

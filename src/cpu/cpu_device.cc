@@ -9,7 +9,7 @@
 #include "cpu/execution_plan.h"
 #include "cpu/executor.h"
 #include "halyard/driver/mapped_request.h"
-#include "model/validation.h"
+#include "model/validation/validation.h"
 #include "ops/operation.h"
 
 namespace halyard::cpu {

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "cpu/model_for_test.h"
-#include "model/validation.h"
+#include "model/validation/validation.h"
 
 namespace halyard::cpu {
 namespace {

@@ -7,12 +7,12 @@
 
 #include <algorithm>
 
-#include "hal/remote_device.h"
+#include "hal/client/remote_device.h"
 #include "hal/session/client_session.h"
-#include "hal/session/quota.h"
+#include "hal/core/quota.h"
 #include "hal/session/session_services.h"
 #include "hal/testing/server_fixture.h"
-#include "hal/wire_cache.h"
+#include "hal/wire/wire_cache.h"
 #include "test_definitions.h"
 
 namespace halyard::hal {

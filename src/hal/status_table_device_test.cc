@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "hal/remote_device.h"
+#include "hal/client/remote_device.h"
 #include "hal/session/client_session.h"
 #include "hal/session/session_services.h"
 #include "hal/testing/server_fixture.h"

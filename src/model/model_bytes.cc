@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "halyard/driver/constants.h"
-#include "model/validation.h"
+#include "model/validation/validation.h"
 
 namespace halyard {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "halyard/driver/constants.h"
 #include "model/dump.h"
-#include "model/validation.h"
+#include "model/validation/validation.h"
 
 namespace halyard {
 namespace {

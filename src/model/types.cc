@@ -18,13 +18,13 @@ constexpr OperandTypeTraits kOperandTypes[] = {
 
 constexpr std::string_view kOperationNames[] = {
 #define HALYARD_OPERATION(code, name, definition) #name,
-#include "ops/ops.inc"
+#include "halyard/driver/ops.inc"
 #undef HALYARD_OPERATION
 };
 
 constexpr std::string_view kTfliteOperationNames[] = {
 #define HALYARD_OPERATION(code, name, definition) #name,
-#include "ops/tflite_ops.inc"
+#include "halyard/driver/tflite_ops.inc"
 #undef HALYARD_OPERATION
 };
 constexpr int32_t kFirstTfliteOperation = int32_t{kTfliteExtensionPrefix} << 16;

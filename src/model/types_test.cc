@@ -11,7 +11,7 @@ namespace {
 
 // The codes are the API's: compared one by one at compile time.
 #define HALYARD_OPERATION(code, name, definition) static_assert(ANEURALNETWORKS_##name == code);
-#include "ops/ops.inc"
+#include "halyard/driver/ops.inc"
 #undef HALYARD_OPERATION
 static_assert(static_cast<int>(halyard::ResultCode::DEAD_OBJECT) == ANEURALNETWORKS_DEAD_OBJECT);
 

@@ -12,7 +12,7 @@
 
 #include "halyard/driver/status.h"
 #include "ops/operation.h"
-#include "ops/signature.h"
+#include "model/signature.h"
 
 namespace halyard::ops {
 

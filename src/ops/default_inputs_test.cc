@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "model/validation.h"
+#include "model/validation/validation.h"
 #include "ops/each_case_for_test.h"
 
 namespace halyard::ops::testing {

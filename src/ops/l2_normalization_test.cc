@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "ops/lines_for_test.h"
-#include "ops/signature_for_test.h"
+#include "model/signature_for_test.h"
 
 namespace halyard::ops::testing {
 namespace {

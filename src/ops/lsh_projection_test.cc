@@ -3,7 +3,7 @@
 
 #include "ops/farm_hash_fingerprint.h"
 #include "ops/naive_for_test.h"
-#include "ops/signature_for_test.h"
+#include "model/signature_for_test.h"
 
 namespace halyard::ops::testing {
 namespace {

@@ -11,7 +11,7 @@
 #include "halyard/driver/status.h"
 #include "ops/activation.h"
 #include "ops/operation.h"
-#include "ops/signature.h"
+#include "model/signature.h"
 #include "ops/simd.h"
 
 namespace halyard::ops {

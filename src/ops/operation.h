@@ -13,7 +13,7 @@
 #include "base/made_once.h"
 #include "halyard/driver/model.h"
 #include "halyard/driver/status.h"
-#include "ops/signature.h"
+#include "model/signature.h"
 
 namespace halyard::ops {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "model/validation.h"
+#include "model/validation/validation.h"
 #include "ops/each_case_for_test.h"
 #include "ops/random_for_test.h"
 

@@ -13,7 +13,7 @@
 #include "halyard/driver/status.h"
 #include "ops/elementwise.h"
 #include "ops/operation.h"
-#include "ops/signature.h"
+#include "model/signature.h"
 
 namespace halyard::ops {
 

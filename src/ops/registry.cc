@@ -6,8 +6,8 @@
 namespace halyard::ops {
 
 #define HALYARD_OPERATION(code, name, definition) const OperationDefinition& definition();
-#include "ops/ops.inc"
-#include "ops/tflite_ops.inc"
+#include "halyard/driver/ops.inc"
+#include "halyard/driver/tflite_ops.inc"
 #undef HALYARD_OPERATION
 
 namespace {
@@ -16,24 +16,24 @@ using DefinitionFunction = const OperationDefinition& (*)();
 
 constexpr DefinitionFunction kDefinitions[] = {
 #define HALYARD_OPERATION(code, name, definition) definition,
-#include "ops/ops.inc"
+#include "halyard/driver/ops.inc"
 #undef HALYARD_OPERATION
 };
 constexpr DefinitionFunction kTfliteDefinitions[] = {
 #define HALYARD_OPERATION(code, name, definition) definition,
-#include "ops/tflite_ops.inc"
+#include "halyard/driver/tflite_ops.inc"
 #undef HALYARD_OPERATION
 };
 
 // The tables above are indexed by code, so the lists must be ascending and without gaps.
 constexpr int kCodes[] = {
 #define HALYARD_OPERATION(code, name, definition) code,
-#include "ops/ops.inc"
+#include "halyard/driver/ops.inc"
 #undef HALYARD_OPERATION
 };
 constexpr int kTfliteCodes[] = {
 #define HALYARD_OPERATION(code, name, definition) code,
-#include "ops/tflite_ops.inc"
+#include "halyard/driver/tflite_ops.inc"
 #undef HALYARD_OPERATION
 };
 constexpr int kFirstTfliteCode = int{kTfliteExtensionPrefix} << 16;

@@ -8,7 +8,7 @@
 
 #include "ops/lines_for_test.h"
 #include "ops/random_for_test.h"
-#include "ops/signature_for_test.h"
+#include "model/signature_for_test.h"
 
 namespace halyard::ops::testing {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/signature.h"
+#include "model/signature.h"
 
 namespace halyard::ops {
 

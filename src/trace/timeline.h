@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "base/trace_collection.h"
+#include "trace/trace_collection.h"
 #include "trace/mark.h"
 
 namespace halyard::trace {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "base/trace_collection.h"
+#include "trace/trace_collection.h"
 #include "trace/mark.h"
 
 namespace halyard::trace {

@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "cpu_driver.h"
-#include "hal/remote_device.h"
-#include "hal/service.h"
+#include "hal/client/remote_device.h"
+#include "hal/server/service.h"
 #include "hal/session/client_session.h"
 #include "hal/session/session_services.h"
 #include "personality.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "hal/server.h"
+#include "hal/server/server.h"
 #include "halyard/driver/device.h"
 
 namespace halyard::cache_testing {

@@ -12,8 +12,8 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "base/trace_collection.h"
-#include "hal/remote_device.h"
+#include "trace/trace_collection.h"
+#include "hal/client/remote_device.h"
 #include "hal/testing/test_device.h"
 #include "test_definitions.h"
 

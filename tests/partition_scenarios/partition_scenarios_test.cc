@@ -9,9 +9,9 @@
 #include <sstream>
 
 #include "driver_processes_for_test.h"
-#include "model/validation.h"
+#include "model/validation/validation.h"
 #include "partition_scenarios/scenario.h"
-#include "runtime/plan_runner.h"
+#include "runtime/run/plan_runner.h"
 #include "test_definitions.h"
 
 namespace halyard::runtime::scenarios {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/model_builder.h"
+#include "runtime/model/model_builder.h"
 
 namespace halyard::runtime::random_models {
 

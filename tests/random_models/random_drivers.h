@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "driver_processes_for_test.h"
-#include "runtime/device_manager.h"
+#include "runtime/device/device_manager.h"
 
 namespace halyard::runtime::random_models {
 

@@ -21,7 +21,7 @@
 #include <random>
 #include <thread>
 
-#include "hal/remote_device.h"
+#include "hal/client/remote_device.h"
 #include "hal/testing/test_device.h"
 
 namespace halyard::hal {

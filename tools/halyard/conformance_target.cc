@@ -5,9 +5,9 @@
 
 #include "conformance/hal_target.h"
 #include "cpu/cpu_device.h"
-#include "hal/manifest.h"
-#include "hal/remote_device.h"
-#include "hal/rpc_loop.h"
+#include "hal/manifest/manifest.h"
+#include "hal/client/remote_device.h"
+#include "hal/wire/rpc_loop.h"
 #include "hal/session/client_session.h"
 #include "hal/session/session_services.h"
 #include "tools/halyard/api_target.h"

@@ -11,7 +11,7 @@
 
 #include "conformance/report.h"
 #include "cpu/cpu_device.h"
-#include "hal/manifest.h"
+#include "hal/manifest/manifest.h"
 #include "tools/halyard/command.h"
 #include "tools/halyard/conformance_target.h"
 #include "tools/halyard/terminal.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cpu/cpu_device.h"
-#include "hal/manifest.h"
+#include "hal/manifest/manifest.h"
 #include "tools/halyard/conformance_target.h"
 #include "tools/halyard/device_choice.h"
 

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "cpu/cpu_device.h"
-#include "model/validation.h"
+#include "model/validation/validation.h"
 
 namespace halyard::workloads {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "hal/driver_connection.h"
-#include "hal/server.h"
-#include "hal/wire_connection.h"
+#include "hal/client/driver_connection.h"
+#include "hal/server/server.h"
+#include "hal/wire/wire_connection.h"
 #include "halyard/driver/driver_main.h"
 #include "validation/defects/defective_device.h"
 

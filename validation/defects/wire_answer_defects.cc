@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "hal/wire_memory.h"
+#include "hal/wire/wire_memory.h"
 #include "halyard/driver/unique_fd.h"
 #include "validation/defects/defect.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "hal/ring/doorbell.h"
-#include "hal/wire_memory.h"
+#include "hal/wire/wire_memory.h"
 #include "validation/defects/defect.h"
 
 namespace halyard::defects {

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "base/testing/slow_descriptors.h"
-#include "hal/child_process.h"
+#include "hal/manifest/child_process.h"
 #include "hal/testing/fuzz/hostile_session.h"
 #include "hal/testing/raw_client.h"
 

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "hal/manifest.h"
-#include "hal/rpc_loop.h"
+#include "hal/manifest/manifest.h"
+#include "hal/wire/rpc_loop.h"
 #include "halyard/driver/status.h"
 
 namespace halyard::validation {

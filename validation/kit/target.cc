@@ -1,8 +1,8 @@
 #include "validation/kit/target.h"
 
 #include "cpu/cpu_device.h"
-#include "hal/library_device.h"
-#include "hal/remote_device.h"
+#include "hal/client/library_device.h"
+#include "hal/client/remote_device.h"
 #include "hal/session/client_session.h"
 #include "hal/session/session_services.h"
 

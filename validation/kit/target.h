@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "hal/manifest.h"
-#include "hal/rpc_loop.h"
+#include "hal/manifest/manifest.h"
+#include "hal/wire/rpc_loop.h"
 #include "halyard/driver/device.h"
 
 namespace halyard::validation {

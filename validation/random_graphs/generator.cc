@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "model/validation.h"
+#include "model/validation/validation.h"
 #include "validation/random_graphs/control_flow.h"
 #include "validation/random_graphs/graph_builder.h"
 

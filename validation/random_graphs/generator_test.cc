@@ -7,7 +7,7 @@
 #include <set>
 
 #include "accuracy/accuracy.h"
-#include "model/validation.h"
+#include "model/validation/validation.h"
 #include "ops/testing/searched_case.h"
 #include "validation/random_graphs/session.h"
 

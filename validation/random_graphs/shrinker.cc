@@ -5,7 +5,7 @@
 #include <set>
 
 #include "accuracy/accuracy.h"
-#include "model/validation.h"
+#include "model/validation/validation.h"
 #include "ops/operation.h"
 #include "validation/random_graphs/surgery.h"
 

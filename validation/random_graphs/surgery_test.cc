@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/validation.h"
+#include "model/validation/validation.h"
 #include "validation/random_graphs/generator.h"
 #include "validation/random_graphs/shrinker.h"
 

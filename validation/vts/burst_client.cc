@@ -4,9 +4,9 @@
 
 #include <cstring>
 
-#include "hal/error_status.h"
-#include "hal/wire_memory.h"
-#include "hal/wire_types.h"
+#include "hal/core/error_status.h"
+#include "hal/wire/wire_memory.h"
+#include "hal/wire/wire_types.h"
 
 namespace halyard::validation {
 

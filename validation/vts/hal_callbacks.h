@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "hal/v1_3.capnp.h"
-#include "hal/wire_types.h"
+#include "hal/wire/wire_types.h"
 #include "validation/vts/hal_client.h"
 
 namespace halyard::validation {

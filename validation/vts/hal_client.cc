@@ -7,12 +7,12 @@
 
 #include <thread>
 
-#include "hal/server.h"
-#include "hal/wire_fence.h"
-#include "hal/wire_memory.h"
-#include "hal/wire_model.h"
-#include "hal/wire_request.h"
-#include "hal/wire_types.h"
+#include "hal/server/server.h"
+#include "hal/wire/wire_fence.h"
+#include "hal/wire/wire_memory.h"
+#include "hal/wire/wire_model.h"
+#include "hal/wire/wire_request.h"
+#include "hal/wire/wire_types.h"
 #include "validation/vts/hal_callbacks.h"
 
 namespace halyard::validation {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "hal/driver_connection.h"
+#include "hal/client/driver_connection.h"
 #include "halyard/driver/hal_types.h"
 #include "halyard/driver/model.h"
 #include "validation/kit/target.h"

@@ -1,7 +1,7 @@
 // What a driver says of itself, by the calls of one version.
 #include <algorithm>
 
-#include "hal/wire_types.h"
+#include "hal/wire/wire_types.h"
 #include "validation/vts/hal_client.h"
 
 namespace halyard::validation {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/validation.h"
+#include "model/validation/validation.h"
 
 namespace halyard::validation {
 namespace {

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "conformance/case_source.h"
-#include "model/control_flow_sizes.h"
-#include "model/validation.h"
+#include "model/validation/control_flow_sizes.h"
+#include "model/validation/validation.h"
 #include "validation/random_graphs/default_inputs.h"
 #include "validation/random_graphs/generator.h"
 #include "validation/vts/burst_client.h"

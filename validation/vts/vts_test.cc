@@ -6,7 +6,7 @@
 #include <cstring>
 #include <set>
 
-#include "model/validation.h"
+#include "model/validation/validation.h"
 #include "validation/vts/bad_requests.h"
 #include "validation/vts/models.h"
 #include "validation/vts/mutations.h"

@@ -13,8 +13,8 @@
 #include <optional>
 #include <utility>
 
-#include "hal/pool_mapping.h"
-#include "hal/session/quota.h"
+#include "hal/checks/pool_mapping.h"
+#include "hal/core/quota.h"
 #include "halyard/driver/shared_memory.h"
 #include "halyard/driver/unique_fd.h"
 

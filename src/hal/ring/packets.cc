@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "hal/error_status.h"
+#include "hal/core/error_status.h"
 
 namespace halyard::hal {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/foreign_fd.h"
-#include "hal/request_import.h"
+#include "hal/checks/request_import.h"
 #include "hal/ring/datum_queue.h"
 #include "hal/ring/memory_channel.h"
 #include "hal/ring/packets.h"

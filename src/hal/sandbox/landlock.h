@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "hal/sandbox/settings.h"
+#include "hal/manifest/sandbox_settings.h"
 #include "halyard/driver/unique_fd.h"
 
 namespace halyard::hal {

@@ -3,8 +3,8 @@
 // Ownership: nothing; the process stays as it is made here until its end.
 #pragma once
 
-#include "hal/sandbox/isolation_measure.h"
-#include "hal/sandbox/settings.h"
+#include "hal/manifest/isolation_measure.h"
+#include "hal/manifest/sandbox_settings.h"
 
 namespace halyard::hal {
 

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/thread_sanitizer.h"
-#include "hal/remote_device.h"
+#include "hal/client/remote_device.h"
 #include "hal/sandbox/every_thread.h"
 #include "hal/sandbox/sanitizer.h"
 #include "hal/testing/forbidden.h"

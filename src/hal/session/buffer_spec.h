@@ -8,7 +8,7 @@
 #include <set>
 #include <span>
 
-#include "hal/dimensions.h"
+#include "hal/core/dimensions.h"
 #include "halyard/driver/device.h"
 
 namespace halyard::hal {

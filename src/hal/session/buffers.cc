@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "hal/pool_mapping.h"
+#include "hal/checks/pool_mapping.h"
 #include "hal/session/buffer_state.h"
 
 namespace halyard::hal {

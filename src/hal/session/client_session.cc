@@ -8,7 +8,7 @@
 #include "hal/session/cache_files.h"
 #include "hal/session/model_interface.h"
 #include "hal/session/session_prepared_model.h"
-#include "model/validation.h"
+#include "model/validation/validation.h"
 
 namespace halyard::hal {
 namespace {

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <utility>
 
-#include "hal/session/quota.h"
+#include "hal/core/quota.h"
 #include "halyard/driver/status.h"
 
 namespace halyard::hal {

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "model/validation.h"
+#include "model/validation/validation.h"
 
 namespace halyard::hal {
 namespace {

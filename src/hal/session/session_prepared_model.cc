@@ -5,7 +5,7 @@
 #include <new>
 #include <stdexcept>
 
-#include "hal/result_check.h"
+#include "hal/checks/result_check.h"
 #include "hal/session/cache_files.h"
 #include "hal/session/client_session.h"
 #include "hal/session/session_burst.h"

@@ -9,7 +9,7 @@
 #include <optional>
 #include <span>
 
-#include "hal/operand_sizes.h"
+#include "hal/checks/operand_sizes.h"
 #include "hal/session/session_state.h"
 
 namespace halyard::hal {

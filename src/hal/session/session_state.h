@@ -6,9 +6,9 @@
 #include <memory>
 #include <stop_token>
 
-#include "base/trace.h"
+#include "trace/recorder.h"
 #include "hal/session/buffers.h"
-#include "hal/session/quota.h"
+#include "hal/core/quota.h"
 #include "hal/session/session_services.h"
 #include "halyard/driver/device.h"
 

@@ -16,14 +16,14 @@
 #include <thread>
 #include <vector>
 
-#include "hal/completion.h"
+#include "hal/core/completion.h"
 #include "hal/driver.capnp.h"
-#include "hal/manifest.h"
-#include "hal/rpc_loop_context.h"
+#include "hal/manifest/manifest.h"
+#include "hal/wire/rpc_loop_context.h"
 #include "hal/v1_3.capnp.h"
-#include "hal/wire_connection.h"
-#include "hal/wire_memory.h"
-#include "hal/wire_request.h"
+#include "hal/wire/wire_connection.h"
+#include "hal/wire/wire_memory.h"
+#include "hal/wire/wire_request.h"
 
 namespace halyard::hal::testing {
 

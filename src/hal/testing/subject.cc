@@ -3,18 +3,18 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include "hal/completion.h"
+#include "hal/core/completion.h"
 #include "hal/driver.capnp.h"
-#include "hal/remote_callbacks.h"
-#include "hal/remote_device.h"
-#include "hal/rpc_loop_context.h"
-#include "hal/server.h"
+#include "hal/client/remote_callbacks.h"
+#include "hal/client/remote_device.h"
+#include "hal/wire/rpc_loop_context.h"
+#include "hal/server/server.h"
 #include "hal/session/client_session.h"
 #include "hal/session/session_services.h"
 #include "hal/testing/test_device.h"
-#include "hal/wire_connection.h"
-#include "hal/wire_model.h"
-#include "hal/wire_request.h"
+#include "hal/wire/wire_connection.h"
+#include "hal/wire/wire_model.h"
+#include "hal/wire/wire_request.h"
 #include "test_definitions.h"
 
 namespace halyard::hal::testing {

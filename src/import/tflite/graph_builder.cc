@@ -9,7 +9,7 @@
 
 #include "base/float16.h"
 #include "base/made_once.h"
-#include "model/validation.h"
+#include "model/validation/validation.h"
 #include "ops/operation.h"
 
 namespace halyard::import {

@@ -8,7 +8,7 @@
 #include "import/tflite/importer.h"
 #include "import/tflite/model_mutator.h"
 #include "model/dump.h"
-#include "model/validation.h"
+#include "model/validation/validation.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t maxSize);
 

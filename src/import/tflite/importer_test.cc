@@ -12,7 +12,7 @@
 #include "import/tflite/import_for_test.h"
 #include "import/tflite/sample_models.h"
 #include "model/dump.h"
-#include "model/validation.h"
+#include "model/validation/validation.h"
 #include "test_definitions.h"
 
 namespace halyard::import {

@@ -17,7 +17,7 @@
 #include "import/tflite/run_imported_for_test.h"
 #include "import/tflite/sample_models.h"
 #include "import/tflite/verified_file.h"
-#include "model/validation.h"
+#include "model/validation/validation.h"
 
 namespace halyard::import {
 namespace {

@@ -9,7 +9,7 @@
 #include "import/tflite/import_for_test.h"
 #include "import/tflite/sample_models.h"
 #include "import/tflite/tflite_objects_generated.h"
-#include "model/validation.h"
+#include "model/validation/validation.h"
 
 namespace halyard::import {
 namespace {

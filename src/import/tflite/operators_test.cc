@@ -6,7 +6,7 @@
 
 #include "import/tflite/import_for_test.h"
 #include "import/tflite/sample_models.h"
-#include "model/validation.h"
+#include "model/validation/validation.h"
 
 namespace halyard::import {
 namespace {

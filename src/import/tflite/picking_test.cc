@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include "import/tflite/run_imported_for_test.h"
-#include "model/validation.h"
+#include "model/validation/validation.h"
 #include "ops/fixed_point.h"
 
 namespace halyard::import {

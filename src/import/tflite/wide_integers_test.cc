@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "import/tflite/run_imported_for_test.h"
-#include "model/validation.h"
+#include "model/validation/validation.h"
 
 namespace halyard::import {
 namespace {

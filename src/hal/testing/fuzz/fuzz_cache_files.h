@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/testing/byte_source.h"
-#include "hal/wire_cache.h"
+#include "hal/wire/wire_cache.h"
 
 namespace halyard::hal::fuzz {
 

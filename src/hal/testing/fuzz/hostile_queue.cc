@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "hal/ring/memory_channel.h"
-#include "hal/wire_memory.h"
+#include "hal/wire/wire_memory.h"
 
 namespace halyard::hal::fuzz {
 namespace {

@@ -3,17 +3,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hal/completion.h"
+#include "hal/core/completion.h"
 #include "hal/driver.capnp.h"
-#include "hal/rpc_loop_context.h"
+#include "hal/wire/rpc_loop_context.h"
 #include "hal/testing/fuzz/counting_callbacks.h"
 #include "hal/testing/fuzz/fuzz_cache_files.h"
 #include "hal/testing/fuzz/hostile_messages.h"
 #include "hal/testing/fuzz/hostile_queue.h"
-#include "hal/wire_connection.h"
-#include "hal/wire_memory.h"
-#include "hal/wire_model.h"
-#include "hal/wire_request.h"
+#include "hal/wire/wire_connection.h"
+#include "hal/wire/wire_memory.h"
+#include "hal/wire/wire_model.h"
+#include "hal/wire/wire_request.h"
 
 namespace halyard::hal::fuzz {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "hal/rpc_loop.h"
+#include "hal/wire/rpc_loop.h"
 #include "halyard/driver/unique_fd.h"
 
 namespace halyard::hal::fuzz {

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "hal/manifest.h"
+#include "hal/manifest/manifest.h"
 #include "halyard/driver/unique_fd.h"
 
 namespace halyard::hal::fuzz {

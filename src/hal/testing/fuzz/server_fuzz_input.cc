@@ -2,8 +2,8 @@
 
 #include <sys/socket.h>
 
-#include "hal/completion.h"
-#include "hal/server.h"
+#include "hal/core/completion.h"
+#include "hal/server/server.h"
 #include "hal/testing/fuzz/counting_callbacks.h"
 #include "hal/testing/fuzz/hostile_session.h"
 #include "hal/testing/touching_device.h"

@@ -1,0 +1,36 @@
+# Precompiled headers: what most files of one kind include from outside of the project is parsed once.
+# A file still includes everything it uses: without HALYARD_PRECOMPILED_HEADERS (and in the preset
+# aarch64) it is compiled without them.
+option(HALYARD_PRECOMPILED_HEADERS "Parse the headers that most files include once" ON)
+
+set(halyard_standard_headers <algorithm> <array> <atomic> <chrono> <cstddef> <cstdint> <cstring>
+  <functional> <map> <memory> <mutex> <optional> <set> <span> <string> <string_view> <utility>
+  <variant> <vector> <fmt/format.h> <fmt/ranges.h>)
+# library: for shared libraries too.  test: with GoogleTest.  rpc: a library with Cap'n Proto's RPC.
+set(halyard_headers_library ${halyard_standard_headers})
+set(halyard_headers_test ${halyard_standard_headers} <gmock/gmock.h> <gtest/gtest.h>)
+set(halyard_headers_rpc ${halyard_standard_headers} <capnp/rpc-twoparty.h> <kj/async-io.h>)
+set(halyard_libraries_test GTest::gtest GTest::gmock)
+set(halyard_libraries_rpc CapnProto::capnp-rpc)
+
+# halyard_precompile(TARGET KIND): TARGET takes the precompiled header of KIND. The flags that shape
+# code have to be those of the header's own target.
+function(halyard_precompile target kind)
+  if(NOT HALYARD_PRECOMPILED_HEADERS)
+    return()
+  endif()
+  set(holder halyard_precompiled_${kind})
+  if(NOT TARGET ${holder})
+    set(source ${PROJECT_BINARY_DIR}/${holder}.cc)
+    file(CONFIGURE OUTPUT ${source} CONTENT "// Compiled for its precompiled header.\n")
+    add_library(${holder} OBJECT ${source})
+    target_link_libraries(${holder} PRIVATE halyard_options fmt::fmt ${halyard_libraries_${kind}})
+    target_precompile_headers(${holder} PRIVATE ${halyard_headers_${kind}})
+    if(kind STREQUAL "test")
+      # As programs have it.
+      set_target_properties(${holder} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+      target_compile_options(${holder} PRIVATE -fPIE ${halyard_test_options})
+    endif()
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${holder})
+endfunction()

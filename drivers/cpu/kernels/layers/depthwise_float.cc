@@ -1,0 +1,29 @@
+// Float depthwise rows, for each instruction set.
+#include "kernels/layers/depthwise_rows.h"
+#include "kernels/vectors/float_vectors.h"
+
+namespace halyard::cpudriver {
+
+#define HALYARD_KERNEL_FILE "kernels/layers/float_depthwise.inc"
+#include "kernels/vectors/each_float_target.inc"
+#undef HALYARD_KERNEL_FILE
+
+FloatDepthwise floatDepthwise(ops::SimdLevel level) {
+#if defined(__x86_64__)
+  if (level == ops::SimdLevel::AVX512) return avx512::floatDepthwiseRow;
+  if (level >= ops::SimdLevel::AVX2) return avx2::floatDepthwiseRow;
+#endif
+  (void)level;
+  return portable::floatDepthwiseRow;
+}
+
+FloatSliceFunction floatSlice(ops::SimdLevel level) {
+#if defined(__x86_64__)
+  if (level == ops::SimdLevel::AVX512) return avx512::computeSlice;
+  if (level >= ops::SimdLevel::AVX2) return avx2::computeSlice;
+#endif
+  (void)level;
+  return portable::computeSlice;
+}
+
+}  // namespace halyard::cpudriver

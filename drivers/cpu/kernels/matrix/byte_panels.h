@@ -1,0 +1,65 @@
+// BytePanels: float weights that are bytes times a step for each column, as importers make them of
+// quantised ones, in panels of bytes; and their products with rows of bytes.
+// Thread safety: immutable once made. Ownership: owns what it has rearranged.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "kernel.h"
+#include "kernels/vectors/aligned_buffer.h"
+#include "kernels/matrix/gemm_quant8.h"
+#include "ops/activation.h"
+
+namespace halyard::cpudriver {
+
+// Row r stands for the values steps[r] * (byte - zeros[r]).
+struct ByteRows {
+  const uint8_t* first;
+  size_t stride;  // bytes from a row to the next; units of 4 bytes are read
+  size_t count;
+  const float* steps;
+  const int32_t* zeros;  // 0 to 255
+};
+
+class BytePanels {
+ public:
+  // Of a site's filter, [columns][depth] however it is shaped, which is released, and its bias.
+  // None where weights are no such multiples, sums might not fit 32 bits, or the level has no
+  // instruction for products of unsigned by signed bytes.
+  static std::optional<BytePanels> make(const KernelSite& site, size_t columns);
+
+  size_t count() const { return panels_; }
+  size_t columns() const { return columns_; }
+  size_t depth() const { return depth_; }
+  size_t rowBytes() const { return units_ * 4; }  // what is read of a row
+
+  // clamp(row . column + bias) for the columns of panels [panelBegin, panelEnd). `out` is where the
+  // first row's first column of all goes; rows of it are as many elements apart as there are
+  // columns.
+  void multiply(const ByteRows& rows, const ops::ClampRange<float>& range, size_t panelBegin,
+                size_t panelEnd, float* out) const;
+
+ private:
+  // `steps`: by column; none if what is packed comes from a cache.
+  BytePanels(const KernelSite& site, const Quant8Gemm& gemm, const std::vector<float>& steps,
+             size_t columns);
+  bool isHalf(size_t panel) const { return hasHalfPanel_ && panel + 1 == panels_; }
+  void packColumn(const float* values, float step, size_t column, uint8_t* to) const;
+
+  const Quant8Gemm* gemm_;
+  size_t columns_;
+  size_t depth_;
+  size_t units_;
+  size_t panels_;
+  bool hasHalfPanel_ = false;  // the last one, of one vector
+  Packed<uint8_t> packed_;
+  Packed<int32_t> columnSums_;
+  Packed<float> columnSteps_;
+  AlignedBuffer<float> bias_;
+  AlignedBuffer<int32_t> zeros_;  // of a panel
+};
+
+}  // namespace halyard::cpudriver

@@ -1,0 +1,30 @@
+// The 8 bit micro kernels, for each instruction set.
+#include "kernels/matrix/gemm_quant8.h"
+
+#include <cstring>
+#include <utility>
+
+#include "kernels/vectors/float_vectors.h"
+#include "kernels/vectors/quant8_vectors.h"
+
+namespace halyard::cpudriver {
+
+#define HALYARD_KERNEL_FILE "kernels/matrix/quant8_micro.inc"
+#include "kernels/vectors/each_quant8_target.inc"
+#undef HALYARD_KERNEL_FILE
+
+const Quant8Gemm* quant8Gemm([[maybe_unused]] ops::SimdLevel level) {
+#if defined(__x86_64__)
+  if (level == ops::SimdLevel::AVX512) return &avx512::kQuant8Gemm;
+  if (level == ops::SimdLevel::AVX_VNNI) return &avxvnni::kQuant8Gemm;
+  if (level == ops::SimdLevel::AVX2) return &avx2::kQuant8Gemm;
+  return &sse2::kQuant8Gemm;
+#elif defined(__aarch64__)
+  if (level == ops::SimdLevel::NEON_DOT) return &neondot::kQuant8Gemm;
+  return &neon::kQuant8Gemm;
+#else
+  return nullptr;
+#endif
+}
+
+}  // namespace halyard::cpudriver

@@ -1,0 +1,298 @@
+// Packing weights into panels, and the loops over tiles of rows and panels of columns.
+#include "kernels/matrix/matrix_layer.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "base/made_once.h"
+#include "kernels/vectors/aligned_buffer.h"
+#include "kernels/vectors/even_pieces.h"
+#include "kernels/matrix/quant8_layer.h"
+
+namespace halyard::cpudriver {
+namespace {
+
+// Each of which may have a cache of its own.
+size_t processors() {
+  const long count = madeOnce([] { return std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L); });
+  return static_cast<size_t>(count);
+}
+
+constexpr size_t kBlockRows = 12;           // about what micro kernels multiply at once
+constexpr size_t kGatherBytes = 16 * 1024;  // that are worth a range
+constexpr size_t kMostGathered = 1024 * 1024;
+constexpr size_t kQuant8Factor = 4;  // as many products of 8 bits in the same time
+// Rows in whose time the weights are read from the second-level cache: fewer take as long.
+constexpr size_t kReadRows = 5;
+
+class FloatLayer final : public MatrixLayer {
+ public:
+  FloatLayer(const KernelSite& site, size_t columns, ops::FuseCode activation)
+      : matrix_(
+            site, columns, site.inputs[1].elementCount() / columns,
+            [&](size_t column) {
+              return site.inputs[1].as<float>() +
+                     column * (site.inputs[1].elementCount() / columns);
+            },
+            site.inputs[2].as<float>()),
+        range_(ops::activationRange(activation)) {
+    site.release(1);
+    const size_t depth = matrix_.depth();
+    depthBytes_ = depth * sizeof(float);
+    rowGranularity_ = sizeof(float);
+    outputRowBytes_ = columns * sizeof(float);
+    elementBytes_ = sizeof(float);
+    panels_ = matrix_.panels();
+  }
+
+  void multiply(const std::byte* left, size_t stride, size_t rows, size_t panelBegin,
+                size_t panelEnd, std::byte* out) const override {
+    const ptrdiff_t whole = 0;
+    multiplyPieces({left, stride, rows, {&whole, 1}, nullptr}, panelBegin, panelEnd, out);
+  }
+  void multiplyPieces(const PieceRows& rows, size_t panelBegin, size_t panelEnd,
+                      std::byte* out) const override {
+    matrix_.multiply(rows, range_, panelBegin, panelEnd, reinterpret_cast<float*>(out),
+                     matrix_.columns());
+  }
+
+ private:
+  PackedFloats matrix_;
+  const ops::ClampRange<float> range_;
+};
+
+// Rows [begin, end) times panels [panelBegin, panelEnd), tile by tile.
+void runItem(const MatrixLayer& layer, const RowSource& source, const LayerMemory& memory,
+             size_t tileRows, size_t begin, size_t end, size_t panelBegin, size_t panelEnd) {
+  std::byte* const buffer = source.isDirect ? nullptr : threadBuffer(tileRows * source.stride);
+  forEvenPieces(end - begin, tileRows, [&](size_t offset, size_t rows) {
+    const size_t row = begin + offset;
+    const std::byte* left = memory.input + row * source.stride;
+    if (!source.isDirect) {
+      source.gather(memory.input, row, row + rows, buffer);
+      left = buffer;
+    }
+    std::byte* const out = memory.output + row * layer.outputRowBytes();
+    if (memory.addend != nullptr) {
+      const ptrdiff_t whole = 0;
+      layer.multiplyPieces(
+          {left, source.stride, rows, {&whole, 1}, memory.addend + row * layer.outputRowBytes()},
+          panelBegin, panelEnd, out);
+    } else {
+      layer.multiply(left, source.stride, rows, panelBegin, panelEnd, out);
+    }
+  });
+}
+
+}  // namespace
+
+std::unique_ptr<MatrixLayer> makeMatrixLayer(const KernelSite& site, size_t columns,
+                                             ops::FuseCode activation) {
+  if (site.inputs[0].type == OperandType::TENSOR_FLOAT32) {
+    return std::make_unique<FloatLayer>(site, columns, activation);
+  }
+  return makeQuant8Layer(site, columns, activation);
+}
+
+size_t cachedTileBytes() {
+  static constexpr long kLeast = 256 * 1024;  // where the system does not say
+  static constexpr long kMost = 2048 * 1024;
+  const long cache =
+      madeOnce([] { return std::clamp(::sysconf(_SC_LEVEL2_CACHE_SIZE), kLeast, kMost); });
+  return static_cast<size_t>(cache) / 16 * 7;
+}
+
+size_t shortestRowStride(const MatrixLayer& layer) {
+  return divideUp(layer.depthBytes(), layer.rowGranularity()) * layer.rowGranularity();
+}
+
+size_t rowStride(const MatrixLayer& layer) {
+  constexpr size_t kCacheLine = 64;
+  constexpr size_t kAliasing = 4096;
+  const size_t stride = shortestRowStride(layer);
+  return stride % kAliasing == 0 ? stride + kCacheLine : stride;
+}
+
+size_t MatrixLayer::work(size_t rows) const {
+  const size_t products = productsOfRow() * std::max(rows, kReadRows);
+  return elementBytes_ == 1 ? products / kQuant8Factor : products;
+}
+
+size_t MatrixLayer::grain(size_t items, size_t rows) const {
+  return grainOf(items, work(rows) / items, kRangeProducts, kThreadProducts);
+}
+
+namespace {
+
+// Ranges are handed on by reference: a std::function of its own would allocate.
+
+// Rows are divided into blocks of which the threads take some. Where these are few, items are
+// blocks' panels.
+void runBlocks(const MatrixLayer& layer, const RowSource& source, const LayerMemory& memory,
+               size_t tileRows, ops::KernelServices& services) {
+  // Halves and quarters of the rows should be whole blocks.
+  constexpr size_t kMultiple = 4;
+  const size_t wanted =
+      std::min(std::max(source.rows / MatrixLayer::kWantedItems, MatrixLayer::kLeastRows),
+               std::max(tileRows, MatrixLayer::kLeastRows));
+  const size_t blocks = divideUp(divideUp(source.rows, wanted), kMultiple) * kMultiple;
+  const size_t panels = blocks >= MatrixLayer::kWantedItems ? 1 : layer.panels();
+  const size_t items = blocks * panels;
+  const auto range = [&](size_t begin, size_t end) {
+    forBlocksOfItems(
+        begin, end, panels, [&](size_t block, size_t blockEnd, size_t panel, size_t panelEnd) {
+          runItem(layer, source, memory, tileRows, source.rows * block / blocks,
+                  source.rows * blockEnd / blocks, panel, panels == 1 ? layer.panels() : panelEnd);
+        });
+  };
+  services.parallelFor(items, layer.grain(items, source.rows), std::cref(range));
+}
+
+// The threads share the panels, so that each reads only its part of the weights. What has to be
+// gathered is gathered once.
+void runPanels(const MatrixLayer& layer, const RowSource& source, LayerMemory memory,
+               size_t tileRows, ops::KernelServices& services) {
+  RowSource direct;
+  direct.rows = source.rows;
+  direct.stride = source.stride;
+  direct.isDirect = true;
+  if (!source.isDirect) {
+    auto* const rows = static_cast<std::byte*>(services.scratch(source.rows * source.stride));
+    const size_t grain = grainOf(source.rows, source.stride, kGatherBytes, 2 * kGatherBytes);
+    services.parallelFor(source.rows, grain, [&](size_t begin, size_t end) {
+      source.gather(memory.input, begin, end, rows + begin * source.stride);
+    });
+    memory.input = rows;
+  }
+  // Some of the rows, where there are few panels.
+  const size_t parts =
+      std::clamp<size_t>(MatrixLayer::kWantedItems / layer.panels(), 1,
+                         std::max<size_t>(source.rows / (MatrixLayer::kLeastRows / 2), 1));
+  const size_t items = layer.panels() * parts;
+  const auto range = [&](size_t begin, size_t end) {
+    forBlocksOfItems(begin, end, parts,
+                     [&](size_t panel, size_t panelEnd, size_t part, size_t partEnd) {
+                       runItem(layer, direct, memory, tileRows, source.rows * part / parts,
+                               source.rows * partEnd / parts, panel, panelEnd);
+                     });
+  };
+  services.parallelFor(items, layer.grain(items, source.rows), std::cref(range));
+}
+
+// Whether there is more to read of the weights than of the rows. Where a thread gets enough rows to
+// be worth the weights, it shares rows: those that it reads and writes then are mostly its own in
+// the layers before and behind, too, and need not come from another processor's cache.
+bool suitsPanels(const MatrixLayer& layer, const RowSource& source) {
+  if (layer.panels() == 1) return false;
+  if (source.rows < 2 * MatrixLayer::kLeastRows) return true;
+  return source.rows < layer.columns() && source.rows < processors() * MatrixLayer::kLeastRows &&
+         (source.isDirect || source.rows * source.stride <= kMostGathered);
+}
+
+bool sharesPanels(const MatrixLayer& layer, const RowSource& source,
+                  const LayerDivision& division) {
+  if (division.share == LayerDivision::Share::EITHER) return suitsPanels(layer, source);
+  return division.share == LayerDivision::Share::PANELS;
+}
+
+size_t tileRowsOf(const RowSource& source, const LayerDivision& division) {
+  const size_t bytes = division.tileBytes > 0 ? division.tileBytes : cachedTileBytes();
+  return std::clamp(bytes / std::max<size_t>(source.stride, 1) / kBlockRows * kBlockRows,
+                    kBlockRows, MatrixLayer::kMostRows);
+}
+
+}  // namespace
+
+void runMatrixLayer(const MatrixLayer& layer, const RowSource& source,
+                    const LayerDivision& division, const LayerMemory& memory,
+                    ops::KernelServices& services) {
+  const size_t tileRows = tileRowsOf(source, division);
+  if (sharesPanels(layer, source, division)) {
+    runPanels(layer, source, memory, tileRows, services);
+  } else {
+    runBlocks(layer, source, memory, tileRows, services);
+  }
+}
+
+namespace {
+
+class MatrixKernel final : public Kernel {
+ public:
+  MatrixKernel(std::shared_ptr<const MatrixLayer> layer, RowSource source, bool addsInput,
+               bool tunable)
+      : layer_(std::move(layer)), source_(std::move(source)), addsInput_(addsInput) {
+    isSmall_ =
+        source_.isDirect && source_.rows <= kBlockRows && !layer_->isWorthThreads(source_.rows);
+    for (const Way& way : kWays) {
+      if (ways_.empty() || (tunable && !isSmall_ && isWorthATry(way.division))) {
+        ways_.push_back(&way);
+      }
+    }
+  }
+
+  bool readsConstants() const override { return false; }
+  size_t ways() const override { return ways_.size(); }
+  std::string_view wayName(size_t way) const override { return ways_[way]->name; }
+  void chooseWay(size_t way) override { chosen_ = way; }
+
+  Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
+    const auto* const addend = addsInput_ ? operands.lastInput<std::byte>() : nullptr;
+    const LayerMemory memory = {operands.input<std::byte>(0), addend,
+                                operands.output<std::byte>(0)};
+    if (isSmall_) {
+      runItem(*layer_, source_, memory, source_.rows, 0, source_.rows, 0, layer_->panels());
+    } else {
+      runMatrixLayer(*layer_, source_, ways_[chosen_]->division, memory, services);
+    }
+    return okStatus();
+  }
+
+ private:
+  struct Way {
+    std::string_view name;
+    LayerDivision division;
+  };
+  // Those that were the fastest of some layer of the models that they were tried with.
+  static constexpr Way kWays[] = {
+      {"usual", {}},
+      {"by rows", {.share = LayerDivision::Share::ROWS}},
+      {"by panels", {.share = LayerDivision::Share::PANELS}},
+      {"tiles of 48 KiB", {.tileBytes = 48 * 1024}},
+      {"tiles of 4 KiB", {.tileBytes = 4 * 1024}},
+  };
+
+  // Whether it keeps the threads busy, takes no more memory than it should, and is none of those
+  // that there are already.
+  bool isWorthATry(const LayerDivision& division) const {
+    const bool byPanels = sharesPanels(*layer_, source_, division);
+    if (byPanels && layer_->panels() == 1) return false;
+    if (byPanels && !source_.isDirect && source_.rows * source_.stride > kMostGathered) {
+      return false;
+    }
+    if (!byPanels && source_.rows < 2 * kBlockRows) return false;
+    return std::ranges::none_of(ways_, [&](const Way* known) {
+      return byPanels == sharesPanels(*layer_, source_, known->division) &&
+             divideUp(source_.rows, tileRowsOf(source_, known->division)) ==
+                 divideUp(source_.rows, tileRowsOf(source_, division));
+    });
+  }
+
+  const std::shared_ptr<const MatrixLayer> layer_;
+  const RowSource source_;
+  const bool addsInput_;
+  bool isSmall_ = false;  // so that nothing is to be divided
+  std::vector<const Way*> ways_;
+  size_t chosen_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> makeMatrixKernel(std::shared_ptr<const MatrixLayer> layer, RowSource source,
+                                         bool addsInput, bool tunable) {
+  return std::make_unique<MatrixKernel>(std::move(layer), std::move(source), addsInput, tunable);
+}
+
+}  // namespace halyard::cpudriver

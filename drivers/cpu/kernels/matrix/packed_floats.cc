@@ -1,0 +1,109 @@
+// Panels of two vectors of columns.
+#include "kernels/matrix/packed_floats.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/vectors/even_pieces.h"
+#include "ops/transpose_block.h"
+
+namespace halyard::cpudriver {
+namespace {
+
+constexpr size_t kFetchedPanel = 4 * 1024;  // bytes, of the least that is fetched ahead
+// A row waits for nothing but its weights. The processor fetches them well by itself from a
+// second-level cache, which may hold layers below this many bytes, and not well from further away.
+constexpr size_t kFetchedForRow = 512 * 1024;
+constexpr size_t kPackedAtOnce = 8 * 1024;         // values: less is not worth another thread
+constexpr size_t kCacheLine = 64 / sizeof(float);  // elements
+
+// Columns [begin, end) to one panel: transposed, as many at a time as lie equally far apart.
+void packPanel(const PackedFloats::ColumnAt& columnAt, size_t begin, size_t end, size_t depth,
+               size_t width, float* to) {
+  const auto apart = [](const float* a, const float* b) {
+    return reinterpret_cast<uintptr_t>(b) - reinterpret_cast<uintptr_t>(a);
+  };
+  for (size_t column = begin; column < end;) {
+    const float* const first = columnAt(column);
+    const float* last = first;
+    uintptr_t stride = 0;
+    size_t count = 1;
+    for (; column + count < end; ++count) {
+      const float* const next = columnAt(column + count);
+      if (count > 1 && apart(last, next) != stride) break;
+      stride = apart(last, next);
+      if (stride % sizeof(float) != 0 || stride > PTRDIFF_MAX) break;
+      last = next;
+    }
+    ops::transposeBlock(first, stride / sizeof(float), count, depth, to + (column - begin), width);
+    column += count;
+  }
+}
+
+}  // namespace
+
+PackedFloats::PackedFloats(const KernelSite& site, size_t columns, size_t depth,
+                           const ColumnAt& columnAt, const float* bias)
+    : gemm_(&floatGemm(site.level)),
+      columns_(columns),
+      depth_(depth),
+      panels_(divideUp(columns, gemm_->panelColumns)),
+      bias_(panels_ * gemm_->panelColumns) {
+  const size_t width = gemm_->panelColumns;
+  const size_t whole = (panels_ - 1) * width;
+  const size_t packedColumns = whole + gemm_->packedColumns(columns - whole);
+  packed_ = site.pack<float>(packedColumns * depth, [&](float* packed) {
+    site.divide(panels_, divideUp(kPackedAtOnce, width * depth),
+                [&](size_t panelBegin, size_t panelEnd) {
+                  for (size_t panel = panelBegin; panel < panelEnd; ++panel) {
+                    const size_t first = panel * width;
+                    const size_t end = std::min(first + width, columns);
+                    packPanel(columnAt, first, end, depth, gemm_->packedColumns(end - first),
+                              packed + first * depth);
+                  }
+                });
+  });
+  if (bias != nullptr) std::copy_n(bias, columns, bias_.data());
+}
+
+void PackedFloats::multiply(const PieceRows& rows, const ops::ClampRange<float>& range,
+                            size_t panelBegin, size_t panelEnd, float* out,
+                            size_t outStride) const {
+  const size_t width = gemm_->panelColumns;
+  FloatTile tile;
+  tile.leftStride = rows.stride / sizeof(float);
+  tile.pieces = rows.pieces.data();
+  tile.pieceCount = rows.pieces.size();
+  tile.depth = depth_ / tile.pieceCount;
+  tile.low = range.min;
+  tile.high = range.max;
+  tile.outStride = outStride;
+  const auto* const addend = reinterpret_cast<const float*>(rows.addend);
+  // One row goes through all panels at once.
+  const bool isRow = rows.count == 1;
+  const size_t panels = isRow ? panelEnd - panelBegin : 1;
+  const bool fetches = isRow ? columns_ * depth_ * sizeof(float) >= kFetchedForRow
+                             : width * depth_ * sizeof(float) >= kFetchedPanel;
+  for (size_t panel = panelBegin; panel < panelEnd; panel += panels) {
+    const size_t column = panel * width;
+    tile.packed = packed_.data() + column * depth_;
+    tile.bias = bias_.data() + column;
+    tile.columns = std::min(panels * width, columns_ - column);
+    const FloatMicros& micro = gemm_->microsFor(tile.columns, tile.pieceCount);
+    // The next panel, if it is worth it. It is most often the same thread's. Behind the last one
+    // are most often the weights of what is computed next.
+    const float* ahead = fetches ? tile.packed + width * depth_ : nullptr;
+    const float* const aheadEnd = tile.packed + 2 * width * depth_;
+    forEvenPieces(rows.count, micro.mostRows, [&](size_t begin, size_t count) {
+      tile.ahead = ahead;
+      if (ahead != nullptr) ahead += depth_ * kCacheLine;
+      if (ahead >= aheadEnd) ahead = nullptr;
+      tile.left = reinterpret_cast<const float*>(rows.first + begin * rows.stride);
+      tile.out = out + begin * outStride + column;
+      tile.addend = addend == nullptr ? nullptr : addend + begin * outStride + column;
+      micro.forRows[count](tile);
+    });
+  }
+}
+
+}  // namespace halyard::cpudriver

@@ -1,0 +1,55 @@
+// PackedFloats: a float matrix in panels of columns, as the micro kernels multiply with it.
+// Thread safety: immutable. Ownership: owns what it has rearranged.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+
+#include "kernel.h"
+#include "kernels/vectors/aligned_buffer.h"
+#include "kernels/matrix/gemm_float.h"
+#include "ops/activation.h"
+
+namespace halyard::cpudriver {
+
+// Rows whose values lie in pieces of the same length.
+struct PieceRows {
+  const std::byte* first;
+  size_t stride;  // bytes from a row to the next
+  size_t count;
+  std::span<const ptrdiff_t> pieces;  // where each begins, in elements from the row
+  // What is added to the results, laid out as they are; may be null.
+  const std::byte* addend;
+};
+
+class PackedFloats {
+ public:
+  // Where the values of a column are.
+  using ColumnAt = std::function<const float*(size_t column)>;
+
+  PackedFloats() = default;
+  // `columnAt` is for constants, and asked only where there is no cache. `bias`: for each column;
+  // null: 0.
+  PackedFloats(const KernelSite& site, size_t columns, size_t depth, const ColumnAt& columnAt,
+               const float* bias);
+
+  size_t columns() const { return columns_; }
+  size_t depth() const { return depth_; }
+  size_t panels() const { return panels_; }
+  // out[r][c] = clamp(rows[r] . column c + bias[c] + addend[r][c]) for the columns of panels
+  // [panelBegin, panelEnd). `out` is where the first row's first column of all goes; rows of it and
+  // of the addend are `outStride` elements apart, and both may be the same.
+  void multiply(const PieceRows& rows, const ops::ClampRange<float>& range, size_t panelBegin,
+                size_t panelEnd, float* out, size_t outStride) const;
+
+ private:
+  const FloatGemm* gemm_ = nullptr;
+  size_t columns_ = 0;
+  size_t depth_ = 0;
+  size_t panels_ = 0;
+  Packed<float> packed_;
+  AlignedBuffer<float> bias_;
+};
+
+}  // namespace halyard::cpudriver

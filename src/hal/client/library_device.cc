@@ -1,0 +1,162 @@
+#include "hal/client/library_device.h"
+
+#include <dlfcn.h>
+
+#include "trace/trace_collection.h"
+#include "hal/session/client_session.h"
+#include "hal/core/version_adaptation.h"
+#include "halyard/driver/driver_library.h"
+#include "model/validation/validation.h"
+
+namespace halyard::hal {
+namespace {
+
+// A device that is offered as one of an older HAL version than it may be.
+class CappedDevice final : public Device {
+ public:
+  CappedDevice(std::shared_ptr<Device> device, HalVersion version)
+      : device_(std::move(device)), info_(device_->info()) {
+    if (version == info_.halVersion) return;
+    info_.halVersion = version;
+    info_.featureLevel = std::min(info_.featureLevel, featureLevelOf(version));
+    if (version >= HalVersion::V1_2) return;
+    // What these versions cannot ask for.
+    info_.versionString = "UNKNOWN";
+    info_.type = DeviceType::UNKNOWN;
+    info_.extensions.clear();
+    info_.modelCacheFiles = 0;
+    info_.dataCacheFiles = 0;
+  }
+
+  const DeviceInfo& info() const override { return info_; }
+  DeviceStatus status() override { return device_->status(); }
+  Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
+    return device_->getSupportedOperations(model);
+  }
+  Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model> model,
+                                                      const PrepareOptions& options) override {
+    return device_->prepareModel(std::move(model), options);
+  }
+  Result<CachedModel> prepareModelFromCache(std::shared_ptr<const Model> model,
+                                            const PrepareOptions& options) override {
+    return device_->prepareModelFromCache(std::move(model), options);
+  }
+  Status wait() override { return device_->wait(); }
+
+ private:
+  const std::shared_ptr<Device> device_;
+  DeviceInfo info_;
+};
+
+// Adapts what comes from the runtime to the device's version.
+class LibraryDevice final : public Device {
+ public:
+  LibraryDevice(std::shared_ptr<Device> device, std::shared_ptr<SessionServices> services)
+      : session_(std::move(device), std::move(services)) {}
+
+  const DeviceInfo& info() const override { return session_.info(); }
+  DeviceStatus status() override { return session_.status(); }
+  Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
+    HALYARD_RETURN_IF_ERROR(validateModel(model).takeStatus());
+    return supportedOperations(
+        model, offeredLevel(info()), [this](const std::shared_ptr<const Model>& part) {
+          return withVersion(part, [this](const std::shared_ptr<const Model>& converted) {
+            return session_.getSupportedOperations(*converted);
+          });
+        });
+  }
+  Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model> model,
+                                                      const PrepareOptions& options) override {
+    HALYARD_RETURN_IF_ERROR(validateModel(*model).takeStatus());
+    HALYARD_RETURN_IF_ERROR(compliantWith(*model, offeredLevel(info())));
+    return withVersion(model, [&](std::shared_ptr<const Model> converted) {
+      return session_.prepareModel(std::move(converted), options);
+    });
+  }
+  Result<CachedModel> prepareModelFromCache(std::shared_ptr<const Model> model,
+                                            const PrepareOptions& options) override {
+    if (model == nullptr) return badData("a model from the cache needs the model");
+    HALYARD_RETURN_IF_ERROR(validateModel(*model).takeStatus());
+    HALYARD_RETURN_IF_ERROR(compliantWith(*model, offeredLevel(info())));
+    return withVersion(model, [&](std::shared_ptr<const Model> converted) {
+      return session_.prepareModelFromCache(std::move(converted), options);
+    });
+  }
+  Result<std::unique_ptr<Buffer>> allocate(
+      const Shape& dimensions, std::span<const std::shared_ptr<PreparedModel>> preparedModels,
+      std::span<const BufferRole> inputRoles, std::span<const BufferRole> outputRoles) override {
+    return session_.allocate(dimensions, preparedModels, inputRoles, outputRoles);
+  }
+  pid_t processId() const override { return session_.processId(); }
+  Status wait() override { return session_.wait(); }
+
+ private:
+  template <typename Use>
+  auto withVersion(const std::shared_ptr<const Model>& model, Use use)
+      -> decltype(use(std::shared_ptr<const Model>())) {
+    HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<const Model> converted,
+                             convertTo(model, info().halVersion));
+    return use(std::move(converted));
+  }
+
+  ClientSession session_;
+};
+
+std::string loaderError() {
+  const char* const text = ::dlerror();
+  return text == nullptr ? "unknown error" : text;
+}
+
+Result<std::shared_ptr<Device>> load(const Manifest& manifest) {
+  // Never closed: see the head of this file's header.
+  void* const object = ::dlopen(manifest.target.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (object == nullptr) return badData("it cannot be loaded: {}", loaderError());
+  const auto* const library =
+      static_cast<const DriverLibrary*>(::dlsym(object, kDriverLibrarySymbol));
+  if (library == nullptr || library->abi == nullptr) {
+    return badData("it is no driver: it does not export {}", kDriverLibrarySymbol);
+  }
+  if (std::string_view(library->abi) != HALYARD_DRIVER_ABI) {
+    return badData("it was built for the driver interface '{}', this is '{}'", library->abi,
+                   HALYARD_DRIVER_ABI);
+  }
+  const auto* const traced = static_cast<const DriverTrace*>(::dlsym(object, kDriverTraceSymbol));
+  if (traced != nullptr && traced->version == 1 && traced->attach != nullptr) {
+    trace::TraceCollection::ofProcess().addLibrary(traced->attach);
+  }
+  HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, library->make());
+  if (device == nullptr) return opFailed("it has made no device");
+  HALYARD_RETURN_IF_ERROR(validateDeviceInfo(device->info()));
+  if (device->info().name != manifest.name) {
+    return badData("its device is called '{}', the manifest '{}'", device->info().name,
+                   manifest.name);
+  }
+  if (device->info().halVersion < manifest.halVersion) {
+    return badData("it is of HAL {}, the manifest says {}",
+                   halVersionName(device->info().halVersion), halVersionName(manifest.halVersion));
+  }
+  return device;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Device>> loadLibrary(const Manifest& manifest) {
+  HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, load(manifest), "driver '{}': {}",
+                           manifest.name, manifest.target);
+  return std::shared_ptr<Device>(
+      std::make_shared<CappedDevice>(std::move(device), manifest.halVersion));
+}
+
+Result<std::shared_ptr<Device>> openLibrary(const Manifest& manifest,
+                                            std::shared_ptr<SessionServices> services) {
+  HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, loadLibrary(manifest));
+  return std::shared_ptr<Device>(
+      std::make_shared<LibraryDevice>(std::move(device), std::move(services)));
+}
+
+IsolationReport libraryIsolation() {
+  return {
+      {"process", IsolationMeasure::State::OFF, "its manifest has it loaded into the application"}};
+}
+
+}  // namespace halyard::hal

@@ -1,0 +1,279 @@
+#include "hal/client/remote_prepared_model.h"
+
+#include "hal/client/remote_callbacks.h"
+#include "hal/client/remote_fenced.h"
+#include "hal/checks/result_check.h"
+#include "hal/client/remote_burst.h"
+#include "hal/core/version_adaptation.h"
+#include "hal/wire/wire_memory.h"
+#include "hal/wire/wire_request.h"
+
+namespace halyard::hal {
+namespace {
+
+using Side = DriverConnection::Side;
+using ExecutionPromise = kj::Promise<Result<ExecutionResult>>;
+
+wire::MeasureTiming measureOf(const ExecuteOptions& options) {
+  return options.measureTiming ? wire::MeasureTiming::YES : wire::MeasureTiming::NO;
+}
+
+ExecuteOptions withoutAttributes(ExecuteOptions options) {
+  options.attributes = {};
+  return options;
+}
+
+template <typename Call>
+ExecutionPromise sendSynchronous(Call call, const Request& request, size_t outputs) {
+  encodeRequest(request, call.initRequest());
+  return call.send().then([outputs](auto&& response) -> Result<ExecutionResult> {
+    return decodeExecution(response, outputs);
+  });
+}
+
+ExecutionPromise execute13(wire::v1_3::IPreparedModel::Client client, const Request& request,
+                           const ExecuteOptions& options, size_t outputs) {
+  auto call = client.executeSynchronously13Request();
+  call.setMeasure(measureOf(options));
+  encodeDeadline(options.deadline, call.initDeadline());
+  encodeDuration(options.loopTimeout, call.initLoopTimeoutDuration());
+  putAttributes(options.attributes, call);
+  return sendSynchronous(kj::mv(call), request, outputs);
+}
+
+ExecutionPromise execute12(wire::v1_2::IPreparedModel::Client client, const Request& request,
+                           const ExecuteOptions& options, size_t outputs) {
+  auto call = client.executeSynchronouslyRequest();
+  call.setMeasure(measureOf(options));
+  return sendSynchronous(kj::mv(call), request, outputs);
+}
+
+// HAL 1.0 and 1.1 have nothing but asynchronous execution.
+ExecutionPromise execute10(Side& side, wire::v1_0::IPreparedModel::Client client,
+                           const Request& request, size_t outputs) {
+  auto call = client.executeRequest();
+  encodeRequest(request, call.initRequest());
+  auto result = kj::newPromiseAndFulfiller<ExecutionResult>();
+  call.setCallback(kj::heap<ExecutionCallback>(kj::mv(result.fulfiller), outputs));
+  return call.send().then(
+      [&side, promise = kj::mv(result.promise)](auto&& response) mutable -> ExecutionPromise {
+        Status launched = fromWireStatus(response.getStatus(), response.getMessage());
+        if (!launched.ok()) return Result<ExecutionResult>(std::move(launched));
+        return side.orDisconnected(promise.then(
+            [](ExecutionResult&& done) -> Result<ExecutionResult> { return kj::mv(done); }));
+      });
+}
+
+}  // namespace
+
+RemotePreparedModel::RemotePreparedModel(Parts parts, Key key)
+    : connection_(std::move(parts.connection)),
+      model_(std::move(parts.model)),
+      version_(parts.version),
+      takesAttributes_(parts.takesAttributes),
+      priority_(parts.priority),
+      fencing_(std::move(parts.fencing)),
+      sizes_(std::move(parts.sizes)),
+      pending_(key.index() == 0 ? nullptr : std::get<1>(std::move(key))),
+      id_(key.index() == 0 ? std::get<0>(key) : kPending) {}
+
+RemotePreparedModel::~RemotePreparedModel() {
+  if (const uint64_t id = id_; id != kPending) {
+    connection_->release(id);
+    return;
+  }
+  connection_->later([pending = pending_](Side& side) {
+    if (const auto id = pending->drop()) side.preparedModels.erase(*id);
+  });
+}
+
+Result<uint64_t> RemotePreparedModel::id(std::optional<TimePoint> until) const {
+  if (const uint64_t id = id_; id != kPending) return id;
+  // The loop gives the call for it up by then; it may be the loop itself that does not work.
+  Result<uint64_t> id = pending_->wait(
+      until ? *until : Clock::now() + connection_->promptLimit() + std::chrono::seconds(1));
+  if (!until && id.status().code() == ResultCode::MISSED_DEADLINE_TRANSIENT) {
+    return opFailed("driver '{}': prepareModel has not been answered in time", connection_->name());
+  }
+  if (id.ok()) id_ = *id;
+  return id;
+}
+
+ExecutionResult RemotePreparedModel::executeSynchronously(const Request& request,
+                                                          const ExecuteOptions& options) {
+  std::unique_ptr<RingLane> lane = usesRings_ ? lanes_.borrow() : nullptr;
+  ExecutionResult result = executeIn(lane.get(), request, options);
+  if (lane != nullptr) lanes_.giveBack(std::move(lane));
+  return result;
+}
+
+Result<std::unique_ptr<Burst>> RemotePreparedModel::configureBurst() {
+  HALYARD_ASSIGN_OR_RETURN(const uint64_t id, this->id());
+  auto lane = std::make_unique<RingLane>();
+  HALYARD_RETURN_IF_ERROR(lane->open(connection_, id, version_, std::nullopt));
+  return std::unique_ptr<Burst>(std::make_unique<RemoteBurst>(shared_from_this(), std::move(lane)));
+}
+
+ExecutionResult RemotePreparedModel::executeIn(RingLane* lane, const Request& request,
+                                               const ExecuteOptions& options) {
+  if (!takesAttributes_ && !options.attributes.empty()) {
+    return executeIn(lane, request, withoutAttributes(options));
+  }
+  Result<ExecutionResult> result = executeRemotely(lane, request, options);
+  if (result.ok()) return std::move(*result);
+  return {result.takeStatus(), {}, {}};
+}
+
+Result<ExecutionResult> RemotePreparedModel::executeRemotely(RingLane* lane, const Request& request,
+                                                             const ExecuteOptions& options) {
+  // Older drivers know no deadlines, and their clients are not to notice the difference.
+  const auto deadline = version_ >= HalVersion::V1_3 ? options.deadline : std::nullopt;
+  HALYARD_ASSIGN_OR_RETURN(const uint64_t id, this->id(deadline));
+  if (trace::isActive()) nameInTrace(id);
+  const trace::Scope mark(trace::Layer::IPC, trace::Phase::EXECUTION, "execute",
+                          connection_->traceDetails());
+  HALYARD_RETURN_IF_ERROR(compliantWith(request, version_), "driver '{}'", connection_->name());
+  HALYARD_RETURN_IF_ERROR(validateRequest(*model_, request, version_ >= HalVersion::V1_2));
+  if (deadline && Clock::now() >= *deadline) {
+    return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
+                      "driver '{}': the deadline has passed before the execution began",
+                      connection_->name());
+  }
+  if (lane != nullptr) {
+    HALYARD_RETURN_IF_ERROR(lane->open(connection_, id, version_, deadline), "driver '{}'",
+                            connection_->name());
+  }
+  trace::Scope part(trace::Layer::IPC, trace::Phase::TRANSFORMATION, "pack arguments");
+  ArgumentPacker& packer = lane != nullptr ? lane->packer : packer_;
+  HALYARD_ASSIGN_OR_RETURN(ArgumentPacker::PackedRequest packed, packer.pack(request));
+  const char* const method = version_ >= HalVersion::V1_3   ? "executeSynchronously_1_3"
+                             : version_ >= HalVersion::V1_2 ? "executeSynchronously"
+                                                            : "execute";
+  part.switchTo(trace::Phase::EXECUTION, "wait for the driver");
+  ExecutionResult result;
+  bool done = false;
+  bool named = false;
+  if (lane != nullptr && lane->ring != nullptr && lane->ring->takes(packed.request(), options)) {
+    auto outcome =
+        lane->ring->execute(packed.request(), options, model_->main.outputIndexes.size(), method);
+    if (outcome.abandoned) packed.abandon();
+    if (!outcome.usable) lane->setRing(nullptr);
+    done = outcome.sent;
+    named = outcome.named;
+    result = std::move(outcome.result);
+  }
+  if (!done) {
+    Result<ExecutionResult> answer = call(method, id, packed.request(), options, deadline);
+    if (!answer.ok()) {
+      packed.abandon();
+      return answer.takeStatus();
+    }
+    result = std::move(*answer);
+  }
+  // The methods of HAL 1.0 and 1.1 tell a status and nothing else.
+  if (version_ >= HalVersion::V1_2 || result.status.ok()) {
+    checkResult(*model_, packed.request(), sizes_, result);
+  }
+  if (!result.status.ok() && !named && result.status.code() != ResultCode::DEAD_OBJECT) {
+    result.status.annotate(fmt::format("driver '{}'", connection_->name()));
+  }
+  part.switchTo(trace::Phase::TRANSFORMATION, "unpack results");
+  packed.unpack(*model_, result);
+  return result;
+}
+
+void RemotePreparedModel::nameInTrace(uint64_t id) {
+  const uint64_t context = trace::currentContext();
+  if (context == 0 || traceContext_.load() == context) return;
+  if (connection_->traceModel(id, context)) traceContext_ = context;
+}
+
+Result<ExecutionResult> RemotePreparedModel::call(const char* method, uint64_t id,
+                                                  const Request& packed,
+                                                  const ExecuteOptions& options,
+                                                  std::optional<TimePoint> deadline) {
+  HALYARD_RETURN_IF_ERROR(checkEncodable(packed));
+  const size_t outputs = model_->main.outputIndexes.size();
+  const auto start = [&](Side& side) -> ExecutionPromise {
+    const auto it = side.preparedModels.find(id);
+    if (it == side.preparedModels.end()) {
+      return Result<ExecutionResult>(badState("the prepared model is not known any more"));
+    }
+    if (version_ >= HalVersion::V1_3) {
+      return execute13(it->second.castAs<wire::v1_3::IPreparedModel>(), packed, options, outputs);
+    }
+    if (version_ >= HalVersion::V1_2) {
+      return execute12(it->second.castAs<wire::v1_2::IPreparedModel>(), packed, options, outputs);
+    }
+    return execute10(side, it->second, packed, outputs);
+  };
+  return connection_->call<ExecutionResult>(method, start, CallLimit::computing(deadline));
+}
+
+Status RemotePreparedModel::saveToCache(int modelCache, int dataCache, const Token& token) {
+  if (version_ < HalVersion::V1_2) {
+    return opFailed("driver '{}' has HAL {}; saving compilations needs HAL 1.2",
+                    connection_->name(), halVersionName(version_));
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint64_t id, this->id());
+  const auto start = [&](Side& side) -> kj::Promise<Result<bool>> {
+    const auto it = side.preparedModels.find(id);
+    if (it == side.preparedModels.end()) {
+      return Result<bool>(badState("the prepared model is not known any more"));
+    }
+    auto call = it->second.castAs<wire::v1_2::IPreparedModel>().saveToCacheRequest();
+    const auto setFile = [](int fd, wire::Handle::Builder handle) {
+      KJ_IF_MAYBE (file, encodeFile(fd)) handle.initFds(1).set(0, *file);
+    };
+    setFile(modelCache, call.initModelCache());
+    setFile(dataCache, call.initDataCache());
+    call.setToken(kj::arrayPtr(token.data(), token.size()));
+    return call.send().then([](auto&& response) -> Result<bool> {
+      HALYARD_RETURN_IF_ERROR(fromWireStatus(response.getStatus(), response.getMessage()));
+      return true;
+    });
+  };
+  // A driver may have to compile first.
+  return connection_->call<bool>("saveToCache", start, CallLimit::computing(std::nullopt))
+      .takeStatus();
+}
+
+FencedResult RemotePreparedModel::executeFenced(const Request& request,
+                                                std::span<const int> waitFor,
+                                                const ExecuteOptions& options,
+                                                std::optional<std::chrono::nanoseconds> duration) {
+  if (!takesAttributes_ && !options.attributes.empty()) {
+    return executeFenced(request, waitFor, withoutAttributes(options), duration);
+  }
+  Status valid = validateFencedRequest(*model_, request);
+  if (!valid.ok()) return {std::move(valid), {}, nullptr};
+  const Result<uint64_t> id = this->id(options.deadline);
+  if (!id.ok()) return {id.status(), {}, nullptr};
+  if (trace::isActive()) nameInTrace(*id);
+  Result<std::vector<ForeignFd>> pending = takePending(waitFor);
+  if (!pending.ok()) return {pending.takeStatus(), {}, nullptr};
+  const bool fits = pending->size() + request.pools.size() <= wire::MAX_FDS_PER_MESSAGE;
+  if (version_ < HalVersion::V1_3 || !fits || !checkEncodable(request).ok()) {
+    return executeFencedHere(request, std::move(*pending), options, duration);
+  }
+  return executeFencedRemotely(connection_, *id, request, std::move(*pending), options, duration,
+                               fencing_.service);
+}
+
+FencedResult RemotePreparedModel::executeFencedHere(
+    const Request& request, std::vector<ForeignFd> pending, const ExecuteOptions& options,
+    std::optional<std::chrono::nanoseconds> duration) {
+  const auto run = [self = shared_from_this(), request](const ExecuteOptions& own) {
+    return self->executeSynchronously(request, own);
+  };
+  if (version_ < HalVersion::V1_3 && pending.empty()) return runAtOnce(run, options, duration);
+  FencedCall call;
+  call.run = run;
+  call.options = options;
+  call.duration = duration;
+  call.priority = priority_;
+  call.limit = fencing_.limit;
+  return startFenced(fencing_.service, std::move(call), std::move(pending));
+}
+
+}  // namespace halyard::hal

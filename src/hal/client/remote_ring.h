@@ -1,0 +1,68 @@
+// RemoteRing: a burst of a prepared model in a driver's process: the ring, and what goes with it
+// over the connection (docs/burst_format.md).
+// Thread safety: one execution at a time; forget may be called from any thread.
+// Ownership: keeps the driver running; its destruction ends the burst in the driver.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "hal/client/driver_connection.h"
+#include "hal/ring/memory_slots.h"
+#include "hal/ring/packets.h"
+#include "hal/ring/ring_client.h"
+
+namespace halyard::hal {
+
+class RemoteRing {
+ public:
+  // `preparedModel`: its key in DriverConnection::Side::preparedModels. The driver's refusal is
+  // OP_FAILED, or whatever it says; MISSED_DEADLINE_TRANSIENT if it has said nothing until then.
+  static Result<std::unique_ptr<RemoteRing>> open(std::shared_ptr<DriverConnection> connection,
+                                                  uint64_t preparedModel, HalVersion version,
+                                                  std::optional<TimePoint> until,
+                                                  uint32_t requestCapacity = kDefaultQueueCapacity,
+                                                  uint32_t resultCapacity = kDefaultQueueCapacity);
+  ~RemoteRing();
+  RemoteRing(const RemoteRing&) = delete;
+  RemoteRing& operator=(const RemoteRing&) = delete;
+
+  struct Outcome {
+    // False: nothing has been sent, and the request may be repeated in another way.
+    bool sent = true;
+    // False: the ring is of no use any more.
+    bool usable = true;
+    // With usable false: the driver may still work at the request.
+    bool abandoned = false;
+    ExecutionResult result;
+    bool named = false;  // its status says already which driver it is
+  };
+  // The request's arguments are in pools, or omitted, and its pools shared memory. A driver that
+  // does not answer is given up shortly after the deadline: MISSED_DEADLINE_TRANSIENT. `what` names
+  // the call in errors.
+  Outcome execute(const Request& request, const ExecuteOptions& options, size_t outputs,
+                  const char* what);
+  // Whether a request can go this way at all.
+  bool takes(const Request& request, const ExecuteOptions& options) const;
+  void forget(const SharedMemory& memory) { slots_->forget(memory); }
+
+ private:
+  struct Link;
+  RemoteRing(std::shared_ptr<DriverConnection> connection, HalVersion version)
+      : connection_(std::move(connection)), version_(version) {}
+
+  Status connect(uint64_t preparedModel, const RingClient::Channels& channels,
+                 uint32_t requestCapacity, uint32_t resultCapacity, std::optional<TimePoint> until);
+  Outcome ended(RingClient::Wait how, const ExecuteOptions& options, const char* what);
+
+  const std::shared_ptr<DriverConnection> connection_;
+  const HalVersion version_;
+  std::shared_ptr<Link> link_;
+  std::shared_ptr<MemorySlots> slots_;
+  std::shared_ptr<RingClient> client_;
+  bool extended_ = false;
+  std::vector<int32_t> requestSlots_;
+  std::vector<Datum> packet_;
+};
+
+}  // namespace halyard::hal

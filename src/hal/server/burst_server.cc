@@ -1,0 +1,257 @@
+#include "hal/server/burst_server.h"
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+
+#include "hal/ring/doorbell.h"
+#include "hal/ring/ring_workers.h"
+#include "hal/wire/wire_memory.h"
+
+namespace halyard::hal {
+namespace {
+
+using RingPtr = std::shared_ptr<ServedRing>;
+
+// A descriptor that goes with the capability.
+class GivenAway final : public wire::FileDescriptor::Server {
+ public:
+  explicit GivenAway(UniqueFd fd) : fd_(std::move(fd)) {}
+  kj::Maybe<int> getFd() override { return fd_.get(); }
+
+ private:
+  const UniqueFd fd_;
+};
+
+class BurstContextServer;
+// Where the context is, on the loop thread; null once it has gone.
+using ContextPlace = std::shared_ptr<BurstContextServer*>;
+
+class BurstContextServer final : public wire::v1_2::IBurstContext::Server {
+ public:
+  BurstContextServer(std::shared_ptr<ServedClient> client, RingPtr ring, RingWorkers& workers,
+                     wire::v1_2::IBurstCallback::Client callback, ContextPlace place,
+                     Quota::Charge charge)
+      : client_(std::move(client)),
+        ring_(std::move(ring)),
+        workers_(workers),
+        callback_(kj::mv(callback)),
+        place_(std::move(place)),
+        charge_(std::move(charge)) {
+    *place_ = this;
+    ++client_->bursts;
+  }
+  ~BurstContextServer() {
+    *place_ = nullptr;
+    --client_->bursts;
+    if (*client_->open) workers_.remove(*ring_);
+  }
+  KJ_DISALLOW_COPY(BurstContextServer);
+
+  kj::Promise<void> freeMemory(FreeMemoryContext context) override {
+    ring_->freeMemory(context.getParams().getSlot());
+    return kj::READY_NOW;
+  }
+
+  // Asks the client what is in the slots. The answer goes to the ring, whatever it is.
+  void fetch(const std::vector<int32_t>& slots) {
+    auto call = callback_.getMemoriesRequest();
+    auto list = call.initSlots(static_cast<unsigned>(slots.size()));
+    for (unsigned i = 0; i < list.size(); ++i) list.set(i, slots[i]);
+    using Pools = Result<std::vector<PoolDescription>>;
+    auto answer = call.send().then([](auto&& response) -> kj::Promise<Pools> {
+      Status status = fromWireStatus(response.getStatus(), response.getMessage());
+      if (!status.ok()) return Pools(std::move(status));
+      if (response.getMemories().size() > kMaxPools) {
+        return Pools(
+            badData("{} at once; at most {} are taken", response.getMemories().size(), kMaxPools));
+      }
+      std::vector<wire::Memory::Reader> memories;
+      for (const auto memory : response.getMemories()) memories.push_back(memory);
+      auto decoded = decodeMemories(std::move(memories));
+      return decoded.attach(kj::mv(response));
+    });
+    client_->core.detach(answer.then(
+        [ring = ring_](Pools pools) { ring->memoriesArrived(std::move(pools)); },
+        [ring = ring_](kj::Exception&& exception) { ring->memoriesArrived(statusOf(exception)); }));
+  }
+
+ private:
+  const std::shared_ptr<ServedClient> client_;
+  const RingPtr ring_;
+  RingWorkers& workers_;
+  wire::v1_2::IBurstCallback::Client callback_;
+  const ContextPlace place_;
+  const Quota::Charge charge_;
+};
+
+// On the loop thread: what is no memfd is not looked at any closer, as its file system may keep one
+// waiting.
+Result<DatumQueue> openQueue(PoolDescription description, const QueueShape& shape) {
+  const int seals = description.fd.valid() ? ::fcntl(description.fd.get(), F_GET_SEALS) : 0;
+  if (seals < 0) {
+    return badData("its memory could shrink; a memfd is needed that is sealed against it");
+  }
+  HALYARD_ASSIGN_OR_RETURN(const ReceivedPool pool, ReceivedPool::open(std::move(description)));
+  if (!pool.mappable()) {
+    return badData("its memory could shrink; a memfd is needed that is sealed against it");
+  }
+  return DatumQueue::map(*pool.memory(), shape);
+}
+
+QueueShape shapeOf(wire::QueueDescriptor::Reader queue) {
+  return {queue.getElementCount(), queue.getElementSize(), queue.getHasEventWord()};
+}
+
+// The client's doorbell, or, for a client of an earlier schema, one of the driver's: an eventfd, of
+// which the client gets a duplicate. That is only watched as well, for the client may fill it.
+struct WatchedDoorbell {
+  ForeignFd fd;
+  UniqueFd given;  // to the client; invalid when it has its own
+};
+
+Result<WatchedDoorbell> openDoorbell(bool hasDoorbell, ForeignFd received) {
+  WatchedDoorbell doorbell;
+  if (hasDoorbell) {
+    HALYARD_RETURN_IF_ERROR(checkLocalSocket(received.get(), SOCK_STREAM), "doorbell");
+    doorbell.fd = std::move(received);
+    return doorbell;
+  }
+  doorbell.given.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  doorbell.fd = ForeignFd(doorbell.given.duplicate());
+  if (!doorbell.fd.valid()) {
+    return errnoStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, errno, "eventfd for a burst");
+  }
+  return doorbell;
+}
+
+struct OpenedRing {
+  RingPtr ring;
+  UniqueFd doorbell;  // to be given to the client; invalid when it has its own
+};
+
+// What a client sends to open a burst.
+struct BurstOrder {
+  QueueShape requests;
+  QueueShape results;
+  bool extended = false;
+  bool hasDoorbell = false;
+};
+
+// The descriptors that came with it.
+struct Received {
+  Result<std::vector<PoolDescription>> pools;
+  ForeignFd doorbell;
+};
+
+Result<OpenedRing> openRing(std::vector<PoolDescription>& memories, ForeignFd received,
+                            const BurstOrder& order, const BurstTarget& target,
+                            std::function<void(std::vector<int32_t>)> fetch) {
+  HALYARD_ASSIGN_OR_RETURN(DatumQueue requests, openQueue(std::move(memories[0]), order.requests),
+                           "request channel");
+  HALYARD_ASSIGN_OR_RETURN(DatumQueue results, openQueue(std::move(memories[1]), order.results),
+                           "result channel");
+  HALYARD_ASSIGN_OR_RETURN(WatchedDoorbell doorbell,
+                           openDoorbell(order.hasDoorbell, std::move(received)));
+  HALYARD_ASSIGN_OR_RETURN(
+      RingPtr ring,
+      ServedRing::create(
+          {std::move(requests), std::move(results), target.model, target.preparedModel,
+           target.version, order.extended, std::move(fetch), std::move(doorbell.fd),
+           target.client->session->quota().shared_from_this(), target.client->closing}));
+  return OpenedRing{std::move(ring), std::move(doorbell.given)};
+}
+
+Status asFailure(const Status& status) {
+  const ResultCode code = status.code();
+  return code == ResultCode::RESOURCE_EXHAUSTED_TRANSIENT ? status
+                                                          : status.withCode(ResultCode::OP_FAILED);
+}
+
+// The ring for objects of the loop: the last of them lets go of it on a worker, for it may be the
+// last that has its model.
+RingPtr disposedOf(std::shared_ptr<ServedClient> client, RingPtr ring) {
+  ServedRing* const address = ring.get();
+  return {address, [client = std::move(client), ring = std::move(ring)](ServedRing*) mutable {
+            client->dispose(std::move(ring));
+          }};
+}
+
+// What becomes of the call once the ring is there.
+Status finish(ConfigureBurstContext context, const BurstTarget& target, OpenedRing opened,
+              wire::v1_2::IBurstCallback::Client callback, const ContextPlace& place,
+              bool extended) {
+  const RingPtr& ring = opened.ring;
+  HALYARD_ASSIGN_OR_RETURN(RingWorkers* const workers,
+                           target.client->core.services->ringWorkers(target.priority));
+  HALYARD_ASSIGN_OR_RETURN(Quota::Charge charge,
+                           target.client->session->quota().charge(Quota::Resource::RINGS, 1));
+  const RingPtr held = disposedOf(target.client, ring);
+  auto server = kj::heap<BurstContextServer>(target.client, held, *workers, kj::mv(callback), place,
+                                             std::move(charge));
+  HALYARD_RETURN_IF_ERROR(workers->add(ring, target.client.get()));
+  auto results = context.getResults();
+  results.setBurstContext(kj::mv(server));
+  results.setTakesDoorbell(!opened.doorbell.valid());
+  if (opened.doorbell.valid()) {
+    results.setDoorbell(kj::heap<GivenAway>(std::move(opened.doorbell)));
+  }
+  UniqueFd channel = ring->takeMemoryChannel();
+  if (channel.valid()) results.setMemoryChannel(kj::heap<GivenAway>(std::move(channel)));
+  results.setExtended(extended);
+  return okStatus();
+}
+
+}  // namespace
+
+kj::Promise<void> configureBurst(ConfigureBurstContext context, BurstTarget target) {
+  const auto params = context.getParams();
+  const HalVersion version = target.version;
+  const auto refuse = [&](const Status& status) -> kj::Promise<void> {
+    setStatus(context.getResults(), status, version);
+    return kj::READY_NOW;
+  };
+  if (!params.hasCallback()) return refuse(opFailed("the callback is null"));
+  if (!target.client->core.device->info().bursts) return refuse(noBursts());
+  if (target.client->bursts >= kMaxBursts) {
+    return refuse(makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT,
+                             "the client has {} bursts; it may not have more", kMaxBursts));
+  }
+  const BurstOrder order{shapeOf(params.getRequestChannel()), shapeOf(params.getResultChannel()),
+                         params.getExtended(), params.hasDoorbell()};
+  wire::v1_2::IBurstCallback::Client callback = params.getCallback();
+  const auto place = std::make_shared<BurstContextServer*>(nullptr);
+  ServerCore& core = target.client->core;
+  auto fetch = [&core, place](std::vector<int32_t> slots) {
+    core.post([place, slots = std::move(slots)] {
+      if (*place != nullptr) (*place)->fetch(slots);
+    });
+  };
+  std::vector<wire::Memory::Reader> memories;
+  memories.push_back(params.getRequestChannel().getMemory());
+  memories.push_back(params.getResultChannel().getMemory());
+  auto doorbell =
+      order.hasDoorbell ? duplicateFd(params.getDoorbell()) : kj::Promise<ForeignFd>(ForeignFd());
+  return decodeMemories(std::move(memories))
+      .then([doorbell = kj::mv(doorbell)](Result<std::vector<PoolDescription>> pools) mutable {
+        return doorbell.then([pools = std::move(pools)](ForeignFd received) mutable {
+          return Received{std::move(pools), std::move(received)};
+        });
+      })
+      .then([context, target = std::move(target), order, callback, place, fetch,
+             version](Received received) mutable {
+        context.releaseParams();
+        const auto open = [&]() -> Status {
+          HALYARD_ASSIGN_OR_RETURN(std::vector<PoolDescription> pools, std::move(received.pools));
+          HALYARD_ASSIGN_OR_RETURN(OpenedRing opened, openRing(pools, std::move(received.doorbell),
+                                                               order, target, std::move(fetch)));
+          return finish(context, target, std::move(opened), callback, place, order.extended);
+        };
+        const Status status = open();
+        setStatus(context.getResults(), status.ok() ? status : asFailure(status), version);
+      });
+}
+
+}  // namespace halyard::hal

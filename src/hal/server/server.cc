@@ -1,0 +1,179 @@
+#include "hal/server/server.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "hal/core/completion.h"
+#include "hal/server/device_server.h"
+#include "hal/server/server_core.h"
+
+namespace halyard::hal {
+namespace {
+
+constexpr unsigned kMostLowThreads = 64;
+// For a client that is refused to ask why.
+constexpr kj::Duration kRefusalTime = 2 * kj::SECONDS;
+
+}  // namespace
+
+ServerCore::Connection::Connection(std::shared_ptr<ServedClient> theClient,
+                                   RpcLoop::Context& context, UniqueFd socket, UniqueFd theProcess,
+                                   PeerTerms terms)
+    : client(std::move(theClient)),
+      wire(context, std::move(socket), capnp::rpc::twoparty::Side::SERVER,
+           capnp::Capability::Client(makeDriverServer(client)), std::move(terms)),
+      process(std::move(theProcess)) {
+  kj::Promise<void> due = kj::NEVER_DONE;
+  if (process.valid()) {
+    auto observer = kj::heap<kj::UnixEventPort::FdObserver>(
+        context.io.unixEventPort, process.get(), kj::UnixEventPort::FdObserver::OBSERVE_READ);
+    due = observer->whenBecomesReadable();
+    processEnds = kj::mv(observer);
+  }
+  if (!client->refusal.ok()) {
+    due = due.exclusiveJoin(context.io.provider->getTimer().afterDelay(kRefusalTime));
+  }
+  end = due.then([this] { wire.shutdown(); }).eagerlyEvaluate([](kj::Exception&&) {});
+}
+
+void ServerCore::serve(RpcLoop::Context& context, UniqueFd socket,
+                       std::function<void()> onDisconnect, ClientTerms terms) {
+  timer_ = context.io.provider->getTimer();
+  auto client = std::make_shared<ServedClient>(
+      ServedClient{*this, std::make_shared<ClientSession>(device, services, terms.quota),
+                   workers_.openLane({.queued = terms.queuedCalls}),
+                   lowWorkers_.openLane({.queued = terms.queuedCalls}), std::move(terms.refusal)});
+  client->open = open_;
+  client->uid = terms.uid;
+  client->closing = ForeignAccount::of(fmt::format("user {}", terms.uid));
+  PeerTerms peer{terms.quota, client->closing};
+  connections_.emplace_front(std::move(client), context, std::move(socket),
+                             std::move(terms.process), std::move(peer));
+  const auto connection = connections_.begin();
+  // evalLater: the connection must not be destroyed by its own event.
+  tasks_->add(connection->wire.onDisconnect().then([this, connection, onDisconnect] {
+    return kj::evalLater([this, connection, onDisconnect] {
+      endClient(*connection->client);
+      // First: letting go of what the client had may take long in some drivers.
+      onDisconnect();
+      connections_.erase(connection);
+    });
+  }));
+}
+
+void ServerCore::endClient(const ServedClient& client) {
+  client.session->end();
+  workers_.close(client.lane);
+  lowWorkers_.close(client.lowLane);
+  // Their promises fail, and with them goes what they were to be answered with.
+  std::vector<Job> unanswered;
+  for (auto it = jobs_.begin(); it != jobs_.end();) {
+    if (it->second.client == &client) {
+      unanswered.push_back(std::move(it->second));
+      it = jobs_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+}
+
+// Posting fails when the server ends: then it is done here.
+void ServerCore::dispose(std::shared_ptr<void> object) {
+  auto shared = std::make_shared<std::shared_ptr<void>>(std::move(object));
+  (void)disposers_.post(disposals_, Priority::MEDIUM, [shared] { shared->reset(); });
+}
+
+void ServerCore::disposeFirst(std::shared_ptr<void> object) {
+  auto shared = std::make_shared<std::shared_ptr<void>>(std::move(object));
+  (void)workers_.post(firstDisposals_, Priority::HIGH, [shared] { shared->reset(); });
+}
+
+void ServerCore::endSessions() {
+  for (const Connection& connection : connections_) connection.client->session->end();
+}
+
+void ServedClient::dispose(std::shared_ptr<void> object) const {
+  if (*open) core.dispose(std::move(object));
+}
+
+void ServedClient::disposeFirst(std::shared_ptr<void> object) const {
+  if (*open) core.disposeFirst(std::move(object));
+}
+
+void ServerCore::closeAll() {
+  endSessions();
+  tasks_ = nullptr;
+  connections_.clear();
+  jobs_.clear();
+  *open_ = false;
+}
+
+void ServerCore::finish(uint64_t id) {
+  const auto it = jobs_.find(id);
+  if (it == jobs_.end()) return;
+  it->second.finished->fulfill();
+  jobs_.erase(it);
+}
+
+Result<std::unique_ptr<Server>> Server::start(std::shared_ptr<RpcLoop> loop,
+                                              std::shared_ptr<Device> device,
+                                              ServerOptions options) {
+  HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<WorkerThreads> threads,
+                           WorkerThreads::start(options.workers));
+  HALYARD_ASSIGN_OR_RETURN(
+      std::unique_ptr<WorkerThreads> lowThreads,
+      WorkerThreads::start(options.workers, kMostLowThreads, ThreadClass::BACKGROUND));
+  HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<WorkerThreads> disposers,
+                           WorkerThreads::start(1, 1, ThreadClass::BATCH));
+  auto* const core = new ServerCore(*loop, *threads, *lowThreads, *disposers, std::move(device),
+                                    std::move(options));
+  return std::unique_ptr<Server>(new Server(std::move(loop), std::move(threads),
+                                            std::move(lowThreads), std::move(disposers), core));
+}
+
+Server::~Server() {
+  // Neither side may be taken away from under the other: first the loop stops handing out work,
+  // then the workers end, then goes the core, to which what they have posted last still refers.
+  (void)onLoop([core = core_] { core->closeAll(); });
+  workers_.reset();
+  core_->services->fences()->workers().drain(std::nullopt);
+  lowWorkers_.reset();
+  disposers_.reset();
+  core_->services->stop();
+  (void)onLoop([core = core_] { delete core; });
+}
+
+bool Server::onLoop(std::function<void()> work, TimePoint until) {
+  const auto done = std::make_shared<Completion<bool>>();
+  loop_->post([work = std::move(work), done](RpcLoop::Context&) {
+    work();
+    done->set(true);
+  });
+  if (until == TimePoint::max()) return done->wait();
+  return done->waitUntil(until).has_value();
+}
+
+void Server::serve(UniqueFd socket, std::function<void()> onDisconnect, ClientTerms terms) {
+  auto shared = std::make_shared<UniqueFd>(std::move(socket));
+  auto sharedTerms = std::make_shared<ClientTerms>(std::move(terms));
+  loop_->post([core = core_, shared, sharedTerms,
+               onDisconnect = std::move(onDisconnect)](RpcLoop::Context& context) {
+    core->serve(context, std::move(*shared), onDisconnect, std::move(*sharedTerms));
+  });
+}
+
+bool Server::drain(std::chrono::milliseconds limit) {
+  const TimePoint end = Clock::now() + limit;
+  if (!onLoop([core = core_] { core->endSessions(); }, end)) return false;
+  const auto left = [&] {
+    return std::max(std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()),
+                    std::chrono::milliseconds(0));
+  };
+  const bool rest = workers_->drain(left());
+  const bool lowRest = lowWorkers_->drain(left());
+  const bool disposed = disposers_->drain(left());
+  const bool fencedRest = core_->services->fences()->workers().drain(left());
+  return core_->services->drain(end) && fencedRest && rest && lowRest && disposed;
+}
+
+}  // namespace halyard::hal

@@ -1,0 +1,417 @@
+// Dividing, preparing, and dividing again around what fails.
+#include "runtime/compile/preparation.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "base/environment.h"
+#include "base/first_time.h"
+#include "base/log.h"
+#include "base/verbose_log.h"
+#include "hal/client/remote_device.h"
+#include "halyard/driver/trace.h"
+#include "model/validation/validation.h"
+#include "runtime/partition/partitioner.h"
+#include "runtime/partition/plan_builder.h"
+#include "runtime/report/plan_report.h"
+#include "runtime/device/strict_mode.h"
+
+namespace halyard::runtime {
+namespace {
+
+// After so many failed attempts everything goes to the CPU device.
+constexpr int kMostAttempts = 5;
+
+bool isDeadline(const Status& status) {
+  return status.code() == ResultCode::MISSED_DEADLINE_TRANSIENT ||
+         status.code() == ResultCode::MISSED_DEADLINE_PERSISTENT;
+}
+
+// The device as a whole is in trouble, rather than some operations being too much for it.
+bool concernsDevice(const Status& status) {
+  return status.code() == ResultCode::DEAD_OBJECT ||
+         status.code() == ResultCode::UNAVAILABLE_DEVICE;
+}
+
+bool hasVendorOperations(const Subgraph& subgraph) {
+  return std::any_of(
+      subgraph.operations.begin(), subgraph.operations.end(), [](const Operation& operation) {
+        return isExtension(operation.type) || operation.type == OperationType::OEM_OPERATION;
+      });
+}
+
+bool hasVendorOperations(const Model& model) {
+  return hasVendorOperations(model.main) ||
+         std::any_of(model.referenced.begin(), model.referenced.end(),
+                     [](const Subgraph& subgraph) { return hasVendorOperations(subgraph); });
+}
+
+std::string namesOf(const std::vector<const Device*>& devices) {
+  std::string names;
+  for (const Device* device : devices) names += (names.empty() ? "" : ", ") + device->name();
+  return names;
+}
+
+struct Failure {
+  size_t step = 0;
+  Status status;
+};
+
+class Preparation {
+ public:
+  Preparation(const std::shared_ptr<const Model>& model, const std::vector<uint32_t>& order,
+              const std::vector<const Device*>& devices, const PreparationOptions& options,
+              Report* report)
+      : model_(model),
+        order_(order),
+        options_(options),
+        isStrict_(!requiredDevices().empty()),
+        candidates_(candidatesOf(devices)),
+        all_(devices),
+        support_(model, candidates_,
+                 [this](const Device& device, uint32_t subgraph,
+                        const std::shared_ptr<const Model>& asModel) {
+                   return ask(device, subgraph, asModel);
+                 }),
+        report_(*report),
+        nameOf_([this](uint32_t subgraph, uint32_t operation) {
+          return nameOf(subgraph, operation);
+        }) {}
+
+  Result<std::shared_ptr<const Plan>> run();
+
+ private:
+  std::vector<const Device*> candidatesOf(const std::vector<const Device*>& devices);
+  std::string nameOf(uint32_t subgraph, uint32_t operation) const;
+  bool mayFallBack() const {
+    return !options_.explicitDevices && options_.mode == PartitionMode::WITH_FALLBACK;
+  }
+
+  Result<std::vector<bool>> ask(const Device& device, uint32_t subgraph,
+                                const std::shared_ptr<const Model>& asModel);
+  // Of control flow, the runtime might run some itself, and what is logged is what was weighed.
+  bool isWholeForOne() {
+    return candidates_.size() == 1 && model_->referenced.empty() &&
+           !vlogIsOn(VlogTag::COMPILATION) && support_.takesAll(kMainSubgraph, 0);
+  }
+  Result<Plan> divide();
+  Result<Plan> everythingOnCpu();
+  void describe(const Plan& plan);
+  std::optional<Failure> prepareSteps(Plan* plan);
+  Status prepareStep(ComputeStep* step, bool isWhole);
+  void recordFailure(const Plan& plan, const Failure& failure);
+  // The model could be divided again: others take what has failed.
+  void recordDivisionWithout(const Plan& plan, const std::string& failedDevice,
+                             const Status& cause);
+  // Hides from the failed device what it failed with.
+  void mask(const Plan& plan, const Failure& failure);
+  Result<std::shared_ptr<const Plan>> fallBack(Status cause, const std::string& failedDevice);
+  Status refuse(const Status& cause, const std::string& failedDevice);
+  std::vector<uint32_t> applicationOperations(const ComputeStep& step) const;
+  void logDecisions(const SubgraphChoice& choice);
+
+  const std::shared_ptr<const Model>& model_;
+  const std::vector<uint32_t>& order_;
+  const PreparationOptions& options_;
+  const bool isStrict_;
+  std::vector<OperationReport::WhyNot> leftOut_;
+  const std::vector<const Device*> candidates_;
+  const std::vector<const Device*>& all_;
+  SupportTable support_;
+  std::optional<CostModel> costs_;  // made when the model is divided
+  Report& report_;
+  const OperationNamer nameOf_;
+  std::vector<ComputeStep> prepared_;  // of attempts that failed
+  size_t failedOperations_ = 0;        // in the step that failed last
+  // The whole model, by the one candidate, with the answer to what it supports.
+  std::optional<CachedPreparation::Done> whole_;
+};
+
+std::vector<const Device*> Preparation::candidatesOf(const std::vector<const Device*>& devices) {
+  std::vector<const Device*> candidates;
+  const bool cpuOnly = !options_.explicitDevices && options_.mode == PartitionMode::NONE;
+  for (const Device* device : devices) {
+    if (!strictModeAllows(device->name())) {
+      leftOut_.push_back({device->name(), "HALYARD_REQUIRE_DEVICE does not name it"});
+    } else if (cpuOnly && !device->isCpu()) {
+      leftOut_.push_back(
+          {device->name(), "HALYARD_PARTITION=0 leaves everything to the CPU device"});
+    } else {
+      candidates.push_back(device);
+    }
+  }
+  return candidates;
+}
+
+std::string Preparation::nameOf(uint32_t subgraph, uint32_t operation) const {
+  const OperationType type = subgraphAt(*model_, subgraph).operations[operation].type;
+  if (subgraph == kMainSubgraph) return operationText(order_[operation], type);
+  return fmt::format("{} of subgraph {}", operationText(operation, type), subgraph);
+}
+
+std::vector<uint32_t> Preparation::applicationOperations(const ComputeStep& step) const {
+  std::vector<uint32_t> result;
+  if (step.subgraph != kMainSubgraph) return result;
+  for (const uint32_t operation : step.operations) result.push_back(order_[operation]);
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+void Preparation::logDecisions(const SubgraphChoice& choice) {
+  if (!vlogIsOn(VlogTag::COMPILATION)) return;
+  const std::vector<Operation>& operations = subgraphAt(*model_, choice.subgraph).operations;
+  for (uint32_t n = 0; n < operations.size(); ++n) {
+    for (size_t d = 0; d < candidates_.size(); ++d) {
+      if (support_.takes(choice.subgraph, n, d)) continue;
+      vlog(VlogTag::COMPILATION, "compilation: Device {} can't do operation {}: {}",
+           candidates_[d]->name(), nameOf(choice.subgraph, n),
+           support_.reason(choice.subgraph, n, d));
+    }
+    const uint32_t device = choice.deviceOf[n];
+    vlog(VlogTag::COMPILATION, "compilation: findBestDeviceForEachOperation({}) = {} ({})",
+         nameOf(choice.subgraph, n), device,
+         device < candidates_.size() ? candidates_[device]->name() : "control flow");
+  }
+  for (const auto& [operation, list] : choice.inner) {
+    for (const auto& each : list) logDecisions(*each);
+  }
+}
+
+// A driver that is the only candidate, and gets no cache files, prepares the model as soon as it
+// has said that it takes all of it: another process sees it once.
+Result<std::vector<bool>> Preparation::ask(const Device& device, uint32_t subgraph,
+                                           const std::shared_ptr<const Model>& asModel) {
+  auto* const remote = dynamic_cast<hal::RemoteDevice*>(&device.hal());
+  const bool mayPrepare =
+      remote != nullptr && candidates_.size() == 1 && subgraph == kMainSubgraph &&
+      model_->referenced.empty() &&
+      !whyNoFiles(options_.caching.get(), device, options_.prepare.preference).empty();
+  if (!mayPrepare) return device.hal().getSupportedOperations(*asModel);
+  const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::COMPILATION, device.name());
+  const KnownToBeValid known(*asModel);  // cut out of what was valid when it was finished
+  const PreparedBefore* const before = options_.before.get();
+  if (before != nullptr && before->isSaid()) {
+    HALYARD_ASSIGN_OR_RETURN(auto prepared,
+                             remote->prepareAhead(asModel, options_.prepare, options_.refused));
+    if (prepared != nullptr) {
+      whole_ = CachedPreparation::Done{std::move(prepared), std::nullopt};
+      return std::vector<bool>(asModel->main.operations.size(), true);
+    }
+  }
+  const auto meanwhile = [before] {
+    if (before != nullptr) before->say();
+  };
+  HALYARD_ASSIGN_OR_RETURN(std::optional<hal::RemoteDevice::Offer> offer,
+                           remote->prepareSupported(asModel, options_.prepare, meanwhile));
+  const bool wasAtOnce =
+      offer && offer->prepared && offer->prepared->ok() && offer->took <= kAtOnce;
+  if (before != nullptr && !wasAtOnce) before->takeBack();
+  if (!offer) return device.hal().getSupportedOperations(*asModel);
+  if (offer->prepared) whole_ = CachedPreparation::Done{std::move(*offer->prepared), offer->took};
+  return std::move(offer->supported);
+}
+
+Result<Plan> Preparation::divide() {
+  const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::COMPILATION, "divide the model");
+  if (!costs_) {
+    costs_.emplace(*model_, candidates_, options_.prepare.preference, options_.costs);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const auto choice, choosePartitions(support_, *costs_, nameOf_));
+  logDecisions(*choice);
+  return buildPlan(support_, *costs_, *choice, nameOf_);
+}
+
+Result<Plan> Preparation::everythingOnCpu() {
+  SupportTable support(model_, {candidates_[support_.cpu()]});
+  CostModel costs(*model_, support.devices(), options_.prepare.preference, options_.costs);
+  HALYARD_ASSIGN_OR_RETURN(const auto choice, choosePartitions(support, costs, nameOf_));
+  return buildPlan(support, costs, *choice, nameOf_);
+}
+
+void Preparation::describe(const Plan& plan) {
+  if (!costs_) {
+    return report_.setDecisionsLater(
+        1, [sole = SoleDevice{model_, candidates_[0], order_, leftOut_, options_.prepare.preference,
+                              options_.costs}] { return describeSoleDevice(sole); });
+  }
+  report_.setDecisions(describeDecisions(plan, support_, *costs_, order_, leftOut_));
+  if (!vlogIsOn(VlogTag::COMPILATION)) return;
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    const ComputeStep& step = plan.steps[s];
+    vlog(VlogTag::COMPILATION,
+         "compilation: step {} of {}: {} operations from {} on, on device {}, predicted {}", s,
+         plan.steps.size(), step.operations.size(), nameOf(step.subgraph, step.operations[0]),
+         step.device->name(), durationText(step.predicted.total()));
+  }
+}
+
+Status Preparation::prepareStep(ComputeStep* step, bool isWhole) {
+  const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::COMPILATION, step->device->name());
+  const std::optional<CachedPreparation::Done> done = std::exchange(whole_, std::nullopt);
+  CachedPreparation::Part part = partOf(*step, isWhole);
+  if (done && isWhole && step->device == candidates_[0]) part.done = &*done;
+  HALYARD_ASSIGN_OR_RETURN(
+      step->prepared,
+      preparePart(*step->device, options_.caching.get(), part, options_.prepare, &step->cache),
+      "device {}", step->device->name());
+  return okStatus();
+}
+
+std::optional<Failure> Preparation::prepareSteps(Plan* plan) {
+  const auto isSame = [](const ComputeStep& a, const ComputeStep& b) {
+    return a.device == b.device && a.subgraph == b.subgraph && a.operations == b.operations &&
+           a.inputs == b.inputs && a.outputs == b.outputs;
+  };
+  std::optional<Failure> failure;
+  for (size_t s = 0; s < plan->steps.size() && !failure; ++s) {
+    ComputeStep& step = plan->steps[s];
+    const auto before = std::find_if(prepared_.begin(), prepared_.end(),
+                                     [&](const ComputeStep& each) { return isSame(each, step); });
+    if (before != prepared_.end()) {
+      step.model = before->model;
+      step.prepared = before->prepared;
+      step.cache = before->cache;
+      report_.setCache(s, step.cache);
+      continue;
+    }
+    Status status = prepareStep(&step, plan->simple);
+    report_.setCache(s, step.cache);
+    if (!status.ok()) failure = Failure{s, std::move(status)};
+  }
+  prepared_.clear();
+  if (!failure) return failure;
+  for (ComputeStep& step : plan->steps) {
+    if (step.prepared != nullptr) prepared_.push_back(step);
+  }
+  return failure;
+}
+
+void Preparation::recordFailure(const Plan& plan, const Failure& failure) {
+  const ComputeStep& step = plan.steps[failure.step];
+  ReportEvent event;
+  event.kind = ReportEvent::Kind::PREPARE_FAILED;
+  event.device = step.device->name();
+  event.partition = static_cast<int32_t>(failure.step);
+  event.operations = applicationOperations(step);
+  event.cause = failure.status.toString();
+  report_.add(std::move(event));
+  failedOperations_ = step.operations.size();
+}
+
+void Preparation::recordDivisionWithout(const Plan& plan, const std::string& failedDevice,
+                                        const Status& cause) {
+  ReportEvent event;
+  event.kind = ReportEvent::Kind::REPARTITIONED;
+  event.device = failedDevice;
+  event.target = plan.simple ? plan.steps[0].device->name() : "";
+  event.cause = cause.toString();
+  if (firstTime(event.cause)) {
+    logWarning("{}: going on without that device for {} operations", event.cause,
+               failedOperations_);
+  }
+  report_.add(std::move(event));
+}
+
+void Preparation::mask(const Plan& plan, const Failure& failure) {
+  const ComputeStep& step = plan.steps[failure.step];
+  const auto device = static_cast<size_t>(
+      std::find(candidates_.begin(), candidates_.end(), step.device) - candidates_.begin());
+  if (concernsDevice(failure.status)) {
+    support_.maskDevice(device, failure.status);
+  } else {
+    support_.mask(step.subgraph, step.operations, device, failure.status);
+  }
+}
+
+// Strict mode: what cannot be computed by the required devices is refused.
+Status Preparation::refuse(const Status& cause, const std::string& failedDevice) {
+  ReportEvent event;
+  event.kind = ReportEvent::Kind::STRICT_REFUSED;
+  event.device = failedDevice;
+  event.cause = cause.toString();
+  report_.add(std::move(event));
+  return strictRefusal("no other device may take over", {}, cause.message()).withCode(cause.code());
+}
+
+Result<std::shared_ptr<const Plan>> Preparation::fallBack(Status cause,
+                                                          const std::string& failedDevice) {
+  if (!support_.hasCpu()) return isStrict_ ? refuse(cause, failedDevice) : cause;
+  if (hasVendorOperations(*model_)) return cause;
+  HALYARD_ASSIGN_OR_RETURN(Plan plan, everythingOnCpu());
+  Status status = prepareStep(&plan.steps[0], plan.simple);
+  if (!status.ok()) return status;
+  ReportEvent event;
+  event.kind = ReportEvent::Kind::CPU_FALLBACK;
+  event.device = failedDevice;
+  event.target = plan.steps[0].device->name();
+  event.cause = cause.toString();
+  if (firstTime(event.cause)) {
+    logWarning("{}: everything is computed by {}", event.cause, event.target);
+  }
+  report_.add(std::move(event));
+  describe(plan);
+  report_.setCache(0, plan.steps[0].cache);
+  return std::make_shared<const Plan>(std::move(plan));
+}
+
+Result<std::shared_ptr<const Plan>> Preparation::run() {
+  if (candidates_.empty()) {
+    Status status =
+        strictRefusal("the model", namesOf(all_), "these are the devices that may be used");
+    return refuse(status, {});
+  }
+  std::optional<Failure> failure;
+  std::string failedDevice;
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    // Nothing is to be weighed then; after a failure, that goes into what is said of it.
+    const bool isWhole = attempt == 0 && isWholeForOne();
+    Result<Plan> plan =
+        isWhole ? simplePlan(*model_, support_.asModel(kMainSubgraph), *candidates_[0]) : divide();
+    if (!plan.ok()) {
+      // Of what is left after a failure, that failure tells more.
+      Status status = failure ? failure->status : plan.takeStatus();
+      if (!failure) {
+        report_.setDecisions(describeSupport(support_, order_, leftOut_));
+        const Status& asked = support_.askStatus(kMainSubgraph, 0);
+        if (candidates_.size() == 1 && !asked.ok()) status = asked;
+        const bool isCallers =
+            status.code() == ResultCode::BAD_DATA || status.code() == ResultCode::UNEXPECTED_NULL;
+        if (isStrict_) return refuse(status, {});
+        if (isCallers) return status;
+      }
+      return mayFallBack() ? fallBack(std::move(status), failedDevice) : status;
+    }
+    describe(*plan);
+    if (failure) recordDivisionWithout(*plan, failedDevice, failure->status);
+    failure = prepareSteps(&*plan);
+    if (!failure) return std::make_shared<const Plan>(std::move(*plan));
+    const ComputeStep& failed = plan->steps[failure->step];
+    failedDevice = failed.device->name();
+    recordFailure(*plan, *failure);
+    const bool cpuHasAll = failed.device->isCpu() && plan->simple;
+    if (!mayFallBack() || isDeadline(failure->status) || cpuHasAll) return failure->status;
+    if (failed.device->isCpu()) break;
+    mask(*plan, *failure);
+  }
+  return fallBack(failure->status, failedDevice);
+}
+
+}  // namespace
+
+PartitionMode partitionMode() {
+  const char* const text = environmentVariable("HALYARD_PARTITION");
+  const std::string_view value = text == nullptr ? "" : text;
+  if (value == "0") return PartitionMode::NONE;
+  if (value == "2") return PartitionMode::WITHOUT_FALLBACK;
+  return PartitionMode::WITH_FALLBACK;
+}
+
+Result<std::shared_ptr<const Plan>> preparePlan(const std::shared_ptr<const Model>& model,
+                                                const std::vector<uint32_t>& order,
+                                                const std::vector<const Device*>& devices,
+                                                const PreparationOptions& options, Report* report) {
+  return Preparation(model, order, devices, options, report).run();
+}
+
+}  // namespace halyard::runtime

@@ -1,0 +1,107 @@
+// ModelBuilder: an ANeuralNetworksModel: built by the application, then finished into a Model.
+// Thread safety: one modifying thread at a time; once finished, any number of readers.
+// Ownership: copies small values, refers to large ones until finish, shares memory pools.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cpu/shape_propagation.h"
+#include "halyard/driver/model.h"
+#include "halyard/driver/status.h"
+#include "runtime/device/extension_registry.h"
+#include "runtime/memory/memory.h"
+
+namespace halyard::runtime {
+
+class ConstantDigests;
+
+// A type as the application gives it: validateOperandType, but that scale and zero point of
+// TENSOR_INT32 are not looked at before the model is finished.
+Status validateGivenType(OperandType type, const Shape& dimensions, float scale, int32_t zeroPoint);
+
+class ModelBuilder {
+ public:
+  // `extensions` must outlive the builder.
+  explicit ModelBuilder(ExtensionRegistry& extensions);
+  ModelBuilder(const ModelBuilder&) = delete;
+  ModelBuilder& operator=(const ModelBuilder&) = delete;
+
+  // Every call below that changes the model fails with BAD_STATE after finish().
+  Status addOperand(OperandType type, Shape dimensions, float scale, int32_t zeroPoint);
+  // `buffer` null and `length` 0 mark the operand as omitted. More than 128 bytes are not copied
+  // before finish.
+  Status setOperandValue(uint32_t index, const void* buffer, size_t length);
+  Status setOperandValueFromMemory(uint32_t index, const Memory& memory, size_t offset,
+                                   size_t length);
+  Status setOperandValueFromModel(uint32_t index, const ModelBuilder& value);
+  Status setOperandSymmPerChannelQuantParams(uint32_t index, SymmPerChannelQuantParams params);
+  Status setOperandExtensionData(uint32_t index, const void* data, size_t length);
+  Status addOperation(OperationType type, std::span<const uint32_t> inputs,
+                      std::span<const uint32_t> outputs);
+  // May fail half-way: the operands handled by then are inputs or outputs, and cannot be named
+  // again.
+  Status identifyInputsAndOutputs(std::span<const uint32_t> inputs,
+                                  std::span<const uint32_t> outputs);
+  Status relaxComputationFloat32toFloat16(bool allow);
+  // Sorts, validates, and leaves out trailing inputs of operations that have their default values,
+  // so that drivers see the oldest form of each. On failure the model is invalid for good, but for
+  // OUT_OF_MEMORY.
+  Status finish();
+
+  Status checkBuilding() const;  // BAD_STATE once finish() was called
+  Status checkFinished() const;  // BAD_STATE unless finish() succeeded
+  // The finished model; null before.
+  std::shared_ptr<const Model> model() const { return finished_; }
+  // For each operation of model()->main in run order, its index in the application's order.
+  const std::vector<uint32_t>& applicationOrder() const { return applicationOrder_; }
+  ExtensionRegistry& extensions() const { return extensions_; }
+  // The finished model's operations that no execution can get past; null when there are none.
+  const std::shared_ptr<const cpu::SureFailures>& sureFailures() const { return sureFailures_; }
+  // For the compilations of the finished model.
+  const std::shared_ptr<ConstantDigests>& constantDigests() const { return constantDigests_; }
+
+ private:
+  enum class State { BUILDING, FINISHED, INVALID };
+
+  Result<Operand*> operandAt(uint32_t index);
+  // For those calls that change what an operation that has been added may rest on.
+  Result<Operand*> changeableOperand(uint32_t index);
+  // The byte size that a value of the operand must have; nullopt when any will do.
+  Result<std::optional<uint32_t>> requiredSize(const Operand& operand) const;
+  // What was set for the operand before; its lifetime is the caller's.
+  void forgetValue(uint32_t index);
+  Status checkValueLength(const Operand& operand, size_t length) const;
+  Status copyLargeConstants();
+  Status sortOperations();
+  void attachReferencedModels();
+  void fillExtensionTable();
+  void leaveOutDefaults();
+  Status finishAfterCopy();
+
+  ExtensionRegistry& extensions_;
+  const std::shared_ptr<ConstantDigests> constantDigests_;
+  State state_ = State::BUILDING;
+  Model building_;
+  std::shared_ptr<const Model> finished_;
+  std::shared_ptr<const cpu::SureFailures> sureFailures_;
+  std::vector<uint32_t> applicationOrder_;
+  // Whether all operations were checked against operands that have not changed since; what they
+  // need then.
+  bool areOperationsChecked_ = true;
+  FeatureLevel operationsLevel_ = FeatureLevel::FL1;
+  struct LargeConstant {
+    uint32_t operand;
+    const void* data;
+    uint32_t length;
+  };
+  std::vector<LargeConstant> largeConstants_;
+  struct Reference {
+    uint32_t operand;
+    std::shared_ptr<const Model> model;
+  };
+  std::vector<Reference> references_;
+};
+
+}  // namespace halyard::runtime

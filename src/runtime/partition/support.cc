@@ -1,0 +1,178 @@
+// Asking devices what they take.
+#include "runtime/partition/support.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <system_error>
+#include <thread>
+
+#include "base/first_time.h"
+#include "base/log.h"
+#include "hal/core/version_adaptation.h"
+#include "ops/operation.h"
+#include "runtime/partition/step_model.h"
+
+namespace halyard::runtime {
+namespace {
+
+bool isOfOtherProcess(const Device& device) { return device.hal().processId() != ::getpid(); }
+
+Result<std::vector<bool>> getSupportedOperations(const Device& device, uint32_t /*subgraph*/,
+                                                 const std::shared_ptr<const Model>& asModel) {
+  return device.hal().getSupportedOperations(*asModel);
+}
+
+}  // namespace
+
+std::vector<uint32_t> subgraphsOf(const Model& model, uint32_t subgraph, uint32_t operation) {
+  std::vector<uint32_t> result;
+  const Subgraph& owner = subgraphAt(model, subgraph);
+  const Operation& op = owner.operations[operation];
+  const ops::OperationDefinition* definition = ops::definitionOf(op.type);
+  if (definition == nullptr || definition->controlFlow == ops::ControlFlow::NONE) return result;
+  for (const uint32_t input : op.inputs) {
+    const Operand& operand = owner.operands[input];
+    if (operand.lifetime == Lifetime::SUBGRAPH) result.push_back(operand.location.offset);
+  }
+  return result;
+}
+
+SupportTable::SupportTable(std::shared_ptr<const Model> model, std::vector<const Device*> devices,
+                           Ask ask)
+    : model_(std::move(model)),
+      devices_(std::move(devices)),
+      ask_(ask ? std::move(ask) : Ask(getSupportedOperations)),
+      cpu_(static_cast<size_t>(std::find_if(devices_.begin(), devices_.end(),
+                                            [](const Device* device) { return device->isCpu(); }) -
+                               devices_.begin())),
+      maskedDevice_(devices_.size()) {
+  for (size_t i = 0; i < devices_.size(); ++i) {
+    if (!devices_[i]->quarantine()->isSet()) continue;
+    maskedDevice_[i] = fmt::format("is not used any more in this process: {}",
+                                   devices_[i]->quarantine()->reason());
+  }
+}
+
+const std::shared_ptr<const Model>& SupportTable::asModel(uint32_t subgraph) {
+  std::shared_ptr<const Model>& model = models_[subgraph];
+  if (model == nullptr) model = subgraphAsModel(model_, subgraph);
+  return model;
+}
+
+SupportTable::Answers SupportTable::answersOfDevices(uint32_t subgraph) {
+  const std::shared_ptr<const Model>& model = asModel(subgraph);
+  const size_t count = model->main.operations.size();
+  Answers answers(devices_.size());
+  const auto askDevice = [&](const Device& device) -> Result<std::vector<bool>> {
+    HALYARD_ASSIGN_OR_RETURN(std::vector<bool> supported, ask_(device, subgraph, model),
+                             "device {}", device.name());
+    if (supported.size() == count) return supported;
+    return opFailed("device {} answered for {} operations of {}", device.name(), supported.size(),
+                    count);
+  };
+  const auto askOne = [&](size_t i) {
+    Result<std::vector<bool>> supported = askDevice(*devices_[i]);
+    answers[i].asked = supported.ok() ? okStatus() : supported.takeStatus();
+    answers[i].takes = supported.ok() ? std::move(*supported) : std::vector<bool>(count, false);
+  };
+  // The drivers of other processes are asked at the same time.
+  std::vector<std::jthread> threads;
+  for (size_t i = 0; i < devices_.size(); ++i) {
+    const bool last = i + 1 == devices_.size();
+    if (!maskedDevice_[i].empty()) {
+      answers[i].takes.assign(count, false);
+      continue;
+    }
+    if (last || !isOfOtherProcess(*devices_[i])) {
+      askOne(i);
+      continue;
+    }
+    try {
+      threads.emplace_back([&askOne, i] { askOne(i); });
+    } catch (const std::system_error&) {
+      askOne(i);
+    }
+  }
+  threads.clear();
+  // If none could be asked, the compilation says so itself.
+  bool othersGoOn = false;
+  for (size_t i = 0; i < devices_.size(); ++i) {
+    othersGoOn = othersGoOn || (answers[i].asked.ok() && maskedDevice_[i].empty());
+  }
+  for (const Answer& answer : answers) {
+    const std::string cause = answer.asked.ok() ? "" : answer.asked.toString();
+    if (cause.empty() || !othersGoOn || !firstTime(cause)) continue;
+    logWarning("{}: it supports nothing, then", cause);
+  }
+  return answers;
+}
+
+SupportTable::Answers& SupportTable::answersFor(uint32_t subgraph) {
+  const auto it = answers_.find(subgraph);
+  if (it != answers_.end()) return it->second;
+  return answers_.emplace(subgraph, answersOfDevices(subgraph)).first->second;
+}
+
+bool SupportTable::takes(uint32_t subgraph, uint32_t operation, size_t device) {
+  return answersFor(subgraph)[device].takes[operation];
+}
+
+bool SupportTable::takesAll(uint32_t subgraph, size_t device) {
+  const std::vector<bool>& takes = answersFor(subgraph)[device].takes;
+  return std::find(takes.begin(), takes.end(), false) == takes.end();
+}
+
+const Status& SupportTable::askStatus(uint32_t subgraph, size_t device) {
+  return answersFor(subgraph)[device].asked;
+}
+
+std::string SupportTable::reason(uint32_t subgraph, uint32_t operation, size_t device) {
+  Answer& answer = answersFor(subgraph)[device];
+  if (answer.takes[operation]) return {};
+  if (!maskedDevice_[device].empty()) return maskedDevice_[device];
+  if (!answer.asked.ok()) {
+    return fmt::format("could not be asked what it supports: {}", answer.asked.toString());
+  }
+  if (const auto it = answer.masked.find(operation); it != answer.masked.end()) return it->second;
+  // The CPU device takes what any version brought.
+  if (!answer.versionsKnown && device != cpu_) {
+    answer.versionsKnown = true;
+    const FeatureLevel have = devices_[device]->featureLevel();
+    std::vector<hal::NoncompliantOperation> newer;
+    if (!hal::compliantWith(*asModel(subgraph), have, &newer).ok()) {
+      for (const hal::NoncompliantOperation& each : newer) {
+        answer.versions[static_cast<uint32_t>(each.index)] = each.reason;
+      }
+    }
+  }
+  if (const auto it = answer.versions.find(operation); it != answer.versions.end()) {
+    return it->second;
+  }
+  const OperationType type = subgraphAt(*model_, subgraph).operations[operation].type;
+  if (device == cpu_) {
+    if (ops::definitionOf(type) == nullptr) return "the CPU device has no operations of vendors";
+    return "it contains an operation that the CPU device does not have, or is nested too deeply";
+  }
+  return "its driver says that it does not support it";
+}
+
+void SupportTable::mask(uint32_t subgraph, std::span<const uint32_t> operations, size_t device,
+                        const Status& cause) {
+  Answer& answer = answersFor(subgraph)[device];
+  for (const uint32_t operation : operations) {
+    answer.takes[operation] = false;
+    answer.masked[operation] = fmt::format(
+        "failed to prepare it, though it had said that it supports it: {}", cause.toString());
+  }
+}
+
+void SupportTable::maskDevice(size_t device, const Status& cause) {
+  maskedDevice_[device] = fmt::format("is left out, as it failed to prepare: {}", cause.toString());
+  for (auto& [subgraph, answers] : answers_) {
+    std::vector<bool>& takes = answers[device].takes;
+    takes.assign(takes.size(), false);
+  }
+}
+
+}  // namespace halyard::runtime

@@ -1,0 +1,149 @@
+#include "runtime/run/plan_runner.h"
+
+#include <algorithm>
+
+#include "runtime/run/plan_execution.h"
+#include "trace/trace_context.h"
+
+namespace halyard::runtime {
+namespace {
+
+// Executions of simple plans of which the time is taken: clocks cost more than nothing.
+constexpr uint32_t kMeasuredAtFirst = 16;
+constexpr uint32_t kMeasuredLater = 64;
+
+bool mayHaveShapes(const Status& status) {
+  return status.ok() || status.code() == ResultCode::OUTPUT_INSUFFICIENT_SIZE;
+}
+
+// A whole model, or a step that is one: the application's own request, but for buffers that
+// `by` does not know.
+Status attemptWhole(const RunArguments& arguments, const hal::ExecuteOptions& options,
+                    const PreparedStep& by, hal::Burst* burst, hal::ExecutionResult* result) {
+  if (arguments.memories.empty()) {
+    *result = executeOn(*by.prepared, burst, arguments.request, options);
+  } else {
+    hal::Request request = arguments.request;
+    HALYARD_ASSIGN_OR_RETURN(const TokenStaging staging,
+                             TokenStaging::stage(arguments.memories, *by.prepared, &request));
+    *result = executeOn(*by.prepared, burst, request, options);
+    if (result->status.ok()) result->status = staging.copyBack();
+  }
+  return result->status;
+}
+
+}  // namespace
+
+hal::ExecutionResult executeOn(hal::PreparedModel& prepared, hal::Burst* burst,
+                               const hal::Request& request, const hal::ExecuteOptions& options) {
+  hal::ExecutionResult result = burst != nullptr ? burst->execute(request, options)
+                                                 : prepared.executeSynchronously(request, options);
+  // As a driver before HAL 1.2 tells of it.
+  if (result.status.code() == ResultCode::OUTPUT_INSUFFICIENT_SIZE && result.outputShapes.empty()) {
+    result.status = opFailed("the device found an output too small without saying which");
+  }
+  return result;
+}
+
+PlanRunner::PlanRunner(std::shared_ptr<const Plan> plan, PlanContext context)
+    : plan_(std::move(plan)),
+      recovery_(*plan_, std::move(context)),
+      sizes_(operandSizes(model(), recovery_.context().devices)),
+      layout_(plan_->simple || !plan_->whyNever.ok() ? RunLayout()
+                                                     : RunLayout::make(model(), *plan_, sizes_)),
+      memories_(layout_.main.bytes, layout_.growing),
+      constantPools_(model().pools.begin(), model().pools.end()) {}
+
+void PlanRunner::addMeasurement(size_t step, hal::Clock::duration duration) const {
+  Report* const report = recovery_.context().report.get();
+  if (report == nullptr) return;
+  report->addMeasurement(step, std::chrono::duration<double, std::nano>(duration).count());
+}
+
+std::string PlanRunner::stepText(size_t step, const Device& device) const {
+  if (plan_->simple) return fmt::format("device {}", device.name());
+  return fmt::format("partition {} on device {}", step, device.name());
+}
+
+hal::ExecutionResult PlanRunner::run(const RunArguments& arguments,
+                                     const hal::ExecuteOptions& options, PlanBurst* burst) {
+  if (!plan_->whyNever.ok()) return {plan_->whyNever, {}, {}};
+  hal::ExecutionResult result;
+  if (plan_->simple) {
+    result = runSimple(arguments, options, burst);
+    if (isFinal(result.status)) return result;
+  } else {
+    result = PlanExecution(*this, arguments, options, burst).run();
+    if (isFinal(result.status)) return result;
+    // The application's mistake is one for any device.
+    if (!hal::validateRequest(model(), arguments.request, true).ok()) return result;
+    result.status = recovery_.computeOnCpu(std::move(result.status), [&](const PreparedStep& by) {
+      const StepMark mark(*this, std::nullopt, *by.device);
+      return attemptWhole(arguments, options, by, nullptr, &result);
+    });
+    result.timing = {};
+  }
+  if (!mayHaveShapes(result.status)) result.outputShapes.clear();
+  return result;
+}
+
+bool PlanRunner::measuresNext() {
+  const uint32_t run = simpleRuns_.fetch_add(1, std::memory_order_relaxed);
+  return run < kMeasuredAtFirst || run % kMeasuredLater == 0;
+}
+
+hal::ExecutionResult PlanRunner::runSimple(const RunArguments& arguments,
+                                           const hal::ExecuteOptions& options, PlanBurst* burst) {
+  const PreparedStepPtr by = recovery_.current(0);
+  hal::ExecutionResult result;
+  const bool isMeasured = measuresNext();
+  const auto attempt = [&](const PreparedStep& step) {
+    const StepMark mark(*this, 0, *step.device);
+    hal::Burst* const own = burst == nullptr ? nullptr : burst->of(0, step.prepared);
+    const hal::TimePoint started = isMeasured ? hal::Clock::now() : hal::TimePoint();
+    Status status = attemptWhole(arguments, options, step, own, &result);
+    if (status.ok()) {
+      if (isMeasured && recovery_.asPlanned(0, step)) {
+        addMeasurement(0, hal::Clock::now() - started);
+      }
+      return status;
+    }
+    status.annotate(stepText(0, *step.device));
+    return status;
+  };
+  Status status = StepRecovery::checkUsable(*by);
+  if (status.ok()) status = attempt(*by);
+  if (!isFinal(status) && hal::validateRequest(model(), arguments.request, true).ok()) {
+    status = recovery_.recover(0, by, std::move(status), attempt);
+  }
+  result.status = std::move(status);
+  return result;
+}
+
+StepMark::StepMark(const PlanRunner& runner, std::optional<size_t> step, const Device& device)
+    : text_(!trace::isActive() ? std::string()
+            : step.has_value() ? runner.stepText(*step, device)
+                               : fmt::format("the whole model on device {}", device.name())),
+      scope_(trace::Layer::RUNTIME, trace::Phase::EXECUTION, text_,
+             {.context = traceContext(runner.recovery().context().compilation, step)}) {}
+
+PlanBurst::PlanBurst(const PlanRunner& runner) {
+  for (size_t i = 0; i < runner.plan().steps.size(); ++i) {
+    bursts_.push_back(open(runner.recovery().current(i)->prepared));
+  }
+}
+
+PlanBurst::StepBurst PlanBurst::open(const std::shared_ptr<hal::PreparedModel>& prepared) {
+  StepBurst result{prepared, nullptr};
+  auto burst = prepared->configureBurst();
+  if (burst.ok()) result.burst = std::move(*burst);
+  return result;
+}
+
+hal::Burst* PlanBurst::of(size_t step, const std::shared_ptr<hal::PreparedModel>& prepared) {
+  StepBurst& own = bursts_[step];
+  if (own.prepared != prepared) own = open(prepared);
+  return own.burst.get();
+}
+
+}  // namespace halyard::runtime

@@ -1,0 +1,66 @@
+#include "runtime/run/token_staging.h"
+
+#include <algorithm>
+
+#include "hal/core/dimensions.h"
+
+namespace halyard::runtime {
+namespace {
+
+// Bytes of what the buffer holds, or is to hold.
+Result<uint32_t> sizeOf(const DescribedMemory& memory, const Shape& dimensions, bool isInput) {
+  const auto known = hal::combineDimensions(memory.initialDimensions(), dimensions);
+  std::optional<uint32_t> size = known ? memory.bytes(*known) : std::nullopt;
+  if (!size && isInput && memory.contents()) size = memory.bytes(*memory.contents());
+  if (size) return *size;
+  return opFailed("a buffer of open size, {}, cannot be used by another device",
+                  shapeText(memory.initialDimensions()));
+}
+
+}  // namespace
+
+Result<TokenStaging> TokenStaging::stage(const MemoryArguments& memories,
+                                         const hal::PreparedModel& prepared,
+                                         hal::Request* request) {
+  TokenStaging staging;
+  for (uint32_t i = 0; i < request->pools.size(); ++i) {
+    const auto* const token = std::get_if<uint32_t>(&request->pools[i]);
+    if (token == nullptr) continue;
+    const std::shared_ptr<DescribedMemory> memory = memories.find(*token);
+    if (memory == nullptr) return opFailed("token {} is no memory of the execution's", *token);
+    if (memory->isKnownTo(prepared)) continue;
+    SharedMemoryPtr pool;
+    const auto replace = [&](hal::RequestArgument& argument, bool isInput) -> Status {
+      if (argument.kind != hal::RequestArgument::Kind::POOL || argument.location.poolIndex != i) {
+        return okStatus();
+      }
+      if (pool == nullptr) {
+        HALYARD_ASSIGN_OR_RETURN(const uint32_t size,
+                                 sizeOf(*memory, argument.dimensions, isInput));
+        HALYARD_ASSIGN_OR_RETURN(pool, SharedMemory::create(size, "halyard staging"));
+        if (isInput) HALYARD_RETURN_IF_ERROR(memory->buffer()->copyTo(pool));
+        if (!isInput) staging.outputs_.push_back({memory, pool});
+      }
+      argument.location = {i, 0, static_cast<uint32_t>(pool->size())};
+      return okStatus();
+    };
+    for (hal::RequestArgument& input : request->inputs) {
+      HALYARD_RETURN_IF_ERROR(replace(input, true), "memory of an input");
+    }
+    for (hal::RequestArgument& output : request->outputs) {
+      HALYARD_RETURN_IF_ERROR(replace(output, false), "memory of an output");
+    }
+    if (pool != nullptr) request->pools[i] = std::move(pool);
+  }
+  return staging;
+}
+
+Status TokenStaging::copyBack() const {
+  for (const Output& output : outputs_) {
+    HALYARD_RETURN_IF_ERROR(output.memory->buffer()->copyFrom(output.staging, {}),
+                            "bringing an output to its memory");
+  }
+  return okStatus();
+}
+
+}  // namespace halyard::runtime
