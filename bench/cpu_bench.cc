@@ -310,7 +310,7 @@ void benchMove(MoveCase move) {
 }
 
 Times timeModel(hal::Device& device, const std::shared_ptr<const Model>& model) {
-  const auto prepared = device.prepareModel(model, {});
+  const auto prepared = device.prepareModel(validated(model).value(), {});
   if (!prepared.ok()) return {};
   const Buffers buffers(*model);
   const auto execution = (*prepared)->createReusableExecution(buffers.request);
@@ -463,7 +463,7 @@ int benchClients(int count, char** paths) {
       std::printf("%s\n", model.status().toString().c_str());
       continue;
     }
-    const auto prepared = (*driver)->prepareModel(*model, {});
+    const auto prepared = (*driver)->prepareModel(validated(*model).value(), {});
     if (!prepared.ok()) continue;
     (void)executionsPerSecond(**prepared, **model, 1);
     const double one = executionsPerSecond(**prepared, **model, 1);

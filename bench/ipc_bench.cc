@@ -234,7 +234,7 @@ class RpcExecution {
     if (!loop.ok()) fail(loop.status().toString());
     auto device = hal::RemoteDevice::open(*loop, manifest);
     if (!device.ok()) fail(device.status().toString());
-    auto prepared = (*device)->prepareModel(std::make_shared<const Model>(model()), {});
+    auto prepared = (*device)->prepareModel(validated(model()).value(), {});
     if (!prepared.ok()) fail(prepared.status().toString());
     prepared_ = std::static_pointer_cast<hal::RemotePreparedModel>(*prepared);
     prepared_->useRings(false);

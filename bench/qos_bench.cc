@@ -121,7 +121,7 @@ class Runner {
       : in_(values, 0.5f), out_(values) {
     hal::PrepareOptions options;
     options.priority = priority;
-    prepared_ = valueOf(device.prepareModel(std::move(model), options));
+    prepared_ = valueOf(device.prepareModel(valueOf(validated(std::move(model))), options));
     hal::RequestArgument argument;
     argument.kind = hal::RequestArgument::Kind::POINTER;
     argument.length = values * sizeof(float);
@@ -373,7 +373,7 @@ bool runDeadlines(const std::string& driver) {
   note(lateness("driver stopped, preparation", [&](auto by) {
     hal::PrepareOptions options;
     options.deadline = by;
-    return remote->prepareModel(model, options).status();
+    return remote->prepareModel(valueOf(validated(model)), options).status();
   }));
   ::kill(remote->processId(), SIGCONT);
   return worst <= kMostLate;

@@ -294,7 +294,7 @@ TEST_P(HostileFiles, AsIndices) {
   model.main.operations = {{OperationType::GATHER, {0, 1, 2}, {3}}};
   model.main.inputIndexes = {0, 2};
   model.main.outputIndexes = {3};
-  auto prepared = hostile_->prepareModel(std::make_shared<const Model>(model), {});
+  auto prepared = hostile_->prepareModel(validated(model).value(), {});
   ASSERT_TRUE(prepared.ok()) << prepared.status().toString();
 
   const UniqueFd file = makeFile(GetParam(), 0);  // the bits of 0.0f are index 0

@@ -36,7 +36,7 @@ class OldestForms final : public hal::Device {
     cpu_ = cpu::makeCpuDevice(std::move(info), 1);
   }
   const hal::DeviceInfo& info() const override { return cpu_->info(); }
-  Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
+  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
     std::vector<bool> supported;
     for (const Operation& operation : model.main.operations) {
       supported.push_back(takes(model, operation));
@@ -44,7 +44,7 @@ class OldestForms final : public hal::Device {
     return supported;
   }
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
-      std::shared_ptr<const Model> model, const hal::PrepareOptions& options) override {
+      const ValidModel& model, const hal::PrepareOptions& options) override {
     for (const Operation& operation : model->main.operations) {
       if (takes(*model, operation)) continue;
       return badData("{} with {} inputs", operationTypeName(operation.type),

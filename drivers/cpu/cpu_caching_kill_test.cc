@@ -62,7 +62,7 @@ class CpuCachingKillTest : public ::testing::Test {
   }
   // Of what is in the files; empty: a miss.
   std::vector<uint8_t> loadAndRun(hal::Device& device, uint8_t token) const {
-    const auto cached = device.prepareModelFromCache(nullptr, options(token));
+    const auto cached = device.prepareModelFromCache(std::nullopt, options(token));
     if (cached.ok()) return before_.run(*cached->prepared);
     EXPECT_EQ(cached.status().code(), ResultCode::OP_FAILED) << cached.status().toString();
     return {};
@@ -74,7 +74,7 @@ class CpuCachingKillTest : public ::testing::Test {
         stop, [&] { device = open(); },
         [&] {
           return device != nullptr && device->prepareModel(after_.model(), options(1)).ok() &&
-                 device->prepareModelFromCache(nullptr, options(1)).ok();
+                 device->prepareModelFromCache(std::nullopt, options(1)).ok();
         });
   }
   void expectUsable() {

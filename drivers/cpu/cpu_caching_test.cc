@@ -67,7 +67,7 @@ TEST_F(CpuCachingTest, GivesBackWhatItHasCompiled) {
     const ModelForTest test(type);
     const std::vector<uint8_t> expected = prepareAndRun(*device_, test);
     for (const auto& device : {device_, make({})}) {
-      const auto cached = device->prepareModelFromCache(nullptr, options());
+      const auto cached = device->prepareModelFromCache(std::nullopt, options());
       ASSERT_TRUE(cached.ok()) << cached.status().toString();
       EXPECT_EQ(test.run(*cached->prepared), expected);
       EXPECT_EQ(cached->interface->main.inputIndexes, test.model()->main.inputIndexes);
@@ -81,7 +81,7 @@ TEST_F(CpuCachingTest, KnowsWhatItWasPreparedFor) {
   given.preference = hal::ExecutionPreference::LOW_POWER;
   given.priority = hal::Priority::LOW;
   ASSERT_TRUE(device_->prepareModel(test.model(), given).ok());
-  const auto cached = device_->prepareModelFromCache(nullptr, options());
+  const auto cached = device_->prepareModelFromCache(std::nullopt, options());
   ASSERT_TRUE(cached.ok()) << cached.status().toString();
   EXPECT_EQ(cached->preference, hal::ExecutionPreference::LOW_POWER);
   EXPECT_EQ(cached->priority, hal::Priority::LOW);
@@ -121,7 +121,7 @@ TEST_F(TuningTest, WhatWasMeasuredOnceComesFromTheCache) {
     const std::vector<uint8_t> expected = test.run(**prepared);
     EXPECT_FALSE(expected.empty());
     for (const auto& from : {device, makeWatched({})}) {
-      const auto cached = from->prepareModelFromCache(nullptr, optionsFor(kSustained));
+      const auto cached = from->prepareModelFromCache(std::nullopt, optionsFor(kSustained));
       ASSERT_TRUE(cached.ok()) << cached.status().toString();
       EXPECT_EQ(test.run(*cached->prepared), expected);
     }
@@ -157,7 +157,7 @@ TEST_F(TuningTest, WhatWasSavedBeforeItWasTurnedOffComesBack) {
   const auto prepared = makeWatched({})->prepareModel(test.model(), optionsFor(kSustained));
   ASSERT_TRUE(prepared.ok());
   const auto cached =
-      makeWatched({"--no-tuning"})->prepareModelFromCache(nullptr, optionsFor(kSustained));
+      makeWatched({"--no-tuning"})->prepareModelFromCache(std::nullopt, optionsFor(kSustained));
   ASSERT_TRUE(cached.ok()) << cached.status().toString();
   EXPECT_EQ(test.run(*cached->prepared), test.run(**prepared));
 }
@@ -181,7 +181,7 @@ TEST_F(CpuCachingTest, SavesNothingThatDoesNotPay) {
   const auto device = make({});
   prepareAndRun(*device, ModelForTest(OperandType::TENSOR_FLOAT32));
   EXPECT_EQ(savedBytes(), 0u);
-  EXPECT_EQ(device->prepareModelFromCache(nullptr, options()).status().code(),
+  EXPECT_EQ(device->prepareModelFromCache(std::nullopt, options()).status().code(),
             ResultCode::OP_FAILED);
 }
 
@@ -198,12 +198,12 @@ TEST_F(CpuCachingTest, EveryChangedByteIsAMiss) {
         file.put(static_cast<char>(byte ^ 0x10)).flush();
       };
       flip();
-      const auto cached = device_->prepareModelFromCache(nullptr, options());
+      const auto cached = device_->prepareModelFromCache(std::nullopt, options());
       ASSERT_EQ(cached.status().code(), ResultCode::OP_FAILED) << name << ' ' << at;
       flip();
     }
   }
-  EXPECT_TRUE(device_->prepareModelFromCache(nullptr, options()).ok());
+  EXPECT_TRUE(device_->prepareModelFromCache(std::nullopt, options()).ok());
 }
 
 TEST_F(CpuCachingTest, ACompilationOfAnotherModelUnderTheTokenReplacesTheFirst) {
@@ -212,7 +212,7 @@ TEST_F(CpuCachingTest, ACompilationOfAnotherModelUnderTheTokenReplacesTheFirst) 
   const auto ofFirst = prepareAndRun(*device_, first);
   const auto ofSecond = prepareAndRun(*device_, second);
   EXPECT_NE(ofFirst, ofSecond);
-  const auto cached = device_->prepareModelFromCache(nullptr, options());
+  const auto cached = device_->prepareModelFromCache(std::nullopt, options());
   ASSERT_TRUE(cached.ok()) << cached.status().toString();
   EXPECT_EQ(second.run(*cached->prepared), ofSecond);
 }
@@ -222,7 +222,7 @@ TEST_F(CpuCachingTest, WithoutACacheItSaysThatItNeedsNoFiles) {
   const auto device = makeCpuDriver(arguments);
   ASSERT_TRUE(device.ok());
   EXPECT_EQ((*device)->info().modelCacheFiles + (*device)->info().dataCacheFiles, 0u);
-  EXPECT_EQ((*device)->prepareModelFromCache(nullptr, options()).status().code(),
+  EXPECT_EQ((*device)->prepareModelFromCache(std::nullopt, options()).status().code(),
             ResultCode::OP_FAILED);
 }
 
@@ -241,7 +241,7 @@ TEST_F(CpuCachingTest, ADeadlineThatHasPassedEndsLoading) {
   prepareAndRun(*device_, ModelForTest(OperandType::TENSOR_FLOAT32));
   hal::PrepareOptions late = options();
   late.deadline = hal::Clock::now();
-  EXPECT_EQ(device_->prepareModelFromCache(nullptr, late).status().code(),
+  EXPECT_EQ(device_->prepareModelFromCache(std::nullopt, late).status().code(),
             ResultCode::MISSED_DEADLINE_PERSISTENT);
 }
 

@@ -36,12 +36,12 @@ class CpuDriver final : public hal::Device {
 
   const hal::DeviceInfo& info() const override { return info_; }
 
-  Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
+  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
     return executor_->getSupportedOperations(model);
   }
 
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
-      std::shared_ptr<const Model> model, const hal::PrepareOptions& options) override {
+      const ValidModel& model, const hal::PrepareOptions& options) override {
     const hal::TimePoint started = hal::Clock::now();
     HALYARD_RETURN_IF_ERROR(checkValid(*model));
     PackingRecorder recorder;
@@ -69,7 +69,7 @@ class CpuDriver final : public hal::Device {
         std::make_shared<CompiledPreparedModel>(std::move(model), resources_, std::move(compiled)));
   }
 
-  Result<hal::CachedModel> prepareModelFromCache(std::shared_ptr<const Model> /*model*/,
+  Result<hal::CachedModel> prepareModelFromCache(const std::optional<ValidModel>& /*model*/,
                                                  const hal::PrepareOptions& options) override {
     if (store_ == nullptr) return opFailed("there is no store of what was saved");
     HALYARD_ASSIGN_OR_RETURN(SavedCompilation saved, store_->load(options));

@@ -26,16 +26,16 @@ class NullDevice : public hal::Device {
  public:
   const hal::DeviceInfo& info() const override { return info_; }
 
-  Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
+  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
     std::vector<bool> supported;
-    for (size_t i = 0; i < model.main.operations.size(); ++i) {
-      supported.push_back(checkOperation(model, i, model.main.operations[i]).ok());
+    for (size_t i = 0; i < model->main.operations.size(); ++i) {
+      supported.push_back(checkOperation(*model, i, model->main.operations[i]).ok());
     }
     return supported;
   }
 
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
-      std::shared_ptr<const Model> model, const hal::PrepareOptions& /*options*/) override {
+      const ValidModel& model, const hal::PrepareOptions& /*options*/) override {
     // The same check as above: true there is a promise that it does not fail here.
     for (size_t i = 0; i < model->main.operations.size(); ++i) {
       HALYARD_RETURN_IF_ERROR(checkOperation(*model, i, model->main.operations[i]));

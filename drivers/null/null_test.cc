@@ -44,7 +44,7 @@ void checkThatItDoesNothing(hal::Device& device) {
   const auto supported = device.getSupportedOperations(addition());
   ASSERT_TRUE(supported.ok()) << supported.status().toString();
   EXPECT_EQ(*supported, std::vector<bool>{false});
-  const auto prepared = device.prepareModel(std::make_shared<const Model>(addition()), {});
+  const auto prepared = device.prepareModel(validated(addition()).value(), {});
   EXPECT_EQ(prepared.status().code(), ResultCode::BAD_DATA);
   EXPECT_THAT(prepared.status().message(), HasSubstr("operation #0 ADD is not supported"));
 }

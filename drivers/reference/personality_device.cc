@@ -166,9 +166,9 @@ class PersonalityDevice final : public hal::Device {
   const hal::DeviceInfo& info() const override { return personality().info; }
   hal::DeviceStatus status() override { return personality().status; }
 
-  Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
+  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
     const FaultPlan::Call call =
-        behaviour_->faults.enter(FaultPoint::GET_SUPPORTED_OPERATIONS, &model);
+        behaviour_->faults.enter(FaultPoint::GET_SUPPORTED_OPERATIONS, model.share().get());
     HALYARD_RETURN_IF_ERROR(call.at(FaultMoment::BEFORE));
     HALYARD_RETURN_IF_ERROR(pauseFor(personality().delays.getSupportedOperations, {}, {}));
     HALYARD_ASSIGN_OR_RETURN(std::vector<bool> supported, supportedOperations(model));
@@ -178,13 +178,12 @@ class PersonalityDevice final : public hal::Device {
   }
 
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
-      std::shared_ptr<const Model> model, const hal::PrepareOptions& options) override {
-    const FaultPlan::Call call = behaviour_->faults.enter(FaultPoint::PREPARE, model.get());
+      const ValidModel& model, const hal::PrepareOptions& options) override {
+    const FaultPlan::Call call = behaviour_->faults.enter(FaultPoint::PREPARE, model.share().get());
     HALYARD_RETURN_IF_ERROR(call.at(FaultMoment::BEFORE));
     HALYARD_RETURN_IF_ERROR(pauseFor(personality().delays.prepare, options.deadline, {}));
-    HALYARD_RETURN_IF_ERROR(checkSupported(*model));
-    Preparation preparation;
-    preparation.saved = {std::move(model), options.preference, options.priority};
+    HALYARD_RETURN_IF_ERROR(checkSupported(model));
+    Preparation preparation{{model, options.preference, options.priority}};
     preparation.clientUid = options.clientUid;
     // Without files a token alone is of no use here.
     if (options.cache != nullptr &&
@@ -198,17 +197,17 @@ class PersonalityDevice final : public hal::Device {
     return prepared;
   }
 
-  Result<hal::CachedModel> prepareModelFromCache(std::shared_ptr<const Model>,
+  Result<hal::CachedModel> prepareModelFromCache(const std::optional<ValidModel>&,
                                                  const hal::PrepareOptions& options) override {
     const FaultPlan::Call call = behaviour_->faults.enter(FaultPoint::PREPARE_FROM_CACHE, nullptr);
     HALYARD_RETURN_IF_ERROR(call.at(FaultMoment::BEFORE));
     HALYARD_ASSIGN_OR_RETURN(SavedModel saved, behaviour_->store.load(*options.cache, options));
-    HALYARD_RETURN_IF_ERROR(checkSupported(*saved.model).withCode(ResultCode::OP_FAILED));
+    HALYARD_RETURN_IF_ERROR(checkSupported(saved.model).withCode(ResultCode::OP_FAILED));
     HALYARD_ASSIGN_OR_RETURN(const CompiledCode code, codeFor(saved, options.deadline));
     const bool improves =
         saved.stage == Stage::QUICK && personality().cache.mode == CompileMode::MULTI_STAGE;
     hal::CachedModel cached;
-    cached.interface = saved.model;
+    cached.interface = saved.model.share();
     cached.preference = saved.preference;
     cached.priority = saved.priority;
     cached.prepared = withCode({std::move(saved), options.clientUid, options.cache},
@@ -221,18 +220,18 @@ class PersonalityDevice final : public hal::Device {
  private:
   const Personality& personality() const { return behaviour_->personality; }
 
-  Result<std::vector<bool>> supportedOperations(const Model& model) {
+  Result<std::vector<bool>> supportedOperations(const ValidModel& model) {
     HALYARD_ASSIGN_OR_RETURN(std::vector<bool> supported, cpu_->getSupportedOperations(model));
-    const std::vector<bool> allowed = allowedOperations(personality().support, model);
+    const std::vector<bool> allowed = allowedOperations(personality().support, *model);
     for (size_t i = 0; i < supported.size(); ++i) supported[i] = supported[i] && allowed[i];
     return supported;
   }
-  Status checkSupported(const Model& model) {
+  Status checkSupported(const ValidModel& model) {
     HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> supported, supportedOperations(model));
     const auto first = std::find(supported.begin(), supported.end(), false);
     if (first == supported.end()) return okStatus();
     const auto index = static_cast<size_t>(first - supported.begin());
-    return badData("{} is not supported", operationText(index, model.main.operations[index].type));
+    return badData("{} is not supported", operationText(index, model->main.operations[index].type));
   }
 
   Result<CompiledCode> codeFor(const SavedModel& saved,

@@ -88,7 +88,7 @@ std::shared_ptr<hal::Device> deviceOf(const std::string& json) {
 
 Result<std::shared_ptr<hal::PreparedModel>> prepare(hal::Device& device, Model model = sums(),
                                                     const hal::PrepareOptions& options = {}) {
-  return device.prepareModel(std::make_shared<const Model>(std::move(model)), options);
+  return device.prepareModel(validated(std::move(model)).value(), options);
 }
 
 // The status of one run of sums(); `out` gets its result.

@@ -53,7 +53,7 @@ std::vector<float> run(hal::Device& device) {
   const auto supported = device.getSupportedOperations(twoStepModel());
   EXPECT_TRUE(supported.ok() && *supported == std::vector<bool>(2, true))
       << supported.status().toString();
-  const auto prepared = device.prepareModel(std::make_shared<const Model>(twoStepModel()), {});
+  const auto prepared = device.prepareModel(validated(twoStepModel()).value(), {});
   EXPECT_TRUE(prepared.ok()) << prepared.status().toString();
   if (!prepared.ok()) return {};
   hal::Request request;

@@ -97,8 +97,7 @@ Result<SavedModel> unpackModel(const hal::CompileCache::Content& content) {
       header.dataFiles != 0 ? std::span<const uint8_t>(data) : code.subspan(structureBytes);
   auto model = parseModel(code.first(structureBytes), values);
   if (!model.ok()) return model.takeStatus().withCode(ResultCode::OP_FAILED);
-  SavedModel saved;
-  saved.model = std::move(*model);
+  SavedModel saved{std::move(*model)};
   saved.stage = static_cast<Stage>(header.stage);
   saved.preference = static_cast<hal::ExecutionPreference>(header.preference);
   saved.priority = static_cast<hal::Priority>(header.priority);

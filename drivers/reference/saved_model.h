@@ -14,7 +14,7 @@ namespace halyard::drivers {
 enum class Stage : uint8_t { QUICK, OPTIMISED };
 
 struct SavedModel {
-  std::shared_ptr<const Model> model;
+  ValidModel model;
   hal::ExecutionPreference preference = hal::ExecutionPreference::FAST_SINGLE_ANSWER;
   hal::Priority priority = hal::Priority::MEDIUM;
   Stage stage = Stage::OPTIMISED;

@@ -104,16 +104,16 @@ class FusedDevice : public hal::Device {
 
   const hal::DeviceInfo& info() const override { return info_; }
 
-  Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
+  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
     std::vector<bool> supported;
-    for (size_t i = 0; i < model.main.operations.size(); ++i) {
-      supported.push_back(makeStep(model, i).ok());
+    for (size_t i = 0; i < model->main.operations.size(); ++i) {
+      supported.push_back(makeStep(*model, i).ok());
     }
     return supported;
   }
 
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
-      std::shared_ptr<const Model> model, const hal::PrepareOptions& options) override {
+      const ValidModel& model, const hal::PrepareOptions& options) override {
     HALYARD_ASSIGN_OR_RETURN(const std::optional<float> limit,
                              attribute(options.attributes, FUSED_LIMIT));
     std::vector<Step> steps;
@@ -124,7 +124,7 @@ class FusedDevice : public hal::Device {
       steps.push_back(std::move(step));
     }
     return std::shared_ptr<hal::PreparedModel>(
-        std::make_shared<FusedModel>(std::move(model), std::move(steps)));
+        std::make_shared<FusedModel>(model.share(), std::move(steps)));
   }
 
  private:

@@ -145,7 +145,7 @@ class HalCompiledModel final : public CompiledModel {
 
 class HalBuiltModel final : public BuiltModel {
  public:
-  HalBuiltModel(std::shared_ptr<const Model> model, std::shared_ptr<hal::Device> device)
+  HalBuiltModel(ValidModel model, std::shared_ptr<hal::Device> device)
       : model_(std::move(model)), device_(std::move(device)) {}
 
   Result<std::optional<std::string>> unsupported() override {
@@ -167,7 +167,7 @@ class HalBuiltModel final : public BuiltModel {
                              device_->prepareModel(model_, {}));
     if (prepared == nullptr) return opFailed("the device answered without a prepared model");
     return std::unique_ptr<CompiledModel>(
-        std::make_unique<HalCompiledModel>(model_, std::move(prepared)));
+        std::make_unique<HalCompiledModel>(model_.share(), std::move(prepared)));
   }
 
  private:
@@ -176,10 +176,10 @@ class HalBuiltModel final : public BuiltModel {
   // `offered`: why the device's HAL does not have the model, if it refuses it for that; then the
   // answer is which operations it has.
   Result<std::vector<bool>> ask(Status* offered) {
-    auto answer = device_->getSupportedOperations(*model_);
+    auto answer = device_->getSupportedOperations(model_);
     if (answer.status().code() == ResultCode::BAD_DATA) {
       // The model is valid; it may be newer than the device's HAL.
-      *offered = validateModelForLevel(*model_, hal::offeredLevel(device_->info()));
+      *offered = checkForLevel(model_, hal::offeredLevel(device_->info()));
       if (!offered->ok()) return ofOfferedLevel();
     }
     HALYARD_ASSIGN_OR_RETURN(std::vector<bool> supported, std::move(answer));
@@ -200,7 +200,7 @@ class HalBuiltModel final : public BuiltModel {
     return known;
   }
 
-  const std::shared_ptr<const Model> model_;
+  const ValidModel model_;
   const std::shared_ptr<hal::Device> device_;
 };
 
@@ -218,8 +218,8 @@ class HalTarget final : public Target {
   }
 
   Result<std::unique_ptr<BuiltModel>> build(std::shared_ptr<const Model> model) override {
-    HALYARD_RETURN_IF_ERROR(validateModel(*model).takeStatus());
-    return std::unique_ptr<BuiltModel>(std::make_unique<HalBuiltModel>(std::move(model), device_));
+    HALYARD_ASSIGN_OR_RETURN(ValidModel valid, validated(std::move(model)));
+    return std::unique_ptr<BuiltModel>(std::make_unique<HalBuiltModel>(std::move(valid), device_));
   }
 
   int64_t processId() override { return device_->processId(); }

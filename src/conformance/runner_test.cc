@@ -56,11 +56,11 @@ class FakeDevice final : public hal::Device {
       std::function<hal::ExecutionResult(const hal::Request&, const hal::ExecuteOptions&)>;
 
   const hal::DeviceInfo& info() const override { return info_; }
-  Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
+  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
     if (!supportStatus.ok()) return Status(supportStatus);
     return std::vector<bool>(model.main.operations.size(), supports);
   }
-  Result<std::shared_ptr<hal::PreparedModel>> prepareModel(std::shared_ptr<const Model>,
+  Result<std::shared_ptr<hal::PreparedModel>> prepareModel(const ValidModel&,
                                                            const hal::PrepareOptions&) override {
     ++preparations;
     if (!prepareStatus.ok()) return Status(prepareStatus);

@@ -145,8 +145,8 @@ class CpuDevice : public hal::Device {
 
   const hal::DeviceInfo& info() const override { return info_; }
 
-  Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
-    HALYARD_RETURN_IF_ERROR(checkValid(model));
+  Result<std::vector<bool>> getSupportedOperations(const ValidModel& valid) override {
+    const Model& model = *valid;
     std::vector<bool> supported;
     // None can be run that refers to a subgraph when the nesting is too deep.
     const std::optional<bool> initial =
@@ -160,8 +160,7 @@ class CpuDevice : public hal::Device {
   }
 
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
-      std::shared_ptr<const Model> model, const hal::PrepareOptions& options) override {
-    HALYARD_RETURN_IF_ERROR(checkValid(*model));
+      const ValidModel& model, const hal::PrepareOptions& options) override {
     if (options.deadline && hal::Clock::now() >= *options.deadline) {
       return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
                         "the deadline has passed before the model was prepared");
@@ -171,8 +170,8 @@ class CpuDevice : public hal::Device {
     const WorkLimitScope scope(options.deadline ? &limit : currentWorkLimit());
     try {
       HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<Executor> executor,
-                               Executor::create(model, threads.get(), patch_));
-      return makeCpuPreparedModel(std::move(model), threads, std::move(executor), reportsTiming_);
+                               Executor::create(model.share(), threads.get(), patch_));
+      return makeCpuPreparedModel(model.share(), threads, std::move(executor), reportsTiming_);
     } catch (const WorkAbandoned&) {
       if (!options.deadline) throw;
       return makeStatus(ResultCode::MISSED_DEADLINE_TRANSIENT,

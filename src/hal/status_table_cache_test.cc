@@ -291,7 +291,7 @@ TEST(CacheTable, WhatADriverMayGiveBackInThisProcess) {
   for (const BadAnswer& row : kBadAnswers) {
     SCOPED_TRACE(row.what);
     device->onLoad = row.answer;
-    const auto loaded = session.prepareModelFromCache(nullptr, with(filesOf(1, 0)));
+    const auto loaded = session.prepareModelFromCache(std::nullopt, with(filesOf(1, 0)));
     EXPECT_EQ(loaded.status().code(), ResultCode::OP_FAILED) << loaded.status().toString();
   }
   // Operations are not needed; who knows the model sees to it that it is the right one.
@@ -301,7 +301,7 @@ TEST(CacheTable, WhatADriverMayGiveBackInThisProcess) {
     cached.interface = model;
     return cached;
   };
-  EXPECT_TRUE(session.prepareModelFromCache(nullptr, with(filesOf(1, 0))).ok());
+  EXPECT_TRUE(session.prepareModelFromCache(std::nullopt, with(filesOf(1, 0))).ok());
   const auto same = std::make_shared<const Model>(addModel(4));
   EXPECT_TRUE(session.prepareModelFromCache(same, with(filesOf(1, 0))).ok());
   for (const Model& other : {addModel(5), addConstantModel({1, 2, 3, 4})}) {
@@ -321,13 +321,13 @@ TEST(CacheTable, ModelsFromTheCacheCountAsModels) {
                         Quota::create(limits, "the client"));
   const CacheFiles files = filesOf(1, 0);
   const auto first =
-      session.prepareModel(std::make_shared<const Model>(addModel(4)), with(copyOf(files)));
-  auto second = session.prepareModelFromCache(nullptr, with(copyOf(files)));
+      session.prepareModel(validated(addModel(4)).value(), with(copyOf(files)));
+  auto second = session.prepareModelFromCache(std::nullopt, with(copyOf(files)));
   ASSERT_TRUE(second.ok());
-  EXPECT_EQ(session.prepareModelFromCache(nullptr, with(copyOf(files))).status().code(),
+  EXPECT_EQ(session.prepareModelFromCache(std::nullopt, with(copyOf(files))).status().code(),
             ResultCode::RESOURCE_EXHAUSTED_TRANSIENT);
   second->prepared.reset();
-  EXPECT_TRUE(session.prepareModelFromCache(nullptr, with(copyOf(files))).ok());
+  EXPECT_TRUE(session.prepareModelFromCache(std::nullopt, with(copyOf(files))).ok());
 }
 
 // Calls by hand: what no C++ object can say.

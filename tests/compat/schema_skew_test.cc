@@ -35,7 +35,7 @@ Manifest oldDriver(HalVersion version = HalVersion::V1_3) {
 
 // Whether the device adds {1, 2, 3, 4} and {10, 20, 30, 40}.
 void expectAdds(Device& device) {
-  const auto prepared = device.prepareModel(std::make_shared<const Model>(addModel(4)), {});
+  const auto prepared = device.prepareModel(validated(addModel(4)).value(), {});
   ASSERT_TRUE(prepared.ok()) << prepared.status().toString();
   const std::vector<float> a = {1, 2, 3, 4};
   const std::vector<float> b = {10, 20, 30, 40};
@@ -72,7 +72,7 @@ TEST(NewRuntime, DoesWithoutWhatAnOldDriverLacks) {
     ASSERT_TRUE(offer.ok()) << offer.status().toString();
     EXPECT_FALSE(offer->has_value());
   }
-  const auto prepared = (*device)->prepareModel(std::make_shared<const Model>(addModel(4)), {});
+  const auto prepared = (*device)->prepareModel(validated(addModel(4)).value(), {});
   ASSERT_TRUE(prepared.ok()) << prepared.status().toString();
   const Status saved = (*prepared)->saveToCache(-1, -1, Token{});
   EXPECT_EQ(saved.code(), ResultCode::OP_FAILED);

@@ -74,7 +74,7 @@ class Client {
     for (float& value : model.constant) value = static_cast<float>(random_() % 100'000);
     HALYARD_ASSIGN_OR_RETURN(
         model.prepared,
-        device_->prepareModel(std::make_shared<const Model>(addConstantModel(model.constant)), {}));
+        device_->prepareModel(validated(addConstantModel(model.constant)).value(), {}));
     return okStatus();
   }
   Status execute(PreparedAdd& model) {

@@ -84,45 +84,45 @@ class DefectiveDevice final : public hal::Device {
   const hal::DeviceInfo& info() const override { return info_; }
   hal::DeviceStatus status() override { return inner_->status(); }
 
-  Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
+  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
     auto answers = inner_->getSupportedOperations(model);
-    if (answers.ok() && defect_.supported != nullptr) defect_.supported(model, *answers);
+    if (answers.ok() && defect_.supported != nullptr) defect_.supported(*model, *answers);
     return answers;
   }
 
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
-      std::shared_ptr<const Model> model, const hal::PrepareOptions& options) override {
+      const ValidModel& model, const hal::PrepareOptions& options) override {
     HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::PreparedModel> prepared,
                              prepareInner(model, options));
     if (defect_.cache != nullptr && options.cache != nullptr) {
       Status saved = saveNaively(*model, *options.cache, *defect_.cache);
       if (!saved.ok() && !defect_.cache->toleratesBadFiles) return saved;
     }
-    return wrap(options.preference, std::move(model), std::move(prepared));
+    return wrap(options.preference, model.share(), std::move(prepared));
   }
 
-  Result<hal::CachedModel> prepareModelFromCache(std::shared_ptr<const Model> model,
+  Result<hal::CachedModel> prepareModelFromCache(const std::optional<ValidModel>& model,
                                                  const hal::PrepareOptions& options) override {
-    if (defect_.cache == nullptr) return inner_->prepareModelFromCache(std::move(model), options);
-    HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<const Model> loaded,
+    if (defect_.cache == nullptr) return inner_->prepareModelFromCache(model, options);
+    HALYARD_ASSIGN_OR_RETURN(const ValidModel loaded,
                              loadNaively(*options.cache, *defect_.cache));
     HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::PreparedModel> prepared,
                              prepareInner(loaded, {}));
     hal::CachedModel cached;
-    cached.prepared = wrap(options.preference, loaded, std::move(prepared));
-    cached.interface = loaded;
+    cached.prepared = wrap(options.preference, loaded.share(), std::move(prepared));
+    cached.interface = loaded.share();
     return cached;
   }
 
  private:
   // What is computed may be another model.
   Result<std::shared_ptr<hal::PreparedModel>> prepareInner(
-      const std::shared_ptr<const Model>& model, const hal::PrepareOptions& options) {
-    std::shared_ptr<const Model> computed = model;
+      const ValidModel& model, const hal::PrepareOptions& options) {
+    ValidModel computed = model;
     if (defect_.model != nullptr) {
       Model other = *model;
       defect_.model(other);
-      computed = std::make_shared<const Model>(std::move(other));
+      HALYARD_ASSIGN_OR_RETURN(computed, validated(std::move(other)));
     }
     auto prepared = inner_->prepareModel(computed, options);
     if (prepared.ok() && defect_.prepared != nullptr) defect_.prepared();

@@ -83,7 +83,7 @@ Status saveNaively(const Model& model, const hal::CacheFiles& files, const Cache
   return okStatus();
 }
 
-Result<std::shared_ptr<const Model>> loadNaively(const hal::CacheFiles& files,
+Result<ValidModel> loadNaively(const hal::CacheFiles& files,
                                                  const CacheFlaws& flaws) {
   if (files.modelCache.empty() || !flaws.loads) return opFailed("nothing is loaded");
   const int fd = files.modelCache[0].get();

@@ -23,7 +23,7 @@ struct CacheFlaws {
 // Saves to model cache file 0. OP_FAILED when it cannot.
 Status saveNaively(const Model& model, const hal::CacheFiles& files, const CacheFlaws& flaws);
 // What was saved, if the checks find nothing; else OP_FAILED.
-Result<std::shared_ptr<const Model>> loadNaively(const hal::CacheFiles& files,
+Result<ValidModel> loadNaively(const hal::CacheFiles& files,
                                                  const CacheFlaws& flaws);
 
 }  // namespace halyard::defects

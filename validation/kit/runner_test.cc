@@ -43,7 +43,7 @@ Status addOnDriver(Target& target, float first) {
   HALYARD_ASSIGN_OR_RETURN(const auto device, target.device());
   HALYARD_ASSIGN_OR_RETURN(
       const auto prepared,
-      device->prepareModel(std::make_shared<const Model>(hal::testing::addModel(2)), {}));
+      device->prepareModel(validated(hal::testing::addModel(2)).value(), {}));
   const float a[] = {first, 1};
   const float b[] = {1, 1};
   float out[2] = {};

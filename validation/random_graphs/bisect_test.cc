@@ -142,11 +142,11 @@ class Fusing final : public hal::Device {
     info_.name = "fusing";
   }
   const hal::DeviceInfo& info() const override { return info_; }
-  Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
+  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
     return real_->getSupportedOperations(model);
   }
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
-      std::shared_ptr<const Model> model, const hal::PrepareOptions& options) override {
+      const ValidModel& model, const hal::PrepareOptions& options) override {
     const auto& operations = model->main.operations;
     bool fuses = false;
     for (size_t i = 0; i + 1 < operations.size(); ++i) {

@@ -13,11 +13,13 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "halyard/driver/export.h"
 #include "halyard/driver/hal_types.h"
+#include "halyard/driver/valid_model.h"
 
 namespace halyard::hal {
 
@@ -114,16 +116,16 @@ class HALYARD_EXPORT Device {
   virtual const DeviceInfo& info() const = 0;
   virtual DeviceStatus status() { return DeviceStatus::AVAILABLE; }
   // One bool per operation of model.main. true is a promise that prepareModel cannot fail because
-  // of that operation. BAD_DATA for an invalid model.
-  virtual Result<std::vector<bool>> getSupportedOperations(const Model& model) = 0;
-  // The device may keep the shared model; nobody changes it any more.
-  virtual Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model> model,
+  // of that operation.
+  virtual Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) = 0;
+  // The device may keep the model, which never changes.
+  virtual Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel& model,
                                                               const PrepareOptions& options) = 0;
   // What an earlier prepareModel saved in files that are known by the same token. OP_FAILED, with
   // the reason, for whatever is not exactly that: incomplete, changed, of another build, driver or
-  // user. `model` is what the caller believes was saved; null in a driver's process, where nothing
-  // but the files arrives. Of `options` the deadline and the user count; `cache` is not null.
-  virtual Result<CachedModel> prepareModelFromCache(std::shared_ptr<const Model> model,
+  // user. `model` is what the caller believes was saved; it is absent in a driver's process, where
+  // only the files arrive. Of `options` the deadline and the user count; `cache` is not null.
+  virtual Result<CachedModel> prepareModelFromCache(const std::optional<ValidModel>& model,
                                                     const PrepareOptions& options);
   // A buffer for the given roles, which name inputs and outputs of `preparedModels` (of this very
   // device object). BAD_DATA for roles that contradict each other, OP_FAILED when the size cannot

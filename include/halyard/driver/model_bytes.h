@@ -11,6 +11,7 @@
 #include "halyard/driver/export.h"
 #include "halyard/driver/model.h"
 #include "halyard/driver/status.h"
+#include "halyard/driver/valid_model.h"
 
 namespace halyard {
 
@@ -30,11 +31,11 @@ struct ModelBytes {
 // model with more than 4 GiB of constants; UNMAPPABLE when a pool cannot be read.
 HALYARD_EXPORT Result<ModelBytes> serializeModel(const Model& model);
 
-// The model again, valid, without pools: each constant is in operandValues, aligned to 64 bytes.
+// The model again, without pools: each constant is in operandValues, aligned to 64 bytes.
 // Any bytes may be given: BAD_DATA, saying where, for what serializeModel has not made, also when
 // `values` has not exactly the length that `structure` tells of. Takes memory in proportion to the
 // bytes.
-HALYARD_EXPORT Result<std::shared_ptr<const Model>> parseModel(std::span<const uint8_t> structure,
-                                                               std::span<const uint8_t> values);
+HALYARD_EXPORT Result<ValidModel> parseModel(std::span<const uint8_t> structure,
+                                             std::span<const uint8_t> values);
 
 }  // namespace halyard

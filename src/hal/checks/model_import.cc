@@ -192,7 +192,7 @@ Status chargeModel(Quota& quota, DecodedModel& decoded, const std::vector<PoolDe
   return okStatus();
 }
 
-Result<std::shared_ptr<const Model>> importModel(DecodedModel decoded,
+Result<ValidModel> importModel(DecodedModel decoded,
                                                  std::vector<PoolDescription> descriptions,
                                                  FeatureLevel level) {
   auto charged = std::make_shared<ChargedModel>(ChargedModel{
@@ -205,13 +205,13 @@ Result<std::shared_ptr<const Model>> importModel(DecodedModel decoded,
     model->pools.push_back(pool.memory());
   }
   HALYARD_RETURN_IF_ERROR(Privatiser(*model, pools, charged->memory).run());
-  HALYARD_RETURN_IF_ERROR(validateModelForLevel(*model, level));
+  HALYARD_ASSIGN_OR_RETURN(ValidModel valid, validatedForLevel(model, level));
   HALYARD_RETURN_IF_ERROR(checkConsumers(model->main, decoded.consumers[0]), "main subgraph");
   for (size_t i = 0; i < model->referenced.size(); ++i) {
     HALYARD_RETURN_IF_ERROR(checkConsumers(model->referenced[i], decoded.consumers[i + 1]),
                             "referenced subgraph #{}", i);
   }
-  return std::shared_ptr<const Model>(model);
+  return valid;
 }
 
 }  // namespace halyard::hal

@@ -9,6 +9,7 @@
 #include "hal/checks/pool_mapping.h"
 #include "hal/core/quota.h"
 #include "halyard/driver/model.h"
+#include "halyard/driver/valid_model.h"
 
 namespace halyard::hal {
 
@@ -31,7 +32,7 @@ Status chargeModel(Quota& quota, DecodedModel& decoded, const std::vector<PoolDe
 // parameters of an operation, and those that are not aligned to their elements, are private copies,
 // which the sender can no longer change or take away. Pools in files that could shrink are
 // SharedMemory::ofConstants: a private copy whenever they are mapped.
-Result<std::shared_ptr<const Model>> importModel(DecodedModel decoded,
+Result<ValidModel> importModel(DecodedModel decoded,
                                                  std::vector<PoolDescription> pools,
                                                  FeatureLevel level);
 

@@ -171,10 +171,10 @@ TEST(CheckResultTest, DropsTimesThatCannotBe) {
 class Exaggerating : public Device {
  public:
   const DeviceInfo& info() const override { return info_; }
-  Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
+  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
     return std::vector<bool>(model.main.operations.size() + 1, true);
   }
-  Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model>,
+  Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel&,
                                                       const PrepareOptions&) override {
     return opFailed("not asked");
   }
@@ -193,7 +193,7 @@ TEST(ClientSessionTest, AnswersOfTheWrongLengthAreAnError) {
 // Prepares nothing and says that all is well.
 class Promising : public Exaggerating {
  public:
-  Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model>,
+  Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel&,
                                                       const PrepareOptions&) override {
     return std::shared_ptr<PreparedModel>();
   }
@@ -202,7 +202,7 @@ class Promising : public Exaggerating {
 TEST(ClientSessionTest, SuccessWithoutAPreparedModelIsAnError) {
   ClientSession session(std::make_shared<Promising>(), std::make_shared<SessionServices>());
   const auto prepared =
-      session.prepareModel(std::make_shared<const Model>(testing::addModel(2)), {});
+      session.prepareModel(validated(testing::addModel(2)).value(), {});
   EXPECT_EQ(prepared.status().code(), ResultCode::OP_FAILED);
   EXPECT_THAT(prepared.status().message(), HasSubstr("prepared no model"));
 }
@@ -212,7 +212,7 @@ TEST(ClientSessionTest, BurstsAreRefusedForADriverThatHasNone) {
   device->mutableInfo().bursts = false;
   ClientSession session(device, std::make_shared<SessionServices>());
   const auto prepared =
-      session.prepareModel(std::make_shared<const Model>(testing::addModel(2)), {});
+      session.prepareModel(validated(testing::addModel(2)).value(), {});
   ASSERT_TRUE(prepared.ok()) << prepared.status().toString();
   EXPECT_EQ((*prepared)->configureBurst().status().code(), ResultCode::UNAVAILABLE_DEVICE);
 }

@@ -233,9 +233,10 @@ std::string methodName(const char* name, HalVersion version) {
   return fmt::format("{}_1_{}", name, static_cast<unsigned>(version) - 1);
 }
 
-Result<Packed> pack(std::shared_ptr<const Model> model, HalVersion version) {
+Result<Packed> pack(const ValidModel& model, HalVersion version) {
   Packed packed;
-  HALYARD_ASSIGN_OR_RETURN(packed.model, convertTo(std::move(model), version));
+  HALYARD_ASSIGN_OR_RETURN(const ValidModel converted, convertTo(model, version));
+  packed.model = converted.share();
   HALYARD_ASSIGN_OR_RETURN(packed.constants, shareLargeConstants(*packed.model));
   std::vector<SharedMemoryPtr> pools = packed.model->pools;
   if (packed.constants != nullptr) pools.push_back(packed.constants);

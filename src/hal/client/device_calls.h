@@ -11,6 +11,7 @@
 #include "hal/client/driver_connection.h"
 #include "hal/v1_3.capnp.h"
 #include "hal/wire/wire_types.h"
+#include "halyard/driver/valid_model.h"
 #include "halyard/driver/hal_types.h"
 
 namespace halyard::hal::calls {
@@ -69,7 +70,7 @@ struct Packed {
 };
 
 // What every call with a compliant model does first, in the caller's thread.
-Result<Packed> pack(std::shared_ptr<const Model> model, HalVersion version);
+Result<Packed> pack(const ValidModel& model, HalVersion version);
 
 using Supported = std::vector<bool>;
 

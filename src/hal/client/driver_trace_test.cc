@@ -122,7 +122,7 @@ TEST_F(DriverTraceTest, ADriverThatIsThereIsAskedWhenATraceBegins) {
   const auto device = open(HalVersion::V1_3);
   ASSERT_NE(device, nullptr);
   const auto prepared =
-      device->prepareModel(std::make_shared<const Model>(addModel(4)), {}).value();
+      device->prepareModel(validated(addModel(4)).value(), {}).value();
   execute(*prepared, 5);
   const auto burst = prepared->configureBurst().value();
   ASSERT_TRUE(TraceCollection::ofProcess().start(1000).ok());
@@ -142,7 +142,7 @@ TEST_F(DriverTraceTest, WhatADriverRecordedBeforeItDiedIsThere) {
   const auto device = open(HalVersion::V1_3);
   ASSERT_NE(device, nullptr);
   const auto prepared =
-      device->prepareModel(std::make_shared<const Model>(addModel(4)), {}).value();
+      device->prepareModel(validated(addModel(4)).value(), {}).value();
   execute(*prepared, 5);
   const std::vector<float> a = {kAbort, 2, 3, 4};
   std::vector<float> out(4);

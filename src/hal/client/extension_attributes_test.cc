@@ -103,7 +103,7 @@ std::shared_ptr<PreparedModel> preparedWith(const char* mode, float preparedBias
   EXPECT_TRUE(device.ok()) << device.status().toString();
   PrepareOptions options;
   options.attributes = bias(preparedBias);
-  auto prepared = (*device)->prepareModel(std::make_shared<const Model>(addModel(1)), options);
+  auto prepared = (*device)->prepareModel(validated(addModel(1)).value(), options);
   EXPECT_TRUE(prepared.ok()) << prepared.status().toString();
   return *prepared;
 }

@@ -74,7 +74,7 @@ class HostileDriverTest : public ::testing::Test {
     driver_.emplace(std::move(hooks));
     loop_ = RpcLoop::start().value();
     device_ = RemoteDevice::open(loop_, driver_->manifest()).value();
-    prepared_ = device_->prepareModel(std::make_shared<const Model>(model_), {}).value();
+    prepared_ = device_->prepareModel(validated(model_).value(), {}).value();
   }
   void TearDown() override {
     prepared_.reset();
@@ -325,7 +325,7 @@ TEST_F(HostileDriverTest, AServiceThatNeverAnswersIsLeft) {
               AllOf(HasSubstr("driver 'test-hostile'"),
                     HasSubstr("has not answered executeSynchronously_1_3 within 300 ms")));
   EXPECT_EQ(execute().status.code(), ResultCode::DEAD_OBJECT) << "at once";
-  EXPECT_TRUE(device_->prepareModel(std::make_shared<const Model>(model_), {}).ok());
+  EXPECT_TRUE(device_->prepareModel(validated(model_).value(), {}).ok());
 }
 
 }  // namespace

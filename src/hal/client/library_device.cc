@@ -30,16 +30,16 @@ class CappedDevice final : public Device {
 
   const DeviceInfo& info() const override { return info_; }
   DeviceStatus status() override { return device_->status(); }
-  Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
+  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
     return device_->getSupportedOperations(model);
   }
-  Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model> model,
+  Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel& model,
                                                       const PrepareOptions& options) override {
-    return device_->prepareModel(std::move(model), options);
+    return device_->prepareModel(model, options);
   }
-  Result<CachedModel> prepareModelFromCache(std::shared_ptr<const Model> model,
+  Result<CachedModel> prepareModelFromCache(const std::optional<ValidModel>& model,
                                             const PrepareOptions& options) override {
-    return device_->prepareModelFromCache(std::move(model), options);
+    return device_->prepareModelFromCache(model, options);
   }
   Status wait() override { return device_->wait(); }
 
@@ -56,30 +56,26 @@ class LibraryDevice final : public Device {
 
   const DeviceInfo& info() const override { return session_.info(); }
   DeviceStatus status() override { return session_.status(); }
-  Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
-    HALYARD_RETURN_IF_ERROR(validateModel(model).takeStatus());
-    return supportedOperations(
-        model, offeredLevel(info()), [this](const std::shared_ptr<const Model>& part) {
-          return withVersion(part, [this](const std::shared_ptr<const Model>& converted) {
-            return session_.getSupportedOperations(*converted);
-          });
-        });
-  }
-  Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model> model,
-                                                      const PrepareOptions& options) override {
-    HALYARD_RETURN_IF_ERROR(validateModel(*model).takeStatus());
-    HALYARD_RETURN_IF_ERROR(compliantWith(*model, offeredLevel(info())));
-    return withVersion(model, [&](std::shared_ptr<const Model> converted) {
-      return session_.prepareModel(std::move(converted), options);
+  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
+    return supportedOperations(model, offeredLevel(info()), [this](const ValidModel& part) {
+      return withVersion(part, [this](const ValidModel& converted) {
+        return session_.getSupportedOperations(converted);
+      });
     });
   }
-  Result<CachedModel> prepareModelFromCache(std::shared_ptr<const Model> model,
-                                            const PrepareOptions& options) override {
-    if (model == nullptr) return badData("a model from the cache needs the model");
-    HALYARD_RETURN_IF_ERROR(validateModel(*model).takeStatus());
+  Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel& model,
+                                                      const PrepareOptions& options) override {
     HALYARD_RETURN_IF_ERROR(compliantWith(*model, offeredLevel(info())));
-    return withVersion(model, [&](std::shared_ptr<const Model> converted) {
-      return session_.prepareModelFromCache(std::move(converted), options);
+    return withVersion(model, [&](const ValidModel& converted) {
+      return session_.prepareModel(converted, options);
+    });
+  }
+  Result<CachedModel> prepareModelFromCache(const std::optional<ValidModel>& model,
+                                            const PrepareOptions& options) override {
+    if (!model) return badData("a model from the cache needs the model");
+    HALYARD_RETURN_IF_ERROR(compliantWith(**model, offeredLevel(info())));
+    return withVersion(*model, [&](const ValidModel& converted) {
+      return session_.prepareModelFromCache(converted, options);
     });
   }
   Result<std::unique_ptr<Buffer>> allocate(
@@ -92,11 +88,9 @@ class LibraryDevice final : public Device {
 
  private:
   template <typename Use>
-  auto withVersion(const std::shared_ptr<const Model>& model, Use use)
-      -> decltype(use(std::shared_ptr<const Model>())) {
-    HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<const Model> converted,
-                             convertTo(model, info().halVersion));
-    return use(std::move(converted));
+  auto withVersion(const ValidModel& model, Use use) -> decltype(use(model)) {
+    HALYARD_ASSIGN_OR_RETURN(const ValidModel converted, convertTo(model, info().halVersion));
+    return use(converted);
   }
 
   ClientSession session_;

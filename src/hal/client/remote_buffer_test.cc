@@ -23,7 +23,7 @@ std::shared_ptr<RemoteDevice> openRemote(HalVersion version = HalVersion::V1_3) 
 }
 
 std::shared_ptr<PreparedModel> prepareOn(Device& device) {
-  return device.prepareModel(std::make_shared<const Model>(addModel(4)), {}).value();
+  return device.prepareModel(validated(addModel(4)).value(), {}).value();
 }
 
 Result<std::unique_ptr<Buffer>> allocateOn(Device& device,

@@ -35,12 +35,6 @@ std::chrono::milliseconds startTimeoutFromEnvironment() {
   return millisecondsFromEnvironment("HALYARD_DRIVER_START_TIMEOUT_MS", kDefaultStartTimeout);
 }
 
-// A valid model that may need more than the driver has.
-Status checkCompliance(const Model& model, FeatureLevel have) {
-  HALYARD_RETURN_IF_ERROR(checkValid(model));
-  return compliantWith(model, have);
-}
-
 bool takesAttributes(const DeviceInfo& info) { return offeredLevel(info) >= FeatureLevel::FL8; }
 
 Status checkNotPassed(const std::optional<TimePoint>& deadline) {
@@ -273,16 +267,14 @@ DeviceStatus RemoteDevice::status() {
   return *status <= DeviceStatus::OFFLINE ? *status : DeviceStatus::UNKNOWN;
 }
 
-Result<std::vector<bool>> RemoteDevice::getSupportedOperations(const Model& model) {
-  const FeatureLevel have = offeredLevel(info_);
-  HALYARD_RETURN_IF_ERROR(validateModel(model).takeStatus(), "driver '{}'", manifest_.name);
-  return supportedOperations(
-      model, have, [this](const std::shared_ptr<const Model>& part) { return askAbout(part); });
+Result<std::vector<bool>> RemoteDevice::getSupportedOperations(const ValidModel& model) {
+  return supportedOperations(model, offeredLevel(info_),
+                             [this](const ValidModel& part) { return askAbout(part); });
 }
 
-Result<std::vector<bool>> RemoteDevice::askAbout(std::shared_ptr<const Model> model) {
+Result<std::vector<bool>> RemoteDevice::askAbout(const ValidModel& model) {
   const HalVersion version = manifest_.halVersion;
-  HALYARD_ASSIGN_OR_RETURN(const Packed packed, pack(std::move(model), version), "driver '{}'",
+  HALYARD_ASSIGN_OR_RETURN(const Packed packed, pack(model, version), "driver '{}'",
                            manifest_.name);
   HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection());
   return driver->call<std::vector<bool>>(
@@ -291,11 +283,11 @@ Result<std::vector<bool>> RemoteDevice::askAbout(std::shared_ptr<const Model> mo
 }
 
 Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(
-    std::shared_ptr<const Model> model, const PrepareOptions& given) {
+    const ValidModel& model, const PrepareOptions& given) {
   PrepareOptions options = given;
   if (!takesAttributes(info_)) options.attributes = {};
   const HalVersion version = manifest_.halVersion;
-  HALYARD_RETURN_IF_ERROR(checkCompliance(*model, offeredLevel(info_)), "driver '{}'",
+  HALYARD_RETURN_IF_ERROR(compliantWith(*model, offeredLevel(info_)), "driver '{}'",
                           manifest_.name);
   // Older drivers know no deadlines, and their clients are not to notice the difference.
   const auto deadline = version >= HalVersion::V1_3 ? options.deadline : std::nullopt;
@@ -310,11 +302,11 @@ Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(
   HALYARD_ASSIGN_OR_RETURN(const uint64_t key,
                            driver->call<uint64_t>(methodName("prepareModel", version), start,
                                                   CallLimit::computing(deadline)));
-  return preparedModel(driver, std::move(model), options, key);
+  return preparedModel(driver, model.share(), options, key);
 }
 
 Result<std::optional<RemoteDevice::Offer>> RemoteDevice::prepareSupported(
-    const std::shared_ptr<const Model>& model, const PrepareOptions& given,
+    const ValidModel& model, const PrepareOptions& given,
     const std::function<void()>& meanwhile) {
   const HalVersion version = manifest_.halVersion;
   const std::optional<Offer> inTwoCalls;
@@ -356,7 +348,7 @@ Result<std::optional<RemoteDevice::Offer>> RemoteDevice::prepareSupported(
   }
   offer.took = Clock::now() - begun;
   if (key.ok()) {
-    offer.prepared = preparedModel(driver, model, options, *key);
+    offer.prepared = preparedModel(driver, model.share(), options, *key);
   } else {
     offer.prepared = Result<std::shared_ptr<PreparedModel>>(key.status());
   }
@@ -364,7 +356,7 @@ Result<std::optional<RemoteDevice::Offer>> RemoteDevice::prepareSupported(
 }
 
 Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareAhead(
-    const std::shared_ptr<const Model>& model, const PrepareOptions& given,
+    const ValidModel& model, const PrepareOptions& given,
     std::function<void(const Status&)> refused) {
   if (!mayPrepareSupported(*model, given)) return std::shared_ptr<PreparedModel>();
   PrepareOptions options = given;
@@ -373,7 +365,7 @@ Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareAhead(
                            manifest_.name);
   HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection());
   auto key = std::make_shared<PendingKey>(std::move(refused));
-  std::shared_ptr<PreparedModel> prepared = preparedModel(driver, model, options, key);
+  std::shared_ptr<PreparedModel> prepared = preparedModel(driver, model.share(), options, key);
   // It was prepared promptly before. The prepared model keeps the connection until the answer.
   driver->begin<uint64_t>(
       methodName("prepareModel", manifest_.halVersion),
@@ -395,7 +387,7 @@ Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareAhead(
 
 bool RemoteDevice::mayPrepareSupported(const Model& model, const PrepareOptions& options) const {
   return manifest_.halVersion >= HalVersion::V1_3 && !lacksPrepareSupported_ &&
-         checkCompliance(model, offeredLevel(info_)).ok() && checkNotPassed(options.deadline).ok();
+         compliantWith(model, offeredLevel(info_)).ok() && checkNotPassed(options.deadline).ok();
 }
 
 std::shared_ptr<PreparedModel> RemoteDevice::preparedModel(
@@ -408,14 +400,14 @@ std::shared_ptr<PreparedModel> RemoteDevice::preparedModel(
       std::move(key));
 }
 
-Result<CachedModel> RemoteDevice::prepareModelFromCache(std::shared_ptr<const Model> model,
+Result<CachedModel> RemoteDevice::prepareModelFromCache(const std::optional<ValidModel>& model,
                                                         const PrepareOptions& options) {
   const HalVersion version = manifest_.halVersion;
   if (version < HalVersion::V1_2) {
     return opFailed("driver '{}' is of HAL {}; caches came with 1.2", manifest_.name,
                     halVersionName(version));
   }
-  if (model == nullptr || options.cache == nullptr) {
+  if (!model || options.cache == nullptr) {
     return badData("driver '{}': a model from the cache needs the model and its files",
                    manifest_.name);
   }
@@ -424,7 +416,7 @@ Result<CachedModel> RemoteDevice::prepareModelFromCache(std::shared_ptr<const Mo
                    countDescriptors(options.cache.get()),
                    static_cast<uint32_t>(wire::MAX_FDS_PER_MESSAGE));
   }
-  HALYARD_RETURN_IF_ERROR(checkCompliance(*model, offeredLevel(info_)), "driver '{}'",
+  HALYARD_RETURN_IF_ERROR(compliantWith(**model, offeredLevel(info_)), "driver '{}'",
                           manifest_.name);
   const auto deadline = version >= HalVersion::V1_3 ? options.deadline : std::nullopt;
   HALYARD_RETURN_IF_ERROR(checkNotPassed(deadline), "driver '{}'", manifest_.name);
@@ -436,10 +428,10 @@ Result<CachedModel> RemoteDevice::prepareModelFromCache(std::shared_ptr<const Mo
                                         version >= HalVersion::V1_3 ? version : HalVersion::V1_0),
                              start, CallLimit::computing(deadline)));
   CachedModel cached;
-  cached.interface = model;
+  cached.interface = model->share();
   cached.preference = options.preference;
   cached.priority = options.priority;
-  cached.prepared = preparedModel(driver, std::move(model), options, key);
+  cached.prepared = preparedModel(driver, model->share(), options, key);
   return cached;
 }
 

@@ -47,8 +47,8 @@ class RemoteDevice final : public Device {
 
   const DeviceInfo& info() const override { return info_; }
   DeviceStatus status() override;
-  Result<std::vector<bool>> getSupportedOperations(const Model& model) override;
-  Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model> model,
+  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override;
+  Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel& model,
                                                       const PrepareOptions& options) override;
   // getSupportedOperations and, if all operations are supported, prepareModel without cache files,
   // with the model sent and checked once. nullopt: it takes the two calls, because the driver or
@@ -60,7 +60,7 @@ class RemoteDevice final : public Device {
     std::optional<Result<std::shared_ptr<PreparedModel>>> prepared;  // there if all are supported
     std::chrono::nanoseconds took{0};                                // for both
   };
-  Result<std::optional<Offer>> prepareSupported(const std::shared_ptr<const Model>& model,
+  Result<std::optional<Offer>> prepareSupported(const ValidModel& model,
                                                 const PrepareOptions& options,
                                                 const std::function<void()>& meanwhile = {});
   // prepareSupported for a model that the driver has prepared before, without waiting for what it
@@ -69,12 +69,12 @@ class RemoteDevice final : public Device {
   // empty, is called with the error then, once, on the thread that finds it first. An error: as
   // prepareSupported's; null: it takes two calls.
   Result<std::shared_ptr<PreparedModel>> prepareAhead(
-      const std::shared_ptr<const Model>& model, const PrepareOptions& options,
+      const ValidModel& model, const PrepareOptions& options,
       std::function<void(const Status&)> refused = {});
   // `model` is needed: executions are checked and packed by it here, and by what the driver has
   // cached there. OP_FAILED before HAL 1.2. What the result says of preference and priority is what
   // `options` says.
-  Result<CachedModel> prepareModelFromCache(std::shared_ptr<const Model> model,
+  Result<CachedModel> prepareModelFromCache(const std::optional<ValidModel>& model,
                                             const PrepareOptions& options) override;
   // With HAL 1.3 only; see remote_buffer.h.
   Result<std::unique_ptr<Buffer>> allocate(
@@ -102,7 +102,7 @@ class RemoteDevice final : public Device {
   std::shared_ptr<PreparedModel> preparedModel(
       const std::shared_ptr<DriverConnection>& driver, std::shared_ptr<const Model> model,
       const PrepareOptions& options, std::variant<uint64_t, std::shared_ptr<PendingKey>> key) const;
-  Result<std::vector<bool>> askAbout(std::shared_ptr<const Model> model);
+  Result<std::vector<bool>> askAbout(const ValidModel& model);
   Status fetchInfo();
   Status fetchFeatureLevel(DriverConnection& driver, const CallLimit& limit);
 

@@ -88,7 +88,7 @@ class RemoteFencedTest : public ::testing::Test {
     return *device;
   }
   static std::shared_ptr<PreparedModel> prepare(Device& device, uint32_t n = 4) {
-    auto prepared = device.prepareModel(std::make_shared<const Model>(addModel(n)), {});
+    auto prepared = device.prepareModel(validated(addModel(n)).value(), {});
     EXPECT_TRUE(prepared.ok()) << prepared.status().toString();
     return *prepared;
   }

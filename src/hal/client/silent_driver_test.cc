@@ -61,7 +61,7 @@ class SilentDriver : public ::testing::Test {
     prepared_ = *prepared;
   }
   Result<std::shared_ptr<PreparedModel>> prepare(const PrepareOptions& options = {}) {
-    return device_->prepareModel(std::make_shared<const Model>(addModel(2)), options);
+    return device_->prepareModel(validated(addModel(2)).value(), options);
   }
   Status execute(float first, const ExecuteOptions& options = {}) {
     const float a[] = {first, 2};

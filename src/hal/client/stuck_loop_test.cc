@@ -98,12 +98,12 @@ TEST_F(StuckLoop, DeadlinesHold) {
   block();
   PrepareOptions options;
   options.deadline = Clock::now() + milliseconds(100);
-  const auto prepared = device->prepareModel(std::make_shared<const Model>(addModel(2)), options);
+  const auto prepared = device->prepareModel(validated(addModel(2)).value(), options);
   EXPECT_EQ(prepared.status().code(), ResultCode::MISSED_DEADLINE_TRANSIENT)
       << prepared.status().toString();
   expectSoon();
   release();
-  const auto again = device->prepareModel(std::make_shared<const Model>(addModel(2)), {});
+  const auto again = device->prepareModel(validated(addModel(2)).value(), {});
   EXPECT_TRUE(again.ok()) << again.status().toString();
 }
 
@@ -115,7 +115,7 @@ TEST_F(StuckLoop, WhatHasBeenGivenUpEndsWithTheConnection) {
   std::thread accepting([&] { server->serve(socket.accept(), [] {}); });
   auto device = RemoteDevice::open(loop_, socket.manifest(), std::nullopt).value();
   accepting.join();
-  auto prepared = device->prepareModel(std::make_shared<const Model>(addModel(2)), {}).value();
+  auto prepared = device->prepareModel(validated(addModel(2)).value(), {}).value();
   std::static_pointer_cast<RemotePreparedModel>(prepared)->useRings(false);
   const float a[] = {kUntilCancelled, 2};
   float out[2] = {};
@@ -150,7 +150,7 @@ TEST_F(StuckLoop, CallsWithoutADeadlineSayWhoDoesNotWork) {
   const auto device = RemoteDevice::open(loop_, testManifest(), std::nullopt).value();
   ::unsetenv("HALYARD_DRIVER_ANSWER_TIMEOUT_MS");
   block();
-  const auto prepared = device->prepareModel(std::make_shared<const Model>(addModel(2)), {});
+  const auto prepared = device->prepareModel(validated(addModel(2)).value(), {});
   EXPECT_EQ(prepared.status().code(), ResultCode::OP_FAILED);
   EXPECT_THAT(prepared.status().message(), HasSubstr("the RPC thread of this process"));
   expectSoon();

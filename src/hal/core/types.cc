@@ -119,7 +119,7 @@ FencedResult PreparedModel::executeFenced(const Request&, std::span<const int>,
 
 Result<std::unique_ptr<Burst>> PreparedModel::configureBurst() { return notByDriver("bursts"); }
 
-Result<CachedModel> Device::prepareModelFromCache(std::shared_ptr<const Model>,
+Result<CachedModel> Device::prepareModelFromCache(const std::optional<ValidModel>&,
                                                   const PrepareOptions&) {
   return opFailed("the driver does not cache compilations");
 }

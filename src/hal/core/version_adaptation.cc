@@ -171,15 +171,19 @@ bool needsConversion(const Model& model, HalVersion version) {
 // Cuts compliant operations out of a model.
 class Slicer {
  public:
+  struct Slice {
+    std::shared_ptr<const Model> model;
+    std::vector<size_t> operations;
+  };
   Slicer(const Model& model, std::vector<bool> taken)
       : from_(model), taken_(std::move(taken)), newIndex_(model.main.operands.size()) {}
 
-  std::optional<ModelSlice> run() {
+  std::optional<Slice> run() {
     const Subgraph& main = from_.main;
     findRoles();
     auto model = std::make_shared<Model>();
     to_ = model.get();
-    ModelSlice slice;
+    Slice slice;
     for (size_t i = 0; i < main.operations.size(); ++i) {
       if (!taken_[i]) continue;
       Operation operation;
@@ -303,8 +307,7 @@ Status compliantWith(const Model& model, FeatureLevel have,
   return status;
 }
 
-Result<std::shared_ptr<const Model>> convertTo(std::shared_ptr<const Model> model,
-                                               HalVersion version) {
+Result<ValidModel> convertTo(const ValidModel& model, HalVersion version) {
   if (!needsConversion(*model, version)) return model;
   auto converted = std::make_shared<Model>(*model);
   HALYARD_RETURN_IF_ERROR(dropNewUnusedOperands(*converted, featureLevelOf(version)));
@@ -314,28 +317,25 @@ Result<std::shared_ptr<const Model>> convertTo(std::shared_ptr<const Model> mode
     dropUnusedPools(*converted);
   }
   if (version < HalVersion::V1_3) converted->referenced.clear();
-  return std::shared_ptr<const Model>(std::move(converted));
+  return validated(std::move(converted));
 }
 
-std::optional<ModelSlice> sliceFor(const Model& model, FeatureLevel have) {
-  std::vector<bool> taken(model.main.operations.size(), true);
-  for (const NoncompliantOperation& operation : noncompliantOperations(model, have)) {
+std::optional<ModelSlice> sliceFor(const ValidModel& model, FeatureLevel have) {
+  std::vector<bool> taken(model->main.operations.size(), true);
+  for (const NoncompliantOperation& operation : noncompliantOperations(*model, have)) {
     taken[operation.index] = false;
   }
-  std::optional<ModelSlice> slice = Slicer(model, std::move(taken)).run();
+  std::optional<Slicer::Slice> slice = Slicer(*model, std::move(taken)).run();
   if (!slice) return std::nullopt;
-  const Result<FeatureLevel> level = validateModel(*slice->model);
-  if (!level.ok() || *level > have) return std::nullopt;
-  return slice;
+  Result<ValidModel> valid = validated(std::move(slice->model));
+  if (!valid.ok() || valid->level() > have) return std::nullopt;
+  return ModelSlice{std::move(*valid), std::move(slice->operations)};
 }
 
-Result<std::vector<bool>> supportedOperations(const Model& model, FeatureLevel have,
+Result<std::vector<bool>> supportedOperations(const ValidModel& model, FeatureLevel have,
                                               const AskSupported& ask) {
-  if (compliantWith(model, have).ok()) {
-    // Not owned: `ask` ends before the caller's model does.
-    return ask(std::shared_ptr<const Model>(std::shared_ptr<const Model>(), &model));
-  }
-  std::vector<bool> supported(model.main.operations.size(), false);
+  if (compliantWith(*model, have).ok()) return ask(model);
+  std::vector<bool> supported(model->main.operations.size(), false);
   const std::optional<ModelSlice> slice = sliceFor(model, have);
   if (!slice) return supported;
   HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> answers, ask(slice->model),

@@ -14,6 +14,7 @@
 
 #include "halyard/driver/hal_types.h"
 #include "halyard/driver/model.h"
+#include "halyard/driver/valid_model.h"
 
 namespace halyard::hal {
 
@@ -25,8 +26,7 @@ struct NoncompliantOperation {
   std::string reason;
 };
 
-// Whether a driver of level `have` takes every operation of the main subgraph of `model`, which
-// must be valid: with all operands that it touches, and for a reference to a subgraph everything in
+// Whether a driver of level `have` takes every operation of the main subgraph of a valid model: with all operands that it touches, and for a reference to a subgraph everything in
 // there. Control flow of unknown sizes is the runtime's, whatever the level. BAD_DATA names the
 // first operation that it does not take, and the reason. Operands and pools that no operation uses
 // do not matter. With `all`, every such operation is listed there, ascending.
@@ -37,25 +37,23 @@ Status compliantWith(const Model& model, FeatureLevel have,
 // table of extensions before 1.2, subgraphs before 1.3, and what no operation uses and the version
 // does not know replaced by an operand without value. `model` itself if there is nothing to change.
 // BAD_DATA for an input of the model that no operation reads and the version does not know.
-Result<std::shared_ptr<const Model>> convertTo(std::shared_ptr<const Model> model,
-                                               HalVersion version);
+Result<ValidModel> convertTo(const ValidModel& model, HalVersion version);
 
 // The part of a model that an older device can be asked about.
 struct ModelSlice {
-  std::shared_ptr<const Model> model;
+  ValidModel model;
   std::vector<size_t> operations;  // of the original, one per operation of `model`
 };
 // The operations of `model` that comply with level `have`, cut out: values that come from others
 // become inputs of the slice, those that go to others outputs. Good for getSupportedOperations
 // only. nullopt when nothing can be asked: no operation complies, the slice gives no result, or
 // one of them refers to a subgraph.
-std::optional<ModelSlice> sliceFor(const Model& model, FeatureLevel have);
+std::optional<ModelSlice> sliceFor(const ValidModel& model, FeatureLevel have);
 
 // Asks a device of level `have` which operations it supports: about the whole of a valid model if
 // that complies, about its slice otherwise. What cannot be asked about is not supported.
-using AskSupported =
-    std::function<Result<std::vector<bool>>(const std::shared_ptr<const Model>& part)>;
-Result<std::vector<bool>> supportedOperations(const Model& model, FeatureLevel have,
+using AskSupported = std::function<Result<std::vector<bool>>(const ValidModel& part)>;
+Result<std::vector<bool>> supportedOperations(const ValidModel& model, FeatureLevel have,
                                               const AskSupported& ask);
 
 // Whether the capabilities can be said in the groups of figures that HAL 1.0 and 1.1 have. Those

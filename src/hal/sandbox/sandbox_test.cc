@@ -46,7 +46,7 @@ class SandboxTest : public ::testing::Test {
     auto device = RemoteDevice::open(loop_, manifest);
     ASSERT_TRUE(device.ok()) << device.status().toString();
     device_ = *device;
-    auto prepared = device_->prepareModel(std::make_shared<const Model>(addModel(4)), {});
+    auto prepared = device_->prepareModel(validated(addModel(4)).value(), {});
     ASSERT_TRUE(prepared.ok()) << prepared.status().toString();
     prepared_ = *prepared;
   }

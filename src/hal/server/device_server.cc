@@ -16,7 +16,6 @@
 namespace halyard::hal {
 namespace {
 
-using ModelPtr = std::shared_ptr<const Model>;
 using Callback = wire::v1_0::IPreparedModelCallback::Client;
 
 // So long the answer to a question waits for the preparation behind it.
@@ -284,17 +283,17 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
         });
   }
 
-  static Result<ModelPtr> import(Received received) {
+  static Result<ValidModel> import(Received received) {
     return importModel(std::move(received.decoded), std::move(received.pools), received.level);
   }
 
   // Runs `use` with the model, imported, on a worker.
   template <typename T>
-  kj::Promise<Result<T>> runWith(Received received, std::function<Result<T>(ModelPtr)> use,
+  kj::Promise<Result<T>> runWith(Received received, std::function<Result<T>(ValidModel)> use,
                                  Priority priority = Priority::MEDIUM) {
     const auto taken = std::make_shared<Received>(std::move(received));
     const auto work = [taken, use = std::move(use)]() -> Result<T> {
-      HALYARD_ASSIGN_OR_RETURN(ModelPtr model, import(std::move(*taken)));
+      HALYARD_ASSIGN_OR_RETURN(ValidModel model, import(std::move(*taken)));
       return use(std::move(model));
     };
     return core_.run<T>(*client_, work, priority);
@@ -303,7 +302,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
   // Both in turn. The call's parameters are let go of in between.
   template <typename T, typename Context>
   kj::Promise<Result<T>> withModel(Context context, HalVersion version,
-                                   std::function<Result<T>(ModelPtr)> use) {
+                                   std::function<Result<T>(ValidModel)> use) {
     return receiveModel(context, version)
         .then([this, context,
                use = std::move(use)](Result<Received> received) mutable -> kj::Promise<Result<T>> {
@@ -313,9 +312,9 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
         });
   }
 
-  static Result<Asked> ask(ClientSession& device, ModelPtr model) {
+  static Result<Asked> ask(ClientSession& device, ValidModel model) {
     HALYARD_ASSIGN_OR_RETURN(auto supported,
-                             device.getSupportedOperations(ClientSession::ValidModel{model}));
+                             device.getSupportedOperations(model));
     return Asked{std::move(model), std::move(supported)};
   }
 
@@ -323,7 +322,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
   kj::Promise<void> askThenPrepare(PrepareSupported13Context context, Received received,
                                    PrepareOptions options, Callback callback) {
     return runWith<Asked>(std::move(received),
-                          [device = client_->session](ModelPtr model) {
+                          [device = client_->session](ValidModel model) {
                             return ask(*device, std::move(model));
                           })
         .then([this, context, callback, options = std::move(options)](Result<Asked> asked) mutable {
@@ -349,12 +348,12 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     options.clientUid = client_->uid;
     auto job = runWith<Prepared>(
         std::move(received),
-        [question, device = client_->session, options](ModelPtr model) -> Result<Prepared> {
+        [question, device = client_->session, options](ValidModel model) -> Result<Prepared> {
           Result<Asked> asked = ask(*device, model);
           const bool goesOn = asked.ok() && asked->isAll();
           question->set(std::move(asked));
           if (!goesOn) return Prepared();
-          return device->prepareModel(ClientSession::ValidModel{std::move(model)}, options);
+          return device->prepareModel(model, options);
         },
         options.priority);
     auto ended = job.then([client = client_, question, outcome, deviceVersion = info_.halVersion,
@@ -363,7 +362,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
                       outcome->status = result.status();
                       if (!result.ok() || *result == nullptr) return;
                       outcome->prepared =
-                          makePreparedModelServer(client, (*question->get())->model,
+                          makePreparedModelServer(client, (*question->get())->model.share(),
                                                   std::move(*result), deviceVersion, priority);
                     })
                      .fork();
@@ -404,8 +403,8 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     using Supported = std::vector<bool>;
     return withModel<Supported>(
                context, version,
-               [device = client_->session](ModelPtr model) -> Result<Supported> {
-                 return device->getSupportedOperations(ClientSession::ValidModel{std::move(model)});
+               [device = client_->session](ValidModel model) -> Result<Supported> {
+                 return device->getSupportedOperations(model);
                })
         .then([context, version](Result<Supported> supported) mutable {
           setStatus(context.getResults(), supported.status(), version);
@@ -429,23 +428,23 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
       answer(options.status());
       return kj::READY_NOW;
     }
-    return withModel<ModelPtr>(context, version,
-                               [](ModelPtr model) -> Result<ModelPtr> { return model; })
+    return withModel<ValidModel>(context, version,
+                               [](ValidModel model) -> Result<ValidModel> { return model; })
         .then(
-            [this, callback, version, answer, options = *options](Result<ModelPtr> model) mutable {
+            [this, callback, version, answer, options = *options](Result<ValidModel> model) mutable {
               answer(model.status());
               if (model.ok()) launch(std::move(*model), options, callback, version);
             });
   }
 
   // The part of a preparation that comes after the launch has been answered.
-  void launch(ModelPtr model, PrepareOptions options, Callback callback, HalVersion version) {
+  void launch(ValidModel model, PrepareOptions options, Callback callback, HalVersion version) {
     using Prepared = std::shared_ptr<PreparedModel>;
     options.clientUid = client_->uid;
     auto done = core_.run<Prepared>(
         *client_,
         [device = client_->session, model, options] {
-          return device->prepareModel(ClientSession::ValidModel{model}, options);
+          return device->prepareModel(model, options);
         },
         options.priority);
     // Not `this`: the client may have let go of the device by then.
@@ -455,7 +454,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
       kj::Maybe<PreparedClient> prepared;
       if (status.ok()) {
         prepared =
-            makePreparedModelServer(client, model, std::move(*result), deviceVersion, priority);
+            makePreparedModelServer(client, model.share(), std::move(*result), deviceVersion, priority);
       }
       notify(client->core, callback, status, kj::mv(prepared), version);
     }));
@@ -487,7 +486,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
           options.deadline = deadline;
           options.clientUid = client_->uid;
           return core_.run<CachedModel>(*client_, [device = client_->session, options] {
-            return device->prepareModelFromCache(nullptr, options);
+            return device->prepareModelFromCache(std::nullopt, options);
           });
         })
         .then([client = client_, deviceVersion = info_.halVersion, context, callback,

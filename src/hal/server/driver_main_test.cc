@@ -126,7 +126,7 @@ TEST(DriverMainTest, ServiceTakesSeveralClientsAndOutlivesThem) {
   EXPECT_EQ((*second)->processId(), service);
   first = badState("gone");
 
-  auto prepared = (*second)->prepareModel(std::make_shared<const Model>(addModel(2)), {});
+  auto prepared = (*second)->prepareModel(validated(addModel(2)).value(), {});
   ASSERT_TRUE(prepared.ok()) << prepared.status().toString();
   const float a[] = {1, 2};
   float out[2];

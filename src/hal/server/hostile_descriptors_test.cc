@@ -71,7 +71,7 @@ class HostileDescriptors : public ::testing::Test {
     manifest.target = path_;
     const auto device = RemoteDevice::open(loop_, manifest, milliseconds(kPatience));
     if (!device.ok()) return device.status();
-    const auto prepared = (*device)->prepareModel(std::make_shared<const Model>(addModel(2)), {});
+    const auto prepared = (*device)->prepareModel(validated(addModel(2)).value(), {});
     if (!prepared.ok()) return prepared.status();
     const float in[2] = {1, 2};
     float out[2] = {};

@@ -97,7 +97,7 @@ class ServiceTest : public ServiceFolder {
     return RemoteDevice::open(clientLoop_, manifestFor(path_), kLong);
   }
   static Result<std::shared_ptr<PreparedModel>> prepare(Device& device) {
-    return device.prepareModel(std::make_shared<const Model>(addModel(4)), {});
+    return device.prepareModel(validated(addModel(4)).value(), {});
   }
   static ExecutionResult execute(PreparedModel& prepared, float first = 1) {
     const float in[4] = {first, 2, 3, 4};
@@ -175,12 +175,12 @@ TEST_F(ServiceTest, MemoryAndDescriptorsOfAClientAreLimited) {
   EXPECT_TRUE(execute(**prepared).status.ok());
   Model large = addModel(4);
   large.operandValues.resize(30'000);
-  const auto refused = device->prepareModel(std::make_shared<const Model>(std::move(large)), {});
+  const auto refused = device->prepareModel(validated(std::move(large)).value(), {});
   EXPECT_EQ(refused.status().code(), ResultCode::RESOURCE_EXHAUSTED_PERSISTENT);
   EXPECT_THAT(refused.status().message(), HasSubstr("it may have 20000"));
   Model files = addModel(4);
   for (int i = 0; i < 3; ++i) files.pools.push_back(SharedMemory::create(64, "pool").value());
-  const auto tooMany = device->prepareModel(std::make_shared<const Model>(std::move(files)), {});
+  const auto tooMany = device->prepareModel(validated(std::move(files)).value(), {});
   EXPECT_EQ(tooMany.status().code(), ResultCode::RESOURCE_EXHAUSTED_PERSISTENT);
   EXPECT_THAT(tooMany.status().message(), HasSubstr("descriptors"));
   EXPECT_TRUE(execute(**prepared).status.ok());  // nothing is left charged
@@ -457,7 +457,7 @@ class ServiceProcessTest : public ServiceFolder {
     return device.ok() ? *device : nullptr;
   }
   Status executeOnce(Device& device) {
-    const auto prepared = device.prepareModel(std::make_shared<const Model>(addModel(2)), {});
+    const auto prepared = device.prepareModel(validated(addModel(2)).value(), {});
     if (!prepared.ok()) return prepared.status();
     const float in[2] = {1, 2};
     float out[2] = {};
@@ -504,7 +504,7 @@ TEST_F(ServiceProcessTest, ClientsComeBackAfterARestart) {
   const auto device = open();
   ASSERT_NE(device, nullptr);
   const auto prepared =
-      device->prepareModel(std::make_shared<const Model>(addModel(2)), {}).value();
+      device->prepareModel(validated(addModel(2)).value(), {}).value();
   end(SIGKILL);
   const float in[2] = {1, 2};
   float out[2] = {};

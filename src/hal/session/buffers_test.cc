@@ -41,10 +41,10 @@ class ScriptedDevice final : public Device {
     info_.capabilities = Capabilities::uniform({1, 1});
   }
   const DeviceInfo& info() const override { return info_; }
-  Result<std::vector<bool>> getSupportedOperations(const Model&) override {
+  Result<std::vector<bool>> getSupportedOperations(const ValidModel&) override {
     return std::vector<bool>{true};
   }
-  Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model>,
+  Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel&,
                                                       const PrepareOptions&) override {
     return std::shared_ptr<PreparedModel>(std::make_shared<ScriptedModel>(script_));
   }
@@ -62,7 +62,7 @@ class BuffersTest : public ::testing::Test {
     open_ = prepare(addModel(0));
   }
   std::shared_ptr<PreparedModel> prepare(Model model) {
-    return session_->prepareModel(std::make_shared<const Model>(std::move(model)), {}).value();
+    return session_->prepareModel(validated(std::move(model)).value(), {}).value();
   }
   std::unique_ptr<Buffer> allocate(const std::shared_ptr<PreparedModel>& model) {
     const std::vector<std::shared_ptr<PreparedModel>> models = {model};
@@ -279,7 +279,7 @@ TEST_F(BuffersTest, ExecutionThatIsTooLate) {
 TEST_F(BuffersTest, OldDevicesHaveNone) {
   const auto old = sessionOf(std::make_shared<TestDevice>(HalVersion::V1_2));
   const std::vector<std::shared_ptr<PreparedModel>> models = {
-      old->prepareModel(std::make_shared<const Model>(addModel(4)), {}).value()};
+      old->prepareModel(validated(addModel(4)).value(), {}).value()};
   const std::vector<BufferRole> roles = {{0, 0, 1}};
   EXPECT_EQ(old->allocate({}, models, roles, {}).status().code(), ResultCode::UNAVAILABLE_DEVICE);
 }

@@ -98,45 +98,28 @@ const DeviceInfo& ClientSession::info() const { return state_->device->info(); }
 
 DeviceStatus ClientSession::status() { return state_->device->status(); }
 
-Status ClientSession::checkModel(const Model& model) const {
-  if (isOfRuntime_) return validateModel(model).takeStatus();
-  return validateModelForLevel(model, offeredLevel(info()));
+Status ClientSession::checkLevel(const ValidModel& model) const {
+  return isOfRuntime_ ? okStatus() : checkForLevel(model, offeredLevel(info()));
 }
 
-Result<std::vector<bool>> ClientSession::getSupportedOperations(const Model& model) {
-  HALYARD_RETURN_IF_ERROR(checkModel(model));
-  return askDevice(model);
-}
-
-Result<std::vector<bool>> ClientSession::getSupportedOperations(const ValidModel& valid) {
-  return askDevice(*valid.model);
-}
-
-Result<std::vector<bool>> ClientSession::askDevice(const Model& model) {
+Result<std::vector<bool>> ClientSession::getSupportedOperations(const ValidModel& model) {
+  HALYARD_RETURN_IF_ERROR(checkLevel(model));
   const trace::RecorderUse use(state_->trace.get());
   const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::COMPILATION,
                           "getSupportedOperations");
-  const KnownToBeValid known(model);
   Result<std::vector<bool>> supported = state_->device->getSupportedOperations(model);
-  if (supported.ok() && supported->size() != model.main.operations.size()) {
+  if (supported.ok() && supported->size() != model->main.operations.size()) {
     return opFailed("the driver says of {} operations whether it supports them, the model has {}",
-                    supported->size(), model.main.operations.size());
+                    supported->size(), model->main.operations.size());
   }
   return supported;
 }
 
 Result<std::shared_ptr<PreparedModel>> ClientSession::prepareModel(
-    std::shared_ptr<const Model> model, const PrepareOptions& options) {
-  // In this order: what is wrong with several things is said of the first.
+    const ValidModel& model, const PrepareOptions& options) {
+  // In this order: an error tells of the first of several faults.
   HALYARD_RETURN_IF_ERROR(checkOptions(options));
-  HALYARD_RETURN_IF_ERROR(checkModel(*model));
-  return prepareModel(ValidModel{std::move(model)}, options);
-}
-
-Result<std::shared_ptr<PreparedModel>> ClientSession::prepareModel(ValidModel valid,
-                                                                   const PrepareOptions& options) {
-  std::shared_ptr<const Model> model = std::move(valid.model);
-  HALYARD_RETURN_IF_ERROR(checkOptions(options));
+  HALYARD_RETURN_IF_ERROR(checkLevel(model));
   HALYARD_RETURN_IF_ERROR(checkDeadline(options));
   HALYARD_ASSIGN_OR_RETURN(Quota::Charge charge, state_->quota->charge(Quota::Resource::MODELS, 1));
   using Prepared = std::shared_ptr<PreparedModel>;
@@ -145,7 +128,6 @@ Result<std::shared_ptr<PreparedModel>> ClientSession::prepareModel(ValidModel va
       options.priority, state_.get(), options.deadline, state_->cancel.get_token(), [&] {
         const trace::RecorderUse use(state_->trace.get());
         const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::COMPILATION, "prepareModel");
-        const KnownToBeValid known(*model);
         prepared = guarded<Prepared>(
             [&] { return state_->device->prepareModel(model, withUsableCache(info(), options)); });
       }));
@@ -156,17 +138,17 @@ Result<std::shared_ptr<PreparedModel>> ClientSession::prepareModel(ValidModel va
   if (prepared.ok() && *prepared == nullptr) return opFailed("the driver prepared no model");
   if (!prepared.ok()) return prepared;
   return std::shared_ptr<PreparedModel>(std::make_shared<SessionPreparedModel>(
-      state_, std::move(model), std::move(*prepared), options, std::move(charge)));
+      state_, model.share(), std::move(*prepared), options, std::move(charge)));
 }
 
-Result<CachedModel> ClientSession::prepareModelFromCache(std::shared_ptr<const Model> model,
+Result<CachedModel> ClientSession::prepareModelFromCache(const std::optional<ValidModel>& model,
                                                          const PrepareOptions& options) {
   if (info().modelCacheFiles + info().dataCacheFiles == 0) {
     return opFailed("the driver does not cache compilations");
   }
   if (options.cache == nullptr) return badData("there are no cache files");
   HALYARD_RETURN_IF_ERROR(checkFilesToLoad(info(), *options.cache));
-  if (model != nullptr) HALYARD_RETURN_IF_ERROR(checkModel(*model));
+  if (model) HALYARD_RETURN_IF_ERROR(checkLevel(*model));
   HALYARD_RETURN_IF_ERROR(checkDeadline(options));
   HALYARD_ASSIGN_OR_RETURN(Quota::Charge charge, state_->quota->charge(Quota::Resource::MODELS, 1));
   Result<CachedModel> cached = opFailed("the preparation has not been begun");
@@ -180,7 +162,7 @@ Result<CachedModel> ClientSession::prepareModelFromCache(std::shared_ptr<const M
             [&] { return state_->device->prepareModelFromCache(model, options); });
       }));
   if (!cached.ok()) return cached;
-  HALYARD_RETURN_IF_ERROR(checkCached(*cached, model.get()));
+  HALYARD_RETURN_IF_ERROR(checkCached(*cached, model ? model->share().get() : nullptr));
   PrepareOptions own = options;
   own.preference = cached->preference;
   own.priority = cached->priority;

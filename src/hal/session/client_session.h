@@ -40,22 +40,16 @@ class ClientSession final : public Device {
 
   const DeviceInfo& info() const override;
   DeviceStatus status() override;
-  Result<std::vector<bool>> getSupportedOperations(const Model& model) override;
-  // For a model that has been found valid for the device's level, in this process, and that nobody
-  // changes any more: what importModel gives. The others look first.
-  struct ValidModel {
-    std::shared_ptr<const Model> model;
-  };
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& valid);
-  Result<std::shared_ptr<PreparedModel>> prepareModel(ValidModel valid,
-                                                      const PrepareOptions& options);
+  // The model may have nothing newer than the device's level, else BAD_DATA. The same holds for
+  // the models of the other methods.
+  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override;
   // Cache files that are not as the driver wants them do not spoil the preparation: the driver gets
   // none.
-  Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model> model,
+  Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel& model,
                                                       const PrepareOptions& options) override;
   // BAD_DATA for files that are not as the driver wants them; OP_FAILED for a driver that does not
   // cache, and when it comes back with something else than `model`, if that is given.
-  Result<CachedModel> prepareModelFromCache(std::shared_ptr<const Model> model,
+  Result<CachedModel> prepareModelFromCache(const std::optional<ValidModel>& model,
                                             const PrepareOptions& options) override;
   // In memory of the session's, whatever the device: see session/buffers.h.
   Result<std::unique_ptr<Buffer>> allocate(
@@ -72,8 +66,7 @@ class ClientSession final : public Device {
   void end();
 
  private:
-  Status checkModel(const Model& model) const;
-  Result<std::vector<bool>> askDevice(const Model& model);
+  Status checkLevel(const ValidModel& model) const;
 
   const std::shared_ptr<SessionState> state_;
   bool isOfRuntime_ = false;

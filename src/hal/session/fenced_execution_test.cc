@@ -30,7 +30,7 @@ class FencedExecutionTest : public ::testing::Test {
   FencedExecutionTest() : prepared_(prepare(4)) {}
 
   std::shared_ptr<PreparedModel> prepare(uint32_t n) {
-    auto prepared = session_->prepareModel(std::make_shared<const Model>(addModel(n)), {});
+    auto prepared = session_->prepareModel(validated(addModel(n)).value(), {});
     EXPECT_TRUE(prepared.ok()) << prepared.status().toString();
     return std::move(*prepared);
   }
@@ -309,7 +309,7 @@ TEST_F(FencedExecutionTest, ClientMayNotHoldAnyNumberOfDescriptors) {
   EXPECT_EQ(pending.size(), FencedLimit::kMaxDescriptors / 1001 + 1);
   // Another client is not concerned, nor the same one once its executions are done.
   ClientSession other(device_, services_);
-  auto prepared = other.prepareModel(std::make_shared<const Model>(addModel(4)), {});
+  auto prepared = other.prepareModel(validated(addModel(4)).value(), {});
   ASSERT_TRUE(prepared.ok());
   const FencedResult elsewhere =
       (*prepared)->executeFenced(pointerRequest(kA, kB, out_.data(), 4), many, {}, std::nullopt);
@@ -330,7 +330,7 @@ TEST_F(FencedExecutionTest, ClientCannotTakeAllWorkers) {
     ASSERT_TRUE(pending.back().status.ok());
   }
   ClientSession other(device_, services_);
-  auto prepared = other.prepareModel(std::make_shared<const Model>(addModel(4)), {});
+  auto prepared = other.prepareModel(validated(addModel(4)).value(), {});
   ASSERT_TRUE(prepared.ok());
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(waitFor((*prepared)->executeFenced(pointerRequest(kA, kB, out_.data(), 4), {}, {},

@@ -36,10 +36,10 @@ class ScriptedModel final : public PreparedModel {
 class ScriptedDevice final : public Device {
  public:
   const DeviceInfo& info() const override { return info_; }
-  Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
+  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
     return std::vector<bool>(model.main.operations.size(), true);
   }
-  Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model>,
+  Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel&,
                                                       const PrepareOptions&) override {
     return std::shared_ptr<PreparedModel>(scripted);
   }
@@ -53,7 +53,7 @@ class ScriptedDevice final : public Device {
 class ReusableExecutionTest : public ::testing::Test {
  protected:
   ReusableExecutionTest() {
-    prepared_ = session_.prepareModel(std::make_shared<const Model>(addModel(2)), {}).value();
+    prepared_ = session_.prepareModel(validated(addModel(2)).value(), {}).value();
   }
   Result<std::unique_ptr<ReusableExecution>> create() {
     return prepared_->createReusableExecution(request_);

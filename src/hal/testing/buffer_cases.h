@@ -84,7 +84,7 @@ class BufferTest : public ::testing::TestWithParam<BufferDevice> {
 
   std::shared_ptr<PreparedModel> prepare(Model model) { return prepareOn(*device_, model); }
   static std::shared_ptr<PreparedModel> prepareOn(Device& device, Model model) {
-    auto prepared = device.prepareModel(std::make_shared<const Model>(std::move(model)), {});
+    auto prepared = device.prepareModel(validated(std::move(model)).value(), {});
     EXPECT_TRUE(prepared.ok()) << prepared.status().toString();
     return prepared.ok() ? *prepared : nullptr;
   }

@@ -43,7 +43,7 @@ class DeviceSubject : public Subject {
                       std::optional<TimePoint> deadline, const ModelEdit&) override {
     const PrepareOptions options{static_cast<ExecutionPreference>(preference),
                                  static_cast<Priority>(priority), deadline};
-    auto prepared = device_->prepareModel(std::make_shared<const Model>(model), options);
+    auto prepared = device_->prepareModel(validated(model).value(), options);
     const Code code = codeOf(prepared.status(), version_);
     prepared_ = prepared.ok() ? std::move(*prepared) : nullptr;
     return {code, code, prepared_ != nullptr, prepared.status().message()};

@@ -163,20 +163,20 @@ TestDevice::TestDevice(HalVersion version) {
   info_.capabilities = Capabilities::uniform({2.0f, 3.0f});
 }
 
-Result<std::vector<bool>> TestDevice::getSupportedOperations(const Model& model) {
+Result<std::vector<bool>> TestDevice::getSupportedOperations(const ValidModel& model) {
   std::vector<bool> supported;
-  for (const Operation& operation : model.main.operations) {
+  for (const Operation& operation : model->main.operations) {
     supported.push_back(operation.type == OperationType::ADD);
   }
   return supported;
 }
 
-Result<std::shared_ptr<PreparedModel>> TestDevice::prepareModel(std::shared_ptr<const Model> model,
+Result<std::shared_ptr<PreparedModel>> TestDevice::prepareModel(const ValidModel& model,
                                                                 const PrepareOptions& options) {
   if (model->main.operations[0].type != OperationType::ADD) return opFailed("only ADD is there");
   if (onPrepare) onPrepare();
   const std::lock_guard lock(mutex_);
-  lastModel_ = model;
+  lastModel_ = model.share();
   lastOptions_ = options;
   lastOptions_.cache = nullptr;
   lastCache_.reset();
@@ -186,10 +186,10 @@ Result<std::shared_ptr<PreparedModel>> TestDevice::prepareModel(std::shared_ptr<
     for (const UniqueFd& file : files->dataCache) write(file, savedText("data", files->token));
   }
   return std::shared_ptr<PreparedModel>(std::make_shared<TestPreparedModel>(
-      std::move(model), biasOf(options.attributes), alive_, onRelease));
+      model.share(), biasOf(options.attributes), alive_, onRelease));
 }
 
-Result<CachedModel> TestDevice::prepareModelFromCache(std::shared_ptr<const Model>,
+Result<CachedModel> TestDevice::prepareModelFromCache(const std::optional<ValidModel>&,
                                                       const PrepareOptions& options) {
   CachedModel cached;
   cached.interface = std::make_shared<const Model>(addModel(4));

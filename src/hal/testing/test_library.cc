@@ -42,18 +42,18 @@ class DoublingDevice final : public hal::Device {
   }
 
   const hal::DeviceInfo& info() const override { return info_; }
-  Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
+  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
     std::vector<bool> supported;
-    for (const Operation& operation : model.main.operations) {
+    for (const Operation& operation : model->main.operations) {
       supported.push_back(operation.type == OperationType::ADD &&
                           operation.inputs[0] == operation.inputs[1]);
     }
     return supported;
   }
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
-      std::shared_ptr<const Model> model, const hal::PrepareOptions& /*options*/) override {
+      const ValidModel& model, const hal::PrepareOptions& /*options*/) override {
     if (model->main.operations.size() != 1) return badData("one ADD is expected");
-    return std::shared_ptr<hal::PreparedModel>(std::make_shared<Doubler>(std::move(model)));
+    return std::shared_ptr<hal::PreparedModel>(std::make_shared<Doubler>(model.share()));
   }
 
  private:

@@ -153,12 +153,12 @@ TouchingDevice::TouchingDevice() {
   info_.dataCacheFiles = 2;
 }
 
-Result<std::vector<bool>> TouchingDevice::getSupportedOperations(const Model& model) {
-  return std::vector<bool>(model.main.operations.size(), true);
+Result<std::vector<bool>> TouchingDevice::getSupportedOperations(const ValidModel& model) {
+  return std::vector<bool>(model->main.operations.size(), true);
 }
 
 Result<std::shared_ptr<PreparedModel>> TouchingDevice::prepareModel(
-    std::shared_ptr<const Model> model, const PrepareOptions& options) {
+    const ValidModel& model, const PrepareOptions& options) {
   HALYARD_RETURN_IF_ERROR(touchConstants(*model, model->main));
   for (const Subgraph& subgraph : model->referenced) {
     HALYARD_RETURN_IF_ERROR(touchConstants(*model, subgraph));
@@ -171,16 +171,18 @@ Result<std::shared_ptr<PreparedModel>> TouchingDevice::prepareModel(
       saveBytes(options.cache->dataCache[0], bytes->values);
     }
   }
-  return std::shared_ptr<PreparedModel>(std::make_shared<TouchingPreparedModel>(std::move(model)));
+  return std::shared_ptr<PreparedModel>(std::make_shared<TouchingPreparedModel>(model.share()));
 }
 
-Result<CachedModel> TouchingDevice::prepareModelFromCache(std::shared_ptr<const Model>,
+Result<CachedModel> TouchingDevice::prepareModelFromCache(const std::optional<ValidModel>&,
                                                           const PrepareOptions& options) {
   require(options.cache != nullptr, "a model from no cache");
   touchFiles(info_, *options.cache, true);
   CachedModel cached;
-  HALYARD_ASSIGN_OR_RETURN(cached.interface, parseModel(loadBytes(options.cache->modelCache[0]),
-                                                        loadBytes(options.cache->dataCache[0])));
+  HALYARD_ASSIGN_OR_RETURN(const ValidModel saved,
+                           parseModel(loadBytes(options.cache->modelCache[0]),
+                                      loadBytes(options.cache->dataCache[0])));
+  cached.interface = saved.share();
   cached.prepared = std::make_shared<TouchingPreparedModel>(cached.interface);
   return cached;
 }

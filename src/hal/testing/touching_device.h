@@ -17,10 +17,10 @@ class TouchingDevice final : public Device {
   TouchingDevice();
 
   const DeviceInfo& info() const override { return info_; }
-  Result<std::vector<bool>> getSupportedOperations(const Model& model) override;
-  Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model> model,
+  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override;
+  Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel& model,
                                                       const PrepareOptions& options) override;
-  Result<CachedModel> prepareModelFromCache(std::shared_ptr<const Model> model,
+  Result<CachedModel> prepareModelFromCache(const std::optional<ValidModel>& model,
                                             const PrepareOptions& options) override;
 
  private:

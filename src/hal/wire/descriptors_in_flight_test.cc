@@ -57,7 +57,7 @@ class DescriptorsInFlight : public ::testing::Test {
   Result<std::shared_ptr<PreparedModel>> prepare() {
     Model model = addModel(4);
     model.pools = {SharedMemory::create(64, "test").value()};
-    return device_->prepareModel(std::make_shared<const Model>(std::move(model)), {});
+    return device_->prepareModel(validated(std::move(model)).value(), {});
   }
   void expectRefused(const Status& status) const {
     EXPECT_EQ(status.code(), ResultCode::RESOURCE_EXHAUSTED_TRANSIENT) << status.toString();

@@ -22,7 +22,7 @@ using PreparedClient = wire::v1_3::IPreparedModel::Client;
 
 // What a device says of a model.
 struct Asked {
-  std::shared_ptr<const Model> model;
+  ValidModel model;
   std::vector<bool> supported;
 
   bool isAll() const { return std::ranges::all_of(supported, std::identity()); }

@@ -17,7 +17,6 @@
 namespace halyard {
 namespace {
 
-thread_local const Model* knownToBeValid = nullptr;
 
 Status validateExtraParams(const Operand& operand) {
   const auto* quant = std::get_if<SymmPerChannelQuantParams>(&operand.extraParams);
@@ -432,26 +431,45 @@ Result<FeatureLevel> validateCheckedOperations(const Model& model, FeatureLevel 
   return validateSubgraph(model, model.main, level);
 }
 
-KnownToBeValid::KnownToBeValid(const Model& model) : outer_(knownToBeValid) {
-  knownToBeValid = &model;
+class ModelValidator {
+ public:
+  static ValidModel make(std::shared_ptr<const Model> model, FeatureLevel level) {
+    return ValidModel(std::move(model), level);
+  }
+};
+
+Result<ValidModel> validated(std::shared_ptr<const Model> model) {
+  if (model == nullptr) return badData("there is no model");
+  HALYARD_ASSIGN_OR_RETURN(const FeatureLevel level, validateModel(*model));
+  return ModelValidator::make(std::move(model), level);
 }
 
-KnownToBeValid::~KnownToBeValid() { knownToBeValid = outer_; }
-
-Status checkValid(const Model& model) {
-  return &model == knownToBeValid ? okStatus() : validateModel(model).takeStatus();
+Result<ValidModel> validated(Model model) {
+  return validated(std::make_shared<const Model>(std::move(model)));
 }
 
-Status validateModelForLevel(const Model& model, FeatureLevel have) {
-  HALYARD_ASSIGN_OR_RETURN(const FeatureLevel needed, validateModel(model));
-  if (needed > have) {
+ValidModel validByConstruction(std::shared_ptr<const Model> model, FeatureLevel level) {
+  return ModelValidator::make(std::move(model), level);
+}
+
+Result<ValidModel> validatedForLevel(std::shared_ptr<const Model> model, FeatureLevel have) {
+  HALYARD_ASSIGN_OR_RETURN(ValidModel valid, validated(std::move(model)));
+  HALYARD_RETURN_IF_ERROR(checkForLevel(valid, have));
+  return valid;
+}
+
+Status checkForLevel(const ValidModel& valid, FeatureLevel have) {
+  const Model& model = *valid;
+  if (valid.level() > have) {
     HALYARD_RETURN_IF_ERROR(checkOperationLevels(model, model.main, have));
     for (size_t i = 0; i < model.referenced.size(); ++i) {
       HALYARD_RETURN_IF_ERROR(checkOperationLevels(model, model.referenced[i], have),
                               "referenced subgraph {}", i);
     }
-    return badData("the model's subgraphs need {}, the device has {}", featureLevelName(needed),
-                   featureLevelName(have));
+    if (!model.referenced.empty() && have < FeatureLevel::FL4) {
+      return badData("the model's subgraphs need {}, the device has {}",
+                     featureLevelName(FeatureLevel::FL4), featureLevelName(have));
+    }
   }
   HALYARD_RETURN_IF_ERROR(checkBoundarySizes(model));
   if (have >= FeatureLevel::FL4) return okStatus();  // operands have had nothing new since then

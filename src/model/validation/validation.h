@@ -2,11 +2,13 @@
 // Thread safety: pure functions. Ownership: none.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "halyard/driver/model.h"
 #include "halyard/driver/nnapi_types.h"
 #include "halyard/driver/status.h"
+#include "halyard/driver/valid_model.h"
 
 namespace halyard {
 
@@ -25,27 +27,16 @@ Result<FeatureLevel> validateModel(const Model& model);
 // requiredFeatureLevel, with operands that were as they are, and need `level` at the most.
 Result<FeatureLevel> validateCheckedOperations(const Model& model, FeatureLevel level);
 
-// While it exists, its thread knows that the model, which must not change or end meanwhile, has
-// passed validateModel: for the calls of those who check what they get, whoever it comes from.
-class KnownToBeValid {
- public:
-  explicit KnownToBeValid(const Model& model);
-  ~KnownToBeValid();
-  KnownToBeValid(const KnownToBeValid&) = delete;
-  KnownToBeValid& operator=(const KnownToBeValid&) = delete;
+// A model whose validity follows from the way it was made out of a valid model that needs `level` at
+// most: cut out of it, or with default inputs left out. The callers are few; each states its reason.
+ValidModel validByConstruction(std::shared_ptr<const Model> model, FeatureLevel level);
 
- private:
-  const Model* const outer_;
-};
-
-// As validateModel, but does nothing for a model that is known to be valid.
-Status checkValid(const Model& model);
-
-// As validateModel, and the model must have nothing that is newer than level `have`: neither an
-// operation (the error names the first and says why), nor an operand or a pool, even if no
-// operation uses them. Nor may it have control flow of unknown sizes (control_flow_sizes.h). What a
-// driver's boundary demands.
-Status validateModelForLevel(const Model& model, FeatureLevel have);
+// Checks that the model has nothing newer than level `have`: no operation (the error names the first
+// one and the reason), no operand and no pool, even if no operation uses them. The model may have no
+// control flow of unknown sizes either (control_flow_sizes.h). The boundary of a driver demands this.
+Status checkForLevel(const ValidModel& model, FeatureLevel have);
+// validated, then checkForLevel.
+Result<ValidModel> validatedForLevel(std::shared_ptr<const Model> model, FeatureLevel have);
 
 // The feature level that one operation of the subgraph needs, with all operands that it touches.
 Result<FeatureLevel> requiredFeatureLevel(const Model& model, const Subgraph& subgraph,

@@ -37,7 +37,7 @@ class Stage {
   const hal::TimePoint begin_;
 };
 
-Result<PreparedPtr> compile(const Device& device, const std::shared_ptr<const Model>& model,
+Result<PreparedPtr> compile(const Device& device, const ValidModel& model,
                             hal::PrepareOptions options,
                             std::shared_ptr<const hal::CacheFiles> files, CacheRecord* record) {
   options.cache = std::move(files);
@@ -96,7 +96,7 @@ Status checkInterface(const Model& model, const hal::CachedModel& cached) {
 // One preparation of one part.
 class Attempt {
  public:
-  Attempt(const Device& device, const std::shared_ptr<const Model>& model,
+  Attempt(const Device& device, const ValidModel& model,
           const hal::PrepareOptions& options, CacheRecord* record)
       : device_(device), model_(model), options_(options), record_(*record) {}
 
@@ -238,7 +238,7 @@ class Attempt {
   }
 
   const Device& device_;
-  const std::shared_ptr<const Model>& model_;
+  const ValidModel& model_;
   const hal::PrepareOptions& options_;
   CacheRecord& record_;
 };
@@ -280,7 +280,7 @@ Result<PreparedPtr> CachedPreparation::prepare(const Device& device, const Part&
     parts.application = request_.token;
     parts.subgraph = part.subgraph;
     if (!part.isWhole) parts.operations = part.operations;
-    parts.model = part.model.get();
+    parts.model = &*part.model;
     parts.device = &info;
     parts.preference = options.preference;
     parts.priority = options.priority;

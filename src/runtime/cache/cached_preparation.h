@@ -50,7 +50,7 @@ class CachedPreparation {
     std::optional<std::chrono::nanoseconds> took;
   };
   struct Part {
-    std::shared_ptr<const Model> model;
+    ValidModel model;
     bool isWhole = true;  // of the application's model; else `operations` of `subgraph`
     uint32_t subgraph = kMainSubgraph;
     std::span<const uint32_t> operations;

@@ -227,8 +227,7 @@ void Compilation::planNothing() {
 }
 
 void Compilation::makeRunner(std::shared_ptr<const CachedPreparation> caching) {
-  PlanContext context;
-  context.model = model_;
+  PlanContext context(model_);
   context.applicationOrder = applicationOrder_;
   context.devices = devices_;
   context.mayRecover =
@@ -301,9 +300,9 @@ Result<std::vector<bool>> supportedOperations(const ModelBuilder& model,
     return operationText(order[n], model.model()->main.operations[n].type);
   };
   std::vector<bool> result(order.size(), false);
-  const std::shared_ptr<const Model> asModel = subgraphAsModel(model.model(), kMainSubgraph);
+  const ValidModel asModel = subgraphAsModel(model.model(), kMainSubgraph);
   for (const Device* device : devices) {
-    const Result<std::vector<bool>> supported = device->hal().getSupportedOperations(*asModel);
+    const Result<std::vector<bool>> supported = device->hal().getSupportedOperations(asModel);
     if (!supported.ok() || supported->size() != order.size()) {
       // A device that cannot answer supports nothing; the application may still use the others.
       logWarning("device {}: supported operations: {}", device->name(),

@@ -102,7 +102,7 @@ class Compilation {
   void makeRunner(std::shared_ptr<const CachedPreparation> caching);
 
   const uint64_t id_;
-  std::shared_ptr<const Model> model_;
+  ValidModel model_;
   std::shared_ptr<const cpu::SureFailures> sureFailures_;
   std::vector<uint32_t> applicationOrder_;
   ExtensionRegistry& extensions_;

@@ -48,11 +48,11 @@ class ScriptedDevice : public hal::Device {
     real_ = cpu::makeCpuDevice(std::move(info), 1);
   }
   const hal::DeviceInfo& info() const override { return real_->info(); }
-  Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
+  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
     return script_.supported ? script_.supported(model) : real_->getSupportedOperations(model);
   }
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
-      std::shared_ptr<const Model> model, const hal::PrepareOptions& options) override {
+      const ValidModel& model, const hal::PrepareOptions& options) override {
     if (!script_.prepare.ok()) return script_.prepare;
     if (script_.prepareNothing) return std::shared_ptr<hal::PreparedModel>();
     HALYARD_ASSIGN_OR_RETURN(auto real, real_->prepareModel(std::move(model), options));

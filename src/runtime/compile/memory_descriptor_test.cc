@@ -23,11 +23,11 @@ class WithoutBuffers final : public hal::Device {
     cpu_ = cpu::makeCpuDevice(std::move(info), 1);
   }
   const hal::DeviceInfo& info() const override { return cpu_->info(); }
-  Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
+  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
     return cpu_->getSupportedOperations(model);
   }
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
-      std::shared_ptr<const Model> model, const hal::PrepareOptions& options) override {
+      const ValidModel& model, const hal::PrepareOptions& options) override {
     return cpu_->prepareModel(std::move(model), options);
   }
   Result<std::unique_ptr<hal::Buffer>> allocate(

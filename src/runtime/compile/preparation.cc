@@ -60,7 +60,7 @@ struct Failure {
 
 class Preparation {
  public:
-  Preparation(const std::shared_ptr<const Model>& model, const std::vector<uint32_t>& order,
+  Preparation(const ValidModel& model, const std::vector<uint32_t>& order,
               const std::vector<const Device*>& devices, const PreparationOptions& options,
               Report* report)
       : model_(model),
@@ -71,7 +71,7 @@ class Preparation {
         all_(devices),
         support_(model, candidates_,
                  [this](const Device& device, uint32_t subgraph,
-                        const std::shared_ptr<const Model>& asModel) {
+                        const ValidModel& asModel) {
                    return ask(device, subgraph, asModel);
                  }),
         report_(*report),
@@ -89,7 +89,7 @@ class Preparation {
   }
 
   Result<std::vector<bool>> ask(const Device& device, uint32_t subgraph,
-                                const std::shared_ptr<const Model>& asModel);
+                                const ValidModel& asModel);
   // Of control flow, the runtime might run some itself, and what is logged is what was weighed.
   bool isWholeForOne() {
     return candidates_.size() == 1 && model_->referenced.empty() &&
@@ -111,7 +111,7 @@ class Preparation {
   std::vector<uint32_t> applicationOperations(const ComputeStep& step) const;
   void logDecisions(const SubgraphChoice& choice);
 
-  const std::shared_ptr<const Model>& model_;
+  const ValidModel& model_;
   const std::vector<uint32_t>& order_;
   const PreparationOptions& options_;
   const bool isStrict_;
@@ -181,15 +181,14 @@ void Preparation::logDecisions(const SubgraphChoice& choice) {
 // A driver that is the only candidate, and gets no cache files, prepares the model as soon as it
 // has said that it takes all of it: another process sees it once.
 Result<std::vector<bool>> Preparation::ask(const Device& device, uint32_t subgraph,
-                                           const std::shared_ptr<const Model>& asModel) {
+                                           const ValidModel& asModel) {
   auto* const remote = dynamic_cast<hal::RemoteDevice*>(&device.hal());
   const bool mayPrepare =
       remote != nullptr && candidates_.size() == 1 && subgraph == kMainSubgraph &&
       model_->referenced.empty() &&
       !whyNoFiles(options_.caching.get(), device, options_.prepare.preference).empty();
-  if (!mayPrepare) return device.hal().getSupportedOperations(*asModel);
+  if (!mayPrepare) return device.hal().getSupportedOperations(asModel);
   const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::COMPILATION, device.name());
-  const KnownToBeValid known(*asModel);  // cut out of what was valid when it was finished
   const PreparedBefore* const before = options_.before.get();
   if (before != nullptr && before->isSaid()) {
     HALYARD_ASSIGN_OR_RETURN(auto prepared,
@@ -207,7 +206,7 @@ Result<std::vector<bool>> Preparation::ask(const Device& device, uint32_t subgra
   const bool wasAtOnce =
       offer && offer->prepared && offer->prepared->ok() && offer->took <= kAtOnce;
   if (before != nullptr && !wasAtOnce) before->takeBack();
-  if (!offer) return device.hal().getSupportedOperations(*asModel);
+  if (!offer) return device.hal().getSupportedOperations(asModel);
   if (offer->prepared) whole_ = CachedPreparation::Done{std::move(*offer->prepared), offer->took};
   return std::move(offer->supported);
 }
@@ -407,7 +406,7 @@ PartitionMode partitionMode() {
   return PartitionMode::WITH_FALLBACK;
 }
 
-Result<std::shared_ptr<const Plan>> preparePlan(const std::shared_ptr<const Model>& model,
+Result<std::shared_ptr<const Plan>> preparePlan(const ValidModel& model,
                                                 const std::vector<uint32_t>& order,
                                                 const std::vector<const Device*>& devices,
                                                 const PreparationOptions& options, Report* report) {

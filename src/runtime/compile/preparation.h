@@ -41,7 +41,7 @@ struct PreparationOptions {
 // model divided again; in the end everything goes to the CPU device, unless the model has
 // operations of vendors. Without fallback, the failure is returned. `order`: for each operation of
 // the model the application's index.
-Result<std::shared_ptr<const Plan>> preparePlan(const std::shared_ptr<const Model>& model,
+Result<std::shared_ptr<const Plan>> preparePlan(const ValidModel& model,
                                                 const std::vector<uint32_t>& order,
                                                 const std::vector<const Device*>& devices,
                                                 const PreparationOptions& options, Report* report);

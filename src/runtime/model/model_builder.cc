@@ -210,7 +210,7 @@ Status ModelBuilder::setOperandValueFromModel(uint32_t index, const ModelBuilder
   operand->lifetime = Lifetime::SUBGRAPH;
   shown[operand->location.offset] = value.model()->main;
   forgetValue(index);
-  references_.push_back({index, value.model()});
+  references_.push_back({index, value.model().share()});
   return okStatus();
 }
 
@@ -471,7 +471,7 @@ void ModelBuilder::leaveOutDefaults() {
   }
 }
 
-Status ModelBuilder::finishAfterCopy() {
+Result<FeatureLevel> ModelBuilder::finishAfterCopy() {
   if (building_.main.inputIndexes.empty() || building_.main.outputIndexes.empty()) {
     return badData("the model's inputs and outputs have not been identified");
   }
@@ -479,29 +479,30 @@ Status ModelBuilder::finishAfterCopy() {
   attachReferencedModels();
   fillExtensionTable();
   if (areOperationsChecked_ && references_.empty()) {
-    return validateCheckedOperations(building_, operationsLevel_).takeStatus();
+    return validateCheckedOperations(building_, operationsLevel_);
   }
-  return validateModel(building_).takeStatus();
+  return validateModel(building_);
 }
 
 Status ModelBuilder::finish() {
   HALYARD_RETURN_IF_ERROR(checkBuilding());
   HALYARD_RETURN_IF_ERROR(copyLargeConstants());
-  const Status status = finishAfterCopy();
-  if (!status.ok()) {
+  Result<FeatureLevel> level = finishAfterCopy();
+  if (!level.ok()) {
     state_ = State::INVALID;
-    return status;
+    return level.takeStatus();
   }
   leaveOutDefaults();
-  finished_ = std::make_shared<const Model>(std::move(building_));
+  // Still valid: a default input is one that the operation may lack.
+  finished_ = validByConstruction(std::make_shared<const Model>(std::move(building_)), *level);
   building_ = Model();
   state_ = State::FINISHED;
-  cpu::SureFailures failures = cpu::sureFailures(*finished_);
+  cpu::SureFailures failures = cpu::sureFailures(**finished_);
   if (!failures.empty()) {
     sureFailures_ = std::make_shared<const cpu::SureFailures>(std::move(failures));
   }
   if (vlogIsOn(VlogTag::MODEL)) {
-    for (const std::string& line : graphDump(*finished_, "ModelBuilder::finish")) {
+    for (const std::string& line : graphDump(**finished_, "ModelBuilder::finish")) {
       vlog(VlogTag::MODEL, "{}", line);
     }
   }

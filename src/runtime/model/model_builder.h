@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -52,8 +53,8 @@ class ModelBuilder {
 
   Status checkBuilding() const;  // BAD_STATE once finish() was called
   Status checkFinished() const;  // BAD_STATE unless finish() succeeded
-  // The finished model; null before.
-  std::shared_ptr<const Model> model() const { return finished_; }
+  // Only of a finished builder.
+  const ValidModel& model() const { return *finished_; }
   // For each operation of model()->main in run order, its index in the application's order.
   const std::vector<uint32_t>& applicationOrder() const { return applicationOrder_; }
   ExtensionRegistry& extensions() const { return extensions_; }
@@ -78,13 +79,13 @@ class ModelBuilder {
   void attachReferencedModels();
   void fillExtensionTable();
   void leaveOutDefaults();
-  Status finishAfterCopy();
+  Result<FeatureLevel> finishAfterCopy();
 
   ExtensionRegistry& extensions_;
   const std::shared_ptr<ConstantDigests> constantDigests_;
   State state_ = State::BUILDING;
   Model building_;
-  std::shared_ptr<const Model> finished_;
+  std::optional<ValidModel> finished_;
   std::shared_ptr<const cpu::SureFailures> sureFailures_;
   std::vector<uint32_t> applicationOrder_;
   // Whether all operations were checked against operands that have not changed since; what they

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "halyard/driver/device.h"
+#include "halyard/driver/valid_model.h"
 #include "runtime/partition/cache_record.h"
 #include "runtime/device/device_manager.h"
 
@@ -35,10 +36,12 @@ inline const Subgraph& subgraphAt(const Model& model, uint32_t index) {
 
 // A part of a subgraph on one device.
 struct ComputeStep {
+  explicit ComputeStep(ValidModel asModel) : model(std::move(asModel)) {}
+
   const Device* device = nullptr;
   uint32_t subgraph = kMainSubgraph;
-  std::vector<uint32_t> operations;    // of the subgraph, in an order in which they can run
-  std::shared_ptr<const Model> model;  // the whole source model in a simple plan
+  std::vector<uint32_t> operations;  // of the subgraph, in an order in which they can run
+  ValidModel model;                  // the whole source model in a simple plan
   // For each input and output of `model`, the operand of the subgraph that it is. In this order:
   // those that are the subgraph's own inputs (outputs), then temporaries, then, of inputs, outputs
   // of the subgraph that an earlier step has computed.

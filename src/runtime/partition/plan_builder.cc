@@ -12,7 +12,7 @@ namespace {
 class PlanBuilder {
  public:
   PlanBuilder(const SupportTable& support, CostModel& costs, const OperationNamer& nameOf)
-      : support_(support), costs_(costs), nameOf_(nameOf), model_(*support.model()) {}
+      : support_(support), costs_(costs), nameOf_(nameOf), model_(support.model()) {}
 
   Result<Plan> run(const SubgraphChoice& choice) {
     HALYARD_ASSIGN_OR_RETURN(plan_.sequence, sequenceOf(choice));
@@ -22,7 +22,7 @@ class PlanBuilder {
  private:
   Result<PlanSequence> sequenceOf(const SubgraphChoice& choice) {
     PlanSequence sequence;
-    const std::vector<uint32_t> consumers = countConsumers(subgraphAt(model_, choice.subgraph));
+    const std::vector<uint32_t> consumers = countConsumers(subgraphAt(*model_, choice.subgraph));
     for (size_t p = 0; p < choice.parts.size(); ++p) {
       const Part& part = choice.parts[p];
       if (part.device == support_.devices().size()) {
@@ -41,7 +41,7 @@ class PlanBuilder {
     const auto& inner = choice.inner.at(operation);
     HALYARD_ASSIGN_OR_RETURN(PlanSequence first, sequenceOf(*inner[0]));
     HALYARD_ASSIGN_OR_RETURN(PlanSequence second, sequenceOf(*inner[1]));
-    const OperationType type = subgraphAt(model_, choice.subgraph).operations[operation].type;
+    const OperationType type = subgraphAt(*model_, choice.subgraph).operations[operation].type;
     if (ops::definitionOf(type)->controlFlow == ops::ControlFlow::BRANCH) {
       return PlanNode{IfNode{choice.subgraph, operation, std::move(first), std::move(second)}};
     }
@@ -72,11 +72,10 @@ class PlanBuilder {
       plan_.hasDynamicTemporaries = true;
     }
     StepModel made = makeStepModel(model_, subgraph, part.operations, consumers);
-    ComputeStep step;
+    ComputeStep step(std::move(made.model));
     step.device = &device;
     step.subgraph = subgraph;
     step.operations = part.operations;
-    step.model = std::move(made.model);
     step.inputs = std::move(made.inputs);
     step.outputs = std::move(made.outputs);
     step.predicted = costs_.costOf(subgraph, part, border);
@@ -87,17 +86,16 @@ class PlanBuilder {
   const SupportTable& support_;
   CostModel& costs_;
   const OperationNamer& nameOf_;
-  const Model& model_;
+  const ValidModel& model_;
   Plan plan_;
 };
 
 }  // namespace
 
-Plan simplePlan(const Model& model, std::shared_ptr<const Model> asModel, const Device& device) {
+Plan simplePlan(const Model& model, ValidModel asModel, const Device& device) {
   Plan plan;
-  ComputeStep step;
+  ComputeStep step(std::move(asModel));
   step.device = &device;
-  step.model = std::move(asModel);
   for (uint32_t n = 0; n < model.main.operations.size(); ++n) step.operations.push_back(n);
   step.inputs = model.main.inputIndexes;
   step.outputs = model.main.outputIndexes;

@@ -13,6 +13,6 @@ Result<Plan> buildPlan(SupportTable& support, CostModel& costs, const SubgraphCh
                        const OperationNamer& nameOf);
 
 // The whole model on one device. `asModel`: subgraphAsModel of its main subgraph.
-Plan simplePlan(const Model& model, std::shared_ptr<const Model> asModel, const Device& device);
+Plan simplePlan(const Model& model, ValidModel asModel, const Device& device);
 
 }  // namespace halyard::runtime

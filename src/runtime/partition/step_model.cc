@@ -5,6 +5,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "model/validation/validation.h"
+
 namespace halyard::runtime {
 namespace {
 
@@ -13,8 +15,9 @@ uint16_t prefixOf(uint32_t code) { return static_cast<uint16_t>(code >> 16); }
 // Puts a model together from operands and operations of another.
 class Extraction {
  public:
-  explicit Extraction(const Model& from) : from_(from), to_(std::make_shared<Model>()) {
-    to_->relaxComputationFloat32toFloat16 = from.relaxComputationFloat32toFloat16;
+  explicit Extraction(const ValidModel& from)
+      : from_(*from), level_(from.level()), to_(std::make_shared<Model>()) {
+    to_->relaxComputationFloat32toFloat16 = from->relaxComputationFloat32toFloat16;
   }
 
   Subgraph& main() { return to_->main; }
@@ -45,7 +48,8 @@ class Extraction {
     to_->main.operations.push_back(std::move(operation));
   }
 
-  std::shared_ptr<const Model> finish() {
+  // Valid: the operations, their operands and their order are those of a valid model.
+  ValidModel finish() {
     // Converting a subgraph can find others that it refers to.
     for (size_t i = 0; i < subgraphs_.size(); ++i) {
       Subgraph copy = from_.referenced[subgraphs_[i]];
@@ -58,7 +62,7 @@ class Extraction {
     for (const ExtensionNameAndPrefix& extension : from_.extensionNameToPrefix) {
       if (prefixes_.contains(extension.prefix)) to_->extensionNameToPrefix.push_back(extension);
     }
-    return to_;
+    return validByConstruction(std::move(to_), level_);
   }
 
  private:
@@ -80,6 +84,7 @@ class Extraction {
   }
 
   const Model& from_;
+  const FeatureLevel level_;
   std::shared_ptr<Model> to_;
   std::unordered_map<uint32_t, uint32_t> pools_;
   std::unordered_map<uint32_t, uint32_t> subgraphIndex_;
@@ -90,7 +95,7 @@ class Extraction {
 // Builds the model of some operations of a subgraph.
 class StepBuilder {
  public:
-  StepBuilder(const Model& model, const Subgraph& subgraph, std::span<const uint32_t> consumers)
+  StepBuilder(const ValidModel& model, const Subgraph& subgraph, std::span<const uint32_t> consumers)
       : subgraph_(subgraph), consumers_(consumers), extraction_(model) {}
 
   StepModel run(std::span<const uint32_t> operations) {
@@ -103,20 +108,18 @@ class StepBuilder {
       for (const uint32_t operand : from.outputs) operation.outputs.push_back(placeOf(operand));
       extraction_.addOperation(std::move(operation));
     }
-    StepModel result;
     Subgraph& main = extraction_.main();
     std::sort(temporariesIn_.begin(), temporariesIn_.end());
     std::sort(temporariesOut_.begin(), temporariesOut_.end());
     std::sort(outputsIn_.begin(), outputsIn_.end());
-    result.inputs = subgraphInputs_;
-    result.inputs.insert(result.inputs.end(), temporariesIn_.begin(), temporariesIn_.end());
-    result.inputs.insert(result.inputs.end(), outputsIn_.begin(), outputsIn_.end());
-    result.outputs = subgraphOutputs_;
-    result.outputs.insert(result.outputs.end(), temporariesOut_.begin(), temporariesOut_.end());
-    for (const uint32_t operand : result.inputs) main.inputIndexes.push_back(places_.at(operand));
-    for (const uint32_t operand : result.outputs) main.outputIndexes.push_back(places_.at(operand));
-    result.model = extraction_.finish();
-    return result;
+    std::vector<uint32_t> inputs = subgraphInputs_;
+    inputs.insert(inputs.end(), temporariesIn_.begin(), temporariesIn_.end());
+    inputs.insert(inputs.end(), outputsIn_.begin(), outputsIn_.end());
+    std::vector<uint32_t> outputs = subgraphOutputs_;
+    outputs.insert(outputs.end(), temporariesOut_.begin(), temporariesOut_.end());
+    for (const uint32_t operand : inputs) main.inputIndexes.push_back(places_.at(operand));
+    for (const uint32_t operand : outputs) main.outputIndexes.push_back(places_.at(operand));
+    return {extraction_.finish(), std::move(inputs), std::move(outputs)};
   }
 
  private:
@@ -194,19 +197,18 @@ std::vector<bool> liveOperands(const Subgraph& subgraph) {
 
 }  // namespace
 
-StepModel makeStepModel(const Model& model, uint32_t subgraph, std::span<const uint32_t> operations,
+StepModel makeStepModel(const ValidModel& model, uint32_t subgraph, std::span<const uint32_t> operations,
                         std::span<const uint32_t> consumers) {
-  return StepBuilder(model, subgraphAt(model, subgraph), consumers).run(operations);
+  return StepBuilder(model, subgraphAt(*model, subgraph), consumers).run(operations);
 }
 
-std::shared_ptr<const Model> subgraphAsModel(const std::shared_ptr<const Model>& model,
-                                             uint32_t subgraph) {
+ValidModel subgraphAsModel(const ValidModel& model, uint32_t subgraph) {
   const Subgraph& from = subgraphAt(*model, subgraph);
   const std::vector<bool> live = liveOperands(from);
   if (subgraph == kMainSubgraph && std::find(live.begin(), live.end(), false) == live.end()) {
     return model;
   }
-  Extraction extraction(*model);
+  Extraction extraction(model);
   Subgraph& to = extraction.main();
   std::vector<uint32_t> places(live.size(), 0);
   for (size_t i = 0; i < live.size(); ++i) {

@@ -16,7 +16,7 @@
 namespace halyard::runtime {
 
 struct StepModel {
-  std::shared_ptr<const Model> model;
+  ValidModel model;
   // As ComputeStep::inputs and outputs.
   std::vector<uint32_t> inputs;
   std::vector<uint32_t> outputs;
@@ -26,12 +26,11 @@ struct StepModel {
 // not write becomes an input; what they write becomes an output if it is one of the subgraph or
 // if another operation reads it. `consumers`: countConsumers of the subgraph. Operands stand in the
 // order of their first use. A model without inputs or outputs is possible; no device takes it.
-StepModel makeStepModel(const Model& model, uint32_t subgraph, std::span<const uint32_t> operations,
+StepModel makeStepModel(const ValidModel& model, uint32_t subgraph, std::span<const uint32_t> operations,
                         std::span<const uint32_t> consumers);
 
 // A subgraph with all its inputs and outputs, in their order, as a model. What no operation uses is
 // left out. `model` itself if that is the main subgraph and there is nothing to leave out.
-std::shared_ptr<const Model> subgraphAsModel(const std::shared_ptr<const Model>& model,
-                                             uint32_t subgraph);
+ValidModel subgraphAsModel(const ValidModel& model, uint32_t subgraph);
 
 }  // namespace halyard::runtime

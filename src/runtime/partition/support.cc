@@ -19,8 +19,8 @@ namespace {
 bool isOfOtherProcess(const Device& device) { return device.hal().processId() != ::getpid(); }
 
 Result<std::vector<bool>> getSupportedOperations(const Device& device, uint32_t /*subgraph*/,
-                                                 const std::shared_ptr<const Model>& asModel) {
-  return device.hal().getSupportedOperations(*asModel);
+                                                 const ValidModel& asModel) {
+  return device.hal().getSupportedOperations(asModel);
 }
 
 }  // namespace
@@ -38,8 +38,7 @@ std::vector<uint32_t> subgraphsOf(const Model& model, uint32_t subgraph, uint32_
   return result;
 }
 
-SupportTable::SupportTable(std::shared_ptr<const Model> model, std::vector<const Device*> devices,
-                           Ask ask)
+SupportTable::SupportTable(ValidModel model, std::vector<const Device*> devices, Ask ask)
     : model_(std::move(model)),
       devices_(std::move(devices)),
       ask_(ask ? std::move(ask) : Ask(getSupportedOperations)),
@@ -54,14 +53,14 @@ SupportTable::SupportTable(std::shared_ptr<const Model> model, std::vector<const
   }
 }
 
-const std::shared_ptr<const Model>& SupportTable::asModel(uint32_t subgraph) {
-  std::shared_ptr<const Model>& model = models_[subgraph];
-  if (model == nullptr) model = subgraphAsModel(model_, subgraph);
-  return model;
+const ValidModel& SupportTable::asModel(uint32_t subgraph) {
+  const auto known = models_.find(subgraph);
+  if (known != models_.end()) return known->second;
+  return models_.emplace(subgraph, subgraphAsModel(model_, subgraph)).first->second;
 }
 
 SupportTable::Answers SupportTable::answersOfDevices(uint32_t subgraph) {
-  const std::shared_ptr<const Model>& model = asModel(subgraph);
+  const ValidModel& model = asModel(subgraph);
   const size_t count = model->main.operations.size();
   Answers answers(devices_.size());
   const auto askDevice = [&](const Device& device) -> Result<std::vector<bool>> {

@@ -21,15 +21,15 @@ class SupportTable {
  public:
   // Asks a device about a subgraph of the model, as a model of its own.
   using Ask = std::function<Result<std::vector<bool>>(const Device& device, uint32_t subgraph,
-                                                      const std::shared_ptr<const Model>& asModel)>;
+                                                      const ValidModel& asModel)>;
 
   // Without `ask` it is the device's getSupportedOperations.
-  SupportTable(std::shared_ptr<const Model> model, std::vector<const Device*> devices,
+  SupportTable(ValidModel model, std::vector<const Device*> devices,
                Ask ask = nullptr);
 
-  const std::shared_ptr<const Model>& model() const { return model_; }
+  const ValidModel& model() const { return model_; }
   // A subgraph as a model of its own, as the devices are asked about it.
-  const std::shared_ptr<const Model>& asModel(uint32_t subgraph);
+  const ValidModel& asModel(uint32_t subgraph);
   // The candidates, in the compilation's order; what follows names them by index.
   const std::vector<const Device*>& devices() const { return devices_; }
   // Of the CPU device; devices().size() when it is no candidate.
@@ -66,12 +66,12 @@ class SupportTable {
   Answers& answersFor(uint32_t subgraph);
   Answers answersOfDevices(uint32_t subgraph);
 
-  std::shared_ptr<const Model> model_;
+  ValidModel model_;
   std::vector<const Device*> devices_;
   Ask ask_;
   size_t cpu_;
   std::map<uint32_t, Answers> answers_;  // by subgraph
-  std::map<uint32_t, std::shared_ptr<const Model>> models_;
+  std::map<uint32_t, ValidModel> models_;
   std::vector<std::string> maskedDevice_;  // why; empty: it is not
 };
 

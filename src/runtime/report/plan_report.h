@@ -20,7 +20,7 @@ Report::Decisions describeDecisions(const Plan& plan, SupportTable& support, Cos
 
 // A model without control flow that its only candidate has taken as a whole.
 struct SoleDevice {
-  std::shared_ptr<const Model> model;
+  ValidModel model;
   const Device* device = nullptr;
   std::vector<uint32_t> order;
   std::vector<OperationReport::WhyNot> leftOut;

@@ -62,7 +62,7 @@ class Shadow {
 
   const uint32_t interval_;
   const std::shared_ptr<const Plan> plan_;
-  const std::shared_ptr<const Model> model_;
+  const ValidModel model_;
   const std::shared_ptr<Report> report_;
   std::vector<const Device*> tested_;  // that compute something of the plan, but for the CPU device
   std::atomic<uint64_t> turns_ = 0;

@@ -25,11 +25,11 @@ class Wrong final : public hal::Device {
   Wrong(hal::DeviceInfo info, std::shared_ptr<std::atomic<float>> error)
       : error_(std::move(error)), real_(cpu::makeCpuDevice(std::move(info), 1)) {}
   const hal::DeviceInfo& info() const override { return real_->info(); }
-  Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
+  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
     return real_->getSupportedOperations(model);
   }
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
-      std::shared_ptr<const Model> model, const hal::PrepareOptions& options) override {
+      const ValidModel& model, const hal::PrepareOptions& options) override {
     HALYARD_ASSIGN_OR_RETURN(auto prepared, real_->prepareModel(model, options));
     return std::shared_ptr<hal::PreparedModel>(
         std::make_shared<Prepared>(std::move(model), std::move(prepared), error_));

@@ -242,8 +242,8 @@ PreparedStepPtr StepRecovery::candidate(size_t step, const Device& device, Statu
 StepRecovery::Candidate StepRecovery::prepareOn(size_t step, const Device& device) const {
   const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::COMPILATION,
                           "prepare on another device", {.variant = trace::Variant::SUBTRACT});
-  const std::shared_ptr<const Model>& model = plan_.steps[step].model;
-  const Result<std::vector<bool>> supported = device.hal().getSupportedOperations(*model);
+  const ValidModel& model = plan_.steps[step].model;
+  const Result<std::vector<bool>> supported = device.hal().getSupportedOperations(model);
   if (!supported.ok()) return {nullptr, supported.status()};
   if (supported->size() != model->main.operations.size() ||
       std::ranges::find(*supported, false) != supported->end()) {

@@ -25,7 +25,9 @@ namespace halyard::runtime {
 
 // What a compilation has decided beside its plan.
 struct PlanContext {
-  std::shared_ptr<const Model> model;
+  explicit PlanContext(ValidModel whole) : model(std::move(whole)) {}
+
+  ValidModel model;
   std::vector<uint32_t> applicationOrder;  // of the main subgraph's operations
   std::vector<const Device*> devices;      // that may compute something, in the API's order
   // Otherwise nothing may be computed elsewhere than planned.

@@ -91,7 +91,7 @@ class CachingDevice final : public hal::Device {
     real_ = cpu::makeCpuDevice(std::move(info), 1);
   }
   const hal::DeviceInfo& info() const override { return real_->info(); }
-  Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
+  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
     std::vector<bool> supported;
     for (const Operation& operation : model.main.operations) {
       supported.push_back(!script_->unsupported.contains(operation.type));
@@ -99,13 +99,13 @@ class CachingDevice final : public hal::Device {
     return supported;
   }
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
-      std::shared_ptr<const Model> model, const hal::PrepareOptions& options) override {
+      const ValidModel& model, const hal::PrepareOptions& options) override {
     note(false, options);
     if (script_->beforePrepare) HALYARD_RETURN_IF_ERROR(script_->beforePrepare());
     if (options.cache != nullptr && script_->writes) save(*model, *options.cache);
     return prepare(std::move(model));
   }
-  Result<hal::CachedModel> prepareModelFromCache(std::shared_ptr<const Model> model,
+  Result<hal::CachedModel> prepareModelFromCache(const std::optional<ValidModel>& model,
                                                  const hal::PrepareOptions& options) override {
     note(true, options);
     if (script_->beforeLoad) HALYARD_RETURN_IF_ERROR(script_->beforeLoad());

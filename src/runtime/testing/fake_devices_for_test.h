@@ -56,7 +56,7 @@ class FakeDevice : public hal::Device {
     real_ = cpu::makeCpuDevice(std::move(info), 1);
   }
   const hal::DeviceInfo& info() const override { return real_->info(); }
-  Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
+  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
     ++script_->asked;
     if (script_->supported) return script_->supported(model);
     std::vector<bool> result;
@@ -71,7 +71,7 @@ class FakeDevice : public hal::Device {
     return result;
   }
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
-      std::shared_ptr<const Model> model, const hal::PrepareOptions& options) override {
+      const ValidModel& model, const hal::PrepareOptions& options) override {
     ++script_->prepared;
     if (script_->prepare) HALYARD_RETURN_IF_ERROR(script_->prepare(*model));
     if (script_->canPrepareAnything) {

@@ -70,7 +70,7 @@ class ScriptedDriver final : public hal::Device {
   ScriptedDriver(hal::DeviceInfo info, std::shared_ptr<DeviceScript> script)
       : script_(std::move(script)), real_(cpu::makeCpuDevice(std::move(info), 1)) {}
   const hal::DeviceInfo& info() const override { return real_->info(); }
-  Result<std::vector<bool>> getSupportedOperations(const Model& model) override {
+  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
     std::vector<bool> supported;
     for (const Operation& operation : model.main.operations) {
       supported.push_back(!script_->unsupported.contains(operation.type));
@@ -78,7 +78,7 @@ class ScriptedDriver final : public hal::Device {
     return supported;
   }
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
-      std::shared_ptr<const Model> model, const hal::PrepareOptions& options) override {
+      const ValidModel& model, const hal::PrepareOptions& options) override {
     ++script_->prepared;
     if (script_->prepare) HALYARD_RETURN_IF_ERROR(script_->prepare());
     HALYARD_ASSIGN_OR_RETURN(auto real, real_->prepareModel(std::move(model), options));

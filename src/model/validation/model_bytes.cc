@@ -152,7 +152,7 @@ class Reader {
   Reader(std::span<const uint8_t> structure, std::span<const uint8_t> values)
       : structure_(structure), values_(values) {}
 
-  Result<std::shared_ptr<const Model>> run() {
+  Result<ValidModel> run() {
     HALYARD_RETURN_IF_ERROR(readModel(), "byte {} of a model's {}", at_, structure_.size());
     if (at_ != structure_.size()) {
       return badData("{} bytes behind a model's {}", structure_.size() - at_, at_);
@@ -160,8 +160,7 @@ class Reader {
     if (valuesAt_ != values_.size()) {
       return badData("{} bytes of a model's values, expected {}", values_.size(), valuesAt_);
     }
-    HALYARD_RETURN_IF_ERROR(validateModel(*model_).takeStatus());
-    return std::shared_ptr<const Model>(std::move(model_));
+    return validated(std::move(model_));
   }
 
  private:
@@ -330,8 +329,8 @@ class Reader {
 
 Result<ModelBytes> serializeModel(const Model& model) { return Writer(model).run(); }
 
-Result<std::shared_ptr<const Model>> parseModel(std::span<const uint8_t> structure,
-                                                std::span<const uint8_t> values) {
+Result<ValidModel> parseModel(std::span<const uint8_t> structure,
+                              std::span<const uint8_t> values) {
   return Reader(structure, values).run();
 }
 
