@@ -6,7 +6,7 @@
 
 #include "halyard/driver/compile_cache.h"
 #include "halyard/driver/hal_types.h"
-#include "halyard/driver/model.h"
+#include "halyard/driver/valid_model.h"
 
 namespace halyard::drivers {
 
