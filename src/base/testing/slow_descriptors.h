@@ -111,7 +111,7 @@ class LingeringSocket {
 
   int get() const { return fd_.get(); }
   int release() { return fd_.release(); }
-  // Closes this descriptor. Another descriptor of the socket must be open, so that this cannot block.
+  // Closes this descriptor of the socket. It cannot block if the socket has another descriptor.
   void close() { fd_.reset(); }
   // Releases all threads that wait for the socket.
   void endPeer() {
