@@ -35,8 +35,9 @@ void encodeBlobEntry(const BlobEntry& entry, uint8_t* into);
 
 // Returns BAD_DATA when the bytes are no blobs or their head is damaged.
 Result<BlobHead> decodeBlobHead(std::span<const uint8_t> bytes);
-// Calls `use` for each entry in the order of the file. Returns the number of damaged entries. After
-// some kinds of damage, no later entries can be found. Returns BAD_DATA when the bytes are cut off.
+// Calls `use` for each entry in the order of the file. Returns the number of damaged entries.
+// An entry with damaged sizes hides all later ones, so these count, too. Returns BAD_DATA when the
+// bytes are cut off.
 Result<size_t> decodeBlobs(std::span<const uint8_t> bytes, const BlobHead& head,
                            const std::function<void(const BlobEntry&)>& use);
 
