@@ -68,8 +68,8 @@ bool Undelivered::concernsUnsent(Segments message) {
   return root.isFinish() && unsent_.erase(root.getFinish().getQuestionId()) != 0;
 }
 
-// The peer says what it keeps of an answer: with an error it keeps nothing, but knows of nothing
-// either, so that it does not say so.
+// A peer's FINISH says whether it keeps the capabilities of an answer. After an error it knows of
+// no capabilities, so it keeps them without saying that it releases them.
 void Undelivered::look(capnp::MessageReader& received) {
   const auto root = received.getRoot<capnp::rpc::Message>();
   if (!root.isFinish()) return;
