@@ -32,7 +32,7 @@ struct MatmulCase {
   }
 };
 
-// What int32 values stand for fits a double exactly as long as the sums stay below 2^53.
+// A double represents int32 results exactly while the sums stay below 2^53.
 std::vector<double> product(const MatmulCase& test, const std::vector<double>& x,
                             const std::vector<double>& y) {
   std::vector<double> result;

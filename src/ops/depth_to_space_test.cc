@@ -29,7 +29,7 @@ TEST(DepthToSpace, AgreesWithDefinition) {
         return Coordinates{at[0], at[1] / block, at[2] / block, place * depth + at[3]};
       });
       expectInBothLayouts(OperationType::DEPTH_TO_SPACE, x, static_cast<int>(block), expected);
-      // The way back.
+      // The opposite direction.
       expectInBothLayouts(OperationType::SPACE_TO_DEPTH, expected, static_cast<int>(block), x);
       if (HasFatalFailure()) return;
     }

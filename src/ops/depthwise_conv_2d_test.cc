@@ -49,7 +49,7 @@ TEST(DepthwiseConv2d, AgreesWithDefinitionInAllForms) {
   }
 }
 
-// More channels than vectors hold, and more sums than are kept at a time.
+// More channels than vectors hold, and more sums than the kernel keeps at a time.
 TEST(DepthwiseConv2d, AgreesWithDefinitionOnManyChannels) {
   RandomOperands random(18);
   TestWindow window;
