@@ -1,4 +1,4 @@
-// ELU, HARD_SWISH, LOGISTIC, TANH and the RELU family against their formulas.
+// Tests of ELU, HARD_SWISH, LOGISTIC, TANH and the RELU family against their formulas.
 #include <gtest/gtest.h>
 
 #include <limits>

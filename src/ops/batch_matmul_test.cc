@@ -1,4 +1,4 @@
-// BATCH_MATMUL against the definition as plain loops, and its errors.
+// Tests of BATCH_MATMUL against the definition in plain loops, and of its errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

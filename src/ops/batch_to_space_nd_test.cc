@@ -1,4 +1,5 @@
-// BATCH_TO_SPACE_ND and SPACE_TO_BATCH_ND against their mappings of coordinates, in both layouts.
+// Tests of BATCH_TO_SPACE_ND and SPACE_TO_BATCH_ND against their mappings of coordinates, in both
+// layouts.
 #include "ops/moves_for_test.h"
 
 namespace halyard::ops::testing {

@@ -1,4 +1,4 @@
-// Non-maximum suppression against a plain list of candidates.
+// Tests of non-maximum suppression against a plain list of candidates.
 #include "ops/box_suppression.h"
 
 #include <gmock/gmock.h>

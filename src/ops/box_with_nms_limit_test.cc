@@ -1,4 +1,4 @@
-// BOX_WITH_NMS_LIMIT against a plain model of its definition, and its errors.
+// Tests of BOX_WITH_NMS_LIMIT against a plain model of its definition, and of its errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

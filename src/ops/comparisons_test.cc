@@ -1,4 +1,4 @@
-// The six comparisons against their definitions.
+// Tests of the six comparisons against their definitions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

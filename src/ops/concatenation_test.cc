@@ -1,4 +1,4 @@
-// CONCATENATION against element-wise copying by coordinates.
+// Tests of CONCATENATION against elementwise copying by coordinates.
 #include <gtest/gtest.h>
 
 #include "ops/naive_for_test.h"

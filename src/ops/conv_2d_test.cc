@@ -1,5 +1,5 @@
-// CONV_2D and GROUPED_CONV_2D against the definition as plain loops over real numbers, and their
-// errors.
+// Tests of CONV_2D and GROUPED_CONV_2D against the definition in plain loops over real numbers, and
+// of their errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

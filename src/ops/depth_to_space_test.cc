@@ -1,4 +1,5 @@
-// DEPTH_TO_SPACE and SPACE_TO_DEPTH against their mappings of coordinates, in both layouts.
+// Tests of DEPTH_TO_SPACE and SPACE_TO_DEPTH against their mappings of coordinates, in both
+// layouts.
 #include "ops/moves_for_test.h"
 
 namespace halyard::ops::testing {

@@ -1,4 +1,5 @@
-// DEPTHWISE_CONV_2D against the definition as plain loops over real numbers, and its errors.
+// Tests of DEPTHWISE_CONV_2D against the definition in plain loops over real numbers, and of its
+// errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

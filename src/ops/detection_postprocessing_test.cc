@@ -1,4 +1,4 @@
-// DETECTION_POSTPROCESSING against a plain model of its definition.
+// Tests of DETECTION_POSTPROCESSING against a plain model of its definition.
 #include <gtest/gtest.h>
 
 #include <algorithm>

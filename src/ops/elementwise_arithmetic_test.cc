@@ -1,4 +1,4 @@
-// ADD, DIV, MUL and SUB against their definitions, element by element over real numbers.
+// Tests of ADD, DIV, MUL and SUB against their definitions, element by element over real numbers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

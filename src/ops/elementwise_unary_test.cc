@@ -1,4 +1,4 @@
-// ABS, EXP, FLOOR, LOG, NEG, RSQRT, SIN and SQRT against their definitions.
+// Tests of ABS, EXP, FLOOR, LOG, NEG, RSQRT, SIN and SQRT against their definitions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

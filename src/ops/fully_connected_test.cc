@@ -1,4 +1,5 @@
-// FULLY_CONNECTED against the definition as plain loops over real numbers, and its errors.
+// Tests of FULLY_CONNECTED against the definition in plain loops over real numbers, and of its
+// errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

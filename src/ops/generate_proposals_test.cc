@@ -1,4 +1,4 @@
-// GENERATE_PROPOSALS against a plain model of its definition, and its errors.
+// Tests of GENERATE_PROPOSALS against a plain model of its definition, and of its errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

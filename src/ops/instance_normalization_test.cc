@@ -1,4 +1,4 @@
-// INSTANCE_NORMALIZATION against its formula in both layouts.
+// Tests of INSTANCE_NORMALIZATION against its formula in both layouts.
 #include <gtest/gtest.h>
 
 #include <cmath>

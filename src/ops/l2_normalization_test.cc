@@ -1,4 +1,4 @@
-// L2_NORMALIZATION against its formula along every axis.
+// Tests of L2_NORMALIZATION against its formula along every axis.
 #include <gtest/gtest.h>
 
 #include <cmath>

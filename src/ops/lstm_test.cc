@@ -1,4 +1,5 @@
-// LSTM and UNIDIRECTIONAL_SEQUENCE_LSTM against the cell as plain loops, and their errors.
+// Tests of LSTM and UNIDIRECTIONAL_SEQUENCE_LSTM against the cell in plain loops, and of their
+// errors.
 #include <gtest/gtest.h>
 
 #include <limits>
