@@ -4,10 +4,11 @@
 // ForeignAccount may be used from any thread.
 // Ownership: a ForeignFd owns its descriptor. The process owns the threads that wait.
 //
-// The maker of a descriptor decides how long close() blocks. Examples: the last close of a TCP
-// socket that lingers, each close of a file of a user's file system (FUSE), and the last close of a
-// Unix socket whose queue holds such a descriptor. fstat, fstatfs, read and write of such a file
-// can block in the same way. The kernel owns the memory of a memfd, so calls on it do not block.
+// The maker of a descriptor decides how long close() blocks. One example is the last close of a TCP
+// socket that lingers. Another is each close of a file of a user's file system (FUSE). The last
+// close of a Unix socket can block, too, if its queue holds such a descriptor. fstat, fstatfs, read
+// and write of such a file can block in the same way. The kernel owns the memory of a memfd, so
+// calls on it do not block.
 #pragma once
 
 #include <atomic>

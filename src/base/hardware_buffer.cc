@@ -26,8 +26,8 @@ constexpr uint64_t kImageUsages =
 constexpr uint64_t kBlobUsages =
     AHARDWAREBUFFER_USAGE_SENSOR_DIRECT_DATA | AHARDWAREBUFFER_USAGE_GPU_DATA_BUFFER;
 
-// A plane of a format: the bytes per pixel, the number of image pixels per plane pixel in each
-// direction, and its part of a shared pixel.
+// A plane of a format: the bytes per pixel, and the number of image pixels per plane pixel in each
+// direction. If pixels are shared between planes, also its part of a pixel.
 struct PlaneFormat {
   uint32_t bytes;
   uint32_t everyX;

@@ -5,7 +5,7 @@
 // then.
 //
 // A local `static` takes a lock for its first use. After a fork() during that use, the lock stays
-// closed in the child for ever. madeOnce has no such lock.
+// closed in the child forever. madeOnce has no such lock.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // Distinguishes a process from its fork() children. A child has its parent's memory, but not its
-// threads. A mutex that another thread held stays locked in the child for ever. So the child checks
+// threads. A mutex that another thread held stays locked in the child forever. So the child checks
 // the stamp of an object before all else. It does not touch its parent's objects; it reports an
 // error or creates its own.
 // Thread safety: any thread may call everything, unless a comment says otherwise.
@@ -87,7 +87,7 @@ class PerProcess {
   T& get() {
     return get([] { return std::make_unique<T>(); });
   }
-  // Returns the object of this process; null if there is none.
+  // Returns the object of this process; null before it exists.
   T* find() const {
     const Slot* const slot = slot_.load(std::memory_order_acquire);
     if (slot == nullptr || !slot->stamp.isOfThisProcess()) return nullptr;

@@ -76,7 +76,7 @@ Result<FenceState> stateOfReadable(int fd, unsigned events) {
   return FenceState::SIGNALLED;
 }
 
-// `timeout` as in ppoll; null waits for ever.
+// `timeout` as in ppoll; null means no limit.
 Result<FenceState> pollOnce(int fd, const timespec* timeout) {
   // Only a caller that does not wait asks for POLLOUT: most descriptors have it at once.
   const bool waits = timeout == nullptr || timeout->tv_sec != 0 || timeout->tv_nsec != 0;

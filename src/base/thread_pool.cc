@@ -48,7 +48,7 @@ class alignas(64) LoopPart {
   };
 
   void set(Units units) { units_.store(packed(units), std::memory_order_relaxed); }
-  // Takes some of the remaining units; nullopt if none remain.
+  // Takes some of the remaining units; nullopt if the part is empty.
   std::optional<Units> take(bool fromFront) {
     uint64_t seen = units_.load(std::memory_order_relaxed);
     for (;;) {

@@ -35,8 +35,8 @@ struct CacheFileFacts {
 
 CacheFileHead encodeHead(const CacheFileFacts& facts);
 
-// Decodes facts for users and tools. Any file may claim them, and loading a compilation uses none
-// of them. Returns BAD_DATA with the reason when the bytes are no head of this format or have been
+// Decodes facts for users and tools. Any file may claim them, so loading a compilation does not use
+// them. Returns BAD_DATA with the reason when the bytes are no head of this format or have been
 // changed.
 Result<CacheFileFacts> decodeHead(std::span<const uint8_t> bytes);
 // Returns whether the bytes begin as a cache file does.

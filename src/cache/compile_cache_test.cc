@@ -222,7 +222,8 @@ TEST_F(CompileCacheTest, ForgetsThoseUsedLongestAgo) {
   for (const uint8_t i : {0, 2, 3, 4}) {
     expectHit(*cache, files(std::to_string(i), i), content_);
   }
-  // Entries of other users do not count for this user's limit, but for the limit of all users.
+  // Entries of other users do not count for this user's limit. They count for the limit of all
+  // users.
   ASSERT_TRUE(cache->save(files("x", 1), content_, kUid + 1).ok());
   ASSERT_TRUE(cache->save(files("y", 2), content_, kUid + 2).ok());
   expectHit(*cache, files("0", 0), content_);

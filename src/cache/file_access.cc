@@ -67,7 +67,7 @@ Result<FileLock> FileLock::take(int fd, bool exclusive, std::chrono::millisecond
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + wait;
   const int kind = (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB;
-  // flock() has no time limit. A stopped process that holds the lock would block others for ever.
+  // flock() has no time limit. A stopped process that holds the lock would block others forever.
   for (std::chrono::microseconds pause{200};; pause = std::min(pause * 2, kLongestPause)) {
     if (::flock(fd, kind) == 0) return FileLock(fd);
     if (errno == EINTR) continue;

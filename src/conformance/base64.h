@@ -11,8 +11,9 @@
 
 namespace halyard::conformance {
 
-// Returns the bytes of a padded base64 text. Returns nullopt for an invalid text: other characters,
-// a length that is no multiple of 4, padding in the middle, set bits that belong to no byte.
+// Returns the bytes of a padded base64 text. Returns nullopt for an invalid text. It has other
+// characters, padding in the middle, or set bits that belong to no byte, or its length is no
+// multiple of 4.
 std::optional<std::vector<uint8_t>> decodeBase64(std::string_view text);
 
 // Returns the padded text for these bytes.

@@ -66,7 +66,7 @@ class Target {
 };
 
 // For BuiltModel::unsupported: describes the first operation that is false in `supported`; nullopt
-// when there is none. `deviceLevel`: the device's level in the API's numbers; 0 when unknown.
+// when all are true. `deviceLevel`: the device's level in the API's numbers; 0 when unknown.
 std::optional<std::string> firstUnsupported(const Model& model, const std::vector<bool>& supported,
                                             int64_t deviceLevel);
 

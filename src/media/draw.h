@@ -20,7 +20,7 @@ struct Color {
 // Returns a colour of a fixed table for class `index`. Neighbouring indices differ clearly. Index 0
 // is black, the background of a segmentation.
 Color classColor(uint32_t index);
-// Returns black or white, whichever is easier to read on `background`.
+// Returns the colour that is easier to read on `background`: black or white.
 Color contrastColor(Color background);
 
 // All coordinates are pixels from the top left. Parts outside the image (3 channels) are not drawn,

@@ -18,7 +18,7 @@ namespace {
 
 // stb_image allocates the size that a file announces, and inflates its content, before it compares
 // both with the picture's size. A picture within the limits never needs more at once than its file
-// and 8 bytes per pixel (16 bits each of red, green, blue and alpha).
+// and 8 bytes per pixel. These are 16 bits each of red, green, blue and alpha.
 constexpr size_t kMaxAllocation =
     halyard::media::kMaxImagePixels * 8 + halyard::media::kMaxImageFileBytes;
 

@@ -24,7 +24,7 @@ struct ImageDims {
   size_t channels = 0;
 };
 
-// `shape` has rank 4 and is [N,H,W,C], or [N,C,H,W] with `nchw`; all but N must be positive.
+// `shape` has rank 4 and is [N,H,W,C], or [N,C,H,W] with `nchw`. H, W and C must be positive.
 Status readImageDims(std::string_view name, const Shape& shape, bool nchw, ImageDims* dims);
 Shape imageShape(const ImageDims& dims, bool nchw);
 

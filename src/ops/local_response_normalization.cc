@@ -51,8 +51,8 @@ Status infer(OperationContext& context) {
 }
 
 // Sums of squares over windows of any width. The time does not depend on the width, and there is no
-// cancellation as in a running sum. The line is cut into blocks of the windows' width, so that a
-// window is the end of one block and the start of the next.
+// cancellation as in a running sum. The line is cut into blocks of the windows' width. A window is
+// then the end of one block and the start of the next.
 class WindowSums {
  public:
   WindowSums(const float* x, size_t extent, size_t step, size_t radius)

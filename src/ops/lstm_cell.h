@@ -43,7 +43,7 @@ GateWeights gateWeights(const GatePointers& gates, size_t cells, size_t depth);
 struct LstmOptions {
   RecurrentActivation activation = RecurrentActivation::TANH;
   float cellClip = 0;        // 0: off
-  float projectionClip = 0;  // likewise
+  float projectionClip = 0;  // 0: off
 };
 
 // Reads the three scalars from `first` on.

@@ -39,7 +39,7 @@ inline TestOperand intTensor(const Shape& dims, const std::vector<int32_t>& valu
 }
 
 // Returns a tensor of `shape`. Each element is the element of `source` at sourceOf(place), or
-// `fill` if there is none. sourceOf takes and returns Coordinates.
+// `fill` if that is nullopt. sourceOf takes and returns Coordinates.
 template <typename SourceOf>
 TestOperand moved(const TestOperand& source, const Shape& shape, const SourceOf& sourceOf,
                   const std::vector<uint8_t>& fill = {}) {

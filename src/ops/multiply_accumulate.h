@@ -1,5 +1,5 @@
-// Code shared by operations that sum products of an input and a filter: type rows, the rules for
-// scales, and the output stage, which turns sums into results.
+// Code shared by operations that sum products of an input and a filter. It has type rows, the rules
+// for scales, and the output stage, which turns sums into results.
 // Thread safety: pure functions; output stages are immutable, and several threads may use one.
 // Ownership: output stages borrow operands and live in a kernel's scratch memory.
 #pragma once

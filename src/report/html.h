@@ -37,7 +37,8 @@ struct Table {
 
 class HtmlPage {
  public:
-  // `title` and `subtitle` are plain text. The subtitle says what was measured, when and where.
+  // `title` and `subtitle` are plain text. The subtitle gives the subject, time and place of the
+  // measurement.
   HtmlPage(std::string_view title, std::string_view subtitle);
 
   // Adds a heading with an anchor by its text ("Peak memory": #peak-memory).

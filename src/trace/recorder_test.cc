@@ -149,7 +149,7 @@ TEST_F(TraceTest, ThreadsRecordAtOnceAndAreNamed) {
   EXPECT_EQ(recorder_->lost(), 0u);
 }
 
-// A recorder may end as soon as setProcessRecorder has returned, whatever threads are doing.
+// A recorder may end as soon as setProcessRecorder has returned, while threads record.
 TEST_F(TraceTest, RecordersComeAndGoWhileThreadsRecord) {
   std::atomic<bool> stop = false;
   std::vector<std::thread> threads;

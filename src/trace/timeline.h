@@ -67,8 +67,8 @@ Timeline makeTimeline(const TraceRecords& records, std::string name, int64_t pro
 // Returns the name of an operation's slice: "CONV_2D #3", "ADD #0 of subgraph 2".
 std::string sliceDetail(const Slice& slice);
 
-// Returns the error of the first slice at a wrong place, by the checkNesting of marks; OK when
-// there is none.
+// Returns the error of the first slice at a wrong place, by the checkNesting of marks; OK if all
+// slices are correct.
 Status checkNesting(const ProcessTimeline& process);
 
 }  // namespace halyard::trace

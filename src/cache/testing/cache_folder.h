@@ -64,7 +64,7 @@ class CacheFolder {
     return path_ / (set + "2" + std::to_string(index));
   }
 
-  // Opens the files of the set anew at each call, and creates missing files.
+  // Opens the files of the set again at each call, and creates missing files.
   hal::CacheFiles open(const std::string& set, size_t models, size_t datas, const hal::Token& token,
                        int flags = O_RDWR) const {
     hal::CacheFiles files;

@@ -34,11 +34,11 @@ Result<SharedMemoryPtr> describePool(PoolDescription description);
 
 class ReceivedPool {
  public:
-  // Returns BAD_DATA with the reason for an invalid pool. The reasons are: an unknown kind or
-  // protection; a size of 0; an offset that the kind does not allow, or that is not a multiple of
-  // the page size; a missing descriptor, or one that is neither a regular file nor a dma-buf; a
-  // descriptor with too few access rights; a file that is too short; a hardware buffer whose
-  // description does not match its memory. A HARDWARE_BUFFER has size 0, and is for drivers only.
+  // Returns BAD_DATA with the reason for an invalid pool. Its kind or protection may be unknown, or
+  // its size 0. Its offset may be impossible for the kind, or no multiple of the page size. Its
+  // descriptor may be missing, not of a regular file or dma-buf, or lack access rights. Its file
+  // may be too short. The description of a hardware buffer may not match its memory. A
+  // HARDWARE_BUFFER has size 0, and is for drivers only.
   static Result<ReceivedPool> open(PoolDescription description);
   // The second half of open(): checks the file of a pool from describePool or from this process.
   static Result<ReceivedPool> inspect(SharedMemoryPtr memory);

@@ -29,8 +29,8 @@ const Shape& knownDimensions(const Operand& operand, const RequestArgument& argu
   return *combined;
 }
 
-// Returns the size of an output's buffer in bytes. Returns nullopt when there is none, or when only
-// the driver knows it: its own buffer, or an image.
+// Returns the size of an output's buffer in bytes. Returns nullopt for a missing buffer, or when
+// only the driver knows the size: its own buffer, or an image.
 std::optional<uint64_t> capacityOf(const Request& request, const RequestArgument& argument) {
   if (argument.kind == RequestArgument::Kind::NO_VALUE) return std::nullopt;
   if (argument.kind == RequestArgument::Kind::POINTER) return argument.length;

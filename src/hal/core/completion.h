@@ -1,7 +1,7 @@
 // Completion: a value that one thread sets and another waits for.
 // Thread safety: any thread may call set, and one thread calls the waiting methods. The object may
-// end as soon as a wait has returned, even if another thread is still leaving set, because the two
-// share the state that they use last.
+// end as soon as a wait has returned, even if another thread is still leaving set. The two share
+// the state that they use last.
 // Ownership: owns the value until a wait returns it.
 #pragma once
 

@@ -59,8 +59,8 @@ using AskSupported =
 Result<std::vector<bool>> supportedOperations(const Model& model, FeatureLevel have,
                                               const AskSupported& ask);
 
-// Returns whether the groups of figures of HAL 1.0 and 1.1 can represent the capabilities. Others
-// are converted all the same, from TENSOR_FLOAT32 and TENSOR_QUANT8_ASYMM.
+// Returns whether the groups of figures of HAL 1.0 and 1.1 can represent the capabilities. Other
+// capabilities are still converted, from TENSOR_FLOAT32 and TENSOR_QUANT8_ASYMM.
 Status compliantWith(const Capabilities& capabilities, HalVersion version);
 
 // Returns whether a prepared model of `version` supports the request's pools: buffers since 1.3,

@@ -14,7 +14,7 @@ struct IsolationMeasure {
 
   std::string name;
   State state = State::APPLIED;
-  std::string detail;  // what it allows, or why it is missing
+  std::string detail;  // the allowed rights, or the reason for its absence
 };
 using IsolationReport = std::vector<IsolationMeasure>;
 

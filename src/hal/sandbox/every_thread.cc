@@ -36,7 +36,7 @@ struct Round {
   uint32_t answered;  // a futex
   int32_t threads[kMostThreads];
   int32_t results[kMostThreads];
-  Round* next;  // list of the rounds that are kept for ever
+  Round* next;  // list of the rounds that are kept forever
 };
 Round* currentRound = nullptr;  // a handler has no other way to find it
 

@@ -18,8 +18,8 @@ class LandlockRules {
 
   // Describes the rules for readers.
   const std::string& description() const { return description_; }
-  // The ruleset for landlock_restrict_self. It restricts a thread, and the threads that it starts,
-  // for ever. Needs no_new_privs.
+  // The ruleset for landlock_restrict_self. It permanently restricts a thread, and the threads that
+  // it starts. Needs no_new_privs.
   int ruleset() const { return ruleset_.get(); }
 
  private:

@@ -58,7 +58,7 @@ class WireConnection {
     return options;
   }
   // Only the server's end is guarded, because it serves unknown peers. If both ends stopped reading
-  // until the other has read, they would wait for ever.
+  // until the other has read, neither would go on.
   static Rpc makeRpc(capnp::TwoPartyVatNetwork& network, GuardedNetwork& guarded,
                      kj::Maybe<capnp::Capability::Client>& bootstrap) {
     KJ_IF_MAYBE (client, bootstrap) return capnp::makeRpcServer(guarded, kj::mv(*client));

@@ -63,7 +63,7 @@ inline SmallVector<uint32_t, 4> decodeNumbers(capnp::List<uint32_t>::Reader from
 }
 
 void encodeAttributes(const ExtensionAttributes& from, wire::ExtensionAttributes::Builder to);
-// For a call with the field `attributes`, which stays null when there are none.
+// For a call with the field `attributes`, which stays null without attributes.
 template <typename Call>
 void putAttributes(const ExtensionAttributes& from, Call& call) {
   if (!from.empty()) encodeAttributes(from, call.initAttributes());

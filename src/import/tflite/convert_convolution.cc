@@ -127,7 +127,7 @@ Status checkBiasScales(const FileTensor& tensor, const Operand& x, const Operand
   return i == count ? okStatus() : bad(i, product(filterScales[i]));
 }
 
-// Returns the bias in input `position`, or zeros when there is none. Every use has its own operand,
+// Returns the bias in input `position`, or zeros if it is missing. Every use has its own operand,
 // because the scale depends on the use.
 Result<uint32_t> bias(Node& node, uint32_t x, uint32_t f, uint32_t y, uint32_t channels,
                       size_t position = 2) {

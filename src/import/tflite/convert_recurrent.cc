@@ -1,11 +1,11 @@
 // Converts sequences through an LSTM cell, in float and in integers.
 //
-// Inputs 0 to 19 have NNAPI's order: the sequence, input weights, recurrent weights, peephole
-// weights, biases (four each, by gate; peephole weights three), projection and its bias, output
-// state, cell state. Inputs 20 to 23 are the weights of layer normalisation. The states are
-// variables in the file. In TFLite they keep their values from one run to the next. A compiled
-// model has no state. Every run starts with zeros, as TFLite's first run does and every run after a
-// reset.
+// Inputs 0 to 19 have NNAPI's order. First come the sequence, input weights, recurrent weights,
+// peephole weights and biases (four each, by gate; peephole weights three). Projection and its
+// bias, output state and cell state follow. Inputs 20 to 23 are the weights of layer normalisation.
+// The states are variables in the file. In TFLite they keep their values from one run to the next.
+// A compiled model has no state. Every run starts with zeros, as TFLite's first run does and every
+// run after a reset.
 #include <cmath>
 
 #include "import/tflite/converters.h"

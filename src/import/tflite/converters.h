@@ -37,8 +37,8 @@ inline constexpr std::string_view kDetectionOperator = "TFLite_Detection_PostPro
 Status convertDetectionPostprocess(Node& node);
 
 // Returns the value of a quantised or float16 constant as TENSOR_FLOAT32. The result is a constant,
-// or the output of a DEQUANTIZE of one. The latter keeps weights as in the file, for devices that
-// have kTfliteExtension.
+// or the output of a DEQUANTIZE of one. With the DEQUANTIZE, weights stay as in the file, for
+// devices that have kTfliteExtension.
 Result<uint32_t> foldedToFloat(GraphBuilder& builder, const FileTensor& tensor);
 
 // Returns whether TFLite uses dynamic-range quantisation for these operands; see

@@ -1,11 +1,11 @@
 // Dynamic-range quantisation: float activations with weights of 8 bits.
 //
-// TFLite quantises the activations anew at every run, by their current minimum and maximum, and
+// TFLite quantises the activations again at every run, by their current minimum and maximum, and
 // multiplies integers. NNAPI has no such operation. An equal result comes from a float operation.
 // Its activations are first rounded to those steps, and its weights are the floats that the bytes
 // represent. One operation of kTfliteExtension does the rounding, or several operations of the API
 // that compute the same. Without the rounding, the result would be more exact and cheaper, but not
-// that of the file: kws_ref_float then differs by about 1e-3 of its range.
+// that of the file. kws_ref_float then differs by about 1e-3 of its range.
 //
 // The scheme is that of LiteRT's default (XNNPACK). It is asymmetric, -128 to 127 from the minimum
 // to the maximum, with 0 in the range. LiteRT's other kernels quantise symmetrically. They differ

@@ -136,7 +136,7 @@ class FlatReader {
     uint16_t tableSize = 0;
   };
   static constexpr size_t kVtables = 8;
-  // Returns nullptr if there is none.
+  // Returns nullptr for an invalid vtable.
   const Vtable* vtableAt(int64_t offset) {
     Vtable& known = vtables_[static_cast<size_t>(offset / 2) % kVtables];
     if (known.offset == offset && offset >= 0) return &known;

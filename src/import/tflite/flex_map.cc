@@ -2,9 +2,9 @@
 //
 // The format, from the end: the width of the root in bytes, its packed type (type << 2 | log2
 // width), the root value. A map's value is the distance back to its first element. Three values of
-// an element's width precede the elements: the distance back to the keys, the width of the keys'
-// elements, and the number of elements. The packed types follow the elements. Keys are distances
-// back to C strings.
+// an element's width precede the elements. They are the distance back to the keys, the width of the
+// keys' elements, and the number of elements. The packed types follow the elements. Keys are
+// distances back to C strings.
 #include "import/tflite/flex_map.h"
 
 #include <bit>

@@ -23,7 +23,7 @@ const Converter* converterOf(tfl::BuiltinOperator op) {
   return nullptr;
 }
 
-// Returns the converters of the file's operator codes; null where there is none.
+// Returns the converters of the file's operator codes; null for an unsupported operator.
 std::vector<const Converter*> convertersOf(const VerifiedFile& file) {
   std::vector<const Converter*> converters;
   for (size_t i = 0; i < file.operatorCodeCount(); ++i) {

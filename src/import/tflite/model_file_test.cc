@@ -1,5 +1,6 @@
-// Tests with large constants that stay in the file: the parts that are read, results equal to those
-// of the same bytes in memory, shared and folded constants, and files that change.
+// Tests with large constants that stay in the file. They check the parts that are read, and that
+// results equal those of the same bytes in memory. They also cover shared and folded constants, and
+// files that change.
 #include "import/tflite/model_file.h"
 
 #include <gmock/gmock.h>

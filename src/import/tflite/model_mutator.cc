@@ -63,7 +63,7 @@ class Mutator {
     if (oneIn(4)) return static_cast<int32_t>(random_());
     return kInteresting[below(std::size(kInteresting))];
   }
-  // Returns one of the entries that are not null; null when there is none.
+  // Returns one of the entries that are not null; null if all are.
   template <typename T>
   T* some(std::vector<std::unique_ptr<T>>& all) {
     return all.empty() ? nullptr : all[below(all.size())].get();

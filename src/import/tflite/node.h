@@ -41,7 +41,7 @@ class Node {
 
   // Prepares the operator's options for options(). Returns BAD_DATA when they are damaged.
   Status loadOptions();
-  // Returns the options of the type that the operator's converter names; nullptr if there are none.
+  // Returns the options of the type that the operator's converter names; nullptr without options.
   // Not for options with a vector: see optionList().
   template <typename Options>
   const Options* options() const {

@@ -228,7 +228,7 @@ inline void dequantize(CaseBuilder& b) {
   b.outPlain();
   if (b.typeOf(0) != TENSOR_QUANT8_SYMM_PER_CHANNEL) b.batch({0}, {0});
 }
-// The operation ignores quantisations, which all but some types must have.
+// The operation ignores quantisations, which nearly all types must have.
 inline void cast(CaseBuilder& b) {
   b.tensor(b.shape(), -300, 300);
   const bool scaled = operandTypeTraits(b.outputType(0))->scale == ScaleRule::POSITIVE;

@@ -15,7 +15,7 @@ Status tryCase(const OperationDefinition& definition, LegalCase& legal);
 // Returns a case that its operation accepts: the signature matches and the kernel has run. The
 // outputs have values and dimensions. It comes from the operation's recipe, or from a search
 // without one. The same numbers (and the same answers of `source`) give the same case everywhere.
-// Returns OP_FAILED with the last reason when none is found.
+// Returns OP_FAILED with the last reason if it finds no case.
 Result<LegalCase> triedCase(const OperationDefinition& definition, const Variant& variant,
                             unsigned seed, CaseSource* source = nullptr);
 

@@ -1,6 +1,6 @@
 // Burst, an ANeuralNetworksBurst: executions of one compilation in sequence.
 // Thread safety: any thread; of two executions at once, one is refused.
-// Ownership: refers to the compilation; holds no executions and none of their memories.
+// Ownership: refers to the compilation; holds neither executions nor their memories.
 #pragma once
 
 #include <atomic>

@@ -48,9 +48,9 @@ class DescribedMemory {
   DescribedMemory(MemoryDescription description, Storage storage,
                   std::span<const std::shared_ptr<hal::PreparedModel>> models = {});
 
-  // Checks an execution's use. It must be in one of the memory's roles, of the whole memory
-  // (`offset` and `length` 0), with `dimensions` that agree with the description; they may be
-  // empty. Returns BAD_DATA otherwise.
+  // Checks an execution's use. It must be in one of the memory's roles, and of the whole memory
+  // (`offset` and `length` 0). Its `dimensions` may be empty, and must agree with the description.
+  // Returns BAD_DATA otherwise.
   Status checkUse(const MemoryRole& role, const Shape& dimensions, uint64_t offset,
                   uint64_t length) const;
   // Returns the memory for Request::pools, and the place of the contents.

@@ -3,8 +3,9 @@
 // Ownership: borrows model and devices.
 //
 // A device states its speed relative to the CPU device's. The cost of an operation on the CPU is
-// estimated from its shapes (work_estimate.h), and the cost of reaching a driver from figures of
-// the machine (machine_figures.h). Measurements of executions improve both (device_timings.h).
+// estimated from its shapes (work_estimate.h). The cost of reaching a driver is estimated from
+// figures of the machine (machine_figures.h). Measurements of executions improve both
+// (device_timings.h).
 #pragma once
 
 #include <functional>

@@ -2,8 +2,8 @@
 // Thread safety: pure functions.
 // Ownership: results own their tables and share the pools.
 //
-// The extracted model has only the data that it uses: its operands, small constants in a new block,
-// the pools and extensions that it refers to, and the subgraphs that it can reach.
+// The extracted model has only the data that it uses. These are its operands, small constants in a
+// new block, the pools and extensions that it refers to, and the subgraphs that it can reach.
 #pragma once
 
 #include <cstdint>

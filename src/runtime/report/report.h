@@ -38,8 +38,7 @@ struct OperationReport {
 
 struct PartitionReport {
   std::string device;
-  // The application's indices, ascending. For a part of an IF or WHILE, the index of that operation
-  // in the main subgraph.
+  // The application's indices, ascending. A part of an IF or WHILE has the index of that operation.
   std::vector<uint32_t> operations;
   std::string within;           // for parts of IF and WHILE: "operation #3 WHILE: body"
   uint32_t operationCount = 0;  // of the part itself
