@@ -58,10 +58,11 @@ std::optional<Variant> variantFromName(std::string_view name);
 // decides the tolerance. A case that expects failure may have wrong outputs, so their shapes stay.
 //
 // internal-inputs puts an operation that changes no value between each input of the model and the
-// former input. For tensors of rank 1 to 4 of float16, float32 and the two asymmetric 8-bit types,
-// it is ADD of a zero. Floats use the negative zero, because -0 + 0 is +0. For any other rank, and
-// for BOOL8, INT32, QUANT16_ASYMM, QUANT16_SYMM and QUANT8_SYMM, it is CAST to the same type.
-// Inputs that are omitted, scalars, of unknown shape, or per-channel quantised stay unchanged.
+// operations that read it. For tensors of rank 1 to 4 of float16, float32 and the two asymmetric
+// 8-bit types, it is ADD of a zero. Floats use the negative zero, because -0 + 0 is +0. For any
+// other rank, and for BOOL8, INT32, QUANT16_ASYMM, QUANT16_SYMM and QUANT8_SYMM, it is CAST to the
+// same type. Inputs that are omitted, scalars, of unknown shape, or per-channel quantised stay
+// unchanged.
 //
 // With open output shapes, the runner also gives the first output a buffer that is one byte too
 // small. It expects an error with the real shapes.
