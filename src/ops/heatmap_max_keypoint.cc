@@ -158,7 +158,7 @@ OperationDefinition define() {
                                   typed("keypoints", kCoordinateColumn, rank(3))};
   definition.infer = infer;
   definition.reference = compute;
-  // The kernel has a lower limit of precision in half precision, so it must see the type.
+  // The kernel uses another epsilon in half precision, so it must see the type.
   definition.float16AsFloat32 = false;
   definition.precision = Precision::APPROXIMATE;
   return definition;

@@ -68,8 +68,8 @@ bool Undelivered::concernsUnsent(Segments message) {
   return root.isFinish() && unsent_.erase(root.getFinish().getQuestionId()) != 0;
 }
 
-// A peer's FINISH says whether it keeps the capabilities of an answer. After an error it knows of
-// no capabilities, so it keeps them without saying that it releases them.
+// The FINISH of a peer says whether it releases the capabilities of the answer. After an error, the
+// peer keeps none, but it does not know of them and does not say so. They are then released here.
 void Undelivered::look(capnp::MessageReader& received) {
   const auto root = received.getRoot<capnp::rpc::Message>();
   if (!root.isFinish()) return;

@@ -148,7 +148,7 @@ class CaseBuilder {
     add(nextType() == OperandType::FLOAT16 ? float16(value) : TestOperand::float32(value));
   }
   void omit();
-  // Adds a tensor that the operation allows to have a value only if `present`.
+  // Adds a tensor, or an operand without a value unless `present`.
   size_t tensorOr(bool present, const Shape& dims);
   FuseCode activation();
   // Adds an axis in [-rank, rank), or from 0 on. Returns the resolved axis.

@@ -45,7 +45,7 @@ class Sweep {
     std::vector<State> next(candidates);
     std::vector<uint32_t> cameFrom(order_.size() * candidates);
     for (size_t i = 0; i < order_.size(); ++i) {
-      // The candidate of the previous operation closes its segment.
+      // The cost if candidate j closes its segment after the previous operation.
       for (size_t j = 0; i > 0 && j < candidates; ++j) {
         states[j].closed =
             states[j].cost + states[j].outgoing * problem_.candidates[j].link.nsPerByte;
