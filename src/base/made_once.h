@@ -19,7 +19,7 @@ namespace halyard {
 template <typename Make>
 const std::invoke_result_t<Make>& madeOnce(Make make) {
   using Value = std::invoke_result_t<Make>;
-  static_assert(std::is_empty_v<Make>, "the value is kept by the type of what makes it");
+  static_assert(std::is_empty_v<Make>, "the type of `make` identifies the value");
   static constinit std::atomic<const Value*> made = nullptr;
   const Value* known = made.load(std::memory_order_acquire);
   if (known != nullptr) return *known;

@@ -274,7 +274,7 @@ Status CompileCache::Store::replace(int code) {
   const ino_t file = file_;
   if (connect() == SQLITE_OK && (device_ != device || file_ != file)) return okStatus();
   database_.reset();
-  logWarning("{}: {}; what drivers have cached is compiled again", path_, ::sqlite3_errstr(code));
+  logWarning("{}: {}; cached models are compiled again", path_, ::sqlite3_errstr(code));
   // The journal goes first. It must never be applied to the next database.
   for (const char* suffix : {"-journal", "-wal", "-shm", ""}) {
     const std::string path = path_ + suffix;

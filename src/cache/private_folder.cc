@@ -65,8 +65,8 @@ Result<fs::path> stateFolder(std::string_view kind, std::string_view driver) {
     base = fs::path(home) / ".local/state/halyard";
   } else {
     return opFailed(
-        "none of STATE_DIRECTORY, XDG_STATE_HOME and HOME is an absolute path, so that there is no "
-        "folder for what the driver keeps");
+        "none of STATE_DIRECTORY, XDG_STATE_HOME and HOME is an absolute path, so there is no "
+        "folder for the driver's data");
   }
   return base / kind / folderNameOf(driver);
 }

@@ -163,7 +163,7 @@ void loadEdited(Input input) {
   writeFile(saved.files.dataCache[0].get(), data);
   const auto content = saved.cache->load(saved.files, 1);
   const bool same = model == saved.model && data == saved.data;
-  require(content.ok() == same, same ? "what was saved is refused" : "another file is accepted");
+  require(content.ok() == same, same ? "the saved content is refused" : "another file is accepted");
   if (!same) {
     require(content.status().code() == ResultCode::OP_FAILED, "a refusal of another kind");
     return;
