@@ -16,7 +16,7 @@ struct Limits {
   double relative;
 };
 
-// By Scope.
+// Indexed by Scope.
 constexpr Limits kFloat32[] = {
     {1e-7, 1e-10, 1e-6, 1e-6}, {1e-6, 1e-8, 1e-5, 1e-5}, {3e-5, 1e-6, 1e-3, 1e-3},
     {4e-4, 1e-5, 2e-2, 2e-2},  {4e-4, 1e-5, 1e-2, 1e-2}, {1e-2, 1e-4, 1e-1, 1e-1},
@@ -29,8 +29,8 @@ constexpr Limits kQuantised[] = {
     {0.1, 0.1, 1, 0},  {1.2, 1.2, 2, 0}, {1.5, 1.5, 10, 0},
     {1.5, 1.5, 10, 0}, {2, 2, 12, 0},    {2, 2, 12, 0},
 };
-// NNAPI allows these even where nothing is rounded, and so overlooks a lot; here only where values
-// that were rounded have gone in.
+// NNAPI allows these differences even where no operation rounds, and so misses many errors. Here
+// they apply only to results computed from rounded values.
 constexpr double kIntegers[] = {0, 1, 1, 1, 1, 1};
 constexpr double kBooleanMismatches[] = {0, 0, 0, 0, 0.1, 0.1};
 
@@ -74,7 +74,7 @@ Criteria fromLimits(const Limits& limits) {
   return {limits.absolute, limits.relative, limits.bias, limits.meanSquare};
 }
 
-// The sums behind a Comparison.
+// Sums up the values of a Comparison.
 class Accumulator {
  public:
   Accumulator(Kind kind, const Criteria& criteria) : kind_(kind), criteria_(criteria) {}
@@ -177,7 +177,7 @@ Criteria criteriaFor(OperandType type, Scope scope, bool relaxed) {
   const auto index = static_cast<size_t>(scope);
   switch (kindOf(type)) {
     case Kind::FLOAT:
-      // What only moves elements does not round them either.
+      // Operations that only move elements do not round them either.
       if (relaxed || isHalf(type)) return fromLimits(kFloat16[index]);
       return fromLimits(kFloat32[index]);
     case Kind::QUANTISED:
@@ -255,7 +255,7 @@ Comparison compareValues(OperandType type, const Criteria& criteria,
     const double e = elementNumber(type, expected, i);
     const double a = elementNumber(type, actual, i);
     if (isBoolean) {
-      // Any byte but 0 is true.
+      // Any byte except 0 is true.
       accumulator.add(i, e != 0, a != 0);
     } else {
       accumulator.add(i, e, a);

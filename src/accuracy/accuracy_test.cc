@@ -63,7 +63,7 @@ TEST(Accuracy, ABiasWithinTheLimitOfEachElementFails) {
   EXPECT_EQ(biased.differing, 0u);
   EXPECT_TRUE(biased.failed);
   EXPECT_THAT(biased.text, HasSubstr("bias 2 (at most 1.5)"));
-  // Up and down: no bias, but a mean square of 4.
+  // The errors alternate in sign: no bias, but a mean square of 4.
   for (size_t i = 0; i < actual.size(); i += 2) actual[i] = 98;
   const Comparison scattered = compared(TENSOR_QUANT8_ASYMM, Scope::APPROXIMATE, expected, actual);
   EXPECT_EQ(scattered.bias, 0);

@@ -1,5 +1,5 @@
-// A processor's SHA-256 instructions wait for each other within one digest: four at once take
-// little more than half of the time for each.
+// A processor's SHA-256 instructions wait for each other within one digest. Four digests computed
+// together take little more than half of the time of four in a row.
 #include "base/bulk_digest.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace halyard {
 namespace {
 
 constexpr size_t kBlockBytes = 64;
-// Starting a thread takes as long as digesting about this.
+// Digesting this number of bytes takes about as long as starting a thread.
 constexpr size_t kBytesForThread = size_t{512} << 10;
 constexpr size_t kMostThreads = 4;
 
@@ -33,8 +33,8 @@ using Bytes = std::span<const uint8_t>;
 
 constexpr size_t kLanes = 4;
 
-// The constants of FIPS 180-4: of the cube roots and square roots of primes, 32 bits behind the
-// point.
+// The constants of FIPS 180-4: the first 32 bits of the fractions of primes' cube roots and square
+// roots.
 alignas(16) constexpr uint32_t kRound[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -44,7 +44,8 @@ alignas(16) constexpr uint32_t kRound[64] = {
     0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
-// As the instructions keep a state: words f, e, b, a and h, g, d, c, from the lowest on.
+// The layout that the instructions use for the state: words f, e, b, a and h, g, d, c, lowest
+// first.
 alignas(16) constexpr uint32_t kStartAbef[4] = {0x9b05688c, 0x510e527f, 0xbb67ae85, 0x6a09e667};
 alignas(16) constexpr uint32_t kStartCdgh[4] = {0x5be0cd19, 0x1f83d9ab, 0xa54ff53a, 0x3c6ef372};
 
@@ -69,7 +70,7 @@ HALYARD_TARGET_SHA inline __m128i load(const void* from) {
   return _mm_loadu_si128(static_cast<const __m128i*>(from));
 }
 
-// One block of each of kLanes messages.
+// Adds one block of each of kLanes messages.
 HALYARD_TARGET_SHA inline void addBlocks(Lanes& lanes, const uint8_t* const* blocks) {
   const __m128i bigEndian = _mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
   const Lanes before = lanes;
@@ -105,7 +106,7 @@ HALYARD_TARGET_SHA inline void addBlocks(Lanes& lanes, const uint8_t* const* blo
   }
 }
 
-// The SHA-256s of kLanes whole leaves.
+// Computes the SHA-256 digests of kLanes whole leaves.
 HALYARD_TARGET_SHA void digestLeaves(const uint8_t* const* leaves, Digest* const* digests) {
   Lanes lanes;
   for (size_t lane = 0; lane < kLanes; ++lane) {
@@ -117,7 +118,7 @@ HALYARD_TARGET_SHA void digestLeaves(const uint8_t* const* leaves, Digest* const
     for (size_t lane = 0; lane < kLanes; ++lane) blocks[lane] = leaves[lane] + at;
     addBlocks(lanes, blocks);
   }
-  // The message's end: a bit, and its length in bits.
+  // The end of the message: one set bit, and the message's length in bits.
   uint8_t end[kBlockBytes] = {0x80};
   for (size_t i = 0; i < 4; ++i) {
     end[kBlockBytes - 1 - i] = static_cast<uint8_t>(kDigestLeafBytes * 8 >> (8 * i));
@@ -146,7 +147,7 @@ struct Leaf {
   Digest digest = {};
 };
 
-// Leaves of the same length are together, but for what is left at the end.
+// The caller groups leaves of the same length, except for those at the end.
 void digestRange(std::span<Leaf> leaves) {
   size_t i = 0;
   while (i < leaves.size()) {
@@ -189,12 +190,12 @@ void digestAll(std::span<Leaf> leaves, size_t totalBytes) {
     const SignalsBlocked blocked;
     while (others.size() + 1 < threads) others.emplace_back(work);
   } catch (const std::system_error&) {
-    // Those that there are will do.
+    // The threads that have started do all the work.
   }
   work();
 }
 
-// `leaves` are those of `bytes` bytes.
+// `leaves` are the digests of the leaves of `bytes` bytes.
 Digest combine(std::span<const Digest> leaves, uint64_t bytes) {
   if (bytes <= kDigestLeafBytes) return leaves[0];
   Sha256 all;
@@ -208,7 +209,7 @@ Digest combine(std::span<const Digest> leaves, uint64_t bytes) {
 Digest bulkDigest(std::span<const uint8_t> bytes) { return bulkDigests(std::span(&bytes, 1))[0]; }
 
 std::vector<Digest> bulkDigests(std::span<const std::span<const uint8_t>> pieces) {
-  // Whole leaves first: they are digested side by side.
+  // The whole leaves come first, because they are digested in groups.
   std::vector<Leaf> leaves;
   std::vector<Leaf> ends;
   size_t totalBytes = 0;

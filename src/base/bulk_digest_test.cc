@@ -14,7 +14,7 @@ std::vector<uint8_t> randomBytes(size_t size, unsigned seed) {
   return bytes;
 }
 
-// By the words of the header.
+// Computes the digest as the header describes it.
 Digest plainDigest(std::span<const uint8_t> bytes) {
   if (bytes.size() <= kDigestLeafBytes) return sha256(bytes);
   Sha256 all;
@@ -31,7 +31,7 @@ constexpr size_t kSizes[] = {0,         1,         kLeaf - 1,     kLeaf,     kLe
 
 TEST(BulkDigestTest, IsTheDigestOfTheLeavesDigests) {
   for (const size_t size : kSizes) {
-    // Bytes need not be aligned.
+    // The bytes need not be aligned.
     const std::vector<uint8_t> bytes = randomBytes(size + 1, static_cast<unsigned>(size));
     const auto unaligned = std::span(bytes).subspan(1);
     EXPECT_EQ(bulkDigest(unaligned), plainDigest(unaligned)) << size;

@@ -25,7 +25,8 @@ Status examineDmaBuf(int fd, FileFacts* facts) {
   return okStatus();
 }
 
-// Those that a user without rights cannot mount, and answer by themselves.
+// Returns whether the file is on a local file system that needs privileges to mount and always
+// answers.
 bool isMachinesFileSystem(int fd) {
   struct statfs fs {};
   if (::fstatfs(fd, &fs) != 0) return false;
@@ -39,7 +40,8 @@ Result<FileFacts> examineNow(int fd) {
   const int flags = ::fcntl(fd, F_GETFL);
   if (flags < 0) return errnoStatus(ResultCode::BAD_DATA, errno, "F_GETFL");
   const int access = flags & O_ACCMODE;
-  // First: nothing is asked of what is no file, such as a path within a slow file system.
+  // This check comes first, so that a descriptor that is no file, such as a path in a slow file
+  // system, causes no request.
   if ((flags & O_PATH) != 0 || access == O_WRONLY) {
     return badData("its descriptor is not open for reading");
   }
@@ -53,7 +55,7 @@ Result<FileFacts> examineNow(int fd) {
   // Files of hugetlbfs have seals as well, but an access can still fail there when the huge pages
   // run out.
   const int seals = fs.f_type == TMPFS_MAGIC ? ::fcntl(fd, F_GET_SEALS) : -1;
-  // Behind the seals: only they make it final.
+  // This call follows the query of the seals. A size read before the seals could still change.
   struct stat st {};
   if (::fstat(fd, &st) != 0) return errnoStatus(ResultCode::BAD_DATA, errno, "fstat");
   if (!S_ISREG(st.st_mode)) {

@@ -1,5 +1,6 @@
-// FileFacts: what the kernel, not its sender, says about a file descriptor.
-// Thread safety: pure functions. Ownership: none; descriptors are borrowed.
+// FileFacts: facts about a file descriptor from the kernel, not from the sender.
+// Thread safety: pure functions.
+// Ownership: none; descriptors are borrowed.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +10,18 @@
 namespace halyard {
 
 struct FileFacts {
-  uint64_t size = 0;  // bytes, now
+  uint64_t size = 0;  // current size in bytes
   bool isDmaBuf = false;
-  bool writable = false;          // by the descriptor's mode
-  bool sealedForWriting = false;  // nobody can map it for writing any more
-  // The size can never become less: an access to its mapping cannot raise SIGBUS.
+  bool writable = false;          // from the descriptor's mode
+  bool sealedForWriting = false;  // no process can map it for writing any more
+  // The size can never become smaller, so an access to its mapping cannot raise SIGBUS.
   bool cannotShrink = false;
   // Neither its size nor its seals can ever change.
   bool isFixed = false;
 };
 
-// BAD_DATA for what is neither a regular file nor a dma-buf, and for a descriptor that is not open
-// for reading; RESOURCE_EXHAUSTED_TRANSIENT when the file is another process's and does not answer.
+// Returns BAD_DATA unless the descriptor is a regular file or a dma-buf and is open for reading.
+// Returns RESOURCE_EXHAUSTED_TRANSIENT when another process provides the file and does not answer.
 Result<FileFacts> examineFile(int fd);
 
 }  // namespace halyard

@@ -1,7 +1,7 @@
-// FileSizeSignalHeld: keeps SIGXFSZ from ending the process while this thread makes files longer:
-// beyond the limit on sizes of files, which is the application's to set, that is an error as any
-// other.
-// Thread safety: to be destroyed by the thread that made it. Ownership: keeps the mask from before.
+// FileSizeSignalHeld: keeps SIGXFSZ from ending the process while this thread makes files longer.
+// The application may set a limit on file sizes. Exceeding it becomes an ordinary error.
+// Thread safety: the thread that creates it must destroy it.
+// Ownership: stores the previous signal mask.
 #pragma once
 
 #include <pthread.h>
@@ -23,7 +23,7 @@ class FileSizeSignalHeld {
     }
   }
   ~FileSizeSignalHeld() {
-    // The kernel sends it to the thread that writes.
+    // The kernel sends the signal to the thread that writes.
     constexpr timespec kNow = {};
     if (!wasPending_) (void)::sigtimedwait(&signal_, nullptr, &kNow);
     if (!wasBlocked_) ::pthread_sigmask(SIG_UNBLOCK, &signal_, nullptr);

@@ -1,13 +1,15 @@
-// firstIndex: the first of many that is what there is hardly ever one of.
-// Thread safety: as its argument's. Ownership: none.
+// firstIndex: finds the first index with a property that few indices have.
+// Thread safety: as its argument's.
+// Ownership: none.
 #pragma once
 
 #include <cstddef>
 
 namespace halyard {
 
-// The first i below `count` for which is(i), or `count`. All are asked at first, without a branch,
-// so that several can be asked at once: `is` must have no effects, and should have no && and ||.
+// Returns the first i below `count` for which is(i), or `count`. It first evaluates all of them
+// without a branch, so that the processor can evaluate several at once. `is` must have no side
+// effects, and should have no && and ||.
 template <typename Is>
 size_t firstIndex(size_t count, Is&& is) {
   unsigned any = 0;

@@ -19,9 +19,9 @@ constexpr uint32_t selectBits(uint32_t mask, uint32_t a, uint32_t b) {
 }
 constexpr uint32_t maskIf(bool condition) { return 0u - static_cast<uint32_t>(condition); }
 
-// Both conversions compute every case and select by masks (compilers make branches of a conditional
-// operator where a case has floating-point arithmetic), so that loops over them vectorise. They are
-// always inlined to be compiled for the instruction set of the loop.
+// Both conversions compute every case and select by masks, so that loops over them vectorise. A
+// conditional operator would become a branch where a case has floating-point arithmetic. They are
+// always inlined, so that they use the instruction set of the loop.
 __attribute__((always_inline)) inline float toFloat(Float16 h) {
   const uint32_t sign = static_cast<uint32_t>(h.bits & 0x8000u) << 16;
   const uint32_t magnitude = static_cast<uint32_t>(h.bits & 0x7fffu) << 13;

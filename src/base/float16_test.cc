@@ -1,4 +1,4 @@
-// Float16: every bit pattern there and back, and rounding at the edges.
+// Tests of Float16: every bit pattern in both directions, and rounding at the limits.
 #include "base/float16.h"
 
 #include <gtest/gtest.h>
@@ -45,11 +45,12 @@ TEST(Float16, InfinityAndNan) {
   EXPECT_NE(nan & 0x03ff, 0);
 }
 
-// Between each two neighbours: the midpoint goes to the even one, its float neighbours to theirs.
+// The midpoint between two neighbours rounds to the even one. The floats next to it round to
+// theirs.
 TEST(Float16, RoundsToNearestEven) {
   for (uint16_t low = 0; low < 0x7bff; ++low) {
     const auto high = static_cast<uint16_t>(low + 1);
-    // Exact in float: it has 13 more bits of fraction.
+    // The midpoint is exact in float, which has 13 more fraction bits.
     const auto middle = static_cast<float>((valueOf(low) + valueOf(high)) / 2);
     const uint16_t even = low % 2 == 0 ? low : high;
     ASSERT_EQ(toFloat16(middle).bits, even) << std::hex << low;

@@ -23,11 +23,11 @@ namespace {
 
 using AccountPtr = std::shared_ptr<ForeignAccount>;
 
-// Of all accounts. They come as they are needed, and go when they have been idle for a while.
+// The limit for all accounts together. Threads start when needed, and end after an idle time.
 constexpr unsigned kMostThreadsOfProcess = 64;
 constexpr std::chrono::seconds kIdleLimit{1};
 
-// A socket that lingers is told not to: nobody is to wait for what it has to send.
+// The function switches lingering off, so that no thread waits for the socket's unsent data.
 void closeNow(int fd) {
   linger how{};
   socklen_t length = sizeof how;
@@ -40,7 +40,8 @@ void closeNow(int fd) {
 
 }  // namespace
 
-// What is done for the accounts of a process. Never destroyed: threads may use it until the end.
+// Runs the work for the accounts of a process. Never destroyed, because threads may use it until
+// the process ends.
 class ForeignWork {
  public:
   static ForeignWork& ofProcess();
@@ -63,7 +64,7 @@ class ForeignWork {
     origin.account.swap(account);
     origin.isMachines = false;
   }
-  // As `from` is known.
+  // Gives `to` the origin of `from`.
   void assignAs(int from, int to) {
     const std::lock_guard lock(mutex_);
     const auto known = origins_.find(from);
@@ -91,7 +92,7 @@ class ForeignWork {
     }
     put(std::move(account), [fd] { closeNow(fd); });
   }
-  // False: there are too many for the account.
+  // Returns false if the account has too many calls.
   bool run(int fd, std::function<void()> work) {
     const std::lock_guard lock(mutex_);
     const auto known = origins_.find(fd);
@@ -107,13 +108,13 @@ class ForeignWork {
   }
 
  private:
-  // Where a descriptor has come from.
+  // The origin of a descriptor.
   struct Origin {
     AccountPtr account;
-    bool isMachines = false;  // the file is of a file system of the machine's own
+    bool isMachines = false;  // the file is on a local file system of this machine
   };
 
-  // What follows is done under the lock.
+  // The following functions need the lock.
   void put(AccountPtr account, std::function<void()> work) {
     account->waiting_.push_back(std::move(work));
     account->pending_.fetch_add(1, std::memory_order_relaxed);
@@ -136,7 +137,7 @@ class ForeignWork {
       }).detach();
       ++threads_;
     } catch (const std::system_error&) {
-      // Then it waits for a thread that there is, or for the next attempt.
+      // The work then waits for a running thread, or for the next attempt to start one.
     }
   }
 
@@ -169,7 +170,7 @@ class ForeignWork {
 
   std::mutex mutex_;
   std::condition_variable work_;
-  std::deque<AccountPtr> ready_;  // have something that may begin
+  std::deque<AccountPtr> ready_;  // accounts with work that may start
   std::unordered_map<int, Origin> origins_;
   std::map<std::string, std::weak_ptr<ForeignAccount>, std::less<>> accounts_;
   const AccountPtr unknown_ = std::make_shared<ForeignAccount>();
@@ -200,7 +201,7 @@ void closeForeign(int fd) noexcept {
   try {
     ForeignWork::ofProcess().close(fd);
   } catch (const std::exception&) {
-    ::close(fd);  // out of memory: there is no better place
+    ::close(fd);  // no memory for the queue: this thread closes it
   }
 }
 

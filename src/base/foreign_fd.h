@@ -1,13 +1,14 @@
-// Descriptors that another process has made, or may have: what could block with them happens where
-// nobody else waits.
+// Descriptors that another process made or may have made. Calls on them that could block run in
+// threads of their own.
 // Thread safety: a ForeignFd is a value, used by one thread at a time; the functions and a
 // ForeignAccount may be used from any thread.
-// Ownership: a ForeignFd owns its descriptor. The threads that wait belong to the process.
+// Ownership: a ForeignFd owns its descriptor. The process owns the threads that wait.
 //
-// close() blocks for as long as the maker of a descriptor likes: the last close of a TCP socket
-// that lingers, each close of a file of a user's file system (FUSE), the last close of a Unix
-// socket in whose queue such a descriptor lies. So do fstat, fstatfs, read and write of such a
-// file. The memory of a memfd is the kernel's: nothing blocks there.
+// The maker of a descriptor decides how long close() blocks. One example is the last close of a TCP
+// socket that lingers. Another is each close of a file of a user's file system (FUSE). The last
+// close of a Unix socket can block, too, if its queue holds such a descriptor. fstat, fstatfs, read
+// and write of such a file can block in the same way. The kernel owns the memory of a memfd, so
+// calls on it do not block.
 #pragma once
 
 #include <atomic>
@@ -22,53 +23,53 @@
 
 namespace halyard {
 
-// Whose descriptors they are. For one account at most kMostThreads calls are under way at a time;
-// others wait for those, and hold up no other account's.
+// The process or user that the descriptors come from. At most kMostThreads calls of an account run
+// at a time. Further calls wait for these, and do not delay other accounts.
 class ForeignAccount {
  public:
   static constexpr unsigned kMostThreads = 4;
 
-  // The account of that name in this process, such as "user 1000".
+  // Returns the account of that name in this process, such as "user 1000".
   static std::shared_ptr<ForeignAccount> of(std::string_view name);
 
   ForeignAccount() = default;
   ForeignAccount(const ForeignAccount&) = delete;
   ForeignAccount& operator=(const ForeignAccount&) = delete;
 
-  // Those of withForeign that may be under way or wait.
+  // The limit of an account's withForeign calls that run or wait.
   static constexpr unsigned kMostCalls = 64;
 
-  // How many calls have been asked for and have not ended.
+  // The number of calls that have been requested and have not ended.
   size_t pending() const { return pending_.load(std::memory_order_relaxed); }
 
  private:
   friend class ForeignWork;
 
   std::atomic<size_t> pending_ = 0;
-  // Under the mutex of all accounts.
+  // Protected by the mutex of all accounts.
   std::deque<std::function<void()>> waiting_;
   unsigned running_ = 0;
   unsigned calls_ = 0;
   bool listed_ = false;
 };
 
-// Has `fd`, which has come from another process and is not the kernel's memory, known as such until
-// it is closed.
+// Marks `fd` as foreign until it is closed. It comes from another process and is not the kernel's
+// memory.
 void assignForeign(int fd, std::shared_ptr<ForeignAccount> account);
-// True when nothing can block with the descriptor: the kernel's own memory.
+// Returns true when no call on the descriptor can block, because the kernel owns its memory.
 bool isKernelMemory(int fd);
 // Closes `fd`, at once if that cannot block, otherwise in the background.
 void closeForeign(int fd) noexcept;
 
-// Whether files are to be left to withForeign: those of assignForeign, unless a file system of the
-// machine's own has been found behind them.
+// Returns whether calls on the file must go through withForeign. That is so after assignForeign,
+// unless the file turned out to be on a local file system.
 bool couldBlock(int fd);
 void noteMachinesFile(int fd);
-// The longest that anybody waits for a call on another process's file.
+// The longest time that a thread waits for a call on another process's file.
 inline constexpr std::chrono::seconds kForeignLimit{10};
-// Has `work` done on a thread for that, with a duplicate of `fd`, and waits for its end.
-// RESOURCE_EXHAUSTED_TRANSIENT when that has not come within the limit: `work` goes on, so that it
-// must own all that it uses. The same when too many such calls are under way for the account.
+// Runs `work` with a duplicate of `fd` in another thread and waits for its end. Returns
+// RESOURCE_EXHAUSTED_TRANSIENT when it exceeds the limit. `work` then continues, so it must own
+// everything that it uses. The same error means that the account has too many such calls.
 Status withForeign(int fd, std::function<Status(int fd)> work,
                    std::chrono::milliseconds limit = kForeignLimit);
 
@@ -76,7 +77,7 @@ class ForeignFd {
  public:
   ForeignFd() = default;
   explicit ForeignFd(int fd) : fd_(fd) {}
-  // Any descriptor may be taken for one.
+  // The constructor is implicit: any descriptor may be treated as foreign.
   ForeignFd(UniqueFd fd) : fd_(fd.release()) {}  // NOLINT(google-explicit-constructor)
   ForeignFd(ForeignFd&& other) noexcept : fd_(other.release()) {}
   ForeignFd& operator=(ForeignFd&& other) noexcept {
@@ -94,9 +95,10 @@ class ForeignFd {
     if (fd_ >= 0) closeForeign(fd_);
     fd_ = fd;
   }
-  // Close-on-exec, of the same account; invalid when this is, or when there is no descriptor left.
+  // The duplicate is close-on-exec and has the same account. It is invalid when this one is
+  // invalid, or when no descriptor is left.
   ForeignFd duplicate() const { return duplicateOf(fd_); }
-  // The same of a descriptor that somebody else owns.
+  // The same for a descriptor with another owner.
   static ForeignFd duplicateOf(int fd);
 
  private:

@@ -1,4 +1,4 @@
-// Descriptors whose close can block: nobody waits for it.
+// Tests of descriptors whose close can block: no other thread waits for it.
 #include "base/foreign_fd.h"
 
 #include <fcntl.h>
@@ -60,13 +60,13 @@ TEST(ForeignFd, NobodyWaitsForASocketThatLingers) {
   EXPECT_TRUE(becomes([&] { return account->pending() == 0; }, seconds(10)));
 }
 
-// What cannot be told not to linger is stuck, but holds up nobody else's.
+// A socket whose lingering cannot be switched off blocks, but delays only its own account.
 TEST(ForeignFd, StuckClosingsOfOneAccountHoldUpNoOther) {
   const auto stuck = ForeignAccount::of("stuck");
   std::vector<LingeringSocket> inside;
   constexpr unsigned kMany = 3 * ForeignAccount::kMostThreads;
   for (unsigned i = 0; i < kMany; ++i) {
-    // In the queue of a socket that goes with it.
+    // The descriptor lies in the queue of a socket that is closed with it.
     inside.emplace_back(seconds(60));
     int ends[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -123,7 +123,7 @@ TEST(ForeignFd, AFileThatDoesNotAnswerIsAnError) {
   }
 }
 
-// One that answers is read and examined as any other.
+// A file that answers is read and examined like any other.
 TEST(ForeignFd, AFileThatAnswersIsRead) {
   char path[] = "/tmp/halyard_foreign_XXXXXX";
   const ForeignFd fd(::mkstemp(path));

@@ -1,4 +1,4 @@
-// Layouts of hardware buffers; the rules are told in android/hardware_buffer.h.
+// Layouts of hardware buffers. android/hardware_buffer.h documents the rules.
 #include "halyard/driver/hardware_buffer.h"
 
 #include <android/hardware_buffer.h>
@@ -26,8 +26,8 @@ constexpr uint64_t kImageUsages =
 constexpr uint64_t kBlobUsages =
     AHARDWAREBUFFER_USAGE_SENSOR_DIRECT_DATA | AHARDWAREBUFFER_USAGE_GPU_DATA_BUFFER;
 
-// A plane of a format: bytes per pixel, how many of the image's pixels one of its pixels stands for
-// in each direction, and which part of a shared pixel its value is.
+// A plane of a format: the bytes per pixel, and the number of image pixels per plane pixel in each
+// direction. If pixels are shared between planes, also its part of a pixel.
 struct PlaneFormat {
   uint32_t bytes;
   uint32_t everyX;
@@ -112,7 +112,7 @@ HardwareBufferLayout layoutOfImage(const Format& format, const HardwareBufferDes
     }
     const uint64_t columns = (uint64_t{buffer.width} + plane.everyX - 1) / plane.everyX;
     const uint64_t rows = (uint64_t{buffer.height} + plane.everyY - 1) / plane.everyY;
-    // Rows of 3-byte pixels: the stride is a whole number of pixels nevertheless.
+    // For 3-byte pixels, too, the stride is a whole number of pixels.
     const uint64_t step =
         kRowAlignment % plane.bytes == 0 ? kRowAlignment : uint64_t{kRowAlignment} * plane.bytes;
     const uint64_t rowStride = roundUp(columns * plane.bytes, step);

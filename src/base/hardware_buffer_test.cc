@@ -19,7 +19,7 @@ TEST(HardwareBufferLayout, RowsArePadded) {
   struct Case {
     uint32_t format, bytes, stride;
   };
-  // 33 pixels a row.
+  // Each row has 33 pixels.
   for (const Case& c :
        {Case{AHARDWAREBUFFER_FORMAT_R8G8B8A8_UNORM, 4, 48},
         Case{AHARDWAREBUFFER_FORMAT_R8G8B8X8_UNORM, 4, 48},

@@ -1,6 +1,7 @@
-// Folders that a driver goes on writing in once its process has given up the rest of the file
-// system: those of its caches. Thread safety: any thread. Ownership: the list is the process's, as
-// its sandbox is.
+// The cache folders of a driver: the driver may still write in them after its sandbox closes the
+// rest of the file system.
+// Thread safety: any thread.
+// Ownership: the process owns the list, as it owns its sandbox.
 #pragma once
 
 #include <filesystem>
@@ -9,11 +10,11 @@
 
 namespace halyard {
 
-// To be called before the sandbox is closed, thus while a driver makes its device; later it changes
-// nothing. `folder`: absolute, there. No right to folders below it comes with it.
+// The driver calls this before the sandbox closes, while it makes its device. A later call has no
+// effect. `folder`: an absolute path that exists. The call gives no rights to folders below it.
 void keepFolderWritable(const std::filesystem::path& folder);
 
-// Each once, in the order in which they came.
+// Returns each folder once, in the order of the calls.
 std::vector<std::string> foldersKeptWritable();
 
 }  // namespace halyard

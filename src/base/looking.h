@@ -1,10 +1,11 @@
-// Looking: what a thread does between two looks at what another thread is about to change.
-// Thread safety: one thread at a time. Ownership: plain data.
+// Looking: the steps of a thread that polls a value until another thread changes it.
+// Thread safety: one thread at a time.
+// Ownership: plain data.
 //
-// Looking again and again finds a change sooner than any way of being woken, but takes a processor,
-// which whoever makes the change may be waiting for. So it can be offered to other threads every
-// few looks. That takes a tenth of a microsecond where nobody wants it, and where somebody does,
-// may take as long as the scheduler gives him at once: milliseconds.
+// Polling finds a change sooner than any wake-up, but keeps a processor busy. The thread that makes
+// the change may be waiting for that processor. Polling can therefore offer the processor to other
+// threads every few times. An offer takes a tenth of a microsecond if no thread wants the
+// processor. Otherwise it may take a whole time slice of the other thread: milliseconds.
 #pragma once
 
 #include <sched.h>
@@ -22,7 +23,8 @@ class Looking {
   Looking(Clock::time_point start, Manners manners)
       : start_(start), offers_(manners == Manners::OFFERS_PROCESSOR), now_(start) {}
 
-  // To be called after each look. True every few times, when `now` and `gap` are new.
+  // The thread calls this after each look. Every few calls it returns true; `now` and `gap` are
+  // then new.
   bool pause() {
     pauseBriefly();
     if (++looks_ % kLooksPerReading != 0) return false;
@@ -32,8 +34,8 @@ class Looking {
     gap_ = now_ - last;
     return true;
   }
-  // Until `isThere`, or for as long as most answers of another process take: being woken would add
-  // to that, where the processor goes to sleep, too, more than the answer itself.
+  // Polls until `isThere`, or for as long as most answers of another process take. If the processor
+  // goes to sleep, a wake-up takes longer than the answer itself.
   template <typename Predicate>
   static void forAnswer(const Predicate& isThere) {
     Looking looking(Clock::now(), Manners::OFFERS_PROCESSOR);
@@ -41,9 +43,9 @@ class Looking {
   }
 
   Clock::time_point now() const { return now_; }
-  // Between the last two times: long when another thread has had the processor.
+  // The time between the last two readings. It is long when another thread has had the processor.
   Clock::duration gap() const { return gap_; }
-  // For how long it has been going on.
+  // The time since the start.
   Clock::duration passed() const { return now_ - start_; }
 
  private:

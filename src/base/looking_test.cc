@@ -32,11 +32,11 @@ TEST(Looking, TheGapIsLongWhenTheThreadHasBeenAway) {
   EXPECT_GE(looking.gap(), std::chrono::milliseconds(2));
 }
 
-// Two threads take turns on one processor. Without the offer each turn would last as long as the
-// scheduler lets a thread run: thousands of readings of the clock.
+// Two threads take turns on one processor. Without the offer, each turn would take a whole time
+// slice: thousands of clock readings.
 TEST(Looking, WhoOffersTheProcessorLetsAnotherOnIt) {
   constexpr int kTurns = 400;
-  constexpr int kMostReadings = 100;  // for each turn
+  constexpr int kMostReadings = 100;  // per turn
   std::thread([] {
     cpu_set_t one;
     CPU_ZERO(&one);

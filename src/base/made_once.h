@@ -1,9 +1,11 @@
-// madeOnce: values that are made at their first use and live until the process is gone.
-// Thread safety: any thread. Threads that come first at the same time each make a value; one stays.
-// Ownership: static storage, without a destructor at exit: other threads may still compute then.
+// madeOnce: creates a value at its first use. The value lives until the process ends.
+// Thread safety: any thread. If several threads come first at the same time, each makes a value,
+// and one value stays.
+// Ownership: static storage without a destructor at exit, because other threads may still compute
+// then.
 //
-// A local `static` takes a lock for its first use. A fork() in the middle of that leaves the lock
-// closed in the child for ever. There is none here.
+// A local `static` takes a lock for its first use. After a fork() during that use, the lock stays
+// closed in the child forever. madeOnce has no such lock.
 #pragma once
 
 #include <atomic>
@@ -12,12 +14,12 @@
 
 namespace halyard {
 
-// `make`: a lambda without captures, thus of a type that no other place has. It must have no other
-// effect than its result.
+// `make`: a lambda without captures. Its type is therefore unique to the place. Its result must be
+// its only effect.
 template <typename Make>
 const std::invoke_result_t<Make>& madeOnce(Make make) {
   using Value = std::invoke_result_t<Make>;
-  static_assert(std::is_empty_v<Make>, "the value is kept by the type of what makes it");
+  static_assert(std::is_empty_v<Make>, "the type of `make` identifies the value");
   static constinit std::atomic<const Value*> made = nullptr;
   const Value* known = made.load(std::memory_order_acquire);
   if (known != nullptr) return *known;

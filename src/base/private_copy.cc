@@ -11,10 +11,11 @@
 namespace halyard {
 namespace {
 
-// Larger copies are mapped: pages of theirs that nobody needs any more can be given back.
+// Larger copies use mapped memory, so that pages that are no longer needed can be returned to the
+// system.
 constexpr uint64_t kLargestOnHeap = 64 * 1024;
 
-// Bytes that a file has now; 0 if the kernel does not say.
+// Returns the current number of bytes of a file; 0 if the kernel does not know it.
 uint64_t fileSize(const SharedMemory& memory) {
   const Result<FileFacts> file = memory.examine();
   return file.ok() ? file->size : 0;
@@ -24,8 +25,8 @@ Status readPresent(const SharedMemory& memory, const ByteRange& range, uint64_t 
                    const Mapping& copy) {
   uint8_t* const begin = copy.data() + range.begin;
   const auto bytes = static_cast<size_t>(range.end - range.begin);
-  // At once is quicker than page by page. Kernels that do not know this say so, and fault. For what
-  // the file does not have, no memory is taken.
+  // Populating all pages at once is faster than page by page. Kernels without this call report an
+  // error, and the pages fault later. Parts beyond the end of the file take no memory.
   const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   const size_t behindPage = reinterpret_cast<uintptr_t>(begin) % page;
   if (bytes <= fileBytes) {

@@ -12,7 +12,7 @@ using Reset = void (*)();
 
 constinit std::array<std::atomic<Reset>, 4> resets = {};
 
-// In the child, with nothing but the thread that has forked.
+// Runs in the child, which has only the thread that forked.
 void enterChild() {
   internal::generation.fetch_add(1, std::memory_order_relaxed);
   for (const std::atomic<Reset>& each : resets) {
@@ -20,7 +20,7 @@ void enterChild() {
   }
 }
 
-// Before: the child may run first.
+// Runs before the fork, because the child may run first.
 void prepare() { internal::childrenExist.store(true, std::memory_order_relaxed); }
 
 }  // namespace
@@ -32,8 +32,8 @@ constinit std::atomic<bool> childrenExist = false;
 constinit std::atomic<bool> forksAreSeen = false;
 
 void seeForks() {
-  // Two threads may both do this, and a generation then counts twice, which harms nothing. A lock
-  // might be held by the one while the other forks.
+  // Two threads may both do this. A generation then counts twice, which is harmless. With a lock, a
+  // fork could happen while another thread holds it.
   if (::pthread_atfork(prepare, nullptr, enterChild) == 0) forksAreSeen.store(true);
 }
 
@@ -47,7 +47,7 @@ void resetInChildren(void (*reset)()) {
       return;
     }
   }
-  std::abort();  // the array is too small: the first run of any test tells
+  std::abort();  // the array is too small; the first run of any test finds this
 }
 
 Status ProcessStamp::inherited(std::string_view what) {

@@ -1,11 +1,11 @@
-// Tells a process from those that fork() made it of: a child has its parent's memory, but none of
-// its threads, and a mutex that another thread held stays locked there for ever. So the child
-// touches nothing of its parent's but to say that it is that: it looks at the stamp of an object
-// before all else, and makes the process's own objects again.
-// Thread safety: everything may be called from any thread, but for what is said otherwise.
-// Ownership: a PerProcess owns what it has made, and never destroys it.
+// Distinguishes a process from its fork() children. A child has its parent's memory, but not its
+// threads. A mutex that another thread held stays locked in the child forever. So the child checks
+// the stamp of an object before all else. It does not touch its parent's objects; it reports an
+// error or creates its own.
+// Thread safety: any thread may call everything, unless a comment says otherwise.
+// Ownership: a PerProcess owns the objects that it creates, and never destroys them.
 //
-// A fork that runs no handlers (vfork, _Fork, clone) is not noticed: only exec may follow it.
+// Forks that run no handlers (vfork, _Fork, clone) stay undetected. Only exec may follow them.
 #pragma once
 
 #include <atomic>
@@ -25,19 +25,19 @@ extern std::atomic<bool> forksAreSeen;
 void seeForks();
 }  // namespace internal
 
-// 0, and in each child one more at least than in its parent; but only forks count that came after
-// the first stamp, or PerProcess, of the library.
+// Returns 0, and in each child at least one more than in its parent. A fork counts only after the
+// library's first ProcessStamp or PerProcess.
 inline uint32_t processGeneration() { return internal::generation.load(std::memory_order_relaxed); }
 
-// Whether there may be children that have what this process had open: then closing something does
-// not end it. The same forks count.
+// Returns whether child processes may hold copies of open descriptors. Closing a descriptor then
+// does not end its connection. The same forks count.
 inline bool mayHaveChildren() { return internal::childrenExist.load(std::memory_order_relaxed); }
 
-// Has `reset` run in each child before fork() returns there. It may do what a signal handler may,
-// and must bear to be run twice. At most 4 different functions in a library.
+// Registers `reset` to run in each child before fork() returns there. It may call only what a
+// signal handler may call, and may run twice. A library can register at most 4 different functions.
 void resetInChildren(void (*reset)());
 
-// The process that made an object. Costs the load of a variable.
+// Identifies the process that made an object. Costs one load of a variable.
 class ProcessStamp {
  public:
   ProcessStamp() {
@@ -45,7 +45,7 @@ class ProcessStamp {
     generation_ = processGeneration();
   }
   bool isOfThisProcess() const { return generation_ == processGeneration(); }
-  // BAD_STATE, naming the object, where a fork has brought it.
+  // Returns BAD_STATE, naming the object, if the object came through a fork.
   Status check(std::string_view what) const {
     return isOfThisProcess() ? okStatus() : inherited(what);
   }
@@ -55,9 +55,9 @@ class ProcessStamp {
   uint32_t generation_ = 0;
 };
 
-// One T for each process: made at its first use, made anew by a child that needs one, and never
-// destroyed, since threads may use it until the process is gone. A variable with static storage,
-// `constinit`.
+// One T for each process. Its first use creates it, and a child that needs one creates a new one.
+// It is never destroyed, since threads may use it until the process ends. Declare it as a variable
+// with static storage and `constinit`.
 template <typename T>
 class PerProcess {
  public:
@@ -65,8 +65,8 @@ class PerProcess {
   PerProcess(const PerProcess&) = delete;
   PerProcess& operator=(const PerProcess&) = delete;
 
-  // `make` gives a std::unique_ptr<T>. Other threads of the process wait for it, a child of a fork
-  // in the middle of it does not.
+  // `make` returns a std::unique_ptr<T>. Other threads of the process wait for it. The child of a
+  // fork during `make` does not wait.
   template <typename Make>
   T& get(Make make) {
     if (T* const known = find()) return *known;
@@ -87,7 +87,7 @@ class PerProcess {
   T& get() {
     return get([] { return std::make_unique<T>(); });
   }
-  // What this process has made; null if nothing.
+  // Returns the object of this process; null before it exists.
   T* find() const {
     const Slot* const slot = slot_.load(std::memory_order_acquire);
     if (slot == nullptr || !slot->stamp.isOfThisProcess()) return nullptr;
@@ -98,7 +98,7 @@ class PerProcess {
   struct Slot {
     Slot(ProcessStamp theStamp, Slot* inherited) : stamp(theStamp), before(inherited) {}
     const ProcessStamp stamp;
-    Slot* const before;  // the parent's, which leak detectors are not to miss
+    Slot* const before;  // the parent's; kept so that leak detectors find it
     std::mutex making;
     std::atomic<T*> made = nullptr;
   };

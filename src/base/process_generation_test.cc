@@ -16,7 +16,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// The exit status of a child that does this; -1 when it did not end by itself within 20 s.
+// Returns the exit status of a child that runs `work`; -1 when it does not end by itself within 20
+// s.
 int statusOfChild(const std::function<int()>& work) {
   const pid_t pid = ::fork();
   if (pid == 0) {

@@ -10,7 +10,7 @@ namespace halyard {
 unsigned usableProcessors() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  // Fails on machines with more processors than cpu_set_t has room for.
+  // The call fails on machines with more processors than cpu_set_t can hold.
   if (::sched_getaffinity(0, sizeof(set), &set) == 0) {
     return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
   }
@@ -24,7 +24,7 @@ void leaveProcessor() {
   if (processor < 0 || ::sched_getaffinity(0, sizeof(usable), &usable) != 0) return;
   cpu_set_t others = usable;
   CPU_CLR(processor, &others);
-  // The system moves a thread at once that may not be where it is.
+  // The system at once moves a thread whose current processor is not allowed.
   if (CPU_COUNT(&others) == 0 || ::sched_setaffinity(0, sizeof(others), &others) != 0) return;
   ::sched_setaffinity(0, sizeof(usable), &usable);
 }

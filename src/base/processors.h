@@ -1,12 +1,14 @@
-// Which processors there are for the calling thread.
-// Thread safety: all functions may be called from any thread. Ownership: none.
+// The processors that the calling thread can use.
+// Thread safety: all functions may be called from any thread.
+// Ownership: none.
 #pragma once
 
 namespace halyard {
 
-// How many the thread may use.
+// Returns the number of processors that the thread may use.
 unsigned usableProcessors();
-// Moves the thread to another one, if it may use one. It may use the same ones as before.
+// Moves the thread to another processor, if it may use one. The set of usable processors stays the
+// same.
 void leaveProcessor();
 
 }  // namespace halyard

@@ -31,7 +31,7 @@ TEST(Processors, AThreadLeavesItsProcessorForAnother) {
   if (usableProcessors() < 2) GTEST_SKIP() << "there is one processor only";
   std::thread([] {
     const cpu_set_t all = usableSet();
-    // The scheduler may bring it back before it can say where it has been, though hardly each time.
+    // The scheduler may move the thread back before it reads its processor, but hardly each time.
     bool left = false;
     for (int i = 0; i < 1000 && !left; ++i) {
       const int before = sched_getcpu();

@@ -13,7 +13,7 @@
 namespace halyard {
 namespace {
 
-// At a time, of a file that may not answer.
+// The size of one read from a file that may not answer.
 constexpr size_t kPart = size_t{4} << 20;
 
 Status readNow(int fd, uint64_t offset, std::span<uint8_t> to) {

@@ -1,6 +1,6 @@
-// Reading a part of a file.
-// Thread safety: a pure function; the descriptor's position is not used. Ownership: all is
-// borrowed.
+// Reads a part of a file.
+// Thread safety: a pure function; it does not use the descriptor's position.
+// Ownership: all is borrowed.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,9 @@
 
 namespace halyard {
 
-// Fills `to` with what is from byte `offset` of the file on. BAD_DATA when the file ends before, or
-// cannot be read; RESOURCE_EXHAUSTED_TRANSIENT when it is another process's and does not answer.
+// Fills `to` with the bytes of the file from `offset` on. Returns BAD_DATA when the file is too
+// short or unreadable. Returns RESOURCE_EXHAUSTED_TRANSIENT when another process provides the file
+// and does not answer.
 Status readRange(int fd, uint64_t offset, std::span<uint8_t> to);
 
 }  // namespace halyard

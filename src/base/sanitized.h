@@ -1,6 +1,7 @@
 // HALYARD_SANITIZED: defined in builds with AddressSanitizer or ThreadSanitizer, of either
-// compiler. They have an allocator of their own, which no test may replace or count. Thread safety:
-// none needed. Ownership: none.
+// compiler. These builds have their own allocator. Tests must not replace it or count its calls.
+// Thread safety: none needed.
+// Ownership: none.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -1,5 +1,5 @@
-// By Nettle, which every process that uses the runtime loads: it is small, keeps no state of its
-// own and reads no configuration.
+// The implementation uses Nettle, which every process with the runtime already loads. Nettle is
+// small, has no global state and reads no configuration.
 #include "base/sha256.h"
 
 #include <fcntl.h>

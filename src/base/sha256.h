@@ -26,15 +26,15 @@ class Sha256 {
   Sha256(const Sha256&) = delete;
   Sha256& operator=(const Sha256&) = delete;
 
-  // `data` may be null with `size` 0.
+  // `data` may be null if `size` is 0.
   Sha256& add(const void* data, size_t size);
   Sha256& add(std::string_view text) { return add(text.data(), text.size()); }
   Sha256& add(std::span<const uint8_t> bytes) { return add(bytes.data(), bytes.size()); }
-  // With its length: texts do not run into each other.
+  // Adds the length, too, so that the border between two texts counts.
   Sha256& addText(std::string_view text) { return addNumber(text.size()).add(text); }
-  // Little endian on every machine.
+  // Adds the number in little-endian order on every machine.
   Sha256& addNumber(uint64_t number);
-  // Of everything that was added. Once; nothing may be added afterwards.
+  // Returns the digest of all added bytes. Called once; nothing may be added afterwards.
   Digest finish();
 
  private:
@@ -42,10 +42,11 @@ class Sha256 {
 };
 
 inline Digest sha256(std::span<const uint8_t> bytes) { return Sha256().add(bytes).finish(); }
-// Of all bytes of a regular file. OP_FAILED with its name when it cannot be read.
+// Returns the digest of all bytes of a regular file. OP_FAILED with its name when it cannot be
+// read.
 Result<Digest> sha256OfFile(const std::string& path);
 
-// Two lower-case hexadecimal digits for each byte.
+// Returns two lower-case hexadecimal digits for each byte.
 std::string hexOf(std::span<const uint8_t> bytes);
 
 }  // namespace halyard

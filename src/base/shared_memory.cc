@@ -21,7 +21,7 @@
 namespace halyard {
 namespace {
 
-// Bits of SharedMemory::known_. The last two belong to a size that is known.
+// Bits of SharedMemory::known_. The last two apply to a known size.
 constexpr uint8_t kDmaBufKnown = 1;
 constexpr uint8_t kIsDmaBuf = 2;
 constexpr uint8_t kShrinkKnown = 4;
@@ -29,7 +29,7 @@ constexpr uint8_t kCouldShrink = 8;
 constexpr uint8_t kWritable = 16;
 constexpr uint8_t kSealedForWriting = 32;
 
-// Memory may be a file of anybody's, whose close can block.
+// A memory may be a file of another process, whose close can block.
 std::shared_ptr<const UniqueFd> shared(UniqueFd fd) {
   return {new UniqueFd(std::move(fd)), [](UniqueFd* own) {
             if (own->valid()) closeForeign(own->release());
@@ -203,7 +203,7 @@ bool SharedMemory::isDmaBuf() const {
 }
 
 bool SharedMemory::couldShrink() const {
-  // What cannot be examined could be anything.
+  // A file that cannot be examined could shrink.
   if ((known_.load(std::memory_order_relaxed) & kShrinkKnown) == 0 && !examine().ok()) return true;
   return (known_.load(std::memory_order_relaxed) & kCouldShrink) != 0;
 }
@@ -236,7 +236,7 @@ Result<const Mapping*> SharedMemory::mapped() const {
   HALYARD_ASSIGN_OR_RETURN(Mapping made, map());
   auto own = std::make_unique<const Mapping>(std::move(made));
   const Mapping* current = nullptr;
-  // Of two threads that map at once, one keeps its own.
+  // If two threads map at once, one mapping stays.
   if (mapping_.compare_exchange_strong(current, own.get())) return own.release();
   return current;
 }
@@ -277,7 +277,7 @@ Result<Mapping> SharedMemory::mapBytes(size_t size) const {
     fileSize = static_cast<uint64_t>(st.st_size);
     isFile = S_ISREG(st.st_mode);
   }
-  // Sizes of devices are not in st_size; mmap itself decides about those.
+  // st_size does not hold the sizes of devices; mmap itself checks them.
   if (isFile) {
     if (offset_ > fileSize || size > fileSize - offset_) {
       return makeStatus(ResultCode::UNMAPPABLE,
@@ -287,7 +287,7 @@ Result<Mapping> SharedMemory::mapBytes(size_t size) const {
   }
   const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   const size_t skip = static_cast<size_t>(offset_ % page);
-  // Beyond a regular file nothing else bounds the numbers.
+  // For files other than regular ones, nothing else limits the numbers.
   constexpr auto kMaxOffset = static_cast<uint64_t>(std::numeric_limits<off_t>::max());
   if (size > SIZE_MAX - skip || offset_ > kMaxOffset) return unmappable(EOVERFLOW, "mmap");
   void* base =
@@ -304,7 +304,7 @@ Result<Mapping> SharedMemory::copyBytes() const {
 
 CpuAccess::CpuAccess(SharedMemoryPtr memory, bool writes) : writes_(writes) {
   if (!memory->isDmaBuf()) return;
-  // What refuses needs no telling.
+  // A dma-buf that refuses the start of access needs no call for its end.
   if (syncDmaBuf(memory->fd(), true, writes).ok()) memory_ = std::move(memory);
 }
 

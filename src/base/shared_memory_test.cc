@@ -1,4 +1,4 @@
-// SharedMemory and Mapping: creation, seals, offsets, protection, lifetime, refusals.
+// Tests of SharedMemory and Mapping: creation, seals, offsets, protection, lifetime, refusals.
 #include "halyard/driver/shared_memory.h"
 
 #include <fcntl.h>
@@ -54,7 +54,8 @@ TEST(SharedMemory, CreatedMemoryIsZeroedSharedAndSealed) {
   EXPECT_EQ(::fcntl(pool.fd(), F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
 }
 
-// The application's limit on sizes of files counts for memory, too; it is no reason to end.
+// The application's limit on file sizes applies to memory, too. Exceeding it must not end the
+// process.
 TEST(SharedMemory, BeyondTheLimitOnSizesOfFilesIsAnError) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -132,7 +133,7 @@ TEST(SharedMemory, ConstantsOfAFileThatCouldShrinkAreCopied) {
   const uint8_t other = 255;
   ASSERT_EQ(::pwrite(file.get(), &other, 1, 4097), 1);
   ASSERT_EQ(::ftruncate(file.get(), 5000), 0);
-  // Touching a mapping of the file would end the process now.
+  // An access to a mapping of the file would end the process now.
   for (const Mapping* mapping : {&*first, *kept}) {
     ASSERT_EQ(mapping->size(), 15000u);
     for (size_t i = 0; i < 15000; ++i) ASSERT_EQ(mapping->data()[i], (4097 + i) % 251);
@@ -145,7 +146,7 @@ TEST(SharedMemory, ConstantsOfAFileThatCouldShrinkAreCopied) {
   EXPECT_EQ(SharedMemory::ofConstants(*unreadable)->map().status().code(), ResultCode::UNMAPPABLE);
 }
 
-// What is aligned in the file has to be aligned wherever a program finds it.
+// Data that is aligned in the file must be aligned in every copy of it.
 TEST(SharedMemory, CopiesAreAlignedAsTheFileIs) {
   const UniqueFd file = patternFile(20000);
   const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
@@ -199,7 +200,7 @@ TEST(SharedMemory, PartsShareTheDescriptor) {
             ResultCode::UNMAPPABLE);
 }
 
-// What can change is asked of the kernel each time.
+// The kernel is asked each time about properties that can change.
 TEST(SharedMemory, OnlyWhatIsSealedForGoodIsRemembered) {
   const auto made = SharedMemory::create(100, "test").value();
   for (const auto& memory : {made, SharedMemory::fromFd(100, 3, made->fd(), 0).value()}) {
@@ -229,7 +230,7 @@ TEST(SharedMemory, OnlyWhatIsSealedForGoodIsRemembered) {
   EXPECT_EQ(growing->map().status().code(), ResultCode::UNMAPPABLE) << "50 bytes, still";
 }
 
-// Who makes a file smaller and seals it meanwhile must not have a size believed that has gone.
+// A peer may make a file smaller and then seal it. The size from before the seal must not be used.
 TEST(SharedMemory, TheSizeOfASealedFileIsLookedAtBehindItsSeals) {
   for (int round = 0; round < 300; ++round) {
     const UniqueFd file(::memfd_create("changing", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -251,7 +252,7 @@ TEST(SharedMemory, TheSizeOfASealedFileIsLookedAtBehindItsSeals) {
   }
 }
 
-// What cannot be examined could be anything: it is not taken for what stays.
+// A file that cannot be examined could shrink, so it does not count as stable.
 TEST(SharedMemory, WhatCannotBeExaminedCouldShrink) {
   const UniqueFd file(::memfd_create("unreadable", MFD_CLOEXEC));
   ASSERT_EQ(::ftruncate(file.get(), 4096), 0);
@@ -261,7 +262,7 @@ TEST(SharedMemory, WhatCannotBeExaminedCouldShrink) {
   const auto memory = SharedMemory::fromFd(4096, PROT_READ, writing.get(), 0).value();
   ASSERT_FALSE(memory->examine().ok());
   EXPECT_TRUE(memory->couldShrink());
-  // Constants of such a file are not mapped where they are, which fails.
+  // Constants of such a file are copied, not mapped, and the copy fails.
   EXPECT_EQ(SharedMemory::ofConstants(*memory)->map().status().code(), ResultCode::UNMAPPABLE);
 }
 
@@ -277,8 +278,8 @@ TEST(SharedMemory, RefusesDescriptorsThatCannotBeMapped) {
   EXPECT_EQ((*memory)->map().status().code(), ResultCode::UNMAPPABLE);
 }
 
-// A device has no size to compare with, so only arithmetic stands between a forged pool and memory
-// that is not there.
+// A device has no size to compare with. Only the check of the arithmetic stops a forged pool from
+// reaching memory that does not exist.
 TEST(SharedMemory, RefusesASizeThatWrapsAround) {
   const UniqueFd zero(::open("/dev/zero", O_RDWR | O_CLOEXEC));
   ASSERT_TRUE(zero.valid());

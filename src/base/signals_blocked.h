@@ -1,7 +1,8 @@
-// SignalsBlocked: blocks the signals of the calling thread for its lifetime, but for those that
-// report its own faults: a thread started meanwhile inherits the mask, so that the application's
-// signals never arrive there.
-// Thread safety: to be destroyed by the thread that made it. Ownership: keeps the mask from before.
+// SignalsBlocked: blocks the signals of the calling thread for its lifetime, except for those that
+// report its own faults. A thread started meanwhile inherits the mask, so it never gets the
+// application's signals.
+// Thread safety: the thread that creates it must destroy it.
+// Ownership: stores the previous signal mask.
 #pragma once
 
 #include <pthread.h>

@@ -68,7 +68,7 @@ Status Status::withCode(ResultCode code) const {
 
 Status errnoStatus(ResultCode code, int error, std::string_view what) {
   char buffer[128];
-  // The GNU form: returns the text, which may or may not be in `buffer`.
+  // The GNU version of the function returns the text, which may or may not be in `buffer`.
   return makeStatus(code, "{}: {} (errno {})", what, strerror_r(error, buffer, sizeof(buffer)),
                     error);
 }

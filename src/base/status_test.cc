@@ -1,4 +1,4 @@
-// Status and Result: texts, annotations, copies, the macros.
+// Tests of Status and Result: texts, annotations, copies, macros.
 #include "halyard/driver/status.h"
 
 #include <gtest/gtest.h>

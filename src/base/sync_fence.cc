@@ -1,4 +1,4 @@
-// Sync fences over what poll() knows, and over socket pairs.
+// Sync fences on top of poll(), and on socket pairs.
 #include "halyard/driver/sync_fence.h"
 
 #include <fcntl.h>
@@ -17,12 +17,12 @@
 namespace halyard {
 namespace {
 
-// Bytes on their way through a fence's pair.
+// Bytes that a fence's socket pair transports.
 constexpr char kUnread = 'u';
 constexpr char kSignal = 's';
 
-// Refuses files, whose poll() answers "ready" for ever. Does not ask a file system that may belong
-// to a hostile peer (FUSE): those must not get to hold up the caller.
+// Refuses files, because their poll() always answers "ready". Does not ask a file system of a
+// possibly hostile peer (FUSE), because that could block the caller.
 Status checkPollable(int fd) {
   struct statx info {};
   if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &info) != 0) {
@@ -36,8 +36,8 @@ Status checkPollable(int fd) {
   return okStatus();
 }
 
-// For what is readable and writable at once: either an eventfd and the like, or something without a
-// poll of its own, which the kernel reports as always ready, and epoll refuses.
+// For descriptors that are readable and writable at once. It may be an eventfd or similar. It may
+// also have no poll function: the kernel then reports it as always ready, and epoll refuses it.
 Result<bool> epollTakes(int fd) {
   const UniqueFd epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll.valid()) {
@@ -48,7 +48,8 @@ Result<bool> epollTakes(int fd) {
   return ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd, &event) == 0 || errno != EPERM;
 }
 
-// The status of a sync_file: below 0 an error, 0 active, 1 signalled. nullopt for anything else.
+// Returns the status of a sync_file: below 0 an error, 0 active, 1 signalled. nullopt for anything
+// else.
 std::optional<int> syncFileStatus(int fd) {
   sync_file_info info{};
   if (::ioctl(fd, SYNC_IOC_FILE_INFO, &info) != 0) return std::nullopt;
@@ -62,8 +63,8 @@ Result<FenceState> stateOfReadable(int fd, unsigned events) {
     return *status > 0 ? FenceState::SIGNALLED : FenceState::ERROR;
   }
   if ((events & (POLLHUP | POLLRDHUP)) != 0) {
-    // An end of file is no signal. Of a socket it is readable, though, and it shows an instant
-    // before the error that comes with it. This looks without taking anything away.
+    // An end of file is no signal. A socket at its end is readable, though, an instant before the
+    // error that comes with it. This check takes no bytes out of the socket.
     int bytes = 0;
     if (::ioctl(fd, FIONREAD, &bytes) == 0 && bytes == 0) return FenceState::ERROR;
     return FenceState::SIGNALLED;
@@ -75,9 +76,9 @@ Result<FenceState> stateOfReadable(int fd, unsigned events) {
   return FenceState::SIGNALLED;
 }
 
-// `timeout` as of ppoll; null waits for ever.
+// `timeout` as in ppoll; null means no limit.
 Result<FenceState> pollOnce(int fd, const timespec* timeout) {
-  // POLLOUT is asked for only by who does not wait: most descriptors have it at once.
+  // Only a caller that does not wait asks for POLLOUT: most descriptors have it at once.
   const bool waits = timeout == nullptr || timeout->tv_sec != 0 || timeout->tv_nsec != 0;
   const int asked = POLLIN | POLLRDHUP | (waits ? 0 : POLLOUT);
   pollfd polled{fd, static_cast<short>(asked), 0};
@@ -88,7 +89,7 @@ Result<FenceState> pollOnce(int fd, const timespec* timeout) {
   }
   const auto events = static_cast<unsigned>(polled.revents);
   if ((events & POLLNVAL) != 0) return badData("descriptor {} of a fence is not open", fd);
-  // Who sees a fence signalled or failed sees what was done before.
+  // A thread that sees a signalled or failed fence also sees all work before it.
   if (events != 0) sanitizerAcquire(sanitizerFences());
   if ((events & POLLERR) != 0) return FenceState::ERROR;
   if ((events & POLLIN) != 0) return stateOfReadable(fd, events);
@@ -126,8 +127,8 @@ Result<FenceState> waitFence(int fd,
 void FenceSignaller::fail() {
   if (!pending()) return;
   sanitizerRelease(sanitizerFences());
-  // In a child of a fork the end stays open, and the kernel sees nobody die. Who knows only poll()
-  // sees a hang-up then instead of an error; otherwise the error comes alone.
+  // In a child of a fork the end stays open, so the kernel does not report its end. After
+  // shutdown(), a poll() sees a hang-up instead of an error; without it, the error comes alone.
   if (mayHaveChildren()) ::shutdown(end_.get(), SHUT_RDWR);
   end_.reset();
 }
@@ -135,7 +136,7 @@ void FenceSignaller::fail() {
 void FenceSignaller::signal() {
   if (!pending()) return;
   sanitizerRelease(sanitizerFences());
-  // In this order: dying in between leaves an error, not a signal that was none.
+  // The order matters: if the process dies in between, the fence has an error and no false signal.
   (void)::send(end_.get(), &kSignal, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
   char unread = 0;
   (void)::recv(end_.get(), &unread, 1, MSG_DONTWAIT);
@@ -143,7 +144,7 @@ void FenceSignaller::signal() {
 }
 
 Result<NewFence> createFence() {
-  [[maybe_unused]] const ProcessStamp stamp;  // from now on forks are seen
+  [[maybe_unused]] const ProcessStamp stamp;  // from now on the process notices forks
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return errnoStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, errno, "socketpair for a fence");

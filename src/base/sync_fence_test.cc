@@ -1,4 +1,5 @@
-// Sync fences: Halyard's own across duplicates and processes, and what else can be polled.
+// Tests of sync fences: Halyard's own across duplicates and processes, and other descriptors with
+// poll().
 #include "halyard/driver/sync_fence.h"
 
 #include <fcntl.h>
@@ -27,7 +28,7 @@ FenceState stateOf(int fd) {
   return state.ok() ? *state : FenceState::PENDING;
 }
 
-// What a program that knows only poll() sees.
+// Returns the events for a program that knows only poll().
 int eventsOf(int fd) {
   pollfd polled{fd, POLLIN, 0};
   EXPECT_GE(::poll(&polled, 1, 0), 0);
@@ -238,7 +239,7 @@ TEST(SyncFence, EventfdsPipesAndSocketsAreFences) {
   }
 }
 
-// Whether /dev/null is a fence takes a descriptor to find out.
+// The check of whether /dev/null is a fence needs a descriptor.
 TEST(SyncFence, WhatCannotBeExaminedIsNoSignal) {
   const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   rlimit before{};

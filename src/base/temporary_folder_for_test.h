@@ -1,7 +1,7 @@
-// A folder for a test's files, which no other test has: tests of one name run at once, in different
-// suites, builds and processes.
-// Thread safety: none is needed, objects are constant. Ownership: the folder is removed with the
-// object.
+// A folder for the files of one test. No other test has it: tests of the same name may run at once,
+// in different suites, builds and processes.
+// Thread safety: none is needed, objects are constant.
+// Ownership: the object removes the folder at its end.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace halyard {
 
 class TemporaryFolder {
  public:
-  // `name` is part of the folder's, for whoever looks into it.
+  // `name` is part of the folder's name and helps a reader to recognise it.
   explicit TemporaryFolder(const std::string& name = "test")
       : path_(::testing::TempDir() + "halyard_" + name + "_XXXXXX") {
     if (::mkdtemp(path_.data()) == nullptr) {
@@ -29,7 +29,7 @@ class TemporaryFolder {
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
-  // Without a slash at its end.
+  // The path has no slash at its end.
   const std::string& path() const { return path_; }
 
  private:

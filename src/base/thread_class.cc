@@ -8,22 +8,22 @@
 namespace halyard {
 namespace {
 
-// As the kernel has it; glibc 2.36 does not.
+// The kernel's structure; glibc 2.36 does not define it.
 struct SchedAttributes {
   uint32_t size = 48;
   uint32_t policy = SCHED_OTHER;
   uint64_t flags = 0;
   int32_t nice = 0;
   uint32_t priority = 0;
-  uint64_t runtime = 0;  // ns; the slice of a thread that is not real-time, since Linux 6.12
+  uint64_t runtime = 0;  // ns; the time slice of a thread that is not real-time, since Linux 6.12
   uint64_t deadline = 0;
   uint64_t period = 0;
 };
 
-// A weight of 36 beside 1024: enough for deadlines to be noticed soon.
+// A weight of 36 beside 1024: enough to notice a deadline soon.
 constexpr int kBackgroundNice = 15;
-// The shortest that the kernel takes. A short slice of a thread in the background ends soon, and
-// one of an urgent thread begins soon.
+// The shortest time slice that the kernel accepts. A background thread with a short slice gives way
+// soon, and an urgent thread with one starts soon.
 constexpr uint64_t kShortSlice = 100'000;
 
 thread_local ThreadClass threadsClass = ThreadClass::NORMAL;
@@ -34,16 +34,16 @@ bool setAttributes(const SchedAttributes& attributes) {
 
 void enterBackground() {
   SchedAttributes attributes;
-  attributes.policy = SCHED_BATCH;  // never takes the processor from others when it wakes
+  attributes.policy = SCHED_BATCH;  // never preempts other threads when it wakes
   attributes.nice = kBackgroundNice;
   attributes.runtime = kShortSlice;
   if (setAttributes(attributes)) return;
-  // On Linux this is the calling thread's alone.
+  // On Linux this call changes only the calling thread.
   ::setpriority(PRIO_PROCESS, 0, kBackgroundNice);
 }
 
 void enterBatch() {
-  // Whatever the process has been given stays.
+  // A policy that the process has been given stays.
   if (::sched_getscheduler(0) != SCHED_OTHER) return;
   const sched_param none{};
   ::sched_setscheduler(0, SCHED_BATCH, &none);

@@ -1,8 +1,9 @@
-// ThreadClass: how a thread competes for the processor with others.
-// Thread safety: functions concern the calling thread. Ownership: none.
+// ThreadClass: how a thread competes with others for the processor.
+// Thread safety: functions concern the calling thread.
+// Ownership: none.
 //
-// A thread may always lower itself, and without privileges never rise again: work of each class
-// needs threads of its own.
+// A thread may always lower its own priority, but needs privileges to raise it again. Each class
+// therefore needs threads of its own.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +11,21 @@
 namespace halyard {
 
 enum class ThreadClass : uint8_t {
-  // Runs when nobody else wants the processor, and a little all the same: beside a thread of
-  // another class that computes all the time it has about a thirtieth of the processor. Gives way
-  // at once.
+  // Runs mainly when no other thread wants the processor. Beside a thread of another class that
+  // always computes, it gets about a thirtieth of the processor. Gives way at once.
   BACKGROUND,
-  // As NORMAL, but takes the processor from nobody when it wakes: it waits for its turn.
+  // As NORMAL, but never preempts another thread when it wakes: it waits for its turn.
   BATCH,
   NORMAL,
-  // As NORMAL, but asks the scheduler to be let in soon when it wakes, where the kernel can (6.12).
+  // As NORMAL, but asks the scheduler for an early start when it wakes, if the kernel supports it
+  // (6.12).
   URGENT,
 };
 
-// Makes the calling thread one of the class, for good. Where the system refuses, the thread stays
-// what it is: the class decides about speed, never about results.
+// Puts the calling thread permanently in the class. If the system refuses, the thread keeps its
+// class. The class affects speed, never results.
 void enterThreadClass(ThreadClass threadClass);
-// What the calling thread has entered last; NORMAL if nothing.
+// Returns the class that the calling thread entered last; NORMAL if it entered none.
 ThreadClass currentThreadClass();
 
 }  // namespace halyard

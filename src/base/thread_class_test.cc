@@ -1,4 +1,4 @@
-// ThreadClass: what the kernel makes of it, and that it concerns one thread.
+// Tests of ThreadClass: its effect in the kernel, and its limit to one thread.
 #include "base/thread_class.h"
 
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ TEST(ThreadClass, BackgroundGetsOnBesideAThreadThatComputesAllTheTime) {
   std::thread background([&] {
     ::sched_setaffinity(0, sizeof one, &one);
     enterThreadClass(ThreadClass::BACKGROUND);
-    // Ends only if it is given processor time, again and again.
+    // The loop ends only if the thread gets processor time again and again.
     for (int i = 0; i < 20; ++i) {
       std::this_thread::yield();
       ++rounds;

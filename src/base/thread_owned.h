@@ -1,15 +1,16 @@
-// threadOwned: an object of the calling thread that ends with the thread, and can be used even
-// after that: at exit() the main thread's ends before the destructors of static objects of the
-// application run, and these may still call the library.
-// Thread safety: every thread has its own. Ownership: the thread's; what is made after the thread's
-// objects have ended lives until the process has.
+// threadOwned: an object of the calling thread that ends with the thread, and that can be used even
+// after that. At exit(), the main thread's objects end before the destructors of the application's
+// static objects run. These destructors may still call the library.
+// Thread safety: every thread has its own object.
+// Ownership: the thread owns it. An object made after the thread's objects have ended lives until
+// the process ends.
 #pragma once
 
 #include <utility>
 
 namespace halyard {
 
-// One T for each thread and `Tag`, a type that names the place.
+// One T for each thread and each `Tag`, a type that names the use.
 template <typename T, typename Tag>
 T& threadOwned() {
   constinit thread_local T* object = nullptr;
@@ -19,7 +20,7 @@ T& threadOwned() {
   };
   object = new T();
   thread_local Owner owner;
-  // The analyser takes the owner's end for this function's.
+  // The analyser confuses the end of the owner with the end of this function.
   return *object;  // NOLINT(clang-analyzer-cplusplus.NewDelete)
 }
 

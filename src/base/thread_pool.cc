@@ -1,9 +1,9 @@
-// ThreadPool: one word says how many workers may still join the loop and how many are in it; they
-// join and leave by changing it, and sleep on a condition variable when there has been no loop for
-// a while. A lock is only taken by who sleeps or wakes: the loops of small models take a few
-// microseconds. Each thread has a part of the loop, the same one in loops of the same length, so
-// that it finds in its cache what it has written there; who is done with his own takes from the
-// others'.
+// ThreadPool. One word holds the number of workers that may still join the loop and of those in it.
+// Workers join and leave by changing the word. They sleep on a condition variable when there has
+// been no loop for a while. Only threads that sleep or wake others take a lock, because loops of
+// small models take a few microseconds. Each thread has a part of the loop. It gets the same part
+// in loops of the same length, so that its cache still holds the data that it wrote. A thread that
+// has finished its own part takes ranges from the others' parts.
 #include "base/thread_pool.h"
 
 #include <pthread.h>
@@ -29,26 +29,26 @@
 namespace halyard {
 namespace {
 
-// What is left of a part is taken in so many ranges or more, which become smaller to its end: a
-// thread that is late or slow does not hold up the loop.
+// The rest of a part is taken in at least this number of ranges. The ranges become smaller towards
+// its end, so that a late or slow thread does not delay the loop.
 constexpr uint32_t kRangesOfRest = 4;
-// Whoever has waited longer for a processor has waited for another thread: being woken, and letting
-// somebody in who needs the processor for a moment, take less.
+// A longer wait for a processor means that another thread was running. A wake-up takes less, and so
+// does a short interruption by another thread.
 constexpr std::chrono::microseconds kLate{200};
 
 using Clock = std::chrono::steady_clock;
 
-// Part of a loop, in units of some iterations, which its owner takes from the front and others from
-// the back. On a cache line of its own.
+// Part of a loop, in units of some iterations. Its owner takes units from the front, other threads
+// from the back. Each part has its own cache line.
 class alignas(64) LoopPart {
  public:
   struct Units {
     uint32_t begin;
-    uint32_t end;  // none are left where it is not beyond
+    uint32_t end;  // the part is empty if this is not above `begin`
   };
 
   void set(Units units) { units_.store(packed(units), std::memory_order_relaxed); }
-  // Some of what is left; nothing where nothing is.
+  // Takes some of the remaining units; nullopt if the part is empty.
   std::optional<Units> take(bool fromFront) {
     uint64_t seen = units_.load(std::memory_order_relaxed);
     for (;;) {
@@ -68,14 +68,14 @@ class alignas(64) LoopPart {
   std::atomic<uint64_t> units_{0};
 };
 
-// The places of a loop that are left, and the workers that are in it.
+// The free places of a loop, and the number of workers in it.
 class Membership {
  public:
-  // When nobody is in a loop. What the caller has written before is there for who joins.
+  // Only called when no worker is in a loop. A worker that joins sees what the caller wrote before.
   void open(size_t places) { word_.store(places << kPlacesShift, std::memory_order_seq_cst); }
   bool isOpen() const { return word_.load(std::memory_order_seq_cst) >> kPlacesShift != 0; }
   bool isEmpty() const { return (word_.load(std::memory_order_seq_cst) & kActiveMask) == 0; }
-  // False when there is no place.
+  // Returns false if there is no free place.
   bool join() {
     uint64_t seen = word_.load(std::memory_order_relaxed);
     while (seen >> kPlacesShift != 0) {
@@ -84,10 +84,10 @@ class Membership {
     }
     return false;
   }
-  // True for the last one. What he has written is there for whoever finds nobody in the loop; he
-  // must not touch the loop any more.
+  // Returns true for the last worker. Its writes are visible to a thread that finds the loop empty.
+  // After this call the worker must not touch the loop any more.
   bool leave() { return (word_.fetch_sub(1, std::memory_order_seq_cst) & kActiveMask) == 1; }
-  // Nobody joins any more.
+  // No worker can join after this call.
   void close() { word_.fetch_and(kActiveMask, std::memory_order_relaxed); }
 
  private:
@@ -97,8 +97,8 @@ class Membership {
   std::atomic<uint64_t> word_{0};
 };
 
-// Signals that a thread of a library should leave to the application's threads: all but those that
-// a fault of the thread itself raises, and the profiler's.
+// The signals that a library's thread should leave to the application's threads. These are all
+// except the profiler's and those for faults of the thread itself.
 sigset_t signalsOfTheApplication() {
   sigset_t set;
   sigfillset(&set);
@@ -115,9 +115,9 @@ struct ThreadPool::State {
   struct Loop {
     const std::function<void(size_t, size_t)>& body;
     size_t count;
-    size_t unit;  // iterations
+    size_t unit;  // in iterations
     size_t grain;
-    const WorkLimit* limit;  // the caller's
+    const WorkLimit* limit;  // the caller's limit
     std::span<LoopPart> parts;
     std::atomic<bool> outOfMemory{false};
     std::atomic<bool> abandoned{false};
@@ -131,7 +131,7 @@ struct ThreadPool::State {
         begin = end;
       }
     }
-    // Of part `own`, then of the next ones.
+    // Takes units of part `own`, then of the following parts.
     std::optional<LoopPart::Units> take(size_t own) {
       for (size_t i = 0; i < parts.size(); ++i) {
         if (const auto units = parts[(own + i) % parts.size()].take(i == 0)) return units;
@@ -144,9 +144,9 @@ struct ThreadPool::State {
 
     void work(size_t own) {
       const WorkLimitScope scope(limit);
-      // A body may run out of memory, the one failure that the standard library throws; in a worker
-      // it must not end the process, so the caller's thread throws it again. The same goes for work
-      // that is not wanted any more.
+      // A body may run out of memory, the only failure that the standard library throws. It must
+      // not end the process in a worker, so the caller's thread throws it again. The same applies
+      // to abandoned work.
       try {
         ChunkedLoop ranges(grain, body);
         while (const auto units = take(own)) {
@@ -165,53 +165,53 @@ struct ThreadPool::State {
   State(unsigned threadCount, ThreadClass theClass, std::chrono::microseconds thePatience)
       : threads(threadCount), threadClass(theClass), patience(thePatience), parts(threadCount) {}
 
-  // Starts the workers; fewer than wanted when the system gives no more.
+  // Starts the workers, or fewer if the system refuses more threads.
   void start();
   void runWorker(size_t number);
-  // Returns in a loop, or false when the pool is stopping.
+  // Returns true after the worker has joined a loop, or false when the pool is stopping.
   bool awaitLoop();
-  // Whether the worker has joined a loop; without, when the patience has come to its end.
+  // Polls for a loop. Returns whether the worker has joined one before the patience ends.
   bool lookOut();
-  // Returns when there has been a loop to join, or the pool is stopping.
+  // Returns when a loop could be joined, or when the pool is stopping.
   void sleepUntilCalled();
-  // Returns when no worker is in a loop, or the patience has come to its end.
+  // Returns when no worker is in a loop, or when the patience ends.
   void awaitIdle() const;
-  // Whether the calling worker has the processor of the thread that it helps. The scheduler may put
-  // a thread that is woken beside the one that wakes it, and leave it there for longer than an
-  // execution takes. But not too often, for it may know better.
+  // Returns whether the calling worker runs on the processor of the thread that it helps. The
+  // scheduler may put a woken thread on the processor of its waker, and leave it there for longer
+  // than an execution. The answer is rarely true, because the scheduler may have good reasons.
   bool isInTheWay(Clock::time_point now) const;
-  // By which a worker came late to where it was wanted.
+  // Adds a delay with which a worker started.
   void noteDelay(Clock::duration delay);
-  // Wakes so many of those that sleep.
+  // Wakes this number of sleeping workers.
   void call(size_t helpers);
   // Runs `loop` in this thread and in up to `helpers` workers.
   void run(Loop& loop, size_t helpers);
 
-  const unsigned threads;  // the calling thread included
+  const unsigned threads;  // including the calling thread
   const ThreadClass threadClass;
   const std::chrono::microseconds patience;
-  std::atomic<bool> busy{false};  // held by the caller whose loop has the workers
+  std::atomic<bool> busy{false};  // held by the caller whose loop uses the workers
 
   std::vector<pthread_t> workers;  // changed only under `busy`
-  bool started = false;            // likewise
-  std::vector<LoopPart> parts;  // of the loop that has the workers, by thread: the caller's first
+  bool started = false;            // changed only under `busy`
+  std::vector<LoopPart> parts;     // of the current loop, by thread: the caller's first
 
-  // What whoever looks out reads all the time changes as rarely as possible: each on a cache line
-  // of its own, and written last.
+  // Polling threads read these members all the time. So they change rarely, have cache lines of
+  // their own and are written last.
   alignas(64) Membership membership;
-  alignas(64) Loop* loop = nullptr;       // changes when nobody can join
-  std::atomic<int> callersProcessor{-1};  // of the last loop
-  std::atomic<uint64_t> loops{0};         // that workers were wanted for, so far
+  alignas(64) Loop* loop = nullptr;       // changes only while no worker can join
+  std::atomic<int> callersProcessor{-1};  // processor of the last loop's caller
+  std::atomic<uint64_t> loops{0};         // number of loops so far that wanted workers
 
   alignas(64) std::atomic<bool> stopping{false};
-  std::atomic<size_t> sleeping{0};          // workers that need to be woken
-  std::atomic<bool> callerSleeps{false};    // until nobody is in the loop
+  std::atomic<size_t> sleeping{0};          // workers that need a wake-up
+  std::atomic<bool> callerSleeps{false};    // the caller waits until the loop is empty
   std::atomic<int64_t> delayed{0};          // of all workers, in nanoseconds
-  std::atomic<size_t> numbers{0};           // given to workers
-  std::mutex mutex;                         // of who sleeps
-  std::condition_variable wake;             // a loop has places, or stopping
-  std::condition_variable finished;         // the last has left
-  std::optional<Clock::time_point> called;  // when the first was woken that has not come yet
+  std::atomic<size_t> numbers{0};           // assigned to workers so far
+  std::mutex mutex;                         // for sleeping threads
+  std::condition_variable wake;             // a loop has free places, or stopping
+  std::condition_variable finished;         // the last worker has left
+  std::optional<Clock::time_point> called;  // time of the first wake-up without a started worker
 };
 
 void ThreadPool::State::start() {
@@ -243,7 +243,7 @@ bool ThreadPool::State::lookOut() {
   while (!stopping.load(std::memory_order_relaxed)) {
     if (membership.isOpen() && membership.join()) return true;
     if (!looking.pause()) continue;
-    // Who has been away while nobody wanted him has not been late.
+    // A gap without a new loop is no delay.
     const uint64_t now = loops.load(std::memory_order_relaxed);
     if (now != std::exchange(seen, now)) noteDelay(looking.gap());
     if (isInTheWay(looking.now())) leaveProcessor();
@@ -262,7 +262,7 @@ bool ThreadPool::State::isInTheWay(Clock::time_point now) const {
 }
 
 void ThreadPool::State::awaitIdle() const {
-  // The processor is kept: the caller's time is what all this is about.
+  // This thread keeps the processor, because the caller's time matters most.
   Looking looking(Clock::now(), Looking::Manners::KEEPS_PROCESSOR);
   while (!membership.isEmpty()) {
     if (looking.pause() && looking.passed() >= patience) return;
@@ -285,7 +285,7 @@ bool ThreadPool::State::awaitLoop() {
 
 void ThreadPool::State::sleepUntilCalled() {
   std::unique_lock<std::mutex> lock(mutex);
-  // Either the caller of the next loop sees that one more sleeps, or this thread sees his loop.
+  // Either the caller of the next loop sees the additional sleeper, or this thread sees that loop.
   sleeping.fetch_add(1, std::memory_order_seq_cst);
   while (!stopping && !membership.isOpen()) {
     wake.wait(lock);
@@ -326,10 +326,10 @@ void ThreadPool::State::run(Loop& mine, size_t helpers) {
   callersProcessor.store(::sched_getcpu(), std::memory_order_relaxed);
   loops.store(loops.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   membership.open(helpers);
-  // Those that look out come by themselves.
+  // Polling workers join without a wake-up.
   if (sleeping.load(std::memory_order_seq_cst) > 0) call(helpers);
   mine.work(0);
-  // Workers that have not woken yet are not waited for.
+  // The caller does not wait for workers that have not woken yet.
   membership.close();
   if (membership.isEmpty()) return;
   // The last ranges end soon.
@@ -365,7 +365,7 @@ void ThreadPool::parallelFor(size_t count, size_t grain,
                              const std::function<void(size_t begin, size_t end)>& body) {
   if (count == 0) return;
   grain = std::max<size_t>(grain, 1);
-  // A nested call finds the pool busy as well: its thread would otherwise wait for itself.
+  // For a nested call the pool is busy as well. Otherwise its thread would wait for itself.
   if (state_->threads == 1 || count <= grain ||
       state_->busy.exchange(true, std::memory_order_acquire)) {
     forEachChunk(0, count, grain, body);
@@ -378,7 +378,7 @@ void ThreadPool::parallelFor(size_t count, size_t grain,
   loop.divide();
   state_->run(loop, std::min(state_->workers.size(), (count - 1) / unit));
   state_->busy.store(false, std::memory_order_release);
-  // The end of the loop has made the workers' stores visible.
+  // The end of the loop has made the workers' writes visible.
   if (loop.outOfMemory.load(std::memory_order_relaxed)) throw std::bad_alloc();
   if (loop.abandoned.load(std::memory_order_relaxed)) throw WorkAbandoned();
 }

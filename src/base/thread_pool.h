@@ -14,14 +14,14 @@ namespace halyard {
 
 class ThreadPool {
  public:
-  // The patience of those who compute models: rows of short loops.
+  // The patience for executions of models, which are sequences of short loops.
   static constexpr std::chrono::microseconds kBetweenLoops{50};
 
-  // `threads` counts the calling thread: 1 starts none. 0 takes the number of usable processors.
-  // Its own threads are of `threadClass`. Behind a loop they look for the next one for as long as
-  // `patience` before they sleep: waking a thread takes some tens of microseconds, which short
-  // loops in a row cannot afford. Meanwhile they let others have the processor who want it. Only
-  // for pools whose loops are worth a processor's time in between.
+  // `threads` includes the calling thread: 1 starts no thread, 0 means the number of usable
+  // processors. The pool's threads are of `threadClass`. After a loop they poll for the next one
+  // during `patience` before they sleep. A wake-up takes some tens of microseconds, which is too
+  // long for sequences of short loops. While they poll, they offer the processor to other threads.
+  // Use a patience only if the loops are worth the processor time in between.
   explicit ThreadPool(unsigned threads, ThreadClass threadClass = ThreadClass::NORMAL,
                       std::chrono::microseconds patience = {});
   ~ThreadPool();
@@ -29,16 +29,16 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   unsigned threads() const;
-  // How long the workers together have waited for a processor since the pool was made: woken for a
-  // loop, or looking out for one, while other threads ran. What is too short to tell from waking
-  // does not count.
+  // Returns the total time that the workers have waited for a processor since the pool was made.
+  // They wait after a wake-up or while they poll, if other threads run. Waits as short as a wake-up
+  // do not count.
   std::chrono::nanoseconds delay() const;
-  // Calls body(begin, end) on disjoint ranges covering [0, count), each at least `grain` long but
-  // for the last; returns when all have been done. When the pool is busy with another caller's loop
-  // the whole range runs in the calling thread. A body may throw std::bad_alloc, and nothing else:
-  // ranges may then be left out, and parallelFor throws it. With a WorkLimit in the calling thread
-  // the limit holds for the loop, too, whichever threads run it: WorkAbandoned is thrown when it is
-  // exceeded between two ranges.
+  // Calls body(begin, end) on disjoint ranges that cover [0, count). Each is at least `grain` long,
+  // except the last. Returns when all ranges are done. If the pool is busy with another caller's
+  // loop, the whole range runs in the calling thread. A body may throw only std::bad_alloc. Some
+  // ranges may then be left out, and parallelFor throws it. A WorkLimit of the calling thread
+  // applies to the loop in all threads. When it is exceeded between two ranges, parallelFor throws
+  // WorkAbandoned.
   void parallelFor(size_t count, size_t grain,
                    const std::function<void(size_t begin, size_t end)>& body);
 

@@ -1,4 +1,4 @@
-// ThreadPool: coverage of the range, grain, nesting, contention, lazy start.
+// Tests of ThreadPool: coverage of the range, grain, nesting, contention, lazy start.
 #include "base/thread_pool.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ size_t threadsOfThisProcess() {
   return count;
 }
 
-// The ranges that parallelFor handed out, sorted.
+// Returns the ranges that parallelFor handed out, sorted.
 std::set<std::pair<size_t, size_t>> rangesOf(ThreadPool& pool, size_t count, size_t grain) {
   std::mutex mutex;
   std::set<std::pair<size_t, size_t>> ranges;
@@ -72,7 +72,7 @@ TEST(ThreadPool, ZeroMeansTheUsableProcessors) {
 }
 
 TEST(ThreadPool, StartsItsThreadsWithTheFirstLoopThatNeedsThem) {
-  // A sanitizer may start a thread of its own with the first thread of the program.
+  // A sanitizer may start its own thread together with the program's first thread.
   std::thread([] {}).join();
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   const size_t before = threadsOfThisProcess();
@@ -92,7 +92,7 @@ TEST(ThreadPool, StartsItsThreadsWithTheFirstLoopThatNeedsThem) {
   EXPECT_EQ(threadsOfThisProcess(), before);
 }
 
-// Passes only when as many threads as the pool has are inside the body at one time.
+// The test passes only if all threads of the pool are in the body at the same time.
 TEST(ThreadPool, AllThreadsWorkTogether) {
   constexpr unsigned kThreads = 4;
   ThreadPool pool(kThreads);
@@ -112,7 +112,7 @@ TEST(ThreadPool, AllThreadsWorkTogether) {
   EXPECT_TRUE(together);
 }
 
-// What is left over to one thread at the end is short, whatever the number of ranges is divided by.
+// The range that one thread computes alone at the end is short, for any number of ranges.
 TEST(ThreadPool, RangesBecomeShortToTheEndOfAThreadsPart) {
   ThreadPool pool(2);
   size_t longest = 0;
@@ -125,7 +125,7 @@ TEST(ThreadPool, RangesBecomeShortToTheEndOfAThreadsPart) {
   EXPECT_GE(ofOne, 2u);
 }
 
-// So that it finds in its cache what it has written in the loop before.
+// The thread's cache then still holds the data that it wrote in the previous loop.
 TEST(ThreadPool, AThreadBeginsWithThePartThatItHasHadBefore) {
   constexpr unsigned kThreads = 3;
   constexpr size_t kCount = 300;
@@ -144,7 +144,7 @@ TEST(ThreadPool, AThreadBeginsWithThePartThatItHasHadBefore) {
       }
       inside.insert(std::this_thread::get_id());
       if (inside.size() == kThreads) allHere.notify_all();
-      // Nobody takes of another's part before all have begun.
+      // No thread takes another's part before all have started.
       EXPECT_TRUE(allHere.wait_for(lock, std::chrono::seconds(30),
                                    [&] { return inside.size() == kThreads; }));
     });
@@ -177,7 +177,8 @@ TEST(ThreadPool, SeveralCallersAtOnce) {
   for (int caller = 0; caller < 4; ++caller) {
     callers.emplace_back([&pool] {
       for (size_t round = 0; round < 200; ++round) {
-        // Not atomic on purpose: ranges are disjoint, and what the workers wrote must be visible.
+        // The counters are not atomic on purpose: ranges are disjoint, and the workers' writes must
+        // be visible.
         std::vector<size_t> squares(round + 1);
         pool.parallelFor(squares.size(), 1, [&](size_t begin, size_t end) {
           for (size_t i = begin; i < end; ++i) squares[i] = i * i;
@@ -208,7 +209,7 @@ TEST(ThreadPool, PatientWorkersTakeLoopsThatFollowAtOnceAndThoseThatDoNot) {
     ThreadPool pool(threads, ThreadClass::NORMAL, std::chrono::microseconds(200));
     std::atomic<size_t> done = 0;
     for (size_t loop = 0; loop < kCount; ++loop) {
-      // Now and then the workers have gone to sleep.
+      // From time to time the workers are asleep.
       if (loop % 100 == 99) std::this_thread::sleep_for(std::chrono::milliseconds(2));
       pool.parallelFor(64, 1, [&](size_t begin, size_t end) { done += end - begin; });
       ASSERT_EQ(done, (loop + 1) * 64);
@@ -230,7 +231,7 @@ TEST(ThreadPool, PatientWorkersUseNoProcessorTimeForLong) {
   EXPECT_LT(usedSoFar() - before, std::chrono::milliseconds(100));
 }
 
-// All threads share a processor, and others compute on it, too.
+// All threads share a processor with other computing threads.
 TEST(ThreadPool, TellsForHowLongItsWorkersHaveHadNoProcessor) {
   for (const int patience : {0, 200}) {
     std::thread([patience] {
@@ -264,7 +265,7 @@ TEST(ThreadPool, LackOfMemoryInABodyReachesTheCaller) {
       if (begin <= 500 && 500 < end) throw std::bad_alloc();
     };
     EXPECT_THROW(pool.parallelFor(1000, 1, body), std::bad_alloc);
-    // The pool serves on.
+    // The pool still works.
     std::atomic<size_t> sum{0};
     pool.parallelFor(100, 1, [&](size_t begin, size_t end) { sum += end - begin; });
     EXPECT_EQ(sum, 100u);

@@ -1,5 +1,5 @@
-// What ThreadSanitizer cannot see by itself: that one thread's work is over when another goes on,
-// where the kernel or a signal stands between them. Nothing in other builds.
+// Annotations for ThreadSanitizer. It cannot see that one thread's work ends before another
+// continues, if the kernel or a signal synchronises them. Other builds compile them to nothing.
 // Thread safety: as the functions say; all may be called from any thread.
 #pragma once
 
@@ -26,8 +26,8 @@ inline constexpr bool kThreadSanitizer = true;
 inline constexpr bool kThreadSanitizer = false;
 #endif
 
-// What this thread has done happened before whatever another does after sanitizerAcquire of the
-// same address.
+// Everything that this thread has done happens before the work of a thread after its
+// sanitizerAcquire of the same address.
 inline void sanitizerRelease([[maybe_unused]] void* address) {
 #ifdef HALYARD_THREAD_SANITIZER
   __tsan_release(address);
@@ -39,7 +39,7 @@ inline void sanitizerAcquire([[maybe_unused]] void* address) {
 #endif
 }
 
-// The address that stands for all fences: one that all libraries of a process agree on.
+// The address that stands for all fences. All libraries of a process use the same.
 inline void* sanitizerFences() { return &::environ; }
 
 }  // namespace halyard

@@ -1,4 +1,4 @@
-// Tags as bits, read anew whenever somebody asks for it.
+// Stores the tags as bits, and reads them again at every readVlogTags call.
 #include "base/verbose_log.h"
 
 #include <array>

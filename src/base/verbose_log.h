@@ -1,6 +1,7 @@
-// Verbose messages by subject, as NNAPI's property debug.nn.vlog asks for them; they go where all
+// Verbose messages by subject, controlled by NNAPI's property debug.nn.vlog. They go where all
 // messages go (base/log.h).
-// Thread safety: any thread. Ownership: none.
+// Thread safety: any thread.
+// Ownership: none.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,7 +16,7 @@
 
 namespace halyard {
 
-// The bits are NNAPI's.
+// The bits are those of NNAPI.
 enum class VlogTag : uint8_t {
   MODEL,
   COMPILATION,
@@ -26,20 +27,20 @@ enum class VlogTag : uint8_t {
   MEMORY
 };
 
-// Reads the environment variable debug.nn.vlog or, for shells that know no such names,
-// HALYARD_VLOG: names of tags (model, compilation, execution, cpuexe, manager, driver, memory)
-// separated by spaces, commas or colons, or "all" or "1". A name that is none is an error line, and
-// ignored. Done when a model is created, when a driver starts, and before the first message.
+// Reads the environment variable debug.nn.vlog. Shells that do not allow such names can set
+// HALYARD_VLOG. The value lists names of tags (model, compilation, execution, cpuexe, manager,
+// driver, memory), separated by spaces, commas or colons, or is "all" or "1". An unknown name
+// causes an error line and is ignored. The library calls this when a model is created, when a
+// driver starts, and before the first message.
 void readVlogTags();
-// The bits of a list of names; unknown ones are left out and appended to `unknown`, which may be
-// null.
+// Returns the bits of a list of names. Unknown names are ignored and appended to `unknown`, which
+// may be null.
 uint32_t vlogTagsOf(std::string_view list, std::vector<std::string>* unknown);
 
-// Whether somebody wants to read about the subject. With HALYARD_LOG=info that is so of
-// compilations.
+// Returns whether messages of the subject are on. With HALYARD_LOG=info, those of compilations are.
 bool vlogIsOn(VlogTag tag);
 
-// One line "halyard: info: TEXT".
+// Writes one line "halyard: info: TEXT".
 template <typename... Args>
 void vlog(VlogTag tag, fmt::format_string<Args...> format, Args&&... args) {
   if (vlogIsOn(tag)) writeLogLine("info", fmt::format(format, std::forward<Args>(args)...));

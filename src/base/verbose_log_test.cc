@@ -47,7 +47,7 @@ TEST_F(VerboseLogTest, TheEnvironmentDecides) {
   EXPECT_THAT(read("HALYARD_VLOG", "model"), IsEmpty());
   EXPECT_TRUE(vlogIsOn(VlogTag::MODEL));
   EXPECT_FALSE(vlogIsOn(VlogTag::MEMORY));
-  // The property's own name comes first.
+  // The property's own name has precedence.
   EXPECT_THAT(read("debug.nn.vlog", "memory"), IsEmpty());
   EXPECT_FALSE(vlogIsOn(VlogTag::MODEL));
   EXPECT_TRUE(vlogIsOn(VlogTag::MEMORY));

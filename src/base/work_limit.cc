@@ -8,10 +8,12 @@ namespace {
 
 using Clock = WorkLimit::Clock;
 
-// A chunk that takes less than this is too short, one that takes more than the other too long.
+// Chunks that take less than the first limit are too short. Chunks that take more than the second
+// are too long.
 constexpr std::chrono::microseconds kShortChunk{100};
 constexpr std::chrono::microseconds kLongChunk{400};
-// Of a chunk after a very short one: readings of the clock would be much of what follows.
+// The growth limit after a very short chunk. Without it, clock readings would take much of the time
+// that follows.
 constexpr size_t kMostGrowth = 16;
 
 thread_local const WorkLimit* threadLimit = nullptr;
@@ -37,7 +39,7 @@ ChunkedLoop::ChunkedLoop(size_t grain, const Body& body)
       step_(limit_ == nullptr ? std::numeric_limits<size_t>::max() : grain_) {}
 
 void ChunkedLoop::run(size_t begin, size_t end) {
-  // What would be left over for a last chunk below the grain belongs to the one before.
+  // If the last chunk would be below the grain, it joins the one before.
   while (begin < end) {
     if (limit_ != nullptr && limit_->exceeded()) throw WorkAbandoned();
     const size_t left = end - begin;

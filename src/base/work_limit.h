@@ -1,12 +1,12 @@
-// WorkLimit: for how long what a thread computes is still wanted, and how a computation that has
-// become pointless is abandoned.
-// Thread safety: a limit is set per thread; several threads may look at the same one.
+// WorkLimit: tells for how long a thread's computation is still wanted, and stops a computation
+// that is not.
+// Thread safety: a limit is set per thread; several threads may read the same one.
 // Ownership: WorkLimitScope borrows the limit; the token in it is a copy.
 //
-// Whoever runs a computation sets the limit for its thread. Loops (ThreadPool::parallelFor,
-// forEachChunk) and checkWorkLimit look at it and throw WorkAbandoned when the work is not wanted
-// any more; whoever has set the limit catches that. Nothing else may catch it for good: what has
-// been computed by then is incomplete.
+// The code that starts a computation sets the limit for its thread. Loops (ThreadPool::parallelFor,
+// forEachChunk) and checkWorkLimit check it. They throw WorkAbandoned when the work is not wanted
+// any more. The code that set the limit catches it. No other code may swallow it, because the
+// results are incomplete.
 #pragma once
 
 #include <chrono>
@@ -23,16 +23,16 @@ struct WorkLimit {
   std::optional<Clock::time_point> deadline;
   std::stop_token cancel;
 
-  // True when the deadline has passed or the work has been cancelled.
+  // Returns true when the deadline has passed or the work has been cancelled.
   bool exceeded() const {
     return cancel.stop_requested() || (deadline && Clock::now() >= *deadline);
   }
 };
 
-// Not a std::exception: nobody takes it for a failure.
+// The type is not a std::exception, so that no handler takes it for a failure.
 struct WorkAbandoned {};
 
-// Makes `limit` that of the calling thread until its destruction; null: no limit.
+// Sets `limit` for the calling thread until its destruction; null: no limit.
 class WorkLimitScope {
  public:
   explicit WorkLimitScope(const WorkLimit* limit);
@@ -44,22 +44,24 @@ class WorkLimitScope {
   const WorkLimit* const previous_;
 };
 
-// That of the calling thread; null: none.
+// Returns the limit of the calling thread; null: none.
 const WorkLimit* currentWorkLimit();
 // Throws WorkAbandoned when the calling thread's limit is exceeded. For long computations without
-// loops that do it; costs a reading of the clock.
+// loops that check it. Costs one reading of the clock.
 void checkWorkLimit();
 
-// A loop in the calling thread, whose limit is looked at between ranges that take about half a
-// millisecond each. How long they may be is found while the loop runs.
-// Thread safety: of one thread. Ownership: borrows `body`.
+// A loop in the calling thread. It checks the thread's limit between ranges of about half a
+// millisecond each. It adapts the length of the ranges while it runs.
+// Thread safety: one thread only.
+// Ownership: borrows `body`.
 class ChunkedLoop {
  public:
   using Body = std::function<void(size_t begin, size_t end)>;
 
-  // Ranges have at least `grain` iterations, but for the last of a run.
+  // Ranges have at least `grain` iterations, except for the last of a run.
   ChunkedLoop(size_t grain, const Body& body);
-  // Calls body(begin, end) on consecutive ranges that cover [begin, end): one without a limit.
+  // Calls body(begin, end) on consecutive ranges that cover [begin, end). Without a limit there is
+  // one range.
   void run(size_t begin, size_t end);
 
  private:

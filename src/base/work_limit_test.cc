@@ -1,4 +1,4 @@
-// WorkLimit: what chunks cover, and that work stops which is not wanted any more, wherever it runs.
+// Tests of WorkLimit: the coverage of chunks, and that unwanted work stops in every thread.
 #include "base/work_limit.h"
 
 #include <gtest/gtest.h>
@@ -69,7 +69,7 @@ TEST(WorkLimit, ALoopThatGoesOnKnowsHowLongItsRangesMayBe) {
   loop.run(0, 8);
   EXPECT_EQ(ranges, (Ranges{{0, 2}, {2, 4}, {4, 6}, {6, 8}}));
   isSlow = false;
-  // A machine that stands still may make one range look slow, not all.
+  // A pause of the machine may make one range look slow, but not all.
   loop.run(0, 100'000);
   ranges.clear();
   loop.run(3, 20);
@@ -102,7 +102,7 @@ TEST(WorkLimit, LoopsEndWhenTheDeadlinePasses) {
     std::atomic<size_t> done{0};
     {
       const WorkLimitScope scope(&limit);
-      // An hour of work.
+      // The work takes an hour.
       EXPECT_THROW(pool.parallelFor(3'600'000, 1,
                                     [&](size_t begin, size_t end) {
                                       for (size_t i = begin; i < end; ++i) {
@@ -115,7 +115,7 @@ TEST(WorkLimit, LoopsEndWhenTheDeadlinePasses) {
     EXPECT_GE(Clock::now(), *limit.deadline);
     EXPECT_GT(done, 0u);
     EXPECT_LT(done, 100'000u);
-    // The pool serves on.
+    // The pool still works.
     std::atomic<size_t> sum{0};
     pool.parallelFor(1000, 1, [&](size_t begin, size_t end) { sum += end - begin; });
     EXPECT_EQ(sum, 1000u);

@@ -30,7 +30,7 @@ void BlobCache::set(Bytes key, Bytes value) {
 
 void BlobCache::put(Bytes key, Bytes value, int64_t savedAt) {
   if (!fits(key, value)) return;
-  // More than one turn when entries had to go, among them perhaps what this key had.
+  // The loop repeats when entries were evicted. The old entry of this key may be among them.
   while (true) {
     const auto old = entries_.find(key);
     const size_t oldBytes = old != entries_.end() ? key.size() + old->second.value.size() : 0;

@@ -53,7 +53,7 @@ TEST(BlobCache, GetIntoABuffer) {
   EXPECT_EQ(buffer, (Bytes{'e', 'f', 'g', 'h', 0xee, 0xee}));
   buffer.assign(6, 0xee);
   EXPECT_EQ(cache.get(bytesOf("abcd"), std::span(buffer).first(3)), 4u);
-  EXPECT_EQ(buffer, Bytes(6, 0xee));  // too small: nothing is written
+  EXPECT_EQ(buffer, Bytes(6, 0xee));  // the buffer is too small, so nothing is written
   EXPECT_EQ(cache.get(bytesOf("abcd"), std::span<uint8_t>()), 4u);
   EXPECT_EQ(cache.get(bytesOf("none"), buffer), 0u);
 }
@@ -107,7 +107,7 @@ TEST(BlobCache, LimitsAreInclusive) {
   cache.set(bytesOf("k"), Bytes(kLimits.value, 'v'));
   EXPECT_EQ(cache.entries(), 1u);
   cache.clear();
-  // Each by itself would do, both are too much.
+  // Each of the two fits alone, but not both together.
   cache.set(Bytes(kLimits.key, 'k'), Bytes(kLimits.total - kLimits.key + 1, 'v'));
   EXPECT_EQ(cache.entries(), 0u);
   cache.set(Bytes(kLimits.key, 'k'), Bytes(kLimits.total - kLimits.key, 'v'));
@@ -156,7 +156,7 @@ TEST_P(BlobPolicyTest, TheTotalIsNeverExceeded) {
 }
 
 TEST_P(BlobPolicyTest, EvictsAsFarAsThePolicySays) {
-  constexpr size_t kEntries = 10;  // of two bytes
+  constexpr size_t kEntries = 10;  // of two bytes each
   BlobCache cache({1, 2, 2 * kEntries}, policy());
   for (size_t i = 0; i < kEntries; ++i) cache.set(key(i), bytesOf("x"));
   EXPECT_EQ(cache.entries(), kEntries);
@@ -187,7 +187,7 @@ INSTANTIATE_TEST_SUITE_P(All, BlobPolicyTest,
                                             ::testing::Values(Capacity::HALVE, Capacity::FIT,
                                                               Capacity::FIT_HALVE)));
 
-// Half full is not more than half full: HALVE gives up, the others make room.
+// Exactly half full is not more than half full: HALVE gives up, the others make room.
 TEST(BlobCache, WhatCannotBeCleanedKeepsWhatItHas) {
   for (const Capacity capacity : {Capacity::HALVE, Capacity::FIT, Capacity::FIT_HALVE}) {
     BlobCache cache({10, 20, 20}, {Select::LRU, capacity});
@@ -244,7 +244,7 @@ TEST_F(FlattenTest, ComesBack) {
       EXPECT_EQ(again.get(someBytes(1 + i % 9, i)), cache.get(someBytes(1 + i % 9, i)));
     }
     EXPECT_EQ(again.get(bytesOf("gone")), std::nullopt);
-    EXPECT_EQ(cache.entries(), entries);  // not changed by it
+    EXPECT_EQ(cache.entries(), entries);  // the failure changes nothing
   }
 }
 
@@ -301,7 +301,8 @@ TEST_F(FlattenTest, AnotherVersionOrBuildIsEmpty) {
   EXPECT_EQ(build.entries(), 0u);
 }
 
-// Every byte: what is damaged is noticed, and what is left is what was saved.
+// Every byte is changed in turn. The damage is always found, and the remaining entries are those
+// that were saved.
 TEST_F(FlattenTest, EveryByteChanged) {
   BlobCache cache = filled(6);
   const Bytes good = flattened(cache);

@@ -41,7 +41,7 @@ Result<std::vector<uint8_t>> readOwnFile(const std::filesystem::path& file, uint
 
 Status replaceFile(const std::filesystem::path& file, std::span<const uint8_t> bytes) {
   const std::string next = file.string() + ".new";
-  // What a process left that died here.
+  // A process that died here left this file.
   if (::unlink(next.c_str()) != 0 && errno != ENOENT) {
     return errnoStatus(ResultCode::OP_FAILED, errno, "removing " + next);
   }

@@ -1,5 +1,5 @@
-// The file of a BlobStore, as a whole.
-// Thread safety: pure functions; what they do to the file is seen by others as one step.
+// Reads and writes the file of a BlobStore as a whole.
+// Thread safety: pure functions; other processes see each change of the file as one step.
 // Ownership: none.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace halyard::cache {
 
-// Tells one state of a file from another, without reading it.
+// Identifies a state of a file without reading it.
 struct FileStamp {
   dev_t device = 0;
   ino_t inode = 0;
@@ -27,15 +27,16 @@ struct FileStamp {
   }
 };
 
-// All zeros when there is none.
+// Returns all zeros when there is no file.
 FileStamp stampOf(const std::filesystem::path& file);
 
-// Empty when there is none. BAD_DATA: it is not a regular file of this user's that only this user
-// can write, or has more than `mostBytes`.
+// Returns the file's bytes, empty when there is no file. Returns BAD_DATA unless the file is a
+// regular file of this user that only this user can write, and has at most `mostBytes`.
 Result<std::vector<uint8_t>> readOwnFile(const std::filesystem::path& file, uint64_t mostBytes);
 
-// Puts a file with these bytes, mode 0600, in its place. One process at a time: the caller has the
-// lock. OP_FAILED: the disk is full, or the folder cannot be written.
+// Replaces the file by one with these bytes and mode 0600. The caller holds the lock, so that one
+// process at a time does this. Returns OP_FAILED when the disk is full or the folder is not
+// writable.
 Status replaceFile(const std::filesystem::path& file, std::span<const uint8_t> bytes);
 
 }  // namespace halyard::cache

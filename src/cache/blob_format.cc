@@ -41,7 +41,7 @@ T take(const uint8_t* at) {
   return number;
 }
 
-// Without the CRC itself.
+// The CRC covers the head without the CRC itself.
 uint32_t headCrc(std::span<const uint8_t> head) {
   return crc32c(head.subspan(kBuildAt), crc32c(head.first(kHeadCrcAt)));
 }
@@ -116,7 +116,7 @@ Result<size_t> decodeBlobs(std::span<const uint8_t> bytes, const BlobHead& head,
       return badData("it ends in entry {} of {}", i, head.entries);
     }
     const uint8_t* const at = bytes.data();
-    // Without its sizes the next entry cannot be found.
+    // Without the sizes of this entry, the next entry cannot be found.
     if (take<uint32_t>(at + kEntryCrcAt) != crc32c({at, kEntryCrcAt})) {
       return damaged + (head.entries - i);
     }

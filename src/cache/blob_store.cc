@@ -31,7 +31,7 @@ class BlobStore::Impl {
 
   Status connect();
   void set(Bytes key, Bytes value);
-  // Looks first at what is in memory, then at what others have saved.
+  // Searches the memory first, then the entries that other processes have saved.
   template <typename Get>
   auto get(Get look) {
     const std::lock_guard lock(mutex_);
@@ -54,7 +54,7 @@ class BlobStore::Impl {
   void saveLater();
 
   Settings settings_;
-  std::mutex saving_;  // before mutex_
+  std::mutex saving_;  // taken before mutex_
   std::mutex mutex_;
   std::condition_variable changed_;
   BlobCache cache_;
@@ -62,7 +62,7 @@ class BlobStore::Impl {
   cache::FileStamp seen_;
   bool warned_ = false;
   bool closing_ = false;
-  std::thread saver_;  // once there is something to save
+  std::thread saver_;  // starts when there is something to save
 };
 
 BlobStore::Impl::~Impl() {
@@ -76,7 +76,7 @@ BlobStore::Impl::~Impl() {
   if (!status.ok()) logWarning("blobs were not saved: {}", status.toString());
 }
 
-// Entries of two bytes are the worst: eighteen times as large in the file.
+// Entries of two bytes are the worst case: the file needs eighteen times their size.
 uint64_t BlobStore::Impl::mostFileBytes() const {
   return (uint64_t{1} << 16) + 18 * static_cast<uint64_t>(settings_.limits.total);
 }
@@ -96,7 +96,7 @@ Status BlobStore::Impl::connect() {
   return okStatus();
 }
 
-// Adds what the file has, if that is another one than was seen last. False when it is not.
+// Adds the file's entries if the file has changed since the last time. Returns false if it has not.
 bool BlobStore::Impl::takeFromFile() {
   if (!hasFile()) return false;
   const cache::FileStamp stamp = cache::stampOf(settings_.file);
@@ -124,7 +124,7 @@ void BlobStore::Impl::merge(Bytes bytes) {
     const auto decoded = cache::decodeBlobs(bytes, *head, [&](const cache::BlobEntry& entry) {
       const std::vector<uint8_t> key(entry.key.begin(), entry.key.end());
       if (unsaved_.contains(key)) return;
-      // Not at the cost of what this process uses.
+      // Saved entries must not replace entries that this process uses.
       const size_t most = settings_.limits.total;
       if (first || cache_.totalBytes() + entry.key.size() + entry.value.size() <= most) {
         cache_.put(entry.key, entry.value, entry.savedAt);
@@ -157,7 +157,7 @@ void BlobStore::Impl::saveLater() {
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return closing_ || !unsaved_.empty(); });
-    // Several changes are one save.
+    // The delay combines several changes into one save.
     changed_.wait_for(lock, settings_.saveAfter, [this] { return closing_; });
     if (closing_) return;
     lock.unlock();
@@ -197,14 +197,14 @@ Status BlobStore::Impl::save() {
     bytes = flattened();
     saved = std::exchange(unsaved_, {});
   }
-  // Without the mutex: nobody who looks something up waits for the disk.
+  // The mutex is not held, so that no lookup waits for the disk.
   const Status status = cache::replaceFile(settings_.file, bytes);
   const std::lock_guard lock(mutex_);
   if (status.ok()) {
     seen_ = cache::stampOf(settings_.file);
   } else {
     unsaved_.merge(saved);
-    // What has been evicted meanwhile needs no saving.
+    // Entries that were evicted meanwhile need no save.
     std::erase_if(unsaved_, [this](const auto& key) { return !cache_.entries_.contains(key); });
   }
   return status;

@@ -1,4 +1,4 @@
-// Tests of BlobStore: files, several processes, processes that die.
+// Tests of BlobStore: files, several processes, killed processes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -210,7 +210,7 @@ TEST_F(BlobStoreTest, NoFolderIsAClearErrorAndMemoryIsLeft) {
   EXPECT_TRUE(store.save().ok());
 }
 
-// A process that dies while it saves leaves the old file or the new one.
+// A process that dies while it saves leaves either the old file or the new one.
 TEST_F(BlobStoreTest, KilledAtEveryStepOfASave) {
   const auto fill = [](BlobStore& store, uint32_t version) {
     for (uint8_t i = 0; i < 5; ++i) store.set({{i}}, someBytes(500 + version, i + version));
@@ -256,7 +256,7 @@ TEST_F(BlobStoreTest, KilledAtEveryStepOfASave) {
 
 TEST_F(BlobStoreTest, ManyProcessesSomeOfWhichDie) {
   constexpr uint8_t kProcesses = 8;
-  BlobStore::Settings patient = settings();  // a busy disk is no failure
+  BlobStore::Settings patient = settings();  // a busy disk is not a failure
   patient.wait = std::chrono::minutes(1);
   std::vector<pid_t> children;
   for (uint8_t p = 0; p < kProcesses; ++p) {

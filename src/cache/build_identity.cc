@@ -1,4 +1,4 @@
-// What tells one build of a program, and one processor, from another.
+// Identifies the build of a program, and the processor.
 #include <elf.h>
 #include <link.h>
 #include <sys/auxv.h>
@@ -19,7 +19,7 @@ namespace {
 
 // A loaded executable or library.
 struct LoadedObject {
-  uintptr_t address = 0;  // in it; 0: the executable
+  uintptr_t address = 0;  // an address in it; 0: the executable
   bool found = false;
   std::string buildId;
   std::string path;
@@ -48,7 +48,7 @@ std::string buildIdNote(const uint8_t* notes, size_t size) {
 
 int lookAtObject(dl_phdr_info* info, size_t, void* argument) {
   auto& object = *static_cast<LoadedObject*>(argument);
-  bool matches = object.address == 0;  // the executable comes first
+  bool matches = object.address == 0;  // the executable is the first object
   for (size_t i = 0; i < info->dlpi_phnum && !matches; ++i) {
     const auto& part = info->dlpi_phdr[i];
     const uintptr_t begin = info->dlpi_addr + part.p_vaddr;
@@ -101,7 +101,7 @@ std::string CompileCache::buildIdOfThisProgram() {
 std::string CompileCache::cpuFeatures() {
   std::string text;
 #if defined(__x86_64__) || defined(__i386__)
-  // What instructions there are: leaf 1 without the number of the core in ebx, leaf 7.
+  // The instruction sets of the processor: leaf 1 without the core's number in ebx, and leaf 7.
   unsigned a = 0;
   unsigned b = 0;
   unsigned c = 0;
@@ -109,7 +109,7 @@ std::string CompileCache::cpuFeatures() {
   if (__get_cpuid(1, &a, &b, &c, &d) != 0) {
     text += fmt::format("x86:{:08x}.{:08x}", c, d);
     constexpr unsigned kXgetbv = 1U << 27;
-    if ((c & kXgetbv) != 0) {  // which registers the system saves
+    if ((c & kXgetbv) != 0) {  // the registers that the system saves
       unsigned low = 0;
       unsigned high = 0;
       __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));

@@ -6,7 +6,7 @@
 namespace halyard::cache {
 namespace {
 
-// Not text to any program, and spoilt by whatever takes it for text.
+// No program takes these bytes for text, and a conversion of text changes them.
 constexpr std::array<uint8_t, 8> kMagic = {0x93, 'H', 'A', 'L', 'Y', 'C', '\r', '\n'};
 constexpr uint32_t kVersion = 2;
 

@@ -20,12 +20,12 @@ struct CacheFileFacts {
   enum class Kind : uint8_t { MODEL = 1, DATA = 2 };
 
   Kind kind = Kind::MODEL;
-  uint8_t index = 0;  // among the files of its kind
+  uint8_t index = 0;  // number among the files of its kind
   uint8_t modelFiles = 0;
   uint8_t dataFiles = 0;
-  uint64_t contentBytes = 0;  // behind the head
+  uint64_t contentBytes = 0;  // bytes after the head
   hal::Token token = {};
-  Digest content = {};                 // bulkDigest() of this file's
+  Digest content = {};                 // bulkDigest() of this file's content
   Digest allData = {};                 // digestOfAll() of the contents of the data files
   std::string driver;                  // at most kMaxNameBytes of the name
   std::array<uint8_t, 16> build = {};  // the first bytes of the SHA-256 of the driver's build
@@ -35,10 +35,11 @@ struct CacheFileFacts {
 
 CacheFileHead encodeHead(const CacheFileFacts& facts);
 
-// What any file may claim: for people and tools. Loading a compilation needs none of it.
-// BAD_DATA, saying what is wrong, for what is no head of this format or has been changed.
+// Decodes facts for users and tools. Any file may claim them, so loading a compilation does not use
+// them. Returns BAD_DATA with the reason when the bytes are no head of this format or have been
+// changed.
 Result<CacheFileFacts> decodeHead(std::span<const uint8_t> bytes);
-// Whether it begins as such a file does.
+// Returns whether the bytes begin as a cache file does.
 bool looksLikeCacheFile(std::span<const uint8_t> bytes);
 
 Digest digestOfAll(std::span<const Digest> contents);

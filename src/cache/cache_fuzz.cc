@@ -1,4 +1,4 @@
-// libFuzzer's entry to the files of caches.
+// libFuzzer's entry point for cache files.
 #include "cache/testing/fuzz/cache_fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

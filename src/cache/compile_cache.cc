@@ -50,7 +50,7 @@ Status checkIdentity(const CompileCache::Identity& identity) {
 
 const char* nameOf(Kind kind) { return kind == Kind::MODEL ? "model cache" : "data cache"; }
 
-// The files in the order in which they are locked, written and read.
+// Visits the files in the order in which they are locked, written and read.
 template <typename F>
 Status forEachFile(const CacheFiles& files, F f) {
   for (const Kind kind : {Kind::MODEL, Kind::DATA}) {
@@ -79,7 +79,7 @@ Status checkFiles(const CacheFiles& files, cache::Access access) {
   });
 }
 
-// Everybody who has the set has the first of them first.
+// All users of the set lock its first file.
 int fileForLock(const CacheFiles& files) {
   return files.modelCache.empty() ? files.dataCache[0].get() : files.modelCache[0].get();
 }
@@ -97,7 +97,8 @@ std::vector<uint64_t> sizesOf(const Contents& contents) {
   return sizes;
 }
 
-// Of the files of a kind: heads and contents with their lengths, and what they are saved as.
+// Digests the files of a kind: heads and contents with their lengths, and the key under which they
+// are saved.
 class SetDigest {
  public:
   SetDigest(Kind kind, const CompileCache::Identity& identity, const Token& token, uint32_t uid,
@@ -114,7 +115,7 @@ class SetDigest {
   Sha256 sha_;
 };
 
-// What save() writes and records.
+// The data that save() writes and records.
 struct Sealed {
   std::vector<CacheFileHead> modelHeads;
   std::vector<CacheFileHead> dataHeads;
@@ -165,7 +166,7 @@ Status writeFiles(const CacheFiles& files, const CompileCache::Content& content,
   });
 }
 
-// A full disk is not to stay full of what is of no use.
+// Empties the files, so that useless data does not fill the disk.
 void emptyFiles(const CacheFiles& files) {
   (void)forEachFile(files, [](Kind, size_t, int fd) {
     (void)!::ftruncate(fd, 0);
@@ -173,12 +174,12 @@ void emptyFiles(const CacheFiles& files) {
   });
 }
 
-constexpr size_t kAlignment = 64;  // of LoadedFile
-// Fresh memory costs a fault for each page that is touched, which adds up to more than the digest
-// does: large contents get large pages, where the system has them.
+constexpr size_t kAlignment = 64;  // alignment of LoadedFile
+// Fresh memory costs a page fault for each page, and the faults take longer than the digest. So
+// large contents use large pages if the system has them.
 constexpr size_t kLargePage = size_t{2} << 20;
 
-// Null where there is no memory. Not initialised but for what is behind the end.
+// Returns null when there is no memory. Only the bytes after the end are initialised.
 std::shared_ptr<uint8_t> allocate(size_t size) {
   const size_t alignment = size >= kLargePage ? kLargePage : kAlignment;
   const size_t bytes = (size + kAlignment + alignment - 1) / alignment * alignment;
@@ -210,7 +211,7 @@ Status readFile(int fd, uint64_t expectedBytes, SetDigest& digest,
   return okStatus();
 }
 
-// Reads the files of a kind into `contents`; nothing of them is looked at but their digest.
+// Reads the files of a kind into `contents`. It checks their digest only.
 Status readFiles(Kind kind, const std::vector<UniqueFd>& files,
                  const std::vector<uint64_t>& expectedBytes, SetDigest& digest,
                  std::vector<CompileCache::LoadedFile>& contents) {
@@ -297,8 +298,8 @@ Status CompileCache::save(const CacheFiles& files, const Content& content, uint3
   const Sealed sealed = seal(identity_, files, content, clientUid);
   HALYARD_ASSIGN_OR_RETURN(const FileLock lock, lockFiles(files, /*exclusive=*/true, limits_.wait),
                            kWhat);
-  // Until the last step the store knows other digests than the files have: whoever looks then, or
-  // after the process has died, finds nothing.
+  // Until the last step, the digests in the store differ from those of the files. A reader in this
+  // time, or after a crash, finds no entry.
   Status status = writeFiles(files, content, sealed);
   if (status.ok()) {
     status = store_->put(files.token, clientUid,
@@ -358,16 +359,17 @@ Result<CompileCache::Loaded> CompileCache::loadInPlace(const CacheFiles& files,
 
 std::chrono::nanoseconds CompileCache::expectedLoad(uint64_t bytes) {
   using std::chrono::nanoseconds;
-  // Calls, files and the store, whatever the size.
+  // The time of the calls, the files and the store, for any size.
   constexpr std::chrono::microseconds kFixed{300};
-  // The runtime digests the constants; the driver reads the files, which with fresh memory takes as
-  // long as digesting, and digests them.
+  // The runtime digests the constants. The driver reads the files and digests them. Reading into
+  // fresh memory takes as long as digesting.
   constexpr double kPasses = 3;
   const double nanosecondsPerByte = madeOnce([] {
     const std::vector<uint8_t> sample(size_t{1} << 20);
     nanoseconds best = nanoseconds::max();
     for (int i = 0; i < 3; ++i) {
-      // Of the thread: a machine that is busy now must not decide for the life of the process.
+      // The time is the thread's processor time. A machine that is busy now must not affect all
+      // later decisions of the process.
       const nanoseconds start = timeOfThisThread();
       (void)bulkDigest(sample);
       best = std::min(best, timeOfThisThread() - start);

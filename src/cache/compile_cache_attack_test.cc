@@ -1,5 +1,5 @@
-// What can be done to the files and to the store behind a driver's back: never another content than
-// what was saved, never a crash, and always a new save that works.
+// Attacks on the files and on the store without the driver's knowledge. The driver must never load
+// other content than it saved, and must never crash. A new save must always work.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -39,7 +39,7 @@ class CompileCacheAttackTest : public ::testing::Test {
     return cache.ok() ? *cache : nullptr;
   }
   bool hits() const { return cache_->load(set_, kUid).ok(); }
-  // A hit with what was saved, or a miss.
+  // Expects a hit with the saved content, or a miss.
   void expectNothingWrong() const {
     const auto content = cache_->load(set_, kUid);
     if (!content.ok()) return;
@@ -87,7 +87,7 @@ TEST_F(CompileCacheAttackTest, TruncatedAtEveryLengthAndExtended) {
     for (size_t length = size; length-- > 0;) {
       ASSERT_EQ(::ftruncate(fd, static_cast<off_t>(length)), 0);
       EXPECT_FALSE(hits()) << length;
-      ASSERT_EQ(::ftruncate(fd, static_cast<off_t>(size)), 0);  // zeros where bytes were
+      ASSERT_EQ(::ftruncate(fd, static_cast<off_t>(size)), 0);  // zeros replace the old bytes
       if (length < size - 8) {
         EXPECT_FALSE(hits()) << length;
       }
@@ -139,7 +139,7 @@ TEST_F(CompileCacheAttackTest, TheSameContentUnderAnotherTokenIsNotTheSameFile) 
 TEST_F(CompileCacheAttackTest, AnOlderValidFileIsRefused) {
   const CompileCache::Content next = {{someBytes(300, 3)}, {someBytes(200, 4)}};
   ASSERT_TRUE(cache_->save(set_, next, kUid).ok());
-  restore();  // of the same sizes
+  restore();  // the sizes stay the same
   const auto content = cache_->load(set_, kUid);
   EXPECT_THAT(content.status().toString(),
               HasSubstr("the model cache files are not what was saved last under this token"));
@@ -169,7 +169,7 @@ TEST_F(CompileCacheAttackTest, AStoreThatOthersCanWriteIsReplaced) {
 TEST_F(CompileCacheAttackTest, NoStoreOrAForeignOneIsReplaced) {
   const Bytes good = CacheFolder::read(folder_.database());
   const auto withStore = [&](const Bytes& bytes) {
-    // As another program would do it: a new file.
+    // Another program may create a new file.
     std::filesystem::remove(folder_.database());
     CacheFolder::write(folder_.database(), bytes);
     expectNothingWrong();
@@ -188,7 +188,7 @@ TEST_F(CompileCacheAttackTest, NoStoreOrAForeignOneIsReplaced) {
   expectNewSaveWorks();
 }
 
-// A driver that runs meanwhile sees pages change under it.
+// The pages of the database change while a driver runs.
 TEST_F(CompileCacheAttackTest, BytesOfTheStoreChanged) {
   const Bytes good = CacheFolder::read(folder_.database());
   size_t replaced = 0;
@@ -207,7 +207,8 @@ TEST_F(CompileCacheAttackTest, BytesOfTheStoreChanged) {
   EXPECT_GT(replaced, 10u);
 }
 
-// Somebody copies other files over ours all the time: what is read is what was saved, or nothing.
+// A thread copies other files over the cache files all the time. A load gets the saved content or
+// nothing.
 TEST_F(CompileCacheAttackTest, AWriterRacesTheReader) {
   const CompileCache::Content large = {{someBytes(200000, 5)}, {someBytes(100000, 6)}};
   const CompileCache::Content others = {{someBytes(200000, 15)}, {someBytes(100000, 16)}};
@@ -234,7 +235,7 @@ TEST_F(CompileCacheAttackTest, AWriterRacesTheReader) {
   }
   end = true;
   writer.join();
-  // And while it is saved: the digest is that of the memory, not of the file.
+  // The files change during the save, too. The digest is that of the memory, not of the file.
   std::thread spoiler([&] {
     const UniqueFd fd = CacheFolder::openOne(folder_.modelFile("a", 0));
     for (int i = 0; i < 300; ++i) (void)!::pwrite(fd.get(), theirs.data(), theirs.size(), 0);
@@ -252,8 +253,8 @@ TEST_F(CompileCacheAttackTest, AWriterRacesTheReader) {
   RecordProperty("hits", static_cast<int>(found));
 }
 
-// Updates of the same compilation by several threads, as those of several stages, and readers: what
-// is read is one of the versions as a whole.
+// Several threads update the same compilation, as several stages do, while others read it. Each
+// reader gets one complete version.
 TEST_F(CompileCacheAttackTest, VersionsAreNeverMixed) {
   const auto version = [](uint32_t number) {
     return CompileCache::Content{{someBytes(5000 + number, number)},

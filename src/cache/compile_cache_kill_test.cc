@@ -1,8 +1,7 @@
-// A driver that is killed while it saves: the next one gets what was saved before, or what was
-// being saved, or nothing; and can save again.
+// Tests of a driver that is killed while it saves. The next driver gets the previous content, the
+// new content or nothing, and can save again.
 //
-// HALYARD_KILLS says how often it is killed at each step; once by default, CI's soak test 200
-// times.
+// HALYARD_KILLS sets the number of kills at each step. The default is one; CI's soak test uses 200.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -41,7 +40,7 @@ class CompileCacheKillTest : public ::testing::Test {
   CacheFiles files(uint8_t token) const {
     return folder_.open(std::to_string(token), 2, 1, tokenOf(token));
   }
-  // Everything but `before` and `after` is wrong. Counts what there was.
+  // Any content except `before` and `after` is an error. Counts the outcomes.
   void check(const CompileCache::Content& before, const CompileCache::Content& after) {
     const auto cache = open();
     ASSERT_NE(cache, nullptr);
@@ -55,7 +54,7 @@ class CompileCacheKillTest : public ::testing::Test {
       EXPECT_EQ(content->model, before.model);
       EXPECT_EQ(content->data, before.data);
     }
-    // Another compilation's is not touched by it.
+    // The save does not affect another compilation.
     const auto bystander = cache->load(files(2), kUid);
     ASSERT_TRUE(bystander.ok()) << bystander.status().toString();
     EXPECT_EQ(bystander->model, bystander_.model);
@@ -94,7 +93,7 @@ TEST_F(CompileCacheKillTest, AtEveryStepOfASave) {
       if (HasFatalFailure()) return;
     }
   }
-  // Three files, a lock and a transaction are more than this.
+  // Three files, a lock and a transaction take more steps than this.
   EXPECT_GT(step, 25u);
   EXPECT_GT(misses_, 0u);
   EXPECT_GT(old_, 0u);
@@ -102,7 +101,7 @@ TEST_F(CompileCacheKillTest, AtEveryStepOfASave) {
   RecordProperty("steps", static_cast<int>(step));
 }
 
-// The store is made, and another build's entries are dropped, in steps as well.
+// Creating the store and dropping another build's entries take several steps, too.
 TEST_F(CompileCacheKillTest, AtEveryStepOfTheFirstOpen) {
   size_t step = 0;
   for (bool finished = false; !finished; ++step) {
@@ -131,7 +130,7 @@ TEST_F(CompileCacheKillTest, AtEveryStepOfTheFirstOpen) {
   EXPECT_GT(step, 40u);
 }
 
-// In the middle of writing, too, where large files take a while.
+// Kills also in the middle of a write, because writing large files takes a while.
 TEST_F(CompileCacheKillTest, AtAnyMoment) {
   const CompileCache::Content before = version(1, 300000);
   const CompileCache::Content after = version(2, 400000);
@@ -158,7 +157,7 @@ TEST_F(CompileCacheKillTest, AtAnyMoment) {
   RecordProperty("misses", static_cast<int>(misses_));
 }
 
-// Many processes at once, some of which are killed: all ends well, and nothing is ever wrong.
+// Many processes save at once, and some of them are killed. No wrong content is ever loaded.
 TEST_F(CompileCacheKillTest, ManyProcesses) {
   constexpr size_t kProcesses = 8;
   std::vector<pid_t> children;

@@ -1,4 +1,4 @@
-// Tests of what CompileCache promises when all is well, and of how it fails.
+// Tests of CompileCache: its guarantees in normal operation, and its failures.
 #include "halyard/driver/compile_cache.h"
 
 #include <gmock/gmock.h>
@@ -76,7 +76,7 @@ TEST_F(CompileCacheTest, GivesBackWhatWasSaved) {
   ASSERT_TRUE(cache->save(set, content_, kUid).ok());
   expectHit(*cache, set, content_);
   expectHit(*cache, files("a", 1), content_);
-  // Another opening of the store, as another process has it.
+  // A second connection to the store, as another process has it.
   expectHit(*open(), files("a", 1), content_);
 }
 
@@ -104,7 +104,7 @@ TEST_F(CompileCacheTest, TheLastOneSavedCounts) {
   const CompileCache::Content next = {{someBytes(10, 3), someBytes(20, 4)}, {{}}};
   ASSERT_TRUE(cache->save(set, next, kUid).ok());
   expectHit(*cache, set, next);
-  // A replay of what was right once.
+  // An old version of the file returns.
   CacheFolder::write(folder_.modelFile("a", 0), older[0]);
   CacheFolder::write(folder_.modelFile("a", 1), older[1]);
   CacheFolder::write(folder_.dataFile("a", 0), older[2]);
@@ -130,7 +130,7 @@ TEST_F(CompileCacheTest, AnotherBuildForgets) {
   expectHit(*other, files("b", 1), content_);
 }
 
-// Two builds that run at the same time do not take each other's.
+// Two builds that run at the same time do not use each other's entries.
 TEST_F(CompileCacheTest, WhatAnElderBuildSavesIsAMiss) {
   const auto elder = open("acme-npu", "build 1");
   const auto younger = open("acme-npu", "build 2");
@@ -176,7 +176,7 @@ TEST_F(CompileCacheTest, OpenedAtFirstUseItReplacesWhatIsNoStoreThen) {
   }
 }
 
-// In a process that is not root's, whom no mode stops.
+// The test runs in a process without root rights, because file modes do not stop root.
 TEST_F(CompileCacheTest, OpenedAtFirstUseItTellsAtOnceOfAFolderThatCannotBeWritten) {
   ASSERT_EQ(::chmod(folder_.path().c_str(), 0777), 0);
   const pid_t child = ::fork();
@@ -186,7 +186,7 @@ TEST_F(CompileCacheTest, OpenedAtFirstUseItTellsAtOnceOfAFolderThatCannotBeWritt
       return CompileCache::openAtFirstUse({"acme-npu", "build 1"}, folder_.store()).status();
     };
     bool right = status().ok();
-    // A file that cannot be written is replaced when it is needed.
+    // A file that is not writable is replaced when it is needed.
     right = right && ::chmod(folder_.database().c_str(), 0400) == 0 && status().ok();
     right = right && ::chmod(folder_.store().c_str(), 0500) == 0 &&
             status().code() == ResultCode::OP_FAILED &&
@@ -222,7 +222,8 @@ TEST_F(CompileCacheTest, ForgetsThoseUsedLongestAgo) {
   for (const uint8_t i : {0, 2, 3, 4}) {
     expectHit(*cache, files(std::to_string(i), i), content_);
   }
-  // Another user's do not count, until there are too many of all.
+  // Entries of other users do not count for this user's limit. They count for the limit of all
+  // users.
   ASSERT_TRUE(cache->save(files("x", 1), content_, kUid + 1).ok());
   ASSERT_TRUE(cache->save(files("y", 2), content_, kUid + 2).ok());
   expectHit(*cache, files("0", 0), content_);
@@ -325,7 +326,7 @@ TEST_F(CompileCacheTest, AStoppedProcessWithTheStoreIsAMissInBoundedTime) {
   int ready[2] = {-1, -1};
   ASSERT_EQ(::pipe(ready), 0);
   const pid_t child = ::fork();
-  if (child == 0) {  // locks what SQLite locks for writing, and stops
+  if (child == 0) {  // takes SQLite's write lock, and stops
     const int fd = ::open(folder_.database().c_str(), O_RDWR | O_CLOEXEC);
     struct flock lock {};
     lock.l_type = F_WRLCK;
@@ -400,8 +401,7 @@ TEST_F(CompileCacheTest, TheEnvironmentSaysWhereTheStoreIs) {
   ::setenv("HOME", oldHome.c_str(), 1);
 }
 
-// A file that cannot grow stands for a full disk. The signal that the kernel sends then ends
-// nothing.
+// A file that cannot grow simulates a full disk. The kernel's signal then ends no process.
 TEST_F(CompileCacheTest, AFullDiskIsAClearErrorAndLeavesNothing) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -417,7 +417,7 @@ TEST_F(CompileCacheTest, AFullDiskIsAClearErrorAndLeavesNothing) {
         status.message().find("model cache file 1: writing: File too large") != std::string::npos;
     right = right && CacheFolder::read(folder_.modelFile("a", 0)).empty() &&
             !cache->load(files("a", 1), kUid).ok();
-    // The store itself cannot be written.
+    // The store itself is not writable.
     right = right && CompileCache::open({"acme-npu", "1"}, folder_.file("s")).status().code() ==
                          ResultCode::OP_FAILED;
     ::_exit(right ? 0 : 1);

@@ -19,11 +19,12 @@ namespace {
 
 using cache::Statement;
 
-// With the version of the format: another one gets another file.
+// The name contains the version of the format, so that each version has its own file.
 constexpr const char* kFileName = "compilations-1.sqlite3";
 constexpr const char* kLockName = "lock";
 
-// As SQLite keeps them, in the order of the names; a database with anything else is not ours.
+// The schema as SQLite stores it, ordered by names. A database with anything else belongs to
+// another program.
 constexpr const char* kSchema[] = {
     "CREATE TABLE builds(driver TEXT PRIMARY KEY, build TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE entries(uid INTEGER NOT NULL, token BLOB NOT NULL, driver TEXT NOT NULL, "
@@ -53,9 +54,10 @@ bool takeDigest(std::span<const uint8_t> bytes, Digest& digest) {
   return true;
 }
 
-// What no waiting mends: the file is not a database of ours, or is one no more.
+// Returns whether the file is not a valid store. Waiting does not help then.
 bool meansDamage(int code) {
-  // The head of the file says so, or the folder cannot be written: then it stays.
+  // The file's header declares it read-only, or the folder is not writable. In the second case the
+  // file stays.
   if (code == SQLITE_READONLY) return true;
   switch (code & 0xff) {
     case SQLITE_CORRUPT:
@@ -63,14 +65,14 @@ bool meansDamage(int code) {
     case SQLITE_SCHEMA:
     case SQLITE_MISMATCH:
     case SQLITE_CONSTRAINT:
-    case SQLITE_ERROR:  // a table that is missing, for instance
+    case SQLITE_ERROR:  // for example, a missing table
       return true;
     default:
       return false;
   }
 }
 
-// Changes the database as a whole or not at all.
+// Changes the database completely or not at all.
 int inTransaction(sqlite3* database, const std::function<int()>& work) {
   int code = cache::execute(database, "BEGIN IMMEDIATE");
   if (code != SQLITE_OK) return code;
@@ -80,7 +82,7 @@ int inTransaction(sqlite3* database, const std::function<int()>& work) {
   return code;
 }
 
-// ThreadSanitizer does not know how std::timed_mutex waits.
+// ThreadSanitizer does not support the wait of std::timed_mutex.
 bool lockWithin(std::unique_lock<std::mutex>& lock, std::chrono::milliseconds wait) {
   const auto end = std::chrono::steady_clock::now() + wait;
   while (!lock.try_lock()) {
@@ -94,9 +96,9 @@ int configure(sqlite3* database, std::chrono::milliseconds wait) {
   ::sqlite3_busy_timeout(database, static_cast<int>(wait.count()));
   ::sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   ::sqlite3_limit(database, SQLITE_LIMIT_LENGTH, kMostValueBytes);
-  // A journal, not a write-ahead log: that would be shared memory, by which another process could
-  // kill this one. Nothing waits for the disk: a store that is damaged when power fails becomes an
-  // empty one, and a digest that is not the last one makes a miss.
+  // The store uses a journal, because a write-ahead log uses shared memory, through which another
+  // process could kill this one. No write waits for the disk. After a power failure, a damaged
+  // store becomes empty, and an old digest causes a miss.
   for (const char* pragma :
        {"PRAGMA trusted_schema=OFF", "PRAGMA cell_size_check=ON", "PRAGMA mmap_size=0",
         "PRAGMA temp_store=MEMORY", "PRAGMA synchronous=OFF"}) {
@@ -123,7 +125,7 @@ Status CompileCache::Store::open() {
 }
 
 Status CompileCache::Store::checkPlace() {
-  // The journal is made there, and what is no store of ours is replaced when it is needed.
+  // The folder must be writable for the journal, and for replacing a file that is no valid store.
   if (::faccessat(AT_FDCWD, folder_.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
     return errnoStatus(ResultCode::OP_FAILED, errno, folder_.string());
   }
@@ -138,7 +140,7 @@ bool CompileCache::Store::isCurrent() const {
          st.st_ino == file_;
 }
 
-// Makes the file, or sees that it is one that only this user could have written.
+// Creates the file, or checks that only this user could have written it.
 int CompileCache::Store::prepareFile() {
   struct stat st {};
   if (::lstat(path_.c_str(), &st) != 0) {
@@ -201,7 +203,7 @@ int CompileCache::Store::checkSchema() {
   });
 }
 
-// Forgets what another build of the driver has saved.
+// Removes the entries of another build of the driver.
 int CompileCache::Store::noteBuild() {
   const auto isNoted = [this](bool& noted) {
     Statement row(database_.get(), "SELECT build FROM builds WHERE driver = ?");
@@ -231,7 +233,7 @@ int CompileCache::Store::attempt(const Work& work) {
     if (code != SQLITE_OK) return code;
   }
   const int code = work(database_.get());
-  // Replaced by another process in this moment: once more, with the new one.
+  // If another process has just replaced the database, the work runs again on the new one.
   if (code != SQLITE_READONLY_DBMOVED && (code == SQLITE_OK || isCurrent())) return code;
   const int again = connect();
   return again == SQLITE_OK ? work(database_.get()) : again;
@@ -259,7 +261,7 @@ Status CompileCache::Store::run(const char* what, const Work& work) {
   return opFailed("{}: {}: {}", path_, what, reason);
 }
 
-// Puts an empty store in the place of what is there, unless another process has done it.
+// Replaces the existing file with an empty store, unless another process has already done so.
 Status CompileCache::Store::replace(int code) {
   const std::string lockPath = (folder_ / kLockName).string();
   const UniqueFd lockFile(
@@ -272,8 +274,8 @@ Status CompileCache::Store::replace(int code) {
   const ino_t file = file_;
   if (connect() == SQLITE_OK && (device_ != device || file_ != file)) return okStatus();
   database_.reset();
-  logWarning("{}: {}; what drivers have cached is compiled again", path_, ::sqlite3_errstr(code));
-  // The journal first: it must never be taken for that of the next database.
+  logWarning("{}: {}; cached models are compiled again", path_, ::sqlite3_errstr(code));
+  // The journal goes first. It must never be applied to the next database.
   for (const char* suffix : {"-journal", "-wal", "-shm", ""}) {
     const std::string path = path_ + suffix;
     if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
@@ -302,7 +304,7 @@ int CompileCache::Store::readEntry(sqlite3* database, const Token& token, uint32
       !takeNumbers(row.blob(3), found.modelBytes) || !takeNumbers(row.blob(4), found.dataBytes)) {
     return SQLITE_CORRUPT;
   }
-  // Only now and then, so that looking up is not writing.
+  // The time of use is only written now and then, so that most lookups do not write.
   const auto spared = static_cast<int64_t>(limits_.entriesOfUser / 8);
   *old = row.number(6) - row.number(5) > spared;
   *entry = std::move(found);
@@ -325,7 +327,7 @@ Result<std::optional<CompileCache::Store::Entry>> CompileCache::Store::find(cons
   HALYARD_RETURN_IF_ERROR(run("looking a token up", [&](sqlite3* database) {
     bool old = false;
     const int code = readEntry(database, token, uid, &entry, &old);
-    // That it was used is not worth a failure, nor waiting.
+    // A failure to record the use is ignored, and the record does not wait.
     if (code == SQLITE_OK && old) {
       ::sqlite3_busy_timeout(database, 0);
       (void)touch(database, token, uid);

@@ -1,4 +1,4 @@
-// CompileCache::Store: what a driver knows of the files that it saved; a SQLite database.
+// CompileCache::Store: a SQLite database with a driver's facts about the files that it saved.
 // Thread safety: any thread, any number of processes; every call ends within about twice the wait.
 // Ownership: owns its connection.
 #pragma once
@@ -17,23 +17,23 @@ namespace halyard::hal {
 
 class CompileCache::Store {
  public:
-  // What was saved.
+  // The facts of one saved compilation.
   struct Entry {
     std::string build;
-    Digest model = {};  // of the model cache files together
+    Digest model = {};  // digest of all model cache files together
     Digest data = {};
-    std::vector<uint64_t> modelBytes;  // of each content
+    std::vector<uint64_t> modelBytes;  // size of each content
     std::vector<uint64_t> dataBytes;
   };
 
-  // Connects to nothing yet: the first call that needs the database does.
+  // Does not connect. The first call that needs the database connects.
   Store(const Identity& identity, std::filesystem::path folder, const CompileCacheLimits& limits);
 
   Status open();
-  // What can be told without a connection: whether the folder can be written. Makes the file.
+  // Checks without a connection whether the folder is writable. Creates the file.
   Status checkPlace();
 
-  // Nothing: there is no entry. OP_FAILED: it could not be looked up.
+  // Returns nullopt when there is no entry, and OP_FAILED when the lookup failed.
   Result<std::optional<Entry>> find(const Token& token, uint32_t uid);
   Status put(const Token& token, uint32_t uid, const Entry& entry);
   Status erase(const Token& token, uint32_t uid);
@@ -45,10 +45,10 @@ class CompileCache::Store {
     void operator()(sqlite3* database) const { ::sqlite3_close_v2(database); }
   };
   using Database = std::unique_ptr<sqlite3, Close>;
-  // Returns a code of SQLite's; SQLITE_OK for success.
+  // Returns a code of SQLite; SQLITE_OK for success.
   using Work = std::function<int(sqlite3*)>;
 
-  // Does `work` on the database, which it connects to, and replaces if it is no good.
+  // Connects to the database, replaces it if it is not valid, and runs `work` on it.
   Status run(const char* what, const Work& work);
   int attempt(const Work& work);
   int connect();
@@ -68,7 +68,7 @@ class CompileCache::Store {
   const CompileCacheLimits limits_;
   std::mutex mutex_;
   Database database_;
-  dev_t device_ = 0;  // of the file that is connected to
+  dev_t device_ = 0;  // device of the connected file
   ino_t file_ = 0;
 };
 

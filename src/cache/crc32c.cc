@@ -10,7 +10,7 @@ constexpr uint32_t kPolynomial = 0x82f63b78;  // reflected
 constexpr size_t kSlices = 8;
 using Tables = std::array<std::array<uint32_t, 256>, kSlices>;
 
-// Of a byte with as many zero bytes behind it as the table's number.
+// Table n holds the CRC of each byte followed by n zero bytes.
 constexpr Tables makeTables() {
   Tables tables{};
   for (uint32_t byte = 0; byte < 256; ++byte) {

@@ -1,5 +1,6 @@
-// CRC-32C (Castagnoli) of bytes: finds damage, not forgery.
-// Thread safety: pure functions. Ownership: none.
+// CRC-32C (Castagnoli) of bytes. It detects damage, not forgery.
+// Thread safety: pure functions.
+// Ownership: none.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,7 @@
 
 namespace halyard::cache {
 
-// Of what `crc` is the CRC of, with `bytes` behind it.
+// Continues the CRC `crc` of earlier bytes with `bytes`.
 uint32_t crc32c(std::span<const uint8_t> bytes, uint32_t crc = 0);
 
 }  // namespace halyard::cache

@@ -14,7 +14,7 @@
 namespace halyard::cache {
 namespace {
 
-// The kernel takes no more at once.
+// The limit of the kernel for one call.
 constexpr size_t kMostAtOnce = size_t{1} << 30;
 constexpr std::chrono::microseconds kLongestPause{10000};
 
@@ -67,7 +67,7 @@ Result<FileLock> FileLock::take(int fd, bool exclusive, std::chrono::millisecond
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + wait;
   const int kind = (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB;
-  // There is no flock() with a limit; a holder that is stopped would keep a waiting one for good.
+  // flock() has no time limit. A stopped process that holds the lock would block others forever.
   for (std::chrono::microseconds pause{200};; pause = std::min(pause * 2, kLongestPause)) {
     if (::flock(fd, kind) == 0) return FileLock(fd);
     if (errno == EINTR) continue;

@@ -1,4 +1,4 @@
-// Replays what the fuzzer of caches keeps, and runs random inputs, the same each time.
+// Replays the saved inputs of the cache fuzzer, and runs random inputs, the same each time.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -29,8 +29,8 @@ constexpr size_t kTokenLetters = 64;
 constexpr uint64_t kMostBlobFileBytes = uint64_t{8} << 30;
 constexpr std::chrono::milliseconds kWait{2000};
 
-// The name of a compilation's file: its token, '1' for the model cache and '2' for the data cache,
-// a number.
+// The name of a compilation's file. It has the token, '1' for the model cache or '2' for the data
+// cache, and a number.
 struct FileName {
   std::string token;
   CacheFileFacts::Kind kind = CacheFileFacts::Kind::MODEL;
@@ -62,7 +62,7 @@ std::string nameOfToken(const hal::Token& token) {
 
 Result<UniqueFd> openFile(const fs::path& path) {
   constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-  // Looking is not using; but only the file's owner may say so.
+  // Inspection must not count as a use. Only the file's owner may open it without an access time.
   UniqueFd fd(::open(path.c_str(), kFlags | O_NOATIME));
   if (!fd.valid() && errno == EPERM) fd.reset(::open(path.c_str(), kFlags));
   if (!fd.valid()) return errnoStatus(ResultCode::OP_FAILED, errno, path.string());
@@ -70,7 +70,7 @@ Result<UniqueFd> openFile(const fs::path& path) {
   return fd;
 }
 
-// As many of the first bytes as there are, at most `most`.
+// Returns the first bytes of the file, at most `most`.
 std::vector<uint8_t> firstBytes(const fs::path& path, size_t most) {
   const auto fd = openFile(path);
   if (!fd.ok()) return {};
@@ -80,7 +80,7 @@ std::vector<uint8_t> firstBytes(const fs::path& path, size_t most) {
   return bytes;
 }
 
-// False when it is not a regular file.
+// Returns false when it is not a regular file.
 bool addFile(CacheItem& item, const fs::path& path) {
   struct stat st {};
   if (::lstat(path.c_str(), &st) != 0 || !S_ISREG(st.st_mode)) return false;
@@ -90,7 +90,7 @@ bool addFile(CacheItem& item, const fs::path& path) {
   return true;
 }
 
-// A driver's name as a terminal can bear it is the caller's to make.
+// The caller must make a driver's name safe for a terminal.
 void lookAtHeads(CacheItem& item) {
   for (const fs::path& file : item.files) {
     const auto facts = decodeHead(firstBytes(file, kCacheFileHeadBytes));
@@ -121,7 +121,7 @@ Status damaged(const fs::path& path, const Status& status) {
   return badData("{}: {}", path.filename().string(), status.message());
 }
 
-// What one file of a compilation says of itself, found to be so.
+// Returns the verified facts of one file of a compilation.
 Result<CacheFileFacts> verifyFile(const fs::path& path, const FileName& name) {
   HALYARD_ASSIGN_OR_RETURN(const UniqueFd fd, openFile(path));
   HALYARD_ASSIGN_OR_RETURN(const uint64_t size, checkFile(fd.get(), Access::READ));
@@ -148,7 +148,7 @@ Result<CacheFileFacts> verifyFile(const fs::path& path, const FileName& name) {
   return facts;
 }
 
-// The files fit together.
+// Checks that the files belong together.
 Status verifySet(const std::vector<CacheFileFacts>& all) {
   std::vector<Digest> data;
   size_t models = 0;
@@ -296,7 +296,7 @@ Result<std::vector<CacheItem>> listCaches(const fs::path& path) {
   }
   if (error) return errnoStatus(ResultCode::OP_FAILED, error.value(), path.string());
   for (auto& [token, item] : compilations) {
-    if (item.files.empty()) continue;  // links and the like
+    if (item.files.empty()) continue;  // links and similar files
     std::sort(item.files.begin(), item.files.end());
     lookAtHeads(item);
     items.push_back(std::move(item));

@@ -1,7 +1,9 @@
-// What lies in folders of caches: files of compilations, and of blobs; for people who look, verify
-// and tidy up. Thread safety: pure functions. Ownership: plain data.
+// Lists, verifies and prunes folders of caches: files of compilations and of blobs.
+// Thread safety: pure functions.
+// Ownership: plain data.
 //
-// Nothing here decides what a driver loads: it trusts its own store alone (compile_cache.h).
+// These functions do not affect what a driver loads. A driver trusts only its own store
+// (compile_cache.h).
 #pragma once
 
 #include <cstdint>
@@ -17,8 +19,8 @@ namespace halyard::cache {
 enum class CacheState : uint8_t {
   UNCHECKED,
   OK,
-  EMPTY,    // files of a compilation that nothing has been saved in
-  FOREIGN,  // in a format of the driver's own: nothing can be said
+  EMPTY,    // files of a compilation without saved content
+  FOREIGN,  // in a driver's own format, which cannot be verified
   DAMAGED,
 };
 const char* nameOf(CacheState state);
@@ -27,43 +29,44 @@ struct CacheItem {
   enum class Kind : uint8_t { COMPILATION, BLOBS };
 
   Kind kind = Kind::COMPILATION;
-  std::string name;                          // the token as in names of files; a blob file's path
+  std::string name;                          // the token as in file names; a blob file's path
   std::vector<std::filesystem::path> files;  // sorted
   uint64_t bytes = 0;
-  int64_t lastUsed = 0;  // seconds since 1970: written or, as far as the file system notes it, read
-  std::string driver;    // "" when it is not known
-  size_t entries = 0;    // of blobs
+  int64_t lastUsed = 0;  // seconds since 1970: last write, or a recorded later read
+  std::string driver;    // "" when unknown
+  size_t entries = 0;    // number of blobs
   CacheState state = CacheState::UNCHECKED;
-  std::string problem;  // of a damaged one
+  std::string problem;  // of a damaged item
 };
 
-// In $XDG_CACHE_HOME/halyard or $HOME/.cache/halyard: where the command line has compilations kept.
+// Returns $XDG_CACHE_HOME/halyard or $HOME/.cache/halyard, where the command line keeps
+// compilations.
 Result<std::filesystem::path> defaultCompilationFolder();
-// Of drivers, where BlobStore::defaultFile has them.
+// Returns the blob files of drivers at the location of BlobStore::defaultFile.
 std::vector<std::filesystem::path> defaultBlobFiles();
 
-// `path`: a folder, whose files are looked at but not its folders, or a file of blobs. Files that
-// are neither are passed over. OP_FAILED when the path cannot be read, BAD_DATA for a file that has
-// no blobs.
+// `path`: a folder or a file of blobs. The files of a folder are listed, but not its subfolders.
+// Other files are skipped. Returns OP_FAILED when the path is not readable, BAD_DATA for a file
+// without blobs.
 Result<std::vector<CacheItem>> listCaches(const std::filesystem::path& path);
 
-// Reads all of it, and sets its state and problem.
+// Reads the whole item, and sets its state and problem.
 void verify(CacheItem& item);
 
 struct PruneLimits {
-  std::optional<uint64_t> bytes;  // of all together; those used longest ago go
-  std::optional<int64_t> maxAge;  // seconds since the last use; for blobs, since they were saved
-  bool damaged = false;           // those that verify() has found damaged
+  std::optional<uint64_t> bytes;  // limit for all items together; the least recently used go
+  std::optional<int64_t> maxAge;  // seconds since the last use; for blobs, since their save
+  bool damaged = false;           // also removes the items that verify() found damaged
 };
-// Takes from `items` what is to go, without removing anything. `now`: seconds since 1970.
+// Moves the items to prune out of `items`. Does not remove files. `now`: seconds since 1970.
 std::vector<CacheItem> chooseForPruning(std::vector<CacheItem>& items, const PruneLimits& limits,
                                         int64_t now);
-// Removes its files. OP_FAILED naming one that stayed.
+// Removes the item's files. Returns OP_FAILED with the name of a file that stayed.
 Status removeFiles(const CacheItem& item);
-// Removes blobs that were saved before `time`; the number of them. OP_FAILED as BlobStore::save().
+// Removes blobs saved before `time` and returns their number. OP_FAILED as in BlobStore::save().
 Result<size_t> pruneBlobs(const std::filesystem::path& file, int64_t time);
-// Removes the runtime's notes of a folder that were written before `time` (docs/caching.md): after
-// a day they count for nothing. How many have gone.
+// Removes the runtime's notes of a folder written before `time` (docs/caching.md). Notes expire
+// after a day. Returns the number of removed notes.
 size_t pruneNotes(const std::filesystem::path& folder, int64_t time);
 
 }  // namespace halyard::cache

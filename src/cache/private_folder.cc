@@ -16,14 +16,14 @@ namespace fs = std::filesystem;
 
 constexpr mode_t kOfOthers = 077;
 
-// "" when it is not set or not absolute.
+// Returns "" when the variable is not set or not absolute.
 std::string absolute(const char* variable) {
   const char* const value = environmentVariable(variable);
   if (value == nullptr || value[0] != '/') return {};
   return value;
 }
 
-// One component of a path, whatever the name has in it.
+// Returns one path component for any name.
 std::string folderNameOf(std::string_view driver) {
   std::string name;
   for (const char letter : driver) {
@@ -65,8 +65,8 @@ Result<fs::path> stateFolder(std::string_view kind, std::string_view driver) {
     base = fs::path(home) / ".local/state/halyard";
   } else {
     return opFailed(
-        "none of STATE_DIRECTORY, XDG_STATE_HOME and HOME is an absolute path, so that there is no "
-        "folder for what the driver keeps");
+        "none of STATE_DIRECTORY, XDG_STATE_HOME and HOME is an absolute path, so there is no "
+        "folder for the driver's data");
   }
   return base / kind / folderNameOf(driver);
 }
@@ -74,7 +74,7 @@ Result<fs::path> stateFolder(std::string_view kind, std::string_view driver) {
 Result<fs::path> makePrivateFolder(const fs::path& folder) {
   if (!folder.is_absolute()) return opFailed("'{}' is no absolute path", folder.string());
   fs::path plain = folder.lexically_normal();
-  if (!plain.has_filename()) plain = plain.parent_path();  // a '/' behind it
+  if (!plain.has_filename()) plain = plain.parent_path();  // the path ends with a '/'
   HALYARD_RETURN_IF_ERROR(makeFolders(plain));
   std::error_code error;
   const fs::path real = fs::canonical(plain, error);

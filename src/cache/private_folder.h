@@ -1,5 +1,6 @@
-// Folders in which drivers keep what only they may write.
-// Thread safety: pure functions. Ownership: none.
+// Folders for driver data that only the driver's user may write.
+// Thread safety: pure functions.
+// Ownership: none.
 #pragma once
 
 #include <filesystem>
@@ -10,14 +11,14 @@
 
 namespace halyard::cache {
 
-// $STATE_DIRECTORY (the first of several), $XDG_STATE_HOME/halyard or $HOME/.local/state/halyard,
-// and behind that `kind` and the driver's name; nothing is made. OP_FAILED when no variable is an
-// absolute path.
+// Returns the path of `kind` and the driver's name below $STATE_DIRECTORY (the first of several),
+// $XDG_STATE_HOME/halyard or $HOME/.local/state/halyard. Creates no folder. Returns OP_FAILED when
+// no variable is an absolute path.
 Result<std::filesystem::path> stateFolder(std::string_view kind, std::string_view driver);
 
-// The path without links of `folder`, which is made with its parents, mode 0700, when it is not
-// there. OP_FAILED when that is not possible, or the folder is another user's. Others lose their
-// rights to a folder that is there.
+// Returns the path of `folder` without links. If the folder does not exist, the function creates it
+// and its parents with mode 0700. Returns OP_FAILED when that fails, or when another user owns the
+// folder. Other users lose their rights to an existing folder.
 Result<std::filesystem::path> makePrivateFolder(const std::filesystem::path& folder);
 
 }  // namespace halyard::cache

@@ -1,5 +1,6 @@
-// Statement: one statement of SQLite's, from its text to its end.
-// Thread safety: as its database connection. Ownership: owns the statement, borrows the connection.
+// Statement: one SQL statement of SQLite, from preparation to finalisation.
+// Thread safety: as its database connection.
+// Ownership: owns the statement, borrows the connection.
 #pragma once
 
 #include <sqlite3.h>
@@ -10,7 +11,7 @@
 
 namespace halyard::cache {
 
-// Errors are kept: step() and finish() return the first one, as a code of SQLite's.
+// The object keeps the first error: step() and finish() return it as a code of SQLite.
 class Statement {
  public:
   Statement(sqlite3* database, const char* sql)
@@ -19,7 +20,7 @@ class Statement {
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
-  // Parameters count from 1; what is bound must stay until the last step.
+  // Parameters count from 1. Bound data must stay valid until the last step.
   void bind(int parameter, int64_t number) {
     note(::sqlite3_bind_int64(statement_, parameter, number));
   }
@@ -28,21 +29,21 @@ class Statement {
                                SQLITE_UTF8));
   }
   void bind(int parameter, std::span<const uint8_t> bytes) {
-    // A null pointer would be NULL, not an empty value.
+    // A null pointer would bind NULL, not an empty value.
     static constexpr uint8_t kNothing = 0;
     note(::sqlite3_bind_blob64(statement_, parameter, bytes.empty() ? &kNothing : bytes.data(),
                                bytes.size(), SQLITE_STATIC));
   }
 
-  // SQLITE_ROW, SQLITE_DONE or an error.
+  // Returns SQLITE_ROW, SQLITE_DONE or an error.
   int step() { return code_ != SQLITE_OK ? code_ : ::sqlite3_step(statement_); }
-  // Of one that has no rows: SQLITE_OK or an error.
+  // Runs a statement without rows. Returns SQLITE_OK or an error.
   int finish() {
     const int code = step();
     return code == SQLITE_DONE || code == SQLITE_ROW ? SQLITE_OK : code;
   }
 
-  // Columns of the row, counted from 0; valid until the next step.
+  // Columns of the row, counted from 0. The results are valid until the next step.
   std::string text(int column) {
     const auto* letters = reinterpret_cast<const char*>(::sqlite3_column_text(statement_, column));
     const int size = ::sqlite3_column_bytes(statement_, column);
@@ -65,7 +66,7 @@ class Statement {
   int code_;
 };
 
-// Statements without parameters or rows that matter.
+// Runs statements without parameters, and ignores rows.
 inline int execute(sqlite3* database, const char* sql) {
   return ::sqlite3_exec(database, sql, nullptr, nullptr, nullptr);
 }

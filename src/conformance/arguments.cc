@@ -7,7 +7,7 @@ namespace halyard::conformance {
 namespace {
 
 constexpr uint8_t kPattern = 0xa5;
-// Between arguments, and before the first and after the last.
+// The gap between arguments, before the first and after the last.
 constexpr size_t kGap = 64;
 
 }  // namespace

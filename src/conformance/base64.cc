@@ -4,7 +4,7 @@
 namespace halyard::conformance {
 namespace {
 
-// The six bits of a character, or -1.
+// Returns the six bits of a character, or -1.
 int sixBits(char c) {
   if (c >= 'A' && c <= 'Z') return c - 'A';
   if (c >= 'a' && c <= 'z') return c - 'a' + 26;

@@ -11,11 +11,12 @@
 
 namespace halyard::conformance {
 
-// The bytes of a padded base64 text; nullopt when it is anything else (foreign characters, a length
-// that is no multiple of 4, padding in the middle, bits set that belong to no byte).
+// Returns the bytes of a padded base64 text. Returns nullopt for an invalid text. It has other
+// characters, padding in the middle, or set bits that belong to no byte, or its length is no
+// multiple of 4.
 std::optional<std::vector<uint8_t>> decodeBase64(std::string_view text);
 
-// The padded text for these bytes.
+// Returns the padded text for these bytes.
 std::string encodeBase64(std::span<const uint8_t> bytes);
 
 }  // namespace halyard::conformance

@@ -1,5 +1,6 @@
-// Small cases, as lines of a file of vectors, for tests.
-// Thread safety: pure functions. Ownership: results own their data.
+// Small cases for tests, as lines of a vector file.
+// Thread safety: pure functions.
+// Ownership: results own their data.
 #pragma once
 
 #include <fmt/format.h>
@@ -25,8 +26,8 @@ inline std::string base64Of(const std::vector<float>& values) {
   return base64Of(values.data(), values.size() * sizeof(float));
 }
 
-// [n] = a + b, an ADD of float32; `b` is a constant. `fields` go before the model, each with a
-// comma: R"("expect_failure":true,)".
+// [n] = a + b, an ADD of float32; `b` is a constant. `fields` are inserted before the model, each
+// with a comma: R"("expect_failure":true,)".
 inline std::string addLine(std::string_view name, const std::vector<float>& a,
                            const std::vector<float>& b, const std::vector<float>& expected,
                            std::string_view fields = "") {
@@ -43,12 +44,12 @@ inline std::string addLine(std::string_view name, const std::vector<float>& a,
       tensor("SUBGRAPH_OUTPUT", expected));
 }
 
-// A folder for files of vectors.
+// A folder for vector files.
 class TemporaryFolder : public halyard::TemporaryFolder {
  public:
   using halyard::TemporaryFolder::TemporaryFolder;
 
-  // A file of these lines, compressed if its name ends in .gz; gives its path.
+  // Writes a file of these lines, compressed if its name ends in .gz, and returns its path.
   std::string write(const std::string& name, const std::vector<std::string>& lines) const {
     const std::string file = path() + "/" + name;
     std::filesystem::create_directories(std::filesystem::path(file).parent_path());

@@ -1,5 +1,6 @@
-// CaseSource: the cases of files and folders, one after the other, by name.
-// Thread safety: none; one object belongs to one thread. Ownership: owns the open file.
+// CaseSource: iterates over the cases of files and folders, ordered by file name.
+// Thread safety: none; one object belongs to one thread.
+// Ownership: owns the open file.
 #pragma once
 
 #include <optional>
@@ -11,13 +12,13 @@
 
 namespace halyard::conformance {
 
-// The files that `paths` stand for: a folder for every *.jsonl.gz and *.jsonl below it, anything
-// else for itself; sorted, each once. BAD_DATA for a path that does not exist and for a folder that
-// cannot be read.
+// Returns the files of `paths`, sorted and each once. A folder stands for every *.jsonl.gz and
+// *.jsonl below it, any other path for itself. Returns BAD_DATA for a path that does not exist and
+// for an unreadable folder.
 Result<std::vector<std::string>> findVectorFiles(const std::vector<std::string>& paths);
 
-// Which cases are wanted: those whose name is in `names` or matches one of `patterns` (with * and
-// ?, as the shell's); all when there are neither.
+// Selects the cases whose name is in `names` or matches one of `patterns` (with * and ?, as in a
+// shell). Selects all cases when both are empty.
 struct CaseFilter {
   std::vector<std::string> names;
   std::vector<std::string> patterns;
@@ -28,17 +29,17 @@ struct CaseFilter {
 
 struct SourceCase {
   std::string file;
-  size_t line = 0;   // 0: the file as a whole
-  std::string name;  // empty when it could not be read
-  std::string text;  // the line
-  Status error;      // why the line, or the rest of the file, is no case
+  size_t line = 0;   // 0: the whole file
+  std::string name;  // empty if it could not be read
+  std::string text;  // the line of the file
+  Status error;      // the reason why the line, or the rest of the file, is no case
 };
 
 class CaseSource {
  public:
   CaseSource(std::vector<std::string> files, CaseFilter filter);
 
-  // The next case that the filter accepts, or the next line or file that cannot be read; nullopt
+  // Returns the next case that the filter accepts, or the next unreadable line or file; nullopt
   // after the last.
   std::optional<SourceCase> next();
 

@@ -1,4 +1,4 @@
-// Finding files, and what in them is a case.
+// Tests of the search for files, and of the selection of cases.
 #include "conformance/case_source.h"
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ TEST(CaseSource, FindsFilesInFolders) {
   auto files = findVectorFiles({folder.path()});
   ASSERT_TRUE(files.ok()) << files.status().toString();
   EXPECT_THAT(*files, ElementsAre(a, b));
-  // A file is taken whatever its name is; twice is once.
+  // A file is accepted with any name. A repeated path counts once.
   files = findVectorFiles({other, a, a});
   ASSERT_TRUE(files.ok());
   EXPECT_THAT(*files, ElementsAre(a, other));

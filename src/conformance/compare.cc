@@ -1,4 +1,4 @@
-// Comparing outputs with what is right.
+// Compares outputs with the expected values.
 #include <cmath>
 
 #include "accuracy/accuracy.h"
@@ -37,7 +37,7 @@ Tolerance toleranceOf(OperandType type, bool relaxed) {
 }
 
 bool isWithin(double expected, double actual, Tolerance tolerance) {
-  // Equal infinities; their difference would be NaN.
+  // Infinities are equal; their difference would be NaN.
   if (expected == actual) return true;
   if (std::isnan(expected) || std::isnan(actual)) return std::isnan(expected) == std::isnan(actual);
   if (std::isinf(expected) || std::isinf(actual)) return false;
@@ -45,7 +45,7 @@ bool isWithin(double expected, double actual, Tolerance tolerance) {
          tolerance.absolute + tolerance.relative * std::fabs(expected);
 }
 
-// "[1,0,2]" for the coordinates of an element.
+// Returns the coordinates of an element, such as "[1,0,2]".
 std::string coordinates(size_t index, const Shape& dims) {
   std::vector<size_t> at(dims.size());
   for (size_t i = dims.size(); i-- > 0;) {
@@ -69,7 +69,7 @@ Status compareElements(OperandType type, bool relaxed, const VectorOutput& expec
     const double a = accuracy::elementNumber(type, actual.bytes, i);
     if (isWithin(e, a, tolerance)) continue;
     if (differing++ == 0) first = i;
-    // NaN compares false and is left out.
+    // A comparison with NaN is false, so NaN is ignored.
     if (const double error = std::fabs(a - e); error > largest) largest = error;
   }
   if (differing == 0) return okStatus();
@@ -81,7 +81,7 @@ Status compareElements(OperandType type, bool relaxed, const VectorOutput& expec
       tolerance.absolute, tolerance.relative);
 }
 
-// exp(x) over its sum, for one row of log-probabilities.
+// Returns exp(x) divided by its sum, for one row of log-probabilities.
 std::vector<double> probabilities(const Operand& operand, const std::vector<uint8_t>& bytes,
                                   size_t row, size_t classes) {
   std::vector<double> result(classes);

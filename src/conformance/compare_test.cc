@@ -1,4 +1,4 @@
-// compare(): tolerances at their edges, shapes, special values, multinomial draws, texts.
+// Tests of compare(): tolerances at their limits, shapes, special values, multinomial draws, texts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -78,7 +78,7 @@ TEST(Compare, Float16) {
   const auto same = [](float e, float a) {
     return compareOne(OperandType::TENSOR_FLOAT16, toFloat16(e), toFloat16(a)).ok();
   };
-  // 5 * 2^-10 * (1 + 2) = 0.01465; neighbours of 2 are 2^-9 = 0.00195 apart.
+  // 5 * 2^-10 * (1 + 2) = 0.01465; the neighbours of 2 are 2^-9 = 0.00195 away.
   EXPECT_TRUE(same(2, 2 + 7 * 0x1p-9f));
   EXPECT_FALSE(same(2, 2 + 8 * 0x1p-9f));
 }
@@ -86,7 +86,7 @@ TEST(Compare, Float16) {
 TEST(Compare, QuantisedMayBeOneOff) {
   EXPECT_TRUE(compareOne<uint8_t>(OperandType::TENSOR_QUANT8_ASYMM, 128, 127).ok());
   EXPECT_FALSE(compareOne<uint8_t>(OperandType::TENSOR_QUANT8_ASYMM, 128, 126).ok());
-  // No wrap-around: 255 and 0 are 255 apart, as signed bytes they would be one apart.
+  // Values do not wrap around: the distance of 255 and 0 is 255. As signed bytes it would be one.
   EXPECT_FALSE(compareOne<uint8_t>(OperandType::TENSOR_QUANT8_ASYMM, 255, 0).ok());
   for (OperandType type : {OperandType::TENSOR_QUANT8_ASYMM_SIGNED, OperandType::TENSOR_QUANT8_SYMM,
                            OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL}) {
@@ -160,7 +160,7 @@ TEST(Compare, MultinomialFrequencies) {
   logits.lifetime = Lifetime::SUBGRAPH_INPUT;
   vectorCase.model.main.operands.push_back(logits);
   vectorCase.model.main.inputIndexes = {1};
-  // Not normalised: 1 : 3 after the exponential.
+  // The probabilities are not normalised: 1 : 3 after the exponential.
   vectorCase.inputs.push_back({bytesOf<float>({5.0f, 5.0f + std::log(3.0f)}), false});
 
   const auto draw = [&](uint32_t zeros) {

@@ -1,4 +1,4 @@
-// Reading lines through zlib.
+// Reads lines through zlib.
 #include "conformance/gzip_lines.h"
 
 #include <zlib.h>
@@ -17,7 +17,7 @@ struct GzipLines::State {
 
   gzFile file;
   std::array<char, 1 << 16> buffer;
-  size_t begin = 0;  // of what next() has not given yet
+  size_t begin = 0;  // of the bytes that next() has not returned yet
   size_t end = 0;
   size_t lineNumber = 0;
 };
@@ -46,7 +46,7 @@ Result<std::optional<std::string>> GzipLines::next() {
           gzread(state.file, state.buffer.data(), static_cast<unsigned>(state.buffer.size()));
       int error = Z_OK;
       const char* text = gzerror(state.file, &error);
-      // A stream that stops in the middle gives its last bytes first and Z_BUF_ERROR with them.
+      // For a truncated stream, zlib returns its last bytes first, together with Z_BUF_ERROR.
       if (count < 0 || (count == 0 && error != Z_OK && error != Z_STREAM_END)) {
         return badData("decompression failed after line {}: {}", state.lineNumber, text);
       }

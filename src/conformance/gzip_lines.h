@@ -1,4 +1,4 @@
-// GzipLines: the lines of a gzip-compressed text file, one after the other.
+// GzipLines: iterates over the lines of a gzip-compressed text file.
 // Thread safety: none; one object belongs to one thread.
 // Ownership: owns the open file.
 #pragma once
@@ -13,20 +13,20 @@ namespace halyard::conformance {
 
 class GzipLines {
  public:
-  // BAD_DATA with the path when the file cannot be opened. A file that is not compressed is read as
-  // it is.
+  // Returns BAD_DATA with the path when the file cannot be opened. A file that is not compressed is
+  // read unchanged.
   static Result<GzipLines> open(const std::string& path);
   GzipLines(GzipLines&&) noexcept;
   GzipLines& operator=(GzipLines&&) noexcept;
   ~GzipLines();
 
-  // The next line without its end, or nullopt after the last. BAD_DATA for damaged or truncated
-  // compression and for a line longer than kMaxLine.
+  // Returns the next line without its end, or nullopt after the last. Returns BAD_DATA for damaged
+  // or truncated compression and for a line longer than kMaxLine.
   Result<std::optional<std::string>> next();
-  // Of the line that next() gave last; the first is 1.
+  // Returns the number of the line that next() returned last; the first is 1.
   size_t lineNumber() const;
 
-  // A small file can unpack to an endless line.
+  // Limits the length of a line, because a small file can unpack to an endless one.
   static constexpr size_t kMaxLine = size_t{256} << 20;
 
  private:

@@ -1,4 +1,4 @@
-// Cases as HAL requests.
+// Runs cases as HAL requests.
 #include "conformance/hal_target.h"
 
 #include <mutex>
@@ -81,7 +81,7 @@ class HalCompiledModel final : public CompiledModel {
     return burst_->execute(request, options);
   }
 
-  // Depends on the fence of the execution before.
+  // Each execution depends on the fence of the previous one.
   hal::ExecutionResult executeFenced(const hal::Request& request,
                                      const hal::ExecuteOptions& options) {
     const std::lock_guard lock(mutex_);
@@ -111,7 +111,7 @@ class HalCompiledModel final : public CompiledModel {
                      ExecutionOutcome* outcome) const {
     const std::vector<Arguments::Slot>& slots = arguments.outputs();
     const Subgraph& main = model_->main;
-    // No shapes: those that the model fixes.
+    // If the result has no shapes, the model determines them.
     const bool known = result.status.ok() && result.outputShapes.empty();
     if (!known && result.outputShapes.size() != slots.size()) {
       return opFailed("{} with {} output shapes for {} outputs", result.status.toString(),
@@ -139,7 +139,7 @@ class HalCompiledModel final : public CompiledModel {
   const std::shared_ptr<const Model> model_;
   const std::shared_ptr<hal::PreparedModel> prepared_;
   std::mutex mutex_;
-  UniqueFd previous_;  // fence
+  UniqueFd previous_;  // fence of the previous execution
   std::unique_ptr<hal::Burst> burst_;
 };
 
@@ -152,7 +152,7 @@ class HalBuiltModel final : public BuiltModel {
     Status offered;
     HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> supported, ask(&offered));
     auto first = firstUnsupported(*model_, supported, level());
-    // What is too new may be in a subgraph.
+    // The operation that is too new may be in a subgraph.
     if (!first && !offered.ok()) first = offered.message();
     return first;
   }
@@ -173,8 +173,8 @@ class HalBuiltModel final : public BuiltModel {
  private:
   int64_t level() const { return apiFeatureLevel(hal::offeredLevel(device_->info())); }
 
-  // `offered`: why the device's HAL does not have the model, if it refuses it for that; then the
-  // answer is which operations it has.
+  // `offered`: an error if the device's HAL version cannot represent the model. The result then
+  // tells for each operation whether that version has it.
   Result<std::vector<bool>> ask(Status* offered) {
     auto answer = device_->getSupportedOperations(model_);
     if (answer.status().code() == ResultCode::BAD_DATA) {
@@ -190,7 +190,7 @@ class HalBuiltModel final : public BuiltModel {
     return supported;
   }
 
-  // Which operations the device's HAL has.
+  // Returns for each operation whether the device's HAL version has it.
   std::vector<bool> ofOfferedLevel() const {
     std::vector<bool> known;
     for (size_t i = 0; i < model_->main.operations.size(); ++i) {

@@ -1,4 +1,4 @@
-// A Target that is a hal::Device: straight, without the runtime. Validates as the runtime would.
+// A Target on a hal::Device, without the runtime. It validates as the runtime does.
 // Thread safety and ownership: as Target; shares the device.
 #pragma once
 

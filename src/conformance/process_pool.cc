@@ -1,4 +1,4 @@
-// Processes by fork, each with a socket over which jobs and answers go as framed messages.
+// Starts processes with fork. Each has a socket for jobs and answers as framed messages.
 #include "conformance/process_pool.h"
 
 #include <poll.h>
@@ -9,7 +9,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
-// The header of glibc 2.36 lacks the linkage for C++.
+// The header of glibc 2.36 lacks the C linkage for C++.
 extern "C" {
 #include <sys/pidfd.h>
 }
@@ -29,15 +29,16 @@ using Clock = std::chrono::steady_clock;
 
 constexpr unsigned kMaxFailedStarts = 3;
 constexpr std::chrono::milliseconds kEndLimit{20'000};
-// Longer messages are a broken process.
+// Longer messages come only from a broken process.
 constexpr uint64_t kMaxAnswer = uint64_t{16} << 20;
-// Of standard error, for one job; and when a process begins it anew.
+// The limits of standard error: the part kept for one job, and the size at which a process starts
+// its file again.
 constexpr off_t kKeptErrors = 8 << 10;
 constexpr off_t kMaxErrors = off_t{64} << 20;
 
 struct Header {
   uint64_t length;
-  ResultCode code;  // of a process that could not start; NO_ERROR otherwise
+  ResultCode code;  // the error of a process that could not start; NO_ERROR otherwise
 };
 
 bool sendAll(int socket, const void* data, size_t size) {
@@ -86,7 +87,7 @@ bool isReadable(int fd, int timeout) {
 
 }  // namespace
 
-// A process, and what it is doing.
+// A process and its state.
 struct ProcessPool::Process {
   ~Process() { kill(); }
 
@@ -97,7 +98,7 @@ struct ProcessPool::Process {
     (void)collect();
   }
 
-  // Waits for the end.
+  // Waits for the end of the process.
   siginfo_t collect() {
     siginfo_t info{};
     while (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED) != 0 && errno == EINTR) {
@@ -106,7 +107,7 @@ struct ProcessPool::Process {
     return info;
   }
 
-  // Reads what there is. False: the connection has ended.
+  // Reads the available bytes. Returns false when the connection has ended.
   bool readSome() {
     char buffer[1 << 16];
     const ssize_t count = ::recv(socket.get(), buffer, sizeof buffer, MSG_DONTWAIT);
@@ -115,7 +116,7 @@ struct ProcessPool::Process {
     return count > 0;
   }
 
-  // A complete message, taken out of what was received.
+  // Takes a complete message out of the received bytes.
   std::optional<std::pair<ResultCode, std::string>> takeMessage() {
     Header header;
     if (received.size() < sizeof header) return std::nullopt;
@@ -127,7 +128,7 @@ struct ProcessPool::Process {
     return std::pair(header.code, std::move(text));
   }
 
-  // All that write to it share its offset.
+  // All writers of the file share its offset.
   off_t errorsWritten() const { return errors.valid() ? ::lseek(errors.get(), 0, SEEK_CUR) : 0; }
   void begin(size_t number, std::chrono::milliseconds jobLimit) {
     busy = true;
@@ -140,7 +141,7 @@ struct ProcessPool::Process {
     }
     errorsBefore = errorsWritten();
   }
-  // What was written since the job began, or the end of it.
+  // Returns the text written since the job began, or the end of it.
   std::string newErrors() const {
     const off_t end = errorsWritten();
     const off_t from = std::max(errorsBefore, end - kKeptErrors);
@@ -153,7 +154,7 @@ struct ProcessPool::Process {
 
   pid_t pid = -1;
   UniqueFd socket;
-  UniqueFd errors;  // a file in memory, with keepErrors
+  UniqueFd errors;  // a file in memory, used with keepErrors
   std::string received;
   bool busy = false;
   size_t job = 0;
@@ -175,7 +176,7 @@ Result<std::unique_ptr<ProcessPool>> ProcessPool::create(const ProcessPoolOption
   return pool;
 }
 
-// In the new process, until the pool closes the connection.
+// Runs in the new process until the pool closes the connection.
 void ProcessPool::serve(int socket) const {
   const Result<ProcessWorker> worker = start_();
   if (!worker.ok()) {
@@ -199,7 +200,7 @@ Result<std::unique_ptr<ProcessPool::Process>> ProcessPool::startProcess() {
   }
   auto process = std::make_unique<Process>();
   process->socket = UniqueFd(sockets[0]);
-  // A process that has stopped reading is not waited for any longer than one that computes.
+  // The limit also applies to a process that has stopped reading.
   const timeval sendLimit{static_cast<time_t>(options_.jobLimit.count() / 1000 + 1), 0};
   (void)::setsockopt(sockets[0], SOL_SOCKET, SO_SNDTIMEO, &sendLimit, sizeof sendLimit);
   UniqueFd other(sockets[1]);
@@ -219,12 +220,13 @@ Result<std::unique_ptr<ProcessPool::Process>> ProcessPool::startProcess() {
     if (::getppid() != parent) ::_exit(1);
     process->socket.reset();
     if (process->errors.valid() && ::dup2(process->errors.get(), STDERR_FILENO) < 0) ::_exit(1);
-    // The others are to see their connections end with the parent alone.
+    // The other processes' connections must end when the parent ends, so this process closes its
+    // copies.
     for (const auto& one : processes_) {
       if (one != nullptr) one->socket.reset();
     }
     serve(other.get());
-    // Not _exit: what a sanitizer has found comes out now.
+    // The code calls exit and not _exit, so that sanitizers report their findings.
     std::exit(0);
   }
   ::setpgid(pid, pid);
@@ -259,7 +261,7 @@ void ProcessPool::finishJob(Process& process, Answer answer,
   done(process.job, std::move(answer));
 }
 
-// Waits until at least one busy process has answered, ended, or taken too long.
+// Waits until at least one busy process has answered, ended, or exceeded its limit.
 void ProcessPool::step(const std::function<void(size_t, Answer)>& done) {
   std::vector<pollfd> polls;
   Clock::time_point first = Clock::time_point::max();
@@ -321,7 +323,7 @@ void ProcessPool::run(const std::function<std::optional<std::string>()>& next,
       done(number++, {std::nullopt, "not run: " + lastStart.toString(), {}, How::NOT_RUN, {}});
     } else {
       process->begin(number++, options_.limitOf ? options_.limitOf(*job) : options_.jobLimit);
-      // An error shows itself as the end of the process.
+      // A failed send shows as the end of the process.
       (void)sendMessage(process->socket.get(), ResultCode::NO_ERROR, *job);
     }
     job = next();

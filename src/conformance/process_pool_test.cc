@@ -1,4 +1,4 @@
-// Jobs in processes that end well, crash and hang.
+// Tests of jobs in processes that end normally, crash or hang.
 #include "conformance/process_pool.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using Answer = ProcessPool::Answer;
 
-// What a job's text makes its process do.
+// Runs the action that the job's text names.
 std::string work(std::string_view job) {
   if (job == "kill") ::kill(::getpid(), SIGKILL);
   if (job == "exit") ::_exit(7);
@@ -126,7 +126,8 @@ TEST(ProcessPool, KeepsWhatEachJobWritesToStandardError) {
   auto pool = ProcessPool::create(options, [] {
     return Result<ProcessWorker>(ProcessWorker{"", [](std::string_view job) {
                                                  const std::string text(job);
-                                                 // As a driver that the process has started would.
+                                                 // A driver that the process started would write in
+                                                 // this way.
                                                  (void)std::system(
                                                      ("echo 'said " + text + "' >&2").c_str());
                                                  if (job == "kill") ::kill(::getpid(), SIGKILL);
@@ -179,7 +180,7 @@ TEST(ProcessPool, FirstStartThatFails) {
 }
 
 TEST(ProcessPool, LaterStartsThatFailEndTheRun) {
-  // Shared with the processes: how often one was started.
+  // Memory shared with the processes that counts their starts.
   void* shared = ::mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(shared, MAP_FAILED);

@@ -140,7 +140,7 @@ std::string jsonText(const RunReport& report) {
                          {"skipped", report.count(Outcome::SKIPPED)},
                          {"skip_reasons", std::move(reasons)},
                          {"cases", std::move(cases)}};
-  // Names may hold any bytes.
+  // Names may contain any bytes.
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

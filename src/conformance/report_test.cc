@@ -1,4 +1,4 @@
-// The reports, read back.
+// Tests that parse the reports again.
 #include "conformance/report.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Running a case, and judging what happened.
+// Runs a case and judges the result.
 #include "conformance/runner.h"
 
 #include <algorithm>
@@ -12,12 +12,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// An endless loop is to end soon; one that does its work in less is not wrong.
+// An endless loop must end soon. A short run of a finite loop is not affected.
 constexpr std::chrono::nanoseconds kLoopTimeoutOfFailures = 300ms;
 
 CaseResult failed(std::string reason) { return {Outcome::FAILED, std::move(reason)}; }
 
-// Errors that say nothing about the model.
+// Returns whether the error says nothing about the model.
 bool isRefusal(ResultCode code) {
   switch (code) {
     case ResultCode::NO_ERROR:
@@ -39,7 +39,7 @@ CaseResult judgeError(const VectorCase& vectorCase, std::string_view what, const
                             vectorCase.expectFailure ? " (which is no refusal of the model)" : ""));
 }
 
-// What the buffers of the outputs hold.
+// Returns the sizes of the output buffers in bytes.
 std::vector<size_t> capacitiesOf(const VectorCase& vectorCase) {
   const Subgraph& main = vectorCase.model.main;
   std::vector<size_t> capacities;
@@ -74,8 +74,8 @@ class CaseRun {
       if (!one.ok()) return judgeError(case_, nameOf("compilation", i), one.status());
       compiled.push_back(std::move(one).value());
     }
-    // The first executions before all second ones, so that a compilation's results might be
-    // disturbed by another's.
+    // All first executions run before any second one, so that one compilation could disturb the
+    // results of another.
     for (unsigned n = 0; n < traits_.executions; ++n) {
       for (const auto& one : compiled) {
         const CaseResult result = runThreads(*one);
@@ -129,14 +129,14 @@ class CaseRun {
     const ExecutionOutcome outcome = compiled.execute(request);
     if (outcome.status.code() == ResultCode::BAD_DATA && traits_.launch == Launch::FENCED &&
         !outputsAreKnown()) {
-      return {};  // as the API lays down
+      return {};  // as the API specifies
     }
     if (!outcome.status.ok()) return judgeError(case_, "execution", outcome.status);
     const Status compared = compare(case_, outcome.outputs);
     return compared.ok() ? CaseResult{} : failed(compared.message());
   }
 
-  // Zero-sized outputs count as unknown: so they stand in a model.
+  // Zero-sized outputs count as unknown, because a model states both in the same way.
   bool outputsAreKnown() const {
     const Subgraph& main = case_.model.main;
     return std::all_of(main.outputIndexes.begin(), main.outputIndexes.end(), [&](uint32_t index) {
@@ -145,7 +145,7 @@ class CaseRun {
     });
   }
 
-  // Only where the model leaves the first output's size open can its buffer be too small.
+  // A buffer of the first output can only be too small if the model leaves the size open.
   Status executeWithTooLittle(CompiledModel& compiled) const {
     if (capacities_.empty() || capacities_[0] < 2) return okStatus();
     const Operand& first = case_.model.main.operands[case_.model.main.outputIndexes[0]];
@@ -196,7 +196,7 @@ CaseResult runCase(Target& target, const VectorCase& vectorCase, Variant variant
   const int64_t before = target.processId();
   CaseResult result = CaseRun(*changed, traitsOf(variant)).run(target);
   const int64_t after = target.processId();
-  // Also where the interface's error did not tell, and after a refusal that was none.
+  // This check also applies if the interface's error did not tell, and after a supposed refusal.
   if (before != 0 && before != after) {
     const std::string reason =
         result.reason.empty() ? std::string(outcomeName(result.outcome)) : result.reason;
@@ -216,7 +216,7 @@ std::optional<std::string> firstUnsupported(const Model& model, const std::vecto
   if (level.ok() && deviceLevel != 0 && apiFeatureLevel(*level) > deviceLevel) {
     return text + fmt::format("needs {}", featureLevelName(*level));
   }
-  // Scalars are parameters; what tells cases apart is the tensors.
+  // Scalars are parameters. Only the tensors distinguish the cases.
   std::string previous;
   for (const uint32_t input : operation.inputs) {
     const Operand& operand = model.main.operands[input];

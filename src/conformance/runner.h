@@ -1,5 +1,6 @@
-// The runner: one conformance case in one variant on one target.
-// Thread safety: a target is used by one call of runCase at a time. Ownership: none.
+// The runner: runs one conformance case in one variant on one target.
+// Thread safety: one call of runCase at a time uses a target.
+// Ownership: none.
 #pragma once
 
 #include <string>
@@ -16,9 +17,9 @@ struct CaseResult {
   std::string reason;  // empty when passed
 };
 
-// Passed: the outputs are right; or, for a case that expects failure, the model or an execution was
-// refused with an error of its own. That the driver ended, could not be reached or ran out of
-// something is no refusal. Skipped: the device says that it does not support the model.
+// PASSED: the outputs are correct. If the case expects failure: the model or an execution was
+// refused with an error about it. An ended or unreachable driver, or one without resources, has not
+// refused anything. SKIPPED: the device reports that it does not support the model.
 CaseResult runCase(Target& target, const VectorCase& vectorCase, Variant variant);
 
 }  // namespace halyard::conformance

@@ -1,4 +1,4 @@
-// Judging cases: on the CPU device, and on devices that do wrong.
+// Tests of the judgement of cases, on the CPU device and on faulty devices.
 #include "conformance/runner.h"
 
 #include <gmock/gmock.h>
@@ -49,7 +49,7 @@ CaseResult runOnCpu(const std::string& line, Variant variant = Variant::PLAIN) {
   return runCase(*target, parsed(line), variant);
 }
 
-// A device whose answers the test makes.
+// A device whose answers the test provides.
 class FakeDevice final : public hal::Device {
  public:
   using Execute =
@@ -89,7 +89,7 @@ class FakeDevice final : public hal::Device {
   };
 };
 
-// The sums of kGood into the first output; the capacity is looked at.
+// Writes the sums of kGood into the first output, after a check of its capacity.
 hal::ExecutionResult goodSums(const hal::Request& request, const hal::ExecuteOptions&) {
   const float sums[] = {4, 6};
   const hal::RequestArgument& output = request.outputs[0];
@@ -146,7 +146,7 @@ TEST(Runner, RelaxedComparesSo) {
 }
 
 TEST(Runner, ExpectedFailures) {
-  // The model is wrong: shapes that cannot be broadcast.
+  // The model is invalid: the shapes cannot be broadcast.
   const std::string bad = addLine("bad", {1, 2}, {1, 2, 3}, {1, 2}, kExpectFailure);
   for (const Variant variant : halVariants()) {
     EXPECT_EQ(runOnCpu(bad, variant).outcome, Outcome::PASSED) << traitsOf(variant).name;
@@ -154,14 +154,14 @@ TEST(Runner, ExpectedFailures) {
   const CaseResult ran = runOnCpu(addLine("ran", {1}, {1}, {2}, kExpectFailure));
   EXPECT_EQ(ran.outcome, Outcome::FAILED);
   EXPECT_EQ(ran.reason, "ran without an error, and has to be refused");
-  // The same model without the expectation.
+  // The same model without the expected failure.
   const CaseResult broken = runOnCpu(addLine("bad", {1, 2}, {1, 2, 3}, {1, 2}));
   EXPECT_EQ(broken.outcome, Outcome::FAILED);
   EXPECT_THAT(broken.reason, HasSubstr("cannot be broadcast"));
 }
 
 TEST(Runner, OmittedInput) {
-  // TRANSPOSE whose permutation is left out at execution.
+  // TRANSPOSE without its permutation at execution.
   const auto line = [](std::string_view permutation) {
     return fmt::format(
         R"({{"name":"omitted","main":{{"operands":[)"
@@ -213,7 +213,7 @@ TEST_F(FakeDeviceTest, UnsupportedIsSkippedWithTheReason) {
   EXPECT_EQ(skipped.outcome, Outcome::SKIPPED);
   EXPECT_EQ(skipped.reason,
             "device nnapi-reference does not support operation 0, ADD: TENSOR_FLOAT32 rank 1");
-  // That the device could not be asked is no reason to skip.
+  // If the device could not be asked, the case must not be skipped.
   device_->supportStatus = makeStatus(ResultCode::DEAD_OBJECT, "gone");
   EXPECT_THAT(failure(), HasSubstr("support: DEAD_OBJECT: gone"));
 }
@@ -221,7 +221,8 @@ TEST_F(FakeDeviceTest, UnsupportedIsSkippedWithTheReason) {
 TEST_F(FakeDeviceTest, NewerThanTheDevicesHalIsSkipped) {
   device_->info_.halVersion = HalVersion::V1_1;
   device_->supportStatus = badData("too new");
-  // Rank 0 inputs aside, ADD is as old as the API; its relaxed and float16 forms are not.
+  // The API has had ADD from the start, except for inputs of rank 0. Its relaxed and float16 forms
+  // are newer.
   VectorCase half = parsed(kGood);
   for (const uint32_t index : {0, 1, 3}) {
     half.model.main.operands[index].type = OperandType::TENSOR_FLOAT16;
@@ -235,7 +236,7 @@ TEST_F(FakeDeviceTest, NewerThanTheDevicesHalIsSkipped) {
   EXPECT_EQ(skipped.reason,
             "device nnapi-reference does not support operation 0, ADD: needs feature level 3 "
             "(HAL 1.2)");
-  // An old enough model that is refused is another matter.
+  // A refusal of a model that is old enough counts as a failure.
   EXPECT_THAT(failure(), HasSubstr("BAD_DATA: too new"));
 }
 
@@ -255,7 +256,7 @@ TEST_F(FakeDeviceTest, OnlyARefusalIsAnExpectedFailure) {
   }
   device_->prepareStatus = okStatus();
   device_->execute = [](const auto&, const auto& options) -> hal::ExecutionResult {
-    // An endless loop is not waited for as long as it might take.
+    // The run does not wait for an endless loop for the default time.
     EXPECT_TRUE(options.loopTimeout.has_value());
     return {makeStatus(ResultCode::MISSED_DEADLINE_TRANSIENT, "loop"), {}, {}};
   };
@@ -345,13 +346,13 @@ TEST_F(FakeDeviceTest, TooLittleRoomHasToBeTold) {
 
 TEST_F(FakeDeviceTest, HostileCases) {
   const auto target = makeHalTarget(device_);
-  // An output of 4 GB is not tried.
+  // The runner does not allocate an output of 4 GB.
   VectorCase huge = parsed(addLine("huge", {1}, {1}, {2}, kExpectFailure));
   huge.model.main.operands[3].dimensions = {65536, 16000};
   const CaseResult result = runCase(*target, huge, Variant::PLAIN);
   EXPECT_EQ(result.outcome, Outcome::FAILED);
   EXPECT_THAT(result.reason, HasSubstr("RESOURCE_EXHAUSTED_PERSISTENT"));
-  // Indices that are none.
+  // The indices are invalid.
   VectorCase wild = parsed(addLine("wild", {1}, {1}, {2}, kExpectFailure));
   wild.model.main.operations[0].inputs[0] = 77;
   for (const Variant variant : halVariants()) {

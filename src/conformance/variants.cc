@@ -1,4 +1,4 @@
-// The table of variants, and what each makes of a case.
+// The table of variants, and their changes to a case.
 #include "conformance/variants.h"
 
 #include <algorithm>
@@ -55,10 +55,11 @@ constexpr VariantTraits kVariants[] = {
      .executions = 2},
 };
 
-// Operations are named here as in the files of vectors.
+// Vector files use these names for operations.
 OperationType operationNamed(std::string_view name) { return *operationTypeFromName(name); }
 
-// Puts the constants of operandValues into a pool, at offsets that are multiples of 4 and no more.
+// Moves the constants of operandValues into a pool. Their offsets are multiples of 4, but of no
+// larger number.
 Status moveConstantsToPool(Model& model) {
   constexpr uint32_t kAlignment = 4;
   constexpr uint32_t kFirst = 20;
@@ -86,8 +87,8 @@ Status moveConstantsToPool(Model& model) {
   return okStatus();
 }
 
-// One element that adds nothing: the zero point, or the negative zero of a float; empty for the
-// types that ADD is not used for.
+// Returns one element that adds nothing: the zero point, or the negative zero of a float. Empty for
+// types that do not use ADD.
 std::vector<uint8_t> zeroElement(const Operand& operand) {
   switch (operand.type) {
     case OperandType::TENSOR_FLOAT32:
@@ -126,8 +127,8 @@ uint32_t addConstant(Model& model, Operand operand, std::span<const uint8_t> byt
   return static_cast<uint32_t>(model.main.operands.size() - 1);
 }
 
-// An operation whose output is operand `index` and that keeps every value; its first input is still
-// to be filled in. nullopt: there is none.
+// Returns an operation that copies all values to operand `index`. The caller must set its first
+// input. Returns nullopt if there is no such operation.
 std::optional<Operation> copyingOperation(Model& model, uint32_t index) {
   const Operand operand = model.main.operands[index];
   const size_t rank = operand.dimensions.size();

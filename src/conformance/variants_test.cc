@@ -1,4 +1,4 @@
-// What each variant makes of a case.
+// Tests of each variant's changes to a case.
 #include "conformance/variants.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ VectorCase applied(VectorCase vectorCase, Variant variant) {
   return std::move(result).value();
 }
 
-// A case that hands one operand through RELU, so far as anybody looks.
+// A case that passes one operand through RELU. No test computes it.
 VectorCase withInput(OperandType type, Shape dims, size_t bytes, float scale = 0,
                      int32_t zeroPoint = 0) {
   VectorCase vectorCase;

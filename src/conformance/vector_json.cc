@@ -1,4 +1,5 @@
-// One case from its JSON. The text may come from anywhere, so every value is looked at before use.
+// Reads one case from its JSON. The text may be hostile, so the code checks every value before its
+// use.
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
@@ -23,16 +24,16 @@ constexpr std::pair<std::string_view, Lifetime> kLifetimes[] = {
     {"SUBGRAPH", Lifetime::SUBGRAPH},
 };
 
-// A value as it stands in the text, short enough for a message.
+// Returns a value as in the text, short enough for a message.
 std::string excerpt(const Json& value) {
   constexpr size_t kLongest = 60;
-  // Strings need not be UTF-8 here, which dump() is told to bear.
+  // Strings need not be UTF-8 here, so dump() must not fail on other bytes.
   std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
   if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
   return text;
 }
 
-// The member, or nullptr when it is absent.
+// Returns the member, or nullptr when it is absent.
 const Json* find(const Json& object, const char* name) {
   const auto it = object.find(name);
   return it == object.end() ? nullptr : &*it;
@@ -71,7 +72,7 @@ Result<float> toFloat(const Json& value) {
 }
 
 Result<uint32_t> toUint32(const Json& value) {
-  // A parsed integer that is not negative is stored as unsigned.
+  // The parser stores every integer that is not negative as unsigned.
   if (!value.is_number_unsigned() || value.get<uint64_t>() > UINT32_MAX) {
     return badData("is {}, expected an integer from 0 to {}", excerpt(value), UINT32_MAX);
   }
@@ -128,7 +129,7 @@ Status readQuantization(const Json& json, Operand* operand) {
   return okStatus();
 }
 
-// An operand of the file: what the model holds, and the bytes and flags that go with it.
+// An operand of the file: the model's operand, and its bytes and flags.
 struct ParsedOperand {
   Operand operand;
   std::vector<uint8_t> bytes;
@@ -140,7 +141,7 @@ Result<ParsedOperand> parseOperand(const Json& json) {
   ParsedOperand parsed;
   std::string type;
   HALYARD_RETURN_IF_ERROR(readString(json, "type", &type));
-  // The HAL's name for what the API calls MODEL.
+  // The API's MODEL has another name in the HAL.
   const auto known = operandTypeFromName(type == "SUBGRAPH" ? "MODEL" : type);
   if (!known) return badData("'type' is '{}', which is no operand type", type);
   parsed.operand.type = *known;
@@ -175,13 +176,13 @@ Result<Operation> parseOperation(const Json& json) {
   return operation;
 }
 
-// Collects a model's tables, and the bytes of constants that are to lie in a pool.
+// Collects a model's tables, and the bytes of the constants in a pool.
 struct ModelParts {
   Model model;
   std::vector<uint8_t> pool;
 };
 
-// Puts the operand's constant where its lifetime says.
+// Stores the operand's constant according to its lifetime.
 Status placeConstant(const std::vector<uint8_t>& bytes, Operand* operand, ModelParts* parts) {
   constexpr size_t kAlignment = 4;
   if (operand->lifetime == Lifetime::CONSTANT_COPY) {
@@ -206,7 +207,7 @@ Status placeConstant(const std::vector<uint8_t>& bytes, Operand* operand, ModelP
   return okStatus();
 }
 
-// `operands`: receives what belongs to each operand beyond the model, or null.
+// `operands`: receives the operands' data that the model does not have, or null.
 Result<Subgraph> parseSubgraph(const Json& json, ModelParts* parts,
                                std::vector<ParsedOperand>* operands) {
   if (!json.is_object()) return badData("is {}, expected object", excerpt(json));
@@ -231,9 +232,9 @@ Result<Subgraph> parseSubgraph(const Json& json, ModelParts* parts,
   return subgraph;
 }
 
-// The operand's real dimensions say how many bytes belong to it.
+// The operand's real dimensions determine its number of bytes.
 Status checkByteCount(const ParsedOperand& parsed) {
-  // 32-bit factors: the product is stopped before it can wrap.
+  // The factors have 32 bits, so the loop stops before the product can wrap.
   uint64_t expected = elementSize(parsed.operand.type);
   for (uint32_t d : parsed.operand.dimensions) {
     expected *= d;
@@ -297,7 +298,7 @@ Status placePool(ModelParts* parts) {
   return okStatus();
 }
 
-// A model names the extensions whose operations it has.
+// Adds the extensions of the model's operations to its list.
 void nameExtension(Model* model) {
   const auto usesIt = [](const Subgraph& subgraph) {
     return std::any_of(subgraph.operations.begin(), subgraph.operations.end(),

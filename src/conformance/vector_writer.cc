@@ -1,4 +1,4 @@
-// A case as JSON.
+// Writes a case as JSON.
 #include <nlohmann/json.hpp>
 
 #include "conformance/base64.h"
@@ -22,7 +22,7 @@ Result<Json> describeConstant(const Model& model, const Operand& operand) {
 
 Result<Json> describeOperand(const Model& model, const Operand& operand) {
   Json json;
-  // The HAL's name for what the API calls MODEL.
+  // The API's MODEL has another name in the HAL.
   json["type"] = operand.type == OperandType::MODEL ? "SUBGRAPH" : operandTypeName(operand.type);
   json["dims"] = operand.dimensions;
   json["lifetime"] = lifetimeName(operand.lifetime);
@@ -44,7 +44,7 @@ Result<Json> describeOperand(const Model& model, const Operand& operand) {
     }
     case Lifetime::SUBGRAPH_INPUT:
     case Lifetime::SUBGRAPH_OUTPUT:
-      json["data"] = "";  // of the main subgraph, that is filled in later
+      json["data"] = "";  // of the main subgraph; filled in later
       break;
     case Lifetime::TEMPORARY_VARIABLE:
     case Lifetime::NO_VALUE:

@@ -1,4 +1,4 @@
-// Reading cases: the fields, the files, and texts that are wrong in every way.
+// Tests of reading cases: fields, files, and invalid texts of all kinds.
 #include "conformance/vectors.h"
 
 #include <gmock/gmock.h>
@@ -42,7 +42,7 @@ std::string fileText(std::string_view suffix) {
       .string();
 }
 
-// A file that is removed with the object.
+// A file that the object removes at its end.
 class TemporaryFile {
  public:
   TemporaryFile(std::string_view suffix, std::string_view text, bool compressed = true)
@@ -244,7 +244,7 @@ TEST(ParseVectorCase, RefusesWhatIsWrongAndSaysWhere) {
   EXPECT_FALSE(parseVectorCase(std::string(100000, '[')).ok());
 }
 
-// Every prefix and every single changed byte is read without harm (sanitizers watch).
+// Reads every prefix, and every text with a single changed byte. The sanitizers detect harm.
 TEST(ParseVectorCase, DamagedTextsAreHarmless) {
   const std::string text(kCase);
   for (size_t length = 0; length < text.size(); ++length) {

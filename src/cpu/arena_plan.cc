@@ -1,4 +1,4 @@
-// Greedy by size; see arena_plan.h.
+// Places tensors greedily by size; see arena_plan.h.
 #include "cpu/arena_plan.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 struct Placed {
   size_t begin;
   size_t end;
-  size_t first;  // of the tensor
+  size_t first;  // first step of the tensor
   size_t last;
 };
 
@@ -18,11 +18,11 @@ bool aliveTogether(const Placed& a, const ArenaTensor& b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
-// The start of the smallest gap for `bytes` bytes between the placed tensors that are alive
-// together with `tensor`; behind them all if there is none. `placed` is in ascending order of
-// `begin`.
+// Returns the start of the smallest gap for `bytes` bytes between the placed tensors that are alive
+// together with `tensor`. Returns the end of them all if there is no gap. `placed` is in ascending
+// order of `begin`.
 size_t smallestGap(const std::vector<Placed>& placed, const ArenaTensor& tensor, size_t bytes) {
-  size_t end = 0;  // of what has been passed
+  size_t end = 0;  // end of the tensors passed so far
   size_t best = 0;
   size_t bestSize = 0;
   bool found = false;

@@ -1,4 +1,5 @@
-// Arena plan: no overlap in time and space, alignment, and how close to the least possible it is.
+// Tests of arena plans: no overlap in time and space, alignment, and distance from the minimum
+// size.
 #include "cpu/arena_plan.h"
 
 #include <gmock/gmock.h>
@@ -13,14 +14,14 @@ namespace {
 using ::testing::ElementsAre;
 
 TEST(ArenaPlan, TensorsOfAChainShareTwoPlaces) {
-  // Each is read by the next step only.
+  // Only the next step reads each tensor.
   const ArenaPlan plan = planArena({{64, 0, 1}, {64, 1, 2}, {64, 2, 3}, {64, 3, 4}}, 64);
   EXPECT_EQ(plan.bytes, 128u);
   EXPECT_THAT(plan.offsets, ElementsAre(0, 64, 0, 64));
 }
 
 TEST(ArenaPlan, TheSmallestGapThatIsFreeIsTaken) {
-  // At step 5 the places of the second and the fourth are free.
+  // At step 5, the space of the second and the fourth tensor is free.
   const ArenaPlan plan =
       planArena({{512, 0, 9}, {256, 0, 1}, {192, 0, 9}, {128, 0, 1}, {96, 0, 9}, {64, 5, 5}}, 64);
   EXPECT_THAT(plan.offsets, ElementsAre(0, 512, 768, 960, 1088, 960));

@@ -1,4 +1,4 @@
-// Best fit over a short list: an execution has few free blocks at a time.
+// Best fit over a short list, because an execution has few free blocks at a time.
 #include "cpu/block_pool.h"
 
 #include <algorithm>
@@ -8,13 +8,13 @@
 namespace halyard::cpu {
 namespace {
 
-// A block that is much larger than needed is left for a tensor that needs it.
+// A block that is much larger than needed stays for a larger tensor.
 bool fits(size_t capacity, size_t bytes) { return capacity >= bytes && capacity / 2 <= bytes; }
 
 }  // namespace
 
 BlockPool::Block BlockPool::acquire(size_t bytes) {
-  if (bytes > PTRDIFF_MAX - kAlignment) return {};  // no object can be that large
+  if (bytes > PTRDIFF_MAX - kAlignment) return {};  // no object can be larger
   const size_t capacity = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   const size_t needed = capacity == 0 ? kAlignment : capacity;
   auto best = free_.end();

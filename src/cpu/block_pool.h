@@ -1,6 +1,6 @@
-// BlockPool: memory for the tensors of one execution, reused as they come and go.
+// BlockPool: memory for the tensors of one execution, reused between tensors.
 // Thread safety: none; one pool belongs to one thread.
-// Ownership: owns the blocks that are not in use; a Block owns its memory wherever it is.
+// Ownership: the pool owns the free blocks; each Block object owns its memory.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace halyard::cpu {
 
 class BlockPool {
  public:
-  static constexpr size_t kAlignment = 64;  // bytes; a cache line, and the widest vector registers
+  static constexpr size_t kAlignment = 64;  // bytes: a cache line, the widest vector registers
 
   struct Block {
     struct Free {
@@ -24,15 +24,16 @@ class BlockPool {
     void* data() const { return memory.get(); }
   };
 
-  // At least `bytes` bytes, also for 0. Empty (null data) when there is no memory.
+  // Returns at least `bytes` bytes, also for 0. Returns an empty block (null data) when there is no
+  // memory.
   Block acquire(size_t bytes);
-  // Counts a block from elsewhere among those in use, and returns it.
+  // Adds a block from elsewhere to those in use, and returns it.
   Block adopt(Block block);
-  // The opposite: the block is counted no more.
+  // The opposite: removes the block from those in use.
   Block disown(Block block);
-  // Gives a block of this pool back; an empty one is ignored. What is kept for reuse never exceeds
-  // what is in use, so that the pool stays within twice the live set; but a few small blocks are
-  // kept all the same: each turn of a loop has its own and lets go of them all.
+  // Returns a block to this pool; an empty block is ignored. The pool never keeps more for reuse
+  // than is in use, so it stays within twice the live set. It always keeps a few small blocks,
+  // because each iteration of a loop acquires and releases its own.
   void release(Block block);
 
   static constexpr size_t kFewBlocks = 16;
@@ -40,13 +41,13 @@ class BlockPool {
 
   size_t bytesInUse() const { return inUse_; }
   size_t bytesKept() const { return kept_; }
-  // The most that has been in use or kept at one time.
+  // Returns the maximum number of bytes in use or kept at one time.
   size_t peakBytes() const { return peak_; }
 
  private:
   void trim();
 
-  std::vector<Block> free_;  // the oldest first
+  std::vector<Block> free_;  // ordered by age, oldest first
   size_t inUse_ = 0;
   size_t kept_ = 0;
   size_t peak_ = 0;

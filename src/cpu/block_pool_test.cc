@@ -1,4 +1,4 @@
-// BlockPool: alignment, reuse, bounds of what is kept.
+// Tests of BlockPool: alignment, reuse, limits of the kept blocks.
 #include "cpu/block_pool.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST(BlockPool, BlocksAreAlignedLargeEnoughAndWritable) {
 
 TEST(BlockPool, ReusesTheBestFit) {
   BlockPool pool;
-  const Block held = pool.acquire(1 << 20);  // so that the others are kept
+  const Block held = pool.acquire(1 << 20);  // keeps the pool from freeing the others
   Block small = pool.acquire(1000);
   Block medium = pool.acquire(1500);
   Block large = pool.acquire(100000);
@@ -42,7 +42,7 @@ TEST(BlockPool, ReusesTheBestFit) {
   EXPECT_EQ(first.data(), smallData);
   Block second = pool.acquire(900);
   EXPECT_EQ(second.data(), mediumData);
-  // 100000 bytes for 900 would be a waste.
+  // A block of 100000 bytes would be a waste for 900.
   const Block third = pool.acquire(900);
   EXPECT_NE(third.data(), largeData);
   const Block fourth = pool.acquire(60000);

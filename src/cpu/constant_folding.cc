@@ -23,7 +23,7 @@ bool isFoldable(const SubgraphPlan& plan, size_t index) {
   return plan.tensors[operation.inputs[0]].data != nullptr && plan.settled[index] &&
          tensor.type == OperandType::TENSOR_FLOAT32 &&
          plan.subgraph->operands[made].lifetime == Lifetime::TEMPORARY_VARIABLE &&
-         // Last: a definition is made when it is asked for first.
+         // This check comes last, because the first call of dequantize() builds the definition.
          plan.definitions[index] == &ops::dequantize();
 }
 

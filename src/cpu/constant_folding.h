@@ -1,6 +1,7 @@
-// Constants that operations make of constants: weights that a model has as bytes, and computes with
-// as floats. They are made once, and kernels see constants.
-// Thread safety: pure functions. Ownership: the memory owns the values.
+// Constant folding: dequantises constant weights once, so that kernels see float constants. Such a
+// model stores weights as bytes and computes with floats.
+// Thread safety: pure functions.
+// Ownership: the memory owns the values.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +17,21 @@ namespace halyard::cpu {
 struct SubgraphPlan;
 
 struct FoldedConstant {
-  size_t operation = 0;  // the DEQUANTIZE that makes it
+  size_t operation = 0;  // the DEQUANTIZE that computes it
   std::byte* data = nullptr;
   size_t bytes = 0;
 };
 
 struct FoldedConstants {
-  Mapping memory;  // zeros that take no memory before they are written
+  Mapping memory;  // zeros that take no memory until they are written
   std::vector<FoldedConstant> list;
 };
 
-// Those of the subgraph that are worth it: a DEQUANTIZE of a constant that gives a temporary of
-// float32. `plan` has the dimensions; gives the tensors their data, which computeFolded is to
-// write, and marks the operations. All together have `mostBytes` at most, so that a model that
-// names the same bytes again and again takes no more memory than its size allows. UNMAPPABLE
-// without memory.
+// Finds the subgraph's constants that are worth folding: a DEQUANTIZE of a constant to a temporary
+// of float32. `plan` has the dimensions. The function gives the tensors their memory, which
+// computeFolded must fill, and marks the operations. The total is at most `mostBytes`, so that a
+// model that repeats the same bytes cannot take more memory than its size allows. Returns
+// UNMAPPABLE without memory.
 Result<FoldedConstants> findFolded(SubgraphPlan* plan, uint64_t mostBytes);
 
 // Computes the constant into `to`. `from`: the bytes of the operation's input.

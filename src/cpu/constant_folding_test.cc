@@ -1,4 +1,4 @@
-// Tests of constants that are made of constants: which are, when, and that results stay the same.
+// Tests of constant folding: the folded constants, the time of folding, and unchanged results.
 #include "cpu/constant_folding.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TestModel sum(uint32_t count) {
   return test;
 }
 
-// With an input of ones.
+// Runs the model with an input of ones.
 std::vector<float> run(const TestModel& test, std::shared_ptr<const KernelPatch> patch = nullptr) {
   const auto model = test.share();
   const uint32_t count = model->main.operands[model->main.outputIndexes[0]].dimensions[0];
@@ -115,7 +115,7 @@ TEST(ConstantFoldingTest, LargeOnesMayComeLater) {
   EXPECT_EQ(run(test), expectedSum(4096));
 }
 
-// Patterns are known by the values of small constants.
+// Patterns look at the values of small constants, so these must exist early.
 TEST(ConstantFoldingTest, SmallOnesAreAlwaysThere) {
   const ExecutionPlan plan = planOf(sum(4), ConstantReading::LARGE_LATER);
   EXPECT_TRUE(plan.folded.list.empty());
@@ -170,7 +170,7 @@ TEST(ConstantFoldingTest, APatchSeesAllOperations) {
   EXPECT_EQ(patch->kernels, 2);
 }
 
-// A model that names its bytes again and again.
+// The model refers to the same bytes many times.
 TEST(ConstantFoldingTest, TakesNoMoreMemoryThanTheModelsSizeAllows) {
   constexpr uint32_t kCount = 4096;
   const std::vector<int8_t> bytes = someBytes(kCount);

@@ -1,4 +1,4 @@
-// Ranges of bytes that constants have, pool by pool, and reading them.
+// Finds the byte ranges of constants in each pool, and reads them.
 #include "cpu/constant_pools.h"
 
 #include <sys/mman.h>
@@ -10,10 +10,10 @@
 namespace halyard::cpu {
 namespace {
 
-// What lies between two constants is read with them if it is less: it costs less than a call.
+// A gap smaller than this between two constants is read, too, because another call costs more.
 constexpr uint64_t kSmallGap = 16 * 1024;
 
-// What takes more than a call to read.
+// Smaller ranges cost less to read than a separate call.
 constexpr uint64_t kLeastLater = 64 * 1024;
 
 struct Constant {
@@ -23,12 +23,12 @@ struct Constant {
 
 bool canWait(const Operand& operand, const SharedMemory& pool) {
   if (operand.location.length < kLeastLater || mayBeIndices(operand.type)) return false;
-  // What is not aligned is copied from there at once.
+  // Unaligned constants are copied from the pool at once.
   const uint32_t size = elementSize(operand.type);
   return size != 0 && (pool.offset() + operand.location.offset) % size == 0;
 }
 
-// By pool, in order.
+// Returns the constants of each pool in order.
 std::vector<std::vector<Constant>> constantsOf(const Model& model) {
   std::vector<std::vector<Constant>> constants(model.pools.size());
   const auto add = [&](const Subgraph& subgraph, bool isMain) {
@@ -47,12 +47,12 @@ std::vector<std::vector<Constant>> constantsOf(const Model& model) {
   return constants;
 }
 
-// Takes those out of `constants`, which are in order, that can be read one by one later.
+// Removes the constants that can be read later, one by one, from the ordered `constants`.
 std::vector<ByteRange> takeLater(std::vector<Constant>* constants) {
   std::vector<ByteRange> later;
   std::vector<Constant> others;
   for (size_t i = 0; i < constants->size();) {
-    // All that overlap each other.
+    // Finds all constants that overlap each other.
     const ByteRange first = (*constants)[i].bytes;
     uint64_t end = first.end;
     bool areAlike = true;
@@ -63,7 +63,7 @@ std::vector<ByteRange> takeLater(std::vector<Constant>* constants) {
       areAlike = areAlike && constant.canWait && constant.bytes.begin == first.begin &&
                  constant.bytes.end == first.end;
     }
-    next = std::max(next, i + 1);  // one of no bytes
+    next = std::max(next, i + 1);  // a constant without bytes
     if (areAlike && first.begin < first.end) {
       later.push_back(first);
     } else {
@@ -76,7 +76,7 @@ std::vector<ByteRange> takeLater(std::vector<Constant>* constants) {
   return later;
 }
 
-// What to read: in order and apart from each other.
+// Returns the ranges to read, in order and disjoint.
 std::vector<ByteRange> merged(const std::vector<Constant>& constants) {
   std::vector<ByteRange> ranges;
   for (const auto& [range, canWait] : constants) {

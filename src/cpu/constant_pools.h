@@ -1,5 +1,6 @@
-// The pools of a model as memory that can be read for as long as it is mapped.
-// Thread safety: a pure function. Ownership: the mappings own their memory.
+// Maps the pools of a model, so that they are readable while the mapping lives.
+// Thread safety: a pure function.
+// Ownership: the mappings own their memory.
 #pragma once
 
 #include <vector>
@@ -11,30 +12,31 @@
 
 namespace halyard::cpu {
 
-// What of a model's constants is there when its plan has been made: all; all that the model has,
-// but nothing that is made of it (ExecutionPlan::folded); of these only what is small.
+// The constants that exist when a plan has been made. ALL: all. FOLDED_LATER: all of the model, but
+// not those folded from them (ExecutionPlan::folded). LARGE_LATER: only the small ones of the
+// model.
 enum class ConstantReading { ALL, FOLDED_LATER, LARGE_LATER };
 
-// A constant whose bytes are zeros in a pool's copy, until base/private_copy.h's readIntoCopy
-// brings them. No other constant has any of its bytes, unless it has them all.
+// A constant whose bytes are zeros in a pool's copy until readIntoCopy (base/private_copy.h) reads
+// them. Another constant either shares all of its bytes or none.
 struct LaterConstant {
   size_t pool = 0;
-  ByteRange bytes;  // of the pool
+  ByteRange bytes;  // range in the pool
 };
 
 struct ConstantPools {
-  std::vector<Mapping> mappings;  // by pool; every constant lies where the pool has it
+  std::vector<Mapping> mappings;  // by pool; constants keep their offsets in the pool
   std::vector<LaterConstant> later;
 };
 
-// Of files that could become shorter, which would end a process that reads their mapping, it is
-// private memory with a copy of the constants and of nothing else; with LARGE_LATER, without large
-// ones of the main subgraph whose values say nothing of shapes. UNMAPPABLE when a pool may not be
-// read, or is too short.
+// Maps the pools. If a file could become shorter, a read of its mapping would end the process. Its
+// pool is then private memory with a copy of the constants only. With LARGE_LATER, the copy leaves
+// out large constants of the main subgraph whose values do not affect shapes. Returns UNMAPPABLE
+// when a pool is not readable or too short.
 Result<ConstantPools> mapConstantPools(const Model& model,
                                        ConstantReading reading = ConstantReading::ALL);
 
-// Whether kernels may read values of the type as sizes and indices.
+// Returns whether kernels may read values of the type as sizes and indices.
 bool mayBeIndices(OperandType type);
 
 }  // namespace halyard::cpu

@@ -54,7 +54,7 @@ TEST(ConstantPools, OfAFileOnlyConstantsAreCopied) {
   EXPECT_TRUE(pools->later.empty());
   const Mapping& mapping = pools->mappings[0];
   ASSERT_EQ(mapping.size(), kBytes - 4096);
-  // What is mapped of the file would be gone now.
+  // A mapping of the file would be invalid now.
   ASSERT_EQ(::ftruncate(file.fd(), 0), 0);
   const auto isConstant = [](size_t i) {
     return (i >= 500'000 && i < 503'000) || (i >= 10 && i < 110) || (i >= 800'000 && i < 820'000);
@@ -85,11 +85,11 @@ TEST(ConstantPools, LargeOnesAreReadLater) {
   const std::vector<DataLocation> constants = {
       {0, 0, 70'000},        // large
       {0, 80'000, 100},      // small
-      {0, 200'000, 70'000},  // twice the same
+      {0, 200'000, 70'000},  // the same twice
       {0, 200'000, 70'000},  //
       {0, 300'000, 70'000},  // overlap
       {0, 360'000, 70'000},  //
-      {0, 500'000, 80'000},  // of indices
+      {0, 500'000, 80'000},  // with indices
       {0, 600'000, 80'000},  // not aligned in the file
   };
   Model model = modelWith(pool, constants);

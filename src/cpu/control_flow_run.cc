@@ -1,4 +1,4 @@
-// Branches and loops: values go into another subgraph's run, and its results come out.
+// Runs branches and loops: passes values to another subgraph's run and takes its results.
 #include "cpu/control_flow_run.h"
 
 #include <algorithm>
@@ -11,14 +11,14 @@ namespace {
 constexpr std::chrono::nanoseconds kDefaultLoopTimeout = std::chrono::seconds(2);
 constexpr std::chrono::nanoseconds kMaximumLoopTimeout = std::chrono::seconds(15);
 
-// The subgraph that input i of the operation refers to.
+// Returns the subgraph that input i of the operation refers to.
 const SubgraphPlan& subgraphOf(const SubgraphPlan& plan, const Operation& operation, size_t i,
                                const RunServices& services) {
   const Operand& operand = plan.subgraph->operands[operation.inputs[i]];
   return services.plan.referenced[operand.location.offset];
 }
 
-// The value of a condition, which validation knows to be a TENSOR_BOOL8[1].
+// Returns the value of a condition; validation ensures that it is a TENSOR_BOOL8[1].
 bool isTrue(const ops::Tensor& condition) { return *condition.as<uint8_t>() != 0; }
 
 class BranchRun {
@@ -55,8 +55,8 @@ class BranchRun {
   const RunServices& services_;
 };
 
-// The values that go around lie in two sets of blocks: those that the body reads, and those that it
-// writes and that take their place.
+// The loop's values lie in two sets of blocks. The body reads one set and writes the other; then
+// the sets change places.
 class LoopRun {
  public:
   LoopRun(const SubgraphPlan& plan, const Operation& operation, const RunServices& services)
@@ -65,7 +65,7 @@ class LoopRun {
         bodyPlan_(subgraphOf(plan, operation, 1, services)),
         condition_(subgraphOf(plan, operation, 0, services), services),
         body_(bodyPlan_, services) {}
-  // What stays inside the loop goes back to the execution's blocks.
+  // Values that stay inside the loop return to the execution's blocks.
   ~LoopRun() {
     for (RunValue& value : state_) services_.blocks.release(std::move(value.block));
   }

@@ -1,6 +1,6 @@
-// Running the operations that run subgraphs: a branch, a loop.
+// Runs the operations that run subgraphs: branches and loops.
 // Thread safety: as SubgraphRun.
-// Ownership: the values returned own their memory, or lie where the inputs lie.
+// Ownership: the returned values own their memory, or use the memory of the inputs.
 #pragma once
 
 #include <span>
@@ -10,10 +10,10 @@
 
 namespace halyard::cpu {
 
-// Runs operation `index` of the subgraph, whose definition says that it is control flow. `inputs`
-// are the values of its operands; on success `values` has one per output of the operation. A loop
-// that goes on beyond the execution's loop timeout (2 s where it says none, never more than 15 s)
-// ends with MISSED_DEADLINE_TRANSIENT.
+// Runs operation `index` of the subgraph, which must be control flow. `inputs` are the values of
+// its operands. On success, `values` has one value per output of the operation. A loop that exceeds
+// the execution's loop timeout ends with MISSED_DEADLINE_TRANSIENT. The timeout is 2 s by default,
+// and never more than 15 s.
 Status runControlFlow(const SubgraphPlan& plan, size_t index, const RunServices& services,
                       std::span<const ops::Tensor> inputs, std::vector<RunValue>* values);
 

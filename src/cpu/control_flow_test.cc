@@ -1,4 +1,4 @@
-// Branches and loops in the executor: values, shapes, nesting, time limits, cancellation.
+// Tests of branches and loops in the executor: values, shapes, nesting, time limits, cancellation.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ TEST(ControlFlow, BranchTakesTheModelThatTheConditionSays) {
   const auto executor = executorFor(chooser());
   EXPECT_THAT(runChooser(*executor, 1, {1, 2}), ElementsAre(2, 3));
   EXPECT_THAT(runChooser(*executor, 0, {1, 2}), ElementsAre(11, 12));
-  // Any byte but 0 is true.
+  // Any byte except 0 is true.
   EXPECT_THAT(runChooser(*executor, 0x80, {1, 2}), ElementsAre(2, 3));
 }
 
@@ -106,7 +106,7 @@ TEST(ControlFlow, BranchNeedsItsCondition) {
 }
 
 TEST(ControlFlow, ErrorsInsideNameTheWayThere) {
-  TestModel inner;  // the sum of operands that do not fit, which only execution can see
+  TestModel inner;  // the sum of operands with different sizes, which only execution can detect
   const uint32_t a = inner.input({0});
   const uint32_t b = inner.input({0});
   inner.add(a, b, inner.output({0}));
@@ -150,7 +150,7 @@ TestModel doubling(const Shape& dims) {
   return test;
 }
 
-// Doubles x while n < limit, counting n up.
+// Doubles x while n < limit; n counts up.
 TestModel loopModel(int32_t limit) {
   TestModel test;
   const uint32_t n = test.input({1}, kInts);
@@ -223,7 +223,8 @@ TEST(ControlFlow, CancellingEndsALoop) {
   EXPECT_THAT(loop.result.status.message(), HasSubstr("cancelled"));
 }
 
-// Appends x to the list in each turn: the list grows. n is kept inside; only the list comes out.
+// Appends x to the list in each iteration, so the list grows. n stays inside; only the list comes
+// out.
 TEST(ControlFlow, LoopValuesMayGrowAndStayInside) {
   TestModel condition;
   {
@@ -262,7 +263,7 @@ TEST(ControlFlow, LoopValuesMayGrowAndStayInside) {
   EXPECT_THAT(out, ElementsAre(9, 1, 2, 1, 2, 1, 2));
 }
 
-// Runs a loop inside of a loop, `turns` times. The inner one has a value that never comes out.
+// Runs a loop inside a loop, `turns` times. The inner loop has a value that never comes out.
 TestModel loopInLoop(int32_t turns) {
   TestModel condition;
   {
@@ -308,7 +309,7 @@ TEST(ControlFlow, ValuesThatStayInsideALoopAreGivenBack) {
   EXPECT_EQ(peaks[0], peaks[1]);
 }
 
-// A branch that could only fail does no harm unless it is taken.
+// A branch that always fails is harmless unless it is taken.
 TEST(ControlFlow, BranchThatCannotWork) {
   TestModel broken;  // slices with a stride of 0
   {
@@ -338,10 +339,10 @@ TEST(ControlFlow, BranchThatCannotWork) {
               HasSubstr("else-model: operation #0 STRIDED_SLICE: strides"));
 }
 
-// A chooser as deep as asked: each level adds 1 by way of the one below.
+// A chooser of the given depth: each level adds 1 through the level below.
 TestModel nested(size_t depth) {
   TestModel test;
-  // Built flat: level i is subgraph i, which refers to subgraph i + 1.
+  // The model is built flat: level i is subgraph i, which refers to subgraph i + 1.
   for (size_t i = 0; i <= depth; ++i) {
     TestModel level;
     const uint32_t x = level.input({1});
@@ -359,8 +360,8 @@ TestModel nested(size_t depth) {
       test = level;
       continue;
     }
-    // reference() shifts what the level refers to by its own place, which is where it stood
-    // already.
+    // reference() shifts the level's references by its own position. They already include it, so
+    // they restart at 0.
     for (Operand& operand : level.model().main.operands) {
       if (operand.lifetime == Lifetime::SUBGRAPH) operand.location.offset = 0;
     }

@@ -1,4 +1,4 @@
-// CpuDevice: requests to arguments, and back.
+// CpuDevice: turns requests into arguments, and results back.
 #include "cpu/cpu_device.h"
 
 #include <algorithm>
@@ -21,8 +21,9 @@ uint64_t nanosecondsSince(hal::TimePoint start) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
 }
 
-// Whether the executor can run the operation and, if it runs subgraphs, all of theirs; those of
-// kTfliteExtension only with `hasTflite`. `known` keeps the answer for each subgraph.
+// Returns whether the executor can run the operation, including all operations of its subgraphs.
+// Those of kTfliteExtension count only with `hasTflite`. `known` caches the answer for each
+// subgraph.
 bool isSupported(const Model& model, const Subgraph& subgraph, const Operation& operation,
                  bool hasTflite, std::vector<std::optional<bool>>* known) {
   if (ops::definitionOf(operation.type) == nullptr) return false;
@@ -53,7 +54,7 @@ class CpuReusableExecution final : public hal::ReusableExecution {
     const hal::TimePoint started = measures ? hal::Clock::now() : hal::TimePoint();
     hal::ExecutionResult result = series_->execute(options);
     if (measures && result.status.ok()) {
-      // There is nothing around what the device does.
+      // The driver adds no time around the device's work.
       result.timing.timeOnDevice = nanosecondsSince(started);
       result.timing.timeInDriver = result.timing.timeOnDevice;
     }
@@ -94,7 +95,7 @@ class CpuPreparedModel : public hal::PreparedModel {
     const hal::TimePoint started = measures ? hal::Clock::now() : hal::TimePoint();
     hal::ExecutionResult result = executor_->execute(mapped->inputs(), mapped->outputs(), options);
     if (measures && result.status.ok()) {
-      // In this order, the time on the device cannot exceed that in the driver.
+      // With this order of readings, the time on the device cannot exceed the time in the driver.
       result.timing.timeOnDevice = nanosecondsSince(started);
       result.timing.timeInDriver = nanosecondsSince(called);
     }
@@ -103,7 +104,7 @@ class CpuPreparedModel : public hal::PreparedModel {
 
   Result<std::unique_ptr<hal::ReusableExecution>> createReusableExecution(
       const hal::Request& request) override {
-    // What is kept for a large model would be much, and save little.
+    // For a large model, the kept state would be large and save little.
     if (model_->main.operands.size() > kMostOperandsKept || hasDmaBuf(request)) {
       return hal::PreparedModel::createReusableExecution(request);
     }
@@ -116,7 +117,7 @@ class CpuPreparedModel : public hal::PreparedModel {
  private:
   static constexpr size_t kMostOperandsKept = 256;
 
-  // Its accesses have a beginning and an end for each execution.
+  // CPU accesses to a dma-buf begin and end with each execution.
   static bool hasDmaBuf(const hal::Request& request) {
     return std::ranges::any_of(request.pools, [](const hal::RequestPool& pool) {
       const auto* const memory = std::get_if<SharedMemoryPtr>(&pool);
@@ -125,7 +126,7 @@ class CpuPreparedModel : public hal::PreparedModel {
   }
 
   const std::shared_ptr<const Model> model_;
-  const std::shared_ptr<ThreadPool> threads_;  // what the executor borrows
+  const std::shared_ptr<ThreadPool> threads_;  // borrowed by the executor
   const std::shared_ptr<Executor> executor_;
   const bool reportsTiming_;
 };
@@ -135,7 +136,7 @@ class CpuDevice : public hal::Device {
   CpuDevice(hal::DeviceInfo info, unsigned threads, bool reportsTiming,
             std::shared_ptr<const KernelPatch> patch)
       : info_(std::move(info)), reportsTiming_(reportsTiming), patch_(std::move(patch)) {
-    // Loops of one priority never wait for, or run in, threads of another.
+    // Loops of one priority never wait for threads of another, and never run in them.
     for (const auto threadClass :
          {ThreadClass::BACKGROUND, ThreadClass::NORMAL, ThreadClass::URGENT}) {
       threads_.push_back(
@@ -148,7 +149,7 @@ class CpuDevice : public hal::Device {
   Result<std::vector<bool>> getSupportedOperations(const ValidModel& valid) override {
     const Model& model = *valid;
     std::vector<bool> supported;
-    // None can be run that refers to a subgraph when the nesting is too deep.
+    // If the nesting is too deep, no operation that refers to a subgraph can run.
     const std::optional<bool> initial =
         checkNesting(model).ok() ? std::nullopt : std::optional<bool>(false);
     std::vector<std::optional<bool>> subgraphs(model.referenced.size(), initial);

@@ -1,6 +1,7 @@
-// CpuDevice: the executor as an in-process device: the runtime's own fallback "nnapi-reference",
-// and the body of the reference driver. Thread safety: as hal::Device. Ownership: owns its thread
-// pool.
+// CpuDevice: the executor as an in-process device. It is the runtime's own fallback
+// "nnapi-reference", and the core of the reference driver.
+// Thread safety: as hal::Device.
+// Ownership: owns its thread pool.
 #pragma once
 
 #include <memory>
@@ -13,19 +14,19 @@
 
 namespace halyard::cpu {
 
-// `threads`: how many threads a kernel may use at once; 0 takes the number of usable processors.
-// `reportsTiming`: whether executions are timed when asked. A driver should; the runtime's own
-// device does not. `patch`, if any, runs the kernels.
+// `threads`: the number of threads that a kernel may use at once; 0: the number of usable
+// processors. `reportsTiming`: whether executions report times on request. A driver should; the
+// runtime's own device does not. `patch`, if any, runs the kernels.
 std::shared_ptr<hal::Device> makeCpuDevice(hal::DeviceInfo info, unsigned threads,
                                            bool reportsTiming = false,
                                            std::shared_ptr<const KernelPatch> patch = nullptr);
-// A model as that device has it prepared, for other devices that leave models to the executor.
-// `threads`: what `executor` borrows.
+// Returns a model that is prepared for this device. Other devices use it to run models on the
+// executor. `threads`: borrowed by `executor`.
 std::shared_ptr<hal::PreparedModel> makeCpuPreparedModel(std::shared_ptr<const Model> model,
                                                          std::shared_ptr<ThreadPool> threads,
                                                          std::shared_ptr<Executor> executor,
                                                          bool reportsTiming);
-// What the runtime's own CPU device says of itself: name nnapi-reference, all figures 1.
+// Returns the description of the runtime's own CPU device: name nnapi-reference, all figures 1.
 hal::DeviceInfo cpuDeviceInfo();
 
 }  // namespace halyard::cpu

@@ -1,4 +1,4 @@
-// CpuDevice: what it says of itself, models it takes, requests by pointer and pool, timing.
+// Tests of CpuDevice: its description, supported models, requests by pointer and pool, timing.
 #include "cpu/cpu_device.h"
 
 #include <gmock/gmock.h>
@@ -50,7 +50,7 @@ TEST(CpuDevice, SaysWhatItIs) {
   EXPECT_EQ(info.name, "nnapi-reference");
   EXPECT_EQ(info.type, hal::DeviceType::CPU);
   EXPECT_EQ(info.halVersion, HalVersion::V1_3);
-  // Three numbers, as CMake's project version has them.
+  // Three numbers, as in CMake's project version.
   EXPECT_EQ(info.versionString.find_first_not_of("0123456789."), std::string::npos);
   EXPECT_EQ(std::count(info.versionString.begin(), info.versionString.end(), '.'), 2);
   EXPECT_TRUE(hal::validateCapabilities(info.capabilities).ok());
@@ -79,7 +79,7 @@ TEST(CpuDevice, SupportsWhatHasADefinition) {
   EXPECT_THAT(prepared.status().message(), HasSubstr("operation #1 OEM_OPERATION"));
 }
 
-// Also where they are in a branch.
+// The operations may also be in a branch.
 TEST(CpuDevice, SupportsOperationsOfOurExtensionWhereItOffersIt) {
   const auto rounding = [] {
     TestModel test;
@@ -121,7 +121,7 @@ TEST(CpuDevice, PreparationDeadline) {
 
 TEST(CpuDevice, ExecutesByPointerAndOutlivesItsDevice) {
   auto device = makeCpuDevice(cpuDeviceInfo(), 2);
-  // Large enough to be spread over the device's threads.
+  // The tensor is large enough for several threads of the device.
   TestModel test;
   const uint32_t a = test.input({300, 1000});
   test.add(a, a, test.output({300, 1000}));
@@ -148,7 +148,7 @@ TEST(CpuDevice, ExecutesFromPools) {
   ASSERT_TRUE(in.ok() && out.ok());
   const float values[] = {3, 4};
   std::memcpy(in->data() + 5, values, 8);
-  // The whole pool, said as 0 and 0.
+  // Offset 0 and length 0 mean the whole pool.
   hal::Request request{{inPool(0, 5, 8)}, {inPool(1, 0, 0)}, {*inputs, *outputs}};
   auto result = prepared->executeSynchronously(request, {});
   ASSERT_TRUE(result.status.ok()) << result.status.toString();
@@ -232,7 +232,7 @@ TEST(CpuDevice, TimesExecutionsOnlyWhenAskedAndMeantTo) {
 
 TEST(CpuDevice, ReusableExecutionsComputeWithWhatTheirMemoryHolds) {
   const auto device = makeCpuDevice(cpuDeviceInfo(), 1);
-  // The sum in between has a place in the executor's memory.
+  // The intermediate sum uses the executor's memory.
   TestModel test;
   const uint32_t a = test.input({2});
   const uint32_t sum = test.temporary({2});
@@ -258,7 +258,7 @@ TEST(CpuDevice, ReusableExecutionsComputeWithWhatTheirMemoryHolds) {
     ASSERT_TRUE(result.status.ok()) << result.status.toString();
     EXPECT_TRUE(result.outputShapes.empty()) << "the model says them";
     EXPECT_THAT(out, ElementsAre(3 * i, -3 * i));
-    // What goes wrong once is over with that.
+    // A failure affects only its own execution.
     EXPECT_EQ(execution.compute(late).status.code(), ResultCode::MISSED_DEADLINE_PERSISTENT);
     EXPECT_EQ(execution.compute(cancelled).status.code(), ResultCode::OP_FAILED);
   }

@@ -1,4 +1,4 @@
-// Making a plan: definitions, constants, who reads what, shapes known in advance, the arena.
+// Makes a plan: definitions, constants, readers of operands, shapes known in advance, the arena.
 #include "cpu/execution_plan.h"
 
 #include <algorithm>
@@ -14,7 +14,8 @@
 namespace halyard::cpu {
 namespace {
 
-// Beyond this many temporaries a subgraph gets memory as it goes: placing takes quadratic time.
+// A subgraph with more temporaries allocates them while it runs, because placing takes quadratic
+// time.
 constexpr size_t kMaxArenaTensors = 4096;
 
 Status mapPools(const Model& model, ConstantReading reading, ExecutionPlan* plan) {
@@ -25,7 +26,7 @@ Status mapPools(const Model& model, ConstantReading reading, ExecutionPlan* plan
   return okStatus();
 }
 
-// Where the constant's bytes lie; null for an operand that is no constant.
+// Returns the address of the constant's bytes; null for an operand that is no constant.
 const std::byte* constantBytes(const ExecutionPlan& plan, const Operand& operand) {
   const DataLocation& at = operand.location;
   if (operand.lifetime == Lifetime::CONSTANT_COPY) {
@@ -40,8 +41,8 @@ const std::byte* constantBytes(const ExecutionPlan& plan, const Operand& operand
 ops::Tensor tensorOf(const Operand& operand, ExecutionPlan* plan) {
   ops::Tensor tensor = declaredTensor(operand);
   if (const std::byte* bytes = constantBytes(*plan, operand)) {
-    // Memory that another process can write is no place for indices: between the check and the use
-    // they could change.
+    // Indices must not lie in memory that another process can write. They could change between
+    // check and use.
     const bool isShared = operand.lifetime == Lifetime::CONSTANT_REFERENCE;
     if (!isAlignedFor(operand.type, bytes) || (isShared && mayBeIndices(operand.type))) {
       auto copy = std::make_unique<std::byte[]>(operand.location.length);
@@ -49,18 +50,19 @@ ops::Tensor tensorOf(const Operand& operand, ExecutionPlan* plan) {
       bytes = copy.get();
       plan->copies.push_back(std::move(copy));
     }
-    // Kernels do not write to inputs.
+    // Kernels never write to inputs.
     tensor.data = const_cast<std::byte*>(bytes);
   }
   return tensor;
 }
 
-// How long the longest chain of references from the subgraph is; above the limit, any number above
-// it. `known` has 0 for what has not been looked at. The references are free of cycles.
+// Returns the length of the longest chain of references from the subgraph. Above the limit, it may
+// be any number above it. `known` has 0 for subgraphs that have not been visited. The references
+// have no cycles.
 size_t nestingOf(const Model& model, const Subgraph& subgraph, size_t depth,
                  std::vector<size_t>* known) {
   size_t deepest = 0;
-  if (depth > ExecutionPlan::kMaxNesting) return 1;  // too deep already
+  if (depth > ExecutionPlan::kMaxNesting) return 1;  // the chain is already too deep
   for (const Operand& operand : subgraph.operands) {
     if (operand.lifetime != Lifetime::SUBGRAPH) continue;
     size_t& below = (*known)[operand.location.offset];
@@ -84,7 +86,7 @@ Status findDefinitions(SubgraphPlan* plan) {
   return okStatus();
 }
 
-// Gives the temporaries of known size their places.
+// Places the temporaries of known size.
 void placeTemporaries(const ShapePropagation& shapes, SubgraphPlan* plan) {
   const Subgraph& subgraph = *plan->subgraph;
   std::vector<ArenaTensor> tensors;
@@ -96,7 +98,7 @@ void placeTemporaries(const ShapePropagation& shapes, SubgraphPlan* plan) {
       if (plan->arenaOffset[operand]) tensors[entryOf[operand]].last = step;
     }
     if (plan->isFolded[step]) continue;
-    // The values of control flow arrive in blocks of their own.
+    // The values of control flow come in blocks of their own.
     if (plan->definitions[step]->controlFlow != ops::ControlFlow::NONE) continue;
     for (uint32_t operand : operation.outputs) {
       if (subgraph.operands[operand].lifetime != Lifetime::TEMPORARY_VARIABLE) continue;
@@ -116,7 +118,7 @@ void placeTemporaries(const ShapePropagation& shapes, SubgraphPlan* plan) {
   plan->arenaBytes = arena.bytes;
 }
 
-// How many bytes of constants as floats the model may have: those of all that it brings.
+// Returns the limit for constants as floats: the size of all bytes that the model has, as floats.
 uint64_t mostFolded(const Model& model) {
   uint64_t bytes = model.operandValues.size();
   for (const SharedMemoryPtr& pool : model.pools) bytes += pool->size();
@@ -129,8 +131,8 @@ struct PlanOptions {
   bool folds;
 };
 
-// Up to this size constants are made at once, whoever wants them later: their values may say what
-// operations can be computed together.
+// Constants up to this size are always computed at once. Their values may decide which operations
+// can be fused.
 constexpr size_t kMostFoldedAtOnce = 1024;
 
 Status fold(const PlanOptions& options, ExecutionPlan* whole, SubgraphPlan* plan) {
@@ -168,7 +170,7 @@ Status planSubgraph(const Subgraph& subgraph, const PlanOptions& options, Execut
   plan->arenaOffset.resize(subgraph.operands.size());
   plan->settled.resize(subgraph.operations.size());
   plan->isFolded.resize(subgraph.operations.size());
-  // What fails there fails again in the executions that come to it.
+  // An operation that fails here fails again in each execution that reaches it.
   ShapePropagation shapes(plan);
   shapes.run();
   if (options.folds) HALYARD_RETURN_IF_ERROR(fold(options, whole, plan));
@@ -274,7 +276,7 @@ Status mergeDims(const Shape& inferred, ops::Tensor* output) {
     return opFailed("its dimensions are {}, declared {}", ops::realShapeText(inferred),
                     shapeText(output->dims));
   }
-  // The product stays below 2^64: a factor has 32 bits.
+  // The product stays below 2^64, because each factor has 32 bits.
   uint64_t bytes = elementSize(output->type);
   for (uint32_t d : inferred) {
     bytes *= d;

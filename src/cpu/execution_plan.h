@@ -1,4 +1,4 @@
-// ExecutionPlan: what can be known of a model's executions before the first one.
+// ExecutionPlan: the facts about a model's executions that are known before the first one.
 // Thread safety: immutable once made.
 // Ownership: shares the model; owns the mappings of its pools and copies of constants.
 #pragma once
@@ -19,75 +19,75 @@
 
 namespace halyard::cpu {
 
-// One subgraph of the model. Vectors are by operand but for the first three.
+// One subgraph of the model. All vectors but the first three are by operand.
 struct SubgraphPlan {
   const Subgraph* subgraph = nullptr;
   std::vector<const ops::OperationDefinition*> definitions;  // by operation
-  // By operation: inference at execution would find what it has found here, unless inputs of the
-  // subgraph are omitted then, or its outputs declared in another way.
+  // By operation: inference at execution would give the same result as here. Exceptions: the
+  // execution omits inputs of the subgraph, or declares its outputs differently.
   std::vector<bool> settled;
-  // By operation: it is not to be computed, for its outputs are constants.
+  // By operation: no computation is needed, because its outputs are constants.
   std::vector<bool> isFolded;
-  // Data for constants only, those among them that folded operations write. The dimensions are the
-  // declared ones, or what shape inference makes of them ahead of execution.
+  // Only constants have data, including those that folded operations write. The dimensions are the
+  // declared ones, or those from shape inference ahead of execution.
   std::vector<ops::Tensor> tensors;
   std::vector<uint32_t> consumers;
   std::vector<std::optional<size_t>> outputPosition;  // in the list of the subgraph's outputs
-  // Temporaries whose size is known have a place in one block of memory; the others get memory of
-  // their own when they are written.
+  // Temporaries of known size have an offset in one block of memory. The others get their own
+  // memory when they are written.
   std::vector<std::optional<size_t>> arenaOffset;
   size_t arenaBytes = 0;
-  bool fixed = false;  // `tensors` has the dimensions of all operands, whatever the arguments
+  bool fixed = false;  // `tensors` has the dimensions of all operands for any arguments
 };
 
 struct ExecutionPlan {
-  // As Executor::create.
-  // `placesTemporaries`: otherwise arenaOffset and arenaBytes stay as of values without places.
-  // With a patch nothing is folded: it runs the kernels.
+  // As Executor::create. Without `placesTemporaries`, no values get places, and arenaOffset and
+  // arenaBytes show that. With a patch nothing is folded, because the patch runs the kernels.
   static Result<ExecutionPlan> make(std::shared_ptr<const Model> model,
                                     ConstantReading reading = ConstantReading::ALL,
                                     bool placesTemporaries = true,
                                     std::shared_ptr<const KernelPatch> patch = nullptr);
-  // The plan of executions whose inputs have these dimensions, in the order of the model's inputs;
-  // all are given then. `base` is the model's plan, with ConstantReading::ALL: its constants are
-  // this plan's. Subgraphs that the main one refers to, and places of temporaries, are not in it.
-  // BAD_DATA for dimensions that are not all known, that contradict the model, or with which every
-  // execution would fail.
+  // Returns the plan for executions whose inputs have these dimensions, in the order of the model's
+  // inputs. These executions give all inputs. `base` is the model's plan with ConstantReading::ALL,
+  // and the new plan uses its constants. The plan has no subgraphs except the main one, and no
+  // places of temporaries. Returns BAD_DATA for dimensions that are not all known, that contradict
+  // the model, or with which every execution would fail.
   static Result<ExecutionPlan> forInputs(std::shared_ptr<const ExecutionPlan> base,
                                          std::span<const Shape> dims);
 
-  // A chain of subgraphs that refer to each other is this long at most: it is how deep running it
-  // nests.
+  // The limit for a chain of subgraphs that refer to each other. The depth of the recursion at run
+  // time equals its length.
   static constexpr size_t kMaxNesting = 128;
 
   std::shared_ptr<const Model> model;
-  std::shared_ptr<const ExecutionPlan> base;  // forInputs: has what follows behind `main`
+  std::shared_ptr<const ExecutionPlan> base;  // for forInputs: has the members after `main`
   SubgraphPlan main;
-  std::vector<SubgraphPlan> referenced;  // as Model::referenced
+  std::vector<SubgraphPlan> referenced;  // in the order of Model::referenced
 
-  std::vector<Mapping> mappings;     // of the pools
-  std::vector<LaterConstant> later;  // whose bytes are not in them yet
-  FoldedConstants folded;  // of the main subgraph; the list has those that are not there yet
+  std::vector<Mapping> mappings;     // mappings of the pools
+  std::vector<LaterConstant> later;  // constants whose bytes are not there yet
+  FoldedConstants folded;            // of the main subgraph; the list has the missing ones
   std::vector<FoldedConstants> foldedInReferenced;
-  std::vector<CpuAccess> accesses;  // of the pools, as long as the plan lives
+  std::vector<CpuAccess> accesses;  // accesses to the pools while the plan lives
   std::vector<std::unique_ptr<std::byte[]>> copies;
-  std::shared_ptr<const KernelPatch> patch;  // runs the kernels, if there is one
+  std::shared_ptr<const KernelPatch> patch;  // runs the kernels, if set
 };
 
-// BAD_DATA when the model's subgraphs are nested deeper than ExecutionPlan::kMaxNesting.
+// Returns BAD_DATA when the model's subgraphs are nested deeper than ExecutionPlan::kMaxNesting.
 Status checkNesting(const Model& model);
-// Bytes of a tensor or scalar with real dimensions. The dimensions have been checked to fit.
+// Returns the size in bytes of a tensor or scalar with real dimensions, which have been checked to
+// fit.
 size_t byteSizeOf(const ops::Tensor& tensor);
-// Dimensions by the model and by the request together. BAD_DATA when they contradict each other.
+// Combines the dimensions of the model and of the request. Returns BAD_DATA when they contradict
+// each other.
 Result<Shape> combineDims(const Operand& operand, const Shape& given);
-// Whether data at `address` can be used as elements of `type`.
+// Returns whether data at `address` can be used as elements of `type`.
 bool isAlignedFor(OperandType type, const void* address);
-// The error of an operation at execution: BAD_DATA is for models and requests, and INCOMPLETE for
-// inference ahead of execution; here the operation has failed.
+// Converts an operation's error to OP_FAILED for an execution. BAD_DATA is only for models and
+// requests, and INCOMPLETE only for inference ahead of execution.
 Status asFailure(Status status);
-// What a definition says that operation `index` makes of its inputs' dimensions, merged into what
-// is known of its outputs' by then. OP_FAILED when they contradict each other, or exceed 2^32 - 1
-// bytes.
+// Merges the inferred dimensions of an output into its known ones. Returns OP_FAILED when they
+// contradict each other, or exceed 2^32 - 1 bytes.
 Status mergeDims(const Shape& inferred, ops::Tensor* output);
 
 }  // namespace halyard::cpu

@@ -84,7 +84,8 @@ class PlanExecutor : public Executor {
     {
       const std::lock_guard lock(mutex_);
       peak_ = std::max(peak_, run.peakBytes());
-      // One is kept: fresh memory costs a page fault for every 4 KiB that an execution touches.
+      // One arena is kept, because fresh memory costs a page fault for every 4 KiB that an
+      // execution touches.
       if (arena_.data() == nullptr) arena_ = run.takeArena();
     }
     run.releaseMemory();

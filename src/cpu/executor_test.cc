@@ -1,4 +1,4 @@
-// Executor: binding, shapes, insufficient outputs, memory, deadlines, errors, threads.
+// Tests of Executor: binding, shapes, insufficient outputs, memory, deadlines, errors, threads.
 #include "cpu/executor.h"
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ hal::ExecutionResult execute(Executor& executor, std::vector<Argument> inputs,
   return executor.execute(inputs, outputs, options);
 }
 
-// (a + b) + a, with a temporary between.
+// (a + b) + a, with a temporary in between.
 TestModel twoAdds(const Shape& dims) {
   TestModel test;
   const uint32_t a = test.input(dims);
@@ -80,12 +80,12 @@ TEST(Executor, AnOutputMayBeReadByLaterOperations) {
     const auto result = execute(*executor, {argumentOf(in)}, {firstOut, argumentOf(out2)});
     ASSERT_TRUE(result.status.ok()) << result.status.toString();
     EXPECT_THAT(out1, ElementsAre(2, 4));
-    // Nothing is written beyond what the output needs.
+    // The execution writes nothing beyond the output's size.
     EXPECT_THAT(out2, ElementsAre(3, 6, -1));
   }
 }
 
-// Shared memory may change under an execution; here the first output does that to the input.
+// Shared memory may change during an execution. Here the first output overwrites the input.
 TEST(Executor, SharedInputsAreReadOnce) {
   TestModel test;
   const uint32_t a = test.input({2});
@@ -146,7 +146,7 @@ TEST(Executor, InferredDimensionsMustAgreeWithTheDeclaredOnes) {
       "[?,3]");
   result = execute(*executor, {argumentOf(in, {6})}, {argumentOf(out)});
   EXPECT_EQ(result.status.code(), ResultCode::OP_FAILED);
-  // What the request says of an output counts as declared.
+  // The dimensions of an output in the request count as declared.
   result = execute(*executor, {argumentOf(in, {2, 3})}, {argumentOf(out, {3, 2})});
   EXPECT_THAT(result.status.message(), HasSubstr("operation #1 ADD: output 0"));
 }
@@ -179,7 +179,7 @@ TEST(Executor, TooSmallOutputsReportAllShapes) {
   EXPECT_THAT(tooSmall, ElementsAre(-1, -1));
 }
 
-// A later shape that depends on the values of an output that is too small.
+// A later shape depends on the values of an output whose buffer is too small.
 TEST(Executor, ValuesOfTooSmallOutputsStillShapeLaterOnes) {
   TestModel test;
   const uint32_t data = test.input({6});
@@ -252,10 +252,10 @@ TEST(Executor, RefusesArgumentsThatDoNotSuitTheModel) {
             "BAD_DATA: output 0 is null, but 16 bytes long");
   EXPECT_EQ(refusal({argumentOf(four), argumentOf(four)}, {argumentOf(out, {4})}),
             "BAD_DATA: output 0: has dimensions [4], the model says [2,2]");
-  // Omitted, and the operation needs it.
+  // The input is omitted, but the operation needs it.
   EXPECT_THAT(refusal({argumentOf(four), Argument{}}, {argumentOf(out)}),
               HasSubstr("OP_FAILED: operation #0 ADD: input 1"));
-  // Longer than needed is fine.
+  // A longer buffer is allowed.
   std::vector<float> ten(10, 1.0f);
   EXPECT_TRUE(
       execute(*executor, {argumentOf(ten), argumentOf(four)}, {argumentOf(ten)}).status.ok());
@@ -309,7 +309,7 @@ TEST(Executor, ConstantsInPoolsAtAnyOffset) {
   }
 }
 
-// Sizes and indices in a pool are read once: whoever changes them later changes nothing.
+// The executor reads sizes and indices in a pool once. A later change has no effect.
 TEST(Executor, IndicesInPoolsAreReadAtCreation) {
   auto memory = SharedMemory::create(8, "shape");
   ASSERT_TRUE(memory.ok());
@@ -354,7 +354,7 @@ TEST(Executor, UnmappablePoolsAreNamed) {
   EXPECT_EQ(status.toString(), "UNMAPPABLE: model pool 1 may not be read");
 }
 
-// `length` additions of [elements] tensors one after the other.
+// `length` additions of [elements] tensors in sequence.
 TestModel chain(size_t length, uint32_t elements) {
   TestModel test;
   const uint32_t a = test.input({elements});
@@ -385,7 +385,7 @@ TEST(Executor, Deadlines) {
   EXPECT_EQ(result.status.code(), ResultCode::MISSED_DEADLINE_TRANSIENT);
   EXPECT_THAT(result.status.message(), HasSubstr("operation #"));
   EXPECT_TRUE(result.outputShapes.empty());
-  // It stops soon after: the whole chain takes many times as long on any machine.
+  // The execution stops soon. The whole chain takes many times as long on any machine.
   EXPECT_GE(elapsed, std::chrono::milliseconds(200));
 
   const auto small = executorFor(chain(3, 2));
@@ -465,7 +465,7 @@ TEST(Executor, MemoryStaysNearTheLiveSet) {
   const auto executor = executorFor(chain(kOperations, kElements));
   std::vector<float> in(kElements, 1.0f);
   std::vector<float> out(kElements);
-  // Resets the peak to what is resident now.
+  // Resets the peak to the current resident size.
   std::ofstream("/proc/self/clear_refs") << "5";
   const size_t before = peakResidentKilobytes();
   ASSERT_TRUE(execute(*executor, {argumentOf(in)}, {argumentOf(out)}).status.ok());
@@ -474,7 +474,7 @@ TEST(Executor, MemoryStaysNearTheLiveSet) {
 }
 
 TEST(Executor, ReportsItsMemory) {
-  // A chain: at any time two temporaries are alive, of 4096 bytes each.
+  // A chain: at any time two temporaries of 4096 bytes are alive.
   TestModel test;
   uint32_t last = test.input({1024});
   for (int i = 0; i < 10; ++i) {

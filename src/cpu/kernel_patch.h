@@ -1,5 +1,6 @@
-// KernelPatch: other kernels than the reference's, for devices that are to be wrong in known ways.
-// Thread safety: run may be called from several threads at once. Ownership: none.
+// KernelPatch: replaces the reference kernels, for devices with known errors.
+// Thread safety: several threads may call run at once.
+// Ownership: none.
 #pragma once
 
 #include "halyard/driver/status.h"
@@ -10,7 +11,7 @@ namespace halyard::cpu {
 class KernelPatch {
  public:
   virtual ~KernelPatch() = default;
-  // Instead of ops::runReference, which it may call.
+  // Called in place of ops::runReference, which it may call.
   virtual Status run(const ops::OperationDefinition& definition,
                      ops::OperationContext& context) const = 0;
 };

@@ -1,5 +1,6 @@
-// Puts small models together in tests.
-// Thread safety: none needed. Ownership: owns the model being built.
+// Builds small models for tests.
+// Thread safety: none needed.
+// Ownership: owns the model being built.
 #pragma once
 
 #include <cstring>
@@ -43,7 +44,8 @@ class TestModel {
     model_.main.operands[index].location = location;
     return index;
   }
-  // A reference to another model, which becomes a subgraph of this one with all that it refers to.
+  // Adds a reference to another model, which becomes a subgraph of this one with all its own
+  // subgraphs.
   uint32_t reference(const TestModel& other) {
     while (model_.operandValues.size() % 4 != 0) model_.operandValues.push_back(0);
     const auto valueShift = static_cast<uint32_t>(model_.operandValues.size());

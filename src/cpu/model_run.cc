@@ -1,4 +1,4 @@
-// Arguments to values and targets, and the results' shapes back.
+// Turns arguments into values and targets, and returns the results' shapes.
 #include "cpu/model_run.h"
 
 #include <cstring>
@@ -40,7 +40,7 @@ Result<ModelRun::Input> ModelRun::bindInput(const Argument& argument, uint32_t i
   }
   HALYARD_ASSIGN_OR_RETURN(tensor.dims, combineDims(operand, argument.dims));
   const std::optional<uint32_t> needed = knownByteSize(operand.type, tensor.dims);
-  // The size of an extension's type is its driver's to know, and no operation here reads it.
+  // Only a driver knows the size of its extension's types, and no operation here reads them.
   if (!needed && !isExtension(operand.type)) {
     return badData("{}{}: dimensions are not all known, or too large",
                    operandTypeName(operand.type), shapeText(tensor.dims));

@@ -1,7 +1,6 @@
-// ModelRun: executions of a plan with the same arguments: the caller's buffers, and a run of the
-// main subgraph.
-// Thread safety: none; a run belongs to one thread at a time, which may use the pool's for its
-// loops.
+// ModelRun: executions of a plan with the same arguments. It holds the caller's buffers and a run
+// of the main subgraph.
+// Thread safety: none; a run belongs to one thread at a time. Its loops may use the pool's threads.
 // Ownership: borrows plan, thread pool and the caller's buffers; owns the temporaries.
 #pragma once
 
@@ -19,7 +18,7 @@ namespace halyard::cpu {
 
 class ModelRun {
  public:
-  // `threads` may be null. What is wrong with the arguments, run says.
+  // `threads` may be null. run() reports errors of the arguments.
   ModelRun(const ExecutionPlan& plan, ThreadPool* threads, std::span<const Argument> inputs,
            std::span<const Argument> outputs);
 
@@ -27,21 +26,22 @@ class ModelRun {
   void giveArena(BlockPool::Block arena) { main_.giveArena(blocks_.adopt(std::move(arena))); }
   BlockPool::Block takeArena() { return blocks_.disown(main_.takeArena()); }
 
-  // As Executor::execute, with what the buffers hold now. `allShapes`: also those that arguments
-  // and model determine; without, the result has no shapes if these are all there are to tell.
+  // As Executor::execute, with the current contents of the buffers. `allShapes`: the result also
+  // has shapes that arguments and model determine. Otherwise it has no shapes if they determine all
+  // of them.
   hal::ExecutionResult run(const hal::ExecuteOptions& options, bool allShapes);
-  // After a run, however it has ended: lets go of all memory that is for one execution.
+  // Called after a run with any result. Releases all memory of one execution.
   void releaseMemory();
 
-  // The most memory that temporaries and kernels had at one time, in bytes.
+  // The maximum memory of temporaries and kernels at one time, in bytes.
   size_t peakBytes() const { return blocks_.peakBytes(); }
 
  private:
   struct Input {
     ops::Tensor value;
-    const void* data;  // the caller's
+    const void* data;  // the caller's data
     size_t bytes;
-    bool isCopied;  // before the operations see it
+    bool isCopied;  // copied before the operations read it
   };
 
   Status bindInputs(std::span<const Argument> inputs);
@@ -57,11 +57,11 @@ class ModelRun {
   RunServices services_;
   SubgraphRun main_;
   std::vector<Input> inputs_;
-  std::vector<size_t> outputLengths_;  // bytes available
+  std::vector<size_t> outputLengths_;  // available bytes
   std::vector<Shape> outputDims_;      // as far as they are known
-  bool shapesKnown_ = false;           // of all outputs
-  bool inputsGiven_ = false;           // to main_, but for those that are copied
-  Status bound_;                       // what is wrong with the arguments
+  bool shapesKnown_ = false;           // all output shapes are known
+  bool inputsGiven_ = false;           // main_ has the inputs, except for copied ones
+  Status bound_;                       // error of the arguments, if any
   std::vector<BlockPool::Block> inputCopies_;
 };
 

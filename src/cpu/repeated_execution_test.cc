@@ -1,5 +1,5 @@
-// The same execution again and again, as bursts do it: what it costs a driver's process in
-// allocations, from the packet in the ring to the answer.
+// Tests repeated executions in a burst: the number of allocations in a driver's process, from the
+// packet in the ring to the answer.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ void* allocate(size_t size) {
 }
 }  // namespace
 
-// A sanitizer has its own, which this must not replace.
+// A sanitizer has its own function, which this one must not replace.
 #ifndef HALYARD_SANITIZED
 void* operator new(size_t size) {
   if (void* const memory = allocate(size)) return memory;
@@ -47,7 +47,7 @@ using testing::TestModel;
 
 constexpr uint32_t kCapacity = 64;
 
-// out = (a + b) + b, over a ring of which both ends are the test's.
+// out = (a + b) + b, over a ring; the test has both ends.
 class RepeatedExecution : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -93,7 +93,7 @@ class RepeatedExecution : public ::testing::Test {
     pools[0].fd.reset(::fcntl(memory_->fd(), F_DUPFD_CLOEXEC, 0));
     ring_->memoriesArrived(std::move(pools));
   }
-  // How many allocations the driver's part has made.
+  // Returns the number of allocations in the driver's part.
   size_t execute(float a, float b) {
     floats_[0] = floats_[1] = a;
     floats_[16] = floats_[17] = b;

@@ -12,10 +12,10 @@
 namespace halyard::cpu {
 namespace {
 
-// Longer constants are data rather than lists that say how to compute.
+// Longer constants are data. Shorter ones may be lists that control the computation.
 constexpr uint32_t kLongestList = 128;
 
-// Whether an execution may leave out the operation's input `position`.
+// Returns whether an execution may omit the operation's input `position`.
 bool mayBeOmitted(const ops::OperationDefinition& definition, size_t position) {
   return std::ranges::any_of(definition.signature.forms, [&](const ops::Form& form) {
     if (form.repeated >= 0) {
@@ -25,8 +25,8 @@ bool mayBeOmitted(const ops::OperationDefinition& definition, size_t position) {
   });
 }
 
-// The bytes of a constant that inference may ask for; null for any other operand, and for what
-// cannot be read.
+// Returns the bytes of a constant that inference may ask for. Null for any other operand, and for
+// unreadable bytes.
 std::unique_ptr<std::byte[]> shortConstant(const Model& model, const Operand& operand) {
   const DataLocation& at = operand.location;
   if (!mayBeIndices(operand.type) || at.length == 0 || at.length > kLongestList) return nullptr;
@@ -77,7 +77,8 @@ bool ShapePropagation::mayInfer(size_t index) const {
   const OperandIndexes& inputs = plan_.subgraph->operations[index].inputs;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!settled_[inputs[i]]) return false;
-    // Whether such an input has a value is seen at execution, and can change the result's shape.
+    // Only the execution knows whether such an input has a value, and this can change the result's
+    // shape.
     if (inputs_ == Inputs::MAY_BE_OMITTED &&
         operands_[inputs[i]].lifetime == Lifetime::SUBGRAPH_INPUT && mayBeOmitted(*definition, i)) {
       return false;
@@ -88,7 +89,7 @@ bool ShapePropagation::mayInfer(size_t index) const {
 
 Status ShapePropagation::infer(size_t index) {
   const Operation& operation = plan_.subgraph->operations[index];
-  // Into the memory of an earlier operation's.
+  // The code reuses the memory of earlier operations.
   const size_t count = operation.inputs.size() + operation.outputs.size();
   if (tensors_.size() < count) tensors_.resize(count);
   const std::span<ops::Tensor> inputs(tensors_.data(), operation.inputs.size());
@@ -108,7 +109,7 @@ Status ShapePropagation::infer(size_t index) {
     ops::Tensor merged = tensor;
     HALYARD_RETURN_IF_ERROR(mergeDims(outputs[i].dims, &merged), "output {} (operand #{})", i,
                             operation.outputs[i]);
-    // As a declared dimension 0 would stand for unknown; execution will find it again.
+    // A declared dimension 0 would mean unknown. The execution computes it again.
     const bool isEmpty = merged.elementCount() == 0;
     if (isEmpty) continue;
     tensor.dims = std::move(merged.dims);
@@ -118,7 +119,7 @@ Status ShapePropagation::infer(size_t index) {
   return okStatus();
 }
 
-// After inference: whether all shapes are known, and all values that it may have asked for.
+// Returns whether, after inference, all shapes and all values that inference may read are known.
 bool ShapePropagation::isSettled(const Operation& operation) const {
   const auto isData = [&](uint32_t operand) {
     const ops::Tensor& tensor = plan_.tensors[operand];

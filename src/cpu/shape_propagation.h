@@ -1,5 +1,5 @@
-// Shapes ahead of execution: what follows of a subgraph's dimensions from its inputs and constants,
-// and which of its operations would fail in every execution.
+// Shape propagation ahead of execution. It infers the dimensions of a subgraph from its inputs and
+// constants. It also finds operations that fail in every execution.
 // Thread safety: a ShapePropagation belongs to one thread; functions are pure.
 // Ownership: borrows the plan that it fills.
 #pragma once
@@ -15,25 +15,25 @@
 
 namespace halyard::cpu {
 
-// By operation of a subgraph: why every execution that comes to it fails. OP_FAILED, without the
-// operation's name.
+// By operation of a subgraph: the error of every execution that reaches it. The code is OP_FAILED,
+// and the text does not name the operation.
 using SureFailures = std::map<uint32_t, Status>;
 
 class ShapePropagation {
  public:
   enum class Inputs : uint8_t {
-    MAY_BE_OMITTED,  // by an execution, where the operations that take them allow it
+    MAY_BE_OMITTED,  // an execution may omit inputs where the operations allow it
     ALL_GIVEN,
   };
-  // Needs the plan's subgraph, definitions (null for operations that are not known), tensors as
-  // they are declared, and `settled`.
+  // Needs the plan's subgraph, definitions (null for unknown operations), tensors as declared, and
+  // `settled`.
   explicit ShapePropagation(SubgraphPlan* plan, Inputs inputs = Inputs::MAY_BE_OMITTED);
 
-  // Fills in the dimensions that follow from the inputs' and from constants, and `fixed`. An
-  // operation that fails leaves its outputs as they are declared.
+  // Fills in `fixed`, and the dimensions that follow from the inputs and constants. A failing
+  // operation leaves its outputs as declared.
   void run();
 
-  // An operand's dimensions are all known, and will be what they are.
+  // Returns whether an operand's dimensions are all known and final.
   bool settled(size_t operand) const { return settled_[operand]; }
   const SureFailures& failures() const { return failures_; }
 
@@ -48,15 +48,15 @@ class ShapePropagation {
   const Inputs inputs_;
   std::vector<bool> settled_;
   SureFailures failures_;
-  std::vector<ops::Tensor> tensors_;  // of the operation whose shapes are inferred
+  std::vector<ops::Tensor> tensors_;  // of the operation in inference
 };
 
-// An operand as the model declares it, without data.
+// Returns an operand as the model declares it, without data.
 ops::Tensor declaredTensor(const Operand& operand);
 
-// The operations of the valid model's main subgraph that fail in every execution, by the reference
-// rules. Of constants in pools only short lists of numbers are read, and nothing is mapped; what
-// other values would make fail is left to the executions.
+// Returns the operations of the valid model's main subgraph that fail in every execution, by the
+// reference rules. Of constants in pools it reads only short lists of numbers, and it maps nothing.
+// Failures that depend on other values are left to the executions.
 SureFailures sureFailures(const Model& model);
 
 }  // namespace halyard::cpu

@@ -1,4 +1,4 @@
-// Which operations fail in every execution, found from the model alone.
+// Tests that find the operations that fail in every execution, from the model alone.
 #include "cpu/shape_propagation.h"
 
 #include <gmock/gmock.h>
@@ -62,7 +62,7 @@ TEST(SureFailures, ConstantsInPoolsCountAsFarAsTheySayHow) {
                  {test.output({})});
   ASSERT_EQ(failuresOf(test).size(), 1U);
   EXPECT_THAT(failuresOf(test)[0], HasSubstr("block sizes are 0 and 1"));
-  // What cannot be read is left to the executions.
+  // Errors that depend on unreadable constants are left to the executions.
   test.model().pools = {
       std::make_shared<const SharedMemory>(MemoryKind::MMAP_FD, UniqueFd(), 4096, 1, uint64_t{0})};
   EXPECT_TRUE(failuresOf(test).empty());
@@ -73,7 +73,7 @@ TEST(SureFailures, OperationsOfVendorsEndWhatIsKnown) {
   const uint32_t made = test.temporary({2, 3});
   test.operation(static_cast<OperationType>(0x10001), {test.input({2})}, {made});
   test.add(made, test.input({2, 4}), test.output({}));
-  // Its declared result counts, however it is made.
+  // Its declared result counts, even though the operation fails.
   EXPECT_EQ(failuresOf(test).size(), 1U);
 }
 

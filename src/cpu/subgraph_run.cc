@@ -1,4 +1,5 @@
-// Operations one after the other: infer, place the outputs, compute, free what has been consumed.
+// Runs operations in sequence: infers shapes, places the outputs, computes, and frees consumed
+// values.
 #include "cpu/subgraph_run.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@
 namespace halyard::cpu {
 namespace {
 
-// Scratch memory comes from the execution's blocks and goes back there when the kernel is done.
+// Scratch memory comes from the execution's blocks and returns there after the kernel.
 class KernelRun : public ops::KernelServices {
  public:
   KernelRun(ThreadPool* threads, BlockPool* blocks) : threads_(threads), blocks_(blocks) {}
@@ -35,7 +36,7 @@ class KernelRun : public ops::KernelServices {
   }
 
   void* scratch(size_t bytes) override {
-    // The bodies of a loop may ask as well.
+    // The loop bodies in other threads may call this as well.
     const std::lock_guard lock(mutex_);
     BlockPool::Block block = blocks_->acquire(bytes);
     if (block.data() == nullptr) throw std::bad_alloc();
@@ -90,7 +91,7 @@ void SubgraphRun::releaseMemory() {
 
 void SubgraphRun::reset() {
   rewind();
-  // Assignment keeps the memory that the vector has, which counts in the body of a loop.
+  // Assignment keeps the vector's memory, which matters in the body of a loop.
   tensors_ = plan_.tensors;
   asPlanned_ = true;
 }
@@ -198,7 +199,7 @@ Status SubgraphRun::acceptValue(const Operation& operation, size_t i, RunValue v
 
 std::span<ops::Tensor> SubgraphRun::gather(std::span<const uint32_t> operands,
                                            std::vector<ops::Tensor>* to) const {
-  // Never shorter: the tensors keep the memory of their dimensions for other operations.
+  // The vector never shrinks: its tensors keep the memory of their dimensions for other operations.
   if (to->size() < operands.size()) to->resize(operands.size());
   for (size_t i = 0; i < operands.size(); ++i) (*to)[i] = tensors_[operands[i]];
   return {to->data(), operands.size()};
@@ -259,7 +260,7 @@ void SubgraphRun::checkTarget(uint32_t operand) {
 
 bool SubgraphRun::needsKernel(const Operation& operation) const {
   if (!insufficient_) return true;
-  // The execution has failed already. Only values that later shapes may depend on are of interest.
+  // The execution has already failed. Only values that later shapes may depend on still matter.
   return std::any_of(operation.outputs.begin(), operation.outputs.end(),
                      [&](uint32_t operand) { return plan_.consumers[operand] > 0; });
 }
@@ -302,7 +303,7 @@ Status SubgraphRun::giveBlock(uint32_t operand) {
 
 void SubgraphRun::releaseConsumed(const Operation& operation) {
   const auto release = [&](uint32_t operand) {
-    // What the caller takes stays.
+    // Values that the caller takes stay.
     const std::optional<size_t> position = plan_.outputPosition[operand];
     if (position && !targets_[*position]) return;
     services_.blocks.release(std::exchange(owned_[operand], {}));

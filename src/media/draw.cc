@@ -14,24 +14,24 @@ constexpr Color kWhite = {255, 255, 255};
 constexpr int32_t kCellWidth = kGlyphWidth + 1;
 constexpr int32_t kCellHeight = kGlyphHeight + 1;
 
-// Coordinates come from models: sums of them must not overflow.
+// Coordinates come from models, so their sums must not overflow.
 constexpr int32_t kFar = 1 << 24;
 int32_t near(int32_t coordinate) { return std::clamp(coordinate, -kFar, kFar); }
 
-// Characters that are drawn: a longer text lies outside every picture anyway.
+// The characters that are drawn. A longer text extends beyond every picture anyway.
 std::string_view visible(std::string_view text) { return text.substr(0, 1000); }
 
 }  // namespace
 
 Color classColor(uint32_t index) {
   if (index == 0) return kBlack;
-  // Steps of the golden ratio around the circle of hues never come close to each other for long;
-  // three brightnesses keep apart what comes near.
+  // Steps of the golden ratio around the circle of hues keep neighbouring classes far apart. Three
+  // brightness levels separate similar hues.
   constexpr double kGoldenRatio = 0.6180339887498949;
   const double hue = std::fmod((index - 1) * kGoldenRatio, 1.0) * 6;
   const double brightness = 255 - 45.0 * (index / 7 % 3);
   const auto channel = [&](double offset) {
-    // Full for two sixths of the circle, rising or falling for one on each side, else dim.
+    // Full for two sixths of the circle, rising or falling for one sixth on each side, else dim.
     const double distance = std::abs(std::fmod(hue + offset, 6.0) - 3);
     const double share = std::clamp(distance - 1, 0.0, 1.0);
     return static_cast<uint8_t>(std::lround(brightness * (0.15 + 0.85 * share)));

@@ -17,14 +17,14 @@ struct Color {
   bool operator==(const Color&) const = default;
 };
 
-// A color of a fixed table for class `index`: neighbouring indices differ clearly. Index 0 is
-// black, as the background of a segmentation.
+// Returns a colour of a fixed table for class `index`. Neighbouring indices differ clearly. Index 0
+// is black, the background of a segmentation.
 Color classColor(uint32_t index);
-// Black or white, whichever is easier to read on `background`.
+// Returns the colour that is easier to read on `background`: black or white.
 Color contrastColor(Color background);
 
-// All coordinates are pixels from the top left; whatever lies outside the image (3 channels) is
-// left out, so any coordinates are safe.
+// All coordinates are pixels from the top left. Parts outside the image (3 channels) are not drawn,
+// so any coordinates are safe.
 struct Box {
   int32_t left;
   int32_t top;
@@ -32,16 +32,16 @@ struct Box {
   int32_t bottom;  // exclusive
 };
 void fillBox(Image& image, const Box& box, Color color);
-// A frame of `thickness` pixels inside the edges of the box.
+// Draws a frame of `thickness` pixels inside the edges of the box.
 void drawFrame(Image& image, const Box& box, int32_t thickness, Color color);
 
-// Glyphs are 5 x 7 pixels in cells of 6 x 8, times `scale`. Letters are drawn as capitals; a
-// character that the font lacks appears as a box.
+// Glyphs are 5 x 7 pixels in cells of 6 x 8, times `scale`. Lower-case letters appear as capitals,
+// and characters without a glyph as a box.
 int32_t textWidth(std::string_view text, int32_t scale);
 int32_t textHeight(int32_t scale);
 void drawText(Image& image, int32_t left, int32_t top, std::string_view text, int32_t scale,
               Color color);
-// Text on a filled background, moved so that it lies within the image if it fits.
+// Draws text on a filled background, moved into the image if it fits.
 void drawLabel(Image& image, int32_t left, int32_t top, std::string_view text, int32_t scale,
                Color background);
 

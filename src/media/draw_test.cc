@@ -47,7 +47,7 @@ TEST(Draw, ClipsAtTheEdges) {
   constexpr int32_t kMax = std::numeric_limits<int32_t>::max();
   drawFrame(image, {kMin, kMin, kMax, kMax}, 2, kRed);
   drawText(image, kMax, kMin, "FAR AWAY", 2, kRed);
-  drawFrame(image, {3, 2, 1, 1}, 2, kRed);  // inside out: nothing
+  drawFrame(image, {3, 2, 1, 1}, 2, kRed);  // a box with swapped sides draws nothing
   EXPECT_EQ(redDots(image), "....\n....\n....\n");
 }
 

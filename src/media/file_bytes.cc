@@ -19,7 +19,7 @@ Status readError(const std::string& path, int error) {
 }  // namespace
 
 Result<std::vector<uint8_t>> readFileBytes(const std::string& path, size_t limit) {
-  // Non-blocking, so that a FIFO in place of the file is refused below instead of waited for.
+  // O_NONBLOCK: a FIFO in place of the file is refused below; the call does not wait for it.
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return readError(path, errno);
   struct stat info = {};
@@ -35,7 +35,7 @@ Result<std::vector<uint8_t>> readFileBytes(const std::string& path, size_t limit
     const ssize_t count = ::read(fd.get(), bytes.data() + done, bytes.size() - done);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return readError(path, errno);
-    if (count == 0) break;  // somebody shortened the file meanwhile
+    if (count == 0) break;  // another process shortened the file meanwhile
     done += static_cast<size_t>(count);
   }
   bytes.resize(done);

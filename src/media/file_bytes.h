@@ -1,5 +1,6 @@
-// Whole files to and from memory, with a limit on what is read.
-// Thread safety: pure functions. Ownership: results own their bytes.
+// Reads whole files into memory, up to a limit, and writes them.
+// Thread safety: pure functions.
+// Ownership: results own their bytes.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +13,12 @@
 
 namespace halyard::media {
 
-// The content of the regular file `path`. BAD_DATA, naming the file, when it cannot be read or has
-// more than `limit` bytes; the limit is checked before memory is taken.
+// Returns the content of the regular file `path`. Returns BAD_DATA, naming the file, when it is not
+// readable or has more than `limit` bytes. The function checks the limit before it allocates
+// memory.
 Result<std::vector<uint8_t>> readFileBytes(const std::string& path, size_t limit);
 
-// Creates or replaces `path`. OP_FAILED, naming the file, when not everything could be written.
+// Creates or replaces `path`. Returns OP_FAILED, naming the file, after an incomplete write.
 Status writeFileBytes(const std::string& path, std::span<const uint8_t> bytes);
 
 }  // namespace halyard::media

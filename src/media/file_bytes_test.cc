@@ -56,7 +56,7 @@ TEST_F(FileBytesTest, SaysWhatCannotBeWritten) {
   const Status status = writeFileBytes(folder_ + "/none/f", std::vector<uint8_t>{1});
   EXPECT_EQ(status.code(), ResultCode::OP_FAILED);
   EXPECT_THAT(status.message(), testing::HasSubstr("/none/f"));
-  // A device that takes no byte stands for a full disk.
+  // A device that takes no byte simulates a full disk.
   EXPECT_FALSE(writeFileBytes("/dev/full", std::vector<uint8_t>{1}).ok());
 }
 

@@ -1,5 +1,6 @@
-// The font for labels in pictures: 5 x 7 dots a glyph, drawn for this project.
-// Thread safety: constant data. Ownership: none.
+// The font for labels in pictures: 5 x 7 dots per glyph, drawn for this project.
+// Thread safety: constant data.
+// Ownership: none.
 #pragma once
 
 #include <array>
@@ -10,10 +11,11 @@ namespace halyard::media {
 inline constexpr int32_t kGlyphWidth = 5;
 inline constexpr int32_t kGlyphHeight = 7;
 
-// One byte a row from the top; bit 4 is the leftmost dot.
+// One byte per row from the top; bit 4 is the leftmost dot.
 using Glyph = std::array<uint8_t, kGlyphHeight>;
 
-// The glyph of an ASCII character (small letters look like capitals); a box for all others.
+// Returns the glyph of an ASCII character. Lower-case letters look like capitals. All other
+// characters are a box.
 const Glyph& glyphOf(char c);
 
 }  // namespace halyard::media

@@ -1,4 +1,4 @@
-// Pictures by way of the stb libraries, with the limits that those lack.
+// Pictures through the stb libraries, with limits that these lack.
 #include "media/image.h"
 
 #include <memory>
@@ -27,14 +27,14 @@ Status checkSize(uint64_t width, uint64_t height) {
   return okStatus();
 }
 
-// stb_image of 2022 writes past a table of 256 entries when a JPEG announces more Huffman codes
-// than a byte can number, so such files must not reach it. It takes a table for one wherever FF C4
-// stands in the file, in any segment, and reads zeros past the end; this reads the same.
+// stb_image of 2022 writes past a table of 256 entries when a JPEG announces more than 256 Huffman
+// codes. Such files must not reach it. stb_image takes FF C4 anywhere in the file, in any segment,
+// for a table, and reads zeros past the end. This function does the same.
 Status checkHuffmanTables(std::span<const uint8_t> bytes) {
   const auto at = [&](size_t i) -> uint32_t { return i < bytes.size() ? bytes[i] : 0; };
   constexpr size_t kLengths = 16;
   constexpr uint32_t kMaxCodes = 256;
-  constexpr size_t kMaxMarkers = 1000;  // files have four or so; bounds the work on hostile ones
+  constexpr size_t kMaxMarkers = 1000;  // usual files have about four; hostile ones more
   size_t markers = 0;
   for (size_t marker = 0; marker + 1 < bytes.size(); ++marker) {
     if (bytes[marker] != 0xFF || bytes[marker + 1] != 0xC4) continue;
@@ -82,8 +82,8 @@ Result<Image> decodeImage(std::span<const uint8_t> bytes, uint32_t channels) {
   int width = 0;
   int height = 0;
   int stored = 0;
-  // The header first: what it announces is checked before any pixel is allocated.
-  // Only files that begin with FF are taken for JPEG.
+  // The header comes first, so that its values are checked before any pixel is allocated. Only
+  // files that begin with FF are taken for JPEG.
   if (!bytes.empty() && bytes[0] == 0xFF) HALYARD_RETURN_IF_ERROR(checkHuffmanTables(bytes));
   if (stbi_info_from_memory(bytes.data(), length, &width, &height, &stored) == 0) {
     return badData("not a BMP, PNG or JPEG picture that can be read ({})", stbi_failure_reason());

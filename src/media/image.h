@@ -28,28 +28,29 @@ struct Image {
   }
 };
 
-// Limits of what is decoded: files come from anywhere.
+// Limits for decoding, because files may be hostile.
 inline constexpr size_t kMaxImageFileBytes = size_t{64} << 20;
 inline constexpr uint32_t kMaxImageSide = 16384;
 inline constexpr uint64_t kMaxImagePixels = uint64_t{64} << 20;
 
-// An image of the given channels (1 or 3), all black.
+// Returns a black image with the given channels (1 or 3).
 Image blankImage(uint32_t width, uint32_t height, uint32_t channels);
 
-// Decodes a BMP, PNG or JPEG file's bytes. `channels` is 1 (grey from the colours' luminance) or 3;
-// an alpha channel is dropped, 16-bit samples become 8-bit, an EXIF orientation is not applied.
-// BAD_DATA when the bytes are no such picture, are damaged, or exceed the limits above.
+// Decodes the bytes of a BMP, PNG or JPEG file. `channels` is 1 (grey from the colours' luminance)
+// or 3. An alpha channel is dropped, 16-bit samples become 8-bit, and an EXIF orientation is
+// ignored. Returns BAD_DATA when the bytes are no such picture, are damaged, or exceed the limits
+// above.
 Result<Image> decodeImage(std::span<const uint8_t> bytes, uint32_t channels);
-// As above; errors begin with the file's name.
+// As above. Errors begin with the file's name.
 Result<Image> loadImage(const std::string& path, uint32_t channels);
 
-// Resampled to width x height (both 1 to kMaxImageSide), without keeping the aspect ratio, by the
-// Catmull-Rom filter over all pixels that a new one covers: sharper than the mean, without the
-// aliasing of sampling. Pixels are blended as they are stored, without regard to gamma, as image
-// models are trained on that.
+// Resamples to width x height (both 1 to kMaxImageSide), without keeping the aspect ratio. It
+// applies the Catmull-Rom filter to all pixels that a new pixel covers. The result is sharper than
+// a mean, and has no aliasing. The filter blends stored values and ignores gamma, because image
+// models are trained that way.
 Result<Image> resizeImage(const Image& image, uint32_t width, uint32_t height);
 
-// The picture as the bytes of a PNG file, or written to `path`.
+// Returns the picture as the bytes of a PNG file, or writes it to `path`.
 Result<std::vector<uint8_t>> encodePng(const Image& image);
 Status writePng(const Image& image, const std::string& path);
 

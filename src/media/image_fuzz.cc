@@ -1,4 +1,4 @@
-// Fuzzes the decoding of pictures. Large ones are left out: time is better spent on many.
+// Fuzzes the decoding of pictures. It skips large ones, so that it can try more.
 #include <cstdlib>
 
 #include "media/image.h"

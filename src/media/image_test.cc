@@ -73,11 +73,12 @@ TEST(Image, RefusesOtherChannelsAndOtherFiles) {
 }
 
 TEST(Image, RefusesJpegTablesThatOverflowTheDecoder) {
-  // Found by image_fuzz, whose first byte chooses the channels: 179 + 230 + 63 codes in one table.
+  // An input that image_fuzz found; its first byte chooses the channels. One table has 179 + 230 +
+  // 63 codes.
   const uint8_t fuzzed[] = {0xff, 0xff, 0xff, 0xff, 0xd8, 0xff, 0xc4, 0xd7,
                             0x01, 0x00, 0x00, 0x00, 0xb3, 0xe6, 0x3f};
   EXPECT_THAT(decodeImage(fuzzed, 3).status().message(), HasSubstr("a Huffman table of 472 codes"));
-  // The same as a file that is otherwise in order: 16 lengths with 17 codes each.
+  // The same in a file that is otherwise valid: 16 lengths with 17 codes each.
   std::vector<uint8_t> jpeg = {0xff, 0xd8, 0xff, 0xc4, 0x01, 0x23, 0x00};
   jpeg.insert(jpeg.end(), 16, 17);
   jpeg.insert(jpeg.end(), 272, 0);
@@ -111,7 +112,7 @@ TEST(Image, TruncatedPngIsAnError) {
 TEST(Image, ChunkThatAnnouncesGigabytesIsRefused) {
   auto png = encodePng(blankImage(16, 16, 3));
   ASSERT_TRUE(png.ok());
-  // The length of the chunk IDAT, which follows signature (8 bytes) and IHDR (25).
+  // The length of the IDAT chunk, which follows the signature (8 bytes) and IHDR (25).
   ASSERT_EQ(std::memcmp(png->data() + 37, "IDAT", 4), 0);
   (*png)[33] = 0x7f;
   EXPECT_THAT(decodeImage(*png, 3).status().message(), HasSubstr("damaged picture"));

@@ -25,7 +25,7 @@ struct Header {
   std::optional<std::vector<uint64_t>> shape;
 };
 
-// Reads the Python dictionary literal of a header: only what NumPy writes there.
+// Parses the Python dictionary literal of a header, but only the forms that NumPy writes.
 class HeaderParser {
  public:
   explicit HeaderParser(std::string_view text) : text_(text) {}
@@ -128,7 +128,7 @@ class HeaderParser {
   size_t at_ = 0;
 };
 
-// The element type without its byte order, or why it cannot be read here.
+// Returns the element type without its byte order, or the reason why it is not supported.
 Result<std::string> dtypeOf(const std::string& descr) {
   if (descr.empty()) return badData("npy header: empty element type");
   const char order = descr[0];
@@ -141,10 +141,10 @@ Result<std::string> dtypeOf(const std::string& descr) {
   return dtype;
 }
 
-// Bytes of all elements; nullopt when that is more than 2^63.
+// Returns the number of bytes of all elements; nullopt when it is more than 2^63.
 std::optional<uint64_t> byteSize(std::string_view dtype, std::span<const uint64_t> shape) {
   constexpr uint64_t kLimit = uint64_t{1} << 63;
-  // A zero anywhere makes the array empty, however large the other dimensions are.
+  // A zero anywhere makes the array empty, for any size of the other dimensions.
   if (std::find(shape.begin(), shape.end(), 0u) != shape.end()) return 0;
   uint64_t size = npyElementSize(dtype);
   for (const uint64_t extent : shape) {
@@ -233,7 +233,7 @@ Result<std::vector<uint8_t>> encodeNpy(const NpyArray& array) {
   std::string header =
       fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': {}, }}",
                   elementSize == 1 ? '|' : '<', array.dtype, npyShapeText(array.shape));
-  // At most 32 dimensions of at most 20 digits: always short enough for version 1.0.
+  // At most 32 dimensions of at most 20 digits always fit in version 1.0.
   const size_t begin = kPrefix + 2;
   const size_t padded = (begin + header.size() + 1 + kAlignment - 1) / kAlignment * kAlignment;
   header.append(padded - begin - header.size() - 1, ' ');

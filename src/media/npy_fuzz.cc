@@ -1,4 +1,4 @@
-// Fuzzes the .npy reader; what it reads must come back from the writer.
+// Fuzzes the .npy reader. The writer must reproduce each array that the reader accepts.
 #include <cstdlib>
 
 #include "media/npy.h"

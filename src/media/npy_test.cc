@@ -1,4 +1,4 @@
-// Tests of .npy files, hostile ones among them.
+// Tests of .npy files, including hostile ones.
 #include "media/npy.h"
 
 #include <gmock/gmock.h>
@@ -10,7 +10,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// A file of format version `major` with any header text and data.
+// Returns a file of format version `major` with any header text and data.
 std::vector<uint8_t> file(const std::string& header, const std::string& data, uint8_t major = 1) {
   std::string bytes = std::string("\x93NUMPY", 6) + std::string{static_cast<char>(major), '\0'};
   for (size_t i = 0; i < (major == 1 ? 2u : 4u); ++i) {

@@ -1,4 +1,4 @@
-// The one place where the code of the stb libraries is compiled. Their warnings are theirs.
+// The only file that compiles the code of the stb libraries. Their warnings are disabled.
 #if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wsign-compare"
@@ -16,9 +16,9 @@
 
 namespace {
 
-// stb_image allocates what a file announces, and inflates what it contains, before it compares that
-// with the picture's size. No picture within the limits needs more at once than 8 bytes a pixel (16
-// bits each of red, green, blue and alpha) and its file.
+// stb_image allocates the size that a file announces, and inflates its content, before it compares
+// both with the picture's size. A picture within the limits never needs more at once than its file
+// and 8 bytes per pixel. These are 16 bits each of red, green, blue and alpha.
 constexpr size_t kMaxAllocation =
     halyard::media::kMaxImagePixels * 8 + halyard::media::kMaxImageFileBytes;
 
@@ -32,7 +32,7 @@ void* limitedRealloc(void* old, size_t size) {
 #define STBI_REALLOC(old, size) limitedRealloc(old, size)
 #define STBI_FREE(old) std::free(old)
 
-// Only the formats that are offered: every other decoder would be more surface for hostile files.
+// Only the supported formats, because every other decoder would give hostile files more to attack.
 #define STBI_ONLY_BMP
 #define STBI_ONLY_JPEG
 #define STBI_ONLY_PNG

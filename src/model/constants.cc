@@ -1,4 +1,4 @@
-// Where the bytes of constants are.
+// Access to the bytes of constants.
 #include "halyard/driver/constants.h"
 
 #include <sys/mman.h>
@@ -32,7 +32,7 @@ Result<std::span<const uint8_t>> constantData(const Model& model, const Operand&
                    model.pools.size());
   }
   const SharedMemory& pool = *model.pools[at.poolIndex];
-  // Touching memory against its protection would end the process.
+  // An access to memory against its protection would end the process.
   if ((pool.prot() & PROT_READ) == 0) {
     return makeStatus(ResultCode::UNMAPPABLE, "constant {}: model pool {} may not be read",
                       operandText(operand), at.poolIndex);

@@ -1,4 +1,4 @@
-// constantData and constantScalar, on all places a constant can be and on those it cannot.
+// Tests of constantData and constantScalar with all valid and invalid locations of constants.
 #include "halyard/driver/constants.h"
 
 #include <gmock/gmock.h>

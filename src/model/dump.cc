@@ -11,9 +11,9 @@
 namespace halyard {
 namespace {
 
-// Constants of at most so many elements are printed with their values.
+// The dump prints the values of a constant with at most this number of elements.
 constexpr size_t kMaxPrintedValues = 8;
-// Longer operand names are cut in drawings.
+// A drawing cuts operand names that are longer.
 constexpr size_t kMaxDrawnName = 48;
 
 bool isConstant(const Operand& operand) {
@@ -21,8 +21,8 @@ bool isConstant(const Operand& operand) {
          operand.lifetime == Lifetime::CONSTANT_REFERENCE;
 }
 
-// Names come from files: quotes, backslashes and control characters must not end a string or a
-// line.
+// Names come from files. Quotes, backslashes and control characters in them must not end a string
+// or a line.
 std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -55,7 +55,7 @@ std::string valuesText(const uint8_t* data, size_t count, Convert convert) {
   return text;
 }
 
-// The values of a small constant in Model::operandValues, or empty.
+// Returns the values of a small constant in Model::operandValues, or an empty text.
 std::string constantValues(const Model& model, const Operand& operand) {
   const uint64_t size = operand.location.length;
   const uint64_t begin = operand.location.offset;
@@ -149,8 +149,8 @@ std::string subgraphText(const Model& model, const Subgraph& subgraph, std::stri
   return text;
 }
 
-// Draws one subgraph. Nodes are called PREFIX + o (operation), i (input), r (result), c (constant)
-// + number.
+// Draws one subgraph. The name of a node is PREFIX, one letter and a number. The letter is o
+// (operation), i (input), r (result) or c (constant).
 class GraphWriter {
  public:
   GraphWriter(const Model& model, const Subgraph& subgraph, std::span<const std::string> names,
@@ -174,7 +174,7 @@ class GraphWriter {
     return index < subgraph_.operands.size() ? &subgraph_.operands[index] : nullptr;
   }
 
-  // "name\ntype and shape"; the line break is Graphviz's.
+  // The label is "name\ntype and shape". Graphviz turns the \n into a line break.
   std::string operandLabel(uint32_t index) const {
     std::string label;
     if (index < names_.size() && !names_[index].empty()) {
@@ -224,7 +224,8 @@ class GraphWriter {
     }
   }
 
-  // The node that an operand's value comes from; constants get theirs when first used.
+  // Returns the node that holds an operand's value. The node of a constant is drawn at its first
+  // use.
   std::string sourceOf(uint32_t index) {
     const Operand* operand = operandAt(index);
     if (operand == nullptr) return {};
@@ -246,7 +247,7 @@ class GraphWriter {
       for (const uint32_t index : subgraph_.operations[i].inputs) {
         const std::string source = sourceOf(index);
         if (source.empty()) continue;
-        // Ovals say already what they hold.
+        // An oval already contains the description of its operand.
         const bool labelled = source[prefix_.size()] == 'o';
         text_ += fmt::format("  {} -> {}o{}{};\n", source, prefix_, i,
                              labelled ? fmt::format(" [label=\"{}\"]", operandLabel(index)) : "");
@@ -268,7 +269,7 @@ class GraphWriter {
   const std::span<const std::string> names_;
   const std::string prefix_;
   const bool drawConstants_;
-  std::vector<std::string> sources_;  // by operand: node name, empty while there is none
+  std::vector<std::string> sources_;  // name of the node by operand; empty: not drawn yet
   std::string text_;
 };
 

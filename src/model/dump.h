@@ -1,5 +1,6 @@
-// Dumps of a model for people: text and Graphviz.
-// Thread safety: pure functions. Ownership: none.
+// Dumps of a model for readers: as text and as a Graphviz graph.
+// Thread safety: pure functions.
+// Ownership: none.
 #pragma once
 
 #include <span>
@@ -9,12 +10,14 @@
 
 namespace halyard {
 
-// One line per operand and operation of every subgraph. `names`: operand names of the main
-// subgraph by index, or empty. The model need not be valid: whatever does not exist is named so.
+// Returns one line per operand and operation of every subgraph. `names`: names of the main
+// subgraph's operands by index, or empty. The model need not be valid. The text marks references to
+// things that do not exist.
 std::string modelText(const Model& model, std::span<const std::string> names = {});
-// A Graphviz digraph: operations as boxes, inputs and outputs as ovals, tensors as labelled edges,
-// referenced subgraphs as clusters. Constants are counted in the boxes, or drawn as ovals of their
-// own with `drawConstants` (readable for small models only).
+// Returns a Graphviz digraph. Operations are boxes, inputs and outputs are ovals, tensors are
+// labelled edges, and referenced subgraphs are clusters. The boxes give the number of constants.
+// With `drawConstants`, each constant is an oval of its own, which is readable for small models
+// only.
 std::string modelGraphviz(const Model& model, std::span<const std::string> names = {},
                           bool drawConstants = false);
 

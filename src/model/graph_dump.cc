@@ -52,7 +52,7 @@ std::string valueText(const uint8_t* bytes) {
   return fmt::format(" = {}", value);
 }
 
-// Of scalars that are part of the model itself.
+// Returns the value of a scalar that is stored in the model itself.
 std::string scalarText(const Model& model, const Operand& operand) {
   const uint64_t end = uint64_t{operand.location.offset} + 4;
   if (operand.lifetime != Lifetime::CONSTANT_COPY || end > model.operandValues.size()) return {};

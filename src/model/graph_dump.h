@@ -1,5 +1,6 @@
-// The drawing of a model that verbose logging writes: NNAPI's own form of it, line by line.
-// Thread safety: pure functions. Ownership: results own their data.
+// The drawing of a model for verbose logging, in NNAPI's own format, line by line.
+// Thread safety: pure functions.
+// Ownership: results own their data.
 #pragma once
 
 #include <string>
@@ -10,9 +11,9 @@
 
 namespace halyard {
 
-// A Graphviz digraph of the main subgraph after a line "// NAME": operands as nodes d0, d1, ...,
-// operations as boxes n0, n1, ...; two more lines say how many subgraphs were left out. The model
-// need not be valid. `halyard graph` draws more (model/dump.h).
+// Returns a Graphviz digraph of the main subgraph after a line "// NAME". Operands are nodes d0,
+// d1, ...; operations are boxes n0, n1, .... Two more lines give the number of subgraphs left out.
+// The model need not be valid. `halyard graph` draws more (model/dump.h).
 std::vector<std::string> graphDump(const Model& model, std::string_view name);
 
 }  // namespace halyard

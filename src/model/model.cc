@@ -1,4 +1,4 @@
-// Sizes, texts and small edits of the canonical model.
+// Sizes, texts and small changes of the canonical model.
 #include "halyard/driver/model.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Sizes and texts of the canonical model.
+// Tests of the sizes and texts of the canonical model.
 #include "halyard/driver/model.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ TEST(Model, ByteSizes) {
   EXPECT_EQ(knownByteSize(OperandType::BOOL, {}), 1u);
   EXPECT_EQ(knownByteSize(OperandType::TENSOR_INT32, {2, 0}), std::nullopt);
   EXPECT_EQ(knownByteSize(OperandType::TENSOR_INT32, {}), std::nullopt);
-  // 2^32 bytes are one too many; the product of the elements alone would fit.
+  // 2^32 bytes are one too many. The number of elements alone would fit.
   EXPECT_EQ(knownByteSize(OperandType::TENSOR_FLOAT32, {1u << 30}), std::nullopt);
   EXPECT_EQ(knownByteSize(OperandType::TENSOR_QUANT8_ASYMM, {1u << 30}), 1u << 30);
 }

@@ -1,4 +1,4 @@
-// Matching an operation's operands against its signature.
+// Matches the operands of an operation against its signature.
 #include "model/signature.h"
 
 #include <fmt/ranges.h>
@@ -11,7 +11,7 @@
 namespace halyard::ops {
 namespace {
 
-// Where a candidate (form, type row) stopped matching. Inputs count from 0, outputs follow.
+// The place where a candidate (form, type row) stops matching. Inputs count from 0; outputs follow.
 struct Mismatch {
   size_t position = 0;
   bool isInput = true;
@@ -21,7 +21,7 @@ struct Mismatch {
   bool isRank = false;
 };
 
-// "7, 8 or 10".
+// Joins items to a text such as "7, 8 or 10".
 std::string orList(const std::vector<std::string>& items) {
   if (items.empty()) return "nothing";
   if (items.size() == 1) return items[0];
@@ -29,7 +29,8 @@ std::string orList(const std::vector<std::string>& items) {
   return fmt::format("{} or {}", fmt::join(head, ", "), items.back());
 }
 
-// The spec for position i of `count` operands, where `repeated` (if any) stretches.
+// Returns the spec for position i of `count` operands. The spec at `repeated`, if any, applies
+// several times.
 const OperandSpec& specAt(const std::vector<OperandSpec>& specs, int repeated, size_t count,
                           size_t i) {
   if (repeated < 0) return specs[i];
@@ -40,7 +41,8 @@ const OperandSpec& specAt(const std::vector<OperandSpec>& specs, int repeated, s
   return specs[i - extra];
 }
 
-// Whether a list of `count` operands is legal, raising `level` to what that length needs.
+// Returns whether a list of `count` operands is legal. Raises `level` to the level that this length
+// needs.
 bool countAllowed(const std::vector<OperandSpec>& specs, const std::vector<CountRule>& counts,
                   int repeated, size_t count, FeatureLevel& level) {
   if (repeated >= 0) return count >= specs.size();
@@ -63,7 +65,8 @@ std::string rankText(const RankRules& rules) {
   return "rank " + orList(texts);
 }
 
-// Checks one operand against one spec under one row of types. `mismatch`: null, or filled if not.
+// Checks one operand against one spec under one row of types. Fills `mismatch`, unless it is null,
+// when they do not match.
 bool operandMatches(const OperandSpec& spec, const TypeRow* row, const Operand& operand,
                     bool checksRank, FeatureLevel& level, Mismatch* mismatch) {
   if (spec.column == OperandSpec::kAnyType) return true;
@@ -91,7 +94,8 @@ bool operandMatches(const OperandSpec& spec, const TypeRow* row, const Operand& 
   return true;
 }
 
-// True when all operands match the form under the row; otherwise fills `mismatch`, if there is one.
+// Returns true when all operands match the form under the row. Otherwise fills `mismatch`, unless
+// it is null.
 bool candidateMatches(const Signature& signature, const Form& form, const TypeRow* row,
                       const OperationView& operation, FeatureLevel& level, Mismatch* mismatch) {
   const size_t inputs = operation.inputCount();
@@ -148,8 +152,8 @@ Status mismatchError(const OperationView& operation, const Mismatch& at,
   return badData("{} is {}, expected {}", place, operandTypeName(operand.type), orList(list));
 }
 
-// Calls `visit` with each form that takes so many inputs under each row of types, null if there are
-// none, and the level that they need, `level` at least.
+// Calls `visit` for each form that takes this number of inputs and each row of types. The row is
+// null if the signature has no rows. `visit` also gets the level that they need, at least `level`.
 template <typename Visit>
 void forEachCandidate(const Signature& signature, const OperationView& operation,
                       FeatureLevel level, Visit visit) {
@@ -163,8 +167,8 @@ void forEachCandidate(const Signature& signature, const OperationView& operation
   }
 }
 
-// What is wrong with an operation that no candidate takes. Most operations are right: nobody takes
-// notes before this.
+// Describes the error of an operation that no candidate takes. Most operations are correct, so
+// mismatches are only collected here.
 Status noCandidate(const Signature& signature, const OperationView& operation) {
   std::optional<Mismatch> furthest;
   std::set<std::string> expected;
@@ -173,7 +177,7 @@ Status noCandidate(const Signature& signature, const OperationView& operation) {
       [&](const Form& form, const TypeRow* row, FeatureLevel level) {
         Mismatch mismatch;
         (void)candidateMatches(signature, form, row, operation, level, &mismatch);
-        // The candidate that got furthest is the one that was meant.
+        // The operation most likely means the candidate that matches furthest.
         if (!furthest || mismatch.position > furthest->position ||
             (mismatch.position == furthest->position && mismatch.isRank && !furthest->isRank)) {
           furthest = mismatch;
@@ -200,7 +204,7 @@ void keepRanksUpTo(std::vector<OperandSpec>& specs, FeatureLevel have) {
   }
 }
 
-// The signature as it was at level `have`; without forms if there was none.
+// Returns the signature as of level `have`. It has no forms if the operation did not exist then.
 Signature signatureAt(Signature signature, FeatureLevel have) {
   const bool hadRows = !signature.rows.empty();
   keepUpTo(signature.rows, have);
@@ -219,7 +223,7 @@ Signature signatureAt(Signature signature, FeatureLevel have) {
   return signature;
 }
 
-// The level that brought the operation.
+// Returns the level that introduced the operation.
 FeatureLevel firstLevel(const Signature& signature) {
   FeatureLevel level = FeatureLevel::FL1;
   while (level < FeatureLevel::FL8 && signatureAt(signature, level).forms.empty()) {
@@ -228,7 +232,7 @@ FeatureLevel firstLevel(const Signature& signature) {
   return level;
 }
 
-// Whether input i is a constant in the model itself with the spec's default value.
+// Returns whether input i is a constant in the model itself with the spec's default value.
 bool hasDefaultValue(const OperandSpec& spec, const OperationView& operation, size_t i) {
   const Operand& operand = operation.input(i);
   if (!spec.defaultValue || operand.type != spec.fixed) return false;
@@ -238,7 +242,7 @@ bool hasDefaultValue(const OperandSpec& spec, const OperationView& operation, si
   return value == (*spec.defaultValue != 0);
 }
 
-// The shortest legal list that still has the first `needed` operands, `count` at the most.
+// Returns the shortest legal length that includes the first `needed` operands, at most `count`.
 size_t shortestFrom(const std::vector<CountRule>& counts, size_t needed, size_t count) {
   for (const CountRule& rule : counts) {
     if (rule.count >= needed) count = std::min<size_t>(count, rule.count);
@@ -291,7 +295,7 @@ std::string whyNewer(const Signature& signature, const OperationView& operation,
   }
   const Result<FeatureLevel> then = checkSignature(old, operation);
   if (!then.ok()) return then.status().message();
-  // Only the relations between its operands are newer.
+  // Only the relations between the operands are newer than `have`.
   return fmt::format("its operands go together in this way from {} on",
                      featureLevelName(needed.ok() ? *needed : *then));
 }

@@ -1,5 +1,5 @@
-// The feature level that one call of an operation needs, for tests of its signature's special
-// rules; ops/signature_test.cc has the rules that all operations share.
+// The feature level that one call of an operation needs. Tests of an operation's special rules use
+// it. model/signature_test.cc tests the rules that all operations share.
 // Thread safety: none needed.
 // Ownership: none.
 #pragma once
@@ -14,10 +14,10 @@
 
 namespace halyard::ops::testing {
 
-// An operand's type and its rank, which is not used for scalars.
+// An operand's type and rank. Scalars ignore the rank.
 using TypeAndRank = std::pair<OperandType, size_t>;
 
-// The level as a number. `lastValue`, if any, is the constant value of the last input.
+// Returns the level as a number. `lastValue`, if any, is the constant value of the last input.
 inline int levelNeeded(OperationType type, const std::vector<TypeAndRank>& inputs,
                        const TypeAndRank& output, const int32_t* lastValue = nullptr) {
   Model model;

@@ -1,5 +1,5 @@
-// checkSignature across all operations: what each takes, from which feature level, and what the
-// error says when something else is given.
+// Tests of checkSignature for all operations: the accepted operands, their first feature level, and
+// the error texts for other operands.
 #include "model/signature.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using enum OperandType;
 using enum OperationType;
 
-// An operation with its operands, as they would stand in a model.
+// An operation with its operands, as in a model.
 struct Call {
   OperationType type;
   std::vector<Operand> inputs;
@@ -64,7 +64,7 @@ Operand operand(OperandType type, size_t rank = 4) {
   return result;
 }
 
-// The rank that an operand may have at the lowest level.
+// Returns the rank that an operand may have at the lowest level.
 size_t plainRank(const OperandSpec& spec) {
   const RankRule* best = nullptr;
   for (const RankRule& rule : spec.ranks) {
@@ -91,7 +91,7 @@ size_t fewestOutputs(const Signature& signature) {
   return fewest;
 }
 
-// A call that follows the form, with `count` inputs, at the lowest level that these allow.
+// Returns a call of the form with `count` inputs, at the lowest level that these allow.
 Call legalCall(OperationType op, const Form& form, const TypeRow& row, size_t count) {
   const Signature& signature = definitionOf(op)->signature;
   Call call{op, {}, {}};
@@ -102,12 +102,12 @@ Call legalCall(OperationType op, const Form& form, const TypeRow& row, size_t co
     call.outputs.push_back(operandFor(op, signature.outputs[i], row));
   }
   if (op == PACK) call.outputs[0].dimensions.push_back(2);
-  // Results between 0 and 1 have a quantisation of their own.
+  // Results between 0 and 1 have a fixed quantisation.
   if ((op == LOGISTIC || op == SOFTMAX) && isQuant8Asymm(call.outputs[0].type)) {
     call.outputs[0].scale = 1.0f / 256;
     call.outputs[0].zeroPoint = call.outputs[0].type == TENSOR_QUANT8_ASYMM ? 0 : -128;
   }
-  // ... as have those between -1 and 1.
+  // Results between -1 and 1 have another fixed quantisation.
   if ((op == TANH || op == L2_NORMALIZATION) && isQuant8Asymm(call.outputs[0].type)) {
     call.outputs[0].scale = 1.0f / 128;
     call.outputs[0].zeroPoint = call.outputs[0].type == TENSOR_QUANT8_ASYMM ? 128 : 0;
@@ -115,7 +115,7 @@ Call legalCall(OperationType op, const Form& form, const TypeRow& row, size_t co
   return call;
 }
 
-// The row that starts with these types.
+// Returns the row that starts with these types.
 const TypeRow& rowOf(OperationType op, const std::vector<OperandType>& types) {
   for (const TypeRow& row : definitionOf(op)->signature.rows) {
     if (std::equal(types.begin(), types.end(), row.types.begin())) return row;
@@ -130,7 +130,7 @@ size_t fewestInputs(const Form& form) {
   return fewest;
 }
 
-// A call with few inputs whose type rows start with `types`.
+// Returns a call with few inputs and type rows that start with `types`.
 Call simpleCall(OperationType op, const std::vector<OperandType>& types) {
   const Form& form = definitionOf(op)->signature.forms[0];
   return legalCall(op, form, rowOf(op, types), fewestInputs(form));
@@ -163,7 +163,7 @@ void forEachLegalCall(Visit visit) {
   }
 }
 
-// Whether a single form of the operation can have as many inputs as the call.
+// Returns whether exactly one form of the operation can have as many inputs as the call.
 bool isOnlyForm(const Call& call) {
   size_t forms = 0;
   for (const Form& form : definitionOf(call.type)->signature.forms) {
@@ -190,7 +190,7 @@ TEST(Signature, NamesThePositionOfAWrongType) {
     for (size_t i = 0; i < call.inputs.size(); ++i) {
       Call wrong = call;
       wrong.inputs[i] = operand(OEM_SCALAR);
-      // Where several forms have this length, any of them may be meant.
+      // If several forms have this length, the error cannot tell which one the call means.
       expectRefused(wrong, isOnlyForm(call) ? fmt::format("input {} ({}) is OEM_SCALAR, expected ",
                                                           i, form.inputs[i].name)
                                             : fmt::format("input {} (", i));
@@ -287,7 +287,7 @@ struct TypeLevels {
   std::vector<std::pair<std::vector<OperandType>, int>> levels;
 };
 
-// What the support matrix of the API says, by main type.
+// The feature levels by main type, as in the support matrix of the API.
 TEST(Signature, LevelsOfTypes) {
   const TypeLevels table[] = {
       {ADD,
@@ -359,7 +359,7 @@ TEST(Signature, LevelsOfTypes) {
   }
 }
 
-// The operations with float and quant8 of both kinds, which came together for most.
+// Operations whose float and quant8 types mostly came at the same level.
 TEST(Signature, LevelsOfCommonTypes) {
   for (const auto& [op, first] : std::vector<std::pair<OperationType, int>>{{AVERAGE_POOL_2D, 1},
                                                                             {MAX_POOL_2D, 1},
@@ -400,9 +400,9 @@ TEST(Signature, LevelsOfForms) {
   };
   const InputLevels table[] = {
       {MAX_POOL_2D, ints(6), 1},                // implicit
-      {MAX_POOL_2D, with(ints(6), {BOOL}), 3},  // ... and layout
+      {MAX_POOL_2D, with(ints(6), {BOOL}), 3},  // implicit, with layout
       {MAX_POOL_2D, ints(9), 1},                // explicit
-      {MAX_POOL_2D, with(ints(9), {BOOL}), 3},  // ... and layout
+      {MAX_POOL_2D, with(ints(9), {BOOL}), 3},  // explicit, with layout
       {MAX_POOL_2D, ints(7), 0},
       {MAX_POOL_2D, ints(8), 0},
       {CONV_2D, ints(4), 1},
@@ -423,7 +423,7 @@ TEST(Signature, LevelsOfForms) {
       {RESIZE_BILINEAR, ints(2), 1},
       {RESIZE_BILINEAR, {FLOAT32, FLOAT32}, 3},
       {RESIZE_BILINEAR, {INT32, FLOAT32}, 0},
-      {RESIZE_BILINEAR, {FLOAT16, FLOAT16}, 0},  // of a float32 image
+      {RESIZE_BILINEAR, {FLOAT16, FLOAT16}, 0},  // for a float32 image
       {RESIZE_BILINEAR, with(ints(2), {BOOL}), 3},
       {RESIZE_BILINEAR, with(ints(2), {BOOL, BOOL}), 4},
       {RESIZE_BILINEAR, with(ints(2), {BOOL, BOOL, BOOL}), 4},
@@ -519,7 +519,7 @@ TEST(Signature, RepeatedInputs) {
 TEST(Signature, ProductsNeedACoarserScale) {
   for (OperandType type : {TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED}) {
     Call call = simpleCall(MUL, {type});
-    call.outputs[0].scale = 0.25f;  // the inputs have 0.5 each
+    call.outputs[0].scale = 0.25f;  // each input has 0.5
     expectRefused(call, "output has scale 0.25, expected more than 0.25");
     call.outputs[0].scale = 0.2501f;
     EXPECT_TRUE(check(call).ok());
@@ -552,7 +552,7 @@ TEST(Signature, QuantisationMayNeedAHigherLevel) {
   }
 }
 
-// Only computing needs the one quantisation of a range that results have.
+// Only the computation needs the fixed quantisation of results in a limited range.
 TEST(Signature, UnitRangesMayDeclareAnotherQuantisation) {
   for (OperationType op : {LOGISTIC, SOFTMAX, TANH, L2_NORMALIZATION}) {
     for (OperandType type : {TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED}) {

@@ -65,7 +65,7 @@ TEST(SmallVector, CopiesAndMoves) {
       Numbers moved = upTo(before);
       moved = std::move(copy);
       EXPECT_EQ(moved, numbers);
-      copy = {1, 2};  // what has been moved from can be used again
+      copy = {1, 2};  // a moved-from object can be used again
       EXPECT_THAT(copy, ElementsAre(1, 2));
       Numbers other = upTo(before);
       other.swap(moved);
@@ -100,7 +100,7 @@ TEST(SmallVector, RefusesWhatIsNotThere) {
   EXPECT_THAT(numbers, ElementsAre(1));
 }
 
-// Whatever is done to it and to a vector has the same effect.
+// The same operations have the same effect on a SmallVector and on a std::vector.
 TEST(SmallVector, DoesWhatVectorsDo) {
   std::mt19937 random(1);
   const auto below = [&](size_t bound) { return random() % bound; };

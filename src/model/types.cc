@@ -57,7 +57,7 @@ std::optional<HalVersion> halVersionFromName(std::string_view name) {
 }
 
 const OperandTypeTraits* operandTypeTraits(OperandType type) {
-  // The first ones lie at their numbers.
+  // The first codes are equal to their indices in the table.
   const auto code = static_cast<uint32_t>(type);
   if (code < std::size(kOperandTypes) && kOperandTypes[code].type == type) {
     return &kOperandTypes[code];

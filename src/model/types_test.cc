@@ -1,4 +1,4 @@
-// The closed sets: names, codes, traits; and that they are those of the public header.
+// Tests of the closed sets: names, codes and traits, and agreement with the public header.
 #include "halyard/driver/nnapi_types.h"
 
 #include <android/NeuralNetworksTypes.h>
@@ -9,7 +9,7 @@
 namespace halyard {
 namespace {
 
-// The codes are the API's: compared one by one at compile time.
+// The codes are those of the API. The compiler compares each of them.
 #define HALYARD_OPERATION(code, name, definition) static_assert(ANEURALNETWORKS_##name == code);
 #include "halyard/driver/ops.inc"
 #undef HALYARD_OPERATION

@@ -1,4 +1,4 @@
-// Fused activations: the FuseCode operand of an operation, as the range its results are clamped to.
+// Fused activations: the FuseCode operand of an operation, and its clamp range for results.
 // Thread safety: pure functions.
 // Ownership: none.
 #pragma once
@@ -16,8 +16,8 @@ namespace halyard::ops {
 // Values are the ANEURALNETWORKS_FUSED_* codes.
 enum class FuseCode : int32_t { NONE = 0, RELU = 1, RELU1 = 2, RELU6 = 3 };
 
-// Reads scalar input i as a FuseCode. OP_FAILED for any other code; INCOMPLETE when it is not
-// known.
+// Reads scalar input i as a FuseCode. Returns OP_FAILED for any other code, INCOMPLETE when it is
+// not known.
 inline Status readFuseCode(const OperationContext& context, size_t i, FuseCode* code) {
   int32_t value = 0;
   HALYARD_RETURN_IF_ERROR(context.read(i, &value), "activation");
@@ -50,8 +50,8 @@ inline float clampTo(float x, ClampRange<float> range) {
   return x > range.max ? range.max : x;
 }
 
-// For quantised results: bounds of the stored value, within what `type` holds, when real values
-// are scale * (q - zeroPoint).
+// Returns the bounds of the stored value for quantised results, within the range of `type`. Real
+// values are scale * (q - zeroPoint).
 inline ClampRange<int32_t> activationRange(FuseCode code, OperandType type, float scale,
                                            int32_t zeroPoint) {
   const ClampRange<int32_t> all = quantizedRange(type);

@@ -1,4 +1,4 @@
-// Fused activations and requantisation.
+// Tests of fused activations and requantisation.
 #include "ops/activation.h"
 
 #include <gtest/gtest.h>
@@ -80,7 +80,7 @@ TEST(Activation, QuantizedRanges) {
   expectRange(FuseCode::RELU6, TENSOR_QUANT8_ASYMM, 0.01f, 100, 100, 255);
   expectRange(FuseCode::RELU1, TENSOR_QUANT8_ASYMM_SIGNED, 0.4f, -127, -128, -124);
   expectRange(FuseCode::RELU, TENSOR_QUANT8_ASYMM_SIGNED, 0.4f, -128, -128, 127);
-  // The smallest scale that is legal must not overflow.
+  // The smallest legal scale must not overflow.
   expectRange(FuseCode::RELU6, TENSOR_QUANT8_ASYMM_SIGNED, 1e-45f, -128, -128, 127);
 }
 

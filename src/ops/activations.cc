@@ -58,7 +58,7 @@ Status clamp(OperationContext& context) {
   }
 }
 
-// Functions of a real number, in the precision of their argument.
+// Functions of a real number, with the precision of their argument.
 struct Sigmoid {
   template <typename Real>
   static Real of(Real x) {
@@ -93,14 +93,14 @@ Status compute(OperationContext& context) {
   return okStatus();
 }
 
-// max(0, x) + min(0, alpha (e^x - 1)). A negative alpha is legal, and then the second term counts
-// where x is positive.
+// max(0, x) + min(0, alpha (e^x - 1)). A negative alpha is legal. The second term then counts for
+// positive x.
 Status computeElu(OperationContext& context) {
   float alpha = 0;
   HALYARD_RETURN_IF_ERROR(context.read(1, &alpha), "alpha");
   applyUnary<float, float>(context, [alpha](float x) {
     const float exponential = alpha * std::expm1(x);
-    // 0 * infinity, which is not a number, has to count as 0; NaN comes through the other term.
+    // 0 * infinity is NaN but must count as 0. A NaN input passes through the other term.
     return (x < 0 ? 0.0f : x) + (exponential < 0 ? exponential : 0.0f);
   });
   return okStatus();

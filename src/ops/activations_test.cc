@@ -1,4 +1,4 @@
-// ELU, HARD_SWISH, LOGISTIC, TANH and the RELU family against their formulas.
+// Tests of ELU, HARD_SWISH, LOGISTIC, TANH and the RELU family against their formulas.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -37,7 +37,7 @@ TEST(Activations, ReluFamilyClamps) {
         std::vector<TestOperand> outputs = {outputLike(x)};
         ASSERT_TRUE(runOperation(op, inputs, outputs).ok());
         EXPECT_EQ(outputs[0].tensor.dims, x.tensor.dims);
-        // Bounds of quantised values are rounded by themselves: only those that do not clamp, or
+        // Bounds of quantised values are rounded separately. So only values that do not clamp, or
         // clamp at the zero point, are compared with the real function.
         const std::vector<double> reals = realValues(x);
         const std::vector<double> results = realValues(outputs[0]);
@@ -98,7 +98,7 @@ TEST(Activations, HardSwishOfExtremes) {
               ::testing::ElementsAre(0, 0, 0, 0, 1.125f, 3, 5, kMax));
   EXPECT_TRUE(std::isnan(
       floatsOf(OperationType::HARD_SWISH, {std::numeric_limits<float>::quiet_NaN()})[0]));
-  // 1/4 * {-16, 16} = {-4, 4} gives {0, 4}: 4 lies above what the output holds.
+  // 1/4 * {-16, 16} = {-4, 4} gives {0, 4}: 4 is above the output's maximum.
   const TestOperand x = TestOperand::of<int8_t>(TENSOR_QUANT8_ASYMM_SIGNED, {2}, {-16, 16}, 0.25f);
   EXPECT_THAT(resultOf(OperationType::HARD_SWISH, {x},
                        TestOperand::output(TENSOR_QUANT8_ASYMM_SIGNED, 0.01f, -7))

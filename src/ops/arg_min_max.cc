@@ -1,4 +1,4 @@
-// ARGMAX and ARGMIN: where along an axis the largest or smallest element stands.
+// ARGMAX and ARGMIN: the position of the largest or smallest element along an axis.
 #include <cstdint>
 #include <type_traits>
 
@@ -28,7 +28,7 @@ Status infer(OperationContext& context) {
   return okStatus();
 }
 
-// Any number beats NaN; nothing beats its equal, so that the first of several stays.
+// Any number beats NaN. Equal elements do not beat each other, so the first one stays.
 template <bool kLargest, typename T>
 bool beats(T challenger, T best) {
   if constexpr (std::is_floating_point_v<T>) {

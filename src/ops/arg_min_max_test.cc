@@ -1,4 +1,4 @@
-// ARGMAX and ARGMIN against a search by coordinates; ties and NaN.
+// Tests of ARGMAX and ARGMIN against a search by coordinates, with ties and NaN.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ TEST(ArgMinMax, AgreesWithSearch) {
                                                                   : fewNumbers(random, type, dims);
       const RandomAxis axis = randomAxis(random, dims.size(), false);
       for (OperationType op : {ARGMAX, ARGMIN}) {
-        // Where each line's best element stands, all along the line.
+        // Fills each line with the position of its best element.
         const std::vector<double> best =
             mapLines(numbersOf(x), dims, axis.resolved, [&](const Line& line) {
               const auto found = op == ARGMAX ? std::max_element(line.begin(), line.end())

@@ -1,4 +1,4 @@
-// Axes: resolving negative ones, and a tensor seen as [outer][extent][inner] around one of them.
+// Axes: resolves negative ones, and views a tensor as [outer][extent][inner] around one of them.
 // Thread safety: pure functions.
 // Ownership: none.
 #pragma once

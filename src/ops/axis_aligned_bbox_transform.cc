@@ -1,4 +1,4 @@
-// AXIS_ALIGNED_BBOX_TRANSFORM: boxes moved and scaled by deltas, per class.
+// AXIS_ALIGNED_BBOX_TRANSFORM: moves and scales boxes by deltas, per class.
 #include "ops/boxes.h"
 #include "ops/operand_checks.h"
 #include "ops/operation.h"

@@ -1,4 +1,5 @@
-// AXIS_ALIGNED_BBOX_TRANSFORM against its definition in double precision, and its errors.
+// Tests of AXIS_ALIGNED_BBOX_TRANSFORM against its definition in double precision, and of its
+// errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -65,7 +66,7 @@ std::vector<TestOperand> simpleInputs(const std::vector<double>& box,
 }
 
 TEST(AxisAlignedBboxTransform, ByHand) {
-  // Twice as wide, and moved down by half of its height.
+  // The box becomes twice as wide, and moves down by half of its height.
   std::vector<TestOperand> inputs = simpleInputs({10, 10, 14, 18}, {0, 0.5, std::log(2.0), 0});
   std::vector<TestOperand> outputs = {TestOperand::output(TENSOR_FLOAT32)};
   ASSERT_TRUE(runOperation(kOp, inputs, outputs).ok());
@@ -74,12 +75,12 @@ TEST(AxisAlignedBboxTransform, ByHand) {
 
 TEST(AxisAlignedBboxTransform, DeltasThatOverflow) {
   for (OperandType type : {TENSOR_FLOAT32, TENSOR_QUANT16_ASYMM}) {
-    // e^127 is beyond single precision; the box is clipped to the whole image.
+    // e^127 exceeds single precision. The box is clipped to the whole image.
     std::vector<TestOperand> inputs = simpleInputs({10, 10, 14, 18}, {0, 0, 127, 127}, type);
     std::vector<TestOperand> outputs = {coordinatesOutput(type)};
     ASSERT_TRUE(runOperation(kOp, inputs, outputs).ok());
     EXPECT_THAT(boxReals(outputs[0]), ElementsAre(0, 0, 64, 32));
-    // Infinity times 0.
+    // The product is infinity times 0.
     inputs = simpleInputs({10, 10, 10, 18}, {0, 0, 127, 0}, type);
     EXPECT_TRUE(runOperation(kOp, inputs, outputs).ok());
   }

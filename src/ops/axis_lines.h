@@ -12,12 +12,12 @@
 
 namespace halyard::ops {
 
-// Elements that are worth a thread of their own where each takes an exponential or the like, which
-// costs some ten times as much as other elementwise work.
+// The number of elements that justifies a thread if each needs an exponential or a similar
+// function. Such functions cost about ten times as much as other elementwise work.
 inline constexpr size_t kExponentialGrain = 2048;
 
-// Calls line(at) for the index of the first element of each line; a line has view.extent elements,
-// view.inner apart. `elementGrain`: how many elements are worth a thread.
+// Calls line(at) with the index of the first element of each line. A line has view.extent elements
+// at a distance of view.inner. `elementGrain`: the number of elements that justifies a thread.
 template <typename Line>
 void forEachLine(OperationContext& context, const AxisView& view, size_t elementGrain, Line line) {
   const size_t grain = std::max<size_t>(1, elementGrain / view.extent);
@@ -28,14 +28,14 @@ void forEachLine(OperationContext& context, const AxisView& view, size_t element
   });
 }
 
-// Reads axis operand i; the axis is one of input 0.
+// Reads axis operand i; it is an axis of input 0.
 inline Status readAxis(const OperationContext& context, size_t i, size_t* axis) {
   int32_t value = 0;
   HALYARD_RETURN_IF_ERROR(context.read(i, &value), "axis");
   return resolveAxis(value, context.input(0).rank(), axis);
 }
 
-// Reads the optional trailing axis operand i; without it the axis is the last one of input 0.
+// Reads the optional trailing axis operand i. The default is the last axis of input 0.
 inline Status readOptionalAxis(const OperationContext& context, size_t i, size_t* axis) {
   int32_t value = -1;
   HALYARD_RETURN_IF_ERROR(context.readOptional(i, &value), "axis");

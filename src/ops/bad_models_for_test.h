@@ -1,4 +1,4 @@
-// Models that violate one rule of an operation's signature each, made from a legal case.
+// Models that each break one rule of an operation's signature, made from a legal case.
 // Thread safety: none needed.
 // Ownership: values.
 #pragma once
@@ -13,23 +13,23 @@
 namespace halyard::ops::testing {
 
 // One model that must be refused. Operand i of the model is input i of the operation; the outputs
-// come behind.
+// follow.
 struct BadModel {
   std::string what;
   Model model;
-  // What the text of the refusal has to hold, besides the operation's name.
+  // Words that the error text must contain, besides the operation's name.
   std::vector<std::string> words = {};
-  // One of these, too: names of the operand that is wrong.
+  // Names of the wrong operand; the text must contain one of them.
   std::vector<std::string> names = {};
-  // For inputs of the model: dimensions given at the execution only, or no value there.
+  // For inputs of the model: dimensions that only the execution gives, or no value there.
   std::vector<std::pair<uint32_t, Shape>> dimsAtExecution = {};
   std::vector<uint32_t> omittedAtExecution = {};
-  // The refusal must be a mismatch of types: it names a position, its type and what was expected.
+  // The error must be a mismatch of types: it names a position, its type and the expected type.
   bool isTypeMismatch = false;
 };
 
-// Whether some form and row of the tables allow operands of these types: plainly, one position
-// after the other.
+// Returns whether some form and row of the tables allow operands of these types. It compares one
+// position after the other.
 inline bool tablesAllow(const Signature& signature, const std::vector<OperandType>& inputs,
                         const std::vector<OperandType>& outputs) {
   for (const Form& form : signature.forms) {
@@ -73,18 +73,19 @@ class BadModels {
     }
   }
 
-  // One operand of every type that its position does not allow.
+  // Models with one operand of each type that its position does not allow.
   std::vector<BadModel> withWrongTypes() const;
-  // Lists that are too short or too long.
+  // Models with lists that are too short or too long.
   std::vector<BadModel> withWrongCounts() const;
-  // One tensor of a rank that the tables exclude: in the model, and left open there but given at
-  // the execution. Outputs declared with other dimensions than the operation makes.
+  // Models with one tensor of a rank that the tables exclude, either in the model or only at the
+  // execution. Also outputs declared with other dimensions than the operation produces.
   std::vector<BadModel> withWrongRanks() const;
-  // One operand without a value: in the model, and at the execution.
+  // Models with one operand without a value, either in the model or at the execution.
   std::vector<BadModel> withMissingValues() const;
-  // What the recipe noted: scales, zero points, dimensions of per-channel scales.
+  // Models with errors that the recipe noted: scales, zero points, dimensions of per-channel
+  // scales.
   std::vector<BadModel> withWrongQuantization() const;
-  // Values of scalars that the recipe noted.
+  // Models with wrong values of scalars that the recipe noted.
   std::vector<BadModel> withWrongValues() const;
 
  private:
@@ -95,7 +96,7 @@ class BadModels {
   const OperandSpec& spec(bool input, size_t i) const {
     return tableSpec(signature_, legal_.variant, input, i);
   }
-  // Its place, and the words of its name that mean something.
+  // The operand's position, and the significant words of its name.
   std::vector<std::string> names(bool input, size_t i) const {
     std::vector<std::string> result = {place(input, i), std::string(spec(input, i).name)};
     const std::string name = result[1];
@@ -140,7 +141,7 @@ class BadModels {
   std::vector<OperandType> types_;
 };
 
-// An operand that is legal by itself.
+// Makes an operand that is legal by itself.
 inline void BadModels::setType(Model& model, uint32_t operand, OperandType type) {
   Operand& target = model.main.operands[operand];
   const OperandTypeTraits& traits = *operandTypeTraits(type);
@@ -203,7 +204,7 @@ inline std::vector<BadModel> BadModels::withWrongCounts() const {
       BadModel bad = {fmt::format("{} {}s", count, input ? "input" : "output"), base_};
       resize(bad.model, input, count);
       if (allows(bad.model)) continue;
-      // A length that another form has is found out by its types.
+      // Another form may have this length. Then its types reveal the error.
       bad.words = {input ? "input" : "output"};
       result.push_back(std::move(bad));
     }
@@ -211,7 +212,7 @@ inline std::vector<BadModel> BadModels::withWrongCounts() const {
   return result;
 }
 
-// As many elements as the operand has, in every rank that the rules exclude.
+// Returns shapes with the operand's number of elements in every rank that the rules exclude.
 inline std::vector<Shape> BadModels::wrongShapes(const OperandSpec& rules,
                                                  const Operand& operand) const {
   std::vector<Shape> result;
@@ -243,7 +244,7 @@ inline std::vector<BadModel> BadModels::withWrongRanks() const {
     for (const Shape& shape : wrongShapes(spec(true, i), operand)) {
       const std::string text = fmt::format("{} [{}]", place(true, i), fmt::join(shape, ","));
       BadModel declared = {text, base_, {place(true, i), "rank", "expected"}};
-      // Found by computing, it is a shape like any other that does not fit.
+      // If only the computation finds the rank, the error is that of any shape that does not fit.
       if (spec(true, i).rankIsOfComputation) declared = {text, base_, {}, names(true, i)};
       declared.model.main.operands[i].dimensions = shape;
       result.push_back(std::move(declared));

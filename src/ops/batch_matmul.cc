@@ -50,7 +50,7 @@ Status makePlan(const OperationContext& context, MatmulPlan* plan) {
   HALYARD_RETURN_IF_ERROR(context.read(kAdjointRight, &plan->adjointRight), "adjoint y");
   HALYARD_RETURN_IF_ERROR(checkRank(left, 2, 4, "x"));
   HALYARD_RETURN_IF_ERROR(checkRank(right, left.rank(), left.rank(), "y"));
-  // The rule for all operations lets integers pass, which are lists elsewhere.
+  // The general rule allows zero-sized integers, because they are lists elsewhere.
   if (right.elementCount() == 0) return opFailed("y is zero-sized {}", realShapeText(right.dims));
   const size_t matrixAt = left.rank() - 2;
   for (size_t d = 0; d < matrixAt; ++d) {
@@ -82,8 +82,7 @@ Status infer(OperationContext& context) {
   return okStatus();
 }
 
-// Matrices as the product wants them: on the left [batch][rows][depth], on the right
-// [batch][columns][depth].
+// The matrices in the product's layout: left [batch][rows][depth], right [batch][columns][depth].
 struct Sides {
   Tensor left;
   Tensor right;
@@ -101,7 +100,7 @@ Sides arrange(OperationContext& context, const MatmulPlan& plan) {
   return sides;
 }
 
-// rowsOf(side, row, rows, buffer) gives rows of a side, gemmRowStride apart.
+// rowsOf(side, row, rows, buffer) returns rows of a side, gemmRowStride apart.
 template <typename T, typename Output, typename RowsOf>
 void multiply(OperationContext& context, const MatmulPlan& plan, const Sides& sides,
               const RowsOf& rowsOf, const Output& output) {
@@ -166,7 +165,7 @@ void multiplyQuantized(OperationContext& context, const MatmulPlan& plan, const 
       output);
 }
 
-// Unsigned, because sums wrap around.
+// The sums are unsigned, because they wrap around.
 HALYARD_ALWAYS_INLINE void dotInts(const uint32_t* left, const uint32_t* right, size_t depth,
                                    size_t columns, uint32_t* results) {
   for (size_t column = 0; column < columns; ++column, right += depth) {
@@ -212,7 +211,7 @@ Status reference(OperationContext& context) {
 }
 
 double work(std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
-  // rows x depth, depth x columns and rows x columns values for each of the batch, adjoint or not.
+  // rows x depth, depth x columns and rows x columns values for each batch element, adjoint or not.
   double batch = 1;
   for (size_t d = 0; d + 2 < outputs[0].rank(); ++d) batch *= outputs[0].dims[d];
   return std::sqrt(workElements(inputs[kLeft]) * workElements(inputs[kRight]) *

@@ -1,4 +1,4 @@
-// BATCH_MATMUL against the definition as plain loops, and its errors.
+// Tests of BATCH_MATMUL against the definition in plain loops, and of its errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ struct MatmulCase {
   }
 };
 
-// What int32 values stand for fits a double exactly as long as the sums stay below 2^53.
+// A double represents int32 results exactly while the sums stay below 2^53.
 std::vector<double> product(const MatmulCase& test, const std::vector<double>& x,
                             const std::vector<double>& y) {
   std::vector<double> result;

@@ -1,5 +1,5 @@
-// BATCH_TO_SPACE_ND and SPACE_TO_BATCH_ND: images that hold every n-th pixel to one image, and back
-// with a border around it.
+// BATCH_TO_SPACE_ND and SPACE_TO_BATCH_ND: merge images with every n-th pixel into one image, and
+// split an image with a border.
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -65,7 +65,7 @@ Status computeBatchToSpace(OperationContext& context) {
   const std::vector<ptrdiff_t> from = rowMajorStrides(input.dims);
   const std::vector<ptrdiff_t> to = rowMajorStrides(output.dims);
   const size_t batch = output.dims[axes.batch];
-  // From one place in a block to the next: a whole output's batch of images on.
+  // The next position in a block is a whole output batch of images later.
   const ptrdiff_t place = static_cast<ptrdiff_t>(batch) * from[axes.batch];
   copyElements(context.services(), input, 0, output, 0,
                {{batch, from[axes.batch], to[axes.batch]},
@@ -107,7 +107,7 @@ Status inferSpaceToBatch(OperationContext& context) {
   };
   HALYARD_RETURN_IF_ERROR(divide(axes.height, "height", blocks.height, paddings[0], paddings[1]));
   HALYARD_RETURN_IF_ERROR(divide(axes.width, "width", blocks.width, paddings[2], paddings[3]));
-  // In two steps, as three factors may have more than 64 bits together.
+  // The product is computed in two steps, as three factors may need more than 64 bits.
   for (int64_t block : {blocks.height, blocks.width}) {
     HALYARD_RETURN_IF_ERROR(
         setDimension(axes.batch, dims[axes.batch] * static_cast<uint64_t>(block), &dims));
@@ -132,8 +132,8 @@ Status computeSpaceToBatch(OperationContext& context) {
   };
   const WindowAxis rows = axisOf(axes.height, blocks.height);
   const WindowAxis columns = axisOf(axes.width, blocks.width);
-  // One place in the blocks after the other: its pixels lie a block apart, the first ones maybe in
-  // the border.
+  // The loop visits each position in the blocks. Its pixels are one block apart, and the first ones
+  // may lie in the border.
   int64_t place = 0;
   for (int64_t i = 0; i < blocks.height; ++i) {
     const int64_t firstRow = i - paddings[0];

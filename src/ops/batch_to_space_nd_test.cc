@@ -1,4 +1,5 @@
-// BATCH_TO_SPACE_ND and SPACE_TO_BATCH_ND against their mappings of coordinates, in both layouts.
+// Tests of BATCH_TO_SPACE_ND and SPACE_TO_BATCH_ND against their mappings of coordinates, in both
+// layouts.
 #include "ops/moves_for_test.h"
 
 namespace halyard::ops::testing {
@@ -53,7 +54,7 @@ TEST(SpaceToBatchNd, AgreesWithDefinition) {
       const TestOperand x = random.tensor(type, shape);
       const auto height = static_cast<uint32_t>(random.between(1, 4));
       const auto width = static_cast<uint32_t>(random.between(1, 4));
-      // At the end there is what makes whole blocks, and sometimes a block more.
+      // The padding at the end completes the blocks, and sometimes adds a block.
       const auto restOf = [&](uint32_t size, uint32_t block) {
         return (block - size % block) % block + (random.coin() ? block : 0);
       };

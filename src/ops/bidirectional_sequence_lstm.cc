@@ -23,7 +23,7 @@ constexpr size_t kMerge = 51;
 constexpr size_t kTimeMajor = 52;
 constexpr std::array<std::string_view, 4> kStateShapes = {"BP", "BC", "BQ", "BD"};
 
-// Where a direction's operands begin.
+// The positions of a direction's first operands.
 struct Direction {
   bool backward;
   size_t cell;
@@ -138,7 +138,7 @@ double work(std::span<const Tensor> inputs, std::span<const Tensor> /*outputs*/)
 }
 
 OperationDefinition define() {
-  // What the outputs after the first are depends on merge_outputs.
+  // merge_outputs decides the meaning of the outputs after the first.
   const OperandTable& outputs = madeOnce([] {
     return OperandTable{tensorRow("output", "TBM"), tensorRow("backward output or state", ""),
                         tensorRow("state", "BX"),   tensorRow("state", "BX"),

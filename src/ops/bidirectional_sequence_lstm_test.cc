@@ -1,4 +1,5 @@
-// BIDIRECTIONAL_SEQUENCE_LSTM against two cells as plain loops, in all modes, and its errors.
+// Tests of BIDIRECTIONAL_SEQUENCE_LSTM against two cells in plain loops, in all modes, and of its
+// errors.
 #include <gtest/gtest.h>
 
 #include "ops/lstm_for_test.h"

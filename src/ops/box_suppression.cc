@@ -22,8 +22,8 @@ struct Columns {
   const float* x2;
 };
 
-// Moves *at on past whole groups of kLanes boxes of which none has a ratio of at least `threshold`
-// to `reference`; it ends at a group that has one, or less than a group before `count`.
+// Advances *at by whole groups of kLanes boxes while all their ratios to `reference` are below
+// `threshold`. Stops at a group with a higher ratio, or less than a group before `count`.
 HALYARD_ALWAYS_INLINE void skipKept(Columns columns, const Box* reference, float threshold,
                                     size_t count, size_t* at) {
   const Box fixed = *reference;
@@ -39,7 +39,8 @@ HALYARD_ALWAYS_INLINE void skipKept(Columns columns, const Box* reference, float
   *at = i;
 }
 
-// Multiplies the scores of boxes [begin, end) with what their ratio to `reference` leaves of them.
+// Multiplies the score of each of the boxes [begin, end) by 1 minus its ratio to `reference`, if
+// the ratio is at least `threshold`.
 HALYARD_ALWAYS_INLINE void decayLinear(Columns columns, const Box* reference, float threshold,
                                        float* scores, size_t begin, size_t end) {
   const Box fixed = *reference;
@@ -87,7 +88,7 @@ void CandidateList::swap(size_t i, size_t j) {
 }
 
 size_t CandidateList::highest(size_t from) const {
-  // The value first, in lanes, then its first place.
+  // The loops first find the maximum in lanes, then its first position.
   std::array<float, kLanes> lanes;
   lanes.fill(-std::numeric_limits<float>::infinity());
   const float* scores = scores_.data();
@@ -101,7 +102,7 @@ size_t CandidateList::highest(size_t from) const {
   for (; i < count; ++i) lanes[0] = std::max(lanes[0], scores[i]);
   const float best = *std::max_element(lanes.begin(), lanes.end());
   const auto at = static_cast<size_t>(std::find(scores + from, scores + count, best) - scores);
-  return at < count ? at : from;  // when all are NaN
+  return at < count ? at : from;  // all scores are NaN
 }
 
 void CandidateList::dropOverlapping(size_t taken, float threshold) {
@@ -110,7 +111,7 @@ void CandidateList::dropOverlapping(size_t taken, float threshold) {
   for (size_t i = taken + 1; i < count;) {
     runBest<skipKept>(Columns{y1_.data(), x1_.data(), y2_.data(), x2_.data()}, &reference,
                       threshold, count, &i);
-    // One by one through the group with a box to drop, or what is left at the end.
+    // This loop goes box by box through a group with a box to drop, or through the rest at the end.
     for (const size_t stop = i + kLanes; i < std::min(stop, count);) {
       if (intersectionOverUnion(reference, box(i)) >= threshold) {
         swap(i, --count);

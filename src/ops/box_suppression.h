@@ -1,4 +1,4 @@
-// Non-maximum suppression: of boxes that overlap much, the one with the highest score stays.
+// Non-maximum suppression: of boxes that overlap much, only the one with the highest score stays.
 // Thread safety: a candidate list belongs to one thread; intersectionOverUnion is pure.
 // Ownership: a candidate list owns its columns.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace halyard::ops {
 
-// Corners of a box; which axis is called y does not matter. Not necessarily ordered.
+// Corners of a box, not necessarily ordered. The name of each axis does not matter.
 struct Box {
   float y1;
   float x1;
@@ -33,39 +33,41 @@ HALYARD_ALWAYS_INLINE float intersectionOverUnion(const Box& a, const Box& b) {
   return intersection / (boxArea(a) + boxArea(b) - intersection);
 }
 
-// Whether score `a` comes before `b` in descending order: a strict weak order with NaN at the end.
+// Returns whether score `a` comes before `b` in descending order: a strict weak order with NaN at
+// the end.
 inline bool ranksBefore(float a, float b) { return a > b || (std::isnan(b) && !std::isnan(a)); }
 
-// How a box that is taken lowers the score of another one, by the ratio r of intersection over
-// union: HARD and LINEAR leave it alone where r < iouThreshold; elsewhere HARD makes it 0 and
-// LINEAR multiplies it with 1 - r. GAUSSIAN multiplies it with exp(-r^2 / sigma).
+// The effect of a taken box on the score of another one, by the ratio r of intersection over union.
+// HARD and LINEAR keep the score if r < iouThreshold. Otherwise HARD sets it to 0, and LINEAR
+// multiplies it by 1 - r. GAUSSIAN always multiplies it by exp(-r^2 / sigma).
 struct Decay {
   enum class Kernel { HARD, LINEAR, GAUSSIAN };
   Kernel kernel = Kernel::HARD;
   float iouThreshold = 0;
   float sigma = 1;
-  float scoreThreshold = 0;  // what has a lower score then is dropped
+  float scoreThreshold = 0;  // boxes with a lower score are dropped
 };
 
-// Boxes with scores, held as columns so that the tests of one box against all others vectorise.
+// Boxes with scores. They are stored as columns, so that the tests of one box against all others
+// vectorise.
 class CandidateList {
  public:
   explicit CandidateList(size_t capacity);
 
   void clear();
-  // `id` is the caller's. Score and coordinates may be anything; a NaN score ranks last.
+  // `id` belongs to the caller. Score and coordinates may have any value; a NaN score ranks last.
   void push(uint32_t id, float score, const Box& box);
   size_t size() const { return ids_.size(); }
 
-  // Repeatedly takes the candidate with the highest score (of equals the first in the current
-  // order), swaps it to the front of those not taken yet, and drops every other candidate whose
-  // intersection over union with it is at least `threshold` (>= 0): a dropped one is replaced by
-  // the last. Stops when none is left or, unless `limit` is negative, when `limit` are taken.
-  // Afterwards the list holds the taken ones in the order taken.
+  // Repeatedly takes the candidate with the highest score; of equal ones, the first in the current
+  // order. Swaps it to the front of the remaining ones. Drops every other candidate whose
+  // intersection over union with it is at least `threshold` (>= 0), and moves the last one to its
+  // place. Stops when no candidate remains or, unless `limit` is negative, when `limit` are taken.
+  // Afterwards the list holds the taken candidates in order.
   void suppress(float threshold, int32_t limit);
 
-  // As suppress, but the scores of all that are not taken yet decay by their overlap with the one
-  // just taken, and those are dropped whose score is then below the threshold (NaN is not).
+  // As suppress, but the overlap with the taken candidate lowers the scores of the remaining ones.
+  // Candidates with a score below the threshold are dropped (NaN is not below).
   void suppressSoftly(const Decay& decay, int32_t limit);
 
   uint32_t id(size_t i) const { return ids_[i]; }

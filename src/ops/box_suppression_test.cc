@@ -1,4 +1,4 @@
-// Non-maximum suppression against a plain list of candidates.
+// Tests of non-maximum suppression against a plain list of candidates.
 #include "ops/box_suppression.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ float naiveRatio(const Box& a, const Box& b) {
   return shared / (areaA + areaB - shared);
 }
 
-// Straight from the definition.
+// Follows the definition directly.
 std::vector<uint32_t> naiveSuppression(std::vector<Candidate> list, float threshold, int limit) {
   std::vector<uint32_t> taken;
   size_t front = 0;
@@ -54,7 +54,7 @@ TEST(BoxSuppression, AgreesWithDefinition) {
   std::mt19937 engine(91);
   std::uniform_real_distribution<float> position(0, 1);
   std::uniform_real_distribution<float> size(0.01f, 0.4f);
-  std::uniform_int_distribution<int> level(1, 40);  // few levels, so that many scores are equal
+  std::uniform_int_distribution<int> level(1, 40);  // few levels, to get many equal scores
   for (int round = 0; round < 300; ++round) {
     std::vector<Candidate> list;
     CandidateList candidates(0);
@@ -79,7 +79,8 @@ TEST(BoxSuppression, AgreesWithDefinition) {
 }
 
 TEST(BoxSuppression, OfEqualScoresTheFirstInTheCurrentOrderWins) {
-  // Taking 2 swaps it with 0, which then stands behind 1; of the overlapping 0 and 1 that one wins.
+  // Taking 2 swaps it with 0, which then comes after 1. Of the overlapping 0 and 1, candidate 1
+  // wins.
   CandidateList candidates(3);
   candidates.push(0, 0.5f, {0, 0, 1, 1});
   candidates.push(1, 0.5f, {0, 0, 1, 1});
@@ -103,7 +104,7 @@ TEST(BoxSuppression, TakesCoordinatesThatAreNotNumbers) {
   EXPECT_LE(candidates.size(), 100u);
 }
 
-// Straight from the definition.
+// Follows the definition directly.
 std::vector<Candidate> naiveSoftSuppression(std::vector<Candidate> list, const Decay& decay,
                                             int limit) {
   size_t front = 0;

@@ -1,4 +1,4 @@
-// BOX_WITH_NMS_LIMIT: per class, the boxes with the best scores that do not overlap much.
+// BOX_WITH_NMS_LIMIT: selects, per class, the boxes with the best scores that do not overlap much.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -84,7 +84,7 @@ struct Detection {
 };
 using Detections = std::vector<Detection>;
 
-// Appends the detections of one image, which has the regions [begin, end).
+// Appends the detections of one image with the regions [begin, end).
 void detectInImage(const OperationContext& context, const Options& options, size_t begin,
                    size_t end, int32_t batch, CandidateList& candidates, Detections& detections) {
   const Tensor& scores = context.input(kScores);
@@ -106,7 +106,7 @@ void detectInImage(const OperationContext& context, const Options& options, size
       found.push_back({candidates.score(i), candidates.box(i), static_cast<int32_t>(label), batch});
     }
   }
-  // Equal scores keep their order: by class, and within it as they were taken.
+  // Equal scores keep their order: by class, and in a class by the order of selection.
   std::stable_sort(found.begin(), found.end(), [](const Detection& a, const Detection& b) {
     return ranksBefore(a.score, b.score);
   });

@@ -1,4 +1,4 @@
-// BOX_WITH_NMS_LIMIT against a plain model of its definition, and its errors.
+// Tests of BOX_WITH_NMS_LIMIT against a plain model of its definition, and of its errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ struct Case {
   int32_t zeroPoint() const { return types.main == TENSOR_QUANT8_ASYMM_SIGNED ? -128 : 0; }
 };
 
-// Scores are all different and, but for thresholds, exact in every type.
+// All scores differ and, except for thresholds, are exact in every type.
 Case randomCase(RandomOperands& random, const BoxTypes& types) {
   Case c;
   c.types = types;
@@ -59,7 +59,7 @@ Case randomCase(RandomOperands& random, const BoxTypes& types) {
   c.rois = static_cast<uint32_t>(random.between(1, 250 / static_cast<int>(c.classes)));
   for (int level : shuffledLevels(random, c.rois * c.classes)) {
     c.scores.push_back(level / 256.0);
-    // A box without an area has no ratio of overlap; a test of its own is about these.
+    // A box without an area has no ratio of overlap; a separate test covers such boxes.
     std::vector<double> box = randomBox(random, 40, 40);
     for (size_t axis : {size_t{0}, size_t{1}}) box[axis + 2] += box[axis] == box[axis + 2];
     append(c.boxes, box);
@@ -86,7 +86,7 @@ struct Found {
   int32_t batch;
 };
 
-// The candidates of one class of one image, in the order in which they are taken.
+// Returns the candidates of one class of one image, in the order of their selection.
 std::vector<Found> takeAll(const Case& c, std::vector<Found> list) {
   std::vector<Found> taken;
   while (!list.empty() && (c.limit < 0 || taken.size() < static_cast<size_t>(c.limit))) {
@@ -96,7 +96,7 @@ std::vector<Found> takeAll(const Case& c, std::vector<Found> list) {
     }
     std::swap(list[0], list[best]);
     taken.push_back(list[0]);
-    // The taken one stays in place, so that those removed swap as in the definition.
+    // The taken box stays in place, so that removals swap as in the definition.
     for (size_t i = 1; i < list.size();) {
       const double ratio = overlapOf(taken.back().box, list[i].box);
       const double threshold = static_cast<double>(c.iouThreshold);
@@ -176,7 +176,7 @@ TEST(BoxWithNmsLimit, AgreesWithDefinition) {
   EXPECT_GT(most, 50u);
 }
 
-// Two boxes that overlap by a third, and one apart, all of class 1.
+// Two boxes that overlap by a third, and a separate one, all of class 1.
 Case threeBoxes() {
   Case c;
   c.rois = 3;
@@ -213,7 +213,7 @@ TEST(BoxWithNmsLimit, ByHand) {
   c.kernel = 2;
   const float decayed = 0.5f * std::exp(-1.0f / 9 / 0.5f);
   EXPECT_THAT(scoresOf(c), ElementsAre(0.75f, ::testing::FloatEq(decayed), 0.25f));
-  // The threshold drops boxes that overlap none as well.
+  // The threshold also drops boxes without overlap.
   c.nmsThreshold = 0.3f;
   EXPECT_THAT(scoresOf(c), ElementsAre(0.75f, ::testing::FloatEq(decayed)));
   c.limit = 1;
@@ -253,7 +253,7 @@ TEST(BoxWithNmsLimit, TakesValuesThatAreNotNumbers) {
     std::vector<TestOperand> outputs = c.outputs();
     EXPECT_TRUE(runOperation(kOp, inputs, outputs).ok());
   }
-  // Boxes without an area have no ratio: their scores become NaN, which ranks last.
+  // Boxes without an area have no ratio. Their scores become NaN, which ranks last.
   Case c = threeBoxes();
   c.kernel = 1;
   c.boxes.assign(24, 1.0);
@@ -283,7 +283,7 @@ TEST(BoxWithNmsLimit, AKernelOfItsOwnContextFindsTheSame) {
   ASSERT_TRUE(runReference(*definitionOf(kOp), context).ok());
   EXPECT_THAT(scores, ElementsAre(0.75f, 0.5f, 0.25f));
   EXPECT_THAT(batches, ElementsAre(7, 7, 7));
-  // Shapes that are not those of the values, which must have changed in between.
+  // The shapes do not match the values, so the values must have changed in between.
   outputs[0].dims = {2};
   EXPECT_EQ(runReference(*definitionOf(kOp), context).code(), ResultCode::OP_FAILED);
 }

@@ -1,4 +1,4 @@
-// Boxes of images as operands: how they are stored, checked and moved by regression deltas.
+// Boxes of images as operands: their storage, checks, and regression deltas.
 // Thread safety: pure functions.
 // Ownership: none.
 #pragma once
@@ -21,7 +21,7 @@
 
 namespace halyard::ops {
 
-// The one quantisation that stored coordinates and image sizes have.
+// The only quantisation of stored coordinates and image sizes.
 inline constexpr float kCoordinateScale = 0.125f;
 
 // The columns of boxRows.
@@ -29,7 +29,7 @@ enum BoxColumn : int {
   kMainColumn,        // scores, feature maps
   kCoordinateColumn,  // boxes and image sizes
   kScalarColumn,      // thresholds and ratios
-  kAnchorColumn,      // boxes that may lie outside of the image
+  kAnchorColumn,      // boxes that may lie outside the image
 };
 // The type rows of all operations on boxes.
 inline std::vector<TypeRow> boxRows() {
@@ -41,7 +41,8 @@ inline std::vector<TypeRow> boxRows() {
           {FL4, {TENSOR_QUANT8_ASYMM_SIGNED, TENSOR_QUANT16_ASYMM, FLOAT32, TENSOR_QUANT16_SYMM}}};
 }
 
-// Operands that hold coordinates or image sizes, with their names, have that quantisation if any.
+// Checks that operands with coordinates or image sizes, given with names, have this quantisation if
+// quantised.
 inline Status checkCoordinates(
     std::initializer_list<std::pair<const Tensor*, std::string_view>> operands) {
   for (const auto& [tensor, name] : operands) {
@@ -60,13 +61,14 @@ inline Status checkShape(const Tensor& tensor, const Shape& expected, std::strin
                   realShapeText(expected));
 }
 
-// INCOMPLETE when inference needs the elements of input i, and they are not known yet.
+// Returns INCOMPLETE when inference needs the unknown elements of input i.
 inline Status checkKnown(const OperationContext& context, size_t i) {
   if (context.input(i).data != nullptr) return okStatus();
   return makeStatus(ResultCode::INCOMPLETE, "the value of input {} is not known yet", i);
 }
 
-// The real value of an element. Float16 too: inference sees operands as they are stored.
+// Returns the real value of an element. It handles float16, because inference sees operands in
+// stored form.
 inline float realAt(const Tensor& tensor, size_t i) {
   const auto real = [&](int32_t q) {
     return tensor.scale * static_cast<float>(q - tensor.zeroPoint);
@@ -87,7 +89,7 @@ inline float realAt(const Tensor& tensor, size_t i) {
   }
 }
 
-// Stores a real value, rounded and clamped as the type needs. Any float is legal.
+// Stores a real value, rounded and clamped for the type. Any float is legal.
 inline void setReal(Tensor& tensor, size_t i, float value) {
   const auto quantized = [&] {
     return quantizeUnits(static_cast<double>(value) / static_cast<double>(tensor.scale),
@@ -112,7 +114,7 @@ inline void setReal(Tensor& tensor, size_t i, float value) {
   }
 }
 
-// Box i of a tensor with rows x1, y1, x2, y2.
+// Returns box i of a tensor with rows x1, y1, x2, y2.
 inline Box boxAt(const Tensor& tensor, size_t i) {
   return {realAt(tensor, i * 4 + 1), realAt(tensor, i * 4), realAt(tensor, i * 4 + 3),
           realAt(tensor, i * 4 + 2)};
@@ -122,14 +124,14 @@ inline void setBox(Tensor& tensor, size_t i, const Box& box) {
   for (size_t k = 0; k < 4; ++k) setReal(tensor, i * 4 + k, row[k]);
 }
 
-// The corners are in order; NaN is not.
+// Checks the order of the corners; NaN fails.
 inline Status checkCorners(const Box& box, std::string_view name, size_t i) {
   if (box.x1 <= box.x2 && box.y1 <= box.y2) return okStatus();
   return opFailed("{} {} is from ({}, {}) to ({}, {}), expected x1 <= x2 and y1 <= y2", name, i,
                   box.x1, box.y1, box.x2, box.y2);
 }
 
-// Entry i of a list of batch indices lies in [0, batches).
+// Checks that entry i of a list of batch indices lies in [0, batches).
 inline Status checkBatchIndex(int32_t index, size_t i, size_t batches) {
   if (index >= 0 && static_cast<size_t>(index) < batches) return okStatus();
   return opFailed("batch index {} is {}, expected 0 to {}", i, index, batches - 1);
@@ -139,16 +141,16 @@ struct ImageSize {
   float height;
   float width;
 };
-// Of a tensor with rows height, width.
+// Reads entry i of a tensor with rows height, width.
 inline ImageSize imageSizeAt(const Tensor& tensor, size_t i) {
   return {realAt(tensor, i * 2), realAt(tensor, i * 2 + 1)};
 }
 
-// How a box is moved (in units of its size) and scaled (as logarithms): dx, dy, dw, dh.
+// The move of a box (in units of its size) and its scaling (as logarithms): dx, dy, dw, dh.
 using BoxDelta = std::array<float, 4>;
 
-// The box after its delta, clipped to the image. A delta may overflow to infinity, and what is
-// computed from that may be NaN.
+// Returns the box after its delta, clipped to the image. A delta may overflow to infinity, and
+// values computed from it may be NaN.
 inline Box transformBox(const Box& box, const BoxDelta& delta, ImageSize image) {
   const float width = box.x2 - box.x1;
   const float height = box.y2 - box.y1;
@@ -156,7 +158,7 @@ inline Box transformBox(const Box& box, const BoxDelta& delta, ImageSize image) 
   const float centerY = (box.y1 + box.y2) / 2 + delta[1] * height;
   const float halfWidth = std::exp(delta[2]) * width / 2;
   const float halfHeight = std::exp(delta[3]) * height / 2;
-  // Not std::clamp, which is undefined for an image of negative size.
+  // std::clamp is undefined for an image of negative size.
   const auto clip = [](float x, float limit) { return std::min(std::max(x, 0.0f), limit); };
   return {clip(centerY - halfHeight, image.height), clip(centerX - halfWidth, image.width),
           clip(centerY + halfHeight, image.height), clip(centerX + halfWidth, image.width)};

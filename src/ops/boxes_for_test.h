@@ -1,4 +1,4 @@
-// Operands of the operations on boxes for tests, from real values.
+// Operands of the operations on boxes, made from real values, for tests.
 // Thread safety: none needed.
 // Ownership: none.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace halyard::ops::testing {
 
-// The types that go together.
+// Types that can be combined.
 struct BoxTypes {
   OperandType main;
   OperandType coordinates;
@@ -33,7 +33,7 @@ inline bool isQuant16(OperandType type) {
   return type == OperandType::TENSOR_QUANT16_ASYMM || type == OperandType::TENSOR_QUANT16_SYMM;
 }
 
-// An operand of these values, rounded to what the type holds.
+// Returns an operand of these values, rounded to its type.
 inline TestOperand operandOf(OperandType type, const Shape& dims, const std::vector<double>& reals,
                              float scale = 0, int32_t zeroPoint = 0) {
   const auto make = [&]<typename T>(T) {
@@ -71,7 +71,7 @@ inline TestOperand coordinatesOutput(OperandType type) {
   return TestOperand::output(type, isQuant16(type) ? 0.125f : 0.0f);
 }
 
-// As realValues, which knows no 16 bit types.
+// As realValues, which does not support 16-bit types.
 inline std::vector<double> boxReals(const TestOperand& operand) {
   if (!isQuant16(operand.tensor.type)) return realValues(operand);
   std::vector<double> reals;
@@ -82,8 +82,8 @@ inline std::vector<double> boxReals(const TestOperand& operand) {
   return reals;
 }
 
-// Floats agree within the conformance tolerances (and `slack`), quantised values to within rounding
-// of the real value to nearest.
+// Expects floats within the conformance tolerances (and `slack`), and quantised values within
+// rounding to nearest.
 inline void expectBoxReals(const TestOperand& actual, const std::vector<double>& expected,
                            const std::string& what, double slack = 0) {
   const std::vector<double> reals = boxReals(actual);
@@ -105,7 +105,7 @@ inline void expectBoxReals(const TestOperand& actual, const std::vector<double>&
   }
 }
 
-// 1 to `count` in random order.
+// Returns 1 to `count` in random order.
 inline std::vector<int> shuffledLevels(RandomOperands& random, size_t count) {
   std::vector<int> levels(count);
   std::iota(levels.begin(), levels.end(), 1);
@@ -116,7 +116,8 @@ inline std::vector<int> shuffledLevels(RandomOperands& random, size_t count) {
   return levels;
 }
 
-// x1, y1, x2, y2, multiples of 1/8 within [0, width] and [0, height], which every type holds.
+// Returns x1, y1, x2, y2 in multiples of 1/8 within [0, width] and [0, height]. Every type
+// represents them exactly.
 inline std::vector<double> randomBox(RandomOperands& random, int width, int height) {
   const auto pair = [&](int limit) {
     return std::minmax({random.between(0, limit * 8), random.between(0, limit * 8)});
@@ -139,7 +140,7 @@ inline double overlapOf(const RealBox& a, const RealBox& b) {
   return shared / (area(a) + area(b) - shared);
 }
 
-// A box after its delta (dx, dy, dw, dh), within an image.
+// Returns a box after its delta (dx, dy, dw, dh), clipped to an image.
 inline RealBox movedBox(const RealBox& box, const double* delta, double height, double width) {
   RealBox result;
   const double sizes[] = {width, height};
@@ -153,8 +154,8 @@ inline RealBox movedBox(const RealBox& box, const double* delta, double height, 
   return result;
 }
 
-// Inference of an operation whose shapes depend on all its values: with any one of them unknown it
-// is INCOMPLETE.
+// Checks the inference of an operation whose shapes depend on all its values. With any one of them
+// unknown, it is INCOMPLETE.
 inline void expectNeedsEveryValue(OperationType type, std::vector<TestOperand> operands,
                                   size_t outputCount) {
   for (size_t unknown = 0; unknown < operands.size(); ++unknown) {

@@ -1,4 +1,4 @@
-// Shape of a broadcast result and the plan to walk it.
+// The shape of a broadcast result, and the plan of its loops.
 #include "ops/broadcast.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace halyard::ops {
 namespace {
 
-// Dimension d of `shape` once it is filled up with leading ones to `rank`.
+// Returns dimension d of `shape` after it is extended by leading ones to `rank`.
 uint32_t alignedDim(const Shape& shape, size_t rank, size_t d) {
   const size_t missing = rank - shape.size();
   return d < missing ? 1 : shape[d - missing];
@@ -39,7 +39,7 @@ BroadcastPlan planBroadcast(const Shape& a, const Shape& b, const Shape& result)
     return plan;
   }
   const size_t rank = result.size();
-  // From the innermost dimension out.
+  // The axes in order from the innermost dimension outwards.
   std::vector<BroadcastPlan::Axis> axes;
   size_t strideA = 1;
   size_t strideB = 1;

@@ -13,32 +13,33 @@
 
 namespace halyard::ops {
 
-// Aligns the shapes at the last dimension; missing leading ones count as 1. Two sizes fit when they
-// are equal or one of them is 1. OP_FAILED otherwise. `result` is neither a nor b.
+// Aligns the shapes at the last dimension. Missing leading dimensions count as 1. Two sizes match
+// when they are equal or one of them is 1. Otherwise returns OP_FAILED. `result` must not alias a
+// or b.
 Status broadcastShapes(const Shape& a, const Shape& b, Shape* result);
 
-// OperationDefinition::infer of a function of two elements, for inputs of any rank.
+// OperationDefinition::infer for a function of two elements, for inputs of any rank.
 inline Status inferBroadcast(OperationContext& context) {
   return broadcastShapes(context.input(0).dims, context.input(1).dims, &context.output(0).dims);
 }
 
-// How to walk a broadcast result: neighbouring dimensions that both inputs step through alike are
+// The loops over a broadcast result. Neighbouring dimensions with equal steps in both inputs are
 // merged, so that equal shapes become a single row.
 struct BroadcastPlan {
-  // A step along one axis moves that many elements in each input; 0 where it is broadcast.
+  // A step along one axis moves by this number of elements in each input; 0 if it is broadcast.
   struct Axis {
     size_t extent;
     size_t strideA;
     size_t strideB;
   };
-  std::vector<Axis> outer;  // outermost first; maybe empty
+  std::vector<Axis> outer;  // outermost first; may be empty
   Axis row;                 // the innermost axis; its strides are 0 or 1
 };
 
-// `result` is what broadcastShapes gave for a and b, without zero sizes.
+// `result` is the result of broadcastShapes for a and b, without zero sizes.
 BroadcastPlan planBroadcast(const Shape& a, const Shape& b, const Shape& result);
 
-// Calls row(offsetA, offsetB, offsetResult, length) for the pieces of rows that make up elements
+// Calls row(offsetA, offsetB, offsetResult, length) for the pieces of rows that cover elements
 // [begin, end) of the result.
 template <typename Row>
 void forEachBroadcastRow(const BroadcastPlan& plan, size_t begin, size_t end, Row row) {
@@ -71,7 +72,7 @@ void forEachBroadcastRow(const BroadcastPlan& plan, size_t begin, size_t end, Ro
   }
 }
 
-// output(0) = f(input(0), input(1)), element by element. The output's dims are those of
+// Computes output(0) = f(input(0), input(1)) by elements. The output has the dims of
 // broadcastShapes. `f` is copied.
 template <typename In, typename Out, typename F>
 void applyBroadcast(OperationContext& context, F f) {

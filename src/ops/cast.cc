@@ -17,8 +17,8 @@ Out convert(In x) {
   if constexpr (std::is_floating_point_v<Out> || std::is_same_v<In, Out>) {
     return static_cast<Out>(x);
   } else if constexpr (std::is_floating_point_v<In>) {
-    // The lowest value is a power of two (or 0) and so exact in floating point; the highest rounds
-    // up to one, from which on a conversion would be undefined.
+    // The lowest value is a power of two (or 0), so floating point represents it exactly. The
+    // highest value rounds up to a power of two, from which on a conversion would be undefined.
     constexpr In kLow = static_cast<In>(std::numeric_limits<Out>::min());
     constexpr In kHigh = static_cast<In>(std::numeric_limits<Out>::max());
     if (x >= kHigh) return std::numeric_limits<Out>::max();
@@ -72,7 +72,7 @@ Status compute(OperationContext& context) {
   }
 }
 
-// Declared shapes that cannot both be true make the model itself wrong.
+// Declared shapes that contradict each other make the model invalid.
 Status checkDeclaredShapes(const OperationView& operation, FeatureLevel&) {
   const Shape& input = operation.input(0).dimensions;
   const Shape& output = operation.output(0).dimensions;

@@ -1,4 +1,4 @@
-// CAST: every pair of types, at the ends of their ranges.
+// Tests of CAST: every pair of types, at the limits of their ranges.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -120,7 +120,7 @@ TEST(Cast, LevelsOfPairs) {
   }
 }
 
-// The signature's verdict on declared shapes.
+// Returns the signature's status for declared shapes.
 Status declared(const Shape& input, const Shape& output) {
   Model model;
   for (const Shape& shape : {input, output}) {

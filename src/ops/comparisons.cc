@@ -9,8 +9,8 @@
 namespace halyard::ops {
 namespace {
 
-// Real values are compared in single precision, as a DEQUANTIZE before the comparison would have
-// it: the inputs may have different parameters.
+// Real values are compared in single precision, as after a DEQUANTIZE, because the inputs may have
+// different parameters.
 template <typename T, typename Compare>
 void compareQuantized(OperationContext& context) {
   const Tensor& a = context.input(0);
@@ -34,7 +34,7 @@ template <typename Compare>
 Status compute(OperationContext& context) {
   switch (context.input(0).type) {
     case OperandType::TENSOR_BOOL8:
-      // Any byte but 0 is true.
+      // Any byte except 0 is true.
       applyBroadcast<uint8_t, uint8_t>(context, [](uint8_t x, uint8_t y) -> uint8_t {
         return Compare{}(x != 0 ? 1 : 0, y != 0 ? 1 : 0) ? 1 : 0;
       });

@@ -1,4 +1,4 @@
-// The six comparisons against their definitions.
+// Tests of the six comparisons against their definitions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ TEST(Comparisons, NothingComparesWithNan) {
 }
 
 TEST(Comparisons, IntegersKeepAllTheirBits) {
-  // These are equal as float32.
+  // As float32 these numbers are equal.
   const TestOperand a = intList({16777217, std::numeric_limits<int32_t>::max()});
   const TestOperand b = intList({16777216, std::numeric_limits<int32_t>::max() - 1});
   EXPECT_THAT(compared(OperationType::GREATER, a, b), ElementsAre(1, 1));
@@ -78,7 +78,7 @@ TEST(Comparisons, IntegersKeepAllTheirBits) {
 }
 
 TEST(Comparisons, QuantizedCompareRealValues) {
-  // Reals -254, 0 and 256 against 1/2 * (0 - 255) and so on, far apart as stored values.
+  // Reals -254, 0 and 256 compared with 1/2 * (0 - 255) and so on. The stored values differ much.
   const TestOperand a = TestOperand::of<uint8_t>(TENSOR_QUANT8_ASYMM, {3}, {0, 127, 255}, 2, 127);
   const TestOperand b =
       TestOperand::of<uint8_t>(TENSOR_QUANT8_ASYMM, {3}, {0, 255, 255}, 0.5f, 255);

@@ -1,6 +1,6 @@
-// COMPLEX_ABS, REAL and IMAG of the extension halyard.tflite: real numbers of complex ones. A
-// complex number is two floats side by side, real and imaginary part, so that the last dimension is
-// twice as large as the number of complex numbers in it.
+// COMPLEX_ABS, REAL and IMAG of the extension halyard.tflite: real numbers from complex ones. A
+// complex number is a pair of floats, real and imaginary part. So the last dimension is twice the
+// number of complex numbers.
 #include <cmath>
 #include <cstdint>
 

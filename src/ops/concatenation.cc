@@ -1,4 +1,4 @@
-// CONCATENATION: tensors side by side along one axis; quantised ones may be requantised.
+// CONCATENATION: joins tensors along one axis; quantised ones may be requantised.
 #include <cstdint>
 #include <cstring>
 
@@ -52,7 +52,7 @@ bool sameQuantization(const auto& a, const auto& b) {
   return a.scale == b.scale && a.zeroPoint == b.zeroPoint;
 }
 
-// Copies `outer` blocks of `block` bytes each to places `step` bytes apart.
+// Copies `outer` blocks of `block` bytes each to positions `step` bytes apart.
 constexpr size_t kBytesPerChunk = 65536;
 
 void copyBlocks(const uint8_t* from, uint8_t* to, size_t outer, size_t block, size_t step) {
@@ -97,7 +97,7 @@ Status compute(OperationContext& context) {
   return okStatus();
 }
 
-// Inputs with quantisations of their own came with level 3.
+// Level 3 introduced inputs with different quantisations.
 Status checkQuantization(const OperationView& operation, FeatureLevel& level) {
   if (!isQuant8Asymm(operation.output(0).type)) return okStatus();
   for (size_t i = 0; i + 1 < operation.inputCount(); ++i) {

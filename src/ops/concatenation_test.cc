@@ -1,4 +1,4 @@
-// CONCATENATION against element-wise copying by coordinates.
+// Tests of CONCATENATION against elementwise copying by coordinates.
 #include <gtest/gtest.h>
 
 #include "ops/naive_for_test.h"
@@ -34,7 +34,7 @@ TEST(Concatenation, AgreesWithDefinition) {
         dims[axis] = static_cast<uint32_t>(random.between(part == 1 ? 1 : 0, 4));
         inputs.push_back(random.tensor(type, dims));
       }
-      // Sometimes an input is quantised like the output, sometimes none is.
+      // Sometimes an input is quantised like the output, sometimes no input is.
       std::vector<TestOperand> outputs = {random.coin() ? outputLike(inputs[0])
                                                         : random.output(type, 2)};
       for (const TestOperand& input : inputs) shape[axis] += input.tensor.dims[axis];

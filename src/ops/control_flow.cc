@@ -1,11 +1,11 @@
-// IF and WHILE: what their operands must be, and how the subgraphs they refer to must fit. Running
-// the subgraphs is the executor's part.
+// IF and WHILE: the requirements for their operands and for the subgraphs that they refer to. The
+// executor runs the subgraphs.
 #include "ops/operation.h"
 
 namespace halyard::ops {
 namespace {
 
-// How one operand is named in an error: "output 1 of the body model".
+// The name of an operand in an error: "output 1 of the body model".
 struct Place {
   std::string_view kind;  // "input" or "output"
   size_t index;
@@ -23,7 +23,7 @@ bool dimensionsMayAgree(const Shape& a, const Shape& b) {
   return true;
 }
 
-// Whether a value can go from one operand to the other unchanged.
+// Checks whether a value can pass from one operand to the other unchanged.
 Status checkCompatible(const Operand& a, const Place& atA, const Operand& b, const Place& atB) {
   const bool same = a.type == b.type && a.scale == b.scale && a.zeroPoint == b.zeroPoint &&
                     a.extraParams == b.extraParams &&
@@ -32,7 +32,8 @@ Status checkCompatible(const Operand& a, const Place& atA, const Operand& b, con
   return badData("{} is {}, but {} is {}", atA.text(), operandText(a), atB.text(), operandText(b));
 }
 
-// The subgraph that input i refers to; null while a model is put together and has none yet.
+// Returns the subgraph that input i refers to. Null while a model is built and does not have it
+// yet.
 const Subgraph* subgraphAt(const OperationView& operation, size_t i) {
   const Operand& operand = operation.input(i);
   const auto& referenced = operation.model().referenced;
@@ -41,7 +42,8 @@ const Subgraph* subgraphAt(const OperationView& operation, size_t i) {
                                                      : nullptr;
 }
 
-// Operand i of a subgraph's inputs or outputs. The index lists may not have been validated yet.
+// Returns operand i of a subgraph's inputs or outputs. The index lists may not have been validated
+// yet.
 Result<const Operand*> listed(const Subgraph& subgraph, const std::vector<uint32_t>& list, size_t i,
                               const Place& at) {
   if (list[i] >= subgraph.operands.size()) {
@@ -57,7 +59,7 @@ Status checkCount(size_t found, size_t expected, std::string_view what, std::str
 
 constexpr std::string_view kOperation = "operation";
 
-// The subgraph's inputs take the operation's inputs from `first` on.
+// Checks that the subgraph's inputs accept the operation's inputs from `first` on.
 Status checkInputs(const OperationView& operation, size_t first, const Subgraph& subgraph,
                    std::string_view owner) {
   HALYARD_RETURN_IF_ERROR(
@@ -72,7 +74,7 @@ Status checkInputs(const OperationView& operation, size_t first, const Subgraph&
   return okStatus();
 }
 
-// The first outputs of the subgraph become the operation's.
+// Checks that the first outputs of the subgraph can become the operation's.
 Status checkOutputs(const OperationView& operation, const Subgraph& subgraph,
                     std::string_view owner) {
   for (size_t i = 0; i < operation.outputCount(); ++i) {

@@ -1,5 +1,5 @@
-// CONV_2D and GROUPED_CONV_2D: signatures, shapes, and a kernel that gathers patches of the image
-// into matrix products, one for each group of channels.
+// CONV_2D and GROUPED_CONV_2D: signatures, shapes, and a kernel. The kernel gathers patches of the
+// image into matrix products, one for each group of channels.
 #include "ops/layout.h"
 #include "ops/operand_checks.h"
 #include "ops/operation.h"
@@ -51,7 +51,7 @@ Signature makeGroupedSignature() {
   return signature;
 }
 
-// Reads the scalars up to the window's options; `groups` is null for the plain operation.
+// Reads the scalars up to the window's options; `groups` is null for CONV_2D.
 Status readScalars(const OperationContext& context, ConvPlan* plan, WindowOptions* options,
                    int32_t* groups) {
   const size_t implicitCount = groups == nullptr ? 7 : 9;
@@ -112,8 +112,8 @@ Status infer(OperationContext& context) {
   return okStatus();
 }
 
-// X is the type of the image, T what is multiplied. filterColumn gives the values of one output
-// channel.
+// X is the type of the image, T the type of the factors. filterColumn returns the values of one
+// output channel.
 template <typename X, typename T, typename Output>
 void convolve(OperationContext& context, const ConvPlan& plan, const Tensor& image,
               const std::function<const T*(size_t, T*)>& filterColumn, const Output& output,
@@ -191,7 +191,7 @@ Status reference(OperationContext& context) {
 }
 
 double work(std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
-  // Each value of the output takes one filter, whatever the layout and the groups.
+  // Each value of the output takes one filter, for any layout and number of groups.
   return workElements(outputs[0]) * workElements(inputs[kFilter]) /
          workDimension(inputs[kFilter], kFilterChannelDim);
 }

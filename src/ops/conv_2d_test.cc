@@ -1,5 +1,5 @@
-// CONV_2D and GROUPED_CONV_2D against the definition as plain loops over real numbers, and their
-// errors.
+// Tests of CONV_2D and GROUPED_CONV_2D against the definition in plain loops over real numbers, and
+// of their errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using enum OperandType;
 
-// `groups` of 0 stands for the plain operation.
+// `groups` of 0 stands for CONV_2D.
 void checkOne(RandomOperands& random, const ConvTypeCase& type, const TestWindow& window,
               uint32_t batch, uint32_t depth, uint32_t channels, int groups = 0) {
   const auto size = [](int n) { return static_cast<uint32_t>(n); };
@@ -29,7 +29,7 @@ void checkOne(RandomOperands& random, const ConvTypeCase& type, const TestWindow
   if (groups > 0) rest.push_back(TestOperand::int32(groups));
   rest.push_back(TestOperand::int32(static_cast<int>(code)));
   window.appendLayoutAndDilations(rest);
-  // A float sum may be off by half a unit in its last place for each of its terms.
+  // A float sum may be wrong by half a unit in its last place for each of its terms.
   const double slack = 0x1p-24 * share * window.height.filter * window.width.filter;
   checkImageOperation(
       random, groups == 0 ? OperationType::CONV_2D : OperationType::GROUPED_CONV_2D, window.nchw,
@@ -55,7 +55,7 @@ TEST(Conv2d, AgreesWithDefinitionInAllForms) {
   }
 }
 
-// Sizes at which the matrix product works in several tiles, blocks of depth and strips.
+// These sizes make the matrix product use several tiles, blocks of depth and strips.
 TEST(Conv2d, AgreesWithDefinitionOnLargerImages) {
   RandomOperands random(8);
   TestWindow pointwise;
@@ -89,7 +89,7 @@ TEST(GroupedConv2d, AgreesWithDefinitionInAllForms) {
   }
 }
 
-// Groups that are worth several threads each, and many small ones.
+// Groups that justify several threads each, and many small ones.
 TEST(GroupedConv2d, AgreesWithDefinitionOnLargerImages) {
   RandomOperands random(10);
   TestWindow same;
@@ -104,7 +104,7 @@ TEST(GroupedConv2d, AgreesWithDefinitionOnLargerImages) {
 }
 
 TEST(Conv2d, WindowsOfPaddingOnlyGiveTheBias) {
-  // Dilation 4 with two taps: the middle windows see no cell of a one-cell image.
+  // Dilation 4 with two taps: the middle windows do not touch the only cell of the image.
   std::vector<TestOperand> inputs = {
       TestOperand::of<float>(TENSOR_FLOAT32, {1, 1, 1, 1}, {5}),
       TestOperand::of<float>(TENSOR_FLOAT32, {1, 1, 2, 1}, {10, 100}),
@@ -119,7 +119,7 @@ TEST(Conv2d, WindowsOfPaddingOnlyGiveTheBias) {
   EXPECT_THAT(outputs[0].values<float>(), ElementsAre(501, 1, 1, 1, 51));
 }
 
-// The product of the scales is beyond float's range, its ratio to the output's scale is not.
+// The product of the scales exceeds float's range; its ratio to the output's scale does not.
 TEST(Conv2d, ExtremeScales) {
   struct Case {
     float inputScale;
@@ -236,7 +236,7 @@ TEST_F(Conv2dErrors, NameTheBiasScale) {
   EXPECT_THAT(errorOf(inputs), HasSubstr("bias has zero point 1, expected 0"));
   inputs = validInputs();
   inputs[1] = random_.perChannelFilter({2, 3, 2, 3}, 0);
-  EXPECT_EQ(errorOf(inputs), "OK");  // it means nothing then
+  EXPECT_EQ(errorOf(inputs), "OK");  // it has no meaning then
   inputs[2].tensor.scale = 0;
   EXPECT_EQ(errorOf(inputs), "OK");
 }
@@ -276,7 +276,7 @@ TEST_F(Conv2dErrors, OfGroups) {
               HasSubstr("zero-sized"));
 }
 
-// An operation in a model for checkSignature.
+// Puts an operation into a model for checkSignature.
 struct ModelWithOperation {
   Model model;
   Result<FeatureLevel> level() {

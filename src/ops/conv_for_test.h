@@ -1,4 +1,4 @@
-// What tests of convolutions share.
+// Code shared by the tests of convolutions.
 // Thread safety: none needed.
 // Ownership: values.
 #pragma once
@@ -30,8 +30,9 @@ inline double largest(const std::vector<double>& values) {
   return result;
 }
 
-// Runs the operation on the NHWC image and compares with `expected`, real values before the
-// activation in that order. `rest` are the inputs behind the image. `slack` as for expectReals.
+// Runs the operation on the NHWC image and compares the result with `expected`, which holds real
+// values before the activation in that order. `rest` are the inputs after the image. `slack` as for
+// expectReals.
 inline void checkImageOperation(RandomOperands& random, OperationType operation, bool nchw,
                                 const TestOperand& image, const std::vector<TestOperand>& rest,
                                 std::vector<double> expected, const Shape& nhwc, FuseCode code,

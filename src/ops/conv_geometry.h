@@ -16,7 +16,7 @@
 
 namespace halyard::ops {
 
-// The size of a batch of images, whatever the order of dimensions in memory.
+// The size of a batch of images, for any order of dimensions in memory.
 struct ImageDims {
   size_t batch = 0;
   size_t height = 0;
@@ -24,12 +24,12 @@ struct ImageDims {
   size_t channels = 0;
 };
 
-// `shape` has rank 4 and is [N,H,W,C], or [N,C,H,W] with `nchw`; all but N must be positive.
+// `shape` has rank 4 and is [N,H,W,C], or [N,C,H,W] with `nchw`. H, W and C must be positive.
 Status readImageDims(std::string_view name, const Shape& shape, bool nchw, ImageDims* dims);
 Shape imageShape(const ImageDims& dims, bool nchw);
 
-// A window moving along one axis. 64 bits hold every sum and product of 32-bit operands that is
-// formed here: the largest is the extent of a dilated filter, below 2^63 - 2^32.
+// A window that moves along one axis. 64 bits hold every sum and product of 32-bit operands here.
+// The largest is the extent of a dilated filter, below 2^63 - 2^32.
 struct WindowAxis {
   int64_t input = 0;
   int64_t filter = 0;
@@ -38,7 +38,8 @@ struct WindowAxis {
   int64_t padBefore = 0;
   int64_t output = 0;
 
-  // Input coordinate of the first tap for output coordinate `o`; negative within the padding.
+  // Returns the input coordinate of the first tap for output coordinate `o`; negative in the
+  // padding.
   int64_t origin(int64_t o) const { return o * stride - padBefore; }
 };
 
@@ -46,7 +47,7 @@ struct TapRange {
   int64_t begin;
   int64_t end;
 };
-// The taps u in [0, filter) with origin + u * dilation inside the input; begin <= end.
+// Returns the taps u in [0, filter) with origin + u * dilation inside the input; begin <= end.
 inline TapRange tapsInside(const WindowAxis& axis, int64_t origin) {
   const auto tapsBelow = [&](int64_t distance) {
     return distance <= 0 ? 0 : (distance + axis.dilation - 1) / axis.dilation;
@@ -60,8 +61,9 @@ struct Window {
   WindowAxis width;
 };
 
-// The two forms of an operation with a moving window: the tensors; pads or padding scheme; strides;
-// `scalars`; then, from level 3 on and optional, the layout and (with `dilated`) the dilations.
+// Returns the two forms of an operation with a moving window. The inputs are: the tensors; pads or
+// padding scheme; strides; `scalars`; the optional layout since level 3; with `dilated`, also the
+// optional dilations.
 std::vector<Form> windowForms(const std::vector<OperandSpec>& tensors,
                               std::initializer_list<std::string_view> scalars, bool dilated);
 
@@ -69,39 +71,39 @@ std::vector<Form> windowForms(const std::vector<OperandSpec>& tensors,
 std::vector<Form> windowFormsWithLayout(const std::vector<OperandSpec>& tensors,
                                         std::initializer_list<std::string_view> scalars);
 
-// Which of windowForms an operation follows. `implicitCount` is the least number of inputs with
-// implicit padding: the input behind them is the layout there and an INT32 with explicit padding.
+// Returns which of windowForms an operation follows. `implicitCount` is the minimum number of
+// inputs with implicit padding. The next input is the layout there, and an INT32 with explicit
+// padding.
 inline bool hasExplicitPadding(const OperationContext& context, size_t implicitCount) {
   return context.inputCount() > implicitCount &&
          context.input(implicitCount).type == OperandType::INT32;
 }
 
-// The scalars that describe a window, as the operation's inputs give them.
+// The scalar inputs that describe a window.
 struct WindowOptions {
   bool explicitPadding = false;
   int32_t padLeft = 0;
   int32_t padRight = 0;
   int32_t padTop = 0;
   int32_t padBottom = 0;
-  int32_t paddingScheme = 0;  // when not explicit; 1 is SAME, anything else pads nothing
+  int32_t paddingScheme = 0;  // for implicit padding; 1 is SAME, any other value means no padding
   int32_t strideWidth = 1;
   int32_t strideHeight = 1;
   int32_t dilationWidth = 1;
   int32_t dilationHeight = 1;
 };
 
-// Reads pads or scheme, then strides, from scalar inputs `first` on, and moves `first` behind them.
+// Reads pads or scheme, then strides, from scalar inputs `first` on, and advances `first`.
 Status readPaddingAndStrides(const OperationContext& context, bool explicitPadding, size_t* first,
                              WindowOptions* options);
 
-// Reads the layout at `first` and, with `dilated`, the dilations behind it, as far as they are
-// given.
+// Reads the layout at `first` and, with `dilated`, the dilations after it, if present.
 Status readLayoutAndDilations(const OperationContext& context, size_t first, bool dilated,
                               bool* nchw, WindowOptions* options);
 
-// Checks the options and computes the output size on both axes. OP_FAILED when a stride, dilation
-// or filter size is not positive, an explicit pad is negative or not below the dilated filter's
-// extent, or no window fits.
+// Checks the options and computes the output size on both axes. Returns OP_FAILED when a stride,
+// dilation or filter size is not positive, or no window fits. Also when an explicit pad is
+// negative, or not below the dilated filter's extent.
 Status resolveWindow(const WindowOptions& options, const ImageDims& input, int64_t filterHeight,
                      int64_t filterWidth, Window* window);
 

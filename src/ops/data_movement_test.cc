@@ -1,5 +1,5 @@
-// Copies between regularly spaced positions, and the signatures of the operations made of them: the
-// levels and ranks of the API's support matrix, and what depends on more than types.
+// Tests of copies between regularly spaced positions, and of the signatures of the operations built
+// on them. They check the levels and ranks of the API's support matrix, and rules beyond types.
 #include "ops/data_movement.h"
 
 #include <map>
@@ -47,7 +47,7 @@ TEST(CopyElements, SingleElement) {
 
 struct Row {
   OperationType op;
-  // Float32, float16, quant8, signed quant8, int32; 0: not taken.
+  // Float32, float16, quant8, signed quant8, int32; 0: not supported.
   std::vector<int> levels;
   int minRank;
   int maxRank;                                   // 0: any
@@ -110,7 +110,7 @@ struct Call {
   }
 };
 
-// With the main type in every place that has it; `rank` is that of the main input.
+// Uses the main type in every possible position; `rank` is that of the main input.
 Call callOf(OperationType op, OperandType type, size_t rank, size_t count) {
   const Signature& signature = definitionOf(op)->signature;
   const TypeRow* row = &signature.rows[0];
@@ -227,7 +227,7 @@ TEST(DataMovementSignatures, SplitCountsItsOutputs) {
     setSplits(splits);
     call.expectRefused(fmt::format("has 3 outputs, expected the number of splits, {}", splits));
   }
-  // A constant outside the model's values is for others to refuse.
+  // Other checks refuse a constant outside the model's values.
   call.input(2).location.offset = UINT32_MAX;
   EXPECT_EQ(call.level(), 3);
   call = plainCall(SPLIT, TENSOR_FLOAT32);

@@ -1,5 +1,5 @@
-// Trailing inputs that may be left out where they have their default values: which those are, and
-// what is left of an operation without them.
+// Tests of trailing inputs with default values, which may be left out: their positions, and the
+// remaining inputs of an operation.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 using enum OperandType;
 using enum OperationType;
 
-// Of each form that has some: the first, and the defaults from there on.
+// For each form with optional inputs: the first one, and all defaults from there on.
 struct Defaults {
   size_t first = 0;
   std::vector<int32_t> values;
@@ -62,7 +62,7 @@ TEST(DefaultInputs, AreThoseOfTheRuntimesSpecification) {
   }
 }
 
-// A trailing input, as it stands in a model.
+// A trailing input in a model.
 struct Tail {
   OperandType type = INT32;
   int32_t value = 0;
@@ -71,7 +71,7 @@ struct Tail {
 Tail flag(bool value) { return {BOOL, value ? 1 : 0}; }
 Tail number(int32_t value) { return {INT32, value}; }
 
-// How many inputs are left of a case with the shortest list of the form and `tail` behind it.
+// Returns the number of inputs left for a case with the form's shortest list followed by `tail`.
 size_t leftOf(OperationType type, size_t form, const std::vector<Tail>& tail) {
   const OperationDefinition& definition = *definitionOf(type);
   for (const Variant& variant : variantsOf(definition.signature)) {
@@ -106,10 +106,10 @@ TEST(DefaultInputs, AreLeftOutFromTheEndAsFarAsAListMayEnd) {
     EXPECT_EQ(leftOf(CONV_2D, form, {flag(true)}), fewest + 1);
     EXPECT_EQ(leftOf(CONV_2D, form, {flag(false), number(1), number(1)}), fewest);
     EXPECT_EQ(leftOf(CONV_2D, form, {flag(true), number(1), number(1)}), fewest + 1);
-    // Dilations go together.
+    // Dilations come in pairs.
     EXPECT_EQ(leftOf(CONV_2D, form, {flag(false), number(2), number(1)}), fewest + 3);
     EXPECT_EQ(leftOf(CONV_2D, form, {flag(false), number(1), number(2)}), fewest + 3);
-    // What is behind counts.
+    // Later inputs count, too.
     EXPECT_EQ(leftOf(DEPTHWISE_CONV_2D, form, {flag(false), number(3), number(3)}), fewest + 4);
     EXPECT_EQ(leftOf(MAX_POOL_2D, form, {flag(false)}), fewest);
     EXPECT_EQ(leftOf(MAX_POOL_2D, form, {flag(true)}), fewest + 1);
@@ -123,14 +123,14 @@ TEST(DefaultInputs, AreLeftOutFromTheEndAsFarAsAListMayEnd) {
   EXPECT_EQ(leftOf(SOFTMAX, 0, {number(0)}), 3u);
 }
 
-// Only what is known when the model is finished, and cheap to look at.
+// Only inputs that are known when the model is finished, and cheap to read.
 TEST(DefaultInputs, AreConstantsInTheModelItself) {
   EXPECT_EQ(leftOf(SOFTMAX, 0, {{INT32, -1, Lifetime::SUBGRAPH_INPUT}}), 3u);
   EXPECT_EQ(leftOf(SOFTMAX, 0, {{INT32, -1, Lifetime::TEMPORARY_VARIABLE}}), 3u);
   EXPECT_EQ(leftOf(SOFTMAX, 0, {{INT32, -1, Lifetime::CONSTANT_REFERENCE}}), 3u);
 }
 
-// Nothing is left out of a legal case but what its tables allow.
+// In a legal case, only the inputs that the tables allow are left out.
 TEST(DefaultInputs, WhatIsLeftIsLegalAndNeedsNoMore) {
   forEachCase(3, 1000, [](const OperationDefinition& definition, const LegalCase& legal) {
     Model model = toModel(legal);

@@ -1,4 +1,4 @@
-// DEPTH_TO_SPACE and SPACE_TO_DEPTH: blocks of pixels to channels of one pixel, and back.
+// DEPTH_TO_SPACE and SPACE_TO_DEPTH: move blocks of pixels to channels of one pixel, and back.
 #include <cstdint>
 
 #include "ops/data_movement.h"
@@ -60,7 +60,7 @@ Status inferSpaceToDepth(OperationContext& context) {
     }
     dims[axis] = static_cast<uint32_t>(dims[axis] / size);
   }
-  // In two steps, as three factors may have more than 64 bits together.
+  // The product is computed in two steps, as three factors may need more than 64 bits.
   HALYARD_RETURN_IF_ERROR(setDimension(axes.channels, uint64_t{dims[axes.channels]} * size, &dims));
   HALYARD_RETURN_IF_ERROR(setDimension(axes.channels, uint64_t{dims[axes.channels]} * size, &dims));
   context.output(0).dims = std::move(dims);
@@ -87,7 +87,7 @@ std::vector<Mapping> mappingsOf(const Shape& deep, const Shape& wide, const Bloc
           {wide[axes.channels], d[axes.channels], w[axes.channels]}};
 }
 
-// Both kernels: the same pairs of elements, copied one way or the other.
+// Both kernels copy the same pairs of elements, in opposite directions.
 template <bool toSpace>
 Status compute(OperationContext& context) {
   Blocks blocks;

@@ -1,4 +1,5 @@
-// DEPTH_TO_SPACE and SPACE_TO_DEPTH against their mappings of coordinates, in both layouts.
+// Tests of DEPTH_TO_SPACE and SPACE_TO_DEPTH against their mappings of coordinates, in both
+// layouts.
 #include "ops/moves_for_test.h"
 
 namespace halyard::ops::testing {
@@ -29,7 +30,7 @@ TEST(DepthToSpace, AgreesWithDefinition) {
         return Coordinates{at[0], at[1] / block, at[2] / block, place * depth + at[3]};
       });
       expectInBothLayouts(OperationType::DEPTH_TO_SPACE, x, static_cast<int>(block), expected);
-      // The way back.
+      // The opposite direction.
       expectInBothLayouts(OperationType::SPACE_TO_DEPTH, expected, static_cast<int>(block), x);
       if (HasFatalFailure()) return;
     }

@@ -97,11 +97,11 @@ HALYARD_ALWAYS_INLINE void addProduct(float x, int16_t, float w, float* sum) { *
 template <typename X>
 HALYARD_ALWAYS_INLINE void addProduct(X x, int16_t zeroPoint, int16_t w, int32_t* sum) {
   const auto centered = static_cast<int16_t>(static_cast<int16_t>(x) - zeroPoint);
-  // Sums wrap around, which int32_t may not.
+  // Sums wrap around, which int32_t does not allow.
   *sum = static_cast<int32_t>(static_cast<uint32_t>(*sum) + static_cast<uint32_t>(centered * w));
 }
 
-// Positions [begin, end) of output line `line` (counted through all images).
+// Computes positions [begin, end) of output line `line` (counted over all images).
 template <typename X, typename W, typename Sum>
 struct Segment {
   const DepthwisePlan* plan;

@@ -1,4 +1,5 @@
-// DEPTHWISE_CONV_2D against the definition as plain loops over real numbers, and its errors.
+// Tests of DEPTHWISE_CONV_2D against the definition in plain loops over real numbers, and of its
+// errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,7 +50,7 @@ TEST(DepthwiseConv2d, AgreesWithDefinitionInAllForms) {
   }
 }
 
-// More channels than vectors hold, and more sums than are kept at a time.
+// More channels than vectors hold, and more sums than the kernel keeps at a time.
 TEST(DepthwiseConv2d, AgreesWithDefinitionOnManyChannels) {
   RandomOperands random(18);
   TestWindow window;

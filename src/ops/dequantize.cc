@@ -1,4 +1,4 @@
-// DEQUANTIZE: 8 bits to real numbers, with one scale or one per channel.
+// DEQUANTIZE: 8-bit values to real numbers, with one scale or one per channel.
 #include <algorithm>
 #include <cstdint>
 

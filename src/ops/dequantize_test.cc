@@ -1,4 +1,4 @@
-// DEQUANTIZE against its formula, for all four quantisations.
+// Tests of DEQUANTIZE against its formula, for all four quantisations.
 #include <gtest/gtest.h>
 
 #include "ops/naive_for_test.h"

@@ -1,4 +1,5 @@
-// DETECTION_POSTPROCESSING: boxes from deltas to anchors, non-maximum suppression, the best ones.
+// DETECTION_POSTPROCESSING: boxes from deltas and anchors, non-maximum suppression, selection of
+// the best.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -30,14 +31,14 @@ enum Input : size_t {
   kBackground,
 };
 
-// What the shapes of the outputs depend on.
+// The options that determine the outputs' shapes.
 struct Limits {
   bool regular = false;
   int32_t maxDetections = 0;
   int32_t maxClasses = 0;
 };
 
-// What only the values depend on.
+// The options that affect only values.
 struct Options {
   std::array<float, 4> scales{};  // dy, dx, dh, dw
   int32_t maxPerClass = 0;
@@ -64,7 +65,7 @@ Status readLimits(const OperationContext& context, Limits* limits) {
 Status readThreshold(const OperationContext& context, size_t i, std::string_view name,
                      float* value) {
   HALYARD_RETURN_IF_ERROR(context.read(i, value), "{}", name);
-  // The negated form catches NaN too.
+  // The negated form also catches NaN.
   if (!(*value >= 0)) return opFailed("{} is {}, expected 0 or more", name, *value);
   return okStatus();
 }
@@ -136,13 +137,13 @@ Status infer(OperationContext& context) {
   return okStatus();
 }
 
-// One image of the batch, and where its detections go.
+// One image of the batch, and the destination of its detections.
 struct Image {
   const float* scores;  // [anchors][classes]
   size_t anchors;
   size_t classes;
   std::vector<Box> boxes;  // one per anchor
-  // Outputs: slots in order, and how many of them are used.
+  // Outputs: slots in order, and the number of used ones.
   float* outScores;
   Box* outBoxes;
   int32_t* outLabels;
@@ -157,7 +158,7 @@ struct Image {
   }
 };
 
-// The corners from each anchor's centre and size and its deltas; not clipped to the image.
+// Returns the corners from each anchor's centre, size and deltas, not clipped to the image.
 std::vector<Box> decodeBoxes(const float* deltas, size_t deltaStride, const float* anchors,
                              size_t count, const std::array<float, 4>& scales) {
   std::vector<Box> boxes(count);
@@ -180,7 +181,7 @@ struct Found {
   uint32_t label;
 };
 
-// Suppression within one class.
+// Suppresses within one class.
 std::vector<Found> detectOne(const Image& image, uint32_t label, const Options& options,
                              CandidateList& candidates) {
   candidates.clear();
@@ -196,7 +197,7 @@ std::vector<Found> detectOne(const Image& image, uint32_t label, const Options& 
   return found;
 }
 
-// Suppression within each class, then the best of all classes.
+// Suppresses within each class, then selects the best of all classes.
 void detectPerClass(Image& image, const Limits& limits, const Options& options,
                     KernelServices& services) {
   std::vector<std::vector<Found>> perClass(image.classes);
@@ -211,13 +212,13 @@ void detectPerClass(Image& image, const Limits& limits, const Options& options,
     found.insert(found.end(), some.begin(), some.end());
   }
   const size_t kept = std::min(found.size(), static_cast<size_t>(limits.maxDetections));
-  // Of equal scores the lower class comes first, and within it the one found first.
+  // For equal scores, the lower class comes first; in a class, the one found first.
   std::stable_sort(found.begin(), found.end(),
                    [](const Found& a, const Found& b) { return a.score > b.score; });
   for (size_t i = 0; i < kept; ++i) image.emit(found[i].anchor, found[i].label, options.background);
 }
 
-// Classes 1 and up, best score first and of equals the lowest; NaN comes last.
+// Returns classes from 1 on, by descending score. Equal scores are in class order; NaN comes last.
 void bestLabels(const Image& image, size_t anchor, size_t count, std::vector<uint32_t>& labels) {
   labels.resize(image.classes - 1);
   for (uint32_t i = 0; i < labels.size(); ++i) labels[i] = i + 1;
@@ -233,7 +234,8 @@ void bestLabels(const Image& image, size_t anchor, size_t count, std::vector<uin
                     });
 }
 
-// Suppression among the anchors by their best class, then the best classes of each that is left.
+// Suppresses among the anchors by their best class, then selects the best classes of each remaining
+// one.
 void detectPerAnchor(Image& image, const Limits& limits, const Options& options) {
   CandidateList candidates(image.anchors);
   for (uint32_t anchor = 0; anchor < image.anchors; ++anchor) {
@@ -293,7 +295,7 @@ OperationDefinition define() {
   using enum OperandType;
   OperationDefinition definition;
   definition.type = OperationType::DETECTION_POSTPROCESSING;
-  // Column 1 is the type of scalars of the tensors' precision.
+  // Column 1 is the type of scalars with the tensors' precision.
   definition.signature.rows = {{FL3, {TENSOR_FLOAT32, FLOAT32}}, {FL3, {TENSOR_FLOAT16, FLOAT16}}};
   definition.signature.forms = {
       {"",

@@ -1,4 +1,4 @@
-// DETECTION_POSTPROCESSING against a plain model of its definition.
+// Tests of DETECTION_POSTPROCESSING against a plain model of its definition.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -63,7 +63,7 @@ Case randomCase(RandomOperands& random) {
   c.anchors = static_cast<uint32_t>(random.between(1, 40));
   c.classes = static_cast<uint32_t>(random.between(2, 6));
   c.deltaSize = static_cast<uint32_t>(random.between(4, 6));
-  // Distinct scores, so that no order of equal ones matters.
+  // The scores are distinct, so that the order of equal ones does not matter.
   std::vector<int> levels(c.batches * c.anchors * c.classes);
   std::iota(levels.begin(), levels.end(), 1);
   for (size_t i = levels.size(); i > 1; --i) {
@@ -127,7 +127,7 @@ double overlap(const std::vector<double>& a, const std::vector<double>& b) {
   return shared / ((a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - shared);
 }
 
-// Without equal scores, suppression is a walk down the sorted list.
+// Without equal scores, suppression is one pass over the sorted list.
 std::vector<size_t> suppress(const NaiveImage& image, std::vector<std::pair<double, size_t>> list,
                              double threshold, int limit) {
   std::sort(list.rbegin(), list.rend());
@@ -223,7 +223,8 @@ TEST(DetectionPostprocessing, HalfPrecision) {
   RandomOperands random(102);
   for (int round = 0; round < 50; ++round) {
     Case c = randomCase(random);
-    // The expectation starts from what half precision holds; coarse thresholds leave no doubt.
+    // The expectation starts from the half-precision values. The thresholds are coarse enough to
+    // avoid doubtful cases.
     for (auto* values : {&c.scores, &c.deltas, &c.anchorBoxes}) {
       for (float& value : *values) value = toFloat(toFloat16(value));
     }

@@ -1,4 +1,4 @@
-// Random legal cases of all operations, one after the other, for tests of properties.
+// Random legal cases of all operations in sequence, for tests of properties.
 // Thread safety: none needed.
 // Ownership: values.
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace halyard::ops::testing {
 
-// What HALYARD_PROPERTY_CASE says: an operation, optionally behind a slash the numbers of one case,
-// and the seed behind an @. Without it, all cases of the fixed seed.
+// The selection by HALYARD_PROPERTY_CASE: an operation, optionally a slash with the numbers of one
+// case, and @ with the seed. Without it, all cases of the fixed seed.
 struct CaseChoice {
   std::string prefix;
   unsigned seed = 1;
@@ -31,9 +31,9 @@ inline CaseChoice chosenCases() {
   return choice;
 }
 
-// Calls check(definition, case) for `rounds` cases of each variant of each operation that there is;
-// it says whether there was anything to check, which must be so for `least` cases at least. Stops
-// at an operation's first failure, so that one mistake does not hide others.
+// Calls check(definition, case) for `rounds` cases of each variant of each operation. `check`
+// returns whether the case had anything to check; at least `least` cases must. Stops at an
+// operation's first failure, so that one error does not hide others.
 template <typename Check>
 void forEachCase(unsigned rounds, int least, Check check) {
   const CaseChoice choice = chosenCases();

@@ -13,22 +13,22 @@
 
 namespace halyard::ops {
 
-// Elements that are worth a thread of their own: some ten microseconds of work.
+// The number of elements that justifies a thread: about ten microseconds of work.
 inline constexpr size_t kElementGrain = 16384;
 
-// to[i] = f(from[i]). All are passed by value: stores of bytes might change what lies in a closure,
-// for all the compiler knows, so that it would read its captures again for every element.
+// to[i] = f(from[i]). All arguments are passed by value. The compiler must assume that a store of
+// bytes may change a closure, and would read its captures again for every element.
 template <typename In, typename Out, typename F>
 void applyToRange(const In* from, Out* to, size_t count, F f) {
   for (size_t i = 0; i < count; ++i) to[i] = f(from[i]);
 }
 
-// OperationDefinition::infer of a function of one element: the output has the input's shape.
+// OperationDefinition::infer for a function of one element: the output has the input's shape.
 inline Status inferSameShape(OperationContext& context) {
   context.output(0).dims = context.input(0).dims;
   return okStatus();
 }
-// The same for the operations of the first feature levels, which take no more than 4 dimensions.
+// The same for operations of the first feature levels, which support at most 4 dimensions.
 inline Status inferSameShapeToRank4(OperationContext& context) {
   HALYARD_RETURN_IF_ERROR(checkRank(context.input(0), 1, 4, "input"));
   return inferSameShape(context);
@@ -45,10 +45,10 @@ void applyUnary(OperationContext& context, F f) {
                                  });
 }
 
-// For every byte that an 8 bit tensor can store, the byte to put in its place.
+// The result byte for each byte that an 8-bit tensor can store.
 using ByteTable = std::array<uint8_t, 256>;
 
-// The table of an operation on one 8 bit type: f maps a stored value to a stored value.
+// Returns the table of an operation on one 8-bit type: f maps a stored value to a stored value.
 template <typename F>
 ByteTable makeByteTable(OperandType type, F f) {
   const bool isSigned = type != OperandType::TENSOR_QUANT8_ASYMM;
@@ -64,12 +64,12 @@ inline void lookUp(const ByteTable& table, const uint8_t* input, uint8_t* output
   for (size_t i = 0; i < count; ++i) output[i] = table[input[i]];
 }
 
-// Stored values of `from` as those of `to`, both of one 8 bit type.
+// Returns the table that converts stored values of `from` to those of `to`, both of one 8-bit type.
 inline ByteTable requantizeTable(const Tensor& from, const Tensor& to) {
   return makeByteTable(from.type, [&](int32_t q) { return requantize(q, from, to); });
 }
 
-// output[i] = table[input[i]] for the first input and output, both of one 8 bit type.
+// output[i] = table[input[i]] for the first input and output, both of one 8-bit type.
 inline void applyTable(OperationContext& context, const ByteTable& table) {
   const auto* from = context.input(0).as<uint8_t>();
   auto* to = context.output(0).as<uint8_t>();
@@ -78,8 +78,8 @@ inline void applyTable(OperationContext& context, const ByteTable& table) {
       [&](size_t begin, size_t end) { lookUp(table, from + begin, to + begin, end - begin); });
 }
 
-// output = f(input) where f maps real numbers (as double) and both are quantised to 8 bits, each
-// with its own parameters. Infinities saturate; f must not give NaN.
+// output = f(input), where f maps real numbers (as double). Both tensors are quantised to 8 bits
+// with their own parameters. Infinities saturate; f must not return NaN.
 template <typename F>
 void applyToQuantized(OperationContext& context, F f) {
   const Tensor& input = context.input(0);

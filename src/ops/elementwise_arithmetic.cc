@@ -16,7 +16,7 @@
 namespace halyard::ops {
 namespace {
 
-// What the operations differ in. `integer` wraps around, as two's complement does.
+// The differences between the operations. `integer` wraps around, as two's complement does.
 struct Add {
   static float real(float a, float b) { return a + b; }
   static uint32_t integer(uint32_t a, uint32_t b) { return a + b; }
@@ -31,9 +31,9 @@ struct Mul {
 };
 struct Div {
   static float real(float a, float b) { return a / b; }
-  // Rounds down. A divisor of 0, which has no defined result, gives 0.
+  // Rounds down. A divisor of 0 has no defined result and gives 0.
   static uint32_t integer(uint32_t a, uint32_t b) {
-    // In 64 bits, where the lowest integer over -1 has a place.
+    // 64 bits also hold the lowest integer divided by -1.
     const int64_t dividend = static_cast<int32_t>(a);
     const int64_t divisor = static_cast<int32_t>(b);
     if (divisor == 0) return 0;
@@ -62,10 +62,10 @@ Status inferArithmetic(OperationContext& context) {
   return inferBroadcast(context);
 }
 
-// A sum of two rescaled 8-bit values in fixed point, rounded once, to nearest with ties up: the
-// arithmetic that 8-bit kernels of the wider ecosystem share, so that results agree bit for bit.
-// The larger ratio gets 21 significant bits, which leaves an error of 2^-12 units for the ratios of
-// real models, about 1, and of 2^-5 at the end of the range.
+// Adds two rescaled 8-bit values in fixed point, rounded once, to nearest with ties up. 8-bit
+// kernels of the wider ecosystem share this arithmetic, so results agree bit for bit. The larger
+// ratio gets 21 significant bits. The error is 2^-12 units for ratios of real models, about 1, and
+// 2^-5 at the end of the range.
 class FixedPointSum {
  public:
   // In this range of the larger ratio no int32 overflows: 2 * 2^21 * 255 + 2^29 < 2^31.
@@ -103,7 +103,7 @@ void sumQuantized(OperationContext& context, ClampRange<int32_t> range) {
     });
     return;
   }
-  // Ratios that no sensible model has: exact in double.
+  // No sensible model has such ratios. Double represents them exactly.
   applyBroadcast<T, T>(context, [range, scaleA = double{a.scale}, scaleB = sign * double{b.scale},
                                  scaleOut = double{out.scale}, zeroA = a.zeroPoint,
                                  zeroB = b.zeroPoint, zeroOut = out.zeroPoint](T x, T y) {
@@ -166,7 +166,7 @@ Status compute(OperationContext& context) {
   }
 }
 
-// The product's scale must be coarser than the product of the scales.
+// The output's scale must be larger than the product of the inputs' scales.
 Status checkProductScale(const OperationView& operation, FeatureLevel&) {
   if (!isQuant8Asymm(operation.output(0).type)) return okStatus();
   const float product = operation.input(0).scale * operation.input(1).scale;

@@ -1,4 +1,4 @@
-// ADD, DIV, MUL and SUB against their definitions, element by element over real numbers.
+// Tests of ADD, DIV, MUL and SUB against their definitions, element by element over real numbers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -184,7 +184,7 @@ TEST(ElementwiseArithmetic, Refuses) {
 }
 
 TEST(ElementwiseArithmetic, RefusesResultsThatDoNotFit) {
-  // Only the shapes exist: inference must refuse before anything is allocated.
+  // Only the shapes exist, so inference must refuse before any allocation.
   Tensor inputs[3];
   inputs[0].type = inputs[1].type = TENSOR_FLOAT32;
   inputs[0].dims = {1, 1u << 20};
@@ -212,7 +212,7 @@ TEST(ElementwiseArithmetic, InfersBeforeTheActivationIsKnown) {
   EXPECT_EQ(output.dims, (Shape{2, 5}));
 }
 
-// Any split of the work gives the same rows.
+// Any split of the work covers the same rows.
 TEST(Broadcast, RowsOfPartsMakeUpTheWhole) {
   const Shape a = {3, 1, 4, 5};
   const Shape b = {2, 1, 5};

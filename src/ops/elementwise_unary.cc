@@ -12,8 +12,8 @@
 namespace halyard::ops {
 namespace {
 
-// What the operations differ in: `real` for floats, `integer` (which wraps around, as two's
-// complement does) and `quantized` where they take such tensors.
+// The differences between the operations. `real` is for floats, `integer` wraps around as two's
+// complement does, and `quantized` is for quantised tensors.
 struct Abs {
   static float real(float x) { return std::fabs(x); }
   static uint32_t integer(uint32_t x) { return x >> 31 != 0 ? 0 - x : x; }
@@ -33,7 +33,7 @@ struct Neg {
 };
 struct Rsqrt {
   static float real(float x) { return 1 / std::sqrt(x); }
-  // Where there is no result, as where it is infinite, the output takes its highest value.
+  // For an infinite or undefined result, the output takes its highest value.
   static double quantized(double x) {
     return x > 0 ? 1 / std::sqrt(x) : std::numeric_limits<double>::infinity();
   }

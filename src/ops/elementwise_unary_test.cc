@@ -1,4 +1,4 @@
-// ABS, EXP, FLOOR, LOG, NEG, RSQRT, SIN and SQRT against their definitions.
+// Tests of ABS, EXP, FLOOR, LOG, NEG, RSQRT, SIN and SQRT against their definitions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -93,7 +93,7 @@ TEST(ElementwiseUnary, QuantizedRsqrt) {
     for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<uint8_t>(i);
     const int zeroPoint = range.min + 40;
     const TestOperand x = TestOperand::of<uint8_t>(type, {2, 128}, all, 0.125f, zeroPoint);
-    // Results reach from 1/sqrt(215 / 8), about 0.19, to 1/sqrt(1/8), about 2.83.
+    // Results range from 1/sqrt(215 / 8), about 0.19, to 1/sqrt(1/8), about 2.83.
     const TestOperand result =
         resultOf(OperationType::RSQRT, {x}, TestOperand::output(type, 0.012f, range.min + 3));
     for (size_t i = 0; i < all.size(); ++i) {
@@ -109,7 +109,7 @@ TEST(ElementwiseUnary, QuantizedRsqrt) {
       }
     }
   }
-  // A fine scale of the output saturates.
+  // A small scale of the output saturates.
   EXPECT_THAT(resultOf(OperationType::RSQRT,
                        {TestOperand::of<int8_t>(TENSOR_QUANT8_ASYMM_SIGNED, {2}, {1, 100}, 1)},
                        TestOperand::output(TENSOR_QUANT8_ASYMM_SIGNED, 0.001f, 0))

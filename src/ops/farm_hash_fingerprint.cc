@@ -29,7 +29,7 @@ uint64_t load32(const uint8_t* p) {
 uint64_t rotate(uint64_t x, int bits) { return std::rotr(x, bits); }
 uint64_t mixShift(uint64_t x) { return x ^ (x >> 47); }
 
-// 128 bits to 64.
+// Hashes 128 bits to 64.
 uint64_t mix16(uint64_t u, uint64_t v, uint64_t multiplier) {
   const uint64_t a = mixShift((u ^ v) * multiplier);
   return mixShift((v ^ a) * multiplier) * multiplier;
@@ -45,8 +45,7 @@ uint64_t hash4To16(const uint8_t* p, size_t length) {
   return mix16(c, d, multiplier);
 }
 
-// The two words that the first and last 16 bytes give, before they are mixed. `scale` is for the
-// first word.
+// Two words from the first and last 16 bytes, before they are mixed. `scale` is for the first word.
 struct Ends {
   uint64_t a;
   uint64_t low;
@@ -77,7 +76,7 @@ uint64_t hash33To64(const uint8_t* p, size_t length) {
   return mix16(rotate(e + f, 43) + rotate(g, 30) + h, e + rotate(f + ends.a, 18) + g, multiplier);
 }
 
-// The 56 bytes of state of the long form, and how a block of 64 bytes changes it.
+// The 56 bytes of state of the long form, and their update by a block of 64 bytes.
 struct LongState {
   struct Pair {
     uint64_t first = 0;
@@ -99,7 +98,7 @@ struct LongState {
     return {a + last, b + c};
   }
 
-  // `factor` is 1 for all blocks but the last.
+  // `factor` is 1 for all blocks except the last.
   void mixBlock(const uint8_t* p, uint64_t multiplier, uint64_t factor) {
     x = rotate(x + y + v.first + load64(p + 8), 37) * multiplier;
     y = rotate(y + v.second + load64(p + 48), 42) * multiplier;
@@ -118,7 +117,7 @@ uint64_t hashLong(const uint8_t* p, size_t length) {
   state.y = kSeed * kK1 + 113;
   state.z = mixShift(state.y * kK2 + 113) * kK2;
   state.x = kSeed * kK2 + load64(p);
-  // The last 1 to 64 bytes are left for the last block, which is always whole: it may overlap the
+  // The last 1 to 64 bytes are left for the last block. It is always whole, so it may overlap the
   // one before it.
   const size_t rest = (length - 1) % kBlock;
   const uint8_t* const end = p + (length - 1 - rest);

@@ -1,4 +1,4 @@
-// fingerprint64 against FarmHash itself.
+// Tests of fingerprint64 against FarmHash itself.
 #include "ops/farm_hash_fingerprint.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace halyard::ops {
 namespace {
 
-// Printable bytes that differ from length to length.
+// Returns printable bytes that differ for each length.
 std::vector<uint8_t> bytesOf(size_t length) {
   std::vector<uint8_t> bytes;
   for (size_t i = 0; i < length; ++i) {
@@ -19,8 +19,8 @@ std::vector<uint8_t> bytesOf(size_t length) {
 }
 
 TEST(FarmHashFingerprint, AgreesWithThePublishedFunction) {
-  // From fingerprint64 of the PyPI package pyfarmhash, which wraps the published C++. Lengths on
-  // both sides of every limit between the rules, and of the blocks of 64 bytes.
+  // Results of fingerprint64 of the PyPI package pyfarmhash, which wraps the published C++. The
+  // lengths lie on both sides of every limit between the rules, and of the blocks of 64 bytes.
   struct Known {
     size_t length;
     uint64_t fingerprint;
@@ -45,7 +45,7 @@ TEST(FarmHashFingerprint, AgreesWithThePublishedFunction) {
 }
 
 TEST(FarmHashFingerprint, HighBytes) {
-  // From the same package.
+  // This result is from the same package.
   const std::vector<uint8_t> bytes(100, 0xff);
   const std::span<const uint8_t> all(bytes);
   EXPECT_EQ(fingerprint64(all.first(5)), 0xb4c058f3e9e0f6e0);

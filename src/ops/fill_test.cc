@@ -1,4 +1,4 @@
-// FILL: values, shapes and hostile dimensions.
+// Tests of FILL: values, shapes and hostile dimensions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ TEST(Fill, EveryType) {
       resultOf(OperationType::FILL, {intList({5}), TestOperand::int32(INT32_MIN)},
                TestOperand::output(TENSOR_INT32));
   EXPECT_THAT(integers.values<int32_t>(), ::testing::AllOf(::testing::SizeIs(5), Each(INT32_MIN)));
-  // Bits of a float16 are kept, also of what is not a number.
+  // Bits of a float16 are kept, also those of a NaN.
   for (uint16_t bits : {0x3c00, 0x7d01, 0x8000}) {
     const TestOperand halves = resultOf(
         OperationType::FILL, {intList({2, 2}), TestOperand::of<uint16_t>(FLOAT16, {}, {bits})},
@@ -48,7 +48,7 @@ TEST(Fill, WaitsForItsDimensions) {
   OperationContext unknown(inputs, std::span(&output, 1), nullptr);
   const OperationDefinition& definition = *definitionOf(OperationType::FILL);
   EXPECT_EQ(inferShapes(definition, unknown).code(), ResultCode::INCOMPLETE);
-  // The value does not count for the shape.
+  // The shape does not depend on the value.
   int32_t dims[] = {4, 5};
   inputs[0].data = dims;
   OperationContext known(inputs, std::span(&output, 1), nullptr);

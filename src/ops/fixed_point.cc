@@ -9,23 +9,23 @@
 namespace halyard::ops {
 namespace {
 
-constexpr int32_t kOne15 = 32767;  // 1 in Q0.15, as near as it gets
+constexpr int32_t kOne15 = 32767;  // 1 in Q0.15, rounded to the nearest value
 
-// What follows is in 32 bits and without branches, so that loops over it become vectors. The values
-// have 16 bits, but for products.
+// The following functions use 32 bits and no branches, so that loops over them vectorise. Except
+// for products, the values have 16 bits.
 
-// multiplyHigh16.
+// As multiplyHigh16.
 HALYARD_ALWAYS_INLINE int32_t highProduct(int32_t a, int32_t b) {
   const int32_t product = (a * b + (1 << 14)) >> 15;
   return product < 32767 ? product : 32767;
 }
-// shiftRightRounding.
+// As shiftRightRounding.
 template <int kExponent>
 HALYARD_ALWAYS_INLINE int32_t shiftRounding(int32_t x) {
   const int32_t magnitude = ((x < 0 ? -x : x) + (1 << (kExponent - 1))) >> kExponent;
   return x < 0 ? -magnitude : magnitude;
 }
-// scaleUp16.
+// As scaleUp16.
 template <int kExponent>
 HALYARD_ALWAYS_INLINE int32_t scaledUp(int32_t x) {
   const int32_t scaled = x * (1 << kExponent);
@@ -46,7 +46,8 @@ HALYARD_ALWAYS_INLINE int32_t expOfQuarter(int32_t a) {
   return scaledUp<0>(kExpOfMinusEighth + highProduct(kExpOfMinusEighth, x + rest));
 }
 
-// exp(-2^kExponent) in Q0.15, where the value with that many integer bits has the bit for it.
+// exp(-2^kExponent) in Q0.15, if the value with that many integer bits has the corresponding bit
+// set.
 template <int kIntegerBits, int kExponent>
 HALYARD_ALWAYS_INLINE int32_t timesExpOfBit(int32_t result, int32_t value, int32_t exp) {
   if constexpr (kIntegerBits > kExponent) {
@@ -57,8 +58,8 @@ HALYARD_ALWAYS_INLINE int32_t timesExpOfBit(int32_t result, int32_t value, int32
   }
 }
 
-// exp of a value <= 0 with that many integer bits (at most 7), in Q0.15: the part above -1/4 by its
-// series, and a factor for each higher bit.
+// exp of a value <= 0 with this number of integer bits (at most 7), in Q0.15. The part above -1/4
+// uses its series, and each higher bit adds a factor.
 template <int kIntegerBits>
 HALYARD_ALWAYS_INLINE int32_t expOfNegative(int32_t a) {
   constexpr int32_t kQuarter = 1 << (13 - kIntegerBits);

@@ -1,6 +1,6 @@
-// Fixed-point arithmetic of the quantised LSTMs, defined to the bit: Qm.n stands for an integer
-// over 2^n. All functions are defined for every argument; where the exact result does not fit, it
-// is the nearest that does.
+// Fixed-point arithmetic of the quantised LSTMs, defined to the bit. Qm.n is an integer divided by
+// 2^n. All functions are defined for every argument. An exact result that does not fit becomes the
+// nearest value that does.
 // Thread safety: pure functions.
 // Ownership: none.
 #pragma once
@@ -33,7 +33,7 @@ constexpr int32_t multiplyHigh32(int32_t a, int32_t b) {
 // x / 2^exponent to nearest, ties away from zero. |x| <= 2^62; exponents below 1 give x.
 constexpr int64_t shiftRightRounding(int64_t x, int exponent) {
   if (exponent <= 0) return x;
-  if (exponent > 62) return 0;  // |x| / 2^63 is at most one half, and only of 2^62 itself
+  if (exponent > 62) return 0;  // |x| / 2^63 is at most one half, and exactly that only for 2^62
   const int64_t magnitude = x < 0 ? -x : x;
   const int64_t rounded = (magnitude + (int64_t{1} << (exponent - 1))) >> exponent;
   return x < 0 ? -rounded : rounded;
@@ -42,24 +42,24 @@ constexpr int64_t shiftRightRounding(int64_t x, int exponent) {
 // x 2^n, saturated to int16. 0 <= n < 32.
 constexpr int32_t scaleUp16(int32_t x, int n) { return saturate16(int64_t{x} * (int64_t{1} << n)); }
 
-// A positive real number as significand 2^(exponent - 31), with 2^30 <= significand < 2^31, or
-// both 0 for what is below 2^-32.
+// A positive real number: significand * 2^(exponent - 31), with 2^30 <= significand < 2^31. Both
+// are 0 for numbers below 2^-32.
 struct FixedMultiplier {
   int32_t significand = 0;
   int exponent = 0;
 };
-// `real` must be finite. What is not above 0 gives 0.
+// `real` must be finite. Numbers up to 0 give 0.
 FixedMultiplier toFixedMultiplier(double real);
 
-// About x times the multiplier: scaled up first where the exponent says so (saturating), then
-// rounded twice.
+// Returns about x times the multiplier. A positive exponent first scales x up (saturating). The
+// result is rounded twice.
 int32_t multiplyByFixed(int32_t x, FixedMultiplier multiplier);
 
 // 1 / sqrt(v), for v >= 0; values below 1 count as 1.
 FixedMultiplier inverseSqrt(int32_t v);
 
-// The logistic function and the hyperbolic tangent of a value in Q(integerBits).(15 -
-// integerBits), in Q0.15. 0 <= integerBits <= 6. The errors are below 8 and 13 units.
+// The logistic function and the hyperbolic tangent of a value in Q(integerBits).(15 - integerBits),
+// as Q0.15. 0 <= integerBits <= 6. The errors are below 8 and 13 units.
 int16_t sigmoidFixed(int16_t x, int integerBits);
 int16_t tanhFixed(int16_t x, int integerBits);
 // The same for many values; `from` and `to` may be the same.

@@ -1,5 +1,5 @@
-// Fixed-point functions against the exact rational values of their definitions, against the real
-// functions, and at the ends of their ranges.
+// Tests of fixed-point functions against the exact rational values of their definitions, against
+// the real functions, and at the limits of their ranges.
 #include "ops/fixed_point.h"
 
 #include <gtest/gtest.h>
@@ -100,7 +100,7 @@ TEST(FixedPoint, MultipliesByRealNumbers) {
 }
 
 TEST(FixedPoint, InverseSquareRoots) {
-  // By the definition in rational arithmetic.
+  // Computed from the definition in rational arithmetic.
   const struct {
     int32_t v, significand;
     int exponent;
@@ -130,7 +130,7 @@ TEST(FixedPoint, InverseSquareRoots) {
   EXPECT_EQ(inverseSqrt(kMin).significand, kMax);
 }
 
-// FNV-1a over the results for all arguments, lowest first and low byte first.
+// Returns FNV-1a over the results for all arguments, lowest argument and lowest byte first.
 template <typename F>
 uint64_t digestOf(F f, int integerBits) {
   uint64_t hash = 0xcbf29ce484222325;
@@ -143,7 +143,8 @@ uint64_t digestOf(F f, int integerBits) {
   return hash;
 }
 
-// Points, then digests of all arguments, from the definitions evaluated in rational arithmetic.
+// Single values, then digests over all arguments, from the definitions evaluated in rational
+// arithmetic.
 TEST(FixedPoint, GateFunctionsAreExact) {
   const std::vector<std::pair<int, int>> sigmoid = {
       {-32768, 11}, {-20000, 243}, {-4096, 8815}, {-1000, 14391}, {-1, 16383},   {0, 16384},

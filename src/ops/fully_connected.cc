@@ -55,7 +55,7 @@ Status infer(OperationContext& context) {
   return okStatus();
 }
 
-// Left and right are as gemm wants them; Output adds the bias and stores.
+// Left and right are in gemm's form. Output adds the bias and stores.
 template <typename T, typename Output>
 void multiply(OperationContext& context, GemmProblem<T>& problem, const Output& output,
               typename Output::Value* results) {

@@ -1,4 +1,5 @@
-// FULLY_CONNECTED against the definition as plain loops over real numbers, and its errors.
+// Tests of FULLY_CONNECTED against the definition in plain loops over real numbers, and of its
+// errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +51,7 @@ TEST(FullyConnected, AgreesWithDefinition) {
       const auto units = static_cast<uint32_t>(random.between(1, 70));
       const auto batch = static_cast<uint32_t>(random.between(0, 9));
       checkOne(random, type, {batch, depth}, units, depth);
-      // Dimensions that only together make up rows of `depth`.
+      // Only together do these dimensions make rows of `depth`.
       checkOne(random, type, {batch, 2, depth}, units, depth);
       checkOne(random, type, {2 * batch, 3, 1, depth}, units, 2 * depth);
       if (HasFatalFailure()) return;

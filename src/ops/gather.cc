@@ -14,8 +14,8 @@
 namespace halyard::ops {
 namespace {
 
-// `indices` replaces the axis of `view`: the copies are those of element [o][indices[i]] of the
-// input, which is view.inner elements long.
+// `indices` replaces the axis of `view`. The function copies element [o][indices[i]] of the input,
+// which has view.inner elements.
 Status copyRows(OperationContext& context, const Tensor& input, const AxisView& view,
                 std::span<const int32_t> indices, std::string_view name, Tensor& output) {
   for (size_t i = 0; i < indices.size(); ++i) {
@@ -74,7 +74,7 @@ Status checkLeastRank(const Tensor& tensor, size_t least, std::string_view name)
                   realShapeText(tensor.dims), least);
 }
 
-// One row of the values per lookup.
+// The output has one row of the values per lookup.
 Status inferRows(const Tensor& lookups, const Tensor& values, Tensor& output) {
   HALYARD_RETURN_IF_ERROR(checkRank(lookups, 1, 1, "lookups"));
   HALYARD_RETURN_IF_ERROR(checkSameQuantization(values, output));

@@ -1,5 +1,5 @@
-// GATHER_ND of the extension halyard.tflite: elements or slices of a tensor, each by a tuple of
-// indices into its first dimensions.
+// GATHER_ND of the extension halyard.tflite: elements or slices of a tensor. Each is selected by a
+// tuple of indices into the first dimensions.
 #include <algorithm>
 #include <cstdint>
 #include <span>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kIndices = 1;
 
-// How many indices make a tuple.
+// Returns the number of indices in a tuple.
 Status tupleLength(const Tensor& input, const Tensor& indices, size_t* length) {
   if (input.rank() == 0 || indices.rank() == 0) {
     return opFailed("input is {} and indices {}, expected rank 1 or more of both",
@@ -39,7 +39,7 @@ Status infer(OperationContext& context) {
   return okStatus();
 }
 
-// Where each tuple's slice begins, counted in slices.
+// Returns the start of each tuple's slice, counted in slices.
 Status findSlices(const Shape& dims, std::span<const int32_t> indices, size_t length,
                   std::span<size_t> slices) {
   for (size_t tuple = 0; tuple < slices.size(); ++tuple) {

@@ -1,4 +1,4 @@
-// GATHER_ND against its mapping of coordinates.
+// Tests of GATHER_ND against its mapping of coordinates.
 #include <algorithm>
 
 #include "ops/moves_for_test.h"

@@ -1,4 +1,4 @@
-// GATHER, EMBEDDING_LOOKUP and HASHTABLE_LOOKUP against their mappings of coordinates.
+// Tests of GATHER, EMBEDDING_LOOKUP and HASHTABLE_LOOKUP against their mappings of coordinates.
 #include <algorithm>
 
 #include "ops/moves_for_test.h"

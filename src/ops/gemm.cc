@@ -1,5 +1,5 @@
-// The blocked matrix product: columns are rearranged into strips once, rows are taken in tiles that
-// fit the caches, and micro kernels for the processor at hand do the arithmetic.
+// The blocked matrix product. Columns are rearranged into strips once, and rows are processed in
+// tiles that fit the caches. Micro kernels for the processor do the arithmetic.
 #include "ops/gemm.h"
 
 #include <algorithm>
@@ -29,13 +29,13 @@ struct GemmKernels {
   using Micro = void (*)(const T* left, size_t leftStride, const T* right, size_t units, Sum* sums,
                          size_t sumsStride, bool accumulate);
 
-  size_t lanes;       // columns in one vector; a strip is two vectors wide, the last may be one
-  size_t maxRows;     // of a micro kernel: 4 or 8
+  size_t lanes;       // columns in one vector; a strip has two vectors, the last may have one
+  size_t maxRows;     // rows of a micro kernel: 4 or 8
   Micro micro[4][2];  // by log2 of the rows (the last: maxRows), and vectors - 1
   Sum (*dot)(const T* a, const T* b, size_t depth);
 };
 
-// The sums are unsigned vectors, so that overflow wraps as the instructions do.
+// The sums are unsigned vectors, so that overflow wraps as in the instructions.
 #define HALYARD_GEMM_VECTORS(bytes)                              \
   inline constexpr size_t kVectorBytes = bytes;                  \
   using FloatVector = float __attribute__((vector_size(bytes))); \
@@ -102,7 +102,7 @@ constexpr size_t roundUp(size_t value, size_t multiple) {
 }
 constexpr size_t divideUp(size_t value, size_t by) { return (value + by - 1) / by; }
 
-// Sizes are for a first-level cache of 32 KiB and a second-level cache of 512 KiB or more.
+// The sizes suit a first-level cache of 32 KiB and a second-level cache of at least 512 KiB.
 constexpr size_t kDepthBlockUnits = 256;       // a strip's block of 32 columns is then 32 KiB
 constexpr size_t kLeftTileBytes = 256 * 1024;  // rearranged rows of one tile
 constexpr size_t kMaxTileRows = 128;
@@ -133,8 +133,8 @@ class Product {
   using Sum = typename GemmSum<T>::Type;
   static constexpr size_t kPerUnit = 4 / sizeof(T);
 
-  // Columns [begin, end), rearranged: strip after strip, in each unit after unit of depth, and for
-  // each unit the strip's columns side by side.
+  // Columns [begin, end), rearranged strip after strip. A strip holds unit after unit of depth, and
+  // each unit holds the strip's columns side by side.
   struct PackedBlock {
     T* data;
     size_t begin;
@@ -146,7 +146,7 @@ class Product {
   void packStrip(const PackedBlock& block, size_t strip, T* rows) const;
   void pack(const PackedBlock& block) const;
   void multiplyBlock(const PackedBlock& block) const;
-  // Adds up a tile's rows times columns [begin, end) of the block, which starts at a strip.
+  // Adds up a tile's rows times columns [begin, end) of the block; `begin` is the start of a strip.
   void multiplyChunk(const T* left, size_t rows, const PackedBlock& block, size_t begin, size_t end,
                      Sum* sums, size_t sumsStride) const;
   const T* leftRows(size_t begin, size_t end, T* buffer) const;
@@ -183,7 +183,7 @@ void Product<T>::packStrip(const PackedBlock& block, size_t strip, T* rows) cons
     sources[c] = problem_.right(first + c, buffer);
     if (stride != problem_.depth) buffer[problem_.depth] = 0;
   }
-  constexpr size_t kUnitsAtATime = 64;  // so that the part written to stays in the first cache
+  constexpr size_t kUnitsAtATime = 64;  // keeps the written part in the first-level cache
   for (size_t begin = 0; begin < units_; begin += kUnitsAtATime) {
     const size_t end = std::min(begin + kUnitsAtATime, units_);
     for (size_t c = 0; c < columns; ++c) {
@@ -231,7 +231,7 @@ template <typename T>
 void Product<T>::multiplyBlock(const PackedBlock& block) const {
   const size_t columns = block.end - block.begin;
   const size_t rowTiles = divideUp(problem_.rows, tileRows_);
-  // With few tiles of rows the columns are split too, to keep several threads busy.
+  // If there are few tiles of rows, the columns are split too, to use several threads.
   const size_t wantedGroups = divideUp(kWantedTasks, rowTiles);
   const size_t groupColumns =
       roundUp(std::max(divideUp(columns, wantedGroups), size_t{64}), stripColumns_);
@@ -296,8 +296,8 @@ void Product<T>::runDots() {
   }
 }
 
-// Hands loops on, or runs them in the calling thread, and owns the scratch memory, so that it can
-// be given back after each of many products.
+// Forwards loops, or runs them in the calling thread. Owns the scratch memory, so that it can be
+// released after each of many products.
 class ProductServices : public KernelServices {
  public:
   explicit ProductServices(KernelServices* loops) : loops_(loops) {}
@@ -329,7 +329,7 @@ class ProductServices : public KernelServices {
 template <typename T>
 void gemm(KernelServices& services, const GemmProblem<T>& problem, SimdLevel level) {
   Product<T> product(services, problem, kernelsFor<T>(level));
-  // Without depth there is nothing to pack, and a dot product of nothing is 0.
+  // Without depth there is nothing to pack, and an empty dot product is 0.
   if (problem.rows < kMinRowsToPack || problem.depth == 0 || problem.depth > kMaxDepthToPack) {
     product.runDots();
   } else {

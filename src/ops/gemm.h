@@ -1,5 +1,6 @@
-// gemm: sums[r][c] = left[r] . right[c], the product behind convolutions and full connections.
-// Thread safety: reentrant; the callbacks are called from several threads at once.
+// gemm: sums[r][c] = left[r] . right[c], the matrix product of convolutions and fully connected
+// layers.
+// Thread safety: reentrant; several threads call the callbacks at once.
 // Ownership: borrows everything.
 #pragma once
 
@@ -12,8 +13,8 @@
 
 namespace halyard::ops {
 
-// What products of T are summed in. int32 sums wrap around; with zero-point-corrected 8 bit values
-// that needs more than 33,000 products of the largest magnitude.
+// The type of the sums of products of T. int32 sums wrap around. With zero-point-corrected 8-bit
+// values, that needs more than 33,000 products of the largest magnitude.
 template <typename T>
 struct GemmSum;
 template <>
@@ -47,24 +48,24 @@ struct GemmProblem {
   size_t rows;
   size_t columns;
   size_t depth;
-  // Rows [begin, end) of the left matrix, `depth` values each, gemmRowStride apart: either where
-  // they are already, or written to `buffer`. May be asked for the same rows more than once.
+  // Returns rows [begin, end) of the left matrix, `depth` values each, gemmRowStride apart. They
+  // are either in place, or written to `buffer`. gemm may request the same rows several times.
   std::function<const T*(size_t begin, size_t end, T* buffer)> left;
-  // The `depth` values of one column of the right matrix: where they are, or written to `buffer`.
+  // Returns the `depth` values of one column of the right matrix, in place or written to `buffer`.
   std::function<const T*(size_t column, T* buffer)> right;
-  // Takes over finished sums; each (row, column) comes exactly once.
+  // Receives finished sums. Each (row, column) comes exactly once.
   std::function<void(const GemmTile<T>& tile)> store;
 };
 
-// Computes all sums. Each is added up in one fixed order for a given level, whatever the number of
-// threads. T is float or int16_t. Scratch memory: at most 16 MiB of rearranged columns (more only
-// for depths above 131,072, then one strip of columns), and below 1 MiB for each range of work.
+// Computes all sums. For a given level, each is added up in one fixed order, for any number of
+// threads. T is float or int16_t. Scratch memory: at most 16 MiB of rearranged columns, and below 1
+// MiB for each range of work. Depths above 131,072 need more, for one strip of columns.
 template <typename T>
 void gemm(KernelServices& services, const GemmProblem<T>& problem, SimdLevel level = simdLevel());
 
-// Computes `count` independent products, made by `problemAt` (which is called from several threads)
-// and of about `work` multiplications each: small ones are spread over the threads, larger ones
-// come one after the other. Scratch memory as for one product at a time.
+// Computes `count` independent products of about `work` multiplications each. `problemAt` makes
+// them, and several threads call it. Small products are spread over the threads, larger ones run in
+// sequence. Scratch memory as for one product at a time.
 template <typename T>
 void gemmEach(KernelServices& services, size_t count, size_t work,
               const std::function<GemmProblem<T>(size_t)>& problemAt);

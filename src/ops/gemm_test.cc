@@ -1,4 +1,4 @@
-// gemm against a plain triple loop, for every instruction set that this processor has.
+// Tests of gemm against a plain triple loop, for every instruction set of this processor.
 #include "ops/gemm.h"
 
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 namespace halyard::ops {
 namespace {
 
-// Splits every loop into the smallest ranges and runs them backwards: what a kernel computes must
-// not depend on how its work is divided.
+// Splits every loop into the smallest ranges and runs them backwards. The results of a kernel must
+// not depend on the division of its work.
 class ScatteredServices : public testing::InlineServices {
  public:
   void parallelFor(size_t count, size_t grain,
@@ -148,7 +148,7 @@ TYPED_TEST(Gemm, DepthsThatAreNotRearranged) {
   checkAgainstLoops<TypeParam>(5, 3, (size_t{1} << 18) + 1);
 }
 
-// All products come out, each as by itself, whether they are spread over the threads or not.
+// Each product has the same result as alone, spread over the threads or not.
 TYPED_TEST(Gemm, EachOfSeveral) {
   for (const std::array<size_t, 3>& sizes :
        {std::array<size_t, 3>{3, 5, 7}, {6, 4, 9}, {5, 3, 0}, {200, 210, 200}}) {

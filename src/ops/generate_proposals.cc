@@ -1,4 +1,4 @@
-// GENERATE_PROPOSALS: boxes that may hold an object, from anchors, their scores and deltas.
+// GENERATE_PROPOSALS: boxes that may contain an object, from anchors, their scores and deltas.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -101,7 +101,7 @@ class Proposer {
     return okStatus();
   }
 
-  // Appends those of one image, the best first.
+  // Appends the proposals of one image, the best first.
   void propose(size_t batch, Proposals& proposals) {
     const ImageSize image = imageSizeAt(context_.input(kImageInfo), batch);
     candidates_.clear();
@@ -110,7 +110,7 @@ class Proposer {
       const Box box = decode(batch, id, image);
       const float width = box.x2 - box.x1;
       const float height = box.y2 - box.y1;
-      // NaN passes none of these.
+      // NaN fails each of these comparisons.
       if (width > plan_.minSize && height > plan_.minSize && box.x1 + width / 2 < image.width &&
           box.y1 + height / 2 < image.height) {
         candidates_.push(id, scores_[id], box);
@@ -123,13 +123,13 @@ class Proposer {
   }
 
  private:
-  // Of the boxes of an image, the one of anchor a in cell (y, x) has the id (y * W + x) * A + a.
+  // In an image, the box of anchor a in cell (y, x) has the id (y * W + x) * A + a.
   struct Place {
     size_t cell;
     size_t anchor;
   };
   Place placeOf(size_t id) const { return {id / plan_.grid.channels, id % plan_.grid.channels}; }
-  // Index of a channel of a cell in a tensor with `channels` of them.
+  // Returns the index of a channel of a cell in a tensor with `channels` of them.
   size_t indexOf(size_t batch, size_t cell, size_t channel, size_t channels) const {
     const size_t cells = plan_.grid.height * plan_.grid.width;
     return plan_.nchw ? (batch * channels + channel) * cells + cell
@@ -145,7 +145,7 @@ class Proposer {
     }
   }
 
-  // All boxes in order, or the best ones by descending score when not all may compete.
+  // Returns all boxes in order, or the best ones by descending score if not all may compete.
   std::vector<uint32_t> bestIds() const {
     std::vector<uint32_t> ids(perImage_);
     std::iota(ids.begin(), ids.end(), 0u);
@@ -242,7 +242,7 @@ OperationDefinition define() {
                                   fixed("batch index", OperandType::TENSOR_INT32, rank(1))};
   definition.infer = infer;
   definition.reference = compute;
-  // Inference reads the values too, as they are stored.
+  // Inference reads the values too, in stored form.
   definition.float16AsFloat32 = false;
   definition.precision = Precision::APPROXIMATE;
   return definition;

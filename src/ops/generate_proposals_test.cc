@@ -1,4 +1,4 @@
-// GENERATE_PROPOSALS against a plain model of its definition, and its errors.
+// Tests of GENERATE_PROPOSALS against a plain model of its definition, and of its errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -63,7 +63,7 @@ struct Case {
   }
 };
 
-// Scores are all different and exact in every type.
+// All scores differ and are exact in every type.
 Case randomCase(RandomOperands& random, const BoxTypes& types) {
   Case c;
   c.types = types;
@@ -115,7 +115,7 @@ std::vector<Found> naive(const Case& c, const std::vector<double>& deltas) {
       list.push_back({c.scores[at], movedBox(roi, &deltas[at * 4], imageHeight, imageWidth),
                       static_cast<int32_t>(b)});
     }
-    // All scores differ, so that sorting changes nothing but which ones may compete.
+    // All scores differ, so sorting only decides which boxes compete.
     std::sort(list.begin(), list.end(),
               [](const Found& x, const Found& y) { return x.score > y.score; });
     if (c.preNms > 0) list.resize(std::min(list.size(), static_cast<size_t>(c.preNms)));
@@ -173,7 +173,7 @@ TEST(GenerateProposals, AgreesWithDefinition) {
   EXPECT_GT(most, 20u);
 }
 
-// Two anchors of one cell, apart from each other and unchanged.
+// Two separate anchors of one cell, without deltas.
 Case twoBoxes() {
   Case c;
   c.anchors = 2;
@@ -195,7 +195,7 @@ std::vector<float> scoresOf(const Case& c) {
 TEST(GenerateProposals, ByHand) {
   Case c = twoBoxes();
   EXPECT_THAT(scoresOf(c), ElementsAre(0.5f, 0.25f));
-  c.minSize = 4;  // as large is not enough
+  c.minSize = 4;  // an equal size is not enough
   EXPECT_THAT(scoresOf(c), ElementsAre(0.5f));
   c.minSize = 0;
   c.preNms = 1;

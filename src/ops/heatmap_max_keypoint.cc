@@ -1,4 +1,4 @@
-// HEATMAP_MAX_KEYPOINT: the highest place of each heatmap, refined between its pixels.
+// HEATMAP_MAX_KEYPOINT: the highest position of each heatmap, refined between its pixels.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -42,7 +42,7 @@ struct Heatmap {
   const Tensor* tensor;
   size_t offset;  // of its first pixel
   size_t size;
-  size_t stride;  // from pixel to pixel
+  size_t stride;  // between pixels
 
   float at(size_t y, size_t x) const { return realAt(*tensor, offset + (y * size + x) * stride); }
 };
@@ -52,7 +52,7 @@ struct Pixel {
   size_t x;
 };
 
-// The first maximum in row-major order; NaN is none.
+// Returns the first maximum in row-major order; NaN never counts.
 Pixel highestPixel(const Heatmap& map) {
   Pixel best = {0, 0};
   float highest = map.at(0, 0);
@@ -68,13 +68,13 @@ Pixel highestPixel(const Heatmap& map) {
 }
 
 struct Peak {
-  float deltaX = 0;  // from the pixel
+  float deltaX = 0;  // distance from the pixel
   float deltaY = 0;
   float score = 0;
 };
 
-// The peak of the parabola through a pixel and its neighbours, which the heatmap's edges mirror.
-// Where they bend too little (by `epsilon`) to have one that can be told, it is the pixel itself.
+// Returns the peak of the parabola through a pixel and its neighbours; the heatmap's edges mirror
+// them. If the curvature is too small (by `epsilon`) to determine a peak, it is the pixel itself.
 Peak peakAround(const Heatmap& map, Pixel pixel, float epsilon) {
   const auto mirrored = [&](size_t i, int step) {
     if (step < 0) return i == 0 ? 1 : i - 1;
@@ -105,7 +105,7 @@ Peak peakAround(const Heatmap& map, Pixel pixel, float epsilon) {
   return {dx, dy, score};
 }
 
-// The keypoints of box n.
+// Writes the keypoints of box n.
 void locate(const Tensor& heatmaps, const Box& box, size_t n, Tensor& scores, Tensor& keypoints) {
   const size_t size = heatmaps.dims[1];
   const size_t count = heatmaps.dims[3];
@@ -158,7 +158,7 @@ OperationDefinition define() {
                                   typed("keypoints", kCoordinateColumn, rank(3))};
   definition.infer = infer;
   definition.reference = compute;
-  // The kernel is less exacting in half precision, so it must know.
+  // The kernel uses another epsilon in half precision, so it must see the type.
   definition.float16AsFloat32 = false;
   definition.precision = Precision::APPROXIMATE;
   return definition;

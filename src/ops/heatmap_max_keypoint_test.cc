@@ -1,4 +1,5 @@
-// HEATMAP_MAX_KEYPOINT against known peaks and its definition in double precision, and its errors.
+// Tests of HEATMAP_MAX_KEYPOINT against known peaks and its definition in double precision, and of
+// its errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,8 +40,8 @@ struct Case {
 };
 
 TEST(HeatmapMaxKeypoint, FindsPeaksBetweenPixels) {
-  // Parabolas c - a (x - px)^2 - b (y - py)^2 with their peaks within half a pixel of an inner
-  // pixel; refining a parabola is exact.
+  // Parabolas c - a (x - px)^2 - b (y - py)^2 whose peaks are within half a pixel of an inner
+  // pixel. Refining a parabola is exact.
   RandomOperands random(141);
   for (int round = 0; round < 100; ++round) {
     Case c;
@@ -163,7 +164,7 @@ TEST(HeatmapMaxKeypoint, AgreesWithDefinition) {
   }
 }
 
-// The keypoint of one 3 x 3 heatmap in a box of 3 x 3.
+// Returns the keypoint of one 3 x 3 heatmap in a box of 3 x 3.
 std::vector<double> keypointOf(const std::vector<double>& heat, const BoxTypes& types) {
   Case c;
   c.types = types;
@@ -177,8 +178,7 @@ std::vector<double> keypointOf(const std::vector<double>& heat, const BoxTypes& 
 
 TEST(HeatmapMaxKeypoint, DoesNotRefineWhatIsFlat) {
   EXPECT_THAT(keypointOf(std::vector<double>(9, 0.5), kBoxTypes[0]), ElementsAre(0.5, 0.5));
-  // The determinant is 1/4096, which is too little in half precision only; the slope in x is
-  // -1/256.
+  // The determinant is 1/4096, which is too small only in half precision. The slope in x is -1/256.
   const double e = 1.0 / 128;
   const std::vector<double> gentle = {-2, -e, -2, -e / 2, 0, -1.5 * e, -2, -e, -2};
   EXPECT_THAT(keypointOf(gentle, kBoxTypes[0]), ElementsAre(1.25, 1.5));
@@ -186,7 +186,7 @@ TEST(HeatmapMaxKeypoint, DoesNotRefineWhatIsFlat) {
 }
 
 TEST(HeatmapMaxKeypoint, OfEqualPixelsTheFirstWins) {
-  // Row-major, so (2, 0) and not (0, 2); mirroring at the corner leaves no slope.
+  // The order is row-major, so (2, 0) and not (0, 2). The mirror at the corner removes the slope.
   EXPECT_THAT(keypointOf({0, 0, 1, 0, 0, 0, 1, 0, 0}, kBoxTypes[0]), ElementsAre(2.5, 0.5));
 }
 
@@ -194,7 +194,7 @@ TEST(HeatmapMaxKeypoint, TakesValuesThatAreNotNumbers) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THAT(keypointOf(std::vector<double>(9, nan), kBoxTypes[0]).size(), 2u);
   EXPECT_THAT(keypointOf(std::vector<double>(9, HUGE_VAL), kBoxTypes[1]).size(), 2u);
-  // NaN is no maximum; far from it nothing is lost.
+  // NaN is no maximum. Cells far from it keep their values.
   Case c;
   c.size = 5;
   c.heat.assign(25, 0);

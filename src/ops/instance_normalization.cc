@@ -1,4 +1,4 @@
-// INSTANCE_NORMALIZATION: each channel of each image shifted and scaled to a given mean and spread.
+// INSTANCE_NORMALIZATION: shifts and scales each channel of each image to a given mean and spread.
 #include <cmath>
 #include <cstdint>
 
@@ -51,7 +51,7 @@ Status compute(OperationContext& context) {
   HALYARD_RETURN_IF_ERROR(context.read(kEpsilon, &parameters.epsilon), "epsilon");
   HALYARD_RETURN_IF_ERROR(context.read(kNchw, &nchw), "layout");
   const Shape& dims = context.input(kInput).dims;
-  AxisView view;  // with the pixels of an image as the axis
+  AxisView view;  // the axis is the pixels of an image
   if (nchw) {
     view = {size_t{dims[0]} * dims[1], size_t{dims[2]} * dims[3], 1};
   } else {

@@ -1,4 +1,4 @@
-// INSTANCE_NORMALIZATION against its formula in both layouts.
+// Tests of INSTANCE_NORMALIZATION against its formula in both layouts.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -72,7 +72,7 @@ TEST(InstanceNormalization, AgreesWithFormula) {
 }
 
 TEST(InstanceNormalization, SmallSpreadAroundALargeMean) {
-  // In single precision the mean of the squares would swallow the variance of 1.
+  // In single precision the mean of the squares would hide the variance of 1.
   std::vector<TestOperand> inputs =
       operandsFor(TestOperand::of<float>(TENSOR_FLOAT32, {1, 2, 2, 1}, {9999, 10001, 10001, 9999}),
                   1, 0, 0, false);

@@ -1,4 +1,4 @@
-// L2_NORMALIZATION: vectors along one axis divided by their lengths.
+// L2_NORMALIZATION: divides vectors along one axis by their lengths.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace halyard::ops {
 namespace {
 
 constexpr size_t kAxis = 1;
-// Shorter vectors are divided by this instead.
+// The divisor of vectors with a smaller length.
 constexpr double kLeastLength = 1e-6;
 
 Status infer(OperationContext& context) {

@@ -1,4 +1,4 @@
-// L2_NORMALIZATION against its formula along every axis.
+// Tests of L2_NORMALIZATION against its formula along every axis.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -49,10 +49,10 @@ TEST(L2Normalization, AgreesWithFormula) {
 
 TEST(L2Normalization, ExtremeLengths) {
   EXPECT_EQ(floatsOf(L2_NORMALIZATION, {0, 0, 0}), (std::vector<float>{0, 0, 0}));
-  // Below the least length: divided by 1e-6.
+  // The length is below the minimum, so the divisor is 1e-6.
   EXPECT_THAT(floatsOf(L2_NORMALIZATION, {3e-8f, 4e-8f}),
               ::testing::Pointwise(::testing::FloatEq(), {0.03f, 0.04f}));
-  // The squares are beyond float's range.
+  // The squares exceed float's range.
   EXPECT_THAT(floatsOf(L2_NORMALIZATION, {3e30f, -4e30f}),
               ::testing::Pointwise(::testing::FloatEq(), {0.6f, -0.8f}));
 }
@@ -64,7 +64,7 @@ TEST(L2Normalization, QuantizedZeroVectorGivesZero) {
         TestOperand::of<uint8_t>(type, {2, 2}, {7, 7, 7, 17}, 0.1f, 7)};
     std::vector<TestOperand> outputs = {outputFor(type)};
     ASSERT_TRUE(runOperation(L2_NORMALIZATION, inputs, outputs).ok());
-    // 1 is one step beyond what the type stores.
+    // 1 is one step above the type's maximum.
     const auto highest = static_cast<uint8_t>(zero + 127);
     EXPECT_THAT(outputs[0].bytes, ::testing::ElementsAre(zero, zero, zero, highest));
   }

@@ -1,4 +1,4 @@
-// Channels first to channels last and back: one matrix transposition per image.
+// Converts between channels first and channels last: one matrix transposition per image.
 #include "ops/layout.h"
 
 #include "ops/strided_copy.h"
@@ -6,7 +6,7 @@
 namespace halyard::ops {
 namespace {
 
-// [batch][rows][columns] to [batch][columns][rows].
+// Transposes [batch][rows][columns] to [batch][columns][rows].
 void transposeAny(KernelServices& services, uint32_t bytes, const void* from, void* to,
                   size_t batch, size_t rows, size_t columns) {
   const auto height = static_cast<ptrdiff_t>(rows);

@@ -12,7 +12,7 @@ namespace halyard::ops::testing {
 
 using Line = std::vector<double>;
 
-// Every line of `values` along the axis replaced by what f makes of it, which is as long.
+// Replaces every line of `values` along the axis by f of it, which has the same length.
 inline std::vector<double> mapLines(const std::vector<double>& values, const Shape& dims,
                                     size_t axis, const std::function<Line(const Line&)>& f) {
   std::vector<double> result(values.size());
@@ -29,7 +29,7 @@ inline std::vector<double> mapLines(const std::vector<double>& values, const Sha
   return result;
 }
 
-// An axis operand of a tensor of `rank` dimensions: negative or not, or left out.
+// An axis operand of a tensor of `rank` dimensions: negative, not negative, or left out.
 struct RandomAxis {
   size_t resolved;
   std::vector<TestOperand> operand;  // empty when left out

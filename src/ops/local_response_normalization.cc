@@ -1,5 +1,5 @@
-// LOCAL_RESPONSE_NORMALIZATION: elements divided by a power of the squares of their neighbours
-// along one axis.
+// LOCAL_RESPONSE_NORMALIZATION: divides elements by a power of the sum of squares of their
+// neighbours along one axis.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -50,9 +50,9 @@ Status infer(OperationContext& context) {
   return okStatus();
 }
 
-// Sums of squares over windows of any width, in a time that does not depend on the width and
-// without the cancellation of a running sum. The line is cut into blocks of the windows' width, so
-// that a window is the end of one block and the start of the next.
+// Sums of squares over windows of any width. The time does not depend on the width, and there is no
+// cancellation as in a running sum. The line is cut into blocks of the windows' width. A window is
+// then the end of one block and the start of the next.
 class WindowSums {
  public:
   WindowSums(const float* x, size_t extent, size_t step, size_t radius)
@@ -70,13 +70,13 @@ class WindowSums {
     }
   }
 
-  // Of the elements whose distance to element i is at most the radius.
+  // Returns the sum over elements whose distance to element i is at most the radius.
   double around(size_t i) const {
     const size_t first = i < radius_ ? 0 : i - radius_;
     const size_t last = std::min(i + radius_, toEnd_.size() - 1);
-    // A window that starts with a block; it never reaches the next one.
+    // The window starts with a block, and never reaches the next one.
     if (first % width_ == 0) return fromStart_[last];
-    // One that is cut off at the line's end and has only the end of the last block.
+    // The window is cut off at the line's end, and has only the end of the last block.
     if (first / width_ == last / width_) return toEnd_[first];
     return toEnd_[first] + fromStart_[last];
   }
@@ -84,8 +84,8 @@ class WindowSums {
  private:
   size_t radius_;
   size_t width_;
-  std::vector<double> fromStart_;  // of the element's block up to the element
-  std::vector<double> toEnd_;      // of the element's block from the element on
+  std::vector<double> fromStart_;  // sum of the element's block up to the element
+  std::vector<double> toEnd_;      // sum of the element's block from the element on
 };
 
 // One line of `extent` elements, `step` apart.

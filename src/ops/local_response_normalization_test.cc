@@ -1,5 +1,5 @@
-// LOCAL_RESPONSE_NORMALIZATION against its formula, with windows from a single element to far more
-// than a line.
+// Tests of LOCAL_RESPONSE_NORMALIZATION against its formula, with windows from a single element to
+// far more than a line.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -42,7 +42,7 @@ Line normalized(const Line& line, const Scalars& s) {
 
 void expectAgreement(RandomOperands& random, OperandType type, const Shape& dims, int radius) {
   const TestOperand x = random.tensor(type, dims);
-  // Binary fractions, so that float16 holds them as they are.
+  // Binary fractions, which float16 represents exactly.
   const Scalars s = {radius, random.oneOf({0.5f, 1.0f, 9.0f}), random.oneOf({0.25f, 1.0f, 4.0f}),
                      random.oneOf({0.5f, 0.75f, 1.0f, -1.5f, 0.0f})};
   const RandomAxis axis = randomAxis(random, dims.size(), true);
@@ -82,7 +82,7 @@ TEST(LocalResponseNormalization, EveryRadiusOfEveryLength) {
 }
 
 TEST(LocalResponseNormalization, WideWindowsOverLongLines) {
-  // Each of a million sums over a million elements would take minutes. The small elements behind a
+  // Each of a million sums over a million elements would take minutes. The small elements after a
   // large one keep their precision.
   const uint32_t count = 1000000;
   std::vector<float> x(count, 1);

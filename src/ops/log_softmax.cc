@@ -20,8 +20,8 @@ Status infer(OperationContext& context) {
   return okStatus();
 }
 
-// One line of `extent` elements, `step` apart. The largest beta x (not x: beta may be negative) is
-// taken out of the sum, which is then at least 1.
+// One line of `extent` elements, `step` apart. The largest beta x (not x, as beta may be negative)
+// is factored out of the sum, which is then at least 1.
 void logSoftmax(const float* x, float* y, size_t extent, size_t step, double beta) {
   const auto term = [=](size_t i) { return beta * static_cast<double>(x[i * step]); };
   double largest = term(0);

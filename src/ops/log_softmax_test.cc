@@ -1,4 +1,4 @@
-// LOG_SOFTMAX against its formula along every axis.
+// Tests of LOG_SOFTMAX against its formula along every axis.
 #include <gtest/gtest.h>
 
 #include <cmath>

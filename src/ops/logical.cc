@@ -1,4 +1,4 @@
-// LOGICAL_AND, LOGICAL_NOT and LOGICAL_OR. Any byte but 0 is read as true; true is written as 1.
+// LOGICAL_AND, LOGICAL_NOT and LOGICAL_OR. Any byte except 0 is true; true is written as 1.
 #include <cstdint>
 #include <utility>
 #include <vector>

@@ -1,4 +1,4 @@
-// LOGICAL_AND, LOGICAL_NOT and LOGICAL_OR.
+// Tests of LOGICAL_AND, LOGICAL_NOT and LOGICAL_OR.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -68,7 +68,8 @@ float elementOf(const Tensor& tensor, size_t i) {
                                                     : tensor.as<float>()[i];
 }
 
-// For each bit of each function the sum of the rows' weighted fingerprints; its sign is the bit.
+// Returns, for each bit of each function, the sum of the rows' weighted fingerprints. Its sign is
+// the bit.
 std::span<const double> project(OperationContext& context) {
   const Tensor& hash = context.input(kHash);
   const Tensor& input = context.input(kInput);
@@ -76,7 +77,7 @@ std::span<const double> project(OperationContext& context) {
   std::fill(sums.begin(), sums.end(), 0.0);
   const size_t rows = input.dims[0];
   const size_t rowBytes = input.elementCount() / rows * elementSize(input.type);
-  // What is hashed: the function's seed and then the row, both as they lie in memory.
+  // The hashed bytes are the function's seed and then the row, both in memory layout.
   const std::span<uint8_t> key(context.scratch<uint8_t>(sizeof(float) + rowBytes),
                                sizeof(float) + rowBytes);
   for (size_t row = 0; row < rows; ++row) {
@@ -114,7 +115,7 @@ Status compute(OperationContext& context) {
   return okStatus();
 }
 
-// The type SPARSE came with level 3; a model shows it where it is a constant.
+// Level 3 introduced the type SPARSE. A model shows the type if it is a constant.
 Status raiseLevelForSparse(const OperationView& operation, FeatureLevel& level) {
   const Operand& type = operation.input(kType);
   const std::vector<uint8_t>& values = operation.model().operandValues;
@@ -130,7 +131,7 @@ Status raiseLevelForSparse(const OperationView& operation, FeatureLevel& level) 
   return okStatus();
 }
 
-// Any type of hash functions (and weights) with any type of input.
+// Combines any type of hash functions (and weights) with any type of input.
 std::vector<TypeRow> rows() {
   using enum FeatureLevel;
   using enum OperandType;
@@ -150,7 +151,7 @@ OperationDefinition define() {
   definition.type = OperationType::LSH_PROJECTION;
   definition.signature.rows = rows();
   definition.signature.forms = {{"",
-                                 // The dimensions of the weight mean nothing unless it has a value.
+                                 // The weight's dimensions have no meaning unless it has a value.
                                  {typed("hash", 0, rank(2)), typed("input", 1),
                                   typed("weight", 0).orOmitted(), int32("projection type")},
                                  {}}};
@@ -158,7 +159,7 @@ OperationDefinition define() {
   definition.signature.check = raiseLevelForSparse;
   definition.infer = infer;
   definition.reference = compute;
-  // What is hashed is the stored bytes.
+  // The operation hashes the stored bytes.
   definition.float16AsFloat32 = false;
   return definition;
 }

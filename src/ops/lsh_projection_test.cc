@@ -1,4 +1,5 @@
-// LSH_PROJECTION against results of the published hash function, and against its definition.
+// Tests of LSH_PROJECTION against results of the published hash function, and against its
+// definition.
 #include <gtest/gtest.h>
 
 #include "ops/farm_hash_fingerprint.h"
@@ -34,7 +35,7 @@ std::vector<int32_t> project(const TestOperand& hash, const TestOperand& x, int 
 }
 
 TEST(LshProjection, KnownAnswers) {
-  // Worked out in Python with the package pyfarmhash.
+  // Calculated in Python with the package pyfarmhash.
   const TestOperand hash = TestOperand::of<float>(
       TENSOR_FLOAT32, {3, 3}, {0.5f, -1.25f, 3.0f, 0.1f, 2.0f, -0.75f, 7, 0.25f, -9});
   const TestOperand x = TestOperand::of<int32_t>(TENSOR_INT32, {3, 2}, {1, -2, 300, 4, 5, -60000});

@@ -96,7 +96,7 @@ Status run(OperationContext& context, const SequenceOrder& order, size_t layerNo
 
 Status computeStep(OperationContext& context) {
   Tensor& scratch = context.output(0);
-  // Nothing is said about its contents, but results should not depend on what was in memory.
+  // The specification does not define the contents, but results should not depend on old memory.
   std::memset(scratch.data, 0, scratch.elementCount() * elementSize(scratch.type));
   return run(context, {.batch = context.input(kX).dims[0]}, kStepLayerNorm,
              context.output(3).as<float>(), context.output(1).as<float>(),
@@ -114,7 +114,7 @@ Status computeSequence(OperationContext& context) {
              hasStates ? context.output(2).as<float>() : nullptr);
 }
 
-// The weights of the cell come after the input.
+// The weights of the cell follow the input.
 double work(std::span<const Tensor> inputs, std::span<const Tensor> /*outputs*/) {
   return workOfRows(inputs, {{1, kLstmWeightRows}});
 }

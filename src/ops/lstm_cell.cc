@@ -12,13 +12,13 @@ namespace {
 constexpr size_t kGrainCells = 1024;  // five exponentials each
 constexpr double kVarianceFloor = 1e-8;
 
-// A clip of 0 lets everything pass.
+// A clip of 0 means no limit.
 ClampRange<float> clipRange(float clip) {
   const float limit = clip > 0 ? clip : std::numeric_limits<float>::infinity();
   return {-limit, limit};
 }
 
-// To mean 0 and variance 1, times `weights`.
+// Scales values to mean 0 and variance 1, times `weights`.
 void normalize(float* values, const float* weights, size_t count) {
   double sum = 0;
   for (size_t i = 0; i < count; ++i) sum += static_cast<double>(values[i]);
@@ -45,7 +45,7 @@ class LstmRun {
         recurrent_(gateWeights(weights.recurrent, weights.cells, weights.outputs)) {
     hidden_ = copied(services, states.hidden, weights.outputs);
     cell_ = copied(services, states.cell, weights.cells);
-    // What the projection takes; without one, what the cell puts out.
+    // The input of the projection; without a projection, the output of the cell.
     gated_ = weights.projection == nullptr
                  ? hidden_
                  : static_cast<float*>(services.scratch(valuesOf(weights.cells) * sizeof(float)));
@@ -62,7 +62,7 @@ class LstmRun {
     std::memcpy(copy, values, valuesOf(width) * sizeof(float));
     return copy;
   }
-  // From products to what the gate's activation takes.
+  // Turns products into the input of the gate's activation.
   void finishSums(Gate gate, float* sums, const float* cell) const;
   void updateRow(size_t b, float* sums) const;
   void project(RewindingServices& services) const;
@@ -110,7 +110,7 @@ void LstmRun::updateRow(size_t b, float* sums) const {
     cell[i] = clampTo(forgetGate[i] * cell[i] + cellGate[i], range);
   }
 
-  // The output gate looks at the new state.
+  // The output gate uses the new state.
   finishSums(kOutputGate, outputGate, cell);
   activate(RecurrentActivation::SIGMOID, outputGate, cells);
   float* gated = gated_ + b * cells;

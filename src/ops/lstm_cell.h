@@ -1,4 +1,4 @@
-// The LSTM cell in floating point, with all optional parts, and its run along a sequence.
+// The LSTM cell in floating point with all optional parts, run along a sequence.
 // Thread safety: reentrant.
 // Ownership: borrows operands.
 #pragma once
@@ -33,31 +33,31 @@ struct LstmWeights {
 };
 
 // Reads the operands of lstmWeightRows from `first` on, and those of lstmLayerNormRows from
-// `layerNorm` on, as far as they are there.
+// `layerNorm` on, if present.
 LstmWeights lstmWeightsAt(const OperationContext& context, size_t first, size_t layerNorm);
-// Four pointers from `first` on.
+// Returns four pointers from `first` on.
 GatePointers gatePointersAt(const OperationContext& context, size_t first);
-// What multiplies the values of a sequence of vectors of `depth`.
+// Returns the weights for a sequence of vectors of `depth` values.
 GateWeights gateWeights(const GatePointers& gates, size_t cells, size_t depth);
 
 struct LstmOptions {
   RecurrentActivation activation = RecurrentActivation::TANH;
   float cellClip = 0;        // 0: off
-  float projectionClip = 0;  // likewise
+  float projectionClip = 0;  // 0: off
 };
 
-// The three scalars at `first` and after.
+// Reads the three scalars from `first` on.
 Status readLstmOptions(const OperationContext& context, size_t first, LstmOptions* options);
 
 struct LstmStates {
   const float* hidden = nullptr;  // [batch][outputs]
   const float* cell = nullptr;    // [batch][cells]
-  // Where the last states go; null: nowhere.
+  // The destinations of the last states; null: not written.
   float* finalHidden = nullptr;
   float* finalCell = nullptr;
 };
 
-// `inputs` have the matrices of the gates that there are: four, or three without an input gate.
+// `inputs` have the matrices of the existing gates: four, or three without an input gate.
 void runLstm(KernelServices& services, const SequenceOrder& order, const LstmWeights& weights,
              const LstmOptions& options, std::span<const SequenceInput> inputs,
              const LstmStates& states, const SequenceOutput& output);

@@ -68,7 +68,7 @@ struct NaiveLstm {
   int code = 4;
   double cellClip = 0, projectionClip = 0;
 
-  // `aux` and `layerNorm` are positions of four operands; 0: there are none.
+  // `aux` and `layerNorm` are positions of four operands; 0: none.
   NaiveLstm(const std::vector<TestOperand>& operands, size_t first, size_t layerNormAt,
             size_t auxAt) {
     const auto four = [&](size_t at) {
@@ -139,8 +139,8 @@ struct NaiveLstm {
     hidden = out;
   }
 
-  // Runs one direction of a sequence. Rows of `out` are those of `outView`, whose columns from
-  // `offset` on are written; the last states replace `hidden` and `cell`.
+  // Runs one direction of a sequence. The rows of `out` are those of `outView`; columns from
+  // `offset` on are written. The last states replace `hidden` and `cell`.
   void run(const StepView& view, bool backward, const Reals& x, const Reals& auxValues,
            size_t auxSize, Reals& hidden, Reals& cell, size_t offset, const StepView& outView,
            Reals& out) const {

@@ -93,7 +93,7 @@ void solveLstmSizes(DimensionSolver& sizes, Parts parts, char outputs, char cell
 
 Status readClip(const OperationContext& context, size_t i, std::string_view name, float* value) {
   HALYARD_RETURN_IF_ERROR(context.readOptional(i, value), "{}", name);
-  // The negated form catches NaN too.
+  // The negated form also catches NaN.
   if (!(*value >= 0)) return opFailed("input {} ({}) is {}, expected 0 or more", i, name, *value);
   return okStatus();
 }

@@ -1,4 +1,5 @@
-// LSTM and UNIDIRECTIONAL_SEQUENCE_LSTM against the cell as plain loops, and their errors.
+// Tests of LSTM and UNIDIRECTIONAL_SEQUENCE_LSTM against the cell in plain loops, and of their
+// errors.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -10,7 +11,7 @@ namespace {
 
 using enum OperandType;
 
-// Layer normalisation magnifies rounding errors where the values lie close together.
+// Layer normalisation amplifies rounding errors if the values are close together.
 constexpr double kSlack = 1e-4;
 
 struct LstmCase {
@@ -41,7 +42,7 @@ struct LstmCase {
   Shape leading(uint32_t size) const {
     return timeMajor ? Shape{steps, batch, size} : Shape{batch, steps, size};
   }
-  // Of LSTM, or of the sequence.
+  // Returns the inputs of LSTM, or of the sequence operation.
   std::vector<TestOperand> inputsOf(RandomOperands& random, OperandType type, bool sequence) const {
     std::vector<TestOperand> in = {
         random.tensor(type, sequence ? leading(sizes.inputs) : Shape{batch, sizes.inputs})};
@@ -58,7 +59,7 @@ struct LstmCase {
   }
 };
 
-// What a half-precision scalar holds of the value.
+// Returns the value rounded to a half-precision scalar, if that is the type.
 float asStored(OperandType type, float value) {
   return type == TENSOR_FLOAT16 ? toFloat(toFloat16(value)) : value;
 }
@@ -98,7 +99,7 @@ TEST(Lstm, AgreesWithDefinition) {
   }
 }
 
-// One cell, every number by hand: gates of sigmoid(0) = 1/2 but for the cell's.
+// One cell, with every number calculated by hand. All gates except the cell's are sigmoid(0) = 1/2.
 TEST(Lstm, ByHand) {
   const auto f = [](const Shape& dims, float value) {
     return TestOperand::of<float>(TENSOR_FLOAT32, dims, {value});
@@ -115,7 +116,7 @@ TEST(Lstm, ByHand) {
   }
   std::vector<TestOperand> out(4, TestOperand::output(TENSOR_FLOAT32));
   ASSERT_TRUE(runOperation(OperationType::LSTM, in, out).ok());
-  // The cell's sum is 2 * 3 - 1 * 1 + 0.5 = 5.5; the state 4 / 2 + 5.5 / 2.
+  // The cell's sum is 2 * 3 - 1 * 1 + 0.5 = 5.5; the state is 4 / 2 + 5.5 / 2.
   EXPECT_FLOAT_EQ(out[2].values<float>()[0], 4.75f);
   EXPECT_FLOAT_EQ(out[3].values<float>()[0], 2.375f);
   in[21] = TestOperand::float32(3);
@@ -153,7 +154,7 @@ TEST(UnidirectionalSequenceLstm, AgreesWithDefinition) {
   }
 }
 
-// More gate sums than are computed ahead at a time.
+// More gate sums than the kernel computes ahead at a time.
 TEST(UnidirectionalSequenceLstm, LongAndWide) {
   RandomOperands random(233);
   LstmCase c;
@@ -161,7 +162,7 @@ TEST(UnidirectionalSequenceLstm, LongAndWide) {
   c.batch = 30;
   c.sizes = {30, 230, 230, 0};
   std::vector<TestOperand> in = c.inputsOf(random, TENSOR_FLOAT32, true);
-  // Small weights, or all cells would saturate.
+  // Small weights, because otherwise all cells saturate.
   for (size_t i = 1; i <= 8; ++i) {
     std::vector<float> values = in[i].values<float>();
     for (float& value : values) value *= 0.1f;

@@ -13,7 +13,7 @@
 namespace halyard::ops {
 namespace {
 
-// `Wins`: whether the first element is the result. NaN always is.
+// `Wins`: returns whether the first element is the result. NaN always wins.
 template <typename T, typename Wins>
 T pick(T x, T y) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -28,13 +28,13 @@ void computePlain(OperationContext& context) {
   applyBroadcast<T, T>(context, [](T x, T y) { return pick<T, Wins>(x, y); });
 }
 
-// Both inputs are first brought to the output's parameters.
+// Both inputs are first converted to the output's parameters.
 template <typename T, typename Wins>
 void computeQuantized(OperationContext& context) {
   const Tensor& output = context.output(0);
   const ByteTable tableA = requantizeTable(context.input(0), output);
   const ByteTable tableB = requantizeTable(context.input(1), output);
-  // The tables outlive the loop; their addresses cost less to hand on than they do.
+  // The tables outlive the loop, and pointers are cheaper to pass than tables.
   applyBroadcast<T, T>(context, [a = tableA.data(), b = tableB.data()](T x, T y) {
     return pick<T, Wins>(static_cast<T>(a[static_cast<uint8_t>(x)]),
                          static_cast<T>(b[static_cast<uint8_t>(y)]));

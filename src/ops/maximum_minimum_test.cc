@@ -1,4 +1,4 @@
-// MAXIMUM and MINIMUM against their definitions.
+// Tests of MAXIMUM and MINIMUM against their definitions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

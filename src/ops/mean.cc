@@ -25,7 +25,7 @@ Status average(OperationContext& context) {
   return reduce<AddReducer<Sum>, T>(context, [count, range](Sum sum) {
     const double mean = static_cast<double>(sum) / count;
     if constexpr (std::is_same_v<T, float>) {
-      static_cast<void>(range);  // of quantised results only
+      static_cast<void>(range);  // only for quantised results
       return static_cast<float>(mean);
     } else {
       return static_cast<T>(quantizeUnits(mean, 0, range));

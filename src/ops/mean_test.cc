@@ -1,4 +1,4 @@
-// MEAN over every set of axes against sums by coordinates.
+// Tests of MEAN over every set of axes against sums by coordinates.
 #include <gtest/gtest.h>
 
 #include <numeric>

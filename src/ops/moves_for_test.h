@@ -1,5 +1,5 @@
-// What tests of operations share that only move elements: the bytes that a mapping of coordinates
-// gives, for every type.
+// Code shared by tests of operations that only move elements. It computes the bytes of a mapping of
+// coordinates, for every type.
 // Thread safety: none needed.
 // Ownership: none.
 #pragma once
@@ -26,7 +26,7 @@ inline const std::vector<OperandType> kFloatInt32AndQuant8 = {
 using Coordinates = std::vector<size_t>;
 using MaybeCoordinates = std::optional<Coordinates>;
 
-// As RandomOperands::tensor, of TENSOR_INT32 as well.
+// As RandomOperands::tensor, also for TENSOR_INT32.
 inline TestOperand anyTensor(RandomOperands& random, OperandType type, const Shape& dims) {
   if (type != OperandType::TENSOR_INT32) return random.tensor(type, dims);
   std::vector<int32_t> values(elementsOf(dims));
@@ -38,8 +38,8 @@ inline TestOperand intTensor(const Shape& dims, const std::vector<int32_t>& valu
   return TestOperand::of<int32_t>(OperandType::TENSOR_INT32, dims, values);
 }
 
-// A tensor of `shape` whose element at each place is the one of `source` at sourceOf(place), or
-// `fill` where there is none. sourceOf takes and returns Coordinates.
+// Returns a tensor of `shape`. Each element is the element of `source` at sourceOf(place), or
+// `fill` if that is nullopt. sourceOf takes and returns Coordinates.
 template <typename SourceOf>
 TestOperand moved(const TestOperand& source, const Shape& shape, const SourceOf& sourceOf,
                   const std::vector<uint8_t>& fill = {}) {
@@ -56,7 +56,7 @@ TestOperand moved(const TestOperand& source, const Shape& shape, const SourceOf&
   return result;
 }
 
-// The operation has one output, which is like `expected` in everything.
+// Expects the operation's only output to equal `expected` in every respect.
 inline void expectResult(OperationType op, std::vector<TestOperand> inputs,
                          const TestOperand& expected, const std::string& what = "") {
   std::vector<TestOperand> outputs = {outputLike(expected)};
@@ -67,7 +67,7 @@ inline void expectResult(OperationType op, std::vector<TestOperand> inputs,
       << operandTypeName(expected.tensor.type) << " " << what;
 }
 
-// Inference alone. Operands without bytes have values that are not known.
+// Runs inference only. Operands without bytes have unknown values.
 inline Status inferenceOf(OperationType op, const std::vector<TestOperand>& inputs,
                           const std::vector<TestOperand>& outputs) {
   std::vector<Tensor> in;
@@ -88,8 +88,8 @@ inline TestOperand unknownValue(OperandType type, const Shape& dims = {}) {
   return operand;
 }
 
-// The operation refuses an output with another scale than that of the input, whose own output
-// would be accepted.
+// Expects the operation to refuse an output with another scale than the input. The unchanged output
+// must be accepted.
 inline void expectChecksOutputScale(OperationType op, const std::vector<TestOperand>& inputs,
                                     const TestOperand& source, size_t outputCount = 1) {
   std::vector<TestOperand> outputs(outputCount, outputLike(source));

@@ -18,10 +18,9 @@ HALYARD_ALWAYS_INLINE void storeFloats(const float* sums, const float* bias, siz
   for (size_t i = 0; i < count; ++i) results[i] = clampTo(sums[i] + bias[i], range);
 }
 
-// clamp(zeroPoint + (sum + bias) * multiplier), rounded to nearest, ties to even, in float: what
-// the 8-bit kernels of the wider ecosystem compute on SIMD units, so that results agree bit for
-// bit. A float's relative error of 2^-24 is 2^-15 units at most where it matters, inside the range
-// of T.
+// clamp(zeroPoint + (sum + bias) * multiplier), rounded to nearest, ties to even, in float. The
+// 8-bit kernels of the wider ecosystem compute this on SIMD units, so results agree bit for bit. A
+// float's relative error of 2^-24 is at most 2^-15 units in the range of T.
 template <typename T>
 HALYARD_ALWAYS_INLINE void storeQuantized(const int32_t* sums, const double* bias,
                                           const float* multiplier, size_t count, int32_t zeroPoint,
@@ -104,7 +103,7 @@ Status checkFilterAndBias(const Tensor& input, const Tensor& filter, const Tenso
       return opFailed("filter has {} scales, expected one for each of {} output channels",
                       filter.channelQuant ? filter.channelQuant->scales.size() : 0, channels);
     }
-    return okStatus();  // the bias is in units of input times channel, whatever scale it declares
+    return okStatus();  // the bias is in units of input times channel, for any declared scale
   }
   const double expected = static_cast<double>(input.scale) * static_cast<double>(filter.scale);
   if (!(std::abs(static_cast<double>(bias.scale) - expected) <= 1e-6 * expected)) {

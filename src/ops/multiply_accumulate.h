@@ -1,6 +1,6 @@
-// What operations that sum products of an input and a filter share: type rows, the rules for
-// scales, and the output stage that turns sums into results.
-// Thread safety: pure functions; output stages are immutable and may be used by several threads.
+// Code shared by operations that sum products of an input and a filter. It has type rows, the rules
+// for scales, and the output stage, which turns sums into results.
+// Thread safety: pure functions; output stages are immutable, and several threads may use one.
 // Ownership: output stages borrow operands and live in a kernel's scratch memory.
 #pragma once
 
@@ -16,20 +16,20 @@
 
 namespace halyard::ops {
 
-// Columns 0 input and output, 1 filter, 2 bias; none earlier than the operation, which came at
-// `introduced`.
+// Column 0 is input and output, 1 the filter, 2 the bias. No row is older than the operation, which
+// `introduced` gives.
 std::vector<TypeRow> multiplyAccumulateRows(bool perChannelFilters,
                                             FeatureLevel introduced = FeatureLevel::FL1);
 
-// Signature check. Level 3 is needed where the output's scale is not above the product of the
-// input's and the filter's. A per-channel filter must have its scales along `channelDim`.
+// The signature check. An output scale up to the product of the input's and the filter's scales
+// needs level 3. A per-channel filter must have its scales along `channelDim`.
 Status checkFilterQuantization(const OperationView& operation, uint32_t channelDim,
                                FeatureLevel& level);
 
-// Inference check: `bias` has `channels` values, in units of input times filter (relative deviation
-// at most 1e-6). A per-channel filter needs one scale for each channel; value c of the bias is then
-// in units of the input's scale times that of channel c, and its own scale, 0 as documented or what
-// a converter wrote there, means nothing.
+// The inference check. `bias` has `channels` values, in units of input times filter (relative
+// deviation at most 1e-6). A per-channel filter needs one scale for each channel. Value c of the
+// bias is then in units of the input's scale times that of channel c. Its own scale is ignored; it
+// is 0 as documented, or a converter's value.
 Status checkFilterAndBias(const Tensor& input, const Tensor& filter, const Tensor& bias,
                           size_t channels);
 
@@ -49,14 +49,13 @@ class FloatOutput {
   ClampRange<float> range_;
 };
 
-// What a sum of 8-bit products is multiplied with, of the three scales: input * filter / output, in
-// float as the 8-bit kernels of the wider ecosystem compute it. Where
-// the product of scales overflows or vanishes, the quotient still may not; it stays finite, because
-// a sum of 0 times infinity would be no number.
+// Returns the multiplier of a sum of 8-bit products: input * filter / output, computed in float as
+// in the 8-bit kernels of the wider ecosystem. If the product of scales overflows or vanishes, the
+// quotient may still be valid. It stays finite, because 0 times infinity would be NaN.
 float quantizedSumMultiplier(float input, float filter, float output);
 
-// Adds the bias and goes from units of input times filter to the output's:
-// q = clamp(zeroPoint + rha((sum + bias) * inputScale * filterScale / outputScale)).
+// Adds the bias and converts from units of input times filter to the output's: q = clamp(zeroPoint
+// + rha((sum + bias) * inputScale * filterScale / outputScale)).
 template <typename T>  // uint8_t or int8_t
 class QuantizedOutput {
  public:
@@ -69,7 +68,7 @@ class QuantizedOutput {
 
  private:
   double* bias_;       // one for each channel
-  float* multiplier_;  // likewise
+  float* multiplier_;  // the same
   int32_t zeroPoint_;
   ClampRange<int32_t> range_;
 };
@@ -77,12 +76,12 @@ class QuantizedOutput {
 extern template class QuantizedOutput<uint8_t>;
 extern template class QuantizedOutput<int8_t>;
 
-// The zero point that a filter's values are relative to; 0 for a per-channel filter.
+// Returns the zero point of a filter's values; 0 for a per-channel filter.
 inline int32_t filterZeroPoint(const Tensor& filter) {
   return filter.type == OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL ? 0 : filter.zeroPoint;
 }
 
-// to[i] = from[i] - zeroPoint. Both fit int16 with room to spare.
+// to[i] = from[i] - zeroPoint. The results fit int16 easily.
 template <typename T>  // uint8_t or int8_t
 HALYARD_ALWAYS_INLINE void subtractZeroPoint(const T* from, size_t count, int32_t zeroPoint,
                                              int16_t* to) {
@@ -91,7 +90,7 @@ HALYARD_ALWAYS_INLINE void subtractZeroPoint(const T* from, size_t count, int32_
     to[i] = static_cast<int16_t>(static_cast<int16_t>(from[i]) - zero);
   }
 }
-// The same for a filter of either signedness.
+// The same for a signed or unsigned filter.
 void centerFilter(const Tensor& filter, size_t begin, size_t count, int16_t* to);
 
 }  // namespace halyard::ops

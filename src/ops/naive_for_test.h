@@ -1,4 +1,4 @@
-// What tests of operations share: random shapes, broadcasting, single results, expected errors.
+// Code shared by tests of operations: random shapes, broadcasting, single results, expected errors.
 // Thread safety: none needed.
 // Ownership: none.
 #pragma once
@@ -15,14 +15,14 @@
 
 namespace halyard::ops::testing {
 
-// Of rank `low` to `high`, sizes 1 to `largest`.
+// Returns a shape of rank `low` to `high` with sizes 1 to `largest`.
 inline Shape randomShape(RandomOperands& random, int low, int high, int largest) {
   Shape shape(static_cast<size_t>(random.between(low, high)));
   for (uint32_t& d : shape) d = static_cast<uint32_t>(random.between(1, largest));
   return shape;
 }
 
-// The element of a broadcast input that takes part in computing the result's element at `at`.
+// Returns the index in a broadcast input of the element for the result's element at `at`.
 inline size_t sourceIndex(const std::vector<size_t>& at, const Shape& dims) {
   std::vector<size_t> own(at.end() - static_cast<ptrdiff_t>(dims.size()), at.end());
   for (size_t d = 0; d < dims.size(); ++d) {
@@ -51,7 +51,7 @@ inline BroadcastShapes randomBroadcast(RandomOperands& random, int highestRank) 
   return {a, b, shape};
 }
 
-// What the elements stand for, also those of plain integers and truth values (0 or 1).
+// Returns the elements' real values, also of plain integers and truth values (0 or 1).
 inline std::vector<double> numbersOf(const TestOperand& operand) {
   std::vector<double> numbers;
   if (operand.tensor.type == OperandType::TENSOR_INT32) {
@@ -64,7 +64,7 @@ inline std::vector<double> numbersOf(const TestOperand& operand) {
   return numbers;
 }
 
-// f of all pairs of elements.
+// Applies f to all pairs of elements.
 template <typename F>
 std::vector<double> broadcastNumbers(const TestOperand& a, const TestOperand& b, const Shape& shape,
                                      F f) {
@@ -79,8 +79,8 @@ std::vector<double> broadcastNumbers(const TestOperand& a, const TestOperand& b,
   return result;
 }
 
-// A tensor with few different numbers, so that equal ones meet: integers or, of quantised types,
-// multiples of 1/2 or 1/4.
+// Returns a tensor with few different numbers, so that equal ones occur. Quantised types use
+// multiples of 1/2 or 1/4, others integers.
 inline TestOperand fewNumbers(RandomOperands& random, OperandType type, const Shape& dims) {
   const size_t count = elementsOf(dims);
   std::vector<float> numbers(count);
@@ -112,7 +112,7 @@ inline TestOperand fewNumbers(RandomOperands& random, OperandType type, const Sh
   }
 }
 
-// The output of an operation that has a single one; fails the test on an error.
+// Returns the output of an operation with a single one. Fails the test on an error.
 inline TestOperand resultOf(OperationType type, std::vector<TestOperand> inputs,
                             TestOperand output) {
   std::vector<TestOperand> outputs = {std::move(output)};
@@ -120,7 +120,7 @@ inline TestOperand resultOf(OperationType type, std::vector<TestOperand> inputs,
   EXPECT_TRUE(status.ok()) << operationTypeName(type) << ": " << status.toString();
   return outputs[0];
 }
-// ... of one float32 tensor.
+// The same for one float32 tensor.
 inline std::vector<float> floatsOf(OperationType type, const std::vector<float>& values) {
   return resultOf(type,
                   {TestOperand::of<float>(OperandType::TENSOR_FLOAT32,
@@ -129,7 +129,7 @@ inline std::vector<float> floatsOf(OperationType type, const std::vector<float>&
       .values<float>();
 }
 
-// The feature level from which the operation takes each type in the first column of its rows.
+// Expects the first feature level for each type in the first column of the operation's rows.
 inline void expectTypeLevels(OperationType type, const std::map<OperandType, int>& levels) {
   std::map<OperandType, int> actual;
   for (const TypeRow& row : definitionOf(type)->signature.rows) {
@@ -138,7 +138,7 @@ inline void expectTypeLevels(OperationType type, const std::map<OperandType, int
   EXPECT_EQ(actual, levels) << operationTypeName(type);
 }
 
-// The operation fails with OP_FAILED and a text that holds `text`.
+// Expects the operation to fail with OP_FAILED and a text that contains `text`.
 inline void expectFailure(OperationType type, std::vector<TestOperand> inputs,
                           std::vector<TestOperand> outputs, const std::string& text) {
   const Status status = runOperation(type, inputs, outputs);
@@ -146,7 +146,7 @@ inline void expectFailure(OperationType type, std::vector<TestOperand> inputs,
   EXPECT_THAT(status.message(), ::testing::HasSubstr(text));
 }
 
-// The shapes that inference gives; fails the test on an error.
+// Returns the inferred shapes. Fails the test on an error.
 inline std::vector<Shape> inferredShapes(OperationType type, const std::vector<TestOperand>& inputs,
                                          const std::vector<TestOperand>& outputs) {
   std::vector<Tensor> in;

@@ -1,4 +1,4 @@
-// Checks of operands at execution that many operations share; violations are OP_FAILED.
+// Checks of operands at execution, shared by many operations. Violations are OP_FAILED.
 // Thread safety: pure functions.
 // Ownership: none.
 #pragma once
@@ -14,14 +14,14 @@
 
 namespace halyard::ops {
 
-// A shape as it is at execution: "[2,0,3]"; a rank of 0 prints as "[]". (shapeText of
-// halyard/driver/model.h is for declared shapes, where 0 stands for unknown.)
+// Formats a shape at execution: "[2,0,3]"; a rank of 0 prints as "[]". (shapeText of
+// halyard/driver/model.h is for declared shapes, where 0 means unknown.)
 inline std::string realShapeText(const Shape& shape) {
   return fmt::format("[{}]", fmt::join(shape, ","));
 }
 
-// The rank lies in [min, max]. A model may leave the rank open, so that the signature's rank rules
-// do not see it.
+// Checks that the rank lies in [min, max]. A model may leave the rank open, so that the signature's
+// rank rules do not apply.
 inline Status checkRank(const Tensor& tensor, size_t min, size_t max, std::string_view name) {
   if (tensor.rank() >= min && tensor.rank() <= max) return okStatus();
   if (min == max) {
@@ -40,8 +40,8 @@ Status checkSameQuantization(const T& input, const T& output) {
                   output.scale, output.zeroPoint, input.scale, input.zeroPoint);
 }
 
-// Shape inference may run before the values of all scalars are known. Where a value is only
-// checked, and no shape depends on it, the check waits for the kernel.
+// Shape inference may run before the values of all scalars are known. If a value is only checked,
+// and no shape depends on it, the check is left to the kernel.
 inline Status unlessIncomplete(Status status) {
   return status.code() == ResultCode::INCOMPLETE ? okStatus() : std::move(status);
 }

@@ -37,7 +37,8 @@ std::string inputText(const OperandTable& table, size_t i) {
 
 namespace {
 
-// Operand i, present or not, contradicts the parts in `parts`: names the operand that leads one.
+// Returns the error for operand i, whose presence contradicts the parts in `parts`. The error names
+// the operand that leads one of them.
 Status presenceError(const OperandTable& table, size_t i, bool isPresent, Parts parts) {
   for (size_t leader = 0; leader < table.size(); ++leader) {
     if ((table[leader].leads & parts) == 0) continue;
@@ -59,7 +60,8 @@ Status checkPresence(const OperationContext& context, const OperandTable& table,
     const Parts missing = table[i].needs & ~*parts;
     if (context.hasInput(i) && missing != 0) return presenceError(table, i, true, missing);
   }
-  // Operands beyond a shorter list of inputs are not missed: their parts begin beyond it too.
+  // Operands beyond a shorter list of inputs are not required, because their parts begin beyond it
+  // too.
   for (size_t i = 0; i < context.inputCount() && i < table.size(); ++i) {
     const OperandRow& row = table[i];
     if (context.hasInput(i) || row.mayLack || (row.needs & ~*parts) != 0) continue;
@@ -106,7 +108,7 @@ Status DimensionSolver::matchOne(const Tensor& tensor, std::string_view shape) {
   }
   for (size_t d = 0; d < letters.size(); ++d) {
     uint64_t& value = values_[index(letters[d])];
-    // A letter may stand twice in one shape: a square.
+    // A letter may occur twice in one shape: a square.
     if (value != 0 && value != tensor.dims[d]) {
       return opFailed("has shape {}, expected all dimensions to be the same",
                       realShapeText(tensor.dims));

@@ -1,4 +1,4 @@
-// Running one operation: reading its scalars, inference with the common rules, float16 conversion.
+// Runs one operation: reads its scalars, infers shapes with the common rules, converts float16.
 #include "ops/operation.h"
 
 #include <cstring>
@@ -27,8 +27,8 @@ bool isZeroSized(const Tensor& tensor) {
   return !isScalarType(tensor.type) && tensor.elementCount() == 0;
 }
 
-// The spec of input i of the form that these inputs follow; by count only, which is enough to know
-// whether the operand may be omitted.
+// Returns whether input i of the matching form may be omitted. The number of inputs is enough to
+// find the form.
 bool mayBeOmitted(const Signature& signature, size_t count, size_t i) {
   for (const Form& form : signature.forms) {
     if (form.repeated >= 0 || i >= form.inputs.size() || count > form.inputs.size()) continue;
@@ -106,7 +106,7 @@ Status inferShapes(const OperationDefinition& definition, OperationContext& cont
                       inputName(definition.signature, count, i));
     }
     if (!tensor.omitted && !definition.acceptsZeroSized && isZeroSized(tensor)) {
-      // Integer lists (axes, paddings) may be empty; the operation itself decides about those.
+      // Integer lists (axes, paddings) may be empty. The operation itself checks them.
       if (tensor.type == OperandType::TENSOR_INT32 && i > 0) continue;
       return opFailed("input {} ({}) is zero-sized {}, which the operation does not take", i,
                       inputName(definition.signature, count, i), shapeText(tensor.dims));
@@ -128,7 +128,7 @@ Status inferShapes(const OperationDefinition& definition, OperationContext& cont
 
 namespace {
 
-// Whether a tensor has to become float32 for the kernel.
+// Returns whether a tensor must become float32 for the kernel.
 bool needsWidening(const OperationDefinition& definition, OperationContext& context) {
   if (!definition.float16AsFloat32) return false;
   for (size_t i = 0; i < context.inputCount(); ++i) {

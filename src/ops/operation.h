@@ -1,7 +1,8 @@
-// OperationDefinition: everything Halyard knows about one operation: signature, shape inference and
+// OperationDefinition: the complete description of one operation: signature, shape inference and
 // the reference kernel. OperationContext: the operands of one run of it.
 // Thread safety: definitions are immutable; a context belongs to one thread, but its parallelFor
-// may be used to spread a kernel's work. Ownership: a context borrows operands and services.
+// may spread a kernel's work.
+// Ownership: a context borrows operands and services.
 #pragma once
 
 #include <any>
@@ -17,8 +18,9 @@
 
 namespace halyard::ops {
 
-// One operand at execution: dims are real (0 is zero-sized). `data` is null for an omitted operand,
-// for a value that is not known yet (inference before execution) and for an output in inference.
+// One operand at execution. The dims are real (0 is zero-sized). `data` is null for an omitted
+// operand, for a value that is not known yet (inference before execution) and for an output in
+// inference.
 struct Tensor {
   OperandType type = OperandType::FLOAT32;
   Shape dims;
@@ -44,16 +46,16 @@ struct Tensor {
   size_t rank() const { return dims.size(); }
 };
 
-// What a kernel may use beyond its operands.
+// The services for a kernel besides its operands.
 class KernelServices {
  public:
   virtual ~KernelServices() = default;
-  // Calls body(begin, end) on disjoint ranges that cover [0, count), each at least `grain` long but
-  // for the last; returns when all are done. Runs in the calling thread when that is as good.
+  // Calls body(begin, end) on disjoint ranges that cover [0, count). Each is at least `grain` long,
+  // except the last. Returns when all are done. Runs in the calling thread if that is as good.
   virtual void parallelFor(size_t count, size_t grain,
                            const std::function<void(size_t begin, size_t end)>& body) = 0;
-  // Uninitialised memory, 64-byte aligned, that lives until the kernel returns. Throws
-  // std::bad_alloc like all allocation; whoever runs the model makes OUT_OF_MEMORY of it.
+  // Returns uninitialised memory, aligned to 64 bytes, that lives until the kernel returns. Throws
+  // std::bad_alloc like all allocation. The code that runs the model turns it into OUT_OF_MEMORY.
   virtual void* scratch(size_t bytes) = 0;
 };
 
@@ -67,25 +69,25 @@ class OperationContext {
   size_t outputCount() const { return outputs_.size(); }
   const Tensor& input(size_t i) const { return inputs_[i]; }
   Tensor& output(size_t i) { return outputs_[i]; }
-  // In the list and not omitted.
+  // Returns whether the input is in the list and not omitted.
   bool hasInput(size_t i) const { return i < inputs_.size() && !inputs_[i].omitted; }
 
-  // The value of a scalar input. INCOMPLETE when it is not known yet; shape inference passes that
-  // on.
+  // Reads the value of a scalar input. Returns INCOMPLETE when it is not known yet; shape inference
+  // returns that, too.
   Status read(size_t i, int32_t* value) const;
   Status read(size_t i, bool* value) const;
-  // FLOAT32 or FLOAT16, widened.
+  // Reads FLOAT32 or FLOAT16, converted to float.
   Status read(size_t i, float* value) const;
-  // As read, but `value` keeps its default when the trailing input i is not given.
+  // As read, but `value` keeps its default if the trailing input i is missing.
   template <typename T>
   Status readOptional(size_t i, T* value) const {
     return hasInput(i) ? read(i, value) : okStatus();
   }
-  // All elements of a TENSOR_INT32 input; INCOMPLETE when not known yet.
+  // Reads all elements of a TENSOR_INT32 input. Returns INCOMPLETE when they are not known yet.
   Status readInts(size_t i, std::span<const int32_t>* values) const;
 
-  // What inference had to compute to know the shapes and leaves for the kernel, so that it need not
-  // be computed twice. Empty for a kernel whose shapes were inferred in another context.
+  // Intermediate results of inference for the kernel, so that it need not compute them again. Empty
+  // for a kernel whose shapes were inferred in another context.
   std::any& findings() { return findings_; }
 
   // For kernels only (inference has no services).
@@ -102,61 +104,62 @@ class OperationContext {
   std::any findings_;
 };
 
-// Operations whose work is to run other subgraphs. The executor does that; they have neither infer
+// Operations that run other subgraphs. The executor runs these operations; they have neither infer
 // nor reference.
 enum class ControlFlow : uint8_t {
   NONE,
-  BRANCH,  // inputs: condition, then-model, else-model, values for the model that is chosen
+  BRANCH,  // inputs: condition, then-model, else-model, values for the chosen model
   LOOP,    // inputs: condition model, body model, values
 };
 
-// How far results may lie from the reference's (src/accuracy has the figures).
+// The allowed difference of results from the reference's (src/accuracy has the figures).
 enum class Precision : uint8_t {
-  EXACT,        // elements are moved, chosen or compared
-  ROUNDED,      // each element of the result is a rounded sum, product, ... of one of each input
+  EXACT,        // elements are moved, selected or compared
+  ROUNDED,      // each result element is a rounded sum, product, ... of one element of each input
   APPROXIMATE,  // functions that devices approximate, averages, interpolation
-  SUMS,         // sums of many products, in whatever order
+  SUMS,         // sums of many products, in any order
 };
 
 struct OperationDefinition {
   OperationType type;
   Signature signature;
-  // Sets the dims of every output from the inputs, and checks what can be checked before computing:
-  // shapes, values of scalars, quantisation relations between inputs and outputs. An output's type,
-  // scale and zeroPoint are the declared ones. INCOMPLETE when it depends on a value that is not
-  // known yet (a null `data` of an input that is not omitted).
+  // Sets the dims of every output from the inputs. Checks everything that can be checked before
+  // computing: shapes, values of scalars, quantisation relations between inputs and outputs. An
+  // output has its declared type, scale and zeroPoint. Returns INCOMPLETE when it depends on a
+  // value that is not known yet (a null `data` of an input that is not omitted).
   Status (*infer)(OperationContext& context);
-  // Computes all outputs, whose dims are those of infer and whose data is allocated. Never called
-  // with a zero-sized output.
+  // Computes all outputs, whose dims come from infer and whose data is allocated. Never called with
+  // a zero-sized output.
   Status (*reference)(OperationContext& context);
-  // Whether a zero-sized input is legal (it then yields what infer says and runs no kernel when all
-  // outputs are zero-sized).
+  // Whether a zero-sized input is legal. infer then gives the shapes, and no kernel runs when all
+  // outputs are zero-sized.
   bool acceptsZeroSized = false;
-  // TENSOR_FLOAT16 operands reach the kernel as TENSOR_FLOAT32 and its results are rounded once, so
+  // The kernel gets TENSOR_FLOAT16 operands as TENSOR_FLOAT32, and its results are rounded once, so
   // that `reference` needs no float16 code. False for kernels that only move bytes.
   bool float16AsFloat32 = true;
   ControlFlow controlFlow = ControlFlow::NONE;
-  // How many products are added up, roughly, by the shapes alone: how long the operation takes is
-  // estimated from it. Null where the time goes by the size of inputs and outputs. No dimension is
-  // 0; omitted inputs are marked.
+  // Returns the approximate number of added products, from the shapes alone, for estimates of the
+  // time. Null if the time depends on the size of inputs and outputs. No dimension is 0; omitted
+  // inputs are marked.
   double (*work)(std::span<const Tensor> inputs, std::span<const Tensor> outputs) = nullptr;
-  // Where precisionOf cannot tell.
+  // Set if precisionOf cannot derive it.
   std::optional<Precision> precision = std::nullopt;
-  // Results are drawn at random: those of two devices need not agree.
+  // Results are random numbers, so two devices need not agree.
   bool isRandom = false;
 };
 
-// As the definition says; else SUMS with `work`, EXACT for kernels that only move bytes, and
-// otherwise APPROXIMATE.
+// Returns the definition's precision if set; else SUMS with `work`, EXACT for kernels that only
+// move bytes, and otherwise APPROXIMATE.
 Precision precisionOf(const OperationDefinition& definition);
 
-// The definition of an operation of the API or of kTfliteExtension; nullptr for those of other
-// extensions, OEM and unknown ones.
+// Returns the definition of an operation of the API or of kTfliteExtension; nullptr for other
+// extensions, OEM and unknown operations.
 const OperationDefinition* definitionOf(OperationType type);
 
-// Checks that no input lacks a value that its signature needs, the zero-size rule, then infers.
+// Checks that all inputs required by the signature have values, checks the zero-size rule, then
+// infers.
 Status inferShapes(const OperationDefinition& definition, OperationContext& context);
-// Runs the reference kernel, with float16 converted as the definition says. Shapes are inferred.
+// Runs the reference kernel, with the definition's float16 conversion. The shapes must be inferred.
 Status runReference(const OperationDefinition& definition, OperationContext& context);
 
 }  // namespace halyard::ops

@@ -1,5 +1,5 @@
-// PAD, PAD_V2 and MIRROR_PAD: a border of zeros (real 0), of a given value, or of the tensor's own
-// elements.
+// PAD, PAD_V2 and MIRROR_PAD: add a border of zeros (real 0), of a given value, or of the tensor's
+// own elements.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -15,13 +15,13 @@
 namespace halyard::ops {
 namespace {
 
-// Elements before and after each dimension, in turn.
+// Reads the elements before and after each dimension, in turn.
 Status readPaddings(const OperationContext& context, std::span<const int32_t>* paddings) {
   const Shape shape = {static_cast<uint32_t>(context.input(0).rank()), 2};
   return readIntsOfShape(context, 1, shape, "paddings", paddings);
 }
 
-// `limit` gives the most that a dimension of a certain size may be padded by.
+// `limit` returns the maximum padding for the size of a dimension.
 template <typename Limit>
 Status inferPadded(OperationContext& context, Limit limit) {
   const Tensor& input = context.input(0);
@@ -53,21 +53,21 @@ Status inferPad(OperationContext& context) {
   return inferPadded(context, [](int64_t) { return INT64_MAX; });
 }
 
-// One level of nested borders, in bytes. Levels inside the last padded dimension form one run.
+// One level of nested borders, in bytes. All dimensions after the last padded one form one run.
 struct Level {
   size_t before;
   size_t after;
   size_t count;  // parts of the next level between the borders; in the innermost: bytes
 };
 
-// What one block of `levels` takes, in bytes.
+// Returns the size of one block of `levels` in bytes.
 size_t blockBytes(std::span<const Level> levels) {
   const Level& level = levels.front();
   const size_t part = levels.size() == 1 ? 1 : blockBytes(levels.subspan(1));
   return level.before + level.count * part + level.after;
 }
 
-// Writes the borders of all levels but the innermost.
+// Writes the borders of all levels except the innermost.
 template <typename Fill>  // void(uint8_t* to, size_t bytes)
 void fillOuter(std::span<const Level> levels, uint8_t* to, const Fill& fill) {
   if (levels.size() == 1) return;
@@ -107,7 +107,8 @@ Status writeBorder(OperationContext& context, const Fill& fill) {
   Tensor& output = context.output(0);
   std::span<const int32_t> paddings;
   HALYARD_RETURN_IF_ERROR(readPaddings(context, &paddings));
-  // From the innermost dimension out: `unit` is the size of one element of dimension d.
+  // The order is from the innermost dimension outwards: `unit` is the size of one element of
+  // dimension d.
   std::vector<Level> levels;
   size_t unit = elementSize(output.type);
   for (size_t d = output.rank(); d-- > 0;) {
@@ -142,7 +143,7 @@ Status computePad(OperationContext& context) {
   });
 }
 
-// The bytes of the element that fills the border.
+// The bytes of the border's element.
 using ElementBytes = std::array<uint8_t, 4>;
 
 Status readPadValue(const OperationContext& context, ElementBytes* bytes) {
@@ -160,7 +161,7 @@ Status readPadValue(const OperationContext& context, ElementBytes* bytes) {
   }
   float number = 0;
   HALYARD_RETURN_IF_ERROR(context.read(2, &number), "pad value");
-  // As it is stored, so that a NaN keeps its bits too.
+  // The value is copied in stored form, so that a NaN keeps its bits too.
   std::memcpy(bytes->data(), value.data, elementSize(value.type));
   return okStatus();
 }
@@ -193,7 +194,7 @@ Status computePadV2(OperationContext& context) {
   }
 }
 
-// How many of the elements next to the edge the mirror leaves out.
+// Reads the number of elements next to the edge that the mirror leaves out.
 Status readMirrorMode(const OperationContext& context, int64_t* leftOut) {
   constexpr int32_t kReflect = 0;
   constexpr int32_t kSymmetric = 1;
@@ -213,8 +214,8 @@ Status inferMirrorPad(OperationContext& context) {
   return inferPadded(context, [leftOut](int64_t size) { return size - leftOut; });
 }
 
-// The input goes to the middle; then each dimension, from the innermost out, gets its borders from
-// what is there already.
+// Copies the input to the middle. Then each dimension, from the innermost outwards, gets its
+// borders from the elements already there.
 Status computeMirrorPad(OperationContext& context) {
   const Tensor& input = context.input(0);
   const Tensor& output = context.output(0);
@@ -225,7 +226,7 @@ Status computeMirrorPad(OperationContext& context) {
   const size_t rank = input.rank();
   const std::vector<ptrdiff_t> from = rowMajorStrides(input.dims);
   const std::vector<ptrdiff_t> to = rowMajorStrides(output.dims);
-  ptrdiff_t start = 0;  // of the part of the output that is complete
+  ptrdiff_t start = 0;  // of the complete part of the output
   std::vector<CopyLoop> loops;
   for (size_t d = 0; d < rank; ++d) {
     start += paddings[2 * d] * to[d];
@@ -238,7 +239,7 @@ Status computeMirrorPad(OperationContext& context) {
     const ptrdiff_t before = paddings[2 * d];
     const ptrdiff_t after = paddings[2 * d + 1];
     const ptrdiff_t size = input.dims[d];
-    const ptrdiff_t first = start;  // element of the input's part
+    const ptrdiff_t first = start;  // first element of the input's part
     start -= before * step;
     const auto mirror = [&](ptrdiff_t count, ptrdiff_t source, ptrdiff_t target) {
       if (count == 0) return;

@@ -1,4 +1,4 @@
-// PAD, PAD_V2 and MIRROR_PAD against element-wise copying by coordinates.
+// Tests of PAD, PAD_V2 and MIRROR_PAD against elementwise copying by coordinates.
 #include <gtest/gtest.h>
 
 #include "ops/moves_for_test.h"
@@ -65,7 +65,7 @@ struct Padded {
   Shape shape;
   std::vector<int32_t> paddings;
 };
-// `most` is the padding that a dimension of a certain size may have.
+// `most` returns the maximum padding for the size of a dimension.
 template <typename Most>
 Padded randomPaddings(RandomOperands& random, const Shape& dims, Most most) {
   Padded result;
@@ -92,7 +92,7 @@ TEST(PadV2, AgreesWithDefinition) {
           [&](Coordinates at) -> MaybeCoordinates {
             for (size_t d = 0; d < at.size(); ++d) {
               at[d] -= static_cast<size_t>(padded.paddings[2 * d]);
-              if (at[d] >= x.tensor.dims[d]) return std::nullopt;  // also below 0, by wrapping
+              if (at[d] >= x.tensor.dims[d]) return std::nullopt;  // below 0, too, by wrapping
             }
             return at;
           },
@@ -144,7 +144,7 @@ TEST(PadV2, Refuses) {
             ResultCode::INCOMPLETE);
 }
 
-// Walks from the first element back and forth, or rather bounces off the ends.
+// Walks from the first element on and reverses at each end.
 size_t mirrored(int64_t at, int64_t size, bool reflect) {
   const int64_t skip = reflect ? 1 : 0;
   if (at < 0) at = -at - 1 + skip;

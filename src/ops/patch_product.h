@@ -1,5 +1,5 @@
-// The matrix product behind convolutions: patches of an image times a filter.
-// Thread safety: pure functions; the problems they make may be used by several threads.
+// The matrix product of convolutions: patches of an image times a filter.
+// Thread safety: pure functions; several threads may use the problems that they make.
 // Ownership: problems borrow the image.
 #pragma once
 
@@ -14,13 +14,13 @@
 
 namespace halyard::ops {
 
-// One group of channels of a convolution: all of them unless it is a grouped one.
+// One group of channels of a convolution: all channels unless the convolution is grouped.
 struct PatchGeometry {
   ImageDims input;
-  ImageDims output;  // its channels do not matter here
+  ImageDims output;  // its channels are not used here
   Window window;
   size_t channelBegin = 0;
-  size_t channels = 0;  // that a patch takes from each cell, from channelBegin on
+  size_t channels = 0;  // number that a patch takes from each cell, from channelBegin on
 };
 
 HALYARD_ALWAYS_INLINE void copyPatchValues(const float* from, size_t count, int32_t, float* to) {
@@ -32,8 +32,8 @@ HALYARD_ALWAYS_INLINE void copyPatchValues(const X* from, size_t count, int32_t 
   subtractZeroPoint(from, count, zeroPoint, to);
 }
 
-// Rows [begin, end) of the matrix of patches: row by row of the output image, for each position the
-// values under the filter in the filter's order, zero outside of the image.
+// Returns rows [begin, end) of the matrix of patches, which follow the rows of the output image.
+// Each has the values under the filter in the filter's order, with zeros outside the image.
 template <typename X, typename T>
 HALYARD_ALWAYS_INLINE void gatherPatches(const PatchGeometry* geometry, const X* image,
                                          int32_t zeroPoint, size_t begin, size_t end, T* patches) {
@@ -77,7 +77,7 @@ HALYARD_ALWAYS_INLINE void gatherPatches(const PatchGeometry* geometry, const X*
   }
 }
 
-// Whether the matrix of patches is the image itself.
+// Returns whether the matrix of patches is the image itself.
 inline bool isPointwise(const PatchGeometry& geometry) {
   const WindowAxis& height = geometry.window.height;
   const WindowAxis& width = geometry.window.width;
@@ -86,8 +86,8 @@ inline bool isPointwise(const PatchGeometry& geometry) {
          width.stride == 1 && height.padBefore == 0 && width.padBefore == 0;
 }
 
-// Rows, depth and the left side of the product, in which a row is an output position and a column
-// an output channel. X is the type of the image, T what is multiplied.
+// Sets rows, depth and the left side of the product. A row is an output position, a column an
+// output channel. X is the type of the image, T the type of the factors.
 template <typename X, typename T>
 GemmProblem<T> patchProblem(const PatchGeometry& geometry, const Tensor& image) {
   GemmProblem<T> problem;

@@ -71,9 +71,8 @@ Status infer(OperationContext& context) {
   return okStatus();
 }
 
-// The part of the image that one output position looks at: rows [top, bottom) and columns
-// [left, right) of one image of the batch. Never empty: resolveWindow allows no padding as large
-// as the window.
+// The image cells for one output position: rows [top, bottom) and columns [left, right) of one
+// image of the batch. Never empty, because resolveWindow allows no padding as large as the window.
 template <typename X>
 struct Cells {
   const X* image;
@@ -151,7 +150,7 @@ HALYARD_ALWAYS_INLINE void averageOfQuantized(const Cells<X>* cells, ClampRange<
   sumOfCells(*cells, sums, Itself());
   const auto count = static_cast<double>(cells->count());
   for (size_t c = 0; c < cells->channels; ++c) {
-    // rha of the quotient; an average is within the type's range, so that int32 holds it.
+    // rha of the quotient. An average is within the type's range, so int32 holds it.
     const double average = static_cast<double>(sums[c]) / count;
     const auto rounded =
         static_cast<int32_t>(average + std::copysign(0x1.fffffffffffffp-2, average));
@@ -161,7 +160,7 @@ HALYARD_ALWAYS_INLINE void averageOfQuantized(const Cells<X>* cells, ClampRange<
 }
 
 // Calls pool(cells, result) for every output position. makePool() is called for each range of
-// lines, so that what it returns may own a buffer.
+// lines, so that its result may own a buffer.
 template <typename X, typename MakePool>
 void forEachPosition(OperationContext& context, const PoolPlan& plan, const Tensor& image,
                      Tensor& output, const MakePool& makePool) {
@@ -235,7 +234,7 @@ void averagePoolQuantized(OperationContext& context, const PoolPlan& plan, const
 template <typename X>
 void averagePoolQuantized(OperationContext& context, const PoolPlan& plan, const Tensor& image,
                           Tensor& output, ClampRange<int32_t> range) {
-  // 2^23 cells of up to 255 are the most that int32 can add up.
+  // int32 can hold the sum of at most 2^23 cells of up to 255.
   if (plan.input.height * plan.input.width <= size_t{1} << 23) {
     averagePoolQuantized<X, int32_t>(context, plan, image, output, range);
   } else {

@@ -1,5 +1,5 @@
-// AVERAGE_POOL_2D, L2_POOL_2D and MAX_POOL_2D against the definition as plain loops, and their
-// errors.
+// Tests of AVERAGE_POOL_2D, L2_POOL_2D and MAX_POOL_2D against the definition in plain loops, and
+// of their errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -101,7 +101,7 @@ TEST(Pool2d, AgreesWithDefinitionInAllForms) {
 }
 
 TEST(Pool2d, AveragesRoundHalfAwayFromZero) {
-  // Averages of 2.5 and -2.5, of the stored values.
+  // Averages of 2.5 and -2.5, in stored values.
   std::vector<TestOperand> inputs = {
       TestOperand::of<int8_t>(TENSOR_QUANT8_ASYMM_SIGNED, {1, 1, 2, 2}, {2, -2, 3, -3}, 1.0f, 0)};
   for (int scalar : {2, 1, 1, 2, 1, 0}) inputs.push_back(TestOperand::int32(scalar));

@@ -1,4 +1,4 @@
-// POW against the power of doubles.
+// Tests of POW against the power of doubles.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// PRELU: negative elements are multiplied by those of a second tensor, broadcast.
+// PRELU: multiplies negative elements by those of a second tensor, broadcast.
 #include <cstdint>
 
 #include "ops/broadcast.h"

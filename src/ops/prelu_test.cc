@@ -1,4 +1,4 @@
-// PRELU against its definition.
+// Tests of PRELU against its definition.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Properties that every operation has, on random cases made from its signature
+// Tests of properties that every operation has, on random cases made from its signature
 // (testing/recipes.h).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using enum OperandType;
 
 constexpr unsigned kRounds = 15;
 
-// The outputs of a run, which must succeed.
+// Returns the outputs of a run, which must succeed.
 std::vector<TestOperand> outputsOf(LegalCase legal) {
   const Status status = runOperation(legal.type, legal.inputs, legal.outputs);
   EXPECT_TRUE(status.ok()) << status.toString() << "\n" << legal.text();
@@ -34,7 +34,7 @@ bool hasType(const LegalCase& legal, OperandType type) {
          std::any_of(legal.outputs.begin(), legal.outputs.end(), is);
 }
 
-// Whether the tables allow the operands' types (a twin of a legal case may not exist).
+// Returns whether the tables allow the operands' types (a twin of a legal case may not exist).
 bool isInTables(const OperationDefinition& definition, const LegalCase& legal) {
   const Model model = toModel(legal);
   return checkSignature(definition.signature,
@@ -42,7 +42,7 @@ bool isInTables(const OperationDefinition& definition, const LegalCase& legal) {
       .ok();
 }
 
-// The stored numbers of an operand, whatever its type.
+// Returns the stored numbers of an operand of any type.
 std::vector<double> storedValues(const TestOperand& operand) {
   const auto widened = [](const auto& values) {
     return std::vector<double>(values.begin(), values.end());
@@ -67,8 +67,8 @@ std::vector<double> storedValues(const TestOperand& operand) {
   }
 }
 
-// Equal but for rounding: floats within the conformance tolerance and `slack`, stored integers
-// within `units`.
+// Expects equality except for rounding: floats within the conformance tolerance and `slack`, stored
+// integers within `units`.
 void expectClose(const TestOperand& actual, const TestOperand& expected, double slack, double units,
                  const std::string& what) {
   ASSERT_EQ(actual.tensor.dims, expected.tensor.dims) << what;
@@ -130,7 +130,7 @@ TEST(Property, LayoutsAgree) {
   });
 }
 
-// The same numbers, stored 128 lower.
+// Returns a case with the same real values, stored 128 lower.
 LegalCase signedTwin(LegalCase legal) {
   for (auto* list : {&legal.inputs, &legal.outputs}) {
     for (TestOperand& operand : *list) {
@@ -158,8 +158,8 @@ TEST(Property, SignedAndUnsignedAgree) {
         for (uint8_t& byte : expected[i].bytes) byte ^= 0x80;
         expected[i].tensor.type = TENSOR_QUANT8_ASYMM_SIGNED;
       }
-      // Averages of stored values: ties are rounded away from zero, which lies elsewhere, and
-      // floats have other last places.
+      // For averages of stored values, ties round away from zero, and zero moves with the twin's
+      // values. Floats may differ in the last place.
       const bool averages =
           legal.type == OperationType::AVERAGE_POOL_2D || legal.type == OperationType::MEAN ||
           legal.type == OperationType::RESIZE_BILINEAR || legal.type == OperationType::ROI_ALIGN;
@@ -169,7 +169,7 @@ TEST(Property, SignedAndUnsignedAgree) {
   });
 }
 
-// Positions [begin, end) of an operand along an axis.
+// Returns positions [begin, end) of an operand along an axis.
 TestOperand part(const TestOperand& operand, size_t axis, uint32_t begin, uint32_t end) {
   TestOperand result = operand;
   const Shape& dims = operand.tensor.dims;
@@ -197,7 +197,7 @@ void checkPart(const LegalCase& legal, const std::vector<TestOperand>& whole, ui
     if (isUnspecified(legal, operand)) continue;
     ASSERT_GT(actual[operand].tensor.dims.size(), axis);
     EXPECT_EQ(actual[operand].tensor.dims[axis], end - begin);
-    // Results of small and of large products are added up in different orders.
+    // Small and large products add up their terms in different orders.
     expectClose(actual[operand], part(whole[operand], axis, begin, end), legal.slack, 0,
                 fmt::format("output {}, {} to {} of the batch", operand, begin, end));
   }
@@ -211,7 +211,7 @@ TEST(Property, BatchesCanBeSplit) {
     const std::vector<TestOperand> whole = outputsOf(legal);
     for (uint32_t at = 0; at < size; ++at) checkPart(legal, whole, at, at + 1);
     if (size > 2) checkPart(legal, whole, 1, size);
-    // No rows at all are legal too; then there is only a shape.
+    // No rows at all are legal, too. Then the result is only a shape.
     if (definition.acceptsZeroSized) checkPart(legal, whole, 0, 0);
     return true;
   });
@@ -231,7 +231,7 @@ TEST(Property, OptimisedKernelsAgreeWithTheFormula) {
   });
 }
 
-// What inference says when the values of the inputs in `unknown` are not given.
+// Returns the result of inference without the values of the inputs in `unknown`.
 Status inferWithout(const OperationDefinition& definition, const LegalCase& legal,
                     const std::vector<bool>& unknown, std::vector<Shape>* shapes) {
   std::vector<Tensor> inputs;
@@ -254,7 +254,7 @@ TEST(Property, InferenceKnowsTheShapes) {
     std::vector<Shape> expected;
     for (const TestOperand& output : outputsOf(legal)) expected.push_back(output.tensor.dims);
     const size_t count = legal.inputs.size();
-    // All values known, each one unknown, all unknown.
+    // All values known, each one unknown in turn, all unknown.
     for (size_t n = 0; n < count + 2; ++n) {
       std::vector<bool> unknown(count, n == count + 1);
       if (n < count) unknown[n] = true;

@@ -1,4 +1,4 @@
-// QUANTIZE: real numbers to 8 bits.
+// QUANTIZE: real numbers to 8-bit values.
 #include <cstdint>
 
 #include "ops/elementwise.h"
@@ -19,7 +19,7 @@ void quantizeTo(OperationContext& context) {
   const Tensor& output = context.output(0);
   applyUnary<float, T>(context, [scale = output.scale, zeroPoint = output.zeroPoint,
                                  range = quantizedRange(output.type)](float x) {
-    // The quotient is defined in single precision.
+    // The definition uses a single-precision quotient.
     return static_cast<T>(quantizeUnits(static_cast<double>(x / scale), zeroPoint, range));
   });
 }

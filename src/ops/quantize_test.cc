@@ -1,4 +1,4 @@
-// QUANTIZE against its formula.
+// Tests of QUANTIZE against its formula.
 #include <gtest/gtest.h>
 
 #include <limits>

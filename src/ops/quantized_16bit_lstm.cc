@@ -1,4 +1,4 @@
-// QUANTIZED_16BIT_LSTM: one step of a fixed-point cell, 8 bit values and a 16 bit state.
+// QUANTIZED_16BIT_LSTM: one step of a fixed-point cell with 8-bit values and a 16-bit state.
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -22,7 +22,7 @@ constexpr float kValueScale = 1.0f / 128;
 constexpr float kStateScale = 1.0f / 2048;
 constexpr size_t kGrainCells = 512;
 
-// Sizes by letter: B batch, I input, P outputs, which are the cells too.
+// Sizes by letter: B batch, I input, P outputs, which equal the cells.
 const OperandTable& table() {
   return madeOnce([] {
     return OperandTable{
@@ -52,7 +52,7 @@ const OperandTable& outputs() {
 }
 
 Status checkQuantization(const Tensor& tensor, float scale, int32_t zeroPoint) {
-  // Scales that were computed may be off in the last place.
+  // Computed scales may be wrong in the last place.
   const bool isScale = std::abs(tensor.scale - scale) <= 1e-6f * scale;
   if (isScale && tensor.zeroPoint == zeroPoint) return okStatus();
   return opFailed("has scale {} and zero point {}, expected {} and {}", tensor.scale,
@@ -95,7 +95,7 @@ Status infer(OperationContext& context) {
   return sizes.setOutputs(context, outputs());
 }
 
-// Four gates of all cells for each row of the batch, without biases.
+// Computes the four gates of all cells for each row of the batch, without biases.
 void multiplyAllGates(OperationContext& context, int32_t* sums) {
   const size_t cells = context.output(0).dims[1];
   const size_t inputSize = context.input(kX).dims[1];
@@ -103,8 +103,8 @@ void multiplyAllGates(OperationContext& context, int32_t* sums) {
   product.rows = context.output(0).dims[0];
   product.columns = kGates * cells;
   product.depth = inputSize + cells;
-  // As the operation is defined, the values come input first, but a row of weights has the
-  // recurrent ones first: each value meets the weight at its place in the row, whatever its origin.
+  // The definition puts the input values first, but a row of weights starts with the recurrent
+  // ones. Each value meets the weight at the same position of the row, independent of its source.
   product.left = [&](size_t row, int16_t* to) {
     subtractZeroPoint(context.input(kX).as<uint8_t>() + row * inputSize, inputSize, kValueZeroPoint,
                       to);

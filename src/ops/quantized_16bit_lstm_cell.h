@@ -1,5 +1,7 @@
-// QUANTIZED_16BIT_LSTM's cell in fixed point, apart from the products of its weights and the
-// functions of its gates. Thread safety: pure functions. Ownership: none.
+// QUANTIZED_16BIT_LSTM's cell in fixed point, without the products of its weights and the functions
+// of its gates.
+// Thread safety: pure functions.
+// Ownership: none.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +13,8 @@
 
 namespace halyard::ops::quantized_16bit_lstm {
 
-// Where the operation's inputs are; weights and biases in fours, in the order of Gate. Its outputs
-// are the cell state and the hidden values.
+// The positions of the operation's inputs. Weights and biases come in groups of four, in the order
+// of Gate. The outputs are the cell state and the hidden values.
 enum Input : size_t {
   kX = 0,
   kInputWeights = 1,
@@ -23,12 +25,11 @@ enum Input : size_t {
 };
 
 inline constexpr int32_t kValueZeroPoint = 128;  // of the input and of hidden values
-// Of what enters the gates and their functions, Q3.12; what leaves them is in Q0.15. The state is
-// in Q4.11.
+// The gates and their functions take Q3.12 and return Q0.15. The state is in Q4.11.
 inline constexpr int kIntegerBits = 3;
 
-// Takes sums of products, whose unit is the biases' scale, to what enters the gates. As a double,
-// the scale times 2^12 is exact and finite.
+// Converts sums of products, in units of the biases' scale, to the gates' input. As a double, the
+// scale times 2^12 is exact and finite.
 inline FixedMultiplier gateMultiplier(float biasScale) {
   return toFixedMultiplier(static_cast<double>(biasScale) * 4096);
 }
@@ -36,16 +37,16 @@ inline int16_t gateInput(int32_t bias, int32_t sum, FixedMultiplier multiplier) 
   return saturate16(multiplyByFixed(addWrapping(bias, sum), multiplier));
 }
 
-// Of three gates and the state before.
+// Computes the state from three gates and the previous state.
 inline int16_t nextState(int16_t input, int16_t forget, int16_t candidate, int16_t before) {
   const int64_t added = shiftRightRounding(multiplyHigh16(input, candidate), 4);
   return saturate16(added + multiplyHigh16(forget, before));
 }
 
-// What the hyperbolic tangent is taken of.
+// Returns the argument of the hyperbolic tangent.
 inline int16_t tangentInput(int16_t state) { return static_cast<int16_t>(scaleUp16(state, 1)); }
 
-// Of the output gate and the tangent.
+// Computes the hidden value from the output gate and the tangent.
 inline uint8_t hiddenValue(int16_t output, int16_t tangent) {
   const int64_t units = shiftRightRounding(multiplyHigh16(output, tangent), 8);
   return static_cast<uint8_t>(std::clamp<int64_t>(units, -128, 127) + kValueZeroPoint);

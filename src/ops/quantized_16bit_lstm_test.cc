@@ -1,4 +1,5 @@
-// QUANTIZED_16BIT_LSTM against its definition, step by step, and against real numbers; its errors.
+// Tests of QUANTIZED_16BIT_LSTM against its definition, step by step, and against real numbers, and
+// of its errors.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -45,7 +46,7 @@ std::vector<TestOperand> outputs() {
           TestOperand::output(TENSOR_QUANT8_ASYMM, 1.0f / 128, 128)};
 }
 
-// The values that meet in each product, by the definition's concatenations.
+// Computes the sum of products of paired values, by the definition's concatenations.
 int64_t naiveSum(const std::vector<TestOperand>& in, const Case& c, size_t gate, size_t b,
                  size_t j) {
   std::vector<int> values;
@@ -88,7 +89,7 @@ TEST(Quantized16BitLstm, IsExact) {
         const int h = multiplyHigh16(sigmoidFixed(a[3], 3), tanhFixed(wide, 3));
         ASSERT_EQ(out[0].values<int16_t>()[at], state);
         ASSERT_EQ(out[1].bytes[at], 128 + std::clamp<long>(std::lround(h / 256.0), -128, 127));
-        // And that is an LSTM.
+        // The result must be that of an LSTM.
         const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
         const double cell =
             std::clamp(sigmoid(real[1]) * before / 2048.0 + sigmoid(real[0]) * std::tanh(real[2]),

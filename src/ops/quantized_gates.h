@@ -1,4 +1,4 @@
-// Integer gate products for quantised LSTMs: zero-point-corrected 8 bit values times weights.
+// Integer gate products for quantised LSTMs: zero-point-corrected 8-bit values times weights.
 // Thread safety: reentrant.
 // Ownership: borrows everything.
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace halyard::ops {
 
-// sums[r * columns + c] = row r . column c, wrapping around like all int32 sums of products. `left`
-// and `right` write `depth` values to where they are told.
+// sums[r * columns + c] = row r . column c. It wraps around like all int32 sums of products. `left`
+// and `right` write `depth` values to the given address.
 struct IntegerProduct {
   size_t rows = 0;
   size_t columns = 0;
@@ -46,7 +46,7 @@ inline void multiplyIntegers(KernelServices& services, const IntegerProduct& pro
   gemm(services, problem);
 }
 
-// The sum of two int32 that wraps around.
+// Returns the sum of two int32, which wraps around.
 inline int32_t addWrapping(int32_t a, int32_t b) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
 }

@@ -1,5 +1,5 @@
-// QUANTIZED_LSTM: one step of a fixed-point cell with all optional parts, signed 8 bit values and a
-// 16 bit state.
+// QUANTIZED_LSTM: one step of a fixed-point cell with all optional parts, signed 8-bit values and a
+// 16-bit state.
 #include "ops/quantized_lstm_cell.h"
 
 #include <algorithm>
@@ -81,15 +81,15 @@ const OperandTable& outputs() {
 using GatePlan = QuantizedLstmGate;
 using Plan = QuantizedLstmPlan;
 
-// A clip in units of `scale`, as far as `largest`; nothing where it is off.
+// Returns a clip in units of `scale`, at most `largest`; nullopt if the clip is off.
 std::optional<int64_t> clipUnits(float clip, float scale, float largest) {
   if (!(clip > 0)) return std::nullopt;
   return static_cast<int64_t>(std::min(clip / scale, largest));
 }
 
-// Effective scales are float32, as the definition has them. Any that fixed point cannot hold is an
-// error; one that vanishes makes the product 0. `input`: whose it is; without one the hidden
-// state's.
+// Effective scales are float32 by definition. A scale that fixed point cannot represent is an
+// error. A scale that becomes zero makes the product 0. `input`: the input with this scale; without
+// it, the hidden state.
 Status toMultiplier(float scale, std::optional<size_t> input, FixedMultiplier* multiplier) {
   if (!(scale >= 0) || !std::isfinite(scale)) {
     return opFailed("the effective scale of {} is {}, expected a finite number",
@@ -105,7 +105,7 @@ Status readPositive(const OperationContext& context, size_t i, float* value) {
   return opFailed("{}: is {}, expected a finite number above 0", inputText(table(), i), *value);
 }
 
-// The power of two that the cell state's scale is.
+// Reads the exponent of the cell state's scale, which must be a power of two.
 Status readStatePower(const OperationContext& context, int* power) {
   constexpr int kLowest = -15;
   constexpr int kHighest = -9;
@@ -118,7 +118,7 @@ Status readStatePower(const OperationContext& context, int* power) {
 }
 
 Status planGate(const OperationContext& context, size_t gate, int statePower, GatePlan* plan) {
-  // Without its gate a scale says nothing; models put 0 there.
+  // Without its gate, a scale has no meaning; models use 0.
   plan->exists = context.hasInput(kInputWeights + gate);
   if (!plan->exists) return okStatus();
   float gateScale = 0;
@@ -164,7 +164,7 @@ Status planOutput(const OperationContext& context, Plan* plan) {
   HALYARD_RETURN_IF_ERROR(
       toMultiplier(weightScale * hiddenScale / context.input(kHiddenState).scale, kProjection,
                    &plan->projection));
-  // In units of the weights, not of the result: so the operation is defined.
+  // The definition uses units of the weights, not of the result.
   plan->projectionClip = clipUnits(clip, weightScale, 127);
   return okStatus();
 }
@@ -174,11 +174,11 @@ class GateRow {
  public:
   GateRow(const GatePlan& plan, size_t cells) : plan_(plan), cells_(cells) {}
 
-  // From sums of products to pre-activations.
+  // Turns sums of products into pre-activations.
   void prepare(const int32_t* inputSums, const int32_t* recurrentSums, const int16_t* state,
                int16_t* values) const {
     for (size_t i = 0; i < cells_; ++i) {
-      // With normalisation the bias comes after it.
+      // With normalisation, the bias is added after it.
       const int32_t bias = plan_.layerNormWeights == nullptr ? plan_.bias[i] : 0;
       int64_t value = saturate16(multiplyByFixed(addWrapping(inputSums[i], bias), plan_.input));
       value = saturate16(value + multiplyByFixed(recurrentSums[i], plan_.recurrent));
@@ -202,7 +202,7 @@ class GateRow {
     }
     const auto count = static_cast<int64_t>(cells_);
     const int64_t mean = sum * 1024 / count;
-    // Below 2^30: the squares' mean is.
+    // The result is below 2^30, because the mean of the squares is.
     const int64_t variance = (squares * (kOne20 / count) - mean * mean) / kOne20;
     const FixedMultiplier inverse =
         inverseSqrt(static_cast<int32_t>(std::max<int64_t>(variance, 1)));
@@ -232,7 +232,7 @@ Status planQuantizedLstm(const OperationContext& context, QuantizedLstmPlan* pla
 void updateQuantizedLstm(const QuantizedLstmPlan& plan, size_t cells, const int32_t* inputSums,
                          const int32_t* recurrentSums, const int16_t* before, int16_t* state,
                          int8_t* hidden) {
-  // Behind the gates, the squashed state.
+  // The squashed state follows the gates.
   std::vector<int16_t> values((kGates + 1) * cells);
   std::array<int16_t*, kGates> gates{};
   std::array<size_t, kGates> offsets{};
@@ -315,7 +315,7 @@ Status infer(OperationContext& context) {
   return sizes.setOutputs(context, outputs());
 }
 
-// Products of one set of weights with all gates that there are: [batch][gates][cells].
+// Multiplies one set of weights with the values, for all existing gates: [batch][gates][cells].
 int32_t* multiplyAllGates(OperationContext& context, size_t valuesAt, size_t weightsAt) {
   const Tensor& values = context.input(valuesAt);
   std::vector<size_t> matrices;

@@ -1,5 +1,6 @@
-// QUANTIZED_LSTM's cell in fixed point, apart from the products of its weights.
-// Thread safety: pure functions; plans are immutable once made. Ownership: plans borrow operands.
+// QUANTIZED_LSTM's cell in fixed point, without the products of its weights.
+// Thread safety: pure functions; plans are immutable once made.
+// Ownership: plans borrow operands.
 #pragma once
 
 #include <array>
@@ -15,8 +16,8 @@
 
 namespace halyard::ops {
 
-// Where the operation's inputs are; its outputs are the hidden values, the cell state, and the
-// hidden values once more. Of a sequence there is an input more.
+// The positions of the operation's inputs. The outputs are the hidden values, the cell state, and
+// the hidden values again. A sequence has one more input.
 namespace quantized_lstm {
 enum Input : size_t {
   kX = 0,
@@ -35,7 +36,7 @@ inline constexpr size_t kInputWeights = kCell + kLstmInputWeights;
 inline constexpr size_t kRecurrentWeights = kCell + kLstmRecurrentWeights;
 }  // namespace quantized_lstm
 
-// What one gate takes its sums to its own units with.
+// The parameters that convert one gate's sums to its own units.
 struct QuantizedLstmGate {
   bool exists = true;
   FixedMultiplier input;
@@ -49,7 +50,7 @@ struct QuantizedLstmGate {
 
 struct QuantizedLstmPlan {
   std::array<QuantizedLstmGate, kGates> gates;
-  int statePower = -15;  // the state's scale is 2 to this
+  int statePower = -15;  // the state's scale is 2^statePower
   std::optional<int64_t> cellClip;
   FixedMultiplier hidden;
   int32_t hiddenZeroPoint = 0;
@@ -58,15 +59,16 @@ struct QuantizedLstmPlan {
   std::optional<int64_t> projectionClip;
 };
 
-// Of the operation's operands. OP_FAILED for scales that make no sense.
+// Makes the plan of the operation's operands. Returns OP_FAILED for invalid scales.
 Status planQuantizedLstm(const OperationContext& context, QuantizedLstmPlan* plan);
 
-// How the sequence at input kX of QUANTIZED_SEQUENCE_LSTM lies. INCOMPLETE when that is not known.
+// Reads the layout of the sequence at input kX of QUANTIZED_SEQUENCE_LSTM. Returns INCOMPLETE when
+// it is not known.
 Status readQuantizedSequence(const OperationContext& context, SequenceOrder* order);
 
-// States and hidden values of one row of the batch. Of the gates that there are, sums of products
-// of inputs and of hidden values, less their zero points, come one after the other. `before` and
-// `state` may be the same.
+// Updates the states and hidden values of one row of the batch. The sums of products, of inputs and
+// of hidden values minus their zero points, are stored gate after gate, for existing gates.
+// `before` and `state` may be the same.
 void updateQuantizedLstm(const QuantizedLstmPlan& plan, size_t cells, const int32_t* inputSums,
                          const int32_t* recurrentSums, const int16_t* before, int16_t* state,
                          int8_t* hidden);

@@ -18,7 +18,7 @@ struct QuantizedLstmCase {
   float cellClip = 0, projectionClip = 0, hiddenScale = 1.0f / 128;
   int hiddenZero = 0;
   int weightRange = 127;
-  // Without layer normalisation what enters the gates is in Q3.12.
+  // Without layer normalisation, the gates' input is in Q3.12.
   float gateScale = 0x1p-12f;
 
   static QuantizedLstmCase random(RandomOperands& random) {
@@ -37,7 +37,7 @@ struct QuantizedLstmCase {
 
   std::vector<TestOperand> inputsOf(RandomOperands& random) const {
     std::vector<TestOperand> in;
-    // `range`: stored values lie within, on either side of 0.
+    // `range`: stored values lie between -range and range.
     const auto add = [&](OperandType type, bool isPresent, const Shape& dims, int range,
                          float scale, int zeroPoint) {
       if (!isPresent) return in.push_back(TestOperand::omitted(type));

@@ -1,5 +1,5 @@
-// QUANTIZED_LSTM against its definition, step by step, and against the cell over real numbers; its
-// errors.
+// Tests of QUANTIZED_LSTM against its definition, step by step, and against the cell over real
+// numbers, and of its errors.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -16,7 +16,7 @@ using Ints = std::vector<int64_t>;
 
 using Case = QuantizedLstmCase;
 
-// Stored values less the zero point.
+// Returns the stored values minus the zero point.
 Ints integersOf(const TestOperand& operand) {
   Ints result;
   const auto take = [&](auto values) {
@@ -37,7 +37,7 @@ int64_t dot(const Ints& matrix, size_t row, const Ints& vectors, size_t b, size_
   return sum;
 }
 
-// One gate of one row of the batch; `state` is what its peephole sees.
+// Computes one gate of one row of the batch; `state` is its peephole's input.
 Ints naiveGate(const Case& c, const std::vector<TestOperand>& in, size_t gate, size_t b,
                const Ints& state) {
   const auto scaleOf = [&](size_t i) { return in[i].tensor.scale; };
@@ -149,16 +149,16 @@ TEST(QuantizedLstm, IsExact) {
   }
 }
 
-// The same operands as real numbers, with layer normalisation and without. Where nothing projects
-// them, the hidden values are the outputs and have their scale and zero point, the latter with the
-// opposite sign.
+// Compares with the same operands as real numbers, with and without layer normalisation. Without
+// projection, the hidden values are the outputs. They have their scale, and their zero point with
+// the opposite sign.
 TEST(QuantizedLstm, IsAnLstm) {
   RandomOperands random(262);
   double worst = 0;
   for (int round = 0; round < 100; ++round) {
     Case c = Case::random(random);
     c.projectionClip = 0;
-    // So that nothing saturates on its way, which real numbers would not do.
+    // These values avoid saturation in between, which real numbers do not have.
     c.hiddenScale = 0.01f;
     c.weightRange = 40;
     c.statePower = random.between(-15, -14);
@@ -166,14 +166,14 @@ TEST(QuantizedLstm, IsAnLstm) {
       c.hiddenScale = 1.0f / 110;
       c.hiddenZero = 5;
     }
-    c.cells = c.cells + 3;  // normalising few values magnifies errors
+    c.cells = c.cells + 3;  // normalising few values amplifies errors
     if (!c.parts.projection) c.outputs = c.cells;
-    // As finely as the sums fit.
+    // The smallest scale with which the sums fit.
     if (c.parts.layerNorm) c.gateScale = 0x1p-10f;
     std::vector<TestOperand> in = c.inputsOf(random);
     std::vector<TestOperand> out = c.outputsOf();
     ASSERT_TRUE(runOperation(OperationType::QUANTIZED_LSTM, in, out).ok());
-    // The units of what has no declared scale.
+    // The units of operands without a declared scale.
     for (size_t gate = 0; gate < 4; ++gate) {
       in[12 + gate].tensor.scale = c.parts.layerNorm
                                        ? in[20 + gate].tensor.scale / 1024
@@ -209,7 +209,7 @@ TEST(QuantizedLstm, IsAnLstm) {
       worst = std::max(worst, error);
     }
     const Reals quantized = reals(out[0]);
-    // Each hidden value may be off by half a unit, or a little more, when it is projected.
+    // In the projection, each hidden value may be wrong by half a unit, or a little more.
     const double slack = 0.03 + (c.parts.projection ? 0.6 * c.hiddenScale * c.cells : 0);
     for (size_t i = 0; i < y.size(); ++i) {
       const double lowest = -123.0 / 110;  // of the stored type
@@ -235,7 +235,7 @@ TEST(QuantizedLstm, HostileScalesAreHarmless) {
       for (const float value : values) {
         std::vector<TestOperand> in = c.inputsOf(random);
         std::vector<TestOperand> out = c.outputsOf();
-        // Sums at the ends of their range too.
+        // The sums also reach the limits of their range.
         in[13] = TestOperand::of<int32_t>(
             TENSOR_INT32, {c.cells},
             std::vector<int32_t>(c.cells, random.oneOf({std::numeric_limits<int32_t>::max(),
@@ -314,7 +314,7 @@ TEST(QuantizedLstm, Refuses) {
   for (const float scale : {0x1p-8f, 0x1p-16f, 0.9f * 0x1p-11f}) {
     refuses(
         19, [=](TestOperand& o) { o.tensor.scale = scale; }, "output 1 (cell_state_out)");
-    c.statePower = 0;  // so that the output agrees with the state
+    c.statePower = 0;  // makes the output agree with the state
     std::vector<TestOperand> inputs = c.inputsOf(random);
     std::vector<TestOperand> results = c.outputsOf();
     inputs[19].tensor.scale = results[1].tensor.scale = scale;

@@ -1,5 +1,5 @@
-// QUANTIZED_MUL of the extension halyard.tflite: MUL of 8 bit tensors into an output of any scale,
-// in TensorFlow Lite's fixed-point arithmetic. NNAPI's MUL demands an output coarser than the
+// QUANTIZED_MUL of the extension halyard.tflite: MUL of 8-bit tensors into an output of any scale,
+// in TensorFlow Lite's fixed-point arithmetic. NNAPI's MUL requires an output scale above the
 // product of the inputs' scales.
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kActivation = 2;
 
-// What an integer product is multiplied by, as the definition computes it: in float32.
+// Returns the multiplier of an integer product, computed in float32 as in the definition.
 float ratioOf(const OperationContext& context, const Tensor& output) {
   return context.input(0).scale * context.input(1).scale / output.scale;
 }

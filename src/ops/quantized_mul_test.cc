@@ -1,5 +1,5 @@
-// QUANTIZED_MUL against TensorFlow Lite's definition in integers, and against results that were
-// worked out by hand.
+// Tests of QUANTIZED_MUL against TensorFlow Lite's definition in integers, and against results
+// calculated by hand.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -19,8 +19,8 @@ TestOperand product(const TestOperand& a, const TestOperand& b, int32_t activati
                   TestOperand::output(a.tensor.type, scale, zeroPoint));
 }
 
-// The product times 2^exponent significand / 2^31: doubled, high half, to nearest with ties up;
-// ratios below one are rounded once more, ties away from zero.
+// Returns the product times 2^exponent significand / 2^31: doubled, high half, to nearest with ties
+// up. Ratios below one are rounded once more, ties away from zero.
 int32_t scaledProduct(int32_t value, float ratio) {
   int exponent = 0;
   auto significand =
@@ -60,7 +60,7 @@ void expectAllProducts(OperandType type, float scaleA, float scaleB, float scale
 }
 
 TEST(QuantizedMul, IsTheFixedPointDefinitionForAllPairsOfBytes) {
-  // Ratios above one, of one, below, and those of which single precision makes another number.
+  // Ratios above one, equal to one, below one, and some that single precision changes.
   for (const float scaleOut : {0.0003f, 0.002f, 0.0025f, 0.02f, 1e-7f, 1e-30f, 50.0f}) {
     expectAllProducts<uint8_t>(TENSOR_QUANT8_ASYMM, 0.05f, 0.05f, scaleOut, 3);
     expectAllProducts<int8_t>(TENSOR_QUANT8_ASYMM_SIGNED, 0.037f, 0.021f, scaleOut, -5);
@@ -68,7 +68,7 @@ TEST(QuantizedMul, IsTheFixedPointDefinitionForAllPairsOfBytes) {
 }
 
 TEST(QuantizedMul, ByHand) {
-  // 0.5 * 0.5 over 0.1 is 2.5: 3 * 1 -> 7.5, which goes up; -3 * 1 -> -7.5, which does, too.
+  // 0.5 * 0.5 over 0.1 is 2.5. 3 * 1 -> 7.5 and -3 * 1 -> -7.5 both round up.
   const TestOperand a =
       TestOperand::of<int8_t>(TENSOR_QUANT8_ASYMM_SIGNED, {4}, {3, -3, 2, 100}, 0.5f, 0);
   const TestOperand b = TestOperand::of<int8_t>(TENSOR_QUANT8_ASYMM_SIGNED, {1}, {1}, 0.5f, 0);

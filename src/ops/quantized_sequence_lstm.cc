@@ -1,7 +1,7 @@
 // QUANTIZED_SEQUENCE_LSTM of the extension halyard.tflite: QUANTIZED_LSTM along a sequence, as
 // TensorFlow Lite's UNIDIRECTIONAL_SEQUENCE_LSTM of INT8 computes it. Its inputs are those of one
-// step, with a sequence in place of the first, and whether time is the sequence's first dimension;
-// its output has the hidden values of all steps.
+// step, with a sequence in place of the first. Another input tells whether time is the first
+// dimension. The output has the hidden values of all steps.
 #include <array>
 #include <cstring>
 #include <vector>
@@ -60,7 +60,7 @@ Status compute(OperationContext& context) {
   step.outputs[kHiddenOut].dims = step.outputs[kResult].dims = hidden;
   step.outputs[kHiddenOut].data = context.scratch<int8_t>(order.batch * width);
   step.outputs[kCellOut].data = context.scratch<int16_t>(context.input(kCellState).elementCount());
-  // Where the rows of one step do not lie side by side, they are brought there.
+  // If the rows of one step are not contiguous, they are gathered.
   const bool isApart = !order.timeMajor && order.batch > 1;
   auto* const gathered = context.scratch<int8_t>(isApart ? order.batch * depth : 0);
   auto* const results = context.scratch<int8_t>(isApart ? order.batch * width : 0);

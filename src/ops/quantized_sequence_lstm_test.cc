@@ -1,4 +1,4 @@
-// QUANTIZED_SEQUENCE_LSTM against QUANTIZED_LSTM, step by step; its errors.
+// Tests of QUANTIZED_SEQUENCE_LSTM against QUANTIZED_LSTM, step by step, and of its errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ struct SequenceCase {
     return timeMajor ? step * cell.batch + b : b * steps + step;
   }
 
-  // By QUANTIZED_LSTM.
+  // Computed by QUANTIZED_LSTM.
   Bytes expected() const {
     std::vector<TestOperand> in(inputs.begin(), inputs.end() - 1);
     const Bytes sequence = inputs[0].values<int8_t>();

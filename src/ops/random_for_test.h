@@ -1,4 +1,4 @@
-// Comparing results with real values in tests.
+// Compares results with real values in tests.
 // Thread safety: none needed.
 // Ownership: none.
 #pragma once
@@ -14,9 +14,9 @@
 
 namespace halyard::ops::testing {
 
-// Compares a result with real values: floats within the conformance tolerances, quantised ones with
-// the value rounded to nearest (off by one is allowed where the real value is all but a tie).
-// `slack` is added to the tolerance of floats.
+// Compares a result with real values. Floats must be within the conformance tolerances plus
+// `slack`. Quantised values must equal the real value rounded to nearest; a difference of one is
+// allowed near a tie.
 inline void expectReals(const TestOperand& actual, const std::vector<double>& expected,
                         const std::string& what, double slack = 0) {
   const std::vector<double> reals = realValues(actual);

@@ -1,12 +1,12 @@
 // RANDOM_MULTINOMIAL: random class numbers, drawn with given unnormalised log-probabilities.
 //
 // The generator is Philox4x32-10 (ops/philox.h). Its key is the pair of seeds, the first as the low
-// word. Sample s of row b takes half of the block whose counter, from the low word on, is
-// {s / 2 mod 2^32, 0, b, 0}: the first two words for an even s, the last two for an odd one. Of
-// these 64 bits, the first word as the high half, the upper 53 are a fraction u in [0, 1), and the
-// sample is the first class at which the running sum of exp(x_j - max) exceeds u times the whole
-// sum. So a sample depends on the seeds, its row's logits and its place only, not on how the work
-// is split or how many samples are drawn. Two seeds of 0 ask for a key from the system's entropy.
+// word. Sample s of row b takes half of the block whose counter, from the low word on, is {s / 2
+// mod 2^32, 0, b, 0}. An even s takes the first two words, an odd s the last two. Their first word
+// is the high half of 64 bits, and the upper 53 bits are a fraction u in [0, 1). The sample is the
+// first class at which the running sum of exp(x_j - max) exceeds u times the whole sum. So a sample
+// depends only on the seeds, its row's logits and its position. The split of the work and the
+// number of samples have no effect. With two seeds of 0, the key comes from the system's entropy.
 #include <sys/random.h>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ Status infer(OperationContext& context) {
   return okStatus();
 }
 
-// The running sums of the classes' weights. Classes without a finite logit have none.
+// Computes the running sums of the classes' weights. Classes without a finite logit have no weight.
 Status sumWeights(std::span<const float> logits, std::span<double> sums) {
   float largest = -std::numeric_limits<float>::infinity();
   for (float x : logits) {
@@ -81,7 +81,7 @@ int32_t drawClass(std::span<const double> sums, size_t row, size_t sample, Philo
   const uint64_t bits = (uint64_t{block[half]} << 32) | block[half + 1];
   const double fraction = static_cast<double>(bits >> 11) * 0x1p-53;
   // The product is below the whole sum, as the fraction is at most 1 - 2^-53. A class of weight 0
-  // has the sum of the class before it and is never the first to exceed anything.
+  // has the sum of the class before it, so it is never the first to exceed a value.
   const auto found = std::upper_bound(sums.begin(), sums.end(), fraction * sums.back());
   return static_cast<int32_t>(found - sums.begin());
 }

@@ -1,5 +1,5 @@
-// RANDOM_MULTINOMIAL: the generator against published results, samples against the documented use
-// of it, and frequencies against the probabilities.
+// Tests of RANDOM_MULTINOMIAL: the generator against published results, samples against the
+// documented algorithm, and frequencies against the probabilities.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ using enum OperandType;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// The known answers that Random123, the authors' library, is distributed with.
+// The known answers distributed with Random123, the authors' library.
 TEST(Philox, KnownAnswers) {
   EXPECT_EQ(philox4x32({0, 0, 0, 0}, {0, 0}),
             (PhiloxCounter{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
@@ -56,7 +56,7 @@ std::vector<int32_t> samplesOf(const Draw& draw) {
 }
 
 TEST(RandomMultinomial, UsesTheGeneratorAsDocumented) {
-  // Among 4 equal classes a sample is the highest two bits of its fraction.
+  // With 4 equal classes, a sample is the highest two bits of its fraction.
   const std::vector<int32_t> samples = samplesOf({{2, 4}, std::vector<float>(8, 3.0f), 5, {7, -1}});
   std::vector<int32_t> expected;
   for (uint32_t row : {0u, 1u}) {
@@ -77,7 +77,7 @@ TEST(RandomMultinomial, FrequenciesAreTheProbabilities) {
     const Draw draw = {{2, 8}, logits, count, {17, 0}, type};
     const std::vector<int32_t> samples = samplesOf(draw);
     ASSERT_EQ(samples.size(), 2u * count);
-    // 9001 is not among the float16 numbers, which are 8 apart there.
+    // float16 cannot represent 9001; its numbers are 8 apart there.
     const std::vector<double> values = realValues(draw.operands()[0]);
     for (size_t row = 0; row < 2; ++row) {
       std::vector<double> weights;
@@ -95,7 +95,7 @@ TEST(RandomMultinomial, FrequenciesAreTheProbabilities) {
       }
       for (size_t j = 0; j < 8; ++j) {
         const double p = weights[j] / sum;
-        // Six standard deviations; none at all for what has no probability.
+        // The limit is six standard deviations. Classes without probability must not occur.
         EXPECT_NEAR(found[j], p * count, 6 * std::sqrt(p * (1 - p) * count)) << row << " " << j;
       }
     }
@@ -111,12 +111,12 @@ TEST(RandomMultinomial, SeedsDecide) {
     draw.seeds = seeds;
     EXPECT_NE(samplesOf(draw), first);
   }
-  // Rows differ from each other, and fewer samples are the start of more.
+  // Rows differ from each other, and a smaller number of samples gives the start of a larger one.
   EXPECT_NE(std::vector<int32_t>(first.begin(), first.begin() + 40),
             std::vector<int32_t>(first.begin() + 40, first.begin() + 80));
   const std::vector<int32_t> fewer = samplesOf({{1, 50}, std::vector<float>(50, 0.0f), 7, {5, 6}});
   EXPECT_EQ(fewer, std::vector<int32_t>(first.begin(), first.begin() + 7));
-  // Without seeds every run is another.
+  // Without seeds, each run is different.
   draw.seeds = {0, 0};
   EXPECT_NE(samplesOf(draw), samplesOf(draw));
 }

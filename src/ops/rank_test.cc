@@ -1,4 +1,4 @@
-// RANK of every type.
+// Tests of RANK of every type.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

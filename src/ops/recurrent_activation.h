@@ -1,4 +1,4 @@
-// Activations of the recurrent operations: the FuseCodes, and tanh and sigmoid.
+// Activations of the recurrent operations: the FuseCodes, tanh and sigmoid.
 // Thread safety: pure functions.
 // Ownership: none.
 #pragma once
@@ -22,8 +22,7 @@ enum class RecurrentActivation : int32_t {
   SIGMOID = 6,
 };
 
-// Reads scalar input i. OP_FAILED for a code that is none of these; INCOMPLETE when it is not
-// known.
+// Reads scalar input i. Returns OP_FAILED for any other code, INCOMPLETE when it is not known.
 inline Status readRecurrentActivation(const OperationContext& context, size_t i,
                                       RecurrentActivation* activation) {
   int32_t code = 0;

@@ -1,4 +1,4 @@
-// What tests of recurrent operations share: cells as plain loops over real numbers, and feature
+// Code shared by tests of recurrent operations: cells as plain loops over real numbers, and feature
 // levels of signatures.
 // Thread safety: none needed.
 // Ownership: none.
@@ -16,7 +16,7 @@ namespace halyard::ops::testing {
 
 using Reals = std::vector<double>;
 
-// Empty for an operand that is omitted.
+// Returns an empty list for an omitted operand.
 inline Reals realsOf(const TestOperand& operand) {
   return operand.tensor.omitted ? Reals{} : realValues(operand);
 }
@@ -27,14 +27,14 @@ inline double recurrentActivation(int code, double x) {
   return activated(x, static_cast<FuseCode>(code));
 }
 
-// out[r] += matrix[r] . vector, as often as the vector's size goes into the matrix.
+// out[r] += matrix[r] . vector, for each row of the matrix.
 inline void addProduct(const Reals& matrix, const Reals& vector, Reals& out) {
   for (size_t i = 0; i < matrix.size(); ++i) {
     out[i / vector.size()] += matrix[i] * vector[i % vector.size()];
   }
 }
 
-// Element k of a tensor's row at (step, b); `timeMajor` says which dimension comes first.
+// Element k of a tensor's row at (step, b); `timeMajor` tells which dimension comes first.
 struct StepView {
   size_t steps, batch, size;
   bool timeMajor;
@@ -47,8 +47,8 @@ struct StepView {
   }
 };
 
-// The operation's feature level when its inputs are of type row `row`, there are so many inputs and
-// outputs, and the inputs at `omitted` have no value in the model. 0: refused.
+// Returns the operation's feature level with inputs of type row `row`, these numbers of inputs and
+// outputs, and no values for the inputs at `omitted`. 0: refused.
 inline int recurrentLevel(OperationType type, size_t row, size_t inputs, size_t outputs,
                           const std::set<size_t>& omitted = {}) {
   const Signature& signature = definitionOf(type)->signature;

@@ -12,7 +12,7 @@
 namespace halyard::ops {
 namespace {
 
-// Booleans are any bytes; merging makes 0 or 1 of them.
+// Booleans are any bytes; merging turns them into 0 or 1.
 struct AllReducer {
   using State = uint8_t;
   static State identity() { return 1; }
@@ -24,7 +24,7 @@ struct AnyReducer {
   static State merge(State a, State b) { return static_cast<State>((a != 0) | (b != 0)); }
 };
 
-// The identity is a finite number by definition, and no NaN ever compares as better.
+// The identity is a finite number by definition, and a comparison never prefers a NaN.
 template <typename T>
 struct MaxReducer {
   using State = T;
@@ -38,8 +38,8 @@ struct MinReducer {
   static State merge(State a, State b) { return b < a ? b : a; }
 };
 
-// The number significand * 2^exponent: a product of many factors may leave even double's range on
-// the way to a result that is within float's.
+// The number significand * 2^exponent. A product of many factors may leave double's range before
+// its result returns to float's.
 struct ScaledNumber {
   double significand = 1;
   int64_t exponent = 0;
@@ -51,7 +51,7 @@ struct ProductReducer {
   using State = ScaledNumber;
   static State identity() { return {}; }
   static State merge(State a, State b) {
-    // One factor of zero decides, whatever the others are.
+    // One factor of zero decides the result.
     if (a.significand == 0 || b.significand == 0) return State(0);
     a.significand *= b.significand;
     a.exponent += b.exponent;

@@ -1,5 +1,5 @@
-// The REDUCE_ operations over every set of axes against loops by coordinates, and the special
-// values that each has rules for.
+// Tests of the REDUCE_ operations over every set of axes against loops by coordinates, and of
+// special values with rules of their own.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ void expectAgreement(OperationType op, std::initializer_list<OperandType> types,
   for (OperandType type : types) {
     const auto input = [&](const Shape& dims) {
       if (type != TENSOR_BOOL8) return random.tensor(type, dims);
-      // Rare enough that results differ, and true in several ways.
+      // True values are rare enough that results differ, and have several representations.
       std::vector<uint8_t> values(elementsOf(dims));
       const bool rare = random.coin();
       for (uint8_t& value : values) {
@@ -77,7 +77,7 @@ float reduceAll(OperationType op, const std::vector<float>& x,
   return status.ok() ? outputs[0].values<float>()[0] : kNan;
 }
 
-// Values in many positions, so that they meet in every way that partial results are merged.
+// Returns values in many positions, so that they meet in each kind of merge of partial results.
 std::vector<float> repeated(std::vector<float> values, size_t times) {
   std::vector<float> result;
   for (size_t i = 0; i < times; ++i) result.insert(result.end(), values.begin(), values.end());
@@ -87,7 +87,7 @@ std::vector<float> repeated(std::vector<float> values, size_t times) {
 TEST(Reduce, ExtremesStartFromFiniteNumbers) {
   EXPECT_EQ(reduceAll(REDUCE_MAX, {-kInfinity, -kInfinity}), -kLargest);
   EXPECT_EQ(reduceAll(REDUCE_MIN, {kInfinity}), kLargest);
-  EXPECT_EQ(reduceAll(REDUCE_MAX, {-kInfinity}, {}), -kLargest);  // also without any axis
+  EXPECT_EQ(reduceAll(REDUCE_MAX, {-kInfinity}, {}), -kLargest);  // also without axes
   EXPECT_EQ(reduceAll(REDUCE_MAX, {1, kInfinity}), kInfinity);
   EXPECT_EQ(reduceAll(REDUCE_MIN, {1, -kInfinity}), -kInfinity);
   for (size_t times : {1, 2, 7, 30}) {
@@ -112,7 +112,7 @@ TEST(Reduce, ProductsWithZero) {
 
 TEST(Reduce, ProductsBeyondTheRangeOfTheirResult) {
   EXPECT_FLOAT_EQ(reduceAll(REDUCE_PROD, {1e30f, 1e30f, 1e-30f, 3e-30f}), 3);
-  // 2^(100 * 20) and its inverse are beyond even double's range.
+  // 2^(100 * 20) and its inverse exceed even double's range.
   std::vector<float> x = repeated({0x1p100f}, 20);
   const std::vector<float> inverse = repeated({0x1p-100f}, 20);
   x.insert(x.end(), inverse.begin(), inverse.end());

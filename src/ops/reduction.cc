@@ -57,7 +57,7 @@ Status planReduction(const OperationContext& context, std::vector<DimGroup>* gro
   ReducedDims reduced;
   HALYARD_RETURN_IF_ERROR(readReduced(context, &reduced));
   const Shape& dims = context.input(0).dims;
-  groups->clear();  // innermost first at first
+  groups->clear();  // innermost first at the beginning
   size_t stride = 1;
   for (size_t d = dims.size(); d-- > 0;) {
     if (dims[d] == 1) continue;

@@ -1,5 +1,5 @@
-// Reductions over a set of dimensions, as MEAN and the REDUCE_ operations have them: the operands
-// that say which, the result's shape, and the loops.
+// Reductions over a set of dimensions for MEAN and the REDUCE_ operations: the operands that select
+// the dimensions, the result's shape, and the loops.
 // Thread safety: as OperationContext.
 // Ownership: none.
 #pragma once
@@ -17,16 +17,16 @@
 
 namespace halyard::ops {
 
-// Which input says whether the reduced dimensions stay as 1; its type depends on the operation.
+// The input that tells whether the reduced dimensions stay as 1. Its type depends on the operation.
 inline constexpr size_t kKeepDimsInput = 2;
 
-// Input, axes and `keepDims`; the input's type is column 0.
+// Returns input, axes and `keepDims`; the input's type is column 0.
 std::vector<OperandSpec> reductionInputs(OperandSpec keepDims);
 
-// Sets the dims of output 0, and checks input, axes and that the quantisation stays the same.
+// Sets the dims of output 0. Checks input and axes, and that the quantisation stays the same.
 Status inferReduction(OperationContext& context, bool keepDims);
 
-// Neighbouring dimensions that are all kept or all reduced; `outputStride` is 0 where reduced.
+// Neighbouring dimensions that are all kept or all reduced; `outputStride` is 0 if reduced.
 struct DimGroup {
   size_t extent;
   size_t outputStride;
@@ -35,7 +35,7 @@ struct DimGroup {
 // Outermost first, never empty.
 Status planReduction(const OperationContext& context, std::vector<DimGroup>* groups);
 
-// What the loops below call a Reducer has a type State that elements convert to, the State
+// A Reducer of the loops below has a type State that elements convert to. It also has the State
 // identity() of an empty set and the State merge(State, State) of two sets. All are static.
 template <typename S>
 struct AddReducer {
@@ -44,7 +44,7 @@ struct AddReducer {
   static State merge(State a, State b) { return a + b; }
 };
 
-// Several partial states, because one would make every merge wait for the last.
+// Several partial states, because with one, every merge would wait for the last.
 template <typename Reducer, typename T>
 typename Reducer::State reduceRow(const T* x, size_t count) {
   using State = typename Reducer::State;
@@ -63,7 +63,7 @@ typename Reducer::State reduceRow(const T* x, size_t count) {
   return all;
 }
 
-// Merges the elements from `x` on into the states they belong to; returns where they end.
+// Merges the elements from `x` on into their states. Returns the end of the elements.
 template <typename Reducer, typename T>
 const T* reduceGroups(std::span<const DimGroup> groups, const T* x,
                       typename Reducer::State* states) {
@@ -85,7 +85,7 @@ const T* reduceGroups(std::span<const DimGroup> groups, const T* x,
   return x + group.extent;
 }
 
-// output(0) = finish(state of the elements of input(0) that fall together), both of element type T.
+// output(0) = finish(state of all elements of input(0) for that output), both of element type T.
 template <typename Reducer, typename T, typename Finish>
 Status reduce(OperationContext& context, Finish finish) {
   using State = typename Reducer::State;
@@ -97,7 +97,7 @@ Status reduce(OperationContext& context, Finish finish) {
   const size_t outputs = context.output(0).elementCount();
   State* states = context.scratch<State>(outputs);
   std::fill_n(states, outputs, Reducer::identity());
-  // The work is split where the parts write to different states.
+  // The work is split so that the parts write to different states.
   const DimGroup& first = groups.front();
   if (first.outputStride != 0 && groups.size() > 1) {
     const size_t part = context.input(0).elementCount() / first.extent;

@@ -16,7 +16,7 @@ namespace halyard::ops::testing {
 struct NaiveReduction {
   Shape keptShape;                           // with reduced dimensions as 1
   Shape removedShape;                        // without them
-  std::vector<std::vector<double>> members;  // of each result
+  std::vector<std::vector<double>> members;  // elements of each result
 };
 
 inline NaiveReduction naiveReduction(const TestOperand& x, const std::vector<bool>& reduced) {
@@ -39,9 +39,9 @@ inline NaiveReduction naiveReduction(const TestOperand& x, const std::vector<boo
   return naive;
 }
 
-// Runs `op` on a random tensor of every rank and every set of its axes (some of them negative, some
-// listed twice) with every one of `keeps`, operands and whether they keep the reduced dimensions,
-// and compares with what `combine` makes of the elements that fall together.
+// Runs `op` on random tensors of every rank, with every set of axes; some axes are negative or
+// listed twice. It uses every element of `keeps`, which are operands and whether they keep the
+// reduced dimensions. Compares the results with `combine` of the elements of each.
 inline void expectReductions(OperationType op, RandomOperands& random,
                              const std::function<TestOperand(const Shape&)>& input,
                              const std::vector<std::pair<TestOperand, bool>>& keeps,
@@ -58,7 +58,7 @@ inline void expectReductions(OperationType op, RandomOperands& random,
         if (!reduced[d]) continue;
         const auto axis = static_cast<int32_t>(d);
         axes.push_back(random.coin() ? axis : axis - static_cast<int32_t>(rank));
-        if (random.coin()) axes.push_back(axis);  // listing it twice changes nothing
+        if (random.coin()) axes.push_back(axis);  // a repeated axis changes nothing
       }
       const std::string what =
           fmt::format("{} of {} {} over [{}]", operationTypeName(op),
@@ -73,7 +73,7 @@ inline void expectReductions(OperationType op, RandomOperands& random,
         ASSERT_TRUE(status.ok()) << status.toString() << "\n" << what;
         EXPECT_EQ(outputs[0].tensor.dims, keeping ? naive.keptShape : naive.removedShape) << what;
         if (x.tensor.type == OperandType::TENSOR_BOOL8) {
-          // Stored as 0 or 1.
+          // The values are stored as 0 or 1.
           ASSERT_EQ(outputs[0].bytes, std::vector<uint8_t>(expected.begin(), expected.end()))
               << what;
         } else {

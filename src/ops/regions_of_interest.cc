@@ -1,4 +1,4 @@
-// ROI_ALIGN and ROI_POOLING: a feature map within each region of interest, resized to one size.
+// ROI_ALIGN and ROI_POOLING: resize each region of interest of a feature map to one size.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,7 +14,8 @@
 namespace halyard::ops {
 namespace {
 
-// Align's sampling points stand before the layout, which so has another place in each.
+// ROI_ALIGN's sampling points precede the layout, so the layout has another position in each
+// operation.
 enum Input : size_t {
   kFeatures,
   kRois,
@@ -31,14 +32,14 @@ enum Input : size_t {
 
 enum class Method { ALIGN, POOLING };
 
-// What shapes depend on.
+// The options that determine shapes.
 struct Plan {
   bool nchw = false;
   ImageDims features;
-  ImageDims output;  // the batch is the regions
+  ImageDims output;  // the batch size is the number of regions
 };
 
-// What only the values depend on.
+// The options that affect only values.
 struct Sampling {
   float heightRatio = 0;
   float widthRatio = 0;
@@ -112,7 +113,7 @@ Status infer(OperationContext& context) {
   return okStatus();
 }
 
-// A region in cells of the feature map; within it, but for errors of rounding.
+// A region in cells of the feature map, which contains it except for rounding errors.
 struct Region {
   size_t batch;
   Box box;
@@ -124,7 +125,7 @@ Status checkRegion(const Box& box, const Box& scaled, const ImageDims& features,
     return opFailed("RoI {} begins at ({}, {}), expected no negative coordinate", i, box.x1,
                     box.y1);
   }
-  // A ratio of sizes that has been rounded may put the image's edge a little beyond the map's.
+  // A rounded ratio of sizes may put the image's edge slightly beyond the map's.
   constexpr float kSlack = 1 + 4 * std::numeric_limits<float>::epsilon();
   if (scaled.x2 <= static_cast<float>(features.width) * kSlack &&
       scaled.y2 <= static_cast<float>(features.height) * kSlack) {
@@ -151,22 +152,22 @@ Result<std::vector<Region>> readRegions(const OperationContext& context, const P
   return regions;
 }
 
-// A cell on one axis and how much it counts.
+// A cell on one axis and its weight.
 struct Tap {
   size_t cell;
   float weight;
 };
 using Taps = std::vector<Tap>;
 
-// Regions are at least one cell large. In single precision, as is usual, because the next whole
-// number above it is the number of samples.
+// Regions are at least one cell large. The size is in single precision, as usual, because the next
+// higher integer is the number of samples.
 double binSize(float first, float last, size_t bins) {
   return static_cast<double>(std::max(last - first, 1.0f) / static_cast<float>(bins));
 }
 
-// A bin of a region on one axis, sampled at the middles of equal parts with linear interpolation:
-// the mean over the samples as a weighted sum of cells. Samples between the same two cells are
-// summed up in closed form, so that their number does not matter.
+// Computes a bin of a region on one axis, sampled at the middles of equal parts with linear
+// interpolation. The mean over the samples becomes a weighted sum of cells. Samples between the
+// same two cells are summed in closed form, so their number does not affect the time.
 void sampleBin(double begin, double size, int32_t points, size_t cells, Taps& taps) {
   taps.clear();
   const auto add = [&](size_t cell, double weight) {
@@ -188,7 +189,7 @@ void sampleBin(double begin, double size, int32_t points, size_t cells, Taps& ta
       add(cell, (count - sample) / count);
       return;
     }
-    // The first sample that lies behind the next cell's middle.
+    // The first sample after the next cell's middle.
     const double behind = std::ceil((static_cast<double>(cell + 1) - begin) / step - 0.5);
     const double end = std::clamp(behind, sample + 1, count);
     const double weight = (end - sample) / count;
@@ -209,7 +210,8 @@ struct Bin {
   std::span<const Tap> columns;
 };
 
-// Row by row, so that rounding errors grow with the sides of a large bin and not with its area.
+// The sums go row by row, so that rounding errors grow with the sides of a large bin and not with
+// its area.
 template <typename X>
 HALYARD_ALWAYS_INLINE void weightedSums(const Bin<X>* bin, float* __restrict rowSums,
                                         float* __restrict sums) {
@@ -227,7 +229,7 @@ HALYARD_ALWAYS_INLINE void weightedSums(const Bin<X>* bin, float* __restrict row
   }
 }
 
-// What a kernel works on, all channels last.
+// The kernel's operands, all channels last.
 struct Job {
   const Plan& plan;
   std::span<const Region> regions;
@@ -257,7 +259,7 @@ void forEachLine(KernelServices& services, const Job& job, const MakeLine& makeL
                        });
 }
 
-// The channels of one bin from their means in stored units.
+// Stores the channels of one bin from their means in stored units.
 void storeMeans(const Job& job, const float* means, float* result) {
   std::copy_n(means, job.plan.output.channels, result);
 }
@@ -297,14 +299,14 @@ void align(KernelServices& services, const Job& job, const Sampling& sampling) {
   });
 }
 
-// Cells [begin, end) on one axis; none when end <= begin.
+// Cells [begin, end) on one axis; empty when end <= begin.
 struct CellRange {
   uint64_t begin;
   uint64_t end;
 };
 
-// Bin i of `bins` in a region from cell `first` to cell `last`, cut off at the map's end. In whole
-// numbers, because rounded ones put a bound that is a whole number now and then into the next cell.
+// Returns bin i of `bins` in a region from cell `first` to cell `last`, cut off at the map's end.
+// It computes in integers, because rounding sometimes puts an integer bound into the next cell.
 CellRange poolingBin(float first, float last, uint64_t i, uint64_t bins, uint64_t cells) {
   const auto begin = static_cast<uint64_t>(std::round(first));
   const uint64_t size = static_cast<uint64_t>(std::round(last)) - begin + 1;

@@ -1,4 +1,4 @@
-// ROI_ALIGN and ROI_POOLING against their definitions as plain loops, and their errors.
+// Tests of ROI_ALIGN and ROI_POOLING against their definitions in plain loops, and of their errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,7 +55,7 @@ struct Case {
   double feature(int32_t batch, size_t y, size_t x, size_t c) const {
     return features[((static_cast<size_t>(batch) * height + y) * width + x) * channels + c];
   }
-  // A RoI in cells: x1, y1, x2, y2.
+  // Returns a RoI in cells: x1, y1, x2, y2.
   RealBox region(size_t r) const {
     const double w = static_cast<double>(widthRatio);
     const double h = static_cast<double>(heightRatio);
@@ -119,7 +119,7 @@ double aligned(const Case& c, size_t r, int i, int j, size_t channel) {
   const RealBox box = c.region(r);
   const double binHeight = std::max(box[3] - box[1], 1.0) / c.outHeight;
   const double binWidth = std::max(box[2] - box[0], 1.0) / c.outWidth;
-  // Single precision decides about whole numbers.
+  // Single precision decides about integers.
   const int ny =
       c.pointsY > 0 ? c.pointsY : static_cast<int>(std::ceil(static_cast<float>(binHeight)));
   const int nx =
@@ -136,7 +136,7 @@ double aligned(const Case& c, size_t r, int i, int j, size_t channel) {
 
 double pooled(const Case& c, size_t r, int i, int j, size_t channel) {
   const RealBox box = c.region(r);
-  // Whether a cell overlaps a bin, both multiplied with the number of bins.
+  // Returns whether a cell overlaps a bin, both multiplied by the number of bins.
   const auto overlaps = [](size_t cell, double first, double last, int bin, int bins) {
     const double begin = std::round(first);
     const double size = std::max(std::round(last) - begin + 1, 1.0);
@@ -195,7 +195,7 @@ TEST(RoiPooling, AgreesWithDefinition) {
   }
 }
 
-// A 4 x 4 map of 0 to 15 by rows, and a region that is all of it.
+// A 4 x 4 map of 0 to 15 by rows, and a region of the whole map.
 Case wholeMap(OperationType op) {
   Case c;
   c.op = op;
@@ -236,9 +236,9 @@ TEST(RoiAlign, ManySamplesCostNothing) {
 
 TEST(RoiPooling, ByHand) {
   Case c = wholeMap(ROI_POOLING);
-  // From cell 0 to cell 4, which is none: bins of 2.5, so rows 0 to 2 and 2 to 3.
+  // From cell 0 to cell 4, which does not exist: bins of 2.5, so rows 0 to 2 and 2 to 3.
   EXPECT_THAT(run(c), ElementsAre(10, 11, 14, 15));
-  c.boxes = {8, 8, 8, 8};  // nothing but the cell behind the last one
+  c.boxes = {8, 8, 8, 8};  // only the cell after the last one
   EXPECT_THAT(run(c), ElementsAre(0, 0, 0, 0));
   c.types = kBoxTypes[2];
   std::vector<TestOperand> inputs = c.inputs();

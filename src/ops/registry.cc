@@ -25,7 +25,7 @@ constexpr DefinitionFunction kTfliteDefinitions[] = {
 #undef HALYARD_OPERATION
 };
 
-// The tables above are indexed by code, so the lists must be ascending and without gaps.
+// The code indexes the tables above, so the lists must be ascending and without gaps.
 constexpr int kCodes[] = {
 #define HALYARD_OPERATION(code, name, definition) code,
 #include "halyard/driver/ops.inc"

@@ -1,4 +1,4 @@
-// RESHAPE, SQUEEZE and EXPAND_DIMS: the same elements in the same order under other dimensions.
+// RESHAPE, SQUEEZE and EXPAND_DIMS: the same elements in the same order with other dimensions.
 #include <fmt/ranges.h>
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace halyard::ops {
 namespace {
 
-// Fills in the one -1 that a target shape may have.
+// Replaces the one -1 that a target shape may have.
 Status resolveTarget(const Tensor& input, std::span<const int32_t> target, Shape* shape) {
   if (target.empty()) return opFailed("the target shape is empty");
   const uint64_t count = input.elementCount();
@@ -35,7 +35,7 @@ Status resolveTarget(const Tensor& input, std::span<const int32_t> target, Shape
     }
     (*shape)[i] = static_cast<uint32_t>(target[i]);
     product *= (*shape)[i];
-    if (product > count) break;  // an error below, and no overflow here
+    if (product > count) break;  // an error below; the loop must not overflow
   }
   const bool fits = inferred == kNone ? product == count : product <= count && count % product == 0;
   if (!fits) {
@@ -58,7 +58,7 @@ Status inferReshape(OperationContext& context) {
   return resolveTarget(context.input(0), target, &context.output(0).dims);
 }
 
-// Which dimensions go: the listed ones or, without the list, all of size 1.
+// Returns the dimensions to remove: the listed ones or, without the list, all of size 1.
 Status readSqueezed(const OperationContext& context, std::vector<bool>* squeezed) {
   const Shape& dims = context.input(0).dims;
   squeezed->assign(dims.size(), false);

@@ -1,4 +1,5 @@
-// RESHAPE, SQUEEZE and EXPAND_DIMS: shapes, the inferred dimension, the bytes of every type.
+// Tests of RESHAPE, SQUEEZE and EXPAND_DIMS: shapes, the inferred dimension, the bytes of every
+// type.
 #include <gtest/gtest.h>
 
 #include "ops/moves_for_test.h"
@@ -51,7 +52,7 @@ TEST(Reshape, Refuses) {
   refuses({-2, 3}, "dimension 0 of the target shape is -2");
   refuses({0, -1}, "dimension 0 of the target shape is 0");
   refuses({}, "the target shape is empty");
-  // A product that wraps around to 6 in 64 bits, were it computed to the end.
+  // The complete product would wrap around to 6 in 64 bits.
   refuses({1 << 30, 1 << 30, 16, 6}, "does not fit");
   TestOperand output = TestOperand::output(TENSOR_QUANT8_ASYMM, 0.5f, 4);
   expectFailure(OperationType::RESHAPE,
@@ -101,7 +102,7 @@ TEST(Squeeze, KeepsBytesOfEveryType) {
     gives({1, 2, 1, 3}, TestOperand::omitted(TENSOR_INT32), {2, 3});
     gives({2, 3}, TestOperand::omitted(TENSOR_INT32), {2, 3});
     gives({1, 1, 1}, TestOperand::omitted(TENSOR_INT32), {1});
-    // The dimensions of what is omitted do not count.
+    // The dimensions of an omitted operand do not count.
     TestOperand omitted = TestOperand::omitted(TENSOR_INT32);
     omitted.tensor.dims = {0, 3};
     gives({2, 1}, omitted, {2});

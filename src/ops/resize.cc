@@ -20,8 +20,8 @@ constexpr size_t kLayout = 3;
 constexpr size_t kAlignCorners = 4;
 constexpr size_t kHalfPixelCenters = 5;
 
-// Of how many columns of the output it is worked out at a time where they come from: a small model
-// can ask for so many that for all of them it would take many times the memory of the output.
+// The number of output columns whose sources are computed at a time. A small model can request so
+// many columns that the sources of all would need many times the memory of the output.
 constexpr size_t kColumnsAtATime = size_t{1} << 14;
 
 struct ResizePlan {
@@ -75,7 +75,7 @@ Signature nearestSignature() {
   return makeSignature(typeRows(FL3), counts, counts);
 }
 
-// The output's size on one axis, given as a size or as a scale.
+// Reads the output's size on one axis, given as a size or as a scale.
 Status readSize(const OperationContext& context, size_t i, std::string_view axis, size_t input,
                 size_t* output) {
   if (context.input(i).type == OperandType::INT32) {
@@ -120,14 +120,14 @@ Status infer(OperationContext& context) {
   return okStatus();
 }
 
-// How far apart neighbouring output positions lie in the input.
+// Returns the distance of neighbouring output positions in the input.
 float ratioOf(const ResizePlan& plan, size_t inputSize, size_t outputSize) {
   return plan.alignCorners && outputSize > 1
              ? static_cast<float>(inputSize - 1) / static_cast<float>(outputSize - 1)
              : static_cast<float>(inputSize) / static_cast<float>(outputSize);
 }
 
-// Between which input coordinates an output coordinate lies: at low + weight * (high - low).
+// The source of an output coordinate between two input coordinates: low + weight * (high - low).
 struct Source {
   size_t low;
   size_t high;
@@ -138,7 +138,7 @@ Source sourceOf(const ResizePlan& plan, size_t output, size_t inputSize, size_t 
   const float ratio = ratioOf(plan, inputSize, outputSize);
   const float position = plan.halfPixelCenters ? (static_cast<float>(output) + 0.5f) * ratio - 0.5f
                                                : static_cast<float>(output) * ratio;
-  // Rounding may put the last positions of a large image behind its end.
+  // Rounding may put the last positions of a large image beyond its end.
   const auto last = static_cast<float>(inputSize - 1);
   const float low = std::clamp(std::floor(position), 0.0f, last);
   const float high = std::clamp(std::ceil(position), low, last);
@@ -219,19 +219,19 @@ void resize(OperationContext& context, const ResizePlan& plan, const Tensor& ima
   }
 }
 
-// The input coordinate whose value an output coordinate takes.
+// Returns the input coordinate whose value an output coordinate takes.
 size_t nearestOf(const ResizePlan& plan, size_t output, size_t inputSize, size_t outputSize) {
   const float ratio = ratioOf(plan, inputSize, outputSize);
   const float position = (static_cast<float>(output) + (plan.halfPixelCenters ? 0.5f : 0)) * ratio;
-  // Positions are not negative, so that this rounds ties away from zero.
+  // Positions are not negative, so this rounds ties away from zero.
   const float chosen = plan.alignCorners ? std::round(position) : std::floor(position);
-  // Compared as floats first: a conversion to an integer must be in range.
+  // The comparison of floats comes first: a conversion to an integer must be in range.
   if (chosen >= static_cast<float>(inputSize)) return inputSize - 1;
   return std::min(static_cast<size_t>(chosen), inputSize - 1);
 }
 
-// Copies pixels of `pixelBytes` bytes, of `images` images one behind the other. A constant for
-// `kBytes` makes the copy one instruction; 0 stands for any number.
+// Copies pixels of `pixelBytes` bytes of `images` consecutive images. A constant for `kBytes` makes
+// the copy one instruction; 0 means any number.
 template <size_t kBytes>
 void copyNearest(OperationContext& context, const ResizePlan& plan, size_t images,
                  size_t pixelBytes) {
@@ -271,7 +271,7 @@ void copyNearest(OperationContext& context, const ResizePlan& plan, size_t image
 Status nearestReference(OperationContext& context) {
   ResizePlan plan;
   HALYARD_RETURN_IF_ERROR(makePlan(context, &plan));
-  // Channels first, every channel is an image of its own.
+  // With channels first, every channel is a separate image.
   const size_t images = plan.input.batch * (plan.nchw ? plan.input.channels : 1);
   const size_t pixel = elementSize(context.input(0).type) * (plan.nchw ? 1 : plan.input.channels);
   switch (pixel) {

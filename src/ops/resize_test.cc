@@ -1,5 +1,5 @@
-// RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR against the definition as plain loops, and their
-// errors.
+// Tests of RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR against the definition in plain loops, and
+// of their errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ struct ResizeCase {
   uint32_t channels;
   uint32_t newHeight;
   uint32_t newWidth;
-  size_t optional;  // how many of layout, align corners, half pixel centers are given
+  size_t optional;  // number of given options: layout, align corners, half pixel centers
   bool nchw = false;
   bool align = false;
   bool half = false;
@@ -40,7 +40,7 @@ struct Neighbours {
 
 Neighbours neighbours(const ResizeCase& test, uint32_t o, uint32_t in, uint32_t out) {
   const double ratio = test.align && out > 1 ? (in - 1.0) / (out - 1.0) : double(in) / out;
-  // The definition computes in float, which decides where positions all but hit a pixel.
+  // The definition computes in float, which matters for positions close to a pixel.
   const auto position = test.half
                             ? (static_cast<float>(o) + 0.5f) * static_cast<float>(ratio) - 0.5f
                             : static_cast<float>(o) * static_cast<float>(ratio);
@@ -49,7 +49,7 @@ Neighbours neighbours(const ResizeCase& test, uint32_t o, uint32_t in, uint32_t 
   return {low, high, low == high || position < 0 ? 0.0 : position - static_cast<double>(low)};
 }
 
-// The one pixel that counts, as both neighbours.
+// Returns the one relevant pixel as both neighbours.
 Neighbours nearest(const ResizeCase& test, uint32_t o, uint32_t in, uint32_t out) {
   const double ratio = test.align && out > 1 ? (in - 1.0) / (out - 1.0) : double(in) / out;
   const float position =
@@ -90,7 +90,7 @@ void checkOne(RandomOperands& random, OperationType operation, OperandType type,
   std::vector<TestOperand> inputs = {test.nchw ? toNchw(image) : image};
   for (const auto& [from, to] :
        {std::pair{test.width, test.newWidth}, std::pair{test.height, test.newHeight}}) {
-    // A little more than the size asks for, so that the product does not round below it.
+    // A slightly larger scale than the size needs, so that the product does not round below it.
     const float scale = (static_cast<float>(to) + 0.25f) / static_cast<float>(from);
     if (!byScale) {
       inputs.push_back(TestOperand::int32(static_cast<int32_t>(to)));
@@ -181,7 +181,7 @@ TEST_P(Resize, VeryWideImages) {
     }
   }
 
-  // Scratch memory does not grow with the width, which costs a model only a number.
+  // Scratch memory does not grow with the width, because a model can request any width at no cost.
   struct CountingServices : InlineServices {
     void* scratch(size_t size) override {
       bytes += size;

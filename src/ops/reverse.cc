@@ -1,4 +1,4 @@
-// REVERSE and CHANNEL_SHUFFLE: the elements along one axis in another order.
+// REVERSE and CHANNEL_SHUFFLE: change the order of the elements along one axis.
 #include <algorithm>
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-// REVERSE and CHANNEL_SHUFFLE against their mappings of coordinates.
+// Tests of REVERSE and CHANNEL_SHUFFLE against their mappings of coordinates.
 #include "ops/moves_for_test.h"
 
 namespace halyard::ops::testing {

@@ -1,7 +1,7 @@
 // RFFT2D of the extension halyard.tflite: the discrete Fourier transform of real images along their
-// last two dimensions, by halves: the other half is the first one's conjugate. A complex number is
-// two floats side by side, real and imaginary part. Computed in double,
-// by the fast transform of lengths that are powers of two.
+// last two dimensions. Only half of the result is computed, because the other half is its
+// conjugate. A complex number is a pair of floats, real and imaginary part. The computation uses
+// double, and the fast transform for lengths that are powers of two.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -60,7 +60,7 @@ Status infer(OperationContext& context) {
   return okStatus();
 }
 
-// exp(-2 pi i k / size) for k below half of `size`, which is 1 or a power of two above it.
+// Computes exp(-2 pi i k / size) for k below half of `size`, which is 1 or a larger power of two.
 void fillRoots(std::span<Complex> roots, size_t size) {
   for (size_t k = 0; k < roots.size(); ++k) {
     const double angle = -2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(size);
@@ -76,7 +76,7 @@ struct Line {
   Complex& operator[](size_t i) const { return first[i * stride]; }
 };
 
-// The roots of unity of some power of two, for transforms of up to that length.
+// The roots of unity of a power of two, for transforms up to that length.
 class Roots {
  public:
   Roots(std::span<const Complex> roots, size_t size) : roots_(roots), size_(size) {}
@@ -88,7 +88,8 @@ class Roots {
   size_t size_;
 };
 
-// In place: bits of positions reversed, then butterflies over ever longer pieces.
+// Works in place: reverses the bits of positions, then applies butterflies to longer and longer
+// pieces.
 void transform(const Line& line, const Roots& roots) {
   const size_t n = line.count;
   for (size_t i = 1, j = 0; i < n; ++i) {
@@ -104,7 +105,7 @@ void transform(const Line& line, const Roots& roots) {
       for (size_t begin = k; begin < n; begin += piece) {
         const Complex even = line[begin];
         const Complex x = line[begin + half];
-        // As real numbers: the product of std::complex looks for infinities.
+        // The product is written with real numbers, because std::complex checks for infinities.
         const Complex odd = {x.real() * root.real() - x.imag() * root.imag(),
                              x.real() * root.imag() + x.imag() * root.real()};
         line[begin] = even + odd;
@@ -114,8 +115,9 @@ void transform(const Line& line, const Roots& roots) {
   }
 }
 
-// The transform of `count` real numbers, zeros behind them up to `width`, into width / 2 + 1 bins:
-// that of half the length, of the numbers at even positions and, as imaginary parts, at odd ones.
+// Transforms `count` real numbers, followed by zeros up to `width`, into width / 2 + 1 bins. It
+// uses a transform of half the length. Its real parts are the numbers at even positions, and its
+// imaginary parts those at odd ones.
 void transformRow(const float* from, size_t count, Complex* to, size_t width, const Roots& roots) {
   const auto at = [&](size_t i) { return i < count ? double{from[i]} : 0.0; };
   if (width == 1) {
@@ -142,7 +144,7 @@ void transformRow(const float* from, size_t count, Complex* to, size_t width, co
   }
 }
 
-// How many transforms of this length are worth a thread.
+// Returns the number of transforms of this length that justify a thread.
 size_t grainOf(size_t length) { return kElementGrain / length / 4 + 1; }
 
 Status compute(OperationContext& context) {

@@ -1,4 +1,5 @@
-// RFFT2D and what makes real numbers of complex ones, against sums over all elements.
+// Tests of RFFT2D and of the operations that turn complex numbers into real ones, against sums over
+// all elements.
 #include <chrono>
 #include <cmath>
 #include <complex>
@@ -19,7 +20,7 @@ TestOperand spectrum(const TestOperand& x, int32_t height, int32_t width) {
                   TestOperand::output(TENSOR_FLOAT32));
 }
 
-// One bin, by its definition.
+// Computes one bin by its definition.
 std::complex<double> bin(const TestOperand& x, size_t image, size_t v, size_t u, size_t height,
                          size_t width) {
   const Floats values = x.values<float>();
@@ -42,7 +43,7 @@ TEST(Rfft2d, IsTheSumOverAllElements) {
   RandomOperands random(921);
   for (const size_t height : {1, 2, 4, 16}) {
     for (const size_t width : {1, 2, 4, 8, 64}) {
-      // Cut off, padded, and of more images than one.
+      // Images that are cut off, padded, and several at once.
       for (const Shape& dims : {Shape{3, 5}, Shape{2, 16, 64}, Shape{1, 2, 9, 70}}) {
         const TestOperand x = random.tensor(TENSOR_FLOAT32, dims);
         const TestOperand y =
@@ -72,8 +73,8 @@ TEST(Rfft2d, ByHand) {
   EXPECT_THAT(spectrum(x, 2, 1).values<float>(), ElementsAre(1, 0, 1, 0));
 }
 
-// A transform of 2^20 numbers is some tens of milliseconds, their sums would be an hour. The bound
-// is generous: it is to tell the two apart only.
+// A transform of 2^20 numbers takes some tens of milliseconds, and the plain sums about an hour.
+// The limit is generous, because it only has to distinguish the two.
 TEST(Rfft2d, LongOnesAreFast) {
   const uint32_t length = 1 << 20;
   Floats values(length, 0.0f);

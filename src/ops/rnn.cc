@@ -20,7 +20,7 @@ using enum FeatureLevel;
 // Sizes by letter: T steps, B batch, I input, U units; of the backward direction J and V; A
 // auxiliary input.
 
-// Positions of a cell's operands, after the position of its first.
+// Positions of a cell's operands, relative to its first.
 constexpr size_t kWeights = 0;
 constexpr size_t kRecurrent = 1;
 constexpr size_t kBias = 2;
@@ -37,7 +37,7 @@ RnnWeights weightsAt(const OperationContext& context, size_t first,
           context.input(first + kBias).dims[0], activation};
 }
 
-// A sequence, or one step of it, through the weights of input `weights`.
+// Returns a sequence, or one step of it, with the weights of input `weights`.
 SequenceInput inputThrough(const OperationContext& context, size_t values, size_t weights) {
   const Tensor& matrix = context.input(weights);
   return {context.input(values).as<float>(),
@@ -108,7 +108,7 @@ const OperandTable& sequenceOutputs() {
   });
 }
 
-// Here, and only here, the flag is an integer.
+// Only in this operation the flag is an integer.
 Status readTimeMajor(const OperationContext& context, bool* timeMajor) {
   int32_t value = 0;
   HALYARD_RETURN_IF_ERROR(context.read(kTimeMajor, &value), "time_major");
@@ -261,7 +261,7 @@ OperationDefinition define(OperationType type, FeatureLevel since, const Operand
   return definition;
 }
 
-// The states of a cell are matrices, too, and no weights.
+// The cell's states are matrices, too, but not weights.
 double work(std::span<const Tensor> inputs, std::span<const Tensor> /*outputs*/) {
   return workOfRows(inputs, {{kStepCell + kWeights, kStepCell + kRecurrent}});
 }
@@ -298,7 +298,7 @@ const OperationDefinition& unidirectionalSequenceRnn() {
 
 const OperationDefinition& bidirectionalSequenceRnn() {
   return madeOnce([] {
-    // What the outputs after the first are depends on merge_outputs.
+    // merge_outputs decides the meaning of the outputs after the first.
     const OperandTable& outputs = madeOnce([] {
       return OperandTable{tensorRow("output", "TBM"), tensorRow("backward output or state", ""),
                           tensorRow("state", "BU"), tensorRow("state", "BV")};

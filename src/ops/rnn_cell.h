@@ -19,8 +19,8 @@ struct RnnWeights {
   RecurrentActivation activation = RecurrentActivation::NONE;
 };
 
-// The inputs each have one matrix, [units][depth]. Starts from `state`, [batch][units], and writes
-// the last state to `finalState` unless that is null.
+// Each of the inputs has one matrix, [units][depth]. The run starts from `state`, [batch][units],
+// and writes the last state to `finalState` unless it is null.
 void runRnn(KernelServices& services, const SequenceOrder& order, const RnnWeights& weights,
             std::span<const SequenceInput> inputs, const float* state, const SequenceOutput& output,
             float* finalState);

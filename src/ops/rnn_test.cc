@@ -1,4 +1,5 @@
-// RNN and its sequence forms against the cell as plain loops over real numbers, and their errors.
+// Tests of RNN and its sequence forms against the cell in plain loops over real numbers, and of
+// their errors.
 #include <gtest/gtest.h>
 
 #include "ops/recurrent_for_test.h"
@@ -24,7 +25,7 @@ struct NaiveRnn {
   }
 };
 
-// Runs one direction; results go to columns [offset, ...) of rows of `out`, and the last state to
+// Runs one direction. Results go to columns [offset, ...) of rows of `out`, and the last state to
 // the end of `finals`.
 void runNaive(const NaiveRnn& cell, const StepView& view, bool backward, const Reals& x,
               const Reals& aux, size_t auxSize, const Reals& state, size_t offset,
@@ -214,7 +215,7 @@ TEST(RecurrentNetworks, FeatureLevels) {
   EXPECT_EQ(both(3, {}), 4);
   EXPECT_EQ(both(4, {}), 4);
   EXPECT_EQ(both(1, {10, 11}), 4);  // parallel linking
-  EXPECT_EQ(both(1, {11}), 3);      // an error, but only the execution can say so
+  EXPECT_EQ(both(1, {11}), 3);      // an error that only the execution can find
 }
 
 TEST(RecurrentNetworks, Refuse) {

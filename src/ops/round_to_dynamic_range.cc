@@ -1,7 +1,7 @@
-// ROUND_TO_DYNAMIC_RANGE of the extension halyard.tflite: what dynamic-range quantisation makes of
-// a layer's input. Each row is rounded to the steps of a byte from its least to its greatest value,
-// 0 among them; the steps are those of an asymmetric signed byte, so that a driver may multiply
-// bytes instead.
+// ROUND_TO_DYNAMIC_RANGE of the extension halyard.tflite: the rounding of a layer's input in
+// dynamic-range quantisation. Each row is rounded to the steps of a byte between its minimum and
+// its maximum, with 0 in the range. The steps are those of an asymmetric signed byte, so a driver
+// may multiply bytes instead.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kAxis = 1;
 
-// The dimensions from `axis` on are a row; those before it count rows.
+// The dimensions from `axis` on form a row; those before it count rows.
 Status readAxis(const OperationContext& context, size_t* axis) {
   int32_t value = 0;
   HALYARD_RETURN_IF_ERROR(context.read(kAxis, &value), "input 1 (axis)");
@@ -50,7 +50,7 @@ void roundRow(const float* from, float* to, size_t extent) {
   }
   const RowSteps steps = stepsOfRow(kDynamicRangeSteps, low, high);
   for (size_t i = 0; i < extent; ++i) {
-    // Product and sum are rounded apart.
+    // Product and sum are rounded separately.
     float units = from[i] * steps.perUnit;
     asm("" : "+m"(units));
     to[i] = std::clamp(std::floor(units + 0.5f), steps.least, steps.greatest) * steps.step;

@@ -1,5 +1,5 @@
-// ROUND_TO_DYNAMIC_RANGE against its formula, and against the operations of the API that compute
-// the same.
+// Tests of ROUND_TO_DYNAMIC_RANGE against its formula, and against the operations of the API that
+// compute the same.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -38,7 +38,7 @@ TestOperand arithmetic(OperationType type, const TestOperand& a, const TestOpera
   return apply(type, {a, b, TestOperand::int32(0)});
 }
 
-// The nineteen operations.
+// Computes the result with the nineteen operations.
 Floats roundedByTheApi(const TestOperand& x, int32_t axis) {
   std::vector<int32_t> axes(x.tensor.rank() - static_cast<size_t>(axis));
   std::iota(axes.begin(), axes.end(), axis);
@@ -87,7 +87,7 @@ TEST(RoundToDynamicRange, RoundsToStepsOfTheRowsRange) {
             (Floats{-55, 200, 0, 1, -1, 10}));
   // Zero belongs to the range of positive values.
   EXPECT_EQ(rounded({100, 255, 99.6f}, {3}, 0), (Floats{100, 255, 100}));
-  // A row each, or one for both.
+  // Separate rows, or one row for both.
   EXPECT_EQ(rounded({255, 1.4f, 25.5f, 0.14f}, {2, 2}, 1), (Floats{255, 1, 25.5f, 0.1f}));
   EXPECT_EQ(rounded({255, 1.4f, 25.5f, 0.14f}, {2, 2}, 0), (Floats{255, 1, 26, 0}));
   EXPECT_EQ(rounded({0, 0}, {2}, 0), (Floats{0, 0}));
@@ -100,7 +100,7 @@ TEST(RoundToDynamicRange, ARowThatIsNotFiniteIsNoNumber) {
     for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(std::isnan(y[i])) << bad << " at " << i;
     EXPECT_EQ(y[3], 4.0f);
   }
-  // Values are, their range is not.
+  // The values are finite, but their range is not.
   EXPECT_TRUE(std::isnan(rounded({-3e38f, 3e38f, 0}, {3}, 0)[2]));
 }
 

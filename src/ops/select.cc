@@ -1,4 +1,4 @@
-// SELECT: each element from one of two tensors, as a third one says.
+// SELECT: takes each element from one of two tensors, as a third one says.
 #include <cstdint>
 
 #include "ops/elementwise.h"
@@ -21,7 +21,7 @@ Status infer(OperationContext& context) {
   return okStatus();
 }
 
-// `fromX` and `fromY` make elements of the output from those of the inputs; they are copied.
+// `fromX` and `fromY` convert the inputs' elements to the output's; they are copied.
 template <typename T, typename FromX, typename FromY>
 void select(OperationContext& context, FromX fromX, FromY fromY) {
   const auto* condition = context.input(0).as<uint8_t>();
@@ -42,7 +42,7 @@ void move(OperationContext& context) {
   select<T>(context, same, same);
 }
 
-// Both branches have parameters of their own.
+// The two inputs have separate parameters.
 void computeQuantized(OperationContext& context) {
   const Tensor& output = context.output(0);
   const ByteTable tableX = requantizeTable(context.input(1), output);

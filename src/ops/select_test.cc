@@ -1,4 +1,4 @@
-// SELECT against its definition.
+// Tests of SELECT against its definition.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ TEST(Select, MovesBits) {
                        TestOperand::output(TENSOR_INT32))
                   .values<int32_t>(),
               ::testing::ElementsAre(INT32_MIN, 2, 3, INT32_MAX));
-  // Not a number, with bits of its own.
+  // A NaN with specific bits.
   const TestOperand halves =
       TestOperand::of<uint16_t>(TENSOR_FLOAT16, {4}, {0x7d01, 0xfe02, 0x8000, 0x7c00});
   EXPECT_EQ(resultOf(OperationType::SELECT, {condition, halves, halves},

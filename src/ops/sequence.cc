@@ -1,4 +1,4 @@
-// Gate products by gemm, for blocks of steps at once where no step depends on the one before.
+// Gate products by gemm, for blocks of steps at once if no step depends on the one before.
 #include "ops/sequence.h"
 
 #include <algorithm>
@@ -9,15 +9,15 @@
 namespace halyard::ops {
 namespace {
 
-// gemm rearranges its right matrix on each call. Below this number of rows the rows are put there
-// instead of the weights: rearranging the weights would cost as much as multiplying by them.
+// gemm rearranges its right matrix on each call. With fewer rows than this, the rows become the
+// right matrix. Rearranging the weights would cost as much as multiplying by them.
 constexpr size_t kManyRows = 48;
 constexpr size_t kFewRows = 4;                    // with fewer, gemm rearranges nothing
 constexpr size_t kBlockValues = size_t{1} << 20;  // gate sums that are computed ahead
 
 using RowAt = std::function<const float*(size_t row)>;
 
-// The weights of one of all gates' cells.
+// Returns the weights of one cell among all gates' cells.
 const float* columnOf(const GateWeights& weights, size_t column) {
   return weights.matrices[column / weights.cells] + column % weights.cells * weights.depth;
 }

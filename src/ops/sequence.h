@@ -1,5 +1,5 @@
-// What cells that run along a sequence share: the order of its steps, the products of their gates
-// and the walk from step to step.
+// Code shared by cells that run along a sequence: the order of its steps, the products of their
+// gates and the loop over the steps.
 // Thread safety: runSequence and multiplyGates are reentrant.
 // Ownership: all borrow.
 #pragma once
@@ -13,8 +13,8 @@
 
 namespace halyard::ops {
 
-// Where each step of each sequence of the batch lies. Time-major tensors are [steps][batch][...],
-// the others [batch][steps][...]; backward order begins with the last.
+// The position of each step of each sequence of the batch. Time-major tensors are
+// [steps][batch][...], the others [batch][steps][...]. Backward order begins with the last step.
 struct SequenceOrder {
   size_t steps = 1;
   size_t batch = 1;
@@ -35,8 +35,8 @@ struct GateWeights {
   size_t width() const { return matrices.size() * cells; }
 };
 
-// Forwards to other services, but hands out the same scratch memory again after each rewind, so
-// that a kernel can call another one for each step of a sequence without using up memory.
+// Forwards to other services, but returns the same scratch memory again after each rewind. A kernel
+// can then call another one for each step of a sequence without growing memory.
 class RewindingServices : public KernelServices {
  public:
   explicit RewindingServices(KernelServices& base) : base_(base) {}
@@ -44,7 +44,7 @@ class RewindingServices : public KernelServices {
                    const std::function<void(size_t begin, size_t end)>& body) override {
     base_.parallelFor(count, grain, body);
   }
-  // Not for the bodies of loops.
+  // Must not be called in the bodies of loops.
   void* scratch(size_t bytes) override;
   void rewind() { next_ = 0; }
 
@@ -58,23 +58,23 @@ class RewindingServices : public KernelServices {
   size_t next_ = 0;
 };
 
-// sums[r][g * cells + c] = (sums, with `add`, +) rows[r] . weights.matrices[g][c]. `rowAt(r)` gives
-// the `depth` values of a row.
+// sums[r][g * cells + c] = (sums, with `add`, +) rows[r] . weights.matrices[g][c]. `rowAt(r)`
+// returns the `depth` values of a row.
 void multiplyGates(RewindingServices& services, size_t rows,
                    const std::function<const float*(size_t row)>& rowAt, const GateWeights& weights,
                    bool add, float* sums);
-// The same for rows that lie side by side.
+// The same for contiguous rows.
 void multiplyGates(RewindingServices& services, size_t rows, const float* values,
                    const GateWeights& weights, bool add, float* sums);
 
-// One sequence that enters the gates, by SequenceOrder.
+// One input sequence of the gates, in the SequenceOrder.
 struct SequenceInput {
   const float* values = nullptr;
   GateWeights weights;
 };
 
-// Where one direction's results go: row SequenceOrder::row of a tensor whose rows have `stride`
-// values.
+// The destination of one direction's results: row SequenceOrder::row of a tensor whose rows have
+// `stride` values.
 struct SequenceOutput {
   float* values = nullptr;
   size_t stride = 0;
@@ -82,7 +82,7 @@ struct SequenceOutput {
 
 // For each step in order, calls `step(services, s, sums)` with the products of all inputs,
 // [batch][width of the gates], which it may overwrite. There is at least one input, and all have
-// the same matrices and cells.
+// the same numbers of matrices and cells.
 void runSequence(
     KernelServices& services, const SequenceOrder& order, std::span<const SequenceInput> inputs,
     const std::function<void(RewindingServices& services, size_t s, float* sums)>& step);

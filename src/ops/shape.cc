@@ -1,4 +1,4 @@
-// SHAPE of the extension halyard.tflite: the dimensions of a tensor, as they are at execution.
+// SHAPE of the extension halyard.tflite: the dimensions of a tensor at execution.
 #include <algorithm>
 #include <cstdint>
 
@@ -31,7 +31,7 @@ Status compute(OperationContext& context) {
 OperationDefinition define() {
   OperationDefinition definition;
   definition.type = OperationType::SHAPE;
-  // Of the types that RANK takes.
+  // The types are those of RANK.
   definition.signature.rows = rankOperation().signature.rows;
   definition.signature.forms = {{"", {typed("input", 0)}, {}}};
   definition.signature.outputs = {fixed("output", OperandType::TENSOR_INT32, rank(1))};

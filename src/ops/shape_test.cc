@@ -1,4 +1,4 @@
-// SHAPE of every type.
+// Tests of SHAPE of every type.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ TEST(ShapeOperation, OfWhatHasNoElements) {
       ElementsAre(0, 7));
 }
 
-// What depends on the dimensions only is known without the values.
+// The result depends only on the dimensions, so inference does not need the values.
 TEST(ShapeOperation, NeedsNoValue) {
   EXPECT_TRUE(inferenceOf(OperationType::SHAPE, {unknownValue(TENSOR_FLOAT32, {2, 3})},
                           {TestOperand::output(TENSOR_INT32)})

@@ -1,10 +1,10 @@
-// Choosing among versions of a loop that are compiled for different instruction sets.
+// Selects among versions of a loop that are compiled for different instruction sets.
 // Thread safety: simdLevel may be called from any thread.
 // Ownership: none.
 //
-// The build is for the baseline of its architecture; hot loops are compiled again for newer
-// processors with function attributes and chosen when they run. No ifunc is involved, so the same
-// code works under sanitizers and with clang.
+// The build targets the baseline of its architecture. Function attributes compile hot loops again
+// for newer processors, and the code selects one at run time. It uses no ifunc, so the same code
+// works with sanitizers and with clang.
 #pragma once
 
 #if defined(__x86_64__)
@@ -18,7 +18,8 @@
 
 namespace halyard::ops {
 
-// Instruction sets that loops are compiled for; of one architecture each has what stands before it.
+// Instruction sets that loops are compiled for. In each architecture, a level includes the levels
+// before it.
 enum class SimdLevel {
   BASELINE = 0,  // SSE2 on x86-64, NEON on aarch64
   AVX2 = 1,      // with FMA
@@ -27,7 +28,7 @@ enum class SimdLevel {
   NEON_DOT = 4   // products of bytes, 128 bits
 };
 
-// Those of this architecture, in order, whether this processor has them or not.
+// The levels of this architecture in order, supported by this processor or not.
 inline constexpr SimdLevel kSimdLevels[] = {
     SimdLevel::BASELINE,
 #if defined(__x86_64__)
@@ -46,7 +47,7 @@ inline constexpr SimdLevel kSimdLevels[] = {
   __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
 
 namespace internal {
-// Not every compiler has a name for it: leaf 7.1, EAX bit 4.
+// Not every compiler has a name for this feature: leaf 7.1, EAX bit 4.
 inline bool hasAvxVnni() {
   unsigned int a = 0;
   unsigned int b = 0;
@@ -56,7 +57,7 @@ inline bool hasAvxVnni() {
 }
 }  // namespace internal
 
-// The best level whose instructions, all of them, this processor and its system have.
+// Returns the highest level whose instructions are all supported by this processor and its system.
 inline SimdLevel simdLevel() {
   return madeOnce([] {
     __builtin_cpu_init();
@@ -81,8 +82,8 @@ inline SimdLevel simdLevel() {
 inline SimdLevel simdLevel() { return SimdLevel::BASELINE; }
 #endif
 
-// Whether this processor can run what is compiled for `level`, which is one of kSimdLevels. An
-// AVX-512 machine need not have the encoding of AVX-VNNI.
+// Returns whether this processor can run code for `level`, which is one of kSimdLevels. An AVX-512
+// machine may lack the encoding of AVX-VNNI.
 inline bool hasSimdLevel(SimdLevel level) {
 #if defined(__x86_64__)
   if (level == SimdLevel::AVX_VNNI && simdLevel() == SimdLevel::AVX512) {
@@ -92,8 +93,8 @@ inline bool hasSimdLevel(SimdLevel level) {
   return level <= simdLevel();
 }
 
-// For what must be compiled for the target of its caller: the bodies that runBest takes, and what
-// they call.
+// For functions that must be compiled for the target of their caller: the bodies that runBest
+// takes, and the functions that they call.
 #define HALYARD_ALWAYS_INLINE __attribute__((always_inline)) inline
 
 namespace internal {
@@ -108,7 +109,8 @@ struct LoopVersions<body> {
 };
 }  // namespace internal
 
-// Calls `body`, a HALYARD_ALWAYS_INLINE function of plain loops, as compiled for this processor.
+// Calls the version of `body` for this processor. `body` is a HALYARD_ALWAYS_INLINE function of
+// plain loops.
 template <auto body, typename... Args>
 void runBest(Args... args) {
 #if defined(__x86_64__)

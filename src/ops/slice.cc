@@ -11,7 +11,7 @@
 namespace halyard::ops {
 namespace {
 
-// Which of the input's coordinates in one dimension make up the output.
+// The input coordinates of one dimension that the output takes.
 struct Range {
   int64_t begin;
   int64_t stride;
@@ -75,8 +75,8 @@ Status computeSlice(OperationContext& context) {
   return copyRanges(context, ranges);
 }
 
-// A begin or end as a coordinate: negative ones count from the end, and what lies outside is taken
-// to the edge, which is one past the last element in the direction of the stride.
+// Returns a begin or end as a coordinate. Negative ones count from the end. Values outside move to
+// the edge, which is one past the last element in the direction of the stride.
 int64_t resolveBound(int64_t value, int64_t size, int64_t stride) {
   if (stride > 0 && value >= size) return size;
   if (stride < 0 && value < -size) return -1;
@@ -88,8 +88,8 @@ struct Bounds {
   int64_t begin;
   int64_t end;
   int64_t stride;
-  bool fromEdge;  // begin does not count
-  bool toEdge;    // end does not count
+  bool fromEdge;  // begin is ignored
+  bool toEdge;    // end is ignored
 };
 Range resolveRange(const Bounds& bounds, int64_t size) {
   const int64_t stride = bounds.stride;

@@ -1,4 +1,4 @@
-// SLICE and STRIDED_SLICE against lists of coordinates, worked out one dimension at a time.
+// Tests of SLICE and STRIDED_SLICE against lists of coordinates, computed one dimension at a time.
 #include "ops/moves_for_test.h"
 
 namespace halyard::ops::testing {
@@ -92,8 +92,9 @@ struct StridedCase {
   bool toEdge;
 };
 
-// Which coordinates a case takes of a dimension, as Python's slices do it: bounds are clipped, and
-// then a walk from one to the other. Python has no end before the first element, but an open one.
+// Returns the coordinates that a case takes of a dimension, as Python's slices do. Bounds are
+// clipped, and then the walk goes from one to the other. Python cannot express an end before the
+// first element, except as an open end.
 std::vector<int64_t> walk(const StridedCase& c, int64_t size) {
   const int64_t first = c.stride > 0 ? 0 : -1;
   const int64_t last = c.stride > 0 ? size : size - 1;
@@ -148,7 +149,7 @@ TEST(StridedSlice, AgreesWithDefinition) {
         int stride = random.oneOf({1, 1, 2, 3, -1, -1, -2, -4, kIntMin, kIntMax});
         StridedCase c = {bound(), bound(), stride, random.coin(), random.coin()};
         taken.push_back(walk(c, extent));
-        // Mostly results with elements.
+        // Most results have elements.
         while (taken.back().empty() && random.between(0, 30) != 0) {
           c = {bound(), bound(), stride, random.coin(), random.coin()};
           taken.back() = walk(c, extent);
@@ -186,7 +187,7 @@ TEST(StridedSlice, ByHand) {
   gives({9, -9, -2, false, false}, {5, 3, 1});
   gives({3, 0, -1, false, true}, {4, 3, 2, 1});
   gives({3, 1, 1, true, false}, {1});
-  // Bits of dimensions that there are not do not count.
+  // Mask bits of dimensions that do not exist are ignored.
   std::vector<TestOperand> inputs = stridedInputs(x, {{1, 2, 1, false, false}}, -2);
   inputs[4] = inputs[5] = TestOperand::int32(-2);
   expectResult(OperationType::STRIDED_SLICE, inputs,

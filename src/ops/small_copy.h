@@ -1,5 +1,7 @@
-// Copies of some tens of bytes, without the call that memcpy is for a length that the compiler does
-// not know. Thread safety: a pure function. Ownership: none.
+// Copies some tens of bytes without a call of memcpy, which the compiler makes for an unknown
+// length.
+// Thread safety: a pure function.
+// Ownership: none.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +15,7 @@ namespace halyard::ops {
 // At most `kMost` bytes. The ranges must not overlap.
 template <size_t kMost = SIZE_MAX>
 HALYARD_ALWAYS_INLINE void copySmall(std::byte* to, const std::byte* from, size_t bytes) {
-  // Two copies of a constant length that may overlap each other cover every length in between.
+  // Two copies of a constant length may overlap, and so cover every length in between.
   if (kMost > 64 && bytes > 64) {
     std::memcpy(to, from, bytes);
   } else if (kMost >= 32 && bytes >= 32) {

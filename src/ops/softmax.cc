@@ -1,4 +1,4 @@
-// SOFTMAX: exp(beta (x - max)) over its sum, along one axis.
+// SOFTMAX: exp(beta (x - max)) divided by its sum, along one axis.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -48,7 +48,7 @@ void softmaxFloat(const float* x, float* y, size_t extent, size_t step, float be
   for (size_t i = 0; i < extent; ++i) y[i * step] *= factor;
 }
 
-// exp(-beta * scale * d) for every distance d of two stored 8 bit values.
+// exp(-beta * scale * d) for every distance d of two stored 8-bit values.
 using ExpTable = std::array<double, 256>;
 
 template <typename T>

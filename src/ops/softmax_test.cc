@@ -1,4 +1,4 @@
-// SOFTMAX against its formula along every axis.
+// Tests of SOFTMAX against its formula along every axis.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -39,7 +39,7 @@ TEST(Softmax, AgreesWithFormula) {
       const int rank = static_cast<int>(dims.size());
       const TestOperand x = random.tensor(type, dims);
       const float beta = random.oneOf({0.25f, 1.0f, 3.0f});
-      // -rank - 1 stands for the operand being left out.
+      // -rank - 1 means that the operand is left out.
       const int axis = random.between(-rank - 1, rank - 1);
       std::vector<TestOperand> inputs = {x, realScalar(type, beta)};
       if (axis >= -rank) inputs.push_back(TestOperand::int32(axis));

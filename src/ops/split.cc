@@ -1,4 +1,5 @@
-// SPLIT and PACK: one tensor to equal parts along an axis, and tensors to one with an axis more.
+// SPLIT and PACK: split one tensor into equal parts along an axis, and stack tensors along a new
+// axis.
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -78,7 +79,7 @@ Signature splitSignature() {
 
 size_t packedCount(const OperationContext& context) { return context.inputCount() - 1; }
 
-// `rank`: of the tensors that are packed.
+// `rank`: the rank of the packed tensors.
 Status checkPackAxis(int32_t axis, size_t rank) {
   if (axis >= 0 && static_cast<size_t>(axis) <= rank) return okStatus();
   return opFailed("axis is {}, expected 0 to {}", axis, rank);
@@ -126,7 +127,7 @@ Status computePack(OperationContext& context) {
   return okStatus();
 }
 
-// The rank of what is packed; 0 while it is not known.
+// Returns the rank of the packed tensors; 0 while it is not known.
 Result<size_t> packedRank(const OperationView& operation) {
   const Shape& output = operation.output(0).dimensions;
   size_t rank = output.empty() ? 0 : output.size() - 1;

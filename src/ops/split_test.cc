@@ -1,4 +1,4 @@
-// SPLIT and PACK against their mappings of coordinates.
+// Tests of SPLIT and PACK against their mappings of coordinates.
 #include "ops/moves_for_test.h"
 
 namespace halyard::ops::testing {
@@ -69,7 +69,7 @@ TEST(Pack, AgreesWithDefinition) {
       const int axis = random.between(0, static_cast<int>(shape.size()));
       const auto d = static_cast<size_t>(axis);
       const auto count = static_cast<uint32_t>(random.between(1, 5));
-      // All inputs lie one after the other in a tensor of rank R + 1.
+      // All inputs are consecutive in a tensor of rank R + 1.
       Shape stacked = shape;
       stacked.insert(stacked.begin(), count);
       const TestOperand all = anyTensor(random, type, stacked);

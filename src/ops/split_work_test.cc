@@ -1,4 +1,5 @@
-// Kernels whose loops are handed out in parts, in any order, give the same as in one piece.
+// Tests that kernels give the same results when their loops run in parts, in any order, as in one
+// piece.
 #include <gtest/gtest.h>
 
 #include <algorithm>

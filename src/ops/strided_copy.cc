@@ -1,5 +1,5 @@
-// Loops are merged and reordered until what is innermost is a run of bytes, a transposed matrix or
-// a line of single elements; threads share what is around that.
+// Loops are merged and reordered until the innermost part is a run of bytes, a transposed matrix or
+// a line of single elements. Threads share the outer loops.
 #include "ops/strided_copy.h"
 
 #include <algorithm>
@@ -15,13 +15,13 @@ namespace halyard::ops {
 namespace {
 
 constexpr size_t kBytesPerRange = 64 * 1024;
-constexpr size_t kWantedItems = 8;  // for the threads to share
+constexpr size_t kWantedItems = 8;  // number of items to share among threads
 constexpr size_t kMostElementBytes = 16;
 
-// The same copy with as few and as long loops as possible, outermost first.
+// Returns the same copy with the fewest and longest loops, outermost first.
 std::vector<CopyLoop> simplified(std::vector<CopyLoop> loops) {
   std::erase_if(loops, [](const CopyLoop& loop) { return loop.count == 1; });
-  // In the order of the output, so that writing is sequential.
+  // The loops follow the order of the output, so that writes are sequential.
   std::stable_sort(loops.begin(), loops.end(),
                    [](const CopyLoop& a, const CopyLoop& b) { return a.to > b.to; });
   std::vector<CopyLoop> result;
@@ -42,7 +42,7 @@ struct Element {
   std::byte bytes[kBytes];
 };
 
-// Of two inner loops the copies of one element each; the first is the outer one.
+// Copies one element in each step of two inner loops; the first is the outer one.
 template <size_t kBytes>
 void copyElementLines(const CopyLoop& lines, const CopyLoop& line, const std::byte* from,
                       std::byte* to) {
@@ -63,10 +63,10 @@ void copyElementLines(const CopyLoop& lines, const CopyLoop& line, const std::by
   }
 }
 
-// What is innermost. All strides are in bytes.
+// The innermost part. All strides are in bytes.
 class Leaf {
  public:
-  // Takes its loops out of `loops`, which are in elements of `bytes`.
+  // Takes its loops out of `loops`, which count elements of `bytes` bytes.
   Leaf(size_t bytes, std::vector<CopyLoop>* loops) : bytes_(bytes) {
     const auto isNext = [](const CopyLoop& loop) { return loop.from == 1 && loop.to == 1; };
     if (loops->empty()) return;
@@ -87,13 +87,13 @@ class Leaf {
     loops->erase(column);
   }
 
-  // The element that all other strides count, in bytes.
+  // Returns the size in bytes of the element that all other strides count.
   size_t unit() const { return bytes_; }
   size_t bytes() const { return bytes_ * line_.count * (column_ ? column_->count : 1); }
-  // What it can be divided by: positions.
+  // Returns the number of positions at which a leaf can be divided.
   size_t positions() const { return column_ ? column_->count : line_.count; }
 
-  // Positions [begin, end) of each of the leaves of `around`, whose strides are in bytes.
+  // Copies positions [begin, end) of each of the leaves of `around`, whose strides are in bytes.
   void run(const CopyLoop& around, size_t begin, size_t end, const std::byte* from,
            std::byte* to) const {
     if (column_) return runColumns(around, begin, end, from, to);
@@ -117,7 +117,8 @@ class Leaf {
   }
 
  private:
-  // Neighbouring elements that are copied together become one, if there is one of their size.
+  // Merges neighbouring elements that are copied together, if there is an element type of their
+  // size.
   void widen(std::vector<CopyLoop>* loops) {
     const auto count = static_cast<ptrdiff_t>(loops->back().count);
     const size_t wide = bytes_ * loops->back().count;
@@ -167,11 +168,11 @@ class Leaf {
 
   size_t bytes_;
   CopyLoop line_ = {1, 1, 1};
-  std::optional<CopyLoop> column_;  // where the input's neighbours go to other lines
+  std::optional<CopyLoop> column_;  // set if the input's neighbours go to other lines
 };
 
-// Leaves [begin, end) of all that `loops` (in bytes, outermost first) make, positions [first, last)
-// of each.
+// Copies leaves [begin, end) of all leaves of `loops` (in bytes, outermost first), with positions
+// [first, last) of each.
 void runLeaves(const Leaf& leaf, std::span<const CopyLoop> loops, size_t begin, size_t end,
                size_t first, size_t last, const std::byte* from, std::byte* to) {
   const CopyLoop inner = loops.empty() ? CopyLoop{1, 0, 0} : loops.back();
@@ -207,7 +208,7 @@ void copyStrided(KernelServices& services, size_t elementBytes, const std::byte*
     loop.to *= static_cast<ptrdiff_t>(leaf.unit());
   }
   if (leaves < kWantedItems && leaf.bytes() >= 2 * kBytesPerRange) {
-    // Few large leaves are divided themselves, one after the other.
+    // A few large leaves are divided themselves, one after the other.
     const size_t grain = std::max<size_t>(leaf.positions() * kBytesPerRange / leaf.bytes(), 1);
     for (size_t i = 0; i < leaves; ++i) {
       services.parallelFor(leaf.positions(), grain, [&](size_t begin, size_t end) {

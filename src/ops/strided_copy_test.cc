@@ -1,5 +1,5 @@
-// Copies by random loops against one element at a time, in one piece and in many; and the
-// transposed blocks that some of them are made of.
+// Tests of copies by random loops against copies of single elements, in one piece and in many. Also
+// tests the transposed blocks that some copies consist of.
 #include "ops/strided_copy.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class SplittingServices : public InlineServices {
 
 struct CopyCase {
   std::vector<CopyLoop> loops;
-  size_t fromFirst = 0;  // where the copy begins, so that all of it is inside
+  size_t fromFirst = 0;  // start of the copy that keeps all of it inside
   size_t fromElements = 0;
   size_t toElements = 0;
 
@@ -39,8 +39,8 @@ struct CopyCase {
   }
 };
 
-// A tensor of the loops' counts in one order from one in another order, some of whose dimensions
-// are reversed, repeated or have gaps.
+// Returns a copy between two orders of the loops' counts. Some dimensions are reversed, repeated or
+// have gaps.
 CopyCase randomCase(RandomOperands& random, int longest) {
   CopyCase test;
   const int rank = random.between(0, 5);
@@ -132,7 +132,7 @@ TEST(StridedCopy, PutsEachElementInItsPlace) {
   }
 }
 
-// Large enough that few parts are divided themselves.
+// Large enough that a few parts are divided themselves.
 TEST(StridedCopy, DividesLargeParts) {
   RandomOperands random(442);
   for (const CopyCase& test : {CopyCase{{{500, 1, 700}, {700, 500, 1}}, 0, 350'000, 350'000},

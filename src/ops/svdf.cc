@@ -1,5 +1,5 @@
-// SVDF: a fully connected layer whose filters are split in features and time, with a memory of the
-// last steps.
+// SVDF: a fully connected layer with filters split in features and time, and a memory of the last
+// steps.
 #include <algorithm>
 #include <cstring>
 
@@ -15,7 +15,7 @@ namespace {
 
 enum Input : size_t { kInput, kFeature, kTime, kBias, kStateIn, kRank, kActivation };
 
-// Sizes by letter: B batch, I input, F filters, M memory of each, S the memory of all, U units.
+// Sizes by letter: B batch, I input, F filters, M memory of each, S memory of all, U units.
 const OperandTable& table() {
   return madeOnce([] {
     OperandTable result = {
@@ -52,7 +52,7 @@ Status infer(OperationContext& context) {
   const Tensor& feature = context.input(kFeature);
   const Tensor& time = context.input(kTime);
   DimensionSolver sizes;
-  // The weights say what S and U must be. Where their own shapes are wrong, match() says so.
+  // The weights determine S and U. match() reports wrong shapes of the weights.
   if (feature.rank() == 2 && time.rank() == 2) {
     uint32_t rank = 0;
     HALYARD_RETURN_IF_ERROR(readRank(context, feature.dims[0], &rank));
@@ -66,8 +66,8 @@ Status infer(OperationContext& context) {
   return sizes.setOutputs(context, outputs());
 }
 
-// One filter's memory: the newest value takes the last place, all are weighed, and all move down by
-// one to leave the last place empty.
+// Updates one filter's memory. The newest value takes the last place, all are weighted, and all
+// move down by one, which leaves the last place empty.
 float runFilter(const float* before, const float* weights, size_t memory, float newest,
                 float* after) {
   float sum = newest * weights[memory - 1];

@@ -1,4 +1,4 @@
-// SVDF against its definition over real numbers, and its errors.
+// Tests of SVDF against its definition over real numbers, and of its errors.
 #include <gtest/gtest.h>
 
 #include "ops/recurrent_for_test.h"

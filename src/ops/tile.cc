@@ -1,4 +1,4 @@
-// TILE: a tensor repeated along its dimensions.
+// TILE: repeats a tensor along its dimensions.
 #include <cstdint>
 #include <span>
 

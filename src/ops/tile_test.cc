@@ -1,4 +1,4 @@
-// TILE against coordinates modulo the input's dimensions.
+// Tests of TILE against coordinates modulo the input's dimensions.
 #include "ops/moves_for_test.h"
 
 namespace halyard::ops::testing {
@@ -29,7 +29,7 @@ TEST(Tile, AgreesWithDefinition) {
 }
 
 TEST(Tile, ManyDimensions) {
-  // More than there could be with a size above 1 each.
+  // More dimensions than possible with sizes above 1.
   const Shape shape(300, 1);
   const auto x = TestOperand::of<uint8_t>(TENSOR_QUANT8_ASYMM, shape, {7}, 1);
   std::vector<int32_t> multiples(300, 1);

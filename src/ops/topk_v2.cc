@@ -1,4 +1,4 @@
-// TOPK_V2: the k largest elements of each row and where they stand.
+// TOPK_V2: the k largest elements of each row and their positions.
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -35,8 +35,8 @@ Status infer(OperationContext& context) {
   return okStatus();
 }
 
-// Whether element i of the row comes before element j: larger ones first, of equal ones the later.
-// NaNs are equal to each other and come last, so that this is an order of any values.
+// Returns whether element i of the row comes before element j: larger ones first, and of equal ones
+// the later. NaNs are equal to each other and come last, so this orders any values.
 template <typename T>
 bool comesBefore(const T* row, int32_t i, int32_t j) {
   const T a = row[i];
@@ -51,7 +51,7 @@ bool comesBefore(const T* row, int32_t i, int32_t j) {
 }
 
 // Fills `best` with the first of all indices below `length`, in order. Until the end it is a heap
-// with the last of those found so far on top.
+// with the last of the current ones on top.
 template <typename T>
 void selectFromRow(const T* row, int32_t length, std::span<int32_t> best) {
   const auto before = [row](int32_t i, int32_t j) { return comesBefore(row, i, j); };
@@ -76,8 +76,8 @@ Status select(OperationContext& context) {
   const size_t rows = context.input(0).elementCount() / length;
   context.services().parallelFor(rows, std::max<size_t>(1, kElementGrain / length),
                                  [=](size_t begin, size_t end) {
-                                   // Not in the output, which other processes may write to: these
-                                   // are read back as indices.
+                                   // The indices are not in the output, because other processes may
+                                   // write to it and the code reads them back.
                                    std::vector<int32_t> best(k);
                                    for (size_t r = begin; r < end; ++r) {
                                      const T* row = input + r * length;

@@ -1,4 +1,4 @@
-// TOPK_V2 against a full sort of each row; ties and NaN.
+// Tests of TOPK_V2 against a full sort of each row, with ties and NaN.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -78,7 +78,7 @@ TEST(TopkV2, NanComesLast) {
   ASSERT_TRUE(runOperation(OperationType::TOPK_V2, inputs, outputs).ok());
   EXPECT_THAT(outputs[1].values<int32_t>(), ::testing::ElementsAre(4, 6, 1, 3, 5, 2, 0));
   EXPECT_TRUE(std::isnan(outputs[0].values<float>()[6]));
-  // Long rows of them: an order that contradicts itself would lead a sort out of its range.
+  // Long rows with NaN: with an inconsistent order, a sort would leave its range.
   x.assign(5000, kNan);
   for (size_t i = 0; i < x.size(); i += 3) x[i] = static_cast<float>(i % 100);
   inputs = {TestOperand::of<float>(TENSOR_FLOAT32, {5000}, x), TestOperand::int32(2000)};
@@ -88,8 +88,9 @@ TEST(TopkV2, NanComesLast) {
   EXPECT_TRUE(std::all_of(values.begin() + 1667, values.end(), [](float v) { return v != v; }));
 }
 
-// Outputs may lie in memory that others write to at any time, so nothing is read back from there.
-// Shown by outputs in the place of the inputs: all is computed before anything is stored.
+// Outputs may lie in memory that other processes write at any time, so nothing is read back from
+// there. The test puts the outputs in the place of the inputs. Everything must be computed before
+// anything is stored.
 TEST(TopkV2, KeepsItsIndicesToItself) {
   std::vector<float> row = {3, 1, 2, 5, 4};
   int32_t k = 5;

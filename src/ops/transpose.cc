@@ -12,7 +12,7 @@
 namespace halyard::ops {
 namespace {
 
-// order[i] is the input's dimension that becomes the output's dimension i. Without the operand the
+// order[i] is the input dimension that becomes output dimension i. Without the operand, the
 // dimensions are reversed.
 Status readOrder(const OperationContext& context, std::vector<size_t>* order) {
   const size_t rank = context.input(0).rank();

@@ -19,7 +19,7 @@ struct Lanes {
   typedef T Vector __attribute__((vector_size(16)));
 };
 
-// The first, or the last, halves of two vectors, element by element.
+// Interleaves the first or the last halves of two vectors, element by element.
 template <bool kIsHigh, typename Vector, size_t... kIndex>
 HALYARD_ALWAYS_INLINE Vector zip(const Vector& a, const Vector& b, std::index_sequence<kIndex...>) {
   constexpr size_t kCount = sizeof...(kIndex);
@@ -28,8 +28,8 @@ HALYARD_ALWAYS_INLINE Vector zip(const Vector& a, const Vector& b, std::index_se
       a, b, static_cast<int>(kFirst + kIndex / 2 + (kIndex % 2 == 1 ? kCount : 0))...);
 }
 
-// One square of as many rows and columns as a vector has elements; strides in elements. Each round
-// of zips moves one bit of an element's place from the row to the column.
+// Transposes one square with as many rows and columns as a vector has elements; strides in
+// elements. Each round of zips moves one bit of an element's position from the row to the column.
 template <typename T>
 HALYARD_ALWAYS_INLINE void transposeSquare(const T* from, size_t fromStride, T* to,
                                            size_t toStride) {
@@ -57,7 +57,7 @@ template <typename T>
 void transposeBlock(const T* from, size_t fromStride, size_t rows, size_t columns, T* to,
                     size_t toStride) {
   constexpr size_t kCount = internal::Lanes<T>::kCount;
-  // Tiles of some lines of the cache on both sides.
+  // Tiles of several cache lines on both sides.
   constexpr size_t kTile = 128 / sizeof(T) < 64 ? 64 : 128 / sizeof(T);
   // Elements need not be aligned.
   const auto copyOne = [&](size_t r, size_t c) {

@@ -1,4 +1,4 @@
-// TRANSPOSE_CONV_2D: signature, shapes, and a kernel that computes it as ordinary convolutions, one
+// TRANSPOSE_CONV_2D: signature, shapes, and a kernel. The kernel runs ordinary convolutions, one
 // for each phase of the stride.
 #include "ops/layout.h"
 #include "ops/operand_checks.h"
@@ -43,8 +43,8 @@ Status infer(OperationContext& context) {
   return okStatus();
 }
 
-// The product for output positions (vertical.., horizontal..). copyTap(channel, u, v, to) copies
-// the values of one tap of the filter.
+// Returns the product for output positions (vertical.., horizontal..). copyTap(channel, u, v, to)
+// copies the values of one tap of the filter.
 template <typename X, typename T, typename Output, typename CopyTap>
 GemmProblem<T> phaseProblem(const TransposedPlan& plan, size_t vertical, size_t horizontal,
                             const Tensor& image, const CopyTap& copyTap, const Output& output,
@@ -81,7 +81,7 @@ GemmProblem<T> phaseProblem(const TransposedPlan& plan, size_t vertical, size_t 
   return problem;
 }
 
-// What an output position holds that no tap contributes to, at all of them.
+// Fills all output positions with the value that a position without taps has.
 template <typename Output>
 void fillWithBias(OperationContext& context, const TransposedPlan& plan, const Output& output,
                   typename Output::Value* results) {
@@ -106,7 +106,7 @@ void convolve(OperationContext& context, const TransposedPlan& plan, const Tenso
   const std::vector<size_t> lines = reachedPhases(plan.height);
   const std::vector<size_t> columns = reachedPhases(plan.width);
   const size_t phases = lines.size() * columns.size();
-  // A product for each phase that sees nothing would cost much more than its results do.
+  // A separate product for each phase without taps would cost much more than its results.
   if (phases < plan.height.phases() * plan.width.phases()) {
     fillWithBias(context, plan, output, results);
   }
@@ -118,7 +118,7 @@ void convolve(OperationContext& context, const TransposedPlan& plan, const Tenso
   });
 }
 
-// Where the values of one tap of the filter begin.
+// The positions of the values of one filter tap.
 struct FilterTaps {
   size_t height;
   size_t width;
@@ -177,7 +177,7 @@ Status reference(OperationContext& context) {
 }
 
 double work(std::span<const Tensor> inputs, std::span<const Tensor> /*outputs*/) {
-  // Each value of the input goes into all outputs that its filters reach.
+  // Each input value contributes to all outputs that its filters reach.
   return workElements(inputs[kInput]) * workElements(inputs[kFilter]) /
          workDimension(inputs[kFilter], 3);
 }

@@ -1,4 +1,5 @@
-// TRANSPOSE_CONV_2D against the definition as plain loops over real numbers, and its errors.
+// Tests of TRANSPOSE_CONV_2D against the definition in plain loops over real numbers, and of its
+// errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +15,7 @@ using enum OperandType;
 
 enum class Padding { EXPLICIT, SAME, VALID };
 
-// One axis; `requested` is the size that the output shape operand asks for.
+// One axis; `requested` is the size in the output shape operand.
 struct Axis {
   TestAxis axis;
   int requested = 0;
@@ -32,7 +33,7 @@ Axis randomTransposedAxis(RandomOperands& random, Padding padding) {
       axis.padBefore = random.between(0, 3);
       axis.padAfter = random.between(-3, 3);
     } else if (padding == Padding::SAME) {
-      // The size that a convolution would make the input from.
+      // The size from which a convolution would make the input.
       if (random.coin())
         result.requested = axis.input * axis.stride - random.between(0, axis.stride - 1);
       const int steps = (result.requested + axis.stride - 1) / axis.stride;
@@ -56,7 +57,7 @@ std::vector<TestOperand> scalars(const Axis& height, const Axis& width, Padding 
   window.width = width.axis;
   std::vector<TestOperand> result;
   if (!window.explicitPadding) {
-    // Batch and channels of the output shape do not count.
+    // Batch and channels of the output shape are ignored.
     result.push_back(nchw ? intList({9, 9, height.requested, width.requested})
                           : intList({9, height.requested, width.requested, 9}));
   }
@@ -121,7 +122,7 @@ TEST(TransposeConv2d, AgreesWithDefinitionOnLargerImages) {
   }
 }
 
-// The filter touches every third output position only.
+// The filter touches only every third output position.
 TEST(TransposeConv2d, GapsHoldTheActivatedBias) {
   std::vector<TestOperand> inputs = {TestOperand::of<float>(TENSOR_FLOAT32, {1, 1, 2, 1}, {1, 2}),
                                      TestOperand::of<float>(TENSOR_FLOAT32, {1, 1, 1, 1}, {10}),
@@ -136,7 +137,7 @@ TEST(TransposeConv2d, GapsHoldTheActivatedBias) {
   EXPECT_THAT(outputs[0].values<float>(), ElementsAre(0, 0, 17, 0, 0));
 }
 
-// The longest loop of the kernel.
+// Records the longest loop of the kernel.
 class CountingServices : public InlineServices {
  public:
   void parallelFor(size_t count, size_t grain,
@@ -147,8 +148,8 @@ class CountingServices : public InlineServices {
   size_t most = 0;
 };
 
-// A tiny model with large strides: beyond filling the output line by line, the work is that of the
-// taps.
+// A tiny model with large strides. Apart from filling the output line by line, the work depends on
+// the taps only.
 TEST(TransposeConv2d, LargeStridesCostNoProducts) {
   for (const auto& [stride, pad] : std::vector<std::pair<int, int>>{{1000, 0}, {1000, 1}}) {
     std::vector<TestOperand> inputs = {
@@ -235,7 +236,7 @@ TEST_F(TransposeConv2dErrors, NameWhatIsWrong) {
   const std::vector<TestOperand> valid = validInputs(true);
   EXPECT_THAT(errorWith(true, 2, random_.bias(valid[0], valid[1], 4)), HasSubstr("expected [5]"));
   EXPECT_THAT(errorWith(true, 2, valid[2]), HasSubstr("expected that of input times filter"));
-  // With scales by channel, the bias's own means nothing.
+  // With scales per channel, the bias's own scale has no meaning.
   EXPECT_EQ(errorWith(true, 1, random_.perChannelFilter({5, 2, 3, 4}, 0)), "OK");
   EXPECT_THAT(errorWith(false, 3, intList({1, 4, 6})), HasSubstr("[3], expected [4]"));
   EXPECT_EQ(errorWith(false, 3, intList({1, 0, 6, 5})),
@@ -249,7 +250,7 @@ TEST_F(TransposeConv2dErrors, HugeScalarsDoNotOverflow) {
   EXPECT_THAT(errorWithScalar(true, 3, kMax), HasSubstr("output width would be -2147483640"));
   EXPECT_THAT(errorWithScalar(true, 4, INT32_MIN), HasSubstr("more than 4294967295 bytes"));
   EXPECT_THAT(errorWithScalar(true, 7, kMax), HasSubstr("output width would be 4294967297"));
-  // The request decides about the padding; the size follows from that.
+  // The requested size decides the padding; the size follows from it.
   EXPECT_EQ(errorWith(false, 3, intList({1, kMax, kMax, 5})), "OK");
   EXPECT_THAT(errorWithScalar(false, 5, kMax), HasSubstr("output width would be 4294967300"));
 }

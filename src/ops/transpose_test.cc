@@ -1,4 +1,4 @@
-// TRANSPOSE by every permutation against copying by coordinates.
+// Tests of TRANSPOSE by every permutation against copying by coordinates.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Reading a transposed convolution's operands, and its phases.
+// Reads a transposed convolution's operands, and computes its phases.
 #include "ops/transposed_geometry.h"
 
 #include <fmt/ranges.h>
@@ -22,7 +22,7 @@ struct AxisOptions {
   std::string_view padName;  // "left"
   int64_t padBefore = 0;
   int64_t padAfter = 0;
-  std::optional<int64_t> requested;  // the output's size, with SAME padding
+  std::optional<int64_t> requested;  // the requested output size, with SAME padding
 };
 
 Status resolveAxis(const AxisOptions& options, TransposedAxis* axis) {
@@ -48,7 +48,7 @@ Status resolveAxis(const AxisOptions& options, TransposedAxis* axis) {
   return okStatus();
 }
 
-// The height and width that the output shape operand asks for.
+// Reads the height and width in the output shape operand.
 Status readOutputShape(const OperationContext& context, bool nchw, AxisOptions* height,
                        AxisOptions* width) {
   std::span<const int32_t> sizes;
@@ -114,7 +114,7 @@ Status readTransposedPlan(const OperationContext& context, TransposedPlan* plan)
                  options.strideWidth};
   AxisOptions height = {"height", "top", options.padTop, options.padBottom, {}};
   AxisOptions width = {"width", "left", options.padLeft, options.padRight, {}};
-  // Any other scheme pads nothing, so that the size follows from the input alone.
+  // Any other scheme has no padding, so the size depends on the input alone.
   if (!explicitPadding && options.paddingScheme == kPaddingSame) {
     HALYARD_RETURN_IF_ERROR(readOutputShape(context, plan->nchw, &height, &width));
   }

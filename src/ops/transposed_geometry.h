@@ -1,6 +1,7 @@
-// Geometry of transposed convolutions: where the filter puts what it makes of the input, and the
-// ordinary convolutions that this comes down to.
-// Thread safety: pure functions. Ownership: values.
+// Geometry of transposed convolutions: the positions of the filter's contributions, and the
+// equivalent ordinary convolutions.
+// Thread safety: pure functions.
+// Ownership: values.
 #pragma once
 
 #include <cstddef>
@@ -32,24 +33,24 @@ struct TransposedPlan {
   TransposedAxis width;
 };
 
-// The output positions phase, phase + stride, ... of an axis. All of them see the same taps of the
-// filter, every stride-th, and neighbours see neighbouring input positions: an ordinary window of
-// stride 1 that takes those taps in reverse order.
+// The output positions phase, phase + stride, ... of an axis. All of them use the same taps of the
+// filter, every stride-th, and neighbours use neighbouring input positions. This is an ordinary
+// window of stride 1 with those taps in reverse order.
 struct Phase {
   WindowAxis axis;
   int64_t firstTap = 0;
 
-  // The filter's tap for tap k of the window.
+  // Returns the filter's tap for tap k of the window.
   int64_t tap(int64_t k, int64_t stride) const { return firstTap + (axis.filter - 1 - k) * stride; }
 };
 
 Phase phaseOf(const TransposedAxis& axis, size_t phase);
 
-// The phases that taps contribute to: at most as many as there are taps, however large the stride.
+// Returns the phases that have taps: at most the number of taps, for any stride.
 std::vector<size_t> reachedPhases(const TransposedAxis& axis);
 
-// Reads the sizes and scalars of a transposed convolution. OP_FAILED where they do not fit each
-// other, INCOMPLETE where they are not all known.
+// Reads the sizes and scalars of a transposed convolution. Returns OP_FAILED if they do not match,
+// INCOMPLETE if some are not known.
 Status readTransposedPlan(const OperationContext& context, TransposedPlan* plan);
 
 }  // namespace halyard::ops

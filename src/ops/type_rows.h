@@ -1,4 +1,4 @@
-// Type rows that many operations share: one main type, from a feature level per type.
+// Type rows that many operations share: one main type, with a feature level per type.
 // Thread safety: pure functions.
 // Ownership: none.
 #pragma once
@@ -11,7 +11,8 @@
 
 namespace halyard::ops {
 
-// A signature's rows with a single column: {{OperandType::TENSOR_FLOAT32, FeatureLevel::FL1}, ...}.
+// Returns a signature's rows with a single column: {{OperandType::TENSOR_FLOAT32,
+// FeatureLevel::FL1}, ...}.
 inline std::vector<TypeRow> singleTypeRows(
     std::initializer_list<std::pair<OperandType, FeatureLevel>> types) {
   std::vector<TypeRow> rows;
@@ -19,8 +20,8 @@ inline std::vector<TypeRow> singleTypeRows(
   return rows;
 }
 
-// The most common set: float32 and quant8 (unsigned) from `since`, float16 from level 3 and signed
-// quant8 from level 4.
+// Returns the most common set: float32 and quant8 (unsigned) from `since`, float16 from level 3 and
+// signed quant8 from level 4.
 inline std::vector<TypeRow> floatAndQuant8Rows(FeatureLevel since) {
   return singleTypeRows({{OperandType::TENSOR_FLOAT32, since},
                          {OperandType::TENSOR_FLOAT16, FeatureLevel::FL3},
@@ -28,7 +29,7 @@ inline std::vector<TypeRow> floatAndQuant8Rows(FeatureLevel since) {
                          {OperandType::TENSOR_QUANT8_ASYMM_SIGNED, FeatureLevel::FL4}});
 }
 
-// These and int32, each from `since` or from the level that its type came with.
+// Returns these and int32, each from `since` or from the level that introduced its type.
 inline std::vector<TypeRow> floatInt32AndQuant8Rows(FeatureLevel since) {
   const FeatureLevel signedSince = since < FeatureLevel::FL4 ? FeatureLevel::FL4 : since;
   const FeatureLevel halfSince = since < FeatureLevel::FL3 ? FeatureLevel::FL3 : since;

@@ -1,5 +1,6 @@
-// For OperationDefinition::work: products by shapes. Ranks may be unknown.
-// Thread safety: pure functions. Ownership: none.
+// Numbers of products by shapes, for OperationDefinition::work. Ranks may be unknown.
+// Thread safety: pure functions.
+// Ownership: none.
 #pragma once
 
 #include <initializer_list>
@@ -19,11 +20,11 @@ inline double workElements(const Tensor& tensor) {
   return count;
 }
 
-// What the activation of a cell's gate costs, in products.
+// The cost of the activation of a cell's gate, in products.
 inline constexpr double kWorkOfActivation = 200;
 
-// Each row of input 0 goes through all weights of recurrent cells: the matrices among the inputs in
-// `ranges` (first and last position). What comes out of them goes through an activation.
+// Each row of input 0 is multiplied by all weights of recurrent cells: the matrices among the
+// inputs in `ranges` (first and last position). The results pass through an activation.
 inline double workOfRows(std::span<const Tensor> inputs,
                          std::initializer_list<std::pair<size_t, size_t>> ranges) {
   double weights = 0;

@@ -11,9 +11,9 @@
 namespace halyard::report {
 namespace {
 
-// In the SVG's units, which are pixels at full width.
+// In units of the SVG, which are pixels at full width.
 constexpr double kWidth = 900;
-// Of the widest usual fonts at 12 px.
+// The width of a character in the widest usual fonts at 12 px.
 constexpr double kCharacter = 7;
 constexpr double kCapital = 9;
 constexpr double kMostLabel = 300;
@@ -62,10 +62,10 @@ std::string tooltip(const RowChart& chart, size_t row, const Series& series,
                      series.name.empty() ? "" : ", ", text(series.name), text(value));
 }
 
-// Names of the rows, and where the marks begin.
+// The names of the rows, and the position where the marks begin.
 struct Labels {
   double width = 0;
-  size_t most = 0;  // characters
+  size_t most = 0;  // in characters
 
   explicit Labels(const std::vector<std::string>& rows) {
     double widest = 0;
@@ -82,7 +82,7 @@ struct Labels {
     std::string shown = name;
     if (shown.size() > most) {
       size_t end = most - 1;
-      // Not within a character of several bytes.
+      // Does not cut inside a character of several bytes.
       while (end > 0 && (static_cast<unsigned char>(shown[end]) & 0xC0) == 0x80) --end;
       shown = shown.substr(0, end) + "\xE2\x80\xA6";
     }
@@ -103,7 +103,7 @@ std::optional<double> valueAt(const std::vector<std::optional<double>>& values, 
   return row < values.size() ? values[row] : std::nullopt;
 }
 
-// 1, 2 or 5 times a power of ten, so that about five of them make `most`.
+// Returns 1, 2 or 5 times a power of ten, so that about five steps make `most`.
 double stepFor(double most) {
   const double rough = most / 5;
   const double power = std::pow(10, std::floor(std::log10(rough)));
@@ -113,7 +113,7 @@ double stepFor(double most) {
   return 10 * power;
 }
 
-// The powers of ten around all values.
+// The powers of ten that enclose all values.
 struct Decades {
   int first = 0;
   int last = 0;
@@ -147,7 +147,7 @@ std::string dotChart(const RowChart& chart) {
   const Labels labels(chart.rows);
   const double across = kWidth - labels.width - kRight;
   const auto xOf = [&](double value) { return labels.width + decades.place(value) * across; };
-  // Each series has a line of its own in a row: equal values would hide each other.
+  // Each series has its own line in a row, because equal values would hide each other.
   constexpr double kLine = 9;
   const auto lines = static_cast<double>(chart.series.size());
   const double rowHeight = std::max(26.0, kLine * lines + 12);
@@ -200,7 +200,7 @@ std::string barChart(const RowChart& chart, std::optional<double> reference) {
   const double rowHeight = inRow + 10;
   const double bottom = kTop + rowHeight * static_cast<double>(chart.rows.size());
   std::string marks;
-  std::string values;  // over everything else
+  std::string values;  // drawn over everything else
   const double step = stepFor(most);
   for (double value = 0; value <= most * 1.0001; value += step) {
     marks += verticalLine(labels.width + lengthOf(value), kTop, bottom,
@@ -215,7 +215,7 @@ std::string barChart(const RowChart& chart, std::optional<double> reference) {
       const auto value = valueAt(series.values, row);
       if (!value || !(*value >= 0) || !std::isfinite(*value)) continue;
       const double y = top + static_cast<double>(i) * (kBar + kGap);
-      // Straight where it begins, round where it ends.
+      // A bar starts straight and ends round.
       const double length = std::max(lengthOf(*value), 1.0);
       const double radius = std::min(4.0, length);
       marks += fmt::format(

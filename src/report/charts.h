@@ -1,9 +1,10 @@
-// Charts as inline SVG for an HtmlPage, whose colours they use.
-// Thread safety: pure functions. Ownership: results own their text.
+// Charts as inline SVG for an HtmlPage, with the page's colours.
+// Thread safety: pure functions.
+// Ownership: results own their text.
 //
-// Names are text and are escaped here. A chart with more series than there are colours (6) repeats
-// them; one series has no legend, its name is in the caption. Every mark has a tooltip with its
-// value. A chart never is the only place of a figure: put a table beside it.
+// Names are plain text; the functions escape them. A chart with more series than colours (6)
+// repeats colours. One series has no legend, because the caption has its name. Every mark has a
+// tooltip with its value. A figure must not appear in a chart only: put a table beside it.
 #pragma once
 
 #include <functional>
@@ -17,8 +18,8 @@ namespace halyard::report {
 
 inline constexpr size_t kSeriesColours = 6;
 
-// One value for each row; nullopt: no mark. `upper`, if not empty, is where a thin line from the
-// value ends (a percentile).
+// One value for each row; nullopt: no mark. A thin line connects each value with its `upper` value
+// (a percentile), if not empty.
 struct Series {
   std::string name;
   std::vector<std::optional<double>> values;
@@ -29,19 +30,19 @@ struct RowChart {
   std::string caption;
   std::vector<std::string> rows;
   std::vector<Series> series;
-  // Of values and of the axis; default: shortNumber.
+  // Formats values and axis labels; default: shortNumber.
   std::function<std::string(double)> format = {};
 };
 
-// A dot for each value on a logarithmic axis: for values of different magnitudes. Values that are
-// not above 0 have no mark.
+// Draws a dot for each value on a logarithmic axis, for values of different magnitudes. Values that
+// are not above 0 have no mark.
 std::string dotChart(const RowChart& chart);
 
-// Bars from 0. `reference`, if given, is a value that is marked by a line over all rows (1 for
-// ratios). Values below 0 have no mark.
+// Draws bars from 0. A line over all rows marks `reference`, if given (1 for ratios). Values below
+// 0 have no mark.
 std::string barChart(const RowChart& chart, std::optional<double> reference = {});
 
-// Columns for the steps of a histogram, `marks` (name and value) as lines over it.
+// Draws columns for the steps of a histogram, and `marks` (name and value) as lines over it.
 struct HistogramMark {
   std::string name;
   double value = 0;

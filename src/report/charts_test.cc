@@ -19,7 +19,7 @@ size_t countOf(const std::string& text, const std::string& part) {
   return count;
 }
 
-// The numbers that an attribute has, in the order of the text.
+// Returns the numbers of an attribute, in the order of the text.
 std::vector<double> attribute(const std::string& svg, const std::string& name) {
   std::vector<double> values;
   const std::regex pattern(" " + name + "=\"([0-9.]+)\"");
@@ -88,7 +88,7 @@ TEST(Charts, BarsAreAsLongAsTheirValues) {
 TEST(Charts, BarsOfNothing) {
   EXPECT_EQ(barChart({"none", {"a"}, {{"x", {std::nullopt}}}}), "");
   EXPECT_EQ(barChart({"none", {}, {}}), "");
-  // A value of 0 among others is a bar that can be seen.
+  // A value of 0 among others still has a visible bar.
   EXPECT_EQ(countOf(barChart({"one", {"a", "b"}, {{"x", {0.0, 1.0}}}}), "<path"), 2u);
 }
 
@@ -96,7 +96,7 @@ TEST(Charts, LongNamesAreCutBetweenCharacters) {
   std::string name;
   for (int i = 0; i < 100; ++i) name += "\xC3\xA4";
   const std::string svg = barChart({"long", {name}, {{"x", {1.0}}}});
-  // Cut in the label, whole in its tooltip.
+  // The label is cut; the tooltip is complete.
   EXPECT_THAT(svg, HasSubstr("\xC3\xA4\xE2\x80\xA6"));
   EXPECT_THAT(svg, HasSubstr("<title>" + name + "</title>"));
   EXPECT_THAT(svg, Not(HasSubstr("\xC3\xE2")));

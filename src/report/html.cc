@@ -7,7 +7,8 @@
 namespace halyard::report {
 namespace {
 
-// Colours are variables, so that charts follow the screen's scheme, too. Series keep their order.
+// Colours are variables, so that charts follow the screen's scheme, too. Each series keeps its
+// place in the order of colours.
 constexpr std::string_view kStyle = R"(
 :root { color-scheme: light dark;
   --page: #fcfcfb; --panel: #f4f3f0; --line: #e1e0d9; --axis: #b9b8b0;

@@ -1,9 +1,9 @@
-// HtmlPage: a report in one file that needs nothing else, for light and dark screens.
+// HtmlPage: a report in one file without other files, for light and dark screens.
 // Thread safety: none; one thread writes a page. Functions are pure.
 // Ownership: a page owns its text.
 //
-// Text is escaped where it enters: by text(), badge() and by every parameter that is called so.
-// What is called `html` is taken as it is and must come from this folder's functions.
+// Text is escaped where it enters: by text(), badge() and every parameter named `text`. A parameter
+// named `html` is inserted unchanged and must come from this folder's functions.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace halyard::report {
 
-// Any text as HTML; control characters other than line ends become U+FFFD.
+// Returns any text as HTML. Control characters except line ends become U+FFFD.
 std::string text(std::string_view text);
 
-// The same in one line, however narrow its place is: for names.
+// The same without line breaks, for names in narrow places.
 std::string unbroken(std::string_view text);
 
-// How something has turned out, with a sign and a word, so that colour is not all that tells.
+// The outcome of something. A sign and a word show it as well as the colour.
 enum class Verdict : uint8_t { GOOD, WARNING, BAD, NEUTRAL };
 std::string badge(Verdict verdict, std::string_view text);
 
-// A link within the page, or to a file beside it. Addresses with a scheme are not linked.
+// Returns a link within the page or to a file beside it. Addresses with a scheme are not linked.
 std::string link(std::string_view target, std::string_view text);
 
 struct Column {
@@ -32,19 +32,20 @@ struct Column {
 };
 struct Table {
   std::vector<Column> columns;
-  std::vector<std::vector<std::string>> rows;  // html, as many cells as columns; fewer: empty ones
+  std::vector<std::vector<std::string>> rows;  // html, one cell per column; missing cells are empty
 };
 
 class HtmlPage {
  public:
-  // `title` and `subtitle` are text; the subtitle says what was measured, when and where.
+  // `title` and `subtitle` are plain text. The subtitle gives the subject, time and place of the
+  // measurement.
   HtmlPage(std::string_view title, std::string_view subtitle);
 
-  // Headings get an anchor by their text ("Peak memory": #peak-memory).
+  // Adds a heading with an anchor by its text ("Peak memory": #peak-memory).
   void heading(std::string_view text);
   void subheading(std::string_view text);
   void paragraph(std::string_view text);
-  // Large figures in a row: a name and a value each, both text.
+  // Large figures in a row: a name and a value each, both plain text.
   struct Figure {
     std::string name;
     std::string value;
@@ -52,13 +53,14 @@ class HtmlPage {
   };
   void figures(const std::vector<Figure>& figures);
   void table(const Table& table);
-  // A chart of charts.h, or other parts of this folder.
+  // Adds a chart of charts.h, or other parts of this folder.
   void raw(std::string_view html);
-  // Something that is only shown when it is opened. What is added until `endDetails` is inside.
+  // Begins a section that is hidden until the reader opens it. It contains everything added until
+  // `endDetails`.
   void beginDetails(std::string_view text);
   void endDetails();
 
-  // The whole document.
+  // Returns the whole document.
   std::string finish() const;
 
  private:

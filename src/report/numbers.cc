@@ -8,7 +8,7 @@
 namespace halyard::report {
 namespace {
 
-// The value in the first unit of a row that is not too small for it.
+// Formats the value in the first unit that is not larger than the value.
 template <size_t N>
 std::string inUnits(double value, const std::pair<double, const char*> (&units)[N]) {
   for (const auto& [size, name] : units) {
@@ -22,7 +22,7 @@ std::string inUnits(double value, const std::pair<double, const char*> (&units)[
 std::string shortNumber(double value) {
   if (!std::isfinite(value)) return "-";
   if (value == 0) return "0";
-  // Rounded first: 9.999 has as many places as 10.0.
+  // Rounding comes first: 9.999 then has as many digits as 10.0.
   const double rounded = std::stod(fmt::format("{:.2e}", value));
   const auto magnitude = static_cast<int>(std::floor(std::log10(std::abs(rounded))));
   if (magnitude < -4 || magnitude > 6) return fmt::format("{:.2g}", value);

@@ -1,5 +1,6 @@
-// Figures that say what many measurements are like.
-// Thread safety: pure functions over values. Ownership: results own their data.
+// Statistics that summarise many measurements.
+// Thread safety: pure functions over values.
+// Ownership: results own their data.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +9,8 @@
 
 namespace halyard::report {
 
-// The value below which the share `p` of [0, 1] of the samples lies, interpolated between the two
-// nearest. 0 for no samples.
+// Returns the value below which the share `p` of [0, 1] of the samples lies. It interpolates
+// between the two nearest samples. Returns 0 for no samples.
 double percentileOf(std::span<const double> samples, double p);
 double medianOf(std::span<const double> samples);
 double meanOf(std::span<const double> samples);
@@ -25,15 +26,15 @@ struct Summary {
 };
 Summary summaryOf(std::span<const double> samples);
 
-// How many samples lie in each of some equal steps: step i begins at `start` + i * `step`. The last
-// step has those that lie beyond it, too.
+// The number of samples in each of several equal steps. Step i begins at `start` + i * `step`. The
+// last step also has all samples beyond it.
 struct Histogram {
   double start = 0;
   double step = 0;
   std::vector<size_t> counts;
 };
-// From the least sample to the 99th percentile. `steps` at least 1; one step of width 0 when all
-// samples are equal; no steps for no samples.
+// Returns the histogram from the smallest sample to the 99th percentile. `steps` is at least 1.
+// Equal samples give one step of width 0; no samples give no steps.
 Histogram histogramOf(std::span<const double> samples, size_t steps);
 
 }  // namespace halyard::report

@@ -1,5 +1,5 @@
-// Each slice is counted once, where it stands, and taken away from what is around it where it is no
-// part of that.
+// The code counts each slice once, at its place. It subtracts the slice from the slices around it
+// if it is not part of their phase.
 #include "trace/accounting.h"
 
 #include <algorithm>
@@ -15,7 +15,8 @@ using Table = std::array<PhaseTimes, kLayers>;
 struct Range {
   uint64_t begin = 0;
   uint64_t end = UINT64_MAX;
-  // Those that begin within it. A trace may have as many runs as slices: each looks at its own.
+  // Returns the slices that begin within it. A trace may have as many runs as slices, so each run
+  // looks only at its own.
   std::span<const Slice> of(const ThreadTimeline& thread) const {
     const auto first = std::ranges::lower_bound(thread.slices, begin, {}, &Slice::begin);
     return {first, std::ranges::lower_bound(first, thread.slices.end(), end, {}, &Slice::begin)};
@@ -60,10 +61,10 @@ class Counter {
     return table[static_cast<size_t>(layer)][static_cast<size_t>(phase)];
   }
 
-  // What the slice is counted as; none for a detail.
+  // The phases for which the slice counts; none for a detail.
   struct Places {
     std::optional<Phase> phase;
-    bool alsoExecution = false;  // a part of EXECUTION that stands outside of it
+    bool alsoExecution = false;  // a part of EXECUTION without an EXECUTION around it
   };
   Places placesOf(const std::vector<Slice>& slices, const Slice& slice) const {
     const Slice* const outer = outerOf(slices, slice, slice.layer);
@@ -76,7 +77,7 @@ class Counter {
     return {slice.phase, isPart && (outer == nullptr || !isOfExecution(outer->phase))};
   }
 
-  // The runtime's part of an asynchronous execution is counted from its start to the wait.
+  // The runtime's part of an asynchronous execution counts from its start to the wait.
   bool isLeftToEvents(const Slice& slice) const {
     if (!asynchronous_ || slice.layer != Layer::RUNTIME || !isOfExecution(slice.phase))
       return false;
@@ -95,8 +96,8 @@ class Counter {
     if (!isDriver && slice.layer == Layer::RUNTIME) moveApplication(slices, slice, time);
   }
 
-  // From everything around the slice, up to the next that has itself been taken away from what is
-  // around it; once from each layer.
+  // Subtracts the time from the slices around this one, once per layer. It stops after the next
+  // slice that is itself subtracted from those around it.
   void takeAway(const std::vector<Slice>& slices, const Slice& slice, int64_t time) {
     std::array<bool, kLayers> done = {};
     for (const Slice* outer = outerOf(slices, slice); outer != nullptr;
@@ -105,8 +106,8 @@ class Counter {
       const bool isOuterSubtracted = isSubtracted(slices, *outer);
       if (places.phase) {
         bool& isDone = done[static_cast<size_t>(outer->layer)];
-        // Of the layer's slices around it the innermost that counts, and the EXECUTION that it is a
-        // part of.
+        // Of each layer, it subtracts from the innermost slice that counts, and from the EXECUTION
+        // that this slice is part of.
         if (!isDone || *places.phase == Phase::EXECUTION) at(outer->layer, *places.phase) -= time;
         if (places.alsoExecution) at(outer->layer, Phase::EXECUTION) -= time;
         isDone = true;
@@ -115,7 +116,7 @@ class Counter {
     }
   }
 
-  // Preparation that the application counts as something else.
+  // Moves preparation time that the application counts as another phase.
   void moveApplication(const std::vector<Slice>& slices, const Slice& slice, int64_t time) {
     if (outerOf(slices, slice, Layer::RUNTIME) != nullptr) return;
     const Slice* const outer = outerOf(slices, slice, Layer::APPLICATION);
@@ -145,7 +146,7 @@ std::vector<const Slice*> slicesOf(const ProcessTimeline& process, std::string_v
   return found;
 }
 
-// From starts to waits, in the order of both.
+// Sums the times from the starts to the waits, paired in order.
 int64_t asynchronousTime(const std::vector<const Slice*>& starts,
                          const std::vector<const Slice*>& waits) {
   int64_t sum = 0;
@@ -206,7 +207,7 @@ Accounting accountOf(const Timeline& timeline, const Range& range) {
     for (size_t phase = 0; phase < kPhases; ++phase) {
       int64_t& self = result.self[static_cast<size_t>(upper)][phase];
       self -= result.total[static_cast<size_t>(lower)][phase];
-      // A layer may have parts of EXECUTION where the one above has only the whole.
+      // A layer may have parts of EXECUTION where the layer above has only the whole.
       if (phase >= static_cast<size_t>(Phase::INPUTS_AND_OUTPUTS))
         self = std::max<int64_t>(self, 0);
     }

@@ -1,4 +1,4 @@
-// A trace made by hand, with the sums done by hand.
+// Tests with a handmade trace whose sums were calculated by hand.
 #include "trace/accounting.h"
 
 #include <gmock/gmock.h>
@@ -84,7 +84,7 @@ TEST(AccountingTest, WhatIsSubtractedCountsInItsOwnPlace) {
   EXPECT_EQ(run.at(Layer::RUNTIME, Phase::COMPILATION), 1000);
   EXPECT_EQ(run.at(Layer::IPC, Phase::COMPILATION), 800);
   EXPECT_EQ(run.at(Layer::IPC, Phase::INITIALIZATION), 100);
-  // Without a mark of the application's, an execution of its own is one of its slices.
+  // Without a mark of the application, each of its own slices counts as an execution.
   EXPECT_EQ(run.executions, 1u);
 }
 

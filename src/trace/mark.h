@@ -13,7 +13,7 @@ namespace halyard::trace {
 inline constexpr size_t kLayers = 8;
 inline constexpr size_t kPhases = 13;
 
-// "LR"; "PCO". Of values of the enums only.
+// Returns a code such as "LR" or "PCO". The argument must be a valid value of the enum.
 std::string_view layerCode(Layer layer);
 std::string_view phaseCode(Phase phase);
 
@@ -24,18 +24,18 @@ struct Mark {
   std::string detail;
 };
 
-// "[NN_LR_PE]compute", with "[SW]" or "[SUB]" before it.
+// Returns a text such as "[NN_LR_PE]compute", with "[SW]" or "[SUB]" before it.
 std::string markText(const Mark& mark);
-// BAD_DATA saying what is wrong: no mark, an unknown layer or phase.
+// Returns BAD_DATA with the reason: no mark, an unknown layer or phase.
 Result<Mark> parseMark(std::string_view text);
 
-// EXECUTION and its parts.
+// Returns true for EXECUTION and its parts.
 bool isOfExecution(Phase phase);
 
-// Whether a slice may stand directly within another: its phase is the same, UNSPECIFIED,
-// INITIALIZATION or a part of the outer one, and its layer is the same, UTILITY or the next below;
-// or it is subtracted from what is around it. `outer` has the layer and phase that it inherits, if
-// it inherits one. BAD_DATA naming both.
+// Checks whether a slice may be directly within another. Its phase must be the same, UNSPECIFIED,
+// INITIALIZATION or a part of the outer one. Its layer must be the same, UTILITY or the next one
+// below. A subtracted slice may be anywhere. `outer` has its inherited layer and phase, if it
+// inherits them. Returns BAD_DATA with both marks.
 Status checkNesting(const Mark& outer, const Mark& inner);
 
 }  // namespace halyard::trace

@@ -1,5 +1,5 @@
-// Slots are taken by one atomic addition and written by whoever has taken them; a slot's state says
-// when it is complete.
+// A writer takes a slot by one atomic addition and then fills it. The slot's state tells when it is
+// complete.
 #include "trace/recorder.h"
 
 #include <pthread.h>
@@ -22,7 +22,7 @@ namespace halyard::trace {
 std::atomic<uint32_t> activeRecorders = 0;
 
 struct Recorder::Header {
-  std::atomic<uint64_t> next = 0;  // the slot that is taken next; beyond the last: lost
+  std::atomic<uint64_t> next = 0;  // the next slot; records beyond the last slot are lost
   std::array<uint8_t, 120> reserved = {};
 };
 struct Recorder::Slot {
@@ -34,7 +34,7 @@ struct Recorder::Slot {
 namespace {
 
 struct ThreadState {
-  Recorder* recorder = nullptr;  // of the innermost RecorderUse
+  Recorder* recorder = nullptr;  // set by the innermost RecorderUse
   uint64_t context = 0;
   uint64_t introducedTo = 0;  // the recorder that knows the thread's name
   uint32_t number = 0;
@@ -51,7 +51,7 @@ uint32_t threadNumber(ThreadState& state) {
 }
 
 std::atomic<Recorder*> processRecorder = nullptr;
-// Threads that may be writing to it.
+// The number of threads that may be writing to it.
 std::atomic<uint64_t> processWriters = 0;
 std::atomic<uint64_t> nextId = 1;
 
@@ -76,11 +76,12 @@ void addTo(Recorder& recorder, ThreadState& state, Record& record) {
   recorder.add(record);
 }
 
-// Where the thread's slices go, if anywhere.
+// Writes the record to the thread's recorder, or to the process's, if there is one.
 void write(Record& record) {
   ThreadState& state = thread();
   if (state.recorder != nullptr) return addTo(*state.recorder, state, record);
-  // In this order, setProcessRecorder either sees the writer or is seen by it.
+  // With this order, either setProcessRecorder sees the writer, or the writer sees the new
+  // recorder.
   processWriters.fetch_add(1, std::memory_order_seq_cst);
   if (Recorder* const recorder = processRecorder.load(std::memory_order_seq_cst)) {
     addTo(*recorder, state, record);
@@ -88,7 +89,7 @@ void write(Record& record) {
   processWriters.fetch_sub(1, std::memory_order_release);
 }
 
-// In the child of a fork nobody records, and who was writing in the parent does not here.
+// A child of a fork has no recorder, and the parent's writing threads do not exist in it.
 void forgetRecorders() {
   activeRecorders.store(0, std::memory_order_relaxed);
   processRecorder.store(nullptr, std::memory_order_relaxed);
@@ -138,7 +139,7 @@ Recorder::Recorder(void* memory, uint32_t capacity)
 Result<std::unique_ptr<Recorder>> Recorder::create(uint32_t capacity) {
   capacity = std::clamp<uint32_t>(capacity, 1, kMostCapacity);
   const size_t bytes = bytesFor(capacity);
-  // Zeroed: no slot is complete.
+  // The memory is zeroed, so that no slot is complete.
   void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
@@ -176,7 +177,7 @@ Recorder::Slot* Recorder::slots() const {
 
 void Recorder::add(const Record& record) {
   if (capacity_ == 0) return;
-  // The other process may have written anything here.
+  // The other process may have written any value here.
   const uint64_t index = header().next.fetch_add(1, std::memory_order_relaxed);
   if (index >= capacity_) return;
   Slot& slot = slots()[index];
@@ -192,7 +193,7 @@ std::vector<Record> Recorder::records() const {
   for (size_t i = 0; i < count; ++i) {
     const Slot& slot = slots()[i];
     if (slot.complete.load(std::memory_order_acquire) != 1) continue;
-    // One copy, which is what is looked at from here on.
+    // The code makes one copy, and reads only the copy from here on.
     std::memcpy(&result.emplace_back(), &slot.record, sizeof(Record));
   }
   return result;
@@ -208,7 +209,7 @@ void setProcessRecorder(Recorder* recorder) {
   Recorder* const before = processRecorder.exchange(recorder, std::memory_order_seq_cst);
   if (recorder != nullptr && before == nullptr) activeRecorders.fetch_add(1);
   if (recorder == nullptr && before != nullptr) activeRecorders.fetch_sub(1);
-  // They only copy a record.
+  // The wait is short, because writers only copy a record.
   while (processWriters.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
 }
 

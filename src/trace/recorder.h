@@ -1,7 +1,7 @@
-// Recorders: bounded buffers of a trace's slices that threads, and other processes, write to at
-// once. What is recorded with is in halyard/driver/trace.h.
+// Recorders: bounded buffers for a trace's slices. Threads and other processes write to them at the
+// same time. halyard/driver/trace.h has the functions that record.
 // Thread safety: all functions and methods may be called from any thread.
-// Ownership: a Recorder owns its memory, shares it, or borrows it from whoever attached it.
+// Ownership: a Recorder owns its memory, shares it, or borrows it from the caller that attached it.
 #pragma once
 
 #include <array>
@@ -19,16 +19,16 @@
 
 namespace halyard::trace {
 
-// As it lies in memory that two processes share: its size and layout are part of the wire's
-// protocol (hal/driver.capnp, IDriver.trace).
+// The layout in memory that two processes share. The size and layout are part of the wire protocol
+// (hal/driver.capnp, IDriver.trace).
 struct Record {
-  static constexpr size_t kTextBytes = 72;        // with its NUL
+  static constexpr size_t kTextBytes = 72;        // including its NUL
   enum Kind : uint8_t { SLICE = 0, THREAD = 1 };  // THREAD: `text` is the name of `thread`
 
   uint64_t begin = 0;  // ns of CLOCK_MONOTONIC
   uint64_t end = 0;
   uint64_t context = 0;
-  uint32_t thread = 0;  // the number of the thread in its process, as the kernel has it there
+  uint32_t thread = 0;  // the kernel's number of the thread in its process
   int32_t operation = -1;
   uint32_t subgraph = 0;
   uint32_t peer = 0;
@@ -45,27 +45,28 @@ class Recorder {
  public:
   static constexpr uint32_t kDefaultCapacity = 1 << 16;  // records: 8 MiB
   static constexpr uint32_t kMostCapacity = 1 << 20;
-  // Of the memory that holds so many records.
+  // Returns the size of the memory for this number of records.
   static size_t bytesFor(uint32_t capacity);
 
-  // With memory of its own; pages are taken as they are written. OUT_OF_MEMORY.
+  // Allocates its own memory; pages are taken as they are written. Returns OUT_OF_MEMORY on
+  // failure.
   static Result<std::unique_ptr<Recorder>> create(uint32_t capacity);
-  // In memory that is shared with another process, and stays mapped as long as the recorder lives;
-  // it must be of a kind that cannot shrink. BAD_DATA when it does not have room for one record.
+  // Uses memory that another process shares. It stays mapped as long as the recorder lives, and
+  // must be of a kind that cannot shrink. Returns BAD_DATA when it has no room for one record.
   static Result<std::unique_ptr<Recorder>> over(SharedMemoryPtr memory);
-  // In memory of this process that the caller keeps; 64 bytes aligned.
+  // Uses memory of this process that the caller keeps; it must be aligned to 64 bytes.
   static std::unique_ptr<Recorder> borrowing(void* memory, size_t bytes);
 
   // Drops the record when the buffer is full.
   void add(const Record& record);
-  // What has been written completely by now. Nothing of it may be believed when another process
-  // writes it.
+  // Returns all complete records. If another process writes the memory, the records may be
+  // arbitrary.
   std::vector<Record> records() const;
-  // How many records there was no room for.
+  // Returns the number of records that did not fit.
   uint64_t lost() const;
 
   uint32_t capacity() const { return capacity_; }
-  uint64_t id() const { return id_; }  // of no other recorder of the process
+  uint64_t id() const { return id_; }  // unique in the process
   void* memory() const { return memory_; }
   size_t bytes() const { return bytesFor(capacity_); }
 
@@ -84,12 +85,12 @@ class Recorder {
   std::optional<Mapping> own_;
 };
 
-// Where threads without a RecorderUse record; at most one at a time. Null to end that: on return no
-// thread writes to the old one any more.
+// Sets the recorder of threads without a RecorderUse; there is at most one. Null ends recording.
+// After the return, no thread writes to the old recorder any more.
 void setProcessRecorder(Recorder* recorder);
 
-// What the calling thread records goes to `recorder` while this lives, as it is done for the client
-// that the recorder belongs to. Null changes nothing.
+// While it lives, the calling thread's records go to `recorder`, because the thread works for the
+// client of that recorder. Null changes nothing.
 class RecorderUse {
  public:
   explicit RecorderUse(std::shared_ptr<Recorder> recorder);
@@ -102,8 +103,7 @@ class RecorderUse {
   Recorder* before_ = nullptr;
 };
 
-// Counts a recorder that is there for others than the process's own: while there is one, scopes
-// look for it.
+// Counts a recorder besides the process's own. While there is one, scopes look for it.
 class ActiveRecorder {
  public:
   ActiveRecorder() { activeRecorders.fetch_add(1, std::memory_order_relaxed); }
@@ -112,11 +112,11 @@ class ActiveRecorder {
   ActiveRecorder& operator=(const ActiveRecorder&) = delete;
 };
 
-// The recorder that a client has given for what is done for it; empty at first.
+// The recorder that a client has provided for the work on its behalf; empty at first.
 class ClientRecorder {
  public:
   void set(std::shared_ptr<Recorder> recorder);
-  // Null while nobody traces.
+  // Returns null while no client traces.
   std::shared_ptr<Recorder> get() const;
 
  private:
@@ -125,14 +125,14 @@ class ClientRecorder {
   std::unique_ptr<ActiveRecorder> active_;
 };
 
-// The context of the calling thread's innermost slice that has one, else 0.
+// Returns the context of the calling thread's innermost slice that has one, else 0.
 uint64_t currentContext();
 
-// Records a slice whose beginning was on another thread, or earlier.
+// Records a slice that began on another thread, or earlier.
 void addSlice(Layer layer, Phase phase, std::string_view text, uint64_t begin, uint64_t end,
               const Details& details = {});
 
-// ns of CLOCK_MONOTONIC: one clock for all processes of a machine.
+// Returns ns of CLOCK_MONOTONIC, which all processes of a machine share.
 uint64_t now();
 
 }  // namespace halyard::trace

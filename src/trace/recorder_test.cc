@@ -1,4 +1,4 @@
-// Scopes and recorders; that scopes cost nothing while nobody looks.
+// Tests of scopes and recorders. Without a recorder, scopes cost nothing.
 #include "trace/recorder.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ void* allocate(size_t size) {
 }
 }  // namespace
 
-// A sanitizer has its own, which this must not replace.
+// A sanitizer has its own function, which this one must not replace.
 #ifndef HALYARD_SANITIZED
 [[gnu::noinline]] void* operator new(size_t size) {
   if (void* const memory = allocate(size)) return memory;
@@ -45,7 +45,7 @@ std::vector<Record> slicesOf(const Recorder& recorder) {
   return slices;
 }
 
-// Records in a recorder of the test's.
+// Records with a recorder of the test.
 class TraceTest : public testing::Test {
  protected:
   void SetUp() override { start(1000); }
@@ -116,7 +116,7 @@ TEST_F(TraceTest, LongTextsAreCut) {
 TEST_F(TraceTest, AFullRecorderCountsWhatItLoses) {
   start(4);
   for (int i = 0; i < 10; ++i) const Scope scope(Layer::OTHER, Phase::OVERALL, "x");
-  EXPECT_EQ(recorder_->records().size(), 4u);  // the thread's name is one of them
+  EXPECT_EQ(recorder_->records().size(), 4u);  // one of them is the thread's name
   EXPECT_EQ(recorder_->lost(), 7u);
 }
 
@@ -149,7 +149,7 @@ TEST_F(TraceTest, ThreadsRecordAtOnceAndAreNamed) {
   EXPECT_EQ(recorder_->lost(), 0u);
 }
 
-// A recorder may go as soon as setProcessRecorder has returned, whatever threads are doing.
+// A recorder may end as soon as setProcessRecorder has returned, while threads record.
 TEST_F(TraceTest, RecordersComeAndGoWhileThreadsRecord) {
   std::atomic<bool> stop = false;
   std::vector<std::thread> threads;

@@ -1,4 +1,4 @@
-// Records to slices: copies that are checked first, then nested.
+// Turns records into slices: first copies and checks them, then nests them.
 #include "trace/timeline.h"
 
 #include <algorithm>
@@ -11,10 +11,10 @@ namespace halyard::trace {
 namespace {
 
 constexpr size_t kMostThreads = 4096;
-// Of slices around each other. What looks for the slices around one goes through all of them, and a
-// real trace has a few dozen.
+// The limit of nested slices. A search for the slices around one goes through all of them. A real
+// trace has a few dozen.
 constexpr size_t kMostNested = 128;
-// Beyond what the kernel gives out: of processes whose own number cannot be theirs.
+// Above the numbers that the kernel assigns. For processes whose reported number cannot be theirs.
 constexpr int64_t kFirstMadeUpProcess = int64_t{1} << 22;
 
 struct Interval {
@@ -44,8 +44,8 @@ bool mayBeDrivers(const Record& record) {
          layer == Layer::OTHER;
 }
 
-// When this process waited for a driver. A question costs the logarithm of the waits: a driver
-// makes its records as long, and as many, as it likes.
+// The times in which this process waited for a driver. A query takes logarithmic time, because a
+// driver can make any number of records of any length.
 class Waits {
  public:
   Waits() = default;
@@ -65,9 +65,9 @@ class Waits {
     }
   }
 
-  // The part of the slice that lies in the wait that has most of it.
+  // Returns the part of the slice within the wait that covers most of it.
   std::optional<Interval> within(const Record& record) const {
-    // Those that touch the slice: all but the first and the last lie in it as a whole.
+    // The waits that overlap the slice. All except the first and the last lie completely in it.
     const auto first = std::ranges::lower_bound(waits_, record.begin, {}, &Interval::end);
     const auto end = std::ranges::upper_bound(waits_, record.end, {}, &Interval::begin);
     if (first >= end) return std::nullopt;
@@ -88,14 +88,14 @@ class Waits {
   }
 
  private:
-  // The earlier one of two that are equal.
+  // Returns the earlier one of two equal waits.
   size_t longer(size_t a, size_t b) const {
     const uint64_t lengthA = waits_[a].length();
     const uint64_t lengthB = waits_[b].length();
     if (lengthA == lengthB) return std::min(a, b);
     return lengthA > lengthB ? a : b;
   }
-  // Among [from, to), which is not empty.
+  // Searches [from, to), which is not empty.
   size_t longestOf(size_t from, size_t to) const {
     size_t best = from;
     for (from += waits_.size(), to += waits_.size(); from < to; from /= 2, to /= 2) {
@@ -105,11 +105,11 @@ class Waits {
     return best;
   }
 
-  std::vector<Interval> waits_;  // what does not touch each other, ascending
-  std::vector<size_t> longest_;  // a tree: of the nodes 2i and 2i+1, the leaves are the waits
+  std::vector<Interval> waits_;  // disjoint intervals, ascending
+  std::vector<size_t> longest_;  // a tree over the waits: node i has the longer of nodes 2i, 2i + 1
 };
 
-// What this process knows of its drivers, by their peers' numbers.
+// This process's knowledge of its drivers, by their peers' numbers.
 struct Known {
   std::map<uint32_t, Waits> waits;
   std::vector<uint64_t> contexts;  // ascending
@@ -146,7 +146,7 @@ Slice sliceOf(const Record& record) {
   return slice;
 }
 
-// Gathers the slices of a process by thread.
+// Collects the slices of a process by thread.
 class ProcessMaker {
  public:
   explicit ProcessMaker(ProcessTimeline* process) : process_(process) {}
@@ -186,8 +186,8 @@ class ProcessMaker {
  private:
   void nest(ThreadTimeline* target) {
     std::vector<Slice>& slices = target->slices;
-    // Of slices of the same time the one of the higher layer is the outer one; records come in the
-    // order of their ends, so that the outer one is the later.
+    // If slices have the same time, the one of the higher layer is the outer one. Records are
+    // ordered by their ends, so the outer one comes later.
     std::ranges::reverse(slices);
     std::ranges::stable_sort(slices, [](const Slice& a, const Slice& b) {
       return std::tie(a.begin, b.end) < std::tie(b.begin, a.end);

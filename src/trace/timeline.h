@@ -1,11 +1,11 @@
 // Timeline: the slices of a trace, by process and thread, checked and nested.
-// Thread safety: pure functions on plain data. Ownership: results own their data.
+// Thread safety: pure functions on plain data.
+// Ownership: results own their data.
 //
-// What drivers have recorded is believed as far as this process can vouch for it: a slice of a
-// driver lies within the time in which this process waited for that driver, and is cut or left out
-// otherwise; its context is one that this process has used; its texts are printable. However long
-// and many its records are, the time that this takes grows as they and the waits do, but for
-// logarithms.
+// Records of drivers count only as far as this process can check them. A driver's slice must lie
+// within the time in which this process waited for that driver; otherwise it is cut or left out.
+// Its context must be one that this process has used, and its texts must be printable. The
+// processing time grows with the number of records and waits, apart from logarithms.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ namespace halyard::trace {
 struct Slice {
   static constexpr size_t kNone = SIZE_MAX;
 
-  Mark mark;  // as it was recorded, but for texts
-  // What counts: a UTILITY slice is of the layer around it, an UNSPECIFIED one of the phase around
-  // it; the CPU executor within a driver is the driver, and a driver within the application is the
-  // CPU.
+  Mark mark;  // as recorded, except for its texts
+  // The layer and phase that count. A UTILITY slice takes the layer around it, an UNSPECIFIED slice
+  // the phase around it. The CPU executor within a driver counts as the driver, and a driver within
+  // the application as the CPU.
   Layer layer = Layer::OTHER;
   Phase phase = Phase::UNSPECIFIED;
   uint64_t begin = 0;  // ns of CLOCK_MONOTONIC
@@ -41,33 +41,34 @@ struct Slice {
 struct ThreadTimeline {
   uint32_t number = 0;
   std::string name;
-  std::vector<Slice> slices;  // by beginning; an outer slice before those within it
+  std::vector<Slice> slices;  // ordered by beginning; an outer slice comes before those within it
 };
 
 struct ProcessTimeline {
   std::string name;
-  int64_t processId = 0;  // of no other process of the timeline
+  int64_t processId = 0;  // unique in the timeline
   bool isDriver = false;
-  Status status;  // of a driver that does not record: why
+  Status status;  // the reason why a driver does not record
   std::vector<ThreadTimeline> threads;
-  uint64_t lost = 0;      // for want of room
-  uint64_t rejected = 0;  // no records, not within any call, or nested too deep
-  uint64_t cut = 0;       // reached out of the call, or of the slice around them
+  uint64_t lost = 0;      // records that did not fit
+  uint64_t rejected = 0;  // invalid records, outside any call, or nested too deep
+  uint64_t cut = 0;       // slices that exceeded the call, or the slice around them
 };
 
 struct Timeline {
   uint64_t begin = 0;
   uint64_t end = 0;
-  std::vector<ProcessTimeline> processes;  // this one first
+  std::vector<ProcessTimeline> processes;  // this process first
 };
 
-// `name`, `processId`: of this process.
+// `name`, `processId`: those of this process.
 Timeline makeTimeline(const TraceRecords& records, std::string name, int64_t processId);
 
-// What an operation's slice is called: "CONV_2D #3", "ADD #0 of subgraph 2".
+// Returns the name of an operation's slice: "CONV_2D #3", "ADD #0 of subgraph 2".
 std::string sliceDetail(const Slice& slice);
 
-// The first slice that stands where it may not, by checkNesting; OK when there is none.
+// Returns the error of the first slice at a wrong place, by the checkNesting of marks; OK if all
+// slices are correct.
 Status checkNesting(const ProcessTimeline& process);
 
 }  // namespace halyard::trace

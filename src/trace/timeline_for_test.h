@@ -1,5 +1,6 @@
-// Records as a trace would have them; for tests.
-// Thread safety: none. Ownership: results own their data.
+// Records as in a trace; for tests.
+// Thread safety: none.
+// Ownership: results own their data.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +27,7 @@ inline Record recordOf(std::string_view mark, uint64_t begin, uint64_t end, uint
   return record;
 }
 
-// One of this process that waits for a driver.
+// Returns a record of this process's wait for a driver.
 inline Record waitOf(std::string_view mark, uint64_t begin, uint64_t end, uint32_t peer) {
   Record record = recordOf(mark, begin, end);
   record.peer = peer;

@@ -1,4 +1,4 @@
-// Slices out of records, above all out of those that a hostile driver has written.
+// Tests of the conversion from records to slices, mainly records of hostile drivers.
 #include "trace/timeline.h"
 
 #include <gmock/gmock.h>
@@ -57,7 +57,7 @@ TEST(TimelineTest, SlicesNestByTimeAndInherit) {
 
 TEST(TimelineTest, OfSlicesOfTheSameTimeTheOneThatEndsLaterIsOutside) {
   TraceRecords trace;
-  // As scopes record them: the inner one ends, and is written, first.
+  // Scopes write a record when they end, so the inner one comes first.
   trace.records = {recordOf("[NN_LC_PE]inner", 100, 200), recordOf("[NN_LR_PE]outer", 100, 200)};
   const Timeline timeline = makeTimeline(trace, "app", 42);
   const std::vector<Slice>& slices = timeline.processes[0].threads[0].slices;
@@ -148,8 +148,8 @@ TEST(TimelineTest, ADriverCannotBeThisProcessOrAnother) {
   EXPECT_NE(timeline.processes[1].processId, timeline.processes[2].processId);
 }
 
-// With as many steps as records times waits this takes minutes, and with memory for so many waits
-// of each record it does not end.
+// With as many steps as records times waits, this test takes minutes. With memory per record for
+// all these waits, it does not end.
 TEST(TimelineTest, RecordsThatSpanAllTimeCostTheLogarithmOfTheWaits) {
   constexpr uint64_t kMany = 1 << 18;
   std::vector<Record> waits;
@@ -164,7 +164,7 @@ TEST(TimelineTest, RecordsThatSpanAllTimeCostTheLogarithmOfTheWaits) {
   ASSERT_THAT(driver.threads, SizeIs(1));
   EXPECT_EQ(driver.threads[0].slices[0].begin, waits[kLongest].begin);
   EXPECT_EQ(driver.threads[0].slices[0].end, waits[kLongest].end);
-  // They lie around each other.
+  // The slices nest in each other.
   EXPECT_EQ(driver.cut + driver.rejected, 2 * kMany - driver.threads[0].slices.size());
 }
 
@@ -213,7 +213,7 @@ TEST(TimelineTest, SlicesThatNestTooDeepAreLeftOut) {
   EXPECT_EQ(slices[128].parent, Slice::kNone);
 }
 
-// Whatever bytes are there, slices nest and lie within the calls.
+// For any bytes, the slices nest and lie within the calls.
 TEST(TimelineTest, RandomRecordsBecomeSlicesThatNest) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 200; ++round) {

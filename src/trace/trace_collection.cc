@@ -1,4 +1,5 @@
-// Starting and stopping everywhere. Drivers are asked without the lock: they may take their time.
+// Starts and stops recording everywhere. The lock is not held during calls to drivers, because they
+// may be slow.
 #include "trace/trace_collection.h"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 namespace halyard::trace {
 namespace {
 
-// A service that is connected to again and again must not grow a trace without end.
+// A service with ever new connections must not let a trace grow without limit.
 constexpr size_t kMostDrivers = 256;
 
 }  // namespace

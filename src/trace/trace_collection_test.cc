@@ -1,4 +1,4 @@
-// Traces of several processes, as far as this one decides.
+// Tests of this process's part of a trace over several processes.
 #include "trace/trace_collection.h"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ class FakeDriver final : public DriverSource {
 
   Status answer;
   ClientRecorder recorder;
-  // One thread may begin a trace while another ends the one before.
+  // One thread may begin a trace while another ends the previous one.
   std::atomic<int> begins = 0;
   std::atomic<int> ends = 0;
 

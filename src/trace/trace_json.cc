@@ -1,4 +1,4 @@
-// Written by hand: a trace may have a million slices.
+// The text is written without a library, because a trace may have a million slices.
 #include "trace/trace_json.h"
 
 #include <nlohmann/json.hpp>

@@ -1,6 +1,7 @@
-// A trace as a file that Perfetto (ui.perfetto.dev) and chrome://tracing open: the JSON of Chrome's
-// Trace Event Format.
-// Thread safety: pure functions. Ownership: results own their data.
+// Writes a trace as a file for Perfetto (ui.perfetto.dev) and chrome://tracing: the JSON of
+// Chrome's Trace Event Format.
+// Thread safety: pure functions.
+// Ownership: results own their data.
 #pragma once
 
 #include <string>
@@ -18,8 +19,8 @@ namespace halyard::trace {
 //                    {"ph": "X", "name": "[NN_LD_PCO]CONV_2D #3", "cat": "LD,PCO", "ts": 12.345,
 //                     "dur": 4.2, "pid": 71, "tid": 72, "args": {"operation": 3}}]}
 //
-// Times are microseconds of CLOCK_MONOTONIC, in all processes; `name` is the mark's text. `problem`
-// says why a driver has recorded nothing.
+// Times are microseconds of CLOCK_MONOTONIC in all processes. `name` is the mark's text. `problem`
+// gives the reason why a driver has no records.
 std::string traceJson(const Timeline& timeline);
 
 }  // namespace halyard::trace

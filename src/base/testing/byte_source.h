@@ -1,5 +1,6 @@
-// ByteSource: choices out of a fuzzer's bytes, the same in every build.
-// Thread safety: none. Ownership: borrows the bytes.
+// ByteSource: takes choices from a fuzzer's bytes. They are the same in every build.
+// Thread safety: none.
+// Ownership: borrows the bytes.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +17,11 @@ class ByteSource {
   bool empty() const { return bytes_.empty(); }
   uint8_t byte() { return static_cast<uint8_t>(number(1)); }
   uint32_t word() { return static_cast<uint32_t>(number(4)); }
-  // Below `count` > 0.
+  // Returns a number below `count`, which must be above 0.
   uint32_t below(uint32_t count) { return count <= 256 ? byte() % count : word() % count; }
   bool oneIn(uint32_t count) { return below(count) == 0; }
 
-  // A number of those with which programs have trouble, or any.
+  // Returns a number that often causes trouble in programs, or any number.
   uint32_t number32() {
     static constexpr uint32_t kKnown[] = {0,          1,          2,          3,        4,
                                           15,         16,         64,         255,      256,

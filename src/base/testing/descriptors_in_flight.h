@@ -1,7 +1,7 @@
-// Descriptors in flight: sent over a Unix socket, and not received yet. The kernel limits their
+// Descriptors in flight: sent over a Unix socket and not received yet. The kernel limits their
 // number for each user (RLIMIT_NOFILE of the sender).
-// Thread safety: one thread at a time. Ownership: InFlight owns its sockets, and with them what is
-// in flight.
+// Thread safety: one thread at a time.
+// Ownership: InFlight owns its sockets and the descriptors in flight.
 #pragma once
 
 #include <linux/capability.h>
@@ -19,7 +19,8 @@
 
 namespace halyard::testing {
 
-// Takes from the calling thread the rights that lift the limit. False when the kernel refuses.
+// Drops the privileges of the calling thread that lift the limit. Returns false when the kernel
+// refuses.
 inline bool giveUpRights() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct sets[2] = {};
@@ -28,7 +29,7 @@ inline bool giveUpRights() {
   return ::syscall(SYS_capset, &header, sets) == 0;
 }
 
-// So many descriptors in flight, or as many as the limit allows.
+// Sends this number of descriptors, or as many as the limit allows.
 class InFlight {
  public:
   explicit InFlight(size_t count) {
@@ -48,7 +49,7 @@ class InFlight {
     }
   }
 
-  // Whether the limit was reached.
+  // Returns whether the limit was reached.
   bool isRefused() const { return isRefused_; }
 
  private:

@@ -1,7 +1,7 @@
-// Descriptors of the kind that a hostile process makes: whose close, or more, blocks.
-// Thread safety: one thread at a time; LingeringSocket::endPeer and SlowFile::end let go of what is
-// stuck in other threads.
-// Ownership: a socket owns its peer, a file its file system, which goes with it.
+// Descriptors as a hostile process makes them: their close, and sometimes other calls, block.
+// Thread safety: one thread at a time. LingeringSocket::endPeer and SlowFile::end release the
+// threads that are blocked.
+// Ownership: a socket owns its peer. A file owns its file system, which ends with it.
 #pragma once
 
 #include <arpa/inet.h>
@@ -30,7 +30,7 @@
 
 namespace halyard::testing {
 
-// Whether `work` is done by then. What blocks goes on in a thread of its own.
+// Returns whether `work` ends within the time. Blocked work goes on in a thread of its own.
 template <typename Work>
 bool within(std::chrono::seconds limit, Work work) {
   struct State {
@@ -66,7 +66,7 @@ bool becomes(Condition condition, std::chrono::seconds limit) {
   return true;
 }
 
-// One byte with descriptors.
+// Sends one byte with descriptors.
 inline bool sendDescriptors(int socket, const std::vector<int>& fds, char byte = 'x') {
   iovec part{&byte, 1};
   msghdr message{};
@@ -83,7 +83,7 @@ inline bool sendDescriptors(int socket, const std::vector<int>& fds, char byte =
   return ::sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
 }
 
-// A TCP socket with bytes that its peer does not take: its last close waits for so long.
+// A TCP socket with bytes that its peer does not read. Its last close blocks for the linger time.
 class LingeringSocket {
  public:
   explicit LingeringSocket(std::chrono::seconds time) {
@@ -111,9 +111,9 @@ class LingeringSocket {
 
   int get() const { return fd_.get(); }
   int release() { return fd_.release(); }
-  // Without being held up, as others have it.
+  // Closes this descriptor of the socket. It cannot block if the socket has another descriptor.
   void close() { fd_.reset(); }
-  // What waits for it does so no longer.
+  // Releases all threads that wait for the socket.
   void endPeer() {
     const linger now{1, 0};
     (void)::setsockopt(peer_.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
@@ -125,12 +125,13 @@ class LingeringSocket {
   UniqueFd peer_;
 };
 
-// A file of a file system of this process (FUSE), which leaves some requests without an answer.
+// A file of a file system of this process (FUSE). The file system leaves some requests without an
+// answer.
 class SlowFile {
  public:
   enum class Stuck { CLOSE, STATUS, READ };
 
-  // Null where such file systems cannot be mounted.
+  // Returns null if the system does not allow such a mount.
   static std::unique_ptr<SlowFile> make(Stuck stuck) {
     std::unique_ptr<SlowFile> made(new SlowFile(stuck));
     if (!made->mount()) return nullptr;
@@ -147,9 +148,9 @@ class SlowFile {
   UniqueFd open() const {
     return UniqueFd(::open((folder_ + "/file").c_str(), O_RDWR | O_CLOEXEC));
   }
-  // Whether somebody waits for an answer that does not come.
+  // Returns whether a process waits for an answer that does not come.
   bool isAsked() const { return isAsked_; }
-  // Whoever waits for the file system gets an error.
+  // All waiting calls on the file system get an error.
   void end() {
     if (!server_.joinable()) return;
     isEnding_ = true;
@@ -256,7 +257,7 @@ class SlowFile {
       case FUSE_FORGET:
       case FUSE_BATCH_FORGET:
       case FUSE_INTERRUPT:
-        return;  // want no answer
+        return;  // these requests need no answer
       case FUSE_FLUSH:
       case FUSE_RELEASE:
         return answer<char>(request.unique, nullptr);

@@ -1,5 +1,6 @@
 // CacheFolder: a folder for tests of caches, with the files of a compilation.
-// Thread safety: none. Ownership: removes the folder with all that is in it.
+// Thread safety: none.
+// Ownership: removes the folder with its content.
 #pragma once
 
 #include <fcntl.h>
@@ -20,7 +21,7 @@ using Bytes = std::vector<uint8_t>;
 
 inline Bytes bytesOf(std::string_view text) { return Bytes(text.begin(), text.end()); }
 
-// Different for each seed, and at each place.
+// The bytes differ by seed and by position.
 inline Bytes someBytes(size_t count, uint32_t seed) {
   Bytes bytes(count);
   uint32_t state = seed * 2654435761U + 1;
@@ -63,7 +64,7 @@ class CacheFolder {
     return path_ / (set + "2" + std::to_string(index));
   }
 
-  // Opens the set's files, made when they are not there, each time anew.
+  // Opens the files of the set again at each call, and creates missing files.
   hal::CacheFiles open(const std::string& set, size_t models, size_t datas, const hal::Token& token,
                        int flags = O_RDWR) const {
     hal::CacheFiles files;
@@ -83,7 +84,7 @@ class CacheFolder {
     std::ifstream file(path, std::ios::binary);
     return Bytes((std::istreambuf_iterator<char>(file)), {});
   }
-  // Keeps the inode.
+  // Writes into the existing file, so its inode stays.
   static void write(const std::filesystem::path& path, const Bytes& bytes) {
     std::ofstream file(path, std::ios::binary | std::ios::trunc);
     file.write(reinterpret_cast<const char*>(bytes.data()),

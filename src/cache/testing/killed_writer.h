@@ -1,5 +1,6 @@
 // Kills a process at each of its system calls in turn.
-// Thread safety: none; forks, so that no other thread may run. Ownership: waits for its children.
+// Thread safety: none; it forks, so that no other thread may run.
+// Ownership: waits for its children.
 #pragma once
 
 #include <signal.h>
@@ -16,8 +17,8 @@ namespace halyard::cache::testing {
 struct KilledWriter {
   enum class End { KILLED, FINISHED, FAILED, NOT_TRACED };
 
-  // Runs `prepare` in a child, then `work`, whose result says whether it went well, and kills the
-  // child with SIGKILL when it is about to enter the system call number `stop` (from 0) of `work`.
+  // Runs `prepare` and then `work` in a child; the result of `work` tells whether it succeeded.
+  // Kills the child with SIGKILL just before system call number `stop` (from 0) of `work`.
   // FINISHED: it made fewer calls.
   static End run(size_t stop, const std::function<void()>& prepare,
                  const std::function<bool()>& work) {
@@ -33,7 +34,7 @@ struct KilledWriter {
     if (WIFEXITED(status)) return WEXITSTATUS(status) == 77 ? End::NOT_TRACED : End::FAILED;
     ::ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
     size_t calls = 0;
-    int signal = 0;  // to be delivered; the first is the SIGSTOP, which has done its work
+    int signal = 0;  // signal to deliver; the first one is the SIGSTOP, which is already handled
     for (bool entering = true;;) {
       ::ptrace(PTRACE_SYSCALL, child, nullptr, signal);
       if (::waitpid(child, &status, 0) != child) return End::FAILED;

@@ -8,7 +8,7 @@ namespace halyard::hal {
 
 namespace {
 
-// What the request leaves open, the model may say.
+// The model may have the dimensions that the request leaves open.
 Shape mergedDims(const Operand& operand, const Shape& given) {
   if (given.size() != operand.dimensions.size()) return given.empty() ? operand.dimensions : given;
   Shape merged = given;
@@ -18,7 +18,7 @@ Shape mergedDims(const Operand& operand, const Shape& given) {
   return merged;
 }
 
-// An input has to have all the bytes that a driver will read.
+// An input must have all the bytes that a driver will read.
 Status checkLength(const Operand& operand, const MappedArgument& input) {
   const std::optional<uint32_t> needed = knownByteSize(operand.type, input.dims);
   if (!needed || input.length >= *needed) return okStatus();
@@ -76,7 +76,7 @@ Status MappedRequest::addAll(const Subgraph& main, const std::vector<RequestArgu
   return okStatus();
 }
 
-// A validated request has good indices and ranges; to be sure of them again costs next to nothing.
+// A validated request has valid indices and ranges. This second check costs almost nothing.
 Result<MappedArgument> MappedRequest::bind(const Operand& operand, const RequestArgument& from,
                                            bool isOutput) const {
   MappedArgument argument;
@@ -98,7 +98,7 @@ Result<MappedArgument> MappedRequest::bind(const Operand& operand, const Request
         return badData("{} bytes at offset {} of pool {} of {} bytes", at.length, at.offset,
                        at.poolIndex, pool.mapping->size());
       }
-      // Touching memory against its protection would end the process.
+      // An access to memory against its protection would end the process.
       if ((pool.prot & (isOutput ? PROT_WRITE : PROT_READ)) == 0) {
         return badData("pool {} may not be {}", at.poolIndex, isOutput ? "written" : "read");
       }
@@ -120,7 +120,7 @@ ExecutionResult resultFor(const Model& model, const MappedRequest& request,
     const OperandType type = model.main.operands[model.main.outputIndexes[i]].type;
     const std::optional<uint32_t> needed = realByteSize(type, shapes[i]);
     const size_t length = request.outputs()[i].length;
-    // The size of an extension's type is its driver's to know.
+    // Only a driver knows the size of its extension's types.
     const bool isSufficient = needed ? *needed <= length : isExtension(type);
     result.outputShapes.push_back({shapes[i], isSufficient});
     if (isSufficient) continue;

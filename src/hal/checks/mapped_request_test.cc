@@ -1,4 +1,4 @@
-// MappedRequest and resultFor: arguments of all kinds, and those that must not be touched.
+// Tests of MappedRequest and resultFor: arguments of all kinds, including inaccessible ones.
 #include "halyard/driver/mapped_request.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// One input of 4 bytes and one output of open length.
+// A model with one input of 4 bytes and one output of open length.
 Model bytesModel() {
   Model model;
   Operand operand;
@@ -67,7 +67,7 @@ TEST(MappedRequestTest, FindsArgumentsInPoolsAndMemory) {
   EXPECT_EQ(input.length, 4u);
   EXPECT_TRUE(input.shared);
   EXPECT_THAT(input.dims, ElementsAre(4));
-  // Offset and length 0: the whole pool.
+  // Offset and length 0 mean the whole pool.
   EXPECT_EQ(mapped->outputs()[0].length, 3u);
   EXPECT_THAT(mapped->outputs()[0].dims, ElementsAre(0));
   static_cast<uint8_t*>(mapped->outputs()[0].data)[2] = 9;

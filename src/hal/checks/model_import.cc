@@ -10,13 +10,13 @@
 namespace halyard::hal {
 namespace {
 
-// Constants up to this size become private: parameters such as shapes, permutations and paddings,
-// which kernels use to compute addresses, are far smaller; weights, which only change numbers, are
-// mostly larger and stay where they are.
+// Constants up to this size become private. They may be parameters such as shapes, permutations and
+// paddings, from which kernels compute addresses. Weights only change numbers. They are mostly
+// larger, and stay in their place.
 constexpr uint32_t kMaxParameterBytes = 512;
 constexpr size_t kBlockAlignment = 64;
 
-// What elements of `type` must be aligned to; extension types may hold anything.
+// Returns the alignment for elements of `type`. Extension types may hold anything.
 uint32_t alignmentOf(OperandType type) {
   const uint32_t size = elementSize(type);
   return size == 0 ? 8 : size;
@@ -31,9 +31,8 @@ Status forEachOperand(Model& model, Visit visit) {
   return okStatus();
 }
 
-// Moves constants into the model's own operandValues, or makes their pools such that they can be
-// mapped. Works on what has not been validated: a location out of range is left for the validation
-// to name.
+// Moves constants into the model's own operandValues, or makes their pools mappable. The model is
+// not validated yet, so a location out of range stays, and the validation reports it.
 class Privatiser {
  public:
   Privatiser(Model& model, const std::vector<ReceivedPool>& pools, Quota::Charge& memory)
@@ -66,7 +65,7 @@ class Privatiser {
                       kMaxCopiedBytes);
   }
 
-  // Appends room for `size` bytes, aligned as a block.
+  // Appends space for `size` bytes, aligned as a block.
   Result<uint64_t> append(uint64_t size) {
     uint64_t offset = model_.operandValues.size();
     offset += (kBlockAlignment - offset % kBlockAlignment) % kBlockAlignment;
@@ -76,8 +75,8 @@ class Privatiser {
     return offset;
   }
 
-  // What of each file that could shrink has constants. It is copied when a driver maps the pool,
-  // which is not before it prepares the model.
+  // Replaces each file that could shrink by the range with constants. The range is copied when a
+  // driver maps the pool, at the earliest when it prepares the model.
   Status replaceShrinkableFiles() {
     std::vector<Range> ranges(pools_.size());
     HALYARD_RETURN_IF_ERROR(forEachOperand(model_, [&](Operand& operand) {
@@ -101,7 +100,7 @@ class Privatiser {
                                                     static_cast<size_t>(range.end - range.begin));
         continue;
       }
-      // It must not be mapped at all, so it goes, but its place in the list stays taken.
+      // The pool must not be mapped at all. A placeholder takes its place in the list.
       if (placeholder == nullptr) {
         HALYARD_ASSIGN_OR_RETURN(placeholder, SharedMemory::create(1, "halyard unused pool"));
       }
@@ -110,7 +109,7 @@ class Privatiser {
     return forEachOperand(model_, [&](Operand& operand) {
       if (!isInShrinkableFile(operand)) return okStatus();
       const Range& range = ranges[operand.location.poolIndex];
-      // Every use of the pool may be empty.
+      // All constants in the pool may be empty.
       operand.location.offset = range.begin < range.end
                                     ? static_cast<uint32_t>(operand.location.offset - range.begin)
                                     : 0;
@@ -153,7 +152,7 @@ class Privatiser {
   Quota::Charge& memory_;
 };
 
-// A model with what is charged for it.
+// A model with the charge for its memory.
 struct ChargedModel {
   Model model;
   Quota::Charge memory;

@@ -1,5 +1,6 @@
-// A model from another process on its way to the driver: checked, and made safe to compute with.
-// Thread safety: pure functions. Ownership: results own their data.
+// Imports a model from another process for the driver: checks it, and makes computing with it safe.
+// Thread safety: pure functions.
+// Ownership: results own their data.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +14,24 @@
 
 namespace halyard::hal {
 
-// As the wire has it: nothing is checked.
+// The decoded form of the wire; nothing is checked.
 struct DecodedModel {
   Model model;  // without pools
-  // The numbersOfConsumers that the sender states, main subgraph first, then the referenced ones.
+  // The numbersOfConsumers from the sender: main subgraph first, then the referenced ones.
   std::vector<std::vector<uint32_t>> consumers;
-  // What the sender is charged for it; kept as long as the model.
+  // The sender's charge for the memory; kept as long as the model.
   Quota::Charge memory;
   Quota::Charge descriptors;
 };
-// Charges `quota` for what has been decoded, before it waits for a thread; the import adds what it
-// copies.
+// Charges `quota` for the decoded model, before the model waits for a thread. The import adds the
+// memory that it copies.
 Status chargeModel(Quota& quota, DecodedModel& decoded, const std::vector<PoolDescription>& pools);
 
-// The model with its pools, for a driver that has `level`. BAD_DATA when it is not valid
-// or needs more.
-// Afterwards the driver's CPU may trust what the model says: constants small enough to be
-// parameters of an operation, and those that are not aligned to their elements, are private copies,
-// which the sender can no longer change or take away. Pools in files that could shrink are
-// SharedMemory::ofConstants: a private copy whenever they are mapped.
+// Returns the model with its pools for a driver of `level`. Returns BAD_DATA when it is not valid
+// or needs a higher level. The driver's CPU may trust the result. Constants that may be parameters
+// of operations, and unaligned constants, are private copies. The sender cannot change or remove
+// them. Pools in files that could shrink are SharedMemory::ofConstants, which become a private copy
+// when mapped.
 Result<ValidModel> importModel(DecodedModel decoded,
                                                  std::vector<PoolDescription> pools,
                                                  FeatureLevel level);

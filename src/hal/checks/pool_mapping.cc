@@ -18,7 +18,7 @@ namespace {
 constexpr uint32_t kWireProtRead = 1;
 constexpr uint32_t kWireProtWrite = 2;
 
-// What each kind says of its place in the file.
+// Checks each kind's offset and size in the file.
 Status checkPlace(const PoolDescription& pool) {
   const auto kind = static_cast<MemoryKind>(pool.kind);
   if (kind == MemoryKind::MMAP_FD) {
@@ -37,7 +37,7 @@ Status checkPlace(const PoolDescription& pool) {
   return okStatus();
 }
 
-// What a hardware buffer is has to fit the pool that it is sent as.
+// The description of a hardware buffer must match the pool that carries it.
 Status checkHardwareBuffer(const PoolDescription& pool) {
   const auto kind = static_cast<MemoryKind>(pool.kind);
   if (kind == MemoryKind::ASHMEM || kind == MemoryKind::MMAP_FD) return okStatus();
@@ -76,7 +76,7 @@ Status checkNumbers(const PoolDescription& pool) {
   return okStatus();
 }
 
-// True when the pool's file can never become shorter.
+// Returns true when the pool's file can never become shorter.
 Result<bool> checkFile(const SharedMemory& pool) {
   HALYARD_ASSIGN_OR_RETURN(const FileFacts file, pool.examine());
   const bool isImage = pool.kind() == MemoryKind::HARDWARE_BUFFER;
@@ -98,7 +98,7 @@ Result<bool> checkFile(const SharedMemory& pool) {
       return badData("it is to be written, and its file is sealed against writing");
     }
   }
-  // Nobody can copy an image for the driver: it has to be what stays.
+  // An image cannot be copied for the driver, so its memory must not shrink.
   if (isImage && !file.cannotShrink) return badData("a hardware_buffer whose file could shrink");
   return file.cannotShrink;
 }
@@ -160,7 +160,7 @@ Status ReceivedPool::keepMapped() {
 
 Status ReceivedPool::read(uint64_t offset, std::span<uint8_t> to) const {
   if (to.empty()) return okStatus();
-  if (memory_->isDmaBuf()) {  // which has nothing for pread
+  if (memory_->isDmaBuf()) {  // a dma-buf has no pread
     HALYARD_ASSIGN_OR_RETURN(const Mapping* const mapping, memory_->mapped());
     const CpuAccess access(memory_, false);
     std::memcpy(to.data(), mapping->data() + offset, to.size());

@@ -1,4 +1,4 @@
-// Tests of pools received from a peer that cannot be trusted.
+// Tests of pools received from an untrusted peer.
 #include "hal/checks/pool_mapping.h"
 
 #include <fcntl.h>
@@ -147,7 +147,7 @@ TEST(ReceivedPoolTest, BlobIsMemory) {
   EXPECT_EQ(blob->memory()->kind(), MemoryKind::HARDWARE_BUFFER_BLOB);
   ASSERT_NE(blob->memory()->hardwareBuffer(), nullptr);
   EXPECT_EQ(*blob->memory()->hardwareBuffer(), kBlob);
-  // Memory that its sender can cut is copied, as with other kinds.
+  // Memory that its sender can shrink is copied, as with other kinds.
   auto open = ReceivedPool::open(describeBuffer(memfd(100), kBlob));
   ASSERT_TRUE(open.ok());
   EXPECT_FALSE(open->mappable());

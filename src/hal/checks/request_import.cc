@@ -9,8 +9,8 @@
 namespace halyard::hal {
 namespace {
 
-// Inputs up to this size are taken out of shared memory before the driver sees them, so that what
-// it checks is what it uses; larger ones are data, not parameters.
+// Inputs up to this size are copied out of shared memory before the driver sees them. The driver
+// then checks and uses the same values. Larger inputs are data, not parameters.
 constexpr uint64_t kMaxParameterBytes = 4096;
 
 uint32_t alignmentOf(OperandType type) {
@@ -18,7 +18,7 @@ uint32_t alignmentOf(OperandType type) {
   return size == 0 ? 8 : size;
 }
 
-// What the version does not have; everything else is for ReceivedPool::open to check.
+// Checks the features that the version lacks. ReceivedPool::open checks everything else.
 Status checkPools(const DecodedRequest& decoded, const std::vector<PoolDescription>& memories,
                   HalVersion version) {
   for (size_t i = 0; i < decoded.pools.size(); ++i) {
@@ -125,8 +125,8 @@ Status ImportedRequest::repeat() {
   return okStatus();
 }
 
-// What the driver gets is what it needs to map: neither pools whose arguments are private now nor,
-// above all, those that could shrink. Tokens stay, used or not: an unknown one is an error.
+// Removes pools that the driver need not map: those whose arguments are private now, and above all
+// those that could shrink. Tokens stay, used or not, because an unknown token is an error.
 void ImportedRequest::dropUnusedPools() {
   std::vector<std::optional<uint32_t>> kept(request_.pools.size());
   std::vector<RequestPool> pools;
@@ -165,8 +165,8 @@ Status ImportedRequest::bindPools(DecodedRequest& decoded, std::vector<PoolDescr
 }
 
 Result<uint8_t*> ImportedRequest::allocate(uint64_t size) {
-  // calloc: what a kernel leaves unwritten must not show another client's data, and large blocks
-  // cost nothing until they are used.
+  // calloc, because bytes that a kernel leaves unwritten must not show another client's data. Large
+  // blocks of calloc cost nothing until they are used.
   HALYARD_RETURN_IF_ERROR(memory_.add(size));
   allocated_ += size;
   void* memory =
@@ -188,7 +188,7 @@ Status ImportedRequest::checkAccess(RequestArgument& argument, bool isOutput) co
   if (isOutput ? !pool.writable() : !pool.readable()) {
     return badData("memory pool {} is not {}", poolIndex, isOutput ? "writable" : "readable");
   }
-  if (pool.opaque()) return okStatus();  // only the driver knows what is in it
+  if (pool.opaque()) return okStatus();  // only the driver knows its content
   DataLocation& at = argument.location;
   if (at.offset == 0 && at.length == 0) {  // the whole pool
     at.length = static_cast<uint32_t>(
@@ -243,7 +243,7 @@ size_t writtenBytes(const Operand& operand, const RequestArgument& argument,
                     const OutputShape* shape) {
   const size_t length =
       argument.kind == RequestArgument::Kind::POINTER ? argument.length : argument.location.length;
-  if (elementSize(operand.type) == 0) return length;  // only the driver knows
+  if (elementSize(operand.type) == 0) return length;  // only the driver knows the size
   if (shape != nullptr) {
     // Unlike in a model, a dimension of 0 is a size here.
     uint64_t size = elementSize(operand.type);

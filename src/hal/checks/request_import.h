@@ -1,6 +1,7 @@
-// A request from another process on its way to the driver: checked, and made safe to compute with.
-// Thread safety: an ImportedRequest is used by one thread.
-// Ownership: owns private copies of arguments; the request within points to them.
+// Imports a request from another process for the driver: checks it, and makes computing with it
+// safe.
+// Thread safety: one thread uses an ImportedRequest.
+// Ownership: owns private copies of arguments; its request points to them.
 #pragma once
 
 #include <memory>
@@ -14,7 +15,8 @@
 
 namespace halyard::hal {
 
-// As the wire has it: arguments of Kind::POOL or NO_VALUE, without pools; nothing is checked.
+// The decoded form of the wire: arguments of Kind::POOL or NO_VALUE, without pools; nothing is
+// checked.
 struct DecodedRequest {
   Request request;
   // One per pool: the index among the received memories, or the token of a buffer.
@@ -22,40 +24,39 @@ struct DecodedRequest {
     uint32_t token;
   };
   std::vector<std::variant<size_t, Token>> pools;
-  // What the sender is charged for it; kept as long as the imported request.
+  // The sender's charge for the memory; kept as long as the imported request.
   Quota::Charge memory;
   Quota::Charge descriptors;
 };
-// Charges `quota` for what has been decoded, before it waits for a thread; the import adds what it
-// copies.
+// Charges `quota` for the decoded request, before the request waits for a thread. The import adds
+// the memory that it copies.
 Status chargeRequest(Quota& quota, DecodedRequest& decoded,
                      const std::vector<PoolDescription>& memories);
 
 class ImportedRequest {
  public:
-  // BAD_DATA when the request does not fit the model. `version`: of the method that it came with.
-  // Tokens stay as they are: the session knows whether they are those of buffers.
-  // Afterwards the driver may trust the request: inputs small enough to be parameters, arguments
-  // not aligned to their elements, and those in files that could shrink are in private memory.
+  // Returns BAD_DATA when the request does not match the model. `version`: the version of the
+  // calling method. Tokens stay unchanged: the session knows whether they belong to buffers. The
+  // driver may trust the result. Inputs small enough to be parameters, unaligned arguments, and
+  // arguments in files that could shrink are in private memory.
   static Result<ImportedRequest> create(const Model& model, DecodedRequest decoded,
                                         std::vector<PoolDescription> memories, HalVersion version);
-  // The same in two steps, for inputs that are not there yet: bind checks everything, but reads
-  // nothing; load is called once, before the execution.
+  // The same in two steps, for inputs that are not ready yet. bind checks everything, but reads
+  // nothing. load is called once, before the execution.
   static Result<ImportedRequest> bind(const Model& model, DecodedRequest decoded,
                                       std::vector<PoolDescription> memories, HalVersion version);
   Status load(const Model& model);
 
-  // The same for a request whose pools are open already, one for each; its own list of pools is
-  // not looked at. `memory`: what grows with each byte that is copied.
+  // The same for a request with open pools, one for each; its own list of pools is ignored.
+  // `memory`: grows with each copied byte.
   static Result<ImportedRequest> createFromPools(const Model& model, Request request,
                                                  std::vector<ReceivedPool> pools,
                                                  HalVersion version, Quota::Charge memory = {});
-  // Before the same request is executed once more: takes its private inputs from their pools anew.
+  // Called before a repetition of the request. Reads its private inputs from their pools again.
   Status repeat();
 
   const Request& request() const { return request_; }
-  // After an execution with `result`: brings outputs that were computed in private memory to their
-  // pools.
+  // Called after an execution with `result`. Copies outputs from private memory to their pools.
   Status writeBack(const Model& model, const ExecutionResult& result) const;
 
  private:
@@ -64,8 +65,8 @@ class ImportedRequest {
   };
   using Buffer = std::unique_ptr<uint8_t, Free>;
   struct PrivateArgument {
-    size_t index;  // among the inputs or outputs
-    size_t pool;   // among pools_
+    size_t index;  // index among the inputs or outputs
+    size_t pool;   // index in pools_
     uint64_t offset;
   };
 
@@ -77,7 +78,7 @@ class ImportedRequest {
   void dropUnusedPools();
 
   Request request_;
-  std::vector<std::optional<ReceivedPool>> pools_;  // as the request came; none for a token
+  std::vector<std::optional<ReceivedPool>> pools_;  // in the order of the request; none for a token
   std::vector<Buffer> buffers_;
   std::vector<PrivateArgument> privateInputs_;
   std::vector<PrivateArgument> privateOutputs_;
@@ -86,8 +87,8 @@ class ImportedRequest {
   Quota::Charge descriptors_;
 };
 
-// How many bytes of an output an execution has written: by the reported shape, else by the
-// request's or the model's, never more than its buffer has.
+// Returns the number of bytes of an output that an execution has written. It uses the reported
+// shape, else the shape of the request or the model, and never exceeds the buffer.
 size_t writtenBytes(const Operand& operand, const RequestArgument& argument,
                     const OutputShape* shape);
 

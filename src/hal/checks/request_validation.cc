@@ -1,4 +1,4 @@
-// Request validation against the model that is to run; see validateRequest in types.h.
+// Validates a request against its model; see validateRequest in types.h.
 #include "halyard/driver/hal_types.h"
 
 namespace halyard::hal {
@@ -39,7 +39,7 @@ Status checkLocation(const RequestArgument& argument, const std::vector<RequestP
   const DataLocation& at = argument.location;
   if (at.poolIndex >= pools.size())
     return badData("pool {} of {} pools", at.poolIndex, pools.size());
-  // A token's memory is the driver's: addressed as a whole, as if of size 0.
+  // The driver owns a token's memory. The request addresses it as a whole, as if its size were 0.
   const auto* memory = std::get_if<SharedMemoryPtr>(&pools[at.poolIndex]);
   const uint64_t size = memory ? (*memory)->size() : 0;
   if (uint64_t{at.offset} + at.length > size) {

@@ -5,7 +5,7 @@
 namespace halyard::hal {
 namespace {
 
-// Whether `dims` could be those of the operand; 0 in `known` is unknown.
+// Returns whether `dims` could be the operand's dimensions. A 0 in `known` is unknown.
 bool agrees(const Shape& dims, const Shape& known) {
   if (known.empty()) return true;
   return std::equal(dims.begin(), dims.end(), known.begin(), known.end(),
@@ -16,7 +16,8 @@ bool isFullyKnown(const Shape& dimensions) {
   return !dimensions.empty() && std::ranges::find(dimensions, 0u) == dimensions.end();
 }
 
-// What model and request say together: mostly one of them says it all, and nothing is copied.
+// Combines the dimensions of model and request. Mostly one of them is complete, and nothing is
+// copied.
 const Shape& knownDimensions(const Operand& operand, const RequestArgument& argument,
                              Shape* combined) {
   const Shape& given = argument.dimensions.empty() ? operand.dimensions : argument.dimensions;
@@ -28,8 +29,8 @@ const Shape& knownDimensions(const Operand& operand, const RequestArgument& argu
   return *combined;
 }
 
-// The bytes of an output's buffer; nullopt when there is none, or when only the driver knows: of a
-// buffer of its own, or an image.
+// Returns the size of an output's buffer in bytes. Returns nullopt for a missing buffer, or when
+// only the driver knows the size: its own buffer, or an image.
 std::optional<uint64_t> capacityOf(const Request& request, const RequestArgument& argument) {
   if (argument.kind == RequestArgument::Kind::NO_VALUE) return std::nullopt;
   if (argument.kind == RequestArgument::Kind::POINTER) return argument.length;
@@ -40,7 +41,7 @@ std::optional<uint64_t> capacityOf(const Request& request, const RequestArgument
   return isWhole ? (*pool)->size() : argument.location.length;
 }
 
-// One output, of which the driver reports a shape or, with null, leaves it at what is known.
+// Checks one output. The driver reports its shape, or null if the known shape applies.
 Status checkOutput(const Operand& operand, const OperandSizes& sizes, const Request& request,
                    const RequestArgument& argument, const OutputShape* reported) {
   const bool isScalar = sizes.isScalar(operand.type);

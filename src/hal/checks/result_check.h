@@ -1,9 +1,10 @@
-// Whether what a driver reports of an execution is what the HAL allows.
-// Thread safety: pure functions. Ownership: none.
+// Checks whether a driver's report of an execution is allowed by the HAL.
+// Thread safety: pure functions.
+// Ownership: none.
 //
-// Every answer of a driver passes here, on whatever way it comes: in the process of its client
-// (RemotePreparedModel), where nothing of it is believed, and in the driver's own
-// (SessionPreparedModel), for drivers that are libraries and for the mistakes of honest ones.
+// Every answer of a driver passes here. In the client's process (RemotePreparedModel), this check
+// protects against untrusted drivers. In the driver's process (SessionPreparedModel), it covers
+// drivers that are libraries, and errors of honest drivers.
 #pragma once
 
 #include "hal/checks/operand_sizes.h"
@@ -11,12 +12,12 @@
 
 namespace halyard::hal {
 
-// Makes an OP_FAILED of a result that contradicts itself, the model or the request: shapes that are
-// not one per output, that disagree with known dimensions, that need more than the output's buffer
-// has, or that are missing although only the driver can know them; a success with an output that
-// did not fit; OUTPUT_INSUFFICIENT_SIZE with none that did not. Times that cannot be, more on the
-// device than in the driver, are dropped. `sizes`: with the types of the driver's extensions.
-// `request`: as the driver got it, with pools that exist.
+// Turns a result that contradicts itself, the model or the request into OP_FAILED. The rules: There
+// is one shape per output. Shapes agree with known dimensions, and need no more than the output's
+// buffer. Shapes are present if only the driver can know them. All outputs of a success fit.
+// OUTPUT_INSUFFICIENT_SIZE has an output that does not fit. If the time on the device exceeds the
+// time in the driver, both are dropped. `sizes`: includes the types of the driver's extensions.
+// `request`: as the driver received it, with existing pools.
 void checkResult(const Model& model, const Request& request, const OperandSizes& sizes,
                  ExecutionResult& result);
 

@@ -1,4 +1,4 @@
-// What sessions make of drivers' answers that the HAL does not allow.
+// Tests of sessions with answers of drivers that the HAL does not allow.
 #include "hal/checks/result_check.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Two outputs: [2,?] and [3].
+// A model with two outputs: [2,?] and [3].
 Model twoOutputs() {
   Model model;
   for (const Shape& dimensions : {Shape{2, 0}, Shape{3}}) {
@@ -75,7 +75,7 @@ TEST(CheckResultTest, RefusesShapesThatCannotBe) {
   EXPECT_THAT(errorOf(small, {{{2, 1}, true}, {{3}, true}}), HasSubstr("every output is large"));
 }
 
-// Of an output [2,?] of float32 in a buffer of so many bytes, by pointer, in a pool, as all of one.
+// An output [2,?] of float32 in a buffer of limited size: by pointer, in a pool, as a whole pool.
 TEST(CheckResultTest, RefusesShapesThatDoNotFitTheBuffer) {
   const auto memory = SharedMemory::create(100, "test").value();
   const auto checkedWith = [&](const RequestArgument& argument, Shape reported, Status status) {
@@ -104,19 +104,19 @@ TEST(CheckResultTest, RefusesShapesThatDoNotFitTheBuffer) {
     EXPECT_EQ(wrong.message(),
               "the driver's result: output 0: it reports dimensions [2,13], 104 bytes, and the "
               "buffer has 100");
-    // Also beside another output that does not fit.
+    // The rule also holds beside another output that does not fit.
     EXPECT_EQ(checkedWith(argument, {2, 12}, small).code(), ResultCode::OUTPUT_INSUFFICIENT_SIZE);
     EXPECT_EQ(checkedWith(argument, {2, 13}, small).code(), ResultCode::OP_FAILED);
     EXPECT_THAT(checkedWith(argument, {2, 1u << 31}, okStatus()).message(),
                 HasSubstr("[2,2147483648], for which 32 bits cannot count the bytes"));
   }
-  // Only the driver knows how large its own buffer is.
+  // Only the driver knows the size of its own buffer.
   RequestArgument token = whole;
   token.location.poolIndex = 1;
   EXPECT_TRUE(checkedWith(token, {2, 1000}, okStatus()).ok());
 }
 
-// HAL 1.0 and 1.1 report no shapes: what is known has to fit as well.
+// HAL 1.0 and 1.1 report no shapes. The known shape must fit there, too.
 TEST(CheckResultTest, SuccessWithoutShapesNeedsRoomForWhatIsKnown) {
   Request request;
   request.outputs.resize(2);
@@ -130,7 +130,7 @@ TEST(CheckResultTest, SuccessWithoutShapesNeedsRoomForWhatIsKnown) {
   }
 }
 
-// The size of an extension's type is known from its device.
+// The device gives the size of an extension's type.
 TEST(CheckResultTest, ExtensionTypesHaveTheSizesOfTheirDevice) {
   Model model;
   model.extensionNameToPrefix = {{"com.acme.x", 1}};
@@ -167,7 +167,7 @@ TEST(CheckResultTest, DropsTimesThatCannotBe) {
   EXPECT_FALSE(result.timing.timeInDriver.has_value());
 }
 
-// Says of one operation more than there are that it supports it.
+// A driver that reports support for one operation more than the model has.
 class Exaggerating : public Device {
  public:
   const DeviceInfo& info() const override { return info_; }
@@ -190,7 +190,7 @@ TEST(ClientSessionTest, AnswersOfTheWrongLengthAreAnError) {
   EXPECT_THAT(supported.status().message(), HasSubstr("says of 2 operations"));
 }
 
-// Prepares nothing and says that all is well.
+// A driver that prepares nothing and reports success.
 class Promising : public Exaggerating {
  public:
   Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel&,

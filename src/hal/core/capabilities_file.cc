@@ -58,7 +58,7 @@ void readCapabilities(FieldReader& from, Status* status, Capabilities* to) {
 }
 
 Result<Capabilities> parseCapabilities(std::string_view json) {
-  // The library says where a mistake is only by exception.
+  // The library reports the place of an error only by an exception.
   try {
     const Json document = Json::parse(json);
     if (!document.is_object() || !document.contains("capabilities")) {

@@ -1,8 +1,8 @@
 // Completion: a value that one thread sets and another waits for.
-// Thread safety: set may be called from any thread, the waiting methods by one. The object may end
-// as soon as a wait has returned, although another thread is still leaving set: what the two touch
-// last is shared.
-// Ownership: owns the value until a wait gives it away.
+// Thread safety: any thread may call set, and one thread calls the waiting methods. The object may
+// end as soon as a wait has returned, even if another thread is still leaving set. The two share
+// the state that they use last.
+// Ownership: owns the value until a wait returns it.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ class Completion {
   Completion(const Completion&) = delete;
   Completion& operator=(const Completion&) = delete;
 
-  // The first value counts.
+  // Only the first call has an effect.
   void set(T value) {
     const std::shared_ptr<State> state = state_;
     {
@@ -35,13 +35,13 @@ class Completion {
     }
     state->there.notify_all();
   }
-  // Looks for the value for a while before it sleeps.
+  // Polls for the value for a while before it sleeps.
   T wait() {
     std::unique_lock lock = look();
     state_->there.wait(lock, [this] { return state_->value.has_value(); });
     return std::move(*state_->value);
   }
-  // The same; nullopt when there is no value by then.
+  // The same with a time limit. Returns nullopt when there is no value by then.
   std::optional<T> waitUntil(std::chrono::steady_clock::time_point until) {
     std::unique_lock lock = look();
     if (!state_->there.wait_until(lock, until, [this] { return state_->value.has_value(); })) {
@@ -55,7 +55,7 @@ class Completion {
     std::atomic<bool> isThere = false;
     std::mutex mutex;
     std::condition_variable there;
-    std::optional<T> value;  // once it is there it stays
+    std::optional<T> value;  // once set, it stays
   };
 
   std::unique_lock<std::mutex> look() {

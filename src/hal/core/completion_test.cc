@@ -22,7 +22,7 @@ TEST(Completion, WaitsForAnotherThread) {
   setter.join();
 }
 
-// The sanitizers see whether `set` still touches what the waiter has ended.
+// The sanitizers detect whether `set` uses the object after the waiter has destroyed it.
 TEST(Completion, MayEndAsSoonAsTheValueIsThere) {
   for (int i = 0; i < 2000; ++i) {
     auto completion = std::make_unique<Completion<int>>();

@@ -1,4 +1,4 @@
-// checkMayContinue: before and after deadlines, and when cancelled.
+// Tests of checkMayContinue: before and after deadlines, and after a cancellation.
 #include "halyard/driver/deadline.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What a device may say of itself.
+// Checks the information that a device gives about itself.
 #include <set>
 
 #include "halyard/driver/hal_types.h"
@@ -9,7 +9,8 @@ namespace {
 
 constexpr uint32_t kMaxCacheFiles = 32;
 
-// Names such as com.vendor.feature, each once; types with a size, each once within its extension.
+// Names such as com.vendor.feature must be unique. Types must have a size, and be unique in their
+// extension.
 Status checkExtensions(const std::vector<Extension>& extensions) {
   std::set<std::string_view> names;
   for (const Extension& extension : extensions) {

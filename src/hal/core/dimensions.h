@@ -1,5 +1,6 @@
-// What two descriptions of one tensor's dimensions say together, as for the roles of a buffer.
-// Thread safety: pure functions. Ownership: results own their data.
+// Combines two descriptions of one tensor's dimensions, such as the roles of a buffer.
+// Thread safety: pure functions.
+// Ownership: results own their data.
 #pragma once
 
 #include <optional>
@@ -8,7 +9,8 @@
 
 namespace halyard::hal {
 
-// An unknown rank or dimension takes the other's. nullopt when the two contradict each other.
+// An unknown rank or dimension takes the other's. Returns nullopt when the two contradict each
+// other.
 inline std::optional<Shape> combineDimensions(const Shape& a, const Shape& b) {
   if (a.empty()) return b;
   if (b.empty()) return a;

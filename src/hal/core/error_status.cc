@@ -22,7 +22,7 @@ constexpr uint32_t kGeneralFailure = 2;
 constexpr uint32_t kInvalidArgument = 4;
 constexpr uint32_t kLastBefore13 = kInvalidArgument;
 
-// Length of the UTF-8 sequence at the start of `text`, 0 when there is none.
+// Returns the length of the UTF-8 sequence at the start of `text`, 0 if it is invalid.
 size_t utf8Length(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   size_t length = 0;

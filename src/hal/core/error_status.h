@@ -1,5 +1,6 @@
-// What travels between processes without its form on a wire: error statuses, texts, times.
-// Thread safety: pure functions. Ownership: results own their data.
+// Conversions of error statuses, texts and times that processes exchange, independent of the wire.
+// Thread safety: pure functions.
+// Ownership: results own their data.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +14,20 @@
 
 namespace halyard::hal {
 
-// Texts from a peer are cut here.
+// Longer texts from a peer are cut.
 inline constexpr size_t kMaxTextBytes = 4096;
 
-// The HAL's ErrorStatus for a status, as a method of `version` answers it: before 1.3 there are
-// fewer.
+// Returns the HAL's ErrorStatus for a status, as an answer of a method of `version`. Versions
+// before 1.3 have fewer codes.
 uint32_t errorStatusOf(const Status& status, HalVersion version);
-// The other direction. An error answered without text gets one; a value that is no ErrorStatus is
-// OP_FAILED.
+// Converts back. An error without text gets one. An invalid ErrorStatus becomes OP_FAILED.
 Status statusOfError(uint32_t errorStatus, std::string_view message);
 
-// A peer's text as it may be shown: cut to kMaxTextBytes, without control characters, valid UTF-8.
+// Returns a peer's text in printable form: cut to kMaxTextBytes, without control characters, valid
+// UTF-8.
 std::string safeText(std::string_view text);
 
-// Microseconds on the wire, all bits set for what was not measured; nanoseconds here.
+// The wire has microseconds, and all bits set for unmeasured times. Here times are nanoseconds.
 inline uint64_t wireDuration(const std::optional<uint64_t>& nanoseconds) {
   return nanoseconds ? *nanoseconds / 1000 : std::numeric_limits<uint64_t>::max();
 }

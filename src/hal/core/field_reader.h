@@ -1,8 +1,9 @@
-// FieldReader: the fields of a JSON object, each read once and checked.
-// Thread safety: none. Ownership: borrows the JSON value and the Status.
+// FieldReader: reads the fields of a JSON object, each once, and checks them.
+// Thread safety: none.
+// Ownership: borrows the JSON value and the Status.
 //
-// The first error is kept in the Status, with the place where it is ("faults[2].nth"), and nothing
-// is read after it, so that a reader can ask for all fields in a row and look at the Status once.
+// The Status keeps the first error with its place ("faults[2].nth"). Later reads do nothing, so
+// that a reader can ask for all fields in a row and check the Status once.
 #pragma once
 
 #include <functional>
@@ -24,19 +25,19 @@ class FieldReader {
   using EachMember =
       std::function<void(const std::string& name, const Json& value, const std::string& where)>;
 
-  // `where`: of the object itself, empty for the outermost.
+  // `where`: the place of the object itself, empty for the outermost.
   FieldReader(const Json& value, std::string where, Status* status);
 
   bool ok() const { return status_->ok(); }
   void fail(std::string_view field, const std::string& what);
 
   bool has(std::string_view field) const;
-  // Each leaves `to` as it is when the field is absent.
+  // Each function leaves `to` unchanged when the field is absent.
   void text(const char* field, std::string* to);
   void flag(const char* field, bool* to);
   void number(const char* field, double min, double max, double* to);
   void whole(const char* field, uint64_t min, uint64_t max, uint64_t* to);
-  // One of the names.
+  // Reads one of the names.
   template <typename T>
   void choice(const char* field, std::span<const std::pair<std::string_view, T>> names, T* to) {
     if (!has(field)) return (void)known_.insert(field);
@@ -51,9 +52,9 @@ class FieldReader {
   }
   void list(const char* field, const EachValue& each);
   void object(const char* field, const std::function<void(FieldReader&)>& read);
-  // An object whose fields have any names.
+  // Reads an object with arbitrary field names.
   void members(const char* field, const EachMember& each);
-  // To be called last: a field that nobody has asked for is an error.
+  // Must be called last: a field that no call has read is an error.
   void finish();
 
  private:
@@ -66,7 +67,7 @@ class FieldReader {
   std::set<std::string, std::less<>> known_;
 };
 
-// The error for a value at `where` that is not what was expected.
+// Returns the error for an unexpected value at `where`.
 Status wrongValue(const std::string& where, const nlohmann::json& value, std::string_view expected);
 
 }  // namespace halyard::hal

@@ -1,5 +1,6 @@
-// Fields of manifests, checked with errors that name the field, what is expected and what was
-// found. Thread safety: pure functions. Ownership: none.
+// Checks fields of manifests. Errors name the field, the expected and the actual value.
+// Thread safety: pure functions.
+// Ownership: none.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +12,14 @@
 
 namespace halyard::hal {
 
-// BAD_DATA unless `right`; `expected` as in "an object".
+// Returns BAD_DATA unless `right`; `expected` is a text such as "an object".
 inline Status checkKind(const nlohmann::json& value, bool right, std::string_view field,
                         std::string_view expected) {
   if (right) return okStatus();
   return badData("field '{}' is a {}, not {}", field, value.type_name(), expected);
 }
 
-// A whole number from `least` to `most`.
+// Reads a whole number from `least` to `most`.
 inline Result<uint64_t> numberField(const nlohmann::json& value, const std::string& field,
                                     uint64_t least, uint64_t most) {
   if (!value.is_number_unsigned() || value.get<uint64_t>() < least ||

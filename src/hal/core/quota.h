@@ -1,4 +1,5 @@
-// Quota: how much of a process one client may hold, and all clients of one user together.
+// Quota: limits the resources of a process that one client may hold, and all clients of one user
+// together.
 // Thread safety: all methods may be called from any thread.
 // Ownership: charges share their quota; a quota shares the one above it.
 #pragma once
@@ -13,18 +14,18 @@
 
 namespace halyard::hal {
 
-// The numbers are limits; UINT64_MAX: none.
+// All numbers are limits; UINT64_MAX means no limit.
 struct QuotaLimits {
   static constexpr uint64_t kNone = UINT64_MAX;
 
   // Private memory for a client: models' tables and copied constants, copied arguments, buffers,
-  // rings. What a driver allocates for itself is not in it.
+  // rings. The driver's own allocations do not count.
   uint64_t memoryBytes = kNone;
   uint64_t models = kNone;       // prepared models
-  uint64_t executions = kNone;   // that run; queued calls have a limit of their own
-  uint64_t buffers = kNone;      // memories of the driver's (IBuffer)
+  uint64_t executions = kNone;   // running ones; queued calls have a limit of their own
+  uint64_t buffers = kNone;      // memories of the driver (IBuffer)
   uint64_t rings = kNone;        // rings of bursts and executions
-  uint64_t descriptors = kNone;  // of files that models and running executions hold
+  uint64_t descriptors = kNone;  // for files that models and running executions hold
 };
 
 class Quota : public std::enable_shared_from_this<Quota> {
@@ -32,7 +33,7 @@ class Quota : public std::enable_shared_from_this<Quota> {
   enum class Resource : uint8_t { MEMORY, MODELS, EXECUTIONS, BUFFERS, RINGS, DESCRIPTORS };
   static constexpr size_t kResources = 6;
 
-  // What somebody holds; given back at destruction. Move only.
+  // A held amount, given back at destruction. Move only.
   class Charge {
    public:
     Charge() = default;
@@ -41,7 +42,7 @@ class Quota : public std::enable_shared_from_this<Quota> {
     Charge(const Charge&) = delete;
     Charge& operator=(const Charge&) = delete;
     ~Charge();
-    // More of the same, as charge() below. Nothing is counted where charge() was not asked first.
+    // Adds more of the same resource, as charge() below. An empty charge counts nothing.
     Status add(uint64_t amount);
 
    private:
@@ -54,13 +55,14 @@ class Quota : public std::enable_shared_from_this<Quota> {
     uint64_t amount_ = 0;
   };
 
-  // `who` begins the text of an error: "the client". `above`: null, or what is charged as well.
+  // `who` begins the text of an error: "the client". `above`: null, or a quota that is charged as
+  // well.
   static std::shared_ptr<Quota> create(const QuotaLimits& limits, std::string who,
                                        std::shared_ptr<Quota> above = nullptr);
   static std::shared_ptr<Quota> unlimited() { return create({}, "the client"); }
 
-  // RESOURCE_EXHAUSTED_PERSISTENT when it is more than the limit on its own, _TRANSIENT when it is
-  // too much together with what is held.
+  // Returns RESOURCE_EXHAUSTED_PERSISTENT when the amount alone exceeds the limit. Returns
+  // RESOURCE_EXHAUSTED_TRANSIENT when it exceeds the limit together with the held amounts.
   Result<Charge> charge(Resource resource, uint64_t amount);
   uint64_t held(Resource resource) const;
 

@@ -74,7 +74,7 @@ TEST(QuotaTest, WhatIsAboveIsChargedToo) {
   ASSERT_TRUE(ofA.ok() && ofB.ok());
   const auto refused = b->charge(Resource::MODELS, 1);
   EXPECT_THAT(refused.status().message(), HasSubstr("user 7 has 3 of 3"));
-  EXPECT_EQ(b->held(Resource::MODELS), 1u);  // nothing is left behind
+  EXPECT_EQ(b->held(Resource::MODELS), 1u);  // no charge remains
   EXPECT_EQ(user->held(Resource::MODELS), 3u);
 }
 

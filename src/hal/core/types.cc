@@ -30,7 +30,7 @@ PerformanceInfo Capabilities::lookup(OperandType type) const {
 
 Status validateCapabilities(const Capabilities& capabilities) {
   const auto check = [](const PerformanceInfo& info, std::string_view what) {
-    // Written so that NaN fails.
+    // The condition is negated so that NaN fails, too.
     if (!(info.execTime > 0) || !(info.powerUsage > 0)) {
       return badData("{}: execution time {} and power usage {}, both must be more than 0", what,
                      info.execTime, info.powerUsage);

@@ -20,10 +20,10 @@ std::string runtimesOwn(std::string_view unknown) {
   return fmt::format("is control flow of unknown sizes, which no driver gets: {}", unknown);
 }
 
-// What is asked of a device.
+// The requirements for a device.
 struct Need {
   FeatureLevel level = FeatureLevel::FL4;
-  bool unknownSizes = false;  // of control flow: no driver will do
+  bool unknownSizes = false;  // for control flow that no driver supports
 
   bool covers(const Need& other) const {
     return level >= other.level && unknownSizes >= other.unknownSizes;
@@ -34,13 +34,12 @@ struct Need {
   }
 };
 
-// What each referenced subgraph needs, with all that it refers to in turn. The references of a
-// valid model have no cycle; their depth is only limited by the model's size, so nothing here
-// recurses.
+// Returns the needs of each referenced subgraph, including all its references. The references of a
+// valid model have no cycle. Only the model's size limits their depth, so nothing here recurses.
 std::vector<Need> needsOfReferenced(const Model& model) {
   const size_t count = model.referenced.size();
   std::vector<Need> needs(count);
-  std::vector<std::vector<uint32_t>> users(count);  // which subgraphs refer to it
+  std::vector<std::vector<uint32_t>> users(count);  // the subgraphs that refer to it
   std::vector<size_t> changed;
   for (size_t i = 0; i < count; ++i) {
     const Subgraph& subgraph = model.referenced[i];
@@ -101,7 +100,7 @@ std::optional<NoncompliantOperation> verdictOn(const Model& model, size_t index,
 
 std::vector<NoncompliantOperation> noncompliantOperations(const Model& model, FeatureLevel have) {
   std::vector<NoncompliantOperation> found;
-  // There is nothing newer, and no control flow.
+  // The model has no newer features and no control flow.
   if (have >= FeatureLevel::FL8 && model.referenced.empty()) return found;
   const std::vector<Need> referenced = needsOfReferenced(model);
   for (size_t i = 0; i < model.main.operations.size(); ++i) {
@@ -110,9 +109,9 @@ std::vector<NoncompliantOperation> noncompliantOperations(const Model& model, Fe
   return found;
 }
 
-// Drops the pools that no operand refers to, as the version may not know their kind.
+// Removes the pools that no operand refers to, because the version may not know their kind.
 void dropUnusedPools(Model& model) {
-  std::map<uint32_t, uint32_t> kept;  // new index by old
+  std::map<uint32_t, uint32_t> kept;  // new index by old index
   std::vector<SharedMemoryPtr> pools;
   for (Operand& operand : model.main.operands) {
     if (operand.lifetime != Lifetime::CONSTANT_REFERENCE) continue;
@@ -153,7 +152,7 @@ Status dropNewUnusedOperands(Model& model, FeatureLevel have) {
 }
 
 bool needsConversion(const Model& model, HalVersion version) {
-  // Operands and pools have had nothing new since.
+  // Later versions have no new operands or pools.
   if (version >= HalVersion::V1_3) return false;
   const FeatureLevel have = featureLevelOf(version);
   if (version < HalVersion::V1_1 && model.relaxComputationFloat32toFloat16) return true;
@@ -168,7 +167,7 @@ bool needsConversion(const Model& model, HalVersion version) {
              [&](const Operand& operand) { return requiredFeatureLevel(model, operand) > have; });
 }
 
-// Cuts compliant operations out of a model.
+// Cuts the compliant operations out of a model.
 class Slicer {
  public:
   struct Slice {
@@ -207,7 +206,8 @@ class Slicer {
   }
 
  private:
-  // Which operands a taken operation writes, and which operations of each sort read.
+  // Finds the operands that each operation in the slice writes, and the operands that operations
+  // inside and outside read.
   void findRoles() {
     const Subgraph& main = from_.main;
     written_.resize(main.operands.size());
@@ -223,7 +223,7 @@ class Slicer {
     }
   }
 
-  // The operand's place in the slice; puts it there when it is first asked for.
+  // Returns the operand's index in the slice, and adds it at the first request.
   uint32_t operandOf(uint32_t index) {
     if (newIndex_[index]) return *newIndex_[index];
     Operand operand = from_.main.operands[index];
@@ -232,7 +232,7 @@ class Slicer {
         return *(newIndex_[index] = inputLike(std::move(operand)));
       case Lifetime::TEMPORARY_VARIABLE:
       case Lifetime::SUBGRAPH_OUTPUT:
-        // What other operations make comes from outside.
+        // Results of operations outside the slice become inputs.
         if (!written_[index]) return *(newIndex_[index] = inputLike(std::move(operand)));
         if (operand.lifetime == Lifetime::TEMPORARY_VARIABLE && !readInside_[index] &&
             readOutside_[index]) {
@@ -249,7 +249,7 @@ class Slicer {
     return *newIndex_[index];
   }
 
-  // An input of the slice; those that look the same are one.
+  // Returns an input of the slice. Inputs of the same form share one.
   uint32_t inputLike(Operand operand) {
     operand.lifetime = Lifetime::SUBGRAPH_INPUT;
     for (const uint32_t index : to_->main.inputIndexes) {

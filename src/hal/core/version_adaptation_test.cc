@@ -1,4 +1,4 @@
-// Version adaptation: verdicts with their reasons, conversion, slices.
+// Tests of version adaptation: verdicts with their reasons, conversion, slices.
 #include "hal/core/version_adaptation.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ using enum OperandType;
 constexpr HalVersion kVersions[] = {HalVersion::V1_0, HalVersion::V1_1, HalVersion::V1_2,
                                     HalVersion::V1_3};
 
-// Puts models together, operand by operand.
+// Builds models operand by operand.
 class Builder {
  public:
   uint32_t tensor(OperandType type, Shape shape, Lifetime lifetime = Lifetime::TEMPORARY_VARIABLE) {
@@ -64,7 +64,8 @@ Status verdict(const Model& model, HalVersion version) {
   return compliantWith(model, featureLevelOf(version));
 }
 
-// The oldest version that takes the model is `since`; the one before says `reason`.
+// Expects `since` to be the oldest version that supports the model, and `reason` from the one
+// before.
 void expectSince(const Model& model, HalVersion since, const std::string& reason) {
   for (const HalVersion version : kVersions) {
     SCOPED_TRACE(std::string(halVersionName(version)));
@@ -106,7 +107,7 @@ TEST(Compliance, SaysWhichOperandAndWhy) {
   expectSince(rank.model, HalVersion::V1_2,
               "output 0 (operand #1) is a TENSOR_FLOAT32 of unknown rank");
 
-  // Old types, in a combination that came later.
+  // Old types in a newer combination.
   Builder row;
   const uint32_t a = row.input(TENSOR_QUANT8_ASYMM);
   row.operation(OperationType::SUB, {a, row.input(TENSOR_QUANT8_ASYMM), row.int32(0)},
@@ -117,7 +118,7 @@ TEST(Compliance, SaysWhichOperandAndWhy) {
   EXPECT_THAT(verdict(row.model, HalVersion::V1_0).message(),
               HasSubstr("the operation came with feature level 2 (HAL 1.1)"));
 
-  // An input more than the operation had.
+  // One input more than the operation had.
   Builder count;
   const uint32_t x = count.input(TENSOR_FLOAT32);
   Operand beta;
@@ -155,7 +156,7 @@ TEST(Compliance, OfConstantsDependsOnTheKindOfTheirPool) {
               "input 1 (operand #1) is a constant in a pool of kind hardware_buffer_blob");
 }
 
-// A chain of four: RELU, which every version has, and in its middle two that are newer.
+// A chain of four: RELU, which every version has, with two newer operations in the middle.
 Model mixedChain() {
   Builder b;
   const uint32_t in = b.input(TENSOR_FLOAT32);
@@ -191,7 +192,8 @@ TEST(Slices, HoldWhatCompliesAndFindTheWayBack) {
   const auto level = validateModel(cut);
   ASSERT_TRUE(level.ok()) << level.status().toString();
   EXPECT_EQ(*level, FeatureLevel::FL1);
-  // `in` and `t2` look the same: one input. `t0`, which nothing in the slice reads, is an output.
+  // `in` and `t2` have the same form, so they share an input. `t0` is an output, because nothing in
+  // the slice reads it.
   EXPECT_EQ(cut.main.inputIndexes.size(), 1u);
   EXPECT_EQ(cut.main.outputIndexes.size(), 2u);
   EXPECT_FALSE(cut.relaxComputationFloat32toFloat16);
@@ -211,14 +213,14 @@ TEST(Slices, AreImpossibleWithoutResultOrWithSubgraphs) {
                     {nothing.output(TENSOR_FLOAT32)});
   EXPECT_FALSE(sliceFor(nothing.model, FeatureLevel::FL1).has_value());
 
-  // A result that nobody takes: the slice has no output.
+  // A result without a reader: the slice has no output.
   Builder unread;
   const uint32_t in = unread.input(TENSOR_FLOAT32);
   unread.operation(OperationType::RELU, {in}, {unread.tensor(TENSOR_FLOAT32, {2, 2})});
   unread.operation(OperationType::EXP, {in}, {unread.output(TENSOR_FLOAT32)});
   EXPECT_FALSE(sliceFor(unread.model, FeatureLevel::FL1).has_value());
 
-  // An IF is not cut out together with others.
+  // An IF is not cut out together with other operations.
   Builder branch;
   const uint32_t x = branch.input(TENSOR_FLOAT32);
   const uint32_t condition = branch.input(TENSOR_BOOL8, {1});
@@ -239,7 +241,7 @@ TEST(Slices, AreImpossibleWithoutResultOrWithSubgraphs) {
   ASSERT_TRUE(withoutIf.has_value());
   EXPECT_THAT(withoutIf->operations, ElementsAre(1));
   EXPECT_TRUE(withoutIf->model->referenced.empty());
-  // PACK is of level 6: beside the IF ...
+  // PACK has level 6. It is beside the IF ...
   Builder beside = branch;
   const uint32_t first = beside.int32(0);
   beside.operation(OperationType::PACK, {first, x}, {beside.output(TENSOR_FLOAT32, {1, 2, 2})});
@@ -250,7 +252,7 @@ TEST(Slices, AreImpossibleWithoutResultOrWithSubgraphs) {
   Builder packing;
   const uint32_t y = packing.input(TENSOR_FLOAT32);
   const uint32_t packed = packing.tensor(TENSOR_FLOAT32, {1, 2, 2});
-  branch.int32(0);  // the subgraph's constants are the model's, too
+  branch.int32(0);  // the subgraph's constants are also the model's
   branch.main().operands.pop_back();
   Operand axis;
   axis.type = INT32;
@@ -264,7 +266,7 @@ TEST(Slices, AreImpossibleWithoutResultOrWithSubgraphs) {
               AllOf(HasSubstr("operation #0"), HasSubstr("subgraph 0"), HasSubstr("level 6")));
 }
 
-// IF of a subgraph that is a RELU, with its inner and outer output dimensions, and a RELU behind.
+// An IF with a RELU as its subgraph, with inner and outer output dimensions, followed by a RELU.
 Model branchOf(Shape inner, Shape outer) {
   Builder body;
   body.operation(OperationType::RELU, {body.input(TENSOR_FLOAT32)},
@@ -297,7 +299,7 @@ TEST(Compliance, NoLevelHasControlFlowOfUnknownSizes) {
                       HasSubstr("output 0")));
     ASSERT_EQ(all.size(), 1u);
     EXPECT_EQ(all[0].index, 0u);
-    // Drivers are asked about the rest.
+    // Drivers are asked about the other operations.
     const auto slice = sliceFor(model, FeatureLevel::FL8);
     ASSERT_TRUE(slice.has_value());
     EXPECT_THAT(slice->operations, ElementsAre(1));
@@ -317,9 +319,9 @@ TEST(Compliance, CountsWhatReferencedSubgraphsReferTo) {
   branch.operands[2].lifetime = Lifetime::CONSTANT_COPY;
   const uint8_t yes = 1;
   branch.operands[2].location = appendConstant(outer, &yes, sizeof yes);
-  // What is given out has known dimensions at the outer IF only if it has in here.
+  // The output of the outer IF has known dimensions only if the output here has.
   outer.referenced = {branch, inner.referenced[0]};
-  // An IF in between, of known sizes, around the one of unknown sizes.
+  // An IF with known sizes between the outer one and the one with unknown sizes.
   Subgraph between = branch;
   between.operands[0].location.offset = 0;
   between.operands[3].dimensions = {2, 2};
@@ -369,7 +371,7 @@ TEST(Conversion, ReplacesWhatNoOperationUses) {
   ASSERT_EQ(converted->pools.size(), 1u);
   EXPECT_EQ(converted->main.operands[5].location.poolIndex, 0u);
 
-  // An input cannot go away: the application gives it a value in every request.
+  // An input cannot disappear: the application gives it a value in every request.
   Operand unread;
   unread.type = TENSOR_FLOAT16;
   unread.dimensions = {2};
@@ -395,7 +397,7 @@ TEST(CapabilitiesCompliance, FollowsTheGroupsOfOld) {
       }
     }
   };
-  // HAL 1.1 has a figure for relaxed computation, 1.0 has not.
+  // HAL 1.1 has a figure for relaxed computation, HAL 1.0 does not.
   capabilities.relaxedFloat32toFloat16PerformanceScalar = {2, 2};
   capabilities.relaxedFloat32toFloat16PerformanceTensor = {2, 2};
   EXPECT_FALSE(compliant(HalVersion::V1_0));

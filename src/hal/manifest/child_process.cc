@@ -14,7 +14,7 @@
 
 #include "hal/manifest/sandbox_settings.h"
 
-// glibc 2.36 forgets to say so for C++.
+// The header of glibc 2.36 lacks the C linkage for C++.
 extern "C" {
 #include <sys/pidfd.h>
 }
@@ -31,7 +31,7 @@ std::string endText(const siginfo_t& info) {
                      name != nullptr ? name : "unnamed");
 }
 
-// posix_spawn's attribute objects, destroyed with their scope.
+// posix_spawn's attribute objects, destroyed at the end of their scope.
 struct SpawnSettings {
   SpawnSettings() {
     ::posix_spawn_file_actions_init(&actions);
@@ -53,13 +53,13 @@ int fillSettings(SpawnSettings& settings, int socket) {
   const auto check = [&error](int result) {
     if (error == 0) error = result;
   };
-  // The socket first: the descriptors set up after it may have its number.
+  // The socket comes first, because descriptors that are set up later may have its number.
   check(::posix_spawn_file_actions_adddup2(&settings.actions, socket, ChildProcess::kSocketFd));
   check(::posix_spawn_file_actions_addopen(&settings.actions, 0, "/dev/null", O_RDONLY, 0));
   if (::fcntl(2, F_GETFD) < 0) {
     check(::posix_spawn_file_actions_addopen(&settings.actions, 2, "/dev/null", O_WRONLY, 0));
   }
-  // The application's output may be read by a program; a driver's chatter does not belong there.
+  // A program may read the application's output, so a driver's messages must not go there.
   check(::posix_spawn_file_actions_adddup2(&settings.actions, 2, 1));
   check(::posix_spawn_file_actions_addclosefrom_np(&settings.actions, ChildProcess::kSocketFd + 1));
 
@@ -81,7 +81,7 @@ int fillSettings(SpawnSettings& settings, int socket) {
 Result<std::shared_ptr<ChildProcess>> ChildProcess::spawn(const std::string& executable, int socket,
                                                           const std::string& sandbox,
                                                           std::span<const std::string> arguments) {
-  // A socket that has number 0 to 2 here would be overwritten by the actions before its turn.
+  // The actions would overwrite a socket with number 0 to 2 before its turn.
   UniqueFd moved(::fcntl(socket, F_DUPFD_CLOEXEC, kSocketFd));
   if (!moved.valid()) return errnoStatus(ResultCode::OP_FAILED, errno, "duplicating the socket");
 
@@ -95,8 +95,7 @@ Result<std::shared_ptr<ChildProcess>> ChildProcess::spawn(const std::string& exe
   std::vector<char*> argv;
   for (std::string& text : texts) argv.push_back(text.data());
   argv.push_back(nullptr);
-  // Only the manifest decides on the sandbox, never whoever has set up the application's
-  // environment.
+  // Only the manifest sets the sandbox, never the application's environment.
   const std::string prefix = std::string(kSandboxVariable) + "=";
   std::string variable = prefix + sandbox;
   std::vector<char*> environment;

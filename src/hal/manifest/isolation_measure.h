@@ -1,5 +1,6 @@
-// IsolationMeasure: what became of one of the sandbox's measures, as a driver reports it.
-// Thread safety: plain data. Ownership: owns its texts.
+// IsolationMeasure: the result of one of the sandbox's measures, as a driver reports it.
+// Thread safety: plain data.
+// Ownership: owns its texts.
 #pragma once
 
 #include <string>
@@ -13,7 +14,7 @@ struct IsolationMeasure {
 
   std::string name;
   State state = State::APPLIED;
-  std::string detail;  // what it allows; why it is not there
+  std::string detail;  // the allowed rights, or the reason for its absence
 };
 using IsolationReport = std::vector<IsolationMeasure>;
 

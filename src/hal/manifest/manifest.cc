@@ -26,7 +26,7 @@ constexpr std::string_view kExecutionTimeout = "execution_timeout_ms";
 constexpr std::array<std::string_view, 3> kTargets = {"executable", "socket", "library"};
 
 Result<std::string> readSmallFile(const fs::path& path) {
-  // Non-blocking: opening a FIFO must not hang the application.
+  // O_NONBLOCK, so that opening a FIFO does not block the application.
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return errnoStatus(ResultCode::BAD_DATA, errno, "cannot be opened");
   struct stat st {};
@@ -70,8 +70,8 @@ Status checkName(const std::string& name) {
   return okStatus();
 }
 
-// The text with ${manifest_dir} replaced; other uses of ${ are refused, so that a misspelt one does
-// not reach the driver.
+// Replaces ${manifest_dir} in the text. Refuses other uses of ${, so that a misspelt one does not
+// reach the driver.
 Result<std::string> withFolder(std::string text, const std::string& folder) {
   constexpr std::string_view kFolder = "${manifest_dir}";
   size_t at = 0;
@@ -174,9 +174,9 @@ Result<Manifest> parseManifest(const Json& object, const fs::path& path) {
   return manifest;
 }
 
-// Adds the manifest, or the reason why not.
+// Adds the manifest, or the reason for leaving it out.
 void add(ManifestList& list, std::set<fs::path>& seen, const fs::path& path) {
-  if (!seen.insert(path).second) return;  // listed twice is not a problem
+  if (!seen.insert(path).second) return;  // a repeated path is not a problem
   Result<Manifest> manifest = loadManifest(path);
   if (!manifest.ok()) {
     list.problems.push_back({path, manifest.takeStatus()});
@@ -224,7 +224,7 @@ std::string environmentValue(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// An XDG folder, or its default under the home folder; relative ones count as unset.
+// Returns an XDG folder, or its default under the home folder. A relative path counts as unset.
 fs::path xdgFolder(const char* name, const char* underHome) {
   const fs::path folder = environmentValue(name);
   if (folder.is_absolute()) return folder;

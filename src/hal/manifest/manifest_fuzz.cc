@@ -1,4 +1,4 @@
-// Fuzzer of driver manifests. What is JSON is mutated as JSON, two times out of three.
+// Fuzzer of driver manifests. It mutates JSON inputs as JSON in two of three cases.
 #include <algorithm>
 
 #include "hal/testing/fuzz/manifest_fuzz_input.h"

@@ -33,7 +33,7 @@ class ManifestTest : public ::testing::Test {
     return fmt::format(R"({{"name":"{}","version":"1.2","hal_version":"1.3","executable":"{}"}})",
                        name, target);
   }
-  // The text of the error with which a manifest is refused.
+  // Returns the text of the error for a refused manifest.
   std::string errorOf(const std::string& text) {
     const auto loaded = loadManifest(write("m.json", text));
     EXPECT_EQ(loaded.status().code(), ResultCode::BAD_DATA);

@@ -39,7 +39,7 @@ Result<std::vector<std::string>> parsePaths(const Json& list, const std::string&
   for (const Json& entry : list) {
     HALYARD_ASSIGN_OR_RETURN(const std::string text, plainText(entry, field, 4000));
     fs::path path = (folder / text).lexically_normal();
-    if (!path.has_filename()) path = path.parent_path();  // a folder with '/' behind it
+    if (!path.has_filename()) path = path.parent_path();  // a folder with '/' at its end
     if (!path.is_absolute()) return badData("field '{}': '{}' is no absolute path", field, text);
     if (path == path.root_path()) {
       return badData("field '{}': '{}' is everything; switch landlock off, with a reason, instead",

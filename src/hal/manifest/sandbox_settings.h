@@ -1,13 +1,13 @@
-// What a driver's process gives up before it serves anybody, as its manifest has it.
+// The rights that a driver's process gives up before it serves clients, as in its manifest.
 // Thread safety: plain data and pure functions. Ownership: owns its data.
 //
-// In a manifest, "sandbox" is an object; every field may be left out:
-//   off       {"MEASURE": "why", ...}: measures (kMeasures) that the driver cannot bear
+// In a manifest, "sandbox" is an object; every field is optional:
+//   off       {"MEASURE": "why", ...}: measures (kMeasures) that the driver cannot work with
 //   readable  files and folders that the driver reads after its start
-//   writable  the same for what it writes too, devices for instance
+//   writable  the same for files that it also writes, such as devices
 //   limits    {"memory_bytes": N, "file_bytes": N, "threads": N}
 // Relative paths are relative to the manifest's folder. System libraries, locales and time zones
-// are always readable; what the driver has open when its device is made stays usable.
+// are always readable. Descriptors that are open when the driver makes its device stay usable.
 #pragma once
 
 #include <array>
@@ -23,13 +23,13 @@
 
 namespace halyard::hal {
 
-// The measures, in the order in which they are taken.
+// The measures in the order of their use.
 inline constexpr std::array<std::string_view, 6> kMeasures = {
-    "limits",        // rlimits: no core file, sizes of files, private memory, threads
+    "limits",        // rlimits: no core file; limits for file sizes, private memory, threads
     "not_dumpable",  // other processes of the user cannot trace it or read its memory
-    "no_new_privs",  // no program gives it rights that it has not
-    "landlock",      // files: what the settings name; no TCP; no signals to others
-    "capabilities",  // none is left, not even to root
+    "no_new_privs",  // no program can give it additional rights
+    "landlock",      // files: only those of the settings; no TCP; no signals to others
+    "capabilities",  // none remain, not even for root
     "seccomp",       // only system calls that a driver needs
 };
 
@@ -40,21 +40,21 @@ struct SandboxSettings {
   std::map<std::string, std::string, std::less<>> off;  // measure, reason
   std::vector<std::string> readable;                    // absolute
   std::vector<std::string> writable;
-  uint64_t memoryBytes = 0;  // of private memory; 0: as much as the machine has
+  uint64_t memoryBytes = 0;  // private memory; 0: the machine's memory
   uint64_t fileBytes = kDefaultFileBytes;
-  uint32_t threads = kDefaultThreads;  // more than its user's processes have when it starts
+  uint32_t threads = kDefaultThreads;  // above the number of its user's threads at the start
 
   bool operator==(const SandboxSettings&) const = default;
 };
 
-// BAD_DATA naming the field.
+// BAD_DATA names the field.
 Result<SandboxSettings> parseSandbox(const nlohmann::json& object,
                                      const std::filesystem::path& folder);
-// As a manifest has it.
+// Returns the object as in a manifest.
 nlohmann::json sandboxJson(const SandboxSettings& settings);
 
-// How the runtime hands the settings to a driver that it starts: an environment variable with the
-// object as JSON, or none for the defaults. The runtime never passes on its own.
+// The runtime passes the settings to a driver in this environment variable, as JSON, or unset for
+// the defaults. It never passes on its own variable.
 inline constexpr const char* kSandboxVariable = "HALYARD_SANDBOX";
 std::string sandboxText(const SandboxSettings& settings);
 // "": the defaults.

@@ -40,7 +40,7 @@ Status parseAllow(const Json& object, ServiceSettings& settings) {
   return okStatus();
 }
 
-// Null when the field is none of a quota's.
+// Returns null when the field does not belong to a quota.
 uint64_t* limitNamed(QuotaLimits& limits, std::string_view field) {
   if (field == "memory_bytes") return &limits.memoryBytes;
   if (field == "models") return &limits.models;
@@ -51,7 +51,7 @@ uint64_t* limitNamed(QuotaLimits& limits, std::string_view field) {
   return nullptr;
 }
 
-// `other`: the one field that is no quota's, and where it goes.
+// `other`: the one field that does not belong to a quota, and its destination.
 Status parseLimits(const Json& object, const std::string& name, QuotaLimits& limits,
                    std::string_view other, uint32_t& otherValue) {
   HALYARD_RETURN_IF_ERROR(checkKind(object, object.is_object(), name, "an object"));

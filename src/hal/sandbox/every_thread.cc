@@ -28,7 +28,7 @@ namespace {
 constexpr size_t kMostThreads = 8192;
 constexpr std::chrono::seconds kLimit{2};
 
-// What the handler works with.
+// The data for the handler.
 struct Round {
   int (*action)(void*);
   void* argument;
@@ -36,11 +36,11 @@ struct Round {
   uint32_t answered;  // a futex
   int32_t threads[kMostThreads];
   int32_t results[kMostThreads];
-  Round* next;  // of those that are kept for ever
+  Round* next;  // list of the rounds that are kept forever
 };
 Round* currentRound = nullptr;  // a handler has no other way to find it
 
-// Runs in any thread at any moment, in one that a sanitizer knows nothing of, too.
+// Runs in any thread at any moment, also in a thread that a sanitizer does not know.
 __attribute__((no_sanitize_thread, no_sanitize_address, no_sanitize_undefined)) void onSignal(int) {
   const int savedErrno = errno;
   Round* const round = __atomic_load_n(&currentRound, __ATOMIC_ACQUIRE);
@@ -57,8 +57,9 @@ __attribute__((no_sanitize_thread, no_sanitize_address, no_sanitize_undefined)) 
   errno = savedErrno;
 }
 
-// Puts the handler in place for its lifetime. Sanitizers would have it run later than now, and not
-// at all in threads of their own, so the kernel is told directly where its structure is known.
+// Installs the handler for its lifetime. Sanitizers would delay the handler, and not run it in
+// their own threads. So the code calls the kernel directly where the layout of its structure is
+// known.
 class Handler {
  public:
   Handler() {
@@ -87,7 +88,7 @@ class Handler {
   Handler(const Handler&) = delete;
   Handler& operator=(const Handler&) = delete;
 
-  // A signal may still be on its way to a thread, and would end the process.
+  // A signal may still be on its way to a thread; without the handler it would end the process.
   void stay() { stays_ = true; }
 
  private:
@@ -95,7 +96,7 @@ class Handler {
   struct sigaction before_ {};
 };
 
-// The folder stays readable when a sandbox comes between.
+// The open folder stays readable after the sandbox starts.
 class ThreadList {
  public:
   ThreadList() : folder_(::opendir("/proc/self/task")) {}
@@ -125,7 +126,8 @@ bool alive(pid_t thread) {
   return ::syscall(SYS_tgkill, ::getpid(), thread, 0) == 0 || errno != ESRCH;
 }
 
-// Whether the thread is ThreadSanitizer's own, which blocks the signal and runs nothing of ours.
+// Returns whether the thread belongs to ThreadSanitizer. It blocks the signal and runs no code of
+// Halyard.
 bool isSanitizers(pid_t thread) {
   if (!kThreadSanitizer) return false;
   std::ifstream status(fmt::format("/proc/self/task/{}/status", thread));
@@ -178,7 +180,7 @@ Status tellOthers(Round& round, ThreadList& list) {
   return okStatus();
 }
 
-// Reachable, so that nobody takes it for lost.
+// The list keeps it reachable, so that leak detectors ignore it.
 void keepForEver(std::unique_ptr<Round> round) {
   static std::atomic<Round*> kept = nullptr;
   Round* const last = round.release();
@@ -209,7 +211,7 @@ Status onEveryThread(int (*action)(void*), void* argument) {
       status = opFailed("in thread {}: {}", round->threads[i], std::strerror(round->results[i]));
     }
   }
-  // A thread that was too late may still look at it.
+  // A late thread may still read it.
   if (!status.ok()) keepForEver(std::move(round));
   if (const int own = action(argument); own != 0 && status.ok()) {
     status = opFailed("{}", std::strerror(own));

@@ -8,10 +8,11 @@
 
 namespace halyard::hal {
 
-// Calls `action` in every other thread, by a signal (SIGSYS), and then in this one. It returns 0
-// for success, and may do only what a signal handler may: no sanitizer looks at it there. Threads
-// that are started meanwhile get it too. OP_FAILED naming a thread that did not take the signal
-// within two seconds, or for which the action did not return 0, and what it returned.
+// Calls `action` in every other thread, through a signal (SIGSYS), and then in this one. Threads
+// that start meanwhile are included. `action` returns 0 for success. It may do only what a signal
+// handler may do; sanitizers do not check it there. Returns OP_FAILED with the thread if it did not
+// take the signal within two seconds, or if its action did not return 0. The error has the returned
+// value.
 Status onEveryThread(int (*action)(void* argument), void* argument);
 
 }  // namespace halyard::hal

@@ -1,5 +1,4 @@
-// Caches of a driver in its sandbox: what was opened before goes on working, and nothing else is
-// open.
+// Tests of a driver's caches in its sandbox: folders opened before stay usable, and no others.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -22,7 +21,7 @@ using cache::testing::CacheFolder;
 using cache::testing::someBytes;
 using cache::testing::tokenOf;
 
-// What went wrong, in a process that is not this one; "" for nothing.
+// Returns the error of work in another process; "" for success.
 template <typename Work>
 std::string inChild(Work work) {
   int ends[2] = {-1, -1};
@@ -70,7 +69,7 @@ void expectWorksInTheSandbox(Open open) {
       if (!loaded.ok()) return loaded.status().toString();
       if (loaded->model != content.model) return "another content";
     }
-    // A store that is lost meanwhile is made anew.
+    // A store that is removed meanwhile is created again.
     if (::unlink(folder.database().c_str()) != 0) return "the store cannot be removed";
     const Status saved = (*cache)->save(files, content, 1000);
     if (!saved.ok()) return saved.toString();

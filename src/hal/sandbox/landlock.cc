@@ -16,7 +16,7 @@
 namespace halyard::hal {
 namespace {
 
-// What newer kernels than Debian's headers know.
+// Definitions of newer kernels, which Debian's headers lack.
 struct RulesetAttributes {
   uint64_t fs;
   uint64_t net;     // ABI 4
@@ -29,18 +29,19 @@ constexpr uint64_t kConnectTcp = 2;
 constexpr uint64_t kScopeAbstractUnixSocket = 1;
 constexpr uint64_t kScopeSignal = 2;
 constexpr uint32_t kAskErrata = 2;
-// Without it threads that were bound one by one cannot signal each other.
+// Without this fix, threads that were restricted one by one cannot send each other signals.
 constexpr uint64_t kErratumSignalsOfThreads = 2;
 
 constexpr uint64_t kRead = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
-// For folders of caches: files are made, replaced and removed there, but no folders and no links.
+// Rights for cache folders: the driver may create, replace and remove files, but not folders or
+// links.
 constexpr uint64_t kKeep = kRead | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG |
                            LANDLOCK_ACCESS_FS_REMOVE_FILE | kTruncate;
 constexpr uint64_t kOfFiles = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |
                               LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate | kIoctlDev;
 
-// Read by the C library and by what a driver links, at any time: libraries that are loaded late,
-// locales, time zones, what the machine is.
+// The C library and a driver's libraries read these at any time: libraries loaded later, locales,
+// time zones, information about the machine.
 constexpr std::array kSystemFiles = {
     "/usr/lib",       "/usr/lib64",        "/usr/local/lib",     "/lib",
     "/lib64",         "/usr/share/locale", "/usr/share/i18n",    "/usr/share/zoneinfo",
@@ -60,7 +61,7 @@ uint64_t allFileRights(long abi) {
   return rights;
 }
 
-// False when there is no such file.
+// Returns false when there is no such file.
 bool allow(int ruleset, const char* path, uint64_t rights) {
   const UniqueFd file(::open(path, O_PATH | O_CLOEXEC));
   struct stat st {};

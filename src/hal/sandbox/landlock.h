@@ -1,4 +1,4 @@
-// LandlockRules: which files a sandboxed process may reach.
+// LandlockRules: the files that a sandboxed process may use.
 // Thread safety: a value.
 // Ownership: owns the descriptor of its ruleset.
 #pragma once
@@ -12,14 +12,14 @@ namespace halyard::hal {
 
 class LandlockRules {
  public:
-  // UNAVAILABLE_DEVICE when the kernel has no Landlock.
+  // Returns UNAVAILABLE_DEVICE when the kernel has no Landlock.
   static Result<LandlockRules> create(const SandboxSettings& settings,
                                       const std::string& ownSocket);
 
-  // What they are, for people.
+  // Describes the rules for readers.
   const std::string& description() const { return description_; }
-  // What landlock_restrict_self binds a thread with, and those that it starts, for good. Needs
-  // no_new_privs.
+  // The ruleset for landlock_restrict_self. It permanently restricts a thread, and the threads that
+  // it starts. Needs no_new_privs.
   int ruleset() const { return ruleset_.get(); }
 
  private:

@@ -27,7 +27,7 @@ using State = IsolationMeasure::State;
 
 std::string mebibytes(uint64_t bytes) { return fmt::format("{} MiB", bytes >> 20); }
 
-// Sets both limits, never above what the hard one was. 0, or an errno.
+// Sets both limits, never above the previous hard limit. Returns 0 or an errno.
 int limit(int resource, uint64_t value) {
   rlimit limits{};
   if (::getrlimit(static_cast<__rlimit_resource>(resource), &limits) != 0) return errno;
@@ -36,7 +36,7 @@ int limit(int resource, uint64_t value) {
   return ::setrlimit(static_cast<__rlimit_resource>(resource), &limits) == 0 ? 0 : errno;
 }
 
-// The threads of all processes of this user, which is what RLIMIT_NPROC counts.
+// Returns the number of threads of all processes of this user, which RLIMIT_NPROC limits.
 uint64_t threadsOfUser() {
   uint64_t threads = 0;
   DIR* const folder = ::opendir("/proc");
@@ -64,7 +64,7 @@ Result<std::string> setLimits(const SandboxSettings& settings) {
     }
   };
   note(limit(RLIMIT_CORE, 0), "no core file");
-  ::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit is an error, not the end
+  ::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit becomes an error only
   note(limit(RLIMIT_FSIZE, settings.fileBytes),
        fmt::format("files of {}", mebibytes(settings.fileBytes)));
   if (!kSanitized) {
@@ -93,14 +93,15 @@ Result<std::string> stopBeingDumpable() {
   return std::string();
 }
 
-// What the kernel keeps for each thread; each returns 0 or an errno and is async-signal-safe.
+// The settings that the kernel keeps for each thread. Each function returns 0 or an errno and is
+// async-signal-safe.
 int giveUpNewPrivileges(void*) {
   return ::syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? 0 : errno;
 }
 
 int dropCapabilities(void*) {
   for (int capability = 0; capability < 64; ++capability) {
-    // Only who may can, and whoever may not has nothing to bound.
+    // The call needs a privilege. Without the privilege, a process has no capabilities to drop.
     if (::syscall(SYS_prctl, PR_CAPBSET_READ, capability, 0, 0, 0) == 1) {
       ::syscall(SYS_prctl, PR_CAPBSET_DROP, capability, 0, 0, 0);
     }
@@ -111,7 +112,7 @@ int dropCapabilities(void*) {
   return ::syscall(SYS_capset, &header, none) == 0 ? 0 : errno;
 }
 
-// ThreadSanitizer does not see that the signal comes after the ruleset was made.
+// ThreadSanitizer does not see that the signal comes after the creation of the ruleset.
 __attribute__((no_sanitize_thread)) int bindByLandlock(void* ruleset) {
   return ::syscall(SYS_landlock_restrict_self, *static_cast<int*>(ruleset), 0) == 0 ? 0 : errno;
 }

@@ -1,6 +1,6 @@
-// Sandbox: gives up what a driver's process does not need.
-// Thread safety: to be called once, by one thread, while others may run.
-// Ownership: nothing; the process stays as it is made here until its end.
+// Sandbox: gives up the rights that a driver's process does not need.
+// Thread safety: one thread calls it once, while others may run.
+// Ownership: none; the changes to the process are permanent.
 #pragma once
 
 #include "hal/manifest/isolation_measure.h"
@@ -8,13 +8,13 @@
 
 namespace halyard::hal {
 
-// Takes all measures that `settings` do not switch off, for all threads of the process, and says
-// what became of each, in the order of kMeasures. A measure that the kernel does not know is left
-// out, and reported so. `ownSocket`: the path of the socket that the process has made and is to
-// remove when it ends; may be empty.
+// Takes all measures that `settings` do not switch off, for all threads of the process. Returns the
+// result of each, in the order of kMeasures. A measure that the kernel does not support is left
+// out, and the report says so. `ownSocket`: the path of the socket that the process has created and
+// removes at its end; may be empty.
 //
-// Other threads are interrupted once, by SIGSYS, for what the kernel keeps for each thread; one
-// that blocks this signal makes those measures unavailable.
+// Some settings belong to each thread, so the call interrupts the other threads once with SIGSYS.
+// If a thread blocks this signal, these measures are unavailable.
 IsolationReport applySandbox(const SandboxSettings& settings, const std::string& ownSocket);
 
 }  // namespace halyard::hal

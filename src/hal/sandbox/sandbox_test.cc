@@ -57,7 +57,7 @@ class SandboxTest : public ::testing::Test {
     error = static_cast<int>(out[0]);
     return result;
   }
-  // What came of it in the driver.
+  // Returns the result of the attempt in the driver.
   int attempt(Forbidden what) {
     int error = 0;
     const ExecutionResult result = execute(what, error);
@@ -146,7 +146,7 @@ TEST_F(SandboxTest, OnlyTheManifestSwitchesMeasuresOff) {
   EXPECT_EQ(attempt(Forbidden::LARGE_FILE), 0);
   EXPECT_EQ(attempt(Forbidden::CAPABILITIES), EPERM);
 
-  // What the application's environment has is not the manifest's.
+  // The application's environment must not replace the manifest.
   ::setenv(kSandboxVariable, R"({"off": {"landlock": "I want to"}})", 1);
   open();
   ::unsetenv(kSandboxVariable);
@@ -172,7 +172,7 @@ TEST_F(SandboxTest, LimitsOfTheManifest) {
   settings.memoryBytes = uint64_t{1} << 43;
   open(settings);
   EXPECT_EQ(attempt(Forbidden::LARGE_FILE), 0);
-  // ThreadSanitizer has no room for so much.
+  // ThreadSanitizer cannot run with this memory limit.
   if (!kThreadSanitizer) {
     EXPECT_EQ(attempt(Forbidden::MUCH_MEMORY), 0);
   }
@@ -223,7 +223,7 @@ TEST(SandboxSettingsTest, MistakesAreNamed) {
   EXPECT_FALSE(sandboxFromText("{").ok());
 }
 
-// A thread that cannot be reached is told of, not passed over.
+// A thread that cannot be reached is reported, not skipped.
 TEST(EveryThreadTest, BlockedSignalIsToldAndDoesNoHarmLater) {
   if (kThreadSanitizer) GTEST_SKIP() << "a thread that blocks all signals counts as its own";
   const pid_t child = ::fork();

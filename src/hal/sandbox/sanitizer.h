@@ -1,5 +1,6 @@
-// Whether this is a build with a sanitizer, which needs more of the system than a driver.
-// Thread safety: constant. Ownership: none.
+// Tells whether the build has a sanitizer, which needs more rights than a driver.
+// Thread safety: constant.
+// Ownership: none.
 #pragma once
 
 #include "base/sanitized.h"

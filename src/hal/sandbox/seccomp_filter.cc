@@ -15,10 +15,10 @@
 namespace halyard::hal {
 namespace {
 
-// Names that an architecture, or this libseccomp, does not know are passed over. What files may be
-// reached is Landlock's to say.
+// Names that an architecture, or this libseccomp, does not know are skipped. Landlock restricts the
+// files.
 constexpr const char* kAllowed[] = {
-    // Descriptors and what was opened
+    // Descriptors and open files
     "read", "write", "readv", "writev", "pread64", "pwrite64", "preadv", "pwritev", "preadv2",
     "pwritev2", "close", "close_range", "lseek", "_llseek", "dup", "dup2", "dup3", "pipe", "pipe2",
     "fcntl", "fcntl64", "flock", "ftruncate", "ftruncate64", "fallocate", "fadvise64", "fsync",
@@ -42,25 +42,25 @@ constexpr const char* kAllowed[] = {
     "time", "times", "alarm", "setitimer", "getitimer", "timer_create", "timer_settime",
     "timer_gettime", "timer_getoverrun", "timer_delete", "timerfd_create", "timerfd_settime",
     "timerfd_gettime", "exit", "exit_group", "restart_syscall",
-    // Signals to itself
+    // Signals to the process itself
     "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending", "rt_sigsuspend",
     "rt_sigtimedwait", "sigaltstack", "sigreturn", "pause", "signalfd", "signalfd4",
     // Waiting
     "poll", "ppoll", "select", "_newselect", "pselect6", "epoll_create", "epoll_create1",
     "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2", "eventfd", "eventfd2", "wait4",
     "waitid",
-    // Sockets that are there
+    // Existing sockets
     "sendmsg", "recvmsg", "sendmmsg", "recvmmsg", "recvfrom", "accept", "accept4", "shutdown",
     "getsockopt", "setsockopt", "getsockname", "getpeername",
-    // What it is
+    // Information about the process
     "getpid", "gettid", "getppid", "getpgrp", "getpgid", "getsid", "getuid", "geteuid", "getgid",
     "getegid", "getresuid", "getresgid", "getgroups", "capget", "uname", "sysinfo", "getrusage",
     "getrlimit", "ugetrlimit", "getrandom", "arch_prctl",
-    // Giving up more
+    // Giving up more rights
     "setrlimit", "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self",
     "seccomp"};
 
-// There is no good reason for these: a driver that tries is broken into.
+// No driver needs these calls. An attempt shows that an attacker controls the driver.
 constexpr const char* kDeadly[] = {"ptrace",
                                    "process_vm_readv",
                                    "process_vm_writev",
@@ -98,7 +98,7 @@ constexpr const char* kDeadly[] = {"ptrace",
                                    "sethostname",
                                    "setdomainname"};
 
-// LeakSanitizer looks at a process from a copy of it.
+// LeakSanitizer examines a process from a copy of it.
 constexpr const char* kForSanitizers[] = {
     "ptrace", "clone", "wait4", "process_vm_readv", "sched_setscheduler", "personality"};
 
@@ -107,7 +107,7 @@ class Filter {
   Filter() : context_(::seccomp_init(SCMP_ACT_ERRNO(EPERM))) {}
 
   bool valid() const { return context_ != nullptr; }
-  // The first error of any, or 0.
+  // The first error of all calls, or 0.
   int error() const { return error_; }
 
   void attribute(scmp_filter_attr attribute, uint32_t value) {
@@ -141,12 +141,13 @@ class Filter {
 constexpr scmp_arg_cmp equal(unsigned argument, uint64_t value) {
   return {argument, SCMP_CMP_EQ, value, 0};
 }
-// Of the low 32 bits, as the kernel looks at no others there.
+// Compares the low 32 bits, because the kernel ignores the others there.
 constexpr scmp_arg_cmp bits(unsigned argument, uint64_t mask, uint64_t value) {
   return {argument, SCMP_CMP_MASKED_EQ, mask, value};
 }
 
-// Terminals' requests can put words into the mouth of their user; all have 'T' in the second byte.
+// Some requests of terminals can insert input as if their user typed it. All have 'T' in the second
+// byte.
 void allowIoctls(Filter& filter) {
   constexpr uint64_t kTerminal = uint64_t{'T'} << 8;
   for (uint64_t bit = 0x100; bit <= 0x8000; bit <<= 1) {
@@ -174,8 +175,8 @@ void allowPrctls(Filter& filter) {
 
 void allowByArguments(Filter& filter) {
   const auto self = static_cast<uint64_t>(::getpid());
-  // Threads, but no processes. The flags of clone3 are in memory, where a filter cannot look: the C
-  // library does without it when it is told that there is none.
+  // Allows threads, but no processes. The flags of clone3 are in memory, which a filter cannot
+  // read. The C library works without clone3 when the call reports that it does not exist.
   filter.allow("clone", bits(0, CLONE_THREAD, CLONE_THREAD));
   filter.rule(SCMP_ACT_ERRNO(ENOSYS), "clone3");
   filter.allow("kill", bits(0, 0xffffffff, self));
@@ -184,11 +185,11 @@ void allowByArguments(Filter& filter) {
   for (const uint64_t who : {uint64_t{0}, self}) {
     filter.allow("prlimit64", bits(0, 0xffffffff, who));
   }
-  // Of the calling thread.
+  // Only for the calling thread.
   filter.allow("setpriority", bits(0, 0xffffffff, 0), bits(1, 0xffffffff, 0));
   filter.allow("sched_setscheduler", bits(0, 0xffffffff, 0));
   filter.allow("sched_setattr", bits(0, 0xffffffff, 0));
-  // A socket of datagrams could be sent elsewhere.
+  // A datagram socket could send to other addresses.
   for (const uint64_t type : {SOCK_STREAM, SOCK_SEQPACKET}) {
     filter.allow("socketpair", bits(0, 0xffffffff, AF_UNIX), bits(1, 0xf, type));
   }
@@ -203,7 +204,7 @@ Result<std::string> filterSystemCalls() {
     return makeStatus(ResultCode::UNAVAILABLE_DEVICE, "libseccomp cannot make a filter");
   }
   filter.attribute(SCMP_FLTATR_CTL_TSYNC, 1);
-  filter.attribute(SCMP_FLTATR_CTL_NNP, 0);  // a measure of its own
+  filter.attribute(SCMP_FLTATR_CTL_NNP, 0);  // set by a measure of its own
   filter.attribute(SCMP_FLTATR_CTL_OPTIMIZE, 2);
   filter.attribute(SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
   for (const char* name : kAllowed) filter.allow(name);

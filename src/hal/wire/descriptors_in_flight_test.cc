@@ -1,5 +1,4 @@
-// The user's limit of descriptors that are on their way between processes is an error of the call
-// that meets it, and nothing else.
+// The user's limit of descriptors in flight causes an error of the affected call only.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -26,7 +25,7 @@ using ::testing::HasSubstr;
 constexpr rlim_t kLimit = 400;
 constexpr size_t kTooMany = 600;
 
-// The limit of a process, meanwhile.
+// Lowers the limit of the process for its lifetime.
 class Limited {
  public:
   explicit Limited(pid_t process) : process_(process) {
@@ -80,7 +79,7 @@ TEST_F(DescriptorsInFlight, ToTheDriver) {
       const Limited limited(::getpid());
       const InFlight many(kTooMany);
       expectRefused(prepare().status());
-      // What takes no descriptors goes on.
+      // Calls without descriptors still work.
       EXPECT_EQ(device_->status(), DeviceStatus::AVAILABLE);
     }
     const auto prepared = prepare();

@@ -6,7 +6,7 @@
 namespace halyard::hal {
 namespace {
 
-// How often a connection is looked at whose peer does not read.
+// The interval of checks on a connection whose peer does not read.
 constexpr kj::Duration kRecheck = 5 * kj::MILLISECONDS;
 
 }  // namespace
@@ -49,7 +49,7 @@ class GuardedNetwork::GuardedConnection final : public capnp::TwoPartyVatNetwork
         }
         break;
       case capnp::rpc::Message::FINISH:
-        // One for no call is for the RPC system to refuse.
+        // The RPC system refuses a message that finishes no call.
         if (unfinished_ > 0) --unfinished_;
         break;
       default:

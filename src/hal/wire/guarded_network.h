@@ -1,9 +1,9 @@
-// GuardedNetwork: the messages of one connection, read only as fast as its peer takes the answers.
+// GuardedNetwork: reads the messages of a connection only as fast as its peer reads the answers.
 // Thread safety: loop thread only.
 // Ownership: borrows the network under it, which must outlive it.
 //
-// Cap'n Proto bounds the size of the calls that it works on, but neither what waits to be written
-// to a peer that does not read nor the number of answers that a peer never says it is done with.
+// Cap'n Proto limits the size of running calls. It limits neither the bytes that wait for a peer
+// that does not read, nor the number of answers that a peer never finishes.
 #pragma once
 
 #include <capnp/rpc-twoparty.h>
@@ -13,10 +13,10 @@ namespace halyard::hal {
 
 class GuardedNetwork final : public capnp::TwoPartyVatNetworkBase {
  public:
-  // While more than this waits to be written nothing is read.
+  // No message is read while more than this number of bytes waits to be written.
   static constexpr size_t kMaxUnsentBytes = size_t{1} << 20;
   static constexpr size_t kMaxUnsentMessages = 1024;
-  // A peer with more calls that it has not finished loses its connection.
+  // A peer with more unfinished calls loses its connection.
   static constexpr size_t kMaxUnfinishedCalls = 8192;
 
   GuardedNetwork(capnp::TwoPartyVatNetwork& network, kj::Timer& timer)
@@ -32,7 +32,7 @@ class GuardedNetwork final : public capnp::TwoPartyVatNetworkBase {
 
   capnp::TwoPartyVatNetwork& network_;
   kj::Timer& timer_;
-  // There is one, however often it is asked for: the RPC system knows connections by their address.
+  // There is only one object, because the RPC system identifies connections by their address.
   GuardedConnection* current_ = nullptr;
 };
 

@@ -1,6 +1,7 @@
-// What the threads of prepareSupported13 tell each other: a worker asks the device and goes on with
-// the preparation, the loop answers. Thread safety: as each says. Ownership: shared by the worker's
-// job and the call's promises.
+// The communication between the threads of prepareSupported13. A worker asks the device and
+// continues with the preparation; the loop answers the call.
+// Thread safety: as each comment says.
+// Ownership: shared by the worker's job and the call's promises.
 #pragma once
 
 #include <kj/common.h>
@@ -20,7 +21,7 @@ namespace halyard::hal {
 
 using PreparedClient = wire::v1_3::IPreparedModel::Client;
 
-// What a device says of a model.
+// A device's answer about a model.
 struct Asked {
   ValidModel model;
   std::vector<bool> supported;
@@ -28,10 +29,10 @@ struct Asked {
   bool isAll() const { return std::ranges::all_of(supported, std::identity()); }
 };
 
-// The same, as the thread that goes on with the preparation tells it to the loop. Any thread.
+// The same answer, passed from the preparing thread to the loop. Any thread.
 class Question {
  public:
-  // `ticket` is let go of when there is an answer and somebody waits for it.
+  // `ticket` is released when the answer exists and the loop waits for it.
   explicit Question(std::shared_ptr<void> ticket) : ticket_(std::move(ticket)) {}
 
   void set(Result<Asked> asked) {
@@ -39,13 +40,13 @@ class Question {
     asked_ = std::move(asked);
     if (isAwaited_) ticket_.reset();
   }
-  // False: it is not there yet, and the ticket will tell.
+  // Returns false if the answer does not exist yet; the ticket then reports it.
   bool await() {
     const std::lock_guard lock(mutex_);
     isAwaited_ = true;
     return asked_.has_value();
   }
-  // Null while it is not there. Once it is it does not change.
+  // Returns null before the answer exists. It does not change later.
   const Result<Asked>* get() const {
     const std::lock_guard lock(mutex_);
     return asked_ ? &*asked_ : nullptr;
@@ -58,7 +59,7 @@ class Question {
   std::optional<Result<Asked>> asked_;
 };
 
-// What has become of the preparation; loop thread.
+// The outcome of the preparation; loop thread.
 struct Outcome {
   bool hasEnded = false;
   bool isForCallback = false;  // the question has been answered before

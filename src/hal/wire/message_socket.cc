@@ -31,11 +31,11 @@ constexpr size_t kSharedBytes = size_t{1} << 15;
 constexpr uint32_t kMaxSegments = 512;
 constexpr size_t kMostHeaderBytes = (kMaxSegments + 1) * sizeof(uint32_t);
 constexpr uint64_t kMalformed = UINT64_MAX;
-// A peer that leaves more descriptors behind that are not closed yet is not read from.
+// The socket is not read while more descriptors of this peer wait to be closed.
 constexpr size_t kMostClosings = 1024;
-constexpr size_t kMostFds = 253;  // with one message, by the kernel
+constexpr size_t kMostFds = 253;  // the kernel's limit for one message
 
-// Throws what the call's errno stands for: DISCONNECTED when the peer has gone.
+// Throws the exception for the call's errno: DISCONNECTED when the peer has gone.
 [[noreturn]] void failCall(const char* call) {
   KJ_FAIL_SYSCALL(call, errno);  // NOLINT(bugprone-suspicious-semicolon): the macro's loop
 }
@@ -48,8 +48,8 @@ uint32_t tableEntry(const kj::byte* bytes, size_t index) {
   return le32toh(value);
 }
 
-// Why the kernel has not taken a message, for the descriptors that go with it; nullopt for what has
-// to do with neither.
+// Returns the reason why the kernel refused a message because of its descriptors; nullopt for other
+// errors.
 std::optional<std::string> refusalOf(int error) {
   if (error == ENOMEM || error == ENOBUFS) {
     return "the kernel has no memory for a message with descriptors";
@@ -70,7 +70,7 @@ std::optional<std::string> refusalOf(int error) {
 
 }  // namespace
 
-// A message on its way out. Borrows its segments and descriptors.
+// An outgoing message. Borrows its segments and descriptors.
 struct MessageSocket::Outgoing {
   Outgoing(kj::ArrayPtr<const int> theFds, kj::ArrayPtr<const kj::ArrayPtr<const word>> segments)
       : segments_(segments), fds(theFds), table((segments.size() + 2) / 2 * 2) {
@@ -88,8 +88,8 @@ struct MessageSocket::Outgoing {
   Outgoing& operator=(const Outgoing&) = delete;
 
   enum class Progress { DONE, NO_ROOM, REFUSED };
-  // Writes what there is room for. NO_ROOM: something is left. REFUSED, with `error`: nothing has
-  // been written, as the kernel does not take the descriptors.
+  // Writes as much as fits. NO_ROOM: a rest remains. REFUSED, with `error`: the kernel does not
+  // accept the descriptors, and nothing was written.
   Progress writeTo(int socket, int* error) {
     while (first < parts.size()) {
       msghdr message{};
@@ -106,7 +106,7 @@ struct MessageSocket::Outgoing {
         errno = *error;
         failCall("sendmsg");
       }
-      fds = nullptr;  // they have gone with the first bytes
+      fds = nullptr;  // sent with the first bytes
       drop(static_cast<size_t>(sent));
     }
     return Progress::DONE;
@@ -114,7 +114,7 @@ struct MessageSocket::Outgoing {
   Undelivered::Segments all() const { return segments_; }
 
  private:
-  // What has come over a connection, and goes on over this one, goes as it was.
+  // Descriptors that came over another connection are passed on as the originals.
   void passOn(kj::ArrayPtr<const int> given) {
     for (size_t i = 0; i < given.size(); ++i) {
       ForeignFd original = originalOf(given[i]);
@@ -145,9 +145,9 @@ struct MessageSocket::Outgoing {
 
   const Undelivered::Segments segments_;
   kj::ArrayPtr<const int> fds;
-  std::vector<int> numbers;          // in place of those given, where some stand for others
-  std::vector<ForeignFd> originals;  // of those
-  std::vector<uint32_t> table;       // number of segments less one, their words, to a whole word
+  std::vector<int> numbers;          // replaces the given ones if some are stand-ins
+  std::vector<ForeignFd> originals;  // of the stand-ins
+  std::vector<uint32_t> table;       // segments - 1, words of each, padding
   std::vector<iovec> parts;
   size_t first = 0;
 };
@@ -176,8 +176,8 @@ MessageSocket::MessageSocket(kj::UnixEventPort& port, UniqueFd socket, unsigned 
   if (terms_.closing != nullptr) assignForeign(socket_.get(), terms_.closing);
 }
 
-// The peer sees the end now, whenever the socket is closed, and although a child that was forked
-// meanwhile may have it, too.
+// The peer sees the end now. The time of the socket's close does not matter, nor does a forked
+// child with a copy.
 MessageSocket::~MessageSocket() noexcept(false) { shutdown(); }
 
 std::optional<uint64_t> MessageSocket::messageBytes(const kj::byte* bytes, size_t count) {
@@ -212,8 +212,8 @@ void MessageSocket::makeRoom(uint64_t limit) {
   begin_ = 0;
   end_ = there;
   if (size <= kSharedBytes) return;
-  // By what has come, and never larger than the message: what comes behind it stays where it is
-  // until this one is read.
+  // The space depends on the received bytes, and never exceeds the message. Later bytes stay in the
+  // socket until this message has been read.
   constexpr size_t kFirst = 2 * kSharedBytes;
   growTo(std::min<size_t>(size, std::max(kFirst, 2 * there)) / sizeof(word) * sizeof(word));
 }
@@ -248,7 +248,7 @@ MessageSocket::Receipt MessageSocket::receive() {
     message.msg_iov = &into;
     message.msg_iovlen = 1;
     message.msg_control = control.data();
-    // For as many as there can be: what finds no room the kernel closes, on this thread.
+    // The space is for the maximum number, because the kernel closes all others on this thread.
     message.msg_controllen = control.size();
     const ssize_t got = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got < 0) {
@@ -282,8 +282,8 @@ std::vector<ForeignFd> MessageSocket::descriptorsOf(msghdr& message) const {
   return fds;
 }
 
-// A peer writes a message with its descriptors at once, and the kernel ends a receipt behind the
-// piece that they came with: they belong to the last message that begins in it.
+// A peer sends a message together with its descriptors, and the kernel ends a recvmsg after the
+// piece with descriptors. So they belong to the last message that begins in the received bytes.
 void MessageSocket::attach(std::vector<ForeignFd> fds, size_t bytes) {
   if (fds.empty()) return;
   size_t at = begin_;
@@ -292,11 +292,11 @@ void MessageSocket::attach(std::vector<ForeignFd> fds, size_t bytes) {
     if (!size || *size >= end_ - at) break;
     at += static_cast<size_t>(*size);
   }
-  if (at + bytes < end_) return;  // in the middle of a message: nobody's
+  if (at + bytes < end_) return;  // in the middle of a message: they belong to none
   const uint64_t beginning = position_ + (at - begin_);
   if (!attached_.empty() && attached_.back().beginning == beginning) return;
   Attached& attached = attached_.emplace_back(Attached{beginning, std::move(fds), false, {}});
-  // A message that is there as a whole is taken now, and charged for by what is made of it.
+  // A complete message is taken now, and its result is charged.
   const auto size = messageBytes(space_.bytes().begin() + at, end_ - at);
   if (terms_.quota == nullptr || (size && *size <= end_ - at)) return;
   auto charge = terms_.quota->charge(Quota::Resource::DESCRIPTORS, attached.fds.size());
@@ -312,7 +312,7 @@ size_t MessageSocket::giveAttached(kj::ArrayPtr<kj::AutoCloseFd> fdSpace) {
   if (attached_.empty() || attached_.front().beginning != position_) return 0;
   Attached attached = std::move(attached_.front());
   attached_.pop_front();
-  attached.charge = {};  // what is made of the message is charged for them now
+  attached.charge = {};  // the result of the message is charged from now on
   const size_t count = std::min(attached.fds.size(), fdSpace.size());
   for (size_t i = 0; i < count; ++i) {
     fdSpace[i] = attached.refused ? ReceivedFds::giveRefused()
@@ -364,8 +364,9 @@ kj::Promise<MessageSocket::Received> MessageSocket::tryReadMessage(
         kj::heap<capnp::FlatArrayMessageReader>(view, options).attach(kj::mv(words));
     return Received(capnp::MessageReaderAndFds{kj::mv(reader), nullptr});
   }
-  // One that came with others has its turn when all is done that follows from those before it,
-  // their answers' writing above all: whoever reads faster than it writes collects answers.
+  // If several messages came together, each next one waits until all work for the previous ones is
+  // done, especially writing their answers. Otherwise a socket that reads faster than it writes
+  // collects answers.
   if (isComplete()) {
     return kj::evalLast([this, fdSpace, options] { return Received(take(fdSpace, options)); });
   }
@@ -423,7 +424,7 @@ kj::Promise<void> MessageSocket::send(kj::Own<Outgoing> outgoing) {
 }
 
 kj::Promise<void> MessageSocket::sendRest(kj::Own<Outgoing> outgoing) {
-  // An observer that is new tells of room that there has been since the last attempt, too.
+  // A new observer also reports space that became free since the last attempt.
   if (writable_ == nullptr) {
     writeSide_.reset(::fcntl(socket_.get(), F_DUPFD_CLOEXEC, 0));
     if (!writeSide_.valid()) failCall("fcntl(F_DUPFD_CLOEXEC)");

@@ -1,12 +1,10 @@
 // MessageSocket: Cap'n Proto messages over a Unix socket that passes file descriptors.
 // Thread safety: loop thread only.
-// Ownership: owns the socket and what has come and has not been read; a message that it gives owns
-// its memory.
+// Ownership: owns the socket and all unread input; a returned message owns its memory.
 //
-// kj's own stream has the kernel tell of every message that the peer has taken, since there is room
-// to write then: each message wakes its sender once more, for nothing. This one asks for that only
-// while something waits that did not fit, and takes messages with a system call for as many as
-// have come.
+// kj's own stream always asks the kernel for write events. The kernel then wakes the sender after
+// each message that the peer has read, without need. This class asks for write events only while
+// data waits that did not fit. It also receives several messages with one system call.
 #pragma once
 
 #include <capnp/serialize-async.h>
@@ -28,30 +26,30 @@
 
 namespace halyard::hal {
 
-// What the peer of a connection may have here.
+// The limits for the peer of a connection.
 struct PeerTerms {
-  // Charged for what has come of messages and waits; null: nothing is.
+  // The quota for waiting messages; null: no charge.
   std::shared_ptr<Quota> quota;
-  // Its descriptors, once they are to be closed; null: those of all such peers.
+  // The account for closing the peer's descriptors; null: the account of all such peers.
   std::shared_ptr<ForeignAccount> closing;
-  uint64_t mostWords = UINT64_MAX;  // of a message, header and all
+  uint64_t mostWords = UINT64_MAX;  // of a message with its header
 };
 
 class MessageSocket final : public capnp::MessageStream {
  public:
-  // `socket`: a connected stream socket, blocking or not. Takes at most `maxFds` descriptors with
-  // a message; what else comes with it is closed.
+  // `socket`: a connected stream socket, blocking or not. Accepts at most `maxFds` descriptors with
+  // a message and closes the others.
   MessageSocket(kj::UnixEventPort& port, UniqueFd socket, unsigned maxFds, PeerTerms terms = {});
 
-  // Null at the end of the stream. Throws at an end within a message, at a message of more words
-  // than the terms allow or the options let one traverse or of 512 segments or more, and,
-  // OVERLOADED, at one for whose bytes the quota has no room. What comes with the message goes to
-  // the beginning of `fdSpace`, which must outlive the promise, as ReceivedFds gives it.
-  // `scratchSpace` is not used.
+  // Returns null at the end of the stream. Throws at an end within a message. Throws at a message
+  // with more words than the terms or the options allow, or with 512 segments or more. Throws
+  // OVERLOADED at a message that exceeds the quota. The message's descriptors go to the beginning
+  // of `fdSpace`, as ReceivedFds returns them. `fdSpace` must outlive the promise. `scratchSpace`
+  // is not used.
   kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> tryReadMessage(
       kj::ArrayPtr<kj::AutoCloseFd> fdSpace, capnp::ReaderOptions options = {},
       kj::ArrayPtr<capnp::word> scratchSpace = nullptr) override;
-  // One at a time: the next after the promise has resolved.
+  // One message at a time: the next one after the promise has resolved.
   kj::Promise<void> writeMessage(
       kj::ArrayPtr<const int> fds,
       kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments) override;
@@ -72,14 +70,14 @@ class MessageSocket final : public capnp::MessageStream {
   using Received = kj::Maybe<capnp::MessageReaderAndFds>;
   enum class Receipt { DATA, NONE_YET, END };
   struct Outgoing;
-  // What came with the message that begins at this byte of the stream.
+  // The descriptors that came with the message that begins at this byte of the stream.
   struct Attached {
     uint64_t beginning = 0;
     std::vector<ForeignFd> fds;
-    bool refused = false;  // there are more than the quota has room for
+    bool refused = false;  // more than the quota allows
     Quota::Charge charge;
   };
-  // Memory that grows where it is, if it can, and has no pages where nothing has come.
+  // Memory that grows in place if possible, and has no pages before data arrives.
   class Space {
    public:
     explicit Space(size_t bytes);
@@ -95,25 +93,25 @@ class MessageSocket final : public capnp::MessageStream {
     size_t count_ = 0;
   };
 
-  // The size of the message that begins with these bytes, header and all: nothing while too little
-  // of its header is there, kMalformed for one that no message may have.
+  // Returns the size of the message that begins with these bytes, including its header. Returns
+  // nothing while the header is incomplete, and kMalformed for an invalid message.
   static std::optional<uint64_t> messageBytes(const kj::byte* bytes, size_t count);
 
   bool isComplete() const;  // the first message
-  // Room for more of the first message, which may have so many words.
+  // Makes room for more of the first message, up to this number of words.
   void makeRoom(uint64_t limit);
   void growTo(size_t bytes);
   bool isGrown() const;
   Receipt receive();
-  // The descriptors of one recvmsg, but for those that are too many.
+  // Returns the descriptors of one recvmsg, and closes those above the limit.
   std::vector<ForeignFd> descriptorsOf(msghdr& message) const;
-  // The descriptors came with the last `bytes` that have been received.
+  // The descriptors came with the last `bytes` received bytes.
   void attach(std::vector<ForeignFd> fds, size_t bytes);
   size_t giveAttached(kj::ArrayPtr<kj::AutoCloseFd> fdSpace);
   capnp::MessageReaderAndFds take(kj::ArrayPtr<kj::AutoCloseFd> fdSpace,
                                   capnp::ReaderOptions options);
 
-  // Readable, or there is something of undelivered_.
+  // Resolves when the socket is readable, or when undelivered_ has a message.
   kj::Promise<void> whenIncoming();
   kj::Promise<void> send(kj::Own<Outgoing> outgoing);
   kj::Promise<void> sendRest(kj::Own<Outgoing> outgoing);
@@ -124,15 +122,15 @@ class MessageSocket final : public capnp::MessageStream {
   const ForeignFd socket_;
   ReceivedFds received_;
   kj::UnixEventPort::FdObserver readable_;
-  // While something waits to be written: the socket once more, and its observer.
+  // Used while data waits to be written: a second descriptor of the socket, and its observer.
   UniqueFd writeSide_;
   kj::Maybe<kj::Own<kj::UnixEventPort::FdObserver>> writable_;
 
   Undelivered undelivered_;
-  kj::Own<kj::PromiseFulfiller<void>> undeliveredComes_;  // while somebody reads
+  kj::Own<kj::PromiseFulfiller<void>> undeliveredComes_;  // set during a read
 
-  // What has come and has not been read: the bytes of space_ from begin_ to end_. It begins with a
-  // message, before which position_ bytes have come.
+  // Received data that has not been read: the bytes of space_ from begin_ to end_. It starts with a
+  // message, which follows position_ earlier bytes of the stream.
   Space space_;
   Quota::Charge spaceCharge_;
   size_t begin_ = 0;

@@ -1,4 +1,4 @@
-// Tests of messages over a socket: against kj's own stream, byte by byte, and from a hostile peer.
+// Tests of messages over a socket: with kj's own stream, byte by byte, and from a hostile peer.
 #include "hal/wire/message_socket.h"
 
 #include <capnp/message.h>
@@ -31,7 +31,7 @@ using capnp::word;
 constexpr unsigned kMaxFds = 4;
 constexpr size_t kSmall = 5;
 constexpr size_t kShared = (size_t{1} << 15) / sizeof(word);  // words received together
-constexpr size_t kLarge = 300'000;                            // more than the socket holds
+constexpr size_t kLarge = 300'000;                            // more than the socket can hold
 
 using Words = std::vector<uint64_t>;
 // The segments of a message.
@@ -48,7 +48,7 @@ Segments segmentsOf(std::initializer_list<size_t> sizes, uint64_t first = 1) {
   return segments;
 }
 
-// What writeMessage takes.
+// Returns the segments as writeMessage takes them.
 std::vector<kj::ArrayPtr<const word>> pointersTo(const Segments& segments) {
   std::vector<kj::ArrayPtr<const word>> pointers;
   for (const Words& words : segments) {
@@ -57,7 +57,7 @@ std::vector<kj::ArrayPtr<const word>> pointersTo(const Segments& segments) {
   return pointers;
 }
 
-// As it lies in the stream.
+// Returns the message as in the stream.
 std::vector<uint8_t> streamOf(const Segments& segments) {
   std::vector<uint32_t> table{static_cast<uint32_t>(segments.size() - 1)};
   for (const Words& words : segments) table.push_back(static_cast<uint32_t>(words.size()));
@@ -71,7 +71,8 @@ std::vector<uint8_t> streamOf(const Segments& segments) {
   return bytes;
 }
 
-// Of the file of that name. What other tests have left to be closed does not count.
+// Returns the number of open descriptors of the file with that name. Descriptors that other tests
+// still have to close do not count.
 size_t openDescriptors(const std::string& name) {
   size_t count = 0;
   DIR* const folder = ::opendir("/proc/self/fd");
@@ -84,7 +85,7 @@ size_t openDescriptors(const std::string& name) {
   return count;
 }
 
-// Of what someFile makes.
+// Counts the files of someFile.
 size_t openFiles() { return openDescriptors("/memfd:message_socket_test"); }
 
 UniqueFd someFile() { return UniqueFd(::memfd_create("message_socket_test", MFD_CLOEXEC)); }
@@ -121,7 +122,7 @@ class MessageSocketTest : public ::testing::Test {
     }
     return *peerMessages_;
   }
-  // Bytes from a peer that writes what it likes.
+  // Sends arbitrary bytes, as a hostile peer.
   void sendRaw(std::span<const uint8_t> bytes, std::vector<int> fds = {}) {
     iovec part{const_cast<uint8_t*>(bytes.data()), bytes.size()};
     msghdr message{};
@@ -162,13 +163,13 @@ class MessageSocketTest : public ::testing::Test {
     return read;
   }
   Read readFrom(capnp::MessageStream& stream) { return finish(begin(stream)); }
-  // One over to the other end, and read there.
+  // Sends one message to the other end and reads it there.
   Read transfer(capnp::MessageStream& from, capnp::MessageStream& to, const Segments& segments,
                 const std::vector<int>& fds = {}) {
     const auto pointers = pointersTo(segments);
     auto written = from.writeMessage(kj::arrayPtr(fds.data(), fds.size()),
                                      kj::arrayPtr(pointers.data(), pointers.size()));
-    // Begun while it may be waiting for room.
+    // The write starts now, because it may have to wait for space.
     auto eager = written.eagerlyEvaluate(nullptr);
     Read read = readFrom(to);
     eager.wait(io_.waitScope);
@@ -184,7 +185,7 @@ class MessageSocketTest : public ::testing::Test {
     return text;
   }
 
-  // Turns the loop meanwhile.
+  // Runs the loop meanwhile.
   template <typename Condition>
   bool becomes(Condition condition) {
     for (int i = 0; i < 30'000 && !condition(); ++i) {
@@ -227,7 +228,7 @@ TEST_F(MessageSocketTest, DescriptorsComeWithTheirMessage) {
   EXPECT_EQ(openFiles(), before) << "left open";
 }
 
-// Some messages are received at once, and the descriptors belong to some of them.
+// Some messages are received together, and the descriptors belong to some of them.
 TEST_F(MessageSocketTest, MessagesThatComeTogetherKeepTheirOwnDescriptors) {
   struct Sent {
     Segments segments;
@@ -254,7 +255,7 @@ TEST_F(MessageSocketTest, MessagesThatComeTogetherKeepTheirOwnDescriptors) {
       });
     }
     written = written.eagerlyEvaluate(nullptr);
-    (void)written.poll(io_.waitScope);  // as many as there is room for
+    (void)written.poll(io_.waitScope);  // as many as fit
     for (const Sent& message : sent) {
       const Read read = readFrom(*socket_);
       EXPECT_EQ(read.segments, message.segments);
@@ -305,7 +306,8 @@ TEST_F(MessageSocketTest, AnEndWithinAMessageIsADisconnection) {
 
 TEST_F(MessageSocketTest, MessagesThatMustNotBeAreRefused) {
   options_.traversalLimitInWords = 100;
-  // As large as may be, header and all, and one word more; that is found before memory is taken.
+  // A message of the maximum size including its header, then one word more. The check comes before
+  // the allocation.
   sendRaw(streamOf(segmentsOf({99})));
   EXPECT_EQ(readFrom(*socket_).segments, segmentsOf({99}));
   const uint32_t tooLarge[] = {0, 100};
@@ -334,10 +336,10 @@ TEST_F(MessageSocketTest, DescriptorsThatNobodyExpectsAreClosed) {
   const Segments segments = segmentsOf({kSmall});
   const std::vector<uint8_t> bytes = streamOf(segments);
   const size_t before = openFiles();
-  // More than may come with a message.
+  // More than the maximum for one message.
   sendRaw(bytes, std::vector<int>(kMaxFds + 1, file.get()));
   EXPECT_EQ(readFrom(*socket_).files.size(), size_t{kMaxFds});
-  // In the middle of one, and twice with one.
+  // Descriptors in the middle of a message, and twice with one.
   auto promise = begin(*socket_);
   for (const size_t at : {0u, 4u, 8u}) {
     sendRaw(std::span(bytes).subspan(at, 4), {file.get()});
@@ -345,7 +347,7 @@ TEST_F(MessageSocketTest, DescriptorsThatNobodyExpectsAreClosed) {
   }
   sendRaw(std::span(bytes).subspan(12));
   EXPECT_EQ(finish(kj::mv(promise)).files.size(), 1u);
-  // With one that nobody reads any more.
+  // Descriptors with a message that is never read.
   sendRaw(std::span(bytes).first(bytes.size() - 1), {file.get()});
   EXPECT_FALSE(begin(*socket_).poll(io_.waitScope));
   socket_.reset();
@@ -353,7 +355,7 @@ TEST_F(MessageSocketTest, DescriptorsThatNobodyExpectsAreClosed) {
   EXPECT_TRUE(becomes([&] { return openDescriptors(socketName_) == 0; }));
 }
 
-// Cap'n Proto closes what it gets on its thread: it gets nothing whose close could block.
+// Cap'n Proto closes descriptors on its thread, so it never gets one whose close could block.
 TEST_F(MessageSocketTest, WhatIsNoMemoryIsStoodFor) {
   int pipe[2];
   ASSERT_EQ(::pipe2(pipe, O_CLOEXEC), 0);
@@ -376,7 +378,7 @@ TEST_F(MessageSocketTest, WhatIsNoMemoryIsStoodFor) {
     ASSERT_TRUE(memory.ok()) << memory.status().toString();
     EXPECT_EQ(inodeOf(memory->get()), inodeOf(file.get()));
   }
-  // A socket of this process stands for itself.
+  // A socket of this process has no stand-in.
   EXPECT_EQ(inodeOf(takeReceived(peer_.get())->get()), inodeOf(peer_.get()));
   space_[0] = nullptr;
   space_[1] = nullptr;
@@ -387,14 +389,14 @@ TEST_F(MessageSocketTest, NobodyWaitsForWhatLingers) {
   constexpr std::chrono::seconds kLinger{60};
   const std::vector<uint8_t> bytes = streamOf(segmentsOf({kSmall}));
   const auto begun = std::chrono::steady_clock::now();
-  std::vector<LingeringSocket> sockets;  // until the end, as without a peer none lingers
+  std::vector<LingeringSocket> sockets;  // kept to the end: without a peer, no socket lingers
   const auto lingering = [&](std::span<const uint8_t> part, size_t count) {
     LingeringSocket& socket = sockets.emplace_back(kLinger);
     ASSERT_GE(socket.get(), 0);
     sendRaw(part, std::vector<int>(count, socket.get()));
     socket.close();
   };
-  // With a message, too many with one, in the middle of one, with one that never ends, and unread.
+  // With a message, too many with one, in the middle of one, with an incomplete one, and unread.
   lingering(bytes, 1);
   finish(begin(*socket_));
   lingering(bytes, kMaxFds + 3);
@@ -477,7 +479,7 @@ TEST_F(ChargedSocket, DescriptorsAreChargedUntilTheirMessageIsThere) {
   sendRaw(std::span(bytes).subspan(4));
   EXPECT_EQ(finish(kj::mv(promise)).files.size(), 2u);
   EXPECT_EQ(held(Quota::Resource::DESCRIPTORS), 0u);
-  // More than the peer may have: whoever wants one learns why it has not come.
+  // The descriptors exceed the peer's quota. A call that needs one gets the reason.
   promise = begin(*socket_);
   sendRaw(std::span(bytes).first(12), std::vector<int>(4, file.get()));
   EXPECT_FALSE(promise.poll(io_.waitScope));
@@ -489,7 +491,7 @@ TEST_F(ChargedSocket, DescriptorsAreChargedUntilTheirMessageIsThere) {
   EXPECT_EQ(held(Quota::Resource::DESCRIPTORS), 0u);
 }
 
-// A message that does not fit takes another descriptor of the socket, but only while it waits.
+// A message that does not fit uses another descriptor of the socket, but only while it waits.
 TEST_F(MessageSocketTest, WatchesForRoomOnlyWhileItWaits) {
   peer();
   const size_t before = openDescriptors(socketName_);

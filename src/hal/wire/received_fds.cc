@@ -17,7 +17,7 @@ namespace {
 #define SO_COOKIE 57
 #endif
 
-// The kernel's number of a socket, which no other ever has; nullopt of what is no socket.
+// Returns the kernel's unique number of a socket; nullopt for other descriptors.
 std::optional<uint64_t> cookieOf(int fd) {
   uint64_t cookie = 0;
   socklen_t length = sizeof cookie;
@@ -25,7 +25,7 @@ std::optional<uint64_t> cookieOf(int fd) {
   return cookie;
 }
 
-// What the stand-ins of this process stand for.
+// The descriptors that the stand-ins of this process represent.
 struct StandIns {
   std::mutex mutex;
   std::unordered_map<uint64_t, int> fds;
@@ -36,7 +36,7 @@ struct StandIns {
   }
 };
 
-// Stands for all that have been refused.
+// The stand-in for all refused descriptors.
 int refusedFd() {
   static constinit PerProcess<UniqueFd> end;
   const UniqueFd& made = end.get([] {

@@ -1,10 +1,10 @@
-// Descriptors that have come over a connection, between the socket and whoever takes them.
-// Thread safety: ReceivedFds belongs to the loop thread; takeReceived may be called from any.
-// Ownership: ReceivedFds owns the descriptors until Cap'n Proto lets go of them.
+// Descriptors received over a connection, between the socket and their users.
+// Thread safety: ReceivedFds belongs to the loop thread; any thread may call takeReceived.
+// Ownership: ReceivedFds owns the descriptors until Cap'n Proto releases them.
 //
-// Cap'n Proto closes what it has been given on the loop thread, where nothing may block. So it gets
-// memory of the kernel's as it is, and in place of anything else a stand-in: one end of a socket
-// pair of this process. The other end tells when the stand-in has been closed.
+// Cap'n Proto closes its descriptors on the loop thread, which must never block. So it gets memory
+// of the kernel directly. For any other descriptor it gets a stand-in: one end of a socket pair of
+// this process. The other end tells when the stand-in has been closed.
 #pragma once
 
 #include <kj/async-unix.h>
@@ -27,14 +27,14 @@ class ReceivedFds final : private kj::TaskSet::ErrorHandler {
   ReceivedFds& operator=(const ReceivedFds&) = delete;
   ~ReceivedFds() noexcept(false);
 
-  // What Cap'n Proto is to get for `fd`; null when the process has no descriptors left.
-  // `quota`: null, or what one is charged to until Cap'n Proto lets go of it.
+  // Returns the descriptor for Cap'n Proto in place of `fd`; null when the process has no
+  // descriptors left. `quota`: null, or charged until Cap'n Proto releases the descriptor.
   kj::AutoCloseFd give(ForeignFd fd, Quota* quota);
-  // The same for one that has been refused, as its sender may not have more.
+  // The same for a refused descriptor, because its sender may not have more.
   static kj::AutoCloseFd giveRefused();
 
  private:
-  // In this order: the observer first goes.
+  // The order matters: the observer must be destroyed first.
   struct Kept {
     Quota::Charge charge;
     ForeignFd fd;
@@ -50,12 +50,13 @@ class ReceivedFds final : private kj::TaskSet::ErrorHandler {
   kj::TaskSet tasks_{*this};
 };
 
-// A duplicate of what `fd`, of a capability, stands for: the descriptor itself, or one that has
-// come. RESOURCE_EXHAUSTED_TRANSIENT for a refused one, and when the process has none left.
+// Returns a duplicate of the descriptor of a capability, or of the received descriptor that it
+// represents. Returns RESOURCE_EXHAUSTED_TRANSIENT for a refused one, and when the process has no
+// descriptors left.
 Result<ForeignFd> takeReceived(int fd);
 
-// For who passes a descriptor on that has come over a connection: a duplicate of what `fd` stands
-// for. Invalid when it stands for nothing else.
+// Returns a duplicate of the original of stand-in `fd`, for passing it on. Invalid when `fd` is no
+// stand-in.
 ForeignFd originalOf(int fd);
 
 }  // namespace halyard::hal

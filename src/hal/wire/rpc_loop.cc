@@ -21,9 +21,9 @@ namespace {
 
 using Task = std::function<void(RpcLoop::Context&)>;
 
-// kj's event port sets SIGPIPE to SIG_IGN for the whole process when it is made, the first time.
-// Puts back what was there. (Between the two a handler that another thread installs could be lost;
-// that is the time of a few system calls, once.)
+// The first time, kj's event port sets SIGPIPE to SIG_IGN for the whole process. This function
+// restores the previous handler. A handler that another thread installs in between could be lost,
+// but only once and in the time of a few system calls.
 kj::AsyncIoContext makeIo() {
   struct sigaction before {};
   ::sigaction(SIGPIPE, nullptr, &before);
@@ -43,10 +43,10 @@ struct RpcLoop::State {
   UniqueFd wake;  // eventfd
   std::mutex mutex;
   std::vector<Task> queue;
-  std::chrono::steady_clock::time_point queuedSince;  // of a queue that is not empty
+  std::chrono::steady_clock::time_point queuedSince;  // time since which the queue is not empty
   bool stopping = false;
   std::condition_variable startupDone;
-  std::optional<Status> startup;  // whether the loop thread could set itself up
+  std::optional<Status> startup;  // result of the loop thread's start
 
   void post(Task task) {
     bool first = false;
@@ -60,12 +60,12 @@ struct RpcLoop::State {
   }
   void signal() const {
     const uint64_t one = 1;
-    // Fails only when the counter is full, and then the loop is awake anyway.
+    // The write fails only when the counter is full, and then the loop is awake anyway.
     (void)!::write(wake.get(), &one, sizeof one);
   }
-  // False: the loop is to end, and there is nothing left.
+  // Returns false when the loop must end and nothing is left.
   bool runPosted(Context& context) {
-    // Once: what it reads is everything, and the next signal wakes the loop again.
+    // One read suffices: it gets the whole counter, and the next signal wakes the loop again.
     uint64_t count = 0;
     (void)!::read(wake.get(), &count, sizeof count);
     for (;;) {
@@ -76,9 +76,9 @@ struct RpcLoop::State {
         tasks.swap(queue);
       }
       for (Task& task : tasks) {
-        // A task reports its errors itself; what still comes out must not end the process.
+        // A task reports its errors itself. An exception from it must not end the process.
         (void)kj::runCatchingExceptions([&] { task(context); });
-        task = nullptr;  // on this thread, before the next
+        task = nullptr;  // destroyed on this thread, before the next task
       }
     }
   }
@@ -115,13 +115,13 @@ Result<std::shared_ptr<RpcLoop>> RpcLoop::start() {
     return errnoStatus(ResultCode::OUT_OF_MEMORY, errno, "eventfd for the RPC thread");
   }
   std::shared_ptr<RpcLoop> loop(new RpcLoop(state));
-  // With SIGPIPE blocked a write into a broken connection is just an error there, whatever the
-  // application does about SIGPIPE.
+  // With SIGPIPE blocked, a write to a broken connection is only an error, for any setting of the
+  // application.
   const SignalsBlocked blocked;
   try {
     loop->thread_ = std::thread([state] {
       ::pthread_setname_np(::pthread_self(), "halyard-rpc");
-      // All clients' calls come through here, and none takes long.
+      // All clients' calls pass through this thread, and none takes long.
       enterThreadClass(ThreadClass::URGENT);
       const auto failure = kj::runCatchingExceptions([&] { state->run(); });
       KJ_IF_MAYBE (exception, failure) {
@@ -156,7 +156,7 @@ std::chrono::milliseconds RpcLoop::silence() {
           std::chrono::steady_clock::now() - state_->queuedSince);
     }
   }
-  // Something to come to, for the next time that somebody asks.
+  // An empty task, which the next call can measure.
   post([](Context&) {});
   return std::chrono::milliseconds(0);
 }

@@ -1,7 +1,7 @@
-// RpcLoop: the one thread on which all Cap'n Proto objects of a runtime (or of a driver) live.
-// Thread safety: post may be called from any thread; see rpc_loop_context.h for the loop's own
-// side. Ownership: owns its thread, which ends with it. Whatever uses the loop shares it by
-// shared_ptr and lets go of it on a thread other than the loop's.
+// RpcLoop: the single thread of all Cap'n Proto objects of a runtime or a driver.
+// Thread safety: any thread may call post; see rpc_loop_context.h for the loop's own side.
+// Ownership: owns its thread, which ends with it. Users share the loop by shared_ptr and release it
+// on another thread than the loop's.
 #pragma once
 
 #include <chrono>
@@ -15,21 +15,21 @@ namespace halyard::hal {
 
 class RpcLoop {
  public:
-  struct Context;  // what closures on the loop thread work with
+  struct Context;  // the state for tasks on the loop thread
 
-  // Starts the thread. It takes no signals of the application, and the application's disposition of
-  // SIGPIPE stays what it is.
+  // Starts the thread. It takes no signals of the application, and the application's setting for
+  // SIGPIPE stays.
   static Result<std::shared_ptr<RpcLoop>> start();
-  // Runs what has been posted, ends the driver processes that are left, joins the thread.
+  // Runs the posted tasks, ends the remaining driver processes, and joins the thread.
   ~RpcLoop();
   RpcLoop(const RpcLoop&) = delete;
   RpcLoop& operator=(const RpcLoop&) = delete;
 
-  // Runs `task` on the loop thread, after what was posted earlier. A task must not block, and every
-  // Cap'n Proto object that it makes has to stay on the loop thread, for its destruction too.
+  // Runs `task` on the loop thread, after all earlier tasks. A task must not block. All its Cap'n
+  // Proto objects must stay on the loop thread, also for their destruction.
   void post(std::function<void(Context&)> task);
-  // For how long the thread has not come to what has been posted: about 0 while it works. For
-  // waiters who must not rely on it.
+  // Returns for how long posted tasks have been waiting: about 0 while the thread works. For
+  // waiters that must not rely on the thread.
   std::chrono::milliseconds silence();
 
  private:

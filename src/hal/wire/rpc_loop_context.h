@@ -13,13 +13,13 @@ namespace halyard::hal {
 
 struct RpcLoop::Context {
   kj::AsyncIoContext& io;
-  // Promises that nobody else keeps. A failure in one of them is dropped: each must handle its own.
+  // Promises without another owner. Failures are dropped, so each promise must handle its own.
   kj::TaskSet& tasks;
-  // Driver processes that are on their way out; the loop does not end before they have.
+  // Driver processes that are ending; the loop ends after them.
   kj::TaskSet& exits;
 
-  // Resolves when the process has ended, with how: see ChildProcess::collect. Only one such promise
-  // may wait for a process.
+  // Resolves when the process has ended, with the text of ChildProcess::collect. Only one such
+  // promise may wait for a process.
   kj::Promise<std::string> whenEnded(std::shared_ptr<ChildProcess> child);
 };
 

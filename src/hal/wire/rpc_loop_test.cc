@@ -1,4 +1,4 @@
-// Tests of the RPC thread's manners towards the application.
+// Tests of the RPC thread's effects on the application.
 #include "hal/wire/rpc_loop.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ TEST(RpcLoopTest, RunsTasksInOrder) {
   for (int i = 0; i < 1000; ++i) {
     (*loop)->post([&seen, i](RpcLoop::Context&) { seen.push_back(i); });
   }
-  loop->reset();  // joins
+  loop->reset();  // joins the thread
   ASSERT_EQ(seen.size(), 1000u);
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(seen[static_cast<size_t>(i)], i);
 }

@@ -68,8 +68,8 @@ bool Undelivered::concernsUnsent(Segments message) {
   return root.isFinish() && unsent_.erase(root.getFinish().getQuestionId()) != 0;
 }
 
-// The peer says what it keeps of an answer: with an error it keeps nothing, but knows of nothing
-// either, so that it does not say so.
+// The FINISH of a peer says whether it releases the capabilities of the answer. After an error, the
+// peer keeps none, but it does not know of them and does not say so. They are then released here.
 void Undelivered::look(capnp::MessageReader& received) {
   const auto root = received.getRoot<capnp::rpc::Message>();
   if (!root.isFinish()) return;

@@ -1,12 +1,11 @@
-// Undelivered: what becomes of calls and answers that the kernel does not take, for the descriptors
-// that go with them, while the connection lives on.
+// Undelivered: handles calls and answers that the kernel refuses because of their descriptors,
+// while the connection stays alive.
 // Thread safety: loop thread only.
 // Ownership: owns the messages that it makes.
 //
-// The peer never hears of a call that could not be sent: this end gets the answer that the peer
-// would have given, an error, and its word that it is done with the call is not sent, either. In
-// place of an answer that could not be sent an error goes to the peer; what the answer would have
-// given it is given back here.
+// The peer never gets a call that could not be sent. This end receives an error in place of the
+// peer's answer, and does not send the call's FINISH. For an answer that could not be sent, the
+// peer gets an error. The capabilities in that answer are released here.
 #pragma once
 
 #include <capnp/message.h>
@@ -28,19 +27,20 @@ class Undelivered {
   using Message = kj::Own<capnp::MallocMessageBuilder>;
 
   enum class Outcome {
-    DONE,       // nothing is to be sent
-    SEND_ELSE,  // `instead` is to be sent
-    FATAL,      // the connection cannot go on without the message
+    DONE,       // no message is sent
+    SEND_ELSE,  // `instead` is sent
+    FATAL,      // the connection cannot continue without the message
   };
-  // The message could not be sent, for a `reason` in words.
+  // Handles a message that could not be sent because of `reason`.
   Outcome replace(Segments message, const std::string& reason, Message* instead);
-  // Whether the message is about a call that the peer has never seen, and must not be sent.
+  // Returns whether the message concerns a call that the peer has never received. It must not be
+  // sent.
   bool concernsUnsent(Segments message);
-  // To be told of each message that has come while there isAwaiting.
+  // While isAwaiting, the owner must pass each received message to look().
   bool isAwaiting() const { return !exports_.empty(); }
   void look(capnp::MessageReader& received);
 
-  // What this end is to receive as if the peer had sent it, in this order.
+  // The messages that this end must receive as if the peer had sent them, in this order.
   bool hasIncoming() const { return !incoming_.empty(); }
   kj::Array<capnp::word> takeIncoming();
 
@@ -48,7 +48,7 @@ class Undelivered {
   void release(const std::vector<uint32_t>& exports);
 
   std::set<uint32_t> unsent_;  // questions
-  // What answers would have exported, by the question: until the peer is done with it.
+  // The exports of unsent answers by question, until the peer is done with it.
   std::map<uint32_t, std::vector<uint32_t>> exports_;
   std::deque<kj::Array<capnp::word>> incoming_;
 };

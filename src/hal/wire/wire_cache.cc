@@ -8,7 +8,8 @@
 namespace halyard::hal {
 namespace {
 
-// The most files of a kind that any driver may want, and one: the wrong number in any case.
+// One more than the maximum number of files of a kind for any driver, so that the number is wrong
+// in any case.
 constexpr unsigned kMostHandles = 33;
 
 struct ChargedFiles {

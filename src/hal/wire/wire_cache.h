@@ -16,7 +16,7 @@ namespace halyard::hal {
 
 void encodeHandles(const std::vector<UniqueFd>& from, capnp::List<wire::Handle>::Builder to);
 
-// Puts the files and the token into a call that has fields for them; nothing for null.
+// Puts the files and the token into a call's fields. Does nothing for null.
 template <typename Call>
 void putCacheFiles(const CacheFiles* from, Call& call) {
   if (from == nullptr) return;
@@ -26,11 +26,11 @@ void putCacheFiles(const CacheFiles* from, Call& call) {
   call.setToken(kj::arrayPtr(from->token.data(), from->token.size()));
 }
 
-// How many descriptors of their own the files need in a message.
+// Returns the number of descriptors of a message for the files.
 size_t countDescriptors(const CacheFiles* files);
 
-// What a call says of cache files, before their descriptors have been looked for. `token` has been
-// checked for its form (checkToken).
+// A call's cache files before their descriptors are resolved. checkToken has checked the form of
+// `token`.
 struct WireCacheFiles {
   capnp::List<wire::Handle>::Reader modelCache;
   capnp::List<wire::Handle>::Reader dataCache;
@@ -42,10 +42,10 @@ struct WireCacheFiles {
   }
 };
 
-// The files with duplicates of their descriptors, an invalid one for a handle that has none or
-// several; no more of a kind than tells that they are too many. Null when the call has neither
-// files nor a token. RESOURCE_EXHAUSTED when `quota`, which they are charged to for as long as they
-// live, does not allow them.
+// Returns the files with duplicates of their descriptors, invalid for a handle with none or
+// several. The number of files per kind is limited, but still shows an excess. Returns null when
+// the call has neither files nor a token. Returns RESOURCE_EXHAUSTED when `quota` refuses them; it
+// is charged as long as they live.
 kj::Promise<Result<std::shared_ptr<const CacheFiles>>> decodeCacheFiles(WireCacheFiles from,
                                                                         Quota& quota);
 

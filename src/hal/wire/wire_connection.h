@@ -1,4 +1,4 @@
-// One Cap'n Proto connection over a Unix socket that passes file descriptors; either end.
+// One end of a Cap'n Proto connection over a Unix socket that passes file descriptors.
 // Thread safety: loop thread only.
 // Ownership: owns the socket.
 #pragma once
@@ -17,8 +17,7 @@ namespace halyard::hal {
 
 class WireConnection {
  public:
-  // `bootstrap`: what the peer gets as its first object; null on a client. `terms`: what the peer
-  // may have here.
+  // `bootstrap`: the peer's first object; null on a client. `terms`: the limits for the peer.
   WireConnection(RpcLoop::Context& context, UniqueFd socket, capnp::rpc::twoparty::Side side,
                  kj::Maybe<capnp::Capability::Client> bootstrap, PeerTerms terms = {})
       : stream_(context.io.unixEventPort, std::move(socket), wire::MAX_FDS_PER_MESSAGE,
@@ -26,11 +25,11 @@ class WireConnection {
         network_(stream_, wire::MAX_FDS_PER_MESSAGE, side, readerOptions()),
         guarded_(network_, context.io.provider->getTimer()),
         rpc_(makeRpc(network_, guarded_, bootstrap)) {
-    // Calls that wait count with their size; beyond this the peer is not read any further.
+    // Waiting calls count with their size. Above this limit, the peer is not read any further.
     rpc_.setFlowLimit(4 * kMaxMessageWords);
   }
 
-  // The peer's first object.
+  // Returns the peer's first object.
   capnp::Capability::Client peer() {
     capnp::MallocMessageBuilder message(4);
     auto id = message.getRoot<capnp::rpc::twoparty::VatId>();
@@ -40,7 +39,7 @@ class WireConnection {
     return rpc_.bootstrap(id);
   }
   kj::Promise<void> onDisconnect() { return network_.onDisconnect(); }
-  // Makes the connection end as if the peer had closed it.
+  // Ends the connection as if the peer had closed it.
   void shutdown() { stream_.shutdown(); }
 
  private:
@@ -52,14 +51,14 @@ class WireConnection {
   }
   static capnp::ReaderOptions readerOptions() {
     capnp::ReaderOptions options;
-    // Twice the size of a message, as decoding looks at parts of it more than once. The size itself
-    // is the socket's concern.
+    // Twice the size of a message, because decoding reads parts of it more than once. The socket
+    // limits the size itself.
     options.traversalLimitInWords = 2 * kMaxMessageWords;
     options.nestingLimit = 64;
     return options;
   }
-  // Only the server's end is guarded: it serves peers that it does not know, and two ends that both
-  // stop reading until the other has read would wait for ever.
+  // Only the server's end is guarded, because it serves unknown peers. If both ends stopped reading
+  // until the other has read, neither would go on.
   static Rpc makeRpc(capnp::TwoPartyVatNetwork& network, GuardedNetwork& guarded,
                      kj::Maybe<capnp::Capability::Client>& bootstrap) {
     KJ_IF_MAYBE (client, bootstrap) return capnp::makeRpcServer(guarded, kj::mv(*client));

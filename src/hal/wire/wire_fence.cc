@@ -24,7 +24,7 @@ class FencedCallback final : public wire::v1_3::IFencedExecutionCallback::Server
   explicit FencedCallback(std::shared_ptr<FencedExecution> execution)
       : execution_(std::move(execution)) {}
 
-  // Answers from what is known: it does not wait for the execution.
+  // Answers immediately; it does not wait for the execution.
   kj::Promise<void> getExecutionInfo(GetExecutionInfoContext context) override {
     const FencedInfo info = execution_->getExecutionInfo();
     setStatus(context.getResults(), info.status, HalVersion::V1_3);

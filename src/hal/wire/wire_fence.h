@@ -1,4 +1,4 @@
-// Fences on the wire, and the callback that tells of a fenced execution.
+// Fences on the wire, and the callback that reports a fenced execution.
 // Thread safety: loop thread only.
 // Ownership: capabilities own their descriptors.
 #pragma once
@@ -13,12 +13,12 @@
 
 namespace halyard::hal {
 
-// A capability for the descriptor; without one when it is invalid. The second is for one that this
-// process has not made.
+// Returns a capability for the descriptor, without one when it is invalid. The second is for a
+// descriptor from another process.
 wire::FileDescriptor::Client encodeFence(UniqueFd fence);
 wire::FileDescriptor::Client encodeFence(ForeignFd fence);
-// Duplicates of the descriptors, in order; invalid for a capability that is null or has none.
-// Throws, OVERLOADED, as duplicateFd.
+// Returns duplicates of the descriptors in order; invalid for a null capability or one without a
+// descriptor. Throws OVERLOADED as duplicateFd does.
 kj::Promise<std::vector<ForeignFd>> decodeFences(capnp::List<wire::FileDescriptor>::Reader from);
 
 wire::v1_3::IFencedExecutionCallback::Client makeFencedCallback(

@@ -71,7 +71,7 @@ Status checkPoolCount(const std::vector<SharedMemoryPtr>& pools) {
 }
 
 kj::Promise<ForeignFd> duplicateFd(wire::FileDescriptor::Client client) {
-  // The descriptor belongs to the capability, which must stay until it has been duplicated.
+  // The capability owns the descriptor, and must stay until the duplicate exists.
   auto promise = client.getFd();
   return promise
       .then(
@@ -92,7 +92,7 @@ kj::Promise<Result<std::vector<PoolDescription>>> decodeMemories(
     std::vector<wire::Memory::Reader> memories) {
   using Pools = Result<std::vector<PoolDescription>>;
   std::vector<PoolDescription> pools(memories.size());
-  std::vector<uint32_t> sources(memories.size());  // the pool whose descriptor each takes
+  std::vector<uint32_t> sources(memories.size());  // the pool with each one's descriptor
   auto fds = kj::heapArrayBuilder<kj::Promise<ForeignFd>>(memories.size());
   for (uint32_t i = 0; i < memories.size(); ++i) {
     const wire::Memory::Reader& memory = memories[i];

@@ -14,7 +14,7 @@
 
 namespace halyard::hal {
 
-// The most pools of one model or request; each costs its receiver a descriptor.
+// The maximum number of pools of a model or request. Each costs its receiver a descriptor.
 inline constexpr size_t kMaxPools = 512;
 
 // Writes the pools of one message, each file once.
@@ -26,21 +26,21 @@ class MemoryEncoder {
  private:
   std::map<int, uint32_t> indexByFd_;
 };
-// BAD_DATA when the pools are more than a message may carry.
+// Returns BAD_DATA when a message cannot carry all the pools.
 Status checkPoolCount(const std::vector<SharedMemoryPtr>& pools);
 
-// Takes the pools of a message as they are described; a missing descriptor stays invalid, for
-// ReceivedPool::open to name. At most kMaxPools. BAD_DATA: a `sameAs` that points nowhere.
+// Takes at most kMaxPools pools of a message as they are described. A missing descriptor stays
+// invalid, so that ReceivedPool::open reports it. Returns BAD_DATA for an invalid `sameAs`.
 kj::Promise<Result<std::vector<PoolDescription>>> decodeMemories(
     std::vector<wire::Memory::Reader> memories);
 
-// The descriptor of a cache file, duplicated; invalid unless the handle has exactly one.
+// Returns a duplicate of a cache file's descriptor; invalid unless the handle has exactly one.
 kj::Promise<ForeignFd> decodeHandle(wire::Handle::Reader handle);
-// A capability for a descriptor, which is duplicated. Null when that fails, or for -1.
+// Returns a capability for a duplicate of the descriptor. Null when duplication fails, or for -1.
 kj::Maybe<wire::FileDescriptor::Client> encodeFile(int fd);
 
-// A duplicate of the capability's descriptor; invalid when it has none. Throws, OVERLOADED, as
-// takeReceived refuses.
+// Returns a duplicate of the capability's descriptor; invalid when it has none. Throws OVERLOADED
+// when takeReceived refuses.
 kj::Promise<ForeignFd> duplicateFd(wire::FileDescriptor::Client client);
 
 }  // namespace halyard::hal

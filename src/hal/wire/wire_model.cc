@@ -7,8 +7,8 @@
 namespace halyard::hal {
 namespace {
 
-// Far above any real model, and low enough that decoding a hostile message stays within a few
-// hundred MiB.
+// Far above any real model. Low enough that decoding a hostile message needs at most a few hundred
+// MiB.
 constexpr uint64_t kMaxOperands = 1'000'000;
 constexpr uint64_t kMaxOperations = 1'000'000;
 constexpr uint64_t kMaxSubgraphs = 100'000;
@@ -97,7 +97,7 @@ Status decodeOperand(wire::Operand::Reader from, HalVersion version, Operand& to
 uint64_t wordsOf(std::span<const uint32_t> numbers) { return (numbers.size() + 1) / 2; }
 
 uint64_t wordsOf(const Subgraph& subgraph) {
-  // Of the structures that each has, with what is before a list of them.
+  // The words of each structure, including the tag of a list of them.
   constexpr uint64_t kSubgraph = 6;
   constexpr uint64_t kOperand = 8;
   constexpr uint64_t kChannels = 2;
@@ -125,7 +125,7 @@ struct Counts {
 
 Status decodeSubgraph(wire::Subgraph::Reader from, HalVersion version, Counts& counts, Subgraph& to,
                       std::vector<uint32_t>& consumers) {
-  // Each look at a list counts against the message's traversal limit: one look only.
+  // Each access to a list counts against the message's traversal limit, so there is only one.
   const auto operands = from.getOperands();
   const auto operations = from.getOperations();
   counts.operands += operands.size();
@@ -163,7 +163,7 @@ Result<SharedMemoryPtr> shareLargeConstants(const Model& model) {
 }
 
 uint64_t estimateWords(const Model& model, const SharedMemoryPtr& constants) {
-  // A pool with all that hardware buffers have, and a name with its prefix.
+  // A pool with all fields of hardware buffers, and a name with its prefix.
   constexpr uint64_t kModel = 16;
   constexpr uint64_t kPool = 16;
   constexpr uint64_t kExtension = 16;

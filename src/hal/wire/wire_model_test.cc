@@ -1,4 +1,4 @@
-// Tests of models on the wire: their room in a message.
+// Tests of the space that models need in a message.
 #include "hal/wire/wire_model.h"
 
 #include <capnp/message.h>
@@ -9,7 +9,7 @@
 namespace halyard::hal {
 namespace {
 
-// Much of everything that has a size of its own.
+// A model with many elements of each kind that has its own size.
 Model largeModel() {
   Model model = testing::addModel(4);
   Operand channels;
@@ -33,7 +33,7 @@ Model largeModel() {
 TEST(WireModelTest, AMessageOfTheEstimatedSizeHasOneSegment) {
   for (const Model& model : {testing::addModel(4), largeModel()}) {
     const uint64_t words = estimateWords(model, nullptr);
-    capnp::MallocMessageBuilder message(static_cast<unsigned>(words + 1));  // with the root
+    capnp::MallocMessageBuilder message(static_cast<unsigned>(words + 1));  // plus the root
     encodeModel(model, nullptr, message.initRoot<wire::Model>());
     const auto segments = message.getSegmentsForOutput();
     ASSERT_EQ(segments.size(), 1u);

@@ -1,5 +1,5 @@
 // Requests on the wire.
-// Thread safety: loop thread only, but for the plain DecodedRequest.
+// Thread safety: loop thread only, except for the plain DecodedRequest.
 // Ownership: results own their data.
 #pragma once
 
@@ -10,12 +10,12 @@
 
 namespace halyard::hal {
 
-// BAD_DATA when `request` has pointers, or pools that a message cannot carry.
+// Returns BAD_DATA when `request` has pointers, or pools that a message cannot carry.
 Status checkEncodable(const Request& request);
 // Writes a request that checkEncodable accepts.
 void encodeRequest(const Request& request, wire::Request::Builder to);
 
-// A request as it arrives: what can be read at once, and the memories that decodeMemories takes.
+// A received request: the data that can be read at once, and the memories for decodeMemories.
 struct WireRequest {
   DecodedRequest decoded;
   std::vector<wire::Memory::Reader> memories;

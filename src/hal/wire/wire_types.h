@@ -1,6 +1,7 @@
 // Conversions between the HAL's C++ types and the wire: statuses, capabilities, shapes, times,
-// text. Thread safety: pure functions over objects of the loop thread. Ownership: results own their
-// data.
+// text.
+// Thread safety: pure functions over objects of the loop thread.
+// Ownership: results own their data.
 #pragma once
 
 #include <span>
@@ -13,34 +14,35 @@
 
 namespace halyard::hal {
 
-// A message larger than this is refused by its sender and by its receiver.
+// Sender and receiver refuse a larger message.
 inline constexpr uint64_t kMaxMessageBytes = uint64_t{64} << 20;
 inline constexpr uint64_t kMaxMessageWords = kMaxMessageBytes / sizeof(uint64_t);
-// What the RPC system's envelope may add to it.
+// The maximum that the RPC system's envelope adds to it.
 inline constexpr uint64_t kMaxEnvelopeWords = 8192;
 
-// `version` is that of the method that answers: before 1.3 there are fewer statuses.
+// `version` is that of the answering method. Versions before 1.3 have fewer statuses.
 wire::ErrorStatus toWireStatus(const Status& status, HalVersion version);
-// An error answered without text gets one; a value that is no ErrorStatus is OP_FAILED.
+// An error without text gets one. An invalid ErrorStatus becomes OP_FAILED.
 Status fromWireStatus(wire::ErrorStatus status, capnp::Text::Reader message);
-// Fills the two fields that every result has.
+// Fills the two fields of every result.
 template <typename Results>
 void setStatus(Results&& results, const Status& status, HalVersion version) {
   results.setStatus(toWireStatus(status, version));
   if (!status.ok()) results.setMessage(status.message().substr(0, kMaxTextBytes));
 }
 
-// What a call has failed with that its peer, or the connection, has answered with an exception.
+// Returns the status of a call that its peer, or the connection, answered with an exception.
 Status statusOf(const kj::Exception& exception);
 
-// A peer's text as it may be shown: cut to kMaxTextBytes, without control characters, valid UTF-8.
+// Returns a peer's text in printable form: cut to kMaxTextBytes, without control characters, valid
+// UTF-8.
 std::string safeText(capnp::Text::Reader text);
 
-// The capabilities as a method of `version` reports them. Types that the version does not have are
-// left out.
+// Writes the capabilities as a method of `version` reports them. Leaves out types that the version
+// does not have.
 void encodeCapabilities(const Capabilities& from, HalVersion version,
                         wire::Capabilities::Builder to);
-// For 1.0 and 1.1: the figures for a type come from the two or three groups of old.
+// For 1.0 and 1.1, the figures for a type come from the two or three old groups.
 Capabilities decodeCapabilities(wire::Capabilities::Reader from, HalVersion version);
 
 void encodeExtensions(std::span<const Extension> from, capnp::List<wire::Extension>::Builder to);
@@ -61,12 +63,12 @@ inline SmallVector<uint32_t, 4> decodeNumbers(capnp::List<uint32_t>::Reader from
 }
 
 void encodeAttributes(const ExtensionAttributes& from, wire::ExtensionAttributes::Builder to);
-// For a call that has the field `attributes`, which stays null when there are none.
+// For a call with the field `attributes`, which stays null without attributes.
 template <typename Call>
 void putAttributes(const ExtensionAttributes& from, Call& call) {
   if (!from.empty()) encodeAttributes(from, call.initAttributes());
 }
-// BAD_DATA for what validateExtensionAttributes refuses.
+// Returns BAD_DATA when validateExtensionAttributes refuses them.
 Result<ExtensionAttributes> decodeAttributes(wire::ExtensionAttributes::Reader from);
 
 void encodeTiming(const Timing& from, wire::Timing::Builder to);
@@ -82,11 +84,11 @@ void encodeDuration(const std::optional<std::chrono::nanoseconds>& from,
                     wire::OptionalTimeoutDuration::Builder to);
 std::optional<std::chrono::nanoseconds> decodeDuration(wire::OptionalTimeoutDuration::Reader from);
 
-// BAD_DATA for a number that is none of the enum's.
+// Returns BAD_DATA for a number that the enum does not have.
 Result<ExecutionPreference> decodePreference(wire::ExecutionPreference from);
 Result<Priority> decodePriority(wire::Priority from);
 Result<bool> decodeMeasureTiming(wire::MeasureTiming from);
-// BAD_DATA unless the token has its 32 bytes, or is left out (then its bytes are 0).
+// Returns BAD_DATA unless the token has its 32 bytes, or is missing (then its bytes are 0).
 Status checkToken(capnp::Data::Reader token);
 
 }  // namespace halyard::hal

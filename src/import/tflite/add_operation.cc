@@ -1,4 +1,4 @@
-// GraphBuilder::addOperation: checking of operations, their shapes, and folding of those that the
+// GraphBuilder::addOperation: checks operations, infers their shapes, and folds those that the
 // importer can compute.
 #include <algorithm>
 #include <cstring>
@@ -10,18 +10,18 @@
 namespace halyard::import {
 namespace {
 
-// Inputs and outputs of an operation that is computed at once: what shapes are made of, and a few
-// factors. Weights are left to devices.
+// The limit in bytes for each input and output of a folded operation. Shapes and a few factors fit.
+// The computation with weights is left to devices.
 constexpr size_t kMostFolded = 128;
 
 bool isTensor(const Operand& operand) { return !isScalarType(operand.type); }
 
-// Whether only an execution knows the shape.
+// Returns whether only an execution knows the shape.
 bool isOpen(const Operand& operand) {
   return isTensor(operand) && !knownElementCount(operand.dimensions);
 }
 
-// Whether the operation only moves elements of this input, whatever they are.
+// Returns whether the operation only moves elements of this input, independent of their values.
 bool moves(OperationType type, size_t input) {
   using enum OperationType;
   switch (type) {
@@ -66,7 +66,7 @@ Status GraphBuilder::addOperation(OperationType type, OperandIndexes inputs,
   return okStatus();
 }
 
-// What only led to shapes that the importer has found is not computed.
+// Drops operations that only led to shapes that the importer has already found.
 void GraphBuilder::dropUnread() {
   std::vector<bool> isRead(model_.main.operands.size());
   for (const uint32_t output : model_.main.outputIndexes) isRead[output] = true;
@@ -84,7 +84,7 @@ void GraphBuilder::dropUnread() {
       ++kept;
       continue;
     }
-    // Somebody has to write a temporary.
+    // A temporary without a writer is not allowed.
     for (const uint32_t output : operations[i].outputs) {
       operand(output).lifetime = Lifetime::NO_VALUE;
     }
@@ -92,8 +92,8 @@ void GraphBuilder::dropUnread() {
   operations.resize(kept);
 }
 
-// A constant's bytes, for inference; nullptr if they cannot be had, or those of a large one in the
-// file are not asked for.
+// Returns a constant's bytes for inference. Returns nullptr if they are not available, or if they
+// are large, lie in the file and `isLargeToo` is false.
 const uint8_t* GraphBuilder::valueOf(uint32_t operand, bool isLargeToo) {
   const Constant& constant = constants_[operand];
   if (constant.own != nullptr || constant.bytes.empty()) return constant.own;
@@ -109,19 +109,19 @@ std::span<const int32_t> GraphBuilder::knownInts(uint32_t index) {
   if (operand(index).type != OperandType::TENSOR_INT32 || size > kMostFolded || bytes == nullptr) {
     return {};
   }
-  // Once, aligned.
+  // The values are read once, into aligned memory.
   std::vector<int32_t>& values = knownInts_[index];
   values.resize(size / sizeof(int32_t));
   std::memcpy(values.data(), bytes, size);
   return values;
 }
 
-// tensors_: the inputs, and behind them the outputs, whose dimensions it finds.
+// tensors_: the inputs, followed by the outputs, whose dimensions the function finds.
 Status GraphBuilder::infer(const Operation& operation, bool withLarge) {
   const auto fill = [&](uint32_t index, ops::Tensor& tensor) {
     const Operand& from = operand(index);
     tensor.type = from.type;
-    tensor.dims = from.dimensions;  // in the memory of an earlier one's
+    tensor.dims = from.dimensions;  // reuses the memory of an earlier tensor
     tensor.scale = from.scale;
     tensor.zeroPoint = from.zeroPoint;
     tensor.channelQuant = std::get_if<SymmPerChannelQuantParams>(&from.extraParams);
@@ -145,7 +145,7 @@ Result<bool> GraphBuilder::inferOutputs(const Operation& operation) {
   };
   if (std::ranges::any_of(operation.inputs, isUnknown)) return false;
   Status status = infer(operation, /*withLarge=*/false);
-  // Shapes hardly ever follow from the values of a large constant.
+  // Shapes rarely depend on the values of a large constant.
   if (status.code() == ResultCode::INCOMPLETE) status = infer(operation, /*withLarge=*/true);
   if (status.code() == ResultCode::INCOMPLETE) return false;
   if (!status.ok()) {
@@ -171,7 +171,7 @@ Result<bool> GraphBuilder::inferOutputs(const Operation& operation) {
   return true;
 }
 
-// Whether it is small, and all that it reads is known or only moved.
+// Returns whether the operation is small, and all its inputs are known or only moved.
 bool GraphBuilder::isFoldable(const Operation& operation) {
   const ops::OperationDefinition& definition = *ops::definitionOf(operation.type);
   if (definition.controlFlow != ops::ControlFlow::NONE || definition.isRandom) return false;
@@ -189,8 +189,9 @@ bool GraphBuilder::isFoldable(const Operation& operation) {
   });
 }
 
-// Computes what is foldable: outputs of which all is known become constants, of others the known
-// elements are kept. Whether nothing is left to compute. tensors_: what inference has left.
+// Computes a foldable operation. Completely known outputs become constants; of other outputs the
+// known elements are kept. Returns whether nothing is left to compute. tensors_: the result of
+// inference.
 Result<bool> GraphBuilder::fold(const Operation& operation) {
   const size_t inputs = operation.inputs.size();
   const std::span<ops::Tensor> outputs(tensors_.data() + inputs, operation.outputs.size());

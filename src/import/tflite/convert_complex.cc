@@ -1,4 +1,4 @@
-// Operators on complex numbers, which kTfliteExtension has as pairs of floats.
+// Converts operators on complex numbers, which kTfliteExtension represents as pairs of floats.
 #include "import/tflite/converters.h"
 
 namespace halyard::import {
@@ -18,7 +18,7 @@ Status convertRfft2d(Node& node) {
   return node.builder().addOperation(RFFT2D, {x, length}, {y});
 }
 
-// A real number of each complex one.
+// Computes one real number for each complex number.
 template <OperationType kType>
 Status convertPart(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));

@@ -1,4 +1,4 @@
-// Convolutions and fully connected layers: filters, biases, and their quantisation.
+// Converts convolutions and fully connected layers: filters, biases, and their quantisation.
 #include <algorithm>
 #include <cmath>
 
@@ -8,8 +8,8 @@
 namespace halyard::import {
 namespace {
 
-// A bias may be this far from the scale of the products, in steps of the output, before the file
-// counts as wrong; the bound of TFLite's own check.
+// The allowed distance between the scale of a bias and the scale of the products, in steps of the
+// output. It is the limit of TFLite's own check.
 constexpr double kBiasScaleSlack = 0.02;
 
 bool isFloat(OperandType type) {
@@ -33,7 +33,7 @@ Status checkSymmetric(const FileTensor& tensor) {
                  bad);
 }
 
-// A TENSOR_QUANT8_SYMM_PER_CHANNEL operand of these dimensions with the data of `tensor`.
+// Adds a TENSOR_QUANT8_SYMM_PER_CHANNEL operand of these dimensions with the data of `tensor`.
 Result<uint32_t> addPerChannelFilter(Node& node, const FileTensor& tensor, Shape dims,
                                      uint32_t channelDim) {
   if (tensor.type != tfl::TensorType::INT8) {
@@ -59,7 +59,7 @@ Result<uint32_t> addPerChannelFilter(Node& node, const FileTensor& tensor, Shape
   return node.builder().addFileConstant(std::move(operand), tensor);
 }
 
-// Activations and weights of different kinds other than dynamic-range quantisation.
+// Refuses activations and weights of different kinds, except for dynamic-range quantisation.
 Status refuseMixture(const Operand& x, const FileTensor& weights) {
   const bool floatWeights =
       weights.type == tfl::TensorType::FLOAT32 || weights.type == tfl::TensorType::FLOAT16;
@@ -68,7 +68,7 @@ Status refuseMixture(const Operand& x, const FileTensor& weights) {
                      tensorTypeName(weights.type), weights.text());
 }
 
-// The filter in input 1, which is `tensor`, with its channels of output along `channelDim`.
+// Returns the filter in input 1, which is `tensor`. Its output channels lie along `channelDim`.
 Result<uint32_t> filter(Node& node, uint32_t x, const FileTensor& tensor, uint32_t channelDim) {
   HALYARD_RETURN_IF_ERROR(refuseMixture(node.operand(x), tensor));
   if (isFloat(node.operand(x).type)) return node.floatInput(1, tensor);
@@ -87,7 +87,7 @@ Result<uint32_t> filter(Node& node, uint32_t x, const FileTensor& tensor, uint32
   return operand;
 }
 
-// The type and scale that NNAPI wants of the bias of input x and filter f.
+// Returns the type and scale that NNAPI requires for the bias of input x and filter f.
 Operand biasTemplate(const Operand& x, const Operand& f, uint32_t channels) {
   Operand bias;
   bias.dimensions = {channels};
@@ -96,7 +96,8 @@ Operand biasTemplate(const Operand& x, const Operand& f, uint32_t channels) {
     return bias;
   }
   bias.type = OperandType::TENSOR_INT32;
-  // With a filter per channel the scales of the bias follow from it and 0 is declared.
+  // With a filter per channel, the bias's scales follow from the filter, and the declared scale is
+  // 0.
   if (f.type != OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL) bias.scale = x.scale * f.scale;
   return bias;
 }
@@ -126,8 +127,8 @@ Status checkBiasScales(const FileTensor& tensor, const Operand& x, const Operand
   return i == count ? okStatus() : bad(i, product(filterScales[i]));
 }
 
-// The bias in input `position`, or zeros when there is none. Every use has its own operand, because
-// the scale belongs to the use.
+// Returns the bias in input `position`, or zeros if it is missing. Every use has its own operand,
+// because the scale depends on the use.
 Result<uint32_t> bias(Node& node, uint32_t x, uint32_t f, uint32_t y, uint32_t channels,
                       size_t position = 2) {
   Operand wanted = biasTemplate(node.operand(x), node.operand(f), channels);
@@ -211,7 +212,7 @@ Status checkRank4(const Operand& operand, std::string_view what) {
   return badData("the {} has shape {}, expected rank 4", what, shapeText(operand.dimensions));
 }
 
-// What has to be known of shapes beyond their ranks, which are 4.
+// Checks the dimensions that must be known; the ranks are 4.
 Status checkDepths(const Operand& x, const Operand& f) {
   if (x.dimensions[3] != 0 && knownElementCount(f.dimensions)) return okStatus();
   return unsupported(
@@ -235,7 +236,8 @@ Status convertConv2d(Node& node) {
     return unsupported("a convolution in {} groups", depth / filterDepth);
   }
   if (isDynamicallyQuantized(node.operand(x), weights)) {
-    // One range for every image, or pixel where no other has a part in the result.
+    // One range for every image. A 1x1 window has one range for every pixel, because no other pixel
+    // affects the result.
     const Shape& window2d = node.operand(f).dimensions;
     const bool isPointwise =
         window2d[1] == 1 && window2d[2] == 1 && window.strideWidth == 1 && window.strideHeight == 1;
@@ -260,7 +262,7 @@ Status convertDepthwiseConv2d(Node& node) {
   HALYARD_RETURN_IF_ERROR(checkDepths(node.operand(x), node.operand(f)));
   const uint32_t depth = node.operand(x).dimensions[3];
   const uint32_t channels = node.operand(f).dimensions[3];
-  // The shapes decide, as in TFLite; the option of that name is not always filled in.
+  // The shapes decide, as in TFLite. The option of that name is not always filled in.
   if (channels % depth != 0) {
     return badData("the filter has {} channels, no multiple of the input's {}", channels, depth);
   }
@@ -310,7 +312,7 @@ Status convertTransposeConv(Node& node) {
 }
 
 // The shape of a fully connected layer: [batch, depth] x [units, depth] -> [batch, units]. The
-// batch is 0 where only an execution knows it.
+// batch is 0 if only an execution knows it.
 struct DenseShape {
   uint32_t batch, depth, units;
 };
@@ -330,7 +332,7 @@ Result<DenseShape> denseShape(const Operand& x, const FileTensor& weights) {
   return DenseShape{*count / depth, depth, weights.dims[0]};
 }
 
-// NNAPI's operation for it has no scales per channel, but a 1x1 convolution is the same sum.
+// NNAPI's operation has no scales per channel, but a 1x1 convolution computes the same sum.
 Status convertDensePerChannel(Node& node, const FileTensor& weights, const DenseShape& shape,
                               uint32_t x, uint32_t y, int32_t activation) {
   if (weights.quantizedDimension != 0) {

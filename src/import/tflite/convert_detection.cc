@@ -1,10 +1,10 @@
-// The custom operator that turns the boxes and scores of an SSD detector into detections.
+// Converts the custom operator that turns the boxes and scores of an SSD detector into detections.
 //
-// Inputs in the file: box deltas [1,A,>=4], scores [1,A,classes + background], anchors [A,4] as
-// (y, x, h, w). Outputs in the file and in the model: boxes FLOAT32 [1,N,4] as (top, left, bottom,
-// right), classes [1,N], scores FLOAT32 [1,N], count [1]. The file says FLOAT32 of classes and
-// count too; the model has TENSOR_INT32 there, because that is what DETECTION_POSTPROCESSING gives,
-// and entries that no detection fills are 0.
+// Inputs in the file: box deltas [1,A,>=4], scores [1,A,classes + background], anchors [A,4] as (y,
+// x, h, w). Outputs in the file and in the model: boxes FLOAT32 [1,N,4] as (top, left, bottom,
+// right), classes [1,N], scores FLOAT32 [1,N], count [1]. In the file, classes and count are
+// FLOAT32, too. In the model they are TENSOR_INT32, because DETECTION_POSTPROCESSING returns that
+// type. Entries without a detection are 0.
 #include <cmath>
 #include <limits>
 
@@ -14,7 +14,7 @@
 namespace halyard::import {
 namespace {
 
-// The options of the operator, by the names of the format.
+// The options of the operator, with the names of the format.
 struct DetectionOptions {
   int32_t maxDetections = 0;
   int32_t maxClassesPerDetection = 0;
@@ -80,15 +80,15 @@ Result<DetectionOptions> readOptions(const FileOperator& op) {
   return options;
 }
 
-// TFLite keeps scores that reach the threshold, NNAPI those above it: the next smaller number says
-// the same to the latter. NNAPI knows no negative thresholds; there, and at 0, it leaves out boxes
-// with a score of exactly 0, which detect nothing.
+// TFLite keeps scores that reach the threshold, NNAPI only scores above it. So NNAPI gets the next
+// smaller number. NNAPI has no negative thresholds. For these, and for 0, it drops boxes with a
+// score of exactly 0, which detect nothing.
 float strictScoreThreshold(float threshold) {
   if (!(threshold > 0)) return 0;
   return std::nextafter(threshold, 0.0f);
 }
 
-// TFLite drops boxes that overlap by more than the threshold, NNAPI those that reach it.
+// TFLite drops boxes that overlap by more than the threshold, NNAPI also those that reach it.
 float inclusiveIouThreshold(float threshold) {
   return std::nextafter(threshold, std::numeric_limits<float>::infinity());
 }
@@ -121,7 +121,7 @@ Status appendScalars(GraphBuilder& builder, OperandType type, const DetectionOpt
   HALYARD_RETURN_IF_ERROR(append(builder.floatScalar(type, score)));
   const float overlap = inclusiveIouThreshold(options.iouThreshold);
   HALYARD_RETURN_IF_ERROR(append(builder.floatScalar(type, overlap)));
-  // Labels count from the first class that is not the background.
+  // Labels count from the first class after the background.
   return append(builder.boolScalar(false));
 }
 
@@ -156,7 +156,7 @@ Status convertDetectionPostprocess(Node& node) {
   HALYARD_RETURN_IF_ERROR(
       appendScalars(node.builder(), OperandType::TENSOR_FLOAT32, options, inputs));
 
-  // Classes and count become integers, which the file's own operators do not expect.
+  // Classes and count become integers. The file's own operators do not expect that.
   constexpr std::optional<OperandType> kTypes[] = {std::nullopt, OperandType::TENSOR_INT32,
                                                    std::nullopt, OperandType::TENSOR_INT32};
   uint32_t outputs[4] = {};  // in the order of the file

@@ -1,4 +1,4 @@
-// Arithmetic, activations, softmax.
+// Converts arithmetic, activations and softmax.
 #include <algorithm>
 
 #include "import/tflite/converters.h"
@@ -6,8 +6,8 @@
 namespace halyard::import {
 namespace {
 
-// Computes a op b of known INT64 in as many bits, where the result fits 32 of them. False: they are
-// of other types.
+// Computes a op b of known INT64 values with 64 bits if the result fits 32 bits. Returns false for
+// other types.
 Result<bool> foldWideInts(Node& node, OperationType type) {
   constexpr size_t kMost = 32;
   HALYARD_ASSIGN_OR_RETURN(const FileTensor to, node.outputInfo(0));
@@ -34,7 +34,7 @@ Result<bool> foldWideInts(Node& node, OperationType type) {
   return true;
 }
 
-// a op b with a fused activation, broadcast from the last dimension as in NNAPI.
+// Converts a op b with a fused activation. Broadcasting starts at the last dimension, as in NNAPI.
 Status convertBinary(Node& node, OperationType type, tfl::ActivationFunctionType activation) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
   HALYARD_ASSIGN_OR_RETURN(const int32_t fuse, Node::fuseCode(activation));
@@ -50,7 +50,7 @@ Status convertBinary(Node& node, OperationType type, tfl::ActivationFunctionType
   return node.builder().addOperation(type, {a, b, code}, {y});
 }
 
-// The fused activation in options that may be absent.
+// Returns the fused activation of options that may be absent.
 template <typename Options>
 tfl::ActivationFunctionType activationOf(const Options* options) {
   return options == nullptr ? tfl::ActivationFunctionType::NONE
@@ -69,8 +69,8 @@ Status convertMul(Node& node) {
   return convertBinary(node, OperationType::MUL, activationOf(node.options<tfl::MulOptions>()));
 }
 
-// NNAPI's rectifiers keep the quantisation; one that changes it is computed in float, where nothing
-// is lost: every quantised value is exact there.
+// NNAPI's rectifiers keep the quantisation. A rectifier that changes it is computed in float, which
+// represents every quantised value exactly.
 Status convertRectifier(Node& node, OperationType type) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));

@@ -1,4 +1,5 @@
-// Functions of one, two or three elements: mathematics, comparison, logic, choice, casts.
+// Converts functions of one, two or three elements: mathematics, comparison, logic, selection,
+// casts.
 #include <cstring>
 
 #include "import/tflite/converters.h"
@@ -12,7 +13,7 @@ bool isFloat(OperandType type) {
   return type == OperandType::TENSOR_FLOAT32 || type == OperandType::TENSOR_FLOAT16;
 }
 
-// x and y of an operator with one of each.
+// x and y of an operator with one input and one output.
 struct UnaryOperands {
   uint32_t x, y;
 };
@@ -24,14 +25,15 @@ Result<UnaryOperands> unaryOperands(Node& node) {
   return UnaryOperands{x, y};
 }
 
-// Operations that NNAPI has in float, and perhaps in integers.
+// Converts operations that NNAPI supports for floats, and for some also for integers.
 template <OperationType kType>
 Status convertUnary(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(const UnaryOperands operands, unaryOperands(node));
   return node.applyInFloat(kType, operands.x, {}, operands.y);
 }
 
-// Operations that NNAPI takes as they stand: inputs in order, whatever quantisation the output has.
+// Converts operations that NNAPI supports directly: inputs in order, and any quantisation of the
+// output.
 template <OperationType kType, size_t kInputs>
 Status convertPlain(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(kInputs, kInputs, 1));
@@ -62,7 +64,7 @@ Status convertElu(Node& node) {
   return node.applyInFloat(ELU, operands.x, {alpha}, operands.y);
 }
 
-// A PRELU with one slope for all.
+// Converts to a PRELU with one slope for all elements.
 Status convertLeakyRelu(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(const UnaryOperands operands, unaryOperands(node));
   const auto* options = node.options<tfl::LeakyReluOptions>();
@@ -80,7 +82,7 @@ Status convertLeakyRelu(Node& node) {
   return node.applyInFloat(PRELU, operands.x, {alpha}, operands.y);
 }
 
-// The least integer that is not less: the greatest that is not greater, seen from the other side.
+// Computes ceil(x) as -floor(-x).
 Status convertCeil(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(const UnaryOperands operands, unaryOperands(node));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t negative, node.temporaryLike(operands.x, "negative"));
@@ -96,7 +98,7 @@ Status convertSquare(Node& node) {
   return node.multiply(operands.x, operands.x, none, operands.y);
 }
 
-// The inputs of a binary operator of floats, with its fused activation.
+// Returns the inputs of a binary operator on floats, with its fused activation.
 Result<OperandIndexes> floatPair(Node& node, tfl::ActivationFunctionType activation) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
   HALYARD_ASSIGN_OR_RETURN(const int32_t fuse, Node::fuseCode(activation));
@@ -144,7 +146,7 @@ Status convertFloorDiv(Node& node) {
   return node.builder().addOperation(FLOOR, {quotient}, {y});
 }
 
-// NNAPI's choice does not broadcast.
+// NNAPI's SELECT does not broadcast.
 Status convertSelect(Node& node) {
   for (size_t i = 1; i < node.inputCount() && i < 3; ++i) {
     HALYARD_ASSIGN_OR_RETURN(const uint32_t first, node.input(0));
@@ -158,7 +160,8 @@ Status convertSelect(Node& node) {
   return convertPlain<SELECT, 3>(node);
 }
 
-// Of integers and floats; NNAPI casts no booleans. Integers of 64 bits have 32 here.
+// Converts casts of integers and floats; NNAPI has no casts of booleans. 64-bit integers have 32
+// bits here.
 Status convertCast(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
   HALYARD_ASSIGN_OR_RETURN(const FileTensor to, node.outputInfo(0));

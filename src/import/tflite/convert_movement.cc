@@ -1,4 +1,5 @@
-// Operators that pick, repeat, pad and rearrange elements. All of them keep the quantisation.
+// Converts operators that pick, repeat, pad and rearrange elements. All of them keep the
+// quantisation.
 #include <algorithm>
 #include <cstring>
 
@@ -10,7 +11,7 @@ namespace {
 
 using enum OperationType;
 
-// Input i: exactly one number for each dimension.
+// Returns input i, which must have exactly one number for each dimension.
 Result<std::vector<int32_t>> perDimension(const Node& node, size_t i, std::string_view what,
                                           size_t rank) {
   HALYARD_ASSIGN_OR_RETURN(std::vector<int32_t> values,
@@ -50,7 +51,7 @@ Result<OperandIndexes> outputsLike(Node& node, uint32_t x) {
   return outputs;
 }
 
-// x in as many equal parts along `axis` as there are `outputs`.
+// Splits x along `axis` into equal parts, one for each of `outputs`.
 Status split(Node& node, uint32_t x, size_t axis, OperandIndexes outputs) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t at,
                            node.builder().int32Scalar(static_cast<int32_t>(axis)));
@@ -73,7 +74,7 @@ Status convertSplit(Node& node) {
   return split(node, x, at, std::move(outputs));
 }
 
-// Parts of different sizes are slices.
+// Parts of different sizes become slices.
 Status convertSplitV(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(3, 3, node.outputCount()));
   HALYARD_ASSIGN_OR_RETURN(
@@ -94,7 +95,7 @@ Status convertSplitV(Node& node) {
   std::vector<int32_t> begin(dims.size(), 0);
   std::vector<int32_t> size(dims.size(), -1);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    // One of them may be what the others leave.
+    // One size may be negative. It stands for the rest.
     size[at] = sizes[i] < 0 ? static_cast<int32_t>(left) : sizes[i];
     HALYARD_ASSIGN_OR_RETURN(const uint32_t begins, listOf(node, begin));
     HALYARD_ASSIGN_OR_RETURN(const uint32_t lengths, listOf(node, size));
@@ -104,7 +105,7 @@ Status convertSplitV(Node& node) {
   return okStatus();
 }
 
-// A split whose parts lose the dimension along which it was.
+// Converts to a split whose parts lose the dimension of the split.
 Status convertUnpack(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, node.outputCount()));
   const auto& options = *node.options<tfl::UnpackOptions>();
@@ -142,7 +143,7 @@ Status convertTile(Node& node) {
   return moveElements(node, TILE, x, {list});
 }
 
-// Rows of a table; the table, not the list of rows, has the quantisation.
+// Picks rows of a table. The table has the quantisation, not the list of rows.
 Status convertEmbeddingLookup(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t rows, node.input(0));
@@ -169,7 +170,7 @@ Status convertDepthToSpace(Node& node) {
                        node.options<tfl::DepthToSpaceOptions>()->block_size());
 }
 
-// The paddings or crops of two spatial dimensions, as [2,2].
+// Returns the paddings or crops of two spatial dimensions, as [2,2].
 Result<std::vector<int32_t>> spatialBorders(const Node& node, std::string_view what) {
   HALYARD_ASSIGN_OR_RETURN(std::vector<int32_t> values, node.constantInts(2, what, 4));
   if (values.size() == 4) return values;
@@ -188,7 +189,7 @@ Status convertSpaceToBatch(Node& node) {
   return moveElements(node, SPACE_TO_BATCH_ND, x, {sizes, paddings});
 }
 
-// NNAPI crops nothing: a slice does.
+// NNAPI's operation has no crops, so a slice does it.
 Status convertBatchToSpace(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(3, 3, 1));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
@@ -235,7 +236,7 @@ Status convertPad(Node& node) {
   return moveElements(node, PAD, x, {list});
 }
 
-// The value between the borders: a float, or an element as it is stored.
+// Returns the value for the borders: a float, or an element in stored form.
 Result<uint32_t> padValue(Node& node, uint32_t x) {
   HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(2));
   if (!tensor.isConstant()) {
@@ -280,7 +281,7 @@ Status convertMirrorPad(Node& node) {
   return moveElements(node, MIRROR_PAD, x, {list, code});
 }
 
-// One axis after the other: NNAPI's operation has only one.
+// Reverses one axis after the other, because NNAPI's operation has only one.
 Status convertReverse(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
   HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> axes,

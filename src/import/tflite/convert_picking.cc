@@ -1,5 +1,5 @@
-// Operators that pick elements by index or put tensors side by side: GATHER, GATHER_ND,
-// STRIDED_SLICE, PACK. All of them keep the quantisation.
+// Converts operators that pick elements by index or join tensors: GATHER, GATHER_ND, STRIDED_SLICE,
+// PACK. All of them keep the quantisation.
 #include <algorithm>
 
 #include "import/tflite/converters.h"
@@ -10,8 +10,8 @@ namespace {
 
 using enum OperationType;
 
-// What STRIDED_SLICE takes of each dimension of its input, masks by bits, and the shape of what
-// it gives where that has new dimensions.
+// The range that STRIDED_SLICE takes of each dimension of its input, its bit masks, and the shape
+// of its result if that has new dimensions.
 struct StridedSlice {
   std::vector<int32_t> begin, end, strides;
   uint32_t openBegins = 0;
@@ -49,7 +49,8 @@ Result<SliceLists> sliceLists(const Node& node) {
                  lists.end.size(), lists.strides.size());
 }
 
-// Lays the lists, which an ellipsis may shorten and new axes lengthen, onto the dimensions of x.
+// Maps the lists to the dimensions of x. An ellipsis may shorten the lists, and new axes may
+// lengthen them.
 Result<StridedSlice> spreadSlice(const SliceLists& lists, const tfl::StridedSliceOptions& options,
                                  size_t rank) {
   const auto has = [](int32_t mask, size_t i) {
@@ -81,7 +82,7 @@ Result<StridedSlice> spreadSlice(const SliceLists& lists, const tfl::StridedSlic
       if (shrinks) slice.shrinks |= 1u << d;
       if (has(options.begin_mask(), i) && !shrinks) slice.openBegins |= 1u << d;
       if (has(options.end_mask(), i) && !shrinks) slice.openEnds |= 1u << d;
-      // An open begin that shrinks: the first.
+      // A dimension that is removed and has an open begin uses its first element.
       const int32_t begin = shrinks && has(options.begin_mask(), i) ? 0 : lists.begin[i];
       slice.take(begin, lists.end[i], lists.strides[i]);
       if (!shrinks) ++position;
@@ -91,8 +92,8 @@ Result<StridedSlice> spreadSlice(const SliceLists& lists, const tfl::StridedSlic
   return slice;
 }
 
-// TFLite takes one element of a dimension that goes, wherever it is to end; NNAPI wants an end that
-// says so.
+// Of a removed dimension, TFLite takes one element and ignores the end. NNAPI needs an end that
+// matches.
 Status endShrunkDimensions(const Shape& dims, StridedSlice& slice) {
   for (size_t i = 0; i < dims.size(); ++i) {
     if ((slice.shrinks >> i & 1) == 0) continue;
@@ -112,7 +113,7 @@ Status endShrunkDimensions(const Shape& dims, StridedSlice& slice) {
   return okStatus();
 }
 
-// The elements of a dimension that are taken.
+// The selected elements of a dimension.
 struct Taken {
   int64_t first, count, stride;
 };
@@ -150,8 +151,8 @@ Result<uint32_t> gatherTaken(Node& node, uint32_t x, size_t i, const Taken& take
   return picked;
 }
 
-// NNAPI's operation takes no integers: they are cut out, and gathered where elements between are
-// left out.
+// NNAPI's operation does not support integers. So a slice cuts the range, and a gather picks its
+// elements if the stride skips some.
 Status sliceIntegers(Node& node, uint32_t x, const StridedSlice& slice, uint32_t y) {
   const Shape dims = node.operand(x).dimensions;
   if (!knownElementCount(dims)) {
@@ -179,7 +180,7 @@ Status sliceIntegers(Node& node, uint32_t x, const StridedSlice& slice, uint32_t
   return node.reshapeAs(piece, result.empty() ? Shape{1} : std::move(result), y);
 }
 
-// Lists that only an execution knows stay what they are.
+// Lists that only an execution knows stay as they are.
 Status convertComputedSlice(Node& node, const tfl::StridedSliceOptions& options, uint32_t x) {
   const Operand& input = node.operand(x);
   if (options.ellipsis_mask() != 0 || options.new_axis_mask() != 0 ||
@@ -232,7 +233,7 @@ Status convertStridedSlice(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.builder().addOperation(STRIDED_SLICE, std::move(inputs), {part}));
   Shape result = node.operand(part).dimensions;
   if (result.empty()) return unsupported("a new axis in a shape that only an execution knows");
-  // A scalar has a dimension in the model.
+  // A scalar has one dimension in the model.
   if (slice.shrinks + 1 == 1u << dims.size()) result.clear();
   for (const size_t at : slice.newAxes) {
     result.insert(result.begin() + static_cast<ptrdiff_t>(std::min(at, result.size())), 1);
@@ -240,7 +241,7 @@ Status convertStridedSlice(Node& node) {
   return node.reshapeAs(part, std::move(result), y);
 }
 
-// Whether all inputs are of rank 0 in the file, which they have not in the model.
+// Returns whether all inputs have rank 0 in the file. In the model they have another rank.
 Result<bool> areScalars(const Node& node) {
   for (size_t i = 0; i < node.inputCount(); ++i) {
     HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(i));
@@ -287,7 +288,7 @@ Status convertGather(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar, node.builder().int32Scalar(axis));
   HALYARD_ASSIGN_OR_RETURN(const FileTensor to, node.outputInfo(0));
   Shape dims = node.operand(x).dimensions;
-  // One index without a dimension takes the axis away.
+  // A single index of rank 0 removes the axis.
   const bool isSingle = list.dims.empty() && node.operand(indices).dimensions == Shape{1} &&
                         dims.size() > 1 && to.dims.size() + 1 == dims.size();
   if (!isSingle) return moveElements(node, GATHER, x, {scalar, indices});

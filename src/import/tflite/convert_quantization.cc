@@ -1,4 +1,4 @@
-// Changes of representation: quantising, dequantising, requantising; folding of constants.
+// Converts changes of representation: quantising, dequantising, requantising; folds constants.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -10,7 +10,7 @@
 namespace halyard::import {
 namespace {
 
-// How many elements lie between two steps along `dimension`.
+// Returns the number of elements between two steps along `dimension`.
 size_t innerSize(const Shape& dims, size_t dimension) {
   size_t count = 1;
   for (size_t i = dimension + 1; i < dims.size(); ++i) count *= dims[i];
@@ -67,10 +67,10 @@ Status checkFoldable(const FileTensor& tensor) {
   return okStatus();
 }
 
-// Up to this size the model has the floats.
+// Up to this size, the model itself has the floats.
 constexpr size_t kMostFoldedHere = 128;
 
-// The constant as an input of NNAPI's DEQUANTIZE; none for what that does not take.
+// Returns the constant as an input of NNAPI's DEQUANTIZE; nullopt if that does not support it.
 std::optional<Operand> dequantizable(const FileTensor& tensor) {
   const bool isInt8 = tensor.type == tfl::TensorType::INT8;
   const auto isPositive = [](float scale) { return scale > 0 && std::isfinite(scale); };
@@ -110,7 +110,7 @@ Status convertDequantize(Node& node) {
                        tensorTypeName(to.type));
   }
   if (from.isConstant()) {
-    // Weights that are stored small: the kernels want them as floats, and constant.
+    // The kernels need weights stored in a small type as constant floats.
     if (!to.dims.empty() && to.dims != from.dims) {
       return badData("the output ({}) is {}, the input {}", to.text(), shapeText(to.dims),
                      shapeText(from.dims));
@@ -131,8 +131,8 @@ Status convertQuantize(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
   HALYARD_ASSIGN_OR_RETURN(uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
-  // NNAPI quantises floats only. From one quantisation to another the value passes through float32,
-  // which holds every quantised value (8 bits times a scale) to well below a thousandth of a step.
+  // NNAPI quantises floats only. A change of quantisation goes through float32. It holds every
+  // quantised value (8 bits times a scale) to well below a thousandth of a step.
   if (isQuant8Asymm(node.operand(x).type)) {
     HALYARD_ASSIGN_OR_RETURN(x, node.dequantized(x));
   }
@@ -150,7 +150,7 @@ constexpr Converter kConverters[] = {
 
 namespace {
 
-// The constant as floats, behind a DEQUANTIZE.
+// Returns the constant as floats, computed by a DEQUANTIZE.
 Result<uint32_t> dequantized(GraphBuilder& builder, Operand bytes, const FileTensor& tensor,
                              std::string name) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t from, builder.addFileConstant(std::move(bytes), tensor));
@@ -161,7 +161,7 @@ Result<uint32_t> dequantized(GraphBuilder& builder, Operand bytes, const FileTen
   return real;
 }
 
-// A constant of floats.
+// Returns a constant of floats.
 Result<uint32_t> folded(GraphBuilder& builder, const FileTensor& tensor, std::string name) {
   const size_t count = tensor.data.size() / tensorElementSize(tensor.type);
   HALYARD_ASSIGN_OR_RETURN(const std::span<uint8_t> bytes, builder.newBytes(count * sizeof(float)));

@@ -1,10 +1,11 @@
-// Sequences through an LSTM cell, in float and in integers.
+// Converts sequences through an LSTM cell, in float and in integers.
 //
-// Inputs 0 to 19 come in NNAPI's order: the sequence, input weights, recurrent weights, peephole
-// weights, biases (in fours by gate; peephole weights in threes), projection and its bias, output
-// state, cell state; 20 to 23 are the weights of layer normalisation. The states are variables in
-// the file, which keep their values from one run to the next in TFLite. A compiled model has no
-// state: every run starts with zeros, as TFLite's first does and every one after a reset.
+// Inputs 0 to 19 have NNAPI's order. First come the sequence, input weights, recurrent weights,
+// peephole weights and biases (four each, by gate; peephole weights three). Projection and its
+// bias, output state and cell state follow. Inputs 20 to 23 are the weights of layer normalisation.
+// The states are variables in the file. In TFLite they keep their values from one run to the next.
+// A compiled model has no state. Every run starts with zeros, as TFLite's first run does and every
+// run after a reset.
 #include <cmath>
 
 #include "import/tflite/converters.h"
@@ -28,7 +29,7 @@ const tfl::UnidirectionalSequenceLSTMOptions& optionsOf(const Node& node) {
   return *node.options<tfl::UnidirectionalSequenceLSTMOptions>();
 }
 
-// A constant of this type that begins every run: `zero` in every byte.
+// Returns a constant that each run starts with: `zero` in every byte.
 Result<uint32_t> initialState(Node& node, size_t i, Operand operand, uint8_t zero) {
   HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(i));
   const std::optional<uint32_t> size = knownByteSize(operand.type, operand.dimensions);
@@ -88,17 +89,17 @@ Status convertFloatLstm(Node& node, uint32_t x) {
   return builder.addOperation(OperationType::UNIDIRECTIONAL_SEQUENCE_LSTM, std::move(inputs), {y});
 }
 
-// The integer form, of INT8 activations and weights and a state of INT16. kTfliteExtension has it;
-// NNAPI has QUANTIZED_LSTM, which is one step: the sequence is cut into its steps. All compute in
-// the same fixed-point arithmetic, so that the results do not merely come close; computing the cell
-// in float would drift away from them step by step.
+// The integer form, with INT8 activations and weights and an INT16 state. kTfliteExtension supports
+// it. NNAPI only has QUANTIZED_LSTM, which is one step, so the sequence is split into its steps.
+// All use the same fixed-point arithmetic, so that the results are identical. A cell computed in
+// float would drift away from them step by step.
 struct IntegerLstm {
   OperandIndexes operands;         // of QUANTIZED_LSTM; those of x and of the states vary
   Operand hiddenState, cellState;  // as outputs of a step
   uint32_t steps = 0, batch = 0, depth = 0;
 };
 
-// An operand without zero point of this tensor's dimensions and scale.
+// Returns an operand without zero point, with this tensor's dimensions and scale.
 Result<Operand> symmetricOperand(const FileTensor& tensor, tfl::TensorType expected,
                                  OperandType type) {
   if (tensor.type != expected) {
@@ -160,7 +161,7 @@ Result<uint32_t> integerCellState(Node& node) {
   return initialState(node, kCellState, std::move(operand), 0);
 }
 
-// The quantisation of an intermediate, if the file has one.
+// Returns the quantisation of an intermediate, if the file has one.
 Result<std::optional<FileTensor>> intermediate(Node& node, size_t i) {
   const std::span<const int32_t> list = node.op().intermediates;
   if (i >= list.size() || list[i] < 0) return std::optional<FileTensor>();
@@ -170,12 +171,13 @@ Result<std::optional<FileTensor>> intermediate(Node& node, size_t i) {
   return std::optional<FileTensor>(tensor);
 }
 
-// Scales of the gates' sums; scale and zero point of the hidden value before the projection.
+// Appends the scales of the gates' sums, and scale and zero point of the hidden value before the
+// projection.
 Status appendIntermediates(Node& node, IntegerLstm& lstm) {
   GraphBuilder& builder = node.builder();
   const bool hasLayerNorm = node.hasInput(kLayerNorm + 1);
   for (size_t gate = 0; gate < kGates; ++gate) {
-    // Without normalisation the sums go straight into functions that take them so.
+    // Without normalisation the sums go directly into functions that use this scale.
     float scale = 0x1p-12f;
     if (hasLayerNorm) {
       HALYARD_ASSIGN_OR_RETURN(const auto tensor, intermediate(node, gate));
@@ -198,7 +200,7 @@ Status appendIntermediates(Node& node, IntegerLstm& lstm) {
   if (zeroPoint < INT8_MIN || zeroPoint > INT8_MAX) {
     return badData("intermediate {} has zero point {}", kHiddenIntermediate, zeroPoint);
   }
-  // QUANTIZED_LSTM subtracts what it is given, where a zero point is to be added.
+  // QUANTIZED_LSTM subtracts its argument, but the file's zero point must be added.
   HALYARD_ASSIGN_OR_RETURN(const uint32_t negated,
                            builder.int32Scalar(-static_cast<int32_t>(zeroPoint)));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar,
@@ -267,7 +269,7 @@ Status swapOuter(Node& node, uint32_t from, uint32_t to) {
   return node.builder().addOperation(OperationType::TRANSPOSE, {from, perm}, {to});
 }
 
-// The steps of the sequence, each [batch, depth].
+// Splits the sequence into steps of [batch, depth].
 Result<OperandIndexes> splitSteps(Node& node, const IntegerLstm& lstm, bool swap) {
   GraphBuilder& builder = node.builder();
   uint32_t x = lstm.operands[0];
@@ -295,7 +297,7 @@ Result<OperandIndexes> splitSteps(Node& node, const IntegerLstm& lstm, bool swap
   return steps;
 }
 
-// The hidden values of all steps one after the other, [steps * batch, size].
+// Returns the hidden values of all steps in sequence, [steps * batch, size].
 Result<uint32_t> runSteps(Node& node, IntegerLstm& lstm, const OperandIndexes& steps) {
   GraphBuilder& builder = node.builder();
   OperandIndexes results;
@@ -336,7 +338,7 @@ Status convertIntegerLstm(Node& node, uint32_t x) {
     return node.builder().addOperation(OperationType::QUANTIZED_SEQUENCE_LSTM,
                                        std::move(lstm.operands), {y});
   }
-  // Steps lie one after the other when time comes first, or in a batch of one.
+  // The steps are contiguous if time is the first dimension or the batch is one.
   const bool swap = !optionsOf(node).time_major() && lstm.batch > 1;
   HALYARD_ASSIGN_OR_RETURN(const OperandIndexes steps, splitSteps(node, lstm, swap));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t joined, runSteps(node, lstm, steps));

@@ -1,4 +1,4 @@
-// Operators along axes: sums and extremes, where they are, normalisations.
+// Converts operators along axes: sums, extremes, positions of extremes, normalisations.
 #include "import/tflite/converters.h"
 
 namespace halyard::import {
@@ -8,7 +8,7 @@ using enum OperationType;
 
 constexpr size_t kMaxRank = 8;
 
-// x, the list of axes and whether they stay.
+// Returns x, the list of axes, and whether they stay.
 Result<OperandIndexes> reductionInputs(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
   HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> axes,
@@ -22,7 +22,8 @@ Result<OperandIndexes> reductionInputs(Node& node) {
   return OperandIndexes{x, list, keep};
 }
 
-// An element of the input, or a truth: quantisation stays.
+// Converts operators whose result is an element of the input or a truth value. The quantisation
+// stays.
 template <OperationType kType>
 Status convertChoice(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(OperandIndexes inputs, reductionInputs(node));
@@ -31,8 +32,8 @@ Status convertChoice(Node& node) {
   return node.builder().addOperation(kType, std::move(inputs), {y});
 }
 
-// The sum or product of known integers in one dimension, which NNAPI has of floats only: numbers of
-// elements are computed so. False: they are not that.
+// Computes the sum or product of known integers in one dimension, as models compute numbers of
+// elements. NNAPI supports only floats. Returns false for anything else.
 template <OperationType kType>
 Result<bool> foldInts(Node& node) {
   constexpr size_t kMost = 32;
@@ -67,7 +68,7 @@ Status convertAccumulation(Node& node) {
   return node.applyInFloat(kType, inputs[0], {inputs[1], inputs[2]}, y);
 }
 
-// Equal values: both take the one that comes first.
+// For equal values, both TFLite and NNAPI take the first.
 template <OperationType kType>
 Status convertArg(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
@@ -86,7 +87,7 @@ Status convertTopK(Node& node) {
   if (count.empty()) return badData("the number of values has no value");
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   if (node.operand(x).type != OperandType::TENSOR_FLOAT32) {
-    // Among floats they are rare.
+    // Among floats, equal values are rare.
     return unsupported("of {}: of equal values NNAPI takes the last first, TFLite the first",
                        operandTypeName(node.operand(x).type));
   }

@@ -1,5 +1,5 @@
-// Operators that move elements or reduce along axes: reshape and its relatives, transpose,
-// concatenation, mean.
+// Converts operators that move elements or reduce along axes: reshape and related operators,
+// transpose, concatenation, mean.
 #include <algorithm>
 
 #include "import/tflite/converters.h"
@@ -14,14 +14,14 @@ bool isComplex(const Node& node) {
   return tensor.ok() && tensor->type == tfl::TensorType::COMPLEX64;
 }
 
-// The dimensions of an operand as the file has them: complex numbers, not pairs.
+// Returns the dimensions of an operand as in the file: of complex numbers, not of pairs.
 Shape fileDims(const Node& node, uint32_t x) {
   Shape dims = node.operand(x).dimensions;
   if (isComplex(node) && !dims.empty()) dims.back() /= 2;
   return dims;
 }
 
-// Declares the output and copies the input into it under `dims` (empty: a scalar).
+// Declares the output and copies the input into it with shape `dims` (empty: a scalar).
 Status reshapeTo(Node& node, Shape dims) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
@@ -31,11 +31,11 @@ Status reshapeTo(Node& node, Shape dims) {
   return node.reshapeAs(x, std::move(dims), y);
 }
 
-// The target shape of a RESHAPE: input 1 when given, otherwise the options.
+// Returns the target shape of a RESHAPE: input 1 if present, otherwise the options.
 Result<std::vector<int32_t>> reshapeTarget(Node& node) {
   if (node.isKnown(1)) return node.constantInts(1, "the new shape", kMaxRank);
   if (node.hasInput(1)) {
-    // One that only an execution knows is what the others leave.
+    // A dimension that only an execution knows becomes -1, so that it follows from the others.
     HALYARD_ASSIGN_OR_RETURN(const uint32_t shape, node.input(1));
     const std::span<const int32_t> known = node.builder().knownInts(shape);
     std::vector<int32_t> target(known.begin(), known.end());
@@ -52,7 +52,8 @@ Result<std::vector<int32_t>> reshapeTarget(Node& node) {
   return std::vector<int32_t>(shape->begin(), shape->end());
 }
 
-// Replaces -1 by what the number of elements leaves for it, or by 0 where that is not known.
+// Replaces -1 by the dimension that follows from the number of elements, or by 0 if that is
+// unknown.
 Result<Shape> resolveTarget(const std::vector<int32_t>& target, const Shape& from) {
   const bool isOpen = from.empty() || std::ranges::find(from, 0u) != from.end();
   const std::optional<uint32_t> count = knownElementCount(from);
@@ -85,7 +86,7 @@ Result<Shape> resolveTarget(const std::vector<int32_t>& target, const Shape& fro
   return dims;
 }
 
-// The target is an input of the execution's.
+// The target is an input of the execution.
 Status reshapeToComputed(Node& node) {
   if (isComplex(node)) return unsupported("of COMPLEX64 to a shape that is computed at run time");
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
@@ -107,7 +108,7 @@ Status convertReshape(Node& node) {
   return reshapeTo(node, std::move(dims));
 }
 
-// The dimensions, constant where the importer knows them.
+// Returns the dimensions, as constants if the importer knows them.
 Status convertShapeOf(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
   HALYARD_ASSIGN_OR_RETURN(const FileTensor from, node.inputInfo(0));
@@ -202,7 +203,7 @@ Status convertTranspose(Node& node) {
   return node.builder().addOperation(OperationType::TRANSPOSE, {x, perm}, {y});
 }
 
-// x in pieces of one element each.
+// Splits x into pieces of one element each.
 Status appendElements(Node& node, uint32_t x, OperandIndexes& elements) {
   const uint32_t count = node.operand(x).dimensions[0];
   constexpr int32_t kOne = 1;
@@ -218,7 +219,7 @@ Status appendElements(Node& node, uint32_t x, OperandIndexes& elements) {
   return okStatus();
 }
 
-// NNAPI concatenates no integers, but packs them: tensors of one shape, or lists by element.
+// NNAPI does not concatenate integers, but packs them: tensors of one shape, or lists by element.
 Status concatenateIntegers(Node& node, OperandIndexes inputs, size_t axis, uint32_t y) {
   constexpr uint64_t kMostElements = 256;
   const Shape first = node.operand(inputs[0]).dimensions;
@@ -293,7 +294,7 @@ Status convertMean(Node& node) {
     return builder.addOperation(OperationType::MEAN, {x, list, keep}, {y});
   }
   // NNAPI's mean keeps the quantisation. Rounding to the input's steps and then to the output's,
-  // which are finer as a rule, would lose more than the one rounding that is due.
+  // which are usually finer, would lose more than the one necessary rounding.
   return node.applyInFloat(OperationType::MEAN, x, {list, keep}, y);
 }
 

@@ -1,4 +1,4 @@
-// Operators on images: pooling, resizing.
+// Converts operators on images: pooling, resizing.
 #include "import/tflite/converters.h"
 
 namespace halyard::import {
@@ -57,12 +57,12 @@ Status convertResize(Node& node, OperationType type, const Options* options) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, x));
-  // Width before height in NNAPI.
+  // NNAPI takes the width before the height.
   HALYARD_ASSIGN_OR_RETURN(const uint32_t width, node.builder().int32Scalar(size[1]));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t height, node.builder().int32Scalar(size[0]));
   OperandIndexes inputs = {x, width, height};
   std::vector<bool> flags;
-  // Only the bilinear one may lack the layout.
+  // Only the bilinear operation allows a missing layout.
   if (type == OperationType::RESIZE_NEAREST_NEIGHBOR) flags = {/*nchw=*/false};
   if (alignCorners || halfPixelCenters) flags = {/*nchw=*/false, alignCorners, halfPixelCenters};
   for (bool flag : flags) {

@@ -36,15 +36,16 @@ std::span<const Converter> spatialConverters();
 inline constexpr std::string_view kDetectionOperator = "TFLite_Detection_PostProcess";
 Status convertDetectionPostprocess(Node& node);
 
-// The float value of a quantised or float16 constant, of TENSOR_FLOAT32: a constant, or, for
-// devices that have kTfliteExtension, and keep such weights as they are in the file, what
-// DEQUANTIZE makes of one.
+// Returns the value of a quantised or float16 constant as TENSOR_FLOAT32. The result is a constant,
+// or the output of a DEQUANTIZE of one. With the DEQUANTIZE, weights stay as in the file, for
+// devices that have kTfliteExtension.
 Result<uint32_t> foldedToFloat(GraphBuilder& builder, const FileTensor& tensor);
 
-// Whether TFLite computes with these by dynamic-range quantisation; see dynamic_quantization.cc.
+// Returns whether TFLite uses dynamic-range quantisation for these operands; see
+// dynamic_quantization.cc.
 bool isDynamicallyQuantized(const Operand& x, const FileTensor& weights);
-// x as that form sees it, rounded to the steps of its own range. Elements that differ in the
-// dimensions from `axis` on only share a range.
+// Returns x rounded to the steps of its own range, as dynamic-range quantisation does. Elements
+// that differ only in the dimensions from `axis` on share a range.
 Result<uint32_t> dynamicallyQuantized(Node& node, uint32_t x, size_t axis);
 
 }  // namespace halyard::import

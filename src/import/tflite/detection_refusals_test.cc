@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// The sample with some options set, or left out where the value is NaN.
+// Returns the sample with some options set. NaN removes an option.
 ModelWriter detectionWith(const std::map<std::string, double>& changes) {
   std::map<std::string, double> options = {{"max_detections", 2},
                                            {"max_classes_per_detection", 1},

@@ -1,16 +1,15 @@
-// Dynamic-range quantisation: float activations next to weights of 8 bits.
+// Dynamic-range quantisation: float activations with weights of 8 bits.
 //
-// TFLite quantises the activations anew at every run, by the least and greatest value that they
-// have then, and multiplies integers. NNAPI has no such operation. What it computes is the same as
-// a float operation whose activations have been rounded to those steps, and whose weights are the
-// floats that they stand for; the rounding is done in front of it by one operation of
-// kTfliteExtension, or by operations of the API that compute the same. Leaving it out would be more
-// exact, and cheaper, but not what the file says: kws_ref_float is then off by some 1e-3 of its
-// range.
+// TFLite quantises the activations again at every run, by their current minimum and maximum, and
+// multiplies integers. NNAPI has no such operation. An equal result comes from a float operation.
+// Its activations are first rounded to those steps, and its weights are the floats that the bytes
+// represent. One operation of kTfliteExtension does the rounding, or several operations of the API
+// that compute the same. Without the rounding, the result would be more exact and cheaper, but not
+// that of the file. kws_ref_float then differs by about 1e-3 of its range.
 //
-// The scheme is that of LiteRT's default (XNNPACK): asymmetric, -128 to 127 from the least to the
-// greatest value with 0 among them. LiteRT's other kernels quantise symmetrically, and differ from
-// the default by up to 1e-2 of the range on the same file.
+// The scheme is that of LiteRT's default (XNNPACK). It is asymmetric, -128 to 127 from the minimum
+// to the maximum, with 0 in the range. LiteRT's other kernels quantise symmetrically. They differ
+// from the default by up to 1e-2 of the range on the same file.
 #include <cmath>
 
 #include "import/tflite/converters.h"
@@ -37,7 +36,7 @@ class Chain {
     if (status_.ok()) status_ = node_.builder().addOperation(type, std::move(inputs), {y});
     return y;
   }
-  // ADD, SUB, MUL and DIV, which have a fused activation.
+  // ADD, SUB, MUL and DIV have a fused activation.
   uint32_t arithmetic(OperationType type, uint32_t a, uint32_t b) {
     const uint32_t none = keep(node_.builder().int32Scalar(0));
     return apply(type, {a, b, none});
@@ -89,7 +88,7 @@ Result<uint32_t> dynamicallyQuantized(Node& node, uint32_t x, size_t axis) {
   const uint32_t range =
       chain.apply(MAXIMUM, {chain.arithmetic(SUB, high, low), chain.constant(kSmallestRange)});
   const uint32_t perUnit = chain.arithmetic(DIV, chain.constant(kSteps), range);
-  // To nearest: the floor of a half more.
+  // Rounds to nearest: floor(x + 0.5).
   const uint32_t zeroPoint = chain.apply(
       FLOOR,
       {chain.arithmetic(SUB, chain.constant(kLeast + 0.5f), chain.arithmetic(MUL, low, perUnit))});

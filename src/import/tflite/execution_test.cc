@@ -1,5 +1,5 @@
 // Runs imported models on the CPU. The expected values are those of LiteRT for the same files and
-// inputs, or follow by hand where a comment shows how.
+// inputs. Others were calculated by hand, as their comments show.
 #include <gmock/gmock.h>
 
 #include "import/tflite/run_imported_for_test.h"
@@ -49,11 +49,11 @@ TEST(Execution, Shapes) { EXPECT_THAT(as<float>(run(shapeOperators())[0]), Eleme
 TEST(Execution, RequantisedMean) {
   ModelWriter w = requantisedMean();
   w.tensors[0].zeroPoints = {100};
-  // The mean of 100, 107, 114 and 121 (as a signed byte) less 100 is 10.5; / 0.25 + 10 = 52.
+  // The mean of 100, 107, 114 and 121 (as a signed byte) minus 100 is 10.5; / 0.25 + 10 = 52.
   EXPECT_THAT(as<int8_t>(run(w)[0]), ElementsAre(52));
 }
 
-// What the importer has made floats of is an output of the model, too.
+// A constant that the importer has converted to floats may be an output of the model, too.
 TEST(Execution, FoldedConstantsAsOutputs) {
   ModelWriter w = foldedWeights();
   w.outputs = {5, 2};

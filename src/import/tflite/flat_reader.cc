@@ -1,4 +1,4 @@
-// Finding one's way in a FlatBuffer, by what FlatBuffers says of its format.
+// Reads a FlatBuffer by the published definition of its format.
 #include "import/tflite/flat_reader.h"
 
 namespace halyard::import {
@@ -56,7 +56,7 @@ uint64_t FlatReader::target(const FlatTables& tables, size_t i) {
 bool FlatReader::readVtable(int64_t offset, Vtable& to) {
   if (offset < 0 || offset % 2 != 0) return false;
   const auto at = static_cast<uint64_t>(offset);
-  // Its size and the table's come first.
+  // The vtable starts with its own size and the table's size.
   const uint8_t* const sizes = file_->at(at, 2 * sizeof(voffset_t));
   if (sizes == nullptr) return false;
   const auto size = numberAt<voffset_t>(sizes);

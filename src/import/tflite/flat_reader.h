@@ -1,7 +1,8 @@
-// FlatReader: tables, vectors and strings of a FlatBuffer in a ModelFile, each checked when it is
-// read: that it lies in the file, is aligned, and holds its fields. What nobody reads is not
-// checked, nor read from the file.
-// Thread safety: none, as ModelFile. Ownership: borrows the file; what it gives lies in it.
+// FlatReader: reads tables, vectors and strings of a FlatBuffer in a ModelFile. It checks each one
+// when it is read: that it lies in the file, is aligned, and holds its fields. It neither checks
+// nor reads the other parts of the file.
+// Thread safety: none, as ModelFile.
+// Ownership: borrows the file; results point into it.
 #pragma once
 
 #include <flatbuffers/flatbuffers.h>
@@ -17,7 +18,7 @@
 
 namespace halyard::import {
 
-// Bytes of the file that may not have been read.
+// A range of the file whose bytes may not have been read yet.
 struct FileRange {
   uint64_t offset = 0;
   size_t length = 0;
@@ -26,7 +27,7 @@ struct FileRange {
   auto operator<=>(const FileRange&) const = default;
 };
 
-// A table with its vtable; without data if the field that should refer to it is absent.
+// A table with its vtable; without data if the field that refers to it is absent.
 struct FlatTable {
   uint64_t offset = 0;
   const uint8_t* data = nullptr;
@@ -37,7 +38,7 @@ struct FlatTable {
   explicit operator bool() const { return data != nullptr; }
 };
 
-// A vector of tables: where their offsets are.
+// A vector of tables: the range of their offsets.
 struct FlatTables {
   uint64_t offset = 0;
   const uint8_t* data = nullptr;
@@ -46,24 +47,24 @@ struct FlatTables {
 
 class FlatReader {
  public:
-  // Fields of tables are named by their places in the vtable (VT_... of the generated reader).
+  // The name of a table's field is its position in the vtable (VT_... of the generated reader).
   using Field = flatbuffers::voffset_t;
 
   explicit FlatReader(ModelFile& file) : file_(&file) {}
 
   ModelFile& file() const { return *file_; }
-  // False once something was not as it should be: it was given as absent then.
+  // Returns false after any error. The damaged part was then returned as absent.
   bool ok() const { return ok_; }
 
-  // The table that the offset at the file's begin refers to.
+  // Returns the table that the offset at the file's start refers to.
   FlatTable root();
   FlatTable table(const FlatTable& parent, Field field);
-  // A vector of tables, of which more than kMostTables are none.
+  // A vector of more than kMostTables tables counts as damaged.
   static constexpr size_t kMostTables = 1'000'000;
   FlatTables tables(const FlatTable& parent, Field field);
   FlatTable element(const FlatTables& tables, size_t i) { return open(target(tables, i), false); }
-  // As above, but good until the next call of this or passingRange: for what stands far from all
-  // that is read for others' sake.
+  // As above, but valid only until the next call of this or passingRange. For tables far from all
+  // other data that the reader needs.
   FlatTable passingElement(const FlatTables& tables, size_t i) {
     return open(target(tables, i), true);
   }
@@ -76,14 +77,16 @@ class FlatReader {
     std::memcpy(&value, table.data + at, sizeof(T));
     return value;
   }
-  // Where the elements of a vector or string are, of `size` bytes each; they are not read.
+  // Returns the range of a vector's or string's elements, of `size` bytes each, without reading
+  // them.
   FileRange range(const FlatTable& table, Field field, size_t size) {
     return range(table, field, size, false);
   }
   FileRange passingRange(const FlatTable& table, Field field, size_t size) {
     return range(table, field, size, true);
   }
-  // T: at most 4 bytes, in whose multiples vectors are aligned. Empty if the field is absent.
+  // T has at most 4 bytes, because vectors are aligned to multiples of 4. Empty if the field is
+  // absent.
   template <typename T>
   std::span<const T> vector(const FlatTable& table, Field field) {
     static_assert(sizeof(T) <= sizeof(flatbuffers::uoffset_t));
@@ -99,12 +102,12 @@ class FlatReader {
   bool has(const FlatTable& table, Field field) {
     return place(table, field, sizeof(flatbuffers::uoffset_t)) != 0;
   }
-  // The bytes of a range; nullptr if it is empty, or they cannot be read.
+  // Returns the bytes of a range; nullptr if it is empty, or not readable.
   const uint8_t* read(const FileRange& found);
 
  private:
   void fail() { ok_ = false; }
-  // In the table; 0 if the field is absent.
+  // Returns the place in the table; 0 if the field is absent.
   uint16_t place(const FlatTable& table, Field field, size_t size) {
     if (field + sizeof(uint16_t) > table.vtableSize) return 0;
     uint16_t at = 0;
@@ -116,7 +119,7 @@ class FlatReader {
     fail();
     return 0;
   }
-  // What an offset in a table or vector refers to; 0 if it is absent or bad.
+  // Returns the target of an offset in a table or vector; 0 if it is absent or bad.
   uint64_t target(const FlatTable& table, Field field);
   uint64_t target(const FlatTables& tables, size_t i);
   FlatTable open(uint64_t at, bool isPassing);
@@ -125,7 +128,7 @@ class FlatReader {
     return isPassing ? file_->passing(at, size) : file_->at(at, size);
   }
 
-  // A vtable that has been looked at. Many tables share one.
+  // A checked vtable. Many tables share one.
   struct Vtable {
     int64_t offset = -1;
     const uint8_t* data = nullptr;
@@ -133,7 +136,7 @@ class FlatReader {
     uint16_t tableSize = 0;
   };
   static constexpr size_t kVtables = 8;
-  // nullptr if there is none.
+  // Returns nullptr for an invalid vtable.
   const Vtable* vtableAt(int64_t offset) {
     Vtable& known = vtables_[static_cast<size_t>(offset / 2) % kVtables];
     if (known.offset == offset && offset >= 0) return &known;

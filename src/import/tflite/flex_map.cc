@@ -1,10 +1,10 @@
 // A bounds-checked reader of FlexBuffers maps.
 //
 // The format, from the end: the width of the root in bytes, its packed type (type << 2 | log2
-// width), the root value. A map's value is the distance back to its first element; before that
-// stand, each as wide as an element, the distance back to the keys, the width of the keys'
-// elements, and the number of elements; behind the elements their packed types. Keys are distances
-// back to C strings.
+// width), the root value. A map's value is the distance back to its first element. Three values of
+// an element's width precede the elements. They are the distance back to the keys, the width of the
+// keys' elements, and the number of elements. The packed types follow the elements. Keys are
+// distances back to C strings.
 #include "import/tflite/flex_map.h"
 
 #include <bit>
@@ -15,7 +15,7 @@
 namespace halyard::import {
 namespace {
 
-// Bounds what a forged map can make of few bytes: every key may share one long string.
+// Limits the output of a small forged map, because all keys may share one long string.
 constexpr size_t kMaxSize = 8192;
 
 enum FlexType : uint8_t {
@@ -33,7 +33,7 @@ class Reader {
  public:
   explicit Reader(std::span<const uint8_t> bytes) : bytes_(bytes) {}
 
-  // The unsigned number of `width` bytes (1, 2, 4 or 8) at `at`.
+  // Returns the unsigned number of `width` bytes (1, 2, 4 or 8) at `at`.
   std::optional<uint64_t> unsignedAt(size_t at, size_t width) const {
     if (width != 1 && width != 2 && width != 4 && width != 8) return std::nullopt;
     if (at > bytes_.size() || bytes_.size() - at < width) return std::nullopt;
@@ -58,7 +58,7 @@ class Reader {
     return std::nullopt;
   }
 
-  // Where the distance that stands at `at` leads back to.
+  // Returns the target of the distance at `at`.
   std::optional<size_t> targetOf(size_t at, size_t width) const {
     const std::optional<uint64_t> distance = unsignedAt(at, width);
     if (!distance || *distance > at) return std::nullopt;
@@ -73,7 +73,8 @@ class Reader {
     return std::string(begin, static_cast<const uint8_t*>(end));
   }
 
-  // The element at `at`, of `width` bytes, as its packed type says; nullopt also for other types.
+  // Returns the element at `at`, of `width` bytes, by its packed type; nullopt for other types,
+  // too.
   std::optional<double> numberAt(size_t at, size_t width, uint8_t packedType) const {
     const uint8_t type = packedType >> 2;
     const size_t indirectWidth = size_t{1} << (packedType & 3);
@@ -127,7 +128,7 @@ Result<FlexMap> FlexMap::parse(std::span<const uint8_t> bytes) {
   if (*keyWidth != 1 && *keyWidth != 2 && *keyWidth != 4 && *keyWidth != 8) {
     return damaged("key width");
   }
-  // Elements and their types follow; that also bounds the keys' number by the buffer's size.
+  // Elements and their types follow. The check also limits the number of keys by the buffer's size.
   if (*count > (bytes.size() - *map) / (width + 1)) return damaged("elements out of range");
 
   FlexMap result;

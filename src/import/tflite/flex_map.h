@@ -1,9 +1,9 @@
-// FlexMap: the numbers of a FlexBuffers map, as custom operators keep their options.
+// FlexMap: the numbers of a FlexBuffers map, which holds the options of custom operators.
 // Thread safety: a value.
-// Ownership: copies what it reads.
+// Ownership: copies the values that it reads.
 //
-// The library's own reader trusts its buffer, and its verifier (2.0.8) lets unterminated keys and
-// unaligned numbers pass; these buffers come from files that nobody vouches for.
+// These buffers come from untrusted files. The library's own reader trusts its buffer, and its
+// verifier (2.0.8) accepts unterminated keys and unaligned numbers.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ namespace halyard::import {
 
 class FlexMap {
  public:
-  // BAD_DATA when the bytes are not a map, or when an offset or length in them does not hold.
-  // Values that are not numbers or booleans are left out.
+  // Returns BAD_DATA when the bytes are not a map, or when an offset or length in them is wrong.
+  // Ignores values that are not numbers or booleans.
   static Result<FlexMap> parse(std::span<const uint8_t> bytes);
 
-  // A boolean counts as 0 or 1. nullopt when the key is absent or its value is no number.
+  // A boolean counts as 0 or 1. Returns nullopt when the key is absent or its value is no number.
   std::optional<double> number(std::string_view key) const;
 
  private:

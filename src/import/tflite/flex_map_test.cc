@@ -69,7 +69,8 @@ TEST(FlexMap, RefusesALongBuffer) {
 }
 
 TEST(FlexMap, RefusesAKeyWithoutEnd) {
-  // A map of one element whose key runs to the end: key width 1, then keys, elements, types, root.
+  // A map of one element whose key extends to the end: key width 1, then keys, elements, types,
+  // root.
   const std::vector<uint8_t> bytes = {'k', 1, 1, 1, 1, 1, 5, 4, 1, 36, 1};
   EXPECT_FALSE(FlexMap::parse(bytes).ok());
 }
@@ -77,7 +78,8 @@ TEST(FlexMap, RefusesAKeyWithoutEnd) {
 TEST(FlexMap, SurvivesTruncationAndFlips) {
   const std::vector<uint8_t> good = sampleBuffer();
   for (size_t length = 0; length < good.size(); ++length) {
-    // A heap block of exactly this length, so that the address sanitizer sees any step too far.
+    // A heap block of exactly this length, so that the address sanitizer detects any read beyond
+    // it.
     const std::vector<uint8_t> front(good.begin(), good.begin() + static_cast<long>(length));
     (void)FlexMap::parse(front);
     const std::vector<uint8_t> back(good.end() - static_cast<long>(length), good.end());

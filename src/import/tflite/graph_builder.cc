@@ -1,4 +1,4 @@
-// Building the model: operands for tensors, constants, operations with inferred shapes.
+// Builds the model: operands for tensors, constants, operations with inferred shapes.
 #include "import/tflite/graph_builder.h"
 
 #include <unistd.h>
@@ -15,14 +15,14 @@
 namespace halyard::import {
 namespace {
 
-// Up to here a constant travels inside the model, as the C API does it (values up to 128 bytes are
-// copied at once).
+// Constants up to this size are part of the model itself, as in the C API, which copies values up
+// to 128 bytes at once.
 constexpr size_t kMaxInlineConstant = 128;
-// And all that would have to go to a pool of their own, where they are no more than this together:
-// the pool takes longer to make and to pass on than the bytes to copy.
+// If the constants for a separate pool have at most this total size, they go into the model, too.
+// Making and passing a pool takes longer than copying the bytes.
 constexpr size_t kMaxInlineTogether = 4096;
 constexpr size_t kPoolAlignment = 64;
-// So many operands that no tensors of the file have, a model has easily.
+// An estimate for the number of operands in a model without a tensor in the file.
 constexpr size_t kOwnOperands = 16;
 
 size_t alignUp(size_t value) {
@@ -55,13 +55,13 @@ ElementForm formOf(tfl::TensorType type) {
   return type == tfl::TensorType::COMPLEX64 ? ElementForm::COMPLEX64 : ElementForm::SAME;
 }
 
-// A shape of rank 1 for a scalar: tensors of rank 0 have unknown shapes in NNAPI.
+// A scalar gets a shape of rank 1, because a tensor of rank 0 has an unknown shape in NNAPI.
 Shape orScalar(Shape dims, tfl::TensorType type) {
   if (!dims.empty()) return dims;
   return {type == tfl::TensorType::COMPLEX64 ? 2u : 1u};
 }
 
-// Without a mapping, whose pages would come one by one.
+// Writes without a mapping, whose pages would be faulted in one by one.
 Status writeTo(const SharedMemory& pool, size_t offset, std::span<const uint8_t> bytes) {
   while (!bytes.empty()) {
     const ssize_t count =
@@ -78,7 +78,7 @@ Status writeTo(const SharedMemory& pool, size_t offset, std::span<const uint8_t>
 
 GraphBuilder::GraphBuilder(const VerifiedFile& file, const ImportOptions& options)
     : file_(file), options_(options), budget_(file.bytes().size()), bindings_(file.tensorCount()) {
-  // Most operands are tensors of the file, and a few scalars; what is too little is no harm.
+  // Most operands are tensors of the file, and a few are scalars. A low estimate is harmless.
   const size_t operands = file.tensorCount() + kOwnOperands;
   model_.main.operands.reserve(operands);
   if (keepsNames()) names_.reserve(operands);
@@ -220,7 +220,7 @@ Result<uint32_t> GraphBuilder::read(const FileTensor& tensor) {
   return added;
 }
 
-// A constant of INT64 as one of INT32, where no value is lost.
+// Adds a constant of INT64 as INT32, if no value changes.
 Result<uint32_t> GraphBuilder::addNarrowed(Operand operand, const FileTensor& tensor) {
   HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> wide, contents(tensor));
   const size_t count = wide.size() / sizeof(int64_t);
@@ -324,7 +324,7 @@ Result<uint32_t> GraphBuilder::addConstant(Operand operand, Constant constant, s
 
 Result<std::span<uint8_t>> GraphBuilder::newBytes(size_t size) {
   HALYARD_RETURN_IF_ERROR(budget_.spend(size));
-  // What operator new gives is aligned for any type.
+  // Memory of operator new is aligned for any type.
   auto& bytes = owned_.emplace_back(std::make_unique_for_overwrite<uint8_t[]>(size));
   return std::span<uint8_t>(bytes.get(), size);
 }
@@ -403,7 +403,7 @@ Result<uint32_t> GraphBuilder::omitted(OperandType type) {
   Operand operand;
   operand.type = type;
   operand.lifetime = Lifetime::NO_VALUE;
-  // Of any type, though nobody reads it: a quantised one needs a scale.
+  // The operand has a valid type although nothing reads it: a quantised one needs a scale.
   const ScaleRule rule = operandTypeTraits(type)->scale;
   if (rule == ScaleRule::POSITIVE) operand.scale = 1;
   HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addOperand(std::move(operand), ""));
@@ -429,7 +429,7 @@ Result<std::span<const uint8_t>> GraphBuilder::contents(const Constant& constant
   return std::span<const uint8_t>(bytes, constant.bytes.length);
 }
 
-// Whether the constant is used where it lies in the file.
+// Returns whether the constant is used at its place in the file.
 bool GraphBuilder::staysInFile(uint32_t operand) const {
   const Operand& constant = model_.main.operands[operand];
   return constant.lifetime == Lifetime::CONSTANT_REFERENCE && constants_[operand].own == nullptr &&
@@ -438,7 +438,7 @@ bool GraphBuilder::staysInFile(uint32_t operand) const {
 }
 
 Status GraphBuilder::placeConstants() {
-  // Constants that share bytes in the file share them in the model.
+  // Constants that share bytes in the file also share them in the model.
   Placed placed;
   size_t poolSize = 0;
   for (uint32_t i = 0; i < constants_.size(); ++i) {
@@ -485,7 +485,7 @@ Status GraphBuilder::copyInline(Placed placed) {
   return okStatus();
 }
 
-// Into a pool of memory, behind that of the file if there is one.
+// Copies constants into a pool of memory, which follows the file's pool if there is one.
 Status GraphBuilder::copyToPool(const Placed& placed, size_t poolSize) {
   HALYARD_ASSIGN_OR_RETURN(SharedMemoryPtr pool,
                            SharedMemory::create(poolSize, "halyard-constants"));
@@ -514,7 +514,7 @@ std::vector<ModelPort> GraphBuilder::ports(std::span<const int32_t> tensors) con
   return result;
 }
 
-// What is an output already, an input or a constant becomes one as a copy.
+// A tensor that is already an output, an input or a constant becomes an output through a copy.
 Status GraphBuilder::giveOutput(int32_t tensor) {
   uint32_t given = binding(tensor).operand;
   std::vector<uint32_t>& outputs = model_.main.outputIndexes;

@@ -1,5 +1,6 @@
-// Shorthands for tests of the importer.
-// Thread safety: pure functions. Ownership: results are values.
+// Helpers for tests of the importer.
+// Thread safety: pure functions.
+// Ownership: results are values.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,13 +19,13 @@ inline Result<ImportedModel> importModel(const ModelWriter& writer) {
                       {.names = OperandNames::KEPT, .extension = ExtensionUse::WHERE_NEEDED});
 }
 
-// The whole text of the error, "" when the model is imported.
+// Returns the whole text of the error, "" when the import succeeds.
 inline std::string refusalOf(const ModelWriter& writer) {
   const Result<ImportedModel> result = importModel(writer);
   return result.ok() ? "" : result.status().toString();
 }
 
-// The types of the operations in order.
+// Returns the types of the operations in order.
 inline std::vector<std::string> operationsOf(const ImportedModel& imported) {
   std::vector<std::string> names;
   for (const Operation& operation : imported.model.main.operations) {
@@ -43,7 +44,7 @@ inline const Operand& outputOf(const ImportedModel& imported, size_t operation, 
   return main.operands[main.operations[operation].outputs[output]];
 }
 
-// The elements of a constant.
+// Returns the elements of a constant.
 template <typename T>
 std::vector<T> constantOf(const ImportedModel& imported, const Operand& operand) {
   std::vector<T> values(operand.location.length / sizeof(T));
@@ -61,7 +62,7 @@ std::vector<T> constantOf(const ImportedModel& imported, const Operand& operand)
   return values;
 }
 
-// The INT32 scalars among the inputs of an operation from `first` on.
+// Returns the INT32 scalars among the inputs of an operation from `first` on.
 inline std::vector<int32_t> scalarsOf(const ImportedModel& imported, size_t operation,
                                       size_t first) {
   std::vector<int32_t> values;

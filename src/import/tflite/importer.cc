@@ -1,4 +1,4 @@
-// The way of a .tflite file into a model: check, convert node by node, validate.
+// Converts a .tflite file to a model: check, convert node by node, validate.
 #include "import/tflite/importer.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ const Converter* converterOf(tfl::BuiltinOperator op) {
   return nullptr;
 }
 
-// The converters of the file's operator codes; null where there is none.
+// Returns the converters of the file's operator codes; null for an unsupported operator.
 std::vector<const Converter*> convertersOf(const VerifiedFile& file) {
   std::vector<const Converter*> converters;
   for (size_t i = 0; i < file.operatorCodeCount(); ++i) {
@@ -32,8 +32,8 @@ std::vector<const Converter*> convertersOf(const VerifiedFile& file) {
   return converters;
 }
 
-// The operators are asked first of all, so that the error is about what the model is and not about
-// a tensor that only such an operator reads.
+// The check of the operators comes first. An error then names the unsupported operator, and not a
+// tensor that only this operator reads.
 Status checkOperators(const VerifiedFile& file, std::span<const Converter* const> converters) {
   for (size_t i = 0; i < file.operatorCount(); ++i) {
     if (converters[file.op(i).code] != nullptr) continue;
@@ -71,7 +71,7 @@ Status convertNode(GraphBuilder& builder, size_t index, const Converter* known) 
   return converter.convert(node);
 }
 
-// Makes one kind of error of the two that converters tell apart.
+// Converts the two kinds of converters' errors to one.
 Status withNode(Status status, const VerifiedFile& file, size_t node) {
   if (status.code() == ResultCode::OP_FAILED) {
     status.annotate(

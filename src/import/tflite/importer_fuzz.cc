@@ -1,5 +1,5 @@
-// Fuzzer of the importer: any bytes give a model that is valid and can be shown, or an error. What
-// is a model is mutated as one, four times out of five.
+// Fuzzer of the importer. Any bytes give an error, or a valid model that can be dumped. In four of
+// five cases, it mutates an input that is a model at the level of the model.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -72,7 +72,7 @@ TEST(Importer, DescribesPorts) {
   EXPECT_EQ(main.operands[main.inputIndexes[1]].lifetime, Lifetime::SUBGRAPH_INPUT);
 }
 
-// x + 0.5, of so many floats.
+// x + 0.5, with `count` floats.
 ModelWriter sumWithConstant(int32_t count) {
   ModelWriter w;
   const int32_t x = w.floats("x", {1, count});
@@ -158,7 +158,7 @@ TEST(Importer, SharesSmallConstantsBetweenOperations) {
   w.outputs = {y};
   const Result<ImportedModel> imported = importModel(w);
   ASSERT_TRUE(imported.ok()) << imported.status().toString();
-  // What rounds the one's activations has the operands of what rounds the other's.
+  // The rounding of the first layer's activations has the same constant operands as the second's.
   const Subgraph& main = imported->model.main;
   const size_t half = main.operations.size() / 2;
   ASSERT_EQ(main.operations[half - 1].type, OperationType::FULLY_CONNECTED);
@@ -225,13 +225,13 @@ TEST(Importer, ReadsAFile) {
   EXPECT_THAT(importTfliteFile(path).status().message(), StartsWith(path + ": cannot be opened"));
   EXPECT_THAT(importTfliteFile(folder.path()).status().message(),
               HasSubstr("is not a regular file"));
-  // Opening must not wait for somebody to write to it.
+  // Opening must not wait for a writer of the FIFO.
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   EXPECT_THAT(importTfliteFile(path).status().message(), HasSubstr("is not a regular file"));
 }
 
 TEST(Importer, NumbersOperatorsAsTheFormatDoes) {
-  // One name at each end and around the gaps of meaning; the list in the schema has no numbers.
+  // One name at each end and at the changes of numbering; the schema's list has no numbers.
   EXPECT_EQ(static_cast<int>(tfl::BuiltinOperator::CUSTOM), 32);
   EXPECT_EQ(static_cast<int>(tfl::BuiltinOperator::SOFTMAX), 25);
   EXPECT_EQ(static_cast<int>(tfl::BuiltinOperator::MEAN), 40);

@@ -1,5 +1,5 @@
-// Reading a file in pieces: whole blocks around what was asked for, since writers put what belongs
-// together side by side, backwards for the most part, and up to the pieces that are there.
+// Reads a file in pieces. A piece is whole blocks around the requested range, up to the existing
+// pieces. Writers put related data side by side, mostly backwards.
 #include "import/tflite/model_file.h"
 
 #include <fcntl.h>
@@ -17,17 +17,17 @@
 namespace halyard::import {
 namespace {
 
-// More than this is no model; also what FlatBuffers can address.
+// A larger file is no model. FlatBuffers cannot address more either.
 constexpr int64_t kMaxFileSize = int64_t{1} << 31;
 constexpr uint64_t kAlignment = 16;
 constexpr uint64_t kPiece = uint64_t{8} << 10;
-// Most bytes there are the constants', which nobody wants.
+// Most bytes around such data belong to constants, which are not needed.
 constexpr uint64_t kPassing = uint64_t{2} << 10;
-// Whoever has so much read of a file beyond its size reads it in a way that pieces are not for.
+// A reader that exceeds the file's size by this amount uses a pattern that pieces do not suit.
 constexpr size_t kMostBeyond = size_t{1} << 20;
 
 Result<UniqueFd> openFile(const std::string& path, size_t* size) {
-  // A FIFO would wait for somebody to write to it.
+  // Without O_NONBLOCK, opening a FIFO would wait for a writer.
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return errnoStatus(ResultCode::BAD_DATA, errno, "cannot be opened");
   struct stat info {};
@@ -84,8 +84,8 @@ const uint8_t* ModelFile::find(uint64_t offset, uint64_t length) {
   return nullptr;
 }
 
-// What is in no piece as a whole: a new piece between its neighbours, or one of its own if it
-// overlaps them.
+// Loads a range that is not completely in one piece. It makes a new piece between its neighbours,
+// or a separate one if it overlaps them.
 const uint8_t* ModelFile::load(uint64_t offset, uint64_t length) {
   if (pool_ == nullptr || !readError_.ok()) return nullptr;
   const uint64_t end = offset + length;
@@ -132,7 +132,7 @@ const uint8_t* ModelFile::passing(uint64_t offset, uint64_t length) {
   const size_t number = block / kPassing % windows_.size();
   Piece& window = windows_[number];
   if (!window.contains(offset, length)) {
-    // From the block's beginning, but where that would be too short.
+    // The window starts at the block's start, unless the range would not fit.
     const uint64_t begin = offset + length <= block + kPassing ? block : offset;
     const uint64_t end = std::min<uint64_t>(begin + kPassing, size_);
     uint8_t* const data = passing_.get() + number * kPassing;

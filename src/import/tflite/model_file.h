@@ -1,7 +1,7 @@
-// ModelFile: the bytes of a .tflite file, of which those are read that somebody asks for: what
-// describes the model. The large constants stay in the file.
-// Thread safety: none; one import uses one file in one thread. Ownership: owns the file's
-// descriptor and the memory of what has been read; borrows bytes in memory.
+// ModelFile: the bytes of a .tflite file. Only requested parts are read, which describe the model.
+// The large constants stay in the file.
+// Thread safety: none; one import uses one file in one thread.
+// Ownership: owns the file's descriptor and the memory of the parts read; borrows bytes in memory.
 #pragma once
 
 #include <array>
@@ -18,21 +18,23 @@ namespace halyard::import {
 
 class ModelFile {
  public:
-  // A file up to here is read as a whole: that takes less than looking for what to leave. Below
-  // malloc's bound for what it maps anew, so that no pages are made for it.
+  // A file up to this size is read as a whole, because that is faster than a selection. The limit
+  // is below malloc's threshold for new mappings, so that no new pages are needed.
   static constexpr size_t kMostWhole = size_t{126} << 10;
 
-  // BAD_DATA when it cannot be opened or read, is no regular file, or larger than 2 GiB.
+  // Returns BAD_DATA when the file cannot be opened or read, is no regular file, or is larger than
+  // 2 GiB.
   static Result<ModelFile> open(const std::string& path);
-  // Bytes in memory, which must stay. A copy where they are not aligned as in a file.
+  // Uses bytes in memory, which must outlive the object. Makes a copy if they are not aligned as in
+  // a file.
   static ModelFile ofMemory(std::span<const uint8_t> bytes);
   ModelFile(ModelFile&&) = default;
   ModelFile& operator=(ModelFile&&) = default;
 
   size_t size() const { return size_; }
-  // A part of the file in memory, where it stays as long as the file; aligned to 8 bytes if
-  // `offset` is. nullptr when it is not all in the file, or cannot be read: see whyNot(). What has
-  // been read once may be read again from a file that has changed.
+  // Returns a part of the file in memory, valid as long as the object, and aligned to 8 bytes if
+  // `offset` is. Returns nullptr when the part exceeds the file, or is not readable: see whyNot().
+  // A file that changes may give other bytes at a second read.
   const uint8_t* at(uint64_t offset, uint64_t length) {
     if (offset > size_ || length > size_ - offset) return nullptr;
     const Piece& last = pieces_[last_];
@@ -40,13 +42,13 @@ class ModelFile {
     const uint8_t* const found = find(offset, length);
     return found != nullptr ? found : load(offset, length);
   }
-  // As at(), for a few bytes that nobody needs any more after the next call of this kind.
+  // As at(), for a few bytes that are valid only until the next call of this function.
   const uint8_t* passing(uint64_t offset, uint64_t length);
-  // Why at() gave nullptr.
+  // Returns the reason why at() returned nullptr.
   Status whyNot() const;
-  // Of what has been read so far.
+  // Returns the number of bytes read so far.
   size_t bytesInMemory() const { return read_; }
-  // The file as a pool of constants; null for bytes in memory.
+  // Returns the file as a pool of constants; null for bytes in memory.
   const SharedMemoryPtr& pool() const { return pool_; }
 
  private:
@@ -61,7 +63,7 @@ class ModelFile {
   };
 
   ModelFile() : pieces_(1) {}
-  // In a piece that there is; otherwise nullptr.
+  // Searches the existing pieces; nullptr if not found.
   const uint8_t* find(uint64_t offset, uint64_t length);
   const uint8_t* load(uint64_t offset, uint64_t length);
   Piece readPiece(uint64_t begin, uint64_t end);
@@ -69,12 +71,12 @@ class ModelFile {
   SharedMemoryPtr pool_;
   size_t size_ = 0;
   size_t read_ = 0;
-  // Apart from each other and in order; the first is empty, or all of the file.
+  // Disjoint and in order. The first is empty, or the whole file.
   std::vector<Piece> pieces_;
-  size_t last_ = 0;            // of pieces_
-  std::vector<Piece> across_;  // what lies in more than one of those
+  size_t last_ = 0;            // index in pieces_
+  std::vector<Piece> across_;  // ranges that span several pieces
   std::vector<std::unique_ptr<uint64_t[]>> memory_;
-  // What passing() has read last, each at its place by the block's number.
+  // The last windows of passing(), each at the index of its block's number.
   std::array<Piece, 8> windows_;
   std::unique_ptr<uint8_t[]> passing_;
   Status readError_;

@@ -1,5 +1,6 @@
-// Large constants stay in the file: what is read of it, that results are those of the same bytes in
-// memory, that shared and folded constants are right, and what becomes of files that change.
+// Tests with large constants that stay in the file. They check the parts that are read, and that
+// results equal those of the same bytes in memory. They also cover shared and folded constants, and
+// files that change.
 #include "import/tflite/model_file.h"
 
 #include <gmock/gmock.h>
@@ -45,8 +46,8 @@ void addDense(ModelWriter* w, int32_t x, int32_t weights, int32_t y) {
   w->outputs.push_back(y);
 }
 
-// Two full connections with large weights of their own, one with the first one's, and one whose
-// weights are stored as halves.
+// Two full connections with large weights of their own, one with the weights of the first, and one
+// with weights stored as float16.
 ModelWriter largeModel() {
   ModelWriter w;
   const int32_t x = w.floats("x", {1, kDepth});
@@ -89,7 +90,7 @@ class ModelFileTest : public ::testing::Test {
   const std::string path_;
 };
 
-// What of the file is read when it is imported.
+// Returns the number of bytes of the file that an import reads.
 size_t readOf(const std::string& path) {
   Result<ModelFile> file = ModelFile::open(path);
   EXPECT_TRUE(file.ok()) << file.status().toString();
@@ -102,7 +103,7 @@ size_t readOf(const std::string& path) {
   return file->bytesInMemory();
 }
 
-// Those of a part, compared one by one with the file's.
+// Compares the bytes of a part with the file's.
 bool isPart(ModelFile& file, const std::vector<uint8_t>& bytes, size_t offset, size_t length) {
   const uint8_t* const part = file.at(offset, length);
   return part != nullptr &&
@@ -115,7 +116,7 @@ TEST_F(ModelFileTest, LargeConstantsAreNotRead) {
   EXPECT_LT(readOf(path_), kLarge / 4);
 }
 
-// In any order, across what has been read before, and again.
+// Reads in any order, across earlier pieces, and repeatedly.
 TEST_F(ModelFileTest, PartsAreThoseOfTheFile) {
   const std::vector<uint8_t> bytes = largeModel().bytes();
   write(bytes);
@@ -140,7 +141,7 @@ TEST_F(ModelFileTest, PartsAreThoseOfTheFile) {
     for (const auto& [part, wanted] : kept) {
       ASSERT_TRUE(std::equal(wanted.begin(), wanted.end(), part)) << seed;
     }
-    // However it is read, no more than twice of what there is.
+    // For any order of reads, the memory is at most twice the file.
     EXPECT_LE(file->bytesInMemory(), 2 * bytes.size() + (size_t{1} << 20));
   }
 }
@@ -161,7 +162,7 @@ TEST_F(ModelFileTest, WhatIsNotInTheFileIsAnError) {
   }
 }
 
-// `layers` full connections, one behind the other, each with weights of [width, width].
+// `layers` full connections in sequence, each with weights of [width, width].
 std::vector<uint8_t> layersOf(size_t layers, int32_t width) {
   ModelWriter w;
   int32_t x = w.floats("x", {1, width});
@@ -177,7 +178,7 @@ std::vector<uint8_t> layersOf(size_t layers, int32_t width) {
   return w.bytes();
 }
 
-// All of a small file is read, of a large one what is about its layers.
+// A small file is read completely. Of a large one, only the description of its layers is read.
 TEST_F(ModelFileTest, WhatIsSmallIsRead) {
   struct Case {
     size_t layers;
@@ -204,7 +205,8 @@ TEST_F(ModelFileTest, ModelsAreAsThoseOfTheSameBytes) {
   write(bytes);
   const Result<ImportedModel> fromFile = importTfliteFile(path_);
   ASSERT_TRUE(fromFile.ok()) << fromFile.status().toString();
-  // The file; and what was folded to floats, and one for three biases that the model does not have.
+  // The file's size, the folded floats, and the memory for three biases that the model does not
+  // have.
   constexpr size_t kBias = size_t{kRows} * sizeof(float);
   ASSERT_EQ(fromFile->model.pools.size(), 2u);
   EXPECT_EQ(fromFile->model.pools[0]->kind(), MemoryKind::MMAP_FD);
@@ -239,12 +241,12 @@ TEST_F(ModelFileTest, AFileThatIsCutLaterIsAnError) {
   EXPECT_EQ(executor.status().code(), ResultCode::UNMAPPABLE);
 }
 
-// A file whose tables are damaged is refused, or is the model that the same bytes in memory are.
+// A damaged file is refused, or gives the same model as the same bytes in memory.
 TEST_F(ModelFileTest, DamagedFilesAreAsTheSameBytes) {
   const std::vector<uint8_t> good = largeModel().bytes();
   std::vector<size_t> places;
   for (size_t at = 0; at < 64; ++at) places.push_back(at);
-  // Tables that the writer puts behind the constants.
+  // The writer puts these tables after the constants.
   for (size_t at = good.size() - std::min<size_t>(good.size(), 1500); at < good.size(); at += 3) {
     places.push_back(at);
   }
@@ -266,7 +268,7 @@ TEST_F(ModelFileTest, DamagedFilesAreAsTheSameBytes) {
   EXPECT_GT(refused, 20u);
 }
 
-// A small buffer within a large one.
+// A small buffer inside a large one.
 TEST_F(ModelFileTest, BuffersMayOverlap) {
   std::vector<uint8_t> bytes = largeModel().bytes();
   const auto& buffers = *tfl::GetModel(bytes.data())->buffers();

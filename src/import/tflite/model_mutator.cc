@@ -15,7 +15,7 @@ using namespace tfl_objects;
 
 constexpr uint32_t kMaxDepth = 64;
 constexpr uint32_t kMaxTables = 100'000;
-// What others have found to be wrong with extents, indexes and counts.
+// Values of extents, indexes and counts that often cause errors.
 constexpr int32_t kInteresting[] = {-1,
                                     0,
                                     1,
@@ -63,7 +63,7 @@ class Mutator {
     if (oneIn(4)) return static_cast<int32_t>(random_());
     return kInteresting[below(std::size(kInteresting))];
   }
-  // One of them that is not null; null when there is none.
+  // Returns one of the entries that are not null; null if all are.
   template <typename T>
   T* some(std::vector<std::unique_ptr<T>>& all) {
     return all.empty() ? nullptr : all[below(all.size())].get();
@@ -77,7 +77,7 @@ class Mutator {
     SubGraphT* const within = graph();
     return within == nullptr ? nullptr : some(within->operators);
   }
-  // Another entry, one more, one less, two of them exchanged.
+  // Replaces, adds, removes or swaps entries.
   template <typename T, typename Make>
   void changeList(std::vector<T>& list, Make make) {
     const size_t what = below(5);
@@ -96,7 +96,7 @@ class Mutator {
     TensorT* const changed = tensor();
     if (changed == nullptr) return;
     if (!changed->shape.empty() && oneIn(2)) {
-      // Its neighbour, or a multiple: what the operators' rules allow is near.
+      // Uses a neighbour or a multiple, which is closer to the operators' rules.
       int32_t& extent = changed->shape[below(changed->shape.size())];
       const auto wide = static_cast<int64_t>(extent);
       const int64_t others[] = {wide + 1, wide - 1, wide * 2, wide / 2};
@@ -130,7 +130,7 @@ class Mutator {
         mutateBytes_(data, static_cast<uint32_t>(random_()));
         return;
       default:
-        // An axis, an extent, a permutation: numbers of 32 bits.
+        // Changes 32-bit numbers: an axis, an extent, a permutation.
         if (data.size() < 4) return;
         const int32_t value = number();
         const auto* const bytes = reinterpret_cast<const uint8_t*>(&value);
@@ -203,7 +203,7 @@ class Mutator {
       }
     }
   }
-  // Of another operator of the model, which is of another kind or says something else.
+  // Takes the options of another operator of the model, of another kind or with other values.
   void changeOptions() {
     OperatorT* const changed = operation();
     OperatorT* const other = operation();
@@ -243,8 +243,8 @@ class Mutator {
   const ByteMutator& mutateBytes_;
 };
 
-// A file may say of which kind an operator's options are and then have none. The verifier lets that
-// pass, and the generated code neither copies nor packs such a union without following null.
+// A file may declare the kind of an operator's options and have no options. The verifier accepts
+// that, but the generated code dereferences null when it copies or packs such a union.
 void dropOptionsWithoutValue(ModelT* model) {
   for (const auto& graph : model->subgraphs) {
     for (const auto& operation : graph->operators) {
@@ -254,7 +254,7 @@ void dropOptionsWithoutValue(ModelT* model) {
   }
 }
 
-// Nor does the verifier look at how a vector's numbers are aligned, which unpacking reads in place.
+// The verifier also ignores the alignment of a vector's numbers, which unpacking reads in place.
 bool zeroPointsAreAligned(const Model& model) {
   const auto isAligned = [](const Tensor* tensor) {
     const QuantizationParameters* const quantization = tensor->quantization();
@@ -267,8 +267,8 @@ bool zeroPointsAreAligned(const Model& model) {
   });
 }
 
-// Scalars of a table, such as the options of an operator, in place: their places are in the table's
-// list, their sizes are not, so one byte of one is changed.
+// Changes one byte of a scalar in a table, such as the options of an operator. The table's list has
+// the places of scalars but not their sizes.
 void changeScalar(flatbuffers::Table* table, std::minstd_rand& random) {
   const auto* const vtable = reinterpret_cast<const uint8_t*>(table) -
                              flatbuffers::ReadScalar<flatbuffers::soffset_t>(table);
@@ -305,7 +305,7 @@ std::vector<uint8_t> mutateModel(std::span<const uint8_t> file, uint32_t seed,
   if (!zeroPointsAreAligned(*GetModel(file.data()))) return {};
   const std::unique_ptr<ModelT> model(GetModel(file.data())->UnPack());
   dropOptionsWithoutValue(model.get());
-  // Some go on with the options alone, which the objects have no names for here.
+  // Some inputs only get changed options, whose fields have no names here.
   const bool isOptions = seed % 5 == 0;
   if (!isOptions) Mutator(*model, seed, mutateBytes).mutate();
   flatbuffers::FlatBufferBuilder builder;

@@ -1,4 +1,5 @@
-// Mutated models: files of the format still, and what the importer makes of them is valid.
+// Tests of mutated models: they keep the file format, and the importer makes only valid models of
+// them.
 #include "import/tflite/model_mutator.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ void flipOne(std::span<uint8_t> bytes, uint32_t seed) {
   if (!bytes.empty()) bytes[seed % bytes.size()] ^= 0x5a;
 }
 
-// Where a file's tables of operators say where their options are.
+// Returns the places in a file's operator tables that refer to their options.
 std::vector<uint32_t> optionsEntries(std::span<const uint8_t> file) {
   std::vector<uint32_t> entries;
   for (const auto* graph : *tfl_objects::GetModel(file.data())->subgraphs()) {
@@ -51,7 +52,7 @@ TEST(ModelMutator, TheSeedSaysEverything) {
   EXPECT_GT(different.size(), 50u);
 }
 
-// Found by the fuzzer: the kind of the options is there and the options are not.
+// Found by the fuzzer: the kind of the options is set, but there are no options.
 TEST(ModelMutator, OptionsThatOnlySayTheirKind) {
   std::vector<uint8_t> file;
   size_t withoutOptions = 0;
@@ -84,8 +85,8 @@ TEST(ModelMutator, NumbersThatAreNotAlignedAreLeftAlone) {
   EXPECT_GT(tried, 2u);
 }
 
-// The importer refuses most, for a reason of the model's and not the container's, and takes no
-// model that is not valid.
+// The importer refuses most of them because of the model, not because of the container. It accepts
+// only valid models.
 TEST(ModelMutator, TheImporterTakesWhatIsValid) {
   size_t taken = 0;
   size_t refused = 0;

@@ -1,4 +1,4 @@
-// Writing of small .tflite files.
+// Writes small .tflite files.
 #include "import/tflite/model_writer.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // ModelWriter: makes small .tflite files for tests.
 // Thread safety: none; a value of one test.
-// Ownership: owns what it is given.
+// Ownership: owns its data.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct TensorSpec {
   bool isSparse = false;
   uint8_t quantizationDetails = 0;
   uint32_t externalBuffer = 0;
-  std::optional<uint32_t> buffer;  // instead of a buffer of its own
+  std::optional<uint32_t> buffer;  // in place of a buffer of its own
 };
 
 using OptionsMaker = std::function<flatbuffers::Offset<void>(flatbuffers::FlatBufferBuilder&)>;
@@ -42,12 +42,12 @@ struct NodeSpec {
   std::string customName;
   std::vector<uint8_t> customOptions;
   std::vector<int32_t> intermediates;
-  // Both codes of the operator as written; by default they follow from `op`.
+  // The operator's two codes as written. By default they follow from `op`.
   std::optional<int32_t> builtinCode;
   std::optional<int32_t> deprecatedCode;
 };
 
-// The bytes of values, for TensorSpec::data.
+// Returns the bytes of values, for TensorSpec::data.
 template <typename T>
 std::vector<uint8_t> bytesOf(std::initializer_list<T> values) {
   std::vector<uint8_t> bytes(values.size() * sizeof(T));
@@ -63,7 +63,7 @@ std::vector<uint8_t> bytesOf(const std::vector<T>& values) {
 
 class ModelWriter {
  public:
-  // Each returns the new tensor's index.
+  // Each function returns the new tensor's index.
   int32_t tensor(TensorSpec spec);
   int32_t floats(std::string name, std::vector<int32_t> shape);
   int32_t floatConstant(std::string name, std::vector<int32_t> shape,
@@ -74,7 +74,7 @@ class ModelWriter {
                             std::vector<uint8_t> data, float scale, int64_t zeroPoint);
   int32_t intConstant(std::string name, const std::vector<int32_t>& values);
 
-  // A node with options made by the generated CreateXOptions, or without.
+  // Adds a node with options from the generated CreateXOptions, or without options.
   NodeSpec& node(tfl::BuiltinOperator op, std::vector<int32_t> in, std::vector<int32_t> out);
   template <typename Maker>
   NodeSpec& node(tfl::BuiltinOperator op, std::vector<int32_t> in, std::vector<int32_t> out,

@@ -1,5 +1,6 @@
-// What converters of operators that move elements share.
-// Thread safety: as Node. Ownership: none.
+// Code shared by the converters of operators that move elements.
+// Thread safety: as Node.
+// Ownership: none.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// What converters share: reading operands and constants, quantisation rules, common operations.
+// Code shared by all converters: operands and constants, quantisation rules, common operations.
 #include "import/tflite/node.h"
 
 #include "import/tflite/converters.h"
@@ -10,8 +10,8 @@
 namespace halyard::import {
 namespace {
 
-// Converters compute the scales of tensors that share one along different ways; what differs by
-// less is meant to be equal. 255 steps of such a scale are off by 0.003 of a step at the most.
+// File converters may compute a shared scale in different ways. Scales that differ by less than
+// this count as equal. 255 steps of such a scale differ by at most 0.003 of a step.
 constexpr float kScaleNoise = 1e-5f;
 
 bool nearlyEqual(float a, float b) {
@@ -36,8 +36,8 @@ Status Node::expectCounts(size_t minInputs, size_t maxInputs, size_t outputs) co
   return okStatus();
 }
 
-// A copy of the table right behind one of its vtable, wherever they are in the file: what the
-// generated reader needs. Offsets in it lead nowhere.
+// Copies the vtable and the table next to each other, as the generated reader needs them. Offsets
+// in the copy are invalid.
 Status Node::loadOptions() {
   const FlatTable& table = op_.options;
   if (!table || op_.optionsType == tfl::BuiltinOptions::ReshapeOptions ||
@@ -315,7 +315,7 @@ Status Node::declareShape(uint32_t output, Shape dims) {
     return badData("the output is {} in the file, the operator makes it {}",
                    shapeText(declared.dimensions), shapeText(dims));
   }
-  // What either knows.
+  // A dimension is known if either side knows it.
   for (size_t i = 0; i < declared.dimensions.size(); ++i) {
     if (dims[i] == 0) dims[i] = declared.dimensions[i];
   }

@@ -1,10 +1,10 @@
-// Node: one operator of the file in the hands of its converter.
+// Node: one operator of the file, for its converter.
 // Thread safety: none; used by one import in one thread.
 // Ownership: borrows the builder and the file.
 //
 // A converter reads operands with input(), declares outputs with output(), and adds operations. It
-// returns badData for a file that contradicts itself and unsupported (verified_file.h) for what
-// NNAPI cannot express; the operator and the node's number are added on the way up.
+// returns badData for a file that contradicts itself, and unsupported (verified_file.h) for a form
+// that NNAPI cannot express. The caller adds the operator and the node's number to the error.
 #pragma once
 
 #include <span>
@@ -16,18 +16,18 @@
 
 namespace halyard::import {
 
-// What a converter deals with beyond tensors of the API's types whose shapes are known: input() and
-// output() refuse all else.
+// The forms that a converter supports besides tensors of the API's types with known shapes. input()
+// and output() refuse all others.
 using Takes = uint8_t;
 inline constexpr Takes kTakesPlain = 0;
-// INT64 as TENSOR_INT32. The operator moves, compares or counts with the values, but makes no
-// greater ones of them.
+// INT64 as TENSOR_INT32. The operator moves, compares or counts with the values, but never makes
+// greater ones.
 inline constexpr Takes kTakesInt64 = 1;
-// COMPLEX64 as pairs of floats side by side.
+// COMPLEX64 as pairs of floats.
 inline constexpr Takes kTakesComplex = 2;
-// Dimensions that are 0 since only an execution knows them.
+// Dimensions that are 0 because only an execution knows them.
 inline constexpr Takes kTakesOpenDimensions = 4;
-// And a rank that only an execution knows: no dimensions.
+// The same, and also a rank that only an execution knows: no dimensions.
 inline constexpr Takes kTakesOpenRank = 8 | kTakesOpenDimensions;
 
 class Node {
@@ -39,94 +39,94 @@ class Node {
   const Operand& operand(uint32_t index) const { return builder_.operand(index); }
   const FileOperator& op() const { return op_; }
 
-  // Makes the operator's options ready for options(). BAD_DATA when they are damaged.
+  // Prepares the operator's options for options(). Returns BAD_DATA when they are damaged.
   Status loadOptions();
-  // Of the type that the operator's converter names, and ready; nullptr if there are none. Not
-  // those that have a vector: see optionList().
+  // Returns the options of the type that the operator's converter names; nullptr without options.
+  // Not for options with a vector: see optionList().
   template <typename Options>
   const Options* options() const {
     return reinterpret_cast<const Options*>(options_);
   }
-  // A vector in the options, if it is there.
+  // Returns a vector of the options, if present.
   Result<std::optional<std::span<const int32_t>>> optionList(FlatReader::Field field) const {
     return builder_.file().optionList(op_.options, field);
   }
 
   size_t inputCount() const { return op_.inputs.size(); }
   size_t outputCount() const { return op_.outputs.size(); }
-  // BAD_DATA unless the operator has that many of both.
+  // Returns BAD_DATA unless the operator has this number of inputs and outputs.
   Status expectCounts(size_t minInputs, size_t maxInputs, size_t outputs) const;
-  // In the list and not left out (-1).
+  // Returns whether the input is in the list and not omitted (-1).
   bool hasInput(size_t i) const;
-  // Tensor indices; i has been checked by expectCounts. -1: left out.
+  // Returns tensor indices; expectCounts must have checked i. -1: omitted.
   int32_t inputTensor(size_t i) const { return op_.inputs[i]; }
   int32_t outputTensor(size_t i) const { return op_.outputs[i]; }
   Result<FileTensor> inputInfo(size_t i) const;
   Result<FileTensor> outputInfo(size_t i) const;
 
-  // The operand of an input that the operator needs.
+  // Returns the operand of a required input.
   Result<uint32_t> input(size_t i);
-  // `tensor`: what inputInfo(i) gives.
+  // `tensor`: the result of inputInfo(i).
   Result<uint32_t> input(size_t i, const FileTensor& tensor);
-  // As above, where weights of 8 bits next to float activations become floats.
+  // As above, but weights of 8 bits next to float activations become floats.
   Result<uint32_t> floatInput(size_t i);
   Result<uint32_t> floatInput(size_t i, const FileTensor& tensor);
-  // The operand of an input that may be left out; `type` is what it would have.
+  // Returns the operand of an optional input; `type` is its type when omitted.
   Result<uint32_t> optionalFloatInput(size_t i, OperandType type);
   // Declares an output with the file's type and shape.
   Result<uint32_t> output(size_t i);
-  // Gives an output a value that exists already.
+  // Gives an output the value of an existing operand.
   Status forward(size_t i, uint32_t operand);
-  // The values of an input of INT32 or INT64 that is constant, or follows from shapes, at most
-  // `limit` of them.
+  // Returns at most `limit` values of an INT32 or INT64 input that is constant, or follows from
+  // shapes.
   Result<std::vector<int32_t>> constantInts(size_t i, std::string_view what, size_t limit) const;
-  // Whether constantInts would find values.
+  // Returns whether constantInts would find values.
   bool isKnown(size_t i) const;
 
-  // Makes an output's quantisation exactly that of the input that it shares it with; unsupported
-  // when they differ by more than the noise of a converter.
+  // Makes an output's quantisation exactly equal to that of the input that shares it. Returns
+  // unsupported when they differ by more than a converter's noise.
   Status shareQuantization(uint32_t output, uint32_t input);
-  // As above for an operation that dictates the quantisation of its output.
+  // As above, for an operation that requires a fixed quantisation of its output.
   Status fixQuantization(uint32_t output, float scale, int32_t zeroPoint);
   bool sameQuantization(uint32_t a, uint32_t b) const;
 
-  // NNAPI's codes (FuseCode, padding scheme).
+  // Returns NNAPI's codes (FuseCode, padding scheme).
   static Result<int32_t> fuseCode(tfl::ActivationFunctionType activation);
   static Result<int32_t> paddingCode(tfl::Padding padding);
 
-  // `axis` counted from the front of `rank` dimensions.
+  // Returns `axis` counted from the front of `rank` dimensions.
   static Result<size_t> normalizedAxis(int32_t axis, size_t rank);
 
-  // Appends `type` of x (and what follows it in the inputs) in float: quantised values pass through
-  // TENSOR_FLOAT32 on both sides, which rounds the result once. For operations that NNAPI has in
-  // float only, or not with that quantisation.
+  // Appends `type` of x, followed by `rest`, in float. Quantised values are converted to
+  // TENSOR_FLOAT32 and back, which rounds the result once. For operations that NNAPI supports only
+  // in float, or not with that quantisation.
   Status applyInFloat(OperationType type, uint32_t x, OperandIndexes rest, uint32_t y);
-  // Appends a * b with a fused activation: by NNAPI's MUL, or in 8 bits by QUANTIZED_MUL of
-  // kTfliteExtension where the output is as fine as the product of the scales.
+  // Appends a * b with a fused activation, usually as NNAPI's MUL. In 8 bits it uses QUANTIZED_MUL
+  // of kTfliteExtension if the output is as fine as the product of the scales.
   Status multiply(uint32_t a, uint32_t b, uint32_t activation, uint32_t y);
-  // A new operand of the type and quantisation of `like`, its dimensions to be inferred.
+  // Adds an operand with the type and quantisation of `like`. Its dimensions are inferred later.
   Result<uint32_t> temporaryLike(uint32_t like, std::string_view what);
-  // The value of a quantised operand in TENSOR_FLOAT32, through a temporary.
+  // Returns the value of a quantised operand as TENSOR_FLOAT32, in a temporary.
   Result<uint32_t> dequantized(uint32_t operand);
   // Writes a TENSOR_FLOAT32 operand to a quantised one.
   Status quantize(uint32_t from, uint32_t to);
-  // Copies elements in order into `to`, whose dimensions are known but for one.
+  // Copies elements in order into `to`. At most one of its dimensions is unknown.
   Status reshape(uint32_t from, uint32_t to);
-  // Gives an output the dimensions that the operator makes, 0 for those that are not known.
-  // BAD_DATA when the file has others.
+  // Gives an output the dimensions that the operator produces, 0 for unknown ones. Returns BAD_DATA
+  // when the file has others.
   Status declareShape(uint32_t output, Shape dims);
-  // reshape() where the operator makes these dimensions.
+  // Calls reshape() for an operator that produces these dimensions.
   Status reshapeAs(uint32_t from, Shape dims, uint32_t to);
-  // As above into a new temporary of these dimensions, with the quantisation of `from`.
+  // As above, into a new temporary of these dimensions with the quantisation of `from`.
   Result<uint32_t> reshapedTo(uint32_t from, Shape dims);
 
  private:
   std::string textOf(int32_t tensor) const;
-  // Whether the converter takes a tensor's type, and the shape of its operand.
+  // Checks whether the converter supports a tensor's type and the shape of its operand.
   Status checkForm(int32_t tensor) const;
   Status checkTaken(int32_t tensor, uint32_t operand) const;
 
-  // More than any options' vtable and table take together.
+  // Larger than the vtable and table of any options together.
   static constexpr size_t kOptionsCopy = 512;
 
   GraphBuilder& builder_;

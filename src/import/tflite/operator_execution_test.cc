@@ -38,8 +38,9 @@ std::vector<double> valuesOf(OperandType type, const std::vector<uint8_t>& bytes
   }
 }
 
-// How far a value may be off: floats by the conformance tolerance (builds differ in the order of
-// sums and in fused multiplications), quantised ones by a step where LiteRT rounds twice.
+// Returns the allowed difference. Floats use the conformance tolerance, because builds differ in
+// the order of sums and in fused multiplications. Quantised values may differ by a step where
+// LiteRT rounds twice.
 double slackOf(OperandType type, double expected) {
   if (type == OperandType::TENSOR_FLOAT32) return 1e-5 + 5 * 0x1p-23 * std::fabs(expected);
   return type == OperandType::TENSOR_QUANT8_ASYMM_SIGNED ? 1 : 0;
@@ -218,7 +219,7 @@ const Expectation kExpectations[] = {
 };
 // clang-format on
 
-// The operations of the extension compute, to the bit, what those of the API do in their place.
+// The extension's operations compute the same bits as the API's operations that they replace.
 TEST(ExtensionExecution, IsTheSameToTheBit) {
   for (const ModelWriter& w : {int8Lstm(), int8LstmOfOneSequence(), int8LstmTimeMajor(),
                                dynamicRange(), byteWeights(), floatLstm()}) {

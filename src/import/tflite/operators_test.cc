@@ -1,4 +1,4 @@
-// Tests of each operator's way into NNAPI operations.
+// Tests of each operator's conversion to NNAPI operations.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Ends the test program when the model is refused: nothing after it could be checked.
+// Ends the test program when the import fails, because nothing after it could be checked.
 ImportedModel mustImport(const ModelWriter& writer) {
   Result<ImportedModel> result = importModel(writer);
   if (!result.ok()) GTEST_LOG_(FATAL) << result.status().toString();
@@ -64,11 +64,11 @@ TEST(Convolution, PerChannel) {
 
 TEST(Convolution, Uint8BiasHasTheScaleOfTheProducts) {
   ModelWriter w = uint8Convolutions();
-  w.tensors[2].scales = {0.1251f};  // a converter's noise
+  w.tensors[2].scales = {0.1251f};  // within a converter's noise
   const ImportedModel m = mustImport(w);
   EXPECT_EQ(inputOf(m, 0, 2).type, OperandType::TENSOR_INT32);
   EXPECT_EQ(inputOf(m, 0, 2).scale, 0.5f * 0.25f);
-  // Multiplier 2 by the shapes; a bias of zeros with the right scale.
+  // The shapes give multiplier 2; the bias is zeros with the right scale.
   EXPECT_THAT(scalarsOf(m, 1, 3), ElementsAre(1, 1, 1, 2, 0));
   EXPECT_EQ(inputOf(m, 1, 2).scale, 1.0f * 0.5f);
   EXPECT_THAT(constantOf<int32_t>(m, inputOf(m, 1, 2)), ElementsAre(0, 0, 0, 0));
@@ -169,7 +169,7 @@ TEST(Spatial, PoolsPadsAndResizes) {
               ElementsAre("AVERAGE_POOL_2D", "MAX_POOL_2D", "PAD", "RESIZE_BILINEAR"));
   EXPECT_THAT(scalarsOf(m, 0, 1), ElementsAre(2, 2, 2, 2, 2, 0));
   EXPECT_THAT(scalarsOf(m, 1, 1), ElementsAre(1, 1, 1, 2, 2, 0));
-  // 64 bit paddings become 32 bit ones.
+  // 64-bit paddings become 32-bit ones.
   EXPECT_EQ(inputOf(m, 2, 1).type, OperandType::TENSOR_INT32);
   EXPECT_EQ(inputOf(m, 2, 1).dimensions, (Shape{4, 2}));
   EXPECT_THAT(constantOf<int32_t>(m, inputOf(m, 2, 1)), ElementsAre(0, 0, 1, 0, 0, 1, 0, 0));
@@ -293,12 +293,12 @@ TEST(Lstm, IntegersGoStepByStep) {
   ASSERT_THAT(operationsOf(m),
               ElementsAre("TRANSPOSE", "RESHAPE", "SPLIT", "QUANTIZED_LSTM", "QUANTIZED_LSTM",
                           "QUANTIZED_LSTM", "CONCATENATION", "RESHAPE", "TRANSPOSE"));
-  // A state of zeros is one of zero points; what a step makes is what the next one takes.
+  // A state of zeros consists of zero points. The results of a step are the inputs of the next one.
   EXPECT_THAT(constantOf<int8_t>(m, inputOf(m, 3, 18)), ElementsAre(-5, -5, -5, -5));
   EXPECT_THAT(constantOf<int16_t>(m, inputOf(m, 3, 19)), ElementsAre(0, 0, 0, 0));
   EXPECT_EQ(&inputOf(m, 4, 18), &outputOf(m, 3, 0));
   EXPECT_EQ(&inputOf(m, 4, 19), &outputOf(m, 3, 1));
-  // The scales of the sums, and the zero point that is subtracted.
+  // The scales of the sums, and the zero point that the operation subtracts.
   EXPECT_THAT(constantOf<float>(m, inputOf(m, 3, 26)), ElementsAre(0x1p-12f));
   EXPECT_THAT(constantOf<int32_t>(m, inputOf(m, 3, 30)), ElementsAre(5));
   EXPECT_THAT(constantOf<float>(m, inputOf(m, 3, 31)), ElementsAre(1.0f / 128));
@@ -346,11 +346,11 @@ TEST(Extension, StandsForOperationsOfTheApi) {
     EXPECT_EQ(model->extensionNameToPrefix[0].prefix, kTfliteExtensionPrefix);
     EXPECT_TRUE(validateModel(*model).ok());
   }
-  // What needs none has none.
+  // A model that needs no extension has none.
   EXPECT_TRUE(imported(floatLstm()).model.extensionNameToPrefix.empty());
 }
 
-// For devices that have the extension, which make floats of them.
+// For devices with the extension, which convert the weights to floats.
 TEST(Extension, WeightsOfBytesStayBytes) {
   const auto imported = importTflite(byteWeights().bytes(), {.extension = ExtensionUse::PREFERRED});
   ASSERT_TRUE(imported.ok()) << imported.status().toString();
@@ -366,7 +366,7 @@ TEST(Extension, WeightsOfBytesStayBytes) {
     EXPECT_FLOAT_EQ(quant.scales[39], 0.049f);
   }
   using enum OperandType;
-  // The tensor that two layers read is there once.
+  // A tensor that two layers read exists once.
   EXPECT_THAT(sources, ElementsAre(TENSOR_QUANT8_ASYMM_SIGNED, TENSOR_QUANT8_SYMM_PER_CHANNEL,
                                    TENSOR_QUANT8_ASYMM));
   EXPECT_TRUE(validateModel(imported->model).ok());
@@ -390,13 +390,13 @@ TEST(Detection, KeepsTheOrderOfTheFile) {
   EXPECT_EQ(m.outputs[2].type, OperandType::TENSOR_FLOAT32);
   EXPECT_EQ(m.outputs[3].type, OperandType::TENSOR_INT32);
   EXPECT_EQ(m.outputs[3].dims, (Shape{1}));
-  // Scores come first in NNAPI; the anchors were folded to floats.
+  // NNAPI takes the scores first. The anchors were folded to floats.
   EXPECT_EQ(inputOf(m, 2, 0).dimensions, (Shape{1, 3, 3}));
   EXPECT_EQ(inputOf(m, 2, 2).lifetime, Lifetime::CONSTANT_COPY);
   EXPECT_EQ(constantOf<float>(m, inputOf(m, 2, 2))[0], 50 * 0.005f);
   // Regular, detections, classes, per class, background.
   EXPECT_THAT(scalarsOf(m, 2, 3), ElementsAre(0, 2, 1, 100, 0));
-  // TFLite keeps what reaches the score threshold and drops what exceeds the overlap.
+  // TFLite keeps scores that reach the threshold, and drops boxes that exceed the overlap.
   EXPECT_EQ(constantOf<float>(m, inputOf(m, 2, 11))[0], std::nextafter(0.25f, 0.0f));
   EXPECT_EQ(constantOf<float>(m, inputOf(m, 2, 12))[0], std::nextafter(0.5f, 1.0f));
 }

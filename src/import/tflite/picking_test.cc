@@ -1,5 +1,6 @@
-// GATHER_ND, products finer than NNAPI's, transforms: what operations of halyard.tflite stand for.
-// And single indices, packed scalars and slices of integers, which NNAPI has in other forms.
+// Tests of GATHER_ND, products finer than NNAPI's, and transforms, which become operations of
+// halyard.tflite. Also of single indices, packed scalars and slices of integers, which NNAPI
+// expresses in other forms.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -31,7 +32,7 @@ int32_t typed(ModelWriter& w, const char* name, Type type, std::vector<int32_t> 
 
 Result<ImportedModel> importPlain(const ModelWriter& w) { return importTflite(w.bytes()); }
 
-// x [2,3] of a type at indices [2,2] of another, which are an input.
+// x [2,3] of a type at indices [2,2] of another type; the indices are an input.
 ModelWriter gatherNd(Type type, Type indexType) {
   ModelWriter w;
   const bool isQuantised = type == Type::INT8 || type == Type::UINT8;
@@ -92,7 +93,7 @@ ModelWriter product(Type type, float scaleA, float scaleB, float scaleOut) {
   return w;
 }
 
-// As fine as the product of the scales, or finer.
+// The output is as fine as the product of the scales, or finer.
 TEST(Picking, ProductsFinerThanTheirScales) {
   const std::vector<uint8_t> a = {5, 6, 9, 120}, b = {120, 127, 110, 126};
   for (const float scale : {0.004f, 0.0025f, 0.0007f}) {
@@ -102,7 +103,7 @@ TEST(Picking, ProductsFinerThanTheirScales) {
       ASSERT_TRUE(imported.ok()) << imported.status().toString();
       const bool isFine = scale <= 0.05f * 0.05f;
       EXPECT_THAT(operationsOf(*imported), ElementsAre(isFine ? "QUANTIZED_MUL" : "MUL"));
-      if (!isFine) continue;  // NNAPI's own
+      if (!isFine) continue;  // NNAPI's own operation
       const RunResult result = runWith(imported, {a, b});
       ASSERT_TRUE(result.status.ok()) << result.status.toString();
       const int least = type == Type::INT8 ? -128 : 0;
@@ -131,7 +132,7 @@ TEST(Picking, SquaresFinerThanTheirScale) {
   EXPECT_THAT(operationsOf(*imported), ElementsAre("QUANTIZED_MUL"));
 }
 
-// float [1,2,1,6] -> RFFT2D of [1,8] -> COMPLEX64 [1,2,1,5], as frames of sound are transformed.
+// float [1,2,1,6] -> RFFT2D of [1,8] -> COMPLEX64 [1,2,1,5], as for frames of sound.
 struct Spectrum {
   ModelWriter w;
   int32_t x = w.floats("x", {1, 2, 1, 6});
@@ -149,7 +150,7 @@ struct Spectrum {
 
 const std::vector<float> kWave = {1, -2, 3, 0.5f, 0, 1, 0, 1, 0, -1, 0, 2};
 
-// Real and imaginary parts of all bins, by their sums.
+// Returns the real and imaginary parts of all bins, computed as sums.
 std::vector<float> binsOf(const std::vector<float>& x) {
   std::vector<float> bins;
   for (size_t row = 0; row < 2; ++row) {
@@ -169,7 +170,7 @@ std::vector<float> binsOf(const std::vector<float>& x) {
 
 TEST(Picking, TransformAndItsParts) {
   Spectrum s;
-  // The dimension of one row goes.
+  // The dimension of one row is removed.
   const int32_t bins = typed(s.w, "bins", Type::COMPLEX64, {1, 2, 5});
   s.w.node(Op::SQUEEZE, {s.y}, {bins}, Opt::SqueezeOptions, [](FlatBufferBuilder& b) {
     const std::vector<int32_t> axes = {2};
@@ -210,7 +211,7 @@ TEST(Picking, TransformOfAComputedLength) {
   EXPECT_THAT(as<float>(result.outputs[0]), Pointwise(FloatNear(1e-5f), binsOf(kWave)));
   const RunResult wrong = runWith(imported, {bytesOf(kWave), bytesOf<int32_t>({1, 6})});
   EXPECT_THAT(wrong.status.message(), HasSubstr("is 1 and 6, expected powers of two"));
-  // The result would have more bytes than there are addresses.
+  // The result would have more bytes than the address space.
   const RunResult huge = runWith(imported, {bytesOf(kWave), bytesOf<int32_t>({1 << 30, 1 << 30})});
   EXPECT_FALSE(huge.status.ok());
 }
@@ -270,7 +271,7 @@ struct Slice {
   std::vector<int32_t> begin, end, strides;
   int32_t beginMask, endMask, ellipsisMask, newAxisMask, shrinkMask;
   std::vector<int32_t> shape;
-  std::vector<int32_t> expected;  // places in x [2,3,4]
+  std::vector<int32_t> expected;  // positions in x [2,3,4]
 };
 
 ModelWriter slicing(const Slice& slice, Type type) {

@@ -1,5 +1,6 @@
-// What the tests of refusals share: a model that is accepted, a change, and the text that says why
-// it no longer is. Thread safety: pure functions. Ownership: results are values.
+// Code shared by the tests of refusals: an accepted model, a change, and the expected error text.
+// Thread safety: pure functions.
+// Ownership: results are values.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -25,7 +26,7 @@ inline void PrintTo(const Refusal& refusal, std::ostream* out) { *out << refusal
 // Its test, SayWhy, is in refusals_test.cc.
 class Refusals : public testing::TestWithParam<Refusal> {};
 
-// Options with one thing wrong.
+// Returns options with one error.
 template <typename Maker>
 void setOptions(ModelWriter& w, size_t node, tfl::BuiltinOptions type, Maker maker) {
   w.nodes[node].optionsType = type;

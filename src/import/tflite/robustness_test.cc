@@ -1,4 +1,4 @@
-// Tests that damaged files give errors and nothing worse.
+// Tests that damaged files give errors and do no other harm.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -16,9 +16,9 @@
 namespace halyard::import {
 namespace {
 
-// Imports bytes that may be anything. Whatever is accepted must be valid.
+// Imports arbitrary bytes. An accepted model must be valid.
 void tryImport(const std::vector<uint8_t>& bytes, ExtensionUse extension) {
-  // Open dimensions along with one of them.
+  // Open dimensions are tried with one of the extension's settings.
   const Result<ImportedModel> imported =
       importTflite(bytes, {.names = OperandNames::KEPT,
                            .extension = extension,
@@ -45,7 +45,7 @@ class Damage : public testing::TestWithParam<Sample> {};
 TEST_P(Damage, EveryTruncation) {
   const std::vector<uint8_t> good = GetParam().model.bytes();
   for (size_t length = 0; length < good.size(); ++length) {
-    // A block of its own for each length, so that the address sanitizer sees a step too far.
+    // A separate block for each length, so that the address sanitizer detects a read beyond it.
     const std::vector<uint8_t> cut(good.begin(),
                                    good.begin() + static_cast<std::ptrdiff_t>(length));
     ASSERT_NO_FATAL_FAILURE(tryImport(cut)) << "length " << length;
@@ -109,7 +109,7 @@ TEST(Robustness, AForgedFileCannotAskForMuchMemory) {
 }
 
 TEST(Robustness, AForgedFileCannotHaveMoreTablesThanAModelMay) {
-  // Four bytes of a file each, which may all refer to one.
+  // Each table needs only four bytes of the file, because all offsets may refer to one table.
   for (const size_t extra : {size_t{0}, size_t{1}}) {
     const auto count = static_cast<uint32_t>(FlatReader::kMostTables + extra);
     // The offset of the table; its vtable, for a field at byte 4 of 8; the table; the vector.
@@ -126,7 +126,7 @@ TEST(Robustness, AForgedFileCannotHaveMoreTablesThanAModelMay) {
 }
 
 TEST(Robustness, ManyUsesOfOneBufferStayWithinTheBudget) {
-  // 400 tensors fold the same megabyte to four each.
+  // 400 tensors convert the same megabyte to four each.
   ModelWriter w;
   TensorSpec first;
   first.name = "first";

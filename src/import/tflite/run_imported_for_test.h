@@ -10,7 +10,8 @@
 
 namespace halyard::import {
 
-// Inputs by element: float i/2 - 1, or the byte 7 i + 100 (wrapping) of the quantised types.
+// Returns the elements of an input: float i/2 - 1, or the byte 7 i + 100 (wrapping) of the
+// quantised types.
 inline std::vector<uint8_t> rampInput(const ModelPort& port) {
   const uint32_t count = knownElementCount(port.dims).value_or(0);
   if (port.type == OperandType::TENSOR_FLOAT32) {
@@ -29,7 +30,7 @@ struct RunResult {
   std::vector<Shape> dims;  // of the outputs
 };
 
-// With these bytes as inputs, and these dimensions where the model leaves some open.
+// Runs the model with these bytes as inputs, and these dimensions if the model leaves some open.
 inline RunResult runWith(const Result<ImportedModel>& imported,
                          std::vector<std::vector<uint8_t>> inputs,
                          const std::vector<Shape>& inputDims = {}) {
@@ -59,7 +60,7 @@ inline RunResult runWith(const Result<ImportedModel>& imported,
   return result;
 }
 
-// The bytes of every output.
+// Returns the bytes of every output.
 inline std::vector<std::vector<uint8_t>> run(const Result<ImportedModel>& imported) {
   // Nothing after this could be checked.
   if (!imported.ok()) GTEST_LOG_(FATAL) << imported.status().toString();

@@ -54,7 +54,7 @@ std::vector<uint8_t> bytesRamp(size_t count, int first) {
   return values;
 }
 
-// A constant with a scale per index of `dimension`.
+// A constant with one scale per index of `dimension`.
 int32_t perChannelConstant(ModelWriter& w, const char* name, std::vector<int32_t> shape,
                            std::vector<uint8_t> data, std::vector<float> scales,
                            int32_t dimension) {

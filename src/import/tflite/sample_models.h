@@ -1,5 +1,6 @@
-// Small models that between them use every operator and form that the importer takes.
-// Thread safety: pure functions. Ownership: results are values.
+// Small models that together use every operator and form that the importer supports.
+// Thread safety: pure functions.
+// Ownership: results are values.
 #pragma once
 
 #include <ostream>
@@ -14,7 +15,7 @@ namespace halyard::import {
 ModelWriter floatConvolution();
 // As above, VALID, 2x2 filter of ones, dilation 2, with bias -> [1,2,2,1] from [1,4,4,1].
 ModelWriter dilatedConvolution();
-// int8 [1,3,3,2] -> CONV_2D 1x1 with a scale per channel -> DEPTHWISE_CONV_2D 3x3 likewise.
+// int8 [1,3,3,2] -> CONV_2D 1x1 with a scale per channel -> DEPTHWISE_CONV_2D 3x3 of the same kind.
 ModelWriter perChannelConvolutions();
 // uint8 [1,2,2,1] -> CONV_2D 1x1 -> DEPTHWISE_CONV_2D with multiplier 2.
 ModelWriter uint8Convolutions();
@@ -47,10 +48,10 @@ ModelWriter foldedWeights();
 // uint8 boxes [1,3,4] and scores [1,3,3] -> TFLite_Detection_PostProcess, 2 detections.
 ModelWriter detection();
 
-// The following are in sample_operators.cc, and have an output for every operator that they name.
+// The following are in sample_operators.cc. They have an output for every operator that they name.
 
-// float [2,3]: ABS, EXP, NEG, SIN, FLOOR, CEIL, SQUARE, TANH, ELU, HARD_SWISH, LEAKY_RELU, PRELU,
-// and of values above 0: LOG, SQRT, RSQRT.
+// float [2,3]: ABS, EXP, NEG, SIN, FLOOR, CEIL, SQUARE, TANH, ELU, HARD_SWISH, LEAKY_RELU, PRELU;
+// for values above 0 also LOG, SQRT, RSQRT.
 ModelWriter floatFunctions();
 // int8 [2,3]: EXP, TANH, ELU, HARD_SWISH, LEAKY_RELU, PRELU.
 ModelWriter int8Functions();
@@ -73,19 +74,19 @@ ModelWriter int8Blocks();
 ModelWriter floatSpatial();
 // float [2,3]: CAST to INT32 and back, FILL added, BATCH_MATMUL.
 ModelWriter castsAndProducts();
-// float [2,3,4] through an LSTM of 2 cells; all weights, and no option but the clip of the cell.
+// float [2,3,4] through an LSTM of 2 cells with all weights. The cell's clip is the only option.
 ModelWriter floatLstm();
 // int8 [2,3,4] through an LSTM of 2 cells without projection.
 ModelWriter int8Lstm();
-// As above, of one sequence; of two, with time as the first dimension.
+// As above with one sequence; with two sequences and time as the first dimension.
 ModelWriter int8LstmOfOneSequence();
 ModelWriter int8LstmTimeMajor();
 // float [2,3,3,2], scaled: CONV_2D 3x3, CONV_2D 1x1, FULLY_CONNECTED, all with weights of int8.
 ModelWriter dynamicRange();
-// float [4,24]: two FULLY_CONNECTED with the same weights of int8, one with a scale for each unit,
-// MUL by what DEQUANTIZE makes of a constant of uint8.
+// float [4,24]: two FULLY_CONNECTED with the same int8 weights, one with a scale for each unit, and
+// a MUL by a dequantised constant of uint8.
 ModelWriter byteWeights();
-// float [1,2,3], of an open batch: SHAPE -> STRIDED_SLICE -> PACK -> RESHAPE, in INT64, ARG_MAX.
+// float [1,2,3] with an open batch: SHAPE -> STRIDED_SLICE -> PACK -> RESHAPE, in INT64, ARG_MAX.
 ModelWriter openShapes();
 // float [2,3] and int8 [2,3]: GATHER_ND, MUL finer than the product, RFFT2D, COMPLEX_ABS, REAL,
 // IMAG.
@@ -95,10 +96,10 @@ struct Sample {
   std::string name;
   ModelWriter model;
 };
-// How GoogleTest shows it.
+// Prints a sample for GoogleTest.
 inline void PrintTo(const Sample& sample, std::ostream* out) { *out << sample.name; }
 std::vector<Sample> sampleModels();
-// Those of sample_operators.cc among them.
+// Returns all samples, including those of sample_operators.cc.
 std::vector<Sample> sampleOperators();
 
 }  // namespace halyard::import

@@ -1,4 +1,4 @@
-// Sample models of operators one by one.
+// Sample models of single operators.
 #include "import/tflite/sample_models.h"
 
 namespace halyard::import {
@@ -375,7 +375,7 @@ ModelWriter dynamicRange() {
   Bench b;
   const int32_t image = b.w.floats("image", {2, 3, 3, 2});
   b.w.inputs = {image};
-  // So that no value of a regular image lies between two steps.
+  // The scale keeps the values of a regular image away from the middle of two steps.
   const int32_t x = b.w.floats("x", {2, 3, 3, 2});
   b.w.node(Op::MUL, {image, b.w.floatConstant("factors", {2}, {0.77f, 1.31f})}, {x});
   const int32_t f = b.w.quantisedConstant("filter", Type::INT8, {2, 3, 3, 2},

@@ -1,5 +1,5 @@
-// SHAPE, and what exporters make of it: constants where dimensions are known, operations where only
-// an execution knows them.
+// Tests of SHAPE and the chains of operators that exporters build on it. They become constants if
+// dimensions are known, and operations if only an execution knows them.
 #include <gmock/gmock.h>
 
 #include "import/tflite/run_imported_for_test.h"
@@ -30,7 +30,7 @@ int32_t scalarConstant(ModelWriter& w, int32_t value) {
   return index;
 }
 
-// Element `at` of a list, as a scalar: list[at].
+// Returns element `at` of a list as a scalar: list[at].
 int32_t element(ModelWriter& w, int32_t list, int32_t at, Type type) {
   const int32_t begin = w.intConstant("begin", {at});
   const int32_t end = w.intConstant("end", {at + 1});
@@ -45,8 +45,8 @@ void open(ModelWriter& w, int32_t tensor, std::vector<int32_t> signature) {
   w.tensors[static_cast<size_t>(tensor)].shapeSignature = std::move(signature);
 }
 
-// float x [1,2,3], of an open batch: SHAPE -> STRIDED_SLICE of the batch -> PACK with 6 -> RESHAPE,
-// and RELU behind it.
+// float x [1,2,3] with an open batch: SHAPE -> STRIDED_SLICE of the batch -> PACK with 6 ->
+// RESHAPE, followed by RELU.
 ModelWriter flattening(Type type = Type::INT32) {
   ModelWriter w;
   const int32_t x = w.floats("x", {1, 2, 3});
@@ -78,7 +78,7 @@ Result<ImportedModel> importOpen(const ModelWriter& w) {
 
 const std::vector<uint8_t> kSix = bytesOf<float>({-1, 2, -3, 4, -5, 6});
 
-// As TensorFlow Lite takes it: with the batch of 1 that the file gives.
+// TensorFlow Lite uses the file's batch of 1 in the same way.
 TEST(ShapeChains, AreConstantWhereDimensionsAre) {
   for (const Type type : {Type::INT32, Type::INT64}) {
     const Result<ImportedModel> imported = importModel(flattening(type));
@@ -93,7 +93,7 @@ TEST(ShapeChains, AreConstantWhereDimensionsAre) {
   }
 }
 
-// The one dimension that is open is what the others leave: nothing is computed for it.
+// The only open dimension follows from the others, so nothing computes it.
 TEST(ShapeChains, LeaveOneOpenDimensionToReshape) {
   const Result<ImportedModel> imported = importOpen(flattening());
   ASSERT_TRUE(imported.ok()) << imported.status().toString();
@@ -113,7 +113,7 @@ TEST(ShapeChains, LeaveOneOpenDimensionToReshape) {
   }
 }
 
-// Two open dimensions: SHAPE and what follows it are computed by each execution.
+// With two open dimensions, each execution computes SHAPE and the operators after it.
 TEST(ShapeChains, AreComputedWhereOnlyAnExecutionKnows) {
   ModelWriter w;
   const int32_t x = w.floats("x", {1, 1, 2});
@@ -152,7 +152,7 @@ TEST(ShapeChains, AreComputedWhereOnlyAnExecutionKnows) {
                         "extension halyard.tflite, which no device of the model offers"));
 }
 
-// The shape is the execution's input.
+// The shape is an input of the execution.
 TEST(ShapeChains, ReshapeToAnInput) {
   ModelWriter w;
   const int32_t x = w.floats("x", {2, 3});
@@ -176,8 +176,8 @@ TEST(ShapeChains, ReshapeToAnInput) {
   EXPECT_EQ(wrong.status.code(), ResultCode::OP_FAILED);
 }
 
-// As a layer of more than two dimensions is exported: the product of some dimensions, and others
-// behind it.
+// Exporters write a layer of more than two dimensions in this way: a product of some dimensions,
+// and a list with others.
 TEST(ShapeChains, ProductsAndListsOfDimensions) {
   ModelWriter w;
   const int32_t x = w.floats("x", {2, 3, 4});
@@ -208,7 +208,7 @@ TEST(ShapeChains, ProductsAndListsOfDimensions) {
   EXPECT_THAT(operationsOf(*imported), ElementsAre("RESHAPE"));
 }
 
-// Factors of a size pass through floats.
+// Factors of a size are converted to floats in between.
 TEST(ShapeChains, OfFactorsOfASize) {
   ModelWriter w;
   const int32_t x = w.floats("x", {1, 2, 3, 1});
@@ -236,7 +236,7 @@ TEST(ShapeChains, OfFactorsOfASize) {
   EXPECT_THAT(operationsOf(*imported), ElementsAre("RESIZE_NEAREST_NEIGHBOR"));
 }
 
-// What the importer knows is an output all the same; so are inputs and constants.
+// Values that the importer knows can still be outputs, and so can inputs and constants.
 TEST(ShapeChains, KnownOutputsAreGiven) {
   ModelWriter w;
   const int32_t x = w.floats("x", {2, 3});
@@ -256,8 +256,8 @@ TEST(ShapeChains, KnownOutputsAreGiven) {
   EXPECT_EQ(result.outputs[2], kSix);
 }
 
-// Tensors between operators have dimensions that follow from others: what the file gives in their
-// place does not count.
+// Dimensions of tensors between operators follow from others, and the file's values for them do not
+// count.
 TEST(ShapeChains, OpenDimensionsOfTheFileAreInferred) {
   ModelWriter w;
   const int32_t x = w.floats("x", {4, 3});
@@ -284,7 +284,7 @@ TEST(ShapeChains, Refuses) {
                                       "FLOAT32, expected INT32 or INT64"));
   w.tensors[1].type = Type::INT32;
   EXPECT_EQ(refusalOf(w), "");
-  // A layer that needs to know what only an execution does.
+  // A layer that needs a dimension that only an execution knows.
   ModelWriter unknown = flattening();
   unknown.node(Op::UNPACK, {unknown.outputs[0]}, {unknown.floats("part", {6})}, Opt::UnpackOptions,
                [](FlatBufferBuilder& b) { return tfl::CreateUnpackOptions(b, 1, 0); });

@@ -1,4 +1,4 @@
-// Imports the real models that lie beside the source folder, where they are present.
+// Imports the real models next to the source folder, if they are present.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -26,7 +26,7 @@ std::vector<std::string> modelFiles() {
   return names;
 }
 
-// What must be refused, and with what text.
+// The files that must be refused, with the expected text.
 const std::map<std::string, std::string>& refused() {
   static const std::map<std::string, std::string> texts = {
       {"invalid_model_invoking_error",

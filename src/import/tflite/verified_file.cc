@@ -1,4 +1,4 @@
-// Decoding and checking of what a .tflite file says of its operators and tensors.
+// Decodes and checks the descriptions of operators and tensors in a .tflite file.
 #include "import/tflite/verified_file.h"
 
 #include <algorithm>
@@ -10,13 +10,13 @@
 namespace halyard::import {
 namespace {
 
-constexpr size_t kMaxFileSize = (size_t{1} << 31) - 2;  // what FlatBuffers' offsets can address
+constexpr size_t kMaxFileSize = (size_t{1} << 31) - 2;  // the limit of FlatBuffers' offsets
 constexpr std::string_view kIdentifier = "TFL3";
 constexpr size_t kMaxRank = 8;
 constexpr uint32_t kSchemaVersion = 3;
 constexpr int32_t kFirstCodeBeyondByte = 127;
 
-// The length of the UTF-8 sequence at the start of `text`, or 0 when there is no valid one.
+// Returns the length of the UTF-8 sequence at the start of `text`, or 0 if it is not valid.
 size_t utf8Length(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const auto follows = [&](size_t count) {
@@ -52,7 +52,7 @@ Status checkIndexes(std::span<const int32_t> indexes, size_t count, bool optiona
   return okStatus();
 }
 
-// The element count, or 0 when it does not fit 32 bits. Entries are > 0.
+// Returns the element count, or 0 when it does not fit 32 bits. Entries are > 0.
 uint64_t elementCountOf(const Shape& dims) {
   uint64_t count = 1;
   for (uint32_t dim : dims) {
@@ -163,7 +163,7 @@ uint32_t tensorElementSize(tfl::TensorType type) {
 }
 
 std::string displayName(std::string_view raw, size_t limit) {
-  // Most are plain, and at once what they are.
+  // Most names are plain and need no change.
   const auto isPlain = [](char c) { return c >= 0x20 && c < 0x7f; };
   const auto end = raw.begin() + static_cast<ptrdiff_t>(std::min(raw.size(), limit));
   std::string text(raw.begin(), std::find_if_not(raw.begin(), end, isPlain));
@@ -239,7 +239,7 @@ Status VerifiedFile::readOperatorCodes(const FlatTables& codes) {
       return badData("operator code {}: builtin_code {} and deprecated_builtin_code {}: negative",
                      i, wide, narrow);
     }
-    // Writers fill in the old byte too, with 127 when the code needs more; old files know only it.
+    // Writers also fill in the old byte, with 127 for larger codes. Old files have only this byte.
     const int32_t expected = std::min(wide, kFirstCodeBeyondByte);
     if (wide != 0 && narrow != 0 && narrow != expected) {
       return badData(
@@ -274,7 +274,7 @@ Status VerifiedFile::readGraph(const FlatTable& graph) {
   return okStatus();
 }
 
-// The next one.
+// Reads the next operator.
 Status VerifiedFile::readOperator(const FlatTable& table) {
   using Field = tfl::Operator;
   FileOperator read;
@@ -378,11 +378,11 @@ Result<std::optional<std::span<const int32_t>>> VerifiedFile::optionList(
   return list;
 }
 
-// A buffer's table often stands between large constants, far from all others: nothing but a few of
-// its bytes is read.
+// A buffer's table often lies between large constants, far from all others. So only a few of its
+// bytes are read.
 Result<FileRange> VerifiedFile::constantData(const FlatTable& tensor) const {
   const auto buffer = reader_.scalar<uint32_t>(tensor, tfl::Tensor::VT_BUFFER, 0);
-  // Number 0 stands for "no data", also in files without a table of buffers.
+  // Number 0 means "no data", also in files without a table of buffers.
   if (buffer == 0) return FileRange();
   if (buffer >= buffers_.count) {
     return badData("refers to buffer {} of {}", buffer, buffers_.count);

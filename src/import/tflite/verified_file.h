@@ -1,6 +1,6 @@
-// VerifiedFile: a .tflite file, of which what is used is decoded, and checked then.
-// Thread safety: none, as ModelFile. Ownership: borrows the file; everything it hands out points
-// into it.
+// VerifiedFile: a .tflite file whose parts are decoded and checked when they are used.
+// Thread safety: none, as ModelFile.
+// Ownership: borrows the file; all results point into it.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,15 @@
 
 namespace halyard::import {
 
-// What is legal in a file but has no way into the model. Inside the importer such reasons are told
-// apart from damage by OP_FAILED; importTflite makes BAD_DATA of both.
+// Makes an error for a legal file that the model cannot represent. Inside the importer its code is
+// OP_FAILED, which distinguishes it from damage. importTflite turns both into BAD_DATA.
 template <typename... Args>
 Status unsupported(fmt::format_string<Args...> format, Args&&... args) {
   return Status(ResultCode::OP_FAILED, fmt::format(format, std::forward<Args>(args)...));
 }
 
-// 64-bit integers at an address that need not be aligned: a vector of FlatBuffers is by its length.
+// 64-bit integers at an address that need not be aligned. The alignment of FlatBuffers applies to a
+// vector's length.
 class ZeroPoints {
  public:
   ZeroPoints() = default;
@@ -46,79 +47,81 @@ class ZeroPoints {
 
 class VerifiedFile;
 
-// A tensor as the file describes it, checked by itself.
+// A tensor as the file describes it. Its own fields have been checked.
 struct FileTensor {
   const VerifiedFile* file = nullptr;
   int32_t index = 0;
   tfl::TensorType type = tfl::TensorType::FLOAT32;
   Shape dims;  // every entry > 0; empty: a scalar, or a shape that only the operator knows
-  uint8_t openDims = 0;  // bit i: dimension i may have another size than the file gives
+  uint8_t openDims = 0;  // bit i: dimension i may have another size than in the file
   std::span<const float> scales;
   ZeroPoints zeroPoints;  // as many as scales, or none (all 0)
   int32_t quantizedDimension = 0;
-  // The bytes of a constant, exactly as many as type and dims need; empty for all others. Their
-  // values are to be had from GraphBuilder::contents.
+  // The bytes of a constant, exactly as many as type and dims need. Empty for all others.
+  // GraphBuilder::contents reads the values.
   FileRange data;
   bool isVariable = false;
 
   bool isConstant() const { return !data.empty(); }
   bool isOpen(size_t dimension) const { return (openDims >> dimension & 1) != 0; }
-  // "tensor 12 'conv1/weights'".
+  // Returns a text such as "tensor 12 'conv1/weights'".
   std::string text() const;
 };
 
-// An operator as it stands in the file; its tensors exist.
+// An operator as in the file; its tensors exist.
 struct FileOperator {
   uint32_t code = 0;                       // index of its operator code
-  std::span<const int32_t> inputs;         // tensors; -1: left out
+  std::span<const int32_t> inputs;         // tensors; -1: omitted
   std::span<const int32_t> outputs;        // tensors
-  std::span<const int32_t> intermediates;  // tensors; -1: left out
+  std::span<const int32_t> intermediates;  // tensors; -1: omitted
   tfl::BuiltinOptions optionsType = tfl::BuiltinOptions::NONE;
   FlatTable options;
   bool hasCustomOptions = false;
   std::span<const uint8_t> customOptions;
 };
 
-// The TFLite name of a type ("INT8"), or "type 99".
+// Returns the TFLite name of a type ("INT8"), or "type 99".
 std::string tensorTypeName(tfl::TensorType type);
-// Bytes per element; 0 for the types that the importer does not read.
+// Returns the bytes per element; 0 for types that the importer does not support.
 uint32_t tensorElementSize(tfl::TensorType type);
-// At most `limit` bytes of a name of the file, as valid UTF-8 without control characters.
+// Returns at most `limit` bytes of a file's name, as valid UTF-8 without control characters.
 std::string displayName(std::string_view raw, size_t limit = 200);
 
 class VerifiedFile {
  public:
-  // BAD_DATA when the bytes are not a TensorFlow Lite model of version 3 with one subgraph or more,
-  // or when what describes the first subgraph's operators is damaged or refers to what is not
-  // there. The rest is checked as it is asked for. Borrows the file.
+  // Checks the parts of the file that describe the first subgraph's operators. Other parts are
+  // checked when they are used. Borrows the file. Returns BAD_DATA unless the bytes are a
+  // TensorFlow Lite model of version 3 with at least one subgraph. A damaged description, or one
+  // with missing references, is BAD_DATA, too.
   static Result<VerifiedFile> create(ModelFile& file);
   VerifiedFile(VerifiedFile&&) = default;
   VerifiedFile& operator=(VerifiedFile&&) = default;
 
   ModelFile& bytes() const { return reader_.file(); }
   size_t tensorCount() const { return tensors_.count; }
-  // Of the first subgraph: the one that runs.
+  // Inputs of the first subgraph, which is the one that runs.
   std::span<const int32_t> inputs() const { return inputs_; }
   std::span<const int32_t> outputs() const { return outputs_; }
   size_t operatorCount() const { return operators_.size(); }
   size_t operatorCodeCount() const { return codes_.size(); }
   tfl::BuiltinOperator operatorCode(size_t i) const { return codes_[i].op; }
   const FileOperator& op(size_t node) const { return operators_[node]; }
-  // "CONV_2D", or the name of a custom operator.
+  // Returns "CONV_2D", or the name of a custom operator.
   std::string operatorName(size_t node) const;
-  // CUSTOM for custom operators; may be a number without a name for an operator of the future.
+  // Returns CUSTOM for custom operators. May be a number without a name for a future operator.
   tfl::BuiltinOperator builtin(size_t node) const { return codes_[operators_[node].code].op; }
   std::string_view customName(size_t node) const { return codes_[operators_[node].code].name; }
   std::string_view description() const { return description_; }
-  // BAD_DATA for an index that is out of range and for a tensor that contradicts itself.
+  // Returns BAD_DATA for an index out of range and for a tensor that contradicts itself.
   Result<FileTensor> tensor(int32_t index) const;
-  // Raw bytes: print displayName. The tensor exists. Empty if the name is damaged.
+  // Returns raw bytes; print displayName instead. The tensor must exist. Empty if the name is
+  // damaged.
   std::string_view tensorName(int32_t index) const;
-  // Whether all that has been read is as it should be.
+  // Returns an error if any part read so far is damaged.
   Status check() const { return reader_.ok() ? okStatus() : whyDamaged(); }
-  // Only the quantisation of a tensor, whose shape need not make sense.
+  // Returns only the quantisation of a tensor, whose shape need not be valid.
   Result<FileTensor> quantizationOf(int32_t index) const;
-  // A vector of the options of an operator, if it is there.
+  // Returns a vector of an operator's options, if present.
   Result<std::optional<std::span<const int32_t>>> optionList(const FlatTable& options,
                                                              FlatReader::Field field) const;
 
@@ -137,7 +140,7 @@ class VerifiedFile {
   Result<FileTensor> beginTensor(int32_t index, FlatTable* table) const;
   Result<FileRange> constantData(const FlatTable& tensor) const;
 
-  // Reads from the file, and says whether all was well so far: every reading looks at that.
+  // Reads from the file and remembers errors; every read checks that.
   mutable FlatReader reader_;
   FlatTables buffers_;
   FlatTables tensors_;

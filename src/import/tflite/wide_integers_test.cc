@@ -1,5 +1,5 @@
-// INT64 of the file as TENSOR_INT32: where values only move, are compared or count, and nowhere
-// else.
+// Tests of the file's INT64 as TENSOR_INT32. It is allowed where values are only moved, compared or
+// counted.
 #include <gmock/gmock.h>
 
 #include "import/tflite/run_imported_for_test.h"
@@ -64,7 +64,7 @@ TEST(WideIntegers, ArgMaxOfInt64) {
   EXPECT_THAT(as<int32_t>(least.outputs[0]), ElementsAre(0, 1));
 }
 
-// What reads them: casts, comparisons, and operators that pick by index.
+// The readers of such values: casts, comparisons, and operators that pick by index.
 TEST(WideIntegers, AreReadByWhatCountsWithThem) {
   ModelWriter w = argument(Op::ARG_MAX);
   const int32_t best = w.outputs[0];
@@ -113,7 +113,7 @@ TEST(WideIntegers, AsInputs) {
   EXPECT_THAT(as<float>(result.outputs[0]), ElementsAre(13, 10, 12));
 }
 
-// A constant that 32 bits do not hold, and results that they might not.
+// A constant that does not fit 32 bits, and results that might not fit.
 TEST(WideIntegers, RefusesWhatNeedsThem) {
   ModelWriter large = argument(Op::ARG_MAX);
   const int32_t limit = wideConstant(large, "limit", {1}, {int64_t{1} << 40});
@@ -138,7 +138,7 @@ TEST(WideIntegers, RefusesWhatNeedsThem) {
                                          "INT64 (tensor 3 'cast')"));
 }
 
-// Constants of INT64 are computed with in 64 bits, and the result must fit 32.
+// Constants of INT64 are computed with 64 bits, and the result must fit 32.
 TEST(WideIntegers, ConstantsAreComputedExactly) {
   for (const int64_t factor : {int64_t{2}, int64_t{1} << 20}) {
     ModelWriter w = argument(Op::ARG_MAX);

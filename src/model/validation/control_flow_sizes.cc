@@ -11,12 +11,13 @@ bool hasUnknownSize(const Operand& operand) {
   if (operand.lifetime == Lifetime::NO_VALUE || operand.lifetime == Lifetime::SUBGRAPH) {
     return false;
   }
-  // A scalar of an extension looks like a tensor of unknown rank; its driver knows it.
+  // A scalar of an extension looks like a tensor of unknown rank. Only its driver knows the
+  // difference.
   if (isExtension(operand.type) && operand.dimensions.empty()) return false;
   return !isScalarType(operand.type) && !knownElementCount(operand.dimensions);
 }
 
-// Among the operands of `subgraph` that `list` names.
+// Returns the first operand of unknown size in `list`, which holds operands of `subgraph`.
 std::string firstUnknown(const Subgraph& subgraph, std::span<const uint32_t> list,
                          std::string_view kind, std::string_view owner) {
   for (size_t i = 0; i < list.size(); ++i) {

@@ -27,7 +27,7 @@ uint32_t add(Subgraph& subgraph, OperandType type, Shape dims, Lifetime lifetime
   return index;
 }
 
-// x -> -x, with dimensions as they are given.
+// x -> -x, with the given dimensions.
 Subgraph negation(const Shape& in, const Shape& out) {
   Subgraph subgraph;
   const uint32_t x = add(subgraph, kFloats, in, Lifetime::SUBGRAPH_INPUT);
@@ -41,7 +41,7 @@ struct Dims {
   Shape out{2};
 };
 
-// IF of two negations.
+// An IF with two negations.
 Model choice(const Dims& outer, const Dims& thenDims, const Dims& elseDims) {
   Model model;
   Subgraph& main = model.main;

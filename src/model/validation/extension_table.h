@@ -1,5 +1,6 @@
-// Names of vendor extensions, and the table that gives each of a model's a prefix.
-// Thread safety: pure functions. Ownership: none.
+// Names of vendor extensions, and the table that assigns a prefix to each extension of a model.
+// Thread safety: pure functions.
+// Ownership: none.
 #pragma once
 
 #include <string_view>
@@ -10,11 +11,12 @@
 
 namespace halyard {
 
-// a-z, 0-9, '_' and '.', at least one '.', such as com.vendor.feature.
+// A valid name has the characters a-z, 0-9, '_' and '.', and at least one '.', such as
+// com.vendor.feature.
 bool isExtensionName(std::string_view name);
 
-// BAD_DATA unless every name is one, every prefix is 1 or more, none of either comes twice, and
-// kTfliteExtension and its prefix belong together.
+// Returns BAD_DATA unless every name is valid, every prefix is at least 1, and names and prefixes
+// are unique. kTfliteExtension and its prefix must belong together.
 Status validateExtensionTable(const std::vector<ExtensionNameAndPrefix>& table);
 
 }  // namespace halyard

@@ -1,5 +1,5 @@
-// Models as bytes: writing and reading them. The order of fields is that of the functions here;
-// numbers are in the machine's byte order.
+// Serialization of models: writes them as bytes and reads them back. The functions here define the
+// order of the fields. Numbers have the byte order of the machine.
 #include "halyard/driver/model_bytes.h"
 
 #include <bit>
@@ -22,7 +22,8 @@ constexpr uint32_t kNoConstant = UINT32_MAX;
 
 enum class ExtraKind : uint8_t { NONE, CHANNEL_QUANT, EXTENSION };
 
-// Whether a constant only ever is a number that is computed with.
+// Returns whether the constant is large and has only numbers that computations use. Such bytes go
+// to ModelBytes::values.
 bool isPlainNumbers(const Operand& operand) {
   if (operand.location.length <= kMaxSmallBytes) return false;
   switch (operand.type) {
@@ -61,7 +62,8 @@ class Writer {
   }
 
  private:
-  // Lifetime, pool, offset, length, place: what two operands that share a constant agree in.
+  // The key of a constant: lifetime, pool, offset, length, and isPlainNumbers. Two operands that
+  // share a constant have the same key.
   using Key = std::tuple<Lifetime, uint32_t, uint32_t, uint32_t, bool>;
 
   template <typename T>
@@ -100,7 +102,7 @@ class Writer {
     putNumbers(operand.dimensions);
     put(operand.scale);
     put(operand.zeroPoint);
-    // There are no pools in the bytes.
+    // The bytes contain no pools.
     put(static_cast<uint8_t>(isConstant(operand) ? Lifetime::CONSTANT_COPY : operand.lifetime));
     if (const auto* quant = std::get_if<SymmPerChannelQuantParams>(&operand.extraParams)) {
       put(ExtraKind::CHANNEL_QUANT);
@@ -117,7 +119,7 @@ class Writer {
     return isConstant(operand) ? putConstant(operand) : okStatus();
   }
 
-  // The number of an earlier constant, or kNoConstant with the constant itself.
+  // Writes the number of an earlier constant, or kNoConstant and the constant itself.
   Status putConstant(const Operand& operand) {
     const DataLocation& at = operand.location;
     const bool plain = isPlainNumbers(operand);
@@ -178,7 +180,7 @@ class Reader {
     std::memcpy(to, from.data(), sizeof *to);
     return okStatus();
   }
-  // How many of something follow, each of `least` bytes or more.
+  // Reads a number of elements. Each element takes at least `least` bytes.
   Status getCount(uint32_t least, uint32_t* to) {
     HALYARD_RETURN_IF_ERROR(get(to));
     if (uint64_t{*to} * least > structure_.size() - at_) {

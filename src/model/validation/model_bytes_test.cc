@@ -58,7 +58,7 @@ Model addTwice(bool inPool) {
   return model;
 }
 
-// IF with a subgraph for each branch, and a convolution with scales for each channel.
+// An IF with a subgraph for each branch, and a convolution with scales for each channel.
 Model withSubgraphs() {
   Model model = addTwice(false);
   model.referenced = {model.main, model.main};
@@ -133,7 +133,7 @@ TEST(ModelBytes, ComeBackAsTheyWere) {
     ASSERT_TRUE(again.ok()) << again.status().toString();
     EXPECT_TRUE((*again)->pools.empty());
     EXPECT_EQ((*again)->relaxComputationFloat32toFloat16, model.relaxComputationFloat32toFloat16);
-    // The same bytes again: nothing else of it has changed either.
+    // The bytes are the same again, so the model itself has not changed either.
     const ModelBytes twice = serializeModel(**again).value();
     EXPECT_EQ(twice.structure, bytes.structure);
     EXPECT_EQ(twice.values, bytes.values);
@@ -149,7 +149,7 @@ TEST(ModelBytes, ValuesAreLargeTensorsOfNumbersAndEachOnlyOnce) {
   for (const bool inPool : {false, true}) {
     EXPECT_EQ(serializeModel(addTwice(inPool)).value().values.size(), 800u);
   }
-  // The bias is of integers.
+  // The bias consists of integers.
   EXPECT_EQ(serializeModel(withChannelScales()).value().values.size(), 1024u);
 }
 
@@ -186,7 +186,7 @@ TEST(ModelBytes, EveryTruncationAndExtensionIsRefused) {
   }
 }
 
-// What is not refused is a valid model: the sanitizers see to the rest.
+// Every model that the reader accepts is valid. The sanitizers find invalid accesses.
 TEST(ModelBytes, AnyByteMayBeAnything) {
   for (const Model& model : models()) {
     const ModelBytes bytes = serializeModel(model).value();

@@ -1,4 +1,4 @@
-// Model validation: operands, lists, order, operations; see validation.h.
+// Validates models: operands, lists, order, operations. See validation.h.
 #include "model/validation/validation.h"
 
 #include <sys/mman.h>
@@ -113,7 +113,7 @@ Status validateOperand(const Model& model, const Operand& operand) {
   return okStatus();
 }
 
-// One of a subgraph's lists of inputs or outputs.
+// Validates one of a subgraph's lists of inputs or outputs.
 Status validateList(const Subgraph& subgraph, std::span<const uint32_t> list, Lifetime lifetime,
                     std::string_view what) {
   std::vector<bool> listed(subgraph.operands.size(), false);
@@ -154,7 +154,8 @@ Status validateIndices(const Subgraph& subgraph, const Operation& operation) {
   return okStatus();
 }
 
-// Walks the operations in order: every input has a value by then, every output gets its only one.
+// Walks the operations in order. Each input must have a value before its use, and each output must
+// get exactly one value.
 Status validateOrder(const Subgraph& subgraph) {
   std::vector<bool> known(subgraph.operands.size());
   for (size_t i = 0; i < known.size(); ++i) {
@@ -196,9 +197,10 @@ std::set<uint32_t> references(const Subgraph& subgraph) {
   return result;
 }
 
-// Depth-first over references; `path` holds the subgraphs being visited, `done` the cleared ones.
+// Searches the references depth-first. `path` holds the subgraphs being visited, `done` the cleared
+// ones.
 Status checkAcyclic(const Model& model, const Subgraph& subgraph, std::vector<uint8_t>& state) {
-  // Iterative: a hostile model may nest as deep as its size allows.
+  // The search is iterative, because a hostile model may nest as deep as its size allows.
   struct Frame {
     std::vector<uint32_t> pending;
     uint32_t self;
@@ -227,7 +229,7 @@ Status checkAcyclic(const Model& model, const Subgraph& subgraph, std::vector<ui
   return okStatus();
 }
 
-// The first operation that needs more than `have`.
+// Finds the first operation that needs more than `have`.
 Status checkOperationLevels(const Model& model, const Subgraph& subgraph, FeatureLevel have) {
   for (size_t i = 0; i < subgraph.operations.size(); ++i) {
     HALYARD_ASSIGN_OR_RETURN(const FeatureLevel level, requiredFeatureLevel(model, subgraph, i));
@@ -236,7 +238,7 @@ Status checkOperationLevels(const Model& model, const Subgraph& subgraph, Featur
   return okStatus();
 }
 
-// `checked`: what the operations need, if they have been checked one by one.
+// `checked`: the level that the operations need, if each of them has been checked already.
 Result<FeatureLevel> validateSubgraph(const Model& model, const Subgraph& subgraph,
                                       std::optional<FeatureLevel> checked = std::nullopt) {
   if (subgraph.operands.empty()) return badData("there are no operands");
@@ -351,7 +353,7 @@ FeatureLevel requiredFeatureLevel(const Model& model, const Operand& operand) {
   const bool scalar = traits != nullptr && traits->scalar;
   if (!scalar && operand.dimensions.empty()) level = std::max(level, FeatureLevel::FL3);
   if (operand.lifetime == Lifetime::SUBGRAPH) level = std::max(level, FeatureLevel::FL4);
-  // A model under construction may refer to a pool that is made when it is finished.
+  // A model under construction may refer to a pool that is created when the model is finished.
   if (operand.lifetime == Lifetime::CONSTANT_REFERENCE &&
       operand.location.poolIndex < model.pools.size()) {
     level = std::max(level, requiredFeatureLevel(model.pools[operand.location.poolIndex]->kind()));
@@ -472,7 +474,7 @@ Status checkForLevel(const ValidModel& valid, FeatureLevel have) {
     }
   }
   HALYARD_RETURN_IF_ERROR(checkBoundarySizes(model));
-  if (have >= FeatureLevel::FL4) return okStatus();  // operands have had nothing new since then
+  if (have >= FeatureLevel::FL4) return okStatus();  // no later level has added operand features
   for (size_t i = 0; i < model.pools.size(); ++i) {
     const MemoryKind kind = model.pools[i]->kind();
     if (requiredFeatureLevel(kind) > have) {

@@ -1,5 +1,7 @@
-// The one model and request validation: used by the API at finish and by every driver's boundary.
-// Thread safety: pure functions. Ownership: none.
+// Validation of models and requests. The API calls it at finish, and every driver's boundary calls
+// it.
+// Thread safety: pure functions.
+// Ownership: none.
 #pragma once
 
 #include <memory>
@@ -12,19 +14,20 @@
 
 namespace halyard {
 
-// One operand by itself, as it may be given to ANeuralNetworksModel_addOperand: known type, rank,
-// quantisation, size. Extra parameters and location are not looked at.
+// Checks one operand by itself for ANeuralNetworksModel_addOperand: known type, rank, quantisation,
+// size. Ignores the extra parameters and the location.
 Status validateOperandType(OperandType type, const Shape& dimensions, float scale,
                            int32_t zeroPoint);
 
-// The whole model: tables, locations, lifetimes, order of operations, and each operation against
-// its signature (spec of NN HAL, model rules V1 to V17). Every index and offset is taken as
-// hostile. Errors name the subgraph, operation and operand. On success: the feature level that the
+// Validates the whole model: tables, locations, lifetimes, order of operations, and each operation
+// against its signature (spec of NN HAL, model rules V1 to V17). Every index and offset may be
+// hostile. Errors name the subgraph, operation and operand. Returns the feature level that the
 // model needs.
 Result<FeatureLevel> validateModel(const Model& model);
 
-// As validateModel, for a model without referenced subgraphs whose operations have each passed
-// requiredFeatureLevel, with operands that were as they are, and need `level` at the most.
+// As validateModel, for a model without referenced subgraphs. Each operation must have passed
+// requiredFeatureLevel, with operands that have not changed since. The operations need `level` at
+// most.
 Result<FeatureLevel> validateCheckedOperations(const Model& model, FeatureLevel level);
 
 // A model whose validity follows from the way it was made out of a valid model that needs `level` at
@@ -38,22 +41,23 @@ Status checkForLevel(const ValidModel& model, FeatureLevel have);
 // validated, then checkForLevel.
 Result<ValidModel> validatedForLevel(std::shared_ptr<const Model> model, FeatureLevel have);
 
-// The feature level that one operation of the subgraph needs, with all operands that it touches.
+// Returns the feature level that one operation of the subgraph needs, including all its operands.
 Result<FeatureLevel> requiredFeatureLevel(const Model& model, const Subgraph& subgraph,
                                           size_t operationIndex);
 
-// The level that the operand itself needs, besides the operations that touch it: by its type, an
-// unknown rank, what it refers to.
+// Returns the level that the operand itself needs, without the operations that use it. Its type, an
+// unknown rank and its references determine the level.
 FeatureLevel requiredFeatureLevel(const Model& model, const Operand& operand);
-// Why the operand needs more than level `have`, in words; empty when it does not.
+// Explains why the operand needs more than level `have`. Empty when it does not.
 std::string whyNewer(const Model& model, const Operand& operand, FeatureLevel have);
-// The same for a valid operation: which of its operands, or what of its signature.
+// The same for a valid operation. The text names the operand, or the part of the signature.
 std::string whyNewer(const Model& model, const Subgraph& subgraph, size_t operationIndex,
                      FeatureLevel have);
-// "operation #0 ADD needs feature level 3 (HAL 1.2), the device has feature level 1 (HAL 1.0): ..."
+// Returns an error such as "operation #0 ADD needs feature level 3 (HAL 1.2), the device has
+// feature level 1 (HAL 1.0): ...".
 Status newerOperation(const Model& model, const Subgraph& subgraph, size_t operationIndex,
                       FeatureLevel needed, FeatureLevel have);
-// The level from which a model may have pools of this kind.
+// Returns the first level at which a model may have pools of this kind.
 FeatureLevel requiredFeatureLevel(MemoryKind kind);
 
 }  // namespace halyard

@@ -1,4 +1,4 @@
-// Model validation: each rule broken once, with the text that names what is wrong.
+// Tests of model validation. Each test breaks one rule and checks that the error names the cause.
 #include "model/validation/validation.h"
 
 #include <gmock/gmock.h>
@@ -55,7 +55,7 @@ TEST(Validation, AcceptsAndTellsTheLevel) {
   EXPECT_THAT(old.message(), HasSubstr("operation #0 ADD needs feature level 3 (HAL 1.2)"));
 }
 
-// Only that model, only in that thread, and only as long.
+// The exemption holds for this model and this thread only, and only while the object exists.
 TEST(Validation, AModelThatIsKnownToBeValidIsNotCheckedAgain) {
   Model model = twoAdds();
   const Model other = twoAdds();

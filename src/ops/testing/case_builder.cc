@@ -79,7 +79,7 @@ size_t CaseBuilder::tensorLike(size_t i, const Shape& dims) {
   return add(std::move(operand));
 }
 
-// Also without a value an operand has a type that is legal by itself.
+// An operand without a value also has a legal type.
 void CaseBuilder::omit() {
   TestOperand operand = TestOperand::omitted(nextType());
   if (operandTypeTraits(nextType())->scale == ScaleRule::POSITIVE) operand.tensor.scale = 0.5f;
@@ -165,7 +165,7 @@ size_t CaseBuilder::filter(const Shape& dims, uint32_t channelDim) {
 void CaseBuilder::bias(size_t input, size_t filter, uint32_t channels) {
   const size_t index = add(random().bias(case_.inputs[input], case_.inputs[filter], channels));
   const float scale = case_.inputs[index].tensor.scale;
-  // With scales by channel the bias's own means nothing.
+  // With scales per channel, the bias's own scale has no meaning.
   const bool isPerChannel =
       case_.inputs[filter].tensor.type == OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL;
   if (!isQuant8Asymm(case_.inputs[input].tensor.type) || isPerChannel) return;
@@ -212,7 +212,7 @@ Shape CaseBuilder::shape(int largest, int lowestRank) {
 void CaseBuilder::out(double magnitude) {
   const OperandType type = outputType(nextOutput());
   TestOperand output = random().output(type, magnitude);
-  // The other quantised types have no rules of their own for outputs in any operation.
+  // No operation has rules for outputs of the other quantised types.
   case_.outputs.push_back(std::move(output));
 }
 

@@ -9,7 +9,7 @@
 
 namespace halyard::ops::testing {
 
-// A bias's real values: its own scale is 0 with a per-channel filter.
+// Returns a bias's real values; with a per-channel filter, its own scale is 0.
 inline std::vector<double> biasReals(const TestOperand& bias, const TestOperand& input,
                                      const TestOperand& filter) {
   std::vector<double> reals = realValues(bias);
@@ -57,7 +57,7 @@ inline std::vector<double> convolved(const TestWindow& window, int depth, int gr
   return result;
 }
 
-// Values of a filter [1,FH,FW,Co] of a depthwise convolution in the order [Co,FH,FW,1]: it is a
+// Returns a depthwise filter [1,FH,FW,Co] in the order [Co,FH,FW,1]. A depthwise convolution is a
 // convolution with as many groups as the input has channels.
 inline std::vector<double> depthwiseAsGrouped(const std::vector<double>& w, size_t channels) {
   std::vector<double> result;
@@ -67,9 +67,9 @@ inline std::vector<double> depthwiseAsGrouped(const std::vector<double>& w, size
   return result;
 }
 
-// The transposed convolution of x [N,H,W,depth] with w [Co,FH,FW,depth], as the definition has it:
-// every input value is spread over the output. `output` of the axes is the output's size, padBefore
-// what is cut off before it.
+// The transposed convolution of x [N,H,W,depth] with w [Co,FH,FW,depth], by its definition: every
+// input value is spread over the output. In the axes, `output` is the output's size, and padBefore
+// is the number of positions cut off before it.
 inline std::vector<double> transposeConvolved(const TestWindow& window, int depth,
                                               const std::vector<double>& x,
                                               const std::vector<double>& w,

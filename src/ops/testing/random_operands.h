@@ -1,6 +1,6 @@
-// Random operands of every type, their real values, and how elements are found in them.
+// Random operands of every type, their real values, and access to their elements.
 // Thread safety: none needed.
-// Ownership: a RandomOperands owns the per-channel scales of the operands it made.
+// Ownership: a RandomOperands owns the per-channel scales of its operands.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ inline size_t elementsOf(const Shape& dims) {
   return count;
 }
 
-// Coordinates of the element at `index` in row-major order, and back.
+// Converts between the index of an element in row-major order and its coordinates.
 inline std::vector<size_t> coordinatesOf(size_t index, const Shape& dims) {
   std::vector<size_t> result(dims.size());
   for (size_t d = dims.size(); d-- > 0;) {
@@ -37,7 +37,7 @@ inline size_t indexOf(const std::vector<size_t>& coordinates, const Shape& dims)
   return index;
 }
 
-// What the stored elements stand for.
+// Returns the real values of the stored elements.
 inline std::vector<double> realValues(const TestOperand& operand) {
   const Tensor& tensor = operand.tensor;
   const auto scaled = [&](auto stored) {
@@ -83,14 +83,15 @@ class RandomOperands {
  public:
   explicit RandomOperands(unsigned seed) : engine_(seed) {}
 
-  // The standard library's distributions differ between libraries; the same seed is to give the
+  // The standard library's distributions differ between libraries, but the same seed must give the
   // same numbers everywhere.
   int between(int low, int high) {
     const auto count = static_cast<uint64_t>(int64_t{high} - low + 1);
     return static_cast<int>(low + static_cast<int64_t>(engine_() * count >> 32));
   }
   bool coin() { return between(0, 1) == 1; }
-  // One rounding, so that compilers that contract sums and products agree with those that do not.
+  // There is only one rounding, so that compilers with and without contraction of sums and products
+  // agree.
   float realBetween(float low, float high) {
     return std::fma(high - low, static_cast<float>(engine_() >> 8) * 0x1p-24f, low);
   }
@@ -99,7 +100,7 @@ class RandomOperands {
     return values.begin()[between(0, static_cast<int>(values.size()) - 1)];
   }
 
-  // Floats lie in [-1, 1]; 8 bit types use their whole range with random parameters.
+  // Floats lie in [-1, 1]; 8-bit types use their whole range with random parameters.
   TestOperand tensor(OperandType type, const Shape& dims) {
     const size_t count = elementsOf(dims);
     if (type == OperandType::TENSOR_FLOAT32) {
@@ -131,7 +132,7 @@ class RandomOperands {
     channelQuants_.push_back(std::move(quant));
     return filter;
   }
-  // With the scale that the definitions ask for.
+  // Returns a bias with the scale that the definitions require.
   TestOperand bias(const TestOperand& input, const TestOperand& filter, uint32_t channels) {
     if (!isQuant8Asymm(input.tensor.type)) return tensor(input.tensor.type, {channels});
     std::vector<int32_t> values(channels);
@@ -139,7 +140,7 @@ class RandomOperands {
     return TestOperand::of<int32_t>(OperandType::TENSOR_INT32, {channels}, values,
                                     input.tensor.scale * filter.tensor.scale);
   }
-  // An output for results of about `magnitude`.
+  // Returns an output for results of about `magnitude`.
   TestOperand output(OperandType type, double magnitude) {
     if (!isQuant8Asymm(type)) return TestOperand::output(type);
     const int zeroPoint =
@@ -152,7 +153,7 @@ class RandomOperands {
   std::vector<std::unique_ptr<SymmPerChannelQuantParams>> channelQuants_;
 };
 
-// Elements of [N,H,W,C] in the order of [N,C,H,W], or back with `back`.
+// Returns the elements of [N,H,W,C] in the order of [N,C,H,W], or the reverse with `back`.
 template <typename T>
 std::vector<T> permuted(const std::vector<T>& values, const Shape& nhwc, bool back) {
   std::vector<T> result(values.size());
@@ -170,7 +171,7 @@ std::vector<T> permuted(const std::vector<T>& values, const Shape& nhwc, bool ba
   return result;
 }
 
-// The same image channels first.
+// Returns the same image channels first.
 inline TestOperand toNchw(const TestOperand& image) {
   TestOperand result = image;
   const Shape& d = image.tensor.dims;
@@ -205,11 +206,11 @@ inline TestOperand intList(const std::vector<int32_t>& values) {
 inline TestOperand float16(float value) {
   return TestOperand::of<Float16>(OperandType::FLOAT16, {}, {toFloat16(value)});
 }
-// A scalar of the precision that goes with tensors of `type`.
+// Returns a scalar of the precision for tensors of `type`.
 inline TestOperand realScalar(OperandType type, float value) {
   return type == OperandType::TENSOR_FLOAT16 ? float16(value) : TestOperand::float32(value);
 }
-// The output of an operation that hands on its input's elements.
+// Returns the output of an operation that passes on its input's elements.
 inline TestOperand outputLike(const TestOperand& input) {
   return TestOperand::output(input.tensor.type, input.tensor.scale, input.tensor.zeroPoint);
 }

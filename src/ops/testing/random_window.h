@@ -1,4 +1,4 @@
-// Random windows (padding, strides, dilations) in all forms, of convolutions and pooling.
+// Random windows (padding, strides, dilations) of convolutions and pooling in all forms.
 // Thread safety: none needed.
 // Ownership: values.
 #pragma once
@@ -43,7 +43,7 @@ struct TestWindow {
                        explicitPadding ? "explicit" : "implicit", scheme, nchw, axis(height),
                        axis(width));
   }
-  // Pads or scheme, then strides.
+  // Appends pads or scheme, then strides.
   void appendPaddingAndStrides(std::vector<TestOperand>& inputs) const {
     if (explicitPadding) {
       for (int pad : {width.padBefore, width.padAfter, height.padBefore, height.padAfter}) {

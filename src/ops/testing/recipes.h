@@ -1,5 +1,5 @@
-// The recipes of all operations, and cases made from them. A recipe says what an operation's tables
-// cannot: how the shapes and values of its operands hang together.
+// The recipes of all operations, and cases made from them. A recipe has the rules that an
+// operation's tables cannot express: the relations between the shapes and values of its operands.
 // Thread safety: pure functions over constant tables.
 // Ownership: values.
 #pragma once
@@ -11,14 +11,15 @@
 
 namespace halyard::ops::testing {
 
-// Fills in the operands of a builder, in order, and notes what properties need to know.
+// Adds the operands to a builder in order, and notes facts for the properties.
 using Recipe = void (*)(CaseBuilder&);
 
-// All operations, also those of kTfliteExtension, but IF and WHILE, whose operands are models.
+// Returns all operations, including those of kTfliteExtension, except IF and WHILE, whose operands
+// are models.
 const std::map<OperationType, Recipe>& allRecipes();
 
-// A case by its operation's recipe; the same for the same numbers, everywhere. Not tried: see
-// LegalCase::problem.
+// Returns a case from its operation's recipe. The same numbers give the same case everywhere. The
+// case has not been tried: see LegalCase::problem.
 LegalCase legalCase(const OperationDefinition& definition, const Variant& variant, unsigned round,
                     unsigned seed, CaseSource* source = nullptr);
 

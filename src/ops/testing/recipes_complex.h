@@ -1,4 +1,4 @@
-// Recipes of operations on complex numbers: two floats side by side, real and imaginary part.
+// Recipes of operations on complex numbers, which are pairs of floats: real and imaginary part.
 // Thread safety: none needed.
 // Ownership: none.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace halyard::ops::testing::recipes {
 
-// By the definition of the discrete transform, one bin after the other.
+// Computes the discrete transform by its definition, one bin after the other.
 inline std::vector<double> spectrumOf(const LegalCase& legal) {
   const Shape& dims = legal.inputs[0].tensor.dims;
   const std::vector<double> x = plainReals(legal.inputs[0]);

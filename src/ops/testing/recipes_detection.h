@@ -9,7 +9,8 @@
 
 namespace halyard::ops::testing::recipes {
 
-// `count` boxes x1, y1, x2, y2 in multiples of an eighth, within [0, width] and [0, height].
+// Returns `count` boxes x1, y1, x2, y2 in multiples of an eighth, within [0, width] and [0,
+// height].
 inline std::vector<double> randomBoxes(CaseBuilder& b, uint32_t count, int width, int height) {
   std::vector<double> result;
   for (uint32_t i = 0; i < count; ++i) {
@@ -20,7 +21,7 @@ inline std::vector<double> randomBoxes(CaseBuilder& b, uint32_t count, int width
   return result;
 }
 
-// Batch indices, equal ones side by side.
+// Adds batch indices, with equal ones side by side.
 inline void batchIndices(CaseBuilder& b, uint32_t count, uint32_t batches) {
   std::vector<int32_t> indices(count);
   for (int32_t& index : indices) index = b.between(0, static_cast<int>(batches) - 1);
@@ -115,7 +116,8 @@ inline void heatmapMaxKeypoint(CaseBuilder& b) {
   b.batch({0, 1}, {0, 1});
 }
 
-// The feature map, regions in an image twice its size, their indices, and the output's size.
+// Adds the feature map, regions in an image of twice its size, their indices, and the output's
+// size.
 inline void regions(CaseBuilder& b) {
   const uint32_t batches = b.size(1, 3);
   const uint32_t height = b.size(2, 8);

@@ -1,4 +1,4 @@
-// Recipes of operations that work element by element, on one tensor or on several broadcast ones.
+// Recipes of elementwise operations, on one tensor or on several broadcast ones.
 // Thread safety: none needed.
 // Ownership: none.
 #pragma once
@@ -11,7 +11,7 @@ namespace halyard::ops::testing::recipes {
 
 using enum OperandType;
 
-// What the elements of any operand stand for; integers without a scale for themselves.
+// Returns the real values of any operand's elements; integers without a scale are their own values.
 inline std::vector<double> plainReals(const TestOperand& operand) {
   if (operand.tensor.type == TENSOR_INT32 && operand.tensor.scale == 0) {
     const auto values = operand.values<int32_t>();
@@ -31,7 +31,7 @@ inline Shape broadcastOf(const Shape& a, const Shape& b) {
   return result;
 }
 
-// f of the elements of inputs `first` and `first` + 1 that meet in each element of the result.
+// Applies f to the elements of inputs `first` and `first` + 1 for each element of the result.
 template <typename F>
 std::vector<double> broadcastReals(const LegalCase& legal, F f) {
   const Shape& a = legal.inputs[0].tensor.dims;
@@ -76,7 +76,7 @@ inline ShapePair broadcastShapes(CaseBuilder& b) {
   return pair;
 }
 
-// Splitting both along the first dimension works where neither is broadcast along it.
+// Both can be split along the first dimension if neither is broadcast along it.
 inline void batchOfPair(CaseBuilder& b) {
   if (b.dims(0).size() == b.dims(1).size() && b.dims(0)[0] == b.dims(1)[0]) b.batch({0, 1}, {0});
 }
@@ -123,8 +123,8 @@ inline void div(CaseBuilder& b) {
   arithmetic(b, [floors](double x, double y) { return floors ? std::floor(x / y) : x / y; });
 }
 
-// Of an output that may be finer than the product of the scales. No expected values: below a ratio
-// of one its fixed-point arithmetic rounds twice.
+// The output may have a smaller scale than the product of the scales. There are no expected values,
+// because the fixed-point arithmetic rounds twice for a ratio below one.
 inline void quantizedMul(CaseBuilder& b) {
   const ShapePair shapes = broadcastShapes(b);
   b.tensor(shapes.a);
@@ -166,7 +166,7 @@ inline void elu(CaseBuilder& b) {
   b.out();
   b.batch({0}, {0});
 }
-// Rows of the dimensions from an axis on have a range each.
+// Each row of the dimensions from an axis on has its own range.
 inline void roundToDynamicRange(CaseBuilder& b) {
   const Shape dims = b.shape();
   b.tensor(dims, -4, 4);
@@ -228,7 +228,7 @@ inline void dequantize(CaseBuilder& b) {
   b.outPlain();
   if (b.typeOf(0) != TENSOR_QUANT8_SYMM_PER_CHANNEL) b.batch({0}, {0});
 }
-// Takes no notice of quantisations, which all but some types need to have.
+// The operation ignores quantisations, which nearly all types must have.
 inline void cast(CaseBuilder& b) {
   b.tensor(b.shape(), -300, 300);
   const bool scaled = operandTypeTraits(b.outputType(0))->scale == ScaleRule::POSITIVE;

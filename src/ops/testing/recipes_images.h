@@ -10,8 +10,8 @@ namespace halyard::ops::testing::recipes {
 
 inline uint32_t asSize(int value) { return static_cast<uint32_t>(value); }
 
-// The image comes first in the list, but its size depends on the window, whose scalars come behind
-// the filter: so the window is drawn beforehand.
+// The image comes first in the list, but its size depends on the window, whose scalars follow the
+// filter. So the window is drawn first.
 inline TestWindow drawWindow(CaseBuilder& b, size_t leastInputs, bool mayDilate) {
   TestWindow window;
   window.explicitPadding = b.isForm("explicit padding");
@@ -156,7 +156,7 @@ inline void transposeConv2d(CaseBuilder& b) {
   };
 }
 
-// f(sum, sum of squares, largest, count) of the cells that each window sees.
+// Computes f(sum, sum of squares, largest, count) of the cells in each window.
 template <typename F>
 void pool(CaseBuilder& b, F f) {
   const TestWindow window = drawWindow(b, b.isForm("explicit padding") ? 10 : 7, false);
@@ -210,7 +210,7 @@ inline void maxPool(CaseBuilder& b) {
   pool(b, [](double, double, double most, int) { return most; });
 }
 
-// The input coordinates between which an output coordinate lies, and how far from the first.
+// The two input coordinates around an output coordinate, and its distance from the first.
 struct ResizeSource {
   size_t low;
   size_t high;
@@ -337,7 +337,7 @@ inline void batchMatmul(CaseBuilder& b) {
   };
 }
 
-// f(values of a row along the axis) for every row of the first input.
+// Computes f(values of a row along the axis) for every row of the first input.
 template <typename F>
 std::vector<double> alongAxis(const LegalCase& legal, size_t axis, F f) {
   const Shape& dims = legal.inputs[0].tensor.dims;

@@ -10,7 +10,7 @@
 
 namespace halyard::ops::testing::recipes {
 
-// Of the sizes of a shape, as int32 values.
+// Returns the sizes of a shape as int32 values.
 inline std::vector<int32_t> asInts(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
 inline void reshape(CaseBuilder& b) {
@@ -157,7 +157,7 @@ inline void tile(CaseBuilder& b) {
   b.outLike(0);
 }
 
-// [rank][2], within `limit` of each size.
+// Returns [rank][2], within `limit` of each size.
 template <typename Limit>
 void paddings(CaseBuilder& b, Limit limit) {
   std::vector<int32_t> pads;
@@ -287,7 +287,7 @@ inline void spaceToBatch(CaseBuilder& b) {
   const Shape shape = {b.size(1, 2), b.size(1, 5), b.size(1, 5), b.size(1, 4)};
   b.tensor(shape);
   b.intList({height, width});
-  // What is missing to a multiple goes to either side.
+  // The rest up to a multiple goes to either side.
   const auto sides = [&](uint32_t extent, int block) {
     const int missing =
         (block - static_cast<int>(extent) % block) % block + block * b.between(0, 1);

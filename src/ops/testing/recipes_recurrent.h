@@ -1,4 +1,4 @@
-// Recipes of recurrent operations, and of the one that draws at random.
+// Recipes of recurrent operations, and of the operation that draws random numbers.
 // Thread safety: none needed.
 // Ownership: none.
 #pragma once
@@ -14,7 +14,7 @@ struct LstmCell {
   uint32_t input;
   uint32_t units;
   uint32_t output;
-  bool coupled;  // without an input gate of its own
+  bool coupled;  // without its own input gate
   bool peephole;
   bool projection;
   bool projectionBias;
@@ -96,13 +96,13 @@ inline void unidirectionalLstm(CaseBuilder& b) {
   if (b.outputCount() > 1) b.batch({}, {1, 2});
 }
 
-// How an auxiliary input takes part.
+// The use of an auxiliary input.
 enum class Linking { NONE, PARALLEL, CROSS };
 inline Linking randomLinking(CaseBuilder& b) {
   return b.random().oneOf({Linking::NONE, Linking::PARALLEL, Linking::CROSS});
 }
 
-// The axis of the batch, of sequences at the first and auxiliary input and of final states.
+// The batch axis of sequences at the first and auxiliary input, and of final states.
 inline void sequenceBatch(CaseBuilder& b, bool timeMajor, size_t auxiliary, Linking linking,
                           const std::vector<size_t>& states, bool merged) {
   const size_t axis = timeMajor ? 1 : 0;
@@ -228,7 +228,7 @@ inline void svdf(CaseBuilder& b) {
   b.batch({0, 4}, {0, 1});
 }
 
-// A random tensor with a quantisation that the operation prescribes.
+// Adds a random tensor with a quantisation that the operation prescribes.
 inline size_t prescribed(CaseBuilder& b, const Shape& dims, float scale, int32_t zeroPoint) {
   const size_t index = b.tensor(dims);
   Tensor& tensor = b.legal().inputs[index].tensor;
@@ -264,7 +264,8 @@ inline void quantized16BitLstm(CaseBuilder& b) {
   b.batch({0, 13, 14}, {0, 1});
 }
 
-// The operands of the fixed-point cell behind the first: the positions of its two states.
+// Adds the operands of the fixed-point cell after the first. Returns the positions of its two
+// states.
 inline std::pair<size_t, size_t> quantizedCell(CaseBuilder& b, uint32_t batch,
                                                const LstmCell& cell) {
   lstmWeights(b, cell);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr unsigned kAttempts = 400;
 
-// Operands as they are in most operations: tensors that resemble each other, small numbers.
+// Draws operands as in most operations: similar tensors, small numbers.
 class Search {
  public:
   Search(const OperationDefinition& definition, const Variant& variant, unsigned seed,
@@ -42,11 +42,12 @@ class Search {
         break;
     }
     if (i > 0 && spec.column < 0 && type == OperandType::TENSOR_INT32) return addNumbers();
-    // Values are positive as often as not: where they must be, half of the cases are legal.
+    // Values are positive in half of the cases, so cases are often legal if values must be
+    // positive.
     builder_.tensor(shapeFor(), builder_.coin() ? 0.125f : -1.0f, 2);
   }
 
-  // Axes, permutations, sizes.
+  // Adds axes, permutations, sizes.
   void addNumbers() {
     std::vector<int32_t> values(
         builder_.size(1, static_cast<int>(std::max<size_t>(1, base_.size()))));
@@ -56,7 +57,7 @@ class Search {
 
   int32_t smallNumber() { return builder_.random().oneOf({0, 1, 1, 2, 3, -1}); }
 
-  // Mostly the first tensor's.
+  // Returns mostly the first tensor's shape.
   Shape shapeFor() {
     const std::vector<size_t> ranks = builder_.legalRanks();
     const auto fits = [&](const Shape& shape) {

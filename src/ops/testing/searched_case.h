@@ -1,4 +1,4 @@
-// Cases that have been tried, also of operations of which only the tables are known.
+// Cases that have been tried, also of operations for which only tables exist.
 // Thread safety: pure functions.
 // Ownership: values.
 #pragma once
@@ -8,19 +8,19 @@
 
 namespace halyard::ops::testing {
 
-// OK when the operation accepts the case: its signature, inference and kernel, which fills in the
-// outputs.
+// Returns OK when the operation accepts the case: its signature, inference and kernel. The kernel
+// fills in the outputs.
 Status tryCase(const OperationDefinition& definition, LegalCase& legal);
 
-// A case whose operation accepts it: the signature matches and the kernel has run; the outputs have
-// values and dimensions. By the operation's recipe, or searched where it has none. The same for the
-// same numbers (and the same answers of `source`), everywhere. OP_FAILED with the last reason when
-// none is found.
+// Returns a case that its operation accepts: the signature matches and the kernel has run. The
+// outputs have values and dimensions. It comes from the operation's recipe, or from a search
+// without one. The same numbers (and the same answers of `source`) give the same case everywhere.
+// Returns OP_FAILED with the last reason if it finds no case.
 Result<LegalCase> triedCase(const OperationDefinition& definition, const Variant& variant,
                             unsigned seed, CaseSource* source = nullptr);
 
-// As triedCase, never with a recipe: operands by the tables alone, at random until some are legal.
-// So an operation is covered as soon as it has a signature.
+// As triedCase, but never with a recipe: it draws operands from the tables alone until some are
+// legal. An operation is therefore covered as soon as it has a signature.
 Result<LegalCase> searchedCase(const OperationDefinition& definition, const Variant& variant,
                                unsigned seed, CaseSource* source = nullptr);
 

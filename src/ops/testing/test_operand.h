@@ -17,7 +17,7 @@ namespace halyard::ops::testing {
 struct TestOperand {
   Tensor tensor;
   std::vector<uint8_t> bytes;
-  int source = -1;  // which value of a CaseSource it is, as that counts; -1: none
+  int source = -1;  // index of the value in a CaseSource, by its own count; -1: none
 
   template <typename T>
   static TestOperand of(OperandType type, Shape dims, const std::vector<T>& values, float scale = 0,
@@ -45,7 +45,7 @@ struct TestOperand {
     operand.tensor.omitted = true;
     return operand;
   }
-  // An output to be computed: only type and quantisation matter.
+  // Returns an output to be computed; only type and quantisation matter.
   static TestOperand output(OperandType type, float scale = 0, int32_t zeroPoint = 0) {
     TestOperand operand;
     operand.tensor.type = type;
@@ -63,7 +63,7 @@ struct TestOperand {
 
 using ops::InlineServices;
 
-// Infers and computes `outputs` in place; the first error of either step.
+// Infers and computes `outputs` in place. Returns the first error of either step.
 Status runOperation(OperationType type, std::vector<TestOperand>& inputs,
                     std::vector<TestOperand>& outputs);
 
@@ -75,7 +75,7 @@ inline Status runOperation(OperationType type, std::vector<TestOperand>& inputs,
   std::vector<Tensor> out;
   for (TestOperand& operand : inputs) {
     in.push_back(operand.tensor);
-    // Room for one byte, because an empty operand has a (known) value too: not a null pointer.
+    // Reserves one byte, because an empty operand also has a (known) value and no null pointer.
     operand.bytes.reserve(1);
     if (!operand.tensor.omitted) in.back().data = operand.bytes.data();
   }

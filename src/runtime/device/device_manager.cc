@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The newest level of the API; the CPU device keeps up with it.
+// The newest level of the API. The CPU device always supports it.
 constexpr FeatureLevel kRuntimeLevel = FeatureLevel::FL8;
 
 Json performance(const hal::PerformanceInfo& info) {
@@ -161,7 +161,7 @@ std::string DeviceManager::json() const {
   for (const DeviceProblem& problem : problems_) {
     problems.push_back({{"manifest", problem.manifest}, {"reason", problem.reason.toString()}});
   }
-  // Names and texts of drivers may hold any bytes.
+  // Names and texts of drivers may contain any bytes.
   return Json{{"devices", devices}, {"problems", problems}}.dump(2, ' ', false,
                                                                  Json::error_handler_t::replace);
 }

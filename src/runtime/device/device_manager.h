@@ -1,5 +1,6 @@
-// DeviceManager: the devices of the process: drivers in the order of discovery, then the CPU.
-// Thread safety: immutable after create, but for what the devices do themselves.
+// DeviceManager: the devices of the process. Drivers come first, in the order of discovery, then
+// the CPU.
+// Thread safety: immutable after create, except for the state of the devices.
 // Ownership: owns the devices; pointers to Device are valid as long as the manager lives.
 #pragma once
 
@@ -36,17 +37,17 @@ class Device {
   hal::Device& hal() const { return *device_; }
   const hal::DeviceInfo& info() const { return device_->info(); }
   const std::string& name() const { return info().name; }
-  // Where it was found; empty for the CPU device.
+  // Returns the path of its manifest; empty for the CPU device.
   const std::string& manifest() const { return manifest_; }
-  // The runtime's own device, the one that everything can fall back to.
+  // Returns whether it is the runtime's own device, which is the fallback for everything.
   bool isCpu() const { return isCpu_; }
-  // Capped by what the runtime knows.
+  // Returns the device's level, at most the level that the runtime knows.
   FeatureLevel featureLevel() const;
-  // What executions have shown of its speed.
+  // Returns the measurements of its executions.
   const std::shared_ptr<DeviceTimings>& timings() const { return timings_; }
-  // Whether it is to be used no more.
+  // Returns whether the device may still be used.
   const std::shared_ptr<Quarantine>& quarantine() const { return quarantine_; }
-  // What its process has given up; empty for a device of this process.
+  // Returns the rights that its process has given up; empty for a device of this process.
   hal::IsolationReport isolation() const;
 
  private:
@@ -58,7 +59,7 @@ class Device {
   std::shared_ptr<Quarantine> quarantine_ = std::make_shared<Quarantine>();
 };
 
-// A manifest or device, or something of one, that cannot be used, and why.
+// A manifest, a device or a part of one that cannot be used, and the reason.
 struct DeviceProblem {
   std::string manifest;  // path of the file
   Status reason;
@@ -66,21 +67,21 @@ struct DeviceProblem {
 
 class DeviceManager {
  public:
-  // Looks for drivers, starting those that are executables, and adds the CPU device last. `prefix`
-  // is the installation whose share/halyard/drivers.d is searched last; may be empty.
+  // Finds drivers, starts those that are executables, and adds the CPU device last. `prefix` is the
+  // installation whose share/halyard/drivers.d is searched last; may be empty.
   static std::unique_ptr<DeviceManager> create(const std::string& prefix);
-  // For tests and embedders: exactly these devices, and the CPU device last. `services`: what the
-  // devices of the process share.
+  // For tests and embedders: exactly these devices, and the CPU device last. `services`: the
+  // services that the devices of the process share.
   explicit DeviceManager(std::vector<Device> drivers,
                          std::shared_ptr<hal::SessionServices> services = nullptr);
 
   std::span<const Device> devices() const { return devices_; }
   const Device& cpu() const { return devices_.back(); }
   std::span<const DeviceProblem> problems() const { return problems_; }
-  // nullptr unless `device` is one of devices().
+  // Returns nullptr unless `device` is one of devices().
   const Device* find(const void* device) const;
   ExtensionRegistry& extensions() { return extensions_; }
-  // Devices and problems as JSON; the document of `halyard devices --json`.
+  // Returns devices and problems as JSON: the document of `halyard devices --json`.
   std::string json() const;
 
  private:
@@ -91,7 +92,7 @@ class DeviceManager {
   ExtensionRegistry extensions_;
 };
 
-// With the types of the extensions that the model uses, as the devices describe them.
+// Returns the sizes, including types of the model's extensions, as the devices describe them.
 hal::OperandSizes operandSizes(const Model& model, std::span<const Device* const> devices);
 
 }  // namespace halyard::runtime

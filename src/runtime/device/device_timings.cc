@@ -1,4 +1,4 @@
-// Correcting predictions by measurements.
+// Corrects predictions by measurements.
 #include "runtime/device/device_timings.h"
 
 #include <algorithm>
@@ -6,12 +6,13 @@
 namespace halyard::runtime {
 namespace {
 
-// Standard deviation of a measurement, as a share of it: most of it is that the estimate of the
-// part's work is wrong.
+// The relative standard deviation of a measurement. Its main cause is the error in the estimate of
+// the part's work.
 constexpr double kNoise = 0.5;
-// A measurement beyond so many times the prediction counts as that: somebody else was in the way.
+// A larger ratio of measurement to prediction counts as this one, because another process disturbed
+// it.
 constexpr double kLargestSurprise = 10;
-// How fast a device is allowed to change: variance added with each measurement.
+// The allowed speed of a device's changes: the variance added with each measurement.
 constexpr double kDrift = 1e-4;
 constexpr double kSmallestFactor = 0.02;
 constexpr double kLargestFactor = 100;

@@ -1,5 +1,6 @@
-// DeviceTimings: what executions have shown of a device's real costs, as factors on the
-// predictions. Thread safety: any thread. Ownership: plain data.
+// DeviceTimings: the real costs of a device from its executions, as factors on the predictions.
+// Thread safety: any thread.
+// Ownership: plain data.
 #pragma once
 
 #include <array>
@@ -23,15 +24,15 @@ class DeviceTimings {
     double compute = 1;
   };
 
-  // A part that was predicted like that took so long.
+  // Adds the measured time of a part with this prediction.
   void add(const PredictedParts& predicted, double nanoseconds);
   Factors factors() const;
-  // Nothing has been measured yet: the factors say nothing.
+  // Returns true before the first measurement: the factors have no meaning then.
   bool empty() const;
 
  private:
-  // An estimate of the three factors by what was measured so far (a Kalman filter): a measurement
-  // corrects most what contributes most to it and is known least.
+  // An estimate of the three factors from all measurements (a Kalman filter). A measurement mainly
+  // corrects the factor with a large share in it and a large uncertainty.
   mutable std::mutex mutex_;
   std::array<double, 3> factors_ = {1, 1, 1};
   std::array<std::array<double, 3>, 3> covariance_ = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};

@@ -1,4 +1,4 @@
-// Bookkeeping of vendor extensions.
+// The registry of vendor extensions.
 #include "runtime/device/extension_registry.h"
 
 #include <algorithm>
@@ -89,7 +89,7 @@ Result<std::optional<uint32_t>> ExtensionRegistry::byteSize(OperandType type,
   HALYARD_ASSIGN_OR_RETURN(const hal::ExtensionOperandType entry, operandType(type));
   uint64_t bytes = entry.byteSize;
   if (entry.isTensor) {
-    // The product of the dimensions that are known counts: those that are not cannot make it less.
+    // The product covers the known dimensions. Unknown ones cannot make it smaller.
     bool known = !dimensions.empty();
     for (const uint32_t dimension : dimensions) {
       known = known && dimension != 0;

@@ -1,5 +1,6 @@
-// ExtensionRegistry: vendor extensions by name, the prefixes given to them, and their types.
-// Thread safety: all methods may be called from any thread. Ownership: owns its tables.
+// ExtensionRegistry: vendor extensions by name, their assigned prefixes, and their types.
+// Thread safety: all methods may be called from any thread.
+// Ownership: owns its tables.
 #pragma once
 
 #include <map>
@@ -16,24 +17,25 @@ namespace halyard::runtime {
 
 class ExtensionRegistry {
  public:
-  // Takes in what a device offers. The same name described differently by two devices is disabled:
-  // the names for which that has come out now.
+  // Adds a device's extensions. A name that two devices describe differently is disabled. Returns
+  // the names that this call disabled.
   std::vector<std::string> addDevice(const std::vector<hal::Extension>& extensions);
-  // Whether the name is one that devices disagree about.
+  // Returns whether devices describe the name differently.
   bool isDisabled(const std::string& name) const;
-  // The prefix of the extension, assigned at its first use in the process, 1 to 65535;
-  // kTfliteExtension's never changes. Unknown names get one too; their types then are unknown.
-  // BAD_DATA for what cannot be a name, and when all prefixes are given out.
+  // Returns the prefix of the extension, 1 to 65535, assigned at its first use in the process.
+  // kTfliteExtension's prefix never changes. Unknown names get a prefix, too; their types are then
+  // unknown. Returns BAD_DATA for an invalid name, and when no prefix is left.
   Result<uint16_t> prefixOf(const std::string& name);
-  // "vendor.name" of a prefix; empty when it was never given.
+  // Returns the "vendor.name" of a prefix; empty for an unassigned prefix.
   std::string nameOf(uint16_t prefix) const;
-  // What the extension says of an operand type code with prefix.
+  // Returns the extension's description of an operand type code with prefix.
   Result<hal::ExtensionOperandType> operandType(OperandType type) const;
-  // Bytes of a value of any operand type, of an extension's or not; nullopt when dimensions are not
-  // all known, or when there is no one size: OEM_SCALAR. BAD_DATA for an unknown extension type,
-  // and for sizes above 2^32 - 1.
+  // Returns the size in bytes of a value of any operand type, including extension types. Returns
+  // nullopt when some dimensions are unknown, or when there is no fixed size: OEM_SCALAR. Returns
+  // BAD_DATA for an unknown extension type, and for sizes above 2^32 - 1.
   Result<std::optional<uint32_t>> byteSize(OperandType type, const Shape& dimensions) const;
-  // Whether values of the type have no dimensions; unknown extension types count as tensors.
+  // Returns whether values of the type have no dimensions. Unknown extension types count as
+  // tensors.
   bool isScalar(OperandType type) const;
 
  private:

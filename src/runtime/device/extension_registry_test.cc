@@ -1,4 +1,4 @@
-// Prefixes of extensions.
+// Tests of the prefixes of extensions.
 #include "runtime/device/extension_registry.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Measuring the machine.
+// Measures the machine.
 #include "runtime/device/machine_figures.h"
 
 #include <linux/futex.h>
@@ -24,12 +24,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr uint32_t kRounds = 25;
-// About what tensors between devices have; more would stay in the process's peak of memory.
+// About the size of tensors between devices. A larger size would raise the process's peak of
+// memory.
 constexpr size_t kCopiedBytes = size_t{512} << 10;
 constexpr size_t kRepetitions = 3;
-// Where nothing could be measured: a usual machine.
+// The figure of a usual machine, if nothing could be measured.
 constexpr double kUsualWakeNs = 20000;
-// What threads add to the speed of one, each.
+// The relative speed that each additional thread adds.
 constexpr double kParallelEfficiency = 0.8;
 
 double since(Clock::time_point start) {
@@ -80,7 +81,7 @@ double measureCopy() {
   for (size_t i = 0; i < kRepetitions; ++i) {
     const Clock::time_point start = Clock::now();
     std::memcpy(to.get(), from.get(), kCopiedBytes);
-    // The compiler must believe that the copy is looked at.
+    // The statement keeps the compiler from removing the copy.
     asm volatile("" : : "r"(to.get()) : "memory");
     best = std::min(best, since(start));
   }
@@ -114,7 +115,7 @@ double measureProducts() {
 }  // namespace
 
 const MachineFigures& machineFigures() {
-  // By one thread: two that measure at once disturb each other.
+  // One thread measures, because two at once would disturb each other.
   static constinit PerProcess<MachineFigures> figures;
   return figures.get([] {
     return std::make_unique<MachineFigures>(

@@ -1,5 +1,6 @@
-// Quarantine: whether a device is not to be used any more in this process, and why.
-// Thread safety: all methods may be called from any thread. Ownership: owns its text.
+// Quarantine: whether this process must not use a device any more, and the reason.
+// Thread safety: all methods may be called from any thread.
+// Ownership: owns its text.
 #pragma once
 
 #include <atomic>
@@ -10,7 +11,7 @@ namespace halyard::runtime {
 
 class Quarantine {
  public:
-  // For good. The first reason stays.
+  // Sets the quarantine permanently. The first reason stays.
   void set(std::string reason) {
     const std::lock_guard lock(mutex_);
     if (isSet_.load(std::memory_order_relaxed)) return;
@@ -18,7 +19,7 @@ class Quarantine {
     isSet_.store(true, std::memory_order_release);
   }
   bool isSet() const { return isSet_.load(std::memory_order_acquire); }
-  // Empty when not set.
+  // Returns the reason; empty when not set.
   std::string reason() const {
     const std::lock_guard lock(mutex_);
     return reason_;

@@ -1,6 +1,6 @@
-// Burst: an ANeuralNetworksBurst: executions of one compilation, one after the other.
+// Burst, an ANeuralNetworksBurst: executions of one compilation in sequence.
 // Thread safety: any thread; of two executions at once, one is refused.
-// Ownership: refers to the compilation; keeps nothing of the executions and their memories.
+// Ownership: refers to the compilation; holds neither executions nor their memories.
 #pragma once
 
 #include <atomic>
@@ -19,9 +19,9 @@ class Burst {
   Burst& operator=(const Burst&) = delete;
 
   const Compilation& compilation() const { return compilation_; }
-  // Held by the execution that runs; see hal::BurstTurn.
+  // The running execution holds it; see hal::BurstTurn.
   std::atomic<bool>& busy() { return busy_; }
-  // For whoever holds `busy`.
+  // For the holder of `busy`.
   PlanBurst& steps() { return steps_; }
 
  private:

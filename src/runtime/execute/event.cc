@@ -1,4 +1,4 @@
-// Asynchronous executions, a thread each, and fences.
+// Asynchronous executions, each with its own thread, and fences.
 #include "runtime/execute/event.h"
 
 #include <pthread.h>
@@ -9,7 +9,7 @@
 namespace halyard::runtime {
 namespace {
 
-// Codes that the HAL's statuses do not have.
+// Converts codes that the HAL's statuses do not have.
 Status asynchronous(const Status& status) {
   switch (status.code()) {
     case ResultCode::UNEXPECTED_NULL:
@@ -34,7 +34,7 @@ Result<std::unique_ptr<Event>> Event::start(std::function<Status()> work) {
   try {
     event->thread_ = std::thread(run);
   } catch (const std::system_error& error) {
-    event->result_ = okStatus();  // so that nobody waits for work that never began
+    event->result_ = okStatus();  // so that the destructor does not wait for work that never began
     return makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, "starting a thread: {}",
                       error.what());
   }

@@ -1,6 +1,6 @@
-// Event: an ANeuralNetworksEvent: the end of an asynchronous execution, or a sync fence.
+// Event, an ANeuralNetworksEvent: the end of an asynchronous execution, or a sync fence.
 // Thread safety: any number of threads may wait.
-// Ownership: owns its fence, and the thread that computes, if it has one.
+// Ownership: owns its fence, and its computing thread, if any.
 #pragma once
 
 #include <condition_variable>
@@ -17,23 +17,24 @@ namespace halyard::runtime {
 
 class Event {
  public:
-  // Runs `work` in a thread of its own; its result becomes the event's.
+  // Runs `work` in a thread of its own. The result of `work` becomes the event's. Returns
   // RESOURCE_EXHAUSTED_TRANSIENT when no thread can be started.
   static Result<std::unique_ptr<Event>> start(std::function<Status()> work);
-  // Is over when `fence` is, at once if that is invalid. The first thread that waits, or the
-  // event's end, then has `complete` make the result.
+  // Returns an event that ends with `fence`, or at once if the fence is invalid. The first waiting
+  // thread, or the event's destructor, then calls `complete` for the result.
   static std::unique_ptr<Event> fenced(UniqueFd fence, std::function<Status(FenceState)> complete);
-  // The application's fence, which is duplicated. BAD_DATA when it is none.
+  // Returns an event for the application's fence, which is duplicated. BAD_DATA when `fd` is no
+  // fence.
   static Result<std::unique_ptr<Event>> fromFence(int fd);
   // Waits for the end.
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 
-  // Blocks until the work is done; the same result each time. As it has come through an
-  // asynchronous status of the HAL, it has no code that this does not know.
+  // Blocks until the work is done. Returns the same result each time. The result passes through an
+  // asynchronous status of the HAL, so it has only codes of that set.
   Status wait();
-  // -1 when there is none. Belongs to the event.
+  // Returns -1 when there is no fence. The event owns the descriptor.
   int fence() const { return fence_.get(); }
 
  private:

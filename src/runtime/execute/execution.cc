@@ -1,4 +1,4 @@
-// Arguments, running, and results of executions; the order of checks is the API's.
+// Arguments, runs and results of executions. The order of checks is that of the API.
 #include "runtime/execute/execution.h"
 
 #include <sys/mman.h>
@@ -83,7 +83,7 @@ Result<const Operand*> Execution::checkArgument(Direction direction, uint32_t in
                    shapeText(type->dimensions));
   }
   if (operand.dimensions.empty()) return &operand;
-  // A type may say more than the model, never less.
+  // A type may be more specific than the model, never less.
   bool compatible = operand.dimensions.size() == type->dimensions.size();
   for (size_t i = 0; compatible && i < operand.dimensions.size(); ++i) {
     compatible = operand.dimensions[i] == 0 || operand.dimensions[i] == type->dimensions[i];
@@ -165,7 +165,7 @@ Status Execution::setArgumentFromMemory(Direction direction, uint32_t index,
   if ((memory.pool()->prot() & needed) == 0) {
     return badData("{} {}: the memory may not be {}", what, index, isInput ? "read" : "written");
   }
-  // How large an image is, only a driver can tell.
+  // Only a driver knows the size of an image.
   if (!memory.opaque()) {
     HALYARD_RETURN_IF_ERROR(checkLength(*operand, type, length), "{} {}", what, index);
   }

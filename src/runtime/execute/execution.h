@@ -1,5 +1,6 @@
-// Execution: an ANeuralNetworksExecution: arguments for a compilation, and what came out.
-// Thread safety: one modifying thread at a time; compute may race with compute (one proceeds).
+// Execution, an ANeuralNetworksExecution: arguments for a compilation, and their results.
+// Thread safety: one modifying thread at a time; several threads may call compute at once (one
+// proceeds).
 // Ownership: refers to the compilation and to the application's buffers, shares memory pools.
 #pragma once
 
@@ -18,8 +19,8 @@
 
 namespace halyard::runtime {
 
-// The type given with an argument; only its dimensions are used (the API's rule), but the rest must
-// make sense by itself.
+// The type given with an argument. Only its dimensions are used (the API's rule), but the rest must
+// be valid by itself.
 struct ArgumentType {
   OperandType type;
   Shape dimensions;
@@ -35,7 +36,8 @@ class Execution {
   Execution& operator=(const Execution&) = delete;
 
   enum class Direction { INPUT, OUTPUT };
-  // The first checks of setting an argument: not started, and such an argument exists.
+  // The first checks for setting an argument: the execution has not started, and the argument
+  // exists.
   Status checkArgumentIndex(Direction direction, uint32_t index) const;
   // `type` may be null. `buffer` null with `length` 0 omits the argument.
   Status setArgument(Direction direction, uint32_t index, const ArgumentType* type, void* buffer,
@@ -52,20 +54,21 @@ class Execution {
                                size_t length);
 
   Status compute();
-  // BAD_DATA for a burst of another compilation, BAD_STATE while it executes.
+  // Returns BAD_DATA for a burst of another compilation, BAD_STATE while it executes.
   Status computeIn(Burst& burst);
-  // Errors known at once are returned; the others come out of the event.
+  // Returns errors that are known at once. The event reports the others.
   Result<std::unique_ptr<Event>> startCompute();
-  // The same once all `dependencies` are over; those without a fence are waited for here.
-  // `duration` bounds the time after that, in nanoseconds; 0: not. The execution is being computed
-  // until the event is waited for, or ends. OP_FAILED when a dependency without a fence has failed.
+  // The same after all `dependencies` have ended. This call waits for those without a fence.
+  // `duration` limits the time after that, in nanoseconds; 0: no limit. The execution counts as
+  // running until the event is waited for, or destroyed. Returns OP_FAILED when a dependency
+  // without a fence has failed.
   Result<std::unique_ptr<Event>> startComputeWithDependencies(std::span<Event* const> dependencies,
                                                               uint64_t duration);
 
-  // After compute. OUTPUT_INSUFFICIENT_SIZE (with `dimensions` filled as far as known) when that
-  // output was too small.
+  // Callable after compute. Returns OUTPUT_INSUFFICIENT_SIZE when that output was too small;
+  // `dimensions` then has the known ones.
   Status outputDimensions(uint32_t index, Shape* dimensions) const;
-  // `code`: ANEURALNETWORKS_DURATION_*. UINT64_MAX when not available.
+  // `code`: ANEURALNETWORKS_DURATION_*. Gives UINT64_MAX when not available.
   Status duration(int32_t code, uint64_t* nanoseconds) const;
   bool computing() const;
 
@@ -78,34 +81,35 @@ class Execution {
   };
 
   Status checkPreparation() const;
-  // Index, type and what is set already; gives the operand.
+  // Checks index, type and earlier settings, and returns the operand.
   Result<const Operand*> checkArgument(Direction direction, uint32_t index,
                                        const ArgumentType* type, bool mayBePartial) const;
   void setMemory(Argument& argument, const hal::RequestPool& pool, uint32_t offset, uint32_t length,
                  const ArgumentType* type);
   bool fullySpecified(OperandType type, const Shape& shape) const;
   Status checkLength(const Operand& operand, const ArgumentType* type, size_t length) const;
-  // Claims the execution for one computation, or says why not.
+  // Claims the execution for one computation, or returns the reason for refusal.
   Status begin();
-  // Once begun, when arguments do not change any more.
+  // Called after begin, when arguments do not change any more.
   const hal::Request& request();
   hal::ExecuteOptions options() const;
-  // In the burst, unless it is null.
+  // Runs in the burst, unless it is null.
   Status run(Burst* burst);
   hal::ExecutionResult runPlan(PlanBurst* burst);
-  // As far as model and argument say.
+  // Returns the dimensions known from model and argument.
   Shape dimensionsOf(Direction direction, size_t index) const;
-  // Brings what the plan's run has reported to the execution and its memories.
+  // Copies the report of the plan's run to the execution and its memories.
   Status finish(hal::ExecutionResult result);
   Result<std::unique_ptr<Event>> startFenced(const std::vector<int>& waitFor, uint64_t duration);
-  // After begin: a duration and open dimensions are not for every execution. BAD_DATA, and ended.
+  // Called after begin. Not every execution allows a duration and open dimensions. Returns BAD_DATA
+  // after ending the execution.
   Status checkFencedArguments(uint64_t duration);
   Result<std::unique_ptr<Event>> startedInVain(Status status, std::span<const int> waitFor);
-  // Step by step, after a fenced execution has failed because of `cause`.
+  // Runs step by step after a fenced execution has failed because of `cause`.
   hal::ExecutionResult runAgain(const Status& cause);
   Status finishFenced(FenceState state, hal::FencedExecution& execution,
                       std::span<const UniqueFd> dependencies);
-  // In a thread of its own, after begin.
+  // Runs in a thread of its own, after begin.
   Result<std::unique_ptr<Event>> startBegun();
   // Ends a computation that never began.
   Status abandon(Status status);
@@ -119,7 +123,7 @@ class Execution {
   bool paddingEnabled_ = false;
   bool argumentTouched_ = false;
   bool measureTiming_ = false;
-  std::optional<bool> verifies_;  // of an execution that is begun: whether its turn has come
+  std::optional<bool> verifies_;  // of a running execution: whether it is verified
   uint64_t timeout_ = 0;
   ExtensionAttributeList attributes_;
   std::optional<std::chrono::nanoseconds> loopTimeout_;
@@ -130,8 +134,8 @@ class Execution {
   std::optional<hal::Request> request_;
   std::vector<hal::OutputShape> outputShapes_;
   hal::Timing timing_;
-  hal::Timing fencedTiming_;  // without fences the same
-  bool timingKnown_ = false;  // false when the device could not be asked
+  hal::Timing fencedTiming_;  // equal without fences
+  bool timingKnown_ = false;  // false if the device could not be asked
 };
 
 }  // namespace halyard::runtime

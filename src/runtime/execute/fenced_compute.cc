@@ -30,7 +30,7 @@ Result<std::unique_ptr<Event>> Execution::startComputeWithDependencies(
     const Status status = dependencies[i]->wait();
     if (!status.ok()) return opFailed("dependency {} has failed: {}", i, status.toString());
   }
-  // What is verified is read and written here, where its fences are known to be over.
+  // Verification reads and writes the arguments here, after the fences have ended.
   Shadow* const shadow = compilation_.shadow();
   const bool verifies = shadow != nullptr && shadow->isTurn();
   if (verifies || !canChain(compilation_.runner(), request(), memories_)) {
@@ -78,7 +78,7 @@ Result<std::unique_ptr<Event>> Execution::startFenced(const std::vector<int>& wa
   hal::FencedResult result =
       startFencedPlan(runner, request(), memories_, waitFor, options(), bound);
   if (!result.status.ok()) return startedInVain(std::move(result.status), waitFor);
-  // To know, if it fails, whether it had what it waited for.
+  // These duplicates tell after a failure whether the dependencies had succeeded.
   std::vector<UniqueFd> dependencies;
   if (runner.recovery().mayRecover()) {
     for (const int fence : waitFor) dependencies.emplace_back(::fcntl(fence, F_DUPFD_CLOEXEC, 0));
@@ -90,7 +90,8 @@ Result<std::unique_ptr<Event>> Execution::startFenced(const std::vector<int>& wa
           FenceState state) { return finishFenced(state, *execution, *dependencies); });
 }
 
-// The devices have refused the execution: it is computed here and now, if others may do it.
+// Called when the devices have refused the execution. It is computed at once here, if other devices
+// may do it.
 Result<std::unique_ptr<Event>> Execution::startedInVain(Status status,
                                                         std::span<const int> waitFor) {
   hal::ExecutionResult result;

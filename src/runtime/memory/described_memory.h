@@ -1,4 +1,4 @@
-// DescribedMemory: memory made from a descriptor: a device's buffer, or shared memory where no
+// DescribedMemory: memory made from a descriptor. It is a device's buffer, or shared memory if no
 // device makes one.
 // Thread safety: all methods may be called from any thread.
 // Ownership: owns the buffer or shares the memory; needs neither the descriptor nor the
@@ -27,15 +27,15 @@ struct MemoryRole {
   auto operator<=>(const MemoryRole&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
-// What the memory stands for.
+// The combined requirements of the descriptor.
 struct MemoryDescription {
   Operand operand;   // type, scale, zero point, extra parameters
-  Shape dimensions;  // what is known of them
+  Shape dimensions;  // the known dimensions
   std::set<MemoryRole> roles;
   std::optional<hal::ExtensionOperandType>
-      extension;  // what its devices say of an extension's type
+      extension;  // the devices' description of an extension's type
 
-  // Of contents with these dimensions; nullopt when these are not all known.
+  // Returns the size of contents with these dimensions; nullopt when some are unknown.
   std::optional<uint32_t> bytes(const Shape& contents) const;
   bool isScalar() const;
 };
@@ -44,24 +44,25 @@ class DescribedMemory {
  public:
   using Storage = std::variant<SharedMemoryPtr, std::shared_ptr<hal::Buffer>>;
 
-  // `models`: of a buffer, those in whose requests its token may be.
+  // `models`: for a buffer, the prepared models whose requests may use its token.
   DescribedMemory(MemoryDescription description, Storage storage,
                   std::span<const std::shared_ptr<hal::PreparedModel>> models = {});
 
-  // How an execution may use it: in one of its roles, as a whole (`offset` and `length` 0), with
-  // `dimensions`, which may be empty, that agree with what it was made for. BAD_DATA.
+  // Checks an execution's use. It must be in one of the memory's roles, and of the whole memory
+  // (`offset` and `length` 0). Its `dimensions` may be empty, and must agree with the description.
+  // Returns BAD_DATA otherwise.
   Status checkUse(const MemoryRole& role, const Shape& dimensions, uint64_t offset,
                   uint64_t length) const;
-  // For Request::pools, and where in it the contents are.
+  // Returns the memory for Request::pools, and the place of the contents.
   hal::RequestPool requestPool() const;
   uint32_t requestLength() const;
 
-  // OP_FAILED unless it holds something of just these dimensions.
+  // Returns OP_FAILED unless it holds contents of exactly these dimensions.
   Status checkHolds(const Shape& dimensions) const;
-  // It has been written with `dimensions`. OP_FAILED, and as failed(), when they contradict what it
-  // was made for.
+  // Records a write with `dimensions`. Returns OP_FAILED, and acts as setFailed(), when they
+  // contradict the description.
   Status setWritten(const Shape& dimensions);
-  // Writing it has failed: there is nothing in it.
+  // Records a failed write: the memory has no contents.
   void setFailed();
 
   const Operand& operand() const { return description_.operand; }
@@ -70,9 +71,9 @@ class DescribedMemory {
     return description_.bytes(contents);
   }
   const Shape& initialDimensions() const { return description_.dimensions; }
-  // Of the contents; nullopt while there are none.
+  // Returns the dimensions of the contents; nullopt without contents.
   std::optional<Shape> contents() const;
-  // One of the two is there.
+  // Exactly one of the two is set.
   SharedMemoryPtr pool() const;
   std::shared_ptr<hal::Buffer> buffer() const;
   bool isKnownTo(const hal::PreparedModel& model) const;

@@ -1,6 +1,7 @@
-// MemoryArguments: the memories made from descriptors among the arguments of an execution, and what
-// an execution means for them.
-// Thread safety: as Execution. Ownership: shares the memories.
+// MemoryArguments: the memories made from descriptors among an execution's arguments. It checks and
+// updates their contents for the execution.
+// Thread safety: as Execution.
+// Ownership: shares the memories.
 #pragma once
 
 #include <functional>
@@ -16,18 +17,18 @@ class MemoryArguments {
   void add(bool isInput, size_t index, std::shared_ptr<DescribedMemory> memory) {
     (isInput ? inputs_ : outputs_).push_back({index, std::move(memory)});
   }
-  // The dimensions of input or output `index`.
+  // Returns the dimensions of input or output `index`.
   using DimensionsOf = std::function<Shape(size_t index)>;
 
-  // Before an execution. OP_FAILED unless all inputs hold what the execution takes; the outputs
-  // count as failed then.
+  // Called before an execution. Returns OP_FAILED unless all inputs hold the contents that the
+  // execution needs; the outputs then count as failed.
   Status begin(const DimensionsOf& inputDimensions) const;
-  // After one: the outputs have been written, or not. OP_FAILED when something has been written
-  // that a memory was not made for.
+  // Called after an execution: the outputs have been written, or not. Returns OP_FAILED when an
+  // output's dimensions contradict its memory's description.
   Status finish(bool success, const DimensionsOf& outputDimensions) const;
-  // The outputs have not been written.
+  // Records that the outputs have not been written.
   void fail() const;
-  // That whose buffer has the token; null if there is none.
+  // Returns the memory whose buffer has the token; null if no memory has it.
   std::shared_ptr<DescribedMemory> find(uint32_t token) const;
   bool empty() const { return inputs_.empty() && outputs_.empty(); }
 

@@ -9,10 +9,10 @@
 namespace halyard::runtime {
 namespace {
 
-// What one copy moves.
+// The parts of one copy.
 struct Plan {
-  Shape sourceDimensions;       // empty for memory of the application's
-  Shape destinationDimensions;  // what a described destination has afterwards
+  Shape sourceDimensions;       // empty for memory of the application
+  Shape destinationDimensions;  // dimensions of a described destination afterwards
   size_t size = 0;
 };
 
@@ -88,7 +88,7 @@ Status transfer(const Memory& source, const Memory& destination, const Plan& pla
   if (from != nullptr && to != nullptr) return copyPools(from, to);
   if (to != nullptr) return source.described()->buffer()->copyTo(to);
   if (from == nullptr) {
-    // One device cannot read another's buffer, nor its own as if it were memory.
+    // A device can read neither another device's buffer, nor its own buffer as plain memory.
     HALYARD_ASSIGN_OR_RETURN(from, SharedMemory::create(plan.size, "halyard copy"));
     HALYARD_RETURN_IF_ERROR(source.described()->buffer()->copyTo(from), "source");
   }

@@ -1,4 +1,4 @@
-// Building and finishing models; the rules are those of the API's model functions.
+// Builds and finishes models by the rules of the API's model functions.
 #include "runtime/model/model_builder.h"
 
 #include <algorithm>
@@ -16,16 +16,16 @@ namespace halyard::runtime {
 namespace {
 
 constexpr size_t kImmediatelyCopied = 128;  // ANEURALNETWORKS_MAX_SIZE_OF_IMMEDIATELY_COPIED_VALUES
-// Larger ones go to a pool, but not if they are no more than this together: that takes longer to
-// make and to pass on than the bytes to copy.
+// Larger constants go to a pool, unless their total is at most this size. Making and passing a pool
+// takes longer than copying the bytes.
 constexpr uint64_t kMostInModel = 4096;
 constexpr uint32_t kPendingPool = UINT32_MAX;  // a large constant that finish() will place
 constexpr uint32_t kMaxEntries = 0xFFFFFFFE;
-// A small model has no more. What is too much memory is not touched.
+// The capacity for a small model. Unused memory is not touched.
 constexpr size_t kFewOperands = 64;
 constexpr size_t kFewOperations = 32;
 
-// Adds `source` and what it refers to to `target.referenced`; returns its index there.
+// Adds `source` and its referenced subgraphs to `target.referenced`. Returns its index there.
 uint32_t appendReferenced(Model& target, const Model& source) {
   std::vector<uint32_t> poolIndex;
   for (const SharedMemoryPtr& pool : source.pools) {
@@ -201,7 +201,7 @@ Status ModelBuilder::setOperandValueFromModel(uint32_t index, const ModelBuilder
   HALYARD_RETURN_IF_ERROR(checkBuilding());
   HALYARD_RETURN_IF_ERROR(value.checkFinished(), "the referenced model");
   HALYARD_ASSIGN_OR_RETURN(Operand * operand, changeableOperand(index));
-  // For the operations that use the operand, until finish() attaches all that it refers to.
+  // A placeholder for the operations that use the operand. finish() attaches the real subgraphs.
   std::vector<Subgraph>& shown = building_.referenced;
   if (operand->lifetime != Lifetime::SUBGRAPH) {
     operand->location = {0, static_cast<uint32_t>(shown.size()), 0};
@@ -284,7 +284,7 @@ Status ModelBuilder::addOperation(OperationType type, std::span<const uint32_t> 
     return badData("{} belongs to no extension", context());
   }
   for (uint32_t operand : inputs) {
-    // What it refers to decides what the operation's other operands have to be.
+    // The referenced subgraph determines the operation's other operands.
     if (main.operands[operand].type == OperandType::MODEL &&
         main.operands[operand].lifetime != Lifetime::SUBGRAPH) {
       return badData("{}: input operand #{} is of type MODEL, and no model has been set for it",
@@ -337,7 +337,7 @@ Status ModelBuilder::relaxComputationFloat32toFloat16(bool allow) {
 
 Status ModelBuilder::copyLargeConstants() {
   if (largeConstants_.empty()) return okStatus();
-  // Values that were given from the same memory are there once.
+  // Values given from the same memory are stored once.
   std::map<std::pair<const void*, uint32_t>, uint64_t> offsets;
   uint64_t size = 0;
   for (const LargeConstant& constant : largeConstants_) {
@@ -375,14 +375,14 @@ Status ModelBuilder::copyLargeConstants() {
   return okStatus();
 }
 
-// The order that drivers see: a stack of ready operations, last in first out.
+// Sorts into the order for drivers: a stack of ready operations, last in first out.
 Status ModelBuilder::sortOperations() {
   Subgraph& main = building_.main;
   const auto isComputed = [&](uint32_t index) {
     const Lifetime lifetime = main.operands[index].lifetime;
     return lifetime == Lifetime::TEMPORARY_VARIABLE || lifetime == Lifetime::SUBGRAPH_OUTPUT;
   };
-  // Those that read operand i are consumers[begin[i]] to consumers[begin[i + 1] - 1].
+  // The readers of operand i are consumers[begin[i]] to consumers[begin[i + 1] - 1].
   std::vector<uint32_t> begin(main.operands.size() + 2, 0);
   for (const Operation& operation : main.operations) {
     for (uint32_t index : operation.inputs) {
@@ -459,8 +459,9 @@ void ModelBuilder::fillExtensionTable() {
   }
 }
 
-// Drivers may go by the number of inputs: one that came later, and says what went without saying
-// before, is not there for them. Operands that are left over stay, as numbers of others name them.
+// Drivers may depend on the number of inputs. An input of a newer level with its default value only
+// states the old behaviour, so drivers do not get it. Unused operands stay, because other operands'
+// indices depend on them.
 void ModelBuilder::leaveOutDefaults() {
   Subgraph& main = building_.main;
   for (Operation& operation : main.operations) {

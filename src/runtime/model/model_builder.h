@@ -1,4 +1,4 @@
-// ModelBuilder: an ANeuralNetworksModel: built by the application, then finished into a Model.
+// ModelBuilder, an ANeuralNetworksModel: the application builds it, and finishes it into a Model.
 // Thread safety: one modifying thread at a time; once finished, any number of readers.
 // Ownership: copies small values, refers to large ones until finish, shares memory pools.
 #pragma once
@@ -18,8 +18,8 @@ namespace halyard::runtime {
 
 class ConstantDigests;
 
-// A type as the application gives it: validateOperandType, but that scale and zero point of
-// TENSOR_INT32 are not looked at before the model is finished.
+// Checks a type from the application as validateOperandType does. Scale and zero point of
+// TENSOR_INT32 are only checked when the model is finished.
 Status validateGivenType(OperandType type, const Shape& dimensions, float scale, int32_t zeroPoint);
 
 class ModelBuilder {
@@ -29,10 +29,10 @@ class ModelBuilder {
   ModelBuilder(const ModelBuilder&) = delete;
   ModelBuilder& operator=(const ModelBuilder&) = delete;
 
-  // Every call below that changes the model fails with BAD_STATE after finish().
+  // After finish(), every call below that changes the model fails with BAD_STATE.
   Status addOperand(OperandType type, Shape dimensions, float scale, int32_t zeroPoint);
-  // `buffer` null and `length` 0 mark the operand as omitted. More than 128 bytes are not copied
-  // before finish.
+  // A null `buffer` with `length` 0 marks the operand as omitted. More than 128 bytes are not
+  // copied before finish.
   Status setOperandValue(uint32_t index, const void* buffer, size_t length);
   Status setOperandValueFromMemory(uint32_t index, const Memory& memory, size_t offset,
                                    size_t length);
@@ -41,14 +41,14 @@ class ModelBuilder {
   Status setOperandExtensionData(uint32_t index, const void* data, size_t length);
   Status addOperation(OperationType type, std::span<const uint32_t> inputs,
                       std::span<const uint32_t> outputs);
-  // May fail half-way: the operands handled by then are inputs or outputs, and cannot be named
+  // May fail half-way. The operands handled before that are inputs or outputs, and cannot be named
   // again.
   Status identifyInputsAndOutputs(std::span<const uint32_t> inputs,
                                   std::span<const uint32_t> outputs);
   Status relaxComputationFloat32toFloat16(bool allow);
-  // Sorts, validates, and leaves out trailing inputs of operations that have their default values,
-  // so that drivers see the oldest form of each. On failure the model is invalid for good, but for
-  // OUT_OF_MEMORY.
+  // Sorts and validates. Leaves out trailing inputs with their default values, so that drivers see
+  // the oldest form of each operation. After a failure, except OUT_OF_MEMORY, the model stays
+  // invalid.
   Status finish();
 
   Status checkBuilding() const;  // BAD_STATE once finish() was called
@@ -58,20 +58,21 @@ class ModelBuilder {
   // For each operation of model()->main in run order, its index in the application's order.
   const std::vector<uint32_t>& applicationOrder() const { return applicationOrder_; }
   ExtensionRegistry& extensions() const { return extensions_; }
-  // The finished model's operations that no execution can get past; null when there are none.
+  // The finished model's operations that fail in every execution; null if the model has no such
+  // operations.
   const std::shared_ptr<const cpu::SureFailures>& sureFailures() const { return sureFailures_; }
-  // For the compilations of the finished model.
+  // Shared by the compilations of the finished model.
   const std::shared_ptr<ConstantDigests>& constantDigests() const { return constantDigests_; }
 
  private:
   enum class State { BUILDING, FINISHED, INVALID };
 
   Result<Operand*> operandAt(uint32_t index);
-  // For those calls that change what an operation that has been added may rest on.
+  // Returns the operand for calls that change facts that added operations may depend on.
   Result<Operand*> changeableOperand(uint32_t index);
-  // The byte size that a value of the operand must have; nullopt when any will do.
+  // Returns the size in bytes of the operand's value; nullopt when any size is allowed.
   Result<std::optional<uint32_t>> requiredSize(const Operand& operand) const;
-  // What was set for the operand before; its lifetime is the caller's.
+  // Discards the operand's previous value. The caller sets its lifetime.
   void forgetValue(uint32_t index);
   Status checkValueLength(const Operand& operand, size_t length) const;
   Status copyLargeConstants();
@@ -88,8 +89,8 @@ class ModelBuilder {
   std::optional<ValidModel> finished_;
   std::shared_ptr<const cpu::SureFailures> sureFailures_;
   std::vector<uint32_t> applicationOrder_;
-  // Whether all operations were checked against operands that have not changed since; what they
-  // need then.
+  // Whether all operations were checked against operands that have not changed since, and the level
+  // that they need.
   bool areOperationsChecked_ = true;
   FeatureLevel operationsLevel_ = FeatureLevel::FL1;
   struct LargeConstant {

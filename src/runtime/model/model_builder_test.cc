@@ -1,4 +1,4 @@
-// Where the finished model has the values that were given by pointer.
+// Tests of the places that the finished model has for values given by pointer.
 #include "runtime/model/model_builder.h"
 
 #include <gtest/gtest.h>
@@ -87,10 +87,10 @@ TEST(ModelBuilder, ValuesFromTheSameMemoryAreThereOnce) {
   }
 }
 
-// An operation is checked when it is added; what it rests on may change after that.
+// An operation is checked when it is added. The facts that it depends on may change later.
 TEST(ModelBuilder, ChangesAfterAnOperationAreValidated) {
   static ExtensionRegistry registry;
-  for (const int32_t late : {0, 2, 3}) {  // how many parts there are to be; 0: said before
+  for (const int32_t late : {0, 2, 3}) {  // number of parts to set later; 0: set before
     ModelBuilder builder(registry);
     const auto add = [&builder](OperandType type, Shape dims) {
       EXPECT_TRUE(builder.addOperand(type, std::move(dims), 0, 0).ok());
@@ -129,7 +129,7 @@ void buildSoftmax(ModelBuilder& builder, int32_t axis) {
   const uint32_t inputs[] = {0, 1, 2};
   const uint32_t output = 3;
   EXPECT_TRUE(builder.addOperation(OperationType::SOFTMAX, inputs, {&output, 1}).ok());
-  // The value counts that is there in the end.
+  // The last value counts.
   EXPECT_TRUE(builder.setOperandValue(2, &axis, sizeof axis).ok());
   EXPECT_TRUE(builder.identifyInputsAndOutputs({inputs, 1}, {&output, 1}).ok());
   const Status status = builder.finish();
@@ -142,10 +142,10 @@ TEST(ModelBuilder, TrailingInputsWithTheirDefaultsAreLeftOut) {
   buildSoftmax(last, -1);
   ASSERT_NE(last.model(), nullptr);
   EXPECT_EQ(last.model()->main.operations[0].inputs, (OperandIndexes{0, 1}));
-  // The application's numbers of operands stay.
+  // The application's indices of operands stay.
   EXPECT_EQ(last.model()->main.operands.size(), 4u);
   EXPECT_EQ(last.model()->main.outputIndexes, (OperandIndexes{3}));
-  // Devices get nothing of it, and a model that is as old as the operation.
+  // Devices get no trace of it, and a model as old as the operation.
   const auto part = subgraphAsModel(last.model(), kMainSubgraph);
   EXPECT_EQ(part->main.operands.size(), 3u);
   EXPECT_EQ(validateModel(*part).value(), FeatureLevel::FL1);
@@ -176,7 +176,7 @@ TEST(ModelBuilder, InputsWithTheirDefaultsAreLeftOutOfReferencedModels) {
   EXPECT_EQ(outer.model()->referenced.at(0).operations[0].inputs, (OperandIndexes{0, 1}));
 }
 
-// Compilations of the two forms are one in a cache.
+// A cache treats compilations of the two forms as one.
 TEST(ModelBuilder, ACacheKnowsNoInputsWithTheirDefaults) {
   static ExtensionRegistry registry;
   ModelBuilder longer(registry);

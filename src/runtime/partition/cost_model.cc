@@ -15,13 +15,13 @@
 namespace halyard::runtime {
 namespace {
 
-// A figure that a device does not give counts as FLT_MAX when devices are compared. As a cost that
-// would drown everything else.
+// When devices are compared, a missing figure counts as FLT_MAX. As a cost it would hide all other
+// costs.
 constexpr double kWorstFactor = 1000;
-// Of a well-shaped matrix product's speed, what the kernels reach in models
+// The share of a well-shaped matrix product's speed that kernels reach in models
 // (bench/prediction_bench).
 constexpr double kUsualEfficiency = 0.6;
-// To get to a driver in this process.
+// The time to call a driver in this process.
 constexpr double kCallNs = 1000;
 
 }  // namespace
@@ -51,8 +51,8 @@ CostModel::CostModel(const Model& model, std::span<const Device* const> devices,
       preference_(preference),
       settings_(std::move(settings)),
       sizes_(operandSizes(model, devices)) {
-  // A device that has not been measured compares with the CPU device as it says, so that what
-  // is known of that one holds for it, too.
+  // The relation of an unmeasured device to the CPU device is its own statement. So the CPU
+  // device's measurements apply to it, too.
   const auto cpu = std::find_if(devices_.begin(), devices_.end(),
                                 [](const Device* device) { return device->isCpu(); });
   DeviceTimings::Factors unmeasured;
@@ -180,7 +180,7 @@ PredictedParts CostModel::uncorrected(size_t device, double compute, double byte
 }
 
 std::shared_ptr<DeviceTimings> CostModel::timingsOf(size_t device) const {
-  // Where power counts, nothing has been predicted of time.
+  // With LOW_POWER, the predictions are not times.
   if (!settings_.learns || preference_ == hal::ExecutionPreference::LOW_POWER) return nullptr;
   return devices_[device]->timings();
 }

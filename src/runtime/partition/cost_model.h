@@ -1,9 +1,11 @@
-// CostModel: what operations cost on each device, and what it costs to get there.
-// Thread safety: one thread at a time. Ownership: borrows model and devices.
+// CostModel: the costs of operations on each device, and of reaching the device.
+// Thread safety: one thread at a time.
+// Ownership: borrows model and devices.
 //
-// A device says how its speed compares with the CPU device's. What an operation costs on the CPU
-// is estimated from its shapes (work_estimate.h), and getting to a driver from figures of the
-// machine (machine_figures.h); both get better with what executions report (device_timings.h).
+// A device states its speed relative to the CPU device's. The cost of an operation on the CPU is
+// estimated from its shapes (work_estimate.h). The cost of reaching a driver is estimated from
+// figures of the machine (machine_figures.h). Measurements of executions improve both
+// (device_timings.h).
 #pragma once
 
 #include <functional>
@@ -21,22 +23,22 @@
 
 namespace halyard::runtime {
 
-// What a part on a device costs beside computing.
+// The costs of a part on a device besides computing.
 struct LinkCosts {
-  double wakeNs = 0;     // there and back
-  double nsPerByte = 0;  // of all inputs and outputs
+  double wakeNs = 0;     // both ways
+  double nsPerByte = 0;  // for all inputs and outputs
 };
 
 struct CostSettings {
   CpuFigures cpu;
-  // Not asked for the CPU device.
+  // Not called for the CPU device.
   std::function<LinkCosts(const Device& device)> link;
-  // Correct predictions by what executions have shown (Device::timings), and let these show more.
+  // Corrects predictions by measurements (Device::timings), and adds new measurements.
   bool learns = false;
   // False: NNAPI's plain choice, the best device for each operation.
   bool boundaries = true;
 
-  // Figures of this machine, measured when they are first needed; HALYARD_PARTITION_OVERHEAD=off
+  // Returns the figures of this machine, measured at the first use. HALYARD_PARTITION_OVERHEAD=off
   // switches boundaries off.
   static CostSettings ofThisMachine();
 };
@@ -47,25 +49,26 @@ class CostModel {
             hal::ExecutionPreference preference, CostSettings settings);
 
   bool countsBoundaries() const { return settings_.boundaries; }
-  // The figure of NNAPI's rules, by what the device says of itself: smaller is better.
+  // Returns the figure of NNAPI's rules from the device's own statements: smaller is better.
   double performance(uint32_t subgraph, uint32_t operation, size_t device);
-  // Nanoseconds, or what stands for them when power counts. Infinite where the device says nothing
-  // of the type.
+  // Returns nanoseconds, or a power-based figure. Infinite if the device has no figure for the
+  // type.
   double compute(uint32_t subgraph, uint32_t operation, size_t device);
-  // Of a part on its device.
+  // Returns the cost of a part on its device.
   Cost costOf(uint32_t subgraph, const Part& part, const PartBorder& border);
   LinkCosts linkOf(size_t device) const { return links_[device]; }
-  // What measurements of a part should be compared with. `compute` as predicted here.
+  // Returns the prediction to compare measurements of a part with. `compute`: as predicted by this
+  // object.
   PredictedParts uncorrected(size_t device, double compute, double bytes) const;
-  // Where they should go; null when they should not.
+  // Returns the destination of measurements; null when they should not be collected.
   std::shared_ptr<DeviceTimings> timingsOf(size_t device) const;
-  // The estimate had to guess dimensions.
+  // Returns whether the estimate had to guess dimensions.
   bool guessesSizes(uint32_t subgraph, uint32_t operation);
-  // The values that cross borders, and their bytes. Stays where it is.
+  // The values that cross borders, and their bytes. The reference stays valid.
   const PartitionGraph& graphOf(uint32_t subgraph);
   const hal::OperandSizes& sizes() const { return sizes_; }
 
-  // How often the body of a loop is thought to run, and how likely either branch is.
+  // The assumed number of runs of a loop's body, and the probability of each branch.
   static constexpr double kIterations = 10;
   static constexpr double kBranch = 0.5;
 

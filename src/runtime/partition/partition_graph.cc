@@ -26,7 +26,7 @@ PartitionGraph::PartitionGraph(const Subgraph& subgraph, const hal::OperandSizes
     Value value;
     value.operand = i;
     value.bytes = sizes.estimated(operand.type, operand.dimensions);
-    // The rank of an extension's type may be 0, a scalar's.
+    // An extension's type may have rank 0 because it is a scalar.
     const bool isOpen = std::ranges::find(operand.dimensions, 0u) != operand.dimensions.end();
     value.sizeKnown = isExtension(operand.type)
                           ? !isOpen
@@ -34,7 +34,7 @@ PartitionGraph::PartitionGraph(const Subgraph& subgraph, const hal::OperandSizes
     value.isOutput = operand.lifetime == Lifetime::SUBGRAPH_OUTPUT;
     values.push_back(value);
   }
-  std::vector<uint32_t> readers(values.size());  // how many consumers each value has
+  std::vector<uint32_t> readers(values.size());  // number of consumers of each value
   std::vector<uint32_t> readBy(values.size(), kNoOperation);
   inputs.reserve(subgraph.operations.size(), subgraph.operands.size());
   outputs.reserve(subgraph.operations.size(), values.size());
@@ -56,7 +56,7 @@ PartitionGraph::PartitionGraph(const Subgraph& subgraph, const hal::OperandSizes
 }
 
 void PartitionGraph::listConsumers(std::span<const uint32_t> readers) {
-  std::vector<uint32_t> next(readers.size());  // where the next consumer of each value belongs
+  std::vector<uint32_t> next(readers.size());  // position for the next consumer of each value
   std::exclusive_scan(readers.begin(), readers.end(), next.begin(), 0u);
   const std::vector<uint32_t> begin = next;
   std::vector<uint32_t> all(readers.empty() ? 0 : next.back() + readers.back());
@@ -73,7 +73,7 @@ void PartitionGraph::listConsumers(std::span<const uint32_t> readers) {
 std::vector<Part> arrangeParts(const PartitionGraph& graph, std::span<const uint32_t> deviceOf,
                                uint32_t interpreted) {
   const size_t count = graph.operationCount();
-  std::vector<std::vector<uint32_t>> queues;  // by device; emptied as a whole, so never popped
+  std::vector<std::vector<uint32_t>> queues;  // by device; cleared as a whole, so never popped
   std::vector<uint32_t> missing(count, 0);
   const auto push = [&](uint32_t operation) {
     const uint32_t device = deviceOf[operation];

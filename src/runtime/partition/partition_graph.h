@@ -1,6 +1,7 @@
-// PartitionGraph: what partitioning needs to know of one subgraph, and the order of the parts that
-// an assignment of its operations to devices makes.
-// Thread safety: immutable once made. Ownership: owns its tables.
+// PartitionGraph: the data about one subgraph that partitioning needs. Also the order of the parts
+// that result from an assignment of its operations to devices.
+// Thread safety: immutable once made.
+// Ownership: owns its tables.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +15,17 @@ namespace halyard::runtime {
 
 constexpr uint32_t kNoOperation = UINT32_MAX;
 
-// Lists of numbers, one after the other in one piece of memory.
+// Several lists of numbers, stored in one block of memory.
 class FlatLists {
  public:
-  // For `count` lists of `items` numbers in all.
+  // Reserves memory for `count` lists with `items` numbers in total.
   void reserve(size_t count, size_t items) {
     ends_.reserve(count);
     items_.reserve(items);
   }
-  // To the list that is being written.
+  // Adds to the list that is being written.
   void add(uint32_t item) { items_.push_back(item); }
-  // It is complete: the next one begins.
+  // Completes the list; the next one begins.
   void close() { ends_.push_back(static_cast<uint32_t>(items_.size())); }
   size_t size() const { return ends_.size(); }
   std::span<const uint32_t> operator[](size_t list) const {
@@ -38,7 +39,7 @@ class FlatLists {
 };
 
 struct PartitionGraph {
-  // A value that is computed or given, rather than a constant.
+  // A value that is computed or given, not a constant.
   struct Value {
     uint32_t operand = 0;
     uint32_t producer = kNoOperation;  // none: an input of the subgraph
@@ -57,24 +58,25 @@ struct PartitionGraph {
   PartitionGraph(const Subgraph& subgraph, const hal::OperandSizes& sizes);
 
  private:
-  // `readers`: how many operations read each value.
+  // `readers`: the number of operations that read each value.
   void listConsumers(std::span<const uint32_t> readers);
 };
 
-// Some operations of a subgraph, one after the other on one device.
+// Some operations of a subgraph that one device runs in sequence.
 struct Part {
   uint32_t device = 0;
   std::vector<uint32_t> operations;
 };
 
-// The parts in the order in which they run. `deviceOf`: by operation; those of `interpreted` become
-// parts of one operation each. Operations that can run are queued by device. Over and over, of all
-// queues that have something the one of the highest device is emptied into a part, also of what
-// becomes ready meanwhile; `interpreted` should be above all devices, so that it comes first.
+// Returns the parts in the order of execution. `deviceOf`: by operation. Operations with the value
+// `interpreted` become parts of one operation each. Operations that are ready wait in a queue for
+// each device. The function repeatedly empties the queue of the highest device with ready
+// operations into a part. It includes operations that become ready meanwhile. `interpreted` should
+// be above all devices, so that it comes first.
 std::vector<Part> arrangeParts(const PartitionGraph& graph, std::span<const uint32_t> deviceOf,
                                uint32_t interpreted);
 
-// What crosses the border of each part.
+// The values that cross the border of each part.
 struct PartBorder {
   double bytesIn = 0;
   double bytesOut = 0;

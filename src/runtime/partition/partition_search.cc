@@ -1,4 +1,4 @@
-// Evaluating assignments, and making them better.
+// Evaluates assignments, and improves them.
 #include "runtime/partition/partition_search.h"
 
 #include <algorithm>
@@ -9,16 +9,16 @@
 namespace halyard::runtime {
 namespace {
 
-// Bounds the time: so many operations are looked at in all evaluations of the local search.
+// The limit of operations visited in all evaluations of the local search, which limits its time.
 constexpr size_t kMostOperationsEvaluated = 1'500'000;
-// And in all sweeps over sets of devices.
+// The limit for all sweeps over sets of devices.
 constexpr size_t kMostOperationsSwept = 250'000;
-// Above this many, operations are not moved one by one.
+// With more operations, the search does not move them one by one.
 constexpr size_t kMostSingleMoves = 256;
 
-// The cheapest way to cut a given order of the operations into segments, each on one candidate.
-// Exact for chains: what crosses between segments is the only thing that they have to do with each
-// other. Otherwise a good start, as the segments' past is decided when their future is not known.
+// Finds the cheapest way to cut a given order of the operations into segments, each on one
+// candidate. It is exact for chains, where segments only share the values between them. Otherwise
+// it is a good start, because the past of a segment is decided before its future is known.
 class Sweep {
  public:
   Sweep(const SearchProblem& problem, std::span<const uint32_t> order)
@@ -38,14 +38,14 @@ class Sweep {
     }
   }
 
-  // Among the candidates in `allowed`, of which each operation must have one.
+  // Uses the candidates in `allowed`, of which each operation must have one.
   std::vector<uint32_t> run(std::span<const bool> allowed) {
     const size_t candidates = problem_.candidates.size();
     std::vector<State> states(candidates);
     std::vector<State> next(candidates);
     std::vector<uint32_t> cameFrom(order_.size() * candidates);
     for (size_t i = 0; i < order_.size(); ++i) {
-      // Whoever closes the segment of the operation before.
+      // The cost if candidate j closes its segment after the previous operation.
       for (size_t j = 0; i > 0 && j < candidates; ++j) {
         states[j].closed =
             states[j].cost + states[j].outgoing * problem_.candidates[j].link.nsPerByte;
@@ -75,10 +75,10 @@ class Sweep {
 
  private:
   struct State {
-    double cost = kNotCandidate;  // up to here, without what the open segment gives away
+    double cost = kNotCandidate;  // up to here, without the outputs of the open segment
     double closed = kNotCandidate;
-    double outgoing = 0;  // bytes that the open segment has to give to others
-    int64_t begin = 0;    // of the open segment
+    double outgoing = 0;  // bytes that the open segment must give to others
+    int64_t begin = 0;    // start of the open segment
   };
 
   double incoming(size_t position, int64_t begin) const {
@@ -145,13 +145,13 @@ class Sweep {
   const SearchProblem& problem_;
   const PartitionGraph& graph_;
   std::span<const uint32_t> order_;
-  std::vector<int64_t> producedAt_;  // by value: position in the order; -1: before all
+  std::vector<int64_t> producedAt_;  // by value: position in the order; -1: before the first
   std::vector<int64_t> lastUse_;
   std::vector<std::vector<int64_t>> previousUse_;  // by position and input
 };
 
-// Sets of candidates that are worth a try on their own, most first. The runtime's control flow goes
-// with the CPU device.
+// Returns sets of candidates that are worth a separate try, the largest first. The runtime's
+// control flow belongs to the CPU device.
 std::vector<std::vector<char>> subsetsOf(const SearchProblem& problem) {
   const size_t devices = problem.candidates.size() - 1;
   std::vector<std::vector<char>> subsets;
@@ -221,7 +221,7 @@ class Improver {
     }
   }
 
-  // The cheapest candidate for each operation; empty when one has none.
+  // Returns the cheapest candidate for each operation; empty when an operation has no candidate.
   std::vector<uint32_t> cheapest(const std::vector<char>& allowed) const {
     std::vector<uint32_t> deviceOf(count_);
     for (size_t n = 0; n < count_; ++n) {
@@ -257,7 +257,7 @@ class Improver {
       const std::unique_ptr<bool[]> allowed = std::make_unique<bool[]>(subset.size());
       for (size_t k = 0; k < subset.size(); ++k) allowed[k] = subset[k] != 0;
       const std::span<const bool> mask(allowed.get(), subset.size());
-      // Where the model's order jumps between branches, that of the parts is better.
+      // If the model's order jumps between branches, the order of the parts is better.
       const std::vector<uint32_t> grouped = orderOf(evaluate(problem_, deviceOf));
       propose(std::move(deviceOf));
       propose(plain.run(mask));
@@ -270,12 +270,12 @@ class Improver {
   }
 
   struct Move {
-    double gain = 0;  // estimated; less than 0 for the better
+    double gain = 0;  // estimated; negative is better
     uint32_t part = 0;
     uint32_t candidate = 0;
   };
 
-  // The borders that a part shares with those of each candidate.
+  // The borders that a part shares with the parts of each candidate.
   struct Neighbours {
     std::vector<double> bytes;
     std::vector<std::vector<uint32_t>> parts;
@@ -314,7 +314,7 @@ class Improver {
     return result;
   }
 
-  // What moving each part to each other candidate would gain, roughly; best first.
+  // Returns the approximate gain of moving each part to each other candidate, best first.
   std::vector<Move> estimateMoves(const std::vector<uint32_t>& partOf) const {
     std::vector<Move> moves;
     for (uint32_t p = 0; p < best_.parts.size(); ++p) {
@@ -341,7 +341,7 @@ class Improver {
     return moves;
   }
 
-  // Moves that promise something, as long as they have nothing to do with each other.
+  // Returns promising moves that do not affect each other.
   std::vector<Move> independentMoves() const {
     const std::vector<uint32_t> owner = partOf();
     std::vector<char> isTouched(best_.parts.size(), 0);
@@ -372,7 +372,7 @@ class Improver {
     return true;
   }
 
-  // Many parts at once, for plans of many; fewer when that is no improvement.
+  // Moves many parts at once, for plans with many parts; fewer if that is no improvement.
   void moveMany() {
     bool goesOn = true;
     while (goesOn) {
@@ -386,7 +386,8 @@ class Improver {
     }
   }
 
-  // Each part by itself, whatever the estimate, and in small graphs each operation.
+  // Moves each part alone, whether or not its estimate is good. In small graphs it also moves each
+  // operation.
   void moveOneByOne() {
     bool goesOn = true;
     while (goesOn) {
@@ -416,7 +417,7 @@ class Improver {
   const SearchProblem& problem_;
   const size_t count_;
   Assignment best_;
-  size_t evaluations_ = 0;  // that are left
+  size_t evaluations_ = 0;  // remaining evaluations
 };
 
 }  // namespace

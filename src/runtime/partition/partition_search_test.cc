@@ -1,5 +1,5 @@
-// Random graphs: the search against all single devices and all assignments, results against the
-// CPU.
+// Tests with random graphs: the search against all single devices and all assignments, results
+// against the CPU.
 #include "runtime/partition/partition_search.h"
 
 #include <gmock/gmock.h>
@@ -35,8 +35,8 @@ class Random {
 constexpr OperationType kUnary[] = {RELU, TANH, LOGISTIC, ABS};
 constexpr OperationType kBinary[] = {ADD, MUL, SUB};
 
-// `operations` in a graph without cycles: each reads what one or two of the last `reach` values
-// are. What nobody reads in the end is an output, and now and then something else.
+// Makes `operations` operations in a graph without cycles. Each reads one or two of the last
+// `reach` values. Values without a reader are outputs, and sometimes other values, too.
 TestModel randomModel(Random& random, uint32_t operations, uint32_t reach) {
   TestModel model;
   const Shape shape = {2, 1 + random.below(4)};
@@ -61,7 +61,7 @@ TestModel randomModel(Random& random, uint32_t operations, uint32_t reach) {
     }
     values.push_back(out);
   }
-  // Nothing is computed in vain.
+  // Every computed value is used.
   Subgraph& main = model.model().main;
   const std::vector<uint32_t> consumers = countConsumers(main);
   for (uint32_t i = 0; i < main.operands.size(); ++i) {
@@ -103,7 +103,7 @@ std::vector<uint32_t> cheapestForEach(const SearchProblem& problem) {
   return deviceOf;
 }
 
-// The best of all assignments there are.
+// Returns the best of all possible assignments.
 Assignment exhaustive(const SearchProblem& problem) {
   const size_t count = problem.graph.operationCount();
   std::vector<uint32_t> deviceOf(count, 0);
@@ -161,7 +161,7 @@ TEST(PartitionSearchTest, IsNeverWorseThanTheStartOrASingleDevice) {
       if (std::find(cost.begin(), cost.end(), kNotCandidate) != cost.end()) continue;
       EXPECT_GE(evaluate(problem, std::vector<uint32_t>(cost.size(), d)).total(), found.total());
     }
-    // The same again, and from what was found nothing changes what it costs.
+    // A second search gives the same result. A search from the result does not change its cost.
     EXPECT_EQ(improve(problem, start).deviceOf, found.deviceOf);
   }
 }
@@ -234,7 +234,7 @@ TEST(PartitionedModelsTest, ComputeWhatTheCpuDeviceDoes) {
 
 TEST(PartitionedModelsTest, ControlFlowAcrossDevices) {
   ::setenv("HALYARD_LOG", "quiet", 1);
-  // while (x < limit) x = condition ? x + step : x * step, and then tanh.
+  // while (x < limit) x = condition ? x + step : x * step, followed by tanh.
   TestModel adds;
   adds.add(adds.input({1}), adds.input({1}), adds.output({1}));
   TestModel multiplies;

@@ -1,4 +1,4 @@
-// Choosing devices for the operations of a subgraph and of those below it.
+// Chooses devices for the operations of a subgraph and of the subgraphs below it.
 #include "runtime/partition/partitioner.h"
 
 #include <algorithm>
@@ -12,8 +12,8 @@ namespace {
 
 using ChoicePtr = std::shared_ptr<const SubgraphChoice>;
 
-// So many parts are handed out for control flow at the most: a model can refer to a subgraph many
-// times, and each time its parts stand in the plan again.
+// The maximum number of parts in control flow. A model can refer to a subgraph many times, and the
+// plan repeats its parts each time.
 constexpr size_t kMostInnerParts = 10000;
 
 size_t partsIn(const SubgraphChoice& choice) {
@@ -34,15 +34,15 @@ class Partitioner {
  private:
   uint32_t interpreted() const { return static_cast<uint32_t>(support_.devices().size()); }
 
-  // Fills the problem's costs and the choices for what the runtime could run itself.
+  // Fills the problem's costs and the choices for operations that the runtime could run itself.
   Status findCandidates(uint32_t subgraph, SearchProblem* problem, SubgraphChoice* choice);
-  // The choices for the subgraphs of an IF or WHILE; empty when the runtime cannot run it itself,
-  // or gains nothing by that.
+  // Returns the choices for the subgraphs of an IF or WHILE. Empty when the runtime cannot run it
+  // itself, or when that has no advantage.
   std::vector<ChoicePtr> chooseInner(uint32_t subgraph, uint32_t operation);
   double interpretedCost(uint32_t subgraph, uint32_t operation,
                          const std::vector<ChoicePtr>& inner) const;
   Status nobodyTakes(uint32_t subgraph, uint32_t operation);
-  // NNAPI's choice for each operation by itself.
+  // Returns NNAPI's choice for each operation alone.
   std::vector<uint32_t> bestForEach(const SearchProblem& problem, const SubgraphChoice& choice);
 
   SupportTable& support_;
@@ -153,12 +153,12 @@ Result<ChoicePtr> Partitioner::choose(uint32_t subgraph) {
   if (const auto it = chosen_.find(subgraph); it != chosen_.end()) return it->second;
   auto choice = std::make_shared<SubgraphChoice>();
   choice->subgraph = subgraph;
-  // First: meanwhile the costs may be made ready.
+  // The question comes first, because the costs may be computed meanwhile.
   support_.ask(subgraph);
   SearchProblem problem{costs_.graphOf(subgraph), {}, subgraph == kMainSubgraph};
   HALYARD_RETURN_IF_ERROR(findCandidates(subgraph, &problem, choice.get()));
   std::vector<uint32_t> start = bestForEach(problem, *choice);
-  // One device has nothing to be chosen from.
+  // With one device there is no choice.
   const bool mayImprove = costs_.countsBoundaries() && support_.devices().size() > 1;
   Assignment best =
       mayImprove ? improve(problem, std::move(start)) : evaluate(problem, std::move(start));

@@ -1,5 +1,6 @@
-// The partitioner: which device computes which operation of a model.
-// Thread safety: one thread at a time for each model. Ownership: results own their tables.
+// The partitioner: assigns the operations of a model to devices.
+// Thread safety: one thread at a time for each model.
+// Ownership: results own their tables.
 #pragma once
 
 #include <map>
@@ -13,27 +14,29 @@
 
 namespace halyard::runtime {
 
-// What has been decided of a subgraph.
+// The decisions for a subgraph.
 struct SubgraphChoice {
   uint32_t subgraph = kMainSubgraph;
-  // By operation: an index into the candidates; their number stands for the runtime, which runs an
-  // IF or WHILE itself and hands out the operations of its models.
+  // By operation: an index into the candidates. Their number stands for the runtime, which runs an
+  // IF or WHILE itself and assigns the operations of its subgraphs to devices.
   std::vector<uint32_t> deviceOf;
-  std::vector<Part> parts;  // in the order in which they run
+  std::vector<Part> parts;  // in the order of execution
   std::vector<PartBorder> borders;
-  // Of operations that the runtime runs itself, their subgraphs in the order of the inputs.
+  // For operations that the runtime runs itself: their subgraphs in the order of the inputs.
   std::map<uint32_t, std::vector<std::shared_ptr<const SubgraphChoice>>> inner;
-  Cost predicted;  // of running it once
+  Cost predicted;  // cost of one run
 };
 
-// Names an operation for people: those of the main subgraph as the application has added them.
+// Returns a readable name of an operation. Operations of the main subgraph have the application's
+// index.
 using OperationNamer = std::function<std::string(uint32_t subgraph, uint32_t operation)>;
 
-// Decides for the main subgraph and all that the runtime will run itself. BAD_DATA when no
-// candidate takes an operation: it names the operation and each candidate's reason.
+// Decides for the main subgraph and all subgraphs that the runtime will run itself. Returns
+// BAD_DATA when no candidate supports an operation. The error names the operation and each
+// candidate's reason.
 //
-// With CostModel::countsBoundaries the plan is improved beyond the best device for each operation,
-// and never predicted to be slower than any one candidate that takes everything.
+// With CostModel::countsBoundaries, the plan is better than the best device for each operation. It
+// is never predicted to be slower than a single candidate that supports everything.
 Result<std::shared_ptr<const SubgraphChoice>> choosePartitions(SupportTable& support,
                                                                CostModel& costs,
                                                                const OperationNamer& nameOf);

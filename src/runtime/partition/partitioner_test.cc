@@ -1,4 +1,4 @@
-// Which device gets what: NNAPI's plain rules, and the choice by predicted cost.
+// Tests of the assignment to devices: NNAPI's plain rules, and the choice by predicted cost.
 #include "runtime/partition/partitioner.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ class PartitionerTest : public ::testing::Test {
  protected:
   void SetUp() override { ::setenv("HALYARD_LOG", "quiet", 1); }
 
-  // The plan as text, or the error.
+  // Returns the plan as text, or the error.
   std::string plan(const TestModel& model, const CostSettings& costs, bool withCpu = true) {
     PreparationOptions options;
     options.explicitDevices = !withCpu;
@@ -145,7 +145,7 @@ TEST_F(PartitionerTest, ReasonsSayWhyNot) {
   EXPECT_EQ(operations[0].others[1].reason, "its driver says that it does not support it");
   EXPECT_EQ(operations[0].others[2].reason,
             "could not be asked what it supports: DEAD_OBJECT: device dead: the process ended");
-  // The error says the same of all.
+  // The error lists all operations in the same way.
   const std::string error = plan(model, noCosts(), false);
   EXPECT_THAT(error,
               HasSubstr("BAD_DATA: no device takes operation #0 HARD_SWISH: device old: needs"));
@@ -194,7 +194,7 @@ TEST_F(PartitionerTest, AVendorsOperationThatFailsToPrepareIsAnError) {
   script.takes = takesOnly({OEM_OPERATION});
   script.prepare = [](const Model&) { return opFailed("out of sorts"); };
   EXPECT_EQ(plan(oemModel(), noCosts()), "OP_FAILED: device a: out of sorts");
-  // Besides, other operations: still no fallback.
+  // Other operations are present, too, but there is still no fallback.
   TestModel model;
   const uint32_t between = model.temporary({2});
   model.operation(OEM_OPERATION, {model.input({2})}, {between});
@@ -202,7 +202,7 @@ TEST_F(PartitionerTest, AVendorsOperationThatFailsToPrepareIsAnError) {
   EXPECT_EQ(plan(model, noCosts()), "OP_FAILED: device a: out of sorts");
 }
 
-// --- Parts that no device would take.
+// --- Parts that no device would accept.
 
 // out = relu(tanh(c) + a), where c is a constant.
 TestModel modelWithConstantPart() {
@@ -218,7 +218,7 @@ TestModel modelWithConstantPart() {
 
 TEST_F(PartitionerTest, APartWithoutInputs) {
   devices_.add("a", 0.5F).takes = takesOnly({TANH});
-  // By the plain rules it spoils the whole plan.
+  // With the plain rules, it makes the whole plan invalid.
   EXPECT_EQ(plan(modelWithConstantPart(), noCosts()), "simple nnapi-reference{0,1,2}");
   ASSERT_EQ(report_.events().size(), 1u);
   EXPECT_EQ(report_.events()[0].kind, ReportEvent::Kind::CPU_FALLBACK);
@@ -234,7 +234,7 @@ TEST_F(PartitionerTest, APartWithoutInputs) {
 TEST_F(PartitionerTest, APartWithoutInputsGoesToWhoeverCanHaveIt) {
   devices_.add("a", 0.001F).takes = takesOnly({TANH});
   devices_.add("b", 0.001F).takes = takesOnly({ADD, TANH});
-  // Moved to the neighbour, rather than everything to the CPU device.
+  // The operation moves to the neighbour; not everything moves to the CPU device.
   EXPECT_EQ(plan(modelWithConstantPart(), flatCosts(10)), "b{0,1} nnapi-reference{2}");
   EXPECT_TRUE(report_.events().empty());
 }
@@ -243,7 +243,7 @@ TEST_F(PartitionerTest, APartWithoutOutputs) {
   devices_.add("a", 0.5F).takes = takesOnly({TANH});
   TestModel model;
   const uint32_t input = model.input({2});
-  model.operation(TANH, {input}, {model.temporary({2})});  // which nobody reads
+  model.operation(TANH, {input}, {model.temporary({2})});  // no operation reads it
   model.operation(RELU, {input}, {model.output({2})});
   EXPECT_EQ(plan(model, noCosts()), "simple nnapi-reference{0,1}");
   EXPECT_THAT(report_.events().at(0).cause, HasSubstr("has no outputs"));
@@ -348,7 +348,7 @@ TEST_F(PartitionerTest, ControlFlowOfUnknownSizeIsTheCpus) {
   EXPECT_EQ(plan(loopModel({0}), noCosts()), "simple nnapi-reference{0}");
 }
 
-// Not even a device that was named for it: the HAL has drivers refuse it.
+// Not even a device that was named for it runs it: the HAL makes drivers refuse it.
 TEST_F(PartitionerTest, ControlFlowOfUnknownSizeIsNobodysWithoutTheCpu) {
   const Script& script = devices_.add("a", 0.5F);
   for (const TestModel& model : {branchModel({0}), loopModel({0})}) {
@@ -383,7 +383,7 @@ TEST_F(PartitionerTest, AVendorsOperationInABranch) {
   EXPECT_EQ(plan(model, noCosts()), "if#0(a{0} else nnapi-reference{0})");
 }
 
-// --- Costs of getting there.
+// --- Costs of reaching a device.
 
 TEST_F(PartitionerTest, ADeviceThatIsTooFarAwayGetsNothing) {
   devices_.add("a", 0.1F);
@@ -403,25 +403,25 @@ TEST_F(PartitionerTest, BytesThatCrossCount) {
 }
 
 TEST_F(PartitionerTest, SmallPartsAreMerged) {
-  // The fast device lacks one operation in the middle; the slower has all.
+  // The fast device lacks one operation in the middle; the slower one has all.
   devices_.add("fast", 0.1F).takes = takesAllBut({TANH});
   devices_.add("slow", 0.2F);
   std::vector<OperationType> types(41, RELU);
   types[20] = TANH;
   EXPECT_EQ(plan(chainOf(types), flatCosts(8000)).substr(0, 12), "simple slow{");
   EXPECT_THAT(report_.operations()[3].others[0].reason, HasSubstr("predicted 100 ns rather than"));
-  // Where going over costs little, the middle goes over.
+  // If a border costs little, the middle moves to the other device.
   const std::string text = plan(chainOf(types), flatCosts(100));
   EXPECT_EQ(std::count(text.begin(), text.end(), '{'), 3) << text;
 }
 
 TEST_F(PartitionerTest, PingPongIsAvoided) {
-  // 17 parts by the plain rules, and every border costs more than it gains.
+  // The plain rules give 17 parts, and every border costs more than it gains.
   devices_.add("a", 0.5F).takes = takesOnly({RELU});
   std::vector<OperationType> types;
   for (int i = 0; i < 17; ++i) types.push_back(i % 2 == 0 ? RELU : TANH);
   EXPECT_EQ(plan(chainOf(types), flatCosts(1000)).substr(0, 10), "simple nna");
-  // A long run of what it takes is worth the way.
+  // A long run of supported operations justifies the border.
   types.insert(types.end(), 20, RELU);
   EXPECT_EQ(plan(chainOf(types), flatCosts(1000)),
             "nnapi-reference{0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15} "

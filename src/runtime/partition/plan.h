@@ -1,12 +1,12 @@
-// Plan: what a compilation has decided: which device computes which operations, in which order.
-// Thread safety: immutable once made. Ownership: owns its tables and the models of its steps,
-// shares their prepared models; devices must outlive it.
+// Plan: the decisions of a compilation: the device of each operation, and the order.
+// Thread safety: immutable once made.
+// Ownership: owns its tables and the models of its steps, shares their prepared models; devices
+// must outlive it.
 //
-// A plan is a sequence of nodes. A Compute node hands a part of a subgraph to a device as a model
-// of its own; IF and WHILE that no device takes as a whole are run by the runtime, which has a
-// sequence for each of their subgraphs. A part's operands are named by their indices in the
-// subgraph that it is part of; values cross from one subgraph to another only by the inputs and
-// outputs of IF and WHILE.
+// A plan is a sequence of nodes. A Compute node gives a part of a subgraph to a device, as a
+// separate model. The runtime runs an IF or WHILE that no device supports as a whole, and has a
+// sequence for each of its subgraphs. The indices of a part's operands are those of its subgraph.
+// Values pass between subgraphs only through the inputs and outputs of IF and WHILE.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,11 @@ namespace halyard::runtime {
 // A prediction or a measurement, in nanoseconds.
 struct Cost {
   double compute = 0;   // on the device
-  double boundary = 0;  // to get there and back: waking it, bytes that cross
+  double boundary = 0;  // cost of reaching it, both ways: wake-ups, bytes that cross
   double total() const { return compute + boundary; }
 };
 
-// Which subgraph of a model.
+// Selects a subgraph of a model.
 constexpr uint32_t kMainSubgraph = UINT32_MAX;  // else an index into Model::referenced
 inline const Subgraph& subgraphAt(const Model& model, uint32_t index) {
   return index == kMainSubgraph ? model.main : model.referenced[index];
@@ -42,14 +42,14 @@ struct ComputeStep {
   uint32_t subgraph = kMainSubgraph;
   std::vector<uint32_t> operations;  // of the subgraph, in an order in which they can run
   ValidModel model;                  // the whole source model in a simple plan
-  // For each input and output of `model`, the operand of the subgraph that it is. In this order:
-  // those that are the subgraph's own inputs (outputs), then temporaries, then, of inputs, outputs
-  // of the subgraph that an earlier step has computed.
+  // For each input and output of `model`, the corresponding operand of the subgraph. The subgraph's
+  // own inputs (outputs) come first, then temporaries. Among the inputs, the subgraph's outputs
+  // that earlier steps have computed come last.
   std::vector<uint32_t> inputs;
   std::vector<uint32_t> outputs;
-  Cost predicted;  // none if the only candidate has the whole model: Report makes it up when asked
+  Cost predicted;  // none if the only candidate has the whole model: Report computes it on request
   std::shared_ptr<hal::PreparedModel> prepared;  // null until the compilation has prepared it
-  CacheRecord cache;                             // of that preparation
+  CacheRecord cache;                             // cache use of that preparation
 };
 
 struct PlanNode;
@@ -59,7 +59,7 @@ using PlanSequence = std::vector<PlanNode>;
 struct ComputeNode {
   uint32_t step = 0;
 };
-// An IF or WHILE of `subgraph`: its operation there says all about its operands.
+// An IF or WHILE of `subgraph`. Its operation there describes all its operands.
 struct IfNode {
   uint32_t subgraph = kMainSubgraph;
   uint32_t operation = 0;
@@ -77,16 +77,16 @@ struct PlanNode {
 };
 
 struct Plan {
-  std::vector<ComputeStep> steps;  // in the order in which they appear in the sequence
+  std::vector<ComputeStep> steps;  // in the order of the sequence
   PlanSequence sequence;           // of the main subgraph
 
-  // Every execution ends with this, by the rules of the operations themselves: there are no steps,
-  // and no device is concerned. OK in all other plans.
+  // By the rules of the operations, every execution ends with this error. Such a plan has no steps
+  // and uses no device. OK in all other plans.
   Status whyNever;
 
-  // One step that is the whole model: executions go straight to its prepared model.
+  // The plan has one step with the whole model. Executions go directly to its prepared model.
   bool simple = false;
-  // A step hands a value of unknown size to another.
+  // A step gives a value of unknown size to another.
   bool hasDynamicTemporaries = false;
 };
 

@@ -1,4 +1,4 @@
-// Choices to steps and sequences.
+// Turns choices into steps and sequences.
 #include "runtime/partition/plan_builder.h"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ class PlanBuilder {
                          part.operations.size(), nameOf_(subgraph, part.operations[0]),
                          device.name());
     };
-    // By NNAPI's plain rules not even the CPU device gets a part without inputs.
+    // With NNAPI's plain rules, even the CPU device gets no part without inputs.
     if (border.inputs == 0 && !(isCpu && costs_.countsBoundaries())) {
       return opFailed("{} has no inputs", describe());
     }

@@ -1,5 +1,6 @@
-// Makes a plan of what the partitioner has decided.
-// Thread safety: pure functions. Ownership: the plan owns the models of its steps.
+// Makes a plan from the partitioner's decisions.
+// Thread safety: pure functions.
+// Ownership: the plan owns the models of its steps.
 #pragma once
 
 #include "runtime/partition/partitioner.h"
@@ -7,12 +8,13 @@
 
 namespace halyard::runtime {
 
-// OP_FAILED for a part without inputs or without outputs, and for one that gives a value of unknown
-// size to another on a device before HAL 1.2. The steps are not prepared yet.
+// Returns OP_FAILED for a part without inputs or outputs. Also for a part on a device before HAL
+// 1.2 that gives a value of unknown size to another. The steps are not prepared yet.
 Result<Plan> buildPlan(SupportTable& support, CostModel& costs, const SubgraphChoice& choice,
                        const OperationNamer& nameOf);
 
-// The whole model on one device. `asModel`: subgraphAsModel of its main subgraph.
+// Returns a plan with the whole model on one device. `asModel`: subgraphAsModel of its main
+// subgraph.
 Plan simplePlan(const Model& model, ValidModel asModel, const Device& device);
 
 }  // namespace halyard::runtime

@@ -10,7 +10,7 @@ class RoleFinder {
  public:
   RoleFinder(const Model& model, const Plan& plan) : model_(model), plan_(plan) {}
 
-  // `operands`: those of the subgraph that are meant.
+  // `operands`: the relevant operands of the subgraph.
   void visit(const PlanSequence& sequence, uint32_t subgraph, const std::set<uint32_t>& operands) {
     if (operands.empty()) return;
     for (const PlanNode& node : sequence) {

@@ -1,5 +1,6 @@
-// Which inputs and outputs of steps an input or output of a whole model is.
-// Thread safety: pure function. Ownership: results own their tables.
+// Finds the inputs and outputs of steps that correspond to an input or output of the whole model.
+// Thread safety: pure function.
+// Ownership: results own their tables.
 #pragma once
 
 #include <compare>
@@ -16,10 +17,10 @@ struct StepRole {
   auto operator<=>(const StepRole&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
-// Those of input or output `index` of the model, in ascending order. An output that later steps
-// read is their input as well. Values that IF and WHILE, run by the runtime, hand to and from their
-// subgraphs are followed there; what the body of a loop writes is what its condition, and the body
-// itself, read.
+// Returns the step roles of input or output `index` of the model, in ascending order. An output
+// that later steps read is also their input. The search follows values into and out of the
+// subgraphs of an IF or WHILE that the runtime runs. A loop's condition and body read the values
+// that its body writes.
 std::vector<StepRole> rolesOf(const Model& model, const Plan& plan, bool isInput, uint32_t index);
 
 }  // namespace halyard::runtime

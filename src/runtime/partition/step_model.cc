@@ -1,4 +1,4 @@
-// Cutting models out of models.
+// Extracts models from models.
 #include "runtime/partition/step_model.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 uint16_t prefixOf(uint32_t code) { return static_cast<uint16_t>(code >> 16); }
 
-// Puts a model together from operands and operations of another.
+// Builds a model from operands and operations of another.
 class Extraction {
  public:
   explicit Extraction(const ValidModel& from)
@@ -22,7 +22,7 @@ class Extraction {
 
   Subgraph& main() { return to_->main; }
 
-  // The operand with its constant, or what it refers to, in the new model.
+  // Returns the operand for the new model, with its constant or its referenced subgraph.
   Operand convert(Operand operand) {
     noteExtension(static_cast<uint32_t>(operand.type));
     switch (operand.lifetime) {
@@ -88,7 +88,7 @@ class Extraction {
   std::shared_ptr<Model> to_;
   std::unordered_map<uint32_t, uint32_t> pools_;
   std::unordered_map<uint32_t, uint32_t> subgraphIndex_;
-  std::vector<uint32_t> subgraphs_;  // of the old model, by their new indices
+  std::vector<uint32_t> subgraphs_;  // subgraphs of the old model, by their new indices
   std::set<uint16_t> prefixes_;
 };
 
@@ -130,7 +130,7 @@ class StepBuilder {
     }
   }
 
-  // The operand's index in the step; puts it there when it is first asked for.
+  // Returns the operand's index in the step, and adds it at the first request.
   uint32_t placeOf(uint32_t index) {
     std::vector<Operand>& operands = extraction_.main().operands;
     const auto [it, isNew] = places_.emplace(index, static_cast<uint32_t>(operands.size()));
@@ -183,7 +183,7 @@ class StepBuilder {
   std::vector<uint32_t> outputsIn_;
 };
 
-// Operands that an operation uses, or that are inputs or outputs.
+// Returns the operands that are used by an operation, or are inputs or outputs.
 std::vector<bool> liveOperands(const Subgraph& subgraph) {
   std::vector<bool> live(subgraph.operands.size(), false);
   for (const Operation& operation : subgraph.operations) {

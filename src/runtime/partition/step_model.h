@@ -1,8 +1,9 @@
-// Cuts models out of models: a part of a subgraph for one device, a subgraph for itself.
-// Thread safety: pure functions. Ownership: results own their tables and share the pools.
+// Extracts models from models: a part of a subgraph for one device, or a single subgraph.
+// Thread safety: pure functions.
+// Ownership: results own their tables and share the pools.
 //
-// What is cut out has what it uses and nothing else: its operands, small constants packed anew, the
-// pools and the extensions that it refers to, and the subgraphs that it can reach.
+// The extracted model has only the data that it uses. These are its operands, small constants in a
+// new block, the pools and extensions that it refers to, and the subgraphs that it can reach.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +23,16 @@ struct StepModel {
   std::vector<uint32_t> outputs;
 };
 
-// `operations` of a subgraph, in an order in which they can run, as a model. What they read and do
-// not write becomes an input; what they write becomes an output if it is one of the subgraph or
-// if another operation reads it. `consumers`: countConsumers of the subgraph. Operands stand in the
-// order of their first use. A model without inputs or outputs is possible; no device takes it.
+// Returns `operations` of a subgraph, in an order in which they can run, as a model. Values that
+// they read and do not write become inputs. Values that they write become outputs if the subgraph
+// has them as outputs or another operation reads them. `consumers`: countConsumers of the subgraph.
+// Operands are in the order of their first use. The model may have no inputs or outputs, but no
+// device accepts such a model.
 StepModel makeStepModel(const ValidModel& model, uint32_t subgraph, std::span<const uint32_t> operations,
                         std::span<const uint32_t> consumers);
 
-// A subgraph with all its inputs and outputs, in their order, as a model. What no operation uses is
-// left out. `model` itself if that is the main subgraph and there is nothing to leave out.
+// Returns a subgraph with all its inputs and outputs, in order, as a model. Leaves out data that no
+// operation uses. Returns `model` itself if that is the main subgraph and nothing is left out.
 ValidModel subgraphAsModel(const ValidModel& model, uint32_t subgraph);
 
 }  // namespace halyard::runtime

@@ -1,4 +1,4 @@
-// Asking devices what they take.
+// Asks devices which operations they support.
 #include "runtime/partition/support.h"
 
 #include <unistd.h>
@@ -75,7 +75,7 @@ SupportTable::Answers SupportTable::answersOfDevices(uint32_t subgraph) {
     answers[i].asked = supported.ok() ? okStatus() : supported.takeStatus();
     answers[i].takes = supported.ok() ? std::move(*supported) : std::vector<bool>(count, false);
   };
-  // The drivers of other processes are asked at the same time.
+  // Drivers in other processes are asked at the same time.
   std::vector<std::jthread> threads;
   for (size_t i = 0; i < devices_.size(); ++i) {
     const bool last = i + 1 == devices_.size();
@@ -94,7 +94,7 @@ SupportTable::Answers SupportTable::answersOfDevices(uint32_t subgraph) {
     }
   }
   threads.clear();
-  // If none could be asked, the compilation says so itself.
+  // If no device could be asked, the compilation reports that itself.
   bool othersGoOn = false;
   for (size_t i = 0; i < devices_.size(); ++i) {
     othersGoOn = othersGoOn || (answers[i].asked.ok() && maskedDevice_[i].empty());
@@ -134,7 +134,7 @@ std::string SupportTable::reason(uint32_t subgraph, uint32_t operation, size_t d
     return fmt::format("could not be asked what it supports: {}", answer.asked.toString());
   }
   if (const auto it = answer.masked.find(operation); it != answer.masked.end()) return it->second;
-  // The CPU device takes what any version brought.
+  // The CPU device supports the operations of all versions.
   if (!answer.versionsKnown && device != cpu_) {
     answer.versionsKnown = true;
     const FeatureLevel have = devices_[device]->featureLevel();

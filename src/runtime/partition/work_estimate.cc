@@ -1,4 +1,4 @@
-// Shapes to nanoseconds.
+// Converts shapes to nanoseconds.
 #include "runtime/partition/work_estimate.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ double bytesOf(const Operand& operand) {
   return elementsOf(operand) * size;
 }
 
-// What is known of the operands, in the place of what is there.
+// Describes the operands by the known facts, in place of real tensors.
 std::span<const ops::Tensor> describe(const Subgraph& subgraph, std::span<const uint32_t> operands,
                                       std::vector<ops::Tensor>* to) {
   if (to->size() < operands.size()) to->resize(operands.size());
@@ -54,7 +54,7 @@ OperationWork WorkEstimator::workOf(const Subgraph& subgraph, const Operation& o
     const Operand& operand = subgraph.operands[index];
     work.guessed = work.guessed || isGuessed(operand);
     work.bytes += bytesOf(operand);
-    // What only looks into a table does not go through all of it.
+    // An operation that only reads parts of a table does not process all of it.
     if (!isConstant(operand)) work.elements = std::max(work.elements, elementsOf(operand));
   }
   for (const uint32_t index : operation.outputs) {

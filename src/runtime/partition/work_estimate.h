@@ -1,6 +1,6 @@
 // Estimates from its shapes how long an operation takes on the CPU device.
 // Thread safety: workOf is a pure function; a WorkEstimator is for one thread.
-// Ownership: an estimator keeps memory for its next question only.
+// Ownership: an estimator keeps memory only for its next estimate.
 #pragma once
 
 #include <vector>
@@ -10,12 +10,12 @@
 
 namespace halyard::runtime {
 
-// What the CPU device achieves with all its threads.
+// The speed of the CPU device with all its threads.
 struct CpuFigures {
-  double productsPerNs = 10;  // multiply and add, in matrix products
-  double elementsPerNs = 1;   // of results, in all other operations
+  double productsPerNs = 10;  // multiply-add operations, in matrix products
+  double elementsPerNs = 1;   // result elements, in all other operations
   double bytesPerNs = 8;      // read and written
-  double operationNs = 500;   // to get to an operation at all
+  double operationNs = 500;   // overhead of each operation
 };
 
 struct WorkEstimate {
@@ -23,17 +23,17 @@ struct WorkEstimate {
   bool guessed = false;  // unknown dimensions were counted as 1
 };
 
-// What an operation does to its operands, as far as its definition knows.
+// The work of an operation, as far as its definition knows.
 struct OperationWork {
-  double products = 0;  // multiplications and additions, in pairs; 0: not known, or none
-  double elements = 0;  // of its largest operand that is no constant
+  double products = 0;  // multiply-add pairs; 0: unknown or zero
+  double elements = 0;  // elements of its largest operand that is no constant
   double results = 0;   // elements of its outputs
   double bytes = 0;     // of all operands
   bool guessed = false;
 };
 OperationWork workOf(const Subgraph& subgraph, const Operation& operation);
 
-// The same for many operations, one after the other.
+// The same for many operations in sequence.
 class WorkEstimator {
  public:
   OperationWork workOf(const Subgraph& subgraph, const Operation& operation);

@@ -1,4 +1,4 @@
-// Decisions to texts.
+// Turns decisions into texts.
 #include "runtime/report/plan_report.h"
 
 #include <algorithm>
@@ -119,7 +119,7 @@ class Describer {
         name);
   }
 
-  // `within`: what to say of parts in a sequence; `owner`: the operation of the main subgraph that
+  // `within`: the text for parts in a sequence; `owner`: the operation of the main subgraph that
   // they belong to.
   void walk(const PlanSequence& sequence, const std::string& within,
             const std::vector<uint32_t>& owner) {
@@ -199,7 +199,7 @@ Report::Decisions describeDecisions(const Plan& plan, SupportTable& support, Cos
 }
 
 Report::Decisions describeSoleDevice(const SoleDevice& sole) {
-  SupportTable support(sole.model, {sole.device});  // who takes it all need not be asked
+  SupportTable support(sole.model, {sole.device});  // it takes everything: no question
   CostModel costs(*sole.model, support.devices(), sole.preference, sole.costs);
   Plan plan = simplePlan(*sole.model, subgraphAsModel(sole.model, kMainSubgraph), *sole.device);
   const Part part{0, plan.steps[0].operations};

@@ -1,6 +1,6 @@
-// Puts decisions into words: what the report of a compilation says of operations and parts.
-// Thread safety: pure functions. Ownership: results own their text; a SoleDevice borrows the
-// device.
+// Describes decisions: the texts about operations and parts in a compilation's report.
+// Thread safety: pure functions.
+// Ownership: results own their text; a SoleDevice borrows the device.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@
 
 namespace halyard::runtime {
 
-// `order`: for each operation of the main subgraph the application's index. `leftOut`: devices that
-// were no candidates, and why.
+// `order`: for each operation of the main subgraph, the application's index. `leftOut`: devices
+// that were no candidates, and the reasons.
 Report::Decisions describeDecisions(const Plan& plan, SupportTable& support, CostModel& costs,
                                     const std::vector<uint32_t>& order,
                                     const std::vector<OperationReport::WhyNot>& leftOut);
 
-// A model without control flow that its only candidate has taken as a whole.
+// A model without control flow that its only candidate has accepted as a whole.
 struct SoleDevice {
   ValidModel model;
   const Device* device = nullptr;
@@ -29,17 +29,17 @@ struct SoleDevice {
 };
 Report::Decisions describeSoleDevice(const SoleDevice& sole);
 
-// When there is no plan: for each operation why the candidates do not take it.
+// Used without a plan: gives, for each operation, the candidates' reasons for refusal.
 Report::Decisions describeSupport(SupportTable& support, const std::vector<uint32_t>& order,
                                   const std::vector<OperationReport::WhyNot>& leftOut);
 
-// When there is none because the model can never be computed: `failures`, by operation of the main
-// subgraph, says so of some.
+// Used without a plan, because the model can never be computed. `failures` gives the reasons, by
+// operation of the main subgraph.
 Report::Decisions describeSureFailures(const Model& model, const cpu::SureFailures& failures,
                                        const std::vector<uint32_t>& order,
                                        const std::vector<const Device*>& devices);
 
-// "1.25 ms", "310 us", "42 ns".
+// Returns a text such as "1.25 ms", "310 us", "42 ns".
 std::string durationText(double nanoseconds);
 
 }  // namespace halyard::runtime

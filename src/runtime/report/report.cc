@@ -1,4 +1,4 @@
-// Keeping what happened.
+// Stores the events.
 #include "runtime/report/report.h"
 
 #include <algorithm>
@@ -79,7 +79,7 @@ void Report::add(ReportEvent event) {
     return;
   }
   if (events_.size() == kMostEvents) {
-    // The first half stays, the second half is of the last ones.
+    // The first half stays. The second half holds the most recent events.
     events_.erase(events_.begin() + kMostEvents / 2);
     ++eventsDropped_;
   }

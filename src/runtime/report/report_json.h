@@ -1,6 +1,7 @@
 // The report of a compilation as JSON: the document of halyard_compilationReport and of `halyard
 // explain --json`.
-// Thread safety: pure functions. Ownership: results own their data.
+// Thread safety: pure functions.
+// Ownership: results own their data.
 #pragma once
 
 #include <string>
@@ -18,8 +19,8 @@ namespace halyard::runtime {
 //    "events": [{"kind": "PREPARE_FAILED", "device": "...", "target": "...", "partition": 0,
 //                "operations": [3], "cause": "...", "count": 1, "unix_ns": 17...}]}
 //
-// Operations are the application's, in its order. Measurements are null before the first execution;
-// a partition of -1 is none. Texts are UTF-8, whatever bytes drivers have put into theirs.
+// Operations have the application's indices and order. Measurements are null before the first
+// execution. A partition of -1 means no partition. Texts are UTF-8 for any bytes of drivers.
 std::string reportJson(const Report& report);
 
 }  // namespace halyard::runtime

@@ -29,7 +29,7 @@ void require(bool holds, const char* what) {
   std::abort();
 }
 
-// Takes numbers and bytes off an input; zeros behind its end.
+// Takes numbers and bytes from an input, and zeros after its end.
 class Input {
  public:
   explicit Input(std::span<const uint8_t> bytes) : bytes_(bytes) {}
@@ -56,7 +56,7 @@ class Input {
   std::span<const uint8_t> bytes_;
 };
 
-// Until the input ends, or says so.
+// Edits until the input ends or contains the end code.
 void edit(Input& input, Bytes& bytes, const Bytes& other) {
   constexpr size_t kMost = 1 << 16;
   while (!input.empty()) {
@@ -106,7 +106,7 @@ Bytes readFile(int fd) {
   return bytes;
 }
 
-// Two compilations that are saved, in memory; a store, in a folder that goes with the process.
+// Two saved compilations in memory, and a store in a folder that the process removes at its end.
 class Saved {
  public:
   static Saved& instance() {
@@ -163,7 +163,7 @@ void loadEdited(Input input) {
   writeFile(saved.files.dataCache[0].get(), data);
   const auto content = saved.cache->load(saved.files, 1);
   const bool same = model == saved.model && data == saved.data;
-  require(content.ok() == same, same ? "what was saved is refused" : "another file is accepted");
+  require(content.ok() == same, same ? "the saved content is refused" : "another file is accepted");
   if (!same) {
     require(content.status().code() == ResultCode::OP_FAILED, "a refusal of another kind");
     return;
@@ -205,7 +205,7 @@ void unflattenEdited(Input input) {
   unflatten(bytes);
 }
 
-// A file whose head is right by its own digest, whatever it says.
+// A file whose head has a correct digest over arbitrary fields.
 Bytes claimedFile(Input& input) {
   CacheFileFacts facts;
   facts.kind = static_cast<CacheFileFacts::Kind>(input.byte() % 4);
