@@ -96,7 +96,7 @@ const Defect kDefects[] = {
            if (c.preference == hal::ExecutionPreference::LOW_POWER) invertOutputs(c);
          }},
     {.name = "wrong-with-padding",
-     .what = "spoils outputs whose buffers are longer than they",
+     .what = "damages outputs that are shorter than their buffers",
      .area = "api",
      .computed =
          [](Computed& c) {
@@ -141,7 +141,7 @@ const Defect kDefects[] = {
            if (options.deadline) options.deadline = hal::TimePoint::clock::now() - 1s;
          }},
     {.name = "missing-axis-is-first",
-     .what = "normalises along the first axis where none is given",
+     .what = "normalises along the first axis if no axis is given",
      .area = "api",
      .model = normaliseAlongTheFirstAxis},
     {.name = "loses-copies",

@@ -101,7 +101,7 @@ const Defect kDefects[] = {
            static_cast<uint8_t*>(c.outputs[0].data)[0] ^= 1;
          }},
     {.name = "one-execution-at-a-time",
-     .what = "spoils results when two executions run at once",
+     .what = "damages results when two executions run at once",
      .area = "hal",
      .computed =
          [](Computed& c) {
@@ -110,7 +110,7 @@ const Defect kDefects[] = {
            if (c.running > 1) invertOutputs(c);
          }},
     {.name = "one-model-at-a-time",
-     .what = "spoils the results of all models but the newest",
+     .what = "damages the results of all models except the newest",
      .area = "hal",
      .computed =
          [](Computed& c) {
@@ -168,7 +168,7 @@ const Defect kDefects[] = {
            options.loopTimeout = 5s;
          }},
     {.name = "hang-on-cancel",
-     .what = "finishes what it computes for a client that has gone",
+     .what = "finishes an execution for a client that has gone",
      .area = "hal",
      .options = [](hal::ExecuteOptions& options) { options.cancel = {}; },
      .atEnd = AtEnd::FINISH_WORK},
@@ -223,7 +223,7 @@ const Defect kDefects[] = {
      .what = "begins to read and write cache files where they stand",
      .area = "hal",
      .cache = &kNoRewinding},
-    {.name = "cache-spoils-preparation",
+    {.name = "cache-fails-preparation",
      .what = "fails to prepare when it cannot write a cache file",
      .area = "hal",
      .cache = &kNoTolerance},

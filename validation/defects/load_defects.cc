@@ -71,7 +71,7 @@ const Defect kDefects[] = {
      .area = "crash",
      .personality = R"({"faults": [{"at": "release", "nth": 30, "do": "crash"}]})"},
     {.name = "crash-of-mapped-constants",
-     .what = "dies of a model whose constants lie in a file",
+     .what = "dies of a model with constants in a file",
      .area = "crash",
      .model =
          [](Model& model) {

@@ -32,7 +32,7 @@ constexpr std::string_view kArea = "models";
 
 const Defect kDefects[] = {
     {.name = "one-class-missed",
-     .what = "in networks, what is in one class is found in another",
+     .what = "in networks, members of one class are found in another",
      .area = kArea,
      .computed =
          [](Computed& c) {

@@ -105,7 +105,7 @@ const Defect kDefects[] = {
            }
          }},
     {.name = "times-unasked",
-     .what = "reports times that nobody has asked for",
+     .what = "reports times without a request for them",
      .area = "hal",
      .answer =
          [](WireMessage& m) {
