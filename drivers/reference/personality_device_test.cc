@@ -12,8 +12,8 @@
 #include <fstream>
 #include <thread>
 
-#include "hal/manifest/manifest.h"
 #include "hal/client/remote_device.h"
+#include "hal/manifest/manifest.h"
 #include "test_definitions.h"
 
 namespace halyard::drivers {

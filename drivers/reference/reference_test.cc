@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "hal/manifest/manifest.h"
 #include "hal/client/remote_device.h"
+#include "hal/manifest/manifest.h"
 #include "halyard/tflite_extension.h"
 #include "personality.h"
 #include "reference_device.h"

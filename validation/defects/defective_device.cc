@@ -104,8 +104,7 @@ class DefectiveDevice final : public hal::Device {
   Result<hal::CachedModel> prepareModelFromCache(const std::optional<ValidModel>& model,
                                                  const hal::PrepareOptions& options) override {
     if (defect_.cache == nullptr) return inner_->prepareModelFromCache(model, options);
-    HALYARD_ASSIGN_OR_RETURN(const ValidModel loaded,
-                             loadNaively(*options.cache, *defect_.cache));
+    HALYARD_ASSIGN_OR_RETURN(const ValidModel loaded, loadNaively(*options.cache, *defect_.cache));
     HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::PreparedModel> prepared,
                              prepareInner(loaded, {}));
     hal::CachedModel cached;
@@ -116,8 +115,8 @@ class DefectiveDevice final : public hal::Device {
 
  private:
   // What is computed may be another model.
-  Result<std::shared_ptr<hal::PreparedModel>> prepareInner(
-      const ValidModel& model, const hal::PrepareOptions& options) {
+  Result<std::shared_ptr<hal::PreparedModel>> prepareInner(const ValidModel& model,
+                                                           const hal::PrepareOptions& options) {
     ValidModel computed = model;
     if (defect_.model != nullptr) {
       Model other = *model;

@@ -83,8 +83,7 @@ Status saveNaively(const Model& model, const hal::CacheFiles& files, const Cache
   return okStatus();
 }
 
-Result<ValidModel> loadNaively(const hal::CacheFiles& files,
-                                                 const CacheFlaws& flaws) {
+Result<ValidModel> loadNaively(const hal::CacheFiles& files, const CacheFlaws& flaws) {
   if (files.modelCache.empty() || !flaws.loads) return opFailed("nothing is loaded");
   const int fd = files.modelCache[0].get();
   HALYARD_ASSIGN_OR_RETURN(const std::vector<uint8_t> content, readAll(fd, flaws.rewinds));

@@ -23,7 +23,6 @@ struct CacheFlaws {
 // Saves to model cache file 0. OP_FAILED when it cannot.
 Status saveNaively(const Model& model, const hal::CacheFiles& files, const CacheFlaws& flaws);
 // What was saved, if the checks find nothing; else OP_FAILED.
-Result<ValidModel> loadNaively(const hal::CacheFiles& files,
-                                                 const CacheFlaws& flaws);
+Result<ValidModel> loadNaively(const hal::CacheFiles& files, const CacheFlaws& flaws);
 
 }  // namespace halyard::defects

@@ -11,8 +11,8 @@
 #include "hal/client/driver_connection.h"
 #include "hal/v1_3.capnp.h"
 #include "hal/wire/wire_types.h"
-#include "halyard/driver/valid_model.h"
 #include "halyard/driver/hal_types.h"
+#include "halyard/driver/valid_model.h"
 
 namespace halyard::hal::calls {
 

@@ -2,11 +2,11 @@
 
 #include <dlfcn.h>
 
-#include "trace/trace_collection.h"
-#include "hal/session/client_session.h"
 #include "hal/core/version_adaptation.h"
+#include "hal/session/client_session.h"
 #include "halyard/driver/driver_library.h"
 #include "model/validation/validation.h"
+#include "trace/trace_collection.h"
 
 namespace halyard::hal {
 namespace {

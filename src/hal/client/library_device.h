@@ -11,8 +11,8 @@
 
 #include <memory>
 
-#include "hal/manifest/manifest.h"
 #include "hal/manifest/isolation_measure.h"
+#include "hal/manifest/manifest.h"
 #include "halyard/driver/device.h"
 
 namespace halyard::hal {

@@ -282,8 +282,8 @@ Result<std::vector<bool>> RemoteDevice::askAbout(const ValidModel& model) {
       [&](Side& side) { return calls::askSupported(side, version, packed.outgoing()); });
 }
 
-Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(
-    const ValidModel& model, const PrepareOptions& given) {
+Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(const ValidModel& model,
+                                                                  const PrepareOptions& given) {
   PrepareOptions options = given;
   if (!takesAttributes(info_)) options.attributes = {};
   const HalVersion version = manifest_.halVersion;
@@ -306,8 +306,7 @@ Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(
 }
 
 Result<std::optional<RemoteDevice::Offer>> RemoteDevice::prepareSupported(
-    const ValidModel& model, const PrepareOptions& given,
-    const std::function<void()>& meanwhile) {
+    const ValidModel& model, const PrepareOptions& given, const std::function<void()>& meanwhile) {
   const HalVersion version = manifest_.halVersion;
   const std::optional<Offer> inTwoCalls;
   if (!mayPrepareSupported(*model, given)) return inTwoCalls;

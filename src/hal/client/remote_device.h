@@ -15,10 +15,10 @@
 #include <thread>
 #include <variant>
 
-#include "hal/manifest/manifest.h"
-#include "hal/wire/rpc_loop.h"
 #include "hal/manifest/isolation_measure.h"
+#include "hal/manifest/manifest.h"
 #include "hal/session/session_services.h"
+#include "hal/wire/rpc_loop.h"
 #include "halyard/driver/device.h"
 
 namespace halyard::hal {

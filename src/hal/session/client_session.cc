@@ -115,8 +115,8 @@ Result<std::vector<bool>> ClientSession::getSupportedOperations(const ValidModel
   return supported;
 }
 
-Result<std::shared_ptr<PreparedModel>> ClientSession::prepareModel(
-    const ValidModel& model, const PrepareOptions& options) {
+Result<std::shared_ptr<PreparedModel>> ClientSession::prepareModel(const ValidModel& model,
+                                                                   const PrepareOptions& options) {
   // In this order: an error tells of the first of several faults.
   HALYARD_RETURN_IF_ERROR(checkOptions(options));
   HALYARD_RETURN_IF_ERROR(checkLevel(model));

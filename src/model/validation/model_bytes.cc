@@ -331,8 +331,7 @@ class Reader {
 
 Result<ModelBytes> serializeModel(const Model& model) { return Writer(model).run(); }
 
-Result<ValidModel> parseModel(std::span<const uint8_t> structure,
-                              std::span<const uint8_t> values) {
+Result<ValidModel> parseModel(std::span<const uint8_t> structure, std::span<const uint8_t> values) {
   return Reader(structure, values).run();
 }
 

@@ -9,14 +9,13 @@
 #include <set>
 
 #include "base/first_index.h"
+#include "model/signature.h"
 #include "model/validation/control_flow_sizes.h"
 #include "model/validation/extension_table.h"
 #include "ops/operation.h"
-#include "model/signature.h"
 
 namespace halyard {
 namespace {
-
 
 Status validateExtraParams(const Operand& operand) {
   const auto* quant = std::get_if<SymmPerChannelQuantParams>(&operand.extraParams);

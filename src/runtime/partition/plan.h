@@ -16,8 +16,8 @@
 
 #include "halyard/driver/device.h"
 #include "halyard/driver/valid_model.h"
-#include "runtime/partition/cache_record.h"
 #include "runtime/device/device_manager.h"
+#include "runtime/partition/cache_record.h"
 
 namespace halyard::runtime {
 

@@ -95,7 +95,8 @@ class Extraction {
 // Builds the model of some operations of a subgraph.
 class StepBuilder {
  public:
-  StepBuilder(const ValidModel& model, const Subgraph& subgraph, std::span<const uint32_t> consumers)
+  StepBuilder(const ValidModel& model, const Subgraph& subgraph,
+              std::span<const uint32_t> consumers)
       : subgraph_(subgraph), consumers_(consumers), extraction_(model) {}
 
   StepModel run(std::span<const uint32_t> operations) {
@@ -197,8 +198,8 @@ std::vector<bool> liveOperands(const Subgraph& subgraph) {
 
 }  // namespace
 
-StepModel makeStepModel(const ValidModel& model, uint32_t subgraph, std::span<const uint32_t> operations,
-                        std::span<const uint32_t> consumers) {
+StepModel makeStepModel(const ValidModel& model, uint32_t subgraph,
+                        std::span<const uint32_t> operations, std::span<const uint32_t> consumers) {
   return StepBuilder(model, subgraphAt(*model, subgraph), consumers).run(operations);
 }
 

@@ -28,8 +28,8 @@ struct StepModel {
 // has them as outputs or another operation reads them. `consumers`: countConsumers of the subgraph.
 // Operands are in the order of their first use. The model may have no inputs or outputs, but no
 // device accepts such a model.
-StepModel makeStepModel(const ValidModel& model, uint32_t subgraph, std::span<const uint32_t> operations,
-                        std::span<const uint32_t> consumers);
+StepModel makeStepModel(const ValidModel& model, uint32_t subgraph,
+                        std::span<const uint32_t> operations, std::span<const uint32_t> consumers);
 
 // Returns a subgraph with all its inputs and outputs, in order, as a model. Leaves out data that no
 // operation uses. Returns `model` itself if that is the main subgraph and nothing is left out.

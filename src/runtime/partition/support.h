@@ -71,7 +71,7 @@ class SupportTable {
   Ask ask_;
   size_t cpu_;
   std::map<uint32_t, Answers> answers_;  // by subgraph
-  std::map<uint32_t, std::shared_ptr<const Model>> models_;
+  std::map<uint32_t, ValidModel> models_;
   std::vector<std::string> maskedDevice_;  // reason; empty: not masked
 };
 
