@@ -7,10 +7,10 @@
 // Ownership: owns its connection to the store; files and contents are the caller's.
 //
 // An application keeps the files, so the driver does not trust them. It trusts its store: a SQLite
-// database in a folder of its own, mode 0600. The store has a SHA-256 of the last save for each
-// (user, token, driver). load() reads each file once into private memory, and compares digests
-// before it interprets a byte. save() computes digests from the caller's memory, never from the
-// files. docs/cache_format.md has the formats. docs/caching.md describes the protection and its
+// database in a folder of its own, mode 0600. The store keeps a SHA-256 of the latest compilation
+// of each (user, token, driver). load() reads each file once into private memory, and compares
+// digests before it interprets a byte. save() computes digests from the caller's memory, never from
+// the files. docs/cache_format.md has the formats. docs/caching.md describes the protection and its
 // limits.
 //
 //   // While the device is made, so that the sandbox leaves the store's folder writable:
@@ -75,9 +75,9 @@ class HALYARD_EXPORT CompileCache {
   };
 
   // `folder`: the store's own folder; made with its parents, mode 0700, if it is missing. Empty:
-  // defaultFolder(). OP_FAILED with the reason when there can be no store: no home, a folder that
-  // cannot be written or belongs to another user, a full disk. A damaged store is replaced by an
-  // empty one, with a warning on standard error.
+  // defaultFolder(). OP_FAILED with the reason if a store is impossible: no home, an unwritable
+  // folder or one of another user, a full disk. A damaged store is replaced by an empty one, with a
+  // warning on standard error.
   static Result<std::shared_ptr<CompileCache>> open(Identity identity,
                                                     const std::filesystem::path& folder = {},
                                                     const CompileCacheLimits& limits = {});
@@ -94,11 +94,11 @@ class HALYARD_EXPORT CompileCache {
   // Overwrites the files, at any offset of their descriptors, and records their new content. Of
   // several concurrent saves under a token, only one is recorded.
   //
-  // BAD_DATA: `content` has not exactly an entry for each file, is too large, or a descriptor is
-  // not of a regular file that is open for reading and writing. OP_FAILED: the disk is full,
-  // another process holds a lock for longer than limits.wait, the store cannot be written. After an
-  // error load() fails, and the files are empty if possible. A process may be killed at any point:
-  // load() then gives the previous or the new content, or fails.
+  // BAD_DATA: `content` has not exactly an entry for each file, or is too large. Also if a
+  // descriptor is not of a regular file that is open for reading and writing. OP_FAILED: the disk
+  // is full, another process holds a lock for longer than limits.wait, the store cannot be written.
+  // After an error load() fails, and the files are empty if possible. A process may be killed at
+  // any point: load() then gives the previous or the new content, or fails.
   //
   // The files are locked with flock() meanwhile: exclusively here, shared in load(). Such a lock
   // belongs to the open file description, with all duplicates of the descriptor. So the application
