@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-// A library built with -fvisibility=hidden exports these all the same.
+// A library built with -fvisibility=hidden exports these too.
 #if defined(__GNUC__)
 #pragma GCC visibility push(default)
 #endif
