@@ -220,9 +220,9 @@ void ANeuralNetworksModel_free(ANeuralNetworksModel* model);
  * order. Afterwards the model can be compiled, by several threads at once too.
  *
  * Since feature level 1. BAD_DATA: the model is empty or has an error, and is unusable from then
- * on. Errors are a cycle of operations, an operand that is written twice or never, types that an
- * operation does not take, and an operation newer than the runtime's feature level. BAD_STATE: it
- * was finished before, with or without success.
+ * on. Errors are a cycle of operations, an operand that is written twice or never, and wrong types.
+ * So is an operation newer than the runtime's feature level. BAD_STATE: it was finished before,
+ * with or without success.
  */
 int ANeuralNetworksModel_finish(ANeuralNetworksModel* model);
 
