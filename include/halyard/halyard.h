@@ -105,8 +105,8 @@ int halyard_deviceCacheFiles(const ANeuralNetworksDevice* device, uint32_t* mode
  *                   Duplicates of them stay open until the compilation is freed, or longer if the
  *                   driver still writes.
  * @param dataCache  the same for the data cache.
- * @param token      ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN bytes that distinguish the model from all
- *                   others in these files; copied.
+ * @param token      ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN bytes that distinguish the model from
+ *                   all others in these files; copied.
  * @return a ResultCode, with halyard_lastErrorText(): UNEXPECTED_NULL if compilation or token is
  *         NULL; BAD_STATE if the compilation is finished; BAD_DATA if it is for several devices,
  *         for another number of files, or if a descriptor is not as above; else NO_ERROR.
