@@ -7,8 +7,9 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("halyard::wire");
 
 const protocolVersion :UInt32 = 1;
-# Version of these files as a whole. Fields may be added under the same number (the usual Cap'n Proto
-# evolution); a change of meaning takes a new one, and peers with different numbers do not talk.
+# Version of these files as a whole. Fields may be added under the same number (the usual Cap'n
+# Proto evolution). A change of meaning takes a new one, and peers with different numbers do not
+# talk.
 
 const maxFdsPerMessage :UInt32 = 128;
 # A message carries at most this many file descriptors. The kernel takes 253; a sender that tries
@@ -26,7 +27,7 @@ enum ErrorStatus {
   resourceExhaustedTransient @7;
   resourceExhaustedPersistent @8;
 }
-# Every method with a status also returns `message`: what was wrong, in words, empty with `none`.
+# Every method with a status also returns `message`: the fault in words, empty with `none`.
 
 enum DeviceStatus { available @0; busy @1; offline @2; unknown @3; }
 
@@ -125,19 +126,19 @@ enum MemoryKind {
 }
 
 struct Memory {
-  # `size` bytes at `offset` of a file. The receiver believes none of it.
+  # `size` bytes at `offset` of a file. The receiver must check all of it.
   kind @0 :MemoryKind;
   size @1 :UInt64;
   prot @2 :UInt32;  # 1: may be read, 2: may be written
   offset @3 :UInt64;
-  # With hardwareBuffer 0: the size follows from what it is. The offset is 0 but with mmapFd, where it
-  # is a multiple of the page size.
+  # 0 with hardwareBuffer: the size follows from the description. The offset is 0 except with
+  # mmapFd, where it is a multiple of the page size.
   file :union {
     fd @4 :FileDescriptor;
     sameAs @5 :UInt32;
-    # The file of an earlier memory of the same list (tokens not counted), which itself has `fd`: a
-    # message must not
-    # carry the same descriptor twice, as each copy counts against maxFdsPerMessage.
+    # The file of an earlier memory of the same list (tokens not counted), which itself has `fd`. A
+    # message must not carry the same descriptor twice, as each copy counts against
+    # maxFdsPerMessage.
   }
   hardwareBuffer @6 :HardwareBufferDesc;  # 1.2, with both kinds of hardware buffers
 }

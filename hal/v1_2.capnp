@@ -30,7 +30,7 @@ interface IDevice extends(V11.IDevice) {
                             callback :IPreparedModelCallback)
       -> (status :T.ErrorStatus, message :Text);
   isCachingSupported @8 () -> (status :T.ErrorStatus, message :Text, supported :Bool);
-  # The early form of getNumberOfCacheFilesNeeded: one file of each kind. What goes with it are
+  # The early form of getNumberOfCacheFilesNeeded: one file of each kind. Its counterparts are
   # prepareModelFromCache with lists of one handle, and IPreparedModel.saveToCache.
 }
 

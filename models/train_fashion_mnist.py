@@ -12,14 +12,14 @@ pictures of ten kinds of clothing). One run of this script
   4. measures both exported files over the 10,000 test pictures with the
      TensorFlow Lite interpreter,
   5. writes the two models, the labels, some test pictures as PNG and
-     fashion_mnist.json, a record of what was measured.
+     fashion_mnist.json, a record of the measurements.
 
 Nothing is written unless every check passes. `--check` trains nothing: it
 measures the files that are there again and compares them with the record.
 
-What the exported models take and give
---------------------------------------
-Both take one picture, shape [1, 28, 28, 1] (batch, rows, columns, grey), and
+Inputs and outputs of the exported models
+-----------------------------------------
+Both take one picture, shape [1, 28, 28, 1] (batch, rows, columns, grey). They
 give ten values, shape [1, 10], one per line of the labels file.
 
   float32: in  pixel / 255, so 0.0 (background, black) to 1.0 (white)
@@ -159,7 +159,7 @@ def read_split(data_dir, prefix, count):
 def augment(pictures, rng, max_shift=2):
     """Mirrors half of the pictures and moves each by up to `max_shift` pixels both ways.
 
-    What moves in from outside is background (0). Takes and returns uint8
+    Pixels that move in from outside are background (0). Takes and returns uint8
     [count, 28, 28].
     """
     import numpy as np
@@ -196,9 +196,9 @@ def build_network():
     norm, ReLU6, 1x1 pointwise, batch norm), three of which have a residual
     add. The ReLU6 of a residual block comes after its add.
 
-    The global average is a 7x7 average pool and not a mean over two axes:
-    its quantised form keeps the scale of its input, which some
-    implementations of the operator ask for.
+    The global average is a 7x7 average pool and not a mean over two axes.
+    Its quantised form keeps the scale of its input. Some implementations of
+    the operator need that.
     """
     from tensorflow.keras import Input, Model, layers
 
@@ -301,8 +301,8 @@ def export(network, calibration):
     """
     import tensorflow as tf
 
-    # The same layers and weights with a softmax after them, for a batch of
-    # exactly one, so that the file has no shape that is left open.
+    # The same layers and weights with a softmax after them. The batch is
+    # exactly one, so that the file has no open shape.
     image = tf.keras.Input(batch_shape=(1, SIDE, SIDE, 1), name="image")
     probabilities = tf.keras.layers.Softmax(name="probabilities")(network(image, training=False))
     classifier = tf.keras.Model(image, probabilities, name="classifier")

@@ -1,5 +1,5 @@
-// An application that uses the extension com.example.fused through the C API, and checks what comes
-// out. Ends with status 0 and "all right" when everything was as it should be.
+// An application that uses the extension com.example.fused through the C API, and checks the
+// results. Ends with status 0 and "all right" after success.
 #include <android/NeuralNetworks.h>
 #include <android/NeuralNetworksExtensions.h>
 #include <halyard/halyard.h>
@@ -129,7 +129,7 @@ static int run(ANeuralNetworksCompilation* compilation, const float* in, void* o
   return code;
 }
 
-// What the driver should have computed, up to the error of the quantisation.
+// Checks the driver's results, up to the error of the quantisation.
 static void expectSoftmax(const float* in, const float* out, float beta, uint32_t columns,
                           float limit, float temperature) {
   for (int row = 0; row < ROWS; ++row, in += COLUMNS, out += COLUMNS) {

@@ -10,8 +10,8 @@ namespace {
 
 using namespace halyard;  // NOLINT(google-build-using-namespace): this file is about nothing else
 
-// The attribute of that number; nullopt when there is none. A driver ignores attributes that it
-// does not know, but what it knows has to be right.
+// The attribute of that number; nullopt if it is missing. A driver ignores unknown attributes, but
+// known ones must be right.
 Result<std::optional<float>> attribute(const hal::ExtensionAttributes& attributes, uint16_t code) {
   const std::vector<uint8_t>* const bytes = attributes.find(FUSED_EXTENSION_NAME, code);
   if (bytes == nullptr) return std::optional<float>();
@@ -49,7 +49,7 @@ class FusedModel : public hal::PreparedModel {
   }
 
  private:
-  // How large an extension's values are, only its driver knows: nobody has checked the lengths.
+  // Only the driver knows the sizes of its extension's values, so the lengths are not checked yet.
   Status bind(const std::vector<hal::MappedArgument>& arguments,
               const std::vector<uint32_t>& indexes, std::vector<void*>* data) const {
     for (size_t i = 0; i < arguments.size(); ++i) {

@@ -1,4 +1,4 @@
-// The extension com.example.fused: what its driver and its applications have to agree about. C99.
+// The extension com.example.fused: the definitions that its driver and its applications share. C99.
 // Thread safety: none needed. Ownership: none.
 //
 // Numbers are those of the extension. The API puts a prefix in front of them, which differs from

@@ -1,5 +1,5 @@
-// The operations of the extension com.example.fused: what of a model they can be, and what they do.
-// Thread safety: pure functions over immutable steps. Ownership: a step owns all it has.
+// The operations of the extension com.example.fused: their checks and their computation. Thread
+// safety: pure functions over immutable steps. Ownership: a step owns all it has.
 #pragma once
 
 #include <halyard/driver/driver.h>
@@ -22,11 +22,12 @@ struct Step {
   std::optional<float> limit;
 };
 
-// The prefix that the model gives to com.example.fused; nullopt: the model has none of it.
+// The prefix that the model gives to com.example.fused; nullopt: the model does not use the
+// extension.
 std::optional<uint16_t> prefixOf(const halyard::Model& model);
 
-// The step of an operation, or why it cannot be one. Nobody has looked at an extension's operations
-// before: neither at the number of their operands nor at their types, dimensions or data.
+// The step of an operation, or the reason why it is invalid. Halyard does not check an extension's
+// operations: neither the number of their operands nor their types, dimensions or data.
 halyard::Result<Step> makeStep(const halyard::Model& model, size_t index);
 
 // Bytes of a value of the operand, as far as this extension and TENSOR_FLOAT32 go.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The functions of the Neural Networks API (NNAPI), as a C99 header. Library: libneuralnetworks.so.
-// Thread safety: one thread at a time may modify an object; see "Threads" below.
-// Ownership: who creates an object frees it; see "Lifetimes" below.
+// Thread safety: one thread at a time may modify an object; see "Threads" below. Ownership: the
+// creator of an object frees it; see "Lifetimes" below.
 
 /*
  * How the pieces fit together
@@ -23,10 +23,10 @@
  *     ANEURALNETWORKS_BAD_STATE        the object is in a state that does not allow the call,
  *     ANEURALNETWORKS_BAD_DATA         a value is out of range or contradicts another.
  *
- *   Comments name the prefix-less codes, and only those that these rules do not tell already. A
- *   function that creates an object sets the caller's pointer to NULL when it fails for any reason
- *   but that pointer itself being NULL (some leave it alone when another argument is NULL, so set
- *   it to NULL beforehand). A negative index is out of range like one that is too large. The text
+ *   Comments name the prefix-less codes, and only those that these rules do not tell already. When
+ *   a function that creates an object fails, it sets the caller's pointer to NULL, unless that
+ *   pointer itself is NULL. (Some functions do not change it when another argument is NULL, so set
+ *   it to NULL beforehand.) A negative index is out of range like one that is too large. The text
  *   that belongs to the last failure is available from halyard_lastErrorText(), declared in
  *   include/halyard/halyard.h.
  *
@@ -38,9 +38,9 @@
  * Threads
  *
  *   Functions without an object, and those of devices, may be called from any thread at any time.
- *   An object that is being built (model, compilation, memory descriptor, execution before it is
- *   computed) may be modified by one thread at a time; the caller sees to that. Finished models,
- *   compilations and memory descriptors, and memories, may be used by many threads at once.
+ *   An object under construction (model, compilation, memory descriptor, execution before it is
+ *   computed) may be modified by one thread at a time. The caller must ensure that. Finished
+ *   models, compilations and memory descriptors, and memories, may be used by many threads at once.
  *   Different executions may run at the same time and finish in any order; each run within bursts
  *   needs a burst of its own. Several threads may wait for one event. No object may be freed while
  *   another thread still uses it.
@@ -55,19 +55,15 @@
  *
  * Lifetimes
  *
- *   Every ..._free accepts NULL and does nothing then.
- *   - A model must outlive its compilations and the models that refer to it.
- *   - A memory must outlive the models, executions and bursts that use it.
- *   - A compilation must outlive its executions, its bursts and the memory descriptors that have
- *     a role of it.
- *   - Constants above 128 bytes stay with the caller: unchanged as long as the model and whatever
- *     is made of it exist.
- *   - Input and output buffers must stay valid until the execution is freed. Nothing may read or
- *     write the outputs while it runs, and they must not overlap any other buffer of it. The
- *     runtime does not modify inputs.
- *   - An execution must outlive the wait for its event.
- *   - Devices exist until the process ends.
- *   What a structure passed to a function points to is copied during the call.
+ *   Every ..._free accepts NULL and does nothing then. - A model must outlive its compilations and
+ *   the models that refer to it. - A memory must outlive the models, executions and bursts that use
+ *   it. - A compilation must outlive its executions, its bursts and the memory descriptors that
+ *   have a role of it. - Constants above 128 bytes stay with the caller: unchanged as long as the
+ *   model and all objects made of it exist. - Input and output buffers must stay valid until the
+ *   execution is freed. Nothing may read or write the outputs while it runs, and they must not
+ *   overlap any other buffer of it. The runtime does not modify inputs. - An execution must outlive
+ *   the wait for its event. - Devices exist until the process ends. Data behind the pointers of a
+ *   structure argument is copied during the call.
  */
 
 #ifndef HALYARD_ANDROID_NEURAL_NETWORKS_H_
@@ -83,12 +79,12 @@
 extern "C" {
 #endif
 
-// A library built with -fvisibility=hidden exports these all the same.
+// A library built with -fvisibility=hidden exports these too.
 #if defined(__GNUC__)
 #pragma GCC visibility push(default)
 #endif
 
-// Whatever else declares this type may define the macro, as C99 allows a typedef only once.
+// Other headers that declare this type may define the macro, as C99 allows a typedef only once.
 #ifndef HALYARD_AHARDWAREBUFFER_DECLARED
 #define HALYARD_AHARDWAREBUFFER_DECLARED
 /** A buffer that devices can share. Declared in full in <android/hardware_buffer.h>. */
@@ -123,7 +119,7 @@ uint64_t ANeuralNetworks_getMaximumLoopTimeout(void);
 
 /**
  * Writes the number of devices to *numDevices. It is at least 1 and does not change during the life
- * of the process: the runtime's own CPU device, "nnapi-reference", is always there, as the last.
+ * of the process. The runtime's own CPU device, "nnapi-reference", is always there, as the last.
  *
  * Since feature level 3.
  */
@@ -174,7 +170,7 @@ int ANeuralNetworksDevice_getFeatureLevel(const ANeuralNetworksDevice* device,
 /**
  * Blocks until the device can be used again after a call failed with DEAD_OBJECT because the
  * driver's process had died. Returns at once for a device that is alive, as the CPU device always
- * is. Objects made for the device before it died may have to be made anew.
+ * is. Objects made for the device before it died may have to be made again.
  *
  * Since feature level 4.
  */
@@ -223,10 +219,10 @@ void ANeuralNetworksModel_free(ANeuralNetworksModel* model);
  * Checks the model as a whole and closes it to changes. Operations may have been added in any
  * order. Afterwards the model can be compiled, by several threads at once too.
  *
- * Since feature level 1. BAD_DATA: the model is empty or has an error, e.g. operations that wait
- * for each other in a cycle, an operand that is written twice or never, types that an operation
- * does not take, or an operation newer than the runtime's feature level; the model is unusable
- * from then on. BAD_STATE: it was finished before, with or without success.
+ * Since feature level 1. BAD_DATA: the model is empty or has an error, and is unusable from then
+ * on. Errors are a cycle of operations, an operand that is written twice or never, and wrong types.
+ * So is an operation newer than the runtime's feature level. BAD_STATE: it was finished before,
+ * with or without success.
  */
 int ANeuralNetworksModel_finish(ANeuralNetworksModel* model);
 
@@ -248,8 +244,8 @@ int ANeuralNetworksModel_addOperand(ANeuralNetworksModel* model,
 /**
  * Gives an operand a constant value, in place of one given before.
  *
- * Up to ANEURALNETWORKS_MAX_SIZE_OF_IMMEDIATELY_COPIED_VALUES bytes are copied. Of anything larger
- * only the pointer is kept, and the caller must keep the buffer valid and unchanged as long as the
+ * Up to ANEURALNETWORKS_MAX_SIZE_OF_IMMEDIATELY_COPIED_VALUES bytes are copied. Of a larger value
+ * only the pointer is kept. The caller must keep the buffer valid and unchanged as long as the
  * model and everything made of it exists.
  *
  * @param index the operand; its shape must be known.
@@ -313,14 +309,15 @@ int ANeuralNetworksModel_setOperandValueFromModel(ANeuralNetworksModel* model, i
  * @param type an OperationCode, or the code of an extension's operation.
  * @param inputs indices of inputCount operands, in the order of the operation's arguments; copied,
  *     not NULL.
- * @param outputs indices of outputCount operands, likewise.
+ * @param outputs indices of outputCount operands, with the same rules.
  *
  * Since feature level 1. BAD_DATA: unknown operation; a count of 0; an index out of range; number
  * or types of the operands, or the rank of the main input, do not fit the operation. Also: operands
  * of IF and WHILE that do not fit the models they refer to; ranks of PACK, REVERSE and MIRROR_PAD
  * that do not go together, and a constant axis outside them; a scale or zero point that the
- * operation's description relates to another operand's. What only computing needs, such as the
- * scale of LOGISTIC's result or the rank of paddings and states, fails there, with OP_FAILED.
+ * operation's description relates to another operand's. Properties that only computing needs fail
+ * there, with OP_FAILED. Examples are the scale of LOGISTIC's result, and the rank of paddings and
+ * states.
  */
 int ANeuralNetworksModel_addOperation(ANeuralNetworksModel* model,
                                       ANeuralNetworksOperationType type, uint32_t inputCount,
@@ -368,8 +365,8 @@ int ANeuralNetworksCompilation_create(ANeuralNetworksModel* model,
                                       ANeuralNetworksCompilation** compilation);
 
 /**
- * Makes a compilation for exactly the devices listed: no other device is used, not even the CPU
- * device as a fallback unless it is in the list.
+ * Makes a compilation for exactly the devices listed. No other device is used. The CPU device is no
+ * fallback unless it is in the list.
  *
  * Deadlines, timing and extension attributes need a compilation made here with a single device,
  * called a single-device compilation below.
@@ -402,8 +399,7 @@ int ANeuralNetworksCompilation_setPreference(ANeuralNetworksCompilation* compila
                                              int32_t preference);
 
 /**
- * Lets drivers keep what they compile in files, to make the next compilation of the same model
- * faster.
+ * Lets drivers keep compilations in files, to make the next compilation of the same model faster.
  *
  * @param cacheDir a directory that the process may write to, of its own; copied. Whether it exists
  *     is not checked, and a cache that cannot be used never makes a compilation fail.
@@ -441,19 +437,20 @@ int ANeuralNetworksCompilation_setTimeout(ANeuralNetworksCompilation* compilatio
  * Chooses the devices and makes the model ready to run. The compilation is closed to changes
  * afterwards, and unusable if this failed.
  *
- * Since feature level 1. BAD_DATA: none of the devices listed supports one of the operations.
- * BAD_STATE: called before. MISSED_DEADLINE_*: the time limit passed. With devices listed, the code
- * of the driver that failed; otherwise such failures lead to the CPU.
+ * Since feature level 1. BAD_DATA: an operation is supported by no listed device. BAD_STATE: called
+ * before. MISSED_DEADLINE_*: the time limit passed. With devices listed, the code of the driver
+ * that failed; otherwise such failures lead to the CPU.
  *
- * A model that can never be computed though each of its parts is legal (an activation that is none,
- * shapes that do not go together) is finished with success, for any devices and without asking
- * them. A warning says why, and each of its executions fails with OP_FAILED.
+ * A model can have legal parts and yet be impossible to compute (an unknown activation, shapes that
+ * contradict each other). It is finished with success, for any devices and without asking them. A
+ * warning gives the reason, and each of its executions fails with OP_FAILED.
  */
 int ANeuralNetworksCompilation_finish(ANeuralNetworksCompilation* compilation);
 
 /**
- * Writes to *alignment what the address (or the offset in a memory) of an input should be a
- * multiple of so that no copy is needed: a power of two. Other addresses work too, if slower.
+ * Writes the preferred alignment of an input to *alignment: a power of two. No copy is needed if
+ * the address (or the offset in a memory) is a multiple of it. Other addresses work too, but
+ * slower.
  *
  * @param index the position in the model's list of inputs.
  *
@@ -463,8 +460,8 @@ int ANeuralNetworksCompilation_getPreferredMemoryAlignmentForInput(
     const ANeuralNetworksCompilation* compilation, uint32_t index, uint32_t* alignment);
 
 /**
- * Writes to *padding what the length of an input should be rounded up to a multiple of so that no
- * copy is needed: a power of two. To pass such lengths, call
+ * Writes the preferred padding of an input to *padding: a power of two. No copy is needed if the
+ * length is rounded up to a multiple of it. To pass such lengths, call
  * ANeuralNetworksExecution_enableInputAndOutputPadding.
  *
  * @param index the position in the model's list of inputs.
@@ -527,8 +524,8 @@ void ANeuralNetworksExecution_free(ANeuralNetworksExecution* execution);
 int ANeuralNetworksExecution_setReusable(ANeuralNetworksExecution* execution, bool reusable);
 
 /**
- * Says whether lengths of inputs and outputs may exceed the size of the operand, the excess being
- * padding that is never read and may be overwritten; false if never called. See
+ * Says whether lengths of inputs and outputs may exceed the size of the operand; false if never
+ * called. The excess is padding that is never read and may be overwritten. See
  * ANeuralNetworksCompilation_getPreferredMemoryPaddingForInput.
  *
  * Since feature level 5. BAD_STATE: also when an input or output was set already.
@@ -622,8 +619,8 @@ int ANeuralNetworksExecution_setOutputFromMemory(ANeuralNetworksExecution* execu
 int ANeuralNetworksExecution_setLoopTimeout(ANeuralNetworksExecution* execution, uint64_t duration);
 
 /**
- * Says whether the run is to be timed, for ANeuralNetworksExecution_getDuration; false if never
- * called. Timing can make runs slower.
+ * Says whether the run is timed, for ANeuralNetworksExecution_getDuration; false if never called.
+ * Timing can make runs slower.
  *
  * Since feature level 3. BAD_DATA: not of a single-device compilation; this is checked before the
  * state.
@@ -666,12 +663,12 @@ int ANeuralNetworksExecution_startCompute(ANeuralNetworksExecution* execution,
                                           ANeuralNetworksEvent** event);
 
 /**
- * Starts a run as soon as other events are signaled, without blocking as far as the devices allow:
- * a run on a device that knows sync fences is queued; otherwise this function may itself wait for
- * the dependencies, or for the run.
+ * Starts a run as soon as other events are signaled, without blocking as far as the devices allow.
+ * A run on a device that knows sync fences is queued. With other devices, this function may itself
+ * wait for the dependencies, or for the run.
  *
- * @param dependencies num_dependencies events; NULL only if there are none. If one of them ends
- *     in an error, so does this run.
+ * @param dependencies num_dependencies events; NULL only if num_dependencies is 0. If one of them
+ *     ends in an error, so does this run.
  * @param duration limit in nanoseconds for the run, counted from the moment the last dependency is
  *     signaled; 0 for no limit. Anything but 0 needs a single-device compilation.
  * @param event receives an event as ANeuralNetworksExecution_startCompute does; it can be handed on
@@ -739,8 +736,8 @@ int ANeuralNetworksExecution_getDuration(const ANeuralNetworksExecution* executi
 /* ---- Events -------------------------------------------------------------------------------- */
 
 /**
- * Blocks until the event is signaled and returns how what it stands for ended. Can be called any
- * number of times and by several threads; the answer is always the same.
+ * Blocks until the event is signaled and returns the result of its run. Can be called any number of
+ * times and by several threads; the answer is always the same.
  *
  * Since feature level 1. The codes of ANeuralNetworksExecution_compute; those that drivers do not
  * have (OUT_OF_MEMORY, UNMAPPABLE, BAD_STATE, DEAD_OBJECT) may appear as OP_FAILED.
@@ -802,8 +799,8 @@ void ANeuralNetworksBurst_free(ANeuralNetworksBurst* burst);
  * @param size the number of bytes; the file must not be shorter than the range.
  * @param protect how it may be mapped: PROT_NONE, or PROT_READ, PROT_WRITE or both of <sys/mman.h>.
  *     PROT_READ is enough for constants and inputs.
- * @param fd the file: a regular file, memfd_create(2), shm_open(3) or the like. It is duplicated
- *     and stays the caller's, who may close it.
+ * @param fd the file: a regular file, memfd_create(2), shm_open(3) or similar. It is duplicated and
+ *     stays the caller's, who may close it.
  * @param offset where the range starts; a multiple of the page size.
  *
  * Since feature level 1. OP_FAILED: the descriptor could not be duplicated. A range that cannot be
@@ -813,9 +810,9 @@ int ANeuralNetworksMemory_createFromFd(size_t size, int protect, int fd, size_t 
                                        ANeuralNetworksMemory** memory);
 
 /**
- * Makes a memory of a hardware buffer. One of format BLOB is plain memory of as many bytes as it is
- * wide; the layout of others is known to drivers only, and they are always used as a whole, with
- * offset and length 0. Free it with ANeuralNetworksMemory_free.
+ * Makes a memory of a hardware buffer. A buffer of format BLOB is plain memory of as many bytes as
+ * it is wide. Only drivers know the layout of others, which are always used as a whole, with offset
+ * and length 0. Free it with ANeuralNetworksMemory_free.
  *
  * @param ahwb the buffer. No reference to it is taken: it must outlive the memory.
  *
@@ -840,10 +837,10 @@ int ANeuralNetworksMemory_createFromDesc(const ANeuralNetworksMemoryDesc* desc,
                                          ANeuralNetworksMemory** memory);
 
 /**
- * Copies all of src to dst, of whatever kinds they are; nothing happens if they are the same.
- * Memories of descriptors must agree in type and shape, and a dst whose shape is open takes that of
- * src. Plain memories must have equal sizes. If the copy fails, a dst made from a descriptor is
- * left without contents.
+ * Copies all of src to dst, of any kinds; nothing happens if they are the same. Memories of
+ * descriptors must agree in type and shape, and a dst whose shape is open takes that of src. Plain
+ * memories must have equal sizes. If the copy fails, a dst made from a descriptor is left without
+ * contents.
  *
  * Neither may be in use by an execution that writes src, or that uses dst at all.
  *
@@ -913,8 +910,8 @@ int ANeuralNetworksMemoryDesc_addOutputRole(ANeuralNetworksMemoryDesc* desc,
  * @param rank the number of dimensions; 0 for "not known".
  * @param dimensions rank entries, 0 where a size is not known; copied. May be NULL if rank is 0.
  *
- * Since feature level 4. BAD_DATA: contradicts the roles, or what was set before; a rank above 0
- * for a scalar.
+ * Since feature level 4. BAD_DATA: contradicts the roles, or earlier dimensions; a rank above 0 for
+ * a scalar.
  */
 int ANeuralNetworksMemoryDesc_setDimensions(ANeuralNetworksMemoryDesc* desc, uint32_t rank,
                                             const uint32_t* dimensions);

@@ -4,8 +4,8 @@
 // Thread safety: as NeuralNetworks.h.
 // Ownership: as NeuralNetworks.h; names and data passed in are copied.
 //
-// An extension is known by its name: lower-case letters, digits, '.' and '_', at least one '.',
-// customarily starting with a domain of its maker, e.g. "org.example.audio". Its types and
+// A name identifies an extension. It has lower-case letters, digits, '.' and '_', and at least one
+// '.'. By custom it starts with a domain of its maker, e.g. "org.example.audio". Its types and
 // operations are numbered by the extension with 16 bits. The runtime gives each name a prefix for
 // the life of the process and composes the two: prefix << 16 | code. Such a number means nothing in
 // another process.
@@ -43,8 +43,8 @@ int ANeuralNetworksDevice_getExtensionSupport(const ANeuralNetworksDevice* devic
  * Writes to *type the number of an extension's operand type, for ANeuralNetworksOperandType. A name
  * that no device offers gets a number as well; ANeuralNetworksModel_addOperand then refuses it.
  *
- * An operand of such a type has scale 0 and zeroPoint 0; whatever else there is to say about it
- * goes into ANeuralNetworksModel_setOperandExtensionData.
+ * An operand of such a type has scale 0 and zeroPoint 0; all other properties go into
+ * ANeuralNetworksModel_setOperandExtensionData.
  *
  * @param model the model that the type is for.
  * @param operandCodeWithinExtension the extension's own number of the type.
@@ -71,8 +71,8 @@ int ANeuralNetworksModel_getExtensionOperationType(ANeuralNetworksModel* model,
                                                    ANeuralNetworksOperationType* type);
 
 /**
- * Attaches data to an operand of an extension's type, in place of data attached before. What it
- * means is between the caller and the extension.
+ * Attaches data to an operand of an extension's type, in place of data attached before. The
+ * extension defines their meaning.
  *
  * @param data length bytes; copied. NULL with a length of 0 takes the data away.
  *

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The types, enumerations and structures of the Neural Networks API (NNAPI), as a C99 header.
-// Thread safety: plain data; what may be done with an object is said in NeuralNetworks.h.
-// Ownership: nothing that a structure declared here points to has to outlive the call it is
-// passed to.
+// Thread safety: plain data; NeuralNetworks.h has the rules for objects. Ownership: nothing that a
+// structure declared here points to has to outlive the call it is passed to.
 //
 // Every value in this file is part of the binary interface and never changes.
 
@@ -19,12 +18,12 @@ extern "C" {
 #endif
 
 /**
- * What the API functions return. A function may return any of these; everything but
+ * The results of API functions. A function may return any of these; everything but
  * ANEURALNETWORKS_NO_ERROR is a failure. halyard_lastErrorText() (include/halyard/halyard.h) tells
  * the reason in words.
  */
 typedef enum {
-  /** The call did what it was asked to do. */
+  /** The call succeeded. */
   ANEURALNETWORKS_NO_ERROR = 0,
   /** Memory for the call could not be allocated. */
   ANEURALNETWORKS_OUT_OF_MEMORY = 1,
@@ -108,14 +107,14 @@ typedef enum {
 /**
  * The operations. Each comment names the inputs in their order ("[x]": x may be left out) and the
  * feature level that brought the operation in. The operand types, shapes and limits of each are in
- * its signature in Halyard's source, src/ops; a call that does not fit is refused with a text that
- * says what was expected (halyard/halyard.h).
+ * its signature in Halyard's source, src/ops. A call that does not fit is refused with a text that
+ * names the expected values (halyard/halyard.h).
  *
  * Image tensors are laid out [batch, height, width, channels] (NHWC). The input "nchw" is a BOOL
  * which, when true, says that they are [batch, channels, height, width] instead. "Pads" stands for
- * the four inputs left, right, top, bottom; "scheme" for one input holding a PaddingCode; where a
- * comment says "pads|scheme" either form is accepted and the number and types of the inputs tell
- * them apart. "Activation" is a FuseCode.
+ * the four inputs left, right, top, bottom, and "scheme" for one input holding a PaddingCode. With
+ * "pads|scheme", either form is accepted, and the number and types of the inputs distinguish them.
+ * "Activation" is a FuseCode.
  */
 typedef enum {
   /** Level 1. Element-wise sum, broadcasting. Inputs: a, b, activation. */
@@ -482,7 +481,7 @@ typedef enum {
   ANEURALNETWORKS_PADDING_VALID = 2,
 } PaddingCode;
 
-/** What the choice of devices is to aim for. */
+/** The aim of the choice of devices. */
 typedef enum {
   /** Little energy; for work in the background or now and then. */
   ANEURALNETWORKS_PREFER_LOW_POWER = 0,
@@ -492,11 +491,11 @@ typedef enum {
   ANEURALNETWORKS_PREFER_SUSTAINED_SPEED = 2,
 } PreferenceCode;
 
-/** What kind of hardware a device is. */
+/** The kind of hardware of a device. */
 typedef enum {
   /** The driver does not say (drivers of feature levels 1 and 2). */
   ANEURALNETWORKS_DEVICE_UNKNOWN = 0,
-  /** None of the kinds below, or a mixture of them. */
+  /** Another kind than those below, or a mixture of them. */
   ANEURALNETWORKS_DEVICE_OTHER = 1,
   /** A central processing unit, one core or many. */
   ANEURALNETWORKS_DEVICE_CPU = 2,
@@ -549,7 +548,7 @@ typedef enum {
   ANEURALNETWORKS_PRIORITY_MEDIUM = 100,
   /** Goes first. */
   ANEURALNETWORKS_PRIORITY_HIGH = 110,
-  /** What a compilation has when none is set. */
+  /** The priority of a compilation without a call that sets one. */
   ANEURALNETWORKS_PRIORITY_DEFAULT = ANEURALNETWORKS_PRIORITY_MEDIUM,
 } PriorityCode;
 
@@ -569,10 +568,10 @@ enum {
 };
 
 /*
- * The objects of the API. Each comment tells the states that an object goes through, how long it
- * and what it refers to have to live, and what several threads may do with it at once. A call that
- * an object's state does not allow returns ANEURALNETWORKS_BAD_STATE and changes nothing. No object
- * may be freed while another thread uses it.
+ * The objects of the API. Each comment has the states of an object, the necessary lifetimes, and
+ * the rules for several threads. A call that an object's state does not allow returns
+ * ANEURALNETWORKS_BAD_STATE and changes nothing. No object may be freed while another thread uses
+ * it.
  */
 
 /**
@@ -607,10 +606,9 @@ typedef struct ANeuralNetworksCompilation ANeuralNetworksCompilation;
  *
  * States: in preparation, until a computation begins; being computed, until it has ended; computed.
  * Arguments and settings are for preparation only, results for a computed execution only. A
- * reusable one goes from computed to being computed any number of times, and any other once. What
- * fails before the computation as such, an argument that was never set for instance, ends it as
- * computed, too, with a failure. A fenced computation has ended when its event was waited for or
- * freed.
+ * reusable one goes from computed to being computed any number of times, and any other once. A
+ * failure before the computation itself, such as an argument that was never set, also ends it as
+ * computed, with a failure. A fenced computation has ended when its event was waited for or freed.
  *
  * Lifetime: outlives the wait for its event. Its buffers and memories stay until it is freed. To
  * free it while it is being computed does nothing, and loses it.
@@ -667,14 +665,14 @@ typedef struct ANeuralNetworksDevice ANeuralNetworksDevice;
  * Lifetime: outlives the models, executions and bursts that use it. A hardware buffer outlives the
  * memory made from it, a file descriptor is duplicated, and a descriptor may go at once.
  *
- * Threads: any number may read, in executions and copies; while one writes nobody else may use it.
+ * Threads: any number may read, in executions and copies. While one writes, no other may use it.
  */
 typedef struct ANeuralNetworksMemory ANeuralNetworksMemory;
 
 /**
- * What a memory is going to be used for, so that a device can allocate it in its own way.
+ * The future uses of a memory, so that a device can allocate it in its own way.
  *
- * States: being built, then finished for good. Memories are made from finished ones.
+ * States: being built, then finished. Memories are made from finished ones.
  *
  * Lifetime: the compilations of its roles outlive it; memories made from it do not need it.
  *

@@ -5,12 +5,12 @@
 // told there.
 // Ownership: buffers are counted by reference: AHardwareBuffer_acquire and _release.
 //
-// Layout in memory. A BLOB is `width` bytes. Of every other format a row takes a multiple of 64
-// bytes (of 192 for R8G8B8_UNORM), so that `stride`, the pixels from one row to the next, is a
-// whole number; pixels lie in a row without gaps, rows from top to bottom, layers one after the
-// other, each `stride` * `height` pixels. Formats with several planes: the whole first plane, then
-// the next, rows of each padded to 64 bytes; chroma dimensions of odd images are rounded up.
-// AHardwareBuffer_lockPlanes tells where everything is.
+// Layout in memory. A BLOB is `width` bytes. In every other format, a row takes a multiple of 64
+// bytes (of 192 for R8G8B8_UNORM). So `stride`, the pixels from one row to the next, is a whole
+// number. Pixels lie in a row without gaps, and rows from top to bottom. Layers follow one another,
+// each `stride` * `height` pixels. Formats with several planes have the whole first plane, then the
+// next. Rows of each are padded to 64 bytes, and chroma dimensions of odd images are rounded up.
+// AHardwareBuffer_lockPlanes gives the addresses.
 //
 // Functions that fail return a negative errno value, and log the reason (HALYARD_LOG).
 // AHardwareBuffer_toHardwareBuffer and the functions about parcels are left out: there is neither
@@ -26,19 +26,19 @@
 extern "C" {
 #endif
 
-// A library built with -fvisibility=hidden exports these all the same.
+// A library built with -fvisibility=hidden exports these too.
 #if defined(__GNUC__)
 #pragma GCC visibility push(default)
 #endif
 
-// Whatever else declares this type may define the macro, as C99 allows a typedef only once.
+// Other headers that declare this type may define the macro, as C99 allows a typedef only once.
 #ifndef HALYARD_AHARDWAREBUFFER_DECLARED
 #define HALYARD_AHARDWAREBUFFER_DECLARED
 /** A buffer that devices can share. */
 typedef struct AHardwareBuffer AHardwareBuffer;
 #endif
 
-/** What a pixel is. Letters stand for channels from the lowest bits or bytes on. */
+/** The contents of a pixel. Letters stand for channels from the lowest bits or bytes on. */
 enum AHardwareBuffer_Format {
   /** 4 bytes: red, green, blue, alpha. */
   AHARDWAREBUFFER_FORMAT_R8G8B8A8_UNORM = 1,
@@ -68,8 +68,8 @@ enum AHardwareBuffer_Format {
   AHARDWAREBUFFER_FORMAT_D32_FLOAT_S8_UINT = 0x34,
   /** Stencil in 8 bits. */
   AHARDWAREBUFFER_FORMAT_S8_UINT = 0x35,
-  /** Two planes of 16-bit numbers, the value in the highest 10 bits: brightness; blue and red
-   * difference in turn, for every second pixel of every second row. */
+  /** Two planes of 16-bit numbers, with the value in the highest 10 bits. The first is brightness.
+   * The second has blue and red difference in turn, for every second pixel of every second row. */
   AHARDWAREBUFFER_FORMAT_YCbCr_P010 = 0x36,
   /** One channel of 8 bits. */
   AHARDWAREBUFFER_FORMAT_R8_UNORM = 0x38,
@@ -83,7 +83,7 @@ enum AHardwareBuffer_Format {
   AHARDWAREBUFFER_FORMAT_YCbCr_P210 = 0x3c,
 };
 
-/** What a buffer is for; combined by or. */
+/** The uses of a buffer; combined by or. */
 enum AHardwareBuffer_UsageFlags {
   /** The CPU never locks the buffer for reading. */
   AHARDWAREBUFFER_USAGE_CPU_READ_NEVER = 0UL,
@@ -109,7 +109,7 @@ enum AHardwareBuffer_UsageFlags {
   AHARDWAREBUFFER_USAGE_GPU_COLOR_OUTPUT = AHARDWAREBUFFER_USAGE_GPU_FRAMEBUFFER,
   /** A display shows it. */
   AHARDWAREBUFFER_USAGE_COMPOSER_OVERLAY = 1ULL << 11,
-  /** Nothing but trusted hardware may see the contents. Not to be had here. */
+  /** Only trusted hardware may see the contents. Not available here. */
   AHARDWAREBUFFER_USAGE_PROTECTED_CONTENT = 1UL << 14,
   /** A video encoder reads it. */
   AHARDWAREBUFFER_USAGE_VIDEO_ENCODE = 1UL << 16,
@@ -119,7 +119,7 @@ enum AHardwareBuffer_UsageFlags {
   AHARDWAREBUFFER_USAGE_GPU_DATA_BUFFER = 1UL << 24,
   /** Each 6 layers are the sides of a cube. */
   AHARDWAREBUFFER_USAGE_GPU_CUBE_MAP = 1UL << 25,
-  /** With smaller versions of itself down to one pixel. Not to be had here. */
+  /** With smaller versions of itself down to one pixel. Not available here. */
   AHARDWAREBUFFER_USAGE_GPU_MIPMAP_COMPLETE = 1UL << 26,
   /** Shown while it is drawn to. */
   AHARDWAREBUFFER_USAGE_FRONT_BUFFER = 1ULL << 32,
@@ -146,7 +146,7 @@ enum AHardwareBuffer_UsageFlags {
   AHARDWAREBUFFER_USAGE_VENDOR_19 = 1ULL << 63,
 };
 
-/** What a buffer is. */
+/** The description of a buffer. */
 typedef struct AHardwareBuffer_Desc {
   uint32_t width;  /**< Pixels; bytes of a BLOB. */
   uint32_t height; /**< Pixels. */
@@ -192,14 +192,14 @@ void AHardwareBuffer_describe(const AHardwareBuffer* buffer, AHardwareBuffer_Des
 /**
  * Makes the contents accessible to the CPU until AHardwareBuffer_unlock.
  *
- * Any number of readers, or one writer, can hold a lock. Nobody is made to wait for another.
+ * Any number of readers, or one writer, can hold a lock. No caller waits for another.
  *
  * @param usage CPU_READ and CPU_WRITE values, at least one; the buffer must have been allocated for
  *     that, too.
  * @param fence a descriptor that is waited for (as poll does for reading) before anything else; it
- *     then belongs to the function, which closes it whatever it returns. -1: no waiting.
- * @param rect what will be accessed, within the buffer; NULL for everything. The address is that of
- *     the buffer's first byte nevertheless.
+ *     then belongs to the function, which always closes it. -1: no waiting.
+ * @param rect the accessed part, within the buffer; NULL for everything. The address is that of the
+ *     buffer's first byte nevertheless.
  * @param outVirtualAddress the first layer's first row; of a format with several planes the first
  *     one's.
  * @return 0; -EINVAL; -EBUSY while a lock of another kind is held; -EIO when the fence failed;
@@ -221,7 +221,7 @@ int AHardwareBuffer_lockPlanes(AHardwareBuffer* buffer, uint64_t usage, int32_t 
                                const ARect* rect, AHardwareBuffer_Planes* outPlanes);
 
 /**
- * Ends one lock. Whatever was written can be seen by devices and other processes then.
+ * Ends one lock. Devices and other processes can see all written data then.
  *
  * @param fence receives -1: everything is done. NULL is allowed.
  * @return 0; -EINVAL if the buffer is not locked.
@@ -241,7 +241,7 @@ int AHardwareBuffer_sendHandleToUnixSocket(const AHardwareBuffer* buffer, int so
  * away again, are refused.
  *
  * @param outBuffer a buffer with one reference, which the caller has; NULL on failure.
- * @return 0; -EINVAL for what is no good buffer; -ENODATA when the peer has closed its end; or the
+ * @return 0; -EINVAL for an invalid buffer; -ENODATA when the peer has closed its end; or the
  *     negative errno of recvmsg (-EAGAIN if the socket does not block).
  */
 int AHardwareBuffer_recvHandleFromUnixSocket(int socketFd, AHardwareBuffer** outBuffer);

@@ -4,8 +4,8 @@
 // Thread safety: every function may be called from any thread at any time.
 // Ownership: descriptors belong to the caller, who closes them.
 //
-// Such memory is a memfd that can neither shrink nor grow, so that whoever receives its descriptor
-// may map it without fear. ASharedMemory_dupFromJava is left out: there is no Java.
+// Such memory is a memfd that can neither shrink nor grow, so that a receiver of its descriptor may
+// map it safely. ASharedMemory_dupFromJava is left out: there is no Java.
 
 #ifndef HALYARD_ANDROID_SHAREDMEM_H_
 #define HALYARD_ANDROID_SHAREDMEM_H_
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-// A library built with -fvisibility=hidden exports these all the same.
+// A library built with -fvisibility=hidden exports these too.
 #if defined(__GNUC__)
 #pragma GCC visibility push(default)
 #endif
@@ -37,12 +37,12 @@ int ASharedMemory_create(const char* name, size_t size);
 size_t ASharedMemory_getSize(int fd);
 
 /**
- * Takes rights away: for every descriptor of the memory in every process, for good. What is mapped
- * already stays as it is.
+ * Takes rights away permanently, for every descriptor of the memory in every process. Existing
+ * mappings do not change.
  *
- * Writing is the right that can be taken: PROT_READ leaves the memory readable only. Rights that
- * the memory does not have any more cannot be had back. Linux cannot withhold reading from who has
- * the descriptor, so `prot` must have PROT_READ; PROT_EXEC is accepted and has no effect.
+ * Writing is the right that can be taken: PROT_READ leaves the memory readable only. Rights cannot
+ * be given back. Linux cannot withhold reading from a holder of the descriptor, so `prot` must have
+ * PROT_READ; PROT_EXEC is accepted and has no effect.
  *
  * @param prot PROT_READ, or PROT_READ | PROT_WRITE.
  * @return 0; -EINVAL if fd is not of shared memory, or prot has unknown bits; else -1 with errno:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Halyard's own additions to NNAPI, as a C99 header. Library: libhalyard.so.
-// Thread safety: every function may be called from any thread at any time.
-// Ownership: each comment says who releases what.
+// Halyard's own additions to NNAPI, as a C99 header. Library: libhalyard.so. Thread safety: every
+// function may be called from any thread at any time. Ownership: each comment names the owner of a
+// result.
 
 #ifndef HALYARD_HALYARD_H_
 #define HALYARD_HALYARD_H_
@@ -15,24 +15,24 @@
 extern "C" {
 #endif
 
-// A library built with -fvisibility=hidden exports these all the same.
+// A library built with -fvisibility=hidden exports these too.
 #if defined(__GNUC__)
 #pragma GCC visibility push(default)
 #endif
 
 /**
- * Why the last NNAPI call of the calling thread failed, in words: UTF-8, never NULL. Empty if that
- * call succeeded, or if the thread has made none.
+ * The reason of the failure of the calling thread's last NNAPI call: UTF-8, never NULL. Empty if
+ * that call succeeded, or if the thread has made no call.
  *
- * The string belongs to the library and is valid until the thread's next NNAPI call. The functions
- * of this header do not count as such, but for halyard_compilationSetCachingFromFds: they leave the
- * text as it is.
+ * The string belongs to the library and is valid until the thread's next NNAPI call. Of the
+ * functions of this header, only halyard_compilationSetCachingFromFds counts as an NNAPI call. The
+ * others do not change the text.
  */
 const char* halyard_lastErrorText(void);
 
 /**
- * The ResultCode of the last NNAPI call of the calling thread: what halyard_lastErrorText() is
- * about. ANEURALNETWORKS_NO_ERROR if that call succeeded, or if the thread has made none.
+ * The ResultCode of the calling thread's last NNAPI call. halyard_lastErrorText() explains it.
+ * ANEURALNETWORKS_NO_ERROR if that call succeeded, or if the thread has made no call.
  */
 int halyard_lastErrorCode(void);
 
@@ -42,28 +42,28 @@ int halyard_lastErrorCode(void);
 const char* halyard_version(void);
 
 /**
- * Writes to *pid the id of the process that the device's driver runs in: the caller's own for a
- * driver within this process, 0 while the driver's process is not running. The driver may die or be
- * started again at any time, so this is a snapshot.
+ * Writes the id of the driver's process to *pid. It is the caller's own for a driver within this
+ * process, and 0 while the driver's process is not running. The driver may die or be started again
+ * at any time, so this is a snapshot.
  *
  * @return a ResultCode: UNEXPECTED_NULL if device or pid is NULL, else NO_ERROR.
  */
 int halyard_deviceProcessId(const ANeuralNetworksDevice* device, int64_t* pid);
 
 /**
- * Writes to *json what `halyard devices --json` prints: all devices that were found, and all driver
+ * Writes to *json the output of `halyard devices --json`. It has all devices, and all driver
  * manifests that could not be used, each with the reason. UTF-8, ends in a NUL.
  *
- * @param json receives a string of the caller's, to be released with halyard_free; NULL on failure.
+ * @param json receives a string that the caller releases with halyard_free; NULL on failure.
  * @return a ResultCode: UNEXPECTED_NULL if json is NULL; OUT_OF_MEMORY; else NO_ERROR.
  */
 int halyard_devicesJson(char** json);
 
 /**
- * Writes to *json why the compilation is as it is: each operation's device, and for every other
- * device why not; the partitions with their predicted cost and what their executions have taken so
- * far; everything that went another way than planned, with its causes. It is the document of
- * `halyard explain --json`, described there. UTF-8, ends in a NUL.
+ * Writes to *json the decisions of the compilation and their reasons. It has each operation's
+ * device, and the reasons against every other device. It has the partitions with their predicted
+ * cost and their measured times so far. It has every deviation from the plan, with its causes. It
+ * is the document of `halyard explain --json`, described there. UTF-8, ends in a NUL.
  *
  * May be called for a compilation whose finish has succeeded or failed, also while its executions
  * run; before finish the report is empty. One thread at a time while the compilation is finished.
@@ -75,10 +75,10 @@ int halyard_devicesJson(char** json);
 int halyard_compilationReport(const ANeuralNetworksCompilation* compilation, char** json);
 
 /**
- * Writes how many files of each kind the device needs to cache a compilation: 0 to 32 of each, and
- * no caching at all if both are 0. For halyard_compilationSetCachingFromFds.
+ * Writes how many files of each kind the device needs to cache a compilation: 0 to 32. If both
+ * numbers are 0, the device does not cache. For halyard_compilationSetCachingFromFds.
  *
- * @return a ResultCode: UNEXPECTED_NULL if an argument is NULL; BAD_DATA if device is none; else
+ * @return a ResultCode: UNEXPECTED_NULL if an argument is NULL; BAD_DATA if device is invalid; else
  *         NO_ERROR.
  */
 int halyard_deviceCacheFiles(const ANeuralNetworksDevice* device, uint32_t* modelCacheCount,
@@ -90,23 +90,23 @@ int halyard_deviceCacheFiles(const ANeuralNetworksDevice* device, uint32_t* mode
  * ANeuralNetworksCompilation_createForDevices. Of several calls of the two functions the last
  * counts.
  *
- * In finish, the compilation is taken from the files if the driver has saved it there earlier under
- * the same token; otherwise the model is compiled and the files are overwritten. As long as the
- * application does not change the files, it gets back what was saved or a fresh compilation; if it
- * does, or if two compilations share them at once, a fresh one. Files that are no use, for example
- * on a full disk, never make finish fail: halyard_compilationReport tells what became of them.
+ * If the driver has saved the compilation in the files earlier, under the same token, finish loads
+ * it. Otherwise finish compiles the model and overwrites the files. As long as the application does
+ * not change the files, it gets the saved compilation or a fresh one. If it changes them, or if two
+ * compilations share them at once, it gets a fresh one. Useless files, for example on a full disk,
+ * never make finish fail: halyard_compilationReport explains them.
  *
- * A model that the device computes in several parts (control flow that it does not take as a whole)
- * is not cached this way, as the files are for one.
+ * A model that the device computes in several parts is not cached this way, since the files are for
+ * one part. An example is control flow that the device does not support as a whole.
  *
  * @param modelCache the descriptors of as many regular files as halyard_deviceCacheFiles says, each
- *                   open for reading and writing, of any content and offset; may be NULL if there
- *                   are none. They stay the caller's and may be closed as soon as this returns;
- *                   duplicates of them stay open until the compilation is freed, or longer if the
+ *                   open for reading and writing, of any content and offset; may be NULL if their
+ *                   number is 0. They stay the caller's and may be closed as soon as this returns.
+ *                   Duplicates of them stay open until the compilation is freed, or longer if the
  *                   driver still writes.
- * @param dataCache  likewise.
- * @param token      ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN bytes that tell the model from all
- *                   others that are kept in these files; copied.
+ * @param dataCache  the same for the data cache.
+ * @param token      ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN bytes that distinguish the model from
+ *                   all others in these files; copied.
  * @return a ResultCode, with halyard_lastErrorText(): UNEXPECTED_NULL if compilation or token is
  *         NULL; BAD_STATE if the compilation is finished; BAD_DATA if it is for several devices,
  *         for another number of files, or if a descriptor is not as above; else NO_ERROR.
@@ -117,13 +117,13 @@ int halyard_compilationSetCachingFromFds(ANeuralNetworksCompilation* compilation
                                          const uint8_t* token);
 
 /**
- * Has every `interval`-th execution of the compilation repeated on the CPU device, in the
- * background and with copies of what it has read, and its results compared; 0 for none. Without
- * this call the environment variable HALYARD_SHADOW says the interval. A driver whose results are
- * wrong is not used any more in this process: later compilations and executions go to other
- * devices, or fail where the application has named that one. halyard_compilationReport tells of it.
+ * Repeats every `interval`-th execution of the compilation on the CPU device, in the background and
+ * with copies of its inputs, and compares the results. 0 repeats no execution. Without this call,
+ * the environment variable HALYARD_SHADOW gives the interval. A driver with wrong results is not
+ * used any more in this process. Later compilations and executions go to other devices, or fail if
+ * the application has named that one. halyard_compilationReport shows it.
  *
- * ANeuralNetworksCompilation_free waits for the verification of what has been executed.
+ * ANeuralNetworksCompilation_free waits for the verification of earlier executions.
  *
  * @return a ResultCode, with halyard_lastErrorText(): UNEXPECTED_NULL if compilation is NULL;
  *         BAD_STATE if the compilation is finished; else NO_ERROR.
@@ -131,14 +131,14 @@ int halyard_compilationSetCachingFromFds(ANeuralNetworksCompilation* compilation
 int halyard_compilationSetShadow(ANeuralNetworksCompilation* compilation, uint32_t interval);
 
 /**
- * Begins a trace: from now on this process and the processes of its drivers record what they do, at
- * most `slices` slices of time in each (128 bytes of memory; 0: 65536; at most 1048576). What comes
- * when that is full is counted, not recorded. What an earlier trace has recorded is forgotten.
- * Drivers that know of no traces are left out, and the trace says so. Waits until the drivers know.
+ * Begins a trace: from now on this process and the processes of its drivers record their work. Each
+ * records at most `slices` slices of time (128 bytes of memory each; 0: 65536; at most 1048576).
+ * Further slices are counted, not recorded. The record of an earlier trace is dropped. Drivers
+ * without support for traces are left out, and the trace says so. Waits until the drivers record.
  *
- * The environment variable HALYARD_TRACE=FILE does the same at the first NNAPI call and writes
- * halyard_traceJson to FILE when the process exits; "%p" in FILE stands for the process's id. It is
- * ignored under elevated privileges.
+ * The environment variable HALYARD_TRACE=FILE does the same at the first NNAPI call. When the
+ * process exits, it writes halyard_traceJson to FILE. "%p" in FILE stands for the process's id. It
+ * is ignored under elevated privileges.
  *
  * @return a ResultCode: BAD_STATE while a trace runs; BAD_DATA for too many slices; OUT_OF_MEMORY;
  *         else NO_ERROR.
@@ -146,17 +146,16 @@ int halyard_compilationSetShadow(ANeuralNetworksCompilation* compilation, uint32
 int halyard_traceStart(uint32_t slices);
 
 /**
- * Ends the trace. What has been recorded is kept until the next begins.
+ * Ends the trace. Its record is kept until the next trace begins.
  *
  * @return a ResultCode: BAD_STATE when no trace runs; else NO_ERROR.
  */
 int halyard_traceStop(void);
 
 /**
- * Writes to *json what has been recorded, also while the trace runs: a document of Chrome's Trace
- * Event Format, which ui.perfetto.dev opens, with all processes on one clock. docs/profiling.md
- * describes it. What a driver has recorded is there even if it has crashed since. UTF-8, ends in a
- * NUL.
+ * Writes the record to *json, also while the trace runs. It is a document of Chrome's Trace Event
+ * Format, which ui.perfetto.dev opens, with all processes on one clock. docs/profiling.md describes
+ * it. The record of a driver is there even if the driver has crashed since. UTF-8, ends in a NUL.
  *
  * @param json receives a string of the caller's, to be released with halyard_free; NULL on failure.
  * @return a ResultCode: UNEXPECTED_NULL if json is NULL; BAD_STATE when there has been no trace;
@@ -165,10 +164,9 @@ int halyard_traceStop(void);
 int halyard_traceJson(char** json);
 
 /**
- * Writes to *json what the compilation's operations and partitions have taken in the trace, each
- * with the device and the process that computed it, and the times of the whole process by layer and
- * phase. It is the document of `halyard profile --json`, described in docs/profiling.md. UTF-8,
- * ends in a NUL.
+ * Writes to *json the times of the compilation's operations and partitions in the trace, each with
+ * its device and process. It also has the times of the whole process by layer and phase. It is the
+ * document of `halyard profile --json`, described in docs/profiling.md. UTF-8, ends in a NUL.
  *
  * @param json receives a string of the caller's, to be released with halyard_free; NULL on failure.
  * @return a ResultCode: UNEXPECTED_NULL if compilation or json is NULL; BAD_STATE when there has
@@ -177,10 +175,10 @@ int halyard_traceJson(char** json);
  */
 int halyard_compilationProfile(const ANeuralNetworksCompilation* compilation, char** json);
 
-/** What an application is doing, for halyard_traceBegin. */
+/** The activity of an application, for halyard_traceBegin. */
 typedef enum {
   HALYARD_PHASE_OVERALL = 0,     /**< a whole run; times are reported for each */
-  HALYARD_PHASE_WARMUP = 1,      /**< executions that are not to count */
+  HALYARD_PHASE_WARMUP = 1,      /**< executions that do not count */
   HALYARD_PHASE_BENCHMARK = 2,   /**< executions that count */
   HALYARD_PHASE_PREPARATION = 4, /**< reading models, making memory */
   HALYARD_PHASE_COMPILATION = 5,
@@ -189,18 +187,18 @@ typedef enum {
 } HalyardPhase;
 
 /**
- * A slice of the application's own in the trace: of the calling thread, up to the matching
- * halyard_traceEnd. Slices nest, 32 deep at most; deeper ones are not recorded. `text` is copied,
- * up to 71 bytes of it; NULL is an empty one. Costs a few nanoseconds while no trace runs. A phase
- * that is none is one of HALYARD_PHASE_OVERALL.
+ * Begins a slice of the application's own in the trace. It belongs to the calling thread, and lasts
+ * until the matching halyard_traceEnd. Slices nest, 32 deep at most; deeper ones are not recorded.
+ * `text` is copied, up to 71 bytes of it; NULL is an empty text. Costs a few nanoseconds while no
+ * trace runs. An invalid phase counts as HALYARD_PHASE_OVERALL.
  */
 void halyard_traceBegin(int32_t phase, const char* text);
 
-/** Ends the thread's last slice that has not ended; does nothing when there is none. */
+/** Ends the thread's last open slice, if there is one. */
 void halyard_traceEnd(void);
 
 /**
- * Releases what a function of this header allocated for the caller. NULL is allowed.
+ * Releases memory that a function of this header allocated for the caller. NULL is allowed.
  */
 void halyard_free(void* p);
 

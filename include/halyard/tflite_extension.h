@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The extension "halyard.tflite", as a C99 header: operations of TensorFlow Lite for which NNAPI
-// needs up to nineteen, or one for each step of a sequence, and others that NNAPI cannot express.
-// Halyard's importer uses the former where every device that a model is compiled for offers the
-// extension (ask ANeuralNetworksDevice_getExtensionSupport), and operations of the API elsewhere,
-// with the same results; the latter it uses where one device at least offers it. The runtime's own
-// CPU device and halyard-cpu offer it. It has no operand types of its own.
+// The extension "halyard.tflite", as a C99 header. It has operations of TensorFlow Lite of two
+// kinds. For the first kind, NNAPI needs up to nineteen operations, or one for each step of a
+// sequence. Halyard's importer uses them if every device of the compilation offers the extension
+// (ask ANeuralNetworksDevice_getExtensionSupport). Otherwise it uses operations of the API, with
+// the same results. NNAPI cannot express the second kind. The importer uses them if at least one
+// device offers the extension. The runtime's own CPU device and halyard-cpu offer it. It has no
+// operand types of its own.
 //
-// Operations are added at the end; what one means does not change. A device that was built before
-// an operation was added offers the extension and does not support that operation.
+// Operations are added at the end; the meaning of an operation does not change. A device that was
+// built before an operation was added offers the extension and does not support that operation.
 //
 // An application gets an operation's type from ANeuralNetworksModel_getExtensionOperationType. In a
 // driver it is a halyard::OperationType, and its operands have been checked like those of the API's
@@ -21,8 +22,8 @@
 
 enum {
   /**
-   * Rounds each row of a tensor to the 256 steps of a byte, from its least to its greatest value:
-   * what dynamic-range quantisation makes of the input of a layer with weights of 8 bits.
+   * Rounds each row of a tensor to the 256 steps of a byte, from its least to its greatest value.
+   * Dynamic-range quantisation does this with the input of a layer with weights of 8 bits.
    *
    * Inputs:
    *   0: input, TENSOR_FLOAT32 of rank 1 to 4.
@@ -83,8 +84,8 @@ enum {
    *   0: output, of the same type.
    *
    * ratio = scale of a * scale of b / scale of the output, each step rounded to float32, must be
-   * finite. It is written as m * 2^(e - 31) with m rounded to the nearest integer, ties away from
-   * zero, and 2^30 <= m < 2^31; with m = 0 if e < -31. With p = (a - zero point of a) * (b - zero
+   * finite. It is written as m * 2^(e - 31), with 2^30 <= m < 2^31. m is rounded to the nearest
+   * integer, ties away from zero. If e < -31, m = 0. With p = (a - zero point of a) * (b - zero
    * point of b):
    *
    *   s = p * 2^max(e, 0), or the nearest 32 bit integer

@@ -191,8 +191,9 @@ void addOpenSizes(std::vector<Scenario>& list) {
                   .plan = "nnapi-reference{0,1}",
                   .events = {"CPU_FALLBACK -> nnapi-reference"}});
   list.push_back({.name = "APartWithoutInputs",
-                  .says = "By the plain rule a partition without inputs spoils the plan: the CPU "
-                          "device has the whole model.",
+                  .says =
+                      "By the plain rule a partition without inputs makes the plan fail: the CPU "
+                      "device has the whole model.",
                   .drivers = {{"tanh", personality(figures(0.5), takes("TANH"))}},
                   .model = withoutInputs,
                   .plan = "nnapi-reference{0,1,2}",
@@ -206,8 +207,9 @@ void addOpenSizes(std::vector<Scenario>& list) {
        .plan = "both{0,1} nnapi-reference{2}",
        .flatCosts = true});
   list.push_back({.name = "APartWithoutOutputs",
-                  .says = "A partition whose results nobody reads is no partition: the CPU device "
-                          "has the whole model.",
+                  .says =
+                      "A partition without a reader of its results is no partition: the CPU device "
+                      "has the whole model.",
                   .drivers = {{"tanh", personality(figures(0.5), takes("TANH"))}},
                   .model = withoutOutputs,
                   .plan = "nnapi-reference{0,1}",
@@ -239,11 +241,12 @@ void addKindsOfValues(std::vector<Scenario>& list) {
                               {"back", personality(figures(0.5), takes("DEQUANTIZE"))}},
                   .model = quantizedBorder,
                   .plan = "nnapi-reference{0} relu{1} back{2}"});
-  list.push_back({.name = "PartsAreCollected",
-                  .says = "What is ready for the same device goes there in one partition.",
-                  .drivers = reluAndTanh(),
-                  .model = zigzag,
-                  .plan = "tanh{1} relu{0,2,4} tanh{3,5,7} relu{6,8}"});
+  list.push_back(
+      {.name = "PartsAreCollected",
+       .says = "Operations that are ready for the same device go there in one partition.",
+       .drivers = reluAndTanh(),
+       .model = zigzag,
+       .plan = "tanh{1} relu{0,2,4} tanh{3,5,7} relu{6,8}"});
   list.push_back(
       {.name = "ManyPartitions",
        .says = "Twelve operations that alternate make twelve partitions by the plain rule.",

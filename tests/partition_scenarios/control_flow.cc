@@ -164,11 +164,12 @@ void addLoops(std::vector<Scenario>& list) {
                   .drivers = {{"whole", figures(0.5)}},
                   .model = [] { return loop(); },
                   .plan = "whole{0}"});
-  list.push_back({.name = "ALoopOfUnknownSizes",
-                  .says = "A loop of unknown sizes is the CPU device's, what follows is not.",
-                  .drivers = {{"fast", figures(0.5)}},
-                  .model = [] { return loop({0}, true); },
-                  .plan = "nnapi-reference{0} fast{1,2}"});
+  list.push_back(
+      {.name = "ALoopOfUnknownSizes",
+       .says = "A loop of unknown sizes is the CPU device's, the operations behind it are not.",
+       .drivers = {{"fast", figures(0.5)}},
+       .model = [] { return loop({0}, true); },
+       .plan = "nnapi-reference{0} fast{1,2}"});
   list.push_back({.name = "PoorControlFlow",
                   .says = "A driver that is slow at loops gets the parts of one, not the loop.",
                   .drivers = {{"poor", flowFigures(0.5, 50)}},

@@ -23,15 +23,16 @@ std::vector<ScenarioDriver> manyThatFail(int count) {
 }
 
 void addPreparing(std::vector<Scenario>& list) {
-  list.push_back({.name = "PreparingFails",
-                  .says = "A driver fails to prepare what it said it takes: the next best has it.",
-                  .drivers = {{"bad", personality(figures(0.1), prepareFault(R"("do": "fail",
+  list.push_back(
+      {.name = "PreparingFails",
+       .says = "A driver fails to prepare a model that it has promised: the next best has it.",
+       .drivers = {{"bad", personality(figures(0.1), prepareFault(R"("do": "fail",
                                                                   "text": "no tiles")"))},
-                              {"good", figures(0.5)}},
-                  .model = chainOf({RELU, TANH}),
-                  .plan = "good{0,1}",
-                  .events = {"PREPARE_FAILED bad", "REPARTITIONED bad -> good"},
-                  .why = {{0, "bad", "no tiles"}}});
+                   {"good", figures(0.5)}},
+       .model = chainOf({RELU, TANH}),
+       .plan = "good{0,1}",
+       .events = {"PREPARE_FAILED bad", "REPARTITIONED bad -> good"},
+       .why = {{0, "bad", "no tiles"}}});
   list.push_back({.name = "PreparingOneOperationFails",
                   .says = "It fails with one operation only: it keeps the partition without that.",
                   .drivers = {{"bad", personality(figures(0.1), takesAllBut("ABS"),
@@ -98,7 +99,7 @@ void addComputing(std::vector<Scenario>& list) {
                   .events = {"EXECUTION_FAILED bad", "OTHER_DEVICE bad -> good"}});
   list.push_back(
       {.name = "ComputingFailsOnce",
-       .says = "It fails once for want of memory: computed elsewhere, the next time there.",
+       .says = "It fails once since memory is short: computed elsewhere, the next time there.",
        .drivers = {{"full", personality(figures(0.1), takesAllBut("ABS"),
                                         executeFault(R"("nth": 2, "times": 1,
                                                        "do": "fail", "status":
@@ -179,12 +180,13 @@ void addNamed(std::vector<Scenario>& list) {
                   .model = chainOf({RELU, TANH}),
                   .plan = "relu{0} tanh{1}",
                   .named = {"relu", "tanh"}});
-  list.push_back({.name = "NamedDevicesDoNot",
-                  .says = "What no named device takes is an error that names all of them.",
-                  .drivers = reluAndTanh(),
-                  .model = chainOf({RELU, ABS}),
-                  .error = "no device takes operation #1 ABS: device relu: its driver says",
-                  .named = {"relu", "tanh"}});
+  list.push_back(
+      {.name = "NamedDevicesDoNot",
+       .says = "An operation that no named device takes is an error that names all of them.",
+       .drivers = reluAndTanh(),
+       .model = chainOf({RELU, ABS}),
+       .error = "no device takes operation #1 ABS: device relu: its driver says",
+       .named = {"relu", "tanh"}});
   list.push_back({.name = "TheCpuDeviceAmongTheNamed",
                   .says = "With the CPU device among the named ones it has the rest.",
                   .drivers = reluAndTanh(),
@@ -231,14 +233,14 @@ void addSwitches(std::vector<Scenario>& list) {
                   .strict = "wanted",
                   .why = {{0, "fast", "HALYARD_REQUIRE_DEVICE does not name it"}}});
   list.push_back({.name = "RequiredDevicesDoNot",
-                  .says = "What they do not take is an error.",
+                  .says = "An operation that they do not take is an error.",
                   .drivers = reluAndTanh(),
                   .model = chainOf({RELU, TANH}),
                   .error = "HALYARD_REQUIRE_DEVICE=relu",
                   .strict = "relu",
                   .events = {"STRICT_REFUSED"}});
   list.push_back({.name = "RequiredDevicesFail",
-                  .says = "What they fail to compute is an error, as nobody else may.",
+                  .says = "A failure to compute is an error, as no other device may compute.",
                   .drivers = tiredAndGood(),
                   .model = chainOf({RELU}),
                   .plan = "tired{0}",

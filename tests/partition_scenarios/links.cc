@@ -107,7 +107,7 @@ void addBytes(std::vector<Scenario>& list) {
 void addLimits(std::vector<Scenario>& list) {
   list.push_back(
       {.name = "FastButLimited",
-       .says = "A fast driver that lacks one operation has what lies around it, if the "
+       .says = "A fast driver that lacks one operation has the operations around it, if the "
                "way is short.",
        .drivers = {{"limited", personality(figures(0.1), takesAllBut("TANH")), "1.3", {500, 0}}},
        .model = chainOf(withMiddle(RELU, 9, TANH)),

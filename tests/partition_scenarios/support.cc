@@ -91,11 +91,12 @@ void addVersions(std::vector<Scenario>& list) {
                   .model = ofEachVersion,
                   .plan = "v1_1{1} v1_3{3} v1_0{0} v1_2{2}",
                   .why = {{3, "v1_2", "needs feature level 4 (HAL 1.3)"}}});
-  list.push_back({.name = "AnOldDriver",
-                  .says = "A driver of HAL 1.0 has what was there then, and is shown only that.",
-                  .drivers = {{"v1_0", figures(0.6), "1.0"}},
-                  .model = ofEachVersion,
-                  .plan = "nnapi-reference{1,3} v1_0{0} nnapi-reference{2}"});
+  list.push_back(
+      {.name = "AnOldDriver",
+       .says = "A driver of HAL 1.0 has the operations of that version, and is shown only those.",
+       .drivers = {{"v1_0", figures(0.6), "1.0"}},
+       .model = ofEachVersion,
+       .plan = "nnapi-reference{1,3} v1_0{0} nnapi-reference{2}"});
   list.push_back({.name = "AnOldFeatureLevel",
                   .says = "A driver of HAL 1.3 that says feature level 5 gets nothing newer.",
                   .drivers = {{"level5", personality(figures(0.5), R"("feature_level": 5)")}},
@@ -139,7 +140,7 @@ void addTypes(std::vector<Scenario>& list) {
 void addSilent(std::vector<Scenario>& list) {
   list.push_back(
       {.name = "CannotBeAsked",
-       .says = "A driver that cannot say what it supports supports nothing.",
+       .says = "A driver that cannot name its operations supports nothing.",
        .drivers = {{"silent", personality(figures(0.1), fault(R"("at": "get_supported_operations",
                                                               "do": "fail", "text": "not now")"))}},
        .model = chainOf({RELU, TANH}),

@@ -15,8 +15,8 @@
 //   store.set(key, kernel);
 //   std::optional<std::vector<uint8_t>> kernel = store.get(key);
 //
-// The file is the driver's own. Damage is found, by a CRC-32C for each entry, and drops that entry;
-// who can write the file can forge it, which CompileCache is the answer to.
+// The file is the driver's own. A CRC-32C for each entry finds damage, which drops that entry. A
+// process that can write the file can forge it. CompileCache protects against that.
 #pragma once
 
 #include <chrono>
@@ -46,9 +46,9 @@ class HALYARD_EXPORT BlobCache {
     size_t value = 0;
     size_t total = 0;  // of all keys and values
   };
-  // Which entry goes when there is no room: any, or the one used longest ago.
+  // The entry that is removed when there is no room: any, or the one used longest ago.
   enum class Select : uint8_t { RANDOM, LRU };
-  // How far the cache is emptied then: to half of the limit, once it is more than half full; until
+  // How far the cache is emptied then. To half of the limit, if it is more than half full; until
   // the new entry fits; or to the smaller of both.
   enum class Capacity : uint8_t { HALVE, FIT, FIT_HALVE };
   struct Policy {
@@ -56,15 +56,15 @@ class HALYARD_EXPORT BlobCache {
     Capacity capacity = Capacity::HALVE;
   };
 
-  // What is flattened by another `build` is not taken.
+  // Content that another `build` has flattened is refused.
   BlobCache(const Limits& limits, const Policy& policy, std::string build = {});
   // RANDOM and HALVE.
   explicit BlobCache(const Limits& limits);
 
-  // Replaces what the key had. Ignored when key or value are empty or beyond a limit, or when there
-  // is no room and the policy frees none; then the key keeps what it had.
+  // Replaces the key's value. Ignored when key or value are empty or beyond a limit. Also ignored
+  // when there is no room and the policy frees no entry. The key then keeps its value.
   void set(Bytes key, Bytes value);
-  // The value's size, 0 when there is none; copies it only if `buffer` is large enough.
+  // The value's size, 0 without a value; copies it only if `buffer` is large enough.
   size_t get(Bytes key, std::span<uint8_t> buffer);
   // The same into memory from `allocate(size)`, which is returned in *value; null from it is
   // returned, and so is the size.
@@ -80,9 +80,9 @@ class HALYARD_EXPORT BlobCache {
   size_t flattenedSize() const;
   // BAD_DATA when `into` is smaller than flattenedSize().
   Status flatten(std::span<uint8_t> into) const;
-  // Replaces the content by a flattened one; what breaks this cache's limits is left out, and so
-  // are entries that are damaged. OK and empty: of another version or build. BAD_DATA, and empty:
-  // no flattened content, or one that has been cut off. The number of damaged entries.
+  // Replaces the content by a flattened one. Entries beyond this cache's limits and damaged entries
+  // are left out. OK and empty: of another version or build. BAD_DATA, and empty: no flattened
+  // content, or one that has been cut off. The number of damaged entries.
   Result<size_t> unflatten(Bytes bytes);
 
  private:
@@ -114,7 +114,8 @@ class HALYARD_EXPORT BlobCache {
   std::minstd_rand random_{std::random_device{}()};
 };
 
-// A BlobCache with a file. Closed, as it is made, it misses always and ignores what is set.
+// A BlobCache with a file. It is made closed. While it is closed, get always misses, and set does
+// nothing.
 class HALYARD_EXPORT BlobStore {
  public:
   struct Settings {
@@ -124,9 +125,9 @@ class HALYARD_EXPORT BlobStore {
     BlobCache::Limits limits;
     BlobCache::Policy policy;
     std::string build;  // at most 1000 bytes; another one's file counts as empty
-    // What is set is written this long after the first change, and when the store is closed.
+    // Changes are written this long after the first one, and when the store is closed.
     std::chrono::milliseconds saveAfter{4000};
-    // For how long it waits for another process that writes.
+    // The longest wait for another process that writes.
     std::chrono::milliseconds wait{2000};
   };
 
@@ -139,18 +140,18 @@ class HALYARD_EXPORT BlobStore {
   // the next save, with a warning. BAD_STATE when it is open; OP_FAILED, and open without a file,
   // when the folder cannot be made or is another user's.
   Status open(Settings settings);
-  // Writes what has not been written, and forgets everything. Errors are warnings.
+  // Writes pending changes, and forgets everything. Errors are warnings.
   void close();
 
-  // As BlobCache's. What other processes have saved is found as well.
+  // As BlobCache's. Entries that other processes have saved are found as well.
   void set(BlobCache::Bytes key, BlobCache::Bytes value);
   size_t get(BlobCache::Bytes key, std::span<uint8_t> buffer);
   size_t get(BlobCache::Bytes key, void** value, const std::function<void*(size_t)>& allocate);
   std::optional<std::vector<uint8_t>> get(BlobCache::Bytes key);
 
-  // Writes what has not been written, together with what other processes have saved meanwhile: a
-  // new file that takes the old one's place, so that a process that dies leaves one or the other.
-  // OP_FAILED: the disk is full, another process writes for longer than Settings::wait.
+  // Writes pending changes, together with entries that other processes have saved meanwhile. A new
+  // file replaces the old one, so that a process that dies leaves one or the other. OP_FAILED: the
+  // disk is full, another process writes for longer than Settings::wait.
   Status save();
 
   size_t entries() const;

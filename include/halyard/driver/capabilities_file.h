@@ -12,8 +12,8 @@
 
 namespace halyard::hal {
 
-// BAD_DATA with the place for what is no JSON, has a field in "capabilities" that is none, or
-// figures that are not above 0. What stands beside "capabilities" is for people and not looked at.
+// BAD_DATA with the place for text that is not JSON, for an unknown field in "capabilities", and
+// for figures that are not above 0. Members beside "capabilities" are for people, and ignored.
 HALYARD_EXPORT Result<Capabilities> parseCapabilities(std::string_view json);
 
 // As above, of a file; errors begin with its name. A driver reads it while it makes its device,

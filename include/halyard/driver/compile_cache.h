@@ -1,24 +1,23 @@
-// CompileCache: lets a driver save compilations in files that others can change, and get back
-// exactly what it saved or nothing.
+// CompileCache: lets a driver save compilations in files that others can change. A load returns
+// exactly the saved compilation, or fails.
 //
 // Thread safety: any thread, any number of processes; calls for different files run at the same
 // time.
 //
 // Ownership: owns its connection to the store; files and contents are the caller's.
 //
-// An application keeps the files, so nothing in them is trusted. What the driver trusts is its
-// store: a SQLite database in a folder of its own, mode 0600, with a SHA-256 of what was saved
-// last for each (user, token, driver). load() reads each file once into private memory, and
-// compares digests before a byte of it is looked at; save() computes them from the caller's memory,
-// never from the files. docs/cache_format.md has the formats, docs/caching.md what this protects
-// from and what it cannot.
+// An application keeps the files, so the driver does not trust them. It trusts its store: a SQLite
+// database in a folder of its own, mode 0600. The store keeps a SHA-256 of the latest compilation
+// of each (user, token, driver). load() reads each file once into private memory, and compares
+// digests before it interprets a byte. save() computes digests from the caller's memory, never from
+// the files. docs/cache_format.md has the formats. docs/caching.md describes the protection and its
+// limits.
 //
 //   // While the device is made, so that the sandbox leaves the store's folder writable:
 //   auto cache = CompileCache::open({"acme-npu", CompileCache::buildIdOfThisProgram() +
 //                                                    CompileCache::cpuFeatures()});
-//   // A driver whose cache cannot be opened says so and works without.
-//   ...
-//   Status saved = (*cache)->save(*options.cache, {{code}, {weights}}, clientUid);
+//   // If the cache cannot be opened, the driver reports it and works without a cache. ... Status
+//   saved = (*cache)->save(*options.cache, {{code}, {weights}}, clientUid);
 //   Result<CompileCache::Content> content = (*cache)->load(*options.cache, clientUid);
 #pragma once
 
@@ -37,29 +36,29 @@
 namespace halyard::hal {
 
 struct CompileCacheLimits {
-  // Compilations that the store remembers; those used longest ago are forgotten first.
+  // The most compilations of the store; those used longest ago are removed first.
   size_t entriesOfUser = 1024;
   size_t entries = 16384;
-  // Bytes of all files of a compilation together; more is not saved.
+  // The most bytes of all files of a compilation together; a larger one is not saved.
   uint64_t bytes = uint64_t{4} << 30;
-  // For how long a call waits for other processes, once for the files and once for the store.
+  // The longest wait of a call for other processes, once for the files and once for the store.
   std::chrono::milliseconds wait{2000};
 };
 
 class HALYARD_EXPORT CompileCache {
  public:
-  // What is saved by one identity is a miss for every other.
+  // A compilation of one identity is a miss for every other.
   struct Identity {
     // The device's name; 1 to 200 bytes without control characters.
     std::string driver;
-    // Changes with whatever changes what is saved or what it means: the driver's build, features of
-    // the CPU, firmware. Any text. An open() with another build than the last makes the store
-    // forget all that the driver saved.
+    // Changes with everything that changes the saved data or its meaning: the driver's build,
+    // features of the CPU, firmware. Any text. An open() with another build than the last removes
+    // all of the driver's compilations from the store.
     std::string build;
   };
   // One entry for each file; an entry may be empty.
   struct Content {
-    std::vector<std::vector<uint8_t>> model;  // what could do harm: code
+    std::vector<std::vector<uint8_t>> model;  // could do harm: code
     std::vector<std::vector<uint8_t>> data;   // constants
   };
 
@@ -75,16 +74,16 @@ class HALYARD_EXPORT CompileCache {
     std::vector<LoadedFile> data;
   };
 
-  // `folder`: where the store is, and nothing else; made with its parents, mode 0700, when it is
-  // not there. Empty: defaultFolder(). OP_FAILED with the reason when there can be no store: no
-  // home, a folder that cannot be written or belongs to another user, a full disk. A store that is
-  // damaged or not a store is replaced by an empty one, with a warning on standard error.
+  // `folder`: the store's own folder; made with its parents, mode 0700, if it is missing. Empty:
+  // defaultFolder(). OP_FAILED with the reason if a store is impossible: no home, an unwritable
+  // folder or one of another user, a full disk. A damaged store is replaced by an empty one, with a
+  // warning on standard error.
   static Result<std::shared_ptr<CompileCache>> open(Identity identity,
                                                     const std::filesystem::path& folder = {},
                                                     const CompileCacheLimits& limits = {});
-  // The same for a driver that most of its clients ask for no caching: the database, which takes
-  // about 1 MB, is connected to by the first call that needs it. Errors of the folder are this
-  // function's, those of the database that call's; another build makes the store forget then.
+  // The same for a driver with few clients that use caching. The first call that needs the database
+  // connects to it, which takes about 1 MB. This function reports errors of the folder, and that
+  // call reports errors of the database. Another build removes the compilations at that call.
   static Result<std::shared_ptr<CompileCache>> openAtFirstUse(
       Identity identity, const std::filesystem::path& folder = {},
       const CompileCacheLimits& limits = {});
@@ -92,38 +91,38 @@ class HALYARD_EXPORT CompileCache {
   CompileCache(const CompileCache&) = delete;
   CompileCache& operator=(const CompileCache&) = delete;
 
-  // Writes the files, whatever they contain and wherever their offset is, and records what they are
-  // now. Only one of several that save under a token at once is recorded.
+  // Overwrites the files, at any offset of their descriptors, and records their new content. Of
+  // several concurrent saves under a token, only one is recorded.
   //
-  // BAD_DATA: `content` has not exactly an entry for each file, is too large, or a descriptor is
-  // not of a regular file that is open for reading and writing. OP_FAILED: the disk is full,
-  // another process holds a lock for longer than limits.wait, the store cannot be written. After an
-  // error load() fails, and nothing is left in the files where that can be. A process may be killed
-  // at any point: load() then gives what was saved before or what was being saved, or fails.
+  // BAD_DATA: `content` has not exactly an entry for each file, or is too large. Also if a
+  // descriptor is not of a regular file that is open for reading and writing. OP_FAILED: the disk
+  // is full, another process holds a lock for longer than limits.wait, the store cannot be written.
+  // After an error load() fails, and the files are empty if possible. A process may be killed at
+  // any point: load() then gives the previous or the new content, or fails.
   //
   // The files are locked with flock() meanwhile: exclusively here, shared in load(). Such a lock
-  // belongs to what open() made, with all duplicates of the descriptor: whoever hands the files
-  // over must hold no lock of this kind on them, and compilations that share files should have
-  // opened them separately.
+  // belongs to the open file description, with all duplicates of the descriptor. So the application
+  // must hold no lock of this kind on them. Compilations that share files should open them
+  // separately.
   //
-  // `clientUid`: the user that the files are saved for, by the kernel's word.
+  // `clientUid`: the user of the files, as the kernel reports it.
   Status save(const CacheFiles& files, const Content& content, uint32_t clientUid);
 
-  // What was saved last under this token, for this user, by this identity. OP_FAILED, saying what
-  // differs, when the files are not exactly that; also when a lock is held for longer than
+  // The last save under this token, for this user, by this identity. OP_FAILED, with the
+  // difference, when the files are not exactly that; also when a lock is held for longer than
   // limits.wait. BAD_DATA for descriptors as above. Never blocks on a file that is not regular, and
-  // reads no more than was saved.
+  // reads at most the saved number of bytes.
   Result<Content> load(const CacheFiles& files, uint32_t clientUid);
 
-  // The same, for what is used where it lies: it has been copied once, from the files.
+  // The same, for content that the driver uses in place: it has been copied once, from the files.
   Result<Loaded> loadInPlace(const CacheFiles& files, uint32_t clientUid);
 
-  // About how long a start from files with `bytes` bytes of content will take the driver and, for
-  // the key, the runtime: by what digests took on this machine when the first caller asked. What
-  // was compiled in not much more is not worth being saved.
+  // The approximate time that a start from files with `bytes` bytes of content takes the driver
+  // and, for the key, the runtime. It follows from the speed of digests on this machine at the
+  // first call. A compilation that takes little longer is not worth saving.
   static std::chrono::nanoseconds expectedLoad(uint64_t bytes);
 
-  // Makes load() fail until the next save(). OK when nothing was saved. OP_FAILED when the store
+  // Makes load() fail until the next save(). OK without an earlier save. OP_FAILED when the store
   // cannot be written.
   Status forget(const Token& token, uint32_t clientUid);
 
@@ -131,16 +130,17 @@ class HALYARD_EXPORT CompileCache {
 
   // In this order, by the environment: $STATE_DIRECTORY (a systemd service's, the first of them),
   // $XDG_STATE_HOME/halyard, $HOME/.local/state/halyard; with "compile_cache/" and the driver's
-  // name behind it. OP_FAILED when none is an absolute path. Environment variables count for
-  // nothing in a process with elevated privileges.
+  // name behind it. OP_FAILED if no path is absolute. A process with elevated privileges ignores
+  // environment variables.
   static Result<std::filesystem::path> defaultFolder(const std::string& driver);
 
-  // The linker's build ids of the executable and of the library that this function is in. What has
-  // none counts with the SHA-256 of its file.
+  // The linker's build ids of the executable and of the library of this function. A file without an
+  // id counts with its SHA-256.
   static std::string buildIdOfThisProgram();
   // The same for the executable or library that has `address`: for drivers that are libraries.
   static std::string buildIdOf(const void* address);
-  // What the processor can do, as text without meaning: another one can run other code.
+  // The abilities of the processor, as text for comparison only: another processor can run other
+  // code.
   static std::string cpuFeatures();
 
  private:

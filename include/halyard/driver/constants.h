@@ -1,7 +1,7 @@
-// Access to the constants of a model, wherever their bytes lie.
-// Thread safety: may be called from several threads at once for one model.
-// Ownership: results point into the model or into a mapping that its pools keep: they are valid as
-// long as the Model and its pools live, so a prepared model keeps its shared_ptr<const Model>.
+// Access to the constants of a model, wherever their bytes lie. Thread safety: may be called from
+// several threads at once for one model. Ownership: results point into the model or into a mapping
+// that its pools keep. They are valid as long as the Model and its pools live. So a prepared model
+// keeps its model.
 #pragma once
 
 #include <cstring>
@@ -24,9 +24,9 @@ inline bool isConstant(const Operand& operand) {
 // location lies outside of the model's data; UNMAPPABLE when its pool cannot be mapped or read.
 //
 // In a driver's process the bytes are aligned to the operand's elements, and scalars and small
-// tensors are private copies. A large tensor may lie in memory that the client still has mapped: a
-// value that decides where the driver reads or writes has to be copied before it is checked. While
-// the bytes of a pool that is a dma-buf are read, a CpuAccess for it has to live.
+// tensors are private copies. A large tensor may lie in memory that the client still has mapped.
+// Copy a value that decides where the driver reads or writes before you check it. A CpuAccess must
+// live while the bytes of a dma-buf's pool are read.
 HALYARD_EXPORT Result<std::span<const uint8_t>> constantData(const Model& model,
                                                              const Operand& operand);
 

@@ -1,5 +1,5 @@
-// Whether a preparation or an execution shall still go on.
-// Thread safety: pure functions. Ownership: none.
+// Whether a preparation or an execution may continue. Thread safety: pure functions. Ownership:
+// none.
 #pragma once
 
 #include "halyard/driver/export.h"
@@ -7,9 +7,9 @@
 
 namespace halyard::hal {
 
-// To be asked between the steps of anything that takes longer than a millisecond or so: OP_FAILED
-// when the execution has been cancelled (its client has gone), MISSED_DEADLINE_TRANSIENT when its
-// deadline has passed. Costs some tens of nanoseconds.
+// Call it between the steps of work that takes longer than about a millisecond. OP_FAILED when the
+// execution has been cancelled (its client has gone). MISSED_DEADLINE_TRANSIENT when its deadline
+// has passed. Costs some tens of nanoseconds.
 HALYARD_EXPORT Status checkMayContinue(const ExecuteOptions& options);
 // The same for a preparation.
 HALYARD_EXPORT Status checkMayContinue(const PrepareOptions& options);

@@ -1,13 +1,12 @@
-// The interfaces of the NN HAL in C++: what a driver implements, what the runtime calls, and what
-// the remote proxy and the server stand between.
-// Thread safety: every method of every interface may be called from several threads at once, but
-// for Burst, which takes one execution at a time.
-// Ownership: prepared models outlive nothing but themselves; they may outlive their Device object's
-// other clients, and releasing the last reference frees what they hold in the driver.
+// The interfaces of the NN HAL in C++. A driver implements them, and the runtime calls them.
+// Between the two are the remote proxy and the server. Thread safety: every method of every
+// interface may be called from several threads at once, except Burst, which takes one execution at
+// a time. Ownership: prepared models may outlive the other users of their Device object. Releasing
+// the last reference frees their resources in the driver.
 //
-// A driver has to write what is pure virtual here, and nothing else. Asynchronous, burst and fenced
-// execution, buffers, deadlines, scheduling by priority and the checks of models and requests are
-// added around it (hal::ClientSession), in this process and in a driver's own.
+// A driver must implement only the pure virtual functions. hal::ClientSession adds the rest around
+// it, in this process and in a driver's own. That is asynchronous, burst and fenced execution,
+// buffers, deadlines, scheduling by priority, and the checks of models and requests.
 #pragma once
 
 #include <sys/types.h>
@@ -43,7 +42,7 @@ class HALYARD_EXPORT ReusableExecution {
   virtual ExecutionResult compute(const ExecuteOptions& options) = 0;
 };
 
-// What executeFenced gives beside the fence.
+// The result of executeFenced beside the fence.
 class HALYARD_EXPORT FencedExecution {
  public:
   virtual ~FencedExecution() = default;
@@ -75,11 +74,11 @@ class HALYARD_EXPORT PreparedModel {
       const Request& request);
   // Runs once all of `waitFor` (any pollable descriptors; borrowed, duplicated if needed) have
   // signalled. Output dimensions must be known from model and request. `duration` bounds the time
-  // from the last fence's signal on. UNAVAILABLE_DEVICE where there is nothing but the driver.
+  // from the last fence's signal on. UNAVAILABLE_DEVICE for a driver without a ClientSession.
   virtual FencedResult executeFenced(const Request& request, std::span<const int> waitFor,
                                      const ExecuteOptions& options,
                                      std::optional<std::chrono::nanoseconds> duration);
-  // UNAVAILABLE_DEVICE where there is nothing but the driver.
+  // UNAVAILABLE_DEVICE for a driver without a ClientSession.
   virtual Result<std::unique_ptr<Burst>> configureBurst();
   // The older form of caching: writes to two empty files. OP_FAILED unless a driver does it.
   virtual Status saveToCache(int modelCache, int dataCache, const Token& token);
@@ -102,10 +101,10 @@ class HALYARD_EXPORT Buffer {
 // A compilation that came back from its files.
 struct CachedModel {
   std::shared_ptr<PreparedModel> prepared;
-  // The inputs and outputs of what was prepared, which requests are checked against: a model's main
-  // subgraph with its types and dimensions, with or without operations. Not null.
+  // The inputs and outputs of the prepared model, which requests are checked against. It is a
+  // model's main subgraph with its types and dimensions, with or without operations. Not null.
   std::shared_ptr<const Model> interface;
-  // What it was prepared for.
+  // The options of its preparation.
   ExecutionPreference preference = ExecutionPreference::FAST_SINGLE_ANSWER;
   Priority priority = Priority::MEDIUM;
 };
@@ -129,7 +128,7 @@ class HALYARD_EXPORT Device {
                                                     const PrepareOptions& options);
   // A buffer for the given roles, which name inputs and outputs of `preparedModels` (of this very
   // device object). BAD_DATA for roles that contradict each other, OP_FAILED when the size cannot
-  // be known. UNAVAILABLE_DEVICE where there is nothing but the driver.
+  // be known. UNAVAILABLE_DEVICE for a driver without a ClientSession.
   virtual Result<std::unique_ptr<Buffer>> allocate(
       const Shape& dimensions, std::span<const std::shared_ptr<PreparedModel>> preparedModels,
       std::span<const BufferRole> inputRoles, std::span<const BufferRole> outputRoles);

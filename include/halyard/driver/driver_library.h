@@ -1,13 +1,13 @@
 // HALYARD_DRIVER_LIBRARY: a driver as a shared object that the runtime loads into the application's
-// own process, for the lowest latency; its manifest has "library".
-// Thread safety: the factory is called once in a process, by any thread. A child of a fork calls it
-// again, and never uses, nor destroys, what its parent's call has made: its threads are not there.
+// own process, for the lowest latency; its manifest has "library". Thread safety: the factory is
+// called once in a process, by any thread. A child of a fork calls it again. The child never uses
+// or destroys the device of its parent's call, since the threads of that device are missing.
 // Ownership: the runtime keeps the object loaded for the life of the process. Nothing is destroyed
 // at exit, when calls may be under way: the object should have no static objects with destructors.
 //
-// Nothing stands between such a driver and the application: whatever it does wrong happens to the
-// application too, no sandbox holds it, and it can neither be killed nor started again. A driver is
-// first of all an executable (driver_main.h); the same class serves both.
+// Such a driver has no boundary to the application. Its faults are the application's, no sandbox
+// holds it, and it can neither be killed nor started again. A driver is first of all an executable
+// (driver_main.h); the same class serves both.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@
 
 namespace halyard::hal {
 
-// What the object says of itself. `abi` is read first and is where it is in every version.
+// The object's description. `abi` is read first, and has the same place in every version.
 struct HALYARD_EXPORT DriverLibrary {
   const char* abi;
   // An error's text reaches the user; exceptions must not leave.
@@ -34,8 +34,7 @@ struct HALYARD_EXPORT DriverLibrary {
 // The name under which the object exports its DriverLibrary.
 inline constexpr const char* kDriverLibrarySymbol = "halyard_driver_library";
 
-// How the object is told where to record what it does. Objects of before there were traces have
-// none.
+// Tells the object where to record its trace. Objects that are older than traces do not have it.
 struct HALYARD_EXPORT DriverTrace {
   uint32_t version;  // 1
   void (*attach)(void* memory, size_t bytes);

@@ -17,21 +17,18 @@ namespace halyard::hal {
 using DeviceFactory =
     std::function<Result<std::shared_ptr<Device>>(std::span<const std::string> arguments)>;
 
-// Serves the device that `makeDevice` returns:
-//   --fd=N         on the connected socket N: how Halyard starts a driver. The process ends when
-//                  its client goes, in the middle of a computation too.
-//   --listen PATH  on a Unix socket made at PATH, to any number of clients, until SIGTERM or
-//                  SIGINT. With systemd's socket activation the socket is the one handed over.
-//   --service MANIFEST
-//                  the same with the socket's path, the sandbox and the limits for clients from a
-//                  manifest with "socket" (see docs/isolation.md).
-// Once the device is made, and before anything of a client is read, the process gives up what it
-// does not need: files that the manifest does not name, networks, other processes and more. What
-// the device has opened by then stays usable.
-// Arguments behind "--" are the driver's own: in a manifest, those of the field `arguments`.
-// Anything else prints how to use the program. Returns main's exit status: 0, 1 for a failure,
-// which is printed, or 2 for wrong arguments. `makeDevice` is called only when there is something
-// to serve.
+// Serves the device that `makeDevice` returns: --fd=N on the connected socket N: how Halyard starts
+//   a driver. The process ends when its client goes, in the middle of a computation too. --listen
+//   PATH on a Unix socket made at PATH, to any number of clients, until SIGTERM or SIGINT. With
+//   systemd's socket activation, systemd passes the socket. --service MANIFEST the same with the
+//   socket's path, the sandbox and the limits for clients from a manifest with "socket" (see
+//   docs/isolation.md). After the device is made, and before a byte of a client is read, the
+//   process gives up its unnecessary rights. These are files that the manifest does not name,
+//   networks, other processes and more. Descriptors that the device has opened by then stay usable.
+//   Arguments behind "--" are the driver's own: in a manifest, those of the field `arguments`.
+//   Anything else prints how to use the program. Returns main's exit status: 0, 1 for a failure,
+//   which is printed, or 2 for wrong arguments. `makeDevice` is called only when there is something
+//   to serve.
 HALYARD_EXPORT int driverMain(int argc, char** argv, const DeviceFactory& makeDevice);
 // For a driver without arguments of its own: any are refused.
 HALYARD_EXPORT int driverMain(int argc, char** argv,

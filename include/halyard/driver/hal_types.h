@@ -1,5 +1,5 @@
-// What crosses the HAL beside models: capabilities, requests, results, options.
-// Thread safety: plain data. Ownership: owns its tables; pools are shared.
+// The values that cross the HAL beside models: capabilities, requests, results, options. Thread
+// safety: plain data. Ownership: owns its tables; pools are shared.
 #pragma once
 
 #include <unistd.h>
@@ -76,8 +76,8 @@ struct DeviceInfo {
   std::string name;
   std::string versionString;  // "UNKNOWN" for HAL 1.0 and 1.1
   HalVersion halVersion = HalVersion::V1_3;
-  // The newest operations and types that the device takes. HAL 1.3 is level 4, and carries those of
-  // the later levels, too, for a device that says it has them; before 1.3 the version decides.
+  // The newest operations and types that the device takes. HAL 1.3 is level 4. It also carries
+  // those of the later levels, for a device that declares them. Before 1.3 the version decides.
   FeatureLevel featureLevel = FeatureLevel::FL4;
   DeviceType type = DeviceType::UNKNOWN;
   Capabilities capabilities;
@@ -85,8 +85,8 @@ struct DeviceInfo {
   uint32_t modelCacheFiles = 0;
   uint32_t dataCacheFiles = 0;
   // The preferences for which it may save anything (preferenceBit). Applications' compilations for
-  // others are not offered files, which spares them the digest of the model; callers of the HAL may
-  // bring some all the same.
+  // others are not offered files, which saves the digest of the model. Callers of the HAL may still
+  // bring files.
   uint32_t cachedPreferences = kEveryPreference;
   // false: no bursts, and so no ring in shared memory; every execution is a call of its own. For
   // drivers whose process must not run more threads than it has to.
@@ -100,19 +100,19 @@ inline bool offersExtension(const DeviceInfo& info, std::string_view name) {
   return false;
 }
 
-// What NNAPI demands of a description: valid capabilities, at most 32 cache files of a kind, and
-// from HAL 1.2 on a version string, a type other than UNKNOWN, and extensions that are named like
-// vendor.feature, each once. BAD_DATA says what is wrong. driverMain refuses to serve another
+// Checks the rules of NNAPI for a description: valid capabilities, and at most 32 cache files of a
+// kind. From HAL 1.2 on also a version string, a type other than UNKNOWN, and extensions with names
+// like vendor.feature, each once. BAD_DATA names the fault. driverMain refuses to serve another
 // device.
 HALYARD_EXPORT Status validateDeviceInfo(const DeviceInfo& info);
 
-// Whether it may save what it compiles for `preference`.
+// Whether it may save compilations for `preference`.
 inline bool savesFor(const DeviceInfo& info, ExecutionPreference preference) {
   return info.modelCacheFiles + info.dataCacheFiles > 0 &&
          (info.cachedPreferences & preferenceBit(preference)) != 0;
 }
 
-// What models for the device may need.
+// The newest feature level that models for the device may need.
 inline FeatureLevel offeredLevel(const DeviceInfo& info) {
   return info.halVersion < HalVersion::V1_3 ? featureLevelOf(info.halVersion) : info.featureLevel;
 }
@@ -172,14 +172,13 @@ struct HALYARD_EXPORT ExtensionAttributes {
 // token comes twice.
 HALYARD_EXPORT Status validateExtensionAttributes(const ExtensionAttributes& attributes);
 
-// The files in which an application keeps a compilation, and the token that it is known by. A
-// driver gets as many as its DeviceInfo says, each open for reading and writing, with any content
-// and offset; or none, with a token, where files could not be made. Whoever can open the files may
-// change them at any moment: read each once, into memory of your own, and check that
-// (compile_cache.h does it).
+// The files in which an application keeps a compilation, and its token. A driver gets as many files
+// as its DeviceInfo says, each open for reading and writing, with any content and offset. If files
+// could not be made, it gets only a token. Every process that can open the files may change them at
+// any moment. So read each once, into memory of your own, and check that (compile_cache.h does it).
 struct CacheFiles {
-  std::vector<UniqueFd> modelCache;  // what could do harm if it were changed: code
-  std::vector<UniqueFd> dataCache;   // what could only make results wrong: constants
+  std::vector<UniqueFd> modelCache;  // could do harm if it were changed: code
+  std::vector<UniqueFd> dataCache;   // could only make results wrong: constants
   Token token = {};
 };
 
@@ -187,13 +186,13 @@ struct HALYARD_EXPORT PrepareOptions {
   ExecutionPreference preference = ExecutionPreference::FAST_SINGLE_ANSWER;
   Priority priority = Priority::MEDIUM;
   std::optional<TimePoint> deadline;
-  // Where to save what was prepared; null: nowhere. A driver may keep the files, to write when it
-  // knows more. Not being able to write them is no failure.
+  // The files for the prepared model; null: it is not saved. A driver may keep the files, to write
+  // when it knows more. An error of writing is no failure of the preparation.
   std::shared_ptr<const CacheFiles> cache = nullptr;
-  // Valid; a device of feature level 8. Older ones are sent none.
+  // Valid; for a device of feature level 8. Older ones get no attributes.
   ExtensionAttributes attributes = {};
-  // The user for whom it is prepared. In a driver's process the kernel says it of the client, whose
-  // own word is not asked for. A driver keeps apart by it what it knows of cached compilations.
+  // The user of the prepared model. In a driver's process the kernel tells it, not the client. A
+  // driver separates its data about cached compilations by it.
   uint32_t clientUid = static_cast<uint32_t>(::geteuid());
 };
 struct ExecuteOptions {
@@ -214,7 +213,7 @@ struct BufferRole {
   float frequency = 1.0f;  // how often, in 0 < frequency <= 1
 };
 
-// What a fenced execution says of itself once it is complete.
+// The report of a fenced execution after its end.
 struct FencedInfo {
   Status status;
   Timing launched;  // from the call on
@@ -229,8 +228,8 @@ struct ExecutionResult {
   Timing timing;
 };
 
-// Checks a request against the model's main subgraph (spec of NN HAL, request rules R1 to R7) but
-// for pool sizes of tokens. `allowUnspecifiedOutput`: output dimensions may be unknown.
+// Checks a request against the model's main subgraph (spec of NN HAL, request rules R1 to R7)
+// except pool sizes of tokens. `allowUnspecifiedOutput`: output dimensions may be unknown.
 HALYARD_EXPORT Status validateRequest(const Model& model, const Request& request,
                                       bool allowUnspecifiedOutput);
 

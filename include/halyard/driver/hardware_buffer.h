@@ -38,9 +38,9 @@ struct HardwareBufferLayout {
   uint64_t size = 0;                          // bytes of everything
 };
 
-// Where everything is in a buffer of the description, whose own stride is not looked at. BAD_DATA
-// saying what is wrong: sizes of 0 or beyond 65536 (but for a BLOB's width), more than 4096 layers,
-// a format that is unknown, usages that are unknown, not to be had or contradict the format.
+// The layout of a buffer of the description; the description's own stride is ignored. BAD_DATA
+// names the fault: sizes of 0 or beyond 65536 (except a BLOB's width), or more than 4096 layers.
+// Also an unknown format, and usages that are unknown, unavailable or contradict the format.
 HALYARD_EXPORT Result<HardwareBufferLayout> layoutOf(const HardwareBufferDescription& description);
 
 }  // namespace halyard

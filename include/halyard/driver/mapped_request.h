@@ -1,9 +1,8 @@
-// MappedRequest: the arguments of one execution as pointers, wherever they lie.
-// Thread safety: immutable; made for one execution, usually used by one thread.
-// Ownership: pointers are into the request's pools or the caller's memory: the Request must outlive
-// the MappedRequest. Pools are mapped once and stay mapped as long as they live. Those that are
-// dma-bufs are told of the CPU's accesses at the beginning and the end of the MappedRequest, which
-// therefore has to live until the last of them.
+// MappedRequest: the arguments of one execution as pointers, wherever they lie. Thread safety:
+// immutable; made for one execution, usually used by one thread. Ownership: pointers are into the
+// request's pools or the caller's memory: the Request must outlive the MappedRequest. Pools are
+// mapped once and stay mapped as long as they live. The MappedRequest announces the CPU's accesses
+// to dma-bufs at its beginning and its end. So it must live until the last access.
 #pragma once
 
 #include <cstddef>
@@ -21,18 +20,18 @@ struct MappedArgument {
   // The request's and, where that leaves them open, the model's: empty for a scalar and an unknown
   // rank. An entry 0 of an output's is for the driver to find out.
   Shape dims;
-  // Another process can write to the memory at any time: what is read from it twice can differ, so
-  // a value that decides where the driver reads or writes has to be copied before it is checked.
+  // Another process can write to the memory at any time, so two reads can differ. Copy a value that
+  // decides where the driver reads or writes before you check it.
   bool shared = false;
 };
 
 class HALYARD_EXPORT MappedRequest {
  public:
-  // `model` is the one that was prepared, and `request` must have passed validateRequest with it,
-  // as what a driver gets has. BAD_DATA for a pool that is a token (a driver never gets one), for
-  // one that may not be read, or written, as its arguments need, and for an input shorter than its
-  // type and dimensions need; UNMAPPABLE when a pool cannot be mapped. Nothing is said of the
-  // lengths of outputs: see resultFor.
+  // `model` is the prepared one. `request` must have passed validateRequest with it, as each
+  // request to a driver has. BAD_DATA for a pool that is a token (a driver never gets one).
+  // BAD_DATA for a pool without the rights to read or write that its arguments need. BAD_DATA also
+  // for an input shorter than its type and dimensions need. UNMAPPABLE when a pool cannot be
+  // mapped. resultFor checks the lengths of outputs.
   static Result<MappedRequest> map(const Model& model, const Request& request);
 
   const std::vector<MappedArgument>& inputs() const { return inputs_; }
@@ -57,8 +56,8 @@ class HALYARD_EXPORT MappedRequest {
   std::vector<MappedArgument> outputs_;
 };
 
-// For the end of an execution whose outputs have the `shapes`: OK with the shapes, or
-// OUTPUT_INSUFFICIENT_SIZE when one does not fit where it is to go. `shapes` has one entry per
+// The result of an execution with outputs of the `shapes`: OK with the shapes, or
+// OUTPUT_INSUFFICIENT_SIZE when an output does not fit its memory. `shapes` has one entry per
 // output of the model's main subgraph.
 HALYARD_EXPORT ExecutionResult resultFor(const Model& model, const MappedRequest& request,
                                          const std::vector<Shape>& shapes);

@@ -1,6 +1,6 @@
-// The canonical model: what every interface of Halyard converts to and from.
-// Thread safety: plain data; a Model that is shared is not changed any more.
-// Ownership: owns its tables; pools are shared.
+// The canonical model, which every interface of Halyard converts to and from. Thread safety: plain
+// data; a Model that is shared is not changed any more. Ownership: owns its tables; pools are
+// shared.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace halyard {
 
-// Dimensions of a tensor, outermost first. In a model an entry 0 is an unknown dimension and an
-// empty list an unknown rank (or a scalar); at execution 0 is a real, zero-sized dimension.
+// Dimensions of a tensor, outermost first. In a model, an entry 0 is an unknown dimension, and an
+// empty list an unknown rank (or a scalar). At execution, 0 is a real, zero-sized dimension.
 using Shape = SmallVector<uint32_t, 4>;
 // Operands of an operation, by their indices.
 using OperandIndexes = SmallVector<uint32_t, 4>;

@@ -53,7 +53,7 @@ HALYARD_EXPORT std::optional<HalVersion> halVersionFromName(std::string_view nam
 
 enum class ScaleRule : uint8_t { ZERO, NON_NEGATIVE, POSITIVE, UNCHECKED };
 
-// What NNAPI lays down for one operand type.
+// NNAPI's rules for one operand type.
 struct OperandTypeTraits {
   OperandType type;
   std::string_view name;
@@ -77,7 +77,7 @@ inline bool isExtension(OperationType type) { return isExtension(static_cast<int
 // Names as in the API without prefix; "extension type 0x00010002" or "unknown type 99" otherwise.
 HALYARD_EXPORT std::string operandTypeName(OperandType type);
 HALYARD_EXPORT std::string operationTypeName(OperationType type);
-// By exact name ("TENSOR_FLOAT32", "CONV_2D"); nullopt when there is none.
+// By exact name ("TENSOR_FLOAT32", "CONV_2D"); nullopt for an unknown name.
 HALYARD_EXPORT std::optional<OperandType> operandTypeFromName(std::string_view name);
 HALYARD_EXPORT std::optional<OperationType> operationTypeFromName(std::string_view name);
 // True for the codes of the API, 0 to 105 (extension and OEM codes excluded).

@@ -1,6 +1,6 @@
-// SharedMemory: a pool of memory named by a file descriptor, and Mapping: a view of it.
-// Thread safety: SharedMemory does not change, to its users, and may be used from any thread.
-// Ownership: SharedMemory owns a duplicate of its descriptor, with those made ofConstants; a
+// SharedMemory: a pool of memory named by a file descriptor, and Mapping: a view of it. Thread
+// safety: SharedMemory does not change, to its users, and may be used from any thread. Ownership:
+// SharedMemory owns a duplicate of its descriptor, together with those made by ofConstants. A
 // Mapping owns its address range and does not need the SharedMemory to stay alive.
 #pragma once
 
@@ -32,13 +32,13 @@ enum class MemoryKind : uint8_t {
 };
 HALYARD_EXPORT std::string_view memoryKindName(MemoryKind kind);
 
-// A mapped range, or what stands for one on the heap; unmapped or freed at destruction. Move only.
+// A mapped range, or a range of the heap in its place; unmapped or freed at destruction. Move only.
 class HALYARD_EXPORT Mapping {
  public:
   Mapping() = default;
-  // `size` bytes of the heap, zeros, `skip` bytes behind the beginning of a page: for little
-  // memory, as making a mapping and its pages takes longer than most use of it. Null data when
-  // there is none.
+  // `size` bytes of the heap, zeros, `skip` bytes behind the beginning of a page. This is for
+  // little memory, as making a mapping and its pages takes longer than most use of it. Null data
+  // without memory.
   static Mapping onHeap(size_t skip, size_t size);
   Mapping(void* base, size_t baseLength, size_t skip, size_t size);
   Mapping(Mapping&& other) noexcept;
@@ -61,7 +61,7 @@ class HALYARD_EXPORT Mapping {
 class HALYARD_EXPORT SharedMemory {
  public:
   // A new zeroed memfd of `size` bytes (> 0), sealed against shrinking and growing so that its
-  // receiver can map it without fear.
+  // receiver can map it safely.
   static Result<std::shared_ptr<const SharedMemory>> create(size_t size, const char* name);
   // Describes `size` bytes at `offset` of the caller's descriptor, which is duplicated. `prot` is a
   // combination of PROT_READ and PROT_WRITE. Nothing is mapped yet: an unsuitable descriptor shows
@@ -72,9 +72,9 @@ class HALYARD_EXPORT SharedMemory {
   // wide, or HARDWARE_BUFFER, of size 0.
   static Result<std::shared_ptr<const SharedMemory>> fromHardwareBuffer(
       const HardwareBufferDescription& description, int fd);
-  // The same memory and descriptor, for who reads nothing but constants: where the file could
-  // become shorter, which ends a process that reads what is mapped of it, map() and mapped() give a
-  // private copy of the bytes.
+  // The same memory and descriptor, for users that read only constants. A file that becomes shorter
+  // ends a process that reads its mapping. So if the file could become shorter, map() and mapped()
+  // give a private copy of the bytes.
   static std::shared_ptr<const SharedMemory> ofConstants(const SharedMemory& memory);
   // The same of `size` bytes from `offset` on, which are in it, to be read only.
   static std::shared_ptr<const SharedMemory> ofConstants(const SharedMemory& memory,
@@ -95,7 +95,7 @@ class HALYARD_EXPORT SharedMemory {
   size_t size() const { return size_; }
   int prot() const { return prot_; }
   uint64_t offset() const { return offset_; }
-  // What the two kinds of hardware buffers are; null with other kinds.
+  // The description of the two kinds of hardware buffers; null with other kinds.
   const HardwareBufferDescription* hardwareBuffer() const {
     return hardwareBuffer_ ? &*hardwareBuffer_ : nullptr;
   }
@@ -103,7 +103,8 @@ class HALYARD_EXPORT SharedMemory {
   bool isDmaBuf() const;
   // Whether it is a file that could become shorter. Asked of the kernel once: a seal stays.
   bool couldShrink() const;
-  // What the kernel says of the descriptor (base/file_facts.h): asked again only if it can change.
+  // The kernel's facts about the descriptor (base/file_facts.h): asked again only if they can
+  // change.
   Result<FileFacts> examine() const;
 
   // Maps the whole pool shared, with the pool's protection; but see ofConstants. UNMAPPABLE when
@@ -116,8 +117,8 @@ class HALYARD_EXPORT SharedMemory {
   // The same, mapped once for all callers and kept as long as this object lives.
   Result<const Mapping*> mapped() const;
   // Has `onGone` called when this object ends, unless `owner` has ended before. Once for an owner:
-  // another call for the same does nothing. `onGone` runs on whatever thread lets go last, and must
-  // not block.
+  // another call for the same does nothing. `onGone` runs on the thread that releases the last
+  // reference, and must not block.
   void whenGone(std::weak_ptr<const void> owner,
                 std::function<void(const SharedMemory&)> onGone) const;
 
@@ -139,7 +140,7 @@ class HALYARD_EXPORT SharedMemory {
   uint64_t offset_;
   std::optional<HardwareBufferDescription> hardwareBuffer_;
   bool isOfConstants_ = false;
-  // What is known of the file and stays: as bits, and bytes of a file whose size is sealed, or 0.
+  // Permanent facts of the file: as bits, and bytes of a file whose size is sealed, or 0.
   mutable std::atomic<uint8_t> known_ = 0;
   mutable std::atomic<uint64_t> sealedSize_ = 0;
   mutable std::atomic<const Mapping*> mapping_ = nullptr;
@@ -148,8 +149,8 @@ class HALYARD_EXPORT SharedMemory {
 };
 using SharedMemoryPtr = std::shared_ptr<const SharedMemory>;
 
-// The CPU reads (and writes) a memory's mapping while this lives: tells a dma-buf's maker, for
-// caches that are not coherent; costs nothing with other memory. Move only.
+// The CPU reads (and writes) a memory's mapping while this lives. It informs a dma-buf's maker, for
+// caches that are not coherent. It costs nothing with other memory. Move only.
 class HALYARD_EXPORT CpuAccess {
  public:
   CpuAccess() = default;
@@ -163,7 +164,7 @@ class HALYARD_EXPORT CpuAccess {
   bool writes_ = false;
 };
 
-// Whether `fd` is a dma-buf; false for anything else and for what is no descriptor.
+// Whether `fd` is a dma-buf; false for any other value.
 HALYARD_EXPORT bool isDmaBuf(int fd);
 // Begins or ends the CPU's access to a dma-buf (DMA_BUF_IOCTL_SYNC). OP_FAILED when it refuses.
 HALYARD_EXPORT Status syncDmaBuf(int fd, bool begins, bool writes);

@@ -1,10 +1,10 @@
-// SmallVector: a vector that keeps a few elements in itself, for what a model has thousands of:
-// dimensions and lists of operands, each of which would otherwise be an allocation.
-// Thread safety: that of std::vector. Ownership: owns its elements.
+// SmallVector: a vector that keeps a few elements in itself. A model has thousands of dimensions
+// and lists of operands, and each would otherwise be an allocation. Thread safety: that of
+// std::vector. Ownership: owns its elements.
 //
-// Methods are those of std::vector, and do the same; iterators and references are valid no longer
-// than there, and not after the vector has been moved from. With elements that are copied as bytes
-// only. Part of a public header, so it needs nothing but the standard library.
+// Methods are those of std::vector. Iterators and references are valid as long as there, but not
+// after the vector has been moved from. Elements must be copyable as bytes. It is part of a public
+// header, so it needs only the standard library.
 #pragma once
 
 #include <algorithm>

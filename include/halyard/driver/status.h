@@ -79,7 +79,7 @@ class [[nodiscard]] HALYARD_EXPORT Status {
 
 inline Status okStatus() { return Status(); }
 
-// Errors are seldom: what leads to one of these lies apart from the code that runs.
+// Errors are rare: the code that makes one lies apart from the usual path.
 template <typename... Args>
 [[gnu::cold]] Status makeStatus(ResultCode code, fmt::format_string<Args...> format,
                                 Args&&... args) {
@@ -105,7 +105,7 @@ template <typename... Args>
 // "text (errno name and meaning)" for the current value of `error`.
 [[gnu::cold]] HALYARD_EXPORT Status errnoStatus(ResultCode code, int error, std::string_view what);
 
-// A T or the reason why there is none.
+// A T, or the reason for its absence.
 template <typename T>
 class [[nodiscard]] Result {
  public:

@@ -6,21 +6,21 @@
 //
 // Ownership: descriptors are borrowed; a NewFence owns both of its ends.
 //
-// Any descriptor that can be polled is taken as a fence: a sync_file of the kernel, whose own
-// status counts; an eventfd, a pipe, a socket or anything else with POLLIN for "signalled" and
-// POLLERR, or POLLHUP with nothing to read, for "error".
+// Any descriptor that can be polled is accepted as a fence. Of a sync_file of the kernel, its own
+// status counts. Of an eventfd, a pipe, a socket or another descriptor, POLLIN means "signalled".
+// POLLERR, or POLLHUP with nothing to read, means "error".
 //
 // User space cannot make a sync_file, and an eventfd has no error. A fence of Halyard's making is
-// one end of a socket pair. The other end, the signaller, has an unread byte in its queue, so that
-// the kernel itself puts ECONNRESET on the fence when the signaller is closed, by its owner or with
-// its owner's process: POLLIN and POLLERR. To signal, the signaller sends one byte, takes the
-// unread one out of its queue and closes: POLLIN without POLLERR. So a process that dies puts all
-// fences that it has not signalled into their error state, and who knows nothing but poll() sees it
-// all. Duplicates, and those sent to other processes, have the same state.
+// one end of a socket pair. The other end, the signaller, has an unread byte in its queue. If the
+// signaller is closed, by its owner or with its owner's process, the kernel itself puts ECONNRESET
+// on the fence: POLLIN and POLLERR. To signal, the signaller sends one byte, takes the unread one
+// out of its queue and closes: POLLIN without POLLERR. So all fences that a process has not
+// signalled get their error state when it dies. Code that only knows poll() sees this. Duplicates,
+// and those sent to other processes, have the same state.
 //
-// Two things spoil it. A holder must not read from the descriptor: that takes the state away from
-// all others; what is left reads as an error to the functions here. And the child of a fork without
-// exec keeps the signaller, and with it the fence pending, until it ends.
+// There are two limits. A holder must not read from the descriptor, since that takes the state away
+// from all others. The rest reads as an error to the functions here. The child of a fork without
+// exec keeps the signaller open, so the fence stays pending until the child ends.
 #pragma once
 
 #include <chrono>

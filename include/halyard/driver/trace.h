@@ -1,12 +1,13 @@
-// Marks in a trace: slices of time, named by layer and phase, that a driver's process gives to the
-// client who traces it. Nothing is to be done for preparations and executions as a whole, nor for
-// operations that Halyard's CPU executor computes; a driver marks its own with Scope.
-// Thread safety: all functions may be called from any thread; a Scope belongs to one thread.
-// Ownership: a Scope borrows its text until it ends.
+// Marks in a trace: slices of time, named by layer and phase. A driver's process gives them to the
+// client that traces it. Preparations, executions and operations of Halyard's CPU executor have
+// marks already. A driver marks its own operations with Scope. Thread safety: all functions may be
+// called from any thread; a Scope belongs to one thread. Ownership: a Scope borrows its text until
+// it ends.
 //
-// While nobody traces, a Scope is one relaxed load of an atomic variable. While somebody does, it
-// is two looks at the clock and a record of 128 bytes in memory that the client gave: no locks, no
-// system calls but a thread's first, no allocation. docs/profiling.md has the rules of nesting.
+// Without a trace, a Scope is one relaxed load of an atomic variable. During a trace, it reads the
+// clock twice and writes a record of 128 bytes in memory from the client. It takes no lock,
+// allocates nothing, and makes no system call except a thread's first. docs/profiling.md has the
+// rules of nesting.
 #pragma once
 
 #include <atomic>
@@ -42,11 +43,11 @@ enum class Variant : uint8_t {
   SUBTRACT,  // is no part of the layer and phase around it
 };
 
-// How many recorders there are for somebody to look at.
+// The number of recorders that record now.
 HALYARD_EXPORT extern std::atomic<uint32_t> activeRecorders;
 inline bool isActive() { return activeRecorders.load(std::memory_order_relaxed) != 0; }
 
-// What else is known of a slice.
+// Further properties of a slice.
 struct Details {
   int32_t operation = -1;  // its index in the model, or in `subgraph` of it
   uint32_t subgraph = 0;   // 0: the main one; n: Model::referenced[n - 1]
@@ -79,7 +80,7 @@ class HALYARD_EXPORT Scope {
   void change(Phase phase, std::string_view text);
   void end();
 
-  uint64_t begin_ = 0;  // ns of CLOCK_MONOTONIC; 0: nobody looks
+  uint64_t begin_ = 0;  // ns of CLOCK_MONOTONIC; 0: no trace
   uint64_t outerContext_ = 0;
   std::string_view text_;
   Details details_;
