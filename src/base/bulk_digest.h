@@ -1,5 +1,5 @@
-// Digests of much data at once: SHA-256 over the SHA-256s of leaves of 16 KiB, several of which are
-// computed side by side, on a few threads where that is worth it.
+// Digests of large data: SHA-256 over the SHA-256s of leaves of 16 KiB, which a few threads compute
+// at once where there are many.
 // Thread safety: pure functions; a BulkDigester is for one thread at a time. Ownership: bytes are
 // borrowed for a call.
 #pragma once
@@ -28,7 +28,10 @@ class BulkDigester {
   Digest finish();
 
  private:
-  std::vector<uint8_t> pending_;  // less than a leaf
+  void endLeaf();
+
+  Sha256 leaf_;  // of the leaf that has begun
+  size_t leafBytes_ = 0;
   std::vector<Digest> leaves_;
   uint64_t bytes_ = 0;
 };

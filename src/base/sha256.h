@@ -34,7 +34,7 @@ class Sha256 {
   Sha256& addText(std::string_view text) { return addNumber(text.size()).add(text); }
   // Little endian on every machine.
   Sha256& addNumber(uint64_t number);
-  // Of everything that was added. Once; nothing may be added afterwards.
+  // The digest of all bytes that were added since the last finish(); the next digest begins.
   Digest finish();
 
  private:

@@ -11,9 +11,9 @@
 
 namespace halyard::cpu {
 
-// What of a model's constants is there when its plan has been made: all; all that the model has,
-// but nothing that is made of it (ExecutionPlan::folded); of these only what is small.
-enum class ConstantReading { ALL, FOLDED_LATER, LARGE_LATER };
+// The constants that are in memory when a model's plan has been made: all, with those that are made
+// of others (ExecutionPlan::folded), or only the small ones.
+enum class ConstantReading { ALL, LARGE_LATER };
 
 // A constant whose bytes are zeros in a pool's copy, until base/private_copy.h's readIntoCopy
 // brings them. No other constant has any of its bytes, unless it has them all.
