@@ -391,8 +391,8 @@ void printSteps(const std::shared_ptr<const Model>& model) {
 }
 
 int benchModels(int count, char** paths, bool steps) {
-  const std::string one[] = {"--threads=1", "--no-cache"};
-  const std::string two[] = {"--threads=2", "--no-cache"};
+  const std::string one[] = {"--threads=1"};
+  const std::string two[] = {"--threads=2"};
   const auto driver1 = cpudriver::makeCpuDriver(one);
   const auto driver2 = cpudriver::makeCpuDriver(two);
   const auto reference1 = cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 1);
@@ -455,7 +455,7 @@ double executionsPerSecond(hal::PreparedModel& prepared, const Model& model, siz
 }
 
 int benchClients(int count, char** paths) {
-  const std::string arguments[] = {"--threads=2", "--no-cache"};
+  const std::string arguments[] = {"--threads=2"};
   const auto driver = cpudriver::makeCpuDriver(arguments);
   for (int i = 0; i < count; ++i) {
     const auto model = findModel(paths[i]);

@@ -1,10 +1,9 @@
 // What it costs that a model leaves its batch to executions: the same model with and without, by
 // turns through the C API, on the CPU driver in its own process, or as a library in this one:
 //
-//   shapes_bench [--library] [--sustained] [--rounds N] [--threads N] [MODEL...]
+//   shapes_bench [--library] [--rounds N] [--threads N] [MODEL...]
 //
-// --sustained compiles for sustained speed, for which the driver measures models that say their
-// sizes. Names models as cpu_bench does; without: resnet_cifar10_int8, mobilenet_v1_0.25_128_quant
+// Names models as cpu_bench does; without: resnet_cifar10_int8, mobilenet_v1_0.25_128_quant
 // and kws_ref_int8 beside the source tree. Medians of single executions with batch 1: the first and
 // the second one of a compilation, and those of a burst that follow, with those of the reference
 // kernels (the runtime's own device) and the first one with another batch.
@@ -134,14 +133,13 @@ struct Times {
 class Subject {
  public:
   static Result<Subject> create(const std::shared_ptr<const Model>& model, const Model& known,
-                                const ANeuralNetworksDevice* device, bool isSustained) {
+                                const ANeuralNetworksDevice* device) {
     Subject subject;
     HALYARD_ASSIGN_OR_RETURN(subject.model_, ApiModel::create(model));
     HALYARD_ASSIGN_OR_RETURN(subject.compilation_,
                              subject.model_->createCompilation(std::span(&device, 1)));
     HALYARD_API_CALL(ANeuralNetworksCompilation_setPreference, subject.compilation_.get(),
-                     isSustained ? ANEURALNETWORKS_PREFER_SUSTAINED_SPEED
-                                 : ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER);
+                     ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER);
     HALYARD_API_CALL(ANeuralNetworksCompilation_finish, subject.compilation_.get());
     ANeuralNetworksBurst* burst = nullptr;
     HALYARD_API_CALL(ANeuralNetworksBurst_create, subject.compilation_.get(), &burst);
@@ -191,7 +189,6 @@ class Subject {
 
 struct Wishes {
   int rounds = 15;
-  bool isSustained = false;
   bool isLibrary = false;
   std::string threads;
   std::vector<std::string> models;
@@ -205,8 +202,8 @@ Result<std::array<Times, 2>> measure(const std::shared_ptr<const Model>& known,
   for (int round = 0; round < wishes.rounds; ++round) {
     std::vector<Subject> subjects;
     for (size_t i = 0; i < 2; ++i) {
-      HALYARD_ASSIGN_OR_RETURN(Subject subject, Subject::create(i == 0 ? known : open, *known,
-                                                                device, wishes.isSustained));
+      HALYARD_ASSIGN_OR_RETURN(Subject subject,
+                               Subject::create(i == 0 ? known : open, *known, device));
       HALYARD_RETURN_IF_ERROR(subject.begin(&times[i]));
       subjects.push_back(std::move(subject));
     }
@@ -291,12 +288,8 @@ int main(int argc, char** argv) {
       wishes.threads = argv[++i];
     } else if (word == "--library") {
       wishes.isLibrary = true;
-    } else if (word == "--sustained") {
-      wishes.isSustained = true;
     } else if (word[0] == '-') {
-      fmt::print(
-          stderr,
-          "usage: shapes_bench [--library] [--sustained] [--rounds N] [--threads N] [MODEL...]\n");
+      fmt::print(stderr, "usage: shapes_bench [--library] [--rounds N] [--threads N] [MODEL...]\n");
       return 2;
     } else {
       wishes.models.push_back(word);

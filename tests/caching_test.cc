@@ -40,16 +40,19 @@ class CachingTest : public ::testing::Test {
 
   std::string cache() const { return folder_ + "/cache"; }
 
-  // What a device that was made for something else does; it caches all.
-  void useCpuDriver(bool inThisProcess) {
+  // The CPU driver, in a process of its own.
+  void useCpuDriver() {
     device_ = "halyard-cpu";
-    std::ofstream manifest(folder_ + "/manifest.json");
-    manifest << R"({"name": "halyard-cpu", "version": "1", "hal_version": "1.3", )";
-    if (inThisProcess) {
-      manifest << R"("library": ")" << CPU_LIBRARY << R"("})";
-    } else {
-      manifest << R"("executable": ")" << CPU_DRIVER << R"(", "arguments": ["--cache-all"]})";
-    }
+    std::ofstream(folder_ + "/manifest.json")
+        << R"({"name": "halyard-cpu", "version": "1", "hal_version": "1.3", "executable": ")"
+        << CPU_DRIVER << R"("})";
+  }
+  // The driver of describe() as a library in the application's process.
+  void useLibrary() {
+    std::ofstream(folder_ + "/manifest.json") << R"({"name": ")" << device_ << R"(", "version": ")"
+                                              << version_ << R"(", "hal_version": ")" << halVersion_
+                                              << R"(", "library": ")" << CACHING_LIBRARY << R"("})";
+    before_ = "CACHING_LIBRARY_PERSONALITY='" + folder_ + "/personality.json' ";
   }
 
   // The driver's personality and manifest, of what the members say. It compiles for so long that a
@@ -147,44 +150,47 @@ TEST_F(CachingTest, WorkflowsOfEveryVersion) {
   }
 }
 
-// In a process of its own, and as a library in the application's.
-TEST_F(CachingTest, TheCpuDriver) {
-  for (const bool inThisProcess : {false, true}) {
-    SCOPED_TRACE(inThisProcess);
-    useCpuDriver(inThisProcess);
-    fs::remove_all(cache());
-    fs::create_directory(cache());
-    const std::string large = " large=5000";
-    EXPECT_EQ(stateAfter(large), "miss");
-    EXPECT_EQ(stateAfter(large), "hit");
-    EXPECT_THAT(run(device_ + " " + cache() + large + " rounds=3"),
-                ElementsAre("hit ", "hit ", "hit "));
-    for (const std::string change : {"large=4999", "large=5000 weight=7", "large=5000 rows=2",
-                                     "large=5000 preference=0", "large=5000 priority=110"}) {
-      SCOPED_TRACE(change);
-      EXPECT_EQ(stateAfter(change), "miss");
-      EXPECT_EQ(stateAfter(change), "hit");
-    }
-    EXPECT_EQ(stateAfter(large), "hit");
-    // Another store knows nothing of the files.
-    fs::remove_all(folder_ + "/state");
-    EXPECT_EQ(stateAfter(large), "miss");
-    EXPECT_EQ(stateAfter(large), "hit");
+TEST_F(CachingTest, TheCpuDriverNeedsNoFiles) {
+  useCpuDriver();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(run(device_ + " " + cache() + " large=5000"),
+                ElementsAre(StartsWith("off the driver needs no files")));
   }
+}
+
+TEST_F(CachingTest, ADriverInTheApplicationsProcess) {
+  useLibrary();
+  const std::string large = " large=5000";
+  EXPECT_EQ(stateAfter(large), "miss");
+  EXPECT_EQ(stateAfter(large), "hit");
+  EXPECT_THAT(run(device_ + " " + cache() + large + " rounds=3"),
+              ElementsAre("hit ", "hit ", "hit "));
+  for (const std::string change : {"large=4999", "large=5000 weight=7", "large=5000 rows=2",
+                                   "large=5000 preference=0", "large=5000 priority=110"}) {
+    SCOPED_TRACE(change);
+    EXPECT_EQ(stateAfter(change), "miss");
+    EXPECT_EQ(stateAfter(change), "hit");
+  }
+  EXPECT_EQ(stateAfter(large), "hit");
+  // Another store knows nothing of the files.
+  fs::remove_all(folder_ + "/state");
+  EXPECT_EQ(stateAfter(large), "miss");
+  EXPECT_EQ(stateAfter(large), "hit");
 }
 
 // A limit on sizes of files is the application's; the signal that comes with it would end it. There
 // is room for the constants in memory, and none for them with a head.
 TEST_F(CachingTest, NothingEndsAtALimitOnSizesOfFiles) {
-  useCpuDriver(/*inThisProcess=*/true);
+  useLibrary();
+  const std::string unlimited = before_;
   const auto runLarge = [&] { return run(device_ + " " + cache() + " large=50000"); };
   EXPECT_THAT(runLarge(), ElementsAre(StartsWith("miss")));
   fs::remove_all(cache());
   fs::create_directory(cache());
-  before_ = "ulimit -f 391; ";
+  before_ = "ulimit -f 391; " + unlimited;
   EXPECT_THAT(runLarge(), ElementsAre(StartsWith("miss")));
   EXPECT_THAT(runLarge(), ElementsAre(StartsWith("miss")));
-  before_.clear();
+  before_ = unlimited;
   EXPECT_THAT(runLarge(), ElementsAre(StartsWith("miss")));
   EXPECT_THAT(runLarge(), ElementsAre("hit "));
 }

@@ -14,6 +14,7 @@
 #include "cpu/subgraph_run.h"
 #include "halyard/driver/trace.h"
 #include "huge_pages.h"
+#include "model_work.h"
 #include "run_services.h"
 
 namespace halyard::cpudriver {
@@ -71,7 +72,6 @@ struct CompiledModel::State {
   std::vector<std::vector<ops::Tensor>> inputs;
   std::vector<std::vector<ops::Tensor>> outputs;
   RunServices services;
-  bool inOrder = false;  // as KernelOperands has it
 };
 
 CompiledModel::CompiledModel(cpu::ExecutionPlan plan, const Resources& resources)
@@ -84,32 +84,22 @@ CompiledModel::~CompiledModel() {
 }
 
 Result<std::unique_ptr<CompiledModel>> CompiledModel::plan(std::shared_ptr<const Model> model,
-                                                           const Resources& resources,
-                                                           cpu::ConstantReading reading) {
-  HALYARD_ASSIGN_OR_RETURN(cpu::ExecutionPlan plan,
-                           cpu::ExecutionPlan::make(std::move(model), reading, false));
+                                                           const Resources& resources) {
+  HALYARD_ASSIGN_OR_RETURN(
+      cpu::ExecutionPlan plan,
+      cpu::ExecutionPlan::make(std::move(model), cpu::ConstantReading::LARGE_LATER, false));
   std::unique_ptr<CompiledModel> planned(new CompiledModel(std::move(plan), resources));
   if (!planned->isPlain()) planned.reset();
   return planned;
 }
 
 Result<std::unique_ptr<CompiledModel>> CompiledModel::compile(std::shared_ptr<const Model> model,
-                                                              const Resources& resources,
-                                                              Packing* packing, bool tunable) {
+                                                              const Resources& resources) {
   const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::COMPILATION, "compile");
-  const bool isFresh = packing == nullptr || packing->isFresh();
-  const auto reading =
-      isFresh ? cpu::ConstantReading::LARGE_LATER : cpu::ConstantReading::FOLDED_LATER;
   HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<CompiledModel> compiled,
-                           plan(std::move(model), resources, reading));
+                           plan(std::move(model), resources));
   if (compiled == nullptr) return compiled;
-  // A step that reads what is only stood for, and does not release it, is noticed when it ends.
-  if (!isFresh) {
-    for (const Mapping& released : compiled->plan_.mappings) {
-      packing->hide(std::as_bytes(std::span(released.data(), released.size())));
-    }
-  }
-  HALYARD_RETURN_IF_ERROR(compiled->makeAllSteps(packing, tunable));
+  HALYARD_RETURN_IF_ERROR(compiled->makeAllSteps());
   return compiled;
 }
 
@@ -117,11 +107,11 @@ Result<std::unique_ptr<CompiledModel>> CompiledModel::compileLater(
     std::shared_ptr<const Model> model, const Resources& resources) {
   const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::COMPILATION, "plan");
   HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<CompiledModel> compiled,
-                           plan(std::move(model), resources, cpu::ConstantReading::LARGE_LATER));
+                           plan(std::move(model), resources));
   if (compiled == nullptr) return compiled;
   compiled->stepsMade_.set([self = compiled.get()] {
     const trace::Scope compiling(trace::Layer::DRIVER, trace::Phase::COMPILATION, "compile");
-    return self->makeAllSteps(nullptr, /*tunable=*/false);
+    return self->makeAllSteps();
   });
   return compiled;
 }
@@ -138,11 +128,9 @@ std::unique_ptr<CompiledModel> CompiledModel::compileLater(cpu::ExecutionPlan pl
   return compiled;
 }
 
-// All constants that are not hidden have their bytes, in memory or in the model's files, or are
-// made of such.
-Status CompiledModel::makeAllSteps(Packing* packing, bool tunable) {
-  ConstantPages pages(plan_, packing, resources_.threads);
-  std::vector<Step> steps = makeSteps(plan_.main, &pages, tunable);
+Status CompiledModel::makeAllSteps() {
+  ConstantPages pages(plan_, resources_.threads);
+  std::vector<Step> steps = makeSteps(plan_.main, &pages);
   HALYARD_RETURN_IF_ERROR(Status(pages.status()));
   pages.finish();
   releasedBytes_ = pages.releasedBytes();
@@ -155,7 +143,7 @@ Status CompiledModel::makeSharedSteps(PackedPieces& pieces) {
   {
     SharedPacking packing(pieces, resources_.threads);
     packing.expect(mostPacked(*plan_.base));
-    steps = makeSteps(plan_.main, &packing, /*tunable=*/false);
+    steps = makeSteps(plan_.main, &packing);
     packedBytes_ = packing.ownBytes();
   }
   setSteps(std::move(steps));
@@ -165,13 +153,13 @@ Status CompiledModel::makeSharedSteps(PackedPieces& pieces) {
 void CompiledModel::setSteps(std::vector<Step> steps) {
   steps_ = std::move(steps);
   placeTemporaries();
-  threadChoice_.setKnowsOrder(std::ranges::any_of(
-      steps_, [](const Step& step) { return step.kernel && step.kernel->knowsOrder(); }));
+  dividesLoops_ = isWorthThreads(productsOf(plan_.main, steps_));
   const Facts made = facts();
   logInfo(
       "model of {} operations in {} steps, {} of them with kernels of the CPU driver's own, {} KiB "
-      "between",
-      made.operations, made.steps, made.ownKernels, made.arenaBytes / 1024);
+      "between, loops {}",
+      made.operations, made.steps, made.ownKernels, made.arenaBytes / 1024,
+      made.dividesLoops ? "divided among threads" : "in one thread");
 }
 
 // Who has no deadline makes them, if nobody else does: it takes no longer than to wait.
@@ -336,17 +324,10 @@ hal::ExecutionResult CompiledModel::run(std::span<const cpu::Argument> inputs,
   const bool limitsSteps = limited && !isShort_.load(std::memory_order_relaxed);
   const WorkLimitScope scope(limitsSteps ? &limit : nullptr);
   const ThreadShare::Execution execution(resources_.threads);
-  // Whoever wants the steps' times compares them with others of the same kind.
-  const bool chooses =
-      times == nullptr && !fixedManner_ && mayDivide_.load(std::memory_order_relaxed);
-  using Manner = ThreadChoice::Manner;
-  const Manner manner =
-      chooses ? threadChoice_.begin(hal::Clock::now()) : fixedManner_.value_or(Manner::DIVIDED);
   std::unique_ptr<State> state;
   try {
     state = takeState();
-    state->services.beginRun(manner != Manner::ALONE);
-    state->inOrder = manner == Manner::IN_ORDER;
+    state->services.beginRun(dividesLoops_);
     bind(inputs, outputs, state.get());
     const hal::TimePoint started = limitsSteps ? hal::Clock::now() : hal::TimePoint();
     result.status = runSteps(options, state.get(), times);
@@ -357,17 +338,11 @@ hal::ExecutionResult CompiledModel::run(std::span<const cpu::Argument> inputs,
   } catch (const std::bad_alloc&) {
     result.status = Status(ResultCode::OUT_OF_MEMORY, "the CPU driver ran out of memory");
   }
-  if (chooses) noteRun(state != nullptr && result.status.ok() ? &state->services : nullptr);
   if (state != nullptr) {
     state->services.reset();
     keepState(std::move(state));
   }
   return result;
-}
-
-void CompiledModel::noteRun(const RunServices* services) {
-  threadChoice_.end(hal::Clock::now(), services != nullptr && services->wasAsWanted());
-  if (services != nullptr && !services->hadLoops()) mayDivide_ = false;
 }
 
 // The time of own kernels depends on the operands' dimensions, not on what is in them.
@@ -386,14 +361,13 @@ Status CompiledModel::runSteps(const hal::ExecuteOptions& options, State* state,
                             "before {}",
                             operationText(step.operation, operations[step.operation].type));
     const auto index = static_cast<size_t>(&step - steps_.data());
-    const std::string name = trace::isActive() ? markOf(index) : std::string();
+    const std::string name =
+        trace::isActive() ? operationTypeName(operations[step.operation].type) : std::string();
     const trace::OperationScope mark(name, static_cast<uint32_t>(step.operation));
     const hal::TimePoint started = times != nullptr ? hal::Clock::now() : hal::TimePoint();
     Status status;
-    state->services.setFiner(!choices_.empty() && choices_[index].finer);
     if (step.kernel != nullptr) {
-      status = step.kernel->run({state->data.data(), step.sources, step.outputs, state->inOrder},
-                                state->services);
+      status = step.kernel->run({state->data.data(), step.sources, step.outputs}, state->services);
     } else {
       status = runReference(step, state);
     }
@@ -450,11 +424,12 @@ CompiledModel::Facts CompiledModel::facts() const {
           static_cast<size_t>(own),
           arenaBytes_,
           releasedBytes_,
-          packedBytes_};
+          packedBytes_,
+          dividesLoops_};
 }
 
 CompiledModel::StepFacts CompiledModel::stepFacts(size_t step) const {
-  return {steps_[step].operation, steps_[step].kernel == nullptr, waysOf(step), wayOf(step)};
+  return {steps_[step].operation, steps_[step].kernel == nullptr};
 }
 
 }  // namespace halyard::cpudriver

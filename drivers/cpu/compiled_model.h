@@ -1,6 +1,6 @@
 // CompiledModel: a model as a list of steps over planned memory, each a kernel of this driver or
-// the operation's reference kernel. Thread safety: once tuned, if it is to be, immutable but for
-// what is kept between runs and what has been deferred, which have locks; runs may go on at once.
+// the operation's reference kernel. Thread safety: immutable but for the memory that is kept
+// between runs and the work that has been deferred, which have locks; runs may go on at once.
 // Ownership: shares the model, owns kernels and memory; borrows threads and the watch over idle
 // memory, which must outlive it.
 #pragma once
@@ -23,9 +23,7 @@
 #include "run_services.h"
 #include "shared_packing.h"
 #include "step_list.h"
-#include "thread_choice.h"
 #include "thread_share.h"
-#include "tuning.h"
 
 namespace halyard::cpudriver {
 
@@ -40,15 +38,11 @@ class CompiledModel final : private IdleMemory::Keeper {
 
   // `model` must have passed validateModel. Null when it is not of the kind that is compiled: its
   // sizes must all follow from the model, and it must have no control flow. BAD_DATA and UNMAPPABLE
-  // as cpu::Executor::create. `packing` is for the kernels, until the model is compiled; it may be
-  // null. With one that is not fresh, whatever lies in pools of the model is released constants.
-  // `tunable`: with what tune() and choose() need.
+  // as cpu::Executor::create.
   static Result<std::unique_ptr<CompiledModel>> compile(std::shared_ptr<const Model> model,
-                                                        const Resources& resources,
-                                                        Packing* packing = nullptr,
-                                                        bool tunable = false);
+                                                        const Resources& resources);
   // The same, but its steps are made by complete(), or by the first run: until then nothing but
-  // arguments is known of it, and nothing large is read. Neither to be tuned nor saved.
+  // arguments is known of it, and nothing large is read.
   static Result<std::unique_ptr<CompiledModel>> compileLater(std::shared_ptr<const Model> model,
                                                              const Resources& resources);
   // The same of a plan for inputs of some sizes (ExecutionPlan::forInputs), which has in common
@@ -70,17 +64,6 @@ class CompiledModel final : private IdleMemory::Keeper {
   ~CompiledModel() override;
   CompiledModel(const CompiledModel&) = delete;
   CompiledModel& operator=(const CompiledModel&) = delete;
-
-  // Before any other run: executes with inputs of zeros, measures, and leaves each step with the
-  // choice that was best. Not complete where an execution fails or takes twice the budget, where
-  // others go on with the same threads, and past `end`.
-  Tuning tune(std::chrono::nanoseconds budget = kTuningBudget,
-              std::optional<hal::TimePoint> end = {});
-  // Likewise before any other run: the choices of a model that was tuned. OP_FAILED where they
-  // cannot be of this model; it is then not to be run.
-  Status choose(std::span<const StepChoice> choices);
-  // By step; empty where nothing has been chosen.
-  const std::vector<StepChoice>& choices() const { return choices_; }
 
   // Whether the arguments are as the plan has them: none is omitted, all are aligned and large
   // enough, and dimensions contradict nothing. Others are for cpu::Executor.
@@ -107,36 +90,30 @@ class CompiledModel final : private IdleMemory::Keeper {
     size_t steps = 0;
     size_t ownKernels = 0;  // steps that do not take the reference kernel
     size_t arenaBytes = 0;
-    size_t releasedBytes = 0;  // of constants, given back as they were packed
-    size_t packedBytes = 0;    // with `pieces`, of what others of the model had not packed before
+    size_t releasedBytes = 0;   // of constants, given back as they were packed
+    size_t packedBytes = 0;     // with `pieces`, of what others of the model had not packed before
+    bool dividesLoops = false;  // among the threads: it has enough to compute (model_work.h)
   };
   Facts facts() const;
   // Memory that no other model has: Facts' arenaBytes and packedBytes. 0 before it is complete.
   size_t ownBytes() const { return isComplete() ? arenaBytes_ + packedBytes_ : 0; }
   // The operation of the main subgraph that step `step` computes (the last one, when it is
-  // several), whether it takes the reference kernel, and in which way it is computed.
+  // several), and whether it takes the reference kernel.
   struct StepFacts {
     size_t operation = 0;
     bool isReference = false;
-    size_t ways = 1;
-    std::string way;  // empty: the usual one
   };
   StepFacts stepFacts(size_t step) const;
 
-  // Before any run: all are computed in this manner, whatever would be faster. For tests.
-  void fixManner(ThreadChoice::Manner manner) { fixedManner_ = manner; }
-
  private:
   struct State;
-  class Subject;
 
   CompiledModel(cpu::ExecutionPlan plan, const Resources& resources);
   // Without steps; null when it is not of the kind that is compiled.
   static Result<std::unique_ptr<CompiledModel>> plan(std::shared_ptr<const Model> model,
-                                                     const Resources& resources,
-                                                     cpu::ConstantReading reading);
+                                                     const Resources& resources);
   bool isPlain() const;
-  Status makeAllSteps(Packing* packing, bool tunable);
+  Status makeAllSteps();
   Status makeSharedSteps(PackedPieces& pieces);
   void setSteps(std::vector<Step> steps);
   Status awaitSteps(const hal::ExecuteOptions& options);
@@ -148,31 +125,21 @@ class CompiledModel final : private IdleMemory::Keeper {
             State* state) const;
   Status runSteps(const hal::ExecuteOptions& options, State* state,
                   std::vector<std::chrono::nanoseconds>* times) const;
-  // After a run for which threads were chosen; null: it has failed.
-  void noteRun(const RunServices* services);
   void noteLength(hal::Clock::duration taken);
   Status runReference(const Step& step, State* state) const;
-  void takeChoice(size_t step, StepChoice choice);
-  size_t waysOf(size_t step) const;
-  std::string wayOf(size_t step) const;
-  std::string markOf(size_t step) const;  // in a trace
   void deliver(std::span<const cpu::Argument> outputs, const State& state) const;
 
   const cpu::ExecutionPlan plan_;
   const Resources resources_;
-  DeferredWork stepsMade_;  // what follows, down to threadChoice_
+  DeferredWork stepsMade_;  // what follows, down to dividesLoops_
   std::vector<Step> steps_;
-  std::vector<StepChoice> choices_;
   std::vector<size_t> offsets_;    // by operand; of those with a place in the arena
   std::vector<bool> inArena_;      // by operand
   std::vector<bool> copiesInput_;  // by input: a reference kernel reads it
   size_t arenaBytes_ = 0;
   size_t releasedBytes_ = 0;
   size_t packedBytes_ = 0;
-  ThreadChoice threadChoice_;
-  std::optional<ThreadChoice::Manner> fixedManner_;
-  // False when no loop of the model is long enough.
-  std::atomic<bool> mayDivide_ = true;
+  bool dividesLoops_ = false;
   // True when a run has been so short that its end need not be looked for within its steps.
   std::atomic<bool> isShort_ = false;
   std::mutex mutex_;

@@ -36,11 +36,8 @@ size_t mostPacked(const cpu::ExecutionPlan& plan) {
   return std::min(bytes, most) + plan.folded.memory.size();
 }
 
-ConstantPages::ConstantPages(const cpu::ExecutionPlan& plan, Packing* behind, ThreadShare* threads)
-    : plan_(plan),
-      behind_(behind),
-      pageSize_(static_cast<size_t>(::sysconf(_SC_PAGESIZE))),
-      services_(threads) {
+ConstantPages::ConstantPages(const cpu::ExecutionPlan& plan, ThreadShare* threads)
+    : plan_(plan), pageSize_(static_cast<size_t>(::sysconf(_SC_PAGESIZE))), services_(threads) {
   const auto addPool = [this](const Mapping& mapping) {
     auto* const data = reinterpret_cast<std::byte*>(mapping.data());
     const size_t skip = reinterpret_cast<uintptr_t>(data) % pageSize_;
@@ -51,7 +48,7 @@ ConstantPages::ConstantPages(const cpu::ExecutionPlan& plan, Packing* behind, Th
   addPool(plan.folded.memory);
   addConstants(plan);
   countReaders(plan.main);
-  ConstantPages::expect(mostPacked(plan));
+  Packing::expect(mostPacked(plan));
 }
 
 void ConstantPages::addConstants(const cpu::ExecutionPlan& plan) {
@@ -98,21 +95,10 @@ void ConstantPages::countReaders(const cpu::SubgraphPlan& plan) {
   }
 }
 
-Packing::Bytes ConstantPages::get(size_t bytes, const Write& write) {
-  return behind_ != nullptr ? behind_->get(bytes, write) : makeHere(bytes, write);
-}
-
-// Who makes the pieces.
-void ConstantPages::expect(size_t bytes) {
-  behind_ != nullptr ? behind_->expect(bytes) : Packing::expect(bytes);
-}
-
 const void* ConstantPages::bring(const void* data) {
   if (plan_.later.empty() && plan_.folded.list.empty()) return data;
   const auto at = constants_.find(data);
   if (at == constants_.end() || at->second.isThere()) return data;
-  // From a cache come the pieces that would be made of it.
-  if (!isFresh()) return data;
   Constant& constant = at->second;
   if (constant.lent == nullptr && constant.readers == 1) constant.lent = lend(data, constant);
   if (constant.lent != nullptr) return constant.lent;
@@ -171,14 +157,6 @@ void ConstantPages::make(const cpu::FoldedConstant& folded, std::byte* to) {
   const Operation& operation = plan_.main.subgraph->operations[folded.operation];
   const void* const data = plan_.main.tensors[operation.inputs[0]].data;
   const auto at = constants_.find(data);
-  // What comes from a cache has no bytes of what was released, and needs none.
-  if (at != constants_.end() && !isFresh()) {
-    status_ = opFailed("{} is made of what has been released",
-                       operationText(folded.operation, operation.type));
-    return;
-  }
-  // Who saves the model saves what it is made of.
-  if (at != constants_.end() && behind_ != nullptr) keep(data, at->second);
   Status made = cpu::computeFolded(plan_.main, folded, bring(data), to, services_);
   services_.reset();
   if (!made.ok() && status_.ok()) status_ = std::move(made);
@@ -206,11 +184,6 @@ void ConstantPages::release(const void* data) {
     if (constants_.at(constant).lent == data) data = constant;
   }
   ofStep_.insert(data);
-  if (behind_ != nullptr) behind_->release(data);
-}
-
-void ConstantPages::hide(std::span<const std::byte> memory) {
-  if (behind_ != nullptr) behind_->hide(memory);
 }
 
 void ConstantPages::endStep(bool hasKernel, const std::vector<const void*>& constants) {
@@ -225,7 +198,6 @@ void ConstantPages::endStep(bool hasKernel, const std::vector<const void*>& cons
   for (const void* data : lent_) constants_.at(data).lent = nullptr;
   lent_.clear();
   bufferUsed_ = 0;
-  if (behind_ != nullptr) behind_->endStep(hasKernel, constants);
 }
 
 // Pages of `constant` that nobody is in any more.

@@ -1,8 +1,7 @@
 // ConstantPages: which constants are in memory as a model is being compiled. Brings those that are
 // still in their files, or are still to be made of others, when a step needs them, and gives back
 // what kernels have packed: at no time is there more than one step's both as they came and packed.
-// Thread safety: as Packing. Ownership: borrows the plan and the packing behind it, which must
-// outlive it; keeps no memory.
+// Thread safety: as Packing. Ownership: borrows the plan, which must outlive it; keeps no memory.
 #pragma once
 
 #include <functional>
@@ -21,26 +20,22 @@ namespace halyard::cpudriver {
 // About how many bytes the kernels of the plan's main subgraph are going to pack.
 size_t mostPacked(const cpu::ExecutionPlan& plan);
 
-// Behind it is another packing, or none (null). Pages go when every step that reads any constant in
-// them has a kernel and has released it; whatever else reads them keeps them. In a private mapping
-// they are zeros afterwards, in others what they were. Copies on the heap stay.
+// Pages go when every step that reads any constant in them has a kernel and has released it. Other
+// readers keep them. In a private mapping they are zeros afterwards; in others they keep their
+// content. Copies on the heap stay.
 class ConstantPages final : public Packing {
  public:
-  // `threads` may be null, too.
-  ConstantPages(const cpu::ExecutionPlan& plan, Packing* behind, ThreadShare* threads);
+  // `threads` may be null.
+  ConstantPages(const cpu::ExecutionPlan& plan, ThreadShare* threads);
   ~ConstantPages() override { finish(); }
   ConstantPages(const ConstantPages&) = delete;
   ConstantPages& operator=(const ConstantPages&) = delete;
 
-  Bytes get(size_t bytes, const Write& write) override;
-  void expect(size_t bytes) override;
-  bool isFresh() const override { return behind_ == nullptr || behind_->isFresh(); }
   const void* bring(const void* data) override;
   void divide(size_t count, size_t grain, const Body& body) override {
     services_.parallelFor(count, grain, body);
   }
   void release(const void* data) override;
-  void hide(std::span<const std::byte> memory) override;
   void endStep(bool hasKernel, const std::vector<const void*>& constants) override;
 
   // After the last step: gives back what has been left for that.
@@ -92,7 +87,6 @@ class ConstantPages final : public Packing {
   void read(const ByteRange& bytes, size_t grain, const std::function<Status(ByteRange)>& part);
 
   const cpu::ExecutionPlan& plan_;
-  Packing* const behind_;
   const size_t pageSize_;
   std::vector<Pool> pools_;                    // the last: constants that are made of others
   std::map<const void*, Constant> constants_;  // by where their bytes are

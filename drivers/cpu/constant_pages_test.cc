@@ -100,14 +100,14 @@ size_t residentBytes(const void* data, size_t bytes) {
 
 TEST(ConstantPages, PackedConstantsLeaveMemoryAndOthersStay) {
   const std::shared_ptr<const Model> model = threeConstants();
-  const auto expected = CompiledModel::compile(model, {}, nullptr);
+  const auto expected = CompiledModel::compile(model, {});
   ASSERT_TRUE(expected.ok()) << expected.status().toString();
   const std::vector<float> results = run(**expected);
   EXPECT_EQ((*expected)->facts().releasedBytes, 0u);  // nothing is in a pool
   for (const uint32_t gap : {0U, 100U, 4096U, 8000U}) {
     const File file;
     const std::shared_ptr<const Model> inPool = inFile(*model, file.fd(), gap);
-    const auto compiled = CompiledModel::compile(inPool, {}, nullptr);
+    const auto compiled = CompiledModel::compile(inPool, {});
     ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
     EXPECT_EQ(run(**compiled), results) << gap;
     EXPECT_GE((*compiled)->facts().releasedBytes, 2 * kWeightBytes - 4 * 4096) << gap;
@@ -146,11 +146,11 @@ TEST(ConstantPages, WhatIsNotPackedIsReadToItsPlace) {
   const File file;
   const std::shared_ptr<const Model> inPool = inFile(*model, file.fd(), 20);
   ThreadShare threads(2);
-  const auto expected = CompiledModel::compile(model, {}, nullptr);
+  const auto expected = CompiledModel::compile(model, {});
   ASSERT_TRUE(expected.ok()) << expected.status().toString();
   const std::vector<float> results = run(**expected);
   for (ThreadShare* each : {static_cast<ThreadShare*>(nullptr), &threads}) {
-    const auto compiled = CompiledModel::compile(inPool, {each}, nullptr);
+    const auto compiled = CompiledModel::compile(inPool, {each});
     ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
     EXPECT_EQ(run(**compiled), results);
     const size_t released = (*compiled)->facts().releasedBytes;
@@ -165,7 +165,7 @@ TEST(ConstantPages, AFileThatHasBecomeShorterIsAnError) {
   const File file;
   const std::shared_ptr<const Model> inPool = inFile(*model, file.fd(), 100);
   ASSERT_EQ(::ftruncate(file.fd(), kWeightBytes + 50'000), 0);
-  const auto compiled = CompiledModel::compile(inPool, {}, nullptr);
+  const auto compiled = CompiledModel::compile(inPool, {});
   EXPECT_EQ(compiled.status().code(), ResultCode::UNMAPPABLE);
   EXPECT_NE(compiled.status().message().find("truncated"), std::string::npos)
       << compiled.status().message();
@@ -188,8 +188,8 @@ TEST(ConstantPages, ManyConstantsAreWhatTheyWere) {
   const std::shared_ptr<const Model> model = b.take();
   const File file;
   ThreadShare threads(2);
-  const auto expected = CompiledModel::compile(model, {}, nullptr);
-  const auto compiled = CompiledModel::compile(inFile(*model, file.fd(), 12), {&threads}, nullptr);
+  const auto expected = CompiledModel::compile(model, {});
+  const auto compiled = CompiledModel::compile(inFile(*model, file.fd(), 12), {&threads});
   ASSERT_TRUE(expected.ok() && compiled.ok()) << compiled.status().toString();
   EXPECT_GT((*compiled)->facts().releasedBytes, size_t{1} << 20);
   EXPECT_EQ(run(**compiled), run(**expected));
@@ -212,7 +212,7 @@ TEST(ConstantPages, SmallConstantsLeaveMemoryToo) {
   }
   const std::shared_ptr<const Model> model = b.take();
   const File file;
-  const auto compiled = CompiledModel::compile(inFile(*model, file.fd(), 0), {}, nullptr);
+  const auto compiled = CompiledModel::compile(inFile(*model, file.fd(), 0), {});
   ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
   EXPECT_GE((*compiled)->facts().releasedBytes, (kLayers - 1) * kBytes);
   EXPECT_LE((*compiled)->facts().releasedBytes, (kLayers + 1) * kBytes);
@@ -233,7 +233,7 @@ TEST(ConstantPages, WhatAnyStepReadsStays) {
   const std::shared_ptr<const Model> model = b.take();
   const File file;
   const std::shared_ptr<const Model> inPool = inFile(*model, file.fd(), 0);
-  const auto compiled = CompiledModel::compile(inPool, {}, nullptr);
+  const auto compiled = CompiledModel::compile(inPool, {});
   ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
   EXPECT_EQ((*compiled)->facts().releasedBytes, 0u);
   EXPECT_GE(residentBytes((*compiled)->constant(weights), kWeightBytes), kWeightBytes);
@@ -252,7 +252,7 @@ TEST(ConstantPages, OverlappingConstantsStayWhole) {
   }
   ASSERT_NE(first, nullptr);
   const auto shared = std::make_shared<const Model>(overlapping);
-  const auto compiled = CompiledModel::compile(shared, {}, nullptr);
+  const auto compiled = CompiledModel::compile(shared, {});
   ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
   const std::vector<float> results = run(**compiled);
   // The same from memory that nothing is released of.
@@ -267,7 +267,7 @@ TEST(ConstantPages, OverlappingConstantsStayWhole) {
   }
   copied.pools.clear();
   const auto expected =
-      CompiledModel::compile(std::make_shared<const Model>(std::move(copied)), {}, nullptr);
+      CompiledModel::compile(std::make_shared<const Model>(std::move(copied)), {});
   ASSERT_TRUE(expected.ok()) << expected.status().toString();
   EXPECT_EQ(results, run(**expected));
 }

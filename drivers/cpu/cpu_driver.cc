@@ -1,38 +1,29 @@
-// Models that can be compiled are, or come from the cache; those whose sizes only an execution
-// knows are compiled then; the others go to the CPU executor.
+// A model with known sizes is compiled when it is prepared. One whose sizes come with an execution
+// is compiled then. The CPU executor computes all other models.
 #include "cpu_driver.h"
 
-#include <algorithm>
-#include <optional>
+#include <charconv>
+#include <string_view>
 #include <utility>
 
-#include "base/log.h"
 #include "base/work_limit.h"
 #include "capabilities_json.h"
-#include "compilation_store.h"
 #include "compiled_model.h"
 #include "cpu/cpu_device.h"
 #include "cpu/execution_plan.h"
-#include "driver_arguments.h"
 #include "halyard/driver/capabilities_file.h"
-#include "model/validation/validation.h"
 #include "prepared_models.h"
-#include "recorded_packing.h"
 
 namespace halyard::cpudriver {
 namespace {
 
 class CpuDriver final : public hal::Device {
  public:
-  // `store` may be null: nothing is cached. `watcher` may be empty.
-  CpuDriver(hal::DeviceInfo info, const DriverArguments& arguments,
-            std::unique_ptr<CompilationStore> store, TuningWatcher watcher)
+  // `threads` 0: as many as there are processors.
+  CpuDriver(hal::DeviceInfo info, unsigned threads)
       : info_(std::move(info)),
-        tunes_(arguments.tunes),
-        watcher_(std::move(watcher)),
-        store_(std::move(store)),
-        executor_(cpu::makeCpuDevice(info_, arguments.threads, true)),
-        resources_(std::make_shared<DriverResources>(arguments.threads)) {}
+        executor_(cpu::makeCpuDevice(info_, threads, true)),
+        resources_(std::make_shared<DriverResources>(threads)) {}
 
   const hal::DeviceInfo& info() const override { return info_; }
 
@@ -41,56 +32,20 @@ class CpuDriver final : public hal::Device {
   }
 
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
-      const ValidModel& model, const hal::PrepareOptions& options) override {
-    const hal::TimePoint started = hal::Clock::now();
-    HALYARD_RETURN_IF_ERROR(checkValid(*model));
-    PackingRecorder recorder;
-    // What took long just now may be quick the next time: whoever saves some of it by chance
-    // surprises whoever relies on what there was.
-    const bool saves =
-        store_ != nullptr && options.cache != nullptr && hal::savesFor(info_, options.preference);
-    const bool sustains = options.preference == hal::ExecutionPreference::SUSTAINED_SPEED;
-    // Kernels may be made behind the answer, unless somebody wants it all done by then.
-    const bool later = !saves && !sustains && !options.deadline;
-    HALYARD_ASSIGN_OR_RETURN(
-        std::shared_ptr<CompiledModel> compiled,
-        compile(model, options,
-                {saves ? &recorder : nullptr, /*tunable=*/tunes_ && sustains, later}));
-    if (compiled == nullptr) return prepareOpen(std::move(model), options);
+      const ValidModel& valid, const hal::PrepareOptions& options) override {
+    const std::shared_ptr<const Model>& model = valid.share();
+    // Kernels may be made behind the answer, unless a deadline is for all of it, or many executions
+    // are to come, of which the first should be as fast as the others.
+    const bool later =
+        options.preference != hal::ExecutionPreference::SUSTAINED_SPEED && !options.deadline;
+    HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<CompiledModel> compiled,
+                             compile(model, options, later));
+    if (compiled == nullptr) return prepareOpen(model, options);
     if (later && !resourcesFor(options).late->add(compiled)) {
       HALYARD_RETURN_IF_ERROR(compiled->complete());
     }
-    if (saves) {
-      const Status saved =
-          store_->save(*model, *compiled, recorder, options, hal::Clock::now() - started);
-      if (!saved.ok()) logInfo("the compilation is not cached: {}", saved.message());
-    }
     return std::shared_ptr<hal::PreparedModel>(
-        std::make_shared<CompiledPreparedModel>(std::move(model), resources_, std::move(compiled)));
-  }
-
-  Result<hal::CachedModel> prepareModelFromCache(const std::optional<ValidModel>& /*model*/,
-                                                 const hal::PrepareOptions& options) override {
-    if (store_ == nullptr) return opFailed("there is no store of what was saved");
-    HALYARD_ASSIGN_OR_RETURN(SavedCompilation saved, store_->load(options));
-    hal::PrepareOptions own = options;
-    own.preference = saved.preference;
-    own.priority = saved.priority;
-    PackingReplay replay(std::move(saved.pieces));
-    const bool wasTuned = !saved.choices.empty();
-    HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<CompiledModel> compiled,
-                             compile(saved.model, own, {&replay, wasTuned, /*later=*/false}));
-    if (compiled == nullptr || !replay.isConsistent()) {
-      return opFailed("what was saved does not suit the model that was saved with it");
-    }
-    if (wasTuned) HALYARD_RETURN_IF_ERROR(compiled->choose(saved.choices));
-    hal::CachedModel cached;
-    cached.interface = saved.model;
-    cached.preference = own.preference;
-    cached.priority = own.priority;
-    cached.prepared = std::make_shared<CompiledPreparedModel>(std::move(saved.model), resources_,
-                                                              std::move(compiled));
-    return cached;
+        std::make_shared<CompiledPreparedModel>(model, resources_, std::move(compiled)));
   }
 
  private:
@@ -102,26 +57,14 @@ class CpuDriver final : public hal::Device {
     return {&threads, &resources_->idle, &resources_->late[priority]};
   }
 
-  struct Manner {
-    Packing* packing;  // may be null
-    bool tunable;
-    bool later;  // for which there is neither
-  };
-  // As CompiledModel::compile or compileLater, within the options' deadline. What is tunable and
-  // comes from no cache is tuned.
+  // As CompiledModel::compile or compileLater, within the options' deadline.
   Result<std::unique_ptr<CompiledModel>> compile(const std::shared_ptr<const Model>& model,
                                                  const hal::PrepareOptions& options,
-                                                 const Manner& manner) const {
-    const auto make = [&]() -> Result<std::unique_ptr<CompiledModel>> {
+                                                 bool later) const {
+    const auto make = [&] {
       const CompiledModel::Resources resources = resourcesFor(options);
-      if (manner.later) return CompiledModel::compileLater(model, resources);
-      HALYARD_ASSIGN_OR_RETURN(
-          std::unique_ptr<CompiledModel> compiled,
-          CompiledModel::compile(model, resources, manner.packing, manner.tunable));
-      if (compiled == nullptr) return compiled;
-      const bool isFresh = manner.packing == nullptr || manner.packing->isFresh();
-      if (manner.tunable && isFresh) tune(*model, options, *compiled);
-      return compiled;
+      return later ? CompiledModel::compileLater(model, resources)
+                   : CompiledModel::compile(model, resources);
     };
     return withinDeadline<std::unique_ptr<CompiledModel>>(options, make);
   }
@@ -166,37 +109,7 @@ class CpuDriver final : public hal::Device {
     }
   }
 
-  // Takes a quarter of the time to the deadline at the most.
-  void tune(const Model& model, const hal::PrepareOptions& options, CompiledModel& compiled) const {
-    const hal::TimePoint started = hal::Clock::now();
-    std::chrono::nanoseconds budget = kTuningBudget;
-    std::optional<hal::TimePoint> end;
-    if (options.deadline) {
-      end = started + (*options.deadline - started) / 4;
-      budget = std::min(budget, (*end - started) / 2);
-    }
-    const Tuning tuning = compiled.tune(budget, end);
-    const auto microseconds = [](std::chrono::nanoseconds time) {
-      return 1e-3 * static_cast<double>(time.count());
-    };
-    logInfo("{} executions in {:.1f} ms to choose by: {} of {} steps are computed in another way{}",
-            tuning.runs, 1e-3 * microseconds(hal::Clock::now() - started), tuning.changed(),
-            compiled.facts().steps, tuning.complete ? "" : ", for nothing could be measured");
-    for (size_t step = 0; step < tuning.steps.size(); ++step) {
-      const CompiledModel::StepFacts facts = compiled.stepFacts(step);
-      if (facts.way.empty()) continue;
-      logInfo("{}: {}, {:.2f} us instead of {:.2f}",
-              operationText(facts.operation, model.main.operations[facts.operation].type),
-              facts.way, microseconds(tuning.steps[step].chosen),
-              microseconds(tuning.steps[step].usual));
-    }
-    if (watcher_) watcher_(tuning);
-  }
-
   const hal::DeviceInfo info_;
-  const bool tunes_;
-  const TuningWatcher watcher_;
-  const std::unique_ptr<CompilationStore> store_;
   const std::shared_ptr<hal::Device> executor_;
   const std::shared_ptr<DriverResources> resources_;
 };
@@ -215,33 +128,30 @@ Result<hal::DeviceInfo> describe() {
   return info;
 }
 
+constexpr std::string_view kThreads = "--threads=";
+constexpr unsigned kMostThreads = 256;
+
+// 0 without arguments.
+Result<unsigned> readThreads(std::span<const std::string> arguments) {
+  if (arguments.empty()) return 0u;
+  const std::string_view text = arguments[0];
+  unsigned threads = 0;
+  if (arguments.size() == 1 && text.starts_with(kThreads)) {
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data() + kThreads.size(), end, threads);
+    if (error != std::errc() || stop != end || threads > kMostThreads) threads = 0;
+  }
+  if (threads > 0) return threads;
+  return badData("arguments '{}', expected --threads=N with N from 1 to {}",
+                 fmt::join(arguments, " "), kMostThreads);
+}
+
 }  // namespace
 
 Result<std::shared_ptr<hal::Device>> makeCpuDriver(std::span<const std::string> arguments) {
-  return makeWatchedCpuDriver(arguments, {});
-}
-
-Result<std::shared_ptr<hal::Device>> makeWatchedCpuDriver(std::span<const std::string> arguments,
-                                                          TuningWatcher watcher) {
-  HALYARD_ASSIGN_OR_RETURN(const DriverArguments read, readArguments(arguments));
+  HALYARD_ASSIGN_OR_RETURN(const unsigned threads, readThreads(arguments));
   HALYARD_ASSIGN_OR_RETURN(hal::DeviceInfo info, describe());
-  std::unique_ptr<CompilationStore> store;
-  if (read.caches) {
-    auto opened = CompilationStore::open(info, read.cacheFolder, read.cachesAll);
-    if (opened.ok()) {
-      store = std::move(*opened);
-      info.modelCacheFiles = CompilationStore::kModelFiles;
-      info.dataCacheFiles = CompilationStore::kDataFiles;
-      // Compiling takes long where it measures; without, nothing is loaded in a fraction of it.
-      if (read.tunes && !read.cachesAll) {
-        info.cachedPreferences = hal::preferenceBit(hal::ExecutionPreference::SUSTAINED_SPEED);
-      }
-    } else {
-      logWarning("driver '{}' caches nothing: {}", info.name, opened.status().message());
-    }
-  }
-  return std::shared_ptr<hal::Device>(
-      std::make_shared<CpuDriver>(std::move(info), read, std::move(store), std::move(watcher)));
+  return std::shared_ptr<hal::Device>(std::make_shared<CpuDriver>(std::move(info), threads));
 }
 
 }  // namespace halyard::cpudriver

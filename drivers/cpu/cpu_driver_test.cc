@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "compiled_model.h"
-#include "hal/manifest/manifest.h"
 #include "hal/client/remote_device.h"
+#include "hal/manifest/manifest.h"
 #include "halyard/driver/capabilities_file.h"
 #include "model_for_test.h"
 #include "test_definitions.h"
@@ -34,12 +34,6 @@ std::shared_ptr<const Model> smallModel(const Shape& input = {1, 6, 5, 3}) {
   builder.operation(OperationType::CONV_2D, {image, filter, bias, one, one, one, relu}, {features});
   builder.operation(OperationType::SIN, {features}, {result});
   return builder.take();
-}
-
-// In this process, without a store in the home folder.
-Result<std::shared_ptr<hal::Device>> makeDriver() {
-  static const std::string arguments[] = {"--no-cache"};
-  return makeCpuDriver(arguments);
 }
 
 struct Outcome {
@@ -123,7 +117,7 @@ TEST(CpuDriverFigures, AreThoseOfTheFile) {
 }
 
 TEST(CpuDriverTest, ComputesInThisProcess) {
-  const auto device = makeDriver();
+  const auto device = makeCpuDriver();
   ASSERT_TRUE(device.ok());
   EXPECT_EQ((*device)->info().name, "halyard-cpu");
   EXPECT_TRUE(hal::validateDeviceInfo((*device)->info()).ok());
@@ -145,18 +139,8 @@ TEST(CpuDriverTest, ComputesInItsOwnProcess) {
   for (int i = 0; i < 3; ++i) expectRight(run(*model));
 }
 
-TEST(CpuDriverTest, ComputesWithOneThreadWhereThatIsWhatIsWanted) {
-  const auto device = makeDriver();
-  ASSERT_TRUE(device.ok());
-  hal::PrepareOptions options;
-  options.preference = hal::ExecutionPreference::LOW_POWER;
-  const auto model = (*device)->prepareModel(smallModel(), options);
-  ASSERT_TRUE(model.ok()) << model.status().toString();
-  expectRight(run(**model));
-}
-
 TEST(CpuDriverTest, RequestsThatThePlanDoesNotTakeAreComputedToo) {
-  const auto device = makeDriver();
+  const auto device = makeCpuDriver();
   ASSERT_TRUE(device.ok());
   const auto model = prepare(**device, smallModel());
   const Outcome tooSmall = run(*model, {}, kOutputs - 1);
@@ -201,7 +185,7 @@ TEST(CpuDriverTest, AnOutputThatIsReadStaysAsItIs) {
 }
 
 TEST(CpuDriverTest, ModelsWithUnknownSizesAreComputedToo) {
-  const auto device = makeDriver();
+  const auto device = makeCpuDriver();
   ASSERT_TRUE(device.ok());
   const auto unknown = smallModel({1, 0, 5, 3});
   const auto compiled = CompiledModel::compile(unknown, {});
@@ -213,7 +197,7 @@ TEST(CpuDriverTest, ModelsWithUnknownSizesAreComputedToo) {
 
 // The plan knows the dimensions of outputs that the model leaves open; whoever asks does not.
 TEST(CpuDriverTest, RepeatedRequestsAreToldTheShapesThatTheModelLeavesOpen) {
-  const auto device = makeDriver();
+  const auto device = makeCpuDriver();
   ASSERT_TRUE(device.ok());
   for (const bool isOpen : {false, true}) {
     Model open = *smallModel();
@@ -254,7 +238,7 @@ TEST(CpuDriverTest, SaysWhatItHasMadeOfAModel) {
 }
 
 TEST(CpuDriverTest, DeadlinesAndCancellationEndExecutions) {
-  const auto device = makeDriver();
+  const auto device = makeCpuDriver();
   ASSERT_TRUE(device.ok());
   const auto model = prepare(**device, smallModel());
   hal::ExecuteOptions late;
@@ -272,7 +256,7 @@ TEST(CpuDriverTest, DeadlinesAndCancellationEndExecutions) {
 
 // Unaligned memory, and outputs in memory that is larger than they are.
 TEST(CpuDriverTest, RequestsWithUnalignedMemoryAreComputedToo) {
-  const auto device = makeDriver();
+  const auto device = makeCpuDriver();
   ASSERT_TRUE(device.ok());
   const auto model = prepare(**device, smallModel());
   std::vector<uint8_t> input(kInputs * 4 + 1);
@@ -307,7 +291,7 @@ TEST(CpuDriverTest, RequestsWithUnalignedMemoryAreComputedToo) {
 }
 
 TEST(CpuDriverTest, RequestsWithoutAnInputFail) {
-  const auto device = makeDriver();
+  const auto device = makeCpuDriver();
   ASSERT_TRUE(device.ok());
   const auto model = prepare(**device, smallModel());
   std::vector<float> outputs(kOutputs);
@@ -323,22 +307,44 @@ TEST(CpuDriverTest, RequestsWithoutAnInputFail) {
   EXPECT_EQ(result.status.code(), ResultCode::OP_FAILED) << result.status.toString();
 }
 
+// It compiles in a few milliseconds: applications keep no files for it.
+TEST(CpuDriverTest, NeedsNoCacheFiles) {
+  const auto device = makeCpuDriver();
+  ASSERT_TRUE(device.ok());
+  EXPECT_EQ((*device)->info().modelCacheFiles, 0u);
+  EXPECT_EQ((*device)->info().dataCacheFiles, 0u);
+  hal::PrepareOptions options;
+  options.cache = std::make_shared<const hal::CacheFiles>();
+  const auto cached = (*device)->prepareModelFromCache(smallModel(), options);
+  EXPECT_EQ(cached.status().code(), ResultCode::OP_FAILED) << cached.status().toString();
+}
+
+TEST(CpuDriverTest, EveryPreferenceComputesTheSame) {
+  const auto device = makeCpuDriver();
+  ASSERT_TRUE(device.ok());
+  using enum hal::ExecutionPreference;
+  for (const hal::ExecutionPreference preference :
+       {LOW_POWER, FAST_SINGLE_ANSWER, SUSTAINED_SPEED}) {
+    hal::PrepareOptions options;
+    options.preference = preference;
+    const auto model = (*device)->prepareModel(smallModel(), options);
+    ASSERT_TRUE(model.ok()) << model.status().toString();
+    expectRight(run(**model));
+  }
+}
+
 TEST(CpuDriverTest, ArgumentsAreChecked) {
-  const auto make = [](std::vector<std::string> arguments) {
-    arguments.emplace_back("--no-cache");
+  const auto make = [](const std::vector<std::string>& arguments) {
     return makeCpuDriver(arguments);
   };
+  EXPECT_TRUE(make({}).ok());
   EXPECT_TRUE(make({"--threads=2"}).ok());
-  EXPECT_TRUE(make({"--threads=2", "--cache=/tmp/x", "--cache-all", "--no-tuning"}).ok());
-  const std::vector<std::vector<std::string>> wrongs = {{"--threads=0"},
-                                                        {"--threads=257"},
-                                                        {"--threads=2x"},
-                                                        {"threads"},
-                                                        {""},
-                                                        {"--cache="},
-                                                        {"--no-cache"},
-                                                        {"--no-tuning", "--no-tuning"},
-                                                        {"--threads=2", "--threads=2"}};
+  EXPECT_TRUE(make({"--threads=256"}).ok());
+  const std::vector<std::vector<std::string>> wrongs = {
+      {"--threads=0"},  {"--threads=257"},
+      {"--threads=2x"}, {"--threads="},
+      {"threads"},      {""},
+      {"--no-cache"},   {"--threads=2", "--threads=2"}};
   for (const auto& wrong : wrongs) {
     const auto device = make(wrong);
     EXPECT_EQ(device.status().code(), ResultCode::BAD_DATA) << wrong[0];

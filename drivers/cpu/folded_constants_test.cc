@@ -1,5 +1,5 @@
 // Weights that a model has as bytes and computes with as floats: results are those of float
-// weights, and what a compilation leaves in memory and saves is no more than it would be of these.
+// weights, and a compilation leaves no more in memory.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -8,8 +8,6 @@
 
 #include "compiled_model.h"
 #include "model_for_test.h"
-#include "recorded_packing.h"
-#include "saved_compilation.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -106,7 +104,7 @@ std::vector<float> run(CompiledModel& model) {
 class FoldedConstantsTest : public ::testing::Test {
  protected:
   FoldedConstantsTest() : file_(std::tmpfile()) {
-    auto floats = CompiledModel::compile(modelOf(Weights::FLOAT), {}, nullptr);
+    auto floats = CompiledModel::compile(modelOf(Weights::FLOAT), {});
     EXPECT_TRUE(floats.ok()) << floats.status().toString();
     floats_ = std::move(*floats);
     expected_ = run(*floats_);
@@ -123,7 +121,7 @@ TEST_F(FoldedConstantsTest, ResultsAndStepsAreThoseOfFloatWeights) {
   ThreadShare threads(2);
   for (const auto& each : {model, inFile(*model, file_)}) {
     for (ThreadShare* share : {static_cast<ThreadShare*>(nullptr), &threads}) {
-      const auto compiled = CompiledModel::compile(each, {share}, nullptr);
+      const auto compiled = CompiledModel::compile(each, {share});
       ASSERT_TRUE(compiled.ok() && *compiled != nullptr) << compiled.status().toString();
       EXPECT_EQ(run(**compiled), expected_);
       EXPECT_EQ((*compiled)->facts().steps, floats_->facts().steps);
@@ -138,48 +136,10 @@ TEST_F(FoldedConstantsTest, ResultsAndStepsAreThoseOfFloatWeights) {
 
 TEST_F(FoldedConstantsTest, NeitherBytesNorFloatsStayWhereTheyArePacked) {
   const auto model = inFile(*modelOf(Weights::BYTES), file_);
-  const auto compiled = CompiledModel::compile(model, {}, nullptr);
+  const auto compiled = CompiledModel::compile(model, {});
   ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
   constexpr size_t kPacked = size_t{kUnits} * (kDepth + kUnits);
   EXPECT_GE((*compiled)->facts().releasedBytes, kPacked * (1 + sizeof(float)) - 8 * 4096);
-}
-
-TEST_F(FoldedConstantsTest, AreSavedAndComeBack) {
-  const auto bytes = modelOf(Weights::BYTES);
-  for (const auto& model : {bytes, inFile(*bytes, file_)}) {
-    PackingRecorder recorder;
-    const auto compiled = CompiledModel::compile(model, {}, &recorder);
-    ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
-    EXPECT_EQ(run(**compiled), expected_);
-    auto content = packCompilation(*model, **compiled, recorder, {});
-    ASSERT_TRUE(content.ok()) << content.status().toString();
-    const auto data = std::make_shared<std::vector<uint8_t>>(content->data[0]);
-    auto saved = unpackCompilation(content->model[0], *data, data);
-    ASSERT_TRUE(saved.ok()) << saved.status().toString();
-    PackingReplay replay(std::move(saved->pieces));
-    const auto again = CompiledModel::compile(saved->model, {}, &replay);
-    ASSERT_TRUE(again.ok() && *again != nullptr) << again.status().toString();
-    EXPECT_TRUE(replay.isConsistent());
-    EXPECT_EQ((*again)->facts().ownKernels, (*compiled)->facts().ownKernels);
-    EXPECT_EQ(run(**again), expected_);
-  }
-}
-
-// A cache does not give that back; if it did, nothing would be read that is not there.
-TEST_F(FoldedConstantsTest, WhatWasReleasedIsNoSource) {
-  Builder b;
-  const uint32_t x = b.input({1, kUnits});
-  const uint32_t none = b.int32(0);
-  const uint32_t y = b.output({1, kUnits});
-  WeightMaker weights(b, Weights::BYTES);
-  b.operation(OperationType::MUL, {x, weights({1, kUnits}), none}, {y});
-  constexpr uint32_t kTooMuchForTheHeap = 128 * 1024;
-  const auto model = inFile(*b.take(), file_, kTooMuchForTheHeap);
-  PackingReplay replay({});
-  const auto compiled = CompiledModel::compile(model, {}, &replay);
-  EXPECT_EQ(compiled.status().code(), ResultCode::OP_FAILED) << compiled.status().toString();
-  EXPECT_NE(compiled.status().message().find("has been released"), std::string::npos)
-      << compiled.status().message();
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Kernel: one operation of one model, or some at once, with everything done ahead that can be:
 // shapes settled, weights rearranged, a version for this processor chosen. Thread safety: immutable
-// once made and its way chosen; runs may then go on at once in several threads. Ownership: a kernel
-// owns its rearranged constants and borrows nothing of its site.
+// once made; runs may then go on at once in several threads. Ownership: a kernel owns its
+// rearranged constants and borrows nothing of its site.
 #pragma once
 
 #include <array>
@@ -9,8 +9,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string_view>
-#include <type_traits>
 
 #include "halyard/driver/status.h"
 #include "ops/activation.h"
@@ -74,11 +72,9 @@ struct KernelSite {
   std::span<const ops::Tensor> inputs;
   std::span<const ops::Tensor> outputs;
   ops::SimdLevel level = ops::simdLevel();  // the newest instructions that may be used
-  Packing* packing = nullptr;               // null: there is no cache
+  Packing* packing = nullptr;               // null: packed constants lie on the heap
   Fused fused = {};
   const ops::OperationDefinition* definition = nullptr;  // set by makeKernel
-  // Whether the kernel should have several ways, to be chosen from by measuring (tuning.h).
-  bool tunable = false;
   // By input: the model's operand, and what others have made of it. Without one nothing is shared.
   std::span<const uint32_t> operands = {};
   SharedParts* parts = nullptr;
@@ -94,20 +90,12 @@ struct KernelSite {
     return true;
   }
 
-  // What `write(T*)` makes of constants in `count` zeros, or had made when the model was compiled.
+  // The result of `write(T*)`, which gets `count` zeros to pack constants into.
   template <typename T, typename F>
   Packed<T> pack(size_t count, F write) const {
     return cpudriver::pack<T>(packing, count, std::move(write));
   }
-  // What `f()` finds out from constants that may be released, or had found out then.
-  template <typename T, typename F>
-  T decide(F f) const {
-    static_assert(std::is_integral_v<T>);
-    // Whatever a file has in its place, it is a number.
-    using Kept = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
-    return static_cast<T>(pack<Kept>(1, [&](Kept* to) { *to = f(); })[0]);
-  }
-  // For what pack() and decide() call: see Packing::divide.
+  // For the functions that pack() calls: see Packing::divide.
   void divide(size_t count, size_t grain, const Packing::Body& body) const {
     packing == nullptr ? body(0, count) : packing->divide(count, grain, body);
   }
@@ -121,8 +109,6 @@ struct KernelSite {
     for (const size_t i : from) key.push_back(i < operands.size() ? int64_t{operands[i]} : -1);
     return parts->get<T>(std::move(key), make);
   }
-  // Whether pack() and decide() call their functions.
-  bool packs() const { return packing == nullptr || packing->isFresh(); }
   // The kernel has all that it needs of constant input `i`.
   void release(size_t i) const {
     if (packing != nullptr) packing->release(inputs[i].data);
@@ -134,11 +120,6 @@ struct KernelOperands {
   void* const* data;
   std::span<const uint32_t> inputs;
   std::span<const uint32_t> outputs;
-  // Whether kernels that can are to read and write memory in the order in which it lies, though
-  // that takes more instructions. Behind loads at a distance from each other processors read ahead
-  // as far, in what other threads are writing, which these have to get back: it is slow where
-  // processors are far apart.
-  bool inOrder = false;
 
   template <typename T>
   const T* input(size_t i) const {
@@ -163,17 +144,8 @@ class Kernel {
   // it has not written. Throws what a body of parallelFor throws (base/thread_pool.h), and
   // std::bad_alloc.
   virtual Status run(const KernelOperands& operands, ops::KernelServices& services) const = 0;
-  // Whether a run does anything else where its operands ask for order, with the same results.
-  virtual bool knowsOrder() const { return false; }
   // Whether a run reads inputs behind the first that were constants when the kernel was made.
   virtual bool readsConstants() const { return true; }
-  // In how many ways it can compute its outputs: in 8 bits they give the same, in float they may
-  // add up in another order.
-  virtual size_t ways() const { return 1; }
-  // What is particular to a way; the name lives as long as the program.
-  virtual std::string_view wayName(size_t /*way*/) const { return "usual"; }
-  // Not while it runs. Without, it is way 0, which is thought to be the best.
-  virtual void chooseWay(size_t /*way*/) {}
 };
 
 // Makes the kernel for a site; null where there is none that beats the reference kernel.

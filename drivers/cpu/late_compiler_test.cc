@@ -216,7 +216,7 @@ TEST(LateCompilerTest, ConstantsThatAreGoneFailTheRuns) {
 
 // Of a driver whose models come and go, with executions or without.
 TEST(LateCompilerTest, ADriverEndsInTheMidstOfItAll) {
-  const std::string arguments[] = {"--no-cache", "--threads=2"};
+  const std::string arguments[] = {"--threads=2"};
   for (int round = 0; round < 20; ++round) {
     auto device = makeCpuDriver(arguments);
     ASSERT_TRUE(device.ok());

@@ -1,19 +1,16 @@
-// Packing: where the kernels of a model get what they make of its constants, such as weights in the
-// order of a micro kernel: by packing when the model is compiled, as it was packed then when the
-// compilation comes from a cache.
+// Packing: the source of the memory that the kernels of a model pack its constants into, such as
+// weights in the order of a micro kernel.
 // Thread safety: a Packing belongs to one compilation, and is used by one thread at a time; Packed
 // is immutable.
-// Ownership: a Packed shares its memory with whatever it came from.
+// Ownership: a Packed shares its memory.
 //
-// A maker asks through its site (kernel.h). It asks for the same, in the same order, whenever the
-// model is the same, and of constants that it has released it reads nothing outside of what it
-// passes to pack() and decide(): from a cache, these have no bytes.
+// A maker asks through its site (kernel.h). A constant that it has released may lose its bytes when
+// the step has been made.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -47,10 +44,8 @@ class Packing {
   virtual ~Packing() = default;
   // Before all else: about how many bytes are going to be packed.
   virtual void expect(size_t bytes) { memory_.expect(bytes); }
-  // `bytes` bytes, by calling `write` with as many zeros or from a cache. Throws std::bad_alloc.
-  virtual Bytes get(size_t bytes, const Write& write) = 0;
-  // Whether get() calls `write`.
-  virtual bool isFresh() const = 0;
+  // Calls `write` with `bytes` zeros, and gives the result. Throws std::bad_alloc.
+  virtual Bytes get(size_t bytes, const Write& write) { return makeHere(bytes, write); }
   // The kernel that is being made needs the constant at `data` no more.
   virtual void release(const void* data) = 0;
   // The constant at `data` is going to be read: where its bytes are, until endStep. That is what
@@ -60,13 +55,11 @@ class Packing {
   // on threads where there are some.
   using Body = std::function<void(size_t begin, size_t end)>;
   virtual void divide(size_t count, size_t /*grain*/, const Body& body) { body(0, count); }
-  // Memory that stands for constants that were released when the model was compiled.
-  virtual void hide(std::span<const std::byte> /*memory*/) {}
-  // A step that reads the constants has been made. What its kernel has not released is read at
-  // every run where it was before bring(); the reference kernel reads them all.
+  // A step that reads the constants has been made. Constants that its kernel has not released are
+  // read at every run where they were before bring(); the reference kernel reads them all.
   virtual void endStep(bool hasKernel, const std::vector<const void*>& constants) = 0;
 
-  // What get() does without a cache, in memory from the heap.
+  // The same as get() in memory from the heap.
   static Bytes make(size_t bytes, const Write& write) {
     PackedMemory memory;  // that expects nothing
     return makeIn(&memory, bytes, write);

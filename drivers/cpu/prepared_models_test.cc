@@ -9,14 +9,14 @@
 #include <memory>
 #include <vector>
 
-#include "trace/recorder.h"
 #include "cpu/cpu_device.h"
 #include "cpu_driver.h"
-#include "hal/manifest/manifest.h"
 #include "hal/client/remote_device.h"
+#include "hal/manifest/manifest.h"
 #include "model_for_test.h"
 #include "test_definitions.h"
-#include "testing/cached_models.h"
+#include "testing/layers_model.h"
+#include "trace/recorder.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -81,8 +81,7 @@ Marks marksOf(const F& f) {
 class OpenModelsTest : public ::testing::Test {
  protected:
   OpenModelsTest() {
-    static const std::string arguments[] = {"--no-cache"};
-    auto made = makeCpuDriver(arguments);
+    auto made = makeCpuDriver();
     EXPECT_TRUE(made.ok()) << made.status().toString();
     driver_ = *made;
   }

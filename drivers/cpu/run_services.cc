@@ -10,29 +10,13 @@ namespace halyard::cpudriver {
 
 void RunServices::parallelFor(size_t count, size_t grain,
                               const std::function<void(size_t begin, size_t end)>& body) {
-  const size_t finest = finer_ ? (grain + 3) / 4 : grain;
-  if (threads_ != nullptr && threads_->pool().threads() > 1 &&
-      count > std::max<size_t>(finest, 1)) {
-    hadLoops_.store(true, std::memory_order_relaxed);
-    if (divides_.load(std::memory_order_relaxed)) {
-      if (threads_->divides()) return threads_->pool().parallelFor(count, finest, body);
-      // The rest of the run does not ask again.
-      divides_.store(false, std::memory_order_relaxed);
-      withheld_.store(true, std::memory_order_relaxed);
-    }
+  if (threads_ != nullptr && threads_->pool().threads() > 1 && count > std::max<size_t>(grain, 1) &&
+      divides_.load(std::memory_order_relaxed)) {
+    if (threads_->divides()) return threads_->pool().parallelFor(count, grain, body);
+    // The rest of the run does not ask again.
+    divides_.store(false, std::memory_order_relaxed);
   }
   forEachChunk(0, count, grain, body);
-}
-
-void RunServices::beginRun(bool divides) {
-  divides_ = divides;
-  hadLoops_ = false;
-  withheld_ = false;
-  if (threads_ != nullptr) delayBefore_ = threads_->pool().delay();
-}
-
-bool RunServices::wasAsWanted() const {
-  return hadLoops_ && !withheld_ && threads_->pool().delay() == delayBefore_;
 }
 
 void* RunServices::scratch(size_t bytes) {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <mutex>
 #include <vector>
 
@@ -22,14 +21,8 @@ class RunServices final : public ops::KernelServices {
   void parallelFor(size_t count, size_t grain,
                    const std::function<void(size_t begin, size_t end)>& body) override;
   void* scratch(size_t bytes) override;
-  // Whether the next kernel's loops are divided from a quarter of the usual elements on.
-  void setFiner(bool finer) { finer_ = finer; }
   // Whether the kernels of this run are to divide their loops; they do while there are processors.
-  void beginRun(bool divides);
-  // Whether the run so far has had loops that can be divided, and if they were to, all were, and no
-  // thread has come late.
-  bool wasAsWanted() const;
-  bool hadLoops() const { return hadLoops_; }
+  void beginRun(bool divides) { divides_ = divides; }
   // The kernel is done with its scratch memory.
   void reset();
 
@@ -40,12 +33,8 @@ class RunServices final : public ops::KernelServices {
   };
 
   ThreadShare* const threads_;
-  bool finer_ = false;
   // Kernels may run loops in several threads.
   std::atomic<bool> divides_ = true;
-  std::atomic<bool> hadLoops_ = false;
-  std::atomic<bool> withheld_ = false;
-  std::chrono::nanoseconds delayBefore_{0};  // of the threads
   std::mutex mutex_;
   std::vector<Scratch> scratch_;
 };

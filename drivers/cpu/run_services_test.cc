@@ -18,58 +18,54 @@ int rangesHere(RunServices& services) {
   return ranges;
 }
 
+int rangesOf(RunServices& services, size_t count, size_t grain) {
+  std::atomic<int> ranges = 0;
+  services.parallelFor(count, grain, [&](size_t, size_t) { ++ranges; });
+  return ranges;
+}
+
 TEST(RunServices, ARunThatIsNotToDivideItsLoopsDoesNot) {
   ThreadShare share(2);
   RunServices services(&share);
   services.beginRun(false);
   EXPECT_EQ(rangesHere(services), 1);
-  EXPECT_TRUE(services.hadLoops());
-  EXPECT_TRUE(services.wasAsWanted());
 }
 
 TEST(RunServices, ARunThatIsToDivideThemDoes) {
   ThreadShare share(2);
   RunServices services(&share);
   services.beginRun(true);
-  std::atomic<int> ranges = 0;
-  services.parallelFor(64, 1, [&](size_t, size_t) { ++ranges; });
-  EXPECT_GT(ranges, 1);
-  EXPECT_TRUE(services.hadLoops());
+  EXPECT_GT(rangesOf(services, 64, 1), 1);
 }
 
-TEST(RunServices, SaysWhenTheThreadsWereOfNoUse) {
+TEST(RunServices, TheRestOfARunIsNotDividedWhereExecutionsHaveAllProcessors) {
   ThreadShare share(2);
-  const ThreadShare::Execution first(&share);
-  const ThreadShare::Execution second(&share);
   RunServices services(&share);
   services.beginRun(true);
+  {
+    const ThreadShare::Execution first(&share);
+    const ThreadShare::Execution second(&share);
+    EXPECT_EQ(rangesHere(services), 1);
+  }
   EXPECT_EQ(rangesHere(services), 1);
-  EXPECT_TRUE(services.hadLoops());
-  EXPECT_FALSE(services.wasAsWanted());
-  services.beginRun(false);
-  EXPECT_FALSE(services.hadLoops());
+  services.beginRun(true);
+  EXPECT_GT(rangesOf(services, 64, 1), 1);
 }
 
-TEST(RunServices, ShortLoopsDoNotCount) {
+TEST(RunServices, ShortLoopsAreNotDivided) {
   ThreadShare share(2);
   RunServices services(&share);
   services.beginRun(true);
-  services.parallelFor(64, 64, [](size_t, size_t) {});
-  services.parallelFor(1, 0, [](size_t, size_t) {});
-  EXPECT_FALSE(services.hadLoops());
-  services.setFiner(true);
-  services.parallelFor(64, 64, [](size_t, size_t) {});
-  EXPECT_TRUE(services.hadLoops());
+  EXPECT_EQ(rangesOf(services, 64, 64), 1);
+  EXPECT_EQ(rangesOf(services, 1, 0), 1);
 }
 
-TEST(RunServices, WithOneThreadOrNoneNoLoopCounts) {
+TEST(RunServices, WithOneThreadOrNoneNoLoopIsDivided) {
   ThreadShare alone(1);
   for (ThreadShare* const share : {&alone, static_cast<ThreadShare*>(nullptr)}) {
     RunServices services(share);
     services.beginRun(true);
     EXPECT_EQ(rangesHere(services), 1);
-    EXPECT_FALSE(services.hadLoops());
-    EXPECT_FALSE(services.wasAsWanted());
   }
 }
 

@@ -13,7 +13,7 @@
 #include "cpu/executor.h"
 #include "late_compiler.h"
 #include "model_for_test.h"
-#include "testing/cached_models.h"
+#include "testing/layers_model.h"
 
 namespace halyard::cpudriver {
 namespace {

@@ -9,7 +9,7 @@
 namespace halyard::cpudriver {
 namespace {
 
-// Bytes: less is not worth a search. Decisions, which nobody keeps, are among them.
+// Bytes: less is not worth a search.
 constexpr size_t kLeastShared = 256;
 
 // With the same key there are no more than this: what is the same at all places that the key is

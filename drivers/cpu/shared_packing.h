@@ -38,7 +38,6 @@ class SharedPacking final : public Packing {
   // For the first plan of the model only, which packs nearly all that there will be.
   void expect(size_t bytes) override;
   Bytes get(size_t bytes, const Write& write) override;
-  bool isFresh() const override { return true; }
   void release(const void* /*data*/) override {}
   void divide(size_t count, size_t grain, const Body& body) override {
     services_.parallelFor(count, grain, body);

@@ -16,10 +16,9 @@ namespace {
 
 class StepMaker {
  public:
-  StepMaker(const cpu::SubgraphPlan& plan, Packing* packing, bool tunable)
+  StepMaker(const cpu::SubgraphPlan& plan, Packing* packing)
       : plan_(plan),
         packing_(packing),
-        tunable_(tunable),
         graph_(plan),
         steps_(plan.subgraph->operations.size()),
         isDone_(plan.isFolded) {
@@ -88,7 +87,6 @@ class StepMaker {
     return makeKernel(graph_.definition(i), {.inputs = inputs,
                                              .outputs = outputs,
                                              .packing = packing_,
-                                             .tunable = tunable_,
                                              .operands = operation.inputs,
                                              .parts = &parts_});
   }
@@ -160,11 +158,9 @@ class StepMaker {
       if (fusion.fused.addsInput) inputs.pop_back();
       const OperandIndexes& outputs = graph_.operation(fusion.last).outputs;
       const std::vector<ops::Tensor> results = tensorsOf(outputs);
-      auto kernel = makeKernel(graph_.definition(i), {.inputs = inputs,
-                                                      .outputs = results,
-                                                      .packing = packing_,
-                                                      .fused = fusion.fused,
-                                                      .tunable = tunable_});
+      auto kernel = makeKernel(
+          graph_.definition(i),
+          {.inputs = inputs, .outputs = results, .packing = packing_, .fused = fusion.fused});
       if (kernel == nullptr) continue;
       for (const size_t swallowed : fusion.swallowed) swallow(swallowed);
       place(fusion.last, fusion.inputs, outputs, std::move(kernel));
@@ -174,8 +170,7 @@ class StepMaker {
   }
 
   const cpu::SubgraphPlan& plan_;
-  Packing* const packing_;  // may be null
-  const bool tunable_;
+  Packing* const packing_;     // may be null
   mutable SharedParts parts_;  // for makers
   const FusionGraph graph_;
   std::vector<std::optional<Step>> steps_;  // by operation
@@ -187,8 +182,8 @@ class StepMaker {
 
 }  // namespace
 
-std::vector<Step> makeSteps(const cpu::SubgraphPlan& plan, Packing* packing, bool tunable) {
-  return StepMaker(plan, packing, tunable).make();
+std::vector<Step> makeSteps(const cpu::SubgraphPlan& plan, Packing* packing) {
+  return StepMaker(plan, packing).make();
 }
 
 }  // namespace halyard::cpudriver

@@ -21,8 +21,8 @@ struct Step {
 };
 
 // In the order in which they are to run. All dimensions in `plan` are known. What only gives
-// another shape to a tensor becomes no step: who reads the result reads the tensor. `packing` and
-// `tunable` are for the kernels; the former may be null. WorkAbandoned as checkWorkLimit.
-std::vector<Step> makeSteps(const cpu::SubgraphPlan& plan, Packing* packing, bool tunable = false);
+// another shape to a tensor becomes no step: who reads the result reads the tensor. `packing` is
+// for the kernels, and may be null. WorkAbandoned as checkWorkLimit.
+std::vector<Step> makeSteps(const cpu::SubgraphPlan& plan, Packing* packing);
 
 }  // namespace halyard::cpudriver

@@ -43,8 +43,6 @@ class ThreadShare {
     if (executions_.load(std::memory_order_relaxed) >= threads) return false;
     return threads < 2 || policy_.divides(pool_.delay() / (threads - 1));
   }
-  // Whether nothing is executed at the moment.
-  bool isIdle() const { return executions_.load(std::memory_order_relaxed) == 0; }
 
  private:
   ThreadPool pool_;

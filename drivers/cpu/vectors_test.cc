@@ -15,7 +15,7 @@ namespace halyard::cpudriver {
 namespace {
 
 TEST(CpuDriverVectors, AllPass) {
-  const std::string arguments[] = {"--threads=2", "--no-cache"};
+  const std::string arguments[] = {"--threads=2"};
   auto driver = makeCpuDriver(arguments);
   ASSERT_TRUE(driver.ok()) << driver.status().toString();
   const auto target = conformance::makeHalTarget(

@@ -1,7 +1,7 @@
-// Digests of large data: SHA-256 over the SHA-256 digests of leaves of 16 KiB. The code computes
-// several leaves together, and uses a few threads if the data is large enough.
-// Thread safety: pure functions; one thread at a time uses a BulkDigester.
-// Ownership: bytes are borrowed for a call.
+// Digests of large data: SHA-256 over the SHA-256s of leaves of 16 KiB, which a few threads compute
+// at once where there are many.
+// Thread safety: pure functions; a BulkDigester is for one thread at a time. Ownership: bytes are
+// borrowed for a call.
 #pragma once
 
 #include <span>
@@ -13,23 +13,25 @@ namespace halyard {
 
 inline constexpr size_t kDigestLeafBytes = 16 * 1024;
 
-// Returns the SHA-256 of the bytes if they fit in one leaf. Otherwise returns the SHA-256 of the
-// text "halyard leaves 1" (Sha256::addText), the number of bytes (addNumber) and the SHA-256
-// digests of all leaves in order. The last leaf may be shorter. The result therefore depends on the
-// number of bytes, too.
+// Up to a leaf, the SHA-256 of the bytes. Of more: the SHA-256 of the text "halyard leaves 1"
+// (Sha256::addText), the number of bytes (addNumber), and the SHA-256s of the leaves in their
+// order, of which the last may be shorter. Whoever digests this digests the number of bytes, too.
 Digest bulkDigest(std::span<const uint8_t> bytes);
-// Returns bulkDigest of each of `pieces`.
+// Of each of `pieces`.
 std::vector<Digest> bulkDigests(std::span<const std::span<const uint8_t>> pieces);
 
-// Computes bulkDigest of bytes that come piece by piece, on one thread.
+// The same of bytes that come piece by piece, on one thread.
 class BulkDigester {
  public:
   void add(std::span<const uint8_t> bytes);
-  // Returns the digest of all added bytes. Called once; nothing may be added afterwards.
+  // Of everything that was added. Once; nothing may be added afterwards.
   Digest finish();
 
  private:
-  std::vector<uint8_t> pending_;  // shorter than a leaf
+  void endLeaf();
+
+  Sha256 leaf_;  // of the leaf that has begun
+  size_t leafBytes_ = 0;
   std::vector<Digest> leaves_;
   uint64_t bytes_ = 0;
 };

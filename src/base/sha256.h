@@ -26,15 +26,15 @@ class Sha256 {
   Sha256(const Sha256&) = delete;
   Sha256& operator=(const Sha256&) = delete;
 
-  // `data` may be null if `size` is 0.
+  // `data` may be null with `size` 0.
   Sha256& add(const void* data, size_t size);
   Sha256& add(std::string_view text) { return add(text.data(), text.size()); }
   Sha256& add(std::span<const uint8_t> bytes) { return add(bytes.data(), bytes.size()); }
-  // Adds the length, too, so that the border between two texts counts.
+  // With its length: texts do not run into each other.
   Sha256& addText(std::string_view text) { return addNumber(text.size()).add(text); }
-  // Adds the number in little-endian order on every machine.
+  // Little endian on every machine.
   Sha256& addNumber(uint64_t number);
-  // Returns the digest of all added bytes. Called once; nothing may be added afterwards.
+  // The digest of all bytes that were added since the last finish(); the next digest begins.
   Digest finish();
 
  private:
@@ -42,11 +42,10 @@ class Sha256 {
 };
 
 inline Digest sha256(std::span<const uint8_t> bytes) { return Sha256().add(bytes).finish(); }
-// Returns the digest of all bytes of a regular file. OP_FAILED with its name when it cannot be
-// read.
+// Of all bytes of a regular file. OP_FAILED with its name when it cannot be read.
 Result<Digest> sha256OfFile(const std::string& path);
 
-// Returns two lower-case hexadecimal digits for each byte.
+// Two lower-case hexadecimal digits for each byte.
 std::string hexOf(std::span<const uint8_t> bytes);
 
 }  // namespace halyard

@@ -45,5 +45,12 @@ TEST(Sha256, OfAFile) {
   EXPECT_THAT(sha256OfFile("/").status().message(), ::testing::HasSubstr("not a regular file"));
 }
 
+TEST(Sha256Test, BeginsAnewAfterADigest) {
+  Sha256 hash;
+  const Digest empty = hash.finish();
+  EXPECT_EQ(hash.add("abc").finish(), Sha256().add("abc").finish());
+  EXPECT_EQ(hash.finish(), empty);
+}
+
 }  // namespace
 }  // namespace halyard

@@ -102,7 +102,7 @@ TEST(ConstantFoldingTest, ScalesByChannel) {
 
 TEST(ConstantFoldingTest, LargeOnesMayComeLater) {
   const TestModel test = sum(4096);
-  const ExecutionPlan plan = planOf(test, ConstantReading::FOLDED_LATER);
+  const ExecutionPlan plan = planOf(test, ConstantReading::LARGE_LATER);
   ASSERT_EQ(plan.folded.list.size(), 1u);
   const FoldedConstant& folded = plan.folded.list[0];
   const auto* const values = reinterpret_cast<const float*>(folded.data);

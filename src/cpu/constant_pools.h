@@ -1,6 +1,5 @@
-// Maps the pools of a model, so that they are readable while the mapping lives.
-// Thread safety: a pure function.
-// Ownership: the mappings own their memory.
+// The pools of a model as memory that can be read for as long as it is mapped.
+// Thread safety: a pure function. Ownership: the mappings own their memory.
 #pragma once
 
 #include <vector>
@@ -12,31 +11,30 @@
 
 namespace halyard::cpu {
 
-// The constants that exist when a plan has been made. ALL: all. FOLDED_LATER: all of the model, but
-// not those folded from them (ExecutionPlan::folded). LARGE_LATER: only the small ones of the
-// model.
-enum class ConstantReading { ALL, FOLDED_LATER, LARGE_LATER };
+// The constants that are in memory when a model's plan has been made: all, with those that are made
+// of others (ExecutionPlan::folded), or only the small ones.
+enum class ConstantReading { ALL, LARGE_LATER };
 
-// A constant whose bytes are zeros in a pool's copy until readIntoCopy (base/private_copy.h) reads
-// them. Another constant either shares all of its bytes or none.
+// A constant whose bytes are zeros in a pool's copy, until base/private_copy.h's readIntoCopy
+// brings them. No other constant has any of its bytes, unless it has them all.
 struct LaterConstant {
   size_t pool = 0;
-  ByteRange bytes;  // range in the pool
+  ByteRange bytes;  // of the pool
 };
 
 struct ConstantPools {
-  std::vector<Mapping> mappings;  // by pool; constants keep their offsets in the pool
+  std::vector<Mapping> mappings;  // by pool; every constant lies where the pool has it
   std::vector<LaterConstant> later;
 };
 
-// Maps the pools. If a file could become shorter, a read of its mapping would end the process. Its
-// pool is then private memory with a copy of the constants only. With LARGE_LATER, the copy leaves
-// out large constants of the main subgraph whose values do not affect shapes. Returns UNMAPPABLE
-// when a pool is not readable or too short.
+// Of files that could become shorter, which would end a process that reads their mapping, it is
+// private memory with a copy of the constants and of nothing else; with LARGE_LATER, without large
+// ones of the main subgraph whose values say nothing of shapes. UNMAPPABLE when a pool may not be
+// read, or is too short.
 Result<ConstantPools> mapConstantPools(const Model& model,
                                        ConstantReading reading = ConstantReading::ALL);
 
-// Returns whether kernels may read values of the type as sizes and indices.
+// Whether kernels may read values of the type as sizes and indices.
 bool mayBeIndices(OperandType type);
 
 }  // namespace halyard::cpu

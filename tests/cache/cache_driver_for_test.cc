@@ -10,7 +10,6 @@
 #include <fstream>
 #include <thread>
 
-#include "cpu_driver.h"
 #include "hal/client/remote_device.h"
 #include "hal/server/service.h"
 #include "hal/session/client_session.h"
@@ -47,13 +46,7 @@ std::string personalityText(const DriverSetup& setup, const std::filesystem::pat
       more(setup.cacheFields), more(setup.fields));
 }
 
-std::vector<std::string> cpuArguments(const std::filesystem::path& state) {
-  return {"--threads=1", "--cache=" + state.string(), "--cache-all"};
-}
-
 }  // namespace
-
-const char* nameOf(Code code) { return code == Code::CPU ? "Cpu" : "Reference"; }
 
 const char* nameOf(Where where) {
   switch (where) {
@@ -122,15 +115,10 @@ void CacheDriver::start() {
   manifest.version = "1";
   manifest.halVersion = setup_.version;
   if (setup_.where == Where::IN_ITS_OWN_PROCESS) {
-    if (setup_.code == Code::CPU) {
-      manifest.target = CPU_DRIVER;
-      manifest.arguments = cpuArguments(state_);
-    } else {
-      const std::filesystem::path file = own + ".json";
-      writeFile(file, personalityText(setup_, state_));
-      manifest.target = REFERENCE_DRIVER;
-      manifest.arguments = {"--personality", file.string()};
-    }
+    const std::filesystem::path file = own + ".json";
+    writeFile(file, personalityText(setup_, state_));
+    manifest.target = REFERENCE_DRIVER;
+    manifest.arguments = {"--personality", file.string()};
     device_ = hal::RemoteDevice::open(hal::RpcLoop::start().value(), manifest).value();
     return;
   }
@@ -147,7 +135,6 @@ void CacheDriver::start() {
 }
 
 std::shared_ptr<hal::Device> CacheDriver::makeDevice() const {
-  if (setup_.code == Code::CPU) return cpudriver::makeCpuDriver(cpuArguments(state_)).value();
   auto personality = drivers::parsePersonality(personalityText(setup_, state_));
   EXPECT_TRUE(personality.ok()) << personality.status().toString();
   return drivers::makePersonalityDevice(std::move(*personality)).value();

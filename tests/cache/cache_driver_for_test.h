@@ -29,12 +29,7 @@ class TestFolder {
   std::filesystem::path path_;
 };
 
-enum class Code : uint8_t { REFERENCE, CPU };
-const char* nameOf(Code code);
-// How many files of the model cache tests of a driver use; one of the data cache each.
-constexpr unsigned modelFilesOf(Code code) { return code == Code::CPU ? 1 : 2; }
-
-// How a driver is to be. The CPU driver is of HAL 1.3, with a file of each kind, and caches all.
+// The properties of a driver: the reference driver with a personality.
 struct DriverSetup {
   Where where = Where::IN_THIS_PROCESS;
   HalVersion version = HalVersion::V1_3;
@@ -42,7 +37,6 @@ struct DriverSetup {
   unsigned dataFiles = 1;
   std::string cacheFields;  // more of the personality's "cache", such as R"("declines": true)"
   std::string fields;       // more of the personality, such as R"("delays": {"compile_ms": 1})"
-  Code code = Code::REFERENCE;
 };
 
 class CacheDriver {

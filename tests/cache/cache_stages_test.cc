@@ -256,12 +256,5 @@ TEST(KilledDriver, LeavesACacheThatIsRightOrAMiss) {
                          hal::kSanitized ? 20 : 200);  // a sanitizer's start takes long
 }
 
-// HALYARD_KILLS is another number of times.
-TEST(KilledDriver, TheCpuDriverToo) {
-  const char* const kills = std::getenv("HALYARD_KILLS");
-  expectUsableAfterKills({Where::IN_ITS_OWN_PROCESS, HalVersion::V1_3, 1, 1, "", "", Code::CPU},
-                         kills != nullptr ? std::atoi(kills) : 20);
-}
-
 }  // namespace
 }  // namespace halyard::cache_testing

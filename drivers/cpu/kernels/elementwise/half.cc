@@ -88,9 +88,6 @@ class HalfKernel final : public Kernel {
   }
 
   bool readsConstants() const override { return false; }
-  size_t ways() const override { return kernel_->ways(); }
-  std::string_view wayName(size_t way) const override { return kernel_->wayName(way); }
-  void chooseWay(size_t way) override { kernel_->chooseWay(way); }
 
   Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
     auto* const data =

@@ -7,10 +7,10 @@
 #include <functional>
 #include <vector>
 
-#include "kernels/vectors/aligned_buffer.h"
-#include "kernels/vectors/even_pieces.h"
 #include "kernels/matrix/product_parts.h"
 #include "kernels/matrix/quant8_layer.h"
+#include "kernels/vectors/aligned_buffer.h"
+#include "kernels/vectors/even_pieces.h"
 #include "ops/multiply_accumulate.h"
 #include "ops/simd.h"
 
@@ -218,13 +218,11 @@ size_t linePieces(const ConvSite& conv) {
                              (window.width.dilation == 1 ? 1 : window.width.filter));
 }
 
-// The filter, [channels][pieces][`padded`] instead of [channels][pieces][`piece`]; of anything
-// where it is not there to be read.
+// The filter, [channels][pieces][`padded`] instead of [channels][pieces][`piece`].
 std::vector<uint8_t> paddedFilter(const KernelSite& site, size_t piece, size_t padded) {
   const ops::Tensor& filter = site.inputs[1];
   const size_t pieces = filter.elementCount() / piece;
   std::vector<uint8_t> to(pieces * padded, static_cast<uint8_t>(ops::filterZeroPoint(filter)));
-  if (!site.packs()) return to;
   for (size_t i = 0; i < pieces; ++i) {
     std::copy_n(filter.as<uint8_t>() + i * piece, piece, to.data() + i * padded);
   }

@@ -9,15 +9,14 @@
 
 namespace halyard::cpudriver {
 
-// Whether what a line of this convolution needs is worth copying, for elements of `elementBytes`.
-bool takesLines(const ConvSite& conv, size_t elementBytes);
-// Whether it is thought to be faster, too, than gathering patches.
+// Whether that is possible, and faster than gathering patches, for elements of `elementBytes`.
 bool suitsLines(const ConvSite& conv, size_t elementBytes);
 
-// For what takesLines with 8 bit types. Null where bytes cannot be multiplied that way: the
+// For a convolution of 8 bits that suits lines. Null where bytes cannot be multiplied that way: the
 // processor has no products of bytes, weights keep a zero point, or pieces are too short.
 std::unique_ptr<Kernel> makeQuant8LineConv(const KernelSite& site, const ConvSite& conv);
-// For what takesLines, of a float layer or one for copies. `addsInput` as Fused has it.
+// For a convolution that suits lines, with a float layer or one for copies. `addsInput` as Fused
+// has it.
 std::unique_ptr<Kernel> makeLineConv(const ConvSite& conv, std::shared_ptr<const MatrixLayer> layer,
                                      bool addsInput);
 

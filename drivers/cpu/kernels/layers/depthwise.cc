@@ -5,16 +5,15 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/vectors/aligned_buffer.h"
 #include "kernels/layers/conv_site.h"
 #include "kernels/layers/depthwise_multiplier.h"
 #include "kernels/layers/depthwise_quant8.h"
 #include "kernels/layers/depthwise_rows.h"
 #include "kernels/layers/depthwise_slices.h"
-#include "kernels/vectors/even_pieces.h"
-#include "kernels/makers.h"
 #include "kernels/layers/separable_conv.h"
-#include "kernels/layers/several_ways.h"
+#include "kernels/makers.h"
+#include "kernels/vectors/aligned_buffer.h"
+#include "kernels/vectors/even_pieces.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -219,17 +218,8 @@ std::unique_ptr<Kernel> makePlainDepthwise(const KernelSite& site, const ConvSit
   if (site.inputs[0].type != OperandType::TENSOR_FLOAT32) return makeQuant8Depthwise(site, conv);
   const auto taps = static_cast<size_t>(conv.window.height.filter * conv.window.width.filter);
   if (taps > kMostTaps) return nullptr;
-  const bool prefersSlices = suitsSlices(conv);
-  const auto withSlices = [&] { return makeSliceDepthwise(site, conv); };
-  const auto withLines = [&] { return std::make_unique<FloatDepthwiseKernel>(site, conv); };
-  if (!site.tunable || !takesSlices(conv)) {
-    return prefersSlices ? withSlices() : std::unique_ptr<Kernel>(withLines());
-  }
-  std::vector<SeveralWays::Alternative> alternatives;
-  alternatives.push_back({"slices", withSlices()});
-  alternatives.push_back({"lines", withLines()});
-  if (!prefersSlices) std::swap(alternatives[0], alternatives[1]);
-  return std::make_unique<SeveralWays>(std::move(alternatives));
+  if (suitsSlices(conv)) return makeSliceDepthwise(site, conv);
+  return std::make_unique<FloatDepthwiseKernel>(site, conv);
 }
 
 std::unique_ptr<Kernel> makeDepthwiseConv(const KernelSite& site) {

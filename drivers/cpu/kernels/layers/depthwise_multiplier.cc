@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/vectors/even_pieces.h"
+#include "kernels/layers/patch_rows.h"
 #include "kernels/makers.h"
 #include "kernels/matrix/matrix_layer.h"
-#include "kernels/layers/patch_rows.h"
 #include "kernels/matrix/product_parts.h"
+#include "kernels/vectors/even_pieces.h"
 #include "ops/simd.h"
 
 namespace halyard::cpudriver {
@@ -21,7 +21,6 @@ constexpr size_t kValuesForThread = 32 * 1024;
 template <typename T>
 std::vector<T> transposedFilter(const KernelSite& site, size_t taps, size_t channels) {
   std::vector<T> filter(taps * channels);
-  if (!site.packs()) return filter;
   const T* const from = site.inputs[1].as<T>();
   for (size_t tap = 0; tap < taps; ++tap) {
     for (size_t c = 0; c < channels; ++c) filter[c * taps + tap] = from[tap * channels + c];
@@ -88,10 +87,6 @@ class RepeatingKernel final : public Kernel {
     const std::span<const uint32_t> all = indexes_;
     return kernel_->run({data, all.first(count), all.subspan(count, 1)}, services);
   }
-
-  size_t ways() const override { return kernel_->ways(); }
-  std::string_view wayName(size_t way) const override { return kernel_->wayName(way); }
-  void chooseWay(size_t way) override { kernel_->chooseWay(way); }
 
  private:
   const std::unique_ptr<Kernel> kernel_;

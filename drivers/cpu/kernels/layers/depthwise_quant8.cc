@@ -7,10 +7,10 @@
 #include <optional>
 #include <utility>
 
-#include "kernels/vectors/aligned_buffer.h"
-#include "kernels/vectors/even_pieces.h"
 #include "kernels/layers/quant8_depthwise_lines.h"
 #include "kernels/matrix/quant8_weights.h"
+#include "kernels/vectors/aligned_buffer.h"
+#include "kernels/vectors/even_pieces.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -91,7 +91,7 @@ class Quant8DepthwiseLines final : public DepthwiseLines {
         [&](size_t place, size_t channel) { multiplier_[place] = weights.multiplier[channel]; });
   }
 
-  void compute(const std::byte* images, size_t line, size_t count, bool /*inOrder*/, std::byte* out,
+  void compute(const std::byte* images, size_t line, size_t count, std::byte* out,
                size_t /*stride*/) const override {
     runLines(reinterpret_cast<const uint8_t*>(images), line, line + count,
              reinterpret_cast<uint8_t*>(out));
@@ -249,8 +249,8 @@ class Quant8DepthwiseKernel final : public Kernel {
     auto* const output = operands.output<std::byte>(0);
     services.parallelFor(count_, divideUp(kWorkPerRange, std::max<size_t>(lineWork_, 1)),
                          [&](size_t begin, size_t end) {
-                           lines_->compute(images, begin, end - begin, false,
-                                           output + begin * lineBytes_, channels_);
+                           lines_->compute(images, begin, end - begin, output + begin * lineBytes_,
+                                           channels_);
                          });
     return okStatus();
   }

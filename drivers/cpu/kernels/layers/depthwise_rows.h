@@ -36,7 +36,6 @@ struct FloatSlice {
   const float* middle;   // what the first position's middle column reads in the image's first line
   size_t column;         // elements from one column of the filter to the next
   bool isStepTwo;        // whether positions are two columns apart instead of one
-  bool isInOrder;        // line by line with all channels, instead of slice by slice
   bool hasFirst;         // whether the first position's first column is inside
   bool hasLast;          // whether the last position's last column is
   const float* zeros;    // as many as the widest vector has elements

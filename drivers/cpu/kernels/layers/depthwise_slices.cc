@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <functional>
 
-#include "kernels/vectors/aligned_buffer.h"
 #include "kernels/layers/depthwise_rows.h"
+#include "kernels/vectors/aligned_buffer.h"
 #include "kernels/vectors/even_pieces.h"
 
 namespace halyard::cpudriver {
@@ -47,12 +47,10 @@ class SliceDepthwise final : public DepthwiseLines {
     size_t channels;
     size_t begin;
     size_t end;
-    bool isInOrder;  // with a dilation, of one line only: there are several of positions in it
   };
   // `out` is where channel 0 of the first position goes; positions are `step` elements apart.
   void computePart(const float* images, const Part& part, float* out, size_t step) const;
-  bool knowsOrder() const override { return true; }
-  void compute(const std::byte* images, size_t line, size_t count, bool inOrder, std::byte* out,
+  void compute(const std::byte* images, size_t line, size_t count, std::byte* out,
                size_t stride) const override;
 
  private:
@@ -70,15 +68,10 @@ class SliceDepthwiseKernel final : public Kernel {
       : depthwise_(site, conv), bands_(bandsOf(conv)) {}
 
   bool readsConstants() const override { return false; }
-  bool knowsOrder() const override { return true; }
 
   Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
     const auto* const images = operands.input<float>(0);
     auto* const output = operands.output<float>(0);
-    if (operands.inOrder) {
-      runInOrder(images, output, services);
-      return okStatus();
-    }
     const ops::ImageDims& to = depthwise_.conv().output;
     const size_t parts = divideUp(to.channels, kChannelsOfItem);
     const size_t items = to.batch * bands_ * parts;
@@ -92,7 +85,7 @@ class SliceDepthwiseKernel final : public Kernel {
         const size_t channel = item % parts * kChannelsOfItem;
         depthwise_.computePart(images,
                                {image, channel, std::min(kChannelsOfItem, to.channels - channel),
-                                first, to.height * (band + 1) / bands_, false},
+                                first, to.height * (band + 1) / bands_},
                                output + (image * to.height + first) * to.width * to.channels,
                                to.channels);
       }
@@ -102,19 +95,6 @@ class SliceDepthwiseKernel final : public Kernel {
   }
 
  private:
-  void runInOrder(const float* images, float* output, ops::KernelServices& services) const {
-    const ops::ImageDims& to = depthwise_.conv().output;
-    const size_t lines = to.batch * to.height;
-    const size_t lineElements = to.width * to.channels;
-    const auto range = [&](size_t begin, size_t end) {
-      depthwise_.compute(reinterpret_cast<const std::byte*>(images), begin, end - begin, true,
-                         reinterpret_cast<std::byte*>(output + begin * lineElements),
-                         to.channels * sizeof(float));
-    };
-    services.parallelFor(lines, grainOf(lines, lineElements * 9, kRangeWork, kThreadWork),
-                         std::cref(range));
-  }
-
   const SliceDepthwise depthwise_;
   const size_t bands_;  // of lines
 };
@@ -154,7 +134,6 @@ void SliceDepthwise::computePart(const float* images, const Part& part, float* o
     compute_({.middle = images + static_cast<size_t>(left + width.dilation) * cell,
               .column = dilation * cell,
               .isStepTwo = width.stride == 2,
-              .isInOrder = part.isInOrder,
               .hasFirst = left >= 0,
               .hasLast = right < width.input,
               .zeros = zeros_.data(),
@@ -177,28 +156,24 @@ void SliceDepthwise::computePart(const float* images, const Part& part, float* o
   }
 }
 
-void SliceDepthwise::compute(const std::byte* images, size_t line, size_t count, bool inOrder,
-                             std::byte* out, size_t stride) const {
+void SliceDepthwise::compute(const std::byte* images, size_t line, size_t count, std::byte* out,
+                             size_t stride) const {
   const auto* const from = reinterpret_cast<const float*>(images);
   auto* const to = reinterpret_cast<float*>(out);
   const size_t step = stride / sizeof(float);
   const ops::ImageDims& dims = conv_.output;
-  const size_t atATime = inOrder ? dims.channels : kChannelsOfItem;
-  for (size_t channel = 0; channel < dims.channels; channel += atATime) {
-    const size_t channels = std::min(atATime, dims.channels - channel);
+  for (size_t channel = 0; channel < dims.channels; channel += kChannelsOfItem) {
+    const size_t channels = std::min(kChannelsOfItem, dims.channels - channel);
     // Some lines may be another image's.
     for (size_t done = 0; done < count;) {
       const size_t begin = (line + done) % dims.height;
-      const size_t some = inOrder ? 1 : std::min(count - done, dims.height - begin);
-      computePart(from,
-                  {(line + done) / dims.height, channel, channels, begin, begin + some, inOrder},
+      const size_t some = std::min(count - done, dims.height - begin);
+      computePart(from, {(line + done) / dims.height, channel, channels, begin, begin + some},
                   to + done * dims.width * step, step);
       done += some;
     }
   }
 }
-
-}  // namespace
 
 bool takesSlices(const ConvSite& conv) {
   const ops::WindowAxis& height = conv.window.height;
@@ -208,6 +183,8 @@ bool takesSlices(const ConvSite& conv) {
   return width.padBefore <= width.dilation &&
          width.origin(width.output - 1) + width.dilation < width.input;
 }
+
+}  // namespace
 
 bool suitsSlices(const ConvSite& conv) {
   // Fewer channels would leave most of the vectors empty; line by line, neighbours fill them.

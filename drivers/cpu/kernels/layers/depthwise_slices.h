@@ -1,7 +1,6 @@
 // Depthwise convolution with filters of 3 x 3 in float, slice by slice: one vector of channels of
 // all positions of some lines before the next vector, so that its weights stay in registers and
-// each value is read once for the positions of a line that it counts for. Or in order: all channels
-// of some positions before the next positions. Nothing is copied.
+// each value is read once for the positions of a line that it counts for. Nothing is copied.
 // Thread safety: pure functions. Ownership: kernels are the caller's.
 #pragma once
 
@@ -12,13 +11,11 @@
 
 namespace halyard::cpudriver {
 
-// Whether that is possible: with steps of at most 2, and padding that leaves the middle column of
-// the filter inside of the image.
-bool takesSlices(const ConvSite& conv);
-// Whether it is thought to be faster, too, than line by line.
+// Whether that is possible, and faster than line by line. It is possible with steps of at most 2,
+// and padding that leaves the middle column of the filter inside of the image.
 bool suitsSlices(const ConvSite& conv);
 
-// For a float32 site for which hasConstantWeights, with what takesSlices.
+// For a float32 site for which hasConstantWeights, with a convolution that suits slices.
 std::unique_ptr<DepthwiseLines> makeSliceLines(const KernelSite& site, const ConvSite& conv);
 // The same as a kernel.
 std::unique_ptr<Kernel> makeSliceDepthwise(const KernelSite& site, const ConvSite& conv);

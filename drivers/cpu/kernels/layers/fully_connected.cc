@@ -1,9 +1,9 @@
 // Full connections: the batch's rows times the weights.
 #include "kernels/layers/conv_site.h"
+#include "kernels/layers/rounded_layer.h"
 #include "kernels/makers.h"
 #include "kernels/matrix/matmul.h"
 #include "kernels/matrix/matrix_layer.h"
-#include "kernels/layers/rounded_layer.h"
 #include "ops/small_copy.h"
 
 namespace halyard::cpudriver {
@@ -50,7 +50,7 @@ std::unique_ptr<Kernel> makeFullyConnected(const KernelSite& site) {
   auto layer = makeMatrixLayer(site, columns, activation);
   if (layer == nullptr) return nullptr;
   RowSource rows = rowsOf(site.outputs[0].dims[0], *layer);
-  return makeMatrixKernel(std::move(layer), std::move(rows), site.fused.addsInput, site.tunable);
+  return makeMatrixKernel(std::move(layer), std::move(rows), site.fused.addsInput);
 }
 
 }  // namespace halyard::cpudriver

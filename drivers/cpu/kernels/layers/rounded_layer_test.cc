@@ -2,8 +2,8 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/matrix/gemm_quant8.h"
 #include "kernels/layers/layer_for_test.h"
+#include "kernels/matrix/gemm_quant8.h"
 
 namespace halyard::cpudriver::testing {
 namespace {
@@ -75,7 +75,7 @@ void checkRounded(KernelCase test, size_t extent, const std::string& what) {
     const auto kernel = makeKernel(*ops::definitionOf(test.operation), site);
     ASSERT_NE(kernel, nullptr) << what;
     expectSame(runKernel(*kernel, test)[0], test.outputs[0], test.slack, what);
-    checkCachedKernel(test, site, what);
+    checkReleasedConstants(test, site, what);
     if (::testing::Test::HasFatalFailure()) return;
   }
 }

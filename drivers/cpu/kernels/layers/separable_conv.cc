@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/vectors/aligned_buffer.h"
 #include "kernels/layers/conv_site.h"
 #include "kernels/layers/depthwise_quant8.h"
 #include "kernels/layers/depthwise_slices.h"
-#include "kernels/vectors/even_pieces.h"
-#include "kernels/matrix/matrix_layer.h"
 #include "kernels/layers/patch_rows.h"
+#include "kernels/matrix/matrix_layer.h"
+#include "kernels/vectors/aligned_buffer.h"
+#include "kernels/vectors/even_pieces.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -47,7 +47,6 @@ class SeparableKernel final : public Kernel {
   }
 
   bool readsConstants() const override { return false; }
-  bool knowsOrder() const override { return depthwise_->knowsOrder(); }
 
   Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
     const auto* const images = operands.input<std::byte>(0);
@@ -56,7 +55,7 @@ class SeparableKernel final : public Kernel {
     const auto range = [&](size_t begin, size_t end) {
       const size_t line = lines_ * begin / items_;
       forEvenPieces(lines_ * end / items_ - line, tileLines_, [&](size_t from, size_t count) {
-        runLines(images, addend, line + from, count, operands.inOrder, output);
+        runLines(images, addend, line + from, count, output);
       });
     };
     services.parallelFor(items_, layer_->grain(items_, lines_ * width_), std::cref(range));
@@ -66,12 +65,12 @@ class SeparableKernel final : public Kernel {
  private:
   // Lines of the output, through all images.
   void runLines(const std::byte* images, const std::byte* addend, size_t line, size_t count,
-                bool inOrder, std::byte* output) const {
+                std::byte* output) const {
     // The depthwise convolution has need of the thread's other buffer.
     auto& buffer = threadOwned<AlignedBuffer<std::byte>, struct LineBuffer>();
     const size_t bytes = count * width_ * stride_;
     if (buffer.size() < bytes) buffer = AlignedBuffer<std::byte>(bytes);
-    depthwise_->compute(images, line, count, inOrder, buffer.data(), stride_);
+    depthwise_->compute(images, line, count, buffer.data(), stride_);
     const ptrdiff_t whole = 0;
     forEvenPieces(count * width_, MatrixLayer::kMostRows, [&](size_t from, size_t rows) {
       const size_t at = (line * width_ + from) * layer_->outputRowBytes();

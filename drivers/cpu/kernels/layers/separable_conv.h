@@ -15,12 +15,9 @@ class DepthwiseLines {
  public:
   virtual ~DepthwiseLines() = default;
   // Lines [line, line + count) of the output, through all images, to `out`, where positions are
-  // `stride` bytes apart. In 8 bits that is as many as there are channels. `inOrder` as
-  // KernelOperands has it.
-  virtual void compute(const std::byte* images, size_t line, size_t count, bool inOrder,
-                       std::byte* out, size_t stride) const = 0;
-  // Whether `inOrder` makes a difference.
-  virtual bool knowsOrder() const { return false; }
+  // `stride` bytes apart. In 8 bits that is as many as there are channels.
+  virtual void compute(const std::byte* images, size_t line, size_t count, std::byte* out,
+                       size_t stride) const = 0;
 };
 
 // For a site of the depthwise convolution with Fused::between. Null where apart is thought to be

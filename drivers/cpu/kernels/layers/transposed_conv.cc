@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "kernels/layers/conv_site.h"
-#include "kernels/makers.h"
 #include "kernels/layers/patch_rows.h"
+#include "kernels/makers.h"
 #include "kernels/matrix/product_parts.h"
 #include "ops/small_copy.h"
 
@@ -36,14 +36,12 @@ class TransposedConvKernel final : public Kernel {
   const ProductParts products_;
 };
 
-// The taps of one phase in the order of its window, [channels][depth]. Nothing where the filter is
-// not there to be read.
+// The taps of one phase in the order of its window, [channels][depth].
 std::vector<std::byte> filterOf(const KernelSite& site, const ops::TransposedPlan& plan,
                                 const PhasePair& phase) {
   const size_t cellBytes = plan.input.channels * elementSize(site.inputs[1].type);
   const auto taps = static_cast<size_t>(phase.height.axis.filter * phase.width.axis.filter);
   std::vector<std::byte> filter(plan.output.channels * taps * cellBytes);
-  if (!site.packs()) return filter;
   std::byte* to = filter.data();
   for (size_t channel = 0; channel < plan.output.channels; ++channel) {
     const auto line = static_cast<int64_t>(channel) * plan.height.filter;

@@ -8,11 +8,11 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/vectors/aligned_buffer.h"
-#include "kernels/vectors/even_pieces.h"
+#include "kernels/layers/winograd_tiles.h"
 #include "kernels/matrix/matrix_layer.h"
 #include "kernels/matrix/packed_floats.h"
-#include "kernels/layers/winograd_tiles.h"
+#include "kernels/vectors/aligned_buffer.h"
+#include "kernels/vectors/even_pieces.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -80,16 +80,13 @@ class WinogradKernel final : public Kernel {
   void pack(const KernelSite& site) {
     const size_t elements = channels_ * depth_;
     const auto* const filter = site.inputs[1].as<float>();
-    std::vector<float> transformed;
-    if (site.packs()) {
-      transformed.resize(kWinogradCells * elements);
-      site.divide(channels_, kFiltersAtOnce, [&](size_t begin, size_t end) {
-        for (size_t channel = begin; channel < end; ++channel) {
-          functions_.transformFilter({filter + channel * 9 * depth_, depth_,
-                                      transformed.data() + channel * depth_, elements});
-        }
-      });
-    }
+    std::vector<float> transformed(kWinogradCells * elements);
+    site.divide(channels_, kFiltersAtOnce, [&](size_t begin, size_t end) {
+      for (size_t channel = begin; channel < end; ++channel) {
+        functions_.transformFilter({filter + channel * 9 * depth_, depth_,
+                                    transformed.data() + channel * depth_, elements});
+      }
+    });
     for (size_t i = 0; i < kWinogradCells; ++i) {
       weights_[i] = PackedFloats(
           site, channels_, depth_,

@@ -79,19 +79,15 @@ std::optional<BytePanels> BytePanels::make(const KernelSite& site, size_t column
   if (gemm == nullptr || gemm->factors != Quant8Factors::OPPOSITE) return std::nullopt;
   const size_t depth = site.inputs[1].elementCount() / columns;
   if (depth > kMostDepth) return std::nullopt;
-  std::vector<float> steps;  // none in a start from the cache, which has them packed
-  const bool haveSteps = site.decide<bool>([&] {
-    const auto* const filter = site.inputs[1].as<float>();
-    float step = 1;
-    for (size_t column = 0; column < columns; ++column) {
-      // Many have one step for all columns.
-      step = stepOf(filter + column * depth, depth, step);
-      if (step == 0) return false;
-      steps.push_back(step);
-    }
-    return true;
-  });
-  if (!haveSteps) return std::nullopt;
+  std::vector<float> steps;
+  const auto* const filter = site.inputs[1].as<float>();
+  float step = 1;
+  for (size_t column = 0; column < columns; ++column) {
+    // Many have one step for all columns.
+    step = stepOf(filter + column * depth, depth, step);
+    if (step == 0) return std::nullopt;
+    steps.push_back(step);
+  }
   return BytePanels(site, *gemm, steps, columns);
 }
 

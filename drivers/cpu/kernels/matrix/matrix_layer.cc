@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/made_once.h"
+#include "kernels/matrix/quant8_layer.h"
 #include "kernels/vectors/aligned_buffer.h"
 #include "kernels/vectors/even_pieces.h"
-#include "kernels/matrix/quant8_layer.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -192,25 +192,18 @@ bool suitsPanels(const MatrixLayer& layer, const RowSource& source) {
          (source.isDirect || source.rows * source.stride <= kMostGathered);
 }
 
-bool sharesPanels(const MatrixLayer& layer, const RowSource& source,
-                  const LayerDivision& division) {
-  if (division.share == LayerDivision::Share::EITHER) return suitsPanels(layer, source);
-  return division.share == LayerDivision::Share::PANELS;
-}
-
-size_t tileRowsOf(const RowSource& source, const LayerDivision& division) {
-  const size_t bytes = division.tileBytes > 0 ? division.tileBytes : cachedTileBytes();
-  return std::clamp(bytes / std::max<size_t>(source.stride, 1) / kBlockRows * kBlockRows,
-                    kBlockRows, MatrixLayer::kMostRows);
+size_t tileRowsOf(const RowSource& source) {
+  return std::clamp(
+      cachedTileBytes() / std::max<size_t>(source.stride, 1) / kBlockRows * kBlockRows, kBlockRows,
+      MatrixLayer::kMostRows);
 }
 
 }  // namespace
 
-void runMatrixLayer(const MatrixLayer& layer, const RowSource& source,
-                    const LayerDivision& division, const LayerMemory& memory,
+void runMatrixLayer(const MatrixLayer& layer, const RowSource& source, const LayerMemory& memory,
                     ops::KernelServices& services) {
-  const size_t tileRows = tileRowsOf(source, division);
-  if (sharesPanels(layer, source, division)) {
+  const size_t tileRows = tileRowsOf(source);
+  if (suitsPanels(layer, source)) {
     runPanels(layer, source, memory, tileRows, services);
   } else {
     runBlocks(layer, source, memory, tileRows, services);
@@ -221,22 +214,14 @@ namespace {
 
 class MatrixKernel final : public Kernel {
  public:
-  MatrixKernel(std::shared_ptr<const MatrixLayer> layer, RowSource source, bool addsInput,
-               bool tunable)
-      : layer_(std::move(layer)), source_(std::move(source)), addsInput_(addsInput) {
-    isSmall_ =
-        source_.isDirect && source_.rows <= kBlockRows && !layer_->isWorthThreads(source_.rows);
-    for (const Way& way : kWays) {
-      if (ways_.empty() || (tunable && !isSmall_ && isWorthATry(way.division))) {
-        ways_.push_back(&way);
-      }
-    }
-  }
+  MatrixKernel(std::shared_ptr<const MatrixLayer> layer, RowSource source, bool addsInput)
+      : layer_(std::move(layer)),
+        source_(std::move(source)),
+        addsInput_(addsInput),
+        isSmall_(source_.isDirect && source_.rows <= kBlockRows &&
+                 !layer_->isWorthThreads(source_.rows)) {}
 
   bool readsConstants() const override { return false; }
-  size_t ways() const override { return ways_.size(); }
-  std::string_view wayName(size_t way) const override { return ways_[way]->name; }
-  void chooseWay(size_t way) override { chosen_ = way; }
 
   Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
     const auto* const addend = addsInput_ ? operands.lastInput<std::byte>() : nullptr;
@@ -245,54 +230,23 @@ class MatrixKernel final : public Kernel {
     if (isSmall_) {
       runItem(*layer_, source_, memory, source_.rows, 0, source_.rows, 0, layer_->panels());
     } else {
-      runMatrixLayer(*layer_, source_, ways_[chosen_]->division, memory, services);
+      runMatrixLayer(*layer_, source_, memory, services);
     }
     return okStatus();
   }
 
  private:
-  struct Way {
-    std::string_view name;
-    LayerDivision division;
-  };
-  // Those that were the fastest of some layer of the models that they were tried with.
-  static constexpr Way kWays[] = {
-      {"usual", {}},
-      {"by rows", {.share = LayerDivision::Share::ROWS}},
-      {"by panels", {.share = LayerDivision::Share::PANELS}},
-      {"tiles of 48 KiB", {.tileBytes = 48 * 1024}},
-      {"tiles of 4 KiB", {.tileBytes = 4 * 1024}},
-  };
-
-  // Whether it keeps the threads busy, takes no more memory than it should, and is none of those
-  // that there are already.
-  bool isWorthATry(const LayerDivision& division) const {
-    const bool byPanels = sharesPanels(*layer_, source_, division);
-    if (byPanels && layer_->panels() == 1) return false;
-    if (byPanels && !source_.isDirect && source_.rows * source_.stride > kMostGathered) {
-      return false;
-    }
-    if (!byPanels && source_.rows < 2 * kBlockRows) return false;
-    return std::ranges::none_of(ways_, [&](const Way* known) {
-      return byPanels == sharesPanels(*layer_, source_, known->division) &&
-             divideUp(source_.rows, tileRowsOf(source_, known->division)) ==
-                 divideUp(source_.rows, tileRowsOf(source_, division));
-    });
-  }
-
   const std::shared_ptr<const MatrixLayer> layer_;
   const RowSource source_;
   const bool addsInput_;
-  bool isSmall_ = false;  // so that nothing is to be divided
-  std::vector<const Way*> ways_;
-  size_t chosen_ = 0;
+  const bool isSmall_;  // so that nothing is to be divided
 };
 
 }  // namespace
 
 std::unique_ptr<Kernel> makeMatrixKernel(std::shared_ptr<const MatrixLayer> layer, RowSource source,
-                                         bool addsInput, bool tunable) {
-  return std::make_unique<MatrixKernel>(std::move(layer), std::move(source), addsInput, tunable);
+                                         bool addsInput) {
+  return std::make_unique<MatrixKernel>(std::move(layer), std::move(source), addsInput);
 }
 
 }  // namespace halyard::cpudriver

@@ -36,8 +36,8 @@ class MatrixLayer {
   std::byte inputFlip() const { return inputFlip_; }
   size_t elementBytes() const { return elementBytes_; }
 
-  // Float products that are worth a range of items, and a second thread: of models in whose
-  // executions that does not pay, ThreadChoice knows.
+  // Float products that are worth a range of items, and a second thread. Models of few products use
+  // one thread whatever their layers have (model_work.h).
   static constexpr size_t kRangeProducts = 30'000;
   static constexpr size_t kThreadProducts = 100'000;
   // Rows of an item of work, for which a panel is worth being fetched.
@@ -100,23 +100,13 @@ struct LayerMemory {
   std::byte* output;
 };
 
-// How the products are divided: into what a thread does at a time, and into tiles of rows that all
-// panels are multiplied with before the next tile's turn.
-struct LayerDivision {
-  enum class Share : uint8_t { EITHER, ROWS, PANELS };  // what the threads share
-
-  Share share = Share::EITHER;  // EITHER: by how much there is to read of each
-  size_t tileBytes = 0;         // 0: what stays in the second-level cache
-};
-
 // output = layer(input), spread over the threads of `services`.
-void runMatrixLayer(const MatrixLayer& layer, const RowSource& source,
-                    const LayerDivision& division, const LayerMemory& memory,
+void runMatrixLayer(const MatrixLayer& layer, const RowSource& source, const LayerMemory& memory,
                     ops::KernelServices& services);
 
 // A kernel of input 0 and output 0 that is such a layer. `addsInput`, as Fused has it, is for
-// layers that take pieces. `tunable` as KernelSite has it: other divisions are its ways.
+// layers that take pieces.
 std::unique_ptr<Kernel> makeMatrixKernel(std::shared_ptr<const MatrixLayer> layer, RowSource source,
-                                         bool addsInput = false, bool tunable = false);
+                                         bool addsInput = false);
 
 }  // namespace halyard::cpudriver

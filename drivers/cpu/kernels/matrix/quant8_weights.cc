@@ -35,10 +35,9 @@ int32_t storedShift(const KernelSite& site, Quant8Factors factors, bool isSigned
   if (factors == Quant8Factors::WIDE) return -zeroPoint;
   const bool wantsSigned = isSignedInput == (factors == Quant8Factors::SAME);
   if (!wantsSigned) return isUnsigned ? 0 : 128;
-  const bool fits = site.decide<bool>([&] {
-    return fitsWithoutZeroPoint(filter.as<uint8_t>(), isUnsigned, filter.elementCount(), zeroPoint);
-  });
-  if (fits) return -zeroPoint;
+  if (fitsWithoutZeroPoint(filter.as<uint8_t>(), isUnsigned, filter.elementCount(), zeroPoint)) {
+    return -zeroPoint;
+  }
   return isUnsigned ? -128 : 0;
 }
 
@@ -48,7 +47,7 @@ void readValues(const KernelSite& site, Quant8Factors factors, Quant8Weights* we
   weights->zeroPoint = ops::filterZeroPoint(filter) + shift;
   weights->shift = shift;
   weights->isSignedStored = filter.type != OperandType::TENSOR_QUANT8_ASYMM;
-  if (site.packs()) weights->stored = filter.as<uint8_t>();
+  weights->stored = filter.as<uint8_t>();
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ struct Quant8Weights {
   bool isSignedInput = false;  // as the kernel sees it
   uint8_t inputFlip = 0;       // what the kernel has to flip in the input's bytes for that
   int32_t inputZeroPoint = 0;  // after flipping
-  // The filter's bytes, in its order; null unless site.packs(). With `shift` they are values that
-  // fit what the form's factors have beside the input: signed or unsigned bytes, or 16 bits.
+  // The filter's bytes, in its order. With `shift` they are values that fit
+  // what the form's factors have beside the input: signed or unsigned bytes, or 16 bits.
   const uint8_t* stored = nullptr;
   bool isSignedStored = false;
   int32_t shift = 0;

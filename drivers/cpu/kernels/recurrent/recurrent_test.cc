@@ -320,29 +320,29 @@ TEST(QuantizedLstmKernel, SharesWeights) {
     if (operands.size() > 1) inputs.back().data = input.bytes.data();
   }
   for (const TestOperand& output : test.outputs) outputs.push_back(output.tensor);
-  PackingRecorder recorder;
+  PackingWatch packing;
   SharedParts parts;
   const auto make = [&] {
     return makeKernel(*ops::definitionOf(test.operation), {.inputs = inputs,
                                                            .outputs = outputs,
-                                                           .packing = &recorder,
+                                                           .packing = &packing,
                                                            .operands = operands,
                                                            .parts = &parts});
   };
   const auto first = make();
   ASSERT_NE(first, nullptr);
-  EXPECT_EQ(recorder.pieces().size(), 2u);
+  EXPECT_EQ(packing.pieces(), 2u);
   const auto second = make();
-  EXPECT_EQ(recorder.pieces().size(), 2u);
+  EXPECT_EQ(packing.pieces(), 2u);
   EXPECT_EQ(runKernel(*second, test), runKernel(*first, test));
   expectSame(runKernel(*second, test)[0], test.outputs[0], 0, "the second");
   // Values of another zero point, or weights that are other operands, are something else.
   inputs[0].zeroPoint += 1;
   ASSERT_NE(make(), nullptr);
-  EXPECT_EQ(recorder.pieces().size(), 3u);
+  EXPECT_EQ(packing.pieces(), 3u);
   for (uint32_t& operand : operands) operand += 100;
   ASSERT_NE(make(), nullptr);
-  EXPECT_EQ(recorder.pieces().size(), 5u);
+  EXPECT_EQ(packing.pieces(), 5u);
 }
 
 TEST(ByteLstmKernel, IsTheReference) {

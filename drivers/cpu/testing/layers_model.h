@@ -1,4 +1,4 @@
-// Models for tests and the fuzzer of the CPU driver's cache, and what they compute.
+// A model of several layers for tests, with its sizes known or left to executions.
 // Thread safety: none needed. Ownership: models own their constants.
 #pragma once
 
@@ -149,14 +149,5 @@ class ModelForTest {
   std::mt19937 engine_;
   Model model_;
 };
-
-// For each step of a model that was compiled tunable, the last of its ways.
-inline std::vector<StepChoice> lastWays(const CompiledModel& compiled) {
-  std::vector<StepChoice> choices;
-  for (size_t step = 0; step < compiled.facts().steps; ++step) {
-    choices.push_back({static_cast<uint8_t>(compiled.stepFacts(step).ways - 1), step % 2 == 0});
-  }
-  return choices;
-}
 
 }  // namespace halyard::cpudriver::testing

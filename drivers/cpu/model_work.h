@@ -1,0 +1,24 @@
+// ModelWork: how much a model computes, which decides whether its loops are divided among threads.
+// Thread safety: pure functions. Ownership: values.
+#pragma once
+
+#include <span>
+
+#include "cpu/execution_plan.h"
+#include "step_list.h"
+
+namespace halyard::cpudriver {
+
+// Models of fewer products use one thread: a second one costs them more than it gains.
+inline constexpr double kLeastDividedProducts = 6e6;
+// An element that an operation without products computes takes about as long as so many products.
+inline constexpr double kProductsOfElement = 10;
+
+// The multiply-adds of one execution. `steps` are those of `plan`, all of whose sizes are known.
+// A step whose operation multiplies nothing counts by the elements of its outputs.
+double productsOf(const cpu::SubgraphPlan& plan, std::span<const Step> steps);
+
+// Whether loops of a model with so many products are divided.
+inline bool isWorthThreads(double products) { return products >= kLeastDividedProducts; }
+
+}  // namespace halyard::cpudriver

@@ -1,0 +1,83 @@
+#include "model_work.h"
+
+#include <gtest/gtest.h>
+
+#include "compiled_model.h"
+#include "model_for_test.h"
+
+namespace halyard::cpudriver {
+namespace {
+
+using testing::Builder;
+
+double workOf(const std::shared_ptr<const Model>& model) {
+  const auto plan = cpu::ExecutionPlan::make(model);
+  EXPECT_TRUE(plan.ok()) << plan.status().toString();
+  return productsOf(plan->main, makeSteps(plan->main, nullptr));
+}
+
+// Full connections of `width` to `width` for `rows` rows.
+std::shared_ptr<const Model> connections(uint32_t rows, uint32_t width, int layers) {
+  Builder b;
+  const uint32_t none = b.int32(0);
+  uint32_t x = b.input({rows, width});
+  for (int i = 0; i < layers; ++i) {
+    const uint32_t y = i + 1 == layers ? b.output({rows, width}) : b.tensor({rows, width});
+    b.operation(OperationType::FULLY_CONNECTED,
+                {x, b.constant({width, width}), b.constant({width}), none}, {y});
+    x = y;
+  }
+  return b.take();
+}
+
+TEST(ModelWork, IsTheSumOfTheProducts) {
+  EXPECT_EQ(workOf(connections(1, 100, 1)), 100 * 100);
+  EXPECT_EQ(workOf(connections(7, 100, 3)), 3 * 7 * 100 * 100);
+}
+
+// A convolution that a step computes together with a border and an activation.
+TEST(ModelWork, CountsTheOperationsOfASharedStep) {
+  Builder b;
+  const uint32_t image = b.input({1, 8, 8, 3});
+  const uint32_t one = b.int32(1);
+  const uint32_t features = b.tensor({1, 8, 8, 16});
+  const uint32_t result = b.output({1, 8, 8, 16});
+  b.operation(OperationType::CONV_2D,
+              {image, b.constant({16, 3, 3, 3}), b.constant({16}), one, one, one, b.int32(0)},
+              {features});
+  b.operation(OperationType::RELU, {features}, {result});
+  const double elements = 8 * 8 * 16;
+  EXPECT_EQ(workOf(b.take()), elements * 27 + kProductsOfElement * elements);
+}
+
+TEST(ModelWork, CountsElementsWhereNothingIsMultiplied) {
+  Builder b;
+  const uint32_t x = b.input({4, 50});
+  const uint32_t y = b.tensor({4, 50});
+  const uint32_t z = b.output({200});
+  b.operation(OperationType::LOGISTIC, {x}, {y});
+  // No step: the tensor gets another shape.
+  b.operation(OperationType::RESHAPE, {y, b.int32s({1}, {200})}, {z});
+  const double work = workOf(b.take());
+  EXPECT_GE(work, 200 * kProductsOfElement);
+  EXPECT_LE(work, 2 * 200 * kProductsOfElement);
+}
+
+TEST(ModelWork, DecidesWhetherLoopsAreDivided) {
+  EXPECT_FALSE(isWorthThreads(kLeastDividedProducts - 1));
+  EXPECT_TRUE(isWorthThreads(kLeastDividedProducts));
+  ThreadShare threads(2);
+  for (const bool isLarge : {false, true}) {
+    // 5 and 8 million products.
+    const auto model = connections(isLarge ? 8 : 5, 1000, 1);
+    const auto compiled = CompiledModel::compile(model, {.threads = &threads});
+    ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
+    EXPECT_EQ((*compiled)->facts().dividesLoops, isLarge);
+    const auto later = CompiledModel::compileLater(model, {.threads = &threads});
+    ASSERT_TRUE(later.ok() && (*later)->complete().ok());
+    EXPECT_EQ((*later)->facts().dividesLoops, isLarge);
+  }
+}
+
+}  // namespace
+}  // namespace halyard::cpudriver
