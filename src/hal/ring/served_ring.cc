@@ -9,6 +9,8 @@
 namespace halyard::hal {
 namespace {
 
+constexpr unsigned kPacketsInTurn = 64;  // while other work waits
+
 ExecutionResult failed(Status status) {
   ExecutionResult result;
   result.status = std::move(status);
@@ -48,12 +50,33 @@ void ServedRing::wake() const {
   (void)!::write(wakeUp_.get(), &one, sizeof one);
 }
 
-bool ServedRing::release() {
-  // Whoever claims in vain means that there is something to do: it is looked for once more.
-  uint64_t one = 1;
-  if (claims_.compare_exchange_strong(one, 0, std::memory_order_acq_rel)) return true;
-  claims_.store(1, std::memory_order_release);
-  return false;
+ServedRing::Outcome ServedRing::serve(const FairExecutor::Turn& turn) {
+  reader_.announceAwake();
+  for (unsigned packets = 0; !turn.stopping();) {
+    switch (step()) {
+      case Step::WAITING:
+        return Outcome::IDLE;
+      case Step::ENDED:
+        return Outcome::ENDED;
+      case Step::SERVED:
+        if (++packets % kPacketsInTurn != 0 || !turn.othersWait()) continue;
+        break;
+      case Step::IDLE:
+        if (spin(turn)) continue;
+        break;
+    }
+    reader_.announceSleep();
+    if (!changed()) return Outcome::IDLE;
+    if (turn.othersWait()) return Outcome::MORE;
+    reader_.announceAwake();
+  }
+  return Outcome::IDLE;
+}
+
+bool ServedRing::spin(const FairExecutor::Turn& turn) {
+  if (!gap_.soon() || turn.othersWait()) return false;
+  return parts_.spinGate->spin(
+      Clock::now(), [&] { return changed() || turn.stopping(); }, [&] { return clientCore(); });
 }
 
 void ServedRing::freeMemory(int32_t slot) {
@@ -86,8 +109,12 @@ void ServedRing::memoriesArrived(Result<std::vector<PoolDescription>> memories) 
     arrived_ = std::move(memories);
     hasNews_ = true;
   }
-  claims_.store(0, std::memory_order_release);
   wake();
+}
+
+bool ServedRing::memoriesHaveArrived() {
+  const std::lock_guard lock(mutex_);
+  return arrived_.has_value();
 }
 
 void ServedRing::close() {
@@ -98,10 +125,9 @@ void ServedRing::close() {
 
 ServedRing::Step ServedRing::step() {
   if (closed()) return Step::ENDED;
-  if (hasNews_.load()) {
-    dropStale();
-    if (waiting_) return resume();
-  }
+  if (hasNews_.load()) dropStale();
+  // A packet that waits for its memories comes before the next one.
+  if (waiting_) return memoriesHaveArrived() ? resume() : Step::WAITING;
   const std::optional<uint32_t> datums = reader_.available();
   if (!datums) {
     close();
@@ -152,7 +178,6 @@ ServedRing::Step ServedRing::takePacket(uint32_t datums) {
       freedMeanwhile_.clear();
     }
     parts_.fetchMemories(std::move(unknown));
-    // From here on the ring belongs to whoever gets the answer.
     return Step::WAITING;
   }
   answer(run(std::move(*decoded)));

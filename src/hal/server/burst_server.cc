@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "hal/ring/doorbell.h"
-#include "hal/ring/ring_workers.h"
+#include "hal/ring/served_ring.h"
 #include "hal/wire/wire_memory.h"
 
 namespace halyard::hal {
@@ -31,12 +31,11 @@ using ContextPlace = std::shared_ptr<BurstContextServer*>;
 
 class BurstContextServer final : public wire::v1_2::IBurstContext::Server {
  public:
-  BurstContextServer(std::shared_ptr<ServedClient> client, RingPtr ring, RingWorkers& workers,
+  BurstContextServer(std::shared_ptr<ServedClient> client, RingPtr ring,
                      wire::v1_2::IBurstCallback::Client callback, ContextPlace place,
                      Quota::Charge charge)
       : client_(std::move(client)),
         ring_(std::move(ring)),
-        workers_(workers),
         callback_(kj::mv(callback)),
         place_(std::move(place)),
         charge_(std::move(charge)) {
@@ -46,7 +45,8 @@ class BurstContextServer final : public wire::v1_2::IBurstContext::Server {
   ~BurstContextServer() {
     *place_ = nullptr;
     --client_->bursts;
-    if (*client_->open) workers_.remove(*ring_);
+    if (*client_->open) client_->core.services->executor().remove(*ring_);
+    ring_->close();
   }
   KJ_DISALLOW_COPY(BurstContextServer);
 
@@ -81,7 +81,6 @@ class BurstContextServer final : public wire::v1_2::IBurstContext::Server {
  private:
   const std::shared_ptr<ServedClient> client_;
   const RingPtr ring_;
-  RingWorkers& workers_;
   wire::v1_2::IBurstCallback::Client callback_;
   const ContextPlace place_;
   const Quota::Charge charge_;
@@ -160,7 +159,8 @@ Result<OpenedRing> openRing(std::vector<PoolDescription>& memories, ForeignFd re
       ServedRing::create(
           {std::move(requests), std::move(results), target.model, target.preparedModel,
            target.version, order.extended, std::move(fetch), std::move(doorbell.fd),
-           target.client->session->quota().shared_from_this(), target.client->closing}));
+           target.client->session->quota().shared_from_this(), target.client->closing,
+           target.client->core.services->spinGate(target.priority)}));
   return OpenedRing{std::move(ring), std::move(doorbell.given)};
 }
 
@@ -170,8 +170,8 @@ Status asFailure(const Status& status) {
                                                           : status.withCode(ResultCode::OP_FAILED);
 }
 
-// The ring for objects of the loop: the last of them lets go of it on a worker, for it may be the
-// last that has its model.
+// The ring for objects of the loop: it is destroyed on another thread, for it may be the last owner
+// of its model.
 RingPtr disposedOf(std::shared_ptr<ServedClient> client, RingPtr ring) {
   ServedRing* const address = ring.get();
   return {address, [client = std::move(client), ring = std::move(ring)](ServedRing*) mutable {
@@ -184,14 +184,13 @@ Status finish(ConfigureBurstContext context, const BurstTarget& target, OpenedRi
               wire::v1_2::IBurstCallback::Client callback, const ContextPlace& place,
               bool extended) {
   const RingPtr& ring = opened.ring;
-  HALYARD_ASSIGN_OR_RETURN(RingWorkers* const workers,
-                           target.client->core.services->ringWorkers(target.priority));
   HALYARD_ASSIGN_OR_RETURN(Quota::Charge charge,
                            target.client->session->quota().charge(Quota::Resource::RINGS, 1));
   const RingPtr held = disposedOf(target.client, ring);
-  auto server = kj::heap<BurstContextServer>(target.client, held, *workers, kj::mv(callback), place,
-                                             std::move(charge));
-  HALYARD_RETURN_IF_ERROR(workers->add(ring, target.client.get()));
+  auto server =
+      kj::heap<BurstContextServer>(target.client, held, kj::mv(callback), place, std::move(charge));
+  HALYARD_RETURN_IF_ERROR(target.client->core.services->executor().add(
+      ring, target.client->lane, threadClassOf(target.priority)));
   auto results = context.getResults();
   results.setBurstContext(kj::mv(server));
   results.setTakesDoorbell(!opened.doorbell.valid());

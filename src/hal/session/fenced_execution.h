@@ -1,5 +1,5 @@
-// Fenced execution of whatever can be executed: waits for fences without a thread, runs on the
-// workers, and signals a fence of its own.
+// Fenced execution: waits for fences without a thread, runs on the executor, and signals a fence of
+// its own.
 // Thread safety: all functions may be called from any thread.
 // Ownership: as each says.
 #pragma once
@@ -11,54 +11,67 @@
 #include <span>
 #include <stop_token>
 
+#include "base/fair_executor.h"
 #include "hal/session/fence_poller.h"
-#include "hal/session/fenced_workers.h"
 #include "halyard/driver/device.h"
 
 namespace halyard::hal {
 
-// The threads for fenced executions of a process: the one that waits, and those that compute. None
-// runs before it is needed.
+class FencedLimit;
+
+// What the fenced executions of a process share: the thread that waits, which starts on demand, and
+// the executor that runs them.
 class FenceService {
  public:
-  FenceService() = default;
+  explicit FenceService(std::shared_ptr<FairExecutor> executor) : executor_(std::move(executor)) {}
   FenceService(const FenceService&) = delete;
   FenceService& operator=(const FenceService&) = delete;
 
   // Starts its thread at the first call; RESOURCE_EXHAUSTED_TRANSIENT when that fails.
   Result<FencePoller*> poller();
-  FencedWorkers& workers() { return workers_; }
+  FairExecutor& executor() { return *executor_; }
+  // For one client's fenced executions.
+  std::shared_ptr<FencedLimit> openClient();
 
  private:
   std::mutex mutex_;
   std::unique_ptr<FencePoller> poller_;
-  FencedWorkers workers_;
+  const std::shared_ptr<FairExecutor> executor_;
 };
 
-// How much of a process one client's fenced executions may hold while they are pending. A client of
-// its own to the workers.
+// How much of a process one client's fenced executions may hold while they are pending, and their
+// lane of the executor.
 class FencedLimit {
  public:
+  // Executions of one thread class that run at a time.
+  static constexpr unsigned kMaxRunning = 3;
   // Descriptors: a chain of 1,000 executions may have five for each.
   static constexpr size_t kMaxDescriptors = 8192;
+
+  explicit FencedLimit(std::shared_ptr<FairExecutor::Lane> lane) : lane_(std::move(lane)) {}
 
   // RESOURCE_EXHAUSTED_TRANSIENT when that would be too many.
   Status take(size_t descriptors);
   void giveBack(size_t descriptors) { taken_ -= descriptors; }
+  const std::shared_ptr<FairExecutor::Lane>& lane() const { return lane_; }
 
  private:
+  const std::shared_ptr<FairExecutor::Lane> lane_;
   std::atomic<size_t> taken_ = 0;
 };
 
 // What the fenced executions through one device in another process share.
 struct RemoteFencing {
+  explicit RemoteFencing(std::shared_ptr<FenceService> theService)
+      : service(std::move(theService)), limit(service->openClient()) {}
+
   std::shared_ptr<FenceService> service;
-  std::shared_ptr<FencedLimit> limit = std::make_shared<FencedLimit>();
+  std::shared_ptr<FencedLimit> limit;
 };
 
 struct FencedCall {
-  // Called once, by a worker, when all fences have signalled. Whatever it holds is let go of before
-  // the returned fence signals.
+  // Called once, on a thread of the executor, when all fences have signalled. What it holds is
+  // destroyed before the returned fence signals.
   std::function<ExecutionResult(const ExecuteOptions&)> run;
   ExecuteOptions options;
   std::optional<std::chrono::nanoseconds> duration;  // from the last signal on
