@@ -352,7 +352,7 @@ void FairExecutor::Crew::work(Thread* self) {
     std::shared_ptr<Watched> watched = item.front().watched;
     lock.unlock();
     const Source::Outcome outcome = runItem(item.front());
-    item.clear();  // what a job holds is destroyed without the lock
+    item.clear();  // a job is destroyed without the lock
     lock.lock();
     finish(*lane, watched, outcome);
     if (watched != nullptr && watched->removed) {

@@ -43,7 +43,7 @@ struct FairExecutor::Watched {
 
 class FairExecutor::Lane {
  public:
-  // What a lane has in one crew; the crew's mutex guards it.
+  // A lane's work in one crew; the crew's mutex guards it.
   struct Part {
     std::list<Item> items;  // that wait
     size_t jobs = 0;        // that are among them

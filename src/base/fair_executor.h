@@ -8,11 +8,11 @@
 // running, in turn among equal lanes. Work is a job, or a source that has become ready.
 //
 // Threads start on demand, up to a usual number for each class. More start only when all threads
-// are busy and a lane has waited: for kPatience if none of its work runs, for kLongPatience
-// otherwise. Background work has longer patience, and a lane with running background work just
-// waits.
+// are busy and a lane has waited: for kPatience if it has no running work, for kLongPatience
+// otherwise. In the background, the first time is kLongPatience, too, and a lane with running work
+// waits until a thread is free.
 //
-// A child of a fork has none of the threads: there, everything that takes work fails.
+// A child of a fork does not have the threads. There, each call that takes work fails.
 #pragma once
 
 #include <array>

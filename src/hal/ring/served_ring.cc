@@ -46,7 +46,7 @@ ServedRing::ServedRing(Parts parts)
 
 void ServedRing::wake() const {
   const uint64_t one = 1;
-  // The descriptor never leaves this process: nobody else can fill the counter.
+  // The descriptor never leaves this process, so no other process can fill the counter.
   (void)!::write(wakeUp_.get(), &one, sizeof one);
 }
 
@@ -83,7 +83,7 @@ void ServedRing::freeMemory(int32_t slot) {
   std::optional<Slot> dropped;  // unmapped without the lock
   {
     const std::lock_guard lock(mutex_);
-    // What the slot has held may still be on its way.
+    // The slot's memory may still be on its way.
     if (offered_) {
       offered_->receive();
       offered_->drop(slot);
@@ -142,10 +142,9 @@ ServedRing::Step ServedRing::step() {
   return takePacket(*datums);
 }
 
-// Lets go of a request that uses memory which the client has freed.
+// Releases a request that uses memory which the client has freed.
 void ServedRing::dropStale() {
   const std::lock_guard lock(mutex_);
-  // With an answer to a question, there is more to do.
   hasNews_ = false;
   if (slotsFreed_ == lastSlotsFreed_) return;
   last_.reset();
@@ -222,8 +221,8 @@ std::vector<int32_t> ServedRing::unknownSlots(const std::vector<int32_t>& slots)
   return unknown;
 }
 
-// Puts the memories that the client has handed over into their slots, if it has done so with all of
-// these. What is wrong with one shows when it is asked for.
+// Puts the memories that the client has handed over into their slots, if it has handed over all of
+// them. Otherwise the client is asked, and its answer shows the fault.
 bool ServedRing::takeOffered(const std::vector<int32_t>& slots) {
   {
     const std::lock_guard lock(mutex_);
@@ -306,7 +305,7 @@ Result<std::vector<ReceivedPool>> ServedRing::poolsOf(const std::vector<int32_t>
 ExecutionResult ServedRing::run(RequestPacket packet) {
   Result<std::vector<ReceivedPool>> pools = poolsOf(packet.slots);
   if (!pools.ok()) return failed(pools.takeStatus());
-  Quota::Charge memory;  // grows with what is copied
+  Quota::Charge memory;  // grows with the copies
   if (parts_.quota != nullptr) {
     auto charge = parts_.quota->charge(Quota::Resource::MEMORY, 0);
     if (charge.ok()) memory = std::move(*charge);

@@ -35,14 +35,14 @@ class ServedRing final : public FairExecutor::Source {
     std::shared_ptr<PreparedModel> preparedModel;
     HalVersion version = HalVersion::V1_2;  // of the errors that the client knows
     bool extended = false;                  // the client knows Halyard's own datums
-    // Asks the client for the memories in these slots, ascending; must not block. The answer is
-    // memoriesArrived, once.
+    // Asks the client for the memories in these slots, ascending; must not block. The answer is one
+    // call of memoriesArrived.
     std::function<void(std::vector<int32_t> slots)> fetchMemories;
-    // What the client wakes the driver with: checked, and only to be watched.
+    // The client wakes the driver with it. It is checked, and only to be watched.
     ForeignFd doorbell = {};
     std::shared_ptr<Quota> quota = nullptr;             // null: no limits
     std::shared_ptr<ForeignAccount> closing = nullptr;  // as of OfferedMemories::create
-    // What the threads share that wait actively for packets.
+    // Shared by the threads that wait actively for packets.
     std::shared_ptr<SpinGate> spinGate = std::make_shared<SpinGate>();
   };
   static Result<std::shared_ptr<ServedRing>> create(Parts parts);
@@ -52,13 +52,13 @@ class ServedRing final : public FairExecutor::Source {
   std::array<int, 2> descriptors() const override { return {wakeUp_.get(), parts_.doorbell.get()}; }
   // Has the ring served, as the client's doorbell does.
   void wake() const;
-  // The client's end of the memory channel, to be given away; invalid where there is none.
+  // The client's end of the memory channel, to be given away; invalid without a channel.
   UniqueFd takeMemoryChannel() { return std::move(clientEnd_); }
   // The client gives up a slot.
   void freeMemory(int32_t slot);
   // The answer to fetchMemories: one for each slot, or why not.
   void memoriesArrived(Result<std::vector<PoolDescription>> memories);
-  // Nothing is taken any more; what is being executed ends by itself.
+  // Takes no more packets; a running execution ends by itself.
   void close();
   bool closed() const { return closed_.load(std::memory_order_relaxed); }
 
@@ -69,7 +69,7 @@ class ServedRing final : public FairExecutor::Source {
     IDLE,     // nothing is waiting
     SERVED,   // a packet has been answered
     WAITING,  // for memoriesArrived
-    ENDED,    // the ring is closed, or the client has spoilt it
+    ENDED,    // the ring is closed, or the client has damaged it
   };
   // The next packet. `serve` calls it; tests call it instead.
   Step step();
@@ -78,7 +78,7 @@ class ServedRing final : public FairExecutor::Source {
  private:
   explicit ServedRing(Parts parts);
 
-  // Waits actively for the next packet; false when none has come, or is expected soon.
+  // Waits actively for the next packet. False: no packet has come, or is expected soon.
   bool spin(const FairExecutor::Turn& turn);
   bool changed() const { return reader_.changed() || closed() || hasNews_.load(); }
   // The core that the client ran on last; kUnknownCore if it has not said so.
@@ -124,7 +124,7 @@ class ServedRing final : public FairExecutor::Source {
   std::vector<Datum> packet_;
   std::vector<Datum> reply_;
   std::optional<RequestPacket> waiting_;  // for its memories
-  // The last packet that was in order, and what it became: mostly the next one is the same.
+  // The last valid packet, and its execution: most often the next packet is the same.
   struct Last {
     ImportedRequest request;
     std::unique_ptr<ReusableExecution> execution = nullptr;  // of `request`

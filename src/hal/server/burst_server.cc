@@ -55,7 +55,7 @@ class BurstContextServer final : public wire::v1_2::IBurstContext::Server {
     return kj::READY_NOW;
   }
 
-  // Asks the client what is in the slots. The answer goes to the ring, whatever it is.
+  // Asks the client for the memories in the slots. The ring gets the answer, or the error.
   void fetch(const std::vector<int32_t>& slots) {
     auto call = callback_.getMemoriesRequest();
     auto list = call.initSlots(static_cast<unsigned>(slots.size()));
@@ -86,8 +86,7 @@ class BurstContextServer final : public wire::v1_2::IBurstContext::Server {
   const Quota::Charge charge_;
 };
 
-// On the loop thread: what is no memfd is not looked at any closer, as its file system may keep one
-// waiting.
+// On the loop thread: only a memfd is examined, because another file system may block the thread.
 Result<DatumQueue> openQueue(PoolDescription description, const QueueShape& shape) {
   const int seals = description.fd.valid() ? ::fcntl(description.fd.get(), F_GET_SEALS) : 0;
   if (seals < 0) {
@@ -131,7 +130,7 @@ struct OpenedRing {
   UniqueFd doorbell;  // to be given to the client; invalid when it has its own
 };
 
-// What a client sends to open a burst.
+// A client's message that opens a burst.
 struct BurstOrder {
   QueueShape requests;
   QueueShape results;
@@ -179,7 +178,7 @@ RingPtr disposedOf(std::shared_ptr<ServedClient> client, RingPtr ring) {
           }};
 }
 
-// What becomes of the call once the ring is there.
+// Ends the call once the ring exists.
 Status finish(ConfigureBurstContext context, const BurstTarget& target, OpenedRing opened,
               wire::v1_2::IBurstCallback::Client callback, const ContextPlace& place,
               bool extended) {

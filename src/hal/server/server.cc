@@ -52,7 +52,7 @@ void ServerCore::serve(RpcLoop::Context& context, UniqueFd socket,
   tasks_->add(connection->wire.onDisconnect().then([this, connection, onDisconnect] {
     return kj::evalLater([this, connection, onDisconnect] {
       endClient(*connection->client);
-      // First: letting go of what the client had may take long in some drivers.
+      // First: some drivers take long to destroy the client's objects.
       onDisconnect();
       connections_.erase(connection);
     });
@@ -62,7 +62,7 @@ void ServerCore::serve(RpcLoop::Context& context, UniqueFd socket,
 void ServerCore::endClient(const ServedClient& client) {
   client.session->end();
   executor_.close(client.lane);
-  // Their promises fail, and with them goes what they were to be answered with.
+  // Their promises fail, and the answers are destroyed.
   std::vector<Job> unanswered;
   for (auto it = jobs_.begin(); it != jobs_.end();) {
     if (it->second.client == &client) {

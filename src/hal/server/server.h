@@ -20,10 +20,10 @@ namespace halyard::hal {
 class ServerCore;
 
 struct ServerOptions {
-  IsolationReport isolation;  // what clients are told
+  IsolationReport isolation;  // told to clients
 };
 
-// What one client may do.
+// The limits of one client.
 struct ClientTerms {
   std::shared_ptr<Quota> quota;  // null: no limits
   size_t queuedCalls = 1024;     // that wait for a thread
@@ -32,10 +32,10 @@ struct ClientTerms {
   uint32_t uid = static_cast<uint32_t>(::geteuid());  // its user, as the kernel knows it
 };
 
-// Models and requests are validated here, whatever the client has done: the device may trust them.
+// Models and requests are validated here in any case, so the device may trust them.
 // Its methods run on threads of a FairExecutor, never on the loop's. A version's methods are
-// served up to the device's halVersion; what the device cannot do (caches) answers GENERAL_FAILURE
-// with a text.
+// served up to the device's halVersion. A feature that the device lacks, such as caches, answers
+// GENERAL_FAILURE with a text.
 class Server {
  public:
   static Result<std::unique_ptr<Server>> start(std::shared_ptr<RpcLoop> loop,

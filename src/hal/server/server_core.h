@@ -1,5 +1,5 @@
-// ServerCore: what the objects of one Server share on the loop thread.
-// Thread safety: loop thread only, but for the device and the posting of finished work.
+// ServerCore: the state of one Server, shared by its objects on the loop thread.
+// Thread safety: loop thread only, except the device and the posting of finished work.
 // Ownership: the Server deletes it on the loop thread after the executor has stopped.
 #pragma once
 
@@ -23,7 +23,7 @@ namespace halyard::hal {
 
 class ServerCore;
 
-// One client of the server: what the objects that serve it share.
+// One client of the server, shared by the objects that serve it.
 struct ServedClient {
   ServerCore& core;
   const std::shared_ptr<ClientSession> session;
@@ -34,13 +34,12 @@ struct ServedClient {
       std::make_shared<capnp::CapabilityServerSet<wire::v1_3::IPreparedModel>>();
   unsigned bursts = 0;  // that it has; loop thread
   uint32_t uid = 0;     // the user that the kernel says it is
-  // Whether the server is there still: an object that something of Cap'n Proto holds on to may
-  // outlive it. Loop thread.
+  // False after the end of the server: Cap'n Proto may keep an object longer. Loop thread.
   std::shared_ptr<const bool> open = {};
-  // Where the descriptors that it sends count when they are closed.
+  // Counts the closing of descriptors that the client has sent.
   std::shared_ptr<ForeignAccount> closing = {};
 
-  // As those of ServerCore; without a server the object goes here.
+  // As those of ServerCore. After the end of the server, the object is destroyed here.
   void dispose(std::shared_ptr<void> object) const;
   void disposeFirst(std::shared_ptr<void> object) const;
 };
@@ -52,7 +51,7 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
 
   void serve(RpcLoop::Context& context, UniqueFd socket, std::function<void()> onDisconnect,
              ClientTerms terms);
-  // Asks what is being executed for any client to end early: nobody waits for it any more.
+  // Asks the running executions of all clients to end early.
   void endSessions();
   void closeAll();
   void taskFailed(kj::Exception&&) override {}  // a client that has gone needs no answer
@@ -70,7 +69,7 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
     Awaited finished = await(client);
     auto job = [slot, ticket = std::move(finished.ticket), work = std::move(work)]() mutable {
       slot->emplace(guarded<T>(work));
-      work = nullptr;  // before the answer: what the call held is free when the client has it
+      work = nullptr;  // before the answer, so that the client finds its memory free
     };
     FairExecutor::Expiry expiry;
     // The device answers a deadline that has passed before the call.
@@ -86,8 +85,8 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
       return std::move(**slot);
     });
   }
-  // Destroys `object` on a thread for that: a driver may take long for it, and a client that lets
-  // go of a model most often has other work now.
+  // Destroys `object` on a thread for that. A driver may take long for it, and a client that
+  // releases a model most often has other work now.
   void dispose(std::shared_ptr<void> object);
   // The same, before calls that wait: for objects whose existence calls can observe.
   void disposeFirst(std::shared_ptr<void> object);
@@ -97,7 +96,7 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
     loop_.post([work = std::move(work)](RpcLoop::Context&) { work(); });
   }
 
-  // What is fulfilled by `ticket` being let go of, on whichever thread.
+  // `promise` is fulfilled when `ticket` is destroyed, on any thread.
   struct Awaited {
     kj::Promise<void> promise;
     std::shared_ptr<void> ticket;
@@ -112,7 +111,7 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
 
   kj::Timer& timer() { return KJ_ASSERT_NONNULL(timer_); }
 
-  // A promise that nobody waits for.
+  // A promise without a receiver.
   void detach(kj::Promise<void> promise) { tasks_->add(kj::mv(promise)); }
 
   const std::shared_ptr<Device> device;
@@ -136,7 +135,7 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
                       "the deadline has passed while the call waited for its turn");
   }
 
-  // A driver's exception, or one for lack of memory, must not end the process.
+  // An exception of the driver must not end the process.
   template <typename T>
   static Result<T> guarded(const std::function<Result<T>()>& work) {
     try {
@@ -154,7 +153,7 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
     kj::Own<kj::PromiseFulfiller<void>> finished;
   };
   void finish(uint64_t id);
-  // The client has gone: ends what it has asked for.
+  // The client has gone: ends its calls.
   void endClient(const ServedClient& client);
 
   RpcLoop& loop_;

@@ -142,7 +142,7 @@ class FencedRun final : public FencedExecution, public std::enable_shared_from_t
     return result;
   }
 
-  // A driver's times are those of the run alone; what lies before it counts, too.
+  // A driver reports the time of the run alone; the time before it counts, too.
   Timing including(TimePoint from, const Timing& timing) const {
     Timing whole = timing;
     if (whole.timeInDriver) *whole.timeInDriver += nanosecondsBetween(from, startedAt_);
@@ -154,20 +154,20 @@ class FencedRun final : public FencedExecution, public std::enable_shared_from_t
     if (const Result<FencePoller*> poller = service.poller(); poller.ok()) (*poller)->cancel(watch);
   }
 
-  // What is being run is asked to end by its own token, and its memory in use until then.
+  // A running execution ends by its own token, and uses its memory until then.
   void finishUnlessRunning(Status status) {
     FencedCall call;
     {
       const std::lock_guard lock(mutex_);
       if (running_) return;
-      running_ = true;  // so that nobody begins it
+      running_ = true;  // so that no thread begins it
       call = std::move(call_);
     }
     finish(std::move(status), {}, std::move(call));
   }
 
-  // Called once, by who has set running_. The fence changes last: whoever sees that may ask for the
-  // rest, and have the memory.
+  // Called once, by the thread that has set running_. The fence changes last: after that, the
+  // client may ask for the result and use the memory.
   void finish(Status status, const Timing& timing, FencedCall call) {
     const bool ok = status.ok();
     FenceSignaller signaller;
@@ -202,7 +202,7 @@ class FencedRun final : public FencedExecution, public std::enable_shared_from_t
   std::optional<TimePoint> deadline_;  // with the duration, once all fences have signalled
   TimePoint signalledAt_;              // all fences
   TimePoint startedAt_;                // the run
-  std::mutex mutex_;                   // guards what follows, but for onEnd_
+  std::mutex mutex_;                   // guards the members below, except onEnd_
   std::shared_ptr<FenceService> service_;
   FencedCall call_;
   FenceSignaller signaller_;

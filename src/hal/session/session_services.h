@@ -1,4 +1,4 @@
-// SessionServices: what all sessions of a process share.
+// SessionServices: the executor, the fences and the tokens that all sessions of a process share.
 // Thread safety: as each of its parts. Ownership: shared by the sessions and their objects.
 #pragma once
 
@@ -25,13 +25,13 @@ class SessionServices {
   // The threads of all clients' work.
   FairExecutor& executor() { return *executor_; }
   const std::shared_ptr<FenceService>& fences() const { return fences_; }
-  // What the threads share that wait actively for packets of this priority.
+  // Shared by the threads that wait actively for packets of this priority.
   const std::shared_ptr<SpinGate>& spinGate(Priority priority) const {
     return spinGates_[static_cast<size_t>(priority)];
   }
-  // Runs `work`, which must not throw, and returns at its end: low priority on a background thread,
-  // in turn with other lanes; other priorities at once, in the calling thread. Errors as of
-  // FairExecutor::run.
+  // Runs `work`, which must not throw, and returns at its end. Low priority runs on a background
+  // thread, in turn with other lanes. Other priorities run at once, in the calling thread. The
+  // errors are those of FairExecutor::run.
   Status takeTurn(Priority priority, const std::shared_ptr<FairExecutor::Lane>& lane,
                   std::optional<TimePoint> deadline, const std::stop_token& cancel,
                   const std::function<void()>& work);

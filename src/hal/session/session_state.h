@@ -1,4 +1,4 @@
-// SessionState: what the objects of one ClientSession share.
+// SessionState: the state of one ClientSession, shared by its objects.
 // Thread safety: as each of its parts. Ownership: shared by the session's objects.
 #pragma once
 
@@ -24,7 +24,7 @@ struct SessionState {
 
   const std::shared_ptr<Device> device;
   const std::shared_ptr<SessionServices> services;
-  const std::shared_ptr<Quota> quota;  // what the client may hold
+  const std::shared_ptr<Quota> quota;  // the limits of the client
   // The client's work of low priority.
   const std::shared_ptr<FairExecutor::Lane> lane = services->executor().openLane({});
   const std::shared_ptr<FencedLimit> fencedLimit = services->fences()->openClient();

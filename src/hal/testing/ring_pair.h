@@ -191,7 +191,7 @@ class RingPair {
   const RingClient::Channels& channels() const { return channels_; }
   const std::vector<Datum>& lastAnswer() const { return answer_; }
   RingClient::Wait lastWait() const { return lastWait_; }
-  // What the driver has asked for, and the slots that the client has given up.
+  // The slots that the driver has asked for, and those that the client has given up.
   std::vector<std::vector<int32_t>> fetches() {
     const std::lock_guard lock(mutex_);
     return fetches_;
