@@ -416,6 +416,14 @@ class ChainTest : public RemoteFencedTest {
     return counts;
   }
 
+  // An executor may start more of its usual threads while one of them ends a link.
+  static void expectAtMostUsualThreadsMore(const std::vector<size_t>& now,
+                                           const std::vector<size_t>& before) {
+    for (size_t i = 0; i < now.size(); ++i) {
+      EXPECT_LE(now[i], before[i] + FairExecutor::usualThreads()) << i;
+    }
+  }
+
   const SharedMemoryPtr other_ = memoryOf({0, 0, 0, 0});
   std::vector<std::shared_ptr<RemoteDevice>> devices_;
   std::vector<std::shared_ptr<PreparedModel>> prepared_;
@@ -428,7 +436,7 @@ TEST_F(ChainTest, AThousandExecutionsOverTwoDriversNeedNoThreadEach) {
     start.signaller.signal();
     EXPECT_EQ(waitFor(chain.back()), FenceState::SIGNALLED);
   };
-  cycle(100);  // all threads are there afterwards
+  cycle(100);  // most threads are there afterwards
   const std::vector<size_t> threads = threadCounts();
   const std::vector<size_t> descriptors = descriptorCounts();
   for (const SharedMemoryPtr& memory : {out_, other_}) {
@@ -438,11 +446,11 @@ TEST_F(ChainTest, AThousandExecutionsOverTwoDriversNeedNoThreadEach) {
   NewFence start = createFence().value();
   {
     const std::vector<FencedResult> chain = chainOf(kLinks, start.fence.get());
-    EXPECT_EQ(threadCounts(), threads);
+    expectAtMostUsualThreadsMore(threadCounts(), threads);
     EXPECT_EQ(fenceState(chain.front().fence.get()).value(), FenceState::PENDING);
     start.signaller.signal();
     EXPECT_EQ(waitFor(chain.back()), FenceState::SIGNALLED);
-    EXPECT_EQ(threadCounts(), threads);
+    expectAtMostUsualThreadsMore(threadCounts(), threads);
     const auto times = static_cast<float>(kLinks);
     EXPECT_THAT(contentsOf(other_), ElementsAre(10 * times, 20 * times, 30 * times, 40 * times));
     for (const FencedResult& link : chain) {

@@ -417,11 +417,11 @@ TEST_F(RingTest, AnExecutionOutlivesItsRing) {
   start(options);
   ASSERT_TRUE(pair_->client().send(goodPacket()));
   gated->awaitInside(1);
-  pair_->workers().remove(pair_->ring());
+  pair_->removeRing();
   EXPECT_EQ(pair_->client().wait(std::nullopt), RingClient::Wait::CLOSED);
-  EXPECT_FALSE(pair_->workers().drain(std::chrono::milliseconds(1)));
+  EXPECT_FALSE(pair_->executor().drain(std::chrono::milliseconds(1)));
   gated->open();
-  EXPECT_TRUE(pair_->workers().drain(std::chrono::seconds(60)));
+  EXPECT_TRUE(pair_->executor().drain(std::chrono::seconds(60)));
 }
 
 // A client that does not say what is in its slots holds up nobody but itself.
@@ -432,7 +432,50 @@ TEST_F(RingTest, UnansweredFetchesHoldNoThread) {
   start(options);
   ASSERT_TRUE(pair_->client().send(goodPacket()));
   while (pair_->fetches().empty()) std::this_thread::yield();
-  EXPECT_TRUE(pair_->workers().drain(std::chrono::seconds(60)));
+  EXPECT_TRUE(pair_->executor().drain(std::chrono::seconds(60)));
+}
+
+TEST_F(RingTest, FewThreadsServeManyRings) {
+  constexpr unsigned kRings = 64;
+  std::vector<std::unique_ptr<RingPair>> pairs;
+  for (unsigned i = 0; i < kRings; ++i) {
+    pairs.push_back(std::make_unique<RingPair>(RingPair::Options{}));
+  }
+  const auto in = sharedFloats(kRingInputs);
+  std::vector<std::thread> clients;
+  std::atomic<unsigned> right = 0;
+  for (auto& pair : pairs) {
+    clients.emplace_back([&, pair = pair.get()] {
+      const auto out = sharedFloats({0, 0, 0, 0});
+      for (int i = 0; i < 20; ++i) {
+        const auto result = pair->exchange(pair->packetFor(ringRequest(in, out)));
+        if (result && result->status.ok() && floatsIn(*out)[3] == 44) ++right;
+      }
+    });
+  }
+  for (std::thread& client : clients) client.join();
+  EXPECT_EQ(right, kRings * 20);
+}
+
+// A ring that waits for its memories takes no other packet, however often it is woken.
+TEST_F(RingTest, WakingDoesNotReplaceMemories) {
+  RingPair::Options options;
+  options.answersFetches = false;
+  start(options);
+  ASSERT_TRUE(pair_->client().send(goodPacket()));
+  while (pair_->fetches().empty()) std::this_thread::yield();
+  for (int i = 0; i < 100; ++i) pair_->ring().wake();
+  EXPECT_EQ(pair_->client().wait(Clock::now() + std::chrono::milliseconds(20)),
+            RingClient::Wait::TIMED_OUT);
+  EXPECT_EQ(pair_->fetches().size(), 1u);
+  const auto memories = pair_->slots().memoriesOf(pair_->fetches().front());
+  ASSERT_TRUE(memories.ok());
+  std::vector<PoolDescription> pools;
+  for (const SharedMemoryPtr& memory : *memories) pools.push_back(describe(*memory));
+  pair_->ring().memoriesArrived(std::move(pools));
+  const auto result = pair_->answer();
+  ASSERT_TRUE(result.has_value());
+  EXPECT_TRUE(result->status.ok());
 }
 
 // Scribbles over everything of the ring that the client can reach while it is being used: whatever

@@ -9,6 +9,8 @@
 namespace halyard::hal {
 namespace {
 
+constexpr unsigned kPacketsInTurn = 64;  // while other work waits
+
 ExecutionResult failed(Status status) {
   ExecutionResult result;
   result.status = std::move(status);
@@ -44,23 +46,44 @@ ServedRing::ServedRing(Parts parts)
 
 void ServedRing::wake() const {
   const uint64_t one = 1;
-  // The descriptor never leaves this process: nobody else can fill the counter.
+  // The descriptor never leaves this process, so no other process can fill the counter.
   (void)!::write(wakeUp_.get(), &one, sizeof one);
 }
 
-bool ServedRing::release() {
-  // Whoever claims in vain means that there is something to do: it is looked for once more.
-  uint64_t one = 1;
-  if (claims_.compare_exchange_strong(one, 0, std::memory_order_acq_rel)) return true;
-  claims_.store(1, std::memory_order_release);
-  return false;
+ServedRing::Outcome ServedRing::serve(const FairExecutor::Turn& turn) {
+  reader_.announceAwake();
+  for (unsigned packets = 0; !turn.stopping();) {
+    switch (step()) {
+      case Step::WAITING:
+        return Outcome::IDLE;
+      case Step::ENDED:
+        return Outcome::ENDED;
+      case Step::SERVED:
+        if (++packets % kPacketsInTurn != 0 || !turn.othersWait()) continue;
+        break;
+      case Step::IDLE:
+        if (spin(turn)) continue;
+        break;
+    }
+    reader_.announceSleep();
+    if (!changed()) return Outcome::IDLE;
+    if (turn.othersWait()) return Outcome::MORE;
+    reader_.announceAwake();
+  }
+  return Outcome::IDLE;
+}
+
+bool ServedRing::spin(const FairExecutor::Turn& turn) {
+  if (!gap_.soon() || turn.othersWait()) return false;
+  return parts_.spinGate->spin(
+      Clock::now(), [&] { return changed() || turn.stopping(); }, [&] { return clientCore(); });
 }
 
 void ServedRing::freeMemory(int32_t slot) {
   std::optional<Slot> dropped;  // unmapped without the lock
   {
     const std::lock_guard lock(mutex_);
-    // What the slot has held may still be on its way.
+    // The slot's memory may still be on its way.
     if (offered_) {
       offered_->receive();
       offered_->drop(slot);
@@ -86,8 +109,12 @@ void ServedRing::memoriesArrived(Result<std::vector<PoolDescription>> memories) 
     arrived_ = std::move(memories);
     hasNews_ = true;
   }
-  claims_.store(0, std::memory_order_release);
   wake();
+}
+
+bool ServedRing::memoriesHaveArrived() {
+  const std::lock_guard lock(mutex_);
+  return arrived_.has_value();
 }
 
 void ServedRing::close() {
@@ -98,10 +125,9 @@ void ServedRing::close() {
 
 ServedRing::Step ServedRing::step() {
   if (closed()) return Step::ENDED;
-  if (hasNews_.load()) {
-    dropStale();
-    if (waiting_) return resume();
-  }
+  if (hasNews_.load()) dropStale();
+  // A packet that waits for its memories comes before the next one.
+  if (waiting_) return memoriesHaveArrived() ? resume() : Step::WAITING;
   const std::optional<uint32_t> datums = reader_.available();
   if (!datums) {
     close();
@@ -116,10 +142,9 @@ ServedRing::Step ServedRing::step() {
   return takePacket(*datums);
 }
 
-// Lets go of a request that uses memory which the client has freed.
+// Releases a request that uses memory which the client has freed.
 void ServedRing::dropStale() {
   const std::lock_guard lock(mutex_);
-  // With an answer to a question, there is more to do.
   hasNews_ = false;
   if (slotsFreed_ == lastSlotsFreed_) return;
   last_.reset();
@@ -152,7 +177,6 @@ ServedRing::Step ServedRing::takePacket(uint32_t datums) {
       freedMeanwhile_.clear();
     }
     parts_.fetchMemories(std::move(unknown));
-    // From here on the ring belongs to whoever gets the answer.
     return Step::WAITING;
   }
   answer(run(std::move(*decoded)));
@@ -197,8 +221,8 @@ std::vector<int32_t> ServedRing::unknownSlots(const std::vector<int32_t>& slots)
   return unknown;
 }
 
-// Puts the memories that the client has handed over into their slots, if it has done so with all of
-// these. What is wrong with one shows when it is asked for.
+// Puts the memories that the client has handed over into their slots, if it has handed over all of
+// them. Otherwise the client is asked, and its answer shows the fault.
 bool ServedRing::takeOffered(const std::vector<int32_t>& slots) {
   {
     const std::lock_guard lock(mutex_);
@@ -281,7 +305,7 @@ Result<std::vector<ReceivedPool>> ServedRing::poolsOf(const std::vector<int32_t>
 ExecutionResult ServedRing::run(RequestPacket packet) {
   Result<std::vector<ReceivedPool>> pools = poolsOf(packet.slots);
   if (!pools.ok()) return failed(pools.takeStatus());
-  Quota::Charge memory;  // grows with what is copied
+  Quota::Charge memory;  // grows with the copies
   if (parts_.quota != nullptr) {
     auto charge = parts_.quota->charge(Quota::Resource::MEMORY, 0);
     if (charge.ok()) memory = std::move(*charge);

@@ -1,8 +1,9 @@
 // ServedRing: the driver's end of a burst: takes packets, executes, answers (docs/burst_format.md).
-// Thread safety: step and what is marked so: the thread that holds the claim; the rest: any thread.
+// Thread safety: serve and step: one thread at a time, as an executor has it; the rest: any thread.
 // Ownership: owns its ends of the queues, and keeps the client's memories mapped by slot.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/fair_executor.h"
 #include "base/foreign_fd.h"
 #include "hal/checks/request_import.h"
 #include "hal/ring/datum_queue.h"
@@ -21,7 +23,7 @@
 
 namespace halyard::hal {
 
-class ServedRing {
+class ServedRing final : public FairExecutor::Source {
  public:
   // The most memories that are kept mapped for a ring.
   static constexpr size_t kMaxSlots = 1024;
@@ -33,57 +35,56 @@ class ServedRing {
     std::shared_ptr<PreparedModel> preparedModel;
     HalVersion version = HalVersion::V1_2;  // of the errors that the client knows
     bool extended = false;                  // the client knows Halyard's own datums
-    // Asks the client for the memories in these slots, ascending; must not block. The answer is
-    // memoriesArrived, once.
+    // Asks the client for the memories in these slots, ascending; must not block. The answer is one
+    // call of memoriesArrived.
     std::function<void(std::vector<int32_t> slots)> fetchMemories;
-    // What the client wakes the driver with: checked, and only to be watched.
+    // The client wakes the driver with it. It is checked, and only to be watched.
     ForeignFd doorbell = {};
     std::shared_ptr<Quota> quota = nullptr;             // null: no limits
     std::shared_ptr<ForeignAccount> closing = nullptr;  // as of OfferedMemories::create
+    // Shared by the threads that wait actively for packets.
+    std::shared_ptr<SpinGate> spinGate = std::make_shared<SpinGate>();
   };
   static Result<std::shared_ptr<ServedRing>> create(Parts parts);
 
-  // What tells that the ring is to be served, by edges: the client's doorbell, which is left alone,
-  // and an eventfd of this process, which nobody reads.
-  int doorbell() const { return parts_.doorbell.get(); }
-  int wakeUp() const { return wakeUp_.get(); }
+  // The client's doorbell, which is only watched, and an eventfd of this process, which is not
+  // read.
+  std::array<int, 2> descriptors() const override { return {wakeUp_.get(), parts_.doorbell.get()}; }
   // Has the ring served, as the client's doorbell does.
   void wake() const;
-  // The client's end of the memory channel, to be given away; invalid where there is none.
+  // The client's end of the memory channel, to be given away; invalid without a channel.
   UniqueFd takeMemoryChannel() { return std::move(clientEnd_); }
   // The client gives up a slot.
   void freeMemory(int32_t slot);
   // The answer to fetchMemories: one for each slot, or why not.
   void memoriesArrived(Result<std::vector<PoolDescription>> memories);
-  // Nothing is taken any more; what is being executed ends by itself.
+  // Takes no more packets; a running execution ends by itself.
   void close();
   bool closed() const { return closed_.load(std::memory_order_relaxed); }
 
-  // One thread serves a ring at a time: whoever claims it first. Then it is to be served until
-  // release succeeds; it fails when others have tried to claim it meanwhile.
-  bool claim() { return claims_.fetch_add(1, std::memory_order_acq_rel) == 0; }
-  bool release();
+  // Takes packets and answers them until none comes for a while, or other work waits.
+  Outcome serve(const FairExecutor::Turn& turn) override;
 
   enum class Step {
     IDLE,     // nothing is waiting
     SERVED,   // a packet has been answered
-    WAITING,  // for memoriesArrived, which takes the claim with it: hands off the ring
-    ENDED,    // the ring is closed, or the client has spoilt it
+    WAITING,  // for memoriesArrived
+    ENDED,    // the ring is closed, or the client has damaged it
   };
-  // With the claim.
+  // The next packet. `serve` calls it; tests call it instead.
   Step step();
   void announceSleep() { reader_.announceSleep(); }
-  void announceAwake() { reader_.announceAwake(); }
-  bool changed() const { return reader_.changed() || closed() || hasNews_.load(); }
-  // True when the next packet is expected soon.
-  bool expectsSoon() const { return gap_.soon(); }
-  // Where the client ran last; kUnknownCore if it has not said so.
-  uint32_t clientCore() const { return reader_.writerCore() - 1; }
 
  private:
   explicit ServedRing(Parts parts);
 
+  // Waits actively for the next packet. False: no packet has come, or is expected soon.
+  bool spin(const FairExecutor::Turn& turn);
+  bool changed() const { return reader_.changed() || closed() || hasNews_.load(); }
+  // The core that the client ran on last; kUnknownCore if it has not said so.
+  uint32_t clientCore() const { return reader_.writerCore() - 1; }
   Step takePacket(uint32_t datums);
+  bool memoriesHaveArrived();
   Step resume();
   bool isRepetition(std::span<const Datum> packet) const;
   // Sorted, each once; kNoSlot and negative ones are left out.
@@ -108,7 +109,6 @@ class ServedRing {
   QueueWriter writer_;
   UniqueFd wakeUp_;
   UniqueFd clientEnd_;
-  std::atomic<uint64_t> claims_ = 0;
   std::atomic<bool> closed_ = false;
   std::atomic<bool> hasNews_ = false;  // there is something in the mutex's part for step
 
@@ -120,11 +120,11 @@ class ServedRing {
   std::vector<int32_t> freedMeanwhile_;  // of those that are asked for
   std::optional<Result<std::vector<PoolDescription>>> arrived_;
 
-  // With the claim.
+  // Of the thread that serves.
   std::vector<Datum> packet_;
   std::vector<Datum> reply_;
   std::optional<RequestPacket> waiting_;  // for its memories
-  // The last packet that was in order, and what it became: mostly the next one is the same.
+  // The last valid packet, and its execution: most often the next packet is the same.
   struct Last {
     ImportedRequest request;
     std::unique_ptr<ReusableExecution> execution = nullptr;  // of `request`

@@ -51,10 +51,10 @@ unsigned SpinGate::cores(TimePoint now) {
 bool SpinGate::enter(TimePoint now, uint32_t peerCore) {
   if (shortage_.lasts(now)) return false;
   if (peerCore == currentCore()) return false;
-  // A peer that is bound to another core needs none of those that this thread may use.
+  // A peer that is bound to another core does not need the cores of this thread.
   const unsigned count = cores(now);
   if (count < 2 && peerCore == kUnknownCore) return false;
-  // Half of the cores: whoever is waited for needs one, too.
+  // Half of the cores: the peer needs one, too.
   if (spinners_.fetch_add(1, std::memory_order_relaxed) < std::max(1U, count / 2)) return true;
   spinners_.fetch_sub(1, std::memory_order_relaxed);
   return false;

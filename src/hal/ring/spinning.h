@@ -1,11 +1,10 @@
-// Whether waiting for a peer by looking again and again is worth it, and the looking.
+// Active waiting for a peer, and the decision whether it is worth a processor.
 // Thread safety: SpinGate, Shortage: any thread; Expectation: one thread at a time.
 // Ownership: plain data.
 //
-// Waking a thread costs tens of microseconds, so that one who expects an answer sooner had better
-// look for it. But whoever looks needs a core that nobody else needs, least of all the peer, who
-// may have threads on all of them: the core is offered to others while one looks, and where these
-// keep it, looking ends for a while.
+// Waking a thread costs tens of microseconds. A thread that expects an answer sooner looks for it
+// again and again. This needs a core that no other thread needs, least of all the peer.
+// So a waiting thread offers its core to others. If they keep it, active waiting ends for a while.
 #pragma once
 
 #include <atomic>
@@ -17,7 +16,7 @@
 
 namespace halyard::hal {
 
-// The core that the calling thread runs on, and that of a peer who has not said where it is.
+// The core of the calling thread, and the core of a peer that has not named its own.
 uint32_t currentCore();
 inline constexpr uint32_t kUnknownCore = UINT32_MAX;
 
@@ -34,8 +33,8 @@ class Expectation {
   std::chrono::nanoseconds mean_ = kLongest;
 };
 
-// Whether cores have been short lately: ever longer while trying again finds that they still are,
-// for one who tries may lose his core for milliseconds.
+// A period after a thread has lost its core, in which no thread waits actively. The period grows
+// while each new attempt loses a core again: an attempt may cost milliseconds.
 class Shortage {
  public:
   static constexpr std::chrono::milliseconds kShortest{2};
@@ -49,12 +48,12 @@ class Shortage {
   std::atomic<int64_t> length_ = 0;           // of the last one, in nanoseconds
 };
 
-// What the spinning threads of a process, or of one pool, share.
+// Shared by the spinning threads of a process, or of one priority.
 class SpinGate {
  public:
-  // Looks for `ready()` for a few tens of microseconds. False when it has not come true, or when
-  // there is no core to spare: at once if the peer needs the caller's, or may need the only one
-  // that the caller may use, if others spin already, or if cores have been short lately.
+  // Looks for `ready()` for a few tens of microseconds. False when it has not become true, or when
+  // there is no spare core. False at once when the peer needs the caller's core, or may need the
+  // caller's only one, when other threads spin already, or after a shortage of cores.
   // `peerCore()` may change. `start`: now.
   template <typename Ready, typename PeerCore>
   bool spin(TimePoint start, Ready ready, PeerCore peerCore) {
@@ -78,8 +77,8 @@ class SpinGate {
 
  private:
   static constexpr std::chrono::microseconds kWindow{50};
-  // A thread that has not run for so long has lost its core to another who computes. The peer's
-  // threads, which come and go, take less.
+  // A thread that has not run for so long has lost its core to another that computes. The threads
+  // of the peer take less.
   static constexpr std::chrono::microseconds kTakenAway{150};
 
   bool enter(TimePoint now, uint32_t peerCore);

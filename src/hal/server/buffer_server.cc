@@ -55,8 +55,8 @@ class BufferServer final : public wire::v1_3::IBuffer::Server {
     return kj::READY_NOW;
   }
 
-  // Takes the memory and copies on a worker. What cannot even be described is null to the buffer,
-  // which then is in the state that a failed copy leaves it in.
+  // Takes the memory and copies on a thread of the executor. Memory without a valid description is
+  // null to the buffer, which then has the state after a failed copy.
   template <typename Context>
   kj::Promise<void> copy(Context context, std::vector<wire::Memory::Reader> memories, Copy copy) {
     return decodeMemories(std::move(memories))

@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "hal/ring/doorbell.h"
-#include "hal/ring/ring_workers.h"
+#include "hal/ring/served_ring.h"
 #include "hal/wire/wire_memory.h"
 
 namespace halyard::hal {
@@ -31,12 +31,11 @@ using ContextPlace = std::shared_ptr<BurstContextServer*>;
 
 class BurstContextServer final : public wire::v1_2::IBurstContext::Server {
  public:
-  BurstContextServer(std::shared_ptr<ServedClient> client, RingPtr ring, RingWorkers& workers,
+  BurstContextServer(std::shared_ptr<ServedClient> client, RingPtr ring,
                      wire::v1_2::IBurstCallback::Client callback, ContextPlace place,
                      Quota::Charge charge)
       : client_(std::move(client)),
         ring_(std::move(ring)),
-        workers_(workers),
         callback_(kj::mv(callback)),
         place_(std::move(place)),
         charge_(std::move(charge)) {
@@ -46,7 +45,8 @@ class BurstContextServer final : public wire::v1_2::IBurstContext::Server {
   ~BurstContextServer() {
     *place_ = nullptr;
     --client_->bursts;
-    if (*client_->open) workers_.remove(*ring_);
+    if (*client_->open) client_->core.services->executor().remove(*ring_);
+    ring_->close();
   }
   KJ_DISALLOW_COPY(BurstContextServer);
 
@@ -55,7 +55,7 @@ class BurstContextServer final : public wire::v1_2::IBurstContext::Server {
     return kj::READY_NOW;
   }
 
-  // Asks the client what is in the slots. The answer goes to the ring, whatever it is.
+  // Asks the client for the memories in the slots. The ring gets the answer, or the error.
   void fetch(const std::vector<int32_t>& slots) {
     auto call = callback_.getMemoriesRequest();
     auto list = call.initSlots(static_cast<unsigned>(slots.size()));
@@ -81,14 +81,12 @@ class BurstContextServer final : public wire::v1_2::IBurstContext::Server {
  private:
   const std::shared_ptr<ServedClient> client_;
   const RingPtr ring_;
-  RingWorkers& workers_;
   wire::v1_2::IBurstCallback::Client callback_;
   const ContextPlace place_;
   const Quota::Charge charge_;
 };
 
-// On the loop thread: what is no memfd is not looked at any closer, as its file system may keep one
-// waiting.
+// On the loop thread: only a memfd is examined, because another file system may block the thread.
 Result<DatumQueue> openQueue(PoolDescription description, const QueueShape& shape) {
   const int seals = description.fd.valid() ? ::fcntl(description.fd.get(), F_GET_SEALS) : 0;
   if (seals < 0) {
@@ -132,7 +130,7 @@ struct OpenedRing {
   UniqueFd doorbell;  // to be given to the client; invalid when it has its own
 };
 
-// What a client sends to open a burst.
+// A client's message that opens a burst.
 struct BurstOrder {
   QueueShape requests;
   QueueShape results;
@@ -160,7 +158,8 @@ Result<OpenedRing> openRing(std::vector<PoolDescription>& memories, ForeignFd re
       ServedRing::create(
           {std::move(requests), std::move(results), target.model, target.preparedModel,
            target.version, order.extended, std::move(fetch), std::move(doorbell.fd),
-           target.client->session->quota().shared_from_this(), target.client->closing}));
+           target.client->session->quota().shared_from_this(), target.client->closing,
+           target.client->core.services->spinGate(target.priority)}));
   return OpenedRing{std::move(ring), std::move(doorbell.given)};
 }
 
@@ -170,8 +169,8 @@ Status asFailure(const Status& status) {
                                                           : status.withCode(ResultCode::OP_FAILED);
 }
 
-// The ring for objects of the loop: the last of them lets go of it on a worker, for it may be the
-// last that has its model.
+// The ring for objects of the loop: it is destroyed on another thread, for it may be the last owner
+// of its model.
 RingPtr disposedOf(std::shared_ptr<ServedClient> client, RingPtr ring) {
   ServedRing* const address = ring.get();
   return {address, [client = std::move(client), ring = std::move(ring)](ServedRing*) mutable {
@@ -179,19 +178,18 @@ RingPtr disposedOf(std::shared_ptr<ServedClient> client, RingPtr ring) {
           }};
 }
 
-// What becomes of the call once the ring is there.
+// Ends the call once the ring exists.
 Status finish(ConfigureBurstContext context, const BurstTarget& target, OpenedRing opened,
               wire::v1_2::IBurstCallback::Client callback, const ContextPlace& place,
               bool extended) {
   const RingPtr& ring = opened.ring;
-  HALYARD_ASSIGN_OR_RETURN(RingWorkers* const workers,
-                           target.client->core.services->ringWorkers(target.priority));
   HALYARD_ASSIGN_OR_RETURN(Quota::Charge charge,
                            target.client->session->quota().charge(Quota::Resource::RINGS, 1));
   const RingPtr held = disposedOf(target.client, ring);
-  auto server = kj::heap<BurstContextServer>(target.client, held, *workers, kj::mv(callback), place,
-                                             std::move(charge));
-  HALYARD_RETURN_IF_ERROR(workers->add(ring, target.client.get()));
+  auto server =
+      kj::heap<BurstContextServer>(target.client, held, kj::mv(callback), place, std::move(charge));
+  HALYARD_RETURN_IF_ERROR(target.client->core.services->executor().add(
+      ring, target.client->lane, threadClassOf(target.priority)));
   auto results = context.getResults();
   results.setBurstContext(kj::mv(server));
   results.setTakesDoorbell(!opened.doorbell.valid());

@@ -6,10 +6,10 @@
 #include <functional>
 
 #include "hal/server/buffer_server.h"
-#include "hal/wire/joint_preparation.h"
 #include "hal/server/prepared_model_server.h"
 #include "hal/server/server_core.h"
 #include "hal/server/trace_server.h"
+#include "hal/wire/joint_preparation.h"
 #include "hal/wire/wire_cache.h"
 #include "hal/wire/wire_model.h"
 
@@ -287,7 +287,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     return importModel(std::move(received.decoded), std::move(received.pools), received.level);
   }
 
-  // Runs `use` with the model, imported, on a worker.
+  // Runs `use` with the model, imported, on a thread of the executor.
   template <typename T>
   kj::Promise<Result<T>> runWith(Received received, std::function<Result<T>(ValidModel)> use,
                                  Priority priority = Priority::MEDIUM) {

@@ -139,10 +139,10 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
     return options;
   }
 
-  // Reads the call's request and runs `use` with it, imported, on a worker for `priority`.
+  // Reads the call's request and runs `use` with it, imported, as ServerCore::run does.
   template <typename T, typename Context>
   kj::Promise<Result<T>> withRequest(
-      Context context, HalVersion version, Priority priority,
+      Context context, HalVersion version, Priority priority, std::optional<TimePoint> deadline,
       std::function<Result<T>(ImportedPtr)> use,
       decltype(&ImportedRequest::create) import = &ImportedRequest::create) {
     auto decoded = std::make_shared<Result<WireRequest>>(badData("the message cannot be read"));
@@ -154,7 +154,7 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
     }
     if (!decoded->ok()) return Result<T>(decoded->takeStatus());
     return decodeMemories((*decoded)->memories)
-        .then([this, context, version, priority, decoded, import, use = std::move(use)](
+        .then([this, context, version, priority, deadline, decoded, import, use = std::move(use)](
                   Result<std::vector<PoolDescription>> pools) mutable -> kj::Promise<Result<T>> {
           auto request = std::make_shared<DecodedRequest>(std::move((*decoded)->decoded));
           decoded = nullptr;  // its readers end with the parameters
@@ -172,7 +172,7 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
                     import(*model, std::move(*request), std::move(*taken), version));
                 return use(std::make_shared<ImportedRequest>(std::move(imported)));
               },
-              priority);
+              priority, deadline);
         });
   }
 
@@ -203,8 +203,8 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
       HALYARD_RETURN_IF_ERROR(result.status);
       return FencedStart{std::move(result.fence), std::move(result.execution)};
     };
-    return withRequest<FencedStart>(context, HalVersion::V1_3, Priority::MEDIUM, start,
-                                    &ImportedRequest::bind)
+    return withRequest<FencedStart>(context, HalVersion::V1_3, Priority::MEDIUM, std::nullopt,
+                                    start, &ImportedRequest::bind)
         .then([context](Result<FencedStart> started) mutable {
           auto results = context.getResults();
           setStatus(results, started.status(), HalVersion::V1_3);
@@ -223,7 +223,7 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
       return kj::READY_NOW;
     }
     return withRequest<ExecutionResult>(
-               context, version, priority_,
+               context, version, priority_, options->deadline,
                [model = model_, preparedModel = preparedModel_,
                 options = *options](ImportedPtr request) -> Result<ExecutionResult> {
                  return hal::execute(*preparedModel, *model, *request, options);
@@ -253,7 +253,7 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
     }
     // The launch does not wait for what computes: only the execution has the priority.
     return withRequest<ImportedPtr>(
-               context, version, Priority::MEDIUM,
+               context, version, Priority::MEDIUM, std::nullopt,
                [](ImportedPtr request) -> Result<ImportedPtr> { return request; })
         .then([this, callback, version, answer,
                options = *options](Result<ImportedPtr> request) mutable {
@@ -299,7 +299,7 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
          options]() -> Result<ExecutionResult> {
           return hal::execute(*preparedModel, *model, *request, options);
         },
-        priority_);
+        priority_, options.deadline);
     // Not `this`: the client may have let go of the prepared model by then.
     core_.detach(
         done.then([&core = core_, callback, version](Result<ExecutionResult> result) mutable {

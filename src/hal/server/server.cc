@@ -10,7 +10,6 @@
 namespace halyard::hal {
 namespace {
 
-constexpr unsigned kMostLowThreads = 64;
 // For a client that is refused to ask why.
 constexpr kj::Duration kRefusalTime = 2 * kj::SECONDS;
 
@@ -41,8 +40,7 @@ void ServerCore::serve(RpcLoop::Context& context, UniqueFd socket,
   timer_ = context.io.provider->getTimer();
   auto client = std::make_shared<ServedClient>(
       ServedClient{*this, std::make_shared<ClientSession>(device, services, terms.quota),
-                   workers_.openLane({.queued = terms.queuedCalls}),
-                   lowWorkers_.openLane({.queued = terms.queuedCalls}), std::move(terms.refusal)});
+                   executor_.openLane({.queued = terms.queuedCalls}), std::move(terms.refusal)});
   client->open = open_;
   client->uid = terms.uid;
   client->closing = ForeignAccount::of(fmt::format("user {}", terms.uid));
@@ -54,7 +52,7 @@ void ServerCore::serve(RpcLoop::Context& context, UniqueFd socket,
   tasks_->add(connection->wire.onDisconnect().then([this, connection, onDisconnect] {
     return kj::evalLater([this, connection, onDisconnect] {
       endClient(*connection->client);
-      // First: letting go of what the client had may take long in some drivers.
+      // First: some drivers take long to destroy the client's objects.
       onDisconnect();
       connections_.erase(connection);
     });
@@ -63,9 +61,8 @@ void ServerCore::serve(RpcLoop::Context& context, UniqueFd socket,
 
 void ServerCore::endClient(const ServedClient& client) {
   client.session->end();
-  workers_.close(client.lane);
-  lowWorkers_.close(client.lowLane);
-  // Their promises fail, and with them goes what they were to be answered with.
+  executor_.close(client.lane);
+  // Their promises fail, and the answers are destroyed.
   std::vector<Job> unanswered;
   for (auto it = jobs_.begin(); it != jobs_.end();) {
     if (it->second.client == &client) {
@@ -77,15 +74,12 @@ void ServerCore::endClient(const ServedClient& client) {
   }
 }
 
-// Posting fails when the server ends: then it is done here.
-void ServerCore::dispose(std::shared_ptr<void> object) {
-  auto shared = std::make_shared<std::shared_ptr<void>>(std::move(object));
-  (void)disposers_.post(disposals_, Priority::MEDIUM, [shared] { shared->reset(); });
-}
+void ServerCore::dispose(std::shared_ptr<void> object) { executor_.dispose(std::move(object)); }
 
+// Posting fails when the server ends: then the object is destroyed here.
 void ServerCore::disposeFirst(std::shared_ptr<void> object) {
   auto shared = std::make_shared<std::shared_ptr<void>>(std::move(object));
-  (void)workers_.post(firstDisposals_, Priority::HIGH, [shared] { shared->reset(); });
+  (void)executor_.post(firstDisposals_, ThreadClass::URGENT, [shared] { shared->reset(); });
 }
 
 void ServerCore::endSessions() {
@@ -118,28 +112,15 @@ void ServerCore::finish(uint64_t id) {
 Result<std::unique_ptr<Server>> Server::start(std::shared_ptr<RpcLoop> loop,
                                               std::shared_ptr<Device> device,
                                               ServerOptions options) {
-  HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<WorkerThreads> threads,
-                           WorkerThreads::start(options.workers));
-  HALYARD_ASSIGN_OR_RETURN(
-      std::unique_ptr<WorkerThreads> lowThreads,
-      WorkerThreads::start(options.workers, kMostLowThreads, ThreadClass::BACKGROUND));
-  HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<WorkerThreads> disposers,
-                           WorkerThreads::start(1, 1, ThreadClass::BATCH));
-  auto* const core = new ServerCore(*loop, *threads, *lowThreads, *disposers, std::move(device),
-                                    std::move(options));
-  return std::unique_ptr<Server>(new Server(std::move(loop), std::move(threads),
-                                            std::move(lowThreads), std::move(disposers), core));
+  auto* const core = new ServerCore(*loop, std::move(device), std::move(options));
+  return std::unique_ptr<Server>(new Server(std::move(loop), core));
 }
 
 Server::~Server() {
-  // Neither side may be taken away from under the other: first the loop stops handing out work,
-  // then the workers end, then goes the core, to which what they have posted last still refers.
+  // First the loop hands out no more work, then the executor ends, then the core goes: jobs post to
+  // it until their end.
   (void)onLoop([core = core_] { core->closeAll(); });
-  workers_.reset();
-  core_->services->fences()->workers().drain(std::nullopt);
-  lowWorkers_.reset();
-  disposers_.reset();
-  core_->services->stop();
+  core_->services->executor().stop();
   (void)onLoop([core = core_] { delete core; });
 }
 
@@ -165,15 +146,8 @@ void Server::serve(UniqueFd socket, std::function<void()> onDisconnect, ClientTe
 bool Server::drain(std::chrono::milliseconds limit) {
   const TimePoint end = Clock::now() + limit;
   if (!onLoop([core = core_] { core->endSessions(); }, end)) return false;
-  const auto left = [&] {
-    return std::max(std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()),
-                    std::chrono::milliseconds(0));
-  };
-  const bool rest = workers_->drain(left());
-  const bool lowRest = lowWorkers_->drain(left());
-  const bool disposed = disposers_->drain(left());
-  const bool fencedRest = core_->services->fences()->workers().drain(left());
-  return core_->services->drain(end) && fencedRest && rest && lowRest && disposed;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+  return core_->services->executor().drain(std::max(left, std::chrono::milliseconds(0)));
 }
 
 }  // namespace halyard::hal

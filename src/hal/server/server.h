@@ -1,6 +1,6 @@
 // Server: any hal::Device, served to other processes over sockets with HAL 1.0 to 1.3.
 // Thread safety: serve, clients and drain may be called from any thread but the loop's.
-// Ownership: shares the device and the loop; owns its worker threads and its connections.
+// Ownership: shares the device and the loop; owns its threads and its connections.
 #pragma once
 
 #include <unistd.h>
@@ -9,10 +9,9 @@
 #include <functional>
 #include <memory>
 
-#include "hal/wire/rpc_loop.h"
-#include "hal/manifest/isolation_measure.h"
 #include "hal/core/quota.h"
-#include "hal/server/worker_threads.h"
+#include "hal/manifest/isolation_measure.h"
+#include "hal/wire/rpc_loop.h"
 #include "halyard/driver/device.h"
 #include "halyard/driver/unique_fd.h"
 
@@ -21,11 +20,10 @@ namespace halyard::hal {
 class ServerCore;
 
 struct ServerOptions {
-  unsigned workers = 4;       // more are added while clients would starve
-  IsolationReport isolation;  // what clients are told
+  IsolationReport isolation;  // told to clients
 };
 
-// What one client may do.
+// The limits of one client.
 struct ClientTerms {
   std::shared_ptr<Quota> quota;  // null: no limits
   size_t queuedCalls = 1024;     // that wait for a thread
@@ -34,10 +32,10 @@ struct ClientTerms {
   uint32_t uid = static_cast<uint32_t>(::geteuid());  // its user, as the kernel knows it
 };
 
-// Models and requests are validated here, whatever the client has done: the device may trust them.
-// Its methods run on the server's worker threads, never on the loop's. A version's methods are
-// served up to the device's halVersion; what the device cannot do (caches) answers GENERAL_FAILURE
-// with a text.
+// Models and requests are validated here in any case, so the device may trust them.
+// Its methods run on threads of a FairExecutor, never on the loop's. A version's methods are
+// served up to the device's halVersion. A feature that the device lacks, such as caches, answers
+// GENERAL_FAILURE with a text.
 class Server {
  public:
   static Result<std::unique_ptr<Server>> start(std::shared_ptr<RpcLoop> loop,
@@ -57,22 +55,12 @@ class Server {
   bool drain(std::chrono::milliseconds limit);
 
  private:
-  Server(std::shared_ptr<RpcLoop> loop, std::unique_ptr<WorkerThreads> workers,
-         std::unique_ptr<WorkerThreads> lowWorkers, std::unique_ptr<WorkerThreads> disposers,
-         ServerCore* core)
-      : loop_(std::move(loop)),
-        workers_(std::move(workers)),
-        lowWorkers_(std::move(lowWorkers)),
-        disposers_(std::move(disposers)),
-        core_(core) {}
+  Server(std::shared_ptr<RpcLoop> loop, ServerCore* core) : loop_(std::move(loop)), core_(core) {}
 
   // Runs `work` on the loop thread and waits for it. False: it has not been done by then.
   bool onLoop(std::function<void()> work, TimePoint until = TimePoint::max());
 
   std::shared_ptr<RpcLoop> loop_;
-  std::unique_ptr<WorkerThreads> workers_;
-  std::unique_ptr<WorkerThreads> lowWorkers_;
-  std::unique_ptr<WorkerThreads> disposers_;
   ServerCore* core_;  // lives on the loop thread; deleted there
 };
 

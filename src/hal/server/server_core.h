@@ -1,6 +1,6 @@
-// ServerCore: what the objects of one Server share on the loop thread.
-// Thread safety: loop thread only, but for the device and the posting of finished work.
-// Ownership: the Server deletes it on the loop thread after its workers have ended.
+// ServerCore: the state of one Server, shared by its objects on the loop thread.
+// Thread safety: loop thread only, except the device and the posting of finished work.
+// Ownership: the Server deletes it on the loop thread after the executor has stopped.
 #pragma once
 
 #include <capnp/capability.h>
@@ -14,6 +14,7 @@
 
 #include "hal/server/server.h"
 #include "hal/session/client_session.h"
+#include "hal/session/priority_class.h"
 #include "hal/session/session_services.h"
 #include "hal/v1_3.capnp.h"
 #include "hal/wire/wire_connection.h"
@@ -22,75 +23,72 @@ namespace halyard::hal {
 
 class ServerCore;
 
-// One client of the server: what the objects that serve it share.
+// One client of the server, shared by the objects that serve it.
 struct ServedClient {
   ServerCore& core;
   const std::shared_ptr<ClientSession> session;
-  const std::shared_ptr<WorkerThreads::Lane> lane;     // its calls, in turn with those of others
-  const std::shared_ptr<WorkerThreads::Lane> lowLane;  // the same for those of low priority
-  const Status refusal;                                // not OK: it gets this and no device
+  const std::shared_ptr<FairExecutor::Lane> lane;  // its calls and bursts
+  const Status refusal;                            // not OK: it gets this and no device
   // Tells the capabilities of the client's own prepared models from any others.
   const std::shared_ptr<capnp::CapabilityServerSet<wire::v1_3::IPreparedModel>> preparedModels =
       std::make_shared<capnp::CapabilityServerSet<wire::v1_3::IPreparedModel>>();
   unsigned bursts = 0;  // that it has; loop thread
   uint32_t uid = 0;     // the user that the kernel says it is
-  // Whether the server is there still: an object that something of Cap'n Proto holds on to may
-  // outlive it. Loop thread.
+  // False after the end of the server: Cap'n Proto may keep an object longer. Loop thread.
   std::shared_ptr<const bool> open = {};
-  // Where the descriptors that it sends count when they are closed.
+  // Counts the closing of descriptors that the client has sent.
   std::shared_ptr<ForeignAccount> closing = {};
 
-  // As those of ServerCore; without a server the object goes here.
+  // As those of ServerCore. After the end of the server, the object is destroyed here.
   void dispose(std::shared_ptr<void> object) const;
   void disposeFirst(std::shared_ptr<void> object) const;
 };
 
 class ServerCore final : public kj::TaskSet::ErrorHandler {
  public:
-  // `lowWorkers`: for work of low priority; `disposers`: for what nobody waits for.
-  ServerCore(RpcLoop& loop, WorkerThreads& workers, WorkerThreads& lowWorkers,
-             WorkerThreads& disposers, std::shared_ptr<Device> served, ServerOptions theOptions)
-      : device(std::move(served)),
-        options(std::move(theOptions)),
-        loop_(loop),
-        workers_(workers),
-        lowWorkers_(lowWorkers),
-        disposers_(disposers) {}
+  ServerCore(RpcLoop& loop, std::shared_ptr<Device> served, ServerOptions theOptions)
+      : device(std::move(served)), options(std::move(theOptions)), loop_(loop) {}
 
   void serve(RpcLoop::Context& context, UniqueFd socket, std::function<void()> onDisconnect,
              ClientTerms terms);
-  // Asks what is being executed for any client to end early: nobody waits for it any more.
+  // Asks the running executions of all clients to end early.
   void endSessions();
   void closeAll();
   void taskFailed(kj::Exception&&) override {}  // a client that has gone needs no answer
 
-  // Runs `work` on a worker thread, in turn with the calls of other clients, those of higher
-  // priority first. The promise, like everything of Cap'n Proto, stays on the loop thread; `work`
-  // must not hold any of it. When the client goes, work that waits is dropped, and its promise
-  // fails.
+  // Runs `work` on a thread of the executor, in turn with the calls of other clients. The promise,
+  // like all objects of Cap'n Proto, stays on the loop thread; `work` must not hold any of them.
+  // When the client goes, work that waits is dropped, and its promise fails. Work that still waits
+  // at the deadline is dropped, and the result is MISSED_DEADLINE_TRANSIENT.
   template <typename T>
   kj::Promise<Result<T>> run(const ServedClient& client, std::function<Result<T>()> work,
-                             Priority priority = Priority::MEDIUM) {
+                             Priority priority = Priority::MEDIUM,
+                             std::optional<TimePoint> deadline = std::nullopt) {
     auto slot = std::make_shared<std::optional<Result<T>>>();
-    // The ticket reports the end of the work, even if the workers drop it instead of running it.
+    // The ticket reports the end of the work, even if the executor drops it.
     Awaited finished = await(client);
     auto job = [slot, ticket = std::move(finished.ticket), work = std::move(work)]() mutable {
       slot->emplace(guarded<T>(work));
-      work = nullptr;  // before the answer: what the call held is free when the client has it
+      work = nullptr;  // before the answer, so that the client finds its memory free
     };
-    const bool isLow = priority == Priority::LOW;
-    const Status posted = (isLow ? lowWorkers_ : workers_)
-                              .post(isLow ? client.lowLane : client.lane, priority, std::move(job));
+    FairExecutor::Expiry expiry;
+    // The device answers a deadline that has passed before the call.
+    if (deadline && Clock::now() < *deadline) {
+      expiry.deadline = deadline;
+      expiry.expired = [slot] { slot->emplace(missedTurn()); };
+    }
+    const Status posted =
+        executor_.post(client.lane, threadClassOf(priority), std::move(job), std::move(expiry));
     if (!posted.ok()) return Result<T>(posted);
     return finished.promise.then([slot]() -> Result<T> {
       if (!slot->has_value()) return opFailed("the driver is shutting down");
       return std::move(**slot);
     });
   }
-  // Lets go of `object` on a thread for that: a driver may take long for it, and who has let go of
-  // a model most often has other things to do now.
+  // Destroys `object` on a thread for that. A driver may take long for it, and a client that
+  // releases a model most often has other work now.
   void dispose(std::shared_ptr<void> object);
-  // The same on a worker thread, before calls that wait: of what calls can tell that it is there.
+  // The same, before calls that wait: for objects whose existence calls can observe.
   void disposeFirst(std::shared_ptr<void> object);
 
   // Runs `work` on the loop thread. May be called from any thread.
@@ -98,7 +96,7 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
     loop_.post([work = std::move(work)](RpcLoop::Context&) { work(); });
   }
 
-  // What is fulfilled by `ticket` being let go of, on whichever thread.
+  // `promise` is fulfilled when `ticket` is destroyed, on any thread.
   struct Awaited {
     kj::Promise<void> promise;
     std::shared_ptr<void> ticket;
@@ -113,7 +111,7 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
 
   kj::Timer& timer() { return KJ_ASSERT_NONNULL(timer_); }
 
-  // A promise that nobody waits for.
+  // A promise without a receiver.
   void detach(kj::Promise<void> promise) { tasks_->add(kj::mv(promise)); }
 
   const std::shared_ptr<Device> device;
@@ -132,7 +130,12 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
     const uint64_t id;
   };
 
-  // A driver's exception, or one for lack of memory, must not end the process.
+  static Status missedTurn() {
+    return makeStatus(ResultCode::MISSED_DEADLINE_TRANSIENT,
+                      "the deadline has passed while the call waited for its turn");
+  }
+
+  // An exception of the driver must not end the process.
   template <typename T>
   static Result<T> guarded(const std::function<Result<T>()>& work) {
     try {
@@ -150,17 +153,14 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
     kj::Own<kj::PromiseFulfiller<void>> finished;
   };
   void finish(uint64_t id);
-  // The client has gone: ends what it has asked for.
+  // The client has gone: ends its calls.
   void endClient(const ServedClient& client);
 
   RpcLoop& loop_;
   kj::Maybe<kj::Timer&> timer_;  // of the loop
-  WorkerThreads& workers_;
-  WorkerThreads& lowWorkers_;
-  WorkerThreads& disposers_;
-  const WorkerThreads::LaneLimits disposalLimits_{.queued = SIZE_MAX, .running = 1};
-  const std::shared_ptr<WorkerThreads::Lane> disposals_ = disposers_.openLane(disposalLimits_);
-  const std::shared_ptr<WorkerThreads::Lane> firstDisposals_ = workers_.openLane(disposalLimits_);
+  FairExecutor& executor_ = services->executor();
+  const std::shared_ptr<FairExecutor::Lane> firstDisposals_ =
+      executor_.openLane({.queued = SIZE_MAX, .running = 1});
   const std::shared_ptr<bool> open_ = std::make_shared<bool>(true);
   uint64_t nextJob_ = 0;
   std::map<uint64_t, Job> jobs_;

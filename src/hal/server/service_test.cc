@@ -17,8 +17,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/fair_executor.h"
 #include "hal/client/remote_device.h"
-#include "hal/client/ring_lanes.h"
 #include "hal/testing/raw_client.h"
 #include "hal/testing/test_device.h"
 #include "test_definitions.h"
@@ -210,8 +210,8 @@ TEST_F(ServiceTest, AClientsWaitingCallsAreLimitedAndOthersAreServed) {
   const auto prepared = prepare(*device).value();
   std::atomic<int> refused = 0;
   std::vector<std::thread> threads;
-  constexpr int kRunning = RingLanes::kMaxLanes + 4;  // over rings, and in the server's threads
-  for (int i = 0; i < kRunning + 4; ++i) {            // 3 wait
+  constexpr int kRunning = FairExecutor::LaneLimits{}.running;  // over rings and as calls
+  for (int i = 0; i < kRunning + 4; ++i) {                      // 3 wait
     threads.emplace_back([&] {
       if (execute(*prepared, kUntilCancelled).status.code() ==
           ResultCode::RESOURCE_EXHAUSTED_TRANSIENT) {

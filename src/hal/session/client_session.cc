@@ -124,8 +124,8 @@ Result<std::shared_ptr<PreparedModel>> ClientSession::prepareModel(const ValidMo
   HALYARD_ASSIGN_OR_RETURN(Quota::Charge charge, state_->quota->charge(Quota::Resource::MODELS, 1));
   using Prepared = std::shared_ptr<PreparedModel>;
   Result<Prepared> prepared = opFailed("the preparation has not been begun");
-  HALYARD_RETURN_IF_ERROR(state_->services->scheduler().run(
-      options.priority, state_.get(), options.deadline, state_->cancel.get_token(), [&] {
+  HALYARD_RETURN_IF_ERROR(state_->services->takeTurn(
+      options.priority, state_->lane, options.deadline, state_->cancel.get_token(), [&] {
         const trace::RecorderUse use(state_->trace.get());
         const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::COMPILATION, "prepareModel");
         prepared = guarded<Prepared>(
@@ -153,8 +153,8 @@ Result<CachedModel> ClientSession::prepareModelFromCache(const std::optional<Val
   HALYARD_ASSIGN_OR_RETURN(Quota::Charge charge, state_->quota->charge(Quota::Resource::MODELS, 1));
   Result<CachedModel> cached = opFailed("the preparation has not been begun");
   // For whom it was prepared is in the files: until they have been read it has the middle priority.
-  HALYARD_RETURN_IF_ERROR(state_->services->scheduler().run(
-      Priority::MEDIUM, state_.get(), options.deadline, state_->cancel.get_token(), [&] {
+  HALYARD_RETURN_IF_ERROR(state_->services->takeTurn(
+      Priority::MEDIUM, state_->lane, options.deadline, state_->cancel.get_token(), [&] {
         const trace::RecorderUse use(state_->trace.get());
         const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::COMPILATION,
                                 "prepareModelFromCache");

@@ -8,6 +8,8 @@
 #include <new>
 #include <stdexcept>
 
+#include "hal/session/priority_class.h"
+
 namespace halyard::hal {
 namespace {
 
@@ -82,7 +84,8 @@ class FencedRun final : public FencedExecution, public std::enable_shared_from_t
 
   Status ready() {
     std::shared_ptr<FenceService> service;
-    const void* client = nullptr;
+    std::shared_ptr<FairExecutor::Lane> lane;
+    FairExecutor::Expiry expiry;
     {
       const std::lock_guard lock(mutex_);
       watch_ = 0;
@@ -92,45 +95,28 @@ class FencedRun final : public FencedExecution, public std::enable_shared_from_t
         const TimePoint end = after(signalledAt_, *duration_);
         deadline_ = deadline_ ? std::min(*deadline_, end) : end;
       }
+      expiry.deadline = deadline_;
       service = service_;
-      client = call_.limit.get();
+      lane = call_.limit->lane();
     }
-    Status posted = service->workers().post(priority_, client,
-                                            [self = shared_from_this()] { self->execute(); });
-    if (!posted.ok()) {
-      finishUnlessRunning(posted);
-      return posted;
-    }
-    watchQueued(*service);
-    return okStatus();
+    // The deadline counts while all threads are busy, too.
+    expiry.expired = [self = shared_from_this()] { self->woken(FenceState::PENDING); };
+    Status posted = service->executor().post(
+        lane, threadClassOf(priority_), [self = shared_from_this()] { self->execute(); },
+        std::move(expiry));
+    if (!posted.ok()) finishUnlessRunning(posted);
+    return posted;
   }
 
-  // A deadline counts while all workers are busy, too.
-  void watchQueued(FenceService& service) {
-    const std::lock_guard lock(mutex_);
-    if (!deadline_ || running_) return;
-    const Result<FencePoller*> poller = service.poller();
-    if (!poller.ok()) return;  // it is looked at again before the run
-    const auto watch = (*poller)->watch({}, deadline_, [self = shared_from_this()](FenceState) {
-      self->woken(FenceState::PENDING);
-    });
-    if (watch.ok()) watch_ = *watch;
-  }
-
-  // On a worker.
+  // On a thread of the executor.
   void execute() {
     FencedCall call;
-    std::shared_ptr<FenceService> service;
-    uint64_t watch = 0;
     {
       const std::lock_guard lock(mutex_);
       if (running_) return;
       running_ = true;
       call = std::move(call_);
-      service = service_;
-      watch = std::exchange(watch_, 0);
     }
-    stopWatching(*service, watch);
     call.options.deadline = deadline_;
     call.options.cancel = call.ended;
     startedAt_ = Clock::now();
@@ -156,7 +142,7 @@ class FencedRun final : public FencedExecution, public std::enable_shared_from_t
     return result;
   }
 
-  // A driver's times are those of the run alone; what lies before it counts, too.
+  // A driver reports the time of the run alone; the time before it counts, too.
   Timing including(TimePoint from, const Timing& timing) const {
     Timing whole = timing;
     if (whole.timeInDriver) *whole.timeInDriver += nanosecondsBetween(from, startedAt_);
@@ -168,20 +154,20 @@ class FencedRun final : public FencedExecution, public std::enable_shared_from_t
     if (const Result<FencePoller*> poller = service.poller(); poller.ok()) (*poller)->cancel(watch);
   }
 
-  // What is being run is asked to end by its own token, and its memory in use until then.
+  // A running execution ends by its own token, and uses its memory until then.
   void finishUnlessRunning(Status status) {
     FencedCall call;
     {
       const std::lock_guard lock(mutex_);
       if (running_) return;
-      running_ = true;  // so that nobody begins it
+      running_ = true;  // so that no thread begins it
       call = std::move(call_);
     }
     finish(std::move(status), {}, std::move(call));
   }
 
-  // Called once, by who has set running_. The fence changes last: whoever sees that may ask for the
-  // rest, and have the memory.
+  // Called once, by the thread that has set running_. The fence changes last: after that, the
+  // client may ask for the result and use the memory.
   void finish(Status status, const Timing& timing, FencedCall call) {
     const bool ok = status.ok();
     FenceSignaller signaller;
@@ -216,7 +202,7 @@ class FencedRun final : public FencedExecution, public std::enable_shared_from_t
   std::optional<TimePoint> deadline_;  // with the duration, once all fences have signalled
   TimePoint signalledAt_;              // all fences
   TimePoint startedAt_;                // the run
-  std::mutex mutex_;                   // guards what follows, but for onEnd_
+  std::mutex mutex_;                   // guards the members below, except onEnd_
   std::shared_ptr<FenceService> service_;
   FencedCall call_;
   FenceSignaller signaller_;
@@ -283,6 +269,12 @@ Result<FencePoller*> FenceService::poller() {
     HALYARD_ASSIGN_OR_RETURN(poller_, FencePoller::start());
   }
   return poller_.get();
+}
+
+std::shared_ptr<FencedLimit> FenceService::openClient() {
+  // FencedLimit::kMaxDescriptors bounds the executions that wait.
+  return std::make_shared<FencedLimit>(
+      executor_->openLane({.queued = SIZE_MAX, .running = FencedLimit::kMaxRunning}));
 }
 
 Status FencedLimit::take(size_t descriptors) {

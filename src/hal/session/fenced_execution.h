@@ -1,5 +1,5 @@
-// Fenced execution of whatever can be executed: waits for fences without a thread, runs on the
-// workers, and signals a fence of its own.
+// Fenced execution: waits for fences without a thread, runs on the executor, and signals a fence of
+// its own.
 // Thread safety: all functions may be called from any thread.
 // Ownership: as each says.
 #pragma once
@@ -11,81 +11,93 @@
 #include <span>
 #include <stop_token>
 
+#include "base/fair_executor.h"
 #include "hal/session/fence_poller.h"
-#include "hal/session/fenced_workers.h"
 #include "halyard/driver/device.h"
 
 namespace halyard::hal {
 
-// The threads for fenced executions of a process: the one that waits, and those that compute. None
-// runs before it is needed.
+class FencedLimit;
+
+// The fenced executions of a process share it: the thread that waits, which starts on demand, and
+// the executor that runs them.
 class FenceService {
  public:
-  FenceService() = default;
+  explicit FenceService(std::shared_ptr<FairExecutor> executor) : executor_(std::move(executor)) {}
   FenceService(const FenceService&) = delete;
   FenceService& operator=(const FenceService&) = delete;
 
   // Starts its thread at the first call; RESOURCE_EXHAUSTED_TRANSIENT when that fails.
   Result<FencePoller*> poller();
-  FencedWorkers& workers() { return workers_; }
+  FairExecutor& executor() { return *executor_; }
+  // For one client's fenced executions.
+  std::shared_ptr<FencedLimit> openClient();
 
  private:
   std::mutex mutex_;
   std::unique_ptr<FencePoller> poller_;
-  FencedWorkers workers_;
+  const std::shared_ptr<FairExecutor> executor_;
 };
 
-// How much of a process one client's fenced executions may hold while they are pending. A client of
-// its own to the workers.
+// How much of a process one client's fenced executions may hold while they are pending, and their
+// lane of the executor.
 class FencedLimit {
  public:
+  // Executions of one thread class that run at a time.
+  static constexpr unsigned kMaxRunning = 3;
   // Descriptors: a chain of 1,000 executions may have five for each.
   static constexpr size_t kMaxDescriptors = 8192;
+
+  explicit FencedLimit(std::shared_ptr<FairExecutor::Lane> lane) : lane_(std::move(lane)) {}
 
   // RESOURCE_EXHAUSTED_TRANSIENT when that would be too many.
   Status take(size_t descriptors);
   void giveBack(size_t descriptors) { taken_ -= descriptors; }
+  const std::shared_ptr<FairExecutor::Lane>& lane() const { return lane_; }
 
  private:
+  const std::shared_ptr<FairExecutor::Lane> lane_;
   std::atomic<size_t> taken_ = 0;
 };
 
-// What the fenced executions through one device in another process share.
+// Shared by the fenced executions through one device in another process.
 struct RemoteFencing {
+  explicit RemoteFencing(std::shared_ptr<FenceService> theService)
+      : service(std::move(theService)), limit(service->openClient()) {}
+
   std::shared_ptr<FenceService> service;
-  std::shared_ptr<FencedLimit> limit = std::make_shared<FencedLimit>();
+  std::shared_ptr<FencedLimit> limit;
 };
 
 struct FencedCall {
-  // Called once, by a worker, when all fences have signalled. Whatever it holds is let go of before
-  // the returned fence signals.
+  // Called once, on a thread of the executor, when all fences have signalled. It is destroyed
+  // before the returned fence signals.
   std::function<ExecutionResult(const ExecuteOptions&)> run;
   ExecuteOptions options;
   std::optional<std::chrono::nanoseconds> duration;  // from the last signal on
   Priority priority = Priority::MEDIUM;
-  std::stop_token ended;               // asked to stop: nobody wants the result any more
+  std::stop_token ended;               // asked to stop: the client has gone
   std::shared_ptr<FencedLimit> limit;  // not null
   size_t descriptors = 0;              // that `run` holds
 };
 
-// What can be wrong with a request for fenced execution: as validateRequest, memory that must not
-// be read or written as the request would, and outputs that are not known, or larger than their
-// buffers: BAD_DATA.
+// Checks a request for fenced execution as validateRequest does. BAD_DATA also for memory that the
+// request must not read or write, and for outputs that are unknown or larger than their buffers.
 Status validateFencedRequest(const Model& model, const Request& request);
 
 // The fences of `waitFor` that are pending, duplicated. BAD_DATA for a descriptor that is no fence,
 // and for a fence in its error state.
 Result<std::vector<ForeignFd>> takePending(std::span<const int> waitFor);
 
-// Begins a fenced execution once the fences of `pending` have signalled; with none it is begun at
-// once. By the rules of executeFenced: MISSED_DEADLINE_PERSISTENT when the deadline has passed
-// already; later, the returned fence goes into its error state as soon as a fence of `pending`
-// does, the deadline passes before `run` was called, `ended` asks for it, or `run` has failed.
+// Begins a fenced execution once all fences of `pending` have signalled, by the rules of
+// executeFenced. MISSED_DEADLINE_PERSISTENT when the deadline has passed already.
+// The returned fence enters its error state when a fence of `pending` does, or when `run` fails.
+// The same happens when the deadline passes, or `ended` is requested, before `run` begins.
 FencedResult startFenced(std::shared_ptr<FenceService> service, FencedCall call,
                          std::vector<ForeignFd> pending);
 
-// Fenced execution without fences, for drivers before HAL 1.3, which know none: `run` is called
-// here and now. What it fails with is the call's error; with OK there is no fence, as all is done.
+// Fenced execution for drivers before HAL 1.3, which have no fences: calls `run` at once. An error
+// of `run` is the call's error. With OK there is no fence, because the execution is complete.
 FencedResult runAtOnce(const std::function<ExecutionResult(const ExecuteOptions&)>& run,
                        const ExecuteOptions& options,
                        std::optional<std::chrono::nanoseconds> duration);

@@ -153,8 +153,8 @@ ExecutionResult SessionPreparedModel::takeTurn(const Request& request,
                             {.context = traceContext_.load(std::memory_order_relaxed)});
     thrown = guarded([&] { result = work(own); });
   };
-  Status done = session_->services->scheduler().run(priority_, session_.get(), own.deadline,
-                                                    own.cancel, std::ref(turn));
+  Status done = session_->services->takeTurn(priority_, session_->lane, own.deadline, own.cancel,
+                                             std::ref(turn));
   if (done.ok()) done = std::move(thrown);
   if (!done.ok()) return failed(std::move(done));
   checkResult(*model_, request, sizes_, result);

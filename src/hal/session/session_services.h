@@ -1,14 +1,16 @@
-// SessionServices: what all sessions of a process share.
+// SessionServices: the executor, the fences and the tokens that all sessions of a process share.
 // Thread safety: as each of its parts. Ownership: shared by the sessions and their objects.
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
-#include <mutex>
+#include <optional>
+#include <stop_token>
 
-#include "hal/ring/ring_workers.h"
+#include "base/fair_executor.h"
+#include "hal/ring/spinning.h"
 #include "hal/session/fenced_execution.h"
-#include "hal/session/scheduler.h"
 #include "hal/session/token_pool.h"
 #include "halyard/driver/hal_types.h"
 
@@ -20,25 +22,27 @@ class SessionServices {
   SessionServices(const SessionServices&) = delete;
   SessionServices& operator=(const SessionServices&) = delete;
 
-  Scheduler& scheduler() { return scheduler_; }
+  // The threads of all clients' work.
+  FairExecutor& executor() { return *executor_; }
   const std::shared_ptr<FenceService>& fences() const { return fences_; }
-  // The threads that serve the bursts of models of this priority; they start when they are asked
-  // for first. RESOURCE_EXHAUSTED_TRANSIENT; OP_FAILED after stop.
-  Result<RingWorkers*> ringWorkers(Priority priority);
-  // Takes no more packets of bursts, and waits for those that are being executed. False when that
-  // has not come to an end in time.
-  bool drain(TimePoint until);
-  // The same, as long as it takes; all workers are gone afterwards.
-  void stop();
+  // Shared by the threads that wait actively for packets of this priority.
+  const std::shared_ptr<SpinGate>& spinGate(Priority priority) const {
+    return spinGates_[static_cast<size_t>(priority)];
+  }
+  // Runs `work`, which must not throw, and returns at its end. Low priority runs on a background
+  // thread, in turn with other lanes. Other priorities run at once, in the calling thread. The
+  // errors are those of FairExecutor::run.
+  Status takeTurn(Priority priority, const std::shared_ptr<FairExecutor::Lane>& lane,
+                  std::optional<TimePoint> deadline, const std::stop_token& cancel,
+                  const std::function<void()>& work);
 
   const std::shared_ptr<TokenPool> tokens = std::make_shared<TokenPool>();
 
  private:
-  Scheduler scheduler_;
-  const std::shared_ptr<FenceService> fences_ = std::make_shared<FenceService>();
-  std::mutex mutex_;
-  bool stopped_ = false;
-  std::array<std::unique_ptr<RingWorkers>, 3> ringWorkers_;
+  const std::shared_ptr<FairExecutor> executor_ = std::make_shared<FairExecutor>();
+  const std::shared_ptr<FenceService> fences_ = std::make_shared<FenceService>(executor_);
+  const std::array<std::shared_ptr<SpinGate>, 3> spinGates_ = {
+      std::make_shared<SpinGate>(), std::make_shared<SpinGate>(), std::make_shared<SpinGate>()};
 };
 
 }  // namespace halyard::hal

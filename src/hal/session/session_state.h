@@ -1,4 +1,4 @@
-// SessionState: what the objects of one ClientSession share.
+// SessionState: the state of one ClientSession, shared by its objects.
 // Thread safety: as each of its parts. Ownership: shared by the session's objects.
 #pragma once
 
@@ -6,11 +6,11 @@
 #include <memory>
 #include <stop_token>
 
-#include "trace/recorder.h"
-#include "hal/session/buffers.h"
 #include "hal/core/quota.h"
+#include "hal/session/buffers.h"
 #include "hal/session/session_services.h"
 #include "halyard/driver/device.h"
+#include "trace/recorder.h"
 
 namespace halyard::hal {
 
@@ -24,8 +24,10 @@ struct SessionState {
 
   const std::shared_ptr<Device> device;
   const std::shared_ptr<SessionServices> services;
-  const std::shared_ptr<Quota> quota;  // what the client may hold
-  const std::shared_ptr<FencedLimit> fencedLimit = std::make_shared<FencedLimit>();
+  const std::shared_ptr<Quota> quota;  // the limits of the client
+  // The client's work of low priority.
+  const std::shared_ptr<FairExecutor::Lane> lane = services->executor().openLane({});
+  const std::shared_ptr<FencedLimit> fencedLimit = services->fences()->openClient();
   std::stop_source cancel;  // asked to stop when the session ends
   const std::shared_ptr<Buffers> buffers = std::make_shared<Buffers>(
       services->tokens, std::make_shared<MemoryAccount>(Buffers::kMaxBytes, quota));

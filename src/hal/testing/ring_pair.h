@@ -1,5 +1,5 @@
 // RingPair: both ends of a ring in one process, without a connection; for tests and fuzzing.
-// Thread safety: the test's thread only. Ownership: owns the workers and both ends.
+// Thread safety: the test's thread only. Ownership: owns the executor and both ends.
 #pragma once
 
 #include <fcntl.h>
@@ -12,9 +12,10 @@
 #include <optional>
 #include <vector>
 
+#include "base/fair_executor.h"
 #include "hal/ring/memory_slots.h"
 #include "hal/ring/ring_client.h"
-#include "hal/ring/ring_workers.h"
+#include "hal/ring/served_ring.h"
 #include "hal/testing/test_device.h"
 
 namespace halyard::hal::testing {
@@ -113,7 +114,8 @@ class RingPair {
     model_ = std::make_shared<const Model>(addModel(4));
     prepared_ = options_.preparedModel != nullptr ? options_.preparedModel
                                                   : device_->prepareModel(model_, {}).value();
-    workers_ = RingWorkers::start({options_.maxThreads, options_.maxThreads, 16, {}}).value();
+    executor_ = std::make_unique<FairExecutor>(
+        FairExecutor::Options{options_.maxThreads, options_.maxThreads});
     channels_ =
         RingClient::createChannels(options_.requestCapacity, options_.resultCapacity).value();
     client_ = RingClient::create(channels_, options_.requestCapacity, options_.resultCapacity,
@@ -140,11 +142,11 @@ class RingPair {
         (void)offerMemory(channel_.get(), slot, memory);
       });
     }
-    (void)workers_->add(ring_, this);
+    (void)executor_->add(ring_, executor_->openLane({}), ThreadClass::NORMAL);
   }
   ~RingPair() {
-    workers_->remove(*ring_);
-    workers_.reset();
+    removeRing();
+    executor_.reset();
     slots_.reset();
   }
   RingPair(const RingPair&) = delete;
@@ -179,13 +181,17 @@ class RingPair {
   RingClient& client() { return *client_; }
   ServedRing& ring() { return *ring_; }
   int memoryChannel() const { return channel_.get(); }
-  RingWorkers& workers() { return *workers_; }
+  FairExecutor& executor() { return *executor_; }
+  void removeRing() {
+    executor_->remove(*ring_);
+    ring_->close();
+  }
   MemorySlots& slots() { return *slots_; }
   TestDevice& device() { return *device_; }
   const RingClient::Channels& channels() const { return channels_; }
   const std::vector<Datum>& lastAnswer() const { return answer_; }
   RingClient::Wait lastWait() const { return lastWait_; }
-  // What the driver has asked for, and the slots that the client has given up.
+  // The slots that the driver has asked for, and those that the client has given up.
   std::vector<std::vector<int32_t>> fetches() {
     const std::lock_guard lock(mutex_);
     return fetches_;
@@ -218,7 +224,7 @@ class RingPair {
   std::shared_ptr<TestDevice> device_;
   std::shared_ptr<const Model> model_;
   std::shared_ptr<PreparedModel> prepared_;
-  std::unique_ptr<RingWorkers> workers_;
+  std::unique_ptr<FairExecutor> executor_;
   RingClient::Channels channels_;
   std::shared_ptr<RingClient> client_;
   std::shared_ptr<MemorySlots> slots_;
