@@ -39,39 +39,32 @@ class CompoundPlans : public ::testing::Test {
   // out = (a + b) * a - b: an ADD, a MUL and a SUB, with dimensions `dims`.
   static client::Model newGraph(const std::vector<uint32_t>& dims) {
     auto model = newModel();
-    ANeuralNetworksModel* const m = model.get();
     for (int i = 0; i < 5; ++i) {
-      EXPECT_NN_OK(client::addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, dims));
+      EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, dims));
     }
-    EXPECT_NN_OK(client::addOperand(m, ANEURALNETWORKS_INT32));
+    EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_INT32));
     const int32_t none = ANEURALNETWORKS_FUSED_NONE;
-    EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 5, &none, sizeof none));
-    EXPECT_NN_OK(client::addOperation(m, ANEURALNETWORKS_ADD, {0, 1, 5}, {2}));
-    EXPECT_NN_OK(client::addOperation(m, ANEURALNETWORKS_MUL, {2, 0, 5}, {3}));
-    EXPECT_NN_OK(client::addOperation(m, ANEURALNETWORKS_SUB, {3, 1, 5}, {4}));
-    EXPECT_NN_OK(client::identifyInputsAndOutputs(m, {0, 1}, {4}));
-    EXPECT_NN_OK(ANeuralNetworksModel_finish(m));
+    EXPECT_NN_OK(model.setOperandValue(5, &none, sizeof none));
+    EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_ADD, {0, 1, 5}, {2}));
+    EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_MUL, {2, 0, 5}, {3}));
+    EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_SUB, {3, 1, 5}, {4}));
+    EXPECT_NN_OK(model.identifyInputsAndOutputs({0, 1}, {4}));
+    EXPECT_NN_OK(model.finish());
     return model;
   }
   client::Compilation compile(const std::vector<uint32_t>& dims, bool namesDevices = false) {
     models_.push_back(newGraph(dims));
-    ANeuralNetworksCompilation* made = nullptr;
+    client::Compilation compilation;
     const ANeuralNetworksDevice* const both[] = {deviceNamed(kAddDriver), deviceNamed(kMulDriver)};
-    if (namesDevices) {
-      EXPECT_NN_OK(
-          ANeuralNetworksCompilation_createForDevices(models_.back().get(), both, 2, &made));
-    } else {
-      EXPECT_NN_OK(ANeuralNetworksCompilation_create(models_.back().get(), &made));
-    }
-    EXPECT_NN_OK(ANeuralNetworksCompilation_finish(made));
+    EXPECT_NN_OK(namesDevices ? compilation.createForDevices(models_.back().get(), {both, 2})
+                              : compilation.create(models_.back().get()));
+    EXPECT_NN_OK(compilation.finish());
     // The plan that all this is about.
-    char* json = nullptr;
-    EXPECT_EQ(halyard_compilationReport(made, &json), ANEURALNETWORKS_NO_ERROR);
-    const std::string report = json;
-    halyard_free(json);
+    std::string report;
+    EXPECT_NN_OK(compilation.report(report));
     EXPECT_THAT(report, HasSubstr(kAddDriver));
     EXPECT_THAT(report, HasSubstr(kMulDriver));
-    return client::Compilation(made);
+    return compilation;
   }
 
   client::Execution ready(ANeuralNetworksCompilation* compilation) {
@@ -164,11 +157,10 @@ TEST_F(CompoundPlans, Burst) {
 TEST_F(CompoundPlans, Asynchronous) {
   const auto compilation = compile({2, 2});
   const auto execution = ready(compilation.get());
-  ANeuralNetworksEvent* event = nullptr;
-  ASSERT_NN_OK(ANeuralNetworksExecution_startCompute(execution.get(), &event));
-  const client::Event owner(event);
-  EXPECT_NN_OK(ANeuralNetworksEvent_wait(event));
-  EXPECT_NN_OK(ANeuralNetworksEvent_wait(event));
+  client::Event event;
+  ASSERT_NN_OK(execution.startCompute(event));
+  EXPECT_NN_OK(event.wait());
+  EXPECT_NN_OK(event.wait());
   expectRight();
   EXPECT_NN_ERROR(execution.compute(), ANEURALNETWORKS_BAD_STATE, "reusable");
 }
@@ -250,11 +242,10 @@ TEST_F(CompoundPlans, MemoryWithOffsets) {
   std::ranges::copy(a_, in + 4);
   std::ranges::copy(b_, in + 16);
   const auto execution = newExecution(compilation.get());
-  ANeuralNetworksExecution* const e = execution.get();
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, inputs.get(), 16, 16));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(e, 1, nullptr, inputs.get(), 64, 16));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setOutputFromMemory(e, 0, nullptr, outputs.get(), 32, 16));
-  ASSERT_NN_OK(ANeuralNetworksExecution_compute(e));
+  EXPECT_NN_OK(execution.setInputFromMemory(0, nullptr, inputs.get(), 16, 16));
+  EXPECT_NN_OK(execution.setInputFromMemory(1, nullptr, inputs.get(), 64, 16));
+  EXPECT_NN_OK(execution.setOutputFromMemory(0, nullptr, outputs.get(), 32, 16));
+  ASSERT_NN_OK(execution.compute());
   EXPECT_EQ(out[7], 0);
   EXPECT_THAT(std::vector<float>(out + 8, out + 13), ElementsAre(1, 24, 69, 136, 0));
   ::munmap(in, 4096);
@@ -273,16 +264,15 @@ TEST_F(CompoundPlans, MemoryFromDescriptors) {
   std::ranges::copy(b_, values);
   ASSERT_NN_OK(ANeuralNetworksMemory_copy(plain.get(), b.get()));
   const auto execution = newExecution(compilation.get());
-  ANeuralNetworksExecution* const e = execution.get();
-  EXPECT_NN_OK(ANeuralNetworksExecution_setReusable(e, true));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, a.get(), 0, 0));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(e, 1, nullptr, b.get(), 0, 0));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setOutputFromMemory(e, 0, nullptr, out.get(), 0, 0));
+  EXPECT_NN_OK(execution.setReusable(true));
+  EXPECT_NN_OK(execution.setInputFromMemory(0, nullptr, a.get(), 0, 0));
+  EXPECT_NN_OK(execution.setInputFromMemory(1, nullptr, b.get(), 0, 0));
+  EXPECT_NN_OK(execution.setOutputFromMemory(0, nullptr, out.get(), 0, 0));
   for (int i = 0; i < 3; ++i) {
     if (i < 2) {
-      ASSERT_NN_OK(ANeuralNetworksExecution_compute(e));
+      ASSERT_NN_OK(execution.compute());
     } else {
-      EXPECT_NN_OK(ANeuralNetworksEvent_wait(fencedStart(e, {}).get()));
+      EXPECT_NN_OK(ANeuralNetworksEvent_wait(fencedStart(execution.get(), {}).get()));
     }
     ASSERT_NN_OK(ANeuralNetworksMemory_copy(out.get(), plain.get()));
     EXPECT_THAT(std::vector<float>(values, values + 4), ElementsAre(1, 24, 69, 136));
@@ -364,10 +354,9 @@ TEST_F(OpenCompoundPlans, OutputsThatAreTooSmall) {
       code = execution.burstCompute(burst.get());
     }
     if (way == 2) {
-      ANeuralNetworksEvent* event = nullptr;
-      ASSERT_NN_OK(ANeuralNetworksExecution_startCompute(execution.get(), &event));
-      const client::Event owner(event);
-      code = ANeuralNetworksEvent_wait(event);
+      client::Event event;
+      ASSERT_NN_OK(execution.startCompute(event));
+      code = event.wait();
     }
     EXPECT_EQ(code, ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE) << halyard_lastErrorText();
     EXPECT_THAT(dimensionsOf(execution.get(), ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE),
@@ -394,17 +383,15 @@ TEST_F(CompoundPlans, Padding) {
   std::ranges::copy(b_, in + 64);
   std::fill_n(out, 16, -1.0F);
   const auto execution = newExecution(compilation.get());
-  ANeuralNetworksExecution* const e = execution.get();
   // More than is needed is refused unless padding is allowed.
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, inputs.get(), 0, 64),
+  EXPECT_NN_ERROR(execution.setInputFromMemory(0, nullptr, inputs.get(), 0, 64),
                   ANEURALNETWORKS_BAD_DATA, "64");
   const auto padded = newExecution(compilation.get());
-  ANeuralNetworksExecution* const p = padded.get();
-  ASSERT_NN_OK(ANeuralNetworksExecution_enableInputAndOutputPadding(p, true));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(p, 0, nullptr, inputs.get(), 0, 64));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(p, 1, nullptr, inputs.get(), 256, 64));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setOutputFromMemory(p, 0, nullptr, outputs.get(), 0, 64));
-  ASSERT_NN_OK(ANeuralNetworksExecution_compute(p));
+  ASSERT_NN_OK(padded.enableInputAndOutputPadding(true));
+  EXPECT_NN_OK(padded.setInputFromMemory(0, nullptr, inputs.get(), 0, 64));
+  EXPECT_NN_OK(padded.setInputFromMemory(1, nullptr, inputs.get(), 256, 64));
+  EXPECT_NN_OK(padded.setOutputFromMemory(0, nullptr, outputs.get(), 0, 64));
+  ASSERT_NN_OK(padded.compute());
   EXPECT_THAT(std::vector<float>(out, out + 5), ElementsAre(1, 24, 69, 136, -1));
   ::munmap(in, 4096);
   ::munmap(out, 4096);
@@ -428,23 +415,22 @@ class ThreadsOnCompoundPlans : public CompoundPlans {
     const float b[4] = {1, 2, 3, value};
     float out[4] = {};
     const auto execution = newExecution(compilation);
-    ANeuralNetworksExecution* const e = execution.get();
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 0, nullptr, a, sizeof a));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 1, nullptr, b, sizeof b));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, out, sizeof out));
+    EXPECT_NN_OK(execution.setInput(0, nullptr, a, sizeof a));
+    EXPECT_NN_OK(execution.setInput(1, nullptr, b, sizeof b));
+    EXPECT_NN_OK(execution.setOutput(0, nullptr, out, sizeof out));
     ANeuralNetworksEvent* event = nullptr;
     switch (way % 4) {
       case 0:
-        EXPECT_NN_OK(ANeuralNetworksExecution_compute(e));
+        EXPECT_NN_OK(execution.compute());
         break;
       case 1:
-        EXPECT_NN_OK(ANeuralNetworksExecution_burstCompute(e, burst));
+        EXPECT_NN_OK(execution.burstCompute(burst));
         break;
       case 2:
-        EXPECT_NN_OK(ANeuralNetworksExecution_startCompute(e, &event));
+        EXPECT_NN_OK(ANeuralNetworksExecution_startCompute(execution.get(), &event));
         break;
       default:
-        event = fencedStart(e, {}).release();
+        event = fencedStart(execution.get(), {}).release();
     }
     if (event != nullptr) {
       EXPECT_NN_OK(ANeuralNetworksEvent_wait(event));
@@ -519,10 +505,8 @@ TEST_F(CompoundPlans, ADriverThatIsKilled) {
     ASSERT_NN_OK(execution.compute());
     expectRight();
   }
-  char* json = nullptr;
-  ASSERT_EQ(halyard_compilationReport(any.get(), &json), ANEURALNETWORKS_NO_ERROR);
-  const std::string report = json;
-  halyard_free(json);
+  std::string report;
+  ASSERT_NN_OK(any.report(report));
   EXPECT_THAT(report, HasSubstr("DRIVER_RESTARTED"));
 }
 

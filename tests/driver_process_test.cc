@@ -34,25 +34,23 @@ client::Model convolutions(uint32_t side, uint32_t length) {
   static const std::vector<float> filter(kChannels * 3 * 3 * kChannels, 0);
   static const std::vector<float> bias(kChannels, 1);
   client::Model model = newModel();
-  ANeuralNetworksModel* m = model.get();
-  EXPECT_NN_OK(client::addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {kChannels, 3, 3, kChannels}));
-  EXPECT_NN_OK(client::addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {kChannels}));
-  EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 0, filter.data(), filter.size() * 4));
-  EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 1, bias.data(), bias.size() * 4));
+  EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {kChannels, 3, 3, kChannels}));
+  EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {kChannels}));
+  EXPECT_NN_OK(model.setOperandValue(0, filter.data(), filter.size() * 4));
+  EXPECT_NN_OK(model.setOperandValue(1, bias.data(), bias.size() * 4));
   const int32_t scalars[] = {ANEURALNETWORKS_PADDING_SAME, 1, ANEURALNETWORKS_FUSED_NONE};
   for (int32_t i = 0; i < 3; ++i) {
-    EXPECT_NN_OK(client::addOperand(m, ANEURALNETWORKS_INT32));
-    EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 2 + i, &scalars[i], sizeof(int32_t)));
+    EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_INT32));
+    EXPECT_NN_OK(model.setOperandValue(2 + i, &scalars[i], sizeof(int32_t)));
   }
   for (uint32_t i = 0; i <= length; ++i) {
-    EXPECT_NN_OK(client::addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {1, side, side, kChannels}));
+    EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {1, side, side, kChannels}));
   }
   for (uint32_t i = 0; i < length; ++i) {
-    EXPECT_NN_OK(
-        client::addOperation(m, ANEURALNETWORKS_CONV_2D, {5 + i, 0, 1, 2, 3, 3, 4}, {6 + i}));
+    EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_CONV_2D, {5 + i, 0, 1, 2, 3, 3, 4}, {6 + i}));
   }
-  EXPECT_NN_OK(client::identifyInputsAndOutputs(m, {5}, {5 + length}));
-  EXPECT_NN_OK(ANeuralNetworksModel_finish(m));
+  EXPECT_NN_OK(model.identifyInputsAndOutputs({5}, {5 + length}));
+  EXPECT_NN_OK(model.finish());
   return model;
 }
 
@@ -149,16 +147,12 @@ struct FencedSum {
   FencedSum(ANeuralNetworksCompilation* compilation, const Floats& a, const Floats& b,
             const Floats& out, const ANeuralNetworksEvent* dependency)
       : execution(newExecution(compilation)) {
-    ANeuralNetworksExecution* e = execution.get();
     constexpr size_t kSize = Floats::kSize;
-    EXPECT_NN_OK(ANeuralNetworksExecution_setMeasureTiming(e, true));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, a.memory, 0, kSize));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(e, 1, nullptr, b.memory, 0, kSize));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setOutputFromMemory(e, 0, nullptr, out.memory, 0, kSize));
-    ANeuralNetworksEvent* started = nullptr;
-    EXPECT_NN_OK(
-        ANeuralNetworksExecution_startComputeWithDependencies(e, &dependency, 1, 0, &started));
-    event.reset(started);
+    EXPECT_NN_OK(execution.setMeasureTiming(true));
+    EXPECT_NN_OK(execution.setInputFromMemory(0, nullptr, a.memory, 0, kSize));
+    EXPECT_NN_OK(execution.setInputFromMemory(1, nullptr, b.memory, 0, kSize));
+    EXPECT_NN_OK(execution.setOutputFromMemory(0, nullptr, out.memory, 0, kSize));
+    EXPECT_NN_OK(execution.startComputeWithDependencies({&dependency, 1}, 0, event));
   }
   uint64_t duration(int32_t code) const {
     uint64_t value = 0;

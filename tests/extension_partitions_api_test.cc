@@ -68,11 +68,9 @@ class ExtensionPartitions : public ::testing::Test {
     EXPECT_NN_OK(model.finish());
     return model;
   }
-  static std::string reportOf(ANeuralNetworksCompilation* compilation) {
-    char* json = nullptr;
-    EXPECT_EQ(halyard_compilationReport(compilation, &json), ANEURALNETWORKS_NO_ERROR);
-    std::string report = json;
-    halyard_free(json);
+  static std::string reportOf(const client::Compilation& compilation) {
+    std::string report;
+    EXPECT_NN_OK(compilation.report(report));
     return report;
   }
   static client::Compilation compile(ANeuralNetworksModel* model) {
@@ -127,7 +125,7 @@ TEST_F(ExtensionPartitions, BlocksGoIntoABranch) {
   EXPECT_NN_OK(client::identifyInputsAndOutputs(m, {0, 2}, {6}));
   ASSERT_NN_OK(ANeuralNetworksModel_finish(m));
   const auto compilation = compile(m);
-  const std::string report = reportOf(compilation.get());
+  const std::string report = reportOf(compilation);
   EXPECT_THAT(report, ::testing::HasSubstr("operation #1 IF: then"));
   EXPECT_THAT(report, ::testing::HasSubstr("test-relu"));
   const std::vector<float> in = inputs();
@@ -138,14 +136,13 @@ TEST_F(ExtensionPartitions, BlocksGoIntoABranch) {
     const uint8_t condition = isThen ? 1 : 0;
     std::vector<float> out(in.size(), -1);
     const auto execution = newExecution(compilation.get());
-    ANeuralNetworksExecution* const e = execution.get();
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 0, nullptr, in.data(), kBytes));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 1, nullptr, &condition, 1));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, out.data(), kBytes));
+    EXPECT_NN_OK(execution.setInput(0, nullptr, in.data(), kBytes));
+    EXPECT_NN_OK(execution.setInput(1, nullptr, &condition, 1));
+    EXPECT_NN_OK(execution.setOutput(0, nullptr, out.data(), kBytes));
     if (run < 4) {
-      ASSERT_NN_OK(ANeuralNetworksExecution_compute(e));
+      ASSERT_NN_OK(execution.compute());
     } else {
-      ASSERT_NN_OK(ANeuralNetworksExecution_burstCompute(e, burst.get()));
+      ASSERT_NN_OK(execution.burstCompute(burst.get()));
     }
     expectSoftmax(in, isThen ? 0.5F : 2, out);
   }
@@ -177,13 +174,11 @@ TEST_F(ExtensionPartitions, BlocksThatAreAnOutputToo) {
   std::vector<float> out(in.size(), -1);
   const uint8_t condition = 1;
   const auto execution = newExecution(compilation.get());
-  ANeuralNetworksExecution* const e = execution.get();
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 0, nullptr, in.data(), kBytes));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 1, nullptr, &condition, 1));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, blocks.data(),
-                                                  blocks.size() * sizeof(FusedBlock)));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(e, 1, nullptr, out.data(), kBytes));
-  ASSERT_NN_OK(ANeuralNetworksExecution_compute(e));
+  EXPECT_NN_OK(execution.setInput(0, nullptr, in.data(), kBytes));
+  EXPECT_NN_OK(execution.setInput(1, nullptr, &condition, 1));
+  EXPECT_NN_OK(execution.setOutput(0, nullptr, blocks.data(), blocks.size() * sizeof(FusedBlock)));
+  EXPECT_NN_OK(execution.setOutput(1, nullptr, out.data(), kBytes));
+  ASSERT_NN_OK(execution.compute());
   for (float& value : in) value = std::max(value, 0.0F);
   expectSoftmax(in, 1, out);
   for (size_t i = 0; i < in.size(); ++i) {
@@ -239,7 +234,7 @@ TEST_F(ExtensionPartitions, BytesThatCross) {
   EXPECT_NN_OK(client::identifyInputsAndOutputs(m, {0}, {2}));
   ASSERT_NN_OK(ANeuralNetworksModel_finish(m));
   const auto compilation = compile(m);
-  EXPECT_THAT(reportOf(compilation.get()),
+  EXPECT_THAT(reportOf(compilation),
               ::testing::ContainsRegex(
                   fmt::format("\"bytes_out\": ?{}[^0-9]", kRows * kBlocks * sizeof(FusedBlock))));
 }

@@ -81,17 +81,16 @@ class Growth : public ::testing::Test {
   // out = (a + b) * b
   static client::Model sumAndProduct() {
     auto model = newModel();
-    ANeuralNetworksModel* const m = model.get();
     for (int i = 0; i < 4; ++i) {
-      EXPECT_NN_OK(client::addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {kCount}));
+      EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {kCount}));
     }
-    EXPECT_NN_OK(client::addOperand(m, ANEURALNETWORKS_INT32));
+    EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_INT32));
     const int32_t none = ANEURALNETWORKS_FUSED_NONE;
-    EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 4, &none, sizeof none));
-    EXPECT_NN_OK(client::addOperation(m, ANEURALNETWORKS_ADD, {0, 1, 4}, {2}));
-    EXPECT_NN_OK(client::addOperation(m, ANEURALNETWORKS_MUL, {2, 1, 4}, {3}));
-    EXPECT_NN_OK(client::identifyInputsAndOutputs(m, {0, 1}, {3}));
-    EXPECT_NN_OK(ANeuralNetworksModel_finish(m));
+    EXPECT_NN_OK(model.setOperandValue(4, &none, sizeof none));
+    EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_ADD, {0, 1, 4}, {2}));
+    EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_MUL, {2, 1, 4}, {3}));
+    EXPECT_NN_OK(model.identifyInputsAndOutputs({0, 1}, {3}));
+    EXPECT_NN_OK(model.finish());
     return model;
   }
   client::Compilation compile(ANeuralNetworksModel* model) const {

@@ -66,17 +66,16 @@ class UniqueFile {
 // out = a + constant, with the constant at `offset` of `weights`.
 client::Model modelWith(const ANeuralNetworksMemory* weights, size_t offset) {
   client::Model model = newModel();
-  ANeuralNetworksModel* const m = model.get();
   const int32_t none = ANEURALNETWORKS_FUSED_NONE;
   for (int i = 0; i < 3; ++i) {
-    EXPECT_NN_OK(client::addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {kCount}));
+    EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {kCount}));
   }
-  EXPECT_NN_OK(client::addOperand(m, ANEURALNETWORKS_INT32));
-  EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 3, &none, sizeof none));
-  EXPECT_NN_OK(ANeuralNetworksModel_setOperandValueFromMemory(m, 1, weights, offset, kBytes));
-  EXPECT_NN_OK(client::addOperation(m, ANEURALNETWORKS_ADD, {0, 1, 3}, {2}));
-  EXPECT_NN_OK(client::identifyInputsAndOutputs(m, {0}, {2}));
-  EXPECT_NN_OK(ANeuralNetworksModel_finish(m));
+  EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_INT32));
+  EXPECT_NN_OK(model.setOperandValue(3, &none, sizeof none));
+  EXPECT_NN_OK(model.setOperandValueFromMemory(1, weights, offset, kBytes));
+  EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_ADD, {0, 1, 3}, {2}));
+  EXPECT_NN_OK(model.identifyInputsAndOutputs({0}, {2}));
+  EXPECT_NN_OK(model.finish());
   return model;
 }
 

@@ -123,11 +123,10 @@ class NeverComputed : public ::testing::Test {
   }
   void TearDown() override { ::unsetenv("HALYARD_REQUIRE_DEVICE"); }
 
-  static Json reportOf(const ANeuralNetworksCompilation* compilation) {
-    char* text = nullptr;
-    EXPECT_EQ(halyard_compilationReport(compilation, &text), ANEURALNETWORKS_NO_ERROR);
+  static Json reportOf(const client::Compilation& compilation) {
+    std::string text;
+    EXPECT_NN_OK(compilation.report(text));
     const Json report = Json::parse(text, nullptr, false);
-    halyard_free(text);
     return report;
   }
   static size_t countEvents(const Json& report, const std::string& kind) {
@@ -160,21 +159,19 @@ class NeverComputed : public ::testing::Test {
       EXPECT_NN_ERROR(execution.burstCompute(burst.get()), ANEURALNETWORKS_OP_FAILED, wrong.reason);
 
       execution = argumentsFor(wrong, compilation);
-      ANeuralNetworksEvent* started = nullptr;
-      EXPECT_NN_OK(ANeuralNetworksExecution_startCompute(execution.get(), &started));
-      client::Event event(started);
-      EXPECT_NN_ERROR(ANeuralNetworksEvent_wait(started), ANEURALNETWORKS_OP_FAILED, wrong.reason);
+      client::Event event;
+      EXPECT_NN_OK(execution.startCompute(event));
+      EXPECT_NN_ERROR(event.wait(), ANEURALNETWORKS_OP_FAILED, wrong.reason);
 
       execution = argumentsFor(wrong, compilation);
-      EXPECT_NN_ERROR(ANeuralNetworksExecution_startComputeWithDependencies(
-                          execution.get(), nullptr, 0, 0, &started),
+      EXPECT_NN_ERROR(execution.startComputeWithDependencies({}, 0, event),
                       ANEURALNETWORKS_OP_FAILED, wrong.reason);
-      EXPECT_EQ(started, nullptr);
+      EXPECT_EQ(event, nullptr);
     }
   }
 
   // What is said of it, and that nothing else was tried.
-  static void expectReport(const Case& wrong, const ANeuralNetworksCompilation* compilation) {
+  static void expectReport(const Case& wrong, const client::Compilation& compilation) {
     const Json report = reportOf(compilation);
     EXPECT_EQ(report.at("partitions").size(), 0U);
     ASSERT_EQ(report.at("events").size(), 1U) << report.at("events").dump(2);
@@ -213,7 +210,7 @@ TEST_F(NeverComputed, CompilesAndFailsInEveryExecutionOnEachDevice) {
       const auto model = wrong.make();
       const auto compilation = compileFor(model.get(), deviceNamed(name));
       expectFailures(wrong, compilation.get());
-      expectReport(wrong, compilation.get());
+      expectReport(wrong, compilation);
     }
     int64_t after = 0;
     EXPECT_EQ(halyard_deviceProcessId(deviceNamed(name), &after), ANEURALNETWORKS_NO_ERROR);
@@ -231,12 +228,12 @@ TEST_F(NeverComputed, WithSeveralDevicesAndWithAll) {
     EXPECT_NN_OK(some.createForDevices(model.get(), {both, 2}));
     EXPECT_NN_OK(some.finish());
     expectFailures(wrong, some.get());
-    expectReport(wrong, some.get());
+    expectReport(wrong, some);
     client::Compilation all;
     EXPECT_NN_OK(all.create(model.get()));
     EXPECT_NN_OK(all.finish());
     expectFailures(wrong, all.get());
-    expectReport(wrong, all.get());
+    expectReport(wrong, all);
   }
 }
 
@@ -252,7 +249,7 @@ TEST_F(NeverComputed, StrictModeSaysItAsAWarning) {
   ::setenv("HALYARD_LOG", "quiet", 1);
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr(wrong.reason));
   expectFailures(wrong, compilation.get());
-  expectReport(wrong, compilation.get());
+  expectReport(wrong, compilation);
 }
 
 TEST_F(NeverComputed, NothingIsCached) {
@@ -366,7 +363,7 @@ TEST_F(NeverComputed, OnlyABranchFailsWhenItIsTaken) {
   for (const char* name : {kPlain, kDriver, kLibrary, kCpuDevice}) {
     SCOPED_TRACE(name);
     const auto compilation = compileFor(model.get(), deviceNamed(name));
-    EXPECT_EQ(countEvents(reportOf(compilation.get()), "NEVER_COMPUTED"), 0U);
+    EXPECT_EQ(countEvents(reportOf(compilation), "NEVER_COMPUTED"), 0U);
     for (const bool taken : {false, true}) {
       const auto execution = newExecution(compilation.get());
       const float a[] = {-1, 2};

@@ -24,10 +24,9 @@ class BurstApiTest : public ::testing::Test {
   }
   client::Execution newAdd(float* out) {
     auto execution = newExecution(compilation_.get());
-    ANeuralNetworksExecution* const raw = execution.get();
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(raw, 0, nullptr, a_, sizeof a_));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(raw, 1, nullptr, b_, sizeof b_));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(raw, 0, nullptr, out, 2 * sizeof *out));
+    EXPECT_NN_OK(execution.setInput(0, nullptr, a_, sizeof a_));
+    EXPECT_NN_OK(execution.setInput(1, nullptr, b_, sizeof b_));
+    EXPECT_NN_OK(execution.setOutput(0, nullptr, out, 2 * sizeof *out));
     return execution;
   }
 
@@ -112,12 +111,10 @@ TEST_F(BurstApiTest, MayBeFreedInAnyOrder) {
     ::close(fd);
     auto burst = newBurst(compilation_.get());
     auto execution = newExecution(compilation_.get());
-    ANeuralNetworksExecution* const raw = execution.get();
-    ASSERT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(raw, 0, nullptr, memory.get(), 0, 8));
-    ASSERT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(raw, 1, nullptr, memory.get(), 8, 8));
-    ASSERT_NN_OK(
-        ANeuralNetworksExecution_setOutputFromMemory(raw, 0, nullptr, memory.get(), 16, 8));
-    ASSERT_NN_OK(ANeuralNetworksExecution_burstCompute(raw, burst.get()));
+    ASSERT_NN_OK(execution.setInputFromMemory(0, nullptr, memory.get(), 0, 8));
+    ASSERT_NN_OK(execution.setInputFromMemory(1, nullptr, memory.get(), 8, 8));
+    ASSERT_NN_OK(execution.setOutputFromMemory(0, nullptr, memory.get(), 16, 8));
+    ASSERT_NN_OK(execution.burstCompute(burst.get()));
     if (memoryFirst) memory.reset();
     burst.reset();
     memory.reset();

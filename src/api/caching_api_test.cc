@@ -30,11 +30,10 @@ class CachingApi : public ::testing::Test {
     }
     return client::Compilation(compilation);
   }
-  static nlohmann::json cacheOf(const ANeuralNetworksCompilation* compilation) {
-    char* text = nullptr;
-    EXPECT_EQ(halyard_compilationReport(compilation, &text), ANEURALNETWORKS_NO_ERROR);
+  static nlohmann::json cacheOf(const client::Compilation& compilation) {
+    std::string text;
+    EXPECT_NN_OK(compilation.report(text));
     auto json = nlohmann::json::parse(text);
-    halyard_free(text);
     return json.at("partitions").at(0).at("cache");
   }
 
@@ -90,13 +89,13 @@ TEST_F(CachingApi, TheRuntimesOwnDeviceDoesNotCache) {
 
   const auto uncached = newCompilation();
   EXPECT_NN_OK(uncached.finish());
-  EXPECT_EQ(cacheOf(uncached.get()).at("state"), "off");
-  EXPECT_EQ(cacheOf(uncached.get()).at("reason"), "the application has asked for none");
+  EXPECT_EQ(cacheOf(uncached).at("state"), "off");
+  EXPECT_EQ(cacheOf(uncached).at("reason"), "the application has asked for none");
   const auto cached = newCompilation();
   EXPECT_NN_OK(cached.setCaching("/tmp", kToken));
   EXPECT_NN_OK(cached.finish());
-  EXPECT_EQ(cacheOf(cached.get()).at("state"), "off");
-  EXPECT_THAT(cacheOf(cached.get()).at("reason").get<std::string>(), HasSubstr("own device"));
+  EXPECT_EQ(cacheOf(cached).at("state"), "off");
+  EXPECT_THAT(cacheOf(cached).at("reason").get<std::string>(), HasSubstr("own device"));
 }
 
 }  // namespace

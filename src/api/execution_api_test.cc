@@ -129,14 +129,12 @@ TEST_F(ExecutionApi, AsynchronousAndReusable) {
   EXPECT_NN_OK(setOutput(0, out));
   for (int i = 0; i < 10; ++i) {
     inputs_[0][0] = static_cast<float>(i);
-    ANeuralNetworksEvent* event = nullptr;
-    ASSERT_NN_OK(ANeuralNetworksExecution_startCompute(execution_.get(), &event));
-    const client::Event owner(event);
-    EXPECT_NN_OK(ANeuralNetworksEvent_wait(event));
-    EXPECT_NN_OK(ANeuralNetworksEvent_wait(event));
+    client::Event event;
+    ASSERT_NN_OK(execution_.startCompute(event));
+    EXPECT_NN_OK(event.wait());
+    EXPECT_NN_OK(event.wait());
     int fd = 0;
-    EXPECT_NN_ERROR(ANeuralNetworksEvent_getSyncFenceFd(event, &fd), ANEURALNETWORKS_BAD_DATA,
-                    "no sync fence");
+    EXPECT_NN_ERROR(event.getSyncFenceFd(fd), ANEURALNETWORKS_BAD_DATA, "no sync fence");
     EXPECT_EQ(fd, -1);
     EXPECT_EQ(out[0], static_cast<float>(i + 5));
   }

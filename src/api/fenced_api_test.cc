@@ -196,9 +196,8 @@ TEST_F(FencedApi, ErrorsGoDownAChain) {
 TEST_F(FencedApi, DependenciesWithoutFencesAreWaitedFor) {
   std::vector<float> more(2);
   const auto first = executionOf(a_, b_, out_);
-  ANeuralNetworksEvent* started = nullptr;
-  ASSERT_NN_OK(ANeuralNetworksExecution_startCompute(first.get(), &started));
-  const client::Event dependency(started);
+  client::Event dependency;
+  ASSERT_NN_OK(first.startCompute(dependency));
   const auto second = executionOf(out_, b_, more);
   const auto event = start(second.get(), {dependency.get()});
   EXPECT_NN_OK(event.wait());

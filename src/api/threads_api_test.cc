@@ -218,10 +218,8 @@ TEST_F(Threads, WaitForOneEventAndUseItsFence) {
   float out[2] = {};
   const auto execution = ready(compilation_.get(), out);
   const ANeuralNetworksEvent* const dependency = first.get();
-  ANeuralNetworksEvent* started = nullptr;
-  ASSERT_NN_OK(ANeuralNetworksExecution_startComputeWithDependencies(execution.get(), &dependency,
-                                                                     1, 0, &started));
-  const client::Event second(started);
+  client::Event second;
+  ASSERT_NN_OK(execution.startComputeWithDependencies({&dependency, 1}, 0, second));
   std::thread signalling([&] { fence.signaller.signal(); });
   inThreads([&](int thread) {
     int fd = -1;

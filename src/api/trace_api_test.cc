@@ -30,10 +30,9 @@ class TraceApi : public ::testing::Test {
     ASSERT_NN_OK(execution.setInput(1, nullptr, in, sizeof in));
     ASSERT_NN_OK(execution.setOutput(0, nullptr, out, sizeof out));
     if (asynchronous) {
-      ANeuralNetworksEvent* event = nullptr;
-      ASSERT_NN_OK(ANeuralNetworksExecution_startCompute(execution.get(), &event));
-      const client::Event handle(event);
-      ASSERT_NN_OK(ANeuralNetworksEvent_wait(event));
+      client::Event handle;
+      ASSERT_NN_OK(execution.startCompute(handle));
+      ASSERT_NN_OK(handle.wait());
     } else {
       ASSERT_NN_OK(execution.compute());
     }

@@ -11,7 +11,7 @@
 
 namespace halyard::measure {
 
-// A .tflite file, or the name of a reference workload (tools/workloads) where there is no such
+// A .tflite file, or the name of a reference workload (src/workloads) where there is no such
 // file.
 Result<std::shared_ptr<const import::ImportedModel>> loadBenchModel(
     const std::string& model, const import::ImportOptions& options = {});

@@ -27,26 +27,25 @@ const Vintage kVintages[] = {
 // The vintages from `first` to `last`.
 client::Model vintageModel(size_t first, size_t last) {
   client::Model model = newModel();
-  ANeuralNetworksModel* m = model.get();
   static const int32_t kNone = ANEURALNETWORKS_FUSED_NONE;
-  EXPECT_NN_OK(client::addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
-  EXPECT_NN_OK(client::addOperand(m, ANEURALNETWORKS_INT32));
-  EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 1, &kNone, sizeof kNone));
+  EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
+  EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_INT32));
+  EXPECT_NN_OK(model.setOperandValue(1, &kNone, sizeof kNone));
   std::vector<uint32_t> outputs;
   for (size_t i = first; i <= last; ++i) {
-    EXPECT_NN_OK(client::addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
+    EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
     const auto output = static_cast<uint32_t>(2 + i - first);
     const std::vector<uint32_t> binary = {0, 0, 1};
     const std::vector<uint32_t> unary = {0};
-    EXPECT_NN_OK(client::addOperation(m, kVintages[i].type, i < 2 ? binary : unary, {output}));
+    EXPECT_NN_OK(model.addOperation(kVintages[i].type, i < 2 ? binary : unary, {output}));
     outputs.push_back(output);
   }
   const uint32_t inputs[] = {0};
   EXPECT_EQ(ANeuralNetworksModel_identifyInputsAndOutputs(
-                m, 1, inputs, static_cast<uint32_t>(outputs.size()), outputs.data()),
+                model.get(), 1, inputs, static_cast<uint32_t>(outputs.size()), outputs.data()),
             ANEURALNETWORKS_NO_ERROR);
-  EXPECT_NN_OK(ANeuralNetworksModel_relaxComputationFloat32toFloat16(m, true));
-  EXPECT_NN_OK(ANeuralNetworksModel_finish(m));
+  EXPECT_NN_OK(model.relaxComputationFloat32toFloat16(true));
+  EXPECT_NN_OK(model.finish());
   return model;
 }
 

@@ -43,11 +43,10 @@ class Folder {
 };
 
 // The state of the only partition's cache, "" when the report has none.
-Result<std::string> cacheState(const ANeuralNetworksCompilation* compilation) {
-  char* text = nullptr;
-  HALYARD_EXPECT_OK(halyard_compilationReport(compilation, &text));
+Result<std::string> cacheState(const client::Compilation& compilation) {
+  std::string text;
+  HALYARD_EXPECT_OK(compilation.report(text));
   const Json report = Json::parse(text, nullptr, false);
-  halyard_free(text);
   if (!report.contains("partitions") || report["partitions"].empty()) return std::string();
   const Json& partition = report["partitions"][0];
   return partition.contains("cache") ? partition["cache"].value("state", "") : std::string();
@@ -67,7 +66,7 @@ CheckResult caching(ApiWorld& world) {
     HALYARD_EXPECT_OK(compilation.createForDevices(which, {&device, 1}));
     HALYARD_EXPECT_OK(compilation.setCaching(where.c_str(), token));
     HALYARD_EXPECT_OK(compilation.finish());
-    HALYARD_ASSIGN_OR_RETURN(const std::string state, cacheState(compilation.get()));
+    HALYARD_ASSIGN_OR_RETURN(const std::string state, cacheState(compilation));
     states += (states.empty() ? "" : ", ") + (state.empty() ? "off" : state);
     return expectSum(world, compilation.get());
   };
@@ -136,13 +135,12 @@ CheckResult deadlines(ApiWorld& world) {
     HALYARD_ASSIGN_OR_RETURN(const auto execution, sum.execution());
     const std::vector<uint8_t> a = world.elements({1, 2, 3, 4});
     std::vector<uint8_t> out(a.size());
-    ANeuralNetworksExecution* const e = execution.get();
     for (const int32_t i : {0, 1}) {
-      HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(e, i, nullptr, a.data(), a.size()));
+      HALYARD_EXPECT_OK(execution.setInput(i, nullptr, a.data(), a.size()));
     }
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, out.data(), out.size()));
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setTimeout(e, duration));
-    const int code = ANeuralNetworksExecution_compute(e);
+    HALYARD_EXPECT_OK(execution.setOutput(0, nullptr, out.data(), out.size()));
+    HALYARD_EXPECT_OK(execution.setTimeout(duration));
+    const int code = execution.compute();
     if (duration == 1 && isMissedDeadline(code)) continue;
     HALYARD_EXPECT_CODE(code, ANEURALNETWORKS_NO_ERROR);
     HALYARD_EXPECT(out == world.elements({2, 4, 6, 8}));

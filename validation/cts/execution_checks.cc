@@ -25,10 +25,9 @@ struct SumRun {
     return run;
   }
   Status setArguments() {
-    ANeuralNetworksExecution* const e = execution.get();
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(e, 0, nullptr, a.data(), a.size()));
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(e, 1, nullptr, b.data(), b.size()));
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, out.data(), out.size()));
+    HALYARD_EXPECT_OK(execution.setInput(0, nullptr, a.data(), a.size()));
+    HALYARD_EXPECT_OK(execution.setInput(1, nullptr, b.data(), b.size()));
+    HALYARD_EXPECT_OK(execution.setOutput(0, nullptr, out.data(), out.size()));
     return okStatus();
   }
   // `more`: than a was made with.
@@ -286,9 +285,8 @@ CheckResult parallel(ApiWorld& world, bool sharedCompilation) {
 CheckResult missingArgument(ApiWorld& world) {
   HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
   HALYARD_ASSIGN_OR_RETURN(SumRun run, SumRun::make(world, sum));
-  ANeuralNetworksExecution* const e = run.execution.get();
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(e, 0, nullptr, run.a.data(), run.a.size()));
-  HALYARD_EXPECT_CODE(ANeuralNetworksExecution_compute(e), ANEURALNETWORKS_BAD_DATA);
+  HALYARD_EXPECT_OK(run.execution.setInput(0, nullptr, run.a.data(), run.a.size()));
+  HALYARD_EXPECT_CODE(run.execution.compute(), ANEURALNETWORKS_BAD_DATA);
   return CheckResult::passed();
 }
 

@@ -21,16 +21,13 @@ CheckResult filesAtOffsets(ApiWorld& world) {
   HALYARD_RETURN_IF_ERROR(file.write(world.elements({1, 2, 3, 4}), 20));
   HALYARD_RETURN_IF_ERROR(file.write(world.elements({5, 6, 7, 8}), 200));
   HALYARD_ASSIGN_OR_RETURN(const auto execution, sum.execution());
-  ANeuralNetworksExecution* const e = execution.get();
   const ANeuralNetworksMemory* const memory = file.memory.get();
-  HALYARD_EXPECT_CODE(
-      ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, memory, kPage - size + 1, size),
-      ANEURALNETWORKS_BAD_DATA);
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, memory, 20, size));
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInputFromMemory(e, 1, nullptr, memory, 200, size));
-  HALYARD_EXPECT_OK(
-      ANeuralNetworksExecution_setOutputFromMemory(e, 0, nullptr, memory, 1000, size));
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_compute(e));
+  HALYARD_EXPECT_CODE(execution.setInputFromMemory(0, nullptr, memory, kPage - size + 1, size),
+                      ANEURALNETWORKS_BAD_DATA);
+  HALYARD_EXPECT_OK(execution.setInputFromMemory(0, nullptr, memory, 20, size));
+  HALYARD_EXPECT_OK(execution.setInputFromMemory(1, nullptr, memory, 200, size));
+  HALYARD_EXPECT_OK(execution.setOutputFromMemory(0, nullptr, memory, 1000, size));
+  HALYARD_EXPECT_OK(execution.compute());
   HALYARD_ASSIGN_OR_RETURN(const std::vector<uint8_t> out, file.read(size, 1000));
   HALYARD_EXPECT(out == world.elements({6, 8, 10, 12}));
   HALYARD_ASSIGN_OR_RETURN(const std::vector<uint8_t> around, file.read(4, 1000 + size));
@@ -158,14 +155,12 @@ CheckResult hardwareBuffers(ApiWorld& world) {
     HALYARD_ASSIGN_OR_RETURN(const BufferMemory buffer,
                              BufferMemory::make(256, usage, {{0, world.elements({3, 4, 5, 6})}}));
     HALYARD_ASSIGN_OR_RETURN(const auto execution, sum.execution());
-    ANeuralNetworksExecution* const e = execution.get();
     for (const int32_t i : {0, 1}) {
-      HALYARD_EXPECT_OK(
-          ANeuralNetworksExecution_setInputFromMemory(e, i, nullptr, buffer.memory.get(), 0, size));
+      HALYARD_EXPECT_OK(execution.setInputFromMemory(i, nullptr, buffer.memory.get(), 0, size));
     }
     std::vector<uint8_t> out(size);
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, out.data(), size));
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_compute(e));
+    HALYARD_EXPECT_OK(execution.setOutput(0, nullptr, out.data(), size));
+    HALYARD_EXPECT_OK(execution.compute());
     HALYARD_EXPECT(out == world.elements({6, 8, 10, 12}));
   }
   return CheckResult::passed();
@@ -203,17 +198,15 @@ CheckResult deviceMemory(ApiWorld& world) {
   HALYARD_RETURN_IF_ERROR(file.write(world.elements({1, 2, 3, 4}), 0));
   HALYARD_EXPECT_OK(ANeuralNetworksMemory_copy(file.memory.get(), in.get()));
   HALYARD_ASSIGN_OR_RETURN(const auto execution, sum.execution());
-  ANeuralNetworksExecution* const e = execution.get();
   const std::vector<uint8_t> b = world.elements({5, 5, 5, 5});
-  HALYARD_EXPECT_CODE(ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, out.get(), 0, 0),
+  HALYARD_EXPECT_CODE(execution.setInputFromMemory(0, nullptr, out.get(), 0, 0),
                       ANEURALNETWORKS_BAD_DATA);  // it has another role
-  HALYARD_EXPECT_CODE(
-      ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, in.get(), 0, size - 1),
-      ANEURALNETWORKS_BAD_DATA);
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, in.get(), 0, 0));
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(e, 1, nullptr, b.data(), b.size()));
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setOutputFromMemory(e, 0, nullptr, out.get(), 0, 0));
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_compute(e));
+  HALYARD_EXPECT_CODE(execution.setInputFromMemory(0, nullptr, in.get(), 0, size - 1),
+                      ANEURALNETWORKS_BAD_DATA);
+  HALYARD_EXPECT_OK(execution.setInputFromMemory(0, nullptr, in.get(), 0, 0));
+  HALYARD_EXPECT_OK(execution.setInput(1, nullptr, b.data(), b.size()));
+  HALYARD_EXPECT_OK(execution.setOutputFromMemory(0, nullptr, out.get(), 0, 0));
+  HALYARD_EXPECT_OK(execution.compute());
   HALYARD_EXPECT_OK(ANeuralNetworksMemory_copy(out.get(), file.memory.get()));
   HALYARD_ASSIGN_OR_RETURN(const std::vector<uint8_t> result, file.read(size, 0));
   HALYARD_EXPECT(result == world.elements({6, 7, 8, 9}));
@@ -230,13 +223,12 @@ CheckResult emptyMemory(ApiWorld& world) {
   HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
   HALYARD_ASSIGN_OR_RETURN(const auto in, memoryFor(sum, true));
   HALYARD_ASSIGN_OR_RETURN(const auto execution, sum.execution());
-  ANeuralNetworksExecution* const e = execution.get();
   const std::vector<uint8_t> b = world.elements({5, 5, 5, 5});
   std::vector<uint8_t> out(b.size());
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, in.get(), 0, 0));
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(e, 1, nullptr, b.data(), b.size()));
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, out.data(), out.size()));
-  HALYARD_EXPECT_CODE(ANeuralNetworksExecution_compute(e), ANEURALNETWORKS_OP_FAILED);
+  HALYARD_EXPECT_OK(execution.setInputFromMemory(0, nullptr, in.get(), 0, 0));
+  HALYARD_EXPECT_OK(execution.setInput(1, nullptr, b.data(), b.size()));
+  HALYARD_EXPECT_OK(execution.setOutput(0, nullptr, out.data(), out.size()));
+  HALYARD_EXPECT_CODE(execution.compute(), ANEURALNETWORKS_OP_FAILED);
   return CheckResult::passed();
 }
 

@@ -37,11 +37,9 @@ Status run(ANeuralNetworksCompilation* compilation, const std::vector<std::vecto
   std::vector<uint8_t> out(expected.size());
   HALYARD_EXPECT_OK(execution.setOutput(0, nullptr, out.data(), out.size()));
   if (fenced) {
-    ANeuralNetworksEvent* event = nullptr;
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_startComputeWithDependencies(execution.get(),
-                                                                            nullptr, 0, 0, &event));
-    const client::Event owner(event);
-    HALYARD_EXPECT_OK(ANeuralNetworksEvent_wait(event));
+    client::Event event;
+    HALYARD_EXPECT_OK(execution.startComputeWithDependencies({}, 0, event));
+    HALYARD_EXPECT_OK(event.wait());
   } else {
     HALYARD_EXPECT_OK(execution.compute());
   }

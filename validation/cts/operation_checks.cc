@@ -100,20 +100,16 @@ Status expectNever(const ApiWorld& world, Builder& model, const Arguments& argum
     HALYARD_ASSIGN_OR_RETURN(auto execution, newExecution(compilation.get(), arguments, &buffer));
     HALYARD_EXPECT_CODE(execution.compute(), ANEURALNETWORKS_OP_FAILED);
     HALYARD_ASSIGN_OR_RETURN(execution, newExecution(compilation.get(), arguments, &buffer));
-    ANeuralNetworksEvent* event = nullptr;
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_startCompute(execution.get(), &event));
-    const client::Event owner(event);
-    HALYARD_EXPECT_CODE(ANeuralNetworksEvent_wait(event), ANEURALNETWORKS_OP_FAILED);
+    client::Event event;
+    HALYARD_EXPECT_OK(execution.startCompute(event));
+    HALYARD_EXPECT_CODE(event.wait(), ANEURALNETWORKS_OP_FAILED);
     HALYARD_ASSIGN_OR_RETURN(execution, newExecution(compilation.get(), arguments, &buffer));
-    client::Burst burstOwner;
-    HALYARD_EXPECT_OK(burstOwner.create(compilation.get()));
-    HALYARD_EXPECT_CODE(execution.burstCompute(burstOwner.get()), ANEURALNETWORKS_OP_FAILED);
+    client::Burst burst;
+    HALYARD_EXPECT_OK(burst.create(compilation.get()));
+    HALYARD_EXPECT_CODE(execution.burstCompute(burst.get()), ANEURALNETWORKS_OP_FAILED);
     HALYARD_ASSIGN_OR_RETURN(execution, newExecution(compilation.get(), arguments, &buffer));
-    event = nullptr;
-    int code = ANeuralNetworksExecution_startComputeWithDependencies(execution.get(), nullptr, 0, 0,
-                                                                     &event);
-    const client::Event fencedOwner(event);
-    if (code == ANEURALNETWORKS_NO_ERROR) code = ANeuralNetworksEvent_wait(event);
+    int code = execution.startComputeWithDependencies({}, 0, event);
+    if (code == ANEURALNETWORKS_NO_ERROR) code = event.wait();
     HALYARD_RETURN_IF_ERROR(expectCode(code, ANEURALNETWORKS_OP_FAILED, "the fenced execution"));
   }
   return okStatus();
