@@ -10,7 +10,7 @@
 #include "cpu/executor.h"
 #include "halyard/driver/device.h"
 #include "import/tflite/importer.h"
-#include "tools/workloads/workloads.h"
+#include "workloads/workloads.h"
 
 namespace halyard::bench {
 

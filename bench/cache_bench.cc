@@ -23,14 +23,14 @@
 #include <string>
 #include <vector>
 
+#include "client/session.h"
+#include "client/status.h"
 #include "import/tflite/importer.h"
-#include "tools/halyard/api_session.h"
-#include "tools/halyard/device_choice.h"
+#include "measure/device_choice.h"
 
 namespace {
 
-using namespace halyard;       // NOLINT(google-build-using-namespace)
-using namespace halyard::cli;  // NOLINT(google-build-using-namespace)
+using namespace halyard;  // NOLINT(google-build-using-namespace)
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
@@ -69,7 +69,8 @@ std::string stagesOf(double total, const nlohmann::json& cache) {
 
 Result<Outcome> compileOnce(const std::shared_ptr<const Model>& model,
                             const ANeuralNetworksDevice* device, const std::string& folder) {
-  HALYARD_ASSIGN_OR_RETURN(const std::unique_ptr<ApiSession> session, ApiSession::create(model));
+  HALYARD_ASSIGN_OR_RETURN(const std::unique_ptr<client::Session> session,
+                           client::Session::create(model));
   if (!folder.empty()) session->setCaching({folder, {1}});
   const Clock::time_point start = Clock::now();
   HALYARD_RETURN_IF_ERROR(session->compile(device));
@@ -183,7 +184,7 @@ struct Wishes {
 
 int run(const Wishes& wishes, const fs::path& folder) {
   makeDrivers(folder);
-  const auto devices = listApiDevices();
+  const auto devices = client::allDevices();
   if (!devices.ok()) {
     std::fprintf(stderr, "%s\n", devices.status().toString().c_str());
     return 1;
@@ -198,7 +199,7 @@ int run(const Wishes& wishes, const fs::path& folder) {
     const auto shared = std::make_shared<const import::ImportedModel>(std::move(*imported));
     for (const Subject& subject : kSubjects) {
       if (!wishes.device.empty() && wishes.device != subject.device) continue;
-      const auto device = std::ranges::find(*devices, subject.device, &ApiDevice::name);
+      const auto device = std::ranges::find(*devices, subject.device, &client::Device::name);
       if (device == devices->end()) continue;
       const auto line =
           measure(std::shared_ptr<const Model>(shared, &shared->model), device->handle, subject,

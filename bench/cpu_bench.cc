@@ -34,10 +34,10 @@
 #include "cpu_driver.h"
 #include "huge_pages.h"
 #include "kernel_list.h"
+#include "measure/register_loops.h"
 #include "ops/simd.h"
 #include "ops/testing/test_operand.h"
 #include "run_services.h"
-#include "tools/halyard/bench/register_loops.h"
 
 namespace {
 
@@ -75,7 +75,7 @@ Times timeOf(F f, double budget = kSecondsEach) {
 }
 
 // Products per second of one thread, the best of many times.
-double peakOf(const cli::RegisterLoop& loop) { return loop.products / timeOf(loop.run).best; }
+double peakOf(const measure::RegisterLoop& loop) { return loop.products / timeOf(loop.run).best; }
 
 // The best times of one operation on one thread, in seconds.
 struct BothTimes {
@@ -425,7 +425,7 @@ int benchLevels() {
   constexpr const char* kNames[] = {"baseline", "AVX2", "AVX-VNNI", "AVX-512", "NEON dot"};
   for (const ops::SimdLevel level : ops::kSimdLevels) {
     if (!ops::hasSimdLevel(level)) continue;
-    const double peak = peakOf(cli::byteLoop(level));
+    const double peak = peakOf(measure::byteLoop(level));
     std::printf("%s: peak %.1f G products/s\n", kNames[static_cast<int>(level)], peak * 1e-9);
     for (const LayerCase& layer : bench::layerCases()) {
       benchLayer(layer, OperandType::TENSOR_QUANT8_ASYMM, peak, level, /*withReference=*/false);
@@ -478,8 +478,8 @@ int benchKernels(std::string_view text) {
   const auto isWanted = [&](std::string_view name) {
     return name.find(text) != std::string_view::npos;
   };
-  const double floats = peakOf(cli::floatLoop(ops::simdLevel()));
-  const double quant8 = peakOf(cli::byteLoop(ops::simdLevel()));
+  const double floats = peakOf(measure::floatLoop(ops::simdLevel()));
+  const double quant8 = peakOf(measure::byteLoop(ops::simdLevel()));
   std::printf("peak: %.1f G products/s float32, %.1f 8 bit\n", floats * 1e-9, quant8 * 1e-9);
   std::printf("%-39s  %30s  %30s\n", "", "driver", "reference");
   for (const OperandType type : {OperandType::TENSOR_FLOAT32, OperandType::TENSOR_QUANT8_ASYMM}) {

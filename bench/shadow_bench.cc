@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
+#include "client/session.h"
 #include "import/tflite/importer.h"
-#include "tools/halyard/api_session.h"
-#include "tools/halyard/model_runs.h"
+#include "measure/model_runs.h"
 
 namespace {
 
@@ -35,25 +35,25 @@ void check(const Status& status) {
   std::exit(1);
 }
 
-std::unique_ptr<cli::ApiSession> sessionFor(const ImportedPtr& imported, const std::string& device,
+std::unique_ptr<client::Session> sessionFor(const ImportedPtr& imported, const std::string& device,
                                             const std::string& interval) {
   ::setenv("HALYARD_SHADOW", interval.c_str(), 1);
-  const auto devices = cli::devicesOf({device});
+  const auto devices = measure::devicesOf({device});
   check(devices.status());
-  auto session = cli::ApiSession::create(std::shared_ptr<const Model>(imported, &imported->model));
+  auto session = client::Session::create(std::shared_ptr<const Model>(imported, &imported->model));
   check(session.status());
   check((*session)->compileFor(*devices));
   return std::move(*session);
 }
 
 // Milliseconds for an execution, over all of some time.
-double meanOf(const cli::ApiSession& session, const import::ImportedModel& imported,
+double meanOf(const client::Session& session, const import::ImportedModel& imported,
               double seconds) {
   const auto start = Clock::now();
   double passed = 0;
   unsigned executions = 0;
   do {
-    check(cli::runOften(session, imported, kAtOnce));
+    check(measure::runOften(session, imported, kAtOnce));
     executions += kAtOnce;
     passed = std::chrono::duration<double>(Clock::now() - start).count();
   } while (passed < seconds);
@@ -79,8 +79,8 @@ int main(int argc, char** argv) {
   const auto imported = std::make_shared<const import::ImportedModel>(std::move(*read));
   const auto without = sessionFor(imported, argv[2], "0");
   const auto with = sessionFor(imported, argv[2], interval);
-  check(cli::runOften(*without, *imported, kAtOnce));
-  check(cli::runOften(*with, *imported, kAtOnce));
+  check(measure::runOften(*without, *imported, kAtOnce));
+  check(measure::runOften(*with, *imported, kAtOnce));
   std::vector<double> off;
   std::vector<double> on;
   std::vector<double> shares;

@@ -22,12 +22,12 @@
 #include <vector>
 
 #include "bench/bench_models.h"
-#include "tools/halyard/api_model.h"
+#include "client/canonical_model.h"
+#include "client/status.h"
 
 namespace {
 
-using namespace halyard;       // NOLINT(google-build-using-namespace)
-using namespace halyard::cli;  // NOLINT(google-build-using-namespace)
+using namespace halyard;  // NOLINT(google-build-using-namespace)
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
@@ -84,20 +84,19 @@ class Buffers {
     add(known.main.outputIndexes, &outputs_);
   }
 
-  Result<ApiHandle<ANeuralNetworksExecution>> begin(ANeuralNetworksCompilation* compilation) {
-    ANeuralNetworksExecution* made = nullptr;
-    HALYARD_API_CALL(ANeuralNetworksExecution_create, compilation, &made);
-    ApiHandle<ANeuralNetworksExecution> execution(made);
+  Result<client::Execution> begin(ANeuralNetworksCompilation* compilation) {
+    client::Execution execution;
+    HALYARD_RETURN_IF_FAILED(execution.create(compilation));
     for (size_t i = 0; i < inputs_.size(); ++i) {
       const auto& [operand, bytes] = inputs_[i];
-      const ANeuralNetworksOperandType type = apiOperandType(operand, operand.dimensions);
-      HALYARD_API_CALL(ANeuralNetworksExecution_setInput, made, static_cast<int32_t>(i), &type,
-                       bytes.data(), bytes.size());
+      const ANeuralNetworksOperandType type = client::operandType(operand, operand.dimensions);
+      HALYARD_RETURN_IF_FAILED(
+          execution.setInput(static_cast<int32_t>(i), &type, bytes.data(), bytes.size()));
     }
     for (size_t i = 0; i < outputs_.size(); ++i) {
       auto& bytes = outputs_[i].second;
-      HALYARD_API_CALL(ANeuralNetworksExecution_setOutput, made, static_cast<int32_t>(i), nullptr,
-                       bytes.data(), bytes.size());
+      HALYARD_RETURN_IF_FAILED(
+          execution.setOutput(static_cast<int32_t>(i), nullptr, bytes.data(), bytes.size()));
     }
     return execution;
   }
@@ -113,9 +112,9 @@ Result<double> timeOf(ANeuralNetworksCompilation* compilation, ANeuralNetworksBu
   HALYARD_ASSIGN_OR_RETURN(const auto execution, buffers.begin(compilation));
   const Clock::time_point start = Clock::now();
   if (burst == nullptr) {
-    HALYARD_API_CALL(ANeuralNetworksExecution_compute, execution.get());
+    HALYARD_RETURN_IF_FAILED(execution.compute());
   } else {
-    HALYARD_API_CALL(ANeuralNetworksExecution_burstCompute, execution.get(), burst);
+    HALYARD_RETURN_IF_FAILED(execution.burstCompute(burst));
   }
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
@@ -135,15 +134,13 @@ class Subject {
   static Result<Subject> create(const std::shared_ptr<const Model>& model, const Model& known,
                                 const ANeuralNetworksDevice* device) {
     Subject subject;
-    HALYARD_ASSIGN_OR_RETURN(subject.model_, ApiModel::create(model));
+    HALYARD_ASSIGN_OR_RETURN(subject.model_, client::CanonicalModel::create(model));
     HALYARD_ASSIGN_OR_RETURN(subject.compilation_,
                              subject.model_->createCompilation(std::span(&device, 1)));
-    HALYARD_API_CALL(ANeuralNetworksCompilation_setPreference, subject.compilation_.get(),
-                     ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER);
-    HALYARD_API_CALL(ANeuralNetworksCompilation_finish, subject.compilation_.get());
-    ANeuralNetworksBurst* burst = nullptr;
-    HALYARD_API_CALL(ANeuralNetworksBurst_create, subject.compilation_.get(), &burst);
-    subject.burst_.reset(burst);
+    HALYARD_RETURN_IF_FAILED(
+        subject.compilation_.setPreference(ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER));
+    HALYARD_RETURN_IF_FAILED(subject.compilation_.finish());
+    HALYARD_RETURN_IF_FAILED(subject.burst_.create(subject.compilation_.get()));
     subject.buffers_.emplace_back(known, 1);
     return subject;
   }
@@ -181,9 +178,9 @@ class Subject {
     return okStatus();
   }
 
-  std::unique_ptr<ApiModel> model_;
-  ApiHandle<ANeuralNetworksCompilation> compilation_;
-  ApiHandle<ANeuralNetworksBurst> burst_;
+  std::unique_ptr<client::CanonicalModel> model_;
+  client::Compilation compilation_;
+  client::Burst burst_;
   std::vector<Buffers> buffers_;
 };
 
@@ -246,7 +243,7 @@ void makeDriver(const fs::path& folder, const Wishes& wishes) {
 }
 
 int run(const Wishes& wishes) {
-  const auto devices = listApiDevices();
+  const auto devices = client::allDevices();
   if (!devices.ok()) {
     fmt::print(stderr, "shapes_bench: {}\n", devices.status().toString());
     return 1;
@@ -262,7 +259,7 @@ int run(const Wishes& wishes) {
     const std::shared_ptr<const Model>& known = *found;
     const std::shared_ptr<const Model> open = openModel(*known);
     for (const char* name : {kDriver, kReference}) {
-      const auto device = std::ranges::find(*devices, name, &ApiDevice::name);
+      const auto device = std::ranges::find(*devices, name, &client::Device::name);
       if (device == devices->end()) continue;
       const auto times = measure(known, open, device->handle, wishes);
       const std::string title = fs::path(path).stem();

@@ -9,7 +9,7 @@
 #include <functional>
 #include <thread>
 
-#include "api/test_model.h"
+#include "api/api_for_test.h"
 #include "manifests_for_test.h"
 #include "test_definitions.h"
 
@@ -21,10 +21,6 @@ using ::testing::HasSubstr;
 
 constexpr const char* kAddDriver = "compound-add";
 constexpr const char* kMulDriver = "compound-mul";
-
-struct DescFreer {
-  void operator()(ANeuralNetworksMemoryDesc* p) const { ANeuralNetworksMemoryDesc_free(p); }
-};
 
 class CompoundPlans : public ::testing::Test {
  protected:
@@ -41,45 +37,37 @@ class CompoundPlans : public ::testing::Test {
   }
 
   // out = (a + b) * a - b: an ADD, a MUL and a SUB, with dimensions `dims`.
-  static Handle<ANeuralNetworksModel> newGraph(const std::vector<uint32_t>& dims) {
+  static client::Model newGraph(const std::vector<uint32_t>& dims) {
     auto model = newModel();
-    ANeuralNetworksModel* const m = model.get();
     for (int i = 0; i < 5; ++i) {
-      EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, dims));
+      EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, dims));
     }
-    EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_INT32));
+    EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_INT32));
     const int32_t none = ANEURALNETWORKS_FUSED_NONE;
-    EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 5, &none, sizeof none));
-    EXPECT_NN_OK(addOperation(m, ANEURALNETWORKS_ADD, {0, 1, 5}, {2}));
-    EXPECT_NN_OK(addOperation(m, ANEURALNETWORKS_MUL, {2, 0, 5}, {3}));
-    EXPECT_NN_OK(addOperation(m, ANEURALNETWORKS_SUB, {3, 1, 5}, {4}));
-    EXPECT_NN_OK(identify(m, {0, 1}, {4}));
-    EXPECT_NN_OK(ANeuralNetworksModel_finish(m));
+    EXPECT_NN_OK(model.setOperandValue(5, &none, sizeof none));
+    EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_ADD, {0, 1, 5}, {2}));
+    EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_MUL, {2, 0, 5}, {3}));
+    EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_SUB, {3, 1, 5}, {4}));
+    EXPECT_NN_OK(model.identifyInputsAndOutputs({0, 1}, {4}));
+    EXPECT_NN_OK(model.finish());
     return model;
   }
-  Handle<ANeuralNetworksCompilation> compile(const std::vector<uint32_t>& dims,
-                                             bool namesDevices = false) {
+  client::Compilation compile(const std::vector<uint32_t>& dims, bool namesDevices = false) {
     models_.push_back(newGraph(dims));
-    ANeuralNetworksCompilation* made = nullptr;
+    client::Compilation compilation;
     const ANeuralNetworksDevice* const both[] = {deviceNamed(kAddDriver), deviceNamed(kMulDriver)};
-    if (namesDevices) {
-      EXPECT_NN_OK(
-          ANeuralNetworksCompilation_createForDevices(models_.back().get(), both, 2, &made));
-    } else {
-      EXPECT_NN_OK(ANeuralNetworksCompilation_create(models_.back().get(), &made));
-    }
-    EXPECT_NN_OK(ANeuralNetworksCompilation_finish(made));
+    EXPECT_NN_OK(namesDevices ? compilation.createForDevices(models_.back().get(), {both, 2})
+                              : compilation.create(models_.back().get()));
+    EXPECT_NN_OK(compilation.finish());
     // The plan that all this is about.
-    char* json = nullptr;
-    EXPECT_EQ(halyard_compilationReport(made, &json), ANEURALNETWORKS_NO_ERROR);
-    const std::string report = json;
-    halyard_free(json);
+    std::string report;
+    EXPECT_NN_OK(compilation.report(report));
     EXPECT_THAT(report, HasSubstr(kAddDriver));
     EXPECT_THAT(report, HasSubstr(kMulDriver));
-    return Handle<ANeuralNetworksCompilation>(made);
+    return compilation;
   }
 
-  Handle<ANeuralNetworksExecution> ready(ANeuralNetworksCompilation* compilation) {
+  client::Execution ready(ANeuralNetworksCompilation* compilation) {
     auto execution = newExecution(compilation);
     setPointers(execution.get());
     return execution;
@@ -93,55 +81,54 @@ class CompoundPlans : public ::testing::Test {
     EXPECT_THAT(out_, ElementsAre(1, 24, 69, 136));
     std::ranges::fill(out_, -1.0F);
   }
-  static Handle<ANeuralNetworksEvent> fencedStart(ANeuralNetworksExecution* execution,
-                                                  const std::vector<ANeuralNetworksEvent*>& after) {
+  static client::Event fencedStart(ANeuralNetworksExecution* execution,
+                                   const std::vector<ANeuralNetworksEvent*>& after) {
     ANeuralNetworksEvent* event = nullptr;
     EXPECT_NN_OK(ANeuralNetworksExecution_startComputeWithDependencies(
         execution, after.data(), static_cast<uint32_t>(after.size()), 0, &event));
-    return Handle<ANeuralNetworksEvent>(event);
+    return client::Event(event);
   }
-  static Handle<ANeuralNetworksMemory> memoryOfSize(size_t size, float** values) {
+  static client::Memory memoryOfSize(size_t size, float** values) {
     const int fd = ::memfd_create("compound", MFD_CLOEXEC);
     EXPECT_EQ(::ftruncate(fd, static_cast<off_t>(size)), 0);
     void* const mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     EXPECT_NE(mapped, MAP_FAILED);
     *values = static_cast<float*>(mapped);
-    ANeuralNetworksMemory* memory = nullptr;
-    EXPECT_NN_OK(ANeuralNetworksMemory_createFromFd(size, PROT_READ | PROT_WRITE, fd, 0, &memory));
+    client::Memory memory;
+    EXPECT_NN_OK(memory.createFromFd(size, PROT_READ | PROT_WRITE, fd, 0));
     ::close(fd);
-    return Handle<ANeuralNetworksMemory>(memory);
+    return memory;
   }
   // Memory for an input, or for output 0, of the compilation; null with the code that says why not.
-  Handle<ANeuralNetworksMemory> described(ANeuralNetworksCompilation* compilation, bool isInput,
-                                          uint32_t index, int code = ANEURALNETWORKS_NO_ERROR) {
-    ANeuralNetworksMemoryDesc* made = nullptr;
-    EXPECT_NN_OK(ANeuralNetworksMemoryDesc_create(&made));
-    const std::unique_ptr<ANeuralNetworksMemoryDesc, DescFreer> desc(made);
+  client::Memory described(ANeuralNetworksCompilation* compilation, bool isInput, uint32_t index,
+                           int code = ANEURALNETWORKS_NO_ERROR) {
+    client::MemoryDesc desc;
+    EXPECT_NN_OK(desc.create());
     if (isInput) {
-      EXPECT_NN_OK(ANeuralNetworksMemoryDesc_addInputRole(made, compilation, index, 1));
+      EXPECT_NN_OK(desc.addInputRole(compilation, index, 1));
     } else {
-      EXPECT_NN_OK(ANeuralNetworksMemoryDesc_addOutputRole(made, compilation, index, 1));
+      EXPECT_NN_OK(desc.addOutputRole(compilation, index, 1));
     }
-    EXPECT_NN_OK(ANeuralNetworksMemoryDesc_finish(made));
-    ANeuralNetworksMemory* memory = nullptr;
-    EXPECT_EQ(ANeuralNetworksMemory_createFromDesc(made, &memory), code) << halyard_lastErrorText();
-    return Handle<ANeuralNetworksMemory>(memory);
+    EXPECT_NN_OK(desc.finish());
+    client::Memory memory;
+    EXPECT_EQ(memory.createFromDesc(desc.get()), code) << halyard_lastErrorText();
+    return memory;
   }
 
   const float a_[4] = {1, 2, 3, 4};
   const float b_[4] = {10, 20, 30, 40};
   float out_[4] = {-1, -1, -1, -1};
-  std::vector<Handle<ANeuralNetworksModel>> models_;
+  std::vector<client::Model> models_;
 };
 
 TEST_F(CompoundPlans, Compute) {
   const auto compilation = compile({2, 2});
   for (int i = 0; i < 3; ++i) {
     const auto execution = ready(compilation.get());
-    ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+    ASSERT_NN_OK(execution.compute());
     expectRight();
     uint32_t rank = 0;
-    EXPECT_NN_OK(ANeuralNetworksExecution_getOutputOperandRank(execution.get(), 0, &rank));
+    EXPECT_NN_OK(execution.getOutputOperandRank(0, rank));
     EXPECT_EQ(rank, 2u);
   }
 }
@@ -149,55 +136,50 @@ TEST_F(CompoundPlans, Compute) {
 TEST_F(CompoundPlans, NamedDevices) {
   const auto compilation = compile({2, 2}, true);
   const auto execution = ready(compilation.get());
-  ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+  ASSERT_NN_OK(execution.compute());
   expectRight();
 }
 
 TEST_F(CompoundPlans, Burst) {
   const auto compilation = compile({2, 2});
-  ANeuralNetworksBurst* made = nullptr;
-  ASSERT_NN_OK(ANeuralNetworksBurst_create(compilation.get(), &made));
-  const Handle<ANeuralNetworksBurst> burst(made);
+  client::Burst burst;
+  ASSERT_NN_OK(burst.create(compilation.get()));
   for (int i = 0; i < 5; ++i) {
     const auto execution = ready(compilation.get());
-    ASSERT_NN_OK(ANeuralNetworksExecution_burstCompute(execution.get(), burst.get()));
+    ASSERT_NN_OK(execution.burstCompute(burst.get()));
     expectRight();
   }
   const auto other = compile({2, 2});
   const auto execution = ready(other.get());
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_burstCompute(execution.get(), burst.get()),
-                  ANEURALNETWORKS_BAD_DATA, "burst");
+  EXPECT_NN_ERROR(execution.burstCompute(burst.get()), ANEURALNETWORKS_BAD_DATA, "burst");
 }
 
 TEST_F(CompoundPlans, Asynchronous) {
   const auto compilation = compile({2, 2});
   const auto execution = ready(compilation.get());
-  ANeuralNetworksEvent* event = nullptr;
-  ASSERT_NN_OK(ANeuralNetworksExecution_startCompute(execution.get(), &event));
-  const Handle<ANeuralNetworksEvent> owner(event);
-  EXPECT_NN_OK(ANeuralNetworksEvent_wait(event));
-  EXPECT_NN_OK(ANeuralNetworksEvent_wait(event));
+  client::Event event;
+  ASSERT_NN_OK(execution.startCompute(event));
+  EXPECT_NN_OK(event.wait());
+  EXPECT_NN_OK(event.wait());
   expectRight();
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_compute(execution.get()), ANEURALNETWORKS_BAD_STATE,
-                  "reusable");
+  EXPECT_NN_ERROR(execution.compute(), ANEURALNETWORKS_BAD_STATE, "reusable");
 }
 
 TEST_F(CompoundPlans, ReusableInEachWay) {
   const auto compilation = compile({2, 2});
-  ANeuralNetworksBurst* made = nullptr;
-  ASSERT_NN_OK(ANeuralNetworksBurst_create(compilation.get(), &made));
-  const Handle<ANeuralNetworksBurst> burst(made);
+  client::Burst burst;
+  ASSERT_NN_OK(burst.create(compilation.get()));
   const auto execution = newExecution(compilation.get());
-  ASSERT_NN_OK(ANeuralNetworksExecution_setReusable(execution.get(), true));
+  ASSERT_NN_OK(execution.setReusable(true));
   setPointers(execution.get());
   for (int i = 0; i < 8; ++i) {
     ANeuralNetworksEvent* event = nullptr;
     switch (i % 4) {
       case 0:
-        ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+        ASSERT_NN_OK(execution.compute());
         break;
       case 1:
-        ASSERT_NN_OK(ANeuralNetworksExecution_burstCompute(execution.get(), burst.get()));
+        ASSERT_NN_OK(execution.burstCompute(burst.get()));
         break;
       case 2:
         ASSERT_NN_OK(ANeuralNetworksExecution_startCompute(execution.get(), &event));
@@ -217,24 +199,23 @@ TEST_F(CompoundPlans, ReusableInEachWay) {
 TEST_F(CompoundPlans, FencedChain) {
   const auto compilation = compile({2, 2});
   NewFence fence = createFence().value();
-  ANeuralNetworksEvent* made = nullptr;
-  ASSERT_NN_OK(ANeuralNetworksEvent_createFromSyncFenceFd(fence.fence.get(), &made));
-  const Handle<ANeuralNetworksEvent> go(made);
+  client::Event go;
+  ASSERT_NN_OK(go.createFromSyncFenceFd(fence.fence.get()));
   float sums[4] = {};
   const auto first = newExecution(compilation.get());
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(first.get(), 0, nullptr, a_, sizeof a_));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(first.get(), 1, nullptr, b_, sizeof b_));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(first.get(), 0, nullptr, sums, sizeof sums));
+  EXPECT_NN_OK(first.setInput(0, nullptr, a_, sizeof a_));
+  EXPECT_NN_OK(first.setInput(1, nullptr, b_, sizeof b_));
+  EXPECT_NN_OK(first.setOutput(0, nullptr, sums, sizeof sums));
   const auto firstDone = fencedStart(first.get(), {go.get()});
   // out = (sums + b) * sums - b
   const auto second = newExecution(compilation.get());
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(second.get(), 0, nullptr, a_, sizeof a_));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(second.get(), 1, nullptr, b_, sizeof b_));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(second.get(), 0, nullptr, out_, sizeof out_));
+  EXPECT_NN_OK(second.setInput(0, nullptr, a_, sizeof a_));
+  EXPECT_NN_OK(second.setInput(1, nullptr, b_, sizeof b_));
+  EXPECT_NN_OK(second.setOutput(0, nullptr, out_, sizeof out_));
   std::thread signalling([&] { fence.signaller.signal(); });
   const auto secondDone = fencedStart(second.get(), {firstDone.get(), go.get()});
-  EXPECT_NN_OK(ANeuralNetworksEvent_wait(secondDone.get()));
-  EXPECT_NN_OK(ANeuralNetworksEvent_wait(firstDone.get()));
+  EXPECT_NN_OK(secondDone.wait());
+  EXPECT_NN_OK(firstDone.wait());
   signalling.join();
   EXPECT_THAT(sums, ElementsAre(1, 24, 69, 136));
   expectRight();
@@ -243,13 +224,12 @@ TEST_F(CompoundPlans, FencedChain) {
 TEST_F(CompoundPlans, FencesThatFail) {
   const auto compilation = compile({2, 2});
   NewFence fence = createFence().value();
-  ANeuralNetworksEvent* made = nullptr;
-  ASSERT_NN_OK(ANeuralNetworksEvent_createFromSyncFenceFd(fence.fence.get(), &made));
-  const Handle<ANeuralNetworksEvent> never(made);
+  client::Event never;
+  ASSERT_NN_OK(never.createFromSyncFenceFd(fence.fence.get()));
   const auto execution = ready(compilation.get());
   const auto event = fencedStart(execution.get(), {never.get()});
   fence.signaller.fail();
-  EXPECT_NN_ERROR(ANeuralNetworksEvent_wait(event.get()), ANEURALNETWORKS_OP_FAILED, "fence");
+  EXPECT_NN_ERROR(event.wait(), ANEURALNETWORKS_OP_FAILED, "fence");
   EXPECT_THAT(out_, ElementsAre(-1, -1, -1, -1));
 }
 
@@ -262,11 +242,10 @@ TEST_F(CompoundPlans, MemoryWithOffsets) {
   std::ranges::copy(a_, in + 4);
   std::ranges::copy(b_, in + 16);
   const auto execution = newExecution(compilation.get());
-  ANeuralNetworksExecution* const e = execution.get();
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, inputs.get(), 16, 16));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(e, 1, nullptr, inputs.get(), 64, 16));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setOutputFromMemory(e, 0, nullptr, outputs.get(), 32, 16));
-  ASSERT_NN_OK(ANeuralNetworksExecution_compute(e));
+  EXPECT_NN_OK(execution.setInputFromMemory(0, nullptr, inputs.get(), 16, 16));
+  EXPECT_NN_OK(execution.setInputFromMemory(1, nullptr, inputs.get(), 64, 16));
+  EXPECT_NN_OK(execution.setOutputFromMemory(0, nullptr, outputs.get(), 32, 16));
+  ASSERT_NN_OK(execution.compute());
   EXPECT_EQ(out[7], 0);
   EXPECT_THAT(std::vector<float>(out + 8, out + 13), ElementsAre(1, 24, 69, 136, 0));
   ::munmap(in, 4096);
@@ -285,16 +264,15 @@ TEST_F(CompoundPlans, MemoryFromDescriptors) {
   std::ranges::copy(b_, values);
   ASSERT_NN_OK(ANeuralNetworksMemory_copy(plain.get(), b.get()));
   const auto execution = newExecution(compilation.get());
-  ANeuralNetworksExecution* const e = execution.get();
-  EXPECT_NN_OK(ANeuralNetworksExecution_setReusable(e, true));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, a.get(), 0, 0));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(e, 1, nullptr, b.get(), 0, 0));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setOutputFromMemory(e, 0, nullptr, out.get(), 0, 0));
+  EXPECT_NN_OK(execution.setReusable(true));
+  EXPECT_NN_OK(execution.setInputFromMemory(0, nullptr, a.get(), 0, 0));
+  EXPECT_NN_OK(execution.setInputFromMemory(1, nullptr, b.get(), 0, 0));
+  EXPECT_NN_OK(execution.setOutputFromMemory(0, nullptr, out.get(), 0, 0));
   for (int i = 0; i < 3; ++i) {
     if (i < 2) {
-      ASSERT_NN_OK(ANeuralNetworksExecution_compute(e));
+      ASSERT_NN_OK(execution.compute());
     } else {
-      EXPECT_NN_OK(ANeuralNetworksEvent_wait(fencedStart(e, {}).get()));
+      EXPECT_NN_OK(ANeuralNetworksEvent_wait(fencedStart(execution.get(), {}).get()));
     }
     ASSERT_NN_OK(ANeuralNetworksMemory_copy(out.get(), plain.get()));
     EXPECT_THAT(std::vector<float>(values, values + 4), ElementsAre(1, 24, 69, 136));
@@ -316,14 +294,12 @@ TEST_F(CompoundPlans, TimesAndLimitsNeedOneDevice) {
   for (const bool named : {false, true}) {
     const auto compilation = compile({2, 2}, named);
     const auto execution = ready(compilation.get());
-    EXPECT_NN_ERROR(ANeuralNetworksExecution_setMeasureTiming(execution.get(), true),
-                    ANEURALNETWORKS_BAD_DATA, "exactly one device");
-    EXPECT_NN_ERROR(ANeuralNetworksExecution_setTimeout(execution.get(), 1000),
-                    ANEURALNETWORKS_BAD_DATA, "exactly one device");
-    ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+    EXPECT_NN_ERROR(execution.setMeasureTiming(true), ANEURALNETWORKS_BAD_DATA,
+                    "exactly one device");
+    EXPECT_NN_ERROR(execution.setTimeout(1000), ANEURALNETWORKS_BAD_DATA, "exactly one device");
+    ASSERT_NN_OK(execution.compute());
     uint64_t duration = 7;
-    EXPECT_NN_ERROR(ANeuralNetworksExecution_getDuration(
-                        execution.get(), ANEURALNETWORKS_DURATION_IN_DRIVER, &duration),
+    EXPECT_NN_ERROR(execution.getDuration(ANEURALNETWORKS_DURATION_IN_DRIVER, duration),
                     ANEURALNETWORKS_BAD_STATE, "");
     EXPECT_EQ(duration, UINT64_MAX);
   }
@@ -333,15 +309,14 @@ TEST_F(CompoundPlans, TimesAndLimitsNeedOneDevice) {
 class OpenCompoundPlans : public CompoundPlans {
  protected:
   // Rows of two.
-  Handle<ANeuralNetworksExecution> withRows(ANeuralNetworksCompilation* compilation, uint32_t rows,
-                                            size_t room) {
+  client::Execution withRows(ANeuralNetworksCompilation* compilation, uint32_t rows, size_t room) {
     const uint32_t dims[] = {rows, 2};
     const ANeuralNetworksOperandType type = {ANEURALNETWORKS_TENSOR_FLOAT32, 2, dims, 0, 0};
     auto execution = newExecution(compilation);
     const size_t bytes = size_t{rows} * 2 * sizeof(float);
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 0, &type, a_, bytes));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 1, &type, b_, bytes));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(execution.get(), 0, nullptr, out_, room));
+    EXPECT_NN_OK(execution.setInput(0, &type, a_, bytes));
+    EXPECT_NN_OK(execution.setInput(1, &type, b_, bytes));
+    EXPECT_NN_OK(execution.setOutput(0, nullptr, out_, room));
     return execution;
   }
   static std::vector<uint32_t> dimensionsOf(ANeuralNetworksExecution* execution, int code) {
@@ -357,11 +332,11 @@ TEST_F(OpenCompoundPlans, SizesComeWithTheExecution) {
   for (const std::vector<uint32_t>& dims : {std::vector<uint32_t>{0, 2}, {0, 0}}) {
     const auto compilation = compile(dims);
     const auto small = withRows(compilation.get(), 1, sizeof out_);
-    ASSERT_NN_OK(ANeuralNetworksExecution_compute(small.get()));
+    ASSERT_NN_OK(small.compute());
     EXPECT_THAT(out_, ElementsAre(1, 24, -1, -1));
     EXPECT_THAT(dimensionsOf(small.get(), ANEURALNETWORKS_NO_ERROR), ElementsAre(1, 2));
     const auto large = withRows(compilation.get(), 2, sizeof out_);
-    ASSERT_NN_OK(ANeuralNetworksExecution_compute(large.get()));
+    ASSERT_NN_OK(large.compute());
     EXPECT_THAT(dimensionsOf(large.get(), ANEURALNETWORKS_NO_ERROR), ElementsAre(2, 2));
     expectRight();
   }
@@ -372,25 +347,23 @@ TEST_F(OpenCompoundPlans, OutputsThatAreTooSmall) {
   for (int way = 0; way < 3; ++way) {
     const auto execution = withRows(compilation.get(), 2, 8);
     int code = 0;
-    if (way == 0) code = ANeuralNetworksExecution_compute(execution.get());
+    if (way == 0) code = execution.compute();
     if (way == 1) {
-      ANeuralNetworksBurst* burst = nullptr;
-      ASSERT_NN_OK(ANeuralNetworksBurst_create(compilation.get(), &burst));
-      const Handle<ANeuralNetworksBurst> owner(burst);
-      code = ANeuralNetworksExecution_burstCompute(execution.get(), burst);
+      client::Burst burst;
+      ASSERT_NN_OK(burst.create(compilation.get()));
+      code = execution.burstCompute(burst.get());
     }
     if (way == 2) {
-      ANeuralNetworksEvent* event = nullptr;
-      ASSERT_NN_OK(ANeuralNetworksExecution_startCompute(execution.get(), &event));
-      const Handle<ANeuralNetworksEvent> owner(event);
-      code = ANeuralNetworksEvent_wait(event);
+      client::Event event;
+      ASSERT_NN_OK(execution.startCompute(event));
+      code = event.wait();
     }
     EXPECT_EQ(code, ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE) << halyard_lastErrorText();
     EXPECT_THAT(dimensionsOf(execution.get(), ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE),
                 ElementsAre(2, 2));
     EXPECT_THAT(out_[2], -1);
     const auto again = withRows(compilation.get(), 2, sizeof out_);
-    ASSERT_NN_OK(ANeuralNetworksExecution_compute(again.get()));
+    ASSERT_NN_OK(again.compute());
     expectRight();
   }
 }
@@ -410,17 +383,15 @@ TEST_F(CompoundPlans, Padding) {
   std::ranges::copy(b_, in + 64);
   std::fill_n(out, 16, -1.0F);
   const auto execution = newExecution(compilation.get());
-  ANeuralNetworksExecution* const e = execution.get();
   // More than is needed is refused unless padding is allowed.
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, inputs.get(), 0, 64),
+  EXPECT_NN_ERROR(execution.setInputFromMemory(0, nullptr, inputs.get(), 0, 64),
                   ANEURALNETWORKS_BAD_DATA, "64");
   const auto padded = newExecution(compilation.get());
-  ANeuralNetworksExecution* const p = padded.get();
-  ASSERT_NN_OK(ANeuralNetworksExecution_enableInputAndOutputPadding(p, true));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(p, 0, nullptr, inputs.get(), 0, 64));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(p, 1, nullptr, inputs.get(), 256, 64));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setOutputFromMemory(p, 0, nullptr, outputs.get(), 0, 64));
-  ASSERT_NN_OK(ANeuralNetworksExecution_compute(p));
+  ASSERT_NN_OK(padded.enableInputAndOutputPadding(true));
+  EXPECT_NN_OK(padded.setInputFromMemory(0, nullptr, inputs.get(), 0, 64));
+  EXPECT_NN_OK(padded.setInputFromMemory(1, nullptr, inputs.get(), 256, 64));
+  EXPECT_NN_OK(padded.setOutputFromMemory(0, nullptr, outputs.get(), 0, 64));
+  ASSERT_NN_OK(padded.compute());
   EXPECT_THAT(std::vector<float>(out, out + 5), ElementsAre(1, 24, 69, 136, -1));
   ::munmap(in, 4096);
   ::munmap(out, 4096);
@@ -444,23 +415,22 @@ class ThreadsOnCompoundPlans : public CompoundPlans {
     const float b[4] = {1, 2, 3, value};
     float out[4] = {};
     const auto execution = newExecution(compilation);
-    ANeuralNetworksExecution* const e = execution.get();
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 0, nullptr, a, sizeof a));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 1, nullptr, b, sizeof b));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, out, sizeof out));
+    EXPECT_NN_OK(execution.setInput(0, nullptr, a, sizeof a));
+    EXPECT_NN_OK(execution.setInput(1, nullptr, b, sizeof b));
+    EXPECT_NN_OK(execution.setOutput(0, nullptr, out, sizeof out));
     ANeuralNetworksEvent* event = nullptr;
     switch (way % 4) {
       case 0:
-        EXPECT_NN_OK(ANeuralNetworksExecution_compute(e));
+        EXPECT_NN_OK(execution.compute());
         break;
       case 1:
-        EXPECT_NN_OK(ANeuralNetworksExecution_burstCompute(e, burst));
+        EXPECT_NN_OK(execution.burstCompute(burst));
         break;
       case 2:
-        EXPECT_NN_OK(ANeuralNetworksExecution_startCompute(e, &event));
+        EXPECT_NN_OK(ANeuralNetworksExecution_startCompute(execution.get(), &event));
         break;
       default:
-        event = fencedStart(e, {}).release();
+        event = fencedStart(execution.get(), {}).release();
     }
     if (event != nullptr) {
       EXPECT_NN_OK(ANeuralNetworksEvent_wait(event));
@@ -468,10 +438,10 @@ class ThreadsOnCompoundPlans : public CompoundPlans {
     }
     EXPECT_THAT(out, ElementsAre((value + 1) * value - 1, 1, 7, (3 + value) * 3 - value));
   }
-  static Handle<ANeuralNetworksBurst> burstOf(ANeuralNetworksCompilation* compilation) {
-    ANeuralNetworksBurst* burst = nullptr;
-    EXPECT_NN_OK(ANeuralNetworksBurst_create(compilation, &burst));
-    return Handle<ANeuralNetworksBurst>(burst);
+  static client::Burst burstOf(ANeuralNetworksCompilation* compilation) {
+    client::Burst burst;
+    EXPECT_NN_OK(burst.create(compilation));
+    return burst;
   }
 };
 
@@ -489,7 +459,7 @@ TEST_F(ThreadsOnCompoundPlans, OneCompilation) {
 TEST_F(ThreadsOnCompoundPlans, SixteenCompilationsEach) {
   const auto model = newGraph({2, 2});
   inThreads([&](int thread) {
-    std::vector<Handle<ANeuralNetworksCompilation>> compilations;
+    std::vector<client::Compilation> compilations;
     for (int i = 0; i < 16; ++i) {
       ANeuralNetworksCompilation* made = nullptr;
       EXPECT_NN_OK(ANeuralNetworksCompilation_create(model.get(), &made));
@@ -503,7 +473,7 @@ TEST_F(ThreadsOnCompoundPlans, SixteenCompilationsEach) {
 
 // All threads compute with all of 16 compilations.
 TEST_F(ThreadsOnCompoundPlans, SixteenSharedCompilations) {
-  std::vector<Handle<ANeuralNetworksCompilation>> compilations;
+  std::vector<client::Compilation> compilations;
   for (int i = 0; i < 16; ++i) compilations.push_back(compile({2, 2}, i % 2 == 0));
   inThreads([&](int thread) {
     for (int i = 0; i < 16; ++i) {
@@ -521,7 +491,7 @@ TEST_F(CompoundPlans, ADriverThatIsKilled) {
   const auto named = compile({2, 2}, true);
   for (const auto* compilation : {&any, &named}) {
     const auto execution = ready(compilation->get());
-    ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+    ASSERT_NN_OK(execution.compute());
     expectRight();
   }
   int64_t pid = 0;
@@ -529,17 +499,14 @@ TEST_F(CompoundPlans, ADriverThatIsKilled) {
   ASSERT_GT(pid, 0);
   ::kill(static_cast<pid_t>(pid), SIGKILL);
   const auto lost = ready(named.get());
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_compute(lost.get()), ANEURALNETWORKS_DEAD_OBJECT,
-                  kMulDriver);
+  EXPECT_NN_ERROR(lost.compute(), ANEURALNETWORKS_DEAD_OBJECT, kMulDriver);
   for (int i = 0; i < 3; ++i) {
     const auto execution = ready(any.get());
-    ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+    ASSERT_NN_OK(execution.compute());
     expectRight();
   }
-  char* json = nullptr;
-  ASSERT_EQ(halyard_compilationReport(any.get(), &json), ANEURALNETWORKS_NO_ERROR);
-  const std::string report = json;
-  halyard_free(json);
+  std::string report;
+  ASSERT_NN_OK(any.report(report));
   EXPECT_THAT(report, HasSubstr("DRIVER_RESTARTED"));
 }
 

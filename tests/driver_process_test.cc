@@ -11,7 +11,7 @@
 #include <fstream>
 #include <thread>
 
-#include "api/test_model.h"
+#include "api/api_for_test.h"
 #include "halyard/driver/unique_fd.h"
 #include "test_definitions.h"
 
@@ -29,29 +29,28 @@ int64_t processOf(const ANeuralNetworksDevice* device) {
 }
 
 // A chain of `length` 3x3 convolutions [1,side,side,64] -> the same, weights zero.
-Handle<ANeuralNetworksModel> convolutions(uint32_t side, uint32_t length) {
+client::Model convolutions(uint32_t side, uint32_t length) {
   constexpr uint32_t kChannels = 64;
   static const std::vector<float> filter(kChannels * 3 * 3 * kChannels, 0);
   static const std::vector<float> bias(kChannels, 1);
-  Handle<ANeuralNetworksModel> model = newModel();
-  ANeuralNetworksModel* m = model.get();
-  EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {kChannels, 3, 3, kChannels}));
-  EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {kChannels}));
-  EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 0, filter.data(), filter.size() * 4));
-  EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 1, bias.data(), bias.size() * 4));
+  client::Model model = newModel();
+  EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {kChannels, 3, 3, kChannels}));
+  EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {kChannels}));
+  EXPECT_NN_OK(model.setOperandValue(0, filter.data(), filter.size() * 4));
+  EXPECT_NN_OK(model.setOperandValue(1, bias.data(), bias.size() * 4));
   const int32_t scalars[] = {ANEURALNETWORKS_PADDING_SAME, 1, ANEURALNETWORKS_FUSED_NONE};
   for (int32_t i = 0; i < 3; ++i) {
-    EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_INT32));
-    EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 2 + i, &scalars[i], sizeof(int32_t)));
+    EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_INT32));
+    EXPECT_NN_OK(model.setOperandValue(2 + i, &scalars[i], sizeof(int32_t)));
   }
   for (uint32_t i = 0; i <= length; ++i) {
-    EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {1, side, side, kChannels}));
+    EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {1, side, side, kChannels}));
   }
   for (uint32_t i = 0; i < length; ++i) {
-    EXPECT_NN_OK(addOperation(m, ANEURALNETWORKS_CONV_2D, {5 + i, 0, 1, 2, 3, 3, 4}, {6 + i}));
+    EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_CONV_2D, {5 + i, 0, 1, 2, 3, 3, 4}, {6 + i}));
   }
-  EXPECT_NN_OK(identify(m, {5}, {5 + length}));
-  EXPECT_NN_OK(ANeuralNetworksModel_finish(m));
+  EXPECT_NN_OK(model.identifyInputsAndOutputs({5}, {5 + length}));
+  EXPECT_NN_OK(model.finish());
   return model;
 }
 
@@ -61,7 +60,7 @@ TEST(DriverProcess, RunsElsewhereAndAnswersLikeTheCpuDevice) {
   EXPECT_GT(processOf(reference), 0);
   EXPECT_NE(processOf(reference), getpid());
   const auto model = addModel({2, 3}, {3}, {2, 3});
-  ASSERT_NN_OK(ANeuralNetworksModel_finish(model.get()));
+  ASSERT_NN_OK(model.finish());
   const float a[] = {1, 2, 3, 4, 5, 6};
   const float b[] = {10, 20, 30};
   std::vector<std::vector<float>> results;
@@ -69,10 +68,10 @@ TEST(DriverProcess, RunsElsewhereAndAnswersLikeTheCpuDevice) {
     const auto compilation = compileFor(model.get(), deviceNamed(name));
     const auto execution = newExecution(compilation.get());
     std::vector<float> out(6);
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 0, nullptr, a, sizeof(a)));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 1, nullptr, b, sizeof(b)));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(execution.get(), 0, nullptr, out.data(), 24));
-    ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+    EXPECT_NN_OK(execution.setInput(0, nullptr, a, sizeof(a)));
+    EXPECT_NN_OK(execution.setInput(1, nullptr, b, sizeof(b)));
+    EXPECT_NN_OK(execution.setOutput(0, nullptr, out.data(), 24));
+    ASSERT_NN_OK(execution.compute());
     results.push_back(out);
   }
   EXPECT_EQ(results[0], (std::vector<float>{11, 22, 33, 14, 25, 36}));
@@ -88,17 +87,15 @@ TEST(DriverProcess, KilledDuringAnExecution) {
   const auto execution = newExecution(compilation.get());
   std::vector<float> in(kSide * kSide * 64);
   std::vector<float> out(in.size());
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 0, nullptr, in.data(),
-                                                 in.size() * sizeof(float)));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(execution.get(), 0, nullptr, out.data(),
-                                                  out.size() * sizeof(float)));
+  EXPECT_NN_OK(execution.setInput(0, nullptr, in.data(), in.size() * sizeof(float)));
+  EXPECT_NN_OK(execution.setOutput(0, nullptr, out.data(), out.size() * sizeof(float)));
   const int64_t victim = processOf(reference);
   ASSERT_GT(victim, 0);
   std::thread killer([victim] {
     std::this_thread::sleep_for(milliseconds(300));
     kill(static_cast<pid_t>(victim), SIGKILL);
   });
-  const int code = ANeuralNetworksExecution_compute(execution.get());
+  const int code = execution.compute();
   const std::string text = halyard_lastErrorText();
   killer.join();
   EXPECT_EQ(code, ANEURALNETWORKS_DEAD_OBJECT) << text;
@@ -108,12 +105,9 @@ TEST(DriverProcess, KilledDuringAnExecution) {
 
   // What was prepared there is lost, and says so at once.
   const auto again = newExecution(compilation.get());
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(again.get(), 0, nullptr, in.data(),
-                                                 in.size() * sizeof(float)));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(again.get(), 0, nullptr, out.data(),
-                                                  out.size() * sizeof(float)));
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_compute(again.get()), ANEURALNETWORKS_DEAD_OBJECT,
-                  "halyard-reference");
+  EXPECT_NN_OK(again.setInput(0, nullptr, in.data(), in.size() * sizeof(float)));
+  EXPECT_NN_OK(again.setOutput(0, nullptr, out.data(), out.size() * sizeof(float)));
+  EXPECT_NN_ERROR(again.compute(), ANEURALNETWORKS_DEAD_OBJECT, "halyard-reference");
 
   // The next compilation starts the driver afresh.
   const auto small = convolutions(4, 1);
@@ -121,11 +115,9 @@ TEST(DriverProcess, KilledDuringAnExecution) {
   EXPECT_GT(processOf(reference), 0);
   EXPECT_NE(processOf(reference), victim);
   const auto works = newExecution(next.get());
-  EXPECT_NN_OK(
-      ANeuralNetworksExecution_setInput(works.get(), 0, nullptr, in.data(), 4 * 4 * 64 * 4));
-  EXPECT_NN_OK(
-      ANeuralNetworksExecution_setOutput(works.get(), 0, nullptr, out.data(), 4 * 4 * 64 * 4));
-  ASSERT_NN_OK(ANeuralNetworksExecution_compute(works.get()));
+  EXPECT_NN_OK(works.setInput(0, nullptr, in.data(), 4 * 4 * 64 * 4));
+  EXPECT_NN_OK(works.setOutput(0, nullptr, out.data(), 4 * 4 * 64 * 4));
+  ASSERT_NN_OK(works.compute());
   EXPECT_EQ(out[0], 1);
 }
 
@@ -155,32 +147,28 @@ struct FencedSum {
   FencedSum(ANeuralNetworksCompilation* compilation, const Floats& a, const Floats& b,
             const Floats& out, const ANeuralNetworksEvent* dependency)
       : execution(newExecution(compilation)) {
-    ANeuralNetworksExecution* e = execution.get();
     constexpr size_t kSize = Floats::kSize;
-    EXPECT_NN_OK(ANeuralNetworksExecution_setMeasureTiming(e, true));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, a.memory, 0, kSize));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(e, 1, nullptr, b.memory, 0, kSize));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setOutputFromMemory(e, 0, nullptr, out.memory, 0, kSize));
-    ANeuralNetworksEvent* started = nullptr;
-    EXPECT_NN_OK(
-        ANeuralNetworksExecution_startComputeWithDependencies(e, &dependency, 1, 0, &started));
-    event.reset(started);
+    EXPECT_NN_OK(execution.setMeasureTiming(true));
+    EXPECT_NN_OK(execution.setInputFromMemory(0, nullptr, a.memory, 0, kSize));
+    EXPECT_NN_OK(execution.setInputFromMemory(1, nullptr, b.memory, 0, kSize));
+    EXPECT_NN_OK(execution.setOutputFromMemory(0, nullptr, out.memory, 0, kSize));
+    EXPECT_NN_OK(execution.startComputeWithDependencies({&dependency, 1}, 0, event));
   }
   uint64_t duration(int32_t code) const {
     uint64_t value = 0;
-    EXPECT_NN_OK(ANeuralNetworksExecution_getDuration(execution.get(), code, &value));
+    EXPECT_NN_OK(execution.getDuration(code, value));
     return value;
   }
 
-  Handle<ANeuralNetworksExecution> execution;
-  Handle<ANeuralNetworksEvent> event;
+  client::Execution execution;
+  client::Event event;
 };
 
 TEST(DriverProcess, FencesGoFromDeviceToDevice) {
   const ANeuralNetworksDevice* reference = deviceNamed(kReference);
   ASSERT_NE(reference, nullptr);
   const auto model = addModel({16}, {16}, {16});
-  ASSERT_NN_OK(ANeuralNetworksModel_finish(model.get()));
+  ASSERT_NN_OK(model.finish());
   const auto there = compileFor(model.get(), reference);
   const auto here = compileFor(model.get(), deviceNamed(kCpuDevice));
   Floats a;
@@ -193,9 +181,9 @@ TEST(DriverProcess, FencesGoFromDeviceToDevice) {
     EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
     const UniqueFd fence(ends[0]);
     signaller.reset(ends[1]);
-    ANeuralNetworksEvent* event = nullptr;
-    EXPECT_NN_OK(ANeuralNetworksEvent_createFromSyncFenceFd(fence.get(), &event));
-    return Handle<ANeuralNetworksEvent>(event);
+    client::Event event;
+    EXPECT_NN_OK(event.createFromSyncFenceFd(fence.get()));
+    return event;
   };
   {
     UniqueFd signaller;
@@ -205,9 +193,9 @@ TEST(DriverProcess, FencesGoFromDeviceToDevice) {
     const FencedSum third(there.get(), total, b, a, second.event.get());
     std::fill_n(a.values, 16, 1.0f);
     ASSERT_EQ(write(signaller.get(), "x", 1), 1);
-    EXPECT_NN_OK(ANeuralNetworksEvent_wait(third.event.get()));
+    EXPECT_NN_OK(third.event.wait());
     EXPECT_EQ(a.values[15], 31);
-    EXPECT_NN_OK(ANeuralNetworksEvent_wait(first.event.get()));
+    EXPECT_NN_OK(first.event.wait());
     EXPECT_LE(first.duration(ANEURALNETWORKS_DURATION_ON_HARDWARE),
               first.duration(ANEURALNETWORKS_DURATION_IN_DRIVER));
     EXPECT_LE(first.duration(ANEURALNETWORKS_FENCED_DURATION_IN_DRIVER),
@@ -222,13 +210,10 @@ TEST(DriverProcess, FencesGoFromDeviceToDevice) {
   const int64_t victim = processOf(reference);
   ASSERT_GT(victim, 0);
   kill(static_cast<pid_t>(victim), SIGKILL);
-  EXPECT_NN_ERROR(ANeuralNetworksEvent_wait(second.event.get()), ANEURALNETWORKS_OP_FAILED,
-                  "error state");
-  EXPECT_NN_ERROR(ANeuralNetworksEvent_wait(first.event.get()), ANEURALNETWORKS_OP_FAILED,
-                  "signal 9");
+  EXPECT_NN_ERROR(second.event.wait(), ANEURALNETWORKS_OP_FAILED, "error state");
+  EXPECT_NN_ERROR(first.event.wait(), ANEURALNETWORKS_OP_FAILED, "signal 9");
   uint64_t duration = 0;
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_getDuration(first.execution.get(), 0, &duration),
-                  ANEURALNETWORKS_BAD_STATE, "failed");
+  EXPECT_NN_ERROR(first.execution.getDuration(0, duration), ANEURALNETWORKS_BAD_STATE, "failed");
   EXPECT_EQ(duration, UINT64_MAX);
   ASSERT_EQ(write(signaller.get(), "x", 1), 1);  // so that the event of the pipe ends
 }

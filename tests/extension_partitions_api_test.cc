@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "../examples/extension_driver/fused_extension.h"
-#include "api/test_model.h"
+#include "api/api_for_test.h"
 #include "manifests_for_test.h"
 #include "test_definitions.h"
 
@@ -42,43 +42,42 @@ class ExtensionPartitions : public ::testing::Test {
     int32_t type = 0;
     EXPECT_NN_OK(
         ANeuralNetworksModel_getExtensionOperationType(model, FUSED_EXTENSION_NAME, code, &type));
-    EXPECT_NN_OK(addOperation(model, type, std::move(inputs), {output}));
+    EXPECT_NN_OK(client::addOperation(model, type, std::move(inputs), {output}));
   }
   static void addFloats(ANeuralNetworksModel* model) {
-    EXPECT_NN_OK(addOperand(model, ANEURALNETWORKS_TENSOR_FLOAT32, {kRows, kColumns}));
+    EXPECT_NN_OK(client::addOperand(model, ANEURALNETWORKS_TENSOR_FLOAT32, {kRows, kColumns}));
   }
   static void addBlocks(ANeuralNetworksModel* model) {
-    EXPECT_NN_OK(addOperand(model, typeOf(model, FUSED_TENSOR_QUANT_BLOCK), {kRows, kBlocks}));
+    EXPECT_NN_OK(
+        client::addOperand(model, typeOf(model, FUSED_TENSOR_QUANT_BLOCK), {kRows, kBlocks}));
   }
   static void addParams(ANeuralNetworksModel* model, int32_t index, float beta) {
     const FusedSoftmaxParams params = {beta, 0};
-    EXPECT_NN_OK(addOperand(model, typeOf(model, FUSED_SOFTMAX_PARAMS)));
+    EXPECT_NN_OK(client::addOperand(model, typeOf(model, FUSED_SOFTMAX_PARAMS)));
     EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(model, index, &params, sizeof params));
   }
 
   // blocks -> softmax(beta * values)
-  static Handle<ANeuralNetworksModel> softmaxOfBlocks(float beta) {
+  static client::Model softmaxOfBlocks(float beta) {
     auto model = newModel();
     addBlocks(model.get());
     addParams(model.get(), 1, beta);
     addFloats(model.get());
     addFused(model.get(), FUSED_SCALED_SOFTMAX, {0, 1}, 2);
-    EXPECT_NN_OK(identify(model.get(), {0}, {2}));
-    EXPECT_NN_OK(ANeuralNetworksModel_finish(model.get()));
+    EXPECT_NN_OK(model.identifyInputsAndOutputs({0}, {2}));
+    EXPECT_NN_OK(model.finish());
     return model;
   }
-  static std::string reportOf(ANeuralNetworksCompilation* compilation) {
-    char* json = nullptr;
-    EXPECT_EQ(halyard_compilationReport(compilation, &json), ANEURALNETWORKS_NO_ERROR);
-    std::string report = json;
-    halyard_free(json);
+  static std::string reportOf(const client::Compilation& compilation) {
+    std::string report;
+    EXPECT_NN_OK(compilation.report(report));
     return report;
   }
-  static Handle<ANeuralNetworksCompilation> compile(ANeuralNetworksModel* model) {
+  static client::Compilation compile(ANeuralNetworksModel* model) {
     ANeuralNetworksCompilation* made = nullptr;
     EXPECT_NN_OK(ANeuralNetworksCompilation_create(model, &made));
     EXPECT_NN_OK(ANeuralNetworksCompilation_finish(made));
-    return Handle<ANeuralNetworksCompilation>(made);
+    return client::Compilation(made);
   }
   // Values that blocks can hold but for rounding.
   static std::vector<float> inputs() {
@@ -111,41 +110,39 @@ TEST_F(ExtensionPartitions, BlocksGoIntoABranch) {
   const auto steep = softmaxOfBlocks(2);
   const auto model = newModel();
   ANeuralNetworksModel* const m = model.get();
-  addFloats(m);                                                    // 0: in
-  addBlocks(m);                                                    // 1
-  EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_BOOL8, {1}));  // 2: condition
-  EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_MODEL));              // 3
-  EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_MODEL));              // 4
+  addFloats(m);                                                            // 0: in
+  addBlocks(m);                                                            // 1
+  EXPECT_NN_OK(client::addOperand(m, ANEURALNETWORKS_TENSOR_BOOL8, {1}));  // 2: condition
+  EXPECT_NN_OK(client::addOperand(m, ANEURALNETWORKS_MODEL));              // 3
+  EXPECT_NN_OK(client::addOperand(m, ANEURALNETWORKS_MODEL));              // 4
   EXPECT_NN_OK(ANeuralNetworksModel_setOperandValueFromModel(m, 3, flat.get()));
   EXPECT_NN_OK(ANeuralNetworksModel_setOperandValueFromModel(m, 4, steep.get()));
   addFloats(m);  // 5
   addFloats(m);  // 6: out
   addFused(m, FUSED_QUANTIZE_BLOCKS, {0}, 1);
-  EXPECT_NN_OK(addOperation(m, ANEURALNETWORKS_IF, {2, 3, 4, 1}, {5}));
-  EXPECT_NN_OK(addOperation(m, ANEURALNETWORKS_RELU, {5}, {6}));
-  EXPECT_NN_OK(identify(m, {0, 2}, {6}));
+  EXPECT_NN_OK(client::addOperation(m, ANEURALNETWORKS_IF, {2, 3, 4, 1}, {5}));
+  EXPECT_NN_OK(client::addOperation(m, ANEURALNETWORKS_RELU, {5}, {6}));
+  EXPECT_NN_OK(client::identifyInputsAndOutputs(m, {0, 2}, {6}));
   ASSERT_NN_OK(ANeuralNetworksModel_finish(m));
   const auto compilation = compile(m);
-  const std::string report = reportOf(compilation.get());
+  const std::string report = reportOf(compilation);
   EXPECT_THAT(report, ::testing::HasSubstr("operation #1 IF: then"));
   EXPECT_THAT(report, ::testing::HasSubstr("test-relu"));
   const std::vector<float> in = inputs();
-  ANeuralNetworksBurst* made = nullptr;
-  ASSERT_NN_OK(ANeuralNetworksBurst_create(compilation.get(), &made));
-  const Handle<ANeuralNetworksBurst> burst(made);
+  client::Burst burst;
+  ASSERT_NN_OK(burst.create(compilation.get()));
   for (int run = 0; run < 6; ++run) {
     const bool isThen = run % 2 == 0;
     const uint8_t condition = isThen ? 1 : 0;
     std::vector<float> out(in.size(), -1);
     const auto execution = newExecution(compilation.get());
-    ANeuralNetworksExecution* const e = execution.get();
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 0, nullptr, in.data(), kBytes));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 1, nullptr, &condition, 1));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, out.data(), kBytes));
+    EXPECT_NN_OK(execution.setInput(0, nullptr, in.data(), kBytes));
+    EXPECT_NN_OK(execution.setInput(1, nullptr, &condition, 1));
+    EXPECT_NN_OK(execution.setOutput(0, nullptr, out.data(), kBytes));
     if (run < 4) {
-      ASSERT_NN_OK(ANeuralNetworksExecution_compute(e));
+      ASSERT_NN_OK(execution.compute());
     } else {
-      ASSERT_NN_OK(ANeuralNetworksExecution_burstCompute(e, burst.get()));
+      ASSERT_NN_OK(execution.burstCompute(burst.get()));
     }
     expectSoftmax(in, isThen ? 0.5F : 2, out);
   }
@@ -157,19 +154,19 @@ TEST_F(ExtensionPartitions, BlocksThatAreAnOutputToo) {
   const auto steep = softmaxOfBlocks(2);
   const auto model = newModel();
   ANeuralNetworksModel* const m = model.get();
-  addFloats(m);                                                    // 0: in
-  addBlocks(m);                                                    // 1: out
-  EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_BOOL8, {1}));  // 2: condition
-  EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_MODEL));              // 3
-  EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_MODEL));              // 4
+  addFloats(m);                                                            // 0: in
+  addBlocks(m);                                                            // 1: out
+  EXPECT_NN_OK(client::addOperand(m, ANEURALNETWORKS_TENSOR_BOOL8, {1}));  // 2: condition
+  EXPECT_NN_OK(client::addOperand(m, ANEURALNETWORKS_MODEL));              // 3
+  EXPECT_NN_OK(client::addOperand(m, ANEURALNETWORKS_MODEL));              // 4
   EXPECT_NN_OK(ANeuralNetworksModel_setOperandValueFromModel(m, 3, flat.get()));
   EXPECT_NN_OK(ANeuralNetworksModel_setOperandValueFromModel(m, 4, steep.get()));
   addFloats(m);  // 5: out
   addFloats(m);  // 6
-  EXPECT_NN_OK(addOperation(m, ANEURALNETWORKS_RELU, {0}, {6}));
+  EXPECT_NN_OK(client::addOperation(m, ANEURALNETWORKS_RELU, {0}, {6}));
   addFused(m, FUSED_QUANTIZE_BLOCKS, {6}, 1);
-  EXPECT_NN_OK(addOperation(m, ANEURALNETWORKS_IF, {2, 3, 4, 1}, {5}));
-  EXPECT_NN_OK(identify(m, {0, 2}, {1, 5}));
+  EXPECT_NN_OK(client::addOperation(m, ANEURALNETWORKS_IF, {2, 3, 4, 1}, {5}));
+  EXPECT_NN_OK(client::identifyInputsAndOutputs(m, {0, 2}, {1, 5}));
   ASSERT_NN_OK(ANeuralNetworksModel_finish(m));
   const auto compilation = compile(m);
   std::vector<float> in = inputs();
@@ -177,13 +174,11 @@ TEST_F(ExtensionPartitions, BlocksThatAreAnOutputToo) {
   std::vector<float> out(in.size(), -1);
   const uint8_t condition = 1;
   const auto execution = newExecution(compilation.get());
-  ANeuralNetworksExecution* const e = execution.get();
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 0, nullptr, in.data(), kBytes));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(e, 1, nullptr, &condition, 1));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, blocks.data(),
-                                                  blocks.size() * sizeof(FusedBlock)));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(e, 1, nullptr, out.data(), kBytes));
-  ASSERT_NN_OK(ANeuralNetworksExecution_compute(e));
+  EXPECT_NN_OK(execution.setInput(0, nullptr, in.data(), kBytes));
+  EXPECT_NN_OK(execution.setInput(1, nullptr, &condition, 1));
+  EXPECT_NN_OK(execution.setOutput(0, nullptr, blocks.data(), blocks.size() * sizeof(FusedBlock)));
+  EXPECT_NN_OK(execution.setOutput(1, nullptr, out.data(), kBytes));
+  ASSERT_NN_OK(execution.compute());
   for (float& value : in) value = std::max(value, 0.0F);
   expectSoftmax(in, 1, out);
   for (size_t i = 0; i < in.size(); ++i) {
@@ -199,8 +194,8 @@ TEST_F(ExtensionPartitions, BlocksInMemoryFromADescriptor) {
   addFloats(quantizer.get());
   addBlocks(quantizer.get());
   addFused(quantizer.get(), FUSED_QUANTIZE_BLOCKS, {0}, 1);
-  EXPECT_NN_OK(identify(quantizer.get(), {0}, {1}));
-  ASSERT_NN_OK(ANeuralNetworksModel_finish(quantizer.get()));
+  EXPECT_NN_OK(quantizer.identifyInputsAndOutputs({0}, {1}));
+  ASSERT_NN_OK(quantizer.finish());
   const auto softmax = softmaxOfBlocks(1);
   const auto writer = compile(quantizer.get());
   const auto reader = compile(softmax.get());
@@ -212,20 +207,18 @@ TEST_F(ExtensionPartitions, BlocksInMemoryFromADescriptor) {
   ANeuralNetworksMemory* made = nullptr;
   EXPECT_NN_OK(ANeuralNetworksMemory_createFromDesc(desc, &made));
   ANeuralNetworksMemoryDesc_free(desc);
-  const Handle<ANeuralNetworksMemory> blocks(made);
+  const client::Memory blocks(made);
   ASSERT_NE(blocks, nullptr);
   const std::vector<float> in = inputs();
   std::vector<float> out(in.size(), -1);
   const auto first = newExecution(writer.get());
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(first.get(), 0, nullptr, in.data(), kBytes));
-  EXPECT_NN_OK(
-      ANeuralNetworksExecution_setOutputFromMemory(first.get(), 0, nullptr, blocks.get(), 0, 0));
-  ASSERT_NN_OK(ANeuralNetworksExecution_compute(first.get()));
+  EXPECT_NN_OK(first.setInput(0, nullptr, in.data(), kBytes));
+  EXPECT_NN_OK(first.setOutputFromMemory(0, nullptr, blocks.get(), 0, 0));
+  ASSERT_NN_OK(first.compute());
   const auto second = newExecution(reader.get());
-  EXPECT_NN_OK(
-      ANeuralNetworksExecution_setInputFromMemory(second.get(), 0, nullptr, blocks.get(), 0, 0));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(second.get(), 0, nullptr, out.data(), kBytes));
-  ASSERT_NN_OK(ANeuralNetworksExecution_compute(second.get()));
+  EXPECT_NN_OK(second.setInputFromMemory(0, nullptr, blocks.get(), 0, 0));
+  EXPECT_NN_OK(second.setOutput(0, nullptr, out.data(), kBytes));
+  ASSERT_NN_OK(second.compute());
   expectSoftmax(in, 1, out);
 }
 
@@ -236,12 +229,12 @@ TEST_F(ExtensionPartitions, BytesThatCross) {
   addFloats(m);
   addFloats(m);
   addBlocks(m);
-  EXPECT_NN_OK(addOperation(m, ANEURALNETWORKS_RELU, {0}, {1}));
+  EXPECT_NN_OK(client::addOperation(m, ANEURALNETWORKS_RELU, {0}, {1}));
   addFused(m, FUSED_QUANTIZE_BLOCKS, {1}, 2);
-  EXPECT_NN_OK(identify(m, {0}, {2}));
+  EXPECT_NN_OK(client::identifyInputsAndOutputs(m, {0}, {2}));
   ASSERT_NN_OK(ANeuralNetworksModel_finish(m));
   const auto compilation = compile(m);
-  EXPECT_THAT(reportOf(compilation.get()),
+  EXPECT_THAT(reportOf(compilation),
               ::testing::ContainsRegex(
                   fmt::format("\"bytes_out\": ?{}[^0-9]", kRows * kBlocks * sizeof(FusedBlock))));
 }
@@ -250,10 +243,9 @@ TEST_F(ExtensionPartitions, BytesThatCross) {
 TEST_F(ExtensionPartitions, WithoutTheDriverThereIsAnError) {
   ::setenv("HALYARD_REQUIRE_DEVICE", "test-relu,nnapi-reference", 1);
   const auto model = softmaxOfBlocks(1);
-  ANeuralNetworksCompilation* made = nullptr;
-  EXPECT_NN_OK(ANeuralNetworksCompilation_create(model.get(), &made));
-  const Handle<ANeuralNetworksCompilation> owner(made);
-  EXPECT_NE(ANeuralNetworksCompilation_finish(made), ANEURALNETWORKS_NO_ERROR);
+  client::Compilation made;
+  EXPECT_NN_OK(made.create(model.get()));
+  EXPECT_NE(made.finish(), ANEURALNETWORKS_NO_ERROR);
   EXPECT_THAT(std::string(halyard_lastErrorText()),
               ::testing::HasSubstr("the CPU device has no operations of vendors"));
   ::unsetenv("HALYARD_REQUIRE_DEVICE");

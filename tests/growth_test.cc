@@ -13,7 +13,7 @@
 #include <optional>
 #include <thread>
 
-#include "api/test_model.h"
+#include "api/api_for_test.h"
 #include "manifests_for_test.h"
 #include "test_definitions.h"
 
@@ -79,27 +79,26 @@ class Growth : public ::testing::Test {
   }
 
   // out = (a + b) * b
-  static Handle<ANeuralNetworksModel> sumAndProduct() {
+  static client::Model sumAndProduct() {
     auto model = newModel();
-    ANeuralNetworksModel* const m = model.get();
     for (int i = 0; i < 4; ++i) {
-      EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {kCount}));
+      EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {kCount}));
     }
-    EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_INT32));
+    EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_INT32));
     const int32_t none = ANEURALNETWORKS_FUSED_NONE;
-    EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 4, &none, sizeof none));
-    EXPECT_NN_OK(addOperation(m, ANEURALNETWORKS_ADD, {0, 1, 4}, {2}));
-    EXPECT_NN_OK(addOperation(m, ANEURALNETWORKS_MUL, {2, 1, 4}, {3}));
-    EXPECT_NN_OK(identify(m, {0, 1}, {3}));
-    EXPECT_NN_OK(ANeuralNetworksModel_finish(m));
+    EXPECT_NN_OK(model.setOperandValue(4, &none, sizeof none));
+    EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_ADD, {0, 1, 4}, {2}));
+    EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_MUL, {2, 1, 4}, {3}));
+    EXPECT_NN_OK(model.identifyInputsAndOutputs({0, 1}, {3}));
+    EXPECT_NN_OK(model.finish());
     return model;
   }
-  Handle<ANeuralNetworksCompilation> compile(ANeuralNetworksModel* model) const {
+  client::Compilation compile(ANeuralNetworksModel* model) const {
     ANeuralNetworksCompilation* compilation = nullptr;
     EXPECT_NN_OK(ANeuralNetworksCompilation_createForDevices(
         model, devices_.data(), static_cast<uint32_t>(devices_.size()), &compilation));
     EXPECT_NN_OK(ANeuralNetworksCompilation_finish(compilation));
-    return Handle<ANeuralNetworksCompilation>(compilation);
+    return client::Compilation(compilation);
   }
 
   // One execution in one of the ways there are. Without gtest's macros where all is well: a million
@@ -107,7 +106,7 @@ class Growth : public ::testing::Test {
   bool execute(ANeuralNetworksCompilation* compilation, ANeuralNetworksBurst* burst, size_t way) {
     ANeuralNetworksExecution* made = nullptr;
     if (ANeuralNetworksExecution_create(compilation, &made) != 0) return false;
-    const Handle<ANeuralNetworksExecution> execution(made);
+    const client::Execution execution(made);
     const auto value = static_cast<float>(way % 100);
     const float a[kCount] = {value, 2, 3, 4};
     const float b[kCount] = {1, 2, 3, value};
@@ -145,7 +144,7 @@ class Growth : public ::testing::Test {
     if (!fence.ok()) return ANEURALNETWORKS_OP_FAILED;
     ANeuralNetworksEvent* before = nullptr;
     int code = ANeuralNetworksEvent_createFromSyncFenceFd(fence->fence.get(), &before);
-    const Handle<ANeuralNetworksEvent> owner(before);
+    const client::Event owner(before);
     code |= waitFor([&](ANeuralNetworksEvent** event) {
       const int started =
           ANeuralNetworksExecution_startComputeWithDependencies(execution, &before, 1, 0, event);
@@ -207,9 +206,8 @@ class Growth : public ::testing::Test {
   void executions(size_t count) {
     const auto model = sumAndProduct();
     const auto compilation = compile(model.get());
-    ANeuralNetworksBurst* made = nullptr;
-    ASSERT_NN_OK(ANeuralNetworksBurst_create(compilation.get(), &made));
-    const Handle<ANeuralNetworksBurst> burst(made);
+    client::Burst burst;
+    ASSERT_NN_OK(burst.create(compilation.get()));
     expectNoGrowth("executions", count,
                    [&](size_t i) { return execute(compilation.get(), burst.get(), i); });
   }
@@ -219,7 +217,7 @@ class Growth : public ::testing::Test {
       const auto compilation = compile(model.get());
       ANeuralNetworksBurst* made = nullptr;
       if (ANeuralNetworksBurst_create(compilation.get(), &made) != 0) return false;
-      const Handle<ANeuralNetworksBurst> burst(made);
+      const client::Burst burst(made);
       return execute(compilation.get(), burst.get(), i);
     });
   }

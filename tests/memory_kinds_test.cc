@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "api/test_model.h"
+#include "api/api_for_test.h"
 
 namespace halyard::api::testing {
 namespace {
@@ -39,15 +39,15 @@ void unlockBuffer(const Buffer& buffer) {
   EXPECT_EQ(AHardwareBuffer_unlock(buffer.get(), nullptr), 0);
 }
 
-Handle<ANeuralNetworksMemory> memoryOf(const Buffer& buffer) {
-  ANeuralNetworksMemory* memory = nullptr;
-  EXPECT_NN_OK(ANeuralNetworksMemory_createFromAHardwareBuffer(buffer.get(), &memory));
-  return Handle<ANeuralNetworksMemory>(memory);
+client::Memory memoryOf(const Buffer& buffer) {
+  client::Memory memory;
+  EXPECT_NN_OK(memory.createFromAHardwareBuffer(buffer.get()));
+  return memory;
 }
-Handle<ANeuralNetworksMemory> memoryOf(int fd, int prot, size_t size = kBytes) {
-  ANeuralNetworksMemory* memory = nullptr;
-  EXPECT_NN_OK(ANeuralNetworksMemory_createFromFd(size, prot, fd, 0, &memory));
-  return Handle<ANeuralNetworksMemory>(memory);
+client::Memory memoryOf(int fd, int prot, size_t size = kBytes) {
+  client::Memory memory;
+  EXPECT_NN_OK(memory.createFromFd(size, prot, fd, 0));
+  return memory;
 }
 
 // A file without a name, and no memory that could be sealed.
@@ -64,19 +64,18 @@ class UniqueFile {
 };
 
 // out = a + constant, with the constant at `offset` of `weights`.
-Handle<ANeuralNetworksModel> modelWith(const ANeuralNetworksMemory* weights, size_t offset) {
-  Handle<ANeuralNetworksModel> model = newModel();
-  ANeuralNetworksModel* const m = model.get();
+client::Model modelWith(const ANeuralNetworksMemory* weights, size_t offset) {
+  client::Model model = newModel();
   const int32_t none = ANEURALNETWORKS_FUSED_NONE;
   for (int i = 0; i < 3; ++i) {
-    EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {kCount}));
+    EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {kCount}));
   }
-  EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_INT32));
-  EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 3, &none, sizeof none));
-  EXPECT_NN_OK(ANeuralNetworksModel_setOperandValueFromMemory(m, 1, weights, offset, kBytes));
-  EXPECT_NN_OK(addOperation(m, ANEURALNETWORKS_ADD, {0, 1, 3}, {2}));
-  EXPECT_NN_OK(identify(m, {0}, {2}));
-  EXPECT_NN_OK(ANeuralNetworksModel_finish(m));
+  EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_INT32));
+  EXPECT_NN_OK(model.setOperandValue(3, &none, sizeof none));
+  EXPECT_NN_OK(model.setOperandValueFromMemory(1, weights, offset, kBytes));
+  EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_ADD, {0, 1, 3}, {2}));
+  EXPECT_NN_OK(model.identifyInputsAndOutputs({0}, {2}));
+  EXPECT_NN_OK(model.finish());
   return model;
 }
 
@@ -88,11 +87,9 @@ class MemoryKinds : public ::testing::TestWithParam<const char*> {
           const ANeuralNetworksMemory* out) {
     const auto compilation = compileFor(model, device());
     const auto execution = newExecution(compilation.get());
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(execution.get(), 0, nullptr, in,
-                                                             inOffset, kBytes));
-    EXPECT_NN_OK(
-        ANeuralNetworksExecution_setOutputFromMemory(execution.get(), 0, nullptr, out, 0, kBytes));
-    return ANeuralNetworksExecution_compute(execution.get());
+    EXPECT_NN_OK(execution.setInputFromMemory(0, nullptr, in, inOffset, kBytes));
+    EXPECT_NN_OK(execution.setOutputFromMemory(0, nullptr, out, 0, kBytes));
+    return execution.compute();
   }
 };
 
@@ -149,11 +146,9 @@ TEST_P(MemoryKinds, ConstantsInAFileThatIsCut) {
   ASSERT_EQ(::ftruncate(file.fd(), 0), 0);
   std::vector<float> sums(kCount);
   const auto execution = newExecution(compilation.get());
-  EXPECT_NN_OK(
-      ANeuralNetworksExecution_setInput(execution.get(), 0, nullptr, values.data(), kBytes));
-  EXPECT_NN_OK(
-      ANeuralNetworksExecution_setOutput(execution.get(), 0, nullptr, sums.data(), kBytes));
-  ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+  EXPECT_NN_OK(execution.setInput(0, nullptr, values.data(), kBytes));
+  EXPECT_NN_OK(execution.setOutput(0, nullptr, sums.data(), kBytes));
+  ASSERT_NN_OK(execution.compute());
   EXPECT_THAT(sums, ::testing::Each(5.0f));
 
   const ANeuralNetworksDevice* const one = device();
@@ -167,21 +162,20 @@ TEST_P(MemoryKinds, ImagesNeedADriverThatTakesThem) {
   const Buffer image = allocate(AHARDWAREBUFFER_FORMAT_R8G8B8A8_UNORM, 32, 32);
   const auto memory = memoryOf(image);
   const auto model = addModel({kCount}, {kCount}, {kCount});
-  ASSERT_NN_OK(ANeuralNetworksModel_finish(model.get()));
+  ASSERT_NN_OK(model.finish());
   const auto compilation = compileFor(model.get(), device());
   const auto execution = newExecution(compilation.get());
   const auto set = [&](size_t offset, size_t length) {
-    return ANeuralNetworksExecution_setInputFromMemory(execution.get(), 0, nullptr, memory.get(),
-                                                       offset, length);
+    return execution.setInputFromMemory(0, nullptr, memory.get(), offset, length);
   };
   EXPECT_NN_ERROR(set(0, kBytes), ANEURALNETWORKS_BAD_DATA, "no BLOB");
   EXPECT_NN_ERROR(set(4, 0), ANEURALNETWORKS_BAD_DATA, "no BLOB");
   ASSERT_NN_OK(set(0, 0));
   const std::vector<float> b(kCount, 1);
   std::vector<float> out(kCount, 7);
-  ASSERT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 1, nullptr, b.data(), kBytes));
-  ASSERT_NN_OK(ANeuralNetworksExecution_setOutput(execution.get(), 0, nullptr, out.data(), kBytes));
-  const int code = ANeuralNetworksExecution_compute(execution.get());
+  ASSERT_NN_OK(execution.setInput(1, nullptr, b.data(), kBytes));
+  ASSERT_NN_OK(execution.setOutput(0, nullptr, out.data(), kBytes));
+  const int code = execution.compute();
   EXPECT_THAT(code, ::testing::AnyOf(ANEURALNETWORKS_UNMAPPABLE, ANEURALNETWORKS_OP_FAILED))
       << halyard_lastErrorText();
   EXPECT_THAT(std::string(halyard_lastErrorText()),
@@ -203,10 +197,9 @@ TEST(HardwareBufferMemory, NullsAndModels) {
                   ANEURALNETWORKS_UNEXPECTED_NULL, "memory");
   const auto opaque = memoryOf(image);
   const auto model = newModel();
-  ASSERT_NN_OK(addOperand(model.get(), ANEURALNETWORKS_TENSOR_FLOAT32, {kCount}));
-  EXPECT_NN_ERROR(
-      ANeuralNetworksModel_setOperandValueFromMemory(model.get(), 0, opaque.get(), 0, kBytes),
-      ANEURALNETWORKS_BAD_DATA, "no BLOB");
+  ASSERT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {kCount}));
+  EXPECT_NN_ERROR(model.setOperandValueFromMemory(0, opaque.get(), 0, kBytes),
+                  ANEURALNETWORKS_BAD_DATA, "no BLOB");
 }
 
 TEST(HardwareBufferMemory, Copies) {

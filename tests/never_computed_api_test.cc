@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "api/test_model.h"
+#include "api/api_for_test.h"
 #include "manifests_for_test.h"
 #include "test_definitions.h"
 
@@ -27,7 +27,7 @@ constexpr std::array<const char*, 5> kAll = {kPlain, kOld, kDriver, kLibrary, kC
 // One model, and what is said of it.
 struct Case {
   const char* name;
-  Handle<ANeuralNetworksModel> (*make)();
+  client::Model (*make)();
   const char* reason;
   std::vector<bool> supported;
   size_t inputs;
@@ -35,55 +35,55 @@ struct Case {
   size_t outputBytes;
 };
 
-Handle<ANeuralNetworksModel> finished(Handle<ANeuralNetworksModel> model) {
-  EXPECT_NN_OK(ANeuralNetworksModel_finish(model.get()));
+client::Model finished(client::Model model) {
+  EXPECT_NN_OK(model.finish());
   return model;
 }
 
 // out = relu(a) + b with an activation that is none.
-Handle<ANeuralNetworksModel> wrongActivation() {
+client::Model wrongActivation() {
   auto model = newModel();
   for (int i = 0; i < 4; ++i) {
-    EXPECT_NN_OK(addOperand(model.get(), ANEURALNETWORKS_TENSOR_FLOAT32, {2, 2}));
+    EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {2, 2}));
   }
-  EXPECT_NN_OK(addOperand(model.get(), ANEURALNETWORKS_INT32));
+  EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_INT32));
   const int32_t wrong = 999;
-  EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(model.get(), 4, &wrong, sizeof wrong));
-  EXPECT_NN_OK(addOperation(model.get(), ANEURALNETWORKS_ADD, {2, 1, 4}, {3}));
-  EXPECT_NN_OK(addOperation(model.get(), ANEURALNETWORKS_RELU, {0}, {2}));
-  EXPECT_NN_OK(identify(model.get(), {0, 1}, {3}));
+  EXPECT_NN_OK(model.setOperandValue(4, &wrong, sizeof wrong));
+  EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_ADD, {2, 1, 4}, {3}));
+  EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_RELU, {0}, {2}));
+  EXPECT_NN_OK(model.identifyInputsAndOutputs({0, 1}, {3}));
   return finished(std::move(model));
 }
 
-Handle<ANeuralNetworksModel> wrongShapes() { return finished(addModel({3, 2}, {2, 2}, {3, 2})); }
+client::Model wrongShapes() { return finished(addModel({3, 2}, {2, 2}, {3, 2})); }
 
 // The temporary is declared to have other dimensions than it gets.
-Handle<ANeuralNetworksModel> wrongTemporary() {
+client::Model wrongTemporary() {
   auto model = newModel();
-  EXPECT_NN_OK(addOperand(model.get(), ANEURALNETWORKS_TENSOR_FLOAT32, {2, 3}));
-  EXPECT_NN_OK(addOperand(model.get(), ANEURALNETWORKS_TENSOR_FLOAT32, {3, 2}));
-  EXPECT_NN_OK(addOperand(model.get(), ANEURALNETWORKS_TENSOR_FLOAT32, {3, 2}));
-  EXPECT_NN_OK(addOperation(model.get(), ANEURALNETWORKS_RELU, {0}, {1}));
-  EXPECT_NN_OK(addOperation(model.get(), ANEURALNETWORKS_RELU, {1}, {2}));
-  EXPECT_NN_OK(identify(model.get(), {0}, {2}));
+  EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {2, 3}));
+  EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {3, 2}));
+  EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {3, 2}));
+  EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_RELU, {0}, {1}));
+  EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_RELU, {1}, {2}));
+  EXPECT_NN_OK(model.identifyInputsAndOutputs({0}, {2}));
   return finished(std::move(model));
 }
 
 // The block sizes lie in memory of the application's.
-Handle<ANeuralNetworksModel> wrongBlocksInMemory() {
+client::Model wrongBlocksInMemory() {
   auto model = newModel();
-  EXPECT_NN_OK(addOperand(model.get(), ANEURALNETWORKS_TENSOR_FLOAT32, {1, 2, 2, 1}));
-  EXPECT_NN_OK(addOperand(model.get(), ANEURALNETWORKS_TENSOR_INT32, {2}));
-  EXPECT_NN_OK(addOperand(model.get(), ANEURALNETWORKS_TENSOR_FLOAT32, {1, 2, 2, 1}));
+  EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {1, 2, 2, 1}));
+  EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_INT32, {2}));
+  EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {1, 2, 2, 1}));
   const int fd = ::memfd_create("blocks", MFD_CLOEXEC);
   const int32_t blocks[] = {0, 1};
   EXPECT_EQ(::pwrite(fd, blocks, sizeof blocks, 64), ssize_t{sizeof blocks});
   ANeuralNetworksMemory* memory = nullptr;
   EXPECT_NN_OK(ANeuralNetworksMemory_createFromFd(72, PROT_READ, fd, 0, &memory));
   ::close(fd);
-  EXPECT_NN_OK(ANeuralNetworksModel_setOperandValueFromMemory(model.get(), 1, memory, 64, 8));
-  EXPECT_NN_OK(addOperation(model.get(), ANEURALNETWORKS_BATCH_TO_SPACE_ND, {0, 1}, {2}));
-  EXPECT_NN_OK(identify(model.get(), {0}, {2}));
+  EXPECT_NN_OK(model.setOperandValueFromMemory(1, memory, 64, 8));
+  EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_BATCH_TO_SPACE_ND, {0, 1}, {2}));
+  EXPECT_NN_OK(model.identifyInputsAndOutputs({0}, {2}));
   model = finished(std::move(model));
   ANeuralNetworksMemory_free(memory);
   return model;
@@ -123,11 +123,10 @@ class NeverComputed : public ::testing::Test {
   }
   void TearDown() override { ::unsetenv("HALYARD_REQUIRE_DEVICE"); }
 
-  static Json reportOf(const ANeuralNetworksCompilation* compilation) {
-    char* text = nullptr;
-    EXPECT_EQ(halyard_compilationReport(compilation, &text), ANEURALNETWORKS_NO_ERROR);
+  static Json reportOf(const client::Compilation& compilation) {
+    std::string text;
+    EXPECT_NN_OK(compilation.report(text));
     const Json report = Json::parse(text, nullptr, false);
-    halyard_free(text);
     return report;
   }
   static size_t countEvents(const Json& report, const std::string& kind) {
@@ -136,16 +135,13 @@ class NeverComputed : public ::testing::Test {
     return count;
   }
 
-  Handle<ANeuralNetworksExecution> argumentsFor(const Case& wrong,
-                                                ANeuralNetworksCompilation* compilation) {
+  client::Execution argumentsFor(const Case& wrong, ANeuralNetworksCompilation* compilation) {
     auto execution = newExecution(compilation);
     for (size_t i = 0; i < wrong.inputs; ++i) {
       const size_t bytes = wrong.inputBytes != 0 ? wrong.inputBytes : i == 0 ? 24 : 16;
-      EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), static_cast<int32_t>(i),
-                                                     nullptr, in_.data(), bytes));
+      EXPECT_NN_OK(execution.setInput(static_cast<int32_t>(i), nullptr, in_.data(), bytes));
     }
-    EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(execution.get(), 0, nullptr, out_.data(),
-                                                    wrong.outputBytes));
+    EXPECT_NN_OK(execution.setOutput(0, nullptr, out_.data(), wrong.outputBytes));
     return execution;
   }
 
@@ -153,34 +149,29 @@ class NeverComputed : public ::testing::Test {
   void expectFailures(const Case& wrong, ANeuralNetworksCompilation* compilation) {
     for (int round = 0; round < 2; ++round) {
       auto execution = argumentsFor(wrong, compilation);
-      EXPECT_NN_OK(ANeuralNetworksExecution_setReusable(execution.get(), true));
+      EXPECT_NN_OK(execution.setReusable(true));
       for (int i = 0; i < 3; ++i) {
-        EXPECT_NN_ERROR(ANeuralNetworksExecution_compute(execution.get()),
-                        ANEURALNETWORKS_OP_FAILED, wrong.reason);
+        EXPECT_NN_ERROR(execution.compute(), ANEURALNETWORKS_OP_FAILED, wrong.reason);
       }
       execution = argumentsFor(wrong, compilation);
-      ANeuralNetworksBurst* made = nullptr;
-      EXPECT_NN_OK(ANeuralNetworksBurst_create(compilation, &made));
-      const Handle<ANeuralNetworksBurst> burst(made);
-      EXPECT_NN_ERROR(ANeuralNetworksExecution_burstCompute(execution.get(), made),
-                      ANEURALNETWORKS_OP_FAILED, wrong.reason);
+      client::Burst burst;
+      EXPECT_NN_OK(burst.create(compilation));
+      EXPECT_NN_ERROR(execution.burstCompute(burst.get()), ANEURALNETWORKS_OP_FAILED, wrong.reason);
 
       execution = argumentsFor(wrong, compilation);
-      ANeuralNetworksEvent* started = nullptr;
-      EXPECT_NN_OK(ANeuralNetworksExecution_startCompute(execution.get(), &started));
-      Handle<ANeuralNetworksEvent> event(started);
-      EXPECT_NN_ERROR(ANeuralNetworksEvent_wait(started), ANEURALNETWORKS_OP_FAILED, wrong.reason);
+      client::Event event;
+      EXPECT_NN_OK(execution.startCompute(event));
+      EXPECT_NN_ERROR(event.wait(), ANEURALNETWORKS_OP_FAILED, wrong.reason);
 
       execution = argumentsFor(wrong, compilation);
-      EXPECT_NN_ERROR(ANeuralNetworksExecution_startComputeWithDependencies(
-                          execution.get(), nullptr, 0, 0, &started),
+      EXPECT_NN_ERROR(execution.startComputeWithDependencies({}, 0, event),
                       ANEURALNETWORKS_OP_FAILED, wrong.reason);
-      EXPECT_EQ(started, nullptr);
+      EXPECT_EQ(event, nullptr);
     }
   }
 
   // What is said of it, and that nothing else was tried.
-  static void expectReport(const Case& wrong, const ANeuralNetworksCompilation* compilation) {
+  static void expectReport(const Case& wrong, const client::Compilation& compilation) {
     const Json report = reportOf(compilation);
     EXPECT_EQ(report.at("partitions").size(), 0U);
     ASSERT_EQ(report.at("events").size(), 1U) << report.at("events").dump(2);
@@ -198,10 +189,10 @@ class NeverComputed : public ::testing::Test {
     const float a[] = {1, 2};
     float out[2] = {};
     for (int32_t i : {0, 1}) {
-      EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), i, nullptr, a, sizeof a));
+      EXPECT_NN_OK(execution.setInput(i, nullptr, a, sizeof a));
     }
-    EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(execution.get(), 0, nullptr, out, sizeof out));
-    EXPECT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+    EXPECT_NN_OK(execution.setOutput(0, nullptr, out, sizeof out));
+    EXPECT_NN_OK(execution.compute());
     EXPECT_EQ(out[1], 4);
   }
 
@@ -219,7 +210,7 @@ TEST_F(NeverComputed, CompilesAndFailsInEveryExecutionOnEachDevice) {
       const auto model = wrong.make();
       const auto compilation = compileFor(model.get(), deviceNamed(name));
       expectFailures(wrong, compilation.get());
-      expectReport(wrong, compilation.get());
+      expectReport(wrong, compilation);
     }
     int64_t after = 0;
     EXPECT_EQ(halyard_deviceProcessId(deviceNamed(name), &after), ANEURALNETWORKS_NO_ERROR);
@@ -233,17 +224,16 @@ TEST_F(NeverComputed, WithSeveralDevicesAndWithAll) {
     SCOPED_TRACE(wrong.name);
     const auto model = wrong.make();
     const ANeuralNetworksDevice* const both[] = {deviceNamed(kPlain), deviceNamed(kDriver)};
-    ANeuralNetworksCompilation* made = nullptr;
-    EXPECT_NN_OK(ANeuralNetworksCompilation_createForDevices(model.get(), both, 2, &made));
-    const Handle<ANeuralNetworksCompilation> some(made);
-    EXPECT_NN_OK(ANeuralNetworksCompilation_finish(made));
-    expectFailures(wrong, made);
-    expectReport(wrong, made);
-    EXPECT_NN_OK(ANeuralNetworksCompilation_create(model.get(), &made));
-    const Handle<ANeuralNetworksCompilation> all(made);
-    EXPECT_NN_OK(ANeuralNetworksCompilation_finish(made));
-    expectFailures(wrong, made);
-    expectReport(wrong, made);
+    client::Compilation some;
+    EXPECT_NN_OK(some.createForDevices(model.get(), {both, 2}));
+    EXPECT_NN_OK(some.finish());
+    expectFailures(wrong, some.get());
+    expectReport(wrong, some);
+    client::Compilation all;
+    EXPECT_NN_OK(all.create(model.get()));
+    EXPECT_NN_OK(all.finish());
+    expectFailures(wrong, all.get());
+    expectReport(wrong, all);
   }
 }
 
@@ -251,16 +241,15 @@ TEST_F(NeverComputed, StrictModeSaysItAsAWarning) {
   ::setenv("HALYARD_REQUIRE_DEVICE", kPlain, 1);
   const Case& wrong = cases()[0];
   const auto model = wrong.make();
-  ANeuralNetworksCompilation* made = nullptr;
-  EXPECT_NN_OK(ANeuralNetworksCompilation_create(model.get(), &made));
-  const Handle<ANeuralNetworksCompilation> compilation(made);
+  client::Compilation compilation;
+  EXPECT_NN_OK(compilation.create(model.get()));
   ::testing::internal::CaptureStderr();
   ::setenv("HALYARD_LOG", "warning", 1);
-  EXPECT_NN_OK(ANeuralNetworksCompilation_finish(made));
+  EXPECT_NN_OK(compilation.finish());
   ::setenv("HALYARD_LOG", "quiet", 1);
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr(wrong.reason));
-  expectFailures(wrong, made);
-  expectReport(wrong, made);
+  expectFailures(wrong, compilation.get());
+  expectReport(wrong, compilation);
 }
 
 TEST_F(NeverComputed, NothingIsCached) {
@@ -272,12 +261,11 @@ TEST_F(NeverComputed, NothingIsCached) {
     const auto model = wrong.make();
     const ANeuralNetworksDevice* const device = deviceNamed(name);
     for (int round = 0; round < 2; ++round) {
-      ANeuralNetworksCompilation* made = nullptr;
-      EXPECT_NN_OK(ANeuralNetworksCompilation_createForDevices(model.get(), &device, 1, &made));
-      const Handle<ANeuralNetworksCompilation> compilation(made);
-      EXPECT_NN_OK(ANeuralNetworksCompilation_setCaching(made, folder.c_str(), token));
-      EXPECT_NN_OK(ANeuralNetworksCompilation_finish(made));
-      expectFailures(wrong, made);
+      client::Compilation compilation;
+      EXPECT_NN_OK(compilation.createForDevices(model.get(), {&device, 1}));
+      EXPECT_NN_OK(compilation.setCaching(folder.c_str(), token));
+      EXPECT_NN_OK(compilation.finish());
+      expectFailures(wrong, compilation.get());
     }
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder));
@@ -319,21 +307,19 @@ TEST_F(NeverComputed, MemoryOfItsOwnDeviceIsNotInitialised) {
     ANeuralNetworksMemory* made = nullptr;
     EXPECT_NN_OK(ANeuralNetworksMemory_createFromDesc(desc, &made));
     ANeuralNetworksMemoryDesc_free(desc);
-    const Handle<ANeuralNetworksMemory> memory(made);
+    const client::Memory memory(made);
     const int fd = ::memfd_create("plain", MFD_CLOEXEC);
     ASSERT_EQ(::ftruncate(fd, 16), 0);
     EXPECT_NN_OK(ANeuralNetworksMemory_createFromFd(16, PROT_READ | PROT_WRITE, fd, 0, &made));
     ::close(fd);
-    const Handle<ANeuralNetworksMemory> plain(made);
+    const client::Memory plain(made);
     EXPECT_NN_OK(ANeuralNetworksMemory_copy(plain.get(), memory.get()));
     const auto execution = newExecution(compilation.get());
     for (int32_t i : {0, 1}) {
-      EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), i, nullptr, in_.data(), 16));
+      EXPECT_NN_OK(execution.setInput(i, nullptr, in_.data(), 16));
     }
-    EXPECT_NN_OK(ANeuralNetworksExecution_setOutputFromMemory(execution.get(), 0, nullptr,
-                                                              memory.get(), 0, 0));
-    EXPECT_NN_ERROR(ANeuralNetworksExecution_compute(execution.get()), ANEURALNETWORKS_OP_FAILED,
-                    wrong.reason);
+    EXPECT_NN_OK(execution.setOutputFromMemory(0, nullptr, memory.get(), 0, 0));
+    EXPECT_NN_ERROR(execution.compute(), ANEURALNETWORKS_OP_FAILED, wrong.reason);
     EXPECT_NN_ERROR(ANeuralNetworksMemory_copy(memory.get(), plain.get()), ANEURALNETWORKS_BAD_DATA,
                     "not initialised");
   }
@@ -344,53 +330,51 @@ TEST_F(NeverComputed, OnlyABranchFailsWhenItIsTaken) {
   const auto bad = [] {
     auto model = newModel();
     for (int i = 0; i < 2; ++i) {
-      EXPECT_NN_OK(addOperand(model.get(), ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
+      EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
     }
-    EXPECT_NN_OK(addOperand(model.get(), ANEURALNETWORKS_INT32));
+    EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_INT32));
     const int32_t wrong = 999;
-    EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(model.get(), 2, &wrong, sizeof wrong));
-    EXPECT_NN_OK(addOperation(model.get(), ANEURALNETWORKS_ADD, {0, 0, 2}, {1}));
-    EXPECT_NN_OK(identify(model.get(), {0}, {1}));
+    EXPECT_NN_OK(model.setOperandValue(2, &wrong, sizeof wrong));
+    EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_ADD, {0, 0, 2}, {1}));
+    EXPECT_NN_OK(model.identifyInputsAndOutputs({0}, {1}));
     return finished(std::move(model));
   }();
   const auto good = [] {
     auto model = newModel();
     for (int i = 0; i < 2; ++i) {
-      EXPECT_NN_OK(addOperand(model.get(), ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
+      EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
     }
-    EXPECT_NN_OK(addOperation(model.get(), ANEURALNETWORKS_RELU, {0}, {1}));
-    EXPECT_NN_OK(identify(model.get(), {0}, {1}));
+    EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_RELU, {0}, {1}));
+    EXPECT_NN_OK(model.identifyInputsAndOutputs({0}, {1}));
     return finished(std::move(model));
   }();
   auto model = newModel();
-  EXPECT_NN_OK(addOperand(model.get(), ANEURALNETWORKS_TENSOR_BOOL8, {1}));
-  EXPECT_NN_OK(addOperand(model.get(), ANEURALNETWORKS_MODEL));
-  EXPECT_NN_OK(addOperand(model.get(), ANEURALNETWORKS_MODEL));
+  EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_BOOL8, {1}));
+  EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_MODEL));
+  EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_MODEL));
   for (int i = 0; i < 2; ++i) {
-    EXPECT_NN_OK(addOperand(model.get(), ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
+    EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
   }
-  EXPECT_NN_OK(ANeuralNetworksModel_setOperandValueFromModel(model.get(), 1, bad.get()));
-  EXPECT_NN_OK(ANeuralNetworksModel_setOperandValueFromModel(model.get(), 2, good.get()));
-  EXPECT_NN_OK(addOperation(model.get(), ANEURALNETWORKS_IF, {0, 1, 2, 3}, {4}));
-  EXPECT_NN_OK(identify(model.get(), {0, 3}, {4}));
+  EXPECT_NN_OK(model.setOperandValueFromModel(1, bad.get()));
+  EXPECT_NN_OK(model.setOperandValueFromModel(2, good.get()));
+  EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_IF, {0, 1, 2, 3}, {4}));
+  EXPECT_NN_OK(model.identifyInputsAndOutputs({0, 3}, {4}));
   model = finished(std::move(model));
   for (const char* name : {kPlain, kDriver, kLibrary, kCpuDevice}) {
     SCOPED_TRACE(name);
     const auto compilation = compileFor(model.get(), deviceNamed(name));
-    EXPECT_EQ(countEvents(reportOf(compilation.get()), "NEVER_COMPUTED"), 0U);
+    EXPECT_EQ(countEvents(reportOf(compilation), "NEVER_COMPUTED"), 0U);
     for (const bool taken : {false, true}) {
       const auto execution = newExecution(compilation.get());
       const float a[] = {-1, 2};
       float out[2] = {};
-      EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 0, nullptr, &taken, 1));
-      EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 1, nullptr, a, sizeof a));
-      EXPECT_NN_OK(
-          ANeuralNetworksExecution_setOutput(execution.get(), 0, nullptr, out, sizeof out));
+      EXPECT_NN_OK(execution.setInput(0, nullptr, &taken, 1));
+      EXPECT_NN_OK(execution.setInput(1, nullptr, a, sizeof a));
+      EXPECT_NN_OK(execution.setOutput(0, nullptr, out, sizeof out));
       if (taken) {
-        EXPECT_NN_ERROR(ANeuralNetworksExecution_compute(execution.get()),
-                        ANEURALNETWORKS_OP_FAILED, "activation");
+        EXPECT_NN_ERROR(execution.compute(), ANEURALNETWORKS_OP_FAILED, "activation");
       } else {
-        EXPECT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+        EXPECT_NN_OK(execution.compute());
         EXPECT_EQ(out[0], 0);
         EXPECT_EQ(out[1], 2);
       }

@@ -8,18 +8,15 @@
 #include <map>
 #include <string>
 
+#include "client/canonical_model.h"
+#include "client/status.h"
 #include "manifests_for_test.h"
 #include "ops/bad_models_for_test.h"
 #include "ops/each_case_for_test.h"
 #include "test_definitions.h"
-#include "tools/halyard/api_model.h"
 
 namespace halyard::ops::testing {
 namespace {
-
-using cli::ApiDevice;
-using cli::ApiHandle;
-using cli::ApiModel;
 
 struct Counts {
   int notModels = 0;      // refused while they were built
@@ -28,23 +25,21 @@ struct Counts {
   int neverComputed = 0;  // not supported, and compiled to fail
 };
 
-bool saysNever(const ANeuralNetworksCompilation* compilation) {
-  char* text = nullptr;
-  EXPECT_EQ(halyard_compilationReport(compilation, &text), ANEURALNETWORKS_NO_ERROR);
-  const std::string report = text;
-  halyard_free(text);
+bool saysNever(const client::Compilation& compilation) {
+  std::string report;
+  EXPECT_EQ(compilation.report(report), ANEURALNETWORKS_NO_ERROR);
   return report.find("\"NEVER_COMPUTED\"") != std::string::npos;
 }
 
 // What the device says of the model before it is compiled, and then.
-void compare(const ApiModel& model, const ApiDevice& device, Counts* counts) {
+void compare(const client::CanonicalModel& model, const client::Device& device, Counts* counts) {
   const Result<std::vector<bool>> supported = model.supportedOperations(device.handle);
   ASSERT_TRUE(supported.ok()) << supported.status().toString();
   const bool takesAll = std::ranges::all_of(*supported, [](bool takes) { return takes; });
-  Result<ApiHandle<ANeuralNetworksCompilation>> made = model.createCompilation({&device.handle, 1});
+  Result<client::Compilation> made = model.createCompilation({&device.handle, 1});
   ASSERT_TRUE(made.ok()) << made.status().toString();
-  const Status status = cli::apiStatus(ANeuralNetworksCompilation_finish(made->get()), "finish");
-  const bool never = status.ok() && saysNever(made->get());
+  const Status status = client::toStatus(made->finish());
+  const bool never = status.ok() && saysNever(*made);
   if (takesAll) {
     ASSERT_TRUE(status.ok()) << "supported, but " << status.toString();
     ASSERT_FALSE(never) << "supported, but it can never be computed";
@@ -70,7 +65,7 @@ class QueryAndCompilation : public ::testing::Test {
   }
 
   void SetUp() override {
-    auto devices = cli::listApiDevices();
+    auto devices = client::allDevices();
     ASSERT_TRUE(devices.ok());
     devices_ = *std::move(devices);
     ASSERT_EQ(devices_.size(), 4U);
@@ -85,19 +80,19 @@ class QueryAndCompilation : public ::testing::Test {
 
   void compareOnAll(const Model& model) {
     const auto shared = std::make_shared<const Model>(model);
-    const auto built = ApiModel::create(shared);
+    const auto built = client::CanonicalModel::create(shared);
     if (!built.ok()) {
       ASSERT_EQ(built.status().code(), ResultCode::BAD_DATA) << built.status().toString();
       ++counts_["nothing"].notModels;
       return;
     }
-    for (const ApiDevice& device : devices_) {
+    for (const client::Device& device : devices_) {
       SCOPED_TRACE(device.name);
       ASSERT_NO_FATAL_FAILURE(compare(**built, device, &counts_[device.name]));
     }
   }
 
-  std::vector<ApiDevice> devices_;
+  std::vector<client::Device> devices_;
   std::map<std::string, Counts> counts_;
 };
 

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "api/test_model.h"
+#include "api/api_for_test.h"
 #include "manifests_for_test.h"
 #include "test_definitions.h"
 
@@ -40,19 +40,19 @@ class TfliteExtension : public ::testing::Test {
   }
 
   // RELU of x [2, 3] rounded by rows: a device without the extension takes the half of it.
-  static Handle<ANeuralNetworksModel> rounding() {
+  static client::Model rounding() {
     auto model = newModel();
     for (int i = 0; i < 3; ++i) {
-      EXPECT_NN_OK(addOperand(model.get(), ANEURALNETWORKS_TENSOR_FLOAT32, {2, 3}));
+      EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {2, 3}));
     }
-    EXPECT_NN_OK(addOperand(model.get(), ANEURALNETWORKS_INT32));
+    EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_INT32));
     const int32_t axis = 1;
-    EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(model.get(), 3, &axis, sizeof axis));
-    EXPECT_NN_OK(addOperation(
-        model.get(), typeOf(model.get(), HALYARD_TFLITE_ROUND_TO_DYNAMIC_RANGE), {0, 3}, {1}));
-    EXPECT_NN_OK(addOperation(model.get(), ANEURALNETWORKS_RELU, {1}, {2}));
-    EXPECT_NN_OK(identify(model.get(), {0}, {2}));
-    EXPECT_NN_OK(ANeuralNetworksModel_finish(model.get()));
+    EXPECT_NN_OK(model.setOperandValue(3, &axis, sizeof axis));
+    EXPECT_NN_OK(model.addOperation(typeOf(model.get(), HALYARD_TFLITE_ROUND_TO_DYNAMIC_RANGE),
+                                    {0, 3}, {1}));
+    EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_RELU, {1}, {2}));
+    EXPECT_NN_OK(model.identifyInputsAndOutputs({0}, {2}));
+    EXPECT_NN_OK(model.finish());
     return model;
   }
 
@@ -61,9 +61,9 @@ class TfliteExtension : public ::testing::Test {
     const float wanted[] = {0, 200, 1, 25.5F, 1.4F, 0};
     float y[6] = {};
     const auto execution = newExecution(compilation);
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 0, nullptr, x, sizeof x));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(execution.get(), 0, nullptr, y, sizeof y));
-    EXPECT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+    EXPECT_NN_OK(execution.setInput(0, nullptr, x, sizeof x));
+    EXPECT_NN_OK(execution.setOutput(0, nullptr, y, sizeof y));
+    EXPECT_NN_OK(execution.compute());
     for (int i = 0; i < 6; ++i) EXPECT_NEAR(y[i], wanted[i], 1e-5F) << i;
   }
 };
@@ -101,32 +101,30 @@ TEST_F(TfliteExtension, ADeviceWithoutItTakesTheRest) {
     EXPECT_FALSE(supported[0]);
     EXPECT_TRUE(supported[1]);
     // Alone it cannot run the model, and the error says what is in the way.
-    ANeuralNetworksCompilation* made = nullptr;
-    EXPECT_NN_OK(ANeuralNetworksCompilation_createForDevices(model.get(), &device, 1, &made));
-    const Handle<ANeuralNetworksCompilation> alone(made);
-    EXPECT_NE(ANeuralNetworksCompilation_finish(made), ANEURALNETWORKS_NO_ERROR);
+    client::Compilation alone;
+    EXPECT_NN_OK(alone.createForDevices(model.get(), {&device, 1}));
+    EXPECT_NE(alone.finish(), ANEURALNETWORKS_NO_ERROR);
     EXPECT_THAT(halyard_lastErrorText(), ::testing::HasSubstr("ROUND_TO_DYNAMIC_RANGE"));
     // With the CPU device beside it, it can.
     const ANeuralNetworksDevice* const both[] = {device, deviceNamed(kReference)};
-    EXPECT_NN_OK(ANeuralNetworksCompilation_createForDevices(model.get(), both, 2, &made));
-    const Handle<ANeuralNetworksCompilation> together(made);
-    EXPECT_NN_OK(ANeuralNetworksCompilation_finish(made));
-    expectRounded(made);
+    client::Compilation together;
+    EXPECT_NN_OK(together.createForDevices(model.get(), {both, 2}));
+    EXPECT_NN_OK(together.finish());
+    expectRounded(together.get());
   }
 }
 
 TEST_F(TfliteExtension, OperandsAreCheckedLikeThoseOfTheApisOperations) {
   const auto model = newModel();
-  EXPECT_NN_OK(addOperand(model.get(), ANEURALNETWORKS_TENSOR_INT32, {2, 3}));
-  EXPECT_NN_OK(addOperand(model.get(), ANEURALNETWORKS_TENSOR_INT32, {2, 3}));
+  EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_INT32, {2, 3}));
+  EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_INT32, {2, 3}));
   EXPECT_NN_ERROR(
-      addOperation(model.get(), typeOf(model.get(), HALYARD_TFLITE_ROUND_TO_DYNAMIC_RANGE), {0},
-                   {1}),
+      model.addOperation(typeOf(model.get(), HALYARD_TFLITE_ROUND_TO_DYNAMIC_RANGE), {0}, {1}),
       ANEURALNETWORKS_BAD_DATA, "ROUND_TO_DYNAMIC_RANGE: takes 2 inputs, has 1");
   // An operation that it does not have is like that of any other extension: nobody takes it.
-  EXPECT_NN_OK(addOperation(model.get(), typeOf(model.get(), 99), {0}, {1}));
-  EXPECT_NN_OK(identify(model.get(), {0}, {1}));
-  EXPECT_NN_OK(ANeuralNetworksModel_finish(model.get()));
+  EXPECT_NN_OK(model.addOperation(typeOf(model.get(), 99), {0}, {1}));
+  EXPECT_NN_OK(model.identifyInputsAndOutputs({0}, {1}));
+  EXPECT_NN_OK(model.finish());
   for (const char* name : {kReference, kCpu, kOffering}) {
     const ANeuralNetworksDevice* const device = deviceNamed(name);
     bool supported = true;

@@ -35,20 +35,21 @@
 #include <vector>
 
 #include "base/sha256.h"
+#include "client/cache_folder.h"
+#include "client/session.h"
+#include "client/status.h"
 #include "import/tflite/importer.h"
+#include "measure/model_runs.h"
+#include "measure/model_source.h"
+#include "measure/repeated_run.h"
+#include "measure/tensor_values.h"
 #include "media/npy.h"
-#include "tools/halyard/api_session.h"
-#include "tools/halyard/bench/model_source.h"
-#include "tools/halyard/cache_choice.h"
-#include "tools/halyard/model_runs.h"
-#include "tools/halyard/repeated_run.h"
-#include "tools/halyard/tensor_values.h"
 
 namespace {
 
 using namespace halyard;  // NOLINT(google-build-using-namespace)
-using cli::ApiSession;
-using cli::RepeatedRun;
+using client::Session;
+using measure::RepeatedRun;
 using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
@@ -130,19 +131,19 @@ class Worker {
       std::error_code error;
       if (fresh) std::filesystem::remove_all(cache_, error);
       // An application has its folder, empty or not.
-      HALYARD_RETURN_IF_ERROR(cli::makeCacheFolder(cache_));
+      HALYARD_RETURN_IF_ERROR(client::makeCacheFolder(cache_));
     }
     const auto start = Clock::now();
     HALYARD_ASSIGN_OR_RETURN(const import::ImportOptions options,
-                             cli::importOptionsFor({&device_, 1}));
-    HALYARD_ASSIGN_OR_RETURN(imported_, cli::loadBenchModel(path_, options));
+                             measure::importOptionsFor({&device_, 1}));
+    HALYARD_ASSIGN_OR_RETURN(imported_, measure::loadBenchModel(path_, options));
     const double imported = milliseconds(start);
-    HALYARD_ASSIGN_OR_RETURN(
-        session_, ApiSession::create(std::shared_ptr<const Model>(imported_, &imported_->model)));
+    HALYARD_ASSIGN_OR_RETURN(session_, client::Session::create(std::shared_ptr<const Model>(
+                                           imported_, &imported_->model)));
     const double built = milliseconds(start);
     if (!cache_.empty()) {
       // An application knows its models by their names; what is in them the runtime digests.
-      cli::CacheChoice choice{cache_, Sha256().addText(path_).finish()};
+      client::Caching choice{cache_, Sha256().addText(path_).finish()};
       session_->setCaching(choice);
     }
     HALYARD_RETURN_IF_ERROR(session_->compile(device_));
@@ -185,10 +186,10 @@ class Worker {
     while (file.read(reinterpret_cast<char*>(input.data()),
                      static_cast<std::streamsize>(input.size()))) {
       HALYARD_RETURN_IF_ERROR(compute());
-      HALYARD_ASSIGN_OR_RETURN(const cli::ApiOutput output, run_->output(0));
+      HALYARD_ASSIGN_OR_RETURN(const client::Output output, run_->output(0));
       HALYARD_ASSIGN_OR_RETURN(
           const std::vector<float> scores,
-          cli::realValues({port.type, port.scale, port.zeroPoint}, output.bytes));
+          measure::realValues({port.type, port.scale, port.zeroPoint}, output.bytes));
       classes.push_back(std::ranges::max_element(scores) - scores.begin());
     }
     return Json{{"classes", std::move(classes)}};
@@ -198,10 +199,10 @@ class Worker {
     HALYARD_RETURN_IF_ERROR(compute());
     Json files = Json::array();
     for (size_t i = 0; i < run_->outputCount(); ++i) {
-      HALYARD_ASSIGN_OR_RETURN(const cli::ApiOutput output, run_->output(i));
+      HALYARD_ASSIGN_OR_RETURN(const client::Output output, run_->output(i));
       HALYARD_ASSIGN_OR_RETURN(
           const media::NpyArray array,
-          cli::toNpy(imported_->outputs[i].type, output.dimensions, output.bytes));
+          measure::toNpy(imported_->outputs[i].type, output.dimensions, output.bytes));
       files.push_back(fmt::format("{}/halyard_{}.npy", folder, i));
       HALYARD_RETURN_IF_ERROR(media::saveNpy(array, files.back()));
     }
@@ -209,7 +210,7 @@ class Worker {
   }
 
   Result<Json> memory() const {
-    HALYARD_ASSIGN_OR_RETURN(const int64_t pid, cli::driverProcessId(device_));
+    HALYARD_ASSIGN_OR_RETURN(const int64_t pid, client::driverProcessId(device_));
     const bool apart = pid != 0 && pid != ::getpid();
     return Json{{"base_kib", baseKib_},
                 {"peak_kib", memoryField(0, "VmHWM")},
@@ -223,7 +224,7 @@ class Worker {
   const std::vector<std::vector<uint8_t>> inputs_;
   const int64_t baseKib_;  // resident before the first call
   std::shared_ptr<const import::ImportedModel> imported_;
-  std::unique_ptr<ApiSession> session_;
+  std::unique_ptr<client::Session> session_;
   std::unique_ptr<RepeatedRun> run_;
 };
 
@@ -236,7 +237,7 @@ Status serve(int argc, char** argv) {
     if (!file) return badData("cannot read {}", argv[i]);
     inputs.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
   }
-  HALYARD_ASSIGN_OR_RETURN(const auto devices, cli::devicesOf({argv[2]}));
+  HALYARD_ASSIGN_OR_RETURN(const auto devices, measure::devicesOf({argv[2]}));
   Worker worker(argv[1], devices[0], argv[3], std::move(inputs), baseKib);
   for (std::string line; std::getline(std::cin, line);) {
     const Json command = Json::parse(line, nullptr, /*allow_exceptions=*/false);

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <thread>
 
-#include "api/test_model.h"
+#include "api/api_for_test.h"
 
 namespace halyard::api::testing {
 namespace {
@@ -14,27 +14,26 @@ class BurstApiTest : public ::testing::Test {
  protected:
   void SetUp() override {
     model_ = addModel({2}, {2}, {2});
-    ASSERT_NN_OK(ANeuralNetworksModel_finish(model_.get()));
+    ASSERT_NN_OK(model_.finish());
     compilation_ = compileFor(model_.get(), deviceNamed(kCpuDevice));
   }
-  Handle<ANeuralNetworksBurst> newBurst(ANeuralNetworksCompilation* compilation) {
-    ANeuralNetworksBurst* burst = nullptr;
-    EXPECT_NN_OK(ANeuralNetworksBurst_create(compilation, &burst));
-    return Handle<ANeuralNetworksBurst>(burst);
+  client::Burst newBurst(ANeuralNetworksCompilation* compilation) {
+    client::Burst burst;
+    EXPECT_NN_OK(burst.create(compilation));
+    return burst;
   }
-  Handle<ANeuralNetworksExecution> newAdd(float* out) {
+  client::Execution newAdd(float* out) {
     auto execution = newExecution(compilation_.get());
-    ANeuralNetworksExecution* const raw = execution.get();
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(raw, 0, nullptr, a_, sizeof a_));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(raw, 1, nullptr, b_, sizeof b_));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(raw, 0, nullptr, out, 2 * sizeof *out));
+    EXPECT_NN_OK(execution.setInput(0, nullptr, a_, sizeof a_));
+    EXPECT_NN_OK(execution.setInput(1, nullptr, b_, sizeof b_));
+    EXPECT_NN_OK(execution.setOutput(0, nullptr, out, 2 * sizeof *out));
     return execution;
   }
 
   const float a_[2] = {1, 2};
   const float b_[2] = {10, 20};
-  Handle<ANeuralNetworksModel> model_;
-  Handle<ANeuralNetworksCompilation> compilation_;
+  client::Model model_;
+  client::Compilation compilation_;
 };
 
 TEST_F(BurstApiTest, ComputesOneAfterTheOther) {
@@ -42,11 +41,10 @@ TEST_F(BurstApiTest, ComputesOneAfterTheOther) {
   for (int i = 0; i < 5; ++i) {
     float out[2] = {};
     const auto execution = newAdd(out);
-    ASSERT_NN_OK(ANeuralNetworksExecution_burstCompute(execution.get(), burst.get()));
+    ASSERT_NN_OK(execution.burstCompute(burst.get()));
     EXPECT_EQ(out[0], 11);
     EXPECT_EQ(out[1], 22);
-    EXPECT_NN_ERROR(ANeuralNetworksExecution_burstCompute(execution.get(), burst.get()),
-                    ANEURALNETWORKS_BAD_STATE, "not reusable");
+    EXPECT_NN_ERROR(execution.burstCompute(burst.get()), ANEURALNETWORKS_BAD_STATE, "not reusable");
   }
 }
 
@@ -56,10 +54,9 @@ TEST_F(BurstApiTest, RefusesWhatDoesNotFit) {
                   "compilation");
   EXPECT_NN_ERROR(ANeuralNetworksBurst_create(compilation_.get(), nullptr),
                   ANEURALNETWORKS_UNEXPECTED_NULL, "burst");
-  ANeuralNetworksCompilation* unfinished = nullptr;
-  ASSERT_NN_OK(ANeuralNetworksCompilation_create(model_.get(), &unfinished));
-  const Handle<ANeuralNetworksCompilation> owner(unfinished);
-  EXPECT_EQ(ANeuralNetworksBurst_create(unfinished, &burst), ANEURALNETWORKS_BAD_STATE);
+  client::Compilation unfinished;
+  ASSERT_NN_OK(unfinished.create(model_.get()));
+  EXPECT_EQ(ANeuralNetworksBurst_create(unfinished.get(), &burst), ANEURALNETWORKS_BAD_STATE);
   EXPECT_EQ(burst, nullptr);
   ANeuralNetworksBurst_free(nullptr);
 
@@ -68,17 +65,16 @@ TEST_F(BurstApiTest, RefusesWhatDoesNotFit) {
   const auto mine = newBurst(compilation_.get());
   EXPECT_NN_ERROR(ANeuralNetworksExecution_burstCompute(nullptr, mine.get()),
                   ANEURALNETWORKS_UNEXPECTED_NULL, "execution");
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_burstCompute(execution.get(), nullptr),
-                  ANEURALNETWORKS_UNEXPECTED_NULL, "burst");
+  EXPECT_NN_ERROR(execution.burstCompute(nullptr), ANEURALNETWORKS_UNEXPECTED_NULL, "burst");
   const auto other = compileFor(model_.get(), deviceNamed(kCpuDevice));
   const auto foreign = newBurst(other.get());
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_burstCompute(execution.get(), foreign.get()),
-                  ANEURALNETWORKS_BAD_DATA, "different compilations");
+  EXPECT_NN_ERROR(execution.burstCompute(foreign.get()), ANEURALNETWORKS_BAD_DATA,
+                  "different compilations");
   // None of that has started the execution.
-  EXPECT_NN_OK(ANeuralNetworksExecution_burstCompute(execution.get(), mine.get()));
+  EXPECT_NN_OK(execution.burstCompute(mine.get()));
   const auto incomplete = newExecution(compilation_.get());
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_burstCompute(incomplete.get(), mine.get()),
-                  ANEURALNETWORKS_BAD_DATA, "input 0 has not been set");
+  EXPECT_NN_ERROR(incomplete.burstCompute(mine.get()), ANEURALNETWORKS_BAD_DATA,
+                  "input 0 has not been set");
 }
 
 TEST_F(BurstApiTest, TakesOneExecutionAtATime) {
@@ -89,7 +85,7 @@ TEST_F(BurstApiTest, TakesOneExecutionAtATime) {
     while (done < 100 || refused < 1) {
       float out[2] = {};
       const auto execution = newAdd(out);
-      const int code = ANeuralNetworksExecution_burstCompute(execution.get(), burst.get());
+      const int code = execution.burstCompute(burst.get());
       if (code == ANEURALNETWORKS_NO_ERROR) {
         EXPECT_EQ(out[1], 22);
         ++done;
@@ -110,17 +106,15 @@ TEST_F(BurstApiTest, MayBeFreedInAnyOrder) {
   for (const bool memoryFirst : {true, false}) {
     const int fd = ::memfd_create("test", 0);
     ASSERT_EQ(::ftruncate(fd, 24), 0);
-    ANeuralNetworksMemory* created = nullptr;
-    ASSERT_NN_OK(ANeuralNetworksMemory_createFromFd(24, PROT_READ | PROT_WRITE, fd, 0, &created));
+    client::Memory memory;
+    ASSERT_NN_OK(memory.createFromFd(24, PROT_READ | PROT_WRITE, fd, 0));
     ::close(fd);
-    Handle<ANeuralNetworksMemory> memory(created);
     auto burst = newBurst(compilation_.get());
     auto execution = newExecution(compilation_.get());
-    ANeuralNetworksExecution* const raw = execution.get();
-    ASSERT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(raw, 0, nullptr, created, 0, 8));
-    ASSERT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(raw, 1, nullptr, created, 8, 8));
-    ASSERT_NN_OK(ANeuralNetworksExecution_setOutputFromMemory(raw, 0, nullptr, created, 16, 8));
-    ASSERT_NN_OK(ANeuralNetworksExecution_burstCompute(raw, burst.get()));
+    ASSERT_NN_OK(execution.setInputFromMemory(0, nullptr, memory.get(), 0, 8));
+    ASSERT_NN_OK(execution.setInputFromMemory(1, nullptr, memory.get(), 8, 8));
+    ASSERT_NN_OK(execution.setOutputFromMemory(0, nullptr, memory.get(), 16, 8));
+    ASSERT_NN_OK(execution.burstCompute(burst.get()));
     if (memoryFirst) memory.reset();
     burst.reset();
     memory.reset();

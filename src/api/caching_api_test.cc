@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/test_model.h"
+#include "api/api_for_test.h"
 
 namespace halyard::api::testing {
 namespace {
@@ -17,9 +17,9 @@ class CachingApi : public ::testing::Test {
  protected:
   void SetUp() override {
     model_ = addModel({2}, {2}, {2});
-    ASSERT_NN_OK(ANeuralNetworksModel_finish(model_.get()));
+    ASSERT_NN_OK(model_.finish());
   }
-  Handle<ANeuralNetworksCompilation> newCompilation(bool forDevice = true) {
+  client::Compilation newCompilation(bool forDevice = true) {
     const ANeuralNetworksDevice* device = deviceNamed(kCpuDevice);
     ANeuralNetworksCompilation* compilation = nullptr;
     if (forDevice) {
@@ -28,17 +28,16 @@ class CachingApi : public ::testing::Test {
     } else {
       EXPECT_NN_OK(ANeuralNetworksCompilation_create(model_.get(), &compilation));
     }
-    return Handle<ANeuralNetworksCompilation>(compilation);
+    return client::Compilation(compilation);
   }
-  static nlohmann::json cacheOf(const ANeuralNetworksCompilation* compilation) {
-    char* text = nullptr;
-    EXPECT_EQ(halyard_compilationReport(compilation, &text), ANEURALNETWORKS_NO_ERROR);
+  static nlohmann::json cacheOf(const client::Compilation& compilation) {
+    std::string text;
+    EXPECT_NN_OK(compilation.report(text));
     auto json = nlohmann::json::parse(text);
-    halyard_free(text);
     return json.at("partitions").at(0).at("cache");
   }
 
-  Handle<ANeuralNetworksModel> model_;
+  client::Model model_;
 };
 
 TEST_F(CachingApi, ArgumentsAreChecked) {
@@ -89,14 +88,14 @@ TEST_F(CachingApi, TheRuntimesOwnDeviceDoesNotCache) {
       ANEURALNETWORKS_BAD_DATA);
 
   const auto uncached = newCompilation();
-  EXPECT_NN_OK(ANeuralNetworksCompilation_finish(uncached.get()));
-  EXPECT_EQ(cacheOf(uncached.get()).at("state"), "off");
-  EXPECT_EQ(cacheOf(uncached.get()).at("reason"), "the application has asked for none");
+  EXPECT_NN_OK(uncached.finish());
+  EXPECT_EQ(cacheOf(uncached).at("state"), "off");
+  EXPECT_EQ(cacheOf(uncached).at("reason"), "the application has asked for none");
   const auto cached = newCompilation();
-  EXPECT_NN_OK(ANeuralNetworksCompilation_setCaching(cached.get(), "/tmp", kToken));
-  EXPECT_NN_OK(ANeuralNetworksCompilation_finish(cached.get()));
-  EXPECT_EQ(cacheOf(cached.get()).at("state"), "off");
-  EXPECT_THAT(cacheOf(cached.get()).at("reason").get<std::string>(), HasSubstr("own device"));
+  EXPECT_NN_OK(cached.setCaching("/tmp", kToken));
+  EXPECT_NN_OK(cached.finish());
+  EXPECT_EQ(cacheOf(cached).at("state"), "off");
+  EXPECT_THAT(cacheOf(cached).at("reason").get<std::string>(), HasSubstr("own device"));
 }
 
 }  // namespace

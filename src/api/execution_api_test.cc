@@ -6,7 +6,7 @@
 #include <deque>
 #include <thread>
 
-#include "api/test_model.h"
+#include "api/api_for_test.h"
 
 namespace halyard::api::testing {
 namespace {
@@ -16,7 +16,7 @@ class ExecutionApi : public ::testing::Test {
   // out[dims] = a[dims] + b[dims], compiled for the CPU device.
   void compile(std::vector<uint32_t> a, std::vector<uint32_t> b, std::vector<uint32_t> out) {
     model_ = addModel(std::move(a), std::move(b), std::move(out));
-    ASSERT_NN_OK(ANeuralNetworksModel_finish(model_.get()));
+    ASSERT_NN_OK(model_.finish());
     compilation_ = compileFor(model_.get(), deviceNamed(kCpuDevice));
     execution_ = newExecution(compilation_.get());
   }
@@ -24,19 +24,18 @@ class ExecutionApi : public ::testing::Test {
   int setInput(int32_t index, std::vector<float> values,
                const ANeuralNetworksOperandType* type = nullptr) {
     inputs_.push_back(std::move(values));
-    return ANeuralNetworksExecution_setInput(execution_.get(), index, type, inputs_.back().data(),
-                                             inputs_.back().size() * sizeof(float));
+    return execution_.setInput(index, type, inputs_.back().data(),
+                               inputs_.back().size() * sizeof(float));
   }
   int setOutput(int32_t index, std::vector<float>& values,
                 const ANeuralNetworksOperandType* type = nullptr) {
-    return ANeuralNetworksExecution_setOutput(execution_.get(), index, type, values.data(),
-                                              values.size() * sizeof(float));
+    return execution_.setOutput(index, type, values.data(), values.size() * sizeof(float));
   }
 
   std::deque<std::vector<float>> inputs_;
-  Handle<ANeuralNetworksModel> model_;
-  Handle<ANeuralNetworksCompilation> compilation_;
-  Handle<ANeuralNetworksExecution> execution_;
+  client::Model model_;
+  client::Compilation compilation_;
+  client::Execution execution_;
 };
 
 TEST_F(ExecutionApi, ComputesAndTellsTheShape) {
@@ -46,20 +45,19 @@ TEST_F(ExecutionApi, ComputesAndTellsTheShape) {
   EXPECT_NN_OK(setInput(1, {1, 2, 3}));
   EXPECT_NN_OK(setOutput(0, out));
   uint32_t rank = 0;
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_getOutputOperandRank(execution_.get(), 0, &rank),
-                  ANEURALNETWORKS_BAD_STATE, "has not been computed");
-  ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution_.get()));
+  EXPECT_NN_ERROR(execution_.getOutputOperandRank(0, rank), ANEURALNETWORKS_BAD_STATE,
+                  "has not been computed");
+  ASSERT_NN_OK(execution_.compute());
   EXPECT_EQ(out, (std::vector<float>{11, 12, 13, 21, 22, 23}));
-  EXPECT_NN_OK(ANeuralNetworksExecution_getOutputOperandRank(execution_.get(), 0, &rank));
+  EXPECT_NN_OK(execution_.getOutputOperandRank(0, rank));
   ASSERT_EQ(rank, 2u);
   uint32_t dims[2] = {};
   EXPECT_NN_OK(ANeuralNetworksExecution_getOutputOperandDimensions(execution_.get(), 0, dims));
   EXPECT_EQ(dims[0], 2u);
   EXPECT_EQ(dims[1], 3u);
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_getOutputOperandRank(execution_.get(), 1, &rank),
-                  ANEURALNETWORKS_BAD_DATA, "output 1 of a model with 1");
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_compute(execution_.get()), ANEURALNETWORKS_BAD_STATE,
-                  "not reusable");
+  EXPECT_NN_ERROR(execution_.getOutputOperandRank(1, rank), ANEURALNETWORKS_BAD_DATA,
+                  "output 1 of a model with 1");
+  EXPECT_NN_ERROR(execution_.compute(), ANEURALNETWORKS_BAD_STATE, "not reusable");
 }
 
 TEST_F(ExecutionApi, ArgumentsAreCheckedInOrder) {
@@ -70,18 +68,17 @@ TEST_F(ExecutionApi, ArgumentsAreCheckedInOrder) {
   EXPECT_NN_ERROR(setInput(0, {1}), ANEURALNETWORKS_BAD_DATA,
                   "input 0: 4 bytes for TENSOR_FLOAT32[2], which needs 8");
   EXPECT_NN_ERROR(setInput(0, {1, 2, 3}), ANEURALNETWORKS_BAD_DATA, "which needs 8");
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_setInput(execution_.get(), 0, nullptr, nullptr, 8),
-                  ANEURALNETWORKS_UNEXPECTED_NULL, "buffer is null");
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_setInput(execution_.get(), 0, nullptr, out.data(), 0),
-                  ANEURALNETWORKS_BAD_DATA, "length 0");
+  EXPECT_NN_ERROR(execution_.setInput(0, nullptr, nullptr, 8), ANEURALNETWORKS_UNEXPECTED_NULL,
+                  "buffer is null");
+  EXPECT_NN_ERROR(execution_.setInput(0, nullptr, out.data(), 0), ANEURALNETWORKS_BAD_DATA,
+                  "length 0");
   const uint32_t three[] = {3};
   const ANeuralNetworksOperandType type = {ANEURALNETWORKS_TENSOR_FLOAT32, 1, three, 0, 0};
   EXPECT_NN_ERROR(setInput(0, {1, 2, 3}, &type), ANEURALNETWORKS_BAD_DATA,
                   "dimensions [3], the model has [2]");
   EXPECT_NN_OK(setInput(0, {1, 2}));
   EXPECT_NN_ERROR(setInput(0, {1, 2}), ANEURALNETWORKS_BAD_STATE, "input 0 has been set already");
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_compute(execution_.get()), ANEURALNETWORKS_BAD_DATA,
-                  "input 1 has not been set");
+  EXPECT_NN_ERROR(execution_.compute(), ANEURALNETWORKS_BAD_DATA, "input 1 has not been set");
 }
 
 TEST_F(ExecutionApi, UnknownDimensionsComeWithTheArguments) {
@@ -95,8 +92,7 @@ TEST_F(ExecutionApi, UnknownDimensionsComeWithTheArguments) {
   EXPECT_NN_OK(setInput(1, {10}));
   std::vector<float> small(2);
   EXPECT_NN_OK(setOutput(0, small));
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_compute(execution_.get()),
-                  ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE, "output 0");
+  EXPECT_NN_ERROR(execution_.compute(), ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE, "output 0");
   uint32_t dims[1] = {};
   EXPECT_NN_ERROR(ANeuralNetworksExecution_getOutputOperandDimensions(execution_.get(), 0, dims),
                   ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE, "too small for shape [3]");
@@ -106,7 +102,7 @@ TEST_F(ExecutionApi, UnknownDimensionsComeWithTheArguments) {
   EXPECT_NN_OK(setInput(0, a, &type));
   EXPECT_NN_OK(setInput(1, {10}));
   EXPECT_NN_OK(setOutput(0, out));
-  ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution_.get()));
+  ASSERT_NN_OK(execution_.compute());
   EXPECT_EQ(out, (std::vector<float>{11, 12, 13}));
 }
 
@@ -118,34 +114,31 @@ TEST_F(ExecutionApi, AContradictionFoundByInferenceFailsTheExecution) {
   EXPECT_NN_OK(setInput(0, {1, 2, 3}, &type));
   EXPECT_NN_OK(setInput(1, {1, 2}));
   EXPECT_NN_OK(setOutput(0, out));
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_compute(execution_.get()), ANEURALNETWORKS_OP_FAILED,
-                  "operation #0 ADD");
+  EXPECT_NN_ERROR(execution_.compute(), ANEURALNETWORKS_OP_FAILED, "operation #0 ADD");
   uint32_t rank = 0;
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_getOutputOperandRank(execution_.get(), 0, &rank),
-                  ANEURALNETWORKS_BAD_STATE, "the execution failed");
+  EXPECT_NN_ERROR(execution_.getOutputOperandRank(0, rank), ANEURALNETWORKS_BAD_STATE,
+                  "the execution failed");
 }
 
 TEST_F(ExecutionApi, AsynchronousAndReusable) {
   compile({1}, {1}, {1});
   std::vector<float> out(1);
-  EXPECT_NN_OK(ANeuralNetworksExecution_setReusable(execution_.get(), true));
+  EXPECT_NN_OK(execution_.setReusable(true));
   EXPECT_NN_OK(setInput(0, {1}));
   EXPECT_NN_OK(setInput(1, {5}));
   EXPECT_NN_OK(setOutput(0, out));
   for (int i = 0; i < 10; ++i) {
     inputs_[0][0] = static_cast<float>(i);
-    ANeuralNetworksEvent* event = nullptr;
-    ASSERT_NN_OK(ANeuralNetworksExecution_startCompute(execution_.get(), &event));
-    const Handle<ANeuralNetworksEvent> owner(event);
-    EXPECT_NN_OK(ANeuralNetworksEvent_wait(event));
-    EXPECT_NN_OK(ANeuralNetworksEvent_wait(event));
+    client::Event event;
+    ASSERT_NN_OK(execution_.startCompute(event));
+    EXPECT_NN_OK(event.wait());
+    EXPECT_NN_OK(event.wait());
     int fd = 0;
-    EXPECT_NN_ERROR(ANeuralNetworksEvent_getSyncFenceFd(event, &fd), ANEURALNETWORKS_BAD_DATA,
-                    "no sync fence");
+    EXPECT_NN_ERROR(event.getSyncFenceFd(fd), ANEURALNETWORKS_BAD_DATA, "no sync fence");
     EXPECT_EQ(fd, -1);
     EXPECT_EQ(out[0], static_cast<float>(i + 5));
   }
-  ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution_.get()));
+  ASSERT_NN_OK(execution_.compute());
   EXPECT_NN_ERROR(setInput(0, {1}), ANEURALNETWORKS_BAD_STATE, "has been started");
 }
 
@@ -182,20 +175,17 @@ TEST_F(ExecutionApi, Memory) {
   ASSERT_NE(mapped, MAP_FAILED);
   const float values[] = {1, 2, 30, 40, 0, 0};
   std::memcpy(mapped, values, sizeof(values));
-  ANeuralNetworksMemory* memory = nullptr;
-  ASSERT_NN_OK(ANeuralNetworksMemory_createFromFd(24, PROT_READ | PROT_WRITE, fd, 0, &memory));
-  const Handle<ANeuralNetworksMemory> owner(memory);
+  client::Memory memory;
+  ASSERT_NN_OK(memory.createFromFd(24, PROT_READ | PROT_WRITE, fd, 0));
   close(fd);
   const auto input = [&](int32_t index, size_t offset, size_t length) {
-    return ANeuralNetworksExecution_setInputFromMemory(execution_.get(), index, nullptr, memory,
-                                                       offset, length);
+    return execution_.setInputFromMemory(index, nullptr, memory.get(), offset, length);
   };
   EXPECT_NN_ERROR(input(0, 20, 8), ANEURALNETWORKS_BAD_DATA, "outside the memory of 24 bytes");
   EXPECT_NN_OK(input(0, 0, 8));
   EXPECT_NN_OK(input(1, 8, 8));
-  EXPECT_NN_OK(
-      ANeuralNetworksExecution_setOutputFromMemory(execution_.get(), 0, nullptr, memory, 16, 8));
-  ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution_.get()));
+  EXPECT_NN_OK(execution_.setOutputFromMemory(0, nullptr, memory.get(), 16, 8));
+  ASSERT_NN_OK(execution_.compute());
   EXPECT_EQ(mapped[4], 31);
   EXPECT_EQ(mapped[5], 42);
   munmap(mapped, 24);
@@ -204,13 +194,13 @@ TEST_F(ExecutionApi, Memory) {
 TEST_F(ExecutionApi, PaddingIsAllowedOnceEnabled) {
   compile({2}, {2}, {2});
   std::vector<float> out(16);
-  EXPECT_NN_OK(ANeuralNetworksExecution_enableInputAndOutputPadding(execution_.get(), true));
+  EXPECT_NN_OK(execution_.enableInputAndOutputPadding(true));
   EXPECT_NN_OK(setInput(0, {1, 2, 99, 99}));
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_enableInputAndOutputPadding(execution_.get(), false),
-                  ANEURALNETWORKS_BAD_STATE, "before any argument is set");
+  EXPECT_NN_ERROR(execution_.enableInputAndOutputPadding(false), ANEURALNETWORKS_BAD_STATE,
+                  "before any argument is set");
   EXPECT_NN_OK(setInput(1, {1, 1}));
   EXPECT_NN_OK(setOutput(0, out));
-  ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution_.get()));
+  ASSERT_NN_OK(execution_.compute());
   EXPECT_EQ(out[0], 2);
   EXPECT_EQ(out[1], 3);
 }
@@ -218,55 +208,45 @@ TEST_F(ExecutionApi, PaddingIsAllowedOnceEnabled) {
 TEST_F(ExecutionApi, TimingAndTimeouts) {
   compile({1}, {1}, {1});
   uint64_t duration = 0;
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_getDuration(execution_.get(), 4, &duration),
-                  ANEURALNETWORKS_BAD_DATA, "duration code 4");
-  EXPECT_NN_OK(ANeuralNetworksExecution_setMeasureTiming(execution_.get(), true));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setTimeout(execution_.get(), UINT64_MAX));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setLoopTimeout(execution_.get(), UINT64_MAX));
+  EXPECT_NN_ERROR(execution_.getDuration(4, duration), ANEURALNETWORKS_BAD_DATA, "duration code 4");
+  EXPECT_NN_OK(execution_.setMeasureTiming(true));
+  EXPECT_NN_OK(execution_.setTimeout(UINT64_MAX));
+  EXPECT_NN_OK(execution_.setLoopTimeout(UINT64_MAX));
   std::vector<float> out(1);
   EXPECT_NN_OK(setInput(0, {1}));
   EXPECT_NN_OK(setInput(1, {1}));
   EXPECT_NN_OK(setOutput(0, out));
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_getDuration(execution_.get(), 0, &duration),
-                  ANEURALNETWORKS_BAD_STATE, "has not been computed");
-  ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution_.get()));
-  EXPECT_NN_OK(ANeuralNetworksExecution_getDuration(execution_.get(), 0, &duration));
+  EXPECT_NN_ERROR(execution_.getDuration(0, duration), ANEURALNETWORKS_BAD_STATE,
+                  "has not been computed");
+  ASSERT_NN_OK(execution_.compute());
+  EXPECT_NN_OK(execution_.getDuration(0, duration));
 
-  ANeuralNetworksCompilation* any = nullptr;
-  ASSERT_NN_OK(ANeuralNetworksCompilation_create(model_.get(), &any));
-  const Handle<ANeuralNetworksCompilation> owner(any);
-  EXPECT_NN_ERROR(ANeuralNetworksCompilation_setTimeout(any, 1), ANEURALNETWORKS_BAD_DATA,
-                  "exactly one device");
-  ASSERT_NN_OK(ANeuralNetworksCompilation_finish(any));
-  const auto execution = newExecution(any);
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_setMeasureTiming(execution.get(), true),
-                  ANEURALNETWORKS_BAD_DATA, "exactly one device");
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_setTimeout(execution.get(), 1), ANEURALNETWORKS_BAD_DATA,
-                  "exactly one device");
+  client::Compilation any;
+  ASSERT_NN_OK(any.create(model_.get()));
+  EXPECT_NN_ERROR(any.setTimeout(1), ANEURALNETWORKS_BAD_DATA, "exactly one device");
+  ASSERT_NN_OK(any.finish());
+  const auto execution = newExecution(any.get());
+  EXPECT_NN_ERROR(execution.setMeasureTiming(true), ANEURALNETWORKS_BAD_DATA, "exactly one device");
+  EXPECT_NN_ERROR(execution.setTimeout(1), ANEURALNETWORKS_BAD_DATA, "exactly one device");
 }
 
 TEST_F(ExecutionApi, CompilationStates) {
   compile({1}, {1}, {1});
-  EXPECT_NN_ERROR(ANeuralNetworksCompilation_finish(compilation_.get()), ANEURALNETWORKS_BAD_STATE,
-                  "finished already");
-  EXPECT_NN_ERROR(ANeuralNetworksCompilation_setPreference(compilation_.get(), 0),
-                  ANEURALNETWORKS_BAD_STATE, "finished");
-  ANeuralNetworksCompilation* fresh = nullptr;
-  ASSERT_NN_OK(ANeuralNetworksCompilation_create(model_.get(), &fresh));
-  const Handle<ANeuralNetworksCompilation> owner(fresh);
-  EXPECT_NN_ERROR(ANeuralNetworksCompilation_setPreference(fresh, 40), ANEURALNETWORKS_BAD_DATA,
-                  "preference 40");
-  EXPECT_NN_ERROR(ANeuralNetworksCompilation_setPreference(fresh, -1), ANEURALNETWORKS_BAD_DATA,
-                  "preference -1");
-  EXPECT_NN_ERROR(ANeuralNetworksCompilation_setPriority(fresh, 91), ANEURALNETWORKS_BAD_DATA,
-                  "priority 91");
-  EXPECT_NN_OK(ANeuralNetworksCompilation_setPriority(fresh, ANEURALNETWORKS_PRIORITY_HIGH));
+  EXPECT_NN_ERROR(compilation_.finish(), ANEURALNETWORKS_BAD_STATE, "finished already");
+  EXPECT_NN_ERROR(compilation_.setPreference(0), ANEURALNETWORKS_BAD_STATE, "finished");
+  client::Compilation fresh;
+  ASSERT_NN_OK(fresh.create(model_.get()));
+  EXPECT_NN_ERROR(fresh.setPreference(40), ANEURALNETWORKS_BAD_DATA, "preference 40");
+  EXPECT_NN_ERROR(fresh.setPreference(-1), ANEURALNETWORKS_BAD_DATA, "preference -1");
+  EXPECT_NN_ERROR(fresh.setPriority(91), ANEURALNETWORKS_BAD_DATA, "priority 91");
+  EXPECT_NN_OK(fresh.setPriority(ANEURALNETWORKS_PRIORITY_HIGH));
   ANeuralNetworksExecution* execution = nullptr;
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_create(fresh, &execution), ANEURALNETWORKS_BAD_STATE,
-                  "not finished");
-  uint32_t value = 0;
-  EXPECT_NN_ERROR(ANeuralNetworksCompilation_getPreferredMemoryAlignmentForInput(fresh, 0, &value),
+  EXPECT_NN_ERROR(ANeuralNetworksExecution_create(fresh.get(), &execution),
                   ANEURALNETWORKS_BAD_STATE, "not finished");
+  uint32_t value = 0;
+  EXPECT_NN_ERROR(
+      ANeuralNetworksCompilation_getPreferredMemoryAlignmentForInput(fresh.get(), 0, &value),
+      ANEURALNETWORKS_BAD_STATE, "not finished");
   EXPECT_NN_OK(ANeuralNetworksCompilation_getPreferredMemoryAlignmentForInput(compilation_.get(), 0,
                                                                               &value));
   EXPECT_EQ(value, 64u);

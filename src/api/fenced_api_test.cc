@@ -6,7 +6,7 @@
 #include <atomic>
 #include <thread>
 
-#include "api/test_model.h"
+#include "api/api_for_test.h"
 #include "halyard/driver/sync_fence.h"
 
 namespace halyard::api::testing {
@@ -14,36 +14,35 @@ namespace {
 
 constexpr auto kStart = ANeuralNetworksExecution_startComputeWithDependencies;
 
-Handle<ANeuralNetworksEvent> eventFrom(int fd) {
-  ANeuralNetworksEvent* event = nullptr;
-  EXPECT_NN_OK(ANeuralNetworksEvent_createFromSyncFenceFd(fd, &event));
-  return Handle<ANeuralNetworksEvent>(event);
+client::Event eventFrom(int fd) {
+  client::Event event;
+  EXPECT_NN_OK(event.createFromSyncFenceFd(fd));
+  return event;
 }
 
 class FencedApi : public ::testing::Test {
  protected:
   void SetUp() override {
     model_ = addModel({2}, {2}, {2});
-    ASSERT_NN_OK(ANeuralNetworksModel_finish(model_.get()));
+    ASSERT_NN_OK(model_.finish());
     compilation_ = compileFor(model_.get(), deviceNamed(kCpuDevice));
   }
   // out = a + b
-  Handle<ANeuralNetworksExecution> executionOf(const std::vector<float>& a,
-                                               const std::vector<float>& b,
-                                               std::vector<float>& out) {
+  client::Execution executionOf(const std::vector<float>& a, const std::vector<float>& b,
+                                std::vector<float>& out) {
     auto execution = newExecution(compilation_.get());
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 0, nullptr, a.data(), 8));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 1, nullptr, b.data(), 8));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(execution.get(), 0, nullptr, out.data(), 8));
+    EXPECT_NN_OK(execution.setInput(0, nullptr, a.data(), 8));
+    EXPECT_NN_OK(execution.setInput(1, nullptr, b.data(), 8));
+    EXPECT_NN_OK(execution.setOutput(0, nullptr, out.data(), 8));
     return execution;
   }
-  Handle<ANeuralNetworksEvent> start(ANeuralNetworksExecution* execution,
-                                     const std::vector<const ANeuralNetworksEvent*>& dependencies,
-                                     uint64_t duration = 0) {
+  client::Event start(ANeuralNetworksExecution* execution,
+                      const std::vector<const ANeuralNetworksEvent*>& dependencies,
+                      uint64_t duration = 0) {
     ANeuralNetworksEvent* event = nullptr;
     EXPECT_NN_OK(kStart(execution, dependencies.data(), static_cast<uint32_t>(dependencies.size()),
                         duration, &event));
-    return Handle<ANeuralNetworksEvent>(event);
+    return client::Event(event);
   }
   static FenceState stateOf(const ANeuralNetworksEvent* event) {
     int fd = -1;
@@ -55,8 +54,8 @@ class FencedApi : public ::testing::Test {
   const std::vector<float> a_ = {1, 2};
   const std::vector<float> b_ = {10, 20};
   std::vector<float> out_ = {0, 0};
-  Handle<ANeuralNetworksModel> model_;
-  Handle<ANeuralNetworksCompilation> compilation_;
+  client::Model model_;
+  client::Compilation compilation_;
 };
 
 TEST_F(FencedApi, NullsAreCheckedInOrder) {
@@ -104,21 +103,21 @@ TEST_F(FencedApi, EventsOfDescriptors) {
   const auto event = eventFrom(fence.fence.get());
   fence.fence.reset();  // the event has its own
   int fd = -1;
-  EXPECT_NN_OK(ANeuralNetworksEvent_getSyncFenceFd(event.get(), &fd));
+  EXPECT_NN_OK(event.getSyncFenceFd(fd));
   const UniqueFd first(fd);
-  EXPECT_NN_OK(ANeuralNetworksEvent_getSyncFenceFd(event.get(), &fd));
+  EXPECT_NN_OK(event.getSyncFenceFd(fd));
   const UniqueFd second(fd);
   EXPECT_NE(first.get(), second.get());
   EXPECT_EQ(fenceState(first.get()).value(), FenceState::PENDING);
   fence.signaller.signal();
-  EXPECT_NN_OK(ANeuralNetworksEvent_wait(event.get()));
+  EXPECT_NN_OK(event.wait());
   EXPECT_EQ(fenceState(second.get()).value(), FenceState::SIGNALLED);
 
   NewFence failing = createFence().value();
   const auto bad = eventFrom(failing.fence.get());
   failing.signaller.fail();
   for (int i = 0; i < 2; ++i) {
-    EXPECT_NN_ERROR(ANeuralNetworksEvent_wait(bad.get()), ANEURALNETWORKS_OP_FAILED, "error state");
+    EXPECT_NN_ERROR(bad.wait(), ANEURALNETWORKS_OP_FAILED, "error state");
   }
 }
 
@@ -134,14 +133,14 @@ TEST_F(FencedApi, WaitsForItsDependencies) {
   EXPECT_NN_ERROR(kStart(execution.get(), nullptr, 0, 0, &other), ANEURALNETWORKS_BAD_STATE,
                   "being computed");
   uint64_t duration = 0;
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_getDuration(execution.get(), 0, &duration),
-                  ANEURALNETWORKS_BAD_STATE, "is being computed");
+  EXPECT_NN_ERROR(execution.getDuration(0, duration), ANEURALNETWORKS_BAD_STATE,
+                  "is being computed");
   fence.signaller.signal();
   std::atomic<int> wrong = 0;
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
-      if (ANeuralNetworksEvent_wait(event.get()) != ANEURALNETWORKS_NO_ERROR) ++wrong;
+      if (event.wait() != ANEURALNETWORKS_NO_ERROR) ++wrong;
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -149,14 +148,14 @@ TEST_F(FencedApi, WaitsForItsDependencies) {
   EXPECT_EQ(out_, (std::vector<float>{11, 22}));
   EXPECT_EQ(stateOf(event.get()), FenceState::SIGNALLED);
   uint32_t rank = 0;
-  EXPECT_NN_OK(ANeuralNetworksExecution_getOutputOperandRank(execution.get(), 0, &rank));
+  EXPECT_NN_OK(execution.getOutputOperandRank(0, rank));
   EXPECT_EQ(rank, 1u);
 }
 
 TEST_F(FencedApi, AChainComputesInOrder) {
   NewFence fence = createFence().value();
-  std::vector<Handle<ANeuralNetworksExecution>> executions;
-  std::vector<Handle<ANeuralNetworksEvent>> events;
+  std::vector<client::Execution> executions;
+  std::vector<client::Event> events;
   std::vector<std::vector<float>> values(21, std::vector<float>(2));
   events.push_back(eventFrom(fence.fence.get()));
   for (size_t i = 0; i + 1 < values.size(); ++i) {
@@ -179,34 +178,29 @@ TEST_F(FencedApi, ErrorsGoDownAChain) {
   const auto firstEvent = start(first.get(), {dependency.get()});
   const auto secondEvent = start(second.get(), {firstEvent.get()});
   fence.signaller.fail();
-  EXPECT_NN_ERROR(ANeuralNetworksEvent_wait(secondEvent.get()), ANEURALNETWORKS_OP_FAILED,
-                  "error state");
-  EXPECT_NN_ERROR(ANeuralNetworksEvent_wait(firstEvent.get()), ANEURALNETWORKS_OP_FAILED,
-                  "error state");
+  EXPECT_NN_ERROR(secondEvent.wait(), ANEURALNETWORKS_OP_FAILED, "error state");
+  EXPECT_NN_ERROR(firstEvent.wait(), ANEURALNETWORKS_OP_FAILED, "error state");
   EXPECT_EQ(stateOf(firstEvent.get()), FenceState::ERROR);
   EXPECT_EQ(more, (std::vector<float>{0, 0}));
   uint32_t rank = 0;
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_getOutputOperandRank(first.get(), 0, &rank),
-                  ANEURALNETWORKS_BAD_STATE, "failed");
+  EXPECT_NN_ERROR(first.getOutputOperandRank(0, rank), ANEURALNETWORKS_BAD_STATE, "failed");
   // A fence that has failed already is refused, and the execution is over.
   const auto third = executionOf(a_, b_, more);
   const ANeuralNetworksEvent* const list[] = {firstEvent.get()};
   ANeuralNetworksEvent* event = nullptr;
   EXPECT_NN_ERROR(kStart(third.get(), list, 1, 0, &event), ANEURALNETWORKS_BAD_DATA, "error state");
   EXPECT_EQ(event, nullptr);
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_compute(third.get()), ANEURALNETWORKS_BAD_STATE,
-                  "has been computed");
+  EXPECT_NN_ERROR(third.compute(), ANEURALNETWORKS_BAD_STATE, "has been computed");
 }
 
 TEST_F(FencedApi, DependenciesWithoutFencesAreWaitedFor) {
   std::vector<float> more(2);
   const auto first = executionOf(a_, b_, out_);
-  ANeuralNetworksEvent* started = nullptr;
-  ASSERT_NN_OK(ANeuralNetworksExecution_startCompute(first.get(), &started));
-  const Handle<ANeuralNetworksEvent> dependency(started);
+  client::Event dependency;
+  ASSERT_NN_OK(first.startCompute(dependency));
   const auto second = executionOf(out_, b_, more);
   const auto event = start(second.get(), {dependency.get()});
-  EXPECT_NN_OK(ANeuralNetworksEvent_wait(event.get()));
+  EXPECT_NN_OK(event.wait());
   EXPECT_EQ(more, (std::vector<float>{21, 42}));
 }
 
@@ -219,13 +213,12 @@ TEST_F(FencedApi, WhatCannotBeStarted) {
   EXPECT_EQ(event, nullptr);
 
   model_ = addModel({2}, {2}, {0});
-  ASSERT_NN_OK(ANeuralNetworksModel_finish(model_.get()));
+  ASSERT_NN_OK(model_.finish());
   compilation_ = compileFor(model_.get(), deviceNamed(kCpuDevice));
   const auto unknown = executionOf(a_, b_, out);
   EXPECT_NN_ERROR(kStart(unknown.get(), nullptr, 0, 0, &event), ANEURALNETWORKS_BAD_DATA,
                   "output 0 has dimensions [?]");
-  EXPECT_NN_ERROR(ANeuralNetworksExecution_compute(unknown.get()), ANEURALNETWORKS_BAD_STATE,
-                  "has been computed");
+  EXPECT_NN_ERROR(unknown.compute(), ANEURALNETWORKS_BAD_STATE, "has been computed");
 
   ANeuralNetworksCompilation* any = nullptr;
   ASSERT_NN_OK(ANeuralNetworksCompilation_create(model_.get(), &any));
@@ -240,10 +233,9 @@ TEST_F(FencedApi, TimeoutAndDuration) {
   NewFence never = createFence().value();
   const auto dependency = eventFrom(never.fence.get());
   const auto late = executionOf(a_, b_, out_);
-  EXPECT_NN_OK(ANeuralNetworksExecution_setTimeout(late.get(), 20'000'000));
+  EXPECT_NN_OK(late.setTimeout(20'000'000));
   const auto event = start(late.get(), {dependency.get()}, UINT64_MAX);
-  EXPECT_NN_ERROR(ANeuralNetworksEvent_wait(event.get()),
-                  ANEURALNETWORKS_MISSED_DEADLINE_PERSISTENT, "deadline");
+  EXPECT_NN_ERROR(event.wait(), ANEURALNETWORKS_MISSED_DEADLINE_PERSISTENT, "deadline");
   const auto hurried = executionOf(a_, b_, out_);
   EXPECT_NN_ERROR(ANeuralNetworksEvent_wait(start(hurried.get(), {}, 1).get()),
                   ANEURALNETWORKS_MISSED_DEADLINE_PERSISTENT, "deadline");
@@ -253,23 +245,23 @@ TEST_F(FencedApi, TimeoutAndDuration) {
 
 TEST_F(FencedApi, ReusableAndTimed) {
   const auto execution = executionOf(a_, b_, out_);
-  EXPECT_NN_OK(ANeuralNetworksExecution_setReusable(execution.get(), true));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setMeasureTiming(execution.get(), true));
+  EXPECT_NN_OK(execution.setReusable(true));
+  EXPECT_NN_OK(execution.setMeasureTiming(true));
   for (int i = 0; i < 5; ++i) {
     out_ = {0, 0};
     const auto event = start(execution.get(), {});
-    EXPECT_NN_OK(ANeuralNetworksEvent_wait(event.get()));
+    EXPECT_NN_OK(event.wait());
     EXPECT_EQ(out_, (std::vector<float>{11, 22}));
     for (int32_t code = 0; code < 4; ++code) {
       uint64_t duration = 1;
-      EXPECT_NN_OK(ANeuralNetworksExecution_getDuration(execution.get(), code, &duration));
+      EXPECT_NN_OK(execution.getDuration(code, duration));
       EXPECT_TRUE(duration == 0 || duration == UINT64_MAX) << "the CPU device has no times";
     }
   }
-  ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+  ASSERT_NN_OK(execution.compute());
   // Let go of without a wait: the end of the event waits.
   (void)start(execution.get(), {});
-  ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+  ASSERT_NN_OK(execution.compute());
 }
 
 }  // namespace

@@ -2,26 +2,21 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "api/test_model.h"
+#include "api/api_for_test.h"
 
 namespace halyard::api::testing {
 namespace {
 
-struct DescFreer {
-  void operator()(ANeuralNetworksMemoryDesc* p) const { ANeuralNetworksMemoryDesc_free(p); }
-};
-using DescHandle = std::unique_ptr<ANeuralNetworksMemoryDesc, DescFreer>;
-
-DescHandle newDesc() {
-  ANeuralNetworksMemoryDesc* desc = nullptr;
-  EXPECT_NN_OK(ANeuralNetworksMemoryDesc_create(&desc));
-  return DescHandle(desc);
+client::MemoryDesc newDesc() {
+  client::MemoryDesc desc;
+  EXPECT_NN_OK(desc.create());
+  return desc;
 }
 
-Handle<ANeuralNetworksMemory> memoryFrom(const DescHandle& desc) {
-  ANeuralNetworksMemory* memory = nullptr;
-  EXPECT_NN_OK(ANeuralNetworksMemory_createFromDesc(desc.get(), &memory));
-  return Handle<ANeuralNetworksMemory>(memory);
+client::Memory memoryFrom(const client::MemoryDesc& desc) {
+  client::Memory memory;
+  EXPECT_NN_OK(memory.createFromDesc(desc.get()));
+  return memory;
 }
 
 // Memory of the application's.
@@ -30,9 +25,7 @@ struct Linear {
     fd = ::memfd_create("test", MFD_CLOEXEC);
     size = values.size() * sizeof(float);
     EXPECT_EQ(::pwrite(fd, values.data(), size, 0), static_cast<ssize_t>(size));
-    ANeuralNetworksMemory* made = nullptr;
-    EXPECT_NN_OK(ANeuralNetworksMemory_createFromFd(size, PROT_READ | PROT_WRITE, fd, 0, &made));
-    memory.reset(made);
+    EXPECT_NN_OK(memory.createFromFd(size, PROT_READ | PROT_WRITE, fd, 0));
   }
   ~Linear() { ::close(fd); }
   Linear(const Linear&) = delete;
@@ -46,54 +39,51 @@ struct Linear {
 
   int fd = -1;
   size_t size = 0;
-  Handle<ANeuralNetworksMemory> memory;
+  client::Memory memory;
 };
 
 class MemoryDescApi : public ::testing::Test {
  protected:
   void SetUp() override {
     model_ = addModel({2}, {2}, {2});
-    ASSERT_NN_OK(ANeuralNetworksModel_finish(model_.get()));
+    ASSERT_NN_OK(model_.finish());
     compilation_ = compileFor(model_.get(), deviceNamed(kCpuDevice));
   }
   // For input 0 and output 0.
-  Handle<ANeuralNetworksMemory> newMemory() {
-    const DescHandle desc = newDesc();
-    EXPECT_NN_OK(ANeuralNetworksMemoryDesc_addInputRole(desc.get(), compilation_.get(), 0, 1));
-    EXPECT_NN_OK(ANeuralNetworksMemoryDesc_addOutputRole(desc.get(), compilation_.get(), 0, 0.5f));
-    EXPECT_NN_OK(ANeuralNetworksMemoryDesc_finish(desc.get()));
+  client::Memory newMemory() {
+    const client::MemoryDesc desc = newDesc();
+    EXPECT_NN_OK(desc.addInputRole(compilation_.get(), 0, 1));
+    EXPECT_NN_OK(desc.addOutputRole(compilation_.get(), 0, 0.5f));
+    EXPECT_NN_OK(desc.finish());
     return memoryFrom(desc);
   }
   // out = in + {1, 1}; the code of compute, unless an argument is refused.
   int add(const ANeuralNetworksMemory* in, const ANeuralNetworksMemory* out) {
     const auto execution = newExecution(compilation_.get());
     const float ones[] = {1, 1};
-    int code = ANeuralNetworksExecution_setInputFromMemory(execution.get(), 0, nullptr, in, 0, 0);
+    int code = execution.setInputFromMemory(0, nullptr, in, 0, 0);
     if (code != ANEURALNETWORKS_NO_ERROR) return code;
-    EXPECT_NN_OK(
-        ANeuralNetworksExecution_setInput(execution.get(), 1, nullptr, ones, sizeof(ones)));
-    code = ANeuralNetworksExecution_setOutputFromMemory(execution.get(), 0, nullptr, out, 0, 0);
+    EXPECT_NN_OK(execution.setInput(1, nullptr, ones, sizeof(ones)));
+    code = execution.setOutputFromMemory(0, nullptr, out, 0, 0);
     if (code != ANEURALNETWORKS_NO_ERROR) return code;
-    return ANeuralNetworksExecution_compute(execution.get());
+    return execution.compute();
   }
 
-  Handle<ANeuralNetworksModel> model_;
-  Handle<ANeuralNetworksCompilation> compilation_;
+  client::Model model_;
+  client::Compilation compilation_;
 };
 
 TEST_F(MemoryDescApi, Nulls) {
   constexpr int kNull = ANEURALNETWORKS_UNEXPECTED_NULL;
-  const DescHandle desc = newDesc();
+  const client::MemoryDesc desc = newDesc();
   auto* memory = reinterpret_cast<ANeuralNetworksMemory*>(this);
   EXPECT_NN_ERROR(ANeuralNetworksMemoryDesc_create(nullptr), kNull, "desc");
   EXPECT_NN_ERROR(ANeuralNetworksMemoryDesc_addInputRole(nullptr, compilation_.get(), 0, 1), kNull,
                   "desc");
-  EXPECT_NN_ERROR(ANeuralNetworksMemoryDesc_addInputRole(desc.get(), nullptr, 0, 1), kNull,
-                  "compilation");
+  EXPECT_NN_ERROR(desc.addInputRole(nullptr, 0, 1), kNull, "compilation");
   EXPECT_NN_ERROR(ANeuralNetworksMemoryDesc_addOutputRole(nullptr, compilation_.get(), 0, 1), kNull,
                   "desc");
-  EXPECT_NN_ERROR(ANeuralNetworksMemoryDesc_addOutputRole(desc.get(), nullptr, 0, 1), kNull,
-                  "compilation");
+  EXPECT_NN_ERROR(desc.addOutputRole(nullptr, 0, 1), kNull, "compilation");
   const uint32_t two[] = {2};
   EXPECT_NN_ERROR(ANeuralNetworksMemoryDesc_setDimensions(nullptr, 1, two), kNull, "desc");
   EXPECT_NN_ERROR(ANeuralNetworksMemoryDesc_setDimensions(desc.get(), 1, nullptr), kNull,
@@ -108,35 +98,27 @@ TEST_F(MemoryDescApi, Nulls) {
 
 TEST_F(MemoryDescApi, StatesAndValues) {
   constexpr int kBad = ANEURALNETWORKS_BAD_DATA;
-  const DescHandle desc = newDesc();
-  EXPECT_NN_ERROR(ANeuralNetworksMemoryDesc_finish(desc.get()), kBad, "without roles");
-  ANeuralNetworksCompilation* unfinished = nullptr;
-  ASSERT_NN_OK(ANeuralNetworksCompilation_create(model_.get(), &unfinished));
-  const Handle<ANeuralNetworksCompilation> owner(unfinished);
-  EXPECT_NN_ERROR(ANeuralNetworksMemoryDesc_addInputRole(desc.get(), unfinished, 0, 1), kBad,
-                  "not finished");
-  EXPECT_NN_ERROR(ANeuralNetworksMemoryDesc_addInputRole(desc.get(), compilation_.get(), 2, 1),
-                  kBad, "input 2 of a model with 2");
-  EXPECT_NN_ERROR(ANeuralNetworksMemoryDesc_addOutputRole(desc.get(), compilation_.get(), 1, 1),
-                  kBad, "output 1 of a model with 1");
+  const client::MemoryDesc desc = newDesc();
+  EXPECT_NN_ERROR(desc.finish(), kBad, "without roles");
+  client::Compilation unfinished;
+  ASSERT_NN_OK(unfinished.create(model_.get()));
+  EXPECT_NN_ERROR(desc.addInputRole(unfinished.get(), 0, 1), kBad, "not finished");
+  EXPECT_NN_ERROR(desc.addInputRole(compilation_.get(), 2, 1), kBad, "input 2 of a model with 2");
+  EXPECT_NN_ERROR(desc.addOutputRole(compilation_.get(), 1, 1), kBad, "output 1 of a model with 1");
   for (const float frequency : {0.0f, -0.5f, 2.0f}) {
-    EXPECT_NN_ERROR(
-        ANeuralNetworksMemoryDesc_addInputRole(desc.get(), compilation_.get(), 0, frequency), kBad,
-        "frequency");
+    EXPECT_NN_ERROR(desc.addInputRole(compilation_.get(), 0, frequency), kBad, "frequency");
   }
-  EXPECT_NN_OK(ANeuralNetworksMemoryDesc_addInputRole(desc.get(), compilation_.get(), 0, 1));
-  EXPECT_NN_ERROR(ANeuralNetworksMemoryDesc_addInputRole(desc.get(), compilation_.get(), 0, 1),
-                  kBad, "already");
+  EXPECT_NN_OK(desc.addInputRole(compilation_.get(), 0, 1));
+  EXPECT_NN_ERROR(desc.addInputRole(compilation_.get(), 0, 1), kBad, "already");
   const uint32_t three[] = {3};
   EXPECT_NN_ERROR(ANeuralNetworksMemoryDesc_setDimensions(desc.get(), 1, three), kBad, "[3]");
   ANeuralNetworksMemory* memory = nullptr;
   constexpr int kState = ANEURALNETWORKS_BAD_STATE;
   EXPECT_NN_ERROR(ANeuralNetworksMemory_createFromDesc(desc.get(), &memory), kState,
                   "not finished");
-  EXPECT_NN_OK(ANeuralNetworksMemoryDesc_finish(desc.get()));
-  EXPECT_NN_ERROR(ANeuralNetworksMemoryDesc_finish(desc.get()), kState, "finished");
-  EXPECT_NN_ERROR(ANeuralNetworksMemoryDesc_addOutputRole(desc.get(), compilation_.get(), 0, 1),
-                  kState, "finished");
+  EXPECT_NN_OK(desc.finish());
+  EXPECT_NN_ERROR(desc.finish(), kState, "finished");
+  EXPECT_NN_ERROR(desc.addOutputRole(compilation_.get(), 0, 1), kState, "finished");
   EXPECT_NN_ERROR(ANeuralNetworksMemoryDesc_setDimensions(desc.get(), 0, nullptr), kState,
                   "finished");
 }
@@ -170,17 +152,11 @@ TEST_F(MemoryDescApi, IsNotJustMemory) {
   const auto memory = newMemory();
   const auto execution = newExecution(compilation_.get());
   constexpr int kBad = ANEURALNETWORKS_BAD_DATA;
-  EXPECT_NN_ERROR(
-      ANeuralNetworksExecution_setInputFromMemory(execution.get(), 0, nullptr, memory.get(), 0, 8),
-      kBad, "as a whole");
-  EXPECT_NN_ERROR(
-      ANeuralNetworksExecution_setInputFromMemory(execution.get(), 1, nullptr, memory.get(), 0, 0),
-      kBad, "no role");
+  EXPECT_NN_ERROR(execution.setInputFromMemory(0, nullptr, memory.get(), 0, 8), kBad, "as a whole");
+  EXPECT_NN_ERROR(execution.setInputFromMemory(1, nullptr, memory.get(), 0, 0), kBad, "no role");
   const auto model = newModel();
-  ASSERT_NN_OK(addOperand(model.get(), ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
-  EXPECT_NN_ERROR(
-      ANeuralNetworksModel_setOperandValueFromMemory(model.get(), 0, memory.get(), 0, 8), kBad,
-      "descriptor");
+  ASSERT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
+  EXPECT_NN_ERROR(model.setOperandValueFromMemory(0, memory.get(), 0, 8), kBad, "descriptor");
 }
 
 // The memory's handle, its descriptor and its compilation may go before what uses it.
@@ -191,11 +167,9 @@ TEST_F(MemoryDescApi, FreedInAnyOrder) {
   ASSERT_NN_OK(ANeuralNetworksMemory_copy(source.get(), in.get()));
   auto execution = newExecution(compilation_.get());
   const float ones[] = {1, 1};
-  ASSERT_NN_OK(
-      ANeuralNetworksExecution_setInputFromMemory(execution.get(), 0, nullptr, in.get(), 0, 0));
-  ASSERT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 1, nullptr, ones, sizeof(ones)));
-  ASSERT_NN_OK(
-      ANeuralNetworksExecution_setOutputFromMemory(execution.get(), 0, nullptr, out.get(), 0, 0));
+  ASSERT_NN_OK(execution.setInputFromMemory(0, nullptr, in.get(), 0, 0));
+  ASSERT_NN_OK(execution.setInput(1, nullptr, ones, sizeof(ones)));
+  ASSERT_NN_OK(execution.setOutputFromMemory(0, nullptr, out.get(), 0, 0));
   ANeuralNetworksEvent* event = nullptr;
   ASSERT_NN_OK(ANeuralNetworksExecution_startCompute(execution.get(), &event));
   EXPECT_NN_OK(ANeuralNetworksEvent_wait(event));

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "api/test_model.h"
+#include "api/api_for_test.h"
 
 namespace halyard::api::testing {
 namespace {
@@ -13,71 +13,71 @@ constexpr int32_t kFloat = ANEURALNETWORKS_TENSOR_FLOAT32;
 constexpr int32_t kInts = ANEURALNETWORKS_TENSOR_INT32;
 
 // x -> relu(x), of two floats; as a model to refer to.
-Handle<ANeuralNetworksModel> branch(int inputs, int outputs, int32_t type = kFloat,
-                                    std::vector<uint32_t> dims = {2}) {
+client::Model branch(int inputs, int outputs, int32_t type = kFloat,
+                     std::vector<uint32_t> dims = {2}) {
   auto model = newModel();
   std::vector<uint32_t> in;
   std::vector<uint32_t> out;
   for (int i = 0; i < inputs; ++i) in.push_back(static_cast<uint32_t>(i));
   for (int i = 0; i < outputs; ++i) out.push_back(static_cast<uint32_t>(inputs + i));
-  for (int i = 0; i < inputs + outputs; ++i) EXPECT_NN_OK(addOperand(model.get(), type, dims));
+  for (int i = 0; i < inputs + outputs; ++i) EXPECT_NN_OK(model.addOperand(type, dims));
   for (const uint32_t each : out) {
-    EXPECT_NN_OK(addOperation(model.get(), ANEURALNETWORKS_RELU, {0}, {each}));
+    EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_RELU, {0}, {each}));
   }
-  EXPECT_NN_OK(identify(model.get(), in, out));
-  EXPECT_NN_OK(ANeuralNetworksModel_finish(model.get()));
+  EXPECT_NN_OK(model.identifyInputsAndOutputs(in, out));
+  EXPECT_NN_OK(model.finish());
   return model;
 }
 
 // Two values -> whether they are equal: [1], or of another shape.
-Handle<ANeuralNetworksModel> condition(int inputs, int32_t type = ANEURALNETWORKS_TENSOR_BOOL8,
-                                       std::vector<uint32_t> dims = {1}) {
+client::Model condition(int inputs, int32_t type = ANEURALNETWORKS_TENSOR_BOOL8,
+                        std::vector<uint32_t> dims = {1}) {
   auto model = newModel();
   std::vector<uint32_t> in;
   for (int i = 0; i < inputs; ++i) {
     in.push_back(static_cast<uint32_t>(i));
-    EXPECT_NN_OK(addOperand(model.get(), kFloat, {2}));
+    EXPECT_NN_OK(model.addOperand(kFloat, {2}));
   }
   const auto out = static_cast<uint32_t>(inputs);
-  EXPECT_NN_OK(addOperand(model.get(), type, dims));
+  EXPECT_NN_OK(model.addOperand(type, dims));
   if (type == ANEURALNETWORKS_TENSOR_BOOL8) {
-    EXPECT_NN_OK(addOperation(model.get(), ANEURALNETWORKS_EQUAL, {0, 0}, {out}));
+    EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_EQUAL, {0, 0}, {out}));
   } else {
-    EXPECT_NN_OK(addOperation(model.get(), ANEURALNETWORKS_RELU, {0}, {out}));
+    EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_RELU, {0}, {out}));
   }
-  EXPECT_NN_OK(identify(model.get(), in, {out}));
-  EXPECT_NN_OK(ANeuralNetworksModel_finish(model.get()));
+  EXPECT_NN_OK(model.identifyInputsAndOutputs(in, {out}));
+  EXPECT_NN_OK(model.finish());
   return model;
 }
 
 // IF of a condition, two models, `inputs` values and `outputs` results of two floats.
 int addIf(ANeuralNetworksModel* model, const ANeuralNetworksModel* thenModel,
           const ANeuralNetworksModel* elseModel, int inputs, int outputs) {
-  EXPECT_NN_OK(addOperand(model, ANEURALNETWORKS_TENSOR_BOOL8, {1}));
-  for (int i = 0; i < 2; ++i) EXPECT_NN_OK(addOperand(model, ANEURALNETWORKS_MODEL));
+  EXPECT_NN_OK(client::addOperand(model, ANEURALNETWORKS_TENSOR_BOOL8, {1}));
+  for (int i = 0; i < 2; ++i) EXPECT_NN_OK(client::addOperand(model, ANEURALNETWORKS_MODEL));
   EXPECT_NN_OK(ANeuralNetworksModel_setOperandValueFromModel(model, 1, thenModel));
   EXPECT_NN_OK(ANeuralNetworksModel_setOperandValueFromModel(model, 2, elseModel));
   std::vector<uint32_t> in = {0, 1, 2};
   std::vector<uint32_t> out;
   for (int i = 0; i < inputs + outputs; ++i) {
-    EXPECT_NN_OK(addOperand(model, kFloat, {2}));
+    EXPECT_NN_OK(client::addOperand(model, kFloat, {2}));
     (i < inputs ? in : out).push_back(static_cast<uint32_t>(3 + i));
   }
-  return addOperation(model, ANEURALNETWORKS_IF, in, out);
+  return client::addOperation(model, ANEURALNETWORKS_IF, in, out);
 }
 
 int addWhile(ANeuralNetworksModel* model, const ANeuralNetworksModel* conditionModel,
              const ANeuralNetworksModel* body, int inputs, int outputs) {
-  for (int i = 0; i < 2; ++i) EXPECT_NN_OK(addOperand(model, ANEURALNETWORKS_MODEL));
+  for (int i = 0; i < 2; ++i) EXPECT_NN_OK(client::addOperand(model, ANEURALNETWORKS_MODEL));
   EXPECT_NN_OK(ANeuralNetworksModel_setOperandValueFromModel(model, 0, conditionModel));
   EXPECT_NN_OK(ANeuralNetworksModel_setOperandValueFromModel(model, 1, body));
   std::vector<uint32_t> in = {0, 1};
   std::vector<uint32_t> out;
   for (int i = 0; i < inputs + outputs; ++i) {
-    EXPECT_NN_OK(addOperand(model, kFloat, {2}));
+    EXPECT_NN_OK(client::addOperand(model, kFloat, {2}));
     (i < inputs ? in : out).push_back(static_cast<uint32_t>(2 + i));
   }
-  return addOperation(model, ANEURALNETWORKS_WHILE, in, out);
+  return client::addOperation(model, ANEURALNETWORKS_WHILE, in, out);
 }
 
 TEST(OperationCodes, IfFitsItsModelsWhenItIsAdded) {
@@ -121,45 +121,42 @@ TEST(OperationCodes, TheLastModelOfAnOperandCounts) {
   EXPECT_NN_ERROR(addIf(model.get(), wrong.get(), wrong.get(), 1, 1), ANEURALNETWORKS_BAD_DATA,
                   "the then-model has 2 inputs");
   for (uint32_t operand : {1, 2}) {
-    EXPECT_NN_OK(ANeuralNetworksModel_setOperandValueFromModel(
-        model.get(), static_cast<int32_t>(operand), right.get()));
+    EXPECT_NN_OK(model.setOperandValueFromModel(static_cast<int32_t>(operand), right.get()));
   }
-  EXPECT_NN_OK(addOperation(model.get(), ANEURALNETWORKS_IF, {0, 1, 2, 3}, {4}));
-  EXPECT_NN_OK(identify(model.get(), {0, 3}, {4}));
-  EXPECT_NN_OK(ANeuralNetworksModel_finish(model.get()));
+  EXPECT_NN_OK(model.addOperation(ANEURALNETWORKS_IF, {0, 1, 2, 3}, {4}));
+  EXPECT_NN_OK(model.identifyInputsAndOutputs({0, 3}, {4}));
+  EXPECT_NN_OK(model.finish());
   const auto compilation = compileFor(model.get(), deviceNamed(kCpuDevice));
   const auto execution = newExecution(compilation.get());
   const bool taken = true;
   const float in[] = {-1, 3};
   float out[2] = {};
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 0, nullptr, &taken, 1));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 1, nullptr, in, sizeof in));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(execution.get(), 0, nullptr, out, sizeof out));
-  EXPECT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+  EXPECT_NN_OK(execution.setInput(0, nullptr, &taken, 1));
+  EXPECT_NN_OK(execution.setInput(1, nullptr, in, sizeof in));
+  EXPECT_NN_OK(execution.setOutput(0, nullptr, out, sizeof out));
+  EXPECT_NN_OK(execution.compute());
   EXPECT_EQ(out[0], 0);
   EXPECT_EQ(out[1], 3);
 
   // Changed afterwards, it is found by finish.
   const auto changed = newModel();
   EXPECT_NN_OK(addIf(changed.get(), right.get(), right.get(), 1, 1));
-  EXPECT_NN_OK(ANeuralNetworksModel_setOperandValueFromModel(changed.get(), 2, wrong.get()));
-  EXPECT_NN_OK(identify(changed.get(), {0, 3}, {4}));
-  EXPECT_NN_ERROR(ANeuralNetworksModel_finish(changed.get()), ANEURALNETWORKS_BAD_DATA,
-                  "the else-model has 2 inputs");
+  EXPECT_NN_OK(changed.setOperandValueFromModel(2, wrong.get()));
+  EXPECT_NN_OK(changed.identifyInputsAndOutputs({0, 3}, {4}));
+  EXPECT_NN_ERROR(changed.finish(), ANEURALNETWORKS_BAD_DATA, "the else-model has 2 inputs");
 }
 
 int addPack(std::vector<std::vector<uint32_t>> inputs, std::vector<uint32_t> output, int32_t axis) {
   const auto model = newModel();
-  EXPECT_NN_OK(addOperand(model.get(), ANEURALNETWORKS_INT32));
-  EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(model.get(), 0, &axis, sizeof axis));
+  EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_INT32));
+  EXPECT_NN_OK(model.setOperandValue(0, &axis, sizeof axis));
   std::vector<uint32_t> in = {0};
   for (const auto& dims : inputs) {
     in.push_back(static_cast<uint32_t>(in.size()));
-    EXPECT_NN_OK(addOperand(model.get(), kFloat, dims));
+    EXPECT_NN_OK(model.addOperand(kFloat, dims));
   }
-  EXPECT_NN_OK(addOperand(model.get(), kFloat, output));
-  return addOperation(model.get(), ANEURALNETWORKS_PACK, in,
-                      {static_cast<uint32_t>(inputs.size() + 1)});
+  EXPECT_NN_OK(model.addOperand(kFloat, output));
+  return model.addOperation(ANEURALNETWORKS_PACK, in, {static_cast<uint32_t>(inputs.size() + 1)});
 }
 
 TEST(OperationCodes, PackIsCheckedWhenItIsAdded) {
@@ -176,11 +173,11 @@ TEST(OperationCodes, PackIsCheckedWhenItIsAdded) {
 
 int addReverse(std::vector<uint32_t> input, std::vector<uint32_t> output, int32_t axis) {
   const auto model = newModel();
-  EXPECT_NN_OK(addOperand(model.get(), kFloat, input));
-  EXPECT_NN_OK(addOperand(model.get(), kInts, {1}));
-  EXPECT_NN_OK(addOperand(model.get(), kFloat, output));
-  EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(model.get(), 1, &axis, sizeof axis));
-  return addOperation(model.get(), ANEURALNETWORKS_REVERSE, {0, 1}, {2});
+  EXPECT_NN_OK(model.addOperand(kFloat, input));
+  EXPECT_NN_OK(model.addOperand(kInts, {1}));
+  EXPECT_NN_OK(model.addOperand(kFloat, output));
+  EXPECT_NN_OK(model.setOperandValue(1, &axis, sizeof axis));
+  return model.addOperation(ANEURALNETWORKS_REVERSE, {0, 1}, {2});
 }
 
 TEST(OperationCodes, ReverseIsCheckedWhenItIsAdded) {
@@ -197,11 +194,11 @@ TEST(OperationCodes, MirrorPadKeepsTheRankWhenItIsAdded) {
   for (const bool fits : {true, false}) {
     const auto model = newModel();
     const std::vector<uint32_t> dims = {2, 3};
-    EXPECT_NN_OK(addOperand(model.get(), kFloat, dims));
-    EXPECT_NN_OK(addOperand(model.get(), kInts, {2, 2}));
-    EXPECT_NN_OK(addOperand(model.get(), ANEURALNETWORKS_INT32));
-    EXPECT_NN_OK(addOperand(model.get(), kFloat, fits ? dims : std::vector<uint32_t>{2, 3, 1}));
-    const int added = addOperation(model.get(), ANEURALNETWORKS_MIRROR_PAD, {0, 1, 2}, {3});
+    EXPECT_NN_OK(model.addOperand(kFloat, dims));
+    EXPECT_NN_OK(model.addOperand(kInts, {2, 2}));
+    EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_INT32));
+    EXPECT_NN_OK(model.addOperand(kFloat, fits ? dims : std::vector<uint32_t>{2, 3, 1}));
+    const int added = model.addOperation(ANEURALNETWORKS_MIRROR_PAD, {0, 1, 2}, {3});
     EXPECT_EQ(added, fits ? ANEURALNETWORKS_NO_ERROR : ANEURALNETWORKS_BAD_DATA);
   }
 }
@@ -213,14 +210,14 @@ class Refused {
 
   uint32_t operand(int32_t type, std::vector<uint32_t> dims = {}, float scale = 0,
                    int32_t zero = 0) {
-    EXPECT_NN_OK(addOperand(model_.get(), type, std::move(dims), scale, zero));
+    EXPECT_NN_OK(model_.addOperand(type, std::move(dims), scale, zero));
     return count_++;
   }
   template <typename T>
   uint32_t constant(int32_t type, std::vector<uint32_t> dims, std::vector<T> values) {
     const uint32_t index = operand(type, std::move(dims));
-    EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(model_.get(), static_cast<int32_t>(index),
-                                                      values.data(), values.size() * sizeof(T)));
+    EXPECT_NN_OK(model_.setOperandValue(static_cast<int32_t>(index), values.data(),
+                                        values.size() * sizeof(T)));
     return index;
   }
   uint32_t input(int32_t type, std::vector<uint32_t> dims, float scale = 0, int32_t zero = 0) {
@@ -235,26 +232,23 @@ class Refused {
   // Each argument takes `bytes`.
   void expect(int32_t operation, std::vector<uint32_t> inputs, size_t bytes,
               const std::string& reason) {
-    EXPECT_NN_OK(addOperation(model_.get(), operation, std::move(inputs), outputs_));
-    EXPECT_NN_OK(identify(model_.get(), inputs_, outputs_));
-    EXPECT_NN_OK(ANeuralNetworksModel_finish(model_.get()));
+    EXPECT_NN_OK(model_.addOperation(operation, std::move(inputs), outputs_));
+    EXPECT_NN_OK(model_.identifyInputsAndOutputs(inputs_, outputs_));
+    EXPECT_NN_OK(model_.finish());
     const auto compilation = compileFor(model_.get(), deviceNamed(kCpuDevice));
     const auto execution = newExecution(compilation.get());
     std::vector<uint8_t> buffer(bytes);
     for (size_t i = 0; i < inputs_.size(); ++i) {
-      EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), static_cast<int32_t>(i),
-                                                     nullptr, buffer.data(), bytes));
+      EXPECT_NN_OK(execution.setInput(static_cast<int32_t>(i), nullptr, buffer.data(), bytes));
     }
     for (size_t i = 0; i < outputs_.size(); ++i) {
-      EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(execution.get(), static_cast<int32_t>(i),
-                                                      nullptr, buffer.data(), bytes));
+      EXPECT_NN_OK(execution.setOutput(static_cast<int32_t>(i), nullptr, buffer.data(), bytes));
     }
-    EXPECT_NN_ERROR(ANeuralNetworksExecution_compute(execution.get()), ANEURALNETWORKS_OP_FAILED,
-                    reason);
+    EXPECT_NN_ERROR(execution.compute(), ANEURALNETWORKS_OP_FAILED, reason);
   }
 
  private:
-  Handle<ANeuralNetworksModel> model_;
+  client::Model model_;
   std::vector<uint32_t> inputs_;
   std::vector<uint32_t> outputs_;
   uint32_t count_ = 0;

@@ -9,7 +9,7 @@
 #include <set>
 #include <thread>
 
-#include "api/test_model.h"
+#include "api/api_for_test.h"
 #include "halyard/driver/sync_fence.h"
 
 namespace halyard::api::testing {
@@ -27,38 +27,34 @@ void inThreads(const std::function<void(int)>& work) {
   for (std::thread& thread : threads) thread.join();
 }
 
-struct DescFreer {
-  void operator()(ANeuralNetworksMemoryDesc* p) const { ANeuralNetworksMemoryDesc_free(p); }
-};
-
 class Threads : public ::testing::Test {
  protected:
   void SetUp() override {
     cpu_ = deviceNamed(kCpuDevice);
     model_ = addModel({2}, {2}, {2});
-    ASSERT_NN_OK(ANeuralNetworksModel_finish(model_.get()));
+    ASSERT_NN_OK(model_.finish());
     compilation_ = compileFor(model_.get(), cpu_);
   }
-  Handle<ANeuralNetworksExecution> ready(ANeuralNetworksCompilation* compilation, float* out) {
+  client::Execution ready(ANeuralNetworksCompilation* compilation, float* out) {
     auto execution = newExecution(compilation);
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 0, nullptr, kA, sizeof kA));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 1, nullptr, kB, sizeof kB));
-    EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(execution.get(), 0, nullptr, out, sizeof kA));
+    EXPECT_NN_OK(execution.setInput(0, nullptr, kA, sizeof kA));
+    EXPECT_NN_OK(execution.setInput(1, nullptr, kB, sizeof kB));
+    EXPECT_NN_OK(execution.setOutput(0, nullptr, out, sizeof kA));
     return execution;
   }
-  static Handle<ANeuralNetworksMemory> memoryOf(const std::vector<float>& values) {
+  static client::Memory memoryOf(const std::vector<float>& values) {
     const int fd = ::memfd_create("threads", MFD_CLOEXEC);
     const size_t size = values.size() * sizeof(float);
     EXPECT_EQ(::pwrite(fd, values.data(), size, 0), static_cast<ssize_t>(size));
-    ANeuralNetworksMemory* memory = nullptr;
-    EXPECT_NN_OK(ANeuralNetworksMemory_createFromFd(size, PROT_READ | PROT_WRITE, fd, 0, &memory));
+    client::Memory memory;
+    EXPECT_NN_OK(memory.createFromFd(size, PROT_READ | PROT_WRITE, fd, 0));
     ::close(fd);
-    return Handle<ANeuralNetworksMemory>(memory);
+    return memory;
   }
 
-  ANeuralNetworksDevice* cpu_ = nullptr;
-  Handle<ANeuralNetworksModel> model_;
-  Handle<ANeuralNetworksCompilation> compilation_;
+  const ANeuralNetworksDevice* cpu_ = nullptr;
+  client::Model model_;
+  client::Compilation compilation_;
 };
 
 TEST_F(Threads, DevicesAreTheSameForAll) {
@@ -77,11 +73,11 @@ TEST_F(Threads, BuildModelsOfTheirOwn) {
   inThreads([&](int) {
     for (int round = 0; round < kRounds; ++round) {
       const auto model = addModel({2}, {2}, {2});
-      ASSERT_NN_OK(ANeuralNetworksModel_finish(model.get()));
+      ASSERT_NN_OK(model.finish());
       const auto compilation = compileFor(model.get(), cpu_);
       float out[2] = {};
       const auto execution = ready(compilation.get(), out);
-      ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+      ASSERT_NN_OK(execution.compute());
       EXPECT_EQ(out[1], 22);
     }
   });
@@ -97,8 +93,8 @@ TEST_F(Threads, ShareAFinishedModel) {
                                                                          &supported));
       EXPECT_TRUE(supported);
       const auto outer = newModel();
-      EXPECT_NN_OK(addOperand(outer.get(), ANEURALNETWORKS_MODEL));
-      EXPECT_NN_OK(ANeuralNetworksModel_setOperandValueFromModel(outer.get(), 0, model_.get()));
+      EXPECT_NN_OK(outer.addOperand(ANEURALNETWORKS_MODEL));
+      EXPECT_NN_OK(outer.setOperandValueFromModel(0, model_.get()));
       const auto compilation = compileFor(model_.get(), cpu_);
       EXPECT_NE(compilation, nullptr);
     }
@@ -109,25 +105,22 @@ TEST_F(Threads, ShareAFinishedModel) {
 TEST_F(Threads, ShareAFinishedCompilation) {
   const auto weights = memoryOf({1, 2});
   inThreads([&](int thread) {
-    ANeuralNetworksBurst* made = nullptr;
-    ASSERT_NN_OK(ANeuralNetworksBurst_create(compilation_.get(), &made));
-    const Handle<ANeuralNetworksBurst> burst(made);
+    client::Burst burst;
+    ASSERT_NN_OK(burst.create(compilation_.get()));
     for (int round = 0; round < kRounds; ++round) {
       float out[2] = {};
       auto execution = newExecution(compilation_.get());
       // The memory is in use by all of them.
-      ASSERT_NN_OK(ANeuralNetworksExecution_setInputFromMemory(execution.get(), 0, nullptr,
-                                                               weights.get(), 0, 8));
-      ASSERT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 1, nullptr, kB, sizeof kB));
-      ASSERT_NN_OK(
-          ANeuralNetworksExecution_setOutput(execution.get(), 0, nullptr, out, sizeof out));
+      ASSERT_NN_OK(execution.setInputFromMemory(0, nullptr, weights.get(), 0, 8));
+      ASSERT_NN_OK(execution.setInput(1, nullptr, kB, sizeof kB));
+      ASSERT_NN_OK(execution.setOutput(0, nullptr, out, sizeof out));
       ANeuralNetworksEvent* event = nullptr;
       switch ((thread + round) % 4) {
         case 0:
-          ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+          ASSERT_NN_OK(execution.compute());
           break;
         case 1:
-          ASSERT_NN_OK(ANeuralNetworksExecution_burstCompute(execution.get(), burst.get()));
+          ASSERT_NN_OK(execution.burstCompute(burst.get()));
           break;
         case 2:
           ASSERT_NN_OK(ANeuralNetworksExecution_startCompute(execution.get(), &event));
@@ -147,32 +140,27 @@ TEST_F(Threads, ShareAFinishedCompilation) {
 }
 
 TEST_F(Threads, ShareAFinishedDescriptorAndCopyFromOneMemory) {
-  ANeuralNetworksMemoryDesc* desc = nullptr;
-  ASSERT_NN_OK(ANeuralNetworksMemoryDesc_create(&desc));
-  const std::unique_ptr<ANeuralNetworksMemoryDesc, DescFreer> owner(desc);
-  ASSERT_NN_OK(ANeuralNetworksMemoryDesc_addInputRole(desc, compilation_.get(), 0, 1));
-  ASSERT_NN_OK(ANeuralNetworksMemoryDesc_finish(desc));
-  ANeuralNetworksMemory* created = nullptr;
-  ASSERT_NN_OK(ANeuralNetworksMemory_createFromDesc(desc, &created));
-  const Handle<ANeuralNetworksMemory> source(created);
+  client::MemoryDesc desc;
+  ASSERT_NN_OK(desc.create());
+  ASSERT_NN_OK(desc.addInputRole(compilation_.get(), 0, 1));
+  ASSERT_NN_OK(desc.finish());
+  client::Memory source;
+  ASSERT_NN_OK(source.createFromDesc(desc.get()));
   const auto values = memoryOf({5, 6});
   ASSERT_NN_OK(ANeuralNetworksMemory_copy(values.get(), source.get()));
   inThreads([&](int) {
     for (int round = 0; round < kRounds; ++round) {
-      ANeuralNetworksMemory* made = nullptr;
-      ASSERT_NN_OK(ANeuralNetworksMemory_createFromDesc(desc, &made));
-      const Handle<ANeuralNetworksMemory> own(made);
+      client::Memory own;
+      ASSERT_NN_OK(own.createFromDesc(desc.get()));
       ASSERT_NN_OK(ANeuralNetworksMemory_copy(source.get(), own.get()));
       // Both are inputs, of executions that run at the same time.
       for (ANeuralNetworksMemory* const memory : {own.get(), source.get()}) {
         float out[2] = {};
         const auto execution = newExecution(compilation_.get());
-        ASSERT_NN_OK(
-            ANeuralNetworksExecution_setInputFromMemory(execution.get(), 0, nullptr, memory, 0, 0));
-        ASSERT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 1, nullptr, kB, sizeof kB));
-        ASSERT_NN_OK(
-            ANeuralNetworksExecution_setOutput(execution.get(), 0, nullptr, out, sizeof out));
-        ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+        ASSERT_NN_OK(execution.setInputFromMemory(0, nullptr, memory, 0, 0));
+        ASSERT_NN_OK(execution.setInput(1, nullptr, kB, sizeof kB));
+        ASSERT_NN_OK(execution.setOutput(0, nullptr, out, sizeof out));
+        ASSERT_NN_OK(execution.compute());
         EXPECT_EQ(out[1], 26);
       }
     }
@@ -187,17 +175,16 @@ TEST_F(Threads, RaceToComputeOneExecution) {
     const auto execution = ready(compilation_.get(), out);
     std::atomic<int> computed = 0;
     inThreads([&](int) {
-      const int code = ANeuralNetworksExecution_compute(execution.get());
+      const int code = execution.compute();
       if (code == ANEURALNETWORKS_NO_ERROR) {
         ++computed;
       } else {
         EXPECT_EQ(code, ANEURALNETWORKS_BAD_STATE);
       }
       uint64_t time = 0;
-      EXPECT_EQ(ANeuralNetworksExecution_getDuration(execution.get(), 0, &time),
-                ANEURALNETWORKS_BAD_STATE);
+      EXPECT_EQ(execution.getDuration(0, time), ANEURALNETWORKS_BAD_STATE);
       uint32_t rank = 0;
-      const int asked = ANeuralNetworksExecution_getOutputOperandRank(execution.get(), 0, &rank);
+      const int asked = execution.getOutputOperandRank(0, rank);
       EXPECT_TRUE(asked == ANEURALNETWORKS_BAD_STATE || rank == 1) << asked;
     });
     EXPECT_EQ(computed, 1);
@@ -208,11 +195,11 @@ TEST_F(Threads, RaceToComputeOneExecution) {
 TEST_F(Threads, RaceToComputeAReusableExecution) {
   float out[2] = {};
   const auto execution = ready(compilation_.get(), out);
-  ASSERT_NN_OK(ANeuralNetworksExecution_setReusable(execution.get(), true));
+  ASSERT_NN_OK(execution.setReusable(true));
   std::atomic<int> computed = 0;
   inThreads([&](int) {
     for (int round = 0; round < kRounds; ++round) {
-      const int code = ANeuralNetworksExecution_compute(execution.get());
+      const int code = execution.compute();
       if (code == ANEURALNETWORKS_NO_ERROR) {
         ++computed;
       } else {
@@ -226,23 +213,20 @@ TEST_F(Threads, RaceToComputeAReusableExecution) {
 
 TEST_F(Threads, WaitForOneEventAndUseItsFence) {
   NewFence fence = createFence().value();
-  ANeuralNetworksEvent* made = nullptr;
-  ASSERT_NN_OK(ANeuralNetworksEvent_createFromSyncFenceFd(fence.fence.get(), &made));
-  const Handle<ANeuralNetworksEvent> first(made);
+  client::Event first;
+  ASSERT_NN_OK(first.createFromSyncFenceFd(fence.fence.get()));
   float out[2] = {};
   const auto execution = ready(compilation_.get(), out);
   const ANeuralNetworksEvent* const dependency = first.get();
-  ANeuralNetworksEvent* started = nullptr;
-  ASSERT_NN_OK(ANeuralNetworksExecution_startComputeWithDependencies(execution.get(), &dependency,
-                                                                     1, 0, &started));
-  const Handle<ANeuralNetworksEvent> second(started);
+  client::Event second;
+  ASSERT_NN_OK(execution.startComputeWithDependencies({&dependency, 1}, 0, second));
   std::thread signalling([&] { fence.signaller.signal(); });
   inThreads([&](int thread) {
     int fd = -1;
-    EXPECT_NN_OK(ANeuralNetworksEvent_getSyncFenceFd(first.get(), &fd));
+    EXPECT_NN_OK(first.getSyncFenceFd(fd));
     ::close(fd);
     EXPECT_NN_OK(ANeuralNetworksEvent_wait(thread % 2 == 0 ? first.get() : second.get()));
-    EXPECT_NN_OK(ANeuralNetworksEvent_wait(second.get()));
+    EXPECT_NN_OK(second.wait());
     EXPECT_EQ(out[1], 22);
   });
   signalling.join();
@@ -253,7 +237,7 @@ TEST_F(Threads, HaveErrorsOfTheirOwn) {
   inThreads([&](int thread) {
     const auto model = newModel();
     for (int round = 0; round < kRounds; ++round) {
-      EXPECT_NN_ERROR(addOperand(model.get(), 100 + thread), ANEURALNETWORKS_BAD_DATA,
+      EXPECT_NN_ERROR(model.addOperand(100 + thread), ANEURALNETWORKS_BAD_DATA,
                       "unknown type " + std::to_string(100 + thread));
       std::this_thread::yield();
       EXPECT_THAT(std::string(halyard_lastErrorText()),

@@ -6,7 +6,7 @@
 #include <set>
 #include <thread>
 
-#include "api/test_model.h"
+#include "api/api_for_test.h"
 
 namespace halyard::api::testing {
 namespace {
@@ -19,23 +19,22 @@ class TraceApi : public ::testing::Test {
 
   void compile() {
     model_ = addModel({2}, {2}, {2});
-    ASSERT_NN_OK(ANeuralNetworksModel_finish(model_.get()));
+    ASSERT_NN_OK(model_.finish());
     compilation_ = compileFor(model_.get(), deviceNamed(kCpuDevice));
   }
   void execute(bool asynchronous = false) const {
     const auto execution = newExecution(compilation_.get());
     const float in[] = {1, 2};
     float out[2] = {};
-    ASSERT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 0, nullptr, in, sizeof in));
-    ASSERT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 1, nullptr, in, sizeof in));
-    ASSERT_NN_OK(ANeuralNetworksExecution_setOutput(execution.get(), 0, nullptr, out, sizeof out));
+    ASSERT_NN_OK(execution.setInput(0, nullptr, in, sizeof in));
+    ASSERT_NN_OK(execution.setInput(1, nullptr, in, sizeof in));
+    ASSERT_NN_OK(execution.setOutput(0, nullptr, out, sizeof out));
     if (asynchronous) {
-      ANeuralNetworksEvent* event = nullptr;
-      ASSERT_NN_OK(ANeuralNetworksExecution_startCompute(execution.get(), &event));
-      const Handle<ANeuralNetworksEvent> handle(event);
-      ASSERT_NN_OK(ANeuralNetworksEvent_wait(event));
+      client::Event handle;
+      ASSERT_NN_OK(execution.startCompute(handle));
+      ASSERT_NN_OK(handle.wait());
     } else {
-      ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+      ASSERT_NN_OK(execution.compute());
     }
     EXPECT_EQ(out[1], 4);
   }
@@ -66,8 +65,8 @@ class TraceApi : public ::testing::Test {
     return names;
   }
 
-  Handle<ANeuralNetworksModel> model_;
-  Handle<ANeuralNetworksCompilation> compilation_;
+  client::Model model_;
+  client::Compilation compilation_;
 };
 
 TEST_F(TraceApi, MisuseIsAnError) {
@@ -81,10 +80,9 @@ TEST_F(TraceApi, MisuseIsAnError) {
   compile();
   EXPECT_EQ(halyard_compilationProfile(compilation_.get(), nullptr),
             ANEURALNETWORKS_UNEXPECTED_NULL);
-  ANeuralNetworksCompilation* unfinished = nullptr;
-  ASSERT_NN_OK(ANeuralNetworksCompilation_create(model_.get(), &unfinished));
-  const Handle<ANeuralNetworksCompilation> handle(unfinished);
-  EXPECT_EQ(halyard_compilationProfile(unfinished, &json), ANEURALNETWORKS_BAD_STATE);
+  client::Compilation handle;
+  ASSERT_NN_OK(handle.create(model_.get()));
+  EXPECT_EQ(halyard_compilationProfile(handle.get(), &json), ANEURALNETWORKS_BAD_STATE);
   EXPECT_EQ(json, nullptr);
   EXPECT_EQ(halyard_traceStop(), ANEURALNETWORKS_NO_ERROR);
   EXPECT_EQ(halyard_traceStop(), ANEURALNETWORKS_BAD_STATE);
@@ -131,7 +129,7 @@ TEST_F(TraceApi, NothingIsRecordedBeforeAndAfter) {
 TEST_F(TraceApi, AProfileIsOfOneCompilation) {
   compile();
   const auto otherModel = addModel({2}, {2}, {2});
-  ASSERT_NN_OK(ANeuralNetworksModel_finish(otherModel.get()));
+  ASSERT_NN_OK(otherModel.finish());
   ASSERT_EQ(halyard_traceStart(0), ANEURALNETWORKS_NO_ERROR);
   for (int i = 0; i < 3; ++i) execute();
   const auto first = std::move(compilation_);

@@ -1,6 +1,6 @@
 // Drivers of every HAL version through the C API: the reference driver under manifests of 1.0 to
 // 1.3, and a driver built with an older schema.
-#include "api/test_model.h"
+#include "api/api_for_test.h"
 
 namespace halyard::api::testing {
 namespace {
@@ -25,28 +25,27 @@ const Vintage kVintages[] = {
 };
 
 // The vintages from `first` to `last`.
-Handle<ANeuralNetworksModel> vintageModel(size_t first, size_t last) {
-  Handle<ANeuralNetworksModel> model = newModel();
-  ANeuralNetworksModel* m = model.get();
+client::Model vintageModel(size_t first, size_t last) {
+  client::Model model = newModel();
   static const int32_t kNone = ANEURALNETWORKS_FUSED_NONE;
-  EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
-  EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_INT32));
-  EXPECT_NN_OK(ANeuralNetworksModel_setOperandValue(m, 1, &kNone, sizeof kNone));
+  EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
+  EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_INT32));
+  EXPECT_NN_OK(model.setOperandValue(1, &kNone, sizeof kNone));
   std::vector<uint32_t> outputs;
   for (size_t i = first; i <= last; ++i) {
-    EXPECT_NN_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
+    EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
     const auto output = static_cast<uint32_t>(2 + i - first);
     const std::vector<uint32_t> binary = {0, 0, 1};
     const std::vector<uint32_t> unary = {0};
-    EXPECT_NN_OK(addOperation(m, kVintages[i].type, i < 2 ? binary : unary, {output}));
+    EXPECT_NN_OK(model.addOperation(kVintages[i].type, i < 2 ? binary : unary, {output}));
     outputs.push_back(output);
   }
   const uint32_t inputs[] = {0};
   EXPECT_EQ(ANeuralNetworksModel_identifyInputsAndOutputs(
-                m, 1, inputs, static_cast<uint32_t>(outputs.size()), outputs.data()),
+                model.get(), 1, inputs, static_cast<uint32_t>(outputs.size()), outputs.data()),
             ANEURALNETWORKS_NO_ERROR);
-  EXPECT_NN_OK(ANeuralNetworksModel_relaxComputationFloat32toFloat16(m, true));
-  EXPECT_NN_OK(ANeuralNetworksModel_finish(m));
+  EXPECT_NN_OK(model.relaxComputationFloat32toFloat16(true));
+  EXPECT_NN_OK(model.finish());
   return model;
 }
 
@@ -91,13 +90,12 @@ TEST(DriverVersions, ComputeWhatTheyHave) {
     const auto compilation = compileFor(model.get(), deviceOfVersion(minor));
     const auto execution = newExecution(compilation.get());
     const float x[] = {4, 9};
-    EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 0, nullptr, x, sizeof x));
+    EXPECT_NN_OK(execution.setInput(0, nullptr, x, sizeof x));
     std::vector<std::vector<float>> outputs(static_cast<size_t>(minor) + 1, std::vector<float>(2));
     for (size_t i = 0; i < outputs.size(); ++i) {
-      EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(execution.get(), static_cast<int32_t>(i),
-                                                      nullptr, outputs[i].data(), 8));
+      EXPECT_NN_OK(execution.setOutput(static_cast<int32_t>(i), nullptr, outputs[i].data(), 8));
     }
-    ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+    ASSERT_NN_OK(execution.compute());
     for (size_t i = 0; i < outputs.size(); ++i) EXPECT_EQ(outputs[i], kVintages[i].expected);
   }
 }
@@ -107,12 +105,9 @@ TEST(DriverVersions, RefuseWhatIsNewerWithTheReason) {
     const auto newer = static_cast<size_t>(minor) + 1;
     const auto model = vintageModel(newer, newer);
     const ANeuralNetworksDevice* const device = deviceOfVersion(minor);
-    ANeuralNetworksCompilation* compilation = nullptr;
-    ASSERT_NN_OK(
-        ANeuralNetworksCompilation_createForDevices(model.get(), &device, 1, &compilation));
-    const Handle<ANeuralNetworksCompilation> owner(compilation);
-    EXPECT_NN_ERROR(ANeuralNetworksCompilation_finish(compilation), ANEURALNETWORKS_BAD_DATA,
-                    "operation #0");
+    client::Compilation compilation;
+    ASSERT_NN_OK(compilation.createForDevices(model.get(), {&device, 1}));
+    EXPECT_NN_ERROR(compilation.finish(), ANEURALNETWORKS_BAD_DATA, "operation #0");
     const std::string text = halyard_lastErrorText();
     EXPECT_THAT(text, ::testing::HasSubstr("HAL 1." + std::to_string(newer)));
     EXPECT_THAT(text, ::testing::HasSubstr("HAL 1." + std::to_string(minor)));
@@ -121,16 +116,16 @@ TEST(DriverVersions, RefuseWhatIsNewerWithTheReason) {
 
 TEST(DriverVersions, ADriverOfAnOlderSchemaComputes) {
   const auto model = addModel({4}, {4}, {4});
-  ASSERT_NN_OK(ANeuralNetworksModel_finish(model.get()));
+  ASSERT_NN_OK(model.finish());
   const auto compilation = compileFor(model.get(), deviceNamed("old-driver"));
   const auto execution = newExecution(compilation.get());
   const float a[] = {1, 2, 3, 4};
   const float b[] = {10, 20, 30, 40};
   std::vector<float> out(4);
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 0, nullptr, a, sizeof a));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setInput(execution.get(), 1, nullptr, b, sizeof b));
-  EXPECT_NN_OK(ANeuralNetworksExecution_setOutput(execution.get(), 0, nullptr, out.data(), 16));
-  ASSERT_NN_OK(ANeuralNetworksExecution_compute(execution.get()));
+  EXPECT_NN_OK(execution.setInput(0, nullptr, a, sizeof a));
+  EXPECT_NN_OK(execution.setInput(1, nullptr, b, sizeof b));
+  EXPECT_NN_OK(execution.setOutput(0, nullptr, out.data(), 16));
+  ASSERT_NN_OK(execution.compute());
   EXPECT_EQ(out, (std::vector<float>{11, 22, 33, 44}));
 }
 

@@ -3,9 +3,10 @@
 
 #include <mutex>
 
+#include "client/canonical_model.h"
+#include "client/status.h"
 #include "conformance/arguments.h"
-#include "tools/halyard/api_model.h"
-#include "tools/halyard/device_choice.h"
+#include "measure/device_choice.h"
 
 namespace halyard::cli {
 namespace {
@@ -20,7 +21,7 @@ using conformance::Launch;
 
 class ApiCompiledModel final : public CompiledModel {
  public:
-  ApiCompiledModel(const Subgraph& main, ApiHandle<ANeuralNetworksCompilation> compilation)
+  ApiCompiledModel(const Subgraph& main, client::Compilation compilation)
       : main_(main), compilation_(std::move(compilation)) {}
 
   ExecutionOutcome execute(const ExecutionRequest& request) override {
@@ -34,113 +35,95 @@ class ApiCompiledModel final : public CompiledModel {
     HALYARD_ASSIGN_OR_RETURN(
         const Arguments arguments,
         Arguments::make(request.vectorCase, request.capacities, request.inPools));
-    ANeuralNetworksExecution* created = nullptr;
-    HALYARD_API_CALL(ANeuralNetworksExecution_create, compilation_.get(), &created);
-    const ApiHandle<ANeuralNetworksExecution> execution(created);
+    client::Execution execution;
+    HALYARD_RETURN_IF_FAILED(execution.create(compilation_.get()));
     if (request.loopTimeout) {
-      HALYARD_API_CALL(ANeuralNetworksExecution_setLoopTimeout, created,
-                       static_cast<uint64_t>(request.loopTimeout->count()));
+      HALYARD_RETURN_IF_FAILED(
+          execution.setLoopTimeout(static_cast<uint64_t>(request.loopTimeout->count())));
     }
-    HALYARD_RETURN_IF_ERROR(request.inPools ? setFromMemory(created, arguments)
-                                            : setPointers(created, arguments));
-    Status status = launch(created, request.launch);
+    HALYARD_RETURN_IF_ERROR(request.inPools ? setFromMemory(execution, arguments)
+                                            : setPointers(execution, arguments));
+    Status status = launch(execution, request.launch);
     HALYARD_RETURN_IF_ERROR(arguments.checkUntouched(request.vectorCase));
     const bool insufficient = status.code() == ResultCode::OUTPUT_INSUFFICIENT_SIZE;
     if (!status.ok() && !insufficient) return status;
-    HALYARD_RETURN_IF_ERROR(takeOutputs(created, arguments, status.ok(), &outcome));
+    HALYARD_RETURN_IF_ERROR(takeOutputs(execution, arguments, status.ok(), &outcome));
     return status;
   }
 
-  static Status setPointers(ANeuralNetworksExecution* execution, const Arguments& arguments) {
+  static Status setPointers(const client::Execution& execution, const Arguments& arguments) {
     for (size_t i = 0; i < arguments.inputs().size(); ++i) {
       const Arguments::Slot& slot = arguments.inputs()[i];
-      HALYARD_RETURN_IF_ERROR(apiStatus(ANeuralNetworksExecution_setInput(
-                                            execution, static_cast<int32_t>(i), nullptr,
-                                            slot.omitted ? nullptr : slot.data, slot.length),
-                                        "ANeuralNetworksExecution_setInput"),
-                              "input #{}", i);
+      HALYARD_RETURN_IF_FAILED(execution.setInput(static_cast<int32_t>(i), nullptr,
+                                                  slot.omitted ? nullptr : slot.data, slot.length),
+                               "input #{}", i);
     }
     for (size_t i = 0; i < arguments.outputs().size(); ++i) {
       const Arguments::Slot& slot = arguments.outputs()[i];
-      HALYARD_RETURN_IF_ERROR(
-          apiStatus(ANeuralNetworksExecution_setOutput(execution, static_cast<int32_t>(i), nullptr,
-                                                       slot.data, slot.length),
-                    "ANeuralNetworksExecution_setOutput"),
+      HALYARD_RETURN_IF_FAILED(
+          execution.setOutput(static_cast<int32_t>(i), nullptr, slot.data, slot.length),
           "output #{}", i);
     }
     return okStatus();
   }
 
-  static Status setFromMemory(ANeuralNetworksExecution* execution, const Arguments& arguments) {
+  static Status setFromMemory(const client::Execution& execution, const Arguments& arguments) {
     // Freed when the execution has them: it goes on holding what it needs.
-    HALYARD_ASSIGN_OR_RETURN(const auto inputMemory, apiMemory(*arguments.inputMemory()));
-    HALYARD_ASSIGN_OR_RETURN(const auto outputMemory, apiMemory(*arguments.outputMemory()));
+    HALYARD_ASSIGN_OR_RETURN(const auto inputMemory, client::memoryOf(*arguments.inputMemory()));
+    HALYARD_ASSIGN_OR_RETURN(const auto outputMemory, client::memoryOf(*arguments.outputMemory()));
     for (size_t i = 0; i < arguments.inputs().size(); ++i) {
       const Arguments::Slot& slot = arguments.inputs()[i];
       const auto index = static_cast<int32_t>(i);
-      const int code =
-          slot.omitted
-              ? ANeuralNetworksExecution_setInput(execution, index, nullptr, nullptr, 0)
-              : ANeuralNetworksExecution_setInputFromMemory(
-                    execution, index, nullptr, inputMemory.get(), slot.offset, slot.length);
-      HALYARD_RETURN_IF_ERROR(apiStatus(code, "ANeuralNetworksExecution_setInputFromMemory"),
-                              "input #{}", i);
+      HALYARD_RETURN_IF_FAILED(slot.omitted
+                                   ? execution.setInput(index, nullptr, nullptr, 0)
+                                   : execution.setInputFromMemory(index, nullptr, inputMemory.get(),
+                                                                  slot.offset, slot.length),
+                               "input #{}", i);
     }
     for (size_t i = 0; i < arguments.outputs().size(); ++i) {
       const Arguments::Slot& slot = arguments.outputs()[i];
-      HALYARD_RETURN_IF_ERROR(apiStatus(ANeuralNetworksExecution_setOutputFromMemory(
-                                            execution, static_cast<int32_t>(i), nullptr,
-                                            outputMemory.get(), slot.offset, slot.length),
-                                        "ANeuralNetworksExecution_setOutputFromMemory"),
-                              "output #{}", i);
+      HALYARD_RETURN_IF_FAILED(
+          execution.setOutputFromMemory(static_cast<int32_t>(i), nullptr, outputMemory.get(),
+                                        slot.offset, slot.length),
+          "output #{}", i);
     }
     return okStatus();
   }
 
-  Status launch(ANeuralNetworksExecution* execution, Launch how) {
+  Status launch(const client::Execution& execution, Launch how) {
     switch (how) {
       case Launch::COMPUTE:
-        HALYARD_API_CALL(ANeuralNetworksExecution_compute, execution);
-        return okStatus();
+        return client::toStatus(execution.compute());
       case Launch::ASYNC: {
-        ANeuralNetworksEvent* started = nullptr;
-        HALYARD_API_CALL(ANeuralNetworksExecution_startCompute, execution, &started);
-        const ApiHandle<ANeuralNetworksEvent> event(started);
-        HALYARD_API_CALL(ANeuralNetworksEvent_wait, started);
-        return okStatus();
+        client::Event event;
+        HALYARD_RETURN_IF_FAILED(execution.startCompute(event));
+        return client::toStatus(event.wait());
       }
       case Launch::BURST: {
         const std::lock_guard lock(mutex_);
-        if (burst_ == nullptr) {
-          ANeuralNetworksBurst* created = nullptr;
-          HALYARD_API_CALL(ANeuralNetworksBurst_create, compilation_.get(), &created);
-          burst_.reset(created);
-        }
-        HALYARD_API_CALL(ANeuralNetworksExecution_burstCompute, execution, burst_.get());
-        return okStatus();
+        if (!burst_) HALYARD_RETURN_IF_FAILED(burst_.create(compilation_.get()));
+        return client::toStatus(execution.burstCompute(burst_.get()));
       }
       case Launch::FENCED: {
         const std::lock_guard lock(mutex_);
         const ANeuralNetworksEvent* const dependency = previous_.get();
-        ANeuralNetworksEvent* started = nullptr;
-        HALYARD_API_CALL(ANeuralNetworksExecution_startComputeWithDependencies, execution,
-                         dependency == nullptr ? nullptr : &dependency, dependency ? 1 : 0, 0,
-                         &started);
-        previous_.reset(started);
-        HALYARD_API_CALL(ANeuralNetworksEvent_wait, started);
-        return okStatus();
+        client::Event started;
+        HALYARD_RETURN_IF_FAILED(execution.startComputeWithDependencies(
+            {&dependency, dependency == nullptr ? size_t{0} : size_t{1}}, 0, started));
+        previous_ = std::move(started);
+        return client::toStatus(previous_.wait());
       }
     }
     return opFailed("no such launch");
   }
 
-  Status takeOutputs(ANeuralNetworksExecution* execution, const Arguments& arguments, bool complete,
+  Status takeOutputs(const client::Execution& execution, const Arguments& arguments, bool complete,
                      ExecutionOutcome* outcome) const {
     for (size_t i = 0; i < arguments.outputs().size(); ++i) {
       const Arguments::Slot& slot = arguments.outputs()[i];
       bool sufficient = false;
       ActualOutput output;
-      HALYARD_ASSIGN_OR_RETURN(output.dims, apiOutputDimensions(execution, i, &sufficient),
+      HALYARD_ASSIGN_OR_RETURN(output.dims, client::outputDimensions(execution, i, &sufficient),
                                "output #{}", i);
       outcome->sufficient.push_back(sufficient);
       if (complete) {
@@ -159,22 +142,22 @@ class ApiCompiledModel final : public CompiledModel {
   }
 
   const Subgraph& main_;
-  const ApiHandle<ANeuralNetworksCompilation> compilation_;
+  const client::Compilation compilation_;
   std::mutex mutex_;  // for what follows, and a burst computes one execution at a time
-  ApiHandle<ANeuralNetworksBurst> burst_;
-  ApiHandle<ANeuralNetworksEvent> previous_;
+  client::Burst burst_;
+  client::Event previous_;
 };
 
 class ApiBuiltModel final : public BuiltModel {
  public:
-  ApiBuiltModel(std::unique_ptr<ApiModel> model, const ANeuralNetworksDevice* device)
+  ApiBuiltModel(std::unique_ptr<client::CanonicalModel> model, const ANeuralNetworksDevice* device)
       : model_(std::move(model)), device_(device) {}
 
   Result<std::optional<std::string>> unsupported() override {
     HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> supported,
                              model_->supportedOperations(device_));
     int64_t level = 0;
-    HALYARD_API_CALL(ANeuralNetworksDevice_getFeatureLevel, device_, &level);
+    HALYARD_RETURN_IF_FAILED(HALYARD_CALL(ANeuralNetworksDevice_getFeatureLevel, device_, &level));
     auto reason = conformance::firstUnsupported(model_->model(), supported, level);
     if (!reason) return std::optional<std::string>();
     // The API answers no for a device that could not be asked. Its compilation tells them apart.
@@ -195,7 +178,7 @@ class ApiBuiltModel final : public BuiltModel {
   }
 
  private:
-  const std::unique_ptr<ApiModel> model_;
+  const std::unique_ptr<client::CanonicalModel> model_;
   const ANeuralNetworksDevice* const device_;
 };
 
@@ -226,7 +209,8 @@ conformance::VectorCase smallestCase() {
 class ApiTarget final : public conformance::Target {
  public:
   // `cpu`: the runtime's own device, which can do whatever the runtime can.
-  ApiTarget(ApiDevice device, ApiDevice cpu) : device_(std::move(device)), cpu_(std::move(cpu)) {}
+  ApiTarget(client::Device device, client::Device cpu)
+      : device_(std::move(device)), cpu_(std::move(cpu)) {}
 
   const std::string& device() const override { return device_.name; }
   std::string_view via() const override { return "api"; }
@@ -235,8 +219,9 @@ class ApiTarget final : public conformance::Target {
     const conformance::VariantTraits& traits = conformance::traitsOf(variant);
     if (traits.launch != Launch::BURST && traits.launch != Launch::FENCED) return okStatus();
     const conformance::VectorCase smallest = smallestCase();
-    HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<ApiModel> model,
-                             ApiModel::create(std::make_shared<const Model>(smallest.model)));
+    HALYARD_ASSIGN_OR_RETURN(
+        std::unique_ptr<client::CanonicalModel> model,
+        client::CanonicalModel::create(std::make_shared<const Model>(smallest.model)));
     ApiBuiltModel built(std::move(model), cpu_.handle);
     HALYARD_ASSIGN_OR_RETURN(const auto compiled, built.compile());
     const size_t capacity = sizeof(float);
@@ -244,28 +229,29 @@ class ApiTarget final : public conformance::Target {
   }
 
   Result<std::unique_ptr<BuiltModel>> build(std::shared_ptr<const Model> model) override {
-    HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<ApiModel> built, ApiModel::create(std::move(model)));
+    HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<client::CanonicalModel> built,
+                             client::CanonicalModel::create(std::move(model)));
     return std::unique_ptr<BuiltModel>(
         std::make_unique<ApiBuiltModel>(std::move(built), device_.handle));
   }
 
   int64_t processId() override {
-    const auto pid = driverProcessId(device_.handle);
+    const auto pid = client::driverProcessId(device_.handle);
     return pid.ok() ? *pid : 0;
   }
 
  private:
-  const ApiDevice device_;
-  const ApiDevice cpu_;
+  const client::Device device_;
+  const client::Device cpu_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<conformance::Target>> makeApiTarget(const std::string& name) {
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<ApiDevice> devices, listApiDevices());
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<client::Device> devices, client::allDevices());
   std::vector<std::string> names;
-  for (const ApiDevice& device : devices) names.push_back(device.name);
-  HALYARD_ASSIGN_OR_RETURN(const size_t index, chooseDevice(names, name));
+  for (const client::Device& device : devices) names.push_back(device.name);
+  HALYARD_ASSIGN_OR_RETURN(const size_t index, measure::chooseDevice(names, name));
   return std::unique_ptr<conformance::Target>(
       std::make_unique<ApiTarget>(devices[index], devices.back()));
 }

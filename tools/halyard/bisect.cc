@@ -11,12 +11,12 @@
 #include "hal/session/client_session.h"
 #include "hal/session/session_services.h"
 #include "import/tflite/importer.h"
+#include "measure/device_choice.h"
+#include "measure/run_inputs.h"
 #include "media/file_bytes.h"
 #include "model/dump.h"
 #include "tools/halyard/command.h"
 #include "tools/halyard/conformance_target.h"
-#include "tools/halyard/device_choice.h"
-#include "tools/halyard/run_inputs.h"
 #include "tools/halyard/terminal.h"
 #include "tools/halyard/text_table.h"
 #include "validation/random_graphs/bisect.h"
@@ -55,8 +55,8 @@ Result<VectorCase> readVector(const BisectOptions& options) {
   return conformance::parseVectorCase(found->text);
 }
 
-Result<InputOptions> inputOptions(const BisectOptions& options) {
-  InputOptions inputs;
+Result<measure::InputOptions> inputOptions(const BisectOptions& options) {
+  measure::InputOptions inputs;
   inputs.image = options.image;
   inputs.randomSeed = options.seed;
   for (const std::string& text : options.arrays) {
@@ -70,11 +70,12 @@ Result<InputOptions> inputOptions(const BisectOptions& options) {
 }
 
 Result<VectorCase> importModel(const BisectOptions& options) {
-  HALYARD_ASSIGN_OR_RETURN(const InputOptions wanted, inputOptions(options));
+  HALYARD_ASSIGN_OR_RETURN(const measure::InputOptions wanted, inputOptions(options));
   HALYARD_ASSIGN_OR_RETURN(
       import::ImportedModel imported,
       import::importTfliteFile(options.model, {.extension = import::ExtensionUse::WHERE_NEEDED}));
-  HALYARD_ASSIGN_OR_RETURN(const PreparedInputs prepared, prepareInputs(imported.inputs, wanted));
+  HALYARD_ASSIGN_OR_RETURN(const measure::PreparedInputs prepared,
+                           measure::prepareInputs(imported.inputs, wanted));
   VectorCase result;
   result.name = std::filesystem::path(options.model).stem().string();
   result.model = std::move(imported.model);
@@ -203,7 +204,7 @@ Command addBisectCommand(CLI::App& parent) {
       "\n"
       "Exit status: 0 nothing differs, 1 something does, 2 misuse.");
   app->add_option("MODEL", options->model, "A model, .tflite, or a vector, .jsonl")->required();
-  app->add_option("--device", options->device, fmt::format("The device: {}", kDeviceRule))
+  app->add_option("--device", options->device, fmt::format("The device: {}", measure::kDeviceRule))
       ->required()
       ->option_text("D");
   app->add_option("--via", options->via,

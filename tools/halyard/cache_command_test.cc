@@ -7,10 +7,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/testing/command_for_test.h"
 #include "cache/testing/cache_folder.h"
 #include "halyard/driver/blob_cache.h"
 #include "halyard/driver/compile_cache.h"
-#include "tools/halyard/command_for_test.h"
 
 namespace halyard::cli {
 namespace {
@@ -52,11 +52,11 @@ class CacheCommandTest : public CommandTest {
       ASSERT_EQ(::utimensat(AT_FDCWD, fileOf(first, suffix).c_str(), times, 0), 0);
     }
   }
-  Outcome cache(const std::string& arguments) const {
+  CommandOutcome cache(const std::string& arguments) const {
     return halyard("cache " + arguments + " " + files_.path().string());
   }
   Json json(const std::string& arguments, int exitStatus = 0) const {
-    const Outcome outcome = cache(arguments + " --json");
+    const CommandOutcome outcome = cache(arguments + " --json");
     EXPECT_EQ(outcome.exitStatus, exitStatus) << outcome.errors;
     return Json::parse(outcome.output, nullptr, false);
   }
@@ -67,7 +67,7 @@ class CacheCommandTest : public CommandTest {
 constexpr uint64_t kBytes = 2 * 256 + 100 + 200;  // of one compilation
 
 TEST_F(CacheCommandTest, ListsCompilations) {
-  const Outcome table = cache("ls");
+  const CommandOutcome table = cache("ls");
   EXPECT_EQ(table.exitStatus, 0) << table.errors;
   EXPECT_THAT(table.output, HasSubstr("BAAAAAAAAAAA...  acme-npu  2      812"));
   EXPECT_THAT(table.output, HasSubstr("\n3 in the cache, 2436 bytes\n"));
@@ -88,7 +88,7 @@ TEST_F(CacheCommandTest, VerifyFindsWhatIsDamaged) {
   CacheFolder::write(fileOf(2, "20"), CacheFolder::read(fileOf(3, "20")));
   CacheFolder::write(files_.path() / (nameOf(4) + "10"), {});
   CacheFolder::write(files_.path() / (nameOf(5) + "10"), bytesOf("a driver's own"));
-  const Outcome table = cache("verify");
+  const CommandOutcome table = cache("verify");
   EXPECT_EQ(table.exitStatus, 1);
   EXPECT_THAT(table.errors, HasSubstr("halyard cache: BAD_DATA: 2 of 5 are damaged"));
   EXPECT_THAT(table.output, HasSubstr("10: its content has been changed"));
@@ -165,7 +165,7 @@ TEST_F(CacheCommandTest, KnowsBlobs) {
     store.set(bytesOf("a"), bytesOf("1"));
     store.set(bytesOf("b"), bytesOf("2"));
   }
-  const Outcome listed = halyard("cache ls " + file.string());
+  const CommandOutcome listed = halyard("cache ls " + file.string());
   EXPECT_EQ(listed.exitStatus, 0) << listed.errors;
   EXPECT_THAT(listed.output, HasSubstr("2 blobs in " + file.string() + "  acme-npu"));
   EXPECT_EQ(halyard("cache verify " + file.string()).exitStatus, 0);
@@ -173,14 +173,14 @@ TEST_F(CacheCommandTest, KnowsBlobs) {
   auto bytes = CacheFolder::read(file);
   bytes[bytes.size() - 8] ^= 1;
   CacheFolder::write(file, bytes);
-  const Outcome damaged = halyard("cache verify " + file.string());
+  const CommandOutcome damaged = halyard("cache verify " + file.string());
   EXPECT_EQ(damaged.exitStatus, 1);
   EXPECT_THAT(damaged.output, HasSubstr("1 of 2 entries are damaged"));
 }
 
 TEST_F(CacheCommandTest, DefaultFoldersMayBeAbsent) {
   const std::string home = "HOME='" + files_.path().string() + "' XDG_CACHE_HOME= XDG_STATE_HOME=";
-  const Outcome none = halyard("cache ls", home);
+  const CommandOutcome none = halyard("cache ls", home);
   EXPECT_EQ(none.exitStatus, 0) << none.errors;
   EXPECT_EQ(none.output, "0 in the cache, 0 bytes\n");
   const std::filesystem::path folder = files_.path() / ".cache/halyard/compilations";
@@ -194,10 +194,10 @@ TEST_F(CacheCommandTest, MisuseAndFailure) {
   EXPECT_EQ(halyard("cache fly").exitStatus, 2);
   EXPECT_EQ(cache("prune").exitStatus, 2);
   EXPECT_EQ(cache("prune --max-age soon").exitStatus, 2);
-  const Outcome missing = halyard("cache ls /none/there");
+  const CommandOutcome missing = halyard("cache ls /none/there");
   EXPECT_EQ(missing.exitStatus, 1);
   EXPECT_THAT(missing.errors, HasSubstr("halyard cache: OP_FAILED: /none/there"));
-  const Outcome file = halyard("cache ls " + files_.database().string());
+  const CommandOutcome file = halyard("cache ls " + files_.database().string());
   EXPECT_EQ(file.exitStatus, 1);
   EXPECT_THAT(file.errors, HasSubstr("does not begin as a file of blobs does"));
 }

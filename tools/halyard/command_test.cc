@@ -8,10 +8,10 @@
 #include <fstream>
 #include <string>
 
+#include "base/testing/command_for_test.h"
 #include "media/image.h"
 #include "media/npy.h"
 #include "test_definitions.h"
-#include "tools/halyard/command_for_test.h"
 
 namespace halyard::cli {
 namespace {
@@ -24,10 +24,10 @@ using testing::StartsWith;
 const std::string kModels = HALYARD_SOURCE_DIR "/models/";
 
 TEST_F(CommandTest, HelpAndVersion) {
-  const Outcome version = halyard("--version");
+  const CommandOutcome version = halyard("--version");
   EXPECT_EQ(version.exitStatus, 0);
   EXPECT_THAT(version.output, testing::MatchesRegex("halyard [0-9]+\\.[0-9]+\\.[0-9]+\n"));
-  const Outcome help = halyard("--help");
+  const CommandOutcome help = halyard("--help");
   EXPECT_EQ(help.exitStatus, 0);
   for (const char* command :
        {"devices", "explain", "profile", "run", "graph", "conformance", "cache"}) {
@@ -42,7 +42,7 @@ TEST_F(CommandTest, MisuseIsStatus2) {
                                 "run m --mean 1", "run m --input x", "run m --input-range 1,2,3",
                                 "run m --top many", "run m --input-range 0,1 --mean 1 --std 1",
                                 "run m --save-inputs", "run m --preference fast"}) {
-    const Outcome outcome = halyard(arguments);
+    const CommandOutcome outcome = halyard(arguments);
     EXPECT_EQ(outcome.exitStatus, 2) << arguments;
     EXPECT_THAT(outcome.errors, StartsWith("halyard")) << arguments;
     EXPECT_THAT(outcome.errors, HasSubstr(": BAD_DATA: ")) << arguments;
@@ -53,10 +53,10 @@ TEST_F(CommandTest, MisuseIsStatus2) {
 }
 
 TEST_F(CommandTest, FailureIsStatus1) {
-  const Outcome missing = halyard("run /none/m.tflite --random-inputs 1");
+  const CommandOutcome missing = halyard("run /none/m.tflite --random-inputs 1");
   EXPECT_EQ(missing.exitStatus, 1);
   EXPECT_THAT(missing.errors, StartsWith("halyard run: BAD_DATA: /none/m.tflite"));
-  const Outcome graph = halyard("graph " + kModels + "README.md");
+  const CommandOutcome graph = halyard("graph " + kModels + "README.md");
   EXPECT_EQ(graph.exitStatus, 1);
   EXPECT_THAT(graph.errors, StartsWith("halyard graph: BAD_DATA: "));
   EXPECT_THAT(graph.output, IsEmpty());
@@ -72,28 +72,29 @@ TEST_F(CommandTest, FullDiskIsNoticed) {
 }
 
 TEST_F(CommandTest, Devices) {
-  const Outcome table = halyard("devices");
+  const CommandOutcome table = halyard("devices");
   EXPECT_EQ(table.exitStatus, 0) << table.errors;
   EXPECT_THAT(table.output, HasSubstr("\nnnapi-reference "));
-  const Outcome json = halyard("devices --json");
+  const CommandOutcome json = halyard("devices --json");
   EXPECT_EQ(json.exitStatus, 0) << json.errors;
   EXPECT_THAT(json.output, HasSubstr("\"nnapi-reference\""));
 }
 
 TEST_F(CommandTest, DevicesSaysWhyADriverIsNotUsed) {
   std::ofstream(folder_ + "/bad.json") << "{\"name\": 7}";
-  const Outcome outcome = halyard("devices", "HALYARD_DRIVER_FILES='" + folder_ + "/bad.json'");
+  const CommandOutcome outcome =
+      halyard("devices", "HALYARD_DRIVER_FILES='" + folder_ + "/bad.json'");
   EXPECT_EQ(outcome.exitStatus, 0) << outcome.errors;
   EXPECT_THAT(outcome.output, HasSubstr("manifests that could not be used:\n  " + folder_));
 }
 
 TEST_F(CommandTest, GraphAsTextAndDrawing) {
   const std::string model = "graph " + kModels + "fashion_mnist_int8.tflite";
-  const Outcome text = halyard(model + " --text");
+  const CommandOutcome text = halyard(model + " --text");
   EXPECT_EQ(text.exitStatus, 0) << text.errors;
   EXPECT_THAT(text.output, HasSubstr("operation #0 "));
   const std::string file = folder_ + "/g.dot";
-  const Outcome drawing = halyard(model + " --output " + file);
+  const CommandOutcome drawing = halyard(model + " --output " + file);
   EXPECT_EQ(drawing.exitStatus, 0) << drawing.errors;
   EXPECT_THAT(drawing.output, IsEmpty());
   EXPECT_THAT(contentOf(file), StartsWith("digraph"));
@@ -101,7 +102,7 @@ TEST_F(CommandTest, GraphAsTextAndDrawing) {
 
 TEST_F(CommandTest, ClassifiesAPicture) {
   for (const char* model : {"fashion_mnist_int8.tflite", "fashion_mnist_float.tflite"}) {
-    const Outcome outcome =
+    const CommandOutcome outcome =
         halyard("run " + kModels + model + " --image " + kModels + "images/13_dress.png --labels " +
                 kModels + "fashion_mnist_labels.txt --device cpu --output " + folder_ +
                 "/results --save-inputs");
@@ -124,7 +125,7 @@ TEST_F(CommandTest, ClassifiesAPicture) {
 
 TEST_F(CommandTest, RepeatsARunFromItsFiles) {
   const std::string model = "run " + kModels + "fashion_mnist_float.tflite --device cpu";
-  const Outcome first =
+  const CommandOutcome first =
       halyard(model + " --random-inputs 3 --save-inputs --output " + folder_ + "/a");
   ASSERT_EQ(first.exitStatus, 0) << first.errors;
   std::string input;
@@ -133,7 +134,7 @@ TEST_F(CommandTest, RepeatsARunFromItsFiles) {
     const std::string name = entry.path().filename().string();
     (name.starts_with("input_") ? input : output) = name;
   }
-  const Outcome second =
+  const CommandOutcome second =
       halyard(model + " --input 0=" + folder_ + "/a/" + input + " --output " + folder_ + "/b");
   ASSERT_EQ(second.exitStatus, 0) << second.errors;
   ASSERT_THAT(contentOf(folder_ + "/a/" + output), testing::Not(IsEmpty()));
@@ -142,18 +143,18 @@ TEST_F(CommandTest, RepeatsARunFromItsFiles) {
 
 TEST_F(CommandTest, RunSaysWhatIsMissing) {
   const std::string model = "run " + kModels + "fashion_mnist_float.tflite ";
-  const Outcome none = halyard(model);
+  const CommandOutcome none = halyard(model);
   EXPECT_EQ(none.exitStatus, 1);
   EXPECT_THAT(none.errors, HasSubstr("no value for input "));
-  const Outcome device = halyard(model + "--random-inputs 1 --device tpu");
+  const CommandOutcome device = halyard(model + "--random-inputs 1 --device tpu");
   EXPECT_EQ(device.exitStatus, 1);
   EXPECT_THAT(device.errors, HasSubstr("no device 'tpu'; the devices are: "));
   EXPECT_THAT(device.errors, HasSubstr("nnapi-reference"));
 }
 
 TEST_F(CommandTest, ReferenceDriverRunsInItsOwnProcess) {
-  const Outcome outcome = halyard("run " + kModels + "fashion_mnist_float.tflite --image " +
-                                  kModels + "images/18_bag.png --device reference");
+  const CommandOutcome outcome = halyard("run " + kModels + "fashion_mnist_float.tflite --image " +
+                                         kModels + "images/18_bag.png --device reference");
   ASSERT_EQ(outcome.exitStatus, 0) << outcome.errors;
   int driver = 0;
   int application = 0;
@@ -176,7 +177,8 @@ class SharedModelsTest : public CommandTest {
     if (!std::filesystem::exists(kShared)) GTEST_SKIP() << kShared << " is absent";
     CommandTest::SetUp();
   }
-  Outcome run(const std::string& model, const std::string& image, const std::string& options) {
+  CommandOutcome run(const std::string& model, const std::string& image,
+                     const std::string& options) {
     return halyard("run " + kShared + model + " --image " + kShared + image + " " + options +
                    " --device reference --output " + folder_);
   }
@@ -186,7 +188,7 @@ class SharedModelsTest : public CommandTest {
 TEST_F(SharedModelsTest, ClassifiesTheUniform) {
   for (const char* model :
        {"mobilenet_v2_1.0_224_quant.tflite", "tf2_mobilenet_v2_1.0_224_ptq.tflite"}) {
-    const Outcome outcome =
+    const CommandOutcome outcome =
         run(model, "grace_hopper.bmp", "--labels " + kShared + "imagenet_labels.txt --top 1");
     ASSERT_EQ(outcome.exitStatus, 0) << outcome.errors;
     EXPECT_THAT(outcome.output, HasSubstr("the 1 best of 1001 classes\n")) << model;
@@ -194,15 +196,15 @@ TEST_F(SharedModelsTest, ClassifiesTheUniform) {
   }
   for (const char* model :
        {"mobilenet_v1_0.25_224_float.tflite", "mobilenet_v1_0.25_128_quant.tflite"}) {
-    const Outcome outcome =
+    const CommandOutcome outcome =
         run(model, "grace_hopper.bmp", "--labels " + kShared + "imagenet_labels.txt");
     EXPECT_THAT(outcome.output, HasSubstr("  653  military uniform\n")) << model;
   }
 }
 
 TEST_F(SharedModelsTest, FindsThePerson) {
-  const Outcome outcome = run("coco_ssd_mobilenet_v1_quant.tflite", "grace_hopper.bmp",
-                              "--labels " + kShared + "coco_labels.txt");
+  const CommandOutcome outcome = run("coco_ssd_mobilenet_v1_quant.tflite", "grace_hopper.bmp",
+                                     "--labels " + kShared + "coco_labels.txt");
   ASSERT_EQ(outcome.exitStatus, 0) << outcome.errors;
   EXPECT_THAT(outcome.output, testing::ContainsRegex("\n  0\\.[0-9]+  person  +left "));
   const auto drawn = media::loadImage(folder_ + "/detections.png", 3);
@@ -213,7 +215,7 @@ TEST_F(SharedModelsTest, FindsThePerson) {
 }
 
 TEST_F(SharedModelsTest, FindsTheCat) {
-  const Outcome outcome = run("deeplabv3_float.tflite", "cat.bmp", "");
+  const CommandOutcome outcome = run("deeplabv3_float.tflite", "cat.bmp", "");
   ASSERT_EQ(outcome.exitStatus, 0) << outcome.errors;
   // 8 is the cat of Pascal VOC; it fills about a third of the picture.
   float share = 0;
@@ -225,7 +227,7 @@ TEST_F(SharedModelsTest, FindsTheCat) {
 }
 
 TEST_F(SharedModelsTest, RefusesTheInvalidModel) {
-  const Outcome outcome =
+  const CommandOutcome outcome =
       halyard("run " + kShared + "invalid_model_invoking_error.tflite --random-inputs 1");
   EXPECT_EQ(outcome.exitStatus, 1);
   EXPECT_THAT(outcome.errors, StartsWith("halyard run: BAD_DATA: "));

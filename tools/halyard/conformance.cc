@@ -12,9 +12,9 @@
 #include "conformance/case_source.h"
 #include "conformance/process_pool.h"
 #include "conformance/report.h"
+#include "measure/device_choice.h"
 #include "tools/halyard/command.h"
 #include "tools/halyard/conformance_target.h"
-#include "tools/halyard/device_choice.h"
 #include "tools/halyard/output_file.h"
 #include "tools/halyard/terminal.h"
 
@@ -320,8 +320,9 @@ Command addConformanceCommand(CLI::App& parent) {
   app->add_option("PATH", options->paths,
                   "Files of vectors, or folders with files NAME.jsonl.gz or NAME.jsonl")
       ->required();
-  app->add_option("--device", options->device,
-                  fmt::format("The device: {} (default: {})", kDeviceRule, options->device))
+  app->add_option(
+         "--device", options->device,
+         fmt::format("The device: {} (default: {})", measure::kDeviceRule, options->device))
       ->option_text("D");
   app->add_option("--via", options->via,
                   "api: through the C API; hal: straight to the device (default: api)")

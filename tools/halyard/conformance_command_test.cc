@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/testing/command_for_test.h"
 #include "conformance/case_for_test.h"
 #include "test_definitions.h"
-#include "tools/halyard/command_for_test.h"
 
 namespace halyard::cli {
 namespace {
@@ -30,7 +30,8 @@ class ConformanceCommandTest : public CommandTest {
   std::string write(const std::string& name, const std::vector<std::string>& lines) {
     return files_.write(name, lines);
   }
-  Outcome conformance(const std::string& arguments, const std::string& environment = "") const {
+  CommandOutcome conformance(const std::string& arguments,
+                             const std::string& environment = "") const {
     return halyard("conformance " + arguments, environment);
   }
   // A manifest for the driver for tests, as the environment that makes it the only one.
@@ -54,8 +55,8 @@ TEST_F(ConformanceCommandTest, GoodCasesOnEveryDeviceAndInEveryVariant) {
   write("V2/b.jsonl", {kGood});
   for (const char* device : {"nnapi-reference", "reference"}) {
     for (const char* via : {"api", "hal"}) {
-      const Outcome outcome = conformance(files_.path() + " --variants all --device " + device +
-                                          " --via " + via + " -j 3");
+      const CommandOutcome outcome = conformance(files_.path() + " --variants all --device " +
+                                                 device + " --via " + via + " -j 3");
       EXPECT_EQ(outcome.exitStatus, 0) << outcome.output << outcome.errors;
       const std::string counts = lastLine(outcome.output);
       int passed = 0;
@@ -65,14 +66,14 @@ TEST_F(ConformanceCommandTest, GoodCasesOnEveryDeviceAndInEveryVariant) {
       EXPECT_GE(passed, 3 * (std::string_view(via) == "api" ? 9 : 8));
     }
   }
-  const Outcome plain = conformance(files_.path());
+  const CommandOutcome plain = conformance(files_.path());
   EXPECT_EQ(plain.exitStatus, 0) << plain.errors;
   EXPECT_EQ(plain.output, "3 passed, 0 failed, 0 skipped\n");
 }
 
 TEST_F(ConformanceCommandTest, AFailureCanBeRepeatedByItsCommand) {
   write("a dir/a.jsonl.gz", {kGood, kWrong, kWrong});
-  const Outcome outcome = conformance("'" + files_.path() + "' --variants pools,threads");
+  const CommandOutcome outcome = conformance("'" + files_.path() + "' --variants pools,threads");
   EXPECT_EQ(outcome.exitStatus, 1);
   EXPECT_EQ(lastLine(outcome.output), "2 passed, 4 failed, 0 skipped");
   EXPECT_THAT(outcome.output, HasSubstr("FAILED " + files_.path() +
@@ -97,7 +98,7 @@ TEST_F(ConformanceCommandTest, WhatCannotBeReadIsAFailure) {
   std::filesystem::resize_file(truncated, std::filesystem::file_size(truncated) - 9);
   const std::string lines =
       write("a.jsonl.gz", {kGood, "{\"name\":7}", "\x1b[31m{", kGood, "[[[[[[[[[[[["});
-  const Outcome outcome = conformance(files_.path());
+  const CommandOutcome outcome = conformance(files_.path());
   EXPECT_EQ(outcome.exitStatus, 1);
   EXPECT_THAT(outcome.output, HasSubstr("FAILED " + lines + ":2\n  " + lines + " line 2: 'name'"));
   EXPECT_THAT(outcome.output, HasSubstr("FAILED " + lines + ":5\n"));
@@ -106,7 +107,7 @@ TEST_F(ConformanceCommandTest, WhatCannotBeReadIsAFailure) {
   EXPECT_THAT(outcome.output, Not(HasSubstr("\x1b")));
   EXPECT_THAT(lastLine(outcome.output), EndsWith(" passed, 4 failed, 0 skipped"));
   // Wanted is another case of the same file.
-  const Outcome filtered = conformance(lines + " --case good");
+  const CommandOutcome filtered = conformance(lines + " --case good");
   EXPECT_EQ(filtered.exitStatus, 0) << filtered.output;
   EXPECT_EQ(filtered.output, "2 passed, 0 failed, 0 skipped\n");
 }
@@ -122,7 +123,7 @@ TEST_F(ConformanceCommandTest, HostileCasesAreRefusedOrFail) {
                              "[65535,65535],\"lifetime\":\"SUBGRAPH_OUTPUT\""),
                     replaced(expecting, "\"type\":\"INT32\"", "\"type\":\"FLOAT32\"")});
   for (const char* how : {"", "--via hal", "--device reference", "--device reference --via hal"}) {
-    const Outcome outcome = conformance(files_.path() + " --variants all " + how);
+    const CommandOutcome outcome = conformance(files_.path() + " --variants all " + how);
     EXPECT_EQ(outcome.exitStatus, 0) << how << outcome.output;
     EXPECT_THAT(outcome.output, EndsWith(" passed, 0 failed, 0 skipped\n"));
   }
@@ -133,7 +134,7 @@ TEST_F(ConformanceCommandTest, ADriverThatDiesIsAFailureAndTheRunGoesOn) {
   write("a.jsonl", {kGood, addLine("dies", {kAbort}, {1}, {2}), kGood,
                     addLine("dies too", {kAbort}, {1}, {2}, R"("expect_failure":true,)"), kGood});
   for (const char* via : {"api", "hal"}) {
-    const Outcome outcome =
+    const CommandOutcome outcome =
         conformance(files_.path() + " -j 1 --device test-driver --via " + via, environment);
     EXPECT_EQ(outcome.exitStatus, 1) << outcome.errors;
     EXPECT_EQ(lastLine(outcome.output), "3 passed, 2 failed, 0 skipped") << outcome.output;
@@ -147,7 +148,7 @@ TEST_F(ConformanceCommandTest, ADriverThatHangsIsAFailureAndTheRunGoesOn) {
   const std::string environment = testDriver();
   write("a.jsonl", {kGood, addLine("hangs", {kHang}, {1}, {2}), kGood,
                     addLine("hangs too", {kHang}, {1}, {2}, R"("expect_failure":true,)"), kGood});
-  const Outcome outcome =
+  const CommandOutcome outcome =
       conformance(files_.path() + " -j 2 --timeout 4 --device test-driver", environment);
   EXPECT_EQ(outcome.exitStatus, 1);
   EXPECT_EQ(lastLine(outcome.output), "3 passed, 2 failed, 0 skipped") << outcome.output;
@@ -157,8 +158,8 @@ TEST_F(ConformanceCommandTest, ADriverThatHangsIsAFailureAndTheRunGoesOn) {
 
 TEST_F(ConformanceCommandTest, ADriverThatDoesNotStart) {
   write("a.jsonl", {kGood});
-  const Outcome outcome = conformance(files_.path() + " --via hal --device test-driver",
-                                      testDriver() + " HALYARD_TEST_DRIVER=exit");
+  const CommandOutcome outcome = conformance(files_.path() + " --via hal --device test-driver",
+                                             testDriver() + " HALYARD_TEST_DRIVER=exit");
   EXPECT_EQ(outcome.exitStatus, 1);
   EXPECT_THAT(outcome.errors, HasSubstr("driver 'test-driver'"));
 }
@@ -170,7 +171,7 @@ TEST_F(ConformanceCommandTest, UnsupportedIsSkippedWithAReason) {
   relu.replace(relu.find(add), add.size(), R"("type":"RELU","inputs":[0])");
   write("a.jsonl", {relu, kGood, relu});
   for (const char* via : {"api", "hal"}) {
-    const Outcome outcome =
+    const CommandOutcome outcome =
         conformance(files_.path() + " --device test-driver --via " + via, testDriver());
     EXPECT_EQ(outcome.exitStatus, 0) << outcome.output << outcome.errors;
     EXPECT_EQ(outcome.output,
@@ -183,7 +184,7 @@ TEST_F(ConformanceCommandTest, Reports) {
   write("a.jsonl", {kGood, kWrong, "{"});
   const std::string json = folder_ + "/report.json";
   const std::string junit = folder_ + "/report.xml";
-  const Outcome outcome =
+  const CommandOutcome outcome =
       conformance(files_.path() + " --variants plain,twice --json " + json + " --junit " + junit);
   EXPECT_EQ(outcome.exitStatus, 1);
   const auto report = nlohmann::json::parse(contentOf(json), nullptr, false);
@@ -199,7 +200,7 @@ TEST_F(ConformanceCommandTest, Reports) {
   EXPECT_EQ(report["cases"][3]["variant"], "twice");
   EXPECT_EQ(report["cases"][4]["line"], 3);
   EXPECT_THAT(contentOf(junit), HasSubstr("<testsuite name=\"twice\" tests=\"2\" failures=\"1\""));
-  const Outcome unwritable = conformance(files_.path() + " --json /none/report.json");
+  const CommandOutcome unwritable = conformance(files_.path() + " --json /none/report.json");
   EXPECT_EQ(unwritable.exitStatus, 2);
   EXPECT_THAT(unwritable.errors, HasSubstr("writing /none/report.json"));
 }
@@ -220,7 +221,7 @@ TEST_F(ConformanceCommandTest, MisuseIsStatus2) {
       {file + " --timeout 0", "--timeout"},
   };
   for (const auto& [arguments, text] : calls) {
-    const Outcome outcome = conformance(arguments);
+    const CommandOutcome outcome = conformance(arguments);
     EXPECT_EQ(outcome.exitStatus, 2) << arguments;
     EXPECT_THAT(outcome.errors, HasSubstr(text)) << arguments;
     EXPECT_THAT(outcome.errors, EndsWith("Try 'halyard conformance --help'.\n")) << arguments;
@@ -230,7 +231,7 @@ TEST_F(ConformanceCommandTest, MisuseIsStatus2) {
 
 TEST_F(ConformanceCommandTest, VariantsThatTheRuntimeLacksAreRefused) {
   const std::string file = write("a.jsonl", {kGood});
-  const Outcome outcome = conformance(file + " --variants burst");
+  const CommandOutcome outcome = conformance(file + " --variants burst");
   // When the functions come to exist the case passes.
   if (outcome.exitStatus == 0) return;
   EXPECT_EQ(outcome.exitStatus, 2);
@@ -241,7 +242,7 @@ TEST_F(ConformanceCommandTest, FencedVariantRunsThroughBothInterfaces) {
   const std::string file = write("a.jsonl", {kGood});
   for (const std::string via : {"api", "hal"}) {
     for (const std::string device : {"nnapi-reference", "reference"}) {
-      const Outcome outcome =
+      const CommandOutcome outcome =
           conformance(file + " --variants fenced --via " + via + " --device " + device);
       EXPECT_EQ(outcome.exitStatus, 0) << via << " " << device << ": " << outcome.errors;
       EXPECT_THAT(outcome.output, HasSubstr("1 passed, 0 failed, 0 skipped"));

@@ -5,13 +5,13 @@
 
 #include "conformance/hal_target.h"
 #include "cpu/cpu_device.h"
-#include "hal/manifest/manifest.h"
 #include "hal/client/remote_device.h"
-#include "hal/wire/rpc_loop.h"
+#include "hal/manifest/manifest.h"
 #include "hal/session/client_session.h"
 #include "hal/session/session_services.h"
+#include "hal/wire/rpc_loop.h"
+#include "measure/device_choice.h"
 #include "tools/halyard/api_target.h"
-#include "tools/halyard/device_choice.h"
 
 namespace halyard::cli {
 namespace {
@@ -21,7 +21,7 @@ Result<std::shared_ptr<hal::Device>> openHalDevice(const std::string& name) {
   std::vector<std::string> names;
   for (const hal::Manifest& manifest : list.manifests) names.push_back(manifest.name);
   names.push_back(cpu::cpuDeviceInfo().name);
-  HALYARD_ASSIGN_OR_RETURN(const size_t index, chooseDevice(names, name));
+  HALYARD_ASSIGN_OR_RETURN(const size_t index, measure::chooseDevice(names, name));
   if (index == list.manifests.size()) {
     return std::shared_ptr<hal::Device>(hal::ClientSession::ofRuntime(
         cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 0), std::make_shared<hal::SessionServices>()));

@@ -114,7 +114,7 @@ Result<std::vector<Detection>> readDetections(const DetectionValues& values, flo
   return detections;
 }
 
-std::string listDetections(std::span<const Detection> detections, const Labels& labels,
+std::string listDetections(std::span<const Detection> detections, const measure::Labels& labels,
                            uint32_t width, uint32_t height) {
   std::string text;
   for (const Detection& d : detections) {
@@ -132,7 +132,7 @@ std::string listDetections(std::span<const Detection> detections, const Labels& 
 }
 
 void drawDetections(media::Image& picture, std::span<const Detection> detections,
-                    const Labels& labels) {
+                    const measure::Labels& labels) {
   // Lines and letters grow with the picture, or they could not be seen in a large one.
   const auto side = static_cast<int32_t>(std::max(picture.width, picture.height));
   const int32_t thickness = std::max(2, side / 250);

@@ -10,8 +10,8 @@
 
 #include "halyard/driver/model.h"
 #include "halyard/driver/status.h"
+#include "measure/labels.h"
 #include "media/image.h"
-#include "tools/halyard/labels.h"
 
 namespace halyard::cli {
 
@@ -51,11 +51,11 @@ Result<std::vector<Detection>> readDetections(const DetectionValues& values, flo
 
 // A line for each: score, label, edges in pixels of a picture of width x height (or as fractions
 // when these are 0).
-std::string listDetections(std::span<const Detection> detections, const Labels& labels,
+std::string listDetections(std::span<const Detection> detections, const measure::Labels& labels,
                            uint32_t width, uint32_t height);
 
 // Frames with label and score, the best on top, in a picture with 3 channels.
 void drawDetections(media::Image& picture, std::span<const Detection> detections,
-                    const Labels& labels);
+                    const measure::Labels& labels);
 
 }  // namespace halyard::cli

@@ -103,7 +103,7 @@ TEST(ReadDetections, RefusesWhatDoesNotFit) {
 
 TEST(ListDetections, InPixels) {
   const Detection detection = {0.25f, 0.5f, 0.75f, 1.0f, 0.875f, 1};
-  const Labels labels = Labels::parse("cat\ndog");
+  const measure::Labels labels = measure::Labels::parse("cat\ndog");
   EXPECT_EQ(listDetections({&detection, 1}, labels, 200, 100),
             "  0.8750  dog                   left 100, top 25, right 200, bottom 75\n");
   EXPECT_THAT(listDetections({&detection, 1}, labels, 0, 0), HasSubstr("left 0.500, top 0.250"));
@@ -113,7 +113,7 @@ TEST(DrawDetections, FramesTheBoxAndStaysInside) {
   media::Image picture = media::blankImage(100, 80, 3);
   const Detection detections[] = {{0.5f, 0.5f, 1.0f, 1.0f, 0.9f, 0},
                                   {-1e30f, NAN, 1e30f, INFINITY, 0.1f, 1}};
-  drawDetections(picture, detections, Labels());
+  drawDetections(picture, detections, measure::Labels());
   const uint8_t* corner = picture.at(99, 79);
   EXPECT_NE(corner[0] + corner[1] + corner[2], 0);
   const uint8_t* inside = picture.at(75, 60);

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "tools/halyard/api_session.h"
+#include "client/status.h"
 #include "tools/halyard/command.h"
 #include "tools/halyard/device_table.h"
 #include "tools/halyard/terminal.h"
@@ -19,7 +19,7 @@ struct FreeText {
 Status showDevices(bool json) {
   // libhalyard answers for the runtime from the first NNAPI call on; this one also finds the
   // drivers.
-  HALYARD_RETURN_IF_ERROR(listApiDevices().takeStatus());
+  HALYARD_RETURN_IF_ERROR(client::allDevices().takeStatus());
   char* created = nullptr;
   const int code = halyard_devicesJson(&created);
   const std::unique_ptr<char, FreeText> text(created);

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "client/session.h"
 #include "import/tflite/importer.h"
-#include "tools/halyard/api_session.h"
+#include "measure/device_choice.h"
+#include "measure/model_runs.h"
 #include "tools/halyard/cache_choice.h"
 #include "tools/halyard/command.h"
-#include "tools/halyard/device_choice.h"
 #include "tools/halyard/explanation.h"
-#include "tools/halyard/model_runs.h"
 #include "tools/halyard/terminal.h"
 
 namespace halyard::cli {
@@ -33,18 +33,19 @@ struct FreeText {
 // What there is to say, also of a compilation that has failed.
 Status explain(const ExplainOptions& options) {
   HALYARD_ASSIGN_OR_RETURN(const std::vector<const ANeuralNetworksDevice*> devices,
-                           devicesOf(options.devices));
-  HALYARD_ASSIGN_OR_RETURN(const import::ImportOptions how, importOptionsFor(devices));
+                           measure::devicesOf(options.devices));
+  HALYARD_ASSIGN_OR_RETURN(const import::ImportOptions how, measure::importOptionsFor(devices));
   HALYARD_ASSIGN_OR_RETURN(import::ImportedModel read,
                            import::importTfliteFile(options.model, how));
   const auto imported = std::make_shared<const import::ImportedModel>(std::move(read));
   HALYARD_ASSIGN_OR_RETURN(
-      const std::unique_ptr<ApiSession> session,
-      ApiSession::create(std::shared_ptr<const Model>(imported, &imported->model)), "{}",
+      const std::unique_ptr<client::Session> session,
+      client::Session::create(std::shared_ptr<const Model>(imported, &imported->model)), "{}",
       options.model);
   if (auto cache = chooseCache(options.cache, options.model)) session->setCaching(*cache);
   Status status = session->compileFor(devices);
-  if (status.ok() && options.runs > 0) status = runOften(*session, *imported, options.runs);
+  if (status.ok() && options.runs > 0)
+    status = measure::runOften(*session, *imported, options.runs);
   HALYARD_ASSIGN_OR_RETURN(const std::string report, session->report());
   if (options.json) {
     print("{}\n", report);
@@ -68,7 +69,7 @@ Command addExplainCommand(CLI::App& parent) {
       "runtime chooses among all devices and falls back to its own; with it, among those only.\n"
       "Costs are predicted from the devices' figures and this machine's; MEASURED is the mean of\n"
       "the executions.",
-      kDeviceRule));
+      measure::kDeviceRule));
   app->add_option("MODEL", options->model, "A model, .tflite")->required();
   app->add_option("--device", options->devices, "A device that may be used; once for each")
       ->allow_extra_args(false)

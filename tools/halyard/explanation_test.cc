@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/testing/command_for_test.h"
 #include "test_definitions.h"
-#include "tools/halyard/command_for_test.h"
 
 namespace halyard::cli {
 namespace {
@@ -161,11 +161,11 @@ class ExplainCommandTest : public CommandTest {
 };
 
 TEST_F(ExplainCommandTest, SaysWhereEachOperationIs) {
-  const Outcome text = halyard("explain '" + model() + "' --device cpu --runs 3");
+  const CommandOutcome text = halyard("explain '" + model() + "' --device cpu --runs 3");
   ASSERT_EQ(text.exitStatus, 0) << text.errors;
   EXPECT_THAT(text.output, HasSubstr("plan    1 partition, predicted "));
   EXPECT_THAT(text.output, HasSubstr("nnapi-reference"));
-  const Outcome outcome = halyard("explain '" + model() + "' --device cpu --runs 3 --json");
+  const CommandOutcome outcome = halyard("explain '" + model() + "' --device cpu --runs 3 --json");
   ASSERT_EQ(outcome.exitStatus, 0) << outcome.errors;
   const Json json = Json::parse(outcome.output);
   for (const Json& operation : json["operations"]) {
@@ -176,7 +176,7 @@ TEST_F(ExplainCommandTest, SaysWhereEachOperationIs) {
 
 // The chosen device's operations and the others' reasons account for every operation.
 TEST_F(ExplainCommandTest, EveryOtherDeviceHasAReason) {
-  const Outcome outcome = halyard("explain '" + model() + "' --json");
+  const CommandOutcome outcome = halyard("explain '" + model() + "' --json");
   ASSERT_EQ(outcome.exitStatus, 0) << outcome.errors;
   const Json json = Json::parse(outcome.output);
   ASSERT_FALSE(json["operations"].empty());
@@ -191,7 +191,7 @@ TEST_F(ExplainCommandTest, EveryOtherDeviceHasAReason) {
 }
 
 TEST_F(ExplainCommandTest, StrictModeRefusesAndStillExplains) {
-  const Outcome outcome =
+  const CommandOutcome outcome =
       halyard("explain '" + model() + "' --device cpu", "HALYARD_REQUIRE_DEVICE=halyard-reference");
   EXPECT_EQ(outcome.exitStatus, 1);
   EXPECT_THAT(outcome.errors, HasSubstr("halyard-reference"));

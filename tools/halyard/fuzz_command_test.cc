@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tools/halyard/command_for_test.h"
+#include "base/testing/command_for_test.h"
 
 namespace halyard::cli {
 namespace {
@@ -20,7 +20,7 @@ class FuzzCommand : public CommandTest {
     fs::permissions(file, fs::perms::owner_all);
     std::ofstream(file + ".seeds") << seeds;
   }
-  Outcome fuzz(const std::string& arguments) const {
+  CommandOutcome fuzz(const std::string& arguments) const {
     return halyard("fuzz --fuzzers '" + folder_ + "/bin' --crashes '" + folder_ + "/crashes' " +
                    arguments);
   }
@@ -29,7 +29,7 @@ class FuzzCommand : public CommandTest {
 TEST_F(FuzzCommand, ListsWhatThereIs) {
   program("ring_fuzz", "exit 0");
   std::ofstream(folder_ + "/bin/notes_fuzz.txt") << "no program";
-  const Outcome outcome = fuzz("");
+  const CommandOutcome outcome = fuzz("");
   EXPECT_EQ(outcome.exitStatus, 0) << outcome.errors;
   EXPECT_THAT(outcome.output,
               AllOf(HasSubstr("driver "), HasSubstr("ring "), Not(HasSubstr("notes"))));
@@ -44,7 +44,7 @@ TEST_F(FuzzCommand, GivesSeedsTimeAndFolders) {
               "echo '#7 NEW cov: 12 ft: 3' >&2\n"
               "echo 'stat::number_of_executed_units: 4711' >&2",
           "seeds ../seeds\ndictionary ../words\n");
-  const Outcome outcome = fuzz("ring --minutes 0.1 --corpus '" + folder_ + "/corpus'");
+  const CommandOutcome outcome = fuzz("ring --minutes 0.1 --corpus '" + folder_ + "/corpus'");
   EXPECT_EQ(outcome.exitStatus, 0) << outcome.errors;
   EXPECT_THAT(outcome.output, HasSubstr("ring: 4711 inputs in 0 s, 12 edges reached, nothing"));
   const std::string arguments = contentOf(folder_ + "/arguments");
@@ -59,7 +59,7 @@ TEST_F(FuzzCommand, ACrashIsAFailureWithItsRepetition) {
           "echo \"artifact_prefix='x/'; Test unit written to x/crash-1\" >&2\n"
           "exit 77");
   program("api_fuzz", "exit 0");
-  const Outcome outcome = fuzz("--all");
+  const CommandOutcome outcome = fuzz("--all");
   EXPECT_EQ(outcome.exitStatus, 1);
   EXPECT_THAT(outcome.output,
               AllOf(HasSubstr("api: 0 inputs"), HasSubstr("ring: FAILED after 0 inputs"),
@@ -68,13 +68,13 @@ TEST_F(FuzzCommand, ACrashIsAFailureWithItsRepetition) {
 
 TEST_F(FuzzCommand, ADeathWithoutASummaryIsAFailure) {
   program("ring_fuzz", "kill -9 $$");
-  const Outcome outcome = fuzz("ring");
+  const CommandOutcome outcome = fuzz("ring");
   EXPECT_EQ(outcome.exitStatus, 1);
   EXPECT_THAT(outcome.output, HasSubstr("killed by signal 9"));
 }
 
 TEST_F(FuzzCommand, Misuse) {
-  Outcome outcome = fuzz("ring");
+  CommandOutcome outcome = fuzz("ring");
   EXPECT_EQ(outcome.exitStatus, 2);
   EXPECT_THAT(outcome.errors, AllOf(HasSubstr("no target 'ring'"), HasSubstr("cmake --preset")));
   EXPECT_EQ(fuzz("--all").exitStatus, 2);
@@ -91,7 +91,7 @@ TEST_F(FuzzCommand, Misuse) {
 }
 
 TEST_F(FuzzCommand, ADriverThatSurvives) {
-  const Outcome outcome = fuzz("driver --device reference --minutes 0.01");
+  const CommandOutcome outcome = fuzz("driver --device reference --minutes 0.01");
   EXPECT_EQ(outcome.exitStatus, 0) << outcome.output << outcome.errors;
   EXPECT_THAT(outcome.output, HasSubstr("halyard-reference survived 1000 hostile clients"));
 }
@@ -103,7 +103,7 @@ TEST_F(FuzzCommand, ADriverThatCrashes) {
       << R"({"name": "test-crashing", "version": "1", "hal_version": "1.3", "executable": ")"
       << HALYARD_REFERENCE_DRIVER
       << R"(", "arguments": ["--personality", "${manifest_dir}/crashing.personality"]})";
-  const Outcome outcome =
+  const CommandOutcome outcome =
       fuzz("driver --device '" + folder_ + "/crashing.json' --minutes 0.01 --first 50");
   EXPECT_EQ(outcome.exitStatus, 1) << outcome.errors;
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("was killed by signal 11"), HasSubstr("session "),

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "client/session.h"
 #include "import/tflite/importer.h"
-#include "tools/halyard/api_session.h"
+#include "measure/device_choice.h"
+#include "measure/model_runs.h"
 #include "tools/halyard/command.h"
-#include "tools/halyard/device_choice.h"
-#include "tools/halyard/model_runs.h"
 #include "tools/halyard/profile_report.h"
 #include "tools/halyard/terminal.h"
 
@@ -41,30 +41,31 @@ class AppSlice {
 
 using ImportedPtr = std::shared_ptr<const import::ImportedModel>;
 
-Result<std::unique_ptr<ApiSession>> prepare(const ImportedPtr& imported) {
+Result<std::unique_ptr<client::Session>> prepare(const ImportedPtr& imported) {
   const AppSlice slice(HALYARD_PHASE_PREPARATION, "build the model");
-  return ApiSession::create(std::shared_ptr<const Model>(imported, &imported->model));
+  return client::Session::create(std::shared_ptr<const Model>(imported, &imported->model));
 }
 
 using Devices = std::vector<const ANeuralNetworksDevice*>;
 
-Status compile(const Devices& devices, ApiSession& session) {
+Status compile(const Devices& devices, client::Session& session) {
   const AppSlice slice(HALYARD_PHASE_COMPILATION, "compile");
   return session.compileFor(devices);
 }
 
-Result<std::unique_ptr<ApiSession>> runTraced(const ProfileOptions& options, const Devices& devices,
-                                              const ImportedPtr& imported) {
+Result<std::unique_ptr<client::Session>> runTraced(const ProfileOptions& options,
+                                                   const Devices& devices,
+                                                   const ImportedPtr& imported) {
   const AppSlice whole(HALYARD_PHASE_OVERALL, "halyard profile");
-  HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<ApiSession> session, prepare(imported), "{}",
+  HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<client::Session> session, prepare(imported), "{}",
                            options.model);
   HALYARD_RETURN_IF_ERROR(compile(devices, *session));
   if (options.warmUp > 0) {
     const AppSlice slice(HALYARD_PHASE_WARMUP, "warm-up");
-    HALYARD_RETURN_IF_ERROR(runOften(*session, *imported, options.warmUp));
+    HALYARD_RETURN_IF_ERROR(measure::runOften(*session, *imported, options.warmUp));
   }
   const AppSlice slice(HALYARD_PHASE_BENCHMARK, "benchmark");
-  HALYARD_RETURN_IF_ERROR(runOften(*session, *imported, options.runs));
+  HALYARD_RETURN_IF_ERROR(measure::runOften(*session, *imported, options.runs));
   return session;
 }
 
@@ -83,8 +84,8 @@ Status writeTrace(const std::string& path) {
 }
 
 Status profile(const ProfileOptions& options) {
-  HALYARD_ASSIGN_OR_RETURN(const Devices devices, devicesOf(options.devices));
-  HALYARD_ASSIGN_OR_RETURN(const import::ImportOptions how, importOptionsFor(devices));
+  HALYARD_ASSIGN_OR_RETURN(const Devices devices, measure::devicesOf(options.devices));
+  HALYARD_ASSIGN_OR_RETURN(const import::ImportOptions how, measure::importOptionsFor(devices));
   HALYARD_ASSIGN_OR_RETURN(import::ImportedModel read,
                            import::importTfliteFile(options.model, how));
   const auto imported = std::make_shared<const import::ImportedModel>(std::move(read));
@@ -125,7 +126,7 @@ Command addProfileCommand(CLI::App& parent) {
       "with\n"
       "it among those. Times are recorded where they pass: in this process and in the drivers'.\n"
       "MEDIAN, SHARE and the partitions are of all executions, also those to warm up.",
-      kDeviceRule));
+      measure::kDeviceRule));
   app->add_option("MODEL", options->model, "A model, .tflite")->required();
   app->add_option("--device", options->devices, "A device that may be used; once for each")
       ->allow_extra_args(false)

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/testing/command_for_test.h"
 #include "test_definitions.h"
-#include "tools/halyard/command_for_test.h"
 #include "trace/mark.h"
 
 namespace halyard::cli {
@@ -77,7 +77,7 @@ class ProfileCommandTest : public CommandTest {
 
 TEST_F(ProfileCommandTest, ATraceOfTwoProcessesNests) {
   const std::string file = folder_ + "/trace.json";
-  const Outcome outcome = halyard(
+  const CommandOutcome outcome = halyard(
       "profile " + kModel + " --device reference --runs 4 --warm-up 2 --json --trace " + file);
   ASSERT_EQ(outcome.exitStatus, 0) << outcome.errors;
   const Json trace = Json::parse(contentOf(file));
@@ -118,7 +118,8 @@ TEST_F(ProfileCommandTest, ATraceOfTwoProcessesNests) {
 }
 
 TEST_F(ProfileCommandTest, EachOperationHasItsTimeAndPlace) {
-  const Outcome outcome = halyard("profile " + kModel + " --device reference --runs 4 --json");
+  const CommandOutcome outcome =
+      halyard("profile " + kModel + " --device reference --runs 4 --json");
   ASSERT_EQ(outcome.exitStatus, 0) << outcome.errors;
   const Json profile = Json::parse(outcome.output);
   double share = 0;
@@ -166,24 +167,25 @@ TEST_F(ProfileCommandTest, EachOperationHasItsTimeAndPlace) {
 }
 
 TEST_F(ProfileCommandTest, OnTheCpuAndAsText) {
-  const Outcome outcome = halyard("profile " + kModel + " --device nnapi-reference --runs 2 --all");
+  const CommandOutcome outcome =
+      halyard("profile " + kModel + " --device nnapi-reference --runs 2 --all");
   ASSERT_EQ(outcome.exitStatus, 0) << outcome.errors;
   EXPECT_THAT(outcome.output, HasSubstr("#0 "));
   EXPECT_THAT(outcome.output, HasSubstr("nnapi-reference ("));
   EXPECT_THAT(outcome.output, HasSubstr("5 executions, 2 of them counted"));
   EXPECT_THAT(outcome.errors, IsEmpty());
-  const Outcome missing = halyard("profile /none/m.tflite");
+  const CommandOutcome missing = halyard("profile /none/m.tflite");
   EXPECT_EQ(missing.exitStatus, 1);
   EXPECT_THAT(missing.errors, HasSubstr("/none/m.tflite"));
   EXPECT_EQ(halyard("profile " + kModel + " --json --all").exitStatus, 2);
-  const Outcome full = halyard("profile " + kModel + " --runs 1 --trace /dev/full");
+  const CommandOutcome full = halyard("profile " + kModel + " --runs 1 --trace /dev/full");
   EXPECT_EQ(full.exitStatus, 1);
   EXPECT_THAT(full.errors, HasSubstr("cannot write /dev/full"));
 }
 
 TEST_F(ProfileCommandTest, HalyardTraceWritesATraceAtExit) {
   const std::string file = folder_ + "/at_exit.json";
-  const Outcome outcome =
+  const CommandOutcome outcome =
       halyard("run " + kModel + " --device reference --random-inputs 1", "HALYARD_TRACE=" + file);
   ASSERT_EQ(outcome.exitStatus, 0) << outcome.errors;
   const Json trace = Json::parse(contentOf(file));
@@ -196,7 +198,7 @@ TEST_F(ProfileCommandTest, HalyardTraceWritesATraceAtExit) {
   EXPECT_TRUE(has("[NN_LR_PP]ANeuralNetworksModel_finish"));
   EXPECT_TRUE(has("[NN_LD_PE]execute"));
   EXPECT_TRUE(has("[NN_LD_PC]prepareModel"));
-  const Outcome bad =
+  const CommandOutcome bad =
       halyard("devices", "HALYARD_TRACE=" + folder_ + "/none/x.json HALYARD_DRIVER_FILES=");
   EXPECT_EQ(bad.exitStatus, 0);
   EXPECT_THAT(bad.errors, HasSubstr("warning: HALYARD_TRACE: "));
@@ -204,11 +206,11 @@ TEST_F(ProfileCommandTest, HalyardTraceWritesATraceAtExit) {
 
 TEST_F(ProfileCommandTest, VerboseLinesComeByTag) {
   const std::string command = "run " + kModel + " --device nnapi-reference --random-inputs 1";
-  const Outcome model = halyard(command, "env debug.nn.vlog=model");
+  const CommandOutcome model = halyard(command, "env debug.nn.vlog=model");
   ASSERT_EQ(model.exitStatus, 0) << model.errors;
   EXPECT_THAT(model.errors, HasSubstr("halyard: info: digraph {"));
   EXPECT_THAT(model.errors, testing::Not(HasSubstr("findBestDevice")));
-  const Outcome compilation = halyard(command, "HALYARD_VLOG=compilation,nonsense");
+  const CommandOutcome compilation = halyard(command, "HALYARD_VLOG=compilation,nonsense");
   EXPECT_THAT(compilation.errors, HasSubstr("findBestDeviceForEachOperation("));
   EXPECT_THAT(compilation.errors, HasSubstr("error: HALYARD_VLOG: unknown tag 'nonsense'"));
   EXPECT_THAT(compilation.errors, testing::Not(HasSubstr("digraph")));

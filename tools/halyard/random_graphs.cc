@@ -14,11 +14,11 @@
 #include "cpu/cpu_device.h"
 #include "hal/session/client_session.h"
 #include "hal/session/session_services.h"
+#include "measure/device_choice.h"
 #include "media/file_bytes.h"
 #include "model/dump.h"
 #include "tools/halyard/command.h"
 #include "tools/halyard/conformance_target.h"
-#include "tools/halyard/device_choice.h"
 #include "tools/halyard/terminal.h"
 #include "validation/random_graphs/session.h"
 
@@ -345,7 +345,7 @@ Command addRandomGraphsCommand(CLI::App& parent) {
                   "runs, with a picture\nrandom_graph_SEED.dot. docs/random_graphs.md says more.\n"
                   "\nTypes: {}\n\nExit status: 0 nothing failed, 1 something did, 2 misuse.",
                   fmt::join(random_graphs::typeNames(), ", ")));
-  app->add_option("--device", options->device, fmt::format("The device: {}", kDeviceRule))
+  app->add_option("--device", options->device, fmt::format("The device: {}", measure::kDeviceRule))
       ->required()
       ->option_text("D");
   app->add_option("--via", options->via,

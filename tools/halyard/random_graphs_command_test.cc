@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/testing/command_for_test.h"
 #include "test_definitions.h"
-#include "tools/halyard/command_for_test.h"
 
 namespace halyard::cli {
 namespace {
@@ -26,7 +26,8 @@ class RandomGraphsCommandTest : public CommandTest {
 };
 
 TEST_F(RandomGraphsCommandTest, AGoodDevicePasses) {
-  const Outcome outcome = halyard("random-graphs --device test-npu --count 30 -j 2", driver("{}"));
+  const CommandOutcome outcome =
+      halyard("random-graphs --device test-npu --count 30 -j 2", driver("{}"));
   EXPECT_EQ(outcome.exitStatus, 0) << outcome.output << outcome.errors;
   EXPECT_THAT(outcome.output, HasSubstr("30 passed, 0 failed, 0 skipped"));
 }
@@ -34,15 +35,15 @@ TEST_F(RandomGraphsCommandTest, AGoodDevicePasses) {
 TEST_F(RandomGraphsCommandTest, TheSameSeedsGiveTheSameOutput) {
   const std::string environment = driver(R"({"wrong_values": {"RESHAPE": 0.5}})");
   const std::string command = "random-graphs --device test-npu --count 20 -j 1 -o " + folder_;
-  const Outcome first = halyard(command, environment);
-  const Outcome second = halyard(command, environment);
+  const CommandOutcome first = halyard(command, environment);
+  const CommandOutcome second = halyard(command, environment);
   EXPECT_EQ(first.exitStatus, 1);
   EXPECT_EQ(first.output, second.output);
 }
 
 TEST_F(RandomGraphsCommandTest, AFailureIsMadeSmallAndWritten) {
   const std::string environment = driver(R"({"wrong_values": {"RESHAPE": 0.5}})");
-  const Outcome outcome = halyard(
+  const CommandOutcome outcome = halyard(
       "random-graphs --device test-npu --count 20 --types float32 -o " + folder_, environment);
   EXPECT_EQ(outcome.exitStatus, 1) << outcome.output << outcome.errors;
   EXPECT_THAT(outcome.output, HasSubstr(" 1 left, RESHAPE\n"));
@@ -53,19 +54,19 @@ TEST_F(RandomGraphsCommandTest, AFailureIsMadeSmallAndWritten) {
   }
   ASSERT_FALSE(vectors.empty());
   EXPECT_THAT(contentOf(vectors.substr(0, vectors.size() - 6) + ".dot"), HasSubstr("digraph"));
-  const Outcome wrong =
+  const CommandOutcome wrong =
       halyard("conformance " + vectors + " --via hal --device test-npu", environment);
   EXPECT_EQ(wrong.exitStatus, 1) << wrong.output;
-  const Outcome right = halyard("conformance " + vectors + " --device nnapi-reference");
+  const CommandOutcome right = halyard("conformance " + vectors + " --device nnapi-reference");
   EXPECT_EQ(right.exitStatus, 0) << right.output << right.errors;
-  const Outcome bisected =
+  const CommandOutcome bisected =
       halyard("bisect " + vectors + " --device test-npu -o " + folder_, environment);
   EXPECT_EQ(bisected.exitStatus, 1);
   EXPECT_THAT(bisected.output, HasSubstr("operation #0 RESHAPE is the first that is wrong"));
 }
 
 TEST_F(RandomGraphsCommandTest, ADriverThatDiesIsAFailure) {
-  const Outcome outcome =
+  const CommandOutcome outcome =
       halyard("random-graphs --device test-npu --count 12 --types float32 -o " + folder_,
               driver(R"({"faults": [{"at": "execute", "operation": "RESHAPE", "do": "abort"}]})"));
   EXPECT_EQ(outcome.exitStatus, 1);
@@ -76,7 +77,7 @@ TEST_F(RandomGraphsCommandTest, ADriverThatDiesIsAFailure) {
 TEST_F(RandomGraphsCommandTest, Misuse) {
   EXPECT_EQ(halyard("random-graphs").exitStatus, 2);
   EXPECT_EQ(halyard("random-graphs --device nowhere").exitStatus, 2);
-  const Outcome types = halyard("random-graphs --device nnapi-reference --types float8");
+  const CommandOutcome types = halyard("random-graphs --device nnapi-reference --types float8");
   EXPECT_EQ(types.exitStatus, 2);
   EXPECT_THAT(types.errors, HasSubstr("no type 'float8'; types are "));
 }
@@ -87,8 +88,8 @@ class BisectCommandTest : public RandomGraphsCommandTest {
 };
 
 TEST_F(BisectCommandTest, FindsAnOperationOfAModel) {
-  const Outcome outcome = halyard("bisect " + model_ + " --device test-npu -o " + folder_,
-                                  driver(R"({"wrong_values": {"AVERAGE_POOL_2D": 0.1}})"));
+  const CommandOutcome outcome = halyard("bisect " + model_ + " --device test-npu -o " + folder_,
+                                         driver(R"({"wrong_values": {"AVERAGE_POOL_2D": 0.1}})"));
   EXPECT_EQ(outcome.exitStatus, 1) << outcome.output << outcome.errors;
   EXPECT_THAT(outcome.output, HasSubstr("AVERAGE_POOL_2D is the first that is wrong by itself"));
   EXPECT_TRUE(std::filesystem::exists(file("bisect_fashion_mnist_float.jsonl")));
@@ -96,7 +97,8 @@ TEST_F(BisectCommandTest, FindsAnOperationOfAModel) {
 }
 
 TEST_F(BisectCommandTest, NothingDiffers) {
-  const Outcome outcome = halyard("bisect " + model_ + " --device test-npu --all", driver("{}"));
+  const CommandOutcome outcome =
+      halyard("bisect " + model_ + " --device test-npu --all", driver("{}"));
   EXPECT_EQ(outcome.exitStatus, 0) << outcome.output << outcome.errors;
   EXPECT_THAT(outcome.output, HasSubstr("nothing differs\n"));
   EXPECT_THAT(outcome.output, HasSubstr("CONV_2D"));

@@ -10,20 +10,21 @@
 #include <string>
 #include <vector>
 
+#include "client/session.h"
+#include "client/status.h"
 #include "import/tflite/importer.h"
+#include "measure/device_choice.h"
+#include "measure/labels.h"
+#include "measure/model_runs.h"
+#include "measure/port_arrays.h"
+#include "measure/run_inputs.h"
+#include "measure/tensor_values.h"
 #include "media/npy.h"
-#include "tools/halyard/api_session.h"
 #include "tools/halyard/cache_choice.h"
 #include "tools/halyard/command.h"
-#include "tools/halyard/device_choice.h"
 #include "tools/halyard/explanation.h"
-#include "tools/halyard/labels.h"
-#include "tools/halyard/model_runs.h"
-#include "tools/halyard/port_arrays.h"
 #include "tools/halyard/preference.h"
-#include "tools/halyard/run_inputs.h"
 #include "tools/halyard/run_report.h"
-#include "tools/halyard/tensor_values.h"
 #include "tools/halyard/terminal.h"
 
 namespace halyard::cli {
@@ -68,8 +69,8 @@ double milliseconds(std::chrono::nanoseconds duration) {
 }
 
 // What can be wrong with the command line itself.
-Result<InputOptions> checkedInputOptions(const RunOptions& options) {
-  InputOptions inputs;
+Result<measure::InputOptions> checkedInputOptions(const RunOptions& options) {
+  measure::InputOptions inputs;
   inputs.image = options.image;
   for (const std::string& text : options.arrays) {
     const size_t equals = text.find('=');
@@ -89,8 +90,8 @@ Result<InputOptions> checkedInputOptions(const RunOptions& options) {
   inputs.pixels.std = options.std;
   // The number of channels is the model's affair; everything else can be checked now.
   HALYARD_RETURN_IF_ERROR(
-      checkPixelOptions(inputs.pixels,
-                        static_cast<uint32_t>(std::max<size_t>({1, options.mean.size()}))),
+      measure::checkPixelOptions(inputs.pixels,
+                                 static_cast<uint32_t>(std::max<size_t>({1, options.mean.size()}))),
       "pixels");
   if (options.random) inputs.randomSeed = options.randomSeed;
   return inputs;
@@ -103,13 +104,13 @@ std::string processText(int64_t pid) {
 }
 
 // One line about where the model runs: on the chosen device, or as the runtime has divided it.
-Result<std::string> deviceText(const ApiSession& session, const ApiDevice* chosen) {
+Result<std::string> deviceText(const client::Session& session, const client::Device* chosen) {
   if (chosen == nullptr) {
     HALYARD_ASSIGN_OR_RETURN(const std::string report, session.report());
     HALYARD_ASSIGN_OR_RETURN(const std::string devices, devicesText(report));
     return fmt::format("{} (see halyard explain), application process {}", devices, ::getpid());
   }
-  HALYARD_ASSIGN_OR_RETURN(const int64_t pid, driverProcessId(chosen->handle));
+  HALYARD_ASSIGN_OR_RETURN(const int64_t pid, client::driverProcessId(chosen->handle));
   return fmt::format("{} ({}), application process {}", chosen->name, processText(pid), ::getpid());
 }
 
@@ -128,8 +129,8 @@ class ResultFolder {
 
   Status addTensor(const std::string& name, const import::ModelPort& port, const Shape& dims,
                    std::span<const uint8_t> bytes) {
-    HALYARD_ASSIGN_OR_RETURN(const media::NpyArray array, toPortArray(port, dims, bytes), "{}",
-                             name);
+    HALYARD_ASSIGN_OR_RETURN(const media::NpyArray array, measure::toPortArray(port, dims, bytes),
+                             "{}", name);
     return media::saveNpy(array, freePath(name, ".npy"));
   }
   Status addPicture(const std::string& name, const media::Image& image) {
@@ -156,20 +157,21 @@ class ResultFolder {
 };
 
 Status saveResults(const RunOptions& options, const import::ImportedModel& imported,
-                   const PreparedInputs& inputs, std::span<const ApiOutput> outputs,
+                   const measure::PreparedInputs& inputs, std::span<const client::Output> outputs,
                    const Report& report) {
   ResultFolder folder(options.output);
   HALYARD_RETURN_IF_ERROR(folder.create());
   for (size_t i = 0; i < outputs.size(); ++i) {
     const import::ModelPort& port = imported.outputs[i];
-    HALYARD_RETURN_IF_ERROR(folder.addTensor(fileNameOf(port.name, fmt::format("output_{}", i)),
-                                             port, outputs[i].dimensions, outputs[i].bytes));
+    HALYARD_RETURN_IF_ERROR(
+        folder.addTensor(measure::fileNameOf(port.name, fmt::format("output_{}", i)), port,
+                         outputs[i].dimensions, outputs[i].bytes));
   }
   for (size_t i = 0; i < inputs.inputs.size() && options.saveInputs; ++i) {
     const import::ModelPort& port = imported.inputs[i];
-    HALYARD_RETURN_IF_ERROR(folder.addTensor("input_" + fileNameOf(port.name, std::to_string(i)),
-                                             port, inputs.inputs[i].dimensions,
-                                             inputs.inputs[i].bytes));
+    HALYARD_RETURN_IF_ERROR(
+        folder.addTensor("input_" + measure::fileNameOf(port.name, std::to_string(i)), port,
+                         inputs.inputs[i].dimensions, inputs.inputs[i].bytes));
   }
   for (const ReportPicture& picture : report.pictures) {
     HALYARD_RETURN_IF_ERROR(folder.addPicture(picture.name, picture.image));
@@ -178,57 +180,59 @@ Status saveResults(const RunOptions& options, const import::ImportedModel& impor
   return okStatus();
 }
 
-std::vector<ApiInput> apiInputs(const import::ImportedModel& imported,
-                                const PreparedInputs& prepared) {
-  std::vector<ApiInput> inputs;
+std::vector<client::Input> apiInputs(const import::ImportedModel& imported,
+                                     const measure::PreparedInputs& prepared) {
+  std::vector<client::Input> inputs;
   for (size_t i = 0; i < prepared.inputs.size(); ++i) {
-    const PreparedInput& input = prepared.inputs[i];
+    const measure::PreparedInput& input = prepared.inputs[i];
     const bool known = knownByteSize(imported.inputs[i].type, imported.inputs[i].dims).has_value();
     inputs.push_back({input.bytes, known ? Shape() : input.dimensions, false});
   }
   return inputs;
 }
 
-Status runModel(const RunOptions& options, const InputOptions& inputOptions) {
-  Labels labels;
+Status runModel(const RunOptions& options, const measure::InputOptions& inputOptions) {
+  measure::Labels labels;
   if (!options.labels.empty()) {
-    HALYARD_ASSIGN_OR_RETURN(labels, Labels::load(options.labels));
+    HALYARD_ASSIGN_OR_RETURN(labels, measure::Labels::load(options.labels));
   }
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<ApiDevice> devices, listApiDevices());
-  const ApiDevice* chosen = nullptr;
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<client::Device> devices, client::allDevices());
+  const client::Device* chosen = nullptr;
   if (!options.device.empty()) {
     std::vector<std::string> names;
-    for (const ApiDevice& device : devices) names.push_back(device.name);
-    HALYARD_ASSIGN_OR_RETURN(const size_t index, chooseDevice(names, options.device));
+    for (const client::Device& device : devices) names.push_back(device.name);
+    HALYARD_ASSIGN_OR_RETURN(const size_t index, measure::chooseDevice(names, options.device));
     chosen = &devices[index];
   }
   HALYARD_ASSIGN_OR_RETURN(
       import::ImportOptions how,
-      importOptionsFor(chosen ? std::span(&chosen->handle, 1)
-                              : std::span<const ANeuralNetworksDevice* const>()));
+      measure::importOptionsFor(chosen ? std::span(&chosen->handle, 1)
+                                       : std::span<const ANeuralNetworksDevice* const>()));
   how.keepsOpenDimensions = options.openDimensions;
   HALYARD_ASSIGN_OR_RETURN(import::ImportedModel read,
                            import::importTfliteFile(options.model, how));
   const auto shared = std::make_shared<const import::ImportedModel>(std::move(read));
   const import::ImportedModel& imported = *shared;
-  HALYARD_ASSIGN_OR_RETURN(const PreparedInputs prepared,
-                           prepareInputs(imported.inputs, inputOptions), "{}", options.model);
+  HALYARD_ASSIGN_OR_RETURN(const measure::PreparedInputs prepared,
+                           measure::prepareInputs(imported.inputs, inputOptions), "{}",
+                           options.model);
   const size_t operationCount = imported.model.main.operations.size();
-  HALYARD_ASSIGN_OR_RETURN(const std::unique_ptr<ApiSession> session,
-                           ApiSession::create(std::shared_ptr<const Model>(shared, &shared->model)),
-                           "{}", options.model);
+  HALYARD_ASSIGN_OR_RETURN(
+      const std::unique_ptr<client::Session> session,
+      client::Session::create(std::shared_ptr<const Model>(shared, &shared->model)), "{}",
+      options.model);
   if (auto cache = chooseCache(options.cache, options.model)) session->setCaching(*cache);
   if (options.preference) session->setPreference(*options.preference);
   const auto start = std::chrono::steady_clock::now();
   HALYARD_RETURN_IF_ERROR(session->compile(chosen ? chosen->handle : nullptr));
   const auto compileTime = std::chrono::steady_clock::now() - start;
-  HALYARD_ASSIGN_OR_RETURN(const ApiExecution execution,
+  HALYARD_ASSIGN_OR_RETURN(const client::Computation execution,
                            session->execute(apiInputs(imported, prepared)));
   HALYARD_ASSIGN_OR_RETURN(const std::string where, deviceText(*session, chosen));
   print("model   {}, {} operations\n", printable(options.model), operationCount);
   print("device  {}\n", where);
   for (size_t i = 0; i < prepared.inputs.size(); ++i) {
-    print("input   {}: {}\n", portText(imported.inputs[i]), prepared.inputs[i].how);
+    print("input   {}: {}\n", measure::portText(imported.inputs[i]), prepared.inputs[i].how);
   }
   print("time    compile {:.2f} ms, execution {:.2f} ms\n", milliseconds(compileTime),
         milliseconds(execution.duration));
@@ -267,7 +271,7 @@ void addPixelOptions(CLI::App* app, RunOptions* options) {
 Command addRunCommand(CLI::App& parent) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* app = parent.add_subcommand("run", "Run a model once and show what came out");
-  app->footer(fmt::format("D is {}.\n\n{}", kDeviceRule, kFooter));
+  app->footer(fmt::format("D is {}.\n\n{}", measure::kDeviceRule, kFooter));
   app->add_option("MODEL", options->model, "A model, .tflite")->required();
   app->add_option("--device", options->device,
                   "Where to run, see below; without it the runtime decides")
@@ -306,7 +310,7 @@ Command addRunCommand(CLI::App& parent) {
       ->option_text("S");
   return {app, [options, random] {
             options->random = random->count() != 0;
-            const Result<InputOptions> inputs = checkedInputOptions(*options);
+            const Result<measure::InputOptions> inputs = checkedInputOptions(*options);
             if (!inputs.ok()) return CommandResult{inputs.status(), true};
             return CommandResult{runModel(*options, *inputs), false};
           }};

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <numeric>
 
+#include "measure/preprocess.h"
+#include "measure/run_inputs.h"
+#include "measure/tensor_values.h"
 #include "tools/halyard/detections.h"
-#include "tools/halyard/preprocess.h"
-#include "tools/halyard/run_inputs.h"
 #include "tools/halyard/segmentation.h"
-#include "tools/halyard/tensor_values.h"
 #include "tools/halyard/terminal.h"
 
 namespace halyard::cli {
@@ -23,22 +23,23 @@ constexpr size_t kMaxPrintedValues = 16;
 
 struct Context {
   const ImportedModel& model;
-  std::span<const ApiOutput> outputs;
-  Labels& labels;
+  std::span<const client::Output> outputs;
+  measure::Labels& labels;
   const std::optional<media::Image>& picture;
   const ReportOptions& options;
 };
 
 Result<std::vector<float>> valuesOf(const Context& context, size_t output) {
   const ModelPort& port = context.model.outputs[output];
-  return realValues({port.type, port.scale, port.zeroPoint}, context.outputs[output].bytes);
+  return measure::realValues({port.type, port.scale, port.zeroPoint},
+                             context.outputs[output].bytes);
 }
 
 // "output \"name\" TYPE[dims]" with the real dimensions.
 std::string titleOf(const Context& context, size_t output) {
   const ModelPort& port = context.model.outputs[output];
   return fmt::format("output \"{}\" {}[{}]{}", printable(port.name), operandTypeName(port.type),
-                     fmt::join(context.outputs[output].dimensions, ","), formText(port));
+                     fmt::join(context.outputs[output].dimensions, ","), measure::formText(port));
 }
 
 std::string noteLine(const std::string& note) {
@@ -67,7 +68,7 @@ bool isReal(OperandType type) {
 
 bool takesPictures(const ImportedModel& model) {
   return std::any_of(model.inputs.begin(), model.inputs.end(), [](const ModelPort& port) {
-    return imageGeometry(port.type, port.dims).has_value();
+    return measure::imageGeometry(port.type, port.dims).has_value();
   });
 }
 
@@ -114,14 +115,14 @@ Status describeSegmentation(const Context& context, size_t output, Report* repor
 
 void describeClasses(const Context& context, size_t output, std::span<const float> values,
                      Report* report) {
-  const std::vector<ScoredClass> top = topClasses(values, context.options.top);
+  const std::vector<measure::ScoredClass> top = measure::topClasses(values, context.options.top);
   const bool logits = !inUnitRange(values);
-  const std::vector<float> softmax = logits ? softmaxOf(values) : std::vector<float>();
+  const std::vector<float> softmax = logits ? measure::softmaxOf(values) : std::vector<float>();
   const std::string note = context.labels.alignTo(values.size());
   report->text += fmt::format("{}: the {} best of {} classes{}\n", titleOf(context, output),
                               top.size(), values.size(), logits ? " (score, its softmax)" : "");
   report->text += noteLine(note);
-  for (const ScoredClass& best : top) {
+  for (const measure::ScoredClass& best : top) {
     const std::string probability =
         logits ? fmt::format("  {:.4f}", softmax[best.index]) : std::string();
     report->text += fmt::format("  {:7.4f}{}  {:>4}  {}\n", best.score, probability, best.index,
@@ -176,8 +177,8 @@ Status describeOutput(const Context& context, size_t output, Report* report) {
 
 }  // namespace
 
-Report describeOutputs(const ImportedModel& model, std::span<const ApiOutput> outputs,
-                       Labels labels, const std::optional<media::Image>& picture,
+Report describeOutputs(const ImportedModel& model, std::span<const client::Output> outputs,
+                       measure::Labels labels, const std::optional<media::Image>& picture,
                        const ReportOptions& options) {
   const Context context{model, outputs, labels, picture, options};
   Report report;

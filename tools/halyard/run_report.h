@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "client/session.h"
 #include "halyard/driver/status.h"
 #include "import/tflite/importer.h"
+#include "measure/labels.h"
 #include "media/image.h"
-#include "tools/halyard/api_session.h"
-#include "tools/halyard/labels.h"
 
 namespace halyard::cli {
 
@@ -38,8 +38,8 @@ struct Report {
 //                 input has the shape of one, or the values are probabilities: the best classes.
 //                 Scores outside [0,1] are no probabilities; their softmax is shown beside them.
 //   else          shape, least, greatest and mean value, and the values when they are few
-Report describeOutputs(const import::ImportedModel& model, std::span<const ApiOutput> outputs,
-                       Labels labels, const std::optional<media::Image>& picture,
+Report describeOutputs(const import::ImportedModel& model, std::span<const client::Output> outputs,
+                       measure::Labels labels, const std::optional<media::Image>& picture,
                        const ReportOptions& options);
 
 }  // namespace halyard::cli

@@ -13,8 +13,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-ApiOutput floats(Shape dims, const std::vector<float>& values) {
-  ApiOutput output{std::move(dims), std::vector<uint8_t>(values.size() * sizeof(float))};
+client::Output floats(Shape dims, const std::vector<float>& values) {
+  client::Output output{std::move(dims), std::vector<uint8_t>(values.size() * sizeof(float))};
   std::memcpy(output.bytes.data(), values.data(), output.bytes.size());
   return output;
 }
@@ -29,8 +29,9 @@ return result;
 
 TEST(DescribeOutputs, ProbabilitiesAreShownAsTheyAre) {
   const auto output = floats({1, 3}, {0.25f, 0.7f, 0.05f});
-  const Report report = describeOutputs(model({1, 8}, OperandType::TENSOR_FLOAT32), {&output, 1},
-                                        Labels::parse("background\na\nb\nc"), std::nullopt, {2, 0});
+  const Report report =
+      describeOutputs(model({1, 8}, OperandType::TENSOR_FLOAT32), {&output, 1},
+                      measure::Labels::parse("background\na\nb\nc"), std::nullopt, {2, 0});
   EXPECT_THAT(report.text, HasSubstr("output \"out\" TENSOR_FLOAT32[1,3]: the 2 best of 3 classes\n"
                                      "  note: the first of 4 labels"));
   EXPECT_THAT(report.text, HasSubstr("   0.7000     1  b\n   0.2500     0  a\n"));
@@ -38,10 +39,10 @@ TEST(DescribeOutputs, ProbabilitiesAreShownAsTheyAre) {
 }
 
 TEST(DescribeOutputs, OtherScoresHaveTheirSoftmaxBeside) {
-  const ApiOutput output{{1, 1, 1, 2}, {128, 130}};
+  const client::Output output{{1, 1, 1, 2}, {128, 130}};
   const Report report =
       describeOutputs(model({1, 8, 8, 3}, OperandType::TENSOR_QUANT8_ASYMM, 1.0f, 127),
-                      {&output, 1}, Labels(), std::nullopt, {});
+                      {&output, 1}, measure::Labels(), std::nullopt, {});
   EXPECT_THAT(report.text, HasSubstr("(score, its softmax)"));
   EXPECT_THAT(report.text, HasSubstr("   3.0000  0.8808     1  class 1\n"));
 }
@@ -49,12 +50,12 @@ TEST(DescribeOutputs, OtherScoresHaveTheirSoftmaxBeside) {
 TEST(DescribeOutputs, NumbersOfAModelThatClassifiesNothing) {
   const auto output = floats({1, 4}, {-1, 2, 5, 0});
   const Report report = describeOutputs(model({1, 4}, OperandType::TENSOR_FLOAT32), {&output, 1},
-                                        Labels(), std::nullopt, {});
+                                        measure::Labels(), std::nullopt, {});
   EXPECT_EQ(report.text,
             "output \"out\" TENSOR_FLOAT32[1,4]: least -1, greatest 5, mean 1.5\n  -1 2 5 0\n");
   const auto odd = floats({1, 2}, {NAN, 2});
-  EXPECT_THAT(describeOutputs(model({1, 4}, OperandType::TENSOR_FLOAT32), {&odd, 1}, Labels(),
-                              std::nullopt, {})
+  EXPECT_THAT(describeOutputs(model({1, 4}, OperandType::TENSOR_FLOAT32), {&odd, 1},
+                              measure::Labels(), std::nullopt, {})
                   .text,
               HasSubstr("least 2, greatest 2, mean nan, 1 NaN"));
 }
@@ -63,7 +64,7 @@ TEST(DescribeOutputs, SegmentationGivesAPicture) {
   const auto output = floats({1, 2, 2, 2}, {0, 1, 0, 1, 0, 1, 1, 0});
   const Report report =
       describeOutputs(model({1, 4, 4, 3}, OperandType::TENSOR_FLOAT32), {&output, 1},
-                      Labels::parse("ground\ncat"), media::blankImage(8, 6, 3), {});
+                      measure::Labels::parse("ground\ncat"), media::blankImage(8, 6, 3), {});
   EXPECT_THAT(report.text, HasSubstr("segmentation into 2 classes"));
   EXPECT_THAT(report.text, HasSubstr("   75.0 %  cat"));
   ASSERT_EQ(report.pictures.size(), 1u);
@@ -72,13 +73,13 @@ TEST(DescribeOutputs, SegmentationGivesAPicture) {
 }
 
 TEST(DescribeOutputs, BytesThatAreNoNumbers) {
-  const ApiOutput output{{1, 4}, {1, 2, 3, 4}};
+  const client::Output output{{1, 4}, {1, 2, 3, 4}};
   const Report report = describeOutputs(model({1, 4}, OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL),
-                                        {&output, 1}, Labels(), std::nullopt, {});
+                                        {&output, 1}, measure::Labels(), std::nullopt, {});
   EXPECT_THAT(report.text, HasSubstr("4 bytes (TENSOR_QUANT8_SYMM_PER_CHANNEL has no real"));
-  const ApiOutput empty{{0, 4}, {}};
-  EXPECT_THAT(describeOutputs(model({1, 4}, OperandType::TENSOR_FLOAT32), {&empty, 1}, Labels(),
-                              std::nullopt, {})
+  const client::Output empty{{0, 4}, {}};
+  EXPECT_THAT(describeOutputs(model({1, 4}, OperandType::TENSOR_FLOAT32), {&empty, 1},
+                              measure::Labels(), std::nullopt, {})
                   .text,
               HasSubstr("[0,4]: empty"));
 }

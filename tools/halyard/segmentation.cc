@@ -37,7 +37,7 @@ std::vector<ClassShare> classShares(const ClassMap& map) {
   return shares;
 }
 
-std::string listSegments(std::span<const ClassShare> shares, const Labels& labels) {
+std::string listSegments(std::span<const ClassShare> shares, const measure::Labels& labels) {
   std::string text;
   for (const ClassShare& share : shares) {
     if (share.share < 0.001) continue;

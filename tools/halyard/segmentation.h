@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "halyard/driver/status.h"
+#include "measure/labels.h"
 #include "media/image.h"
-#include "tools/halyard/labels.h"
 
 namespace halyard::cli {
 
@@ -34,7 +34,7 @@ struct ClassShare {
 std::vector<ClassShare> classShares(const ClassMap& map);
 
 // A line for each class with at least one pixel in a thousand: share, label, colour.
-std::string listSegments(std::span<const ClassShare> shares, const Labels& labels);
+std::string listSegments(std::span<const ClassShare> shares, const measure::Labels& labels);
 
 // The classes' colours, half and half over `picture` and in its size (3 channels).
 media::Image blendSegments(const media::Image& picture, const ClassMap& map);

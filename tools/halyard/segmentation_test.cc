@@ -35,7 +35,7 @@ TEST(ClassShares, MostFrequentFirst) {
   EXPECT_EQ(shares[0].classIndex, 2u);
   EXPECT_DOUBLE_EQ(shares[0].share, 0.6);
   EXPECT_EQ(shares[1].classIndex, 7u);
-  EXPECT_EQ(listSegments(std::span(shares).first(1), Labels::parse("a\nb\ncat")),
+  EXPECT_EQ(listSegments(std::span(shares).first(1), measure::Labels::parse("a\nb\ncat")),
             "   60.0 %  cat                   colour " + colorText(media::classColor(2)) + "\n");
 }
 

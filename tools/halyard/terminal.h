@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "halyard/driver/status.h"
+#include "report/printable.h"
 
 namespace halyard::cli {
 
@@ -22,8 +23,6 @@ void print(fmt::format_string<Args...> format, Args&&... args) {
 // OP_FAILED when any part of the output so far could not be written.
 Status flushOutput();
 
-// `text` without control characters, which names and labels from files might contain: a terminal
-// would obey them.
-std::string printable(std::string_view text);
+using report::printable;
 
 }  // namespace halyard::cli

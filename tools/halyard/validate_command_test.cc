@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/halyard/command_for_test.h"
+#include "base/testing/command_for_test.h"
 
 namespace halyard::cli {
 namespace {
@@ -25,7 +25,7 @@ class ValidateTest : public CommandTest {
         {"arguments", {"--personality", "${manifest_dir}/personality.json"}}};
     return path;
   }
-  Outcome validate(const std::string& arguments, const std::string& path) const {
+  CommandOutcome validate(const std::string& arguments, const std::string& path) const {
     return halyard("validate '" + path + "' " + arguments);
   }
   nlohmann::json json(const std::string& name) const {
@@ -34,7 +34,8 @@ class ValidateTest : public CommandTest {
 };
 
 TEST_F(ValidateTest, ListsWithoutRunning) {
-  const Outcome outcome = validate("--list --area hal", manifest(R"({"status": "offline"})"));
+  const CommandOutcome outcome =
+      validate("--list --area hal", manifest(R"({"status": "offline"})"));
   EXPECT_EQ(outcome.exitStatus, 0) << outcome.errors;
   EXPECT_THAT(outcome.output, HasSubstr("hal/info/status@1.3"));
   EXPECT_THAT(outcome.output, HasSubstr("(ND-007)"));
@@ -42,7 +43,7 @@ TEST_F(ValidateTest, ListsWithoutRunning) {
 }
 
 TEST_F(ValidateTest, AGoodDriverPasses) {
-  const Outcome outcome =
+  const CommandOutcome outcome =
       validate("--check 'hal/info/*' --check conformance/add/plain --json '" + folder_ +
                    "/r.json' --html '" + folder_ + "/r.html' --junit '" + folder_ + "/r.xml'",
                manifest());
@@ -59,7 +60,7 @@ TEST_F(ValidateTest, AGoodDriverPasses) {
 
 TEST_F(ValidateTest, AFailureComesWithTheCommandThatRepeatsIt) {
   const std::string path = manifest(R"({"status": "offline"})");
-  const Outcome outcome = validate("--check 'hal/info/status@1.0'", path);
+  const CommandOutcome outcome = validate("--check 'hal/info/status@1.0'", path);
   EXPECT_EQ(outcome.exitStatus, 1);
   EXPECT_THAT(outcome.output, HasSubstr("FAILED hal/info/status@1.0"));
   EXPECT_THAT(outcome.output, HasSubstr("getStatus answers 2, expected AVAILABLE (0)"));
@@ -67,7 +68,7 @@ TEST_F(ValidateTest, AFailureComesWithTheCommandThatRepeatsIt) {
 }
 
 TEST_F(ValidateTest, ACrashHasTheDriversLastWords) {
-  const Outcome outcome =
+  const CommandOutcome outcome =
       validate("--check hal/prepare/keeps_models_apart@1.3",
                manifest(R"({"faults": [{"at": "execute", "nth": 2, "do": "abort"}]})"));
   EXPECT_EQ(outcome.exitStatus, 1);
@@ -76,8 +77,9 @@ TEST_F(ValidateTest, ACrashHasTheDriversLastWords) {
 }
 
 TEST_F(ValidateTest, AHangEndsWithItsLimit) {
-  const Outcome outcome = validate("--check hal/prepare/keeps_models_apart@1.3 --timeout 1",
-                                   manifest(R"({"faults": [{"at": "execute", "do": "hang"}]})"));
+  const CommandOutcome outcome =
+      validate("--check hal/prepare/keeps_models_apart@1.3 --timeout 1",
+               manifest(R"({"faults": [{"at": "execute", "do": "hang"}]})"));
   EXPECT_EQ(outcome.exitStatus, 1);
   EXPECT_THAT(outcome.output, HasSubstr("HANG hal/prepare/keeps_models_apart@1.3"));
 }
@@ -87,7 +89,7 @@ TEST_F(ValidateTest, ExpectationsAreFoundBesideTheManifest) {
   const std::string expectations = folder_ + "/driver.expectations.json";
   std::ofstream(expectations) << R"({"expected_failure": [
       {"checks": "hal/info/status@*", "reason": "it is being repaired"}]})";
-  Outcome outcome = validate("--check 'hal/info/status@*'", path);
+  CommandOutcome outcome = validate("--check 'hal/info/status@*'", path);
   EXPECT_EQ(outcome.exitStatus, 0) << outcome.output << outcome.errors;
   EXPECT_THAT(outcome.output, HasSubstr("4 expected failures"));
   // Repaired: the entry has to go.
@@ -107,14 +109,14 @@ TEST_F(ValidateTest, ExpectationsAreFoundBesideTheManifest) {
 }
 
 TEST_F(ValidateTest, StopsAfterSoManyFailures) {
-  const Outcome outcome =
+  const CommandOutcome outcome =
       validate("--check 'hal/info/*' --max-failures 1 -j 1", manifest(R"({"status": "offline"})"));
   EXPECT_EQ(outcome.exitStatus, 1);
   EXPECT_THAT(outcome.output, HasSubstr("stopped early"));
 }
 
 TEST_F(ValidateTest, ADeviceOfThisProcess) {
-  const Outcome outcome =
+  const CommandOutcome outcome =
       validate("--check 'hal/info/*' --check 'hal/prepare/*'", "nnapi-reference");
   EXPECT_EQ(outcome.exitStatus, 0) << outcome.output << outcome.errors;
   EXPECT_THAT(outcome.output, HasSubstr(" 0 failed"));
@@ -128,7 +130,7 @@ TEST_F(ValidateTest, RefusesWhatMakesNoSense) {
         std::pair("--check moon/*", "no check is asked for"),
         std::pair("--expectations /nowhere", "/nowhere"),
         std::pair("--html /no/where", "/no/where"), std::pair("--vectors /nowhere", "/nowhere")}) {
-    const Outcome outcome = validate(arguments, path);
+    const CommandOutcome outcome = validate(arguments, path);
     EXPECT_EQ(outcome.exitStatus, 2) << arguments;
     EXPECT_THAT(outcome.errors, HasSubstr(text));
   }
@@ -136,7 +138,8 @@ TEST_F(ValidateTest, RefusesWhatMakesNoSense) {
   EXPECT_EQ(halyard("validate no-such-device").exitStatus, 2);
   EXPECT_EQ(halyard("validate").exitStatus, 2);
   // It is there, and does not start.
-  const Outcome outcome = validate("--check 'hal/info/*'", manifest(R"({"no_such_field": 1})"));
+  const CommandOutcome outcome =
+      validate("--check 'hal/info/*'", manifest(R"({"no_such_field": 1})"));
   EXPECT_EQ(outcome.exitStatus, 1);
   EXPECT_THAT(outcome.errors, HasSubstr("test-driver"));
 }

@@ -5,8 +5,8 @@
 
 #include "cpu/cpu_device.h"
 #include "hal/manifest/manifest.h"
+#include "measure/device_choice.h"
 #include "tools/halyard/conformance_target.h"
-#include "tools/halyard/device_choice.h"
 
 namespace halyard::cli {
 
@@ -30,7 +30,7 @@ Result<TargetSpec> findValidationTarget(const std::string& argument) {
   std::vector<std::string> names;
   for (const hal::Manifest& manifest : list.manifests) names.push_back(manifest.name);
   names.push_back(cpu::cpuDeviceInfo().name);
-  HALYARD_ASSIGN_OR_RETURN(const size_t index, chooseDevice(names, argument));
+  HALYARD_ASSIGN_OR_RETURN(const size_t index, measure::chooseDevice(names, argument));
   target.name = names[index];
   if (index < list.manifests.size()) target.manifest = list.manifests[index];
   return target;

@@ -18,18 +18,19 @@
 #include <span>
 #include <thread>
 
+#include "client/session.h"
+#include "client/status.h"
 #include "halyard/driver/unique_fd.h"
-#include "tools/halyard/api_session.h"
-#include "tools/workloads/workloads.h"
 #include "validation/kit/process_figures.h"
 #include "validation/random_graphs/generator.h"
+#include "workloads/workloads.h"
 
 namespace halyard::validation {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::json;
-using cli::ApiSession;
+using client::Session;
 using ModelPtr = std::shared_ptr<const Model>;
 
 constexpr size_t kSamplesKept = 200'000;
@@ -144,8 +145,8 @@ class Stress {
  private:
   Status prepare() {
     ::setenv("HALYARD_DRIVER_FILES", plan_.manifest.c_str(), 1);
-    HALYARD_ASSIGN_OR_RETURN(const std::vector<cli::ApiDevice> devices, cli::listApiDevices());
-    for (const cli::ApiDevice& device : devices) {
+    HALYARD_ASSIGN_OR_RETURN(const std::vector<client::Device> devices, client::allDevices());
+    for (const client::Device& device : devices) {
       if (device.name == plan_.device) device_ = device.handle;
     }
     if (device_ == nullptr) return badData("the runtime has no device '{}'", plan_.device);
@@ -183,7 +184,7 @@ class Stress {
   }
 
   Result<bool> isSupported(const StressModel& model) const {
-    HALYARD_ASSIGN_OR_RETURN(const auto session, ApiSession::create(model.model));
+    HALYARD_ASSIGN_OR_RETURN(const auto session, client::Session::create(model.model));
     HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> supported,
                              session->supportedOperations(device_));
     return std::all_of(supported.begin(), supported.end(), [](bool one) { return one; });
@@ -191,7 +192,7 @@ class Stress {
 
   // Nothing, where the driver has no process.
   Result<ProcessFigures> driversFigures() const {
-    HALYARD_ASSIGN_OR_RETURN(const int64_t process, cli::driverProcessId(device_));
+    HALYARD_ASSIGN_OR_RETURN(const int64_t process, client::driverProcessId(device_));
     if (process == 0) return ProcessFigures();
     return figuresOf(static_cast<pid_t>(process));
   }
@@ -224,7 +225,7 @@ class Stress {
   void work(unsigned thread) {
     std::mt19937_64 random(plan_.seed * 1009 + thread);
     // Sessions of a thread, kept while executions are what counts.
-    std::map<size_t, std::unique_ptr<ApiSession>> sessions;
+    std::map<size_t, std::unique_ptr<client::Session>> sessions;
     // One round at least, however late the machine gets to it.
     uint64_t round = thread;
     do {
@@ -246,10 +247,10 @@ class Stress {
     }
   }
 
-  Status knownRound(size_t index, std::map<size_t, std::unique_ptr<ApiSession>>& sessions) {
+  Status knownRound(size_t index, std::map<size_t, std::unique_ptr<client::Session>>& sessions) {
     const StressModel& model = models_[index];
     if (plan_.compileOnly) return timed(model, [&] { return compiled(model).takeStatus(); });
-    std::unique_ptr<ApiSession>& session = sessions[index];
+    std::unique_ptr<client::Session>& session = sessions[index];
     if (session == nullptr) {
       HALYARD_ASSIGN_OR_RETURN(session, compiled(model), "{}", model.name);
     }
@@ -278,14 +279,15 @@ class Stress {
     return execute(*session, model);
   }
 
-  Result<std::unique_ptr<ApiSession>> compiled(const StressModel& model) const {
-    HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<ApiSession> session, ApiSession::create(model.model));
+  Result<std::unique_ptr<client::Session>> compiled(const StressModel& model) const {
+    HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<client::Session> session,
+                             client::Session::create(model.model));
     HALYARD_RETURN_IF_ERROR(session->compile(device_), "compiling");
     return session;
   }
 
-  static Status execute(const ApiSession& session, const StressModel& model) {
-    std::vector<cli::ApiInput> inputs;
+  static Status execute(const client::Session& session, const StressModel& model) {
+    std::vector<client::Input> inputs;
     for (const std::vector<uint8_t>& bytes : model.inputs)
       inputs.push_back({bytes, {}, bytes.empty()});
     return session.execute(inputs).takeStatus();

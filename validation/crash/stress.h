@@ -15,7 +15,7 @@ namespace halyard::validation {
 struct StressPlan {
   std::string manifest;  // of the driver; empty: the runtime's own CPU device
   std::string device;    // its name
-  // Names of workloads (tools/workloads), or "random/OPERATIONS" for models by random, each round
+  // Names of workloads (src/workloads), or "random/OPERATIONS" for models by random, each round
   // another. Models that the device does not take as a whole are left out.
   std::vector<std::string> models;
   unsigned threads = 1;

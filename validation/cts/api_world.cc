@@ -1,12 +1,13 @@
 #include "validation/cts/api_world.h"
 
-#include <halyard/halyard.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+
+#include "client/status.h"
 
 namespace halyard::validation {
 
@@ -21,31 +22,10 @@ Status expectCode(int actual, int expected, std::string_view call) {
   return okStatus();
 }
 
-Status addOperand(ANeuralNetworksModel* model, const ANeuralNetworksOperandType& type) {
-  HALYARD_EXPECT_OK(ANeuralNetworksModel_addOperand(model, &type));
-  return okStatus();
-}
-
-Status addOperation(ANeuralNetworksModel* model, int32_t type, std::vector<uint32_t> inputs,
-                    std::vector<uint32_t> outputs) {
-  HALYARD_EXPECT_OK(ANeuralNetworksModel_addOperation(
-      model, type, static_cast<uint32_t>(inputs.size()), inputs.data(),
-      static_cast<uint32_t>(outputs.size()), outputs.data()));
-  return okStatus();
-}
-
-Status identify(ANeuralNetworksModel* model, std::vector<uint32_t> inputs,
-                std::vector<uint32_t> outputs) {
-  HALYARD_EXPECT_OK(ANeuralNetworksModel_identifyInputsAndOutputs(
-      model, static_cast<uint32_t>(inputs.size()), inputs.data(),
-      static_cast<uint32_t>(outputs.size()), outputs.data()));
-  return okStatus();
-}
-
-Result<ApiHandle<ANeuralNetworksModel>> newModel() {
-  ANeuralNetworksModel* model = nullptr;
-  HALYARD_EXPECT_OK(ANeuralNetworksModel_create(&model));
-  return ApiHandle<ANeuralNetworksModel>(model);
+Result<client::Model> newModel() {
+  client::Model model;
+  HALYARD_EXPECT_OK(model.create());
+  return model;
 }
 
 Result<ApiWorld*> ApiWorld::of(Target& target) {
@@ -58,10 +38,8 @@ Result<ApiWorld*> ApiWorld::of(Target& target) {
     // as a check without a result.
     ::setenv("HALYARD_DRIVER_EXECUTION_TIMEOUT_MS", "10000", 0);
     auto world = std::make_shared<ApiWorld>();
-    HALYARD_ASSIGN_OR_RETURN(const std::vector<cli::ApiDevice> devices, cli::listApiDevices());
-    for (const cli::ApiDevice& device : devices) {
-      if (device.name == spec.name) world->device_ = device.handle;
-    }
+    HALYARD_ASSIGN_OR_RETURN(const std::vector<client::Device> devices, client::allDevices());
+    world->device_ = client::deviceNamed(devices, spec.name);
     if (world->device_ == nullptr) {
       return opFailed("the runtime has {} devices, and none is '{}'", devices.size(), spec.name);
     }
@@ -84,10 +62,7 @@ Result<bool> ApiWorld::adds(int32_t type) {
   auto model = sum({4}, {4}, {4});
   sumType_ = before;
   if (!model.ok()) return model.takeStatus();
-  bool supported = false;
-  HALYARD_EXPECT_OK(ANeuralNetworksModel_getSupportedOperationsForDevices(model.value().get(),
-                                                                          &device_, 1, &supported));
-  return supported;
+  return takes(*model, 1);
 }
 
 std::vector<uint8_t> ApiWorld::elements(std::initializer_list<int> values) const {
@@ -113,47 +88,38 @@ ANeuralNetworksOperandType ApiWorld::tensor(const Dims& dims) const {
           isFloat ? 0.0f : 1.0f, 0};
 }
 
-Result<ApiHandle<ANeuralNetworksModel>> ApiWorld::sum(const Dims& a, const Dims& b,
-                                                      const Dims& out) const {
-  HALYARD_ASSIGN_OR_RETURN(ApiHandle<ANeuralNetworksModel> model, newModel());
-  HALYARD_RETURN_IF_ERROR(addOperand(model.get(), tensor(a)));
-  HALYARD_RETURN_IF_ERROR(addOperand(model.get(), tensor(b)));
-  HALYARD_RETURN_IF_ERROR(addOperand(model.get(), {ANEURALNETWORKS_INT32, 0, nullptr, 0, 0}));
-  HALYARD_RETURN_IF_ERROR(addOperand(model.get(), tensor(out)));
-  const int32_t none = ANEURALNETWORKS_FUSED_NONE;
-  HALYARD_EXPECT_OK(ANeuralNetworksModel_setOperandValue(model.get(), 2, &none, sizeof none));
-  HALYARD_RETURN_IF_ERROR(addOperation(model.get(), ANEURALNETWORKS_ADD, {0, 1, 2}, {3}));
-  HALYARD_RETURN_IF_ERROR(identify(model.get(), {0, 1}, {3}));
-  HALYARD_EXPECT_OK(ANeuralNetworksModel_finish(model.get()));
+Result<client::Model> ApiWorld::sum(const Dims& a, const Dims& b, const Dims& out) const {
+  HALYARD_ASSIGN_OR_RETURN(client::Model model, newModel());
+  const float scale = sumType_ == ANEURALNETWORKS_TENSOR_FLOAT32 ? 0.0f : 1.0f;
+  HALYARD_EXPECT_OK(client::addSum(model.get(), a, b, out, sumType_, scale));
+  HALYARD_EXPECT_OK(model.finish());
   return model;
 }
 
-Result<bool> ApiWorld::takes(const ANeuralNetworksModel* model, size_t operations) const {
-  const auto supported = std::make_unique<bool[]>(operations);
-  HALYARD_EXPECT_OK(
-      ANeuralNetworksModel_getSupportedOperationsForDevices(model, &device_, 1, supported.get()));
-  return std::all_of(supported.get(), supported.get() + operations, [](bool one) { return one; });
+Result<bool> ApiWorld::takes(const client::Model& model, size_t operations) const {
+  std::vector<bool> supported;
+  HALYARD_EXPECT_OK(model.getSupportedOperationsForDevices({&device_, 1}, operations, supported));
+  return std::ranges::all_of(supported, [](bool one) { return one; });
 }
 
-Result<ApiHandle<ANeuralNetworksCompilation>> ApiWorld::compile(ANeuralNetworksModel* model) const {
-  ANeuralNetworksCompilation* made = nullptr;
-  HALYARD_EXPECT_OK(ANeuralNetworksCompilation_createForDevices(model, &device_, 1, &made));
-  ApiHandle<ANeuralNetworksCompilation> compilation(made);
-  HALYARD_EXPECT_OK(ANeuralNetworksCompilation_finish(made));
+Result<client::Compilation> ApiWorld::compile(const client::Model& model) const {
+  client::Compilation compilation;
+  HALYARD_EXPECT_OK(compilation.createForDevices(model.get(), {&device_, 1}));
+  HALYARD_EXPECT_OK(compilation.finish());
   return compilation;
 }
 
 Result<CompiledSum> CompiledSum::make(const ApiWorld& world, const Dims& dims) {
   CompiledSum made;
   HALYARD_ASSIGN_OR_RETURN(made.model, world.sum(dims, dims, dims));
-  HALYARD_ASSIGN_OR_RETURN(made.compilation, world.compile(made.model.get()));
+  HALYARD_ASSIGN_OR_RETURN(made.compilation, world.compile(made.model));
   return made;
 }
 
-Result<ApiHandle<ANeuralNetworksExecution>> CompiledSum::execution() const {
-  ANeuralNetworksExecution* made = nullptr;
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_create(compilation.get(), &made));
-  return ApiHandle<ANeuralNetworksExecution>(made);
+Result<client::Execution> CompiledSum::execution() const {
+  client::Execution execution;
+  HALYARD_EXPECT_OK(execution.create(compilation.get()));
+  return execution;
 }
 
 CheckResult tooOld(std::string_view hal) {
@@ -166,10 +132,7 @@ Result<FileMemory> FileMemory::make(size_t size) {
   if (!made.fd.valid() || ::ftruncate(made.fd.get(), static_cast<off_t>(size)) != 0) {
     return errnoStatus(ResultCode::OP_FAILED, errno, "making shared memory");
   }
-  ANeuralNetworksMemory* memory = nullptr;
-  HALYARD_EXPECT_OK(
-      ANeuralNetworksMemory_createFromFd(size, PROT_READ | PROT_WRITE, made.fd.get(), 0, &memory));
-  made.memory.reset(memory);
+  HALYARD_EXPECT_OK(made.memory.createFromFd(size, PROT_READ | PROT_WRITE, made.fd.get(), 0));
   return made;
 }
 

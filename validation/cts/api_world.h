@@ -2,8 +2,6 @@
 // Thread safety: one thread. Ownership: handles free their objects; models borrow nothing.
 #pragma once
 
-#include <android/NeuralNetworks.h>
-
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -12,20 +10,15 @@
 #include <utility>
 #include <vector>
 
+#include "client/nnapi.h"
+#include "client/sum_model.h"
 #include "halyard/driver/unique_fd.h"
-#include "tools/halyard/api_model.h"
 #include "validation/kit/check.h"
 #include "validation/kit/target.h"
 
 namespace halyard::validation {
 
-using cli::ApiHandle;
-using Dims = std::vector<uint32_t>;
-
-struct FreeDescriptor {
-  void operator()(ANeuralNetworksMemoryDesc* p) const { ANeuralNetworksMemoryDesc_free(p); }
-};
-using DescHandle = std::unique_ptr<ANeuralNetworksMemoryDesc, FreeDescriptor>;
+using client::Dims;
 
 // OP_FAILED unless `actual` is `expected` and an error has its text.
 Status expectCode(int actual, int expected, std::string_view call);
@@ -58,11 +51,11 @@ class ApiWorld {
   // An operand of the sum's type.
   ANeuralNetworksOperandType tensor(const Dims& dims) const;
   // out = a + b, finished; sizes may be open.
-  Result<ApiHandle<ANeuralNetworksModel>> sum(const Dims& a, const Dims& b, const Dims& out) const;
+  Result<client::Model> sum(const Dims& a, const Dims& b, const Dims& out) const;
   // Whether the device takes all operations of a finished model, which has `operations`.
-  Result<bool> takes(const ANeuralNetworksModel* model, size_t operations) const;
+  Result<bool> takes(const client::Model& model, size_t operations) const;
   // For the device alone, finished.
-  Result<ApiHandle<ANeuralNetworksCompilation>> compile(ANeuralNetworksModel* model) const;
+  Result<client::Compilation> compile(const client::Model& model) const;
 
  private:
   Result<bool> adds(int32_t type);
@@ -75,11 +68,11 @@ class ApiWorld {
 
 // A sum of four elements, compiled.
 struct CompiledSum {
-  ApiHandle<ANeuralNetworksModel> model;
-  ApiHandle<ANeuralNetworksCompilation> compilation;
+  client::Model model;
+  client::Compilation compilation;
 
   static Result<CompiledSum> make(const ApiWorld& world, const Dims& dims = {4});
-  Result<ApiHandle<ANeuralNetworksExecution>> execution() const;
+  Result<client::Execution> execution() const;
 };
 
 // Of what came with a newer HAL than the device's.
@@ -89,20 +82,14 @@ CheckResult tooOld(std::string_view hal);
 inline constexpr size_t kFileMemorySize = 4096;
 struct FileMemory {
   UniqueFd fd;
-  ApiHandle<ANeuralNetworksMemory> memory;
+  client::Memory memory;
 
   static Result<FileMemory> make(size_t size = kFileMemorySize);
   Status write(const std::vector<uint8_t>& bytes, size_t at) const;
   Result<std::vector<uint8_t>> read(size_t size, size_t at) const;
 };
 
-// Adds operands and operations to an unfinished model.
-Status addOperand(ANeuralNetworksModel* model, const ANeuralNetworksOperandType& type);
-Status addOperation(ANeuralNetworksModel* model, int32_t type, std::vector<uint32_t> inputs,
-                    std::vector<uint32_t> outputs);
-Status identify(ANeuralNetworksModel* model, std::vector<uint32_t> inputs,
-                std::vector<uint32_t> outputs);
-Result<ApiHandle<ANeuralNetworksModel>> newModel();
+Result<client::Model> newModel();
 
 // A list of checks while it is made.
 class ApiChecks {

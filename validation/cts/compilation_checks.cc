@@ -15,16 +15,15 @@ using Json = nlohmann::json;
 
 // out = a + b on a compilation that is finished: right or not.
 Status expectSum(const ApiWorld& world, ANeuralNetworksCompilation* compilation) {
-  ANeuralNetworksExecution* made = nullptr;
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_create(compilation, &made));
-  const ApiHandle<ANeuralNetworksExecution> execution(made);
+  client::Execution execution;
+  HALYARD_EXPECT_OK(execution.create(compilation));
   const std::vector<uint8_t> a = world.elements({1, 2, 3, 4});
   std::vector<uint8_t> out(a.size());
   for (const int32_t i : {0, 1}) {
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(made, i, nullptr, a.data(), a.size()));
+    HALYARD_EXPECT_OK(execution.setInput(i, nullptr, a.data(), a.size()));
   }
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setOutput(made, 0, nullptr, out.data(), out.size()));
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_compute(made));
+  HALYARD_EXPECT_OK(execution.setOutput(0, nullptr, out.data(), out.size()));
+  HALYARD_EXPECT_OK(execution.compute());
   HALYARD_EXPECT(out == world.elements({2, 4, 6, 8}));
   return okStatus();
 }
@@ -44,11 +43,10 @@ class Folder {
 };
 
 // The state of the only partition's cache, "" when the report has none.
-Result<std::string> cacheState(const ANeuralNetworksCompilation* compilation) {
-  char* text = nullptr;
-  HALYARD_EXPECT_OK(halyard_compilationReport(compilation, &text));
+Result<std::string> cacheState(const client::Compilation& compilation) {
+  std::string text;
+  HALYARD_EXPECT_OK(compilation.report(text));
   const Json report = Json::parse(text, nullptr, false);
-  halyard_free(text);
   if (!report.contains("partitions") || report["partitions"].empty()) return std::string();
   const Json& partition = report["partitions"][0];
   return partition.contains("cache") ? partition["cache"].value("state", "") : std::string();
@@ -64,14 +62,13 @@ CheckResult caching(ApiWorld& world) {
   const uint8_t token[ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN] = {1, 2, 3};
   std::string states;
   const auto compileAndRun = [&](ANeuralNetworksModel* which, const std::string& where) -> Status {
-    ANeuralNetworksCompilation* made = nullptr;
-    HALYARD_EXPECT_OK(ANeuralNetworksCompilation_createForDevices(which, &device, 1, &made));
-    const ApiHandle<ANeuralNetworksCompilation> compilation(made);
-    HALYARD_EXPECT_OK(ANeuralNetworksCompilation_setCaching(made, where.c_str(), token));
-    HALYARD_EXPECT_OK(ANeuralNetworksCompilation_finish(made));
-    HALYARD_ASSIGN_OR_RETURN(const std::string state, cacheState(made));
+    client::Compilation compilation;
+    HALYARD_EXPECT_OK(compilation.createForDevices(which, {&device, 1}));
+    HALYARD_EXPECT_OK(compilation.setCaching(where.c_str(), token));
+    HALYARD_EXPECT_OK(compilation.finish());
+    HALYARD_ASSIGN_OR_RETURN(const std::string state, cacheState(compilation));
     states += (states.empty() ? "" : ", ") + (state.empty() ? "off" : state);
-    return expectSum(world, made);
+    return expectSum(world, compilation.get());
   };
   HALYARD_RETURN_IF_ERROR(compileAndRun(model.get(), folder.path()), "first");
   HALYARD_RETURN_IF_ERROR(compileAndRun(model.get(), folder.path()), "second");
@@ -84,17 +81,15 @@ CheckResult severalDevices(ApiWorld& world) {
   if (world.isCpu()) return CheckResult::skipped("it is the CPU device itself");
   HALYARD_ASSIGN_OR_RETURN(const auto model, world.sum({4}, {4}, {4}));
   const ANeuralNetworksDevice* const devices[] = {world.device(), world.cpu()};
-  ANeuralNetworksCompilation* made = nullptr;
-  HALYARD_EXPECT_OK(ANeuralNetworksCompilation_createForDevices(model.get(), devices, 2, &made));
-  const ApiHandle<ANeuralNetworksCompilation> both(made);
-  HALYARD_EXPECT_CODE(ANeuralNetworksCompilation_setTimeout(made, 1'000'000'000),
-                      ANEURALNETWORKS_BAD_DATA);
-  HALYARD_EXPECT_OK(ANeuralNetworksCompilation_finish(made));
-  HALYARD_RETURN_IF_ERROR(expectSum(world, made), "on both");
-  HALYARD_EXPECT_OK(ANeuralNetworksCompilation_create(model.get(), &made));
-  const ApiHandle<ANeuralNetworksCompilation> any(made);
-  HALYARD_EXPECT_OK(ANeuralNetworksCompilation_finish(made));
-  HALYARD_RETURN_IF_ERROR(expectSum(world, made), "on any");
+  client::Compilation both;
+  HALYARD_EXPECT_OK(both.createForDevices(model.get(), {devices, 2}));
+  HALYARD_EXPECT_CODE(both.setTimeout(1'000'000'000), ANEURALNETWORKS_BAD_DATA);
+  HALYARD_EXPECT_OK(both.finish());
+  HALYARD_RETURN_IF_ERROR(expectSum(world, both.get()), "on both");
+  client::Compilation any;
+  HALYARD_EXPECT_OK(any.create(model.get()));
+  HALYARD_EXPECT_OK(any.finish());
+  HALYARD_RETURN_IF_ERROR(expectSum(world, any.get()), "on any");
   return CheckResult::passed();
 }
 
@@ -105,15 +100,13 @@ CheckResult preferences(ApiWorld& world) {
        {ANEURALNETWORKS_PREFER_LOW_POWER, ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER,
         ANEURALNETWORKS_PREFER_SUSTAINED_SPEED}) {
     for (const int priority : {ANEURALNETWORKS_PRIORITY_LOW, ANEURALNETWORKS_PRIORITY_HIGH}) {
-      ANeuralNetworksCompilation* made = nullptr;
-      HALYARD_EXPECT_OK(
-          ANeuralNetworksCompilation_createForDevices(model.get(), &device, 1, &made));
-      const ApiHandle<ANeuralNetworksCompilation> compilation(made);
-      HALYARD_EXPECT_OK(ANeuralNetworksCompilation_setPreference(made, preference));
-      HALYARD_EXPECT_OK(ANeuralNetworksCompilation_setPriority(made, priority));
-      HALYARD_EXPECT_OK(ANeuralNetworksCompilation_finish(made));
-      HALYARD_RETURN_IF_ERROR(expectSum(world, made), "preference {}, priority {}", preference,
-                              priority);
+      client::Compilation compilation;
+      HALYARD_EXPECT_OK(compilation.createForDevices(model.get(), {&device, 1}));
+      HALYARD_EXPECT_OK(compilation.setPreference(preference));
+      HALYARD_EXPECT_OK(compilation.setPriority(priority));
+      HALYARD_EXPECT_OK(compilation.finish());
+      HALYARD_RETURN_IF_ERROR(expectSum(world, compilation.get()), "preference {}, priority {}",
+                              preference, priority);
     }
   }
   return CheckResult::passed();
@@ -130,11 +123,10 @@ CheckResult deadlines(ApiWorld& world) {
   const ANeuralNetworksDevice* const device = world.device();
   constexpr uint64_t kHour = 3600ull * 1'000'000'000;
   for (const uint64_t duration : {uint64_t{1}, kHour}) {
-    ANeuralNetworksCompilation* made = nullptr;
-    HALYARD_EXPECT_OK(ANeuralNetworksCompilation_createForDevices(model.get(), &device, 1, &made));
-    const ApiHandle<ANeuralNetworksCompilation> compilation(made);
-    HALYARD_EXPECT_OK(ANeuralNetworksCompilation_setTimeout(made, duration));
-    const int code = ANeuralNetworksCompilation_finish(made);
+    client::Compilation compilation;
+    HALYARD_EXPECT_OK(compilation.createForDevices(model.get(), {&device, 1}));
+    HALYARD_EXPECT_OK(compilation.setTimeout(duration));
+    const int code = compilation.finish();
     if (duration == 1 && isMissedDeadline(code)) continue;
     HALYARD_EXPECT_CODE(code, ANEURALNETWORKS_NO_ERROR);
   }
@@ -143,13 +135,12 @@ CheckResult deadlines(ApiWorld& world) {
     HALYARD_ASSIGN_OR_RETURN(const auto execution, sum.execution());
     const std::vector<uint8_t> a = world.elements({1, 2, 3, 4});
     std::vector<uint8_t> out(a.size());
-    ANeuralNetworksExecution* const e = execution.get();
     for (const int32_t i : {0, 1}) {
-      HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(e, i, nullptr, a.data(), a.size()));
+      HALYARD_EXPECT_OK(execution.setInput(i, nullptr, a.data(), a.size()));
     }
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, out.data(), out.size()));
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setTimeout(e, duration));
-    const int code = ANeuralNetworksExecution_compute(e);
+    HALYARD_EXPECT_OK(execution.setOutput(0, nullptr, out.data(), out.size()));
+    HALYARD_EXPECT_OK(execution.setTimeout(duration));
+    const int code = execution.compute();
     if (duration == 1 && isMissedDeadline(code)) continue;
     HALYARD_EXPECT_CODE(code, ANEURALNETWORKS_NO_ERROR);
     HALYARD_EXPECT(out == world.elements({2, 4, 6, 8}));
@@ -158,14 +149,14 @@ CheckResult deadlines(ApiWorld& world) {
 }
 
 // A subgraph of one operation over one operand of `type`, or of none: out is in.
-Result<ApiHandle<ANeuralNetworksModel>> castModel(const ANeuralNetworksOperandType& in,
-                                                  const ANeuralNetworksOperandType& out) {
-  HALYARD_ASSIGN_OR_RETURN(ApiHandle<ANeuralNetworksModel> model, newModel());
-  HALYARD_RETURN_IF_ERROR(addOperand(model.get(), in));
-  HALYARD_RETURN_IF_ERROR(addOperand(model.get(), out));
-  HALYARD_RETURN_IF_ERROR(addOperation(model.get(), ANEURALNETWORKS_CAST, {0}, {1}));
-  HALYARD_RETURN_IF_ERROR(identify(model.get(), {0}, {1}));
-  HALYARD_EXPECT_OK(ANeuralNetworksModel_finish(model.get()));
+Result<client::Model> castModel(const ANeuralNetworksOperandType& in,
+                                const ANeuralNetworksOperandType& out) {
+  HALYARD_ASSIGN_OR_RETURN(client::Model model, newModel());
+  HALYARD_EXPECT_OK(model.addOperand(in));
+  HALYARD_EXPECT_OK(model.addOperand(out));
+  HALYARD_EXPECT_OK(model.addOperation(ANEURALNETWORKS_CAST, {0}, {1}));
+  HALYARD_EXPECT_OK(model.identifyInputsAndOutputs({0}, {1}));
+  HALYARD_EXPECT_OK(model.finish());
   return model;
 }
 
@@ -181,28 +172,27 @@ CheckResult endlessLoop(ApiWorld& world) {
   HALYARD_ASSIGN_OR_RETURN(const auto model, newModel());
   const ANeuralNetworksOperandType reference = {ANEURALNETWORKS_MODEL, 0, nullptr, 0, 0};
   for (const auto& type : {reference, reference, flag, flag}) {
-    HALYARD_RETURN_IF_ERROR(addOperand(model.get(), type));
+    HALYARD_EXPECT_OK(model.addOperand(type));
   }
-  HALYARD_EXPECT_OK(ANeuralNetworksModel_setOperandValueFromModel(model.get(), 0, condition.get()));
-  HALYARD_EXPECT_OK(ANeuralNetworksModel_setOperandValueFromModel(model.get(), 1, body.get()));
-  HALYARD_RETURN_IF_ERROR(addOperation(model.get(), ANEURALNETWORKS_WHILE, {0, 1, 2}, {3}));
-  HALYARD_RETURN_IF_ERROR(identify(model.get(), {2}, {3}));
-  HALYARD_EXPECT_OK(ANeuralNetworksModel_finish(model.get()));
+  HALYARD_EXPECT_OK(model.setOperandValueFromModel(0, condition.get()));
+  HALYARD_EXPECT_OK(model.setOperandValueFromModel(1, body.get()));
+  HALYARD_EXPECT_OK(model.addOperation(ANEURALNETWORKS_WHILE, {0, 1, 2}, {3}));
+  HALYARD_EXPECT_OK(model.identifyInputsAndOutputs({2}, {3}));
+  HALYARD_EXPECT_OK(model.finish());
   const ANeuralNetworksDevice* const devices[] = {world.device(), world.cpu()};
   ANeuralNetworksCompilation* made = nullptr;
   HALYARD_EXPECT_OK(ANeuralNetworksCompilation_createForDevices(model.get(), devices,
                                                                 world.isCpu() ? 1 : 2, &made));
-  const ApiHandle<ANeuralNetworksCompilation> compilation(made);
+  const client::Compilation compilation(made);
   HALYARD_EXPECT_OK(ANeuralNetworksCompilation_finish(made));
   for (const uint8_t value : {uint8_t{0}, uint8_t{1}}) {
-    ANeuralNetworksExecution* execution = nullptr;
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_create(made, &execution));
-    const ApiHandle<ANeuralNetworksExecution> owner(execution);
+    client::Execution execution;
+    HALYARD_EXPECT_OK(execution.create(made));
     uint8_t out = 7;
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(execution, 0, nullptr, &value, 1));
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setOutput(execution, 0, nullptr, &out, 1));
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setLoopTimeout(execution, 1'000'000));
-    const int code = ANeuralNetworksExecution_compute(execution);
+    HALYARD_EXPECT_OK(execution.setInput(0, nullptr, &value, 1));
+    HALYARD_EXPECT_OK(execution.setOutput(0, nullptr, &out, 1));
+    HALYARD_EXPECT_OK(execution.setLoopTimeout(1'000'000));
+    const int code = execution.compute();
     if (value == 0) {
       HALYARD_EXPECT_CODE(code, ANEURALNETWORKS_NO_ERROR);
       HALYARD_EXPECT(out == 0);

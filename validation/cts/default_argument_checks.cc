@@ -3,7 +3,7 @@
 // A driver may go by the number of inputs: what it takes of an operation without, it takes with,
 // for the runtime leaves them out.
 #include "accuracy/accuracy.h"
-#include "tools/halyard/api_session.h"
+#include "client/session.h"
 #include "validation/cts/api_world.h"
 #include "validation/random_graphs/default_inputs.h"
 #include "validation/random_graphs/generator.h"
@@ -16,14 +16,14 @@ using random_graphs::Choice;
 // Whether the device takes it; then its results must be those of the case.
 Result<bool> tryLength(const ApiWorld& world, const conformance::VectorCase& graph,
                        std::shared_ptr<const Model> model) {
-  HALYARD_ASSIGN_OR_RETURN(const auto session, cli::ApiSession::create(model), "model");
+  HALYARD_ASSIGN_OR_RETURN(const auto session, client::Session::create(model), "model");
   HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> takes,
                            session->supportedOperations(world.device()));
   if (takes != std::vector<bool>{true}) return false;
   HALYARD_RETURN_IF_ERROR(session->compile(world.device()), "compilation");
-  std::vector<cli::ApiInput> inputs;
+  std::vector<client::Input> inputs;
   for (const auto& input : graph.inputs) inputs.push_back({input.bytes, {}, input.bytes.empty()});
-  HALYARD_ASSIGN_OR_RETURN(const cli::ApiExecution execution, session->execute(inputs),
+  HALYARD_ASSIGN_OR_RETURN(const client::Computation execution, session->execute(inputs),
                            "execution");
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     if (graph.outputs[i].ignored) continue;

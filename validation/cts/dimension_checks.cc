@@ -55,33 +55,31 @@ struct Combination {
   }
 };
 
-Result<ApiHandle<ANeuralNetworksModel>> makeModel(const ApiWorld& world,
-                                                  const Combination& combination) {
-  HALYARD_ASSIGN_OR_RETURN(ApiHandle<ANeuralNetworksModel> model, newModel());
+Result<client::Model> makeModel(const ApiWorld& world, const Combination& combination) {
+  HALYARD_ASSIGN_OR_RETURN(client::Model model, newModel());
   const Dims open = {0, 0};
   const Dims full = {kSize, kSize};
   const Dims dims[] = {combination.inModel(0), combination.inModel(1), open, full,
                        combination.inModel(2)};
   for (const Dims& each : dims) {
-    HALYARD_RETURN_IF_ERROR(addOperand(model.get(), world.tensor(each)));
+    HALYARD_EXPECT_OK(model.addOperand(world.tensor(each)));
   }
-  HALYARD_RETURN_IF_ERROR(addOperand(model.get(), {ANEURALNETWORKS_INT32, 0, nullptr, 0, 0}));
+  HALYARD_EXPECT_OK(model.addOperand(ANEURALNETWORKS_INT32));
   const int32_t none = ANEURALNETWORKS_FUSED_NONE;
   const std::vector<uint8_t> two = world.elements(kSize * kSize, 2);
-  HALYARD_EXPECT_OK(ANeuralNetworksModel_setOperandValue(model.get(), 5, &none, sizeof none));
-  HALYARD_EXPECT_OK(ANeuralNetworksModel_setOperandValue(model.get(), 3, two.data(), two.size()));
-  HALYARD_RETURN_IF_ERROR(addOperation(model.get(), ANEURALNETWORKS_ADD, {0, 1, 5}, {2}));
-  HALYARD_RETURN_IF_ERROR(addOperation(model.get(), ANEURALNETWORKS_ADD, {2, 3, 5}, {4}));
-  HALYARD_RETURN_IF_ERROR(identify(model.get(), {0, 1}, {4}));
-  HALYARD_EXPECT_OK(ANeuralNetworksModel_finish(model.get()));
+  HALYARD_EXPECT_OK(model.setOperandValue(5, &none, sizeof none));
+  HALYARD_EXPECT_OK(model.setOperandValue(3, two.data(), two.size()));
+  HALYARD_EXPECT_OK(model.addOperation(ANEURALNETWORKS_ADD, {0, 1, 5}, {2}));
+  HALYARD_EXPECT_OK(model.addOperation(ANEURALNETWORKS_ADD, {2, 3, 5}, {4}));
+  HALYARD_EXPECT_OK(model.identifyInputsAndOutputs({0, 1}, {4}));
+  HALYARD_EXPECT_OK(model.finish());
   return model;
 }
 
 Status runOne(const ApiWorld& world, ANeuralNetworksCompilation* compilation,
               const Combination& combination, bool fenced) {
-  ANeuralNetworksExecution* made = nullptr;
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_create(compilation, &made));
-  const ApiHandle<ANeuralNetworksExecution> execution(made);
+  client::Execution execution;
+  HALYARD_EXPECT_OK(execution.create(compilation));
   std::vector<std::vector<uint8_t>> buffers;
   for (size_t i = 0; i < kOperands; ++i) {
     const Dims dims = combination.atExecution(i);
@@ -89,21 +87,21 @@ Status runOne(const ApiWorld& world, ANeuralNetworksCompilation* compilation,
     const ANeuralNetworksOperandType* const told = combination.hasType(i) ? &type : nullptr;
     buffers.push_back(world.elements(size_t{dims[0]} * dims[1], static_cast<int>(i + 1)));
     if (i < 2) {
-      HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(made, static_cast<int32_t>(i), told,
-                                                          buffers[i].data(), buffers[i].size()));
-    } else {
       HALYARD_EXPECT_OK(
-          ANeuralNetworksExecution_setOutput(made, 0, told, buffers[i].data(), buffers[i].size()));
+          execution.setInput(static_cast<int32_t>(i), told, buffers[i].data(), buffers[i].size()));
+    } else {
+      HALYARD_EXPECT_OK(execution.setOutput(0, told, buffers[i].data(), buffers[i].size()));
     }
   }
   int code = 0;
   if (fenced) {
     ANeuralNetworksEvent* event = nullptr;
-    code = ANeuralNetworksExecution_startComputeWithDependencies(made, nullptr, 0, 0, &event);
-    const ApiHandle<ANeuralNetworksEvent> owner(event);
+    code = ANeuralNetworksExecution_startComputeWithDependencies(execution.get(), nullptr, 0, 0,
+                                                                 &event);
+    const client::Event owner(event);
     if (code == ANEURALNETWORKS_NO_ERROR) code = ANeuralNetworksEvent_wait(event);
   } else {
-    code = ANeuralNetworksExecution_compute(made);
+    code = execution.compute();
   }
   if (!combination.isRight()) {
     if (code != ANEURALNETWORKS_NO_ERROR) return okStatus();
@@ -116,9 +114,9 @@ Status runOne(const ApiWorld& world, ANeuralNetworksCompilation* compilation,
 
 Status tryCombination(const ApiWorld& world, const Combination& combination, bool fenced) {
   HALYARD_ASSIGN_OR_RETURN(const auto model, makeModel(world, combination));
-  HALYARD_ASSIGN_OR_RETURN(const bool takes, world.takes(model.get(), 2));
+  HALYARD_ASSIGN_OR_RETURN(const bool takes, world.takes(model, 2));
   if (!takes) return okStatus();
-  HALYARD_ASSIGN_OR_RETURN(const auto compilation, world.compile(model.get()));
+  HALYARD_ASSIGN_OR_RETURN(const auto compilation, world.compile(model));
   return runOne(world, compilation.get(), combination, fenced);
 }
 

@@ -14,7 +14,7 @@ namespace {
 // An execution of a sum of four elements with its buffers.
 struct SumRun {
   std::vector<uint8_t> a, b, out;
-  ApiHandle<ANeuralNetworksExecution> execution;
+  client::Execution execution;
 
   static Result<SumRun> make(const ApiWorld& world, const CompiledSum& sum) {
     SumRun run;
@@ -25,10 +25,9 @@ struct SumRun {
     return run;
   }
   Status setArguments() {
-    ANeuralNetworksExecution* const e = execution.get();
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(e, 0, nullptr, a.data(), a.size()));
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(e, 1, nullptr, b.data(), b.size()));
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, out.data(), out.size()));
+    HALYARD_EXPECT_OK(execution.setInput(0, nullptr, a.data(), a.size()));
+    HALYARD_EXPECT_OK(execution.setInput(1, nullptr, b.data(), b.size()));
+    HALYARD_EXPECT_OK(execution.setOutput(0, nullptr, out.data(), out.size()));
     return okStatus();
   }
   // `more`: than a was made with.
@@ -44,69 +43,61 @@ constexpr std::pair<Way, std::string_view> kWays[] = {{Way::COMPUTE, "compute"},
                                                       {Way::BURST, "burst"},
                                                       {Way::FENCED, "fenced"}};
 
-int runIn(Way way, const CompiledSum& sum, ANeuralNetworksExecution* execution) {
-  if (way == Way::COMPUTE) return ANeuralNetworksExecution_compute(execution);
+int runIn(Way way, const CompiledSum& sum, const client::Execution& execution) {
+  if (way == Way::COMPUTE) return execution.compute();
   if (way == Way::BURST) {
-    ANeuralNetworksBurst* made = nullptr;
-    if (const int code = ANeuralNetworksBurst_create(sum.compilation.get(), &made)) return code;
-    const ApiHandle<ANeuralNetworksBurst> burst(made);
-    return ANeuralNetworksExecution_burstCompute(execution, made);
+    client::Burst burst;
+    const int code = burst.create(sum.compilation.get());
+    return code == ANEURALNETWORKS_NO_ERROR ? execution.burstCompute(burst.get()).code() : code;
   }
-  ANeuralNetworksEvent* made = nullptr;
-  const int code = way == Way::ASYNC ? ANeuralNetworksExecution_startCompute(execution, &made)
-                                     : ANeuralNetworksExecution_startComputeWithDependencies(
-                                           execution, nullptr, 0, 0, &made);
-  const ApiHandle<ANeuralNetworksEvent> event(made);
-  return code != ANEURALNETWORKS_NO_ERROR ? code : ANeuralNetworksEvent_wait(made);
+  client::Event event;
+  const int code = way == Way::ASYNC ? execution.startCompute(event)
+                                     : execution.startComputeWithDependencies({}, 0, event);
+  return code == ANEURALNETWORKS_NO_ERROR ? event.wait().code() : code;
 }
 
 // Behind a fence that is signalled once the execution waits for it.
-int runBehindAFence(ANeuralNetworksExecution* execution) {
+int runBehindAFence(const client::Execution& execution) {
   auto fence = createFence();
   if (!fence.ok()) return ANEURALNETWORKS_OP_FAILED;
-  ANeuralNetworksEvent* made = nullptr;
-  if (const int code = ANeuralNetworksEvent_createFromSyncFenceFd(fence->fence.get(), &made)) {
-    return code;
-  }
-  const ApiHandle<ANeuralNetworksEvent> dependency(made);
-  const ANeuralNetworksEvent* const before = made;
-  ANeuralNetworksEvent* event = nullptr;
+  client::Event dependency;
+  int code = dependency.createFromSyncFenceFd(fence->fence.get());
+  if (code != ANEURALNETWORKS_NO_ERROR) return code;
+  const ANeuralNetworksEvent* const before = dependency.get();
   // Old devices wait for the fence in the call.
   std::jthread signal([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     fence->signaller.signal();
   });
-  const int code =
-      ANeuralNetworksExecution_startComputeWithDependencies(execution, &before, 1, 0, &event);
-  const ApiHandle<ANeuralNetworksEvent> owner(event);
-  return code != ANEURALNETWORKS_NO_ERROR ? code : ANeuralNetworksEvent_wait(event);
+  client::Event event;
+  code = execution.startComputeWithDependencies({&before, 1}, 0, event);
+  return code == ANEURALNETWORKS_NO_ERROR ? event.wait().code() : code;
 }
 
 CheckResult runsOnce(ApiWorld& world, Way way) {
   HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
   HALYARD_ASSIGN_OR_RETURN(SumRun run, SumRun::make(world, sum));
   HALYARD_RETURN_IF_ERROR(run.setArguments());
-  HALYARD_EXPECT_OK(runIn(way, sum, run.execution.get()));
+  HALYARD_EXPECT_OK(runIn(way, sum, run.execution));
   HALYARD_RETURN_IF_ERROR(run.expectResult(world));
-  HALYARD_EXPECT_CODE(runIn(way, sum, run.execution.get()), ANEURALNETWORKS_BAD_STATE);
+  HALYARD_EXPECT_CODE(runIn(way, sum, run.execution), ANEURALNETWORKS_BAD_STATE);
   uint8_t other[16] = {};
-  HALYARD_EXPECT_CODE(
-      ANeuralNetworksExecution_setInput(run.execution.get(), 0, nullptr, other, run.a.size()),
-      ANEURALNETWORKS_BAD_STATE);
+  HALYARD_EXPECT_CODE(run.execution.setInput(0, nullptr, other, run.a.size()),
+                      ANEURALNETWORKS_BAD_STATE);
   return CheckResult::passed();
 }
 
 CheckResult runsAgain(ApiWorld& world, Way way) {
   HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
   HALYARD_ASSIGN_OR_RETURN(SumRun run, SumRun::make(world, sum));
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setReusable(run.execution.get(), true));
+  HALYARD_EXPECT_OK(run.execution.setReusable(true));
   HALYARD_RETURN_IF_ERROR(run.setArguments());
   for (int i = 0; i < 3; ++i) {
     std::fill(run.out.begin(), run.out.end(), uint8_t{0xa5});
     // What is in the buffers counts, not what was in them.
     const std::vector<uint8_t> a = world.elements({1 + i, 2 + i, 3 + i, 4 + i});
     std::copy(a.begin(), a.end(), run.a.begin());
-    HALYARD_EXPECT_OK(runIn(way, sum, run.execution.get()));
+    HALYARD_EXPECT_OK(runIn(way, sum, run.execution));
     HALYARD_RETURN_IF_ERROR(run.expectResult(world, i));
   }
   return CheckResult::passed();
@@ -117,8 +108,8 @@ CheckResult times(ApiWorld& world, Way way, bool behindAFence) {
   HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
   for (const bool asked : {false, true}) {
     HALYARD_ASSIGN_OR_RETURN(SumRun run, SumRun::make(world, sum));
-    ANeuralNetworksExecution* const execution = run.execution.get();
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setMeasureTiming(execution, asked));
+    const client::Execution& execution = run.execution;
+    HALYARD_EXPECT_OK(execution.setMeasureTiming(asked));
     HALYARD_RETURN_IF_ERROR(run.setArguments());
     const auto start = std::chrono::steady_clock::now();
     HALYARD_EXPECT_OK(behindAFence ? runBehindAFence(execution) : runIn(way, sum, execution));
@@ -126,22 +117,19 @@ CheckResult times(ApiWorld& world, Way way, bool behindAFence) {
     uint64_t onHardware = 1;
     uint64_t inDriver = 1;
     const int code = asked ? ANEURALNETWORKS_NO_ERROR : ANEURALNETWORKS_BAD_STATE;
-    HALYARD_EXPECT_CODE(ANeuralNetworksExecution_getDuration(
-                            execution, ANEURALNETWORKS_DURATION_ON_HARDWARE, &onHardware),
+    HALYARD_EXPECT_CODE(execution.getDuration(ANEURALNETWORKS_DURATION_ON_HARDWARE, onHardware),
                         code);
-    HALYARD_EXPECT_CODE(ANeuralNetworksExecution_getDuration(
-                            execution, ANEURALNETWORKS_DURATION_IN_DRIVER, &inDriver),
-                        code);
+    HALYARD_EXPECT_CODE(execution.getDuration(ANEURALNETWORKS_DURATION_IN_DRIVER, inDriver), code);
     if (!asked) {
       HALYARD_EXPECT(onHardware == UINT64_MAX && inDriver == UINT64_MAX);
       continue;
     }
     uint64_t fencedOnHardware = 0;
     uint64_t fencedInDriver = 0;
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_getDuration(
-        execution, ANEURALNETWORKS_FENCED_DURATION_ON_HARDWARE, &fencedOnHardware));
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_getDuration(
-        execution, ANEURALNETWORKS_FENCED_DURATION_IN_DRIVER, &fencedInDriver));
+    HALYARD_EXPECT_OK(
+        execution.getDuration(ANEURALNETWORKS_FENCED_DURATION_ON_HARDWARE, fencedOnHardware));
+    HALYARD_EXPECT_OK(
+        execution.getDuration(ANEURALNETWORKS_FENCED_DURATION_IN_DRIVER, fencedInDriver));
     // A part takes no longer than the whole, and that no longer than what was seen of it.
     const auto whole = static_cast<uint64_t>(took.count());
     const std::tuple<std::string_view, uint64_t, uint64_t> rules[] = {
@@ -160,8 +148,7 @@ CheckResult times(ApiWorld& world, Way way, bool behindAFence) {
       HALYARD_EXPECT(fencedOnHardware == onHardware && fencedInDriver == inDriver);
     }
     uint64_t value = 0;
-    HALYARD_EXPECT_CODE(ANeuralNetworksExecution_getDuration(execution, 17, &value),
-                        ANEURALNETWORKS_BAD_DATA);
+    HALYARD_EXPECT_CODE(execution.getDuration(17, value), ANEURALNETWORKS_BAD_DATA);
   }
   return CheckResult::passed();
 }
@@ -170,30 +157,29 @@ CheckResult times(ApiWorld& world, Way way, bool behindAFence) {
 CheckResult insufficient(ApiWorld& world) {
   if (world.level() < ANEURALNETWORKS_FEATURE_LEVEL_3) return tooOld("1.2");
   HALYARD_ASSIGN_OR_RETURN(const auto model, world.sum({0}, {0}, {0}));
-  HALYARD_ASSIGN_OR_RETURN(const bool takes, world.takes(model.get(), 1));
+  HALYARD_ASSIGN_OR_RETURN(const bool takes, world.takes(model, 1));
   if (!takes) return CheckResult::skipped("the device takes no ADD whose sizes are open");
-  HALYARD_ASSIGN_OR_RETURN(const auto compilation, world.compile(model.get()));
+  HALYARD_ASSIGN_OR_RETURN(const auto compilation, world.compile(model));
   const std::vector<uint8_t> a = world.elements(4, 1);
   const Dims four = {4};
   const ANeuralNetworksOperandType type = world.tensor(four);
   for (const bool enough : {false, true}) {
     std::vector<uint8_t> out(enough ? a.size() : a.size() - 1);
-    ANeuralNetworksExecution* made = nullptr;
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_create(compilation.get(), &made));
-    const ApiHandle<ANeuralNetworksExecution> execution(made);
+    client::Execution execution;
+    HALYARD_EXPECT_OK(execution.create(compilation.get()));
     for (const int32_t i : {0, 1}) {
-      HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(made, i, &type, a.data(), a.size()));
+      HALYARD_EXPECT_OK(execution.setInput(i, &type, a.data(), a.size()));
     }
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setOutput(made, 0, nullptr, out.data(), out.size()));
+    HALYARD_EXPECT_OK(execution.setOutput(0, nullptr, out.data(), out.size()));
     uint32_t rank = 0;
-    HALYARD_EXPECT_CODE(ANeuralNetworksExecution_getOutputOperandRank(made, 0, &rank),
-                        ANEURALNETWORKS_BAD_STATE);
+    HALYARD_EXPECT_CODE(execution.getOutputOperandRank(0, rank), ANEURALNETWORKS_BAD_STATE);
     const int code = enough ? ANEURALNETWORKS_NO_ERROR : ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE;
-    HALYARD_EXPECT_CODE(ANeuralNetworksExecution_compute(made), code);
-    HALYARD_EXPECT_CODE(ANeuralNetworksExecution_getOutputOperandRank(made, 0, &rank), code);
+    HALYARD_EXPECT_CODE(execution.compute(), code);
+    HALYARD_EXPECT_CODE(execution.getOutputOperandRank(0, rank), code);
     HALYARD_EXPECT(rank == 1);
     uint32_t size = 0;
-    HALYARD_EXPECT_CODE(ANeuralNetworksExecution_getOutputOperandDimensions(made, 0, &size), code);
+    HALYARD_EXPECT_CODE(
+        ANeuralNetworksExecution_getOutputOperandDimensions(execution.get(), 0, &size), code);
     HALYARD_EXPECT(size == 4);
     if (enough) HALYARD_EXPECT(out == world.elements(4, 2));
   }
@@ -206,13 +192,11 @@ CheckResult padding(ApiWorld& world) {
   const size_t exact = run.a.size();
   for (std::vector<uint8_t>* const buffer : {&run.a, &run.b, &run.out}) buffer->resize(exact + 12);
   HALYARD_ASSIGN_OR_RETURN(const auto without, sum.execution());
-  HALYARD_EXPECT_CODE(
-      ANeuralNetworksExecution_setInput(without.get(), 0, nullptr, run.a.data(), run.a.size()),
-      ANEURALNETWORKS_BAD_DATA);
-  HALYARD_EXPECT_OK(
-      ANeuralNetworksExecution_enableInputAndOutputPadding(run.execution.get(), true));
+  HALYARD_EXPECT_CODE(without.setInput(0, nullptr, run.a.data(), run.a.size()),
+                      ANEURALNETWORKS_BAD_DATA);
+  HALYARD_EXPECT_OK(run.execution.enableInputAndOutputPadding(true));
   HALYARD_RETURN_IF_ERROR(run.setArguments());
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_compute(run.execution.get()));
+  HALYARD_EXPECT_OK(run.execution.compute());
   run.out.resize(exact);
   HALYARD_RETURN_IF_ERROR(run.expectResult(world));
   return CheckResult::passed();
@@ -243,28 +227,27 @@ CheckResult preferredAlignment(ApiWorld& world) {
 CheckResult dependencies(ApiWorld& world) {
   HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
   std::vector<SumRun> runs;
-  std::vector<ApiHandle<ANeuralNetworksEvent>> events;
+  std::vector<client::Event> events;
   for (int i = 0; i < 5; ++i) {
     HALYARD_ASSIGN_OR_RETURN(SumRun run, SumRun::make(world, sum));
     HALYARD_RETURN_IF_ERROR(run.setArguments());
-    ANeuralNetworksEvent* made = nullptr;
     const ANeuralNetworksEvent* const before = events.empty() ? nullptr : events.back().get();
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_startComputeWithDependencies(
-        run.execution.get(), &before, before == nullptr ? 0 : 1, 0, &made));
-    events.emplace_back(made);
+    client::Event event;
+    HALYARD_EXPECT_OK(run.execution.startComputeWithDependencies(
+        {&before, before == nullptr ? size_t{0} : size_t{1}}, 0, event));
+    events.push_back(std::move(event));
     runs.push_back(std::move(run));
   }
-  HALYARD_EXPECT_OK(ANeuralNetworksEvent_wait(events.back().get()));
+  HALYARD_EXPECT_OK(events.back().wait());
   for (const SumRun& run : runs) HALYARD_RETURN_IF_ERROR(run.expectResult(world));
   int fence = -1;
-  const int code = ANeuralNetworksEvent_getSyncFenceFd(events.back().get(), &fence);
+  const int code = events.back().getSyncFenceFd(fence);
   if (code == ANEURALNETWORKS_NO_ERROR) {
     HALYARD_EXPECT(fence >= 0);
-    ANeuralNetworksEvent* imported = nullptr;
-    HALYARD_EXPECT_OK(ANeuralNetworksEvent_createFromSyncFenceFd(fence, &imported));
+    client::Event event;
+    HALYARD_EXPECT_OK(event.createFromSyncFenceFd(fence));
     ::close(fence);
-    const ApiHandle<ANeuralNetworksEvent> event(imported);
-    HALYARD_EXPECT_OK(ANeuralNetworksEvent_wait(imported));
+    HALYARD_EXPECT_OK(event.wait());
     return CheckResult::passed();
   }
   HALYARD_EXPECT_CODE(code, ANEURALNETWORKS_BAD_DATA);
@@ -287,7 +270,7 @@ CheckResult parallel(ApiWorld& world, bool sharedCompilation) {
         for (int i = 0; i < 20; ++i) {
           HALYARD_ASSIGN_OR_RETURN(SumRun run, SumRun::make(world, sum));
           HALYARD_RETURN_IF_ERROR(run.setArguments());
-          HALYARD_EXPECT_OK(runIn(kWays[i % 4].first, sum, run.execution.get()));
+          HALYARD_EXPECT_OK(runIn(kWays[i % 4].first, sum, run.execution));
           HALYARD_RETURN_IF_ERROR(run.expectResult(world));
         }
         return okStatus();
@@ -302,9 +285,8 @@ CheckResult parallel(ApiWorld& world, bool sharedCompilation) {
 CheckResult missingArgument(ApiWorld& world) {
   HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
   HALYARD_ASSIGN_OR_RETURN(SumRun run, SumRun::make(world, sum));
-  ANeuralNetworksExecution* const e = run.execution.get();
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(e, 0, nullptr, run.a.data(), run.a.size()));
-  HALYARD_EXPECT_CODE(ANeuralNetworksExecution_compute(e), ANEURALNETWORKS_BAD_DATA);
+  HALYARD_EXPECT_OK(run.execution.setInput(0, nullptr, run.a.data(), run.a.size()));
+  HALYARD_EXPECT_CODE(run.execution.compute(), ANEURALNETWORKS_BAD_DATA);
   return CheckResult::passed();
 }
 

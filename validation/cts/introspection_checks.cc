@@ -62,21 +62,21 @@ CheckResult supportIsStable(ApiWorld& world) {
 CheckResult unsupportedIsRefused(ApiWorld& world) {
   HALYARD_ASSIGN_OR_RETURN(const auto model, newModel());
   const Dims dims = {2};
-  for (int i = 0; i < 2; ++i) HALYARD_RETURN_IF_ERROR(addOperand(model.get(), world.tensor(dims)));
-  HALYARD_RETURN_IF_ERROR(addOperation(model.get(), ANEURALNETWORKS_OEM_OPERATION, {0}, {1}));
-  HALYARD_RETURN_IF_ERROR(identify(model.get(), {0}, {1}));
-  HALYARD_EXPECT_OK(ANeuralNetworksModel_finish(model.get()));
+  for (int i = 0; i < 2; ++i) HALYARD_EXPECT_OK(model.addOperand(world.tensor(dims)));
+  HALYARD_EXPECT_OK(model.addOperation(ANEURALNETWORKS_OEM_OPERATION, {0}, {1}));
+  HALYARD_EXPECT_OK(model.identifyInputsAndOutputs({0}, {1}));
+  HALYARD_EXPECT_OK(model.finish());
   bool supported = true;
   const ANeuralNetworksDevice* const device = world.device();
   HALYARD_EXPECT_OK(
       ANeuralNetworksModel_getSupportedOperationsForDevices(model.get(), &device, 1, &supported));
   if (supported) return CheckResult::skipped("the device takes OEM operations");
-  ANeuralNetworksCompilation* made = nullptr;
-  HALYARD_EXPECT_OK(ANeuralNetworksCompilation_createForDevices(model.get(), &device, 1, &made));
-  const ApiHandle<ANeuralNetworksCompilation> compilation(made);
-  HALYARD_EXPECT_CODE(ANeuralNetworksCompilation_finish(made), ANEURALNETWORKS_BAD_DATA);
+  client::Compilation compilation;
+  HALYARD_EXPECT_OK(compilation.createForDevices(model.get(), {&device, 1}));
+  HALYARD_EXPECT_CODE(compilation.finish(), ANEURALNETWORKS_BAD_DATA);
   ANeuralNetworksExecution* execution = nullptr;
-  HALYARD_EXPECT_CODE(ANeuralNetworksExecution_create(made, &execution), ANEURALNETWORKS_BAD_STATE);
+  HALYARD_EXPECT_CODE(ANeuralNetworksExecution_create(compilation.get(), &execution),
+                      ANEURALNETWORKS_BAD_STATE);
   return CheckResult::passed();
 }
 

@@ -21,16 +21,13 @@ CheckResult filesAtOffsets(ApiWorld& world) {
   HALYARD_RETURN_IF_ERROR(file.write(world.elements({1, 2, 3, 4}), 20));
   HALYARD_RETURN_IF_ERROR(file.write(world.elements({5, 6, 7, 8}), 200));
   HALYARD_ASSIGN_OR_RETURN(const auto execution, sum.execution());
-  ANeuralNetworksExecution* const e = execution.get();
   const ANeuralNetworksMemory* const memory = file.memory.get();
-  HALYARD_EXPECT_CODE(
-      ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, memory, kPage - size + 1, size),
-      ANEURALNETWORKS_BAD_DATA);
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, memory, 20, size));
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInputFromMemory(e, 1, nullptr, memory, 200, size));
-  HALYARD_EXPECT_OK(
-      ANeuralNetworksExecution_setOutputFromMemory(e, 0, nullptr, memory, 1000, size));
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_compute(e));
+  HALYARD_EXPECT_CODE(execution.setInputFromMemory(0, nullptr, memory, kPage - size + 1, size),
+                      ANEURALNETWORKS_BAD_DATA);
+  HALYARD_EXPECT_OK(execution.setInputFromMemory(0, nullptr, memory, 20, size));
+  HALYARD_EXPECT_OK(execution.setInputFromMemory(1, nullptr, memory, 200, size));
+  HALYARD_EXPECT_OK(execution.setOutputFromMemory(0, nullptr, memory, 1000, size));
+  HALYARD_EXPECT_OK(execution.compute());
   HALYARD_ASSIGN_OR_RETURN(const std::vector<uint8_t> out, file.read(size, 1000));
   HALYARD_EXPECT(out == world.elements({6, 8, 10, 12}));
   HALYARD_ASSIGN_OR_RETURN(const std::vector<uint8_t> around, file.read(4, 1000 + size));
@@ -43,29 +40,26 @@ CheckResult constantsIn(ApiWorld& world, const ANeuralNetworksMemory* memory) {
   HALYARD_ASSIGN_OR_RETURN(const auto model, newModel());
   const Dims dims = {4};
   const size_t size = 4 * world.elementSize();
-  for (int i = 0; i < 5; ++i) HALYARD_RETURN_IF_ERROR(addOperand(model.get(), world.tensor(dims)));
-  HALYARD_RETURN_IF_ERROR(addOperand(model.get(), {ANEURALNETWORKS_INT32, 0, nullptr, 0, 0}));
+  for (int i = 0; i < 5; ++i) HALYARD_EXPECT_OK(model.addOperand(world.tensor(dims)));
+  HALYARD_EXPECT_OK(model.addOperand(ANEURALNETWORKS_INT32));
   const int32_t none = ANEURALNETWORKS_FUSED_NONE;
-  HALYARD_EXPECT_OK(ANeuralNetworksModel_setOperandValue(model.get(), 5, &none, sizeof none));
-  HALYARD_EXPECT_OK(
-      ANeuralNetworksModel_setOperandValueFromMemory(model.get(), 1, memory, 20, size));
-  HALYARD_EXPECT_OK(
-      ANeuralNetworksModel_setOperandValueFromMemory(model.get(), 2, memory, 200, size));
-  HALYARD_RETURN_IF_ERROR(addOperation(model.get(), ANEURALNETWORKS_ADD, {0, 1, 5}, {3}));
-  HALYARD_RETURN_IF_ERROR(addOperation(model.get(), ANEURALNETWORKS_ADD, {3, 2, 5}, {4}));
-  HALYARD_RETURN_IF_ERROR(identify(model.get(), {0}, {4}));
-  HALYARD_EXPECT_OK(ANeuralNetworksModel_finish(model.get()));
-  HALYARD_ASSIGN_OR_RETURN(const bool takes, world.takes(model.get(), 2));
+  HALYARD_EXPECT_OK(model.setOperandValue(5, &none, sizeof none));
+  HALYARD_EXPECT_OK(model.setOperandValueFromMemory(1, memory, 20, size));
+  HALYARD_EXPECT_OK(model.setOperandValueFromMemory(2, memory, 200, size));
+  HALYARD_EXPECT_OK(model.addOperation(ANEURALNETWORKS_ADD, {0, 1, 5}, {3}));
+  HALYARD_EXPECT_OK(model.addOperation(ANEURALNETWORKS_ADD, {3, 2, 5}, {4}));
+  HALYARD_EXPECT_OK(model.identifyInputsAndOutputs({0}, {4}));
+  HALYARD_EXPECT_OK(model.finish());
+  HALYARD_ASSIGN_OR_RETURN(const bool takes, world.takes(model, 2));
   if (!takes) return CheckResult::skipped("the device does not add constants");
-  HALYARD_ASSIGN_OR_RETURN(const auto compilation, world.compile(model.get()));
-  ANeuralNetworksExecution* execution = nullptr;
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_create(compilation.get(), &execution));
-  const ApiHandle<ANeuralNetworksExecution> owner(execution);
+  HALYARD_ASSIGN_OR_RETURN(const auto compilation, world.compile(model));
+  client::Execution execution;
+  HALYARD_EXPECT_OK(execution.create(compilation.get()));
   const std::vector<uint8_t> in = world.elements({10, 10, 10, 10});
   std::vector<uint8_t> out(size);
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(execution, 0, nullptr, in.data(), size));
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setOutput(execution, 0, nullptr, out.data(), size));
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_compute(execution));
+  HALYARD_EXPECT_OK(execution.setInput(0, nullptr, in.data(), size));
+  HALYARD_EXPECT_OK(execution.setOutput(0, nullptr, out.data(), size));
+  HALYARD_EXPECT_OK(execution.compute());
   HALYARD_EXPECT(out == world.elements({16, 18, 20, 22}));
   return CheckResult::passed();
 }
@@ -75,10 +69,9 @@ CheckResult constantsInAFile(ApiWorld& world) {
   HALYARD_ASSIGN_OR_RETURN(const FileMemory file, FileMemory::make());
   HALYARD_RETURN_IF_ERROR(file.write(world.elements({1, 2, 3, 4}), 20));
   HALYARD_RETURN_IF_ERROR(file.write(world.elements({5, 6, 7, 8}), 200));
-  ANeuralNetworksMemory* made = nullptr;
-  HALYARD_EXPECT_OK(ANeuralNetworksMemory_createFromFd(kPage, PROT_READ, file.fd.get(), 0, &made));
-  const ApiHandle<ANeuralNetworksMemory> memory(made);
-  return constantsIn(world, made);
+  client::Memory memory;
+  HALYARD_EXPECT_OK(memory.createFromFd(kPage, PROT_READ, file.fd.get(), 0));
+  return constantsIn(world, memory.get());
 }
 
 Result<size_t> sharedMappings() {
@@ -115,7 +108,7 @@ struct FreeBuffer {
 // A BLOB with values at some places of it, and its memory.
 struct BufferMemory {
   std::unique_ptr<AHardwareBuffer, FreeBuffer> buffer;
-  ApiHandle<ANeuralNetworksMemory> memory;
+  client::Memory memory;
 
   static Result<BufferMemory> make(
       uint32_t size, uint64_t moreUsage,
@@ -139,9 +132,7 @@ struct BufferMemory {
       std::memcpy(static_cast<uint8_t*>(mapped) + at, bytes.data(), bytes.size());
     }
     HALYARD_EXPECT(AHardwareBuffer_unlock(raw, nullptr) == 0);
-    ANeuralNetworksMemory* memory = nullptr;
-    HALYARD_EXPECT_OK(ANeuralNetworksMemory_createFromAHardwareBuffer(raw, &memory));
-    made.memory.reset(memory);
+    HALYARD_EXPECT_OK(made.memory.createFromAHardwareBuffer(raw));
     return made;
   }
 };
@@ -164,38 +155,34 @@ CheckResult hardwareBuffers(ApiWorld& world) {
     HALYARD_ASSIGN_OR_RETURN(const BufferMemory buffer,
                              BufferMemory::make(256, usage, {{0, world.elements({3, 4, 5, 6})}}));
     HALYARD_ASSIGN_OR_RETURN(const auto execution, sum.execution());
-    ANeuralNetworksExecution* const e = execution.get();
     for (const int32_t i : {0, 1}) {
-      HALYARD_EXPECT_OK(
-          ANeuralNetworksExecution_setInputFromMemory(e, i, nullptr, buffer.memory.get(), 0, size));
+      HALYARD_EXPECT_OK(execution.setInputFromMemory(i, nullptr, buffer.memory.get(), 0, size));
     }
     std::vector<uint8_t> out(size);
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, out.data(), size));
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_compute(e));
+    HALYARD_EXPECT_OK(execution.setOutput(0, nullptr, out.data(), size));
+    HALYARD_EXPECT_OK(execution.compute());
     HALYARD_EXPECT(out == world.elements({6, 8, 10, 12}));
   }
   return CheckResult::passed();
 }
 
-Result<ApiHandle<ANeuralNetworksMemory>> memoryFor(const CompiledSum& sum, bool input) {
-  ANeuralNetworksMemoryDesc* made = nullptr;
-  HALYARD_EXPECT_OK(ANeuralNetworksMemoryDesc_create(&made));
-  const DescHandle desc(made);
-  HALYARD_EXPECT_CODE(ANeuralNetworksMemoryDesc_finish(made), ANEURALNETWORKS_BAD_DATA);
+Result<client::Memory> memoryFor(const CompiledSum& sum, bool input) {
+  client::MemoryDesc desc;
+  HALYARD_EXPECT_OK(desc.create());
+  HALYARD_EXPECT_CODE(desc.finish(), ANEURALNETWORKS_BAD_DATA);
   ANeuralNetworksCompilation* const compilation = sum.compilation.get();
   if (input) {
-    HALYARD_EXPECT_OK(ANeuralNetworksMemoryDesc_addInputRole(made, compilation, 0, 1.0f));
-    HALYARD_EXPECT_CODE(ANeuralNetworksMemoryDesc_addInputRole(made, compilation, 0, 1.0f),
-                        ANEURALNETWORKS_BAD_DATA);
+    HALYARD_EXPECT_OK(desc.addInputRole(compilation, 0, 1.0f));
+    HALYARD_EXPECT_CODE(desc.addInputRole(compilation, 0, 1.0f), ANEURALNETWORKS_BAD_DATA);
   } else {
-    HALYARD_EXPECT_OK(ANeuralNetworksMemoryDesc_addOutputRole(made, compilation, 0, 1.0f));
+    HALYARD_EXPECT_OK(desc.addOutputRole(compilation, 0, 1.0f));
   }
   ANeuralNetworksMemory* memory = nullptr;
-  HALYARD_EXPECT_CODE(ANeuralNetworksMemory_createFromDesc(made, &memory),
+  HALYARD_EXPECT_CODE(ANeuralNetworksMemory_createFromDesc(desc.get(), &memory),
                       ANEURALNETWORKS_BAD_STATE);
-  HALYARD_EXPECT_OK(ANeuralNetworksMemoryDesc_finish(made));
-  HALYARD_EXPECT_OK(ANeuralNetworksMemory_createFromDesc(made, &memory));
-  return ApiHandle<ANeuralNetworksMemory>(memory);
+  HALYARD_EXPECT_OK(desc.finish());
+  HALYARD_EXPECT_OK(ANeuralNetworksMemory_createFromDesc(desc.get(), &memory));
+  return client::Memory(memory);
 }
 
 // In: copied from a file into a device's memory; out: copied back.
@@ -211,17 +198,15 @@ CheckResult deviceMemory(ApiWorld& world) {
   HALYARD_RETURN_IF_ERROR(file.write(world.elements({1, 2, 3, 4}), 0));
   HALYARD_EXPECT_OK(ANeuralNetworksMemory_copy(file.memory.get(), in.get()));
   HALYARD_ASSIGN_OR_RETURN(const auto execution, sum.execution());
-  ANeuralNetworksExecution* const e = execution.get();
   const std::vector<uint8_t> b = world.elements({5, 5, 5, 5});
-  HALYARD_EXPECT_CODE(ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, out.get(), 0, 0),
+  HALYARD_EXPECT_CODE(execution.setInputFromMemory(0, nullptr, out.get(), 0, 0),
                       ANEURALNETWORKS_BAD_DATA);  // it has another role
-  HALYARD_EXPECT_CODE(
-      ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, in.get(), 0, size - 1),
-      ANEURALNETWORKS_BAD_DATA);
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, in.get(), 0, 0));
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(e, 1, nullptr, b.data(), b.size()));
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setOutputFromMemory(e, 0, nullptr, out.get(), 0, 0));
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_compute(e));
+  HALYARD_EXPECT_CODE(execution.setInputFromMemory(0, nullptr, in.get(), 0, size - 1),
+                      ANEURALNETWORKS_BAD_DATA);
+  HALYARD_EXPECT_OK(execution.setInputFromMemory(0, nullptr, in.get(), 0, 0));
+  HALYARD_EXPECT_OK(execution.setInput(1, nullptr, b.data(), b.size()));
+  HALYARD_EXPECT_OK(execution.setOutputFromMemory(0, nullptr, out.get(), 0, 0));
+  HALYARD_EXPECT_OK(execution.compute());
   HALYARD_EXPECT_OK(ANeuralNetworksMemory_copy(out.get(), file.memory.get()));
   HALYARD_ASSIGN_OR_RETURN(const std::vector<uint8_t> result, file.read(size, 0));
   HALYARD_EXPECT(result == world.elements({6, 7, 8, 9}));
@@ -238,13 +223,12 @@ CheckResult emptyMemory(ApiWorld& world) {
   HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
   HALYARD_ASSIGN_OR_RETURN(const auto in, memoryFor(sum, true));
   HALYARD_ASSIGN_OR_RETURN(const auto execution, sum.execution());
-  ANeuralNetworksExecution* const e = execution.get();
   const std::vector<uint8_t> b = world.elements({5, 5, 5, 5});
   std::vector<uint8_t> out(b.size());
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInputFromMemory(e, 0, nullptr, in.get(), 0, 0));
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(e, 1, nullptr, b.data(), b.size()));
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, out.data(), out.size()));
-  HALYARD_EXPECT_CODE(ANeuralNetworksExecution_compute(e), ANEURALNETWORKS_OP_FAILED);
+  HALYARD_EXPECT_OK(execution.setInputFromMemory(0, nullptr, in.get(), 0, 0));
+  HALYARD_EXPECT_OK(execution.setInput(1, nullptr, b.data(), b.size()));
+  HALYARD_EXPECT_OK(execution.setOutput(0, nullptr, out.data(), out.size()));
+  HALYARD_EXPECT_CODE(execution.compute(), ANEURALNETWORKS_OP_FAILED);
   return CheckResult::passed();
 }
 
@@ -252,41 +236,34 @@ CheckResult emptyMemory(ApiWorld& world) {
 // there is one whatever drivers can do.
 CheckResult fromOneToAnother(ApiWorld& world) {
   HALYARD_ASSIGN_OR_RETURN(const auto model, world.sum({4}, {4}, {4}));
-  ANeuralNetworksMemoryDesc* desc = nullptr;
-  HALYARD_EXPECT_OK(ANeuralNetworksMemoryDesc_create(&desc));
-  const DescHandle owner(desc);
-  std::vector<ApiHandle<ANeuralNetworksCompilation>> compilations;
+  client::MemoryDesc desc;
+  HALYARD_EXPECT_OK(desc.create());
+  std::vector<client::Compilation> compilations;
   for (int i = 0; i < 2; ++i) {
     ANeuralNetworksCompilation* made = nullptr;
     HALYARD_EXPECT_OK(ANeuralNetworksCompilation_create(model.get(), &made));
     compilations.emplace_back(made);
     HALYARD_EXPECT_OK(ANeuralNetworksCompilation_finish(made));
-    HALYARD_EXPECT_OK(i == 0 ? ANeuralNetworksMemoryDesc_addOutputRole(desc, made, 0, 1.0f)
-                             : ANeuralNetworksMemoryDesc_addInputRole(desc, made, 1, 1.0f));
+    HALYARD_EXPECT_OK(i == 0 ? desc.addOutputRole(made, 0, 1.0f)
+                             : desc.addInputRole(made, 1, 1.0f));
   }
-  HALYARD_EXPECT_OK(ANeuralNetworksMemoryDesc_finish(desc));
-  ANeuralNetworksMemory* between = nullptr;
-  HALYARD_EXPECT_OK(ANeuralNetworksMemory_createFromDesc(desc, &between));
-  const ApiHandle<ANeuralNetworksMemory> memory(between);
+  HALYARD_EXPECT_OK(desc.finish());
+  client::Memory memory;
+  HALYARD_EXPECT_OK(memory.createFromDesc(desc.get()));
   const std::vector<uint8_t> in = world.elements({1, 2, 3, 4});
   std::vector<uint8_t> out(in.size());
   for (int i = 0; i < 2; ++i) {
-    ANeuralNetworksExecution* made = nullptr;
-    HALYARD_EXPECT_OK(
-        ANeuralNetworksExecution_create(compilations[static_cast<size_t>(i)].get(), &made));
-    const ApiHandle<ANeuralNetworksExecution> execution(made);
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(made, 0, nullptr, in.data(), in.size()));
+    client::Execution execution;
+    HALYARD_EXPECT_OK(execution.create(compilations[static_cast<size_t>(i)].get()));
+    HALYARD_EXPECT_OK(execution.setInput(0, nullptr, in.data(), in.size()));
     if (i == 0) {
-      HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(made, 1, nullptr, in.data(), in.size()));
-      HALYARD_EXPECT_OK(
-          ANeuralNetworksExecution_setOutputFromMemory(made, 0, nullptr, between, 0, 0));
+      HALYARD_EXPECT_OK(execution.setInput(1, nullptr, in.data(), in.size()));
+      HALYARD_EXPECT_OK(execution.setOutputFromMemory(0, nullptr, memory.get(), 0, 0));
     } else {
-      HALYARD_EXPECT_OK(
-          ANeuralNetworksExecution_setInputFromMemory(made, 1, nullptr, between, 0, 0));
-      HALYARD_EXPECT_OK(
-          ANeuralNetworksExecution_setOutput(made, 0, nullptr, out.data(), out.size()));
+      HALYARD_EXPECT_OK(execution.setInputFromMemory(1, nullptr, memory.get(), 0, 0));
+      HALYARD_EXPECT_OK(execution.setOutput(0, nullptr, out.data(), out.size()));
     }
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_compute(made));
+    HALYARD_EXPECT_OK(execution.compute());
   }
   HALYARD_EXPECT(out == world.elements({3, 6, 9, 12}));
   return CheckResult::passed();

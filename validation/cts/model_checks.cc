@@ -11,40 +11,37 @@ namespace {
 constexpr int32_t kNone = ANEURALNETWORKS_FUSED_NONE;
 
 // out = a OP b, not finished. Operands: 0 a, 1 b, 2 activation, 3 out.
-Result<ApiHandle<ANeuralNetworksModel>> binary(const ApiWorld& world, int32_t operation,
-                                               const Dims& a, const Dims& b, const Dims& out) {
-  HALYARD_ASSIGN_OR_RETURN(ApiHandle<ANeuralNetworksModel> model, newModel());
-  HALYARD_RETURN_IF_ERROR(addOperand(model.get(), world.tensor(a)));
-  HALYARD_RETURN_IF_ERROR(addOperand(model.get(), world.tensor(b)));
-  HALYARD_RETURN_IF_ERROR(addOperand(model.get(), {ANEURALNETWORKS_INT32, 0, nullptr, 0, 0}));
+Result<client::Model> binary(const ApiWorld& world, int32_t operation, const Dims& a, const Dims& b,
+                             const Dims& out) {
+  HALYARD_ASSIGN_OR_RETURN(client::Model model, newModel());
+  HALYARD_EXPECT_OK(model.addOperand(world.tensor(a)));
+  HALYARD_EXPECT_OK(model.addOperand(world.tensor(b)));
+  HALYARD_EXPECT_OK(model.addOperand(ANEURALNETWORKS_INT32));
   ANeuralNetworksOperandType result = world.tensor(out);
   // The scale of a product must be above that of the factors' product.
   if (result.scale > 0 && operation == ANEURALNETWORKS_MUL) result.scale = 2;
-  HALYARD_RETURN_IF_ERROR(addOperand(model.get(), result));
-  HALYARD_EXPECT_OK(ANeuralNetworksModel_setOperandValue(model.get(), 2, &kNone, sizeof kNone));
-  HALYARD_RETURN_IF_ERROR(addOperation(model.get(), operation, {0, 1, 2}, {3}));
+  HALYARD_EXPECT_OK(model.addOperand(result));
+  HALYARD_EXPECT_OK(model.setOperandValue(2, &kNone, sizeof kNone));
+  HALYARD_EXPECT_OK(model.addOperation(operation, {0, 1, 2}, {3}));
   return model;
 }
 
 Status run(ANeuralNetworksCompilation* compilation, const std::vector<std::vector<uint8_t>>& inputs,
            const std::vector<uint8_t>& expected, bool fenced = false) {
-  ANeuralNetworksExecution* made = nullptr;
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_create(compilation, &made));
-  const ApiHandle<ANeuralNetworksExecution> execution(made);
+  client::Execution execution;
+  HALYARD_EXPECT_OK(execution.create(compilation));
   for (size_t i = 0; i < inputs.size(); ++i) {
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(made, static_cast<int32_t>(i), nullptr,
-                                                        inputs[i].data(), inputs[i].size()));
+    HALYARD_EXPECT_OK(
+        execution.setInput(static_cast<int32_t>(i), nullptr, inputs[i].data(), inputs[i].size()));
   }
   std::vector<uint8_t> out(expected.size());
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_setOutput(made, 0, nullptr, out.data(), out.size()));
+  HALYARD_EXPECT_OK(execution.setOutput(0, nullptr, out.data(), out.size()));
   if (fenced) {
-    ANeuralNetworksEvent* event = nullptr;
-    HALYARD_EXPECT_OK(
-        ANeuralNetworksExecution_startComputeWithDependencies(made, nullptr, 0, 0, &event));
-    const ApiHandle<ANeuralNetworksEvent> owner(event);
-    HALYARD_EXPECT_OK(ANeuralNetworksEvent_wait(event));
+    client::Event event;
+    HALYARD_EXPECT_OK(execution.startComputeWithDependencies({}, 0, event));
+    HALYARD_EXPECT_OK(event.wait());
   } else {
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_compute(made));
+    HALYARD_EXPECT_OK(execution.compute());
   }
   HALYARD_EXPECT(out == expected);
   return okStatus();
@@ -54,13 +51,13 @@ Status run(ANeuralNetworksCompilation* compilation, const std::vector<std::vecto
 CheckResult addThree(ApiWorld& world) {
   const Dims dims = {3, 4};
   HALYARD_ASSIGN_OR_RETURN(const auto model, binary(world, ANEURALNETWORKS_ADD, dims, dims, dims));
-  for (int i = 0; i < 2; ++i) HALYARD_RETURN_IF_ERROR(addOperand(model.get(), world.tensor(dims)));
-  HALYARD_RETURN_IF_ERROR(addOperation(model.get(), ANEURALNETWORKS_ADD, {3, 4, 2}, {5}));
-  HALYARD_RETURN_IF_ERROR(identify(model.get(), {0, 1, 4}, {5}));
-  HALYARD_EXPECT_OK(ANeuralNetworksModel_finish(model.get()));
-  HALYARD_ASSIGN_OR_RETURN(const bool takes, world.takes(model.get(), 2));
+  for (int i = 0; i < 2; ++i) HALYARD_EXPECT_OK(model.addOperand(world.tensor(dims)));
+  HALYARD_EXPECT_OK(model.addOperation(ANEURALNETWORKS_ADD, {3, 4, 2}, {5}));
+  HALYARD_EXPECT_OK(model.identifyInputsAndOutputs({0, 1, 4}, {5}));
+  HALYARD_EXPECT_OK(model.finish());
+  HALYARD_ASSIGN_OR_RETURN(const bool takes, world.takes(model, 2));
   if (!takes) return CheckResult::skipped("the device does not take the model");
-  HALYARD_ASSIGN_OR_RETURN(const auto compilation, world.compile(model.get()));
+  HALYARD_ASSIGN_OR_RETURN(const auto compilation, world.compile(model));
   const std::vector<std::vector<uint8_t>> inputs = {world.elements(12, 1), world.elements(12, 20),
                                                     world.elements(12, 40)};
   for (const bool fenced : {false, true}) {
@@ -74,12 +71,12 @@ CheckResult broadcast(ApiWorld& world) {
   size_t ran = 0;
   for (const int32_t operation : {ANEURALNETWORKS_ADD, ANEURALNETWORKS_MUL}) {
     HALYARD_ASSIGN_OR_RETURN(const auto model, binary(world, operation, {2, 2}, {2}, {2, 2}));
-    HALYARD_RETURN_IF_ERROR(identify(model.get(), {0, 1}, {3}));
-    HALYARD_EXPECT_OK(ANeuralNetworksModel_finish(model.get()));
-    HALYARD_ASSIGN_OR_RETURN(const bool takes, world.takes(model.get(), 1));
+    HALYARD_EXPECT_OK(model.identifyInputsAndOutputs({0, 1}, {3}));
+    HALYARD_EXPECT_OK(model.finish());
+    HALYARD_ASSIGN_OR_RETURN(const bool takes, world.takes(model, 1));
     if (!takes) continue;
     ++ran;
-    HALYARD_ASSIGN_OR_RETURN(const auto compilation, world.compile(model.get()));
+    HALYARD_ASSIGN_OR_RETURN(const auto compilation, world.compile(model));
     const bool isFloat = world.elementSize() == 4;
     const std::vector<uint8_t> sums = world.elements({12, 24, 16, 28});
     const std::vector<uint8_t> products =
@@ -101,17 +98,16 @@ CheckResult alike(ApiWorld& world) {
                                      [&](void*) { std::filesystem::remove_all(pattern, error); });
   const uint8_t token[ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN] = {7};
   for (const bool cached : {false, true}) {
-    std::vector<ApiHandle<ANeuralNetworksModel>> models;
-    std::vector<ApiHandle<ANeuralNetworksCompilation>> compilations;
+    std::vector<client::Model> models;
+    std::vector<client::Compilation> compilations;
     std::vector<std::vector<uint8_t>> constants;
     for (int value = 1; value <= 3; ++value) {
       HALYARD_ASSIGN_OR_RETURN(auto model, binary(world, ANEURALNETWORKS_ADD, {100}, {100}, {100}));
       constants.push_back(world.elements(100, value));
-      HALYARD_EXPECT_OK(ANeuralNetworksModel_setOperandValue(
-          model.get(), 1, constants.back().data(), constants.back().size()));
-      HALYARD_RETURN_IF_ERROR(identify(model.get(), {0}, {3}));
-      HALYARD_EXPECT_OK(ANeuralNetworksModel_finish(model.get()));
-      HALYARD_ASSIGN_OR_RETURN(const bool takes, world.takes(model.get(), 1));
+      HALYARD_EXPECT_OK(model.setOperandValue(1, constants.back().data(), constants.back().size()));
+      HALYARD_EXPECT_OK(model.identifyInputsAndOutputs({0}, {3}));
+      HALYARD_EXPECT_OK(model.finish());
+      HALYARD_ASSIGN_OR_RETURN(const bool takes, world.takes(model, 1));
       if (!takes) return CheckResult::skipped("the device does not add constants");
       ANeuralNetworksCompilation* made = nullptr;
       const ANeuralNetworksDevice* const device = world.device();

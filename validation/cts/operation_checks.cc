@@ -25,41 +25,38 @@ class Builder {
   uint32_t operand(int32_t type, Dims dims = {}, float scale = 0, int32_t zero = 0) {
     dims_.push_back(std::move(dims));
     const Dims& own = dims_.back();
-    keep(addOperand(model_.get(), {type, static_cast<uint32_t>(own.size()),
-                                   own.empty() ? nullptr : own.data(), scale, zero}));
+    keep(expectCode(model_.addOperand(type, own, scale, zero), ANEURALNETWORKS_NO_ERROR,
+                    "addOperand"));
     return static_cast<uint32_t>(dims_.size() - 1);
   }
   template <typename T>
   uint32_t constant(int32_t type, Dims dims, const std::vector<T>& values, float scale = 0) {
     const uint32_t index = operand(type, std::move(dims), scale);
-    keep(expectCode(ANeuralNetworksModel_setOperandValue(model_.get(), static_cast<int32_t>(index),
-                                                         values.data(), values.size() * sizeof(T)),
+    keep(expectCode(model_.setOperandValue(static_cast<int32_t>(index), values.data(),
+                                           values.size() * sizeof(T)),
                     ANEURALNETWORKS_NO_ERROR, "setOperandValue"));
     return index;
   }
   uint32_t scalar(int32_t value) { return constant<int32_t>(ANEURALNETWORKS_INT32, {}, {value}); }
   uint32_t real(float value) { return constant<float>(ANEURALNETWORKS_FLOAT32, {}, {value}); }
-  uint32_t reference(const ANeuralNetworksModel* model) {
+  uint32_t reference(const Builder& model) {
     const uint32_t index = operand(ANEURALNETWORKS_MODEL);
-    keep(expectCode(ANeuralNetworksModel_setOperandValueFromModel(
-                        model_.get(), static_cast<int32_t>(index), model),
-                    ANEURALNETWORKS_NO_ERROR, "setOperandValueFromModel"));
+    keep(
+        expectCode(model_.setOperandValueFromModel(static_cast<int32_t>(index), model.model_.get()),
+                   ANEURALNETWORKS_NO_ERROR, "setOperandValueFromModel"));
     return index;
   }
 
-  ANeuralNetworksModel* get() { return model_.get(); }
+  const client::Model& built() const { return model_; }
   // What addOperation answers.
-  Status expectAdd(int32_t type, std::vector<uint32_t> inputs, std::vector<uint32_t> outputs,
+  Status expectAdd(int32_t type, const client::Indexes& inputs, const client::Indexes& outputs,
                    int expected) {
     HALYARD_RETURN_IF_ERROR(Status(problem_));
-    return expectCode(ANeuralNetworksModel_addOperation(
-                          model_.get(), type, static_cast<uint32_t>(inputs.size()), inputs.data(),
-                          static_cast<uint32_t>(outputs.size()), outputs.data()),
-                      expected, "addOperation");
+    return expectCode(model_.addOperation(type, inputs, outputs), expected, "addOperation");
   }
-  Status finish(std::vector<uint32_t> inputs, std::vector<uint32_t> outputs) {
-    HALYARD_RETURN_IF_ERROR(identify(model_.get(), std::move(inputs), std::move(outputs)));
-    HALYARD_EXPECT_OK(ANeuralNetworksModel_finish(model_.get()));
+  Status finish(const client::Indexes& inputs, const client::Indexes& outputs) {
+    HALYARD_EXPECT_OK(model_.identifyInputsAndOutputs(inputs, outputs));
+    HALYARD_EXPECT_OK(model_.finish());
     return okStatus();
   }
 
@@ -68,7 +65,7 @@ class Builder {
     if (problem_.ok()) problem_ = std::move(status);
   }
 
-  ApiHandle<ANeuralNetworksModel> model_;
+  client::Model model_;
   std::vector<Dims> dims_;
   Status problem_;
 };
@@ -78,50 +75,41 @@ struct Arguments {
   std::vector<size_t> inputs;
   std::vector<size_t> outputs;
 };
-Result<ApiHandle<ANeuralNetworksExecution>> newExecution(ANeuralNetworksCompilation* compilation,
-                                                         const Arguments& arguments,
-                                                         std::vector<uint8_t>* buffer) {
-  ANeuralNetworksExecution* made = nullptr;
-  HALYARD_EXPECT_OK(ANeuralNetworksExecution_create(compilation, &made));
-  ApiHandle<ANeuralNetworksExecution> execution(made);
+Result<client::Execution> newExecution(ANeuralNetworksCompilation* compilation,
+                                       const Arguments& arguments, std::vector<uint8_t>* buffer) {
+  client::Execution execution;
+  HALYARD_EXPECT_OK(execution.create(compilation));
   for (size_t i = 0; i < arguments.inputs.size(); ++i) {
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setInput(made, static_cast<int32_t>(i), nullptr,
-                                                        buffer->data(), arguments.inputs[i]));
+    HALYARD_EXPECT_OK(
+        execution.setInput(static_cast<int32_t>(i), nullptr, buffer->data(), arguments.inputs[i]));
   }
   for (size_t i = 0; i < arguments.outputs.size(); ++i) {
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_setOutput(
-        made, static_cast<int32_t>(i), nullptr, buffer->data() + 256, arguments.outputs[i]));
+    HALYARD_EXPECT_OK(execution.setOutput(static_cast<int32_t>(i), nullptr, buffer->data() + 256,
+                                          arguments.outputs[i]));
   }
   return execution;
 }
 
 // The model compiles for the device, and no way to compute it succeeds.
 Status expectNever(const ApiWorld& world, Builder& model, const Arguments& arguments) {
-  HALYARD_ASSIGN_OR_RETURN(const bool takes, world.takes(model.get(), 1));
+  HALYARD_ASSIGN_OR_RETURN(const bool takes, world.takes(model.built(), 1));
   if (takes) return opFailed("an operation that can never be computed is said to be supported");
-  HALYARD_ASSIGN_OR_RETURN(const auto compilation, world.compile(model.get()));
+  HALYARD_ASSIGN_OR_RETURN(const auto compilation, world.compile(model.built()));
   std::vector<uint8_t> buffer(512);
   for (int round = 0; round < 2; ++round) {
     HALYARD_ASSIGN_OR_RETURN(auto execution, newExecution(compilation.get(), arguments, &buffer));
-    HALYARD_EXPECT_CODE(ANeuralNetworksExecution_compute(execution.get()),
-                        ANEURALNETWORKS_OP_FAILED);
+    HALYARD_EXPECT_CODE(execution.compute(), ANEURALNETWORKS_OP_FAILED);
     HALYARD_ASSIGN_OR_RETURN(execution, newExecution(compilation.get(), arguments, &buffer));
-    ANeuralNetworksEvent* event = nullptr;
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_startCompute(execution.get(), &event));
-    const ApiHandle<ANeuralNetworksEvent> owner(event);
-    HALYARD_EXPECT_CODE(ANeuralNetworksEvent_wait(event), ANEURALNETWORKS_OP_FAILED);
+    client::Event event;
+    HALYARD_EXPECT_OK(execution.startCompute(event));
+    HALYARD_EXPECT_CODE(event.wait(), ANEURALNETWORKS_OP_FAILED);
     HALYARD_ASSIGN_OR_RETURN(execution, newExecution(compilation.get(), arguments, &buffer));
-    ANeuralNetworksBurst* burst = nullptr;
-    HALYARD_EXPECT_OK(ANeuralNetworksBurst_create(compilation.get(), &burst));
-    const ApiHandle<ANeuralNetworksBurst> burstOwner(burst);
-    HALYARD_EXPECT_CODE(ANeuralNetworksExecution_burstCompute(execution.get(), burst),
-                        ANEURALNETWORKS_OP_FAILED);
+    client::Burst burst;
+    HALYARD_EXPECT_OK(burst.create(compilation.get()));
+    HALYARD_EXPECT_CODE(execution.burstCompute(burst.get()), ANEURALNETWORKS_OP_FAILED);
     HALYARD_ASSIGN_OR_RETURN(execution, newExecution(compilation.get(), arguments, &buffer));
-    event = nullptr;
-    int code = ANeuralNetworksExecution_startComputeWithDependencies(execution.get(), nullptr, 0, 0,
-                                                                     &event);
-    const ApiHandle<ANeuralNetworksEvent> fencedOwner(event);
-    if (code == ANEURALNETWORKS_NO_ERROR) code = ANeuralNetworksEvent_wait(event);
+    int code = execution.startComputeWithDependencies({}, 0, event);
+    if (code == ANEURALNETWORKS_NO_ERROR) code = event.wait();
     HALYARD_RETURN_IF_ERROR(expectCode(code, ANEURALNETWORKS_OP_FAILED, "the fenced execution"));
   }
   return okStatus();
@@ -216,16 +204,16 @@ CheckResult controlFlow(ApiWorld&) {
   const auto expectIf = [&](Builder& second, int code) -> Status {
     HALYARD_ASSIGN_OR_RETURN(Builder model, Builder::make());
     const uint32_t condition = model.operand(ANEURALNETWORKS_TENSOR_BOOL8, {1});
-    const uint32_t first = model.reference(fitting.get());
-    const uint32_t other = model.reference(second.get());
+    const uint32_t first = model.reference(fitting);
+    const uint32_t other = model.reference(second);
     const uint32_t value = model.operand(kFloat, {2});
     const uint32_t result = model.operand(kFloat, {2});
     return model.expectAdd(ANEURALNETWORKS_IF, {condition, first, other, value}, {result}, code);
   };
   const auto expectWhile = [&](Builder& body, int code) -> Status {
     HALYARD_ASSIGN_OR_RETURN(Builder model, Builder::make());
-    const uint32_t condition = model.reference(equal.get());
-    const uint32_t other = model.reference(body.get());
+    const uint32_t condition = model.reference(equal);
+    const uint32_t other = model.reference(body);
     const uint32_t value = model.operand(kFloat, {1});
     const uint32_t result = model.operand(kFloat, {1});
     return model.expectAdd(ANEURALNETWORKS_WHILE, {condition, other, value}, {result}, code);
@@ -289,12 +277,12 @@ CheckResult constantsOfOtherMakers(ApiWorld& world) {
   int ran = 0;
   std::vector<uint8_t> buffer(512);
   const auto compute = [&](Builder& model, const Arguments& arguments) -> Result<bool> {
-    HALYARD_ASSIGN_OR_RETURN(const bool takes, world.takes(model.get(), 1));
+    HALYARD_ASSIGN_OR_RETURN(const bool takes, world.takes(model.built(), 1));
     if (!takes) return false;
-    HALYARD_ASSIGN_OR_RETURN(const auto compilation, world.compile(model.get()));
+    HALYARD_ASSIGN_OR_RETURN(const auto compilation, world.compile(model.built()));
     HALYARD_ASSIGN_OR_RETURN(const auto execution,
                              newExecution(compilation.get(), arguments, &buffer));
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_compute(execution.get()));
+    HALYARD_EXPECT_OK(execution.compute());
     ++ran;
     return true;
   };
@@ -323,11 +311,11 @@ CheckResult constantsOfOtherMakers(ApiWorld& world) {
         model.operand(ANEURALNETWORKS_TENSOR_QUANT8_SYMM_PER_CHANNEL, {2, 1, 1, 2});
     const float scales[] = {0.5f, 1};
     const ANeuralNetworksSymmPerChannelQuantParams channels = {0, 2, scales};
-    HALYARD_EXPECT_OK(ANeuralNetworksModel_setOperandSymmPerChannelQuantParams(
-        model.get(), static_cast<int32_t>(filter), &channels));
+    HALYARD_EXPECT_OK(
+        model.built().setOperandSymmPerChannelQuantParams(static_cast<int32_t>(filter), channels));
     const int8_t weights[] = {1, 1, 1, 1};
-    HALYARD_EXPECT_OK(ANeuralNetworksModel_setOperandValue(
-        model.get(), static_cast<int32_t>(filter), weights, sizeof weights));
+    HALYARD_EXPECT_OK(
+        model.built().setOperandValue(static_cast<int32_t>(filter), weights, sizeof weights));
     const uint32_t bias = model.constant<int32_t>(kInts, {2}, {4, 4}, 0.125f);
     const uint32_t y = model.operand(kQuant, {1, 1, 1, 2}, 1);
     HALYARD_RETURN_IF_ERROR(model.expectAdd(

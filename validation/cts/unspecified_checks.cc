@@ -127,58 +127,55 @@ ANeuralNetworksOperandType typeOf(const ModelCase& c, const Dims& dims, bool isP
 }
 
 // Operands: 0 in, 1 constant, 2 temporary, 3 permutation, 4 out, 5 activation.
-Result<ApiHandle<ANeuralNetworksModel>> beginModel(const ModelCase& c) {
-  HALYARD_ASSIGN_OR_RETURN(ApiHandle<ANeuralNetworksModel> model, newModel());
+Result<client::Model> beginModel(const ModelCase& c) {
+  HALYARD_ASSIGN_OR_RETURN(client::Model model, newModel());
   for (const Tested operand :
        {Tested::INPUT, Tested::CONSTANT, Tested::TEMPORARY, Tested::PERMUTATION, Tested::OUTPUT}) {
     const Dims dims = c.inModel(operand);
-    HALYARD_RETURN_IF_ERROR(
-        addOperand(model.get(), typeOf(c, dims, operand == Tested::PERMUTATION)));
+    HALYARD_EXPECT_OK(model.addOperand(typeOf(c, dims, operand == Tested::PERMUTATION)));
   }
-  HALYARD_RETURN_IF_ERROR(addOperand(model.get(), {ANEURALNETWORKS_INT32, 0, nullptr, 0, 0}));
+  HALYARD_EXPECT_OK(model.addOperand(ANEURALNETWORKS_INT32));
   const int32_t none = ANEURALNETWORKS_FUSED_NONE;
-  HALYARD_EXPECT_OK(ANeuralNetworksModel_setOperandValue(model.get(), 5, &none, sizeof none));
+  HALYARD_EXPECT_OK(model.setOperandValue(5, &none, sizeof none));
   if (!c.permutationIsInput) {
-    HALYARD_EXPECT_OK(ANeuralNetworksModel_setOperandValue(model.get(), 3, nullptr, 0));
+    HALYARD_EXPECT_OK(model.setOperandValue(3, nullptr, 0));
   }
   return model;
 }
 
-Status endModel(ANeuralNetworksModel* model, const ModelCase& c) {
-  HALYARD_RETURN_IF_ERROR(addOperation(model, ANEURALNETWORKS_ADD, {0, 1, 5}, {2}));
-  HALYARD_RETURN_IF_ERROR(addOperation(model, ANEURALNETWORKS_TRANSPOSE, {2, 3}, {4}));
-  std::vector<uint32_t> inputs = {0};
+Status endModel(const client::Model& model, const ModelCase& c) {
+  HALYARD_EXPECT_OK(model.addOperation(ANEURALNETWORKS_ADD, {0, 1, 5}, {2}));
+  HALYARD_EXPECT_OK(model.addOperation(ANEURALNETWORKS_TRANSPOSE, {2, 3}, {4}));
+  client::Indexes inputs = {0};
   if (c.permutationIsInput) inputs.push_back(3);
-  return identify(model, inputs, {4});
+  HALYARD_EXPECT_OK(model.identifyInputsAndOutputs(inputs, {4}));
+  return okStatus();
 }
 
 // The finished model. The constant is set with `halves` of its length.
-Result<ApiHandle<ANeuralNetworksModel>> makeModel(const ModelCase& c) {
-  HALYARD_ASSIGN_OR_RETURN(ApiHandle<ANeuralNetworksModel> model, beginModel(c));
+Result<client::Model> makeModel(const ModelCase& c) {
+  HALYARD_ASSIGN_OR_RETURN(client::Model model, beginModel(c));
   const uint32_t extent = c.tested == Tested::CONSTANT ? c.a : kRight;
   const std::vector<uint8_t> constant = encode(c.type, counting(extent, 10));
-  HALYARD_EXPECT_OK(
-      ANeuralNetworksModel_setOperandValue(model.get(), 1, constant.data(), constant.size()));
-  HALYARD_RETURN_IF_ERROR(endModel(model.get(), c));
-  HALYARD_EXPECT_OK(ANeuralNetworksModel_finish(model.get()));
+  HALYARD_EXPECT_OK(model.setOperandValue(1, constant.data(), constant.size()));
+  HALYARD_RETURN_IF_ERROR(endModel(model, c));
+  HALYARD_EXPECT_OK(model.finish());
   return model;
 }
 
 // A constant that is not known as a whole, or of another length, has no place in a model.
 Status expectInvalid(const ModelCase& c, int halves, bool inMemory) {
-  HALYARD_ASSIGN_OR_RETURN(const ApiHandle<ANeuralNetworksModel> model, beginModel(c));
+  HALYARD_ASSIGN_OR_RETURN(const client::Model model, beginModel(c));
   std::vector<uint8_t> bytes(kRegion);
   const size_t length = c.elementSize() * c.a * static_cast<size_t>(halves) / 2;
   HALYARD_ASSIGN_OR_RETURN(const FileMemory file, FileMemory::make(kRegion));
-  const int set = inMemory
-                      ? ANeuralNetworksModel_setOperandValueFromMemory(model.get(), 1,
-                                                                       file.memory.get(), 0, length)
-                      : ANeuralNetworksModel_setOperandValue(model.get(), 1, bytes.data(), length);
+  const int set = inMemory ? model.setOperandValueFromMemory(1, file.memory.get(), 0, length)
+                           : model.setOperandValue(1, bytes.data(), length);
   if (set != ANEURALNETWORKS_NO_ERROR) {
     return expectCode(set, ANEURALNETWORKS_BAD_DATA, "setting the constant's value");
   }
-  HALYARD_RETURN_IF_ERROR(endModel(model.get(), c));
-  HALYARD_EXPECT_CODE(ANeuralNetworksModel_finish(model.get()), ANEURALNETWORKS_BAD_DATA);
+  HALYARD_RETURN_IF_ERROR(endModel(model, c));
+  HALYARD_EXPECT_CODE(model.finish(), ANEURALNETWORKS_BAD_DATA);
   return okStatus();
 }
 
@@ -190,22 +187,20 @@ class Run {
       : m_(model), a_(argument), mayBeOpen_(level >= ANEURALNETWORKS_FEATURE_LEVEL_3) {}
 
   Status run(ANeuralNetworksCompilation* compilation) {
-    ANeuralNetworksExecution* made = nullptr;
-    HALYARD_EXPECT_OK(ANeuralNetworksExecution_create(compilation, &made));
-    const ApiHandle<ANeuralNetworksExecution> execution(made);
+    client::Execution execution;
+    HALYARD_EXPECT_OK(execution.create(compilation));
     if (a_.padding != Padding::DEFAULT) {
-      HALYARD_EXPECT_OK(ANeuralNetworksExecution_enableInputAndOutputPadding(
-          made, a_.padding == Padding::ENABLED));
+      HALYARD_EXPECT_OK(execution.enableInputAndOutputPadding(a_.padding == Padding::ENABLED));
     }
     bool refused = false;
-    HALYARD_RETURN_IF_ERROR(set(made, Tested::INPUT, &refused), "input");
+    HALYARD_RETURN_IF_ERROR(set(execution.get(), Tested::INPUT, &refused), "input");
     if (m_.permutationIsInput && !refused) {
-      HALYARD_RETURN_IF_ERROR(setPermutation(made, &refused), "permutation");
+      HALYARD_RETURN_IF_ERROR(setPermutation(execution.get(), &refused), "permutation");
     }
-    if (!refused) HALYARD_RETURN_IF_ERROR(set(made, Tested::OUTPUT, &refused), "output");
+    if (!refused) HALYARD_RETURN_IF_ERROR(set(execution.get(), Tested::OUTPUT, &refused), "output");
     const Dims out = hasType(Tested::OUTPUT) ? told(Tested::OUTPUT) : m_.inModel(Tested::OUTPUT);
     if (refused || (!mayBeOpen_ && !isWhole(out))) return okStatus();
-    return compute(made);
+    return compute(execution.get());
   }
 
  private:
@@ -389,13 +384,13 @@ CheckResult tryAll(const ApiWorld& world, int32_t type, Tested tested, size_t st
       if (c.known != Known::ALL) continue;
     }
     HALYARD_ASSIGN_OR_RETURN(const auto model, makeModel(c), "{}", textOf(c));
-    HALYARD_ASSIGN_OR_RETURN(const bool takes, world.takes(model.get(), 2));
+    HALYARD_ASSIGN_OR_RETURN(const bool takes, world.takes(model, 2));
     // What fails in every execution is not supported, and compiles.
     if (!takes && !c.contradictsItself()) {
       ++left;
       continue;
     }
-    auto compiled = world.compile(model.get());
+    auto compiled = world.compile(model);
     if (!takes && !compiled.ok() && !c.alwaysFails()) {
       ++left;
       continue;

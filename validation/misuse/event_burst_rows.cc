@@ -29,7 +29,7 @@ std::vector<Misuse> rows() {
        [](World& w) {
          ANeuralNetworksEvent* event = nullptr;
          ROW_OK(ANeuralNetworksExecution_startCompute(w.tooSmall(), &event));
-         return ANeuralNetworksEvent_wait(w.keep(event, ANeuralNetworksEvent_free));
+         return ANeuralNetworksEvent_wait(w.keep(client::Event(event)));
        },
        nullptr, kDriversText},
       {"Event_createFromSyncFenceFd_NullResult", kUnexpectedNull, "event is null",

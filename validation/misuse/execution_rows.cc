@@ -298,7 +298,7 @@ std::vector<Misuse> fencedRows() {
        [](World& w) {
          ANeuralNetworksEvent* failed = nullptr;
          ROW_OK(ANeuralNetworksExecution_startCompute(withActivation999(w), &failed));
-         w.keep(failed, ANeuralNetworksEvent_free);
+         w.keep(client::Event(failed));
          return start(w, w.ready(), {failed});
        },
        expectNoEvent},
@@ -317,7 +317,7 @@ Execution* withScalarOutput(World& w) {
   ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
   ROW_OK(addOperand(m, ANEURALNETWORKS_INT32));
   ROW_OK(addOperation(m, ANEURALNETWORKS_RANK, {0}, {1}));
-  ROW_OK(identify(m, {0}, {1}));
+  ROW_OK(identifyInputsAndOutputs(m, {0}, {1}));
   Execution* const e = w.execution(w.compiled(w.finished(m)));
   ROW_OK(ANeuralNetworksExecution_setInput(e, 0, nullptr, w.values, 8));
   ROW_OK(ANeuralNetworksExecution_setOutput(e, 0, nullptr, w.result, 4));

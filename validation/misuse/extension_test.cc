@@ -65,7 +65,7 @@ TEST_F(Extensions, OperationsAreSupportedByNobodyElse) {
   int32_t operation = 0;
   ROW_OK(ANeuralNetworksModel_getExtensionOperationType(m, kThings, 5, &operation));
   ROW_OK(addOperation(m, operation, {0}, {1}));
-  ROW_OK(identify(m, {0}, {1}));
+  ROW_OK(identifyInputsAndOutputs(m, {0}, {1}));
   ROW_OK(ANeuralNetworksModel_finish(m));
   const ANeuralNetworksDevice* const devices[] = {
       deviceNamed("test-agreeing"), deviceNamed("test-disagreeing"), deviceNamed(kCpuDevice)};

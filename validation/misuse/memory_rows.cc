@@ -110,7 +110,7 @@ std::vector<Misuse> copyRows() {
          ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_INT32, {2}));
          ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
          ROW_OK(addOperation(m, ANEURALNETWORKS_CAST, {0}, {1}));
-         ROW_OK(identify(m, {0}, {1}));
+         ROW_OK(identifyInputsAndOutputs(m, {0}, {1}));
          w.usedMemory = w.described(w.compiled(w.finished(m)));
          return copy(filled(w), w.usedMemory);
        },
@@ -174,7 +174,7 @@ std::vector<Misuse> roleRows() {
       ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_INT32, {2}));
       ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_INT32, {2}));
       ROW_OK(addOperation(m, ANEURALNETWORKS_ABS, {0}, {1}));
-      ROW_OK(identify(m, {0}, {1}));
+      ROW_OK(identifyInputsAndOutputs(m, {0}, {1}));
       Desc* const desc = w.desc();
       ROW_OK(f.add(desc, w.compiled(), 0, 1));
       return f.add(desc, w.compiled(w.finished(m)), 0, 1);
@@ -185,7 +185,7 @@ std::vector<Misuse> roleRows() {
         ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_QUANT8_ASYMM, {2}, scale, 1));
         ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_QUANT8_ASYMM, {2}, scale, 1));
         ROW_OK(addOperation(m, ANEURALNETWORKS_RELU, {0}, {1}));
-        ROW_OK(identify(m, {0}, {1}));
+        ROW_OK(identifyInputsAndOutputs(m, {0}, {1}));
         return w.compiled(w.finished(m));
       };
       Desc* const desc = w.desc();

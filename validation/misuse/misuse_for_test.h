@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <halyard/halyard.h>
 
 #include <optional>
 #include <string>
@@ -15,17 +14,11 @@ namespace halyard::misuse {
 constexpr const char* kCpuDevice = "nnapi-reference";
 
 inline const ANeuralNetworksDevice* deviceNamed(const std::string& name) {
-  uint32_t count = 0;
-  EXPECT_EQ(ANeuralNetworks_getDeviceCount(&count), 0);
-  for (uint32_t i = 0; i < count; ++i) {
-    ANeuralNetworksDevice* device = nullptr;
-    const char* found = nullptr;
-    EXPECT_EQ(ANeuralNetworks_getDevice(i, &device), 0);
-    EXPECT_EQ(ANeuralNetworksDevice_getName(device, &found), 0);
-    if (name == found) return device;
-  }
-  ADD_FAILURE() << "no device " << name;
-  return nullptr;
+  std::vector<client::Device> devices;
+  EXPECT_EQ(client::listDevices(devices), 0);
+  const ANeuralNetworksDevice* const device = client::deviceNamed(devices, name);
+  EXPECT_NE(device, nullptr) << "no device " << name;
+  return device;
 }
 
 // Every row is a test of its own.

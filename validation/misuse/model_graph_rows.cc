@@ -29,7 +29,7 @@ std::function<int(World&)> adding(int32_t type, Dims inputs, Dims outputs) {
 void expectNoOperationWasAdded(World& w) {
   ROW_ERROR(addOperation(w.usedModel, 9999, {0}, {3}), kBadData, "operation #0");
   ROW_OK(addOperation(w.usedModel, ANEURALNETWORKS_ADD, {0, 1, 2}, {3}));
-  ROW_OK(identify(w.usedModel, {0, 1}, {3}));
+  ROW_OK(identifyInputsAndOutputs(w.usedModel, {0, 1}, {3}));
   ROW_OK(ANeuralNetworksModel_setOperandValue(w.usedModel, 4, nullptr, 0));
   ROW_OK(finish(w.usedModel));
 }
@@ -89,7 +89,7 @@ std::vector<Misuse> operationRows() {
 }
 
 std::function<int(World&)> identifying(Dims inputs, Dims outputs) {
-  return [=](World& w) { return identify(parts(w), inputs, outputs); };
+  return [=](World& w) { return identifyInputsAndOutputs(parts(w), inputs, outputs); };
 }
 
 std::vector<Misuse> interfaceRows() {
@@ -107,10 +107,10 @@ std::vector<Misuse> interfaceRows() {
        [](World& w) { return identifyIo(parts(w), 1, kZero, 0, nullptr); }},
       {"Model_identifyInputsAndOutputs_FinishedModel", kBadState, "finished",
        [](World& w) {
-         return identify(w.finishedSum(), {0, 1}, {3});
+         return identifyInputsAndOutputs(w.finishedSum(), {0, 1}, {3});
        }},
       {"Model_identifyInputsAndOutputs_InvalidModel", kBadState, "failed to finish",
-       [](World& w) { return identify(w.invalid(), {0}, {3}); }},
+       [](World& w) { return identifyInputsAndOutputs(w.invalid(), {0}, {3}); }},
       {"Model_identifyInputsAndOutputs_NoInputs", kBadData, "the list of inputs is empty",
        [](World& w) { return identifyIo(parts(w), 0, kZero, 1, kZero); }},
       {"Model_identifyInputsAndOutputs_NoOutputs", kBadData, "the list of outputs is empty",
@@ -126,20 +126,20 @@ std::vector<Misuse> interfaceRows() {
        [](World& w) {
          ANeuralNetworksModel* const m = parts(w);
          ROW_OK(ANeuralNetworksModel_setOperandValue(m, 0, nullptr, 0));
-         return identify(m, {0}, {3});
+         return identifyInputsAndOutputs(m, {0}, {3});
        }},
       {"Model_identifyInputsAndOutputs_SubgraphInput", kBadData, "is already a SUBGRAPH",
        [](World& w) {
          ANeuralNetworksModel* const m = parts(w);
          ROW_OK(addOperand(m, ANEURALNETWORKS_MODEL));
          ROW_OK(ANeuralNetworksModel_setOperandValueFromModel(m, 5, w.finishedSum()));
-         return identify(m, {5}, {3});
+         return identifyInputsAndOutputs(m, {5}, {3});
        }},
   };
   // What a failed call has handled stays as it made it.
   Misuse halfWay = wrong("FailureHalfWay", {0, 1}, {5}, "model output: operand #5 of 5");
   halfWay.after = [](World& w) {
-    ROW_ERROR(identify(w.usedModel, {0, 1}, {3}), kBadData,
+    ROW_ERROR(identifyInputsAndOutputs(w.usedModel, {0, 1}, {3}), kBadData,
               "operand #0 is already a SUBGRAPH_INPUT");
     ROW_ERROR(finish(w.usedModel), kBadData, "have not been identified");
   };
@@ -198,60 +198,60 @@ std::vector<Misuse> finishRows() {
       unfit("NothingIdentified", "have not been identified",
             [](World&, ANeuralNetworksModel* m) { ROW_OK(add(m, 0, 1, 3)); }),
       unfit("NoOperations", "operation",
-            [](World&, ANeuralNetworksModel* m) { ROW_OK(identify(m, {0}, {3})); }),
+            [](World&, ANeuralNetworksModel* m) { ROW_OK(identifyInputsAndOutputs(m, {0}, {3})); }),
       unfit("Cycle", "cycle",
             [](World&, ANeuralNetworksModel* m) {
               ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
               ROW_OK(add(m, 0, 5, 1));
               ROW_OK(add(m, 0, 1, 5));
               ROW_OK(add(m, 0, 1, 3));
-              ROW_OK(identify(m, {0}, {3}));
+              ROW_OK(identifyInputsAndOutputs(m, {0}, {3}));
             }),
       unfit("OperationThatReadsItsOutput", "cycle",
             [](World&, ANeuralNetworksModel* m) {
               ROW_OK(add(m, 0, 3, 3));
-              ROW_OK(identify(m, {0}, {3}));
+              ROW_OK(identifyInputsAndOutputs(m, {0}, {3}));
             }),
       unfit("OperandWrittenTwice", "which has a value already",
             [](World&, ANeuralNetworksModel* m) {
               ROW_OK(add(m, 0, 1, 3));
               ROW_OK(add(m, 1, 0, 3));
-              ROW_OK(identify(m, {0, 1}, {3}));
+              ROW_OK(identifyInputsAndOutputs(m, {0, 1}, {3}));
             }),
       unfit("InputWritten", "which has a value already",
             [](World&, ANeuralNetworksModel* m) {
               ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
               ROW_OK(add(m, 0, 0, 1));
               ROW_OK(add(m, 0, 1, 3));
-              ROW_OK(identify(m, {0, 1}, {3}));
+              ROW_OK(identifyInputsAndOutputs(m, {0, 1}, {3}));
             }),
       unfit("ConstantWritten", "which has a value already",
             [](World& w, ANeuralNetworksModel* m) {
               ROW_OK(ANeuralNetworksModel_setOperandValue(m, 1, w.values, 8));
               ROW_OK(add(m, 0, 0, 1));
               ROW_OK(add(m, 0, 1, 3));
-              ROW_OK(identify(m, {0}, {3}));
+              ROW_OK(identifyInputsAndOutputs(m, {0}, {3}));
             }),
       unfit("OutputNeverWritten", "operand #4",
             [](World&, ANeuralNetworksModel* m) {
               ROW_OK(add(m, 0, 1, 3));
-              ROW_OK(identify(m, {0, 1}, {3, 4}));
+              ROW_OK(identifyInputsAndOutputs(m, {0, 1}, {3, 4}));
             }),
       unfit("OperandNeverWrittenNorRead", "operand #4 (TEMPORARY_VARIABLE) is never written",
             [](World&, ANeuralNetworksModel* m) {
               ROW_OK(add(m, 0, 1, 3));
-              ROW_OK(identify(m, {0, 1}, {3}));
+              ROW_OK(identifyInputsAndOutputs(m, {0, 1}, {3}));
             }),
       unfit("OperandReadButNeverWritten", "never written",
             [](World&, ANeuralNetworksModel* m) {
               ROW_OK(add(m, 0, 1, 3));
-              ROW_OK(identify(m, {0}, {3}));
+              ROW_OK(identifyInputsAndOutputs(m, {0}, {3}));
             }),
       unfit("ValueOfAnInput", "operand #0",
             [](World& w, ANeuralNetworksModel* m) {
               ROW_OK(ANeuralNetworksModel_setOperandValue(m, 4, w.values, 8));
               ROW_OK(add(m, 0, 1, 3));
-              ROW_OK(identify(m, {0, 1}, {3}));
+              ROW_OK(identifyInputsAndOutputs(m, {0, 1}, {3}));
               ROW_OK(ANeuralNetworksModel_setOperandValue(m, 0, w.values, 8));
             }),
       unfit("ChannelScalesMissing", "operand #5: per-channel quantisation parameters are missing",
@@ -260,7 +260,7 @@ std::vector<Misuse> finishRows() {
               ROW_OK(ANeuralNetworksModel_setOperandValue(m, 5, nullptr, 0));
               ROW_OK(ANeuralNetworksModel_setOperandValue(m, 4, nullptr, 0));
               ROW_OK(add(m, 0, 1, 3));
-              ROW_OK(identify(m, {0, 1}, {3}));
+              ROW_OK(identifyInputsAndOutputs(m, {0, 1}, {3}));
             }),
       unfit("Int32TensorWithANegativeScale", "scale -1",
             [](World&, ANeuralNetworksModel* m) {
@@ -268,7 +268,7 @@ std::vector<Misuse> finishRows() {
               ROW_OK(ANeuralNetworksModel_setOperandValue(m, 5, nullptr, 0));
               ROW_OK(ANeuralNetworksModel_setOperandValue(m, 4, nullptr, 0));
               ROW_OK(add(m, 0, 1, 3));
-              ROW_OK(identify(m, {0, 1}, {3}));
+              ROW_OK(identifyInputsAndOutputs(m, {0, 1}, {3}));
             }),
       unfit("Int32TensorWithAZeroPoint", "zero point 1",
             [](World&, ANeuralNetworksModel* m) {
@@ -276,14 +276,14 @@ std::vector<Misuse> finishRows() {
               ROW_OK(ANeuralNetworksModel_setOperandValue(m, 5, nullptr, 0));
               ROW_OK(ANeuralNetworksModel_setOperandValue(m, 4, nullptr, 0));
               ROW_OK(add(m, 0, 1, 3));
-              ROW_OK(identify(m, {0, 1}, {3}));
+              ROW_OK(identifyInputsAndOutputs(m, {0, 1}, {3}));
             }),
       // The type is looked at here only, not when the value is set.
       unfit("ModelAsTheValueOfATensor", "operand #4",
             [](World& w, ANeuralNetworksModel* m) {
               ROW_OK(ANeuralNetworksModel_setOperandValueFromModel(m, 4, w.finishedSum()));
               ROW_OK(add(m, 0, 1, 3));
-              ROW_OK(identify(m, {0, 1}, {3}));
+              ROW_OK(identifyInputsAndOutputs(m, {0, 1}, {3}));
             }),
   };
 }

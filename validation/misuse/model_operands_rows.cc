@@ -170,7 +170,7 @@ std::vector<Misuse> valueRows() {
          ROW_OK(setValue(m, 3, &none, sizeof none));
          ROW_OK(setValue(m, 1, large.data(), 400));
          ROW_OK(addOperation(m, ANEURALNETWORKS_ADD, {0, 1, 3}, {2}));
-         ROW_OK(identify(m, {0}, {2}));
+         ROW_OK(identifyInputsAndOutputs(m, {0}, {2}));
          return setValue(m, 1, large.data(), 396);
        },
        [](World& w) { ROW_OK(ANeuralNetworksModel_finish(w.usedModel)); }},

@@ -3,8 +3,6 @@
 // last first.
 #pragma once
 
-#include <android/NeuralNetworks.h>
-#include <android/NeuralNetworksExtensions.h>
 #include <android/NeuralNetworksOEM.h>
 #include <android/hardware_buffer.h>
 #include <sys/mman.h>
@@ -17,47 +15,18 @@
 #include <utility>
 #include <vector>
 
+#include "client/nnapi.h"
+#include "client/sum_model.h"
 #include "halyard/driver/sync_fence.h"
 #include "validation/misuse/findings.h"
 
 namespace halyard::misuse {
 
-using Dims = std::vector<uint32_t>;
-
-inline int addOperand(ANeuralNetworksModel* model, int32_t type, const Dims& dims = {},
-                      float scale = 0, int32_t zeroPoint = 0) {
-  const ANeuralNetworksOperandType operand = {type, static_cast<uint32_t>(dims.size()),
-                                              dims.empty() ? nullptr : dims.data(), scale,
-                                              zeroPoint};
-  return ANeuralNetworksModel_addOperand(model, &operand);
-}
-inline int addOperation(ANeuralNetworksModel* model, int32_t type, const Dims& inputs,
-                        const Dims& outputs) {
-  return ANeuralNetworksModel_addOperation(model, type, static_cast<uint32_t>(inputs.size()),
-                                           inputs.data(), static_cast<uint32_t>(outputs.size()),
-                                           outputs.data());
-}
-inline int identify(ANeuralNetworksModel* model, const Dims& inputs, const Dims& outputs) {
-  return ANeuralNetworksModel_identifyInputsAndOutputs(
-      model, static_cast<uint32_t>(inputs.size()), inputs.data(),
-      static_cast<uint32_t>(outputs.size()), outputs.data());
-}
-
-// As an ANeuralNetworksOperandType, which points to its dimensions.
-class OperandDescription {
- public:
-  OperandDescription(int32_t type, Dims dims, float scale = 0, int32_t zeroPoint = 0)
-      : dims_(std::move(dims)),
-        type_{type, static_cast<uint32_t>(dims_.size()), dims_.empty() ? nullptr : dims_.data(),
-              scale, zeroPoint} {}
-  OperandDescription(const OperandDescription&) = delete;
-  OperandDescription& operator=(const OperandDescription&) = delete;
-  const ANeuralNetworksOperandType* get() const { return &type_; }
-
- private:
-  Dims dims_;
-  ANeuralNetworksOperandType type_;
-};
+using client::addOperand;
+using client::addOperation;
+using client::Dims;
+using client::identifyInputsAndOutputs;
+using client::OperandDescription;
 
 class World {
  public:
@@ -72,11 +41,9 @@ class World {
   const ANeuralNetworksDevice* device() const { return device_; }
   // The runtime's own CPU device, which is the last of all.
   static const ANeuralNetworksDevice* cpu() {
-    uint32_t count = 0;
-    ANeuralNetworksDevice* last = nullptr;
-    ROW_OK(ANeuralNetworks_getDeviceCount(&count));
-    ROW_OK(ANeuralNetworks_getDevice(count - 1, &last));
-    return last;
+    std::vector<client::Device> devices;
+    ROW_OK(client::listDevices(devices));
+    return devices.back().handle;
   }
 
   // Whether the device's interface is older than what was asked for: then nothing else counts.
@@ -84,21 +51,14 @@ class World {
 
   // An empty one.
   ANeuralNetworksModel* model() {
-    ANeuralNetworksModel* made = nullptr;
-    ROW_OK(ANeuralNetworksModel_create(&made));
-    return keep(made, ANeuralNetworksModel_free);
+    client::Model made;
+    ROW_OK(made.create());
+    return keep(std::move(made));
   }
   // out = a + b, float32, not finished. Operands: 0 a, 1 b, 2 activation (constant), 3 out.
   ANeuralNetworksModel* sum(const Dims& a = {2}, const Dims& b = {2}, const Dims& out = {2}) {
     ANeuralNetworksModel* const made = model();
-    ROW_OK(addOperand(made, ANEURALNETWORKS_TENSOR_FLOAT32, a));
-    ROW_OK(addOperand(made, ANEURALNETWORKS_TENSOR_FLOAT32, b));
-    ROW_OK(addOperand(made, ANEURALNETWORKS_INT32));
-    ROW_OK(addOperand(made, ANEURALNETWORKS_TENSOR_FLOAT32, out));
-    const int32_t none = ANEURALNETWORKS_FUSED_NONE;
-    ROW_OK(ANeuralNetworksModel_setOperandValue(made, 2, &none, sizeof none));
-    ROW_OK(addOperation(made, ANEURALNETWORKS_ADD, {0, 1, 2}, {3}));
-    ROW_OK(identify(made, {0, 1}, {3}));
+    ROW_OK(client::addSum(made, a, b, out));
     return made;
   }
   ANeuralNetworksModel* finished(ANeuralNetworksModel* model) {
@@ -122,7 +82,7 @@ class World {
     ROW_OK(addOperand(made, ANEURALNETWORKS_INT32));
     ROW_OK(addOperand(made, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
     ROW_OK(addOperation(made, ANEURALNETWORKS_ADD, {0, 1, 2}, {3}));
-    ROW_OK(identify(made, {0, 1, 2}, {3}));
+    ROW_OK(identifyInputsAndOutputs(made, {0, 1, 2}, {3}));
     return finished(made);
   }
   // One with an operation that no device here has.
@@ -133,7 +93,7 @@ class World {
       ROW_OK(addOperand(made, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
     }
     ROW_OK(addOperation(made, ANEURALNETWORKS_OEM_OPERATION, {0}, {1}));
-    ROW_OK(identify(made, {0}, {1}));
+    ROW_OK(identifyInputsAndOutputs(made, {0}, {1}));
     return finished(made);
   }
 
@@ -143,16 +103,16 @@ class World {
   }
   ANeuralNetworksCompilation* compilationFor(ANeuralNetworksModel* model,
                                              const ANeuralNetworksDevice* device) {
-    ANeuralNetworksCompilation* made = nullptr;
-    ROW_OK(ANeuralNetworksCompilation_createForDevices(model, &device, 1, &made));
-    return keep(made, ANeuralNetworksCompilation_free);
+    client::Compilation made;
+    ROW_OK(made.createForDevices(model, {&device, 1}));
+    return keep(std::move(made));
   }
   ANeuralNetworksCompilation* compilation() { return compilation(finishedSum()); }
   // Not finished, for devices of the runtime's choice.
   ANeuralNetworksCompilation* freeCompilation(ANeuralNetworksModel* model) {
-    ANeuralNetworksCompilation* made = nullptr;
-    ROW_OK(ANeuralNetworksCompilation_create(model, &made));
-    return keep(made, ANeuralNetworksCompilation_free);
+    client::Compilation made;
+    ROW_OK(made.create(model));
+    return keep(std::move(made));
   }
   ANeuralNetworksCompilation* finished(ANeuralNetworksCompilation* compilation) {
     ROW_OK(ANeuralNetworksCompilation_finish(compilation));
@@ -171,9 +131,9 @@ class World {
   }
 
   ANeuralNetworksExecution* execution(ANeuralNetworksCompilation* compilation) {
-    ANeuralNetworksExecution* made = nullptr;
-    ROW_OK(ANeuralNetworksExecution_create(compilation, &made));
-    return keep(made, ANeuralNetworksExecution_free);
+    client::Execution made;
+    ROW_OK(made.create(compilation));
+    return keep(std::move(made));
   }
   ANeuralNetworksExecution* execution() { return execution(compiled()); }
   // All arguments are set: floats, two each unless told otherwise.
@@ -198,10 +158,10 @@ class World {
     const ANeuralNetworksEvent* const dependency = eventOf(fence->fence.get());
     ANeuralNetworksEvent* event = nullptr;
     ROW_OK(ANeuralNetworksExecution_startComputeWithDependencies(made, &dependency, 1, 0, &event));
-    owned_.push_back([fence, event] {
+    keep(client::Event(event));
+    atEnd([fence, event] {
       fence->signaller.signal();
       ROW_OK(ANeuralNetworksEvent_wait(event));
-      ANeuralNetworksEvent_free(event);
     });
     return made;
   }
@@ -223,15 +183,15 @@ class World {
   }
 
   ANeuralNetworksBurst* burst(ANeuralNetworksCompilation* compilation) {
-    ANeuralNetworksBurst* made = nullptr;
-    ROW_OK(ANeuralNetworksBurst_create(compilation, &made));
-    return keep(made, ANeuralNetworksBurst_free);
+    client::Burst made;
+    ROW_OK(made.create(compilation));
+    return keep(std::move(made));
   }
 
   ANeuralNetworksEvent* eventOf(int fd) {
-    ANeuralNetworksEvent* made = nullptr;
-    ROW_OK(ANeuralNetworksEvent_createFromSyncFenceFd(fd, &made));
-    return keep(made, ANeuralNetworksEvent_free);
+    client::Event made;
+    ROW_OK(made.createFromSyncFenceFd(fd));
+    return keep(std::move(made));
   }
   // With a fence that has failed.
   ANeuralNetworksEvent* failedEvent() {
@@ -246,17 +206,17 @@ class World {
     ANeuralNetworksEvent* made = nullptr;
     ROW_OK(ANeuralNetworksExecution_startCompute(started, &made));
     ROW_OK(ANeuralNetworksEvent_wait(made));
-    return keep(made, ANeuralNetworksEvent_free);
+    return keep(client::Event(made));
   }
 
   // Shared memory of so many bytes.
   ANeuralNetworksMemory* memory(size_t size = 64, int protection = PROT_READ | PROT_WRITE) {
     const int fd = ::memfd_create("misuse", MFD_CLOEXEC);
     ROW_EQ(::ftruncate(fd, static_cast<off_t>(size)), 0);
-    ANeuralNetworksMemory* made = nullptr;
-    ROW_OK(ANeuralNetworksMemory_createFromFd(size, protection, fd, 0, &made));
+    client::Memory made;
+    ROW_OK(made.createFromFd(size, protection, fd, 0));
     ::close(fd);
-    return keep(made, ANeuralNetworksMemory_free);
+    return keep(std::move(made));
   }
   // A hardware buffer that is an image.
   ANeuralNetworksMemory* image() {
@@ -265,15 +225,15 @@ class World {
         0, 0, 0};
     AHardwareBuffer* buffer = nullptr;
     ROW_EQ(AHardwareBuffer_allocate(&shape, &buffer), 0);
-    keep(buffer, AHardwareBuffer_release);
-    ANeuralNetworksMemory* made = nullptr;
-    ROW_OK(ANeuralNetworksMemory_createFromAHardwareBuffer(buffer, &made));
-    return keep(made, ANeuralNetworksMemory_free);
+    atEnd([buffer] { AHardwareBuffer_release(buffer); });
+    client::Memory made;
+    ROW_OK(made.createFromAHardwareBuffer(buffer));
+    return keep(std::move(made));
   }
   ANeuralNetworksMemoryDesc* desc() {
-    ANeuralNetworksMemoryDesc* made = nullptr;
-    ROW_OK(ANeuralNetworksMemoryDesc_create(&made));
-    return keep(made, ANeuralNetworksMemoryDesc_free);
+    client::MemoryDesc made;
+    ROW_OK(made.create());
+    return keep(std::move(made));
   }
   ANeuralNetworksMemoryDesc* finished(ANeuralNetworksMemoryDesc* desc) {
     ROW_OK(ANeuralNetworksMemoryDesc_finish(desc));
@@ -291,9 +251,9 @@ class World {
   }
   ANeuralNetworksMemory* fromDesc(const ANeuralNetworksMemoryDesc* desc) {
     needLevel(ANEURALNETWORKS_FEATURE_LEVEL_4);
-    ANeuralNetworksMemory* made = nullptr;
-    ROW_OK(ANeuralNetworksMemory_createFromDesc(desc, &made));
-    return keep(made, ANeuralNetworksMemory_free);
+    client::Memory made;
+    ROW_OK(made.createFromDesc(desc));
+    return keep(std::move(made));
   }
 
   // For what a call writes: not null before it. What it is then belongs in `after`.
@@ -305,10 +265,12 @@ class World {
   void expectOutIsNull() { ROW_EQ(out_, nullptr); }
   void expectOutIsUntouched() { ROW_EQ(out_, this); }
 
-  template <typename T>
-  T* keep(T* object, void (*free)(T*)) {
-    owned_.push_back([object, free] { free(object); });
-    return object;
+  // Owns the object until the world ends.
+  template <typename T, void (*kFree)(T*)>
+  T* keep(client::Owned<T, kFree> object) {
+    const auto kept = std::make_shared<client::Owned<T, kFree>>(std::move(object));
+    atEnd([kept] { kept->reset(); });
+    return kept->get();
   }
   void atEnd(std::function<void()> action) { owned_.push_back(std::move(action)); }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tools/halyard/labels.h"
+#include "measure/labels.h"
 
 namespace halyard::validation {
 namespace {
@@ -79,8 +79,8 @@ Status Comparison::add(std::span<const std::vector<float>> expected,
   }
   ++inputs_;
   if (!classes_) return okStatus();
-  const size_t expectedClass = cli::topClasses(expected[0], 1)[0].index;
-  const size_t actualClass = cli::topClasses(actual[0], 1)[0].index;
+  const size_t expectedClass = measure::topClasses(expected[0], 1)[0].index;
+  const size_t actualClass = measure::topClasses(actual[0], 1)[0].index;
   sameClass_ += expectedClass == actualClass;
   if (!right) return okStatus();
   for (Right* const counts : {&total_, &perClass_[*right]}) {

@@ -14,9 +14,9 @@
 #include <thread>
 
 #include "base/environment.h"
+#include "measure/tensor_values.h"
 #include "media/npy.h"
 #include "report/statistics.h"
-#include "tools/halyard/tensor_values.h"
 
 extern char** environ;
 
@@ -51,7 +51,7 @@ Result<std::vector<std::string>> writeInputs(const fs::path& folder,
     Shape dims = imported.inputs[i].dims;
     for (uint32_t& extent : dims) extent = std::max(extent, 1u);
     HALYARD_ASSIGN_OR_RETURN(const media::NpyArray array,
-                             cli::toNpy(imported.inputs[i].type, dims, inputs[i]));
+                             measure::toNpy(imported.inputs[i].type, dims, inputs[i]));
     files.push_back(folder / fmt::format("{}.npy", i));
     HALYARD_RETURN_IF_ERROR(media::saveNpy(array, files.back()));
   }

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <chrono>
 
+#include "client/status.h"
+#include "measure/tensor_values.h"
 #include "report/statistics.h"
-#include "tools/halyard/tensor_values.h"
 
 namespace halyard::validation {
 namespace {
@@ -17,7 +18,7 @@ constexpr std::chrono::milliseconds kTurn{20};
 
 Status CompiledModel::run(const std::vector<std::vector<uint8_t>>& inputs) {
   if (run_ == nullptr) {
-    HALYARD_ASSIGN_OR_RETURN(run_, cli::RepeatedRun::create(*session_, inputs));
+    HALYARD_ASSIGN_OR_RETURN(run_, measure::RepeatedRun::create(*session_, inputs));
   } else {
     for (size_t i = 0; i < inputs.size(); ++i) {
       std::ranges::copy(inputs[i], run_->input(i).begin());
@@ -31,11 +32,11 @@ Result<std::vector<std::vector<float>>> CompiledModel::compute(
   HALYARD_RETURN_IF_ERROR(run(inputs));
   std::vector<std::vector<float>> values;
   for (size_t o = 0; o < run_->outputCount(); ++o) {
-    HALYARD_ASSIGN_OR_RETURN(const cli::ApiOutput output, run_->output(o));
+    HALYARD_ASSIGN_OR_RETURN(const client::Output output, run_->output(o));
     const import::ModelPort& port = model.outputs[o];
     HALYARD_ASSIGN_OR_RETURN(
         values.emplace_back(),
-        cli::realValues({port.type, port.scale, port.zeroPoint}, output.bytes));
+        measure::realValues({port.type, port.scale, port.zeroPoint}, output.bytes));
   }
   return values;
 }
@@ -69,16 +70,16 @@ Result<TurnTimes> timeInTurns(CompiledModel& device, CompiledModel& cpu,
 }
 
 Result<Support> supportOf(const TargetSpec& target, const std::shared_ptr<const Model>& model) {
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<cli::ApiDevice> devices, cli::listApiDevices());
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<client::Device> devices, client::allDevices());
   Support support;
-  for (const cli::ApiDevice& device : devices) {
+  for (const client::Device& device : devices) {
     if (device.name == target.name) support.device = device.handle;
   }
   if (support.device == nullptr) {
     return opFailed("the runtime has {} devices, and none is '{}'", devices.size(), target.name);
   }
   support.cpu = devices.back().handle;
-  HALYARD_ASSIGN_OR_RETURN(const auto session, cli::ApiSession::create(model));
+  HALYARD_ASSIGN_OR_RETURN(const auto session, client::Session::create(model));
   HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> answers,
                            session->supportedOperations(support.device));
   support.operations = answers.size();
@@ -88,7 +89,7 @@ Result<Support> supportOf(const TargetSpec& target, const std::shared_ptr<const 
 
 Result<CompiledModel> compileForDevice(const Support& support,
                                        const std::shared_ptr<const Model>& model) {
-  HALYARD_ASSIGN_OR_RETURN(auto session, cli::ApiSession::create(model));
+  HALYARD_ASSIGN_OR_RETURN(auto session, client::Session::create(model));
   std::vector<const ANeuralNetworksDevice*> devices = {support.device};
   if (support.supported < support.operations) devices.push_back(support.cpu);
   HALYARD_RETURN_IF_ERROR(session->compileFor(devices));
@@ -97,7 +98,7 @@ Result<CompiledModel> compileForDevice(const Support& support,
 
 Result<CompiledModel> compileForCpu(const Support& support,
                                     const std::shared_ptr<const Model>& model) {
-  HALYARD_ASSIGN_OR_RETURN(auto session, cli::ApiSession::create(model));
+  HALYARD_ASSIGN_OR_RETURN(auto session, client::Session::create(model));
   HALYARD_RETURN_IF_ERROR(session->compile(support.cpu));
   return CompiledModel(std::move(session));
 }

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "client/session.h"
 #include "halyard/driver/status.h"
 #include "import/tflite/importer.h"
-#include "tools/halyard/api_session.h"
-#include "tools/halyard/repeated_run.h"
+#include "measure/repeated_run.h"
 #include "validation/kit/check.h"
 #include "validation/kit/target.h"
 
@@ -20,7 +20,7 @@ namespace halyard::validation {
 // A compiled model, executed again and again.
 class CompiledModel {
  public:
-  explicit CompiledModel(std::unique_ptr<cli::ApiSession> session) : session_(std::move(session)) {}
+  explicit CompiledModel(std::unique_ptr<client::Session> session) : session_(std::move(session)) {}
 
   // Once; the first call says which inputs, and how many bytes they have.
   Status run(const std::vector<std::vector<uint8_t>>& inputs);
@@ -30,8 +30,8 @@ class CompiledModel {
 
  private:
   // What is declared later is freed first.
-  std::unique_ptr<cli::ApiSession> session_;
-  std::unique_ptr<cli::RepeatedRun> run_;
+  std::unique_ptr<client::Session> session_;
+  std::unique_ptr<measure::RepeatedRun> run_;
 };
 
 // What the driver says of a model.

@@ -6,10 +6,10 @@
 #include <thread>
 
 #include "accuracy/accuracy.h"
+#include "measure/labels.h"
+#include "measure/model_figures.h"
+#include "measure/model_source.h"
 #include "report/statistics.h"
-#include "tools/halyard/bench/model_figures.h"
-#include "tools/halyard/bench/model_source.h"
-#include "tools/halyard/labels.h"
 #include "validation/kit/target.h"
 #include "validation/models/comparison.h"
 #include "validation/models/litert.h"
@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using ImportedPtr = std::shared_ptr<const import::ImportedModel>;
-using cli::MachinePeaks;
+using measure::MachinePeaks;
 
 // How much of all, quick and in full.
 struct Extent {
@@ -58,7 +58,7 @@ class AccuracyRun {
     HALYARD_ASSIGN_OR_RETURN(const size_t count, affordable(tested, reference));
     std::vector<OperandType> types;
     for (const import::ModelPort& port : imported_->outputs) types.push_back(port.type);
-    Comparison comparison(std::move(types), cli::scoredClasses(*imported_));
+    Comparison comparison(std::move(types), measure::scoredClasses(*imported_));
     for (size_t n = 0; n < count; ++n) {
       HALYARD_ASSIGN_OR_RETURN(const TestInputs::Input input, inputs_.get(n, count));
       HALYARD_ASSIGN_OR_RETURN(const auto expected, reference.compute(*imported_, input.bytes));
@@ -141,7 +141,7 @@ struct Prepared {
 };
 Result<Prepared> prepare(const Target& target, const ModelToCheck& what, CheckResult* skipped) {
   Prepared prepared;
-  auto imported = cli::loadBenchModel(what.model);
+  auto imported = measure::loadBenchModel(what.model);
   if (!imported.ok()) {
     *skipped =
         CheckResult::skipped("the model cannot be imported: " + imported.status().toString());
@@ -178,7 +178,7 @@ double numberIn(const nlohmann::json& figures, const char* part, const char* nam
 
 void addLiteRtLatency(const ModelToCheck& what, const import::ImportedModel& imported,
                       double median, CheckResult* result) {
-  const auto inputs = cli::randomInputs(imported);
+  const auto inputs = measure::randomInputs(imported);
   if (!inputs.ok()) return;
   const auto litert = LiteRt::start(what.plan.prefix, what.model, imported, *inputs);
   if (litert.ok() && *litert == nullptr) return;
@@ -202,17 +202,17 @@ CheckResult checkLatency(const Target& target, const ModelToCheck& what) {
     return CheckResult::skipped(fmt::format("the device takes {} of the {} operations",
                                             support.supported, support.operations));
   }
-  cli::BenchOptions options;
+  measure::BenchOptions options;
   options.seconds = what.extent().latencySeconds;
   options.warmUp = what.extent().warmUpSeconds;
   options.operations = false;
   options.accuracy = false;
   MachinePeaks peaks;
   peaks.processors = std::max(1u, std::thread::hardware_concurrency());
-  const auto own = cli::measureModel(what.model, target.spec().name, options, peaks);
+  const auto own = measure::measureModel(what.model, target.spec().name, options, peaks);
   if (!own.ok()) return failed(own.status());
   const std::shared_ptr<const Model> model(prepared->imported, &prepared->imported->model);
-  HALYARD_ASSIGN_OR_RETURN(const auto inputs, cli::randomInputs(*prepared->imported));
+  HALYARD_ASSIGN_OR_RETURN(const auto inputs, measure::randomInputs(*prepared->imported));
   HALYARD_ASSIGN_OR_RETURN(CompiledModel tested, compileForDevice(support, model));
   HALYARD_ASSIGN_OR_RETURN(CompiledModel reference, compileForCpu(support, model));
   const auto times = timeInTurns(tested, reference, inputs, 2 * what.extent().latencySeconds);
@@ -256,7 +256,7 @@ Result<std::vector<std::string>> modelsOf(const Plan& plan) {
   if (fs::is_directory(own, error)) HALYARD_RETURN_IF_ERROR(addModels(own, &models));
   // Well-known architectures, of which only the weights are not real.
   if (plan.full) {
-    const std::vector<std::string> workloads = cli::defaultBenchModels();
+    const std::vector<std::string> workloads = measure::defaultBenchModels();
     models.insert(models.end(), workloads.begin(), workloads.end());
   }
   return models;
@@ -264,12 +264,12 @@ Result<std::vector<std::string>> modelsOf(const Plan& plan) {
 
 // Whatever is wrong with the data is wrong before the first check.
 Status checkData(const Plan& plan) {
-  cli::Labels labels;
+  measure::Labels labels;
   if (!plan.labels.empty()) {
-    HALYARD_ASSIGN_OR_RETURN(labels, cli::Labels::load(plan.labels));
+    HALYARD_ASSIGN_OR_RETURN(labels, measure::Labels::load(plan.labels));
   }
   if (plan.data.empty()) return okStatus();
-  return cli::DataSet::open(plan.data, labels).status();
+  return measure::DataSet::open(plan.data, labels).status();
 }
 
 Check checkOf(const ModelToCheck& what) {
@@ -285,7 +285,7 @@ Result<std::vector<Check>> listModels(const TargetSpec& /*target*/, const Plan& 
   HALYARD_ASSIGN_OR_RETURN(const std::vector<std::string> models, modelsOf(plan));
   std::vector<Check> checks;
   for (const std::string& model : models) {
-    std::string name = cli::benchModelName(model);
+    std::string name = measure::benchModelName(model);
     std::ranges::replace(name, ' ', '_');
     const ModelToCheck what{name, model, plan};
     Check accuracy = checkOf(what);

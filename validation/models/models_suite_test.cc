@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/halyard/command_for_test.h"
+#include "base/testing/command_for_test.h"
 #include "validation/kit/target.h"
 
 namespace halyard::validation {
@@ -21,9 +21,9 @@ const std::string kModels = HALYARD_SOURCE_DIR "/models";
 const std::string kPictures =
     " --data " + kModels + "/images --labels " + kModels + "/fashion_mnist_labels.txt";
 
-class ModelsArea : public cli::CommandTest {
+class ModelsArea : public CommandTest {
  protected:
-  cli::Outcome validate(const std::string& personality, const std::string& options) const {
+  CommandOutcome validate(const std::string& personality, const std::string& options) const {
     std::ofstream(folder_ + "/driver.personality") << personality;
     std::ofstream(folder_ + "/driver.json")
         << Json{{"name", "test-driver"},
@@ -80,7 +80,7 @@ TEST(ListModels, TwoChecksForEachModel) {
 }
 
 TEST_F(ModelsArea, ADriverThatIsRight) {
-  const cli::Outcome outcome = validate("{}", "");
+  const CommandOutcome outcome = validate("{}", "");
   EXPECT_EQ(outcome.exitStatus, 0) << outcome.output << outcome.errors;
   for (const char* model : {"fashion_mnist_float", "fashion_mnist_int8"}) {
     const Json accuracy = check(std::string(model) + "/accuracy").at("figures");
@@ -102,7 +102,7 @@ TEST_F(ModelsArea, ADriverThatIsRight) {
 }
 
 TEST_F(ModelsArea, PicturesOfOnesOwn) {
-  const cli::Outcome outcome = validate(
+  const CommandOutcome outcome = validate(
       "{}", "--models " + kModels + "/fashion_mnist_int8.tflite --check '*/accuracy'" + kPictures);
   EXPECT_EQ(outcome.exitStatus, 0) << outcome.output << outcome.errors;
   const Json figures = check("fashion_mnist_int8/accuracy").at("figures");
@@ -111,7 +111,7 @@ TEST_F(ModelsArea, PicturesOfOnesOwn) {
 }
 
 TEST_F(ModelsArea, ValuesThatAreNotQuiteRight) {
-  const cli::Outcome outcome =
+  const CommandOutcome outcome =
       validate(R"({"wrong_values": {"SOFTMAX": 0.01}})",
                "--check 'fashion_mnist_float/accuracy' --seed 7 --models " + kModels + kPictures);
   EXPECT_EQ(outcome.exitStatus, 1);
@@ -125,8 +125,8 @@ TEST_F(ModelsArea, ValuesThatAreNotQuiteRight) {
 }
 
 TEST_F(ModelsArea, OperationsOfTheCpuDeviceAreSaid) {
-  const cli::Outcome outcome = validate(R"({"supports": {"operations": ["SOFTMAX", "CONV_2D"]}})",
-                                        "--check 'fashion_mnist_float/*'" + kPictures);
+  const CommandOutcome outcome = validate(R"({"supports": {"operations": ["SOFTMAX", "CONV_2D"]}})",
+                                          "--check 'fashion_mnist_float/*'" + kPictures);
   EXPECT_EQ(outcome.exitStatus, 0) << outcome.output << outcome.errors;
   EXPECT_THAT(check("fashion_mnist_float/accuracy").at("reason").get<std::string>(),
               HasSubstr("11 of 19 operations on the CPU device"));
@@ -134,7 +134,7 @@ TEST_F(ModelsArea, OperationsOfTheCpuDeviceAreSaid) {
 }
 
 TEST_F(ModelsArea, ADriverThatDies) {
-  const cli::Outcome outcome =
+  const CommandOutcome outcome =
       validate(R"({"faults": [{"at": "execute", "nth": 3, "do": "crash"}]})",
                "--check 'fashion_mnist_float/accuracy'" + kPictures);
   EXPECT_EQ(outcome.exitStatus, 1) << outcome.output << outcome.errors;
@@ -150,7 +150,7 @@ TEST_F(ModelsArea, ModelsOfAllKinds) {
   for (const char* name : {"/cat.bmp", "/bird.bmp", "/grace_hopper.bmp"}) {
     std::filesystem::copy_file(folder + name, folder_ + "/pictures" + name);
   }
-  const cli::Outcome outcome = validate(
+  const CommandOutcome outcome = validate(
       "{}", "--check '*/accuracy' --models " + folder + " --data " + folder_ + "/pictures");
   EXPECT_EQ(outcome.exitStatus, 0) << outcome.output << outcome.errors;
   EXPECT_EQ(check("invalid_model_invoking_error/accuracy").at("outcome"), "skipped");

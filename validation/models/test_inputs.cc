@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <limits>
 
-#include "tools/halyard/run_inputs.h"
+#include "measure/run_inputs.h"
 
 namespace halyard::validation {
 
@@ -19,14 +19,14 @@ constexpr size_t kNumbersBehindFew = 288;
 Result<TestInputs> TestInputs::open(const import::ImportedModel& model, const Plan& plan) {
   TestInputs inputs(model, plan.seed);
   HALYARD_ASSIGN_OR_RETURN(inputs.pictures_,
-                           cli::TestPictures::open(model, plan.data, plan.labels));
+                           measure::TestPictures::open(model, plan.data, plan.labels));
   const fs::path models = plan.prefix / "share/halyard/models";
   std::error_code error;
-  const bool takesOwn = plan.data.empty() && cli::isForFashionMnist(model);
+  const bool takesOwn = plan.data.empty() && measure::isForFashionMnist(model);
   if (inputs.pictures_ == nullptr && takesOwn && fs::is_directory(models / "images", error)) {
     HALYARD_ASSIGN_OR_RETURN(
         inputs.pictures_,
-        cli::TestPictures::open(model, models / "images", models / "fashion_mnist_labels.txt"));
+        measure::TestPictures::open(model, models / "images", models / "fashion_mnist_labels.txt"));
     if (inputs.pictures_ != nullptr) inputs.numbersBehind_ = kNumbersBehindFew;
   }
   return inputs;
@@ -50,10 +50,11 @@ Result<TestInputs::Input> TestInputs::get(size_t n, size_t count) const {
     input.right = pictures_->classOf(i);
     return input;
   }
-  cli::InputOptions random;
+  measure::InputOptions random;
   random.randomSeed = seed_ + n;
-  HALYARD_ASSIGN_OR_RETURN(cli::PreparedInputs prepared, cli::prepareInputs(ports_, random));
-  for (cli::PreparedInput& each : prepared.inputs) input.bytes.push_back(std::move(each.bytes));
+  HALYARD_ASSIGN_OR_RETURN(measure::PreparedInputs prepared,
+                           measure::prepareInputs(ports_, random));
+  for (measure::PreparedInput& each : prepared.inputs) input.bytes.push_back(std::move(each.bytes));
   return input;
 }
 

@@ -11,7 +11,7 @@
 
 #include "halyard/driver/status.h"
 #include "import/tflite/importer.h"
-#include "tools/halyard/bench/test_pictures.h"
+#include "measure/test_pictures.h"
 #include "validation/kit/check.h"
 
 namespace halyard::validation {
@@ -42,8 +42,8 @@ class TestInputs {
 
   std::vector<import::ModelPort> ports_;
   uint64_t seed_ = 0;
-  std::unique_ptr<cli::TestPictures> pictures_;  // null: random
-  size_t numbersBehind_ = 0;                     // inputs of random numbers behind the pictures
+  std::unique_ptr<measure::TestPictures> pictures_;  // null: random
+  size_t numbersBehind_ = 0;                         // inputs of random numbers behind the pictures
 };
 
 }  // namespace halyard::validation

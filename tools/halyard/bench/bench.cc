@@ -8,19 +8,20 @@
 #include <string>
 #include <vector>
 
+#include "client/status.h"
+#include "measure/device_choice.h"
+#include "measure/model_figures.h"
+#include "measure/model_source.h"
 #include "tools/halyard/bench/bench_report.h"
 #include "tools/halyard/bench/beside.h"
 #include "tools/halyard/bench/capabilities.h"
 #include "tools/halyard/bench/machine.h"
-#include "tools/halyard/bench/model_figures.h"
-#include "tools/halyard/bench/model_source.h"
 #include "tools/halyard/bench/own_process.h"
 #include "tools/halyard/command.h"
-#include "tools/halyard/device_choice.h"
 #include "tools/halyard/output_file.h"
 #include "tools/halyard/preference.h"
 #include "tools/halyard/terminal.h"
-#include "tools/workloads/workloads.h"
+#include "workloads/workloads.h"
 
 namespace halyard::cli {
 namespace {
@@ -34,7 +35,7 @@ struct BenchCommandOptions {
   std::vector<std::string> models;
   std::vector<std::string> devices;
   std::string mode = "sync";
-  BenchOptions measure;
+  measure::BenchOptions measure;
   bool noCache = false;
   bool noOperations = false;
   bool capabilities = false;
@@ -60,9 +61,10 @@ std::string workloadNames() {
 // forks.
 Result<std::vector<std::string>> deviceNames() {
   HALYARD_ASSIGN_OR_RETURN(const Json names, inOwnProcess(kPatience, []() -> Result<Json> {
-                             HALYARD_ASSIGN_OR_RETURN(const auto devices, listApiDevices());
+                             HALYARD_ASSIGN_OR_RETURN(const auto devices, client::allDevices());
                              Json list = Json::array();
-                             for (const ApiDevice& device : devices) list.push_back(device.name);
+                             for (const client::Device& device : devices)
+                               list.push_back(device.name);
                              return list;
                            }));
   return names.get<std::vector<std::string>>();
@@ -73,13 +75,13 @@ Result<std::vector<std::string>> chosenDevices(const std::vector<std::string>& w
   if (wanted.empty()) return all;
   std::vector<std::string> chosen;
   for (const std::string& name : wanted) {
-    HALYARD_ASSIGN_OR_RETURN(const size_t index, chooseDevice(all, name));
+    HALYARD_ASSIGN_OR_RETURN(const size_t index, measure::chooseDevice(all, name));
     chosen.push_back(all[index]);
   }
   return chosen;
 }
 
-Json peaksJson(const MachinePeaks& peaks) {
+Json peaksJson(const measure::MachinePeaks& peaks) {
   return {{"processors", peaks.processors},
           {"float_gflop_per_s", peaks.floatFlopPerNs},
           {"byte_gop_per_s", peaks.byteOpPerNs},
@@ -87,9 +89,9 @@ Json peaksJson(const MachinePeaks& peaks) {
           {"memory_gb_per_s", peaks.memoryBytesPerNs}};
 }
 
-Result<Json> measureAll(const BenchCommandOptions& options, const BenchOptions& measure) {
+Result<Json> measureAll(const BenchCommandOptions& options, const measure::BenchOptions& measure) {
   HALYARD_ASSIGN_OR_RETURN(const std::vector<std::string> devices, chosenDevices(options.devices));
-  const MachinePeaks peaks = measureMachinePeaks();
+  const measure::MachinePeaks peaks = measure::measureMachinePeaks();
   Json document = {{"version", 1},
                    {"halyard", halyard_version()},
                    {"date", dateText()},
@@ -99,15 +101,15 @@ Result<Json> measureAll(const BenchCommandOptions& options, const BenchOptions& 
                    {"seconds", measure.seconds},
                    {"warm_up_seconds", measure.warmUp},
                    {"results", Json::array()}};
-  const auto& models = options.models.empty() ? defaultBenchModels() : options.models;
+  const auto& models = options.models.empty() ? measure::defaultBenchModels() : options.models;
   for (const std::string& model : models) {
     for (const std::string& device : devices) {
-      const auto result =
-          inOwnProcess(kPatience, [&] { return measureModel(model, device, measure, peaks); });
+      const auto result = inOwnProcess(
+          kPatience, [&] { return measure::measureModel(model, device, measure, peaks); });
       if (result.ok()) {
         document["results"].push_back(*result);
       } else {
-        document["results"].push_back({{"model", benchModelName(model)},
+        document["results"].push_back({{"model", measure::benchModelName(model)},
                                        {"device", device},
                                        {"error", result.status().toString()}});
       }
@@ -116,7 +118,7 @@ Result<Json> measureAll(const BenchCommandOptions& options, const BenchOptions& 
   return document;
 }
 
-Status bench(const BenchCommandOptions& options, const BenchOptions& measure,
+Status bench(const BenchCommandOptions& options, const measure::BenchOptions& measure,
              const Beside& beside) {
   HALYARD_ASSIGN_OR_RETURN(const Json document, measureAll(options, measure));
   writeOutput(benchText(document, beside));
@@ -158,10 +160,10 @@ CommandResult runBench(const BenchCommandOptions& options) {
     }
     return {benchCapabilities(options)};
   }
-  BenchOptions measure = options.measure;
+  measure::BenchOptions measure = options.measure;
   measure.cache = !options.noCache;
   measure.operations = !options.noOperations;
-  Result<ComputeMode> mode = computeModeNamed(options.mode);
+  Result<measure::ComputeMode> mode = measure::computeModeNamed(options.mode);
   if (!mode.ok()) return {mode.status(), true};
   measure.mode = *mode;
   Beside beside;
@@ -215,7 +217,7 @@ Command addBenchCommand(CLI::App& parent) {
                   "and the model\n"
                   "is for it, or on --data.\n\n"
                   "The reference workloads: {}.",
-                  kDeviceRule, workloadNames()));
+                  measure::kDeviceRule, workloadNames()));
   app->add_option("MODEL", options->models, "A model, .tflite, or a workload's name");
   app->add_option("--device", options->devices, "A device to measure; once for each")
       ->allow_extra_args(false)

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/testing/command_for_test.h"
 #include "halyard/driver/capabilities_file.h"
-#include "tools/halyard/command_for_test.h"
 
 namespace halyard::cli {
 namespace {
@@ -29,7 +29,7 @@ TEST_F(BenchCommand, EverythingIsMeasured) {
   std::ofstream(folder_ + "/peers.json")
       << R"({"models": [{"name": "fashion_mnist_int8", "threads": {"2": {"litert": {"ms": 0.5}}}}],
              "accuracy": {"fashion_mnist_int8": {"litert": 0.9}}})";
-  const Outcome outcome = halyard(
+  const CommandOutcome outcome = halyard(
       "bench " + std::string(kModel) + kBriefly + "--device reference --device cpu --json " +
       folder_ + "/b.json --html " + folder_ + "/b.html --beside " + folder_ + "/peers.json");
   EXPECT_EQ(outcome.exitStatus, 0) << outcome.errors;
@@ -69,9 +69,9 @@ TEST_F(BenchCommand, AccuracyOnAFolderOfPictures) {
   for (const char* copy : {"/data/9/a.png", "/data/9/b.png", "/data/3/c.png"}) {
     std::filesystem::copy_file(kBoot, folder_ + copy);
   }
-  const Outcome outcome = halyard("bench " + std::string(kModel) + kBriefly +
-                                  "--device cpu --no-operations --no-cache " + "--data " + folder_ +
-                                  "/data --json " + folder_ + "/b.json");
+  const CommandOutcome outcome = halyard("bench " + std::string(kModel) + kBriefly +
+                                         "--device cpu --no-operations --no-cache " + "--data " +
+                                         folder_ + "/data --json " + folder_ + "/b.json");
   EXPECT_EQ(outcome.exitStatus, 0) << outcome.errors;
   const Json result = jsonOf("b.json").at("results").at(0);
   EXPECT_EQ(result.at("accuracy").at("data"), "data");
@@ -82,8 +82,9 @@ TEST_F(BenchCommand, AccuracyOnAFolderOfPictures) {
 }
 
 TEST_F(BenchCommand, OneFailureLeavesTheOthers) {
-  const Outcome outcome = halyard("bench " + folder_ + "/none.tflite " + kModel + kBriefly +
-                                  "--device cpu --no-operations --json " + folder_ + "/b.json");
+  const CommandOutcome outcome =
+      halyard("bench " + folder_ + "/none.tflite " + kModel + kBriefly +
+              "--device cpu --no-operations --json " + folder_ + "/b.json");
   EXPECT_EQ(outcome.exitStatus, 1);
   EXPECT_THAT(outcome.errors, HasSubstr("1 of 2 measurements failed"));
   EXPECT_THAT(outcome.output, HasSubstr("none on nnapi-reference: "));
@@ -103,7 +104,7 @@ TEST_F(BenchCommand, MisuseIsSaid) {
       {"--capabilities --device cpu --json /no/where.json", "writing /no/where.json"},
       {"--labels x", "--data"}};
   for (const auto& [arguments, expected] : cases) {
-    const Outcome outcome = halyard("bench " + arguments);
+    const CommandOutcome outcome = halyard("bench " + arguments);
     EXPECT_EQ(outcome.exitStatus, 2) << arguments;
     EXPECT_THAT(outcome.errors, HasSubstr(expected)) << arguments;
     EXPECT_EQ(outcome.output, "") << arguments;
@@ -113,8 +114,8 @@ TEST_F(BenchCommand, MisuseIsSaid) {
 
 TEST_F(BenchCommand, CapabilitiesAreAFileOfTheSdk) {
   const std::string path = folder_ + "/c.json";
-  const Outcome outcome = halyard("bench --capabilities --device reference branches loop" +
-                                  kBriefly + "--json " + path);
+  const CommandOutcome outcome = halyard("bench --capabilities --device reference branches loop" +
+                                         kBriefly + "--json " + path);
   EXPECT_EQ(outcome.exitStatus, 0) << outcome.errors;
   EXPECT_THAT(outcome.output, HasSubstr("while"));
   EXPECT_THAT(outcome.output, Not(HasSubstr("mobilenet")));
@@ -129,7 +130,7 @@ TEST_F(BenchCommand, CapabilitiesAreAFileOfTheSdk) {
 }
 
 TEST_F(BenchCommand, TheReferenceIsNotMeasuredAgainstItself) {
-  const Outcome outcome = halyard("bench --capabilities --device nnapi-reference loop");
+  const CommandOutcome outcome = halyard("bench --capabilities --device nnapi-reference loop");
   EXPECT_EQ(outcome.exitStatus, 1);
   EXPECT_THAT(outcome.errors, HasSubstr("is what others are measured against"));
 }

@@ -10,13 +10,14 @@
 #include <optional>
 #include <vector>
 
+#include "client/status.h"
 #include "halyard/driver/nnapi_types.h"
+#include "measure/model_runs.h"
+#include "measure/model_source.h"
+#include "measure/repeated_run.h"
 #include "report/numbers.h"
 #include "report/statistics.h"
 #include "tools/halyard/bench/machine.h"
-#include "tools/halyard/bench/model_source.h"
-#include "tools/halyard/model_runs.h"
-#include "tools/halyard/repeated_run.h"
 #include "tools/halyard/terminal.h"
 #include "tools/halyard/text_table.h"
 
@@ -37,15 +38,16 @@ class Runner {
  public:
   static Result<std::unique_ptr<Runner>> create(const import::ImportedModel& imported,
                                                 const std::string& device) {
-    HALYARD_ASSIGN_OR_RETURN(const auto devices, devicesOf({device}));
+    HALYARD_ASSIGN_OR_RETURN(const auto devices, measure::devicesOf({device}));
     std::unique_ptr<Runner> runner(new Runner());
     runner->device_ = devices[0];
-    HALYARD_ASSIGN_OR_RETURN(runner->session_,
-                             ApiSession::create(std::make_shared<const Model>(imported.model)));
+    HALYARD_ASSIGN_OR_RETURN(
+        runner->session_, client::Session::create(std::make_shared<const Model>(imported.model)));
     HALYARD_RETURN_IF_ERROR(runner->session_->compile(devices[0]));
-    HALYARD_ASSIGN_OR_RETURN(std::vector<std::vector<uint8_t>> inputs, randomInputs(imported));
+    HALYARD_ASSIGN_OR_RETURN(std::vector<std::vector<uint8_t>> inputs,
+                             measure::randomInputs(imported));
     HALYARD_ASSIGN_OR_RETURN(runner->run_,
-                             RepeatedRun::create(*runner->session_, std::move(inputs)));
+                             measure::RepeatedRun::create(*runner->session_, std::move(inputs)));
     HALYARD_RETURN_IF_ERROR(runner->run_->compute());
     return runner;
   }
@@ -75,19 +77,20 @@ class Runner {
   // Seconds, of this process and the driver's.
   double processors() const {
     double seconds = processorTime(::getpid()).value_or(0);
-    const Result<int64_t> pid = driverProcessId(device_);
+    const Result<int64_t> pid = client::driverProcessId(device_);
     if (pid.ok() && *pid != 0 && *pid != ::getpid()) seconds += processorTime(*pid).value_or(0);
     return seconds;
   }
 
   const ANeuralNetworksDevice* device_ = nullptr;
-  std::unique_ptr<ApiSession> session_;
-  std::unique_ptr<RepeatedRun> run_;
+  std::unique_ptr<client::Session> session_;
+  std::unique_ptr<measure::RepeatedRun> run_;
 };
 
 Result<WorkloadFigures> measure(const Workload& workload, const std::string& device, double seconds,
                                 bool measuresEnergy) {
-  HALYARD_ASSIGN_OR_RETURN(const auto imported, loadBenchModel(std::string(workload.name)));
+  HALYARD_ASSIGN_OR_RETURN(const auto imported,
+                           measure::loadBenchModel(std::string(workload.name)));
   HALYARD_ASSIGN_OR_RETURN(const auto ours, Runner::create(*imported, device));
   HALYARD_ASSIGN_OR_RETURN(const auto reference, Runner::create(*imported, kReference));
   std::vector<double> times;

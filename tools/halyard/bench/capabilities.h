@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "halyard/driver/status.h"
-#include "tools/workloads/workloads.h"
+#include "workloads/workloads.h"
 
 namespace halyard::cli {
 
