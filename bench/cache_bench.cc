@@ -26,7 +26,6 @@
 #include <vector>
 
 #include "import/tflite/importer.h"
-#include "runtime/cache/cache_hint.h"
 #include "tools/halyard/api_session.h"
 #include "tools/halyard/device_choice.h"
 
@@ -34,7 +33,6 @@ namespace {
 
 using namespace halyard;       // NOLINT(google-build-using-namespace)
 using namespace halyard::cli;  // NOLINT(google-build-using-namespace)
-using runtime::kMostUselessStarts;
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
@@ -122,10 +120,6 @@ Result<Line> measure(const std::shared_ptr<const Model>& model, const ANeuralNet
     const bool isUnwanted = first.reason.starts_with("the driver saves nothing");
     if (first.state != "miss" && !isUnwanted) return opFailed("not cached: {}", first.reason);
     keepBest(first, &line.cold);
-    // A driver that saves nothing is left alone after some starts.
-    for (uint32_t start = 1; first.megabytes == 0 && start < kMostUselessStarts; ++start) {
-      HALYARD_RETURN_IF_ERROR(compile(folder).takeStatus());
-    }
     HALYARD_ASSIGN_OR_RETURN(const Outcome again, compile(folder));
     keepBest(again, &line.warm);
   }

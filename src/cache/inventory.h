@@ -62,8 +62,5 @@ std::vector<CacheItem> chooseForPruning(std::vector<CacheItem>& items, const Pru
 Status removeFiles(const CacheItem& item);
 // Removes blobs that were saved before `time`; the number of them. OP_FAILED as BlobStore::save().
 Result<size_t> pruneBlobs(const std::filesystem::path& file, int64_t time);
-// Removes the runtime's notes of a folder that were written before `time` (docs/caching.md): after
-// a day they count for nothing. How many have gone.
-size_t pruneNotes(const std::filesystem::path& folder, int64_t time);
 
 }  // namespace halyard::cache

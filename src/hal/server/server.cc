@@ -38,7 +38,6 @@ ServerCore::Connection::Connection(std::shared_ptr<ServedClient> theClient,
 
 void ServerCore::serve(RpcLoop::Context& context, UniqueFd socket,
                        std::function<void()> onDisconnect, ClientTerms terms) {
-  timer_ = context.io.provider->getTimer();
   auto client = std::make_shared<ServedClient>(
       ServedClient{*this, std::make_shared<ClientSession>(device, services, terms.quota),
                    workers_.openLane({.queued = terms.queuedCalls}),

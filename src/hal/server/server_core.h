@@ -111,8 +111,6 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
     return {kj::mv(finished.promise), std::make_shared<Ticket>(*this, id)};
   }
 
-  kj::Timer& timer() { return KJ_ASSERT_NONNULL(timer_); }
-
   // A promise that nobody waits for.
   void detach(kj::Promise<void> promise) { tasks_->add(kj::mv(promise)); }
 
@@ -154,7 +152,6 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
   void endClient(const ServedClient& client);
 
   RpcLoop& loop_;
-  kj::Maybe<kj::Timer&> timer_;  // of the loop
   WorkerThreads& workers_;
   WorkerThreads& lowWorkers_;
   WorkerThreads& disposers_;
