@@ -37,21 +37,27 @@ class Stage {
   const hal::TimePoint begin_;
 };
 
+// A driver may answer OK and give nothing.
+Result<PreparedPtr> notNull(Result<PreparedPtr> prepared) {
+  if (prepared.ok() && *prepared == nullptr) {
+    return opFailed("it answered without a prepared model");
+  }
+  return prepared;
+}
+
 Result<PreparedPtr> compile(const Device& device, const std::shared_ptr<const Model>& model,
                             hal::PrepareOptions options,
                             std::shared_ptr<const hal::CacheFiles> files, CacheRecord* record) {
   options.cache = std::move(files);
   const Stage stage(&record->compileNs);
-  HALYARD_ASSIGN_OR_RETURN(PreparedPtr prepared, device.hal().prepareModel(model, options));
-  if (prepared == nullptr) return opFailed("it answered without a prepared model");
-  return prepared;
+  return notNull(device.hal().prepareModel(model, options));
 }
 
 Result<PreparedPtr> withoutFiles(const Device& device, const CachedPreparation::Part& part,
                                  const hal::PrepareOptions& options, CacheRecord* record) {
   if (part.earlier == nullptr) return compile(device, part.model, options, nullptr, record);
   record->compileNs = std::chrono::duration<double, std::nano>(part.earlier->took).count();
-  return part.earlier->prepared;
+  return notNull(part.earlier->prepared);
 }
 
 Status checkOperands(const Model& expected, const std::vector<uint32_t>& expectedIndexes,
