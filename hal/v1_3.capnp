@@ -30,19 +30,13 @@ interface IDevice extends(V12.IDevice) {
   # 1.3 is level 4; the later ones came with another interface on Android, and travel over this one.
   prepareSupported13 @6 (model :T.Model, preference :T.ExecutionPreference, priority :T.Priority,
                          deadline :T.OptionalTimePoint, callback :IPreparedModelCallback,
-                         attributes :T.ExtensionAttributes, atOnce :Bool)
-      -> (status :T.ErrorStatus, message :Text, supported :List(Bool), prepared :Prepared);
-  # getSupportedOperations13 and then, if all are supported, prepareModel13 without cache files, of a
-  # model that travels once. It answers as the former; the preparation begins after that, and
-  # `callback` gets what comes of it. When not all are supported, `callback` is dropped uncalled.
-  # With `atOnce` the preparation may begin before the answer, which waits some milliseconds for it:
-  # if it has ended by then, `prepared` is what comes of it, and `callback` is dropped uncalled.
-}
-
-struct Prepared {
-  status @0 :T.ErrorStatus;
-  message @1 :Text;
-  preparedModel @2 :IPreparedModel;
+                         attributes :T.ExtensionAttributes, obsoleteAtOnce :Bool)
+      -> (status :T.ErrorStatus, message :Text, supported :List(Bool),
+          obsoletePrepared :AnyPointer);
+  # getSupportedOperations13 and prepareModel13 without cache files in one call, so that the model
+  # travels once. The call answers as getSupportedOperations13 does. If all operations are supported,
+  # the preparation begins after the answer, and `callback` gets its result. Otherwise `callback` is
+  # dropped uncalled. The obsolete fields keep their numbers; no peer reads or writes them.
 }
 
 interface IPreparedModel extends(V12.IPreparedModel) {

@@ -222,16 +222,6 @@ void verifyBlobs(CacheItem& item) {
   item.problem = status.message();
 }
 
-// ".halyard-KIND-" and 32 digits.
-bool isNoteName(std::string_view name) {
-  constexpr size_t kDigits = 32;
-  const bool isOfKind =
-      name.starts_with(".halyard-hint-") || name.starts_with(".halyard-prepared-");
-  if (!isOfKind || name.size() <= kDigits) return false;
-  const std::string_view digits = name.substr(name.rfind('-') + 1);
-  return digits.size() == kDigits && digits.find_first_not_of("0123456789abcdef") == digits.npos;
-}
-
 }  // namespace
 
 const char* nameOf(CacheState state) {
@@ -369,20 +359,6 @@ Result<size_t> pruneBlobs(const fs::path& file, int64_t time) {
   encodeBlobHead(head.build, entries, kept.data());
   HALYARD_RETURN_IF_ERROR(replaceFile(file, kept));
   return size_t{head.entries - entries};
-}
-
-size_t pruneNotes(const fs::path& folder, int64_t time) {
-  size_t removed = 0;
-  std::error_code error;
-  fs::directory_iterator entry(folder, error);
-  for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
-    struct stat st {};
-    if (isNoteName(entry->path().filename().string()) && ::lstat(entry->path().c_str(), &st) == 0 &&
-        S_ISREG(st.st_mode) && st.st_mtime < time && ::unlink(entry->path().c_str()) == 0) {
-      ++removed;
-    }
-  }
-  return removed;
 }
 
 }  // namespace halyard::cache

@@ -65,8 +65,5 @@ std::vector<CacheItem> chooseForPruning(std::vector<CacheItem>& items, const Pru
 Status removeFiles(const CacheItem& item);
 // Removes blobs saved before `time` and returns their number. OP_FAILED as in BlobStore::save().
 Result<size_t> pruneBlobs(const std::filesystem::path& file, int64_t time);
-// Removes the runtime's notes of a folder written before `time` (docs/caching.md). Notes expire
-// after a day. Returns the number of removed notes.
-size_t pruneNotes(const std::filesystem::path& folder, int64_t time);
 
 }  // namespace halyard::cache

@@ -12,10 +12,10 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "trace/trace_collection.h"
 #include "hal/client/remote_device.h"
 #include "hal/testing/test_device.h"
 #include "test_definitions.h"
+#include "trace/trace_collection.h"
 
 namespace halyard::hal {
 namespace {
@@ -66,11 +66,13 @@ TEST(NewRuntime, DoesWithoutWhatAnOldDriverLacks) {
   EXPECT_EQ((*device)->info().featureLevel, FeatureLevel::FL4);
   EXPECT_EQ((*device)->info().versionString, "old 1");
   EXPECT_EQ((*device)->info().cachedPreferences, kEveryPreference);
-  // It is asked and told in two calls.
+  // It does not implement prepareSupported13, so that the runtime makes two calls.
   for (int i = 0; i < 2; ++i) {
-    const auto offer = (*device)->prepareSupported(std::make_shared<const Model>(addModel(4)), {});
-    ASSERT_TRUE(offer.ok()) << offer.status().toString();
-    EXPECT_FALSE(offer->has_value());
+    const auto both = (*device)->prepareIfSupported(std::make_shared<const Model>(addModel(4)), {});
+    ASSERT_TRUE(both.ok()) << both.status().toString();
+    EXPECT_EQ(both->supported, std::vector<bool>{true});
+    ASSERT_TRUE(both->prepared.has_value());
+    EXPECT_TRUE(both->prepared->ok()) << both->prepared->status().toString();
   }
   const auto prepared = (*device)->prepareModel(validated(addModel(4)).value(), {});
   ASSERT_TRUE(prepared.ok()) << prepared.status().toString();

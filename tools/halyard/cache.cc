@@ -129,8 +129,7 @@ CommandResult show(const CacheOptions& options, std::vector<CacheItem> items, in
   return {badData("{} of {} are damaged", damaged, items.size()), false};
 }
 
-CommandResult prune(const CacheOptions& options, const std::vector<std::filesystem::path>& paths,
-                    std::vector<CacheItem> items, int64_t now) {
+CommandResult prune(const CacheOptions& options, std::vector<CacheItem> items, int64_t now) {
   if (!options.maxSize && !options.maxAgeDays && !options.damaged) {
     return {badData("nothing says what is to go: --max-size, --max-age or --damaged"), true};
   }
@@ -141,9 +140,7 @@ CommandResult prune(const CacheOptions& options, const std::vector<std::filesyst
   }
   const std::vector<CacheItem> gone = cache::chooseForPruning(items, limits, now);
   size_t blobs = 0;
-  size_t notes = 0;
   if (!options.dryRun) {
-    for (const std::filesystem::path& path : paths) notes += cache::pruneNotes(path, now - kDay);
     for (const CacheItem& item : gone) {
       Status removed = cache::removeFiles(item);
       if (!removed.ok()) return {std::move(removed), false};
@@ -161,7 +158,6 @@ CommandResult prune(const CacheOptions& options, const std::vector<std::filesyst
     writeJson({{"removed", list},
                {"removed_bytes", bytesOf(gone)},
                {"removed_blobs", blobs},
-               {"removed_notes", notes},
                {"left", items.size()},
                {"left_bytes", bytesOf(items)},
                {"dry_run", options.dryRun}});
@@ -171,7 +167,6 @@ CommandResult prune(const CacheOptions& options, const std::vector<std::filesyst
           options.dryRun ? "would be removed" : "removed", bytesOf(gone), items.size(),
           bytesOf(items));
     if (blobs > 0) print("{} old blobs removed from files that stay\n", blobs);
-    if (notes > 0) print("{} notes removed that are older than a day\n", notes);
   }
   return {};
 }
@@ -183,7 +178,7 @@ CommandResult runCache(const CacheOptions& options) {
   if (!items.ok()) return {items.takeStatus(), false};
   const auto now = static_cast<int64_t>(std::time(nullptr));
   if (options.action == CacheOptions::Action::PRUNE) {
-    return prune(options, *paths, std::move(*items), now);
+    return prune(options, std::move(*items), now);
   }
   return show(options, std::move(*items), now);
 }

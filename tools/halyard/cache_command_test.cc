@@ -132,30 +132,6 @@ TEST_F(CacheCommandTest, PrunesByAge) {
   EXPECT_EQ(left["items"][0]["name"], nameOf(3));
 }
 
-// The runtime's own, which count for a day.
-TEST_F(CacheCommandTest, PrunesOldNotes) {
-  const auto fileNamed = [this](const std::string& name, bool isOld) {
-    const std::filesystem::path file = files_.path() / name;
-    std::ofstream(file) << "text\n";
-    const timespec old[2] = {{1000000000, 0}, {1000000000, 0}};
-    if (isOld) {
-      EXPECT_EQ(::utimensat(AT_FDCWD, file.c_str(), old, 0), 0);
-    }
-    return file;
-  };
-  const std::string digits(32, 'a');
-  const std::filesystem::path gone[] = {fileNamed(".halyard-hint-" + digits, true),
-                                        fileNamed(".halyard-prepared-" + digits, true)};
-  const std::filesystem::path left[] = {fileNamed(".halyard-prepared-" + digits + "b", true),
-                                        fileNamed(".halyard-prepared-0" + digits.substr(1), false),
-                                        fileNamed(".halyard-lock", true), fileNamed("notes", true)};
-  EXPECT_EQ(json("prune --max-size 1GB --dry-run")["removed_notes"], 0);
-  for (const auto& file : gone) EXPECT_TRUE(std::filesystem::exists(file)) << file;
-  EXPECT_EQ(json("prune --max-size 1GB")["removed_notes"], 2);
-  for (const auto& file : gone) EXPECT_FALSE(std::filesystem::exists(file)) << file;
-  for (const auto& file : left) EXPECT_TRUE(std::filesystem::exists(file)) << file;
-}
-
 TEST_F(CacheCommandTest, KnowsBlobs) {
   const std::filesystem::path file = files_.path() / "acme-npu" / "blobs";
   {

@@ -109,6 +109,13 @@ struct CachedModel {
   Priority priority = Priority::MEDIUM;
 };
 
+// The result of Device::prepareIfSupported.
+struct SupportedPreparation {
+  std::vector<bool> supported;  // the answer of getSupportedOperations
+  // The answer of prepareModel; absent unless all operations are supported.
+  std::optional<Result<std::shared_ptr<PreparedModel>>> prepared;
+};
+
 class HALYARD_EXPORT Device {
  public:
   virtual ~Device() = default;
@@ -136,6 +143,11 @@ class HALYARD_EXPORT Device {
   virtual pid_t processId() const;
   // Blocks until the device serves again after DEAD_OBJECT; OK at once when it does.
   virtual Status wait() { return okStatus(); }
+  // getSupportedOperations and, if all operations are supported, prepareModel, where one trip to
+  // the device does for both. A driver need not implement it: the default makes the two calls. An
+  // error is that of getSupportedOperations.
+  virtual Result<SupportedPreparation> prepareIfSupported(const ValidModel& model,
+                                                          const PrepareOptions& options);
 };
 
 }  // namespace halyard::hal

@@ -98,18 +98,14 @@ Answer<Supported> askSupported(Side& side, HalVersion version, const Outgoing& o
 
 namespace {
 
-// The key of a model that the driver has prepared.
-Result<uint64_t> keyOf(Side& side, PreparedAnswer prepared) {
-  HALYARD_RETURN_IF_ERROR(prepared.status);
-  const uint64_t key = side.nextPreparedModel++;
-  side.preparedModels.emplace(key, KJ_ASSERT_NONNULL(prepared.preparedModel));
-  return key;
-}
-
-// What comes of a preparation that the driver has begun.
+// The key of a model whose preparation the driver has begun.
 Answer<uint64_t> keyOf(Side& side, kj::Promise<PreparedAnswer> promise) {
-  return side.orDisconnected(
-      promise.then([&side](PreparedAnswer prepared) { return keyOf(side, kj::mv(prepared)); }));
+  return side.orDisconnected(promise.then([&side](PreparedAnswer prepared) -> Result<uint64_t> {
+    HALYARD_RETURN_IF_ERROR(prepared.status);
+    const uint64_t key = side.nextPreparedModel++;
+    side.preparedModels.emplace(key, KJ_ASSERT_NONNULL(prepared.preparedModel));
+    return key;
+  }));
 }
 
 // Sends a call that tells a prepared model to a callback; the result is the model's key.
@@ -185,33 +181,26 @@ Answer<uint64_t> prepareFromCache(Side& side, HalVersion version, const PrepareO
   return sendForModel(side, kj::mv(call));
 }
 
-Answer<Offer> prepareSupported(Side& side, const Outgoing& outgoing,
-                               const PrepareOptions& options) {
+Answer<JointAnswer> prepareSupported(Side& side, const Outgoing& outgoing,
+                                     const PrepareOptions& options) {
   auto call = deviceOf<wire::v1_3::IDevice>(side).prepareSupported13Request(sizeOf(outgoing));
   putOptions(options, call);
-  call.setAtOnce(true);
   Status put = putModel(call, outgoing);
-  if (!put.ok()) return Result<Offer>(std::move(put));
+  if (!put.ok()) return Result<JointAnswer>(std::move(put));
   auto prepared = kj::newPromiseAndFulfiller<PreparedAnswer>();
   call.setCallback(kj::heap<PreparedModelCallback>(kj::mv(prepared.fulfiller)));
   const size_t operations = outgoing.model.main.operations.size();
-  return orElse(
-      ask<Offer>(kj::mv(call),
-                 [&side, operations,
-                  promise = kj::mv(prepared.promise)](auto& response) mutable -> Result<Offer> {
-                   Offer offer;
-                   offer.isKnown = true;
-                   HALYARD_ASSIGN_OR_RETURN(offer.supported, readSupported(response, operations));
-                   if (!std::ranges::all_of(offer.supported, std::identity())) return offer;
-                   if (response.hasPrepared()) {
-                     offer.prepared = keyOf(side, preparedAnswer(response.getPrepared()));
-                     return offer;
-                   }
-                   offer.preparation = ++side.lastPreparation;
-                   side.preparations.emplace(offer.preparation, keyOf(side, kj::mv(promise)));
-                   return offer;
-                 }),
-      Offer());
+  auto read = [&side, operations,
+               promise = kj::mv(prepared.promise)](auto& response) mutable -> Result<JointAnswer> {
+    JointAnswer answer;
+    answer.isImplemented = true;
+    HALYARD_ASSIGN_OR_RETURN(answer.supported, readSupported(response, operations));
+    if (!std::ranges::all_of(answer.supported, std::identity())) return answer;
+    answer.preparation = side.nextPreparation++;
+    side.preparations.emplace(*answer.preparation, keyOf(side, kj::mv(promise)));
+    return answer;
+  };
+  return orElse(ask<JointAnswer>(kj::mv(call), kj::mv(read)), JointAnswer());
 }
 
 Answer<uint64_t> preparedBy(Side& side, uint64_t preparation) {

@@ -82,17 +82,16 @@ Answer<uint64_t> prepare(Side& side, HalVersion version, const Outgoing& outgoin
                          const PrepareOptions& options);
 Answer<uint64_t> prepareFromCache(Side& side, HalVersion version, const PrepareOptions& options);
 
-// What a driver says to prepareSupported13.
-struct Offer {
-  bool isKnown = false;  // the driver has the method
+// The answer of a driver to prepareSupported13.
+struct JointAnswer {
+  bool isImplemented = false;  // the driver has the method
   Supported supported;
-  // What comes of the preparation, if all are supported: its end, or one of the side's that has
-  // been begun. Neither: not all are supported.
-  std::optional<Result<uint64_t>> prepared;
-  uint64_t preparation = 0;
+  // The number of the preparation among the side's. It has begun if all operations are supported.
+  std::optional<uint64_t> preparation;
 };
-Answer<Offer> prepareSupported(Side& side, const Outgoing& outgoing, const PrepareOptions& options);
-// Waits for it, once; gives the prepared model's key.
+Answer<JointAnswer> prepareSupported(Side& side, const Outgoing& outgoing,
+                                     const PrepareOptions& options);
+// Waits for the preparation, once. The result is the prepared model's key.
 Answer<uint64_t> preparedBy(Side& side, uint64_t preparation);
 
 // Whether the files still fit into a message beside the model's pools.

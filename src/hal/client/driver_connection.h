@@ -12,16 +12,16 @@
 #include <mutex>
 #include <optional>
 
-#include "trace/trace_collection.h"
+#include "hal/client/driver_liveness.h"
 #include "hal/core/completion.h"
 #include "hal/driver.capnp.h"
-#include "hal/client/driver_liveness.h"
+#include "hal/manifest/isolation_measure.h"
 #include "hal/manifest/manifest.h"
 #include "hal/ring/ring_client.h"
-#include "hal/manifest/isolation_measure.h"
 #include "hal/v1_3.capnp.h"
 #include "hal/wire/wire_connection.h"
 #include "halyard/driver/hal_types.h"
+#include "trace/trace_collection.h"
 
 namespace halyard::hal {
 
@@ -75,9 +75,9 @@ class DriverConnection final : public trace::DriverSource {
     kj::Maybe<wire::v1_0::IDevice::Client> device;
     std::map<uint64_t, wire::v1_0::IPreparedModel::Client> preparedModels;
     uint64_t nextPreparedModel = 0;
-    // Begun by the driver, and not waited for yet: their models' keys.
+    // The keys of models whose preparations the driver has begun, until a call waits for them.
     std::map<uint64_t, kj::Promise<Result<uint64_t>>> preparations;
-    uint64_t lastPreparation = 0;
+    uint64_t nextPreparation = 0;
     std::map<uint64_t, wire::v1_3::IBuffer::Client> buffers;
     uint64_t nextBuffer = 0;
     // Those whose ends nobody has taken note of: somebody waits for them, or will.
@@ -141,11 +141,9 @@ class DriverConnection final : public trace::DriverSource {
   // more; the limit's error when there is no answer in time, whether the loop works or not: the
   // driver may go on with the call then, and its answer is dropped. What `start` refers to need not
   // live longer than the call; the promises that it makes must not refer to any of that.
-  // `meanwhile`, unless it is empty, runs before the wait; what it throws is dropped.
   template <typename T>
   Result<T> call(std::string_view what, std::function<kj::Promise<Result<T>>(Side&)> start,
-                 CallLimit limit = CallLimit::prompt(),
-                 const std::function<void()>& meanwhile = {}) {
+                 CallLimit limit = CallLimit::prompt()) {
     if (!limit.end && !limit.computes) limit.end = Clock::now() + promptLimit_;
     if (const auto earlier = deathText()) return deadBefore(*earlier, what);
     // Whoever looks at a trace wants to see the application's calls, not the trace's own.
@@ -164,34 +162,10 @@ class DriverConnection final : public trace::DriverSource {
             asked->answer.set(std::move(result));
           }));
     });
-    try {
-      if (meanwhile) meanwhile();
-    } catch (...) {
-      // `start` refers to this frame: it must not be left before.
-    }
     Result<T> result = awaitAnswer(*asked, limit);
     waits_.fetch_sub(1);
     if (result.ok()) return result;
     return named(result.takeStatus());
-  }
-
-  // The same without the wait: `done` is called with the result on the loop thread, or, if the
-  // driver has ended before, with null and the error on this one. Whoever is told of it must keep
-  // the connection until then; `done` is dropped uncalled when it ends before.
-  template <typename T>
-  void begin(const std::string& what, std::function<kj::Promise<Result<T>>(Side&)> start,
-             CallLimit limit, std::function<void(Side*, Result<T>)> done) {
-    if (!limit.end && !limit.computes) limit.end = Clock::now() + promptLimit_;
-    if (const auto earlier = deathText()) return done(nullptr, deadBefore(*earlier, what));
-    waits_.fetch_add(1);
-    loop_->post([this, what = std::make_shared<const std::string>(what), start = std::move(start),
-                 limit, done = std::move(done)](RpcLoop::Context& context) {
-      side_->watchers.add(
-          answerOf(context, start, *what, limit).then([this, what, done](Result<T> result) {
-            waits_.fetch_sub(1);
-            done(side_, result.ok() ? std::move(result) : named(result.takeStatus()));
-          }));
-    });
   }
 
   // driver_trace.cc.

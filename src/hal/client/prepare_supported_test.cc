@@ -1,4 +1,4 @@
-// prepareSupported13: the question, the preparation behind it, and in which answer its end comes.
+// prepareSupported13: the answer, and the preparation whose result the callback gets.
 #include <future>
 #include <thread>
 
@@ -14,22 +14,21 @@ using wire::Priority;
 struct Heard {
   Code status = Code::NONE;
   std::vector<bool> supported;
-  bool inAnswer = false;  // what has become of the preparation was in the answer
-  bool dropped = false;   // the callback was not called
+  bool dropped = false;  // the callback was not called
   Code prepared = Code::NONE;
 };
 
 class PrepareSupportedTest : public ServerTest {
  protected:
-  // `answered`: on the loop, when the answer is there.
-  Heard ask(const Model& model, bool atOnce, Priority priority = Priority::MEDIUM,
-            std::function<void(bool inAnswer)> answered = nullptr) {
+  // `answered` runs on the loop, when the answer is there.
+  Heard ask(const Model& model, Priority priority = Priority::MEDIUM,
+            std::function<void()> answered = nullptr, bool isOfOlderSchema = false) {
     return onLoop<Heard>([=, this](RpcLoop::Context&) {
       auto call = device().prepareSupported13Request();
       encodeModel(model, nullptr, call.initModel());
       call.setPreference(wire::ExecutionPreference::FAST_SINGLE_ANSWER);
       call.setPriority(priority);
-      call.setAtOnce(atOnce);
+      call.setObsoleteAtOnce(isOfOlderSchema);
       auto told = kj::newPromiseAndFulfiller<PreparedAnswer>();
       call.setCallback(kj::heap<PreparedModelCallback>(kj::mv(told.fulfiller)));
       return call.send().then([this, answered, promise = kj::mv(told.promise)](
@@ -37,9 +36,8 @@ class PrepareSupportedTest : public ServerTest {
         Heard heard;
         heard.status = response.getStatus();
         for (const bool one : response.getSupported()) heard.supported.push_back(one);
-        heard.inAnswer = response.hasPrepared();
-        if (answered) answered(heard.inAnswer);
-        if (heard.inAnswer) take(preparedAnswer(response.getPrepared()), &heard);
+        EXPECT_FALSE(response.hasObsoletePrepared());
+        if (answered) answered();
         return promise.then(
             [this, heard](PreparedAnswer prepared) mutable {
               take(std::move(prepared), &heard);
@@ -69,28 +67,31 @@ class PrepareSupportedTest : public ServerTest {
   }
 };
 
-// In the answer if it is quick, and otherwise by the callback: exactly one of the two.
-TEST_F(PrepareSupportedTest, ThePreparedModelComesOnce) {
-  for (const bool atOnce : {true, false}) {
-    for (const Priority priority : {Priority::LOW, Priority::MEDIUM, Priority::HIGH}) {
-      const Heard heard = ask(addModel(4), atOnce, priority);
-      EXPECT_EQ(heard.status, Code::NONE);
-      EXPECT_EQ(heard.supported, std::vector<bool>{true});
-      EXPECT_EQ(heard.inAnswer, heard.dropped);
-      EXPECT_EQ(heard.prepared, Code::NONE);
-      EXPECT_TRUE(!heard.inAnswer || (atOnce && priority != Priority::LOW));
-      expectAdds();
-    }
+TEST_F(PrepareSupportedTest, TheCallbackGetsThePreparedModel) {
+  for (const Priority priority : {Priority::LOW, Priority::MEDIUM, Priority::HIGH}) {
+    const Heard heard = ask(addModel(4), priority);
+    EXPECT_EQ(heard.status, Code::NONE);
+    EXPECT_EQ(heard.supported, std::vector<bool>{true});
+    EXPECT_FALSE(heard.dropped);
+    EXPECT_EQ(heard.prepared, Code::NONE);
+    expectAdds();
   }
 }
 
-TEST_F(PrepareSupportedTest, TheAnswerDoesNotWaitForALongPreparation) {
+// Clients of an older schema ask for both results in one answer, and take them apart as well.
+TEST_F(PrepareSupportedTest, AnOlderClientGetsTheModelByTheCallback) {
+  const Heard heard = ask(addModel(4), Priority::MEDIUM, nullptr, /*isOfOlderSchema=*/true);
+  EXPECT_EQ(heard.status, Code::NONE);
+  EXPECT_EQ(heard.supported, std::vector<bool>{true});
+  EXPECT_FALSE(heard.dropped);
+  EXPECT_EQ(heard.prepared, Code::NONE);
+  expectAdds();
+}
+
+TEST_F(PrepareSupportedTest, TheAnswerDoesNotWaitForThePreparation) {
   std::promise<void> answered;
   device_->onPrepare = [&] { answered.get_future().wait(); };
-  const Heard heard = ask(addModel(4), true, Priority::MEDIUM, [&](bool inAnswer) {
-    EXPECT_FALSE(inAnswer);
-    answered.set_value();
-  });
+  const Heard heard = ask(addModel(4), Priority::MEDIUM, [&answered] { answered.set_value(); });
   EXPECT_EQ(heard.supported, std::vector<bool>{true});
   EXPECT_FALSE(heard.dropped);
   EXPECT_EQ(heard.prepared, Code::NONE);
@@ -99,10 +100,10 @@ TEST_F(PrepareSupportedTest, TheAnswerDoesNotWaitForALongPreparation) {
 
 TEST_F(PrepareSupportedTest, AFailureOfThePreparationIsNoFailureOfTheQuestion) {
   device_->onPrepare = [] { throw std::runtime_error("no luck"); };
-  const Heard heard = ask(addModel(4), true);
+  const Heard heard = ask(addModel(4));
   EXPECT_EQ(heard.status, Code::NONE);
   EXPECT_EQ(heard.supported, std::vector<bool>{true});
-  EXPECT_EQ(heard.inAnswer, heard.dropped);
+  EXPECT_FALSE(heard.dropped);
   EXPECT_EQ(heard.prepared, Code::GENERAL_FAILURE);
 }
 
@@ -112,18 +113,16 @@ TEST_F(PrepareSupportedTest, WhatIsNotSupportedIsNotPrepared) {
   Model invalid = addModel(4);
   invalid.main.operations[0].inputs = {0, 1, 99};
   device_->onPrepare = [] { ADD_FAILURE() << "it is prepared"; };
-  for (const bool atOnce : {true, false}) {
-    const Heard refused = ask(other, atOnce);
-    EXPECT_EQ(refused.status, Code::NONE);
-    EXPECT_EQ(refused.supported, std::vector<bool>{false});
-    EXPECT_TRUE(refused.dropped && !refused.inAnswer);
-    const Heard wrong = ask(invalid, atOnce);
-    EXPECT_EQ(wrong.status, Code::INVALID_ARGUMENT);
-    EXPECT_TRUE(wrong.supported.empty() && wrong.dropped && !wrong.inAnswer);
-  }
+  const Heard refused = ask(other);
+  EXPECT_EQ(refused.status, Code::NONE);
+  EXPECT_EQ(refused.supported, std::vector<bool>{false});
+  EXPECT_TRUE(refused.dropped);
+  const Heard wrong = ask(invalid);
+  EXPECT_EQ(wrong.status, Code::INVALID_ARGUMENT);
+  EXPECT_TRUE(wrong.supported.empty() && wrong.dropped);
 }
 
-// The client goes while the driver prepares: nobody gets the model, and it is let go of.
+// The client goes while the driver prepares: the model is released.
 TEST_F(PrepareSupportedTest, AClientThatGoesLeavesNothing) {
   std::promise<void> begun;
   std::promise<void> gone;
@@ -136,7 +135,6 @@ TEST_F(PrepareSupportedTest, AClientThatGoesLeavesNothing) {
     encodeModel(addModel(4), nullptr, call.initModel());
     call.setPreference(wire::ExecutionPreference::FAST_SINGLE_ANSWER);
     call.setPriority(Priority::MEDIUM);
-    call.setAtOnce(true);
     auto told = kj::newPromiseAndFulfiller<PreparedAnswer>();
     call.setCallback(kj::heap<PreparedModelCallback>(kj::mv(told.fulfiller)));
     context.tasks.add(call.send().ignoreResult().catch_([](kj::Exception&&) {}));

@@ -67,7 +67,7 @@ Result<std::vector<uint64_t>> keysOf(const std::shared_ptr<DriverConnection>& dr
     if (remote == nullptr || remote->connection() != driver) {
       return badData("prepared model {} is not of this device, or its driver has ended", i);
     }
-    HALYARD_ASSIGN_OR_RETURN(const uint64_t key, remote->id());
+    const uint64_t key = remote->id();
     keys.push_back(key);
   }
   return keys;

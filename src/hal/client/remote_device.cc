@@ -35,25 +35,13 @@ std::chrono::milliseconds startTimeoutFromEnvironment() {
   return millisecondsFromEnvironment("HALYARD_DRIVER_START_TIMEOUT_MS", kDefaultStartTimeout);
 }
 
+// A valid model that may need more than the driver has.
 bool takesAttributes(const DeviceInfo& info) { return offeredLevel(info) >= FeatureLevel::FL8; }
 
 Status checkNotPassed(const std::optional<TimePoint>& deadline) {
   if (!deadline || Clock::now() < *deadline) return okStatus();
   return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
                     "the deadline has passed before the model was prepared");
-}
-
-// What has become of it, as a key; the driver supported everything when it was asked before.
-kj::Promise<Result<uint64_t>> keyOf(Side& side, const Model& model, calls::Offer said) {
-  if (!said.isKnown) {
-    return Result<uint64_t>(opFailed("it does not know prepareSupported any more"));
-  }
-  if (said.prepared) return std::move(*said.prepared);
-  if (said.preparation != 0) return calls::preparedBy(side, said.preparation);
-  const auto at = std::ranges::find(said.supported, false) - said.supported.begin();
-  return Result<uint64_t>(
-      opFailed("it does not support {} any more",
-               operationText(at, model.main.operations[static_cast<size_t>(at)].type)));
 }
 
 }  // namespace
@@ -282,8 +270,8 @@ Result<std::vector<bool>> RemoteDevice::askAbout(const ValidModel& model) {
       [&](Side& side) { return calls::askSupported(side, version, packed.outgoing()); });
 }
 
-Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(const ValidModel& model,
-                                                                  const PrepareOptions& given) {
+Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(
+    const ValidModel& model, const PrepareOptions& given) {
   PrepareOptions options = given;
   if (!takesAttributes(info_)) options.attributes = {};
   const HalVersion version = manifest_.halVersion;
@@ -305,98 +293,66 @@ Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(const ValidMod
   return preparedModel(driver, model.share(), options, key);
 }
 
-Result<std::optional<RemoteDevice::Offer>> RemoteDevice::prepareSupported(
-    const ValidModel& model, const PrepareOptions& given, const std::function<void()>& meanwhile) {
+Result<SupportedPreparation> RemoteDevice::prepareIfSupported(const ValidModel& model,
+                                                              const PrepareOptions& options) {
+  if (mayPrepareJointly(*model, options)) {
+    HALYARD_ASSIGN_OR_RETURN(std::optional<SupportedPreparation> result,
+                             prepareJointly(model, options));
+    if (result) return std::move(*result);
+  }
+  return Device::prepareIfSupported(model, options);
+}
+
+Result<std::optional<SupportedPreparation>> RemoteDevice::prepareJointly(
+    const ValidModel& model, PrepareOptions options) {
   const HalVersion version = manifest_.halVersion;
-  const std::optional<Offer> inTwoCalls;
-  if (!mayPrepareSupported(*model, given)) return inTwoCalls;
-  PrepareOptions options = given;
   if (!takesAttributes(info_)) options.attributes = {};
   HALYARD_ASSIGN_OR_RETURN(const Packed packed, pack(model, version), "driver '{}'",
                            manifest_.name);
   HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection());
-  const auto offerOf = [&](Side& side) {
-    return calls::prepareSupported(side, packed.outgoing(), options);
-  };
-  const TimePoint begun = Clock::now();
-  // The driver goes on from the one to the other by itself.
   const std::string name = methodName("prepareSupported", version);  // a Scope borrows it
   const trace::Scope both(trace::Layer::IPC, trace::Phase::COMPILATION, name,
                           driver->traceDetails());
-  // Asking is to be prompt, as ever; preparing may take any time.
-  Result<calls::Offer> answer = driver->call<calls::Offer>(
-      methodName("getSupportedOperations", version), offerOf, CallLimit::prompt(), meanwhile);
-  // A driver that has died of one of the two shows of which when they come apart.
-  if (answer.status().code() == ResultCode::DEAD_OBJECT) return inTwoCalls;
-  HALYARD_ASSIGN_OR_RETURN(calls::Offer said, std::move(answer));
-  if (!said.isKnown) {
-    lacksPrepareSupported_ = true;
-    return inTwoCalls;
+  // The answer must be prompt; the preparation may take any time.
+  HALYARD_ASSIGN_OR_RETURN(
+      calls::JointAnswer answer,
+      driver->call<calls::JointAnswer>(
+          methodName("getSupportedOperations", version),
+          [&](Side& side) { return calls::prepareSupported(side, packed.outgoing(), options); },
+          CallLimit::prompt()));
+  if (!answer.isImplemented) {
+    lacksJointPreparation_ = true;
+    return std::optional<SupportedPreparation>();
   }
-  Offer offer;
-  offer.supported = std::move(said.supported);
-  if (!said.prepared && said.preparation == 0) return std::optional(std::move(offer));
-  Result<uint64_t> key =
-      said.prepared ? std::move(*said.prepared)
-                    : driver->call<uint64_t>(
-                          methodName("prepareModel", version),
-                          [&](Side& side) { return calls::preparedBy(side, said.preparation); },
-                          CallLimit::computing(options.deadline));
-  if (said.prepared && !key.ok()) {
-    key = key.takeStatus().annotate(fmt::format("driver '{}'", manifest_.name));
-  }
-  offer.took = Clock::now() - begun;
+  SupportedPreparation result;
+  result.supported = std::move(answer.supported);
+  if (!answer.preparation) return std::optional(std::move(result));
+  const Result<uint64_t> key = driver->call<uint64_t>(
+      methodName("prepareModel", version),
+      [&](Side& side) { return calls::preparedBy(side, *answer.preparation); },
+      CallLimit::computing(options.deadline));
   if (key.ok()) {
-    offer.prepared = preparedModel(driver, model.share(), options, *key);
+    result.prepared = preparedModel(driver, model.share(), options, *key);
   } else {
-    offer.prepared = Result<std::shared_ptr<PreparedModel>>(key.status());
+    result.prepared = Result<std::shared_ptr<PreparedModel>>(key.status());
   }
-  return std::optional(std::move(offer));
+  return std::optional(std::move(result));
 }
 
-Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareAhead(
-    const ValidModel& model, const PrepareOptions& given,
-    std::function<void(const Status&)> refused) {
-  if (!mayPrepareSupported(*model, given)) return std::shared_ptr<PreparedModel>();
-  PrepareOptions options = given;
-  if (!takesAttributes(info_)) options.attributes = {};
-  HALYARD_ASSIGN_OR_RETURN(Packed packed, pack(model, manifest_.halVersion), "driver '{}'",
-                           manifest_.name);
-  HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection());
-  auto key = std::make_shared<PendingKey>(std::move(refused));
-  std::shared_ptr<PreparedModel> prepared = preparedModel(driver, model.share(), options, key);
-  // It was prepared promptly before. The prepared model keeps the connection until the answer.
-  driver->begin<uint64_t>(
-      methodName("prepareModel", manifest_.halVersion),
-      [packed = std::move(packed), options](Side& side) {
-        return calls::prepareSupported(side, packed.outgoing(), options)
-            .then([&side, model = packed.model](
-                      Result<calls::Offer> said) -> kj::Promise<Result<uint64_t>> {
-              if (!said.ok()) return Result<uint64_t>(said.takeStatus());
-              return keyOf(side, *model, std::move(*said));
-            });
-      },
-      CallLimit::prompt(),
-      [key](Side* side, Result<uint64_t> answer) {
-        if (key->isDropped() && answer.ok()) side->preparedModels.erase(*answer);
-        key->set(std::move(answer));
-      });
-  return prepared;
-}
-
-bool RemoteDevice::mayPrepareSupported(const Model& model, const PrepareOptions& options) const {
-  return manifest_.halVersion >= HalVersion::V1_3 && !lacksPrepareSupported_ &&
-         compliantWith(model, offeredLevel(info_)).ok() && checkNotPassed(options.deadline).ok();
+bool RemoteDevice::mayPrepareJointly(const Model& model, const PrepareOptions& options) const {
+  return manifest_.halVersion >= HalVersion::V1_3 && !lacksJointPreparation_ &&
+         options.cache == nullptr && compliantWith(model, offeredLevel(info_)).ok() &&
+         checkNotPassed(options.deadline).ok();
 }
 
 std::shared_ptr<PreparedModel> RemoteDevice::preparedModel(
     const std::shared_ptr<DriverConnection>& driver, std::shared_ptr<const Model> model,
-    const PrepareOptions& options, std::variant<uint64_t, std::shared_ptr<PendingKey>> key) const {
+    const PrepareOptions& options, uint64_t key) const {
   return std::make_shared<RemotePreparedModel>(
       RemotePreparedModel::Parts{driver, model, manifest_.halVersion, takesAttributes(info_),
                                  options.priority, fencing_,
                                  OperandSizes(*model, info_.extensions)},
-      std::move(key));
+      key);
 }
 
 Result<CachedModel> RemoteDevice::prepareModelFromCache(const std::optional<ValidModel>& model,

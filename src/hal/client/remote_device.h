@@ -7,13 +7,11 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
-#include <variant>
 
 #include "hal/manifest/isolation_measure.h"
 #include "hal/manifest/manifest.h"
@@ -24,7 +22,6 @@
 namespace halyard::hal {
 
 class DriverConnection;
-class PendingKey;
 struct CallLimit;
 
 // Speaks the HAL version of the manifest. A model with operations that are newer is refused by
@@ -50,27 +47,10 @@ class RemoteDevice final : public Device {
   Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override;
   Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel& model,
                                                       const PrepareOptions& options) override;
-  // getSupportedOperations and, if all operations are supported, prepareModel without cache files,
-  // with the model sent and checked once. nullopt: it takes the two calls, because the driver or
-  // the model is of another version, or to tell what is wrong. An error is
-  // getSupportedOperations's. `meanwhile`, unless it is empty, is called once at the most, while
-  // the driver is at work; what it throws is dropped.
-  struct Offer {
-    std::vector<bool> supported;
-    std::optional<Result<std::shared_ptr<PreparedModel>>> prepared;  // there if all are supported
-    std::chrono::nanoseconds took{0};                                // for both
-  };
-  Result<std::optional<Offer>> prepareSupported(const ValidModel& model,
-                                                const PrepareOptions& options,
-                                                const std::function<void()>& meanwhile = {});
-  // prepareSupported for a model that the driver has prepared before, without waiting for what it
-  // says now: whatever the result is asked for waits for that, and fails as the preparation has
-  // failed, also if the driver does not support all operations any more. `refused`, unless it is
-  // empty, is called with the error then, once, on the thread that finds it first. An error: as
-  // prepareSupported's; null: it takes two calls.
-  Result<std::shared_ptr<PreparedModel>> prepareAhead(
-      const ValidModel& model, const PrepareOptions& options,
-      std::function<void(const Status&)> refused = {});
+  // One call to a driver that implements it, so that the model is sent and checked once; two calls
+  // otherwise.
+  Result<SupportedPreparation> prepareIfSupported(const ValidModel& model,
+                                                  const PrepareOptions& options) override;
   // `model` is needed: executions are checked and packed by it here, and by what the driver has
   // cached there. OP_FAILED before HAL 1.2. What the result says of preference and priority is what
   // `options` says.
@@ -97,11 +77,15 @@ class RemoteDevice final : public Device {
       std::optional<TimePoint> deadline = std::nullopt);
   void start();
   bool startInThread();  // with the lock held; false: there is no thread to be had
-  // Whether the driver may be able to answer prepareSupported.
-  bool mayPrepareSupported(const Model& model, const PrepareOptions& options) const;
-  std::shared_ptr<PreparedModel> preparedModel(
-      const std::shared_ptr<DriverConnection>& driver, std::shared_ptr<const Model> model,
-      const PrepareOptions& options, std::variant<uint64_t, std::shared_ptr<PendingKey>> key) const;
+  // Whether one call may do for prepareIfSupported: driver and model are of HAL 1.3, as far as is
+  // known. Two calls tell why a model is refused.
+  bool mayPrepareJointly(const Model& model, const PrepareOptions& options) const;
+  // nullopt: the driver does not implement it.
+  Result<std::optional<SupportedPreparation>> prepareJointly(
+      const ValidModel& model, PrepareOptions options);
+  std::shared_ptr<PreparedModel> preparedModel(const std::shared_ptr<DriverConnection>& driver,
+                                               std::shared_ptr<const Model> model,
+                                               const PrepareOptions& options, uint64_t key) const;
   Result<std::vector<bool>> askAbout(const ValidModel& model);
   Status fetchInfo();
   Status fetchFeatureLevel(DriverConnection& driver, const CallLimit& limit);
@@ -111,7 +95,7 @@ class RemoteDevice final : public Device {
   const std::chrono::milliseconds startTimeout_;
   const RemoteFencing fencing_;
   DeviceInfo info_;  // constant once open has returned
-  std::atomic<bool> lacksPrepareSupported_ = false;
+  std::atomic<bool> lacksJointPreparation_ = false;
 
   mutable std::mutex mutex_;  // for what follows
   std::condition_variable started_;

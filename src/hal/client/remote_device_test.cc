@@ -133,82 +133,76 @@ TEST_F(RemoteDeviceTest, ComputesWithEveryHalVersion) {
   }
 }
 
-TEST_F(RemoteDeviceTest, WhatIsSupportedIsPreparedInOneCall) {
-  const auto device = open();
-  ASSERT_NE(device, nullptr);
-  const auto offer = device->prepareSupported(share(addModel(4)), {});
-  ASSERT_TRUE(offer.ok()) << offer.status().toString();
-  ASSERT_TRUE(offer->has_value() && (*offer)->prepared.has_value());
-  EXPECT_EQ((*offer)->supported, std::vector<bool>{true});
-  ASSERT_TRUE((*offer)->prepared->ok()) << (*offer)->prepared->status().toString();
-  expectAdds(***(*offer)->prepared);
+TEST_F(RemoteDeviceTest, PreparesIfSupportedWithEveryHalVersion) {
+  for (const HalVersion version :
+       {HalVersion::V1_0, HalVersion::V1_1, HalVersion::V1_2, HalVersion::V1_3}) {
+    SCOPED_TRACE(std::string(halVersionName(version)));
+    const auto device = open(version);
+    ASSERT_NE(device, nullptr);
+    const auto both = device->prepareIfSupported(share(addModel(4)), {});
+    ASSERT_TRUE(both.ok()) << both.status().toString();
+    EXPECT_EQ(both->supported, std::vector<bool>{true});
+    ASSERT_TRUE(both->prepared.has_value());
+    ASSERT_TRUE(both->prepared->ok()) << both->prepared->status().toString();
+    expectAdds(***both->prepared);
 
-  Model other = addModel(4);
-  other.main.operations[0].type = OperationType::SUB;
-  const auto refused = device->prepareSupported(share(other), {});
-  ASSERT_TRUE(refused.ok() && refused->has_value()) << refused.status().toString();
-  EXPECT_EQ((*refused)->supported, std::vector<bool>{false});
-  EXPECT_FALSE((*refused)->prepared.has_value());
+    Model other = addModel(4);
+    other.main.operations[0].type = OperationType::SUB;
+    const auto refused = device->prepareIfSupported(share(other), {});
+    ASSERT_TRUE(refused.ok()) << refused.status().toString();
+    EXPECT_EQ(refused->supported, std::vector<bool>{false});
+    EXPECT_FALSE(refused->prepared.has_value());
+
+    Model invalid = addModel(4);
+    invalid.main.operations[0].inputs = {0, 1, 99};
+    const Status wrong = device->prepareIfSupported(share(invalid), {}).status();
+    EXPECT_EQ(wrong.code(), ResultCode::BAD_DATA);
+    EXPECT_EQ(wrong.toString(), device->getSupportedOperations(invalid).status().toString());
+  }
 }
 
-TEST_F(RemoteDeviceTest, WhoAsksWorksMeanwhile) {
+// As with prepareModel, which the driver does not even hear of then.
+TEST_F(RemoteDeviceTest, APassedDeadlineIsAnErrorOfThePreparation) {
   const auto device = open();
   ASSERT_NE(device, nullptr);
-  int calls = 0;
-  const auto offer = device->prepareSupported(share(addModel(4)), {}, [&] {
-    ++calls;
-    throw std::bad_alloc();
-  });
-  EXPECT_EQ(calls, 1);
-  ASSERT_TRUE(offer.ok()) << offer.status().toString();
-  ASSERT_TRUE(offer->has_value() && (*offer)->prepared.has_value());
-  ASSERT_TRUE((*offer)->prepared->ok()) << (*offer)->prepared->status().toString();
-  expectAdds(***(*offer)->prepared);
-}
-
-TEST_F(RemoteDeviceTest, TwoCallsAreLeftToThoseWhoHaveThemAnyway) {
-  const auto older = open(HalVersion::V1_2);
-  const auto device = open();
-  ASSERT_TRUE(older != nullptr && device != nullptr);
-  EXPECT_FALSE(older->prepareSupported(share(addModel(4)), {}).value());
-  Model invalid = addModel(4);
-  invalid.main.operations[0].inputs = {0, 1, 99};
-  EXPECT_FALSE(device->prepareSupported(share(invalid), {}).value());
   PrepareOptions late;
   late.deadline = Clock::now() - seconds(1);
-  EXPECT_FALSE(device->prepareSupported(share(addModel(4)), late).value());
+  const auto both = device->prepareIfSupported(share(addModel(4)), late);
+  ASSERT_TRUE(both.ok()) << both.status().toString();
+  EXPECT_EQ(both->supported, std::vector<bool>{true});
+  ASSERT_TRUE(both->prepared.has_value());
+  EXPECT_EQ(both->prepared->status().code(), ResultCode::MISSED_DEADLINE_PERSISTENT);
 }
 
-// Of which of the two it has died shows when it gets two calls.
-TEST_F(RemoteDeviceTest, ADriverThatDiesOfPreparingIsAskedInTwoCalls) {
+// The driver dies of preparing, not of the question.
+TEST_F(RemoteDeviceTest, ADriverThatDiesOfPreparingHasSaidWhatItSupports) {
   ::setenv("HALYARD_TEST_DRIVER", "dies", 1);
   const auto device = open();
   EXPECT_NE(device, nullptr);
-  if (device != nullptr) {
-    const auto offer = device->prepareSupported(share(addModel(4)), {});
-    EXPECT_TRUE(offer.ok()) << offer.status().toString();
-    EXPECT_TRUE(offer.ok() && !offer->has_value());
-    const auto supported = device->getSupportedOperations(addModel(4));
-    EXPECT_TRUE(supported.ok()) << supported.status().toString();
-    const auto prepared = device->prepareModel(share(addModel(4)), {});
-    EXPECT_EQ(prepared.status().code(), ResultCode::DEAD_OBJECT);
-    EXPECT_THAT(prepared.status().message(), HasSubstr("prepareModel_1_3"));
+  for (int i = 0; i < 10 && device != nullptr; ++i) {
+    const auto both = device->prepareIfSupported(share(addModel(4)), {});
+    EXPECT_TRUE(both.ok()) << both.status().toString();
+    if (!both.ok()) break;
+    EXPECT_EQ(both->supported, std::vector<bool>{true});
+    EXPECT_TRUE(both->prepared.has_value());
+    if (!both->prepared) break;
+    EXPECT_EQ(both->prepared->status().code(), ResultCode::DEAD_OBJECT);
+    EXPECT_THAT(both->prepared->status().message(), HasSubstr("prepareModel_1_3"));
   }
   ::unsetenv("HALYARD_TEST_DRIVER");
 }
 
-// As an error of prepareModel, in whichever answer it comes.
-TEST_F(RemoteDeviceTest, AFailedPreparationSaysWhose) {
+TEST_F(RemoteDeviceTest, AFailedPreparationIsAnErrorOfPrepareModel) {
   ::setenv("HALYARD_TEST_DRIVER", "fails", 1);
   const auto device = open();
   ::unsetenv("HALYARD_TEST_DRIVER");
   ASSERT_NE(device, nullptr);
-  const auto offer = device->prepareSupported(share(addModel(4)), {});
-  ASSERT_TRUE(offer.ok() && offer->has_value()) << offer.status().toString();
-  EXPECT_EQ((*offer)->supported, std::vector<bool>{true});
-  ASSERT_TRUE((*offer)->prepared.has_value());
+  const auto both = device->prepareIfSupported(share(addModel(4)), {});
+  ASSERT_TRUE(both.ok()) << both.status().toString();
+  EXPECT_EQ(both->supported, std::vector<bool>{true});
+  ASSERT_TRUE(both->prepared.has_value());
   const auto expected = device->prepareModel(share(addModel(4)), {});
-  EXPECT_EQ((*offer)->prepared->status().toString(), expected.status().toString());
+  EXPECT_EQ(both->prepared->status().toString(), expected.status().toString());
   EXPECT_THAT(expected.status().message(), HasSubstr("driver 'test-driver'"));
 }
 

@@ -1,9 +1,9 @@
 #include "hal/client/remote_prepared_model.h"
 
-#include "hal/client/remote_callbacks.h"
-#include "hal/client/remote_fenced.h"
 #include "hal/checks/result_check.h"
 #include "hal/client/remote_burst.h"
+#include "hal/client/remote_callbacks.h"
+#include "hal/client/remote_fenced.h"
 #include "hal/core/version_adaptation.h"
 #include "hal/wire/wire_memory.h"
 #include "hal/wire/wire_request.h"
@@ -66,7 +66,7 @@ ExecutionPromise execute10(Side& side, wire::v1_0::IPreparedModel::Client client
 
 }  // namespace
 
-RemotePreparedModel::RemotePreparedModel(Parts parts, Key key)
+RemotePreparedModel::RemotePreparedModel(Parts parts, uint64_t id)
     : connection_(std::move(parts.connection)),
       model_(std::move(parts.model)),
       version_(parts.version),
@@ -74,30 +74,9 @@ RemotePreparedModel::RemotePreparedModel(Parts parts, Key key)
       priority_(parts.priority),
       fencing_(std::move(parts.fencing)),
       sizes_(std::move(parts.sizes)),
-      pending_(key.index() == 0 ? nullptr : std::get<1>(std::move(key))),
-      id_(key.index() == 0 ? std::get<0>(key) : kPending) {}
+      id_(id) {}
 
-RemotePreparedModel::~RemotePreparedModel() {
-  if (const uint64_t id = id_; id != kPending) {
-    connection_->release(id);
-    return;
-  }
-  connection_->later([pending = pending_](Side& side) {
-    if (const auto id = pending->drop()) side.preparedModels.erase(*id);
-  });
-}
-
-Result<uint64_t> RemotePreparedModel::id(std::optional<TimePoint> until) const {
-  if (const uint64_t id = id_; id != kPending) return id;
-  // The loop gives the call for it up by then; it may be the loop itself that does not work.
-  Result<uint64_t> id = pending_->wait(
-      until ? *until : Clock::now() + connection_->promptLimit() + std::chrono::seconds(1));
-  if (!until && id.status().code() == ResultCode::MISSED_DEADLINE_TRANSIENT) {
-    return opFailed("driver '{}': prepareModel has not been answered in time", connection_->name());
-  }
-  if (id.ok()) id_ = *id;
-  return id;
-}
+RemotePreparedModel::~RemotePreparedModel() { connection_->release(id_); }
 
 ExecutionResult RemotePreparedModel::executeSynchronously(const Request& request,
                                                           const ExecuteOptions& options) {
@@ -108,9 +87,8 @@ ExecutionResult RemotePreparedModel::executeSynchronously(const Request& request
 }
 
 Result<std::unique_ptr<Burst>> RemotePreparedModel::configureBurst() {
-  HALYARD_ASSIGN_OR_RETURN(const uint64_t id, this->id());
   auto lane = std::make_unique<RingLane>();
-  HALYARD_RETURN_IF_ERROR(lane->open(connection_, id, version_, std::nullopt));
+  HALYARD_RETURN_IF_ERROR(lane->open(connection_, id_, version_, std::nullopt));
   return std::unique_ptr<Burst>(std::make_unique<RemoteBurst>(shared_from_this(), std::move(lane)));
 }
 
@@ -128,8 +106,7 @@ Result<ExecutionResult> RemotePreparedModel::executeRemotely(RingLane* lane, con
                                                              const ExecuteOptions& options) {
   // Older drivers know no deadlines, and their clients are not to notice the difference.
   const auto deadline = version_ >= HalVersion::V1_3 ? options.deadline : std::nullopt;
-  HALYARD_ASSIGN_OR_RETURN(const uint64_t id, this->id(deadline));
-  if (trace::isActive()) nameInTrace(id);
+  if (trace::isActive()) nameInTrace();
   const trace::Scope mark(trace::Layer::IPC, trace::Phase::EXECUTION, "execute",
                           connection_->traceDetails());
   HALYARD_RETURN_IF_ERROR(compliantWith(request, version_), "driver '{}'", connection_->name());
@@ -140,7 +117,7 @@ Result<ExecutionResult> RemotePreparedModel::executeRemotely(RingLane* lane, con
                       connection_->name());
   }
   if (lane != nullptr) {
-    HALYARD_RETURN_IF_ERROR(lane->open(connection_, id, version_, deadline), "driver '{}'",
+    HALYARD_RETURN_IF_ERROR(lane->open(connection_, id_, version_, deadline), "driver '{}'",
                             connection_->name());
   }
   trace::Scope part(trace::Layer::IPC, trace::Phase::TRANSFORMATION, "pack arguments");
@@ -163,7 +140,7 @@ Result<ExecutionResult> RemotePreparedModel::executeRemotely(RingLane* lane, con
     result = std::move(outcome.result);
   }
   if (!done) {
-    Result<ExecutionResult> answer = call(method, id, packed.request(), options, deadline);
+    Result<ExecutionResult> answer = call(method, packed.request(), options, deadline);
     if (!answer.ok()) {
       packed.abandon();
       return answer.takeStatus();
@@ -182,20 +159,19 @@ Result<ExecutionResult> RemotePreparedModel::executeRemotely(RingLane* lane, con
   return result;
 }
 
-void RemotePreparedModel::nameInTrace(uint64_t id) {
+void RemotePreparedModel::nameInTrace() {
   const uint64_t context = trace::currentContext();
   if (context == 0 || traceContext_.load() == context) return;
-  if (connection_->traceModel(id, context)) traceContext_ = context;
+  if (connection_->traceModel(id_, context)) traceContext_ = context;
 }
 
-Result<ExecutionResult> RemotePreparedModel::call(const char* method, uint64_t id,
-                                                  const Request& packed,
+Result<ExecutionResult> RemotePreparedModel::call(const char* method, const Request& packed,
                                                   const ExecuteOptions& options,
                                                   std::optional<TimePoint> deadline) {
   HALYARD_RETURN_IF_ERROR(checkEncodable(packed));
   const size_t outputs = model_->main.outputIndexes.size();
   const auto start = [&](Side& side) -> ExecutionPromise {
-    const auto it = side.preparedModels.find(id);
+    const auto it = side.preparedModels.find(id_);
     if (it == side.preparedModels.end()) {
       return Result<ExecutionResult>(badState("the prepared model is not known any more"));
     }
@@ -215,9 +191,8 @@ Status RemotePreparedModel::saveToCache(int modelCache, int dataCache, const Tok
     return opFailed("driver '{}' has HAL {}; saving compilations needs HAL 1.2",
                     connection_->name(), halVersionName(version_));
   }
-  HALYARD_ASSIGN_OR_RETURN(const uint64_t id, this->id());
   const auto start = [&](Side& side) -> kj::Promise<Result<bool>> {
-    const auto it = side.preparedModels.find(id);
+    const auto it = side.preparedModels.find(id_);
     if (it == side.preparedModels.end()) {
       return Result<bool>(badState("the prepared model is not known any more"));
     }
@@ -247,16 +222,14 @@ FencedResult RemotePreparedModel::executeFenced(const Request& request,
   }
   Status valid = validateFencedRequest(*model_, request);
   if (!valid.ok()) return {std::move(valid), {}, nullptr};
-  const Result<uint64_t> id = this->id(options.deadline);
-  if (!id.ok()) return {id.status(), {}, nullptr};
-  if (trace::isActive()) nameInTrace(*id);
+  if (trace::isActive()) nameInTrace();
   Result<std::vector<ForeignFd>> pending = takePending(waitFor);
   if (!pending.ok()) return {pending.takeStatus(), {}, nullptr};
   const bool fits = pending->size() + request.pools.size() <= wire::MAX_FDS_PER_MESSAGE;
   if (version_ < HalVersion::V1_3 || !fits || !checkEncodable(request).ok()) {
     return executeFencedHere(request, std::move(*pending), options, duration);
   }
-  return executeFencedRemotely(connection_, *id, request, std::move(*pending), options, duration,
+  return executeFencedRemotely(connection_, id_, request, std::move(*pending), options, duration,
                                fencing_.service);
 }
 

@@ -5,12 +5,10 @@
 
 #include <atomic>
 #include <memory>
-#include <variant>
 
+#include "hal/checks/operand_sizes.h"
 #include "hal/client/argument_packer.h"
 #include "hal/client/driver_connection.h"
-#include "hal/checks/operand_sizes.h"
-#include "hal/client/pending_key.h"
 #include "hal/client/ring_lanes.h"
 #include "hal/session/fenced_execution.h"
 #include "halyard/driver/device.h"
@@ -30,10 +28,8 @@ class RemotePreparedModel final : public PreparedModel,
     RemoteFencing fencing;
     OperandSizes sizes;  // with those of the driver's extensions
   };
-  // `key`: its own in DriverConnection::Side::preparedModels, or that of a model that the driver is
-  // still preparing: whatever needs the driver waits for that, and fails as it has failed.
-  using Key = std::variant<uint64_t, std::shared_ptr<PendingKey>>;
-  RemotePreparedModel(Parts parts, Key key);
+  // `id`: the model's key in DriverConnection::Side::preparedModels.
+  RemotePreparedModel(Parts parts, uint64_t id);
   ~RemotePreparedModel() override;
 
   ExecutionResult executeSynchronously(const Request& request,
@@ -41,8 +37,7 @@ class RemotePreparedModel final : public PreparedModel,
   Status saveToCache(int modelCache, int dataCache, const Token& token) override;
 
   const std::shared_ptr<DriverConnection>& connection() const { return connection_; }
-  // Waits for the driver's answer; MISSED_DEADLINE_TRANSIENT if it is not there by `until`.
-  Result<uint64_t> id(std::optional<TimePoint> until = std::nullopt) const;
+  uint64_t id() const { return id_; }
   // The driver's own for HAL 1.3 and arguments in pools. Otherwise the execution waits in this
   // process, for an old driver knows no fences, and pointers are read and written here; an old
   // driver with nothing to wait for has computed on return, and there is no fence.
@@ -64,11 +59,9 @@ class RemotePreparedModel final : public PreparedModel,
   Result<ExecutionResult> executeRemotely(RingLane* lane, const Request& request,
                                           const ExecuteOptions& options);
   // Before an execution that is recorded: see DriverConnection::traceModel.
-  void nameInTrace(uint64_t id);
-  Result<ExecutionResult> call(const char* method, uint64_t id, const Request& packed,
+  void nameInTrace();
+  Result<ExecutionResult> call(const char* method, const Request& packed,
                                const ExecuteOptions& options, std::optional<TimePoint> deadline);
-
-  static constexpr uint64_t kPending = ~uint64_t{0};
 
   const std::shared_ptr<DriverConnection> connection_;
   const std::shared_ptr<const Model> model_;
@@ -77,9 +70,8 @@ class RemotePreparedModel final : public PreparedModel,
   const Priority priority_;
   const RemoteFencing fencing_;
   const OperandSizes sizes_;
-  const std::shared_ptr<PendingKey> pending_;  // null: it was known from the start
-  mutable std::atomic<uint64_t> id_;           // kPending until somebody has waited for it
-  ArgumentPacker packer_;                      // for executions without a lane
+  const uint64_t id_;
+  ArgumentPacker packer_;  // for executions without a lane
   RingLanes lanes_;
   std::atomic<bool> usesRings_ = true;
   std::atomic<uint64_t> traceContext_ = 0;  // what the driver knows it by

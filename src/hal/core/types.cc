@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
+#include <functional>
 
 #include "halyard/driver/device.h"
 
@@ -81,6 +82,17 @@ Status notByDriver(std::string_view what) {
 }  // namespace
 
 pid_t Device::processId() const { return ::getpid(); }
+
+Result<SupportedPreparation> Device::prepareIfSupported(const ValidModel& model,
+                                                        const PrepareOptions& options) {
+  SupportedPreparation result;
+  HALYARD_ASSIGN_OR_RETURN(result.supported, getSupportedOperations(model));
+  const bool isAnswerForAll = result.supported.size() == model->main.operations.size();
+  if (isAnswerForAll && std::ranges::all_of(result.supported, std::identity())) {
+    result.prepared = prepareModel(model, options);
+  }
+  return result;
+}
 
 Result<std::unique_ptr<Buffer>> Device::allocate(const Shape&,
                                                  std::span<const std::shared_ptr<PreparedModel>>,

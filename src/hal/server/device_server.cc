@@ -9,7 +9,6 @@
 #include "hal/server/prepared_model_server.h"
 #include "hal/server/server_core.h"
 #include "hal/server/trace_server.h"
-#include "hal/wire/joint_preparation.h"
 #include "hal/wire/wire_cache.h"
 #include "hal/wire/wire_model.h"
 
@@ -17,9 +16,15 @@ namespace halyard::hal {
 namespace {
 
 using Callback = wire::v1_0::IPreparedModelCallback::Client;
+using PreparedClient = wire::v1_3::IPreparedModel::Client;
 
-// So long the answer to a question waits for the preparation behind it.
-constexpr kj::Duration kMoment = 5 * kj::MILLISECONDS;
+// A model, and which of its operations the device supports.
+struct ExaminedModel {
+  ValidModel model;
+  std::vector<bool> supported;
+
+  bool isSupported() const { return std::ranges::all_of(supported, std::identity()); }
+};
 
 // Calls whichever notify the version has.
 void notify(ServerCore& core, Callback callback, const Status& status,
@@ -98,13 +103,9 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
             setStatus(context.getResults(), received.status(), HalVersion::V1_3);
             return kj::READY_NOW;
           }
-          // What has low priority is prepared elsewhere.
-          const auto params = context.getParams();
-          const bool atOnce = params.getAtOnce() && options.priority != Priority::LOW;
-          Callback callback = params.getCallback();
+          Callback callback = context.getParams().getCallback();
           context.releaseParams();
-          return atOnce ? askAndPrepare(context, std::move(*received), options, kj::mv(callback))
-                        : askThenPrepare(context, std::move(*received), options, kj::mv(callback));
+          return askThenPrepare(context, std::move(*received), options, kj::mv(callback));
         });
   }
 
@@ -289,14 +290,13 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
 
   // Runs `use` with the model, imported, on a thread of the executor.
   template <typename T>
-  kj::Promise<Result<T>> runWith(Received received, std::function<Result<T>(ValidModel)> use,
-                                 Priority priority = Priority::MEDIUM) {
+  kj::Promise<Result<T>> runWith(Received received, std::function<Result<T>(ValidModel)> use) {
     const auto taken = std::make_shared<Received>(std::move(received));
     const auto work = [taken, use = std::move(use)]() -> Result<T> {
       HALYARD_ASSIGN_OR_RETURN(ValidModel model, import(std::move(*taken)));
       return use(std::move(model));
     };
-    return core_.run<T>(*client_, work, priority);
+    return core_.run<T>(*client_, work);
   }
 
   // Both in turn. The call's parameters are let go of in between.
@@ -312,89 +312,27 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
         });
   }
 
-  static Result<Asked> ask(ClientSession& device, ValidModel model) {
-    HALYARD_ASSIGN_OR_RETURN(auto supported,
-                             device.getSupportedOperations(model));
-    return Asked{std::move(model), std::move(supported)};
-  }
-
-  // Answers the question before the preparation begins.
+  // Answers what is supported before the preparation begins.
   kj::Promise<void> askThenPrepare(PrepareSupported13Context context, Received received,
                                    PrepareOptions options, Callback callback) {
-    return runWith<Asked>(std::move(received),
-                          [device = client_->session](ValidModel model) {
-                            return ask(*device, std::move(model));
-                          })
-        .then([this, context, callback, options = std::move(options)](Result<Asked> asked) mutable {
-          setStatus(context.getResults(), asked.status(), HalVersion::V1_3);
-          if (!asked.ok()) return;
-          setSupported(context, asked->supported);
-          if (!asked->isAll()) return;
-          // Should the driver end of the preparation, the answer has been sent.
-          core_.detach(kj::evalLast([this, self = thisCap(), model = std::move(asked->model),
+    const auto examine = [device = client_->session](ValidModel model) -> Result<ExaminedModel> {
+      HALYARD_ASSIGN_OR_RETURN(auto supported,
+                               device->getSupportedOperations(model));
+      return ExaminedModel{std::move(model), std::move(supported)};
+    };
+    return runWith<ExaminedModel>(std::move(received), examine)
+        .then([this, context, callback,
+               options = std::move(options)](Result<ExaminedModel> examined) mutable {
+          setStatus(context.getResults(), examined.status(), HalVersion::V1_3);
+          if (!examined.ok()) return;
+          setSupported(context, examined->supported);
+          if (!examined->isSupported()) return;
+          // If the driver dies of the preparation, the client has the answer already.
+          core_.detach(kj::evalLast([this, self = thisCap(), model = std::move(examined->model),
                                      options = std::move(options), callback]() mutable {
             launch(std::move(model), std::move(options), callback, HalVersion::V1_3);
           }));
         });
-  }
-
-  // One job does both, and one answer says both if the preparation takes a moment only.
-  kj::Promise<void> askAndPrepare(PrepareSupported13Context context, Received received,
-                                  PrepareOptions options, Callback callback) {
-    using Prepared = std::shared_ptr<PreparedModel>;
-    ServerCore::Awaited answered = core_.await(*client_);
-    const auto question = std::make_shared<Question>(std::move(answered.ticket));
-    const auto outcome = std::make_shared<Outcome>();
-    options.clientUid = client_->uid;
-    auto job = runWith<Prepared>(
-        std::move(received),
-        [question, device = client_->session, options](ValidModel model) -> Result<Prepared> {
-          Result<Asked> asked = ask(*device, model);
-          const bool goesOn = asked.ok() && asked->isAll();
-          question->set(std::move(asked));
-          if (!goesOn) return Prepared();
-          return device->prepareModel(model, options);
-        },
-        options.priority);
-    auto ended = job.then([client = client_, question, outcome, deviceVersion = info_.halVersion,
-                           priority = options.priority](Result<Prepared> result) {
-                      outcome->hasEnded = true;
-                      outcome->status = result.status();
-                      if (!result.ok() || *result == nullptr) return;
-                      outcome->prepared =
-                          makePreparedModelServer(client, (*question->get())->model.share(),
-                                                  std::move(*result), deviceVersion, priority);
-                    })
-                     .fork();
-    auto late = core_.timer().afterDelay(kMoment).then(
-        [question, promise = kj::mv(answered.promise)]() mutable -> kj::Promise<void> {
-          if (question->await()) return kj::READY_NOW;
-          return kj::mv(promise);
-        });
-    auto answer =
-        ended.addBranch().exclusiveJoin(kj::mv(late)).then([context, question, outcome]() mutable {
-          answerBoth(context, *question, *outcome);
-        });
-    core_.detach(ended.addBranch().then([client = client_, callback, outcome]() mutable {
-      if (!outcome->isForCallback) return;
-      notify(client->core, callback, outcome->status, kj::mv(outcome->prepared), HalVersion::V1_3);
-    }));
-    return answer;
-  }
-
-  static void answerBoth(PrepareSupported13Context context, const Question& question,
-                         Outcome& outcome) {
-    const Result<Asked>* const asked = question.get();
-    const Status& status = asked != nullptr ? asked->status() : outcome.status;
-    setStatus(context.getResults(), status, HalVersion::V1_3);
-    if (!status.ok()) return;
-    setSupported(context, (*asked)->supported);
-    if (!(*asked)->isAll()) return;
-    outcome.isForCallback = !outcome.hasEnded;
-    if (!outcome.hasEnded) return;
-    auto prepared = context.getResults().initPrepared();
-    setStatus(prepared, outcome.status, HalVersion::V1_3);
-    KJ_IF_MAYBE (client, outcome.prepared) prepared.setPreparedModel(*client);
   }
 
   template <typename Context>
@@ -486,7 +424,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
           options.deadline = deadline;
           options.clientUid = client_->uid;
           return core_.run<CachedModel>(*client_, [device = client_->session, options] {
-            return device->prepareModelFromCache(std::nullopt, options);
+            return device->prepareModelFromCache(nullptr, options);
           });
         })
         .then([client = client_, deviceVersion = info_.halVersion, context, callback,

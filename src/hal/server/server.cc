@@ -37,7 +37,6 @@ ServerCore::Connection::Connection(std::shared_ptr<ServedClient> theClient,
 
 void ServerCore::serve(RpcLoop::Context& context, UniqueFd socket,
                        std::function<void()> onDisconnect, ClientTerms terms) {
-  timer_ = context.io.provider->getTimer();
   auto client = std::make_shared<ServedClient>(
       ServedClient{*this, std::make_shared<ClientSession>(device, services, terms.quota),
                    executor_.openLane({.queued = terms.queuedCalls}), std::move(terms.refusal)});

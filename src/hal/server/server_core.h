@@ -109,8 +109,6 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
     return {kj::mv(finished.promise), std::make_shared<Ticket>(*this, id)};
   }
 
-  kj::Timer& timer() { return KJ_ASSERT_NONNULL(timer_); }
-
   // A promise without a receiver.
   void detach(kj::Promise<void> promise) { tasks_->add(kj::mv(promise)); }
 
@@ -157,7 +155,6 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
   void endClient(const ServedClient& client);
 
   RpcLoop& loop_;
-  kj::Maybe<kj::Timer&> timer_;  // of the loop
   FairExecutor& executor_ = services->executor();
   const std::shared_ptr<FairExecutor::Lane> firstDisposals_ =
       executor_.openLane({.queued = SIZE_MAX, .running = 1});

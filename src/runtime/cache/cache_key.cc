@@ -34,8 +34,7 @@ constexpr size_t kMostThreads = 4;
 
 class KeyWriter {
  public:
-  // `constants`: null to leave out those in pools.
-  KeyWriter(const CacheKeyParts& parts, ConstantDigests* constants)
+  KeyWriter(const CacheKeyParts& parts, ConstantDigests& constants)
       : parts_(parts), constants_(constants) {}
 
   Result<hal::Token> run() {
@@ -148,9 +147,6 @@ class KeyWriter {
 
   Status modelPart(const Model& model) {
     number(model.relaxComputationFloat32toFloat16);
-    // Operands often share a value: where they have it is enough for an outline, and all values
-    // once.
-    if (constants_ == nullptr) numbers(model.operandValues);
     HALYARD_RETURN_IF_ERROR(subgraph(model, model.main));
     number(uint64_t{model.referenced.size()});
     for (const Subgraph& each : model.referenced) HALYARD_RETURN_IF_ERROR(subgraph(model, each));
@@ -187,17 +183,12 @@ class KeyWriter {
     }
     const bool isReference = operand.lifetime == Lifetime::CONSTANT_REFERENCE;
     // Where a constant is kept makes no difference, what it is does.
-    number(isReference && constants_ != nullptr ? Lifetime::CONSTANT_COPY : operand.lifetime);
+    number(isReference ? Lifetime::CONSTANT_COPY : operand.lifetime);
     const DataLocation& at = operand.location;
     if (operand.lifetime == Lifetime::SUBGRAPH) number(at.offset);
-    if (isReference && constants_ == nullptr) {
-      number(at.length);
-    } else if (isReference) {
-      HALYARD_ASSIGN_OR_RETURN(const Digest digest, constants_->of(model.pools[at.poolIndex], at));
+    if (isReference) {
+      HALYARD_ASSIGN_OR_RETURN(const Digest digest, constants_.of(model.pools[at.poolIndex], at));
       constant(digest, at.length);
-    } else if (operand.lifetime == Lifetime::CONSTANT_COPY && constants_ == nullptr) {
-      number(at.offset);
-      number(at.length);
     } else if (operand.lifetime == Lifetime::CONSTANT_COPY) {
       constant(bulkDigest({model.operandValues.data() + at.offset, at.length}), at.length);
     }
@@ -210,7 +201,7 @@ class KeyWriter {
   }
 
   const CacheKeyParts& parts_;
-  ConstantDigests* const constants_;
+  ConstantDigests& constants_;
   Sha256 hash_;
   std::array<uint8_t, 4096> gathered_;
   size_t used_ = 0;
@@ -345,11 +336,7 @@ const std::string& processorText() {
 
 Result<hal::Token> cacheKey(const CacheKeyParts& parts, ConstantDigests& constants) {
   constants.learn(*parts.model);
-  return KeyWriter(parts, &constants).run();
-}
-
-Digest outlineKey(const CacheKeyParts& parts) {
-  return *KeyWriter(parts, nullptr).run();  // what can fail is the reading of constants
+  return KeyWriter(parts, constants).run();
 }
 
 }  // namespace halyard::runtime

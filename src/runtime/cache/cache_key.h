@@ -58,9 +58,6 @@ struct CacheKeyParts {
 // be read.
 Result<hal::Token> cacheKey(const CacheKeyParts& parts, ConstantDigests& constants);
 
-// The same but for the constants in pools of memory, of which only sizes count: nothing is read.
-Digest outlineKey(const CacheKeyParts& parts);
-
 // What this machine's processor can do, as text without meaning.
 const std::string& processorText();
 

@@ -37,27 +37,27 @@ class Stage {
   const hal::TimePoint begin_;
 };
 
+// A driver may answer OK and give nothing.
+Result<PreparedPtr> notNull(Result<PreparedPtr> prepared) {
+  if (prepared.ok() && *prepared == nullptr) {
+    return opFailed("it answered without a prepared model");
+  }
+  return prepared;
+}
+
 Result<PreparedPtr> compile(const Device& device, const ValidModel& model,
                             hal::PrepareOptions options,
                             std::shared_ptr<const hal::CacheFiles> files, CacheRecord* record) {
   options.cache = std::move(files);
   const Stage stage(&record->compileNs);
-  HALYARD_ASSIGN_OR_RETURN(PreparedPtr prepared, device.hal().prepareModel(model, options));
-  if (prepared == nullptr) return opFailed("it answered without a prepared model");
-  return prepared;
+  return notNull(device.hal().prepareModel(model, options));
 }
 
 Result<PreparedPtr> withoutFiles(const Device& device, const CachedPreparation::Part& part,
                                  const hal::PrepareOptions& options, CacheRecord* record) {
-  if (part.done == nullptr) return compile(device, part.model, options, nullptr, record);
-  if (part.done->took) {
-    record->compileNs = std::chrono::duration<double, std::nano>(*part.done->took).count();
-  } else {
-    record->reason +=
-        "; it has prepared this model at once before, and its answer is waited for at the first "
-        "use";
-  }
-  return part.done->prepared;
+  if (part.earlier == nullptr) return compile(device, part.model, options, nullptr, record);
+  record->compileNs = std::chrono::duration<double, std::nano>(part.earlier->took).count();
+  return notNull(part.earlier->prepared);
 }
 
 Status checkOperands(const Model& expected, const std::vector<uint32_t>& expectedIndexes,
@@ -245,8 +245,9 @@ class Attempt {
 
 }  // namespace
 
-std::string CachedPreparation::whyNoFiles(const Device& device,
-                                          hal::ExecutionPreference preference) const {
+std::string whyNoFiles(const CachedPreparation* caching, const Device& device,
+                       hal::ExecutionPreference preference) {
+  if (caching == nullptr) return "the application has asked for none";
   if (device.isCpu()) return "the runtime's own device has nothing to save";
   const hal::DeviceInfo& info = device.info();
   if (info.modelCacheFiles == 0 && info.dataCacheFiles == 0) {
@@ -256,13 +257,7 @@ std::string CachedPreparation::whyNoFiles(const Device& device,
     return fmt::format("the driver saves nothing that it compiles for {}",
                        preferenceText(preference));
   }
-  return whyNot_;
-}
-
-std::string whyNoFiles(const CachedPreparation* caching, const Device& device,
-                       hal::ExecutionPreference preference) {
-  return caching == nullptr ? "the application has asked for none"
-                            : caching->whyNoFiles(device, preference);
+  return {};
 }
 
 Result<PreparedPtr> CachedPreparation::prepare(const Device& device, const Part& part,
@@ -271,7 +266,7 @@ Result<PreparedPtr> CachedPreparation::prepare(const Device& device, const Part&
   *record = {};
   Attempt attempt(device, part.model, options, record);
   const hal::DeviceInfo& info = device.info();
-  record->reason = whyNoFiles(device, options.preference);
+  record->reason = whyNoFiles(this, device, options.preference);
   if (!record->reason.empty()) return withoutFiles(device, part, options, record);
   Result<hal::Token> key = hal::Token{};
   {

@@ -38,26 +38,22 @@ inline bool isSlower(double warmNs, double coldNs) { return warmNs > coldNs * 1.
 
 class CachedPreparation {
  public:
-  // `whyNot`: why nothing is to be tried (CacheHint); empty: it is.
-  CachedPreparation(CachingRequest request, std::shared_ptr<ConstantDigests> digests,
-                    std::string whyNot = "")
-      : request_(std::move(request)), digests_(std::move(digests)), whyNot_(std::move(whyNot)) {}
+  CachedPreparation(CachingRequest request, std::shared_ptr<ConstantDigests> digests)
+      : request_(std::move(request)), digests_(std::move(digests)) {}
 
-  // What has been prepared without files already.
-  struct Done {
+  // The result of a preparation without files that has taken place already.
+  struct EarlierResult {
     Result<std::shared_ptr<hal::PreparedModel>> prepared;
-    // nullopt: nobody has waited for the driver's answer yet.
-    std::optional<std::chrono::nanoseconds> took;
+    std::chrono::nanoseconds took{0};
   };
   struct Part {
     ValidModel model;
     bool isWhole = true;  // of the application's model; else `operations` of `subgraph`
     uint32_t subgraph = kMainSubgraph;
     std::span<const uint32_t> operations;
-    const Done* done = nullptr;  // of the part; only where whyNoFiles tells a reason
+    // Of this part. Not null only if whyNoFiles gives a reason.
+    const EarlierResult* earlier = nullptr;
   };
-  // Why the device gets no files, whatever the model is; empty: it may get some.
-  std::string whyNoFiles(const Device& device, hal::ExecutionPreference preference) const;
   // From the files if they have it; otherwise compiled, with the files to save it in; without files
   // where there can be none. Fails only as the device's prepareModel does. The result is not null.
   Result<std::shared_ptr<hal::PreparedModel>> prepare(const Device& device, const Part& part,
@@ -67,13 +63,13 @@ class CachedPreparation {
  private:
   CachingRequest request_;
   std::shared_ptr<ConstantDigests> digests_;
-  std::string whyNot_;
 };
 
 // The part of a step, which must outlive it.
 CachedPreparation::Part partOf(const ComputeStep& step, bool isWhole);
 
-// As CachedPreparation::whyNoFiles; `caching` may be null: the application asks for no cache.
+// Why the device gets no files, whatever the model is; empty: it may get some. `caching` is null if
+// the application asks for no cache.
 std::string whyNoFiles(const CachedPreparation* caching, const Device& device,
                        hal::ExecutionPreference preference);
 

@@ -345,6 +345,34 @@ TEST_F(CachedPreparationTest, StartsThatAreNoGainAreGivenUp) {
   EXPECT_EQ(times()->slower, 0u);
 }
 
+// The runtime neither makes files nor digests the model, and leaves no trace in the folder.
+TEST_F(CachedPreparationTest, APreferenceForWhichTheDriverSavesNothingIsNotCached) {
+  script_->preferences = hal::preferenceBit(hal::ExecutionPreference::SUSTAINED_SPEED);
+  for (int i = 0; i < 4; ++i) {
+    const CacheRecord record = compile();
+    EXPECT_EQ(record.state, State::OFF);
+    EXPECT_EQ(record.reason, "the driver saves nothing that it compiles for a fast single answer");
+    EXPECT_EQ(record.keyNs, 0);
+    EXPECT_GT(record.compileNs, 0);
+    const auto calls = script_->takeCalls();
+    ASSERT_THAT(calls, SizeIs(1));
+    EXPECT_FALSE(calls[0].isLoad || calls[0].hadCache);
+  }
+  EXPECT_EQ(fs::directory_iterator(folder_), fs::directory_iterator());
+  preference_ = 2;
+  EXPECT_EQ(compile().state, State::MISS);
+  EXPECT_EQ(compile().state, State::HIT);
+}
+
+// A later start may find what the driver saves then.
+TEST_F(CachedPreparationTest, ADriverThatHasSavedNothingGetsFilesAgain) {
+  script_->writes = false;
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(compile().state, State::MISS);
+  script_->writes = true;
+  EXPECT_EQ(compile().state, State::MISS);
+  EXPECT_EQ(compile().state, State::HIT);
+}
+
 TEST_F(CachedPreparationTest, Slower) {
   EXPECT_FALSE(isSlower(1.9e6, 1e6));  // within a millisecond
   EXPECT_TRUE(isSlower(2.2e6, 1e6));

@@ -11,11 +11,10 @@
 
 #include "base/log.h"
 #include "base/signals_blocked.h"
-#include "runtime/cache/cache_hint.h"
-#include "runtime/report/plan_report.h"
 #include "runtime/compile/preparation.h"
-#include "runtime/partition/step_model.h"
 #include "runtime/device/strict_mode.h"
+#include "runtime/partition/step_model.h"
+#include "runtime/report/plan_report.h"
 
 namespace halyard::runtime {
 namespace {
@@ -178,33 +177,8 @@ std::jthread Compilation::startDigesting() const {
     const SignalsBlocked blocked;
     return std::jthread([digests = constantDigests_, model = model_] { digests->learn(*model); });
   } catch (const std::system_error&) {
-    return {};  // whoever needs them will do it
+    return {};  // each digest is computed when the key needs it
   }
-}
-
-void Compilation::trustDriver(PreparationOptions* options) const {
-  const Device& device = *devices_.front();
-  // What may end elsewhere is decided when compiling, and who sets a limit wants to know the end.
-  if (!hasSingleExplicitDevice() || caching_->descriptors != nullptr || timeout_ != 0 ||
-      !requiredDevices().empty() ||
-      whyNoFiles(options->caching.get(), device, preference_).empty()) {
-    return;
-  }
-  auto before = PreparedBefore::of(*caching_, *model_, device, options->prepare);
-  if (!before) return;
-  options->before = std::make_shared<const PreparedBefore>(*std::move(before));
-  options->refused = [before = options->before, report = report_,
-                      name = device.name()](const Status& cause) {
-    before->takeBack();
-    ReportEvent event;
-    event.kind = ReportEvent::Kind::PREPARE_FAILED;
-    event.device = name;
-    event.partition = 0;
-    event.cause = cause.toString();
-    report->add(std::move(event));
-    logWarning("device {} has prepared the model at once before, and now fails to: {}", name,
-               cause.toString());
-  };
 }
 
 void Compilation::planNothing() {
@@ -252,24 +226,14 @@ Status Compilation::prepare() {
   options.mode = partitionMode();
   options.prepare = {preference_, priority_, deadlineAfter(timeout_), nullptr, attributes_.get()};
   options.costs = CostSettings::ofThisMachine();
-  std::optional<CacheHint> hint;
-  std::string whyNot;  // to be cached
-  const bool mayBeSaved = this->mayBeSaved();
-  if (mayBeSaved && caching_->descriptors == nullptr) {
-    hint.emplace(*caching_, *model_, devices_, preference_, priority_);
-    whyNot = hint->whyNot();
-  }
   if (caching_) {
-    options.caching =
-        std::make_shared<const CachedPreparation>(*caching_, constantDigests_, whyNot);
-    trustDriver(&options);
+    options.caching = std::make_shared<const CachedPreparation>(*caching_, constantDigests_);
   }
   {
-    const std::jthread digesting = mayBeSaved && whyNot.empty() ? startDigesting() : std::jthread();
+    const std::jthread digesting = mayBeSaved() ? startDigesting() : std::jthread();
     HALYARD_ASSIGN_OR_RETURN(
         plan_, preparePlan(model_, applicationOrder_, devices_, options, report_.get()));
   }
-  if (hint && whyNot.empty()) hint->learn(*plan_);
   makeRunner(options.caching);
   return okStatus();
 }

@@ -16,13 +16,11 @@
 #include "runtime/device/extension_attributes.h"
 #include "runtime/model/model_builder.h"
 #include "runtime/partition/plan.h"
-#include "runtime/run/plan_runner.h"
 #include "runtime/report/report.h"
+#include "runtime/run/plan_runner.h"
 #include "runtime/run/shadow.h"
 
 namespace halyard::runtime {
-
-struct PreparationOptions;
 
 class Compilation {
  public:
@@ -93,8 +91,6 @@ class Compilation {
   bool mayBeSaved() const;
   // The digests that caching needs, computed while the devices are asked what they support.
   std::jthread startDigesting() const;
-  // Where a driver that has prepared the model before need not be waited for.
-  void trustDriver(PreparationOptions* options) const;
   Status prepare();
   // A plan and a report of why the model can never be computed.
   void planNothing();

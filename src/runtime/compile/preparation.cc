@@ -9,13 +9,12 @@
 #include "base/first_time.h"
 #include "base/log.h"
 #include "base/verbose_log.h"
-#include "hal/client/remote_device.h"
 #include "halyard/driver/trace.h"
 #include "model/validation/validation.h"
+#include "runtime/device/strict_mode.h"
 #include "runtime/partition/partitioner.h"
 #include "runtime/partition/plan_builder.h"
 #include "runtime/report/plan_report.h"
-#include "runtime/device/strict_mode.h"
 
 namespace halyard::runtime {
 namespace {
@@ -124,8 +123,8 @@ class Preparation {
   const OperationNamer nameOf_;
   std::vector<ComputeStep> prepared_;  // of attempts that failed
   size_t failedOperations_ = 0;        // in the step that failed last
-  // The whole model, by the one candidate, with the answer to what it supports.
-  std::optional<CachedPreparation::Done> whole_;
+  // Of the whole model by the only candidate, prepared while it was asked what it supports.
+  std::optional<CachedPreparation::EarlierResult> whole_;
 };
 
 std::vector<const Device*> Preparation::candidatesOf(const std::vector<const Device*>& devices) {
@@ -178,37 +177,23 @@ void Preparation::logDecisions(const SubgraphChoice& choice) {
   }
 }
 
-// A driver that is the only candidate, and gets no cache files, prepares the model as soon as it
-// has said that it takes all of it: another process sees it once.
+// The only candidate prepares the model together with the answer if it gets no cache files: the
+// model then travels to another process once.
 Result<std::vector<bool>> Preparation::ask(const Device& device, uint32_t subgraph,
                                            const ValidModel& asModel) {
-  auto* const remote = dynamic_cast<hal::RemoteDevice*>(&device.hal());
   const bool mayPrepare =
-      remote != nullptr && candidates_.size() == 1 && subgraph == kMainSubgraph &&
-      model_->referenced.empty() &&
+      candidates_.size() == 1 && subgraph == kMainSubgraph && model_->referenced.empty() &&
       !whyNoFiles(options_.caching.get(), device, options_.prepare.preference).empty();
   if (!mayPrepare) return device.hal().getSupportedOperations(asModel);
   const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::COMPILATION, device.name());
-  const PreparedBefore* const before = options_.before.get();
-  if (before != nullptr && before->isSaid()) {
-    HALYARD_ASSIGN_OR_RETURN(auto prepared,
-                             remote->prepareAhead(asModel, options_.prepare, options_.refused));
-    if (prepared != nullptr) {
-      whole_ = CachedPreparation::Done{std::move(prepared), std::nullopt};
-      return std::vector<bool>(asModel->main.operations.size(), true);
-    }
+  const hal::TimePoint begin = hal::Clock::now();
+  HALYARD_ASSIGN_OR_RETURN(hal::SupportedPreparation answer,
+                           device.hal().prepareIfSupported(asModel, options_.prepare));
+  if (answer.prepared) {
+    whole_ =
+        CachedPreparation::EarlierResult{std::move(*answer.prepared), hal::Clock::now() - begin};
   }
-  const auto meanwhile = [before] {
-    if (before != nullptr) before->say();
-  };
-  HALYARD_ASSIGN_OR_RETURN(std::optional<hal::RemoteDevice::Offer> offer,
-                           remote->prepareSupported(asModel, options_.prepare, meanwhile));
-  const bool wasAtOnce =
-      offer && offer->prepared && offer->prepared->ok() && offer->took <= kAtOnce;
-  if (before != nullptr && !wasAtOnce) before->takeBack();
-  if (!offer) return device.hal().getSupportedOperations(asModel);
-  if (offer->prepared) whole_ = CachedPreparation::Done{std::move(*offer->prepared), offer->took};
-  return std::move(offer->supported);
+  return std::move(answer.supported);
 }
 
 Result<Plan> Preparation::divide() {
@@ -247,9 +232,10 @@ void Preparation::describe(const Plan& plan) {
 
 Status Preparation::prepareStep(ComputeStep* step, bool isWhole) {
   const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::COMPILATION, step->device->name());
-  const std::optional<CachedPreparation::Done> done = std::exchange(whole_, std::nullopt);
+  const std::optional<CachedPreparation::EarlierResult> earlier =
+      std::exchange(whole_, std::nullopt);
   CachedPreparation::Part part = partOf(*step, isWhole);
-  if (done && isWhole && step->device == candidates_[0]) part.done = &*done;
+  if (earlier && isWhole && step->device == candidates_[0]) part.earlier = &*earlier;
   HALYARD_ASSIGN_OR_RETURN(
       step->prepared,
       preparePart(*step->device, options_.caching.get(), part, options_.prepare, &step->cache),

@@ -3,7 +3,6 @@
 // Thread safety: one call per compilation at a time. Ownership: the plan owns what was prepared.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -11,7 +10,6 @@
 #include "runtime/cache/cached_preparation.h"
 #include "runtime/partition/cost_model.h"
 #include "runtime/partition/plan.h"
-#include "runtime/compile/prepared_before.h"
 #include "runtime/report/report.h"
 
 namespace halyard::runtime {
@@ -31,10 +29,6 @@ struct PreparationOptions {
   hal::PrepareOptions prepare;
   CostSettings costs;
   std::shared_ptr<const CachedPreparation> caching;  // null: the application asks for none
-  // Of the whole model on the one device; null: its driver's answer is waited for.
-  std::shared_ptr<const PreparedBefore> before;
-  // Called if the driver, not waited for, has refused; by any thread, also after preparePlan.
-  std::function<void(const Status&)> refused;
 };
 
 // A device that fails to prepare what it said it supports is left out for those operations and the

@@ -9,9 +9,9 @@
 
 #include "cpu/model_for_test.h"
 #include "model/validation/validation.h"
-#include "runtime/testing/fake_devices_for_test.h"
-#include "runtime/partition/step_model.h"
 #include "runtime/device/strict_mode.h"
+#include "runtime/partition/step_model.h"
+#include "runtime/testing/fake_devices_for_test.h"
 
 namespace halyard::runtime {
 namespace {
@@ -236,6 +236,40 @@ TEST_F(PreparationTest, ItWarnsOnceWhenTheCpuDeviceDoesItAll) {
   for (size_t i = 0; i < 4; ++i) EXPECT_THAT(warnings[i], HasSubstr("going on without"));
   EXPECT_THAT(warnings[4], HasSubstr("in e: everything is computed by nnapi-reference"));
   EXPECT_THAT(warningsOf(prepare), IsEmpty());
+}
+
+// One trip to the device does for both questions.
+TEST_F(PreparationTest, ASoleDevicePreparesWhileItIsAsked) {
+  Script& only = devices_.add("only");
+  PreparationOptions options;
+  options.explicitDevices = true;
+  const auto plan = makePlan(model(), devices_.list(false), noCosts(), &report_, options);
+  ASSERT_TRUE(plan.ok()) << plan.status().toString();
+  EXPECT_EQ(textOf(**plan), "simple only{0,1,2}");
+  EXPECT_EQ(only.preparedIfSupported, 1);
+  EXPECT_EQ(only.asked, 1);
+  EXPECT_EQ(only.prepared, 1);
+  EXPECT_GT(report_.partitions().at(0).cache.compileNs, 0);
+}
+
+TEST_F(PreparationTest, ARefusalOfASoleDeviceIsTheErrorOfThePreparation) {
+  Script& only = devices_.add("only");
+  only.prepare = failsWith("no registers");
+  PreparationOptions options;
+  options.explicitDevices = true;
+  EXPECT_EQ(plan(devices_.list(false), options), "OP_FAILED: device only: no registers");
+  EXPECT_EQ(only.preparedIfSupported, 1);
+  EXPECT_EQ(only.prepared, 1);
+  EXPECT_THAT(kinds(), ElementsAre(Kind::PREPARE_FAILED));
+}
+
+TEST_F(PreparationTest, WhereOthersMayTakeOverDevicesAreAskedFirst) {
+  Script& a = devices_.add("a", 0.1F);
+  Script& b = devices_.add("b", 0.5F);
+  EXPECT_EQ(plan(devices_.list()), "simple a{0,1,2}");
+  EXPECT_EQ(a.preparedIfSupported + b.preparedIfSupported, 0);
+  EXPECT_EQ(a.prepared, 1);
+  EXPECT_EQ(b.prepared, 0);
 }
 
 TEST_F(PreparationTest, ItDoesNotWarnOfAnErrorThatItReturns) {

@@ -13,9 +13,9 @@
 #include "cpu/cpu_device.h"
 #include "hal/core/version_adaptation.h"
 #include "ops/operation.h"
+#include "runtime/compile/preparation.h"
 #include "runtime/device/device_manager.h"
 #include "runtime/partition/plan.h"
-#include "runtime/compile/preparation.h"
 
 namespace halyard::runtime::testing {
 
@@ -33,6 +33,7 @@ struct Script {
   bool canPrepareAnything = false;  // models that cannot be executed, too
   int asked = 0;
   int prepared = 0;
+  int preparedIfSupported = 0;  // calls that do both
 };
 
 class UnusablePreparedModel : public hal::PreparedModel {
@@ -78,6 +79,11 @@ class FakeDevice : public hal::Device {
       return std::shared_ptr<hal::PreparedModel>(std::make_shared<UnusablePreparedModel>());
     }
     return real_->prepareModel(std::move(model), options);
+  }
+  Result<hal::SupportedPreparation> prepareIfSupported(
+      std::shared_ptr<const Model> model, const hal::PrepareOptions& options) override {
+    ++script_->preparedIfSupported;
+    return hal::Device::prepareIfSupported(std::move(model), options);
   }
 
  private:

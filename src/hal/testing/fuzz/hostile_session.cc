@@ -5,11 +5,11 @@
 
 #include "hal/core/completion.h"
 #include "hal/driver.capnp.h"
-#include "hal/wire/rpc_loop_context.h"
 #include "hal/testing/fuzz/counting_callbacks.h"
 #include "hal/testing/fuzz/fuzz_cache_files.h"
 #include "hal/testing/fuzz/hostile_messages.h"
 #include "hal/testing/fuzz/hostile_queue.h"
+#include "hal/wire/rpc_loop_context.h"
 #include "hal/wire/wire_connection.h"
 #include "hal/wire/wire_memory.h"
 #include "hal/wire/wire_model.h"
@@ -300,7 +300,6 @@ class Session {
         call.setPriority(priority());
         setDeadline(call);
         setAttributes(call);
-        call.setAtOnce(!bytes_.oneIn(4));
         setPreparedCallback(call);
         return send(kj::mv(call));  // the callback is not called for what is not supported
       }
