@@ -2,8 +2,6 @@
 // whose driver may fail at any moment, and then without naming a device. Prints the first call that
 // failed. Ends with 0 unless a result was wrong, an error had no text, or the runtime's own way out
 // failed.
-#include <android/NeuralNetworks.h>
-#include <halyard/halyard.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -11,9 +9,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <string>
+#include <vector>
+
+#include "client/nnapi.h"
+#include "client/sum_model.h"
 
 namespace {
+
+namespace client = halyard::client;
 
 constexpr uint32_t kValues = 4;
 constexpr uint64_t kTimeout = 1'500'000'000;  // ns
@@ -29,62 +32,44 @@ bool mayBeWrong = false;
   std::_Exit(1);
 }
 
-void must(int code, const char* what) {
-  if (code != ANEURALNETWORKS_NO_ERROR) die(what);
+void must(const client::CallResult& result) {
+  if (!result.ok()) die(result.call());
 }
 
-ANeuralNetworksModel* makeModel() {
-  ANeuralNetworksModel* model = nullptr;
-  must(ANeuralNetworksModel_create(&model), "create");
-  const uint32_t dims[] = {kValues};
-  const ANeuralNetworksOperandType tensor = {ANEURALNETWORKS_TENSOR_FLOAT32, 1, dims, 0, 0};
-  const ANeuralNetworksOperandType scalar = {ANEURALNETWORKS_INT32, 0, nullptr, 0, 0};
-  const int32_t none = ANEURALNETWORKS_FUSED_NONE;
-  const uint32_t inputs[] = {0, 1, 2};
-  const uint32_t output = 3;
-  must(ANeuralNetworksModel_addOperand(model, &tensor), "addOperand");
-  must(ANeuralNetworksModel_addOperand(model, &tensor), "addOperand");
-  must(ANeuralNetworksModel_addOperand(model, &scalar), "addOperand");
-  must(ANeuralNetworksModel_addOperand(model, &tensor), "addOperand");
-  must(ANeuralNetworksModel_setOperandValue(model, 2, &none, sizeof none), "setOperandValue");
-  must(ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_ADD, 3, inputs, 1, &output),
-       "addOperation");
-  must(ANeuralNetworksModel_identifyInputsAndOutputs(model, 2, inputs, 1, &output), "identify");
-  must(ANeuralNetworksModel_finish(model), "finish");
+client::Model makeModel() {
+  client::Model model;
+  must(model.create());
+  must(client::addSum(model.get(), {kValues}, {kValues}, {kValues}));
+  must(model.finish());
   return model;
 }
 
-ANeuralNetworksDevice* findDevice() {
-  uint32_t count = 0;
-  must(ANeuralNetworks_getDeviceCount(&count), "getDeviceCount");
-  for (uint32_t i = 0; i < count; ++i) {
-    ANeuralNetworksDevice* device = nullptr;
-    const char* name = nullptr;
-    must(ANeuralNetworks_getDevice(i, &device), "getDevice");
-    must(ANeuralNetworksDevice_getName(device, &name), "getName");
-    if (std::strcmp(name, "halyard-crash") == 0) return device;
-  }
-  return nullptr;
+const ANeuralNetworksDevice* findDevice() {
+  std::vector<client::Device> devices;
+  must(client::listDevices(devices));
+  return client::deviceNamed(devices, "halyard-crash");
 }
 
 // One execution: its arguments, and a way to compute it.
 class Run {
  public:
-  explicit Run(ANeuralNetworksCompilation* compilation) {
-    must(ANeuralNetworksExecution_create(compilation, &execution_), "Execution_create");
-    must(ANeuralNetworksExecution_setInput(execution_, 0, nullptr, kA, sizeof kA), "setInput");
-    must(ANeuralNetworksExecution_setInput(execution_, 1, nullptr, kB, sizeof kB), "setInput");
-    must(ANeuralNetworksExecution_setOutput(execution_, 0, nullptr, out_, sizeof out_),
-         "setOutput");
+  explicit Run(const client::Compilation& compilation) {
+    must(execution_.create(compilation.get()));
+    must(execution_.setInput(0, nullptr, kA, sizeof kA));
+    must(execution_.setInput(1, nullptr, kB, sizeof kB));
+    must(execution_.setOutput(0, nullptr, out_, sizeof out_));
   }
-  ~Run() { ANeuralNetworksExecution_free(execution_); }
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
+  // For one device, which a driver that hangs must not stop for long.
+  Run& withTimeout() {
+    must(execution_.setTimeout(kTimeout));
+    return *this;
+  }
 
-  int compute(const std::function<int(ANeuralNetworksExecution*)>& how) {
-    const int code = how(execution_);
-    if (code == ANEURALNETWORKS_NO_ERROR && !isRight()) die("wrong values with NO_ERROR");
-    return code;
+  client::CallResult compute(
+      const std::function<client::CallResult(const client::Execution&)>& how) {
+    const client::CallResult result = how(execution_);
+    if (result.ok() && !isRight()) die("wrong values with NO_ERROR");
+    return result;
   }
 
  private:
@@ -96,89 +81,69 @@ class Run {
     return true;
   }
 
-  ANeuralNetworksExecution* execution_ = nullptr;
+  client::Execution execution_;
   float out_[kValues] = {};
 };
 
-int withEvent(ANeuralNetworksExecution* execution) {
-  ANeuralNetworksEvent* event = nullptr;
-  int code = ANeuralNetworksExecution_startCompute(execution, &event);
-  if (code == ANEURALNETWORKS_NO_ERROR) code = ANeuralNetworksEvent_wait(event);
-  ANeuralNetworksEvent_free(event);
-  return code;
+client::CallResult plainly(const client::Execution& execution) { return execution.compute(); }
+
+client::CallResult withEvent(const client::Execution& execution) {
+  client::Event event;
+  const client::CallResult started = execution.startCompute(event);
+  return started.ok() ? event.wait() : started;
 }
 
-int withFence(ANeuralNetworksExecution* execution) {
-  ANeuralNetworksEvent* event = nullptr;
-  int code =
-      ANeuralNetworksExecution_startComputeWithDependencies(execution, nullptr, 0, 0, &event);
-  if (code == ANEURALNETWORKS_NO_ERROR) code = ANeuralNetworksEvent_wait(event);
-  ANeuralNetworksEvent_free(event);
-  return code;
+client::CallResult withFence(const client::Execution& execution) {
+  client::Event event;
+  const client::CallResult started = execution.startComputeWithDependencies({}, 0, event);
+  return started.ok() ? event.wait() : started;
 }
 
 // The name of the first call that failed; null: none. Its text must be there.
-const char* useDevice(ANeuralNetworksModel* model, const ANeuralNetworksDevice* device) {
-  const auto failed = [](int code) {
-    if (code == ANEURALNETWORKS_NO_ERROR) return false;
+const char* useDevice(const client::Model& model, const ANeuralNetworksDevice* device) {
+  const auto failed = [](const client::CallResult& result) {
+    if (result.ok()) return false;
     if (std::strlen(halyard_lastErrorText()) < 10) die("an error without text");
     return true;
   };
-  bool supported = false;
-  if (failed(ANeuralNetworksModel_getSupportedOperationsForDevices(model, &device, 1, &supported)))
+  std::vector<bool> supported;
+  if (failed(model.getSupportedOperationsForDevices({&device, 1}, 1, supported)))
     return "getSupportedOperationsForDevices";
-  ANeuralNetworksCompilation* compilation = nullptr;
-  must(ANeuralNetworksCompilation_createForDevices(model, &device, 1, &compilation), "create");
-  must(ANeuralNetworksCompilation_setTimeout(compilation, kTimeout), "setTimeout");
+  client::Compilation compilation;
+  must(compilation.createForDevices(model.get(), {&device, 1}));
+  must(compilation.setTimeout(kTimeout));
   const char* step = nullptr;
-  ANeuralNetworksBurst* burst = nullptr;
-  if (failed(ANeuralNetworksCompilation_finish(compilation))) {
+  client::Burst burst;
+  if (failed(compilation.finish())) {
     step = "Compilation_finish";
   } else {
-    must(ANeuralNetworksBurst_create(compilation, &burst), "Burst_create");
-    const auto computed = [](ANeuralNetworksExecution* execution) {
-      must(ANeuralNetworksExecution_setTimeout(execution, kTimeout), "setTimeout");
-      return ANeuralNetworksExecution_compute(execution);
+    must(burst.create(compilation.get()));
+    const auto bursted = [&burst](const client::Execution& execution) {
+      return execution.burstCompute(burst.get());
     };
-    const auto bursted = [burst](ANeuralNetworksExecution* execution) {
-      must(ANeuralNetworksExecution_setTimeout(execution, kTimeout), "setTimeout");
-      return ANeuralNetworksExecution_burstCompute(execution, burst);
-    };
-    const auto evented = [](ANeuralNetworksExecution* execution) {
-      must(ANeuralNetworksExecution_setTimeout(execution, kTimeout), "setTimeout");
-      return withEvent(execution);
-    };
-    const auto fenced = [](ANeuralNetworksExecution* execution) {
-      must(ANeuralNetworksExecution_setTimeout(execution, kTimeout), "setTimeout");
-      return withFence(execution);
-    };
-    if (failed(Run(compilation).compute(computed))) {
+    if (failed(Run(compilation).withTimeout().compute(plainly))) {
       step = "compute";
-    } else if (failed(Run(compilation).compute(evented))) {
+    } else if (failed(Run(compilation).withTimeout().compute(withEvent))) {
       step = "startCompute";
-    } else if (failed(Run(compilation).compute(bursted))) {
+    } else if (failed(Run(compilation).withTimeout().compute(bursted))) {
       step = "burstCompute";
-    } else if (failed(Run(compilation).compute(fenced))) {
+    } else if (failed(Run(compilation).withTimeout().compute(withFence))) {
       step = "startComputeWithDependencies";
     }
   }
   if (step != nullptr) std::printf("%s: %s\n", step, halyard_lastErrorText());
-  ANeuralNetworksBurst_free(burst);
-  ANeuralNetworksCompilation_free(compilation);
   return step;
 }
 
 // Without a device named, whatever has become of the driver. One that dies in the very execution
 // may make that one fail, but not the next.
-void useAny(ANeuralNetworksModel* model) {
+void useAny(const client::Model& model) {
   constexpr int kTries = 3;
   for (int tries = 1;; ++tries) {
-    ANeuralNetworksCompilation* compilation = nullptr;
-    must(ANeuralNetworksCompilation_create(model, &compilation), "Compilation_create");
-    must(ANeuralNetworksCompilation_finish(compilation), "Compilation_finish, any device");
-    const int code = Run(compilation).compute(ANeuralNetworksExecution_compute);
-    ANeuralNetworksCompilation_free(compilation);
-    if (code == ANEURALNETWORKS_NO_ERROR) return;
+    client::Compilation compilation;
+    must(compilation.create(model.get()));
+    must(compilation.finish());
+    if (Run(compilation).compute(plainly).ok()) return;
     if (tries == kTries) die("compute, any device");
   }
 }
@@ -188,8 +153,8 @@ void useAny(ANeuralNetworksModel* model) {
 int main() {
   const char* const point = std::getenv("HALYARD_CRASH_POINT");
   mayBeWrong = point != nullptr && std::strstr(point, ":bit") != nullptr;
-  ANeuralNetworksModel* const model = makeModel();
-  if (ANeuralNetworksDevice* const device = findDevice()) {
+  const client::Model model = makeModel();
+  if (const ANeuralNetworksDevice* const device = findDevice()) {
     const char* const step = useDevice(model, device);
     if (step == nullptr) std::printf("completes\n");
   } else {
@@ -198,6 +163,5 @@ int main() {
   // Drivers that are started from now on are good ones.
   ::unsetenv("HALYARD_CRASH_POINT");
   useAny(model);
-  ANeuralNetworksModel_free(model);
   return 0;
 }
