@@ -43,11 +43,6 @@ std::string jsonText(const RunReport& report);
 // One testsuite per variant, one testcase per case.
 std::string junitText(const RunReport& report);
 
-// `text` for an attribute or the text of an XML element: what XML reserves replaced, and with '?'
-// what XML 1.0 does not allow at all and bytes that are no ASCII, whose encoding nobody has
-// checked.
-std::string xmlText(std::string_view text);
-
 // The word for a POSIX shell; quoted where it has to be.
 std::string shellWord(std::string_view word);
 

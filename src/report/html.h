@@ -44,6 +44,8 @@ class HtmlPage {
   void heading(std::string_view text);
   void subheading(std::string_view text);
   void paragraph(std::string_view text);
+  // With its line ends, in letters of one width.
+  void preformatted(std::string_view text);
   // Large figures in a row: a name and a value each, both text.
   struct Figure {
     std::string name;
