@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "report/junit.h"
+
 namespace halyard::conformance {
 namespace {
 
@@ -12,70 +14,22 @@ std::string locationText(const CaseRecord& record) {
   return record.line == 0 ? record.file : fmt::format("{}:{}", record.file, record.line);
 }
 
-std::string junitCase(const CaseRecord& record) {
-  std::string text = fmt::format(
-      "    <testcase classname=\"{}\" name=\"{}\" file=\"{}\" line=\"{}\" time=\"{:.6f}\"",
-      xmlText(record.file), xmlText(record.name.empty() ? "(unreadable)" : record.name),
-      xmlText(record.file), record.line, record.seconds);
-  switch (record.result.outcome) {
-    case Outcome::PASSED:
-      return text + "/>\n";
-    case Outcome::SKIPPED:
-      return text + fmt::format(">\n      <skipped message=\"{}\"/>\n    </testcase>\n",
-                                xmlText(record.result.reason));
-    case Outcome::FAILED:
-      break;
-  }
-  return text + fmt::format(">\n      <failure message=\"{}\">{}</failure>\n    </testcase>\n",
-                            xmlText(record.result.reason), xmlText("repeat: " + record.repeat));
-}
-
-std::string junitSuite(const RunReport& report, std::string_view variant) {
-  std::string cases;
-  size_t counts[3] = {};
-  double seconds = 0;
-  for (const CaseRecord& record : report.cases) {
-    if (record.variant != variant) continue;
-    cases += junitCase(record);
-    seconds += record.seconds;
-    ++counts[static_cast<size_t>(record.result.outcome)];
-  }
-  if (cases.empty()) return {};
-  return fmt::format(
-      "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" "
-      "time=\"{:.3f}\">\n    <properties>\n      <property name=\"device\" value=\"{}\"/>\n      "
-      "<property name=\"via\" value=\"{}\"/>\n    </properties>\n{}  </testsuite>\n",
-      xmlText(variant.empty() ? "(unreadable)" : variant), counts[0] + counts[1] + counts[2],
-      counts[1], counts[2], seconds, xmlText(report.device), xmlText(report.via), cases);
+report::JUnitCase junitCase(const CaseRecord& record) {
+  report::JUnitCase made;
+  made.className = record.file;
+  made.name = record.name.empty() ? "(unreadable)" : record.name;
+  made.attributes = {{"file", record.file}, {"line", std::to_string(record.line)}};
+  made.seconds = record.seconds;
+  if (record.result.outcome == Outcome::PASSED) return made;
+  const bool isSkipped = record.result.outcome == Outcome::SKIPPED;
+  made.outcome =
+      isSkipped ? report::JUnitCase::Outcome::SKIPPED : report::JUnitCase::Outcome::FAILED;
+  made.message = record.result.reason;
+  if (!isSkipped) made.details = "repeat: " + record.repeat;
+  return made;
 }
 
 }  // namespace
-
-std::string xmlText(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\n':
-        escaped += "&#10;";
-        break;
-      default:
-        escaped += c >= ' ' && c < 0x7f ? c : '?';
-    }
-  }
-  return escaped;
-}
 
 size_t RunReport::count(Outcome outcome) const {
   return static_cast<size_t>(std::count_if(
@@ -145,14 +99,21 @@ std::string jsonText(const RunReport& report) {
 }
 
 std::string junitText(const RunReport& report) {
-  std::string suites = junitSuite(report, "");
-  for (const std::string& variant : report.variants) suites += junitSuite(report, variant);
-  return fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"halyard conformance\" "
-      "tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" "
-      "time=\"{:.3f}\">\n{}</testsuites>\n",
-      report.cases.size(), report.count(Outcome::FAILED), report.count(Outcome::SKIPPED),
-      report.seconds, suites);
+  std::vector<std::string> variants = {""};
+  variants.insert(variants.end(), report.variants.begin(), report.variants.end());
+  std::vector<report::JUnitSuite> suites;
+  for (const std::string& variant : variants) {
+    report::JUnitSuite suite;
+    suite.name = variant.empty() ? "(unreadable)" : variant;
+    suite.properties = {{"device", report.device}, {"via", report.via}};
+    for (const CaseRecord& record : report.cases) {
+      if (record.variant != variant) continue;
+      suite.cases.push_back(junitCase(record));
+      suite.seconds += record.seconds;
+    }
+    if (!suite.cases.empty()) suites.push_back(std::move(suite));
+  }
+  return report::junitDocument("halyard conformance", suites, 0, report.seconds);
 }
 
 std::string shellWord(std::string_view word) {

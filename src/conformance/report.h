@@ -1,6 +1,5 @@
-// The results of a run of conformance cases as text, JSON and JUnit XML.
-// Thread safety: pure functions.
-// Ownership: results own their data.
+// What came of a run of conformance cases: as text, JSON and JUnit XML.
+// Thread safety: pure functions. Ownership: results own their data.
 #pragma once
 
 #include <map>
@@ -12,15 +11,15 @@
 
 namespace halyard::conformance {
 
-// One case in one variant, or an unreadable line or file.
+// One case in one variant, or a line or file that could not be read.
 struct CaseRecord {
   std::string file;
-  size_t line = 0;      // 0: the whole file
-  std::string name;     // empty: unreadable
-  std::string variant;  // empty: unreadable
+  size_t line = 0;      // 0: the file as a whole
+  std::string name;     // empty: could not be read
+  std::string variant;  // empty: could not be read
   CaseResult result;
   double seconds = 0;
-  std::string repeat;  // the command that repeats this case; empty when passed
+  std::string repeat;  // the command that does just this again; empty when passed
 };
 
 struct RunReport {
@@ -31,25 +30,20 @@ struct RunReport {
   std::vector<CaseRecord> cases;
 
   size_t count(Outcome outcome) const;
-  // Returns the number of occurrences of each reason to skip.
+  // How often each reason to skip occurs.
   std::map<std::string, size_t> skipReasons() const;
 };
 
-// Describes a failure for a reader, in several lines.
+// A failure for a person; several lines.
 std::string failureText(const RunReport& report, const CaseRecord& record);
-// Lists the reasons to skip with their counts, then "N passed, N failed, N skipped".
+// The reasons to skip, each with its count, then "N passed, N failed, N skipped".
 std::string summaryText(const RunReport& report);
-// Returns one object; docs/conformance.md has its fields.
+// One object; docs/conformance.md has its fields.
 std::string jsonText(const RunReport& report);
-// Returns one testsuite per variant, and one testcase per case.
+// One testsuite per variant, one testcase per case.
 std::string junitText(const RunReport& report);
 
-// Returns `text` for an attribute or the text of an XML element. Replaces the reserved characters
-// by entities. Replaces characters that XML 1.0 does not allow, and bytes that are not ASCII, by
-// '?', because nothing has checked their encoding.
-std::string xmlText(std::string_view text);
-
-// Returns the word for a POSIX shell, quoted if necessary.
+// The word for a POSIX shell; quoted where it has to be.
 std::string shellWord(std::string_view word);
 
 }  // namespace halyard::conformance

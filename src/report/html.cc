@@ -50,6 +50,8 @@ svg .value { paint-order: stroke; stroke: var(--page); stroke-width: 3px; }
 .legend { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; font-size: .85rem; margin: .2rem 0; }
 .legend i { display: inline-block; width: .7rem; height: .7rem; border-radius: 3px;
   margin-right: .4rem; }
+pre { background: var(--panel); border-radius: 8px; padding: .5rem .8rem; margin: .4rem 0;
+  white-space: pre-wrap; overflow-wrap: anywhere; font: 13px/1.45 ui-monospace, monospace; }
 details { margin: .75rem 0; } summary { cursor: pointer; color: var(--soft); }
 a { color: var(--series-1); }
 )";
@@ -138,6 +140,10 @@ void HtmlPage::subheading(std::string_view words) {
 }
 void HtmlPage::paragraph(std::string_view words) {
   body_ += fmt::format("<p>{}</p>\n", report::text(words));
+}
+
+void HtmlPage::preformatted(std::string_view words) {
+  body_ += fmt::format("<pre>{}</pre>\n", report::text(words));
 }
 
 void HtmlPage::figures(const std::vector<Figure>& figures) {

@@ -1,9 +1,9 @@
-// HtmlPage: a report in one file without other files, for light and dark screens.
+// HtmlPage: a report in one file that needs nothing else, for light and dark screens.
 // Thread safety: none; one thread writes a page. Functions are pure.
 // Ownership: a page owns its text.
 //
-// Text is escaped where it enters: by text(), badge() and every parameter named `text`. A parameter
-// named `html` is inserted unchanged and must come from this folder's functions.
+// Text is escaped where it enters: by text(), badge() and by every parameter that is called so.
+// What is called `html` is taken as it is and must come from this folder's functions.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace halyard::report {
 
-// Returns any text as HTML. Control characters except line ends become U+FFFD.
+// Any text as HTML; control characters other than line ends become U+FFFD.
 std::string text(std::string_view text);
 
-// The same without line breaks, for names in narrow places.
+// The same in one line, however narrow its place is: for names.
 std::string unbroken(std::string_view text);
 
-// The outcome of something. A sign and a word show it as well as the colour.
+// How something has turned out, with a sign and a word, so that colour is not all that tells.
 enum class Verdict : uint8_t { GOOD, WARNING, BAD, NEUTRAL };
 std::string badge(Verdict verdict, std::string_view text);
 
-// Returns a link within the page or to a file beside it. Addresses with a scheme are not linked.
+// A link within the page, or to a file beside it. Addresses with a scheme are not linked.
 std::string link(std::string_view target, std::string_view text);
 
 struct Column {
@@ -32,20 +32,21 @@ struct Column {
 };
 struct Table {
   std::vector<Column> columns;
-  std::vector<std::vector<std::string>> rows;  // html, one cell per column; missing cells are empty
+  std::vector<std::vector<std::string>> rows;  // html, as many cells as columns; fewer: empty ones
 };
 
 class HtmlPage {
  public:
-  // `title` and `subtitle` are plain text. The subtitle gives the subject, time and place of the
-  // measurement.
+  // `title` and `subtitle` are text; the subtitle says what was measured, when and where.
   HtmlPage(std::string_view title, std::string_view subtitle);
 
-  // Adds a heading with an anchor by its text ("Peak memory": #peak-memory).
+  // Headings get an anchor by their text ("Peak memory": #peak-memory).
   void heading(std::string_view text);
   void subheading(std::string_view text);
   void paragraph(std::string_view text);
-  // Large figures in a row: a name and a value each, both plain text.
+  // With its line ends, in letters of one width.
+  void preformatted(std::string_view text);
+  // Large figures in a row: a name and a value each, both text.
   struct Figure {
     std::string name;
     std::string value;
@@ -53,14 +54,13 @@ class HtmlPage {
   };
   void figures(const std::vector<Figure>& figures);
   void table(const Table& table);
-  // Adds a chart of charts.h, or other parts of this folder.
+  // A chart of charts.h, or other parts of this folder.
   void raw(std::string_view html);
-  // Begins a section that is hidden until the reader opens it. It contains everything added until
-  // `endDetails`.
+  // Something that is only shown when it is opened. What is added until `endDetails` is inside.
   void beginDetails(std::string_view text);
   void endDetails();
 
-  // Returns the whole document.
+  // The whole document.
   std::string finish() const;
 
  private:

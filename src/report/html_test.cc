@@ -41,6 +41,7 @@ TEST(Html, PageHasWhatWasAddedInOrder) {
   page.table({{{"name", false}, {"ms", true}}, {{text("x"), "1.0"}, {text("y")}}});
   page.endDetails();
   page.figures({{"models", "3", "of 4"}});
+  page.preformatted("a <b>\nc");
   page.raw("<svg></svg>");
   const std::string html = page.finish();
   EXPECT_THAT(html, testing::StartsWith("<!DOCTYPE html>"));
@@ -51,7 +52,7 @@ TEST(Html, PageHasWhatWasAddedInOrder) {
   EXPECT_THAT(html, HasSubstr("<tr><td>x</td><td class=\"number\">1.0</td></tr>"));
   EXPECT_THAT(html, HasSubstr("<tr><td>y</td><td class=\"number\"></td></tr>"));
   EXPECT_THAT(html, HasSubstr("</details>\n<div class=\"figures\">"));
-  EXPECT_THAT(html, HasSubstr("<svg></svg>"));
+  EXPECT_THAT(html, HasSubstr("<pre>a &lt;b&gt;\nc</pre>\n<svg></svg>"));
 }
 
 TEST(Html, PageNeedsNothingElse) {

@@ -54,7 +54,7 @@ TEST_F(ValidateTest, AGoodDriverPasses) {
   EXPECT_EQ(report["device"], "test-driver");
   EXPECT_EQ(report["areas"]["conformance"]["passed"], 1);
   EXPECT_GT(report["areas"]["hal"]["passed"], 10);
-  EXPECT_THAT(contentOf(folder_ + "/r.html"), HasSubstr("verdict good"));
+  EXPECT_THAT(contentOf(folder_ + "/r.html"), HasSubstr("the run passed"));
   EXPECT_THAT(contentOf(folder_ + "/r.xml"), HasSubstr("failures=\"0\""));
 }
 

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "conformance/report.h"
+#include "report/junit.h"
 #include "validation/kit/figures.h"
 
 namespace halyard::validation {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using conformance::xmlText;
 
 constexpr Outcome kOutcomes[] = {
     Outcome::PASSED,          Outcome::FAILED,           Outcome::HANG,   Outcome::CRASH,
@@ -27,33 +26,26 @@ std::string indented(const std::string& text, std::string_view indent) {
   return result;
 }
 
-std::string junitProperties(const CheckRecord& record) {
-  if (record.figures.empty()) return "";
-  std::string text = "      <properties>\n";
+report::JUnitCase junitCase(const CheckRecord& record) {
+  report::JUnitCase made;
+  made.className = record.area;
+  made.name = record.name;
+  made.seconds = record.seconds;
   for (const Figure& figure : record.figures) {
-    text += fmt::format("        <property name=\"{}\" value=\"{}\"/>\n", xmlText(figure.name),
-                        figure.value);
+    made.properties.emplace_back(figure.name, fmt::format("{}", figure.value));
   }
-  return text + "      </properties>\n";
-}
-
-std::string junitCase(const CheckRecord& record) {
-  std::string text = fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"{:.6f}\"",
-                                 xmlText(record.area), xmlText(record.name), record.seconds);
-  if (record.outcome == Outcome::PASSED && record.figures.empty()) return text + "/>\n";
-  text += ">\n" + junitProperties(record);
-  if (record.outcome == Outcome::PASSED) return text + "    </testcase>\n";
+  if (record.outcome == Outcome::PASSED) return made;
   if (!isBad(record.outcome)) {
-    return text + fmt::format("      <skipped message=\"{}: {}\"/>\n    </testcase>\n",
-                              outcomeName(record.outcome), xmlText(record.reason));
+    made.outcome = report::JUnitCase::Outcome::SKIPPED;
+    made.message = fmt::format("{}: {}", outcomeName(record.outcome), record.reason);
+    return made;
   }
-  text += fmt::format("      <failure type=\"{}\" message=\"{}\">{}</failure>\n",
-                      outcomeName(record.outcome), xmlText(record.reason),
-                      xmlText("repeat: " + record.repeat));
-  if (!record.log.empty()) {
-    text += fmt::format("      <system-err>{}</system-err>\n", xmlText(record.log));
-  }
-  return text + "    </testcase>\n";
+  made.outcome = report::JUnitCase::Outcome::FAILED;
+  made.type = outcomeName(record.outcome);
+  made.message = record.reason;
+  made.details = "repeat: " + record.repeat;
+  made.log = record.log;
+  return made;
 }
 
 // A check's figures in a line, as many of them as it has.
@@ -210,23 +202,18 @@ std::string jsonText(const Report& report) {
 }
 
 std::string junitText(const Report& report) {
-  std::string suites;
+  std::vector<report::JUnitSuite> suites;
   for (const AreaCounts& area : report.areas()) {
-    std::string cases;
+    report::JUnitSuite suite;
+    suite.name = area.area;
+    suite.seconds = area.seconds;
     for (const CheckRecord& record : report.records) {
-      if (record.area == area.area) cases += junitCase(record);
+      if (record.area == area.area) suite.cases.push_back(junitCase(record));
     }
-    suites += fmt::format(
-        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" "
-        "time=\"{:.3f}\">\n{}  </testsuite>\n",
-        xmlText(area.area), area.all(), area.bad(),
-        area.of(Outcome::SKIPPED) + area.of(Outcome::EXPECTED_FAILURE), area.seconds, cases);
+    suites.push_back(std::move(suite));
   }
-  return fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"halyard validate {}\" "
-      "tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{:.3f}\">\n{}</testsuites>\n",
-      xmlText(report.device), report.records.size(), report.bad(), report.problems.size(),
-      report.seconds, suites);
+  return report::junitDocument("halyard validate " + report.device, suites, report.problems.size(),
+                               report.seconds);
 }
 
 }  // namespace halyard::validation

@@ -108,8 +108,10 @@ TEST(Report, HtmlEscapesWhatDriversSay) {
   EXPECT_THAT(text, HasSubstr("is 3 &amp; not 2"));
   EXPECT_THAT(text, HasSubstr("driver: &lt;oops&gt;"));
   EXPECT_THAT(text, Not(HasSubstr("<oops>")));
-  EXPECT_THAT(text, HasSubstr("verdict bad"));
-  EXPECT_THAT(text, HasSubstr("halyard validate 'a b.json' --check hal/b"));
+  EXPECT_THAT(text, HasSubstr("the run failed"));
+  EXPECT_THAT(text, HasSubstr("halyard validate &#39;a b.json&#39; --check hal/b"));
+  EXPECT_THAT(text, HasSubstr("<a href=\"#area-hal\">"));
+  EXPECT_THAT(text, HasSubstr("<h3 id=\"area-hal\">"));
   // Nothing is loaded from anywhere.
   EXPECT_THAT(text, Not(HasSubstr("http")));
 }
@@ -132,8 +134,9 @@ TEST(Report, FiguresAreInEveryForm) {
   EXPECT_THAT(junit, HasSubstr("<property name=\"median_ms\" value=\"7\"/>\n"
                                "      </properties>\n      <failure type=\"failed\""));
   const std::string page = htmlText(report);
-  EXPECT_THAT(page, HasSubstr("<h2>hal: latency</h2>"));
-  EXPECT_THAT(page, HasSubstr("<td>net</td><td class=\"n\">0.1235</td><td class=\"n\">2</td>"));
+  EXPECT_THAT(page, HasSubstr(">hal: latency</h2>"));
+  EXPECT_THAT(page,
+              HasSubstr("<td>net</td><td class=\"number\">0.1235</td><td class=\"number\">2</td>"));
 }
 
 TEST(ProgressLine, FitsItsWidth) {

@@ -24,6 +24,8 @@ Result<std::shared_ptr<hal::Device>> Target::bareDevice() {
   if (bare_ == nullptr) {
     if (spec_.manifest) {
       HALYARD_ASSIGN_OR_RETURN(bare_, hal::loadLibrary(*spec_.manifest));
+    } else if (spec_.makeDevice) {
+      HALYARD_ASSIGN_OR_RETURN(bare_, spec_.makeDevice());
     } else {
       bare_ = cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 0);
     }
@@ -35,6 +37,10 @@ Result<std::shared_ptr<hal::Device>> Target::openDevice() {
   const auto services = std::make_shared<hal::SessionServices>();
   if (!spec_.manifest) {
     HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::Device> device, bareDevice());
+    if (spec_.makeDevice) {
+      return std::shared_ptr<hal::Device>(
+          std::make_shared<hal::ClientSession>(std::move(device), services));
+    }
     return std::shared_ptr<hal::Device>(hal::ClientSession::ofRuntime(std::move(device), services));
   }
   if (spec_.isInProcess()) return hal::openLibrary(*spec_.manifest, services);

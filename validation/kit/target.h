@@ -19,10 +19,13 @@ namespace halyard::validation {
 // What is validated. Starts nothing.
 struct TargetSpec {
   std::string name;                       // of the device
-  std::optional<hal::Manifest> manifest;  // none: the runtime's own CPU device
-  std::string argument;                   // what stands for it on the command line
+  std::optional<hal::Manifest> manifest;  // none: a device in the process of the check
+  // Makes that device, in each process that needs it; empty: the runtime's own CPU device.
+  std::function<Result<std::shared_ptr<hal::Device>>()> makeDevice;
+  HalVersion deviceVersion = HalVersion::V1_3;  // of that device
+  std::string argument;                         // what stands for it on the command line
 
-  HalVersion halVersion() const { return manifest ? manifest->halVersion : HalVersion::V1_3; }
+  HalVersion halVersion() const { return manifest ? manifest->halVersion : deviceVersion; }
   // Whether the driver runs in the process of the check.
   bool isInProcess() const { return !manifest || manifest->kind == hal::Manifest::Kind::LIBRARY; }
 };

@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "validation/vts/bad_requests.h"
 #include "validation/vts/burst_client.h"
 #include "validation/vts/hal_suite.h"
 #include "validation/vts/models.h"
+#include "validation/vts/request_rows.h"
 #include "validation/vts/rules.h"
 #include "validation/vts/runs.h"
 
@@ -240,10 +240,9 @@ Status replacedDatums(AddBurst& add) {
 }
 
 Status badRequest(AddBurst& add, const BadRequest& row) {
-  RequestMemory wrong = *add.memory;
-  row.change(wrong.mutableRequest());
-  HALYARD_ASSIGN_OR_RETURN(const BurstAnswer answer, add.burst->exchange(BurstClient::packetFor(
-                                                         wrong.request(), {kIn, kOut}, true)));
+  const hal::Request wrong = row.spoilt(add.memory->request());
+  HALYARD_ASSIGN_OR_RETURN(const BurstAnswer answer,
+                           add.burst->exchange(BurstClient::packetFor(wrong, {kIn, kOut}, true)));
   HALYARD_RETURN_IF_ERROR(expectRefused(answer, row.codes()));
   return expectRuns(add);
 }
@@ -420,10 +419,10 @@ void listBurstChecks(HalChecks& checks) {
                         {"ND-040"}, several);
   for (const BadRequest& row : badRequests()) {
     if (!row.fitsBurst) continue;
-    checks.addForVersions(
-        std::max(since, row.since), fmt::format("burst/{}_{}", row.rule, row.name),
-        fmt::format("rule {} of requests: {} is refused", row.rule, row.name), {"ND-044"},
-        withAdd([&row](AddBurst& burst) { return badRequest(burst, row); }));
+    checks.addForVersions(since, fmt::format("burst/{}_{}", row.rule, row.name),
+                          fmt::format("rule {} of requests: {} is refused", row.rule, row.name),
+                          {"ND-044"},
+                          withAdd([&row](AddBurst& burst) { return badRequest(burst, row); }));
   }
 }
 

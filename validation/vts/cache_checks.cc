@@ -5,10 +5,10 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstring>
 #include <random>
 #include <thread>
 
+#include "validation/vts/cache_files.h"
 #include "validation/vts/hal_suite.h"
 #include "validation/vts/models.h"
 #include "validation/vts/rules.h"
@@ -21,78 +21,6 @@ constexpr unsigned kShort = 3;  // operations of the chains
 constexpr unsigned kLong = 100;
 const std::initializer_list<Code> kRefusals = {Code::GENERAL_FAILURE, Code::INVALID_ARGUMENT};
 
-// One that nobody has used: a driver may keep something for each, and checks run side by side.
-hal::Token newToken() {
-  static std::atomic<uint32_t> count = 0;
-  const uint64_t numbers[] = {static_cast<uint64_t>(::getpid()), ++count,
-                              static_cast<uint64_t>(hal::Clock::now().time_since_epoch().count())};
-  hal::Token token = {};
-  std::memcpy(token.data(), numbers, sizeof numbers);
-  return token;
-}
-
-// The files of one compilation, in memory; they can be opened in any way.
-class Files {
- public:
-  // `full`: nothing can be written, as on a full disk.
-  static Result<Files> make(uint32_t modelFiles, uint32_t dataFiles, bool full = false) {
-    Files made;
-    for (uint32_t i = 0; i < modelFiles + dataFiles; ++i) {
-      made.fds_.emplace_back(::memfd_create("cache of a check", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-      const int fd = made.fds_.back().get();
-      if (fd < 0 || (full && ::fcntl(fd, F_ADD_SEALS, F_SEAL_GROW) != 0)) {
-        return errnoStatus(ResultCode::OP_FAILED, errno, "making a file in memory");
-      }
-    }
-    made.modelFiles_ = modelFiles;
-    return made;
-  }
-
-  size_t modelFiles() const { return modelFiles_; }
-  size_t count() const { return fds_.size(); }
-
-  std::string content(size_t i) const {
-    std::string text(static_cast<size_t>(std::max<off_t>(::lseek(fds_[i].get(), 0, SEEK_END), 0)),
-                     '\0');
-    const ssize_t count = ::pread(fds_[i].get(), text.data(), text.size(), 0);
-    text.resize(static_cast<size_t>(std::max<ssize_t>(count, 0)));
-    return text;
-  }
-  std::vector<std::string> contents() const {
-    std::vector<std::string> all;
-    for (size_t i = 0; i < count(); ++i) all.push_back(content(i));
-    return all;
-  }
-  void write(size_t i, const std::string& text) const {
-    (void)!::ftruncate(fds_[i].get(), 0);
-    (void)!::pwrite(fds_[i].get(), text.data(), text.size(), 0);
-  }
-  void writeAll(const std::vector<std::string>& contents) const {
-    for (size_t i = 0; i < count(); ++i) write(i, contents[i]);
-  }
-
-  // Newly opened descriptors, which this keeps until the next call.
-  CacheHandles open(const hal::Token& token, off_t offset = 0, int mode = O_RDWR,
-                    std::optional<size_t> onlyMode = std::nullopt) {
-    opened_.clear();
-    CacheHandles handles;
-    handles.token = token;
-    for (size_t i = 0; i < count(); ++i) {
-      const int flags = !onlyMode || *onlyMode == i ? mode : O_RDWR;
-      opened_.emplace_back(
-          ::open(fmt::format("/proc/self/fd/{}", fds_[i].get()).c_str(), flags | O_CLOEXEC));
-      (void)::lseek(opened_.back().get(), offset, SEEK_SET);
-      (i < modelFiles_ ? handles.modelCache : handles.dataCache).push_back({opened_.back().get()});
-    }
-    return handles;
-  }
-
- private:
-  std::vector<UniqueFd> fds_;
-  size_t modelFiles_ = 0;
-  std::vector<UniqueFd> opened_;
-};
-
 // One case of the suite, with its driver's files.
 struct Setting {
   HalClient& client;
@@ -103,7 +31,7 @@ struct Setting {
   uint32_t dataFiles;
   hal::Token token = newToken();
 
-  Result<Files> files() const { return Files::make(modelFiles, dataFiles); }
+  Result<MemoryFiles> files() const { return MemoryFiles::make(modelFiles, dataFiles); }
   Model add(unsigned length = kShort) const { return chainModel(false, length, kind); }
   Model mul(unsigned length = kShort) const { return chainModel(true, length, kind); }
 
@@ -134,7 +62,7 @@ using Use = CheckResult (*)(const Setting&);
 
 // Whether the driver caches the model at all; it may decline.
 Result<bool> declines(const Setting& setting) {
-  HALYARD_ASSIGN_OR_RETURN(Files files, setting.files());
+  HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
   HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token)));
   HALYARD_ASSIGN_OR_RETURN(const Preparation prepared, setting.load(files.open(setting.token)));
   // A driver that saves nothing declines; one that saved and refuses has a bug.
@@ -163,13 +91,13 @@ CheckResult withSetting(HalClient& client, HalVersion method, Kind kind, bool fu
 }
 
 CheckResult comesBack(const Setting& setting) {
-  HALYARD_ASSIGN_OR_RETURN(Files files, setting.files());
+  HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
   HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token)));
   for (int i = 0; i < 3; ++i) {
     HALYARD_RETURN_IF_ERROR(setting.expectLoads(files.open(setting.token)));
   }
   // The multiplication under another token is another compilation.
-  HALYARD_ASSIGN_OR_RETURN(Files other, setting.files());
+  HALYARD_ASSIGN_OR_RETURN(MemoryFiles other, setting.files());
   const hal::Token second = newToken();
   HALYARD_RETURN_IF_ERROR(setting.save(setting.mul(), true, other.open(second)));
   HALYARD_ASSIGN_OR_RETURN(const Preparation prepared, setting.load(other.open(second)));
@@ -180,10 +108,14 @@ CheckResult comesBack(const Setting& setting) {
 }
 
 CheckResult nonZeroOffset(const Setting& setting) {
-  HALYARD_ASSIGN_OR_RETURN(Files files, setting.files());
+  HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
   for (size_t i = 0; i < files.count(); ++i) files.write(i, "xy");
   HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token, 2)));
   return setting.expectLoads(files.open(setting.token, 1));
+}
+
+void dropLast(std::vector<CacheHandle>& list) {
+  if (!list.empty()) list.pop_back();
 }
 
 // Each way to have a file too many or too few, or descriptors too many or none.
@@ -192,7 +124,17 @@ std::vector<std::function<void(CacheHandles&)>> wrongHandles(int extra) {
       [extra](CacheHandles& handles) { handles.modelCache.push_back({extra}); },
       [extra](CacheHandles& handles) { handles.dataCache.push_back({extra}); },
       [](CacheHandles& handles) { handles.modelCache.clear(); },
-      [](CacheHandles& handles) { handles.dataCache.clear(); }};
+      [](CacheHandles& handles) { handles.dataCache.clear(); },
+      [](CacheHandles& handles) { dropLast(handles.modelCache); },
+      [](CacheHandles& handles) { dropLast(handles.dataCache); },
+      [](CacheHandles& handles) {
+        handles.modelCache.clear();
+        handles.dataCache.clear();
+      },
+      [extra](CacheHandles& handles) {
+        handles.modelCache.resize(40, {extra});
+        handles.dataCache.resize(40, {extra});
+      }};
   for (const bool model : {true, false}) {
     for (const bool none : {true, false}) {
       ways.emplace_back([model, none, extra](CacheHandles& handles) {
@@ -215,11 +157,12 @@ bool isSame(const CacheHandles& a, const CacheHandles& b) {
 
 CheckResult wrongNumbers(const Setting& setting) {
   const UniqueFd extra(::memfd_create("one too many", MFD_CLOEXEC));
-  HALYARD_ASSIGN_OR_RETURN(Files good, setting.files());
+  HALYARD_ASSIGN_OR_RETURN(MemoryFiles good, setting.files());
   HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, good.open(setting.token)));
   const auto ways = wrongHandles(extra.get());
+  const std::initializer_list<Code> kInvalid = {Code::INVALID_ARGUMENT};
   for (size_t i = 0; i < ways.size(); ++i) {
-    HALYARD_ASSIGN_OR_RETURN(Files files, setting.files());
+    HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
     CacheHandles handles = files.open(setting.token);
     const CacheHandles right = handles;
     ways[i](handles);
@@ -228,48 +171,86 @@ CheckResult wrongNumbers(const Setting& setting) {
                          (setting.modelFiles != 1 || setting.dataFiles != 1);
     if (isSame(handles, right) || isEarly) continue;
     HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, handles), "saved in way {}", i);
-    HALYARD_RETURN_IF_ERROR(setting.expectRefused(handles, kRefusals),
+    HALYARD_RETURN_IF_ERROR(setting.expectRefused(handles, kInvalid),
                             "loaded after saving in way {}", i);
     CacheHandles bad = good.open(setting.token);
     ways[i](bad);
-    HALYARD_RETURN_IF_ERROR(setting.expectRefused(bad, kRefusals), "loaded in way {}", i);
+    HALYARD_RETURN_IF_ERROR(setting.expectRefused(bad, kInvalid), "loaded in way {}", i);
+  }
+  return setting.expectLoads(good.open(setting.token));
+}
+
+// What is no regular file that is open for reading and writing.
+CheckResult wrongFiles(const Setting& setting) {
+  HALYARD_ASSIGN_OR_RETURN(MemoryFiles good, setting.files());
+  HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, good.open(setting.token)));
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return errnoStatus(ResultCode::OP_FAILED, errno, "pipe");
+  const UniqueFd pipes[] = {UniqueFd(ends[0]), UniqueFd(ends[1])};
+  const UniqueFd file(::memfd_create("opened in other ways", MFD_CLOEXEC));
+  const auto opened = [](const std::string& path, int flags) {
+    return UniqueFd(::open(path.c_str(), flags | O_CLOEXEC));
+  };
+  const std::string path = fmt::format("/proc/self/fd/{}", file.get());
+  const std::pair<const char*, UniqueFd> wrong[] = {
+      {"a file that may be read only", opened(path, O_RDONLY)},
+      {"a file that may be written only", opened(path, O_WRONLY)},
+      {"a path", opened(path, O_PATH)},
+      {"the reading end of a pipe", UniqueFd(pipes[0].duplicate())},
+      {"the writing end of a pipe", UniqueFd(pipes[1].duplicate())},
+      {"a device", opened("/dev/null", O_RDWR)},
+      {"a folder", opened("/", O_RDONLY)}};
+  for (size_t i = 0; i < good.count(); ++i) {
+    for (const auto& [what, fd] : wrong) {
+      HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
+      const auto spoil = [&, bad = fd.get()](CacheHandles handles) {
+        const bool isModel = i < files.modelFiles();
+        (isModel ? handles.modelCache[i] : handles.dataCache[i - files.modelFiles()]) = {bad};
+        return handles;
+      };
+      HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, spoil(files.open(setting.token))),
+                              "saved with {} for file {}", what, i);
+      HALYARD_RETURN_IF_ERROR(
+          setting.expectRefused(spoil(good.open(setting.token)), {Code::INVALID_ARGUMENT}),
+          "loaded with {} for file {}", what, i);
+    }
   }
   return setting.expectLoads(good.open(setting.token));
 }
 
 CheckResult wrongAccess(const Setting& setting) {
-  HALYARD_ASSIGN_OR_RETURN(Files good, setting.files());
+  HALYARD_ASSIGN_OR_RETURN(MemoryFiles good, setting.files());
   HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, good.open(setting.token)));
   for (size_t i = 0; i < good.count(); ++i) {
-    HALYARD_ASSIGN_OR_RETURN(Files files, setting.files());
+    HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
     HALYARD_RETURN_IF_ERROR(
         setting.save(setting.add(), false, files.open(setting.token, 0, O_RDONLY, i)),
         "saved with file {} open for reading only", i);
     HALYARD_RETURN_IF_ERROR(
-        setting.expectRefused(files.open(setting.token, 0, O_RDONLY, i), kRefusals),
+        setting.expectRefused(files.open(setting.token, 0, O_RDONLY, i), {Code::INVALID_ARGUMENT}),
         "loaded after saving with file {} open for reading only", i);
     HALYARD_RETURN_IF_ERROR(
-        setting.expectRefused(good.open(setting.token, 0, O_WRONLY, i), kRefusals),
+        setting.expectRefused(good.open(setting.token, 0, O_WRONLY, i), {Code::INVALID_ARGUMENT}),
         "loaded with file {} open for writing only", i);
   }
   return setting.expectLoads(good.open(setting.token));
 }
 
 CheckResult fullDisk(const Setting& setting) {
-  HALYARD_ASSIGN_OR_RETURN(Files files,
-                           Files::make(setting.modelFiles, setting.dataFiles, /*full=*/true));
+  HALYARD_ASSIGN_OR_RETURN(MemoryFiles files,
+                           MemoryFiles::make(setting.modelFiles, setting.dataFiles, /*full=*/true));
   HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token)),
                           "with files that cannot be written");
   return setting.expectRefused(files.open(setting.token), {Code::GENERAL_FAILURE});
 }
 
 CheckResult emptyFiles(const Setting& setting) {
-  HALYARD_ASSIGN_OR_RETURN(Files files, setting.files());
+  HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
   return setting.expectRefused(files.open(setting.token), {Code::GENERAL_FAILURE});
 }
 
 CheckResult wrongToken(const Setting& setting) {
-  HALYARD_ASSIGN_OR_RETURN(Files files, setting.files());
+  HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
   HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token)));
   std::mt19937 random(1);
   for (int i = 0; i < 10; ++i) {
@@ -283,7 +264,7 @@ CheckResult wrongToken(const Setting& setting) {
 
 // Model files with `spoil` done to them are refused, data files do no harm.
 CheckResult spoilt(const Setting& setting, void (*spoil)(std::string&, std::mt19937&)) {
-  HALYARD_ASSIGN_OR_RETURN(Files files, setting.files());
+  HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
   HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token)));
   const std::vector<std::string> good = files.contents();
   for (unsigned seed = 0; seed < 10; ++seed) {
@@ -329,8 +310,8 @@ CheckResult truncated(const Setting& setting) {
 
 // The complete model files of another model, saved under the same token.
 CheckResult replaced(const Setting& setting) {
-  HALYARD_ASSIGN_OR_RETURN(Files files, setting.files());
-  HALYARD_ASSIGN_OR_RETURN(Files other, setting.files());
+  HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
+  HALYARD_ASSIGN_OR_RETURN(MemoryFiles other, setting.files());
   HALYARD_RETURN_IF_ERROR(setting.save(setting.mul(), true, other.open(setting.token)));
   HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token)));
   if (files.modelFiles() == 0) return CheckResult::skipped("the driver has no model cache files");
@@ -349,8 +330,8 @@ CheckResult replaced(const Setting& setting) {
 // error, or this model.
 CheckResult timeOfCheckAndUse(const Setting& setting) {
   const Model add = setting.add(kLong);
-  HALYARD_ASSIGN_OR_RETURN(Files files, setting.files());
-  HALYARD_ASSIGN_OR_RETURN(Files other, setting.files());
+  HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
+  HALYARD_ASSIGN_OR_RETURN(MemoryFiles other, setting.files());
   HALYARD_RETURN_IF_ERROR(setting.save(setting.mul(kLong), true, other.open(newToken()), kLong));
   HALYARD_RETURN_IF_ERROR(setting.save(add, false, files.open(setting.token), kLong));
   const std::vector<std::string> good = files.contents();
@@ -386,13 +367,20 @@ CheckResult timeOfCheckAndUse(const Setting& setting) {
 
 // A loaded model is checked like a prepared one.
 CheckResult requestsOfLoaded(const Setting& setting) {
-  HALYARD_ASSIGN_OR_RETURN(Files files, setting.files());
+  HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
   HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token)));
   HALYARD_ASSIGN_OR_RETURN(const Preparation prepared, setting.load(files.open(setting.token)));
   HALYARD_RETURN_IF_ERROR(expectPrepared(prepared));
   const size_t bytes = filled(setting.kind, 1024, 1).size();
   HALYARD_ASSIGN_OR_RETURN(RequestMemory memory,
                            RequestMemory::make({filled(setting.kind, 1024, 1)}, {bytes}));
+  hal::Request larger = memory.request();
+  larger.inputs[0].dimensions = {2048};
+  HALYARD_ASSIGN_OR_RETURN(
+      const ExecutionAnswer tooLarge,
+      setting.client.execute(setting.method, Path::SYNCHRONOUS, prepared.model, larger));
+  HALYARD_RETURN_IF_ERROR(expectError(tooLarge, {Code::INVALID_ARGUMENT}),
+                          "an input of other dimensions");
   memory.mutableRequest().inputs[0].location.length = 8;
   HALYARD_ASSIGN_OR_RETURN(
       const ExecutionAnswer answer,
@@ -414,7 +402,8 @@ CheckResult afterRestart(Target& target, Kind kind) {
   if (facts.modelCacheFiles + facts.dataCacheFiles == 0) {
     return CheckResult::skipped("the driver does not cache compilations");
   }
-  HALYARD_ASSIGN_OR_RETURN(Files files, Files::make(facts.modelCacheFiles, facts.dataCacheFiles));
+  HALYARD_ASSIGN_OR_RETURN(MemoryFiles files,
+                           MemoryFiles::make(facts.modelCacheFiles, facts.dataCacheFiles));
   const hal::Token token = newToken();
   {
     const Setting setting{
@@ -432,26 +421,20 @@ CheckResult afterRestart(Target& target, Kind kind) {
   return setting.expectLoads(files.open(token)).annotate("after a restart of the driver");
 }
 
-// Whatever a driver can do, these calls have an answer.
-CheckResult unsupported(HalClient& client, HalVersion method) {
-  HALYARD_ASSIGN_OR_RETURN(const DeviceFacts facts, client.facts(method));
-  if (facts.modelCacheFiles + facts.dataCacheFiles > 0) {
-    return CheckResult::skipped("the driver caches compilations");
+// A deadline that has passed is missed behind the launch.
+CheckResult passedDeadline(const Setting& setting) {
+  HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
+  HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token)));
+  if (setting.method >= HalVersion::V1_3) {
+    HALYARD_ASSIGN_OR_RETURN(
+        const Preparation late,
+        setting.client.prepareFromCache(setting.method, files.open(setting.token),
+                                        hal::Clock::now() - std::chrono::seconds(1)));
+    HALYARD_RETURN_IF_ERROR(
+        expectCode("launch with a deadline", late.launch, {Code::NONE}, late.message));
+    HALYARD_RETURN_IF_ERROR(expectFailed(late, {Code::MISSED_DEADLINE_PERSISTENT}));
   }
-  HALYARD_ASSIGN_OR_RETURN(Files files, Files::make(1, 1));
-  HALYARD_ASSIGN_OR_RETURN(const Preparation prepared,
-                           client.prepareFromCache(method, files.open(newToken())));
-  return expectFailed(prepared, kRefusals);
-}
-
-CheckResult nullCallback(HalClient& client, HalVersion method) {
-  HALYARD_ASSIGN_OR_RETURN(Files files, Files::make(1, 1));
-  HALYARD_ASSIGN_OR_RETURN(
-      const Preparation prepared,
-      client.prepareFromCache(method, files.open(newToken()), std::nullopt, true));
-  HALYARD_RETURN_IF_ERROR(expectCode("launch without a callback", prepared.launch,
-                                     {Code::INVALID_ARGUMENT}, prepared.message));
-  return client.roundTrip();
+  return setting.expectLoads(files.open(setting.token));
 }
 
 struct Case {
@@ -476,6 +459,8 @@ void listCacheChecks(HalChecks& checks) {
        "the same for files that are not open for reading and writing",
        {"ND-071"},
        wrongAccess},
+      {"wrong_files", "the same for what is no regular file", {"ND-070", "ND-071"}, wrongFiles},
+      {"passed_deadline", "a deadline that has passed is missed", {}, passedDeadline},
       {"full_disk", "files that cannot be written spoil no preparation", {"ND-071"}, fullDisk},
       {"empty_files", "empty files are refused", {"ND-072"}, emptyFiles},
       {"wrong_token", "another token is refused", {"ND-072"}, wrongToken},
@@ -505,11 +490,6 @@ void listCacheChecks(HalChecks& checks) {
                     "what was saved comes back in a driver that was started again", {"ND-070"},
                     [kind = kind](Target& target) { return afterRestart(target, kind); });
   }
-  checks.addForVersions(since, "cache/unsupported",
-                        "a driver that does not cache answers GENERAL_FAILURE", {}, unsupported);
-  checks.addForVersions(since, "cache/null_callback",
-                        "loading without a callback is refused with INVALID_ARGUMENT", {},
-                        nullCallback);
 }
 
 }  // namespace halyard::validation

@@ -7,9 +7,9 @@
 #include <cstring>
 #include <thread>
 
-#include "validation/vts/bad_requests.h"
 #include "validation/vts/hal_suite.h"
 #include "validation/vts/models.h"
+#include "validation/vts/request_rows.h"
 #include "validation/vts/rules.h"
 #include "validation/vts/runs.h"
 
@@ -32,18 +32,119 @@ CheckResult withAdd(HalClient& client, HalVersion method, uint32_t n,
 
 CheckResult badRequest(HalClient& client, HalVersion method, const BadRequest& row) {
   return withAdd(client, method, 4, [&](const DriverObjectPtr& model) -> Status {
-    HALYARD_ASSIGN_OR_RETURN(RequestMemory memory, addMemory(4));
-    row.change(memory.mutableRequest());
+    HALYARD_ASSIGN_OR_RETURN(const RequestMemory memory, addMemory(4));
+    const hal::Request bad = row.spoilt(memory.request());
     for (const Path path : pathsOf(method)) {
       ExecuteCall call;
       call.measure = method >= HalVersion::V1_2;
       if (row.edit != nullptr) call.edit = row.edit;
       HALYARD_ASSIGN_OR_RETURN(const ExecutionAnswer answer,
-                               client.execute(method, path, model, memory.request(), call));
+                               client.execute(method, path, model, bad, call));
       HALYARD_RETURN_IF_ERROR(expectError(answer, row.codes()), "executed {}", pathName(path));
     }
     // It has done no harm.
     return runsAdd(client, method, model, 4);
+  });
+}
+
+// 16 bytes for each argument, in pools of their own.
+Result<hal::Request> sizedRequest(const SizedRequest& row, SharedMemoryPtr* out) {
+  hal::Request request;
+  for (const unsigned value : {1u, 2u, 0u}) {
+    HALYARD_ASSIGN_OR_RETURN(*out, SharedMemory::create(16, "an argument"));
+    HALYARD_ASSIGN_OR_RETURN(const Mapping* const mapping, (*out)->mapped());
+    const std::vector<uint8_t> bytes = filled(kFloat, 4, value);
+    std::copy(bytes.begin(), bytes.end(), mapping->data());
+    hal::RequestArgument argument;
+    argument.kind = hal::RequestArgument::Kind::POOL;
+    argument.location = {static_cast<uint32_t>(request.pools.size()), 0, 16};
+    (value == 0 ? request.outputs : request.inputs).push_back(argument);
+    request.pools.emplace_back(*out);
+  }
+  if (row.change != nullptr) row.change(request);
+  return request;
+}
+
+CheckResult checkSized(HalClient& client, HalVersion method, const SizedRequest& row) {
+  HALYARD_ASSIGN_OR_RETURN(const PreparedOrSkip prepared,
+                           prepareIfSupported(client, method, row.model()));
+  if (prepared.model == nullptr) return CheckResult::skipped(prepared.skip);
+  for (const Path path : pathsOf(method)) {
+    SharedMemoryPtr out;
+    HALYARD_ASSIGN_OR_RETURN(const hal::Request request, sizedRequest(row, &out));
+    ExecuteCall call;
+    call.measure = method >= HalVersion::V1_2;
+    HALYARD_ASSIGN_OR_RETURN(const ExecutionAnswer answer,
+                             client.execute(method, path, prepared.model, request, call));
+    if (!row.isRight(method)) {
+      HALYARD_RETURN_IF_ERROR(expectError(answer, {Code::INVALID_ARGUMENT}), "executed {}",
+                              pathName(path));
+      continue;
+    }
+    const bool isOpen = row.sizes == SizedRequest::Sizes::OPEN_OUTPUT;
+    HALYARD_RETURN_IF_ERROR(expectSuccess(answer, {{4}}, call.measure, isOpen), "executed {}",
+                            pathName(path));
+    HALYARD_ASSIGN_OR_RETURN(const Mapping* const mapping, out->mapped());
+    const std::vector<uint8_t> expected = filled(kFloat, 4, 3);
+    if (!std::equal(expected.begin(), expected.end(), mapping->data())) {
+      return opFailed("executed {}, the output is wrong", pathName(path));
+    }
+  }
+  return okStatus();
+}
+
+// A number that is neither yes nor no.
+CheckResult unknownMeasure(HalClient& client, HalVersion method) {
+  return withAdd(client, method, 4, [&](const DriverObjectPtr& model) -> Status {
+    HALYARD_ASSIGN_OR_RETURN(const RequestMemory memory, addMemory(4));
+    ExecuteCall call;
+    call.measureNumber = 7;
+    for (const Path path : pathsOf(method)) {
+      HALYARD_ASSIGN_OR_RETURN(const ExecutionAnswer answer,
+                               client.execute(method, path, model, memory.request(), call));
+      HALYARD_RETURN_IF_ERROR(expectError(answer, {Code::INVALID_ARGUMENT}), "executed {}",
+                              pathName(path));
+    }
+    return runsAdd(client, method, model, 4);
+  });
+}
+
+// Results and errors come by the notification of the method's version, not by a newer one, which
+// an old client does not have.
+CheckResult callbackForm(HalClient& client, HalVersion method) {
+  return withAdd(client, method, 4, [&](const DriverObjectPtr& model) -> Status {
+    for (const bool right : {true, false}) {
+      HALYARD_ASSIGN_OR_RETURN(RequestMemory memory, addMemory(4));
+      if (!right) memory.mutableRequest().inputs.pop_back();
+      HALYARD_ASSIGN_OR_RETURN(const ExecutionAnswer answer,
+                               client.execute(method, Path::ASYNCHRONOUS, model, memory.request()));
+      HALYARD_RETURN_IF_ERROR(expectForm(answer.form, method), "a {} request",
+                              right ? "right" : "wrong");
+    }
+    return okStatus();
+  });
+}
+
+// The client's callback ends with an exception: it is not called again, and the driver goes on.
+CheckResult throwingCallback(HalClient& client, HalVersion method) {
+  return withAdd(client, method, 4, [&](const DriverObjectPtr& model) -> Status {
+    for (const bool right : {true, false}) {
+      HALYARD_ASSIGN_OR_RETURN(RequestMemory memory, addMemory(4));
+      if (!right) memory.mutableRequest().inputs.pop_back();
+      ExecuteCall call;
+      call.callbackThrows = true;
+      HALYARD_ASSIGN_OR_RETURN(
+          const ExecutionAnswer answer,
+          client.execute(method, Path::ASYNCHRONOUS, model, memory.request(), call));
+      const Code expected = right ? Code::NONE : Code::INVALID_ARGUMENT;
+      HALYARD_RETURN_IF_ERROR(expectCode("execution", answer.status(), {expected}, answer.message));
+      HALYARD_RETURN_IF_ERROR(runsAdd(client, method, model, 4));
+      if (answer.notifications == nullptr || *answer.notifications != 1) {
+        return opFailed("a callback that throws was called {} times, expected once",
+                        answer.notifications == nullptr ? 0 : answer.notifications->load());
+      }
+    }
+    return okStatus();
   });
 }
 
@@ -91,12 +192,13 @@ CheckResult tooSmall(HalClient& client, HalVersion method, bool open) {
     }
     for (const Path path : pathsOf(method)) {
       ExecuteCall call;
-      call.measure = true;
+      call.measure = method >= HalVersion::V1_2;
       HALYARD_ASSIGN_OR_RETURN(const ExecutionAnswer answer,
                                client.execute(method, path, model, memory.request(), call));
       HALYARD_RETURN_IF_ERROR(expectCode("execution with 15 bytes for 16", answer.status(),
                                          {Code::OUTPUT_INSUFFICIENT_SIZE}, answer.message),
                               "executed {}", pathName(path));
+      if (method < HalVersion::V1_2) continue;  // its notification has the status alone
       if (answer.shapes.size() != 1) {
         return opFailed("{} output shapes, expected 1", answer.shapes.size());
       }
@@ -138,15 +240,19 @@ CheckResult deadlines(HalClient& client) {
       HALYARD_ASSIGN_OR_RETURN(const RequestMemory memory, addMemory(4));
       const hal::TimePoint now = hal::Clock::now();
       for (const auto& [name, deadline, mayMiss] :
-           {std::tuple("now", now, true), std::tuple("in 5 ms", now + 5ms, true),
+           {std::tuple("past", now - 1s, true), std::tuple("now", now, true),
+            std::tuple("in 5 ms", now + 5ms, true), std::tuple("in a minute", now + 60s, false),
             std::tuple("never", hal::TimePoint::max(), false)}) {
         ExecuteCall call;
         call.deadline = deadline;
         memory.clearOutputs();
         HALYARD_ASSIGN_OR_RETURN(const ExecutionAnswer answer,
                                  client.execute(kMethod, path, model, memory.request(), call));
-        if (mayMiss && answer.status() != Code::NONE) {
-          HALYARD_RETURN_IF_ERROR(expectError(answer, kMissed), "with the deadline {}", name);
+        const bool isPast = deadline < now;
+        if (isPast || (mayMiss && answer.status() != Code::NONE)) {
+          HALYARD_RETURN_IF_ERROR(isPast ? expectError(answer, {Code::MISSED_DEADLINE_PERSISTENT})
+                                         : expectError(answer, kMissed),
+                                  "with the deadline {}", name);
           if (path == Path::ASYNCHRONOUS) {
             HALYARD_RETURN_IF_ERROR(
                 expectCode("launch with a deadline", answer.launch, {Code::NONE}, answer.message));
@@ -274,10 +380,29 @@ void listExecuteChecks(HalChecks& checks) {
   const HalVersion v10 = HalVersion::V1_0;
   for (const BadRequest& row : badRequests()) {
     checks.addForVersions(
-        row.since, fmt::format("execute/{}_{}", row.rule, row.name),
+        v10, fmt::format("execute/{}_{}", row.rule, row.name),
         fmt::format("rule {} of requests: {} is refused", row.rule, row.name), {"ND-044"},
         [&row](HalClient& client, HalVersion method) { return badRequest(client, method, row); });
   }
+  for (const SizedRequest& row : sizedRequests()) {
+    checks.addForVersions(
+        v10, fmt::format("execute/{}_{}", row.rule, row.name),
+        fmt::format("rule {} of requests: {} is {}", row.rule, row.name,
+                    !row.right
+                        ? "refused"
+                        : fmt::format("accepted from HAL {} on", halVersionName(*row.right))),
+        {"ND-044", "ND-046"},
+        [&row](HalClient& client, HalVersion method) { return checkSized(client, method, row); });
+  }
+  checks.addForVersions(HalVersion::V1_2, "execute/measure_7",
+                        "a wish for times that is neither yes nor no is refused", {},
+                        unknownMeasure);
+  checks.addForVersions(v10, "execute/callback_form",
+                        "the callback is called by the notification of the method's version", {},
+                        callbackForm);
+  checks.addForVersions(v10, "execute/throwing_callback",
+                        "a callback that throws is not called again and does no harm", {},
+                        throwingCallback);
   checks.addForVersions(v10, "execute/null_callback",
                         "an execution without a callback is refused with INVALID_ARGUMENT", {},
                         nullCallback);
@@ -285,7 +410,7 @@ void listExecuteChecks(HalChecks& checks) {
                         "the callback of an execution is called exactly once", {}, calledOnce);
   for (const bool open : {false, true}) {
     checks.addForVersions(
-        HalVersion::V1_2, open ? "execute/too_small_open" : "execute/too_small",
+        open ? HalVersion::V1_2 : v10, open ? "execute/too_small_open" : "execute/too_small",
         "an output that does not fit is told with its real shape", {"ND-047"},
         [open](HalClient& client, HalVersion method) { return tooSmall(client, method, open); });
   }

@@ -4,9 +4,9 @@
 #include <thread>
 
 #include "halyard/driver/sync_fence.h"
-#include "validation/vts/bad_requests.h"
 #include "validation/vts/hal_suite.h"
 #include "validation/vts/models.h"
+#include "validation/vts/request_rows.h"
 #include "validation/vts/rules.h"
 #include "validation/vts/runs.h"
 
@@ -203,12 +203,11 @@ Status nullFence(HalClient& client, const DriverObjectPtr& model) {
 }
 
 Status badRequest(HalClient& client, const DriverObjectPtr& model, const BadRequest& row) {
-  HALYARD_ASSIGN_OR_RETURN(RequestMemory memory, addMemory(4));
-  row.change(memory.mutableRequest());
+  HALYARD_ASSIGN_OR_RETURN(const RequestMemory memory, addMemory(4));
   FencedCall call;
   if (row.edit != nullptr) call.edit = row.edit;
   HALYARD_ASSIGN_OR_RETURN(const FencedAnswer answer,
-                           client.executeFenced(model, memory.request(), call));
+                           client.executeFenced(model, row.spoilt(memory.request()), call));
   if (row.isOperations && answer.status == Code::NONE) {
     HALYARD_RETURN_IF_ERROR(expectLaunched(answer));
     HALYARD_RETURN_IF_ERROR(expectEnd(answer, FenceState::ERROR));

@@ -41,6 +41,7 @@ struct PreparedNote {
   Code status = Code::NONE;
   std::string message;
   kj::Maybe<wire::v1_0::IPreparedModel::Client> model;
+  HalVersion form = HalVersion::V1_0;
 };
 
 class PreparedModelRecorder final : public wire::v1_3::IPreparedModelCallback::Server {
@@ -49,15 +50,21 @@ class PreparedModelRecorder final : public wire::v1_3::IPreparedModelCallback::S
                         Notifications notifications)
       : recorder_(kj::mv(fulfiller), std::move(notifications)) {}
 
-  kj::Promise<void> notify(NotifyContext context) override { return take(context); }
-  kj::Promise<void> notify12(Notify12Context context) override { return take(context); }
-  kj::Promise<void> notify13(Notify13Context context) override { return take(context); }
+  kj::Promise<void> notify(NotifyContext context) override {
+    return take(context, HalVersion::V1_0);
+  }
+  kj::Promise<void> notify12(Notify12Context context) override {
+    return take(context, HalVersion::V1_2);
+  }
+  kj::Promise<void> notify13(Notify13Context context) override {
+    return take(context, HalVersion::V1_3);
+  }
 
  private:
   template <typename Context>
-  kj::Promise<void> take(Context context) {
+  kj::Promise<void> take(Context context, HalVersion form) {
     const auto params = context.getParams();
-    PreparedNote note{params.getStatus(), params.getMessage().cStr(), nullptr};
+    PreparedNote note{params.getStatus(), params.getMessage().cStr(), nullptr, form};
     if (params.hasPreparedModel()) {
       note.model = wire::v1_0::IPreparedModel::Client(params.getPreparedModel());
     }
@@ -71,33 +78,40 @@ class PreparedModelRecorder final : public wire::v1_3::IPreparedModelCallback::S
 class ExecutionRecorder final : public wire::v1_3::IExecutionCallback::Server {
  public:
   ExecutionRecorder(kj::Own<kj::PromiseFulfiller<ExecutionAnswer>> fulfiller,
-                    Notifications notifications)
-      : recorder_(kj::mv(fulfiller), std::move(notifications)) {}
+                    Notifications notifications, bool throws)
+      : recorder_(kj::mv(fulfiller), std::move(notifications)), throws_(throws) {}
 
   kj::Promise<void> notify(NotifyContext context) override {
-    ExecutionAnswer answer;
-    answer.callback = context.getParams().getStatus();
-    answer.message = context.getParams().getMessage().cStr();
-    recorder_.note(std::move(answer));
-    return kj::READY_NOW;
+    return take(context, HalVersion::V1_0, ExecutionAnswer());
   }
-  kj::Promise<void> notify12(Notify12Context context) override { return take(context); }
-  kj::Promise<void> notify13(Notify13Context context) override { return take(context); }
+  kj::Promise<void> notify12(Notify12Context context) override {
+    return takeAll(context, HalVersion::V1_2);
+  }
+  kj::Promise<void> notify13(Notify13Context context) override {
+    return takeAll(context, HalVersion::V1_3);
+  }
 
  private:
   template <typename Context>
-  kj::Promise<void> take(Context context) {
+  kj::Promise<void> takeAll(Context context, HalVersion form) {
     const auto params = context.getParams();
     ExecutionAnswer answer;
-    answer.callback = params.getStatus();
-    answer.message = params.getMessage().cStr();
     answer.shapes = hal::decodeOutputShapes(params.getOutputShapes());
     answer.timing = hal::decodeTiming(params.getTiming());
+    return take(context, form, std::move(answer));
+  }
+  template <typename Context>
+  kj::Promise<void> take(Context context, HalVersion form, ExecutionAnswer answer) {
+    answer.callback = context.getParams().getStatus();
+    answer.message = context.getParams().getMessage().cStr();
+    answer.form = form;
     recorder_.note(std::move(answer));
+    if (throws_) return KJ_EXCEPTION(FAILED, "the callback of a check throws");
     return kj::READY_NOW;
   }
 
   Recorder<ExecutionAnswer> recorder_;
+  const bool throws_;
 };
 
 // The callback of a fenced execution in Side::fencedExecutions, taken out with this.

@@ -5,6 +5,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "hal/server/server.h"
@@ -57,7 +58,8 @@ void putCache(const CacheHandles& cache, Call& call) {
                     call.initModelCache(static_cast<unsigned>(cache.modelCache.size())));
   encodeHandleLists(cache.dataCache,
                     call.initDataCache(static_cast<unsigned>(cache.dataCache.size())));
-  call.setToken(kj::arrayPtr(cache.token.data(), cache.token.size()));
+  auto token = call.initToken(static_cast<unsigned>(cache.tokenBytes));
+  std::copy_n(cache.token.begin(), std::min(cache.tokenBytes, cache.token.size()), token.begin());
 }
 
 // Sends a preparation that has all but its callback.
@@ -80,6 +82,7 @@ Answer<Preparation> sendPrepare(Side& side, std::shared_ptr<DriverConnection> co
         return promise.then(
             [&side, connection = std::move(connection), prepared](PreparedNote note) mutable {
               prepared.callback = note.status;
+              prepared.form = note.form;
               if (prepared.message.empty()) prepared.message = std::move(note.message);
               KJ_IF_MAYBE (client, note.model) {
                 const uint64_t key = side.nextPreparedModel++;
@@ -98,37 +101,39 @@ Answer<Preparation> sendPrepare(Side& side, std::shared_ptr<DriverConnection> co
 }
 
 template <typename Call>
-Answer<ExecutionAnswer> sendAsynchronously(Call call, bool nullCallback) {
+Answer<ExecutionAnswer> sendAsynchronously(Call call, const ExecuteCall& options) {
   auto notifications = std::make_shared<std::atomic<unsigned>>(0);
   auto answer = kj::newPromiseAndFulfiller<ExecutionAnswer>();
-  if (!nullCallback) {
-    call.setCallback(kj::heap<ExecutionRecorder>(kj::mv(answer.fulfiller), notifications));
+  if (!options.nullCallback) {
+    call.setCallback(kj::heap<ExecutionRecorder>(kj::mv(answer.fulfiller), notifications,
+                                                 options.callbackThrows));
   }
-  return call.send().then([nullCallback, notifications, promise = kj::mv(answer.promise)](
-                              auto&& response) mutable -> Answer<ExecutionAnswer> {
-    const Code launch = response.getStatus();
-    std::string message = response.getMessage().cStr();
-    if (nullCallback) {
-      ExecutionAnswer only;
-      only.launch = launch;
-      only.message = std::move(message);
-      return Result<ExecutionAnswer>(std::move(only));
-    }
-    return promise.then(
-        [launch, notifications, message](ExecutionAnswer told) {
-          told.launch = launch;
-          told.notifications = notifications;
-          if (told.message.empty()) told.message = message;
-          return Result<ExecutionAnswer>(std::move(told));
-        },
-        [launch, message](kj::Exception&& exception) -> Result<ExecutionAnswer> {
-          if (exception.getType() == kj::Exception::Type::DISCONNECTED) throw kj::mv(exception);
-          ExecutionAnswer none;
-          none.launch = launch;
-          none.message = message;
-          return none;
-        });
-  });
+  return call.send().then(
+      [nullCallback = options.nullCallback, notifications,
+       promise = kj::mv(answer.promise)](auto&& response) mutable -> Answer<ExecutionAnswer> {
+        const Code launch = response.getStatus();
+        std::string message = response.getMessage().cStr();
+        if (nullCallback) {
+          ExecutionAnswer only;
+          only.launch = launch;
+          only.message = std::move(message);
+          return Result<ExecutionAnswer>(std::move(only));
+        }
+        return promise.then(
+            [launch, notifications, message](ExecutionAnswer told) {
+              told.launch = launch;
+              told.notifications = notifications;
+              if (told.message.empty()) told.message = message;
+              return Result<ExecutionAnswer>(std::move(told));
+            },
+            [launch, message](kj::Exception&& exception) -> Result<ExecutionAnswer> {
+              if (exception.getType() == kj::Exception::Type::DISCONNECTED) throw kj::mv(exception);
+              ExecutionAnswer none;
+              none.launch = launch;
+              none.message = message;
+              return none;
+            });
+      });
 }
 
 template <typename Call>
@@ -173,6 +178,11 @@ void encodeRoles(const std::vector<hal::BufferRole>& from,
 
 wire::MeasureTiming wireMeasure(bool measure) {
   return measure ? wire::MeasureTiming::YES : wire::MeasureTiming::NO;
+}
+
+wire::MeasureTiming wireMeasure(const ExecuteCall& call) {
+  if (call.measureNumber) return static_cast<wire::MeasureTiming>(*call.measureNumber);
+  return wireMeasure(call.measure);
 }
 
 }  // namespace
@@ -272,6 +282,7 @@ Result<std::shared_ptr<HalClient>> HalClient::open(Target& target, bool watched)
     HALYARD_ASSIGN_OR_RETURN(client->service_,
                              LocalService::start(std::move(serverLoop), std::move(device)));
     manifest.name = target.spec().name;
+    manifest.halVersion = target.spec().halVersion();
     manifest.kind = hal::Manifest::Kind::SOCKET;
     manifest.target = client->service_->path();
   }
@@ -416,24 +427,24 @@ Result<ExecutionAnswer> HalClient::execute(HalVersion method, Path path,
         if (method < HalVersion::V1_2) {
           auto call = modelOf<wire::v1_0::IPreparedModel>(side, model).executeRequest();
           putRequest(call, request, options.edit);
-          return sendAsynchronously(kj::mv(call), options.nullCallback);
+          return sendAsynchronously(kj::mv(call), options);
         }
         if (method == HalVersion::V1_2) {
           auto client = modelOf<wire::v1_2::IPreparedModel>(side, model);
           if (path == Path::ASYNCHRONOUS) {
             auto call = client.execute12Request();
             putRequest(call, request, options.edit);
-            call.setMeasure(wireMeasure(options.measure));
-            return sendAsynchronously(kj::mv(call), options.nullCallback);
+            call.setMeasure(wireMeasure(options));
+            return sendAsynchronously(kj::mv(call), options);
           }
           auto call = client.executeSynchronouslyRequest();
           putRequest(call, request, options.edit);
-          call.setMeasure(wireMeasure(options.measure));
+          call.setMeasure(wireMeasure(options));
           return sendSynchronously(kj::mv(call));
         }
         const auto put = [&](auto& call) {
           putRequest(call, request, options.edit);
-          call.setMeasure(wireMeasure(options.measure));
+          call.setMeasure(wireMeasure(options));
           hal::encodeDeadline(options.deadline, call.initDeadline());
           hal::encodeDuration(options.loopTimeout, call.initLoopTimeoutDuration());
         };
@@ -441,7 +452,7 @@ Result<ExecutionAnswer> HalClient::execute(HalVersion method, Path path,
         if (path == Path::ASYNCHRONOUS) {
           auto call = client.execute13Request();
           put(call);
-          return sendAsynchronously(kj::mv(call), options.nullCallback);
+          return sendAsynchronously(kj::mv(call), options);
         }
         auto call = client.executeSynchronously13Request();
         put(call);

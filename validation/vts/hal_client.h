@@ -60,6 +60,7 @@ struct CacheHandles {
   std::vector<CacheHandle> modelCache;
   std::vector<CacheHandle> dataCache;
   hal::Token token = {};
+  size_t tokenBytes = hal::Token().size();  // as many of them are sent; more: followed by zeros
 };
 
 struct PrepareCall {
@@ -77,16 +78,19 @@ struct Preparation {
   DriverObjectPtr model;
   std::string message;
   Notifications notifications;
+  std::optional<HalVersion> form;  // the version whose notify was called
 };
 
 enum class Path : uint8_t { ASYNCHRONOUS, SYNCHRONOUS };
 std::string_view pathName(Path path);
 struct ExecuteCall {
   bool measure = false;
+  std::optional<int> measureNumber = {};  // sent instead of `measure`
   std::optional<hal::TimePoint> deadline = {};
   std::optional<std::chrono::nanoseconds> loopTimeout = {};
   RequestEdit edit = {};
   bool nullCallback = false;
+  bool callbackThrows = false;  // after it has taken note
 };
 struct ExecutionAnswer {
   Code launch = Code::NONE;  // of a synchronous call: the status
@@ -95,6 +99,7 @@ struct ExecutionAnswer {
   hal::Timing timing;
   std::string message;
   Notifications notifications;
+  std::optional<HalVersion> form;  // as in Preparation
 
   Code status() const { return launch != Code::NONE ? launch : callback.value_or(launch); }
 };
@@ -141,14 +146,24 @@ struct DeviceFacts {
   Code capabilitiesStatus = Code::NONE;
   hal::Capabilities capabilities;                // as on the wire: nothing is sorted or completed
   std::vector<hal::PerformanceInfo> oldFigures;  // HAL 1.0 and 1.1
+  std::vector<std::string> newerFigures;         // what came and is of a newer version
   // HAL 1.2 on.
   std::string versionString;
   int type = 0;
   std::vector<hal::Extension> extensions;
   uint32_t modelCacheFiles = 0;
   uint32_t dataCacheFiles = 0;
+  uint32_t cachedPreferences = 0;
   uint32_t featureLevel = 0;          // HAL 1.3
   std::vector<std::string> problems;  // calls that were not answered with NONE
+};
+
+// What a call without arguments of one of the device's methods came to.
+struct MethodAnswer {
+  const char* name;
+  HalVersion since;
+  Code expected = Code::NONE;
+  std::optional<Code> status = {};  // nullopt: the method is not there
 };
 
 class HalClient {
@@ -166,6 +181,10 @@ class HalClient {
   const std::shared_ptr<hal::DriverConnection>& connection() const { return connection_; }
 
   Result<DeviceFacts> facts(HalVersion method);
+  // The version that the driver itself says it serves; at least version().
+  Result<HalVersion> driversVersion();
+  // Calls each method that needs no arguments, of every version, whether served or not.
+  Result<std::vector<MethodAnswer>> methods();
   // Ends the connection and says how the driver's process ended; one that goes on is killed after
   // 2 s. Not for drivers of this process.
   Result<std::string> disconnect();

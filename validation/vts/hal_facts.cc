@@ -1,6 +1,7 @@
 // What a driver says of itself, by the calls of one version.
 #include <algorithm>
 
+#include "hal/driver.capnp.h"
 #include "hal/wire/wire_types.h"
 #include "validation/vts/hal_client.h"
 
@@ -34,6 +35,13 @@ kj::Promise<void> askCapabilities(Facts to, Call call, HalVersion method) {
     to.facts->capabilitiesStatus = response.getStatus();
     if (!to.isGood(response, "getCapabilities")) return;
     const auto from = response.getCapabilities();
+    const auto isNewer = [&](bool isThere, HalVersion since, const char* what) {
+      if (isThere && method < since) to.facts->newerFigures.emplace_back(what);
+    };
+    isNewer(from.hasRelaxedFloat32toFloat16Performance(), HalVersion::V1_1, "relaxed figures");
+    isNewer(from.hasOperandPerformance(), HalVersion::V1_2, "a table of operand types");
+    isNewer(from.hasIfPerformance(), HalVersion::V1_3, "figures of IF");
+    isNewer(from.hasWhilePerformance(), HalVersion::V1_3, "figures of WHILE");
     if (method < HalVersion::V1_2) {
       to.facts->oldFigures = {decodeFigure(from.getFloat32Performance()),
                               decodeFigure(from.getQuantized8Performance())};
@@ -79,6 +87,7 @@ kj::Promise<void> askSince12(Facts to, wire::v1_2::IDevice::Client device) {
     if (!to.isGood(response, "getNumberOfCacheFilesNeeded")) return;
     to.facts->modelCacheFiles = response.getNumModelCache();
     to.facts->dataCacheFiles = response.getNumDataCache();
+    to.facts->cachedPreferences = response.getPreferences();
   }));
   return kj::joinPromises(promises.finish());
 }
@@ -124,6 +133,54 @@ Result<DeviceFacts> HalClient::facts(HalVersion method) {
                       }));
         return kj::joinPromises(promises.finish()).then([to]() -> Result<DeviceFacts> {
           return *to.facts;
+        });
+      });
+}
+
+Result<HalVersion> HalClient::driversVersion() {
+  return connection_->call<HalVersion>("hello", [](Side& side) {
+    auto call = KJ_ASSERT_NONNULL(side.driver).helloRequest();
+    call.setProtocolVersion(wire::PROTOCOL_VERSION);
+    return call.send().then([](auto&& response) -> Result<HalVersion> {
+      return static_cast<HalVersion>(response.getHalVersion() - 9);
+    });
+  });
+}
+
+Result<std::vector<MethodAnswer>> HalClient::methods() {
+  return connection_->call<std::vector<MethodAnswer>>(
+      "every method", [](Side& side) -> kj::Promise<Result<std::vector<MethodAnswer>>> {
+        const auto answers = std::make_shared<std::vector<MethodAnswer>>();
+        auto device = KJ_ASSERT_NONNULL(side.device).castAs<wire::v1_3::IDevice>();
+        auto promises = kj::Vector<kj::Promise<void>>();
+        const auto add = [&](MethodAnswer method, auto call) {
+          const size_t index = answers->size();
+          answers->push_back(method);
+          promises.add(call.send().then(
+              [answers, index](auto&& response) {
+                (*answers)[index].status = response.getStatus();
+              },
+              [](kj::Exception&& exception) {
+                if (exception.getType() != kj::Exception::Type::UNIMPLEMENTED) {
+                  kj::throwFatalException(kj::mv(exception));
+                }
+              }));
+        };
+        using enum HalVersion;
+        add({"getCapabilities", V1_0}, device.getCapabilitiesRequest());
+        add({"getCapabilities_1_1", V1_1}, device.getCapabilities11Request());
+        add({"getCapabilities_1_2", V1_2}, device.getCapabilities12Request());
+        add({"getVersionString", V1_2}, device.getVersionStringRequest());
+        add({"getType", V1_2}, device.getTypeRequest());
+        add({"getSupportedExtensions", V1_2}, device.getSupportedExtensionsRequest());
+        add({"getNumberOfCacheFilesNeeded", V1_2}, device.getNumberOfCacheFilesNeededRequest());
+        add({"isCachingSupported", V1_2}, device.isCachingSupportedRequest());
+        add({"getCapabilities_1_3", V1_3}, device.getCapabilities13Request());
+        add({"getFeatureLevel", V1_3}, device.getFeatureLevelRequest());
+        add({"prepareSupported_1_3", V1_3, Code::INVALID_ARGUMENT},
+            device.prepareSupported13Request());
+        return kj::joinPromises(promises.releaseAsArray()).then([answers]() {
+          return Result<std::vector<MethodAnswer>>(std::move(*answers));
         });
       });
 }

@@ -44,6 +44,7 @@ Result<std::vector<Check>> listHal(const TargetSpec& target, const Plan& plan) {
   listFencedChecks(checks);
   listBurstChecks(checks);
   listCacheChecks(checks);
+  listCacheCallChecks(checks);
   listBufferChecks(checks);
   listLifecycleChecks(checks);
   HALYARD_RETURN_IF_ERROR(listVectorChecks(checks));

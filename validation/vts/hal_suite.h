@@ -54,6 +54,7 @@ void listExecuteChecks(HalChecks& checks);
 void listFencedChecks(HalChecks& checks);
 void listBurstChecks(HalChecks& checks);
 void listCacheChecks(HalChecks& checks);
+void listCacheCallChecks(HalChecks& checks);
 void listBufferChecks(HalChecks& checks);
 void listLifecycleChecks(HalChecks& checks);
 // Those that are made of vectors: mutations of models and requests, and executions.

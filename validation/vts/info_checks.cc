@@ -25,6 +25,10 @@ Status checkFigure(std::string_view what, const hal::PerformanceInfo& info) {
 Status checkCapabilities(HalClient& client, HalVersion method) {
   HALYARD_ASSIGN_OR_RETURN(const DeviceFacts facts, client.facts(method));
   HALYARD_RETURN_IF_ERROR(answered(facts));
+  if (!facts.newerFigures.empty()) {
+    return opFailed("getCapabilities answers {}, which came with a newer version",
+                    fmt::join(facts.newerFigures, ", "));
+  }
   for (const hal::PerformanceInfo& figure : facts.oldFigures) {
     HALYARD_RETURN_IF_ERROR(checkFigure("performance", figure));
   }
@@ -44,6 +48,57 @@ Status checkCapabilities(HalClient& client, HalVersion method) {
                       operandTypeName(table[i].type), operandTypeName(table[i - 1].type));
     }
     if (table[i].type == OperandType::MODEL) return opFailed("the table has SUBGRAPH");
+    const OperandType last = method < HalVersion::V1_3 ? OperandType::TENSOR_QUANT8_SYMM
+                                                       : OperandType::TENSOR_QUANT8_ASYMM_SIGNED;
+    if (table[i].type > last && table[i].type < OperandType::OEM_SCALAR) {
+      return opFailed("the table has {}, which HAL {} does not", operandTypeName(table[i].type),
+                      halVersionName(method));
+    }
+  }
+  return okStatus();
+}
+
+bool isSame(const hal::PerformanceInfo& a, const hal::PerformanceInfo& b) {
+  return a.execTime == b.execTime && a.powerUsage == b.powerUsage;
+}
+
+// The figures of HAL 1.0 and 1.1 are those of the table of HAL 1.2.
+CheckResult oldFiguresAgree(HalClient& client) {
+  HALYARD_ASSIGN_OR_RETURN(const DeviceFacts newer, client.facts(HalVersion::V1_2));
+  HALYARD_RETURN_IF_ERROR(answered(newer));
+  const std::pair<const char*, hal::PerformanceInfo> expected[] = {
+      {"float32", newer.capabilities.lookup(OperandType::TENSOR_FLOAT32)},
+      {"quantized8", newer.capabilities.lookup(OperandType::TENSOR_QUANT8_ASYMM)},
+      {"relaxed", newer.capabilities.relaxedFloat32toFloat16PerformanceTensor}};
+  for (const HalVersion old : {HalVersion::V1_0, HalVersion::V1_1}) {
+    HALYARD_ASSIGN_OR_RETURN(const DeviceFacts facts, client.facts(old));
+    HALYARD_RETURN_IF_ERROR(answered(facts));
+    for (size_t i = 0; i < facts.oldFigures.size(); ++i) {
+      if (isSame(facts.oldFigures[i], expected[i].second)) continue;
+      return opFailed("HAL {}: {} is {}/{}, in HAL 1.2 {}/{}", halVersionName(old),
+                      expected[i].first, facts.oldFigures[i].execTime,
+                      facts.oldFigures[i].powerUsage, expected[i].second.execTime,
+                      expected[i].second.powerUsage);
+    }
+  }
+  return okStatus();
+}
+
+CheckResult methodsOfItsVersion(HalClient& client) {
+  HALYARD_ASSIGN_OR_RETURN(const HalVersion served, client.driversVersion());
+  if (served < client.version()) {
+    return opFailed("the driver serves HAL {}, its manifest says {}", halVersionName(served),
+                    halVersionName(client.version()));
+  }
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<MethodAnswer> methods, client.methods());
+  for (const MethodAnswer& method : methods) {
+    if (served < method.since && method.status) {
+      return opFailed("{} answers, though the driver serves HAL {}", method.name,
+                      halVersionName(served));
+    }
+    if (served < method.since) continue;
+    if (!method.status) return opFailed("{} is not there", method.name);
+    HALYARD_RETURN_IF_ERROR(expectCode(method.name, *method.status, {method.expected}));
   }
   return okStatus();
 }
@@ -179,6 +234,12 @@ void listInfoChecks(HalChecks& checks) {
   checks.addAlone(v10, "info/name", "the device's name has the form vendor-name", {"ND-001"},
                   [](Target& target) -> CheckResult { return checkName(target.spec()); });
   checks.addForVersions(v10, "info/status", "the device is available", {}, checkStatus);
+  checks.add(v10, "info/methods",
+             "the methods of the driver's version are there, and no newer ones", {},
+             methodsOfItsVersion);
+  checks.add(HalVersion::V1_2, "info/old_figures",
+             "the figures of HAL 1.0 and 1.1 are those of the table of HAL 1.2", {},
+             oldFiguresAgree);
   checks.addForVersions(v10, "info/capabilities",
                         "all figures are above 0, in a table that ascends", {"ND-007"},
                         checkCapabilities);

@@ -1,5 +1,7 @@
 // The life of a driver's process and of what it holds for its clients: nothing is left behind, and
 // it ends with its client.
+#include <sys/mman.h>
+
 #include <thread>
 
 #include "validation/kit/process_figures.h"
@@ -133,6 +135,40 @@ CheckResult bursts(HalClient& client) {
   return expectCode("execution in a burst", answer.status, {Code::NONE});
 }
 
+// With the right files, with one too many, and from empty ones.
+CheckResult cacheFiles(HalClient& client) {
+  const HalVersion method = client.version();
+  HALYARD_ASSIGN_OR_RETURN(const DeviceFacts facts, client.facts(method));
+  if (facts.modelCacheFiles + facts.dataCacheFiles == 0) {
+    return CheckResult::skipped("the driver does not cache compilations");
+  }
+  std::vector<UniqueFd> files;
+  const auto handlesOf = [&](uint32_t count) {
+    std::vector<CacheHandle> handles;
+    for (uint32_t i = 0; i < count; ++i) {
+      files.emplace_back(::memfd_create("cache of a check", MFD_CLOEXEC));
+      handles.push_back({files.back().get()});
+    }
+    return handles;
+  };
+  for (const uint32_t extra : {0u, 1u}) {
+    CacheHandles cache;
+    cache.modelCache = handlesOf(facts.modelCacheFiles + extra);
+    cache.dataCache = handlesOf(facts.dataCacheFiles);
+    HALYARD_ASSIGN_OR_RETURN(const Preparation empty, client.prepareFromCache(method, cache));
+    HALYARD_RETURN_IF_ERROR(expectFailed(empty, {Code::GENERAL_FAILURE, Code::INVALID_ARGUMENT}));
+    PrepareCall call;
+    call.cache = &cache;
+    HALYARD_ASSIGN_OR_RETURN(const PreparedOrSkip prepared,
+                             prepareIfSupported(client, method, addModel(4), call));
+    if (prepared.model == nullptr) return CheckResult::skipped(prepared.skip);
+    HALYARD_ASSIGN_OR_RETURN(const Preparation loaded, client.prepareFromCache(method, cache));
+    HALYARD_RETURN_IF_ERROR(
+        expectPreparedOr(loaded, {Code::GENERAL_FAILURE, Code::INVALID_ARGUMENT}));
+  }
+  return okStatus();
+}
+
 CheckResult refusals(HalClient& client) {
   Model wrong = largeModel();
   wrong.main.operands[0].scale = 1;
@@ -257,6 +293,7 @@ void listLifecycleChecks(HalChecks& checks) {
   addGrowth(HalVersion::V1_0, "executions", "executions leave no memory", executions);
   addGrowth(HalVersion::V1_3, "buffers", "released buffers leave no memory", buffers);
   addGrowth(HalVersion::V1_2, "bursts", "bursts that have ended leave no memory", bursts);
+  addGrowth(HalVersion::V1_2, "cache_files", "the files of caches are closed", cacheFiles);
   addGrowth(HalVersion::V1_0, "refusals", "models that were refused leave no memory", refusals);
   const HalVersion v10 = HalVersion::V1_0;
   checks.addAlone(v10, "lifecycle/ends_with_its_client",

@@ -39,6 +39,17 @@ CheckResult calledOnce(HalClient& client, HalVersion method) {
   return okStatus();
 }
 
+Status callbackForm(HalClient& client, HalVersion method) {
+  for (const bool right : {true, false}) {
+    Model model = addModel(4);
+    if (!right) model.main.operands[0].scale = 1;
+    HALYARD_ASSIGN_OR_RETURN(const Preparation preparation, client.prepare(method, model));
+    HALYARD_RETURN_IF_ERROR(expectForm(preparation.form, method), "a {} model",
+                            right ? "right" : "wrong");
+  }
+  return okStatus();
+}
+
 // NOW, SHORT and no deadline; the launch is NONE always.
 Status deadlines(HalClient& client) {
   const std::initializer_list<Code> kMissed = {Code::MISSED_DEADLINE_TRANSIENT,
@@ -56,9 +67,11 @@ Status deadlines(HalClient& client) {
                              client.prepare(HalVersion::V1_3, addModel(4), call));
     HALYARD_RETURN_IF_ERROR(expectCode(fmt::format("launch with the deadline {}", name),
                                        preparation.launch, {Code::NONE}, preparation.message));
-    HALYARD_RETURN_IF_ERROR(
-        mayMiss ? expectPreparedOr(preparation, kMissed) : expectPrepared(preparation),
-        "with the deadline {}", name);
+    HALYARD_RETURN_IF_ERROR(deadline < now
+                                ? expectFailed(preparation, {Code::MISSED_DEADLINE_PERSISTENT})
+                            : mayMiss ? expectPreparedOr(preparation, kMissed)
+                                      : expectPrepared(preparation),
+                            "with the deadline {}", name);
   }
   return okStatus();
 }
@@ -140,6 +153,9 @@ void listPrepareChecks(HalChecks& checks) {
   checks.addForVersions(v10, "prepare/callback_once",
                         "the callback of a preparation is called exactly once", {"ND-032"},
                         calledOnce);
+  checks.addForVersions(v10, "prepare/callback_form",
+                        "the callback is called by the notification of the method's version", {},
+                        callbackForm);
   checks.add(HalVersion::V1_3, "prepare/deadlines",
              "a deadline is met or answered with MISSED_DEADLINE, never at the launch", {"ND-033"},
              [](HalClient& client) -> CheckResult { return deadlines(client); });

@@ -82,6 +82,14 @@ Status expectPreparedOr(const Preparation& preparation, std::initializer_list<Co
   return expectFailed(preparation, allowed);
 }
 
+Status expectForm(std::optional<HalVersion> form, HalVersion method) {
+  if (!form) return opFailed("the callback was dropped without a call");
+  const HalVersion expected = method < HalVersion::V1_2 ? HalVersion::V1_0 : method;
+  if (*form == expected) return okStatus();
+  return opFailed("the callback is called by the notification of HAL {}, expected HAL {}",
+                  halVersionName(*form), halVersionName(expected));
+}
+
 Status checkTiming(const hal::Timing& timing, bool measured) {
   if (!measured && (timing.timeOnDevice || timing.timeInDriver)) {
     return opFailed("times come without having been asked for");

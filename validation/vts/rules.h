@@ -24,6 +24,9 @@ Status expectFailed(const Preparation& preparation, std::initializer_list<Code> 
 // It succeeded, or failed as expectFailed has it.
 Status expectPreparedOr(const Preparation& preparation, std::initializer_list<Code> allowed);
 
+// OP_FAILED unless the callback was called by the notification that came with the method.
+Status expectForm(std::optional<HalVersion> form, HalVersion method);
+
 // An error: the codes of launch and callback agree or the launch was fine, no shapes, no times, and
 // a text.
 Status expectError(const ExecutionAnswer& answer, std::initializer_list<Code> allowed);
