@@ -38,10 +38,10 @@ UNCLEAR = [
     (r"nobody|no one|somebody|someone|anybody|anyone|everybody|everyone",
      "the noun: 'the thread', 'the client' ..."),
     (rf"what (?:{VERBS})\b", "the noun: 'the value that ...', 'which field ...'"),
-    (r"(?<=^)what(?= )(?!.*\?$)", "the noun: 'the memory that ...'"),
+    (r"(?<=^)what(?= )", "the noun: 'the value that ...'"),
     (r"(?:those|ones?|he|they|of|on|to|by|for|with|from|and|or|but|see|sees|say|says|know|knows|is|as|"
      r"asks?|tells?) who", "the noun: 'the client that ...'"),
-    (r"(?<=^)who(?= )(?!.*\?$)", "the noun: 'the client that ...'"),
+    (r"(?<=^)who(?= )", "the noun: 'the client that ...'"),
     (r"whatever|whichever|that which|of which there", "'any', 'each', or the noun"),
     (r"none (?:of|but)|there (?:is|are|was|were) none|(?<=^)none (?=[a-z])|(?:if|where|when) none",
      "'no' and the noun"),
@@ -54,9 +54,10 @@ UNCLEAR = [
      r"upon|amid|amidst|amongst|whilst|inasmuch|insofar|notwithstanding|aforesaid|erstwhile|"
      r"likewise|anew|afresh|nought|ought|shall|yonder|oft|betwixt|verily",
      "plain English: 'so', 'by', 'also', 'again', 'must'"),
-    (r"for ever|for good|once and for all|by and by|to and fro|all the same|in vain|at length|"
-     r"the like|as such|in the main|at hand|in no wise|by no means|to boot|all but",
-     "'forever', 'permanently', 'still', 'without effect', 'similar', 'available'"),
+    (r"for ever|for good|once and for all|by and by", "'forever', 'permanently', 'later'"),
+    (r"all the same|in vain|at length|to and fro|to boot", "'still', 'without effect', 'in full'"),
+    (r"the like|as such|in the main|at hand|all but|in no wise|by no means",
+     "'similar', 'mainly', 'available', 'all except', 'not'"),
     (r"the former|the latter", "the noun again"),
     (r"lets? go of|letting go of|gets? by without|mak(?:es?|ing) do", "'releases', 'works without'"),
     (r"spoilt|spoils?|mend(?:s|ed|ing)?|befalls?|befell|bethinks?|begets?|heeds?|wont|bestow\w*",
@@ -142,6 +143,8 @@ def findings_of(block, markdown):
             shown = block.text[start:start + 50].strip()
             yield block.line_at(start), f"a sentence of {words} words, at most {MAX_WORDS}: {shown}..."
         for match in PATTERN.finditer(sentence):
+            if not match.start() and sentence.endswith("?"):
+                continue  # a question
             advice = UNCLEAR[int(match.lastgroup[1:])][1]
             yield block.line_at(start + match.start()), f"'{match.group()}': write {advice}"
 
@@ -224,6 +227,12 @@ def comment_blocks(pieces):
         if item:
             listed = indent + item.end()
             stripped = stripped[item.end():]
+        row = not trailing and indent >= 2 and re.match(r"(\S.*?(?:[^\s.?!] {2}| {3}) *)\S", stripped)
+        if row:  # of a table, whose first column names something
+            if block.text:
+                yield block
+            block, listed = Block(), indent + row.end() - 1
+            stripped = stripped[row.end(1):]
         code = indent >= 4 and not trailing and not (listed and indent < listed + 4)
         if not stripped or NO_PROSE.match(stripped) or code:
             if block.text:
