@@ -40,7 +40,7 @@ RequestArgument inPool(uint32_t pool, uint32_t offset, uint32_t length) {
 }
 
 std::shared_ptr<hal::PreparedModel> prepare(hal::Device& device, const TestModel& test) {
-  auto prepared = device.prepareModel(test.share(), {});
+  auto prepared = device.prepareModel(validated(test.share()).value(), {});
   EXPECT_TRUE(prepared.ok()) << prepared.status().toString();
   return prepared.ok() ? *prepared : nullptr;
 }
@@ -71,10 +71,10 @@ TEST(CpuDevice, SupportsWhatHasADefinition) {
   const auto device = makeCpuDevice(cpuDeviceInfo(), 1);
   TestModel test = doubling();
   test.operation(OperationType::OEM_OPERATION, {0}, {test.output({2})});
-  const auto supported = device->getSupportedOperations(test.model());
+  const auto supported = device->getSupportedOperations(validated(test.model()).value());
   ASSERT_TRUE(supported.ok()) << supported.status().toString();
   EXPECT_THAT(*supported, ElementsAre(true, false));
-  const auto prepared = device->prepareModel(test.share(), {});
+  const auto prepared = device->prepareModel(validated(test.share()).value(), {});
   EXPECT_EQ(prepared.status().code(), ResultCode::BAD_DATA);
   EXPECT_THAT(prepared.status().message(), HasSubstr("operation #1 OEM_OPERATION"));
 }
@@ -93,10 +93,10 @@ TEST(CpuDevice, SupportsOperationsOfOurExtensionWhereItOffersIt) {
   const uint32_t branch = test.reference(rounding());
   test.operation(OperationType::IF, {condition, branch, branch, x}, {test.output({2})});
   hal::DeviceInfo info = cpuDeviceInfo();
-  EXPECT_THAT(*makeCpuDevice(info, 1)->getSupportedOperations(test.model()),
+  EXPECT_THAT(*makeCpuDevice(info, 1)->getSupportedOperations(validated(test.model()).value()),
               ElementsAre(true, true));
   info.extensions.clear();
-  EXPECT_THAT(*makeCpuDevice(info, 1)->getSupportedOperations(test.model()),
+  EXPECT_THAT(*makeCpuDevice(info, 1)->getSupportedOperations(validated(test.model()).value()),
               ElementsAre(false, false));
 }
 
@@ -104,19 +104,19 @@ TEST(CpuDevice, RefusesInvalidModels) {
   const auto device = makeCpuDevice(cpuDeviceInfo(), 1);
   TestModel test = doubling();
   test.model().main.operations[0].inputs[0] = 1000;
-  EXPECT_EQ(device->getSupportedOperations(test.model()).status().code(), ResultCode::BAD_DATA);
-  EXPECT_EQ(device->prepareModel(test.share(), {}).status().code(), ResultCode::BAD_DATA);
-  EXPECT_NE(device->prepareModel(test.share(), {}).status().message(), "");
+  EXPECT_EQ(device->getSupportedOperations(validated(test.model()).value()).status().code(), ResultCode::BAD_DATA);
+  EXPECT_EQ(device->prepareModel(validated(test.share()).value(), {}).status().code(), ResultCode::BAD_DATA);
+  EXPECT_NE(device->prepareModel(validated(test.share()).value(), {}).status().message(), "");
 }
 
 TEST(CpuDevice, PreparationDeadline) {
   const auto device = makeCpuDevice(cpuDeviceInfo(), 1);
   hal::PrepareOptions options;
   options.deadline = hal::Clock::now() - std::chrono::milliseconds(1);
-  EXPECT_EQ(device->prepareModel(doubling().share(), options).status().code(),
+  EXPECT_EQ(device->prepareModel(validated(doubling().share()).value(), options).status().code(),
             ResultCode::MISSED_DEADLINE_PERSISTENT);
   options.deadline = hal::Clock::now() + std::chrono::hours(1);
-  EXPECT_TRUE(device->prepareModel(doubling().share(), options).ok());
+  EXPECT_TRUE(device->prepareModel(validated(doubling().share()).value(), options).ok());
 }
 
 TEST(CpuDevice, ExecutesByPointerAndOutlivesItsDevice) {

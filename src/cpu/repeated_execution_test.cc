@@ -59,7 +59,7 @@ class RepeatedExecution : public ::testing::Test {
     const auto model = test.share();
     session_ = std::make_unique<hal::ClientSession>(makeCpuDevice(cpuDeviceInfo(), 1),
                                                     std::make_shared<hal::SessionServices>());
-    const auto prepared = session_->prepareModel(model, {});
+    const auto prepared = session_->prepareModel(validated(model).value(), {});
     ASSERT_TRUE(prepared.ok()) << prepared.status().toString();
     const auto channels = RingClient::createChannels(kCapacity, kCapacity).value();
     const hal::QueueShape shape{kCapacity, sizeof(hal::Datum), true};

@@ -185,7 +185,7 @@ class Exaggerating : public Device {
 
 TEST(ClientSessionTest, AnswersOfTheWrongLengthAreAnError) {
   ClientSession session(std::make_shared<Exaggerating>(), std::make_shared<SessionServices>());
-  const auto supported = session.getSupportedOperations(testing::addModel(2));
+  const auto supported = session.getSupportedOperations(validated(testing::addModel(2)).value());
   EXPECT_EQ(supported.status().code(), ResultCode::OP_FAILED);
   EXPECT_THAT(supported.status().message(), HasSubstr("says of 2 operations"));
 }

@@ -112,11 +112,11 @@ TEST(CacheFilesTest, OlderVersionsCacheNothing) {
   for (const HalVersion version : {HalVersion::V1_0, HalVersion::V1_1}) {
     const auto remote = openTestDriver(version, "caching");
     const CacheFiles files = filesOf(1, 1);
-    EXPECT_TRUE(remote->prepareModel(model, with(copyOf(files))).ok());
+    EXPECT_TRUE(remote->prepareModel(validated(model).value(), with(copyOf(files))).ok());
     struct stat st {};
     ASSERT_EQ(::fstat(files.modelCache[0].get(), &st), 0);
     EXPECT_EQ(st.st_size, 0);
-    EXPECT_EQ(remote->prepareModelFromCache(model, with(copyOf(files))).status().code(),
+    EXPECT_EQ(remote->prepareModelFromCache(validated(model).value(), with(copyOf(files))).status().code(),
               ResultCode::OP_FAILED);
   }
 }
@@ -130,7 +130,7 @@ TEST(CacheFilesTest, ModelsFromTheCacheCountAsModels) {
                         Quota::create(limits, "the client"));
   const CacheFiles files = filesOf(1, 0);
   const auto first =
-      session.prepareModel(std::make_shared<const Model>(addModel(4)), with(copyOf(files)));
+      session.prepareModel(validated(std::make_shared<const Model>(addModel(4))).value(), with(copyOf(files)));
   auto second = session.prepareModelFromCache(nullptr, with(copyOf(files)));
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(session.prepareModelFromCache(nullptr, with(copyOf(files))).status().code(),
@@ -178,22 +178,22 @@ TEST(SaveToCacheTest, OfADriverThatSaves) {
   device->mutableInfo().modelCacheFiles = 1;
   device->mutableInfo().dataCacheFiles = 1;
   ClientSession session(device, std::make_shared<SessionServices>());
-  expectSaves(*session.prepareModel(model, {}).value(), "in this process");
+  expectSaves(*session.prepareModel(validated(model).value(), {}).value(), "in this process");
 
   for (const HalVersion version : {HalVersion::V1_2, HalVersion::V1_3}) {
     const auto remote = openTestDriver(version, "caching");
-    expectSaves(*remote->prepareModel(model, {}).value(), "in a driver's process");
+    expectSaves(*remote->prepareModel(validated(model).value(), {}).value(), "in a driver's process");
   }
 }
 
 TEST(SaveToCacheTest, OfADriverThatDoesNot) {
   const auto model = std::make_shared<const Model>(addModel(4));
   ClientSession session(std::make_shared<TestDevice>(), std::make_shared<SessionServices>());
-  const auto here = session.prepareModel(model, {}).value();
+  const auto here = session.prepareModel(validated(model).value(), {}).value();
   EXPECT_EQ(here->saveToCache(-1, -1, Token{}).code(), ResultCode::OP_FAILED);
   for (const HalVersion version : kVersions) {
     const auto remote = openTestDriver(version, "");
-    const auto there = remote->prepareModel(model, {}).value();
+    const auto there = remote->prepareModel(validated(model).value(), {}).value();
     EXPECT_EQ(there->saveToCache(-1, -1, Token{}).code(), ResultCode::OP_FAILED);
   }
 }
@@ -206,13 +206,13 @@ TEST(CacheFilesTest, EarlyForm) {
   ClientSession session(device, std::make_shared<SessionServices>());
   const auto model = std::make_shared<const Model>(addModel(4));
   const auto expectRoundTrip = [&](Device& any) {
-    const auto prepared = any.prepareModel(model, {}).value();
+    const auto prepared = any.prepareModel(validated(model).value(), {}).value();
     EXPECT_EQ(addWith(*prepared), kSum);
     const CacheFiles files = filesOf(1, 1);
     ASSERT_TRUE(
         prepared->saveToCache(files.modelCache[0].get(), files.dataCache[0].get(), files.token)
             .ok());
-    const auto cached = any.prepareModelFromCache(model, with(copyOf(files)));
+    const auto cached = any.prepareModelFromCache(validated(model).value(), with(copyOf(files)));
     ASSERT_TRUE(cached.ok()) << cached.status().toString();
     EXPECT_EQ(addWith(*cached->prepared), kSum);
   };

@@ -75,8 +75,8 @@ TEST_F(DriverTraceTest, SlicesOfAllVersionsLieWithinTheClients) {
     const auto device = open(version);
     ASSERT_NE(device, nullptr);
     const auto model = std::make_shared<const Model>(addModel(4));
-    const auto first = device->prepareModel(model, {}).value();
-    const auto second = device->prepareModel(model, {}).value();
+    const auto first = device->prepareModel(validated(model).value(), {}).value();
+    const auto second = device->prepareModel(validated(model).value(), {}).value();
     for (int i = 0; i < 3; ++i) {
       execute(*first, 11);
       execute(*second, 22);

@@ -62,8 +62,8 @@ TEST(LibraryDeviceTest, ComputesInThisProcess) {
   EXPECT_EQ((*device)->processId(), ::getpid());
   EXPECT_EQ((*device)->info().type, DeviceType::CPU);
   const auto model = doubling(false);
-  EXPECT_EQ((*device)->getSupportedOperations(*model).value(), std::vector<bool>{true});
-  const auto prepared = (*device)->prepareModel(model, {});
+  EXPECT_EQ((*device)->getSupportedOperations(validated(model).value()).value(), std::vector<bool>{true});
+  const auto prepared = (*device)->prepareModel(validated(model).value(), {});
   ASSERT_TRUE(prepared.ok()) << prepared.status().toString();
   float in[2] = {1, 2};
   float out[2] = {};
@@ -92,13 +92,13 @@ TEST(LibraryDeviceTest, IsADeviceOfTheManifestsVersion) {
   EXPECT_EQ((*device)->info().halVersion, HalVersion::V1_1);
   EXPECT_EQ((*device)->info().versionString, "UNKNOWN");
   // It is asked about what its version has, and gets nothing else.
-  const auto supported = (*device)->getSupportedOperations(*doubling(true));
+  const auto supported = (*device)->getSupportedOperations(validated(doubling(true)).value());
   ASSERT_TRUE(supported.ok()) << supported.status().toString();
   EXPECT_EQ(*supported, (std::vector<bool>{true, false}));
-  const Status refused = (*device)->prepareModel(doubling(true), {}).status();
+  const Status refused = (*device)->prepareModel(validated(doubling(true)).value(), {}).status();
   EXPECT_EQ(refused.code(), ResultCode::BAD_DATA);
   EXPECT_THAT(refused.message(), HasSubstr("operation #1 NEG needs feature level 3"));
-  EXPECT_TRUE((*device)->prepareModel(doubling(false), {}).ok());
+  EXPECT_TRUE((*device)->prepareModel(validated(doubling(false)).value(), {}).ok());
 }
 
 TEST(LibraryDeviceTest, WhatIsNoDriverIsRefusedWithItsReason) {
