@@ -323,9 +323,10 @@ std::list<FairExecutor::Item> FairExecutor::Crew::choose() {
 }
 
 std::list<FairExecutor::Item> FairExecutor::Crew::next(std::unique_lock<std::mutex>& lock) {
-  for (;;) {
+  for (bool hasSlept = false;; hasSlept = true) {
     if (stopping_) return {};
-    if (!waiting_.empty()) gather();
+    // An event has woken a thread that has slept; it needs no other.
+    if (!waiting_.empty() && !hasSlept) gather();
     std::list<Item> chosen = choose();
     if (!chosen.empty()) {
       idle_.fetch_sub(1);
