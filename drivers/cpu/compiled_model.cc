@@ -13,7 +13,7 @@
 #include "cpu/block_pool.h"
 #include "cpu/subgraph_run.h"
 #include "halyard/driver/trace.h"
-#include "huge_pages.h"
+#include "kernels/huge_pages.h"
 #include "model_work.h"
 #include "run_services.h"
 

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <utility>
 
-#include "huge_pages.h"
+#include "kernels/huge_pages.h"
 
 namespace halyard::cpudriver {
 namespace {

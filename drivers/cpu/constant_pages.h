@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cpu/execution_plan.h"
-#include "packing.h"
+#include "kernels/packing.h"
 #include "run_services.h"
 
 namespace halyard::cpudriver {

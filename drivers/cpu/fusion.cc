@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "operation_definitions.h"
 #include "ops/activation.h"
 #include "ops/reduction.h"
 
@@ -13,18 +12,15 @@ namespace {
 
 constexpr size_t kActivationOfSum = 2;
 
-bool isOneOf(const FusionGraph& graph, size_t i,
-             std::initializer_list<DefinitionFunction> definitions) {
-  return std::ranges::any_of(definitions, [&](DefinitionFunction function) {
-    return isDefinedBy(graph.definition(i), function);
-  });
+bool isOneOf(const FusionGraph& graph, size_t i, std::initializer_list<OperationType> types) {
+  return std::ranges::find(types, graph.definition(i).type) != types.end();
 }
 
 // What operation `i` clamps its input to, if that is all that it does.
 std::optional<ops::FuseCode> activationOf(const FusionGraph& graph, size_t i) {
-  if (isOneOf(graph, i, {ops::relu})) return ops::FuseCode::RELU;
-  if (isOneOf(graph, i, {ops::relu1})) return ops::FuseCode::RELU1;
-  if (isOneOf(graph, i, {ops::relu6})) return ops::FuseCode::RELU6;
+  if (isOneOf(graph, i, {OperationType::RELU})) return ops::FuseCode::RELU;
+  if (isOneOf(graph, i, {OperationType::RELU1})) return ops::FuseCode::RELU1;
+  if (isOneOf(graph, i, {OperationType::RELU6})) return ops::FuseCode::RELU6;
   return std::nullopt;
 }
 
@@ -40,7 +36,7 @@ std::optional<ops::FuseCode> activationOfSum(const FusionGraph& graph, size_t i)
 // Borders of zeros around an image's lines and columns that operation `i` adds: top, bottom, left,
 // right.
 std::optional<std::array<int64_t, 4>> bordersOf(const FusionGraph& graph, size_t i) {
-  if (!isOneOf(graph, i, {ops::pad})) return std::nullopt;
+  if (!isOneOf(graph, i, {OperationType::PAD})) return std::nullopt;
   const ops::Tensor& image = graph.tensor(graph.operation(i).inputs[0]);
   const ops::Tensor& paddings = graph.tensor(graph.operation(i).inputs[1]);
   if (image.rank() != 4 || paddings.data == nullptr || paddings.elementCount() != 8) {
@@ -56,7 +52,7 @@ std::optional<std::array<int64_t, 4>> bordersOf(const FusionGraph& graph, size_t
 bool appendSum(const FusionGraph& graph, Fusion* fusion) {
   const uint32_t result = graph.operation(fusion->last).outputs[0];
   const auto reader = graph.onlyReader(result);
-  if (!reader || !isOneOf(graph, *reader, {ops::add})) return false;
+  if (!reader || !isOneOf(graph, *reader, {OperationType::ADD})) return false;
   const OperandIndexes& terms = graph.operation(*reader).inputs;
   const uint32_t addend = terms[0] == result ? terms[1] : terms[0];
   const ops::Tensor& sum = graph.tensor(graph.operation(*reader).outputs[0]);
@@ -108,7 +104,7 @@ bool appendPoints(const FusionGraph& graph, Fusion* fusion) {
   const uint32_t result = graph.operation(fusion->last).outputs[0];
   const auto reader = graph.onlyReader(result);
   const OperandType type = graph.tensor(result).type;
-  if (!reader || !isOneOf(graph, *reader, {ops::conv2d}) ||
+  if (!reader || !isOneOf(graph, *reader, {OperationType::CONV_2D}) ||
       (type != OperandType::TENSOR_FLOAT32 && !isQuant8Asymm(type))) {
     return false;
   }
@@ -155,15 +151,16 @@ std::vector<Fusion> fusionsOf(const FusionGraph& graph, size_t i) {
   std::vector<Fusion> fusions;
   if (!isOneOf(
           graph, i,
-          {ops::conv2d, ops::depthwiseConv2d, ops::fullyConnected, ops::add, ops::sub, ops::mul})) {
+          {OperationType::CONV_2D, OperationType::DEPTHWISE_CONV_2D, OperationType::FULLY_CONNECTED,
+           OperationType::ADD, OperationType::SUB, OperationType::MUL})) {
     return fusions;
   }
-  const bool isConv = isOneOf(graph, i, {ops::conv2d, ops::depthwiseConv2d});
+  const bool isConv = isOneOf(graph, i, {OperationType::CONV_2D, OperationType::DEPTHWISE_CONV_2D});
   const Fusion alone = {i, {}, graph.operation(i).inputs, {}};
   // By what comes behind, with and without the border in front.
   std::vector<Fusion> tails;
   if (Fusion separable = alone;
-      isOneOf(graph, i, {ops::depthwiseConv2d}) && appendPoints(graph, &separable)) {
+      isOneOf(graph, i, {OperationType::DEPTHWISE_CONV_2D}) && appendPoints(graph, &separable)) {
     if (Fusion sum = separable; appendSum(graph, &sum)) {
       if (Fusion activated = sum; appendActivation(graph, &activated)) tails.push_back(activated);
       tails.push_back(sum);
@@ -174,7 +171,7 @@ std::vector<Fusion> fusionsOf(const FusionGraph& graph, size_t i) {
     tails.push_back(separable);
   }
   if (Fusion sum = alone;
-      (isConv || isOneOf(graph, i, {ops::fullyConnected})) && appendSum(graph, &sum)) {
+      (isConv || isOneOf(graph, i, {OperationType::FULLY_CONNECTED})) && appendSum(graph, &sum)) {
     tails.push_back(sum);
     if (appendActivation(graph, &sum)) tails.insert(tails.begin(), sum);
   }
@@ -196,7 +193,8 @@ std::vector<Fusion> fusionsOf(const FusionGraph& graph, size_t i) {
 }
 
 bool isReshape(const FusionGraph& graph, size_t i) {
-  return isOneOf(graph, i, {ops::reshape, ops::squeeze, ops::expandDims});
+  return isOneOf(graph, i,
+                 {OperationType::RESHAPE, OperationType::SQUEEZE, OperationType::EXPAND_DIMS});
 }
 
 namespace {
@@ -209,30 +207,30 @@ enum Constant : int { kZero, kSmallest, kSteps, kLeastAndHalf, kHalf, kLeast, kG
 constexpr int constant(Constant c) { return static_cast<int>(kConstants) - static_cast<int>(c); }
 
 struct Link {
-  DefinitionFunction definition;
+  OperationType type;
   int first;
   int second = kAxes;
 };
 constexpr Link kRounding[RowRounding::kOperations] = {
-    {ops::reduceMin, kX},
-    {ops::minimum, 0, constant(kZero)},  // 1: the least
-    {ops::reduceMax, kX},
-    {ops::maximum, 2, constant(kZero)},  // 3: the greatest
-    {ops::sub, 3, 1},
-    {ops::maximum, 4, constant(kSmallest)},  // 5: the range
-    {ops::div, constant(kSteps), 5},         // 6: steps in a unit
-    {ops::mul, 1, 6},
-    {ops::sub, constant(kLeastAndHalf), 7},
-    {ops::floor, 8},  // 9: the zero point
-    {ops::mul, kX, 6},
-    {ops::add, 10, constant(kHalf)},
-    {ops::floor, 11},
-    {ops::sub, constant(kLeast), 9},
-    {ops::sub, constant(kGreatest), 9},
-    {ops::maximum, 12, 13},
-    {ops::minimum, 15, 14},
-    {ops::div, 5, constant(kSteps)},
-    {ops::mul, 16, 17}};
+    {OperationType::REDUCE_MIN, kX},
+    {OperationType::MINIMUM, 0, constant(kZero)},  // 1: the least
+    {OperationType::REDUCE_MAX, kX},
+    {OperationType::MAXIMUM, 2, constant(kZero)},  // 3: the greatest
+    {OperationType::SUB, 3, 1},
+    {OperationType::MAXIMUM, 4, constant(kSmallest)},  // 5: the range
+    {OperationType::DIV, constant(kSteps), 5},         // 6: steps in a unit
+    {OperationType::MUL, 1, 6},
+    {OperationType::SUB, constant(kLeastAndHalf), 7},
+    {OperationType::FLOOR, 8},  // 9: the zero point
+    {OperationType::MUL, kX, 6},
+    {OperationType::ADD, 10, constant(kHalf)},
+    {OperationType::FLOOR, 11},
+    {OperationType::SUB, constant(kLeast), 9},
+    {OperationType::SUB, constant(kGreatest), 9},
+    {OperationType::MAXIMUM, 12, 13},
+    {OperationType::MINIMUM, 15, 14},
+    {OperationType::DIV, 5, constant(kSteps)},
+    {OperationType::MUL, 16, 17}};
 
 // Goes from the last operation back to what writes its inputs: a model's operations need not stand
 // in the pattern's order.
@@ -247,7 +245,7 @@ class RoundingMatcher {
     // Each operation is read by a later one, so that it has been found when its turn comes.
     for (size_t at = RowRounding::kOperations; at-- > 0;) {
       const Link& link = kRounding[at];
-      if (!isDefinedBy(graph_.definition(*found_[at]), link.definition)) return false;
+      if (graph_.definition(*found_[at]).type != link.type) return false;
       const OperandIndexes& inputs = graph_.operation(*found_[at]).inputs;
       if (!isSource(inputs[0], link.first) ||
           (inputs.size() > 1 && !isSource(inputs[1], link.second)) || !hasNoActivation(at)) {
@@ -339,7 +337,7 @@ std::optional<RoundedRows> roundedRowsOf(const ops::Tensor& input, const ops::Te
 }  // namespace
 
 std::optional<RowRounding> rowRoundingAt(const FusionGraph& graph, size_t last) {
-  if (isOneOf(graph, last, {ops::roundToDynamicRange})) {
+  if (isOneOf(graph, last, {OperationType::ROUND_TO_DYNAMIC_RANGE})) {
     const OperandIndexes& inputs = graph.operation(last).inputs;
     const auto rows = roundedRowsOf(graph.tensor(inputs[0]), graph.tensor(inputs[1]));
     return rows ? std::optional<RowRounding>({{}, inputs[0], *rows}) : std::nullopt;
@@ -358,7 +356,7 @@ std::optional<RowRounding> rowRoundingAt(const FusionGraph& graph, size_t last) 
 }
 
 std::vector<size_t> tableChain(const FusionGraph& graph, size_t i) {
-  if (!isOneOf(graph, i, {ops::dequantize}) ||
+  if (!isOneOf(graph, i, {OperationType::DEQUANTIZE}) ||
       !isQuant8Asymm(graph.tensor(graph.operation(i).inputs[0]).type) ||
       graph.tensor(graph.operation(i).outputs[0]).type != OperandType::TENSOR_FLOAT32) {
     return {};
@@ -368,10 +366,13 @@ std::vector<size_t> tableChain(const FusionGraph& graph, size_t i) {
     const auto reader = graph.onlyReader(graph.operation(chain.back()).outputs[0]);
     if (!reader) return {};
     chain.push_back(*reader);
-    if (isOneOf(graph, *reader, {ops::quantize})) return chain;
-    if (!isOneOf(graph, *reader,
-                 {ops::abs, ops::exp, ops::floor, ops::hardSwish, ops::log, ops::logistic, ops::neg,
-                  ops::relu, ops::relu1, ops::relu6, ops::rsqrt, ops::sin, ops::sqrt, ops::tanh})) {
+    if (isOneOf(graph, *reader, {OperationType::QUANTIZE})) return chain;
+    if (!isOneOf(
+            graph, *reader,
+            {OperationType::ABS, OperationType::EXP, OperationType::FLOOR,
+             OperationType::HARD_SWISH, OperationType::LOG, OperationType::LOGISTIC,
+             OperationType::NEG, OperationType::RELU, OperationType::RELU1, OperationType::RELU6,
+             OperationType::RSQRT, OperationType::SIN, OperationType::SQRT, OperationType::TANH})) {
       return {};
     }
   }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cpu/execution_plan.h"
-#include "kernel.h"
+#include "kernels/kernel.h"
 #include "ops/rounding_steps.h"
 
 namespace halyard::cpudriver {

@@ -1,9 +1,8 @@
-// The list: an operation's definition, and who makes kernels for it.
+// The table of operations and of the makers of their kernels.
 #include "kernel_list.h"
 
 #include "kernels/elementwise/half.h"
 #include "kernels/makers.h"
-#include "operation_definitions.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -19,56 +18,56 @@ enum Fusable : unsigned {
 };
 
 struct Entry {
-  DefinitionFunction definition;
+  OperationType type;
   KernelMaker make;
   unsigned fusable = kNothing;
 };
 
 constexpr Entry kEntries[] = {
-    {ops::add, makeAddition, kActivation},
-    {ops::averagePool2d, makeAveragePool},
-    {ops::batchMatmul, makeBatchMatmul},
-    {ops::bidirectionalSequenceLstm, makeBidirectionalLstm},
-    {ops::bidirectionalSequenceRnn, makeBidirectionalRnn},
-    {ops::concatenation, makeConcatenation},
-    {ops::conv2d, makeConv, kActivation | kPadding | kAddend | kRounding},
-    {ops::depthwiseConv2d, makeDepthwiseConv, kActivation | kPadding | kPoints},
-    {ops::dequantize, makeDequantization},
-    {ops::div, makeDivision},
-    {ops::floor, makeFloor},
-    {ops::fullyConnected, makeFullyConnected, kActivation | kAddend | kRounding},
-    {ops::groupedConv2d, makeGroupedConv},
-    {ops::hardSwish, makeHardSwish},
-    {ops::instanceNormalization, makeInstanceNormalization},
-    {ops::l2Normalization, makeL2Normalization},
-    {ops::logistic, makeLogistic},
-    {ops::lstm, makeLstm},
-    {ops::maximum, makeMaximum},
-    {ops::maxPool2d, makeMaxPool},
-    {ops::mean, makeMean},
-    {ops::minimum, makeMinimum},
-    {ops::mul, makeMultiplication, kActivation},
-    {ops::prelu, makePrelu},
-    {ops::quantize, makeQuantization},
-    {ops::quantized16bitLstm, makeByteLstm},
-    {ops::quantizedLstm, makeQuantizedLstm},
-    {ops::quantizedSequenceLstm, makeQuantizedLstmSequence},
-    {ops::reduceMax, makeReduceMax},
-    {ops::reduceMin, makeReduceMin},
-    {ops::reduceSum, makeReduceSum},
-    {ops::relu, makeRelu},
-    {ops::relu1, makeRelu1},
-    {ops::relu6, makeRelu6},
-    {ops::resizeBilinear, makeResizeBilinear},
-    {ops::rnn, makeRnn},
-    {ops::softmax, makeSoftmax},
-    {ops::sub, makeSubtraction, kActivation},
-    {ops::svdf, makeSvdf},
-    {ops::tanh, makeTanh},
-    {ops::topkV2, makeTopk},
-    {ops::transposeConv2d, makeTransposedConv},
-    {ops::unidirectionalSequenceLstm, makeLstmSequence},
-    {ops::unidirectionalSequenceRnn, makeRnnSequence},
+    {OperationType::ADD, makeAddition, kActivation},
+    {OperationType::AVERAGE_POOL_2D, makeAveragePool},
+    {OperationType::BATCH_MATMUL, makeBatchMatmul},
+    {OperationType::BIDIRECTIONAL_SEQUENCE_LSTM, makeBidirectionalLstm},
+    {OperationType::BIDIRECTIONAL_SEQUENCE_RNN, makeBidirectionalRnn},
+    {OperationType::CONCATENATION, makeConcatenation},
+    {OperationType::CONV_2D, makeConv, kActivation | kPadding | kAddend | kRounding},
+    {OperationType::DEPTHWISE_CONV_2D, makeDepthwiseConv, kActivation | kPadding | kPoints},
+    {OperationType::DEQUANTIZE, makeDequantization},
+    {OperationType::DIV, makeDivision},
+    {OperationType::FLOOR, makeFloor},
+    {OperationType::FULLY_CONNECTED, makeFullyConnected, kActivation | kAddend | kRounding},
+    {OperationType::GROUPED_CONV_2D, makeGroupedConv},
+    {OperationType::HARD_SWISH, makeHardSwish},
+    {OperationType::INSTANCE_NORMALIZATION, makeInstanceNormalization},
+    {OperationType::L2_NORMALIZATION, makeL2Normalization},
+    {OperationType::LOGISTIC, makeLogistic},
+    {OperationType::LSTM, makeLstm},
+    {OperationType::MAXIMUM, makeMaximum},
+    {OperationType::MAX_POOL_2D, makeMaxPool},
+    {OperationType::MEAN, makeMean},
+    {OperationType::MINIMUM, makeMinimum},
+    {OperationType::MUL, makeMultiplication, kActivation},
+    {OperationType::PRELU, makePrelu},
+    {OperationType::QUANTIZE, makeQuantization},
+    {OperationType::QUANTIZED_16BIT_LSTM, makeByteLstm},
+    {OperationType::QUANTIZED_LSTM, makeQuantizedLstm},
+    {OperationType::QUANTIZED_SEQUENCE_LSTM, makeQuantizedLstmSequence},
+    {OperationType::REDUCE_MAX, makeReduceMax},
+    {OperationType::REDUCE_MIN, makeReduceMin},
+    {OperationType::REDUCE_SUM, makeReduceSum},
+    {OperationType::RELU, makeRelu},
+    {OperationType::RELU1, makeRelu1},
+    {OperationType::RELU6, makeRelu6},
+    {OperationType::RESIZE_BILINEAR, makeResizeBilinear},
+    {OperationType::RNN, makeRnn},
+    {OperationType::SOFTMAX, makeSoftmax},
+    {OperationType::SUB, makeSubtraction, kActivation},
+    {OperationType::SVDF, makeSvdf},
+    {OperationType::TANH, makeTanh},
+    {OperationType::TOPK_V2, makeTopk},
+    {OperationType::TRANSPOSE_CONV_2D, makeTransposedConv},
+    {OperationType::UNIDIRECTIONAL_SEQUENCE_LSTM, makeLstmSequence},
+    {OperationType::UNIDIRECTIONAL_SEQUENCE_RNN, makeRnnSequence},
 };
 
 unsigned neededFor(const Fused& fused) {
@@ -83,7 +82,7 @@ unsigned neededFor(const Fused& fused) {
 std::unique_ptr<Kernel> makeKernel(const ops::OperationDefinition& definition,
                                    const KernelSite& site) {
   for (const Entry& entry : kEntries) {
-    if (!isDefinedBy(definition, entry.definition)) continue;
+    if (definition.type != entry.type) continue;
     if ((neededFor(site.fused) & ~entry.fusable) != 0) return nullptr;
     KernelSite known = site;
     known.definition = &definition;

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "packing.h"
+#include "kernels/packing.h"
 #include "run_services.h"
 
 namespace halyard::cpudriver {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cpu/execution_plan.h"
-#include "kernel.h"
+#include "kernels/kernel.h"
 
 namespace halyard::cpudriver {
 

@@ -22,8 +22,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/looking.h"
 #include "base/processors.h"
+#include "base/spin_wait.h"
 #include "base/work_limit.h"
 
 namespace halyard {
@@ -238,16 +238,16 @@ void ThreadPool::State::start() {
 }
 
 bool ThreadPool::State::lookOut() {
-  Looking looking(Clock::now(), Looking::Manners::OFFERS_PROCESSOR);
+  SpinWait spin(Clock::now(), SpinWait::Yielding::REGULARLY);
   uint64_t seen = loops.load(std::memory_order_relaxed);
   while (!stopping.load(std::memory_order_relaxed)) {
     if (membership.isOpen() && membership.join()) return true;
-    if (!looking.pause()) continue;
+    if (!spin.pause()) continue;
     // A gap without a new loop is no delay.
     const uint64_t now = loops.load(std::memory_order_relaxed);
-    if (now != std::exchange(seen, now)) noteDelay(looking.gap());
-    if (isInTheWay(looking.now())) leaveProcessor();
-    if (looking.passed() >= patience) return false;
+    if (now != std::exchange(seen, now)) noteDelay(spin.gap());
+    if (isInTheWay(spin.now())) leaveProcessor();
+    if (spin.passed() >= patience) return false;
   }
   return false;
 }
@@ -263,9 +263,9 @@ bool ThreadPool::State::isInTheWay(Clock::time_point now) const {
 
 void ThreadPool::State::awaitIdle() const {
   // This thread keeps the processor, because the caller's time matters most.
-  Looking looking(Clock::now(), Looking::Manners::KEEPS_PROCESSOR);
+  SpinWait spin(Clock::now(), SpinWait::Yielding::NEVER);
   while (!membership.isEmpty()) {
-    if (looking.pause() && looking.passed() >= patience) return;
+    if (spin.pause() && spin.passed() >= patience) return;
   }
 }
 

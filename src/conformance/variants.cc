@@ -55,9 +55,6 @@ constexpr VariantTraits kVariants[] = {
      .executions = 2},
 };
 
-// Vector files use these names for operations.
-OperationType operationNamed(std::string_view name) { return *operationTypeFromName(name); }
-
 // Moves the constants of operandValues into a pool. Their offsets are multiples of 4, but of no
 // larger number.
 Status moveConstantsToPool(Model& model) {
@@ -144,10 +141,10 @@ std::optional<Operation> copyingOperation(Model& model, uint32_t index) {
     Operand scalar;
     scalar.type = OperandType::INT32;
     const uint32_t noActivation = addConstant(model, scalar, std::vector<uint8_t>(4));
-    return Operation{operationNamed("ADD"), {0, addend, noActivation}, {index}};
+    return Operation{OperationType::ADD, {0, addend, noActivation}, {index}};
   }
   if (!canBeCastToItself(operand.type)) return std::nullopt;
-  return Operation{operationNamed("CAST"), {0}, {index}};
+  return Operation{OperationType::CAST, {0}, {index}};
 }
 
 void makeInputsInternal(VectorCase& vectorCase) {

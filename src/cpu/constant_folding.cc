@@ -8,10 +8,6 @@
 #include "cpu/block_pool.h"
 #include "cpu/execution_plan.h"
 
-namespace halyard::ops {
-const OperationDefinition& dequantize();
-}  // namespace halyard::ops
-
 namespace halyard::cpu {
 namespace {
 
@@ -23,8 +19,7 @@ bool isFoldable(const SubgraphPlan& plan, size_t index) {
   return plan.tensors[operation.inputs[0]].data != nullptr && plan.settled[index] &&
          tensor.type == OperandType::TENSOR_FLOAT32 &&
          plan.subgraph->operands[made].lifetime == Lifetime::TEMPORARY_VARIABLE &&
-         // This check comes last, because the first call of dequantize() builds the definition.
-         plan.definitions[index] == &ops::dequantize();
+         plan.definitions[index]->type == OperationType::DEQUANTIZE;
 }
 
 Result<Mapping> reserve(size_t bytes) {

@@ -2,7 +2,7 @@
 // Thread safety: pure functions. Ownership: kernels are the caller's.
 #pragma once
 
-#include "kernel.h"
+#include "kernels/kernel.h"
 
 namespace halyard::cpudriver {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/looking.h"
+#include "base/spin_wait.h"
 #include "hal/ring/doorbell.h"
 #include "hal/ring/memory_channel.h"
 #include "hal/wire/wire_memory.h"
@@ -99,7 +99,7 @@ class Opening {
   }
   // False: it has not come by then. Looks for it for a while before it sleeps, as Completion does.
   bool comesBy(TimePoint until) {
-    Looking::forAnswer([this] { return isThere_.load(); });
+    SpinWait::forAnswer([this] { return isThere_.load(); });
     std::unique_lock lock(mutex_);
     return done_.wait_until(lock, until, [this] { return result_.has_value(); });
   }

@@ -13,7 +13,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/looking.h"
+#include "base/spin_wait.h"
 
 namespace halyard::hal {
 
@@ -59,7 +59,7 @@ class Completion {
   };
 
   std::unique_lock<std::mutex> look() {
-    Looking::forAnswer([this] { return state_->isThere.load(); });
+    SpinWait::forAnswer([this] { return state_->isThere.load(); });
     return std::unique_lock(state_->mutex);
   }
 

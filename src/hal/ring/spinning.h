@@ -11,7 +11,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "base/looking.h"
+#include "base/spin_wait.h"
 #include "halyard/driver/hal_types.h"
 
 namespace halyard::hal {
@@ -58,18 +58,18 @@ class SpinGate {
   template <typename Ready, typename PeerCore>
   bool spin(TimePoint start, Ready ready, PeerCore peerCore) {
     if (!enter(start, peerCore())) return false;
-    Looking looking(start, Looking::Manners::OFFERS_PROCESSOR);
+    SpinWait spin(start, SpinWait::Yielding::REGULARLY);
     bool found = false;
     for (;;) {
       found = ready();
       if (found) break;
-      if (!looking.pause()) continue;
-      if (looking.gap() > kTakenAway) {
-        shortage_.note(looking.now());
+      if (!spin.pause()) continue;
+      if (spin.gap() > kTakenAway) {
+        shortage_.note(spin.now());
         found = ready();
         break;
       }
-      if (looking.passed() > kWindow || peerCore() == currentCore()) break;
+      if (spin.passed() > kWindow || peerCore() == currentCore()) break;
     }
     spinners_.fetch_sub(1, std::memory_order_relaxed);
     return found;

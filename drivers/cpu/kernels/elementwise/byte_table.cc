@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/made_once.h"
+#include "ops/inline_services.h"
 #include "ops/simd.h"
-#include "run_services.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -72,7 +72,7 @@ std::optional<ops::ByteTable> tableOf(std::span<const KernelSite> sites) {
   std::vector<std::byte> values(table.size() * kLargestElement);
   std::vector<std::byte> results(values.size());
   for (size_t i = 0; i < table.size(); ++i) values[i] = static_cast<std::byte>(i);
-  RunServices services(nullptr);
+  ops::InlineServices services;
   for (const KernelSite& site : sites) {
     if (site.inputs.size() != 1) return std::nullopt;
     std::vector<ops::Tensor> inputs(site.inputs.begin(), site.inputs.end());

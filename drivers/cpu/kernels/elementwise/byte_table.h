@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "kernel.h"
+#include "kernels/kernel.h"
 #include "ops/elementwise.h"
 
 namespace halyard::cpudriver {

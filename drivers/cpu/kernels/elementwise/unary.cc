@@ -1,7 +1,7 @@
 // Functions of one element.
 #include "kernels/elementwise/byte_table.h"
-#include "kernels/vectors/float_functions.h"
 #include "kernels/makers.h"
+#include "kernels/vectors/float_functions.h"
 #include "ops/activation.h"
 #include "ops/elementwise.h"
 

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "kernel.h"
+#include "kernels/kernel.h"
 #include "ops/activation.h"
 #include "ops/conv_geometry.h"
 

@@ -4,10 +4,10 @@
 
 #include <optional>
 
-#include "kernels/vectors/even_pieces.h"
-#include "kernels/matrix/matmul.h"
 #include "kernels/layers/patch_gatherer.h"
 #include "kernels/layers/patch_rows.h"
+#include "kernels/matrix/matmul.h"
+#include "kernels/vectors/even_pieces.h"
 
 namespace halyard::cpudriver {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "kernels/layers/conv_site.h"
-#include "kernels/vectors/even_pieces.h"
-#include "kernels/makers.h"
 #include "kernels/layers/patch_rows.h"
+#include "kernels/makers.h"
 #include "kernels/matrix/product_parts.h"
+#include "kernels/vectors/even_pieces.h"
 #include "ops/small_copy.h"
 
 namespace halyard::cpudriver {

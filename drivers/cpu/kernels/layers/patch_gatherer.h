@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/vectors/aligned_buffer.h"
 #include "kernels/layers/conv_site.h"
+#include "kernels/vectors/aligned_buffer.h"
 
 namespace halyard::cpudriver {
 

@@ -8,12 +8,12 @@
 #include <limits>
 #include <utility>
 
-#include "kernels/vectors/aligned_buffer.h"
+#include "kernels/layers/patch_gatherer.h"
 #include "kernels/matrix/byte_panels.h"
+#include "kernels/matrix/matrix_layer.h"
+#include "kernels/vectors/aligned_buffer.h"
 #include "kernels/vectors/even_pieces.h"
 #include "kernels/vectors/float_functions.h"
-#include "kernels/matrix/matrix_layer.h"
-#include "kernels/layers/patch_gatherer.h"
 #include "ops/small_copy.h"
 
 namespace halyard::cpudriver {

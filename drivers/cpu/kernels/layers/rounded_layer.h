@@ -7,7 +7,7 @@
 
 #include <memory>
 
-#include "kernel.h"
+#include "kernels/kernel.h"
 #include "kernels/layers/conv_site.h"
 
 namespace halyard::cpudriver {

@@ -2,7 +2,7 @@
 // caller's.
 #pragma once
 
-#include "kernel.h"
+#include "kernels/kernel.h"
 #include "ops/rounding_steps.h"
 
 namespace halyard::cpudriver {

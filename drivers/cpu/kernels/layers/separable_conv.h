@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "kernel.h"
+#include "kernels/kernel.h"
 
 namespace halyard::cpudriver {
 

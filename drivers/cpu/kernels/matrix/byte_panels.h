@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "kernel.h"
-#include "kernels/vectors/aligned_buffer.h"
+#include "kernels/kernel.h"
 #include "kernels/matrix/gemm_quant8.h"
+#include "kernels/vectors/aligned_buffer.h"
 #include "ops/activation.h"
 
 namespace halyard::cpudriver {

@@ -13,25 +13,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/vectors/quant8_result.h"
 #include "ops/simd.h"
 
 namespace halyard::cpudriver {
-
-// What a processor's instruction multiplies, and adds to an int32.
-enum class Quant8Factors {
-  OPPOSITE,  // 4 bytes, of one side unsigned and of the other signed
-  SAME,      // 4 bytes, both unsigned or both signed
-  WIDE       // 2 values of 16 bits
-};
-
-// How a sum of products in units of input times filter becomes an 8 bit value, bit for bit as
-// ops::QuantizedOutput does it: clamp(zeroPoint + round(float(sum) * multiplier)), to nearest, ties
-// to even. The product must fit 32 bits.
-struct Quant8Result {
-  int32_t low;
-  int32_t high;
-  int32_t zeroPoint;
-};
 
 // Columns of a panel of two vectors are not packed in their order: what the two become together
 // when they are narrowed is. The place of column `column` of a panel of `width` in `packed`, `bias`

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/matrix/gemm_float.h"
 #include "kernels/vectors/aligned_buffer.h"
 #include "kernels/vectors/even_pieces.h"
-#include "kernels/matrix/gemm_float.h"
 #include "ops/transpose_block.h"
 
 namespace halyard::cpudriver {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "kernel.h"
+#include "kernels/kernel.h"
 #include "ops/activation.h"
 
 namespace halyard::cpudriver {

@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-#include "kernel.h"
+#include "kernels/kernel.h"
 #include "kernels/matrix/packed_floats.h"
 #include "ops/activation.h"
 

@@ -6,9 +6,9 @@
 #include <functional>
 #include <span>
 
-#include "kernel.h"
-#include "kernels/vectors/aligned_buffer.h"
+#include "kernels/kernel.h"
 #include "kernels/matrix/gemm_float.h"
+#include "kernels/vectors/aligned_buffer.h"
 #include "ops/activation.h"
 
 namespace halyard::cpudriver {

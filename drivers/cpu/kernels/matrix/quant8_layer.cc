@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "kernels/vectors/aligned_buffer.h"
 #include "kernels/matrix/quant8_panels.h"
+#include "kernels/vectors/aligned_buffer.h"
 #include "kernels/vectors/quant8_sum.h"
 
 namespace halyard::cpudriver {

@@ -5,10 +5,10 @@
 #include <limits>
 #include <optional>
 
-#include "kernels/vectors/aligned_buffer.h"
-#include "kernels/vectors/even_pieces.h"
 #include "kernels/matrix/gemm_quant8.h"
 #include "kernels/matrix/matmul.h"
+#include "kernels/vectors/aligned_buffer.h"
+#include "kernels/vectors/even_pieces.h"
 #include "ops/multiply_accumulate.h"
 #include "ops/transpose_block.h"
 

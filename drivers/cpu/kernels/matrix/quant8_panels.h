@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <span>
 
-#include "kernels/vectors/aligned_buffer.h"
 #include "kernels/matrix/gemm_quant8.h"
 #include "kernels/matrix/quant8_weights.h"
+#include "kernels/vectors/aligned_buffer.h"
 
 namespace halyard::cpudriver {
 

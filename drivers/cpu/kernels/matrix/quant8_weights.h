@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "kernel.h"
+#include "kernels/kernel.h"
 #include "kernels/matrix/gemm_quant8.h"
 #include "ops/activation.h"
 

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/vectors/aligned_buffer.h"
-#include "kernels/recurrent/integer_sums.h"
 #include "kernels/makers.h"
+#include "kernels/recurrent/integer_sums.h"
+#include "kernels/vectors/aligned_buffer.h"
 #include "ops/fixed_point.h"
 #include "ops/lstm_operands.h"
 #include "ops/multiply_accumulate.h"

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <optional>
 
-#include "kernels/recurrent/lstm_cell.h"
 #include "kernels/makers.h"
+#include "kernels/recurrent/lstm_cell.h"
 #include "ops/linking.h"
 
 namespace halyard::cpudriver {

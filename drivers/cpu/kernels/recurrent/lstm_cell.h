@@ -5,11 +5,11 @@
 #include <cstddef>
 #include <optional>
 
-#include "kernel.h"
-#include "kernels/vectors/aligned_buffer.h"
-#include "kernels/vectors/float_functions.h"
+#include "kernels/kernel.h"
 #include "kernels/matrix/packed_floats.h"
 #include "kernels/recurrent/recurrent_steps.h"
+#include "kernels/vectors/aligned_buffer.h"
+#include "kernels/vectors/float_functions.h"
 #include "ops/lstm_cell.h"
 
 namespace halyard::cpudriver {

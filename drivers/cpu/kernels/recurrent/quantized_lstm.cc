@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/recurrent/integer_sums.h"
 #include "kernels/makers.h"
+#include "kernels/recurrent/integer_sums.h"
 #include "ops/multiply_accumulate.h"
 #include "ops/quantized_lstm_cell.h"
 #include "ops/sequence.h"

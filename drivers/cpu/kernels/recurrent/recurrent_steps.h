@@ -7,8 +7,8 @@
 #include <functional>
 #include <span>
 
-#include "kernels/vectors/float_functions.h"
 #include "kernels/matrix/packed_floats.h"
+#include "kernels/vectors/float_functions.h"
 #include "ops/recurrent_activation.h"
 #include "ops/sequence.h"
 

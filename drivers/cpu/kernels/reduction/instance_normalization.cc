@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/vectors/even_pieces.h"
 #include "kernels/makers.h"
+#include "kernels/vectors/even_pieces.h"
 #include "ops/simd.h"
 
 namespace halyard::cpudriver {

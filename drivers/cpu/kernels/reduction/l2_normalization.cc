@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/vectors/even_pieces.h"
 #include "kernels/makers.h"
+#include "kernels/vectors/even_pieces.h"
 #include "ops/axis_lines.h"
 #include "ops/elementwise.h"
 #include "ops/requantize.h"

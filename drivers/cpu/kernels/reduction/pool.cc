@@ -3,8 +3,8 @@
 #include <cmath>
 #include <type_traits>
 
-#include "kernels/vectors/aligned_buffer.h"
 #include "kernels/makers.h"
+#include "kernels/vectors/aligned_buffer.h"
 #include "ops/activation.h"
 #include "ops/conv_geometry.h"
 #include "ops/simd.h"

@@ -3,8 +3,8 @@
 #include <array>
 #include <cmath>
 
-#include "kernels/vectors/float_functions.h"
 #include "kernels/makers.h"
+#include "kernels/vectors/float_functions.h"
 #include "ops/axis_lines.h"
 #include "ops/elementwise.h"
 #include "ops/requantize.h"

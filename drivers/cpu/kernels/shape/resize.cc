@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/makers.h"
 #include "kernels/vectors/aligned_buffer.h"
 #include "kernels/vectors/float_functions.h"
-#include "kernels/makers.h"
 #include "ops/simd.h"
 
 namespace halyard::cpudriver {

@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-#include "kernels/matrix/gemm_quant8.h"
+#include "kernels/vectors/quant8_result.h"
 
 namespace halyard::cpudriver::avx512 {
 #define HALYARD_AVX512 HALYARD_TARGET_AVX512 HALYARD_ALWAYS_INLINE

@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-#include "kernels/matrix/gemm_quant8.h"
+#include "kernels/vectors/quant8_result.h"
 #include "ops/small_copy.h"
 
 namespace halyard::cpudriver::sse2 {

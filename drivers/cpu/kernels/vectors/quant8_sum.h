@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "kernel.h"
+#include "kernels/kernel.h"
 #include "ops/activation.h"
 #include "ops/simd.h"
 

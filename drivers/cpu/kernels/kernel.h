@@ -11,12 +11,12 @@
 #include <span>
 
 #include "halyard/driver/status.h"
+#include "kernels/packing.h"
+#include "kernels/shared_parts.h"
 #include "ops/activation.h"
 #include "ops/operation.h"
 #include "ops/rounding_steps.h"
 #include "ops/simd.h"
-#include "packing.h"
-#include "shared_parts.h"
 
 namespace halyard::cpudriver {
 

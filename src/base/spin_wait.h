@@ -1,4 +1,4 @@
-// Looking: the steps of a thread that polls a value until another thread changes it.
+// SpinWait: the steps of a thread that polls a value until another thread changes it.
 // Thread safety: one thread at a time.
 // Ownership: plain data.
 //
@@ -14,21 +14,22 @@
 
 namespace halyard {
 
-class Looking {
+class SpinWait {
  public:
   using Clock = std::chrono::steady_clock;
 
-  enum class Manners { KEEPS_PROCESSOR, OFFERS_PROCESSOR };
+  // Whether the thread offers its processor to others while it polls.
+  enum class Yielding { NEVER, REGULARLY };
 
-  Looking(Clock::time_point start, Manners manners)
-      : start_(start), offers_(manners == Manners::OFFERS_PROCESSOR), now_(start) {}
+  SpinWait(Clock::time_point start, Yielding yielding)
+      : start_(start), yields_(yielding == Yielding::REGULARLY), now_(start) {}
 
-  // The thread calls this after each look. Every few calls it returns true; `now` and `gap` are
+  // The thread calls this after each poll. Every few calls it returns true; `now` and `gap` are
   // then new.
   bool pause() {
     pauseBriefly();
-    if (++looks_ % kLooksPerReading != 0) return false;
-    if (offers_) ::sched_yield();
+    if (++polls_ % kPollsPerReading != 0) return false;
+    if (yields_) ::sched_yield();
     const Clock::time_point last = now_;
     now_ = Clock::now();
     gap_ = now_ - last;
@@ -38,8 +39,8 @@ class Looking {
   // goes to sleep, a wake-up takes longer than the answer itself.
   template <typename Predicate>
   static void forAnswer(const Predicate& isThere) {
-    Looking looking(Clock::now(), Manners::OFFERS_PROCESSOR);
-    while (!isThere() && looking.passed() < kAnswer) looking.pause();
+    SpinWait spin(Clock::now(), Yielding::REGULARLY);
+    while (!isThere() && spin.passed() < kAnswer) spin.pause();
   }
 
   Clock::time_point now() const { return now_; }
@@ -49,7 +50,7 @@ class Looking {
   Clock::duration passed() const { return now_ - start_; }
 
  private:
-  static constexpr unsigned kLooksPerReading = 8;
+  static constexpr unsigned kPollsPerReading = 8;
   static constexpr std::chrono::microseconds kAnswer{300};
 
   static void pauseBriefly() {
@@ -61,10 +62,10 @@ class Looking {
   }
 
   const Clock::time_point start_;
-  const bool offers_;
+  const bool yields_;
   Clock::time_point now_;
   Clock::duration gap_{};
-  unsigned looks_ = 0;
+  unsigned polls_ = 0;
 };
 
 }  // namespace halyard

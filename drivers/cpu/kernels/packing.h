@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "packed_memory.h"
+#include "kernels/packed_memory.h"
 
 namespace halyard::cpudriver {
 

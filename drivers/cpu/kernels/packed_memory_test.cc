@@ -1,4 +1,4 @@
-#include "packed_memory.h"
+#include "kernels/packed_memory.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "huge_pages.h"
+#include "kernels/huge_pages.h"
 
 namespace halyard::cpudriver {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/looking.h"
+#include "base/spin_wait.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -9,32 +9,32 @@
 namespace halyard {
 namespace {
 
-TEST(Looking, TellsTheTimeNowAndThen) {
-  const auto start = Looking::Clock::now();
-  Looking looking(start, Looking::Manners::KEEPS_PROCESSOR);
+TEST(SpinWait, TellsTheTimeNowAndThen) {
+  const auto start = SpinWait::Clock::now();
+  SpinWait spin(start, SpinWait::Yielding::NEVER);
   unsigned looks = 1;
-  for (; !looking.pause(); ++looks) EXPECT_EQ(looking.passed().count(), 0);
+  for (; !spin.pause(); ++looks) EXPECT_EQ(spin.passed().count(), 0);
   EXPECT_GT(looks, 1u);
-  EXPECT_GE(looking.now(), start);
-  EXPECT_EQ(looking.passed(), looking.now() - start);
-  EXPECT_EQ(looking.gap(), looking.passed());
-  const auto last = looking.now();
-  while (!looking.pause()) {
+  EXPECT_GE(spin.now(), start);
+  EXPECT_EQ(spin.passed(), spin.now() - start);
+  EXPECT_EQ(spin.gap(), spin.passed());
+  const auto last = spin.now();
+  while (!spin.pause()) {
   }
-  EXPECT_EQ(looking.gap(), looking.now() - last);
+  EXPECT_EQ(spin.gap(), spin.now() - last);
 }
 
-TEST(Looking, TheGapIsLongWhenTheThreadHasBeenAway) {
-  Looking looking(Looking::Clock::now(), Looking::Manners::KEEPS_PROCESSOR);
+TEST(SpinWait, TheGapIsLongWhenTheThreadHasBeenAway) {
+  SpinWait spin(SpinWait::Clock::now(), SpinWait::Yielding::NEVER);
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  while (!looking.pause()) {
+  while (!spin.pause()) {
   }
-  EXPECT_GE(looking.gap(), std::chrono::milliseconds(2));
+  EXPECT_GE(spin.gap(), std::chrono::milliseconds(2));
 }
 
 // Two threads take turns on one processor. Without the offer, each turn would take a whole time
 // slice: thousands of clock readings.
-TEST(Looking, WhoOffersTheProcessorLetsAnotherOnIt) {
+TEST(SpinWait, WhoOffersTheProcessorLetsAnotherOnIt) {
   constexpr int kTurns = 400;
   constexpr int kMostReadings = 100;  // per turn
   std::thread([] {
@@ -45,11 +45,11 @@ TEST(Looking, WhoOffersTheProcessorLetsAnotherOnIt) {
     std::atomic<int> turn{0};
     std::atomic<int> readings{0};
     const auto takeTurns = [&](int own) {
-      Looking looking(Looking::Clock::now(), Looking::Manners::OFFERS_PROCESSOR);
+      SpinWait spin(SpinWait::Clock::now(), SpinWait::Yielding::REGULARLY);
       for (int now = 0; (now = turn.load()) < kTurns;) {
         if (now % 2 == own) {
           turn.store(now + 1);
-        } else if (looking.pause()) {
+        } else if (spin.pause()) {
           ++readings;
         }
       }

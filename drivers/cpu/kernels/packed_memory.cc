@@ -1,4 +1,4 @@
-#include "packed_memory.h"
+#include "kernels/packed_memory.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <cstring>
 #include <new>
 
-#include "huge_pages.h"
+#include "kernels/huge_pages.h"
 
 namespace halyard::cpudriver {
 namespace {
