@@ -100,15 +100,6 @@ TEST(CpuDevice, SupportsOperationsOfOurExtensionWhereItOffersIt) {
               ElementsAre(false, false));
 }
 
-TEST(CpuDevice, RefusesInvalidModels) {
-  const auto device = makeCpuDevice(cpuDeviceInfo(), 1);
-  TestModel test = doubling();
-  test.model().main.operations[0].inputs[0] = 1000;
-  EXPECT_EQ(device->getSupportedOperations(validated(test.model()).value()).status().code(), ResultCode::BAD_DATA);
-  EXPECT_EQ(device->prepareModel(validated(test.share()).value(), {}).status().code(), ResultCode::BAD_DATA);
-  EXPECT_NE(device->prepareModel(validated(test.share()).value(), {}).status().message(), "");
-}
-
 TEST(CpuDevice, PreparationDeadline) {
   const auto device = makeCpuDevice(cpuDeviceInfo(), 1);
   hal::PrepareOptions options;

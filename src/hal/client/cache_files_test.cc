@@ -131,12 +131,12 @@ TEST(CacheFilesTest, ModelsFromTheCacheCountAsModels) {
   const CacheFiles files = filesOf(1, 0);
   const auto first =
       session.prepareModel(validated(std::make_shared<const Model>(addModel(4))).value(), with(copyOf(files)));
-  auto second = session.prepareModelFromCache(nullptr, with(copyOf(files)));
+  auto second = session.prepareModelFromCache(std::nullopt, with(copyOf(files)));
   ASSERT_TRUE(second.ok());
-  EXPECT_EQ(session.prepareModelFromCache(nullptr, with(copyOf(files))).status().code(),
+  EXPECT_EQ(session.prepareModelFromCache(std::nullopt, with(copyOf(files))).status().code(),
             ResultCode::RESOURCE_EXHAUSTED_TRANSIENT);
   second->prepared.reset();
-  EXPECT_TRUE(session.prepareModelFromCache(nullptr, with(copyOf(files))).ok());
+  EXPECT_TRUE(session.prepareModelFromCache(std::nullopt, with(copyOf(files))).ok());
 }
 
 // The order of decisions in saveToCache.

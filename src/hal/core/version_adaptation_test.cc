@@ -364,9 +364,10 @@ TEST(Conversion, ReplacesWhatNoOperationUses) {
   constant.location = {1, 0, 4};
   model.main.operands.push_back(constant);
   ASSERT_TRUE(verdict(model, HalVersion::V1_0).ok());
-  EXPECT_FALSE(validateModelForLevel(model, FeatureLevel::FL1).ok());
+  EXPECT_FALSE(validatedForLevel(std::make_shared<const Model>(model), FeatureLevel::FL1).ok());
   const auto converted = convertTo(std::make_shared<const Model>(model), HalVersion::V1_0).value();
-  const Status valid = validateModelForLevel(*converted, FeatureLevel::FL1);
+  const Status valid =
+      validatedForLevel(std::make_shared<const Model>(*converted), FeatureLevel::FL1).status();
   EXPECT_TRUE(valid.ok()) << valid.toString();
   ASSERT_EQ(converted->pools.size(), 1u);
   EXPECT_EQ(converted->main.operands[5].location.poolIndex, 0u);

@@ -73,10 +73,12 @@ TEST(ControlFlowSizesTest, TheFirstUnknownOperandIsNamed) {
 }
 
 TEST(ControlFlowSizesTest, NoDriverGetsAModelWithSuchOperands) {
-  EXPECT_TRUE(validateModelForLevel(choice({}, {}, {}), FeatureLevel::FL8).ok());
+  EXPECT_TRUE(
+      validatedForLevel(std::make_shared<const Model>(choice({}, {}, {})), FeatureLevel::FL8).ok());
   for (const Model& model : {choice({{0}, {2}}, {}, {}), choice({{2}, {}}, {}, {}),
                              choice({}, {{0}, {2}}, {}), choice({}, {}, {{2}, {}})}) {
-    const Status refused = validateModelForLevel(model, FeatureLevel::FL8);
+    const Status refused =
+        validatedForLevel(std::make_shared<const Model>(model), FeatureLevel::FL8).status();
     EXPECT_EQ(refused.code(), ResultCode::BAD_DATA);
     EXPECT_THAT(refused.message(),
                 AllOf(HasSubstr("operation #0 IF: a driver has no control flow of unknown sizes"),
@@ -92,7 +94,8 @@ TEST(ControlFlowSizesTest, NoDriverGetsAModelWithSuchOperands) {
   inner.main.operands[0].location = appendConstant(outer, &yes, sizeof yes);
   outer.referenced[0] = inner.main;
   ASSERT_TRUE(validateModel(outer).ok()) << validateModel(outer).status().toString();
-  const Status refused = validateModelForLevel(outer, FeatureLevel::FL8);
+  const Status refused =
+      validatedForLevel(std::make_shared<const Model>(outer), FeatureLevel::FL8).status();
   EXPECT_EQ(refused.code(), ResultCode::BAD_DATA);
 }
 

@@ -6,7 +6,9 @@
 #include <sys/mman.h>
 
 #include <functional>
-#include <thread>
+#include <memory>
+#include <type_traits>
+#include <utility>
 
 namespace halyard {
 namespace {
@@ -49,32 +51,27 @@ TEST(Validation, AcceptsAndTellsTheLevel) {
   level = validateModel(model);
   ASSERT_TRUE(level.ok()) << level.status().toString();
   EXPECT_EQ(*level, FeatureLevel::FL3);
-  EXPECT_TRUE(validateModelForLevel(model, FeatureLevel::FL3).ok());
-  const Status old = validateModelForLevel(model, FeatureLevel::FL2);
+  const ValidModel valid = validated(model).value();
+  EXPECT_EQ(valid.level(), FeatureLevel::FL3);
+  EXPECT_TRUE(checkForLevel(valid, FeatureLevel::FL3).ok());
+  const Status old = checkForLevel(valid, FeatureLevel::FL2);
   EXPECT_EQ(old.code(), ResultCode::BAD_DATA);
   EXPECT_THAT(old.message(), HasSubstr("operation #0 ADD needs feature level 3 (HAL 1.2)"));
 }
 
 // The exemption holds for this model and this thread only, and only while the object exists.
-TEST(Validation, AModelThatIsKnownToBeValidIsNotCheckedAgain) {
-  Model model = twoAdds();
-  const Model other = twoAdds();
-  EXPECT_TRUE(checkValid(model).ok());
-  model.main.operations[0].inputs[0] = 99;
-  EXPECT_EQ(checkValid(model).code(), ResultCode::BAD_DATA);
-  {
-    const KnownToBeValid known(model);
-    EXPECT_TRUE(checkValid(model).ok());
-    EXPECT_FALSE(validateModel(model).ok());
-    EXPECT_FALSE(checkValid(Model(model)).ok());
-    {
-      const KnownToBeValid inner(other);
-      EXPECT_FALSE(checkValid(model).ok());
-    }
-    EXPECT_TRUE(checkValid(model).ok());
-    std::thread([&] { EXPECT_FALSE(checkValid(model).ok()); }).join();
-  }
-  EXPECT_FALSE(checkValid(model).ok());
+TEST(Validation, OnlyTheValidationMakesAValidModel) {
+  static_assert(!std::is_constructible_v<ValidModel, std::shared_ptr<const Model>, FeatureLevel>);
+  static_assert(!std::is_default_constructible_v<ValidModel>);
+  const auto model = std::make_shared<const Model>(twoAdds());
+  const Result<ValidModel> valid = validated(model);
+  ASSERT_TRUE(valid.ok()) << valid.status().toString();
+  EXPECT_EQ(valid->share(), model);
+  EXPECT_EQ(valid->level(), FeatureLevel::FL1);
+  Model broken = twoAdds();
+  broken.main.operations[0].inputs[0] = 99;
+  EXPECT_EQ(validated(std::move(broken)).status().code(), ResultCode::BAD_DATA);
+  EXPECT_EQ(validated(std::shared_ptr<const Model>()).status().code(), ResultCode::BAD_DATA);
 }
 
 struct Mutation {

@@ -132,7 +132,7 @@ class CachingDevice final : public hal::Device {
 
  private:
   Result<std::shared_ptr<hal::PreparedModel>> prepare(std::shared_ptr<const Model> model) {
-    HALYARD_ASSIGN_OR_RETURN(auto real, real_->prepareModel(std::move(model), {}));
+    HALYARD_ASSIGN_OR_RETURN(auto real, real_->prepareModel(validated(std::move(model)).value(), {}));
     return std::shared_ptr<hal::PreparedModel>(
         std::make_shared<MortalModel>(script_, std::move(real)));
   }

@@ -83,7 +83,7 @@ class FakeDevice : public hal::Device {
   Result<hal::SupportedPreparation> prepareIfSupported(
       std::shared_ptr<const Model> model, const hal::PrepareOptions& options) override {
     ++script_->preparedIfSupported;
-    return hal::Device::prepareIfSupported(std::move(model), options);
+    return hal::Device::prepareIfSupported(validated(std::move(model)).value(), options);
   }
 
  private:
@@ -161,7 +161,7 @@ inline Result<std::shared_ptr<const Plan>> makePlan(const std::shared_ptr<const 
                                                     PreparationOptions options = {}) {
   Report unused;
   options.costs = costs;
-  return preparePlan(model, sameOrder(*model), devices, options,
+  return preparePlan(validated(model).value(), sameOrder(*model), devices, options,
                      report == nullptr ? &unused : report);
 }
 

@@ -185,7 +185,7 @@ class GraphBuilder {
 inline ComputeNode addStep(Plan* plan, const Model& model, uint32_t subgraph, const Device& device,
                            std::vector<uint32_t> operations) {
   const std::vector<uint32_t> consumers = countConsumers(subgraphAt(model, subgraph));
-  StepModel cut = makeStepModel(model, subgraph, operations, consumers);
+  StepModel cut = makeStepModel(validated(model).value(), subgraph, operations, consumers);
   ComputeStep step;
   step.device = &device;
   step.subgraph = subgraph;
