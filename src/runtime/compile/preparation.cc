@@ -123,7 +123,7 @@ class Preparation {
   const OperationNamer nameOf_;
   std::vector<ComputeStep> prepared_;  // of attempts that failed
   size_t failedOperations_ = 0;        // in the step that failed last
-  // Of the whole model by the only candidate, prepared while it was asked what it supports.
+  // The result of prepareIfSupported for the whole model by the only candidate.
   std::optional<CachedPreparation::EarlierResult> whole_;
 };
 
