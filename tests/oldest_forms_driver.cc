@@ -38,8 +38,8 @@ class OldestForms final : public hal::Device {
   const hal::DeviceInfo& info() const override { return cpu_->info(); }
   Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
     std::vector<bool> supported;
-    for (const Operation& operation : model.main.operations) {
-      supported.push_back(takes(model, operation));
+    for (const Operation& operation : model->main.operations) {
+      supported.push_back(takes(*model, operation));
     }
     return supported;
   }
@@ -50,7 +50,7 @@ class OldestForms final : public hal::Device {
       return badData("{} with {} inputs", operationTypeName(operation.type),
                      operation.inputs.size());
     }
-    return cpu_->prepareModel(std::move(model), options);
+    return cpu_->prepareModel(model, options);
   }
 
  private:

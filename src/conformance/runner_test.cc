@@ -58,7 +58,7 @@ class FakeDevice final : public hal::Device {
   const hal::DeviceInfo& info() const override { return info_; }
   Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
     if (!supportStatus.ok()) return Status(supportStatus);
-    return std::vector<bool>(model.main.operations.size(), supports);
+    return std::vector<bool>(model->main.operations.size(), supports);
   }
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(const ValidModel&,
                                                            const hal::PrepareOptions&) override {

@@ -154,7 +154,7 @@ class Fusing final : public hal::Device {
       fuses = fuses || (operations[i].type == OperationType::TANH &&
                         model->main.operands[between].lifetime == Lifetime::TEMPORARY_VARIABLE);
     }
-    if (!fuses) return real_->prepareModel(std::move(model), options);
+    if (!fuses) return real_->prepareModel(model, options);
     auto wrong = std::make_shared<Model>(*model);
     for (Operation& operation : wrong->main.operations) {
       if (operation.type == OperationType::TANH) operation.type = OperationType::LOGISTIC;

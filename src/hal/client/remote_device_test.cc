@@ -80,7 +80,7 @@ class RemoteDeviceTest : public ::testing::Test {
     return device.ok() ? *device : nullptr;
   }
   std::shared_ptr<PreparedModel> prepare(Device& device, Model model) {
-    auto prepared = device.prepareModel(share(std::move(model)), {});
+    auto prepared = device.prepareModel(validated(share(std::move(model))).value(), {});
     EXPECT_TRUE(prepared.ok()) << prepared.status().toString();
     return prepared.ok() ? *prepared : nullptr;
   }
@@ -124,7 +124,7 @@ TEST_F(RemoteDeviceTest, ComputesWithEveryHalVersion) {
       EXPECT_EQ(device->info().type, DeviceType::UNKNOWN);
       EXPECT_EQ(device->info().capabilities.operandPerformance.size(), 8u);
     }
-    const auto supported = device->getSupportedOperations(addModel(4));
+    const auto supported = device->getSupportedOperations(validated(addModel(4)).value());
     ASSERT_TRUE(supported.ok()) << supported.status().toString();
     EXPECT_EQ(*supported, std::vector<bool>{true});
     const auto prepared = prepare(*device, addModel(4));
@@ -139,7 +139,7 @@ TEST_F(RemoteDeviceTest, PreparesIfSupportedWithEveryHalVersion) {
     SCOPED_TRACE(std::string(halVersionName(version)));
     const auto device = open(version);
     ASSERT_NE(device, nullptr);
-    const auto both = device->prepareIfSupported(share(addModel(4)), {});
+    const auto both = device->prepareIfSupported(validated(share(addModel(4))).value(), {});
     ASSERT_TRUE(both.ok()) << both.status().toString();
     EXPECT_EQ(both->supported, std::vector<bool>{true});
     ASSERT_TRUE(both->prepared.has_value());
@@ -148,16 +148,16 @@ TEST_F(RemoteDeviceTest, PreparesIfSupportedWithEveryHalVersion) {
 
     Model other = addModel(4);
     other.main.operations[0].type = OperationType::SUB;
-    const auto refused = device->prepareIfSupported(share(other), {});
+    const auto refused = device->prepareIfSupported(validated(share(other)).value(), {});
     ASSERT_TRUE(refused.ok()) << refused.status().toString();
     EXPECT_EQ(refused->supported, std::vector<bool>{false});
     EXPECT_FALSE(refused->prepared.has_value());
 
     Model invalid = addModel(4);
     invalid.main.operations[0].inputs = {0, 1, 99};
-    const Status wrong = device->prepareIfSupported(share(invalid), {}).status();
+    const Status wrong = device->prepareIfSupported(validated(share(invalid)).value(), {}).status();
     EXPECT_EQ(wrong.code(), ResultCode::BAD_DATA);
-    EXPECT_EQ(wrong.toString(), device->getSupportedOperations(invalid).status().toString());
+    EXPECT_EQ(wrong.toString(), device->getSupportedOperations(validated(invalid).value()).status().toString());
   }
 }
 
@@ -167,7 +167,7 @@ TEST_F(RemoteDeviceTest, APassedDeadlineIsAnErrorOfThePreparation) {
   ASSERT_NE(device, nullptr);
   PrepareOptions late;
   late.deadline = Clock::now() - seconds(1);
-  const auto both = device->prepareIfSupported(share(addModel(4)), late);
+  const auto both = device->prepareIfSupported(validated(share(addModel(4))).value(), late);
   ASSERT_TRUE(both.ok()) << both.status().toString();
   EXPECT_EQ(both->supported, std::vector<bool>{true});
   ASSERT_TRUE(both->prepared.has_value());
@@ -180,7 +180,7 @@ TEST_F(RemoteDeviceTest, ADriverThatDiesOfPreparingHasSaidWhatItSupports) {
   const auto device = open();
   EXPECT_NE(device, nullptr);
   for (int i = 0; i < 10 && device != nullptr; ++i) {
-    const auto both = device->prepareIfSupported(share(addModel(4)), {});
+    const auto both = device->prepareIfSupported(validated(share(addModel(4))).value(), {});
     EXPECT_TRUE(both.ok()) << both.status().toString();
     if (!both.ok()) break;
     EXPECT_EQ(both->supported, std::vector<bool>{true});
@@ -197,11 +197,11 @@ TEST_F(RemoteDeviceTest, AFailedPreparationIsAnErrorOfPrepareModel) {
   const auto device = open();
   ::unsetenv("HALYARD_TEST_DRIVER");
   ASSERT_NE(device, nullptr);
-  const auto both = device->prepareIfSupported(share(addModel(4)), {});
+  const auto both = device->prepareIfSupported(validated(share(addModel(4))).value(), {});
   ASSERT_TRUE(both.ok()) << both.status().toString();
   EXPECT_EQ(both->supported, std::vector<bool>{true});
   ASSERT_TRUE(both->prepared.has_value());
-  const auto expected = device->prepareModel(share(addModel(4)), {});
+  const auto expected = device->prepareModel(validated(share(addModel(4))).value(), {});
   EXPECT_EQ(both->prepared->status().toString(), expected.status().toString());
   EXPECT_THAT(expected.status().message(), HasSubstr("driver 'test-driver'"));
 }
@@ -308,7 +308,7 @@ TEST_F(RemoteDeviceTest, ManyPoolsAndTooMany) {
     return out;
   };
   EXPECT_EQ(addedBy(modelWith(128)), 127.0f);
-  const auto tooMany = device->prepareModel(share(modelWith(129)), {});
+  const auto tooMany = device->prepareModel(validated(share(modelWith(129))).value(), {});
   EXPECT_EQ(tooMany.status().code(), ResultCode::BAD_DATA);
   EXPECT_THAT(tooMany.status().message(), HasSubstr("129 files"));
   // The same memory many times is one file.
@@ -394,7 +394,7 @@ TEST_F(RemoteDeviceTest, OldDriverRefusesNewModelsByName) {
     model.main.operands[index].type = OperandType::TENSOR_FLOAT16;
   }
   model.main.operands[2].type = OperandType::INT32;
-  const auto prepared = device->prepareModel(share(model), {});
+  const auto prepared = device->prepareModel(validated(share(model)).value(), {});
   EXPECT_EQ(prepared.status().code(), ResultCode::BAD_DATA);
   EXPECT_THAT(prepared.status().message(),
               AllOf(HasSubstr("test-driver"), HasSubstr("operation #0 ADD"), HasSubstr("HAL 1.2")));

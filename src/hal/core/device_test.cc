@@ -22,7 +22,7 @@ class ScriptedDevice final : public Device {
                                                       const PrepareOptions& options) override {
     ++preparations;
     lastOptions = options;
-    return real_.prepareModel(std::move(model), options);
+    return real_.prepareModel(validated(std::move(model)).value(), options);
   }
 
   Result<std::vector<bool>> supported = std::vector<bool>{true};
@@ -42,7 +42,7 @@ TEST(DevicePrepareIfSupported, PreparesAModelThatIsSupported) {
   ScriptedDevice device;
   PrepareOptions options;
   options.priority = Priority::HIGH;
-  const auto both = device.prepareIfSupported(model(), options);
+  const auto both = device.prepareIfSupported(validated(model()).value(), options);
   ASSERT_TRUE(both.ok()) << both.status().toString();
   EXPECT_THAT(both->supported, ElementsAre(true));
   ASSERT_TRUE(both->prepared.has_value());
@@ -57,7 +57,7 @@ TEST(DevicePrepareIfSupported, PreparesNothingElse) {
   // The second has an answer of the wrong length, which is for the caller to judge.
   for (const std::vector<bool>& supported : {std::vector<bool>{false}, std::vector<bool>{}}) {
     device.supported = supported;
-    const auto both = device.prepareIfSupported(model(), {});
+    const auto both = device.prepareIfSupported(validated(model()).value(), {});
     ASSERT_TRUE(both.ok()) << both.status().toString();
     EXPECT_EQ(both->supported, supported);
     EXPECT_FALSE(both->prepared.has_value());
@@ -68,14 +68,14 @@ TEST(DevicePrepareIfSupported, PreparesNothingElse) {
 TEST(DevicePrepareIfSupported, TellsTheTwoErrorsApart) {
   ScriptedDevice device;
   device.supported = opFailed("no idea");
-  EXPECT_THAT(device.prepareIfSupported(model(), {}).status().message(), HasSubstr("no idea"));
+  EXPECT_THAT(device.prepareIfSupported(validated(model()).value(), {}).status().message(), HasSubstr("no idea"));
   EXPECT_EQ(device.preparations, 0);
 
   device.supported = std::vector<bool>{true};
   auto subtraction = addModel(4);
   subtraction.main.operations[0].type = OperationType::SUB;
   const auto both =
-      device.prepareIfSupported(std::make_shared<const Model>(std::move(subtraction)), {});
+      device.prepareIfSupported(validated(std::make_shared<const Model>(std::move(subtraction))).value(), {});
   ASSERT_TRUE(both.ok()) << both.status().toString();
   ASSERT_TRUE(both->prepared.has_value());
   EXPECT_FALSE(both->prepared->ok());

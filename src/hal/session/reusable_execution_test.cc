@@ -37,7 +37,7 @@ class ScriptedDevice final : public Device {
  public:
   const DeviceInfo& info() const override { return info_; }
   Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
-    return std::vector<bool>(model.main.operations.size(), true);
+    return std::vector<bool>(model->main.operations.size(), true);
   }
   Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel&,
                                                       const PrepareOptions&) override {

@@ -49,13 +49,13 @@ class ScriptedDevice : public hal::Device {
   }
   const hal::DeviceInfo& info() const override { return real_->info(); }
   Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
-    return script_.supported ? script_.supported(model) : real_->getSupportedOperations(validated(model).value());
+    return script_.supported ? script_.supported(*model) : real_->getSupportedOperations(validated(model).value());
   }
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
       const ValidModel& model, const hal::PrepareOptions& options) override {
     if (!script_.prepare.ok()) return script_.prepare;
     if (script_.prepareNothing) return std::shared_ptr<hal::PreparedModel>();
-    HALYARD_ASSIGN_OR_RETURN(auto real, real_->prepareModel(std::move(model), options));
+    HALYARD_ASSIGN_OR_RETURN(auto real, real_->prepareModel(model, options));
     return std::shared_ptr<hal::PreparedModel>(
         std::make_shared<ScriptedModel>(script_, std::move(real)));
   }

@@ -28,7 +28,7 @@ class WithoutBuffers final : public hal::Device {
   }
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
       const ValidModel& model, const hal::PrepareOptions& options) override {
-    return cpu_->prepareModel(std::move(model), options);
+    return cpu_->prepareModel(model, options);
   }
   Result<std::unique_ptr<hal::Buffer>> allocate(
       const Shape& dimensions, std::span<const std::shared_ptr<hal::PreparedModel>> models,

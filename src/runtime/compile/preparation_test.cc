@@ -404,7 +404,7 @@ TEST(StepModelTest, HasWhatItsOperationsUse) {
   const std::vector<uint32_t> consumers = countConsumers(model.main);
 
   const uint32_t first[] = {0, 1};
-  const StepModel one = makeStepModel(model, kMainSubgraph, first, consumers);
+  const StepModel one = makeStepModel(validated(model).value(), kMainSubgraph, first, consumers);
   EXPECT_THAT(one.inputs, ElementsAre(x));
   EXPECT_THAT(one.outputs, ElementsAre(b));
   ASSERT_EQ(one.model->pools.size(), 1u);
@@ -414,7 +414,7 @@ TEST(StepModelTest, HasWhatItsOperationsUse) {
   EXPECT_TRUE(validateModel(*one.model).ok());
 
   const uint32_t second[] = {2, 4};
-  const StepModel two = makeStepModel(model, kMainSubgraph, second, consumers);
+  const StepModel two = makeStepModel(validated(model).value(), kMainSubgraph, second, consumers);
   EXPECT_THAT(two.inputs, ElementsAre(b, c));
   EXPECT_THAT(two.outputs, ElementsAre(out, last));
   EXPECT_TRUE(two.model->pools.empty());
@@ -422,7 +422,7 @@ TEST(StepModelTest, HasWhatItsOperationsUse) {
 
   // An output that an earlier part has computed is an input, and comes last.
   const uint32_t third[] = {3, 4};
-  const StepModel three = makeStepModel(model, kMainSubgraph, third, consumers);
+  const StepModel three = makeStepModel(validated(model).value(), kMainSubgraph, third, consumers);
   EXPECT_THAT(three.inputs, ElementsAre(y, out));
   EXPECT_THAT(three.outputs, ElementsAre(last));
   EXPECT_TRUE(validateModel(*three.model).ok());
@@ -439,14 +439,14 @@ TEST(StepModelTest, LeavesOutDeadOperandsAndWhatTheyRefersTo) {
   source.poolConstant(OperandType::TENSOR_FLOAT32, {2}, {0, 0, 8});
   source.model().extensionNameToPrefix = {{"com.example.unused", 1}};
   source.operation(RELU, {source.input({2})}, {source.output({2})});
-  const std::shared_ptr<const Model> pruned = subgraphAsModel(source.share(), kMainSubgraph);
+  const std::shared_ptr<const Model> pruned = subgraphAsModel(validated(source.share()).value(), kMainSubgraph);
   EXPECT_EQ(pruned->main.operands.size(), 2u);
   EXPECT_TRUE(pruned->referenced.empty());
   EXPECT_TRUE(pruned->pools.empty());
   EXPECT_TRUE(pruned->extensionNameToPrefix.empty());
   EXPECT_TRUE(validateModel(*pruned).ok());
   // Nothing to leave out: the same.
-  const auto again = subgraphAsModel(pruned, kMainSubgraph);
+  const auto again = subgraphAsModel(validated(pruned).value(), kMainSubgraph);
   EXPECT_EQ(again, pruned);
 }
 
@@ -474,7 +474,7 @@ TEST(StepModelTest, TakesSubgraphsAlong) {
   ASSERT_TRUE(validateModel(source.model()).ok());
   const std::vector<uint32_t> consumers = countConsumers(source.model().main);
   const uint32_t second[] = {1};
-  const StepModel step = makeStepModel(source.model(), kMainSubgraph, second, consumers);
+  const StepModel step = makeStepModel(validated(source.model()).value(), kMainSubgraph, second, consumers);
   EXPECT_THAT(step.inputs, ElementsAre(condition, between));
   EXPECT_EQ(step.model->referenced.size(), 2u);
   const auto level = validateModel(*step.model);

@@ -93,7 +93,7 @@ class CachingDevice final : public hal::Device {
   const hal::DeviceInfo& info() const override { return real_->info(); }
   Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
     std::vector<bool> supported;
-    for (const Operation& operation : model.main.operations) {
+    for (const Operation& operation : model->main.operations) {
       supported.push_back(!script_->unsupported.contains(operation.type));
     }
     return supported;
@@ -103,7 +103,7 @@ class CachingDevice final : public hal::Device {
     note(false, options);
     if (script_->beforePrepare) HALYARD_RETURN_IF_ERROR(script_->beforePrepare());
     if (options.cache != nullptr && script_->writes) save(*model, *options.cache);
-    return prepare(std::move(model));
+    return prepare(model);
   }
   Result<hal::CachedModel> prepareModelFromCache(const std::optional<ValidModel>& model,
                                                  const hal::PrepareOptions& options) override {
@@ -111,10 +111,10 @@ class CachingDevice final : public hal::Device {
     if (script_->beforeLoad) HALYARD_RETURN_IF_ERROR(script_->beforeLoad());
     HALYARD_RETURN_IF_ERROR(script_->fromCache);
     if (script_->loadsNothing) return hal::CachedModel{};
-    HALYARD_RETURN_IF_ERROR(check(*model, *options.cache));
+    HALYARD_RETURN_IF_ERROR(check(**model, *options.cache));
     hal::CachedModel cached;
-    cached.interface = script_->interface == nullptr ? model : script_->interface;
-    HALYARD_ASSIGN_OR_RETURN(cached.prepared, prepare(std::move(model)));
+    cached.interface = script_->interface == nullptr ? model->share() : script_->interface;
+    HALYARD_ASSIGN_OR_RETURN(cached.prepared, prepare(*model));
     return cached;
   }
   Status wait() override {
@@ -131,8 +131,8 @@ class CachingDevice final : public hal::Device {
   }
 
  private:
-  Result<std::shared_ptr<hal::PreparedModel>> prepare(std::shared_ptr<const Model> model) {
-    HALYARD_ASSIGN_OR_RETURN(auto real, real_->prepareModel(validated(std::move(model)).value(), {}));
+  Result<std::shared_ptr<hal::PreparedModel>> prepare(const ValidModel& model) {
+    HALYARD_ASSIGN_OR_RETURN(auto real, real_->prepareModel(model, {}));
     return std::shared_ptr<hal::PreparedModel>(
         std::make_shared<MortalModel>(script_, std::move(real)));
   }

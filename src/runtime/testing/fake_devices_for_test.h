@@ -59,15 +59,15 @@ class FakeDevice : public hal::Device {
   const hal::DeviceInfo& info() const override { return real_->info(); }
   Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
     ++script_->asked;
-    if (script_->supported) return script_->supported(model);
+    if (script_->supported) return script_->supported(*model);
     std::vector<bool> result;
-    for (const Operation& operation : model.main.operations) {
+    for (const Operation& operation : model->main.operations) {
       const bool mayTake =
           script_->takes != nullptr || ops::definitionOf(operation.type) != nullptr;
-      result.push_back(mayTake && (!script_->takes || script_->takes(model, operation)));
+      result.push_back(mayTake && (!script_->takes || script_->takes(*model, operation)));
     }
     std::vector<hal::NoncompliantOperation> newer;
-    (void)hal::compliantWith(model, hal::offeredLevel(info()), &newer);
+    (void)hal::compliantWith(*model, hal::offeredLevel(info()), &newer);
     for (const hal::NoncompliantOperation& each : newer) result[each.index] = false;
     return result;
   }
@@ -78,12 +78,12 @@ class FakeDevice : public hal::Device {
     if (script_->canPrepareAnything) {
       return std::shared_ptr<hal::PreparedModel>(std::make_shared<UnusablePreparedModel>());
     }
-    return real_->prepareModel(std::move(model), options);
+    return real_->prepareModel(model, options);
   }
   Result<hal::SupportedPreparation> prepareIfSupported(
-      std::shared_ptr<const Model> model, const hal::PrepareOptions& options) override {
+      const ValidModel& model, const hal::PrepareOptions& options) override {
     ++script_->preparedIfSupported;
-    return hal::Device::prepareIfSupported(validated(std::move(model)).value(), options);
+    return hal::Device::prepareIfSupported(model, options);
   }
 
  private:

@@ -72,7 +72,7 @@ class ScriptedDriver final : public hal::Device {
   const hal::DeviceInfo& info() const override { return real_->info(); }
   Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
     std::vector<bool> supported;
-    for (const Operation& operation : model.main.operations) {
+    for (const Operation& operation : model->main.operations) {
       supported.push_back(!script_->unsupported.contains(operation.type));
     }
     return supported;
@@ -81,7 +81,7 @@ class ScriptedDriver final : public hal::Device {
       const ValidModel& model, const hal::PrepareOptions& options) override {
     ++script_->prepared;
     if (script_->prepare) HALYARD_RETURN_IF_ERROR(script_->prepare());
-    HALYARD_ASSIGN_OR_RETURN(auto real, real_->prepareModel(std::move(model), options));
+    HALYARD_ASSIGN_OR_RETURN(auto real, real_->prepareModel(model, options));
     return std::shared_ptr<hal::PreparedModel>(
         std::make_shared<ScriptedStep>(script_, std::move(real)));
   }
@@ -186,11 +186,10 @@ inline ComputeNode addStep(Plan* plan, const Model& model, uint32_t subgraph, co
                            std::vector<uint32_t> operations) {
   const std::vector<uint32_t> consumers = countConsumers(subgraphAt(model, subgraph));
   StepModel cut = makeStepModel(validated(model).value(), subgraph, operations, consumers);
-  ComputeStep step;
+  ComputeStep step(cut.model);
   step.device = &device;
   step.subgraph = subgraph;
   step.operations = std::move(operations);
-  step.model = cut.model;
   step.inputs = std::move(cut.inputs);
   step.outputs = std::move(cut.outputs);
   auto prepared = device.hal().prepareModel(step.model, {});
@@ -217,11 +216,10 @@ inline std::unique_ptr<PlanRunner> runnerOf(std::shared_ptr<const Model> model,
                                             std::shared_ptr<const Plan> plan,
                                             const TestDevices& devices,
                                             bool explicitDevices = false) {
-  PlanContext context;
+  PlanContext context(validated(model).value());
   for (uint32_t i = 0; i < model->main.operations.size(); ++i) {
     context.applicationOrder.push_back(i);
   }
-  context.model = std::move(model);
   context.devices = devices.all();
   context.mayRecover = !explicitDevices;
   context.report = std::make_shared<Report>();
