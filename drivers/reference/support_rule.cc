@@ -5,9 +5,9 @@
 namespace halyard::drivers {
 namespace {
 
-class Asked {
+class RuleChecker {
  public:
-  Asked(const SupportRule& rule, const Model& model)
+  RuleChecker(const SupportRule& rule, const Model& model)
       : rule_(rule), model_(model), known_(model.referenced.size()) {}
 
   bool allows(const Subgraph& subgraph, const Operation& operation) {
@@ -55,10 +55,10 @@ class Asked {
 }  // namespace
 
 std::vector<bool> allowedOperations(const SupportRule& rule, const Model& model) {
-  Asked asked(rule, model);
+  RuleChecker checker(rule, model);
   std::vector<bool> allowed;
   for (const Operation& operation : model.main.operations) {
-    allowed.push_back(asked.allows(model.main, operation));
+    allowed.push_back(checker.allows(model.main, operation));
   }
   return allowed;
 }

@@ -39,6 +39,15 @@ struct CallLimit {
   bool computes = false;
 };
 
+// How a trace shows a call.
+struct CallTrace {
+  // The trace's own calls do not appear in it.
+  static CallTrace none() { return {.phase = std::nullopt}; }
+
+  std::optional<trace::Phase> phase = trace::Phase::INITIALIZATION;
+  bool openEnded = false;  // the driver computes on after the call
+};
+
 class DriverConnection final : public trace::DriverSource {
  public:
   // The loop thread's part.
@@ -70,7 +79,7 @@ class DriverConnection final : public trace::DriverSource {
     std::shared_ptr<ChildProcess> child;      // null for a driver behind a socket
     kj::ForkedPromise<std::string> ended;     // how the process ended; never without a process
     kj::ForkedPromise<std::string> obituary;  // the same, once the connection has broken
-    // Asked for once: on a connection that has broken Cap'n Proto cannot even refuse to send.
+    // Fetched once, because Cap'n Proto cannot even refuse to send on a broken connection.
     kj::Maybe<wire::IDriver::Client> driver;
     kj::Maybe<wire::v1_0::IDevice::Client> device;
     std::map<uint64_t, wire::v1_0::IPreparedModel::Client> preparedModels;
@@ -110,16 +119,16 @@ class DriverConnection final : public trace::DriverSource {
   std::chrono::milliseconds promptLimit() const { return promptLimit_; }
   // How long the driver may take for what computes and has no deadline.
   std::chrono::milliseconds executionLimit() const { return executionLimit_; }
-  // True once the driver has ended: nothing can be asked of it any more.
+  // True once the driver has ended: it answers no more calls.
   bool dead() const;
   // It has not answered `what` within executionLimit(), though it may answer other calls. From now
   // on it is dead for all its clients in this process: its own process is killed, the connection to
   // a service is closed. May be called on the loop thread, too. Does not wait.
   void declareHung(std::string_view what);
 
-  // Somebody waits for the driver while this exists, by other means than a call: the driver is
-  // asked now and then whether it is there, and declared dead if not. Costs a message to the loop
-  // thread: for those who have waited about a second already.
+  // A thread waits for the driver while this exists, by other means than a call. The connection
+  // then asks the driver regularly for a sign of life, and declares it dead if none comes. This
+  // costs a message to the loop thread, so it is for waits of a second and more.
   class Wait {
    public:
     explicit Wait(DriverConnection& connection);
@@ -143,26 +152,25 @@ class DriverConnection final : public trace::DriverSource {
   // live longer than the call; the promises that it makes must not refer to any of that.
   template <typename T>
   Result<T> call(std::string_view what, std::function<kj::Promise<Result<T>>(Side&)> start,
-                 CallLimit limit = CallLimit::prompt()) {
+                 CallLimit limit = CallLimit::prompt(), CallTrace inTrace = {}) {
     if (!limit.end && !limit.computes) limit.end = Clock::now() + promptLimit_;
     if (const auto earlier = deathText()) return deadBefore(*earlier, what);
-    // Whoever looks at a trace wants to see the application's calls, not the trace's own.
     std::optional<trace::Scope> mark;
-    if (!std::string_view(what).starts_with("trace")) {
-      mark.emplace(trace::Layer::IPC, phaseOfCall(what), what, traceDetails(what));
+    if (inTrace.phase) {
+      mark.emplace(trace::Layer::IPC, *inTrace.phase, what, traceDetails(inTrace.openEnded));
     }
-    const auto asked = std::make_shared<Asked<T>>(what);
+    const auto pending = std::make_shared<PendingCall<T>>(what);
     waits_.fetch_add(1);
-    loop_->post([this, asked, &start, limit](RpcLoop::Context& context) {
-      const std::lock_guard lock(asked->mutex);
-      if (asked->givenUp) return;
+    loop_->post([this, pending, &start, limit](RpcLoop::Context& context) {
+      const std::lock_guard lock(pending->mutex);
+      if (pending->givenUp) return;
       // The side owns the call. A waiter that has given up may release the connection first.
       side_->watchers.add(
-          answerOf(context, start, asked->what, limit).then([asked](Result<T> result) {
-            asked->answer.set(std::move(result));
+          answerOf(context, start, pending->what, limit).then([pending](Result<T> result) {
+            pending->answer.set(std::move(result));
           }));
     });
-    Result<T> result = awaitAnswer(*asked, limit);
+    Result<T> result = awaitAnswer(*pending, limit);
     waits_.fetch_sub(1);
     if (result.ok()) return result;
     return named(result.takeStatus());
@@ -174,10 +182,9 @@ class DriverConnection final : public trace::DriverSource {
   Status beginTrace(const SharedMemoryPtr& memory) override;
   void endTrace() override;
   // Of a slice in which the calling thread waits for the driver.
-  trace::Details traceDetails(std::string_view call = {}) const;
-  static trace::Phase phaseOfCall(std::string_view call);
+  trace::Details traceDetails(bool openEnded = false) const;
   // Has the driver record the model's executions as those of `context`. False if it does not
-  // record: then it has not been asked.
+  // record; then there was no call.
   bool traceModel(uint64_t preparedModel, uint64_t context);
 
   // Lets go of a prepared model in the driver. Does not wait.
@@ -197,8 +204,8 @@ class DriverConnection final : public trace::DriverSource {
  private:
   // A call that its caller can leave behind, should the loop not come to it.
   template <typename T>
-  struct Asked {
-    explicit Asked(std::string_view theWhat) : what(theWhat) {}
+  struct PendingCall {
+    explicit PendingCall(std::string_view theWhat) : what(theWhat) {}
 
     const std::string what;
     std::mutex mutex;
@@ -223,14 +230,14 @@ class DriverConnection final : public trace::DriverSource {
 
   // The loop keeps the limit. Should it not, or should it not work at all, its waiter does so.
   template <typename T>
-  Result<T> awaitAnswer(Asked<T>& asked, const CallLimit& limit) {
+  Result<T> awaitAnswer(PendingCall<T>& pending, const CallLimit& limit) {
     for (;;) {
-      std::optional<Result<T>> answer = asked.answer.waitUntil(nextLook(limit));
+      std::optional<Result<T>> answer = pending.answer.waitUntil(nextLook(limit));
       if (answer) return std::move(*answer);
-      Status late = checkWait(limit, asked.what);
+      Status late = checkWait(limit, pending.what);
       if (late.ok()) continue;
-      const std::lock_guard lock(asked.mutex);
-      asked.givenUp = true;
+      const std::lock_guard lock(pending.mutex);
+      pending.givenUp = true;
       return late;
     }
   }

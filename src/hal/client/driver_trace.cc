@@ -14,7 +14,7 @@ Status DriverConnection::beginTrace(const SharedMemoryPtr& memory) {
       return true;
     });
   };
-  Status status = call<bool>("trace", start).takeStatus();
+  Status status = call<bool>("trace", start, CallLimit::prompt(), CallTrace::none()).takeStatus();
   records_ = status.ok();
   return status;
 }
@@ -40,19 +40,11 @@ bool DriverConnection::traceModel(uint64_t preparedModel, uint64_t context) {
   };
   // Without it the driver's operations are of no compilation, and the execution goes on all the
   // same: an error that counts comes up again there.
-  (void)call<bool>("traceModel", start);
+  (void)call<bool>("traceModel", start, CallLimit::prompt(), CallTrace::none());
   return true;
 }
 
-trace::Details DriverConnection::traceDetails(std::string_view call) const {
-  return {.peer = tracePeer_.load(std::memory_order_relaxed), .openEnded = call == "executeFenced"};
+trace::Details DriverConnection::traceDetails(bool openEnded) const {
+  return {.peer = tracePeer_.load(std::memory_order_relaxed), .openEnded = openEnded};
 }
-
-trace::Phase DriverConnection::phaseOfCall(std::string_view call) {
-  const auto begins = [call](std::string_view prefix) { return call.starts_with(prefix); };
-  if (begins("prepareModel") || begins("getSupportedOperations")) return trace::Phase::COMPILATION;
-  if (begins("execute")) return trace::Phase::EXECUTION;
-  return trace::Phase::INITIALIZATION;
-}
-
 }  // namespace halyard::hal

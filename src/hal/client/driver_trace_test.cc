@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
-#include "trace/trace_collection.h"
 #include "hal/client/remote_device.h"
 #include "hal/testing/server_fixture.h"
 #include "hal/testing/test_device.h"
 #include "hal/wire/wire_memory.h"
 #include "test_definitions.h"
 #include "trace/timeline.h"
+#include "trace/trace_collection.h"
 
 namespace halyard::hal {
 namespace {
@@ -118,11 +118,38 @@ TEST_F(DriverTraceTest, SlicesOfAllVersionsLieWithinTheClients) {
   }
 }
 
+// The phase is an argument of each call. The trace's own calls are in no trace.
+TEST_F(DriverTraceTest, CallsHaveThePhaseOfTheirWork) {
+  ASSERT_TRUE(TraceCollection::ofProcess().start(1000).ok());
+  const auto device = open(HalVersion::V1_3);
+  ASSERT_NE(device, nullptr);
+  const ValidModel model = validated(addModel(4)).value();
+  ASSERT_TRUE(device->getSupportedOperations(model).ok());
+  const auto prepared = device->prepareModel(model, {}).value();
+  const std::vector<float> a = {1, 2, 3, 4};
+  std::vector<float> out(4);
+  const Request request = pointerRequest(a.data(), a.data(), out.data(), 4);
+  const FencedResult fenced = prepared->executeFenced(request, {}, {}, std::nullopt);
+  ASSERT_TRUE(fenced.status.ok()) << fenced.status.toString();
+  ASSERT_TRUE(TraceCollection::ofProcess().stop().ok());
+  const trace::Timeline trace = timeline();
+  const auto phaseOf = [&](std::string_view call) {
+    const auto found = slices(trace.processes[0], call);
+    EXPECT_EQ(found.size(), 1u) << call;
+    return found.empty() ? trace::Phase::UNSPECIFIED : found[0].mark.phase;
+  };
+  EXPECT_EQ(phaseOf("getCapabilities_1_3"), trace::Phase::INITIALIZATION);
+  EXPECT_EQ(phaseOf("getSupportedOperations_1_3"), trace::Phase::COMPILATION);
+  EXPECT_EQ(phaseOf("prepareModel_1_3"), trace::Phase::COMPILATION);
+  EXPECT_EQ(phaseOf("executeFenced"), trace::Phase::EXECUTION);
+  EXPECT_THAT(slices(trace.processes[0], "trace"), IsEmpty());
+  EXPECT_THAT(slices(trace.processes[0], "traceModel"), IsEmpty());
+}
+
 TEST_F(DriverTraceTest, ADriverThatIsThereIsAskedWhenATraceBegins) {
   const auto device = open(HalVersion::V1_3);
   ASSERT_NE(device, nullptr);
-  const auto prepared =
-      device->prepareModel(validated(addModel(4)).value(), {}).value();
+  const auto prepared = device->prepareModel(validated(addModel(4)).value(), {}).value();
   execute(*prepared, 5);
   const auto burst = prepared->configureBurst().value();
   ASSERT_TRUE(TraceCollection::ofProcess().start(1000).ok());
@@ -141,8 +168,7 @@ TEST_F(DriverTraceTest, WhatADriverRecordedBeforeItDiedIsThere) {
   ASSERT_TRUE(TraceCollection::ofProcess().start(1000).ok());
   const auto device = open(HalVersion::V1_3);
   ASSERT_NE(device, nullptr);
-  const auto prepared =
-      device->prepareModel(validated(addModel(4)).value(), {}).value();
+  const auto prepared = device->prepareModel(validated(addModel(4)).value(), {}).value();
   execute(*prepared, 5);
   const std::vector<float> a = {kAbort, 2, 3, 4};
   std::vector<float> out(4);

@@ -267,11 +267,12 @@ Result<std::vector<bool>> RemoteDevice::askAbout(const ValidModel& model) {
   HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection());
   return driver->call<std::vector<bool>>(
       methodName("getSupportedOperations", version),
-      [&](Side& side) { return calls::askSupported(side, version, packed.outgoing()); });
+      [&](Side& side) { return calls::askSupported(side, version, packed.outgoing()); },
+      CallLimit::prompt(), {.phase = trace::Phase::COMPILATION});
 }
 
-Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(
-    const ValidModel& model, const PrepareOptions& given) {
+Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(const ValidModel& model,
+                                                                  const PrepareOptions& given) {
   PrepareOptions options = given;
   if (!takesAttributes(info_)) options.attributes = {};
   const HalVersion version = manifest_.halVersion;
@@ -287,9 +288,10 @@ Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(
   const auto start = [&](Side& side) {
     return calls::prepare(side, version, packed.outgoing(), options);
   };
-  HALYARD_ASSIGN_OR_RETURN(const uint64_t key,
-                           driver->call<uint64_t>(methodName("prepareModel", version), start,
-                                                  CallLimit::computing(deadline)));
+  HALYARD_ASSIGN_OR_RETURN(
+      const uint64_t key,
+      driver->call<uint64_t>(methodName("prepareModel", version), start,
+                             CallLimit::computing(deadline), {.phase = trace::Phase::COMPILATION}));
   return preparedModel(driver, model.share(), options, key);
 }
 
@@ -303,8 +305,8 @@ Result<SupportedPreparation> RemoteDevice::prepareIfSupported(const ValidModel& 
   return Device::prepareIfSupported(model, options);
 }
 
-Result<std::optional<SupportedPreparation>> RemoteDevice::prepareJointly(
-    const ValidModel& model, PrepareOptions options) {
+Result<std::optional<SupportedPreparation>> RemoteDevice::prepareJointly(const ValidModel& model,
+                                                                         PrepareOptions options) {
   const HalVersion version = manifest_.halVersion;
   if (!takesAttributes(info_)) options.attributes = {};
   HALYARD_ASSIGN_OR_RETURN(const Packed packed, pack(model, version), "driver '{}'",
@@ -319,7 +321,7 @@ Result<std::optional<SupportedPreparation>> RemoteDevice::prepareJointly(
       driver->call<calls::JointAnswer>(
           methodName("getSupportedOperations", version),
           [&](Side& side) { return calls::prepareSupported(side, packed.outgoing(), options); },
-          CallLimit::prompt()));
+          CallLimit::prompt(), {.phase = trace::Phase::COMPILATION}));
   if (!answer.isImplemented) {
     lacksJointPreparation_ = true;
     return std::optional<SupportedPreparation>();
@@ -330,7 +332,7 @@ Result<std::optional<SupportedPreparation>> RemoteDevice::prepareJointly(
   const Result<uint64_t> key = driver->call<uint64_t>(
       methodName("prepareModel", version),
       [&](Side& side) { return calls::preparedBy(side, *answer.preparation); },
-      CallLimit::computing(options.deadline));
+      CallLimit::computing(options.deadline), {.phase = trace::Phase::COMPILATION});
   if (key.ok()) {
     result.prepared = preparedModel(driver, model.share(), options, *key);
   } else {
@@ -381,7 +383,8 @@ Result<CachedModel> RemoteDevice::prepareModelFromCache(const std::optional<Vali
       const uint64_t key,
       driver->call<uint64_t>(methodName("prepareModelFromCache",
                                         version >= HalVersion::V1_3 ? version : HalVersion::V1_0),
-                             start, CallLimit::computing(deadline)));
+                             start, CallLimit::computing(deadline),
+                             {.phase = trace::Phase::COMPILATION}));
   CachedModel cached;
   cached.interface = model->share();
   cached.preference = options.preference;

@@ -173,7 +173,8 @@ Result<Launched> launch(DriverConnection& connection, uint64_t id, const Request
                         const std::vector<ForeignFd>& waitFor, const ExecuteOptions& options,
                         std::optional<std::chrono::nanoseconds> duration) {
   return connection.call<Launched>(
-      "executeFenced", [&](Side& side) -> kj::Promise<Result<Launched>> {
+      "executeFenced",
+      [&](Side& side) -> kj::Promise<Result<Launched>> {
         const auto it = side.preparedModels.find(id);
         if (it == side.preparedModels.end()) {
           return Result<Launched>(badState("the prepared model is not known any more"));
@@ -190,7 +191,8 @@ Result<Launched> launch(DriverConnection& connection, uint64_t id, const Request
         encodeDuration(duration, call.initDuration());
         putAttributes(options.attributes, call);
         return call.send().then([&side](auto&& response) { return take(side, kj::mv(response)); });
-      });
+      },
+      CallLimit::prompt(), {.phase = trace::Phase::EXECUTION, .openEnded = true});
 }
 
 }  // namespace

@@ -183,7 +183,8 @@ Result<ExecutionResult> RemotePreparedModel::call(const char* method, const Requ
     }
     return execute10(side, it->second, packed, outputs);
   };
-  return connection_->call<ExecutionResult>(method, start, CallLimit::computing(deadline));
+  return connection_->call<ExecutionResult>(method, start, CallLimit::computing(deadline),
+                                            {.phase = trace::Phase::EXECUTION});
 }
 
 Status RemotePreparedModel::saveToCache(int modelCache, int dataCache, const Token& token) {

@@ -306,12 +306,15 @@ RemoteRing::Outcome RemoteRing::ended(RingClient::Wait how, const ExecuteOptions
       break;
     default: {
       // Mostly because it is ending, which the connection knows better.
-      const auto alive = connection_->call<bool>(what, [](Side& side) {
-        return KJ_ASSERT_NONNULL(side.device)
-            .getStatusRequest()
-            .send()
-            .then([](auto&&) -> Result<bool> { return true; });
-      });
+      const auto alive =
+          connection_->call<bool>(what,
+                                  [](Side& side) {
+                                    return KJ_ASSERT_NONNULL(side.device)
+                                        .getStatusRequest()
+                                        .send()
+                                        .then([](auto&&) -> Result<bool> { return true; });
+                                  },
+                                  CallLimit::prompt(), {.phase = trace::Phase::EXECUTION});
       status = alive.ok() ? opFailed("{}: it has closed the burst", what) : alive.status();
       outcome.named = !alive.ok();
     }

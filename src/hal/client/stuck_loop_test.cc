@@ -12,10 +12,10 @@
 
 #include "base/temporary_folder_for_test.h"
 #include "base/testing/slow_descriptors.h"
-#include "hal/core/completion.h"
 #include "hal/client/driver_connection.h"
 #include "hal/client/remote_device.h"
 #include "hal/client/remote_prepared_model.h"
+#include "hal/core/completion.h"
 #include "hal/server/server.h"
 #include "hal/testing/test_device.h"
 #include "test_definitions.h"

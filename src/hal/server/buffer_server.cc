@@ -82,8 +82,8 @@ class BufferServer final : public wire::v1_3::IBuffer::Server {
   BufferPtr buffer_;
 };
 
-// A call of allocate, but for its prepared models.
-struct Asked {
+// The arguments of a call of allocate, except its prepared models.
+struct AllocateRequest {
   Shape dimensions;
   std::vector<BufferRole> inputRoles;
   std::vector<BufferRole> outputRoles;
@@ -101,15 +101,16 @@ Result<std::vector<BufferRole>> decodeRoles(capnp::List<wire::BufferRole>::Reade
 using Params = wire::v1_3::IDevice::AllocateParams::Reader;
 using PreparedModels = std::vector<std::shared_ptr<PreparedModel>>;
 
-Result<Asked> decodeAsked(Params params) {
-  Asked asked;
-  asked.dimensions = decodeNumbers(params.getDesc().getDimensions());
-  HALYARD_ASSIGN_OR_RETURN(asked.inputRoles, decodeRoles(params.getInputRoles()), "input roles");
-  HALYARD_ASSIGN_OR_RETURN(asked.outputRoles, decodeRoles(params.getOutputRoles()), "output roles");
+Result<AllocateRequest> decodeAllocateRequest(Params params) {
+  AllocateRequest request;
+  request.dimensions = decodeNumbers(params.getDesc().getDimensions());
+  HALYARD_ASSIGN_OR_RETURN(request.inputRoles, decodeRoles(params.getInputRoles()), "input roles");
+  HALYARD_ASSIGN_OR_RETURN(request.outputRoles, decodeRoles(params.getOutputRoles()),
+                           "output roles");
   if (params.getPreparedModels().size() > kMaxListed) {
     return badData("{} prepared models", params.getPreparedModels().size());
   }
-  return asked;
+  return request;
 }
 
 kj::Promise<PreparedModels> findPreparedModels(ServedClient& client, Params params) {
@@ -128,27 +129,28 @@ kj::Promise<PreparedModels> findPreparedModels(ServedClient& client, Params para
 
 kj::Promise<void> allocateBuffer(const std::shared_ptr<ServedClient>& client,
                                  AllocateContext context) {
-  auto asked = std::make_shared<Result<Asked>>(badData("the message cannot be read"));
+  auto request = std::make_shared<Result<AllocateRequest>>(badData("the message cannot be read"));
   kj::Promise<PreparedModels> models = PreparedModels();
   const auto failure = kj::runCatchingExceptions([&] {
-    *asked = decodeAsked(context.getParams());
-    if (asked->ok()) models = findPreparedModels(*client, context.getParams());
+    *request = decodeAllocateRequest(context.getParams());
+    if (request->ok()) models = findPreparedModels(*client, context.getParams());
   });
   KJ_IF_MAYBE (exception, failure) {
-    *asked = badData("the message is malformed: {}", exception->getDescription().cStr());
+    *request = badData("the message is malformed: {}", exception->getDescription().cStr());
   }
-  if (!asked->ok()) {
-    setStatus(context.getResults(), asked->status(), HalVersion::V1_3);
+  if (!request->ok()) {
+    setStatus(context.getResults(), request->status(), HalVersion::V1_3);
     return kj::READY_NOW;
   }
   return models
-      .then([client, asked](PreparedModels found) {
+      .then([client, request](PreparedModels found) {
         return client->core.run<BufferPtr>(
             *client,
-            [session = client->session, asked, found = std::move(found)]() -> Result<BufferPtr> {
+            [session = client->session, request, found = std::move(found)]() -> Result<BufferPtr> {
               HALYARD_ASSIGN_OR_RETURN(
-                  BufferPtr buffer, session->allocate((*asked)->dimensions, found,
-                                                      (*asked)->inputRoles, (*asked)->outputRoles));
+                  BufferPtr buffer,
+                  session->allocate((*request)->dimensions, found, (*request)->inputRoles,
+                                    (*request)->outputRoles));
               return buffer;
             });
       })
