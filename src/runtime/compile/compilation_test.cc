@@ -49,7 +49,7 @@ class ScriptedDevice : public hal::Device {
   }
   const hal::DeviceInfo& info() const override { return real_->info(); }
   Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
-    return script_.supported ? script_.supported(*model) : real_->getSupportedOperations(validated(model).value());
+    return script_.supported ? script_.supported(*model) : real_->getSupportedOperations(model);
   }
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
       const ValidModel& model, const hal::PrepareOptions& options) override {
