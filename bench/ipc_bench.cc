@@ -29,9 +29,9 @@
 #include <string>
 #include <vector>
 
-#include "hal/manifest/manifest.h"
 #include "hal/client/remote_device.h"
 #include "hal/client/remote_prepared_model.h"
+#include "hal/manifest/manifest.h"
 
 namespace halyard {
 namespace {

@@ -10,9 +10,9 @@
 #include <random>
 
 #include "cpu/model_for_test.h"
-#include "runtime/testing/fake_devices_for_test.h"
 #include "runtime/partition/partitioner.h"
 #include "runtime/partition/plan_builder.h"
+#include "runtime/testing/fake_devices_for_test.h"
 
 namespace {
 

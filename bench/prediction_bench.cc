@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "import/tflite/importer.h"
-#include "runtime/device/machine_figures.h"
 #include "runtime/compile/preparation.h"
+#include "runtime/device/machine_figures.h"
 
 namespace {
 

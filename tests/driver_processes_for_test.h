@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "hal/client/remote_device.h"
-#include "hal/wire/rpc_loop.h"
 #include "hal/session/session_services.h"
+#include "hal/wire/rpc_loop.h"
 #include "runtime/device/device_manager.h"
 
 namespace halyard::runtime::testing {

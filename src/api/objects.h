@@ -13,13 +13,13 @@
 #include "base/process_generation.h"
 #include "halyard/driver/status.h"
 #include "halyard/driver/trace.h"
-#include "runtime/execute/burst.h"
 #include "runtime/compile/compilation.h"
+#include "runtime/compile/memory_descriptor.h"
 #include "runtime/device/device_manager.h"
+#include "runtime/execute/burst.h"
 #include "runtime/execute/event.h"
 #include "runtime/execute/execution.h"
 #include "runtime/memory/memory.h"
-#include "runtime/compile/memory_descriptor.h"
 #include "runtime/model/model_builder.h"
 
 struct ANeuralNetworksModel {

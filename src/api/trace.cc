@@ -16,9 +16,9 @@
 #include "base/environment.h"
 #include "base/log.h"
 #include "base/process_generation.h"
-#include "trace/trace_collection.h"
 #include "runtime/compile/compilation_profile.h"
 #include "trace/timeline.h"
+#include "trace/trace_collection.h"
 #include "trace/trace_json.h"
 
 namespace halyard::api {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "ops/operation.h"
 #include "model/signature.h"
+#include "ops/operation.h"
 
 namespace halyard::ops::testing {
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "halyard/driver/status.h"
-#include "ops/operation.h"
 #include "model/signature.h"
+#include "ops/operation.h"
 
 namespace halyard::ops {
 

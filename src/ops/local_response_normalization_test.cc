@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "ops/lines_for_test.h"
 #include "model/signature_for_test.h"
+#include "ops/lines_for_test.h"
 
 namespace halyard::ops::testing {
 namespace {

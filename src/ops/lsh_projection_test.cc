@@ -2,9 +2,9 @@
 // definition.
 #include <gtest/gtest.h>
 
+#include "model/signature_for_test.h"
 #include "ops/farm_hash_fingerprint.h"
 #include "ops/naive_for_test.h"
-#include "model/signature_for_test.h"
 
 namespace halyard::ops::testing {
 namespace {

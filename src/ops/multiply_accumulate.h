@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "halyard/driver/status.h"
+#include "model/signature.h"
 #include "ops/activation.h"
 #include "ops/operation.h"
-#include "model/signature.h"
 #include "ops/simd.h"
 
 namespace halyard::ops {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "halyard/driver/status.h"
+#include "model/signature.h"
 #include "ops/elementwise.h"
 #include "ops/operation.h"
-#include "model/signature.h"
 
 namespace halyard::ops {
 

@@ -6,9 +6,9 @@
 #include <limits>
 #include <numeric>
 
+#include "model/signature_for_test.h"
 #include "ops/lines_for_test.h"
 #include "ops/random_for_test.h"
-#include "model/signature_for_test.h"
 
 namespace halyard::ops::testing {
 namespace {

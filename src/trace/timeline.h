@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "trace/trace_collection.h"
 #include "trace/mark.h"
+#include "trace/trace_collection.h"
 
 namespace halyard::trace {
 

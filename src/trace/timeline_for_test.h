@@ -7,8 +7,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "trace/trace_collection.h"
 #include "trace/mark.h"
+#include "trace/trace_collection.h"
 
 namespace halyard::trace {
 

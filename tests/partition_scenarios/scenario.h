@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cpu/model_for_test.h"
-#include "runtime/partition/cost_model.h"
 #include "runtime/compile/preparation.h"
+#include "runtime/partition/cost_model.h"
 
 namespace halyard::runtime::scenarios {
 

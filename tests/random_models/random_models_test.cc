@@ -17,8 +17,8 @@
 #include "random_models/built_model.h"
 #include "random_models/random_drivers.h"
 #include "random_models/random_model.h"
-#include "runtime/execute/burst.h"
 #include "runtime/compile/compilation.h"
+#include "runtime/execute/burst.h"
 #include "runtime/execute/execution.h"
 #include "test_definitions.h"
 

@@ -41,9 +41,8 @@ ListedCheck check(std::string name, std::function<CheckResult(Target&)> run) {
 // Has the driver add 1 to `first` and to 1.
 Status addOnDriver(Target& target, float first) {
   HALYARD_ASSIGN_OR_RETURN(const auto device, target.device());
-  HALYARD_ASSIGN_OR_RETURN(
-      const auto prepared,
-      device->prepareModel(validated(hal::testing::addModel(2)).value(), {}));
+  HALYARD_ASSIGN_OR_RETURN(const auto prepared,
+                           device->prepareModel(validated(hal::testing::addModel(2)).value(), {}));
   const float a[] = {first, 1};
   const float b[] = {1, 1};
   float out[2] = {};

@@ -191,9 +191,8 @@ Status chargeModel(Quota& quota, DecodedModel& decoded, const std::vector<PoolDe
   return okStatus();
 }
 
-Result<ValidModel> importModel(DecodedModel decoded,
-                                                 std::vector<PoolDescription> descriptions,
-                                                 FeatureLevel level) {
+Result<ValidModel> importModel(DecodedModel decoded, std::vector<PoolDescription> descriptions,
+                               FeatureLevel level) {
   auto charged = std::make_shared<ChargedModel>(ChargedModel{
       std::move(decoded.model), std::move(decoded.memory), std::move(decoded.descriptors)});
   const std::shared_ptr<Model> model(charged, &charged->model);

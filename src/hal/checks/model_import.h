@@ -32,8 +32,7 @@ Status chargeModel(Quota& quota, DecodedModel& decoded, const std::vector<PoolDe
 // of operations, and unaligned constants, are private copies. The sender cannot change or remove
 // them. Pools in files that could shrink are SharedMemory::ofConstants, which become a private copy
 // when mapped.
-Result<ValidModel> importModel(DecodedModel decoded,
-                                                 std::vector<PoolDescription> pools,
-                                                 FeatureLevel level);
+Result<ValidModel> importModel(DecodedModel decoded, std::vector<PoolDescription> pools,
+                               FeatureLevel level);
 
 }  // namespace halyard::hal

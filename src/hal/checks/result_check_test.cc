@@ -201,8 +201,7 @@ class Promising : public Exaggerating {
 
 TEST(ClientSessionTest, SuccessWithoutAPreparedModelIsAnError) {
   ClientSession session(std::make_shared<Promising>(), std::make_shared<SessionServices>());
-  const auto prepared =
-      session.prepareModel(validated(testing::addModel(2)).value(), {});
+  const auto prepared = session.prepareModel(validated(testing::addModel(2)).value(), {});
   EXPECT_EQ(prepared.status().code(), ResultCode::OP_FAILED);
   EXPECT_THAT(prepared.status().message(), HasSubstr("prepared no model"));
 }
@@ -211,8 +210,7 @@ TEST(ClientSessionTest, BurstsAreRefusedForADriverThatHasNone) {
   const auto device = std::make_shared<testing::TestDevice>();
   device->mutableInfo().bursts = false;
   ClientSession session(device, std::make_shared<SessionServices>());
-  const auto prepared =
-      session.prepareModel(validated(testing::addModel(2)).value(), {});
+  const auto prepared = session.prepareModel(validated(testing::addModel(2)).value(), {});
   ASSERT_TRUE(prepared.ok()) << prepared.status().toString();
   EXPECT_EQ((*prepared)->configureBurst().status().code(), ResultCode::UNAVAILABLE_DEVICE);
 }

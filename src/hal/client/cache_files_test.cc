@@ -116,7 +116,9 @@ TEST(CacheFilesTest, OlderVersionsCacheNothing) {
     struct stat st {};
     ASSERT_EQ(::fstat(files.modelCache[0].get(), &st), 0);
     EXPECT_EQ(st.st_size, 0);
-    EXPECT_EQ(remote->prepareModelFromCache(validated(model).value(), with(copyOf(files))).status().code(),
+    EXPECT_EQ(remote->prepareModelFromCache(validated(model).value(), with(copyOf(files)))
+                  .status()
+                  .code(),
               ResultCode::OP_FAILED);
   }
 }
@@ -129,8 +131,8 @@ TEST(CacheFilesTest, ModelsFromTheCacheCountAsModels) {
   ClientSession session(device, std::make_shared<SessionServices>(),
                         Quota::create(limits, "the client"));
   const CacheFiles files = filesOf(1, 0);
-  const auto first =
-      session.prepareModel(validated(std::make_shared<const Model>(addModel(4))).value(), with(copyOf(files)));
+  const auto first = session.prepareModel(
+      validated(std::make_shared<const Model>(addModel(4))).value(), with(copyOf(files)));
   auto second = session.prepareModelFromCache(std::nullopt, with(copyOf(files)));
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(session.prepareModelFromCache(std::nullopt, with(copyOf(files))).status().code(),
@@ -182,7 +184,8 @@ TEST(SaveToCacheTest, OfADriverThatSaves) {
 
   for (const HalVersion version : {HalVersion::V1_2, HalVersion::V1_3}) {
     const auto remote = openTestDriver(version, "caching");
-    expectSaves(*remote->prepareModel(validated(model).value(), {}).value(), "in a driver's process");
+    expectSaves(*remote->prepareModel(validated(model).value(), {}).value(),
+                "in a driver's process");
   }
 }
 

@@ -62,7 +62,8 @@ TEST(LibraryDeviceTest, ComputesInThisProcess) {
   EXPECT_EQ((*device)->processId(), ::getpid());
   EXPECT_EQ((*device)->info().type, DeviceType::CPU);
   const auto model = doubling(false);
-  EXPECT_EQ((*device)->getSupportedOperations(validated(model).value()).value(), std::vector<bool>{true});
+  EXPECT_EQ((*device)->getSupportedOperations(validated(model).value()).value(),
+            std::vector<bool>{true});
   const auto prepared = (*device)->prepareModel(validated(model).value(), {});
   ASSERT_TRUE(prepared.ok()) << prepared.status().toString();
   float in[2] = {1, 2};

@@ -40,8 +40,8 @@ class RemoteBurstTest : public ::testing::Test {
     loop_ = RpcLoop::start().value();
     device_ = RemoteDevice::open(loop_, testManifest(version)).value();
     model_ = std::make_shared<const Model>(addModel(4));
-    prepared_ =
-        std::static_pointer_cast<RemotePreparedModel>(device_->prepareModel(validated(model_).value(), {}).value());
+    prepared_ = std::static_pointer_cast<RemotePreparedModel>(
+        device_->prepareModel(validated(model_).value(), {}).value());
   }
   std::unique_ptr<Burst> burst() { return prepared_->configureBurst().value(); }
   ExecutionResult run(Burst& burst, float first, const ExecuteOptions& options = {}) {

@@ -81,8 +81,8 @@ class RemoteDevice final : public Device {
   // known. Two calls tell why a model is refused.
   bool mayPrepareJointly(const Model& model, const PrepareOptions& options) const;
   // nullopt: the driver does not implement it.
-  Result<std::optional<SupportedPreparation>> prepareJointly(
-      const ValidModel& model, PrepareOptions options);
+  Result<std::optional<SupportedPreparation>> prepareJointly(const ValidModel& model,
+                                                             PrepareOptions options);
   std::shared_ptr<PreparedModel> preparedModel(const std::shared_ptr<DriverConnection>& driver,
                                                std::shared_ptr<const Model> model,
                                                const PrepareOptions& options, uint64_t key) const;

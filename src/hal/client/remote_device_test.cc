@@ -157,7 +157,8 @@ TEST_F(RemoteDeviceTest, PreparesIfSupportedWithEveryHalVersion) {
     invalid.main.operations[0].inputs = {0, 1, 99};
     const Status wrong = device->prepareIfSupported(validated(share(invalid)).value(), {}).status();
     EXPECT_EQ(wrong.code(), ResultCode::BAD_DATA);
-    EXPECT_EQ(wrong.toString(), device->getSupportedOperations(validated(invalid).value()).status().toString());
+    EXPECT_EQ(wrong.toString(),
+              device->getSupportedOperations(validated(invalid).value()).status().toString());
   }
 }
 

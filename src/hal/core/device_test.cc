@@ -68,14 +68,15 @@ TEST(DevicePrepareIfSupported, PreparesNothingElse) {
 TEST(DevicePrepareIfSupported, TellsTheTwoErrorsApart) {
   ScriptedDevice device;
   device.supported = opFailed("no idea");
-  EXPECT_THAT(device.prepareIfSupported(validated(model()).value(), {}).status().message(), HasSubstr("no idea"));
+  EXPECT_THAT(device.prepareIfSupported(validated(model()).value(), {}).status().message(),
+              HasSubstr("no idea"));
   EXPECT_EQ(device.preparations, 0);
 
   device.supported = std::vector<bool>{true};
   auto subtraction = addModel(4);
   subtraction.main.operations[0].type = OperationType::SUB;
-  const auto both =
-      device.prepareIfSupported(validated(std::make_shared<const Model>(std::move(subtraction))).value(), {});
+  const auto both = device.prepareIfSupported(
+      validated(std::make_shared<const Model>(std::move(subtraction))).value(), {});
   ASSERT_TRUE(both.ok()) << both.status().toString();
   ASSERT_TRUE(both->prepared.has_value());
   EXPECT_FALSE(both->prepared->ok());

@@ -316,8 +316,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
   kj::Promise<void> askThenPrepare(PrepareSupported13Context context, Received received,
                                    PrepareOptions options, Callback callback) {
     const auto examine = [device = client_->session](ValidModel model) -> Result<ExaminedModel> {
-      HALYARD_ASSIGN_OR_RETURN(auto supported,
-                               device->getSupportedOperations(model));
+      HALYARD_ASSIGN_OR_RETURN(auto supported, device->getSupportedOperations(model));
       return ExaminedModel{std::move(model), std::move(supported)};
     };
     return runWith<ExaminedModel>(std::move(received), examine)
@@ -339,11 +338,10 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
   kj::Promise<void> supportedOperations(Context context, HalVersion version) {
     requireVersion(version);
     using Supported = std::vector<bool>;
-    return withModel<Supported>(
-               context, version,
-               [device = client_->session](ValidModel model) -> Result<Supported> {
-                 return device->getSupportedOperations(model);
-               })
+    return withModel<Supported>(context, version,
+                                [device = client_->session](ValidModel model) -> Result<Supported> {
+                                  return device->getSupportedOperations(model);
+                                })
         .then([context, version](Result<Supported> supported) mutable {
           setStatus(context.getResults(), supported.status(), version);
           if (supported.ok()) setSupported(context, *supported);
@@ -367,12 +365,12 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
       return kj::READY_NOW;
     }
     return withModel<ValidModel>(context, version,
-                               [](ValidModel model) -> Result<ValidModel> { return model; })
-        .then(
-            [this, callback, version, answer, options = *options](Result<ValidModel> model) mutable {
-              answer(model.status());
-              if (model.ok()) launch(std::move(*model), options, callback, version);
-            });
+                                 [](ValidModel model) -> Result<ValidModel> { return model; })
+        .then([this, callback, version, answer,
+               options = *options](Result<ValidModel> model) mutable {
+          answer(model.status());
+          if (model.ok()) launch(std::move(*model), options, callback, version);
+        });
   }
 
   // The part of a preparation that comes after the launch has been answered.
@@ -391,8 +389,8 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
       Status status = result.status();
       kj::Maybe<PreparedClient> prepared;
       if (status.ok()) {
-        prepared =
-            makePreparedModelServer(client, model.share(), std::move(*result), deviceVersion, priority);
+        prepared = makePreparedModelServer(client, model.share(), std::move(*result), deviceVersion,
+                                           priority);
       }
       notify(client->core, callback, status, kj::mv(prepared), version);
     }));

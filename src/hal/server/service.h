@@ -9,8 +9,8 @@
 #include <memory>
 #include <mutex>
 
-#include "hal/server/server.h"
 #include "hal/manifest/service_settings.h"
+#include "hal/server/server.h"
 
 namespace halyard::hal {
 

@@ -503,8 +503,7 @@ TEST_F(ServiceProcessTest, ClientsComeBackAfterARestart) {
   spawn("--listen", path_);
   const auto device = open();
   ASSERT_NE(device, nullptr);
-  const auto prepared =
-      device->prepareModel(validated(addModel(2)).value(), {}).value();
+  const auto prepared = device->prepareModel(validated(addModel(2)).value(), {}).value();
   end(SIGKILL);
   const float in[2] = {1, 2};
   float out[2] = {};

@@ -1,10 +1,10 @@
 #include "hal/server/trace_server.h"
 
-#include "trace/recorder.h"
 #include "hal/server/prepared_model_server.h"
 #include "hal/session/session_prepared_model.h"
 #include "hal/wire/wire_memory.h"
 #include "hal/wire/wire_types.h"
+#include "trace/recorder.h"
 
 namespace halyard::hal {
 namespace {

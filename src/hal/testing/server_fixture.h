@@ -12,12 +12,12 @@
 
 #include <cstring>
 
+#include "hal/client/remote_callbacks.h"
 #include "hal/core/completion.h"
 #include "hal/driver.capnp.h"
-#include "hal/client/remote_callbacks.h"
-#include "hal/wire/rpc_loop_context.h"
 #include "hal/server/server.h"
 #include "hal/testing/test_device.h"
+#include "hal/wire/rpc_loop_context.h"
 #include "hal/wire/wire_connection.h"
 #include "hal/wire/wire_model.h"
 #include "hal/wire/wire_request.h"

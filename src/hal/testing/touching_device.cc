@@ -157,8 +157,8 @@ Result<std::vector<bool>> TouchingDevice::getSupportedOperations(const ValidMode
   return std::vector<bool>(model->main.operations.size(), true);
 }
 
-Result<std::shared_ptr<PreparedModel>> TouchingDevice::prepareModel(
-    const ValidModel& model, const PrepareOptions& options) {
+Result<std::shared_ptr<PreparedModel>> TouchingDevice::prepareModel(const ValidModel& model,
+                                                                    const PrepareOptions& options) {
   HALYARD_RETURN_IF_ERROR(touchConstants(*model, model->main));
   for (const Subgraph& subgraph : model->referenced) {
     HALYARD_RETURN_IF_ERROR(touchConstants(*model, subgraph));
@@ -179,9 +179,9 @@ Result<CachedModel> TouchingDevice::prepareModelFromCache(const std::optional<Va
   require(options.cache != nullptr, "a model from no cache");
   touchFiles(info_, *options.cache, true);
   CachedModel cached;
-  HALYARD_ASSIGN_OR_RETURN(const ValidModel saved,
-                           parseModel(loadBytes(options.cache->modelCache[0]),
-                                      loadBytes(options.cache->dataCache[0])));
+  HALYARD_ASSIGN_OR_RETURN(
+      const ValidModel saved,
+      parseModel(loadBytes(options.cache->modelCache[0]), loadBytes(options.cache->dataCache[0])));
   cached.interface = saved.share();
   cached.prepared = std::make_shared<TouchingPreparedModel>(cached.interface);
   return cached;

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/testing/descriptors_in_flight.h"
-#include "hal/core/completion.h"
 #include "hal/client/remote_device.h"
+#include "hal/core/completion.h"
 #include "hal/testing/test_device.h"
 #include "halyard/driver/sync_fence.h"
 #include "test_definitions.h"

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "base/foreign_fd.h"
-#include "hal/wire/received_fds.h"
 #include "hal/core/quota.h"
+#include "hal/wire/received_fds.h"
 #include "hal/wire/undelivered.h"
 #include "halyard/driver/unique_fd.h"
 

@@ -6,10 +6,10 @@
 #include <capnp/rpc-twoparty.h>
 #include <capnp/rpc.h>
 
+#include "hal/types.capnp.h"
 #include "hal/wire/guarded_network.h"
 #include "hal/wire/message_socket.h"
 #include "hal/wire/rpc_loop_context.h"
-#include "hal/types.capnp.h"
 #include "hal/wire/wire_types.h"
 #include "halyard/driver/unique_fd.h"
 

@@ -96,8 +96,8 @@ Status checkInterface(const Model& model, const hal::CachedModel& cached) {
 // One preparation of one part.
 class Attempt {
  public:
-  Attempt(const Device& device, const ValidModel& model,
-          const hal::PrepareOptions& options, CacheRecord* record)
+  Attempt(const Device& device, const ValidModel& model, const hal::PrepareOptions& options,
+          CacheRecord* record)
       : device_(device), model_(model), options_(options), record_(*record) {}
 
   Result<PreparedPtr> withFolder(const std::string& folder, const hal::Token& key) {

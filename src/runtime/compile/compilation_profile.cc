@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "trace/trace_context.h"
 #include "runtime/partition/work_estimate.h"
 #include "trace/accounting.h"
+#include "trace/trace_context.h"
 
 namespace halyard::runtime {
 namespace {

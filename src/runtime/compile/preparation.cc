@@ -69,8 +69,7 @@ class Preparation {
         candidates_(candidatesOf(devices)),
         all_(devices),
         support_(model, candidates_,
-                 [this](const Device& device, uint32_t subgraph,
-                        const ValidModel& asModel) {
+                 [this](const Device& device, uint32_t subgraph, const ValidModel& asModel) {
                    return ask(device, subgraph, asModel);
                  }),
         report_(*report),
@@ -87,8 +86,7 @@ class Preparation {
     return !options_.explicitDevices && options_.mode == PartitionMode::WITH_FALLBACK;
   }
 
-  Result<std::vector<bool>> ask(const Device& device, uint32_t subgraph,
-                                const ValidModel& asModel);
+  Result<std::vector<bool>> ask(const Device& device, uint32_t subgraph, const ValidModel& asModel);
   // Of control flow, the runtime might run some itself, and what is logged is what was weighed.
   bool isWholeForOne() {
     return candidates_.size() == 1 && model_->referenced.empty() &&

@@ -439,7 +439,8 @@ TEST(StepModelTest, LeavesOutDeadOperandsAndWhatTheyRefersTo) {
   source.poolConstant(OperandType::TENSOR_FLOAT32, {2}, {0, 0, 8});
   source.model().extensionNameToPrefix = {{"com.example.unused", 1}};
   source.operation(RELU, {source.input({2})}, {source.output({2})});
-  const std::shared_ptr<const Model> pruned = subgraphAsModel(validated(source.share()).value(), kMainSubgraph);
+  const std::shared_ptr<const Model> pruned =
+      subgraphAsModel(validated(source.share()).value(), kMainSubgraph);
   EXPECT_EQ(pruned->main.operands.size(), 2u);
   EXPECT_TRUE(pruned->referenced.empty());
   EXPECT_TRUE(pruned->pools.empty());
@@ -474,7 +475,8 @@ TEST(StepModelTest, TakesSubgraphsAlong) {
   ASSERT_TRUE(validateModel(source.model()).ok());
   const std::vector<uint32_t> consumers = countConsumers(source.model().main);
   const uint32_t second[] = {1};
-  const StepModel step = makeStepModel(validated(source.model()).value(), kMainSubgraph, second, consumers);
+  const StepModel step =
+      makeStepModel(validated(source.model()).value(), kMainSubgraph, second, consumers);
   EXPECT_THAT(step.inputs, ElementsAre(condition, between));
   EXPECT_EQ(step.model->referenced.size(), 2u);
   const auto level = validateModel(*step.model);

@@ -10,11 +10,11 @@
 #include "base/verbose_log.h"
 #include "cpu/cpu_device.h"
 #include "hal/client/library_device.h"
-#include "hal/manifest/manifest.h"
 #include "hal/client/remote_device.h"
-#include "hal/wire/rpc_loop.h"
+#include "hal/manifest/manifest.h"
 #include "hal/session/client_session.h"
 #include "hal/session/session_services.h"
+#include "hal/wire/rpc_loop.h"
 
 namespace halyard::runtime {
 namespace {

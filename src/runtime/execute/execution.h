@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "runtime/execute/burst.h"
 #include "runtime/compile/compilation.h"
+#include "runtime/execute/burst.h"
 #include "runtime/execute/event.h"
 #include "runtime/memory/memory.h"
 #include "runtime/memory/memory_arguments.h"

@@ -12,8 +12,8 @@
 
 #include "hal/checks/operand_sizes.h"
 #include "halyard/driver/trace.h"
-#include "runtime/run/frame_plan.h"
 #include "runtime/memory/memory_arguments.h"
+#include "runtime/run/frame_plan.h"
 #include "runtime/run/run_memory.h"
 #include "runtime/run/step_recovery.h"
 

@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "runtime/compile/compilation.h"
-#include "runtime/execute/execution.h"
 #include "runtime/compile/memory_descriptor.h"
+#include "runtime/execute/execution.h"
 #include "runtime/testing/plan_test_support.h"
 
 namespace halyard::runtime::testing {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "halyard/driver/device.h"
-#include "runtime/run/plan_runner.h"
 #include "runtime/report/report.h"
+#include "runtime/run/plan_runner.h"
 #include "runtime/run/shadow_blame.h"
 
 namespace halyard::runtime {

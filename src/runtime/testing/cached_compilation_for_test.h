@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/testing/caching_device_for_test.h"
 #include "runtime/compile/compilation.h"
 #include "runtime/execute/execution.h"
+#include "runtime/testing/caching_device_for_test.h"
 
 namespace halyard::runtime::testing {
 

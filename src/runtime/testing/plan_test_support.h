@@ -20,8 +20,8 @@
 #include "hal/session/client_session.h"
 #include "hal/session/session_services.h"
 #include "runtime/device/device_manager.h"
-#include "runtime/run/plan_runner.h"
 #include "runtime/partition/step_model.h"
+#include "runtime/run/plan_runner.h"
 
 namespace halyard::runtime::testing {
 
