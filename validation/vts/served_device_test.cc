@@ -28,10 +28,16 @@ class ServedDevice : public testing::TestWithParam<Served> {
 
   Result<std::shared_ptr<hal::PreparedModel>> prepare(const Model& model,
                                                       const hal::PrepareOptions& options = {}) {
-    return device_->prepareModel(std::make_shared<const Model>(model), options);
+    HALYARD_ASSIGN_OR_RETURN(const ValidModel valid, validated(model));
+    return device_->prepareModel(valid, options);
+  }
+  // BAD_DATA for an invalid model, which no device gets.
+  Result<std::vector<bool>> supportedOperations(const Model& model) {
+    HALYARD_ASSIGN_OR_RETURN(const ValidModel valid, validated(model));
+    return device_->getSupportedOperations(valid);
   }
   void expectRefused(const Model& model) {
-    const auto supported = device_->getSupportedOperations(model);
+    const auto supported = supportedOperations(model);
     // The client itself answers for a driver in its process that control flow of unknown sizes is
     // not supported.
     if (adapts() && supported.ok() && !checkBoundarySizes(model).ok()) {
@@ -46,7 +52,7 @@ class ServedDevice : public testing::TestWithParam<Served> {
     EXPECT_NE(prepared.status().message(), "");
   }
   void expectAccepted(const Model& model) {
-    const auto supported = device_->getSupportedOperations(model);
+    const auto supported = supportedOperations(model);
     ASSERT_TRUE(supported.ok()) << supported.status().toString();
     EXPECT_EQ(supported->size(), model.main.operations.size());
     const auto prepared = prepare(model);

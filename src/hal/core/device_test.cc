@@ -17,12 +17,12 @@ using ::testing::HasSubstr;
 class ScriptedDevice final : public Device {
  public:
   const DeviceInfo& info() const override { return info_; }
-  Result<std::vector<bool>> getSupportedOperations(const Model&) override { return supported; }
-  Result<std::shared_ptr<PreparedModel>> prepareModel(std::shared_ptr<const Model> model,
+  Result<std::vector<bool>> getSupportedOperations(const ValidModel&) override { return supported; }
+  Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel& model,
                                                       const PrepareOptions& options) override {
     ++preparations;
     lastOptions = options;
-    return real_.prepareModel(validated(std::move(model)).value(), options);
+    return real_.prepareModel(model, options);
   }
 
   Result<std::vector<bool>> supported = std::vector<bool>{true};

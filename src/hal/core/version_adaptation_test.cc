@@ -185,7 +185,7 @@ TEST(Compliance, ListsEveryOperationThatIsNewer) {
 
 TEST(Slices, HoldWhatCompliesAndFindTheWayBack) {
   const Model model = mixedChain();
-  const auto slice = sliceFor(model, FeatureLevel::FL1);
+  const auto slice = sliceFor(validated(model).value(), FeatureLevel::FL1);
   ASSERT_TRUE(slice.has_value());
   EXPECT_THAT(slice->operations, ElementsAre(0, 3));
   const Model& cut = *slice->model;
@@ -202,7 +202,7 @@ TEST(Slices, HoldWhatCompliesAndFindTheWayBack) {
 TEST(Slices, KeepInputsApartThatDiffer) {
   Model model = mixedChain();
   model.main.operands[3].dimensions = {0, 2};  // t2
-  const auto slice = sliceFor(model, FeatureLevel::FL1);
+  const auto slice = sliceFor(validated(model).value(), FeatureLevel::FL1);
   ASSERT_TRUE(slice.has_value());
   EXPECT_EQ(slice->model->main.inputIndexes.size(), 2u);
 }
@@ -211,14 +211,14 @@ TEST(Slices, AreImpossibleWithoutResultOrWithSubgraphs) {
   Builder nothing;
   nothing.operation(OperationType::EXP, {nothing.input(TENSOR_FLOAT32)},
                     {nothing.output(TENSOR_FLOAT32)});
-  EXPECT_FALSE(sliceFor(nothing.model, FeatureLevel::FL1).has_value());
+  EXPECT_FALSE(sliceFor(validated(nothing.model).value(), FeatureLevel::FL1).has_value());
 
   // A result without a reader: the slice has no output.
   Builder unread;
   const uint32_t in = unread.input(TENSOR_FLOAT32);
   unread.operation(OperationType::RELU, {in}, {unread.tensor(TENSOR_FLOAT32, {2, 2})});
   unread.operation(OperationType::EXP, {in}, {unread.output(TENSOR_FLOAT32)});
-  EXPECT_FALSE(sliceFor(unread.model, FeatureLevel::FL1).has_value());
+  EXPECT_FALSE(sliceFor(validated(unread.model).value(), FeatureLevel::FL1).has_value());
 
   // An IF is not cut out together with other operations.
   Builder branch;
@@ -237,7 +237,7 @@ TEST(Slices, AreImpossibleWithoutResultOrWithSubgraphs) {
   EXPECT_THAT(verdict(branch.model, HalVersion::V1_2).message(),
               HasSubstr("input 1 (operand #2) is of type MODEL, which needs feature level 4"));
   branch.operation(OperationType::EXP, {x}, {branch.output(TENSOR_FLOAT32)});
-  const auto withoutIf = sliceFor(branch.model, FeatureLevel::FL3);
+  const auto withoutIf = sliceFor(validated(branch.model).value(), FeatureLevel::FL3);
   ASSERT_TRUE(withoutIf.has_value());
   EXPECT_THAT(withoutIf->operations, ElementsAre(1));
   EXPECT_TRUE(withoutIf->model->referenced.empty());
@@ -246,7 +246,7 @@ TEST(Slices, AreImpossibleWithoutResultOrWithSubgraphs) {
   const uint32_t first = beside.int32(0);
   beside.operation(OperationType::PACK, {first, x}, {beside.output(TENSOR_FLOAT32, {1, 2, 2})});
   EXPECT_EQ(validateModel(beside.model).status().message(), "");
-  EXPECT_FALSE(sliceFor(beside.model, FeatureLevel::FL4).has_value());
+  EXPECT_FALSE(sliceFor(validated(beside.model).value(), FeatureLevel::FL4).has_value());
   // ... and in its branches.
   ASSERT_TRUE(compliantWith(branch.model, FeatureLevel::FL4).ok());
   Builder packing;
@@ -300,7 +300,7 @@ TEST(Compliance, NoLevelHasControlFlowOfUnknownSizes) {
     ASSERT_EQ(all.size(), 1u);
     EXPECT_EQ(all[0].index, 0u);
     // Drivers are asked about the other operations.
-    const auto slice = sliceFor(model, FeatureLevel::FL8);
+    const auto slice = sliceFor(validated(model).value(), FeatureLevel::FL8);
     ASSERT_TRUE(slice.has_value());
     EXPECT_THAT(slice->operations, ElementsAre(1));
   }
@@ -338,7 +338,7 @@ TEST(Conversion, DropsWhatTheVersionDoesNotHave) {
   model.relaxComputationFloat32toFloat16 = true;
   model.extensionNameToPrefix = {{"com.acme.things", 5}};
   const auto shared = std::make_shared<const Model>(model);
-  const auto converted = [&](HalVersion version) { return convertTo(shared, version).value(); };
+  const auto converted = [&](HalVersion version) { return convertTo(validated(shared).value(), version).value(); };
   EXPECT_EQ(converted(HalVersion::V1_2), shared);
   EXPECT_TRUE(converted(HalVersion::V1_1)->relaxComputationFloat32toFloat16);
   EXPECT_TRUE(converted(HalVersion::V1_1)->extensionNameToPrefix.empty());
@@ -365,7 +365,7 @@ TEST(Conversion, ReplacesWhatNoOperationUses) {
   model.main.operands.push_back(constant);
   ASSERT_TRUE(verdict(model, HalVersion::V1_0).ok());
   EXPECT_FALSE(validatedForLevel(std::make_shared<const Model>(model), FeatureLevel::FL1).ok());
-  const auto converted = convertTo(std::make_shared<const Model>(model), HalVersion::V1_0).value();
+  const auto converted = convertTo(validated(std::make_shared<const Model>(model)).value(), HalVersion::V1_0).value();
   const Status valid =
       validatedForLevel(std::make_shared<const Model>(*converted), FeatureLevel::FL1).status();
   EXPECT_TRUE(valid.ok()) << valid.toString();
@@ -379,7 +379,7 @@ TEST(Conversion, ReplacesWhatNoOperationUses) {
   unread.lifetime = Lifetime::SUBGRAPH_INPUT;
   model.main.operands.push_back(unread);
   model.main.inputIndexes.push_back(6);
-  const auto refused = convertTo(std::make_shared<const Model>(model), HalVersion::V1_1);
+  const auto refused = convertTo(validated(std::make_shared<const Model>(model)).value(), HalVersion::V1_1);
   EXPECT_EQ(refused.status().code(), ResultCode::BAD_DATA);
   EXPECT_THAT(refused.status().message(),
               AllOf(HasSubstr("operand #6"), HasSubstr("TENSOR_FLOAT16"), HasSubstr("HAL 1.1")));

@@ -422,7 +422,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
           options.deadline = deadline;
           options.clientUid = client_->uid;
           return core_.run<CachedModel>(*client_, [device = client_->session, options] {
-            return device->prepareModelFromCache(nullptr, options);
+            return device->prepareModelFromCache(std::nullopt, options);
           });
         })
         .then([client = client_, deviceVersion = info_.halVersion, context, callback,
