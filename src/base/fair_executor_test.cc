@@ -2,21 +2,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <stdexcept>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include "base/testing/executor_fixture.h"
 #include "base/thread_sanitizer.h"
-#include "halyard/driver/unique_fd.h"
 
 namespace halyard {
 namespace {
