@@ -245,8 +245,7 @@ TEST_P(PartitionScenario, IsAsExpected) {
     }
     EXPECT_TRUE(found) << "nothing of operation " << why.operation << " on " << why.device;
   }
-  PlanContext context;
-  context.model = model_;
+  PlanContext context(validated(model_).value());
   context.applicationOrder = order_;
   context.devices = devices();
   context.mayRecover = GetParam().named.empty() && GetParam().mode == PartitionMode::WITH_FALLBACK;

@@ -338,20 +338,20 @@ TEST(SpecialDevice, BadAnswersFromTheCacheInThisProcess) {
   device->mutableInfo().modelCacheFiles = 1;
   hal::ClientSession session(device, std::make_shared<hal::SessionServices>());
   const MemoryFiles files = MemoryFiles::make(1, 0).value();
-  const auto load = [&](std::shared_ptr<const Model> model) {
-    return session.prepareModelFromCache(std::move(model), withFiles(files, newToken())).status();
+  const auto load = [&](const std::optional<ValidModel>& model) {
+    return session.prepareModelFromCache(model, withFiles(files, newToken())).status();
   };
   for (const BadAnswer& row : badAnswers()) {
     SCOPED_TRACE(row.what);
     device->onLoad = row.answer;
-    EXPECT_EQ(load(nullptr).code(), ResultCode::OP_FAILED);
+    EXPECT_EQ(load(std::nullopt).code(), ResultCode::OP_FAILED);
   }
   // Operations are not needed; a caller with the model checks that it is the right one.
   device->onLoad = withModel("", [](Model& model) { model.main.operations.clear(); }).answer;
-  expectOk(load(nullptr));
-  expectOk(load(std::make_shared<const Model>(addModel(4))));
+  expectOk(load(std::nullopt));
+  expectOk(load(validated(addModel(4)).value()));
   for (const Model& other : {addModel(5), hal::testing::addConstantModel({1, 2, 3, 4})}) {
-    const Status refused = load(std::make_shared<const Model>(other));
+    const Status refused = load(validated(other).value());
     EXPECT_EQ(refused.code(), ResultCode::OP_FAILED);
     EXPECT_THAT(refused.message(), HasSubstr("what was cached"));
   }

@@ -111,8 +111,7 @@ TEST_F(CachedPartsTest, ARestartedDriverGetsItFromTheFiles) {
   const auto model = chain();
   std::shared_ptr<const Plan> plan;
   EXPECT_THAT(statesOf(model, &plan), ElementsAre(State::MISS, State::MISS, State::MISS));
-  PlanContext context;
-  context.model = model;
+  PlanContext context(validated(model).value());
   context.applicationOrder = sameOrder(*model);
   context.devices = devices();
   context.report = std::make_shared<Report>();

@@ -40,7 +40,7 @@ std::shared_ptr<const Model> sumOf(const std::vector<const float*>& values, uint
   EXPECT_TRUE(builder.identifyInputsAndOutputs({&x, 1}, {&sum, 1}).ok());
   const Status status = builder.finish();
   EXPECT_TRUE(status.ok()) << status.toString();
-  return builder.model();
+  return builder.model().share();
 }
 
 std::vector<float> valueOf(const Model& model, uint32_t index) {
@@ -140,7 +140,7 @@ TEST(ModelBuilder, TrailingInputsWithTheirDefaultsAreLeftOut) {
   static ExtensionRegistry registry;
   ModelBuilder last(registry);
   buildSoftmax(last, -1);
-  ASSERT_NE(last.model(), nullptr);
+  ASSERT_TRUE(last.checkFinished().ok());
   EXPECT_EQ(last.model()->main.operations[0].inputs, (OperandIndexes{0, 1}));
   // The application's indices of operands stay.
   EXPECT_EQ(last.model()->main.operands.size(), 4u);
@@ -152,7 +152,7 @@ TEST(ModelBuilder, TrailingInputsWithTheirDefaultsAreLeftOut) {
 
   ModelBuilder first(registry);
   buildSoftmax(first, 0);
-  ASSERT_NE(first.model(), nullptr);
+  ASSERT_TRUE(first.checkFinished().ok());
   EXPECT_EQ(first.model()->main.operations[0].inputs, (OperandIndexes{0, 1, 2}));
 }
 
@@ -197,7 +197,7 @@ TEST(ModelBuilder, ACacheKnowsNoInputsWithTheirDefaults) {
   const auto keyOf = [&](const ModelBuilder& builder) {
     const auto model = subgraphAsModel(builder.model(), kMainSubgraph);
     CacheKeyParts parts;
-    parts.model = model.get();
+    parts.model = &*model;
     parts.device = &device;
     parts.attributes = &attributes;
     ConstantDigests digests;

@@ -218,8 +218,7 @@ TEST(ShadowOfDividedModels, BlamesTheDeviceThatIsWrong) {
   ASSERT_TRUE(prepared.ok());
   plan->steps[1].prepared = *prepared;
 
-  PlanContext context;
-  context.model = model;
+  PlanContext context(validated(model).value());
   context.applicationOrder = {0, 1, 2};
   context.devices = devices.all();
   context.report = std::make_shared<Report>();
