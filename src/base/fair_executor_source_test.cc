@@ -1,28 +1,24 @@
-// Sources of a FairExecutor: descriptors that lead to turns.
-#include "base/fair_executor.h"
-
+// Sources of work: rings and the like, which announce themselves by descriptors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <stdexcept>
-#include <string>
 #include <thread>
 #include <vector>
 
-#include "base/testing/executor_fixture.h"
-#include "base/thread_sanitizer.h"
+#include "base/fair_executor.h"
+#include "base/testing/fair_executor_fixture.h"
 #include "halyard/driver/unique_fd.h"
 
 namespace halyard {
 namespace {
 
-using namespace executor_test;  // NOLINT(google-build-using-namespace)
+using namespace halyard::testing;  // NOLINT: the fixture's vocabulary
+using ::testing::ElementsAre;
+using Outcome = FairExecutor::Source::Outcome;
 
 // Counts its turns; a turn takes what `answer` does.
 class Counter final : public FairExecutor::Source {
@@ -205,32 +201,6 @@ TEST_F(SourceTest, ManySourcesAndJobsAreAllServed) {
     }
   }
   EXPECT_TRUE(becomes([&] { return done == 20 * kSources; }));
-}
-
-TEST(FairExecutorFork, AChildTakesNoWorkOfItsParentsExecutor) {
-  auto executor = std::make_unique<FairExecutor>();
-  const LanePtr lane = executor->openLane({});
-  ASSERT_TRUE(executor->run(lane, ThreadClass::NORMAL, {}, {}, [] {}).ok());
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    const bool refuses =
-        executor->post(lane, ThreadClass::NORMAL, [] {}).code() == ResultCode::BAD_STATE &&
-        executor->run(lane, ThreadClass::NORMAL, {}, {}, [] {}).code() == ResultCode::BAD_STATE;
-    executor->close(lane);
-    executor = nullptr;  // does not wait for the parent's threads
-    bool works = true;
-    // ThreadSanitizer allows no threads there.
-    if (!kThreadSanitizer) {
-      FairExecutor own;
-      works = own.run(own.openLane({}), ThreadClass::NORMAL, {}, {}, [] {}).ok();
-    }
-    ::_exit(refuses && works ? 0 : 1);
-  }
-  int status = -1;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
-  EXPECT_TRUE(executor->run(lane, ThreadClass::NORMAL, {}, {}, [] {}).ok());
 }
 
 }  // namespace

@@ -10,13 +10,15 @@
 #include <thread>
 #include <vector>
 
-#include "base/testing/executor_fixture.h"
+#include "base/testing/fair_executor_fixture.h"
 #include "base/thread_sanitizer.h"
 
 namespace halyard {
 namespace {
 
-using namespace executor_test;  // NOLINT(google-build-using-namespace)
+using namespace halyard::testing;  // NOLINT: the fixture's vocabulary
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 TEST_F(FairExecutorTest, LanesTakeTurns) {
   start(1, 1);
@@ -358,6 +360,32 @@ TEST_F(FairExecutorTest, DrainEndsTheWaitingOfACall) {
   EXPECT_TRUE(becomes([&] { return executor_->waiting() == 1; }));
   EXPECT_FALSE(executor_->drain(milliseconds(1)));
   caller.join();
+}
+
+TEST(FairExecutorFork, AChildTakesNoWorkOfItsParentsExecutor) {
+  auto executor = std::make_unique<FairExecutor>();
+  const LanePtr lane = executor->openLane({});
+  ASSERT_TRUE(executor->run(lane, ThreadClass::NORMAL, {}, {}, [] {}).ok());
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const bool refuses =
+        executor->post(lane, ThreadClass::NORMAL, [] {}).code() == ResultCode::BAD_STATE &&
+        executor->run(lane, ThreadClass::NORMAL, {}, {}, [] {}).code() == ResultCode::BAD_STATE;
+    executor->close(lane);
+    executor = nullptr;  // does not wait for the parent's threads
+    bool works = true;
+    // ThreadSanitizer allows no threads there.
+    if (!kThreadSanitizer) {
+      FairExecutor own;
+      works = own.run(own.openLane({}), ThreadClass::NORMAL, {}, {}, [] {}).ok();
+    }
+    ::_exit(refuses && works ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(executor->run(lane, ThreadClass::NORMAL, {}, {}, [] {}).ok());
 }
 
 }  // namespace
