@@ -41,7 +41,7 @@ void checkThatItDoesNothing(hal::Device& device) {
   EXPECT_EQ(device.info().type, hal::DeviceType::OTHER);
   EXPECT_TRUE(hal::validateCapabilities(device.info().capabilities).ok());
   EXPECT_EQ(device.status(), hal::DeviceStatus::AVAILABLE);
-  const auto supported = device.getSupportedOperations(addition());
+  const auto supported = device.getSupportedOperations(validated(addition()).value());
   ASSERT_TRUE(supported.ok()) << supported.status().toString();
   EXPECT_EQ(*supported, std::vector<bool>{false});
   const auto prepared = device.prepareModel(validated(addition()).value(), {});

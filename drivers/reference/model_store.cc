@@ -42,7 +42,7 @@ Status ModelStore::save(const SavedModel& saved, const hal::CacheFiles& files, u
                         std::stop_token cancel) {
   if (cache_ == nullptr) return opFailed("there is no store of what was saved");
   if (personality_.cache.declines) return opFailed("the personality declines to cache");
-  const FaultPlan::Call call = faults_.enter(FaultPoint::SAVE, saved.model.get());
+  const FaultPlan::Call call = faults_.enter(FaultPoint::SAVE, saved.model.share().get());
   HALYARD_RETURN_IF_ERROR(call.at(FaultMoment::BEFORE));
   HALYARD_RETURN_IF_ERROR(pauseFor(personality_.delays.save, {}, std::move(cancel)));
   HALYARD_ASSIGN_OR_RETURN(hal::CompileCache::Content content,

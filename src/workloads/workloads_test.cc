@@ -18,7 +18,7 @@ using Bytes = std::vector<uint8_t>;
 // Results on the CPU device; all inputs consist of `fill`.
 std::vector<Bytes> run(const std::shared_ptr<const Model>& model, uint8_t fill = 0) {
   const auto device = cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 2);
-  const auto prepared = device->prepareModel(model, {});
+  const auto prepared = device->prepareModel(validated(model).value(), {});
   EXPECT_TRUE(prepared.ok()) << prepared.status().toString();
   if (!prepared.ok()) return {};
   std::vector<Bytes> inputs;

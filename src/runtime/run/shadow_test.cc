@@ -32,7 +32,7 @@ class Wrong final : public hal::Device {
       const ValidModel& model, const hal::PrepareOptions& options) override {
     HALYARD_ASSIGN_OR_RETURN(auto prepared, real_->prepareModel(model, options));
     return std::shared_ptr<hal::PreparedModel>(
-        std::make_shared<Prepared>(std::move(model), std::move(prepared), error_));
+        std::make_shared<Prepared>(model.share(), std::move(prepared), error_));
   }
 
  private:
@@ -214,7 +214,7 @@ TEST(ShadowOfDividedModels, BlamesTheDeviceThatIsWrong) {
   // What the second computes is wrong, as a whole: its model is another one.
   auto wrong = std::make_shared<Model>(*plan->steps[1].model);
   wrong->main.operations[0].type = OperationType::ADD;
-  auto prepared = devices.at(1).hal().prepareModel(wrong, {});
+  auto prepared = devices.at(1).hal().prepareModel(validated(wrong).value(), {});
   ASSERT_TRUE(prepared.ok());
   plan->steps[1].prepared = *prepared;
 
