@@ -69,7 +69,7 @@ Outcome run(hal::PreparedModel& model, const hal::ExecuteOptions& options = {},
 
 std::shared_ptr<hal::PreparedModel> prepare(hal::Device& device,
                                             std::shared_ptr<const Model> model) {
-  auto prepared = device.prepareModel(std::move(model), {});
+  auto prepared = device.prepareModel(validated(std::move(model)).value(), {});
   EXPECT_TRUE(prepared.ok()) << prepared.status().toString();
   return prepared.ok() ? *prepared : nullptr;
 }
@@ -315,7 +315,7 @@ TEST(CpuDriverTest, NeedsNoCacheFiles) {
   EXPECT_EQ((*device)->info().dataCacheFiles, 0u);
   hal::PrepareOptions options;
   options.cache = std::make_shared<const hal::CacheFiles>();
-  const auto cached = (*device)->prepareModelFromCache(smallModel(), options);
+  const auto cached = (*device)->prepareModelFromCache(validated(smallModel()).value(), options);
   EXPECT_EQ(cached.status().code(), ResultCode::OP_FAILED) << cached.status().toString();
 }
 
@@ -327,7 +327,7 @@ TEST(CpuDriverTest, EveryPreferenceComputesTheSame) {
        {LOW_POWER, FAST_SINGLE_ANSWER, SUSTAINED_SPEED}) {
     hal::PrepareOptions options;
     options.preference = preference;
-    const auto model = (*device)->prepareModel(smallModel(), options);
+    const auto model = (*device)->prepareModel(validated(smallModel()).value(), options);
     ASSERT_TRUE(model.ok()) << model.status().toString();
     expectRight(run(**model));
   }

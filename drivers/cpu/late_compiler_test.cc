@@ -222,7 +222,7 @@ TEST(LateCompilerTest, ADriverEndsInTheMidstOfItAll) {
     ASSERT_TRUE(device.ok());
     std::vector<std::shared_ptr<hal::PreparedModel>> models;
     for (int i = 0; i < 4; ++i) {
-      auto prepared = (*device)->prepareModel(layersModel(), {});
+      auto prepared = (*device)->prepareModel(validated(layersModel()).value(), {});
       ASSERT_TRUE(prepared.ok()) << prepared.status().toString();
       if (i % 2 == 0) models.push_back(std::move(*prepared));
     }

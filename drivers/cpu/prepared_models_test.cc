@@ -89,7 +89,7 @@ class OpenModelsTest : public ::testing::Test {
   static std::shared_ptr<hal::PreparedModel> prepare(hal::Device& device,
                                                      std::shared_ptr<const Model> model,
                                                      const hal::PrepareOptions& options = {}) {
-    auto prepared = device.prepareModel(std::move(model), options);
+    auto prepared = device.prepareModel(validated(std::move(model)).value(), options);
     EXPECT_TRUE(prepared.ok()) << prepared.status().toString();
     return prepared.ok() ? *prepared : nullptr;
   }

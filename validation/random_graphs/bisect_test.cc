@@ -159,7 +159,7 @@ class Fusing final : public hal::Device {
     for (Operation& operation : wrong->main.operations) {
       if (operation.type == OperationType::TANH) operation.type = OperationType::LOGISTIC;
     }
-    return real_->prepareModel(std::move(wrong), options);
+    return real_->prepareModel(validated(std::move(wrong)).value(), options);
   }
 
  private:

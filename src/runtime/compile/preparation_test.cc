@@ -447,7 +447,7 @@ TEST(StepModelTest, LeavesOutDeadOperandsAndWhatTheyRefersTo) {
   EXPECT_TRUE(pruned->extensionNameToPrefix.empty());
   EXPECT_TRUE(validateModel(*pruned).ok());
   // Nothing to leave out: the same.
-  const auto again = subgraphAsModel(validated(pruned).value(), kMainSubgraph);
+  const auto again = subgraphAsModel(pruned, kMainSubgraph);
   EXPECT_EQ(again, pruned);
 }
 
