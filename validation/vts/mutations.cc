@@ -30,7 +30,7 @@ class Mutator {
   Status give(std::string what, const std::function<void(Model&)>& change) {
     Mutation mutation{std::move(what), base_, {}};
     change(mutation.model);
-    if (validateModelForLevel(mutation.model, level_).ok()) return okStatus();
+    if (validatedForLevel(mutation.model, level_).ok()) return okStatus();
     return use_(mutation);
   }
 

@@ -20,15 +20,15 @@ using ::testing::HasSubstr;
 
 TEST(Models, AreRightForTheVersionThatTheyAreUsedWith) {
   for (const Kind& kind : {kFloat, kQuant8}) {
-    EXPECT_TRUE(validateModelForLevel(addModel(4, kind), FeatureLevel::FL1).ok());
-    EXPECT_TRUE(validateModelForLevel(addModel(0, kind), FeatureLevel::FL1).ok());
+    EXPECT_TRUE(validatedForLevel(addModel(4, kind), FeatureLevel::FL1).ok());
+    EXPECT_TRUE(validatedForLevel(addModel(0, kind), FeatureLevel::FL1).ok());
     for (const bool multiplies : {false, true}) {
       const Status status =
-          validateModelForLevel(chainModel(multiplies, 100, kind), FeatureLevel::FL3);
+          validatedForLevel(chainModel(multiplies, 100, kind), FeatureLevel::FL3).status();
       EXPECT_TRUE(status.ok()) << status.toString();
     }
   }
-  EXPECT_TRUE(validateModelForLevel(endlessModel(), FeatureLevel::FL4).ok());
+  EXPECT_TRUE(validatedForLevel(endlessModel(), FeatureLevel::FL4).ok());
 }
 
 TEST(Mutations, AreManyAndAllWrong) {
@@ -38,7 +38,7 @@ TEST(Mutations, AreManyAndAllWrong) {
       forEachMutation(addModel(4), FeatureLevel::FL4, [&](const Mutation& mutation) {
         EXPECT_TRUE(names.insert(mutation.what).second) << mutation.what;
         if (mutation.edit) ++ofTheMessage;
-        EXPECT_TRUE(mutation.edit || !validateModelForLevel(mutation.model, FeatureLevel::FL4).ok())
+        EXPECT_TRUE(mutation.edit || !validatedForLevel(mutation.model, FeatureLevel::FL4).ok())
             << mutation.what;
         return okStatus();
       });
@@ -65,14 +65,14 @@ TEST(ModelRows, AreRightFromTheirVersionOn) {
     if (row.edit != nullptr) continue;  // no object can say it
     for (const HalVersion version :
          {HalVersion::V1_0, HalVersion::V1_1, HalVersion::V1_2, HalVersion::V1_3}) {
-      const bool valid = validateModelForLevel(row.model(), featureLevelOf(version)).ok();
+      const bool valid = validatedForLevel(row.model(), featureLevelOf(version)).ok();
       EXPECT_EQ(valid, row.isRight(version)) << row.name << " " << halVersionName(version);
     }
     if (row.right) ++right;
   }
   EXPECT_GT(names.size(), 150u);
   EXPECT_GT(right, 35u);
-  EXPECT_FALSE(validateModelForLevel(cyclicModel(), FeatureLevel::FL4).ok());
+  EXPECT_FALSE(validatedForLevel(cyclicModel(), FeatureLevel::FL4).ok());
 }
 
 TEST(BadRequests, AreBad) {

@@ -459,6 +459,10 @@ Result<ValidModel> validatedForLevel(std::shared_ptr<const Model> model, Feature
   return valid;
 }
 
+Result<ValidModel> validatedForLevel(Model model, FeatureLevel have) {
+  return validatedForLevel(std::make_shared<const Model>(std::move(model)), have);
+}
+
 Status checkForLevel(const ValidModel& valid, FeatureLevel have) {
   const Model& model = *valid;
   if (valid.level() > have) {

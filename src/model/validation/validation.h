@@ -42,6 +42,7 @@ ValidModel validByConstruction(std::shared_ptr<const Model> model, FeatureLevel 
 Status checkForLevel(const ValidModel& model, FeatureLevel have);
 // validated, then checkForLevel.
 Result<ValidModel> validatedForLevel(std::shared_ptr<const Model> model, FeatureLevel have);
+Result<ValidModel> validatedForLevel(Model model, FeatureLevel have);
 
 // Returns the feature level that one operation of the subgraph needs, including all its operands.
 Result<FeatureLevel> requiredFeatureLevel(const Model& model, const Subgraph& subgraph,
