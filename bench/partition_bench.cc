@@ -69,7 +69,7 @@ void measure(const char* name, uint32_t operations, uint32_t reach, const CostSe
   double best = 1e9;
   size_t parts = 0;
   for (int i = 0; i < 3; ++i) {
-    SupportTable support(model, devices.list());
+    SupportTable support(validated(model).value(), devices.list());
     CostModel model2(*model, support.devices(), hal::ExecutionPreference::FAST_SINGLE_ANSWER,
                      costs);
     const OperationNamer nameOf = [](uint32_t, uint32_t n) { return std::to_string(n); };

@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
         options.explicitDevices = true;
         options.costs = CostSettings::ofThisMachine();
         Report report;
-        const auto plan = preparePlan(model, order, {&device}, options, &report);
+        const auto plan = preparePlan(validated(model).value(), order, {&device}, options, &report);
         if (!plan.ok()) continue;
         const double predicted = report.partitions()[0].predicted.total();
         const double measured = measure(**plan, &report);

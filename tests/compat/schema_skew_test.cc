@@ -52,7 +52,7 @@ TEST(NewRuntime, WorksWithAnOldDriver) {
     const auto device = RemoteDevice::open(RpcLoop::start().value(), oldDriver(version));
     ASSERT_TRUE(device.ok()) << device.status().toString();
     EXPECT_EQ((*device)->info().capabilities.lookup(OperandType::TENSOR_FLOAT32).execTime, 0.5f);
-    const auto supported = (*device)->getSupportedOperations(addModel(4));
+    const auto supported = (*device)->getSupportedOperations(validated(addModel(4)).value());
     ASSERT_TRUE(supported.ok()) << supported.status().toString();
     EXPECT_EQ(*supported, std::vector<bool>{true});
     EXPECT_EQ((*device)->status(), DeviceStatus::AVAILABLE);
@@ -68,7 +68,8 @@ TEST(NewRuntime, DoesWithoutWhatAnOldDriverLacks) {
   EXPECT_EQ((*device)->info().cachedPreferences, kEveryPreference);
   // It does not implement prepareSupported13, so that the runtime makes two calls.
   for (int i = 0; i < 2; ++i) {
-    const auto both = (*device)->prepareIfSupported(std::make_shared<const Model>(addModel(4)), {});
+    const auto both = (*device)->prepareIfSupported(
+        validated(std::make_shared<const Model>(addModel(4))).value(), {});
     ASSERT_TRUE(both.ok()) << both.status().toString();
     EXPECT_EQ(both->supported, std::vector<bool>{true});
     ASSERT_TRUE(both->prepared.has_value());
@@ -87,8 +88,8 @@ TEST(NewRuntime, DoesWithoutWhatAnOldDriverLacks) {
   PrepareOptions options;
   options.cache = std::make_shared<const CacheFiles>(std::move(files));
   const auto model = std::make_shared<const Model>(addModel(4));
-  EXPECT_TRUE((*device)->prepareModel(model, options).ok());
-  const auto cached = (*device)->prepareModelFromCache(model, options);
+  EXPECT_TRUE((*device)->prepareModel(validated(model).value(), options).ok());
+  const auto cached = (*device)->prepareModelFromCache(validated(model).value(), options);
   EXPECT_EQ(cached.status().code(), ResultCode::OP_FAILED);
   EXPECT_THAT(cached.status().message(), HasSubstr("does not implement prepareModelFromCache"));
 }
