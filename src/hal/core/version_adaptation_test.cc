@@ -338,8 +338,10 @@ TEST(Conversion, DropsWhatTheVersionDoesNotHave) {
   model.relaxComputationFloat32toFloat16 = true;
   model.extensionNameToPrefix = {{"com.acme.things", 5}};
   const auto shared = std::make_shared<const Model>(model);
-  const auto converted = [&](HalVersion version) { return convertTo(validated(shared).value(), version).value(); };
-  EXPECT_EQ(converted(HalVersion::V1_2), shared);
+  const auto converted = [&](HalVersion version) {
+    return convertTo(validated(shared).value(), version).value();
+  };
+  EXPECT_EQ(converted(HalVersion::V1_2).share(), shared);
   EXPECT_TRUE(converted(HalVersion::V1_1)->relaxComputationFloat32toFloat16);
   EXPECT_TRUE(converted(HalVersion::V1_1)->extensionNameToPrefix.empty());
   EXPECT_FALSE(converted(HalVersion::V1_0)->relaxComputationFloat32toFloat16);
@@ -365,7 +367,8 @@ TEST(Conversion, ReplacesWhatNoOperationUses) {
   model.main.operands.push_back(constant);
   ASSERT_TRUE(verdict(model, HalVersion::V1_0).ok());
   EXPECT_FALSE(validatedForLevel(std::make_shared<const Model>(model), FeatureLevel::FL1).ok());
-  const auto converted = convertTo(validated(std::make_shared<const Model>(model)).value(), HalVersion::V1_0).value();
+  const auto converted =
+      convertTo(validated(std::make_shared<const Model>(model)).value(), HalVersion::V1_0).value();
   const Status valid =
       validatedForLevel(std::make_shared<const Model>(*converted), FeatureLevel::FL1).status();
   EXPECT_TRUE(valid.ok()) << valid.toString();
@@ -379,7 +382,8 @@ TEST(Conversion, ReplacesWhatNoOperationUses) {
   unread.lifetime = Lifetime::SUBGRAPH_INPUT;
   model.main.operands.push_back(unread);
   model.main.inputIndexes.push_back(6);
-  const auto refused = convertTo(validated(std::make_shared<const Model>(model)).value(), HalVersion::V1_1);
+  const auto refused =
+      convertTo(validated(std::make_shared<const Model>(model)).value(), HalVersion::V1_1);
   EXPECT_EQ(refused.status().code(), ResultCode::BAD_DATA);
   EXPECT_THAT(refused.status().message(),
               AllOf(HasSubstr("operand #6"), HasSubstr("TENSOR_FLOAT16"), HasSubstr("HAL 1.1")));
