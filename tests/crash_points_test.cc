@@ -54,7 +54,7 @@ class Scenario {
   Outcome run() {
     step("open", [this] { return open(); });
     step("getSupportedOperations", [this] {
-      auto supported = device_->getSupportedOperations(*model_);
+      auto supported = device_->getSupportedOperations(validated(model_).value());
       if (supported.ok()) right_ = right_ && *supported == std::vector<bool>{true};
       return supported.takeStatus();
     });
@@ -103,7 +103,7 @@ class Scenario {
   Status prepare() {
     PrepareOptions options;
     options.deadline = Clock::now() + kDeadline;
-    HALYARD_ASSIGN_OR_RETURN(prepared_, device_->prepareModel(model_, options));
+    HALYARD_ASSIGN_OR_RETURN(prepared_, device_->prepareModel(validated(model_).value(), options));
     return okStatus();
   }
   ExecuteOptions options(bool deadline) const {

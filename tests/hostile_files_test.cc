@@ -133,7 +133,7 @@ class HostileFiles : public ::testing::TestWithParam<File> {
     good_ = open();
     // out = a + b
     model_ = std::make_shared<const Model>(addModel(kCount));
-    goodModel_ = good_->prepareModel(model_, {}).value();
+    goodModel_ = good_->prepareModel(validated(model_).value(), {}).value();
   }
   std::shared_ptr<Device> open() {
     auto device = RemoteDevice::open(loop_, service_.manifest());
@@ -208,7 +208,7 @@ class HostileFiles : public ::testing::TestWithParam<File> {
 };
 
 TEST_P(HostileFiles, AsInput) {
-  const auto prepared = hostile_->prepareModel(model_, {}).value();
+  const auto prepared = hostile_->prepareModel(validated(model_).value(), {}).value();
   for (int which = 0; which < 4; ++which) {
     SCOPED_TRACE(which);
     const UniqueFd file = makeFile(GetParam(), 1);
@@ -226,7 +226,7 @@ TEST_P(HostileFiles, AsInput) {
 }
 
 TEST_P(HostileFiles, AsOutput) {
-  const auto prepared = hostile_->prepareModel(model_, {}).value();
+  const auto prepared = hostile_->prepareModel(validated(model_).value(), {}).value();
   for (int which = 0; which < 4; ++which) {
     SCOPED_TRACE(which);
     const UniqueFd file = makeFile(GetParam(), 1);
@@ -261,7 +261,7 @@ TEST_P(HostileFiles, AsConstant) {
     {
       const Saboteur saboteur(sabotages(file.get())[static_cast<size_t>(which)]);
       for (int i = 0; i < kRounds; ++i) {
-        const auto prepared = hostile_->prepareModel(shared, {});
+        const auto prepared = hostile_->prepareModel(validated(shared).value(), {});
         expectHarmless(prepared.status());
         if (prepared.ok()) {
           expectHarmless((*prepared)->executeSynchronously(request, {}).status);

@@ -113,7 +113,7 @@ Status runOnce(hal::PreparedModel& prepared, std::vector<float>* out = nullptr,
 TEST(PersonalityDeviceTest, SupportsWhatTheRulesAllow) {
   const auto supported = [](const std::string& rule, const Model& model) {
     auto device = deviceOf(R"({"supports": )" + rule + "}");
-    auto answer = device->getSupportedOperations(model);
+    auto answer = device->getSupportedOperations(validated(model).value());
     EXPECT_TRUE(answer.ok()) << answer.status().toString();
     const auto prepared = prepare(*device, model);
     const bool all = std::find(answer->begin(), answer->end(), false) == answer->end();
@@ -195,9 +195,10 @@ TEST(PersonalityDeviceTest, FaultsBefallTheCallsTheyAreMeantFor) {
   for (int i = 0; i < 4; ++i) codes.push_back(runOnce(**prepared).code());
   EXPECT_THAT(codes, ElementsAre(ResultCode::NO_ERROR, ResultCode::RESOURCE_EXHAUSTED_TRANSIENT,
                                  ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, ResultCode::NO_ERROR));
-  EXPECT_TRUE(device->getSupportedOperations(sums()).ok());
-  EXPECT_EQ(device->getSupportedOperations(sums()).status().code(), ResultCode::UNAVAILABLE_DEVICE);
-  EXPECT_TRUE(device->getSupportedOperations(sums()).ok());
+  EXPECT_TRUE(device->getSupportedOperations(validated(sums()).value()).ok());
+  EXPECT_EQ(device->getSupportedOperations(validated(sums()).value()).status().code(),
+            ResultCode::UNAVAILABLE_DEVICE);
+  EXPECT_TRUE(device->getSupportedOperations(validated(sums()).value()).ok());
 }
 
 TEST(PersonalityDeviceTest, WrongResultsAreWrong) {

@@ -50,7 +50,7 @@ std::vector<float> run(hal::Device& device) {
     a[i] = static_cast<float>(i) * 0.5f - 4.0f;
     b[i] = static_cast<float>(i % 7);
   }
-  const auto supported = device.getSupportedOperations(twoStepModel());
+  const auto supported = device.getSupportedOperations(validated(twoStepModel()).value());
   EXPECT_TRUE(supported.ok() && *supported == std::vector<bool>(2, true))
       << supported.status().toString();
   const auto prepared = device.prepareModel(validated(twoStepModel()).value(), {});

@@ -36,8 +36,8 @@ std::shared_ptr<const Model> sum() {
   return model;
 }
 
-const SavedModel kSaved = {sum(), hal::ExecutionPreference::SUSTAINED_SPEED, hal::Priority::LOW,
-                           Stage::QUICK};
+const SavedModel kSaved = {validated(sum()).value(), hal::ExecutionPreference::SUSTAINED_SPEED,
+                           hal::Priority::LOW, Stage::QUICK};
 
 TEST(SavedModelTest, ComesBackFromAnyNumberOfFiles) {
   for (const std::pair<size_t, size_t>& counts :

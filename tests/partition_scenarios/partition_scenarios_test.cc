@@ -202,7 +202,7 @@ class PartitionScenario : public ::testing::TestWithParam<Scenario> {
     }
     ASSERT_TRUE(result.status.ok()) << result.status.toString();
     Arguments expected = arguments(run);
-    auto prepared = drivers_.manager().cpu().hal().prepareModel(model_, {});
+    auto prepared = drivers_.manager().cpu().hal().prepareModel(validated(model_).value(), {});
     ASSERT_TRUE(prepared.ok()) << prepared.status().toString();
     const hal::ExecutionResult right = (*prepared)->executeSynchronously(expected.request, {});
     ASSERT_TRUE(right.status.ok()) << right.status.toString();
@@ -225,7 +225,8 @@ class PartitionScenario : public ::testing::TestWithParam<Scenario> {
 TEST_P(PartitionScenario, IsAsExpected) {
   const Result<FeatureLevel> valid = validateModel(*model_);
   ASSERT_TRUE(valid.ok()) << valid.status().toString();
-  const auto plan = preparePlan(model_, order_, devices(), options(), report_.get());
+  const auto plan =
+      preparePlan(validated(model_).value(), order_, devices(), options(), report_.get());
   if (GetParam().plan.empty()) {
     ASSERT_FALSE(plan.ok()) << partitionsText(*report_);
     EXPECT_THAT(plan.status().toString(), HasSubstr(GetParam().error));
@@ -255,7 +256,7 @@ TEST_P(PartitionScenario, IsAsExpected) {
   EXPECT_EQ(eventsOf(*report_), GetParam().events);
   if (GetParam().planAgain.empty()) return;
   Report again;
-  const auto second = preparePlan(model_, order_, devices(), options(), &again);
+  const auto second = preparePlan(validated(model_).value(), order_, devices(), options(), &again);
   ASSERT_TRUE(second.ok()) << second.status().toString();
   EXPECT_EQ(partitionsText(again), GetParam().planAgain);
 }

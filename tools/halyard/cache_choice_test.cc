@@ -107,7 +107,7 @@ TEST_F(CacheChoiceTest, TheCpuDriverIsNotCached) {
   const std::string model = "run " + kModel + " --random-inputs 1 --device halyard-cpu --cache " +
                             folder_ + "/cache --preference sustained-speed";
   for (int i = 0; i < 2; ++i) {
-    const Outcome outcome = halyard(model);
+    const CommandOutcome outcome = halyard(model);
     EXPECT_EQ(outcome.exitStatus, 0) << outcome.errors;
     EXPECT_THAT(outcome.output, HasSubstr("\ncache   off, the driver needs no files"));
   }
