@@ -29,7 +29,7 @@ class CacheAttack : public ::testing::TestWithParam<Where> {
   }
 
   Status saveBy(hal::Device& device, const Chain& chain, const FileSet& files, hal::Token token) {
-    auto prepared = device.prepareModel(chain.model(), with(files.open(token)));
+    auto prepared = device.prepareModel(validated(chain.model()).value(), with(files.open(token)));
     if (!prepared.ok()) return prepared.takeStatus();
     EXPECT_TRUE(chain.isComputedBy(**prepared));
     return okStatus();
@@ -43,7 +43,7 @@ class CacheAttack : public ::testing::TestWithParam<Where> {
              uint32_t user = ::geteuid()) {
     hal::PrepareOptions options = with(files.open(token));
     options.clientUid = user;
-    const auto cached = device.prepareModelFromCache(chain.model(), options);
+    const auto cached = device.prepareModelFromCache(validated(chain.model()).value(), options);
     if (cached.ok()) {
       EXPECT_TRUE(chain.isComputedBy(*cached->prepared));
     } else {
@@ -207,14 +207,15 @@ TEST_P(CacheAttack, OtherThingsInPlaceOfFiles) {
   const std::filesystem::path& path = files_.paths()[0];
   std::filesystem::remove(path);
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
-  auto fifo = driver_.device().prepareModelFromCache(kAdd.model(), with(files_.open(token_)));
+  auto fifo = driver_.device().prepareModelFromCache(validated(kAdd.model()).value(),
+                                                     with(files_.open(token_)));
   EXPECT_EQ(fifo.status().code(), ResultCode::BAD_DATA);
   save(kAdd, files_, token_);  // compiled, and cached nowhere
   std::filesystem::remove(path);
   for (const char* const target : {"/dev/zero", "/dev/null"}) {
     std::filesystem::create_symlink(target, path);
-    const auto device =
-        driver_.device().prepareModelFromCache(kAdd.model(), with(files_.open(token_)));
+    const auto device = driver_.device().prepareModelFromCache(validated(kAdd.model()).value(),
+                                                               with(files_.open(token_)));
     EXPECT_EQ(device.status().code(), ResultCode::BAD_DATA) << target;
     save(kAdd, files_, token_);
     std::filesystem::remove(path);
@@ -240,11 +241,14 @@ TEST(CacheOfUsers, IsEachUsersOwn) {
   const FileSet files(folder.path(), "a", 1, 1);
   hal::PrepareOptions options = with(files.open(tokenOf(1)));
   options.clientUid = 1234;
-  ASSERT_TRUE(driver.device().prepareModel(kAdd.model(), options).ok());
+  ASSERT_TRUE(driver.device().prepareModel(validated(kAdd.model()).value(), options).ok());
   const auto codeFor = [&](uint32_t user) {
     hal::PrepareOptions own = with(files.open(tokenOf(1)));
     own.clientUid = user;
-    return driver.device().prepareModelFromCache(kAdd.model(), own).status().code();
+    return driver.device()
+        .prepareModelFromCache(validated(kAdd.model()).value(), own)
+        .status()
+        .code();
   };
   EXPECT_EQ(codeFor(1234), ResultCode::NO_ERROR);
   EXPECT_EQ(codeFor(4321), ResultCode::OP_FAILED);
@@ -258,14 +262,16 @@ TEST(MistakenDriver, WhatItSavedIsAMiss) {
                         R"("saves_garbage": true)", ""},
                        folder.path() / "state");
     const FileSet files(folder.path(), "a", counts.first, counts.second);
-    const auto prepared = driver.device().prepareModel(kAdd.model(), with(files.open(tokenOf(1))));
+    const auto prepared =
+        driver.device().prepareModel(validated(kAdd.model()).value(), with(files.open(tokenOf(1))));
     ASSERT_TRUE(prepared.ok());
     EXPECT_TRUE(kAdd.isComputedBy(**prepared));
-    EXPECT_EQ(driver.device()
-                  .prepareModelFromCache(kAdd.model(), with(files.open(tokenOf(1))))
-                  .status()
-                  .code(),
-              ResultCode::OP_FAILED);
+    EXPECT_EQ(
+        driver.device()
+            .prepareModelFromCache(validated(kAdd.model()).value(), with(files.open(tokenOf(1))))
+            .status()
+            .code(),
+        ResultCode::OP_FAILED);
   }
 }
 
@@ -279,10 +285,12 @@ TEST(FileNumbers, AnyAreGoodForSaving) {
         {Where::IN_THIS_PROCESS, HalVersion::V1_3, counts.first, counts.second, "", ""},
         folder.path() / "state");
     const FileSet files(folder.path(), "a", counts.first, counts.second);
-    ASSERT_TRUE(driver.device().prepareModel(kMul.model(), with(files.open(tokenOf(1)))).ok());
+    ASSERT_TRUE(driver.device()
+                    .prepareModel(validated(kMul.model()).value(), with(files.open(tokenOf(1))))
+                    .ok());
     driver.restart();
-    const auto cached =
-        driver.device().prepareModelFromCache(kMul.model(), with(files.open(tokenOf(1))));
+    const auto cached = driver.device().prepareModelFromCache(validated(kMul.model()).value(),
+                                                              with(files.open(tokenOf(1))));
     ASSERT_TRUE(cached.ok()) << cached.status().toString();
     EXPECT_TRUE(kMul.isComputedBy(*cached->prepared));
   }

@@ -29,13 +29,14 @@ class Stages : public ::testing::TestWithParam<Where> {
         folder_.path() / "state");
   }
   std::shared_ptr<hal::PreparedModel> prepare(CacheDriver& driver) {
-    auto prepared = driver.device().prepareModel(kAdd.model(), with(files_.open(token_)));
+    auto prepared =
+        driver.device().prepareModel(validated(kAdd.model()).value(), with(files_.open(token_)));
     EXPECT_TRUE(prepared.ok()) << prepared.status().toString();
     return std::move(*prepared);
   }
   bool loads(CacheDriver& driver) {
-    const auto cached =
-        driver.device().prepareModelFromCache(kAdd.model(), with(files_.open(token_)));
+    const auto cached = driver.device().prepareModelFromCache(validated(kAdd.model()).value(),
+                                                              with(files_.open(token_)));
     if (cached.ok()) {
       EXPECT_TRUE(kAdd.isComputedBy(*cached->prepared));
     } else {
@@ -126,7 +127,7 @@ TEST_P(Stages, EarlyFormSavesAtAnyTimeAndCompilesIfNeedBe) {
   for (const char* const mode : {R"("mode": "eager")", kJustInTime, kMultiStage}) {
     SCOPED_TRACE(mode);
     const auto any = driver(mode);
-    const auto prepared = any->device().prepareModel(kAdd.model(), {}).value();
+    const auto prepared = any->device().prepareModel(validated(kAdd.model()).value(), {}).value();
     for (int round = 0; round < 2; ++round) {
       for (const auto& path : files_.paths()) std::filesystem::remove(path);
       const hal::CacheFiles files = files_.open(token_);
@@ -174,8 +175,8 @@ TEST_P(Stages, MultiStageGoesOnWithWhatCameFromTheCache) {
   multi.reset();
   multi = driver(kMultiStage, R"("delays": {"optimise_ms": 20})");
   const std::string quick = readFile(files_.paths()[0]);
-  const auto cached =
-      multi->device().prepareModelFromCache(kAdd.model(), with(files_.open(token_)));
+  const auto cached = multi->device().prepareModelFromCache(validated(kAdd.model()).value(),
+                                                            with(files_.open(token_)));
   ASSERT_TRUE(cached.ok()) << cached.status().toString();
   waitForChange(quick);
   EXPECT_TRUE(kAdd.isComputedBy(*cached->prepared));
@@ -221,15 +222,18 @@ void expectUsableAfterKills(const DriverSetup& setup, int rounds) {
       std::this_thread::sleep_for(wait);
       ::kill(pid, SIGKILL);
     });
-    const auto prepared = driver.device().prepareModel(kAdd.model(), with(files.open(tokenOf(1))));
+    const auto prepared =
+        driver.device().prepareModel(validated(kAdd.model()).value(), with(files.open(tokenOf(1))));
     killer.join();
     if (!prepared.ok()) {
       EXPECT_EQ(prepared.status().code(), ResultCode::DEAD_OBJECT) << prepared.status().toString();
     }
     // The next process takes what is there.
-    auto cached = driver.device().prepareModelFromCache(kAdd.model(), with(files.open(tokenOf(1))));
+    auto cached = driver.device().prepareModelFromCache(validated(kAdd.model()).value(),
+                                                        with(files.open(tokenOf(1))));
     if (cached.status().code() == ResultCode::DEAD_OBJECT) {
-      cached = driver.device().prepareModelFromCache(kAdd.model(), with(files.open(tokenOf(1))));
+      cached = driver.device().prepareModelFromCache(validated(kAdd.model()).value(),
+                                                     with(files.open(tokenOf(1))));
     }
     if (cached.ok()) {
       ASSERT_TRUE(kAdd.isComputedBy(*cached->prepared)) << round;
@@ -240,11 +244,16 @@ void expectUsableAfterKills(const DriverSetup& setup, int rounds) {
   }
   ::testing::Test::RecordProperty("hits", hits);
   // Store and files are usable.
-  ASSERT_TRUE(driver.device().prepareModel(kAdd.model(), with(files.open(tokenOf(1)))).ok());
+  ASSERT_TRUE(driver.device()
+                  .prepareModel(validated(kAdd.model()).value(), with(files.open(tokenOf(1))))
+                  .ok());
   const auto end = hal::Clock::now() + std::chrono::seconds(60);
   bool usable = false;
   while (!usable && hal::Clock::now() < end) {
-    usable = driver.device().prepareModelFromCache(kAdd.model(), with(files.open(tokenOf(1)))).ok();
+    usable =
+        driver.device()
+            .prepareModelFromCache(validated(kAdd.model()).value(), with(files.open(tokenOf(1))))
+            .ok();
   }
   EXPECT_TRUE(usable);
 }

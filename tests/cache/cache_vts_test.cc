@@ -30,12 +30,13 @@ class CachingVts : public ::testing::TestWithParam<Parameter> {
   hal::Device& device() { return driver_.device(); }
   // Prepares `chain` with these files; the model has to be right, whatever they are.
   void save(const Chain& chain, hal::CacheFiles files) {
-    const auto prepared = device().prepareModel(chain.model(), with(std::move(files)));
+    const auto prepared =
+        device().prepareModel(validated(chain.model()).value(), with(std::move(files)));
     ASSERT_TRUE(prepared.ok()) << prepared.status().toString();
     EXPECT_TRUE(chain.isComputedBy(**prepared));
   }
   Result<hal::CachedModel> load(const Chain& chain, hal::CacheFiles files) {
-    return device().prepareModelFromCache(chain.model(), with(std::move(files)));
+    return device().prepareModelFromCache(validated(chain.model()).value(), with(std::move(files)));
   }
   void expectLoads(const Chain& chain, hal::CacheFiles files) {
     const auto cached = load(chain, std::move(files));
@@ -284,14 +285,16 @@ TEST(DecliningDriver, SavesNothingAndSaysSo) {
                        folder.path() / "state");
     const Chain chain;
     const FileSet files(folder.path(), "a", 1, 1);
-    const auto prepared = driver.device().prepareModel(chain.model(), with(files.open(tokenOf(1))));
+    const auto prepared = driver.device().prepareModel(validated(chain.model()).value(),
+                                                       with(files.open(tokenOf(1))));
     ASSERT_TRUE(prepared.ok());
     EXPECT_TRUE(chain.isComputedBy(**prepared));
-    EXPECT_EQ(driver.device()
-                  .prepareModelFromCache(chain.model(), with(files.open(tokenOf(1))))
-                  .status()
-                  .code(),
-              ResultCode::OP_FAILED);
+    EXPECT_EQ(
+        driver.device()
+            .prepareModelFromCache(validated(chain.model()).value(), with(files.open(tokenOf(1))))
+            .status()
+            .code(),
+        ResultCode::OP_FAILED);
   }
 }
 
