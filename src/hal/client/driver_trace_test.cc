@@ -125,12 +125,7 @@ TEST_F(DriverTraceTest, CallsHaveThePhaseOfTheirWork) {
   ASSERT_NE(device, nullptr);
   const ValidModel model = validated(addModel(4)).value();
   ASSERT_TRUE(device->getSupportedOperations(model).ok());
-  const auto prepared = device->prepareModel(model, {}).value();
-  const std::vector<float> a = {1, 2, 3, 4};
-  std::vector<float> out(4);
-  const Request request = pointerRequest(a.data(), a.data(), out.data(), 4);
-  const FencedResult fenced = prepared->executeFenced(request, {}, {}, std::nullopt);
-  ASSERT_TRUE(fenced.status.ok()) << fenced.status.toString();
+  ASSERT_TRUE(device->prepareModel(model, {}).ok());
   ASSERT_TRUE(TraceCollection::ofProcess().stop().ok());
   const trace::Timeline trace = timeline();
   const auto phaseOf = [&](std::string_view call) {
@@ -141,7 +136,6 @@ TEST_F(DriverTraceTest, CallsHaveThePhaseOfTheirWork) {
   EXPECT_EQ(phaseOf("getCapabilities_1_3"), trace::Phase::INITIALIZATION);
   EXPECT_EQ(phaseOf("getSupportedOperations_1_3"), trace::Phase::COMPILATION);
   EXPECT_EQ(phaseOf("prepareModel_1_3"), trace::Phase::COMPILATION);
-  EXPECT_EQ(phaseOf("executeFenced"), trace::Phase::EXECUTION);
   EXPECT_THAT(slices(trace.processes[0], "trace"), IsEmpty());
   EXPECT_THAT(slices(trace.processes[0], "traceModel"), IsEmpty());
 }
