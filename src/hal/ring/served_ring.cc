@@ -175,6 +175,8 @@ void ServedRing::dropStale() {
 ServedRing::Step ServedRing::takePacket(uint32_t datums) {
   packet_.resize(datums);
   reader_.read(packet_);
+  // What the client has given up before it sent the packet.
+  if (hasNews_.load()) dropStale();
   if (isRunPacket(packet_)) {
     answer(runRecording(packet_));
     return Step::SERVED;

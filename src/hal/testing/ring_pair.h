@@ -112,8 +112,9 @@ class RingPair {
   explicit RingPair(Options options) : options_(std::move(options)) {
     device_ = std::make_shared<TestDevice>();
     model_ = std::make_shared<const Model>(addModel(4));
-    prepared_ = options_.preparedModel != nullptr ? options_.preparedModel
-                                                  : device_->prepareModel(model_, {}).value();
+    prepared_ = options_.preparedModel != nullptr
+                    ? options_.preparedModel
+                    : device_->prepareModel(validated(model_).value(), {}).value();
     executor_ = std::make_unique<FairExecutor>(
         FairExecutor::Options{options_.maxThreads, options_.maxThreads});
     channels_ =
@@ -175,6 +176,13 @@ class RingPair {
     }
     std::vector<Datum> packet;
     encodeRequestPacket(request, slots, options, options_.extended, &packet);
+    return packet;
+  }
+
+  // The same, with the request to be kept under a number.
+  std::vector<Datum> recordPacketFor(uint32_t number, const Request& request) {
+    std::vector<Datum> packet = packetFor(request);
+    appendRecording(number, &packet);
     return packet;
   }
 
