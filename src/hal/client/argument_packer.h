@@ -27,7 +27,7 @@ class ArgumentPacker {
 
     // All arguments are in pools, or omitted.
     const Request& request() const;
-    // Before the request is computed again: copies the inputs in anew. `request` is the one that was
+    // Before the request is computed again: copies the inputs in again. `request` is the one that was
     // packed.
     void repeat(const Request& request) const;
     // After an execution: copies what a successful one has written to where the caller wants it.

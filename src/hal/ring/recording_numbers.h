@@ -36,8 +36,8 @@ class RecordingNumbers {
   void confirm(uint64_t key);
   // The request will not be computed again.
   void release(uint64_t key);
-  // The driver has dropped the recording: the number may be used again. Not before: what is sent
-  // through the ring may overtake what is said about numbers.
+  // The driver has dropped the recording: the number may be used again. Not before: a
+  // packet may overtake the call that frees the number.
   void recycle(uint32_t number);
 
  private:

@@ -175,7 +175,7 @@ void ServedRing::dropStale() {
 ServedRing::Step ServedRing::takePacket(uint32_t datums) {
   packet_.resize(datums);
   reader_.read(packet_);
-  // What the client has given up before it sent the packet.
+  // The client may have given something up before it sent the packet.
   if (hasNews_.load()) dropStale();
   if (isRunPacket(packet_)) {
     answer(runRecording(packet_));
@@ -307,7 +307,7 @@ Result<std::vector<ServedRing::SlotPtr>> ServedRing::memoriesOf(const RequestPac
     memories.push_back(known->second);
   }
   if (packet.recording) {
-    // What has been said of the number so far was meant for the recording that it replaces.
+    // A call that freed the number meant the recording that is replaced now.
     std::vector<int32_t>& recorded = recordedSlots_[*packet.recording];
     recorded = packet.slots;
     std::ranges::sort(recorded);

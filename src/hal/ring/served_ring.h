@@ -118,8 +118,8 @@ class ServedRing final : public FairExecutor::Source {
   void dropStale();
   void answer(const ExecutionResult& result);
 
-  Result<std::vector<SlotPtr>> openArrived(std::optional<Result<std::vector<PoolDescription>>> arrived,
-                                        size_t asked) const;
+  Result<std::vector<SlotPtr>> openArrived(
+      std::optional<Result<std::vector<PoolDescription>>> arrived, size_t asked) const;
 
   const Parts parts_;
   QueueReader reader_;
