@@ -17,21 +17,12 @@ bool mayHaveShapes(const Status& status) {
   return status.ok() || status.code() == ResultCode::OUTPUT_INSUFFICIENT_SIZE;
 }
 
-// A driver before HAL 1.2 does not say which output is too small.
-hal::ExecutionResult withShapes(hal::ExecutionResult result) {
-  if (result.status.code() == ResultCode::OUTPUT_INSUFFICIENT_SIZE && result.outputShapes.empty()) {
-    result.status = opFailed("the device found an output too small without saying which");
-  }
-  return result;
-}
-
 // A whole model, or a step that is one: the application's own request, but for buffers that
 // `by` does not know.
 Status attemptWhole(const RunArguments& arguments, const hal::ExecuteOptions& options,
                     const PreparedStep& by, PlanBurst* steps, hal::ExecutionResult* result) {
   if (arguments.memories.empty() && arguments.recording != nullptr) {
-    *result = withShapes(
-        arguments.recording->compute(by.prepared, steps, arguments.request, options));
+    *result = arguments.recording->compute(by.prepared, steps, arguments.request, options);
     return result->status;
   }
   hal::Burst* const burst = steps == nullptr ? nullptr : steps->of(0, by.prepared);
@@ -48,6 +39,13 @@ Status attemptWhole(const RunArguments& arguments, const hal::ExecuteOptions& op
 }
 
 }  // namespace
+
+hal::ExecutionResult withShapes(hal::ExecutionResult result) {
+  if (result.status.code() == ResultCode::OUTPUT_INSUFFICIENT_SIZE && result.outputShapes.empty()) {
+    result.status = opFailed("the device found an output too small without saying which");
+  }
+  return result;
+}
 
 hal::ExecutionResult executeOn(hal::PreparedModel& prepared, hal::Burst* burst,
                                const hal::Request& request, const hal::ExecuteOptions& options) {

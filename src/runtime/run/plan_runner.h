@@ -27,7 +27,7 @@ class PlanRecording;
 struct RunArguments {
   const hal::Request& request;
   const MemoryArguments& memories;
-  // Of a request that is computed again and again. Otherwise null.
+  // Of a request that is computed again and again. Otherwise null. No other run uses it meanwhile.
   PlanRecording* recording = nullptr;
 };
 
@@ -110,6 +110,8 @@ class PlanBurst {
   std::vector<StepBurst> bursts_;
 };
 
+// A result of a device. A driver before HAL 1.2 does not say which output is too small: OP_FAILED.
+hal::ExecutionResult withShapes(hal::ExecutionResult result);
 // `prepared`'s execution in the burst, or without if it is null.
 hal::ExecutionResult executeOn(hal::PreparedModel& prepared, hal::Burst* burst,
                                const hal::Request& request, const hal::ExecuteOptions& options);
