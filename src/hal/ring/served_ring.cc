@@ -92,7 +92,8 @@ void ServedRing::freeMemory(int32_t slot) {
     if (known != slots_.end()) {
       dropped = std::move(known->second);
       slots_.erase(known);
-    } else if (std::ranges::binary_search(asked_, slot)) {
+    } else if (std::ranges::binary_search(asked_, slot) &&
+               std::ranges::find(freedMeanwhile_, slot) == freedMeanwhile_.end()) {
       freedMeanwhile_.push_back(slot);
     }
     for (size_t i = 0; i < recordedSlots_.size(); ++i) {
