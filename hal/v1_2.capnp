@@ -45,13 +45,14 @@ interface IPreparedModel extends(V10.IPreparedModel) {
                               doorbell :T.FileDescriptor)
       -> (status :T.ErrorStatus, message :Text, burstContext :IBurstContext,
           doorbell :T.FileDescriptor, extended :Bool, memoryChannel :T.FileDescriptor,
-          takesDoorbell :Bool);
+          takesDoorbell :Bool, recordings :UInt32);
   # See docs/burst_format.md. `doorbell`, the client's: a socket that the driver watches, and by which
   # the client wakes it when the event word says that it sleeps. A driver that watches it says so with
   # `takesDoorbell`. A client of an earlier schema has none; it gets a `doorbell` of the driver's, an
   # eventfd, and writes that. `extended`: the sender knows the datums that are Halyard's own; they are
   # used when both do. `memoryChannel`: a socket on which the client may hand memories over before it
-  # is asked for them; null when the driver takes none.
+  # is asked for them; null when the driver takes none. `recordings`: how many requests the driver
+  # keeps for the burst, so that a fixed packet runs each; a driver of an earlier schema keeps none.
   saveToCache @3 (modelCache :T.Handle, dataCache :T.Handle, token :Data)
       -> (status :T.ErrorStatus, message :Text);
   # The early form of caching: both files are empty, and stay the caller's.
@@ -69,6 +70,8 @@ interface IExecutionCallback extends(V10.IExecutionCallback) {
 interface IBurstContext {
   # The burst as its driver holds it; dropped, the burst ends.
   freeMemory @0 (slot :Int32);
+  freeRecording @1 (number :UInt32);
+  # The client will not run the recording again. It uses the number only after the answer.
 }
 
 interface IBurstCallback {

@@ -22,17 +22,6 @@
 
 namespace halyard::hal {
 
-// A series of executions of one prepared model, with as little around each as possible: memory that
-// came once is known from then on.
-class HALYARD_EXPORT Burst {
- public:
-  virtual ~Burst() = default;
-  // As PreparedModel::executeSynchronously. BAD_STATE while another execution of the burst runs.
-  virtual ExecutionResult execute(const Request& request, const ExecuteOptions& options) = 0;
-  // The caller gives up a memory that it has used in the burst: nothing of it is kept.
-  virtual void forget(const SharedMemory& memory) = 0;
-};
-
 // One request that is executed again and again, with what its memory holds each time: it has been
 // checked, and its memory found, once.
 class HALYARD_EXPORT ReusableExecution {
@@ -40,6 +29,19 @@ class HALYARD_EXPORT ReusableExecution {
   virtual ~ReusableExecution() = default;
   // As PreparedModel::executeSynchronously. One at a time.
   virtual ExecutionResult compute(const ExecuteOptions& options) = 0;
+};
+
+// A series of executions of one prepared model, with as little around each as possible: memory that
+// came once is known from then on.
+class HALYARD_EXPORT Burst {
+ public:
+  virtual ~Burst() = default;
+  // As PreparedModel::executeSynchronously. BAD_STATE while another execution of the burst runs.
+  virtual ExecutionResult execute(const Request& request, const ExecuteOptions& options) = 0;
+  // As PreparedModel::createReusableExecution, for computations that are executions of the burst.
+  // The result may outlive the burst.
+  virtual Result<std::unique_ptr<ReusableExecution>> createReusableExecution(
+      const Request& request) = 0;
 };
 
 // The result of executeFenced beside the fence.
@@ -67,7 +69,7 @@ class HALYARD_EXPORT PreparedModel {
   // memory, never tokens.
   virtual ExecutionResult executeSynchronously(const Request& request,
                                                const ExecuteOptions& options) = 0;
-  // For a request that comes again and again; bursts and their like use it. Without an
+  // Records a request that is computed again and again. Without an
   // implementation of the driver's own, each computation is an executeSynchronously. The prepared
   // model, and the request with all that it names, outlive the result.
   virtual Result<std::unique_ptr<ReusableExecution>> createReusableExecution(

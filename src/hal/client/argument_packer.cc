@@ -43,6 +43,11 @@ Status grow(Area& area, size_t size, const char* name) {
   return okStatus();
 }
 
+void copyIn(const RequestArgument& argument, uint32_t offset, const Area& area) {
+  if (argument.length == 0) return;
+  std::memcpy(area.mapping.data() + offset, argument.pointer, argument.length);
+}
+
 }  // namespace
 
 struct ArgumentPacker::Work {
@@ -68,7 +73,16 @@ ArgumentPacker::PackedRequest::~PackedRequest() {
 
 const Request& ArgumentPacker::PackedRequest::request() const { return work_->request; }
 
+void ArgumentPacker::PackedRequest::repeat(const Request& request) const {
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    const RequestArgument& from = request.inputs[i];
+    if (from.kind != RequestArgument::Kind::POINTER) continue;
+    copyIn(from, work_->request.inputs[i].location.offset, work_->inputs);
+  }
+}
+
 void ArgumentPacker::PackedRequest::abandon() {
+  abandoned_ = true;
   work_->inputs = {};
   work_->outputs = {};
   work_->pointerOutputs.clear();
@@ -104,10 +118,7 @@ Result<ArgumentPacker::PackedRequest> ArgumentPacker::pack(const Request& reques
     to.pools.emplace_back(work.inputs.memory);
     for (RequestArgument& argument : to.inputs) {
       if (argument.kind != RequestArgument::Kind::POINTER) continue;
-      if (argument.length != 0) {
-        std::memcpy(work.inputs.mapping.data() + argument.location.offset, argument.pointer,
-                    argument.length);
-      }
+      copyIn(argument, argument.location.offset, work.inputs);
       argument.kind = RequestArgument::Kind::POOL;
     }
   }

@@ -27,11 +27,15 @@ class ArgumentPacker {
 
     // All arguments are in pools, or omitted.
     const Request& request() const;
+    // Before the request is computed again: copies the inputs in again. `request` is the one that was
+    // packed.
+    void repeat(const Request& request) const;
     // After an execution: copies what a successful one has written to where the caller wants it.
     void unpack(const Model& model, const ExecutionResult& result) const;
     // The driver may still use the pools: they are not used for other requests. Its own references
     // keep them as long as it needs them.
     void abandon();
+    bool isAbandoned() const { return abandoned_; }
 
    private:
     friend class ArgumentPacker;
@@ -39,6 +43,7 @@ class ArgumentPacker {
 
     ArgumentPacker& packer_;  // to give work_ back to
     std::unique_ptr<Work> work_;
+    bool abandoned_ = false;
   };
 
   ArgumentPacker();

@@ -51,6 +51,25 @@ TEST(ArgumentPackerTest, InputsGoInAndOutputsComeBack) {
   EXPECT_EQ(std::memcmp(out, a, sizeof a), 0);
 }
 
+TEST(ArgumentPackerTest, ARepetitionHasTheInputsOfItsTime) {
+  ArgumentPacker packer;
+  float a[] = {1, 2, 3};
+  const float b[] = {4, 5, 6};
+  float out[] = {0, 0, 0};
+  const Request request = pointerRequest(a, b, out, 3);
+  auto packed = packer.pack(request);
+  ASSERT_TRUE(packed.ok()) << packed.status().toString();
+  const SharedMemoryPtr memory = std::get<SharedMemoryPtr>(packed->request().pools[0]);
+  a[1] = 7;
+  packed->repeat(request);
+  EXPECT_EQ(std::get<SharedMemoryPtr>(packed->request().pools[0]), memory);
+  EXPECT_EQ(std::memcmp(floatsOf(packed->request(), packed->request().inputs[0]), a, sizeof a), 0);
+  EXPECT_EQ(std::memcmp(floatsOf(packed->request(), packed->request().inputs[1]), b, sizeof b), 0);
+  EXPECT_FALSE(packed->isAbandoned());
+  packed->abandon();
+  EXPECT_TRUE(packed->isAbandoned());
+}
+
 TEST(ArgumentPackerTest, CopiesNoMoreThanWasWritten) {
   ArgumentPacker packer;
   const float a[] = {1, 2, 3};

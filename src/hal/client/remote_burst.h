@@ -2,25 +2,26 @@
 // Thread safety: as hal::Burst. Ownership: shares the prepared model.
 #pragma once
 
-#include <atomic>
 #include <memory>
 
 #include "hal/client/remote_prepared_model.h"
+#include "hal/session/session_burst.h"
 
 namespace halyard::hal {
 
 class RemoteBurst final : public Burst {
  public:
-  RemoteBurst(std::shared_ptr<RemotePreparedModel> preparedModel, std::unique_ptr<RingLane> lane)
+  RemoteBurst(std::shared_ptr<RemotePreparedModel> preparedModel, std::shared_ptr<RingLane> lane)
       : preparedModel_(std::move(preparedModel)), lane_(std::move(lane)) {}
 
   ExecutionResult execute(const Request& request, const ExecuteOptions& options) override;
-  void forget(const SharedMemory& memory) override;
+  Result<std::unique_ptr<ReusableExecution>> createReusableExecution(
+      const Request& request) override;
 
  private:
   const std::shared_ptr<RemotePreparedModel> preparedModel_;
-  const std::unique_ptr<RingLane> lane_;
-  std::atomic<bool> busy_ = false;
+  const std::shared_ptr<RingLane> lane_;
+  const BurstBusy busy_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 }  // namespace halyard::hal

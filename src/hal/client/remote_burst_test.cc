@@ -178,18 +178,136 @@ TEST_F(RemoteBurstTest, MemoriesOfTheClientAreFreed) {
     (i < 2 ? request.inputs : request.outputs).push_back(argument);
   }
   request.pools = {memory};
-  ASSERT_TRUE(series->execute(request, {}).status.ok());
+  auto recorded = series->createReusableExecution(request);
+  ASSERT_TRUE(recorded.ok()) << recorded.status().toString();
+  ASSERT_TRUE((*recorded)->compute({}).status.ok());
   EXPECT_EQ(maps(), 1u);
-  series->forget(*memory);
-  const auto end = Clock::now() + seconds(60);
-  while (maps() != 0 && Clock::now() < end) std::this_thread::yield();
-  EXPECT_EQ(maps(), 0u) << "forgotten";
-  ASSERT_TRUE(series->execute(request, {}).status.ok());
-  EXPECT_EQ(maps(), 1u);
+  recorded->reset();
   request.pools.clear();
   memory.reset();
+  const auto end = Clock::now() + seconds(60);
   while (maps() != 0 && Clock::now() < end) std::this_thread::yield();
   EXPECT_EQ(maps(), 0u) << "gone";
+}
+
+// A request with arguments of its own, which is computed again and again.
+struct Repeated {
+  explicit Repeated(float value) { a[0] = value; }
+  std::vector<float> a = {0, 2, 3, 4};
+  std::vector<float> b = {10, 20, 30, 40};
+  std::vector<float> out = std::vector<float>(4);
+  Request request = pointerRequest(a.data(), b.data(), out.data(), 4);
+  std::unique_ptr<ReusableExecution> execution;
+
+  void expectComputes(float value, const ExecuteOptions& options = {}) {
+    a[0] = value;
+    out.assign(4, 0);
+    const auto result = execution->compute(options);
+    EXPECT_TRUE(result.status.ok()) << result.status.toString();
+    EXPECT_THAT(out, ElementsAre(value + 10, 22, 33, 44));
+  }
+};
+
+TEST_F(RemoteBurstTest, ReusableExecutionsComputeWhatTheirMemoryHolds) {
+  const auto series = burst();
+  Repeated inBurst(1);
+  inBurst.execution = series->createReusableExecution(inBurst.request).value();
+  Repeated alone(2);
+  alone.execution = prepared_->createReusableExecution(alone.request).value();
+  for (float value = 0; value < 200; ++value) {
+    inBurst.expectComputes(value);
+    alone.expectComputes(value + 1);
+  }
+  prepared_->useRings(false);
+  alone.expectComputes(7);
+  prepared_->useRings(true);
+  alone.expectComputes(8);
+  ExecuteOptions measuring;
+  measuring.measureTiming = true;
+  EXPECT_EQ(alone.execution->compute(measuring).timing.timeOnDevice, 2'000'000u);
+  EXPECT_FALSE(alone.execution->compute({}).timing.timeOnDevice.has_value());
+}
+
+// More than the driver keeps for a ring, and some that come and go.
+TEST_F(RemoteBurstTest, AnyNumberOfReusableExecutions) {
+  const auto series = burst();
+  std::vector<std::unique_ptr<Repeated>> many;
+  const auto add = [&] {
+    many.push_back(std::make_unique<Repeated>(0));
+    many.back()->execution = series->createReusableExecution(many.back()->request).value();
+  };
+  for (int i = 0; i < 40; ++i) add();
+  for (float round = 0; round < 10; ++round) {
+    for (size_t i = 0; i < many.size(); ++i) many[i]->expectComputes(round * 100 + float(i));
+    many.erase(many.begin(), many.begin() + 7);
+    for (int i = 0; i < 7; ++i) add();
+  }
+}
+
+TEST_F(RemoteBurstTest, ReusableExecutionsFailAsOthersDo) {
+  Repeated repeated(kThrow);
+  repeated.execution = prepared_->createReusableExecution(repeated.request).value();
+  for (const float first : {kThrow, kTooSmall}) {
+    const auto expected = run(first);
+    for (int i = 0; i < 2; ++i) {
+      repeated.a[0] = first;
+      const auto result = repeated.execution->compute({});
+      EXPECT_EQ(result.status.toString(), expected.status.toString());
+      EXPECT_EQ(result.outputShapes.size(), expected.outputShapes.size());
+    }
+    repeated.expectComputes(1);
+  }
+  Request bad = repeated.request;
+  bad.inputs.pop_back();
+  EXPECT_EQ(prepared_->createReusableExecution(bad).status().code(), ResultCode::BAD_DATA);
+  ExecuteOptions late;
+  late.deadline = Clock::now() - milliseconds(1);
+  EXPECT_EQ(repeated.execution->compute(late).status.code(),
+            ResultCode::MISSED_DEADLINE_PERSISTENT);
+}
+
+// The driver may still work on the memory of a missed execution: the next one has other memory.
+TEST_F(RemoteBurstTest, ReusableExecutionsGoOnAfterAMissedDeadline) {
+  const auto series = burst();
+  Repeated repeated(1);
+  repeated.execution = series->createReusableExecution(repeated.request).value();
+  repeated.expectComputes(1);
+  stop();
+  ExecuteOptions options;
+  options.deadline = Clock::now() + milliseconds(20);
+  EXPECT_EQ(repeated.execution->compute(options).status.code(),
+            ResultCode::MISSED_DEADLINE_TRANSIENT);
+  resume();
+  for (float value = 2; value < 5; ++value) repeated.expectComputes(value);
+}
+
+TEST_F(RemoteBurstTest, ReusableExecutionsOutliveTheirBurst) {
+  Repeated repeated(1);
+  auto series = burst();
+  repeated.execution = series->createReusableExecution(repeated.request).value();
+  repeated.expectComputes(1);
+  series.reset();
+  repeated.expectComputes(2);
+  prepared_.reset();
+  device_.reset();
+  repeated.expectComputes(3);
+}
+
+TEST_F(RemoteBurstTest, OlderDriversComputeReusableExecutionsByCalls) {
+  start(HalVersion::V1_1);
+  Repeated repeated(1);
+  repeated.execution = burst()->createReusableExecution(repeated.request).value();
+  for (float value = 1; value < 4; ++value) repeated.expectComputes(value);
+}
+
+TEST_F(RemoteBurstTest, DriverKilledBetweenComputations) {
+  Repeated repeated(1);
+  repeated.execution = prepared_->createReusableExecution(repeated.request).value();
+  repeated.expectComputes(1);
+  repeated.a[0] = kAbort;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(repeated.execution->compute({}).status.code(), ResultCode::DEAD_OBJECT);
+  }
 }
 
 TEST_F(RemoteBurstTest, DriverKilledInMidBurst) {

@@ -87,7 +87,7 @@ ExecutionResult RemotePreparedModel::executeSynchronously(const Request& request
 }
 
 Result<std::unique_ptr<Burst>> RemotePreparedModel::configureBurst() {
-  auto lane = std::make_unique<RingLane>();
+  auto lane = std::make_shared<RingLane>();
   HALYARD_RETURN_IF_ERROR(lane->open(connection_, id_, version_, std::nullopt));
   return std::unique_ptr<Burst>(std::make_unique<RemoteBurst>(shared_from_this(), std::move(lane)));
 }
@@ -102,45 +102,68 @@ ExecutionResult RemotePreparedModel::executeIn(RingLane* lane, const Request& re
   return {result.takeStatus(), {}, {}};
 }
 
-Result<ExecutionResult> RemotePreparedModel::executeRemotely(RingLane* lane, const Request& request,
-                                                             const ExecuteOptions& options) {
-  // Older drivers know no deadlines, and their clients are not to notice the difference.
-  const auto deadline = version_ >= HalVersion::V1_3 ? options.deadline : std::nullopt;
-  if (trace::isActive()) nameInTrace();
-  const trace::Scope mark(trace::Layer::IPC, trace::Phase::EXECUTION, "execute",
-                          connection_->traceDetails());
+Status RemotePreparedModel::check(const Request& request) const {
   HALYARD_RETURN_IF_ERROR(compliantWith(request, version_), "driver '{}'", connection_->name());
-  HALYARD_RETURN_IF_ERROR(validateRequest(*model_, request, version_ >= HalVersion::V1_2));
+  return validateRequest(*model_, request, version_ >= HalVersion::V1_2);
+}
+
+std::optional<TimePoint> RemotePreparedModel::deadlineOf(const ExecuteOptions& options) const {
+  return version_ >= HalVersion::V1_3 ? options.deadline : std::nullopt;
+}
+
+Status RemotePreparedModel::begin(RingLane* lane, const ExecuteOptions& options) {
+  const auto deadline = deadlineOf(options);
   if (deadline && Clock::now() >= *deadline) {
     return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
                       "driver '{}': the deadline has passed before the execution began",
                       connection_->name());
   }
-  if (lane != nullptr) {
-    HALYARD_RETURN_IF_ERROR(lane->open(connection_, id_, version_, deadline), "driver '{}'",
-                            connection_->name());
-  }
-  trace::Scope part(trace::Layer::IPC, trace::Phase::TRANSFORMATION, "pack arguments");
+  if (lane == nullptr) return okStatus();
+  HALYARD_RETURN_IF_ERROR(lane->open(connection_, id_, version_, deadline), "driver '{}'",
+                          connection_->name());
+  return okStatus();
+}
+
+Result<ExecutionResult> RemotePreparedModel::executeRemotely(RingLane* lane, const Request& request,
+                                                             const ExecuteOptions& options) {
+  if (trace::isActive()) nameInTrace();
+  const trace::Scope mark(trace::Layer::IPC, trace::Phase::EXECUTION, "execute",
+                          connection_->traceDetails());
+  HALYARD_RETURN_IF_ERROR(check(request));
+  HALYARD_RETURN_IF_ERROR(begin(lane, options));
   ArgumentPacker& packer = lane != nullptr ? lane->packer : packer_;
-  HALYARD_ASSIGN_OR_RETURN(ArgumentPacker::PackedRequest packed, packer.pack(request));
+  auto packed = [&] {
+    const trace::Scope part(trace::Layer::IPC, trace::Phase::TRANSFORMATION, "pack arguments");
+    return packer.pack(request);
+  }();
+  HALYARD_RETURN_IF_ERROR(packed.status());
+  return carry(lane, *packed, 0, options);
+}
+
+Result<ExecutionResult> RemotePreparedModel::carry(RingLane* lane,
+                                                   ArgumentPacker::PackedRequest& packed,
+                                                   uint64_t key, const ExecuteOptions& options) {
   const char* const method = version_ >= HalVersion::V1_3   ? "executeSynchronously_1_3"
                              : version_ >= HalVersion::V1_2 ? "executeSynchronously"
                                                             : "execute";
-  part.switchTo(trace::Phase::EXECUTION, "wait for the driver");
+  trace::Scope part(trace::Layer::IPC, trace::Phase::EXECUTION, "wait for the driver");
   ExecutionResult result;
   bool done = false;
   bool named = false;
   if (lane != nullptr && lane->ring != nullptr && lane->ring->takes(packed.request(), options)) {
-    auto outcome =
-        lane->ring->execute(packed.request(), options, model_->main.outputIndexes.size(), method);
+    const size_t outputs = model_->main.outputIndexes.size();
+    RemoteRing& ring = *lane->ring;
+    auto outcome = key != 0
+                       ? ring.executeRecorded(key, packed.request(), options, outputs, method)
+                       : ring.execute(packed.request(), options, outputs, method);
     if (outcome.abandoned) packed.abandon();
-    if (!outcome.usable) lane->setRing(nullptr);
+    if (!outcome.usable) lane->ring.reset();
     done = outcome.sent;
     named = outcome.named;
     result = std::move(outcome.result);
   }
   if (!done) {
-    Result<ExecutionResult> answer = call(method, packed.request(), options, deadline);
+    Result<ExecutionResult> answer = call(method, packed.request(), options, deadlineOf(options));
     if (!answer.ok()) {
       packed.abandon();
       return answer.takeStatus();
@@ -157,6 +180,94 @@ Result<ExecutionResult> RemotePreparedModel::executeRemotely(RingLane* lane, con
   part.switchTo(trace::Phase::TRANSFORMATION, "unpack results");
   packed.unpack(*model_, result);
   return result;
+}
+
+// Has memory of its own for the arguments, so that a ring's driver may keep the request. The key
+// names the request with that memory.
+class RemotePreparedModel::Reusable final : public ReusableExecution {
+ public:
+  // Without a lane of a burst, each computation borrows one of the prepared model's.
+  Reusable(std::shared_ptr<RemotePreparedModel> preparedModel, std::shared_ptr<RingLane> lane,
+           const Request& request)
+      : preparedModel_(std::move(preparedModel)), lane_(std::move(lane)), request_(request) {}
+  ~Reusable() override { endRecordings(); }
+
+  ExecutionResult compute(const ExecuteOptions& options) override {
+    RemotePreparedModel& model = *preparedModel_;
+    std::unique_ptr<RingLane> borrowed;
+    if (lane_ == nullptr && model.usesRings_) borrowed = model.lanes_.borrow();
+    RingLane* const lane = lane_ != nullptr ? lane_.get() : borrowed.get();
+    const bool drops = !model.takesAttributes_ && !options.attributes.empty();
+    Result<ExecutionResult> result = computeIn(lane, drops ? withoutAttributes(options) : options);
+    if (borrowed != nullptr) model.lanes_.giveBack(std::move(borrowed));
+    if (packed_ && packed_->isAbandoned()) {
+      // The driver may still use the memory. The next computation has other memory, and is another
+      // request for the driver.
+      packed_.reset();
+      endRecordings();
+    }
+    if (result.ok()) return std::move(*result);
+    return {result.takeStatus(), {}, {}};
+  }
+
+ private:
+  Result<ExecutionResult> computeIn(RingLane* lane, const ExecuteOptions& options) {
+    RemotePreparedModel& model = *preparedModel_;
+    if (trace::isActive()) model.nameInTrace();
+    const trace::Scope mark(trace::Layer::IPC, trace::Phase::EXECUTION, "execute",
+                            model.connection_->traceDetails());
+    HALYARD_RETURN_IF_ERROR(model.begin(lane, options));
+    HALYARD_RETURN_IF_ERROR(pack());
+    if (lane != nullptr && lane->ring != nullptr) note(lane->ring->recordings());
+    return model.carry(lane, *packed_, key_, options);
+  }
+  Status pack() {
+    const trace::Scope part(trace::Layer::IPC, trace::Phase::TRANSFORMATION, "pack arguments");
+    if (packed_) {
+      packed_->repeat(request_);
+      return okStatus();
+    }
+    auto packed = packer_.pack(request_);
+    HALYARD_RETURN_IF_ERROR(packed.status());
+    packed_.emplace(std::move(*packed));
+    static std::atomic<uint64_t> lastKey = 0;
+    key_ = ++lastKey;
+    return okStatus();
+  }
+  // The ring may have a recording from now on.
+  void note(const std::shared_ptr<RecordingNumbers>& ring) {
+    for (const auto& known : rings_) {
+      if (!known.owner_before(ring) && !ring.owner_before(known)) return;
+    }
+    std::erase_if(rings_, [](const auto& known) { return known.expired(); });
+    rings_.push_back(ring);
+  }
+  void endRecordings() {
+    for (const auto& known : rings_) {
+      if (const auto ring = known.lock()) ring->release(key_);
+    }
+    rings_.clear();
+  }
+
+  const std::shared_ptr<RemotePreparedModel> preparedModel_;
+  const std::shared_ptr<RingLane> lane_;
+  const Request& request_;
+  ArgumentPacker packer_;
+  std::optional<ArgumentPacker::PackedRequest> packed_;  // gives its memory back to packer_
+  uint64_t key_ = 0;
+  std::vector<std::weak_ptr<RecordingNumbers>> rings_;
+};
+
+Result<std::unique_ptr<ReusableExecution>> RemotePreparedModel::createReusableExecution(
+    const Request& request) {
+  return recordIn(nullptr, request);
+}
+
+Result<std::unique_ptr<ReusableExecution>> RemotePreparedModel::recordIn(
+    std::shared_ptr<RingLane> lane, const Request& request) {
+  HALYARD_RETURN_IF_ERROR(check(request));
+  return std::unique_ptr<ReusableExecution>(
+      std::make_unique<Reusable>(shared_from_this(), std::move(lane), request));
 }
 
 void RemotePreparedModel::nameInTrace() {

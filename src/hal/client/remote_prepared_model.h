@@ -34,6 +34,9 @@ class RemotePreparedModel final : public PreparedModel,
 
   ExecutionResult executeSynchronously(const Request& request,
                                        const ExecuteOptions& options) override;
+  // Checked and packed once; the driver keeps the request for a ring, where it can.
+  Result<std::unique_ptr<ReusableExecution>> createReusableExecution(
+      const Request& request) override;
   Status saveToCache(int modelCache, int dataCache, const Token& token) override;
 
   const std::shared_ptr<DriverConnection>& connection() const { return connection_; }
@@ -49,16 +52,31 @@ class RemotePreparedModel final : public PreparedModel,
   // Over the lane's ring, which is opened if need be; over the connection without a lane, or when
   // the ring cannot take the request.
   ExecutionResult executeIn(RingLane* lane, const Request& request, const ExecuteOptions& options);
-  // Whether executeSynchronously uses rings; it does from the start.
+  // The same for the lane of a burst; for any lane if it is null.
+  Result<std::unique_ptr<ReusableExecution>> recordIn(std::shared_ptr<RingLane> lane,
+                                                      const Request& request);
+  // Whether executions without a burst use rings; they do from the start.
   void useRings(bool use) { usesRings_ = use; }
 
  private:
+  class Reusable;
+
   FencedResult executeFencedHere(const Request& request, std::vector<ForeignFd> pending,
                                  const ExecuteOptions& options,
                                  std::optional<std::chrono::nanoseconds> duration);
   Result<ExecutionResult> executeRemotely(RingLane* lane, const Request& request,
                                           const ExecuteOptions& options);
-  // Before an execution that is recorded: see DriverConnection::traceModel.
+  Status check(const Request& request) const;
+  // Of the driver's executions: older drivers know none, and their clients are not to notice the
+  // difference.
+  std::optional<TimePoint> deadlineOf(const ExecuteOptions& options) const;
+  // Before each execution: the deadline has not passed, and the lane has a ring if it can have one.
+  Status begin(RingLane* lane, const ExecuteOptions& options);
+  // Has the driver compute the request, by the lane's ring or a call, and brings the results back.
+  // `key`: of a request that is computed again and again; 0 for others.
+  Result<ExecutionResult> carry(RingLane* lane, ArgumentPacker::PackedRequest& packed, uint64_t key,
+                                const ExecuteOptions& options);
+  // Before an execution that is traced: see DriverConnection::traceModel.
   void nameInTrace();
   Result<ExecutionResult> call(const char* method, const Request& packed,
                                const ExecuteOptions& options, std::optional<TimePoint> deadline);

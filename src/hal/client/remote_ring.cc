@@ -58,6 +58,7 @@ void encodeQueue(MemoryEncoder& encoder, uint32_t index, const SharedMemoryPtr& 
 struct Opened {
   uint64_t burst = 0;  // its key in Side::bursts
   bool extended = false;
+  uint32_t recordings = 0;  // that the driver keeps
   std::shared_ptr<ForeignFd> memoryChannel;  // invalid: the driver takes none
 };
 
@@ -73,7 +74,9 @@ kj::Promise<Result<Opened>> takeBurst(Side& side, Response& response) {
   if (!response.getTakesDoorbell()) {
     return Result<Opened>(opFailed("it does not watch its client's doorbell"));
   }
-  Opened opened{side.nextBurst++, response.getExtended(), std::make_shared<ForeignFd>()};
+  const bool extended = response.getExtended();
+  Opened opened{side.nextBurst++, extended, extended ? response.getRecordings() : 0,
+                std::make_shared<ForeignFd>()};
   side.bursts.emplace(opened.burst, response.getBurstContext());
   if (!response.hasMemoryChannel()) return Result<Opened>(std::move(opened));
   return duplicateFd(response.getMemoryChannel()).then([opened](ForeignFd channel) {
@@ -169,6 +172,7 @@ Status RemoteRing::connect(uint64_t preparedModel, const RingClient::Channels& c
     });
   });
   *weak = slots_;
+  createRecordings();
 
   auto opening = std::make_shared<Opening>();
   connection_->later([opening, preparedModel, channels, requestCapacity, resultCapacity,
@@ -218,6 +222,7 @@ Status RemoteRing::connect(uint64_t preparedModel, const RingClient::Channels& c
     });
   }
   extended_ = opened.extended;
+  recordings_->allow(opened.recordings);
   {
     const std::lock_guard lock(link_->mutex);
     link_->connection = connection_.get();
@@ -225,6 +230,22 @@ Status RemoteRing::connect(uint64_t preparedModel, const RingClient::Channels& c
   }
   connection_->watch(client_);
   return okStatus();
+}
+
+void RemoteRing::createRecordings() {
+  const auto weak = std::make_shared<std::weak_ptr<RecordingNumbers>>();
+  recordings_ = std::make_shared<RecordingNumbers>([link = link_, weak](uint32_t number) {
+    link->post([weak, number](Side& side, uint64_t burst) {
+      const auto it = side.bursts.find(burst);
+      if (it == side.bursts.end()) return;
+      auto call = it->second.freeRecordingRequest();
+      call.setNumber(number);
+      side.watchers.add(call.send().then([weak, number](auto&&) {
+        if (const auto recordings = weak->lock()) recordings->recycle(number);
+      }));
+    });
+  });
+  *weak = recordings_;
 }
 
 RemoteRing::~RemoteRing() {
@@ -249,20 +270,45 @@ bool RemoteRing::takes(const Request& request, const ExecuteOptions& options) co
 
 RemoteRing::Outcome RemoteRing::execute(const Request& request, const ExecuteOptions& options,
                                         size_t outputs, const char* what) {
-  Outcome outcome;
+  encode(request, options);
+  return exchange(options, outputs, what);
+}
+
+RemoteRing::Outcome RemoteRing::executeRecorded(uint64_t key, const Request& request,
+                                                const ExecuteOptions& options, size_t outputs,
+                                                const char* what) {
+  const std::optional<RecordingNumbers::Use> use = recordings_->use(key);
+  if (!use) return execute(request, options, outputs, what);
+  if (use->isRecorded) {
+    encodeRunPacket(use->number, options, timed(), &packet_);
+    return exchange(options, outputs, what);
+  }
+  encode(request, options);
+  appendRecording(use->number, &packet_);
+  Outcome outcome = exchange(options, outputs, what);
+  // After an error the driver may have it, or not: it is recorded again.
+  if (outcome.sent && outcome.usable && outcome.result.status.ok()) recordings_->confirm(key);
+  return outcome;
+}
+
+void RemoteRing::encode(const Request& request, const ExecuteOptions& options) {
   requestSlots_.clear();
   for (const RequestPool& pool : request.pools) {
     requestSlots_.push_back(slots_->slotOf(std::get<SharedMemoryPtr>(pool)));
   }
-  // A HAL before 1.3 knows of neither deadlines nor loop timeouts.
-  const bool timed = extended_ && version_ >= HalVersion::V1_3;
-  encodeRequestPacket(request, requestSlots_, options, timed, &packet_);
+  encodeRequestPacket(request, requestSlots_, options, timed(), &packet_);
+}
+
+RemoteRing::Outcome RemoteRing::exchange(const ExecuteOptions& options, size_t outputs,
+                                         const char* what) {
+  Outcome outcome;
   if (!client_->send(packet_)) {
     outcome.sent = false;
     return outcome;
   }
   std::optional<TimePoint> until;
-  if (timed && options.deadline && *options.deadline < TimePoint::max() - kGrace) {
+  // A HAL before 1.3 knows of no deadlines.
+  if (timed() && options.deadline && *options.deadline < TimePoint::max() - kGrace) {
     until = *options.deadline + kGrace;
   }
   // Without a deadline the driver counts as hung some day.

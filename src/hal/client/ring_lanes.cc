@@ -9,23 +9,13 @@ Status RingLane::open(const std::shared_ptr<DriverConnection>& connection, uint6
   }
   auto opened = RemoteRing::open(connection, preparedModel, version, until);
   if (opened.ok()) {
-    setRing(std::move(*opened));
+    ring = std::move(*opened);
     return okStatus();
   }
   if (opened.status().code() == ResultCode::MISSED_DEADLINE_TRANSIENT) return opened.takeStatus();
   // Ordinary calls say what is wrong, if it is more than that.
   refused = true;
   return okStatus();
-}
-
-void RingLane::setRing(std::unique_ptr<RemoteRing> another) {
-  const std::lock_guard lock(mutex);
-  ring = std::move(another);
-}
-
-void RingLane::forget(const SharedMemory& memory) {
-  const std::lock_guard lock(mutex);
-  if (ring != nullptr) ring->forget(memory);
 }
 
 std::unique_ptr<RingLane> RingLanes::borrow() {

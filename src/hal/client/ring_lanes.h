@@ -3,7 +3,6 @@
 // Ownership: owns the lanes that nobody has borrowed.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -20,12 +19,8 @@ struct RingLane {
   // MISSED_DEADLINE_TRANSIENT when the driver has not answered until then.
   Status open(const std::shared_ptr<DriverConnection>& connection, uint64_t preparedModel,
               HalVersion version, std::optional<TimePoint> until);
-  void setRing(std::unique_ptr<RemoteRing> another);
-  // Nothing of the memory is kept. From any thread.
-  void forget(const SharedMemory& memory);
 
   ArgumentPacker packer;
-  std::mutex mutex;  // guards `ring` against forget
   std::unique_ptr<RemoteRing> ring;
   bool refused = false;
 };

@@ -10,6 +10,7 @@ namespace {
 // The payload begins at byte 4 in requests and at byte 8 in results.
 constexpr size_t kRequestPayload = 1;
 constexpr size_t kResultPayload = 2;
+constexpr size_t kRunMeasure = 2;  // of a RUN datum, the word that says whether to measure
 constexpr size_t kTextBytes = 16;  // of a TEXT datum
 
 template <typename Tag>
@@ -129,6 +130,27 @@ uint64_t countOf(std::chrono::nanoseconds time) {
   return time.count() < 0 ? 0 : static_cast<uint64_t>(time.count());
 }
 
+// Deadline and loop timeout, which come in this order.
+void appendTimes(const ExecuteOptions& options, std::vector<Datum>* packet) {
+  if (options.deadline) {
+    Datum& datum = packet->emplace_back(datumOf(RequestTag::DEADLINE));
+    setLong(datum, 2, countOf(options.deadline->time_since_epoch()));
+  }
+  if (options.loopTimeout) {
+    Datum& datum = packet->emplace_back(datumOf(RequestTag::LOOP_TIMEOUT));
+    setLong(datum, 2, countOf(*options.loopTimeout));
+  }
+}
+
+void takeTimes(Cursor<RequestTag>& cursor, ExecuteOptions* options) {
+  if (const Datum* const datum = cursor.takeIf(RequestTag::DEADLINE)) {
+    options->deadline = TimePoint(nanosecondsOf(longAt(*datum, 2)));
+  }
+  if (const Datum* const datum = cursor.takeIf(RequestTag::LOOP_TIMEOUT)) {
+    options->loopTimeout = nanosecondsOf(longAt(*datum, 2));
+  }
+}
+
 Datum timingDatum(const Timing& timing) {
   Datum datum = datumOf(ResultTag::TIMING);
   setLong(datum, kResultPayload, wireDuration(timing.timeOnDevice));
@@ -184,14 +206,12 @@ void encodeRequestPacket(const Request& request, std::span<const int32_t> slots,
     packet->push_back(requestDatum(RequestTag::POOL, static_cast<uint32_t>(slot)));
   }
   packet->push_back(requestDatum(RequestTag::MEASURE_TIMING, options.measureTiming ? 1 : 0));
-  if (extended && options.deadline) {
-    Datum& datum = packet->emplace_back(datumOf(RequestTag::DEADLINE));
-    setLong(datum, 2, countOf(options.deadline->time_since_epoch()));
-  }
-  if (extended && options.loopTimeout) {
-    Datum& datum = packet->emplace_back(datumOf(RequestTag::LOOP_TIMEOUT));
-    setLong(datum, 2, countOf(*options.loopTimeout));
-  }
+  if (extended) appendTimes(options, packet);
+  finishPacket(packet, kRequestPayload);
+}
+
+void appendRecording(uint32_t recording, std::vector<Datum>* packet) {
+  packet->push_back(requestDatum(RequestTag::RECORD, recording));
   finishPacket(packet, kRequestPayload);
 }
 
@@ -225,36 +245,44 @@ Result<RequestPacket> decodeRequestPacket(std::span<const Datum> packet) {
     return opFailed("datum {}: measureTiming is {}", cursor.position() - 1,
                     measure->words[kRequestPayload]);
   }
-  decoded.measureTiming = measure->words[kRequestPayload] == 1;
-  decoded.plainDatums = cursor.position();
-  decodeOptions(packet.subspan(cursor.position()), &decoded);
-  (void)cursor.takeIf(RequestTag::DEADLINE);
-  (void)cursor.takeIf(RequestTag::LOOP_TIMEOUT);
+  decoded.options.measureTiming = measure->words[kRequestPayload] == 1;
+  takeTimes(cursor, &decoded.options);
+  if (const Datum* const record = cursor.takeIf(RequestTag::RECORD)) {
+    decoded.recording = record->words[kRequestPayload];
+    if (*decoded.recording >= kMaxRecordings) {
+      return opFailed("recording {} is to be made; a ring has {}", *decoded.recording,
+                      kMaxRecordings);
+    }
+  }
   if (!cursor.atEnd()) return cursor.unexpected("its end");
   return decoded;
 }
 
-void decodeOptions(std::span<const Datum> extension, RequestPacket* packet) {
-  packet->deadline.reset();
-  packet->loopTimeout.reset();
-  for (const Datum& datum : extension) {
-    if (datum.tag() == static_cast<uint8_t>(RequestTag::DEADLINE)) {
-      packet->deadline = TimePoint(nanosecondsOf(longAt(datum, 2)));
-    } else if (datum.tag() == static_cast<uint8_t>(RequestTag::LOOP_TIMEOUT)) {
-      packet->loopTimeout = nanosecondsOf(longAt(datum, 2));
-    }
-  }
+void encodeRunPacket(uint32_t recording, const ExecuteOptions& options, bool extended,
+                     std::vector<Datum>* packet) {
+  packet->clear();
+  Datum& run = packet->emplace_back(requestDatum(RequestTag::RUN, recording));
+  run.words[kRunMeasure] = options.measureTiming ? 1 : 0;
+  if (extended) appendTimes(options, packet);
 }
 
-size_t extensionLength(std::span<const Datum> packet) {
-  size_t count = 0;
-  for (const RequestTag tag : {RequestTag::LOOP_TIMEOUT, RequestTag::DEADLINE}) {
-    if (count < packet.size() &&
-        packet[packet.size() - 1 - count].tag() == static_cast<uint8_t>(tag)) {
-      ++count;
-    }
+bool isRunPacket(std::span<const Datum> packet) {
+  return !packet.empty() && packet.front().tag() == static_cast<uint8_t>(RequestTag::RUN);
+}
+
+Result<RunPacket> decodeRunPacket(std::span<const Datum> packet) {
+  Cursor<RequestTag> cursor(packet);
+  const Datum* const run = cursor.takeIf(RequestTag::RUN);
+  if (run == nullptr) return cursor.unexpected("the recording to run");
+  RunPacket decoded;
+  decoded.recording = run->words[kRequestPayload];
+  if (run->words[kRunMeasure] > 1) {
+    return opFailed("datum 0: measureTiming is {}", run->words[kRunMeasure]);
   }
-  return count;
+  decoded.options.measureTiming = run->words[kRunMeasure] == 1;
+  takeTimes(cursor, &decoded.options);
+  if (!cursor.atEnd()) return cursor.unexpected("its end");
+  return decoded;
 }
 
 size_t resultDatums(const ExecutionResult& result, bool extended) {

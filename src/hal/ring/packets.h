@@ -23,6 +23,8 @@ enum class RequestTag : uint8_t {
   MEASURE_TIMING = 6,
   DEADLINE = 7,
   LOOP_TIMEOUT = 8,
+  RECORD = 9,
+  RUN = 10,
 };
 // Kinds of datums in the result channel.
 enum class ResultTag : uint8_t {
@@ -36,27 +38,41 @@ enum class ResultTag : uint8_t {
 // Never the number of a slot.
 inline constexpr int32_t kNoSlot = INT32_MAX;
 
+// The most recordings of a ring; their numbers are smaller.
+inline constexpr uint32_t kMaxRecordings = 16;
+
 // A request as a packet has it: its arguments of Kind::POOL or NO_VALUE, its pools by slot; nothing
 // is checked but the packet's form.
 struct RequestPacket {
   Request request;
   std::vector<int32_t> slots;
-  bool measureTiming = false;
-  std::optional<TimePoint> deadline;
-  std::optional<std::chrono::nanoseconds> loopTimeout;
-  size_t plainDatums = 0;  // without deadline and loop timeout
+  ExecuteOptions options;
+  std::optional<uint32_t> recording;  // the number under which the request is kept
+};
+
+// A packet that runs a recorded request.
+struct RunPacket {
+  uint32_t recording = 0;
+  ExecuteOptions options;
 };
 
 // Replaces `packet`. `slots`: of the request's pools, which are not looked at; its arguments are in
 // pools, or omitted. With `extended`, deadline and loop timeout are put in.
 void encodeRequestPacket(const Request& request, std::span<const int32_t> slots,
                          const ExecuteOptions& options, bool extended, std::vector<Datum>* packet);
-// OP_FAILED saying which datum is wrong, and why.
+// Has the request of a packet kept under a number.
+void appendRecording(uint32_t recording, std::vector<Datum>* packet);
+// OP_FAILED saying which datum is wrong, and why. The number of a recording is below
+// kMaxRecordings.
 Result<RequestPacket> decodeRequestPacket(std::span<const Datum> packet);
-// The options of a well-formed packet alone.
-void decodeOptions(std::span<const Datum> extension, RequestPacket* packet);
-// How many datums at a packet's end are Halyard's own.
-size_t extensionLength(std::span<const Datum> packet);
+
+// Replaces `packet` by one that runs a recording. `extended`: as of encodeRequestPacket.
+void encodeRunPacket(uint32_t recording, const ExecuteOptions& options, bool extended,
+                     std::vector<Datum>* packet);
+// Whether a packet begins as one that runs a recording.
+bool isRunPacket(std::span<const Datum> packet);
+// As decodeRequestPacket. The caller knows whether there is such a recording.
+Result<RunPacket> decodeRunPacket(std::span<const Datum> packet);
 
 // How many datums a result takes.
 size_t resultDatums(const ExecutionResult& result, bool extended);

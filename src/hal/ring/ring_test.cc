@@ -7,7 +7,7 @@
 #include <cstring>
 #include <thread>
 
-#include "hal/testing/ring_pair.h"
+#include "hal/testing/ring_fixture.h"
 
 namespace halyard::hal {
 namespace {
@@ -16,46 +16,6 @@ using namespace hal::testing;  // NOLINT: the test device's vocabulary
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-class RingTest : public ::testing::Test {
- protected:
-  void start(RingPair::Options options = {}) {
-    pair_ = std::make_unique<RingPair>(std::move(options));
-  }
-  void startOffering() {
-    RingPair::Options options;
-    options.offers = true;
-    start(options);
-  }
-  void SetUp() override {
-    start();
-    in_ = sharedFloats(kRingInputs);
-    out_ = sharedFloats({0, 0, 0, 0});
-  }
-  std::vector<Datum> goodPacket(const ExecuteOptions& options = {}) {
-    return pair_->packetFor(ringRequest(in_, out_), options);
-  }
-  void expectServes() {
-    std::memset(out_->mapped().value()->data(), 0, out_->size());
-    const auto result = pair_->exchange(goodPacket());
-    ASSERT_TRUE(result.has_value());
-    EXPECT_TRUE(result->status.ok()) << result->status.toString();
-    EXPECT_THAT(floatsIn(*out_), ElementsAre(11, 22, 33, 44));
-  }
-  // The packet is answered with an error and nothing else, and the ring serves on.
-  void expectRefused(std::span<const Datum> packet, const std::string& text = "") {
-    const auto result = pair_->exchange(packet);
-    ASSERT_TRUE(result.has_value());
-    EXPECT_FALSE(result->status.ok());
-    EXPECT_THAT(result->status.message(), HasSubstr(text));
-    EXPECT_THAT(result->outputShapes, IsEmpty());
-    EXPECT_FALSE(result->timing.timeOnDevice || result->timing.timeInDriver);
-  }
-
-  std::unique_ptr<RingPair> pair_;
-  SharedMemoryPtr in_;
-  SharedMemoryPtr out_;
-};
 
 TEST_F(RingTest, ExecutesAgainAndAgain) {
   // None of the values by which the device misbehaves.

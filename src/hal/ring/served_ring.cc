@@ -80,7 +80,7 @@ bool ServedRing::spin(const FairExecutor::Turn& turn) {
 }
 
 void ServedRing::freeMemory(int32_t slot) {
-  std::optional<Slot> dropped;  // unmapped without the lock
+  SlotPtr dropped;  // unmapped without the lock
   {
     const std::lock_guard lock(mutex_);
     // The slot's memory may still be on its way.
@@ -92,12 +92,24 @@ void ServedRing::freeMemory(int32_t slot) {
     if (known != slots_.end()) {
       dropped = std::move(known->second);
       slots_.erase(known);
-    } else if (std::binary_search(asked_.begin(), asked_.end(), slot)) {
+    } else if (std::ranges::binary_search(asked_, slot) &&
+               std::ranges::find(freedMeanwhile_, slot) == freedMeanwhile_.end()) {
       freedMeanwhile_.push_back(slot);
-    } else {
-      return;
     }
-    ++slotsFreed_;
+    for (size_t i = 0; i < recordedSlots_.size(); ++i) {
+      if (std::ranges::binary_search(recordedSlots_[i], slot)) stale_.set(i);
+    }
+    if (stale_.none()) return;
+    hasNews_ = true;
+  }
+  wake();
+}
+
+void ServedRing::freeRecording(uint32_t number) {
+  if (number >= kMaxRecordings) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stale_.set(number);
     hasNews_ = true;
   }
   wake();
@@ -142,13 +154,21 @@ ServedRing::Step ServedRing::step() {
   return takePacket(*datums);
 }
 
-// Releases a request that uses memory which the client has freed.
+// Releases the recordings that the client has given up, or whose memory it has freed.
 void ServedRing::dropStale() {
-  const std::lock_guard lock(mutex_);
-  hasNews_ = false;
-  if (slotsFreed_ == lastSlotsFreed_) return;
-  last_.reset();
-  lastSlotsFreed_ = slotsFreed_;
+  std::bitset<kMaxRecordings> stale;
+  {
+    const std::lock_guard lock(mutex_);
+    hasNews_ = false;
+    std::swap(stale, stale_);
+    for (size_t i = 0; i < stale.size(); ++i) {
+      if (stale[i]) recordedSlots_[i].clear();
+    }
+  }
+  // Without the lock, for the driver's part may take long.
+  for (size_t i = 0; i < stale.size(); ++i) {
+    if (stale[i]) recordings_[i].reset();
+  }
 }
 
 // Everything that is there is one packet, for the client writes packets as a whole and waits for an
@@ -156,13 +176,12 @@ void ServedRing::dropStale() {
 ServedRing::Step ServedRing::takePacket(uint32_t datums) {
   packet_.resize(datums);
   reader_.read(packet_);
-  if (isRepetition(packet_)) {
-    decodeOptions(std::span(packet_).subspan(lastOptions_.plainDatums), &lastOptions_);
-    Status repeated = last_->request.repeat();
-    answer(repeated.ok() ? execute(lastOptions_) : failed(std::move(repeated)));
+  // The client may have given something up before it sent the packet.
+  if (hasNews_.load()) dropStale();
+  if (isRunPacket(packet_)) {
+    answer(runRecording(packet_));
     return Step::SERVED;
   }
-  last_.reset();
   Result<RequestPacket> decoded = decodeRequestPacket(packet_);
   if (!decoded.ok()) {
     answer(failed(decoded.takeStatus()));
@@ -179,7 +198,7 @@ ServedRing::Step ServedRing::takePacket(uint32_t datums) {
     parts_.fetchMemories(std::move(unknown));
     return Step::WAITING;
   }
-  answer(run(std::move(*decoded)));
+  answer(execute(std::move(*decoded)));
   return Step::SERVED;
 }
 
@@ -187,7 +206,7 @@ ServedRing::Step ServedRing::resume() {
   const Status added = addArrived();
   RequestPacket packet = std::move(*waiting_);
   waiting_.reset();
-  ExecutionResult result = run(std::move(packet));
+  ExecutionResult result = execute(std::move(packet));
   if (!added.ok() && !result.status.ok()) {
     if (added.code() == ResultCode::RESOURCE_EXHAUSTED_TRANSIENT) {
       result.status = result.status.withCode(added.code());
@@ -196,16 +215,6 @@ ServedRing::Step ServedRing::resume() {
   }
   answer(result);
   return Step::SERVED;
-}
-
-bool ServedRing::isRepetition(std::span<const Datum> packet) const {
-  if (!last_ || packet.size() != lastPacket_.size()) return false;
-  const size_t plain = lastOptions_.plainDatums;
-  if (std::memcmp(packet.data(), lastPacket_.data(), plain * sizeof(Datum)) != 0) return false;
-  for (size_t i = plain; i < packet.size(); ++i) {
-    if (packet[i].tag() != lastPacket_[i].tag()) return false;
-  }
-  return true;
 }
 
 std::vector<int32_t> ServedRing::unknownSlots(const std::vector<int32_t>& slots) {
@@ -243,7 +252,7 @@ bool ServedRing::takeOffered(const std::vector<int32_t>& slots) {
   return addArrived().ok();
 }
 
-Result<std::vector<ServedRing::Slot>> ServedRing::openArrived(
+Result<std::vector<ServedRing::SlotPtr>> ServedRing::openArrived(
     std::optional<Result<std::vector<PoolDescription>>> arrived, size_t asked) const {
   if (!arrived) return opFailed("none have come");
   HALYARD_RETURN_IF_ERROR(arrived->status());
@@ -251,14 +260,14 @@ Result<std::vector<ServedRing::Slot>> ServedRing::openArrived(
     return badData("{} have come, for {} slots", (*arrived)->size(), asked);
   }
   HALYARD_ASSIGN_OR_RETURN(std::vector<ReceivedPool> pools, openPools(std::move(**arrived)));
-  std::vector<Slot> slots;
+  std::vector<SlotPtr> slots;
   for (ReceivedPool& pool : pools) {
     HALYARD_RETURN_IF_ERROR(pool.keepMapped());
     Quota::Charge charge;
     if (parts_.quota != nullptr) {
       HALYARD_ASSIGN_OR_RETURN(charge, parts_.quota->charge(Quota::Resource::DESCRIPTORS, 1));
     }
-    slots.push_back({std::move(pool), std::move(charge)});
+    slots.push_back(std::make_shared<const Slot>(std::move(pool), std::move(charge)));
   }
   return slots;
 }
@@ -272,8 +281,8 @@ Status ServedRing::addArrived() {
     arrived.swap(arrived_);
     asked = asked_;
   }
-  Result<std::vector<Slot>> slots = openArrived(std::move(arrived), asked.size());
-  std::map<int32_t, Slot> dropped;  // unmapped without the lock
+  Result<std::vector<SlotPtr>> slots = openArrived(std::move(arrived), asked.size());
+  std::map<int32_t, SlotPtr> dropped;  // unmapped without the lock
   const std::lock_guard lock(mutex_);
   asked_.clear();
   if (!slots.ok()) return slots.takeStatus();
@@ -287,52 +296,83 @@ Status ServedRing::addArrived() {
   return okStatus();
 }
 
-Result<std::vector<ReceivedPool>> ServedRing::poolsOf(const std::vector<int32_t>& slots) {
-  std::vector<ReceivedPool> pools;
-  pools.reserve(slots.size());
+Result<std::vector<ServedRing::SlotPtr>> ServedRing::memoriesOf(const RequestPacket& packet) {
+  std::vector<SlotPtr> memories;
+  memories.reserve(packet.slots.size());
   const std::lock_guard lock(mutex_);
-  for (size_t i = 0; i < slots.size(); ++i) {
-    const auto known = slots_.find(slots[i]);
+  for (size_t i = 0; i < packet.slots.size(); ++i) {
+    const auto known = slots_.find(packet.slots[i]);
     if (known == slots_.end()) {
-      return badData("memory pool {}: there is nothing in slot {}", i, slots[i]);
+      return badData("memory pool {}: there is nothing in slot {}", i, packet.slots[i]);
     }
-    pools.push_back(known->second.pool);
+    memories.push_back(known->second);
   }
-  lastSlotsFreed_ = slotsFreed_;
-  return pools;
+  if (packet.recording) {
+    // A call that freed the number meant the recording that is replaced now.
+    std::vector<int32_t>& recorded = recordedSlots_[*packet.recording];
+    recorded = packet.slots;
+    std::ranges::sort(recorded);
+    recorded.erase(std::ranges::unique(recorded).begin(), recorded.end());
+    stale_.reset(*packet.recording);
+  }
+  return memories;
 }
 
-ExecutionResult ServedRing::run(RequestPacket packet) {
-  Result<std::vector<ReceivedPool>> pools = poolsOf(packet.slots);
-  if (!pools.ok()) return failed(pools.takeStatus());
+Result<ImportedRequest> ServedRing::import(RequestPacket& packet,
+                                           const std::vector<SlotPtr>& memories) const {
+  std::vector<ReceivedPool> pools;
+  pools.reserve(memories.size());
+  for (const SlotPtr& memory : memories) pools.push_back(memory->pool);
   Quota::Charge memory;  // grows with the copies
   if (parts_.quota != nullptr) {
     auto charge = parts_.quota->charge(Quota::Resource::MEMORY, 0);
     if (charge.ok()) memory = std::move(*charge);
   }
-  Result<ImportedRequest> imported =
-      ImportedRequest::createFromPools(*parts_.model, std::move(packet.request), std::move(*pools),
-                                       parts_.version, std::move(memory));
-  if (!imported.ok()) return failed(imported.takeStatus());
-  last_.emplace(Last{std::move(*imported)});
-  auto execution = parts_.preparedModel->createReusableExecution(last_->request.request());
-  if (!execution.ok()) {
-    last_.reset();
-    return failed(execution.takeStatus());
-  }
-  last_->execution = std::move(*execution);
-  lastPacket_.swap(packet_);
-  lastOptions_ = std::move(packet);
-  return execute(lastOptions_);
+  return ImportedRequest::createFromPools(*parts_.model, std::move(packet.request),
+                                          std::move(pools), parts_.version, std::move(memory));
 }
 
-ExecutionResult ServedRing::execute(const RequestPacket& packet) {
-  ExecuteOptions options;
-  options.measureTiming = packet.measureTiming;
-  options.deadline = packet.deadline;
-  options.loopTimeout = packet.loopTimeout;
-  ExecutionResult result = last_->execution->compute(options);
-  Status written = last_->request.writeBack(*parts_.model, result);
+ExecutionResult ServedRing::execute(RequestPacket packet) {
+  // The number is free from now on, even if the packet is refused.
+  if (packet.recording) recordings_[*packet.recording].reset();
+  Result<std::vector<SlotPtr>> memories = memoriesOf(packet);
+  if (!memories.ok()) return failed(memories.takeStatus());
+  Result<ImportedRequest> imported = import(packet, *memories);
+  if (!imported.ok()) return failed(imported.takeStatus());
+  if (packet.recording) {
+    return record(std::move(*imported), std::move(*memories), *packet.recording, packet.options);
+  }
+  ExecutionResult result =
+      parts_.preparedModel->executeSynchronously(imported->request(), packet.options);
+  Status written = imported->writeBack(*parts_.model, result);
+  if (!written.ok()) return failed(std::move(written));
+  return result;
+}
+
+ExecutionResult ServedRing::record(ImportedRequest imported, std::vector<SlotPtr> memories,
+                                   uint32_t number, const ExecuteOptions& options) {
+  auto recording = std::make_unique<Recording>(std::move(memories), std::move(imported));
+  auto execution = parts_.preparedModel->createReusableExecution(recording->request.request());
+  if (!execution.ok()) return failed(execution.takeStatus());
+  recording->execution = std::move(*execution);
+  recordings_[number] = std::move(recording);
+  return compute(*recordings_[number], options);
+}
+
+ExecutionResult ServedRing::runRecording(std::span<const Datum> packet) {
+  const Result<RunPacket> run = decodeRunPacket(packet);
+  if (!run.ok()) return failed(run.status());
+  if (run->recording >= kMaxRecordings || recordings_[run->recording] == nullptr) {
+    return failed(badData("there is no recording {}", run->recording));
+  }
+  Recording& recording = *recordings_[run->recording];
+  Status read = recording.request.repeat();
+  return read.ok() ? compute(recording, run->options) : failed(std::move(read));
+}
+
+ExecutionResult ServedRing::compute(Recording& recording, const ExecuteOptions& options) {
+  ExecutionResult result = recording.execution->compute(options);
+  Status written = recording.request.writeBack(*parts_.model, result);
   if (!written.ok()) return failed(std::move(written));
   return result;
 }

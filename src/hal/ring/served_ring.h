@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <functional>
 #include <map>
 #include <memory>
@@ -56,6 +57,8 @@ class ServedRing final : public FairExecutor::Source {
   UniqueFd takeMemoryChannel() { return std::move(clientEnd_); }
   // The client gives up a slot.
   void freeMemory(int32_t slot);
+  // The client gives up a recording. An unknown number is harmless.
+  void freeRecording(uint32_t number);
   // The answer to fetchMemories: one for each slot, or why not.
   void memoriesArrived(Result<std::vector<PoolDescription>> memories);
   // Takes no more packets; a running execution ends by itself.
@@ -86,23 +89,37 @@ class ServedRing final : public FairExecutor::Source {
   Step takePacket(uint32_t datums);
   bool memoriesHaveArrived();
   Step resume();
-  bool isRepetition(std::span<const Datum> packet) const;
   // Sorted, each once; kNoSlot and negative ones are left out.
   std::vector<int32_t> unknownSlots(const std::vector<int32_t>& slots);
   bool takeOffered(const std::vector<int32_t>& slots);
   Status addArrived();
-  ExecutionResult run(RequestPacket packet);
-  ExecutionResult execute(const RequestPacket& options);
+  // A memory of the client. A recording keeps it, and its charge, beyond its slot's end.
   struct Slot {
     ReceivedPool pool;
     Quota::Charge descriptor;
   };
-  Result<std::vector<ReceivedPool>> poolsOf(const std::vector<int32_t>& slots);
+  using SlotPtr = std::shared_ptr<const Slot>;
+  // A request that is kept, with its execution.
+  struct Recording {
+    std::vector<SlotPtr> memories;
+    ImportedRequest request;
+    std::unique_ptr<ReusableExecution> execution = nullptr;  // of `request`
+  };
+  ExecutionResult execute(RequestPacket packet);
+  ExecutionResult record(ImportedRequest imported, std::vector<SlotPtr> memories, uint32_t number,
+                         const ExecuteOptions& options);
+  ExecutionResult runRecording(std::span<const Datum> packet);
+  // With what its memory holds now.
+  ExecutionResult compute(Recording& recording, const ExecuteOptions& options);
+  // The memories of the packet. Its recording, if it makes one, ends from now on when the client
+  // frees one of them.
+  Result<std::vector<SlotPtr>> memoriesOf(const RequestPacket& packet);
+  Result<ImportedRequest> import(RequestPacket& packet, const std::vector<SlotPtr>& memories) const;
   void dropStale();
   void answer(const ExecutionResult& result);
 
-  Result<std::vector<Slot>> openArrived(std::optional<Result<std::vector<PoolDescription>>> arrived,
-                                        size_t asked) const;
+  Result<std::vector<SlotPtr>> openArrived(
+      std::optional<Result<std::vector<PoolDescription>>> arrived, size_t asked) const;
 
   const Parts parts_;
   QueueReader reader_;
@@ -113,8 +130,9 @@ class ServedRing final : public FairExecutor::Source {
   std::atomic<bool> hasNews_ = false;  // there is something in the mutex's part for step
 
   std::mutex mutex_;
-  std::map<int32_t, Slot> slots_;
-  uint64_t slotsFreed_ = 0;  // counts freeMemory
+  std::map<int32_t, SlotPtr> slots_;
+  std::array<std::vector<int32_t>, kMaxRecordings> recordedSlots_;
+  std::bitset<kMaxRecordings> stale_;  // recordings that the thread that serves is to drop
   std::optional<OfferedMemories> offered_;
   std::vector<int32_t> asked_;
   std::vector<int32_t> freedMeanwhile_;  // of those that are asked for
@@ -124,15 +142,7 @@ class ServedRing final : public FairExecutor::Source {
   std::vector<Datum> packet_;
   std::vector<Datum> reply_;
   std::optional<RequestPacket> waiting_;  // for its memories
-  // The last valid packet, and its execution: most often the next packet is the same.
-  struct Last {
-    ImportedRequest request;
-    std::unique_ptr<ReusableExecution> execution = nullptr;  // of `request`
-  };
-  std::vector<Datum> lastPacket_;
-  RequestPacket lastOptions_;
-  std::optional<Last> last_;
-  uint64_t lastSlotsFreed_ = 0;
+  std::array<std::unique_ptr<Recording>, kMaxRecordings> recordings_;
   Expectation gap_;  // from an answer to the next packet
   std::optional<TimePoint> answered_;
 };

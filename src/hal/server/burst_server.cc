@@ -55,6 +55,11 @@ class BurstContextServer final : public wire::v1_2::IBurstContext::Server {
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> freeRecording(FreeRecordingContext context) override {
+    ring_->freeRecording(context.getParams().getNumber());
+    return kj::READY_NOW;
+  }
+
   // Asks the client for the memories in the slots. The ring gets the answer, or the error.
   void fetch(const std::vector<int32_t>& slots) {
     auto call = callback_.getMemoriesRequest();
@@ -199,6 +204,7 @@ Status finish(ConfigureBurstContext context, const BurstTarget& target, OpenedRi
   UniqueFd channel = ring->takeMemoryChannel();
   if (channel.valid()) results.setMemoryChannel(kj::heap<GivenAway>(std::move(channel)));
   results.setExtended(extended);
+  if (extended) results.setRecordings(kMaxRecordings);
   return okStatus();
 }
 

@@ -280,6 +280,35 @@ TEST_F(BurstServerTest, TakesMemoriesBeforeTheirPackets) {
   });
 }
 
+// Clients that know nothing of recordings are not told of them, and a number is only a number.
+TEST_F(BurstServerTest, KeepsRecordings) {
+  for (const bool extended : {false, true}) {
+    const uint32_t kept = onLoop<uint32_t>([&](RpcLoop::Context&) {
+      auto call = preparedClient_->configureExecutionBurstRequest();
+      call.setCallback(kj::heap<NoMemories>());
+      describe(DatumQueue::create(64).value(), call.initRequestChannel());
+      describe(DatumQueue::create(64).value(), call.initResultChannel());
+      call.setExtended(extended);
+      return call.send().then([&](auto&& response) {
+        contexts_.push_back(response.getBurstContext());
+        return response.getRecordings();
+      });
+    });
+    EXPECT_EQ(kept, extended ? kMaxRecordings : 0u);
+  }
+  for (const uint32_t number : {0u, 16u, 0xffffffffu}) {
+    EXPECT_TRUE(onLoop<bool>([&](RpcLoop::Context&) {
+      auto call = contexts_.back().freeRecordingRequest();
+      call.setNumber(number);
+      return call.send().then([](auto&&) { return true; });
+    }));
+  }
+  onLoop<bool>([&](RpcLoop::Context&) -> kj::Promise<bool> {
+    contexts_.clear();
+    return true;
+  });
+}
+
 // Everything that a client has made in bursts goes with it.
 TEST_F(BurstServerTest, ClientsHaveALimitedNumber) {
   unsigned taken = 0;

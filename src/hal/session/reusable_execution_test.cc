@@ -74,6 +74,32 @@ TEST_F(ReusableExecutionTest, DriversNeedNotHaveThem) {
   EXPECT_EQ(device_->scripted->plain, 3);
 }
 
+// In a burst, a computation is an execution like the others.
+TEST_F(ReusableExecutionTest, BurstsComputeThem) {
+  auto burst = prepared_->configureBurst().value();
+  auto execution = burst->createReusableExecution(request_);
+  ASSERT_TRUE(execution.ok()) << execution.status().toString();
+  EXPECT_TRUE((*execution)->compute({}).status.ok());
+  ScriptedModel& driver = *device_->scripted;
+  driver.onCompute = [&] {
+    EXPECT_EQ(burst->execute(request_, {}).status.code(), ResultCode::BAD_STATE);
+    return ExecutionResult();
+  };
+  EXPECT_TRUE((*execution)->compute({}).status.ok());
+  driver.onCompute = [&] {
+    EXPECT_EQ((*execution)->compute({}).status.code(), ResultCode::BAD_STATE);
+    return ExecutionResult();
+  };
+  EXPECT_TRUE(burst->execute(request_, {}).status.ok());
+  driver.onCompute = [] { return ExecutionResult(); };
+  burst.reset();
+  EXPECT_TRUE((*execution)->compute({}).status.ok()) << "it outlives the burst";
+  EXPECT_EQ(driver.plain, 4);
+  request_.inputs.pop_back();
+  EXPECT_EQ(prepared_->configureBurst().value()->createReusableExecution(request_).status().code(),
+            ResultCode::BAD_DATA);
+}
+
 TEST_F(ReusableExecutionTest, RequestsAreChecked) {
   request_.inputs.pop_back();
   EXPECT_EQ(create().status().code(), ResultCode::BAD_DATA);

@@ -9,20 +9,24 @@
 
 namespace halyard::hal {
 
+// Says whether a burst is executing. Its reusable executions share it.
+using BurstBusy = std::shared_ptr<std::atomic<bool>>;
+
 class SessionBurst final : public Burst {
  public:
   explicit SessionBurst(std::shared_ptr<PreparedModel> preparedModel)
       : preparedModel_(std::move(preparedModel)) {}
 
   ExecutionResult execute(const Request& request, const ExecuteOptions& options) override;
-  void forget(const SharedMemory&) override {}
+  Result<std::unique_ptr<ReusableExecution>> createReusableExecution(
+      const Request& request) override;
 
  private:
   const std::shared_ptr<PreparedModel> preparedModel_;
-  std::atomic<bool> busy_ = false;
+  const BurstBusy busy_ = std::make_shared<std::atomic<bool>>(false);
 };
 
-// Holds `busy` while it lives, unless somebody else does.
+// Holds `busy` while it lives, unless another turn does.
 class BurstTurn {
  public:
   explicit BurstTurn(std::atomic<bool>& busy) : busy_(busy), mine_(!busy.exchange(true)) {}
@@ -31,7 +35,7 @@ class BurstTurn {
   }
   BurstTurn(const BurstTurn&) = delete;
   BurstTurn& operator=(const BurstTurn&) = delete;
-  // BAD_STATE if it is somebody else's.
+  // BAD_STATE if another turn holds it.
   Status check() const {
     return mine_ ? okStatus() : badState("the burst is executing, and does one at a time");
   }
@@ -39,6 +43,19 @@ class BurstTurn {
  private:
   std::atomic<bool>& busy_;
   const bool mine_;
+};
+
+// A reusable execution of a burst: takes the burst's turn for each computation.
+// Thread safety: as hal::Burst. Ownership: owns `execution`.
+class BurstReusable final : public ReusableExecution {
+ public:
+  BurstReusable(BurstBusy busy, std::unique_ptr<ReusableExecution> execution)
+      : busy_(std::move(busy)), execution_(std::move(execution)) {}
+  ExecutionResult compute(const ExecuteOptions& options) override;
+
+ private:
+  const BurstBusy busy_;
+  const std::unique_ptr<ReusableExecution> execution_;
 };
 
 }  // namespace halyard::hal

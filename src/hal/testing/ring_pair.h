@@ -178,6 +178,13 @@ class RingPair {
     return packet;
   }
 
+  // The same, with the request to be kept under a number.
+  std::vector<Datum> recordPacketFor(uint32_t number, const Request& request) {
+    std::vector<Datum> packet = packetFor(request);
+    appendRecording(number, &packet);
+    return packet;
+  }
+
   RingClient& client() { return *client_; }
   ServedRing& ring() { return *ring_; }
   int memoryChannel() const { return channel_.get(); }

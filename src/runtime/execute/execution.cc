@@ -292,7 +292,8 @@ Status Execution::run(Burst* burst) {
 }
 
 hal::ExecutionResult Execution::runPlan(PlanBurst* burst) {
-  return compilation_.runner().run({request(), memories_}, options(), burst);
+  const RunArguments arguments = {request(), memories_, reusable_ ? &recording_ : nullptr};
+  return compilation_.runner().run(arguments, options(), burst);
 }
 
 Shape Execution::dimensionsOf(Direction direction, size_t index) const {

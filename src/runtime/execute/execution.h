@@ -16,6 +16,7 @@
 #include "runtime/execute/event.h"
 #include "runtime/memory/memory.h"
 #include "runtime/memory/memory_arguments.h"
+#include "runtime/run/plan_recording.h"
 
 namespace halyard::runtime {
 
@@ -132,6 +133,7 @@ class Execution {
   std::vector<hal::RequestPool> pools_;
   MemoryArguments memories_;
   std::optional<hal::Request> request_;
+  PlanRecording recording_;  // of request_, for a reusable execution
   std::vector<hal::OutputShape> outputShapes_;
   hal::Timing timing_;
   hal::Timing fencedTiming_;  // equal without fences

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "runtime/run/plan_recording.h"
 #include "runtime/run/result_shapes.h"
 
 namespace halyard::runtime {
@@ -292,6 +293,16 @@ Result<hal::Request> PlanExecution::requestFor(size_t node) {
   return requestFor(main_, main_.plan->nodes[node]);
 }
 
+hal::ExecutionResult PlanExecution::computeStep(size_t step, const PreparedStep& by,
+                                                const hal::Request& request) {
+  // The memory that stands for a token is new in each run.
+  if (arguments_.recording != nullptr && arguments_.memories.empty()) {
+    return arguments_.recording->computeStep(step, by.prepared, burst_, request, options_);
+  }
+  hal::Burst* const burst = burst_ == nullptr ? nullptr : burst_->of(step, by.prepared);
+  return executeOn(*by.prepared, burst, request, options_);
+}
+
 Status PlanExecution::attempt(Frame& frame, const FrameNode& node, const PreparedStep& by) {
   const auto context = [&](Status status) {
     return std::move(status.annotate(runner_.stepText(node.step, *by.device)));
@@ -299,7 +310,6 @@ Status PlanExecution::attempt(Frame& frame, const FrameNode& node, const Prepare
   // What an earlier attempt has found out of the outputs may be wrong.
   for (const uint32_t output : node.outputs) frame.values[output].dimensions.clear();
   const StepMark mark(runner_, node.step, *by.device);
-  hal::Burst* const burst = burst_ == nullptr ? nullptr : burst_->of(node.step, by.prepared);
   for (unsigned attempts = 1;; ++attempts) {
     HALYARD_ASSIGN_OR_RETURN(hal::Request request, requestFor(frame, node));
     TokenStaging staging;
@@ -309,7 +319,7 @@ Status PlanExecution::attempt(Frame& frame, const FrameNode& node, const Prepare
                                "{}", runner_.stepText(node.step, *by.device));
     }
     const hal::TimePoint started = hal::Clock::now();
-    const hal::ExecutionResult result = executeOn(*by.prepared, burst, request, options_);
+    const hal::ExecutionResult result = computeStep(node.step, by, request);
     if (result.status.ok() && runner_.recovery().asPlanned(node.step, by)) {
       runner_.addMeasurement(node.step, hal::Clock::now() - started);
     }

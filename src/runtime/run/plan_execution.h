@@ -83,6 +83,8 @@ class PlanExecution {
 
   Status runStep(Frame& frame, const FrameNode& node);
   Status attempt(Frame& frame, const FrameNode& node, const PreparedStep& by);
+  hal::ExecutionResult computeStep(size_t step, const PreparedStep& by,
+                                   const hal::Request& request);
   // The step's request; places of unknown size get memory.
   Result<hal::Request> requestFor(Frame& frame, const FrameNode& node);
   uint32_t addPool(const hal::RequestPool& pool, hal::Request* request) const;

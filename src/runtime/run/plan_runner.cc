@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/run/plan_execution.h"
+#include "runtime/run/plan_recording.h"
 #include "trace/trace_context.h"
 
 namespace halyard::runtime {
@@ -19,7 +20,12 @@ bool mayHaveShapes(const Status& status) {
 // A whole model, or a step that is one: the application's own request, but for buffers that
 // `by` does not know.
 Status attemptWhole(const RunArguments& arguments, const hal::ExecuteOptions& options,
-                    const PreparedStep& by, hal::Burst* burst, hal::ExecutionResult* result) {
+                    const PreparedStep& by, PlanBurst* steps, hal::ExecutionResult* result) {
+  if (arguments.memories.empty() && arguments.recording != nullptr) {
+    *result = arguments.recording->compute(by.prepared, steps, arguments.request, options);
+    return result->status;
+  }
+  hal::Burst* const burst = steps == nullptr ? nullptr : steps->of(0, by.prepared);
   if (arguments.memories.empty()) {
     *result = executeOn(*by.prepared, burst, arguments.request, options);
   } else {
@@ -34,15 +40,17 @@ Status attemptWhole(const RunArguments& arguments, const hal::ExecuteOptions& op
 
 }  // namespace
 
-hal::ExecutionResult executeOn(hal::PreparedModel& prepared, hal::Burst* burst,
-                               const hal::Request& request, const hal::ExecuteOptions& options) {
-  hal::ExecutionResult result = burst != nullptr ? burst->execute(request, options)
-                                                 : prepared.executeSynchronously(request, options);
-  // As a driver before HAL 1.2 tells of it.
+hal::ExecutionResult withShapes(hal::ExecutionResult result) {
   if (result.status.code() == ResultCode::OUTPUT_INSUFFICIENT_SIZE && result.outputShapes.empty()) {
     result.status = opFailed("the device found an output too small without saying which");
   }
   return result;
+}
+
+hal::ExecutionResult executeOn(hal::PreparedModel& prepared, hal::Burst* burst,
+                               const hal::Request& request, const hal::ExecuteOptions& options) {
+  return withShapes(burst != nullptr ? burst->execute(request, options)
+                                     : prepared.executeSynchronously(request, options));
 }
 
 PlanRunner::PlanRunner(std::shared_ptr<const Plan> plan, PlanContext context)
@@ -79,7 +87,7 @@ hal::ExecutionResult PlanRunner::run(const RunArguments& arguments,
     if (!hal::validateRequest(model(), arguments.request, true).ok()) return result;
     result.status = recovery_.computeOnCpu(std::move(result.status), [&](const PreparedStep& by) {
       const StepMark mark(*this, std::nullopt, *by.device);
-      return attemptWhole(arguments, options, by, nullptr, &result);
+      return attemptWhole({arguments.request, arguments.memories}, options, by, nullptr, &result);
     });
     result.timing = {};
   }
@@ -99,9 +107,8 @@ hal::ExecutionResult PlanRunner::runSimple(const RunArguments& arguments,
   const bool isMeasured = measuresNext();
   const auto attempt = [&](const PreparedStep& step) {
     const StepMark mark(*this, 0, *step.device);
-    hal::Burst* const own = burst == nullptr ? nullptr : burst->of(0, step.prepared);
     const hal::TimePoint started = isMeasured ? hal::Clock::now() : hal::TimePoint();
-    Status status = attemptWhole(arguments, options, step, own, &result);
+    Status status = attemptWhole(arguments, options, step, burst, &result);
     if (status.ok()) {
       if (isMeasured && recovery_.asPlanned(0, step)) {
         addMeasurement(0, hal::Clock::now() - started);
@@ -127,7 +134,11 @@ StepMark::StepMark(const PlanRunner& runner, std::optional<size_t> step, const D
       scope_(trace::Layer::RUNTIME, trace::Phase::EXECUTION, text_,
              {.context = traceContext(runner.recovery().context().compilation, step)}) {}
 
-PlanBurst::PlanBurst(const PlanRunner& runner) {
+PlanBurst::PlanBurst(const PlanRunner& runner)
+    : id_([] {
+        static std::atomic<uint64_t> last = 0;
+        return ++last;
+      }()) {
   for (size_t i = 0; i < runner.plan().steps.size(); ++i) {
     bursts_.push_back(open(runner.recovery().current(i)->prepared));
   }

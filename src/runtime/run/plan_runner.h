@@ -20,12 +20,15 @@
 namespace halyard::runtime {
 
 class PlanBurst;
+class PlanRecording;
 
 // One execution's request for the whole model, and the memories made from descriptors whose tokens
 // are in it.
 struct RunArguments {
   const hal::Request& request;
   const MemoryArguments& memories;
+  // Of a request that is computed again and again. Otherwise null. No other run uses it meanwhile.
+  PlanRecording* recording = nullptr;
 };
 
 class PlanRunner {
@@ -90,6 +93,8 @@ class PlanBurst {
   // Opens the bursts of all steps that have some; the others are computed without.
   explicit PlanBurst(const PlanRunner& runner);
 
+  // Never 0, and never that of another PlanBurst.
+  uint64_t id() const { return id_; }
   // Null when the device has none. A step that is computed by another device, or another process,
   // than the last time gets a burst there.
   hal::Burst* of(size_t step, const std::shared_ptr<hal::PreparedModel>& prepared);
@@ -101,9 +106,12 @@ class PlanBurst {
   };
   static StepBurst open(const std::shared_ptr<hal::PreparedModel>& prepared);
 
+  const uint64_t id_;
   std::vector<StepBurst> bursts_;
 };
 
+// A result of a device. A driver before HAL 1.2 does not say which output is too small: OP_FAILED.
+hal::ExecutionResult withShapes(hal::ExecutionResult result);
 // `prepared`'s execution in the burst, or without if it is null.
 hal::ExecutionResult executeOn(hal::PreparedModel& prepared, hal::Burst* burst,
                                const hal::Request& request, const hal::ExecuteOptions& options);

@@ -32,9 +32,11 @@ struct DeviceScript {
   // Called with each result; may spoil it.
   std::function<void(hal::ExecutionResult& result)> afterExecution;
   std::function<Status()> prepare;
+  std::function<Status()> record;
   std::set<OperationType> unsupported;
   std::atomic<int> executions = 0;
   std::atomic<int> prepared = 0;
+  std::atomic<int> recorded = 0;
   // All prepared models made so far answer DEAD_OBJECT, as after the end of a driver's process.
   void die() { ++generation; }
   std::atomic<int> generation = 0;
@@ -57,6 +59,12 @@ class ScriptedStep final : public hal::PreparedModel {
     result = real_->executeSynchronously(request, options);
     if (script_->afterExecution) script_->afterExecution(result);
     return result;
+  }
+  Result<std::unique_ptr<hal::ReusableExecution>> createReusableExecution(
+      const hal::Request& request) override {
+    if (script_->record) HALYARD_RETURN_IF_ERROR(script_->record());
+    ++script_->recorded;
+    return hal::PreparedModel::createReusableExecution(request);
   }
 
  private:

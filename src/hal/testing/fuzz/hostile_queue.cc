@@ -113,6 +113,17 @@ void offerMemory(ByteSource& bytes, const OpenQueue& queue) {
   sendWith(queue.memoryChannel.get(), {reinterpret_cast<const uint8_t*>(&message), size}, fd);
 }
 
+kj::Promise<void> giveUp(ByteSource& bytes, wire::v1_2::IBurstContext::Client burst) {
+  if (bytes.oneIn(4)) {
+    auto call = burst.freeRecordingRequest();
+    call.setNumber(bytes.oneIn(4) ? bytes.number32() : bytes.below(20));
+    return call.send().ignoreResult();
+  }
+  auto call = burst.freeMemoryRequest();
+  call.setSlot(static_cast<int32_t>(bytes.number32()));
+  return call.send().ignoreResult();
+}
+
 void sendRaw(int socket, ByteSource bytes) {
   const bool withFd = bytes.oneIn(2);
   const UniqueFd fd = withFd ? chooseDescriptor(bytes) : UniqueFd();

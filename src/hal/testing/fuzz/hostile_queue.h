@@ -33,6 +33,9 @@ kj::Promise<OpenQueue> takeChannels(Configured& response);
 // Any bytes as a packet, with a position that may be wrong.
 void sendPacket(ByteSource& bytes, const OpenQueue& queue);
 
+// Gives up some slot of memory, or some recording.
+kj::Promise<void> giveUp(ByteSource& bytes, wire::v1_2::IBurstContext::Client burst);
+
 // Some memory for some slot, or anything else, through the burst's memory channel.
 void offerMemory(ByteSource& bytes, const OpenQueue& queue);
 

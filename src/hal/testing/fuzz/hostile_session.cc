@@ -449,9 +449,7 @@ class Session {
 
   Promise configureBurst() {
     if (!bursts_.empty() && bytes_.oneIn(2)) {
-      auto call = pick<wire::v1_2::IBurstContext>(bursts_).freeMemoryRequest();
-      call.setSlot(static_cast<int32_t>(bytes_.number32()));
-      return finish(call.send().ignoreResult(), false);
+      return finish(giveUp(bytes_, pick<wire::v1_2::IBurstContext>(bursts_)), false);
     }
     if (!queues_.empty() && bytes_.oneIn(2)) {
       const OpenQueue& queue = queues_[bytes_.below(static_cast<uint32_t>(queues_.size()))];

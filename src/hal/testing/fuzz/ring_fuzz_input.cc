@@ -144,6 +144,8 @@ class Fuzzed {
         return;
       case 4:
         return offer(input);
+      case 7:
+        return useRecording(input);
       default:
         return send(nearlyGood(input));
     }
@@ -180,11 +182,31 @@ class Fuzzed {
     if ((choice & 0x80) != 0) options.deadline = TimePoint(std::chrono::nanoseconds(input.word()));
     std::vector<Datum> packet;
     encodeRequestPacket(request, slots, options, true, &packet);
-    for (int changes = input.byte() % 4; changes > 1; --changes) {
+    const uint8_t rest = input.byte();
+    if ((rest & 0x10) != 0) appendRecording(rest >> 5, &packet);
+    change(input, rest % 4, packet);
+    return packet;
+  }
+
+  // Runs a recording, or gives one up.
+  void useRecording(Input& input) {
+    const uint8_t choice = input.byte();
+    const uint32_t number = choice % 16 == 15 ? input.word() : choice % 8;
+    if ((choice & 0x30) == 0) return ring_->freeRecording(number);
+    ExecuteOptions options;
+    options.measureTiming = (choice & 0x40) != 0;
+    if ((choice & 0x80) != 0) options.deadline = TimePoint(std::chrono::nanoseconds(input.word()));
+    std::vector<Datum> packet;
+    encodeRunPacket(number, options, true, &packet);
+    change(input, input.byte() % 4, packet);
+    send(packet);
+  }
+
+  static void change(Input& input, int changes, std::vector<Datum>& packet) {
+    for (; changes > 1; --changes) {
       Datum& datum = packet[input.byte() % packet.size()];
       datum.words[input.byte() % datum.words.size()] = input.word();
     }
-    return packet;
   }
 
   void send(const std::vector<Datum>& packet) {

@@ -1,0 +1,93 @@
+#include "runtime/run/plan_recording.h"
+
+#include <algorithm>
+
+#include "runtime/run/plan_runner.h"
+
+namespace halyard::runtime {
+namespace {
+
+// Concurrent runs take turns with a few memories. A request that differs more often changes with
+// the data, and recording it gains nothing.
+constexpr unsigned kMostChanges = 8;
+
+bool isSame(const hal::RequestArgument& a, const hal::RequestArgument& b) {
+  if (a.kind != b.kind || a.dimensions != b.dimensions) return false;
+  switch (a.kind) {
+    case hal::RequestArgument::Kind::NO_VALUE:
+      return true;
+    case hal::RequestArgument::Kind::POINTER:
+      return a.pointer == b.pointer && a.length == b.length;
+    case hal::RequestArgument::Kind::POOL:
+      return a.location.poolIndex == b.location.poolIndex &&
+             a.location.offset == b.location.offset && a.location.length == b.location.length;
+  }
+  return false;
+}
+
+bool isSame(const hal::Request& a, const hal::Request& b) {
+  const auto same = [](const hal::RequestArgument& one, const hal::RequestArgument& other) {
+    return isSame(one, other);
+  };
+  return a.pools == b.pools && std::ranges::equal(a.inputs, b.inputs, same) &&
+         std::ranges::equal(a.outputs, b.outputs, same);
+}
+
+}  // namespace
+
+bool PlanRecording::isRecorded(const Step& own, const std::shared_ptr<hal::PreparedModel>& prepared,
+                               const PlanBurst* burst) {
+  return own.execution != nullptr && own.prepared == prepared &&
+         own.burst == (burst == nullptr ? 0 : burst->id());
+}
+
+Status PlanRecording::record(Step& own, size_t step,
+                             const std::shared_ptr<hal::PreparedModel>& prepared, PlanBurst* burst,
+                             const hal::Request& request) {
+  own.execution.reset();
+  own.prepared = prepared;
+  own.burst = burst == nullptr ? 0 : burst->id();
+  hal::Burst* const series = burst == nullptr ? nullptr : burst->of(step, prepared);
+  auto execution = series != nullptr ? series->createReusableExecution(request)
+                                     : prepared->createReusableExecution(request);
+  HALYARD_ASSIGN_OR_RETURN(own.execution, std::move(execution));
+  return okStatus();
+}
+
+hal::ExecutionResult PlanRecording::compute(const std::shared_ptr<hal::PreparedModel>& prepared,
+                                            PlanBurst* burst, const hal::Request& request,
+                                            const hal::ExecuteOptions& options) {
+  Step& own = steps_[0];
+  if (!isRecorded(own, prepared, burst)) {
+    Status recorded = record(own, 0, prepared, burst, request);
+    if (!recorded.ok()) return {std::move(recorded), {}, {}};
+  }
+  return withShapes(own.execution->compute(options));
+}
+
+hal::ExecutionResult PlanRecording::computeStep(size_t step,
+                                                const std::shared_ptr<hal::PreparedModel>& prepared,
+                                                PlanBurst* burst, const hal::Request& request,
+                                                const hal::ExecuteOptions& options) {
+  Step& own = steps_[step];
+  bool isNew = !isRecorded(own, prepared, burst);
+  if (!isNew && !isSame(own.request, request)) {
+    ++own.changes;
+    isNew = true;
+  }
+  if (own.changes > kMostChanges) {
+    own.execution.reset();
+    own.request = {};
+    hal::Burst* const series = burst == nullptr ? nullptr : burst->of(step, prepared);
+    return executeOn(*prepared, series, request, options);
+  }
+  if (isNew) {
+    own.execution.reset();
+    own.request = request;
+    Status recorded = record(own, step, prepared, burst, own.request);
+    if (!recorded.ok()) return {std::move(recorded), {}, {}};
+  }
+  return withShapes(own.execution->compute(options));
+}
+
+}  // namespace halyard::runtime
