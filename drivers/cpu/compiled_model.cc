@@ -14,6 +14,7 @@
 #include "cpu/subgraph_run.h"
 #include "halyard/driver/trace.h"
 #include "kernels/huge_pages.h"
+#include "model/shape_agreement.h"
 #include "model_work.h"
 #include "run_services.h"
 
@@ -32,13 +33,6 @@ constexpr size_t kLargeTemporary = 4096;
 size_t placeBytes(const ops::Tensor& tensor) {
   const size_t bytes = cpu::byteSizeOf(tensor);
   return bytes < kLargeTemporary ? bytes : bytes + kApart;
-}
-
-bool agree(const Shape& planned, const Shape& given) {
-  if (given.empty()) return true;
-  return planned.size() == given.size() &&
-         std::equal(planned.begin(), planned.end(), given.begin(),
-                    [](uint32_t p, uint32_t g) { return g == 0 || g == p; });
 }
 
 cpu::BlockPool::Block allocate(size_t bytes) {
@@ -234,7 +228,7 @@ bool CompiledModel::takes(std::span<const cpu::Argument> inputs,
   const cpu::SubgraphPlan& main = plan_.main;
   const auto suits = [&](const cpu::Argument& argument, uint32_t operand) {
     const ops::Tensor& tensor = main.tensors[operand];
-    return argument.data != nullptr && agree(tensor.dims, argument.dims) &&
+    return argument.data != nullptr && isShapeOf(argument.dims, tensor.dims) &&
            argument.length >= cpu::byteSizeOf(tensor) &&
            cpu::isAlignedFor(tensor.type, argument.data);
   };

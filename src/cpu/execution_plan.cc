@@ -8,6 +8,7 @@
 #include "cpu/arena_plan.h"
 #include "cpu/block_pool.h"
 #include "cpu/shape_propagation.h"
+#include "model/shape_agreement.h"
 #include "ops/inline_services.h"
 #include "ops/operand_checks.h"
 
@@ -238,17 +239,11 @@ Result<Shape> combineDims(const Operand& operand, const Shape& given) {
   if (given.empty()) return operand.dimensions;
   if (isScalarType(operand.type)) return badData("a scalar with dimensions {}", shapeText(given));
   const Shape& declared = operand.dimensions;
-  if (declared.empty()) return given;
-  Shape combined = declared;
-  bool agree = given.size() == declared.size();
-  for (size_t i = 0; agree && i < given.size(); ++i) {
-    if (combined[i] == 0) combined[i] = given[i];
-    agree = given[i] == 0 || given[i] == combined[i];
-  }
-  if (!agree) {
+  std::optional<Shape> combined = combineShapes(declared, given);
+  if (!combined) {
     return badData("has dimensions {}, the model says {}", shapeText(given), shapeText(declared));
   }
-  return combined;
+  return std::move(*combined);
 }
 
 size_t byteSizeOf(const ops::Tensor& tensor) {
@@ -268,11 +263,7 @@ Status asFailure(Status status) {
 
 Status mergeDims(const Shape& inferred, ops::Tensor* output) {
   if (isScalarType(output->type)) return okStatus();
-  bool agree = output->dims.empty() || output->dims.size() == inferred.size();
-  for (size_t d = 0; agree && d < output->dims.size(); ++d) {
-    agree = output->dims[d] == 0 || output->dims[d] == inferred[d];
-  }
-  if (!agree) {
+  if (!isShapeOf(output->dims, inferred)) {
     return opFailed("its dimensions are {}, declared {}", ops::realShapeText(inferred),
                     shapeText(output->dims));
   }
