@@ -90,33 +90,23 @@ Status findDefinitions(SubgraphPlan* plan) {
 // Places the temporaries of known size.
 void placeTemporaries(const ShapePropagation& shapes, SubgraphPlan* plan) {
   const Subgraph& subgraph = *plan->subgraph;
-  std::vector<ArenaTensor> tensors;
-  std::vector<uint32_t> operands;
-  std::vector<size_t> entryOf(subgraph.operands.size());
+  LifetimePlanner planner(subgraph.operands.size());
   for (size_t step = 0; step < subgraph.operations.size(); ++step) {
     const Operation& operation = subgraph.operations[step];
-    for (uint32_t operand : operation.inputs) {
-      if (plan->arenaOffset[operand]) tensors[entryOf[operand]].last = step;
-    }
+    for (uint32_t operand : operation.inputs) planner.extend(operand, step);
     if (plan->isFolded[step]) continue;
     // The values of control flow come in blocks of their own.
     if (plan->definitions[step]->controlFlow != ops::ControlFlow::NONE) continue;
     for (uint32_t operand : operation.outputs) {
       if (subgraph.operands[operand].lifetime != Lifetime::TEMPORARY_VARIABLE) continue;
       if (!shapes.settled(operand)) continue;
-      entryOf[operand] = tensors.size();
-      tensors.push_back({byteSizeOf(plan->tensors[operand]), step, step});
-      operands.push_back(operand);
-      plan->arenaOffset[operand] = 0;
+      planner.write(operand, byteSizeOf(plan->tensors[operand]), step);
     }
   }
-  if (tensors.size() > kMaxArenaTensors) {
-    plan->arenaOffset.assign(subgraph.operands.size(), std::nullopt);
-    return;
-  }
-  const ArenaPlan arena = planArena(tensors, BlockPool::kAlignment);
-  for (size_t i = 0; i < operands.size(); ++i) plan->arenaOffset[operands[i]] = arena.offsets[i];
-  plan->arenaBytes = arena.bytes;
+  if (planner.tensorCount() > kMaxArenaTensors) return;
+  OperandPlaces places = planner.place(BlockPool::kAlignment);
+  plan->arenaOffset = std::move(places.offsets);
+  plan->arenaBytes = places.bytes;
 }
 
 // Returns the limit for constants as floats: the size of all bytes that the model has, as floats.
