@@ -14,7 +14,7 @@
 namespace halyard::runtime {
 namespace {
 
-constexpr uint64_t kMaximumLoopTimeout = 15'000'000'000;
+constexpr uint64_t kMaximumLoopTimeout = hal::kMaximumLoopTimeout.count();
 constexpr uint64_t kNotAvailable = UINT64_MAX;
 
 std::string_view directionName(Execution::Direction direction) {
