@@ -9,11 +9,11 @@
 #include "base/log.h"
 #include "base/work_limit.h"
 #include "constant_pages.h"
-#include "cpu/arena_plan.h"
 #include "cpu/block_pool.h"
 #include "cpu/subgraph_run.h"
 #include "halyard/driver/trace.h"
 #include "kernels/huge_pages.h"
+#include "model/shape_agreement.h"
 #include "model_work.h"
 #include "run_services.h"
 
@@ -32,13 +32,6 @@ constexpr size_t kLargeTemporary = 4096;
 size_t placeBytes(const ops::Tensor& tensor) {
   const size_t bytes = cpu::byteSizeOf(tensor);
   return bytes < kLargeTemporary ? bytes : bytes + kApart;
-}
-
-bool agree(const Shape& planned, const Shape& given) {
-  if (given.empty()) return true;
-  return planned.size() == given.size() &&
-         std::equal(planned.begin(), planned.end(), given.begin(),
-                    [](uint32_t p, uint32_t g) { return g == 0 || g == p; });
 }
 
 cpu::BlockPool::Block allocate(size_t bytes) {
@@ -192,27 +185,16 @@ bool CompiledModel::isOfItsKind(const Subgraph& main) {
 
 void CompiledModel::placeTemporaries() {
   const cpu::SubgraphPlan& main = plan_.main;
-  offsets_.resize(main.tensors.size());
-  inArena_.resize(main.tensors.size());
-  std::vector<cpu::ArenaTensor> tensors;
-  std::vector<uint32_t> operands;
-  std::vector<size_t> entryOf(main.tensors.size());
+  cpu::LifetimePlanner planner(main.tensors.size());
   for (size_t i = 0; i < steps_.size(); ++i) {
-    for (uint32_t operand : steps_[i].sources) {
-      if (!inArena_[operand]) continue;
-      // Outputs of the model stay to the end, also those that are read.
-      size_t& last = tensors[entryOf[operand]].last;
-      last = std::max(last, i);
-    }
+    for (uint32_t operand : steps_[i].sources) planner.extend(operand, i);
     for (uint32_t operand : steps_[i].outputs) {
       // An output of the model that is read by later steps, too, is delivered at the end: its
       // memory may be another process's to write.
       const bool isOutput = main.outputPosition[operand].has_value();
       if (isOutput && main.consumers[operand] == 0) continue;
-      entryOf[operand] = tensors.size();
-      tensors.push_back({placeBytes(main.tensors[operand]), i, isOutput ? steps_.size() : i});
-      operands.push_back(operand);
-      inArena_[operand] = true;
+      planner.write(operand, placeBytes(main.tensors[operand]), i);
+      if (isOutput) planner.extend(operand, steps_.size());
     }
   }
   // Inputs that reference kernels read, who rely on what they have read once.
@@ -224,9 +206,7 @@ void CompiledModel::placeTemporaries() {
   for (uint32_t operand : main.subgraph->inputIndexes) {
     copiesInput_.push_back(readByReference[operand]);
   }
-  const cpu::ArenaPlan arena = cpu::planArena(tensors, cpu::BlockPool::kAlignment);
-  for (size_t i = 0; i < operands.size(); ++i) offsets_[operands[i]] = arena.offsets[i];
-  arenaBytes_ = arena.bytes;
+  arena_ = planner.place(cpu::BlockPool::kAlignment);
 }
 
 bool CompiledModel::takes(std::span<const cpu::Argument> inputs,
@@ -234,7 +214,7 @@ bool CompiledModel::takes(std::span<const cpu::Argument> inputs,
   const cpu::SubgraphPlan& main = plan_.main;
   const auto suits = [&](const cpu::Argument& argument, uint32_t operand) {
     const ops::Tensor& tensor = main.tensors[operand];
-    return argument.data != nullptr && agree(tensor.dims, argument.dims) &&
+    return argument.data != nullptr && isShapeOf(argument.dims, tensor.dims) &&
            argument.length >= cpu::byteSizeOf(tensor) &&
            cpu::isAlignedFor(tensor.type, argument.data);
   };
@@ -257,11 +237,11 @@ std::unique_ptr<CompiledModel::State> CompiledModel::takeState() {
   }
   const cpu::SubgraphPlan& main = plan_.main;
   auto state = std::make_unique<State>(resources_.threads);
-  if (arenaBytes_ > 0) state->arena = allocateArena(arenaBytes_);
+  if (arena_.bytes > 0) state->arena = allocateArena(arena_.bytes);
   std::byte* const base = state->arena.get();
   for (size_t operand = 0; operand < main.tensors.size(); ++operand) {
-    state->data.push_back(inArena_[operand] ? base + offsets_[operand]
-                                            : main.tensors[operand].data);
+    const std::optional<size_t> offset = arena_.offsets[operand];
+    state->data.push_back(offset ? base + *offset : main.tensors[operand].data);
   }
   state->inputCopies.resize(copiesInput_.size());
   state->inputs.resize(steps_.size());
@@ -306,7 +286,7 @@ void CompiledModel::bind(std::span<const cpu::Argument> inputs,
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     const uint32_t operand = main.subgraph->outputIndexes[i];
-    if (!inArena_[operand]) state->data[operand] = outputs[i].data;
+    if (!arena_.offsets[operand]) state->data[operand] = outputs[i].data;
   }
 }
 
@@ -394,7 +374,7 @@ Status CompiledModel::runReference(const Step& step, State* state) const {
 void CompiledModel::deliver(std::span<const cpu::Argument> outputs, const State& state) const {
   for (size_t i = 0; i < outputs.size(); ++i) {
     const uint32_t operand = plan_.main.subgraph->outputIndexes[i];
-    if (!inArena_[operand]) continue;
+    if (!arena_.offsets[operand]) continue;
     cpu::copyInChunks(outputs[i].data, state.data[operand],
                       cpu::byteSizeOf(plan_.main.tensors[operand]));
   }
@@ -422,7 +402,7 @@ CompiledModel::Facts CompiledModel::facts() const {
   return {plan_.main.subgraph->operations.size(),
           steps_.size(),
           static_cast<size_t>(own),
-          arenaBytes_,
+          arena_.bytes,
           releasedBytes_,
           packedBytes_,
           dividesLoops_};

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "cpu/arena_plan.h"
 #include "cpu/execution_plan.h"
 #include "cpu/executor.h"
 #include "deferred_work.h"
@@ -96,7 +97,7 @@ class CompiledModel final : private IdleMemory::Keeper {
   };
   Facts facts() const;
   // Memory that no other model has: Facts' arenaBytes and packedBytes. 0 before it is complete.
-  size_t ownBytes() const { return isComplete() ? arenaBytes_ + packedBytes_ : 0; }
+  size_t ownBytes() const { return isComplete() ? arena_.bytes + packedBytes_ : 0; }
   // The operation of the main subgraph that step `step` computes (the last one, when it is
   // several), and whether it takes the reference kernel.
   struct StepFacts {
@@ -133,10 +134,8 @@ class CompiledModel final : private IdleMemory::Keeper {
   const Resources resources_;
   DeferredWork stepsMade_;  // what follows, down to dividesLoops_
   std::vector<Step> steps_;
-  std::vector<size_t> offsets_;    // by operand; of those with a place in the arena
-  std::vector<bool> inArena_;      // by operand
+  cpu::OperandPlaces arena_;       // of temporaries, and of outputs that steps read
   std::vector<bool> copiesInput_;  // by input: a reference kernel reads it
-  size_t arenaBytes_ = 0;
   size_t releasedBytes_ = 0;
   size_t packedBytes_ = 0;
   bool dividesLoops_ = false;

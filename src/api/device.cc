@@ -135,9 +135,13 @@ int ANeuralNetworksDevice_getExtensionSupport(const ANeuralNetworksDevice* devic
   });
 }
 
-uint64_t ANeuralNetworks_getDefaultLoopTimeout() { return 2'000'000'000; }
+uint64_t ANeuralNetworks_getDefaultLoopTimeout() {
+  return halyard::hal::kDefaultLoopTimeout.count();
+}
 
-uint64_t ANeuralNetworks_getMaximumLoopTimeout() { return 15'000'000'000; }
+uint64_t ANeuralNetworks_getMaximumLoopTimeout() {
+  return halyard::hal::kMaximumLoopTimeout.count();
+}
 
 int ANeuralNetworksModel_getSupportedOperationsForDevices(
     const ANeuralNetworksModel* model, const ANeuralNetworksDevice* const* devices,

@@ -63,4 +63,24 @@ ArenaPlan planArena(const std::vector<ArenaTensor>& tensors, size_t alignment) {
   return plan;
 }
 
+void LifetimePlanner::write(uint32_t operand, size_t bytes, size_t step) {
+  entries_[operand] = tensors_.size();
+  tensors_.push_back({bytes, step, step});
+}
+
+void LifetimePlanner::extend(uint32_t operand, size_t step) {
+  if (!entries_[operand]) return;
+  size_t& last = tensors_[*entries_[operand]].last;
+  last = std::max(last, step);
+}
+
+OperandPlaces LifetimePlanner::place(size_t alignment) const {
+  const ArenaPlan plan = planArena(tensors_, alignment);
+  OperandPlaces places{.offsets = entries_, .bytes = plan.bytes};
+  for (std::optional<size_t>& place : places.offsets) {
+    if (place) place = plan.offsets[*place];
+  }
+  return places;
+}
+
 }  // namespace halyard::cpu

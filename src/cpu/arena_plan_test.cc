@@ -70,5 +70,41 @@ TEST(ArenaPlan, NeverOverlapsAndStaysNearTheLiveSet) {
   }
 }
 
+TEST(LifetimePlanner, ReusesPlacesBehindTheLastReader) {
+  LifetimePlanner planner(4);
+  planner.extend(0, 0);  // an input of the subgraph has no place
+  planner.write(1, 64, 0);
+  planner.extend(1, 1);
+  planner.write(2, 64, 1);
+  planner.extend(2, 2);
+  planner.write(3, 64, 2);
+  EXPECT_EQ(planner.tensorCount(), 3u);
+  const OperandPlaces places = planner.place(64);
+  EXPECT_EQ(places.offsets[0], std::nullopt);
+  EXPECT_EQ(places.offsets[1], places.offsets[3]);
+  EXPECT_NE(places.offsets[1], places.offsets[2]);
+  EXPECT_EQ(places.bytes, 128u);
+}
+
+TEST(LifetimePlanner, AnEarlierStepDoesNotEndALifetime) {
+  LifetimePlanner planner(3);
+  planner.write(0, 64, 0);
+  planner.extend(0, 3);
+  planner.extend(0, 1);
+  planner.write(1, 64, 1);
+  planner.write(2, 64, 2);
+  const OperandPlaces places = planner.place(64);
+  EXPECT_NE(places.offsets[0], places.offsets[1]);
+  EXPECT_NE(places.offsets[0], places.offsets[2]);
+  EXPECT_EQ(places.offsets[1], places.offsets[2]);
+  EXPECT_EQ(places.bytes, 128u);
+}
+
+TEST(LifetimePlanner, PlacesNothingWithoutWriters) {
+  const OperandPlaces places = LifetimePlanner(2).place(64);
+  EXPECT_EQ(places.offsets, (std::vector<std::optional<size_t>>(2)));
+  EXPECT_EQ(places.bytes, 0u);
+}
+
 }  // namespace
 }  // namespace halyard::cpu

@@ -1,15 +1,10 @@
 // Runs branches and loops: passes values to another subgraph's run and takes its results.
 #include "cpu/control_flow_run.h"
 
-#include <algorithm>
-#include <chrono>
-#include <string_view>
+#include "cpu/while_loop.h"
 
 namespace halyard::cpu {
 namespace {
-
-constexpr std::chrono::nanoseconds kDefaultLoopTimeout = std::chrono::seconds(2);
-constexpr std::chrono::nanoseconds kMaximumLoopTimeout = std::chrono::seconds(15);
 
 // Returns the subgraph that input i of the operation refers to.
 const SubgraphPlan& subgraphOf(const SubgraphPlan& plan, const Operation& operation, size_t i,
@@ -34,7 +29,7 @@ class BranchRun {
     const size_t chosen = isTrue(condition) ? 1 : 2;
     HALYARD_RETURN_IF_ERROR(
         runChosen(subgraphOf(plan_, operation_, chosen, services_), inputs.subspan(3), values),
-        "{}", chosen == 1 ? "then-model" : "else-model");
+        "{}", branchName(chosen == 1));
     return okStatus();
   }
 
@@ -75,21 +70,9 @@ class LoopRun {
   Status run(std::span<const ops::Tensor> inputs, std::vector<RunValue>* values) {
     const std::span<const ops::Tensor> initial = inputs.subspan(2);
     for (const ops::Tensor& tensor : initial) state_.push_back({tensor, {}});
-    const auto timeout =
-        std::min(services_.options->loopTimeout.value_or(kDefaultLoopTimeout), kMaximumLoopTimeout);
-    const hal::TimePoint started = hal::Clock::now();
-    for (uint64_t iteration = 0;; ++iteration) {
-      bool goOn = false;
-      HALYARD_RETURN_IF_ERROR(evaluateCondition(&goOn), "condition model, iteration {}", iteration);
-      if (!goOn) break;
-      if (hal::Clock::now() - started > timeout) {
-        return makeStatus(
-            ResultCode::MISSED_DEADLINE_TRANSIENT,
-            "the loop has not ended within its timeout of {} ms; {} iterations are done",
-            std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count(), iteration);
-      }
-      HALYARD_RETURN_IF_ERROR(runBody(), "body model, iteration {}", iteration);
-    }
+    HALYARD_RETURN_IF_ERROR(runWhile(
+        services_.options->loopTimeout, [&](uint64_t) { return evaluateCondition(); },
+        [&](uint64_t) { return runBody(); }));
     for (size_t i = 0; i < outputCount_; ++i) {
       if (state_[i].tensor.omitted) {
         return opFailed("output {} has no value: input {} is omitted and the loop was not entered",
@@ -108,12 +91,11 @@ class LoopRun {
     return okStatus();
   }
 
-  Status evaluateCondition(bool* value) {
+  Result<bool> evaluateCondition() {
     condition_.reset();
     HALYARD_RETURN_IF_ERROR(bindAll(&condition_));
     HALYARD_RETURN_IF_ERROR(condition_.run());
-    *value = isTrue(condition_.output(0));
-    return okStatus();
+    return isTrue(condition_.output(0));
   }
 
   Status runBody() {

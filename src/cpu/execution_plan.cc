@@ -8,6 +8,7 @@
 #include "cpu/arena_plan.h"
 #include "cpu/block_pool.h"
 #include "cpu/shape_propagation.h"
+#include "model/shape_agreement.h"
 #include "ops/inline_services.h"
 #include "ops/operand_checks.h"
 
@@ -89,33 +90,23 @@ Status findDefinitions(SubgraphPlan* plan) {
 // Places the temporaries of known size.
 void placeTemporaries(const ShapePropagation& shapes, SubgraphPlan* plan) {
   const Subgraph& subgraph = *plan->subgraph;
-  std::vector<ArenaTensor> tensors;
-  std::vector<uint32_t> operands;
-  std::vector<size_t> entryOf(subgraph.operands.size());
+  LifetimePlanner planner(subgraph.operands.size());
   for (size_t step = 0; step < subgraph.operations.size(); ++step) {
     const Operation& operation = subgraph.operations[step];
-    for (uint32_t operand : operation.inputs) {
-      if (plan->arenaOffset[operand]) tensors[entryOf[operand]].last = step;
-    }
+    for (uint32_t operand : operation.inputs) planner.extend(operand, step);
     if (plan->isFolded[step]) continue;
     // The values of control flow come in blocks of their own.
     if (plan->definitions[step]->controlFlow != ops::ControlFlow::NONE) continue;
     for (uint32_t operand : operation.outputs) {
       if (subgraph.operands[operand].lifetime != Lifetime::TEMPORARY_VARIABLE) continue;
       if (!shapes.settled(operand)) continue;
-      entryOf[operand] = tensors.size();
-      tensors.push_back({byteSizeOf(plan->tensors[operand]), step, step});
-      operands.push_back(operand);
-      plan->arenaOffset[operand] = 0;
+      planner.write(operand, byteSizeOf(plan->tensors[operand]), step);
     }
   }
-  if (tensors.size() > kMaxArenaTensors) {
-    plan->arenaOffset.assign(subgraph.operands.size(), std::nullopt);
-    return;
-  }
-  const ArenaPlan arena = planArena(tensors, BlockPool::kAlignment);
-  for (size_t i = 0; i < operands.size(); ++i) plan->arenaOffset[operands[i]] = arena.offsets[i];
-  plan->arenaBytes = arena.bytes;
+  if (planner.tensorCount() > kMaxArenaTensors) return;
+  OperandPlaces places = planner.place(BlockPool::kAlignment);
+  plan->arenaOffset = std::move(places.offsets);
+  plan->arenaBytes = places.bytes;
 }
 
 // Returns the limit for constants as floats: the size of all bytes that the model has, as floats.
@@ -238,17 +229,11 @@ Result<Shape> combineDims(const Operand& operand, const Shape& given) {
   if (given.empty()) return operand.dimensions;
   if (isScalarType(operand.type)) return badData("a scalar with dimensions {}", shapeText(given));
   const Shape& declared = operand.dimensions;
-  if (declared.empty()) return given;
-  Shape combined = declared;
-  bool agree = given.size() == declared.size();
-  for (size_t i = 0; agree && i < given.size(); ++i) {
-    if (combined[i] == 0) combined[i] = given[i];
-    agree = given[i] == 0 || given[i] == combined[i];
-  }
-  if (!agree) {
+  std::optional<Shape> combined = combineShapes(declared, given);
+  if (!combined) {
     return badData("has dimensions {}, the model says {}", shapeText(given), shapeText(declared));
   }
-  return combined;
+  return std::move(*combined);
 }
 
 size_t byteSizeOf(const ops::Tensor& tensor) {
@@ -268,11 +253,7 @@ Status asFailure(Status status) {
 
 Status mergeDims(const Shape& inferred, ops::Tensor* output) {
   if (isScalarType(output->type)) return okStatus();
-  bool agree = output->dims.empty() || output->dims.size() == inferred.size();
-  for (size_t d = 0; agree && d < output->dims.size(); ++d) {
-    agree = output->dims[d] == 0 || output->dims[d] == inferred[d];
-  }
-  if (!agree) {
+  if (!isShapeOf(output->dims, inferred)) {
     return opFailed("its dimensions are {}, declared {}", ops::realShapeText(inferred),
                     shapeText(output->dims));
   }

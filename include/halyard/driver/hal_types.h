@@ -195,6 +195,10 @@ struct HALYARD_EXPORT PrepareOptions {
   // driver separates its data about cached compilations by it.
   uint32_t clientUid = static_cast<uint32_t>(::geteuid());
 };
+// The timeout of a WHILE operation, if the execution gives none, and its limit.
+inline constexpr std::chrono::nanoseconds kDefaultLoopTimeout = std::chrono::seconds(2);
+inline constexpr std::chrono::nanoseconds kMaximumLoopTimeout = std::chrono::seconds(15);
+
 struct ExecuteOptions {
   bool measureTiming = false;
   std::optional<TimePoint> deadline;

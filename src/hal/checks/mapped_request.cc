@@ -4,19 +4,11 @@
 
 #include <algorithm>
 
+#include "model/shape_agreement.h"
+
 namespace halyard::hal {
 
 namespace {
-
-// The model may have the dimensions that the request leaves open.
-Shape mergedDims(const Operand& operand, const Shape& given) {
-  if (given.size() != operand.dimensions.size()) return given.empty() ? operand.dimensions : given;
-  Shape merged = given;
-  for (size_t i = 0; i < merged.size(); ++i) {
-    if (merged[i] == 0) merged[i] = operand.dimensions[i];
-  }
-  return merged;
-}
 
 // An input must have all the bytes that a driver will read.
 Status checkLength(const Operand& operand, const MappedArgument& input) {
@@ -80,7 +72,7 @@ Status MappedRequest::addAll(const Subgraph& main, const std::vector<RequestArgu
 Result<MappedArgument> MappedRequest::bind(const Operand& operand, const RequestArgument& from,
                                            bool isOutput) const {
   MappedArgument argument;
-  argument.dims = mergedDims(operand, from.dimensions);
+  argument.dims = completeShape(from.dimensions, operand.dimensions);
   switch (from.kind) {
     case RequestArgument::Kind::NO_VALUE:
       break;

@@ -1,5 +1,6 @@
 // Validates a request against its model; see validateRequest in types.h.
 #include "halyard/driver/hal_types.h"
+#include "model/shape_agreement.h"
 
 namespace halyard::hal {
 namespace {
@@ -18,19 +19,12 @@ Status checkDimensions(const Operand& operand, const Shape& given, bool mayBeUns
     }
     return okStatus();
   }
-  if (!operand.dimensions.empty() && given.size() != operand.dimensions.size()) {
+  if (!shapesAgree(given, operand.dimensions)) {
     return badData("dimensions {}, the model has {}", shapeText(given),
                    shapeText(operand.dimensions));
   }
-  for (size_t i = 0; i < given.size(); ++i) {
-    if (given[i] == 0 && !mayBeUnspecified) {
-      return badData("dimension {} of {} is not specified", i, shapeText(given));
-    }
-    const uint32_t fixed = operand.dimensions.empty() ? 0 : operand.dimensions[i];
-    if (given[i] != 0 && fixed != 0 && given[i] != fixed) {
-      return badData("dimensions {}, the model has {}", shapeText(given),
-                     shapeText(operand.dimensions));
-    }
+  for (size_t i = 0; i < given.size() && !mayBeUnspecified; ++i) {
+    if (given[i] == 0) return badData("dimension {} of {} is not specified", i, shapeText(given));
   }
   return checkSizeFits(operand.type, given);
 }

@@ -2,15 +2,10 @@
 
 #include <algorithm>
 
+#include "model/shape_agreement.h"
+
 namespace halyard::hal {
 namespace {
-
-// Returns whether `dims` could be the operand's dimensions. A 0 in `known` is unknown.
-bool agrees(const Shape& dims, const Shape& known) {
-  if (known.empty()) return true;
-  return std::equal(dims.begin(), dims.end(), known.begin(), known.end(),
-                    [](uint32_t found, uint32_t wanted) { return wanted == 0 || found == wanted; });
-}
 
 bool isFullyKnown(const Shape& dimensions) {
   return !dimensions.empty() && std::ranges::find(dimensions, 0u) == dimensions.end();
@@ -22,10 +17,7 @@ const Shape& knownDimensions(const Operand& operand, const RequestArgument& argu
                              Shape* combined) {
   const Shape& given = argument.dimensions.empty() ? operand.dimensions : argument.dimensions;
   if (isFullyKnown(given)) return given;
-  *combined = given;
-  for (size_t i = 0; i < combined->size() && i < operand.dimensions.size(); ++i) {
-    if ((*combined)[i] == 0) (*combined)[i] = operand.dimensions[i];
-  }
+  *combined = completeShape(given, operand.dimensions);
   return *combined;
 }
 
@@ -52,9 +44,9 @@ Status checkOutput(const Operand& operand, const OperandSizes& sizes, const Requ
     return opFailed("its dimensions were open, and it reports none");
   }
   if (reported != nullptr && !isScalar) {
-    const Shape* const wrong = !agrees(dimensions, operand.dimensions)    ? &operand.dimensions
-                               : !agrees(dimensions, argument.dimensions) ? &argument.dimensions
-                                                                          : nullptr;
+    const Shape* const wrong = !isShapeOf(operand.dimensions, dimensions)    ? &operand.dimensions
+                               : !isShapeOf(argument.dimensions, dimensions) ? &argument.dimensions
+                                                                             : nullptr;
     if (wrong != nullptr) {
       return opFailed("it reports dimensions [{}], expected {}", fmt::join(dimensions, ","),
                       shapeText(*wrong));

@@ -78,7 +78,7 @@ Status BufferExecution::bindOutput(const RequestArgument& argument, size_t index
   const auto same = [&](const auto& other) { return other.state == state; };
   if (std::ranges::any_of(inputs_, same)) return badData("the buffer is an input as well");
   if (std::ranges::any_of(outputs_, same)) return badData("the buffer is another output as well");
-  std::optional<Shape> expected = combineDimensions(spec.dimensions, argument.dimensions);
+  std::optional<Shape> expected = combineShapes(spec.dimensions, argument.dimensions);
   if (!expected) {
     return badData("dimensions {}; the buffer has {}", shapeText(argument.dimensions),
                    shapeText(spec.dimensions));
@@ -118,7 +118,7 @@ Status BufferExecution::claimInputs(const Request& request) {
       return opFailed("request input {}: the buffer is not initialised", input.index);
     }
     const Shape& asked = request.inputs[input.index].dimensions;
-    if (!combineDimensions(state.current, asked)) {
+    if (!combineShapes(state.current, asked)) {
       bound_ = false;  // the caller's mistake: nothing changes
       return badData("request input {}: dimensions {}; the buffer has {}", input.index,
                      shapeText(asked), shapeText(state.current));
@@ -217,7 +217,7 @@ Result<bool> BufferExecution::grow(const Request& request, const ExecutionResult
     if (shape.isSufficient) continue;
     --tooSmall;
     const BufferSpec& spec = output.state->spec;
-    const std::optional<Shape> combined = combineDimensions(output.expected, shape.dimensions);
+    const std::optional<Shape> combined = combineShapes(output.expected, shape.dimensions);
     const std::optional<uint32_t> needed =
         combined ? knownByteSize(spec.type, *combined) : std::nullopt;
     const uint64_t length = needed ? *needed : uint64_t{output.length} * 2;
@@ -242,8 +242,7 @@ Status BufferExecution::takeShapes(const ExecutionResult& result) {
                              : output.expected;
     // A dimension of 0 is a size here, which the buffer cannot have.
     const bool whole = spec.isScalar() ? shape.empty() : knownElementCount(shape).has_value();
-    std::optional<Shape> combined =
-        whole ? combineDimensions(output.expected, shape) : std::nullopt;
+    std::optional<Shape> combined = whole ? combineShapes(output.expected, shape) : std::nullopt;
     const std::optional<uint32_t> size =
         combined ? knownByteSize(spec.type, *combined) : std::nullopt;
     if (!size || *size > output.length) {

@@ -62,7 +62,7 @@ class SpecBuilder {
       return badData("{} and {} are operands of different kinds{}", operandText(*first_),
                      operandText(operand), sameParams ? "" : ", by their extra parameters");
     }
-    std::optional<Shape> combined = combineDimensions(spec_.dimensions, operand.dimensions);
+    std::optional<Shape> combined = combineShapes(spec_.dimensions, operand.dimensions);
     if (!combined) {
       return badData("dimensions {} contradict the {} known so far", shapeText(operand.dimensions),
                      shapeText(spec_.dimensions));

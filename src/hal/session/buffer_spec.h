@@ -8,8 +8,8 @@
 #include <set>
 #include <span>
 
-#include "hal/core/dimensions.h"
 #include "halyard/driver/device.h"
+#include "model/shape_agreement.h"
 
 namespace halyard::hal {
 

@@ -88,7 +88,7 @@ class Buffers::Handle final : public Buffer {
         return badData("dimension {} of {} is not specified", i, shapeText(dimensions));
       }
     }
-    std::optional<Shape> combined = combineDimensions(spec.dimensions, dimensions);
+    std::optional<Shape> combined = combineShapes(spec.dimensions, dimensions);
     if (!combined) {
       return badData("dimensions {}; the buffer has {}", shapeText(dimensions),
                      shapeText(spec.dimensions));

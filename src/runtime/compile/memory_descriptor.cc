@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/verbose_log.h"
-#include "hal/core/dimensions.h"
+#include "model/shape_agreement.h"
 #include "runtime/partition/plan_roles.h"
 
 namespace halyard::runtime {
@@ -42,8 +42,7 @@ Status MemoryDescriptor::addRole(const Compilation& compilation, bool isInput, u
     return badData("{} {} is a scalar; the memory has dimensions {}", what, index,
                    shapeText(description_.dimensions));
   }
-  std::optional<Shape> combined =
-      hal::combineDimensions(description_.dimensions, operand.dimensions);
+  std::optional<Shape> combined = combineShapes(description_.dimensions, operand.dimensions);
   if (!combined) {
     return badData("{} {} has dimensions {}; the memory has {}", what, index,
                    shapeText(operand.dimensions), shapeText(description_.dimensions));
@@ -65,7 +64,7 @@ Status MemoryDescriptor::setDimensions(const Shape& dimensions) {
   if (!dimensions.empty() && !roles_.empty() && description_.isScalar()) {
     return badData("dimensions {} for a scalar", shapeText(dimensions));
   }
-  std::optional<Shape> combined = hal::combineDimensions(description_.dimensions, dimensions);
+  std::optional<Shape> combined = combineShapes(description_.dimensions, dimensions);
   if (!combined) {
     return badData("dimensions {}; the memory has {}", shapeText(dimensions),
                    shapeText(description_.dimensions));

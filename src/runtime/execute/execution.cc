@@ -8,13 +8,13 @@
 #include "base/log.h"
 #include "hal/session/session_burst.h"
 #include "halyard/driver/trace.h"
+#include "model/shape_agreement.h"
 #include "model/validation/validation.h"
-#include "runtime/run/result_shapes.h"
 
 namespace halyard::runtime {
 namespace {
 
-constexpr uint64_t kMaximumLoopTimeout = 15'000'000'000;
+constexpr uint64_t kMaximumLoopTimeout = hal::kMaximumLoopTimeout.count();
 constexpr uint64_t kNotAvailable = UINT64_MAX;
 
 std::string_view directionName(Execution::Direction direction) {
@@ -82,13 +82,8 @@ Result<const Operand*> Execution::checkArgument(Direction direction, uint32_t in
     return badData("{} {}: dimensions {} are not all known", what, index,
                    shapeText(type->dimensions));
   }
-  if (operand.dimensions.empty()) return &operand;
   // A type may be more specific than the model, never less.
-  bool compatible = operand.dimensions.size() == type->dimensions.size();
-  for (size_t i = 0; compatible && i < operand.dimensions.size(); ++i) {
-    compatible = operand.dimensions[i] == 0 || operand.dimensions[i] == type->dimensions[i];
-  }
-  if (!compatible) {
+  if (!isShapeOf(operand.dimensions, type->dimensions)) {
     return badData("{} {}: dimensions {}, the model has {}", what, index,
                    shapeText(type->dimensions), shapeText(operand.dimensions));
   }
@@ -97,7 +92,7 @@ Result<const Operand*> Execution::checkArgument(Direction direction, uint32_t in
 
 Status Execution::checkLength(const Operand& operand, const ArgumentType* type,
                               size_t length) const {
-  const Shape dims = knownShape(operand.dimensions, type ? type->dimensions : Shape());
+  const Shape dims = completeShape(type ? type->dimensions : Shape(), operand.dimensions);
   HALYARD_ASSIGN_OR_RETURN(const std::optional<uint32_t> needed,
                            compilation_.extensions().byteSize(operand.type, dims));
   if (!needed) return okStatus();
@@ -300,8 +295,8 @@ Shape Execution::dimensionsOf(Direction direction, size_t index) const {
   const bool isInput = direction == Direction::INPUT;
   const Subgraph& main = compilation_.model().main;
   const uint32_t operand = (isInput ? main.inputIndexes : main.outputIndexes)[index];
-  return knownShape(main.operands[operand].dimensions,
-                    (isInput ? inputs_ : outputs_)[index].request.dimensions);
+  return completeShape((isInput ? inputs_ : outputs_)[index].request.dimensions,
+                       main.operands[operand].dimensions);
 }
 
 void Execution::takeShapes(std::vector<hal::OutputShape> shapes) {

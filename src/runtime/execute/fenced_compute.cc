@@ -5,9 +5,9 @@
 #include <chrono>
 #include <limits>
 
+#include "model/shape_agreement.h"
 #include "runtime/execute/execution.h"
 #include "runtime/run/plan_fenced.h"
-#include "runtime/run/result_shapes.h"
 
 namespace halyard::runtime {
 namespace {
@@ -61,7 +61,7 @@ Status Execution::checkFencedArguments(uint64_t duration) {
         compilation_.extensions().isScalar(operand.type)) {
       continue;
     }
-    const Shape shape = knownShape(operand.dimensions, argument.dimensions);
+    const Shape shape = completeShape(argument.dimensions, operand.dimensions);
     if (!knownElementCount(shape)) {
       return abandon(badData("output {} has dimensions {}; with dependencies all must be known", i,
                              shapeText(shape)));

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "hal/core/dimensions.h"
+#include "model/shape_agreement.h"
 
 namespace halyard::runtime {
 
@@ -42,7 +42,7 @@ Status DescribedMemory::checkUse(const MemoryRole& role, const Shape& dimensions
   if (description_.isScalar() && !dimensions.empty()) {
     return badData("dimensions {} for a scalar", shapeText(dimensions));
   }
-  if (!hal::combineDimensions(description_.dimensions, dimensions)) {
+  if (!combineShapes(description_.dimensions, dimensions)) {
     return badData("dimensions {}; the memory was made for {}", shapeText(dimensions),
                    shapeText(description_.dimensions));
   }
@@ -69,7 +69,7 @@ Status DescribedMemory::checkHolds(const Shape& dimensions) const {
 }
 
 Status DescribedMemory::setWritten(const Shape& dimensions) {
-  std::optional<Shape> combined = hal::combineDimensions(description_.dimensions, dimensions);
+  std::optional<Shape> combined = combineShapes(description_.dimensions, dimensions);
   const std::lock_guard lock(mutex_);
   contents_ = std::move(combined);
   if (contents_) return okStatus();

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "hal/core/dimensions.h"
+#include "model/shape_agreement.h"
 #include "runtime/memory/memory.h"
 
 namespace halyard::runtime {
@@ -52,8 +52,7 @@ Result<Plan> planCopy(const Memory& source, const Memory& destination) {
       return badData("the source is for {}, the destination for {}", operandText(from->operand()),
                      operandText(to->operand()));
     }
-    std::optional<Shape> combined =
-        hal::combineDimensions(to->initialDimensions(), plan.sourceDimensions);
+    std::optional<Shape> combined = combineShapes(to->initialDimensions(), plan.sourceDimensions);
     if (!combined) {
       return badData("the source has dimensions {}, the destination {}",
                      shapeText(plan.sourceDimensions), shapeText(to->initialDimensions()));

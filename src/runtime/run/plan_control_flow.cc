@@ -1,17 +1,14 @@
 // IF and WHILE that the runtime runs itself: frames inside frames.
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <cstring>
 
+#include "cpu/while_loop.h"
 #include "runtime/run/plan_execution.h"
 #include "runtime/run/result_shapes.h"
 
 namespace halyard::runtime {
 namespace {
-
-constexpr std::chrono::nanoseconds kDefaultLoopTimeout = std::chrono::seconds(2);
-constexpr std::chrono::nanoseconds kMaximumLoopTimeout = std::chrono::seconds(15);
 
 // Gives the inner frame its inputs; what is not used inside is left out.
 void bindInputs(const std::vector<Value>& values, Frame* inner) {
@@ -38,8 +35,7 @@ Status PlanExecution::runBranch(Frame& frame, const FrameNode& node) {
     inner.values[i].output = frame.values[outer].output;
     if (!frame.plan->values[outer].fixed) inner.values[i].known = dimensionsOf(frame, outer);
   }
-  HALYARD_RETURN_IF_ERROR(runSequence(inner), "{}: {}", text,
-                          condition ? "then-model" : "else-model");
+  HALYARD_RETURN_IF_ERROR(runSequence(inner), "{}: {}", text, cpu::branchName(condition));
   for (size_t i = 0; i < inner.values.size(); ++i) {
     const FrameValue& plan = inner.plan->values[i];
     if (plan.kind != FrameValue::Kind::OUTPUT) continue;
@@ -78,48 +74,49 @@ Status PlanExecution::runLoop(Frame& frame, const FrameNode& node) {
   return okStatus();
 }
 
-Status PlanExecution::runIterations(Frame& frame, const FrameNode& node,
+Status PlanExecution::runIterations(const Frame& frame, const FrameNode& node,
                                     std::vector<Value>* state) {
-  const auto timeout =
-      std::min(options_.loopTimeout.value_or(kDefaultLoopTimeout), kMaximumLoopTimeout);
-  const hal::TimePoint started = hal::Clock::now();
-  const uint32_t slotsBase = frame.base + node.base;
-  for (uint64_t iteration = 0;; ++iteration) {
-    Frame condition = makeFrame(*node.first, frame.base + node.framesBase);
-    bindInputs(*state, &condition);
-    for (size_t i = 0; i < condition.values.size(); ++i) {
-      if (condition.plan->values[i].kind == FrameValue::Kind::OUTPUT) {
-        condition.values[i].place = slotPlace(node.conditionSlot, slotsBase);
-      }
-    }
-    HALYARD_RETURN_IF_ERROR(runSequence(condition), "condition model, iteration {}", iteration);
-    HALYARD_ASSIGN_OR_RETURN(const bool goOn,
-                             readCondition(slotPlace(node.conditionSlot, slotsBase)),
-                             "condition, iteration {}", iteration);
-    if (!goOn) return okStatus();
-    if (hal::Clock::now() - started > timeout) {
-      return makeStatus(
-          ResultCode::MISSED_DEADLINE_TRANSIENT,
-          "the loop has not ended within its timeout of {} ms; {} iterations are done",
-          std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count(), iteration);
-    }
-    HALYARD_RETURN_IF_ERROR(checkMayGoOn(true), "iteration {}", iteration);
-    Frame body = makeFrame(*node.second, frame.base + node.framesBase);
-    bindInputs(*state, &body);
-    for (size_t i = 0; i < body.values.size(); ++i) {
-      const FrameValue& plan = body.plan->values[i];
-      if (plan.kind != FrameValue::Kind::OUTPUT) continue;
-      body.values[i].place = slotPlace(node.loopSlots[plan.position][iteration % 2], slotsBase);
-    }
-    HALYARD_RETURN_IF_ERROR(runSequence(body), "body model, iteration {}", iteration);
-    for (size_t i = 0; i < body.values.size(); ++i) {
-      const FrameValue& plan = body.plan->values[i];
-      if (plan.kind != FrameValue::Kind::OUTPUT) continue;
-      Value value = body.values[i];
-      value.dimensions = dimensionsOf(body, static_cast<uint32_t>(i));
-      (*state)[plan.position] = std::move(value);
+  return cpu::runWhile(
+      options_.loopTimeout, [&](uint64_t) { return runCondition(frame, node, *state); },
+      [&](uint64_t iteration) -> Status {
+        HALYARD_RETURN_IF_ERROR(checkMayGoOn(true));
+        return runBody(frame, node, iteration, state);
+      });
+}
+
+Result<bool> PlanExecution::runCondition(const Frame& frame, const FrameNode& node,
+                                         const std::vector<Value>& state) {
+  const Place result = slotPlace(node.conditionSlot, frame.base + node.base);
+  Frame condition = makeFrame(*node.first, frame.base + node.framesBase);
+  bindInputs(state, &condition);
+  for (size_t i = 0; i < condition.values.size(); ++i) {
+    if (condition.plan->values[i].kind == FrameValue::Kind::OUTPUT) {
+      condition.values[i].place = result;
     }
   }
+  HALYARD_RETURN_IF_ERROR(runSequence(condition));
+  return readCondition(result);
+}
+
+Status PlanExecution::runBody(const Frame& frame, const FrameNode& node, uint64_t iteration,
+                              std::vector<Value>* state) {
+  Frame body = makeFrame(*node.second, frame.base + node.framesBase);
+  bindInputs(*state, &body);
+  for (size_t i = 0; i < body.values.size(); ++i) {
+    const FrameValue& plan = body.plan->values[i];
+    if (plan.kind != FrameValue::Kind::OUTPUT) continue;
+    body.values[i].place =
+        slotPlace(node.loopSlots[plan.position][iteration % 2], frame.base + node.base);
+  }
+  HALYARD_RETURN_IF_ERROR(runSequence(body));
+  for (size_t i = 0; i < body.values.size(); ++i) {
+    const FrameValue& plan = body.plan->values[i];
+    if (plan.kind != FrameValue::Kind::OUTPUT) continue;
+    Value value = body.values[i];
+    value.dimensions = dimensionsOf(body, static_cast<uint32_t>(i));
+    (*state)[plan.position] = std::move(value);
+  }
+  return okStatus();
 }
 
 Result<PlanExecution::Bytes> PlanExecution::bytesAt(const Place& place, size_t bytes,

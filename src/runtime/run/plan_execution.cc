@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "model/shape_agreement.h"
 #include "runtime/run/plan_recording.h"
 #include "runtime/run/result_shapes.h"
 
@@ -106,7 +107,7 @@ void PlanExecution::bindMain() {
   for (size_t i = 0; i < subgraph.outputIndexes.size(); ++i) {
     const Operand& operand = subgraph.operands[subgraph.outputIndexes[i]];
     outputs_.push_back(
-        {knownShape(operand.dimensions, arguments_.request.outputs[i].dimensions), true});
+        {completeShape(arguments_.request.outputs[i].dimensions, operand.dimensions), true});
   }
   for (size_t i = 0; i < main_.values.size(); ++i) {
     const FrameValue& value = main_.plan->values[i];

@@ -103,7 +103,12 @@ class PlanExecution {
   Status runLoop(Frame& frame, const FrameNode& node);
   // What the operation reads from input `first` on, with all that is known of the dimensions.
   static std::vector<Value> inputValues(const Frame& frame, const FrameNode& node, size_t first);
-  Status runIterations(Frame& frame, const FrameNode& node, std::vector<Value>* state);
+  Status runIterations(const Frame& frame, const FrameNode& node, std::vector<Value>* state);
+  Result<bool> runCondition(const Frame& frame, const FrameNode& node,
+                            const std::vector<Value>& state);
+  // Replaces the loop's values by the results of one run of the body.
+  Status runBody(const Frame& frame, const FrameNode& node, uint64_t iteration,
+                 std::vector<Value>* state);
   // The bytes of a value that has been computed, or of a place of at least `bytes`.
   struct Bytes {
     uint8_t* data = nullptr;

@@ -6,8 +6,6 @@
 
 namespace halyard::runtime {
 
-// `given` where it says something, `model` elsewhere.
-Shape knownShape(const Shape& model, const Shape& given);
 // OP_FAILED unless `reported` can be the shape of output `index`, of which `known` is known.
 Status checkReportedShape(size_t index, const Operand& operand, const Shape& known,
                           const Shape& reported);

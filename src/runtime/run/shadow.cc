@@ -18,7 +18,6 @@ namespace {
 
 // More are not kept waiting, so that copies do not pile up.
 constexpr unsigned kMostPending = 2;
-constexpr std::chrono::seconds kLoopTimeout{15};
 // A thread of the lowest class has a thirtieth of a processor that others want all the time; with
 // pauses half a percent.
 constexpr int kPause = 5;                          // times what a verification takes
@@ -250,7 +249,7 @@ Result<std::vector<ShadowValue>> Shadow::compute(const Sample& sample) {
   std::vector<ShadowValue> outputs = sample.outputs;
   for (ShadowValue& output : outputs) output.bytes.assign(output.bytes.size() + 1, 0);
   hal::ExecuteOptions options;
-  options.loopTimeout = kLoopTimeout;
+  options.loopTimeout = hal::kMaximumLoopTimeout;
   const hal::ExecutionResult result =
       prepared_->executeSynchronously(requestFor(sample.inputs, outputs), options);
   // The device may have found other dimensions, which need more room.

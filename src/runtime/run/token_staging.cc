@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "hal/core/dimensions.h"
+#include "model/shape_agreement.h"
 
 namespace halyard::runtime {
 namespace {
 
 // Bytes of what the buffer holds, or is to hold.
 Result<uint32_t> sizeOf(const DescribedMemory& memory, const Shape& dimensions, bool isInput) {
-  const auto known = hal::combineDimensions(memory.initialDimensions(), dimensions);
+  const auto known = combineShapes(memory.initialDimensions(), dimensions);
   std::optional<uint32_t> size = known ? memory.bytes(*known) : std::nullopt;
   if (!size && isInput && memory.contents()) size = memory.bytes(*memory.contents());
   if (size) return *size;
