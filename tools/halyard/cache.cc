@@ -1,4 +1,4 @@
-// halyard cache: what is cached, whether it is undamaged, and less of it.
+// halyard cache: lists, verifies and prunes saved compilations.
 #include <ctime>
 #include <filesystem>
 #include <memory>
@@ -38,7 +38,7 @@ Result<std::vector<std::filesystem::path>> pathsOf(const CacheOptions& options) 
   std::vector<std::filesystem::path> paths(options.paths.begin(), options.paths.end());
   if (paths.empty()) {
     HALYARD_ASSIGN_OR_RETURN(const std::filesystem::path folder, cache::defaultCompilationFolder());
-    // Before the first compilation there is none, which is no error.
+    // Before the first compilation there is no folder. That is not an error.
     std::error_code error;
     if (std::filesystem::exists(folder, error)) paths.push_back(folder);
     for (const std::filesystem::path& file : cache::defaultBlobFiles()) paths.push_back(file);

@@ -1,4 +1,4 @@
-// halyard fuzz: inputs that nobody has thought of, for as long as there is time.
+// halyard fuzz: runs the fuzzers with random inputs for a given time.
 #include <errno.h>
 #include <unistd.h>
 
@@ -45,7 +45,7 @@ struct FuzzOptions {
 constexpr std::string_view kHowToBuild =
     "they are made by clang: cmake --preset asan && cmake --build --preset asan --target fuzzers";
 
-// Installed, or built beside this program's build folder.
+// Finds the fuzzers in the installation, or beside this program's build folder.
 Result<std::vector<Fuzzer>> knownFuzzers(const FuzzOptions& options) {
   const fs::path prefix = installationPrefix();
   std::vector<fs::path> folders = {prefix / "libexec/halyard/fuzz",

@@ -1,4 +1,4 @@
-// halyard validate: everything that the kit knows to ask of a driver, and one report.
+// halyard validate: runs every check of the kit on a driver, and writes one report.
 #include <errno.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -48,11 +48,11 @@ struct ValidateOptions {
   std::string expectations;
   unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
   size_t maxFailures = 0;
-  double timeout = 0;  // seconds; 0: each check has its own
+  double timeout = 0;  // seconds; 0: each check has its own limit
   uint64_t seed = 1;
 };
 
-// On standard error, when that is a terminal; the report goes to standard output.
+// Progress on standard error, when that is a terminal; the report goes to standard output.
 class ProgressBar {
  public:
   void show(const validation::Progress& progress) {
@@ -83,7 +83,7 @@ class Validation {
  public:
   explicit Validation(const ValidateOptions& options) : options_(options) {}
 
-  // Everything that can be wrong before the first check.
+  // Checks everything that can fail before the first check.
   Status prepare() {
     if (options_.quick && options_.full) return badData("--quick and --full exclude each other");
     HALYARD_ASSIGN_OR_RETURN(target_, findValidationTarget(options_.target));
@@ -175,7 +175,7 @@ class Validation {
     return okStatus();
   }
 
-  // --check AREA/NAME needs no other area to be listed.
+  // --check AREA/NAME needs only the list of its own area.
   bool mayHaveChecks(std::string_view area) const {
     if (options_.checks.empty()) return true;
     return std::any_of(options_.checks.begin(), options_.checks.end(), [&](const std::string& one) {
