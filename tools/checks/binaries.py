@@ -4,8 +4,8 @@
 1. Every shared library is marked NODELETE: dlclose() must not take away the code of its threads.
 2. Shipped binaries register no destructor for exit(): other threads may still compute then.
    The trace that the environment asks for is written at exit, by a handler that destroys nothing.
-3. Shipped binaries take no lock for the first use of a local `static`. A fork()
-   during the first use leaves the lock closed in the child. Code uses madeOnce (src/base/made_once.h) and PerProcess
+3. Shipped binaries take no lock for the first use of a local `static`. A fork() during the first
+   use leaves the lock closed in the child. Code uses madeOnce (src/base/made_once.h) and PerProcess
    (src/base/process_generation.h) instead.
 
 Rules 2 and 3 hold for the libraries that applications load, and for the drivers. They are not
