@@ -315,7 +315,7 @@ std::string footer() {
 Command addConformanceCommand(CLI::App& parent) {
   auto options = std::make_shared<ConformanceOptions>();
   CLI::App* app = parent.add_subcommand(
-      "conformance", "Run cases with known results on a device, and tell what differs");
+      "conformance", "Run cases with known results on a device, and report differences");
   app->footer(footer());
   app->add_option("PATH", options->paths,
                   "Files of vectors, or folders with files NAME.jsonl.gz or NAME.jsonl")

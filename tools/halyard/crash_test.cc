@@ -156,7 +156,8 @@ Command addCrashTestCommand(CLI::App& parent) {
   app->add_option("--seconds", options->seconds, "How long each test runs (default: 5)")
       ->check(CLI::Range(0.1, 1e6))
       ->option_text("S");
-  app->add_option("--seed", options->seed, "Of what is random (default: 1)")->option_text("N");
+  app->add_option("--seed", options->seed, "Seed of the random choices (default: 1)")
+      ->option_text("N");
   app->add_flag("--list", options->list, "Print the tests and run none");
   return {app, [options] { return runCrashTest(*options); }};
 }

@@ -229,7 +229,7 @@ Command addFuzzCommand(CLI::App& parent) {
       "  halyard fuzz driver --device build/acme-npu.json --minutes 10\n"
       "\n"
       "Exit status: 0 nothing found, 1 something was, 2 misuse.");
-  app->add_option("TARGET", options->targets, "What to fuzz");
+  app->add_option("TARGET", options->targets, "Programs to run");
   app->add_flag("--all", options->all, "Every target but 'driver'");
   app->add_option("--minutes", options->minutes, "How long, for each target (default: 1)")
       ->check(CLI::Range(0.01, 100000.0))
@@ -237,7 +237,7 @@ Command addFuzzCommand(CLI::App& parent) {
   app->add_option("--device", options->device,
                   "For 'driver': its manifest's path, or the device's name")
       ->option_text("D");
-  app->add_option("--seed", options->seed, "For 'driver': of what is random (default: 1)")
+  app->add_option("--seed", options->seed, "For 'driver': seed of the random choices (default: 1)")
       ->option_text("N");
   app->add_option("--first", options->first, "For 'driver': the client to begin with (default: 0)")
       ->option_text("N");

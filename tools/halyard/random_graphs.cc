@@ -339,7 +339,7 @@ class RandomGraphsRun {
 Command addRandomGraphsCommand(CLI::App& parent) {
   auto options = std::make_shared<RandomGraphsOptions>();
   CLI::App* app = parent.add_subcommand(
-      "random-graphs", "Run random models on a device, and tell what differs from the CPU device");
+      "random-graphs", "Run random models on a device, and report differences from the CPU device");
   app->footer(
       fmt::format("Graphs consist of what the device supports. One that fails is made as small as "
                   "possible, and\nwritten to random_graph_SEED.jsonl, which halyard conformance "

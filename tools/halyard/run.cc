@@ -270,7 +270,7 @@ void addPixelOptions(CLI::App* app, RunOptions* options) {
 
 Command addRunCommand(CLI::App& parent) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App* app = parent.add_subcommand("run", "Run a model once and show what came out");
+  CLI::App* app = parent.add_subcommand("run", "Run a model once and show its outputs");
   app->footer(fmt::format("D is {}.\n\n{}", measure::kDeviceRule, kFooter));
   app->add_option("MODEL", options->model, "A model, .tflite")->required();
   app->add_option("--device", options->device,
@@ -293,7 +293,7 @@ Command addRunCommand(CLI::App& parent) {
       ->option_text("FILE");
   CLI::Option* output =
       app->add_option("--output", options->output,
-                      "Folder for each output as .npy, and for pictures of what was found")
+                      "Folder for each output as .npy, and for pictures of the results")
           ->option_text("DIR");
   app->add_flag("--save-inputs", options->saveInputs, "Write the inputs into that folder too")
       ->needs(output);

@@ -273,7 +273,7 @@ std::string footer() {
 
 Command addValidateCommand(CLI::App& parent) {
   auto options = std::make_shared<ValidateOptions>();
-  CLI::App* app = parent.add_subcommand("validate", "Prove a driver right, or tell what is wrong");
+  CLI::App* app = parent.add_subcommand("validate", "Check a driver, and report its faults");
   app->footer(footer());
   app->add_option("MANIFEST", options->target,
                   "The driver: its manifest's path, or the device's name as halyard run takes it")
@@ -292,7 +292,7 @@ Command addValidateCommand(CLI::App& parent) {
   app->add_option("--junit", options->junit, "Write a JUnit XML report")->option_text("FILE");
   app->add_option("--json", options->json, "Write a JSON report")->option_text("FILE");
   app->add_option("--expectations", options->expectations,
-                  "What is known not to pass (default: MANIFEST's name .expectations.json)")
+                  "Known failures (default: MANIFEST's name .expectations.json)")
       ->option_text("FILE");
   app->add_option("--vectors", options->vectors,
                   "More conformance vectors, a file or a folder; may be repeated")
@@ -320,7 +320,8 @@ Command addValidateCommand(CLI::App& parent) {
                   "Seconds after which a check hangs (default: each has its own limit)")
       ->check(CLI::Range(0.001, 86400.0))
       ->option_text("S");
-  app->add_option("--seed", options->seed, "Of what is random (default: 1)")->option_text("N");
+  app->add_option("--seed", options->seed, "Seed of the random choices (default: 1)")
+      ->option_text("N");
   return {app, [options] { return runValidate(*options); }};
 }
 
