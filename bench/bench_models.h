@@ -1,4 +1,4 @@
-// Models for benchmarks by the names on their command lines, and memory to execute them with.
+// Provides benchmarks with models, by the names on their command lines, and memory for executions.
 // Thread safety: pure functions. Ownership: models are shared, Buffers own their memory.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace halyard::bench {
 
-// Of zeros, for one request at a time. Outputs of unknown size get 64 KiB.
+// Memory of zeros, for one request at a time. Outputs of unknown size get 64 KiB.
 struct Buffers {
   std::vector<std::vector<uint8_t>> memory;
   hal::Request request;
@@ -42,8 +42,8 @@ struct Buffers {
   }
 };
 
-// A .tflite file, or one of v1, v2, v1-u8, v2-u8, v1-s8 and v2-s8, MobileNet for images of
-// 224 x 224 with random weights, or lstm, an acoustic model. Errors as importTfliteFile.
+// Loads a .tflite file or a built-in model. v1, v2, v1-u8, v2-u8, v1-s8 and v2-s8 are MobileNet for
+// images of 224 x 224 with random weights; lstm is an acoustic model. Errors as importTfliteFile.
 inline Result<std::shared_ptr<const Model>> findModel(const std::string& name) {
   using workloads::Numbers;
   const std::pair<const char*, Numbers> kinds[] = {

@@ -1,17 +1,18 @@
-// What caching gains: the time from a model to a compilation that can be executed, cold and warm:
+// Measures the gain of caching: the time from a model to an executable compilation, cold and warm:
 //
 //   cache_bench [--check] [--stages] [--rounds N] [--device NAME] [MODEL.tflite...]
 //
-// without models: those beside the source tree if they are there, else the project's own. The
-// reference driver compiles each through the C API in a process of its own, as it is and with a
-// compile time of two seconds: without a cache, cold (an empty folder) and warm, the best of some
-// rounds each. The CPU driver, which has no cache, is measured beside it. The warm figure has
-// everything in it: the digest of the model, opening the files, and the driver's verification of
-// their content. --stages adds the stages of the best cold and the best warm start.
+// Without models it takes those beside the source tree if they exist, else the project's own. The
+// reference driver compiles each model through the C API in a process of its own. It does so at its
+// normal speed, and with a compile time of two seconds. The figures are for no cache, cold (an
+// empty folder) and warm, each the best of some rounds. The CPU driver, which has no cache, is
+// measured beside it. The warm figure includes the digest of the model, the opening of the files,
+// and the driver's verification of their content. --stages adds the stages of the best cold and the
+// best warm start.
 //
-// With --check, the exit status is 0 only if warm was never slower than cold, within a tenth and a
-// millisecond, and a start from the cache never took more than the part of it that is the device's
-// limit.
+// With --check, the exit status is 0 only if two conditions hold. Warm is never slower than cold,
+// within a tenth and a millisecond. A start from the cache never takes more than the device's
+// limit, which is a fraction of the cold start.
 #include <stdlib.h>
 
 #include <algorithm>
@@ -36,7 +37,7 @@ using Clock = std::chrono::steady_clock;
 
 struct Subject {
   const char* device;
-  double limit;         // the most that warm may be of cold
+  double limit;         // the greatest allowed ratio of warm to cold
   const char* persona;  // of the reference driver; null: the CPU driver
   bool isSlow = false;  // one round is enough
 
@@ -87,7 +88,7 @@ Result<Outcome> compileOnce(const std::shared_ptr<const Model>& model,
   return outcome;
 }
 
-// What else the machine does only adds to a time.
+// Other load on the machine only adds to a time, so the least time counts.
 void keepBest(const Outcome& next, Outcome* best) {
   if (best->milliseconds == 0 || next.milliseconds < best->milliseconds) *best = next;
 }
@@ -132,7 +133,7 @@ std::vector<fs::path> standardModels() {
   return models;
 }
 
-// The drivers, known to the library by its first call.
+// Makes the drivers known to the library before its first call.
 void makeDrivers(const fs::path& folder) {
   std::string manifests;
   for (const Subject& subject : kSubjects) {
@@ -154,7 +155,7 @@ void makeDrivers(const fs::path& folder) {
   ::setenv("XDG_STATE_HOME", (folder / "state").c_str(), 1);
 }
 
-// Whether the line is as it should be. A driver without a cache is to be as quick as without files.
+// Whether the line meets the goals. A driver without a cache must be as fast as without files.
 bool print(const std::string& model, const Subject& subject, const Line& line, bool stages) {
   const double cold = line.cold.milliseconds;
   const double warm = line.warm.milliseconds;
@@ -195,7 +196,7 @@ int run(const Wishes& wishes, const fs::path& folder) {
   bool any = false;
   for (const fs::path& path : wishes.models) {
     auto imported = import::importTfliteFile(path.string());
-    if (!imported.ok()) continue;  // one of them is for that
+    if (!imported.ok()) continue;  // one of the files is damaged on purpose
     const auto shared = std::make_shared<const import::ImportedModel>(std::move(*imported));
     for (const Subject& subject : kSubjects) {
       if (!wishes.device.empty() && wishes.device != subject.device) continue;

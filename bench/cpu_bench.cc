@@ -1,17 +1,18 @@
-// The CPU driver's kernels and models:
+// Measures the CPU driver's kernels and models:
 //
 //   cpu_bench                     share of the machine's peak that each kernel reaches, one thread
 //   cpu_bench --only TEXT         the same for kernels with TEXT in their names
 //   cpu_bench --levels            8 bit kernels for each instruction set, against the peak of each
 //   cpu_bench MODEL...            time of each model, driver and reference device, 1 and 2 threads
-//   cpu_bench --steps MODEL...    the driver's alone, and where it goes, step by step
+//   cpu_bench --steps MODEL...    time of the driver alone, by step
 //   cpu_bench --clients MODEL...  executions per second of one client and of eight at once, 2
 //   threads
 //
-// A model is a .tflite file, or one of v1, v2, v1-u8, v2-u8, v1-s8 and v2-s8: MobileNet for images
-// of 224 x 224, with random weights; or lstm, an acoustic model. All in this process. Kernels: the
-// best time of many, since it is the machine's limit that they are held against, which register
-// loops find in the same run. Models: medians, and the best in brackets.
+// A model is a .tflite file or a built-in one. v1, v2, v1-u8, v2-u8, v1-s8 and v2-s8 are MobileNet
+// for images of 224 x 224, with random weights; lstm is an acoustic model. All run in this process.
+// The time of a kernel is the best of many, because it is compared with the machine's limit.
+// Register loops measure that limit in the same run. Times of models are medians, with the best in
+// brackets.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -74,7 +75,7 @@ Times timeOf(F f, double budget = kSecondsEach) {
   return {times[times.size() / 2], times.front()};
 }
 
-// Products per second of one thread, the best of many times.
+// Products per second of one thread, from the best of many times.
 double peakOf(const measure::RegisterLoop& loop) { return loop.products / timeOf(loop.run).best; }
 
 // The best times of one operation on one thread, in seconds.
@@ -84,7 +85,7 @@ struct BothTimes {
   double products = 0;
 };
 
-// Operands where the driver has temporaries: in huge pages, and not at the same place of a page.
+// Places operands as the driver places temporaries: in huge pages, at different offsets in a page.
 class Places {
  public:
   std::byte* copyOf(const std::vector<uint8_t>& bytes) {
@@ -104,8 +105,8 @@ class Places {
   std::vector<std::shared_ptr<std::byte>> places_;
 };
 
-// Of the inputs, the first `variables` are no constants. The driver's kernel alone does what is
-// `fused`.
+// The first `variables` inputs are not constants. Only the driver's kernel also runs the operations
+// in `fused`.
 Result<BothTimes> timeOperation(OperationType type, std::vector<TestOperand>& inputs,
                                 std::vector<TestOperand>& outputs, size_t variables,
                                 ops::SimdLevel level = ops::simdLevel(),
@@ -164,7 +165,7 @@ void printBoth(const Result<BothTimes>& times, double amount, double peak) {
   std::printf("\n");
 }
 
-// The operands of a layer behind its tensors.
+// The operands of a layer that follow its tensors.
 void appendScalars(const LayerCase& layer, std::vector<TestOperand>* inputs) {
   using enum OperationType;
   const auto int32 = [&](uint32_t value) {
@@ -187,7 +188,8 @@ void appendScalars(const LayerCase& layer, std::vector<TestOperand>* inputs) {
   }
 }
 
-// One kernel on one thread: the driver's, for instruction set `level`, and the reference if wanted.
+// Times one kernel on one thread: the driver's for instruction set `level`, and optionally the
+// reference kernel.
 void benchLayer(const LayerCase& layer, OperandType type, double peak,
                 ops::SimdLevel level = ops::simdLevel(), bool withReference = true) {
   const bool isFull = layer.operation == OperationType::FULLY_CONNECTED;
@@ -215,7 +217,7 @@ void benchLayer(const LayerCase& layer, OperandType type, double peak,
   printBoth(times, times.ok() ? times->products : 0, peak);
 }
 
-// Steps of a cell with as many hidden values as inputs, for one sequence; `isFull`: with peepholes,
+// Steps of a cell with as many hidden values as inputs, for one sequence. `isFull`: with peepholes,
 // projection and layer normalisation.
 void benchLstm(uint32_t cells, uint32_t steps, bool isFull, double peak) {
   const OperandType type = OperandType::TENSOR_FLOAT32;
@@ -241,7 +243,7 @@ void benchLstm(uint32_t cells, uint32_t steps, bool isFull, double peak) {
   printBoth(times, (isFull ? 9.0 : 8.0) * cells * cells * steps, peak);
 }
 
-// As a keyword spotter has it.
+// The layer of a keyword spotter.
 void benchSvdf(uint32_t inputs, uint32_t units, uint32_t memory, double peak) {
   const OperandType type = OperandType::TENSOR_FLOAT32;
   std::vector<TestOperand> operands = {bytes(type, {1, inputs}, 0, 0),
@@ -257,7 +259,7 @@ void benchSvdf(uint32_t inputs, uint32_t units, uint32_t memory, double peak) {
   printBoth(times, static_cast<double>(units) * (inputs + memory), peak);
 }
 
-// A batch of 12 matrices, as attention has them: rows x depth times depth x columns.
+// A batch of 12 matrices, as in attention: rows x depth times depth x columns.
 void benchMatmul(OperandType type, uint32_t rows, uint32_t depth, uint32_t columns,
                  bool isTransposed, double peak) {
   const Shape right = isTransposed ? Shape{12, columns, depth} : Shape{12, depth, columns};
@@ -271,14 +273,14 @@ void benchMatmul(OperandType type, uint32_t rows, uint32_t depth, uint32_t colum
   printBoth(times, times.ok() ? times->products : 0, peak);
 }
 
-// A dynamically quantised layer: a convolution of 1 x 1, each pixel of which is rounded to bytes
-// first, held against the peak of products of bytes. The reference kernel rounds nothing.
+// A dynamically quantised layer: a convolution of 1 x 1, which first rounds each pixel to bytes. It
+// is compared with the peak of products of bytes. The reference kernel does not round.
 void benchRounded(uint32_t size, uint32_t depth, uint32_t channels, double peak) {
   const OperandType type = OperandType::TENSOR_FLOAT32;
   std::vector<TestOperand> inputs = {bytes(type, {1, size, size, depth}, 0, 0),
                                      bytes(type, {channels, 1, 1, depth}, 0, 0),
                                      bytes(type, {channels}, 0, 0)};
-  // Weights that quantised ones stand for.
+  // Float weights that quantised weights represent.
   auto* const weights = reinterpret_cast<float*>(inputs[1].bytes.data());
   for (size_t i = 0; i < size_t{channels} * depth; ++i) {
     weights[i] = static_cast<float>(i * 7919 % 255) - 127.0f;
@@ -301,7 +303,7 @@ void benchMove(MoveCase move) {
   for (size_t i = 0; i < move.variables; ++i) {
     moved += static_cast<double>(move.inputs[i].bytes.size());
   }
-  // Half of it is read by a copy, and half written.
+  // The copy reads half of the bytes, and writes half.
   const std::vector<std::byte> from(static_cast<size_t>(moved / 2));
   std::vector<std::byte> to(from.size());
   const double copy = timeOf([&] { std::memcpy(to.data(), from.data(), from.size()); }).best;
@@ -318,10 +320,10 @@ Times timeModel(hal::Device& device, const std::shared_ptr<const Model>& model) 
   return timeOf([&] { (void)(*execution)->compute({}); }, 0.5);
 }
 
-// By step, in seconds.
+// Seconds by step.
 using StepTimes = std::vector<double>;
 
-// Medians of `models`, which are the same but for their threads and take turns.
+// Medians of `models`, which differ only in their threads and take turns.
 std::vector<StepTimes> timeSteps(std::span<const std::unique_ptr<cpudriver::CompiledModel>> models,
                                  Buffers& buffers) {
   constexpr size_t kRuns = 101;
@@ -329,7 +331,7 @@ std::vector<StepTimes> timeSteps(std::span<const std::unique_ptr<cpudriver::Comp
   std::vector<std::vector<StepTimes>> all(models.size());  // by model, by step, by run
   for (size_t run = 0; run < kRuns; ++run) {
     for (size_t m = 0; m < models.size(); ++m) {
-      // The first run finds another's data in the caches, and threads asleep.
+      // The first run finds cold caches and sleeping threads.
       (void)models[m]->run(buffers.inputs, buffers.outputs, {});
       std::vector<std::chrono::nanoseconds> times;
       (void)models[m]->run(buffers.inputs, buffers.outputs, {}, &times);
@@ -346,7 +348,7 @@ std::vector<StepTimes> timeSteps(std::span<const std::unique_ptr<cpudriver::Comp
   return medians;
 }
 
-// Products that an operation takes, if it is of those that multiply with constants; otherwise 0.
+// The products of an operation that multiplies with constants; 0 for other operations.
 double productsOf(const Model& model, const Operation& operation) {
   if (operation.type != OperationType::CONV_2D &&
       operation.type != OperationType::DEPTHWISE_CONV_2D &&
@@ -434,7 +436,7 @@ int benchLevels() {
   return 0;
 }
 
-// Of `clients` threads that each have their own request, for some time.
+// The rate of `clients` threads over a fixed time, each with its own request.
 double executionsPerSecond(hal::PreparedModel& prepared, const Model& model, size_t clients) {
   constexpr auto kTime = std::chrono::seconds(2);
   std::atomic<size_t> executions{0};

@@ -1,10 +1,10 @@
-// What it costs to have another process compute: executions of a one-element ADD by the reference
-// driver, beside raw round trips through shared memory, in the same run.
+// Measures the cost of a computation in another process. It compares executions of a one-element
+// ADD by the reference driver with raw round trips through shared memory, in the same run.
 //
 //   ipc_bench [--check] [--repeats N]
 //
-// --check exits 0 only when the goals hold, which it prints. The machine's noise is not the goals'
-// matter: of the repeats, the best median counts.
+// --check exits 0 only when the printed goals hold. The machine's noise does not count: the best
+// median of the repeats decides.
 #include <android/NeuralNetworks.h>
 #include <fmt/format.h>
 #include <halyard/halyard.h>
@@ -43,13 +43,13 @@ constexpr const char* kDriver = "halyard-reference";
 constexpr unsigned kHotTrips = 10'000;
 constexpr unsigned kIdleTrips = 400;
 constexpr unsigned kWarmUp = 200;
-// A machine that is busy with other things gets fewer trips.
+// The number of trips on a busy machine.
 constexpr unsigned kFewestTrips = 50;
 constexpr std::chrono::milliseconds kLongestRow{700};
-// Between two trips of a kind that finds both sides asleep.
+// The pause between two trips, so that both sides are asleep.
 constexpr std::chrono::microseconds kIdle{500};
-constexpr double kHotAllowance = 3;      // us over a raw trip of those who look
-constexpr double kAsleepAllowance = 10;  // us over a raw trip of those who sleep
+constexpr double kHotAllowance = 3;      // us over a raw trip of spinning peers
+constexpr double kAsleepAllowance = 10;  // us over a raw trip of sleeping peers
 constexpr double kPlainFactor = 1.5;     // of the time in a burst
 
 [[noreturn]] void fail(const std::string& text) {
@@ -60,7 +60,7 @@ void check(int code, const char* what) {
   if (code != ANEURALNETWORKS_NO_ERROR) fail(fmt::format("{}: {}", what, halyard_lastErrorText()));
 }
 
-// Two words that two processes pass to and fro, 64 bytes with each, as a packet would be.
+// Two words through which two processes exchange 64 bytes each way, as much as a packet.
 struct Words {
   alignas(64) std::atomic<uint32_t> request;
   alignas(64) char sent[64];
@@ -76,7 +76,7 @@ void futexWake(std::atomic<uint32_t>& word) {
   ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-// Another process that answers. It looks for requests, or sleeps, as `words.sleeps` says.
+// Another process that answers. It spins or sleeps between requests, as `words.sleeps` says.
 class RawPeer {
  public:
   RawPeer() {
@@ -98,13 +98,13 @@ class RawPeer {
   RawPeer& operator=(const RawPeer&) = delete;
 
   pid_t pid() const { return pid_; }
-  // The peer takes note with the next request.
+  // The peer reads the setting with the next request.
   void setSleeps(bool sleeps) {
     words_->sleeps = sleeps ? 1 : 0;
-    // The one under way is answered in the old way.
+    // The peer answers the pending request in its old mode.
     for (int i = 0; i < 2; ++i) trip(/*sleeps=*/false, /*wakes=*/true);
   }
-  // `sleeps` and `wakes`: as the peer does.
+  // `sleeps` and `wakes`: the modes of this side, as for the peer.
   void trip(bool sleeps) { trip(sleeps, sleeps); }
   void trip(bool sleeps, bool wakes) {
     std::memset(words_->sent, static_cast<int>(count_), sizeof words_->sent);
@@ -226,7 +226,7 @@ class AddExecution {
   float sum_ = 0;
 };
 
-// The same over the connection alone, by the HAL's own interface.
+// The same computation over the connection alone, through the HAL's own interface.
 class RpcExecution {
  public:
   explicit RpcExecution(const hal::Manifest& manifest) {
@@ -279,7 +279,7 @@ class RpcExecution {
   float sum_ = 0;
 };
 
-// Where the two sides run.
+// The processors on which the two sides run.
 enum class Placement { FREE, APART, TOGETHER };
 
 void place(pid_t process, int core) {
@@ -299,12 +299,12 @@ void place(pid_t process, int core) {
 struct Row {
   std::string name;
   Placement placement = Placement::FREE;
-  bool idle = false;  // a pause before each trip
+  bool idle = false;  // pauses before each trip
   pid_t peer = 0;
   std::function<void()> prepare;
   std::function<void()> trip;
   std::function<void()> finish = {};
-  // In microseconds, of the repeat with the best median.
+  // Microseconds of the repeat with the best median.
   double median = 1e9;
   double p99 = 0;
 };
@@ -411,7 +411,7 @@ int run(int argc, char** argv) {
   ::setenv("HALYARD_DRIVER_FILES", path.c_str(), 1);
   const auto manifest = hal::loadManifest(path);
   if (!manifest.ok()) fail(manifest.status().toString());
-  RawPeer raw;  // before there are threads
+  RawPeer raw;  // forks, so it is made before threads exist
   AddExecution add;
   RpcExecution rpc(*manifest);
   std::vector<Row> rows = makeRows(raw, add, rpc);

@@ -1,4 +1,4 @@
-// Layers of common models, and what moves their values.
+// Layers of common models, and operations that move their values.
 #include "bench/kernel_cases.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Operations that cpu_bench times, and operands for them. Thread safety: pure functions. Ownership:
-// results are the caller's.
+// Operations that cpu_bench times, and operands for them.
+// Thread safety: pure functions. Ownership: the caller owns the results.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace halyard::bench {
 
-// Values of no meaning; a bias of integers is 0.
+// Arbitrary values; a bias of integers is 0.
 ops::testing::TestOperand bytes(OperandType type, const Shape& dims, float scale,
                                 int32_t zeroPoint);
 
@@ -31,13 +31,13 @@ struct LayerCase {
 
 std::span<const LayerCase> layerCases();
 
-// What moves bytes rather than multiplies, held against a copy of as many.
+// An operation that moves bytes and does not multiply. It is compared with a copy of the same size.
 struct MoveCase {
   const char* name;
   OperationType operation;
   std::vector<ops::testing::TestOperand> inputs;
   ops::testing::TestOperand output;
-  size_t variables = 1;  // inputs that are no constants, the first ones
+  size_t variables = 1;  // number of leading inputs that are not constants
   std::optional<ops::testing::TestOperand> second = std::nullopt;  // output
 };
 

@@ -1,5 +1,5 @@
 // Speed of the reference kernels that dominate image networks, on one thread. "FLOPS" counts a
-// multiplication and an addition as two; for MobileNetV2 the time of all its layers is the figure.
+// multiplication and an addition as two. For MobileNetV2 the figure is the time of all its layers.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -48,10 +48,10 @@ TestOperand randomTensor(OperandType type, const Shape& dims, float scale, int32
   return TestOperand::of<uint8_t>(type, dims, values, scale, zeroPoint);
 }
 
-// An operation with its operands, ready to run again and again.
+// An operation with its operands, ready for repeated runs.
 class Runnable {
  public:
-  // `filterQuant` belongs to input 1 and must outlive this; null for none.
+  // `filterQuant` belongs to input 1 and must outlive this object; null without it.
   Runnable(OperationType type, std::vector<TestOperand> inputs, TestOperand output,
            const SymmPerChannelQuantParams* filterQuant = nullptr)
       : definition_(*definitionOf(type)), operands_(std::move(inputs)), result_(std::move(output)) {
@@ -94,7 +94,7 @@ struct Layer {
   int32_t stride;
 };
 
-// A convolution with all its operands; the per-channel scales live as long as it does.
+// A convolution with all its operands. It owns the per-channel scales.
 struct ConvolutionRun {
   SymmPerChannelQuantParams quant;
   std::unique_ptr<Runnable> runnable;
@@ -257,7 +257,7 @@ void runResize(benchmark::State& state, Precision precision, uint32_t from, int3
                           static_cast<int64_t>(run.outputCount()));
 }
 
-// Next to no arithmetic: what remains is the conversion of float16, or the speed of memory.
+// Almost no arithmetic: the conversion of float16 or the speed of memory dominates.
 void runElementwise(benchmark::State& state, OperandType type) {
   Runnable run(OperationType::RELU6, {randomTensor(type, {1, 112, 112, 96}, 0, 0)},
                TestOperand::output(type));

@@ -1,9 +1,9 @@
-// Time that it takes to divide models of many operations among four devices:
+// Measures the time to divide models of many operations among four devices:
 //
 //   partition_bench [OPERATIONS]
 //
-// prints one line for each shape of model: operations, milliseconds for support, choice and plan,
-// and parts. Preparing the parts is not counted: the devices prepare nothing.
+// It prints one line for each shape of model: operations, milliseconds for support, choice and
+// plan, and parts. The preparation of the parts does not count: the devices prepare nothing.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

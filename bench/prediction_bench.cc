@@ -1,10 +1,10 @@
-// How near predictions come to what executions take:
+// Compares the predicted times of models with the measured ones:
 //
 //   prediction_bench MODEL.tflite...
 //
-// runs each model as a whole on each device that takes it, drivers as HALYARD_DRIVER_FILES and the
-// like say, and prints predicted and measured time, the best of some; then once more with what was
-// learned by then.
+// It runs each model as a whole on each device that supports it. It prints predicted and measured
+// time, the best of some. Then it runs once more with the corrected predictions.
+// HALYARD_DRIVER_FILES and the other variables set the drivers.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -24,14 +24,14 @@ using namespace halyard::runtime;  // NOLINT(google-build-using-namespace)
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMostRuns = 50;
-constexpr double kMostNs = 3e8;  // for one model on one device
+constexpr double kMostNs = 3e8;  // limit for one model on one device
 
 double medianOf(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
   return values[values.size() / 2];
 }
 
-// The best of some executions of a simple plan. 0 when one fails.
+// The best time of some executions of a simple plan; 0 when one fails.
 double measure(const Plan& plan, Report* report) {
   const ComputeStep& step = plan.steps[0];
   std::vector<std::vector<uint8_t>> memory;

@@ -1,9 +1,12 @@
-// Quality of service: what clients of low priority cost one of high priority, and how late missed
-// deadlines are reported.
+// Measures quality of service:
+//  - the slowdown of a client of high priority by clients of low priority,
+//  - the delay with which missed deadlines are reported.
+//
 //   qos_bench [--check] [--driver PATH]
-// With --check the exit status is 0 only when the goals hold: a loaded median of at most 1.5 times
-// the unloaded one, and deadlines missed by at most 10 ms, each in the best of several rounds, as
-// the machine has other things to do.
+//
+// With --check the exit status is 0 only when two goals hold. The loaded median is at most 1.5
+// times the unloaded one. Missed deadlines are reported within 10 ms. The best of several rounds
+// counts, because the machine has other work.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -85,7 +88,7 @@ class ModelMaker {
   Model model_;
 };
 
-// x * x * x, of n x n matrices.
+// x * x * x of n x n matrices.
 std::shared_ptr<const Model> products(uint32_t n) {
   ModelMaker make;
   const Shape shape{1, n, n};
@@ -98,7 +101,7 @@ std::shared_ptr<const Model> products(uint32_t n) {
   return make.share(in, out);
 }
 
-// One kernel that takes many seconds.
+// A model of one operation that takes many seconds.
 constexpr uint32_t kLongValues = 128 * 128 * 64;
 std::shared_ptr<const Model> longKernel() {
   ModelMaker make;
@@ -171,7 +174,7 @@ double millisecondsOf(Clock::duration time) { return duration<double, std::milli
 
 struct Times {
   double median = 0;
-  double late = 0;  // the 99th of 100
+  double late = 0;  // the 99th percentile
 };
 
 Times measure(Runner& runner) {
@@ -187,7 +190,7 @@ Times measure(Runner& runner) {
   return {times[times.size() / 2], times[times.size() * 99 / 100]};
 }
 
-// Load that can be switched off and on, and the executions that it has done.
+// Load that can be switched on and off, with a count of its executions.
 class Load {
  public:
   virtual ~Load() = default;
@@ -224,7 +227,7 @@ class ProcessLoad : public Load {
 
  private:
   [[noreturn]] void runClient(const std::string& driver) {
-    // The service may need a moment to be there.
+    // Waits until the service's socket exists.
     for (int tries = 0; ::access(kSocket.c_str(), F_OK) != 0 && tries < 5000; ++tries)
       ::usleep(1000);
     ::usleep(50'000);
@@ -276,7 +279,7 @@ double compare(std::string_view name, Runner& high, Load& load) {
   double best = std::numeric_limits<double>::infinity();
   for (int round = 0; round < kRounds; ++round) {
     load.resume(false);
-    std::this_thread::sleep_for(milliseconds(300));  // what has begun ends
+    std::this_thread::sleep_for(milliseconds(300));  // started executions end
     const Times alone = measure(high);
     load.resume(true);
     std::this_thread::sleep_for(milliseconds(100));
@@ -293,8 +296,8 @@ double compare(std::string_view name, Runner& high, Load& load) {
   return best;
 }
 
-// Prints how late `call`, which takes much longer than that, returns, and what the best of the
-// rounds has at the most.
+// Prints the delay with which `call` returns after its deadline; the call takes much longer than
+// the deadline. Returns the greatest delay within the best round.
 double lateness(std::string_view name, const std::function<Status(hal::TimePoint)>& call) {
   double best = std::numeric_limits<double>::infinity();
   for (int round = 0; round < 3; ++round) {
@@ -302,7 +305,7 @@ double lateness(std::string_view name, const std::function<Status(hal::TimePoint
     for (int i = 0; i < 10; ++i) {
       const auto deadline = Clock::now() + milliseconds(40);
       const Status status = call(deadline);
-      // Persistent when this process did not get to run before the deadline.
+      // PERSISTENT when this process did not run before the deadline.
       if (status.code() != ResultCode::MISSED_DEADLINE_TRANSIENT &&
           status.code() != ResultCode::MISSED_DEADLINE_PERSISTENT) {
         die(fmt::format("{}: {}", name, status.toString()));

@@ -1,11 +1,11 @@
-// What shadow verification costs the application:
+// Measures the cost of shadow verification for an application:
 //
 //   shadow_bench MODEL.tflite DEVICE [INTERVAL] [SECONDS]
 //
-// executes the model on the device, once with nothing verified and once with every INTERVAL-th
-// execution (100), in turns of SECONDS (1), and prints the time of an execution in each, of all
-// executions and not only of typical ones: what is copied and what the processor does meanwhile
-// counts. Drivers are found as in any application (HALYARD_DRIVER_FILES).
+// It executes the model on the device in turns of SECONDS (1). One turn verifies nothing, the next
+// one verifies every INTERVAL-th execution (100). It prints the mean time of an execution in each
+// turn. The mean over all executions includes the copies, and the load on the processor. Drivers
+// are found as in any application (HALYARD_DRIVER_FILES).
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -46,7 +46,7 @@ std::unique_ptr<client::Session> sessionFor(const ImportedPtr& imported, const s
   return std::move(*session);
 }
 
-// Milliseconds for an execution, over all of some time.
+// Mean milliseconds of an execution, over all executions in a given time.
 double meanOf(const client::Session& session, const import::ImportedModel& imported,
               double seconds) {
   const auto start = Clock::now();

@@ -1,12 +1,14 @@
-// What it costs that a model leaves its batch to executions: the same model with and without, by
-// turns through the C API, on the CPU driver in its own process, or as a library in this one:
+// Measures the cost of a batch that only executions determine. It compares the same model with a
+// known and with an unknown batch, in turns through the C API. The CPU driver runs in its own
+// process, or as a library in this one:
 //
 //   shapes_bench [--library] [--rounds N] [--threads N] [MODEL...]
 //
-// Names models as cpu_bench does; without: resnet_cifar10_int8, mobilenet_v1_0.25_128_quant
-// and kws_ref_int8 beside the source tree. Medians of single executions with batch 1: the first and
-// the second one of a compilation, and those of a burst that follow, with those of the reference
-// kernels (the runtime's own device) and the first one with another batch.
+// Models are named as for cpu_bench. By default they are resnet_cifar10_int8,
+// mobilenet_v1_0.25_128_quant and kws_ref_int8 beside the source tree. The figures are medians of
+// single executions with batch 1: the first and the second one of a compilation, and later ones in
+// a burst. Also those of the reference kernels (the runtime's own device), and the first execution
+// with another batch.
 #include <stdlib.h>
 
 #include <algorithm>
@@ -33,14 +35,14 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* kDriver = "halyard-cpu";
 constexpr const char* kReference = "nnapi-reference";
-constexpr size_t kHotTimes = 40;  // of one model, before it is the other's turn
+constexpr size_t kHotTimes = 40;  // executions of one model in a turn
 
 double median(std::vector<double> times) {
   std::ranges::nth_element(times, times.begin() + static_cast<ptrdiff_t>(times.size() / 2));
   return times[times.size() / 2];
 }
 
-// Has operation `reshape` find out how many rows there are, where it says that it is one.
+// Makes operation `reshape` compute the number of rows where its shape says one.
 void openReshape(const Operation& reshape, Model* model) {
   const Operand& shape = model->main.operands[reshape.inputs[1]];
   if (shape.lifetime != Lifetime::CONSTANT_COPY || shape.location.length < sizeof(int32_t)) return;
@@ -53,7 +55,7 @@ void openReshape(const Operation& reshape, Model* model) {
       appendConstant(*model, dims.data(), dims.size() * sizeof(int32_t));
 }
 
-// The model with a batch that only executions know.
+// The model with a batch that only executions determine.
 std::shared_ptr<const Model> openModel(const Model& model) {
   Model open = model;
   for (const Operation& operation : model.main.operations) {
@@ -68,7 +70,7 @@ std::shared_ptr<const Model> openModel(const Model& model) {
   return std::make_shared<const Model>(std::move(open));
 }
 
-// Memory for executions of a model with a batch of its own.
+// Memory for executions of a model with a given batch.
 class Buffers {
  public:
   Buffers(const Model& known, uint32_t batch) {
@@ -119,16 +121,16 @@ Result<double> timeOf(ANeuralNetworksCompilation* compilation, ANeuralNetworksBu
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
-// In us.
+// Microseconds.
 struct Times {
   std::vector<double> first;
   std::vector<double> second;
-  std::vector<double> plain;  // later ones
+  std::vector<double> plain;  // later executions
   std::vector<double> burst;
-  std::vector<double> otherBatch;  // the first one with it
+  std::vector<double> otherBatch;  // the first execution with another batch
 };
 
-// A compilation of its own, with its first executions.
+// A compilation with its first executions.
 class Subject {
  public:
   static Result<Subject> create(const std::shared_ptr<const Model>& model, const Model& known,
@@ -191,7 +193,7 @@ struct Wishes {
   std::vector<std::string> models;
 };
 
-// Of the model as it is, and of the open one.
+// Measures the model with a known and with an unknown batch.
 Result<std::array<Times, 2>> measure(const std::shared_ptr<const Model>& known,
                                      const std::shared_ptr<const Model>& open,
                                      const ANeuralNetworksDevice* device, const Wishes& wishes) {
@@ -207,7 +209,7 @@ Result<std::array<Times, 2>> measure(const std::shared_ptr<const Model>& known,
     for (int turn = 0; turn < 4; ++turn) {
       for (size_t i = 0; i < 2; ++i) HALYARD_RETURN_IF_ERROR(subjects[i].goOn(&times[i]));
     }
-    // Not all models work with every batch.
+    // Some models do not work with every batch.
     (void)subjects[1].otherBatch(*known, &times[1]);
   }
   return times;

@@ -1,10 +1,11 @@
-// What dividing a loop costs:
+// Measures the cost of dividing a loop:
 //
 //   thread_pool_bench
 //
-// prints for loops of some lengths, a hundred of them one behind the other as the steps of a model
-// are, how long one takes in one thread, divided among two, and how much more that is than half;
-// the medians of many rounds in turns. Each loop reads what all of the last one have written.
+// It times loops of several lengths. A hundred of them run in sequence, as the steps of a model do.
+// It prints the time of a loop in one thread and in two. It also prints the excess of the second
+// time over half of the first one. Figures are medians of many rounds in turns. Each loop reads all
+// values of the previous one.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -20,13 +21,13 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kLoops = 100;
 constexpr int kRounds = 401;
-constexpr size_t kItems = 16;  // of a loop
+constexpr size_t kItems = 16;  // in a loop
 constexpr size_t kLine = 16;   // floats that an item writes
 
 struct Steps {
   std::array<std::array<float, kItems * kLine>, 2> values{};
 
-  // Items [begin, end) of a loop, `work` rounds of arithmetic each.
+  // Items [begin, end) of a loop, each with `work` rounds of arithmetic.
   void work(int loop, size_t begin, size_t end, int work) {
     const auto& from = values[loop % 2];
     auto& to = values[(loop + 1) % 2];

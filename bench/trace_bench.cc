@@ -1,11 +1,11 @@
-// What marks cost:
+// Measures the cost of trace marks:
 //
 //   trace_bench
 //
-// prints the nanoseconds of one mark while nobody traces and while somebody does, how many marks an
-// execution of a small model has on the CPU device and on the first driver's, what one execution
-// takes without and with a trace, and from those the share of the marks of an execution that nobody
-// traces. Drivers are found as in any application (HALYARD_DRIVER_FILES).
+// It prints the nanoseconds of one mark without and with a trace. It prints the number of marks in
+// an execution of a small model on the CPU device and on the first driver's. It prints the time of
+// an execution without and with a trace. From these it computes the share of the marks in an
+// execution without a trace. Drivers are found as in any application (HALYARD_DRIVER_FILES).
 #include <android/NeuralNetworks.h>
 #include <halyard/halyard.h>
 
@@ -28,7 +28,7 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
 }
 
-// Of one mark; the least of some rounds.
+// Nanoseconds of one mark; the least of some rounds.
 double markNs() {
   constexpr int kMarks = 20'000;
   double best = 1e18;
@@ -92,7 +92,7 @@ void execute(ANeuralNetworksCompilation* compilation) {
   ANeuralNetworksExecution_free(execution);
 }
 
-// The median of many executions.
+// The median time of many executions.
 double executionNs(ANeuralNetworksCompilation* compilation) {
   std::vector<double> times;
   for (int i = 0; i < 4000; ++i) {

@@ -18,21 +18,22 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
 
 find_program(HALYARD_CCACHE ccache)
 if(HALYARD_CCACHE)
-  # What was compiled in one checkout is found from another.
-  # The sloppiness is what ccache asks for with precompiled headers.
+  # An object compiled in one checkout is found from another. ccache requires this sloppiness for
+  # precompiled headers.
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
     CCACHE_SLOPPINESS=pch_defines,time_macros ${HALYARD_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
 
-# The code of a library is there until the process has gone, whoever closes it: its threads run on,
-# and calls are under way. For out-of-tree drivers halyard_install_driver does the same.
+# Keeps the code of a library in memory until the process ends, even after dlclose(): its threads
+# still run, and calls may be in progress. halyard_install_driver does the same for out-of-tree
+# drivers.
 foreach(kind SHARED MODULE)
   string(APPEND CMAKE_${kind}_LINKER_FLAGS " -Wl,-z,nodelete")
 endforeach()
 
-# ccache reads which precompiled header a file took from the compiler's output.
+# ccache reads from the compiler's output which precompiled header a file used.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
 else()
@@ -51,13 +52,13 @@ target_include_directories(halyard_options INTERFACE ${PROJECT_SOURCE_DIR}/src
 target_link_libraries(halyard_options INTERFACE Threads::Threads)
 
 if(HALYARD_SANITIZE)
-  # Line numbers and some speed, for a third of the build time.
+  # Line numbers and moderate speed, for a third of the build time.
   set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O1 -g1")
   set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
   add_compile_options(-fsanitize=${HALYARD_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${HALYARD_SANITIZE})
-  # A program in C brings the checks of the C++ that is in our libraries.
+  # A program in C links the sanitizer's runtime for the C++ in the project's libraries.
   add_link_options($<$<LINK_LANG_AND_ID:C,Clang>:-fsanitize-link-c++-runtime>
     $<$<LINK_LANG_AND_ID:C,Clang>:-lstdc++>)
 endif()

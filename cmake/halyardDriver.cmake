@@ -8,9 +8,9 @@
 #                       to it into share/halyard/drivers.d
 # A TARGET that is a MODULE library becomes a driver for the application's own process in the same
 # way (halyard/driver/driver_library.h); it has no ARGUMENTS.
-# FILE is NAME by default, VERSION the project's version. ARGUMENTS are given to the driver whenever
-# Halyard starts it. FIELDS is text for further fields of the manifest, such as "\"x\": 1". The
-# variables HALYARD_BUILD_MANIFEST_DIR and HALYARD_INSTALL_MANIFEST_DIR change where the manifests go.
+# FILE is NAME by default, VERSION the project's version. Halyard passes ARGUMENTS to the driver at
+# each start. FIELDS is text for further fields of the manifest, such as "\"x\": 1". The
+# variables HALYARD_BUILD_MANIFEST_DIR and HALYARD_INSTALL_MANIFEST_DIR set the manifests' folders.
 include(GNUInstallDirs)
 
 function(halyard_json_string output text)
@@ -56,7 +56,7 @@ function(halyard_install_driver target)
   set(kind executable)
   if(type STREQUAL "MODULE_LIBRARY")
     set(kind library)
-    # Its threads run until the process has gone, whoever closes it.
+    # Its threads run until the process ends, even after dlclose().
     target_link_options(${target} PRIVATE -Wl,-z,nodelete)
     if(ARG_ARGUMENTS)
       message(FATAL_ERROR "halyard_install_driver: ARGUMENTS are for executables")
@@ -79,7 +79,7 @@ function(halyard_install_driver target)
 
   file(GENERATE OUTPUT ${build_folder}/${ARG_MANIFEST}
     CONTENT "${head}  \"${kind}\": \"$<TARGET_FILE:${target}>\"${tail}")
-  # Relative, so that an installation can be moved.
+  # A relative path, so that an installation can be moved.
   file(RELATIVE_PATH up /p/${manifest_folder} /p/${driver_folder})
   set(installed ${CMAKE_CURRENT_BINARY_DIR}/installed/${ARG_MANIFEST})
   file(GENERATE OUTPUT ${installed}

@@ -3,7 +3,7 @@ include(GoogleTest)
 include(cmake/precompiled_headers.cmake)
 
 # halyard_library(NAME SOURCES... [LIBRARIES...] [HEADERS kind]): a static library inside the project.
-# HEADERS: which precompiled header it takes, "library" by default.
+# HEADERS: the precompiled header of its sources, "library" by default.
 function(halyard_library name)
   cmake_parse_arguments(ARG "" "HEADERS" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT ARG_HEADERS)
@@ -14,14 +14,14 @@ function(halyard_library name)
   halyard_precompile(${name} ${ARG_HEADERS})
 endfunction()
 
-# A test runs once: compiling it takes longer than that, so it is not optimised.
+# A test runs once. Optimising it takes longer than that run, so it is not optimised.
 set(halyard_test_options $<$<CONFIG:Release>:-O0>)
 
 # halyard_test(NAME SOURCES... [LIBRARIES...] [DEFINITIONS...] [PATHS NAME=path...] [LABELS...]
 #   [ENVIRONMENT...]): a GoogleTest program that ctest runs from the source folder. The header
-# test_definitions.h defines HALYARD_SOURCE_DIR, HALYARD_BINARY_DIR and the PATHS as strings: on the
-# command line they would keep ccache from finding anything in another checkout. LABELS: "threads"
-# for what ThreadSanitizer is to see, "slow" for what sanitizers leave out.
+# test_definitions.h defines HALYARD_SOURCE_DIR, HALYARD_BINARY_DIR and the PATHS as strings. On the
+# command line they would prevent hits of ccache in another checkout. LABELS: "threads" marks tests
+# for ThreadSanitizer, "slow" marks tests that sanitizers leave out.
 function(halyard_test name)
   if(NOT HALYARD_TESTS)
     return()
@@ -58,8 +58,9 @@ function(halyard_test name)
 endfunction()
 
 # halyard_fuzzer(NAME SOURCES... [LIBRARIES...] [SEEDS folder] [DICTIONARY file]): a libFuzzer
-# program, in the asan preset only, part of the target `fuzzers`. Beside it, NAME.seeds says where its seeds and its dictionary
-# are, for `halyard fuzz`; paths there are relative to it, installed and not.
+# program, in the asan preset only, part of the target `fuzzers`. The file NAME.seeds beside it
+# lists its seeds and its dictionary for `halyard fuzz`. Paths in it are relative to the file, in
+# the build tree and in an installation.
 function(halyard_fuzzer name)
   if(NOT HALYARD_FUZZ)
     return()
@@ -100,8 +101,8 @@ function(halyard_fuzzer name)
   endif()
 endfunction()
 
-# halyard_shared_library(TARGET OUTPUT MAP): makes TARGET libOUTPUT.so with a SONAME, which exports
-# what the version script MAP names and nothing else.
+# halyard_shared_library(TARGET OUTPUT MAP): makes TARGET libOUTPUT.so with a SONAME. It exports
+# only the names in the version script MAP.
 function(halyard_shared_library target output map)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${output} VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${map})

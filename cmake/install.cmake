@@ -12,7 +12,7 @@ target_include_directories(android_memory INTERFACE
 
 install(TARGETS neuralnetworks halyard_c android_memory EXPORT halyardTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-# Apart: applications need no C++ library for formatting.
+# A separate component: applications need no C++ library for formatting.
 install(TARGETS halyard_driver EXPORT halyardDriverTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS halyard RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -31,7 +31,7 @@ install(FILES ${PROJECT_BINARY_DIR}/halyardConfig.cmake
   ${PROJECT_BINARY_DIR}/halyardConfigVersion.cmake cmake/halyardDriver.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/halyard)
 
-# From P/lib/pkgconfig back to P, so that an installation can be moved.
+# The path from P/lib/pkgconfig back to P, so that an installation can be moved.
 file(RELATIVE_PATH HALYARD_PC_TO_PREFIX /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
 string(REGEX REPLACE "/$" "" HALYARD_PC_TO_PREFIX "${HALYARD_PC_TO_PREFIX}")
 foreach(package halyard halyard-driver)
@@ -45,16 +45,17 @@ install(FILES LICENSE README.md docs/write_a_driver.md docs/driver_requirements.
   docs/quality_of_service.md docs/reference_driver.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY tests/vectors/ DESTINATION ${CMAKE_INSTALL_DATADIR}/halyard/vectors
   FILES_MATCHING PATTERN *.jsonl.gz PATTERN cases EXCLUDE)
-# What `halyard validate` runs in its area models, and its way to LiteRT.
+# The models and scripts that the area "models" of `halyard validate` runs, with the bridge to
+# LiteRT.
 install(DIRECTORY models/ DESTINATION ${CMAKE_INSTALL_DATADIR}/halyard/models
   FILES_MATCHING PATTERN *.tflite PATTERN *_labels.txt PATTERN images/*)
 install(FILES bench/peers/peers/__init__.py bench/peers/peers/peer_worker.py
   DESTINATION ${CMAKE_INSTALL_DATADIR}/halyard/peers/peers)
-# The skeleton for a driver, to copy.
+# The skeleton of a driver, for copies.
 install(DIRECTORY drivers/null DESTINATION ${CMAKE_INSTALL_DOCDIR}/drivers
   PATTERN *_test.cc EXCLUDE)
 
-# Units for drivers as services, where systemd looks when the prefix is /usr or /usr/local.
+# Units for drivers as services. systemd finds them when the prefix is /usr or /usr/local.
 set(HALYARD_SYSTEMD_DIR lib/systemd/system CACHE STRING "Folder for systemd's units")
 set(HALYARD_FULL_DRIVER_DIR ${CMAKE_INSTALL_FULL_LIBEXECDIR}/halyard/drivers)
 configure_file(packaging/systemd/halyard-driver@.service.in

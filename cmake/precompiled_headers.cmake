@@ -1,6 +1,6 @@
-# Precompiled headers: what most files of one kind include from outside of the project is parsed once.
-# A file still includes everything it uses: without HALYARD_PRECOMPILED_HEADERS (and in the preset
-# aarch64) it is compiled without them.
+# Precompiled headers: the compiler parses external headers that most files of one kind include
+# once. A file still includes every header that it uses. Files are compiled without precompiled
+# headers when HALYARD_PRECOMPILED_HEADERS is off, and in the preset aarch64.
 option(HALYARD_PRECOMPILED_HEADERS "Parse the headers that most files include once" ON)
 
 set(halyard_standard_headers <algorithm> <array> <atomic> <chrono> <cstddef> <cstdint> <cstring>
@@ -13,8 +13,8 @@ set(halyard_headers_rpc ${halyard_standard_headers} <capnp/rpc-twoparty.h> <kj/a
 set(halyard_libraries_test GTest::gtest GTest::gmock)
 set(halyard_libraries_rpc CapnProto::capnp-rpc)
 
-# halyard_precompile(TARGET KIND): TARGET takes the precompiled header of KIND. The flags that shape
-# code have to be those of the header's own target.
+# halyard_precompile(TARGET KIND): TARGET uses the precompiled header of KIND. Its flags for code
+# generation must equal those of the header's own target.
 function(halyard_precompile target kind)
   if(NOT HALYARD_PRECOMPILED_HEADERS)
     return()
@@ -27,7 +27,7 @@ function(halyard_precompile target kind)
     target_link_libraries(${holder} PRIVATE halyard_options fmt::fmt ${halyard_libraries_${kind}})
     target_precompile_headers(${holder} PRIVATE ${halyard_headers_${kind}})
     if(kind STREQUAL "test")
-      # As programs have it.
+      # The same flags as for programs.
       set_target_properties(${holder} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
       target_compile_options(${holder} PRIVATE -fPIE ${halyard_test_options})
     endif()

@@ -15,7 +15,7 @@ pictures of ten kinds of clothing). One run of this script
      fashion_mnist.json, a record of the measurements.
 
 Nothing is written unless every check passes. `--check` trains nothing: it
-measures the files that are there again and compares them with the record.
+measures the existing files again and compares them with the record.
 
 Inputs and outputs of the exported models
 -----------------------------------------
@@ -97,15 +97,15 @@ MIN_FLOAT_ACCURACY = 0.91  # share of the test pictures
 MAX_INT8_LOSS = 0.01  # at most this far below the float model
 MAX_TOTAL_BYTES = 1_000_000  # both files together
 
-# With --check, how many test pictures more or fewer may be named rightly: another
-# processor rounds differently, which can turn a close call.
+# The tolerance of --check in correctly classified test pictures: another
+# processor rounds differently, which can change a close decision.
 CHECK_TOLERANCE = 10
 
 CALIBRATION_PICTURES = 1000  # training pictures shown to the quantiser
 
 
 class Failure(Exception):
-    """Something the person who runs the script can act on."""
+    """An error that the user of the script can resolve."""
 
 
 # --- The data set ------------------------------------------------------------
@@ -324,7 +324,7 @@ def export(network, calibration):
     quantiser.inference_output_type = tf.int8
     # Convolutions get one scale per channel, the fully connected layer one
     # scale in all: per-channel weights there are a later addition that fewer
-    # implementations know. `check_structure` checks that it came out so.
+    # implementations know. `check_structure` checks the result.
     quantiser._experimental_disable_per_channel_quantization_for_dense_layers = True
     with quiet:
         int8_model = quantiser.convert()
@@ -390,7 +390,7 @@ def describe(content):
 
 
 def check_structure(name, found, quantised):
-    """Refuses a file that uses more than the demo may count on."""
+    """Refuses a file with operators or types that the demo must not use."""
     extra = sorted(set(found["operators"]) - ALLOWED_OPERATORS)
     if extra:
         raise Failure(f"{name} uses operators that it must not: {', '.join(extra)}.")
@@ -452,7 +452,7 @@ def run_model(content, pictures, threads):
 
 
 def score(probabilities, classes):
-    """How many pictures were named rightly, in all and for each class."""
+    """The number of correctly classified pictures, in all and for each class."""
     named = probabilities.argmax(axis=1)
     right = named == classes
     return {
@@ -483,7 +483,7 @@ def choose_pictures(classes):
 
 
 def measure(models, pictures, classes, threads):
-    """Checks and measures both files; returns what the record says of them."""
+    """Checks and measures both files; returns the entries of the record."""
     probabilities = {}
     record = {"models": {}, "images": []}
     for name, content in models.items():
@@ -527,7 +527,7 @@ def measure(models, pictures, classes, threads):
 
 
 def check_results(record):
-    """Refuses models that name too few pictures rightly or are too large."""
+    """Refuses models that classify too few pictures correctly or are too large."""
     float_accuracy = record["models"][FLOAT_NAME]["accuracy"]
     int8_accuracy = record["models"][INT8_NAME]["accuracy"]
     if float_accuracy < MIN_FLOAT_ACCURACY:

@@ -1,5 +1,5 @@
-// Models that violate one rule of a signature each: all are refused when they are validated,
-// compiled or run, with a text that names the operation, the operand, what was expected and found.
+// Models that violate one rule of a signature each. Validation, compilation or execution refuses
+// every model. The text names the operation, the operand, the expected and the actual value.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ Status refusalOf(const BadModel& bad, const LegalCase& legal, size_t outputBytes
   return executor.value()->execute(inputs, outputs, {}).status;
 }
 
-// "input 1 (filter) is TENSOR_INT32, expected ...": true of the model.
+// The text "input 1 (filter) is TENSOR_INT32, expected ..." must agree with the model.
 void checkTypeMismatch(const BadModel& bad, const std::string& text) {
   static const std::regex pattern("(input|output) (\\d+)( \\([^)]*\\))? is (\\w+), expected (.+)");
   std::smatch match;
@@ -58,7 +58,7 @@ void checkTypeMismatch(const BadModel& bad, const std::string& text) {
   const size_t position = std::stoul(match[2]);
   ASSERT_LT(position, list.size()) << text;
   EXPECT_EQ(match[4], operandTypeName(bad.model.main.operands[list[position]].type)) << text;
-  // What was found is none of what was expected.
+  // The actual type is not among the expected types.
   const std::string expected = " " + std::regex_replace(match[5].str(), std::regex(","), "") + " ";
   EXPECT_THAT(expected, ::testing::Not(HasSubstr(" " + match[4].str() + " "))) << text;
 }

@@ -1,14 +1,18 @@
-// An application for caching_test: compiles out = (in + weights) * scale with caching, runs it, and
-// prints for each compilation what became of the cache: "hit", "miss" or "off", and the reason.
-// Ends with 0 unless a call failed or a result was wrong.
+// An application for caching_test: compiles out = (in + weights) * scale with caching, and runs it.
+// For each compilation it prints the result of the cache, "hit", "miss" or "off", and the reason.
+// The exit status is 0 unless a call failed or a result was wrong.
 //
 //   cache_client DEVICES FOLDER [NAME=VALUE...]
 //
-// DEVICES: names with commas between. FOLDER: as for setCaching; "-": no caching. Names: token (of
-// the first compilation), rounds, tokens (how many different ones, in turn; each round otherwise
-// has the same), weight, rows, preference, priority, large (floats in the weights), fds (1: the
-// descriptor form, with files in FOLDER), kill (1: the driver dies between two executions; what is
-// printed is of its return), all (1: no device is named).
+// DEVICES: names separated by commas. FOLDER: as for setCaching; "-": no caching. Names:
+//   token       of the first compilation
+//   rounds      number of compilations
+//   tokens      number of different tokens, in turn; by default all rounds use the same one
+//   weight, rows, preference, priority
+//   large       number of floats in the weights
+//   fds         1: the descriptor form, with files in FOLDER
+//   kill        1: the driver dies between two executions; the output is of its second start
+//   all         1: no device is named
 #include <android/NeuralNetworks.h>
 #include <fcntl.h>
 #include <halyard/halyard.h>
@@ -133,7 +137,7 @@ void setFds(ANeuralNetworksCompilation* compilation, const ANeuralNetworksDevice
   }
 }
 
-// Of the partitions on drivers.
+// The state of the partitions on drivers.
 void printCache(const ANeuralNetworksCompilation* compilation) {
   char* text = nullptr;
   if (halyard_compilationReport(compilation, &text) != ANEURALNETWORKS_NO_ERROR) die("report");

@@ -1,8 +1,8 @@
-// A driver for cache_counts_test: a device of HAL 1.3 without operations, whose answer to
-// getNumberOfCacheFilesNeeded its arguments say.
+// A driver for cache_counts_test: a device of HAL 1.3 without operations. Its arguments set its
+// answer to getNumberOfCacheFilesNeeded.
 //   cache_counts_driver --fd=N -- STATUS MODEL_FILES DATA_FILES
-// STATUS is a number of ErrorStatus, or "silent" for no answer at all. A driver made with the
-// driver library cannot answer so.
+// STATUS is a number of ErrorStatus, or "silent" for no answer. A driver made with the driver
+// library cannot give such answers.
 #include <capnp/rpc-twoparty.h>
 #include <kj/async-io.h>
 #include <kj/io.h>
@@ -21,7 +21,7 @@ namespace {
 namespace wire = halyard::wire;
 
 struct Answer {
-  std::optional<uint16_t> status;  // of ErrorStatus; nullopt: there is none
+  std::optional<uint16_t> status;  // of ErrorStatus; nullopt: no answer
   uint32_t modelFiles = 0;
   uint32_t dataFiles = 0;
 };

@@ -1,5 +1,6 @@
-// Which devices an application sees, by what they answer to getNumberOfCacheFilesNeeded: those that
-// answer NONE, and at most 32 files of each kind. Of the others halyard_devicesJson says why.
+// The answer to getNumberOfCacheFilesNeeded decides which devices an application sees: a device
+// must answer NONE, and at most 32 files of each kind. halyard_devicesJson gives the reason for the
+// others.
 #include <android/NeuralNetworks.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -47,14 +48,14 @@ std::vector<Case> matrix() {
 
 class CacheCounts : public ::testing::Test {
  protected:
-  // The process's devices are found once.
+  // A process looks for its devices once.
   static void SetUpTestSuite() {
     manifests_ = new halyard::testing::Manifests;
     for (const Case& each : matrix()) add(each);
     add({"counts-silent", "silent", 1, 1});
     add({"counts-nonsense", "77", 1, 1});
     manifests_->use();
-    // Long for a driver that answers, and waited for once.
+    // A long limit for a driver that answers. The silent driver uses it up once.
     ::setenv("HALYARD_DRIVER_START_TIMEOUT_MS", "3000", 1);
     char* text = nullptr;
     ASSERT_EQ(halyard_devicesJson(&text), ANEURALNETWORKS_NO_ERROR) << halyard_lastErrorText();
@@ -76,7 +77,7 @@ class CacheCounts : public ::testing::Test {
   }
 
   static inline halyard::testing::Manifests* manifests_ = nullptr;
-  static inline std::map<std::string, std::string> reasons_;  // by device that is not there
+  static inline std::map<std::string, std::string> reasons_;  // by device that is left out
   static inline std::map<std::string, std::vector<std::string>> features_;  // by device
 };
 

@@ -1,5 +1,5 @@
-// The reference driver as a library in the application's process, with the personality that the
-// environment names: for caching_test.
+// The reference driver as a library in the application's process, for caching_test. The environment
+// names its personality.
 #include <cstdlib>
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
-// Caching from an application's side: through the C API, with drivers in processes of their own, in
-// several applications one after the other and at once.
+// Caching from an application's side, through the C API, with drivers in processes of their own.
+// Several applications run in sequence and in parallel.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -55,8 +55,8 @@ class CachingTest : public ::testing::Test {
     before_ = "CACHING_LIBRARY_PERSONALITY='" + folder_ + "/personality.json' ";
   }
 
-  // The driver's personality and manifest, of what the members say. It compiles for so long that a
-  // start from files is the quicker one on every machine: others would be given up.
+  // Writes the driver's personality and manifest from the members. Its compilation is so slow that
+  // a start from files is quicker on every machine. Otherwise the runtime drops the files.
   void describe() {
     std::ofstream(folder_ + "/personality.json")
         << R"({"hal_version": ")" << halVersion_ << R"(", "version": ")" << version_
@@ -77,13 +77,13 @@ class CachingTest : public ::testing::Test {
   }
 
   std::string commandLine(const std::string& arguments) const {
-    // The drivers' stores belong to the test as well.
+    // The test also owns the drivers' stores.
     return before_ + "HALYARD_LOG=quiet HALYARD_PARTITION_OVERHEAD=off XDG_STATE_HOME='" + folder_ +
            "/state' HALYARD_DRIVER_FILES='" + folder_ + "/manifest.json' '" CACHE_CLIENT "' " +
            arguments + " 2>&1";
   }
 
-  // An application of its own: what it prints, and how it ends.
+  // Runs an application in its own process; returns its output and its exit status.
   struct Ended {
     int status;
     std::string text;
@@ -101,7 +101,7 @@ class CachingTest : public ::testing::Test {
     EXPECT_NE(pipe, nullptr);
     return endOf(pipe);
   }
-  // The lines of one that ends well.
+  // The output lines of an application that succeeds.
   std::vector<std::string> run(const std::string& arguments) const {
     const Ended ended = end(arguments);
     EXPECT_TRUE(WIFEXITED(ended.status) && WEXITSTATUS(ended.status) == 0)
@@ -172,14 +172,14 @@ TEST_F(CachingTest, ADriverInTheApplicationsProcess) {
     EXPECT_EQ(stateAfter(change), "hit");
   }
   EXPECT_EQ(stateAfter(large), "hit");
-  // Another store knows nothing of the files.
+  // Another store does not know the files.
   fs::remove_all(folder_ + "/state");
   EXPECT_EQ(stateAfter(large), "miss");
   EXPECT_EQ(stateAfter(large), "hit");
 }
 
-// A limit on sizes of files is the application's; the signal that comes with it would end it. There
-// is room for the constants in memory, and none for them with a head.
+// The application sets a limit on sizes of files; the signal of that limit would end it. The limit
+// allows the constants in memory, but not the constants with a header.
 TEST_F(CachingTest, NothingEndsAtALimitOnSizesOfFiles) {
   useLibrary();
   const std::string unlimited = before_;
@@ -214,7 +214,7 @@ TEST_F(CachingTest, InvalidationMatrix) {
   expectAnother("driver's version");
   device_ = "test-other";
   expectAnother("device");
-  // Both operations, then only the first.
+  // Both operations at first, then only the first one.
   unsupported_ = R"("MUL")";
   describe();
   const std::string both = device_ + ",nnapi-reference " + cache();
@@ -254,13 +254,13 @@ TEST_F(CachingTest, FilesThatWereChangedAreCompiledAnew) {
 
 TEST_F(CachingTest, WhatComesBackAfterTheDriversDeathIsFromTheCache) {
   const std::string arguments = device_ + " " + cache() + " all=1 kill=1";
-  // Compiled, killed, loaded.
+  // The driver compiles, dies and loads.
   EXPECT_THAT(run(arguments), ElementsAre("hit "));
   EXPECT_THAT(run(arguments + " rounds=2"), ElementsAre("hit ", "hit "));
 }
 
-// The application learns of a refusal when it compiles, however quickly the driver has prepared the
-// model before. Nothing is kept in the folder.
+// The application learns of a refusal when it compiles, even if the driver prepared the model
+// quickly before. The folder stays empty.
 TEST_F(CachingTest, ADriverWithoutFilesIsWaitedForInEveryStart) {
   const std::string arguments = device_ + " " + cache();
   compileMs_ = 0;

@@ -1,5 +1,6 @@
-// Models that are divided between two driver processes, through the C API: every kind of execution
-// and memory has to work as with one device, and what needs one device says so.
+// Models that are divided between two driver processes, through the C API. Every kind of execution
+// and memory works as with one device. Functions that need one device return an error with that
+// reason.
 #include <halyard/driver/sync_fence.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -59,7 +60,7 @@ class CompoundPlans : public ::testing::Test {
     EXPECT_NN_OK(namesDevices ? compilation.createForDevices(models_.back().get(), {both, 2})
                               : compilation.create(models_.back().get()));
     EXPECT_NN_OK(compilation.finish());
-    // The plan that all this is about.
+    // All tests need this plan.
     std::string report;
     EXPECT_NN_OK(compilation.report(report));
     EXPECT_THAT(report, HasSubstr(kAddDriver));
@@ -99,7 +100,7 @@ class CompoundPlans : public ::testing::Test {
     ::close(fd);
     return memory;
   }
-  // Memory for an input, or for output 0, of the compilation; null with the code that says why not.
+  // Memory for an input, or for output 0, of the compilation; null with the code of the refusal.
   client::Memory described(ANeuralNetworksCompilation* compilation, bool isInput, uint32_t index,
                            int code = ANEURALNETWORKS_NO_ERROR) {
     client::MemoryDesc desc;
@@ -195,7 +196,7 @@ TEST_F(CompoundPlans, ReusableInEachWay) {
   }
 }
 
-// One execution after the other, and the first after a fence of the application's.
+// Executions in sequence; the first one waits for a fence of the application.
 TEST_F(CompoundPlans, FencedChain) {
   const auto compilation = compile({2, 2});
   NewFence fence = createFence().value();
@@ -280,11 +281,11 @@ TEST_F(CompoundPlans, MemoryFromDescriptors) {
   ::munmap(values, 16);
 }
 
-// An input that both devices read is on neither; with named devices there is no other memory.
+// An input that both devices read is on neither. With named devices no other memory exists.
 TEST_F(CompoundPlans, MemoryOfTwoDevices) {
   const auto named = compile({2, 2}, true);
   EXPECT_EQ(described(named.get(), true, 0, ANEURALNETWORKS_OP_FAILED), nullptr);
-  EXPECT_NE(described(named.get(), true, 1), nullptr);   // read by ADD and SUB, which are on one
+  EXPECT_NE(described(named.get(), true, 1), nullptr);   // ADD and SUB read it, on one device
   EXPECT_NE(described(named.get(), false, 0), nullptr);  // written by SUB
   const auto any = compile({2, 2});
   EXPECT_NE(described(any.get(), true, 0), nullptr);
@@ -305,7 +306,7 @@ TEST_F(CompoundPlans, TimesAndLimitsNeedOneDevice) {
   }
 }
 
-// Dimensions that only the execution knows.
+// Dimensions that only the execution determines.
 class OpenCompoundPlans : public CompoundPlans {
  protected:
   // Rows of two.
@@ -383,7 +384,7 @@ TEST_F(CompoundPlans, Padding) {
   std::ranges::copy(b_, in + 64);
   std::fill_n(out, 16, -1.0F);
   const auto execution = newExecution(compilation.get());
-  // More than is needed is refused unless padding is allowed.
+  // A length beyond the operand's size is refused unless padding is allowed.
   EXPECT_NN_ERROR(execution.setInputFromMemory(0, nullptr, inputs.get(), 0, 64),
                   ANEURALNETWORKS_BAD_DATA, "64");
   const auto padded = newExecution(compilation.get());
@@ -397,7 +398,7 @@ TEST_F(CompoundPlans, Padding) {
   ::munmap(out, 4096);
 }
 
-// Each thread computes in all ways, with inputs of its own.
+// Each thread computes in all ways, with its own inputs.
 class ThreadsOnCompoundPlans : public CompoundPlans {
  protected:
   static constexpr int kThreads = 16;
@@ -455,7 +456,7 @@ TEST_F(ThreadsOnCompoundPlans, OneCompilation) {
   });
 }
 
-// Each thread compiles 16 times, and computes with each.
+// Each thread compiles 16 times, and computes with each compilation.
 TEST_F(ThreadsOnCompoundPlans, SixteenCompilationsEach) {
   const auto model = newGraph({2, 2});
   inThreads([&](int thread) {
@@ -471,7 +472,7 @@ TEST_F(ThreadsOnCompoundPlans, SixteenCompilationsEach) {
   });
 }
 
-// All threads compute with all of 16 compilations.
+// All threads compute with all 16 compilations.
 TEST_F(ThreadsOnCompoundPlans, SixteenSharedCompilations) {
   std::vector<client::Compilation> compilations;
   for (int i = 0; i < 16; ++i) compilations.push_back(compile({2, 2}, i % 2 == 0));
@@ -484,8 +485,8 @@ TEST_F(ThreadsOnCompoundPlans, SixteenSharedCompilations) {
   });
 }
 
-// A driver that is killed between two executions is started again; with named devices the failure
-// is the application's.
+// The runtime restarts a driver that is killed between two executions. With named devices the
+// application gets the failure.
 TEST_F(CompoundPlans, ADriverThatIsKilled) {
   const auto any = compile({2, 2});
   const auto named = compile({2, 2}, true);

@@ -1,6 +1,6 @@
-// An application for crash_points_test: what one does with the C API, on the device halyard-crash
-// whose driver may fail at any moment, and then without naming a device. Prints the first call that
-// failed. Ends with 0 unless a result was wrong, an error had no text, or the runtime's own way out
+// An application for crash_points_test. It uses the C API on the device halyard-crash, whose driver
+// may fail at any moment, and then without named devices. It prints the first call that failed. The
+// exit status is 0 unless a result was wrong, an error had no text, or the runtime's recovery
 // failed.
 #include <unistd.h>
 
@@ -23,7 +23,7 @@ constexpr uint64_t kTimeout = 1'500'000'000;  // ns
 constexpr float kA[kValues] = {1, 2, 3, 4};
 constexpr float kB[kValues] = {10, 20, 30, 40};
 
-// A damaged message may make another request of the one that was sent.
+// A damaged message may become another valid request.
 bool mayBeWrong = false;
 
 [[noreturn]] void die(const char* what) {
@@ -59,7 +59,7 @@ class Run {
     must(execution_.setInput(1, nullptr, kB, sizeof kB));
     must(execution_.setOutput(0, nullptr, out_, sizeof out_));
   }
-  // For one device, which a driver that hangs must not stop for long.
+  // For executions on one device: a driver that hangs stops them only for this time.
   Run& withTimeout() {
     must(execution_.setTimeout(kTimeout));
     return *this;
@@ -99,7 +99,7 @@ client::CallResult withFence(const client::Execution& execution) {
   return started.ok() ? event.wait() : started;
 }
 
-// The name of the first call that failed; null: none. Its text must be there.
+// The name of the first call that failed; null without a failure. The failure must have a text.
 const char* useDevice(const client::Model& model, const ANeuralNetworksDevice* device) {
   const auto failed = [](const client::CallResult& result) {
     if (result.ok()) return false;
@@ -135,8 +135,8 @@ const char* useDevice(const client::Model& model, const ANeuralNetworksDevice* d
   return step;
 }
 
-// Without a device named, whatever has become of the driver. One that dies in the very execution
-// may make that one fail, but not the next.
+// Computes without named devices, in any state of the driver. When the driver dies during an
+// execution, that execution may fail, but not the next one.
 void useAny(const client::Model& model) {
   constexpr int kTries = 3;
   for (int tries = 1;; ++tries) {
@@ -160,7 +160,7 @@ int main() {
   } else {
     std::printf("the device is not there\n");
   }
-  // Drivers that are started from now on are good ones.
+  // Drivers that start from now on are correct.
   ::unsetenv("HALYARD_CRASH_POINT");
   useAny(model);
   return 0;

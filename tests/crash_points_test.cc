@@ -1,6 +1,6 @@
-// A driver that is killed, stopped, cut off or whose messages are damaged at each step of the
-// protocol: its client gets a result or a clear error, in time, and loses nothing. The driver is
-// the real one; tests/crash_relay.cc stands between it and the client.
+// A driver is killed, stopped or cut off, or its messages are damaged, at each step of the
+// protocol. Its client gets a result or a clear error, in time, and leaks nothing. The driver is
+// the real one; tests/crash_relay.cc is between it and the client.
 #include <dirent.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -33,21 +33,21 @@ using testing::addModel;
 
 constexpr uint32_t kValues = 4;
 constexpr milliseconds kDeadline{600};
-// For one step, whatever happens: all limits that hold together, and much for a busy machine.
+// The longest time of one step: the sum of all limits, and a large reserve for a busy machine.
 constexpr seconds kStepLimit{20};
 constexpr const char* kLog = "HALYARD_CRASH_LOG";
 constexpr const char* kPoint = "HALYARD_CRASH_POINT";
 
-// What a scenario came to: the step that did not succeed, or none.
+// The result of a scenario: the first step that failed, or an empty name.
 struct Outcome {
   std::string step;
   Status status;
 };
 
-// One client's life: everything that the HAL has, once.
+// The life of one client: it uses each function of the HAL once.
 class Scenario {
  public:
-  // `mayWait`: also without deadlines, where a lost answer is never missed.
+  // `mayWait`: also calls without deadlines, where the client waits for a lost answer forever.
   Scenario(std::shared_ptr<RpcLoop> loop, bool mayWait)
       : loop_(std::move(loop)), mayWait_(mayWait) {}
 
@@ -69,7 +69,7 @@ class Scenario {
     });
     return outcome_;
   }
-  // The same device once its driver is a good one again; false if it does not come back.
+  // Waits until the same device works with a good driver; false if it does not return.
   bool recovers() {
     if (device_ == nullptr) return true;
     prepared_ = nullptr;
@@ -79,7 +79,7 @@ class Scenario {
     }
     return false;
   }
-  // False when a step that reported success had wrong values.
+  // False when a step reported success with wrong values.
   bool right() const { return right_; }
   Clock::duration longestStep() const { return longestStep_; }
 
@@ -155,7 +155,7 @@ class Scenario {
   }
   Status burst() {
     Result<std::unique_ptr<Burst>> burst = prepared_->configureBurst();
-    if (burst.status().code() == ResultCode::UNAVAILABLE_DEVICE) return okStatus();  // has none
+    if (burst.status().code() == ResultCode::UNAVAILABLE_DEVICE) return okStatus();  // no bursts
     HALYARD_RETURN_IF_ERROR(burst.status());
     for (int i = 0; i < 2; ++i) {
       const ExecutionResult result = (*burst)->execute(request(), options(true));
@@ -198,14 +198,14 @@ std::vector<std::string> entriesOf(const char* path) {
   return entries;
 }
 
-// What a process can lose.
+// The resources that a process can leak.
 struct Holdings {
   size_t descriptors = entriesOf("/proc/self/fd").size();
   size_t threads = entriesOf("/proc/self/task").size();
   size_t heap = ::mallinfo2().uordblks;
 };
 
-// For what takes seconds a point: all of them only when the test is asked for that.
+// The stride for points that take seconds each: 1 only when HALYARD_CRASH_ALL is set.
 size_t strideOfSlow(size_t otherwise) {
   return std::getenv("HALYARD_CRASH_ALL") != nullptr ? 1 : otherwise;
 }
@@ -222,9 +222,9 @@ class CrashPoints : public ::testing::Test {
   }
   void TearDown() override { ::unsetenv(kPoint); }
 
-  // How many messages go to the driver, and from it, when nothing happens.
+  // The number of messages to the driver and from it, without a failure.
   std::map<std::string, size_t> countMessages() {
-    // Unless something happens: a busy machine is slow.
+    // Tries again when the busy machine makes a call fail.
     for (int tries = 0; tries < 10; ++tries) {
       const auto counts = tryToCount();
       if (!counts.empty()) return counts;
@@ -253,7 +253,7 @@ class CrashPoints : public ::testing::Test {
     return counts;
   }
 
-  // Runs the scenario with the point; says what came of it.
+  // Runs the scenario with the point; returns its result as text.
   std::string runPoint(const std::string& point, bool mayWait) {
     ::setenv(kPoint, point.c_str(), 1);
     Scenario scenario(loop_, mayWait);
@@ -265,7 +265,7 @@ class CrashPoints : public ::testing::Test {
       EXPECT_THAT(outcome.status.message(), ::testing::Not(::testing::HasSubstr("NEVER")));
       EXPECT_TRUE(scenario.recovers()) << "the device does not come back";
     }
-    // A message that is changed may say anything.
+    // A changed message may have any content.
     if (!point.ends_with(":corrupt") && !point.ends_with(":bit")) {
       EXPECT_TRUE(scenario.right()) << "a step has succeeded with wrong values";
     }
@@ -273,7 +273,7 @@ class CrashPoints : public ::testing::Test {
     return fmt::format("{}: {}", outcome.step, outcome.status.toString());
   }
 
-  // Every message in both directions; of many, only each `stride`th.
+  // Every message in both directions, or each `stride`th.
   void runAll(const std::string& action, bool mayWait = true, size_t stride = 1) {
     const auto counts = countMessages();
     size_t points = 0;
@@ -295,21 +295,21 @@ class CrashPoints : public ::testing::Test {
 TEST_F(CrashPoints, Kill) { runAll("kill"); }
 TEST_F(CrashPoints, Stop) { runAll("stop", /*mayWait=*/true, strideOfSlow(4)); }
 TEST_F(CrashPoints, Close) { runAll("close"); }
-// Who stays after that is killed in the end, which takes its time.
+// The remaining process is killed at the end, after a delay.
 TEST_F(CrashPoints, Linger) { runAll("linger", /*mayWait=*/true, strideOfSlow(12)); }
 TEST_F(CrashPoints, Truncate) { runAll("truncate"); }
 TEST_F(CrashPoints, DamagedHeader) { runAll("header"); }
 TEST_F(CrashPoints, DamagedContent) { runAll("corrupt", /*mayWait=*/false); }
 TEST_F(CrashPoints, DamagedBit) { runAll("bit", /*mayWait=*/false); }
 
-// Through the C API: a process for each point, as devices are looked for once in a process.
+// Through the C API. Each point needs a process, because a process looks for devices once.
 TEST_F(CrashPoints, ThroughTheRuntime) {
   const std::string path = ::testing::TempDir() + fmt::format("crash_points.{}.json", ::getpid());
   std::ofstream(path) << fmt::format(
       R"({{"name": "halyard-crash", "version": "1", "hal_version": "1.3", "executable": "{}"}})",
       CRASH_RELAY);
   ::setenv("HALYARD_DRIVER_FILES", path.c_str(), 1);
-  // The runtime is to choose it for its speed, whatever it costs to get there.
+  // The high speed makes the runtime choose this device, despite the cost of its link.
   const std::string personality = path + ".personality";
   std::ofstream(personality)
       << R"({"name": "halyard-crash", "version": "1", "type": "accelerator", "feature_level": 4,
@@ -364,12 +364,12 @@ TEST_F(CrashPoints, NothingIsLeftBehind) {
   const size_t points = counts.at("to");
   Holdings before;
   for (size_t round = 0; round < rounds; ++round) {
-    // The first rounds fill what is kept for good.
+    // The first rounds fill the memory that is never freed.
     if (round == rounds / 4) before = Holdings();
     ::setenv(kPoint, fmt::format("to:{}:kill", round % points).c_str(), 1);
     (void)Scenario(loop_, true).run();
   }
-  // What ends a driver has an end itself, soon.
+  // The threads that end a driver end themselves soon.
   for (const auto end = Clock::now() + kStepLimit; Clock::now() < end;) {
     const Holdings now;
     if (now.descriptors <= before.descriptors && now.threads <= before.threads && !hasChildren()) {
@@ -384,8 +384,8 @@ TEST_F(CrashPoints, NothingIsLeftBehind) {
   EXPECT_LE(after.descriptors, before.descriptors);
   EXPECT_LE(after.threads, before.threads);
   EXPECT_FALSE(hasChildren());
-#ifndef HALYARD_SANITIZED  // its allocator does not tell
-  // Less than 100 bytes a round could be anything; more would be something that is kept.
+#ifndef HALYARD_SANITIZED  // its allocator gives no figures
+  // Less than 100 bytes a round is noise; more is a leak.
   EXPECT_LT(after.heap, before.heap + rounds * 100 + 65536);
 #endif
 }

@@ -1,18 +1,18 @@
-// A driver for crash_points_test: starts the real driver, passes messages on between it and the
-// client, with their descriptors, and at one of them does what the test wants to see survived.
+// A driver for crash_points_test. It starts the real driver, and relays messages with their
+// descriptors between it and the client. At one message it does the failure of the test.
 //   HALYARD_CRASH_DRIVER  the real driver's executable
-//   HALYARD_CRASH_POINT   DIRECTION:INDEX:ACTION, as in to:3:kill; otherwise all is passed on
+//   HALYARD_CRASH_POINT   DIRECTION:INDEX:ACTION, as in to:3:kill; otherwise all messages pass
 //   HALYARD_CRASH_PERSONALITY  its personality, if any
-//   HALYARD_CRASH_LOG     a file that gets a line, "to" or "from", for each message passed on
+//   HALYARD_CRASH_LOG     a file that gets a line, "to" or "from", for each relayed message
 // DIRECTION is "to" the driver or "from" it, INDEX counts its messages from 0. ACTION happens in
 // place of the message, or to it:
 //   kill      the driver is killed, and the relay with it
-//   stop      the driver is stopped (SIGSTOP); messages are passed on
+//   stop      the driver is stopped (SIGSTOP); messages still pass
 //   close     the connection to the client is closed, and the relay ends
-//   linger    the connection to the client is closed, the process lives on
-//   truncate  half of the message is passed on, then as close
+//   linger    the connection to the client is closed, the process stays alive
+//   truncate  half of the message passes, then as close
 //   corrupt   bytes all over the message's content are changed
-//   bit       one bit of the message's content is changed, another one for each message
+//   bit       one bit of the message's content is changed, a different one for each message
 //   header    the message's table of segments is overwritten
 #include <fcntl.h>
 #include <poll.h>
@@ -34,7 +34,7 @@
 namespace {
 
 constexpr int kClient = 3;
-// Longer than a test waits for anything: whoever has lost the connection is to end the process.
+// Longer than any wait of a test: the peer that loses the connection must end the process.
 constexpr unsigned kLong = 60;
 constexpr size_t kMostFds = 253;
 
@@ -80,7 +80,7 @@ struct Message {
   std::vector<int> fds;
 };
 
-// Cuts the stream of one direction into messages.
+// Splits the stream of one direction into messages.
 class Reader {
  public:
   explicit Reader(int fd) : fd_(fd) {}
@@ -102,7 +102,7 @@ class Reader {
          each = CMSG_NXTHDR(&header, each)) {
       if (each->cmsg_level != SOL_SOCKET || each->cmsg_type != SCM_RIGHTS) continue;
       const auto* fds = reinterpret_cast<const int*>(CMSG_DATA(each));
-      // What arrives together with descriptors ends within the message that they belong to.
+      // The bytes that arrive with descriptors end within the message of those descriptors.
       fds_.insert(fds_.end(), fds, fds + (each->cmsg_len - CMSG_LEN(0)) / sizeof(int));
       fdsAt_ = bytes_.size() - 1;
     }
@@ -117,7 +117,7 @@ class Reader {
   }
 
  private:
-  // Of the first message; 0 while it is not complete.
+  // The size of the first message; 0 while it is not complete.
   size_t messageSize() const {
     const auto word = [&](size_t i) {
       uint32_t value = 0;
@@ -159,7 +159,7 @@ void send(int fd, const Message& message, size_t size) {
     }
     const ssize_t count = ::sendmsg(fd, &header, MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return;  // the other end has gone, which its reader will find
+    if (count < 0) return;  // the other end has closed; its reader notices that
     sent += static_cast<size_t>(count);
   }
 }
@@ -183,7 +183,7 @@ class Relay {
     }
     ::shutdown(driverSocket_, SHUT_RDWR);
     ::shutdown(kClient, SHUT_RDWR);
-    ::kill(driver_, SIGCONT);  // one that is stopped could not end
+    ::kill(driver_, SIGCONT);  // a stopped driver cannot end
     int status = 0;
     ::waitpid(driver_, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 10;
@@ -204,7 +204,7 @@ class Relay {
     return open;
   }
 
-  // Some come back, and the message is passed on.
+  // Some actions return, and the message passes.
   void act(Message& message, int target) {
     if (point_.action == "kill") {
       ::kill(driver_, SIGKILL);

@@ -1,5 +1,5 @@
-// The reference driver in its own process through the C API: same answers as the CPU device, and
-// what the application sees when the driver dies.
+// The reference driver in its own process through the C API. Its results equal those of the CPU
+// device. The application gets errors when the driver dies.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -103,13 +103,13 @@ TEST(DriverProcess, KilledDuringAnExecution) {
   EXPECT_THAT(text, ::testing::HasSubstr(std::to_string(victim)));
   EXPECT_THAT(text, ::testing::HasSubstr("signal 9"));
 
-  // What was prepared there is lost, and says so at once.
+  // The models in that process are lost. Executions report that immediately.
   const auto again = newExecution(compilation.get());
   EXPECT_NN_OK(again.setInput(0, nullptr, in.data(), in.size() * sizeof(float)));
   EXPECT_NN_OK(again.setOutput(0, nullptr, out.data(), out.size() * sizeof(float)));
   EXPECT_NN_ERROR(again.compute(), ANEURALNETWORKS_DEAD_OBJECT, "halyard-reference");
 
-  // The next compilation starts the driver afresh.
+  // The next compilation starts the driver again.
   const auto small = convolutions(4, 1);
   const auto next = compileFor(small.get(), reference);
   EXPECT_GT(processOf(reference), 0);
@@ -202,7 +202,7 @@ TEST(DriverProcess, FencesGoFromDeviceToDevice) {
               first.duration(ANEURALNETWORKS_DURATION_IN_DRIVER));
     EXPECT_NE(first.duration(ANEURALNETWORKS_FENCED_DURATION_IN_DRIVER), UINT64_MAX);
   }
-  // The driver dies with its fences pending: everything after it fails.
+  // The driver dies while its fences are pending: everything after it fails.
   UniqueFd signaller;
   const auto start = pending(signaller);
   const FencedSum first(there.get(), a, b, sum, start.get());
@@ -215,10 +215,10 @@ TEST(DriverProcess, FencesGoFromDeviceToDevice) {
   uint64_t duration = 0;
   EXPECT_NN_ERROR(first.execution.getDuration(0, duration), ANEURALNETWORKS_BAD_STATE, "failed");
   EXPECT_EQ(duration, UINT64_MAX);
-  ASSERT_EQ(write(signaller.get(), "x", 1), 1);  // so that the event of the pipe ends
+  ASSERT_EQ(write(signaller.get(), "x", 1), 1);  // the event of the pipe is signalled
 }
 
-// Gone, or dead and only waiting to be reaped by whoever inherited it.
+// Whether the process has ended. A zombie that waits for its new parent counts as ended.
 bool hasEnded(pid_t pid) {
   std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
   std::string line;

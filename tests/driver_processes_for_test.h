@@ -1,7 +1,6 @@
-// Reference drivers with personalities (docs/reference_driver.md), each in a process of its own, as
-// the runtime has them.
-// Thread safety: none needed. Ownership: owns the folder of the personalities and the processes,
-// which end with the object.
+// Starts reference drivers with personalities (docs/reference_driver.md) for tests, each in a
+// process of its own, as the runtime does. Thread safety: none. Ownership: owns the folder of the
+// personalities and the processes, which end with the object.
 #pragma once
 
 #include <cstdlib>
@@ -31,7 +30,7 @@ class DriverProcesses {
   DriverProcesses& operator=(const DriverProcesses&) = delete;
 
   // Starts a driver. `fields`: members of the personality, separated by commas, without
-  // hal_version. Throws when the driver does not start: no test goes on without it.
+  // hal_version. Throws when the driver does not start, because no test can continue.
   void add(const std::string& name, const std::string& fields, const char* version = "1.3") {
     const std::filesystem::path personality = std::filesystem::path(folder_) / (name + ".json");
     std::ofstream(personality) << fmt::format(R"({{"hal_version": "{}"{}{}}})", version,
@@ -52,8 +51,8 @@ class DriverProcesses {
     drivers_.emplace_back(std::move(*device), name + ".json", false);
   }
 
-  // The drivers in the order in which they were added, and the CPU device last. No more drivers can
-  // be added then.
+  // The drivers in the order of their addition, then the CPU device. No more drivers can be added
+  // after this call.
   DeviceManager& manager() {
     if (manager_ == nullptr) {
       manager_ = std::make_unique<DeviceManager>(std::move(drivers_), services_);

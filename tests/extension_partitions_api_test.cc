@@ -1,6 +1,6 @@
-// Types of a vendor's extension in models of several partitions: only their driver's description
-// says how large such values are, and so how much memory they need between two partitions. The
-// driver is that of examples/extension_driver.
+// Types of a vendor's extension in models of several partitions. Only their driver's description
+// gives the size of such values. The runtime needs it for memory between two partitions. The driver
+// is that of examples/extension_driver.
 #include <android/NeuralNetworksExtensions.h>
 
 #include <cmath>
@@ -79,7 +79,7 @@ class ExtensionPartitions : public ::testing::Test {
     EXPECT_NN_OK(ANeuralNetworksCompilation_finish(made));
     return client::Compilation(made);
   }
-  // Values that blocks can hold but for rounding.
+  // Values that blocks can hold exactly, up to rounding.
   static std::vector<float> inputs() {
     std::vector<float> values(kRows * kColumns);
     for (size_t i = 0; i < values.size(); ++i) {
@@ -103,8 +103,8 @@ class ExtensionPartitions : public ::testing::Test {
   }
 };
 
-// Blocks are made in one partition, and read in two others, on either side of a branch that the
-// runtime runs.
+// One partition makes blocks. Two others read them, before and after a branch that the runtime
+// runs.
 TEST_F(ExtensionPartitions, BlocksGoIntoABranch) {
   const auto flat = softmaxOfBlocks(0.5F);
   const auto steep = softmaxOfBlocks(2);
@@ -148,7 +148,7 @@ TEST_F(ExtensionPartitions, BlocksGoIntoABranch) {
   }
 }
 
-// Blocks that another partition reads are an output of the model as well.
+// Blocks that another partition reads are also an output of the model.
 TEST_F(ExtensionPartitions, BlocksThatAreAnOutputToo) {
   const auto flat = softmaxOfBlocks(1);
   const auto steep = softmaxOfBlocks(2);
@@ -188,7 +188,7 @@ TEST_F(ExtensionPartitions, BlocksThatAreAnOutputToo) {
   }
 }
 
-// Blocks in memory that was made from a descriptor: written by one compilation, read by another.
+// Blocks in memory made from a descriptor: one compilation writes them, another one reads them.
 TEST_F(ExtensionPartitions, BlocksInMemoryFromADescriptor) {
   const auto quantizer = newModel();
   addFloats(quantizer.get());
@@ -222,7 +222,8 @@ TEST_F(ExtensionPartitions, BlocksInMemoryFromADescriptor) {
   expectSoftmax(in, 1, out);
 }
 
-// What crosses counts by its real size: in the report, and so for who gets what.
+// Values that cross between partitions count by their real size, in the report and in the choice of
+// devices.
 TEST_F(ExtensionPartitions, BytesThatCross) {
   const auto model = newModel();
   ANeuralNetworksModel* const m = model.get();
@@ -239,7 +240,7 @@ TEST_F(ExtensionPartitions, BytesThatCross) {
                   fmt::format("\"bytes_out\": ?{}[^0-9]", kRows * kBlocks * sizeof(FusedBlock))));
 }
 
-// A value of an extension's type cannot be left to the CPU device when its driver fails.
+// The CPU device cannot take over a value of an extension's type when its driver fails.
 TEST_F(ExtensionPartitions, WithoutTheDriverThereIsAnError) {
   ::setenv("HALYARD_REQUIRE_DEVICE", "test-relu,nnapi-reference", 1);
   const auto model = softmaxOfBlocks(1);

@@ -1,5 +1,5 @@
-// Models divided among driver processes that fail at each point at which a driver can fail: the
-// results are right by another route, and the report names the device and the cause.
+// Models divided among driver processes, which fail at each possible point. The results are correct
+// by another route, and the report names the device and the cause.
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -65,7 +65,7 @@ class FailureRoutes : public ::testing::Test {
     ok(builder_.addOperation(type, inputs, std::vector<uint32_t>{output}));
   }
 
-  // `more`: fields of the personality, each with a comma before.
+  // `more`: fields of the personality, each after a comma.
   void addDriver(const std::string& name, const std::string& operations, double time,
                  const std::string& more, const char* version) {
     drivers_.add(name,
@@ -76,7 +76,7 @@ class FailureRoutes : public ::testing::Test {
                  version);
   }
 
-  // Two drivers that have two operations each, and one that has them all, and is slower.
+  // Two drivers with two operations each, and a slower one with all operations.
   void start(const std::string& more, bool withSpare, const char* version = "1.3") {
     addDriver("test-add", R"("ADD", "SUB")", 0.2, more, version);
     addDriver("test-mul", R"("MUL", "RELU")", 0.3, "", version);
@@ -111,7 +111,7 @@ class FailureRoutes : public ::testing::Test {
 struct Fault {
   const char* name;
   const char* json;   // without the braces
-  const char* cause;  // in the report; empty: nothing has to be there
+  const char* cause;  // in the report; empty: the report needs no cause
 };
 
 constexpr Fault kFaults[] = {
@@ -200,7 +200,7 @@ TEST_F(FailureRoutes, NamedDevicesGiveTheErrorInstead) {
   EXPECT_THAT(status.message(), HasSubstr("signal 9"));
 }
 
-// It answers pings all the time.
+// The driver still answers pings while it hangs.
 TEST_F(FailureRoutes, NamedDevicesGiveTheErrorOfAHang) {
   start(R"(, "faults": [{"at": "execute", "nth": 2, "do": "hang"}])", false);
   const auto compilation = compile(true);
@@ -254,7 +254,7 @@ TEST_P(FencedFailure, IsComputedAfterAll) {
 
 INSTANTIATE_TEST_SUITE_P(All, FencedFailure, ::testing::Values("kill", "hang"));
 
-// A fence that fails is not a driver's fault, and nobody computes with what never became ready.
+// A failed fence is not a driver's fault. No device computes with data that never became ready.
 TEST_F(FailureRoutes, FencesThatFailAreErrors) {
   start("", true);
   const auto compilation = compile();
@@ -293,7 +293,7 @@ TEST_F(FailureRoutes, ManyRunsLeaveNothingBehind) {
   EXPECT_LE(residentKilobytes(), memory + 4096);
 }
 
-// Recoveries without end, each with a new process.
+// Repeated recoveries, each with a new process.
 TEST_F(FailureRoutes, ManyCompilationsWithDyingDriversLeaveNothingBehind) {
   start(R"(, "faults": [{"at": "execute", "nth": 3, "do": "kill"}])", true);
   const auto rounds = [&](int count) {

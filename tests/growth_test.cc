@@ -1,7 +1,7 @@
-// Executions and compilations without end leave nothing behind: neither memory nor descriptors nor
-// threads, in the application and in the driver's process.
+// Long series of executions and compilations leak no memory, descriptors or threads, in the
+// application and in the driver's process.
 //
-//   HALYARD_GROWTH_EXECUTIONS=1000000    in all; by default some thousands
+//   HALYARD_GROWTH_EXECUTIONS=1000000    the total; some thousands by default
 //   HALYARD_GROWTH_COMPILATIONS=10000
 #include <halyard/driver/sync_fence.h>
 #include <unistd.h>
@@ -22,10 +22,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a process holds.
+// The resources of a process.
 struct Holdings {
-  size_t kilobytes = 0;               // resident, without what is mapped from files
-  std::optional<size_t> descriptors;  // unknown when the process lets nobody look
+  size_t kilobytes = 0;               // resident, without mappings of files
+  std::optional<size_t> descriptors;  // nullopt when they are not readable
   size_t threads = 0;
 
   std::string text() const {
@@ -64,9 +64,9 @@ constexpr const char* kMul = R"({"threads": 1, "supports": {"operations": ["MUL"
 
 class Growth : public ::testing::Test {
  protected:
-  // What the C library keeps of freed memory, and caches that fill up late.
+  // Freed memory that the C library keeps, and caches that fill late.
   static constexpr size_t kSlackKilobytes = 512;
-  // Idle threads for executions come and go.
+  // Idle threads for executions start and end.
   static constexpr size_t kSlackThreads = 3;
   static constexpr size_t kSlackDescriptors = 6;
 
@@ -101,8 +101,8 @@ class Growth : public ::testing::Test {
     return client::Compilation(compilation);
   }
 
-  // One execution in one of the ways there are. Without gtest's macros where all is well: a million
-  // of them would count for more than what is measured.
+  // One execution in one of the ways. It uses gtest's macros only for failures: a million uses
+  // would dominate the measurement.
   bool execute(ANeuralNetworksCompilation* compilation, ANeuralNetworksBurst* burst, size_t way) {
     ANeuralNetworksExecution* made = nullptr;
     if (ANeuralNetworksExecution_create(compilation, &made) != 0) return false;
@@ -175,7 +175,7 @@ class Growth : public ::testing::Test {
             *now.descriptors > *before.descriptors + kSlackDescriptors);
   }
 
-  // `round` runs `count` times, after a tenth as often to warm up.
+  // Runs `round` `count` times, after a warm-up of a tenth of that.
   void expectNoGrowth(const char* what, size_t count, const std::function<bool(size_t)>& round) {
     const std::vector<pid_t> pids = processes();
     for (size_t i = 0; i < std::max<size_t>(count / 10, 400); ++i) {
@@ -185,7 +185,7 @@ class Growth : public ::testing::Test {
     for (size_t i = 0; i < count; ++i) {
       ASSERT_TRUE(round(i)) << what << " " << i << ": " << halyard_lastErrorText();
     }
-    // What is released last is released while nobody waits for it.
+    // The last objects are released in the background.
     std::vector<Holdings> after = holdings();
     for (int attempt = 0; attempt < 100; ++attempt) {
       bool grown = false;

@@ -1,6 +1,6 @@
-// Clients that spoil the files behind their memory while a driver's process reads and writes them:
-// they cut them, punch holes, write over them. Each gets results or an error; the driver lives on,
-// and another client of the same driver never notices.
+// Clients that damage the files behind their memory while a driver's process reads and writes them:
+// they truncate them, punch holes, and overwrite them. Each client gets results or an error. The
+// driver survives, and another client of the same driver is not affected.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -28,7 +28,7 @@ constexpr uint32_t kCount = 250'000;  // 1 MB each: not copied as a parameter, a
 constexpr size_t kBytes = kCount * sizeof(float);
 constexpr int kRounds = 40;
 
-// The reference driver as a service, for as long as this lives.
+// The reference driver as a service, for the lifetime of the object.
 class Service {
  public:
   Service() : path_("/tmp/halyard_hostile_" + std::to_string(::getpid()) + ".sock") {
@@ -68,7 +68,7 @@ class Service {
     manifest.target = path_;
     return manifest;
   }
-  // Whether the process that was started is still the one that runs.
+  // Whether the started process still runs.
   bool lives() const { return ::waitpid(pid_, nullptr, WNOHANG) == 0; }
 
  private:
@@ -76,7 +76,7 @@ class Service {
   pid_t pid_ = -1;
 };
 
-// Does something to a file over and over while this lives.
+// Repeats an action on a file during its lifetime.
 class Saboteur {
  public:
   explicit Saboteur(std::function<void()> act)
@@ -148,7 +148,7 @@ class HostileFiles : public ::testing::TestWithParam<File> {
     request.pools = {a, b, out};
     return request;
   }
-  // What an honest client of the same driver gets.
+  // The results of an honest client of the same driver.
   void expectGoodResults() {
     const auto in = SharedMemory::create(kBytes, "good").value();
     const auto out = SharedMemory::create(kBytes, "good").value();
@@ -160,7 +160,8 @@ class HostileFiles : public ::testing::TestWithParam<File> {
     const auto* const sums = reinterpret_cast<const float*>(out->mapped().value()->data());
     ASSERT_EQ(std::count(sums, sums + kCount, 42.0f), kCount);
   }
-  // OK, or refused because of what the client has done; memory that cannot be cut is never refused.
+  // The status is OK, or an error caused by the client. Memory that cannot be cut never gives an
+  // error.
   void expectHarmless(const Status& status) {
     const ResultCode code = status.code();
     const bool mayFail = GetParam() != File::SEALED;
@@ -169,13 +170,13 @@ class HostileFiles : public ::testing::TestWithParam<File> {
         << status.toString();
     if (!status.ok()) ++refused_;
   }
-  // Whether what was done to other files is seen is a matter of chance.
+  // Changes to other files may or may not become visible, so only sealed files have a fixed count.
   void TearDown() override {
     if (GetParam() == File::SEALED) {
       EXPECT_EQ(refused_, 0);
     }
   }
-  // All that can be done to a file; what its seals forbid just fails.
+  // All changes of a file. The file's seals make some of them fail.
   static std::vector<std::function<void()>> sabotages(int fd) {
     return {[fd] {
               (void)!::ftruncate(fd, 0);
@@ -273,7 +274,7 @@ TEST_P(HostileFiles, AsConstant) {
   }
 }
 
-// Values that a driver uses as indices, changed while it looks at them.
+// Values that a driver uses as indices; they change while the driver reads them.
 TEST_P(HostileFiles, AsIndices) {
   constexpr int32_t kRows = 16;
   Model model;
@@ -316,7 +317,7 @@ TEST_P(HostileFiles, AsIndices) {
       }
     });
     for (int i = 0; i < kRounds; ++i) {
-      // A wrong index is an error of the execution, whatever the file is.
+      // A wrong index is an error of the execution, for each kind of file.
       const Status status = (*prepared)->executeSynchronously(request, {}).status;
       EXPECT_TRUE(status.ok() || status.code() == ResultCode::OP_FAILED) << status.toString();
       if (!status.ok() && GetParam() != File::SEALED) ++refused_;

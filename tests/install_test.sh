@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs a build into a fresh folder, moves it, and uses it from there as a stranger would: the
-# example through pkg-config alone, a CMake project through find_package, the command line; and as
-# the author of a driver would: the headers by themselves, the skeleton, pkg-config.
+# Installs a build into a fresh folder, moves it, and uses it from there. A user builds the example
+# through pkg-config alone, builds a CMake project through find_package, and runs the command line.
+# An author of a driver uses the headers alone, the skeleton, and pkg-config.
 #   install_test.sh SOURCE_DIR BINARY_DIR
 set -euo pipefail
 source=$1
@@ -10,7 +10,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 cmake --install "$binary" --prefix "$work/first" >/dev/null
-mv "$work/first" "$work/prefix"  # nothing may remember where it was installed
+mv "$work/first" "$work/prefix"  # no file may contain the first path
 prefix=$work/prefix
 pkgconfig=$(dirname "$(find "$prefix" -name halyard.pc)")
 export PKG_CONFIG_PATH=$pkgconfig
@@ -67,7 +67,7 @@ grep -q '"halyard-reference"' "$work/devices.json" ||
 grep -q "$prefix/share/halyard/drivers.d" "$work/devices.json" ||
   fail "the driver was found outside the prefix: $(cat "$work/devices.json")"
 
-# Each header for drivers is complete with what is installed.
+# Each header for drivers compiles with the installed files alone.
 flags=$(pkg-config --cflags halyard-driver)
 for header in "$prefix"/include/halyard/driver/*.h; do
   name=halyard/driver/$(basename "$header")
@@ -76,7 +76,7 @@ for header in "$prefix"/include/halyard/driver/*.h; do
     fail "<$name> does not compile by itself"
 done
 
-# The library shows Halyard's own symbols, and not those of what it is made with.
+# The library exports Halyard's own symbols, and not those of its dependencies.
 library=$libdir/libhalyard_driver.so
 foreign=$(nm -D --defined-only "$library" | awk '{print $3}' | grep -Ev '^(_ZNK?7halyard|_ZT[VIS]N7halyard|HALYARD_DRIVER)' || true)
 [ -z "$foreign" ] || fail "libhalyard_driver.so exports $foreign"

@@ -1,5 +1,5 @@
-// Drivers for tests through the C API: manifests of reference drivers with personalities
-// (docs/reference_driver.md), and of other programs, which the process then has for devices.
+// Provides drivers for tests through the C API: manifests of reference drivers with personalities
+// (docs/reference_driver.md), and of other programs. They become the devices of the process.
 // Thread safety: none. Ownership: owns the folder of the files.
 #pragma once
 
@@ -35,7 +35,7 @@ class Manifests {
     }
     addProgram(name, executable, arguments, version);
   }
-  // `arguments`: without characters that JSON has escapes for.
+  // `arguments`: without characters that JSON must escape.
   void addProgram(const std::string& name, const std::string& executable,
                   const std::vector<std::string>& arguments, const char* version = "1.3") {
     std::string list;
@@ -45,12 +45,12 @@ class Manifests {
     addManifest(name, version,
                 fmt::format(R"("executable": "{}", "arguments": [{}])", executable, list));
   }
-  // In this process.
+  // A driver in this process.
   void addLibrary(const std::string& name, const std::string& library,
                   const char* version = "1.3") {
     addManifest(name, version, fmt::format(R"("library": "{}")", library));
   }
-  // From the process's first call of the API on these are its drivers.
+  // Call it before the process's first call of the API: the manifests become its drivers.
   void use() const { ::setenv("HALYARD_DRIVER_FILES", files_.c_str(), 1); }
 
  private:

@@ -1,5 +1,5 @@
 // Every kind of memory through the C API, on the runtime's own device and on a driver in its
-// process: constants, inputs and outputs; what is refused, and in which words.
+// process. It holds constants, inputs and outputs. Also refusals and their texts.
 #include <android/sharedmem.h>
 #include <halyard/hardware_buffer.h>
 #include <sys/mman.h>
@@ -13,7 +13,7 @@
 namespace halyard::api::testing {
 namespace {
 
-constexpr uint32_t kCount = 1024;  // large enough that drivers leave it where it is
+constexpr uint32_t kCount = 1024;  // so large that drivers do not copy it
 constexpr size_t kBytes = kCount * sizeof(float);
 constexpr uint64_t kCpu =
     uint64_t{AHARDWAREBUFFER_USAGE_CPU_READ_OFTEN} | AHARDWAREBUFFER_USAGE_CPU_WRITE_OFTEN;
@@ -50,7 +50,7 @@ client::Memory memoryOf(int fd, int prot, size_t size = kBytes) {
   return memory;
 }
 
-// A file without a name, and no memory that could be sealed.
+// A file without a name. Its memory cannot be sealed.
 class UniqueFile {
  public:
   UniqueFile() : file_(std::tmpfile()) {}
@@ -95,7 +95,7 @@ class MemoryKinds : public ::testing::TestWithParam<const char*> {
 
 TEST_P(MemoryKinds, BlobHoldsConstantsInputsAndOutputs) {
   const Buffer in = allocate(AHARDWAREBUFFER_FORMAT_BLOB, 2 * kBytes, 1);
-  // A GPU's buffer is memory all the same.
+  // A GPU's buffer works as memory, too.
   const Buffer out = allocate(AHARDWAREBUFFER_FORMAT_BLOB, kBytes, 1,
                               kCpu | AHARDWAREBUFFER_USAGE_GPU_DATA_BUFFER);
   float* const values = lockBuffer(in, kCpu);
@@ -127,7 +127,7 @@ TEST_P(MemoryKinds, SharedMemoryOfTheApplication) {
   ASSERT_EQ(::pread(out, sums.data(), kBytes, 0), static_cast<ssize_t>(kBytes));
   EXPECT_THAT(sums, ::testing::Each(5.0f));
 
-  // Written to although the right has been taken away: an error, and no change.
+  // A write after the right is removed gives an error, and changes nothing.
   ASSERT_EQ(ASharedMemory_setProt(out, PROT_READ), 0);
   const auto taken = memoryOf(out, PROT_READ | PROT_WRITE);
   EXPECT_NE(run(model.get(), inMemory.get(), 0, taken.get()), ANEURALNETWORKS_NO_ERROR);
@@ -135,7 +135,7 @@ TEST_P(MemoryKinds, SharedMemoryOfTheApplication) {
   ::close(out);
 }
 
-// What is read of a file's mapping behind its end ends a process.
+// A read of a file's mapping beyond its end kills a process.
 TEST_P(MemoryKinds, ConstantsInAFileThatIsCut) {
   const UniqueFile file;
   const std::vector<float> values(kCount, 2.5f);

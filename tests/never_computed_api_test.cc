@@ -1,5 +1,5 @@
-// Models that can never be computed though each part of them is legal: they compile everywhere, and
-// every execution says why it fails. Through the C API, on devices of all kinds.
+// Models that can never be computed though each part of them is legal. They compile everywhere, and
+// every execution gives the reason of its failure. Through the C API, on devices of all kinds.
 #include <gmock/gmock.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ constexpr const char* kDriver = "halyard-cpu";
 constexpr const char* kLibrary = "halyard-reference";  // in this process
 constexpr std::array<const char*, 5> kAll = {kPlain, kOld, kDriver, kLibrary, kCpuDevice};
 
-// One model, and what is said of it.
+// One model, and the expected reason.
 struct Case {
   const char* name;
   client::Model (*make)();
@@ -40,7 +40,7 @@ client::Model finished(client::Model model) {
   return model;
 }
 
-// out = relu(a) + b with an activation that is none.
+// out = relu(a) + b with an invalid activation.
 client::Model wrongActivation() {
   auto model = newModel();
   for (int i = 0; i < 4; ++i) {
@@ -57,7 +57,7 @@ client::Model wrongActivation() {
 
 client::Model wrongShapes() { return finished(addModel({3, 2}, {2, 2}, {3, 2})); }
 
-// The temporary is declared to have other dimensions than it gets.
+// The declared dimensions of the temporary differ from the computed ones.
 client::Model wrongTemporary() {
   auto model = newModel();
   EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {2, 3}));
@@ -69,7 +69,7 @@ client::Model wrongTemporary() {
   return finished(std::move(model));
 }
 
-// The block sizes lie in memory of the application's.
+// The block sizes are in memory of the application.
 client::Model wrongBlocksInMemory() {
   auto model = newModel();
   EXPECT_NN_OK(model.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {1, 2, 2, 1}));
@@ -145,7 +145,7 @@ class NeverComputed : public ::testing::Test {
     return execution;
   }
 
-  // In every way that there is; repeatedly.
+  // Executes in every way, repeatedly.
   void expectFailures(const Case& wrong, ANeuralNetworksCompilation* compilation) {
     for (int round = 0; round < 2; ++round) {
       auto execution = argumentsFor(wrong, compilation);
@@ -170,7 +170,7 @@ class NeverComputed : public ::testing::Test {
     }
   }
 
-  // What is said of it, and that nothing else was tried.
+  // The report gives the reason, and shows no other attempt.
   static void expectReport(const Case& wrong, const client::Compilation& compilation) {
     const Json report = reportOf(compilation);
     EXPECT_EQ(report.at("partitions").size(), 0U);
@@ -181,7 +181,7 @@ class NeverComputed : public ::testing::Test {
     EXPECT_THAT(event.at("cause").get<std::string>(), HasSubstr(wrong.reason));
   }
 
-  // The device still computes what can be computed.
+  // The device still computes a valid model.
   static void expectHealthy(const char* name) {
     auto model = finished(addModel({2}, {2}, {2}));
     const auto compilation = compileFor(model.get(), deviceNamed(name));
@@ -286,7 +286,7 @@ TEST_F(NeverComputed, TheQueryBeforeSaysWhichOperations) {
       ::setenv("HALYARD_LOG", "quiet", 1);
       EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr(wrong.reason));
       for (size_t n = 0; n < wrong.supported.size(); ++n) {
-        // An old driver takes no slice that is not valid by itself.
+        // An old driver refuses a slice that is not valid by itself.
         if (wrong.supported[n] && name == std::string_view(kOld)) continue;
         EXPECT_EQ(supported[n], wrong.supported[n]) << n;
       }
@@ -325,7 +325,7 @@ TEST_F(NeverComputed, MemoryOfItsOwnDeviceIsNotInitialised) {
   }
 }
 
-// A branch that can never be computed is no fault of the model: it may not be taken.
+// A branch that can never be computed does not make the model invalid: it may not run.
 TEST_F(NeverComputed, OnlyABranchFailsWhenItIsTaken) {
   const auto bad = [] {
     auto model = newModel();

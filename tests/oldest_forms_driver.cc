@@ -1,5 +1,5 @@
-// A driver that goes by the number of inputs: it takes every operation in its shortest forms, as
-// when the operation was new, and nothing longer. A program, or with HALYARD_AS_LIBRARY a library.
+// A driver that checks the number of inputs. It accepts every operation only in the shortest forms
+// of the operation's first version. A program, or with HALYARD_AS_LIBRARY a library.
 #include <algorithm>
 
 #include "cpu/cpu_device.h"
@@ -10,7 +10,7 @@
 namespace halyard {
 namespace {
 
-// The signature with the shortest list of each form only.
+// The signature with only the shortest list of each form.
 ops::Signature shortestForms(ops::Signature signature) {
   for (ops::Form& form : signature.forms) {
     if (form.counts.empty()) continue;

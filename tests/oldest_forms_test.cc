@@ -1,5 +1,6 @@
-// Trailing inputs with their default values do not reach a driver: one that goes by the number of
-// inputs takes what came later, in every HAL version, in its own process and in this one.
+// Trailing inputs with their default values do not reach a driver. A driver that checks the number
+// of inputs accepts operations with later inputs. Every HAL version, in its own process and in this
+// one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ namespace {
 // A model of one operation, with more inputs than it needs.
 struct LongForm {
   std::string name;
-  FeatureLevel needed;  // without them
+  FeatureLevel needed;  // of the form without them
   ops::testing::LegalCase legal;
   Model model;
 };
@@ -38,12 +39,12 @@ void appendDefault(Model& model, const ops::OperandSpec& spec) {
   model.main.operands.push_back(operand);
 }
 
-// The case in every legal length of its form beyond its own, which is the shortest; unless there is
-// one of its level.
+// The case in every legal length of its form beyond its own length, which is the shortest. A level
+// that has a case already is left out.
 void addLongForms(ops::testing::LegalCase legal, const ops::Form& form,
                   std::set<FeatureLevel>* levels, std::vector<LongForm>* found) {
   EXPECT_EQ(legal.problem, "") << legal.id;
-  // Outputs of unknown rank are newer than some operations: the case is computed to know them.
+  // Outputs of unknown rank are newer than some operations. An execution gives the ranks.
   const Status ran = ops::testing::runOperation(legal.type, legal.inputs, legal.outputs);
   EXPECT_TRUE(ran.ok()) << ran.toString();
   const Model shortest = ops::testing::toModel(legal);
@@ -60,7 +61,7 @@ void addLongForms(ops::testing::LegalCase legal, const ops::Form& form,
   }
 }
 
-// Some cases of each form to which inputs with defaults can be added.
+// Some cases of each form that accepts further inputs with defaults.
 std::vector<LongForm> longForms() {
   std::vector<LongForm> found;
   for (const auto& [type, recipe] : ops::testing::allRecipes()) {
@@ -84,7 +85,7 @@ std::vector<LongForm> longForms() {
   return found;
 }
 
-// As an application would make it.
+// The model as an application makes it.
 std::unique_ptr<ModelBuilder> build(const Model& model, ExtensionRegistry& extensions) {
   auto builder = std::make_unique<ModelBuilder>(extensions);
   const auto expectOk = [](const Status& status) { EXPECT_TRUE(status.ok()) << status.toString(); };
@@ -111,7 +112,7 @@ std::unique_ptr<ModelBuilder> build(const Model& model, ExtensionRegistry& exten
   return builder;
 }
 
-// The outputs as the device computes them; empty when something went wrong.
+// The outputs as the device computes them; empty after an error.
 std::vector<std::vector<uint8_t>> compute(const LongForm& form, const ModelBuilder& builder,
                                           const Device& device) {
   auto compilation = Compilation::create(builder, {&device}, true);
@@ -191,7 +192,7 @@ TEST(OldestForms, ReachDriversThatGoByTheNumberOfInputs) {
         EXPECT_EQ(compute(form, *builder, *device), compute(form, *builder, cpu));
         if (HasFailure()) return;
       }
-      // Those of HAL 1.0 with inputs that came later; two more came with 1.1, one with 1.2.
+      // Operations of HAL 1.0 with later inputs; 1.1 added two more, and 1.2 one.
       EXPECT_EQ(tried.size(), version == HalVersion::V1_0   ? 11u
                               : version == HalVersion::V1_1 ? 13u
                                                             : 14u);

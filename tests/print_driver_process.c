@@ -1,5 +1,5 @@
 // An application for driver_process_test: prints the process id of the reference driver and ends
-// without any farewell.
+// without releasing any object.
 #include <android/NeuralNetworks.h>
 #include <halyard/halyard.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// What a device says that it supports, it compiles: over random models of one operation each, legal
-// ones and such that violate one rule, through the C API.
+// A device compiles every model that it reports as supported. The models are random, with one
+// operation each. They are legal or violate one rule. Through the C API.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <halyard/halyard.h>
@@ -31,7 +31,7 @@ bool saysNever(const client::Compilation& compilation) {
   return report.find("\"NEVER_COMPUTED\"") != std::string::npos;
 }
 
-// What the device says of the model before it is compiled, and then.
+// The support that the device reports for the model, and the result of its compilation.
 void compare(const client::CanonicalModel& model, const client::Device& device, Counts* counts) {
   const Result<std::vector<bool>> supported = model.supportedOperations(device.handle);
   ASSERT_TRUE(supported.ok()) << supported.status().toString();
@@ -71,7 +71,7 @@ class QueryAndCompilation : public ::testing::Test {
     ASSERT_EQ(devices_.size(), 4U);
   }
 
-  // False for what the API has no models of: those without inputs.
+  // False for models that the API cannot build: those without inputs.
   bool check(const Model& model) {
     if (model.main.inputIndexes.empty()) return false;
     compareOnAll(model);
@@ -105,7 +105,7 @@ TEST_F(QueryAndCompilation, LegalModels) {
     EXPECT_GT(counts_[name].computable, 300) << name;
     EXPECT_EQ(counts_[name].refused + counts_[name].neverComputed, 0) << name;
   }
-  EXPECT_GT(counts_["test-old"].refused, 100);  // it knows no results of open sizes
+  EXPECT_GT(counts_["test-old"].refused, 100);  // it supports no results of open sizes
 }
 
 TEST_F(QueryAndCompilation, BrokenModels) {
@@ -117,7 +117,7 @@ TEST_F(QueryAndCompilation, BrokenModels) {
          {bad.withWrongTypes(), bad.withWrongCounts(), bad.withWrongRanks(),
           bad.withMissingValues(), bad.withWrongQuantization(), bad.withWrongValues()}) {
       for (const BadModel& each : list) {
-        // Of the many that are wrong in one way a part.
+        // Takes a part of the many models that are wrong in one way.
         if (++number % std::max<size_t>(list.size() / 4, 1) != 0) continue;
         SCOPED_TRACE(each.what);
         (void)check(each.model);

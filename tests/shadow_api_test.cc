@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 constexpr uint32_t kCount = 16;
 constexpr size_t kBytes = kCount * sizeof(float);
 
-// Quarantine is for the whole process: each test of a wrong driver has one of its own.
+// Quarantine holds for the whole process, so each test of a wrong driver has its own driver.
 class ShadowApi : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -53,7 +53,7 @@ class ShadowApi : public ::testing::Test {
     Json json = Json::parse(text, nullptr, false);
     return json["shadow"];
   }
-  // Once so many have been verified.
+  // Waits until so many executions are verified.
   static Json shadowAfter(const client::Compilation& compilation, uint64_t verified) {
     for (;;) {
       Json shadow = shadowOf(compilation);
@@ -70,7 +70,7 @@ class ShadowApi : public ::testing::Test {
     return execution;
   }
 
-  // Freeing a compilation waits for what is being verified.
+  // Freeing a compilation waits for pending verifications.
   void expectQuarantined(const std::string& name, client::Compilation compilation) {
     compilation.reset();
     client::Compilation later;
@@ -119,7 +119,7 @@ TEST_F(ShadowApi, DriversBuffersAreVerifiedToo) {
   ASSERT_NN_OK(compile("test-good", 1, &compilation));
   const client::Memory in = bufferFor(compilation, true);
   const client::Memory out = bufferFor(compilation, false);
-  // The input's contents come from an execution's output: no other way leads into a buffer but
+  // The input's contents come from an execution's output: only copies lead into a buffer otherwise.
   // copies.
   const client::Execution first = newExecution(compilation.get());
   ASSERT_NN_OK(first.setInput(0, nullptr, in_, kBytes));

@@ -39,7 +39,7 @@ class TfliteExtension : public ::testing::Test {
     return type;
   }
 
-  // RELU of x [2, 3] rounded by rows: a device without the extension takes the half of it.
+  // RELU of x [2, 3] rounded by rows: a device without the extension runs half of it.
   static client::Model rounding() {
     auto model = newModel();
     for (int i = 0; i < 3; ++i) {
@@ -100,12 +100,12 @@ TEST_F(TfliteExtension, ADeviceWithoutItTakesTheRest) {
         ANeuralNetworksModel_getSupportedOperationsForDevices(model.get(), &device, 1, supported));
     EXPECT_FALSE(supported[0]);
     EXPECT_TRUE(supported[1]);
-    // Alone it cannot run the model, and the error says what is in the way.
+    // The device alone cannot run the model, and the error gives the reason.
     client::Compilation alone;
     EXPECT_NN_OK(alone.createForDevices(model.get(), {&device, 1}));
     EXPECT_NE(alone.finish(), ANEURALNETWORKS_NO_ERROR);
     EXPECT_THAT(halyard_lastErrorText(), ::testing::HasSubstr("ROUND_TO_DYNAMIC_RANGE"));
-    // With the CPU device beside it, it can.
+    // The device and the CPU device together can.
     const ANeuralNetworksDevice* const both[] = {device, deviceNamed(kReference)};
     client::Compilation together;
     EXPECT_NN_OK(together.createForDevices(model.get(), {both, 2}));
@@ -121,7 +121,7 @@ TEST_F(TfliteExtension, OperandsAreCheckedLikeThoseOfTheApisOperations) {
   EXPECT_NN_ERROR(
       model.addOperation(typeOf(model.get(), HALYARD_TFLITE_ROUND_TO_DYNAMIC_RANGE), {0}, {1}),
       ANEURALNETWORKS_BAD_DATA, "ROUND_TO_DYNAMIC_RANGE: takes 2 inputs, has 1");
-  // An operation that it does not have is like that of any other extension: nobody takes it.
+  // An operation that the extension does not have is unknown, and no device supports it.
   EXPECT_NN_OK(model.addOperation(typeOf(model.get(), 99), {0}, {1}));
   EXPECT_NN_OK(model.identifyInputsAndOutputs({0}, {1}));
   EXPECT_NN_OK(model.finish());

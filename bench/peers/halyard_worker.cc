@@ -1,21 +1,21 @@
-// halyard_worker: one model on one device through the public C API, at the command of bench/peers.
+// halyard_worker: runs one model on one device through the public C API, for bench/peers.
 //
 //   halyard_worker MODEL DEVICE CACHE INPUT...
 //
-// CACHE is a folder for compilations, or "" for none; each INPUT a file with an input's bytes. A
-// line of standard input is one command, a line of standard output its answer, both JSON:
+// CACHE is a folder for compilations, or "" for no cache. Each INPUT is a file with an input's
+// bytes. Each line of standard input is a command. Each line of standard output is its answer. Both
+// are JSON:
 //
 //   {"do": "load", "fresh": B}       {"ms", "first_ms", "parts"}: loads and compiles the model,
 //                                    with an empty cache if B, then makes an execution with its
 //                                    memory and executes it once
 //   {"do": "run", "seconds": S, "warm": W}   {"us": [...]}: executions for S seconds, after W
-//   untimed
+//                                    seconds without times
 //   {"do": "output", "folder": F}    {"files": [...]}: the outputs of one execution as .npy
 //   {"do": "classify", "file": F}    {"classes": [...]}: the greatest element of the first output
-//   for
-//                                    each of the first inputs that the file consists of
+//                                    for each of the first inputs in the file
 //   {"do": "memory"}                 {"base_kib", "peak_kib", "driver_kib", "shared_kib"}: peaks,
-//                                    and what both processes have mapped of the same files now
+//                                    and the part of files that both processes have mapped now
 //
 // An answer {"error": text} ends the program.
 #include <unistd.h>
@@ -57,7 +57,7 @@ double milliseconds(Clock::time_point since) {
   return std::chrono::duration<double, std::milli>(Clock::now() - since).count();
 }
 
-// A field of /proc/PID/status in KiB; 0 where there is none.
+// A field of /proc/PID/status in KiB; 0 without the field.
 int64_t memoryField(int64_t pid, const std::string& field) {
   std::ifstream file(pid == 0 ? "/proc/self/status" : fmt::format("/proc/{}/status", pid));
   for (std::string line; std::getline(file, line);) {
@@ -66,8 +66,8 @@ int64_t memoryField(int64_t pid, const std::string& field) {
   return 0;
 }
 
-// Of each mapping of a file, by device, inode and offset: KiB that are in memory, and mapped by
-// another process, too.
+// Each mapping of a file by device, inode and offset. The value is the KiB that are in memory and
+// that another process also maps.
 std::map<std::string, int64_t> sharedPages(int64_t pid) {
   std::map<std::string, int64_t> files;
   std::ifstream smaps(pid == 0 ? "/proc/self/smaps" : fmt::format("/proc/{}/smaps", pid));
@@ -90,7 +90,7 @@ std::map<std::string, int64_t> sharedPages(int64_t pid) {
   return files;
 }
 
-// At most as many KiB as this process and the other share.
+// An upper bound of the KiB that this process and the other one share.
 int64_t sharedWith(int64_t pid) {
   const std::map<std::string, int64_t> mine = sharedPages(0);
   int64_t shared = 0;
@@ -123,14 +123,14 @@ class Worker {
 
  private:
   Result<Json> load(bool fresh) {
-    // What was loaded before ends first, as LiteRT's does.
+    // The previous objects are released first, as in LiteRT's worker.
     run_.reset();
     session_.reset();
     imported_.reset();
     if (!cache_.empty()) {
       std::error_code error;
       if (fresh) std::filesystem::remove_all(cache_, error);
-      // An application has its folder, empty or not.
+      // An application's folder exists, also when it is empty.
       HALYARD_RETURN_IF_ERROR(client::makeCacheFolder(cache_));
     }
     const auto start = Clock::now();
@@ -142,7 +142,7 @@ class Worker {
                                            imported_, &imported_->model)));
     const double built = milliseconds(start);
     if (!cache_.empty()) {
-      // An application knows its models by their names; what is in them the runtime digests.
+      // The token is a digest of the model's name; the runtime itself digests the content.
       client::Caching choice{cache_, Sha256().addText(path_).finish()};
       session_->setCaching(choice);
     }
@@ -222,7 +222,7 @@ class Worker {
   const ANeuralNetworksDevice* const device_;
   const std::string cache_;
   const std::vector<std::vector<uint8_t>> inputs_;
-  const int64_t baseKib_;  // resident before the first call
+  const int64_t baseKib_;  // resident memory before the first call
   std::shared_ptr<const import::ImportedModel> imported_;
   std::unique_ptr<client::Session> session_;
   std::unique_ptr<RepeatedRun> run_;

@@ -1,5 +1,5 @@
-// Attacks on the files of a compilation cache, at the level of the HAL: whatever is done to them,
-// nothing wrong is computed, nothing crashes or hangs, and what is compiled anew is cached again.
+// Attacks on the files of a compilation cache, at the level of the HAL. No attack causes a wrong
+// result, a crash or a hang. A compilation after the attack is cached again.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -38,7 +38,7 @@ class CacheAttack : public ::testing::TestWithParam<Where> {
     const Status saved = saveBy(driver_.device(), chain, files, token);
     ASSERT_TRUE(saved.ok()) << saved.toString();
   }
-  // Whether `chain` comes back; then it has to be computed rightly.
+  // Whether `chain` is loaded from the files. A loaded model must compute correctly.
   bool loads(hal::Device& device, const Chain& chain, const FileSet& files, hal::Token token,
              uint32_t user = ::geteuid()) {
     hal::PrepareOptions options = with(files.open(token));
@@ -52,14 +52,14 @@ class CacheAttack : public ::testing::TestWithParam<Where> {
     return cached.ok();
   }
   bool loads() { return loads(driver_.device(), kAdd, files_, token_); }
-  // The application compiles, as after any miss, and the cache is of use again.
+  // The application compiles, as after any miss, and the next load is a hit again.
   void expectCleanRecompile() {
     save(kAdd, files_, token_);
     EXPECT_TRUE(loads());
     good_ = files_.read();
   }
-  // Every how many changes are tried: each in this process, fewer elsewhere, where each takes
-  // longer.
+  // Tests each nth change: every change in this process, fewer in the other places, which are
+  // slower.
   size_t stride() const { return where() == Where::IN_THIS_PROCESS ? 1 : 17; }
 
   TestFolder folder_;
@@ -91,7 +91,7 @@ TEST_P(CacheAttack, EveryByteOfTheDataFile) {
   for (size_t i = 0; i < bad.size(); i += 5 * stride()) {
     bad[i] ^= 1;
     writeFile(files_.paths().back(), bad);
-    // Numbers may be wrong by the HAL's rules; here not even they are.
+    // The HAL allows wrong numbers here. This driver gives no wrong number.
     (void)loads();
     bad[i] ^= 1;
   }
@@ -146,14 +146,15 @@ TEST_P(CacheAttack, FilesOfAnotherToken) {
   const std::vector<std::string> theirs = other.read();
   EXPECT_FALSE(loads(driver_.device(), kMul, other, token_));
   EXPECT_FALSE(loads(driver_.device(), kAdd, files_, tokenOf(2)));
-  // All of them, and each file alone.
+  // All files of the other compilation, then each file alone.
   files_.write(theirs);
   EXPECT_FALSE(loads());
   for (size_t file = 0; file < good_.size(); ++file) {
     std::vector<std::string> mixed = good_;
     mixed[file] = theirs[file];
     files_.write(mixed);
-    // The constants of both are the same, but belong to another compilation.
+    // Both compilations have the same constants. The files of constants still belong to the other
+    // one.
     if (file < files_.modelFiles()) {
       EXPECT_FALSE(loads()) << file;
     } else {
@@ -182,12 +183,12 @@ TEST_P(CacheAttack, TokenUsedForTwoModels) {
 }
 
 TEST_P(CacheAttack, FilesOfAnotherDriverBuildOrStore) {
-  // `same`: what it saves is what the first one has saved, byte for byte.
+  // `same`: the other driver saves the same files as the first one, byte for byte.
   const auto expectMiss = [&](const DriverSetup& setup, const std::filesystem::path& state,
                               bool same) {
     CacheDriver other(setup, state);
     EXPECT_FALSE(loads(other.device(), kAdd, files_, token_));
-    // What it saves is of no use to the first one, either.
+    // The first driver does not accept the files of the other one, either.
     const FileSet theirs = fileSet("theirs");
     EXPECT_TRUE(saveBy(other.device(), kAdd, theirs, token_).ok());
     EXPECT_TRUE(loads(other.device(), kAdd, theirs, token_));
@@ -220,7 +221,7 @@ TEST_P(CacheAttack, OtherThingsInPlaceOfFiles) {
     save(kAdd, files_, token_);
     std::filesystem::remove(path);
   }
-  // Another file, of the same user: its content decides.
+  // Another file of the same user: its content decides.
   const std::filesystem::path elsewhere = folder_.path() / "elsewhere";
   writeFile(elsewhere, good_.back());
   std::filesystem::create_symlink(elsewhere, path);
@@ -234,7 +235,7 @@ INSTANTIATE_TEST_SUITE_P(Drivers, CacheAttack,
                                            Where::IN_ITS_OWN_PROCESS),
                          [](const auto& each) { return std::string(nameOf(each.param)); });
 
-// What the kernel says of the client is a part of what the driver knows a compilation by.
+// The driver identifies a compilation also by the client's user, which the kernel reports.
 TEST(CacheOfUsers, IsEachUsersOwn) {
   const TestFolder folder;
   CacheDriver driver({}, folder.path() / "state");
@@ -254,7 +255,7 @@ TEST(CacheOfUsers, IsEachUsersOwn) {
   EXPECT_EQ(codeFor(4321), ResultCode::OP_FAILED);
 }
 
-// A driver that has saved nonsense, and vouches for it.
+// A driver that saves invalid data, and reports success.
 TEST(MistakenDriver, WhatItSavedIsAMiss) {
   for (const std::pair<unsigned, unsigned>& counts : {std::pair(1u, 1u), {3u, 0u}, {0u, 2u}}) {
     const TestFolder folder;

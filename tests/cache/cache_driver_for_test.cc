@@ -107,7 +107,7 @@ CacheDriver::CacheDriver(DriverSetup setup, const std::filesystem::path& state)
 CacheDriver::~CacheDriver() { device_.reset(); }
 
 void CacheDriver::start() {
-  // Several drivers may have one store.
+  // Several drivers may use one store.
   static std::atomic<int> number = 0;
   const std::string own = fmt::format("{}-{}", state_.string(), number++);
   hal::Manifest manifest;

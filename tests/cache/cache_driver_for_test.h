@@ -1,6 +1,7 @@
-// A driver with a cache, wherever it runs; files for it, and models whose results tell them apart.
-// For tests.
-// Thread safety: none. Ownership: a CacheDriver owns its device and whatever serves it.
+// Tools for tests of caching: a driver with a cache in any place, files for it, and models whose
+// results tell them apart.
+// Thread safety: none. Ownership: a CacheDriver owns its device and the server or process behind
+// it.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +17,7 @@ namespace halyard::cache_testing {
 enum class Where : uint8_t { IN_THIS_PROCESS, OVER_RPC, IN_ITS_OWN_PROCESS };
 const char* nameOf(Where where);
 
-// A folder that goes with it.
+// A folder that is removed with the object.
 class TestFolder {
  public:
   TestFolder();
@@ -41,7 +42,7 @@ struct DriverSetup {
 
 class CacheDriver {
  public:
-  // `state`: where the driver's store is.
+  // `state`: the folder of the driver's store.
   CacheDriver(DriverSetup setup, const std::filesystem::path& state);
   ~CacheDriver();
   CacheDriver(const CacheDriver&) = delete;
@@ -67,7 +68,7 @@ class FileSet {
  public:
   FileSet(std::filesystem::path folder, std::string name, unsigned modelFiles, unsigned dataFiles);
 
-  // Newly opened, made if need be, with their descriptors at offset `offset`.
+  // Opens the files again, creates them if needed, and sets their descriptors to offset `offset`.
   hal::CacheFiles open(hal::Token token, off_t offset = 0) const;
   size_t modelFiles() const { return modelFiles_; }
   const std::vector<std::filesystem::path>& paths() const { return paths_; }  // model files first
@@ -91,7 +92,7 @@ struct Chain {
   unsigned length = 1;
 
   std::shared_ptr<const Model> model() const;
-  // Whether `prepared` computes this chain, of ones.
+  // Whether `prepared` computes this chain correctly from ones.
   bool isComputedBy(hal::PreparedModel& prepared) const;
 };
 

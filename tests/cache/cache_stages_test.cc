@@ -1,5 +1,5 @@
-// Drivers that compile later than when a model is prepared: at its first execution, or again in the
-// background; and the early form of caching, for which a driver saves when it is asked to.
+// Drivers that compile after preparation: at the model's first execution, or again in the
+// background. Also the early form of caching, in which a driver saves on request.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -44,7 +44,7 @@ class Stages : public ::testing::TestWithParam<Where> {
     }
     return cached.ok();
   }
-  // Waits until the model file is another than `before`.
+  // Waits until the model file differs from `before`.
   void waitForChange(const std::string& before) {
     const auto end = hal::Clock::now() + std::chrono::seconds(60);
     while (readFile(files_.paths()[0]) == before && hal::Clock::now() < end) {
@@ -171,7 +171,7 @@ TEST_P(Stages, MultiStageIsUsableAtOnceAndGetsBetter) {
 TEST_P(Stages, MultiStageGoesOnWithWhatCameFromTheCache) {
   auto multi = driver(kMultiStage, R"("delays": {"optimise_ms": 3600000})");
   (void)prepare(*multi);
-  // Ends the driver in the middle of the work, which is given up.
+  // Ends the driver in the middle of the work, which stays unfinished.
   multi.reset();
   multi = driver(kMultiStage, R"("delays": {"optimise_ms": 20})");
   const std::string quick = readFile(files_.paths()[0]);
@@ -183,7 +183,7 @@ TEST_P(Stages, MultiStageGoesOnWithWhatCameFromTheCache) {
   EXPECT_TRUE(loadsEventually(*multi));
 }
 
-// Others load while the files are updated: what they get is right, or nothing.
+// Others load while the driver updates the files. Each load gives a correct model or fails.
 TEST_P(Stages, NobodySeesAHalfWrittenCache) {
   const auto multi = driver(kMultiStage, R"("delays": {"optimise_ms": 1})");
   const auto reader = driver("");
@@ -207,7 +207,7 @@ INSTANTIATE_TEST_SUITE_P(Drivers, Stages,
                                            Where::IN_ITS_OWN_PROCESS),
                          [](const auto& each) { return nameOf(each.param); });
 
-// Kills the driver's process `rounds` times, at any moment of a preparation.
+// Kills the driver's process `rounds` times, at random moments of a preparation.
 void expectUsableAfterKills(const DriverSetup& setup, int rounds) {
   const TestFolder folder;
   CacheDriver driver(setup, folder.path() / "state");
@@ -228,7 +228,7 @@ void expectUsableAfterKills(const DriverSetup& setup, int rounds) {
     if (!prepared.ok()) {
       EXPECT_EQ(prepared.status().code(), ResultCode::DEAD_OBJECT) << prepared.status().toString();
     }
-    // The next process takes what is there.
+    // The next process loads the files as they are.
     auto cached = driver.device().prepareModelFromCache(validated(kAdd.model()).value(),
                                                         with(files.open(tokenOf(1))));
     if (cached.status().code() == ResultCode::DEAD_OBJECT) {
@@ -258,7 +258,7 @@ void expectUsableAfterKills(const DriverSetup& setup, int rounds) {
   EXPECT_TRUE(usable);
 }
 
-// In the first writing or in the update.
+// Kills in the first write or in the update.
 TEST(KilledDriver, LeavesACacheThatIsRightOrAMiss) {
   expectUsableAfterKills({Where::IN_ITS_OWN_PROCESS, HalVersion::V1_3, 1, 1, kMultiStage,
                           R"("delays": {"optimise_ms": 1})"},

@@ -1,6 +1,6 @@
 // The compilation caching cases of the HAL's test suite (section 10.3), against the reference
-// driver, of HAL 1.2 and 1.3, in this process, over RPC and in a process of its own, with a model
-// of floats and a quantised one.
+// driver of HAL 1.2 and 1.3. The driver runs in this process, over RPC and in a process of its own.
+// The models are one of floats and a quantised one.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -28,7 +28,8 @@ class CachingVts : public ::testing::TestWithParam<Parameter> {
   static constexpr unsigned kModelFiles = 2;
 
   hal::Device& device() { return driver_.device(); }
-  // Prepares `chain` with these files; the model has to be right, whatever they are.
+  // Prepares `chain` with these files. The model must be correct, whether the files are valid or
+  // not.
   void save(const Chain& chain, hal::CacheFiles files) {
     const auto prepared =
         device().prepareModel(validated(chain.model()).value(), with(std::move(files)));
@@ -127,7 +128,7 @@ TEST_P(CachingVts, PrepareModelFromCacheInvalidAccessMode) {
 constexpr unsigned kLongChain = 100;
 constexpr int kRounds = hal::kSanitized ? 10 : 100;
 
-// Copies the files of the other model over these, again and again.
+// Overwrites these files repeatedly with the files of the other model.
 class Copier {
  public:
   Copier(const FileSet& to, std::vector<std::string> contents)
@@ -253,7 +254,7 @@ TEST_P(CachingVts, WrongToken) {
   }
 }
 
-// Not of the suite: what it is for.
+// Not in the suite: the purpose of the cache.
 TEST_P(CachingVts, ComesBackAfterARestart) {
   save(add_, files_.open(token_));
   driver_.restart();

@@ -1,5 +1,5 @@
-// Drivers of every HAL version through the C API: the reference driver under manifests of 1.0 to
-// 1.3, and a driver built with an older schema.
+// Drivers of every HAL version through the C API. They are the reference driver under manifests
+// of 1.0 to 1.3, and a driver built with an older schema.
 #include "api/api_for_test.h"
 
 namespace halyard::api::testing {
@@ -11,7 +11,7 @@ const ANeuralNetworksDevice* deviceOfVersion(int minor) {
   return deviceNamed(("reference-v1_" + std::to_string(minor)).c_str());
 }
 
-// One operation of each vintage over x = {4, 9}, each with an output of its own.
+// One operation of each HAL version over x = {4, 9}, each with an output of its own.
 struct Vintage {
   int32_t type;
   int since;  // HAL 1.since
@@ -24,7 +24,7 @@ const Vintage kVintages[] = {
     {ANEURALNETWORKS_HARD_SWISH, 3, {4, 9}},
 };
 
-// The vintages from `first` to `last`.
+// The operations of the versions from `first` to `last`.
 client::Model vintageModel(size_t first, size_t last) {
   client::Model model = newModel();
   static const int32_t kNone = ANEURALNETWORKS_FUSED_NONE;

@@ -1,6 +1,6 @@
-// A client built with the wire's schema as it was: asks a driver that listens at a socket what it
-// is, prepares an ADD of four float32, and computes it through HAL 1.0 and 1.3. Prints what it got;
-// exit status 0 when all of it was right, 3 when the driver refused it.
+// A client built with an older schema of the wire. It asks a driver at a socket for its properties,
+// prepares an ADD of four float32, and computes it through HAL 1.0 and 1.3. It prints the results.
+// The exit status is 0 when all are correct, 3 when the driver refuses it.
 //   old_client SOCKET PROTOCOL
 #include <capnp/rpc-twoparty.h>
 #include <kj/async-io.h>
@@ -46,7 +46,7 @@ class File final : public wire::FileDescriptor::Server {
   const int fd_;
 };
 
-// Takes every form of the notification.
+// Accepts every form of the notification.
 class PreparedCallback final : public wire::v1_3::IPreparedModelCallback::Server {
  public:
   using Fulfiller = kj::Own<kj::PromiseFulfiller<wire::v1_0::IPreparedModel::Client>>;

@@ -1,5 +1,5 @@
-// A driver built with the wire's schema as it was: HAL 1.0 and 1.3, ADD of two float32 inputs, and
-// no getFeatureLevel. OLD_DRIVER_PROTOCOL in the environment is the protocol number it claims.
+// A driver built with an older schema of the wire: HAL 1.0 and 1.3, ADD of two float32 inputs, and
+// no getFeatureLevel. It reports the protocol number in OLD_DRIVER_PROTOCOL in the environment.
 //   old_driver --fd=N
 #include <capnp/rpc-twoparty.h>
 #include <kj/async-io.h>
@@ -122,7 +122,7 @@ class Device final : public wire::v1_3::IDevice::Server {
     return notify.send().ignoreResult();
   }
   kj::Promise<void> prepareModel13(PrepareModel13Context context) override {
-    // The oldest form of the notification, which every caller takes.
+    // The oldest form of the notification, which every caller accepts.
     auto notify = context.getParams().getCallback().notifyRequest();
     notify.setPreparedModel(kj::heap<PreparedModel>());
     return notify.send().ignoreResult();

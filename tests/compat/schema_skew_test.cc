@@ -1,5 +1,5 @@
-// Clients and drivers built with an older schema, beside those of today; and refusals that name
-// both protocol numbers.
+// Clients and drivers built with an older schema, together with current ones. Also refusals, whose
+// texts name both protocol numbers.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ TEST(NewRuntime, DoesWithoutWhatAnOldDriverLacks) {
   EXPECT_EQ((*device)->info().featureLevel, FeatureLevel::FL4);
   EXPECT_EQ((*device)->info().versionString, "old 1");
   EXPECT_EQ((*device)->info().cachedPreferences, kEveryPreference);
-  // It does not implement prepareSupported13, so that the runtime makes two calls.
+  // The old driver does not implement prepareSupported13, so the runtime makes two calls.
   for (int i = 0; i < 2; ++i) {
     const auto both = (*device)->prepareIfSupported(
         validated(std::make_shared<const Model>(addModel(4))).value(), {});
@@ -81,7 +81,7 @@ TEST(NewRuntime, DoesWithoutWhatAnOldDriverLacks) {
   EXPECT_EQ(saved.code(), ResultCode::OP_FAILED);
   EXPECT_THAT(saved.message(), HasSubstr("does not implement saveToCache"));
 
-  // It wants no cache files; given some all the same, it prepares, and brings nothing back.
+  // The old driver needs no cache files. When it gets some, it prepares, and leaves them empty.
   CacheFiles files;
   files.modelCache.emplace_back(::memfd_create("test", MFD_CLOEXEC));
   files.token[0] = 1;
@@ -125,7 +125,7 @@ struct ClientRun {
   std::string output;
 };
 
-// The old client with today's driver, which gets the connection that the client makes.
+// The old client with the current driver, on a connection that the client makes.
 ClientRun runOldClient(int protocol) {
   ClientRun run;
   const std::filesystem::path path =
@@ -147,7 +147,7 @@ ClientRun runOldClient(int protocol) {
   char* const arguments[] = {program.data(), const_cast<char*>(option.data()), nullptr};
   pid_t driver = 0;
   EXPECT_EQ(::posix_spawn(&driver, program.c_str(), nullptr, nullptr, arguments, environ), 0);
-  connection.reset();  // the driver's only: it ends when the client goes
+  connection.reset();  // only the driver holds it now; the driver ends with its client
 
   char text[256];
   while (std::fgets(text, sizeof text, client) != nullptr) run.output += text;

@@ -1,8 +1,8 @@
 // A model that adds, through the C API, on one device and in every way of computing.
 // Thread safety: one thread at a time. Ownership: owns its objects.
 //
-// Errors are texts, empty when all is well: the child of a fork and a process on its way out have
-// no test to tell.
+// Errors are texts, empty on success: the child of a fork and a process that exits have no test to
+// report to.
 #pragma once
 
 #include <android/NeuralNetworks.h>
@@ -66,7 +66,7 @@ class Adder {
   Adder(const Adder&) = delete;
   Adder& operator=(const Adder&) = delete;
 
-  // `length`: so many additions one after the other, each of `count` elements.
+  // `length`: the number of additions in sequence, each of `count` elements.
   std::string make(const std::string& device, uint32_t count = 100, uint32_t length = 1) {
     count_ = count;
     length_ = length;
@@ -99,8 +99,8 @@ class Adder {
     return {};
   }
 
-  // Computes and looks at each value. `timeoutNs`: of the execution; 0: none. "wrong: ..." is an
-  // answer that is not right.
+  // Computes and checks each value. `timeoutNs`: of the execution; 0: no limit. "wrong: ..."
+  // reports a wrong result.
   std::string compute(Way way, uint32_t seed, uint64_t timeoutNs = 0) {
     std::vector<float> a(count_);
     std::vector<float> b(count_);
@@ -137,7 +137,7 @@ class Adder {
     compilation = nullptr;
     model = nullptr;
   }
-  // Lets go of its objects without freeing them.
+  // Drops its objects without freeing them.
   void forget() {
     burst = nullptr;
     compilation = nullptr;

@@ -3,7 +3,7 @@
 //
 //   dlclose_client LIBRARY DEVICE
 //
-// The exit status is 42; another says, on standard error, what was wrong.
+// The exit status is 42. Another status comes with an error text on standard error.
 #include <android/NeuralNetworks.h>
 #include <dlfcn.h>
 
@@ -39,7 +39,7 @@ struct Library {
 constexpr uint32_t kCount = 100'000;
 constexpr uint32_t kLength = 400;
 
-// Begins an execution that takes some tenths of a second, and lets go of everything.
+// Begins an execution that takes some tenths of a second, and releases all objects.
 void work(const char* path, const std::string& wanted, std::vector<float>& in,
           std::vector<float>& out) {
   const Library library(path);
@@ -104,11 +104,11 @@ void work(const char* path, const std::string& wanted, std::vector<float>& in,
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
-  // Not freed: the second execution goes on until the process is gone.
+  // Not freed: the second execution runs until the process ends.
   auto& in = *new std::vector<float>(kCount, 1);
   auto& out = *new std::vector<float>(kCount, 0);
   work(argv[1], argv[2], in, out);
-  // The thread of the execution writes its last value when it is done.
+  // The thread of the execution writes its last value at its end.
   const volatile float& value = out[kCount - 1];
   for (int i = 0; i < 3000 && value == 0; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -1,6 +1,6 @@
-// The devices of these tests: the runtime's own, drivers in processes of their own, and one in the
-// application's.
-// Thread safety: none. Ownership: a folder with the manifest, until the process exits.
+// Provides the devices of these tests: the runtime's own, drivers in processes of their own, and
+// one in the application's process. Thread safety: none. Ownership: a folder with the manifest,
+// until the process exits.
 #pragma once
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ inline const std::vector<std::string> kDevices = {"halyard-reference", "halyard-
                                                   "nnapi-reference"};
 inline const std::vector<std::string> kDriverProcesses = {"halyard-reference"};
 
-// Before the process's first call of the API. `reference`: a program; `cpu`: a library.
+// Call it before the process's first call of the API. `reference`: a program; `cpu`: a library.
 class Drivers {
  public:
   Drivers(const std::string& reference, const std::string& cpu) {

@@ -1,5 +1,5 @@
-// What the environment makes of a program: prints the names of its devices and what the report says
-// of a compilation on the first of them, and what the library logs.
+// Shows the effects of the environment on a program. It prints the names of its devices, the report
+// of a compilation on the first one, and the library's log.
 #include <android/NeuralNetworks.h>
 #include <halyard/halyard.h>
 #include <sys/auxv.h>

@@ -1,4 +1,4 @@
-// A program with elevated privileges (AT_SECURE) lets nobody steer it by the environment.
+// A program with elevated privileges (AT_SECURE) ignores the variables of the environment.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -18,7 +18,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// What the program writes, to both outputs.
+// The output of the program, from both streams.
 std::string outputOf(const std::string& program,
                      const std::vector<std::pair<std::string, std::string>>& environment) {
   int pipe[2];
@@ -49,15 +49,15 @@ std::string outputOf(const std::string& program,
 
 TEST(ElevatedTest, NoVariableSteersIt) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can make a program of another user's";
-  // Beside the build: /tmp may not allow it.
+  // Beside the build: /tmp may forbid programs with elevated privileges.
   const std::string program = std::string(ELEVATED_CLIENT) + ".elevated";
   const std::string trace = program + ".trace";
   std::filesystem::remove(program);
   std::filesystem::copy_file(ELEVATED_CLIENT, program);
   ASSERT_EQ(::chown(program.c_str(), 65534, 65534), 0);
   ASSERT_EQ(::chmod(program.c_str(), 04755), 0);
-  // Under a name that no installation has: a program without a steering user has its
-  // installation's.
+  // A name that no installation uses: without the variables a program finds the drivers of its
+  // installation.
   const std::string manifest = program + ".json";
   std::ofstream(manifest) << R"({"name": "test-steered", "version": "1", "hal_version": "1.3",
       "executable": ")" << REFERENCE_DRIVER
@@ -71,7 +71,7 @@ TEST(ElevatedTest, NoVariableSteersIt) {
       {"HALYARD_PARTITION", "wrong"},
       {"HALYARD_PARTITION_OVERHEAD", "off"},
       {"HALYARD_TRACE", trace}};
-  // Without privileges all of them do something.
+  // Without privileges every variable has an effect.
   const std::string plain = outputOf(ELEVATED_CLIENT, steering);
   EXPECT_THAT(plain, HasSubstr("elevated: 0"));
   EXPECT_THAT(plain, HasSubstr("device: test-steered"));
@@ -80,7 +80,7 @@ TEST(ElevatedTest, NoVariableSteersIt) {
   EXPECT_TRUE(std::filesystem::remove(trace));
   EXPECT_THAT(outputOf(ELEVATED_CLIENT, {{"HALYARD_REQUIRE_DEVICE", "none"}}),
               HasSubstr("made: ANeuralNetworksCompilation_finish"));
-  // With them nothing does.
+  // With privileges no variable has an effect.
   const std::string elevated = outputOf(program, steering);
   EXPECT_THAT(elevated, HasSubstr("elevated: 1"));
   EXPECT_THAT(elevated, HasSubstr("device: nnapi-reference"));

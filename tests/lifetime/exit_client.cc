@@ -3,8 +3,8 @@
 //   exit_client HOW MILLISECONDS DEVICE...
 //
 // HOW: "return" from main, "exit" called by main, "thread": exit called by a thread while main
-// computes, "fork": a child computes and exits first, and its number goes to standard output. The
-// exit status is 42; 3 says that a result was wrong, 4 that a call failed.
+// computes. "fork": a child computes and exits first; the program prints the child's number. The
+// exit status is 42; 3 reports a wrong result, 4 a failed call.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ constexpr int kStatus = 42;
   ::_exit(error.starts_with("wrong") ? 3 : 4);
 }
 
-// Objects with static storage that use the API on their way out, after the main thread's own.
+// Objects with static storage that use the API during exit, after the main thread's own.
 struct Late {
   ~Late() {
     if (adder.model == nullptr) return;
@@ -42,7 +42,7 @@ struct Late {
 };
 Late late;
 
-// Until the process ends.
+// Runs until the process ends.
 [[noreturn]] void compute(const std::string& device) {
   Adder adder;
   std::string error = adder.make(device, 1000, 4);
@@ -57,7 +57,7 @@ void forkOnce(const std::string& device) {
     std::string error = adder.make(device);
     if (error.empty()) error = adder.computeInAllWays(2);
     if (!error.empty()) fail("child: " + error);
-    late.adder.forget();  // it is the parent's
+    late.adder.forget();  // it belongs to the parent
     std::exit(kStatus);
   }
   int status = 0;

@@ -21,7 +21,7 @@ using std::chrono::steady_clock;
 
 constexpr unsigned kLimitSeconds = 60;
 
-// What waitpid says of a client.
+// The result of waitpid for a client.
 int statusOf(const char* how, int time, const std::vector<std::string>& devices) {
   const pid_t pid = ::fork();
   if (pid == 0) {
@@ -38,7 +38,7 @@ int statusOf(const char* how, int time, const std::vector<std::string>& devices)
   return status;
 }
 
-// Drivers have this process for their parent when the application has gone.
+// This process becomes the parent of the drivers after the application ends.
 bool allChildrenEnd() {
   const auto limit = steady_clock::now() + seconds(20);
   for (;;) {

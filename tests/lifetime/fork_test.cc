@@ -1,5 +1,5 @@
-// Applications that fork: what a child makes is its own, what it has from its parent is of no use
-// to it, and does the parent no harm.
+// Applications that fork. A child can use its own new objects. Objects of its parent do not work in
+// the child, and the child does not harm the parent.
 #include <android/hardware_buffer.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,10 +27,10 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-// Nothing here takes a second on a machine of its own.
+// No step takes a second on an idle machine.
 constexpr unsigned kLimitSeconds = 60;
 
-// A child that does this and tells what was wrong; "" when nothing was.
+// A child process that runs a function and reports its error text; "" on success.
 class Child {
  public:
   explicit Child(const std::function<std::string()>& work, bool runsExitHandlers = false) {
@@ -81,7 +81,7 @@ class ForkTest : public testing::Test {
  protected:
   ForkTest() : adders_(kDevices.size()) {}
 
-  // What a server does before it forks.
+  // The work of a server before it forks.
   void useDevices() {
     for (size_t i = 0; i < kDevices.size(); ++i) {
       ASSERT_EQ(adders_[i].make(kDevices[i]), "");
@@ -89,7 +89,7 @@ class ForkTest : public testing::Test {
       pids_.push_back(processOf(kDevices[i]));
     }
   }
-  // That nothing has happened to this process's drivers.
+  // Checks that this process's drivers are unharmed.
   void expectUndisturbed() {
     for (size_t i = 0; i < kDevices.size(); ++i) {
       EXPECT_EQ(adders_[i].computeInAllWays(5), "") << kDevices[i];
@@ -128,7 +128,7 @@ TEST_F(ForkTest, AGrandchildHasToo) {
   expectUndisturbed();
 }
 
-// What a function should answer in the child.
+// The expected result of a function in the child.
 std::string expectInherited(int code, const char* call) {
   const std::string text = halyard_lastErrorText();
   if (code != ANEURALNETWORKS_BAD_STATE)
@@ -208,7 +208,7 @@ std::string useInherited(const Inherited& old) {
   if (halyard_compilationProfile(old.compilation, &json) != ANEURALNETWORKS_BAD_STATE) {
     return "a profile of an inherited compilation";
   }
-  // What is inherited is refused where it is only a part of a call, too.
+  // An inherited object is also refused where it is only an argument of a call.
   Adder own;
   if (std::string error = own.make("halyard-reference"); !error.empty()) return error;
   HALYARD_LIFETIME_TRY(ANeuralNetworksExecution_create(own.compilation, &execution));
@@ -229,7 +229,7 @@ TEST_F(ForkTest, WhatIsInheritedAnswersWithAnErrorAndIsFreedWithoutHarm) {
     old.model = adders_[i].model;
     ANeuralNetworksModel_create(&old.unfinished);
     ANeuralNetworksCompilation_createForDevices(old.model, &device, 1, &old.compilation);
-    // Its worker is one more thread that the child does not have.
+    // The worker is one more thread that the child does not have.
     EXPECT_EQ(halyard_compilationSetShadow(old.compilation, 1), ANEURALNETWORKS_NO_ERROR);
     ANeuralNetworksCompilation_finish(old.compilation);
     ANeuralNetworksBurst_create(old.compilation, &old.burst);
@@ -273,7 +273,7 @@ TEST_F(ForkTest, WhatIsInheritedAnswersWithAnErrorAndIsFreedWithoutHarm) {
   expectUndisturbed();
 }
 
-// Computes on all devices in all ways, as long as it lives.
+// Computes on all devices in all ways during its lifetime.
 class Load {
  public:
   explicit Load(unsigned threadsForDevice = 2) {
@@ -332,7 +332,7 @@ TEST_F(ForkTest, WorkersOfAPreforkServerDoNotGetEachOthersResults) {
   std::vector<std::unique_ptr<Child>> workers;
   for (uint32_t worker = 0; worker < kWorkers; ++worker) {
     workers.push_back(std::make_unique<Child>([&]() -> std::string {
-      // As a server would that knows nothing of this: with what its parent has made.
+      // Uses the objects of its parent, as an unaware server does.
       for (Adder& adder : adders_) {
         const std::string answer = adder.compute(Adder::Way::COMPUTE, worker);
         if (answer.find("before fork()") == std::string::npos) return "inherited: " + answer;
@@ -349,7 +349,7 @@ TEST_F(ForkTest, WorkersOfAPreforkServerDoNotGetEachOthersResults) {
   expectUndisturbed();
 }
 
-// In processes that have not called the API yet: a fork anywhere in the first use by another
+// Processes that have not called the API yet: a fork at any point of the first use by another
 // thread.
 TEST_F(ForkTest, InTheMiddleOfTheFirstUse) {
   for (int delay = 0; delay < 40; delay += 2) {
@@ -369,7 +369,7 @@ TEST_F(ForkTest, InTheMiddleOfTheFirstUse) {
 bool ends(pid_t pid) {
   const auto limit = steady_clock::now() + seconds(20);
   while (::kill(pid, 0) == 0) {
-    // As a subreaper this process has it to collect.
+    // This process is a subreaper, so it must reap the child.
     ::waitpid(pid, nullptr, WNOHANG);
     if (steady_clock::now() > limit) return false;
     std::this_thread::sleep_for(milliseconds(5));

@@ -1,4 +1,4 @@
-// What crosses between partitions.
+// Scenarios of values that cross between partitions.
 #include "partition_scenarios/scenario.h"
 
 namespace halyard::runtime::scenarios {
@@ -20,7 +20,7 @@ TestModel sharedInput() {
   return model;
 }
 
-// A temporary that two partitions read, and that is an output as well if `isOutput`.
+// A temporary that two partitions read; it is also an output if `isOutput`.
 TestModel sharedValue(bool isOutput) {
   TestModel model;
   const uint32_t shared = isOutput ? model.output({4}) : model.temporary({4});
@@ -31,7 +31,7 @@ TestModel sharedValue(bool isOutput) {
   return model;
 }
 
-// The same constant is added on two devices; `inPool`: it lies in memory of the model.
+// Two devices add the same constant; `inPool`: it lies in memory of the model.
 TestModel sharedConstant(bool inPool) {
   TestModel model;
   const std::vector<float> values = {1, -2, 3, -4};
@@ -50,7 +50,7 @@ TestModel sharedConstant(bool inPool) {
   return model;
 }
 
-// RELU -> TANH -> RELU with a size that only executions know.
+// RELU -> TANH -> RELU with a size that only executions determine.
 TestModel openSizes() {
   TestModel model = chain({RELU, TANH, RELU});
   for (Operand& operand : model.model().main.operands) operand.dimensions = {0};
@@ -81,7 +81,7 @@ TestModel withoutOutputs() {
   return model;
 }
 
-// RANK gives a scalar, which FILL reads.
+// RANK gives a scalar, and FILL reads it.
 TestModel scalarBetween() {
   TestModel model;
   const uint32_t rank = model.temporary({}, OperandType::INT32);
@@ -126,7 +126,8 @@ TestModel quantizedBorder() {
   return model;
 }
 
-// a reads what b has made of what a had made, and so on, in branches that could run at once.
+// Device a reads the results of b, which reads the results of a, and so on, in branches that could
+// run in parallel.
 TestModel zigzag() {
   TestModel model;
   std::vector<uint32_t> lanes;

@@ -1,4 +1,4 @@
-// Who is best, by the figures that devices give.
+// Scenarios of the choice of the best device by its capability figures.
 #include "partition_scenarios/scenario.h"
 
 namespace halyard::runtime::scenarios {

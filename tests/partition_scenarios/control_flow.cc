@@ -1,4 +1,4 @@
-// IF and WHILE.
+// Scenarios of IF and WHILE.
 #include "partition_scenarios/scenario.h"
 
 namespace halyard::runtime::scenarios {
@@ -6,7 +6,7 @@ namespace {
 
 using enum OperationType;
 
-// condition ? then(x) : else(x), with other operations before and behind if `inMiddle`.
+// condition ? then(x) : else(x), with other operations before and after it if `inMiddle`.
 TestModel branch(OperationType thenType, OperationType elseType, const Shape& shape = {4},
                  bool inMiddle = false) {
   TestModel model;
@@ -55,7 +55,7 @@ TestModel loop(const Shape& shape = {4}, bool rooted = false) {
   const uint32_t out = rooted ? model.temporary(shape) : model.output(shape);
   model.operation(WHILE, {first, second, i, x}, {model.output({1}, kInt), out});
   if (rooted) {
-    // Whatever the loop has left, it is a root of something.
+    // ABS makes a square root possible for any result of the loop.
     const uint32_t positive = model.temporary(shape);
     model.operation(ABS, {out}, {positive});
     model.operation(SQRT, {positive}, {model.output(shape)});

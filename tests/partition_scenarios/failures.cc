@@ -1,4 +1,4 @@
-// Devices that fail.
+// Scenarios of devices that fail.
 #include "partition_scenarios/scenario.h"
 
 namespace halyard::runtime::scenarios {

@@ -1,5 +1,5 @@
-// What it costs to get to a driver. Each operation takes a microsecond on the CPU device; links in
-// nanoseconds for each partition and for each byte.
+// Scenarios of the cost of a link to a driver. Each operation takes a microsecond on the CPU
+// device. Links cost nanoseconds for each partition and for each byte.
 #include "partition_scenarios/scenario.h"
 
 namespace halyard::runtime::scenarios {

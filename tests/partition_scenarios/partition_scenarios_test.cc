@@ -1,5 +1,5 @@
-// The scenarios of this folder, each with driver processes of its own: the plan that the report
-// tells of, the events, the reasons, and results that equal the CPU device's.
+// The scenarios of this folder, each with driver processes of its own. The test checks the plan in
+// the report, the events and the reasons. The results must equal the CPU device's.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -56,7 +56,7 @@ std::vector<std::string> eventsOf(const Report& report) {
   return events;
 }
 
-// What every report has to say, whatever the scenario.
+// The checks of every report, independent of the scenario.
 void expectComplete(const Report& report, size_t operations, size_t devices) {
   const std::vector<OperationReport> all = report.operations();
   const std::vector<PartitionReport> partitions = report.partitions();
@@ -119,7 +119,7 @@ class PartitionScenario : public ::testing::TestWithParam<Scenario> {
     return options;
   }
 
-  // Arguments for one run: small numbers, and TENSOR_BOOL8 by the number of the run.
+  // Arguments for one run: small numbers, and TENSOR_BOOL8 that depends on the run's number.
   struct Arguments {
     std::vector<std::vector<uint8_t>> inputs;
     std::vector<std::vector<uint8_t>> outputs;
@@ -176,7 +176,7 @@ class PartitionScenario : public ::testing::TestWithParam<Scenario> {
     return argument;
   }
 
-  // The shapes that a result has reported, or those of the model.
+  // The shapes that a result has reported, or else those of the model.
   std::vector<Shape> shapesOf(const hal::ExecutionResult& result) const {
     std::vector<Shape> shapes;
     for (size_t i = 0; i < model_->main.outputIndexes.size(); ++i) {
@@ -264,7 +264,7 @@ TEST_P(PartitionScenario, IsAsExpected) {
 INSTANTIATE_TEST_SUITE_P(All, PartitionScenario, ::testing::ValuesIn(allScenarios()),
                          [](const auto& scenario) { return scenario.param.name; });
 
-// What the page says is what is tested here.
+// The documented scenarios equal the tested ones.
 TEST(PartitionScenarios, AreThoseOfThePage) {
   std::ifstream file(HALYARD_SOURCE_DIR "/docs/partition_scenarios.md");
   std::stringstream page;

@@ -1,6 +1,6 @@
-// Partition scenarios: drivers with personalities, a model, and what has to become of them. The
-// tables are in the files of this folder; docs/partition_scenarios.md lists them.
-// Thread safety: plain data and pure functions. Ownership: values.
+// Partition scenarios: drivers with personalities, a model, and the expected partitions. The tables
+// are in the files of this folder; docs/partition_scenarios.md lists them. Thread safety: plain
+// data and pure functions. Ownership: values.
 #pragma once
 
 #include <functional>
@@ -32,26 +32,26 @@ struct Scenario {
   };
 
   std::string name = {};
-  std::string says = {};  // what it shows, in a sentence
+  std::string says = {};  // the subject of the scenario, in a sentence
   std::vector<ScenarioDriver> drivers = {};
   std::function<TestModel()> model = {};
-  // The partitions as the report has them after preparation: "fast{0,2} nnapi-reference{1}", and
-  // for parts of control flow "fast{#0 IF: then}". Empty: the preparation fails with `error`.
+  // The partitions in the report after preparation: "fast{0,2} nnapi-reference{1}". Parts of
+  // control flow are "fast{#0 IF: then}". Empty: the preparation fails with `error`.
   std::string plan = {};
   std::string error = {};  // in the text
   // Every operation takes a microsecond on the CPU device, and drivers have their links. Otherwise
-  // NNAPI's rule decides, the best device for each operation.
+  // NNAPI's rule chooses the best device for each operation.
   bool flatCosts = false;
   // Executions correct those costs for the next compilation, which then makes this plan.
   std::string planAgain = {};
   unsigned runs = 4;
   hal::ExecutionPreference preference = hal::ExecutionPreference::FAST_SINGLE_ANSWER;
   PartitionMode mode = PartitionMode::WITH_FALLBACK;
-  std::vector<std::string> named = {};   // devices that the application has named
+  std::vector<std::string> named = {};   // devices that the application names
   std::string strict = {};               // HALYARD_REQUIRE_DEVICE
   std::vector<std::string> events = {};  // of preparation and runs: "KIND device"
   std::vector<WhyNot> why = {};
-  std::string runError = {};  // in the text of the runs that fail; empty: all succeed
+  std::string runError = {};  // in the text of failed runs; empty: all runs succeed
 };
 
 inline void PrintTo(const Scenario& scenario, std::ostream* out) { *out << scenario.says; }
@@ -59,22 +59,22 @@ inline void PrintTo(const Scenario& scenario, std::ostream* out) { *out << scena
 constexpr const char* kCpu = "nnapi-reference";
 
 // The tables.
-std::vector<Scenario> choiceScenarios();       // who is best
-std::vector<Scenario> linkScenarios();         // what it costs to get there
-std::vector<Scenario> supportScenarios();      // who can do what
-std::vector<Scenario> borderScenarios();       // what crosses between partitions
+std::vector<Scenario> choiceScenarios();       // the choice of the best device
+std::vector<Scenario> linkScenarios();         // the cost of a link to a driver
+std::vector<Scenario> supportScenarios();      // the operations that devices support
+std::vector<Scenario> borderScenarios();       // values that cross between partitions
 std::vector<Scenario> controlFlowScenarios();  // IF and WHILE
 std::vector<Scenario> failureScenarios();      // devices that fail
 std::vector<Scenario> ruleScenarios();         // named devices, strict mode, switches
 
 // --- Personalities
 
-// "capabilities" with these figures for everything.
+// "capabilities" with these figures for every type.
 inline std::string figures(double time, double power = 1) {
   return fmt::format(R"("capabilities": {{"default": {{"exec_time": {}, "power_usage": {}}}}})",
                      time, power);
 }
-// Takes these operations only: "ADD MUL".
+// Supports only these operations: "ADD MUL".
 inline std::string takes(std::string_view operations, std::string_view list = "operations") {
   std::string names;
   for (size_t at = 0; at < operations.size();) {
@@ -98,7 +98,7 @@ std::string personality(const Fields&... fields) {
 
 // --- Models
 
-// Operations with one input and one output, one after the other.
+// Operations with one input and one output in sequence.
 inline TestModel chain(const std::vector<OperationType>& types, const Shape& shape = {4}) {
   TestModel model;
   uint32_t value = model.input(shape);

@@ -1,4 +1,4 @@
-// Who can do what.
+// Scenarios of the operations that devices support.
 #include "partition_scenarios/scenario.h"
 
 namespace halyard::runtime::scenarios {
@@ -35,7 +35,7 @@ TestModel quantizedMiddle() {
   return model;
 }
 
-// A comparison, and a choice by it.
+// A comparison, and a selection by its result.
 TestModel chosen() {
   TestModel model;
   const uint32_t a = model.input({4});

@@ -1,4 +1,4 @@
-// A canonical model, built call by call as an application would.
+// Builds a canonical model call by call, as an application does.
 // Thread safety: none. Ownership: owns the builders; the model must outlive it.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace halyard::runtime::random_models {
 
 class BuiltModel {
  public:
-  // Constants must be copies, subgraphs refer to later ones only.
+  // Constants must be copies, and subgraphs may refer only to later ones.
   BuiltModel(const Model& model, ExtensionRegistry& extensions) : extensions_(extensions) {
     referenced_.resize(model.referenced.size());
     for (size_t i = referenced_.size(); i-- > 0 && status_.ok();) {
@@ -20,7 +20,7 @@ class BuiltModel {
     if (status_.ok()) main_ = build(model, model.main);
   }
 
-  // Of the first call that failed.
+  // The status of the first call that failed.
   const Status& status() const { return status_; }
   const ModelBuilder& main() const { return *main_; }
 

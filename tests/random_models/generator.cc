@@ -49,7 +49,7 @@ Value Generator::newInput(OperandType type, const Shape& dims, float scale, int3
 std::optional<Value> Generator::pickIf(OperandType type, std::optional<size_t> rank) {
   std::vector<const Value*> fitting;
   for (const Value& value : values_) {
-    // Most operations take no more dimensions.
+    // Most operations accept no more dimensions.
     const bool isUsual = !value.dims.empty() && value.dims.size() <= 4;
     const bool fits = isUsual && (!rank || value.dims.size() == *rank);
     if (value.type == type && fits) fitting.push_back(&value);
@@ -165,7 +165,7 @@ void Generator::openDimensions() {
                          operand.lifetime == Lifetime::TEMPORARY_VARIABLE ||
                          operand.lifetime == Lifetime::SUBGRAPH_OUTPUT;
     const bool isFixed = std::find(fixed_.begin(), fixed_.end(), i) != fixed_.end();
-    // Scales for each channel go with a known number of channels.
+    // Scales for each channel need a known number of channels.
     const bool hasChannels = std::holds_alternative<SymmPerChannelQuantParams>(operand.extraParams);
     if (!isValue || isFixed || hasChannels || operand.dimensions.empty() || chance(2)) continue;
     operand.dimensions[upTo(static_cast<uint32_t>(operand.dimensions.size()))] = 0;

@@ -1,4 +1,4 @@
-// Generator: a random model while it grows, step by step.
+// Generator: builds a random model step by step.
 // Thread safety: none. Ownership: owns the model.
 #pragma once
 
@@ -25,7 +25,7 @@ class Generator {
  public:
   explicit Generator(uint32_t seed);
 
-  // --- Chance. Written out, because distributions differ between libraries.
+  // --- Random choices. Written here, because distributions differ between libraries.
   uint32_t upTo(uint32_t n) { return static_cast<uint32_t>(random_() % n); }
   bool chance(uint32_t oneIn) { return upTo(oneIn) == 0; }
   template <typename List>
@@ -33,12 +33,12 @@ class Generator {
     return list[upTo(static_cast<uint32_t>(list.size()))];
   }
 
-  // --- Values. Of those of a type the newer ones are picked more often, so that chains grow long.
+  // --- Values. Newer values of a type are picked more often, so chains grow long.
   std::optional<Value> pick(OperandType type) { return pickIf(type, std::nullopt); }
   std::optional<Value> pickRank(OperandType type, size_t rank) { return pickIf(type, rank); }
-  // A value of the same type and dimensions, perhaps the same, perhaps a new input.
+  // A value of the same type and dimensions: maybe the same value, maybe a new input.
   Value sameAs(const Value& value);
-  // A new temporary, to be an operation's output.
+  // A new temporary, for an operation's output.
   Value add(OperandType type, const Shape& dims, float scale = 0, int32_t zeroPoint = 0,
             const ops::Tensor& like = {});
   Value like(const Value& value) {
@@ -69,7 +69,7 @@ class Generator {
   void operation(OperationType type, const std::vector<uint32_t>& inputs,
                  const std::vector<Value>& outputs);
 
-  // What nobody reads becomes an output, most of it; and some of what is read.
+  // Most values without a reader become outputs, and some values with a reader.
   RandomModel finish();
 
   static uint32_t elements(const Shape& dims) {
@@ -84,7 +84,7 @@ class Generator {
   std::vector<uint8_t> randomBytes(OperandType type, const Shape& dims);
   void describe(uint32_t operand, const ops::Tensor& tensor);
   void chooseOutputs();
-  // Leaves dimensions of inputs, temporaries and outputs open.
+  // Leaves dimensions of inputs, temporaries and outputs unknown.
   void openDimensions();
 
   std::mt19937 random_;

@@ -16,7 +16,7 @@ class Maker {
     RandomPersonality made;
     constexpr std::array kVersions = {"1.3", "1.3", "1.3", "1.2", "1.2", "1.1", "1.0"};
     made.version = kVersions[upTo(kVersions.size())];
-    // Whoever has many neighbours computes with one thread.
+    // Many drivers run at once, so each computes with one thread.
     made.fields = R"("threads": 1)";
     add(&made, support());
     add(&made, figures());
@@ -77,7 +77,7 @@ class Maker {
     return text + "}";
   }
 
-  // Always with the same operation, so that a model meets the same fault again and again.
+  // Always at the same operation, so that a model meets the same fault each time.
   std::string faults() {
     constexpr std::array kOperations = {"TANH", "MUL", "QUANTIZE", "SELECT", "RESHAPE"};
     constexpr std::array kFaults = {

@@ -1,6 +1,6 @@
-// A crowd of reference drivers with random personalities, of which each test takes a few.
-// Thread safety: none. Ownership: owns the processes, which are started when they are first taken
-// and live as long as the crowd.
+// Provides a set of reference drivers with random personalities; each test takes a few.
+// Thread safety: none. Ownership: owns the processes. They start at their first use and end with
+// the set.
 #pragma once
 
 #include <deque>
@@ -18,15 +18,15 @@ struct RandomPersonality {
   std::string fields;  // as DriverProcesses::add takes them
   std::string version;
 };
-// The same for the same number: an old driver or a new one, for everything, for some operations or
-// some types, fast or slow, and now and then one that fails or dies with some operation.
+// The same personality for the same number. A driver is old or new, fast or slow, for all or for
+// some operations or types. Some drivers fail or die at an operation.
 RandomPersonality randomPersonality(uint32_t number);
 
 class RandomDrivers {
  public:
   explicit RandomDrivers(std::string executable) : executable_(std::move(executable)) {}
 
-  // 1 to 4 of them, by chance, in the order of their numbers; the CPU device is the last.
+  // 1 to 4 random drivers, in the order of their numbers; the CPU device is the last.
   std::vector<const Device*> take(std::mt19937& random);
   const Device& cpu() { return manager_.cpu(); }
   ExtensionRegistry& extensions() { return manager_.extensions(); }

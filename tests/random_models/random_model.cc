@@ -15,7 +15,7 @@ namespace {
 using enum OperationType;
 using enum OperandType;
 
-// --- Steps: each adds what it can to the model, or nothing.
+// --- Steps: each adds operations to the model, or nothing.
 
 void floatUnary(Generator& g) {
   constexpr std::array kTypes = {RELU, RELU1, RELU6, TANH, LOGISTIC, ABS, NEG, FLOOR, HARD_SWISH};
@@ -30,14 +30,14 @@ void floatBinary(Generator& g) {
   const OperationType type = g.oneOf(kTypes);
   uint32_t other = 0;
   if (g.chance(3)) {
-    // A constant, broadcast as often as not.
+    // A constant, in half of the cases broadcast.
     Shape dims = g.chance(2) && !x->dims.empty() ? Shape{x->dims.back()} : x->dims;
     other = g.floats(dims);
   } else {
     other = g.sameAs(*x).operand;
   }
   std::vector<uint32_t> inputs = {x->operand, other};
-  // Products stay small, so that no value becomes infinite.
+  // Products stay small, so that all values stay finite.
   if (type == MUL) {
     inputs.push_back(g.int32(g.chance(2) ? 2 : 3));
   } else if (type == ADD || type == SUB) {
@@ -274,7 +274,7 @@ void loop(Generator& g) {
 
 // --- One operation of any kind, with operands of its own.
 
-// What it would give, by itself; nullopt for what is not laid down, or has no elements.
+// The outputs of the operation alone; nullopt when they are not specified, or have no elements.
 std::optional<std::vector<ops::testing::TestOperand>> resultOf(ops::testing::LegalCase legal) {
   if (!legal.unspecifiedOutputs.empty() || legal.type == RANDOM_MULTINOMIAL) return std::nullopt;
   if (!ops::testing::runOperation(legal.type, legal.inputs, legal.outputs).ok()) {
@@ -317,7 +317,7 @@ void anything(Generator& g) {
 }
 
 using Step = void (*)(Generator&);
-// As often as they are named.
+// The more often a step is named, the more often it is chosen.
 constexpr std::array<Step, 16> kSteps = {floatUnary,   floatUnary,  floatUnary,       floatUnary,
                                          floatBinary,  floatBinary, floatBinary,      floatBinary,
                                          quantizedRun, integers,    compareAndSelect, rearrange,

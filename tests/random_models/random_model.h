@@ -1,6 +1,6 @@
-// Random models for tests of the whole: several families of operations and types, branches, control
-// flow, unknown dimensions, and operations of any kind on the side.
-// Thread safety: pure functions. Ownership: values.
+// Makes random models for tests of the whole system: several families of operations and types,
+// branches, control flow and unknown dimensions. Some models have operations of any kind beside
+// them. Thread safety: pure functions. Ownership: values.
 #pragma once
 
 #include <random>
@@ -11,7 +11,7 @@
 namespace halyard::runtime::random_models {
 
 struct Tensor {
-  Shape dims;                  // the real ones
+  Shape dims;                  // the actual ones
   std::vector<uint8_t> bytes;  // of inputs
 };
 

@@ -1,8 +1,8 @@
-// Random models over random sets of driver processes, computed in all the ways that the API has:
-// always what the CPU device alone computes, within the tolerances of the conformance kits.
+// Random models over random sets of driver processes, computed in all ways of the API. The results
+// equal the CPU device's, within the tolerances of the conformance kits.
 //
-//   HALYARD_RANDOM_MODELS=10000        how many; by default a few
-//   HALYARD_RANDOM_MODEL=4711          this one only: what a failure prints
+//   HALYARD_RANDOM_MODELS=10000        the number of models; a few by default
+//   HALYARD_RANDOM_MODEL=4711          this model only; a failure prints its number
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,14 +35,14 @@ uint32_t numberFrom(const char* variable, uint32_t otherwise) {
 
 struct Figures {
   size_t models = 0;
-  size_t divided = 0;      // of more than one partition
+  size_t divided = 0;      // models of more than one partition
   size_t crossDriver = 0;  // with partitions on more than one driver
   size_t partitions = 0;
   size_t operations = 0;
   size_t open = 0;
   size_t controlFlow = 0;
   size_t executions = 0;
-  size_t identical = 0;  // outputs that equal the CPU device's to the bit
+  size_t identical = 0;  // outputs that equal the CPU device's bit for bit
   size_t outputs = 0;
   std::map<std::string, size_t> events;
 };
@@ -101,7 +101,7 @@ class RandomModels : public ::testing::Test {
     return okStatus();
   }
 
-  // Execution in one of the ways there are.
+  // Executes in one of the ways.
   static Status run(const RandomModel& made, const Compilation& compilation, uint32_t way,
                     Arguments& arguments, std::vector<Shape>* shapes) {
     Execution execution(compilation);
@@ -131,7 +131,7 @@ class RandomModels : public ::testing::Test {
         HALYARD_ASSIGN_OR_RETURN(NewFence fence, createFence());
         HALYARD_ASSIGN_OR_RETURN(const auto before, Event::fromFence(fence.fence.get()));
         Event* const dependencies[] = {before.get()};
-        // Where the device knows no fences the call waits.
+        // Without fences of the device, the call waits.
         std::jthread signalling([&] { fence.signaller.signal(); });
         auto event = execution.startComputeWithDependencies(dependencies, 0);
         return event.ok() ? (*event)->wait() : event.takeStatus();
@@ -180,7 +180,7 @@ class RandomModels : public ::testing::Test {
     const RandomModel made = randomModel(seed);
     std::mt19937 random(seed * 69069U + 11);
     const std::vector<const Device*> devices = drivers_.take(random);
-    // By the plain rule many small partitions come about, by predicted cost few.
+    // The plain rule gives many small partitions, the predicted cost gives few.
     ::setenv("HALYARD_PARTITION_OVERHEAD", random() % 4 == 0 ? "on" : "off", 1);
     const BuiltModel model(made.model, drivers_.extensions());
     ASSERT_TRUE(model.status().ok()) << model.status().toString();
@@ -238,11 +238,11 @@ TEST_F(RandomModels, AreRightWhoeverComputesThem) {
     check(seed);
     if (failureCount() != before) ++failures;
     if ((i + 1) % 1000 == 0) print();
-    // One mistake seldom comes alone; a hundred of them say no more than ten.
+    // Mistakes occur in groups; a hundred failures tell no more than ten.
     ASSERT_LT(failures, 10);
   }
   print();
-  // So that this shows something.
+  // The test is useful only if these counts are high.
   if (only != UINT32_MAX) return;
   EXPECT_GE(figures_.divided * 2, figures_.models);
   EXPECT_GE(figures_.crossDriver * 4, figures_.models);

@@ -5,12 +5,13 @@
 //   process_stress --reference PROGRAM --cpu LIBRARY --dlclose PROGRAM --library FILE
 //                  [--seconds 600] [--applications 4] [--seed 1] [--lenient]
 //
-// No result may be wrong, no application may crash or stay behind, none may find a call unanswered
-// 100 ms after its deadline, and all must get their work done again once they are left alone. On a
-// machine with other load threads wait for a processor: each application measures how long its own
-// do, and calls that are late by no more than that beyond the 100 ms are counted apart. How long
-// drivers' threads wait it does not know: with --lenient late calls are told of and are no failure,
-// for machines that have other work to do. Prints figures; exits with 0 when all is well.
+// No result may be wrong. No application may crash or remain. No call may return more than 100 ms
+// after its deadline. At the end, without disturbances, all applications must work again. On a
+// machine with other load, threads wait for a processor. Each application measures that time for
+// its own threads. Calls that are late by at most that time beyond the 100 ms are counted apart.
+// The application cannot measure the waits of drivers' threads. With --lenient late calls are
+// reported and are not failures: it is for machines with other work. Prints figures; exits with 0
+// on success.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -49,7 +50,7 @@ using std::chrono::seconds;
 
 constexpr milliseconds kTimeout{200};  // of an execution
 constexpr milliseconds kLateness{100};
-constexpr unsigned kLimitSeconds = 120;  // of anything at all
+constexpr unsigned kLimitSeconds = 120;  // of any step
 constexpr int kStatus = 42;
 constexpr rlim_t kFewInFlight = 250;  // descriptors
 
@@ -64,10 +65,10 @@ struct Options {
   bool lenient = false;
 };
 
-// What has happened, in memory that all processes share.
+// Counters in memory that all processes share.
 struct Tally {
   std::atomic<uint64_t> executions = 0;
-  std::atomic<uint64_t> errors = 0;  // that are to be expected
+  std::atomic<uint64_t> errors = 0;  // expected ones
   std::atomic<uint64_t> wrong = 0;
   std::atomic<uint64_t> late = 0;
   std::atomic<uint64_t> lateByLoad = 0;
@@ -86,7 +87,7 @@ void raise(std::atomic<int64_t>& to, int64_t value) {
   }
 }
 
-// How late a thread of this process, which sleeps for a millisecond each time, is woken.
+// Measures the delay with which a sleep of a millisecond ends in a thread of this process.
 class Heartbeat {
  public:
   Heartbeat() {
@@ -101,7 +102,7 @@ class Heartbeat {
       }
     }).detach();
   }
-  // The sum of the delays since then, as far as they reach back.
+  // The sum of the recorded delays since `start`.
   nanoseconds delaySince(Clock::time_point start) {
     const Clock::time_point now = Clock::now();
     const std::lock_guard lock(mutex_);
@@ -144,12 +145,12 @@ class Application {
 
   void killADriver() {
     const std::string& device = devices_[random_() % devices_.size()];
-    if (device == "stress-service") return;  // the others' too
+    if (device == "stress-service") return;  // other applications use it too
     const int64_t pid = processOf(device);
     if (pid > 0 && pid != ::getpid()) ::kill(static_cast<pid_t>(pid), SIGKILL);
   }
 
-  // A child that computes for itself, after it has seen that what it has is its parent's.
+  // A child that checks that it cannot use its parent's objects, and then computes with its own.
   void forkAChild() {
     Adder inherited;
     const bool made = inherited.make(devices_.back()).empty();
@@ -169,7 +170,7 @@ class Application {
     }
     inherited.free();
     Application own(seed);
-    // On the heap for good: its threads run on when the process exits.
+    // On the heap and never freed: its threads still run when the process exits.
     static Heartbeat* const heartbeat = new Heartbeat;
     own.heartbeat_ = heartbeat;
     for (const std::string& device : own.devices_) {
@@ -190,10 +191,10 @@ class Application {
     children_.clear();
   }
 
-  // Whether each device does its work again, now that nothing is done to it.
+  // Whether each device works again after the disturbances.
   void recover() {
     for (const std::string& device : devices_) {
-      if (device == "stress-service") continue;  // it is killed by others
+      if (device == "stress-service") continue;  // other processes kill it
       const Clock::time_point end = Clock::now() + seconds(40);
       std::string error = "not tried";
       while (!error.empty() && Clock::now() < end) {
@@ -208,7 +209,7 @@ class Application {
     }
   }
 
-  // Opens what there is room for, and gives some of it back now and then.
+  // Opens all available descriptors, and closes some of them from time to time.
   void exhaustDescriptors() {
     std::vector<int> taken;
     const Clock::time_point end = Clock::now() + milliseconds(400);
@@ -225,7 +226,7 @@ class Application {
     for (const int fd : taken) ::close(fd);
   }
 
-  // Has as many descriptors in flight as it may, so that no more can be sent.
+  // Has so many descriptors in flight that it can send no more.
   void fillQueues() {
     const Clock::time_point end = Clock::now() + milliseconds(400);
     while (Clock::now() < end) {
@@ -285,7 +286,7 @@ class Application {
   Heartbeat* heartbeat_ = nullptr;
 };
 
-// --- What an application does, in a process of its own ---
+// --- An application, in a process of its own ---
 
 enum class Kind { FORKS, EXITS, KILLS_DRIVERS, NO_DESCRIPTORS, FULL_QUEUES, IS_KILLED, UNLOADS };
 constexpr const char* kKindNames[] = {"forks",       "exits",     "kills drivers", "no descriptors",
@@ -325,9 +326,9 @@ constexpr const char* kKindNames[] = {"forks",       "exits",     "kills drivers
   std::exit(kStatus);
 }
 
-// --- Who does harm to the service ---
+// --- The processes that disturb the service ---
 
-// A client that sends sockets that linger, until it is killed.
+// A client that sends sockets with SO_LINGER, until it is killed.
 [[noreturn]] void hostileClient(const std::string& path) {
   sockaddr_un service{};
   service.sun_family = AF_UNIX;
@@ -339,7 +340,7 @@ constexpr const char* kKindNames[] = {"forks",       "exits",     "kills drivers
       std::vector<int> fds;
       for (int i = 0; i < 4; ++i) fds.push_back(lingering.emplace_back(seconds(5)).get());
       testing::sendDescriptors(socket.get(), fds);
-      // The service has the last ones now: the close waits there, and not here.
+      // The service has the last references now: the close waits there, and not here.
       for (testing::LingeringSocket& each : lingering) each.close();
     }
     std::this_thread::sleep_for(milliseconds(300));
@@ -347,7 +348,7 @@ constexpr const char* kKindNames[] = {"forks",       "exits",     "kills drivers
   }
 }
 
-// --- The one who starts and watches all ---
+// --- The process that starts and watches all others ---
 
 class Stress {
  public:
@@ -359,7 +360,7 @@ class Stress {
                               write("stress-service", "socket", "service.sock");
     ::setenv("HALYARD_DRIVER_FILES", files.c_str(), 1);
     ::setenv("HALYARD_LOG", "quiet", 1);
-    // Drivers and children of applications come here when these end.
+    // This process becomes the parent of drivers and children when applications end.
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   }
   ~Stress() { std::filesystem::remove_all(folder_); }

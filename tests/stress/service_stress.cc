@@ -1,10 +1,11 @@
-// Many client processes on one driver that runs as a service, some of them killed at random: every
-// result of those that live must be right, and in the end the driver has nothing left of them.
+// Many client processes use one driver that runs as a service; some are killed at random. Every
+// result of the surviving clients must be correct. At the end the driver holds no resources of the
+// clients.
 //
 //   service_stress --driver PROGRAM [--seconds 300] [--clients 64] [--models 8] [--seed 1]
 //
 // Each second a tenth of the clients is killed, at random moments, and replaced. Prints figures;
-// exits with 0 when all is well.
+// exits with 0 on success.
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -99,7 +100,7 @@ class Client {
   uint64_t executions_ = 0;
 };
 
-// Prints its executions, or why it failed.
+// Prints the number of its executions, or the reason of its failure.
 int clientMain(const Options& options) {
   ::signal(SIGTERM, [](int) { stopRequested = true; });
   Manifest manifest;
@@ -124,13 +125,13 @@ int clientMain(const Options& options) {
   return 0;
 }
 
-// --- The service, seen from outside ---
+// --- The service, observed from outside ---
 
 struct Footprint {
   uint64_t anonymousKiB = 0;
   uint64_t sharedKiB = 0;
   unsigned threads = 0;
-  std::optional<size_t> descriptors;  // none: may not be read
+  std::optional<size_t> descriptors;  // nullopt: not readable
 };
 
 Footprint footprintOf(pid_t pid) {
@@ -170,10 +171,10 @@ class Stress {
   Stress(const Stress&) = delete;
   Stress& operator=(const Stress&) = delete;
 
-  // Exit status.
+  // Returns the exit status.
   int run() {
     startService();
-    // What the process keeps for good, whatever it served: threads, allocators' heads.
+    // The first clients create the resources that the process keeps: threads, allocators' heads.
     while (executions_ == 0 && failed_ == 0) load(seconds(3), 4, 0);
     const Footprint before = settled(nullptr);
     print("before", before);
@@ -243,7 +244,7 @@ class Stress {
     ++killed_;
   }
 
-  // Takes note of clients that have ended by themselves, which none does while all is well.
+  // Records clients that have ended by themselves. Without an error no client does.
   void collect() {
     for (auto it = clients_.begin(); it != clients_.end();) {
       const auto next = std::next(it);
@@ -264,7 +265,7 @@ class Stress {
     clients_.erase(it);
   }
 
-  // `killed`: the part of the clients that is killed each second.
+  // `killed`: the fraction of the clients that is killed each second.
   void load(seconds time, unsigned clients, double killed) {
     const auto end = Clock::now() + time;
     const double killsPerSecond = std::max(killed * clients, 1e-3);
@@ -286,7 +287,7 @@ class Stress {
     while (!clients_.empty()) finish(clients_.begin());
   }
 
-  // The footprint once it does not shrink any more, or is as it was.
+  // The footprint when it no longer shrinks, or is as before.
   Footprint settled(const Footprint* before) {
     Footprint last = footprintOf(service_);
     for (int quiet = 0, rounds = 0; quiet < 30 && rounds < 300; ++rounds) {

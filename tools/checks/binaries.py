@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
-"""Checks what has been built: binaries.py BUILD; exit status 1 when a rule is broken.
+"""Checks the binaries of a build: binaries.py BUILD; exit status 1 when a rule is broken.
 
 1. Every shared library is marked NODELETE: dlclose() must not take away the code of its threads.
-2. Nothing that is shipped registers a destructor for exit(): other threads may still compute then.
+2. Shipped binaries register no destructor for exit(): other threads may still compute then.
    The trace that the environment asks for is written at exit, by a handler that destroys nothing.
-3. Nothing that is shipped takes a lock for the first use of a local `static`: a fork() in the middle
-   of that leaves the lock closed in the child. madeOnce (src/base/made_once.h) and PerProcess
-   (src/base/process_generation.h) are what is used instead.
+3. Shipped binaries take no lock for the first use of a local `static`. A fork() during the first
+   use leaves the lock closed in the child. Code uses madeOnce (src/base/made_once.h) and PerProcess
+   (src/base/process_generation.h) instead.
 
-The second and third are of the libraries that applications load and of the drivers; rule 2 and 3 are
-not looked at in builds with a sanitizer, whose compilers add calls of their own.
+Rules 2 and 3 hold for the libraries that applications load, and for the drivers. They are not
+checked in builds with a sanitizer, whose compilers add calls of their own.
 """
 import pathlib
 import re
 import subprocess
 import sys
 
-# Folders of object files, below the build's, with what is shipped to applications and drivers.
+# Folders of object files that are shipped to applications and drivers, relative to the build.
 SHIPPED = re.compile(r"^(src/(api|base|cache|cpu|driver|hal|hardware_buffer|model|ops|accuracy|runtime|"
                      r"trace)|drivers/[^/]+)/CMakeFiles/([^/]+)\.dir/(.*)\.o$")
 NOT_SHIPPED = re.compile(r"_test$|_fuzz$|_testing$|_for_test$|legal_operations|library-")

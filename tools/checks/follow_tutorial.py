@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""Does literally what a tutorial says, on a copy of the tree; exit status 1 when that fails.
+"""Executes a tutorial literally on a copy of the tree; exit status 1 when that fails.
 
     tools/checks/follow_tutorial.py docs/add_an_operation.md [FOLDER]
     tools/checks/follow_tutorial.py --installed BUILD docs/write_a_driver.md [FOLDER]
 
-A comment before a fenced block of the page says what the block is:
+A comment before a fenced block of the page gives the purpose of the block:
 
     <!-- file PATH -->          the whole of a new file
     <!-- append to PATH -->     lines for the end of a file
     <!-- replace in PATH -->    lines that stand in a file once ...
-    <!-- with -->               ... and what takes their place
+    <!-- with -->               ... and the lines that replace them
     <!-- run -->                commands for bash, run from the top of the tree
 
-Blocks without such a comment are only read. The copy is made of the tracked files, in FOLDER, which
-must not exist, or in a temporary folder that is removed in the end.
+Blocks without such a comment are ignored. The copy consists of the tracked files. It is made in
+FOLDER, which must not exist, or in a temporary folder that is removed at the end.
 
-With --installed there is no copy: the build in the folder BUILD is installed into FOLDER/prefix, which
-commands know as $PREFIX, and the page is followed in the empty folder FOLDER/work. Nothing of the
-source tree is used.
+With --installed there is no copy. The build in the folder BUILD is installed into FOLDER/prefix,
+which commands know as $PREFIX. The commands run in the empty folder FOLDER/work, and use no file of
+the source tree.
 """
 import argparse
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# clang-tidy over the project's sources, or over those given; needs a built folder for its compile
-# commands and generated headers. A file takes some ten seconds.
+# Runs clang-tidy over the project's sources, or over the given ones. It needs a built folder for
+# its compile commands and generated headers. A file takes about ten seconds.
 #   lint.sh BUILD_DIR [FILE...]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -11,7 +11,7 @@ if [ $# -gt 0 ]; then
 else
   mapfile -t files < <(git ls-files 'src/*.cc' 'drivers/*.cc' 'tools/*.cc' ':!*_test.cc' ':!*_fuzz.cc')
 fi
-# Without the precompiled headers, which are GCC's.
+# The precompiled headers are left out: they are GCC's.
 commands=$(mktemp -d)
 trap 'rm -rf "$commands"' EXIT
 sed -E 's/ -include [^ "]*cmake_pch\.hxx//; s/ -(Winvalid-pch|fpch-preprocess)\b//g' \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Whether docs/operations.md is what the program makes of the signatures now.
+# Checks that docs/operations.md equals the output of the program for the current signatures.
 #   tools/checks/operations_page.sh PROGRAM PAGE [--write]
 set -euo pipefail
 program=$1

@@ -1,4 +1,4 @@
-"""Tests of prose.py: what it finds, and where, and what it leaves alone."""
+"""Tests of prose.py: its findings, their lines, and the text that it ignores."""
 import pathlib
 import tempfile
 import unittest

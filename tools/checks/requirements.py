@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks docs/driver_requirements.md; exit status 1 when it is not so.
+"""Checks docs/driver_requirements.md; exit status 1 when a rule is broken.
 
-Numbers ascend, none twice; every obligation says by whom it is enforced; what Halyard enforces names a
-test; every test that is named stands in the tree as TEST, TEST_F or TEST_P. What the validation kit's checks
-say that they check are obligations.
+Numbers ascend, and no number occurs twice. Every obligation names its enforcer. An obligation that
+Halyard enforces names a test. Every named test stands in the tree as TEST, TEST_F or TEST_P. The
+numbers that the validation kit's checks name are obligations.
 """
 import pathlib
 import re

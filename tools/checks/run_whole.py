@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the tests that a ctest command would, each GoogleTest program once instead of once per test.
+"""Runs the tests that a ctest command selects, each GoogleTest program once, not once per test.
 
     run_whole.py PRESET [ctest's options to select tests: -L, -LE, -R, -E]
 
-Thousands of tests have a process each under ctest, which takes minutes, and where a sanitizer has
-made the program a second for each. Programs get the environment and the folder that ctest gives
-them, and half an hour. As many run at once as there are processors; big ones are divided.
+Under ctest each of thousands of tests has a process of its own. That takes minutes, and with a
+sanitizer a second for each. Programs get the environment and the folder that ctest gives them, and
+half an hour. As many programs run at once as there are processors; large programs are divided.
 """
 import collections
 import concurrent.futures
@@ -44,7 +44,7 @@ def gtest_name(command):
 
 
 def jobs_of(tests):
-    """(label, command, folder, environment, number of tests) of what is to be started."""
+    """(label, command, folder, environment, number of tests) of each process to start."""
     programs = collections.OrderedDict()
     for test in tests:
         if "command" not in test:
@@ -68,7 +68,7 @@ def jobs_of(tests):
             names = [test[0] for test in group[start:start + SHARD]]
             jobs.append((label, [command[0], "--gtest_filter=" + ":".join(names)], folder,
                          environment, len(names)))
-    # What is not divided comes first: it may take as long as all of a program's tests.
+    # Undivided programs come first: each may take as long as all parts of a divided one.
     jobs.sort(key=lambda job: (job[4] > 1, -job[4]))
     return jobs
 
@@ -95,7 +95,7 @@ def run(job, environment):
                 passed = sum(1 for case in cases if case.get("status") == "run"
                              and case.find("failure") is None)
             except ElementTree.ParseError:
-                passed = 0  # it died before it could say
+                passed = 0  # the process died before it wrote its report
         failed = max(count - passed, 1 if code else 0)
         return job, failed, output if failed else ""
 

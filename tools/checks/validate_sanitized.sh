@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# The whole kit against the project's drivers, both built with AddressSanitizer and
-# UndefinedBehaviorSanitizer, each driver in a process of its own and as a library; then, in their own
-# processes, with ThreadSanitizer. Takes half an hour on two processors.
+# Runs the whole kit against the project's drivers. Both are built with AddressSanitizer and
+# UndefinedBehaviorSanitizer, and each driver runs in a process of its own and as a library. A
+# second pass uses ThreadSanitizer, in the drivers' own processes. Takes half an hour on two
+# processors.
 #   validate_sanitized.sh
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 drivers=(reference cpu)
 
-# Checks of growth count memory: what is freed is to be given back soon.
+# Checks of growth count memory, so the sanitizer must return freed memory soon.
 export ASAN_OPTIONS=allocator_may_return_null=1:quarantine_size_mb=1:thread_local_quarantine_size_kb=64
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 export TSAN_OPTIONS="halt_on_error=1 allocator_may_return_null=1 suppressions=$PWD/tests/tsan.supp"

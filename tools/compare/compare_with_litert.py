@@ -1,28 +1,29 @@
 #!/usr/bin/env python3
 """Compares Halyard's results with LiteRT's on the same models and inputs, and prints a table.
 
-Every model runs on random inputs, and on pictures when its input has the shape of one, with
-`halyard run` and with the interpreter of PyPI's ai-edge-litert.
+Every model runs on random inputs. It also runs on pictures when its input has the shape of one. The
+runs use `halyard run` and the interpreter of PyPI's ai-edge-litert.
 
-LiteRT has three sets of kernels that differ from each other in quantised results, because they
-round differently: by default most operators run in its XNNPACK delegate, which rounds each result
-once; its built-in and its reference kernels round twice (and not in the same way). A difference of
-one quantum in a hidden layer can become several behind a softmax. The default is compared with.
+LiteRT has three sets of kernels. Their quantised results differ, because they round differently. By
+default most operators run in its XNNPACK delegate, which rounds each result once. Its built-in and
+its reference kernels round twice, each in another way. A difference of one quantum in a hidden
+layer can become several behind a softmax. The comparison uses the default kernels.
 
 Limits, by kind of output:
   quantised   at most 1 quantum on 99 % of the elements and never more than 3
   float       1e-4 of the range (greatest less least value) of LiteRT's output
-  detections  every one of score 0.3 or more has a counterpart of the same class with the box within
-              0.02 and the score within 0.02, in both directions; the order of equal scores is free
+  detections  each detection of score 0.3 or more has a counterpart of the same class. Box and score
+              differ by at most 0.02. Both directions count; the order of equal scores is free.
 
 Models with state start every run from zeros on both sides.
 
-Float operators with weights of 8 bits (kws_ref_float) round their activations to steps of a range
-that is found at run time. Halyard rounds as LiteRT's default does, and is as near to it as for other
-float models as long as every value falls to the same step; one that lies on the border of two may
-not, by the last bit of a float, and moves the result by up to about 1e-4 of the range. Of 40 random
-inputs 2 come out just beyond the limit (1.2e-4 at the most). LiteRT's other kernels round such
-activations differently, and are up to 1e-2 of the range away from its own default.
+Float operators with weights of 8 bits (kws_ref_float) round their activations to steps of a range.
+That range is found at run time. Halyard rounds as LiteRT's default does. It is as near to it as for
+other float models while every value falls to the same step. A value on the border of two steps may
+fall to the other one, by the last bit of a float. That moves the result by up to about 1e-4 of the
+range. Of 40 random inputs 2 come out just beyond the limit (1.2e-4 at the most). LiteRT's other
+kernels round such activations differently, and are up to 1e-2 of the range away from its own
+default.
 
 A model that Halyard refuses is a failure unless its name is in EXPECTED_REFUSALS.
 
@@ -54,7 +55,7 @@ SMALLEST_PICTURE = 16
 
 
 class HalyardError(Exception):
-    """`halyard run` ended with an error; the text is what it said."""
+    """`halyard run` ended with an error; the text is its error message."""
 
 
 class Reference:
@@ -81,7 +82,7 @@ class Reference:
         self.is_detector = any(op["op_name"] == "TFLite_Detection_PostProcess" for op in operators)
 
     def run(self, values):
-        # Halyard's runs know nothing of each other; LiteRT would go on with the last one's state.
+        # Halyard's runs are independent of each other; LiteRT would keep the state of the last one.
         self._interpreter.reset_all_variables()
         for detail, value in zip(self.inputs, values):
             self._interpreter.set_tensor(detail["index"], value)
@@ -160,7 +161,7 @@ def compare_float(ours, theirs):
 
 
 def detections(outputs, least_score):
-    """(class, box, score) of those with that score or more, of one image."""
+    """(class, box, score) of the detections of one image with that score or more."""
     boxes, classes, scores, count = outputs
     return [
         (int(classes[0][i]), boxes[0][i], float(scores[0][i]))
@@ -170,14 +171,14 @@ def detections(outputs, least_score):
 
 
 def deviation(a, b):
-    """How far apart two detections are; infinite for different classes."""
+    """The distance between two detections; infinite for different classes."""
     if a[0] != b[0]:
         return float("inf")
     return max(float(np.abs(a[1] - b[1]).max()), abs(a[2] - b[2]))
 
 
 def unmatched(found, candidates):
-    """(those of `found` without a counterpart of its own in `candidates`, largest deviation)."""
+    """(members of `found` without their own counterpart in `candidates`, largest deviation)."""
     left, worst, missing = list(candidates), 0.0, []
     for one in found:
         nearest = min(range(len(left)), key=lambda i: deviation(one, left[i]), default=None)
@@ -189,7 +190,7 @@ def unmatched(found, candidates):
 
 
 def compare_detections(ours, theirs):
-    # A counterpart may lie just below the score that counts.
+    # A counterpart may lie just below the minimum score.
     slack = DETECTION_SCORE - DETECTION_LIMIT
     expected = detections(theirs, DETECTION_SCORE)
     lost, first = unmatched(expected, detections(ours, slack))

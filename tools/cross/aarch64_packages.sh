@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# aarch64_packages.sh FOLDER: the arm64 packages that the project links, unpacked into FOLDER, for
-# cmake --preset aarch64. Needs no root and leaves the system's own packages and apt lists alone: apt
-# works with lists of its own, from the system's sources. Quick when the folder has them already.
+# aarch64_packages.sh FOLDER: unpacks the arm64 packages that the project links into FOLDER, for
+# cmake --preset aarch64. It needs no root, and does not change the system's packages and apt lists:
+# apt works with separate lists from the system's sources. Quick when the folder has the packages
+# already.
 set -euo pipefail
 [ $# = 1 ] || { echo "usage: $0 FOLDER" >&2; exit 2; }
 folder=$1
 
-# Headers, static and shared libraries; the C library and the compiler's come with g++-aarch64-linux-gnu.
+# Headers, static and shared libraries. The C library and the compiler's libraries come with
+# g++-aarch64-linux-gnu.
 packages=(
   libcapnp-dev libcapnp-0.9.2 libssl-dev libssl3  # Cap'n Proto's CMake package asks for OpenSSL
   libseccomp-dev libseccomp2
@@ -44,7 +46,7 @@ find "$folder" -type l -lname '/*' -printf '%p %l\n' | while read -r link target
   ln -sfn "$folder$target" "$link"
 done
 
-# CMake packages name the schema compiler beside their libraries; that of this machine has to run.
+# CMake packages name the schema compiler beside their libraries; this machine's compiler must run.
 mkdir -p "$folder/usr/bin"
 for tool in capnp capnpc-c++ capnpc-capnp; do ln -sf "$(command -v "$tool")" "$folder/usr/bin/"; done
 echo "$wanted" >"$folder/.packages"

@@ -1,4 +1,4 @@
-// Cases as applications would run them.
+// Runs conformance cases through the public C API, as an application does.
 #include "tools/halyard/api_target.h"
 
 #include <mutex>
@@ -68,7 +68,7 @@ class ApiCompiledModel final : public CompiledModel {
   }
 
   static Status setFromMemory(const client::Execution& execution, const Arguments& arguments) {
-    // Freed when the execution has them: it goes on holding what it needs.
+    // The memories are freed at the end of this call: the execution keeps its own references.
     HALYARD_ASSIGN_OR_RETURN(const auto inputMemory, client::memoryOf(*arguments.inputMemory()));
     HALYARD_ASSIGN_OR_RETURN(const auto outputMemory, client::memoryOf(*arguments.outputMemory()));
     for (size_t i = 0; i < arguments.inputs().size(); ++i) {
@@ -143,7 +143,7 @@ class ApiCompiledModel final : public CompiledModel {
 
   const Subgraph& main_;
   const client::Compilation compilation_;
-  std::mutex mutex_;  // for what follows, and a burst computes one execution at a time
+  std::mutex mutex_;  // for the members below; a burst computes one execution at a time
   client::Burst burst_;
   client::Event previous_;
 };
@@ -160,7 +160,7 @@ class ApiBuiltModel final : public BuiltModel {
     HALYARD_RETURN_IF_FAILED(HALYARD_CALL(ANeuralNetworksDevice_getFeatureLevel, device_, &level));
     auto reason = conformance::firstUnsupported(model_->model(), supported, level);
     if (!reason) return std::optional<std::string>();
-    // The API answers no for a device that could not be asked. Its compilation tells them apart.
+    // The API reports an unreachable device as unsupported. A compilation tells the two apart.
     auto compilation = model_->compile(device_);
     if (compilation.ok()) return std::optional<std::string>();
     if (compilation.status().code() != ResultCode::BAD_DATA) return compilation.takeStatus();
@@ -182,7 +182,7 @@ class ApiBuiltModel final : public BuiltModel {
   const ANeuralNetworksDevice* const device_;
 };
 
-// A case of one ADD of one float, to find out what there is.
+// A case of one ADD of one float. It probes which functions the device has.
 conformance::VectorCase smallestCase() {
   conformance::VectorCase smallest;
   Model& model = smallest.model;
@@ -208,7 +208,7 @@ conformance::VectorCase smallestCase() {
 
 class ApiTarget final : public conformance::Target {
  public:
-  // `cpu`: the runtime's own device, which can do whatever the runtime can.
+  // `cpu`: the runtime's own device. It runs every model that the runtime can run.
   ApiTarget(client::Device device, client::Device cpu)
       : device_(std::move(device)), cpu_(std::move(cpu)) {}
 

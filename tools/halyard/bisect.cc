@@ -1,4 +1,4 @@
-// halyard bisect: the operation of a model that a device computes otherwise than the CPU device.
+// halyard bisect: finds the operation of a model whose result on a device differs from the CPU's.
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -99,7 +99,7 @@ std::string verdictText(const std::optional<accuracy::Comparison>& comparison) {
   return comparison->failed ? "WRONG" : "ok";
 }
 
-// Those around what was found; or all.
+// Shows the operations around the findings, or all.
 bool isShown(const Bisection& findings, size_t index) {
   constexpr size_t kAround = 3;
   for (const auto& found : {findings.firstWrong, findings.firstDiverging}) {

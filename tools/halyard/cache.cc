@@ -1,4 +1,4 @@
-// halyard cache: what is cached, whether it is undamaged, and less of it.
+// halyard cache: lists, verifies and prunes saved compilations.
 #include <ctime>
 #include <filesystem>
 #include <memory>
@@ -38,7 +38,7 @@ Result<std::vector<std::filesystem::path>> pathsOf(const CacheOptions& options) 
   std::vector<std::filesystem::path> paths(options.paths.begin(), options.paths.end());
   if (paths.empty()) {
     HALYARD_ASSIGN_OR_RETURN(const std::filesystem::path folder, cache::defaultCompilationFolder());
-    // Before the first compilation there is none, which is no error.
+    // Before the first compilation there is no folder. That is not an error.
     std::error_code error;
     if (std::filesystem::exists(folder, error)) paths.push_back(folder);
     for (const std::filesystem::path& file : cache::defaultBlobFiles()) paths.push_back(file);
@@ -131,7 +131,8 @@ CommandResult show(const CacheOptions& options, std::vector<CacheItem> items, in
 
 CommandResult prune(const CacheOptions& options, std::vector<CacheItem> items, int64_t now) {
   if (!options.maxSize && !options.maxAgeDays && !options.damaged) {
-    return {badData("nothing says what is to go: --max-size, --max-age or --damaged"), true};
+    return {badData("no option selects entries to remove: --max-size, --max-age or --damaged"),
+            true};
   }
   cache::PruneLimits limits{.bytes = options.maxSize, .maxAge = {}, .damaged = options.damaged};
   if (options.maxAgeDays) limits.maxAge = static_cast<int64_t>(*options.maxAgeDays * kDay);
@@ -213,8 +214,9 @@ Command addCacheCommand(CLI::App& parent) {
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
   prune->add_option("--max-age", options->maxAgeDays, "Days since the last use")
       ->check(CLI::Range(0.0, 36500.0));
-  prune->add_flag("--damaged", options->damaged, "Whatever verify finds damaged");
-  prune->add_flag("--dry-run", options->dryRun, "Only say what would go");
+  prune->add_flag("--damaged", options->damaged,
+                  "Remove everything that verify reports as damaged");
+  prune->add_flag("--dry-run", options->dryRun, "Only list the entries that would be removed");
   return {app, [options] { return runCache(*options); }};
 }
 

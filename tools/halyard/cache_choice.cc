@@ -25,7 +25,7 @@ void addCacheOptions(CLI::App* app, CacheOptions* options) {
                           : "Take the compilation from this folder, or keep it there")
           ->option_text("DIR");
   if (!options->byDefault) return;
-  app->add_flag("--no-cache", options->off, "Compile anew, and keep nothing")->excludes(folder);
+  app->add_flag("--no-cache", options->off, "Compile again, and save nothing")->excludes(folder);
 }
 
 std::optional<client::Caching> chooseCache(const CacheOptions& options, const std::string& file) {

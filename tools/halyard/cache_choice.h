@@ -1,4 +1,4 @@
-// Where the command line keeps compilations.
+// Chooses the folder in which the command line keeps compilations.
 // Thread safety: pure functions over the environment and the file system. Ownership: results own
 // their text.
 #pragma once
@@ -17,17 +17,17 @@ namespace halyard::cli {
 // neither variable is an absolute path.
 Result<std::string> defaultCacheFolder();
 
-// What the user has said of the cache.
+// The user's options for the cache.
 struct CacheOptions {
-  bool byDefault = true;  // without an option, there is one
+  bool byDefault = true;  // whether a command without options uses the cache
   bool off = false;
   std::string folder;  // empty: the default one
 };
 // Adds --cache and, where it is on by default, --no-cache.
 void addCacheOptions(CLI::App* app, CacheOptions* options);
 
-// For the model in `file`: nullopt when there is to be no cache, or can be none, which is worth a
-// line on standard error and nothing more.
+// The cache for the model in `file`; nullopt when the user wants no cache. It is also nullopt when
+// a cache is impossible. The function then writes one line to standard error.
 std::optional<client::Caching> chooseCache(const CacheOptions& options, const std::string& file);
 
 }  // namespace halyard::cli

@@ -14,7 +14,7 @@ const std::string kModel = HALYARD_SOURCE_DIR "/models/fashion_mnist_float.tflit
 
 class CacheChoiceTest : public CommandTest {
  protected:
-  // Sets a variable for the test's time; null: not set at all.
+  // Sets a variable for the duration of the test; null unsets it.
   class Variable {
    public:
     Variable(const char* name, const char* value) : name_(name) {

@@ -1,4 +1,4 @@
-// Tests of `halyard cache` as a program, and of what it makes of folders.
+// Tests of `halyard cache` as a program, and of its treatment of folders.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -45,7 +45,7 @@ class CacheCommandTest : public CommandTest {
     token[0] = first;
     const auto set = files_.open(nameOf(first), 1, 1, token);
     ASSERT_TRUE((*cache)->save(set, {{someBytes(100, 1)}, {someBytes(200, 2)}}, 1).ok());
-    // One is older by a day than the next.
+    // Each is one day older than the next.
     const timespec day{1000000000 + first * 86400, 0};
     const timespec times[2] = {day, day};
     for (const char* suffix : {"10", "20"}) {
@@ -64,7 +64,7 @@ class CacheCommandTest : public CommandTest {
   CacheFolder files_;
 };
 
-constexpr uint64_t kBytes = 2 * 256 + 100 + 200;  // of one compilation
+constexpr uint64_t kBytes = 2 * 256 + 100 + 200;  // the size of one compilation
 
 TEST_F(CacheCommandTest, ListsCompilations) {
   const CommandOutcome table = cache("ls");
@@ -119,7 +119,7 @@ TEST_F(CacheCommandTest, PrunesBySize) {
   EXPECT_EQ(json("ls")["items"].size(), 2u);
   EXPECT_FALSE(std::filesystem::exists(fileOf(1, "10")));
   EXPECT_EQ(json("prune --max-size 0")["left"], 0);
-  EXPECT_TRUE(std::filesystem::exists(files_.database()));  // no file of a compilation
+  EXPECT_TRUE(std::filesystem::exists(files_.database()));  // not a file of a compilation
 }
 
 TEST_F(CacheCommandTest, PrunesByAge) {

@@ -17,11 +17,11 @@ inline constexpr int kMisuse = 2;
 
 struct CommandResult {
   Status status;
-  bool misuse = false;    // the error is in how the command was called
-  bool reported = false;  // the command's output has told of the error already
+  bool misuse = false;    // the command was called with wrong arguments
+  bool reported = false;  // the command has already printed the error
 };
 
-// One subcommand: its parser, and what it does once the options are parsed.
+// One subcommand: its parser, and the function that runs after its options are parsed.
 struct Command {
   CLI::App* app = nullptr;
   std::function<CommandResult()> run;
@@ -39,7 +39,7 @@ Command addBisectCommand(CLI::App& parent);
 Command addCacheCommand(CLI::App& parent);
 Command addFuzzCommand(CLI::App& parent);
 Command addCrashTestCommand(CLI::App& parent);
-// A client of crash-test's, not for people.
+// Runs a client process of crash-test; it is not meant for users.
 Command addStressClientCommand(CLI::App& parent);
 Command addBenchCommand(CLI::App& parent);
 Command addValidateCommand(CLI::App& parent);

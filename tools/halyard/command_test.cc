@@ -170,7 +170,7 @@ TEST_F(CommandTest, ReferenceDriverRunsInItsOwnProcess) {
   EXPECT_THAT(outcome.output, HasSubstr("classes\n   0.9591     8  class 8\n"));
 }
 
-// Models of others, beside the source folder where it has them.
+// Models of other projects, in a folder beside the source folder where it exists.
 class SharedModelsTest : public CommandTest {
  protected:
   void SetUp() override {

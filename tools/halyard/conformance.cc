@@ -1,4 +1,4 @@
-// halyard conformance: cases with known results, on one device.
+// halyard conformance: runs cases with known results on one device.
 #include <errno.h>
 
 #include <algorithm>
@@ -61,7 +61,7 @@ Result<std::vector<Variant>> variantsOf(const std::vector<std::string>& names) {
   return variants;
 }
 
-// What a worker process says of itself when it is ready, and the owner reads.
+// The greeting of a worker process, which the parent process reads when the worker is ready.
 std::string makeGreeting(conformance::Target& target) {
   Json refused = Json::object();
   for (const conformance::VariantTraits& traits : conformance::allVariants()) {
@@ -72,8 +72,8 @@ std::string makeGreeting(conformance::Target& target) {
   return greeting.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// A job is a variant in one character, then the case's line; an answer the outcome likewise, then
-// the reason.
+// A job is one character for the variant, then the line of the case. An answer is one character for
+// the outcome, then the reason.
 std::string makeJob(Variant variant, std::string_view text) {
   std::string job(1, static_cast<char>(variant));
   return job.append(text);
@@ -99,12 +99,12 @@ CaseResult resultOf(const ProcessPool::Answer& answer) {
   return {static_cast<Outcome>(response[0]), response.substr(1)};
 }
 
-// A run from its options to its report.
+// One run of the command, from its options to its report.
 class ConformanceRun {
  public:
   explicit ConformanceRun(const ConformanceOptions& options) : options_(options) {}
 
-  // Everything that can be wrong before the first case.
+  // Checks everything that can fail before the first case.
   CommandResult prepare() {
     auto variants = variantsOf(options_.variants);
     if (!variants.ok()) return {variants.takeStatus(), true};
@@ -147,7 +147,7 @@ class ConformanceRun {
   }
 
  private:
-  // In a process of its own.
+  // Runs in the worker process.
   Result<conformance::ProcessWorker> startWorker() const {
     HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<conformance::Target> opened,
                              openConformanceTarget(options_.via, options_.device));
@@ -156,7 +156,7 @@ class ConformanceRun {
         makeGreeting(*target), [target](std::string_view job) { return doJob(*target, job); }};
   }
 
-  // Those that were named, which must exist, and with "all" every one that exists.
+  // Chooses the named variants, which must exist. With "all", it chooses every variant that exists.
   Status chooseVariants(const std::vector<Variant>& named) {
     const Json greeting = Json::parse(pool_->greeting(), nullptr, /*allow_exceptions=*/false);
     if (!greeting.is_object()) return opFailed("a process of the run said nothing of its device");
@@ -200,7 +200,7 @@ class ConformanceRun {
   }
 
   void takeUnreadable(const SourceCase& found) {
-    // It may be none of those that are wanted.
+    // The case may be outside the filter.
     if (!options_.filter.isEmpty()) {
       if (firstUnreadable_.ok()) firstUnreadable_ = found.error;
       return;
@@ -228,7 +228,7 @@ class ConformanceRun {
     record.repeat = repeatCommand(record.file, record.name, record.variant);
     if (record.result.outcome == Outcome::SKIPPED) return;
     print("{}", printableLines(conformance::failureText(report_, record)));
-    // A long run shows what it finds at once.
+    // A long run shows each failure immediately.
     (void)flushOutput();
   }
 
@@ -265,7 +265,7 @@ class ConformanceRun {
     return writeOutputFile(options_.json, conformance::jsonText(report_));
   }
 
-  // Texts of drivers and names in files may hold what a terminal would obey.
+  // Texts of drivers and names in files may contain control sequences of the terminal.
   static std::string printableLines(const std::string& text) {
     std::string result;
     for (size_t from = 0; from < text.size();) {
@@ -315,7 +315,7 @@ std::string footer() {
 Command addConformanceCommand(CLI::App& parent) {
   auto options = std::make_shared<ConformanceOptions>();
   CLI::App* app = parent.add_subcommand(
-      "conformance", "Run cases with known results on a device, and tell what differs");
+      "conformance", "Run cases with known results on a device, and report differences");
   app->footer(footer());
   app->add_option("PATH", options->paths,
                   "Files of vectors, or folders with files NAME.jsonl.gz or NAME.jsonl")

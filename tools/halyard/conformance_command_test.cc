@@ -1,4 +1,4 @@
-// halyard conformance as a program, on small cases of the test's own.
+// Tests of `halyard conformance` as a program, on small cases of their own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
-// Inputs that make the driver for tests misbehave: src/hal/testing/test_device.h.
+// Inputs that make the test driver misbehave: src/hal/testing/test_device.h.
 constexpr float kHang = 777;
 constexpr float kAbort = 666;
 
@@ -34,7 +34,7 @@ class ConformanceCommandTest : public CommandTest {
                              const std::string& environment = "") const {
     return halyard("conformance " + arguments, environment);
   }
-  // A manifest for the driver for tests, as the environment that makes it the only one.
+  // A manifest for the test driver, as an environment that makes it the only driver.
   std::string testDriver() {
     const std::string manifest = files_.path() + "/test.json";
     std::ofstream(manifest) << R"({"name":"test-driver","version":"1","hal_version":"1.3",)"
@@ -106,7 +106,7 @@ TEST_F(ConformanceCommandTest, WhatCannotBeReadIsAFailure) {
                                         ": decompression failed after line "));
   EXPECT_THAT(outcome.output, Not(HasSubstr("\x1b")));
   EXPECT_THAT(lastLine(outcome.output), EndsWith(" passed, 4 failed, 0 skipped"));
-  // Wanted is another case of the same file.
+  // The filter selects another case of the same file.
   const CommandOutcome filtered = conformance(lines + " --case good");
   EXPECT_EQ(filtered.exitStatus, 0) << filtered.output;
   EXPECT_EQ(filtered.output, "2 passed, 0 failed, 0 skipped\n");
@@ -165,7 +165,7 @@ TEST_F(ConformanceCommandTest, ADriverThatDoesNotStart) {
 }
 
 TEST_F(ConformanceCommandTest, UnsupportedIsSkippedWithAReason) {
-  // The driver for tests does ADD only.
+  // The test driver supports only ADD.
   std::string relu = addLine("relu", {1, 2}, {3, 4}, {4, 6});
   const std::string_view add = R"("type":"ADD","inputs":[0,1,2])";
   relu.replace(relu.find(add), add.size(), R"("type":"RELU","inputs":[0])");
@@ -232,7 +232,7 @@ TEST_F(ConformanceCommandTest, MisuseIsStatus2) {
 TEST_F(ConformanceCommandTest, VariantsThatTheRuntimeLacksAreRefused) {
   const std::string file = write("a.jsonl", {kGood});
   const CommandOutcome outcome = conformance(file + " --variants burst");
-  // When the functions come to exist the case passes.
+  // The case passes when the runtime provides these functions.
   if (outcome.exitStatus == 0) return;
   EXPECT_EQ(outcome.exitStatus, 2);
   EXPECT_THAT(outcome.errors, HasSubstr("variant burst cannot be run: "));

@@ -43,7 +43,7 @@ std::filesystem::path installationPrefix() {
 Result<std::unique_ptr<conformance::Target>> openConformanceTarget(std::string_view via,
                                                                    const std::string& device) {
   if (via == "api") {
-    // The runtime starts every driver that it finds. Its own device needs none of them.
+    // The runtime starts every driver that it finds. The runtime's own device needs no drivers.
     if (device == cpu::cpuDeviceInfo().name) ::setenv("HALYARD_DRIVER_FILES", "", 1);
     return makeApiTarget(device);
   }

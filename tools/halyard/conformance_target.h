@@ -1,4 +1,4 @@
-// The device that conformance cases are run on, by name.
+// Opens the device on which conformance cases run, by its name.
 // Thread safety: none. Ownership: the caller owns the target.
 #pragma once
 
@@ -11,13 +11,12 @@
 
 namespace halyard::cli {
 
-// The installation that this program belongs to: the folder above bin; empty if that is not known.
+// The installation of this program: the folder above bin; empty when it is not known.
 std::filesystem::path installationPrefix();
 
-// `via`: "api" through the runtime, or "hal" straight: the CPU device in this process, or the
-// driver that a manifest names. `device`: as chooseDevice takes it. BAD_DATA for a name that is no
-// device's; otherwise the driver's error. For the process's only target: it may set
-// HALYARD_DRIVER_FILES.
+// `via`: "api" through the runtime, or "hal" without it: the CPU device in this process, or the
+// driver of a manifest. `device`: as chooseDevice takes it. BAD_DATA for an unknown name; otherwise
+// the driver's error. A process opens at most one target: the call may set HALYARD_DRIVER_FILES.
 Result<std::unique_ptr<conformance::Target>> openConformanceTarget(std::string_view via,
                                                                    const std::string& device);
 

@@ -1,4 +1,4 @@
-// halyard crash-test: devices under many clients, clients that die, and much load.
+// halyard crash-test: tests devices with many clients, with clients that die, and under high load.
 #include <errno.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -36,7 +36,7 @@ struct CrashTestOptions {
   bool list = false;
 };
 
-// As NNAPI's ML test suite calls them.
+// The words of NNAPI's ML test suite.
 std::string_view outcomeWord(Outcome outcome) {
   switch (outcome) {
     case Outcome::PASSED:
@@ -82,7 +82,7 @@ Result<std::vector<validation::ListedCheck>> chosenTests(const CrashTestOptions&
   return chosen;
 }
 
-// Whether nothing was bad.
+// Returns whether all checks passed.
 Result<bool> testDevice(const CrashTestOptions& options, const std::string& device,
                         const std::vector<validation::ListedCheck>& checks,
                         std::vector<TableRow>* rows) {
@@ -156,7 +156,8 @@ Command addCrashTestCommand(CLI::App& parent) {
   app->add_option("--seconds", options->seconds, "How long each test runs (default: 5)")
       ->check(CLI::Range(0.1, 1e6))
       ->option_text("S");
-  app->add_option("--seed", options->seed, "Of what is random (default: 1)")->option_text("N");
+  app->add_option("--seed", options->seed, "Seed of the random choices (default: 1)")
+      ->option_text("N");
   app->add_flag("--list", options->list, "Print the tests and run none");
   return {app, [options] { return runCrashTest(*options); }};
 }
@@ -169,7 +170,7 @@ Command addStressClientCommand(CLI::App& parent) {
   return {app, [text]() -> CommandResult {
             auto plan = validation::StressPlan::fromJson(*text);
             if (!plan.ok()) return {plan.takeStatus(), true};
-            // A test that is given up takes its clients with it, also those that hang.
+            // The kernel kills this client when its test process ends, even if the client hangs.
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
             print("{}\n", validation::runStress(plan.value()).toJson());
             return {};

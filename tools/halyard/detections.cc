@@ -1,4 +1,4 @@
-// Object detections.
+// Finds, reads, lists and draws object detections.
 #include "tools/halyard/detections.h"
 
 #include <algorithm>
@@ -16,16 +16,16 @@ struct Producer {
   size_t output;
 };
 
-// Whether bytes of the model itself, not of an execution, make the operand's value.
+// Whether the operand's value is part of the model, not of an execution.
 bool isConstant(const Operand& operand) {
   return operand.lifetime == Lifetime::CONSTANT_COPY ||
          operand.lifetime == Lifetime::CONSTANT_REFERENCE || operand.lifetime == Lifetime::NO_VALUE;
 }
 
-// The operation of `type` that the operand's value comes from.
+// The operation of `type` that makes the operand's value.
 std::optional<Producer> originOf(const Subgraph& graph, const std::map<uint32_t, Producer>& made,
                                  uint32_t operand, OperationType type) {
-  // Each step goes back in the order of operations, so that there is an end.
+  // Each step goes back in the order of operations, so the loop ends.
   for (size_t step = 0; step <= graph.operations.size(); ++step) {
     const auto it = made.find(operand);
     if (it == made.end()) return std::nullopt;
@@ -71,7 +71,7 @@ std::optional<DetectionOutputs> findDetectionOutputs(const Model& model) {
     const OperandIndexes& outputs = graph.operations[i].outputs;
     for (size_t k = 0; k < outputs.size(); ++k) made[outputs[k]] = {i, k};
   }
-  // By output of the operation: scores, boxes, classes, count.
+  // Indexed by output of the operation: scores, boxes, classes, count.
   std::array<std::optional<size_t>, 4> found;
   std::optional<size_t> detector;
   for (size_t i = 0; i < graph.outputIndexes.size(); ++i) {
@@ -133,7 +133,7 @@ std::string listDetections(std::span<const Detection> detections, const measure:
 
 void drawDetections(media::Image& picture, std::span<const Detection> detections,
                     const measure::Labels& labels) {
-  // Lines and letters grow with the picture, or they could not be seen in a large one.
+  // Lines and letters grow with the picture. Otherwise they are invisible in a large one.
   const auto side = static_cast<int32_t>(std::max(picture.width, picture.height));
   const int32_t thickness = std::max(2, side / 250);
   const int32_t scale = std::max(1, side / 300);
@@ -143,7 +143,7 @@ void drawDetections(media::Image& picture, std::span<const Detection> detections
   for (const Detection& d : order) {
     const media::Box box = {pixelOf(d.left, picture.width), pixelOf(d.top, picture.height),
                             pixelOf(d.right, picture.width), pixelOf(d.bottom, picture.height)};
-    // 0 is black; the first class shall have a colour.
+    // Colour 0 is black; the first class needs a visible colour.
     const media::Color color = media::classColor(static_cast<uint32_t>(d.classIndex) + 1);
     media::drawFrame(picture, box, thickness, color);
     const std::string label = fmt::format("{} {:.0f}%", labels.nameOf(d.classIndex), 100 * d.score);

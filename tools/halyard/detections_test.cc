@@ -24,8 +24,8 @@ uint32_t tensor(Model& model, Shape dims, Lifetime lifetime = Lifetime::TEMPORAR
   return add(model, operand);
 }
 
-// A detector for 5 classes with the background; its outputs are given as boxes, classes, scores,
-// count, as TFLite has them, and the classes pass through another operation.
+// A detector for 5 classes and the background. Its outputs are boxes, classes, scores and count, as
+// in TFLite. The classes pass through another operation.
 Model detector(bool backgroundIncluded) {
   Model model;
   Operation detect{OperationType::DETECTION_POSTPROCESSING, {}, {}};

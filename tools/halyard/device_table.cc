@@ -1,4 +1,4 @@
-// Rendering of the list of devices.
+// Renders the list of devices.
 #include "tools/halyard/device_table.h"
 
 #include <array>
@@ -32,7 +32,7 @@ std::string text(const Json& value) {
   return std::string(kNothing);
 }
 
-// A driver that says nothing about a type is given the largest float by the runtime.
+// The runtime gives the largest float to a driver that declares no figure for a type.
 std::string ratioText(const Json& ratio) {
   constexpr double kUnknown = 3e38;
   if (ratio.is_number() && ratio.get<double>() >= kUnknown) return std::string(kNothing);
@@ -52,7 +52,7 @@ std::string listText(const Json& list) {
   return parts.empty() ? std::string(kNothing) : fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// Per driver with a process what this has given up.
+// The isolation of each driver that has a process of its own.
 std::string isolationText(const Json& devices) {
   std::string result;
   for (const Json& device : devices.is_array() ? devices : Json::array()) {

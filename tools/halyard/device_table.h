@@ -1,4 +1,4 @@
-// The document of halyard_devicesJson() as a table for people.
+// Renders the document of halyard_devicesJson() as a table for users.
 // Thread safety: pure functions. Ownership: none.
 #pragma once
 
@@ -21,7 +21,7 @@ namespace halyard::cli {
 //    "problems": [{"manifest": "/etc/halyard/drivers.d/x.json", "reason": "BAD_DATA: ..."}]}
 //
 // States are "applied", "unavailable" and "off". A field that is missing or of another type shows
-// as "-". OP_FAILED when the text is no JSON object.
+// as "-". OP_FAILED when the text is not a JSON object.
 Result<std::string> deviceTable(std::string_view json);
 
 }  // namespace halyard::cli

@@ -1,4 +1,4 @@
-// halyard devices: the devices of this machine, and the drivers that could not be used.
+// halyard devices: lists the devices of this machine, and the drivers that failed to start.
 #include <halyard/halyard.h>
 
 #include <memory>
@@ -17,8 +17,8 @@ struct FreeText {
 };
 
 Status showDevices(bool json) {
-  // libhalyard answers for the runtime from the first NNAPI call on; this one also finds the
-  // drivers.
+  // libhalyard reports on the runtime after the first NNAPI call. This call also makes the runtime
+  // find the drivers.
   HALYARD_RETURN_IF_ERROR(client::allDevices().takeStatus());
   char* created = nullptr;
   const int code = halyard_devicesJson(&created);

@@ -1,4 +1,4 @@
-// halyard explain: how a model is divided among the devices, and why so.
+// halyard explain: how a model is divided among the devices, with the reasons.
 #include <halyard/halyard.h>
 
 #include <memory>
@@ -30,7 +30,7 @@ struct FreeText {
   void operator()(char* text) const { halyard_free(text); }
 };
 
-// What there is to say, also of a compilation that has failed.
+// Prints the report of the compilation, also when the compilation fails.
 Status explain(const ExplainOptions& options) {
   HALYARD_ASSIGN_OR_RETURN(const std::vector<const ANeuralNetworksDevice*> devices,
                            measure::devicesOf(options.devices));

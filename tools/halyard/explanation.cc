@@ -19,7 +19,7 @@ std::string durationText(double nanoseconds) {
   return fmt::format("{:.3g} us", nanoseconds / 1e3);
 }
 
-// "#0-#3, #7"; of too many ranges only the first.
+// "#0-#3, #7"; a long list shows only its first ranges.
 std::string rangesText(std::vector<uint32_t> indexes, size_t most) {
   std::sort(indexes.begin(), indexes.end());
   std::string text;
@@ -45,7 +45,7 @@ std::string bytesText(uint64_t bytes) {
   return fmt::format("{} B", bytes);
 }
 
-// Of one partition, or of the sums of several.
+// The cache of one partition, or the sums over several partitions.
 std::string cacheLine(const Json& cache) {
   std::string text = cache.at("state").get<std::string>();
   const uint64_t read = cache.at("bytes_read").get<uint64_t>();
@@ -141,7 +141,7 @@ class Explanation {
     return text;
   }
 
-  // Partitions of which the same is to be said stand together.
+  // Groups partitions whose lines are equal.
   std::string cache() const {
     std::vector<std::pair<std::string, std::vector<uint32_t>>> lines;
     for (uint32_t i = 0; i < partitions_.size(); ++i) {
@@ -175,7 +175,7 @@ class Explanation {
     return "\n" + alignedRows(rows);
   }
 
-  // A reason without its figures, so that operations of different cost can have the same.
+  // A reason without its figures: operations of different cost have equal kinds.
   static std::string kindOf(const std::string& reason) {
     std::string kind;
     for (const char c : reason) {
@@ -190,13 +190,13 @@ class Explanation {
     return kind;
   }
 
-  // By device, in the order of the reports: reason, and the operations that it is for.
+  // By device, in the order of the reports: each reason with its operations.
   std::string reasons() const {
     struct Reason {
       std::string kind;
-      std::string text;  // of the first of the operations
+      std::string text;  // of the first operation
       std::vector<uint32_t> operations;
-      bool differs = false;  // in its figures, for others of them
+      bool differs = false;  // whether other operations have other figures
     };
     struct Device {
       std::string name;
@@ -280,7 +280,7 @@ Result<std::string> devicesText(std::string_view json) {
     std::string text;
     for (auto& [name, operations] : devices) {
       std::sort(operations.begin(), operations.end());
-      // Parts of one IF or WHILE each name it.
+      // Each part of an IF or WHILE names that operation.
       operations.erase(std::unique(operations.begin(), operations.end()), operations.end());
       constexpr size_t kMostRanges = 4;
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name,
@@ -296,7 +296,7 @@ Result<std::string> cacheText(std::string_view json) {
   try {
     const Json document = Json::parse(json);
     const Json& partitions = document.at("partitions");
-    // What is said of all is what is to be said of the best of them.
+    // One line for all partitions: the best state among them, with the sums of its partitions.
     Json sum;
     size_t alike = 0;
     for (const std::string_view state : {"hit", "miss", "off"}) {
@@ -326,7 +326,7 @@ Result<std::string> cacheText(std::string_view json) {
 }
 
 Result<std::string> explanation(std::string_view json, const ExplanationOptions& options) {
-  // The parser and access by key report mistakes by exceptions; none leaves this function.
+  // The parser and the access by key throw exceptions. No exception leaves this function.
   try {
     return Explanation(Json::parse(json), options).text();
   } catch (const Json::exception& error) {

@@ -1,4 +1,4 @@
-// halyard fuzz: inputs that nobody has thought of, for as long as there is time.
+// halyard fuzz: runs the fuzzers with random inputs for a given time.
 #include <errno.h>
 #include <unistd.h>
 
@@ -45,7 +45,7 @@ struct FuzzOptions {
 constexpr std::string_view kHowToBuild =
     "they are made by clang: cmake --preset asan && cmake --build --preset asan --target fuzzers";
 
-// Installed, or built beside this program's build folder.
+// Finds the fuzzers in the installation, or beside this program's build folder.
 Result<std::vector<Fuzzer>> knownFuzzers(const FuzzOptions& options) {
   const fs::path prefix = installationPrefix();
   std::vector<fs::path> folders = {prefix / "libexec/halyard/fuzz",
@@ -229,7 +229,7 @@ Command addFuzzCommand(CLI::App& parent) {
       "  halyard fuzz driver --device build/acme-npu.json --minutes 10\n"
       "\n"
       "Exit status: 0 nothing found, 1 something was, 2 misuse.");
-  app->add_option("TARGET", options->targets, "What to fuzz");
+  app->add_option("TARGET", options->targets, "Programs to run");
   app->add_flag("--all", options->all, "Every target but 'driver'");
   app->add_option("--minutes", options->minutes, "How long, for each target (default: 1)")
       ->check(CLI::Range(0.01, 100000.0))
@@ -237,7 +237,7 @@ Command addFuzzCommand(CLI::App& parent) {
   app->add_option("--device", options->device,
                   "For 'driver': its manifest's path, or the device's name")
       ->option_text("D");
-  app->add_option("--seed", options->seed, "For 'driver': of what is random (default: 1)")
+  app->add_option("--seed", options->seed, "For 'driver': seed of the random choices (default: 1)")
       ->option_text("N");
   app->add_option("--first", options->first, "For 'driver': the client to begin with (default: 0)")
       ->option_text("N");

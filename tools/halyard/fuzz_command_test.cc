@@ -1,4 +1,4 @@
-// halyard fuzz, with programs that speak as libFuzzer's do.
+// Tests of `halyard fuzz`, with programs that print the output of libFuzzer.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

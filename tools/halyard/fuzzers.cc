@@ -62,7 +62,7 @@ std::vector<std::string> argumentsOf(const Fuzzer& fuzzer, const FuzzSettings& s
   return arguments;
 }
 
-// The number behind `word` in a line; unchanged when it is not there.
+// Reads the number after `word` in a line; unchanged when the word is absent.
 void readNumber(const std::string& line, std::string_view word, uint64_t* to) {
   const size_t at = line.find(word);
   if (at == std::string::npos) return;

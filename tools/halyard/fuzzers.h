@@ -1,4 +1,4 @@
-// The libFuzzer programs that there are, and running one of them.
+// Finds the libFuzzer programs of the project, and runs one of them.
 // Thread safety: none needed. Ownership: values; a run's process ends with the call.
 #pragma once
 
@@ -20,27 +20,27 @@ struct Fuzzer {
   std::vector<std::filesystem::path> dictionaries;  // files
 };
 
-// Those in a folder, by name: each program NAME_fuzz with what NAME_fuzz.seeds beside it says, in
-// lines "seeds FOLDER" and "dictionary FILE", relative to the folder. BAD_DATA for a line that is
-// none of these; nothing when there is no such folder.
+// The fuzzers in a folder, by name: each program NAME_fuzz. The file NAME_fuzz.seeds beside it
+// lists its inputs in lines "seeds FOLDER" and "dictionary FILE", relative to the folder. BAD_DATA
+// for any other line. Empty when the folder does not exist.
 Result<std::vector<Fuzzer>> findFuzzers(const std::filesystem::path& folder);
 
 struct FuzzSettings {
   std::chrono::seconds duration{60};
-  std::filesystem::path corpus;   // a folder for what is found on the way; made if need be
-  std::filesystem::path crashes;  // a folder for inputs that crash; made if need be
+  std::filesystem::path corpus;   // the folder for new inputs; created if needed
+  std::filesystem::path crashes;  // the folder for inputs that crash; created if needed
   std::function<void(uint64_t runs, uint64_t coverage)> progress;  // may be empty
 };
 
 struct FuzzResult {
   uint64_t runs = 0;
-  uint64_t coverage = 0;                     // edges of the program that were reached
-  std::vector<std::filesystem::path> found;  // inputs that crashed it, hung, or took all memory
-  std::string problem;                       // what it died of; empty: nothing
-  std::string log;                           // the end of what it wrote
+  uint64_t coverage = 0;                     // edges of the program that the run reached
+  std::vector<std::filesystem::path> found;  // inputs that crash, hang, or exhaust memory
+  std::string problem;                       // the reason of a crash; empty without one
+  std::string log;                           // the last lines of the output
 };
 
-// OP_FAILED when the program cannot be started or its folders not be made.
+// OP_FAILED when the program cannot start or a folder cannot be created.
 Result<FuzzResult> runFuzzer(const Fuzzer& fuzzer, const FuzzSettings& settings);
 
 }  // namespace halyard::cli

@@ -1,4 +1,4 @@
-// halyard graph: the imported model as text or as a Graphviz graph.
+// halyard graph: prints the imported model as text or as a Graphviz graph.
 #include <memory>
 #include <string>
 

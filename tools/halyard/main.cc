@@ -1,4 +1,4 @@
-// halyard: the command line. Parses, runs one subcommand, turns its result into an exit status.
+// halyard: the command line. Parses, runs one subcommand, and turns its result into an exit status.
 #include <halyard/halyard.h>
 
 #include <cstdio>
@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
     }
     return std::string("halyard");
   };
-  // The parser's errors are exceptions; none gets past this function.
+  // The parser throws exceptions. No exception leaves this function.
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

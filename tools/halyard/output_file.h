@@ -1,4 +1,4 @@
-// Files that a command is asked to write its results to.
+// Writes the results of a command to files.
 // Thread safety: as the file system. Ownership: none.
 #pragma once
 
@@ -9,12 +9,12 @@
 
 namespace halyard::cli {
 
-// Whether results could be written there, for a command to ask before it works for minutes: makes
-// an empty file where there is none, and leaves the content of one that there is. BAD_DATA with the
-// system's reason otherwise. An empty path is asked for by nobody, and fine.
+// Checks whether a file can be written. A command calls it before long work. It creates an empty
+// file where no file exists, and keeps the content of an existing file. BAD_DATA with the system's
+// reason. An empty path is always accepted.
 Status checkOutputFile(const std::string& path);
 
-// Writes the file anew; nothing with an empty path. OP_FAILED with the system's reason.
+// Replaces the file's content; does nothing for an empty path. OP_FAILED with the system's reason.
 Status writeOutputFile(const std::string& path, std::string_view content);
 
 }  // namespace halyard::cli

@@ -1,5 +1,5 @@
-// --preference: what a command compiles a model for.
-// Thread safety: pure function. Ownership: borrows both for as long as the application parses.
+// --preference: the goal for which a command compiles a model.
+// Thread safety: pure function. Ownership: borrows both arguments while the application parses.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,9 @@
 
 namespace halyard::cli {
 
-// Adds --preference, which takes the names of NNAPI's values and sets `preference` to one of them
-// (ANeuralNetworksCompilation_setPreference); without it that stays as it is.
+// Adds --preference, which takes the names of NNAPI's values
+// (ANeuralNetworksCompilation_setPreference). It sets `preference` to one of them. Without the
+// option `preference` keeps its value.
 void addPreferenceOption(CLI::App* app, std::optional<int32_t>* preference);
 
 }  // namespace halyard::cli

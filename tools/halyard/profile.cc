@@ -1,4 +1,4 @@
-// halyard profile: what each operation of a model takes, and where the rest of the time goes.
+// halyard profile: the time of each operation of a model, and of the other work.
 #include <halyard/halyard.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct ProfileOptions {
   ProfileReportOptions text;
 };
 
-// A slice of the command's own.
+// A slice of the trace that this command records.
 class AppSlice {
  public:
   AppSlice(HalyardPhase phase, const char* text) { halyard_traceBegin(phase, text); }
@@ -90,7 +90,7 @@ Status profile(const ProfileOptions& options) {
                            import::importTfliteFile(options.model, how));
   const auto imported = std::make_shared<const import::ImportedModel>(std::move(read));
   const size_t operations = imported->model.main.operations.size();
-  // What an operation and the calls of the API for the model and an execution record, generously.
+  // An upper bound of the slices of the operations and of the API's calls per model and execution.
   const uint64_t slices = (operations + 64) * (options.runs + options.warmUp + uint64_t{1}) * 2 +
                           4 * imported->model.main.operands.size() + 1000;
   const int code =

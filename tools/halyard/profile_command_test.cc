@@ -1,4 +1,4 @@
-// halyard profile, with a driver in a process of its own: its document, and its trace.
+// Tests of `halyard profile` with a driver in its own process: its document, and its trace.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,11 +50,11 @@ class ProfileCommandTest : public CommandTest {
     return result;
   }
 
-  // On each thread, slices lie within each other or beside each other, and may stand where they do.
+  // Checks on each thread that slices are nested or disjoint, and that each nesting is allowed.
   void expectNested(std::vector<Event> all, const std::map<int64_t, bool>& drivers) {
     std::map<std::pair<int64_t, int64_t>, std::vector<Event>> threads;
     for (Event& event : all) {
-      // Within a driver the CPU executor is the driver.
+      // Inside a driver, slices of the CPU executor count as the driver's.
       if (drivers.at(event.process) && event.mark.layer == trace::Layer::CPU) {
         event.mark.layer = trace::Layer::DRIVER;
       }
@@ -62,7 +62,7 @@ class ProfileCommandTest : public CommandTest {
     }
     for (auto& [key, list] : threads) {
       std::vector<Event> open;
-      for (const Event& event : list) {  // they come in the order of nesting
+      for (const Event& event : list) {  // the list has the order of nesting
         while (!open.empty() && open.back().end <= event.begin) open.pop_back();
         if (!open.empty()) {
           EXPECT_LE(event.end, open.back().end) << trace::markText(event.mark);
@@ -98,7 +98,7 @@ TEST_F(ProfileCommandTest, ATraceOfTwoProcessesNests) {
   EXPECT_EQ(names.size(), drivers.size());
   const std::vector<Event> all = events(trace);
   expectNested(all, drivers);
-  // Each execution of the driver lies within one call of the client's, on one clock.
+  // Each execution of the driver lies within one call of the client, on one clock.
   size_t executions = 0;
   size_t operations = 0;
   for (const Event& event : all) {

@@ -25,7 +25,7 @@ std::string stringOf(const Json& object, const char* key) {
   return printable(object.at(key).get<std::string>());
 }
 
-// "4.2 GFLOP/s": so much, in so many nanoseconds.
+// "4.2 GFLOP/s": an amount, divided by a time in nanoseconds.
 std::string rateText(const Json& amount, const Json& nanoseconds, std::string_view unit) {
   if (amount.is_null() || nanoseconds.is_null() || nanoseconds.get<double>() <= 0) return "-";
   return fmt::format("{:.3g} {}", amount.get<double>() / nanoseconds.get<double>(), unit);

@@ -1,4 +1,4 @@
-// halyard random-graphs: random models on one device, beside the CPU device.
+// halyard random-graphs: compares random models on one device with the CPU device.
 #include <errno.h>
 
 #include <filesystem>
@@ -49,7 +49,7 @@ std::string dumped(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// --- In a process of its own.
+// --- In the worker process.
 
 // A job is an object: {"what": "seed", "seed": 7, "choices": "1101..."}, or "supported" or "check"
 // with a case's "line".
@@ -71,7 +71,8 @@ class Worker {
   std::string work(std::string_view job) {
     const Json json = Json::parse(job, nullptr, /*allow_exceptions=*/false);
     if (!json.is_object()) return dumped({{"error", "a job that is none"}});
-    // A driver that has ended is started again ever later by the target that saw it.
+    // The target that saw its driver end starts it again with growing delays. A new one starts it
+    // now.
     if (wasKilled_) {
       if (Status status = open(); !status.ok()) return dumped({{"error", status.toString()}});
       wasKilled_ = false;
@@ -139,7 +140,7 @@ Json parsedAnswer(const ProcessPool::Answer& answer) {
 }
 
 Verdict verdictOf(const Json& answer) {
-  // That the process ended or took too long is the device's failure, too.
+  // The device also fails when its process ends or exceeds the time limit.
   if (answer.contains("error")) return {Verdict::Kind::FAILED, answer.value("error", "")};
   return {static_cast<Verdict::Kind>(answer.value("kind", 1)), answer.value("reason", "")};
 }
@@ -254,7 +255,7 @@ class RandomGraphsRun {
     failed_.emplace(seed, verdict);
   }
 
-  // Makes a failing graph small, and writes it down.
+  // Makes a failing graph smaller, and writes it to a file.
   Status examine(uint64_t seed, const Verdict& verdict) {
     PoolRunner runner(*pool_);
     auto graph = random_graphs::graphFor({seed, options_.operations, choices_}, runner);
@@ -325,7 +326,7 @@ class RandomGraphsRun {
   const RandomGraphsOptions& options_;
   std::vector<Choice> all_;
   std::vector<Choice> choices_;
-  std::string bits_;  // which of all_ are choices_
+  std::string bits_;  // marks which of all_ are in choices_
   std::unique_ptr<ProcessPool> pool_;
   std::map<uint64_t, Verdict> failed_;
   std::set<int32_t> covered_;
@@ -338,7 +339,7 @@ class RandomGraphsRun {
 Command addRandomGraphsCommand(CLI::App& parent) {
   auto options = std::make_shared<RandomGraphsOptions>();
   CLI::App* app = parent.add_subcommand(
-      "random-graphs", "Run random models on a device, and tell what differs from the CPU device");
+      "random-graphs", "Run random models on a device, and report differences from the CPU device");
   app->footer(
       fmt::format("Graphs consist of what the device supports. One that fails is made as small as "
                   "possible, and\nwritten to random_graph_SEED.jsonl, which halyard conformance "

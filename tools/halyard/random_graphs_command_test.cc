@@ -1,4 +1,4 @@
-// halyard random-graphs and halyard bisect as programs, on drivers with faults.
+// Tests of `halyard random-graphs` and `halyard bisect` as programs, on drivers with faults.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

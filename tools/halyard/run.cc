@@ -1,4 +1,4 @@
-// halyard run: one inference of a model, and what came out.
+// halyard run: executes a model once, and shows its outputs.
 #include <unistd.h>
 
 #include <algorithm>
@@ -68,7 +68,7 @@ double milliseconds(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
 
-// What can be wrong with the command line itself.
+// Checks the options of the command line.
 Result<measure::InputOptions> checkedInputOptions(const RunOptions& options) {
   measure::InputOptions inputs;
   inputs.image = options.image;
@@ -88,7 +88,7 @@ Result<measure::InputOptions> checkedInputOptions(const RunOptions& options) {
   }
   inputs.pixels.mean = options.mean;
   inputs.pixels.std = options.std;
-  // The number of channels is the model's affair; everything else can be checked now.
+  // The model determines the number of channels. All other options are checked now.
   HALYARD_RETURN_IF_ERROR(
       measure::checkPixelOptions(inputs.pixels,
                                  static_cast<uint32_t>(std::max<size_t>({1, options.mean.size()}))),
@@ -103,7 +103,7 @@ std::string processText(int64_t pid) {
   return fmt::format("driver process {}", pid);
 }
 
-// One line about where the model runs: on the chosen device, or as the runtime has divided it.
+// One line about where the model runs: on the chosen device, or on the devices of its partitions.
 Result<std::string> deviceText(const client::Session& session, const client::Device* chosen) {
   if (chosen == nullptr) {
     HALYARD_ASSIGN_OR_RETURN(const std::string report, session.report());
@@ -139,7 +139,7 @@ class ResultFolder {
   const std::vector<std::string>& written() const { return written_; }
 
  private:
-  // Different tensors may get equal file names.
+  // Different names of tensors may give equal names of files.
   std::string freePath(const std::string& name, const char* extension) {
     std::string path;
     for (int number = 1;; ++number) {
@@ -270,7 +270,7 @@ void addPixelOptions(CLI::App* app, RunOptions* options) {
 
 Command addRunCommand(CLI::App& parent) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App* app = parent.add_subcommand("run", "Run a model once and show what came out");
+  CLI::App* app = parent.add_subcommand("run", "Run a model once and show its outputs");
   app->footer(fmt::format("D is {}.\n\n{}", measure::kDeviceRule, kFooter));
   app->add_option("MODEL", options->model, "A model, .tflite")->required();
   app->add_option("--device", options->device,
@@ -293,7 +293,7 @@ Command addRunCommand(CLI::App& parent) {
       ->option_text("FILE");
   CLI::Option* output =
       app->add_option("--output", options->output,
-                      "Folder for each output as .npy, and for pictures of what was found")
+                      "Folder for each output as .npy, and for pictures of the results")
           ->option_text("DIR");
   app->add_flag("--save-inputs", options->saveInputs, "Write the inputs into that folder too")
       ->needs(output);

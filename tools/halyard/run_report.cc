@@ -1,4 +1,4 @@
-// Interpretation of outputs.
+// Interprets the outputs of an execution.
 #include "tools/halyard/run_report.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 using import::ImportedModel;
 using import::ModelPort;
 
-// Outputs of at most so many elements are printed whole.
+// Outputs with at most this number of elements are printed in full.
 constexpr size_t kMaxPrintedValues = 16;
 
 struct Context {
@@ -46,7 +46,7 @@ std::string noteLine(const std::string& note) {
   return note.empty() ? "" : fmt::format("  note: {}\n", note);
 }
 
-// Probabilities up to rounding: all in [0,1] and, for more than a few quanta, summing up to 1.
+// Probabilities lie in [0,1] and sum up to 1. Both hold up to rounding, also of quantised values.
 bool inUnitRange(std::span<const float> values) {
   return std::all_of(values.begin(), values.end(),
                      [](float value) { return value >= -1e-6f && value <= 1 + 1e-6f; });
@@ -143,7 +143,7 @@ void describeNumbers(const Context& context, size_t output, std::span<const floa
   size_t notNumbers = 0;
   for (const float value : values) {
     if (std::isnan(value)) ++notNumbers;
-    least = std::fmin(least, value);  // the number, if one of the two is NaN
+    least = std::fmin(least, value);  // ignores NaN
     greatest = std::fmax(greatest, value);
     sum += value;
   }
@@ -185,7 +185,7 @@ Report describeOutputs(const ImportedModel& model, std::span<const client::Outpu
   if (const auto found = findDetectionOutputs(model.model)) {
     const Status status = describeDetections(context, *found, &report);
     if (status.ok()) return report;
-    // What cannot be read as detections is still shown, output by output.
+    // Outputs that are not readable as detections are still shown, one by one.
     report = {fmt::format("the outputs are no detections: {}\n", status.message()), {}};
   }
   for (size_t i = 0; i < outputs.size(); ++i) {

@@ -19,7 +19,7 @@ client::Output floats(Shape dims, const std::vector<float>& values) {
   return output;
 }
 
-// A model with one input and one output, without operations: enough for the interpretation.
+// A model with one input and one output, without operations: enough to interpret outputs.
 import::ImportedModel model(Shape input, OperandType outputType, float scale = 0,
                             int32_t zeroPoint = 0){import::ImportedModel result;
 result.inputs = {{"in", OperandType::TENSOR_FLOAT32, std::move(input), 0, 0}};

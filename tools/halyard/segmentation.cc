@@ -1,4 +1,4 @@
-// Segmentations as colours.
+// Shows segmentations as colours.
 #include "tools/halyard/segmentation.h"
 
 #include <algorithm>

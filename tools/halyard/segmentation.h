@@ -1,4 +1,4 @@
-// Results of a segmentation: the class of every pixel.
+// Reads, lists and draws the results of a segmentation: the class of every pixel.
 // Thread safety: pure functions. Ownership: results own their data.
 #pragma once
 
@@ -21,22 +21,22 @@ struct ClassMap {
   std::vector<uint32_t> classes;
 };
 
-// The class with the highest score of each pixel (the first of equal ones); `scores` is
-// [height, width, classCount]. BAD_DATA when its size does not fit.
+// The class with the highest score of each pixel; the first one of equal scores. `scores` is
+// [height, width, classCount]. BAD_DATA when its size does not match.
 Result<ClassMap> highestClasses(std::span<const float> scores, uint32_t width, uint32_t height,
                                 uint32_t classCount);
 
 struct ClassShare {
   uint32_t classIndex;
-  double share;  // of all pixels, 0 to 1
+  double share;  // fraction of all pixels
 };
 // Classes that occur, the most frequent first.
 std::vector<ClassShare> classShares(const ClassMap& map);
 
-// A line for each class with at least one pixel in a thousand: share, label, colour.
+// One line for each class with at least one pixel in a thousand: share, label, colour.
 std::string listSegments(std::span<const ClassShare> shares, const measure::Labels& labels);
 
-// The classes' colours, half and half over `picture` and in its size (3 channels).
+// Blends the classes' colours with `picture` in equal parts, in its size (3 channels).
 media::Image blendSegments(const media::Image& picture, const ClassMap& map);
 // The classes' colours alone, in the size of the map.
 media::Image colorSegments(const ClassMap& map);

@@ -1,4 +1,4 @@
-// Standard output by stdio, whose error flag says at the end whether everything arrived.
+// Standard output through stdio, whose error flag shows whether all output was written.
 #include "tools/halyard/terminal.h"
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// Text to standard output, with errors that are noticed (a full disk, a closed pipe).
+// Writes text to standard output and reports errors (a full disk, a closed pipe).
 // Thread safety: as stdio. Ownership: none.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace halyard::cli {
 
-// Buffered; errors are kept by stdio until flushOutput() reports them.
+// Buffered; stdio keeps errors until flushOutput() reports them.
 void writeOutput(std::string_view text);
 
 template <typename... Args>
@@ -20,7 +20,7 @@ void print(fmt::format_string<Args...> format, Args&&... args) {
   writeOutput(fmt::format(format, std::forward<Args>(args)...));
 }
 
-// OP_FAILED when any part of the output so far could not be written.
+// OP_FAILED when any earlier output was not written.
 Status flushOutput();
 
 using report::printable;

@@ -1,4 +1,4 @@
-// Tables in plain text.
+// Renders tables in plain text.
 // Thread safety: pure functions. Ownership: none.
 #pragma once
 
@@ -9,8 +9,8 @@ namespace halyard::cli {
 
 using TableRow = std::vector<std::string>;
 
-// Columns as wide as their longest cell, two blanks apart; all rows as long as the first. Nothing
-// for no rows.
+// Columns are as wide as their longest cell, two blanks apart. Each row has as many cells as the
+// first. Empty without rows.
 std::string alignedRows(const std::vector<TableRow>& rows);
 
 }  // namespace halyard::cli

@@ -1,4 +1,4 @@
-// halyard validate: everything that the kit knows to ask of a driver, and one report.
+// halyard validate: runs every check of the kit on a driver, and writes one report.
 #include <errno.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -48,11 +48,11 @@ struct ValidateOptions {
   std::string expectations;
   unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
   size_t maxFailures = 0;
-  double timeout = 0;  // seconds; 0: each check has its own
+  double timeout = 0;  // seconds; 0: each check has its own limit
   uint64_t seed = 1;
 };
 
-// On standard error, when that is a terminal; the report goes to standard output.
+// Progress on standard error, when that is a terminal; the report goes to standard output.
 class ProgressBar {
  public:
   void show(const validation::Progress& progress) {
@@ -83,7 +83,7 @@ class Validation {
  public:
   explicit Validation(const ValidateOptions& options) : options_(options) {}
 
-  // Everything that can be wrong before the first check.
+  // Checks everything that can fail before the first check.
   Status prepare() {
     if (options_.quick && options_.full) return badData("--quick and --full exclude each other");
     HALYARD_ASSIGN_OR_RETURN(target_, findValidationTarget(options_.target));
@@ -175,7 +175,7 @@ class Validation {
     return okStatus();
   }
 
-  // --check AREA/NAME needs no other area to be listed.
+  // --check AREA/NAME needs only the list of its own area.
   bool mayHaveChecks(std::string_view area) const {
     if (options_.checks.empty()) return true;
     return std::any_of(options_.checks.begin(), options_.checks.end(), [&](const std::string& one) {
@@ -273,7 +273,7 @@ std::string footer() {
 
 Command addValidateCommand(CLI::App& parent) {
   auto options = std::make_shared<ValidateOptions>();
-  CLI::App* app = parent.add_subcommand("validate", "Prove a driver right, or tell what is wrong");
+  CLI::App* app = parent.add_subcommand("validate", "Check a driver, and report its faults");
   app->footer(footer());
   app->add_option("MANIFEST", options->target,
                   "The driver: its manifest's path, or the device's name as halyard run takes it")
@@ -292,7 +292,7 @@ Command addValidateCommand(CLI::App& parent) {
   app->add_option("--junit", options->junit, "Write a JUnit XML report")->option_text("FILE");
   app->add_option("--json", options->json, "Write a JSON report")->option_text("FILE");
   app->add_option("--expectations", options->expectations,
-                  "What is known not to pass (default: MANIFEST's name .expectations.json)")
+                  "Known failures (default: MANIFEST's name .expectations.json)")
       ->option_text("FILE");
   app->add_option("--vectors", options->vectors,
                   "More conformance vectors, a file or a folder; may be repeated")
@@ -320,7 +320,8 @@ Command addValidateCommand(CLI::App& parent) {
                   "Seconds after which a check hangs (default: each has its own limit)")
       ->check(CLI::Range(0.001, 86400.0))
       ->option_text("S");
-  app->add_option("--seed", options->seed, "Of what is random (default: 1)")->option_text("N");
+  app->add_option("--seed", options->seed, "Seed of the random choices (default: 1)")
+      ->option_text("N");
   return {app, [options] { return runValidate(*options); }};
 }
 

@@ -1,4 +1,4 @@
-// halyard validate at the command line: what it lists, runs, writes and refuses.
+// Tests of the command line of `halyard validate`: lists, runs, reports and refused arguments.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@ using ::testing::Not;
 
 class ValidateTest : public CommandTest {
  protected:
-  // A manifest of the reference driver, with this personality.
+  // A manifest of the reference driver with this personality.
   std::string manifest(const std::string& personality = "{}") const {
     std::ofstream(folder_ + "/personality.json") << personality;
     const std::string path = folder_ + "/driver.json";
@@ -92,7 +92,7 @@ TEST_F(ValidateTest, ExpectationsAreFoundBesideTheManifest) {
   CommandOutcome outcome = validate("--check 'hal/info/status@*'", path);
   EXPECT_EQ(outcome.exitStatus, 0) << outcome.output << outcome.errors;
   EXPECT_THAT(outcome.output, HasSubstr("4 expected failures"));
-  // Repaired: the entry has to go.
+  // The failure is repaired, so its entry must be removed.
   outcome = validate("--check 'hal/info/status@*'", manifest());
   EXPECT_EQ(outcome.exitStatus, 1);
   EXPECT_THAT(outcome.output, HasSubstr("UNEXPECTED PASS hal/info/status@1.0"));
@@ -137,7 +137,7 @@ TEST_F(ValidateTest, RefusesWhatMakesNoSense) {
   EXPECT_EQ(halyard("validate /nowhere/x.json").exitStatus, 2);
   EXPECT_EQ(halyard("validate no-such-device").exitStatus, 2);
   EXPECT_EQ(halyard("validate").exitStatus, 2);
-  // It is there, and does not start.
+  // The driver exists, but does not start.
   const CommandOutcome outcome =
       validate("--check 'hal/info/*'", manifest(R"({"no_such_field": 1})"));
   EXPECT_EQ(outcome.exitStatus, 1);

@@ -25,7 +25,7 @@ using halyard::ops::RankRule;
 using halyard::ops::Signature;
 using halyard::ops::TypeRow;
 
-// The columns of the overview, in this order; what else there is goes into the last.
+// The columns of the overview, in this order; all other types go into the last column.
 constexpr std::pair<OperandType, const char*> kMainTypes[] = {
     {OperandType::TENSOR_FLOAT32, "float32"},
     {OperandType::TENSOR_FLOAT16, "float16"},
@@ -55,8 +55,8 @@ std::string anchorOf(const std::string& name) {
   return anchor;
 }
 
-// The operand whose type an overview sorts an operation's rows by: the first input that is a tensor
-// of several types, or else the first such output. Null when all types are fixed.
+// The operand whose type orders an operation's rows in the overview. It is the first input, or else
+// the first output, that is a tensor of several types. Null when all types are fixed.
 const OperandSpec* mainOperand(const Signature& signature) {
   const auto varies = [&](const OperandSpec& spec) {
     return spec.column >= 0 &&
@@ -129,7 +129,7 @@ std::string rankText(const OperandSpec& spec, bool isInput) {
     if (rule.since > FeatureLevel::FL1) text += fmt::format(" (level {})", number(rule.since));
     texts.push_back(std::move(text));
   }
-  // Of results it is said once for all.
+  // Outputs do not repeat the condition.
   const bool waits = isInput && spec.rankIsOfComputation && !texts.empty();
   return fmt::format("{}{}", fmt::join(texts, ", "), waits ? ", when computed" : "");
 }
@@ -137,7 +137,7 @@ std::string rankText(const OperandSpec& spec, bool isInput) {
 std::string typeText(const OperandSpec& spec, const Signature& signature) {
   if (spec.column == OperandSpec::kAnyType) return "any";
   if (spec.column < 0) return halyard::operandTypeName(spec.fixed);
-  // A column that holds but one type needs no table.
+  // A column with only one type needs no table.
   std::vector<OperandType> types;
   for (const TypeRow& row : signature.rows) {
     const OperandType type = row.types[static_cast<size_t>(spec.column)];
@@ -153,7 +153,7 @@ std::string defaultText(const OperandSpec& spec) {
   return *spec.defaultValue != 0 ? ", then true" : ", then false";
 }
 
-// The level from which a list may be as short as to leave out operand i; nothing if it never may.
+// The first level at which a list may leave out operand i; empty if it never may.
 std::string presenceText(const std::vector<CountRule>& counts, const OperandSpec& spec, size_t i) {
   std::string text;
   const bool mayEnd = std::any_of(counts.begin(), counts.end(),

@@ -1,1 +1,1 @@
-"""Halyard beside LiteRT, ONNX Runtime and OpenVINO: see ../README.md."""
+"""Compares Halyard with LiteRT, ONNX Runtime and OpenVINO: see ../README.md."""

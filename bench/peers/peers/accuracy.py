@@ -32,7 +32,7 @@ def measure(build):
             folder = pathlib.Path(path)
             inputs = contenders.Inputs(model, folder)
             dtype = np.load(inputs.tflite[0]).dtype
-            # As the models were trained: pixels of [0, 1], in INT8 from -128 on.
+            # As in training: pixels of [0, 1]. INT8 begins at -128.
             values = images / np.float32(255) if dtype == np.float32 else images.astype(int) - 128
             values.astype(dtype).tofile(folder / "images.raw")
             results[name] = {"images": len(images)}

@@ -1,11 +1,11 @@
-"""Well-known architectures with random weights, where only speed matters, as .tflite files."""
+"""Well-known architectures with random weights as .tflite files, for measurements of speed."""
 
 import numpy as np
 
 from peers import tflite_writer as tfl
 
 CLASSES = 1001
-# Real values of a layer without an activation, which random weights keep within this.
+# Random weights keep the real values of a layer without an activation within this limit.
 LINEAR = 8.0
 
 
@@ -15,8 +15,8 @@ def _image(kind, size=224):
 
 
 def _classify(writer, x, classes=CLASSES, gain=1.0):
-    """Average, a 1 x 1 convolution to the classes, softmax, as in the published files. The gain is
-    such that the classes' probabilities differ."""
+    """Average, a 1 x 1 convolution to the classes, softmax, as in the published files. The gain
+    makes the classes' probabilities differ."""
     x = writer.conv(writer.global_average(x), 1, 1, classes, tfl.NONE,
                     writer.range(-LINEAR, LINEAR), gain)
     return writer.softmax(writer.reshape(x, (1, classes)))
@@ -133,7 +133,7 @@ class _MobileBert:
         return self._writer.finish([x], "MobileBERT behind its embedding, random weights")
 
 
-# By the names that `run --models` takes.
+# By the names for `run --models`.
 ARCHITECTURES = {
     "mobilenet_v1_float": lambda: mobilenet_v1(tfl.FLOAT),
     "mobilenet_v2_float": lambda: mobilenet_v2(tfl.FLOAT),

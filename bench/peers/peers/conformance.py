@@ -1,4 +1,4 @@
-"""Whether the CPU driver computes what vectors say: speed does not count without."""
+"""Checks the CPU driver's results against vectors: speed counts only with correct results."""
 
 import os
 import re
@@ -11,7 +11,7 @@ _FOLDERS = (models.SOURCE / "tests" / "vectors", models.SOURCE.parent / "shared"
 
 
 def measure(build):
-    """{folder: {"passed", "failed", "skipped"} or {"error"}} of those that are on this machine."""
+    """{folder: {"passed", "failed", "skipped"} or {"error"}} of the folders on this machine."""
     results = {}
     for folder in _FOLDERS:
         if not folder.exists():

@@ -1,4 +1,4 @@
-"""Those that run one model: a process each, driven by lines of JSON.
+"""Contenders: each runs one model in a process of its own, and takes commands in lines of JSON.
 
 A contender is named RUNTIME or RUNTIME/FORM: litert, onnxruntime, openvino (reads .tflite),
 openvino/onnx, halyard (the driver in a process of its own) and halyard/in-process.
@@ -20,7 +20,7 @@ DEVICE = "halyard-cpu"
 
 
 class ContenderError(Exception):
-    """It cannot run the model; the text says why."""
+    """The contender cannot run the model; the text gives the reason."""
 
 
 class Contender:
@@ -39,10 +39,10 @@ class Contender:
             self._process.stdin.write(json.dumps(command) + "\n")
             self._process.stdin.flush()
         except BrokenPipeError:
-            pass  # receive tells why
+            pass  # receive reports the reason
 
     def receive(self):
-        # A library may print, too.
+        # A library may also print to this stream.
         for line in self._process.stdout:
             if line.startswith("{"):
                 answer = json.loads(line)
@@ -75,7 +75,7 @@ class Contender:
         self.close()
 
     def outputs(self, folder):
-        """As TFLite has them, in its order."""
+        """The outputs in TFLite's layout and order."""
         files = self.ask(do="output", folder=str(folder))["files"]
         values = [np.load(file) for file in files]
         offsets = self.output_offsets or (0,) * len(values)
@@ -84,7 +84,7 @@ class Contender:
 
 
 class HalyardBuild:
-    """A build folder of Halyard: its worker, its driver and manifests for them."""
+    """A build folder of Halyard: its worker, its driver and their manifests."""
 
     def __init__(self, folder):
         self.folder = folder.resolve()
@@ -106,13 +106,13 @@ class HalyardBuild:
                 content["arguments"] = [f"--threads={threads}"]
         path = self._manifests / f"{'library' if in_process else f'process_{threads}'}.json"
         text = json.dumps(content)
-        # Others may be reading it.
+        # Another process may read the file at this moment.
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
         return path
 
     def start(self, model, inputs, threads=None, in_process=False, cache=""):
-        # What the driver keeps is kept here, not among the user's.
+        # The driver keeps its files here, not among the user's.
         environment = {"HALYARD_DRIVER_FILES": str(self.manifest(threads, in_process)),
                        "XDG_CACHE_HOME": str(BUILD / "cache")}
         if in_process and threads is not None:
@@ -123,7 +123,7 @@ class HalyardBuild:
 
 
 def start(name, model, inputs, threads, build):
-    """A contender whose model is not loaded yet. ContenderError when there is no form for it."""
+    """A contender before it loads its model. ContenderError when it has no form of the model."""
     if name in HALYARDS:
         return build.start(model, inputs, threads, in_process=name == HALYARDS[1])
     runtime, _, form = name.partition("/")

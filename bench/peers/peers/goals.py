@@ -1,10 +1,10 @@
-"""What has to hold, and what of it does not in the results of a run."""
+"""The goals of a run, and the goals that its results miss."""
 
 import statistics
 
 from peers.contenders import PEERS
 
-# Halyard's time against the best of the others, or against LiteRT.
+# Limits for Halyard's time, relative to the best peer or to LiteRT.
 MOST_RATIO = 1.00
 STRETCH = {"float": 0.90, "quant8": 0.80}
 MOST_MORE_MS = 0.015  # out of process, small models
@@ -14,13 +14,13 @@ MOST_TOP1_APART = 0.001
 
 
 def paired_ratio(ours, theirs, what="rounds"):
-    """The median of the ratios within rounds: what disturbs a round disturbs both. `what`: which of
-    our rounds."""
+    """The median of the ratios within rounds, so that a disturbance affects both sides. `what`: the
+    key of our rounds."""
     return statistics.median(a / b for a, b in zip(ours[what], theirs["rounds"]))
 
 
 def best_peer(results):
-    """The fastest of the others; None when none ran."""
+    """The fastest of the other runtimes; None when no other runtime ran."""
     ran = [name for name in PEERS if "ms" in results.get(name, {})]
     return min(ran, key=lambda name: results[name]["ms"], default=None)
 
@@ -52,22 +52,22 @@ def _latency_failures(model, threads, results):
 
 
 def _beyond(load, what):
-    """Of cold and warm what is above its limit, with its ratio to LiteRT's load."""
+    """The loads, cold and warm, above their limits, with their ratios to LiteRT's load."""
     ratios = ((kind, most, paired_ratio(load[kind], load["litert"], what))
               for kind, most in (("cold", MOST_COLD), ("warm", MOST_WARM)))
     return [(kind, ratio) for kind, most, ratio in ratios if ratio > most]
 
 
 def slow_loads(run):
-    """Texts, one for each whole load, the import of the file with it, above the limits of
-    compiling: no goal, but what somebody with a file waits for."""
+    """One text for each whole load, with the import of the file, above the limits of compiling.
+    This is not a goal, but the wait of a user with a file."""
     return [f"{model['name']}: {kind} load {ratio:.2f} x LiteRT's"
             for model in run["models"] if "litert" in model.get("load", {})
             for kind, ratio in _beyond(model["load"], "rounds")]
 
 
 def unmeasured(run, all_models):
-    """Texts about goals that a run with its options says nothing of."""
+    """Texts about goals that a run with its options does not measure."""
     found = []
     missing = [name for name in all_models if name not in [m["name"] for m in run["models"]]]
     if missing:
@@ -88,7 +88,7 @@ def unmeasured(run, all_models):
 
 
 def failures(run):
-    """Texts, one for each goal that does not hold, of what was measured (the JSON of a run)."""
+    """One text for each missed goal, from the measurements of a run (its JSON)."""
     found = []
     for model in run["models"]:
         for threads, results in model["threads"].items():

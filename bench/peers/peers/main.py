@@ -1,4 +1,4 @@
-"""Runs Halyard and the other runtimes on the same models, in turns, and prints how they compare."""
+"""Runs Halyard and the other runtimes on the same models, in turns, and prints a comparison."""
 
 import argparse
 import json
@@ -12,7 +12,7 @@ from importlib.metadata import version
 from peers import accuracy, conformance, contenders, goals, measure, models, report
 
 PACKAGES = ("ai-edge-litert", "onnxruntime", "openvino")
-# Clients at once are tried with one model of each sort.
+# Parallel clients run with one model of each kind.
 THROUGHPUT_MODELS = ("mobilenet_v1_float", "mobilenet_v2_uint8", "kws_ref_int8")
 
 

@@ -1,4 +1,4 @@
-"""What is measured of one model, or of several clients. All times are in milliseconds."""
+"""Measurements of one model, or of several clients. All times are in milliseconds."""
 
 import contextlib
 import statistics
@@ -14,7 +14,7 @@ FEWEST_ROUNDS = 5
 
 
 def difference(ours, theirs):
-    """A text about how far outputs are from LiteRT's."""
+    """A text about the distance of outputs from LiteRT's."""
     if len(ours) != len(theirs):
         return f"{len(ours)} outputs for {len(theirs)}"
     quanta, share = 0, 0.0
@@ -36,11 +36,11 @@ def difference(ours, theirs):
 
 
 def _rounds(running, seconds):
-    """Medians of each round by contender, taking turns; the first in each round changes."""
+    """Medians of each round by contender. The contenders take turns; the first one changes."""
     length = {}
     for contender in running:
         once = statistics.median(contender.ask(do="run", seconds=0, warm=0.01)["us"]) / 1e6
-        # At least three executions in a round.
+        # A round has at least three executions.
         length[contender.name] = max(ROUND_SECONDS, 3 * once)
     medians = {contender.name: [] for contender in running}
     count = max(FEWEST_ROUNDS, round(seconds / max(length.values())))
@@ -56,9 +56,9 @@ def _rounds(running, seconds):
 def latency(model, inputs, names, threads, seconds, build, folder):
     """{contender: {"ms", "rounds", "load_ms", "first_ms", "memory_kib", "difference"} or {"error"}}.
 
-    `memory_kib` is what the contender's processes have grown by at their peak since before its
-    library was loaded; a driver's process counts in whole, but for the pages of files that both
-    have mapped, which are the same memory.
+    `memory_kib` is the growth of the contender's processes at their peak, relative to the time
+    before its library was loaded. A driver's process counts completely. The pages of files that
+    both processes map are the same memory, so they count once.
     """
     results = {}
     with contextlib.ExitStack() as stack:
@@ -80,7 +80,7 @@ def latency(model, inputs, names, threads, seconds, build, folder):
             result["ms"] = statistics.median(result["rounds"])
             result["memory_kib"] = (memory["peak_kib"] - memory["base_kib"] + memory["driver_kib"]
                                     - memory["shared_kib"])
-        # Last, since reading the outputs takes memory of its own.
+        # This comes last, since reading the outputs takes memory.
         theirs = None
         for contender in running:
             ours = contender.outputs(folder)
@@ -92,12 +92,13 @@ def latency(model, inputs, names, threads, seconds, build, folder):
 
 
 def loading(model, inputs, threads, build, folder, seconds=4.0, fewest=15, most=75):
-    """{"litert", "cold", "warm"}: {"ms", "result_ms", "rounds"}, medians of loading a model until it
-    can be executed, the file's reading and parsing included, and until its first result is there;
-    of Halyard's also {"compile_ms", "compile_rounds"}, what of it follows on the file's import:
-    building the model through the API, and compiling it. Cold is with an empty cache, warm with
-    what cold has left there. In turns, for so many seconds or rounds. {"error"} where one of them
-    cannot."""
+    """{"litert", "cold", "warm"}: {"ms", "result_ms", "rounds"}, medians of the time to an
+    executable model and to its first result. They include the reading and parsing of the file.
+
+    Halyard's also have {"compile_ms", "compile_rounds"}: the part after the import of the file,
+    which builds the model through the API and compiles it. Cold uses an empty cache, warm uses the
+    files of cold. The loads take turns, for this number of seconds or rounds. {"error"} where a
+    load fails."""
     answers = {"litert": [], "cold": [], "warm": []}
     try:
         with contenders.start("litert", model, inputs, threads, build) as litert, \
@@ -110,7 +111,7 @@ def loading(model, inputs, threads, build, folder, seconds=4.0, fewest=15, most=
                 answers["warm"].append(halyard.ask(do="load"))
     except ContenderError as error:
         return {"error": str(error)}
-    # The first is also the first use of all code.
+    # The first load is also the first use of all code.
     return {name: _load_figures(several[1:]) for name, several in answers.items()}
 
 
@@ -126,8 +127,8 @@ def _load_figures(several):
 
 
 def throughput(model, inputs, build, clients=8, seconds=0.7, rounds=9):
-    """Inferences per second of one client and of several at once, each with the driver's default
-    threads, in turns: {"one", "many", "share"}."""
+    """Inferences per second of one client and of several parallel clients, each with the driver's
+    default threads, in turns: {"one", "many", "share"}."""
     ones, manies = [], []
     with contextlib.ExitStack() as stack:
         workers = [stack.enter_context(build.start(model, inputs)) for _ in range(clients)]

@@ -1,8 +1,8 @@
-"""Which models are compared, where their files are, and what is asked of them.
+"""The models of the comparison, their files, and their goals.
 
 Kinds, by the goals that hold for them:
   float   large float models: no slower than the best of the others
-  quant8  8 bit models: likewise
+  quant8  8 bit models: the same goal
   small   recurrent and small models: in process no slower than LiteRT, and 15 us more apart
   other   shown only
 """
@@ -52,7 +52,7 @@ class PeerModel:
     name: str
     kind: str
     tflite: pathlib.Path
-    onnx: pathlib.Path | None = None  # None: not converted, and why
+    onnx: pathlib.Path | None = None  # None: not converted
     why_not: str = ""
     input_offsets: tuple = ()  # of the ONNX file's 8 bit inputs and outputs against TFLite's
     output_offsets: tuple = ()
@@ -63,7 +63,7 @@ def names():
 
 
 def _path_of(name):
-    """The file, made now if it is one of ours; None when it is not on this machine."""
+    """The file, which is made now if it is one of ours; None when it is not on this machine."""
     if name not in ARCHITECTURES:
         for folder in (SOURCE / "models", SHARED):
             if (folder / f"{name}.tflite").exists():
@@ -82,8 +82,8 @@ def _path_of(name):
 
 
 def find(name):
-    """The PeerModel with its ONNX form, or None when the file is not on this machine. A path of a
-    .tflite file is a name too."""
+    """The PeerModel with its ONNX form, or None when the file is not on this machine. The path of a
+    .tflite file is also a name."""
     if name.endswith(".tflite"):
         path = pathlib.Path(name).resolve()
     else:

@@ -1,8 +1,8 @@
-"""One model in one of the other runtimes, at the command of `run`.
+"""Runs one model in one of the other runtimes, by commands of `run`.
 
     python -m peers.peer_worker RUNTIME MODEL THREADS INPUT.npy...
 
-Commands and answers are those of halyard_worker.cc.
+Commands and answers equal those of halyard_worker.cc.
 """
 
 import gc
@@ -40,7 +40,7 @@ class LiteRt:
         self._interpreter.allocate_tensors()
         took = time.perf_counter() - start
         self.set_inputs(self._inputs)
-        # Past the checks of Python's part.
+        # Skips the checks in LiteRT's Python code.
         self.compute = self._interpreter._interpreter.Invoke
         return took
 
@@ -49,7 +49,7 @@ class LiteRt:
             self._interpreter.set_tensor(detail["index"], value)
 
     def outputs(self):
-        # Halyard's executions begin with zeros in what LiteRT keeps from one to the next.
+        # Halyard's executions start from zeros; LiteRT keeps variables from one to the next.
         self._interpreter.reset_all_variables()
         self.set_inputs(self._inputs)
         self.compute()
@@ -58,7 +58,7 @@ class LiteRt:
 
 
 class OnnxRuntime:
-    """The CPU provider, inputs and outputs bound to memory of their own."""
+    """The CPU provider, with inputs and outputs bound to their own memory."""
 
     def __init__(self, path, threads, inputs):
         import onnxruntime
@@ -103,8 +103,8 @@ class OnnxRuntime:
 
 
 class OpenVino:
-    """One stream, float32 as float32: by default it would compute in bfloat16 where the machine
-    can, and no other runtime here does."""
+    """One stream, float32 as float32. By default it computes in bfloat16 where the machine can, and
+    no other runtime here does."""
 
     def __init__(self, path, threads, inputs):
         import openvino
@@ -193,12 +193,12 @@ def main():
     inputs = [np.load(file) for file in files]
     base = memory_field("VmRSS")
     runtime = RUNTIMES[name](path, int(threads), inputs)
-    # A library may write to standard output; answers go where it does not.
+    # A library may write to standard output, so answers use another descriptor.
     out = sys.stdout
     for line in sys.stdin:
         try:
             result = answer(runtime, inputs, base, json.loads(line))
-        except Exception as error:  # whatever a runtime throws is its answer
+        except Exception as error:  # any exception of a runtime becomes the answer
             result = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(result), file=out, flush=True)
         if "error" in result:

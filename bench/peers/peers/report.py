@@ -1,4 +1,4 @@
-"""The results as text."""
+"""Prints the results as text."""
 
 from peers import goals
 from peers.contenders import HALYARDS, PEERS
@@ -58,7 +58,7 @@ def _print_loads(run):
 
 
 def _print_differences(run):
-    """So that a conversion that has made another model of a model is seen."""
+    """Shows conversions that changed the function of a model."""
     lines = []
     for model in run["models"]:
         results = next(iter(model["threads"].values()), {})

@@ -1,13 +1,14 @@
 """Converts a .tflite file to ONNX, so that other runtimes get the same numbers as Halyard.
 
-Written for what convolutional and recurrent networks and transformers consist of; `Unsupported`
-says which operator is not covered. Images are NHWC in TFLite and NCHW in ONNX: a tensor that a
-convolution makes stays NCHW for as long as operators allow, and is transposed where one does not.
+It covers the operators of convolutional and recurrent networks and transformers; `Unsupported`
+names an operator that is not covered. Images are NHWC in TFLite and NCHW in ONNX. The output of a
+convolution stays NCHW as long as operators allow, and is transposed where an operator does not.
 
-Quantised models become QDQ: QuantizeLinear and DequantizeLinear around float operators, which ONNX
-Runtime and OpenVINO turn into integer kernels. Both are fastest with unsigned activations and signed
-weights, so the 128 between the two kinds of 8 bits is moved into the zero points; the real values
-stay as they are. So do inputs and outputs of INT8 become UINT8 (`Converted.offset`).
+Quantised models become QDQ: QuantizeLinear and DequantizeLinear around float operators. ONNX
+Runtime and OpenVINO turn them into integer kernels. Both are fastest with unsigned activations and
+signed weights. So the difference of 128 between the two kinds of 8 bits moves into the zero points;
+the real values do not change. Inputs and outputs of INT8 become UINT8 in the same way
+(`Converted.offset`).
 """
 
 import dataclasses
@@ -34,13 +35,13 @@ _TO_NCHW, _TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
 
 
 class Unsupported(Exception):
-    """The file has something that has no counterpart here."""
+    """The file has an element without a counterpart here."""
 
 
 @dataclasses.dataclass
 class Converted:
     model: onnx.ModelProto
-    input_offsets: list  # 128 for each input that was INT8 and is UINT8 now, otherwise 0
+    input_offsets: list  # 128 for each input that changed from INT8 to UINT8, otherwise 0
     output_offsets: list
 
 
@@ -105,7 +106,7 @@ class _Converter:
         return names[0] if outputs == 1 else names
 
     def _quantize_pair(self, name, i):
-        """The float value rounded to what the tensor can hold."""
+        """The float value rounded to the values of the tensor's type."""
         scale, zero = self._activation_parameters(i)
         return self._node("DequantizeLinear",
                           [self._node("QuantizeLinear", [name, scale, zero]), scale, zero])
@@ -127,7 +128,7 @@ class _Converter:
         return self._constant(values if order is None else values.transpose(order))
 
     def value(self, i):
-        """The tensor's float value as TFLite lays it out."""
+        """The tensor's float value in TFLite's layout."""
         if i not in self._plain:
             if self._stored(i) is not None:
                 self._plain[i] = self._float_constant(i)
@@ -136,7 +137,7 @@ class _Converter:
         return self._plain[i]
 
     def image(self, i):
-        """The same of an image as ONNX lays it out."""
+        """The float value of an image in ONNX's layout."""
         if i not in self._nchw:
             self._nchw[i] = self._node("Transpose", [self.value(i)], perm=_TO_NCHW)
         return self._nchw[i]
@@ -179,7 +180,7 @@ class _Converter:
                            self._constant(zeros if many else np.int32(0))], **attributes)
 
     def finish_value(self, i, name, activation=0, is_image=False):
-        """What becomes of an operator's float result."""
+        """Applies an output's activation and quantisation to an operator's float result."""
         kinds = schema.ActivationFunctionType
         if self._clips_itself(i, activation):
             pass
@@ -195,7 +196,7 @@ class _Converter:
         (self._nchw if is_image else self._plain)[i] = name
 
     def _clips_itself(self, i, activation):
-        """Whether rounding to the tensor's range does what the activation does."""
+        """Whether rounding to the tensor's range has the effect of the activation."""
         kinds = schema.ActivationFunctionType
         if activation not in (kinds.RELU, kinds.RELU6) or not _is_quantized(self._dtype(i)):
             return False
@@ -320,7 +321,7 @@ class _Operators:
 
     def _binary(c, op, options, kind):
         a, b = op.inputs[0], op.inputs[1]
-        # An image stays one only beside another, or beside a value for each channel.
+        # The result is an image only if the other input is an image or a value for each channel.
         image = any(i in c._nchw and c._stored(i) is None for i in (a, b))
         names = []
         for i in (a, b):
@@ -374,7 +375,7 @@ class _Operators:
         _Operators._alike(c, op, lambda x: x)
 
     def _alike(c, op, make):
-        """Element by element, in whichever layout the input is."""
+        """Element by element, in the layout of the input."""
         x = op.inputs[0]
         image = x in c._nchw and x not in c._plain
         c.finish_value(op.outputs[0], make(c.image(x) if image else c.value(x)), is_image=image)
@@ -396,7 +397,7 @@ class _Operators:
             around = around[list(_TO_NCHW)]
         pads = c._constant(around.T.reshape(-1))
         x = c.image(op.inputs[0]) if image else c.value(op.inputs[0])
-        # Zero of the real values, which is what a quantised zero point stands for.
+        # Pads with the real value zero, which a quantised zero point represents.
         y = c._node("Pad", [x, pads, c._constant(np.float32(0))], mode="constant")
         c.finish_value(op.outputs[0], y, is_image=image)
 
@@ -453,5 +454,5 @@ class _Operators:
 
 
 def convert(data):
-    """Converted, of the bytes of a .tflite file; Unsupported when that cannot be done."""
+    """Converts the bytes of a .tflite file to Converted; raises Unsupported if it cannot."""
     return _Converter(data).convert()

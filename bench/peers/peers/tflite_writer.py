@@ -1,9 +1,9 @@
 """Builds .tflite files layer by layer, in float32 or in 8 bits, with random weights.
 
-Tensors are numbers, as in the file. A tensor's quantisation is chosen by whoever makes it:
-`Quantization(scale, zero_point)`, or None in float models. Weights follow the kind of the model:
-float32, uint8 with one scale and a zero point that is not in the middle, or int8 with a scale for
-each output channel.
+Tensors are numbers, as in the file. The code that makes a tensor chooses its quantisation:
+`Quantization(scale, zero_point)`, or None in float models. Weights follow the kind of the model.
+They are float32, uint8 with one scale and a zero point that is not in the middle, or int8. Weights
+of int8 have a scale for each output channel.
 """
 
 import dataclasses
@@ -33,7 +33,7 @@ class Quantization:
 
 
 class TfliteWriter:
-    """One subgraph; `finish` gives the bytes of the file."""
+    """One subgraph; `finish` returns the bytes of the file."""
 
     def __init__(self, kind=FLOAT, seed=1):
         self.kind = kind
@@ -74,14 +74,14 @@ class TfliteWriter:
 
     def weights(self, shape, fan_in, axis=0, gain=1.0):
         """Random weights; `axis` is that of the output channels. With a gain of 1, values behind a
-        ReLU stay as large as they are."""
+        ReLU keep their size."""
         deviation = float(gain * np.sqrt(2 / fan_in))
         if self.kind == FLOAT:
             values = self._random.standard_normal(shape, np.float32) * np.float32(deviation)
             return self.constant(values)
         if self.kind == UINT8:
             zero_point = int(self._random.integers(110, 146))
-            # Three deviations on the shorter side.
+            # The shorter side of the range holds three standard deviations.
             scale = 3 * deviation / min(zero_point, 255 - zero_point)
             values = self._random.standard_normal(shape, np.float32) * (deviation / scale)
             values = np.clip(np.rint(values) + zero_point, 0, 255).astype(np.uint8)
@@ -161,7 +161,7 @@ class TfliteWriter:
         return options
 
     def conv(self, x, size, stride, channels, activation, quantization=None, gain=1.0):
-        """`size` x `size`, padded so that the image shrinks by the stride only."""
+        """`size` x `size`, padded so that only the stride shrinks the image."""
         n, height, width, depth = self.shape(x)
         w = self.weights((channels, size, size, depth), size * size * depth, gain=gain)
         options = self._window(schema.Conv2DOptionsT(), stride)
@@ -182,7 +182,7 @@ class TfliteWriter:
         return self._operator("DEPTHWISE_CONV_2D", inputs, shape, quantization, options, 3)
 
     def fully_connected(self, x, count, activation=NONE, quantization=None):
-        """Over the last dimension; all others are kept."""
+        """Over the last dimension; all other dimensions stay."""
         depth = self.shape(x)[-1]
         w = self.weights((count, depth), depth)
         options = schema.FullyConnectedOptionsT()

@@ -1,5 +1,5 @@
-// halyard bench: what models take on devices, how near that is to the machine's limits, and a
-// driver's capability figures.
+// halyard bench: the execution times of models on devices, their distance from the machine's
+// limits, and a driver's capability figures.
 #include <halyard/halyard.h>
 
 #include <chrono>
@@ -28,7 +28,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Until a model on a device is given up, in addition to what was asked for.
+// Limit for one model on one device, in addition to the requested duration.
 constexpr std::chrono::minutes kPatience{10};
 
 struct BenchCommandOptions {
@@ -44,7 +44,7 @@ struct BenchCommandOptions {
   std::string html;
 };
 
-// "a, b, c", in lines.
+// "a, b, c", broken into lines.
 std::string workloadNames() {
   std::string names;
   size_t line = 0;
@@ -57,8 +57,8 @@ std::string workloadNames() {
   return names;
 }
 
-// The names of all devices, asked for in another process: this one must not have a driver when it
-// forks.
+// The names of all devices. Another process asks for them: this process forks later, and must not
+// hold a driver then.
 Result<std::vector<std::string>> deviceNames() {
   HALYARD_ASSIGN_OR_RETURN(const Json names, inOwnProcess(kPatience, []() -> Result<Json> {
                              HALYARD_ASSIGN_OR_RETURN(const auto devices, client::allDevices());

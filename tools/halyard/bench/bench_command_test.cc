@@ -1,4 +1,4 @@
-// halyard bench as a whole.
+// Tests of `halyard bench` as a program.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -63,7 +63,7 @@ TEST_F(BenchCommand, EverythingIsMeasured) {
 }
 
 TEST_F(BenchCommand, AccuracyOnAFolderOfPictures) {
-  // Nine is an ankle boot, whatever the other folder says.
+  // Nine is an ankle boot. The labels of the other folder do not count.
   std::filesystem::create_directories(folder_ + "/data/9");
   std::filesystem::create_directories(folder_ + "/data/3");
   for (const char* copy : {"/data/9/a.png", "/data/9/b.png", "/data/3/c.png"}) {

@@ -1,4 +1,4 @@
-// The page: charts first, then every figure as a table, then model by model.
+// The page: charts first, then every figure in a table, then each model.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using report::text;
 
 constexpr size_t kShownOperations = 12;
 
-// In the order in which they come first.
+// Keeps the order in which the names first appear.
 void addOnce(std::vector<std::string>* names, const std::string& name) {
   if (std::ranges::find(*names, name) == names->end()) names->push_back(name);
 }

@@ -1,4 +1,4 @@
-// What halyard bench has measured, as text and as a page.
+// The results of halyard bench as text and as a page.
 // Thread safety: pure functions. Ownership: none.
 #pragma once
 
@@ -9,12 +9,12 @@
 
 namespace halyard::cli {
 
-// `document`: what `halyard bench --json` writes (docs/benchmark.md).
+// `document`: the output of `halyard bench --json` (docs/benchmark.md).
 
 // Tables for a terminal.
 std::string benchText(const nlohmann::json& document, const Beside& beside);
 
-// One file with charts, which needs nothing else.
+// One self-contained file with charts.
 std::string benchHtml(const nlohmann::json& document, const Beside& beside);
 
 }  // namespace halyard::cli

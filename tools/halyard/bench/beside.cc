@@ -19,7 +19,7 @@ constexpr std::pair<const char*, const char*> kRuntimes[] = {{"litert", "LiteRT"
                                                              {"openvino", "OpenVINO"},
                                                              {"openvino/onnx", "OpenVINO (ONNX)"}};
 
-// The member with the greatest number as its name.
+// The member whose name is the greatest number.
 std::pair<int, const Json*> ofMostThreads(const Json& byThreads) {
   std::pair<int, const Json*> most = {0, nullptr};
   for (const auto& [name, results] : byThreads.items()) {

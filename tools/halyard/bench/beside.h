@@ -1,5 +1,5 @@
-// What bench/peers has measured of other runtimes, to be shown beside Halyard's figures.
-// Thread safety: a value. Ownership: owns what is read.
+// Figures of other runtimes, measured by bench/peers and shown beside Halyard's.
+// Thread safety: a value. Ownership: owns the figures that it read.
 #pragma once
 
 #include <map>
@@ -13,17 +13,18 @@ namespace halyard::cli {
 
 class Beside {
  public:
-  // Nothing beside.
+  // No other runtime.
   Beside() = default;
-  // The JSON of bench/peers/run --json. BAD_DATA for what is none.
+  // Reads the JSON of bench/peers/run --json. BAD_DATA when the text is not that document.
   static Result<Beside> load(const std::string& path);
   static Result<Beside> parse(const std::string& text);
 
-  // "LiteRT, 2 threads" and the like, of those that have measured at least one model, LiteRT first.
+  // Names such as "LiteRT, 2 threads", of runtimes that measured at least one model. LiteRT is
+  // first.
   const std::vector<std::string>& runtimes() const { return runtimes_; }
-  // Milliseconds, with the greatest number of threads that was measured.
+  // Milliseconds, with the greatest number of threads in the figures.
   std::optional<double> latency(const std::string& model, const std::string& runtime) const;
-  std::optional<double> top1(const std::string& model) const;  // LiteRT's
+  std::optional<double> top1(const std::string& model) const;  // of LiteRT
 
  private:
   std::vector<std::string> runtimes_;

@@ -37,7 +37,7 @@ TEST(Beside, WhatIsNoResultOfPeersIsRefused) {
     EXPECT_THAT(std::string(Beside::parse(text).status().message()), HasSubstr("bench/peers"))
         << text;
   }
-  // Strange members of a list are left out.
+  // Members of unexpected types are left out of a list.
   const Result<Beside> odd =
       Beside::parse(R"({"models": [1, {"name": 2}, {"name": "a", "threads": {"x": 1, "2": 3}}]})");
   ASSERT_TRUE(odd.ok()) << odd.status().toString();

@@ -56,7 +56,7 @@ class Runner {
     double ms = 0;      // median of an execution
     double energy = 0;  // joules, or seconds of processor time, for an execution
   };
-  // Executions for so long, three at least, after one that does not count.
+  // Executes for `seconds`, at least three times, after one execution that does not count.
   Result<Round> round(double seconds, bool measuresEnergy) const {
     HALYARD_RETURN_IF_ERROR(run_->compute());
     const double before = measuresEnergy ? energyUsed().value_or(0) : processors();
@@ -74,7 +74,7 @@ class Runner {
  private:
   Runner() = default;
 
-  // Seconds, of this process and the driver's.
+  // Processor seconds of this process and the driver's process.
   double processors() const {
     double seconds = processorTime(::getpid()).value_or(0);
     const Result<int64_t> pid = client::driverProcessId(device_);
@@ -105,7 +105,7 @@ Result<WorkloadFigures> measure(const Workload& workload, const std::string& dev
     times.push_back(on.ms);
     referenceTimes.push_back(beside.ms);
     timeRatios.push_back(on.ms / beside.ms);
-    // A counter that has wrapped around says nothing.
+    // A counter that has wrapped around gives no figure.
     if (on.energy > 0 && beside.energy > 0) energyRatios.push_back(on.energy / beside.energy);
   }
   const double execTime = report::medianOf(timeRatios);
@@ -117,13 +117,14 @@ Result<WorkloadFigures> measure(const Workload& workload, const std::string& dev
                          energyRatios.empty() ? execTime : report::medianOf(energyRatios)};
 }
 
-// Three digits: more would change from run to run.
+// Keeps three digits: further digits change from run to run.
 double rounded(double value) {
   const double unit = std::pow(10.0, 2 - std::floor(std::log10(value)));
   return std::round(value * unit) / unit;
 }
 
-// {"exec_time", "power_usage"} of the workloads for this figure; nullopt without one.
+// {"exec_time", "power_usage"} of the workloads for this figure; nullopt when there are no such
+// workloads.
 std::optional<Json> meanOf(std::span<const WorkloadFigures> measured, Figure figure) {
   double time = 0;
   double power = 0;

@@ -22,11 +22,11 @@ TEST(Capabilities, FiguresAreMeansThatTheSdkReads) {
   EXPECT_FLOAT_EQ(read->lookup(OperandType::TENSOR_FLOAT32).execTime, 0.5f);
   EXPECT_FLOAT_EQ(read->lookup(OperandType::TENSOR_FLOAT32).powerUsage, 1.0f);
   EXPECT_FLOAT_EQ(read->lookup(OperandType::FLOAT32).execTime, 0.5f);
-  // Three digits.
+  // Figures keep three digits.
   EXPECT_FLOAT_EQ(read->lookup(OperandType::TENSOR_QUANT8_ASYMM_SIGNED).execTime, 0.125f);
   EXPECT_FLOAT_EQ(read->lookup(OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL).powerUsage, 0.3f);
   EXPECT_FLOAT_EQ(read->whilePerformance.execTime, 2.0f);
-  // What no workload is for is as the CPU.
+  // Figures without a workload are those of the CPU device.
   EXPECT_FLOAT_EQ(read->ifPerformance.execTime, 1.0f);
   EXPECT_FLOAT_EQ(read->relaxedFloat32toFloat16PerformanceTensor.execTime, 1.0f);
   EXPECT_FLOAT_EQ(read->lookup(OperandType::TENSOR_QUANT8_ASYMM).execTime, 1.0f);
@@ -39,7 +39,7 @@ TEST(Capabilities, EveryWorkloadIsForAFigureOfItsOwnTypes) {
         Figure::QUANT16, Figure::BRANCH, Figure::LOOP}) {
     const WorkloadFigures one[] = {{"one", figure, 1, 2, 0.5, 0.5}};
     const nlohmann::json capabilities = capabilitiesFrom(one);
-    // Besides "default" and an object of types that may be empty, something has the figure.
+    // "default" and an object of types may be empty: the search finds the figure in any place.
     EXPECT_NE(capabilities.dump().find("\"exec_time\":0.5"), std::string::npos)
         << static_cast<int>(figure);
   }

@@ -31,7 +31,7 @@ std::optional<double> energyUsed() {
   std::error_code error;
   std::optional<double> joules;
   for (const auto& zone : std::filesystem::directory_iterator("/sys/class/powercap", error)) {
-    // Whole packages only: intel-rapl:0, and not its parts, intel-rapl:0:0.
+    // Counts whole packages only: intel-rapl:0, not its parts such as intel-rapl:0:0.
     const std::string name = zone.path().filename().string();
     if (!name.starts_with("intel-rapl:") || name.find(':', 11) != std::string::npos) continue;
     double microjoules = 0;

@@ -1,4 +1,4 @@
-// What is told of the machine and the moment in reports, and what it knows of energy.
+// The machine's name, the date and the used energy, for reports.
 // Thread safety: any thread. Ownership: results own their text.
 #pragma once
 
@@ -13,8 +13,9 @@ std::string machineName();
 // "2026-11-22 10:15 UTC".
 std::string dateText();
 
-// Joules that the processors have used since some moment (RAPL, /sys/class/powercap); nullopt where
-// the machine does not tell. Wraps around after hours: differences below 0 are none.
+// Joules that the processors have used since a fixed moment (RAPL, /sys/class/powercap); nullopt
+// where the machine has no counter. The counter wraps around after hours: a difference below 0 is
+// not valid.
 std::optional<double> energyUsed();
 
 // Seconds of processor time that a process has used; nullopt when there is no such process.

@@ -12,7 +12,7 @@ Result<Json> inOwnProcess(std::chrono::milliseconds limit,
                           const std::function<Result<Json>()>& work) {
   conformance::ProcessPoolOptions options;
   options.startLimit = limit;
-  // The result is the process's greeting; no job follows.
+  // The greeting of the process carries the result; no job follows.
   HALYARD_ASSIGN_OR_RETURN(
       const std::unique_ptr<ProcessPool> pool,
       ProcessPool::create(options, [&]() -> Result<ProcessWorker> {

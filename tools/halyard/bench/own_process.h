@@ -1,6 +1,6 @@
-// Measurements in processes of their own: with their own memory and drivers, and whose crash is
-// theirs alone. Thread safety: none; the calling process has no other thread that holds a lock (it
-// forks), and no driver. Ownership: none.
+// Runs a measurement in a process of its own, with its own memory and drivers, and contains its
+// crashes. Thread safety: none; the call forks, so the calling process must hold no driver and have
+// no other thread that holds a lock. Ownership: none.
 #pragma once
 
 #include <chrono>
@@ -11,8 +11,9 @@
 
 namespace halyard::cli {
 
-// What `work` gives in a new process, which ends afterwards. DEAD_OBJECT when it ends instead,
-// MISSED_DEADLINE_TRANSIENT when it takes longer than the limit, and killed.
+// Returns the result of `work`, which runs in a new process; the process ends afterwards.
+// DEAD_OBJECT when the process ends before it answers. MISSED_DEADLINE_TRANSIENT when it exceeds
+// the limit; it is killed.
 Result<nlohmann::json> inOwnProcess(std::chrono::milliseconds limit,
                                     const std::function<Result<nlohmann::json>()>& work);
 
