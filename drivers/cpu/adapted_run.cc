@@ -21,7 +21,7 @@ Status checkOutput(const ops::Tensor& planned, const cpu::Argument& given, size_
   return okStatus();
 }
 
-// Aligned copies of arguments, and what they are copies of.
+// Aligned copies of arguments, with the originals.
 class Copies {
  public:
   // With `reads`, with the argument's content.
@@ -32,7 +32,7 @@ class Copies {
     if (reads) cpu::copyInChunks(memory.get(), argument->data, bytes);
     argument->data = memory.get();
     argument->length = bytes;
-    // Nobody else has it.
+    // The copy belongs to this run alone.
     argument->shared = false;
   }
 
@@ -71,7 +71,7 @@ hal::ExecutionResult runAdapted(CompiledModel& compiled, const Model& model,
       if (cpu::isAlignedFor(compiled.output(i).type, outputs[i].data)) continue;
       copies.make(compiled.output(i), /*reads=*/false, &outputs[i]);
     }
-    // What is still not taken has dimensions that contradict the model's.
+    // An argument that is still refused has dimensions that contradict the model's.
     if (!compiled.takes(inputs, outputs)) {
       return {badData("the arguments are not what the model says"), {}, {}};
     }

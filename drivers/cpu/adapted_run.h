@@ -1,6 +1,7 @@
-// Runs a compiled model for a request that it does not take as it is: through copies of arguments
-// that are not aligned, and not at all where results have no room.
-// Thread safety: as CompiledModel::run. Ownership: borrows everything for the call.
+// Runs a compiled model for a request that the model does not take unchanged. Arguments that are
+// not aligned are copied. A request whose results have no room does not run.
+// Thread safety: as CompiledModel::run.
+// Ownership: borrows everything for the call.
 #pragma once
 
 #include "compiled_model.h"

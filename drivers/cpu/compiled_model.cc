@@ -1,5 +1,5 @@
-// Compiling: kernels for the operations, places for what is between them. Running: pointers, then
-// step after step.
+// Compiling chooses kernels for the operations and places for the temporaries. Running sets the
+// pointers, then executes step after step.
 #include "compiled_model.h"
 
 #include <algorithm>
@@ -23,9 +23,9 @@ namespace {
 // Beyond this, placing the temporaries takes too long: it is quadratic.
 constexpr size_t kMostOperations = 4096;
 
-// Added to what large temporaries take, so that two that lie side by side do not begin at the same
-// place of a page: the values of an image's cells, far apart, would all compete for a few places of
-// the first-level cache, and loads would wait for stores that only seem to be to the same address.
+// Added to the size of large temporaries, so that two neighbours do not begin at the same offset in
+// a page. Otherwise the values of an image's cells, far apart, compete for a few places of the
+// first-level cache. Loads also wait for stores that only seem to have the same address.
 constexpr size_t kApart = 256;
 constexpr size_t kLargeTemporary = 4096;
 
@@ -155,7 +155,8 @@ void CompiledModel::setSteps(std::vector<Step> steps) {
       made.dividesLoops ? "divided among threads" : "in one thread");
 }
 
-// Who has no deadline makes them, if nobody else does: it takes no longer than to wait.
+// A caller without a deadline makes the steps, if no other thread does: this takes no longer than
+// waiting.
 Status CompiledModel::awaitSteps(const hal::ExecuteOptions& options) {
   const bool mayWait = options.deadline && resources_.late != nullptr;
   if (mayWait) resources_.late->hurry();
@@ -197,7 +198,7 @@ void CompiledModel::placeTemporaries() {
       if (isOutput) planner.extend(operand, steps_.size());
     }
   }
-  // Inputs that reference kernels read, who rely on what they have read once.
+  // Inputs that reference kernels read. These kernels rely on the values that they have read once.
   std::vector<bool> readByReference(main.tensors.size());
   for (const Step& step : steps_) {
     if (step.kernel != nullptr) continue;
@@ -276,7 +277,7 @@ void CompiledModel::bind(std::span<const cpu::Argument> inputs,
     const uint32_t operand = main.subgraph->inputIndexes[i];
     void*& data = state->data[operand];
     data = inputs[i].data;
-    // The reference kernels rely on what they have read once.
+    // The reference kernels rely on the values that they have read once.
     if (!inputs[i].shared || !copiesInput_[i]) continue;
     cpu::BlockPool::Block& copy = state->inputCopies[i];
     const size_t bytes = cpu::byteSizeOf(main.tensors[operand]);
@@ -325,7 +326,7 @@ hal::ExecutionResult CompiledModel::run(std::span<const cpu::Argument> inputs,
   return result;
 }
 
-// The time of own kernels depends on the operands' dimensions, not on what is in them.
+// The time of own kernels depends on the operands' dimensions, not on their values.
 void CompiledModel::noteLength(hal::Clock::duration taken) {
   constexpr std::chrono::microseconds kShort{200};
   const auto isOwn = [](const Step& step) { return step.kernel != nullptr; };

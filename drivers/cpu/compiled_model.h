@@ -1,7 +1,8 @@
-// CompiledModel: a model as a list of steps over planned memory, each a kernel of this driver or
-// the operation's reference kernel. Thread safety: immutable but for the memory that is kept
-// between runs and the work that has been deferred, which have locks; runs may go on at once.
-// Ownership: shares the model, owns kernels and memory; borrows threads and the watch over idle
+// CompiledModel: a model as a list of steps over planned memory. Each step is a kernel of this
+// driver or the operation's reference kernel.
+// Thread safety: immutable, except the memory that is kept between runs and the deferred work. Both
+// have locks. Runs may overlap.
+// Ownership: shares the model, owns kernels and memory. Borrows threads and the watch over idle
 // memory, which must outlive it.
 #pragma once
 
@@ -30,20 +31,20 @@ namespace halyard::cpudriver {
 
 class CompiledModel final : private IdleMemory::Keeper {
  public:
-  // What models share. Each may be null, and must outlive them otherwise.
+  // The resources that models share. Each may be null. Otherwise it must outlive the models.
   struct Resources {
     ThreadShare* threads = nullptr;
     IdleMemory* idle = nullptr;
-    LateCompiler* late = nullptr;  // who is going to call complete()
+    LateCompiler* late = nullptr;  // the thread that will call complete()
   };
 
-  // `model` must have passed validateModel. Null when it is not of the kind that is compiled: its
-  // sizes must all follow from the model, and it must have no control flow. BAD_DATA and UNMAPPABLE
+  // `model` must have passed validateModel. The result is null when the model cannot be compiled:
+  // all sizes must follow from the model, and it must have no control flow. BAD_DATA and UNMAPPABLE
   // as cpu::Executor::create.
   static Result<std::unique_ptr<CompiledModel>> compile(std::shared_ptr<const Model> model,
                                                         const Resources& resources);
-  // The same, but its steps are made by complete(), or by the first run: until then nothing but
-  // arguments is known of it, and nothing large is read.
+  // The same, but complete() or the first run makes the steps. Until then only the model's
+  // arguments are known, and nothing large is read.
   static Result<std::unique_ptr<CompiledModel>> compileLater(std::shared_ptr<const Model> model,
                                                              const Resources& resources);
   // The same of a plan for inputs of some sizes (ExecutionPlan::forInputs), which has in common
@@ -58,7 +59,7 @@ class CompiledModel final : private IdleMemory::Keeper {
   bool isComplete() const { return stepsMade_.hasSucceeded(); }
   // Whether complete() has failed, and with it all runs do.
   bool hasFailed() { return stepsMade_.hasFailed(); }
-  // Nobody is going to run the model: what has been deferred ends early.
+  // The model will not run any more: deferred work ends early.
   void abandon() { stepsMade_.abandon(); }
   // Whether a model with this main subgraph is compiled where its sizes are known.
   static bool isOfItsKind(const Subgraph& main);
@@ -85,14 +86,14 @@ class CompiledModel final : private IdleMemory::Keeper {
   // The shapes of the outputs, all sufficient.
   std::vector<hal::OutputShape> outputShapes() const;
 
-  // What the model has become, for logs and tests.
+  // Properties of the compiled model, for logs and tests.
   struct Facts {
     size_t operations = 0;
     size_t steps = 0;
     size_t ownKernels = 0;  // steps that do not take the reference kernel
     size_t arenaBytes = 0;
     size_t releasedBytes = 0;   // of constants, given back as they were packed
-    size_t packedBytes = 0;     // with `pieces`, of what others of the model had not packed before
+    size_t packedBytes = 0;     // with `pieces`, only those not packed before
     bool dividesLoops = false;  // among the threads: it has enough to compute (model_work.h)
   };
   Facts facts() const;
@@ -132,7 +133,7 @@ class CompiledModel final : private IdleMemory::Keeper {
 
   const cpu::ExecutionPlan plan_;
   const Resources resources_;
-  DeferredWork stepsMade_;  // what follows, down to dividesLoops_
+  DeferredWork stepsMade_;  // makes the members from here to dividesLoops_
   std::vector<Step> steps_;
   cpu::OperandPlaces arena_;       // of temporaries, and of outputs that steps read
   std::vector<bool> copiesInput_;  // by input: a reference kernel reads it

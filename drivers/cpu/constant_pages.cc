@@ -1,4 +1,4 @@
-// Pages are counted by who is still to read them.
+// Each page has a count of its readers that still have to run.
 #include "constant_pages.h"
 
 #include <sys/mman.h>
@@ -21,8 +21,8 @@ constexpr size_t kLentAtOnce = 32 * 1024;  // into pages that are there
 constexpr size_t kBufferBytes = size_t{16} << 20;
 // The largest constant for which the buffer is worth huge pages.
 constexpr size_t kLeastForHuge = size_t{1} << 20;
-// Giving back disturbs all threads of the process: what is less waits for more, neighbours in the
-// file among it.
+// Giving memory back disturbs all threads of the process. A smaller piece waits for more, such as
+// its neighbours in the file.
 constexpr size_t kLeastGiven = size_t{256} << 10;
 
 }  // namespace
@@ -130,7 +130,7 @@ std::byte* ConstantPages::lend(const void* data, Constant& constant) {
   return to;
 }
 
-// What will be read later, too, goes where it belongs.
+// A constant that a later step reads too goes to its own place.
 void ConstantPages::keep(const void* data, Constant& constant) {
   constant.isNeeded = true;
   if (constant.isThere()) return;
@@ -200,7 +200,7 @@ void ConstantPages::endStep(bool hasKernel, const std::vector<const void*>& cons
   bufferUsed_ = 0;
 }
 
-// Pages of `constant` that nobody is in any more.
+// Pages of `constant` that no constant in use occupies any more.
 std::span<std::byte> ConstantPages::pagesOf(const Constant& constant) const {
   const Pool& pool = pools_[constant.pool];
   const auto isOther = [&](size_t page) { return pool.users[page] != 0; };

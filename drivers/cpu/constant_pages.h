@@ -1,7 +1,9 @@
-// ConstantPages: which constants are in memory as a model is being compiled. Brings those that are
-// still in their files, or are still to be made of others, when a step needs them, and gives back
-// what kernels have packed: at no time is there more than one step's both as they came and packed.
-// Thread safety: as Packing. Ownership: borrows the plan, which must outlive it; keeps no memory.
+// ConstantPages: which constants are in memory while a model is compiled. Some constants are still
+// in their files, or must still be made of others: a step brings them when it needs them.
+// ConstantPages gives back the constants that kernels have packed. So at most one step's constants
+// are in memory in both forms, original and packed.
+// Thread safety: as Packing.
+// Ownership: borrows the plan, which must outlive it. Keeps no memory.
 #pragma once
 
 #include <functional>
@@ -38,11 +40,11 @@ class ConstantPages final : public Packing {
   void release(const void* data) override;
   void endStep(bool hasKernel, const std::vector<const void*>& constants) override;
 
-  // After the last step: gives back what has been left for that.
+  // After the last step: gives back the pages that were left for this moment.
   void finish();
-  // What has been given back so far.
+  // The bytes given back so far.
   size_t releasedBytes() const { return releasedBytes_; }
-  // OK, or why a constant could not be read: UNMAPPABLE. What was made of it is void.
+  // OK, or UNMAPPABLE: why a constant could not be read. The kernels made of it are void then.
   const Status& status() const { return status_; }
 
  private:
@@ -91,8 +93,8 @@ class ConstantPages final : public Packing {
   std::vector<Pool> pools_;                    // the last: constants that are made of others
   std::map<const void*, Constant> constants_;  // by where their bytes are
   std::set<const void*> ofStep_;               // released by the kernel that is being made
-  // Memory that each step's constants are read to, which all but the reference kernel and few
-  // others only pack: it is there already, and in the second-level cache.
+  // Memory that each step's constants are read to. It is mapped already, and in the second-level
+  // cache. Most kernels only pack the constants; the reference kernel and a few others do not.
   std::shared_ptr<std::byte> buffer_;
   uint64_t largestLater_ = 0;  // bytes of a constant that was not read when this began
   size_t bufferUsed_ = 0;

@@ -1,5 +1,5 @@
-// That packed constants leave memory, and that what is still read stays: by the pages that are
-// there, and by results.
+// Tests that packed constants leave memory, and that constants in use stay. They look at the
+// resident pages and at results.
 #include "constant_pages.h"
 
 #include <gtest/gtest.h>
@@ -52,8 +52,8 @@ class File {
   std::FILE* const file_;
 };
 
-// Two full connections with weights that are packed, and their sum with a constant, which the
-// kernel of the sum reads where it lies: between the weights.
+// Two full connections with weights that are packed, and their sum with a constant. The kernel of
+// the sum reads this constant in its place, which is between the weights.
 std::shared_ptr<const Model> threeConstants() {
   Builder b;
   const uint32_t x = b.input({1, kDepth});
@@ -128,8 +128,9 @@ TEST(ConstantPages, PackedConstantsLeaveMemoryAndOthersStay) {
   }
 }
 
-// What its only reader does not pack is where every run looks for it, whether there are threads to
-// read it or not, and so is what is too large to be read to anywhere else.
+// A constant that its only reader does not pack is in the place where every run looks for it. This
+// holds with and without threads to read it. A constant that is too large for any other place is
+// read to the same place.
 TEST(ConstantPages, WhatIsNotPackedIsReadToItsPlace) {
   constexpr uint32_t kMany = 9000;  // columns of more than the buffer has
   Builder b;
@@ -218,7 +219,7 @@ TEST(ConstantPages, SmallConstantsLeaveMemoryToo) {
   EXPECT_LE((*compiled)->facts().releasedBytes, (kLayers + 1) * kBytes);
 }
 
-// A constant that somebody needs as it is stays, however often others have packed it; so do
+// A constant that one step needs unpacked stays, however often other steps have packed it. So do
 // constants that lie within another.
 TEST(ConstantPages, WhatAnyStepReadsStays) {
   Builder b;
@@ -247,7 +248,7 @@ TEST(ConstantPages, OverlappingConstantsStayWhole) {
   for (Operand& operand : overlapping.main.operands) {
     if (operand.lifetime != Lifetime::CONSTANT_REFERENCE) continue;
     if (first == nullptr) first = &operand;
-    // What the product reads lies in the middle of the first weights.
+    // The constant that the product reads lies in the middle of the first weights.
     if (operand.dimensions == Shape{1, kUnits}) operand.location.offset = kWeightBytes / 2;
   }
   ASSERT_NE(first, nullptr);

@@ -34,8 +34,8 @@ class CpuDriver final : public hal::Device {
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
       const ValidModel& valid, const hal::PrepareOptions& options) override {
     const std::shared_ptr<const Model>& model = valid.share();
-    // Kernels may be made behind the answer, unless a deadline is for all of it, or many executions
-    // are to come, of which the first should be as fast as the others.
+    // Kernels may be made after the answer, with two exceptions. A deadline covers all of the
+    // preparation. When many executions are to come, the first should be as fast as the others.
     const bool later =
         options.preference != hal::ExecutionPreference::SUSTAINED_SPEED && !options.deadline;
     HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<CompiledModel> compiled,
@@ -88,7 +88,7 @@ class CpuDriver final : public hal::Device {
     return withinDeadline<std::shared_ptr<hal::PreparedModel>>(options, make);
   }
 
-  // What `make()` makes within the options' deadline.
+  // The result of `make()`, made within the options' deadline.
   template <typename T, typename Make>
   static Result<T> withinDeadline(const hal::PrepareOptions& options, const Make& make) {
     if (options.deadline && hal::Clock::now() >= *options.deadline) {

@@ -112,7 +112,7 @@ TEST(CpuDriverFigures, AreThoseOfTheFile) {
     EXPECT_EQ(figures.lookup(type).execTime, file->lookup(type).execTime);
     EXPECT_EQ(figures.lookup(type).powerUsage, file->lookup(type).powerUsage);
   }
-  // Measured: not what every driver begins with.
+  // Measured: not the value that every driver begins with.
   EXPECT_NE(figures.lookup(OperandType::TENSOR_FLOAT32).execTime, 1.0f);
 }
 
@@ -150,7 +150,7 @@ TEST(CpuDriverTest, RequestsThatThePlanDoesNotTakeAreComputedToo) {
   EXPECT_TRUE(tooSmall.result.outputShapes[1].isSufficient);
 }
 
-// Its memory is nobody else's while later temporaries are computed.
+// Later temporaries do not reuse its memory.
 TEST(CpuDriverTest, AnOutputThatIsReadStaysAsItIs) {
   Builder builder;
   const Shape dims = {1, 4, 4, 4};
@@ -195,7 +195,7 @@ TEST(CpuDriverTest, ModelsWithUnknownSizesAreComputedToo) {
   expectRight(run(*model, {}, kOutputs, {1, 6, 5, 3}));
 }
 
-// The plan knows the dimensions of outputs that the model leaves open; whoever asks does not.
+// The plan knows the dimensions of outputs that the model leaves open; the caller does not.
 TEST(CpuDriverTest, RepeatedRequestsAreToldTheShapesThatTheModelLeavesOpen) {
   const auto device = makeCpuDriver();
   ASSERT_TRUE(device.ok());

@@ -1,6 +1,7 @@
-// DeferredWork: something that is done once and may wait: done by the thread that is there for it,
-// or by the first that needs its result. Thread safety: all but set() may be called from any
-// thread. Ownership: owns the function.
+// DeferredWork: a task that is done once and may wait. The thread that is there for it does it, or
+// the first thread that needs its result.
+// Thread safety: all methods except set() may be called from any thread.
+// Ownership: owns the function.
 #pragma once
 
 #include <atomic>
@@ -17,22 +18,23 @@ namespace halyard::cpudriver {
 
 class DeferredWork {
  public:
-  // Nothing is to be done, and has succeeded.
+  // No work: it has succeeded already.
   DeferredWork() = default;
   DeferredWork(const DeferredWork&) = delete;
   DeferredWork& operator=(const DeferredWork&) = delete;
 
-  // `work` is to be done: not in the calling thread's WorkLimit, but until abandon(). It may throw
-  // WorkAbandoned and std::bad_alloc, which become errors. Before anybody else knows of this.
+  // Sets the work. It does not run under the calling thread's WorkLimit, but until abandon(). It
+  // may throw WorkAbandoned and std::bad_alloc, which become errors. Call it before any other
+  // thread knows this object.
   void set(std::function<Status()> work);
 
   bool hasSucceeded() const { return succeeded_.load(std::memory_order_acquire); }
   bool hasFailed();
-  // Does it, unless somebody has begun: then waits. What it has come to.
+  // Does the work, or waits when another thread has begun it. Returns the work's status.
   Status finish();
-  // Waits for somebody to do it until the limit is exceeded, and is nothing then.
+  // Waits until another thread has done the work. Empty when the limit is exceeded first.
   std::optional<Status> await(const WorkLimit& limit);
-  // Nobody needs it any more: who is at it stops, and who comes does not begin.
+  // The result is no longer needed: a thread that does the work stops, and no other begins it.
   void abandon() { unwanted_.request_stop(); }
 
  private:

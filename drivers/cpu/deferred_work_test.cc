@@ -1,4 +1,5 @@
-// That deferred work is done once, by whoever comes first, and that nobody waits in vain.
+// Tests that the first thread to need deferred work does it, once, and that every waiting thread is
+// woken.
 #include "deferred_work.h"
 
 #include <gtest/gtest.h>
@@ -52,7 +53,7 @@ TEST(DeferredWorkTest, WaitingEndsWithTheLimitAndTheWorkGoesOn) {
     return okStatus();
   });
   const auto soon = [] { return Clock::now() + std::chrono::milliseconds(1); };
-  EXPECT_FALSE(work.await({soon(), {}}).has_value());  // nobody is at it
+  EXPECT_FALSE(work.await({soon(), {}}).has_value());  // no thread does it
   std::thread worker([&] { EXPECT_TRUE(work.finish().ok()); });
   EXPECT_FALSE(work.await({soon(), {}}).has_value());
   std::stop_source client;
@@ -83,7 +84,7 @@ TEST(DeferredWorkTest, WhatNobodyNeedsStops) {
   EXPECT_FALSE(late.hasSucceeded());
 }
 
-// The limit of whoever happens to do it is about something else.
+// The limit of the thread that does the work concerns another task.
 TEST(DeferredWorkTest, TheWorkHasALimitOfItsOwn) {
   DeferredWork work;
   work.set([] {

@@ -9,7 +9,7 @@ bool DivisionPolicy::decide(std::chrono::nanoseconds delay) {
   const Clock::time_point now = now_();
   if (paused_) {
     if (now < pauseEnd_) return false;
-    // What helpers have waited for since they were wanted last does not count.
+    // Waits of helpers before the pause do not count.
     paused_ = false;
     beginWindow(now, delay);
     return true;

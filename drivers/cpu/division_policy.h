@@ -1,10 +1,12 @@
-// DivisionPolicy: whether executions divide their loops among threads, by how long the threads wait
-// for a processor. Thread safety: all methods may be called from any thread. Ownership: plain data.
+// DivisionPolicy: decides whether executions divide their loops among threads. It looks at how long
+// the threads wait for a processor.
+// Thread safety: all methods may be called from any thread.
+// Ownership: plain data.
 //
-// Who else uses a machine a process cannot know, but it sees what comes of it: threads that help
-// with a loop come late. Dividing is then of no use to anybody: the loop's own thread does the work
-// in the end, or waits for a thread that has lost its processor in the middle of it. So executions
-// keep to one thread each for a while, and try again: soon, and if that fails again, ever later.
+// A process cannot know which other processes use the machine, but it sees the effect: threads that
+// help with a loop come late. Dividing is then of no use. The loop's own thread does the work in
+// the end, or waits for a thread that lost its processor in the middle of it. So executions keep to
+// one thread each for a while, and try again soon. After each failure the pause is longer.
 #pragma once
 
 #include <atomic>
@@ -25,7 +27,7 @@ class DivisionPolicy {
   // helper have waited.
   static constexpr std::chrono::milliseconds kLeastDelay{4};
   static constexpr int kShare = 4;  // the share is 1 in 4
-  // A time that counts by itself: what was before says nothing any more.
+  // A period that is judged by itself: earlier periods do not count.
   static constexpr std::chrono::milliseconds kWindow{50};
 
   // `now` is for tests.

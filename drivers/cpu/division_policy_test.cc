@@ -20,7 +20,7 @@ class DivisionPolicyTest : public testing::Test {
     time_ += time;
     delay_ += time;
   }
-  // Loops are divided and nobody waits, for long enough that nothing before counts.
+  // Loops are divided and no thread waits, for long enough that nothing before counts.
   void settle() {
     EXPECT_TRUE(divides());
     pass(2 * DivisionPolicy::kWindow);

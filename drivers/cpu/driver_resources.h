@@ -1,5 +1,7 @@
-// DriverResources: what the models of a driver share, beyond the driver's end.
-// Thread safety: that of its members. Ownership: owns them; models share it.
+// DriverResources: the resources that the models of a driver share. They exist beyond the driver's
+// end.
+// Thread safety: that of its members.
+// Ownership: owns them; models share it.
 #pragma once
 
 #include <array>
@@ -20,11 +22,11 @@ struct DriverResources {
   // Loops of one priority never wait for, or run in, threads of another. A pool has no threads
   // before its first loop.
   std::array<ThreadShare, 3> byPriority;
-  // For what must not cost more energy than it has to: no thread is woken.
+  // For executions with the least energy: no thread is woken.
   ThreadShare alone{1};
-  // What is kept for the next execution is given back after this time.
+  // Memory that is kept for the next execution is given back after this time.
   IdleMemory idle{std::chrono::seconds(10)};
-  // Also by priority. The last: what they complete needs the others.
+  // Also by priority. Must be the last member: the models that they complete need the others.
   std::array<LateCompiler, 3> late{LateCompiler(ThreadClass::BACKGROUND),
                                    LateCompiler(ThreadClass::NORMAL),
                                    LateCompiler(ThreadClass::URGENT)};

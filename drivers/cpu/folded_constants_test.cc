@@ -1,5 +1,5 @@
-// Weights that a model has as bytes and computes with as floats: results are those of float
-// weights, and a compilation leaves no more in memory.
+// Tests weights that a model stores as bytes and computes with as floats. Results equal those of
+// float weights, and a compilation leaves no more in memory.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -50,8 +50,8 @@ class WeightMaker {
   std::mt19937 engine_{3};
 };
 
-// A full connection, whose weights are packed, two that share theirs, a product with a constant
-// that every run reads where it lies, and MAXIMUM with a small one.
+// A full connection, whose weights are packed, and two that share their weights. A product with a
+// constant that every run reads in its place, and MAXIMUM with a small constant.
 std::shared_ptr<const Model> modelOf(Weights kind) {
   Builder b;
   WeightMaker weights(b, kind);

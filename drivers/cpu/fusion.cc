@@ -16,7 +16,7 @@ bool isOneOf(const FusionGraph& graph, size_t i, std::initializer_list<Operation
   return std::ranges::find(types, graph.definition(i).type) != types.end();
 }
 
-// What operation `i` clamps its input to, if that is all that it does.
+// The range that operation `i` clamps its input to, if it does only that.
 std::optional<ops::FuseCode> activationOf(const FusionGraph& graph, size_t i) {
   if (isOneOf(graph, i, {OperationType::RELU})) return ops::FuseCode::RELU;
   if (isOneOf(graph, i, {OperationType::RELU1})) return ops::FuseCode::RELU1;
@@ -157,7 +157,7 @@ std::vector<Fusion> fusionsOf(const FusionGraph& graph, size_t i) {
   }
   const bool isConv = isOneOf(graph, i, {OperationType::CONV_2D, OperationType::DEPTHWISE_CONV_2D});
   const Fusion alone = {i, {}, graph.operation(i).inputs, {}};
-  // By what comes behind, with and without the border in front.
+  // By the operations that follow, with and without the border in front.
   std::vector<Fusion> tails;
   if (Fusion separable = alone;
       isOneOf(graph, i, {OperationType::DEPTHWISE_CONV_2D}) && appendPoints(graph, &separable)) {
@@ -199,8 +199,8 @@ bool isReshape(const FusionGraph& graph, size_t i) {
 
 namespace {
 
-// What an operation of a pattern reads: the result of an earlier one, by its place, or one of
-// these.
+// The inputs of an operation of a pattern: the result of an earlier operation, by its place, or one
+// of these.
 enum Source : int { kX = -1, kAxes = -2, kConstants = -3 };
 // The pattern's constants, from kConstants down.
 enum Constant : int { kZero, kSmallest, kSteps, kLeastAndHalf, kHalf, kLeast, kGreatest, kCount };
@@ -238,7 +238,8 @@ class RoundingMatcher {
  public:
   explicit RoundingMatcher(const FusionGraph& graph) : graph_(graph) {}
 
-  // Whether the pattern ends with operation `last`, and nobody else reads what is in it.
+  // Whether the pattern ends with operation `last`, and no operation outside it reads its
+  // intermediate values.
   bool matches(size_t last) {
     std::vector<uint32_t> readers(RowRounding::kOperations);
     found_.back() = last;
@@ -266,7 +267,7 @@ class RoundingMatcher {
            constants_[kSteps] == *constants_[kGreatest] - *constants_[kLeast];
   }
 
-  // After a match: the operation at a place of the pattern, and what is rounded.
+  // After a match: the operation at a place of the pattern, and the operand that is rounded.
   size_t operation(size_t at) const { return *found_[at]; }
   uint32_t input() const { return *x_; }
   ops::RoundingSteps steps() const {

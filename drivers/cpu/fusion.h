@@ -1,5 +1,6 @@
-// Operations that are computed together with another one. Thread safety: pure functions but for the
-// graph, which belongs to one thread. Ownership: the graph borrows the plan.
+// Finds operations that are computed together with another one.
+// Thread safety: pure functions, except for the graph, which belongs to one thread.
+// Ownership: the graph borrows the plan.
 #pragma once
 
 #include <optional>
@@ -11,7 +12,7 @@
 
 namespace halyard::cpudriver {
 
-// Who writes and who reads each operand of the main subgraph.
+// The writer and the readers of each operand of the main subgraph.
 class FusionGraph {
  public:
   explicit FusionGraph(const cpu::SubgraphPlan& plan);
@@ -32,7 +33,7 @@ class FusionGraph {
   std::vector<std::optional<size_t>> readers_;    // likewise: the last one
 };
 
-// One operation and what can be computed with it.
+// One operation and the operations that can be computed with it.
 struct Fusion {
   size_t last;                    // the operation whose outputs are the result
   std::vector<size_t> swallowed;  // all others
@@ -40,27 +41,27 @@ struct Fusion {
   Fused fused;
 };
 
-// What operation `i` could be fused with, the most first.
+// The operations that `i` could be fused with, the longest fusion first.
 std::vector<Fusion> fusionsOf(const FusionGraph& graph, size_t i);
 
 // Whether operation `i` only gives its first input another shape.
 bool isReshape(const FusionGraph& graph, size_t i);
 
-// Rounding the rows of a float tensor to as many steps as a byte has, from the least value of each
-// row to the greatest: ROUND_TO_DYNAMIC_RANGE, or the operations of the API that the importer of
-// .tflite files puts in its place for devices that do not have it.
+// Rounds the rows of a float tensor to as many steps as a byte has, from the least value of each
+// row to the greatest. This is ROUND_TO_DYNAMIC_RANGE. For devices without this operation, the
+// importer of .tflite files writes operations of the API in its place.
 struct RowRounding {
   static constexpr size_t kOperations = 19;  // of the API
 
-  std::vector<size_t> before;  // all but the last operation
+  std::vector<size_t> before;  // all except the last operation
   uint32_t input;              // the tensor that is rounded
   RoundedRows rows;
 };
-// That which ends with operation `last`; none where there is none.
+// The rounding that ends with operation `last`. Empty if `last` ends no rounding.
 std::optional<RowRounding> rowRoundingAt(const FusionGraph& graph, size_t last);
 
-// The operations from `i` on that make one table of bytes together: a value becomes a real number,
-// goes through functions, and becomes bytes again. Empty where there are none.
+// The operations from `i` on that together make one table of bytes: a value becomes a real number,
+// goes through functions, and becomes bytes again. Empty if no table can be made.
 std::vector<size_t> tableChain(const FusionGraph& graph, size_t i);
 
 }  // namespace halyard::cpudriver

@@ -342,14 +342,14 @@ TEST(FusionTest, SoItDoesInBytes) {
         expectSteps(model, 1);
       }
     }
-    // Rows that are no whole units of what is multiplied at once.
+    // Rows that are not a whole number of the units that are multiplied at once.
     expectSteps(quant8SeparableModel(type, {.image = {1, 14, 18, 30}}), 2);
   }
 }
 
 TEST(FusionTest, AConvolutionByPointsStaysApartWhereThatIsBetterOrHasToBe) {
   constexpr size_t kApart = 3;
-  // Others read what is between, or there are few channels.
+  // Other operations read the intermediate values, or there are few channels.
   expectSteps(separableModel({.image = {1, 9, 7, 24}}, true), kApart);
   expectSteps(separableModel({.image = {1, 9, 7, 4}}), kApart);
   // A line that does not stay in any cache.

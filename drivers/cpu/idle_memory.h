@@ -1,6 +1,7 @@
-// IdleMemory: gives back what models keep between executions, once nobody has used it for a while.
-// Thread safety: all methods may be called from any thread. Ownership: owns its thread, which there
-// is only while something is kept; borrows the keepers.
+// IdleMemory: gives back memory that models keep between executions, once it has been unused for a
+// while.
+// Thread safety: all methods may be called from any thread.
+// Ownership: owns its thread, which exists only while memory is kept. Borrows the keepers.
 #pragma once
 
 #include <atomic>
@@ -19,11 +20,12 @@ class IdleMemory {
   class Keeper {
    public:
     virtual ~Keeper() = default;
-    // Gives back what has not been used since `before`. Whether anything is kept still.
+    // Gives back the memory that has not been used since `before`. Returns whether any memory is
+    // still kept.
     virtual bool releaseUnusedSince(Clock::time_point before) = 0;
   };
 
-  // What has been idle for `patience` is given back before twice that has passed.
+  // Memory that has been idle for `patience` is given back before twice that time has passed.
   explicit IdleMemory(std::chrono::milliseconds patience) : patience_(patience) {}
   // No keeper may be left.
   ~IdleMemory();

@@ -7,7 +7,7 @@
 namespace halyard::cpudriver {
 namespace {
 
-// What a maker knows to fuse; the others are not asked.
+// The operations that a maker can fuse. Other makers are not asked.
 enum Fusable : unsigned {
   kNothing = 0,
   kActivation = 1,
@@ -71,7 +71,7 @@ constexpr Entry kEntries[] = {
 };
 
 unsigned neededFor(const Fused& fused) {
-  // What is about the second convolution, it knows to fuse.
+  // The maker fuses all operations around the second convolution.
   if (fused.between != nullptr) return kPoints;
   return (fused.activation ? kActivation : kNothing) | (fused.hasPadding() ? kPadding : kNothing) |
          (fused.addsInput ? kAddend : kNothing) | (fused.rounding ? kRounding : kNothing);

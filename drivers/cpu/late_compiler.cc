@@ -75,7 +75,7 @@ void LateCompiler::work() {
       const std::weak_ptr<CompiledModel> next = std::move(waiting_.front().model);
       waiting_.pop_front();
       lock.unlock();
-      // What goes wrong is the runs' to tell.
+      // The runs report the error.
       if (const std::shared_ptr<CompiledModel> model = next.lock()) (void)model->complete();
       lock.lock();
     }

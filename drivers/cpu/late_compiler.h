@@ -20,13 +20,13 @@ class CompiledModel;
 class LateCompiler {
  public:
   using Clock = std::chrono::steady_clock;
-  // A model waits so long before its turn: the application is still at making what it needs to
-  // execute it, for which memory and processors are wanted. Who executes it earlier completes it.
+  // The time that a model waits before its turn. Meanwhile the application prepares its first
+  // execution, which needs memory and processors. An earlier execution completes the model itself.
   static constexpr std::chrono::microseconds kDelay{1000};
 
   explicit LateCompiler(ThreadClass threadClass = ThreadClass::NORMAL)
       : threadClass_(threadClass) {}
-  // Leaves alone what has not begun, and waits for what has.
+  // Drops the models that have not begun, and waits for the one that has.
   ~LateCompiler();
   LateCompiler(const LateCompiler&) = delete;
   LateCompiler& operator=(const LateCompiler&) = delete;
@@ -34,7 +34,7 @@ class LateCompiler {
   // A model that is gone when its turn comes is left out. False where the system gives no thread or
   // timer: the caller is to complete it.
   [[nodiscard]] bool add(const std::shared_ptr<CompiledModel>& model);
-  // Somebody waits for a model: there is no delay for those that are here.
+  // A caller waits for a model: there is no delay for the models that are in the queue now.
   void hurry();
 
  private:
@@ -49,7 +49,8 @@ class LateCompiler {
 
   const ThreadClass threadClass_;
   std::mutex mutex_;
-  // What the thread sleeps on. Who adds a model sets it, and wakes nobody: the application waits.
+  // The thread sleeps on this timer. A caller that adds a model sets it and does not wake the
+  // thread, because the application waits.
   UniqueFd timer_;
   std::deque<Entry> waiting_;
   bool isStopping_ = false;

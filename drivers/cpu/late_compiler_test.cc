@@ -110,7 +110,7 @@ TEST(LateCompilerTest, ARunWithADeadlineWaitsNoLonger) {
   const std::shared_ptr<CompiledModel> waited = planned({nullptr, nullptr, &late});
   hal::ExecuteOptions soon;
   soon.deadline = hal::Clock::now() + std::chrono::milliseconds(1);
-  // Nobody is going to complete it.
+  // No thread completes it.
   const Outcome missed = run(*waited, soon);
   EXPECT_EQ(missed.status.code(), ResultCode::MISSED_DEADLINE_TRANSIENT);
   EXPECT_THAT(missed.status.message(), HasSubstr("before the model's kernels were made"));
@@ -170,7 +170,7 @@ TEST(LateCompilerDeathTest, WithoutAThreadTheCallerIsTold) {
     rlimit before{};
     ::getrlimit(RLIMIT_AS, &before);
     rlimit none = before;
-    none.rlim_cur = 1 << 20;  // less than there is: no stack can be had
+    none.rlim_cur = 1 << 20;  // below the present use: no stack can be mapped
     ::setrlimit(RLIMIT_AS, &none);
     const bool added = late.add(model);
     ::setrlimit(RLIMIT_AS, &before);

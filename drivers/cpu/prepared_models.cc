@@ -1,4 +1,4 @@
-// Requests to arguments of compiled models, and what is not theirs to the executor.
+// Passes requests as arguments to compiled models, and all others to the executor.
 #include "prepared_models.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ hal::ExecutionResult runMapped(CompiledModel& compiled, const Model& model,
   return result;
 }
 
-// What an execution takes, if that is asked for.
+// The time that an execution takes, if the caller asks for it.
 class Stopwatch {
  public:
   explicit Stopwatch(const hal::ExecuteOptions& options)
@@ -64,7 +64,7 @@ class RepeatedRequest final : public hal::ReusableExecution {
  public:
   RepeatedRequest(std::shared_ptr<CompiledModel> model, hal::MappedRequest mapped)
       : model_(std::move(model)), mapped_(std::move(mapped)) {
-    // Only what model and request leave open is to be told.
+    // Only dimensions that model and request leave open are reported.
     const bool isOpen =
         std::ranges::any_of(mapped_.outputs(), [](const hal::MappedArgument& output) {
           return !knownElementCount(output.dims).has_value();
@@ -161,7 +161,7 @@ hal::ExecutionResult OpenPreparedModel::executeSynchronously(const hal::Request&
   return executor_->executeSynchronously(request, options);
 }
 
-// While what was compiled can be run, that; the executor afterwards.
+// Runs the compiled model as long as it can be run, and the executor afterwards.
 class OpenPreparedModel::Repeated final : public hal::ReusableExecution {
  public:
   Repeated(OpenPreparedModel& model, const hal::Request& request,

@@ -1,7 +1,7 @@
-// Models as the CPU driver hands them out: compiled, or with sizes that only an execution knows,
-// for which they are compiled then.
-// Thread safety: as hal::PreparedModel. Ownership: they share the model, what they have compiled,
-// and what that borrows.
+// The prepared models that the CPU driver returns. A model is compiled at once, or, if only an
+// execution knows its sizes, compiled for these sizes then.
+// Thread safety: as hal::PreparedModel.
+// Ownership: they share the model, their compiled models, and the resources that these borrow.
 #pragma once
 
 #include <memory>
@@ -39,7 +39,8 @@ class CompiledPreparedModel final : public hal::PreparedModel {
   const std::shared_ptr<CompiledModel> compiled_;
 };
 
-// Is compiled for the sizes of each execution. What cannot be, the executor computes.
+// Is compiled for the sizes of each execution. The executor computes a model that cannot be
+// compiled.
 class OpenPreparedModel final : public hal::PreparedModel {
  public:
   // `resources` has what `plans` borrow; `executor` has the same model prepared.
@@ -52,7 +53,7 @@ class OpenPreparedModel final : public hal::PreparedModel {
 
   hal::ExecutionResult executeSynchronously(const hal::Request& request,
                                             const hal::ExecuteOptions& options) override;
-  // It keeps what has been compiled for its sizes, whatever others are executed meanwhile.
+  // It keeps the model that was compiled for its sizes, even if others are executed meanwhile.
   Result<std::unique_ptr<hal::ReusableExecution>> createReusableExecution(
       const hal::Request& request) override;
 

@@ -261,7 +261,7 @@ TEST_F(OpenModelsTest, WhatCannotBeCompiledTheExecutorComputes) {
   }
 }
 
-// A branch's subgraphs are the executor's, whatever is known of sizes.
+// The executor computes a branch's subgraphs, even if all sizes are known.
 TEST_F(OpenModelsTest, ControlFlowIsComputedToo) {
   const auto branch = [](OperationType type) {
     Subgraph subgraph;

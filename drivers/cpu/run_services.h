@@ -1,6 +1,6 @@
-// RunServices: what the kernels of one run use beside their operands.
-// Thread safety: as ops::KernelServices; reset between two kernels only.
-// Ownership: owns scratch memory, which is kept from kernel to kernel; borrows the threads.
+// RunServices: scratch memory and threads for the kernels of one run, beside their operands.
+// Thread safety: as ops::KernelServices. Reset only between two kernels.
+// Ownership: owns scratch memory, which is kept from kernel to kernel. Borrows the threads.
 #pragma once
 
 #include <atomic>

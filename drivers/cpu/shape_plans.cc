@@ -10,7 +10,7 @@
 namespace halyard::cpudriver {
 namespace {
 
-// Of each input; nothing when they are not all known, or none of the model's.
+// The dimensions of each input. Empty when some are unknown, or contradict the model's.
 std::optional<std::vector<Shape>> dimsOf(const Subgraph& subgraph,
                                          std::span<const cpu::Argument> inputs) {
   if (inputs.size() != subgraph.inputIndexes.size()) return std::nullopt;
@@ -61,7 +61,8 @@ std::shared_ptr<CompiledModel> ShapePlans::get(std::span<const cpu::Argument> in
       return entry->compiled;
     }
   }
-  // Others need not wait meanwhile. Who plans the same at the same time has one in vain.
+  // Other callers need not wait meanwhile. If two callers plan the same at the same time, one of
+  // the plans is dropped.
   std::shared_ptr<CompiledModel> made = make(*dims);
   {
     const std::lock_guard lock(mutex_);
@@ -70,7 +71,7 @@ std::shared_ptr<CompiledModel> ShapePlans::get(std::span<const cpu::Argument> in
     trim(&dropped);
   }
   if (made != nullptr && resources_.late != nullptr && !resources_.late->add(made)) {
-    (void)made->complete();  // what goes wrong is the runs' to tell
+    (void)made->complete();  // the runs report the error
   }
   return made;
 }
@@ -109,7 +110,7 @@ std::shared_ptr<CompiledModel> ShapePlans::make(const std::vector<Shape>& dims) 
 }
 
 void ShapePlans::trim(std::vector<std::shared_ptr<CompiledModel>>* dropped) {
-  // What has only been planned needs what others have packed.
+  // A model that has only been planned needs the constants that others have packed.
   const CompiledModel* const last = entries_.front().compiled.get();
   const bool countsBytes = last == nullptr || last->isComplete();
   size_t bytes = 0;

@@ -1,8 +1,8 @@
-// ShapePlans: a model whose sizes only an execution knows, compiled for those that executions come
-// with, of which the last few are kept.
+// ShapePlans: a model whose sizes only an execution knows, compiled for the sizes of executions.
+// The last few of these compiled models are kept.
 // Thread safety: all methods may be called from any thread.
-// Ownership: shares the model's plan, and each compiled model with whoever has got it, so that it
-// outlives its place here; borrows the resources.
+// Ownership: shares the model's plan. Shares each compiled model with its users, so that it may
+// outlive its place here. Borrows the resources.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ namespace halyard::cpudriver {
 
 class ShapePlans {
  public:
-  // What is kept. The bytes are those of temporaries, and of packed constants that no other sizes
-  // have in common; the one that was used last is kept however many it has.
+  // Limits of the models that are kept. The bytes are those of temporaries, and of packed constants
+  // that no other sizes share. The model that was used last is kept even if it has more.
   struct Limits {
     size_t plans = 8;
     size_t bytes = size_t{256} << 20;
   };
 
-  // Whether nothing but sizes of inputs keeps a model from being compiled, as far as that can be
-  // seen without them.
+  // Whether only the sizes of inputs keep a model from being compiled, as far as this is known
+  // without them.
   static bool mayHelp(const cpu::ExecutionPlan& open);
 
   // `open` has all constants (ConstantReading::ALL).
@@ -42,12 +42,12 @@ class ShapePlans {
   ShapePlans(const ShapePlans&) = delete;
   ShapePlans& operator=(const ShapePlans&) = delete;
 
-  // The model for executions with inputs of these sizes: planned now where it is not here, its
-  // steps deferred (CompiledModel::compileLater). Null where it cannot be compiled, and where
-  // the arguments are not the model's: what is wrong with them the executor says. Throws
+  // The model for executions with inputs of these sizes. If it is not kept here, it is planned now,
+  // with its steps deferred (CompiledModel::compileLater). Null where it cannot be compiled, and
+  // where the arguments contradict the model: the executor then reports the error. Throws
   // WorkAbandoned as checkWorkLimit, and std::bad_alloc.
   std::shared_ptr<CompiledModel> get(std::span<const cpu::Argument> inputs);
-  // The model has failed, with `why`: for these sizes there is none from now on.
+  // The model has failed with `why`: from now on no compiled model exists for these sizes.
   void giveUp(const std::shared_ptr<CompiledModel>& model, const Status& why);
 
   // How many models are kept.
@@ -56,10 +56,10 @@ class ShapePlans {
  private:
   struct Entry {
     std::vector<Shape> dims;                  // by input
-    std::shared_ptr<CompiledModel> compiled;  // null: there is none
+    std::shared_ptr<CompiledModel> compiled;  // null: not compilable
   };
 
-  // The entry, as the one that was used last; null if there is none.
+  // Finds the entry and marks it as used last. Null if no entry has these sizes.
   const Entry* find(const std::vector<Shape>& dims);
   std::shared_ptr<CompiledModel> make(const std::vector<Shape>& dims);
   void trim(std::vector<std::shared_ptr<CompiledModel>>* dropped);

@@ -241,7 +241,7 @@ TEST(ShapePlansArguments, WhatIsNotTheModelsIsForTheExecutor) {
   EXPECT_EQ(plans.size(), 0u);
 }
 
-// How long a result is may be said by what is in an input.
+// The length of a result may depend on the values of an input.
 TEST(ShapePlansArguments, SizesThatFollowFromValuesAreForTheExecutor) {
   Builder builder;
   const uint32_t x = builder.input({0, 6});

@@ -12,8 +12,8 @@ namespace {
 // Bytes: less is not worth a search.
 constexpr size_t kLeastShared = 256;
 
-// With the same key there are no more than this: what is the same at all places that the key is
-// made of is most often the same.
+// The most pieces with the same key. Pieces that agree at all places that the key covers are most
+// often equal.
 constexpr size_t kMostAlike = 8;
 
 // Of the size, and of some of the content.
@@ -36,7 +36,7 @@ uint64_t keyOf(const std::byte* content, size_t bytes) {
 SharedPacking::SharedPacking(PackedPieces& pieces, ThreadShare* threads)
     : pieces_(pieces),
       lock_(pieces.packing_),
-      // What is gone with its plans is not looked for.
+      // Pieces whose plans are gone are not searched.
       isFirst_((std::erase_if(pieces.pieces_,
                               [](const auto& piece) { return piece.second.memory.expired(); }),
                 pieces.pieces_.empty())),

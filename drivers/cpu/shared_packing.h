@@ -1,9 +1,9 @@
-// What the plans of one model pack, each for other sizes of its inputs: most of it is the same in
-// all of them, and in memory once.
+// Shares the packed constants of one model's plans. Each plan is for other sizes of the inputs, but
+// most packed constants are equal in all of them. They are in memory once.
 // Thread safety: PackedPieces may be used by any number of SharedPackings, which wait for each
 // other; a SharedPacking is used as Packing.
-// Ownership: kernels own what they have packed; PackedPieces remembers it as long as one of them
-// does.
+// Ownership: kernels own their packed constants; PackedPieces remembers them as long as a kernel
+// owns them.
 #pragma once
 
 #include <cstdint>
@@ -28,11 +28,11 @@ class PackedPieces {
   std::unordered_multimap<uint64_t, Piece> pieces_;
 };
 
-// What another plan has packed is found by its content: what a kernel packs may depend on the
-// sizes, in ways that only its maker knows. So it is packed once more, and compared.
+// A piece that another plan has packed is found by its content. The content may depend on the
+// sizes, in ways that only the kernel's maker knows. So the constant is packed again and compared.
 class SharedPacking final : public Packing {
  public:
-  // Waits until nobody else packs for the same model. `threads` may be null.
+  // Waits until no other thread packs for the same model. `threads` may be null.
   SharedPacking(PackedPieces& pieces, ThreadShare* threads);
 
   // For the first plan of the model only, which packs nearly all that there will be.

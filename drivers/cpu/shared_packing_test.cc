@@ -1,4 +1,5 @@
-// What several plans pack is in memory once, and no longer than one of them needs it.
+// Tests that constants packed by several plans are in memory once, and only as long as one plan
+// needs them.
 #include "shared_packing.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +38,7 @@ TEST(SharedPackingTest, WhatIsPackedAgainIsTheSameMemory) {
     firstBias = packed(first, bias);
     EXPECT_EQ(first.ownBytes(), 10400u);
   }
-  // In whatever order, and with others between.
+  // In any order, and with others between.
   SharedPacking second(pieces, nullptr);
   const auto others = packed(second, valuesFrom(3, 10000));
   EXPECT_EQ(packed(second, bias).data(), firstBias.data());

@@ -174,7 +174,7 @@ class StepMaker {
   mutable SharedParts parts_;  // for makers
   const FusionGraph graph_;
   std::vector<std::optional<Step>> steps_;  // by operation
-  std::vector<bool> isDone_;                // likewise
+  std::vector<bool> isDone_;                // by operation
   // By the pattern's last operation.
   std::vector<std::optional<RowRounding>> roundings_;
   std::vector<uint32_t> memoryOf_;  // by operand: in whose memory it is

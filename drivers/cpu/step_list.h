@@ -1,5 +1,6 @@
-// The steps that a model becomes: operations one by one or several at once, each with a kernel of
-// this driver's own where there is one. Thread safety: pure functions; steps are values.
+// Makes the steps of a model. A step is one operation, or several at once, with a kernel of this
+// driver where one exists.
+// Thread safety: pure functions; steps are values.
 // Ownership: steps own their kernels.
 #pragma once
 
@@ -20,9 +21,9 @@ struct Step {
   std::unique_ptr<Kernel> kernel;  // null: the reference kernel
 };
 
-// In the order in which they are to run. All dimensions in `plan` are known. What only gives
-// another shape to a tensor becomes no step: who reads the result reads the tensor. `packing` is
-// for the kernels, and may be null. WorkAbandoned as checkWorkLimit.
+// The steps in the order of execution. All dimensions in `plan` must be known. An operation that
+// only gives a tensor another shape becomes no step: readers of its result read the tensor.
+// `packing` is for the kernels, and may be null. WorkAbandoned as checkWorkLimit.
 std::vector<Step> makeSteps(const cpu::SubgraphPlan& plan, Packing* packing);
 
 }  // namespace halyard::cpudriver

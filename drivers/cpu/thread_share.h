@@ -35,9 +35,9 @@ class ThreadShare {
   };
 
   ThreadPool& pool() { return pool_; }
-  // Whether a loop is to be divided now: not while executions keep all processors busy by
-  // themselves, or other processes do. It would wait for threads whose processors others have, and
-  // nobody would gain.
+  // Whether a loop is divided now. It is not while executions keep all processors busy by
+  // themselves, or other processes do. It would wait for threads whose processors are taken,
+  // without any gain.
   bool divides() {
     const unsigned threads = pool_.threads();
     if (executions_.load(std::memory_order_relaxed) >= threads) return false;

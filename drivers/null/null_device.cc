@@ -8,7 +8,7 @@ using namespace halyard;  // NOLINT(google-build-using-namespace): this file is 
 hal::DeviceInfo describeDevice() {
   hal::DeviceInfo info;
   info.name = "acme-null";
-  info.versionString = "acme-null 0.1.0";  // to change with whatever changes results or caches
+  info.versionString = "acme-null 0.1.0";  // change it with results or caches
   info.halVersion = HalVersion::V1_3;
   info.featureLevel = FeatureLevel::FL4;
   info.type = hal::DeviceType::OTHER;
@@ -17,7 +17,7 @@ hal::DeviceInfo describeDevice() {
   return info;
 }
 
-// What would keep prepareModel from preparing it; OK for an operation that the device can do.
+// OK for an operation that the device can do; otherwise the reason why prepareModel refuses it.
 Status checkOperation(const Model& /*model*/, size_t index, const Operation& operation) {
   return badData("{} is not supported", operationText(index, operation.type));
 }

@@ -1,5 +1,5 @@
-// The null driver, in this process and in its own: it is found, says what it is, and refuses models
-// in the right way.
+// Tests the null driver, in this process and in its own. It is found, describes itself, and refuses
+// models in the right way.
 #include "null_device.h"
 
 #include <gmock/gmock.h>
@@ -57,7 +57,7 @@ TEST(NullDriverTest, InThisProcess) {
   EXPECT_EQ(session.processId(), ::getpid());
 }
 
-// Built against nothing but libhalyard_driver.
+// Built against libhalyard_driver alone.
 TEST(NullDriverTest, InItsOwnProcess) {
   hal::Manifest manifest;
   manifest.name = "acme-null";

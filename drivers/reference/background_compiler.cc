@@ -35,7 +35,7 @@ void BackgroundCompiler::run(const std::stop_token& stop) {
     const std::weak_ptr<const Task> next = std::move(tasks_.front());
     tasks_.pop_front();
     lock.unlock();
-    // Nobody pays for the work on a model that has gone.
+    // No time is spent on a model that is gone.
     if (!next.expired() && pauseFor(time_, {}, stop).ok()) {
       try {
         if (const std::shared_ptr<const Task> task = next.lock()) (*task)(stop);

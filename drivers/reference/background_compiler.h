@@ -1,7 +1,7 @@
 // BackgroundCompiler: a thread that makes better code for models that are in use already.
 // Thread safety: post may be called from several threads at once.
-// Ownership: owns its thread, which starts with the first task and ends with the compiler; what has
-// not been done by then never is. Tasks belong to those who post them.
+// Ownership: owns its thread, which starts with the first task and ends with the compiler. Tasks
+// that are not done by then are dropped. Tasks belong to their posters.
 #pragma once
 
 #include <condition_variable>
@@ -18,7 +18,7 @@ namespace halyard::drivers {
 class BackgroundCompiler {
  public:
   // Done once, after `time` of compiling, with a token that is asked to stop when the compiler
-  // ends. Not done if its owner has let go of it by then.
+  // ends. Not done if its owner has released it by then.
   using Task = std::function<void(std::stop_token)>;
 
   explicit BackgroundCompiler(Milliseconds time) : time_(time) {}
@@ -26,7 +26,7 @@ class BackgroundCompiler {
   BackgroundCompiler(const BackgroundCompiler&) = delete;
   BackgroundCompiler& operator=(const BackgroundCompiler&) = delete;
 
-  // Tasks are done in the order in which they come. Without a thread to be had, none is.
+  // Tasks are done in the order in which they come. If no thread can be started, no task is done.
   void post(std::weak_ptr<const Task> task);
 
  private:

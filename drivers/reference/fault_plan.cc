@@ -32,7 +32,7 @@ Status perform(const Fault& fault) {
     case FaultAction::FAIL:
       return Status(fault.status, fault.text);
     case FaultAction::THROW:
-      // Against the rules of a driver, which is what it is for.
+      // Breaks the rules of a driver on purpose.
       throw std::runtime_error(fault.text);
     case FaultAction::CRASH:
       die(SIGSEGV);

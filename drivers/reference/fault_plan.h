@@ -1,6 +1,6 @@
-// FaultPlan: what is to go wrong, counted out over the calls of a process.
+// FaultPlan: the faults of a personality, counted out over the calls of a process.
 // Thread safety: all methods may be called from several threads at once.
-// Ownership: owns the faults; outlives the calls that it has given some to.
+// Ownership: owns the faults; outlives the calls that have faults.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@ class FaultPlan {
   // The faults of one call.
   class Call {
    public:
-    // Does what is to be done at that moment: does not return, throws, or says with what status the
-    // call is to end.
+    // Applies the fault of that moment. It does not return, throws, or returns the status with
+    // which the call must end.
     Status at(FaultMoment moment) const;
     bool spoilsResult() const;
 
@@ -31,7 +31,7 @@ class FaultPlan {
 
   // Whether any fault is to happen there.
   bool concerns(FaultPoint point) const;
-  // Counts a call; `model` is null where there is none.
+  // Counts a call; `model` is null for a call without a model.
   Call enter(FaultPoint point, const Model* model);
 
  private:

@@ -1,7 +1,7 @@
-// ModelCode: what a prepared model of the reference driver computes with, which may come late and
-// may be replaced by something better.
+// ModelCode: the code that a prepared model of the reference driver computes with. It may come
+// late, and better code may replace it.
 // Thread safety: all methods may be called from several threads at once.
-// Ownership: shared by the prepared model and whoever compiles for it.
+// Ownership: shared by the prepared model and its compilers.
 #pragma once
 
 #include <condition_variable>
@@ -24,7 +24,7 @@ struct CompiledCode {
 
 class ModelCode {
  public:
-  // What compiles it at first use. `options`: of the execution that needs it.
+  // Compiles the code at its first use. `options`: of the execution that needs it.
   using Compile = std::function<Result<std::shared_ptr<const CompiledCode>>(
       const hal::ExecuteOptions& options)>;
 

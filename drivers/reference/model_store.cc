@@ -9,7 +9,7 @@
 namespace halyard::drivers {
 namespace {
 
-// What a mistaken driver might save: of the right length, and without meaning.
+// Content that a faulty driver might save: of the right length, and without meaning.
 void spoil(hal::CompileCache::Content& content) {
   for (auto* files : {&content.model, &content.data}) {
     for (std::vector<uint8_t>& file : *files) std::fill(file.begin(), file.end(), uint8_t{0x5a});

@@ -25,7 +25,7 @@ class ModelStore {
   // CompileCache::save.
   Status save(const SavedModel& saved, const hal::CacheFiles& files, uint32_t clientUid,
               std::stop_token cancel = {});
-  // OP_FAILED for whatever is not exactly what was saved.
+  // OP_FAILED for any content that is not exactly the saved content.
   Result<SavedModel> load(const hal::CacheFiles& files, const hal::PrepareOptions& options);
 
  private:

@@ -48,7 +48,7 @@ constexpr Names<FaultAction> kActions[] = {{"fail", FaultAction::FAIL},
                                            {"stop", FaultAction::STOP},
                                            {"hang", FaultAction::HANG},
                                            {"wrong_result", FaultAction::WRONG_RESULT}};
-// What a driver may answer; OUTPUT_INSUFFICIENT_SIZE would need shapes.
+// The codes that a driver may answer; OUTPUT_INSUFFICIENT_SIZE would need shapes.
 constexpr Names<ResultCode> kCodes[] = {
     {"UNAVAILABLE_DEVICE", ResultCode::UNAVAILABLE_DEVICE},
     {"OP_FAILED", ResultCode::OP_FAILED},

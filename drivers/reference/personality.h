@@ -85,7 +85,7 @@ struct Fault {
   FaultMoment when = FaultMoment::BEFORE;
   FaultAction action = FaultAction::FAIL;
   std::optional<OperationType> operation;  // only for models that have it
-  uint64_t nth = 1;                        // the first call that it befalls, of those it could
+  uint64_t nth = 1;                        // the first call that it affects, of those it could
   uint64_t times = UINT64_MAX;             // how many calls in a row
   ResultCode status = ResultCode::OP_FAILED;
   std::string text;
@@ -106,11 +106,11 @@ struct Personality {
   std::map<OperationType, double> wrongValues;
 };
 
-// What the reference driver is without a personality of its own.
+// The reference driver without a personality of its own.
 Personality defaultPersonality();
 
-// Reads a personality over the default one. BAD_DATA naming the field, what it is and what was
-// expected; unknown fields and such given twice are errors.
+// Reads a personality over the default one. BAD_DATA names the field, its value and the expected
+// value. Unknown fields and repeated fields are errors.
 Result<Personality> parsePersonality(std::string_view json);
 // The same from a file of at most 1 MiB; errors name it.
 Result<Personality> loadPersonality(const std::string& path);

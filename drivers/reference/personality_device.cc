@@ -18,7 +18,7 @@
 namespace halyard::drivers {
 namespace {
 
-// What is there beside the code that a model is computed with.
+// The data of a prepared model beside its code.
 struct Preparation {
   SavedModel saved;
   uint32_t clientUid = 0;
@@ -29,7 +29,7 @@ struct Preparation {
 struct Behaviour {
   explicit Behaviour(Personality from) : personality(std::move(from)), faults(personality.faults) {}
 
-  // Not being able to is no failure of what has been prepared.
+  // A failure to save is no failure of the preparation.
   void saveTo(const Preparation& preparation, std::stop_token cancel);
 
   const Personality personality;
@@ -64,7 +64,7 @@ Status spoil(const Model& model, const hal::Request& request, const hal::Executi
 
 class PersonalityPreparedModel final : public hal::PreparedModel {
  public:
-  // `later`: what the background compiler is to do; may be null.
+  // `later`: the task of the background compiler; may be null.
   PersonalityPreparedModel(std::shared_ptr<Behaviour> behaviour, Preparation preparation,
                            std::shared_ptr<ModelCode> code,
                            std::shared_ptr<const BackgroundCompiler::Task> later)
@@ -117,7 +117,7 @@ class PersonalityPreparedModel final : public hal::PreparedModel {
 
   Result<std::unique_ptr<hal::ReusableExecution>> createReusableExecution(
       const hal::Request& request) override {
-    // Nothing but computing, and always with the same code.
+    // It only computes, and always with the same code.
     if (delay_.count() <= 0 && !behaviour_->faults.concerns(FaultPoint::EXECUTE) &&
         behaviour_->personality.cache.mode == CompileMode::EAGER) {
       HALYARD_ASSIGN_OR_RETURN(const auto code, code_->get({}));
@@ -265,7 +265,7 @@ class PersonalityDevice final : public hal::Device {
                     multiStage);
   }
 
-  // What a model is compiled with at its first execution.
+  // Compiles a model at its first execution.
   ModelCode::Compile compilerFor(const Preparation& preparation) const {
     return [behaviour = behaviour_, cpu = cpu_, preparation](
                const hal::ExecuteOptions& options) -> Result<std::shared_ptr<const CompiledCode>> {
@@ -278,7 +278,7 @@ class PersonalityDevice final : public hal::Device {
     };
   }
 
-  // `improves`: better code is to be made in the background.
+  // `improves`: the background compiler makes better code.
   std::shared_ptr<hal::PreparedModel> withCode(Preparation preparation,
                                                std::shared_ptr<ModelCode> code, bool improves) {
     std::shared_ptr<const BackgroundCompiler::Task> later;
@@ -292,7 +292,7 @@ class PersonalityDevice final : public hal::Device {
 
   std::shared_ptr<const BackgroundCompiler::Task> improvementOf(
       const Preparation& preparation, const std::shared_ptr<ModelCode>& code) const {
-    // Shared, so that the files can be let go of when they have been written.
+    // Shared, so that the files can be released when they have been written.
     auto own = std::make_shared<Preparation>(preparation);
     own->saved.stage = Stage::OPTIMISED;
     return std::make_shared<const BackgroundCompiler::Task>(

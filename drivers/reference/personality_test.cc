@@ -1,4 +1,4 @@
-// Personalities as files: what is read, and how mistakes are told.
+// Tests personalities as files: how they are read, and how mistakes are reported.
 #include "personality.h"
 #include "test_definitions.h"
 
@@ -204,7 +204,7 @@ TEST(PersonalityTest, SamplesAreAsTheirOriginals) {
   }
 }
 
-// Every JSON block of the page, so that it does not promise what is not there.
+// Every JSON block of the page, so that it promises only existing features.
 TEST(PersonalityTest, ExamplesOfThePageAreRight) {
   std::ifstream file(HALYARD_SOURCE_DIR "/docs/reference_driver.md");
   std::ostringstream page;

@@ -1,5 +1,6 @@
-// What the reference driver saves of a compilation: the model and how far it was compiled.
-// Thread safety: pure functions. Ownership: results own their data.
+// The part of a compilation that the reference driver saves: the model and how far it was compiled.
+// Thread safety: pure functions.
+// Ownership: results own their data.
 #pragma once
 
 #include <memory>
@@ -20,12 +21,12 @@ struct SavedModel {
   Stage stage = Stage::OPTIMISED;
 };
 
-// Divided over as many files of each kind, of which one at least has to be there: what decides
-// where memory is used goes to model files, as long as there are any. Errors as serializeModel.
+// Divides the model over the files of each kind. At least one file must exist. Content that decides
+// where memory is used goes to model files, if any exist. Errors as serializeModel.
 Result<hal::CompileCache::Content> packModel(const SavedModel& saved, size_t modelFiles,
                                              size_t dataFiles);
 
-// The same back. Any content may be given: OP_FAILED for what is not of packModel's making.
+// The reverse. Any content may be given: OP_FAILED for content that packModel has not made.
 Result<SavedModel> unpackModel(const hal::CompileCache::Content& content);
 
 }  // namespace halyard::drivers

@@ -1,4 +1,4 @@
-// Saved models: divided over files, and whatever else may be in them.
+// Tests saved models: division over files, and damaged content.
 #include "saved_model.h"
 
 #include <gtest/gtest.h>

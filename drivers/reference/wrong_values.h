@@ -11,9 +11,9 @@ namespace halyard::drivers {
 
 class WrongValues final : public cpu::KernelPatch {
  public:
-  // `shares`: by operation, how much too large: 0.01 makes 1.01 of 1, and of a quantised value that
-  // stands for 1 what stands for 1.01, or the next one if that is the same. Integers are changed by
-  // one at least; what was true is false. Null when there are none.
+  // `shares`: by operation, the relative error: 0.01 makes 1.01 of 1. A quantised value of 1
+  // becomes the value of 1.01, or the next one if both are the same. Integers change by at least
+  // one. True becomes false. Null without shares.
   static std::shared_ptr<const WrongValues> make(std::map<OperationType, double> shares);
 
   Status run(const ops::OperationDefinition& definition,

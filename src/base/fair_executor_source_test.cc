@@ -1,4 +1,4 @@
-// Sources of work: rings and the like, which announce themselves by descriptors.
+// Sources of work: rings and similar, which announce themselves by descriptors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 using conformance::SourceCase;
 using conformance::Variant;
 
-// Enough to see what is wrong with a file; `halyard conformance` shows all.
+// Enough to see the fault of a file; `halyard conformance` shows all.
 constexpr size_t kMaxFailures = 3;
 constexpr double kSecondsPerCase = 0.003;
 
@@ -36,7 +36,7 @@ struct VectorFileCases {
 
 std::shared_ptr<conformance::Target> conformanceTarget(Target& target,
                                                        const std::shared_ptr<hal::Device>& device) {
-  // Made anew with the device.
+  // Made again with the device.
   struct Kept {
     std::shared_ptr<hal::Device> device;
     std::shared_ptr<conformance::Target> target;
@@ -144,7 +144,7 @@ Result<std::vector<Check>> listConformance(const TargetSpec& /*target*/, const P
   const auto files = std::make_shared<const std::vector<VectorFileCases>>(std::move(read));
   std::vector<Check> checks;
   for (const conformance::VariantTraits& traits : conformance::allVariants()) {
-    // What only the API has; see the area cts.
+    // Only the API has this launch; see the area cts.
     if (traits.launch == conformance::Launch::ASYNC) continue;
     const bool isQuick =
         std::find(std::begin(kQuick), std::end(kQuick), traits.variant) != std::end(kQuick);

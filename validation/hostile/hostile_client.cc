@@ -82,7 +82,7 @@ Status survives(const hal::Manifest& manifest, const std::function<Status(Unique
   return attacked.ok() ? ended : attacked;
 }
 
-// Longer than anybody waits here.
+// Longer than any process waits here.
 constexpr std::chrono::seconds kLinger{100};
 constexpr std::chrono::seconds kAnswerLimit{20};
 
@@ -117,7 +117,8 @@ Status sendDescriptorsThatBlock(UniqueFd socket,
         !client.isAnswered(kAnswerLimit)) {
       return opFailed("the driver does not answer a message that came with {}", way.what);
     }
-    // What is closed now is closed before the next answer, if it is closed where answers are made.
+    // A descriptor that is closed now is closed before the next answer, if the thread that answers
+    // closes it.
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     (void)client.discard();
     if (!client.write(client.bootstrap(true), kAnswerLimit) || !client.isAnswered(kAnswerLimit)) {

@@ -1,6 +1,6 @@
-// Check and Suite: what the validation kit consists of.
-// Thread safety: plain data; a check runs on one thread. Ownership: a check owns what its function
-// holds.
+// Check and Suite: the parts of the validation kit.
+// Thread safety: plain data; a check runs on one thread.
+// Ownership: a check owns the captures of its function.
 #pragma once
 
 #include <chrono>
@@ -31,15 +31,15 @@ std::string_view outcomeName(Outcome outcome);
 // Those that make a run fail: FAILED, HANG, CRASH, UNEXPECTED_PASS.
 bool isBad(Outcome outcome);
 
-// What a check has measured, for people and for comparisons: "median_ms", 0.17. The unit is the end
+// A measurement of a check, for people and for comparisons: "median_ms", 0.17. The unit is the end
 // of the name.
 struct Figure {
   std::string name;
   double value = 0;
 };
 
-// What a check's function finds; CRASH and HANG of its own process and of its driver are found by
-// whoever runs it.
+// The result of a check's function. The runner finds CRASH and HANG of the check's own process and
+// of its driver.
 struct CheckResult {
   CheckResult() = default;
   // Passed, or failed with the status's text. NOLINTNEXTLINE(google-explicit-constructor)
@@ -47,7 +47,7 @@ struct CheckResult {
       : outcome(status.ok() ? Outcome::PASSED : Outcome::FAILED),
         reason(status.ok() ? "" : status.toString()) {}
   static CheckResult skipped(std::string why) { return {Outcome::SKIPPED, std::move(why)}; }
-  // For who watches processes of its own.
+  // For checks that watch processes of their own.
   static CheckResult hung(std::string why) { return {Outcome::HANG, std::move(why)}; }
   static CheckResult crashed(std::string why) { return {Outcome::CRASH, std::move(why)}; }
   static CheckResult passed(std::string note = "") { return {Outcome::PASSED, std::move(note)}; }
@@ -71,7 +71,7 @@ struct Check {
   double expectedSeconds = 0.02;            // for the time left
 };
 
-// What a run is to cover.
+// The coverage of a run.
 struct Plan {
   bool full = false;                   // else quick: some minutes on two processors
   std::vector<std::string> vectors;    // files and folders of conformance vectors beside Halyard's
@@ -79,7 +79,7 @@ struct Plan {
   std::string data;                    // a folder of pictures for the models, and a file with the
   std::string labels;                  // names of their classes; may be empty
   std::filesystem::path prefix;        // where Halyard is installed
-  uint64_t seed = 1;                   // of what is random
+  uint64_t seed = 1;                   // of the random values
   std::chrono::milliseconds limit{0};  // of each check; 0: its own
 };
 

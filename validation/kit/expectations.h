@@ -1,13 +1,13 @@
-// Expectations: what a driver's author has written down of checks that do not pass, with reasons.
+// Expectations: an author's list of the driver's checks that do not pass, with reasons.
 // Thread safety: plain data once loaded. Ownership: owns its entries.
 //
 // A JSON file beside the manifest, NAME.expectations.json for NAME.json:
 //   {"unsupported":      [{"checks": "hal/cache/*", "reason": "the chip has no storage"}],
 //    "expected_failure": [{"checks": "conformance/tanh/*", "reason": "issue 12: table too
 //    coarse"}]}
-// `checks` is AREA/NAME with * and ?. What is unsupported stays so, and counts as skipped; an
-// expected failure is to be mended. In either case a check that passes is a failure of the run, and
-// so is an entry that stands for no check.
+// `checks` is AREA/NAME with * and ?. An unsupported check stays so, and counts as skipped. An
+// expected failure must be fixed later. In either case a check that passes is a failure of the run,
+// and so is an entry that matches no check.
 #pragma once
 
 #include <filesystem>
@@ -37,7 +37,7 @@ class Expectations {
   static Result<Expectations> parse(std::string_view text);
 
   bool empty() const { return entries_.empty(); }
-  // What becomes of a check's own result. `id`: AREA/NAME.
+  // The result that counts, from a check's own result. `id`: AREA/NAME.
   CheckResult apply(const std::string& id, Outcome outcome, const std::string& reason) const;
   // The entries of which no check is meant, of areas in `areas`, as texts.
   std::vector<std::string> unused(std::span<const std::string> ids,

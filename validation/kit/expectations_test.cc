@@ -1,4 +1,4 @@
-// Entries that are right and wrong, and what they make of results.
+// Tests right and wrong entries, and their effect on results.
 #include "validation/kit/expectations.h"
 
 #include <gmock/gmock.h>

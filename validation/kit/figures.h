@@ -1,5 +1,6 @@
-// What the checks of a run have measured, as tables.
-// Thread safety: pure functions. Ownership: results own their data.
+// The measurements of a run's checks, as tables.
+// Thread safety: pure functions.
+// Ownership: results own their data.
 #pragma once
 
 #include <span>

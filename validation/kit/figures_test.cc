@@ -1,4 +1,4 @@
-// What checks have measured, as tables.
+// Tests the tables of measurements.
 #include "validation/kit/figures.h"
 
 #include <gmock/gmock.h>

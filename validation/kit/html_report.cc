@@ -1,4 +1,5 @@
-// The report as one page: a verdict, the areas, what is bad with how to repeat it, and every check.
+// The report as one page: a verdict, the areas, and every check. Each bad check has a command that
+// repeats it.
 #include "report/html.h"
 
 #include <algorithm>

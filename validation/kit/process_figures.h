@@ -1,5 +1,6 @@
-// What a process has of the machine, from /proc.
-// Thread safety: pure functions. Ownership: none.
+// The resources that a process uses, from /proc.
+// Thread safety: pure functions.
+// Ownership: values.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,7 @@
-// What came of a validation: the record of each check, and the forms that people and programs read.
-// Thread safety: plain data, pure functions. Ownership: results own their data.
+// The result of a validation: the record of each check, and the forms that people and programs
+// read.
+// Thread safety: plain data, pure functions.
+// Ownership: results own their data.
 #pragma once
 
 #include <map>
@@ -56,7 +58,7 @@ struct Report {
 
 // One check that is bad, in several lines.
 std::string failureText(const CheckRecord& record);
-// What was measured, a table of the areas, the reasons to skip, and a last line with the counts.
+// The measurements, a table of the areas, the reasons to skip, and a last line with the counts.
 std::string summaryText(const Report& report);
 std::string jsonText(const Report& report);
 // A testsuite per area, a testcase per check.

@@ -113,7 +113,7 @@ class Run {
   // In a process of its own.
   Result<conformance::ProcessWorker> startWorker() const {
     if (target_.manifest) {
-      // What goes through the runtime sees this driver and no other.
+      // Checks that use the runtime see this driver and no other.
       ::setenv("HALYARD_DRIVER_FILES", target_.manifest->path.c_str(), 1);
       ::unsetenv("HALYARD_ADD_DRIVER_FILES");
     }
@@ -187,7 +187,7 @@ void Run::take(size_t number, ProcessPool::Answer answer) {
       outcome = static_cast<Outcome>(found.value("outcome", static_cast<int>(Outcome::FAILED)));
       reason = found.value("reason", "");
       for (const Json& figure : found.value("figures", Json::array())) {
-        // What is not finite has become null.
+        // A figure that is not finite has become null.
         const bool isFigure = figure.is_array() && figure.size() == 2 && figure[0].is_string() &&
                               figure[1].is_number();
         if (isFigure) record.figures.push_back({figure[0], figure[1]});

@@ -1,5 +1,6 @@
-// The runner: checks in processes of their own, with what they come to.
-// Thread safety: one thread, in a process that has no other. Ownership: none.
+// The runner: runs checks in processes of their own, and collects their results.
+// Thread safety: one thread, in a process that has no other.
+// Ownership: values.
 #pragma once
 
 #include <functional>
@@ -26,13 +27,13 @@ struct Progress {
   size_t all = 0;
   size_t bad = 0;
   double secondsLeft = -1;  // below 0: not known yet
-  std::string current;      // what was begun last
+  std::string current;      // the check begun last
 };
 
 struct RunSettings {
   unsigned processes = 1;
   size_t maxBad = 0;  // stop when so many are bad; 0: never
-  // Whatever is given is called on the thread that runs.
+  // Each function is called on the thread that runs.
   std::function<std::string(const CheckRecord&)> repeat;
   std::function<void(const CheckRecord&)> done;
   std::function<void(const Progress&)> progress;

@@ -1,6 +1,6 @@
 // Target: the driver that is validated, as the checks of one process reach it.
-// Thread safety: one thread, but for the devices, which are as hal::Device.
-// Ownership: owns what it opens; drivers in processes of their own end with it.
+// Thread safety: one thread, except for the devices, which are as hal::Device.
+// Ownership: owns the devices that it opens. Drivers in processes of their own end with it.
 #pragma once
 
 #include <functional>
@@ -16,14 +16,14 @@
 
 namespace halyard::validation {
 
-// What is validated. Starts nothing.
+// The driver to validate. Starts nothing.
 struct TargetSpec {
   std::string name;                       // of the device
   std::optional<hal::Manifest> manifest;  // none: a device in the process of the check
   // Makes that device, in each process that needs it; empty: the runtime's own CPU device.
   std::function<Result<std::shared_ptr<hal::Device>>()> makeDevice;
   HalVersion deviceVersion = HalVersion::V1_3;  // of that device
-  std::string argument;                         // what stands for it on the command line
+  std::string argument;                         // its form on the command line
 
   HalVersion halVersion() const { return manifest ? manifest->halVersion : deviceVersion; }
   // Whether the driver runs in the process of the check.
@@ -39,10 +39,11 @@ class Target {
 
   const TargetSpec& spec() const { return spec_; }
 
-  // The device as the runtime meets it: checked and adapted to newer models. Checks of a process
-  // share it; one whose driver has ended is opened anew.
+  // The device as the runtime uses it: checked and adapted to newer models. Checks of a process
+  // share it. If its driver has ended, it is opened again.
   Result<std::shared_ptr<hal::Device>> device();
-  // One more, for who wants the driver to itself: with a process of its own if it has one.
+  // Another device, for a check that needs the driver for itself: with a process of its own if it
+  // has one.
   Result<std::shared_ptr<hal::Device>> openDevice();
   // The driver's class itself, with nothing around it; only for drivers in this process.
   Result<std::shared_ptr<hal::Device>> bareDevice();
@@ -55,7 +56,8 @@ class Target {
   using DeathWatch = std::function<std::optional<std::string>()>;
   void watch(DeathWatch deathWatch) { watches_.push_back(std::move(deathWatch)); }
 
-  // For whoever runs checks: around each of them. The result says how drivers ended meanwhile.
+  // For the code that runs checks: around each of them. The result says how drivers ended
+  // meanwhile.
   void beginCheck();
   std::vector<std::string> endCheck();
 

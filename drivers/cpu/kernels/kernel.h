@@ -1,7 +1,7 @@
-// Kernel: one operation of one model, or some at once, with everything done ahead that can be:
-// shapes settled, weights rearranged, a version for this processor chosen. Thread safety: immutable
-// once made; runs may then go on at once in several threads. Ownership: a kernel owns its
-// rearranged constants and borrows nothing of its site.
+// Kernel: one operation of one model, or several at once, prepared as far as possible: shapes
+// settled, weights rearranged, a version for this processor chosen.
+// Thread safety: immutable once made; runs may then overlap in several threads.
+// Ownership: a kernel owns its rearranged constants and borrows nothing of its site.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@
 
 namespace halyard::cpudriver {
 
-// What an 8 bit tensor's values stand for: scale * (value - zeroPoint).
+// The real number of an 8 bit tensor's value: scale * (value - zeroPoint).
 struct Quantization {
   float scale = 0;
   int32_t zeroPoint = 0;
@@ -35,14 +35,14 @@ struct RoundedRows {
   size_t extent = 0;
 };
 
-// A sum of 8 bit values: what the operation's own result is rounded to, with the operation's own
-// activation, and what is added.
+// A sum of 8 bit values: the type that the operation's own result is rounded to, with the
+// operation's own activation, and the addend.
 struct Quant8Terms {
   Quantization result;
   Quantization addend;
 };
 
-// What a kernel computes beside its operation. Only makers that kernel_list.cc says so of see any
+// The work of a kernel beside its operation. Only makers that kernel_list.cc marks for it get any
 // of it.
 struct Fused {
   // Takes the place of the operation's own activation, which must be none.
@@ -55,12 +55,12 @@ struct Fused {
   bool addsInput = false;
   // With addsInput, in 8 bits; `activation` is the sum's then, beside the operation's own.
   std::optional<Quant8Terms> terms;
-  // Of a depthwise convolution: its own result, where a convolution by points of nothing else
-  // follows. The site's first `ownInputs` inputs are its own, the others the second convolution's,
-  // without its image; all else of Fused but the padding is about the second.
+  // Of a depthwise convolution that is followed by a convolution by points alone: its own result.
+  // The site's first `ownInputs` inputs are its own. The others are the second convolution's,
+  // without its image. All other members of Fused except the padding concern the second.
   const ops::Tensor* between = nullptr;
   size_t ownInputs = 0;
-  // What is done to input 0 first.
+  // The rounding of input 0 before the operation.
   std::optional<RoundedRows> rounding;
 
   bool hasPadding() const { return padding != std::array<int64_t, 4>{}; }
@@ -75,7 +75,8 @@ struct KernelSite {
   Packing* packing = nullptr;               // null: packed constants lie on the heap
   Fused fused = {};
   const ops::OperationDefinition* definition = nullptr;  // set by makeKernel
-  // By input: the model's operand, and what others have made of it. Without one nothing is shared.
+  // By input: the model's operand, and the parts that other kernels have made of it. Without
+  // operands nothing is shared.
   std::span<const uint32_t> operands = {};
   SharedParts* parts = nullptr;
 
@@ -99,8 +100,8 @@ struct KernelSite {
   void divide(size_t count, size_t grain, const Packing::Body& body) const {
     packing == nullptr ? body(0, count) : packing->divide(count, grain, body);
   }
-  // A T made by `make()`, or by an earlier one for the same operands as these inputs and the same
-  // `detail`: what T says of the inputs has to follow from the two.
+  // A T made by `make()`, or by an earlier call for the same operands as these inputs and the same
+  // `detail`. The properties of the inputs in T must follow from these two.
   template <typename T, typename Make>
   std::shared_ptr<const T> share(std::span<const size_t> from, int64_t detail,
                                  const Make& make) const {
@@ -125,7 +126,7 @@ struct KernelOperands {
   const T* input(size_t i) const {
     return static_cast<const T*>(data[inputs[i]]);
   }
-  // With Fused::addsInput, what is added.
+  // With Fused::addsInput, the addend.
   template <typename T>
   const T* lastInput() const {
     return input<T>(inputs.size() - 1);
@@ -139,16 +140,16 @@ struct KernelOperands {
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  // Computes the outputs. Operands may lie in memory that another process changes meanwhile:
-  // whatever they hold, a kernel reads and writes nothing but them. Of outputs nothing is read that
-  // it has not written. Throws what a body of parallelFor throws (base/thread_pool.h), and
+  // Computes the outputs. Operands may lie in memory that another process changes meanwhile. With
+  // any contents, a kernel reads and writes only its operands. It reads no part of an output that
+  // it has not written. Throws the exceptions of a body of parallelFor (base/thread_pool.h), and
   // std::bad_alloc.
   virtual Status run(const KernelOperands& operands, ops::KernelServices& services) const = 0;
   // Whether a run reads inputs behind the first that were constants when the kernel was made.
   virtual bool readsConstants() const { return true; }
 };
 
-// Makes the kernel for a site; null where there is none that beats the reference kernel.
+// Makes the kernel for a site. Null where no kernel beats the reference kernel.
 using KernelMaker = std::unique_ptr<Kernel> (*)(const KernelSite& site);
 
 }  // namespace halyard::cpudriver

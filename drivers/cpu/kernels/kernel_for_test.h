@@ -26,7 +26,8 @@ struct KernelCase {
   double slack = 0;  // for floats, absolute
 };
 
-// Runs `kernel` on the case's inputs, and gives the outputs. What it leaves is 0xa5.
+// Runs `kernel` on the case's inputs, and returns the outputs. Bytes that it does not write are
+// 0xa5.
 inline std::vector<std::vector<uint8_t>> runKernel(const Kernel& kernel, KernelCase& test,
                                                    ops::KernelServices& services) {
   std::vector<void*> data;
@@ -34,7 +35,7 @@ inline std::vector<std::vector<uint8_t>> runKernel(const Kernel& kernel, KernelC
   std::vector<uint32_t> outputs;
   for (TestOperand& input : test.inputs) {
     inputs.push_back(static_cast<uint32_t>(data.size()));
-    // Memory that ends with the operand, so that AddressSanitizer sees what is read behind it.
+    // Memory that ends with the operand, so that AddressSanitizer sees reads behind it.
     data.push_back(input.bytes.data());
   }
   std::vector<std::vector<uint8_t>> results;

@@ -1,5 +1,6 @@
-// The makers of this driver's kernels; docs/cpu_driver.md says what each of them is for.
-// Thread safety: pure functions. Ownership: kernels are the caller's.
+// The makers of this driver's kernels; docs/cpu_driver.md describes the purpose of each.
+// Thread safety: pure functions.
+// Ownership: kernels are the caller's.
 #pragma once
 
 #include "kernels/kernel.h"

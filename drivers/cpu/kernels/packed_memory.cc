@@ -12,8 +12,8 @@ namespace halyard::cpudriver {
 namespace {
 
 constexpr size_t kMostExpected = SIZE_MAX / 4;
-// Half of a huge page is worth one: it is about what the second-level cache holds, and which of its
-// places pages of 4 KiB compete for is left to chance.
+// Half of a huge page is worth one: it is about the size of the second-level cache. With pages of 4
+// KiB it is chance which places of this cache they compete for.
 constexpr size_t kLeastBlock = kHugePage / 2;
 
 size_t roundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
@@ -29,7 +29,7 @@ PackedMemory::Bytes allocateFromHeap(size_t bytes) {
 }  // namespace
 
 PackedMemory::Bytes PackedMemory::allocate(size_t bytes) {
-  // With what is added no object would be as large; sanitizers end a process that asks for it.
+  // With the added bytes no object would be as large; sanitizers end a process that asks for it.
   if (bytes > SIZE_MAX / 2 - kHugePage) throw std::bad_alloc();
   const size_t whole = roundUp(bytes + kPackedAlignment, kPackedAlignment);
   if (whole > blockBytes_ - used_) {
@@ -41,7 +41,7 @@ PackedMemory::Bytes PackedMemory::allocate(size_t bytes) {
     blockBytes_ = std::max(huge + huge / 4, kHugePage);
     block_ = mapPages(blockBytes_, std::max(huge, kHugePage));
     if (block_ == nullptr) {
-      // What was expected may be more than is allowed, and more than is needed.
+      // The expected size may be more than is allowed, and more than is needed.
       blockBytes_ = 0;
       return allocateFromHeap(whole);
     }

@@ -8,7 +8,7 @@
 
 namespace halyard::cpudriver {
 
-// What packed memory is aligned to; behind its end, as many bytes may be read.
+// The alignment of packed memory. As many bytes behind its end may be read.
 inline constexpr size_t kPackedAlignment = 64;
 
 class PackedMemory {

@@ -16,7 +16,7 @@ struct Piece {
   size_t bytes;
 };
 
-// Takes pieces, fills them and what may be read behind them, and looks at all of them at the end.
+// Takes pieces, fills them and the readable bytes behind them, and compares all of them at the end.
 void checkPieces(size_t expected, const std::vector<size_t>& sizes) {
   std::vector<Piece> pieces;
   {
@@ -52,7 +52,7 @@ TEST(PackedMemory, MoreThanExpectedIsThere) {
   checkPieces(kHugePage, std::vector<size_t>(20, 700'000));
 }
 
-// A process may be allowed less than what somebody thinks a model needs.
+// The limit of a process may be lower than the expected size of a model.
 TEST(PackedMemory, WhatCannotBeHadAtOnceIsHadPieceByPiece) {
   checkPieces(SIZE_MAX, {100, 3 * kHugePage, 5});
   checkPieces(SIZE_MAX / 4, {100, 3 * kHugePage, 5});

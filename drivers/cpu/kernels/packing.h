@@ -51,8 +51,8 @@ class Packing {
   // The constant at `data` is going to be read: where its bytes are, until endStep. That is what
   // release() is told then.
   virtual const void* bring(const void* data) { return data; }
-  // Calls body(begin, end) for parts of [0, count), at least `grain` long but for the last, at once
-  // on threads where there are some.
+  // Calls body(begin, end) for parts of [0, count), each at least `grain` long except the last. The
+  // calls run in parallel where threads exist.
   using Body = std::function<void(size_t begin, size_t end)>;
   virtual void divide(size_t count, size_t /*grain*/, const Body& body) { body(0, count); }
   // A step that reads the constants has been made. Constants that its kernel has not released are

@@ -1,7 +1,7 @@
-// SharedParts: what the kernels of one model make of the same constants, made once, such as the
-// weights of an unrolled LSTM, which every step reads.
+// SharedParts: parts that several kernels of one model make of the same constants, made once. An
+// example is the weights of an unrolled LSTM, which every step reads.
 // Thread safety: belongs to one compilation, one thread at a time.
-// Ownership: parts are shared by those who asked for them.
+// Ownership: parts are shared by the kernels that asked for them.
 #pragma once
 
 #include <cstdint>

@@ -13,9 +13,9 @@
 
 namespace halyard::cpudriver::testing {
 
-// Two convolutions, depthwise in between, and a full connection, whose weights are packed, and
-// between them what is left to reference kernels, with a constant that these read. Quantised with
-// `type` TENSOR_QUANT8_ASYMM. Weights differ with `seed`.
+// Two convolutions with a depthwise convolution in between, and a full connection; their weights
+// are packed. Between them, reference kernels compute operations with a constant that they read.
+// Quantised with `type` TENSOR_QUANT8_ASYMM. Weights differ with `seed`.
 class ModelForTest {
  public:
   explicit ModelForTest(OperandType type, unsigned seed = 1) : type_(type), engine_(seed) {
@@ -55,7 +55,7 @@ class ModelForTest {
     return std::make_shared<const Model>(std::move(open));
   }
 
-  // The dimensions of `batch` inputs and of what they come to.
+  // The dimensions of `batch` inputs and of their results.
   static Shape inputDims(uint32_t batch) { return {batch, kSide, kSide, 4}; }
   static Shape outputDims(uint32_t batch) { return {batch, 12}; }
 

@@ -27,8 +27,8 @@ class ArgumentPacker {
 
     // All arguments are in pools, or omitted.
     const Request& request() const;
-    // Before the request is computed again: copies the inputs in again. `request` is the one that was
-    // packed.
+    // Before the request is computed again: copies the inputs in again. `request` is the one that
+    // was packed.
     void repeat(const Request& request) const;
     // After an execution: copies what a successful one has written to where the caller wants it.
     void unpack(const Model& model, const ExecutionResult& result) const;

@@ -153,9 +153,8 @@ Result<ExecutionResult> RemotePreparedModel::carry(RingLane* lane,
   if (lane != nullptr && lane->ring != nullptr && lane->ring->takes(packed.request(), options)) {
     const size_t outputs = model_->main.outputIndexes.size();
     RemoteRing& ring = *lane->ring;
-    auto outcome = key != 0
-                       ? ring.executeRecorded(key, packed.request(), options, outputs, method)
-                       : ring.execute(packed.request(), options, outputs, method);
+    auto outcome = key != 0 ? ring.executeRecorded(key, packed.request(), options, outputs, method)
+                            : ring.execute(packed.request(), options, outputs, method);
     if (outcome.abandoned) packed.abandon();
     if (!outcome.usable) lane->ring.reset();
     done = outcome.sent;

@@ -58,7 +58,7 @@ void encodeQueue(MemoryEncoder& encoder, uint32_t index, const SharedMemoryPtr& 
 struct Opened {
   uint64_t burst = 0;  // its key in Side::bursts
   bool extended = false;
-  uint32_t recordings = 0;  // that the driver keeps
+  uint32_t recordings = 0;                   // that the driver keeps
   std::shared_ptr<ForeignFd> memoryChannel;  // invalid: the driver takes none
 };
 

@@ -44,7 +44,8 @@ class RemoteRing {
   Outcome execute(const Request& request, const ExecuteOptions& options, size_t outputs,
                   const char* what);
   // The same for a request that is computed again and again, with the same memory. The driver keeps
-  // it, if it has room, and a packet of its own runs it from then on. `key`: as of RecordingNumbers.
+  // it, if it has room, and a packet of its own runs it from then on. `key`: as of
+  // RecordingNumbers.
   Outcome executeRecorded(uint64_t key, const Request& request, const ExecuteOptions& options,
                           size_t outputs, const char* what);
   // The ring's recordings. They may outlive it.

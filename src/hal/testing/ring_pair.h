@@ -112,8 +112,9 @@ class RingPair {
   explicit RingPair(Options options) : options_(std::move(options)) {
     device_ = std::make_shared<TestDevice>();
     model_ = std::make_shared<const Model>(addModel(4));
-    prepared_ = options_.preparedModel != nullptr ? options_.preparedModel
-                                                  : device_->prepareModel(validated(model_).value(), {}).value();
+    prepared_ = options_.preparedModel != nullptr
+                    ? options_.preparedModel
+                    : device_->prepareModel(validated(model_).value(), {}).value();
     executor_ = std::make_unique<FairExecutor>(
         FairExecutor::Options{options_.maxThreads, options_.maxThreads});
     channels_ =

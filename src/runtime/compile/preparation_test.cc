@@ -439,8 +439,7 @@ TEST(StepModelTest, LeavesOutDeadOperandsAndWhatTheyRefersTo) {
   source.poolConstant(OperandType::TENSOR_FLOAT32, {2}, {0, 0, 8});
   source.model().extensionNameToPrefix = {{"com.example.unused", 1}};
   source.operation(RELU, {source.input({2})}, {source.output({2})});
-  const ValidModel pruned =
-      subgraphAsModel(validated(source.share()).value(), kMainSubgraph);
+  const ValidModel pruned = subgraphAsModel(validated(source.share()).value(), kMainSubgraph);
   EXPECT_EQ(pruned->main.operands.size(), 2u);
   EXPECT_TRUE(pruned->referenced.empty());
   EXPECT_TRUE(pruned->pools.empty());

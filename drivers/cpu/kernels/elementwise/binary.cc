@@ -15,8 +15,8 @@
 namespace halyard::cpudriver {
 namespace {
 
-// A piece of a row: element i of the result is of a[i * strideA] and b[i * strideB]; a stride is 0
-// or 1, and not both are 0 unless there is one element.
+// A piece of a row: element i of the result is of a[i * strideA] and b[i * strideB]. A stride is 0
+// or 1. Both are 0 only for a single element.
 template <typename T>
 struct Piece {
   const T* a;
@@ -113,8 +113,8 @@ struct Quant8Product {
     const Real units = static_cast<Real>(product) * scale;
     const Real raised = units > low ? units : low;
     const Real limited = raised < high ? raised : high;
-    // To nearest, ties away from zero: the largest number below one half, so that what is below
-    // one half is not carried to the next.
+    // To nearest, ties away from zero. This is the largest number below one half, so that a
+    // fraction below one half is not carried to the next whole number.
     constexpr Real kBelowHalf = Real{0.5} - std::numeric_limits<Real>::epsilon() / 4;
     return static_cast<int32_t>(limited + std::copysign(kBelowHalf, limited)) + zeroOut;
   }
@@ -123,9 +123,9 @@ struct Quant8Product {
   }
 };
 
-// Whether `product` gives what the reference kernel does for all products of 8 bit values. Both
-// results never fall when the product grows, and they are less than one product apart, so that it
-// is enough to look around the products at which the result changes.
+// Whether `product` equals the reference kernel for all products of 8 bit values. Both results
+// never fall when the product grows, and they are less than one product apart. So only the products
+// around each change of the result need a test.
 template <typename T, typename Real>
 bool isExact(const Quant8Product<T, Real>& product, double scale,
              const ops::ClampRange<int32_t>& range) {
@@ -150,7 +150,7 @@ HALYARD_ALWAYS_INLINE void runPiece(const Piece<typename F::Element>* piece, con
   applyToPiece(*piece, *function);  // a copy: see ops::applyToRange
 }
 
-// Runs `function` on a piece by whatever suits both best.
+// Runs `function` on a piece by the way that suits both best.
 template <typename F>
 void runBestPiece(const Piece<typename F::Element>& piece, const F& function,
                   [[maybe_unused]] ops::SimdLevel level) {

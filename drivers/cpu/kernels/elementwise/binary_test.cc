@@ -39,7 +39,7 @@ TEST(BinaryKernel, QuotientsAndExtremesOfFloatsAreTheReference) {
   for (const auto& [a, b] : kShapes) {
     for (const OperationType operation : {OperationType::DIV, OperationType::MAXIMUM,
                                           OperationType::MINIMUM, OperationType::PRELU}) {
-      // A slope has no more elements than what it is for.
+      // A slope has no more elements than the input that it applies to.
       if (operation == OperationType::PRELU && (a.size() < b.size() || a == Shape{5, 1})) continue;
       KernelCase test;
       test.operation = operation;
@@ -61,8 +61,8 @@ TEST(BinaryKernel, QuotientsAndExtremesOfFloatsAreTheReference) {
   }
 }
 
-// All values times all others, with scales of all kinds: products that lie in the middle between
-// two results are rounded as the reference kernel does it.
+// All values times all others, with scales of all kinds. Products that lie in the middle between
+// two results are rounded as in the reference kernel.
 TEST(BinaryKernel, ProductsOfBytesAreTheReferenceForAllPairs) {
   RandomOperands random(34);
   for (int round = 0; round < 60; ++round) {

@@ -8,8 +8,8 @@
 
 namespace halyard::cpudriver {
 
-// What the site's operation makes of each byte, by the reference kernel. None unless the operation
-// is one of single elements with one input, and input and output have 8 bits.
+// The result of the site's operation for each byte, by the reference kernel. Empty unless the
+// operation is elementwise with one input, and input and output have 8 bits.
 std::optional<ops::ByteTable> tableOf(const KernelSite& site);
 // The same for operations one behind the other, of which the first reads 8 bits and the last writes
 // them.

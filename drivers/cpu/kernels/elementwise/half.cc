@@ -1,4 +1,4 @@
-// Constants are converted when the kernel is made, what comes and goes at each run.
+// Constants are converted when the kernel is made, inputs and outputs at each run.
 #include "kernels/elementwise/half.h"
 
 #include <algorithm>
@@ -59,7 +59,7 @@ void narrow(const float* from, Float16* to, size_t count, [[maybe_unused]] ops::
   ops::runBest<&narrowAll>(from, to, count);
 }
 
-// What the kernel inside sees of a tensor.
+// The tensor as the inner kernel sees it.
 ops::Tensor widened(const ops::Tensor& tensor) {
   ops::Tensor wide = tensor;
   if (tensor.type == OperandType::TENSOR_FLOAT16) wide.type = OperandType::TENSOR_FLOAT32;
@@ -73,7 +73,7 @@ class HalfKernel final : public Kernel {
   struct Edge {
     bool isHalf;
     size_t elements;
-    AlignedBuffer<float> constant;  // what the kernel inside reads instead; empty: it is converted
+    AlignedBuffer<float> constant;  // the inner kernel reads this instead; empty: it is converted
   };
 
   HalfKernel(std::unique_ptr<Kernel> kernel, std::vector<Edge> inputs, std::vector<Edge> outputs,
@@ -168,8 +168,8 @@ std::unique_ptr<Kernel> makeHalfKernel(const KernelSite& site, KernelMaker make)
   if (site.fused.addsInput) {
     inputEdges.push_back({isHalf(site.outputs[0].type), site.outputs[0].elementCount(), {}});
   }
-  // Weights that the kernel has rearranged need not be there twice; it gets the pointers only. What
-  // it applies them to is read by each run, even if it is a constant.
+  // Weights that the kernel has rearranged need not be in memory twice; it gets the pointers only.
+  // Each run reads the tensor that the weights apply to, even if it is a constant.
   for (size_t i = 1; i < site.inputs.size(); ++i) {
     HalfKernel::Edge& edge = inputEdges[i];
     if (edge.constant.size() == 0 || kernel->readsConstants()) continue;

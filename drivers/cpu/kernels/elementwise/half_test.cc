@@ -48,7 +48,7 @@ TEST(HalfKernel, ConstantsThatAreNoWeightsAreThere) {
   checkKernel(std::move(test), 3, "constant input");
 }
 
-// The weights are packed; what they are applied to is read by each run, variable or not.
+// The weights are packed. Each run reads the tensor that they apply to, variable or not.
 TEST(HalfKernel, IsTheReferenceForLayers) {
   RandomOperands random(72);
   for (const size_t variables : {1, 0}) {

@@ -1,5 +1,5 @@
 // Where the window reaches over the image's edges, the lines that some lines of the output need are
-// copied with their padding; otherwise they are read in the image itself.
+// copied with their padding. Elsewhere they are read in the image itself.
 #include "kernels/layers/conv_lines.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ class LineConvKernel final : public Kernel {
     const int64_t reach = (width.output - 1) * width.stride + (width.filter - 1) * width.dilation +
                           1 - width.padBefore;
     cellsAfter_ = std::max<int64_t>(reach - width.input, 0);
-    // Pieces that are longer than what they stand for reach behind an image.
+    // Pieces that are longer than their part of the image reach behind an image.
     const auto taps = static_cast<size_t>(height.filter * width.filter);
     copies_ =
         layer_->depthBytes() != taps * cellBytes() || layer_->inputFlip() != std::byte{0} ||
@@ -192,7 +192,7 @@ bool takesLines(const ConvSite& conv, size_t elementBytes) {
   const ops::WindowAxis& width = conv.window.width;
   if (height.filter * width.filter == 1) return false;
   const size_t cellBytes = conv.input.channels * elementBytes;
-  // What a line of the output needs has to be worth the copy, and to fit.
+  // The lines that a line of the output needs must be worth the copy, and must fit.
   const auto lines = static_cast<size_t>((height.filter - 1) * height.dilation + 1);
   const auto cells = static_cast<size_t>(
       std::max(width.padBefore + width.input,
@@ -232,7 +232,7 @@ std::vector<uint8_t> paddedFilter(const KernelSite& site, size_t piece, size_t p
 }  // namespace
 
 std::unique_ptr<Kernel> makeQuant8LineConv(const KernelSite& site, const ConvSite& conv) {
-  constexpr size_t kUnit = 4;  // what pieces are multiples of
+  constexpr size_t kUnit = 4;  // pieces are multiples of this
   const size_t columns = conv.output.channels;
   const size_t pieces = linePieces(conv);
   const size_t piece = site.inputs[1].elementCount() / columns / pieces;

@@ -1,5 +1,6 @@
-// What a convolution's site says, read once: sizes, window, activation.
-// Thread safety: values. Ownership: none.
+// The properties of a convolution's site, read once: sizes, window, activation.
+// Thread safety: values.
+// Ownership: values.
 #pragma once
 
 #include <optional>
@@ -22,8 +23,8 @@ struct ConvSite {
 // first, and where the scalars are not all constants.
 std::optional<ConvSite> readConvSite(const KernelSite& site, bool isDepthwise);
 
-// Whether filter and bias are constants, and all tensors of types that layers have kernels for:
-// float32 throughout, or 8 bit ones with a bias of int32.
+// Whether filter and bias are constants, and all tensors have types with kernels for layers. These
+// are float32 throughout, or 8 bit types with a bias of int32.
 bool hasConstantWeights(const KernelSite& site);
 
 // Whether a layer can add what the site fuses with it, if it does.

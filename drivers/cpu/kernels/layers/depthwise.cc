@@ -1,5 +1,6 @@
-// Depthwise convolution: for each line of the output, the positions whose taps all lie inside of
-// the image in one go, and those at the edges one by one with some taps on padding.
+// Depthwise convolution, for each line of the output. The positions whose taps all lie inside the
+// image are computed together. Positions at the edges, with taps on padding, are computed one by
+// one.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -25,12 +26,12 @@ constexpr size_t kThreadWork = 1 << 16;
 
 constexpr size_t kMostWideChannels = 2048;
 
-// Channels, rounded up to what every kernel reads at once.
+// Channels, rounded up to the number that every kernel reads at once.
 size_t paddedChannels(size_t channels) { return (channels + 63) / 64 * 64; }
 
-// Positions side by side are like one position with as many times the channels, where the window
-// moves by one: the fewest channels of that kind that fill vectors of `lanes`. 0 where that saves
-// less than a tenth of the vectors.
+// Where the window moves by one, adjacent positions are like one position with a multiple of the
+// channels. Returns the fewest channels of that kind that fill vectors of `lanes`. Returns 0 where
+// this saves less than a tenth of the vectors.
 size_t wideChannels(const ConvSite& conv, size_t lanes) {
   const size_t channels = conv.output.channels;
   const size_t wide = std::lcm(channels, lanes);
@@ -130,7 +131,7 @@ class FloatDepthwiseKernel final : public Kernel {
   FloatDepthwiseKernel(const KernelSite& site, const ConvSite& conv)
       : conv_(conv), walker_(conv, 0.0f), compute_(floatDepthwise(site.level)) {
     const size_t channels = conv.output.channels;
-    // With more channels than half a vector, neighbours that share what they read are faster.
+    // With more channels than half a vector, neighbours that share their loads are faster.
     const size_t wide = 2 * channels <= kFloatLanes ? wideChannels(conv, kFloatLanes) : 0;
     plain_ = pack(site, channels, channels);
     if (wide > 0) wide_ = pack(site, channels, wide);

@@ -78,7 +78,7 @@ class RepeatingKernel final : public Kernel {
                          [&](size_t begin, size_t end) {
                            repeat(image + begin, end - begin, times_, repeated + begin * times_);
                          });
-    // The same operands, but for the image.
+    // The same operands, except for the image.
     const size_t count = operands.inputs.size();
     auto* const data = static_cast<void**>(services.scratch((count + 1) * sizeof(void*)));
     data[0] = repeated;

@@ -8,7 +8,7 @@
 
 namespace halyard::cpudriver {
 
-// The kernel for a multiplier of 1, null where there is none.
+// The kernel for a multiplier of 1. Null where no such kernel exists.
 std::unique_ptr<Kernel> makePlainDepthwise(const KernelSite& site, const ConvSite& conv);
 // `conv` is that of `site`, for which hasConstantWeights, and its multiplier is not 1.
 std::unique_ptr<Kernel> makeMultipliedDepthwise(const KernelSite& site, const ConvSite& conv);

@@ -20,8 +20,8 @@ constexpr size_t kMostTaps = 1024;
 constexpr int64_t kMostColumns = 4096;     // that a filter spans: they are in a buffer
 constexpr size_t kWorkPerRange = 1 << 16;  // products
 
-// Copies of lines of an image with what stands for 0 before and behind, as many as a filter has,
-// kept from line to line of the output.
+// Copies of lines of an image with values of a real 0 before and behind. It holds as many lines as
+// a filter has, and keeps them from line to line of the output.
 class PaddedLines {
  public:
   struct Shape {
@@ -40,8 +40,8 @@ class PaddedLines {
     std::memset(memory, shape.zero, shape.totalBytes());
   }
 
-  // Line `from` of an image, or none where it is null. `slot` is below `rows`; what was in it is
-  // lost.
+  // Line `from` of an image, or a line of zeros where it is null. `slot` is below `rows`; its
+  // former contents are lost.
   const uint8_t* line(const uint8_t* from, size_t slot) {
     if (from == nullptr) return memory_ + shape_.rows * shape_.stride;
     uint8_t* const to = memory_ + slot * shape_.stride;

@@ -30,10 +30,10 @@ struct FloatDepthwiseRow {
 using FloatDepthwise = void (*)(const FloatDepthwiseRow& row);
 FloatDepthwise floatDepthwise(ops::SimdLevel level);
 
-// Lines of positions of a filter of 3 x 3 that is not dilated, over one image. What is outside of
-// the image is 0: lines, and the columns that the two flags speak of; no others are outside.
+// Lines of positions of a filter of 3 x 3 that is not dilated, over one image. Outside the image
+// all values are 0. Only lines, and the columns that the two flags name, may be outside.
 struct FloatSlice {
-  const float* middle;   // what the first position's middle column reads in the image's first line
+  const float* middle;   // first position's middle column, first line of the image
   size_t column;         // elements from one column of the filter to the next
   bool isStepTwo;        // whether positions are two columns apart instead of one
   bool hasFirst;         // whether the first position's first column is inside
@@ -46,7 +46,7 @@ struct FloatSlice {
   int64_t lineStep;      // from a line of positions to the next, in lines of the image
   const float* weights;  // [9][weightStride], where whole vectors can be read
   size_t weightStride;
-  const float* bias;  // likewise
+  const float* bias;  // of channels, for whole vectors
   float low;
   float high;
   size_t channels;

@@ -1,5 +1,5 @@
-// What lies outside of the image is read from zeros. With a dilation, every dilation-th position of
-// a line is one of a line of its own, whose filter is not dilated.
+// Positions outside the image are read from zeros. With a dilation, every dilation-th position of a
+// line belongs to a line of its own, whose filter is not dilated.
 #include "kernels/layers/depthwise_slices.h"
 
 #include <algorithm>
@@ -19,15 +19,15 @@ constexpr size_t kBandLines = 16;       // of the output, in an item
 constexpr size_t kRangeWork = 1 << 15;
 constexpr size_t kThreadWork = 1 << 16;
 
-// Cells that are so far apart compete for the same few places of the first-level cache, so that
-// lines of the image should not be expected to be there for the next line of the output.
+// Cells that are so far apart compete for the same few places of the first-level cache. So lines of
+// the image are not expected to be there for the next line of the output.
 size_t bandLines(size_t cellBytes) {
   constexpr size_t kAliasing = 2048;
   return cellBytes % kAliasing == 0 ? 2 : kBandLines;
 }
 
-// Bands of lines of the output that are items. Halves of the lines are whole bands: that is how the
-// threads share the layers around, and what another thread has written takes long to be read.
+// Bands of lines of the output that are items. Halves of the lines are whole bands, because the
+// threads share the layers around in halves. Data that another thread has written is slow to read.
 size_t bandsOf(const ConvSite& conv) {
   const size_t bands =
       divideUp(conv.output.height, bandLines(conv.output.channels * sizeof(float)));

@@ -1,7 +1,8 @@
-// Depthwise convolution with filters of 3 x 3 in float, slice by slice: one vector of channels of
-// all positions of some lines before the next vector, so that its weights stay in registers and
-// each value is read once for the positions of a line that it counts for. Nothing is copied.
-// Thread safety: pure functions. Ownership: kernels are the caller's.
+// Depthwise convolution with filters of 3 x 3 in float, slice by slice. A slice is one vector of
+// channels of all positions of some lines. So its weights stay in registers, and each value is read
+// once for all positions of a line that use it. Nothing is copied.
+// Thread safety: pure functions.
+// Ownership: kernels are the caller's.
 #pragma once
 
 #include <memory>

@@ -8,9 +8,9 @@
 
 namespace halyard::cpudriver {
 
-// For a plain convolution whose filter is no constant. Null where the bias is none either, where
-// there are no micro kernels for the types or too few positions for a filter to be packed for, and
-// where the patches would take much memory.
+// For a plain convolution whose filter is not constant. Null where the bias is not constant either,
+// or no micro kernels exist for the types. Null also where the positions are too few to pack a
+// filter, and where the patches would take much memory.
 std::unique_ptr<Kernel> makeDynamicConv(const KernelSite& site, const ConvSite& conv);
 
 }  // namespace halyard::cpudriver

@@ -1,5 +1,6 @@
-// What the tests of convolutions and full connections have in common.
-// Thread safety: pure functions. Ownership: values.
+// Helpers that the tests of convolutions and full connections share.
+// Thread safety: pure functions.
+// Ownership: values.
 #pragma once
 
 #include <algorithm>

@@ -112,8 +112,8 @@ TEST(ConvKernel, IsTheReferenceWithFiltersThatAreNoConstants) {
   }
 }
 
-// Lines that are copied once for all rows, with pieces that are filled up to units of 4 bytes, and
-// more of them than a copy has at a time.
+// Lines that are copied once for all rows, with pieces that are filled up to units of 4 bytes. They
+// have more pieces than a copy has at a time.
 TEST(ConvKernel, IsTheReferenceLineByLine) {
   RandomOperands random(27);
   for (int round = 0; round < 60; ++round) {
@@ -196,8 +196,8 @@ class FirstHalf final : public InlineServices {
   }
 };
 
-// Whether the kernel for a float image of side x side cells writes each value of channel `channel`
-// of a line when it runs the first half of its loop, by line.
+// Runs the kernel for a float image of side x side cells over the first half of its loop. Returns
+// for each line whether the kernel writes each value of channel `channel`.
 std::vector<bool> linesOfFirstHalf(int side, uint32_t channels, uint32_t channel) {
   RandomOperands random(31);
   KernelCase test;
@@ -233,7 +233,7 @@ std::vector<bool> linesOfFirstHalf(int side, uint32_t channels, uint32_t channel
   return isWritten;
 }
 
-// Each of two threads finds in its cache what it has written, when layers are shared by rows.
+// Each of two threads finds its own results in its cache, when layers are shared by rows.
 TEST(DepthwiseConvKernel, HalfOfItIsHalfOfTheLines) {
   std::vector<bool> upperHalf(33, false);
   std::fill_n(upperHalf.begin(), 16, true);
@@ -291,7 +291,7 @@ TEST(FullyConnectedKernel, IsTheReference) {
   }
 }
 
-// What the kernels do not have is left to the reference kernel.
+// The reference kernel computes the cases that the kernels do not support.
 TEST(LayerKernels, ThereIsNoneForWeightsThatAreNoConstants) {
   RandomOperands random(26);
   const TestOperand input = random.tensor(TENSOR_FLOAT32, {2, 8});

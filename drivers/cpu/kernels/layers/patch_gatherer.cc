@@ -1,5 +1,5 @@
-// Inside of the image patches are copied in whole vectors, each of which may run into what comes
-// next and is written later; at its edges byte by byte.
+// Inside the image, patches are copied in whole vectors. Each may run into the following bytes,
+// which are written later. At the image's edges patches are copied byte by byte.
 #include "kernels/layers/patch_gatherer.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kMostSegments = 64;
 constexpr size_t kUnit = 32;  // bytes that are copied at once
 
-// What is read and written for a piece of `bytes`.
+// The bytes that are read and written for a piece of `bytes`.
 constexpr size_t copiedBytes(size_t bytes) {
   return bytes <= kUnit / 2 ? kUnit / 2 : (bytes + kUnit - 1) / kUnit * kUnit;
 }
@@ -101,7 +101,7 @@ void PatchGatherer::gather(const std::byte* images, size_t begin, size_t end, st
     while (j < outputWidth && row < end) {
       size_t done = 0;
       if (j >= innerBegin_ && j < innerEnd_) {
-        // What comes behind the last row is not ours.
+        // The memory behind the last row belongs to others.
         const size_t room = (end - row) * stride_;
         const size_t most = room < reach_ ? 0 : (room - reach_) / stride_ + 1;
         done = gatherRun(image, imagesEnd, top, j,

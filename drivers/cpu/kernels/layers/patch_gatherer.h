@@ -14,17 +14,17 @@ namespace halyard::cpudriver {
 
 class PatchGatherer {
  public:
-  // `zero`: what all bytes of a real 0 are. Rows are `stride` bytes apart; what is between the end
-  // of one and the next has no meaning.
+  // `zero`: the value of all bytes of a real 0. Rows are `stride` bytes apart; the bytes between
+  // the end of one and the next have no meaning.
   PatchGatherer(const ConvSite& conv, size_t elementBytes, std::byte zero, size_t stride);
 
-  // Rows [begin, end) of all output positions of all images, to `to`. Reads nothing but the images
-  // and writes nothing but these rows.
+  // Rows [begin, end) of all output positions of all images, to `to`. Reads only the images and
+  // writes only these rows.
   void gather(const std::byte* images, size_t begin, size_t end, std::byte* to) const;
 
  private:
-  // The taps of a line of the filter that lie inside of the image for one column of the output, and
-  // where in an image's line the first of them reads.
+  // The taps of a line of the filter that lie inside the image for one column of the output. Also
+  // the place in an image's line that the first of them reads.
   struct Columns {
     int64_t begin;
     int64_t end;
@@ -45,7 +45,7 @@ class PatchGatherer {
   const std::byte zero_;
   const size_t stride_;
   const bool isContiguous_;       // whether the taps of a line are
-  const size_t segmentBytes_;     // what is copied in one piece
+  const size_t segmentBytes_;     // copied in one piece
   const size_t segmentsOfLine_;   // of the filter
   const size_t reach_;            // how far whole vectors write from a row's first byte on
   std::vector<Columns> columns_;  // by column of the output

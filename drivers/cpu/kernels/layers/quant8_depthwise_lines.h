@@ -10,14 +10,14 @@
 
 namespace halyard::cpudriver {
 
-// Channels are taken in blocks, and the lines of a column of the filter in units of so many bytes
-// as an instruction multiplies at once. Each column of the image is interleaved to units once for
-// all positions that see it.
+// Channels are taken in blocks. The lines of a column of the filter are taken in units of as many
+// bytes as an instruction multiplies at once. Each column of the image is interleaved to units
+// once, for all positions that read it.
 struct Quant8DepthwiseLine {
-  // How many positions side by side are one block, as if they were channels; 1 for none. More than
-  // 1 only for a stride of 1, and with lines that begin with the column under the first position,
-  // have what stands for 0 outside of the image, and room behind for a block that begins at the
-  // last column.
+  // How many adjacent positions form one block, as if they were channels; 1 for no folding. It is
+  // more than 1 only for a stride of 1. The lines then begin with the column under the first
+  // position, and have values of a real 0 outside the image. Behind them is room for a block that
+  // begins at the last column.
   size_t fold;
   // For each line of the filter, where the image's line begins that it lies on; null outside.
   const uint8_t* const* rows;
@@ -25,19 +25,19 @@ struct Quant8DepthwiseLine {
   size_t filterRows;
   size_t filterColumns;
   size_t dilation;      // of columns
-  size_t stride;        // likewise
+  size_t stride;        // of columns
   int64_t firstColumn;  // of the image, under the first position's first column; may be negative
   size_t imageColumns;
   size_t channels;
   size_t count;  // of positions
-  // For each block of channels (`fold` times as many), column of the filter and unit of its lines
-  // four vectors of packed factors, in each of which a unit belongs to a channel: see
-  // interleavedChannel. 0 for lines and channels that fill up.
+  // Four vectors of packed factors for each block of channels (`fold` times as many), column of the
+  // filter and unit of its lines. In each vector a unit belongs to a channel: see
+  // interleavedChannel. Lines and channels that fill up are 0.
   const uint8_t* packed;
   // The same for each block and vector, one value for each channel.
   const int32_t* bias;
   const float* multiplier;
-  uint8_t zero;  // what stands for a real 0 in the image
+  uint8_t zero;  // the value of a real 0 in the image
   uint8_t flip;  // 0x80 where the bytes get the other signedness so; otherwise 0
   // Added to all weights: what their zero point takes away. 0 where factors are WIDE.
   int8_t weightOffset;

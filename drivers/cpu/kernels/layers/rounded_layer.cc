@@ -160,7 +160,7 @@ class RoundedConvKernel final : public Kernel {
   Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
     const size_t lines = conv_.input.batch * conv_.input.height;
     const size_t imageBytes = padded_.input.height * padded_.input.width * padded_.input.channels;
-    // Images of bytes, and in front of them the ranges of lines and what comes of them.
+    // Images of bytes, and in front of them the ranges of lines and the values derived from them.
     const size_t front = conv_.input.batch * sizeof(ImageCode) + lines * sizeof(FloatRange);
     auto* const memory = static_cast<std::byte*>(
         services.scratch(divideUp(front, 64) * 64 + conv_.input.batch * imageBytes));
@@ -195,7 +195,7 @@ class RoundedConvKernel final : public Kernel {
     const size_t line = conv_.input.width * conv_.input.channels;
     const size_t grain = grainOf(lines, line, kRangeElements, kThreadElements);
     services.parallelFor(lines, grain, [&](size_t begin, size_t end) {
-      // Lines of one image have one range; what is left of theirs is that of nothing.
+      // Lines of one image have one range; the remaining lines have an empty range.
       std::fill(ranges + begin, ranges + end, FloatRange{0, 0});
       for (size_t y = begin; y < end;) {
         const size_t imageEnd = std::min(end, (y / height + 1) * height);

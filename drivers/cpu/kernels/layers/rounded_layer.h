@@ -1,8 +1,10 @@
-// Float layers whose input is rounded to the steps of a byte first (Fused::rounding), with weights
-// that are multiples of a step, too: multiplied as bytes. Sums are exact, so that results are
-// nearer to what the operations mean than those of float products. A row with a value that is not
-// finite has NaN for all results, also where the row is an image of which a patch is without it.
-// Thread safety: pure functions. Ownership: kernels are the caller's.
+// Float layers whose input is first rounded to the steps of a byte (Fused::rounding). Their weights
+// are multiples of a step, too, so that both are multiplied as bytes. Sums are exact: results are
+// nearer to the operations' definition than those of float products. A row with a value that is not
+// finite has NaN for all results. This also holds where the row is an image and a patch of it has
+// only finite values.
+// Thread safety: pure functions.
+// Ownership: kernels are the caller's.
 #pragma once
 
 #include <memory>
@@ -12,8 +14,9 @@
 
 namespace halyard::cpudriver {
 
-// Null where that is not possible: weights are no multiples, rows are others than a pixel's
-// channels, an image or a row of the full connection, the processor has no products of bytes.
+// Null where this is not possible: weights are not multiples of a step, or the processor has no
+// products of bytes. Null also where rows are other than a pixel's channels, an image, or a row of
+// the full connection.
 std::unique_ptr<Kernel> makeRoundedConv(const KernelSite& site, const ConvSite& conv);
 std::unique_ptr<Kernel> makeRoundedConnection(const KernelSite& site, ops::FuseCode activation);
 

@@ -1,4 +1,5 @@
-// Layers that round their input to bytes, against the reference kernels of what is rounded before.
+// Layers that round their input to bytes, against the reference kernels on input that is rounded
+// before.
 #include <cmath>
 #include <limits>
 
@@ -13,7 +14,7 @@ using enum OperandType;
 
 constexpr ops::RoundingSteps kSteps = {-128, 127, 1e-30f};
 
-// What the operations that are fused give, one rounding after the other.
+// The result of the fused operations, one rounding after the other.
 TestOperand rounded(const TestOperand& operand, size_t extent) {
   std::vector<float> values = operand.values<float>();
   for (size_t row = 0; row < values.size(); row += extent) {

@@ -1,4 +1,4 @@
-// What nineteen operations do one after the other, row by row.
+// Does the work of nineteen operations row by row.
 #include "kernels/layers/row_rounding.h"
 
 #include "kernels/vectors/float_functions.h"

@@ -1,6 +1,7 @@
-// A depthwise convolution and the convolution by points behind it, some lines at a time: what the
-// first makes never leaves the cache of the thread that multiplies it.
-// Thread safety: pure functions. Ownership: kernels are the caller's.
+// A depthwise convolution and the convolution by points behind it, some lines at a time. The first
+// one's results stay in the cache of the thread that multiplies them.
+// Thread safety: pure functions.
+// Ownership: kernels are the caller's.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Transposed convolution: for each phase of the stride an ordinary convolution with every stride-th
-// tap of the filter, whose results go to every stride-th position of the output.
+// Transposed convolution: an ordinary convolution for each phase of the stride. It uses every
+// stride-th tap of the filter. Its results go to every stride-th position of the output.
 #include "ops/transposed_geometry.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// Tiles are transformed, multiplied with the weights, element by element of the transformed tiles a
-// product of matrices, and transformed back, some at a time: what is between stays in the cache.
+// Tiles are transformed, multiplied with the weights, and transformed back. Each element of the
+// transformed tiles has a matrix product. Some tiles are done at a time, so that intermediate
+// values stay in the cache.
 #include "kernels/layers/winograd_conv.h"
 
 #include <algorithm>

@@ -1,9 +1,10 @@
 // A float convolution of 3 x 3 with less than half of its products, by Winograd's F(2 x 2, 3 x 3).
-// Thread safety: pure functions. Ownership: kernels are the caller's.
+// Thread safety: pure functions.
+// Ownership: kernels are the caller's.
 //
 // Results are as far from the exact ones as those of the usual sum, within a small factor of the
-// largest values around: a cell takes part in the rounding of results it does not belong to, at
-// most one further on. So does an infinity or a NaN, which makes NaN of them.
+// largest values around. A cell takes part in the rounding of results that it does not belong to,
+// at most one cell further on. An infinity or a NaN in such a cell makes NaN of these results.
 #pragma once
 
 #include <memory>
@@ -14,8 +15,8 @@ namespace halyard::cpudriver {
 
 // Whether the window is one of 3 x 3 cells that lie side by side, one position after the other.
 bool takesWinograd(const ConvSite& conv, const KernelSite& site);
-// Whether that is thought to be faster: enough channels for the transformations to pay, enough
-// tiles for the weights, of which there are 16 instead of 9, to be read.
+// Whether Winograd is expected to be faster. The channels must be enough to pay for the
+// transformations. The tiles must be enough to pay for reading the weights: 16 in place of 9.
 bool suitsWinograd(const ConvSite& conv);
 // For a site for which hasConstantWeights, and that takesWinograd. Releases the filter.
 std::unique_ptr<Kernel> makeWinogradConv(const KernelSite& site, const ConvSite& conv);

@@ -1,10 +1,11 @@
 // The transformations of F(2 x 2, 3 x 3): of tiles of an image, of filters, and of their products.
 // S. Winograd, Arithmetic Complexity of Computations, 1980; A. Lavin and S. Gray, Fast Algorithms
 // for Convolutional Neural Networks, 2015.
-// Thread safety: pure functions. Ownership: borrows everything.
+// Thread safety: pure functions.
+// Ownership: borrows everything.
 //
-// A convolution of 3 x 3 makes the 2 x 2 results of a tile of 4 x 4 cells from 16 products instead
-// of 36: with d the cells, g the filter, and the products summed over the channels,
+// A convolution of 3 x 3 makes the 2 x 2 results of a tile of 4 x 4 cells from 16 products. The
+// plain sum needs 36. Let d be the cells, and g the filter. With products summed over the channels,
 // result = A' ((G g G') * (B' d B)) A.
 #pragma once
 

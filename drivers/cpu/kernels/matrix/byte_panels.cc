@@ -17,8 +17,8 @@ constexpr int kGreatestByte = 127;
 // With more products a sum might not fit 32 bits.
 constexpr size_t kMostDepth = std::numeric_limits<int32_t>::max() / (255 * 128);
 
-// The nearest whole number of what is at most 2^22: adding 1.5 * 2^23 leaves no bits for a
-// fraction. Between two of them it takes the even one, which is not asked for here. Unlike
+// The nearest whole number of a value that is at most 2^22: adding 1.5 * 2^23 leaves no bits for a
+// fraction. A value between two of them goes to the even one; callers do not rely on this. Unlike
 // std::round() it is two additions for several values at once.
 float nearestWhole(float value) {
   constexpr float kNoFraction = 12582912;
@@ -27,7 +27,8 @@ float nearestWhole(float value) {
 
 // The greatest absolute value; infinity if one is not finite.
 float greatestOf(const float* values, size_t count) {
-  // Without their signs floats are in the order of their bits, and what is not finite comes last.
+  // Without their signs, floats have the order of their bits, and values that are not finite come
+  // last.
   int32_t greatest = 0;
   for (size_t i = 0; i < count; ++i) {
     const int32_t bits = std::bit_cast<int32_t>(values[i]) & std::numeric_limits<int32_t>::max();
@@ -37,8 +38,8 @@ float greatestOf(const float* values, size_t count) {
   return std::isfinite(value) ? value : std::numeric_limits<float>::infinity();
 }
 
-// Whether all values, which are finite, are multiples of `step` by factors that fit a byte, but for
-// what rounding has changed.
+// Whether all values, which are finite, are multiples of `step` by factors that fit a byte, except
+// for the effect of rounding.
 bool areMultiples(const float* values, size_t count, float step) {
   constexpr float kSlack = 4e-5f;  // of a step
   constexpr size_t kFirst = 8;
@@ -59,7 +60,7 @@ bool areMultiples(const float* values, size_t count, float step) {
   return std::none_of(values + i, values + count, isNone);
 }
 
-// What all values are multiples of, such as `likely`; 0 where there is no such step.
+// The step, such as `likely`, that all values are multiples of; 0 where no such step exists.
 float stepOf(const float* values, size_t count, float likely) {
   const float greatest = greatestOf(values, count);
   if (!std::isfinite(greatest)) return 0;

@@ -1,6 +1,7 @@
-// BytePanels: float weights that are bytes times a step for each column, as importers make them of
-// quantised ones, in panels of bytes; and their products with rows of bytes.
-// Thread safety: immutable once made. Ownership: owns what it has rearranged.
+// BytePanels: float weights that are bytes times a step for each column, in panels of bytes, and
+// their products with rows of bytes. Importers make such weights of quantised ones.
+// Thread safety: immutable once made.
+// Ownership: owns its rearranged weights.
 #pragma once
 
 #include <cstddef>
@@ -26,15 +27,15 @@ struct ByteRows {
 
 class BytePanels {
  public:
-  // Of a site's filter, [columns][depth] however it is shaped, which is released, and its bias.
-  // None where weights are no such multiples, sums might not fit 32 bits, or the level has no
-  // instruction for products of unsigned by signed bytes.
+  // Made of a site's bias and its filter, which is released. The filter is [columns][depth], with
+  // any shape. Empty where weights are no such multiples, or sums might not fit 32 bits. Also empty
+  // where the level has no instruction for products of unsigned by signed bytes.
   static std::optional<BytePanels> make(const KernelSite& site, size_t columns);
 
   size_t count() const { return panels_; }
   size_t columns() const { return columns_; }
   size_t depth() const { return depth_; }
-  size_t rowBytes() const { return units_ * 4; }  // what is read of a row
+  size_t rowBytes() const { return units_ * 4; }  // bytes read of a row
 
   // clamp(row . column + bias) for the columns of panels [panelBegin, panelEnd). `out` is where the
   // first row's first column of all goes; rows of it are as many elements apart as there are
@@ -43,7 +44,7 @@ class BytePanels {
                 size_t panelEnd, float* out) const;
 
  private:
-  // `steps`: by column; none if what is packed comes from a cache.
+  // `steps`: by column; empty if the packed weights come from a cache.
   BytePanels(const KernelSite& site, const Quant8Gemm& gemm, const std::vector<float>& steps,
              size_t columns);
   bool isHalf(size_t panel) const { return hasHalfPanel_ && panel + 1 == panels_; }

@@ -18,8 +18,8 @@ struct FloatTile {
   const ptrdiff_t* pieces;  // where each begins, in elements from the row
   size_t pieceCount;
   size_t depth;  // of a piece
-  // What is multiplied with soon, to be fetched meanwhile, `depth` cache lines of it; may be null.
-  // One row fetches what it is multiplied with itself, unless this is null.
+  // The next factors, to be fetched meanwhile: `depth` cache lines of them; may be null. One row
+  // fetches its own factors itself, unless this is null.
   const float* ahead;
   const float* bias;    // [panel columns]
   const float* addend;  // [rows][columns], added before the clamp; may be null
@@ -27,7 +27,7 @@ struct FloatTile {
   float high;
   float* out;        // [rows][columns]
   size_t outStride;  // elements
-  size_t columns;  // at most the panel's, but see FloatMicros; what is packed beyond is not stored
+  size_t columns;    // at most the panel's, but see FloatMicros; others are not stored
 };
 
 using FloatMicro = void (*)(const FloatTile& tile);

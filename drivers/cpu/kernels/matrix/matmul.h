@@ -29,7 +29,7 @@ struct MatmulSizes {
 std::unique_ptr<Kernel> makeMatmul(const KernelSite& site, const MatmulSizes& sizes, size_t bias,
                                    ops::FuseCode activation);
 
-// What both kinds of numbers share.
+// The members that both kinds of numbers share.
 
 // One panel of columns of one matrix times some rows.
 struct MatmulItem {
@@ -45,8 +45,8 @@ void forEachMatmulItem(const MatmulSizes& sizes, size_t panelColumns, size_t pro
                        ops::KernelServices& services,
                        const std::function<void(const MatmulItem& item)>& f);
 
-// How far apart rows of `bytes` should lie, in bytes: a multiple of `granularity`, and never so
-// that they compete for a few places of the first-level cache.
+// The best distance of rows of `bytes`, in bytes. It is a multiple of `granularity`, and rows do
+// not compete for a few places of the first-level cache.
 size_t matmulRowStride(size_t bytes, size_t granularity);
 
 std::unique_ptr<Kernel> makeQuant8Matmul(const KernelSite& site, const MatmulSizes& sizes,

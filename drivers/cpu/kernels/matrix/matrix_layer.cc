@@ -151,8 +151,8 @@ void runBlocks(const MatrixLayer& layer, const RowSource& source, const LayerMem
   services.parallelFor(items, layer.grain(items, source.rows), std::cref(range));
 }
 
-// The threads share the panels, so that each reads only its part of the weights. What has to be
-// gathered is gathered once.
+// The threads share the panels, so that each reads only its part of the weights. Rows that must be
+// gathered are gathered once.
 void runPanels(const MatrixLayer& layer, const RowSource& source, LayerMemory memory,
                size_t tileRows, ops::KernelServices& services) {
   RowSource direct;
@@ -182,9 +182,9 @@ void runPanels(const MatrixLayer& layer, const RowSource& source, LayerMemory me
   services.parallelFor(items, layer.grain(items, source.rows), std::cref(range));
 }
 
-// Whether there is more to read of the weights than of the rows. Where a thread gets enough rows to
-// be worth the weights, it shares rows: those that it reads and writes then are mostly its own in
-// the layers before and behind, too, and need not come from another processor's cache.
+// Whether there is more to read of the weights than of the rows. Threads share rows where each gets
+// enough rows to be worth the weights. The rows of a thread are then mostly its own in the layers
+// before and behind, too. They need not come from another processor's cache.
 bool suitsPanels(const MatrixLayer& layer, const RowSource& source) {
   if (layer.panels() == 1) return false;
   if (source.rows < 2 * MatrixLayer::kLeastRows) return true;
@@ -239,7 +239,7 @@ class MatrixKernel final : public Kernel {
   const std::shared_ptr<const MatrixLayer> layer_;
   const RowSource source_;
   const bool addsInput_;
-  const bool isSmall_;  // so that nothing is to be divided
+  const bool isSmall_;  // too small to be divided
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // MatrixLayer: weights, bias and activation of a layer that multiplies rows with them, rearranged
-// for the micro kernels of this processor. Thread safety: immutable once made. Ownership: owns what
-// it has rearranged.
+// for the micro kernels of this processor.
+// Thread safety: immutable once made.
+// Ownership: owns its rearranged weights.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@ class MatrixLayer {
   virtual ~MatrixLayer() = default;
 
   size_t depthBytes() const { return depthBytes_; }  // of a row
-  // What rows must be apart from each other at the least and a multiple of, in bytes; all of it can
+  // The least distance of rows, in bytes. Distances must be multiples of it. All of its bytes can
   // be read.
   size_t rowGranularity() const { return rowGranularity_; }
   size_t outputRowBytes() const { return outputRowBytes_; }
@@ -30,14 +31,14 @@ class MatrixLayer {
   size_t grain(size_t items, size_t rows) const;
   // Whether these are worth a second thread.
   bool isWorthThreads(size_t rows) const { return work(rows) > kThreadProducts; }
-  // What stands for a real 0 in the input; the same for all bytes of an element.
+  // The value of a real 0 in the input; the same for all bytes of an element.
   std::byte zero() const { return zero_; }
-  // What has to be flipped in the input's bytes before; rows and zero() are as they are then.
+  // The bits to flip in the input's bytes beforehand. Rows and zero() are in this flipped form.
   std::byte inputFlip() const { return inputFlip_; }
   size_t elementBytes() const { return elementBytes_; }
 
   // Float products that are worth a range of items, and a second thread. Models of few products use
-  // one thread whatever their layers have (model_work.h).
+  // one thread, independent of their layers (model_work.h).
   static constexpr size_t kRangeProducts = 30'000;
   static constexpr size_t kThreadProducts = 100'000;
   // Rows of an item of work, for which a panel is worth being fetched.
@@ -56,7 +57,7 @@ class MatrixLayer {
                               std::byte* out) const = 0;
 
  private:
-  // What multiplying `rows` rows takes, in float products.
+  // The work of multiplying `rows` rows, in float products.
   size_t work(size_t rows) const;
 
  protected:
@@ -93,7 +94,7 @@ struct RowSource {
   std::function<void(const std::byte* input, size_t begin, size_t end, std::byte* to)> gather;
 };
 
-// What a layer reads and writes. `addend` as PieceRows has it, for layers that take pieces.
+// The memory that a layer reads and writes. `addend` as in PieceRows, for layers that take pieces.
 struct LayerMemory {
   const std::byte* input;
   const std::byte* addend;

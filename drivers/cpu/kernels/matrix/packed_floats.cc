@@ -11,8 +11,8 @@ namespace halyard::cpudriver {
 namespace {
 
 constexpr size_t kFetchedPanel = 4 * 1024;  // bytes, of the least that is fetched ahead
-// A row waits for nothing but its weights. The processor fetches them well by itself from a
-// second-level cache, which may hold layers below this many bytes, and not well from further away.
+// A row waits only for its weights. From a second-level cache the processor fetches them well by
+// itself, and from further away it does not. The cache may hold layers below this many bytes.
 constexpr size_t kFetchedForRow = 512 * 1024;
 constexpr size_t kPackedAtOnce = 8 * 1024;         // values: less is not worth another thread
 constexpr size_t kCacheLine = 64 / sizeof(float);  // elements
@@ -90,8 +90,8 @@ void PackedFloats::multiply(const PieceRows& rows, const ops::ClampRange<float>&
     tile.bias = bias_.data() + column;
     tile.columns = std::min(panels * width, columns_ - column);
     const FloatMicros& micro = gemm_->microsFor(tile.columns, tile.pieceCount);
-    // The next panel, if it is worth it. It is most often the same thread's. Behind the last one
-    // are most often the weights of what is computed next.
+    // The next panel, if it is worth it. It is most often the same thread's. Behind the last panel
+    // are most often the weights of the next operation.
     const float* ahead = fetches ? tile.packed + width * depth_ : nullptr;
     const float* const aheadEnd = tile.packed + 2 * width * depth_;
     forEvenPieces(rows.count, micro.mostRows, [&](size_t begin, size_t count) {

@@ -1,5 +1,6 @@
 // PackedFloats: a float matrix in panels of columns, as the micro kernels multiply with it.
-// Thread safety: immutable. Ownership: owns what it has rearranged.
+// Thread safety: immutable.
+// Ownership: owns its rearranged matrix.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,7 @@ struct PieceRows {
   size_t stride;  // bytes from a row to the next
   size_t count;
   std::span<const ptrdiff_t> pieces;  // where each begins, in elements from the row
-  // What is added to the results, laid out as they are; may be null.
+  // The addend of the results, with the same layout; may be null.
   const std::byte* addend;
 };
 
@@ -38,8 +39,8 @@ class PackedFloats {
   size_t depth() const { return depth_; }
   size_t panels() const { return panels_; }
   // out[r][c] = clamp(rows[r] . column c + bias[c] + addend[r][c]) for the columns of panels
-  // [panelBegin, panelEnd). `out` is where the first row's first column of all goes; rows of it and
-  // of the addend are `outStride` elements apart, and both may be the same.
+  // [panelBegin, panelEnd). `out` is the place of the first row's first column of the whole matrix.
+  // Rows of `out` and of the addend are `outStride` elements apart. Both may be the same.
   void multiply(const PieceRows& rows, const ops::ClampRange<float>& range, size_t panelBegin,
                 size_t panelEnd, float* out, size_t outStride) const;
 

@@ -1,6 +1,7 @@
-// ProductParts: an operation that is several matrix products, each with weights of its own and
-// with results that do not lie side by side in the output.
-// Thread safety: immutable. Ownership: owns the layers.
+// ProductParts: an operation of several matrix products. Each product has weights of its own, and
+// its results do not lie side by side in the output.
+// Thread safety: immutable.
+// Ownership: owns the layers.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@ struct ProductPart {
 
   std::unique_ptr<MatrixLayer> layer;
   RowSource rows;
-  size_t inputOffset = 0;  // bytes: what `rows` takes for the input begins there
+  size_t inputOffset = 0;  // bytes: the begin of the input for `rows`
   Store store;
 };
 
@@ -42,8 +43,8 @@ class ProductParts {
   size_t grain_ = 1;  // items
 };
 
-// The inputs and the output that the layer of one part sees: those of `site` with another filter,
-// [columns][depth], and, of the operation's channels, `columns` from `firstColumn` on.
+// The inputs and the output that the layer of one part sees. They are those of `site` with another
+// filter, [columns][depth]. Of the operation's channels they have `columns`, from `firstColumn` on.
 class PartSite {
  public:
   PartSite(const KernelSite& site, const void* filter, size_t firstColumn, size_t columns,

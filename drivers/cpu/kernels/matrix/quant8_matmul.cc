@@ -1,5 +1,5 @@
-// Products of 8 bit matrices. The columns of a panel are brought to rows of the values that the
-// processor multiplies, and four of them at a time become units side by side.
+// Products of 8 bit matrices. The columns of a panel become rows of the values that the processor
+// multiplies. Four of these rows at a time become units side by side.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -35,7 +35,7 @@ HALYARD_ALWAYS_INLINE void addUp(const int16_t* values, size_t count, int32_t* s
 struct LeftRows {
   const uint8_t* first;
   size_t stride;         // bytes
-  const int32_t* terms;  // by row; null: there are none
+  const int32_t* terms;  // by row; null: no terms
 };
 
 class Quant8MatmulKernel final : public Kernel {
@@ -121,7 +121,7 @@ class Quant8MatmulKernel final : public Kernel {
     }
   }
 
-  // What a thread needs for one panel.
+  // The buffers of a thread for one panel.
   struct Buffers {
     uint8_t* bytes;    // [columns][depth], where they have to be transposed
     uint8_t* columns;  // [columns][units][4]
@@ -227,7 +227,7 @@ class Quant8MatmulKernel final : public Kernel {
   const MatmulSizes sizes_;
   const Quant8Gemm& gemm_;
   const bool isSigned_;
-  const uint8_t flip_;  // what is flipped in the right side's bytes
+  const uint8_t flip_;  // bits flipped in the right side's bytes
   const int32_t leftZeroPoint_;
   const int32_t rightZeroPoint_;  // after flipping
   const size_t units_;
@@ -236,7 +236,7 @@ class Quant8MatmulKernel final : public Kernel {
   AlignedBuffer<float> multiplier_;  // all of a panel's are the same
 };
 
-// Whether sums of `products`, and what they come to in units of the output, fit 32 bits for sure.
+// Whether sums of `products`, and their values in units of the output, are certain to fit 32 bits.
 bool sumsFit(size_t products, int64_t largestBias, float multiplier) {
   // Of the differences to the zero points, each of which has 9 bits.
   constexpr int64_t kLargestProduct = 255 * 255;

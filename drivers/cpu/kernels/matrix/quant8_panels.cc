@@ -139,8 +139,8 @@ void Quant8Panels::packPanel(const Quant8Weights& weights, size_t panel, T* pack
   }
 }
 
-// Columns of whole units, as many as the panel has: some at a time, whose places are neighbours,
-// are a matrix of units that is transposed.
+// Columns of whole units, as many as the panel has. Some columns at a time, whose places are
+// neighbours, form a matrix of units that is transposed.
 void Quant8Panels::packWholePanel(const Quant8Weights& weights, size_t panel, const uint8_t* from,
                                   uint8_t* to) const {
   constexpr size_t kColumns = 4;

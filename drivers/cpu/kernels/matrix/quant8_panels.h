@@ -1,5 +1,7 @@
-// 8 bit weights in panels of columns, as the micro kernels of a processor want them, and their
-// products with rows. Thread safety: immutable once made. Ownership: owns what it has rearranged.
+// 8 bit weights in panels of columns, in the layout of a processor's micro kernels, and their
+// products with rows.
+// Thread safety: immutable once made.
+// Ownership: owns its rearranged weights.
 #pragma once
 
 #include <cstddef>
@@ -31,11 +33,11 @@ class Quant8Panels {
 
   size_t count() const { return panels_; }
   size_t depth() const { return depth_; }
-  // What is read of a row; of values beyond its depth nothing is counted.
+  // The bytes that are read of a row. Values beyond its depth do not count.
   size_t rowBytes() const { return units_ * 4; }
 
-  // The columns of panels [panelBegin, panelEnd); `out` is where the first row's first column of
-  // all goes, and rows of it are as many bytes apart as there are columns.
+  // Computes the columns of panels [panelBegin, panelEnd). `out` is the place of the first row's
+  // first column of the whole matrix. Its rows are as many bytes apart as there are columns.
   void multiply(const Quant8Rows& rows, size_t panelBegin, size_t panelEnd, uint8_t* out) const;
 
  private:

@@ -15,7 +15,7 @@ namespace {
 bool fitsWithoutZeroPoint(const uint8_t* stored, bool isUnsigned, size_t count, int32_t zeroPoint) {
   // In the order of unsigned bytes, which every processor has the least and the largest of.
   const uint8_t flip = isUnsigned ? 0 : 0x80;
-  if (zeroPoint + flip == 128) return true;  // whatever they are
+  if (zeroPoint + flip == 128) return true;  // for all weights
   uint8_t least = 255;
   uint8_t largest = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -27,7 +27,7 @@ bool fitsWithoutZeroPoint(const uint8_t* stored, bool isUnsigned, size_t count, 
   return least - zero >= -128 && largest - zero <= 127;
 }
 
-// What is added to a value of the filter so that it is stored as the form needs it.
+// The amount that is added to a value of the filter, so that it is stored as the form needs it.
 int32_t storedShift(const KernelSite& site, Quant8Factors factors, bool isSignedInput) {
   const ops::Tensor& filter = site.inputs[1];
   const bool isUnsigned = filter.type == OperandType::TENSOR_QUANT8_ASYMM;

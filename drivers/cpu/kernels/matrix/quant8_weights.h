@@ -22,7 +22,7 @@ struct Quant8Form {
 
 struct Quant8Weights {
   bool isSignedInput = false;  // as the kernel sees it
-  uint8_t inputFlip = 0;       // what the kernel has to flip in the input's bytes for that
+  uint8_t inputFlip = 0;       // bits that the kernel flips in the input's bytes
   int32_t inputZeroPoint = 0;  // after flipping
   // The filter's bytes, in its order. With `shift` they are values that fit
   // what the form's factors have beside the input: signed or unsigned bytes, or 16 bits.
@@ -31,7 +31,7 @@ struct Quant8Weights {
   int32_t shift = 0;
   int32_t zeroPoint = 0;          // of values; none where factors are WIDE
   std::vector<float> multiplier;  // by output channel
-  std::vector<int32_t> bias;      // likewise
+  std::vector<int32_t> bias;      // by output channel
   Quant8Result result;
 
   int32_t value(size_t i) const {

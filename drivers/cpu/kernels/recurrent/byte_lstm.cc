@@ -1,6 +1,6 @@
-// One step of the fixed-point LSTM whose values are unsigned bytes: its weights are centred and
-// laid out by depth when the kernel is made, and the functions of a gate are computed for all cells
-// at once.
+// One step of the fixed-point LSTM whose values are unsigned bytes. Its weights are centred and
+// laid out by depth when the kernel is made. The functions of a gate are computed for all cells at
+// once.
 #include <cstring>
 #include <vector>
 
@@ -49,8 +49,8 @@ class ByteLstmKernel final : public Kernel {
   size_t depth() const { return inputSize_ + cells_; }
   size_t columns() const { return kGates * cells_; }
 
-  // A row of weights has the recurrent ones first, but the values come input first: each meets the
-  // weight at its place in the row, as the operation is defined.
+  // A row of weights has the recurrent ones first, but the values have the input first. Each value
+  // meets the weight at its place in the row, as the operation is defined.
   void pack(const KernelSite& site, int16_t* packed) const {
     std::vector<int16_t> column(depth());
     for (size_t c = 0; c < columns(); ++c) {

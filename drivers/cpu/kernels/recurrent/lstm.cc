@@ -29,7 +29,8 @@ class LstmStepKernel final : public Kernel {
       : cell_(std::move(cell)), outputs_(outputs), scratchBytes_(scratchBytes) {}
 
   Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
-    // Nothing is said about its contents, but results should not depend on what was in memory.
+    // The operation does not define its contents, but results should not depend on former contents
+    // of memory.
     std::memset(operands.output<std::byte>(0), 0, scratchBytes_);
     cell_.run({operands.input<float>(kX),
                nullptr,

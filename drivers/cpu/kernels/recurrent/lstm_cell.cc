@@ -1,5 +1,5 @@
-// The LSTM cell: the products of the inputs of all steps at once, then step by step those of the
-// hidden values, added to them, and all gates of a cell together.
+// The LSTM cell. The products of the inputs of all steps are computed at once. Then, step by step,
+// those of the hidden values are added, and all gates of a cell are computed together.
 #include "kernels/recurrent/lstm_cell.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ HALYARD_ALWAYS_INLINE void addAll(const float* a, float* sums, size_t count) {
 HALYARD_ALWAYS_INLINE void multiplyAll(const float* a, float* to, size_t count) {
   for (size_t i = 0; i < count; ++i) to[i] *= a[i];
 }
-// What a new state is made of; `input` is null where it is what the forget gate leaves.
+// The inputs of a new state. `input` is null where it is the complement of the forget gate.
 HALYARD_ALWAYS_INLINE void updateStates(const float* forget, const float* input,
                                         const float* candidate, float limit, float* state,
                                         size_t count) {

@@ -25,12 +25,12 @@ struct LstmPlaces {
 // Where a run's values are.
 struct LstmValues {
   const float* x;
-  const float* aux;  // null: there is none
+  const float* aux;  // null: no auxiliary input
   const float* hiddenBefore;
   const float* cellBefore;
   ops::SequenceOutput output;
-  float* hiddenAfter;  // null: nobody wants it
-  float* cellAfter;    // likewise
+  float* hiddenAfter;  // null: not wanted
+  float* cellAfter;    // null: not wanted
 };
 
 class LstmCell {
@@ -44,7 +44,7 @@ class LstmCell {
   size_t productsOfStep() const { return order_.batch * recurrent_.columns() * outputs_; }
 
  private:
-  // What else goes into a gate's sums; empty: nothing.
+  // The other terms of a gate's sums. Empty members add nothing.
   struct Gate {
     AlignedBuffer<float> peephole;
     AlignedBuffer<float> layerNorm;
@@ -64,7 +64,7 @@ class LstmCell {
   PackedFloats input_;
   PackedFloats aux_;  // without columns: none
   PackedFloats recurrent_;
-  PackedFloats projection_;  // likewise
+  PackedFloats projection_;  // without columns: none
   Gate gates_[ops::kGates];
   bool hasPeepholes_ = false;
   bool hasLayerNorm_ = false;

@@ -1,6 +1,6 @@
-// The fixed-point LSTM, one step of it and sequences of steps: its weights are centred and laid out
-// by depth when the first kernel is made that reads them; the arithmetic behind the products is the
-// reference kernel's.
+// The fixed-point LSTM: one step, and sequences of steps. The first kernel that reads the weights
+// centres them and lays them out by depth when it is made. The arithmetic behind the products is
+// the reference kernel's.
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -81,7 +81,7 @@ class Cell {
         input_(GateWeights::of(site, kX, kInputWeights)),
         recurrent_(GateWeights::of(site, kHiddenState, kRecurrentWeights)),
         count_(site.inputs[kCellState].dims[1]) {
-    // The plan points into operands; what they hold has to stay.
+    // The plan points into operands; their contents must stay.
     for (ops::QuantizedLstmGate& gate : plan_.gates) {
       keep(gate.bias, &biases_);
       keep(gate.peepholeWeights, &weights_);

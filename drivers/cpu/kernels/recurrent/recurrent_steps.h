@@ -1,6 +1,7 @@
-// What cells that run along a sequence share: the products of all steps' inputs at once, and the
-// walk from step to step.
-// Thread safety: pure functions. Ownership: borrows everything.
+// Code that cells along a sequence share: the products of all steps' inputs at once, and the walk
+// from step to step.
+// Thread safety: pure functions.
+// Ownership: borrows everything.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@ struct FloatRows {
   size_t count;
 };
 
-// out = clamp(rows * matrix + bias + addend), spread over the threads where that is worth it; rows
+// out = clamp(rows * matrix + bias + addend), spread over the threads where this is worth it. Rows
 // of `out` and of `addend`, which may be null or `out`, are `outStride` elements apart.
 void multiplyRows(const PackedFloats& matrix, const FloatRows& rows, const float* addend,
                   const ops::ClampRange<float>& range, float* out, size_t outStride,

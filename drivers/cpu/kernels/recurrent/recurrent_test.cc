@@ -28,7 +28,7 @@ KernelCase lstmCase(RandomOperands& random, const LstmParts& parts, uint32_t ste
   const auto batch = static_cast<uint32_t>(random.oneOf({1, 1, 2, 5, 14}));
   LstmSizes sizes;
   sizes.inputs = static_cast<uint32_t>(random.between(1, 40));
-  // What tells few values from their mean may be little more than rounding.
+  // The difference of few values from their mean may be little more than rounding.
   sizes.cells = static_cast<uint32_t>(random.between(parts.layerNorm ? 8 : 1, 70));
   sizes.outputs = parts.projection ? static_cast<uint32_t>(random.between(1, 40)) : sizes.cells;
   KernelCase test;

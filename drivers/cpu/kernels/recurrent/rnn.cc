@@ -15,7 +15,7 @@ enum Part : size_t { kWeights, kRecurrent, kBias, kState };
 
 class RnnCell {
  public:
-  // `first`: the cell's first operand; `aux`: the weights of an auxiliary input, 0: there is none.
+  // `first`: the cell's first operand; `aux`: the weights of an auxiliary input, 0 without one.
   static std::optional<RnnCell> make(const KernelSite& site, size_t first, size_t aux,
                                      size_t activation, const ops::SequenceOrder& order) {
     const ops::OperationContext context(site.inputs, {}, nullptr);

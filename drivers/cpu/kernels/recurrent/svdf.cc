@@ -23,8 +23,8 @@ struct FilterRun {
   float* sums;  // by filter
 };
 
-// The newest value takes the last place of a filter's memory, all are weighed, and all move down by
-// one to leave the last place empty.
+// The newest value takes the last place of a filter's memory, and all values are weighted. Then all
+// move down by one to leave the last place empty.
 HALYARD_ALWAYS_INLINE void runFilters(const FilterRun* run) {
   constexpr size_t kParts = 8;
   const size_t rest = run->memory - 1;
@@ -126,7 +126,7 @@ class SvdfKernel final : public Kernel {
   const size_t rank_;
   const PackedFloats feature_;
   AlignedBuffer<float> time_;
-  AlignedBuffer<float> bias_;  // zeros where there is none
+  AlignedBuffer<float> bias_;  // zeros without a bias
   const ops::RecurrentActivation activation_;
   const FloatFunctions& functions_;
 };

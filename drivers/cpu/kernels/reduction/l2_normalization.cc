@@ -37,7 +37,7 @@ struct Lines {
   Rounding rounding;
 };
 
-// What squares are added in: those of bytes exactly.
+// The type of the sum of squares: exact for bytes.
 template <typename T>
 using SumOf = std::conditional_t<std::is_same_v<T, float>, double, int32_t>;
 // Longer lines of bytes might not fit.
@@ -52,8 +52,8 @@ HALYARD_ALWAYS_INLINE SumOf<T> elementOf(const Lines<T>& lines, T x) {
   }
 }
 
-// What elements of a line with this sum of squares are multiplied with; as the reference kernel
-// finds it, for bytes.
+// The factor for elements of a line with this sum of squares. For bytes it is computed as in the
+// reference kernel.
 template <typename T>
 HALYARD_ALWAYS_INLINE double factorOf(const Lines<T>& lines, SumOf<T> squares) {
   if constexpr (std::is_same_v<T, float>) {

@@ -50,7 +50,7 @@ struct Cells {
   size_t lines;
   size_t columns;
   size_t lineStep;    // elements
-  size_t columnStep;  // likewise
+  size_t columnStep;  // elements
   size_t channels;    // at most kStrip
 };
 

@@ -12,7 +12,7 @@
 namespace halyard::cpudriver {
 namespace {
 
-// What the loops call a reducer: as ops::reduceGroups has it, for loops that are compiled for the
+// The functions that the loops call: as in ops::reduceGroups, for loops that are compiled for the
 // instruction set of their caller.
 template <typename S>
 struct Sum {
@@ -74,7 +74,7 @@ struct Reduction {
   size_t inner;
 };
 
-// Whether the reduced dimensions are neighbours, but for those of size 1.
+// Whether the reduced dimensions are neighbours, except for those of size 1.
 bool readReduction(const KernelSite& site, Reduction* reduction) {
   const ops::OperationContext context(site.inputs, {}, nullptr);
   std::vector<ops::DimGroup> groups;

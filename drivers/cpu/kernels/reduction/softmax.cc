@@ -91,7 +91,7 @@ class Quant8SoftmaxKernel final : public Kernel {
   }
 
  private:
-  // The input may change meanwhile: whatever is read, a difference of bytes is within the table.
+  // The input may change meanwhile. For any input, a difference of bytes is within the table.
   void runLine(const T* from, T* to) const {
     T largest = from[0];
     for (size_t i = 1; i < lines_.extent; ++i) largest = std::max(largest, from[i]);

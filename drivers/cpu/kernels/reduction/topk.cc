@@ -1,6 +1,6 @@
-// The largest elements of rows. A row is read from its end, so that of equal elements the later
-// ones, which come first, are there already: whole blocks without a larger element than the least
-// of those found so far are skipped.
+// The largest elements of rows. Of equal elements the later ones come first in the result. A row is
+// read from its end, so that these are found first. Whole blocks without a larger element than the
+// least of those found so far are skipped.
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
@@ -34,8 +34,7 @@ bool comesBefore(const Found<T>& a, const Found<T>& b) {
   return a.value != b.value ? a.value > b.value : a.index > b.index;
 }
 
-// Makes `*end` less by the whole blocks before it that have nothing but elements that are at most
-// `least`.
+// Makes `*end` less by the whole blocks before it whose elements are all at most `least`.
 template <typename T>
 HALYARD_ALWAYS_INLINE void skipBlocks(const T* row, T least, size_t* end) {
   using Flag = std::conditional_t<sizeof(T) == 1, uint8_t, uint32_t>;
@@ -43,7 +42,7 @@ HALYARD_ALWAYS_INLINE void skipBlocks(const T* row, T least, size_t* end) {
   for (; at >= kBlock; at -= kBlock) {
     const T* const block = row + at - kBlock;
     Flag isLarger = 0;
-    // So that NaN is none of them, and nothing is at most NaN.
+    // Negated: a NaN counts as larger, and so does every element if `least` is NaN.
     for (size_t i = 0; i < kBlock; ++i) isLarger |= static_cast<Flag>(!(block[i] <= least));
     if (isLarger != 0) break;
   }

@@ -176,7 +176,8 @@ bool isLeftToTheReference(KernelCase test) {
   return makeKernel(*ops::definitionOf(test.operation), {inputs, outputs}) == nullptr;
 }
 
-// Its tables, or what each thread keeps, would be large; the reference kernel has neither.
+// Its tables, or the memory that each thread keeps, would be large. The reference kernel has
+// neither.
 TEST(ResizeKernel, LeavesHugeImagesToTheReference) {
   RandomOperands random(56);
   const auto isLeft = [&](OperandType type, uint32_t channels, Size from, Size to) {

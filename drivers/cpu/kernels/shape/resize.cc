@@ -20,7 +20,7 @@ constexpr size_t kGrainElements = 1 << 14;
 // can ask for.
 constexpr size_t kMostPositions = 1 << 15;
 
-// A thread keeps the memory that it worked in: what needs more is left to the reference kernel.
+// A thread keeps its working memory. The reference kernel computes images that need more.
 constexpr size_t kMostBytesOfThread = 1 << 20;
 
 // Where an output coordinate lies: between two of the input's.
@@ -174,8 +174,8 @@ struct Blend {
   size_t count;
 };
 
-// In the order in which the reference kernel multiplies and adds, so that what lies near the middle
-// of two values goes to the same.
+// In the order in which the reference kernel multiplies and adds. So results near the middle of two
+// values are rounded to the same value.
 template <typename T>
 HALYARD_ALWAYS_INLINE void blendBytes(const Blend* blend, T* __restrict to) {
   const float* __restrict topLeft = blend->top->left;
@@ -233,8 +233,7 @@ class Quant8ResizeKernel final : public Kernel {
   }
 
  private:
-  // Elements of a line that are made at a time: what is read for them stays in the first-level
-  // cache.
+  // Elements of a line that are made at a time: their inputs stay in the first-level cache.
   static constexpr size_t kElementsAtATime = 1024;
   static size_t columnsAtATime(size_t channels) {
     return std::max<size_t>(1, kElementsAtATime / channels);

@@ -40,8 +40,8 @@ void forBlocksOfItems(size_t begin, size_t end, size_t panels, F f) {
   }
 }
 
-// The grain (KernelServices::parallelFor) of `count` items of `work` each, so that a range takes
-// `leastWork` at the least: the count, where it is not worth `worthThreads` altogether.
+// The grain (KernelServices::parallelFor) of `count` items of `work` each, so that a range takes at
+// least `leastWork`. It is `count`, where all items together are not worth `worthThreads`.
 constexpr size_t grainOf(size_t count, size_t work, size_t leastWork, size_t worthThreads) {
   if (work == 0 || count <= worthThreads / work) return count;
   return divideUp(leastWork, work);

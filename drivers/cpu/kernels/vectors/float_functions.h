@@ -54,7 +54,7 @@ struct FloatFunctions {
   // to[i] = clamp(floor(from[i] * perUnit + 0.5), least, greatest) - least, where that is an
   // integer from 0 to 255; any byte for NaN.
   void (*toBytes)(const float* from, uint8_t* to, size_t count, const ops::RowSteps& steps);
-  // The bytes of rows that have a range each, and what they stand for.
+  // The bytes of rows that have a range each, and the numbers that the bytes represent.
   void (*roundRows)(const RowsOfFloats& rows, const ops::RoundingSteps& steps, const RowBytes& to);
   // One step of an LSTM: see lstm.cc. All of the gates are sums that lack the activation.
   void (*lstmCells)(const struct LstmCells& cells);

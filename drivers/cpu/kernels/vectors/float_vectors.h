@@ -1,6 +1,7 @@
 // Vectors of floats for kernels that are compiled once for each instruction set: each namespace has
-// the same names. What stands here is inlined into functions with the same target attribute.
-// Thread safety: pure functions. Ownership: none.
+// the same names. All code here is inlined into functions with the same target attribute.
+// Thread safety: pure functions.
+// Ownership: values.
 #pragma once
 
 #include <cstddef>

@@ -14,8 +14,8 @@ enum class Quant8Factors {
 };
 
 // Turns a sum of products in units of input times filter into an 8 bit value, bit for bit as
-// ops::QuantizedOutput does it: clamp(zeroPoint + round(float(sum) * multiplier)), to nearest, ties
-// to even. The product must fit 32 bits.
+// ops::QuantizedOutput: clamp(zeroPoint + round(float(sum) * multiplier)). Rounding is to nearest,
+// ties to even. The product must fit 32 bits.
 struct Quant8Result {
   int32_t low;
   int32_t high;

@@ -38,8 +38,8 @@ HALYARD_TARGET_AVX512 HALYARD_ALWAYS_INLINE __m512i widen(__m256i bytes) {
   return std::is_signed_v<T> ? _mm512_cvtepi8_epi16(bytes) : _mm512_cvtepu8_epi16(bytes);
 }
 
-// Pairs of 16 bit values times pairs of factors, which are divided into 12 bits and what is above,
-// so that one instruction adds two products.
+// Pairs of 16 bit values times pairs of factors. Factors are divided into 12 bits and the bits
+// above, so that one instruction adds two products.
 class PairSum {
  public:
   HALYARD_TARGET_AVX512 explicit PairSum(const Quant8Sum& sum)
@@ -81,7 +81,7 @@ HALYARD_TARGET_AVX512 void addRowsOf(const Quant8Sum& sum, const Quant8SumRows& 
       const __mmask32 mask = left >= 32 ? ~__mmask32{0} : (__mmask32{1} << left) - 1;
       const __m512i a = widen<T>(_mm256_maskz_loadu_epi8(mask, rows.a + offset + i));
       const __m512i b = widen<T>(_mm256_maskz_loadu_epi8(mask, rows.b + offset + i));
-      // What does not fit 16 bits is beyond the range in any case.
+      // A value that does not fit 16 bits is beyond the range in any case.
       const __m512i units = _mm512_packs_epi32(pairs.units(_mm512_unpacklo_epi16(a, b)),
                                                pairs.units(_mm512_unpackhi_epi16(a, b)));
       const __m512i values = _mm512_adds_epi16(units, zero);
@@ -107,8 +107,8 @@ std::optional<Quant8Sum> quant8SumOf(const Quantization& a, const Quantization& 
   sum.shift = kBits - std::ilogb(larger);
   sum.factorA = static_cast<int32_t>(std::lrint(std::ldexp(ratioA, sum.shift)));
   sum.factorB = sign * static_cast<int32_t>(std::lrint(std::ldexp(ratioB, sum.shift)));
-  // Nothing overflows: a factor is below 2^21, and the sum of both products with the half below
-  // 2^31 for differences to the zero points; with the zero points taken apart, by half of that.
+  // Nothing overflows. A factor is below 2^21. The sum of both products with the half is below 2^31
+  // for differences to the zero points. With the zero points taken apart, it is below half of that.
   sum.offset =
       (int32_t{1} << (sum.shift - 1)) - sum.factorA * a.zeroPoint - sum.factorB * b.zeroPoint;
   sum.zeroOut = out.zeroPoint;

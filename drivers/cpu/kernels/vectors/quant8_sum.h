@@ -16,7 +16,7 @@ namespace halyard::cpudriver {
 struct Quant8Sum {
   int32_t factorA;
   int32_t factorB;
-  int32_t offset;  // what the zero points add, and a half
+  int32_t offset;  // of the zero points, and a half
   int32_t shift;
   int32_t zeroOut;
   ops::ClampRange<int32_t> range;
