@@ -59,7 +59,8 @@ class CachingTest : public ::testing::Test {
   // a start from files is quicker on every machine. Otherwise the runtime drops the files.
   void describe() {
     std::ofstream(folder_ + "/personality.json")
-        << R"({"hal_version": ")" << halVersion_ << R"(", "version": ")" << version_
+        << R"({"name": ")" << device_ << R"(", "hal_version": ")" << halVersion_
+        << R"(", "version": ")" << version_
         << R"(", "capabilities": {"default": {"exec_time": 0.1, "power_usage": 0.1}},
               "delays": {"compile_ms": )"
         << compileMs_ << R"(},

@@ -80,7 +80,7 @@ done
 library=$libdir/libhalyard_driver.so
 foreign=$(nm -D --defined-only "$library" | awk '{print $3}' | grep -Ev '^(_ZNK?7halyard|_ZT[VIS]N7halyard|HALYARD_DRIVER)' || true)
 [ -z "$foreign" ] || fail "libhalyard_driver.so exports $foreign"
-readelf -d "$library" | grep -q 'SONAME.*libhalyard_driver.so.0.1' || fail "the SONAME is another"
+readelf -d "$library" | grep -q 'SONAME.*libhalyard_driver.so.0.2' || fail "the SONAME is another"
 
 # The skeleton, copied out of the installation: through CMake, and by hand.
 cp -r "$(dirname "$(find "$prefix" -path '*drivers/null/CMakeLists.txt')")" "$work/null"

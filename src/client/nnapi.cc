@@ -26,6 +26,12 @@ CallResult takeText(std::string& text, const char* name, Call call) {
 
 uint32_t countOf(std::span<const uint32_t> values) { return static_cast<uint32_t>(values.size()); }
 
+// The C API refuses null pointers, also for empty lists.
+const uint32_t* dataOf(const Indexes& indexes) {
+  static constexpr uint32_t kNoIndex = 0;
+  return indexes.empty() ? &kNoIndex : indexes.data();
+}
+
 }  // namespace
 
 // One call of `function` that gives an object to this owner.
@@ -108,13 +114,13 @@ CallResult addOperand(ANeuralNetworksModel* model, int32_t type, const Dims& dim
 CallResult addOperation(ANeuralNetworksModel* model, int32_t type, const Indexes& inputs,
                         const Indexes& outputs) {
   return HALYARD_CALL(ANeuralNetworksModel_addOperation, model, type, countOf(inputs),
-                      inputs.data(), countOf(outputs), outputs.data());
+                      dataOf(inputs), countOf(outputs), dataOf(outputs));
 }
 
 CallResult identifyInputsAndOutputs(ANeuralNetworksModel* model, const Indexes& inputs,
                                     const Indexes& outputs) {
   return HALYARD_CALL(ANeuralNetworksModel_identifyInputsAndOutputs, model, countOf(inputs),
-                      inputs.data(), countOf(outputs), outputs.data());
+                      dataOf(inputs), countOf(outputs), dataOf(outputs));
 }
 
 CallResult MemoryDesc::create() {
