@@ -32,7 +32,7 @@ using std::chrono::seconds;
 using ::testing::HasSubstr;
 
 constexpr seconds kStuck{30};
-constexpr seconds kSoon{10};
+constexpr seconds kTimeLimit{10};
 
 Manifest testManifest() {
   Manifest manifest;
@@ -86,7 +86,7 @@ class StuckLoop : public ::testing::Test {
   }
   void release() { released_->set(true); }
   // Did it come soon, and not because the thread works again?
-  void expectSoon() const { EXPECT_LT(Clock::now() - begun_, kSoon); }
+  void expectSoon() const { EXPECT_LT(Clock::now() - begun_, kTimeLimit); }
 
   std::shared_ptr<Completion<bool>> released_ = std::make_shared<Completion<bool>>();
   std::shared_ptr<RpcLoop> loop_ = RpcLoop::start().value();
@@ -126,7 +126,7 @@ TEST_F(StuckLoop, WhatHasBeenGivenUpEndsWithTheConnection) {
         prepared->executeSynchronously(pointerRequest(a, a, out, 2), options).status;
     EXPECT_EQ(status.code(), ResultCode::MISSED_DEADLINE_TRANSIENT) << status.toString();
   });
-  EXPECT_TRUE(becomes([&] { return testDevice->running() > 0; }, kSoon));
+  EXPECT_TRUE(becomes([&] { return testDevice->running() > 0; }, kTimeLimit));
   block();
   caller.join();
   expectSoon();

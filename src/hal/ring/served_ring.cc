@@ -74,7 +74,7 @@ ServedRing::Outcome ServedRing::serve(const FairExecutor::Turn& turn) {
 }
 
 bool ServedRing::spin(const FairExecutor::Turn& turn) {
-  if (!gap_.soon() || turn.othersWait()) return false;
+  if (!gap_.isShort() || turn.othersWait()) return false;
   return parts_.spinGate->spin(
       Clock::now(), [&] { return changed() || turn.stopping(); }, [&] { return clientCore(); });
 }

@@ -25,10 +25,10 @@ class Expectation {
  public:
   void note(std::chrono::nanoseconds took);
   // Within tens of microseconds.
-  bool soon() const { return mean_ < kSoon; }
+  bool isShort() const { return mean_ < kShort; }
 
  private:
-  static constexpr std::chrono::nanoseconds kSoon{80'000};
+  static constexpr std::chrono::nanoseconds kShort{80'000};
   static constexpr std::chrono::nanoseconds kLongest{250'000};
   std::chrono::nanoseconds mean_ = kLongest;
 };

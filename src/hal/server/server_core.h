@@ -9,9 +9,9 @@
 #include <functional>
 #include <list>
 #include <map>
-#include <new>
 #include <optional>
 
+#include "hal/core/driver_exception.h"
 #include "hal/server/server.h"
 #include "hal/session/client_session.h"
 #include "hal/session/priority_class.h"
@@ -138,12 +138,8 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
   static Result<T> guarded(const std::function<Result<T>()>& work) {
     try {
       return work();
-    } catch (const std::bad_alloc&) {
-      return makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, "the driver is out of memory");
-    } catch (const std::exception& exception) {
-      return opFailed("the driver failed: {}", exception.what());
     } catch (...) {
-      return opFailed("the driver failed with an exception of its own kind");
+      return statusOfException();
     }
   }
   struct Job {

@@ -1,10 +1,9 @@
 #include "hal/session/client_session.h"
 
 #include <functional>
-#include <new>
-#include <stdexcept>
 
 #include "base/log.h"
+#include "hal/core/driver_exception.h"
 #include "hal/session/cache_files.h"
 #include "hal/session/model_interface.h"
 #include "hal/session/session_prepared_model.h"
@@ -33,12 +32,8 @@ template <typename T>
 Result<T> guarded(const std::function<Result<T>()>& call) {
   try {
     return call();
-  } catch (const std::bad_alloc&) {
-    return makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, "the driver is out of memory");
-  } catch (const std::exception& exception) {
-    return opFailed("the driver failed: {}", exception.what());
   } catch (...) {
-    return opFailed("the driver failed with an exception of its own kind");
+    return statusOfException();
   }
 }
 

@@ -5,9 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <new>
-#include <stdexcept>
 
+#include "hal/core/driver_exception.h"
 #include "hal/session/priority_class.h"
 
 namespace halyard::hal {
@@ -134,10 +133,8 @@ class FencedRun final : public FencedExecution, public std::enable_shared_from_t
     ExecutionResult result;
     try {
       return call.run(call.options);
-    } catch (const std::bad_alloc&) {
-      result.status = makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, "out of memory");
-    } catch (const std::exception& exception) {
-      result.status = opFailed("the execution failed: {}", exception.what());
+    } catch (...) {
+      result.status = statusOfException();
     }
     return result;
   }

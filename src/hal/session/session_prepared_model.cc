@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <new>
-#include <stdexcept>
 
 #include "hal/checks/result_check.h"
+#include "hal/core/driver_exception.h"
 #include "hal/session/cache_files.h"
 #include "hal/session/client_session.h"
 #include "hal/session/session_burst.h"
@@ -25,12 +24,8 @@ Status guarded(Call call) {
   try {
     call();
     return okStatus();
-  } catch (const std::bad_alloc&) {
-    return makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, "the driver is out of memory");
-  } catch (const std::exception& exception) {
-    return opFailed("the driver failed: {}", exception.what());
   } catch (...) {
-    return opFailed("the driver failed with an exception of its own kind");
+    return statusOfException();
   }
 }
 

@@ -112,7 +112,7 @@ class Preparation {
   const std::vector<uint32_t>& order_;
   const PreparationOptions& options_;
   const bool isStrict_;
-  std::vector<OperationReport::WhyNot> leftOut_;
+  std::vector<OperationReport::RejectedDevice> leftOut_;
   const std::vector<const Device*> candidates_;
   const std::vector<const Device*>& all_;
   SupportTable support_;

@@ -29,7 +29,7 @@ class Describer {
     }
   }
 
-  Report::Decisions run(const std::vector<OperationReport::WhyNot>& leftOut) {
+  Report::Decisions run(const std::vector<OperationReport::RejectedDevice>& leftOut) {
     Report::Decisions decisions;
     decisions.operations.resize(order_.size());
     for (uint32_t n = 0; n < order_.size(); ++n) {
@@ -194,7 +194,7 @@ class Describer {
 
 Report::Decisions describeDecisions(const Plan& plan, SupportTable& support, CostModel& costs,
                                     const std::vector<uint32_t>& order,
-                                    const std::vector<OperationReport::WhyNot>& leftOut) {
+                                    const std::vector<OperationReport::RejectedDevice>& leftOut) {
   return Describer(plan, support, costs, order).run(leftOut);
 }
 
@@ -209,7 +209,7 @@ Report::Decisions describeSoleDevice(const SoleDevice& sole) {
 }
 
 Report::Decisions describeSupport(SupportTable& support, const std::vector<uint32_t>& order,
-                                  const std::vector<OperationReport::WhyNot>& leftOut) {
+                                  const std::vector<OperationReport::RejectedDevice>& leftOut) {
   Report::Decisions decisions;
   decisions.operations.resize(order.size());
   for (uint32_t n = 0; n < order.size(); ++n) {

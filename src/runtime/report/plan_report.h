@@ -16,14 +16,14 @@ namespace halyard::runtime {
 // that were no candidates, and the reasons.
 Report::Decisions describeDecisions(const Plan& plan, SupportTable& support, CostModel& costs,
                                     const std::vector<uint32_t>& order,
-                                    const std::vector<OperationReport::WhyNot>& leftOut);
+                                    const std::vector<OperationReport::RejectedDevice>& leftOut);
 
 // A model without control flow that its only candidate has accepted as a whole.
 struct SoleDevice {
   ValidModel model;
   const Device* device = nullptr;
   std::vector<uint32_t> order;
-  std::vector<OperationReport::WhyNot> leftOut;
+  std::vector<OperationReport::RejectedDevice> leftOut;
   hal::ExecutionPreference preference = hal::ExecutionPreference::FAST_SINGLE_ANSWER;
   CostSettings costs;
 };
@@ -31,7 +31,7 @@ Report::Decisions describeSoleDevice(const SoleDevice& sole);
 
 // Used without a plan: gives, for each operation, the candidates' reasons for refusal.
 Report::Decisions describeSupport(SupportTable& support, const std::vector<uint32_t>& order,
-                                  const std::vector<OperationReport::WhyNot>& leftOut);
+                                  const std::vector<OperationReport::RejectedDevice>& leftOut);
 
 // Used without a plan, because the model can never be computed. `failures` gives the reasons, by
 // operation of the main subgraph.

@@ -29,11 +29,11 @@ struct OperationReport {
   // The operation is an IF or WHILE that the runtime runs itself. The operations of its models are
   // divided further.
   bool interpreted = false;
-  struct WhyNot {
+  struct RejectedDevice {
     std::string device;
     std::string reason;  // "does not support ...", "predicted 3.1 ms, slower than ..."
   };
-  std::vector<WhyNot> others;  // all other candidates
+  std::vector<RejectedDevice> others;  // all other candidates
 };
 
 struct PartitionReport {

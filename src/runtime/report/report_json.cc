@@ -11,7 +11,7 @@ using Json = nlohmann::json;
 
 Json describe(const OperationReport& operation) {
   Json others = Json::array();
-  for (const OperationReport::WhyNot& other : operation.others) {
+  for (const OperationReport::RejectedDevice& other : operation.others) {
     others.push_back({{"device", other.device}, {"reason", other.reason}});
   }
   return {{"index", operation.index},

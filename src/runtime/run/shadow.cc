@@ -136,7 +136,7 @@ void Shadow::wait() {
   std::unique_lock lock(mutex_);
   if (pending_ == 0) return;
   lock.unlock();
-  const ShadowWorker::Hurry hurry(ShadowWorker::instance());
+  const ShadowWorker::WithoutPauses withoutPauses(ShadowWorker::instance());
   lock.lock();
   idle_.wait(lock, [this] { return pending_ == 0; });
 }

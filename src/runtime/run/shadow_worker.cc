@@ -17,13 +17,13 @@ ShadowWorker& ShadowWorker::instance() {
 
 ShadowWorker::ShadowWorker() : cpu_(cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 1)) {}
 
-ShadowWorker::Hurry::Hurry(ShadowWorker& worker) : worker_(worker) {
+ShadowWorker::WithoutPauses::WithoutPauses(ShadowWorker& worker) : worker_(worker) {
   const std::lock_guard lock(worker_.mutex_);
   ++worker_.hurried_;
   worker_.wake_.notify_all();
 }
 
-ShadowWorker::Hurry::~Hurry() {
+ShadowWorker::WithoutPauses::~WithoutPauses() {
   const std::lock_guard lock(worker_.mutex_);
   --worker_.hurried_;
 }

@@ -24,13 +24,13 @@ class ShadowWorker {
   using Work = std::function<std::chrono::nanoseconds()>;
   // False when there is no thread for it.
   bool post(Work work);
-  // While one lives, somebody waits for work, and there are no pauses.
-  class Hurry {
+  // While an object exists, a thread waits for work, and the worker makes no pauses.
+  class WithoutPauses {
    public:
-    explicit Hurry(ShadowWorker& worker);
-    ~Hurry();
-    Hurry(const Hurry&) = delete;
-    Hurry& operator=(const Hurry&) = delete;
+    explicit WithoutPauses(ShadowWorker& worker);
+    ~WithoutPauses();
+    WithoutPauses(const WithoutPauses&) = delete;
+    WithoutPauses& operator=(const WithoutPauses&) = delete;
 
    private:
     ShadowWorker& worker_;
