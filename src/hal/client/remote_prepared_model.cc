@@ -155,10 +155,12 @@ Result<ExecutionResult> RemotePreparedModel::carry(RingLane* lane,
     RemoteRing& ring = *lane->ring;
     auto outcome = key != 0 ? ring.executeRecorded(key, packed.request(), options, outputs, method)
                             : ring.execute(packed.request(), options, outputs, method);
-    if (outcome.abandoned) packed.abandon();
-    if (!outcome.usable) lane->ring.reset();
-    done = outcome.sent;
-    named = outcome.named;
+    if (outcome.state == RemoteRing::Outcome::State::LOST) {
+      packed.abandon();
+      lane->ring.reset();
+    }
+    done = outcome.state != RemoteRing::Outcome::State::NOT_SENT;
+    named = outcome.namesDriver;
     result = std::move(outcome.result);
   }
   if (!done) {

@@ -287,7 +287,9 @@ RemoteRing::Outcome RemoteRing::executeRecorded(uint64_t key, const Request& req
   appendRecording(use->number, &packet_);
   Outcome outcome = exchange(options, outputs, what);
   // After an error the driver may have it, or not: it is recorded again.
-  if (outcome.sent && outcome.usable && outcome.result.status.ok()) recordings_->confirm(key);
+  if (outcome.state == Outcome::State::ANSWERED && outcome.result.status.ok()) {
+    recordings_->confirm(key);
+  }
   return outcome;
 }
 
@@ -303,7 +305,7 @@ RemoteRing::Outcome RemoteRing::exchange(const ExecuteOptions& options, size_t o
                                          const char* what) {
   Outcome outcome;
   if (!client_->send(packet_)) {
-    outcome.sent = false;
+    outcome.state = Outcome::State::NOT_SENT;
     return outcome;
   }
   std::optional<TimePoint> until;
@@ -334,8 +336,7 @@ RemoteRing::Outcome RemoteRing::exchange(const ExecuteOptions& options, size_t o
 RemoteRing::Outcome RemoteRing::ended(RingClient::Wait how, const ExecuteOptions& options,
                                       const char* what) {
   Outcome outcome;
-  outcome.usable = false;
-  outcome.abandoned = true;
+  outcome.state = Outcome::State::LOST;
   Status& status = outcome.result.status;
   switch (how) {
     case RingClient::Wait::TIMED_OUT:
@@ -362,7 +363,7 @@ RemoteRing::Outcome RemoteRing::ended(RingClient::Wait how, const ExecuteOptions
                                   },
                                   CallLimit::prompt(), {.phase = trace::Phase::EXECUTION});
       status = alive.ok() ? opFailed("{}: it has closed the burst", what) : alive.status();
-      outcome.named = !alive.ok();
+      outcome.namesDriver = !alive.ok();
     }
   }
   return outcome;

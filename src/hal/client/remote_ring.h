@@ -29,14 +29,14 @@ class RemoteRing {
   RemoteRing& operator=(const RemoteRing&) = delete;
 
   struct Outcome {
-    // False: nothing has been sent, and the request may be repeated in another way.
-    bool sent = true;
-    // False: the ring is of no use any more.
-    bool usable = true;
-    // With usable false: the driver may still work at the request.
-    bool abandoned = false;
+    enum class State {
+      NOT_SENT,  // The caller may send the request another way.
+      ANSWERED,
+      LOST,  // The ring is unusable, and the driver may still be executing the request.
+    };
+    State state = State::ANSWERED;
     ExecutionResult result;
-    bool named = false;  // its status says already which driver it is
+    bool namesDriver = false;  // The status already names the driver.
   };
   // The request's arguments are in pools, or omitted, and its pools shared memory. A driver that
   // does not answer is given up shortly after the deadline: MISSED_DEADLINE_TRANSIENT. `what` names
