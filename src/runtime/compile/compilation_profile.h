@@ -27,8 +27,9 @@ namespace halyard::runtime {
 // computed has an entry for each of them.
 // The time of an IF or WHILE includes the time of its models. An IF or WHILE that the runtime
 // executes itself has no time.
-// `share` is relative to the total of all operations. `bytes` is null for an extension operation and
-// when a size is unknown. `flop` is null also when no multiplications are counted for the operation.
+// `share` is relative to the total of all operations. `bytes` is null for an extension operation,
+// and when a size is unknown. `flop` is null also when no multiplications are counted for the
+// operation.
 //
 // Fields of a partition:
 // - `median_ns`: from the runtime's call of the device to its result.
