@@ -89,7 +89,7 @@ class StepMark {
 };
 
 // The bursts of one ANeuralNetworksBurst, one for each step.
-// Thread safety: none. Ownership: owns the bursts, shares the prepared models.
+// Thread safety: one thread at a time. Ownership: owns the bursts, shares the prepared models.
 class PlanBurst {
  public:
   // Opens the bursts of all steps whose devices support bursts. Other steps run without a burst.
