@@ -1,6 +1,6 @@
-// Personality: how the reference driver is to behave other than well: old, limited, slow or faulty.
-// docs/reference_driver.md has the fields of the file.
-// Thread safety: plain data. Ownership: owns its tables.
+// Personality: deviations of the reference driver from good behaviour: old, limited, slow or
+// faulty. docs/reference_driver.md describes the fields of the file. Thread safety: plain data.
+// Ownership: owns its tables.
 #pragma once
 
 #include <chrono>
@@ -49,7 +49,7 @@ enum class CompileMode : uint8_t {
   JUST_IN_TIME,  // at the first execution
   MULTI_STAGE,   // quickly when the model is prepared, then better in the background
 };
-// How many cache files there are is in the DeviceInfo.
+// The number of cache files is in the DeviceInfo.
 struct CacheBehaviour {
   CompileMode mode = CompileMode::EAGER;
   bool declines = false;      // neither saves nor loads
