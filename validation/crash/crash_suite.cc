@@ -211,7 +211,7 @@ CheckResult randomModels(const Context& context, bool compileOnly) {
 }
 
 // The mean latency, so that executions that wait for others count, even if they are few. Empty when
-// the device takes none of the models.
+// the device supports no model.
 Result<std::optional<double>> latency(const Context& context, bool besideCompilations) {
   StressPlan plan = basePlan(context, {kLiveliness[0], kLiveliness[1]});
   plan.duration = context.each / 2;

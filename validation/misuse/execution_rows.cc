@@ -9,7 +9,8 @@ namespace {
 using Execution = ANeuralNetworksExecution;
 using Setter = std::function<int(World&, Execution*)>;
 
-// What is the same for every function that changes an execution: it must not be started.
+// The rows that are the same for every function that changes an execution: it must not have been
+// started.
 void addSetter(std::vector<Misuse>& rows, const std::string& name, const Setter& set) {
   const std::string text = "the execution has been started";
   rows.push_back({name + "_NullExecution", kUnexpectedNull, "execution is null",

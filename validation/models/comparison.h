@@ -4,10 +4,9 @@
 //
 // Where single results may differ (docs/accuracy.md), a set of them must not be worse:
 //   top-1     the number of inputs with a known class about which the device is right. It may be
-//   less
-//             than the CPU device's by 0.5 % of these inputs, or by one. For a class of at least 20
-//             inputs it may be less by 3 % of them, or by two. Not compared where the CPU device is
-//             right in at most twice as many cases as by chance.
+//             less than the CPU device's by 0.5 % of these inputs, or by one. For a class of at
+//             least 20 inputs it may be less by 3 % of them, or by two. Not compared where the CPU
+//             device is right in at most twice as many cases as by chance.
 //   distance  the root mean square of the differences, divided by that of the CPU device's values
 //   factor    by which the values are larger, in the sense of least squares
 // The last two hold for each output, with the limits of its type (limitsFor).

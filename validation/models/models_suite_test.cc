@@ -141,8 +141,8 @@ TEST_F(ModelsArea, ADriverThatDies) {
   EXPECT_EQ(check("fashion_mnist_float/accuracy").at("outcome"), "crash");
 }
 
-// Models beside the tree, if they are there: classifiers on pictures of unknown class, a detector,
-// a segmentation, an autoencoder, and recurrent models on random numbers.
+// Models beside the tree, if they exist: classifiers on pictures of unknown class, a detector, a
+// segmentation, an autoencoder. Recurrent models run on random numbers.
 TEST_F(ModelsArea, ModelsOfAllKinds) {
   const std::string folder = HALYARD_SOURCE_DIR "/../shared/models";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "they are not here";
