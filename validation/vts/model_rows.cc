@@ -83,8 +83,8 @@ Operand& subgraph(Model& m, uint32_t index) {
   return operand;
 }
 
-// A loop whose value may have other sizes at four places: the input of the operation, its output,
-// the condition model, and the output of the body.
+// A loop whose value may have other sizes at four places: operation input and output, the condition
+// model, and the output of the body.
 void loop(Model& m, Shape in, Shape out, Shape conditionIn, Shape bodyOut) {
   m = endlessModel();
   m.main.operands[2].dimensions = std::move(in);

@@ -1,10 +1,10 @@
-// Fuzzer of the C API as a sequence of calls.
+// A fuzzer of the C API: each input is a sequence of calls.
 #include <cstdlib>
 
 #include "api/fuzz/api_fuzz_input.h"
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  // The runtime's own device alone: what a driver's process does no sanitizer sees.
+  // Only the runtime's own device: a sanitizer does not see a driver's process.
   return ::setenv("HALYARD_DRIVER_FILES", "", 1);
 }
 

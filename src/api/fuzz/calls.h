@@ -1,5 +1,7 @@
-// The calls of which the API fuzzer makes its sequences, each with arguments out of a ByteSource.
-// Thread safety: none. Ownership: what they make goes to the table.
+// The calls from which the API fuzzer makes its sequences. Each takes its arguments from a
+// ByteSource.
+// Thread safety: one thread.
+// Ownership: the table owns the objects that they make.
 #pragma once
 
 #include <span>
@@ -10,16 +12,16 @@ namespace halyard::api::fuzz {
 
 using Call = void (*)(ObjectTable&, ByteSource&);
 
-// The groups' order and that of calls in them is part of the meaning of a corpus: new ones go to
-// the end of a group, and the first byte of a call is its group, the second its number.
+// The first byte of a call is its group, and the second byte its number. A corpus depends on the
+// order of groups, and of calls in a group. So new calls go to the end of a group.
 std::span<const Call> modelCalls();
 std::span<const Call> compilationCalls();
 std::span<const Call> executionCalls();
 std::span<const Call> memoryCalls();
 
-// An operand's description, often a legal one; the dimensions are kept in the table.
+// An operand's description, often a valid one. The table keeps the dimensions.
 ANeuralNetworksOperandType chooseOperandType(ObjectTable& table, ByteSource& bytes);
-// The size of a value; 0 where the shape leaves it open, and at most 1 MiB.
+// The size of a value in bytes, at most 1 MiB. 0 where the shape leaves it open.
 size_t valueSize(int32_t type, std::span<const uint32_t> dims);
 
 }  // namespace halyard::api::fuzz

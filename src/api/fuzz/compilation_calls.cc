@@ -8,7 +8,7 @@ ANeuralNetworksCompilation* handleOf(const CompilationObject* compilation) {
   return compilation == nullptr ? nullptr : compilation->handle;
 }
 
-// The runtime's own: nothing that is fuzzed here leaves the process.
+// The runtime's own device, so that all fuzzed code runs in this process.
 const ANeuralNetworksDevice* cpuDevice() {
   uint32_t count = 0;
   ANeuralNetworksDevice* device = nullptr;
@@ -53,7 +53,7 @@ void setWishes(ObjectTable& table, ByteSource& bytes) {
       return;
     default: {
       const uint8_t* const token = table.buffer(ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN, bytes);
-      // What is no folder makes a compilation without a cache.
+      // With a path that is not a folder, the compilation has no cache.
       check(ANeuralNetworksCompilation_setCaching(handle, bytes.oneIn(5) ? nullptr : "/dev/null",
                                                   bytes.oneIn(5) ? nullptr : token));
     }

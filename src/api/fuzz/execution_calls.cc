@@ -23,14 +23,14 @@ void create(ObjectTable& table, ByteSource& bytes) {
       ANeuralNetworksExecution_create(compilation ? compilation->handle : nullptr, &made->handle);
   if (!check(code)) return;
   if (made->handle == nullptr) fail("success without an execution");
-  // Endless loops are models, too.
+  // Models may contain endless loops.
   if (!check(ANeuralNetworksExecution_setLoopTimeout(made->handle, kLoopNanoseconds))) {
     fail("no loop timeout");
   }
   table.executions.push_back(std::move(made));
 }
 
-// An operand of the execution's model; no such one: the type is TENSOR_FLOAT32, [1].
+// An operand of the execution's model. Without such an operand the type is TENSOR_FLOAT32, [1].
 struct Argument {
   int32_t type = ANEURALNETWORKS_TENSOR_FLOAT32;
   std::vector<uint32_t> dims = {1};
@@ -44,14 +44,14 @@ Argument argumentOf(const ExecutionObject* execution, bool input, uint32_t index
   return {model.types[list[index]], model.shapes[list[index]]};
 }
 
-// Puts sizes where the model has left them open.
+// Sets the sizes that the model has left open.
 void close(Argument& argument, ByteSource& bytes) {
   for (uint32_t& dim : argument.dims) {
     if (dim == 0) dim = bytes.below(8);
   }
 }
 
-// No counts in it that make an execution long.
+// Limits counts that make an execution long.
 void limitCounts(int32_t type, uint8_t* value, size_t size) {
   if (type != ANEURALNETWORKS_INT32 && type != ANEURALNETWORKS_TENSOR_INT32 &&
       type != ANEURALNETWORKS_UINT32) {
@@ -205,14 +205,15 @@ void waitForEvent(ObjectTable& table, ByteSource& bytes) {
   }
 }
 
-// A fence that is signalled already, with success or not; or what is none.
+// Makes an event of a fence that is signalled, with success or with an error, or of a negative
+// descriptor.
 void createEvent(ObjectTable& table, ByteSource& bytes) {
   int ends[2] = {-1, -1};
   if (::pipe(ends) != 0) return;
   if (bytes.oneIn(2)) {
     if (::write(ends[1], "", 1) != 1) fail("no pipe");
   }
-  ::close(ends[1]);  // a reader is woken by that, too
+  ::close(ends[1]);  // this also wakes a reader
   ANeuralNetworksEvent* event = nullptr;
   const int fd = bytes.oneIn(8) ? -static_cast<int>(bytes.byte()) : ends[0];
   if (check(ANeuralNetworksEvent_createFromSyncFenceFd(fd, &event))) {

@@ -1,6 +1,7 @@
-// Replays the API fuzzer's corpus and inputs that once found a fault, runs random inputs, the same
-// each time, and sees to it that the fuzzer's language can say what applications do: a model of
-// each operation is built, compiled and run. HALYARD_WRITE_CORPUS=FOLDER writes these as a corpus.
+// Replays the API fuzzer's corpus and inputs that once found an error, and runs random inputs, the
+// same each time. Tests that the fuzzer's language can express applications' calls: a model of each
+// operation is built, compiled and run. HALYARD_WRITE_CORPUS=FOLDER writes these models as a
+// corpus.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -49,7 +50,7 @@ TEST(ApiFuzz, RunsEveryOperation) {
     const ops::OperationDefinition* const definition = ops::definitionOf(type);
     const std::string name = operationTypeName(type);
     const auto variants = ops::testing::variantsOf(definition->signature);
-    // The fuzzer's buffers are small: not each case has room in them.
+    // The fuzzer's buffers are small. Not every case fits into them.
     constexpr size_t kSeeds = 5;
     for (size_t i = 0; i < variants.size() * kSeeds && !ran.contains(name); ++i) {
       const ops::testing::LegalCase legal =
@@ -75,7 +76,7 @@ TEST(ApiFuzz, RunsEveryOperation) {
   }
 }
 
-// With dependencies, which needs outputs of known size: out = in.
+// A run with dependencies needs outputs of known size: out = in.
 TEST(ApiFuzz, RunsWithDependencies) {
   Model model;
   for (const Lifetime lifetime : {Lifetime::SUBGRAPH_INPUT, Lifetime::SUBGRAPH_OUTPUT}) {

@@ -44,7 +44,7 @@ void createFromDescriptor(ObjectTable& table, ByteSource& bytes) {
 }
 
 void copy(ObjectTable& table, ByteSource& bytes) {
-  // Neither may be in use.
+  // No execution may use either memory.
   for (const auto& execution : table.executions) {
     for (ANeuralNetworksEvent* const event : execution->events) ANeuralNetworksEvent_wait(event);
   }

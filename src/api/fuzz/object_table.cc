@@ -14,7 +14,7 @@ void erase(std::vector<std::unique_ptr<T>>& list, const T* object) {
   std::erase_if(list, [&](const auto& each) { return each.get() == object; });
 }
 
-// The first of a list that satisfies; null: none.
+// The first element that satisfies the predicate. Null without such an element.
 template <typename T, typename Predicate>
 const T* firstOf(const std::vector<std::unique_ptr<T>>& list, Predicate satisfies) {
   for (const auto& each : list) {
@@ -46,7 +46,7 @@ ObjectTable::~ObjectTable() {
   while (!compilations.empty()) drop(compilations.back().get());
   for (ANeuralNetworksEvent* const event : looseEvents) ANeuralNetworksEvent_free(event);
   for (ANeuralNetworksMemoryDesc* const desc : descriptors) ANeuralNetworksMemoryDesc_free(desc);
-  // A model may be an operand of a later one.
+  // A model may be an operand of a later model.
   for (auto it = models.rbegin(); it != models.rend(); ++it) {
     ANeuralNetworksModel_free((*it)->handle);
   }
@@ -80,7 +80,7 @@ void ObjectTable::drop(const CompilationObject* compilation) {
   const auto ofIt = [&](const auto& each) { return each.compilation == compilation; };
   while (const auto* const execution = firstOf(executions, ofIt)) drop(execution);
   while (const auto* const burst = firstOf(bursts, ofIt)) drop(burst);
-  // Any of them may have a role of it.
+  // Any descriptor may have a role of this compilation.
   for (ANeuralNetworksMemoryDesc* const desc : descriptors) ANeuralNetworksMemoryDesc_free(desc);
   descriptors.clear();
   ANeuralNetworksCompilation_free(compilation->handle);

@@ -1,7 +1,7 @@
-// ObjectTable: the NNAPI objects that a fuzzed sequence of calls has made, and what each must not
-// outlive.
-// Thread safety: none. Ownership: frees all objects, dependents before what they depend on; keeps
-// every buffer that was handed to the API until then.
+// ObjectTable: the NNAPI objects that a fuzzed sequence of calls has made, and the objects on which
+// each depends.
+// Thread safety: one thread.
+// Ownership: frees all objects, dependents first. Keeps every buffer that the API got until then.
 #pragma once
 
 #include <android/NeuralNetworks.h>
@@ -16,11 +16,11 @@ namespace halyard::api::fuzz {
 
 using halyard::fuzz::ByteSource;
 
-// Ends the process with a text: the API has broken a promise.
+// Ends the process with a text when the API breaks a promise.
 [[noreturn]] void fail(const char* what, int code = 0);
 
-// What a call answered is a ResultCode, and an error has a text. True for NO_ERROR. With
-// HALYARD_FUZZ_ERRORS in the environment, errors are written to standard error.
+// Checks that a call's answer is a ResultCode, and that an error has a text. True for NO_ERROR.
+// With HALYARD_FUZZ_ERRORS in the environment, errors are written to standard error.
 bool check(int code);
 
 struct ModelObject {
@@ -52,7 +52,7 @@ struct BurstObject {
 
 struct MemoryObject {
   ANeuralNetworksMemory* handle = nullptr;
-  size_t size = 0;  // 0: of a descriptor
+  size_t size = 0;  // 0: the memory was made from a descriptor
 };
 
 class ObjectTable {
@@ -62,20 +62,21 @@ class ObjectTable {
   ObjectTable(const ObjectTable&) = delete;
   ObjectTable& operator=(const ObjectTable&) = delete;
 
-  // One of a list, by the next byte; null when there is none, and now and then.
+  // An element of a list, chosen by the next byte. Null when the list is empty, and sometimes
+  // otherwise.
   template <typename T>
   static T* pick(const std::vector<std::unique_ptr<T>>& list, ByteSource& bytes) {
     const uint8_t choice = bytes.byte();
     if (list.empty() || choice == 0xff) return nullptr;
     return list[choice % list.size()].get();
   }
-  // Bytes that live as long as the table: exactly as many, so that a sanitizer sees who goes
-  // beyond.
+  // Bytes that live as long as the table. The buffer has exactly this size, so that a sanitizer
+  // sees an access beyond it.
   uint8_t* buffer(size_t size);
   // The same, filled from the input.
   uint8_t* buffer(size_t size, ByteSource& bytes);
 
-  // Free an object, with what depends on it.
+  // Frees an object and its dependents.
   void drop(const ExecutionObject* execution);
   void drop(const BurstObject* burst);
   void drop(const CompilationObject* compilation);
@@ -87,7 +88,7 @@ class ObjectTable {
   std::vector<std::unique_ptr<MemoryObject>> memories;
   std::vector<ANeuralNetworksMemoryDesc*> descriptors;
   std::vector<ANeuralNetworksEvent*> looseEvents;  // of fences, not of executions
-  int executed = 0;                                // runs that have ended well
+  int executed = 0;                                // runs that have succeeded
 
  private:
   std::vector<std::unique_ptr<uint8_t[]>> buffers_;

@@ -1,5 +1,6 @@
 // Writes a model as an input of the API fuzzer: the calls that build, compile and run it.
-// Thread safety: none needed. Ownership: values.
+// Thread safety: pure functions.
+// Ownership: values.
 #pragma once
 
 #include <optional>
@@ -10,10 +11,10 @@
 
 namespace halyard::api::fuzz {
 
-// `inputs` are the values of the model's inputs in their order; omitted ones are empty. How it is
-// run: 0 compute, 1 startCompute, 3 with dependencies. nullopt for what the fuzzer's language does
-// not have: more than 200 operands, referenced models, memory pools, extensions, other scales per
-// channel than multiples of 1/64.
+// `inputs`: the values of the model's inputs in their order; omitted ones are empty. `way` is the
+// way to run it: 0 compute, 1 startCompute, 3 with dependencies. Empty for models that the fuzzer's
+// language cannot express. These have more than 200 operands, referenced models, memory pools,
+// extensions, or scales per channel that are not multiples of 1/64.
 std::optional<std::vector<uint8_t>> sequenceOf(const Model& model,
                                                std::span<const std::vector<uint8_t>> inputs,
                                                uint8_t way);
