@@ -16,7 +16,7 @@
 
 namespace halyard::drivers {
 
-// One result of the compiler. An execution uses the one that it began with to its end.
+// One result of the compiler. An execution uses the same result from begin to end.
 struct CompiledCode {
   std::shared_ptr<hal::PreparedModel> cpu;
   Stage stage = Stage::OPTIMISED;
@@ -35,7 +35,7 @@ class ModelCode {
   // The best code so far. Without any code, one caller compiles and the others wait, as long as
   // their deadlines and cancellations allow. If it fails, the next of them compiles.
   Result<std::shared_ptr<const CompiledCode>> get(const hal::ExecuteOptions& options);
-  // For executions that begin from now on.
+  // Sets the code of executions that begin from now on.
   void replace(CompiledCode better);
 
  private:

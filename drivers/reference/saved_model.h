@@ -11,7 +11,7 @@
 
 namespace halyard::drivers {
 
-// QUICK: usable, the better code is still to come.
+// QUICK: usable, but better code is still to be made.
 enum class Stage : uint8_t { QUICK, OPTIMISED };
 
 struct SavedModel {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The functions of the Neural Networks API (NNAPI), as a C99 header. Library: libneuralnetworks.so.
-// Thread safety: one thread at a time may modify an object; see "Threads" below. Ownership: the
-// creator of an object frees it; see "Lifetimes" below.
+// Thread safety: one thread at a time may modify an object; see "Threads" below.
+// Ownership: the creator of an object frees it; see "Lifetimes" below.
 
 /*
  * How the pieces fit together

@@ -1,5 +1,6 @@
 // The innermost part of depthwise convolutions: output positions side by side.
-// Thread safety: pure functions. Ownership: borrows everything.
+// Thread safety: pure functions.
+// Ownership: borrows everything.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // Sums of 8 bit values, bit for bit as the reference kernel adds them.
-// Thread safety: pure functions. Ownership: borrows everything.
+// Thread safety: pure functions.
+// Ownership: borrows everything.
 #pragma once
 
 #include <cstddef>
