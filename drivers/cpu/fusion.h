@@ -41,7 +41,8 @@ struct Fusion {
   Fused fused;
 };
 
-// The operations that `i` could be fused with, the longest fusion first.
+// The fusions of operation `i` with others, in the order in which they are tried: mostly the
+// longest first.
 std::vector<Fusion> fusionsOf(const FusionGraph& graph, size_t i);
 
 // Whether operation `i` only gives its first input another shape.
