@@ -16,7 +16,7 @@
  *
  *   Unless its comment says otherwise a function returns a ResultCode as an int. It may be any of
  *   them; everything but ANEURALNETWORKS_NO_ERROR (0) is a failure. Arguments are checked in this
- *   order unless a comment tells another:
+ *   order unless a comment states another:
  *
  *     ANEURALNETWORKS_UNEXPECTED_NULL  a pointer argument is NULL (where NULL has a meaning the
  *                                      comment says so),
@@ -173,14 +173,14 @@ int ANeuralNetworksDevice_getFeatureLevel(const ANeuralNetworksDevice* device,
 /**
  * Blocks until the device can be used again after a call failed with DEAD_OBJECT because the
  * driver's process had died. Returns at once for a device that is alive, as the CPU device always
- * is. Objects made for the device before it died may have to be made again.
+ * is. Objects made for the device before it died may need to be made again.
  *
  * Since feature level 4.
  */
 int ANeuralNetworksDevice_wait(const ANeuralNetworksDevice* device);
 
 /**
- * Tells which operations of a finished model a set of devices can run, taken together.
+ * Reports which operations of a finished model a set of devices can run together.
  *
  * @param model a model that was finished with success.
  * @param devices numDevices different devices.
@@ -443,7 +443,7 @@ int ANeuralNetworksCompilation_setTimeout(ANeuralNetworksCompilation* compilatio
  *
  * Since feature level 1. BAD_DATA: an operation is supported by no listed device. BAD_STATE: called
  * before. MISSED_DEADLINE_*: the time limit passed. With devices listed, the code of the driver
- * that failed; otherwise such failures lead to the CPU.
+ * that failed; otherwise the runtime falls back to the CPU.
  *
  * A model can have legal parts and yet be impossible to compute (an unknown activation, shapes that
  * contradict each other). It is finished with success, for any devices and without asking them. A
@@ -674,8 +674,8 @@ int ANeuralNetworksExecution_startCompute(ANeuralNetworksExecution* execution,
  * @param dependencies num_dependencies events; NULL only if num_dependencies is 0. If one of them
  *     ends in an error, so does this run.
  * @param duration limit in nanoseconds for the run, counted from the moment the last dependency is
- *     signaled; 0 for no limit. Anything but 0 needs a single-device compilation.
- * @param event receives an event as ANeuralNetworksExecution_startCompute does; it can be handed on
+ *     signaled; 0 for no limit. Other values need a single-device compilation.
+ * @param event receives an event as ANeuralNetworksExecution_startCompute does; it can be passed on
  *     with ANeuralNetworksEvent_getSyncFenceFd if the device gave a sync fence.
  *
  * Since feature level 4. UNEXPECTED_NULL: also for a NULL in dependencies. BAD_STATE: running now,
@@ -714,7 +714,7 @@ int ANeuralNetworksExecution_getOutputOperandRank(ANeuralNetworksExecution* exec
 
 /**
  * Writes the sizes of the dimensions of an output after the run to dimensions, an array with as
- * many entries as ANeuralNetworksExecution_getOutputOperandRank told.
+ * many entries as ANeuralNetworksExecution_getOutputOperandRank wrote.
  *
  * @param index the position in the model's list of outputs.
  *
