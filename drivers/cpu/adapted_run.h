@@ -9,8 +9,8 @@
 
 namespace halyard::cpudriver {
 
-// As cpu::Executor::execute for `mapped`, whose request is for `model`, what `compiled` was
-// compiled from.
+// As cpu::Executor::execute for `mapped`. Its request is for `model`, from which `compiled` was
+// made.
 hal::ExecutionResult runAdapted(CompiledModel& compiled, const Model& model,
                                 const hal::MappedRequest& mapped,
                                 const hal::ExecuteOptions& options);

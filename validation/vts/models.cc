@@ -69,7 +69,7 @@ Model chainModel(bool multiplies, unsigned length, Kind kind) {
     const bool isLast = i + 1 == length;
     const auto out = static_cast<uint32_t>(model.main.operands.size());
     Kind own = kind;
-    // A quantised product's scale has to be above the product of its inputs' scales.
+    // The scale of a quantised product must be larger than the product of its inputs' scales.
     if (multiplies && kind.type != OperandType::TENSOR_FLOAT32) {
       own.scale = model.main.operands[last].scale * kind.scale * 1.0001f;
     }
