@@ -118,27 +118,6 @@ Model endlessModel() {
   return model;
 }
 
-Model busyModel(uint32_t n, unsigned steps) {
-  Model model;
-  const Kind kind = kFloat;
-  model.main.operands = {
-      tensor(kind, {n, n}, Lifetime::SUBGRAPH_INPUT),
-      constant(model, tensor(kind, {n, n}, Lifetime::CONSTANT_COPY), filled(kind, n * n, 0)),
-      constant(model, tensor(kind, {n}, Lifetime::CONSTANT_COPY), filled(kind, n, 1)),
-      scalarZero(model)};
-  uint32_t last = 0;
-  for (unsigned i = 0; i < steps; ++i) {
-    const auto out = static_cast<uint32_t>(model.main.operands.size());
-    model.main.operands.push_back(tensor(
-        kind, {n, n}, i + 1 == steps ? Lifetime::SUBGRAPH_OUTPUT : Lifetime::TEMPORARY_VARIABLE));
-    model.main.operations.push_back({OperationType::FULLY_CONNECTED, {last, 1, 2, 3}, {out}});
-    last = out;
-  }
-  model.main.inputIndexes = {0};
-  model.main.outputIndexes = {last};
-  return model;
-}
-
 Result<RequestMemory> RequestMemory::make(std::span<const conformance::VectorInput> inputs,
                                           std::span<const size_t> outputBytes) {
   RequestMemory made;

@@ -29,8 +29,6 @@ Model addModel(uint32_t n, Kind kind = kFloat);
 Model chainModel(bool multiplies, unsigned length, Kind kind = kFloat);
 // WHILE (true) x = x: an endless loop over one float.
 Model endlessModel();
-// A chain of `steps` matrix products of n x n, for any amount of work.
-Model busyModel(uint32_t n, unsigned steps);
 
 // `count` elements of `value` in the type of `kind`.
 std::vector<uint8_t> filled(Kind kind, size_t count, unsigned value);

@@ -409,28 +409,9 @@ bool DriverConnection::isAwaited() const {
 
 DriverConnection::Wait::~Wait() { connection_.waits_.fetch_sub(1); }
 
-std::unique_ptr<DriverConnection::DeathWatch> DriverConnection::whenDead(
-    std::function<void()> wake) {
-  const std::lock_guard lock(mutex_);
-  const uint64_t id = nextDeathWatch_++;
-  if (death_) {
-    wake();
-  } else {
-    deathWatches_.emplace(id, std::move(wake));
-  }
-  return std::unique_ptr<DeathWatch>(new DeathWatch(*this, id));
-}
-
-DriverConnection::DeathWatch::~DeathWatch() {
-  const std::lock_guard lock(connection_.mutex_);
-  connection_.deathWatches_.erase(id_);
-}
-
 void DriverConnection::markDead(std::string text) {
   const std::lock_guard lock(mutex_);
   if (!death_) death_ = std::move(text);
-  // The lock is held, so that no `wake` runs after the destructor of its DeathWatch.
-  for (const auto& [id, wake] : std::exchange(deathWatches_, {})) wake();
   for (const auto& ring : rings_) {
     if (const auto living = ring.lock()) living->end();
   }

@@ -144,11 +144,6 @@ class DriverConnection final : public trace::DriverSource {
    private:
     DriverConnection& connection_;
   };
-  // Calls `wake` when the driver is found dead, on the thread that finds it. If the driver is
-  // already dead, calls it at once on this thread. `wake` must neither block nor call the
-  // connection. After the result's destructor, `wake` does not run.
-  class DeathWatch;
-  std::unique_ptr<DeathWatch> whenDead(std::function<void()> wake);
 
   // Runs `start` on the loop thread, which begins a call, and waits for its result. `what` names
   // the call in errors. DEAD_OBJECT when the driver has ended, ends during the call, or no longer
@@ -307,23 +302,7 @@ class DriverConnection final : public trace::DriverSource {
   const std::shared_ptr<SpinGate> spinGate_ = std::make_shared<SpinGate>();
   mutable std::mutex mutex_;
   std::optional<std::string> death_;
-  std::map<uint64_t, std::function<void()>> deathWatches_;
   std::vector<std::weak_ptr<RingClient>> rings_;
-  uint64_t nextDeathWatch_ = 0;
-};
-
-class DriverConnection::DeathWatch {
- public:
-  ~DeathWatch();
-  DeathWatch(const DeathWatch&) = delete;
-  DeathWatch& operator=(const DeathWatch&) = delete;
-
- private:
-  friend class DriverConnection;
-  DeathWatch(DriverConnection& connection, uint64_t id) : connection_(connection), id_(id) {}
-
-  DriverConnection& connection_;
-  const uint64_t id_;
 };
 
 }  // namespace halyard::hal

@@ -301,31 +301,6 @@ TEST_F(SilentDriver, AFencedExecutionWithoutADeadlineHasTheLimit) {
               HasSubstr("has not answered executeFenced within 400 ms and was killed"));
 }
 
-TEST_F(SilentDriver, WaitersByOtherMeansLearnOfTheEnd) {
-  const Variable limit("HALYARD_DRIVER_ANSWER_TIMEOUT_MS", "300");
-  auto opened = DriverConnection::open(loop_, testManifest(), seconds(10));
-  ASSERT_TRUE(opened.ok()) << opened.status().toString();
-  const std::shared_ptr<DriverConnection> connection = *opened;
-  std::atomic<int> takenBack{0};
-  std::atomic<bool> woken{false};
-  connection->whenDead([&] { ++takenBack; }).reset();
-  const auto watch = connection->whenDead([&] {
-    woken = true;
-    woken.notify_all();
-  });
-  ASSERT_EQ(::kill(connection->processId(), SIGSTOP), 0);
-  {
-    const DriverConnection::Wait wait(*connection);
-    woken.wait(false);
-  }
-  EXPECT_TRUE(connection->dead());
-  EXPECT_EQ(takenBack, 0);
-  // The driver is already dead, so the function runs at once.
-  int late = 0;
-  const auto after = connection->whenDead([&] { ++late; });
-  EXPECT_EQ(late, 1);
-}
-
 // A thread that waits for a fence makes no call, so the connection does not know of its wait.
 TEST_F(SilentDriver, AFenceOfAStoppedDriverFailsInTheEnd) {
   const Variable limit("HALYARD_DRIVER_ANSWER_TIMEOUT_MS", "300");
