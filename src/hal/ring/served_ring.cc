@@ -312,7 +312,7 @@ Result<std::vector<ServedRing::SlotPtr>> ServedRing::memoriesOf(const RequestPac
     std::vector<int32_t>& recorded = recordedSlots_[*packet.recording];
     recorded = packet.slots;
     std::ranges::sort(recorded);
-    recorded.erase(std::ranges::unique(recorded).begin(), recorded.end());
+    recorded.erase(std::unique(recorded.begin(), recorded.end()), recorded.end());
     stale_.reset(*packet.recording);
   }
   return memories;
