@@ -267,7 +267,7 @@ Result<std::vector<ServedRing::SlotPtr>> ServedRing::openArrived(
     if (parts_.quota != nullptr) {
       HALYARD_ASSIGN_OR_RETURN(charge, parts_.quota->charge(Quota::Resource::DESCRIPTORS, 1));
     }
-    slots.push_back(std::make_shared<const Slot>(std::move(pool), std::move(charge)));
+    slots.push_back(std::make_shared<const Slot>(Slot{std::move(pool), std::move(charge)}));
   }
   return slots;
 }
@@ -351,7 +351,8 @@ ExecutionResult ServedRing::execute(RequestPacket packet) {
 
 ExecutionResult ServedRing::record(ImportedRequest imported, std::vector<SlotPtr> memories,
                                    uint32_t number, const ExecuteOptions& options) {
-  auto recording = std::make_unique<Recording>(std::move(memories), std::move(imported));
+  auto recording = std::make_unique<Recording>(
+      Recording{.memories = std::move(memories), .request = std::move(imported)});
   auto execution = parts_.preparedModel->createReusableExecution(recording->request.request());
   if (!execution.ok()) return failed(execution.takeStatus());
   recording->execution = std::move(*execution);
