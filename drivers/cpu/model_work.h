@@ -18,6 +18,10 @@ inline constexpr double kProductsOfElement = 10;
 // A step whose operation multiplies nothing counts by the elements of its outputs.
 double productsOf(const cpu::SubgraphPlan& plan, std::span<const Step> steps);
 
+// The same of all subgraphs with steps, each computed once. Enough for threads if the sizes of some
+// body are not known.
+double productsOf(const cpu::ExecutionPlan& plan);
+
 // Whether loops of a model with so many products are divided.
 inline bool isWorthThreads(double products) { return products >= kLeastDividedProducts; }
 
