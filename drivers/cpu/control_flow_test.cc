@@ -1,5 +1,5 @@
-// Models with IF and WHILE in the CPU driver: its kernels compute the main subgraph and the bodies,
-// and results and errors are those of the executor.
+// Models with IF and WHILE in the CPU driver. Its kernels compute the main subgraph and the bodies.
+// Results and errors are those of the executor.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -183,7 +183,7 @@ TEST_F(ControlFlowTest, MainSubgraphAndBodiesHaveTheDriversKernels) {
   ASSERT_TRUE(compiled.ok() && *compiled != nullptr);
   EXPECT_EQ((*compiled)->facts().operations, 5u);
   EXPECT_EQ((*compiled)->facts().steps, 5u);
-  EXPECT_EQ((*compiled)->facts().ownKernels, 4u);  // all but the branch
+  EXPECT_EQ((*compiled)->facts().ownKernels, 4u);  // all except the branch
   EXPECT_FALSE((*compiled)->facts().dividesLoops);
   const auto loop = CompiledModel::compile(loopModel().share(), {});
   ASSERT_TRUE(loop.ok() && *loop != nullptr);

@@ -63,29 +63,31 @@ void StepRun::bindOutput(size_t i, void* data) {
 
 Status StepRun::run(const RunServices& services, std::vector<std::chrono::nanoseconds>* times) {
   const std::vector<Operation>& operations = plan_.subgraph->operations;
+  const auto textOf = [&](const Step& step) {
+    return operationText(step.operation, operations[step.operation].type);
+  };
   const uint32_t number = services.plan.numberOf(plan_);
-  const size_t count = steps_.steps.size();
-  if (times != nullptr) times->resize(count);
-  for (size_t i = 0; i < count; ++i) {
-    const size_t operation = steps_.steps[i].operation;
-    const OperationType type = operations[operation].type;
+  if (times != nullptr) times->resize(steps_.steps.size());
+  for (const Step& step : steps_.steps) {
     HALYARD_RETURN_IF_ERROR(checkMayGoOn(*services.options, ResultCode::MISSED_DEADLINE_TRANSIENT),
-                            "before {}", operationText(operation, type));
-    const std::string name = trace::isActive() ? operationTypeName(type) : std::string();
-    const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::COMPUTATION, name,
-                            {.operation = static_cast<int32_t>(operation), .subgraph = number});
+                            "before {}", textOf(step));
+    const auto index = static_cast<size_t>(&step - steps_.steps.data());
+    const std::string name =
+        trace::isActive() ? operationTypeName(operations[step.operation].type) : std::string();
+    const trace::Scope mark(
+        trace::Layer::DRIVER, trace::Phase::COMPUTATION, name,
+        {.operation = static_cast<int32_t>(step.operation), .subgraph = number});
     const hal::TimePoint started = times != nullptr ? hal::Clock::now() : hal::TimePoint();
-    Status status = runStep(i, services);
+    Status status = runStep(step, index, services);
     services.kernels.reset();
-    if (times != nullptr) (*times)[i] += hal::Clock::now() - started;
-    HALYARD_RETURN_IF_ERROR(std::move(status), "{}", operationText(operation, type));
+    if (times != nullptr) (*times)[index] += hal::Clock::now() - started;
+    HALYARD_RETURN_IF_ERROR(std::move(status), "{}", textOf(step));
   }
   deliver();
   return okStatus();
 }
 
-Status StepRun::runStep(size_t index, const RunServices& services) {
-  const Step& step = steps_.steps[index];
+Status StepRun::runStep(const Step& step, size_t index, const RunServices& services) {
   try {
     if (step.kernel != nullptr) {
       return step.kernel->run({data_.data(), step.sources, step.outputs}, services.kernels);

@@ -32,7 +32,7 @@ class StepRun {
     std::vector<ops::Tensor> outputs;
   };
 
-  Status runStep(size_t index, const RunServices& services);
+  Status runStep(const Step& step, size_t index, const RunServices& services);
   Status runReference(const Step& step, View& view, const RunServices& services);
   Status runControlFlow(const Step& step, View& view, const RunServices& services);
   void deliver();

@@ -1,5 +1,5 @@
-// Tests of subgraphs that run by steps: kernels in bodies of control flow, the other way for
-// unplanned arguments, errors, and the arguments that a main subgraph of steps refuses.
+// Tests of subgraphs that run by steps: kernels in bodies of control flow, and errors. Unplanned
+// arguments take the other way, or are refused.
 #include "cpu/step_run.h"
 
 #include <gmock/gmock.h>
