@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -375,6 +376,31 @@ TEST_F(MainSteps, RunControlFlowToo) {
   EXPECT_EQ(result.status.code(), ResultCode::OP_FAILED);
   EXPECT_THAT(result.status.message(), HasSubstr("operation #2 IF: input 0 (condition)"));
   EXPECT_THAT(y, ElementsAre(1, 2));
+}
+
+// A reference kernel relies on the values that it has read; a driver's kernel does not.
+TEST(StepRun, OnlyReferenceKernelsReadCopiesOfSharedInputs) {
+  for (const bool isKernel : {false, true}) {
+    TestModel test;
+    const uint32_t x = test.input({2});
+    test.operation(isKernel ? OperationType::RELU : OperationType::NEG, {x}, {test.output({2})});
+    ExecutionPlan plan = planOf(test);
+    plan.main.steps = stepsOf(plan.main, 1);
+    StepRun run(plan.main, nullptr);
+    Inline kernels;
+    BlockPool blocks;
+    const hal::ExecuteOptions options;
+    float in[] = {1, 2};
+    float out[] = {-7, -7};
+    run.bindOutput(0, out);
+    for (const bool shared : {false, true}) {
+      in[0] = 1;
+      run.bindInput(0, in, shared);
+      in[0] = 5;
+      ASSERT_TRUE(run.run({plan, kernels, blocks, &options}).ok());
+      EXPECT_EQ(std::abs(out[0]), shared && !isKernel ? 1 : 5);
+    }
+  }
 }
 
 class OnlySteps : public MainSteps {
